@@ -1,0 +1,18 @@
+# fuzz/NAME.c defines fuzz_one(data, size).  With the preset `fuzz` it becomes a libFuzzer program; in every other build a
+# driver replays fuzz/corpus/NAME/* through it as an ordinary test.
+file(GLOB fuzz_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
+foreach(file ${fuzz_files})
+  get_filename_component(name ${file} NAME_WE)
+  if(HELM_FUZZ)
+    add_executable(${name} ${file} ${PROJECT_SOURCE_DIR}/fuzz/engine.c)
+    target_link_libraries(${name} PRIVATE helmcore)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name} ${file} ${PROJECT_SOURCE_DIR}/fuzz/replay.c)
+    target_link_libraries(${name} PRIVATE helmcore)
+    add_test(NAME fuzz/${name} COMMAND ${name} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+    set_tests_properties(fuzz/${name} PROPERTIES TIMEOUT 120)
+  endif()
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+endforeach()

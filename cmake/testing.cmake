@@ -1,0 +1,48 @@
+# Everything ctest runs.  A test is a file that is there: unit/*_test.c (cmocka), cli/*.t (shell, TAP), crash/*_test.c, and
+# the checks of the tree itself in tools/.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
+
+file(GLOB test_tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/tools/*.c)
+add_library(testtools STATIC ${test_tools})
+target_link_libraries(testtools PUBLIC helmcore)
+target_include_directories(testtools PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+
+# helm with the twin of the outside world: fixed clock, counted faults (tests/tools/fault_sys.c).
+add_executable(helm-test src/cli/main.c)
+target_link_libraries(helm-test PRIVATE helmcli testtools)
+set_target_properties(helm-test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+
+set(HELM_TEST_ENV "HELM_BUILD=${CMAKE_BINARY_DIR};HELM_SOURCE=${PROJECT_SOURCE_DIR}"
+  "ASAN_OPTIONS=detect_leaks=1:abort_on_error=1:allocator_may_return_null=0")
+
+file(GLOB unit_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*_test.c
+  ${PROJECT_SOURCE_DIR}/tests/crash/*_test.c)
+foreach(file ${unit_files})
+  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(kind ${file} DIRECTORY)
+  get_filename_component(kind ${kind} NAME)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE testtools helmcli PkgConfig::cmocka)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${kind}/${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300)
+endforeach()
+
+file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.t ${PROJECT_SOURCE_DIR}/tests/oracle/*.t)
+foreach(file ${cli_tests})
+  get_filename_component(name ${file} NAME_WE)
+  get_filename_component(kind ${file} DIRECTORY)
+  get_filename_component(kind ${kind} NAME)
+  add_test(NAME ${kind}/${name} COMMAND sh ${file} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  # 77 is "skipped", with the reason printed.
+  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300 SKIP_RETURN_CODE 77)
+endforeach()
+
+foreach(check layers invariants)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/tools/${check}.sh)
+    add_test(NAME tree/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/${check}.sh
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(tree/${check} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}")
+  endif()
+endforeach()

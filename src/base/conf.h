@@ -1,0 +1,13 @@
+/* conf.h — YAML into the JSON tree, for the files people write (policies, loops, packs).
+ *
+ * libyaml's event interface only, with limits: depth 64, 1 MiB, 100 000 nodes, one document, no anchors and aliases, no
+ * tags but the core ones, no duplicate or non-string keys.  Plain scalars follow the YAML 1.2 core schema (null, true,
+ * false, integers, floats; everything else is a string: "no" and "12:30" stay text). */
+#ifndef BASE_CONF_H
+#define BASE_CONF_H
+
+#include "base/json.h"
+
+int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e);
+
+#endif

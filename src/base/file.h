@@ -1,0 +1,69 @@
+/* file.h — files that survive: durable append, atomic replace, reading with limits, contained paths, tree walk.
+ *
+ * Every path is relative to a directory descriptor (AT_FDCWD where the user named it).  Nothing here follows a symbolic
+ * link in the last component unless it says so. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+
+/* Read a whole regular file of at most max_bytes.  FILE_FOLLOW: the user named it, links are fine, and "-" is standard
+ * input.  FILE_BENEATH: no component may leave dirfd (openat2 RESOLVE_BENEATH, no links out).  Errors: E_MISSING when it
+ * does not exist, FILE_TOO_LARGE, FILE_NOT_REGULAR, FILE_READ. */
+enum { FILE_FOLLOW = 1, FILE_BENEATH = 2 };
+int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t max_bytes, unsigned flags,
+	struct bytes *ret, struct err *e);
+
+/* Append one line (without its newline; it must not contain one) so that it is on disk when this returns OK: lock
+ * exclusively, repair a torn tail (a last line without newline that is not complete is cut to the last whole one and
+ * kept in "<path>.torn"; a complete JSON line that only lacks its newline gets it), write line and newline in one write,
+ * sync, unlock.  Creates the file with `mode`, and syncs the directory when it did.  On failure the file is as it was:
+ * a short write is cut back.  ret_offset, when not NULL, receives where the line starts. */
+int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
+	off_t *ret_offset, struct err *e);
+
+/* Replace a file by new bytes atomically: temporary in the same directory, fsync, rename, fsync of the directory.  A
+ * reader sees the old or the new bytes, never a mixture, and after OK the new ones survive a crash.  An existing
+ * symbolic link is refused. */
+int file_replace(
+	struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
+
+/* Make a directory and its missing parents, each with `mode`; existing ones are fine.  A new directory is synced into
+ * its parent. */
+int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e);
+
+/* Hold an exclusive lock on "<path>" (created 0600) for a read-modify-write of several files.  Close the descriptor to
+ * let go.  wait_ms < 0 waits for ever, else E_IO with code FILE_LOCKED when time runs out. */
+int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_fd, struct err *e);
+
+/* Open a directory for use as dirfd. */
+int file_open_dir(struct sys *s, int dirfd, const char *path, int *ret_fd, struct err *e);
+
+bool file_exists(struct sys *s, int dirfd, const char *path); /* also true for a dangling link */
+bool file_is_dir(struct sys *s, int dirfd, const char *path); /* follows links */
+
+/* Names in a directory, without "." and "..", sorted by bytes. */
+int file_list(struct sys *s, struct arena *a, int dirfd, const char *path, char ***ret_names, size_t *ret_n,
+	struct err *e);
+
+/* Visit a tree depth first, names sorted by bytes, never following links.  `fn` gets the path relative to the start, the
+ * parent's descriptor and the name there; it returns 0 to go on, FILE_SKIP not to enter a directory, or a negative rc
+ * (with *e filled) to stop.  A directory is visited before its content. */
+enum { FILE_SKIP = 1 };
+typedef int file_visit(void *arg, int parent_fd, const char *name, const char *rel_path,
+	const struct stat *st, struct err *e);
+int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e);
+
+/* Lexical cleaning, no file system: "." and empty components dropped, ".." applied, trailing slash dropped.  An absolute
+ * path stays absolute; a relative one may start with "..".  path_join puts `path` on `base` unless it is absolute. */
+char *path_clean(struct arena *a, const char *path);
+char *path_join(struct arena *a, const char *base, const char *path);
+const char *path_base(const char *path); /* after the last slash */
+/* path is `dir` itself or below it; both clean and absolute. */
+bool path_is_below(const char *path, const char *dir);
+
+#endif

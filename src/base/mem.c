@@ -1,0 +1,201 @@
+/* mem.c — a bump allocator over a chain of blocks.
+ *
+ * Blocks double in size up to 1 MiB, so small requests touch little memory and large ones cost few mallocs.  Under
+ * AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a poisoned gap, so
+ * overruns are found although nothing is ever freed on its own. */
+#include "base/mem.h"
+
+#include "base/err.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define HIDE(p, n) __asan_poison_memory_region(p, n)
+#define SHOW(p, n) __asan_unpoison_memory_region(p, n)
+#define GAP 16
+#else
+#define HIDE(p, n) ((void)(p), (void)(n))
+#define SHOW(p, n) ((void)(p), (void)(n))
+#define GAP 0
+#endif
+
+enum { FIRST_BLOCK = 8 << 10, LARGEST_STEP = 1 << 20 };
+#define DEFAULT_LIMIT ((size_t)1 << 30)
+#define ALIGN alignof(max_align_t)
+
+struct arena_block {
+	struct arena_block *below;
+	size_t size; /* bytes of data[] */
+	alignas(max_align_t) char data[];
+};
+
+static void die_exhausted(size_t wanted)
+{
+	(void)wanted;
+	BUG("out of memory, or an operation passed its memory limit");
+}
+
+void (*arena_on_exhausted)(size_t wanted_bytes) = die_exhausted;
+
+static void exhausted(size_t wanted)
+{
+	arena_on_exhausted(wanted);
+	abort();
+}
+
+static void add_block(struct arena *a, size_t need)
+{
+	size_t size = a->top ? a->top->size * 2 : FIRST_BLOCK;
+
+	if (size > LARGEST_STEP)
+		size = LARGEST_STEP;
+	if (size < need)
+		size = need;
+	struct arena_block *b = malloc(sizeof(*b) + size);
+	if (!b)
+		exhausted(size);
+	b->below = a->top;
+	b->size = size;
+	a->top = b;
+	a->next = b->data;
+	a->end = b->data + size;
+	HIDE(b->data, size);
+}
+
+static void *take(struct arena *a, size_t n, size_t align)
+{
+	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
+
+	if (n > limit || a->used_bytes > limit - n)
+		exhausted(n);
+	size_t pad = (size_t)(-(uintptr_t)a->next) & (align - 1);
+	if (!a->top || (size_t)(a->end - a->next) < n + pad + GAP) {
+		add_block(a, n + GAP + ALIGN);
+		pad = 0;
+	}
+	char *p = a->next + pad;
+	a->next = p + n + GAP;
+	a->used_bytes += n;
+	SHOW(p, n);
+	return p;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	return take(a, n, ALIGN);
+}
+
+void *arena_zalloc(struct arena *a, size_t count, size_t size)
+{
+	size_t n;
+
+	if (__builtin_mul_overflow(count, size, &n))
+		exhausted(SIZE_MAX);
+	return memset(take(a, n, ALIGN), 0, n);
+}
+
+char *arena_text(struct arena *a, size_t n)
+{
+	return take(a, n, 1);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *p = take(a, n + 1, 1);
+
+	if (n)
+		memcpy(p, s, n);
+	p[n] = '\0';
+	return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		BUG("bad format");
+	char *p = take(a, (size_t)n + 1, 1);
+	vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return p;
+}
+
+void *arena_grow(struct arena *a, void *p, size_t old_n, size_t new_n)
+{
+	size_t more = new_n - old_n;
+	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
+
+	if (p && new_n >= old_n && (char *)p + old_n + GAP == a->next && (size_t)(a->end - a->next) >= more) {
+		if (more > limit || a->used_bytes > limit - more)
+			exhausted(more);
+		SHOW((char *)p + old_n, more);
+		a->next += more;
+		a->used_bytes += more;
+		return p;
+	}
+	void *q = arena_alloc(a, new_n);
+	if (old_n)
+		memcpy(q, p, old_n < new_n ? old_n : new_n);
+	return q;
+}
+
+struct arena_mark arena_mark(const struct arena *a)
+{
+	return (struct arena_mark){ a->top, a->next, a->used_bytes };
+}
+
+static void pop_block(struct arena *a)
+{
+	struct arena_block *b = a->top;
+
+	a->top = b->below;
+	SHOW(b->data, b->size);
+	free(b);
+}
+
+void arena_release(struct arena *a, struct arena_mark m)
+{
+	while (a->top != m.top)
+		pop_block(a);
+	a->next = m.next;
+	a->end = a->top ? a->top->data + a->top->size : NULL;
+	a->used_bytes = m.used_bytes;
+	if (a->next)
+		HIDE(a->next, (size_t)(a->end - a->next));
+}
+
+void arena_reset(struct arena *a)
+{
+	struct arena_block *keep = a->top;
+
+	if (!keep)
+		return;
+	for (struct arena_block *b = keep->below; b;) {
+		struct arena_block *below = b->below;
+		SHOW(b->data, b->size);
+		free(b);
+		b = below;
+	}
+	keep->below = NULL;
+	arena_release(a, (struct arena_mark){ keep, keep->data, 0 });
+}
+
+void arena_done(struct arena *a)
+{
+	while (a->top)
+		pop_block(a);
+	a->next = a->end = NULL;
+	a->used_bytes = 0;
+}

@@ -1,0 +1,207 @@
+/* sys.c — the real outside world: thin calls, retried when a signal interrupts them. */
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY(call) \
+	({ \
+		__typeof__(call) result_; \
+		do \
+			result_ = (call); \
+		while (result_ == -1 && errno == EINTR); \
+		result_; \
+	})
+
+static int real_open(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	(void)s;
+	if (!resolve)
+		return RETRY(openat(dirfd, path, flags | O_CLOEXEC, mode));
+	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
+	if (flags & O_CREAT)
+		how.mode = mode;
+	/* EAGAIN: something was renamed while the kernel looked; the walk is simply done again. */
+	long fd;
+	do
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd == -1 && (errno == EINTR || errno == EAGAIN));
+	return (int)fd;
+}
+
+static ssize_t real_read(struct sys *s, int fd, void *to, size_t n)
+{
+	(void)s;
+	return RETRY(read(fd, to, n));
+}
+
+static ssize_t real_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	(void)s;
+	return RETRY(pread(fd, to, n, at));
+}
+
+static ssize_t real_write(struct sys *s, int fd, const void *from, size_t n)
+{
+	(void)s;
+	return RETRY(write(fd, from, n));
+}
+
+static int real_sync(struct sys *s, int fd)
+{
+	(void)s;
+	return RETRY(fdatasync(fd));
+}
+
+static int real_fsync(struct sys *s, int fd)
+{
+	(void)s;
+	return RETRY(fsync(fd));
+}
+
+static int real_truncate(struct sys *s, int fd, off_t size)
+{
+	(void)s;
+	return RETRY(ftruncate(fd, size));
+}
+
+static int real_rename(
+	struct sys *s, int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	(void)s;
+	return renameat2(from_dir, from, to_dir, to, flags);
+}
+
+static int real_unlink(struct sys *s, int dirfd, const char *path, int flags)
+{
+	(void)s;
+	return unlinkat(dirfd, path, flags);
+}
+
+static int real_mkdir(struct sys *s, int dirfd, const char *path, mode_t mode)
+{
+	(void)s;
+	return mkdirat(dirfd, path, mode);
+}
+
+static int real_symlink(struct sys *s, const char *target, int dirfd, const char *path)
+{
+	(void)s;
+	return symlinkat(target, dirfd, path);
+}
+
+static int real_link(struct sys *s, int from_dir, const char *from, int to_dir, const char *to)
+{
+	(void)s;
+	return linkat(from_dir, from, to_dir, to, 0);
+}
+
+static int real_chmod(struct sys *s, int fd, mode_t mode)
+{
+	(void)s;
+	return fchmod(fd, mode);
+}
+
+static int real_utimens(struct sys *s, int dirfd, const char *path, const struct timespec times[2], int flags)
+{
+	(void)s;
+	return utimensat(dirfd, path, times, flags);
+}
+
+static int real_stat(struct sys *s, int dirfd, const char *path, struct stat *st, int flags)
+{
+	(void)s;
+	return fstatat(dirfd, path, st, flags);
+}
+
+static ssize_t real_readlink(struct sys *s, int dirfd, const char *path, char *to, size_t n)
+{
+	(void)s;
+	return readlinkat(dirfd, path, to, n);
+}
+
+static int real_lock(struct sys *s, int fd, int op)
+{
+	(void)s;
+	return RETRY(flock(fd, op));
+}
+
+static int64_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t real_now_us(struct sys *s)
+{
+	(void)s;
+	return clock_us(CLOCK_REALTIME);
+}
+
+static int64_t real_mono_us(struct sys *s)
+{
+	(void)s;
+	return clock_us(CLOCK_MONOTONIC);
+}
+
+static int real_random(struct sys *s, void *to, size_t n)
+{
+	(void)s;
+	for (size_t done = 0; done < n;) {
+		ssize_t got = RETRY(getrandom((char *)to + done, n - done, 0));
+		if (got < 0)
+			return -1;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static const char *real_getenv(struct sys *s, const char *name)
+{
+	(void)s;
+	return getenv(name);
+}
+
+static pid_t real_fork(struct sys *s)
+{
+	(void)s;
+	return fork();
+}
+
+struct sys *sys_real(void)
+{
+	static struct sys real = {
+		.open = real_open,
+		.read = real_read,
+		.pread = real_pread,
+		.write = real_write,
+		.sync = real_sync,
+		.fsync = real_fsync,
+		.truncate = real_truncate,
+		.rename = real_rename,
+		.unlink = real_unlink,
+		.mkdir = real_mkdir,
+		.symlink = real_symlink,
+		.link = real_link,
+		.chmod = real_chmod,
+		.utimens = real_utimens,
+		.stat = real_stat,
+		.readlink = real_readlink,
+		.lock = real_lock,
+		.now_us = real_now_us,
+		.mono_us = real_mono_us,
+		.random = real_random,
+		.getenv = real_getenv,
+		.fork = real_fork,
+	};
+	return &real;
+}

@@ -1,0 +1,75 @@
+/* text.h — text: growing buffers, UTF-8, numbers, times, globs.  No allocation but in the arena given. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A growing byte buffer in an arena.  `p` is never NULL after buf_init and always NUL-terminated. */
+struct buf {
+	struct arena *a;
+	char *p;
+	size_t n, cap;
+};
+void buf_init(struct buf *b, struct arena *a);
+void buf_add(struct buf *b, const void *from, size_t n);
+void buf_adds(struct buf *b, const char *s);
+void buf_addc(struct buf *b, char c);
+void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline struct bytes buf_bytes(const struct buf *b)
+{
+	return (struct bytes){ (const uint8_t *)b->p, b->n };
+}
+
+static inline bool bytes_eq(struct bytes x, struct bytes y)
+{
+	return x.n == y.n && (x.n == 0 || __builtin_memcmp(x.p, y.p, x.n) == 0);
+}
+static inline bool bytes_is(struct bytes x, const char *s)
+{
+	return bytes_eq(x, bytes_of(s));
+}
+static inline bool text_eq(const char *x, const char *y)
+{
+	return __builtin_strcmp(x, y) == 0;
+}
+bool text_starts(const char *s, const char *prefix);
+bool text_ends(const char *s, const char *suffix);
+
+/* Decode one code point.  Returns its length 1..4, or 0 when the bytes are not well-formed UTF-8 (overlong forms,
+ * surrogates and values above U+10FFFF are not). */
+size_t text_decode(const char *p, size_t n, uint32_t *ret_cp);
+size_t text_encode(uint32_t cp, char to[4]);
+/* Offset of the first byte that is not well-formed UTF-8, or n when all is well. */
+size_t text_utf8_valid(const char *p, size_t n);
+/* Columns a terminal needs; control characters count 0, wide ones 2. */
+size_t text_width(const char *p, size_t n);
+/* Bytes for a terminal or log from bytes nobody trusts: control characters (C0, DEL, C1), bidirectional overrides and
+ * ill-formed bytes become visible \xHH or \u{HHHH}; newline and tab too unless keep_lines. */
+char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
+
+/* Whole-string decimal integer; false on anything else, overflow included. */
+bool text_int(const char *s, int64_t *ret_value);
+/* Cut *rest at the first `sep`: returns the part before it and moves *rest behind it (NULL at the end). */
+struct bytes text_cut(struct bytes *rest, char sep);
+
+/* Times are microseconds since 1970 UTC.
+ * text_time_iso: 2026-04-13T09:10:00.123456+00:00, fraction dropped when zero; text_time_z: the same with Z;
+ * text_time_compact: 20260413T091000Z.  text_parse_time reads all of them and any offset, up to nine fraction digits
+ * (cut to six), refuses leap seconds beyond :60 and impossible dates. */
+char *text_time_iso(struct arena *a, int64_t us);
+char *text_time_z(struct arena *a, int64_t us);
+char *text_time_compact(struct arena *a, int64_t us);
+bool text_parse_time(const char *s, size_t n, int64_t *ret_us);
+
+/* Shell-style glob over a whole string: * ? [a-z] [!a], backslash escapes; `*` and `?` cross '/' only when path is
+ * false, `**` crosses it always.  Linear in pattern times text; never recurses. */
+bool text_glob(const char *pattern, const char *s, bool path);
+
+/* Edit distance, capped, for nearest-name suggestions: the closest of n names within distance 3 (and less than half the
+ * word), or NULL. */
+const char *text_nearest(const char *word, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,148 @@
+/* cli.h — the doors for people: one table of commands, one way to read options, one way to print.
+ *
+ * A command is one row of commands.c: name, arguments, help, options, what main() must open first, and the function.
+ * Dispatch, --help, usage errors, man page, completion and `help --json` all come from that row.  The function receives
+ * opened objects, prints through out_*(), and returns an exit code or a negative rc with *e filled; main() alone prints the
+ * error and picks the exit code. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct workspace;
+
+enum needs {
+	NEEDS_WORKSPACE = 1, /* resolve it; E_MISSING with the `helm init` hint when there is none */
+	MAY_WORKSPACE = 2, /* resolve it; run->ws is NULL when there is none */
+	NEW_WORKSPACE = 4, /* init and friends: resolution without the walk up, need not exist */
+	CHILD_ARGV =
+		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
+	PATH_IS_VALUE =
+		16, /* --path after the verb is this command's own option; the workspace is --workspace */
+	HIDDEN = 32 /* plumbing: in help --all and the man page, not in the short list */
+};
+
+enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT };
+struct opt {
+	const char *name; /* without -- */
+	enum opt_kind kind;
+	const char *value; /* name of the value in help: "FILE"; NULL for flags */
+	const char *help;
+	const char *choices; /* "text|json|html": only these; or NULL */
+	bool is_required;
+};
+
+struct run;
+struct cmd {
+	const char *name; /* "checkpoint create" */
+	const char *args; /* "[PATH...]" as shown; "" for none */
+	int min_args, max_args; /* positionals; max -1 = any number */
+	const char *help; /* one line */
+	const char *about; /* paragraphs for --help and the man page; NULL = only the line */
+	const char *
+		examples; /* lines "$ helm ..." with "# what it shows"; executed by tests/cli/examples.t; or NULL */
+	const struct opt
+		*opts; /* ends in { 0 }; or NULL.  --json, --path/--workspace and --help are always there */
+	unsigned needs;
+	int (*fn)(struct run *r, struct err *e);
+	const char *tool; /* MCP tool name, or NULL when not offered there */
+};
+extern const struct cmd commands[];
+extern const size_t command_count;
+
+/* Families: the first word of two-word commands. */
+struct family {
+	const char *name, *help;
+};
+extern const struct family families[];
+extern const size_t family_count;
+
+struct opt_value {
+	const struct opt *opt;
+	const char *text;
+	int64_t number;
+};
+
+/* One run of one command. */
+struct run {
+	struct sys *sys;
+	struct arena *a;
+	const struct cmd *cmd;
+	struct opt_value *values;
+	size_t value_count;
+	char **args; /* positionals */
+	size_t arg_count;
+	char **child; /* after -- */
+	size_t child_count;
+	const char *path_option; /* --path/--workspace as given, or NULL */
+	struct workspace *ws; /* as `needs` says */
+	bool is_json;
+	bool is_tty; /* standard output is a terminal */
+	bool has_color; /* and colour is wanted */
+	struct buf *out;
+};
+
+/* Option access by name; asking for a name that is not in the row's specs is a BUG. */
+bool opt_flag(const struct run *r, const char *name);
+const char *opt_text(const struct run *r, const char *name, const char *fallback);
+int64_t opt_int(const struct run *r, const char *name, int64_t fallback);
+size_t opt_list(const struct run *r, const char *name, const char ***ret); /* in the order given */
+
+/* Output.  Text is buffered and written at the end or at out_flush(); a closed pipe ends the program quietly. */
+void out(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void out_json(struct run *r, const struct json *v); /* one document, two-space indent, final newline */
+void out_line_json(struct run *r, const struct json *v); /* one line, for streams */
+void out_flush(struct run *r);
+void warn(struct run *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3))); /* "helm: warning: ..." */
+
+/* Colour: text between paint(r, PAINT_X) and paint(r, PAINT_OFF); empty strings when colour is off. */
+enum paint {
+	PAINT_OFF,
+	PAINT_PRIMARY,
+	PAINT_ACCENT,
+	PAINT_MUTED,
+	PAINT_GOOD,
+	PAINT_WARN,
+	PAINT_BAD,
+	PAINT_BOLD
+};
+const char *paint(const struct run *r, enum paint p);
+
+/* A table on the terminal or in a pipe: columns sized to their widest cell, the last one cut to the terminal's width. */
+struct out_table;
+struct out_table *out_table(struct run *r, const char *const *headings, size_t columns);
+void out_row(
+	struct out_table *t, const char *const *cells, const enum paint *paints); /* paints may be NULL */
+void out_table_end(struct out_table *t);
+
+/* Progress on standard error, only when that is a terminal: counts, rate, time left.  Cheap to call often. */
+struct progress {
+	struct sys *sys;
+	const char *what;
+	uint64_t done, total; /* total 0 = unknown */
+	int64_t started_us, shown_us;
+	bool is_on;
+};
+void progress_begin(struct progress *p, struct run *r, const char *what, uint64_t total);
+void progress_step(struct progress *p, uint64_t done);
+void progress_end(struct progress *p);
+
+/* Exit codes of ops-cli.md 1.7. */
+enum {
+	EXIT_NO = 1,
+	EXIT_USAGE = 2,
+	EXIT_GATE = 3,
+	EXIT_APPROVAL = 24,
+	EXIT_DENIED = 25,
+	EXIT_PAUSED = 26,
+	EXIT_TIMEOUT = 124
+};
+
+#endif

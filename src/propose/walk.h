@@ -1,0 +1,138 @@
+/* walk.h — the seam inside propose/ between the evaluator (words.c, walk.c) and the knowledge of programs (classify.c and
+ * the tables beside it).  Not visible outside this folder.
+ *
+ * shell.c turns text into a tree.  walk.c goes through the tree in the order of execution, expands words with what is
+ * known (variables, IFS, functions, aliases, working directory) and hands each simple command to classify_command().  That
+ * adds effects, and re-enters the walker for whatever the program itself would interpret: another argv (sudo, xargs, find
+ * -exec) or another text (bash -c, eval, ssh). */
+#ifndef PROPOSE_WALK_H
+#define PROPOSE_WALK_H
+
+#include "model/effect.h"
+#include "propose/propose.h"
+
+/* Limits of guard-and-profiles.md 2.8. */
+enum { WALK_MAX_DEPTH = 16, WALK_MAX_NODES = 20000, WALK_MAX_TEXT = 1 << 20, WALK_MAX_BRACES = 256 };
+
+/* Where text that nobody typed comes from; the later one is the worse one. */
+enum origin { ORIGIN_LITERAL, ORIGIN_UNKNOWN, ORIGIN_DECODED, ORIGIN_FETCHED };
+
+/* A word after expansion.  `text` is the value with unknown parts left out; for CERTAIN words it is the value. */
+struct word {
+	const char *text; /* NUL-terminated, text_n bytes */
+	size_t text_n;
+	size_t known_n; /* length of the known beginning of the value (== text_n when CERTAIN) */
+	enum certainty certainty;
+	enum origin origin; /* of the unknown parts */
+	bool is_glob; /* holds an unquoted * ? [ : `text` keeps the pattern characters; known_n stops before it */
+	bool is_guarded; /* unknown parts come from ${X:?} or cannot be empty */
+	bool is_quoted; /* some part was quoted: an empty word is still a word */
+	struct span at;
+};
+
+/* What a command reads on standard input, or gives on standard output. */
+enum feed_kind {
+	FEED_INHERIT, /* whatever the caller has: a terminal, a pipe from outside */
+	FEED_EMPTY, /* /dev/null or closed */
+	FEED_KNOWN, /* exactly these bytes */
+	FEED_FILE, /* a file: path in `text` */
+	FEED_UNKNOWN, /* some other program's output */
+	FEED_DECODED, /* text that went through a decoder or filter */
+	FEED_FETCHED, /* text from the network */
+	FEED_SOCKET /* a socket: /dev/tcp, nc, mkfifo loop */
+};
+struct feed {
+	enum feed_kind kind;
+	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
+	size_t n;
+};
+
+enum redirect_op {
+	REDIR_IN,
+	REDIR_OUT,
+	REDIR_APPEND,
+	REDIR_CLOBBER,
+	REDIR_RDWR,
+	REDIR_DUP_IN,
+	REDIR_DUP_OUT,
+	REDIR_BOTH,
+	REDIR_BOTH_APPEND,
+	REDIR_HEREDOC,
+	REDIR_HERESTRING
+};
+struct redirect {
+	enum redirect_op op;
+	int fd; /* -1: the operator's default */
+	struct word target; /* the word, or the expanded body of a here-document */
+	struct span at;
+};
+
+struct assignment {
+	const char *name;
+	struct word value;
+	bool is_append;
+};
+
+struct scope; /* walk.c: variables, functions, aliases, working directory */
+struct walk; /* one analysis */
+
+/* A simple command with its words expanded. */
+struct command {
+	struct word *argv; /* argv[0] is the head; argc may be 0 (only assignments or redirections) */
+	size_t argc;
+	struct assignment *assigns; /* prefix assignments */
+	size_t assign_count;
+	struct redirect *redirs;
+	size_t redir_count;
+	struct feed in; /* standard input, redirections applied */
+	struct feed
+		out; /* set by classify_command: what it prints, for the right side of a pipe and for $(...) */
+	struct scope *scope; /* where it runs */
+	const struct source *source;
+	struct span at;
+	unsigned
+		flags; /* FXF_PRIVILEGED, FXF_INSIDE_CONTAINER, FXF_REMOTE_SIDE, FXF_FIND inherited by every effect */
+	bool is_argv; /* from argv analysis: no shell builtins, functions or aliases apply */
+};
+
+/* classify.c: add the effects of one simple command.  Never fails: what it does not know is FX_UNKNOWN. */
+void classify_command(struct walk *w, struct command *c);
+
+/* walk.c: re-entry.  Each makes a step one level deeper, and marks the proposal unreadable at the limits. */
+void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via);
+void walk_bytes(struct walk *w, const struct command *from, const char *text, size_t n, struct span at,
+	const char *via); /* text known as bytes: decoded, read from a script */
+/* Another argv run by `from` (peeled wrapper, xargs template, find -exec).  add_flags are or-ed into the inner command's.
+ * The inner command's `out` is copied back to from->out when it takes from's place (wrappers). */
+void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
+	const char *via);
+
+/* Add one effect; source, span, step and inherited flags are filled in from c.  Returns it so that the caller can set the
+ * rest; valid until the next call. */
+struct effect *walk_effect(
+	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand);
+/* The same with an operand that is a path: makes it absolute against the scope's directory, cleans it, sets path_class
+ * (worse of lexical and resolved), certainty and FXF_UNSET_ROOT. */
+struct effect *walk_path(
+	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand);
+
+struct arena *walk_arena(struct walk *w);
+const struct surroundings *walk_surroundings(const struct walk *w);
+/* The command's current directory as far as known: absolute and clean, or NULL. */
+const char *walk_cwd(const struct walk *w, const struct command *c);
+void walk_set_cwd(
+	struct walk *w, struct command *c, const struct word *dir); /* cd; unknown when not CERTAIN */
+/* A word made from known text. */
+struct word walk_word(struct walk *w, const char *text, struct span at);
+/* Value of a variable if known, else NULL. */
+const char *walk_variable(struct walk *w, const struct command *c, const char *name);
+void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value);
+
+/* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can
+ * match. */
+enum path_class paths_classify(const struct surroundings *at, struct arena *a, const char *path,
+	bool is_pattern, const char **ret_resolved);
+/* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
+bool paths_is_secret(const struct surroundings *at, const char *path);
+
+#endif
