@@ -1,12 +1,14 @@
 /* sys.c — the real outside world: thin calls, retried when a signal interrupts them. */
 #include "base/sys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +66,34 @@ static int real_fsync(struct sys *s, int fd)
 {
 	(void)s;
 	return RETRY(fsync(fd));
+}
+
+static int real_syncfs(struct sys *s, int fd)
+{
+	(void)s;
+	return RETRY(syncfs(fd));
+}
+
+static off_t real_seek(struct sys *s, int fd, off_t at, int whence)
+{
+	(void)s;
+	return lseek(fd, at, whence);
+}
+
+static ssize_t real_getdents(struct sys *s, int dirfd, void *to, size_t n)
+{
+	(void)s;
+	return getdents64(dirfd, to, n);
+}
+
+static int64_t real_free_bytes(struct sys *s, int fd)
+{
+	struct statvfs v;
+
+	(void)s;
+	if (fstatvfs(fd, &v))
+		return -1;
+	return (int64_t)(v.f_bavail * v.f_frsize);
 }
 
 static int real_truncate(struct sys *s, int fd, off_t size)
@@ -186,7 +216,11 @@ struct sys *sys_real(void)
 		.write = real_write,
 		.sync = real_sync,
 		.fsync = real_fsync,
+		.syncfs = real_syncfs,
 		.truncate = real_truncate,
+		.seek = real_seek,
+		.getdents = real_getdents,
+		.free_bytes = real_free_bytes,
 		.rename = real_rename,
 		.unlink = real_unlink,
 		.mkdir = real_mkdir,

@@ -5,7 +5,7 @@
  * (tests/tools/fault_sys.c) that has a fixed clock and a counted schedule of failures and kills, so that "the disk
  * filled up between the line and its newline" is an ordinary test.
  *
- * Calls that change the world are counted by the twin: write, sync, truncate, rename, unlink, mkdir, symlink, link, chmod,
+ * Calls that change the world are counted by the twin: write, sync, syncfs, truncate, rename, unlink, mkdir, symlink, link, chmod,
  * open with O_CREAT or O_TRUNC, spawn. */
 #ifndef BASE_SYS_H
 #define BASE_SYS_H
@@ -25,7 +25,14 @@ struct sys {
 	ssize_t (*write)(struct sys *, int fd, const void *from, size_t n);
 	int (*sync)(struct sys *, int fd); /* fdatasync: the bytes and the size */
 	int (*fsync)(struct sys *, int fd); /* everything; the one for directories */
+	int (*syncfs)(struct sys *,
+		int fd); /* everything on fd's file system: one barrier for thousands of files */
 	int (*truncate)(struct sys *, int fd, off_t size);
+	off_t (*seek)(struct sys *, int fd, off_t at, int whence); /* lseek, with SEEK_DATA and SEEK_HOLE */
+	/* getdents64(2): whole struct dirent64 records; 0 at the end */
+	ssize_t (*getdents)(struct sys *, int dirfd, void *to, size_t n);
+	int64_t (*free_bytes)(
+		struct sys *, int fd); /* what an ordinary user may still write on fd's file system */
 	/* flags: 0, or RENAME_NOREPLACE / RENAME_EXCHANGE of renameat2(2) */
 	int (*rename)(
 		struct sys *, int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
