@@ -39,7 +39,7 @@ foreach(file ${cli_tests})
   set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300 SKIP_RETURN_CODE 77)
 endforeach()
 
-foreach(check layers invariants)
+foreach(check layers invariants reason_codes)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tools/${check}.sh)
     add_test(NAME tree/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/${check}.sh
       WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
