@@ -106,7 +106,8 @@ enum effect_flags {
 	FXF_INSIDE_CONTAINER = 1 << 10,
 	FXF_REMOTE_SIDE = 1 << 11, /* happens on another machine */
 	FXF_FIND = 1 << 12, /* selected by find, fd, git ls-files | xargs, ... */
-	FXF_DECODED = 1 << 13 /* found in text that was decoded for the report only */
+	FXF_DECODED = 1 << 13, /* found in text that was decoded for the report only */
+	FXF_HOST_MOUNT = 1 << 14 /* inside a container that sees this machine's root or system directories */
 };
 
 struct span {

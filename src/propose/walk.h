@@ -95,7 +95,9 @@ struct command {
 	bool is_argv; /* from argv analysis: no shell builtins, functions or aliases apply */
 };
 
-/* classify.c: add the effects of one simple command.  Never fails: what it does not know is FX_UNKNOWN. */
+/* classify.c: add the effects of one simple command, of its prefix assignments and of its redirections (the walker adds
+ * none for those; the redirections of a compound command come as a command with argc 0 whose `out` the walker has set).
+ * Never fails: what it does not know is FX_UNKNOWN. */
 void classify_command(struct walk *w, struct command *c);
 
 /* walk.c: re-entry.  Each makes a step one level deeper, and marks the proposal unreadable at the limits. */
@@ -117,6 +119,8 @@ struct effect *walk_path(
 	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand);
 
 struct arena *walk_arena(struct walk *w);
+/* One pointer per analysis for classify.c (files written so far, for "written, then run"); NULL at first. */
+void **walk_notes(struct walk *w);
 const struct surroundings *walk_surroundings(const struct walk *w);
 /* The command's current directory as far as known: absolute and clean, or NULL. */
 const char *walk_cwd(const struct walk *w, const struct command *c);
