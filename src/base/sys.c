@@ -183,6 +183,14 @@ static int64_t real_mono_us(struct sys *s)
 	return clock_us(CLOCK_MONOTONIC);
 }
 
+static void real_sleep_us(struct sys *s, int64_t us)
+{
+	(void)s;
+	struct timespec t = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+
+	(void)nanosleep(&t, NULL);
+}
+
 static int real_random(struct sys *s, void *to, size_t n)
 {
 	(void)s;
@@ -233,6 +241,7 @@ struct sys *sys_real(void)
 		.lock = real_lock,
 		.now_us = real_now_us,
 		.mono_us = real_mono_us,
+		.sleep_us = real_sleep_us,
 		.random = real_random,
 		.getenv = real_getenv,
 		.fork = real_fork,

@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-struct iovec;
-
 struct sys {
 	/* resolve: 0, or RESOLVE_* of openat2(2).  O_CLOEXEC is always added. */
 	int (*open)(struct sys *, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
@@ -47,6 +45,7 @@ struct sys {
 	int (*lock)(struct sys *, int fd, int op); /* flock(2): LOCK_EX, LOCK_SH, LOCK_UN, LOCK_NB */
 	int64_t (*now_us)(struct sys *); /* wall clock, microseconds since 1970 */
 	int64_t (*mono_us)(struct sys *); /* monotonic, for durations and deadlines */
+	void (*sleep_us)(struct sys *, int64_t us); /* only between polls; may return early */
 	int (*random)(struct sys *, void *to, size_t n);
 	const char *(*getenv)(struct sys *, const char *name);
 	pid_t (*fork)(struct sys *); /* counted as a spawn; see proc.h for how children are started */

@@ -1,0 +1,587 @@
+/* file.c — files that survive a crash.
+ *
+ * Append: a file is locked, its tail repaired, one whole line written and synced, and only then does the caller hear OK.
+ * The directory entry is synced before the first line, not after it: whoever finds a line in the file may rely on the
+ * file being there after a power failure, whichever process created it.
+ *
+ * Replace: the new bytes are complete and synced under a name nobody reads before the rename makes them visible.
+ *
+ * What was opened is what is used: type and size are asked of the descriptor, and a lock counts only if the name still
+ * leads to the locked file. */
+#include "base/file.h"
+
+#include "base/hash.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/file.h>
+
+enum {
+	READ_STEP = 64 << 10,
+	LIST_STEP = 32 << 10,
+	TAIL_STEP = 4 << 10,
+	MAX_DEPTH = 256,
+	LOCK_POLL_US = 5000
+};
+#define MAX_TAIL_BYTES ((off_t)64 << 20)
+
+static int fd_stat(struct sys *s, int fd, struct stat *st)
+{
+	return s->stat(s, fd, "", st, AT_EMPTY_PATH);
+}
+
+/* An open() that failed, in the words a user needs.  ELOOP is how O_NOFOLLOW says "symbolic link". */
+static int open_failed(struct err *e, const char *path)
+{
+	if (errno == ELOOP)
+		return err_set(
+			e, E_INPUT, "FILE_LINK", "'%s' is a symbolic link; name the file itself", path);
+	if (errno == EXDEV)
+		return err_set(
+			e, E_INPUT, "FILE_OUTSIDE", "'%s' leads outside the directory it must stay in", path);
+	return err_sys(e, "FILE_OPEN", "cannot open '%s'", path);
+}
+
+static int write_all(struct sys *s, int fd, const void *from, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = s->write(s, fd, (const char *)from + done, n - done);
+		if (got < 0)
+			return -1;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+/* Fill `to` from offset `at`; -1 with errno, EIO when the file ends early. */
+static int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = s->pread(s, fd, (char *)to + done, n - done, at + (off_t)done);
+		if (got < 0)
+			return -1;
+		if (got == 0) {
+			errno = EIO;
+			return -1;
+		}
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+/* reading */
+
+static int too_large(struct err *e, const char *path, size_t max_bytes)
+{
+	return err_set(e, E_LIMIT, "FILE_TOO_LARGE", "'%s' is larger than the %zu bytes allowed here", path,
+		max_bytes);
+}
+
+/* Up to the end, or to one byte past the limit.  `hint` is the expected size; a file that grows meanwhile is read on. */
+static int read_to_end(struct sys *s, struct arena *a, int fd, const char *path, size_t hint,
+	size_t max_bytes, struct bytes *ret, struct err *e)
+{
+	size_t cap = hint + 1, n = 0;
+	uint8_t *p = arena_alloc(a, cap + 1);
+
+	for (;;) {
+		ssize_t got = s->read(s, fd, p + n, cap - n);
+		if (got < 0)
+			return err_sys(e, "FILE_READ", "cannot read '%s'", path);
+		n += (size_t)got;
+		if (n > max_bytes)
+			return too_large(e, path, max_bytes);
+		if (got == 0)
+			break;
+		if (n == cap) {
+			size_t more = cap * 2 > READ_STEP ? cap * 2 : READ_STEP;
+			p = arena_grow(a, p, cap + 1, more + 1);
+			cap = more;
+		}
+	}
+	p[n] = '\0';
+	*ret = (struct bytes){ p, n };
+	return OK;
+}
+
+int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t max_bytes, unsigned flags,
+	struct bytes *ret, struct err *e)
+{
+	if ((flags & FILE_FOLLOW) && strcmp(path, "-") == 0)
+		return read_to_end(s, a, STDIN_FILENO, "standard input", READ_STEP, max_bytes, ret, e);
+
+	/* O_NONBLOCK: a FIFO put in our way must not hold us up before its type is known. */
+	int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | (flags & FILE_FOLLOW ? 0 : O_NOFOLLOW);
+	uint64_t resolve = flags & FILE_BENEATH ? RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS : 0;
+	AUTO(close_fd) int fd = s->open(s, dirfd, path, how, 0, resolve);
+	struct stat st;
+
+	if (fd < 0)
+		return open_failed(e, path);
+	if (fd_stat(s, fd, &st))
+		return err_sys(e, "FILE_READ", "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "FILE_NOT_REGULAR", "'%s' is %s, not a file", path,
+			S_ISDIR(st.st_mode) ? "a directory" : "a device, pipe or socket");
+	if ((uint64_t)st.st_size > max_bytes)
+		return too_large(e, path, max_bytes);
+	return read_to_end(s, a, fd, path, (size_t)st.st_size, max_bytes, ret, e);
+}
+
+/* locks */
+
+static int lock_until(struct sys *s, int fd, int wait_ms)
+{
+	if (wait_ms < 0)
+		return s->lock(s, fd, LOCK_EX);
+	int64_t deadline = s->mono_us(s) + (int64_t)wait_ms * 1000;
+	while (s->lock(s, fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK || s->mono_us(s) >= deadline)
+			return -1;
+		s->sleep_us(s, LOCK_POLL_US);
+	}
+	return 0;
+}
+
+/* The name may lead to another file by the time the lock is ours: then the lock is on something nobody uses. */
+static bool is_still(struct sys *s, int dirfd, const char *path, int fd)
+{
+	struct stat now, held;
+
+	return s->stat(s, dirfd, path, &now, AT_SYMLINK_NOFOLLOW) == 0 && fd_stat(s, fd, &held) == 0 &&
+		now.st_dev == held.st_dev && now.st_ino == held.st_ino;
+}
+
+static int open_locked(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, int wait_ms,
+	int *ret_fd, struct err *e)
+{
+	for (;;) {
+		AUTO(close_fd)
+		int fd = s->open(s, dirfd, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode, 0);
+		if (fd < 0)
+			return open_failed(e, path);
+		if (lock_until(s, fd, wait_ms)) {
+			if (errno == EWOULDBLOCK)
+				return err_set(e, E_IO, "FILE_LOCKED",
+					"'%s' is locked by another process; try again when it is done", path);
+			return err_sys(e, "FILE_LOCK", "cannot lock '%s'", path);
+		}
+		if (!is_still(s, dirfd, path, fd))
+			continue;
+		*ret_fd = fd;
+		fd = -1;
+		return OK;
+	}
+}
+
+int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_fd, struct err *e)
+{
+	return open_locked(s, dirfd, path, O_RDWR | O_CREAT, 0600, wait_ms, ret_fd, e);
+}
+
+/* directories */
+
+int file_open_dir(struct sys *s, int dirfd, const char *path, int *ret_fd, struct err *e)
+{
+	int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY, 0, 0);
+
+	if (fd < 0)
+		return err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", path);
+	*ret_fd = fd;
+	return OK;
+}
+
+/* The directory that holds `path`, and the last component. */
+static int open_parent(
+	struct sys *s, int dirfd, const char *path, int *ret_fd, const char **ret_name, struct err *e)
+{
+	const char *name = path_base(path);
+	size_t n = (size_t)(name - path);
+	char dir[4096];
+
+	if (n >= sizeof(dir))
+		return err_set(e, E_INPUT, "FILE_NAME", "the path '%.60s...' is too long", path);
+	if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return err_set(e, E_INPUT, "FILE_NAME", "'%s' does not name a file", path);
+	memcpy(dir, path, n);
+	dir[n] = '\0';
+	int rc = file_open_dir(s, dirfd, n ? dir : ".", ret_fd, e);
+	if (!rc)
+		*ret_name = name;
+	return rc;
+}
+
+static int sync_parent(struct sys *s, int dirfd, const char *path, struct err *e)
+{
+	AUTO(close_fd) int dir = -1;
+	const char *name;
+	int rc = open_parent(s, dirfd, path, &dir, &name, e);
+
+	if (rc)
+		return rc;
+	if (s->fsync(s, dir))
+		return err_sys(e, "FILE_SYNC", "cannot make the directory of '%s' durable", path);
+	return OK;
+}
+
+static int make_dir(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e)
+{
+	if (s->mkdir(s, dirfd, path, mode) == 0)
+		return sync_parent(s, dirfd, path, e);
+	int why = errno;
+	if (why == EEXIST && file_is_dir(s, dirfd, path))
+		return OK;
+	if (why == EEXIST)
+		return err_set(e, E_INPUT, "FILE_NOT_DIR", "'%s' is in the way: it is not a directory", path);
+	errno = why;
+	return err_sys(e, "FILE_MKDIR", "cannot make directory '%s'", path);
+}
+
+int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *clean = path_clean(&a, path);
+
+	if (file_is_dir(s, dirfd, clean))
+		return OK;
+	for (char *p = clean + 1;; p++) {
+		if (*p && *p != '/')
+			continue;
+		char kept = *p;
+		*p = '\0';
+		if (!file_is_dir(s, dirfd, clean)) {
+			int rc = make_dir(s, dirfd, clean, mode, e);
+			if (rc)
+				return rc;
+		}
+		if (!kept)
+			return OK;
+		*p = kept;
+	}
+}
+
+bool file_exists(struct sys *s, int dirfd, const char *path)
+{
+	struct stat st;
+
+	return s->stat(s, dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool file_is_dir(struct sys *s, int dirfd, const char *path)
+{
+	struct stat st;
+
+	return s->stat(s, dirfd, path, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* append */
+
+/* The tail is a whole JSON object or array: every bracket outside strings is closed, the last one by the last byte.  No
+ * proper beginning of such a line passes, which is all that must be known. */
+static bool is_whole_line(const char *p, size_t n)
+{
+	size_t depth = 0;
+	bool in_string = false;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = p[i];
+		if ((unsigned char)c < 0x20)
+			return false;
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string && (c == '{' || c == '['))
+			depth++;
+		else if (!in_string && (c == '}' || c == ']') && (depth == 0 || --depth == 0))
+			return i + 1 == n && (p[0] == '{' || p[0] == '[');
+	}
+	return false;
+}
+
+/* Where the line that has no newline starts: behind the last newline, or at 0. */
+static int find_tail(struct sys *s, int fd, off_t size, off_t *ret_start)
+{
+	char step[TAIL_STEP];
+
+	for (off_t end = size; end > 0;) {
+		size_t n = end < (off_t)sizeof(step) ? (size_t)end : sizeof(step);
+		off_t at = end - (off_t)n;
+		if (pread_all(s, fd, step, n, at))
+			return -1;
+		const char *newline = memrchr(step, '\n', n);
+		if (newline) {
+			*ret_start = at + (newline - step) + 1;
+			return 0;
+		}
+		end = at;
+	}
+	*ret_start = 0;
+	return 0;
+}
+
+/* What is cut off is kept: bytes nobody acknowledged may still tell a person what happened. */
+static int keep_torn(struct sys *s, struct arena *a, int dirfd, const char *path, mode_t mode,
+	const char *tail, size_t n, struct err *e)
+{
+	const char *torn = arena_printf(a, "%s.torn", path);
+	AUTO(close_fd) int fd = -1;
+	int rc = open_locked(s, dirfd, torn, O_WRONLY | O_APPEND | O_CREAT, mode, -1, &fd, e);
+
+	if (rc)
+		return rc;
+	if (write_all(s, fd, tail, n) || write_all(s, fd, "\n", 1) || s->sync(s, fd))
+		return err_sys(e, "FILE_WRITE", "cannot keep the torn line of '%s' in '%s'", path, torn);
+	return OK;
+}
+
+/* Bring a file whose last byte is not a newline back to whole lines. */
+static int repair_tail(
+	struct sys *s, int fd, int dirfd, const char *path, mode_t mode, off_t *size, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	off_t start;
+
+	if (find_tail(s, fd, *size, &start))
+		return err_sys(e, "FILE_READ", "cannot read the end of '%s'", path);
+	if (*size - start > MAX_TAIL_BYTES)
+		return err_set(e, E_CORRUPT, "FILE_TORN",
+			"the last line of '%s' has no end; is it the right file?", path);
+	size_t n = (size_t)(*size - start);
+	char *tail = arena_text(&a, n);
+	if (pread_all(s, fd, tail, n, start))
+		return err_sys(e, "FILE_READ", "cannot read the end of '%s'", path);
+
+	if (is_whole_line(tail, n)) {
+		if (write_all(s, fd, "\n", 1))
+			return err_sys(e, "FILE_WRITE", "cannot end the last line of '%s'", path);
+		*size += 1;
+		return OK;
+	}
+	int rc = keep_torn(s, &a, dirfd, path, mode, tail, n, e);
+	if (rc)
+		return rc;
+	if (s->truncate(s, fd, start) || s->sync(s, fd))
+		return err_sys(e, "FILE_WRITE", "cannot cut the torn line off '%s'", path);
+	*size = start;
+	return OK;
+}
+
+static int check_tail(
+	struct sys *s, int fd, int dirfd, const char *path, mode_t mode, off_t *ret_size, struct err *e)
+{
+	struct stat st;
+	char last;
+
+	if (fd_stat(s, fd, &st))
+		return err_sys(e, "FILE_READ", "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "FILE_NOT_REGULAR", "'%s' is not a regular file", path);
+	*ret_size = st.st_size;
+	if (st.st_size == 0)
+		return sync_parent(s, dirfd, path, e);
+	if (pread_all(s, fd, &last, 1, st.st_size - 1))
+		return err_sys(e, "FILE_READ", "cannot read the end of '%s'", path);
+	return last == '\n' ? OK : repair_tail(s, fd, dirfd, path, mode, ret_size, e);
+}
+
+/* Write and sync, or leave the file as it was. */
+static int write_line(struct sys *s, int fd, const char *path, off_t size, struct bytes line, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *whole = arena_text(&a, line.n + 1);
+
+	if (line.n)
+		memcpy(whole, line.p, line.n);
+	whole[line.n] = '\n';
+	if (write_all(s, fd, whole, line.n + 1) == 0 && s->sync(s, fd) == 0)
+		return OK;
+	int rc = err_sys(e, "FILE_WRITE", "cannot append to '%s'", path);
+	if (s->truncate(s, fd, size) || s->sync(s, fd))
+		return err_wrap(e, "the line could not be taken back");
+	return rc;
+}
+
+int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
+	off_t *ret_offset, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	off_t size;
+
+	if (line.n && memchr(line.p, '\n', line.n))
+		return err_set(
+			e, E_INPUT, "FILE_NEWLINE", "a line for '%s' must not contain a newline", path);
+	int rc = open_locked(s, dirfd, path, O_RDWR | O_APPEND | O_CREAT, mode, -1, &fd, e);
+	if (!rc)
+		rc = check_tail(s, fd, dirfd, path, mode, &size, e);
+	if (!rc)
+		rc = write_line(s, fd, path, size, line, e);
+	if (!rc && ret_offset)
+		*ret_offset = size;
+	return rc;
+}
+
+/* replace */
+
+static int check_replaceable(struct sys *s, int dir, const char *name, const char *path, struct err *e)
+{
+	struct stat st;
+
+	if (s->stat(s, dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? OK : err_sys(e, "FILE_OPEN", "cannot look at '%s'", path);
+	if (S_ISLNK(st.st_mode))
+		return err_set(e, E_INPUT, "FILE_LINK", "'%s' is a symbolic link; it is not replaced", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "FILE_NOT_REGULAR",
+			"'%s' is not a regular file; it is not replaced", path);
+	return OK;
+}
+
+static int write_temporary(struct sys *s, int dir, const char *temp, mode_t mode, struct bytes content,
+	const char *path, struct err *e)
+{
+	AUTO(close_fd) int fd = s->open(s, dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, 0);
+
+	if (fd < 0)
+		return err_sys(e, "FILE_WRITE", "cannot write next to '%s'", path);
+	if (write_all(s, fd, content.p, content.n) || s->fsync(s, fd))
+		return err_sys(e, "FILE_WRITE", "cannot write '%s'", path);
+	return OK;
+}
+
+int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int dir = -1;
+	const char *name;
+	uint8_t salt[8];
+	char hex[2 * sizeof(salt) + 1];
+
+	int rc = open_parent(s, dirfd, path, &dir, &name, e);
+	if (!rc)
+		rc = check_replaceable(s, dir, name, path, e);
+	if (rc)
+		return rc;
+	if (s->random(s, salt, sizeof(salt)))
+		return err_sys(e, "FILE_WRITE", "no random name for the new '%s'", path);
+	hex_encode(salt, sizeof(salt), hex);
+	const char *temp = arena_printf(&a, ".%.200s.%s.tmp", name, hex);
+
+	rc = write_temporary(s, dir, temp, mode, content, path, e);
+	if (!rc && s->rename(s, dir, temp, dir, name, 0))
+		rc = err_sys(e, "FILE_WRITE", "cannot put the new '%s' in place", path);
+	if (rc) {
+		(void)s->unlink(s, dir, temp, 0);
+		return rc;
+	}
+	if (s->fsync(s, dir))
+		return err_sys(e, "FILE_SYNC",
+			"the new '%s' is in place, but may not survive a power failure", path);
+	return OK;
+}
+
+/* lists and trees */
+
+static int by_bytes(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static int list_fd(struct sys *s, struct arena *a, int fd, const char *path, char ***ret_names, size_t *ret_n,
+	struct err *e)
+{
+	char **names = NULL;
+	size_t n = 0, cap = 0;
+	_Alignas(struct dirent64) char step[LIST_STEP];
+	ssize_t got;
+
+	while ((got = s->getdents(s, fd, step, sizeof(step))) > 0) {
+		for (ssize_t at = 0; at < got;) {
+			const struct dirent64 *d = (const struct dirent64 *)(step + at);
+			at += d->d_reclen;
+			if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+				continue;
+			if (n == cap) {
+				size_t more = cap ? 2 * cap : 64;
+				names = arena_grow(a, names, cap * sizeof(*names), more * sizeof(*names));
+				cap = more;
+			}
+			names[n++] = arena_strdup(a, d->d_name);
+		}
+	}
+	if (got < 0)
+		return err_sys(e, "FILE_READ", "cannot list directory '%s'", path);
+	if (n)
+		qsort(names, n, sizeof(*names), by_bytes);
+	*ret_names = names;
+	*ret_n = n;
+	return OK;
+}
+
+int file_list(struct sys *s, struct arena *a, int dirfd, const char *path, char ***ret_names, size_t *ret_n,
+	struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = file_open_dir(s, dirfd, path, &fd, e);
+
+	return rc ? rc : list_fd(s, a, fd, path, ret_names, ret_n, e);
+}
+
+struct walk {
+	struct sys *s;
+	struct arena a;
+	file_visit *fn;
+	void *arg;
+};
+
+static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, struct err *e);
+
+static int walk_one(struct walk *w, int fd, const char *name, const char *rel, unsigned depth, struct err *e)
+{
+	struct stat st;
+	struct sys *s = w->s;
+
+	if (s->stat(s, fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? OK : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
+	int rc = w->fn(w->arg, fd, name, rel, &st, e);
+	if (rc < 0 || rc == FILE_SKIP || !S_ISDIR(st.st_mode))
+		return rc < 0 ? rc : OK;
+
+	AUTO(close_fd) int sub = s->open(s, fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	if (sub < 0)
+		return errno == ENOENT ? OK : err_sys(e, "FILE_OPEN_DIR", "cannot open directory '%s'", rel);
+	return walk_dir(w, sub, rel, depth + 1, e);
+}
+
+static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, struct err *e)
+{
+	struct arena_mark mark = arena_mark(&w->a);
+	char **names = NULL;
+	size_t n = 0;
+
+	if (depth > MAX_DEPTH)
+		return err_set(
+			e, E_LIMIT, "FILE_DEPTH", "'%s' is more than %d directories deep", rel, MAX_DEPTH);
+	int rc = list_fd(w->s, &w->a, fd, rel[0] ? rel : ".", &names, &n, e);
+	for (size_t i = 0; i < n && !rc; i++) {
+		const char *below = rel[0] ? arena_printf(&w->a, "%s/%s", rel, names[i]) : names[i];
+		rc = walk_one(w, fd, names[i], below, depth, e);
+	}
+	arena_release(&w->a, mark);
+	return rc;
+}
+
+int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)
+{
+	struct walk w = { .s = s, .fn = fn, .arg = arg };
+	AUTO(close_fd) int fd = -1;
+	int rc = file_open_dir(s, dirfd, path, &fd, e);
+
+	if (!rc)
+		rc = walk_dir(&w, fd, "", 0, e);
+	arena_done(&w.a);
+	return rc;
+}

@@ -1,0 +1,178 @@
+/* hash.c — SHA-256, hex and base64.
+ *
+ * SHA-256 is libcrypto's low-level code and nothing else of it: the EVP layer fetches providers at start, which costs
+ * more than hashing a receipt, while these four functions pull in a handful of objects and choose the processor's SHA
+ * instructions by themselves.  They are marked deprecated only to steer applications to EVP. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "base/hash.h"
+
+#include <openssl/sha.h>
+#include <string.h>
+
+_Static_assert(
+	sizeof(SHA256_CTX) <= sizeof(struct sha256), "struct sha256 is too small for the library's context");
+_Static_assert(
+	_Alignof(SHA256_CTX) <= _Alignof(struct sha256), "struct sha256 is not aligned for the library");
+
+static const char std_alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char url_alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+void sha256_begin(struct sha256 *h)
+{
+	SHA256_Init((SHA256_CTX *)h->opaque);
+}
+
+void sha256_add(struct sha256 *h, const void *p, size_t n)
+{
+	SHA256_Update((SHA256_CTX *)h->opaque, p, n);
+}
+
+void sha256_end(struct sha256 *h, uint8_t out[SHA256_SIZE])
+{
+	SHA256_Final(out, (SHA256_CTX *)h->opaque);
+}
+
+void sha256(const void *p, size_t n, uint8_t out[SHA256_SIZE])
+{
+	struct sha256 h;
+
+	sha256_begin(&h);
+	sha256_add(&h, p, n);
+	sha256_end(&h, out);
+}
+
+void hex_encode(const uint8_t *p, size_t n, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		out[2 * i] = digits[p[i] >> 4];
+		out[2 * i + 1] = digits[p[i] & 15];
+	}
+	out[2 * n] = '\0';
+}
+
+static int hex_value(char c, bool strict_lower)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F' && !strict_lower)
+		return c - 'A' + 10;
+	return -1;
+}
+
+bool hex_decode(const char *s, size_t len, uint8_t *out, size_t n, bool strict_lower)
+{
+	if (n > SIZE_MAX / 2 || len != 2 * n)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (hex_value(s[i], strict_lower) < 0)
+			return false;
+	for (size_t i = 0; i < n; i++)
+		out[i] = (uint8_t)(hex_value(s[2 * i], strict_lower) << 4 |
+			hex_value(s[2 * i + 1], strict_lower));
+	return true;
+}
+
+static char *digest_text(struct arena *a, const char *prefix, const void *p, size_t n)
+{
+	uint8_t digest[SHA256_SIZE];
+	size_t skip = strlen(prefix);
+	char *text = arena_text(a, skip + SHA256_HEX);
+
+	sha256(p, n, digest);
+	memcpy(text, prefix, skip);
+	hex_encode(digest, sizeof(digest), text + skip);
+	return text;
+}
+
+char *sha256_hex(struct arena *a, const void *p, size_t n)
+{
+	return digest_text(a, "", p, n);
+}
+
+char *sha256_prefixed(struct arena *a, const void *p, size_t n)
+{
+	return digest_text(a, "sha256:", p, n);
+}
+
+char *base64_encode(struct arena *a, const uint8_t *p, size_t n, enum base64_form form, bool padded)
+{
+	const char *alphabet = form == BASE64_URL ? url_alphabet : std_alphabet;
+	char *text = arena_text(a, (n + 2) / 3 * 4 + 1);
+	char *to = text;
+
+	for (size_t i = 0; i < n; i += 3) {
+		size_t left = n - i;
+		uint32_t group = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+			(left > 2 ? p[i + 2] : 0);
+		*to++ = alphabet[group >> 18];
+		*to++ = alphabet[group >> 12 & 63];
+		if (left > 1)
+			*to++ = alphabet[group >> 6 & 63];
+		if (left > 2)
+			*to++ = alphabet[group & 63];
+		for (size_t missing = left; padded && missing < 3; missing++)
+			*to++ = '=';
+	}
+	*to = '\0';
+	return text;
+}
+
+static int base64_value(char c, enum base64_form form)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == (form == BASE64_URL ? '-' : '+'))
+		return 62;
+	if (c == (form == BASE64_URL ? '_' : '/'))
+		return 63;
+	return -1;
+}
+
+/* How many of the n characters carry bits: all but the '=' that must be there. */
+static bool base64_body(const char *s, size_t n, bool padded, size_t *ret_body)
+{
+	size_t body = n;
+
+	if (padded) {
+		if (n % 4 != 0)
+			return false;
+		while (body > 0 && n - body < 2 && s[body - 1] == '=')
+			body--;
+	}
+	*ret_body = body;
+	return body % 4 != 1;
+}
+
+bool base64_decode(
+	struct arena *a, const char *s, size_t n, enum base64_form form, bool padded, struct bytes *ret)
+{
+	size_t body;
+
+	if (!base64_body(s, n, padded, &body))
+		return false;
+	uint8_t *to = arena_alloc(a, body / 4 * 3 + 3);
+	size_t count = 0;
+	uint32_t group = 0;
+	for (size_t i = 0; i < body; i++) {
+		int value = base64_value(s[i], form);
+		if (value < 0)
+			return false;
+		group = group << 6 | (uint32_t)value;
+		/* After 2, 3, 4 digits of a group one more byte is complete; what is below it waits or must be zero. */
+		if (i % 4 != 0)
+			to[count++] = (uint8_t)(group >> (6 - 2 * (i % 4)));
+	}
+	uint32_t slack = body % 4 == 2 ? 15u : body % 4 == 3 ? 3u : 0u;
+	if (group & slack)
+		return false;
+	*ret = (struct bytes){ to, count };
+	return true;
+}
