@@ -25,8 +25,8 @@ struct json {
 	uint32_t cap; /* builder's room for items or members */
 	uint32_t at; /* byte offset in the parsed text, 0 for built values */
 	union {
-		const char *
-			text; /* string (decoded) or number token; NUL-terminated; may hold NUL from \u0000 */
+		/* string (decoded) or number token; NUL-terminated; may hold NUL from \u0000 */
+		const char *text;
 		struct json **items; /* array */
 		struct json_member *members; /* object, in document order */
 	};
@@ -38,15 +38,19 @@ struct json_member {
 	struct json *value;
 };
 
+/* Writers, comparison and copying recurse into a tree, so nothing may be deeper than this, whatever a caller allows. */
+enum { JSON_DEEPEST = 1000 };
+
 struct json_limits {
-	uint32_t depth; /* nesting of arrays and objects; 0 = 64 */
+	uint32_t depth; /* nesting of arrays and objects; 0 = 64; at most JSON_DEEPEST */
 	size_t size_bytes; /* of the whole text; 0 = 64 MiB */
 	uint32_t max_nodes; /* values in the whole document; 0 = 4 million */
 };
 
 /* Parse one document.  `name` is the file or source named in errors ("name:line:column: expected ..., found ...").
- * lim NULL = defaults.  Strings without escapes point into `text`, which must outlive the tree.  Error codes:
- * JSON_SYNTAX, JSON_DUPLICATE_KEY, JSON_UTF8, JSON_SURROGATE, JSON_CONTROL, JSON_DEPTH, JSON_SIZE, JSON_TRAILING. */
+ * lim NULL = defaults.  The tree keeps nothing of `text`: it is copied once into the arena.  Columns count
+ * characters.  Error codes: JSON_SYNTAX, JSON_NUMBER, JSON_DUPLICATE_KEY, JSON_UTF8, JSON_SURROGATE, JSON_CONTROL,
+ * JSON_TRAILING with E_INPUT; JSON_DEPTH, JSON_SIZE with E_LIMIT. */
 int json_parse(struct arena *a, struct bytes text, const char *name, const struct json_limits *lim,
 	struct json **ret, struct err *e);
 
@@ -78,8 +82,8 @@ struct json *json_string(struct arena *a, const char *s);
 struct json *json_stringn(struct arena *a, const char *s, size_t n);
 struct json *json_stringf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 struct json *json_number(struct arena *a, int64_t value);
-struct json *json_double(
-	struct arena *a, double value); /* shortest text that reads back, as ECMAScript prints */
+/* The shortest text that reads back, as ECMAScript prints it: 1e+21, 0.000001, 1e-7; null for what JSON has no text. */
+struct json *json_double(struct arena *a, double value);
 struct json *json_bool(struct arena *a, bool value);
 void json_set(struct arena *a, struct json *obj, const char *name, struct json *value);
 void json_sets(

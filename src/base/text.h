@@ -18,6 +18,9 @@ void buf_add(struct buf *b, const void *from, size_t n);
 void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Room for n more bytes and a NUL at the end, for writers that fill it themselves: they add to b->n what they wrote and
+ * leave p[n] NUL. */
+char *buf_room(struct buf *b, size_t n);
 static inline struct bytes buf_bytes(const struct buf *b)
 {
 	return (struct bytes){ (const uint8_t *)b->p, b->n };

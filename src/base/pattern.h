@@ -1,0 +1,47 @@
+/* pattern.h — regular expressions with walls around them (PCRE2, UTF-8).
+ *
+ * Patterns come from policies, schemas and rule files, the text from anybody, so every match has a budget: a pattern
+ * that backtracks too long gives an error, never an answer.  The caller treats that error as it treats everything it did
+ * not understand: not allowed, not valid, report it.
+ *
+ * A compiled pattern lives in the arena and is not changed by matching.  With PATTERN_FAST it is also compiled to machine
+ * code, which pays from some kilobytes of text on and lives until pattern_done(). */
+#ifndef BASE_PATTERN_H
+#define BASE_PATTERN_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	PATTERN_CASELESS = 1,
+	PATTERN_FAST = 2, /* machine code */
+	PATTERN_MULTILINE = 4, /* ^ and $ at line ends, too */
+	PATTERN_DOTALL = 8, /* . matches a newline */
+	PATTERN_ECMA = 16 /* what JSON Schema means: \d \w \s are ASCII, $ is the very end, \uHHHH is known */
+};
+
+struct pattern;
+
+/* PATTERN_SYNTAX names the offset and the reason.  Patterns longer than 64 KiB are refused (PATTERN_SIZE). */
+int pattern_compile(
+	struct arena *a, const char *regex, size_t n, unsigned flags, struct pattern **ret, struct err *e);
+void pattern_done(struct pattern *p); /* only needed after PATTERN_FAST; the rest is the arena's */
+
+struct pattern_span {
+	size_t start, end;
+};
+
+/* Search `text` from offset `from` on.  1: found, *ret (may be NULL) says where; 0: not there; negative: E_LIMIT with
+ * PATTERN_LIMIT when the budget ran out, E_INPUT with PATTERN_TEXT when the text is not UTF-8. */
+int pattern_search(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
+	struct err *e);
+
+/* The same with capture groups: ret[0] is the whole match, ret[i] the i-th group, start == SIZE_MAX where a group took no
+ * part.  At most `count` are filled. */
+int pattern_groups(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
+	size_t count, struct err *e);
+
+#endif
