@@ -1,13 +1,17 @@
 /* sys.c — the real outside world: thin calls, retried when a signal interrupts them. */
 #include "base/sys.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -209,6 +213,28 @@ static const char *real_getenv(struct sys *s, const char *name)
 	return getenv(name);
 }
 
+/* Loopback answers at once, yes or no. */
+static bool real_port_open(struct sys *s, uint16_t port)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	(void)s;
+	if (fd < 0)
+		return false;
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int rc = connect(fd, (struct sockaddr *)&to, sizeof(to));
+	if (rc && errno == EINPROGRESS) {
+		struct pollfd p = { fd, POLLOUT, 0 };
+		int error = 1;
+		socklen_t n = sizeof(error);
+		if (poll(&p, 1, 500) == 1 && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n) == 0)
+			rc = error;
+	}
+	close(fd);
+	return rc == 0;
+}
+
 static pid_t real_fork(struct sys *s)
 {
 	(void)s;
@@ -244,6 +270,7 @@ struct sys *sys_real(void)
 		.sleep_us = real_sleep_us,
 		.random = real_random,
 		.getenv = real_getenv,
+		.port_open = real_port_open,
 		.fork = real_fork,
 	};
 	return &real;

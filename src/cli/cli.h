@@ -83,6 +83,7 @@ struct run {
 	const char *path_option; /* --path/--workspace as given, or NULL */
 	struct workspace *ws; /* as `needs` says */
 	bool is_json;
+	bool wants_help;
 	bool is_tty; /* standard output is a terminal */
 	bool has_color; /* and colour is wanted */
 	struct buf *out;
@@ -114,6 +115,9 @@ enum paint {
 	PAINT_BOLD
 };
 const char *paint(const struct run *r, enum paint p);
+
+/* Columns of the terminal, or SIZE_MAX in a pipe. */
+size_t out_width(const struct run *r);
 
 /* A table on the terminal or in a pipe: columns sized to their widest cell, the last one cut to the terminal's width. */
 struct out_table;

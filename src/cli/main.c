@@ -1,13 +1,192 @@
-/* main.c — the door for people. */
-#include "base/sys.h"
+/* main.c — find the row, read the options, open what the row needs, run it, report.
+ *
+ * The only place that turns an error into words on standard error and an exit code. */
+#include "cli/cli.h"
 
-#include <stdio.h>
+#include "base/text.h"
+#include "cli/gen.h"
+#include "cli/opt.h"
+#include "kernel/kernel.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int exit_code(int rc)
+{
+	switch (rc) {
+	case E_USAGE:
+		return EXIT_USAGE;
+	case E_DENIED:
+		return EXIT_DENIED;
+	case E_ESCALATE:
+		return EXIT_APPROVAL;
+	default:
+		return EXIT_NO;
+	}
+}
+
+/* Errors carry text from files and arguments, so it is made safe for a terminal first.  Under --json the document on
+ * standard output says it too: a program that reads us never gets nothing. */
+static int report(struct run *r, const struct err *e)
+{
+	const char *text = text_safe(r->a, e->text, strlen(e->text), true);
+	struct buf line;
+
+	if (r->is_json && r->out->n == 0) {
+		struct json *doc = json_new(r->a, JSON_OBJECT), *error = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, error, "code", e->code);
+		json_sets(r->a, error, "message", text);
+		json_set(r->a, doc, "error", error);
+		out_json(r, doc);
+	}
+	out_flush(r);
+	buf_init(&line, r->a);
+	if (e->rc == E_USAGE)
+		gen_usage(&line, r->cmd);
+	buf_addf(&line, "helm: %s\n", text);
+	(void)!write(2, line.p, line.n);
+	return exit_code(e->rc);
+}
+
+/* Two words name a command of a family, one word the others.  Options may stand between the two words, so that
+ * `helm profile --path W run` works.  Returns how many words of argv were used up; they are moved to the front. */
+static const struct cmd *find_command(char **argv, size_t argc, size_t *ret_used)
+{
+	size_t verb = 1;
+
+	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--"))
+		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
+				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
+			? 1
+			: 2;
+	for (size_t i = 0; i < command_count; i++) {
+		const char *space = strchr(commands[i].name, ' ');
+		if (!space && text_eq(commands[i].name, argv[0])) {
+			*ret_used = 1;
+			return &commands[i];
+		}
+		if (!space || verb >= argc || strlen(argv[0]) != (size_t)(space - commands[i].name))
+			continue;
+		if (memcmp(commands[i].name, argv[0], strlen(argv[0])) == 0 &&
+			text_eq(space + 1, argv[verb])) {
+			char *word = argv[verb];
+			memmove(argv + 2, argv + 1, (verb - 1) * sizeof(*argv));
+			argv[1] = word;
+			*ret_used = 2;
+			return &commands[i];
+		}
+	}
+	return NULL;
+}
+
+static const struct family *find_family(const char *name)
+{
+	for (size_t i = 0; i < family_count; i++)
+		if (text_eq(families[i].name, name))
+			return &families[i];
+	return NULL;
+}
+
+static int unknown_command(struct run *r, char **argv, size_t argc)
+{
+	struct err e = { 0 };
+	const struct family *f = find_family(argv[0]);
+	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
+	size_t n = 0;
+
+	for (size_t i = 1; f && i < argc; i++)
+		if (text_eq(argv[i], "--help") || text_eq(argv[i], "-h")) {
+			gen_family_help(r, f);
+			out_flush(r);
+			return 0;
+		}
+	if (f && argc < 2) {
+		gen_family_help(r, f);
+		out_flush(r);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < command_count; i++) {
+		const char *space = strchr(commands[i].name, ' ');
+		if (f && space && strncmp(commands[i].name, f->name, strlen(f->name)) == 0)
+			names[n++] = space + 1;
+		else if (!f && !space)
+			names[n++] = commands[i].name;
+	}
+	for (size_t i = 0; !f && i < family_count; i++)
+		names[n++] = families[i].name;
+	const char *word = f ? argv[1] : argv[0];
+	const char *near = text_nearest(word, names, n);
+	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'%s%s%s%s%s", f ? f->name : "",
+		f ? " " : "", word, near ? "; did you mean '" : "; see 'helm --help'",
+		near && f ? f->name : "", near && f ? " " : "", near ? near : "", near ? "'?" : "");
+	return report(r, &e);
+}
+
+static int open_needs(struct run *r, struct err *e)
+{
+	unsigned needs = r->cmd->needs;
+
+	if (!(needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE)))
+		return OK;
+	unsigned how = needs & NEW_WORKSPACE ? WORKSPACE_NEW : needs & MAY_WORKSPACE ? WORKSPACE_OPTIONAL : 0;
+	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
+}
+
+static int run_command(struct run *r, char **argv, size_t argc)
+{
+	struct err e = { 0 };
+	size_t used = 0;
+
+	r->cmd = find_command(argv, argc, &used);
+	if (!r->cmd)
+		return unknown_command(r, argv, argc);
+	/* Asked for before the words are judged, so that an error is already said the wanted way. */
+	for (size_t i = used; i < argc && !text_eq(argv[i], "--"); i++)
+		r->is_json |= text_eq(argv[i], "--json");
+	int rc = opt_parse(r, argv + used, argc - used, &e);
+	if (rc)
+		return report(r, &e);
+	if (r->wants_help) {
+		gen_help(r, r->cmd);
+		out_flush(r);
+		return 0;
+	}
+	rc = open_needs(r, &e);
+	if (rc == OK)
+		rc = r->cmd->fn(r, &e);
+	if (rc < 0)
+		return report(r, &e);
+	out_flush(r);
+	return rc;
+}
 
 int main(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	(void)sys_default();
-	printf("helm " HELM_VERSION "\n");
-	return 0;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf text;
+	struct run r = { .sys = sys_default(), .a = &a, .out = &text };
+	const char *term = r.sys->getenv(r.sys, "TERM");
+	const char *no_color = r.sys->getenv(r.sys, "NO_COLOR");
+
+	signal(SIGPIPE, SIG_IGN);
+	buf_init(&text, &a);
+	r.is_tty = isatty(1);
+	r.has_color = r.is_tty && !(no_color && *no_color) && !(term && text_eq(term, "dumb"));
+	if (argc < 2) {
+		struct err e = { 0 };
+		err_set(&e, E_USAGE, "USAGE_COMMAND", "say what to do; 'helm --help' lists the commands");
+		return report(&r, &e);
+	}
+	if (text_eq(argv[1], "--help") || text_eq(argv[1], "-h")) {
+		gen_overview(&r, false);
+		out_flush(&r);
+		return 0;
+	}
+	if (text_eq(argv[1], "--version")) {
+		out(&r, "helm %s\n", HELM_VERSION);
+		out_flush(&r);
+		return 0;
+	}
+	return run_command(&r, argv + 1, (size_t)argc - 1);
 }

@@ -1,1 +1,207 @@
-#include "cli/cli.h"
+/* opt.c — reading the command line against a command's option specs.
+ *
+ * Grammar: `helm FAMILY [--path W] VERB [options and arguments mixed] [-- child argv]`.  Long options only, `--name value` and
+ * `--name=value`.  A wrong word is answered with one usage line, the reason and the nearest right word, exit 2. */
+#include "cli/opt.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* Options every command has. */
+static const struct opt global_opts[] = {
+	{ "json", OPT_FLAG, NULL, "print one JSON document instead of text", NULL, false },
+	{ "path", OPT_VALUE, "DIR", "the workspace to use", NULL, false },
+	{ "workspace", OPT_VALUE, "DIR", "the workspace to use", NULL, false },
+	{ "help", OPT_FLAG, NULL, "show help for this command", NULL, false },
+	{ 0 },
+};
+
+const struct opt *opt_globals(void)
+{
+	return global_opts;
+}
+
+static const struct opt *find_in(const struct opt *opts, const char *name, size_t n)
+{
+	for (; opts && opts->name; opts++)
+		if (strlen(opts->name) == n && memcmp(opts->name, name, n) == 0)
+			return opts;
+	return NULL;
+}
+
+/* The command's own options win: `profile run --path` is not the workspace. */
+static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_t n)
+{
+	const struct opt *o = cmd ? find_in(cmd->opts, name, n) : NULL;
+
+	return o ? o : find_in(global_opts, name, n);
+}
+
+static int unknown_option(const struct cmd *cmd, const char *word, struct err *e)
+{
+	const char *names[96];
+	size_t n = 0;
+
+	for (const struct opt *o = cmd ? cmd->opts : NULL; o && o->name && n < 90; o++)
+		names[n++] = o->name;
+	for (const struct opt *o = global_opts; o->name; o++)
+		names[n++] = o->name;
+	char bare[64];
+	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	const char *near = word[1] == '-' ? text_nearest(bare, names, n) : NULL;
+	if (near)
+		return err_set(
+			e, E_USAGE, "USAGE_OPTION", "unknown option '%s'; did you mean '--%s'?", word, near);
+	return err_set(e, E_USAGE, "USAGE_OPTION", "unknown option '%s'", word);
+}
+
+static int check_choice(const struct opt *o, const char *value, struct err *e)
+{
+	struct bytes rest = bytes_of(o->choices);
+
+	while (rest.p) {
+		struct bytes one = text_cut(&rest, '|');
+		if (bytes_is(one, value))
+			return OK;
+	}
+	return err_set(
+		e, E_USAGE, "USAGE_CHOICE", "--%s takes one of %s, not '%s'", o->name, o->choices, value);
+}
+
+static int store(struct run *r, const struct opt *o, const char *text, struct err *e)
+{
+	struct opt_value v = { .opt = o, .text = text };
+
+	if (o->kind == OPT_INT && (!text_int(text, &v.number) || v.number < 0))
+		return err_set(e, E_USAGE, "USAGE_NUMBER", "--%s takes a whole number from 0, not '%s'",
+			o->name, text);
+	if (o->choices) {
+		int rc = check_choice(o, text, e);
+		if (rc)
+			return rc;
+	}
+	if (o == &global_opts[0])
+		r->is_json = true;
+	else if (o == &global_opts[1] || o == &global_opts[2])
+		r->path_option = text;
+	else if (o == &global_opts[3])
+		r->wants_help = true;
+	r->values[r->value_count++] = v;
+	return OK;
+}
+
+/* One word that starts with "--".  *i moves on when the value is the next word. */
+static int take_option(struct run *r, char **argv, size_t argc, size_t *i, struct err *e)
+{
+	const char *word = argv[*i];
+	size_t n = strcspn(word + 2, "=");
+	const char *value = word[2 + n] == '=' ? word + 2 + n + 1 : NULL;
+	const struct opt *o = find_opt(r->cmd, word + 2, n);
+
+	if (!o)
+		return unknown_option(r->cmd, word, e);
+	if (o->kind == OPT_FLAG && value)
+		return err_set(e, E_USAGE, "USAGE_OPTION", "--%s takes no value", o->name);
+	if (o->kind != OPT_FLAG && !value) {
+		if (*i + 1 >= argc)
+			return err_set(
+				e, E_USAGE, "USAGE_OPTION", "--%s needs a value (%s)", o->name, o->value);
+		value = argv[++*i];
+	}
+	return store(r, o, value, e);
+}
+
+static int check_required(const struct run *r, struct err *e)
+{
+	if (r->wants_help)
+		return OK;
+	for (const struct opt *o = r->cmd->opts; o && o->name; o++)
+		if (o->is_required && !opt_text(r, o->name, NULL))
+			return err_set(e, E_USAGE, "USAGE_MISSING", "--%s %s is required", o->name, o->value);
+	if (r->arg_count < (size_t)r->cmd->min_args)
+		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "missing argument: %s", r->cmd->args);
+	if (r->cmd->max_args >= 0 && r->arg_count > (size_t)r->cmd->max_args)
+		return err_set(
+			e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'", r->args[r->cmd->max_args]);
+	return OK;
+}
+
+int opt_parse(struct run *r, char **argv, size_t argc, struct err *e)
+{
+	bool takes_child = r->cmd->needs & CHILD_ARGV;
+
+	r->values = arena_zalloc(r->a, r->value_count + argc + 1, sizeof(*r->values));
+	r->args = arena_zalloc(r->a, argc + 1, sizeof(*r->args));
+	for (size_t i = 0; i < argc; i++) {
+		char *word = argv[i];
+		int rc = OK;
+		bool bare = word[0] != '-' || text_eq(word, "-");
+		if (text_eq(word, "--")) {
+			if (takes_child) {
+				r->child = argv + i + 1;
+				r->child_count = argc - i - 1;
+				break;
+			}
+			while (++i < argc)
+				r->args[r->arg_count++] = argv[i];
+		} else if (bare && takes_child && r->arg_count == (size_t)r->cmd->max_args) {
+			r->child = argv + i;
+			r->child_count = argc - i;
+			break;
+		} else if (bare) {
+			r->args[r->arg_count++] = word;
+		} else if (text_eq(word, "-h")) {
+			r->wants_help = true;
+		} else if (word[1] == '-') {
+			rc = take_option(r, argv, argc, &i, e);
+		} else {
+			rc = unknown_option(r->cmd, word, e);
+		}
+		if (rc)
+			return rc;
+	}
+	return check_required(r, e);
+}
+
+static const struct opt_value *last_value(const struct run *r, const char *name)
+{
+	if (!find_in(r->cmd->opts, name, strlen(name)) && !find_in(global_opts, name, strlen(name)))
+		BUG("a command asked for an option that is not in its row");
+	for (size_t i = r->value_count; i-- > 0;)
+		if (text_eq(r->values[i].opt->name, name))
+			return &r->values[i];
+	return NULL;
+}
+
+bool opt_flag(const struct run *r, const char *name)
+{
+	return last_value(r, name) != NULL;
+}
+
+const char *opt_text(const struct run *r, const char *name, const char *fallback)
+{
+	const struct opt_value *v = last_value(r, name);
+
+	return v && v->text ? v->text : fallback;
+}
+
+int64_t opt_int(const struct run *r, const char *name, int64_t fallback)
+{
+	const struct opt_value *v = last_value(r, name);
+
+	return v ? v->number : fallback;
+}
+
+size_t opt_list(const struct run *r, const char *name, const char ***ret)
+{
+	size_t n = 0;
+	const char **all = arena_zalloc(r->a, r->value_count + 1, sizeof(*all));
+
+	(void)last_value(r, name);
+	for (size_t i = 0; i < r->value_count; i++)
+		if (text_eq(r->values[i].opt->name, name))
+			all[n++] = r->values[i].text;
+	*ret = all;
+	return n;
+}

@@ -1,0 +1,19 @@
+/* cmd.h — inside cli/: the functions and option specs that rows of commands.c point to, one block per cmd_*.c. */
+#ifndef CLI_CMD_H
+#define CLI_CMD_H
+
+#include "cli/cli.h"
+
+/* cmd_help.c */
+extern const struct opt help_opts[];
+int cmd_help(struct run *r, struct err *e);
+int cmd_completion(struct run *r, struct err *e);
+int cmd_version(struct run *r, struct err *e);
+
+/* cmd_workspace.c */
+extern const struct opt init_opts[], doctor_opts[];
+int cmd_init(struct run *r, struct err *e);
+int cmd_detect(struct run *r, struct err *e);
+int cmd_doctor(struct run *r, struct err *e);
+
+#endif

@@ -1,0 +1,83 @@
+/* cmd_help.c — help, version, completion: what the program knows about itself. */
+#include "cli/cmd.h"
+
+#include "base/text.h"
+#include "cli/gen.h"
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+const struct opt help_opts[] = {
+	{ "all", OPT_FLAG, NULL, "list the plumbing commands too", NULL, false },
+	{ "man", OPT_FLAG, NULL, "print the man page, of helm or of the named family", NULL, false },
+	{ 0 },
+};
+
+static const struct family *family_named(const char *name)
+{
+	for (size_t i = 0; i < family_count; i++)
+		if (text_eq(families[i].name, name))
+			return &families[i];
+	return NULL;
+}
+
+static int help_topic(struct run *r, struct err *e)
+{
+	const struct family *f = family_named(r->args[0]);
+	const char *name =
+		r->arg_count > 1 ? arena_printf(r->a, "%s %s", r->args[0], r->args[1]) : r->args[0];
+
+	for (size_t i = 0; i < command_count; i++)
+		if (text_eq(commands[i].name, name)) {
+			gen_help(r, &commands[i]);
+			return 0;
+		}
+	if (!f || r->arg_count > 1)
+		return err_set(
+			e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help' lists them", name);
+	gen_family_help(r, f);
+	return 0;
+}
+
+int cmd_help(struct run *r, struct err *e)
+{
+	if (r->is_json) {
+		out_json(r, gen_json(r->a));
+		return 0;
+	}
+	if (opt_flag(r, "man")) {
+		const struct family *f = r->arg_count ? family_named(r->args[0]) : NULL;
+		if (r->arg_count && !f)
+			return err_set(e, E_INPUT, "HELP_TOPIC", "no family is called '%s'", r->args[0]);
+		gen_man(r->out, f);
+		return 0;
+	}
+	if (r->arg_count)
+		return help_topic(r, e);
+	gen_overview(r, opt_flag(r, "all"));
+	return 0;
+}
+
+int cmd_completion(struct run *r, struct err *e)
+{
+	if (r->arg_count && text_eq(r->args[0], "words")) {
+		gen_candidates(r, r->child, r->child_count);
+		return 0;
+	}
+	if (!r->arg_count ||
+		(!text_eq(r->args[0], "bash") && !text_eq(r->args[0], "zsh") && !text_eq(r->args[0], "fish")))
+		return err_set(e, E_USAGE, "COMPLETION_SHELL", "name the shell: bash, zsh or fish");
+	gen_completion(r->out, r->args[0]);
+	return 0;
+}
+
+int cmd_version(struct run *r, struct err *e)
+{
+	(void)e;
+	if (!r->is_json) {
+		out(r, "helm %s\n", HELM_VERSION);
+		return 0;
+	}
+	out_json(r, kernel_about(r->sys, r->a));
+	return 0;
+}

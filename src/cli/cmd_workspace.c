@@ -1,0 +1,120 @@
+/* cmd_workspace.c — init, detect, doctor. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+const struct opt init_opts[] = {
+	{ "force", OPT_FLAG, NULL,
+		"replace reference files by the shipped ones; changed ones are kept as FILE.bak", NULL,
+		false },
+	{ 0 },
+};
+const struct opt doctor_opts[] = {
+	{ "skip-discovery", OPT_FLAG, NULL, "do not look at hardware, providers and local model servers",
+		NULL, false },
+	{ 0 },
+};
+
+int cmd_init(struct run *r, struct err *e)
+{
+	struct json *done;
+	int rc = workspace_init(r->sys, r->a, r->ws, opt_flag(r, "force"), &done, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, done);
+		return 0;
+	}
+	out(r, "workspace=%s\nstate_dir=%s\n", r->ws->root, json_get_text(done, "state_dir", ""));
+	out(r, "created=%u\nkept=%u\n", json_get(done, "created")->n, json_get(done, "kept")->n);
+	json_each (name, json_get(done, "replaced"))
+		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
+	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", r->ws->root);
+	return 0;
+}
+
+static void suggest(struct run *r, const struct json *signals)
+{
+	const struct workspace *ws = r->ws;
+
+	if (ws->layout == LAYOUT_UNKNOWN || ws->layout == LAYOUT_GENERIC)
+		out(r, "suggestion=helm init --path %s\n", ws->root);
+	if (ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES)
+		out(r,
+			"suggestion=this belongs to another runtime; 'helm init' makes a workspace of your "
+			"own\n");
+	json_each_member (m, signals)
+		json_each (path, m->value)
+			out(r, "found_%s=%s\n", m->name, json_text(path));
+}
+
+int cmd_detect(struct run *r, struct err *e)
+{
+	const struct workspace *ws = r->ws;
+	struct json *doc = json_new(r->a, JSON_OBJECT), *signals = workspace_signals(r->sys, r->a, ws->home);
+
+	(void)e;
+	if (r->is_json) {
+		json_sets(r->a, doc, "workspace", ws->root);
+		json_sets(r->a, doc, "layout", layout_name(ws->layout));
+		json_sets(r->a, doc, "source", ws->source);
+		json_sets(r->a, doc, "state_dir", ws->state_name);
+		json_set(r->a, doc, "markers", ws->markers);
+		json_set(r->a, doc, "onboarding_signals", signals);
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "workspace=%s\nlayout=%s\nsource=%s\nstate_dir=%s\nmarkers=", ws->root,
+		layout_name(ws->layout), ws->source, ws->state_name);
+	json_each (name, ws->markers)
+		out(r, "%s%s", name_p == ws->markers->items ? "" : ",", json_text(name));
+	out(r, "%s\n", ws->markers->n ? "" : "-");
+	suggest(r, signals);
+	return 0;
+}
+
+static void block(struct run *r, const char *title, const struct json *doc)
+{
+	out(r, "\n%s\n", title);
+	json_each_member (m, doc) {
+		struct buf value;
+		buf_init(&value, r->a);
+		if (json_text(m->value))
+			buf_adds(&value, json_text(m->value));
+		else
+			json_write(&value, m->value, JSON_SPACED);
+		out(r, "  %s=%s\n", m->name, value.p);
+	}
+}
+
+int cmd_doctor(struct run *r, struct err *e)
+{
+	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));
+	bool healthy = json_get_bool(doc, "healthy", false);
+	int widest = 0;
+
+	(void)e;
+	if (r->is_json) {
+		out_json(r, doc);
+		return healthy ? 0 : EXIT_NO;
+	}
+	out(r, "workspace=%s\nlayout=%s\nhealthy=%s\n\n", json_get_text(doc, "workspace", ""),
+		json_get_text(doc, "layout", ""), healthy ? "yes" : "no");
+	json_each (row, json_get(doc, "checks")) {
+		int n = (int)strlen(json_get_text(row, "name", ""));
+		widest = n > widest ? n : widest;
+	}
+	json_each (row, json_get(doc, "checks")) {
+		bool ok = json_get_bool(row, "ok", false);
+		out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
+			paint(r, PAINT_OFF), widest, json_get_text(row, "name", ""),
+			json_get_text(row, "detail", ""));
+	}
+	if (json_get(doc, "discovery")) {
+		block(r, "Hardware", json_get(doc, "hardware"));
+		block(r, "Runtime model state", json_get(doc, "runtime_model_state"));
+		block(r, "Helm intelligence state", json_get(doc, "helm_intelligence_state"));
+	}
+	return healthy ? 0 : EXIT_NO;
+}

@@ -1,0 +1,37 @@
+/* commands.c — THE TABLE.  Every command is one row; see cli.h for what a row makes. */
+#include "cli/cmd.h"
+
+/* Families: the first word of two-word commands, in the order of the overview. */
+const struct family families[] = {
+	{ NULL, NULL },
+};
+const size_t family_count = ARRAY_SIZE(families) - 1;
+
+const struct cmd commands[] = {
+	/* Workspaces. */
+	{ "init", "", 0, 0, "create or complete a workspace",
+		"Creates the directories of a workspace and copies the reference files that are missing.  "
+		"Nothing that is there\n"
+		"is changed; --force replaces reference files by the shipped ones and keeps each changed "
+		"file as FILE.bak.",
+		"$ helm init --path ~/.helm/workspace   # the default place", init_opts, NEW_WORKSPACE,
+		cmd_init, NULL },
+	{ "detect", "", 0, 0, "tell what kind of directory this is",
+		"Reads markers only; writes nothing.  Also names agent workspaces and note vaults found "
+		"below the home directory.",
+		"$ helm detect --path .", NULL, NEW_WORKSPACE, cmd_detect, NULL },
+	{ "doctor", "", 0, 0, "check that workspace, keys and protections are sound",
+		"Each check is one line, ok or fail, with what to do about it.  Exit 0 when healthy, 1 when "
+		"not.",
+		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
+
+	/* About the program. */
+	{ "help", "[COMMAND [VERB]]", 0, 2, "explain helm, or one command", NULL, "$ helm help init",
+		help_opts, 0, cmd_help, NULL },
+	{ "version", "", 0, 0, "say which version this is, of what it is made, and what the kernel offers",
+		NULL, "$ helm version", NULL, 0, cmd_version, NULL },
+	{ "completion", "bash|zsh|fish", 0, 1, "print a completion script for a shell",
+		"Source the output, or put it where the shell looks for completions.",
+		"$ helm completion bash", NULL, CHILD_ARGV, cmd_completion, NULL },
+};
+const size_t command_count = ARRAY_SIZE(commands);

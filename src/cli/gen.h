@@ -1,0 +1,17 @@
+/* gen.h — inside cli/: everything that is made from the table of commands. */
+#ifndef CLI_GEN_H
+#define CLI_GEN_H
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+void gen_usage(struct buf *to, const struct cmd *cmd); /* one line; cmd NULL: of the program */
+void gen_overview(struct run *r, bool all); /* helm --help */
+void gen_family_help(struct run *r, const struct family *f);
+void gen_help(struct run *r, const struct cmd *cmd);
+struct json *gen_json(struct arena *a); /* help --json */
+void gen_man(struct buf *to, const struct family *f); /* f NULL: helm(1) */
+void gen_completion(struct buf *to, const char *shell); /* bash, zsh or fish */
+void gen_candidates(struct run *r, char **words, size_t n); /* what may stand at the last of these words */
+
+#endif

@@ -1,0 +1,292 @@
+/* doctor.c — is this workspace, and what protects it, in order?
+ *
+ * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth knowing stays
+ * ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by the names of environment
+ * variables, local model servers by whether their port on loopback answers. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+struct exam {
+	struct sys *s;
+	struct arena *a;
+	struct workspace *ws;
+	struct json *checks;
+	bool healthy;
+};
+
+static void check(struct exam *x, const char *name, bool ok, const char *detail)
+{
+	struct json *row = json_new(x->a, JSON_OBJECT);
+
+	json_sets(x->a, row, "name", name);
+	json_setb(x->a, row, "ok", ok);
+	json_sets(x->a, row, "detail", detail);
+	json_push(x->a, x->checks, row);
+	x->healthy &= ok;
+}
+
+/* A file that must be there and, when it is JSON, must parse. */
+static void check_reference(struct exam *x, const char *path)
+{
+	struct bytes text;
+	struct json *doc;
+	struct err e = { 0 };
+
+	if (file_read(x->s, x->a, x->ws->root_fd, path, 16 << 20, 0, &text, &e))
+		check(x, path, false,
+			e.rc == E_MISSING ? "missing; 'helm init' restores it" : arena_strdup(x->a, e.text));
+	else if (text_ends(path, ".json") && json_parse(x->a, text, path, NULL, &doc, &e))
+		check(x, path, false, arena_strdup(x->a, e.text));
+	else
+		check(x, path, true, "present");
+}
+
+static void check_directory(struct exam *x, const char *path)
+{
+	bool ok = file_is_dir(x->s, x->ws->root_fd, path);
+
+	check(x, path, ok, ok ? "present" : "missing; 'helm init' creates it");
+}
+
+static void check_sources(struct exam *x)
+{
+	struct bytes text;
+	struct json *doc;
+	struct err e = { 0 };
+	const char *name = arena_printf(x->a, "%s/context_sources.json", x->ws->state_name);
+
+	if (file_read(x->s, x->a, x->ws->root_fd, name, 16 << 20, 0, &text, &e)) {
+		bool none = e.rc == E_MISSING;
+		check(x, name, none, none ? "none adopted" : arena_strdup(x->a, e.text));
+		return;
+	}
+	if (json_parse(x->a, text, name, NULL, &doc, &e)) {
+		check(x, name, false, arena_strdup(x->a, e.text));
+		return;
+	}
+	json_each (source, json_get(doc, "sources")) {
+		const char *root = json_get_text(source, "root", NULL);
+		bool ok = root && file_is_dir(x->s, AT_FDCWD, root);
+		check(x, arena_printf(x->a, "context-source:%s", json_get_text(source, "name", "?")), ok,
+			!root	     ? "has no root"
+				: ok ? root
+				     : arena_printf(x->a, "%s is gone", root));
+	}
+}
+
+static void check_onboarding(struct exam *x)
+{
+	struct json *found = workspace_signals(x->s, x->a, x->ws->home);
+
+	json_each_member (m, found) {
+		struct json *first = json_at(m->value, 0);
+		check(x, arena_printf(x->a, "onboarding:%s", m->name), true,
+			arena_printf(x->a, "found %s", json_text(first)));
+	}
+}
+
+/* Lines that are not JSON objects lose information silently elsewhere; here they are counted. */
+static void check_ledger(struct exam *x, const char *file)
+{
+	const char *path = arena_printf(x->a, "%s/%s", x->ws->state_name, file);
+	struct bytes text, rest;
+	struct err e = { 0 };
+	size_t rows = 0, bad = 0, first_bad = 0;
+
+	if (file_read(x->s, x->a, x->ws->root_fd, path, (size_t)1 << 30, 0, &text, &e)) {
+		bool none = e.rc == E_MISSING;
+		check(x, path, none, none ? "no rows yet" : arena_strdup(x->a, e.text));
+		return;
+	}
+	rest = text;
+	for (size_t line = 1; rest.p && rest.n; line++) {
+		struct arena_mark mark = arena_mark(x->a);
+		struct bytes one = text_cut(&rest, '\n');
+		struct json *row = NULL;
+		if (one.n && (json_parse(x->a, one, path, NULL, &row, &e) || !json_is(row, JSON_OBJECT)) &&
+			!bad++)
+			first_bad = line;
+		rows += one.n > 0;
+		arena_release(x->a, mark);
+	}
+	check(x, path, bad == 0,
+		bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", bad, rows,
+			      first_bad)
+		    : arena_printf(x->a, "%zu rows", rows));
+}
+
+static void check_protections(struct exam *x)
+{
+	struct json *have = json_get(kernel_about(x->s, x->a), "protections");
+	int64_t abi = json_get_int(have, "landlock_abi", 0);
+
+	check(x, "kernel:landlock", true,
+		abi ? arena_printf(x->a, "ABI %d", (int)abi)
+		    : "not offered by this kernel; profiles cannot be enforced here");
+	check(x, "kernel:seccomp", true,
+		json_get_bool(have, "seccomp", false) ? "offered" : "not offered by this kernel");
+}
+
+static void check_key(struct exam *x)
+{
+	const char *key = x->ws->helm_home ? arena_printf(x->a, "%s/keys/root.key", x->ws->helm_home) : NULL;
+	struct stat st;
+
+	if (!key || x->s->stat(x->s, AT_FDCWD, key, &st, AT_SYMLINK_NOFOLLOW))
+		check(x, "key", true, "none yet; 'helm key create' makes one");
+	else if (!S_ISREG(st.st_mode) || st.st_mode & 077)
+		check(x, "key", false, arena_printf(x->a, "%s must be a plain file of mode 0600", key));
+	else
+		check(x, "key", true, key);
+}
+
+static void check_space(struct exam *x)
+{
+	int64_t bytes = x->ws->root_fd >= 0 ? x->s->free_bytes(x->s, x->ws->root_fd) : -1;
+
+	if (bytes >= 0)
+		check(x, "free-space", bytes > (64 << 20),
+			arena_printf(x->a, "%lld MiB", (long long)(bytes >> 20)));
+}
+
+/* Discovery: what kind of machine this is and which models could be reached, by name only. */
+static struct json *hardware(struct arena *a)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+	struct utsname host;
+	struct sysinfo info;
+
+	if (uname(&host) == 0) {
+		json_sets(a, doc, "os_name", host.sysname);
+		json_sets(a, doc, "machine", host.machine);
+	}
+	if (sysinfo(&info) == 0) {
+		int64_t gib = (int64_t)(info.totalram * info.mem_unit >> 30);
+		json_seti(a, doc, "memory_total_gb", gib);
+		json_setb(a, doc, "low_ram", gib <= 17);
+	}
+	return doc;
+}
+
+static const struct {
+	const char *provider, *variable;
+} providers[] = {
+	{ "anthropic", "ANTHROPIC_API_KEY" },
+	{ "openai", "OPENAI_API_KEY" },
+	{ "google_gemini", "GEMINI_API_KEY" },
+	{ "openrouter", "OPENROUTER_API_KEY" },
+	{ "azure_openai", "AZURE_OPENAI_API_KEY" },
+	{ "aws_bedrock", "AWS_ACCESS_KEY_ID" },
+	{ "mistral", "MISTRAL_API_KEY" },
+	{ "groq", "GROQ_API_KEY" },
+	{ "together", "TOGETHER_API_KEY" },
+	{ "fireworks", "FIREWORKS_API_KEY" },
+	{ "cohere", "COHERE_API_KEY" },
+	{ "deepseek", "DEEPSEEK_API_KEY" },
+	{ "xai", "XAI_API_KEY" },
+};
+
+static const struct {
+	const char *provider;
+	uint16_t port;
+} locals[] = { { "ollama", 11434 }, { "lm_studio", 1234 }, { "llama_cpp", 8080 }, { "vllm", 8000 } };
+
+static struct json *models(struct exam *x)
+{
+	struct arena *a = x->a;
+	struct json *doc = json_new(a, JSON_OBJECT), *cloud = json_new(a, JSON_ARRAY),
+		    *names = json_new(a, JSON_ARRAY), *local = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++) {
+		const char *value = x->s->getenv(x->s, providers[i].variable);
+		if (value && *value) {
+			json_pushs(a, cloud, providers[i].provider);
+			json_pushs(a, names, providers[i].variable);
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(locals); i++)
+		if (x->s->port_open(x->s, locals[i].port))
+			json_pushs(a, local, locals[i].provider);
+	json_sets(a, doc, "mode",
+		cloud->n && local->n ? "hybrid"
+			: cloud->n   ? "api_only"
+			: local->n   ? "local_only"
+				     : "unavailable");
+	json_sets(a, doc, "readiness", cloud->n || local->n ? "ready" : "degraded");
+	json_set(a, doc, "cloud", cloud);
+	json_set(a, doc, "detected_env_names", names);
+	json_set(a, doc, "local", local);
+	return doc;
+}
+
+static void discover(struct exam *x, struct json *doc)
+{
+	struct arena *a = x->a;
+	struct json *found = json_new(a, JSON_OBJECT), *runtime = json_new(a, JSON_OBJECT),
+		    *mind = json_new(a, JSON_OBJECT), *state = models(x);
+	bool cloud = json_get(state, "cloud")->n, local = json_get(state, "local")->n;
+
+	json_sets(a, runtime, "kind", layout_name(x->ws->layout));
+	json_sets(a, runtime, "root", x->ws->root);
+	json_set(a, runtime, "markers", x->ws->markers);
+	json_sets(a, mind, "mode",
+		cloud && local	? "optional_hybrid_available"
+			: cloud ? "optional_cloud_available"
+			: local ? "optional_local_available"
+				: "deterministic_only");
+	json_setb(a, mind, "cloud_calls_enabled", false);
+	json_setb(a, mind, "local_model_calls_enabled", false);
+	json_set(a, found, "runtime", runtime);
+	json_set(a, doc, "discovery", found);
+	json_set(a, doc, "hardware", hardware(a));
+	json_set(a, doc, "runtime_model_state", state);
+	json_set(a, doc, "helm_intelligence_state", mind);
+}
+
+struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery)
+{
+	static const char *const references[] = { "references/execution_profiles.json",
+		"references/model_recovery_policy.json", "references/skill-capture-template.md",
+		"references/skill-contract-template.json" };
+	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
+	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true };
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	check(&x, "workspace", ws->exists,
+		ws->exists ? ws->root
+			   : arena_printf(a, "%s does not exist; 'helm init --path %s' creates it", ws->root,
+				     ws->root));
+	for (size_t i = 0; i < ARRAY_SIZE(references) && ws->exists; i++)
+		check_reference(&x, references[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(directories) && ws->exists; i++)
+		check_directory(&x, directories[i]);
+	if (ws->exists) {
+		check_directory(&x, ws->state_name);
+		check_directory(&x, arena_printf(a, "%s/checkpoints", ws->state_name));
+		check_sources(&x);
+		check_ledger(&x, "task-ledger.jsonl");
+		check_ledger(&x, "command-log.jsonl");
+		check_space(&x);
+	}
+	check_onboarding(&x);
+	bool foreign = ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES;
+	check(&x, "workspace-separation", !foreign,
+		foreign ? "this is another runtime's workspace; give Helm one of its own with 'helm init "
+			  "--path DIR'"
+			: "separate");
+	check_key(&x);
+	check_protections(&x);
+	json_sets(a, doc, "workspace", ws->root);
+	json_sets(a, doc, "layout", layout_name(ws->layout));
+	json_setb(a, doc, "healthy", x.healthy);
+	json_set(a, doc, "checks", x.checks);
+	if (!skip_discovery)
+		discover(&x, doc);
+	return doc;
+}

@@ -1,0 +1,413 @@
+/* workspace.c — which directory is the workspace, and what is in a new one.
+ *
+ * The rule that matters: walking up from the current directory stops only at a directory that really holds Helm's state (or
+ * an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have docs/ or notes/: neither is a
+ * workspace by that. */
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *layout_name(enum layout l)
+{
+	static const char *const names[] = { "unknown", "generic", "hermes", "openclaw", "helm" };
+
+	return names[l];
+}
+
+static const char *const helm_state[] = { "workspace.json", "task-ledger.jsonl", "command-log.jsonl",
+	"context_sources.json", "checkpoints", NULL };
+static const char *const openclaw_state[] = { "task-ledger.jsonl", "command-log.jsonl", "checkpoints", NULL };
+static const char *const hermes_marks[] = { ".hermes", "hermes", "notes", "history", NULL };
+static const char *const generic_marks[] = { "references", "docs", "scripts", ".obsidian", NULL };
+
+static bool exists(struct sys *s, struct arena *a, const char *dir, const char *name)
+{
+	return file_exists(s, AT_FDCWD, arena_printf(a, "%s/%s", dir, name));
+}
+
+static bool has_one_of(
+	struct sys *s, struct arena *a, const char *dir, const char *sub, const char *const *names)
+{
+	for (; *names; names++)
+		if (exists(s, a, dir, arena_printf(a, "%s/%s", sub, *names)))
+			return true;
+	return false;
+}
+
+static bool collect(
+	struct sys *s, struct arena *a, const char *dir, const char *const *names, struct json *markers)
+{
+	bool found = false;
+
+	for (; *names; names++)
+		if (exists(s, a, dir, *names)) {
+			json_pushs(a, markers, *names);
+			found = true;
+		}
+	return found;
+}
+
+/* `strict`: only what the walk up may stop at. */
+static enum layout look(struct sys *s, struct arena *a, const char *dir, bool strict, struct json *markers)
+{
+	bool bare_state = !strict && exists(s, a, dir, ".helm") && !exists(s, a, dir, ".helm/workspace");
+
+	if (bare_state || has_one_of(s, a, dir, ".helm", helm_state)) {
+		json_pushs(a, markers, ".helm");
+		return LAYOUT_HELM;
+	}
+	if (has_one_of(s, a, dir, ".openclaw", openclaw_state)) {
+		json_pushs(a, markers, ".openclaw");
+		return LAYOUT_OPENCLAW;
+	}
+	if (strict)
+		return LAYOUT_UNKNOWN;
+	if (collect(s, a, dir, hermes_marks, markers))
+		return LAYOUT_HERMES;
+	if (collect(s, a, dir, generic_marks, markers))
+		return LAYOUT_GENERIC;
+	return LAYOUT_UNKNOWN;
+}
+
+static char *expand_home(struct arena *a, const char *home, const char *path)
+{
+	if (path[0] == '~' && (path[1] == '/' || !path[1]) && home)
+		return arena_printf(a, "%s%s", home, path + 1);
+	return arena_strdup(a, path);
+}
+
+/* Absolute, and with links resolved where the place exists, so that one workspace has one name. */
+static const char *absolute(struct arena *a, const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	if (real) {
+		const char *copy = arena_strdup(a, real);
+		free(real);
+		return copy;
+	}
+	char *cwd = getcwd(NULL, 0);
+	const char *joined = path_clean(a, path_join(a, cwd ? cwd : "/", path));
+	free(cwd);
+	return joined;
+}
+
+int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e)
+{
+	const char *own = s->getenv(s, "HELM_HOME"), *home = s->getenv(s, "HOME");
+
+	if (own && *own)
+		*ret = absolute(a, expand_home(a, home, own));
+	else if (home && *home == '/')
+		*ret = path_clean(a, arena_printf(a, "%s/.helm", home));
+	else
+		return err_set(e, E_MISSING, "HOME_UNSET",
+			"HOME is not set; set it, or HELM_HOME, to say where keys live");
+	return OK;
+}
+
+struct choice {
+	const char *root, *source;
+	enum layout layout;
+	struct json *markers;
+};
+
+static void choose_named(
+	struct sys *s, struct arena *a, const char *path, const char *source, struct choice *c)
+{
+	static const char *const nested[] = { ".helm/workspace", ".openclaw/workspace" };
+
+	c->root = absolute(a, path);
+	c->source = source;
+	c->layout = look(s, a, c->root, false, c->markers);
+	if (c->layout == LAYOUT_HELM || c->layout == LAYOUT_OPENCLAW)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(nested); i++) {
+		struct json *markers = json_new(a, JSON_ARRAY);
+		const char *inner = arena_printf(a, "%s/%s", c->root, nested[i]);
+		enum layout l = look(s, a, inner, true, markers);
+		if (l != LAYOUT_UNKNOWN) {
+			*c = (struct choice){ absolute(a, inner), "nested", l, markers };
+			return;
+		}
+	}
+}
+
+static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
+{
+	char *cwd = getcwd(NULL, 0);
+	char *dir = cwd ? arena_strdup(a, cwd) : NULL;
+
+	free(cwd);
+	while (dir && *dir) {
+		c->layout = look(s, a, dir, true, c->markers);
+		if (c->layout != LAYOUT_UNKNOWN) {
+			c->root = dir;
+			c->source = "cwd";
+			return true;
+		}
+		char *slash = strrchr(dir, '/');
+		if (!slash || text_eq(dir, "/"))
+			break;
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	return false;
+}
+
+static int choose(struct sys *s, struct arena *a, const char *path, const char *home, unsigned flags,
+	struct choice *c, struct err *e)
+{
+	const char *env = s->getenv(s, "HELM_WORKSPACE");
+
+	if (path) {
+		choose_named(s, a, expand_home(a, home, path), "markers", c);
+	} else if (env && *env) {
+		choose_named(s, a, expand_home(a, home, env), "env", c);
+	} else if ((flags & WORKSPACE_NEW) || !choose_above(s, a, c)) {
+		if (!home)
+			return err_set(e, E_MISSING, "HOME_UNSET",
+				"HOME is not set; name the workspace with --path");
+		c->root = absolute(a, arena_printf(a, "%s/.helm/workspace", home));
+		c->source = "default";
+		c->layout = look(s, a, c->root, false, c->markers);
+	}
+	if (c->layout == LAYOUT_UNKNOWN && text_eq(c->source, "markers"))
+		c->source = "fallback";
+	return OK;
+}
+
+static int open_quietly(struct sys *s, const char *path)
+{
+	return s->open(s, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, 0);
+}
+
+int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
+	struct err *e)
+{
+	const char *home = s->getenv(s, "HOME");
+	struct choice c = { .markers = json_new(a, JSON_ARRAY) };
+	struct workspace *ws = arena_zalloc(a, 1, sizeof(*ws));
+
+	home = home && *home == '/' ? path_clean(a, home) : NULL;
+	int rc = choose(s, a, path, home, flags, &c, e);
+	if (rc)
+		return rc;
+	*ws = (struct workspace){
+		.root = c.root, .layout = c.layout, .source = c.source, .home = home, .markers = c.markers
+	};
+	(void)workspace_helm_home(s, a, &ws->helm_home, NULL);
+	ws->state_name = c.layout == LAYOUT_OPENCLAW ? ".openclaw"
+		: c.layout == LAYOUT_HERMES	     ? ".hermes"
+						     : ".helm";
+	ws->state_dir = arena_printf(a, "%s/%s", ws->root, ws->state_name);
+	ws->root_fd = open_quietly(s, ws->root);
+	ws->exists = ws->root_fd >= 0;
+	ws->state_fd = open_quietly(s, ws->state_dir);
+	if (!(flags & WORKSPACE_NEW) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
+		workspace_close(ws);
+		if (flags & WORKSPACE_OPTIONAL && !path) {
+			*ret = NULL;
+			return OK;
+		}
+		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
+			"'%s' is not a workspace; 'helm init --path %s' makes it one", ws->root, ws->root);
+	}
+	*ret = ws;
+	return OK;
+}
+
+void workspace_close(struct workspace *ws)
+{
+	if (!ws)
+		return;
+	close_fd(&ws->root_fd);
+	close_fd(&ws->state_fd);
+	ws->root_fd = ws->state_fd = -1;
+}
+
+/* What init makes.  Files come from share/. */
+static const char *const init_dirs[] = { "references", "skills", "skill_drafts", "docs", "memory",
+	"memory/ontology", ".helm", ".helm/checkpoints" };
+static const struct {
+	const char *to, *from;
+} init_files[] = {
+	{ "MEMORY.md", "share/workspace/MEMORY.md" },
+	{ "references/execution_profiles.json", "share/execution_profiles.json" },
+	{ "references/model_recovery_policy.json", "share/workspace/references/model_recovery_policy.json" },
+	{ "references/skill-capture-template.md", "share/workspace/references/skill-capture-template.md" },
+	{ "references/skill-contract-template.json",
+		"share/workspace/references/skill-contract-template.json" },
+	{ "references/skill_profile_policies.json",
+		"share/workspace/references/skill_profile_policies.json" },
+	{ "references/tool_groups.json", "share/tool_groups.json" },
+};
+
+struct making {
+	struct sys *s;
+	struct arena *a;
+	struct workspace *ws;
+	struct json *created, *kept, *replaced;
+	bool force;
+};
+
+static int make_file(struct making *m, const char *to, struct bytes content, struct err *e)
+{
+	struct bytes old;
+	struct err why;
+	int rc = file_read(m->s, m->a, m->ws->root_fd, to, 16 << 20, 0, &old, &why);
+
+	if (rc == OK && (!m->force || bytes_eq(old, content))) {
+		json_pushs(m->a, m->kept, to);
+		return OK;
+	}
+	if (rc && rc != E_MISSING) {
+		*e = why;
+		return rc;
+	}
+	if (rc == OK) {
+		rc = file_replace(m->s, m->ws->root_fd, arena_printf(m->a, "%s.bak", to), 0644, old, e);
+		if (rc)
+			return rc;
+	}
+	json_pushs(m->a, rc == OK ? m->replaced : m->created, to);
+	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
+}
+
+static int make_directories(struct making *m, struct err *e)
+{
+	int rc = file_mkdirs(m->s, AT_FDCWD, m->ws->root, 0755, e);
+
+	if (rc)
+		return err_wrap(e, "cannot create workspace '%s'", m->ws->root);
+	if (m->ws->root_fd < 0) {
+		rc = file_open_dir(m->s, AT_FDCWD, m->ws->root, &m->ws->root_fd, e);
+		if (rc)
+			return rc;
+		m->ws->exists = true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(init_dirs); i++) {
+		bool there = file_is_dir(m->s, m->ws->root_fd, init_dirs[i]);
+		json_pushs(m->a, there ? m->kept : m->created, arena_printf(m->a, "%s/", init_dirs[i]));
+		/* State holds commands and their output: nobody else's business. */
+		mode_t mode = text_starts(init_dirs[i], ".helm") ? 0700 : 0755;
+		rc = there ? OK : file_mkdirs(m->s, m->ws->root_fd, init_dirs[i], mode, e);
+		if (rc)
+			return err_wrap(e, "cannot create workspace '%s'", m->ws->root);
+	}
+	return OK;
+}
+
+/* Last of all, so that its presence says that the rest is complete. */
+static int make_identity(struct making *m, struct err *e)
+{
+	struct json *doc = json_new(m->a, JSON_OBJECT);
+	struct buf text;
+
+	if (file_exists(m->s, m->ws->root_fd, ".helm/workspace.json")) {
+		json_pushs(m->a, m->kept, ".helm/workspace.json");
+		return OK;
+	}
+	json_seti(m->a, doc, "schema_version", 1);
+	json_sets(m->a, doc, "created_at", text_time_iso(m->a, m->s->now_us(m->s)));
+	json_sets(m->a, doc, "helm_version", HELM_VERSION);
+	buf_init(&text, m->a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	json_pushs(m->a, m->created, ".helm/workspace.json");
+	return file_replace(m->s, m->ws->root_fd, ".helm/workspace.json", 0644, buf_bytes(&text), e);
+}
+
+int workspace_init(
+	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e)
+{
+	struct making m = { s, a, ws, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY),
+		json_new(a, JSON_ARRAY), force };
+	struct json *references = json_new(a, JSON_ARRAY), *doc = json_new(a, JSON_OBJECT);
+	int rc = make_directories(&m, e);
+
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(init_files); i++) {
+		struct bytes content;
+		if (!embed_find(init_files[i].from, &content))
+			BUG("a shipped reference file is missing from the program");
+		if (text_starts(init_files[i].to, "references/"))
+			json_pushs(a, references, init_files[i].to);
+		rc = make_file(&m, init_files[i].to, content, e);
+	}
+	if (rc == OK)
+		rc = make_identity(&m, e);
+	if (rc)
+		return rc;
+	json_sets(a, doc, "workspace", ws->root);
+	json_sets(a, doc, "state_dir", ".helm");
+	json_set(a, doc, "references", references);
+	json_set(a, doc, "created", m.created);
+	json_set(a, doc, "kept", m.kept);
+	json_set(a, doc, "replaced", m.replaced);
+	*ret = doc;
+	return OK;
+}
+
+/* Signals below the home directory. */
+static void add_existing(
+	struct sys *s, struct arena *a, const char *home, const char *const *names, struct json *to)
+{
+	for (; *names; names++) {
+		const char *path = arena_printf(a, "%s/%s", home, *names);
+		bool nested = false;
+		if (!file_exists(s, AT_FDCWD, path))
+			continue;
+		json_each (seen, to)
+			nested |= path_is_below(json_text(seen), path);
+		if (!nested)
+			json_pushs(a, to, path);
+	}
+}
+
+static void add_vaults(struct sys *s, struct arena *a, const char *parent, struct json *to)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	if (exists(s, a, parent, ".obsidian")) {
+		json_pushs(a, to, parent);
+		return;
+	}
+	if (file_list(s, a, AT_FDCWD, parent, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (exists(s, a, parent, arena_printf(a, "%s/.obsidian", names[i])))
+			json_pushs(a, to, arena_printf(a, "%s/%s", parent, names[i]));
+}
+
+struct json *workspace_signals(struct sys *s, struct arena *a, const char *home)
+{
+	static const char *const openclaw[] = { ".openclaw/workspace", ".openclaw", "openclaw", "OpenClaw",
+		NULL };
+	static const char *const hermes[] = { ".hermes", "hermes", "Hermes", NULL };
+	static const char *const vaults[] = { "Obsidian", "Vaults", "Documents/Obsidian", "Documents/Vaults",
+		"Documents/Notes", "Notes", NULL };
+	struct json *doc = json_new(a, JSON_OBJECT), *found = json_new(a, JSON_ARRAY);
+
+	if (!home)
+		return doc;
+	add_existing(s, a, home, openclaw, found);
+	if (found->n)
+		json_set(a, doc, "openclaw", found);
+	found = json_new(a, JSON_ARRAY);
+	add_existing(s, a, home, hermes, found);
+	if (found->n)
+		json_set(a, doc, "hermes", found);
+	found = json_new(a, JSON_ARRAY);
+	for (const char *const *v = vaults; *v; v++)
+		if (exists(s, a, home, *v))
+			add_vaults(s, a, arena_printf(a, "%s/%s", home, *v), found);
+	if (found->n)
+		json_set(a, doc, "obsidian", found);
+	return doc;
+}

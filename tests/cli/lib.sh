@@ -1,0 +1,78 @@
+# shellcheck shell=sh
+# lib.sh — what every command-line test starts with: a private home, a fixed clock, TAP.
+# Usage:  . "${HELM_SOURCE:-.}/tests/cli/lib.sh"  ... ok "what it shows" command...  ... finish
+set -u
+: "${HELM_BUILD:=$PWD/build/dev}" "${HELM_SOURCE:=$PWD}"
+HELM_REAL=$HELM_BUILD/helm
+HELM_TWIN=$HELM_BUILD/helm-test
+scratch=$(mktemp -d)
+trap 'chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch"' EXIT
+mkdir "$scratch/home"
+cd "$scratch" || exit 1
+count=0
+failures=0
+
+# helm ARGS...: the program in an empty environment with a private home.  Extra variables: HELM_ENV="A=1 B=2".
+helm() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} "$HELM_REAL" "$@"
+}
+# The same with a fixed clock and faults (tests/tools/fault_sys.h).
+helm_twin() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" \
+    HELM_TEST_CLOCK_US=1767225600000000 ${HELM_ENV:-} "$HELM_TWIN" "$@"
+}
+
+ok() { # ok "description" command...
+  count=$((count + 1))
+  what=$1
+  shift
+  if "$@" >"$scratch/.out" 2>&1; then
+    echo "ok $count - $what"
+  else
+    failures=$((failures + 1))
+    echo "not ok $count - $what"
+    sed 's/^/#   /' "$scratch/.out" | head -40
+  fi
+}
+# exits CODE command...: the command ends with exactly this code.
+exits() {
+  want=$1
+  shift
+  "$@" >"$scratch/.stdout" 2>"$scratch/.stderr"
+  got=$?
+  [ "$got" -eq "$want" ] && return 0
+  echo "exit $got, wanted $want"
+  cat "$scratch/.stdout" "$scratch/.stderr"
+  return 1
+}
+# says CODE TEXT command...: exit code, and TEXT somewhere in the output (either stream).
+says() {
+  want_code=$1
+  want_text=$2
+  shift 2
+  exits "$want_code" "$@" || return 1
+  cat "$scratch/.stdout" "$scratch/.stderr" | grep -qF -e "$want_text" && return 0
+  echo "does not say: $want_text"
+  cat "$scratch/.stdout" "$scratch/.stderr"
+  return 1
+}
+# is_json command...: exit code aside, standard output is one JSON document (judged by another program where there is one).
+is_json() {
+  "$@" >"$scratch/.stdout" 2>"$scratch/.stderr"
+  if command -v python3 >/dev/null 2>&1; then
+    python3 -c 'import json,sys; json.load(open(sys.argv[1]))' "$scratch/.stdout"
+  else
+    helm canonical "$scratch/.stdout" >/dev/null
+  fi
+}
+skip_all() { # skip_all "reason": the whole file is skipped, loudly
+  echo "1..0 # SKIP $1"
+  exit 77
+}
+finish() {
+  echo "1..$count"
+  [ "$failures" -eq 0 ]
+  exit $?
+}

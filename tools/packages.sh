@@ -1,0 +1,46 @@
+#!/bin/sh
+# packages.sh [build|check|oracle|clients]: install what is missing, by name, and nothing else.
+# As root directly, otherwise with sudo; says what and why before it does; does nothing when everything is there.
+set -eu
+
+build="gcc g++ make cmake ninja-build pkg-config git ca-certificates
+  libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev"
+check="libcmocka-dev clang-format shellcheck python3 strace libjansson-dev"
+oracle="shfmt minisign openssl nodejs npm zsh fish mandoc"
+
+case "${1:-build}" in
+  build) wanted=$build why="to build helm" ;;
+  check) wanted="$build $check" why="to build helm and run its tests" ;;
+  oracle | clients) wanted="$build $check $oracle" why="to build helm, run its tests and compare with other tools" ;;
+  *) echo "usage: tools/packages.sh [build|check|oracle|clients]" >&2; exit 2 ;;
+esac
+
+missing=""
+for package in $wanted; do
+  # A tool that is there already need not come from its package.
+  case $package in
+    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | shfmt | minisign | openssl | npm | zsh | fish | mandoc)
+      command -v "$package" >/dev/null 2>&1 && continue ;;
+    g++) command -v g++ >/dev/null 2>&1 && continue ;;
+    nodejs) command -v node >/dev/null 2>&1 && continue ;;
+    ninja-build) command -v ninja >/dev/null 2>&1 && continue ;;
+  esac
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+echo "Installing missing packages $why:$missing"
+if [ "$(id -u)" -eq 0 ]; then
+  run=""
+elif command -v sudo >/dev/null 2>&1; then
+  run="sudo"
+else
+  echo "These packages are missing and this user cannot install them; as root: apt-get install$missing" >&2
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086 # the lists are words on purpose
+{ $run apt-get update -q >/dev/null && $run apt-get install -q -y --no-install-recommends $missing >/dev/null; } || {
+  echo "Could not install:$missing" >&2
+  exit 1
+}
