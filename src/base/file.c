@@ -409,7 +409,7 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 	off_t *ret_offset, struct err *e)
 {
 	AUTO(close_fd) int fd = -1;
-	off_t size;
+	off_t size = 0;
 
 	if (line.n && memchr(line.p, '\n', line.n))
 		return err_set(

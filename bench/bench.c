@@ -1,0 +1,165 @@
+/* bench.c — runs the benchmarks named on the command line, or all, and prints one JSON object per line.
+ *
+ *     helm-bench [--rounds N] [--list] [NAME...]
+ *
+ * On a terminal a line for a person follows each object on standard error.  Exit 1 when a promise is not kept, so that a
+ * script can ask; tests do not, because a busy machine is not a bug. */
+#include "bench.h"
+
+#include "base/json.h"
+
+static const struct bench_row rows[] = {
+	{ "json_parse", bench_json_parse, 5.0, true,
+		"parse ledger lines, against jansson with duplicate rejection" },
+	{ "canonical", bench_canonical, 2.5, false, "parse and write canonically, against parsing alone" },
+};
+
+double bench_now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void bench_keep(const void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+static double time_once(void (*fn)(void *), void *arg)
+{
+	double start = bench_now_s();
+
+	fn(arg);
+	return bench_now_s() - start;
+}
+
+double bench_best(int rounds, void (*fn)(void *), void *arg)
+{
+	double best = 1e9;
+
+	for (int i = 0; i < rounds; i++) {
+		double s = time_once(fn, arg);
+		best = s < best ? s : best;
+	}
+	return best;
+}
+
+void bench_pair(int rounds, void (*fn)(void *), void (*baseline)(void *), void *arg, double *ret_s,
+	double *ret_baseline_s)
+{
+	*ret_s = *ret_baseline_s = 1e9;
+	for (int i = 0; i < rounds; i++) {
+		double s = time_once(fn, arg), base_s = time_once(baseline, arg);
+		*ret_s = s < *ret_s ? s : *ret_s;
+		*ret_baseline_s = base_s < *ret_baseline_s ? base_s : *ret_baseline_s;
+	}
+}
+
+static bool is_kept(const struct bench_row *row, double ratio)
+{
+	if (row->promise == 0)
+		return true;
+	return row->is_least ? ratio >= row->promise : ratio <= row->promise;
+}
+
+static double rounded(double x)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.4g", x);
+	return strtod(text, NULL);
+}
+
+static void print_json(const struct bench *b)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *line = json_new(&a, JSON_OBJECT);
+	struct buf out;
+
+	json_sets(&a, line, "name", b->name);
+	if (b->skipped) {
+		json_sets(&a, line, "skipped", b->skipped);
+	} else {
+		json_set(&a, line, "value", json_double(&a, rounded(b->value)));
+		json_sets(&a, line, "unit", b->unit);
+		json_set(&a, line, "baseline", json_double(&a, rounded(b->baseline)));
+		json_set(&a, line, "ratio", json_double(&a, rounded(b->ratio)));
+	}
+	buf_init(&out, &a);
+	json_write(&out, line, 0);
+	puts(out.p);
+	fflush(stdout);
+}
+
+static void print_text(const struct bench_row *row, const struct bench *b)
+{
+	if (b->skipped) {
+		fprintf(stderr, "  %-16s skipped: %s\n", row->name, b->skipped);
+		return;
+	}
+	fprintf(stderr, "  %-16s %.4g %s against %.4g: %.3g", row->name, b->value, b->unit, b->baseline,
+		b->ratio);
+	if (row->promise > 0)
+		fprintf(stderr, " (promised: at %s %g, %s)", row->is_least ? "least" : "most", row->promise,
+			is_kept(row, b->ratio) ? "kept" : "NOT KEPT");
+	fprintf(stderr, "\n  %-16s %s\n", "", row->what);
+}
+
+static int run(const struct bench_row *row, const char *program, int rounds)
+{
+	struct bench b = { .name = row->name, .program = program, .rounds = rounds, .unit = "" };
+
+	if (row->fn(&b)) {
+		fprintf(stderr, "helm-bench: %s: could not run\n", row->name);
+		return 1;
+	}
+	print_json(&b);
+	if (isatty(STDERR_FILENO))
+		print_text(row, &b);
+	return !b.skipped && !is_kept(row, b.ratio);
+}
+
+static const struct bench_row *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (text_eq(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+static int list(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		printf("%-16s %s\n", rows[i].name, rows[i].what);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int64_t rounds = 5;
+	int result = 0, named = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (text_eq(argv[i], "--list"))
+			return list();
+		if (text_eq(argv[i], "--rounds")) {
+			if (++i == argc || !text_int(argv[i], &rounds) || rounds < 1 || rounds > 1000) {
+				fprintf(stderr, "helm-bench: --rounds takes a number from 1 to 1000\n");
+				return 2;
+			}
+			continue;
+		}
+		const struct bench_row *row = find(argv[i]);
+		if (!row) {
+			fprintf(stderr, "helm-bench: no benchmark '%s'; --list shows them\n", argv[i]);
+			return 2;
+		}
+		result |= run(row, argv[0], (int)rounds);
+		named++;
+	}
+	for (size_t i = 0; !named && i < ARRAY_SIZE(rows); i++)
+		result |= run(&rows[i], argv[0], (int)rounds);
+	return result;
+}

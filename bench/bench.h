@@ -1,0 +1,49 @@
+/* bench.h — what a benchmark is.
+ *
+ * A benchmark measures one promise as a ratio: our way against a yardstick that runs in the same process, on the same
+ * data, in the same minute.  Absolute numbers change with the machine; ratios mostly do not.
+ *
+ * To add one: write `int bench_x(struct bench *b)` in bench_<area>.c and put its row into the table in bench.c. */
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bench {
+	const char *name;
+	const char *program; /* argv[0]: other programs of this build are beside it */
+	int rounds; /* best of so many */
+	/* Filled by the benchmark. */
+	double value, baseline; /* in `unit` */
+	const char *unit;
+	double ratio; /* as the promise is worded: value/baseline or the other way round */
+	const char *skipped; /* why there is no figure; then the rest is not read */
+};
+
+/* Returns 0, or 1 when it could not run although it should have. */
+typedef int bench_fn(struct bench *b);
+
+struct bench_row {
+	const char *name;
+	bench_fn *fn;
+	double promise; /* bound on the ratio; 0 = none */
+	bool is_least; /* the ratio must be at least the promise (else at most) */
+	const char *what; /* one line for a person */
+};
+
+/* Seconds of the fastest of `rounds` runs of fn(arg). */
+double bench_best(int rounds, void (*fn)(void *), void *arg);
+/* The same for two that are compared: their rounds alternate, so that a busy moment meets both. */
+void bench_pair(int rounds, void (*fn)(void *), void (*baseline)(void *), void *arg, double *ret_s,
+	double *ret_baseline_s);
+double bench_now_s(void);
+
+/* Stops the compiler from dropping a computation. */
+void bench_keep(const void *p);
+
+bench_fn bench_json_parse, bench_canonical;
+
+#endif

@@ -1,0 +1,13 @@
+/* yardstick.h — other people's code that ours is measured against. */
+#ifndef BENCH_YARDSTICK_H
+#define BENCH_YARDSTICK_H
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+
+bool yardstick_has_jansson(void);
+/* Parse one document with duplicate rejection, read one member, free it. */
+void yardstick_jansson(struct bytes text);
+
+#endif
