@@ -8,7 +8,7 @@ add_library(helm_core_libraries INTERFACE)
 
 set(HELM_LIBRARY_VERSIONS "")
 foreach(pair libsodium:sodium sqlite3:sqlite3 libpcre2-8:pcre2-8 yaml-0.1:yaml libzstd:zstd libutf8proc:utf8proc
-    libcrypto:crypto)
+    libcrypto:crypto zlib:z)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 module)
   list(GET pair 1 library)

@@ -659,3 +659,40 @@ const char *text_nearest(const char *word, const char *const *names, size_t n)
 	}
 	return found;
 }
+
+/* ---- folding ---- */
+
+/* utf8proc allocates what it returns; it is copied into the arena and given back here. */
+static char *map_text(struct arena *a, const char *p, size_t n, utf8proc_option_t options)
+{
+	utf8proc_uint8_t *mapped = NULL;
+	utf8proc_ssize_t got = utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &mapped, options);
+	char *copy = got < 0 ? arena_strndup(a, p, n) : arena_strndup(a, (const char *)mapped, (size_t)got);
+
+	free(mapped);
+	return copy;
+}
+
+static bool is_ascii(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((uint8_t)p[i] >= 0x80)
+			return false;
+	return true;
+}
+
+char *text_fold(struct arena *a, const char *p, size_t n)
+{
+	if (!is_ascii(p, n))
+		return map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+	char *copy = arena_strndup(a, p, n);
+	for (char *c = copy; c < copy + n; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c = (char)(*c - 'A' + 'a');
+	return copy;
+}
+
+char *text_nfc(struct arena *a, const char *p, size_t n)
+{
+	return is_ascii(p, n) ? arena_strndup(a, p, n) : map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+}

@@ -53,6 +53,11 @@ size_t text_width(const char *p, size_t n);
  * ill-formed bytes become visible \xHH or \u{HHHH}; newline and tab too unless keep_lines. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
 
+/* Comparable spelling of well-formed UTF-8: case folded and composed (NFC), so that names a file system may take for the
+ * same give the same text.  text_nfc only composes. */
+char *text_fold(struct arena *a, const char *p, size_t n);
+char *text_nfc(struct arena *a, const char *p, size_t n);
+
 /* Whole-string decimal integer; false on anything else, overflow included. */
 bool text_int(const char *s, int64_t *ret_value);
 /* Cut *rest at the first `sep`: returns the part before it and moves *rest behind it (NULL at the end). */

@@ -1,0 +1,128 @@
+/* gzip.c — the only file that knows zlib (docs/decisions/0020).
+ *
+ * A compressed file is a promise about memory made by whoever wrote it.  So the output is counted against an absolute
+ * limit and against the input that produced it, while it is produced; the first 4 MiB are free of the ratio, because
+ * archives of small files start with long runs of zeros.  zlib's memory comes from the caller's arena, so nothing has to
+ * be given back. */
+#include "base/gzip.h"
+
+#include <zlib.h>
+
+enum { RATIO_FREE_BYTES = 4 << 20 };
+
+struct gzip {
+	struct stream stream;
+	struct stream *in;
+	struct arena *a;
+	struct gzip_limits lim;
+	z_stream z;
+	uint64_t in_bytes, out_bytes;
+	bool is_done;
+	Bytef piece[1 << 14];
+};
+
+static voidpf gzip_alloc(voidpf arena, uInt count, uInt size)
+{
+	return arena_zalloc(arena, count, size);
+}
+
+static void gzip_free(voidpf arena, voidpf p)
+{
+	(void)arena;
+	(void)p;
+}
+
+static int more_input(struct gzip *g, struct err *e)
+{
+	size_t got = 0;
+	int rc = g->in->read(g->in, g->piece, sizeof(g->piece), &got, e);
+
+	if (rc)
+		return rc;
+	if (!got)
+		return err_set(e, E_INPUT, "GZIP_TRUNCATED", "the gzip file ends before its data does");
+	g->in_bytes += got;
+	g->z.next_in = g->piece;
+	g->z.avail_in = (uInt)got;
+	return OK;
+}
+
+/* One member is one document: bytes behind it would be seen by some readers and not by others. */
+static int at_end(struct gzip *g, struct err *e)
+{
+	char extra;
+	size_t got = 0;
+	int rc = g->in->read(g->in, &extra, 1, &got, e);
+
+	if (rc)
+		return rc;
+	if (g->z.avail_in || got)
+		return err_set(
+			e, E_INPUT, "GZIP_TRAILING", "there are bytes behind the end of the gzip data");
+	g->is_done = true;
+	return OK;
+}
+
+static int check_limits(const struct gzip *g, struct err *e)
+{
+	if (g->out_bytes > g->lim.max_bytes)
+		return err_set(e, E_LIMIT, "GZIP_TOO_LARGE", "the gzip file unpacks to more than %llu bytes",
+			(unsigned long long)g->lim.max_bytes);
+	if (g->out_bytes > RATIO_FREE_BYTES && g->out_bytes / g->lim.max_ratio > g->in_bytes)
+		return err_set(e, E_LIMIT, "GZIP_RATIO",
+			"the gzip file unpacks to more than %u times its size, as a decompression bomb does",
+			g->lim.max_ratio);
+	return OK;
+}
+
+static int gzip_read(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
+{
+	struct gzip *g = (struct gzip *)stream;
+	uInt room = (uInt)(n > 1u << 20 ? 1u << 20 : n);
+	int rc;
+
+	g->z.next_out = to;
+	g->z.avail_out = room;
+	while (!g->is_done && g->z.avail_out == room) {
+		if (!g->z.avail_in && (rc = more_input(g, e)))
+			return rc;
+		int z = inflate(&g->z, Z_NO_FLUSH);
+		if (z == Z_STREAM_END) {
+			if ((rc = at_end(g, e)))
+				return rc;
+		} else if (z != Z_OK && z != Z_BUF_ERROR)
+			return err_set(e, E_INPUT, "GZIP_DAMAGED", "the gzip data is damaged: %s",
+				g->z.msg ? g->z.msg : "no reason given");
+	}
+	*ret_n = room - g->z.avail_out;
+	g->out_bytes += *ret_n;
+	return check_limits(g, e);
+}
+
+int gzip_open(
+	struct arena *a, struct stream *in, const struct gzip_limits *lim, struct stream **ret, struct err *e)
+{
+	struct gzip *g = arena_zalloc(a, 1, sizeof(*g));
+
+	g->stream.read = gzip_read;
+	g->in = in;
+	g->a = a;
+	if (lim)
+		g->lim = *lim;
+	if (!g->lim.max_bytes)
+		g->lim.max_bytes = 1ull << 30;
+	if (!g->lim.max_ratio)
+		g->lim.max_ratio = 250;
+	g->z.zalloc = gzip_alloc;
+	g->z.zfree = gzip_free;
+	g->z.opaque = a;
+	if (inflateInit2(&g->z, 15 + 16) != Z_OK)
+		return err_set(e, E_INPUT, "GZIP_DAMAGED", "the gzip reader cannot start");
+	*ret = &g->stream;
+	return OK;
+}
+
+bool gzip_is(struct bytes start)
+{
+	return start.n >= 2 && start.p[0] == 0x1f && start.p[1] == 0x8b;
+}
