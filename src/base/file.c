@@ -452,7 +452,20 @@ static int write_temporary(struct sys *s, int dir, const char *temp, mode_t mode
 	return OK;
 }
 
-int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
+/* Give the temporary its name, which must be free.  A file system without RENAME_NOREPLACE has links. */
+static int rename_new(struct sys *s, int dir, const char *temp, const char *name)
+{
+	if (s->rename(s, dir, temp, dir, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -1;
+	if (s->link(s, dir, temp, dir, name))
+		return -1;
+	return s->unlink(s, dir, temp, 0);
+}
+
+static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content,
+	bool must_be_new, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int dir = -1;
@@ -461,7 +474,9 @@ int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct
 	char hex[2 * sizeof(salt) + 1];
 
 	int rc = open_parent(s, dirfd, path, &dir, &name, e);
-	if (!rc)
+	if (!rc && must_be_new && file_exists(s, dir, name))
+		rc = err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path);
+	if (!rc && !must_be_new)
 		rc = check_replaceable(s, dir, name, path, e);
 	if (rc)
 		return rc;
@@ -471,8 +486,9 @@ int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct
 	const char *temp = arena_printf(&a, ".%.200s.%s.tmp", name, hex);
 
 	rc = write_temporary(s, dir, temp, mode, content, path, e);
-	if (!rc && s->rename(s, dir, temp, dir, name, 0))
-		rc = err_sys(e, "FILE_WRITE", "cannot put the new '%s' in place", path);
+	if (!rc && (must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0)))
+		rc = errno == EEXIST ? err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path)
+				     : err_sys(e, "FILE_WRITE", "cannot put the new '%s' in place", path);
 	if (rc) {
 		(void)s->unlink(s, dir, temp, 0);
 		return rc;
@@ -481,6 +497,16 @@ int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct
 		return err_sys(e, "FILE_SYNC",
 			"the new '%s' is in place, but may not survive a power failure", path);
 	return OK;
+}
+
+int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
+{
+	return put_file(s, dirfd, path, mode, content, false, e);
+}
+
+int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
+{
+	return put_file(s, dirfd, path, mode, content, true, e);
 }
 
 /* lists and trees */

@@ -32,6 +32,9 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 int file_replace(
 	struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
 
+/* The same for a name that must be free: FILE_EXISTS otherwise.  Of several at once exactly one wins. */
+int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
+
 /* Make a directory and its missing parents, each with `mode`; existing ones are fine.  A new directory is synced into
  * its parent. */
 int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e);

@@ -1,0 +1,290 @@
+/* key.c — where signing keys live, and what is refused.
+ *
+ * The directory and the file are opened without following links, and owner and mode are asked of what was opened: a name
+ * that changes under us changes nothing.  Creation puts a complete, synced file in place under a free name in one step, the
+ * secret first: a .pub without its .key would promise a signer that does not exist, the other way round loses nothing. */
+#include "proof/key.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEED_HEX = 2 * SIGN_SEED, PUBLIC_HEX = 2 * SIGN_PUBLIC };
+static const char id_prefix[] = "ed25519:";
+
+struct key {
+	uint8_t secret[SIGN_SECRET];
+	uint8_t pub[SIGN_PUBLIC];
+	bool is_locked;
+	/* The seed on its way between file and memory. */
+	uint8_t seed[SIGN_SEED];
+	char hex[SEED_HEX + 2];
+};
+
+static int key_new(struct key **ret, struct err *e)
+{
+	bool is_locked;
+	struct key *k = secret_alloc(sizeof(*k), &is_locked);
+
+	if (!k)
+		return err_set(e, E_IO, "KEY_MEMORY", "no protected memory for a signing key");
+	memset(k, 0, sizeof(*k));
+	k->is_locked = is_locked;
+	*ret = k;
+	return OK;
+}
+
+void key_free(struct key **k)
+{
+	secret_free(*k);
+	*k = NULL;
+}
+
+/* From seed to usable key; the traces of the way are wiped. */
+static void key_finish(struct key *k)
+{
+	sign_expand(k->seed, k->secret, k->pub);
+	secret_wipe(k->seed, sizeof(k->seed));
+	secret_wipe(k->hex, sizeof(k->hex));
+	secret_seal(k);
+}
+
+/* The three things that make a secret somebody else's. */
+static int check_private(
+	struct sys *s, int fd, bool want_dir, const char *dir, const char *file, struct err *e)
+{
+	const char *slash = file[0] ? "/" : "";
+	struct stat st;
+
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "KEY_READ", "cannot look at '%s%s%s'", dir, slash, file);
+	if (want_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "KEY_FORMAT", "'%s%s%s' is not a %s", dir, slash, file,
+			want_dir ? "directory" : "regular file");
+	if (st.st_uid != geteuid())
+		return err_set(e, E_INPUT, "KEY_OWNER",
+			"'%s%s%s' belongs to user %u, not to you; keys must be your own", dir, slash, file,
+			(unsigned)st.st_uid);
+	if (st.st_mode & 077)
+		return err_set(e, E_INPUT, "KEY_MODE",
+			"'%s%s%s' is open to others (mode %04o); run: chmod %s '%s%s%s'", dir, slash, file,
+			(unsigned)(st.st_mode & 07777), want_dir ? "700" : "600", dir, slash, file);
+	return OK;
+}
+
+static int open_keys(struct sys *s, int dirfd, const char *dir, int *ret_fd, struct err *e)
+{
+	AUTO(close_fd) int fd = s->open(s, dirfd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+
+	/* O_DIRECTORY and O_NOFOLLOW together report a link as "not a directory". */
+	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+		return err_set(e, E_INPUT, "KEY_LINK",
+			"'%s' is a symbolic link or no directory; keys are not read there", dir);
+	if (fd < 0 && errno == ENOENT)
+		return err_set(
+			e, E_MISSING, "KEY_MISSING", "there is no key in '%s'; run: helm key create", dir);
+	if (fd < 0)
+		return err_sys(e, "KEY_READ", "cannot open '%s'", dir);
+	int rc = check_private(s, fd, true, dir, "", e);
+	if (rc)
+		return rc;
+	*ret_fd = fd;
+	fd = -1;
+	return OK;
+}
+
+static int open_secret(struct sys *s, int keys, const char *dir, const char *file, int *ret_fd, struct err *e)
+{
+	AUTO(close_fd) int fd = s->open(s, keys, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
+
+	if (fd < 0 && errno == ELOOP)
+		return err_set(e, E_INPUT, "KEY_LINK",
+			"'%s/%s' is a symbolic link; keys are not read through links", dir, file);
+	if (fd < 0 && errno == ENOENT)
+		return err_set(e, E_MISSING, "KEY_MISSING", "there is no key '%s/%s'; run: helm key create",
+			dir, file);
+	if (fd < 0)
+		return err_sys(e, "KEY_READ", "cannot open '%s/%s'", dir, file);
+	int rc = check_private(s, fd, false, dir, file, e);
+	if (rc)
+		return rc;
+	*ret_fd = fd;
+	fd = -1;
+	return OK;
+}
+
+/* 64 hex digits; an editor's newline at the end is forgiven. */
+static int read_seed(struct sys *s, int fd, struct key *k, const char *dir, const char *file, struct err *e)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < sizeof(k->hex) && (got = s->read(s, fd, k->hex + n, sizeof(k->hex) - n)) != 0) {
+		if (got < 0)
+			return err_sys(e, "KEY_READ", "cannot read '%s/%s'", dir, file);
+		n += (size_t)got;
+	}
+	if (n == SEED_HEX + 1 && k->hex[SEED_HEX] == '\n')
+		n--;
+	if (!hex_decode(k->hex, n, k->seed, sizeof(k->seed), false))
+		return err_set(e, E_CORRUPT, "KEY_FORMAT", "'%s/%s' is not a key: expected %d hex digits",
+			dir, file, SEED_HEX);
+	return OK;
+}
+
+static int check_public_file(
+	struct sys *s, int keys, const char *dir, const char *file, const uint8_t *pub, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	uint8_t stored[SIGN_PUBLIC];
+	struct bytes text;
+
+	if (!file_exists(s, keys, file))
+		return OK;
+	int rc = file_read(s, &a, keys, file, 1024, 0, &text, e);
+	if (!rc)
+		rc = key_parse_public(text, file, stored, e);
+	if (rc)
+		return err_wrap(e, "'%s'", dir);
+	if (memcmp(stored, pub, sizeof(stored)) != 0)
+		return err_set(e, E_CORRUPT, "KEY_MISMATCH",
+			"'%s/%s' is not the public key of the secret beside it; one of them was exchanged",
+			dir, file);
+	return OK;
+}
+
+static int check_name(const char *name, struct err *e)
+{
+	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(name) > 64)
+		return err_set(e, E_INPUT, "KEY_NAME", "'%.64s' cannot be the name of a key", name);
+	return OK;
+}
+
+int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(close_fd) int keys = -1;
+	AUTO(close_fd) int fd = -1;
+	const char *file = arena_printf(&a, "%s.key", name);
+
+	int rc = check_name(name, e);
+	if (!rc)
+		rc = open_keys(s, dirfd, dir, &keys, e);
+	if (!rc)
+		rc = open_secret(s, keys, dir, file, &fd, e);
+	if (!rc)
+		rc = key_new(&k, e);
+	if (!rc)
+		rc = read_seed(s, fd, k, dir, file, e);
+	if (rc)
+		return rc;
+	key_finish(k);
+	rc = check_public_file(s, keys, dir, arena_printf(&a, "%s.pub", name), k->pub, e);
+	if (rc)
+		return rc;
+	*ret = k;
+	k = NULL;
+	return OK;
+}
+
+/* The secret goes from locked memory to the file and nowhere else. */
+static int write_seed(struct sys *s, int keys, const char *file, struct key *k, struct err *e)
+{
+	if (s->random(s, k->seed, sizeof(k->seed)))
+		return err_sys(e, "KEY_RANDOM", "the system gives no random numbers");
+	hex_encode(k->seed, sizeof(k->seed), k->hex);
+	return file_create(s, keys, file, 0600, (struct bytes){ (const uint8_t *)k->hex, SEED_HEX }, e);
+}
+
+static int write_public(struct sys *s, int keys, const char *file, const uint8_t *pub, struct err *e)
+{
+	char hex[PUBLIC_HEX + 1];
+
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	return file_replace(s, keys, file, 0644, (struct bytes){ (const uint8_t *)hex, PUBLIC_HEX }, e);
+}
+
+int key_create(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(close_fd) int keys = -1;
+
+	int rc = check_name(name, e);
+	if (!rc)
+		rc = file_mkdirs(s, dirfd, dir, 0700, e);
+	if (!rc)
+		rc = open_keys(s, dirfd, dir, &keys, e);
+	if (!rc)
+		rc = key_new(&k, e);
+	if (rc)
+		return rc;
+	struct err why = { 0 };
+	if (write_seed(s, keys, arena_printf(&a, "%s.key", name), k, &why)) {
+		if (strcmp(why.code, "FILE_EXISTS") == 0)
+			return err_set(e, E_INPUT, "KEY_EXISTS",
+				"there is a key '%s/%s.key' already; it is never overwritten", dir, name);
+		return err_set(e, why.rc, why.code, "cannot create a key in '%s': %s", dir, why.text);
+	}
+	key_finish(k);
+	rc = write_public(s, keys, arena_printf(&a, "%s.pub", name), k->pub, e);
+	if (rc)
+		return err_wrap(e, "the key was created in '%s', but not its public half", dir);
+	*ret = k;
+	k = NULL;
+	return OK;
+}
+
+const uint8_t *key_public(const struct key *k)
+{
+	return k->pub;
+}
+
+bool key_is_locked(const struct key *k)
+{
+	return k->is_locked;
+}
+
+void key_sign(const struct key *k, struct bytes msg, uint8_t ret_sig[SIGN_SIZE])
+{
+	sign_message(k->secret, msg, ret_sig);
+}
+
+void key_id(const uint8_t pub[SIGN_PUBLIC], char ret_id[KEY_ID])
+{
+	memcpy(ret_id, id_prefix, sizeof(id_prefix));
+	hex_encode(pub, SIGN_PUBLIC, ret_id + sizeof(id_prefix) - 1);
+}
+
+static bool is_space(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e)
+{
+	size_t skip = sizeof(id_prefix) - 1;
+	uint8_t pub[SIGN_PUBLIC];
+
+	while (text.n && is_space(text.p[text.n - 1]))
+		text.n--;
+	while (text.n && is_space(text.p[0]))
+		text.p++, text.n--;
+	if (text.n > skip && memcmp(text.p, id_prefix, skip) == 0)
+		text.p += skip, text.n -= skip;
+	if (!hex_decode((const char *)text.p, text.n, pub, sizeof(pub), false))
+		return err_set(e, E_INPUT, "KEY_FORMAT", "'%s' is not a public key: expected %d hex digits",
+			where, PUBLIC_HEX);
+	if (!sign_public_ok(pub))
+		return err_set(e, E_INPUT, "KEY_WEAK",
+			"'%s' is not a safe Ed25519 public key: not canonical, of small order, or outside "
+			"the group",
+			where);
+	memcpy(ret_pub, pub, sizeof(pub));
+	return OK;
+}

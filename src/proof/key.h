@@ -1,0 +1,38 @@
+/* key.h — signing keys on disk and in memory (docs/formats/keys.md).
+ *
+ * A key NAME is two files in a directory of mode 0700: NAME.key (0600), the 64 hex digits of the seed, and NAME.pub, those of
+ * the public key.  The secret is read into and written from locked memory only. */
+#ifndef PROOF_KEY_H
+#define PROOF_KEY_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sys.h"
+#include "proof/sign.h"
+
+struct key; /* a signing key, wholly in locked memory */
+
+/* Make a new key in `dir` (relative to dirfd; made with 0700 when missing).  KEY_EXISTS when there is one of that name: a key
+ * is never overwritten.  After OK it survives a crash; after a failure there is either no key or a whole one. */
+int key_create(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e);
+
+/* Read one back.  Refused: a directory or file that is open to others (KEY_MODE), of another owner (KEY_OWNER) or a symbolic
+ * link (KEY_LINK); anything but 64 hex digits (KEY_FORMAT); a .pub that belongs to another seed (KEY_MISMATCH).  E_MISSING
+ * with KEY_MISSING when there is none.  A missing .pub is not an error: it follows from the seed. */
+int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e);
+
+void key_free(struct key **k); /* wipes; for AUTO() */
+
+const uint8_t *key_public(const struct key *k);
+bool key_is_locked(const struct key *k); /* the system keeps it out of swap */
+void key_sign(const struct key *k, struct bytes msg, uint8_t ret_sig[SIGN_SIZE]);
+
+/* "ed25519:" and the public key in hex: the name of a signer. */
+enum { KEY_ID = 8 + 2 * SIGN_PUBLIC + 1 };
+void key_id(const uint8_t pub[SIGN_PUBLIC], char ret_id[KEY_ID]);
+
+/* A public key as people and files spell it: 64 hex digits, "ed25519:" allowed in front, white space around it ignored.
+ * Refuses keys that sign_public_ok() refuses. */
+int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e);
+
+#endif
