@@ -1,0 +1,389 @@
+/* projection.c — the interpreter of member tables; see projection.h.
+ *
+ * A record is read once: each of its members is looked up in the sorted table and put into its slot, then the slots are
+ * written in order.  That is linear in the record and does not depend on how many members the table knows, which matters
+ * when a chain of a million receipts is hashed. */
+#include "model/projection.h"
+
+#include "model/stamp.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_MEMBERS = 128, MAX_DEPTH = 32 };
+static const int64_t SAFE_INTEGER = 9007199254740991;
+
+/* Names are compared with their lengths: a record's name may hold NUL. */
+static int compare(const char *name, size_t n, const char *known)
+{
+	size_t known_n = strlen(known);
+	int order = memcmp(name, known, n < known_n ? n : known_n);
+
+	return order ? order : (n > known_n) - (n < known_n);
+}
+
+static const struct member *find(const struct projection *p, const char *name, size_t n)
+{
+	size_t low = 0, high = p->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = compare(name, n, p->members[mid].name);
+		if (order == 0)
+			return &p->members[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+/* Lower case as the reference reader compares names.  Returns the folded length, or 0 when it does not fit (and so
+ * cannot equal a listed name) or nothing changed. */
+static size_t fold(const char *name, size_t n, char *to, size_t cap)
+{
+	size_t out = 0;
+	bool changed = false;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = name[i];
+		if (out + 1 >= cap)
+			return 0;
+		if (c >= 'A' && c <= 'Z') {
+			c = (char)(c - 'A' + 'a');
+			changed = true;
+		} else if (n - i >= 2 && memcmp(name + i, "\xc5\xbf", 2) == 0) {
+			c = 's';
+			i += 1;
+			changed = true;
+		} else if (n - i >= 3 && memcmp(name + i, "\xe2\x84\xaa", 3) == 0) {
+			c = 'k';
+			i += 2;
+			changed = true;
+		}
+		to[out++] = c;
+	}
+	to[out] = '\0';
+	return changed ? out : 0;
+}
+
+static int check_case(const struct projection *p, const struct json_member *m, struct err *e)
+{
+	char folded[64];
+	size_t n = fold(m->name, m->name_n, folded, sizeof(folded));
+
+	if (n == 0 || !find(p, folded, n))
+		return OK;
+	return err_set(e, E_INPUT, "MEMBER_CASE",
+		"member '%s' differs from '%s' in letter case only; a reader that ignores case would take it "
+		"for that one",
+		m->name, folded);
+}
+
+int projection_check_names(const struct projection *p, const struct json *record, struct err *e)
+{
+	json_each_member (m, record) {
+		const struct member *known = find(p, m->name, m->name_n);
+		if (!known && check_case(p, m, e))
+			return e ? (int)e->rc : E_INPUT;
+		if (!known || !known->sub)
+			continue;
+		if (json_is(m->value, JSON_OBJECT) && projection_check_names(known->sub, m->value, e))
+			return E_INPUT;
+		json_each (item, m->value) {
+			if (json_is(item, JSON_OBJECT) && projection_check_names(known->sub, item, e))
+				return E_INPUT;
+		}
+	}
+	return OK;
+}
+
+static int wrong_type(const struct member *m, const struct json *v, const char *wanted, struct err *e)
+{
+	return err_set(e, E_INPUT, "MEMBER_TYPE", "member '%s' must be %s, found %s", m->name, wanted,
+		json_type_name(v));
+}
+
+static bool is_empty(const struct json *v)
+{
+	int64_t number;
+
+	if (!v || v->type == JSON_NULL || v->type == JSON_FALSE)
+		return true;
+	if (v->type == JSON_NUMBER)
+		return json_int(v, &number) && number == 0;
+	return v->type != JSON_TRUE && v->n == 0;
+}
+
+static bool is_nothing(const struct json *v)
+{
+	return !v || v->type == JSON_NULL;
+}
+
+static int write_text(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	if (is_nothing(v)) {
+		buf_adds(to, "\"\"");
+		return OK;
+	}
+	if (v->type != JSON_STRING)
+		return wrong_type(m, v, "a string", e);
+	json_canonical(to, v);
+	return OK;
+}
+
+static int write_int(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	int64_t number = 0;
+
+	if (!is_nothing(v) && v->type != JSON_NUMBER)
+		return wrong_type(m, v, "an integer", e);
+	if (!is_nothing(v) && !json_int(v, &number))
+		return err_set(e, E_INPUT, "non_interoperable_number",
+			"member '%s' is %s, not an integer up to 2^53-1", m->name, v->text);
+	if (number > SAFE_INTEGER || number < -SAFE_INTEGER || (m->shape == SHAPE_UINT && number < 0))
+		return err_set(e, E_INPUT, "non_interoperable_number",
+			"member '%s' is %s, outside %s..2^53-1", m->name, v ? v->text : "0",
+			m->shape == SHAPE_UINT ? "0" : "-2^53+1");
+	buf_addf(to, "%lld", (long long)number);
+	return OK;
+}
+
+static int write_bool(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	if (!is_nothing(v) && !json_is_bool(v))
+		return wrong_type(m, v, "true or false", e);
+	buf_adds(to, v && v->type == JSON_TRUE ? "true" : "false");
+	return OK;
+}
+
+static int write_time(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	char *text;
+
+	if (is_nothing(v)) {
+		buf_adds(to, "\"" STAMP_UNSET "\"");
+		return OK;
+	}
+	if (v->type != JSON_STRING)
+		return wrong_type(m, v, "a time", e);
+	text = stamp_canonical(to->a, v->text, v->n, m->shape == SHAPE_UTC);
+	if (!text)
+		return err_set(e, E_INPUT, "MEMBER_TYPE", "member '%s' is \"%s\", not an RFC 3339 time",
+			m->name, v->text);
+	buf_addf(to, "\"%s\"", text);
+	return OK;
+}
+
+/* A number as it comes back from an IEEE double: shortest text, -0 kept. */
+static struct json *through_double(struct arena *a, const struct json *v)
+{
+	double value = strtod(v->text, NULL);
+
+	if (value == 0 && signbit(value)) {
+		struct json *zero = json_copy(a, v);
+		zero->text = "-0";
+		zero->n = 2;
+		return zero;
+	}
+	return json_double(a, value);
+}
+
+static struct json *free_form(struct arena *a, const struct json *v)
+{
+	struct json *copy;
+
+	if (v->type == JSON_NUMBER)
+		return through_double(a, v);
+	if (v->type == JSON_ARRAY) {
+		copy = json_new(a, JSON_ARRAY);
+		json_each (item, v)
+			json_push(a, copy, free_form(a, item));
+		return copy;
+	}
+	if (v->type != JSON_OBJECT)
+		return (struct json *)v;
+	copy = json_copy(a, v);
+	json_each_member (m, copy)
+		m->value = free_form(a, m->value);
+	return copy;
+}
+
+static int write_any(struct buf *to, const struct member *m, const struct json *v)
+{
+	if (is_nothing(v))
+		buf_adds(to, "null");
+	else
+		json_canonical(to, m->shape == SHAPE_FREE ? free_form(to->a, v) : v);
+	return OK;
+}
+
+static int write_texts(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	if (v->type != JSON_ARRAY)
+		return wrong_type(m, v, "a list of strings", e);
+	json_each (item, v) {
+		if (item->type != JSON_STRING)
+			return wrong_type(m, item, "a list of strings", e);
+	}
+	json_canonical(to, v);
+	return OK;
+}
+
+static int write_map(struct buf *to, const struct member *m, const struct json *v, struct err *e)
+{
+	if (v->type != JSON_OBJECT)
+		return wrong_type(m, v, "an object with string values", e);
+	json_each_member (entry, v) {
+		if (entry->value->type != JSON_STRING)
+			return wrong_type(m, entry->value, "an object with string values", e);
+	}
+	json_canonical(to, v);
+	return OK;
+}
+
+static int write_record(struct buf *to, const struct projection *p, const struct except *but,
+	const struct json *record, int depth, struct err *e);
+
+static int write_objects(
+	struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
+{
+	if (v->type != JSON_ARRAY)
+		return wrong_type(m, v, "a list of objects", e);
+	buf_addc(to, '[');
+	for (size_t i = 0; i < v->n; i++) {
+		if (i > 0)
+			buf_addc(to, ',');
+		if (write_record(to, m->sub, NULL, v->items[i], depth + 1, e))
+			return err_wrap(e, "%s[%zu]", m->name, i);
+	}
+	buf_addc(to, ']');
+	return OK;
+}
+
+static int write_object(
+	struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
+{
+	static const struct json nothing = { .type = JSON_OBJECT };
+
+	if (write_record(to, m->sub, NULL, is_nothing(v) ? &nothing : v, depth + 1, e))
+		return err_wrap(e, "%s", m->name);
+	return OK;
+}
+
+/* Lists and maps that are absent: null, or empty where the table fills them. */
+static int write_absent(struct buf *to, const struct member *m)
+{
+	bool is_map = m->shape == SHAPE_MAP;
+
+	buf_adds(to, m->presence != FILLED ? "null" : is_map ? "{}" : "[]");
+	return OK;
+}
+
+static int write_value(struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
+{
+	switch (m->shape) {
+	case SHAPE_TEXT:
+		return write_text(to, m, v, e);
+	case SHAPE_INT:
+	case SHAPE_UINT:
+		return write_int(to, m, v, e);
+	case SHAPE_BOOL:
+		return write_bool(to, m, v, e);
+	case SHAPE_TIME:
+	case SHAPE_UTC:
+		return write_time(to, m, v, e);
+	case SHAPE_TEXTS:
+		return is_nothing(v) ? write_absent(to, m) : write_texts(to, m, v, e);
+	case SHAPE_MAP:
+		return is_nothing(v) ? write_absent(to, m) : write_map(to, m, v, e);
+	case SHAPE_OBJECTS:
+		return is_nothing(v) ? write_absent(to, m) : write_objects(to, m, v, depth, e);
+	case SHAPE_OBJECT:
+		return write_object(to, m, v, depth, e);
+	case SHAPE_FREE:
+	case SHAPE_RAW:
+		return write_any(to, m, v);
+	}
+	BUG("unknown member shape");
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+	for (; names && *names; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_written(const struct member *m, const struct json *v, const struct except *but)
+{
+	if (but && listed(but->absent, m->name))
+		return false;
+	if (but && listed(but->cleared, m->name))
+		return true;
+	return m->presence != OMIT || !is_empty(v);
+}
+
+static int write_member(struct buf *to, const struct member *m, const struct json *v,
+	const struct except *but, int depth, struct err *e)
+{
+	buf_addf(to, "\"%s\":", m->name);
+	if (but && listed(but->cleared, m->name)) {
+		buf_adds(to, "\"\"");
+		return OK;
+	}
+	if (m->presence == CONST) {
+		buf_addf(to, "\"%s\"", m->fixed);
+		return OK;
+	}
+	return write_value(to, m, v, depth, e);
+}
+
+static int write_record(struct buf *to, const struct projection *p, const struct except *but,
+	const struct json *record, int depth, struct err *e)
+{
+	const struct json *slots[MAX_MEMBERS] = { 0 };
+	bool first = true;
+
+	if (p->n > MAX_MEMBERS)
+		BUG("member table too large");
+	if (depth > MAX_DEPTH)
+		return err_set(e, E_LIMIT, "MEMBER_DEPTH", "record nested deeper than %d", MAX_DEPTH);
+	if (!json_is(record, JSON_OBJECT))
+		return err_set(
+			e, E_INPUT, "MEMBER_TYPE", "expected an object, found %s", json_type_name(record));
+	json_each_member (m, record) {
+		const struct member *known = find(p, m->name, m->name_n);
+		if (known)
+			slots[known - p->members] = m->value;
+		else if (check_case(p, m, e))
+			return E_INPUT;
+	}
+	buf_addc(to, '{');
+	for (size_t i = 0; i < p->n; i++) {
+		if (!is_written(&p->members[i], slots[i], but))
+			continue;
+		if (!first)
+			buf_addc(to, ',');
+		first = false;
+		if (write_member(to, &p->members[i], slots[i], but, depth, e))
+			return e ? (int)e->rc : E_INPUT;
+	}
+	buf_addc(to, '}');
+	return OK;
+}
+
+int projection_write(struct buf *to, const struct projection *p, const struct except *but,
+	const struct json *record, struct err *e)
+{
+	size_t before = to->n;
+	int rc = write_record(to, p, but, record, 0, e);
+
+	if (rc) {
+		to->n = before;
+		to->p[before] = '\0';
+	}
+	return rc;
+}

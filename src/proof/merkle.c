@@ -1,0 +1,249 @@
+/* merkle.c — the append-only Merkle tree of RFC 6962; see merkle.h.
+ *
+ * The tree is never stored as nodes.  A growing tree keeps the perfect subtrees of its right edge (one per bit of its
+ * size); proofs are computed from the leaf hashes.  Checking a proof walks from the leaf to the root with two counters: fn,
+ * the node's number at this height, and sn, the number of the last node.  A node that is last and even has no sibling at
+ * this height, so the walk goes up until it has one. */
+#include "proof/merkle.h"
+
+#include <string.h>
+
+struct hash merkle_leaf(const void *input, size_t n)
+{
+	static const uint8_t prefix = 0;
+	struct sha256 h;
+	struct hash out;
+
+	sha256_begin(&h);
+	sha256_add(&h, &prefix, 1);
+	sha256_add(&h, input, n);
+	sha256_end(&h, out.b);
+	return out;
+}
+
+struct hash merkle_node(const struct hash *left, const struct hash *right)
+{
+	uint8_t text[1 + 2 * SHA256_SIZE];
+	struct hash out;
+
+	text[0] = 1;
+	memcpy(text + 1, left->b, SHA256_SIZE);
+	memcpy(text + 1 + SHA256_SIZE, right->b, SHA256_SIZE);
+	sha256(text, sizeof(text), out.b);
+	return out;
+}
+
+void merkle_append(struct merkle *m, const struct hash *leaf)
+{
+	struct hash carry = *leaf;
+	unsigned k = 0;
+
+	for (; m->size >> k & 1; k++)
+		carry = merkle_node(&m->edge[k], &carry);
+	m->edge[k] = carry;
+	m->size++;
+}
+
+struct hash merkle_head(const struct merkle *m)
+{
+	struct hash root;
+	bool has_root = false;
+
+	if (m->size == 0) {
+		sha256("", 0, root.b);
+		return root;
+	}
+	for (unsigned k = 0; k < MERKLE_MAX_PATH; k++) {
+		if (!(m->size >> k & 1))
+			continue;
+		root = has_root ? merkle_node(&m->edge[k], &root) : m->edge[k];
+		has_root = true;
+	}
+	return root;
+}
+
+struct hash merkle_root(const struct hash *leaves, uint64_t n)
+{
+	struct merkle m = { 0 };
+
+	for (uint64_t i = 0; i < n; i++)
+		merkle_append(&m, &leaves[i]);
+	return merkle_head(&m);
+}
+
+/* Largest power of two below n; n >= 2. */
+static uint64_t split(uint64_t n)
+{
+	return UINT64_C(1) << (63 - __builtin_clzll(n - 1));
+}
+
+size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path)
+{
+	struct hash down[MERKLE_MAX_PATH];
+	size_t depth = 0;
+
+	while (n > 1) {
+		uint64_t k = split(n);
+		if (index < k) {
+			down[depth++] = merkle_root(leaves + k, n - k);
+			n = k;
+		} else {
+			down[depth++] = merkle_root(leaves, k);
+			leaves += k;
+			index -= k;
+			n -= k;
+		}
+	}
+	for (size_t i = 0; i < depth; i++)
+		ret_path[i] = down[depth - 1 - i];
+	return depth;
+}
+
+size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t old_n, struct hash *ret_path)
+{
+	struct hash down[MERKLE_MAX_PATH];
+	size_t depth = 0;
+	bool whole = true; /* the old tree's root itself is the starting point, and known to the verifier */
+
+	while (old_n < n) {
+		uint64_t k = split(n);
+		if (old_n <= k) {
+			down[depth++] = merkle_root(leaves + k, n - k);
+			n = k;
+		} else {
+			down[depth++] = merkle_root(leaves, k);
+			leaves += k;
+			old_n -= k;
+			n -= k;
+			whole = false;
+		}
+	}
+	if (!whole)
+		down[depth++] = merkle_root(leaves, n);
+	for (size_t i = 0; i < depth; i++)
+		ret_path[i] = down[depth - 1 - i];
+	return depth;
+}
+
+static void up_to_sibling(uint64_t *fn, uint64_t *sn)
+{
+	while (!(*fn & 1) && *fn != 0) {
+		*fn >>= 1;
+		*sn >>= 1;
+	}
+}
+
+int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t size, const struct hash *path,
+	size_t path_n, const struct hash *trusted_root, struct err *e)
+{
+	uint64_t fn = index, sn = size - 1;
+	struct hash r = *leaf;
+
+	if (size == 0 || index >= size)
+		return err_set(e, E_INPUT, "index not below size",
+			"leaf index %llu is not below tree size %llu", (unsigned long long)index,
+			(unsigned long long)size);
+	for (size_t i = 0; i < path_n; i++) {
+		if (sn == 0)
+			return err_set(e, E_INPUT, "audit path longer than expected",
+				"audit path longer than expected: %zu hashes for a tree of %llu", path_n,
+				(unsigned long long)size);
+		if ((fn & 1) || fn == sn) {
+			r = merkle_node(&path[i], &r);
+			up_to_sibling(&fn, &sn);
+		} else {
+			r = merkle_node(&r, &path[i]);
+		}
+		fn >>= 1;
+		sn >>= 1;
+	}
+	if (sn != 0)
+		return err_set(e, E_INPUT, "audit path shorter than expected",
+			"audit path shorter than expected: %zu hashes for a tree of %llu", path_n,
+			(unsigned long long)size);
+	if (!hash_eq(&r, trusted_root))
+		return err_set(e, E_INPUT, "inclusion proof root mismatch",
+			"inclusion proof root mismatch: the path leads to another root than the trusted one");
+	return OK;
+}
+
+static int check_equal_sizes(
+	uint64_t size, size_t path_n, const struct hash *old_root, const struct hash *new_root, struct err *e)
+{
+	if (path_n > 0)
+		return err_set(e, E_INPUT, "consistency path longer than expected",
+			"consistency path longer than expected: equal sizes need none");
+	if (!hash_eq(old_root, new_root))
+		return err_set(e, E_INPUT, "equivocation",
+			"equivocation: two distinct roots at tree size %llu", (unsigned long long)size);
+	return OK;
+}
+
+static int check_roots(const struct hash *fr, const struct hash *sr, const struct hash *old_root,
+	const struct hash *new_root, struct err *e)
+{
+	if (!hash_eq(fr, old_root))
+		return err_set(e, E_INPUT, "does not reproduce old root (split view)",
+			"consistency proof does not reproduce old root (split view)");
+	if (!hash_eq(sr, new_root))
+		return err_set(e, E_INPUT, "does not reproduce new root (split view)",
+			"consistency proof does not reproduce new root (split view)");
+	return OK;
+}
+
+int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct hash *path, size_t path_n,
+	const struct hash *old_root, const struct hash *new_root, struct err *e)
+{
+	uint64_t fn = old_size - 1, sn = new_size - 1;
+	struct hash fr = *old_root, sr = *old_root;
+	size_t i = 0;
+
+	if (old_size == 0 || old_size > new_size)
+		return err_set(
+			e, E_INPUT, "sizes out of order", "consistency needs 1 <= old size <= new size");
+	if (old_size == new_size)
+		return check_equal_sizes(new_size, path_n, old_root, new_root, e);
+	for (; fn & 1; fn >>= 1)
+		sn >>= 1;
+	if (path_n == 0)
+		return err_set(e, E_INPUT, "consistency path shorter than expected",
+			"consistency path shorter than expected: it is empty");
+	if (fn != 0)
+		fr = sr = path[i++];
+	for (; i < path_n; i++) {
+		if (sn == 0)
+			return err_set(e, E_INPUT, "consistency path longer than expected",
+				"consistency path longer than expected: %zu hashes", path_n);
+		if ((fn & 1) || fn == sn) {
+			fr = merkle_node(&path[i], &fr);
+			sr = merkle_node(&path[i], &sr);
+			up_to_sibling(&fn, &sn);
+		} else {
+			sr = merkle_node(&sr, &path[i]);
+		}
+		fn >>= 1;
+		sn >>= 1;
+	}
+	if (sn != 0)
+		return err_set(e, E_INPUT, "consistency path shorter than expected",
+			"consistency path shorter than expected: %zu hashes", path_n);
+	return check_roots(&fr, &sr, old_root, new_root, e);
+}
+
+bool hash_eq(const struct hash *x, const struct hash *y)
+{
+	return memcmp(x->b, y->b, SHA256_SIZE) == 0;
+}
+
+bool hash_from_hex(const char *s, struct hash *ret)
+{
+	return s && hex_decode(s, strlen(s), ret->b, SHA256_SIZE, false);
+}
+
+char *hash_hex(struct arena *a, const struct hash *h)
+{
+	char *text = arena_text(a, SHA256_HEX);
+
+	hex_encode(h->b, SHA256_SIZE, text);
+	return text;
+}

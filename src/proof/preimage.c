@@ -1,0 +1,338 @@
+/* preimage.c — the exact bytes that records sign and hash; see preimage.h. */
+#include "proof/preimage.h"
+
+#include "model/records.h"
+
+#include <string.h>
+
+static const char *const AFTER_SIGNING[] = { "leaf_index", "log_id", "transparency", NULL };
+static const char *const AFTER_SIGNING_AND_SIGNATURE[] = { "leaf_index", "log_id", "signature",
+	"transparency", NULL };
+
+char *preimage_prefixed(struct arena *a, struct bytes preimage)
+{
+	return sha256_prefixed(a, preimage.p, preimage.n);
+}
+
+char *preimage_hex(struct arena *a, struct bytes preimage)
+{
+	return sha256_hex(a, preimage.p, preimage.n);
+}
+
+static int project(struct arena *a, const struct projection *p, const struct except *but,
+	const struct json *record, struct bytes *ret, struct err *e)
+{
+	struct buf b;
+	int rc;
+
+	buf_init(&b, a);
+	rc = projection_write(&b, p, but, record, e);
+	if (rc == OK)
+		*ret = buf_bytes(&b);
+	return rc;
+}
+
+/* Receipts. */
+
+static int check_v5_member(const struct json *receipt, const struct member *m, struct err *e)
+{
+	const struct json *v = json_get(receipt, m->name);
+	int64_t clock;
+
+	if (!v)
+		return err_set(
+			e, E_INPUT, "contract_mismatch", "receipt.v5 missing signed member \"%s\"", m->name);
+	if (m->shape == SHAPE_UINT) {
+		if (v->type != JSON_NUMBER)
+			return err_set(e, E_INPUT, "contract_mismatch",
+				"receipt.v5 signed member \"%s\" must be an interoperable unsigned integer",
+				m->name);
+		if (!json_int(v, &clock) || clock < 0 || clock > 9007199254740991 || v->text[0] == '-')
+			return err_set(e, E_INPUT, "non_interoperable_number",
+				"receipt.v5 signed member \"%s\" must be an interoperable unsigned integer, "
+				"found %s",
+				m->name, v->text);
+		return OK;
+	}
+	if (v->type != JSON_STRING)
+		return err_set(e, E_INPUT, "contract_mismatch",
+			"receipt.v5 signed member \"%s\" must be a string", m->name);
+	return OK;
+}
+
+int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e)
+{
+	const char *tag = json_text(json_get(receipt, "signature_version"));
+
+	for (size_t i = 0; i < receipt_v5_projection.n; i++)
+		if (check_v5_member(receipt, &receipt_v5_projection.members[i], e))
+			return E_INPUT;
+	if (!tag || !text_eq(tag, RECEIPT_V5))
+		return err_set(e, E_INPUT, "contract_mismatch",
+			"unsupported receipt signature version \"%s\"", tag ? tag : "");
+	return project(a, &receipt_v5_projection, NULL, receipt, ret, e);
+}
+
+/* Fields joined by colons, unescaped.  An absent string is empty, an absent clock 0. */
+static int join_fields(struct arena *a, const struct json *record, const char *const *names, size_t n,
+	struct bytes *ret, struct err *e)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	for (size_t i = 0; i < n; i++) {
+		const struct json *v = json_get(record, names[i]);
+		bool is_clock = text_eq(names[i], "lamport_clock");
+		if (v && !json_is(v, is_clock ? JSON_NUMBER : JSON_STRING))
+			return err_set(e, E_INPUT, "contract_mismatch", "member \"%s\" must be %s", names[i],
+				is_clock ? "an integer" : "a string");
+		if (i > 0)
+			buf_addc(&b, ':');
+		if (v)
+			buf_add(&b, v->text, v->n);
+		else if (is_clock)
+			buf_addc(&b, '0');
+	}
+	*ret = buf_bytes(&b);
+	return OK;
+}
+
+int receipt_preimage_v4_fields(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e)
+{
+	static const char *const names[] = { "receipt_id", "decision_id", "effect_id", "status",
+		"output_hash", "prev_hash", "lamport_clock", "args_hash" };
+	int64_t clock;
+	const struct json *v = json_get(receipt, "lamport_clock");
+
+	if (v && (!json_int(v, &clock) || clock < 0))
+		return err_set(
+			e, E_INPUT, "non_interoperable_number", "lamport_clock must be an unsigned integer");
+	return join_fields(a, receipt, names, ARRAY_SIZE(names), ret, e);
+}
+
+int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e)
+{
+	static const struct except but = { .absent = AFTER_SIGNING_AND_SIGNATURE };
+
+	return project(a, &receipt_projection, &but, receipt, ret, e);
+}
+
+int receipt_chain_hash(
+	struct arena *a, const struct json *receipt, uint8_t ret_hash[SHA256_SIZE], struct err *e)
+{
+	static const struct except but = { .absent = AFTER_SIGNING };
+	struct bytes view;
+
+	if (project(a, &receipt_projection, &but, receipt, &view, e))
+		return e ? (int)e->rc : E_INPUT;
+	sha256(view.p, view.n, ret_hash);
+	return OK;
+}
+
+char *receipt_tenant_id(struct arena *a, const char *tenant, const char *decision_id, const char **ret_text)
+{
+	char *text =
+		arena_printf(a, "%zu:%s%zu:%s", strlen(tenant), tenant, strlen(decision_id), decision_id);
+
+	if (ret_text)
+		*ret_text = text;
+	return arena_printf(a, "rcpt-%s", sha256_hex(a, text, strlen(text)));
+}
+
+/* Decision records. */
+
+static int decision_untagged(struct arena *a, const struct json *decision, struct bytes *ret, struct err *e)
+{
+	static const char *const names[] = { "id", "verdict", "reason", "phenotype_hash",
+		"policy_content_hash", "effect_digest" };
+
+	return join_fields(a, decision, names, ARRAY_SIZE(names), ret, e);
+}
+
+static int threat_scan_hash(struct arena *a, const struct json *decision, const char **ret, struct err *e)
+{
+	const struct json *scan = json_get(decision, "threat_scan");
+	struct bytes text;
+
+	*ret = "";
+	if (!scan || scan->type == JSON_NULL)
+		return OK;
+	if (project(a, &threat_scan_projection, NULL, scan, &text, e))
+		return err_wrap(e, "threat_scan");
+	*ret = preimage_prefixed(a, text);
+	return OK;
+}
+
+/* A view of the record with the two computed members in place of anything the record itself says under those names. */
+static struct json *with_computed(
+	struct arena *a, const struct json *decision, const char *reason_hash, const char *scan_hash)
+{
+	struct json *view = json_new(a, JSON_OBJECT);
+
+	json_each_member (m, decision) {
+		if (memchr(m->name, '\0', m->name_n) == NULL)
+			json_set(a, view, m->name, m->value);
+	}
+	json_sets(a, view, "reason_hash", reason_hash);
+	json_sets(a, view, "threat_scan_hash", scan_hash);
+	return view;
+}
+
+int decision_preimage(struct arena *a, const struct json *decision, struct bytes *ret, struct err *e)
+{
+	const struct json *tag = json_get(decision, "signature_version");
+	const struct json *reason = json_get(decision, "reason");
+	const char *version = tag ? json_text(tag) : NULL, *scan_hash;
+	const struct projection *p;
+
+	if (!tag)
+		return decision_untagged(a, decision, ret, e);
+	p = !version				? NULL
+		: text_eq(version, DECISION_V4) ? &decision_v4_projection
+		: text_eq(version, DECISION_V3) ? &decision_v3_projection
+		: text_eq(version, DECISION_V2) ? &decision_v2_projection
+						: NULL;
+	if (!p)
+		return err_set(e, E_INPUT, "unsupported_version",
+			"unsupported decision signature version \"%s\"", version ? version : "");
+	if (reason && reason->type != JSON_STRING)
+		return err_set(e, E_INPUT, "contract_mismatch", "member \"reason\" must be a string");
+	if (threat_scan_hash(a, decision, &scan_hash, e))
+		return E_INPUT;
+	if (p == &decision_v3_projection && *scan_hash == '\0')
+		return err_set(e, E_INPUT, "contract_mismatch", "%s requires threat_scan", DECISION_V3);
+	const char *reason_hash = sha256_hex(a, reason ? reason->text : "", reason ? reason->n : 0);
+	return project(a, p, NULL, with_computed(a, decision, reason_hash, scan_hash), ret, e);
+}
+
+/* Execution intents and effects. */
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static char *taint_label(struct arena *a, const char *s, size_t n)
+{
+	char *label;
+
+	while (n > 0 && is_space(s[0])) {
+		s++;
+		n--;
+	}
+	while (n > 0 && is_space(s[n - 1]))
+		n--;
+	label = arena_strndup(a, s, n);
+	for (size_t i = 0; i < n; i++)
+		if (label[i] >= 'A' && label[i] <= 'Z')
+			label[i] = (char)(label[i] - 'A' + 'a');
+	return label;
+}
+
+static bool has_text(const struct json *list, const char *s)
+{
+	json_each (item, list) {
+		if (text_eq(json_text(item) ? json_text(item) : "", s))
+			return true;
+	}
+	return false;
+}
+
+/* Labels trimmed, lower-cased, each kept once at its first place; empty ones dropped. */
+static struct json *normal_taint(struct arena *a, const struct json *taint)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	json_each (item, taint) {
+		char *label = taint_label(a, item->type == JSON_STRING ? item->text : "",
+			item->type == JSON_STRING ? item->n : 0);
+		if (*label && !has_text(list, label))
+			json_pushs(a, list, label);
+	}
+	return list;
+}
+
+int intent_preimage(struct arena *a, const struct json *intent, struct bytes *ret, struct err *e)
+{
+	const char *tag = json_get_text(intent, "signature_version", "");
+	struct json *view;
+
+	if (!text_eq(tag, INTENT_V2))
+		return err_set(e, E_INPUT, "unsupported_version",
+			"unsupported intent signature version \"%s\"", tag);
+	view = json_copy(a, intent);
+	if (json_is(json_get(view, "taint"), JSON_ARRAY))
+		json_set(a, view, "taint", normal_taint(a, json_get(view, "taint")));
+	return project(a, &intent_projection, NULL, view, ret, e);
+}
+
+int effect_digest(struct arena *a, const struct json *binding, char **ret, struct err *e)
+{
+	struct bytes text;
+
+	if (project(a, &effect_binding_projection, NULL, binding, &text, e))
+		return e ? (int)e->rc : E_INPUT;
+	*ret = preimage_hex(a, text);
+	return OK;
+}
+
+/* Permits. */
+
+static const char *effect_word(const char *type)
+{
+	return text_starts(type, "EFFECT_TYPE_") ? type + strlen("EFFECT_TYPE_") : type;
+}
+
+int permit_preimage(struct arena *a, const struct json *permit, struct bytes *ret, struct err *e)
+{
+	struct json *view;
+	const char *type = json_get_text(permit, "effect_type", NULL);
+
+	if (!json_is(permit, JSON_OBJECT))
+		return err_set(e, E_INPUT, "contract_mismatch", "a permit is an object");
+	view = json_copy(a, permit);
+	if (type)
+		json_sets(a, view, "effect_type", effect_word(type));
+	return project(a, &permit_projection, NULL, view, ret, e);
+}
+
+/* Objects as received. */
+
+int sealed_preimage(
+	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e)
+{
+	struct json *view = json_copy(a, record);
+	struct buf b;
+	int rc;
+
+	if (without)
+		(void)json_remove(view, without);
+	buf_init(&b, a);
+	rc = json_canonical_strict(&b, view, e);
+	if (rc == OK)
+		*ret = buf_bytes(&b);
+	return rc;
+}
+
+int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *ret, struct err *e)
+{
+	static const char *const members[] = { "id", "action", "expression", "verdict", "reason" };
+	struct json *view = json_new(a, JSON_OBJECT), *rules = json_new(a, JSON_ARRAY);
+	struct buf b;
+
+	if (!json_get_text(bundle, "name", NULL))
+		return err_set(e, E_INPUT, "contract_mismatch", "a policy bundle needs a name");
+	json_sets(a, view, "name", json_get_text(bundle, "name", ""));
+	json_sets(a, view, "version", json_get_text(bundle, "version", ""));
+	json_set(a, view, "rules", rules);
+	json_each (rule, json_get(bundle, "rules")) {
+		struct json *copy = json_new(a, JSON_OBJECT);
+		for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+			json_sets(a, copy, members[i], json_get_text(rule, members[i], ""));
+		json_push(a, rules, copy);
+	}
+	buf_init(&b, a);
+	json_write(&b, view, JSON_HTML_SAFE);
+	*ret = buf_bytes(&b);
+	return OK;
+}
