@@ -10,6 +10,10 @@ int cmd_help(struct run *r, struct err *e);
 int cmd_completion(struct run *r, struct err *e);
 int cmd_version(struct run *r, struct err *e);
 
+/* cmd_conform.c */
+extern const struct opt conform_run_opts[];
+int cmd_conform_run(struct run *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct run *r, struct err *e);

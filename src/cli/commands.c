@@ -3,6 +3,7 @@
 
 /* Families: the first word of two-word commands, in the order of the overview. */
 const struct family families[] = {
+	{ "conform", "run published cases against this program" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -24,6 +25,14 @@ const struct cmd commands[] = {
 		"Each check is one line, ok or fail, with what to do about it.  Exit 0 when healthy, 1 when "
 		"not.",
 		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
+
+	/* Proof. */
+	{ "conform run", "", 0, 0, "run a directory of published cases and compare the answers",
+		"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  Families "
+		"this "
+		"program does not know\nare counted as not supported, never as passed.  Exit 0 only when "
+		"something passed and nothing failed.",
+		NULL, conform_run_opts, 0, cmd_conform_run, NULL },
 
 	/* About the program. */
 	{ "help", "[COMMAND [VERB]]", 0, 2, "explain helm, or one command", NULL, "$ helm help init",

@@ -50,6 +50,12 @@ struct json *workspace_signals(struct sys *s, struct arena *a, const char *home)
 /* Health of a workspace and of what protects it: the document of `helm doctor --json`.  Reads only. */
 struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery);
 
+/* Run all cases of a directory, or of one family, in file order (conform.h).  The report: {cases, passed, failed,
+ * not_supported, unscored, families: [{family, passed, failed, not_supported, unscored}], failures: [{id, expected, got}]}.
+ * OK also when cases failed; an error when the directory cannot be read or holds no case. */
+int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
+	struct json **ret_report, struct err *e);
+
 /* Version, libraries, and the protections this kernel offers. */
 struct json *kernel_about(struct sys *s, struct arena *a);
 

@@ -1,0 +1,65 @@
+/* cmd_conform.c — helm conform: published answers against ours. */
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+
+const struct opt conform_run_opts[] = {
+	{ "cases", OPT_VALUE, "DIR", "directory with a cases.jsonl", NULL, true },
+	{ "family", OPT_VALUE, "NAME", "only cases of this family", NULL, false },
+	{ 0 },
+};
+
+static const char *compact(struct run *r, const struct json *v)
+{
+	struct buf b;
+
+	buf_init(&b, r->a);
+	json_write(&b, v, 0);
+	return text_safe(r->a, b.p, b.n, false);
+}
+
+static void show_families(struct run *r, const struct json *report)
+{
+	static const char *const headings[] = { "FAMILY", "PASSED", "FAILED", "NOT SUPPORTED", "UNSCORED" };
+	static const char *const members[] = { "passed", "failed", "not_supported", "unscored" };
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+
+	json_each (row, json_get(report, "families")) {
+		const char *cells[ARRAY_SIZE(headings)] = { json_get_text(row, "family", "") };
+		for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+			cells[i + 1] =
+				arena_printf(r->a, "%lld", (long long)json_get_int(row, members[i], 0));
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+}
+
+static void show_failures(struct run *r, const struct json *report)
+{
+	json_each (f, json_get(report, "failures")) {
+		out(r, "%sFAIL%s %s\n", paint(r, PAINT_BAD), paint(r, PAINT_OFF), json_get_text(f, "id", ""));
+		out(r, "  expected %s\n", compact(r, json_get(f, "expected")));
+		out(r, "  got      %s\n", compact(r, json_get(f, "got")));
+	}
+}
+
+int cmd_conform_run(struct run *r, struct err *e)
+{
+	struct json *report;
+
+	if (conform_run(r->sys, r->a, AT_FDCWD, opt_text(r, "cases", NULL), opt_text(r, "family", NULL),
+		    &report, e))
+		return e->rc;
+	int64_t passed = json_get_int(report, "passed", 0), failed = json_get_int(report, "failed", 0);
+	int64_t unknown = json_get_int(report, "not_supported", 0);
+	if (r->is_json) {
+		out_json(r, report);
+	} else {
+		show_failures(r, report);
+		show_families(r, report);
+		out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)passed, (long long)failed,
+			(long long)unknown);
+	}
+	return failed == 0 && passed > 0 ? 0 : EXIT_NO;
+}

@@ -1,0 +1,164 @@
+/* conform_records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone. */
+#include "kernel/conform.h"
+
+#include "verify/verify.h"
+
+#include <string.h>
+
+enum { MAX_KEYS = 8 };
+
+struct asked {
+	struct trust trust;
+	struct trusted_key keys[MAX_KEYS];
+	struct verification v;
+};
+
+static void add_key(struct asked *q, const char *text)
+{
+	struct trusted_key *k = &q->keys[q->trust.key_count];
+
+	if (text && q->trust.key_count < MAX_KEYS && trust_parse_key(text, k->key)) {
+		k->id = "";
+		q->trust.key_count++;
+	}
+}
+
+/* The keys a case gives to its verifier, under the names cases use. */
+static void begin(struct asked *q, struct conform_case *c, const char *kind)
+{
+	static const char *const names[] = { "public_key", "trusted_public_key", "issuer_public_key" };
+
+	*q = (struct asked){ .trust = { .allow_legacy = true, .threads = 1 } };
+	q->trust.keys = q->keys;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_key(q, json_get_text(c->doc, names[i], NULL));
+	json_each (key, json_get(c->doc, "trusted_public_keys"))
+		add_key(q, json_text(key));
+	verification_begin(&q->v, c->a, &q->trust, kind);
+}
+
+static bool is_accepted(const struct asked *q)
+{
+	return verification_headline(&q->v) == HEADLINE_ADMISSIBLE;
+}
+
+/* result, error, and everything that was recomputed. */
+static int answer(struct conform_case *c, const struct asked *q)
+{
+	json_each_member (m, q->v.values)
+		json_set(c->a, c->got, m->name, m->value);
+	conform_result(c, is_accepted(q));
+	if (q->v.error)
+		json_sets(c->a, c->got, "error", q->v.error);
+	return OK;
+}
+
+static int missing(struct conform_case *c, const char *member, struct err *e)
+{
+	return err_set(e, E_INPUT, "CONFORM_CASE", "case '%s' has no member '%s'", c->id, member);
+}
+
+int conform_receipt_v5(struct conform_case *c, struct err *e)
+{
+	struct asked q;
+
+	if (!json_get(c->doc, "receipt"))
+		return missing(c, "receipt", e);
+	begin(&q, c, "receipt");
+	verify_receipt(&q.v, json_get(c->doc, "receipt"));
+	return answer(c, &q);
+}
+
+static const char *const status_names[] = { "pass", "fail", "not_applicable" };
+
+int conform_receipt_chain(struct conform_case *c, struct err *e)
+{
+	struct json *checks = json_new(c->a, JSON_OBJECT);
+	struct asked q;
+
+	if (!json_get(c->doc, "receipts"))
+		return missing(c, "receipts", e);
+	begin(&q, c, "receipt bundle");
+	verify_receipts(&q.v, json_get(c->doc, "receipts"), json_get(c->doc, "permits"));
+	(void)answer(c, &q);
+	for (size_t i = 0; i < q.v.check_count; i++)
+		json_sets(c->a, checks, q.v.checks[i].name, status_names[q.v.checks[i].status]);
+	json_set(c->a, c->got, "checks", checks);
+	json_setb(c->a, c->got, "valid", is_accepted(&q));
+	return OK;
+}
+
+/* Raw receipt text; the key is in the case's note. */
+int conform_receipt_strict(struct conform_case *c, struct err *e)
+{
+	static const char before[] = "public key ";
+	const char *key = strstr(c->note, before);
+	struct asked q;
+
+	if (!key)
+		return err_set(e, E_INPUT, "CONFORM_CASE", "case '%s' names no public key", c->id);
+	begin(&q, c, "receipt");
+	q.trust.key_count = 0;
+	add_key(&q, arena_strndup(c->a, key + strlen(before), 64));
+	verify_receipt_text(&q.v, c->text, c->id);
+	return answer(c, &q);
+}
+
+/* Two untagged receipts with one signature: both verify, over the same text. */
+static int ambiguous_case(struct conform_case *c, const struct json *receipts)
+{
+	const struct json *text = NULL;
+	bool same = receipts->n > 0;
+	struct asked q;
+
+	json_each (receipt, receipts) {
+		begin(&q, c, "receipt");
+		verify_receipt(&q.v, receipt);
+		const struct json *this_text = json_get(q.v.values, "preimage_text");
+		same = same && is_accepted(&q) && q.v.is_legacy && (!text || json_eq(text, this_text));
+		text = this_text;
+	}
+	json_sets(c->a, c->got, "result", same ? "accept-both-as-legacy" : "reject");
+	if (text)
+		json_set(c->a, c->got, "preimage_text", (struct json *)text);
+	return OK;
+}
+
+int conform_receipt_legacy(struct conform_case *c, struct err *e)
+{
+	struct asked q;
+
+	if (json_is(json_get(c->doc, "receipts"), JSON_ARRAY))
+		return ambiguous_case(c, json_get(c->doc, "receipts"));
+	if (!json_get(c->doc, "receipt"))
+		return missing(c, "receipt", e);
+	begin(&q, c, "receipt");
+	verify_receipt(&q.v, json_get(c->doc, "receipt"));
+	(void)answer(c, &q);
+	json_setb(c->a, c->got, "legacy", q.v.is_legacy);
+	json_sets(c->a, c->got, "preimage", json_get_text(q.v.values, "preimage_version", ""));
+	return OK;
+}
+
+/* Families whose case holds one record and a key. */
+static int one_record(struct conform_case *c, const char *member, const char *kind,
+	void (*verify)(struct verification *, const struct json *), struct err *e)
+{
+	struct asked q;
+
+	if (!json_get(c->doc, member))
+		return missing(c, member, e);
+	begin(&q, c, kind);
+	verify(&q.v, json_get(c->doc, member));
+	return answer(c, &q);
+}
+
+int conform_decision(struct conform_case *c, struct err *e)
+{
+	return one_record(c, "decision", "decision record", verify_decision, e);
+}
+
+int conform_intent(struct conform_case *c, struct err *e)
+{
+	return one_record(c, "intent", "execution intent", verify_intent, e);
+}

@@ -1,0 +1,11 @@
+/* receipt.h — the receipt verifier's inside, shared with the chain verifier. */
+#ifndef VERIFY_RECEIPT_H
+#define VERIFY_RECEIPT_H
+
+#include "proof/merkle.h"
+#include "verify/verify.h"
+
+/* Everything about one receipt but its place in a chain.  ret_chain is set when its chain hash can be computed. */
+bool verify_receipt_core(struct verification *v, const struct json *receipt, struct hash *ret_chain);
+
+#endif

@@ -1,0 +1,262 @@
+/* verify.c — the shared part of every verification: answers, findings, signatures, the report. */
+#include "verify/verify.h"
+
+#include "proof/sign.h"
+#include "verify/parts.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const char *answer_name(enum answer x)
+{
+	return x == ANSWER_YES ? "yes" : x == ANSWER_NO ? "no" : "not established";
+}
+
+const char *headline_name(enum headline h)
+{
+	return h == HEADLINE_ADMISSIBLE ? "ADMISSIBLE" : h == HEADLINE_UNVERIFIED ? "UNVERIFIED" : "TAMPERED";
+}
+
+enum headline verification_headline(const struct verification *v)
+{
+	if (v->integrity == ANSWER_NO || v->complete == ANSWER_NO)
+		return HEADLINE_TAMPERED;
+	if (v->integrity == ANSWER_YES && v->trusted == ANSWER_YES && !v->error)
+		return HEADLINE_ADMISSIBLE;
+	return HEADLINE_UNVERIFIED;
+}
+
+void verification_begin(struct verification *v, struct arena *a, const struct trust *trust, const char *kind)
+{
+	*v = (struct verification){ .a = a, .trust = trust, .kind = kind };
+	v->values = json_new(a, JSON_OBJECT);
+	v->notes = json_new(a, JSON_ARRAY);
+}
+
+static void set_failure(struct verification *v, const char *error, const char *fmt, va_list args)
+{
+	char text[512];
+
+	if (v->error)
+		return;
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	v->error = arena_strdup(v->a, error);
+	v->text = arena_strdup(v->a, text);
+}
+
+bool verify_fail(struct verification *v, const char *error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	set_failure(v, error, fmt, args);
+	va_end(args);
+	return false;
+}
+
+bool verify_refute(struct verification *v, const char *error, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	set_failure(v, error, fmt, args);
+	va_end(args);
+	v->integrity = ANSWER_NO;
+	return false;
+}
+
+bool verify_refute_err(struct verification *v, const struct err *e)
+{
+	return verify_refute(v, e->code, "%s", e->text);
+}
+
+void verify_at(struct verification *v, const char *record, const char *member, const char *expected,
+	const char *found)
+{
+	if (v->record || v->member)
+		return;
+	v->record = record;
+	v->member = member;
+	v->expected = expected;
+	v->found = found;
+}
+
+void verify_check(struct verification *v, const char *name, enum check_status status, const char *detail)
+{
+	if (v->check_count == v->check_cap) {
+		size_t cap = v->check_cap ? 2 * v->check_cap : 8;
+		v->checks = arena_grow(
+			v->a, v->checks, v->check_cap * sizeof(*v->checks), cap * sizeof(*v->checks));
+		v->check_cap = cap;
+	}
+	v->checks[v->check_count++] = (struct check){ name, status, detail };
+}
+
+void verify_note(struct verification *v, const char *note)
+{
+	json_pushs(v->a, v->notes, note);
+}
+
+void verify_value(struct verification *v, const char *name, const char *value)
+{
+	json_sets(v->a, v->values, name, value);
+}
+
+const char *member_text(const struct json *o, const char *name)
+{
+	return json_get_text(o, name, "");
+}
+
+bool is_bare_hash(const char *s)
+{
+	uint8_t hash[SHA256_SIZE];
+
+	return hex_decode(s, strlen(s), hash, sizeof(hash), true);
+}
+
+bool is_prefixed_hash(const char *s)
+{
+	return text_starts(s, "sha256:") && is_bare_hash(s + strlen("sha256:"));
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE])
+{
+	size_t n;
+
+	while (is_space(*text))
+		text++;
+	if (text_starts(text, "ed25519:"))
+		text += strlen("ed25519:");
+	n = strlen(text);
+	while (n > 0 && is_space(text[n - 1]))
+		n--;
+	return hex_decode(text, n, ret_key, KEY_SIZE, false);
+}
+
+bool parse_signature(const char *text, uint8_t ret[SIGNATURE_SIZE])
+{
+	return hex_decode(text, strlen(text), ret, SIGNATURE_SIZE, true);
+}
+
+bool verify_ed25519(
+	const uint8_t key[KEY_SIZE], struct bytes message, const uint8_t signature[SIGNATURE_SIZE])
+{
+	return sign_verify(key, message, signature);
+}
+
+static char *key_hex(struct arena *a, const uint8_t key[KEY_SIZE])
+{
+	char *text = arena_text(a, 2 * KEY_SIZE + 1);
+
+	hex_encode(key, KEY_SIZE, text);
+	return text;
+}
+
+/* Keys whose id the record names first, then the others.  Returns NULL when none verifies. */
+static const struct trusted_key *find_signer(
+	const struct trust *t, struct bytes message, const uint8_t *signature, const char *key_id)
+{
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < t->key_count; i++) {
+			bool is_named = key_id && *key_id && text_eq(t->keys[i].id, key_id);
+			if (is_named == (pass == 0) && verify_ed25519(t->keys[i].key, message, signature))
+				return &t->keys[i];
+		}
+	return NULL;
+}
+
+bool verify_signature(struct verification *v, struct bytes message, const uint8_t signature[SIGNATURE_SIZE],
+	const uint8_t *declared, const char *key_id, const char *error)
+{
+	const struct trusted_key *signer = find_signer(v->trust, message, signature, key_id);
+
+	if (signer) {
+		v->integrity = v->trusted = ANSWER_YES;
+		v->signer = key_hex(v->a, signer->key);
+		return true;
+	}
+	v->trusted = v->trust->key_count > 0 ? ANSWER_NO : ANSWER_UNKNOWN;
+	if (declared && verify_ed25519(declared, message, signature)) {
+		v->integrity = ANSWER_YES;
+		v->is_self_attested = true;
+		v->signer = key_hex(v->a, declared);
+		return true;
+	}
+	if (declared)
+		return verify_refute(
+			v, error, "the signature verifies under no key given, nor under the declared one");
+	return verify_fail(v, error, "%s",
+		v->trust->key_count > 0 ? "the signature verifies under none of the keys given"
+					: "no key was given, and the record names none");
+}
+
+static enum answer merge(enum answer x, enum answer y)
+{
+	if (x == ANSWER_NO || y == ANSWER_NO)
+		return ANSWER_NO;
+	return x == ANSWER_UNKNOWN || y == ANSWER_UNKNOWN ? ANSWER_UNKNOWN : ANSWER_YES;
+}
+
+void verify_merge(struct verification *whole, const struct verification *part, bool is_first)
+{
+	whole->integrity = is_first ? part->integrity : merge(whole->integrity, part->integrity);
+	whole->trusted = is_first ? part->trusted : merge(whole->trusted, part->trusted);
+	whole->is_legacy |= part->is_legacy;
+	whole->is_self_attested |= part->is_self_attested;
+	if (is_first)
+		whole->signer = part->signer;
+	else if (whole->signer && part->signer && !text_eq(whole->signer, part->signer))
+		whole->signer = "several keys";
+	if (part->error)
+		(void)verify_fail(whole, part->error, "%s", part->text);
+}
+
+static void set_if(struct arena *a, struct json *o, const char *name, const char *value)
+{
+	if (value)
+		json_sets(a, o, name, value);
+}
+
+static struct json *checks_json(struct arena *a, const struct verification *v)
+{
+	static const char *const names[] = { "pass", "fail", "not_applicable" };
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < v->check_count; i++) {
+		struct json *c = json_new(a, JSON_OBJECT);
+		json_sets(a, c, "name", v->checks[i].name);
+		json_sets(a, c, "status", names[v->checks[i].status]);
+		json_sets(a, c, "detail", v->checks[i].detail);
+		json_push(a, list, c);
+	}
+	return list;
+}
+
+struct json *verification_json(struct arena *a, const struct verification *v)
+{
+	struct json *o = json_new(a, JSON_OBJECT);
+
+	json_sets(a, o, "headline", headline_name(verification_headline(v)));
+	json_sets(a, o, "kind", v->kind);
+	json_sets(a, o, "integrity", answer_name(v->integrity));
+	json_sets(a, o, "signer_trusted", answer_name(v->trusted));
+	json_sets(a, o, "complete", answer_name(v->complete));
+	set_if(a, o, "error", v->error);
+	set_if(a, o, "text", v->text);
+	set_if(a, o, "record", v->record);
+	set_if(a, o, "member", v->member);
+	set_if(a, o, "expected", v->expected);
+	set_if(a, o, "found", v->found);
+	set_if(a, o, "signer", v->signer);
+	json_setb(a, o, "legacy", v->is_legacy);
+	json_setb(a, o, "self_attested", v->is_self_attested);
+	json_set(a, o, "checks", checks_json(a, v));
+	json_set(a, o, "values", v->values);
+	json_set(a, o, "notes", v->notes);
+	return o;
+}

@@ -1,0 +1,122 @@
+/* verify.h — what a document proves, and what it does not.
+ *
+ * Three questions, never merged:
+ *
+ *   integrity   is it unchanged since whoever holds the key it names signed it?
+ *   trusted     does it verify under a key the caller brought from elsewhere?
+ *   complete    is anything missing, where that can be known at all?
+ *
+ * A document is never trusted on a key it carries.  Each answer starts as "not established" and only a check that was really
+ * made changes it, so nothing passes by being absent.  The first failure is named exactly: which record, which member,
+ * what was expected, what was found.
+ *
+ * Verification is pure: no clock, no environment, no network, no randomness.  This folder uses base, model and proof
+ * only; it cannot decide, execute or sign. */
+#ifndef VERIFY_VERIFY_H
+#define VERIFY_VERIFY_H
+
+#include "base/hash.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum answer { ANSWER_UNKNOWN, ANSWER_YES, ANSWER_NO };
+const char *answer_name(enum answer x); /* "not established", "yes", "no" */
+
+enum { KEY_SIZE = 32, SIGNATURE_SIZE = 64 };
+
+struct trusted_key {
+	const char *id; /* routing hint only; "" when unknown */
+	uint8_t key[KEY_SIZE];
+	/* From a key history: signatures the key made outside this window do not count.  NULL: no bound. */
+	const char *not_before, *not_after;
+};
+
+/* What the caller brings. */
+struct trust {
+	const struct trusted_key *keys;
+	size_t key_count;
+	bool allow_legacy; /* accept records without a version tag, marked as legacy */
+	bool allow_self_attested; /* accept embedded keys as internal consistency */
+	unsigned threads; /* for long chains; 0 = as many as cores, at most 64 */
+};
+
+/* 64 hex digits with optional "ed25519:" and surrounding white space. */
+bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE]);
+
+enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE };
+struct check {
+	const char *name;
+	enum check_status status;
+	const char *detail; /* "" when there is nothing to say */
+};
+
+/* One verification: the question, then the answers. */
+struct verification {
+	struct arena *a;
+	const struct trust *trust;
+
+	const char *kind; /* "receipt", "receipt chain", "decision record", ... */
+	enum answer integrity, trusted, complete;
+	const char *error; /* stable name of the first failure, or NULL */
+	const char *text; /* the same for a person */
+	/* The first broken link; NULL where it does not apply. */
+	const char *record, *member, *expected, *found;
+	const char *signer; /* hex of the key that verified, or NULL */
+	bool is_legacy, is_self_attested;
+	struct check *checks;
+	size_t check_count, check_cap;
+	struct json *values; /* what was recomputed: hashes, preimages */
+	struct json *notes; /* sentences: what this does not establish */
+};
+
+void verification_begin(struct verification *v, struct arena *a, const struct trust *trust, const char *kind);
+
+enum headline { HEADLINE_TAMPERED, HEADLINE_UNVERIFIED, HEADLINE_ADMISSIBLE };
+/* ADMISSIBLE: integrity and trust both established.  TAMPERED: integrity refuted.  All else is UNVERIFIED. */
+enum headline verification_headline(const struct verification *v);
+const char *headline_name(enum headline h);
+struct json *verification_json(struct arena *a, const struct verification *v);
+
+/* Any document: finds out what it is and verifies it.  A text of several lines, each an object, is a chain or journal.
+ * `name` is for messages.  Always fills *v; what cannot be read at all is TAMPERED with the parser's words. */
+void verify_document(struct verification *v, struct bytes text, const char *name);
+
+/* The kinds, when the caller knows.  All fill *v after verification_begin(). */
+void verify_receipt(struct verification *v, const struct json *receipt);
+/* The text of one receipt, read strictly. */
+void verify_receipt_text(struct verification *v, struct bytes text, const char *name);
+/* Receipts in causal order, and permits.  Checks identity, integrity, policy, execution_observation, closure, permit. */
+void verify_receipts(struct verification *v, const struct json *receipts, const struct json *permits);
+/* One receipt per line; links are followed within each session.  On all cores. */
+void verify_receipt_lines(struct verification *v, struct bytes text, const char *name);
+void verify_decision(struct verification *v, const struct json *decision);
+void verify_intent(struct verification *v, const struct json *intent);
+void verify_permit(struct verification *v, const struct json *permit);
+void verify_counterfactual(struct verification *v, const struct json *receipt);
+void verify_workstation(struct verification *v, const struct json *receipt);
+void verify_external_decisions(struct verification *v, const struct json *document);
+void verify_host_evidence(struct verification *v, const struct json *document);
+
+void verify_proofgraph(struct verification *v, const struct json *nodes);
+/* Union of two replicas by node hash; values.node_hashes_sorted. */
+void verify_proofgraph_merge(struct verification *v, const struct json *x, const struct json *y);
+/* The Merkle root and checkpoint id of leaves in a window; values.merkle_root, values.checkpoint_id. */
+void verify_condensation(
+	struct verification *v, const struct json *leaves, int64_t window_start, int64_t window_end);
+void verify_condensation_proof(struct verification *v, const struct json *proof);
+
+void verify_tree_head(struct verification *v, const struct json *head);
+void verify_tree_heads_agree(struct verification *v, const struct json *x, const struct json *y);
+/* Against a root from elsewhere, as hex; NULL: nothing is established. */
+void verify_inclusion(struct verification *v, const struct json *proof, const char *trusted_root);
+void verify_consistency(struct verification *v, const struct json *proof, const char *trusted_old_root,
+	const char *trusted_new_root);
+
+/* Journals: `head` is the side file of the audit log, or NULL. */
+void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);
+void verify_proxy_journal(struct verification *v, struct bytes text);
+void verify_audit_trail(struct verification *v, struct bytes text);
+
+#endif
