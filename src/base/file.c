@@ -11,6 +11,7 @@
 #include "base/file.h"
 
 #include "base/hash.h"
+#include "base/json.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -279,27 +280,13 @@ bool file_is_dir(struct sys *s, int dirfd, const char *path)
 
 /* append */
 
-/* The tail is a whole JSON object or array: every bracket outside strings is closed, the last one by the last byte.  No
- * proper beginning of such a line passes, which is all that must be known. */
-static bool is_whole_line(const char *p, size_t n)
+/* No proper beginning of a JSON object or array is one itself, so a line that is one was written to its end. */
+static bool is_whole_line(struct arena *a, const char *p, size_t n)
 {
-	size_t depth = 0;
-	bool in_string = false;
+	struct json *line;
 
-	for (size_t i = 0; i < n; i++) {
-		char c = p[i];
-		if ((unsigned char)c < 0x20)
-			return false;
-		if (in_string && c == '\\')
-			i++;
-		else if (c == '"')
-			in_string = !in_string;
-		else if (!in_string && (c == '{' || c == '['))
-			depth++;
-		else if (!in_string && (c == '}' || c == ']') && (depth == 0 || --depth == 0))
-			return i + 1 == n && (p[0] == '{' || p[0] == '[');
-	}
-	return false;
+	return n && (p[0] == '{' || p[0] == '[') &&
+		json_parse(a, (struct bytes){ (const uint8_t *)p, n }, "", NULL, &line, NULL) == OK;
 }
 
 /* Where the line that has no newline starts: behind the last newline, or at 0. */
@@ -335,7 +322,7 @@ static int keep_torn(struct sys *s, struct arena *a, int dirfd, const char *path
 		return rc;
 	if (write_all(s, fd, tail, n) || write_all(s, fd, "\n", 1) || s->sync(s, fd))
 		return err_sys(e, "FILE_WRITE", "cannot keep the torn line of '%s' in '%s'", path, torn);
-	return OK;
+	return sync_parent(s, dirfd, torn, e);
 }
 
 /* Bring a file whose last byte is not a newline back to whole lines. */
@@ -355,7 +342,7 @@ static int repair_tail(
 	if (pread_all(s, fd, tail, n, start))
 		return err_sys(e, "FILE_READ", "cannot read the end of '%s'", path);
 
-	if (is_whole_line(tail, n)) {
+	if (is_whole_line(&a, tail, n)) {
 		if (write_all(s, fd, "\n", 1))
 			return err_sys(e, "FILE_WRITE", "cannot end the last line of '%s'", path);
 		*size += 1;
@@ -426,12 +413,20 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 
 /* replace */
 
-static int check_replaceable(struct sys *s, int dir, const char *name, const char *path, struct err *e)
+static int exists_already(struct err *e, const char *path)
+{
+	return err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path);
+}
+
+static int check_target(
+	struct sys *s, int dir, const char *name, const char *path, bool must_be_new, struct err *e)
 {
 	struct stat st;
 
 	if (s->stat(s, dir, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? OK : err_sys(e, "FILE_OPEN", "cannot look at '%s'", path);
+	if (must_be_new)
+		return exists_already(e, path);
 	if (S_ISLNK(st.st_mode))
 		return err_set(e, E_INPUT, "FILE_LINK", "'%s' is a symbolic link; it is not replaced", path);
 	if (!S_ISREG(st.st_mode))
@@ -440,16 +435,22 @@ static int check_replaceable(struct sys *s, int dir, const char *name, const cha
 	return OK;
 }
 
-static int write_temporary(struct sys *s, int dir, const char *temp, mode_t mode, struct bytes content,
-	const char *path, struct err *e)
+/* A new file beside `name`, under a name nobody reads.  Returns its descriptor or -1. */
+static int open_temporary(
+	struct sys *s, struct arena *a, int dir, const char *name, mode_t mode, const char **ret_temp)
 {
-	AUTO(close_fd) int fd = s->open(s, dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, 0);
+	uint8_t salt[8];
+	char hex[2 * sizeof(salt) + 1];
 
-	if (fd < 0)
-		return err_sys(e, "FILE_WRITE", "cannot write next to '%s'", path);
-	if (write_all(s, fd, content.p, content.n) || s->fsync(s, fd))
-		return err_sys(e, "FILE_WRITE", "cannot write '%s'", path);
-	return OK;
+	for (int tries = 0;; tries++) {
+		if (s->random(s, salt, sizeof(salt)))
+			return -1;
+		hex_encode(salt, sizeof(salt), hex);
+		*ret_temp = arena_printf(a, ".%.200s.%s.tmp", name, hex);
+		int fd = s->open(s, dir, *ret_temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, 0);
+		if (fd >= 0 || errno != EEXIST || tries == 100)
+			return fd;
+	}
 }
 
 /* Give the temporary its name, which must be free.  A file system without RENAME_NOREPLACE has links. */
@@ -469,25 +470,21 @@ static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, str
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int dir = -1;
-	const char *name;
-	uint8_t salt[8];
-	char hex[2 * sizeof(salt) + 1];
+	AUTO(close_fd) int fd = -1;
+	const char *name, *temp;
 
 	int rc = open_parent(s, dirfd, path, &dir, &name, e);
-	if (!rc && must_be_new && file_exists(s, dir, name))
-		rc = err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path);
-	if (!rc && !must_be_new)
-		rc = check_replaceable(s, dir, name, path, e);
+	if (!rc)
+		rc = check_target(s, dir, name, path, must_be_new, e);
 	if (rc)
 		return rc;
-	if (s->random(s, salt, sizeof(salt)))
-		return err_sys(e, "FILE_WRITE", "no random name for the new '%s'", path);
-	hex_encode(salt, sizeof(salt), hex);
-	const char *temp = arena_printf(&a, ".%.200s.%s.tmp", name, hex);
-
-	rc = write_temporary(s, dir, temp, mode, content, path, e);
-	if (!rc && (must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0)))
-		rc = errno == EEXIST ? err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path)
+	fd = open_temporary(s, &a, dir, name, mode, &temp);
+	if (fd < 0)
+		return err_sys(e, "FILE_WRITE", "cannot write next to '%s'", path);
+	if (write_all(s, fd, content.p, content.n) || s->fsync(s, fd))
+		rc = err_sys(e, "FILE_WRITE", "cannot write '%s'", path);
+	else if (must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0))
+		rc = errno == EEXIST ? exists_already(e, path)
 				     : err_sys(e, "FILE_WRITE", "cannot put the new '%s' in place", path);
 	if (rc) {
 		(void)s->unlink(s, dir, temp, 0);
