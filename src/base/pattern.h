@@ -20,7 +20,10 @@ enum {
 	PATTERN_FAST = 2, /* machine code */
 	PATTERN_MULTILINE = 4, /* ^ and $ at line ends, too */
 	PATTERN_DOTALL = 8, /* . matches a newline */
-	PATTERN_ECMA = 16 /* what JSON Schema means: \d \w \s are ASCII, $ is the very end, \uHHHH is known */
+	PATTERN_ECMA =
+		16, /* what JSON Schema means: \d \w \s are ASCII, $ is the very end, \uHHHH is known */
+	PATTERN_BYTES =
+		32 /* bytes, not characters: for any text; searching on from a hit costs no check of the rest */
 };
 
 struct pattern;

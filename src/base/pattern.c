@@ -1,0 +1,174 @@
+/* pattern.c — PCRE2 behind limits; see pattern.h.
+ *
+ * Compiled patterns are allocated in the caller's arena through PCRE2's memory hooks, so there is nothing to free but
+ * machine code, which PCRE2 keeps in pages of its own.  The text is checked to be UTF-8 here, by our own rules, and PCRE2 is
+ * told so: its answer to bad text would be an error anyway, only slower.
+ *
+ * ECMA patterns are those of JSON Schema.  PCRE2 understands that syntax; options make \uHHHH known, `$` the very end, and
+ * \d \w \s \b ASCII. */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "base/pattern.h"
+
+#include "base/text.h"
+
+#include <pcre2.h>
+#include <pthread.h>
+
+enum {
+	LONGEST_PATTERN = 64 << 10,
+	STEP_LIMIT = 1000000, /* calls of the matching engine for one search */
+	HEAP_LIMIT_KIB = 8 << 10
+};
+
+struct pattern {
+	pcre2_code *code;
+	bool is_bytes;
+};
+
+static void *allocate(size_t n, void *arena)
+{
+	return arena_alloc(arena, n);
+}
+
+static void keep(void *p, void *arena)
+{
+	(void)p;
+	(void)arena;
+}
+
+static uint32_t options_of(unsigned flags)
+{
+	/* No pattern may turn characters into bytes, or bytes into characters, on its own. */
+	uint32_t options = PCRE2_NEVER_BACKSLASH_C | (flags & PATTERN_BYTES ? PCRE2_NEVER_UTF : PCRE2_UTF);
+
+	if (flags & PATTERN_CASELESS)
+		options |= PCRE2_CASELESS;
+	if (flags & PATTERN_MULTILINE)
+		options |= PCRE2_MULTILINE;
+	if (flags & PATTERN_DOTALL)
+		options |= PCRE2_DOTALL;
+	if (flags & PATTERN_ECMA)
+		options |= PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF |
+			PCRE2_NEVER_UCP;
+	return options;
+}
+
+static int refuse(const char *regex, size_t n, int number, size_t offset, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	PCRE2_UCHAR why[160];
+
+	if (pcre2_get_error_message(number, why, sizeof(why)) < 0)
+		why[0] = '\0';
+	return err_set(e, E_INPUT, "PATTERN_SYNTAX", "pattern '%s' at offset %zu: %s",
+		text_safe(&scratch, regex, n < 120 ? n : 120, false), offset, (const char *)why);
+}
+
+int pattern_compile(
+	struct arena *a, const char *regex, size_t n, unsigned flags, struct pattern **ret, struct err *e)
+{
+	int number = 0;
+	size_t offset = 0;
+
+	if (n > LONGEST_PATTERN)
+		return err_set(e, E_LIMIT, "PATTERN_SIZE", "a pattern of %zu bytes is longer than %d", n,
+			LONGEST_PATTERN);
+	if (!(flags & PATTERN_BYTES) && text_utf8_valid(regex, n) != n)
+		return err_set(e, E_INPUT, "PATTERN_SYNTAX", "a pattern is not UTF-8");
+	struct pattern *p = arena_zalloc(a, 1, sizeof(*p));
+	pcre2_general_context *memory = pcre2_general_context_create(allocate, keep, a);
+	pcre2_compile_context *c = pcre2_compile_context_create(memory);
+	pcre2_set_parens_nest_limit(c, 64);
+	if (flags & PATTERN_ECMA)
+		pcre2_set_compile_extra_options(c, PCRE2_EXTRA_ALT_BSUX);
+	p->is_bytes = flags & PATTERN_BYTES;
+	p->code = pcre2_compile((PCRE2_SPTR)regex, n, options_of(flags), &number, &offset, c);
+	if (!p->code)
+		return refuse(regex, n, number, offset, e);
+	/* Without machine code the interpreter does the same work slower. */
+	if (flags & PATTERN_FAST)
+		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
+	*ret = p;
+	return OK;
+}
+
+void pattern_done(struct pattern *p)
+{
+	if (p)
+		pcre2_code_free(p->code);
+}
+
+static int limit_reached(int number, struct err *e)
+{
+	PCRE2_UCHAR why[160];
+
+	if (pcre2_get_error_message(number, why, sizeof(why)) < 0)
+		why[0] = '\0';
+	return err_set(
+		e, E_LIMIT, "PATTERN_LIMIT", "a pattern did not come to an answer: %s", (const char *)why);
+}
+
+static void free_match_data(pcre2_match_data **m)
+{
+	pcre2_match_data_free(*m);
+}
+
+static pcre2_match_context *limits;
+
+static void make_limits(void)
+{
+	limits = pcre2_match_context_create(NULL);
+	if (!limits)
+		BUG("out of memory");
+	pcre2_set_match_limit(limits, STEP_LIMIT);
+	pcre2_set_heap_limit(limits, HEAP_LIMIT_KIB);
+}
+
+/* How many groups are filled in m, 0 when there is no match. */
+static int search(
+	const struct pattern *p, const char *text, size_t n, size_t from, pcre2_match_data *m, struct err *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (from > n)
+		return 0;
+	if (!p->is_bytes && text_utf8_valid(text, n) != n)
+		return err_set(e, E_INPUT, "PATTERN_TEXT", "the text to search is not UTF-8");
+	pthread_once(&once, make_limits);
+	int found = pcre2_match(p->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, m, limits);
+	if (found == PCRE2_ERROR_NOMATCH)
+		return 0;
+	if (found == 0) /* more groups than the caller has room for */
+		return (int)pcre2_get_ovector_count(m);
+	return found < 0 ? limit_reached(found, e) : found;
+}
+
+int pattern_groups(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
+	size_t count, struct err *e)
+{
+	AUTO(free_match_data) pcre2_match_data *m = pcre2_match_data_create((uint32_t)count, NULL);
+
+	if (!m)
+		BUG("out of memory");
+	int found = search(p, text, n, from, m, e);
+	if (found <= 0)
+		return found;
+	const size_t *at = pcre2_get_ovector_pointer(m);
+	for (size_t i = 0; i < count; i++) {
+		bool is_set = i < (size_t)found && at[2 * i] != PCRE2_UNSET;
+		ret[i] = (struct pattern_span){ is_set ? at[2 * i] : SIZE_MAX,
+			is_set ? at[2 * i + 1] : SIZE_MAX };
+	}
+	return 1;
+}
+
+int pattern_search(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
+	struct err *e)
+{
+	struct pattern_span whole;
+	int found = pattern_groups(p, text, n, from, &whole, 1, e);
+
+	if (found == 1 && ret)
+		*ret = whole;
+	return found;
+}
