@@ -1,0 +1,63 @@
+#!/bin/sh
+# The checks of the tree can fail: each rule of tools/layers.sh and tools/invariants.sh against a small tree that breaks it.
+# shellcheck disable=SC2059,SC2317 # formats on purpose; called through ok
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+tree=$scratch/tree
+
+fresh() {
+  rm -rf "$tree"
+  mkdir -p "$tree/src/base" "$tree/src/model" "$tree/src/verify" "$tree/src/record" "$tree/src/cli" "$tree/docs" "$tree/tests/unit"
+  printf '/* a comment with open(x) and printf(y) */\n#include "base/err.h"\nint f(void)\n{\n\ts->open(s);\n\tg("time(0)");\n}\n' \
+    >"$tree/src/base/a.c"
+}
+layers() { env HELM_SOURCE="$tree" sh "$HELM_SOURCE/tools/layers.sh"; }
+invariants() { env HELM_SOURCE="$tree" sh "$HELM_SOURCE/tools/invariants.sh" && echo passed; }
+breaks() { # breaks FILE CONTENT MESSAGE
+  fresh
+  printf "$2" >"$tree/$1"
+  says 1 "$3" layers
+}
+
+fresh
+ok "a clean tree passes" exits 0 layers
+ok "an include upwards is found" breaks src/base/b.c '#include "model/effect.h"\n' "base may not see model"
+ok "an include sideways is found" breaks src/verify/b.c '#include "record/record.h"\n' "verify may not see record"
+ok "a private header is found" breaks src/cli/b.c '#include "record/index.h"\n' "only record/record.h is visible"
+ok "a bare name is found" breaks src/base/b.c '#include "err.h"\n' "name the room"
+ok "printing below the doors is found" breaks src/base/b.c 'int f(void)\n{\n\tprintf("x");\n}\n' "only cli and serve print"
+ok "a direct open is found" breaks src/model/b.c 'int f(void)\n{\n\treturn open("x", 0);\n}\n' "outside world"
+ok "a direct time is found" breaks src/cli/b.c 'int f(void)\n{\n\treturn !time (0);\n}\n' "outside world"
+ok "a library in a header is found" breaks src/base/b.h '#include <sodium.h>\n' "must not show a library"
+two_users() {
+  fresh
+  echo '#include <sodium.h>' >"$tree/src/base/b.c"
+  echo '#include <sodium.h>' >"$tree/src/model/b.c"
+  says 1 "one of several that include <sodium.h>" layers
+}
+ok "two users of a library are found" two_users
+long_file() {
+  fresh
+  awk 'BEGIN { for (i = 0; i < 901; i++) print "int x" i ";" }' >"$tree/src/base/b.c"
+  says 1 "longer than 900 lines" layers
+}
+ok "a long file is found" long_file
+long_function() {
+  fresh
+  awk 'BEGIN { print "int f(void)\n{"; for (i = 0; i < 90; i++) print "\tg();"; print "}" }' >"$tree/src/base/b.c"
+  says 1 "function longer than 90 lines: int f(void)" layers
+}
+ok "a long function is found" long_function
+
+rows() { # rows EXIT MESSAGE TEXT
+  fresh
+  printf 'cmocka_unit_test(good),\n' >"$tree/tests/unit/x_test.c"
+  printf "$3" >"$tree/docs/INVARIANTS.md"
+  says "$1" "$2" invariants
+}
+ok "a row with its test passes" rows 0 passed 'INV-001: x\nverify: tests/unit/x_test.c::good\n'
+ok "no rows at all are found" rows 1 "no invariants" 'nothing\n'
+ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\nINV-002: y\nverify: tests/unit/x_test.c::good\n'
+ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\nverify: tests/unit/x_test.c::goo\n'
+ok "a missing file is found" rows 1 "no such file" 'INV-001: x\nverify: tests/unit/y_test.c::good\n'
+ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\nverify: tests/unit/x_test.c::good\nINV-001: x\nverify: tests/unit/x_test.c::good\n'
+finish
