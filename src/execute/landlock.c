@@ -1,0 +1,165 @@
+/* landlock.c — which files the child may touch, told to the kernel.
+ *
+ * Everything may be read except what is hidden; only the given places may be written.  Rights of every Landlock level are
+ * defined here, because the packaged header knows the first two; at run time the kernel is asked what it knows and the rest
+ * is masked out.
+ *
+ * Landlock only grants, it cannot take back below a granted directory.  Hidden directories are normally covered by a private
+ * mount; where that is not possible, reading is granted to every neighbour of the hidden path instead of to "/". */
+#include "execute/landlock.h"
+
+#include "base/file.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel's interface, levels 1 to 6. */
+#define FS_EXECUTE (1ULL << 0)
+#define FS_WRITE_FILE (1ULL << 1)
+#define FS_READ_FILE (1ULL << 2)
+#define FS_READ_DIR (1ULL << 3)
+#define FS_REMOVE_DIR (1ULL << 4)
+#define FS_REMOVE_FILE (1ULL << 5)
+#define FS_MAKE_CHAR (1ULL << 6)
+#define FS_MAKE_DIR (1ULL << 7)
+#define FS_MAKE_REG (1ULL << 8)
+#define FS_MAKE_SOCK (1ULL << 9)
+#define FS_MAKE_FIFO (1ULL << 10)
+#define FS_MAKE_BLOCK (1ULL << 11)
+#define FS_MAKE_SYM (1ULL << 12)
+#define FS_REFER (1ULL << 13) /* level 2 */
+#define FS_TRUNCATE (1ULL << 14) /* level 3 */
+#define FS_IOCTL_DEV (1ULL << 15) /* level 5 */
+#define NET_BIND_TCP (1ULL << 0) /* level 4 */
+#define NET_CONNECT_TCP (1ULL << 1)
+#define SCOPE_ABSTRACT_UNIX (1ULL << 0) /* level 6 */
+#define SCOPE_SIGNAL (1ULL << 1)
+
+#define READ_RIGHTS (FS_EXECUTE | FS_READ_FILE | FS_READ_DIR)
+/* Devices are never made, wherever it may write. */
+#define WRITE_RIGHTS \
+	(FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_MAKE_SOCK | \
+		FS_MAKE_FIFO | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE)
+#define FILE_ONLY_RIGHTS (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+
+struct ruleset_attr {
+	uint64_t handled_access_fs, handled_access_net, scoped;
+};
+struct path_beneath {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+enum { RULE_PATH_BENEATH = 1, VERSION_FLAG = 1 };
+
+int landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_FLAG);
+
+	return abi > 0 ? (int)abi : 0;
+}
+
+static uint64_t known_fs_rights(int abi)
+{
+	uint64_t all = (1ULL << 13) - 1;
+
+	if (abi >= 2)
+		all |= FS_REFER;
+	if (abi >= 3)
+		all |= FS_TRUNCATE;
+	if (abi >= 5)
+		all |= FS_IOCTL_DEV;
+	return all;
+}
+
+/* A place that is not there needs no rule. */
+static int grant(int ruleset, const char *path, uint64_t rights, uint64_t known)
+{
+	AUTO(close_fd) int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return errno == ENOENT || errno == EACCES || errno == ENOTDIR ? 0 : -1;
+	rights &= known;
+	if (!S_ISDIR(st.st_mode))
+		rights &= FILE_ONLY_RIGHTS;
+	struct path_beneath rule = { rights, fd };
+	return rights ? (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0) : 0;
+}
+
+static bool is_above(const char *dir, const char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (path_is_below(*paths, dir) && !text_eq(*paths, dir))
+			return true;
+	return false;
+}
+
+static bool is_listed(const char *path, const char *const *paths)
+{
+	for (; paths && *paths; paths++)
+		if (text_eq(path, *paths))
+			return true;
+	return false;
+}
+
+/* Reading for everything below dir but the hidden: descends only where a hidden path lies below. */
+static int grant_read_around(
+	int ruleset, struct arena *a, const char *dir, const char *const *hidden, uint64_t known)
+{
+	if (is_listed(dir, hidden))
+		return 0;
+	if (!is_above(dir, hidden))
+		return grant(ruleset, dir, READ_RIGHTS, known);
+	DIR *d = opendir(dir);
+	int rc = 0;
+	for (struct dirent *entry; d && rc == 0 && (entry = readdir(d));) {
+		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
+			continue;
+		const char *path = arena_printf(a, "%s/%s", text_eq(dir, "/") ? "" : dir, entry->d_name);
+		rc = grant_read_around(ruleset, a, path, hidden, known);
+	}
+	if (d)
+		closedir(d);
+	return rc;
+}
+
+static int grant_devices(int ruleset, uint64_t known)
+{
+	static const char *const sinks[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+		"/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", NULL };
+	int rc = 0;
+
+	for (const char *const *s = sinks; *s && rc == 0; s++)
+		rc = grant(ruleset, *s,
+			FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV, known);
+	return rc;
+}
+
+int landlock_confine(const struct landlock_rules *rules)
+{
+	int abi = rules->abi;
+	uint64_t known = known_fs_rights(abi);
+	struct ruleset_attr attr = { .handled_access_fs = known };
+	AUTO(arena_done) struct arena a = { 0 };
+
+	if (abi >= 4 && rules->no_network)
+		attr.handled_access_net = NET_BIND_TCP | NET_CONNECT_TCP;
+	if (abi >= 6)
+		attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
+	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+	if (ruleset < 0 || grant_devices(ruleset, known))
+		return -1;
+	if (grant_read_around(ruleset, &a, "/", rules->hidden, known))
+		return -1;
+	for (const char *const *p = rules->write_paths; p && *p; p++)
+		if (grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known))
+			return -1;
+	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
+}

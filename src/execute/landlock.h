@@ -1,0 +1,20 @@
+/* landlock.h — inside execute/: file access of a child. */
+#ifndef EXECUTE_LANDLOCK_H
+#define EXECUTE_LANDLOCK_H
+
+#include <stdbool.h>
+
+struct landlock_rules {
+	int abi; /* level to use, at most the kernel's */
+	bool no_network; /* level 4: no TCP at all */
+	const char *const *write_paths; /* NULL-terminated; each may be a file or a directory */
+	const char *const *hidden; /* not readable either; NULL when mounts cover them */
+};
+
+/* The kernel's level, 0 when there is none. */
+int landlock_abi(void);
+
+/* Restrict this process and its children for ever; needs no_new_privs.  0 or -1 with errno. */
+int landlock_confine(const struct landlock_rules *rules);
+
+#endif

@@ -1,0 +1,323 @@
+/* sandbox.c — the walls in the order they are put up.
+ *
+ *   helm ── sandbox_fork ──> warden: user, mount, pid, net namespace
+ *                              │ sandbox_prepare: map the user, cover keys, protect state, loopback up
+ *                              └── fork ──> ward
+ *                                            sandbox_lock: descriptors, capabilities, Landlock, seccomp, then exec
+ *
+ * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when the warden dies, by
+ * itself or because helm died, the kernel ends everything below it. */
+#include "execute/sandbox.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "execute/landlock.h"
+#include "execute/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int sandbox_landlock_abi(void)
+{
+	return landlock_abi();
+}
+
+static int usable_abi(const struct sandbox_rules *rules)
+{
+	int abi = landlock_abi();
+
+	return rules->landlock_abi_limit && abi > rules->landlock_abi_limit ? rules->landlock_abi_limit : abi;
+}
+
+static void lacks(struct sandbox_report *report, const char *wall)
+{
+	size_t n = strlen(report->missing);
+
+	snprintf(report->missing + n, sizeof(report->missing) - n, "%s%s", n ? ", " : "", wall);
+}
+
+static int refuse(struct sandbox_report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct sandbox_report *report, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(report->refused, sizeof(report->refused), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+pid_t sandbox_fork(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	unsigned long wanted = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC;
+
+	report->uid = geteuid();
+	report->gid = getegid();
+	if (rules->off || rules->no_namespaces)
+		return fork();
+	if (rules->network == NETWORK_LOOPBACK)
+		wanted |= CLONE_NEWNET;
+	if (geteuid() != 0)
+		wanted |= CLONE_NEWUSER;
+	long pid = syscall(SYS_clone, wanted | SIGCHLD, 0, 0, 0, 0);
+	if (pid < 0)
+		return fork();
+	if (pid == 0) {
+		report->user_namespace = wanted & CLONE_NEWUSER;
+		report->mount_namespace = report->pid_namespace = true;
+		report->network_namespace = wanted & CLONE_NEWNET;
+	}
+	return (pid_t)pid;
+}
+
+static int write_proc(const char *path, const char *text)
+{
+	AUTO(close_fd) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+}
+
+/* The same user inside as outside: nobody becomes root by this. */
+static int map_user(uid_t uid, gid_t gid)
+{
+	char uid_map[64], gid_map[64];
+
+	snprintf(uid_map, sizeof(uid_map), "%u %u 1\n", uid, uid);
+	snprintf(gid_map, sizeof(gid_map), "%u %u 1\n", gid, gid);
+	if (write_proc("/proc/self/setgroups", "deny") && errno != ENOENT)
+		return -1;
+	return write_proc("/proc/self/uid_map", uid_map) || write_proc("/proc/self/gid_map", gid_map) ? -1
+												      : 0;
+}
+
+/* An empty, unreadable place instead of the directory. */
+static int cover(const char *dir)
+{
+	if (access(dir, F_OK) && errno == ENOENT)
+		return 0;
+	return mount("none", dir, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,mode=000");
+}
+
+/* mount_setattr(2), which the C library does not know yet. */
+struct mount_attributes {
+	uint64_t set, clear, propagation, userns_fd;
+};
+enum { MOUNT_READ_ONLY = 1, SYS_MOUNT_SETATTR = 442 };
+
+static int set_read_only(const char *dir, bool on)
+{
+	struct mount_attributes change = { .set = on ? MOUNT_READ_ONLY : 0,
+		.clear = on ? 0 : MOUNT_READ_ONLY };
+
+	return (int)syscall(SYS_MOUNT_SETATTR, AT_FDCWD, dir, AT_RECURSIVE, &change, sizeof(change));
+}
+
+static int bind_to_itself(const char *path)
+{
+	return mount(path, path, NULL, MS_BIND | MS_REC, NULL);
+}
+
+static int freeze_dir(const char *dir)
+{
+	if (access(dir, F_OK) && errno == ENOENT)
+		return 0;
+	return bind_to_itself(dir) || set_read_only(dir, true) ? -1 : 0;
+}
+
+/* Everything read-only but the writable places.  Landlock guards content; this guards what it does not see: modes, owners,
+ * times, attributes. */
+static int freeze_world(const char *const *write_paths)
+{
+	for (const char *const *p = write_paths; p && *p; p++)
+		if (bind_to_itself(*p) && errno != ENOENT)
+			return -1;
+	if (set_read_only("/", true))
+		return -1;
+	for (const char *const *p = write_paths; p && *p; p++)
+		if (set_read_only(*p, false) && errno != ENOENT)
+			return -1;
+	return 0;
+}
+
+static int loopback_up(void)
+{
+	AUTO(close_fd) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq lo = { .ifr_name = "lo" };
+
+	if (fd < 0 || ioctl(fd, SIOCGIFFLAGS, &lo))
+		return -1;
+	lo.ifr_flags |= IFF_UP | IFF_RUNNING;
+	return ioctl(fd, SIOCSIFFLAGS, &lo);
+}
+
+/* Mounts of the run.  Each failure is a missing wall, not the end: sandbox_lock decides what that means. */
+static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
+		report->mount_namespace = false;
+		return;
+	}
+	/* A fresh /proc shows only this run's processes; the old one would show, though not open, all others. */
+	if (report->pid_namespace)
+		(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	(void)mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	report->metadata_confined = freeze_world(rules->write_paths) == 0;
+	report->keys_hidden = true;
+	for (const char *const *p = rules->hidden; p && *p; p++)
+		report->keys_hidden &= cover(*p) == 0;
+	report->state_protected = true;
+	for (const char *const *p = rules->read_only; p && *p; p++)
+		report->state_protected &= freeze_dir(*p) == 0;
+}
+
+int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	if (rules->off)
+		return 0;
+	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones here. */
+	if (report->user_namespace && map_user(report->uid, report->gid))
+		return refuse(report, "cannot map the user into its namespace: %s", strerror(errno));
+	if (report->mount_namespace)
+		private_mounts(rules, report);
+	if (report->network_namespace && loopback_up())
+		lacks(report, "loopback");
+	return 0;
+}
+
+/* Capabilities a root user's programs may keep: those about its own files and processes. */
+static bool may_keep(int capability)
+{
+	static const int kept[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID,
+		CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_NET_BIND_SERVICE, CAP_SETFCAP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		if (kept[i] == capability)
+			return true;
+	return false;
+}
+
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	bool is_root = geteuid() == 0;
+
+	for (int c = 0; c <= 63; c++)
+		if (!(is_root && may_keep(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) && errno == EPERM &&
+			is_root)
+			return -1;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
+		return -1;
+	for (int c = 0; is_root && c <= 63; c++)
+		if (may_keep(c)) {
+			data[c / 32].effective |= 1u << c % 32;
+			data[c / 32].permitted |= 1u << c % 32;
+		}
+	return (int)syscall(SYS_capset, &head, data);
+}
+
+static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	int abi = usable_abi(rules);
+	struct landlock_rules lock = {
+		.abi = abi,
+		.no_network = rules->network == NETWORK_NONE ||
+			(rules->network == NETWORK_LOOPBACK && !report->network_namespace),
+		.write_paths = rules->write_paths,
+		.hidden = report->keys_hidden ? NULL : rules->hidden,
+	};
+	if (!abi)
+		return 0;
+	if (landlock_confine(&lock))
+		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
+	report->landlock_abi = abi;
+	report->files_confined = true;
+	report->keys_hidden = true;
+	report->signals_confined = abi >= 6 || report->pid_namespace;
+	return 0;
+}
+
+static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
+{
+	for (const char *const *p = rules->write_paths; p && *p; p++)
+		if (path_is_below(dir, *p))
+			return true;
+	return false;
+}
+
+/* State that lies in no writable place is protected by Landlock already. */
+static void judge_state(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	bool outside = true;
+
+	for (const char *const *p = rules->read_only; p && *p; p++)
+		outside &= !lies_in_writable(rules, *p);
+	report->state_protected |= outside && report->files_confined;
+}
+
+static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	bool own_net = report->network_namespace;
+	struct seccomp_rules calls = {
+		.inet = rules->network == NETWORK_FULL || (rules->network == NETWORK_LOOPBACK && own_net),
+		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
+		.no_truncate = report->landlock_abi < 3,
+	};
+	if (seccomp_install(&calls))
+		return refuse(report, "seccomp refused the filter: %s", strerror(errno));
+	report->seccomp = true;
+	report->network_closed = rules->network != NETWORK_FULL;
+	return 0;
+}
+
+/* Is everything there that the profile asked for? */
+static int judge(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	if (!report->files_confined)
+		lacks(report, "files (Landlock)");
+	if (!report->metadata_confined)
+		lacks(report, "modes and owners (a mount namespace)");
+	if (!report->keys_hidden)
+		lacks(report, "keys");
+	if (!report->signals_confined)
+		lacks(report, "signals (Landlock level 6 or a pid namespace)");
+	if (!report->state_protected)
+		lacks(report, "state (a mount namespace)");
+	if (!report->missing[0] || rules->best_effort)
+		return 0;
+	return refuse(report, "this kernel cannot put up: %s", report->missing);
+}
+
+int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report)
+{
+	struct rlimit no_core = { 0, 0 };
+
+	if (syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */))
+		return refuse(report, "cannot close inherited descriptors: %s", strerror(errno));
+	if (rules->off)
+		return 0;
+	(void)setrlimit(RLIMIT_CORE, &no_core);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return refuse(report, "no_new_privs: %s", strerror(errno));
+	report->no_new_privileges = true;
+	report->capabilities_dropped = drop_capabilities() == 0;
+	if (lock_files(rules, report))
+		return -1;
+	judge_state(rules, report);
+	if (judge(rules, report))
+		return -1;
+	return lock_calls(rules, report);
+}

@@ -1,0 +1,68 @@
+/* sandbox.h — inside execute/: walls around a child, made by the kernel.
+ *
+ * A profile's promise ("writes nothing", "no network") is kept by Landlock, seccomp, namespaces and capabilities, so that
+ * a guard that was wrong is still contained.  What was really put up is reported wall by wall, and stands in the receipt.
+ * A wall that a profile requires and the kernel does not give refuses the run; best effort is a choice of the user and is
+ * recorded as such.
+ *
+ * Two processes take part.  The warden is the direct child of helm: it makes the namespaces and mounts, starts the ward,
+ * reaps everything below and dies with helm.  The ward locks itself in and executes the command. */
+#ifndef EXECUTE_SANDBOX_H
+#define EXECUTE_SANDBOX_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sandbox_network { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
+
+struct sandbox_rules {
+	enum sandbox_network network;
+	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
+	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
+	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
+	const char *const
+		*read_only; /* directories protected although they lie in a writable one: the state */
+	bool best_effort; /* run with the walls there are */
+	bool off; /* no walls at all: asked for, and recorded */
+	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
+	bool no_namespaces; /* tests: pretend that namespaces are forbidden */
+};
+
+/* What was in force.  Lives in memory shared with the children, because they are the ones who know. */
+struct sandbox_report {
+	int landlock_abi; /* 0: none */
+	bool seccomp;
+	bool no_new_privileges;
+	bool user_namespace, mount_namespace, pid_namespace, network_namespace;
+	bool files_confined; /* writes only where allowed */
+	bool metadata_confined; /* modes, owners and times of files elsewhere cannot be changed */
+	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
+	bool signals_confined; /* cannot signal or trace processes outside */
+	bool keys_hidden; /* hidden directories cannot be read */
+	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
+	bool capabilities_dropped;
+	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
+	uid_t uid; /* of the caller; set by sandbox_fork */
+	gid_t gid;
+	int exec_errno; /* why the command could not be executed, or 0 */
+	char refused[256]; /* why the run was refused before the command was executed, or "" */
+};
+
+/* Namespaces to ask clone(2) for; the warden is started with them.  Falls back to fewer by itself. */
+pid_t sandbox_fork(const struct sandbox_rules *rules, struct sandbox_report *report);
+
+/* In the warden, after sandbox_fork: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
+int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report);
+
+/* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with report->refused set. */
+int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report);
+
+/* The Landlock level of this kernel, 0 when there is none. */
+int sandbox_landlock_abi(void);
+
+#endif

@@ -1,0 +1,191 @@
+/* seccomp.c — a filter written by hand, because it must be small, static and readable.
+ *
+ * The list is of what escapes or weakens the other walls: new namespaces and mounts, kernel modules and tracing of the kernel,
+ * io_uring (it makes sockets without a system call that could be seen), raw sockets, keys of other sessions, injecting input
+ * into the terminal.  Everything else is allowed: Landlock decides about files, not this filter.  A refused call fails with
+ * EPERM, so that programs can report it; a foreign instruction set ends the process. */
+#include "execute/seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "no seccomp filter for this processor"
+#endif
+
+#ifndef SYS_io_uring_setup
+#define SYS_io_uring_setup 425
+#endif
+#ifndef SYS_mount_setattr
+#define SYS_mount_setattr 442
+#endif
+
+/* Calls that are refused whatever their arguments. */
+static const uint16_t refused[] = {
+	SYS_mount,
+	SYS_umount2,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_unshare,
+	SYS_setns,
+	SYS_open_tree,
+	SYS_move_mount,
+	SYS_fsopen,
+	SYS_fsconfig,
+	SYS_fsmount,
+	SYS_fspick,
+	SYS_mount_setattr,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_kexec_load,
+	SYS_reboot,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_acct,
+	SYS_quotactl,
+	SYS_bpf,
+	SYS_perf_event_open,
+	SYS_userfaultfd,
+	SYS_io_uring_setup,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_keyctl,
+	SYS_open_by_handle_at,
+	SYS_fanotify_init,
+	SYS_pidfd_getfd,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_adjtimex,
+	SYS_clock_adjtime,
+	SYS_sethostname,
+	SYS_setdomainname,
+#ifdef SYS_iopl
+	SYS_iopl,
+	SYS_ioperm,
+#endif
+#ifdef SYS_kexec_file_load
+	SYS_kexec_file_load,
+#endif
+};
+
+enum { MAX_STEPS = 256 };
+struct program {
+	struct sock_filter steps[MAX_STEPS];
+	unsigned short n;
+};
+
+static void add(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+{
+	p->steps[p->n++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void load(struct program *p, size_t offset)
+{
+	add(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void answer(struct program *p, uint32_t what)
+{
+	add(p, BPF_RET | BPF_K, what, 0, 0);
+}
+
+#define ARG(n) \
+	(offsetof(struct seccomp_data, args) + (n) * sizeof(uint64_t)) /* low half: little endian only */
+#define REFUSE (SECCOMP_RET_ERRNO | EPERM)
+#define ABSENT (SECCOMP_RET_ERRNO | ENOSYS)
+
+/* nr == call: the given answer. */
+static void refuse_call(struct program *p, uint32_t call, uint32_t what)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
+	answer(p, what);
+}
+
+/* socket(domain, type): which families exist for the child. */
+static void socket_rules(struct program *p, const struct seccomp_rules *rules)
+{
+	static const uint16_t inet[] = { AF_INET, AF_INET6, AF_NETLINK };
+	unsigned short jump = p->n;
+
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 0); /* else: skip this part; patched below */
+	load(p, ARG(1));
+	add(p, BPF_ALU | BPF_AND | BPF_K, 0xf, 0, 0); /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SOCK_RAW, 0, 4);
+	load(p, ARG(0)); /* netlink is raw by nature; every other raw socket is refused */
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_NETLINK, 1, 0);
+	answer(p, REFUSE);
+	add(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	load(p, ARG(0));
+	if (rules->unix_socket)
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1), answer(p, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; rules->inet && i < sizeof(inet) / sizeof(inet[0]); i++) {
+		add(p, BPF_JMP | BPF_JEQ | BPF_K, inet[i], 0, 1);
+		answer(p, SECCOMP_RET_ALLOW);
+	}
+	answer(p, REFUSE);
+	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
+}
+
+/* clone with namespaces; clone3 hides its flags in memory, so it is "not there" and libc uses clone. */
+static void clone_rules(struct program *p)
+{
+	const uint32_t spaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+		CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+	refuse_call(p, SYS_clone3, ABSENT);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+	load(p, ARG(0));
+	add(p, BPF_JMP | BPF_JSET | BPF_K, spaces, 0, 1);
+	answer(p, REFUSE);
+	answer(p, SECCOMP_RET_ALLOW);
+}
+
+/* Typing into somebody's terminal. */
+static void ioctl_rules(struct program *p)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
+	load(p, ARG(1));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0);
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, TIOCLINUX, 0, 1);
+	answer(p, REFUSE);
+	answer(p, SECCOMP_RET_ALLOW);
+}
+
+int seccomp_install(const struct seccomp_rules *rules)
+{
+	struct program p = { .n = 0 };
+
+	load(&p, offsetof(struct seccomp_data, arch));
+	add(&p, BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0);
+	answer(&p, SECCOMP_RET_KILL_PROCESS);
+	load(&p, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+	add(&p, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* the x32 table */
+	answer(&p, SECCOMP_RET_KILL_PROCESS);
+#endif
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		refuse_call(&p, refused[i], REFUSE);
+	if (rules->no_truncate)
+		refuse_call(&p, SYS_truncate, REFUSE);
+	clone_rules(&p);
+	ioctl_rules(&p);
+	socket_rules(&p, rules);
+	answer(&p, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { p.n, p.steps };
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
