@@ -32,7 +32,7 @@ target_link_options(helm_flags INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecst
 
 if(HELM_SANITIZE)
   target_compile_options(helm_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
-    -fno-omit-frame-pointer -O1)
+    -fno-omit-frame-pointer -O1 -Wno-maybe-uninitialized)
   target_link_options(helm_flags INTERFACE -fsanitize=address,undefined)
 elseif(HELM_COVERAGE)
   target_compile_options(helm_flags INTERFACE --coverage -O0)
