@@ -8,37 +8,10 @@
 
 #include <stdarg.h>
 
-enum keyword {
-	KW_NONE,
-	KW_IF,
-	KW_THEN,
-	KW_ELSE,
-	KW_ELIF,
-	KW_FI,
-	KW_DO,
-	KW_DONE,
-	KW_CASE,
-	KW_ESAC,
-	KW_WHILE,
-	KW_UNTIL,
-	KW_FOR,
-	KW_SELECT,
-	KW_FUNCTION,
-	KW_IN,
-	KW_TIME,
-	KW_COPROC,
-	KW_OPEN, /* { */
-	KW_CLOSE, /* } */
-	KW_NOT,
-	KW_COND /* [[ */
-};
-
 static const char *const keywords[] = { "", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac",
 	"while", "until", "for", "select", "function", "in", "time", "coproc", "{", "}", "!", "[[" };
 
-static struct shell_node *parse_list(struct parser *p);
 static struct shell_node *parse_pipeline(struct parser *p);
-static struct shell_node *parse_command(struct parser *p);
 static bool parse_redirs(struct parser *p, struct shell_redir ***end);
 
 void parse_fail(struct parser *p, const char *code, size_t at, const char *fmt, ...)
@@ -97,7 +70,7 @@ bool shell_word_is(const struct shell_word *w, const char *text)
 		memcmp(part->text, text, n) == 0;
 }
 
-static struct shell_node *new_node(struct parser *p, enum shell_kind kind, size_t from)
+struct shell_node *parse_new_node(struct parser *p, enum shell_kind kind, size_t from)
 {
 	struct shell_node *n = arena_zalloc(p->a, 1, sizeof(*n));
 
@@ -107,7 +80,7 @@ static struct shell_node *new_node(struct parser *p, enum shell_kind kind, size_
 	return n;
 }
 
-static enum keyword keyword_of(const struct token *t)
+enum keyword parse_keyword_of(const struct token *t)
 {
 	if (t->kind != TOK_WORD)
 		return KW_NONE;
@@ -132,7 +105,7 @@ static void describe(const struct parser *p, const struct token *t, char to[32])
 		snprintf(to, 32, "'%.*s'", n > 20 ? 20 : (int)n, p->s + t->at.start);
 }
 
-static void unexpected(struct parser *p, const char *expected)
+void parse_unexpected(struct parser *p, const char *expected)
 {
 	struct token *t = lex_peek(p);
 	char found[32];
@@ -143,19 +116,19 @@ static void unexpected(struct parser *p, const char *expected)
 	parse_fail(p, "parse_error", t->at.start, "expected %s, found %s", expected, found);
 }
 
-static bool take_keyword(struct parser *p, enum keyword k)
+bool parse_take_keyword(struct parser *p, enum keyword k)
 {
-	if (keyword_of(lex_peek(p)) != k) {
+	if (parse_keyword_of(lex_peek(p)) != k) {
 		char expected[16];
 		snprintf(expected, sizeof(expected), "'%s'", keywords[k]);
-		unexpected(p, expected);
+		parse_unexpected(p, expected);
 		return false;
 	}
 	lex_take(p);
 	return true;
 }
 
-static void skip_newlines(struct parser *p)
+void parse_skip_newlines(struct parser *p)
 {
 	while (lex_peek(p)->kind == TOK_NEWLINE)
 		lex_take(p);
@@ -175,7 +148,7 @@ static bool ends_list(const struct token *t)
 	default:
 		return false;
 	}
-	switch (keyword_of(t)) {
+	switch (parse_keyword_of(t)) {
 	case KW_THEN:
 	case KW_ELSE:
 	case KW_ELIF:
@@ -201,11 +174,11 @@ static struct shell_node *parse_and_or(struct parser *p)
 	for (struct token *t = lex_peek(p); t->kind == TOK_AND || t->kind == TOK_OR; t = lex_peek(p)) {
 		enum shell_join join = t->kind == TOK_AND ? JOIN_AND : JOIN_OR;
 		if (!group) {
-			group = new_node(p, SH_AND_OR, first->at.start);
+			group = parse_new_node(p, SH_AND_OR, first->at.start);
 			group->items = first;
 		}
 		lex_take(p);
-		skip_newlines(p);
+		parse_skip_newlines(p);
 		struct shell_node *n = parse_pipeline(p);
 		if (p->is_failed)
 			return NULL;
@@ -219,12 +192,12 @@ static struct shell_node *parse_and_or(struct parser *p)
 }
 
 /* and-or lists with their separators, up to a token that cannot start one.  On failure what was complete remains. */
-static struct shell_node *parse_list(struct parser *p)
+struct shell_node *parse_list(struct parser *p)
 {
 	struct shell_node *first = NULL, **end = &first;
 
 	for (;;) {
-		skip_newlines(p);
+		parse_skip_newlines(p);
 		if (ends_list(lex_peek(p)))
 			return first;
 		struct shell_node *n = parse_and_or(p);
@@ -243,20 +216,20 @@ static struct shell_node *parse_list(struct parser *p)
 }
 
 /* A list that must hold a command. */
-static struct shell_node *parse_body(struct parser *p)
+struct shell_node *parse_body(struct parser *p)
 {
 	struct shell_node *list = parse_list(p);
 
 	if (!list)
-		unexpected(p, "a command");
+		parse_unexpected(p, "a command");
 	return list;
 }
 
-static bool is_compound(const struct token *t)
+bool parse_is_compound(const struct token *t)
 {
 	if (t->kind == TOK_OPEN)
 		return true;
-	switch (keyword_of(t)) {
+	switch (parse_keyword_of(t)) {
 	case KW_IF:
 	case KW_CASE:
 	case KW_WHILE:
@@ -275,7 +248,7 @@ static bool is_compound(const struct token *t)
 static void parse_prefixes(struct parser *p, bool *ret_negated, bool *ret_timed)
 {
 	for (;;) {
-		enum keyword k = keyword_of(lex_peek(p));
+		enum keyword k = parse_keyword_of(lex_peek(p));
 		if (k == KW_NOT) {
 			*ret_negated = !*ret_negated;
 			lex_take(p);
@@ -304,13 +277,13 @@ static struct shell_node *parse_pipeline(struct parser *p)
 	bool is_negated = false, is_timed = false, has_prefix = false;
 
 	if (lex_peek(p)->kind == TOK_WORD) {
-		enum keyword k = keyword_of(lex_peek(p));
+		enum keyword k = parse_keyword_of(lex_peek(p));
 		has_prefix = k == KW_NOT || k == KW_TIME;
 	}
 	parse_prefixes(p, &is_negated, &is_timed);
 	struct shell_node *first;
 	if (has_prefix && ends_pipeline(lex_peek(p)))
-		first = new_node(p, SH_SIMPLE, from);
+		first = parse_new_node(p, SH_SIMPLE, from);
 	else
 		first = parse_command(p);
 	if (p->is_failed)
@@ -322,11 +295,11 @@ static struct shell_node *parse_pipeline(struct parser *p)
 		t = lex_peek(p)) {
 		enum shell_join join = t->kind == TOK_PIPE ? JOIN_PIPE : JOIN_PIPE_BOTH;
 		if (!pipe) {
-			pipe = new_node(p, SH_PIPELINE, from);
+			pipe = parse_new_node(p, SH_PIPELINE, from);
 			pipe->items = first;
 		}
 		lex_take(p);
-		skip_newlines(p);
+		parse_skip_newlines(p);
 		struct shell_node *n = parse_command(p);
 		if (p->is_failed)
 			return NULL;
@@ -367,7 +340,7 @@ static bool parse_redir(struct parser *p, struct shell_redir ***end)
 	} else {
 		p->assign_ok = false;
 		if (lex_peek(p)->kind != TOK_WORD) {
-			unexpected(p, "a word behind the redirection");
+			parse_unexpected(p, "a word behind the redirection");
 			return false;
 		}
 		r->word = lex_peek(p)->word;
@@ -399,11 +372,11 @@ static bool declares(const struct shell_word *w)
 	return false;
 }
 
-static struct shell_node *parse_function_body(struct parser *p, struct shell_node *n)
+struct shell_node *parse_function_body(struct parser *p, struct shell_node *n)
 {
-	skip_newlines(p);
-	if (!is_compound(lex_peek(p))) {
-		unexpected(p, "the body of a function");
+	parse_skip_newlines(p);
+	if (!parse_is_compound(lex_peek(p))) {
+		parse_unexpected(p, "the body of a function");
 		return NULL;
 	}
 	n->items = parse_command(p);
@@ -411,7 +384,7 @@ static struct shell_node *parse_function_body(struct parser *p, struct shell_nod
 	return p->is_failed ? NULL : n;
 }
 
-static void set_name(struct parser *p, struct shell_node *n, const struct shell_word *w)
+void parse_set_name(struct parser *p, struct shell_node *n, const struct shell_word *w)
 {
 	struct buf b;
 
@@ -426,12 +399,12 @@ static void set_name(struct parser *p, struct shell_node *n, const struct shell_
 /* name () body, with pos behind the name and "(" as the next token. */
 static struct shell_node *parse_function(struct parser *p, struct shell_word *name)
 {
-	struct shell_node *n = new_node(p, SH_FUNCTION, name->at.start);
+	struct shell_node *n = parse_new_node(p, SH_FUNCTION, name->at.start);
 
-	set_name(p, n, name);
+	parse_set_name(p, n, name);
 	lex_take(p);
 	if (lex_peek(p)->kind != TOK_CLOSE) {
-		unexpected(p, "')'");
+		parse_unexpected(p, "')'");
 		return NULL;
 	}
 	lex_take(p);
@@ -439,9 +412,9 @@ static struct shell_node *parse_function(struct parser *p, struct shell_word *na
 }
 
 /* A simple command, or a function's definition.  `taken`: its first word when that was already read. */
-static struct shell_node *parse_simple(struct parser *p, struct shell_word *taken)
+struct shell_node *parse_simple(struct parser *p, struct shell_word *taken)
 {
-	struct shell_node *n = new_node(p, SH_SIMPLE, taken ? taken->at.start : lex_peek(p)->at.start);
+	struct shell_node *n = parse_new_node(p, SH_SIMPLE, taken ? taken->at.start : lex_peek(p)->at.start);
 	struct shell_word **assign_end = &n->assigns, **word_end = &n->words;
 	struct shell_redir **redir_end = &n->redirs;
 	bool is_declaring = false;
@@ -476,338 +449,17 @@ static struct shell_node *parse_simple(struct parser *p, struct shell_word *take
 		p->assign_ok = !n->words || is_declaring;
 	}
 	if (!n->words && !n->assigns && !n->redirs)
-		unexpected(p, "a command");
+		parse_unexpected(p, "a command");
 	return p->is_failed ? NULL : n;
 }
 
-static struct shell_node *parse_group(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_GROUP, lex_peek(p)->at.start);
-
-	lex_take(p);
-	n->items = parse_body(p);
-	return take_keyword(p, KW_CLOSE) ? n : NULL;
-}
-
-static struct shell_node *parse_subshell(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_SUBSHELL, lex_peek(p)->at.start);
-
-	lex_take(p);
-	n->items = parse_body(p);
-	if (lex_peek(p)->kind != TOK_CLOSE) {
-		unexpected(p, "')'");
-		return NULL;
-	}
-	lex_take(p);
-	return n;
-}
-
-/* (( ... )): NULL without failure when it is not arithmetic but a subshell in a subshell. */
-static struct shell_node *parse_arith(struct parser *p)
-{
-	size_t from = lex_peek(p)->at.start, inner = lex_peek(p)->at.end;
-
-	if (inner >= p->n || p->s[inner] != '(')
-		return NULL;
-	size_t close = lex_arith_end(p, inner + 1);
-	if (close == SIZE_MAX)
-		return NULL;
-	struct shell_node *n = new_node(p, SH_ARITH, from);
-	lex_take(p);
-	p->pos = inner + 1;
-	n->words = lex_bounded(p, close, false);
-	p->pos = p->is_failed ? 0 : close + 2;
-	return n;
-}
-
-static struct shell_node *parse_if(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_IF, lex_peek(p)->at.start);
-	struct shell_clause **end = &n->clauses;
-
-	for (enum keyword k = KW_IF; k != KW_FI; k = keyword_of(lex_peek(p))) {
-		struct shell_clause *c = arena_zalloc(p->a, 1, sizeof(*c));
-		*end = c;
-		end = &c->next;
-		lex_take(p);
-		if (k != KW_ELSE) {
-			c->condition = parse_body(p);
-			if (!take_keyword(p, KW_THEN))
-				return NULL;
-		}
-		c->body = parse_body(p);
-		enum keyword next = keyword_of(lex_peek(p));
-		if (next != KW_FI && (k == KW_ELSE || (next != KW_ELIF && next != KW_ELSE))) {
-			unexpected(p, "'fi'");
-			return NULL;
-		}
-	}
-	lex_take(p);
-	return n;
-}
-
-/* do ... done, or { ... } where bash allows it. */
-static struct shell_node *parse_loop_body(struct parser *p, bool allows_brace)
-{
-	bool is_brace = allows_brace && keyword_of(lex_peek(p)) == KW_OPEN;
-
-	if (is_brace)
-		lex_take(p);
-	else if (!take_keyword(p, KW_DO))
-		return NULL;
-	struct shell_node *body = parse_body(p);
-	return take_keyword(p, is_brace ? KW_CLOSE : KW_DONE) ? body : NULL;
-}
-
-static struct shell_node *parse_while(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_WHILE, lex_peek(p)->at.start);
-
-	lex_take(p);
-	n->items = parse_body(p);
-	n->body = parse_loop_body(p, false);
-	return n;
-}
-
-/* for ((init; condition; step)), with pos behind the first parenthesis. */
-static struct shell_node *parse_for_arith(struct parser *p, size_t from, size_t inner)
-{
-	struct shell_node *n = new_node(p, SH_FOR_ARITH, from);
-	size_t close = lex_arith_end(p, inner);
-	int separators = 0;
-
-	if (close == SIZE_MAX) {
-		parse_fail(p, "parse_error", inner, "this '((' is never closed");
-		return NULL;
-	}
-	for (size_t i = inner; i < close; i++)
-		separators += p->s[i] == ';';
-	if (separators != 2)
-		parse_fail(p, "parse_error", inner, "expected two ';' in 'for ((', found %d", separators);
-	lex_take(p);
-	p->pos = inner;
-	n->words = lex_bounded(p, close, false);
-	p->pos = p->is_failed ? 0 : close + 2;
-	if (lex_peek(p)->kind == TOK_SEMI)
-		lex_take(p);
-	skip_newlines(p);
-	n->body = parse_loop_body(p, true);
-	return n;
-}
-
-static void parse_for_words(struct parser *p, struct shell_node *n)
-{
-	struct shell_word **end = &n->words;
-
-	n->has_in = true;
-	lex_take(p);
-	p->assign_ok = false;
-	while (lex_peek(p)->kind == TOK_WORD) {
-		*end = lex_peek(p)->word;
-		end = &(*end)->next;
-		lex_take(p);
-		p->assign_ok = false;
-	}
-	if (lex_peek(p)->kind != TOK_SEMI && lex_peek(p)->kind != TOK_NEWLINE)
-		unexpected(p, "';' or a newline");
-	else
-		lex_take(p);
-}
-
-static struct shell_node *parse_for(struct parser *p)
-{
-	size_t from = lex_peek(p)->at.start;
-	bool is_select = keyword_of(lex_peek(p)) == KW_SELECT;
-
-	lex_take(p);
-	struct token *t = lex_peek(p);
-	if (!is_select && t->kind == TOK_OPEN && t->at.end < p->n && p->s[t->at.end] == '(')
-		return parse_for_arith(p, from, t->at.end + 1);
-	if (t->kind != TOK_WORD) {
-		unexpected(p, "a variable's name");
-		return NULL;
-	}
-	struct shell_node *n = new_node(p, SH_FOR, from);
-	set_name(p, n, t->word);
-	lex_take(p);
-	bool allows_brace = false;
-	if (lex_peek(p)->kind == TOK_SEMI) {
-		lex_take(p);
-		allows_brace = true;
-		skip_newlines(p);
-	} else {
-		skip_newlines(p);
-		if (keyword_of(lex_peek(p)) == KW_IN) {
-			parse_for_words(p, n);
-			allows_brace = true;
-			skip_newlines(p);
-		}
-	}
-	n->body = parse_loop_body(p, allows_brace);
-	return n;
-}
-
-static bool parse_patterns(struct parser *p, struct shell_clause *c)
-{
-	struct shell_word **end = &c->patterns;
-
-	for (;;) {
-		struct token *t = lex_peek(p);
-		if (t->kind != TOK_WORD) {
-			unexpected(p, "a pattern");
-			return false;
-		}
-		*end = t->word;
-		end = &t->word->next;
-		lex_take(p);
-		p->assign_ok = false;
-		enum token_kind after = lex_peek(p)->kind;
-		if (after != TOK_PIPE && after != TOK_CLOSE) {
-			unexpected(p, "'|' or ')'");
-			return false;
-		}
-		lex_take(p);
-		if (after == TOK_CLOSE)
-			return true;
-		p->assign_ok = false;
-	}
-}
-
-static struct shell_node *parse_case(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_CASE, lex_peek(p)->at.start);
-	struct shell_clause **end = &n->clauses;
-
-	lex_take(p);
-	p->assign_ok = false;
-	if (lex_peek(p)->kind != TOK_WORD) {
-		unexpected(p, "a word");
-		return NULL;
-	}
-	n->words = lex_peek(p)->word;
-	lex_take(p);
-	skip_newlines(p);
-	if (!take_keyword(p, KW_IN))
-		return NULL;
-	for (;;) {
-		p->assign_ok = false;
-		skip_newlines(p);
-		if (keyword_of(lex_peek(p)) == KW_ESAC)
-			break;
-		struct shell_clause *c = arena_zalloc(p->a, 1, sizeof(*c));
-		*end = c;
-		end = &c->next;
-		if (lex_peek(p)->kind == TOK_OPEN) {
-			lex_take(p);
-			p->assign_ok = false;
-		}
-		if (!parse_patterns(p, c))
-			return NULL;
-		c->body = parse_list(p);
-		enum token_kind after = lex_peek(p)->kind;
-		if (after == TOK_BREAK || after == TOK_FALL || after == TOK_TEST_NEXT)
-			lex_take(p);
-		else if (keyword_of(lex_peek(p)) == KW_ESAC)
-			break;
-		else {
-			unexpected(p, "';;' or 'esac'");
-			return NULL;
-		}
-	}
-	lex_take(p);
-	return n;
-}
-
-static struct shell_node *parse_function_keyword(struct parser *p)
-{
-	size_t from = lex_peek(p)->at.start;
-
-	lex_take(p);
-	p->assign_ok = false;
-	if (lex_peek(p)->kind != TOK_WORD) {
-		unexpected(p, "the name of a function");
-		return NULL;
-	}
-	struct shell_node *n = new_node(p, SH_FUNCTION, from);
-	set_name(p, n, lex_peek(p)->word);
-	lex_take(p);
-	if (lex_peek(p)->kind == TOK_OPEN) {
-		/* `function f (a)` has a subshell for a body; `function f () body` has an empty pair first. */
-		size_t at = p->pos;
-		while (at < p->n && (p->s[at] == ' ' || p->s[at] == '\t'))
-			at++;
-		if (at < p->n && p->s[at] == ')') {
-			lex_take(p);
-			(void)lex_peek(p);
-			lex_take(p);
-		}
-	}
-	return parse_function_body(p, n);
-}
-
-static struct shell_node *parse_coproc(struct parser *p)
-{
-	struct shell_node *n = new_node(p, SH_COPROC, lex_peek(p)->at.start);
-
-	lex_take(p);
-	n->is_background = true;
-	struct token *t = lex_peek(p);
-	if (t->kind != TOK_WORD || t->word->name_n || keyword_of(t) != KW_NONE) {
-		n->items = parse_command(p);
-		return n;
-	}
-	struct shell_word *first = t->word;
-	lex_take(p);
-	if (is_compound(lex_peek(p))) { /* coproc NAME { ...; } */
-		set_name(p, n, first);
-		n->items = parse_command(p);
-	} else {
-		n->items = parse_simple(p, first);
-	}
-	return n;
-}
-
-/* The compound command at the next token; NULL without failure when there is none. */
-static struct shell_node *parse_compound(struct parser *p)
-{
-	struct token *t = lex_peek(p);
-
-	if (t->kind == TOK_OPEN) {
-		struct shell_node *n = parse_arith(p);
-		return n || p->is_failed ? n : parse_subshell(p);
-	}
-	switch (keyword_of(t)) {
-	case KW_IF:
-		return parse_if(p);
-	case KW_WHILE:
-	case KW_UNTIL:
-		return parse_while(p);
-	case KW_FOR:
-	case KW_SELECT:
-		return parse_for(p);
-	case KW_CASE:
-		return parse_case(p);
-	case KW_OPEN:
-		return parse_group(p);
-	case KW_COND:
-		return parse_cond(p);
-	case KW_FUNCTION:
-		return parse_function_keyword(p);
-	case KW_COPROC:
-		return parse_coproc(p);
-	default:
-		return NULL;
-	}
-}
-
-static struct shell_node *parse_command(struct parser *p)
+struct shell_node *parse_command(struct parser *p)
 {
 	if (!parse_enter(p))
 		return NULL;
-	enum keyword k = keyword_of(lex_peek(p));
+	enum keyword k = parse_keyword_of(lex_peek(p));
 	if (k == KW_NOT || (ends_list(lex_peek(p)) && k != KW_NONE)) {
-		unexpected(p, "a command");
+		parse_unexpected(p, "a command");
 		return NULL;
 	}
 	struct shell_node *n = parse_compound(p);
@@ -817,8 +469,8 @@ static struct shell_node *parse_command(struct parser *p)
 		if (n->kind != SH_FUNCTION && n->kind != SH_COPROC)
 			(void)parse_redirs(p, &end);
 		if (lex_peek(p)->kind == TOK_WORD || lex_peek(p)->kind == TOK_OPEN) {
-			if (keyword_of(lex_peek(p)) == KW_NONE || !ends_list(lex_peek(p)))
-				unexpected(p, "the end of the command");
+			if (parse_keyword_of(lex_peek(p)) == KW_NONE || !ends_list(lex_peek(p)))
+				parse_unexpected(p, "the end of the command");
 		}
 	} else if (!p->is_failed) {
 		n = parse_simple(p, NULL);
@@ -844,7 +496,7 @@ struct shell_script *parse_nested(struct parser *p, size_t open_at)
 	if (!p->is_failed && lex_peek(p)->kind == TOK_END)
 		parse_fail(p, "parse_error", open_at, "this '(' is never closed");
 	else if (!p->is_failed && lex_peek(p)->kind != TOK_CLOSE)
-		unexpected(p, "')'");
+		parse_unexpected(p, "')'");
 	lex_take(p);
 	/* A body that did not start inside starts behind the line that holds the whole substitution. */
 	if (pending) {
@@ -879,7 +531,7 @@ struct shell_script *parse_other(
 	inner.pending_end = &inner.pending;
 	script->first = parse_list(&inner);
 	if (!inner.is_failed && lex_peek(&inner)->kind != TOK_END)
-		unexpected(&inner, "a command");
+		parse_unexpected(&inner, "a command");
 	if (inner.is_failed) {
 		p->is_failed = true;
 		p->pos = p->n = 0;
@@ -913,5 +565,5 @@ void shell_parse(struct arena *a, const struct source *source, struct shell_limi
 	}
 	ret->first = parse_list(&p);
 	if (!p.is_failed && lex_peek(&p)->kind != TOK_END)
-		unexpected(&p, "a command");
+		parse_unexpected(&p, "a command");
 }

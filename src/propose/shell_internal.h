@@ -33,6 +33,31 @@ struct token {
 	int fd;
 };
 
+enum keyword {
+	KW_NONE,
+	KW_IF,
+	KW_THEN,
+	KW_ELSE,
+	KW_ELIF,
+	KW_FI,
+	KW_DO,
+	KW_DONE,
+	KW_CASE,
+	KW_ESAC,
+	KW_WHILE,
+	KW_UNTIL,
+	KW_FOR,
+	KW_SELECT,
+	KW_FUNCTION,
+	KW_IN,
+	KW_TIME,
+	KW_COPROC,
+	KW_OPEN, /* { */
+	KW_CLOSE, /* } */
+	KW_NOT,
+	KW_COND /* [[ */
+};
+
 struct parser {
 	struct arena *a;
 	const struct source *source;
@@ -55,6 +80,21 @@ bool parse_enter(struct parser *p); /* one level deeper; false: failed */
 bool parse_count(struct parser *p); /* one node more; false: failed */
 
 /* shell.c */
+enum keyword parse_keyword_of(const struct token *t);
+void parse_unexpected(struct parser *p, const char *expected); /* fails at the next token */
+bool parse_take_keyword(struct parser *p, enum keyword k); /* false: failed */
+void parse_skip_newlines(struct parser *p);
+bool parse_is_compound(const struct token *t); /* starts a compound command */
+struct shell_node *parse_new_node(struct parser *p, enum shell_kind kind, size_t from);
+void parse_set_name(struct parser *p, struct shell_node *n, const struct shell_word *w);
+/* Each gives NULL when it fails, and a list also when there is no command. */
+struct shell_node *parse_list(struct parser *p);
+struct shell_node *parse_body(struct parser *p); /* a list that must hold a command */
+struct shell_node *parse_command(struct parser *p);
+struct shell_node *parse_simple(struct parser *p, struct shell_word *taken);
+struct shell_node *parse_function_body(struct parser *p, struct shell_node *n);
+/* shell_compound.c: NULL without failure when the next token starts none. */
+struct shell_node *parse_compound(struct parser *p);
 struct shell_script *parse_nested(
 	struct parser *p, size_t open_at); /* pos is behind "(": reads through ")" */
 struct shell_script *parse_other(struct parser *p, const char *text, size_t n, struct span in_parent,
