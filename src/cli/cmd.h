@@ -14,6 +14,12 @@ int cmd_version(struct run *r, struct err *e);
 extern const struct opt conform_run_opts[];
 int cmd_conform_run(struct run *r, struct err *e);
 
+/* cmd_key.c */
+extern const struct opt key_export_opts[];
+int cmd_key_show(struct run *r, struct err *e);
+int cmd_key_create(struct run *r, struct err *e);
+int cmd_key_export(struct run *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct run *r, struct err *e);

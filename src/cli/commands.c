@@ -3,6 +3,7 @@
 
 /* Families: the first word of two-word commands, in the order of the overview. */
 const struct family families[] = {
+	{ "key", "the key that signs what this machine records" },
 	{ "conform", "run published cases against this program" },
 	{ NULL, NULL },
 };
@@ -27,6 +28,19 @@ const struct cmd commands[] = {
 		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
 
 	/* Proof. */
+	{ "key show", "", 0, 0, "show the signing key's id, public key and place", NULL, "$ helm key show",
+		NULL, 0, cmd_key_show, NULL },
+	{ "key create", "", 0, 0, "create the signing key of this user",
+		"The key is made in ~/.helm/keys (HELM_HOME moves ~/.helm), readable by you only.  A key "
+		"that "
+		"is there is never\noverwritten; to start anew move it away first, and keep its public half: "
+		"old records are verified with it.",
+		"$ helm key create", NULL, 0, cmd_key_create, NULL },
+	{ "key export", "", 0, 0, "print the public key, for those who verify",
+		"Give the output to whoever shall check what this machine signs.  The secret never leaves "
+		"its "
+		"file.",
+		"$ helm key export", key_export_opts, 0, cmd_key_export, NULL },
 	{ "conform run", "", 0, 0, "run a directory of published cases and compare the answers",
 		"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  Families "
 		"this "
