@@ -9,14 +9,22 @@
 
 static const struct conform_family families[] = {
 	{ "canonical-json", conform_canonical_json },
+	{ "condensation", conform_condensation },
+	{ "counterfactual", conform_counterfactual },
 	{ "decision", conform_decision },
 	{ "ed25519-strict", conform_ed25519 },
+	{ "external-decision", conform_external_decision },
+	{ "host-evidence", conform_host_evidence },
 	{ "identifiers", conform_identifiers },
 	{ "intent", conform_intent },
+	{ "journals", conform_journals },
+	{ "proofgraph", conform_proofgraph },
 	{ "receipt-chain", conform_receipt_chain },
 	{ "receipt-legacy", conform_receipt_legacy },
 	{ "receipt-strict", conform_receipt_strict },
 	{ "receipt-v5", conform_receipt_v5 },
+	{ "translog", conform_translog },
+	{ "workstation-receipt", conform_workstation },
 };
 
 enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };

@@ -34,7 +34,9 @@ struct conform_family {
 
 conform_fn conform_canonical_json, conform_ed25519, conform_identifiers; /* conform_base.c */
 conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, conform_receipt_legacy,
-	conform_decision, conform_intent; /* conform_records.c */
+	conform_decision, conform_intent, conform_counterfactual, conform_workstation,
+	conform_external_decision, conform_host_evidence; /* conform_records.c */
+conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
 
 /* result "accept" or "reject". */
 void conform_result(struct conform_case *c, bool accepted);

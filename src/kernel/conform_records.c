@@ -42,15 +42,26 @@ static bool is_accepted(const struct asked *q)
 	return verification_headline(&q->v) == HEADLINE_ADMISSIBLE;
 }
 
+/* For documents that nobody signs: unchanged is all there is to say. */
+static bool is_sound(const struct asked *q)
+{
+	return !q->v.error && q->v.integrity == ANSWER_YES;
+}
+
 /* result, error, and everything that was recomputed. */
-static int answer(struct conform_case *c, const struct asked *q)
+static int answer_as(struct conform_case *c, const struct asked *q, bool accepted)
 {
 	json_each_member (m, q->v.values)
 		json_set(c->a, c->got, m->name, m->value);
-	conform_result(c, is_accepted(q));
+	conform_result(c, accepted);
 	if (q->v.error)
 		json_sets(c->a, c->got, "error", q->v.error);
 	return OK;
+}
+
+static int answer(struct conform_case *c, const struct asked *q)
+{
+	return answer_as(c, q, is_accepted(q));
 }
 
 static int missing(struct conform_case *c, const char *member, struct err *e)
@@ -161,4 +172,55 @@ int conform_decision(struct conform_case *c, struct err *e)
 int conform_intent(struct conform_case *c, struct err *e)
 {
 	return one_record(c, "intent", "execution intent", verify_intent, e);
+}
+
+int conform_counterfactual(struct conform_case *c, struct err *e)
+{
+	return one_record(c, "receipt", "counterfactual receipt", verify_counterfactual, e);
+}
+
+/* Integrity under the key the receipt names; then the same key, brought by the caller, must be the one that is trusted. */
+int conform_workstation(struct conform_case *c, struct err *e)
+{
+	const struct json *receipt = json_get(c->doc, "receipt");
+	struct asked q;
+
+	if (!receipt)
+		return missing(c, "receipt", e);
+	begin(&q, c, "workstation receipt");
+	verify_workstation(&q.v, receipt);
+	(void)answer_as(c, &q, is_sound(&q));
+	json_setb(c->a, c->got, "integrity", is_sound(&q));
+	add_key(&q, json_get_text(receipt, "signer_key_id", NULL));
+	verification_begin(&q.v, c->a, &q.trust, "workstation receipt");
+	verify_workstation(&q.v, receipt);
+	if (is_accepted(&q))
+		json_sets(c->a, c->got, "trusted_with", q.v.signer);
+	return OK;
+}
+
+int conform_external_decision(struct conform_case *c, struct err *e)
+{
+	struct asked q;
+
+	if (!json_get(c->doc, "document"))
+		return missing(c, "document", e);
+	begin(&q, c, "external decision receipts");
+	verify_external_decisions(&q.v, json_get(c->doc, "document"));
+	(void)answer(c, &q);
+	json_setb(c->a, c->got, "verified", is_sound(&q));
+	return OK;
+}
+
+int conform_host_evidence(struct conform_case *c, struct err *e)
+{
+	struct asked q;
+
+	if (!json_get(c->doc, "chain"))
+		return missing(c, "chain", e);
+	begin(&q, c, "host evidence");
+	verify_host_evidence(&q.v, json_get(c->doc, "chain"));
+	(void)answer(c, &q);
+	json_setb(c->a, c->got, "verified", is_accepted(&q));
+	return OK;
 }

@@ -140,12 +140,12 @@ int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t siz
 	struct hash r = *leaf;
 
 	if (size == 0 || index >= size)
-		return err_set(e, E_INPUT, "index not below size",
-			"leaf index %llu is not below tree size %llu", (unsigned long long)index,
+		return err_set(e, E_INPUT, "MERKLE_INDEX",
+			"index not below size: leaf index %llu, tree size %llu", (unsigned long long)index,
 			(unsigned long long)size);
 	for (size_t i = 0; i < path_n; i++) {
 		if (sn == 0)
-			return err_set(e, E_INPUT, "audit path longer than expected",
+			return err_set(e, E_INPUT, "MERKLE_PATH_LONG",
 				"audit path longer than expected: %zu hashes for a tree of %llu", path_n,
 				(unsigned long long)size);
 		if ((fn & 1) || fn == sn) {
@@ -158,11 +158,11 @@ int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t siz
 		sn >>= 1;
 	}
 	if (sn != 0)
-		return err_set(e, E_INPUT, "audit path shorter than expected",
+		return err_set(e, E_INPUT, "MERKLE_PATH_SHORT",
 			"audit path shorter than expected: %zu hashes for a tree of %llu", path_n,
 			(unsigned long long)size);
 	if (!hash_eq(&r, trusted_root))
-		return err_set(e, E_INPUT, "inclusion proof root mismatch",
+		return err_set(e, E_INPUT, "MERKLE_ROOT",
 			"inclusion proof root mismatch: the path leads to another root than the trusted one");
 	return OK;
 }
@@ -171,10 +171,10 @@ static int check_equal_sizes(
 	uint64_t size, size_t path_n, const struct hash *old_root, const struct hash *new_root, struct err *e)
 {
 	if (path_n > 0)
-		return err_set(e, E_INPUT, "consistency path longer than expected",
+		return err_set(e, E_INPUT, "MERKLE_PATH_LONG",
 			"consistency path longer than expected: equal sizes need none");
 	if (!hash_eq(old_root, new_root))
-		return err_set(e, E_INPUT, "equivocation",
+		return err_set(e, E_INPUT, "MERKLE_EQUIVOCATION",
 			"equivocation: two distinct roots at tree size %llu", (unsigned long long)size);
 	return OK;
 }
@@ -183,11 +183,11 @@ static int check_roots(const struct hash *fr, const struct hash *sr, const struc
 	const struct hash *new_root, struct err *e)
 {
 	if (!hash_eq(fr, old_root))
-		return err_set(e, E_INPUT, "does not reproduce old root (split view)",
-			"consistency proof does not reproduce old root (split view)");
+		return err_set(e, E_INPUT, "MERKLE_SPLIT_VIEW",
+			"does not reproduce old root (split view): the path leads elsewhere");
 	if (!hash_eq(sr, new_root))
-		return err_set(e, E_INPUT, "does not reproduce new root (split view)",
-			"consistency proof does not reproduce new root (split view)");
+		return err_set(e, E_INPUT, "MERKLE_SPLIT_VIEW",
+			"does not reproduce new root (split view): the path leads elsewhere");
 	return OK;
 }
 
@@ -199,20 +199,20 @@ int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct 
 	size_t i = 0;
 
 	if (old_size == 0 || old_size > new_size)
-		return err_set(
-			e, E_INPUT, "sizes out of order", "consistency needs 1 <= old size <= new size");
+		return err_set(e, E_INPUT, "MERKLE_SIZES",
+			"sizes out of order: consistency needs 1 <= old size <= new size");
 	if (old_size == new_size)
 		return check_equal_sizes(new_size, path_n, old_root, new_root, e);
 	for (; fn & 1; fn >>= 1)
 		sn >>= 1;
 	if (path_n == 0)
-		return err_set(e, E_INPUT, "consistency path shorter than expected",
+		return err_set(e, E_INPUT, "MERKLE_PATH_SHORT",
 			"consistency path shorter than expected: it is empty");
 	if (fn != 0)
 		fr = sr = path[i++];
 	for (; i < path_n; i++) {
 		if (sn == 0)
-			return err_set(e, E_INPUT, "consistency path longer than expected",
+			return err_set(e, E_INPUT, "MERKLE_PATH_LONG",
 				"consistency path longer than expected: %zu hashes", path_n);
 		if ((fn & 1) || fn == sn) {
 			fr = merkle_node(&path[i], &fr);
@@ -225,7 +225,7 @@ int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct 
 		sn >>= 1;
 	}
 	if (sn != 0)
-		return err_set(e, E_INPUT, "consistency path shorter than expected",
+		return err_set(e, E_INPUT, "MERKLE_PATH_SHORT",
 			"consistency path shorter than expected: %zu hashes", path_n);
 	return check_roots(&fr, &sr, old_root, new_root, e);
 }

@@ -34,12 +34,14 @@ size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t in
 /* The path that shows the tree of old_n leaves to be a beginning of that of n; 0 < old_n <= n. */
 size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t old_n, struct hash *ret_path);
 
-/* A failed check names why, in the words of the error text: "audit path longer than expected", "audit path shorter than
- * expected", "inclusion proof root mismatch", "index not below size". */
+/* A failed check says why; the text begins with these words and a colon: "audit path longer than expected", "audit path
+ * shorter than expected", "inclusion proof root mismatch", "index not below size".  Codes: MERKLE_PATH_LONG,
+ * MERKLE_PATH_SHORT, MERKLE_ROOT, MERKLE_INDEX. */
 int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t size, const struct hash *path,
 	size_t path_n, const struct hash *trusted_root, struct err *e);
-/* "consistency path longer than expected", "... shorter than expected", "equivocation: two distinct roots at tree size <n>",
- * "does not reproduce old root (split view)", "does not reproduce new root (split view)". */
+/* The same: "consistency path longer than expected", "... shorter than expected", "equivocation", "does not reproduce old root
+ * (split view)", "does not reproduce new root (split view)", "sizes out of order".  Codes as above, and
+ * MERKLE_EQUIVOCATION, MERKLE_SPLIT_VIEW, MERKLE_SIZES. */
 int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct hash *path, size_t path_n,
 	const struct hash *old_root, const struct hash *new_root, struct err *e);
 

@@ -185,6 +185,9 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 		v->integrity = ANSWER_YES;
 		v->is_self_attested = true;
 		v->signer = key_hex(v->a, declared);
+		if (v->trust->key_count > 0)
+			(void)verify_fail(v, error,
+				"unchanged under the key it names, but that is none of the keys given");
 		return true;
 	}
 	if (declared)
