@@ -76,6 +76,11 @@ int64_t json_get_int(const struct json *obj, const char *name, int64_t fallback)
 
 /* ---- equality ---- */
 
+static bool same_name(const struct json_member *x, const struct json_member *y)
+{
+	return x->name_n == y->name_n && memcmp(x->name, y->name, x->name_n) == 0;
+}
+
 static int by_name(const void *x, const void *y)
 {
 	const struct json_member *a = *(const struct json_member *const *)x,
@@ -96,8 +101,7 @@ static const struct json_member **sorted_members(struct arena *a, const struct j
 
 static bool member_eq(const struct json_member *x, const struct json_member *y)
 {
-	return x->name_n == y->name_n && memcmp(x->name, y->name, x->name_n) == 0 &&
-		json_eq(x->value, y->value);
+	return same_name(x, y) && json_eq(x->value, y->value);
 }
 
 /* Large objects are sorted first: a search per member would be quadratic in what somebody sent us. */
@@ -150,6 +154,40 @@ bool json_eq(const struct json *x, const struct json *y)
 		return object_eq(x, y);
 	}
 	return false;
+}
+
+/* ---- duplicate names ---- */
+
+/* Any total order will do as long as equal names become neighbours, the earlier one first. */
+static int by_name_then_place(const void *x, const void *y)
+{
+	const struct json_member *a = *(const struct json_member *const *)x,
+				 *b = *(const struct json_member *const *)y;
+
+	if (a->name_n != b->name_n)
+		return a->name_n < b->name_n ? -1 : 1;
+	int order = memcmp(a->name, b->name, a->name_n);
+	return order ? order : (a > b) - (a < b);
+}
+
+bool json_duplicate(const struct json_member *members, uint32_t n, uint32_t *ret_first, uint32_t *ret_again)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	const struct json_member **sorted = arena_alloc(&scratch, n * sizeof(const struct json_member *));
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sorted[i] = members + i;
+	if (n)
+		qsort(sorted, n, sizeof(*sorted), by_name_then_place);
+	for (uint32_t i = 1; i < n; i++)
+		if (same_name(sorted[i - 1], sorted[i]) && (!found || sorted[i] < sorted[found]))
+			found = i;
+	if (!found)
+		return false;
+	*ret_first = (uint32_t)(sorted[found - 1] - members);
+	*ret_again = (uint32_t)(sorted[found] - members);
+	return true;
 }
 
 /* ---- building ---- */

@@ -112,6 +112,9 @@ void json_canonical(struct buf *to, const struct json *v);
  * non_interoperable_number and the text names the first offending path ($, $.a, $.a[2]) in canonical order. */
 int json_canonical_strict(struct buf *to, const struct json *v, struct err *e);
 
+/* The first name in document order that was there before: true, and the places of both.  n log n, whatever the names. */
+bool json_duplicate(const struct json_member *members, uint32_t n, uint32_t *ret_first, uint32_t *ret_again);
+
 /* Compare names as canonical order does: by UTF-16 code units. */
 int json_name_cmp(const char *x, size_t xn, const char *y, size_t yn);
 

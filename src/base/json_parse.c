@@ -341,17 +341,6 @@ static inline uint64_t mark_of(const char *name, uint32_t n)
 	return UINT64_C(1) << ((head + n) * UINT64_C(0x9e3779b97f4a7c15) >> 58);
 }
 
-static int by_name_then_place(const void *x, const void *y)
-{
-	const struct json_member *a = *(const struct json_member *const *)x,
-				 *b = *(const struct json_member *const *)y;
-
-	if (a->name_n != b->name_n)
-		return a->name_n < b->name_n ? -1 : 1;
-	int order = memcmp(a->name, b->name, a->name_n);
-	return order ? order : (a->name > b->name) - (a->name < b->name);
-}
-
 /* The name on top of the stack against the others of its object, while there are few. */
 static inline bool check_small(struct parser *p, struct frame *f)
 {
@@ -367,23 +356,13 @@ static inline bool check_small(struct parser *p, struct frame *f)
 	return true;
 }
 
-/* All names of an object of many, when it closes: sorted, equal ones are neighbours. */
+/* All names of an object of many, when it closes. */
 static bool check_large(struct parser *p, const struct json_member *members, uint32_t n)
 {
-	struct arena_mark before = arena_mark(&p->scratch);
-	const struct json_member **sorted = arena_alloc(&p->scratch, n * sizeof(const struct json_member *));
-	uint32_t worst = 0;
+	uint32_t first, again;
 
-	for (uint32_t i = 0; i < n; i++)
-		sorted[i] = members + i;
-	qsort(sorted, n, sizeof(*sorted), by_name_then_place);
-	for (uint32_t i = 1; i < n; i++)
-		if (same_name(sorted[i - 1], sorted[i]) && (!worst || sorted[i]->name < sorted[worst]->name))
-			worst = i;
-	if (worst)
-		fail_duplicate(p, sorted[worst - 1], sorted[worst]);
-	arena_release(&p->scratch, before);
-	return worst == 0;
+	return !json_duplicate(members, n, &first, &again) ||
+		fail_duplicate(p, members + first, members + again);
 }
 
 /* ---- structure ---- */

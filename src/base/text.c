@@ -666,7 +666,8 @@ const char *text_nearest(const char *word, const char *const *names, size_t n)
 static char *map_text(struct arena *a, const char *p, size_t n, utf8proc_option_t options)
 {
 	utf8proc_uint8_t *mapped = NULL;
-	utf8proc_ssize_t got = utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &mapped, options);
+	utf8proc_ssize_t got =
+		utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &mapped, options);
 	char *copy = got < 0 ? arena_strndup(a, p, n) : arena_strndup(a, (const char *)mapped, (size_t)got);
 
 	free(mapped);
@@ -694,5 +695,6 @@ char *text_fold(struct arena *a, const char *p, size_t n)
 
 char *text_nfc(struct arena *a, const char *p, size_t n)
 {
-	return is_ascii(p, n) ? arena_strndup(a, p, n) : map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+	return is_ascii(p, n) ? arena_strndup(a, p, n)
+			      : map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
 }

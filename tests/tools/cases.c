@@ -30,6 +30,7 @@ void cases_run(const char *file, cases_fn *fn)
 {
 	AUTO(arena_done) struct arena files = { 0 };
 	struct bytes rest = cases_read(&files, file);
+	struct json_limits lim = { .depth = 200 };
 	int count = 0;
 
 	while (rest.n) {
@@ -39,7 +40,7 @@ void cases_run(const char *file, cases_fn *fn)
 		struct err e;
 		if (line.n == 0)
 			continue;
-		if (json_parse(&a, line, file, NULL, &row, &e))
+		if (json_parse(&a, line, file, &lim, &row, &e))
 			give_up(file, e.text);
 		fn(&a, json_get_text(row, "name", "?"), json_get(row, "given"), json_get(row, "expect"));
 		count++;

@@ -1,0 +1,470 @@
+/* conf.c — YAML events into the JSON tree.
+ *
+ * YAML has many ways to say one thing and some ways to say two.  What readers of different versions would understand
+ * differently is refused here with the remedy in the message: merge keys, numbers with leading zeros, keys that are not
+ * text, tags of other schemas, anchors.  What is left has one meaning, and policies are hashed in their canonical JSON.
+ *
+ * Recursion follows the nesting of the document, which is limited before each step down. */
+#include "base/conf.h"
+
+#include <yaml.h>
+
+enum { DEEPEST = 64, LARGEST_BYTES = 1 << 20, MOST_NODES = 100000 };
+
+struct place {
+	uint32_t line, column;
+};
+
+struct conf {
+	struct arena *a;
+	struct arena scratch;
+	const char *name;
+	yaml_parser_t yaml;
+	yaml_event_t event; /* the current one */
+	bool has_event;
+	uint32_t depth, nodes;
+	struct err *e;
+};
+
+static int read_value(struct conf *c, struct json **ret);
+
+/* ---- errors ---- */
+
+static struct place here(const struct conf *c)
+{
+	const yaml_mark_t *m = &c->event.start_mark;
+
+	return (struct place){ (uint32_t)m->line + 1, (uint32_t)m->column + 1 };
+}
+
+static int refuse(struct conf *c, enum rc rc, const char *code, const char *wanted, const char *found)
+{
+	struct place at = here(c);
+
+	return err_set(c->e, rc, code, "%s:%u:%u: expected %s, found %s", c->name, at.line, at.column, wanted,
+		found);
+}
+
+static const char *quoted(struct conf *c, const char *text, size_t n)
+{
+	size_t shown = n < 60 ? n : 60;
+
+	return arena_printf(
+		&c->scratch, "'%s%s'", text_safe(&c->scratch, text, shown, false), shown < n ? "..." : "");
+}
+
+static int refuse_scalar(struct conf *c, const char *code, const char *wanted)
+{
+	const char *text = (const char *)c->event.data.scalar.value;
+
+	return refuse(c, E_INPUT, code, wanted, quoted(c, text, c->event.data.scalar.length));
+}
+
+static int refuse_syntax(struct conf *c)
+{
+	const yaml_parser_t *y = &c->yaml;
+	bool is_reader = y->error == YAML_READER_ERROR;
+	size_t line = is_reader ? y->mark.line : y->problem_mark.line;
+	size_t column = is_reader ? y->mark.column : y->problem_mark.column;
+
+	return err_set(c->e, E_INPUT, "CONF_SYNTAX", "%s:%zu:%zu: expected YAML, found an error: %s%s%s",
+		c->name, line + 1, column + 1, y->context ? y->context : "", y->context ? ", " : "",
+		y->problem ? y->problem : "unknown");
+}
+
+/* ---- events ---- */
+
+static int next(struct conf *c)
+{
+	if (c->has_event)
+		yaml_event_delete(&c->event);
+	c->has_event = false;
+	if (!yaml_parser_parse(&c->yaml, &c->event))
+		return refuse_syntax(c);
+	c->has_event = true;
+	return OK;
+}
+
+static bool has_anchor(const yaml_event_t *event)
+{
+	switch (event->type) {
+	case YAML_SCALAR_EVENT:
+		return event->data.scalar.anchor;
+	case YAML_SEQUENCE_START_EVENT:
+		return event->data.sequence_start.anchor;
+	case YAML_MAPPING_START_EVENT:
+		return event->data.mapping_start.anchor;
+	default:
+		return event->type == YAML_ALIAS_EVENT;
+	}
+}
+
+/* The name of a core tag behind its prefix ("" for none, "str" for the non-specific one), or NULL for any other. */
+static const char *core_tag(const yaml_char_t *tag)
+{
+	static const char prefix[] = "tag:yaml.org,2002:";
+	const char *text = (const char *)tag;
+
+	if (!text)
+		return "";
+	if (text_eq(text, "!"))
+		return "str";
+	if (!text_starts(text, prefix))
+		return NULL;
+	text += sizeof(prefix) - 1;
+	static const char *const known[] = { "str", "int", "float", "bool", "null", "map", "seq" };
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_eq(text, known[i]))
+			return text;
+	return NULL;
+}
+
+/* ---- scalars of the core schema ---- */
+
+static bool is_one_of(const char *text, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(text, words[i]))
+			return true;
+	return false;
+}
+
+#define IS_ONE_OF(text, ...) \
+	is_one_of(text, (const char *const[]){ __VA_ARGS__ }, \
+		ARRAY_SIZE(((const char *const[]){ __VA_ARGS__ })))
+
+static size_t count_digits(const char *p)
+{
+	return strspn(p, "0123456789");
+}
+
+/* [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)? over the whole text. */
+static bool looks_like_number(const char *p)
+{
+	p += *p == '-' || *p == '+';
+	size_t whole = count_digits(p), fraction = 0;
+	p += whole;
+	if (*p == '.') {
+		fraction = count_digits(p + 1);
+		p += 1 + fraction;
+	}
+	if (whole + fraction == 0)
+		return false;
+	if (*p == 'e' || *p == 'E') {
+		p += 1 + (p[1] == '-' || p[1] == '+');
+		size_t exponent = count_digits(p);
+		if (exponent == 0)
+			return false;
+		p += exponent;
+	}
+	return *p == '\0';
+}
+
+static struct json *number_token(struct conf *c, const char *text, size_t n)
+{
+	struct json *v = json_new(c->a, JSON_NUMBER);
+
+	v->text = arena_strndup(c->a, text, n);
+	v->n = (uint32_t)n;
+	return v;
+}
+
+/* The same number in JSON's spelling: no plus sign, digits on both sides of the point. */
+static int read_decimal(struct conf *c, const char *text, struct json **ret)
+{
+	struct buf b;
+	const char *p = text + (*text == '-' || *text == '+');
+	size_t whole = count_digits(p);
+
+	if (whole > 1 && *p == '0')
+		return refuse_scalar(c, "CONF_NUMBER",
+			"a number without leading zeros (some readers take it as octal; write 0o17, 15 or "
+			"quote it)");
+	buf_init(&b, c->a);
+	if (*text == '-')
+		buf_addc(&b, '-');
+	buf_add(&b, whole ? p : "0", whole ? whole : 1);
+	p += whole;
+	size_t fraction = *p == '.' ? count_digits(p + 1) : 0;
+	if (fraction)
+		buf_add(&b, p, 1 + fraction);
+	p += *p == '.' ? 1 + fraction : 0;
+	buf_adds(&b, p);
+	*ret = number_token(c, b.p, b.n);
+	return OK;
+}
+
+/* 0x1f or 0o17. */
+static int read_radix(struct conf *c, const char *text, struct json **ret)
+{
+	int base = text[1] == 'x' ? 16 : 8;
+	int64_t value = 0;
+
+	for (const char *p = text + 2; *p; p++) {
+		int digit = *p <= '9' ? *p - '0' : (*p | 0x20) - 'a' + 10;
+		if (__builtin_mul_overflow(value, base, &value) ||
+			__builtin_add_overflow(value, digit, &value))
+			return refuse_scalar(c, "CONF_NUMBER", "an integer of at most 63 bits");
+	}
+	*ret = json_number(c->a, value);
+	return OK;
+}
+
+static bool looks_like_radix(const char *text)
+{
+	const char *digits = text_starts(text, "0x") ? "0123456789abcdefABCDEF" : "01234567";
+
+	if (text[0] != '0' || (text[1] != 'x' && text[1] != 'o') || !text[2])
+		return false;
+	return text[2 + strspn(text + 2, digits)] == '\0';
+}
+
+/* What a plain scalar means by the core schema. */
+static int resolve(struct conf *c, const char *text, size_t n, struct json **ret)
+{
+	if (IS_ONE_OF(text, "", "~", "null", "Null", "NULL"))
+		*ret = json_new(c->a, JSON_NULL);
+	else if (IS_ONE_OF(text, "true", "True", "TRUE"))
+		*ret = json_bool(c->a, true);
+	else if (IS_ONE_OF(text, "false", "False", "FALSE"))
+		*ret = json_bool(c->a, false);
+	else if (looks_like_radix(text))
+		return read_radix(c, text, ret);
+	else if (looks_like_number(text))
+		return read_decimal(c, text, ret);
+	else if (IS_ONE_OF(text + strspn(text, "+-"), ".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"))
+		return refuse_scalar(c, "CONF_NUMBER", "a finite number");
+	else
+		*ret = json_stringn(c->a, text, n);
+	return OK;
+}
+
+static bool tag_fits(const char *tag, const struct json *v)
+{
+	switch ((enum json_type)v->type) {
+	case JSON_NULL:
+		return text_eq(tag, "null");
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return text_eq(tag, "bool");
+	case JSON_NUMBER:
+		return text_eq(tag, "float") || (text_eq(tag, "int") && !strpbrk(v->text, ".eE"));
+	case JSON_STRING:
+	case JSON_ARRAY:
+	case JSON_OBJECT:
+		break;
+	}
+	return false;
+}
+
+static int read_scalar(struct conf *c, struct json **ret)
+{
+	const char *text = (const char *)c->event.data.scalar.value;
+	size_t n = c->event.data.scalar.length;
+	const char *tag = core_tag(c->event.data.scalar.tag);
+	bool is_plain = c->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+
+	if (!tag)
+		return refuse(c, E_INPUT, "CONF_TAG", "no tag but the core ones", "another");
+	if (text_eq(tag, "str") || (!*tag && !is_plain) || strlen(text) != n) {
+		*ret = json_stringn(c->a, text, n);
+		return OK;
+	}
+	struct json *v;
+	int rc = resolve(c, text, n, &v);
+	if (rc)
+		return rc;
+	if (*tag && !tag_fits(tag, v))
+		return refuse_scalar(
+			c, "CONF_TAG", arena_printf(&c->scratch, "a value of its tag !!%s", tag));
+	*ret = v;
+	return OK;
+}
+
+/* ---- collections ---- */
+
+static int enter(struct conf *c, const yaml_char_t *tag, const char *kind)
+{
+	const char *core = core_tag(tag);
+
+	if (!core || (*core && !text_eq(core, kind)))
+		return refuse(c, E_INPUT, "CONF_TAG", "no tag but the core ones", "another");
+	if (c->depth == DEEPEST)
+		return refuse(c, E_LIMIT, "CONF_DEPTH",
+			arena_printf(&c->scratch, "nesting of at most %d", DEEPEST), "more");
+	c->depth++;
+	return OK;
+}
+
+static int read_sequence(struct conf *c, struct json **ret)
+{
+	struct json *list = json_new(c->a, JSON_ARRAY), *item;
+	int rc = enter(c, c->event.data.sequence_start.tag, "seq");
+
+	while (!rc && !(rc = next(c)) && c->event.type != YAML_SEQUENCE_END_EVENT) {
+		rc = read_value(c, &item);
+		if (!rc)
+			json_push(c->a, list, item);
+	}
+	c->depth--;
+	if (!rc)
+		*ret = list;
+	return rc;
+}
+
+/* A key is text: quoted, or plain and not null, a truth value or a number. */
+static int read_key(struct conf *c, struct json **ret)
+{
+	struct json *key;
+
+	if (has_anchor(&c->event))
+		return refuse(c, E_INPUT, "CONF_ALIAS", "no anchors and aliases", "one");
+	if (c->event.type != YAML_SCALAR_EVENT)
+		return refuse(c, E_INPUT, "CONF_KEY", "a key that is text", "a collection");
+	int rc = read_scalar(c, &key);
+	if (rc)
+		return rc;
+	if (!json_is(key, JSON_STRING))
+		return refuse_scalar(c, "CONF_KEY", "a key that is text (quote it)");
+	if (text_eq(key->text, "<<") && c->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+		return refuse_scalar(c, "CONF_KEY", "no merge key");
+	*ret = key;
+	return OK;
+}
+
+static void add_member(struct conf *c, struct json *map, const struct json *key, struct json *value)
+{
+	if (map->n == map->cap) {
+		uint32_t cap = map->cap ? map->cap * 2 : 8;
+		map->members = arena_grow(
+			c->a, map->members, map->n * sizeof(*map->members), cap * sizeof(*map->members));
+		map->cap = cap;
+	}
+	map->members[map->n++] = (struct json_member){ .name = key->text, .name_n = key->n, .value = value };
+}
+
+static int check_names(struct conf *c, const struct json *map, const struct place *places)
+{
+	uint32_t first, again;
+
+	if (!json_duplicate(map->members, map->n, &first, &again))
+		return OK;
+	const struct json_member *m = &map->members[again];
+	return err_set(c->e, E_INPUT, "CONF_DUPLICATE_KEY",
+		"%s:%u:%u: expected each key once, found %s again (first at line %u, column %u)", c->name,
+		places[again].line, places[again].column, quoted(c, m->name, m->name_n), places[first].line,
+		places[first].column);
+}
+
+static int read_mapping(struct conf *c, struct json **ret)
+{
+	struct json *map = json_new(c->a, JSON_OBJECT), *key = NULL, *value;
+	struct place *places = NULL;
+	uint32_t cap = 0;
+	int rc = enter(c, c->event.data.mapping_start.tag, "map");
+
+	while (!rc && !(rc = next(c)) && c->event.type != YAML_MAPPING_END_EVENT) {
+		if (map->n == cap) {
+			places = arena_grow(
+				&c->scratch, places, cap * sizeof(*places), (cap * 2 + 8) * sizeof(*places));
+			cap = cap * 2 + 8;
+		}
+		places[map->n] = here(c);
+		rc = read_key(c, &key);
+		if (!rc)
+			rc = next(c);
+		if (!rc)
+			rc = read_value(c, &value);
+		if (!rc)
+			add_member(c, map, key, value);
+	}
+	c->depth--;
+	if (!rc)
+		rc = check_names(c, map, places);
+	if (!rc)
+		*ret = map;
+	return rc;
+}
+
+static int read_value(struct conf *c, struct json **ret)
+{
+	if (has_anchor(&c->event))
+		return refuse(c, E_INPUT, "CONF_ALIAS", "no anchors and aliases", "one");
+	if (++c->nodes > MOST_NODES)
+		return refuse(c, E_LIMIT, "CONF_SIZE",
+			arena_printf(&c->scratch, "at most %d values", MOST_NODES), "more");
+	switch (c->event.type) {
+	case YAML_SCALAR_EVENT:
+		return read_scalar(c, ret);
+	case YAML_SEQUENCE_START_EVENT:
+		return read_sequence(c, ret);
+	case YAML_MAPPING_START_EVENT:
+		return read_mapping(c, ret);
+	default:
+		BUG("libyaml sent an event where only a value can be");
+	}
+}
+
+/* ---- document ---- */
+
+static int read_document(struct conf *c, struct json **ret)
+{
+	struct json *v;
+	int rc = next(c); /* stream start */
+
+	if (!rc)
+		rc = next(c);
+	if (!rc && c->event.type != YAML_DOCUMENT_START_EVENT)
+		return refuse(c, E_INPUT, "CONF_SYNTAX", "a document", "the end of the text");
+	if (!rc)
+		rc = next(c);
+	if (!rc)
+		rc = read_value(c, &v);
+	if (!rc)
+		rc = next(c); /* document end */
+	if (!rc)
+		rc = next(c);
+	if (!rc && c->event.type != YAML_STREAM_END_EVENT)
+		return refuse(c, E_INPUT, "CONF_DOCUMENTS", "one document", "a second");
+	if (!rc)
+		*ret = v;
+	return rc;
+}
+
+/* What must be looked at before libyaml sees it: it stops at a NUL as if the text ended there. */
+static int check_bytes(struct bytes text, const char *name, struct err *e)
+{
+	if (text.n > LARGEST_BYTES)
+		return err_set(e, E_LIMIT, "CONF_SIZE", "%s: expected at most %d bytes, found %zu", name,
+			LARGEST_BYTES, text.n);
+	size_t valid = text_utf8_valid((const char *)text.p, text.n);
+	const uint8_t *nul = text.n ? memchr(text.p, '\0', text.n) : NULL;
+	size_t bad = nul && (size_t)(nul - text.p) < valid ? (size_t)(nul - text.p) : valid;
+	if (bad == text.n)
+		return OK;
+	size_t line = 1;
+	for (size_t i = 0; i < bad; i++)
+		line += text.p[i] == '\n';
+	return err_set(e, E_INPUT, "CONF_UTF8", "%s:%zu: expected UTF-8 text, found byte 0x%02X", name, line,
+		text.p[bad]);
+}
+
+int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
+{
+	struct err local;
+	struct conf c = { .a = a, .name = name ? name : "input", .e = e ? e : &local };
+	int rc = check_bytes(text, c.name, c.e);
+
+	if (rc)
+		return rc;
+	if (!yaml_parser_initialize(&c.yaml))
+		BUG("out of memory");
+	yaml_parser_set_encoding(&c.yaml, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&c.yaml, text.p, text.n);
+	rc = read_document(&c, ret);
+	if (c.has_event)
+		yaml_event_delete(&c.event);
+	yaml_parser_delete(&c.yaml);
+	arena_done(&c.scratch);
+	return rc;
+}
