@@ -24,9 +24,8 @@ struct stream *stream_from_bytes(struct stream_bytes *s, struct bytes from)
 	return &s->stream;
 }
 
-static int read_fd(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
+static int read_ahead(struct stream_fd *s, void *to, size_t n, size_t *ret_n, struct err *e)
 {
-	struct stream_fd *s = (struct stream_fd *)stream;
 	ssize_t got;
 
 	do
@@ -38,9 +37,33 @@ static int read_fd(struct stream *stream, void *to, size_t n, size_t *ret_n, str
 	return OK;
 }
 
+static int read_fd(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
+{
+	struct stream_fd *s = (struct stream_fd *)stream;
+	int rc;
+
+	if (s->at == s->held) {
+		if (n >= sizeof(s->hold))
+			return read_ahead(s, to, n, ret_n, e);
+		if ((rc = read_ahead(s, s->hold, sizeof(s->hold), &s->held, e)))
+			return rc;
+		s->at = 0;
+	}
+	if (n > s->held - s->at)
+		n = s->held - s->at;
+	memcpy(to, s->hold + s->at, n);
+	s->at += n;
+	*ret_n = n;
+	return OK;
+}
+
 struct stream *stream_from_fd(struct stream_fd *s, struct sys *sys, int fd, const char *name)
 {
-	*s = (struct stream_fd){ { read_fd }, sys, fd, name };
+	s->stream.read = read_fd;
+	s->sys = sys;
+	s->fd = fd;
+	s->name = name;
+	s->at = s->held = 0;
 	return &s->stream;
 }
 

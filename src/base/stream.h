@@ -26,6 +26,8 @@ struct stream_fd {
 	struct sys *sys;
 	int fd;
 	const char *name; /* for messages */
+	size_t at, held; /* bytes read ahead: formats ask for small pieces */
+	uint8_t hold[1 << 16];
 };
 struct stream *stream_from_fd(struct stream_fd *s, struct sys *sys, int fd, const char *name);
 

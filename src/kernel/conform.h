@@ -38,6 +38,9 @@ conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, co
 	conform_external_decision, conform_host_evidence; /* conform_records.c */
 conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
 
+conform_fn conform_evidence_pack, conform_native_pack, conform_inclusion_proof, conform_sdjwt,
+	conform_replay; /* conform_packs.c */
+
 /* result "accept" or "reject". */
 void conform_result(struct conform_case *c, bool accepted);
 

@@ -77,6 +77,9 @@ struct pack_proof_result {
 void pack_check_proof(struct arena *a, const struct json *proof, const char *expected_root,
 	const char *expected_path, struct pack_proof_result *ret);
 
+/* Hash of a run or of its replay: over the compact list of the payload (or output) hashes, in order. */
+char *pack_run_hash(struct arena *a, const struct json *hashes);
+
 /* Native layout. */
 
 /* Root over raw 32-byte digests in path order; no entries give the hash of nothing. */

@@ -17,6 +17,8 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/stream.h"
+#include "proof/merkle.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +120,44 @@ void verify_consistency(struct verification *v, const struct json *proof, const 
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);
 void verify_proxy_journal(struct verification *v, struct bytes text);
 void verify_audit_trail(struct verification *v, struct bytes text);
+
+/* Evidence packs: a directory, a tar or a tar.gz, in the manifest layout (EvidencePack v1), the native numbered layout or
+ * as an export bundle.  Reading fails (and so step "archive" does) on everything base/tar.h refuses, on links, and past the
+ * limits of docs/formats/evidence-pack.md; memory stays bounded whatever the pack claims. */
+struct pack_file {
+	const char *path;
+	uint64_t size_bytes;
+	struct hash digest;
+	struct bytes content; /* when is_kept */
+	bool is_kept;
+};
+struct pack {
+	struct pack_file *files; /* sorted by path */
+	size_t n, cap;
+	struct json *dirs; /* directory entries, as texts */
+	const char *form; /* "directory", "tar", "tar.gz" */
+	const char *departure; /* why an archive is not in the form this program writes, or NULL */
+	uint64_t total_bytes;
+};
+int verify_pack_open(
+	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e);
+int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e);
+int verify_pack_bytes(struct arena *a, struct bytes archive, struct pack *ret, struct err *e);
+const struct pack_file *verify_pack_find(const struct pack *p, const char *path);
+
+/* Whatever layout it is.  v->error names the first failing step; every step or check is in v->checks. */
+void verify_pack(struct verification *v, const struct pack *p);
+/* The same for a pack that could not even be read: step "archive". */
+void verify_pack_unreadable(struct verification *v, const struct err *why);
+
+/* One entry shown, the rest withheld: a proof against a root from elsewhere ("sha256:..."; NULL establishes nothing), and
+ * the entry's content where the caller has it (NULL: only the line of the manifest is shown). */
+void verify_pack_entry(struct verification *v, const struct json *proof, const char *expected_root,
+	const char *expected_path, const struct bytes *content);
+/* A selective disclosure under a trusted issuer key; values.claims. */
+void verify_sdjwt(struct verification *v, struct bytes presentation);
+
+/* Tapes of a run against their manifest: values.status COMPLETE or DIVERGED, values.issues. */
+void verify_tapes(struct verification *v, const struct json *tape_manifest, const struct json *tapes);
 
 #endif

@@ -1,0 +1,345 @@
+/* pack_proof.c — one line of a pack shown, the rest withheld: inclusion proofs and redacted views (pack.h).
+ *
+ * A proof that agrees with itself proves nothing: whoever wrote it could have made up the tree.  Membership is established
+ * only against a root that came from elsewhere, for example from the pack's verified manifest. */
+#include "model/stamp.h"
+#include "proof/pack.h"
+
+#define PROOF_VERSION "1.0.0"
+
+static struct json *entry_json(struct arena *a, const struct pack_entry *entry)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+
+	json_sets(a, v, "path", entry->path);
+	json_sets(a, v, "content_hash", entry->content_hash);
+	json_seti(a, v, "size", entry->size_bytes);
+	json_sets(a, v, "content_type", entry->content_type);
+	return v;
+}
+
+/* "sha256:" hash of the canonical {version, binding, entry, leaf_hash}. */
+static char *binding_hash(struct arena *a, const struct json *proof)
+{
+	static const char *const bound[] = { "binding", "entry", "leaf_hash", "version" };
+	struct json *v = json_new(a, JSON_OBJECT);
+	struct buf b;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bound); i++)
+		if (json_get(proof, bound[i]))
+			json_set(a, v, bound[i], json_get(proof, bound[i]));
+	buf_init(&b, a);
+	if (json_canonical_strict(&b, v, NULL))
+		return NULL;
+	return sha256_prefixed(a, b.p, b.n);
+}
+
+static struct json *proof_binding(
+	struct arena *a, const struct json *manifest, const char *created, const struct hash *root, size_t n)
+{
+	struct json *binding = json_new(a, JSON_OBJECT);
+
+	json_sets(a, binding, "pack_id", json_get_text(manifest, "pack_id", ""));
+	json_sets(a, binding, "manifest_hash", json_get_text(manifest, "manifest_hash", ""));
+	json_sets(a, binding, "policy_hash", json_get_text(manifest, "policy_hash", ""));
+	json_sets(a, binding, "created_at", created);
+	json_sets(a, binding, "entries_merkle_root", pack_hash_text(a, root));
+	json_seti(a, binding, "entry_count", (int64_t)n);
+	return binding;
+}
+
+int pack_prove(struct arena *a, const struct json *manifest, const struct pack_entry *entries, size_t n,
+	size_t index, struct json **ret, struct err *e)
+{
+	struct json *proof = json_new(a, JSON_OBJECT), *path = json_new(a, JSON_ARRAY);
+	struct hash *leaves = arena_zalloc(a, n, sizeof(*leaves)), root;
+	struct pack_step steps[PACK_PATH_MAX];
+	const char *created = json_get_text(manifest, "created_at", "");
+
+	if (!(created = stamp_canonical(a, created, strlen(created), true)))
+		return err_set(e, E_INPUT, "PACK_MANIFEST", "the manifest's created_at is not a time");
+	for (size_t i = 0; i < n; i++)
+		leaves[i] = pack_entry_leaf(a, &entries[i]);
+	root = pack_tree_root(a, leaves, n);
+	size_t step_n = pack_tree_path(a, leaves, n, index, steps);
+	for (size_t i = 0; i < step_n; i++) {
+		struct json *step = json_new(a, JSON_OBJECT);
+		json_sets(a, step, "sibling_hash", pack_hash_text(a, &steps[i].sibling));
+		json_setb(a, step, "right", steps[i].is_right);
+		json_push(a, path, step);
+	}
+	json_sets(a, proof, "version", PROOF_VERSION);
+	json_set(a, proof, "binding", proof_binding(a, manifest, created, &root, n));
+	json_set(a, proof, "entry", entry_json(a, &entries[index]));
+	json_sets(a, proof, "leaf_hash", pack_hash_text(a, &leaves[index]));
+	json_set(a, proof, "merkle_path", path);
+	json_sets(a, proof, "binding_hash", binding_hash(a, proof));
+	*ret = proof;
+	return OK;
+}
+
+/* Fold a list of {sibling_hash, right} onto *running; false when a step is malformed. */
+static bool fold(const struct json *path, struct hash *running)
+{
+	json_each (step, path) {
+		struct hash sibling;
+		const struct json *right = json_get(step, "right");
+		if (!pack_hash_parse(json_text(json_get(step, "sibling_hash")), &sibling) ||
+			!json_is_bool(right))
+			return false;
+		*running = json_is(right, JSON_TRUE) ? merkle_node(running, &sibling)
+						     : merkle_node(&sibling, running);
+	}
+	return json_is(path, JSON_ARRAY);
+}
+
+static bool read_entry(const struct json *v, struct pack_entry *ret)
+{
+	struct hash ignored;
+
+	ret->path = json_text(json_get(v, "path"));
+	ret->content_hash = json_text(json_get(v, "content_hash"));
+	ret->content_type = json_text(json_get(v, "content_type"));
+	return json_is(v, JSON_OBJECT) && v->n == 4 && ret->path && ret->content_type &&
+		pack_hash_parse(ret->content_hash, &ignored) &&
+		json_int(json_get(v, "size"), &ret->size_bytes) && ret->size_bytes >= 0;
+}
+
+/* is_bound: the binding is as its hash says, so that its count means something. */
+static void check_path(struct arena *a, const struct json *proof, const struct hash *leaf,
+	const char *expected_root, bool is_bound, struct json *errors)
+{
+	const struct json *binding = json_get(proof, "binding"), *path = json_get(proof, "merkle_path");
+	const char *root_text = json_get_text(binding, "entries_merkle_root", "");
+	int64_t count = json_get_int(binding, "entry_count", 0);
+	struct hash root, running = *leaf;
+
+	if (!expected_root && json_is(path, JSON_ARRAY) && !path->n)
+		json_pushs(a, errors, "empty merkle path");
+	if (is_bound &&
+		(count < 1 || (json_is(path, JSON_ARRAY) && path->n != pack_path_length((uint64_t)count))))
+		json_pushs(a, errors, "merkle path length does not match the entry count");
+	if (!pack_hash_parse(root_text, &root) || !fold(path, &running) || !hash_eq(&running, &root))
+		json_pushs(a, errors, "merkle path does not reach the binding's root");
+	if (expected_root && !text_eq(expected_root, root_text))
+		json_push(a, errors,
+			json_stringf(
+				a, "binding root %.80s does not match the expected pack root", root_text));
+}
+
+void pack_check_proof(struct arena *a, const struct json *proof, const char *expected_root,
+	const char *expected_path, struct pack_proof_result *ret)
+{
+	struct json *errors = json_new(a, JSON_ARRAY);
+	struct pack_entry entry = { 0 };
+	struct hash leaf, stated;
+	const char *bound = binding_hash(a, proof);
+	bool is_bound = bound && text_eq(json_get_text(proof, "binding_hash", ""), bound);
+
+	*ret = (struct pack_proof_result){ .errors = errors };
+	if (!text_eq(json_get_text(proof, "version", ""), PROOF_VERSION))
+		json_pushs(a, errors, "unsupported version");
+	if (!is_bound)
+		json_pushs(a, errors, "binding hash mismatch");
+	if (!read_entry(json_get(proof, "entry"), &entry)) {
+		json_pushs(a, errors, "entry record is malformed");
+		return;
+	}
+	leaf = pack_entry_leaf(a, &entry);
+	if (!pack_hash_parse(json_text(json_get(proof, "leaf_hash")), &stated) || !hash_eq(&leaf, &stated))
+		json_pushs(a, errors, "leaf hash does not match entry record");
+	/* The path is folded from the stated leaf, so that an edited entry is one failure, not two. */
+	if (pack_hash_parse(json_text(json_get(proof, "leaf_hash")), &stated))
+		check_path(a, proof, &stated, expected_root, is_bound, errors);
+	if (expected_path && !text_eq(expected_path, entry.path))
+		json_push(a, errors,
+			json_stringf(
+				a, "the proof is for '%.200s', not for the entry asked for", entry.path));
+	ret->path = entry.path;
+	ret->content_hash = entry.content_hash;
+	ret->size_bytes = entry.size_bytes;
+	ret->is_member = !errors->n && expected_root;
+	ret->is_self_attested = !errors->n && !expected_root;
+}
+
+/* Redacted views: leaves are values at JSON pointers. */
+
+static int write_csnf(struct buf *to, const struct json *v, struct err *e);
+
+static int write_csnf_object(struct buf *to, const struct json *v, struct err *e)
+{
+	struct json *kept = json_new(to->a, JSON_OBJECT);
+	bool is_first = true;
+
+	/* Names are compared as bytes after composition; two that become the same would make the view ambiguous. */
+	json_each_member (m, v) {
+		if (json_is(m->value, JSON_NULL))
+			continue;
+		char *name = text_nfc(to->a, m->name, m->name_n);
+		if (json_get(kept, name))
+			return err_set(e, E_INPUT, "PACK_VIEW",
+				"two members of the view have the same name '%s'", name);
+		json_set(to->a, kept, name, m->value);
+	}
+	for (uint32_t i = 1; i < kept->n; i++)
+		for (uint32_t j = i; j > 0 && strcmp(kept->members[j - 1].name, kept->members[j].name) > 0;
+			j--) {
+			struct json_member swap = kept->members[j];
+			kept->members[j] = kept->members[j - 1];
+			kept->members[j - 1] = swap;
+		}
+	buf_addc(to, '{');
+	json_each_member (m, kept) {
+		if (!is_first)
+			buf_addc(to, ',');
+		is_first = false;
+		json_write(to, json_string(to->a, m->name), JSON_HTML_SAFE);
+		buf_addc(to, ':');
+		if (write_csnf(to, m->value, e))
+			return e->rc;
+	}
+	buf_addc(to, '}');
+	return OK;
+}
+
+static int write_csnf(struct buf *to, const struct json *v, struct err *e)
+{
+	bool is_first = true;
+
+	switch ((enum json_type)v->type) {
+	case JSON_STRING: {
+		char *text = text_nfc(to->a, v->text, v->n);
+		json_write(to, json_string(to->a, text), JSON_HTML_SAFE);
+		return OK;
+	}
+	case JSON_NUMBER:
+		if (strpbrk(v->text, ".eE"))
+			return err_set(e, E_INPUT, "PACK_VIEW",
+				"the view holds a number that is not whole: %.40s", v->text);
+		buf_add(to, v->text, v->n);
+		return OK;
+	case JSON_OBJECT:
+		return write_csnf_object(to, v, e);
+	case JSON_ARRAY:
+		buf_addc(to, '[');
+		json_each (item, v) {
+			if (!is_first)
+				buf_addc(to, ',');
+			is_first = false;
+			if (write_csnf(to, item, e))
+				return e->rc;
+		}
+		buf_addc(to, ']');
+		return OK;
+	case JSON_NULL:
+	case JSON_TRUE:
+	case JSON_FALSE:
+		break;
+	}
+	json_write(to, v, 0);
+	return OK;
+}
+
+int pack_view_leaf(
+	struct arena *a, const char *pointer, const struct json *value, struct hash *ret, struct err *e)
+{
+	static const char domain[] = "helm:evidence:leaf:v1";
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_add(&b, domain, sizeof(domain)); /* its NUL is the separator */
+	buf_add(&b, pointer, strlen(pointer) + 1);
+	if (write_csnf(&b, value, e))
+		return e->rc;
+	sha256(b.p, b.n, ret->b);
+	return OK;
+}
+
+struct hash pack_view_node(const struct hash *left, const struct hash *right)
+{
+	static const char domain[] = "helm:evidence:node:v1";
+	struct sha256 h;
+	struct hash node;
+
+	sha256_begin(&h);
+	sha256_add(&h, domain, sizeof(domain));
+	sha256_add(&h, left->b, SHA256_SIZE);
+	sha256_add(&h, right->b, SHA256_SIZE);
+	sha256_end(&h, node.b);
+	return node;
+}
+
+/* One step of a JSON pointer, with ~1 and ~0 undone. */
+static char *pointer_name(struct arena *a, const char *p, size_t n)
+{
+	char *name = arena_strndup(a, p, n), *to = name;
+
+	for (const char *from = name; *from; from++) {
+		bool is_escape = from[0] == '~' && (from[1] == '0' || from[1] == '1');
+		*to++ = !is_escape ? from[0] : from[1] == '1' ? '/' : '~';
+		from += is_escape;
+	}
+	*to = 0;
+	return name;
+}
+
+/* The value at a JSON pointer (RFC 6901), or NULL. */
+static const struct json *at_pointer(struct arena *a, const struct json *v, const char *pointer)
+{
+	while (v && *pointer == '/') {
+		const char *end = strchrnul(++pointer, '/');
+		char *name = pointer_name(a, pointer, (size_t)(end - pointer));
+		int64_t index;
+		if (json_is(v, JSON_ARRAY))
+			v = text_int(name, &index) && index >= 0 ? json_at(v, (size_t)index) : NULL;
+		else
+			v = json_get(v, name);
+		pointer = end;
+	}
+	return *pointer ? NULL : v;
+}
+
+static bool check_view_proof(
+	struct arena *a, const struct json *disclosed, const struct json *proof, const char *expected_root)
+{
+	const char *pointer = json_text(json_get(proof, "leaf_path"));
+	const struct json *value = pointer ? at_pointer(a, disclosed, pointer) : NULL;
+	struct hash running, stated, root;
+
+	if (!hash_from_hex(json_get_text(proof, "leaf_hash", ""), &stated) ||
+		!hash_from_hex(json_get_text(proof, "merkle_root", ""), &root))
+		return false;
+	if (value && (pack_view_leaf(a, pointer, value, &running, NULL) || !hash_eq(&running, &stated)))
+		return false;
+	running = stated;
+	json_each (step, json_get(proof, "proof_path")) {
+		const char *side = json_get_text(step, "side", "");
+		struct hash sibling;
+		if (!hash_from_hex(json_get_text(step, "sibling_hash", ""), &sibling) ||
+			(!text_eq(side, "L") && !text_eq(side, "R")))
+			return false;
+		running = *side == 'L' ? pack_view_node(&sibling, &running)
+				       : pack_view_node(&running, &sibling);
+	}
+	return hash_eq(&running, &root) &&
+		(!expected_root || text_eq(expected_root, json_get_text(proof, "merkle_root", "")));
+}
+
+void pack_check_view(
+	struct arena *a, const struct json *view, const char *expected_root, struct pack_proof_result *ret)
+{
+	const struct json *proofs = json_get(view, "proofs");
+	struct json *errors = json_new(a, JSON_ARRAY);
+
+	*ret = (struct pack_proof_result){ .errors = errors };
+	if (!json_is(proofs, JSON_ARRAY) || !proofs->n)
+		json_pushs(a, errors, "the view has no proofs");
+	json_each (proof, proofs) {
+		if (!check_view_proof(a, json_get(view, "disclosed"), proof, expected_root))
+			json_push(a, errors,
+				json_stringf(a, "the proof of '%.200s' does not hold",
+					json_get_text(proof, "leaf_path", "?")));
+	}
+	ret->is_member = !errors->n && expected_root;
+	ret->is_self_attested = !errors->n && !expected_root;
+}

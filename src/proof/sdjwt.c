@@ -1,0 +1,283 @@
+/* sdjwt.c — see sdjwt.h. */
+#include "proof/sdjwt.h"
+
+#include "base/hash.h"
+
+static const char *const reserved[] = { "_sd", "_sd_alg", "iss", "..." };
+
+static bool is_reserved(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
+		if (text_eq(name, reserved[i]))
+			return true;
+	return false;
+}
+
+static int bad(struct err *e, const char *code, const char *why)
+{
+	return err_set(e, E_INPUT, code, "the presentation is refused: %s", why);
+}
+
+static int decode_json(struct arena *a, struct bytes part, const char *name, struct json **ret, struct err *e)
+{
+	struct bytes text;
+
+	if (!base64_decode(a, (const char *)part.p, part.n, BASE64_URL, false, &text))
+		return err_set(
+			e, E_INPUT, "SDJWT_FORM", "the presentation is refused: %s is not base64url", name);
+	return json_parse(a, text, name, NULL, ret, e);
+}
+
+/* <header>.<payload>.<signature> */
+struct parts {
+	struct bytes header, payload, signature, message;
+};
+
+static bool split(struct bytes jwt, struct parts *p)
+{
+	struct bytes rest = jwt;
+
+	p->header = text_cut(&rest, '.');
+	if (!rest.p)
+		return false;
+	p->payload = text_cut(&rest, '.');
+	if (!rest.p)
+		return false;
+	p->signature = rest;
+	p->message = (struct bytes){ jwt.p, p->header.n + 1 + p->payload.n };
+	return p->header.n && p->payload.n && p->signature.n && !memchr(rest.p, '.', rest.n);
+}
+
+static int check_header(struct arena *a, struct bytes part, struct err *e)
+{
+	struct json *header;
+
+	if (decode_json(a, part, "header", &header, e))
+		return e->rc;
+	if (!text_eq(json_get_text(header, "alg", ""), "EdDSA"))
+		return bad(e, "SDJWT_ALGORITHM", "its algorithm is not EdDSA");
+	if (!text_eq(json_get_text(header, "typ", ""), "sd+jwt"))
+		return bad(e, "SDJWT_FORM", "its type is not sd+jwt");
+	if (json_get(header, "crit"))
+		return bad(e, "SDJWT_FORM", "it has critical header parameters that are not understood");
+	return OK;
+}
+
+static int check_payload(struct arena *a, struct bytes part, struct json **ret, struct err *e)
+{
+	struct json *payload;
+	const struct json *digests;
+
+	if (decode_json(a, part, "payload", &payload, e))
+		return e->rc;
+	digests = json_get(payload, "_sd");
+	if (!json_is(payload, JSON_OBJECT))
+		return bad(e, "SDJWT_FORM", "its payload is not an object");
+	if (!text_eq(json_get_text(payload, "_sd_alg", ""), "sha-256"))
+		return bad(e, "SDJWT_ALGORITHM", "its digest algorithm is not sha-256");
+	if (digests && (!json_is(digests, JSON_ARRAY) || digests->n > SDJWT_MAX_DISCLOSURES))
+		return bad(e, "SDJWT_FORM", "its digests are not a list of reasonable length");
+	*ret = payload;
+	return OK;
+}
+
+static int check_signature(
+	struct arena *a, const struct parts *p, const uint8_t issuer[SIGN_PUBLIC], struct err *e)
+{
+	struct bytes sig;
+
+	if (!base64_decode(a, (const char *)p->signature.p, p->signature.n, BASE64_URL, false, &sig) ||
+		sig.n != SIGN_SIZE)
+		return bad(e, "SDJWT_SIGNATURE", "its signature is not 64 bytes of base64url");
+	if (!sign_verify(issuer, p->message, sig.p))
+		return bad(e, "SDJWT_SIGNATURE", "its signature is not by the given issuer");
+	return OK;
+}
+
+/* How often a digest is promised. */
+static size_t count_digest(const struct json *payload, const char *digest)
+{
+	size_t n = 0;
+
+	json_each (d, json_get(payload, "_sd")) {
+		const char *text = json_text(d);
+		n += text && text_eq(text, digest);
+	}
+	return n;
+}
+
+static int take_disclosure(
+	struct arena *a, const struct json *payload, struct bytes part, struct json *claims, struct err *e)
+{
+	const char *encoded = arena_strndup(a, (const char *)part.p, part.n);
+	const char *name;
+	struct json *list;
+
+	if (decode_json(a, part, "disclosure", &list, e))
+		return e->rc;
+	name = json_text(json_at(list, 1));
+	if (!json_is(list, JSON_ARRAY) || list->n != 3 || !json_is(json_at(list, 0), JSON_STRING) || !name)
+		return bad(e, "SDJWT_DISCLOSURE", "a disclosure is not [salt, name, value]");
+	if (count_digest(payload, sdjwt_digest(a, encoded)) != 1)
+		return bad(e, "SDJWT_DISCLOSURE", "a disclosure is not among those the issuer signed");
+	if (is_reserved(name) || json_get(claims, name))
+		return bad(e, "SDJWT_DISCLOSURE", "a disclosure repeats or replaces a claim");
+	json_set(a, claims, name, json_at(list, 2));
+	return OK;
+}
+
+static struct json *open_claims(struct arena *a, const struct json *payload)
+{
+	struct json *claims = json_new(a, JSON_OBJECT);
+
+	json_each_member (m, payload) {
+		if (!is_reserved(m->name))
+			json_set(a, claims, m->name, m->value);
+	}
+	return claims;
+}
+
+int sdjwt_verify(struct arena *a, struct bytes presentation, const uint8_t issuer[SIGN_PUBLIC],
+	struct json **ret_claims, struct err *e)
+{
+	struct bytes rest = presentation, jwt;
+	struct json *payload, *claims;
+	struct parts p;
+	size_t shown = 0;
+	int rc;
+
+	if (presentation.n > SDJWT_MAX_BYTES)
+		return err_set(e, E_LIMIT, "SDJWT_FORM", "the presentation is larger than 1 MiB");
+	jwt = text_cut(&rest, '~');
+	if (!rest.p || presentation.p[presentation.n - 1] != '~')
+		return bad(e, "SDJWT_FORM", "it does not end in '~'");
+	if (!split(jwt, &p))
+		return bad(e, "SDJWT_FORM", "it is not header.payload.signature");
+	if ((rc = check_header(a, p.header, e)) || (rc = check_signature(a, &p, issuer, e)) ||
+		(rc = check_payload(a, p.payload, &payload, e)))
+		return rc;
+	claims = open_claims(a, payload);
+	while (rest.p && rest.n) {
+		struct bytes part = text_cut(&rest, '~');
+		if (++shown > SDJWT_MAX_DISCLOSURES)
+			return bad(e, "SDJWT_FORM", "it has too many disclosures");
+		if ((rc = take_disclosure(a, payload, part, claims, e)))
+			return rc;
+	}
+	*ret_claims = claims;
+	return OK;
+}
+
+char *sdjwt_disclosure(struct arena *a, const struct sdjwt_claim *claim)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+	struct buf b;
+
+	json_pushs(a, list, claim->salt);
+	json_pushs(a, list, claim->name);
+	json_push(a, list, json_copy(a, claim->value));
+	buf_init(&b, a);
+	json_write(&b, list, 0);
+	return base64_encode(a, (const uint8_t *)b.p, b.n, BASE64_URL, false);
+}
+
+char *sdjwt_digest(struct arena *a, const char *disclosure)
+{
+	uint8_t digest[SHA256_SIZE];
+
+	sha256(disclosure, strlen(disclosure), digest);
+	return base64_encode(a, digest, sizeof(digest), BASE64_URL, false);
+}
+
+static int by_text(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+static int check_hidden(const struct json *open, const struct sdjwt_claim *hidden, size_t n, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (is_reserved(hidden[i].name) || json_get(open, hidden[i].name))
+			return bad(e, "SDJWT_DISCLOSURE", "a hidden claim has the name of an open one");
+		for (size_t j = 0; j < i; j++)
+			if (text_eq(hidden[i].name, hidden[j].name))
+				return bad(e, "SDJWT_DISCLOSURE", "two hidden claims have the same name");
+	}
+	return OK;
+}
+
+static char *encode_json(struct arena *a, const struct json *v)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	json_canonical(&b, v);
+	return base64_encode(a, (const uint8_t *)b.p, b.n, BASE64_URL, false);
+}
+
+int sdjwt_issue(struct arena *a, const struct json *open, const char *issuer_name,
+	const struct sdjwt_claim *hidden, size_t hidden_n, const struct key *k, char **ret_presentation,
+	struct err *e)
+{
+	char **digests = arena_zalloc(a, hidden_n + 1, sizeof(*digests));
+	struct json *payload = json_copy(a, open), *list = json_new(a, JSON_ARRAY);
+	uint8_t sig[SIGN_SIZE];
+	struct buf b, shown;
+	int rc = check_hidden(open, hidden, hidden_n, e);
+
+	if (rc)
+		return rc;
+	buf_init(&b, a);
+	buf_init(&shown, a);
+	for (size_t i = 0; i < hidden_n; i++) {
+		char *disclosure = sdjwt_disclosure(a, &hidden[i]);
+		digests[i] = sdjwt_digest(a, disclosure);
+		buf_addf(&shown, "%s~", disclosure);
+	}
+	qsort(digests, hidden_n, sizeof(*digests), by_text);
+	for (size_t i = 0; i < hidden_n; i++)
+		json_pushs(a, list, digests[i]);
+	json_set(a, payload, "_sd", list);
+	json_sets(a, payload, "_sd_alg", "sha-256");
+	json_sets(a, payload, "iss", issuer_name);
+	buf_addf(&b, "eyJhbGciOiJFZERTQSIsInR5cCI6InNkK2p3dCJ9.%s", encode_json(a, payload));
+	key_sign(k, buf_bytes(&b), sig);
+	buf_addf(&b, ".%s~%s", base64_encode(a, sig, sizeof(sig), BASE64_URL, false), shown.p);
+	*ret_presentation = b.p;
+	return OK;
+}
+
+static const char *disclosed_name(struct arena *a, struct bytes part)
+{
+	struct json *list;
+
+	return decode_json(a, part, "disclosure", &list, NULL) ? NULL : json_text(json_at(list, 1));
+}
+
+int sdjwt_present(struct arena *a, const char *issued, const char *const *names, size_t names_n,
+	char **ret_presentation, struct err *e)
+{
+	struct bytes rest = bytes_of(issued), jwt = text_cut(&rest, '~');
+	size_t found = 0;
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_add(&b, jwt.p, jwt.n);
+	buf_addc(&b, '~');
+	while (rest.p && rest.n) {
+		struct bytes part = text_cut(&rest, '~');
+		const char *name = disclosed_name(a, part);
+		for (size_t i = 0; name && i < names_n; i++)
+			if (text_eq(names[i], name)) {
+				buf_add(&b, part.p, part.n);
+				buf_addc(&b, '~');
+				found++;
+				break;
+			}
+	}
+	if (found != names_n)
+		return err_set(
+			e, E_MISSING, "SDJWT_DISCLOSURE", "not every claim asked for can be disclosed");
+	*ret_presentation = b.p;
+	return OK;
+}

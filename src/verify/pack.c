@@ -1,0 +1,112 @@
+/* pack.c — which layout a pack has, and what can be shown of it one line at a time. */
+#include "verify/pack.h"
+
+#include "proof/pack.h"
+#include "proof/sdjwt.h"
+
+#include <stdarg.h>
+
+void pack_add_error(struct verification *v, struct json *errors, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	json_pushs(v->a, errors, text);
+}
+
+char *pack_join(struct arena *a, const struct json *texts, const char *between)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	json_each (t, texts) {
+		if (b.n)
+			buf_adds(&b, between);
+		buf_adds(&b, json_text(t) ? json_text(t) : "?");
+	}
+	return b.p;
+}
+
+void verify_pack_unreadable(struct verification *v, const struct err *why)
+{
+	v->kind = "evidence pack";
+	verify_check(v, "archive", CHECK_FAIL, arena_strdup(v->a, why->text));
+	verify_refute(v, "archive", "%s", why->text);
+	verify_value(v, "archive_error", why->code);
+}
+
+void verify_pack(struct verification *v, const struct pack *p)
+{
+	const struct pack_file *f = verify_pack_find(p, "manifest.json");
+	struct json *manifest = NULL;
+	struct err e = { 0 };
+
+	verify_value(v, "form", p->form);
+	/* With an index it is the native layout, whatever else lies there. */
+	if (!f || verify_pack_find(p, "00_INDEX.json")) {
+		verify_pack_native(v, p);
+		return;
+	}
+	if (pack_json(v->a, f, &manifest, &e)) {
+		v->kind = "evidence pack v1";
+		verify_check(v, "archive", CHECK_PASS, "");
+		verify_check(v, "manifest", CHECK_FAIL, arena_strdup(v->a, e.text));
+		verify_refute(v, "manifest", "%s", e.text);
+		return;
+	}
+	if (json_get(manifest, "manifest_hash") || json_get(manifest, "entries_merkle_root"))
+		verify_pack_v1(v, p, manifest);
+	else
+		verify_pack_native(v, p);
+}
+
+void verify_pack_entry(struct verification *v, const struct json *proof, const char *expected_root,
+	const char *expected_path, const struct bytes *content)
+{
+	struct pack_proof_result r;
+
+	v->kind = "inclusion proof";
+	pack_check_proof(v->a, proof, expected_root, expected_path, &r);
+	json_set(v->a, v->values, "errors", r.errors);
+	if (r.path)
+		verify_value(v, "path", r.path);
+	if (content && r.content_hash &&
+		!text_eq(sha256_prefixed(v->a, content->p, content->n), r.content_hash))
+		json_pushs(v->a, r.errors, "content does not match the entry's content_hash");
+	if (r.errors->n) {
+		verify_refute(v, "inclusion_proof", "%s", pack_join(v->a, r.errors, "; "));
+		return;
+	}
+	v->integrity = ANSWER_YES;
+	v->is_self_attested = r.is_self_attested;
+	v->trusted = r.is_member ? ANSWER_YES : ANSWER_UNKNOWN;
+	if (!r.is_member)
+		verify_note(v,
+			"the proof agrees with itself, which shows nothing: give the pack's root from "
+			"elsewhere");
+	if (!content)
+		verify_note(v, "the entry's line in the manifest is shown, its content was not given");
+}
+
+void verify_sdjwt(struct verification *v, struct bytes presentation)
+{
+	struct json *claims = NULL;
+	struct err e = { 0 };
+
+	v->kind = "selective disclosure";
+	for (size_t i = 0; i < v->trust->key_count; i++)
+		if (sdjwt_verify(v->a, presentation, v->trust->keys[i].key, &claims, &e) == OK) {
+			v->integrity = v->trusted = ANSWER_YES;
+			json_set(v->a, v->values, "claims", claims);
+			return;
+		}
+	if (!v->trust->key_count) {
+		verify_fail(v, "SDJWT_SIGNATURE", "no issuer key was given, and the document names none");
+		return;
+	}
+	v->trusted = ANSWER_NO;
+	verify_refute_err(v, &e);
+}

@@ -1,0 +1,261 @@
+/* pack_read.c — a pack from outside becomes a sorted list of files with their digests.
+ *
+ * An archive is read once, front to back, and a directory is walked without following links.  Every byte is hashed; only
+ * what the checks look into is kept, up to a fixed budget, so memory does not grow with the pack: a manifest layout needs
+ * its manifest and detached signatures, a native one is limited as a whole (docs/formats/native-pack.md). */
+#include "base/file.h"
+#include "base/gzip.h"
+#include "base/tar.h"
+#include "verify/pack.h"
+
+#include <fcntl.h>
+
+enum { PIECE = 1 << 16, KEEP_MANIFEST = 64 << 20 };
+
+struct reading {
+	struct arena *a;
+	struct sys *sys;
+	struct pack *p;
+	uint64_t kept_bytes, total_bytes;
+	uint8_t *piece; /* PIECE bytes */
+	struct stream_fd *file; /* for directories */
+};
+
+static bool is_manifest(const char *path)
+{
+	return text_eq(path, "manifest.json") || text_eq(path, "00_INDEX.json");
+}
+
+/* Room for the content, or NULL when it is not kept. */
+static uint8_t *keep_room(struct reading *r, const char *path, uint64_t size)
+{
+	if (is_manifest(path))
+		return size <= KEEP_MANIFEST ? arena_alloc(r->a, (size_t)size + 1) : NULL;
+	if (size > PACK_KEEP_BYTES - r->kept_bytes)
+		return NULL;
+	r->kept_bytes += size;
+	return arena_alloc(r->a, (size_t)size + 1);
+}
+
+static struct pack_file *new_file(struct reading *r, const char *path)
+{
+	struct pack *p = r->p;
+
+	if (p->n == p->cap) {
+		size_t cap = p->cap ? 2 * p->cap : 64;
+		p->files = arena_grow(r->a, p->files, p->cap * sizeof(*p->files), cap * sizeof(*p->files));
+		p->cap = cap;
+	}
+	p->files[p->n] = (struct pack_file){ .path = path };
+	return &p->files[p->n++];
+}
+
+/* Hash, and perhaps keep, `size` bytes of a stream. */
+static int take_content(
+	struct reading *r, struct pack_file *f, uint64_t size, struct stream *in, struct err *e)
+{
+	uint8_t *room = keep_room(r, f->path, size);
+	struct sha256 h;
+	uint64_t done = 0;
+	int rc;
+
+	sha256_begin(&h);
+	while (done < size) {
+		size_t want = size - done < PIECE ? (size_t)(size - done) : PIECE, got = 0;
+		uint8_t *to = room ? room + done : r->piece;
+		if ((rc = stream_fill(in, to, want, &got, e)))
+			return rc;
+		if (got != want)
+			return err_set(
+				e, E_INPUT, "PACK_CHANGED", "'%s' became shorter while it was read", f->path);
+		sha256_add(&h, to, got);
+		done += got;
+	}
+	sha256_end(&h, f->digest.b);
+	f->size_bytes = size;
+	f->is_kept = room != NULL;
+	f->content = (struct bytes){ room, room ? (size_t)size : 0 };
+	r->total_bytes += size;
+	return OK;
+}
+
+static void new_dir(struct reading *r, const char *path)
+{
+	json_pushs(r->a, r->p->dirs, path);
+}
+
+/* Content of the current archive entry as a stream. */
+struct entry_stream {
+	struct stream stream;
+	struct tar_reader *tar;
+};
+
+static int read_entry(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
+{
+	return tar_read(((struct entry_stream *)stream)->tar, to, n, ret_n, e);
+}
+
+static int read_archive(struct reading *r, struct stream *in, struct err *e)
+{
+	struct tar_reader tar;
+	struct entry_stream content = { { read_entry }, &tar };
+	struct tar_entry entry;
+	bool more;
+	int rc;
+
+	tar_open(&tar, r->a, in, NULL);
+	for (;;) {
+		if ((rc = tar_next(&tar, &entry, &more, e)))
+			return rc;
+		if (!more)
+			break;
+		if (entry.is_dir) {
+			new_dir(r, entry.path);
+			continue;
+		}
+		if ((rc = take_content(r, new_file(r, entry.path), entry.size_bytes, &content.stream, e)))
+			return rc;
+	}
+	r->p->departure = tar.departure;
+	return OK;
+}
+
+static int visit(void *arg, int parent_fd, const char *name, const char *rel_path, const struct stat *st,
+	struct err *e)
+{
+	struct reading *r = arg;
+	const char *path = arena_strdup(r->a, rel_path);
+	struct stream *in;
+	int rc;
+
+	if (S_ISDIR(st->st_mode)) {
+		new_dir(r, path);
+		return OK;
+	}
+	if (S_ISLNK(st->st_mode))
+		return err_set(e, E_INPUT, "PACK_LINK", "evidence pack path is a symlink: %s", rel_path);
+	if (!S_ISREG(st->st_mode))
+		return err_set(
+			e, E_INPUT, "PACK_TYPE", "evidence pack path is not a regular file: %s", rel_path);
+	if ((rc = tar_check_path(path, strlen(path), e)))
+		return rc;
+	if (r->p->n >= PACK_MAX_FILES || (uint64_t)st->st_size > PACK_MAX_BYTES - r->total_bytes)
+		return err_set(e, E_LIMIT, "PACK_LIMIT", "the pack holds more than 1 GiB or %d files",
+			PACK_MAX_FILES);
+	AUTO(close_fd)
+	int fd = r->sys->open(r->sys, parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (fd < 0)
+		return err_sys(e, "FILE_OPEN", "cannot open '%s'", rel_path);
+	in = stream_from_fd(r->file, r->sys, fd, rel_path);
+	return take_content(r, new_file(r, path), (uint64_t)st->st_size, in, e);
+}
+
+static int by_path(const void *x, const void *y)
+{
+	return strcmp(((const struct pack_file *)x)->path, ((const struct pack_file *)y)->path);
+}
+
+static void begin(struct reading *r, struct sys *s, struct arena *a, struct pack *p)
+{
+	*p = (struct pack){ .dirs = json_new(a, JSON_ARRAY) };
+	*r = (struct reading){ .a = a, .sys = s, .p = p, .piece = arena_alloc(a, PIECE) };
+}
+
+static void end(struct reading *r, const char *form)
+{
+	if (r->p->n)
+		qsort(r->p->files, r->p->n, sizeof(*r->p->files), by_path);
+	r->p->form = form;
+	r->p->total_bytes = r->total_bytes;
+}
+
+int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e)
+{
+	struct reading r;
+	struct pack p;
+	uint8_t start[2];
+	struct stream_joined *joined = arena_alloc(a, sizeof(*joined));
+	size_t got = 0;
+	const char *form = "tar";
+	int rc = stream_fill(in, start, sizeof(start), &got, e);
+
+	if (rc)
+		return rc;
+	begin(&r, NULL, a, &p);
+	in = stream_join(joined, (struct bytes){ start, got }, in);
+	if (gzip_is((struct bytes){ start, got })) {
+		form = "tar.gz";
+		if ((rc = gzip_open(a, in, NULL, &in, e)))
+			return rc;
+	}
+	if ((rc = read_archive(&r, in, e)))
+		return rc;
+	end(&r, form);
+	*ret = p;
+	return OK;
+}
+
+int verify_pack_bytes(struct arena *a, struct bytes archive, struct pack *ret, struct err *e)
+{
+	struct stream_bytes in;
+
+	return verify_pack_stream(a, stream_from_bytes(&in, archive), ret, e);
+}
+
+static int read_dir(
+	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e)
+{
+	struct reading r;
+	struct pack p;
+	int rc;
+
+	begin(&r, s, a, &p);
+	r.file = arena_alloc(a, sizeof(*r.file));
+	if ((rc = file_walk(s, dirfd, path, visit, &r, e)))
+		return rc;
+	end(&r, "directory");
+	*ret = p;
+	return OK;
+}
+
+int verify_pack_open(
+	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e)
+{
+	struct stream_fd *in;
+
+	if (file_is_dir(s, dirfd, path))
+		return read_dir(s, a, dirfd, path, ret, e);
+	AUTO(close_fd) int fd = s->open(s, dirfd, path, O_RDONLY | O_NONBLOCK, 0, 0);
+	if (fd < 0)
+		return err_sys(e, "FILE_OPEN", "cannot open '%s'", path);
+	in = arena_alloc(a, sizeof(*in));
+	return verify_pack_stream(a, stream_from_fd(in, s, fd, path), ret, e);
+}
+
+const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
+{
+	struct pack_file key = { .path = path };
+
+	return p->n ? bsearch(&key, p->files, p->n, sizeof(*p->files), by_path) : NULL;
+}
+
+bool pack_has_dir(const struct pack *p, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	json_each (d, p->dirs) {
+		if (text_eq(json_text(d), dir))
+			return true;
+	}
+	for (size_t i = 0; i < p->n; i++)
+		if (text_starts(p->files[i].path, dir) && p->files[i].path[n] == '/')
+			return true;
+	return false;
+}
+
+int pack_json(struct arena *a, const struct pack_file *f, struct json **ret, struct err *e)
+{
+	if (!f->is_kept)
+		return err_set(e, E_LIMIT, "PACK_LIMIT", "'%s' is too large to look into", f->path);
+	return json_parse(a, f->content, f->path, NULL, ret, e);
+}
