@@ -1,0 +1,400 @@
+/* decide.c — the ladder.
+ *
+ * Every rung speaks about every effect: rules, the profile's rights, the workspace's own rules, what could not be read, and
+ * last the score.  The strictest voice decides.  The original took the first rung that matched; taking the strictest one
+ * gives the same answers where its order was meant (deny before ask before warn) and makes the answer monotone: nothing
+ * that is added to a command can lower it. */
+#include "decide/decide.h"
+
+#include "base/text.h"
+#include "decide/policy.h"
+
+#include <string.h>
+
+/* Enough for any explanation; the action itself counts every finding. */
+enum { MAX_FINDINGS = 200 };
+
+struct judge {
+	const struct policy *policy;
+	const struct profile *profile;
+	const struct proposal *proposal;
+	const struct decide_context *at;
+	struct decision *d;
+	const struct profile_rule *raise; /* of the policy file, for this profile; or NULL */
+	bool is_denied_by_rule;
+};
+
+/* Fill {program} and {target} in a rule's text. */
+static const char *render(struct arena *a, const char *text, const struct effect *e)
+{
+	struct buf b;
+
+	if (!strchr(text, '{'))
+		return text;
+	buf_init(&b, a);
+	while (*text) {
+		const char *value = NULL;
+		if (text_starts(text, "{program}")) {
+			value = e && e->program ? e->program : "the command";
+			text += sizeof("{program}") - 1;
+		} else if (text_starts(text, "{target}")) {
+			value = e && e->target && *e->target ? e->target : "something that is not named";
+			text += sizeof("{target}") - 1;
+		}
+		if (value)
+			buf_adds(&b, text_safe(a, value, strnlen(value, 200), false));
+		else
+			buf_addc(&b, *text++);
+	}
+	return b.p;
+}
+
+static bool is_same(const struct finding *f, const char *rule, const struct effect *e)
+{
+	return f->effect && e && f->effect->step == e->step && text_eq(f->rule, rule);
+}
+
+static struct finding *add(struct judge *j, enum action action, const char *rule, enum reason_code reason,
+	const char *text, const struct effect *e)
+{
+	struct decision *d = j->d;
+	struct finding *f;
+
+	if (action > d->action)
+		d->action = action;
+	if (d->finding_count == MAX_FINDINGS && action <= d->findings[0].action)
+		return NULL;
+	/* Room is kept for one that is stricter than all before. */
+	if (d->finding_count == MAX_FINDINGS)
+		d->finding_count--;
+	f = &d->findings[d->finding_count++];
+	*f = (struct finding){ .action = action,
+		.rule = rule,
+		.reason = reason,
+		.text = render(j->at->a, text, e),
+		.effect = e,
+		.source = e ? e->source : j->proposal->source };
+	if (e)
+		f->at = e->at;
+	if (action > d->findings[0].action) {
+		struct finding first = d->findings[0];
+		d->findings[0] = *f;
+		*f = first;
+		f = &d->findings[0];
+	}
+	return f;
+}
+
+static bool has_spoken(const struct judge *j, const char *rule, const struct effect *e)
+{
+	for (size_t i = 0; i < j->d->finding_count; i++)
+		if (is_same(&j->d->findings[i], rule, e))
+			return true;
+	return false;
+}
+
+static void apply_rule(struct judge *j, const struct rule *r, const struct effect *e)
+{
+	struct finding *f;
+
+	j->d->destructive |= r->is_destructive;
+	j->is_denied_by_rule |= r->action == ACTION_DENY;
+	if (j->d->action >= r->action && has_spoken(j, r->id, e))
+		return;
+	f = add(j, r->action, r->id, r->reason, r->text, e);
+	if (!f)
+		return;
+	f->instead = r->instead;
+	f->recommended_profile = r->recommended_profile;
+	f->is_destructive = r->is_destructive;
+}
+
+static void judge_by_rules(struct judge *j, const struct effect *e)
+{
+	const uint16_t *list = j->policy->by_kind[e->kind];
+
+	for (uint16_t i = 0; i < j->policy->by_kind_count[e->kind]; i++) {
+		const struct rule *r = &j->policy->rules[list[i]];
+		if (rules_hold(r, e, j->profile, j->at->workspace))
+			apply_rule(j, r, e);
+	}
+}
+
+static void say(struct judge *j, enum action action, const char *rule, enum reason_code reason,
+	const char *text, const struct effect *e, const char *instead, const char *profile)
+{
+	struct finding *f;
+
+	if (j->d->action >= action && has_spoken(j, rule, e))
+		return;
+	f = add(j, action, rule, reason, text, e);
+	if (f) {
+		f->instead = instead;
+		f->recommended_profile = profile;
+	}
+}
+
+static enum action stricter(enum action x, enum action y)
+{
+	return x > y ? x : y;
+}
+
+static enum action action_for(enum allowance right, bool is_taken_away)
+{
+	if (right == ALLOWANCE_NO || is_taken_away)
+		return ACTION_DENY;
+	return right == ALLOWANCE_TARGET ? ACTION_ASK : ACTION_ALLOW;
+}
+
+static void judge_write(struct judge *j, const struct effect *e)
+{
+	enum action action = action_for(j->profile->writes, j->raise && j->raise->denies_writes);
+
+	if (j->raise)
+		action = stricter(action, j->raise->on_write);
+	if (action == ACTION_DENY)
+		say(j, action, "profile.write", REASON_write_not_allowed,
+			"{program} would change {target}, and the profile does not permit changes", e, NULL,
+			"workspace_edit");
+	else if (action > ACTION_ALLOW)
+		say(j, action, "profile.write", REASON_target_decides,
+			"{program} would change {target}; whether that may be is not decided here", e, NULL,
+			NULL);
+}
+
+static void judge_network(struct judge *j, const struct effect *e)
+{
+	enum action action = action_for(j->profile->network, j->raise && j->raise->denies_network);
+
+	if (j->raise)
+		action = stricter(action, j->raise->on_network);
+	if (action == ACTION_DENY)
+		say(j, action, "profile.network", REASON_network_not_allowed,
+			"{program} would use the network ({target}), and the profile does not permit that", e,
+			NULL, "service_ops");
+	else if (action > ACTION_ALLOW)
+		say(j, action, "profile.network", REASON_target_decides,
+			"{program} would use the network ({target}); whether that may be is not decided here",
+			e, NULL, NULL);
+}
+
+static void judge_by_profile(struct judge *j, const struct effect *e)
+{
+	if (facts_writes(e))
+		judge_write(j, e);
+	if (facts_uses_network(e, j->profile))
+		judge_network(j, e);
+	if (e->kind == FX_UNKNOWN && j->profile->unknown_tool != UNKNOWN_ALLOW)
+		say(j, j->profile->unknown_tool == UNKNOWN_DENY ? ACTION_DENY : ACTION_ASK,
+			"profile.unknown_tool", REASON_unknown_tool,
+			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
+}
+
+static void judge_effect(struct judge *j, const struct effect *e)
+{
+	if (e->flags & FXF_DECODED) {
+		say(j, ACTION_ALLOW, "note.decoded_payload", REASON_decoded_payload,
+			"the encoded text, decoded for this report, holds {program} on {target}", e, NULL,
+			NULL);
+		return;
+	}
+	if (e->flags & FXF_DRY_RUN)
+		return;
+	judge_by_rules(j, e);
+	judge_by_profile(j, e);
+	if (e->kind == FX_SCRIPT)
+		say(j, ACTION_ALLOW, "note.opaque_script", REASON_opaque_script,
+			"{program} would run {target}, whose text was not read", e, NULL, NULL);
+}
+
+static void judge_texts(struct judge *j)
+{
+	const struct policy *p = j->policy;
+
+	for (size_t i = 0; i < p->text_rule_count; i++) {
+		const struct text_rule *t = &p->text_rules[i];
+		if (!policy_text_holds(t, j->proposal, j->at->a))
+			continue;
+		j->is_denied_by_rule |= t->action == ACTION_DENY;
+		say(j, t->action, t->id,
+			t->action == ACTION_DENY ? REASON_absolute_deny : REASON_approval_rules,
+			arena_printf(j->at->a, "a rule of this workspace speaks: %s", t->text), NULL, NULL,
+			t->recommended_profile);
+	}
+}
+
+static void judge_unreadable(struct judge *j)
+{
+	const struct proposal *p = j->proposal;
+	bool is_syntax = !p->unreadable_code || text_eq(p->unreadable_code, "parse_error");
+	struct finding *f;
+
+	f = add(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit",
+		is_syntax ? REASON_parse_error : REASON_depth_limit,
+		p->unreadable_text ? p->unreadable_text : "the text could not be read as a command", NULL);
+	if (f) {
+		f->at = p->unreadable_at;
+		f->instead = is_syntax ? "correct the syntax" : "split it into smaller commands";
+	}
+}
+
+/* What is about the whole command rather than one effect. */
+static void judge_whole(struct judge *j)
+{
+	if (j->policy->error)
+		say(j, ACTION_ASK, "fail_closed.all", REASON_policy_invalid,
+			arena_printf(j->at->a, "the guard policy could not be read: %s", j->policy->error),
+			NULL, "correct the policy file", NULL);
+	if (!j->proposal->readable)
+		judge_unreadable(j);
+	if (j->proposal->heredoc_input)
+		say(j, ACTION_ASK, "risk.heredoc_input", REASON_heredoc_input,
+			"a here-document operator was given as a plain word", NULL,
+			"give the whole text to `sh -c`", NULL);
+	if (j->profile->handoff_required || (j->raise && j->raise->wants_handoff))
+		say(j, ACTION_ASK, "profile.handoff", REASON_handoff_required,
+			"the profile hands work over to another machine", NULL, NULL, NULL);
+	if (j->raise && j->raise->on_execute > ACTION_ALLOW)
+		say(j, j->raise->on_execute, "profile.execute", REASON_approval_rules,
+			"the workspace's policy speaks about everything that is run under this profile", NULL,
+			NULL, NULL);
+	if (j->raise && j->d->destructive && j->raise->on_destructive > ACTION_ALLOW)
+		say(j, j->raise->on_destructive, "profile.destructive", REASON_destructive,
+			"the workspace's policy speaks about destructive commands under this profile", NULL,
+			NULL, NULL);
+}
+
+/* The last rung.  A sum of small things may ask or warn; to deny takes a rule that says so. */
+static void judge_by_score(struct judge *j)
+{
+	struct decision *d = j->d;
+	struct buf b;
+
+	if (d->score_hundredths < 35 || d->action >= ACTION_ASK)
+		return;
+	buf_init(&b, j->at->a);
+	buf_addf(&b, "risk score %d.%02d:", d->score_hundredths / 100, d->score_hundredths % 100);
+	for (size_t i = 0; i < d->part_count; i++)
+		buf_addf(&b, "%s %s", i == 0 ? "" : ",", d->parts[i].name);
+	for (char *at = b.p; (at = strchr(at, '_'));)
+		*at = ' ';
+	if (d->score_hundredths >= 70)
+		say(j, ACTION_ASK, "score.high", REASON_risk_score, b.p, NULL, "split it into smaller steps",
+			NULL);
+	else if (d->action < ACTION_WARN)
+		say(j, ACTION_WARN, "score.medium",
+			text_eq(d->parts[0].name, "unknown_under_inspect") ? REASON_unknown_under_inspect
+									   : REASON_risk_score,
+			b.p, NULL, NULL, NULL);
+}
+
+/* Worst first; among equals the order of the command. */
+static void sort_findings(struct decision *d, struct arena *a)
+{
+	struct finding *sorted = arena_alloc(a, (d->finding_count + 1) * sizeof(*sorted));
+	size_t n = 0;
+
+	for (int action = ACTION_DENY; action >= ACTION_ALLOW; action--)
+		for (size_t i = 0; i < d->finding_count; i++)
+			if ((int)d->findings[i].action == action)
+				sorted[n++] = d->findings[i];
+	d->findings = sorted;
+	if (d->finding_count > 0 && sorted[0].action > ACTION_ALLOW)
+		d->decisive = &sorted[0];
+}
+
+static const char *recommend(const struct decision *d)
+{
+	const char *name = d->profile->name;
+
+	for (size_t i = 0; i < d->finding_count; i++) {
+		const char *wanted = d->findings[i].recommended_profile;
+		if (wanted && !text_eq(wanted, name))
+			return wanted;
+	}
+	if (d->destructive && d->action == ACTION_ASK && !text_eq(name, "risky_edit"))
+		return "risky_edit";
+	return NULL;
+}
+
+/* A sentence for a command that nothing spoke against: what it does, by kinds of effects. */
+static const char *summarize(struct arena *a, const struct proposal *p)
+{
+	uint64_t seen = 0;
+	struct buf b;
+
+	buf_init(&b, a);
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *e = &p->effects[i];
+		if ((seen >> e->kind & 1) || e->path_class == PATH_SINK || (e->flags & FXF_DECODED))
+			continue;
+		seen |= UINT64_C(1) << e->kind;
+		buf_addf(&b, "%s%s%s", b.n == 0 ? "it would " : ", ",
+			e->flags & FXF_DRY_RUN ? "only say how to " : "", effect_kind_clause(e->kind));
+	}
+	return b.n ? b.p : "it would change nothing";
+}
+
+/* The registry's code for what the guard said; the rule id is the detail. */
+static enum reason_code registry_code(const struct decision *d)
+{
+	if (d->action == ACTION_DENY) {
+		if (d->decisive && text_starts(d->decisive->rule, "profile."))
+			return REASON_INSUFFICIENT_PRIVILEGE;
+		return REASON_POLICY_VIOLATION;
+	}
+	return d->has_denied_group ? REASON_INSUFFICIENT_PRIVILEGE : REASON_APPROVAL_REQUIRED;
+}
+
+static void conclude(struct judge *j)
+{
+	struct decision *d = j->d;
+
+	sort_findings(d, j->at->a);
+	d->recommended_profile = recommend(d);
+	d->verdict = action_verdict(d->action);
+	if (d->has_denied_group)
+		d->verdict = V_DENY;
+	d->reason_code = registry_code(d);
+	d->detail_code = d->decisive ? d->decisive->rule : NULL;
+	d->summary = d->decisive ? d->decisive->text : summarize(j->at->a, j->proposal);
+	if (d->has_denied_group && d->action != ACTION_DENY)
+		d->detail_code = "tool_grant";
+}
+
+static const struct profile_rule *find_raise(const struct policy *p, const char *profile)
+{
+	for (size_t i = 0; i < p->profile_rule_count; i++)
+		if (text_eq(p->profile_rules[i].profile, profile))
+			return &p->profile_rules[i];
+	return NULL;
+}
+
+void decide(const struct policy *policy, const struct profile *profile, const struct proposal *proposal,
+	const struct decide_context *at, struct decision *ret)
+{
+	struct decision d = { .verdict = V_DENY,
+		.action = ACTION_ALLOW,
+		.profile = profile,
+		.proposal = proposal,
+		.mode = at->mode,
+		.policy_version = policy->version,
+		.policy_sha256 = at->policy_sha256,
+		.workspace = at->workspace,
+		.task_name = at->task_name,
+		.task_goal = at->task_goal,
+		.evaluated_us = at->now_us };
+	struct judge j = { policy, profile, proposal, at, &d, find_raise(policy, profile->name), false };
+
+	d.findings = arena_alloc(at->a, MAX_FINDINGS * sizeof(*d.findings));
+	for (size_t i = 0; i < proposal->effect_count; i++)
+		judge_effect(&j, &proposal->effects[i]);
+	judge_texts(&j);
+	judge_whole(&j);
+	facts_collect(&d, at);
+	facts_score(&d, at, j.is_denied_by_rule);
+	facts_groups(&d, at);
+	judge_by_score(&j);
+	conclude(&j);
+	*ret = d;
+}

@@ -1,0 +1,64 @@
+/* decide.h — a proposal, a profile and a policy become a decision.
+ *
+ * Rules are data over effects: the shipped ones (share/guard_rules.json) plus, where a workspace has one, its
+ * guard_policy.json.  A workspace only ever adds strictness.  decide() is a pure function: no I/O, no clock, no failure; at
+ * worst it says DENY.  Everything it finds counts, and the strictest finding decides, so an added command, wrapper or rule
+ * can never lower an answer. */
+#ifndef DECIDE_DECIDE_H
+#define DECIDE_DECIDE_H
+
+#include "base/mem.h"
+#include "model/decision.h"
+#include "model/effect.h"
+#include "model/profile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct policy;
+
+struct policy_source {
+	struct bytes file; /* text of the workspace's guard_policy.json; p NULL when there is none */
+	const char *file_name; /* for messages */
+	const char
+		*read_error; /* the file is there but could not be read: the policy fails closed; or NULL */
+	bool override_accepted; /* a person has accepted this very file's `override` member */
+};
+
+/* Compile the shipped rules and, when given, the file.  Never fails: a file that is not understood gives a policy that
+ * keeps every shipped rule and asks about everything (policy_error says why, version 0).  `from` may be NULL. */
+const struct policy *policy_compile(struct arena *a, const struct policy_source *from);
+
+int policy_version(const struct policy *p);
+const char *policy_error(const struct policy *p); /* NULL when all was understood */
+bool policy_wants_override(
+	const struct policy *p); /* the file asks to lower rules and that was not accepted */
+enum guard_mode policy_default_mode(const struct policy *p);
+bool policy_permits_off(const struct policy *p); /* "allow_guard_off" */
+/* SHA-256 over everything the policy was compiled from. */
+const char *policy_sha256(struct arena *a, const struct policy *p);
+
+/* For `guard rules`: the i-th rule, in the order they are tried; NULL past the end. */
+struct rule_view {
+	const char *id, *text, *instead, *recommended_profile;
+	enum action action;
+	enum reason_code reason;
+	const char *origin; /* "built-in" or the file's name */
+	const struct json *when; /* the condition as written; or NULL */
+	const struct json *patterns; /* of substring and regex rules; or NULL */
+};
+bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret);
+
+struct decide_context {
+	struct arena *a; /* findings and texts live here */
+	enum guard_mode mode;
+	const char *workspace; /* absolute and clean; or NULL */
+	const char *task_name, *task_goal; /* or NULL */
+	const char *policy_sha256; /* recorded as given; or NULL */
+	int64_t now_us; /* recorded as evaluated_at */
+};
+
+void decide(const struct policy *policy, const struct profile *profile, const struct proposal *proposal,
+	const struct decide_context *at, struct decision *ret);
+
+#endif

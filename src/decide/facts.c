@@ -1,0 +1,282 @@
+/* facts.c — what the effects amount to, in the words of the original's ledger: detected flags, categories, target paths, the
+ * risk score and the tool groups used.
+ *
+ * All of it is computed from effects, never from text: a `~` in a comment is not an escape from the workspace. */
+#include "base/text.h"
+#include "decide/policy.h"
+
+#include <string.h>
+
+enum { MAX_TARGETS = 64, MAX_CATEGORIES = FX_KIND_COUNT + 6 };
+
+static bool tag_is(const struct effect *e, const char *tag)
+{
+	return e->tag && text_eq(e->tag, tag);
+}
+
+/* Facts about a dry run or about decoded text explain; they do not count. */
+static bool counts(const struct effect *e)
+{
+	return !(e->flags & (FXF_DRY_RUN | FXF_DECODED));
+}
+
+static bool is_elsewhere(const struct effect *e)
+{
+	return (e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) && !(e->flags & FXF_HOST_MOUNT);
+}
+
+bool facts_writes(const struct effect *e)
+{
+	if (!counts(e) || e->path_class == PATH_SINK || is_elsewhere(e))
+		return false;
+	switch ((int)e->kind) {
+	case FX_WRITE:
+	case FX_DELETE:
+	case FX_MOVE:
+	case FX_PERMISSION:
+	case FX_PERSISTENCE:
+		return true;
+	case FX_GIT:
+		return !tag_is(e, "git.push_force") && !tag_is(e, "git.push_delete");
+	case FX_PACKAGE:
+		return !tag_is(e, "package.run");
+	case FX_DEVICE:
+		return !tag_is(e, "device.read");
+	default:
+		return false;
+	}
+}
+
+static bool touches_network(const struct effect *e)
+{
+	if (!counts(e) || is_elsewhere(e))
+		return false;
+	return e->kind == FX_NETWORK || e->kind == FX_LISTEN || e->kind == FX_REVERSE_SHELL ||
+		(e->kind == FX_REMOTE && !tag_is(e, "remote.read"));
+}
+
+/* The host of "http://localhost:8080/x", "127.0.0.1:80" or "::1".  User info could hide another host: not loopback. */
+static bool is_loopback(const char *target)
+{
+	const char *host = target ? strstr(target, "://") : NULL;
+	size_t n;
+
+	host = host ? host + 3 : target;
+	if (!host || strchr(host, '@'))
+		return false;
+	if (text_starts(host, "[::1]") || text_eq(host, "::1"))
+		return true;
+	n = strcspn(host, ":/?#");
+	if (n == sizeof("localhost") - 1 && strncmp(host, "localhost", n) == 0)
+		return true;
+	return text_starts(host, "127.") && strspn(host, "0123456789.") == n;
+}
+
+bool facts_uses_network(const struct effect *e, const struct profile *profile)
+{
+	if (!touches_network(e))
+		return false;
+	return !(profile->reach == NETWORK_LOOPBACK && e->certainty == CERTAIN && is_loopback(e->target));
+}
+
+static void add_unique(const char **list, size_t *n, size_t max, const char *text)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (text_eq(list[i], text))
+			return;
+	if (*n < max)
+		list[(*n)++] = text;
+}
+
+static void add_category(struct decision *d, const char *name)
+{
+	add_unique(d->categories, &d->category_count, MAX_CATEGORIES, name);
+}
+
+static void collect_one(struct decision *d, const struct effect *e)
+{
+	add_category(d, effect_kind_category(e->kind));
+	if (tag_is(e, "network.dev_tcp"))
+		add_category(d, "dev_tcp_bypass");
+	if (e->kind == FX_DECODE_EXEC)
+		add_category(d, "base64_pipe");
+	if (e->path_class != PATH_NONE && e->path_class != PATH_SINK && e->target)
+		add_unique(d->target_paths, &d->target_path_count, MAX_TARGETS, e->target);
+	d->writes |= facts_writes(e);
+	d->network |= touches_network(e);
+	d->privilege |= e->kind == FX_PRIVILEGE;
+	d->remote |= e->kind == FX_REMOTE;
+}
+
+void facts_collect(struct decision *d, const struct decide_context *at)
+{
+	const struct proposal *p = d->proposal;
+
+	d->categories = arena_alloc(at->a, MAX_CATEGORIES * sizeof(*d->categories));
+	d->target_paths = arena_alloc(at->a, MAX_TARGETS * sizeof(*d->target_paths));
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (counts(&p->effects[i]))
+			collect_one(d, &p->effects[i]);
+	if (d->writes)
+		add_category(d, "write");
+	if (d->network)
+		add_category(d, "network");
+	if (d->destructive)
+		add_category(d, "destructive");
+	if (p->heredoc_input)
+		add_category(d, "heredoc_input");
+	if (d->category_count == 0)
+		add_category(d, "unknown");
+}
+
+static void add_part(struct decision *d, const char *name, int hundredths)
+{
+	d->parts[d->part_count++] = (struct score_part){ name, hundredths };
+	d->score_hundredths += hundredths;
+}
+
+/* What the score needs to know about all effects together. */
+struct tally {
+	bool acts_remotely, reads_remotely, deletes_recursively, escapes, mismatches, is_unknown;
+};
+
+static void tally_one(struct tally *t, const struct effect *e, const struct profile *profile)
+{
+	bool writes = facts_writes(e);
+
+	t->acts_remotely |= e->kind == FX_REMOTE && !tag_is(e, "remote.read");
+	t->reads_remotely |= e->kind == FX_REMOTE;
+	t->deletes_recursively |= e->kind == FX_DELETE && (e->flags & FXF_RECURSIVE);
+	t->escapes |= writes && e->path_class >= PATH_OUT;
+	t->mismatches |= (writes && profile->writes != ALLOWANCE_YES) ||
+		(profile->network != ALLOWANCE_YES && facts_uses_network(e, profile));
+	t->is_unknown |= e->kind == FX_UNKNOWN || e->kind == FX_SCRIPT || tag_is(e, "package.run");
+}
+
+static void score_parts(struct decision *d, const struct tally *t)
+{
+	if (d->writes)
+		add_part(d, "write_detected", 35);
+	if (d->network)
+		add_part(d, "network_detected", 30);
+	if (t->acts_remotely)
+		add_part(d, "remote_detected", 45);
+	if (d->privilege)
+		add_part(d, "privilege_detected", 65);
+	if (d->destructive)
+		add_part(d, "destructive_detected", 75);
+	if (t->deletes_recursively)
+		add_part(d, "recursive_destructive", 10);
+	if (t->escapes)
+		add_part(d, "workspace_escape", 30);
+	if (t->mismatches)
+		add_part(d, "profile_mismatch", 25);
+	if (t->is_unknown && d->profile->writes == ALLOWANCE_NO && d->profile->network == ALLOWANCE_NO)
+		add_part(d, "unknown_under_inspect", 35);
+	/* Looking at a remote control plane is worth a word, but does not add to what else is done. */
+	if (t->reads_remotely && !t->acts_remotely && d->score_hundredths < 45)
+		add_part(d, "remote_detected", 45 - d->score_hundredths);
+	if (d->score_hundredths > 100)
+		d->score_hundredths = 100;
+}
+
+void facts_score(struct decision *d, const struct decide_context *at, bool is_denied_by_rule)
+{
+	const struct proposal *p = d->proposal;
+	struct tally t = { 0 };
+
+	(void)at;
+	if (is_denied_by_rule) {
+		add_part(d, "absolute_deny", 100);
+		return;
+	}
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (counts(&p->effects[i]))
+			tally_one(&t, &p->effects[i], d->profile);
+	score_parts(d, &t);
+}
+
+static void use_group(struct decision *d, enum tool_group g)
+{
+	for (size_t i = 0; i < d->used_count; i++)
+		if (d->used[i] == g)
+			return;
+	d->used[d->used_count++] = g;
+	if (d->profile->grants[g] == GRANT_DENY)
+		d->denied_used[d->denied_used_count++] = g;
+}
+
+static bool changes_cloud(const struct effect *e)
+{
+	return e->kind == FX_CLOUD && !tag_is(e, "cloud.read");
+}
+
+static bool changes_database(const struct effect *e)
+{
+	return e->kind == FX_DATABASE && !tag_is(e, "sql.session");
+}
+
+/* A client that only adds rows or migrates forward is ordinary work with a database that may well be local. */
+static bool is_ordinary_database_work(const struct effect *e)
+{
+	return tag_is(e, "sql.write") || tag_is(e, "db.migrate") || tag_is(e, "kv.write") ||
+		(e->program && text_starts(e->program, "sqlite"));
+}
+
+static bool reaches_out(const struct effect *e, const struct profile *profile)
+{
+	if (facts_uses_network(e, profile) || changes_cloud(e) || e->kind == FX_PUBLISH ||
+		tag_is(e, "package.install"))
+		return true;
+	return changes_database(e) && !is_ordinary_database_work(e);
+}
+
+/* Effects that change something although they write no file: a profile that only inspects must never have them, not even
+ * with an approval. */
+static bool mutates(const struct effect *e)
+{
+	switch ((int)e->kind) {
+	case FX_PROCESS:
+		return !tag_is(e, "process.job") && !tag_is(e, "process.priority");
+	case FX_CONTAINER:
+		return !tag_is(e, "container.confine");
+	case FX_CRON:
+	case FX_FIREWALL:
+	case FX_ACCOUNT:
+	case FX_KERNEL:
+	case FX_POWER:
+		return true;
+	default:
+		return changes_database(e) || changes_cloud(e);
+	}
+}
+
+static void group_one(struct decision *d, const struct effect *e)
+{
+	if (reaches_out(e, d->profile))
+		use_group(d, GROUP_EXTERNAL_NETWORK);
+	if (e->kind == FX_GIT && !tag_is(e, "git.rebase"))
+		use_group(d, GROUP_DESTRUCTIVE_GIT);
+	if (facts_writes(e) || (d->profile->writes == ALLOWANCE_NO && mutates(e)))
+		use_group(d, GROUP_APPLY_PATCH);
+	if (e->kind == FX_SECRET_READ)
+		use_group(d, GROUP_SECRETS_READ);
+}
+
+void facts_groups(struct decision *d, const struct decide_context *at)
+{
+	const struct proposal *p = d->proposal;
+
+	(void)at;
+	for (size_t i = 0; i < p->effect_count; i++)
+		if (counts(&p->effects[i]))
+			group_one(d, &p->effects[i]);
+	if (p->shell_wrapped)
+		use_group(d, GROUP_BROAD_SHELL);
+	for (size_t i = 0; i < p->step_count; i++)
+		if (p->steps[i].text &&
+			(text_starts(p->steps[i].text, "git diff") ||
+				text_starts(p->steps[i].text, "git status")))
+			use_group(d, GROUP_GIT_DIFF);
+	d->has_denied_group = d->denied_used_count > 0;
+}

@@ -1,0 +1,99 @@
+/* decision.h — the answer to a proposal, with everything a person or a receipt needs to understand it.
+ *
+ * Two vocabularies for one answer: the guard's action (allow, warn, require_approval, deny) is what the rules said; the
+ * verdict is what happens, after the tool groups of the profile have had their say.  Both only ever get stricter while a
+ * decision is made. */
+#ifndef MODEL_DECISION_H
+#define MODEL_DECISION_H
+
+#include "model/effect.h"
+#include "model/profile.h"
+#include "model/reason.h"
+#include "model/verdict.h"
+
+#include <stdint.h>
+
+/* In rising severity. */
+enum action { ACTION_ALLOW, ACTION_WARN, ACTION_ASK, ACTION_DENY };
+const char *action_name(enum action a); /* "allow", "warn", "require_approval", "deny" */
+bool action_parse(const char *name, enum action *ret); /* "ask" is understood too */
+enum verdict action_verdict(enum action a); /* anything out of range is V_DENY */
+
+enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF };
+const char *guard_mode_name(enum guard_mode m);
+bool guard_mode_parse(const char *name, enum guard_mode *ret);
+
+/* One thing a rule had to say about one effect. */
+struct finding {
+	enum action action;
+	const char *rule; /* "deny.rm_root"; never NULL */
+	enum reason_code reason;
+	const char *text; /* what was understood, one sentence */
+	const char *instead; /* what to do instead; or NULL */
+	const char *recommended_profile; /* or NULL */
+	const struct effect *effect; /* what it is about; NULL when it is about the whole command */
+	const struct source *source; /* the text `at` points into; or NULL */
+	struct span at;
+	bool is_destructive;
+};
+
+/* Parts of the risk score, in hundredths. */
+struct score_part {
+	const char *name;
+	int hundredths;
+};
+enum { MAX_SCORE_PARTS = 10 };
+
+struct decision {
+	enum verdict verdict; /* what happens */
+	enum action action; /* what the guard's rules said */
+	enum reason_code
+		reason_code; /* of the registry; meaningful unless verdict is V_ALLOW without a finding */
+	const char *detail_code; /* id of the rule that decided; or NULL */
+	const char *summary; /* one sentence: what was understood */
+
+	struct finding *findings; /* worst first, then in the order of the command */
+	size_t finding_count;
+	const struct finding *decisive; /* the finding that decided; NULL when nothing spoke */
+
+	int score_hundredths;
+	struct score_part parts[MAX_SCORE_PARTS];
+	size_t part_count;
+
+	const struct profile *profile;
+	const char *recommended_profile; /* or NULL */
+	const struct proposal *proposal;
+	enum guard_mode mode;
+	int policy_version;
+	const char *policy_sha256;
+	const char *workspace; /* or NULL */
+	const char *task_name, *task_goal; /* or NULL */
+	int64_t evaluated_us;
+
+	bool writes, network, destructive, privilege, remote;
+	const char **categories;
+	size_t category_count;
+	const char **target_paths;
+	size_t target_path_count;
+
+	/* Tool groups the command really uses, in order of appearance; those the profile denies make the verdict V_DENY. */
+	enum tool_group used[GROUP_COUNT];
+	size_t used_count;
+	bool has_denied_group;
+	enum tool_group denied_used[GROUP_COUNT];
+	size_t denied_used_count;
+};
+
+/* What the runner acts upon: the verdict under enforce; in audit and off nothing is blocked. */
+enum verdict decision_effective(const struct decision *d);
+
+/* Exit code of ops-cli: 0, 24 or 25, from the effective verdict. */
+int decision_exit(const struct decision *d);
+
+/* The object kept in the ledger under "guard" and printed by --json. */
+struct json *decision_to_json(struct arena *a, const struct decision *d);
+
+/* "low", "medium", "high", "critical" for display. */
+const char *risk_level(int score_hundredths);
+
+#endif

@@ -1,0 +1,391 @@
+/* profile.c — reading profiles and tool groups.
+ *
+ * A profile is a promise about what cannot happen, so the reader is narrow: a member of the wrong type or with an unknown
+ * value is an error, a right that is missing is not given.  Members it does not know stay in `document` and mean nothing. */
+#include "model/profile.h"
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+static const char *const group_names[] = {
+#define TOOL_GROUP_NAME(id, name) name,
+	TOOL_GROUPS(TOOL_GROUP_NAME)
+#undef TOOL_GROUP_NAME
+};
+static const char *const allowance_names[] = { "no", "yes", "decided by the target" };
+static const char *const checkpoint_names[] = { "never", "optional", "required", "manual" };
+static const char *const reach_names[] = { "none", "loopback", "full" };
+static const char *const sandbox_names[] = { "best-effort", "required" };
+static const char *const destructive_names[] = { "ask", "checkpoint" };
+static const char *const unknown_names[] = { "allow", "ask", "deny" };
+
+const char *tool_group_name(enum tool_group g)
+{
+	return group_names[g];
+}
+
+bool tool_group_parse(const char *name, enum tool_group *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(group_names); i++)
+		if (text_eq(group_names[i], name)) {
+			*ret = (enum tool_group)i;
+			return true;
+		}
+	return false;
+}
+
+const char *allowance_name(enum allowance v)
+{
+	return allowance_names[v];
+}
+
+const char *checkpoint_rule_name(enum checkpoint_rule v)
+{
+	return checkpoint_names[v];
+}
+
+const char *network_reach_name(enum network_reach v)
+{
+	return reach_names[v];
+}
+
+/* One file being read: where errors say they come from, and the warnings so far. */
+struct reader {
+	struct arena *a;
+	const char *file;
+	const char *profile;
+	const char **warnings;
+	size_t warning_count;
+	struct err *e;
+};
+
+static int bad_field(struct reader *r, const char *field, const char *want, const struct json *found)
+{
+	return err_set(r->e, E_INPUT, "PROFILE_FIELD", "%s: profile '%s': '%s' must be %s, found %s", r->file,
+		r->profile, field, want, json_type_name(found));
+}
+
+static int read_text(struct reader *r, const struct json *doc, const char *field, const char **ret)
+{
+	const struct json *v = json_get(doc, field);
+
+	if (!v || json_is(v, JSON_NULL))
+		return OK;
+	if (!json_text(v))
+		return bad_field(r, field, "a text", v);
+	*ret = json_text(v);
+	return OK;
+}
+
+/* A member that names one of a few words. */
+static int read_choice(struct reader *r, const struct json *doc, const char *field, const char *const *names,
+	size_t n, unsigned *ret)
+{
+	const struct json *v = json_get(doc, field);
+	struct buf want;
+
+	if (!v)
+		return OK;
+	for (size_t i = 0; i < n && json_text(v); i++)
+		if (text_eq(names[i], json_text(v))) {
+			*ret = (unsigned)i;
+			return OK;
+		}
+	buf_init(&want, r->a);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&want, "%s\"%s\"", i == 0 ? "" : " or ", names[i]);
+	return bad_field(r, field, want.p, v);
+}
+
+static int read_list(
+	struct reader *r, const struct json *doc, const char *field, const char *const **ret, size_t *ret_n)
+{
+	const struct json *v = json_get(doc, field);
+	const char **list;
+	size_t n = 0;
+
+	if (!v)
+		return OK;
+	if (!json_is(v, JSON_ARRAY))
+		return bad_field(r, field, "a list of texts", v);
+	list = arena_zalloc(r->a, v->n + 1, sizeof(*list));
+	json_each (item, v) {
+		if (!json_text(item))
+			return bad_field(r, field, "a list of texts", item);
+		list[n++] = json_text(item);
+	}
+	*ret = list;
+	*ret_n = n;
+	return OK;
+}
+
+/* true, false, or anything else: the target decides.  Left out: no, and worth a word to the person who wrote the file. */
+static enum allowance read_allowance(struct reader *r, const struct json *doc, const char *field)
+{
+	const struct json *v = json_get(doc, field);
+
+	if (!v) {
+		r->warnings[r->warning_count++] = arena_printf(r->a,
+			"%s: profile '%s' does not say '%s'; taken as false", r->file, r->profile, field);
+		return ALLOWANCE_NO;
+	}
+	if (!json_is_bool(v))
+		return ALLOWANCE_TARGET;
+	return json_is(v, JSON_TRUE) ? ALLOWANCE_YES : ALLOWANCE_NO;
+}
+
+static int read_rules(struct reader *r, const struct json *doc, struct profile *p)
+{
+	unsigned checkpoint = CHECKPOINT_NEVER, reach, sandbox = SANDBOX_BEST_EFFORT;
+	unsigned destructive = DESTRUCTIVE_ASK, unknown = UNKNOWN_ALLOW;
+	int rc;
+
+	if (!json_get(doc, "checkpoint"))
+		return bad_field(r, "checkpoint", "there", NULL);
+	reach = p->network == ALLOWANCE_NO ? NETWORK_NONE : NETWORK_FULL;
+	if ((rc = read_choice(r, doc, "checkpoint", checkpoint_names, 4, &checkpoint)) ||
+		(rc = read_choice(r, doc, "network", reach_names, 3, &reach)) ||
+		(rc = read_choice(r, doc, "sandbox", sandbox_names, 2, &sandbox)) ||
+		(rc = read_choice(r, doc, "destructive", destructive_names, 2, &destructive)) ||
+		(rc = read_choice(r, doc, "unknown_tool", unknown_names, 3, &unknown)))
+		return rc;
+	if (p->network == ALLOWANCE_NO && reach == NETWORK_FULL)
+		return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+			"%s: profile '%s': \"network\": \"full\" contradicts \"network_allowed\": false",
+			r->file, r->profile);
+	p->checkpoint = (enum checkpoint_rule)checkpoint;
+	p->reach = (enum network_reach)reach;
+	p->sandbox = (enum sandbox_rule)sandbox;
+	p->destructive = (enum destructive_rule)destructive;
+	p->unknown_tool = (enum unknown_rule)unknown;
+	return OK;
+}
+
+static int read_profile(struct reader *r, const struct json *doc, struct profile *p)
+{
+	const struct json *handoff;
+	int rc;
+
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(r->e, E_INPUT, "PROFILE_FILE", "%s: profile '%s' must be an object, found %s",
+			r->file, r->profile, json_type_name(doc));
+	p->name = r->profile;
+	p->document = doc;
+	p->description = "";
+	if ((rc = read_text(r, doc, "description", &p->description)) ||
+		(rc = read_text(r, doc, "backend", &p->backend)))
+		return rc;
+	if (!p->backend)
+		return bad_field(r, "backend", "there", NULL);
+	p->runtime_backend = p->backend;
+	p->runtime_target_kind = p->isolation = "";
+	p->writes = read_allowance(r, doc, "writes_allowed");
+	p->network = read_allowance(r, doc, "network_allowed");
+	handoff = json_get(doc, "handoff_required");
+	if (handoff && !json_is_bool(handoff))
+		return bad_field(r, "handoff_required", "true or false", handoff);
+	p->handoff_required = json_is(handoff, JSON_TRUE);
+	if ((rc = read_text(r, doc, "runtime_backend", &p->runtime_backend)) ||
+		(rc = read_text(r, doc, "runtime_target_kind", &p->runtime_target_kind)) ||
+		(rc = read_text(r, doc, "isolation", &p->isolation)) ||
+		(rc = read_text(r, doc, "browser_policy_ref", &p->browser_policy_ref)) ||
+		(rc = read_list(r, doc, "write_paths", &p->write_paths, &p->write_path_count)) ||
+		(rc = read_list(r, doc, "intended_for", &p->intended_for, &p->intended_for_count)))
+		return rc;
+	return read_rules(r, doc, p);
+}
+
+static int read_group_list(struct reader *r, const struct json *doc, const char *list, enum grant g,
+	enum grant grants[GROUP_COUNT])
+{
+	const struct json *v = json_get(doc, list);
+
+	if (!v)
+		return OK;
+	if (!json_is(v, JSON_ARRAY))
+		return err_set(r->e, E_INPUT, "TOOL_GROUPS",
+			"%s: profile '%s': '%s' must be a list, found %s", r->file, r->profile, list,
+			json_type_name(v));
+	json_each (item, v) {
+		enum tool_group group;
+		if (!json_text(item) || !tool_group_parse(json_text(item), &group))
+			return err_set(r->e, E_INPUT, "TOOL_GROUPS",
+				"%s: profile '%s': '%s' has no such group: %s", r->file, r->profile, list,
+				json_text(item) ? json_text(item) : json_type_name(item));
+		grants[group] = g;
+	}
+	return OK;
+}
+
+/* Deny is read last, so that it wins where a group stands in two lists; a group in none is asked about. */
+static int read_groups(struct reader *r, const struct json *profiles, struct profile *p)
+{
+	const struct json *doc = json_get(profiles, p->name);
+	int rc;
+
+	r->profile = p->name;
+	if (!doc)
+		return OK;
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(r->e, E_INPUT, "TOOL_GROUPS", "%s: profile '%s' must be an object, found %s",
+			r->file, r->profile, json_type_name(doc));
+	if ((rc = read_group_list(r, doc, "allow", GRANT_ALLOW, p->grants)) ||
+		(rc = read_group_list(r, doc, "ask", GRANT_ASK, p->grants)))
+		return rc;
+	return read_group_list(r, doc, "deny", GRANT_DENY, p->grants);
+}
+
+/* {"profiles": {...}} of either file. */
+static int parse_profiles_member(struct arena *a, struct bytes text, const char *name, const char *code,
+	struct json **ret, struct err *e)
+{
+	struct json *doc, *profiles;
+	int rc = json_parse(a, text, name, NULL, &doc, e);
+
+	if (rc)
+		return rc;
+	profiles = json_get(doc, "profiles");
+	if (!json_is(profiles, JSON_OBJECT))
+		return err_set(e, E_INPUT, code, "%s: must be an object with an object 'profiles'", name);
+	*ret = profiles;
+	return OK;
+}
+
+static struct bytes shipped(const char *name)
+{
+	struct bytes text;
+
+	if (!embed_find(name, &text))
+		BUG("a shipped file is missing");
+	return text;
+}
+
+int profiles_parse(struct arena *a, struct bytes text, const char *name, struct bytes groups,
+	const char *groups_name, struct profiles *ret, struct err *e)
+{
+	struct reader r = { .a = a, .file = name, .e = e };
+	struct profiles result = { .origin = name };
+	struct json *doc, *group_doc;
+	int rc;
+
+	if ((rc = parse_profiles_member(a, text, name, "PROFILE_FILE", &doc, e)))
+		return rc;
+	if (groups.n == 0)
+		groups = shipped(groups_name = "share/tool_groups.json");
+	if ((rc = parse_profiles_member(a, groups, groups_name, "TOOL_GROUPS", &group_doc, e)))
+		return rc;
+	result.list = arena_zalloc(a, doc->n + 1, sizeof(*result.list));
+	r.warnings = arena_zalloc(a, doc->n * 2 + 1, sizeof(*r.warnings));
+	json_each_member (m, doc) {
+		r.profile = m->name;
+		if ((rc = read_profile(&r, m->value, &result.list[result.count])))
+			return rc;
+		result.count++;
+	}
+	if (result.count == 0)
+		return err_set(e, E_INPUT, "PROFILE_FILE", "%s: has no profiles", name);
+	r.file = groups_name;
+	for (size_t i = 0; i < result.count; i++)
+		if ((rc = read_groups(&r, group_doc, &result.list[i])))
+			return rc;
+	result.warnings = r.warnings;
+	result.warning_count = r.warning_count;
+	*ret = result;
+	return OK;
+}
+
+void profiles_builtin(struct arena *a, struct profiles *ret)
+{
+	struct err e;
+
+	if (profiles_parse(a, shipped("share/execution_profiles.json"), "built-in", (struct bytes){ NULL, 0 },
+		    "built-in", ret, &e))
+		BUG("the shipped profiles are not valid");
+}
+
+/* The bytes of a file below references/, or empty when it is not there. */
+static int read_reference(struct sys *s, struct arena *a, const char *workspace, const char *name,
+	const char **ret_path, struct bytes *ret, struct err *e)
+{
+	struct err why;
+	int rc;
+
+	*ret_path = arena_printf(a, "%s/references/%s", workspace, name);
+	rc = file_read(s, a, AT_FDCWD, *ret_path, MAX_FILE_BYTES, FILE_FOLLOW, ret, &why);
+	if (rc == E_MISSING) {
+		*ret = (struct bytes){ NULL, 0 };
+		return OK;
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
+}
+
+int profiles_load(struct sys *s, struct arena *a, const char *workspace, struct profiles *ret, struct err *e)
+{
+	const char *path, *groups_path;
+	struct bytes text, groups;
+	int rc;
+
+	if ((rc = read_reference(s, a, workspace, "execution_profiles.json", &path, &text, e)) ||
+		(rc = read_reference(s, a, workspace, "tool_groups.json", &groups_path, &groups, e)))
+		return rc;
+	if (!text.p) {
+		text = shipped("share/execution_profiles.json");
+		path = "built-in";
+	}
+	return profiles_parse(a, text, path, groups, groups_path, ret, e);
+}
+
+const struct profile *profiles_find(const struct profiles *p, const char *name)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (text_eq(p->list[i].name, name))
+			return &p->list[i];
+	return NULL;
+}
+
+static int compare_names(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e)
+{
+	const char *names[32];
+	char known[300] = "";
+	size_t n = 0, used = 0;
+	const struct profile *found = profiles_find(p, name);
+
+	if (found) {
+		*ret = found;
+		return OK;
+	}
+	for (; n < p->count && n < ARRAY_SIZE(names); n++)
+		names[n] = p->list[n].name;
+	qsort(names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < n && used < sizeof(known); i++)
+		used += (size_t)snprintf(
+			known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", names[i]);
+	return err_set(e, E_USAGE, "PROFILE_UNKNOWN", "unknown profile '%s'; known are: %s", name, known);
+}
+
+struct json *profile_compute_grant(
+	struct arena *a, const struct profile *p, const enum tool_group *requested, size_t n)
+{
+	static const char *const lists[] = { "requires_approval", "granted", "denied" };
+	struct json *grant = json_new(a, JSON_OBJECT);
+
+	json_set(a, grant, "granted", json_new(a, JSON_ARRAY));
+	json_set(a, grant, "requires_approval", json_new(a, JSON_ARRAY));
+	json_set(a, grant, "denied", json_new(a, JSON_ARRAY));
+	for (size_t i = 0; i < n; i++)
+		json_pushs(a, json_get(grant, lists[p->grants[requested[i]]]), group_names[requested[i]]);
+	return grant;
+}

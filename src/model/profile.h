@@ -1,0 +1,103 @@
+/* profile.h — execution profiles: what a run may do, by name.
+ *
+ * Five ship with the program (share/execution_profiles.json); a workspace's references/execution_profiles.json takes their
+ * place.  Whatever a profile does not say is not allowed.  With them come the tool groups each profile grants, asks about
+ * or denies (share/tool_groups.json). */
+#ifndef MODEL_PROFILE_H
+#define MODEL_PROFILE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+
+/* A right that a profile gives.  A text instead of true or false means that the target machine decides: nothing is
+ * allowed here without asking. */
+enum allowance { ALLOWANCE_NO, ALLOWANCE_YES, ALLOWANCE_TARGET };
+
+enum checkpoint_rule { CHECKPOINT_NEVER, CHECKPOINT_OPTIONAL, CHECKPOINT_REQUIRED, CHECKPOINT_MANUAL };
+enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
+enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
+enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
+enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
+
+#define TOOL_GROUPS(X) \
+	X(READ_FILE, "read_file") \
+	X(APPLY_PATCH, "apply_patch") \
+	X(FOCUSED_TEST, "focused_test") \
+	X(GIT_DIFF, "git_diff") \
+	X(BROAD_SHELL, "broad_shell") \
+	X(EXTERNAL_NETWORK, "external_network") \
+	X(SECRETS_READ, "secrets_read") \
+	X(DESTRUCTIVE_GIT, "destructive_git")
+
+enum tool_group {
+#define TOOL_GROUP_ENUM(id, name) GROUP_##id,
+	TOOL_GROUPS(TOOL_GROUP_ENUM)
+#undef TOOL_GROUP_ENUM
+		GROUP_COUNT
+};
+const char *tool_group_name(enum tool_group g);
+bool tool_group_parse(const char *name, enum tool_group *ret);
+
+enum grant { GRANT_ASK, GRANT_ALLOW, GRANT_DENY };
+
+struct profile {
+	const char *name;
+	const char *description;
+	const char *backend, *runtime_backend, *runtime_target_kind, *isolation;
+	bool handoff_required;
+	enum allowance writes, network;
+	enum checkpoint_rule checkpoint;
+	enum network_reach reach;
+	enum sandbox_rule sandbox;
+	enum destructive_rule destructive;
+	enum unknown_rule unknown_tool;
+	const char *const *
+		write_paths; /* below the workspace, or absolute; NULL: the workspace and the temporary directory */
+	size_t write_path_count;
+	const char *const *intended_for;
+	size_t intended_for_count;
+	const char *browser_policy_ref; /* or NULL */
+	enum grant grants[GROUP_COUNT];
+	const struct json *document; /* as written in the file */
+};
+
+struct profiles {
+	struct profile *list; /* in the order of the file */
+	size_t count;
+	const char *origin; /* "built-in", or the file's name */
+	const char *const *warnings; /* rights that the file leaves out, for a person */
+	size_t warning_count;
+};
+
+/* The profiles of one document {"profiles": {name: {...}}}.  `groups` is the text of tool_groups.json, or empty for the
+ * shipped one.  E_INPUT with PROFILE_FILE, PROFILE_FIELD or TOOL_GROUPS names file, profile and member.  The texts must
+ * outlive the result. */
+int profiles_parse(struct arena *a, struct bytes text, const char *name, struct bytes groups,
+	const char *groups_name, struct profiles *ret, struct err *e);
+
+/* The shipped ones.  Cannot fail. */
+void profiles_builtin(struct arena *a, struct profiles *ret);
+
+/* Those of a workspace's references/ directory, where the files are missing the shipped ones.  A file that is there and
+ * cannot be read or understood is an error, never the shipped one. */
+int profiles_load(struct sys *s, struct arena *a, const char *workspace, struct profiles *ret, struct err *e);
+
+/* NULL when there is none of that name. */
+const struct profile *profiles_find(const struct profiles *p, const char *name);
+
+/* E_USAGE PROFILE_UNKNOWN that lists the known names, sorted. */
+int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e);
+
+/* Split requested groups by what the profile says, keeping their order: {granted, requires_approval, denied}. */
+struct json *profile_compute_grant(
+	struct arena *a, const struct profile *p, const enum tool_group *requested, size_t n);
+
+const char *allowance_name(enum allowance v);
+const char *checkpoint_rule_name(enum checkpoint_rule v);
+const char *network_reach_name(enum network_reach v);
+
+#endif

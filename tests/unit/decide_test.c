@@ -1,0 +1,495 @@
+/* decide_test.c — the ladder, on effects made by hand: what each tag means, what files may add, what can never be lowered. */
+#include "decide/decide.h"
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static struct arena a;
+static struct profiles profiles;
+static const struct policy *shipped;
+
+static int begin(void **state)
+{
+	(void)state;
+	profiles_builtin(&a, &profiles);
+	shipped = policy_compile(&a, NULL);
+	return 0;
+}
+
+static int done(void **state)
+{
+	(void)state;
+	arena_done(&a);
+	a = (struct arena){ 0 };
+	return 0;
+}
+
+static const struct policy *with_file(const char *text, bool is_accepted)
+{
+	struct policy_source from = {
+		.file = bytes_of(text), .file_name = "guard_policy.json", .override_accepted = is_accepted
+	};
+	return policy_compile(&a, &from);
+}
+
+static struct decision judge(
+	const struct policy *policy, const char *profile, const struct effect *effects, size_t n)
+{
+	struct source *source = arena_zalloc(&a, 1, sizeof(*source));
+	struct proposal *p = arena_zalloc(&a, 1, sizeof(*p));
+	struct decide_context at = { .a = &a, .workspace = "/home/u/ws" };
+	struct decision d;
+
+	*source = (struct source){ .text = "the text", .n = 8 };
+	*p = (struct proposal){ .readable = true,
+		.source = source,
+		.normalized_command = "the text",
+		.effect_count = n,
+		.effects = arena_zalloc(&a, n + 1, sizeof(struct effect)) };
+	if (n)
+		memcpy(p->effects, effects, n * sizeof(*effects));
+	decide(policy, profiles_find(&profiles, profile), p, &at, &d);
+	return d;
+}
+
+static struct decision one(const char *profile, struct effect e)
+{
+	return judge(shipped, profile, &e, 1);
+}
+
+/* Every tag that exists, with what the table of effects says it is meant for. */
+static const struct {
+	const char *tag;
+	enum effect_kind kind;
+	const char *meant;
+} tags[] = {
+#define X(id, tag, kind, meant, meaning, example) { tag, FX_##kind, meant },
+#include "propose/tags.def"
+#undef X
+};
+
+static void rules_name_only_tags_that_exist(void **state)
+{
+	struct rule_view r;
+
+	(void)state;
+	for (size_t i = 0; policy_rule(shipped, i, &r); i++)
+		json_each (glob, json_get(r.when, "tag")) {
+			bool is_known = false;
+			for (size_t t = 0; t < ARRAY_SIZE(tags); t++)
+				is_known |= text_glob(json_text(glob), tags[t].tag, false);
+			if (!is_known)
+				fail_msg("rule %s: no tag is '%s'", r.id, json_text(glob));
+		}
+}
+
+/* A tag meant for asking or denying is stopped under a profile that may write, whatever its flags; a note is not. */
+static void every_tag_is_judged_as_meant(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < ARRAY_SIZE(tags); t++) {
+		struct effect e = {
+			.kind = tags[t].kind, .tag = tags[t].tag, .program = "prog", .target = "x"
+		};
+		struct decision d = one("service_ops", e);
+		if (text_eq(tags[t].meant, "deny") && d.action != ACTION_DENY)
+			fail_msg("%s is meant to be denied, is %s", tags[t].tag, action_name(d.action));
+		if (text_eq(tags[t].meant, "ask") && d.action < ACTION_ASK)
+			fail_msg("%s is meant to be asked about, is %s", tags[t].tag, action_name(d.action));
+		if (text_eq(tags[t].meant, "note") && d.action >= ACTION_ASK)
+			fail_msg("%s is only a note, is %s", tags[t].tag, action_name(d.action));
+	}
+}
+
+/* What is stopped says what was understood, which rule spoke and why, and fits the registry. */
+static void every_refusal_explains_itself(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < profiles.count; p++)
+		for (size_t t = 0; t < ARRAY_SIZE(tags); t++) {
+			struct effect e = {
+				.kind = tags[t].kind, .tag = tags[t].tag, .program = "prog", .target = "x"
+			};
+			struct decision d = one(profiles.list[p].name, e);
+			if (d.verdict == V_ALLOW)
+				continue;
+			assert_true(reason_fits(reason_get(d.reason_code), d.verdict));
+			assert_non_null(d.detail_code);
+			assert_true(strlen(d.summary) > 10);
+			assert_null(strchr(d.summary, '{'));
+			assert_true(d.finding_count > 0);
+		}
+}
+
+static void paths_decide_deletes(void **state)
+{
+	static const struct {
+		enum path_class class;
+		unsigned flags;
+		enum certainty certainty;
+		enum action want;
+		const char *rule;
+	} cases[] = {
+		{ PATH_ROOT, FXF_RECURSIVE, CERTAIN, ACTION_DENY, "deny.rm_root" },
+		{ PATH_SYS, FXF_RECURSIVE, CERTAIN, ACTION_DENY, "deny.rm_root" },
+		{ PATH_OUT, FXF_RECURSIVE, CERTAIN, ACTION_DENY, "deny.rm_root" },
+		{ PATH_HOME, FXF_RECURSIVE, CERTAIN, ACTION_DENY, "deny.rm_home" },
+		{ PATH_UP, FXF_RECURSIVE, CERTAIN, ACTION_DENY, "deny.rm_parent_escape" },
+		{ PATH_STATE, 0, CERTAIN, ACTION_DENY, "deny.state_tamper" },
+		{ PATH_IN, FXF_RECURSIVE, CERTAIN, ACTION_ASK, "risk.rm_recursive_workspace" },
+		{ PATH_TMP, FXF_RECURSIVE, CERTAIN, ACTION_ASK, "risk.rm_recursive_workspace" },
+		{ PATH_NONE, FXF_RECURSIVE, DYNAMIC, ACTION_ASK, "risk.dynamic_target" },
+		{ PATH_NONE, FXF_RECURSIVE | FXF_UNSET_ROOT, DYNAMIC, ACTION_DENY, "deny.unset_root" },
+		{ PATH_IN, FXF_RECURSIVE | FXF_PRIVILEGED, CERTAIN, ACTION_DENY, "deny.sudo_destructive" },
+		{ PATH_IN, 0, CERTAIN, ACTION_WARN, "score.medium" },
+		{ PATH_TMP, 0, CERTAIN, ACTION_WARN, "score.medium" },
+		{ PATH_HOME, 0, CERTAIN, ACTION_ASK, "risk.delete_outside" },
+		{ PATH_SYS, 0, CERTAIN, ACTION_ASK, "risk.delete_outside" },
+		{ PATH_OUT, FXF_RECURSIVE | FXF_INSIDE_CONTAINER, CERTAIN, ACTION_ASK,
+			"risk.container_delete" },
+		{ PATH_OUT, FXF_RECURSIVE | FXF_INSIDE_CONTAINER | FXF_HOST_MOUNT, CERTAIN, ACTION_DENY,
+			"deny.rm_root" },
+		{ PATH_ROOT, FXF_RECURSIVE | FXF_DRY_RUN, CERTAIN, ACTION_ALLOW, NULL },
+		{ PATH_ROOT, FXF_RECURSIVE | FXF_DECODED, CERTAIN, ACTION_ALLOW, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_DELETE,
+			.tag = "delete.file",
+			.program = "rm",
+			.target = "/t",
+			.path_class = cases[i].class,
+			.flags = cases[i].flags,
+			.certainty = cases[i].certainty };
+		struct decision d = one("risky_edit", e);
+		if (d.action != cases[i].want)
+			fail_msg("case %zu: %s", i, action_name(d.action));
+		if (cases[i].rule)
+			assert_string_equal(d.decisive->rule, cases[i].rule);
+		else
+			assert_null(d.decisive);
+	}
+}
+
+static void a_search_from_the_workspace_asks_and_from_above_denies(void **state)
+{
+	struct effect e = { .kind = FX_DELETE,
+		.tag = "delete.find",
+		.program = "find",
+		.path_class = PATH_UP,
+		.target = "/home/u/ws" };
+
+	(void)state;
+	assert_int_equal(one("risky_edit", e).action, ACTION_ASK);
+	e.target = "/home/u";
+	assert_int_equal(one("risky_edit", e).action, ACTION_DENY);
+}
+
+static void profiles_give_and_take_rights(void **state)
+{
+	struct effect write = { .kind = FX_WRITE, .tag = "write.file", .target = "f", .path_class = PATH_IN };
+	struct effect sink = { .kind = FX_WRITE, .tag = "write.redirect", .path_class = PATH_SINK };
+	struct effect get = { .kind = FX_NETWORK, .tag = "network.get", .target = "https://x" };
+	struct effect look = { .kind = FX_REMOTE, .tag = "remote.read", .target = "cluster" };
+	struct effect unknown = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
+
+	(void)state;
+	assert_int_equal(one("inspect_local", write).action, ACTION_DENY);
+	assert_string_equal(one("inspect_local", write).detail_code, "profile.write");
+	assert_string_equal(one("inspect_local", write).recommended_profile, "workspace_edit");
+	assert_int_equal(one("workspace_edit", write).action, ACTION_WARN);
+	assert_int_equal(one("inspect_local", sink).action, ACTION_ALLOW);
+	assert_int_equal(one("workspace_edit", get).action, ACTION_DENY);
+	assert_int_equal(one("risky_edit", get).action, ACTION_DENY);
+	assert_int_equal(one("service_ops", get).action, ACTION_ALLOW);
+	assert_int_equal(one("workspace_edit", look).action, ACTION_WARN);
+	assert_int_equal(one("workspace_edit", look).verdict, V_ALLOW);
+	assert_int_equal(one("inspect_local", unknown).action, ACTION_WARN);
+	assert_int_equal(one("workspace_edit", unknown).action, ACTION_ALLOW);
+	assert_int_equal(judge(shipped, "remote_handoff", NULL, 0).action, ACTION_ASK);
+	assert_int_equal(one("remote_handoff", write).action, ACTION_ASK);
+}
+
+/* The guard asks, but the profile denies the group: an approval could not lift it. */
+static void a_denied_tool_group_denies(void **state)
+{
+	struct effect drop = { .kind = FX_DATABASE, .tag = "sql.drop", .program = "psql", .target = "t" };
+	struct decision d = one("inspect_local", drop);
+	struct buf b;
+
+	(void)state;
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_int_equal(d.verdict, V_DENY);
+	assert_int_equal(decision_exit(&d), 25);
+	assert_string_equal(d.detail_code, "tool_grant");
+	buf_init(&b, &a);
+	json_write(&b, json_get(decision_to_json(&a, &d), "tool_grant"), 0);
+	assert_non_null(
+		strstr(b.p, "\"violation\":{\"denied_used\":[\"external_network\",\"apply_patch\"]}"));
+}
+
+static void modes_change_what_happens_not_what_is_said(void **state)
+{
+	struct effect e = { .kind = FX_POWER, .tag = "power.off", .program = "reboot" };
+	struct decision d = one("risky_edit", e);
+
+	(void)state;
+	assert_int_equal(decision_exit(&d), 25);
+	d.mode = GUARD_AUDIT;
+	assert_int_equal(d.verdict, V_DENY);
+	assert_int_equal(decision_effective(&d), V_ALLOW);
+	assert_int_equal(decision_exit(&d), 0);
+	d.mode = GUARD_OFF;
+	assert_false(json_get_bool(decision_to_json(&a, &d), "enabled", true));
+}
+
+static void unreadable_is_never_allowed(void **state)
+{
+	struct proposal p = {
+		.readable = false, .unreadable_code = "depth_limit", .unreadable_text = "too deep"
+	};
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, profiles_find(&profiles, "service_ops"), &p, &at, &d);
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_int_equal(d.verdict, V_ESCALATE);
+	assert_int_equal(d.findings[0].reason, REASON_depth_limit);
+	assert_non_null(decision_to_json(&a, &d));
+}
+
+static void bad_policy_files_fail_closed(void **state)
+{
+	static const char *const texts[] = { "", "nonsense", "[]", "{}", "{\"version\": 2}",
+		"{\"version\": \"1\"}", "{\"version\": 1, \"absolute_deny\": {}}",
+		"{\"version\": 1, \"require_approval\": \"x\"}", "{\"version\": 1, \"absolute_deny\": [1]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\"}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"patterns\": [\"x\"]}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"patterns\": [1]}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"type\": \"regex\", \"patterns\": "
+		"[\"(\"]}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"type\": \"magic\", \"patterns\": "
+		"[\"x\"]}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"when\": "
+		"{\"kind\": \"hug\"}}]}",
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"when\": "
+		"{\"mood\": \"x\"}}]}",
+		"{\"version\": 1, \"default_guard_mode\": \"maybe\"}",
+		"{\"version\": 1, \"allow_guard_off\": 1}", "{\"version\": 1, \"profile_rules\": []}",
+		"{\"version\": 1, \"profile_rules\": {\"x\": {\"on_write\": \"shrug\"}}}",
+		"{\"version\": 1, \"override\": {\"deny.rm_root\": \"allow\"}}" };
+	struct effect root = { .kind = FX_POWER, .tag = "power.off" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		const struct policy *p = with_file(texts[i], true);
+		struct decision d = judge(p, "service_ops", NULL, 0);
+		if (!policy_error(p) || policy_version(p) != 0)
+			fail_msg("file %zu was taken", i);
+		assert_int_equal(d.action, ACTION_ASK);
+		assert_string_equal(d.decisive->rule, "fail_closed.all");
+		assert_int_equal(judge(p, "service_ops", &root, 1).action, ACTION_DENY);
+	}
+}
+
+static void an_unreadable_policy_fails_closed(void **state)
+{
+	struct policy_source from = { .file_name = "guard_policy.json", .read_error = "permission denied" };
+
+	(void)state;
+	assert_int_equal(judge(policy_compile(&a, &from), "service_ops", NULL, 0).action, ACTION_ASK);
+}
+
+static void files_add_text_and_effect_rules(void **state)
+{
+	const struct policy *p =
+		with_file("{\"version\": 1, \"default_guard_mode\": \"audit\", \"allow_guard_off\": false,"
+			  "\"absolute_deny\": [{\"id\": \"x.text\", \"patterns\": [\"THE TEXT\"]}],"
+			  "\"require_approval\": [{\"id\": \"x.docs\", \"type\": \"effect\","
+			  "  \"when\": {\"kind\": \"write\", \"target\": \"/home/u/ws/docs/**\"}}]}",
+			false);
+	struct effect e = { .kind = FX_WRITE, .target = "/home/u/ws/docs/a/b.md", .path_class = PATH_IN };
+	struct decision d = judge(p, "workspace_edit", &e, 1);
+
+	(void)state;
+	assert_null(policy_error(p));
+	assert_int_equal(policy_default_mode(p), GUARD_AUDIT);
+	assert_false(policy_permits_off(p));
+	assert_int_equal(d.action, ACTION_DENY);
+	assert_string_equal(d.findings[0].rule, "x.text");
+	assert_string_equal(d.findings[1].rule, "x.docs");
+}
+
+static void a_pipe_pattern_looks_at_neighbours(void **state)
+{
+	const struct policy *p = with_file(
+		"{\"version\": 1, \"absolute_deny\": [{\"id\": \"x\", \"patterns\": [\"fetch|run\"]}]}",
+		false);
+	static const struct {
+		const char *text;
+		enum action want;
+	} cases[] = { { "fetch -q u | run", ACTION_DENY }, { "sudo fetch u|run -x", ACTION_DENY },
+		{ "fetch u | tee f | run", ACTION_ALLOW }, { "fetch u; run", ACTION_ALLOW },
+		{ "prefetch u | run", ACTION_ALLOW }, { "fetch u | runner", ACTION_ALLOW } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct proposal pr = { .readable = true, .normalized_command = cases[i].text };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		decide(p, profiles_find(&profiles, "service_ops"), &pr, &at, &d);
+		if (d.action != cases[i].want)
+			fail_msg("%s: %s", cases[i].text, action_name(d.action));
+	}
+}
+
+/* A file made from the shipped defaults adds nothing: the built-in rules judge the same by meaning. */
+static void the_shipped_lists_add_no_text_rules(void **state)
+{
+	struct policy_source from = { .file_name = "guard_policy.json" };
+	const struct policy *p;
+	struct rule_view r;
+	FILE *f = fopen("share/guard_policy.json", "r");
+	static char text[1 << 16];
+
+	(void)state;
+	assert_non_null(f);
+	from.file = (struct bytes){ (const uint8_t *)text, fread(text, 1, sizeof(text), f) };
+	fclose(f);
+	p = policy_compile(&a, &from);
+	assert_null(policy_error(p));
+	for (size_t i = 0; policy_rule(p, i, &r); i++)
+		assert_string_equal(r.origin, "built-in");
+}
+
+static void an_override_needs_a_person(void **state)
+{
+	static const char text[] = "{\"version\": 1, \"override\": {\"risk.git_clean\": \"warn\"}}";
+	struct effect e = { .kind = FX_GIT, .tag = "git.clean", .program = "git" };
+	const struct policy *p = with_file(text, false);
+
+	(void)state;
+	assert_int_equal(judge(p, "risky_edit", &e, 1).action, ACTION_ASK);
+	assert_true(policy_wants_override(p));
+	p = with_file(text, true);
+	assert_false(policy_wants_override(p));
+	assert_true(judge(p, "risky_edit", &e, 1).action <= ACTION_ASK);
+	/* raising needs nobody */
+	p = with_file("{\"version\": 1, \"override\": {\"risk.git_clean\": \"deny\"}}", false);
+	assert_int_equal(judge(p, "risky_edit", &e, 1).action, ACTION_DENY);
+}
+
+static void profile_rules_only_take_away(void **state)
+{
+	const struct policy *p =
+		with_file("{\"version\": 1, \"profile_rules\": {"
+			  "\"workspace_edit\": {\"writes_allowed\": false, \"network_allowed\": true},"
+			  "\"service_ops\": {\"on_network\": \"require_approval\"},"
+			  "\"risky_edit\": {\"on_execute\": \"warn\", \"handoff_required\": true}}}",
+			false);
+	struct effect write = { .kind = FX_WRITE, .path_class = PATH_IN, .target = "f" };
+	struct effect get = { .kind = FX_NETWORK, .tag = "network.get" };
+
+	(void)state;
+	assert_int_equal(judge(p, "workspace_edit", &write, 1).action, ACTION_DENY);
+	assert_int_equal(judge(p, "workspace_edit", &get, 1).action, ACTION_DENY);
+	assert_int_equal(judge(p, "service_ops", &get, 1).action, ACTION_ASK);
+	assert_int_equal(judge(p, "risky_edit", NULL, 0).action, ACTION_ASK);
+}
+
+static void loopback_is_not_the_network_where_the_profile_says_so(void **state)
+{
+	static const struct {
+		const char *host;
+		enum action want;
+	} cases[] = { { "http://localhost:8080/x", ACTION_ALLOW }, { "127.0.0.1:80", ACTION_ALLOW },
+		{ "http://[::1]:3000", ACTION_ALLOW }, { "http://localhost.evil.example/", ACTION_DENY },
+		{ "http://127.0.0.1@evil.example/", ACTION_DENY }, { "http://127.evil.example", ACTION_DENY },
+		{ "example.com", ACTION_DENY }, { NULL, ACTION_DENY } };
+	struct profile p = *profiles_find(&profiles, "workspace_edit");
+
+	(void)state;
+	p.reach = NETWORK_LOOPBACK;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_NETWORK, .tag = "network.get", .target = cases[i].host };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		decide(shipped, &p, &pr, &at, &d);
+		if (d.action != cases[i].want)
+			fail_msg("%s: %s", cases[i].host, action_name(d.action));
+	}
+}
+
+/* All pairs of tags: two effects together are judged at least as strictly as each alone. */
+static void more_effects_never_lower_the_answer(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < profiles.count; p++)
+		for (size_t x = 0; x < ARRAY_SIZE(tags); x++)
+			for (size_t y = 0; y < ARRAY_SIZE(tags); y += 7) {
+				struct effect both[] = { { .kind = tags[x].kind, .tag = tags[x].tag },
+					{ .kind = tags[y].kind, .tag = tags[y].tag, .step = 1 } };
+				struct arena_mark m = arena_mark(&a);
+				enum action one_x = judge(shipped, profiles.list[p].name, &both[0], 1).action;
+				enum action one_y = judge(shipped, profiles.list[p].name, &both[1], 1).action;
+				enum action two = judge(shipped, profiles.list[p].name, both, 2).action;
+				arena_release(&a, m);
+				if (two < one_x || two < one_y)
+					fail_msg("%s + %s", tags[x].tag, tags[y].tag);
+			}
+}
+
+/* Thousands of findings: the answer counts them all, the list stays short, and the worst is first. */
+static void many_findings_stay_bounded(void **state)
+{
+	enum { N = 3000 };
+	struct effect *e = arena_zalloc(&a, N, sizeof(*e));
+	struct decision d;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		e[i] = (struct effect){ .kind = FX_GIT, .tag = "git.clean", .step = i };
+	e[N - 1] = (struct effect){ .kind = FX_POWER, .tag = "power.off", .step = N };
+	d = judge(shipped, "risky_edit", e, N);
+	assert_int_equal(d.action, ACTION_DENY);
+	assert_string_equal(d.findings[0].rule, "deny.power");
+	assert_true(d.finding_count <= 200);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, done)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rules_name_only_tags_that_exist),
+		TEST(every_tag_is_judged_as_meant),
+		TEST(every_refusal_explains_itself),
+		TEST(paths_decide_deletes),
+		TEST(a_search_from_the_workspace_asks_and_from_above_denies),
+		TEST(profiles_give_and_take_rights),
+		TEST(a_denied_tool_group_denies),
+		TEST(modes_change_what_happens_not_what_is_said),
+		TEST(unreadable_is_never_allowed),
+		TEST(bad_policy_files_fail_closed),
+		TEST(an_unreadable_policy_fails_closed),
+		TEST(files_add_text_and_effect_rules),
+		TEST(a_pipe_pattern_looks_at_neighbours),
+		TEST(the_shipped_lists_add_no_text_rules),
+		TEST(an_override_needs_a_person),
+		TEST(profile_rules_only_take_away),
+		TEST(loopback_is_not_the_network_where_the_profile_says_so),
+		TEST(more_effects_never_lower_the_answer),
+		TEST(many_findings_stay_bounded),
+	};
+	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
+}

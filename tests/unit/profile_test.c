@@ -1,0 +1,211 @@
+/* profile_test.c — profiles say no where the file says nothing. */
+#include "model/profile.h"
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static struct arena a;
+
+static int done(void **state)
+{
+	(void)state;
+	arena_done(&a);
+	a = (struct arena){ 0 };
+	return 0;
+}
+
+static int parse(const char *text, struct profiles *ret, struct err *e)
+{
+	return profiles_parse(&a, bytes_of(text), "p.json", (struct bytes){ NULL, 0 }, NULL, ret, e);
+}
+
+static void five_profiles_ship(void **state)
+{
+	struct profiles p;
+
+	(void)state;
+	profiles_builtin(&a, &p);
+	assert_int_equal(p.count, 5);
+	assert_int_equal(p.warning_count, 0);
+	assert_int_equal(profiles_find(&p, "inspect_local")->writes, ALLOWANCE_NO);
+	assert_int_equal(profiles_find(&p, "workspace_edit")->writes, ALLOWANCE_YES);
+	assert_int_equal(profiles_find(&p, "workspace_edit")->network, ALLOWANCE_NO);
+	assert_int_equal(profiles_find(&p, "risky_edit")->checkpoint, CHECKPOINT_REQUIRED);
+	assert_int_equal(profiles_find(&p, "service_ops")->reach, NETWORK_FULL);
+	assert_int_equal(profiles_find(&p, "remote_handoff")->writes, ALLOWANCE_TARGET);
+	assert_true(profiles_find(&p, "remote_handoff")->handoff_required);
+	assert_null(profiles_find(&p, "no_such"));
+	for (size_t i = 0; i < p.count; i++) {
+		assert_int_equal(p.list[i].intended_for_count, 4);
+		assert_true(strlen(p.list[i].description) > 20);
+	}
+}
+
+static void what_is_not_said_is_not_allowed(void **state)
+{
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		parse("{\"profiles\": {\"x\": {\"backend\": \"local\", \"checkpoint\": \"never\"}}}", &p, &e),
+		OK);
+	assert_int_equal(p.list[0].writes, ALLOWANCE_NO);
+	assert_int_equal(p.list[0].network, ALLOWANCE_NO);
+	assert_int_equal(p.list[0].reach, NETWORK_NONE);
+	assert_int_equal(p.list[0].sandbox, SANDBOX_BEST_EFFORT);
+	assert_string_equal(p.list[0].runtime_backend, "local");
+	assert_int_equal(p.warning_count, 2);
+	assert_non_null(strstr(p.warnings[0], "writes_allowed"));
+	for (int g = 0; g < GROUP_COUNT; g++)
+		assert_int_equal(p.list[0].grants[g], GRANT_ASK);
+}
+
+static void a_text_means_the_target_decides(void **state)
+{
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"manual\","
+			       "\"writes_allowed\": \"maybe\", \"network_allowed\": 1}}}",
+				 &p, &e),
+		OK);
+	assert_int_equal(p.list[0].writes, ALLOWANCE_TARGET);
+	assert_int_equal(p.list[0].network, ALLOWANCE_TARGET);
+}
+
+static void later_members_are_read(void **state)
+{
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(
+		parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+		      "\"writes_allowed\": true,"
+		      "\"network_allowed\": false, \"network\": \"loopback\", \"sandbox\": \"required\","
+		      "\"destructive\": \"checkpoint\", \"unknown_tool\": \"ask\", \"write_paths\": "
+		      "[\"src\", \"/opt/x\"]}}}",
+			&p, &e),
+		OK);
+	assert_int_equal(p.list[0].reach, NETWORK_LOOPBACK);
+	assert_int_equal(p.list[0].sandbox, SANDBOX_REQUIRED);
+	assert_int_equal(p.list[0].destructive, DESTRUCTIVE_CHECKPOINT);
+	assert_int_equal(p.list[0].unknown_tool, UNKNOWN_ASK);
+	assert_int_equal(p.list[0].write_path_count, 2);
+	assert_string_equal(p.list[0].write_paths[1], "/opt/x");
+}
+
+static void bad_files_are_refused(void **state)
+{
+	static const char *const texts[] = {
+		"", "[]", "{}", "{\"profiles\": []}", "{\"profiles\": {}}", "{\"profiles\": {\"x\": 1}}",
+		"{\"profiles\": {\"x\": {\"checkpoint\": \"never\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": 1, \"checkpoint\": \"never\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"sometimes\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\", "
+		"\"handoff_required\": \"no\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\", \"write_paths\": "
+		"\"src\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\", \"write_paths\": "
+		"[1]}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\", \"network_allowed\": "
+		"false,"
+		"\"network\": \"full\"}}}",
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\", \"sandbox\": true}}}"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		struct profiles p = { .count = 77 };
+		struct err e = { 0 };
+		assert_int_not_equal(parse(texts[i], &p, &e), OK);
+		assert_int_equal(p.count, 77);
+		assert_non_null(strstr(e.text, "p.json"));
+	}
+}
+
+static void broken_tool_groups_are_refused(void **state)
+{
+	static const char profiles[] =
+		"{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"never\"}}}";
+	static const char *const groups[] = { "{", "{}", "{\"profiles\": {\"x\": []}}",
+		"{\"profiles\": {\"x\": {\"allow\": \"read_file\"}}}",
+		"{\"profiles\": {\"x\": {\"deny\": [\"no_such_group\"]}}}",
+		"{\"profiles\": {\"x\": {\"ask\": [1]}}}" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
+		struct profiles p;
+		struct err e = { 0 };
+		assert_int_not_equal(profiles_parse(&a, bytes_of(profiles), "p.json", bytes_of(groups[i]),
+					     "g.json", &p, &e),
+			OK);
+		assert_non_null(strstr(e.text, "g.json"));
+	}
+}
+
+/* Disjoint, in the order asked for, and together exactly what was asked for; deny wins over allow. */
+static void grants_split_what_was_requested(void **state)
+{
+	enum tool_group all[GROUP_COUNT];
+	struct profiles p;
+	struct buf b;
+
+	(void)state;
+	for (int g = 0; g < GROUP_COUNT; g++)
+		all[g] = (enum tool_group)g;
+	profiles_builtin(&a, &p);
+	buf_init(&b, &a);
+	json_write(&b, profile_compute_grant(&a, profiles_find(&p, "workspace_edit"), all, GROUP_COUNT), 0);
+	assert_string_equal(b.p,
+		"{\"granted\":[\"read_file\",\"apply_patch\",\"focused_test\",\"git_diff\"],"
+		"\"requires_approval\":[\"broad_shell\",\"secrets_read\",\"destructive_git\"],"
+		"\"denied\":[\"external_network\"]}");
+	for (size_t i = 0; i < p.count; i++) {
+		const struct json *grant = profile_compute_grant(&a, &p.list[i], all, GROUP_COUNT);
+		assert_int_equal(json_get(grant, "granted")->n + json_get(grant, "requires_approval")->n +
+				json_get(grant, "denied")->n,
+			GROUP_COUNT);
+	}
+}
+
+static void unknown_profiles_name_the_known_ones(void **state)
+{
+	const struct profile *found = NULL;
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	profiles_builtin(&a, &p);
+	assert_int_equal(profiles_get(&p, "yolo", &found, &e), E_USAGE);
+	assert_null(found);
+	assert_non_null(
+		strstr(e.text, "inspect_local, remote_handoff, risky_edit, service_ops, workspace_edit"));
+	assert_int_equal(profiles_get(&p, "risky_edit", &found, &e), OK);
+	assert_string_equal(found->name, "risky_edit");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(five_profiles_ship, done),
+		cmocka_unit_test_teardown(what_is_not_said_is_not_allowed, done),
+		cmocka_unit_test_teardown(a_text_means_the_target_decides, done),
+		cmocka_unit_test_teardown(later_members_are_read, done),
+		cmocka_unit_test_teardown(bad_files_are_refused, done),
+		cmocka_unit_test_teardown(broken_tool_groups_are_refused, done),
+		cmocka_unit_test_teardown(grants_split_what_was_requested, done),
+		cmocka_unit_test_teardown(unknown_profiles_name_the_known_ones, done),
+	};
+	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
