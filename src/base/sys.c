@@ -143,6 +143,12 @@ static int real_chmod(struct sys *s, int fd, mode_t mode)
 	return fchmod(fd, mode);
 }
 
+static int real_chown(struct sys *s, int fd, uid_t uid, gid_t gid)
+{
+	(void)s;
+	return fchown(fd, uid, gid);
+}
+
 static int real_utimens(struct sys *s, int dirfd, const char *path, const struct timespec times[2], int flags)
 {
 	(void)s;
@@ -261,6 +267,7 @@ struct sys *sys_real(void)
 		.symlink = real_symlink,
 		.link = real_link,
 		.chmod = real_chmod,
+		.chown = real_chown,
 		.utimens = real_utimens,
 		.stat = real_stat,
 		.readlink = real_readlink,

@@ -5,7 +5,7 @@
  * (tests/tools/fault_sys.c) that has a fixed clock and a counted schedule of failures and kills, so that "the disk
  * filled up between the line and its newline" is an ordinary test.
  *
- * Calls that change the world are counted by the twin: write, sync, syncfs, truncate, rename, unlink, mkdir, symlink, link, chmod,
+ * Calls that change the world are counted by the twin: write, sync, syncfs, truncate, rename, unlink, mkdir, symlink, link, chmod, chown,
  * open with O_CREAT or O_TRUNC, spawn. */
 #ifndef BASE_SYS_H
 #define BASE_SYS_H
@@ -39,6 +39,7 @@ struct sys {
 	int (*symlink)(struct sys *, const char *target, int dirfd, const char *path);
 	int (*link)(struct sys *, int from_dir, const char *from, int to_dir, const char *to);
 	int (*chmod)(struct sys *, int fd, mode_t mode);
+	int (*chown)(struct sys *, int fd, uid_t uid, gid_t gid);
 	int (*utimens)(struct sys *, int dirfd, const char *path, const struct timespec times[2], int flags);
 	int (*stat)(struct sys *, int dirfd, const char *path, struct stat *st, int flags); /* fstatat */
 	ssize_t (*readlink)(struct sys *, int dirfd, const char *path, char *to, size_t n);

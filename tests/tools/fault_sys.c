@@ -255,6 +255,11 @@ static int twin_link(struct sys *s, int from_dir, const char *from, int to_dir, 
 	return named(twin(s), to_dir, to, sys_real()->link(sys_real(), from_dir, from, to_dir, to));
 }
 
+static int twin_chown(struct sys *s, int fd, uid_t uid, gid_t gid)
+{
+	return count(twin(s), "chown") ? sys_real()->chown(sys_real(), fd, uid, gid) : -1;
+}
+
 static int twin_chmod(struct sys *s, int fd, mode_t mode)
 {
 	return count(twin(s), "chmod") ? sys_real()->chmod(sys_real(), fd, mode) : -1;
@@ -351,6 +356,7 @@ void fault_init(struct fault *f)
 	f->sys.symlink = twin_symlink;
 	f->sys.link = twin_link;
 	f->sys.chmod = twin_chmod;
+	f->sys.chown = twin_chown;
 	f->sys.utimens = twin_utimens;
 	f->sys.fork = twin_fork;
 	f->sys.now_us = twin_now_us;

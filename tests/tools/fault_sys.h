@@ -2,7 +2,7 @@
  * counted call.
  *
  * Calls that change the world are counted from 1 (write, sync, fsync, syncfs, truncate, rename, unlink, mkdir, symlink, link,
- * chmod, utimens, fork, and open with O_CREAT or O_TRUNC); what only looks is not.  Further calls that the real one learns are
+ * chmod, chown, utimens, fork, and open with O_CREAT or O_TRUNC); what only looks is not.  Further calls that the real one learns are
  * passed through.
  *
  * The twin also watches durability: what was written or named and not yet synced is "unsynced", and giving a file its name
