@@ -20,12 +20,12 @@ crash_sweep() {
       crash_now=$(printf "$crash_fault" "$crash_n")
       HELM_ENV=$crash_env
       "$crash_reset" || { echo "reset before $crash_now failed"; return 1; }
-      rm -f "$scratch/.trace"
+      : >"${scratch:?}/.trace"
       HELM_ENV="$crash_env HELM_TEST_TRACE=$scratch/.trace HELM_TEST_$crash_now"
       helm_twin "$@" >"$scratch/.crash" 2>&1
       crash_rc=$?
       HELM_ENV=$crash_env
-      crash_calls=$(cat "$scratch/.trace" 2>/dev/null | wc -l)
+      crash_calls=$(wc -l <"$scratch/.trace")
       "$crash_check" "$crash_rc" "$crash_now" || { echo "after $crash_now"; cat "$scratch/.crash"; return 1; }
       if [ "$crash_calls" -lt "$crash_n" ]; then
         [ "$crash_rc" -eq 0 ] || { echo "undisturbed, it failed"; cat "$scratch/.crash"; return 1; }

@@ -1,0 +1,58 @@
+/* proc.h — helper processes: git and the like.  Started with exactly what is given, waited for with a deadline, ended together
+ * with everything they started.  (Commands of an agent run under a profile: execute/.)
+ *
+ * A child leads a process group of its own, inherits no descriptor but its three, has default signal handling, and dies when
+ * we die. */
+#ifndef BASE_PROC_H
+#define BASE_PROC_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+
+struct proc_spec {
+	const char *const *argv; /* ends in NULL; argv[0] without a slash is looked up in `path` */
+	const char *const *env; /* "NAME=value", ends in NULL; NULL = our own environment */
+	const char *path; /* where to look, as $PATH; NULL = our own $PATH */
+	int cwd_fd; /* directory to work in; -1 = ours */
+	int in_fd, out_fd, err_fd; /* -1 = /dev/null */
+};
+
+/* This program, and nothing else: our environment, our directory, /dev/null three times. */
+#define PROC_SPEC(argv_) \
+	((struct proc_spec){ .argv = (argv_), .cwd_fd = -1, .in_fd = -1, .out_fd = -1, .err_fd = -1 })
+
+struct proc {
+	pid_t pid; /* and process group */
+	int pidfd;
+};
+
+struct proc_end {
+	int code; /* exit code, or 128 + signal, as shells say it */
+	int signal; /* 0 = it exited */
+};
+
+/* Returns OK only when the program itself runs: PROC_NOT_FOUND (E_MISSING), PROC_NOT_EXECUTABLE, PROC_START otherwise. */
+int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, struct err *e);
+
+/* Wait for the end; whatever is left of its group is killed.  timeout_ms < 0 waits for ever.  PROC_TIMEOUT (E_LIMIT) when time
+ * is up: the group is killed then too.  Either way the child is gone and *p is empty afterwards. */
+int proc_wait(struct sys *s, struct proc *p, int timeout_ms, struct proc_end *ret, struct err *e);
+
+void proc_signal(const struct proc *p, int signal); /* to the whole group */
+void proc_done(
+	struct proc *p); /* kill and reap if it is still there; for AUTO(), with struct proc p = { 0 } */
+
+/* Run to the end and keep what it says, at most max_bytes of each stream; the rest is read and dropped, and is_cut says so.
+ * `spec`'s streams are ours to set: `input` is what it reads.  Errors as above. */
+struct proc_output {
+	struct proc_end end;
+	struct bytes out, err; /* followed by a NUL */
+	bool is_cut;
+};
+int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, struct bytes input,
+	size_t max_bytes, int timeout_ms, struct proc_output *ret, struct err *e);
+
+#endif
