@@ -270,7 +270,7 @@ static int read_scalar(struct conf *c, struct json **ret)
 		*ret = json_stringn(c->a, text, n);
 		return OK;
 	}
-	struct json *v;
+	struct json *v = NULL;
 	int rc = resolve(c, text, n, &v);
 	if (rc)
 		return rc;

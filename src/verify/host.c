@@ -132,7 +132,7 @@ static void check_receipt(struct host *h, const struct json *receipt, size_t i)
 		   *prev = member_text(receipt, "prev_receipt_hash");
 	struct bytes message;
 	struct err e = { 0 };
-	char *hash;
+	char *hash = NULL;
 
 	check(h, "external_host:receipt_schema", is_complete(view) ? NULL : "a required member is missing");
 	if (preimages(h, view, &message, &hash, &e)) {
