@@ -9,6 +9,8 @@
 #include "base/json.h"
 
 static const struct bench_row rows[] = {
+	{ "startup", bench_startup, 1.6, false, "start `helm version`, against starting /bin/true" },
+	{ "sha256", bench_sha256, 0.9, true, "SHA-256 of 16 KiB blocks, against `openssl speed`" },
 	{ "json_parse", bench_json_parse, 5.0, true,
 		"parse ledger lines, against jansson with duplicate rejection" },
 	{ "canonical", bench_canonical, 2.5, false, "parse and write canonically, against parsing alone" },

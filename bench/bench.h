@@ -45,5 +45,6 @@ double bench_now_s(void);
 void bench_keep(const void *p);
 
 bench_fn bench_json_parse, bench_canonical;
+bench_fn bench_startup, bench_sha256;
 
 #endif

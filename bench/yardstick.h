@@ -10,4 +10,6 @@ bool yardstick_has_jansson(void);
 /* Parse one document with duplicate rejection, read one member, free it. */
 void yardstick_jansson(struct bytes text);
 
+void yardstick_evp_sha256(const void *p, size_t n, uint8_t *digest);
+
 #endif

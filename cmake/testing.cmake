@@ -29,6 +29,15 @@ foreach(file ${unit_files})
   set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300)
 endforeach()
 
+# Small programs that give the oracle tests a hold on functions no command offers.
+file(GLOB oracle_tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/oracle/*_tool.c)
+foreach(file ${oracle_tools})
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(${name} ${file})
+  target_link_libraries(${name} PRIVATE helmcore)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()
+
 file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*.t ${PROJECT_SOURCE_DIR}/tests/oracle/*.t)
 foreach(file ${cli_tests})
   get_filename_component(name ${file} NAME_WE)
@@ -46,3 +55,7 @@ foreach(check layers invariants reason_codes)
     set_tests_properties(tree/${check} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}")
   endif()
 endforeach()
+
+# Minutes, not seconds: left out by `ctest -LE slow`.
+add_test(NAME tree/reproducible COMMAND sh ${PROJECT_SOURCE_DIR}/tools/reproducible.sh WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(tree/reproducible PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" LABELS slow TIMEOUT 1200 RUN_SERIAL ON)

@@ -1,0 +1,29 @@
+#!/bin/sh
+# The program needs libc, libm and the loader at run time, and nothing else; and it is hardened.
+# shellcheck disable=SC2016,SC2317 # texts for sh -c; called through ok
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+command -v ldd >/dev/null || skip_all "no ldd"
+command -v readelf >/dev/null || skip_all "no readelf"
+ldd "$HELM_REAL" >libraries || skip_all "ldd cannot read the program"
+grep -q -e libasan -e libclang_rt libraries && skip_all "a sanitizer build is linked normally"
+
+only_libc() {
+  awk '{ print $1 }' libraries | grep -vE '^(linux-vdso\.so\.1|linux-gate\.so\.1|libc\.so\.6|libm\.so\.6|/.*/ld-linux.*\.so\.[0-9]+)$' >other
+  ! test -s other || { cat other; return 1; }
+}
+ok "only libc, libm and the loader" only_libc
+exports_nothing() {
+  readelf -W --dyn-syms "$HELM_REAL" | awk '$7 != "UND" && $5 == "GLOBAL" && $8 ~ /^(sodium|sqlite3|crypto_|SHA256|yaml_|pcre2|ZSTD)/ { print $8 }' >names
+  ! test -s names || { head names; return 1; }
+}
+ok "nothing of the linked-in libraries is visible" exports_nothing
+has() { readelf -W "$1" "$HELM_REAL" | grep -qE "$2"; }
+ok "position independent" has -h 'Type: +DYN'
+ok "all bindings at start" has -d 'BIND_NOW|Flags: +NOW'
+ok "read-only relocations" has -l GNU_RELRO
+ok "no executable stack" sh -c '! readelf -W -l "$0" | grep GNU_STACK | grep -q E' "$HELM_REAL"
+no_paths() {
+  ! strings -a "$HELM_REAL" | grep -F -e "$HELM_SOURCE/" -e "$HELM_BUILD/" | head -5 | grep .
+}
+if command -v strings >/dev/null; then ok "no path of the machine that built it" no_paths; fi
+finish
