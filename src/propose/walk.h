@@ -28,6 +28,7 @@ struct word {
 	bool is_guarded; /* unknown parts come from ${X:?} or cannot be empty */
 	bool is_quoted; /* some part was quoted: an empty word is still a word */
 	struct span at;
+	const char *marked; /* the evaluator's own spelling of `text`, with its unknown parts in place; or NULL */
 };
 
 /* What a command reads on standard input, or gives on standard output. */
@@ -36,7 +37,7 @@ enum feed_kind {
 	FEED_EMPTY, /* /dev/null or closed */
 	FEED_KNOWN, /* exactly these bytes */
 	FEED_FILE, /* a file: path in `text` */
-	FEED_UNKNOWN, /* some other program's output */
+	FEED_UNKNOWN, /* some other program's output; `text`: how it begins, where that is known */
 	FEED_DECODED, /* text that went through a decoder or filter */
 	FEED_FETCHED, /* text from the network */
 	FEED_SOCKET /* a socket: /dev/tcp, nc, mkfifo loop */
@@ -45,6 +46,7 @@ struct feed {
 	enum feed_kind kind;
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
+	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
 };
 
 enum redirect_op {
@@ -95,7 +97,14 @@ struct command {
 	bool is_argv; /* from argv analysis: no shell builtins, functions or aliases apply */
 };
 
-/* classify.c: add the effects of one simple command, of its prefix assignments and of its redirections (the walker adds
+/* A word for a process substitution is PREFIXED "/dev/fd/N", with the origin of what the substitution prints.
+ *
+ * The walker keeps to itself the builtins that change what it knows: cd pushd popd export readonly declare typeset local read
+ * mapfile getopts unset set shift eval alias unalias trap exec command builtin hash enable let exit return.
+ * classify_command() sees such a command with argc 0, for its assignments and redirections only; it sees `.` and
+ * `source` as they are.
+ *
+ * classify.c: add the effects of one simple command, of its prefix assignments and of its redirections (the walker adds
  * none for those; the redirections of a compound command come as a command with argc 0 whose `out` the walker has set).
  * Never fails: what it does not know is FX_UNKNOWN. */
 void classify_command(struct walk *w, struct command *c);
