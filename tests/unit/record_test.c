@@ -1,0 +1,332 @@
+/* record_test.c — the chain and the log over it: what is written verifies, and what was cut or changed is found. */
+#include "record/record.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "tools/scratch.h"
+#include "tools/unit.h"
+#include "verify/verify.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct fixture {
+	struct arena a;
+	struct scratch dir;
+	struct key *key;
+	struct recorder r;
+};
+
+static void begin(struct fixture *f)
+{
+	struct err e = { 0 };
+
+	*f = (struct fixture){ 0 };
+	scratch_open(&f->dir);
+	assert_int_equal(key_create(sys_real(), f->dir.fd, "keys", "root", &f->key, &e), 0);
+	recorder_open(&f->r, sys_real(), f->dir.fd, f->key);
+}
+
+static void end(struct fixture *f)
+{
+	key_free(&f->key);
+	scratch_done(&f->dir);
+	arena_done(&f->a);
+}
+
+static int append(struct fixture *f, const char *id, struct err *e)
+{
+	struct draft d = { .decision_id = id,
+		.effect_id = "EXECUTE_COMMAND",
+		.status = "ALLOW",
+		.verdict = "ALLOW",
+		.type = "decision" };
+
+	return recorder_append(&f->r, &f->a, &d, 1, NULL, e);
+}
+
+static void append_many(struct fixture *f, int n)
+{
+	struct err e = { 0 };
+
+	for (int i = 0; i < n; i++)
+		assert_int_equal(append(f, arena_printf(&f->a, "dec-%d", i), &e), 0);
+}
+
+static void verify_file(struct fixture *f, struct verification *v)
+{
+	struct bytes text;
+	struct err e = { 0 };
+	struct trusted_key key = { .id = "" };
+	struct trust trust = { .keys = &key, .key_count = 1 };
+
+	memcpy(key.key, key_public(f->key), SIGN_PUBLIC);
+	assert_int_equal(file_read(sys_real(), &f->a, f->dir.fd, "receipts.jsonl", 1 << 30, 0, &text, &e), 0);
+	struct json *rows = json_new(&f->a, JSON_ARRAY);
+	for (struct bytes rest = text; rest.p && rest.n;) {
+		struct json *row;
+		assert_int_equal(json_parse(&f->a, text_cut(&rest, '\n'), "row", NULL, &row, &e), 0);
+		json_push(&f->a, rows, row);
+	}
+	verification_begin(v, &f->a, &trust, "chain");
+	verify_receipts(v, rows, NULL);
+	v->trust = NULL;
+}
+
+static void test_chain_verifies(void **state)
+{
+	struct fixture f;
+	struct verification v;
+
+	(void)state;
+	begin(&f);
+	append_many(&f, 20);
+	verify_file(&f, &v);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	assert_int_equal(v.trusted, ANSWER_YES);
+	end(&f);
+}
+
+static void test_decision_is_bound(void **state)
+{
+	struct fixture f;
+	struct json *record, *receipt;
+	char *hash;
+	struct err e = { 0 };
+	struct verification v;
+
+	(void)state;
+	begin(&f);
+	struct decision_draft d = { .id = "dec-1",
+		.verdict = "DENY",
+		.subject_id = "agent:test",
+		.action = "EXECUTE_COMMAND",
+		.resource = "rm",
+		.reason = "because",
+		.reason_code = "POLICY_VIOLATION" };
+	assert_int_equal(record_decision(&f.a, sys_real(), f.key, &d, &record, &hash, &e), 0);
+	struct draft r = { .decision_id = "dec-1",
+		.effect_id = "EXECUTE_COMMAND",
+		.status = "DENY",
+		.verdict = "DENY",
+		.reason_code = "POLICY_VIOLATION",
+		.output_hash = hash,
+		.subject = record,
+		.type = "decision" };
+	assert_int_equal(recorder_append(&f.r, &f.a, &r, 1, &receipt, &e), 0);
+	struct trust none = { 0 };
+	verification_begin(&v, &f.a, &none, "decision record");
+	verify_decision(&v, json_get(receipt, "subject"));
+	assert_int_not_equal(v.integrity, ANSWER_NO);
+	verify_file(&f, &v);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	end(&f);
+}
+
+/* A tail that was cut, with leaves, against the last signed head. */
+static void test_truncation_is_refused(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	struct bytes text;
+
+	(void)state;
+	begin(&f);
+	append_many(&f, 5);
+	assert_int_equal(log_sign_head(&f.r, &f.a, NULL, &e), 0);
+	assert_int_equal(file_read(sys_real(), &f.a, f.dir.fd, "receipts.jsonl", 1 << 30, 0, &text, &e), 0);
+	const uint8_t *cut = memrchr(text.p, '\n', text.n - 1);
+	assert_int_equal(file_replace(sys_real(), f.dir.fd, "receipts.jsonl", 0600,
+				 (struct bytes){ text.p, (size_t)(cut - text.p) + 1 }, &e),
+		0);
+	assert_int_not_equal(append(&f, "dec-x", &e), 0);
+	assert_string_equal(e.code, "LOG_DAMAGED");
+	/* Also when the leaves were cut to match. */
+	assert_int_equal(unlinkat(f.dir.fd, "log/leaves", 0), 0);
+	assert_int_not_equal(append(&f, "dec-x", &e), 0);
+	assert_string_equal(e.code, "LOG_DAMAGED");
+	/* Repair says so for ever, and then work goes on. */
+	struct json *seam;
+	struct log_damage damage = { .good_bytes = (off_t)(cut - text.p) + 1, .why = "cut" };
+	assert_int_equal(log_repair(&f.r, &f.a, &damage, &seam, &e), 0);
+	assert_string_equal(json_get_text(seam, "effect_id", ""), "helm.log/repair");
+	assert_int_equal(append(&f, "dec-y", &e), 0);
+	end(&f);
+}
+
+static void test_rewritten_tail_is_refused(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	struct bytes text;
+
+	(void)state;
+	begin(&f);
+	append_many(&f, 3);
+	assert_int_equal(file_read(sys_real(), &f.a, f.dir.fd, "receipts.jsonl", 1 << 30, 0, &text, &e), 0);
+	char *copy = arena_strndup(&f.a, (const char *)text.p, text.n);
+	char *at = strstr(copy, "\"decision_id\":\"dec-2\"");
+	assert_non_null(at);
+	at[19] = '7';
+	assert_int_equal(file_replace(sys_real(), f.dir.fd, "receipts.jsonl", 0600,
+				 (struct bytes){ (uint8_t *)copy, text.n }, &e),
+		0);
+	assert_int_not_equal(append(&f, "dec-x", &e), 0);
+	assert_string_equal(e.code, "LOG_DAMAGED");
+	end(&f);
+}
+
+/* What a crash leaves: half a line, no leaves, no edge. */
+static void test_crash_leftovers_are_mended(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	struct verification v;
+	struct hash *leaves;
+	uint64_t n;
+
+	(void)state;
+	begin(&f);
+	append_many(&f, 4);
+	int fd = openat(f.dir.fd, "receipts.jsonl", O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "{\"half\":", 8), 8);
+	close(fd);
+	unlinkat(f.dir.fd, "log/leaves", 0);
+	unlinkat(f.dir.fd, "log/edge", 0);
+	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	assert_int_equal(append(&f, "dec-after", &e), 0);
+	verify_file(&f, &v);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.dir.fd, &leaves, &n, &e), 0);
+	assert_int_equal(n, 5);
+	struct hash root = merkle_root(leaves, n), head = merkle_head(&f.r.tree);
+	assert_true(hash_eq(&root, &head));
+	end(&f);
+}
+
+static void test_rotation_keeps_the_chain(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	char **files;
+	size_t n;
+
+	(void)state;
+	begin(&f);
+	f.r.rotate_bytes = 4000;
+	append_many(&f, 12);
+	assert_int_equal(receipts_files(sys_real(), &f.a, f.dir.fd, &files, &n, &e), 0);
+	assert_true(n > 1);
+	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	assert_int_equal(append(&f, "dec-last", &e), 0);
+	assert_int_equal(f.r.clock, 13 + n - 1);
+	end(&f);
+}
+
+static void test_no_key_no_record(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+
+	(void)state;
+	begin(&f);
+	recorder_open(&f.r, sys_real(), f.dir.fd, NULL);
+	assert_int_equal(append(&f, "dec-1", &e), E_DENIED);
+	end(&f);
+}
+
+/* Forty processes, five receipts each, at once: one chain, nothing lost. */
+static void test_many_processes(void **state)
+{
+	struct fixture f;
+	struct verification v;
+
+	(void)state;
+	begin(&f);
+	for (int i = 0; i < 40; i++) {
+		pid_t pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			struct err e = { 0 };
+			for (int k = 0; k < 5; k++)
+				if (append(&f, arena_printf(&f.a, "dec-%d-%d", i, k), &e))
+					_exit(1);
+			_exit(0);
+		}
+	}
+	for (int i = 0, status; i < 40; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	verify_file(&f, &v);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	struct err e = { 0 };
+	assert_int_equal(append(&f, "dec-end", &e), 0);
+	assert_int_equal(f.r.clock, 201);
+	end(&f);
+}
+
+struct writer {
+	struct recorder_group *g;
+	int number, failures;
+};
+
+static void *write_some(void *arg)
+{
+	struct writer *w = arg;
+	AUTO(arena_done) struct arena a = { 0 };
+
+	for (int i = 0; i < 20; i++) {
+		struct err e = { 0 };
+		struct draft d = { .decision_id = arena_printf(&a, "dec-%d-%d", w->number, i),
+			.effect_id = "X",
+			.status = "ALLOW" };
+		w->failures += recorder_group_append(w->g, &d, 1, &e) != 0;
+	}
+	return NULL;
+}
+
+static void test_group_commit(void **state)
+{
+	struct fixture f;
+	struct verification v;
+	pthread_t threads[16];
+	struct writer writers[16];
+
+	(void)state;
+	begin(&f);
+	struct recorder_group *g = recorder_group_new(&f.r);
+	for (int i = 0; i < 16; i++) {
+		writers[i] = (struct writer){ g, i, 0 };
+		assert_int_equal(pthread_create(&threads[i], NULL, write_some, &writers[i]), 0);
+	}
+	for (int i = 0; i < 16; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(writers[i].failures, 0);
+	}
+	recorder_group_free(g);
+	assert_int_equal(f.r.clock, 16 * 20);
+	verify_file(&f, &v);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain_verifies),
+		cmocka_unit_test(test_decision_is_bound),
+		cmocka_unit_test(test_truncation_is_refused),
+		cmocka_unit_test(test_rewritten_tail_is_refused),
+		cmocka_unit_test(test_crash_leftovers_are_mended),
+		cmocka_unit_test(test_rotation_keeps_the_chain),
+		cmocka_unit_test(test_no_key_no_record),
+		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_group_commit),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
