@@ -28,6 +28,7 @@ static const struct conform_family families[] = {
 	{ "receipt-v5", conform_receipt_v5 },
 	{ "replay", conform_replay },
 	{ "sd-jwt", conform_sdjwt },
+	{ "sealed", conform_sealed },
 	{ "translog", conform_translog },
 	{ "workstation-receipt", conform_workstation },
 };

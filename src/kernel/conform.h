@@ -37,6 +37,7 @@ conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, co
 	conform_decision, conform_intent, conform_counterfactual, conform_workstation,
 	conform_external_decision, conform_host_evidence; /* conform_records.c */
 conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
+conform_fn conform_sealed; /* conform_sealed.c */
 
 conform_fn conform_evidence_pack, conform_native_pack, conform_inclusion_proof, conform_sdjwt,
 	conform_replay; /* conform_packs.c */

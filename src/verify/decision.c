@@ -115,19 +115,11 @@ static bool has_upper(const char *s)
 	return false;
 }
 
-void verify_permit(struct verification *v, const struct json *permit)
+void verify_permit_over(struct verification *v, const struct json *permit, struct bytes preimage)
 {
-	struct err e = { 0 };
-	struct bytes preimage;
 	uint8_t signature[SIGNATURE_SIZE];
 	const char *text = member_text(permit, "signature");
 
-	if (projection_check_names(&permit_projection, permit, &e) ||
-		permit_preimage(v->a, permit, &preimage, &e)) {
-		(void)verify_refute_err(v, &e);
-		return;
-	}
-	add_preimage(v, preimage);
 	if (!*text) {
 		(void)verify_fail(v, "permit_unsigned", "the permit carries no signature");
 		return;
@@ -139,5 +131,19 @@ void verify_permit(struct verification *v, const struct json *permit)
 		return;
 	}
 	(void)verify_signature(v, preimage, signature, NULL, NULL, "permit_signature_rejected");
+}
+
+void verify_permit(struct verification *v, const struct json *permit)
+{
+	struct err e = { 0 };
+	struct bytes preimage;
+
+	if (projection_check_names(&permit_projection, permit, &e) ||
+		permit_preimage(v->a, permit, &preimage, &e)) {
+		(void)verify_refute_err(v, &e);
+		return;
+	}
+	add_preimage(v, preimage);
+	verify_permit_over(v, permit, preimage);
 	verify_note(v, "expiry, consumption and scope of the permit are not judged here");
 }

@@ -96,6 +96,8 @@ void verify_receipt_lines(struct verification *v, struct bytes text, const char 
 void verify_decision(struct verification *v, const struct json *decision);
 void verify_intent(struct verification *v, const struct json *intent);
 void verify_permit(struct verification *v, const struct json *permit);
+/* The permit's signature over another preimage than its own: for showing that it does not verify. */
+void verify_permit_over(struct verification *v, const struct json *permit, struct bytes preimage);
 void verify_counterfactual(struct verification *v, const struct json *receipt);
 void verify_workstation(struct verification *v, const struct json *receipt);
 void verify_external_decisions(struct verification *v, const struct json *document);
@@ -115,6 +117,26 @@ void verify_tree_heads_agree(struct verification *v, const struct json *x, const
 void verify_inclusion(struct verification *v, const struct json *proof, const char *trusted_root);
 void verify_consistency(struct verification *v, const struct json *proof, const char *trusted_old_root,
 	const char *trusted_new_root);
+
+/* Sealed contract records, as documents that hold the records of one ceremony.  `given` is what the caller pins (keys,
+ * authorities, the time of the check), under the names of docs/formats/sealed-records.md; NULL: the keys of v->trust only. */
+void verify_approval(struct verification *v, const struct json *doc);
+void verify_consumption(
+	struct verification *v, const struct json *consumption, const char *signature, const char *key);
+void verify_admission(struct verification *v, const struct json *admission, const struct json *consumption,
+	const char *signature, const char *key, const char *at);
+/* A statement is {authority, envelope}. */
+void verify_release(struct verification *v, const struct json *statement, const struct json *pinned);
+bool verify_release_chain(struct verification *v, const struct json *older, const struct json *newer);
+void verify_release_current(
+	struct verification *v, const struct json *statement, const struct json *later, const char *at);
+void verify_effect_close(struct verification *v, const struct json *doc, const struct json *given);
+void verify_disposition(struct verification *v, const struct json *doc, const struct json *given);
+void verify_spec_approval(struct verification *v, const struct json *doc, const struct json *given);
+void verify_boundary_profile(struct verification *v, const struct json *doc, const struct json *given);
+void verify_update_bundle(struct verification *v, const struct json *doc, const struct json *given);
+void verify_emergency_stop(
+	struct verification *v, const struct json *doc, const char *command_key, const struct json *keyring);
 
 /* Journals: `head` is the side file of the audit log, or NULL. */
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);
