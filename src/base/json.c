@@ -352,12 +352,12 @@ struct json *json_copy(struct arena *a, const struct json *v)
 /* ---- doubles ---- */
 
 /* value = 0.DIGITS * 10^point, DIGITS without trailing zeros. */
-struct decimal {
+struct shortest {
 	char digits[20];
 	int n, point;
 };
 
-static double decimal_value(const struct decimal *d)
+static double shortest_value(const struct shortest *d)
 {
 	char text[40];
 
@@ -365,7 +365,7 @@ static double decimal_value(const struct decimal *d)
 	return strtod(text, NULL);
 }
 
-static void round_to(struct decimal *d, double value, int digits)
+static void round_to(struct shortest *d, double value, int digits)
 {
 	char text[40];
 
@@ -380,7 +380,7 @@ static void round_to(struct decimal *d, double value, int digits)
 }
 
 /* The next decimal of the same length, further from zero. */
-static void increment(struct decimal *d)
+static void increment(struct shortest *d)
 {
 	int i = d->n - 1;
 
@@ -396,16 +396,16 @@ static void increment(struct decimal *d)
 
 /* The shortest decimal that reads back as value (> 0).  At a power of two the doubles below are twice as dense as those
  * above, so the nearest decimal of some length may miss where its upper neighbour hits: both are tried. */
-static struct decimal shortest(double value)
+static struct shortest find_shortest(double value)
 {
-	struct decimal d;
+	struct shortest d;
 
 	for (int digits = 1; digits < 17; digits++) {
 		round_to(&d, value, digits);
-		if (decimal_value(&d) == value)
+		if (shortest_value(&d) == value)
 			break;
 		increment(&d);
-		if (decimal_value(&d) == value)
+		if (shortest_value(&d) == value)
 			break;
 		d.n = 0;
 	}
@@ -417,7 +417,7 @@ static struct decimal shortest(double value)
 }
 
 /* Number::toString of ECMAScript. */
-static void print_decimal(struct buf *b, const struct decimal *d)
+static void print_decimal(struct buf *b, const struct shortest *d)
 {
 	if (d->n <= d->point && d->point <= 21) {
 		buf_addf(b, "%.*s", d->n, d->digits);
@@ -447,7 +447,7 @@ struct json *json_double(struct arena *a, double value)
 	buf_init(&b, a);
 	if (value < 0)
 		buf_addc(&b, '-');
-	struct decimal d = shortest(fabs(value));
+	struct shortest d = find_shortest(fabs(value));
 	print_decimal(&b, &d);
 	return new_text(a, JSON_NUMBER, b.p, b.n);
 }

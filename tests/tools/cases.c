@@ -40,10 +40,10 @@ void cases_run(const char *file, cases_fn *fn)
 		struct err e;
 		if (line.n == 0)
 			continue;
-		if (json_parse(&a, line, file, &lim, &row, &e))
+		count++;
+		if (json_parse(&a, line, arena_printf(&a, "case %d", count), &lim, &row, &e))
 			give_up(file, e.text);
 		fn(&a, json_get_text(row, "name", "?"), json_get(row, "given"), json_get(row, "expect"));
-		count++;
 	}
 	if (count == 0)
 		give_up(file, "no cases");
