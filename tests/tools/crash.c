@@ -68,7 +68,7 @@ static bool one_fault(const struct crash_case *what, void *arg, struct crash_end
 	if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK))
 		stop(what->name, "no pipe");
 	c.ack_fd = pipe_fd[1];
-	scratch_open(&c.t);
+	scratch_open_fast(&c.t);
 	fault_init(&c.f);
 	if (what->setup)
 		what->setup(&c);

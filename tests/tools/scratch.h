@@ -12,6 +12,8 @@ struct scratch {
 	char path[128];
 };
 void scratch_open(struct scratch *t);
+void scratch_open_fast(
+	struct scratch *t); /* in memory where possible: for sweeps that sync thousands of times */
 void scratch_done(struct scratch *t); /* removes the tree; for AUTO() */
 
 /* Small ways to look and to prepare, past the code under test.  scratch_get returns NUL-terminated malloc'd text that the
