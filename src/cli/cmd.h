@@ -20,6 +20,18 @@ int cmd_key_show(struct run *r, struct err *e);
 int cmd_key_create(struct run *r, struct err *e);
 int cmd_key_export(struct run *r, struct err *e);
 
+/* cmd_guard.c, cmd_guard_scan.c */
+extern const struct opt guard_check_opts[], guard_explain_opts[], guard_scan_opts[];
+int cmd_guard_check(struct run *r, struct err *e);
+int cmd_guard_explain(struct run *r, struct err *e);
+int cmd_guard_rules(struct run *r, struct err *e);
+int cmd_guard_scan(struct run *r, struct err *e);
+
+/* cmd_profile.c */
+int cmd_profile_list(struct run *r, struct err *e);
+int cmd_profile_show(struct run *r, struct err *e);
+int cmd_profile_policy(struct run *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct run *r, struct err *e);

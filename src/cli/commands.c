@@ -3,6 +3,7 @@
 
 /* Families: the first word of two-word commands, in the order of the overview. */
 const struct family families[] = {
+	{ "profile", "what a run may do, by name" },
 	{ "key", "the key that signs what this machine records" },
 	{ "conform", "run published cases against this program" },
 	{ NULL, NULL },
@@ -26,6 +27,18 @@ const struct cmd commands[] = {
 		"Each check is one line, ok or fail, with what to do about it.  Exit 0 when healthy, 1 when "
 		"not.",
 		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
+
+	/* Profiles. */
+	{ "profile list", "", 0, 0, "list the execution profiles", NULL, "$ helm profile list", NULL,
+		MAY_WORKSPACE, cmd_profile_list, "helm_profile_list" },
+	{ "profile show", "NAME", 1, 1, "show one profile as JSON", NULL,
+		"$ helm profile show workspace_edit", NULL, MAY_WORKSPACE, cmd_profile_show,
+		"helm_profile_show" },
+	{ "profile policy", "", 0, 0, "show which skills may use which profiles",
+		"Merges references/skill_profile_policies.json with what each skill's contract.json says; "
+		"the central "
+		"file wins.",
+		"$ helm profile policy", NULL, MAY_WORKSPACE, cmd_profile_policy, NULL },
 
 	/* Proof. */
 	{ "key show", "", 0, 0, "show the signing key's id, public key and place", NULL, "$ helm key show",

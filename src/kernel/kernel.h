@@ -7,6 +7,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "decide/decide.h"
+#include "propose/propose.h"
 
 #include <stdbool.h>
 
@@ -55,6 +57,32 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
  * OK also when cases failed; an error when the directory cannot be read or holds no case. */
 int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
 	struct json **ret_report, struct err *e);
+
+/* The guard of one place: its profiles, its policy, and what is known about where a command would run.  Without a workspace
+ * it works with the shipped defaults.  It only reads. */
+struct guard {
+	struct sys *sys;
+	struct profiles profiles;
+	const struct policy *policy;
+	struct surroundings at;
+};
+
+/* `ws` may be NULL.  `cwd` NULL is the current directory.  An error when the profiles are not valid; a policy that is not
+ * valid is no error: it asks about everything. */
+int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
+	struct err *e);
+/* The same guard, looking from another directory. */
+void guard_at(struct guard *g, struct arena *a, const char *cwd);
+
+/* Understand and judge.  `profile` NULL is workspace_edit.  The only failure is E_USAGE PROFILE_UNKNOWN.  The decision and
+ * the proposal it points to live in `a`. */
+int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
+	struct decision *ret, struct err *e);
+int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
+	size_t argc, struct decision *ret, struct err *e);
+/* A proposal made elsewhere. */
+int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
+	struct decision *ret, struct err *e);
 
 /* Version, libraries, and the protections this kernel offers. */
 struct json *kernel_about(struct sys *s, struct arena *a);

@@ -33,4 +33,37 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
 	struct proposal *ret);
 
+/* Files that hold commands: scripts, recipes, CI definitions, histories. */
+#define SCRIPT_KINDS(X) \
+	X(SHELL, "shell") \
+	X(MAKE, "make") \
+	X(GITHUB, "github") \
+	X(GITLAB, "gitlab") \
+	X(DOCKER, "docker") \
+	X(PACKAGE_JSON, "package.json") \
+	X(HISTORY, "history")
+
+enum script_kind {
+#define SCRIPT_ENUM(id, name) SCRIPT_##id,
+	SCRIPT_KINDS(SCRIPT_ENUM)
+#undef SCRIPT_ENUM
+		SCRIPT_KIND_COUNT /* not recognised */
+};
+const char *script_kind_name(enum script_kind k);
+bool script_kind_parse(const char *name, enum script_kind *ret);
+
+/* One piece of shell text found in a file.  Its newlines are those of the file, so the line of an offset is `line` plus the
+ * newlines before it. */
+struct snippet {
+	struct bytes text;
+	uint32_t line; /* of its first byte, from 1 */
+	const char *where; /* "target clean", "script test"; or NULL */
+	bool is_in_container; /* it runs while an image is built */
+};
+
+/* By name and first bytes; SCRIPT_KIND_COUNT when it is none that we know. */
+enum script_kind harvest_guess(const char *name, struct bytes text);
+/* Everything in the file that a shell would run.  What does not fit the format is left out, never an error. */
+void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct snippet **ret, size_t *ret_n);
+
 #endif

@@ -1,0 +1,363 @@
+/* cmd_guard.c — ask the guard: check (one answer), explain (the whole reasoning, for a person), rules.
+ *
+ * Nothing here runs anything or writes anything. */
+#include "cli/cmd_guard.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+
+#include <string.h>
+
+const struct opt guard_check_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
+	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
+	{ "shell", OPT_VALUE, "TEXT", "judge this text as a shell would read it", NULL, false },
+	{ "batch", OPT_FLAG, NULL, "JSON lines in, JSON lines out (see below)", NULL, false },
+	{ "full", OPT_FLAG, NULL, "with --batch: the whole decision in every answer", NULL, false },
+	{ 0 },
+};
+const struct opt guard_explain_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
+	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
+	{ "shell", OPT_VALUE, "TEXT", "explain this text as a shell would read it", NULL, false },
+	{ 0 },
+};
+
+static enum paint action_paint(enum action a)
+{
+	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
+
+	return paints[a];
+}
+
+/* The words to judge: --shell TEXT, or everything after --. */
+static int judge_words(struct run *r, const struct guard *g, struct decision *ret, struct err *e)
+{
+	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
+
+	if (text && r->child_count)
+		return err_set(e, E_USAGE, "USAGE_TWO_COMMANDS", "give --shell TEXT or -- COMMAND, not both");
+	if (text)
+		return guard_judge_shell(g, r->a, profile, bytes_of(text), ret, e);
+	if (!r->child_count)
+		return err_set(e, E_USAGE, "USAGE_NO_COMMAND",
+			"say what to judge: --shell TEXT, or -- COMMAND ARGS...");
+	return guard_judge_argv(g, r->a, profile, (const char *const *)r->child, r->child_count, ret, e);
+}
+
+static void print_span(struct run *r, const struct finding *f)
+{
+	size_t n = f->at.end - f->at.start;
+
+	if (!f->source || f->at.end > f->source->n || f->at.start >= f->at.end)
+		return;
+	out(r, "  at       %s%s%s", paint(r, PAINT_PRIMARY),
+		text_safe(r->a, f->source->text + f->at.start, n > 160 ? 160 : n, false),
+		paint(r, PAINT_OFF));
+	out(r, "%s%s%s%s\n", f->source->via ? paint(r, PAINT_MUTED) : "", f->source->via ? "  inside " : "",
+		f->source->via ? text_safe(r->a, f->source->via, strlen(f->source->via), false) : "",
+		f->source->via ? paint(r, PAINT_OFF) : "");
+}
+
+static void print_groups(struct run *r, const struct decision *d)
+{
+	for (size_t i = 0; i < d->denied_used_count; i++)
+		out(r, "  profile  %s denies the tool group %s; no approval lifts that\n", d->profile->name,
+			tool_group_name(d->denied_used[i]));
+}
+
+static void print_check(struct run *r, const struct decision *d)
+{
+	const struct finding *f = d->decisive;
+
+	out(r, "%s%s%s", paint(r, action_paint(d->action)), action_name(d->action), paint(r, PAINT_OFF));
+	if (f)
+		out(r, "  %s%s%s", paint(r, PAINT_MUTED), f->rule, paint(r, PAINT_OFF));
+	out(r, "  %s\n", d->summary);
+	if (d->verdict == V_ALLOW)
+		return;
+	if (f)
+		print_span(r, f);
+	print_groups(r, d);
+	if (f && f->instead)
+		out(r, "  instead  %s\n", f->instead);
+	if (d->recommended_profile)
+		out(r, "  or under %s: helm guard check --profile %s ...\n", d->recommended_profile,
+			d->recommended_profile);
+}
+
+int cmd_guard_check(struct run *r, struct err *e)
+{
+	struct guard g;
+	struct decision d;
+	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
+
+	if (rc)
+		return rc;
+	if (opt_flag(r, "batch"))
+		return guard_batch(r, &g, e);
+	if ((rc = judge_words(r, &g, &d, e)))
+		return rc;
+	if (r->is_json) {
+		d.policy_sha256 = policy_sha256(r->a, g.policy);
+		out_json(r, decision_to_json(r->a, &d));
+	} else {
+		print_check(r, &d);
+	}
+	return decision_exit(&d);
+}
+
+/* --- explain: the command as a tree ---------------------------------------------------------------------------------- */
+
+/* Is there a later step with the same parent?  Decides between a branch and a corner. */
+static bool has_sibling(const struct proposal *p, size_t i)
+{
+	for (size_t k = i + 1; k < p->step_count; k++)
+		if (p->steps[k].parent == p->steps[i].parent)
+			return true;
+	return false;
+}
+
+/* The bars left of a step: one pair of columns per level above it. */
+static void print_bars(struct run *r, const struct proposal *p, size_t i, bool is_head)
+{
+	size_t path[32], depth = 0;
+
+	for (size_t at = i; depth < ARRAY_SIZE(path); at = p->steps[at].parent) {
+		path[depth++] = at;
+		if (p->steps[at].parent >= p->step_count)
+			break;
+	}
+	out(r, "  %s", paint(r, PAINT_MUTED));
+	while (depth-- > 1)
+		out(r, "%s", has_sibling(p, path[depth]) ? "│  " : "   ");
+	if (is_head)
+		out(r, "%s", has_sibling(p, i) ? "├─ " : "└─ ");
+	else
+		out(r, "%s", has_sibling(p, i) ? "│  " : "   ");
+	out(r, "%s", paint(r, PAINT_OFF));
+}
+
+static const char *where_text(const struct effect *e)
+{
+	static const char *const texts[] = {
+		[PATH_NONE] = "",
+		[PATH_SINK] = "",
+		[PATH_IN] = "inside the workspace",
+		[PATH_TMP] = "temporary",
+		[PATH_OUT] = "outside the workspace",
+		[PATH_HOME] = "in the home directory",
+		[PATH_UP] = "the workspace itself or above it",
+		[PATH_SYS] = "the system's",
+		[PATH_STATE] = "Helm's own",
+		[PATH_ROOT] = "the whole file system",
+		[PATH_DEV] = "a raw device",
+	};
+	return texts[e->path_class];
+}
+
+static void print_effect(struct run *r, const struct proposal *p, size_t step, const struct effect *e)
+{
+	const char *where = where_text(e), *mark = paint(r, PAINT_MUTED), *off = paint(r, PAINT_OFF);
+
+	print_bars(r, p, step, false);
+	out(r, "   %s%s%s", mark, effect_kind_name(e->kind), off);
+	if (e->target && *e->target)
+		out(r, " %s", text_safe(r->a, e->target, strnlen(e->target, 200), false));
+	if (e->resolved)
+		out(r, " %s→%s %s", mark, off,
+			text_safe(r->a, e->resolved, strnlen(e->resolved, 200), false));
+	if (*where)
+		out(r, " %s(%s)%s", mark, where, off);
+	if (e->certainty != CERTAIN)
+		out(r, " %s%s%s", mark,
+			e->certainty == DYNAMIC ? "not known beforehand" : "known only in part", off);
+	if (e->flags & FXF_RECURSIVE)
+		out(r, "%s, recursively%s", mark, off);
+	if (e->flags & FXF_DRY_RUN)
+		out(r, "%s, dry run%s", mark, off);
+	if (e->flags & FXF_PRIVILEGED)
+		out(r, "%s, privileged%s", mark, off);
+	if (e->flags & FXF_DECODED)
+		out(r, "%s, found by decoding%s", mark, off);
+	out(r, "\n");
+}
+
+static void print_finding(struct run *r, const struct proposal *p, size_t step, const struct finding *f)
+{
+	print_bars(r, p, step, false);
+	out(r, "   %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF), f->text);
+	if (!f->instead)
+		return;
+	print_bars(r, p, step, false);
+	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead, paint(r, PAINT_OFF));
+}
+
+static void print_step(struct run *r, const struct decision *d, size_t i)
+{
+	const struct proposal *p = d->proposal;
+	const struct step *s = &p->steps[i];
+	const char *text = s->text ? s->text : s->program ? s->program : "…";
+
+	print_bars(r, p, i, true);
+	out(r, "%s%s%s", paint(r, PAINT_PRIMARY), text_safe(r->a, text, strnlen(text, 400), false),
+		paint(r, PAINT_OFF));
+	if (s->source && s->source->via &&
+		(s->parent >= p->step_count || p->steps[s->parent].source != s->source))
+		out(r, "  %sby %s%s", paint(r, PAINT_MUTED),
+			text_safe(r->a, s->source->via, strlen(s->source->via), false), paint(r, PAINT_OFF));
+	out(r, "\n");
+	for (size_t k = 0; k < p->effect_count; k++)
+		if (p->effects[k].step == i && p->effects[k].path_class != PATH_SINK)
+			print_effect(r, p, i, &p->effects[k]);
+	for (size_t k = 0; k < d->finding_count; k++)
+		if (d->findings[k].effect && d->findings[k].effect->step == i &&
+			d->findings[k].action > ACTION_ALLOW)
+			print_finding(r, p, i, &d->findings[k]);
+}
+
+static const char *answer(const struct decision *d)
+{
+	if (d->verdict == V_ALLOW)
+		return d->action == ACTION_WARN ? "allowed, with a note" : "allowed";
+	return d->verdict == V_ESCALATE ? "a person must approve" : "denied";
+}
+
+static void print_whole_findings(struct run *r, const struct decision *d)
+{
+	for (size_t i = 0; i < d->finding_count; i++) {
+		const struct finding *f = &d->findings[i];
+		if (f->effect || f->action == ACTION_ALLOW)
+			continue;
+		out(r, "  %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF),
+			f->text);
+		if (f->instead)
+			out(r, "    %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead,
+				paint(r, PAINT_OFF));
+	}
+	print_groups(r, d);
+}
+
+static void print_explanation(struct run *r, const struct decision *d)
+{
+	enum paint p = d->verdict == V_DENY ? PAINT_BAD : action_paint(d->action);
+
+	out(r, "\n  %s%s● %s%s  %sunder %s, risk %d.%02d (%s)%s\n\n", paint(r, PAINT_BOLD), paint(r, p),
+		answer(d), paint(r, PAINT_OFF), paint(r, PAINT_MUTED), d->profile->name,
+		d->score_hundredths / 100, d->score_hundredths % 100, risk_level(d->score_hundredths),
+		paint(r, PAINT_OFF));
+	for (size_t i = 0; i < d->proposal->step_count; i++)
+		print_step(r, d, i);
+	if (d->proposal->step_count)
+		out(r, "\n");
+	print_whole_findings(r, d);
+	if (d->verdict == V_ALLOW)
+		out(r, "  %s\n", d->summary);
+	if (d->recommended_profile && d->verdict != V_ALLOW)
+		out(r, "  %sthe profile meant for this: %s%s\n", paint(r, PAINT_MUTED),
+			d->recommended_profile, paint(r, PAINT_OFF));
+	out(r, "\n");
+}
+
+int cmd_guard_explain(struct run *r, struct err *e)
+{
+	struct guard g;
+	struct decision d;
+	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
+
+	if (rc || (rc = judge_words(r, &g, &d, e)))
+		return rc;
+	if (r->is_json) {
+		d.policy_sha256 = policy_sha256(r->a, g.policy);
+		out_json(r, decision_to_json(r->a, &d));
+	} else {
+		print_explanation(r, &d);
+	}
+	return decision_exit(&d);
+}
+
+/* --- rules ------------------------------------------------------------------------------------------------------------ */
+
+static struct json *rule_json(struct arena *a, const struct rule_view *rule)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+
+	json_sets(a, v, "id", rule->id);
+	json_sets(a, v, "action", action_name(rule->action));
+	json_sets(a, v, "reason_code", reason_get(rule->reason)->code);
+	json_sets(a, v, "text", rule->text);
+	json_sets(a, v, "instead", rule->instead);
+	json_sets(a, v, "recommended_profile", rule->recommended_profile);
+	json_sets(a, v, "origin", rule->origin);
+	if (rule->when)
+		json_set(a, v, "when", json_copy(a, rule->when));
+	if (rule->patterns)
+		json_set(a, v, "patterns", json_copy(a, rule->patterns));
+	return v;
+}
+
+static void rules_as_json(struct run *r, const struct guard *g)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY);
+	struct rule_view rule;
+
+	for (size_t i = 0; policy_rule(g->policy, i, &rule); i++)
+		json_push(r->a, rules, rule_json(r->a, &rule));
+	json_seti(r->a, doc, "policy_version", policy_version(g->policy));
+	json_sets(r->a, doc, "policy_sha256", policy_sha256(r->a, g->policy));
+	json_sets(r->a, doc, "error", policy_error(g->policy));
+	json_sets(r->a, doc, "default_guard_mode", guard_mode_name(policy_default_mode(g->policy)));
+	json_setb(r->a, doc, "allow_guard_off", policy_permits_off(g->policy));
+	json_setb(r->a, doc, "override_waiting", policy_wants_override(g->policy));
+	json_set(r->a, doc, "rules", rules);
+	out_json(r, doc);
+}
+
+/* In a table a rule speaks of "it" and "its target". */
+static const char *plain_text(struct arena *a, const char *text)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	while (*text) {
+		if (text_starts(text, "{program}")) {
+			buf_adds(&b, "it");
+			text += sizeof("{program}") - 1;
+		} else if (text_starts(text, "{target}")) {
+			buf_adds(&b, "its target");
+			text += sizeof("{target}") - 1;
+		} else {
+			buf_addc(&b, *text++);
+		}
+	}
+	return b.p;
+}
+
+int cmd_guard_rules(struct run *r, struct err *e)
+{
+	static const char *const headings[] = { "RULE", "ACTION", "SPEAKS WHEN" };
+	struct out_table *t;
+	struct rule_view rule;
+	struct guard g;
+	int rc = guard_open(r->sys, r->a, r->ws, NULL, &g, e);
+
+	if (rc)
+		return rc;
+	if (policy_error(g.policy))
+		warn(r, "the policy was not understood, so everything needs approval: %s",
+			policy_error(g.policy));
+	if (policy_wants_override(g.policy))
+		warn(r, "the policy asks to lower rules; that waits for a person to accept it");
+	if (r->is_json) {
+		rules_as_json(r, &g);
+		return policy_error(g.policy) ? EXIT_NO : 0;
+	}
+	t = out_table(r, headings, ARRAY_SIZE(headings));
+	for (size_t i = 0; policy_rule(g.policy, i, &rule); i++) {
+		const char *cells[] = { rule.id, action_name(rule.action), plain_text(r->a, rule.text) };
+		const enum paint paints[] = { PAINT_PRIMARY, action_paint(rule.action), PAINT_OFF };
+		out_row(t, cells, paints);
+	}
+	out_table_end(t);
+	return policy_error(g.policy) ? EXIT_NO : 0;
+}

@@ -1,0 +1,319 @@
+/* cmd_guard_scan.c — what would the guard stop in these files?  Scripts, makefiles, CI files, Dockerfiles, package.json and
+ * shell histories, each finding with its line; for eyes, as JSON, or as SARIF for code-scanning views. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_guard.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { MAX_SCRIPT_BYTES = 16 << 20, MAX_SNIPPET = 160 };
+
+const struct opt guard_scan_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
+	{ "type", OPT_VALUE, "TYPE", "what the files are, when their names do not say it",
+		"shell|make|github|gitlab|docker|package.json|history", false },
+	{ "sarif", OPT_FLAG, NULL, "print SARIF 2.1.0", NULL, false },
+	{ 0 },
+};
+
+struct hit {
+	const char *file, *where, *text; /* text: the command, safe for a terminal */
+	uint32_t line;
+	struct finding finding;
+	enum verdict verdict;
+};
+
+struct scan {
+	struct run *r;
+	struct guard guard;
+	struct hit *hits;
+	size_t hit_count, hit_room;
+	size_t file_count, snippet_count;
+};
+
+/* Where in the snippet itself a finding points: climb from a nested text to the word that carried it. */
+static size_t offset_in_snippet(const struct finding *f)
+{
+	const struct source *s = f->source;
+	struct span at = f->at;
+
+	for (; s && s->parent; s = s->parent)
+		at = s->in_parent;
+	return at.start;
+}
+
+static uint32_t newlines_before(struct bytes b, size_t at)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < at && i < b.n; i++)
+		n += b.p[i] == '\n';
+	return n;
+}
+
+/* The line of the snippet that holds the offset. */
+static const char *line_text(struct arena *a, struct bytes b, size_t at)
+{
+	size_t start = at < b.n ? at : b.n ? b.n - 1 : 0, end = start;
+
+	while (start > 0 && b.p[start - 1] != '\n')
+		start--;
+	while (end < b.n && b.p[end] != '\n')
+		end++;
+	while (start < end && (b.p[start] == ' ' || b.p[start] == '\t'))
+		start++;
+	if (end - start > MAX_SNIPPET)
+		end = start + MAX_SNIPPET;
+	return text_safe(a, (const char *)b.p + start, end - start, false);
+}
+
+static void add_hit(struct scan *s, const char *file, const struct snippet *from, const struct finding *f,
+	enum verdict verdict)
+{
+	size_t at = offset_in_snippet(f);
+
+	if (s->hit_count == s->hit_room) {
+		size_t room = s->hit_room ? 2 * s->hit_room : 32;
+		s->hits =
+			arena_grow(s->r->a, s->hits, s->hit_room * sizeof(*s->hits), room * sizeof(*s->hits));
+		s->hit_room = room;
+	}
+	s->hits[s->hit_count++] = (struct hit){ file, from->where, line_text(s->r->a, from->text, at),
+		from->line + newlines_before(from->text, at), *f, verdict };
+}
+
+/* While an image is built its own files change, packages come and the network is used: that is what a build is. */
+static bool is_part_of_a_build(const struct effect *e)
+{
+	switch ((int)e->kind) {
+	case FX_WRITE:
+	case FX_DELETE:
+	case FX_MOVE:
+	case FX_PERMISSION:
+	case FX_PACKAGE:
+	case FX_NETWORK:
+	case FX_ACCOUNT:
+	case FX_ENVIRONMENT:
+	case FX_PERSISTENCE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void keep_what_matters_in_a_build(struct proposal *p)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		p->effects[i].flags |= FXF_INSIDE_CONTAINER;
+		if (!is_part_of_a_build(&p->effects[i]))
+			p->effects[kept++] = p->effects[i];
+	}
+	p->effect_count = kept;
+}
+
+static int scan_snippet(struct scan *s, const char *file, const struct snippet *from, struct err *e)
+{
+	struct proposal *p = arena_zalloc(s->r->a, 1, sizeof(*p));
+	struct decision d;
+	int rc;
+
+	s->snippet_count++;
+	propose_shell(s->r->a, &s->guard.at, from->text, p);
+	if (from->is_in_container)
+		keep_what_matters_in_a_build(p);
+	if ((rc = guard_judge(&s->guard, s->r->a, opt_text(s->r, "profile", NULL), p, &d, e)))
+		return rc;
+	for (size_t i = 0; i < d.finding_count; i++)
+		if (d.findings[i].action >= ACTION_ASK)
+			add_hit(s, file, from, &d.findings[i], action_verdict(d.findings[i].action));
+	return OK;
+}
+
+static int scan_file(struct scan *s, const char *file, struct err *e)
+{
+	const char *type = opt_text(s->r, "type", NULL);
+	struct snippet *list;
+	struct bytes text;
+	enum script_kind kind;
+	size_t n;
+	int rc;
+
+	if ((rc = file_read(s->r->sys, s->r->a, AT_FDCWD, file, MAX_SCRIPT_BYTES, FILE_FOLLOW, &text, e)))
+		return rc;
+	if (!type || !script_kind_parse(type, &kind))
+		kind = text_eq(file, "-") ? SCRIPT_SHELL : harvest_guess(file, text);
+	if (kind == SCRIPT_KIND_COUNT) {
+		warn(s->r,
+			"%s: not a script, makefile, CI file, Dockerfile, package.json or history; --type "
+			"says "
+			"what it is",
+			file);
+		return OK;
+	}
+	s->file_count++;
+	harvest(s->r->a, kind, text, &list, &n);
+	for (size_t i = 0; i < n; i++)
+		if ((rc = scan_snippet(s, file, &list[i], e)))
+			return rc;
+	return OK;
+}
+
+static void print_hits(struct run *r, const struct scan *s)
+{
+	for (size_t i = 0; i < s->hit_count; i++) {
+		const struct hit *h = &s->hits[i];
+		enum paint p = h->verdict == V_DENY ? PAINT_BAD : PAINT_WARN;
+		out(r, "%s%s:%u%s: %s%s%s %s%s%s: %s\n", paint(r, PAINT_ACCENT), h->file, h->line,
+			paint(r, PAINT_OFF), paint(r, p), action_name(h->finding.action), paint(r, PAINT_OFF),
+			paint(r, PAINT_MUTED), h->finding.rule, paint(r, PAINT_OFF), h->finding.text);
+		out(r, "    %s%s%s\n", paint(r, PAINT_PRIMARY), h->text, paint(r, PAINT_OFF));
+		if (h->finding.instead)
+			out(r, "    %sinstead: %s%s\n", paint(r, PAINT_MUTED), h->finding.instead,
+				paint(r, PAINT_OFF));
+	}
+	out(r, "%zu finding%s in %zu command text%s of %zu file%s\n", s->hit_count,
+		s->hit_count == 1 ? "" : "s", s->snippet_count, s->snippet_count == 1 ? "" : "s",
+		s->file_count, s->file_count == 1 ? "" : "s");
+}
+
+static void print_json(struct run *r, const struct scan *s)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < s->hit_count; i++) {
+		const struct hit *h = &s->hits[i];
+		struct json *v = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, v, "file", h->file);
+		json_seti(r->a, v, "line", h->line);
+		json_sets(r->a, v, "where", h->where);
+		json_sets(r->a, v, "rule", h->finding.rule);
+		json_sets(r->a, v, "action", action_name(h->finding.action));
+		json_sets(r->a, v, "reason_code", reason_get(h->finding.reason)->code);
+		json_sets(r->a, v, "understood", h->finding.text);
+		json_sets(r->a, v, "instead", h->finding.instead);
+		json_sets(r->a, v, "text", h->text);
+		json_push(r->a, list, v);
+	}
+	json_seti(r->a, doc, "files", (int64_t)s->file_count);
+	json_seti(r->a, doc, "commands", (int64_t)s->snippet_count);
+	json_seti(r->a, doc, "count", (int64_t)s->hit_count);
+	json_set(r->a, doc, "findings", list);
+	out_json(r, doc);
+}
+
+/* --- SARIF ------------------------------------------------------------------------------------------------------------ */
+
+static struct json *message(struct arena *a, const char *text)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+
+	json_sets(a, v, "text", text);
+	return v;
+}
+
+/* A relative reference: everything but unreserved characters and slashes is percent-encoded. */
+static const char *uri(struct arena *a, const char *file)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	for (; *file; file++)
+		if (strchr("-._~/", *file) || (*file >= '0' && *file <= '9') ||
+			((*file | 32) >= 'a' && (*file | 32) <= 'z'))
+			buf_addc(&b, *file);
+		else
+			buf_addf(&b, "%%%02X", (unsigned)(unsigned char)*file);
+	return b.p;
+}
+
+/* The index of a rule among those listed so far; it is listed when it is new. */
+static int64_t rule_index(struct arena *a, struct json *rules, const struct finding *f)
+{
+	struct json *rule;
+
+	for (size_t i = 0; i < rules->n; i++)
+		if (text_eq(json_get_text(json_at(rules, i), "id", ""), f->rule))
+			return (int64_t)i;
+	rule = json_new(a, JSON_OBJECT);
+	json_sets(a, rule, "id", f->rule);
+	json_set(a, rule, "shortDescription", message(a, reason_get(f->reason)->meaning));
+	json_set(a, rule, "help", message(a, f->instead ? f->instead : reason_get(f->reason)->remedy));
+	json_push(a, rules, rule);
+	return (int64_t)rules->n - 1;
+}
+
+static struct json *location(struct arena *a, const struct hit *h)
+{
+	struct json *physical = json_new(a, JSON_OBJECT), *artifact = json_new(a, JSON_OBJECT);
+	struct json *region = json_new(a, JSON_OBJECT), *v = json_new(a, JSON_OBJECT);
+
+	json_sets(a, artifact, "uri", uri(a, h->file));
+	json_seti(a, region, "startLine", h->line);
+	json_set(a, region, "snippet", message(a, h->text));
+	json_set(a, physical, "artifactLocation", artifact);
+	json_set(a, physical, "region", region);
+	json_set(a, v, "physicalLocation", physical);
+	return v;
+}
+
+static struct json *result(struct arena *a, struct json *rules, const struct hit *h)
+{
+	struct json *v = json_new(a, JSON_OBJECT), *locations = json_new(a, JSON_ARRAY);
+
+	json_push(a, locations, location(a, h));
+	json_sets(a, v, "ruleId", h->finding.rule);
+	json_seti(a, v, "ruleIndex", rule_index(a, rules, &h->finding));
+	json_sets(a, v, "level", h->verdict == V_DENY ? "error" : "warning");
+	json_set(a, v, "message", message(a, h->finding.text));
+	json_set(a, v, "locations", locations);
+	return v;
+}
+
+static void print_sarif(struct run *r, const struct scan *s)
+{
+	struct arena *a = r->a;
+	struct json *doc = json_new(a, JSON_OBJECT), *runs = json_new(a, JSON_ARRAY),
+		    *one = json_new(a, JSON_OBJECT);
+	struct json *tool = json_new(a, JSON_OBJECT), *driver = json_new(a, JSON_OBJECT);
+	struct json *rules = json_new(a, JSON_ARRAY), *results = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < s->hit_count; i++)
+		json_push(a, results, result(a, rules, &s->hits[i]));
+	json_sets(a, driver, "name", "helm");
+	json_sets(a, driver, "version", HELM_VERSION);
+	json_set(a, driver, "rules", rules);
+	json_set(a, tool, "driver", driver);
+	json_set(a, one, "tool", tool);
+	json_sets(a, one, "columnKind", "utf16CodeUnits");
+	json_set(a, one, "results", results);
+	json_push(a, runs, one);
+	json_sets(a, doc, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+	json_sets(a, doc, "version", "2.1.0");
+	json_set(a, doc, "runs", runs);
+	out_json(r, doc);
+}
+
+int cmd_guard_scan(struct run *r, struct err *e)
+{
+	struct scan s = { .r = r };
+	int rc = guard_open(r->sys, r->a, r->ws, NULL, &s.guard, e);
+
+	if (rc)
+		return rc;
+	/* A file's own text is judged, not what other files it names hold at the moment. */
+	s.guard.at.inspect_scripts = false;
+	for (size_t i = 0; i < r->arg_count; i++)
+		if ((rc = scan_file(&s, r->args[i], e)))
+			return rc;
+	if (opt_flag(r, "sarif"))
+		print_sarif(r, &s);
+	else if (r->is_json)
+		print_json(r, &s);
+	else
+		print_hits(r, &s);
+	return s.hit_count ? EXIT_NO : 0;
+}

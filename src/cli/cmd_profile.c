@@ -1,0 +1,140 @@
+/* cmd_profile.c — the profiles there are, one of them, and which skills may use which. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+#include "model/profile.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+static int load(struct run *r, struct profiles *ret, struct err *e)
+{
+	int rc = OK;
+
+	if (r->ws)
+		rc = profiles_load(r->sys, r->a, r->ws->root, ret, e);
+	else
+		profiles_builtin(r->a, ret);
+	for (size_t i = 0; rc == OK && i < ret->warning_count; i++)
+		warn(r, "%s", ret->warnings[i]);
+	return rc;
+}
+
+static struct json *profile_row(struct arena *a, const struct profile *p)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+
+	json_sets(a, v, "name", p->name);
+	json_each_member (m, p->document)
+		json_set(a, v, m->name, json_copy(a, m->value));
+	return v;
+}
+
+int cmd_profile_list(struct run *r, struct err *e)
+{
+	struct json *list = json_new(r->a, JSON_ARRAY);
+	struct profiles p;
+	int rc = load(r, &p, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.count; i++) {
+		if (r->is_json)
+			json_push(r->a, list, profile_row(r->a, &p.list[i]));
+		else
+			out(r, "%s\t%s\truntime=%s\tcheckpoint=%s\t%s\n", p.list[i].name, p.list[i].backend,
+				p.list[i].runtime_backend, checkpoint_rule_name(p.list[i].checkpoint),
+				p.list[i].description);
+	}
+	if (r->is_json)
+		out_json(r, list);
+	return 0;
+}
+
+int cmd_profile_show(struct run *r, struct err *e)
+{
+	const struct profile *found;
+	struct profiles p;
+	int rc = load(r, &p, e);
+
+	if (rc || (rc = profiles_get(&p, r->args[0], &found, e)))
+		return rc;
+	out_json(r, found->document);
+	return 0;
+}
+
+/* --- policy: the central file, and what each skill's contract says ---------------------------------------------------- */
+
+static int read_json(struct run *r, const char *path, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, &text, e);
+
+	if (rc == E_MISSING) {
+		*ret = NULL;
+		return OK;
+	}
+	return rc ? rc : json_parse(r->a, text, path, NULL, ret, e);
+}
+
+static void take_policy(struct arena *a, struct json *skills, const char *skill, const struct json *from)
+{
+	static const char *const members[] = { "allowed_profiles", "default_profile" };
+	struct json *row = json_get(skills, skill);
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+		const struct json *v = json_get(from, members[i]);
+		if (!v)
+			continue;
+		if (!row)
+			json_set(a, skills, skill, row = json_new(a, JSON_OBJECT));
+		json_set(a, row, members[i], json_copy(a, v));
+	}
+}
+
+/* A contract that cannot be read says so and the others are still shown. */
+static void take_contracts(struct run *r, struct json *skills)
+{
+	const char *dir = arena_printf(r->a, "%s/skills", r->ws->root);
+	char **names;
+	size_t n;
+
+	if (file_list(r->sys, r->a, AT_FDCWD, dir, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct json *contract = NULL;
+		struct err e;
+		if (read_json(r, arena_printf(r->a, "%s/%s/contract.json", dir, names[i]), &contract, &e))
+			warn(r, "%s", e.text);
+		else
+			take_policy(r->a, skills, names[i], contract);
+	}
+}
+
+int cmd_profile_policy(struct run *r, struct err *e)
+{
+	struct json *skills = json_new(r->a, JSON_OBJECT), *doc = json_new(r->a, JSON_OBJECT),
+		    *central = NULL;
+	int rc = OK;
+
+	if (r->ws)
+		rc = read_json(r,
+			arena_printf(r->a, "%s/references/skill_profile_policies.json", r->ws->root),
+			&central, e);
+	if (rc)
+		return rc;
+	if (r->ws)
+		take_contracts(r, skills);
+	json_each_member (m, json_get(central, "skills"))
+		take_policy(r->a, skills, m->name, m->value);
+	if (skills->n == 0 && !r->is_json) {
+		out(r, "no skill has a profile policy; every skill may use every profile\n");
+		return 0;
+	}
+	json_set(r->a, doc, "skills", skills);
+	out_json(r, doc);
+	return 0;
+}

@@ -1,0 +1,169 @@
+/* guard.c — everything the guard needs to know about a place, read once: profiles, policy, directories.
+ *
+ * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood closes. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_POLICY_BYTES = 1 << 20 };
+
+static const char *current_directory(struct arena *a)
+{
+	char *cwd = getcwd(NULL, 0);
+	const char *copy = cwd ? arena_strdup(a, cwd) : NULL;
+
+	free(cwd);
+	return copy;
+}
+
+/* The nearest directory at or above `dir` that holds a .git. */
+static const char *git_top(struct sys *s, struct arena *a, const char *dir)
+{
+	char *at = arena_strdup(a, dir);
+
+	for (;;) {
+		char *slash;
+		if (file_exists(s, AT_FDCWD, arena_printf(a, "%s/.git", at)))
+			return at;
+		slash = strrchr(at, '/');
+		if (!slash || slash == at)
+			return NULL;
+		*slash = '\0';
+	}
+}
+
+/* A place that is somebody's whole home, or above it, is nobody's work tree. */
+static bool is_work_place(const char *dir, const char *home)
+{
+	return !text_eq(dir, "/") && !(home && path_is_below(home, dir));
+}
+
+static const char *find_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
+{
+	const char *top = cwd ? git_top(s, a, cwd) : NULL;
+
+	if (top && is_work_place(top, home))
+		return top;
+	return cwd && is_work_place(cwd, home) ? cwd : NULL;
+}
+
+void guard_at(struct guard *g, struct arena *a, const char *cwd)
+{
+	const char *here = current_directory(a);
+
+	if (!cwd)
+		cwd = here;
+	else if (*cwd != '/')
+		cwd = here ? path_join(a, here, cwd) : NULL;
+	g->at.cwd = cwd ? path_clean(a, cwd) : NULL;
+	g->at.work_tree = find_work_tree(g->sys, a, g->at.cwd, g->at.home);
+	if (g->at.work_tree && g->at.workspace && text_eq(g->at.work_tree, g->at.workspace))
+		g->at.work_tree = NULL;
+}
+
+/* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies. */
+static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, struct bytes file)
+{
+	const char *hash = sha256_prefixed(a, file.p, file.n);
+	struct bytes text, line;
+
+	if (!helm_home ||
+		file_read(s, a, AT_FDCWD, arena_printf(a, "%s/accepted_policies", helm_home),
+			MAX_POLICY_BYTES, FILE_FOLLOW, &text, NULL))
+		return false;
+	while (text.p) {
+		line = text_cut(&text, '\n');
+		if (bytes_is(line, hash))
+			return true;
+	}
+	return false;
+}
+
+static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
+{
+	struct policy_source from = { 0 };
+	const struct policy *p;
+	struct err e;
+	int rc;
+
+	if (!workspace)
+		return policy_compile(a, NULL);
+	from.file_name = arena_printf(a, "%s/references/guard_policy.json", workspace);
+	rc = file_read(g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
+	if (rc == E_MISSING)
+		return policy_compile(a, NULL);
+	if (rc)
+		from.read_error = arena_strdup(a, e.text);
+	p = policy_compile(a, &from);
+	if (!policy_wants_override(p) || !is_accepted(g->sys, a, g->at.helm_home, from.file))
+		return p;
+	from.override_accepted = true;
+	return policy_compile(a, &from);
+}
+
+int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
+	struct err *e)
+{
+	struct guard g = { .sys = s };
+	const char *tmpdir = s->getenv(s, "TMPDIR"), *home = s->getenv(s, "HOME");
+	int rc;
+
+	if (ws && (rc = profiles_load(s, a, ws->root, &g.profiles, e)))
+		return rc;
+	if (!ws)
+		profiles_builtin(a, &g.profiles);
+	g.at = (struct surroundings){ .sys = s,
+		.home = home && *home == '/' ? path_clean(a, home) : NULL,
+		.workspace = ws ? ws->root : NULL,
+		.state_dir = ws ? ws->state_dir : NULL,
+		.tmpdir = tmpdir && *tmpdir == '/' ? path_clean(a, tmpdir) : "/tmp",
+		.inspect_scripts = true,
+		/* What is judged here is proposed by someone who is governed: no command may loosen its own bonds. */
+		.inside_run = true };
+	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
+		g.at.helm_home = NULL;
+	g.policy = load_policy(&g, a, g.at.workspace);
+	guard_at(&g, a, cwd);
+	*ret = g;
+	return OK;
+}
+
+int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
+	struct decision *ret, struct err *e)
+{
+	struct decide_context at = { .a = a,
+		.mode = GUARD_ENFORCE,
+		.workspace = g->at.workspace ? g->at.workspace : g->at.work_tree,
+		.now_us = g->sys->now_us(g->sys) };
+	const struct profile *found;
+	int rc = profiles_get(&g->profiles, profile ? profile : "workspace_edit", &found, e);
+
+	if (rc)
+		return rc;
+	decide(g->policy, found, p, &at, ret);
+	return OK;
+}
+
+int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
+	struct decision *ret, struct err *e)
+{
+	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
+
+	propose_shell(a, &g->at, text, p);
+	return guard_judge(g, a, profile, p, ret, e);
+}
+
+int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
+	size_t argc, struct decision *ret, struct err *e)
+{
+	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
+
+	propose_argv(a, &g->at, argv, argc, p);
+	return guard_judge(g, a, profile, p, ret, e);
+}

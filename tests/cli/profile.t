@@ -1,0 +1,33 @@
+# profile list, show, policy: with and without a workspace.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+lists_five() { [ "$(helm profile list | wc -l)" -eq 5 ]; }
+tabs() { helm profile list | awk -F '\t' 'NF != 5 { exit 1 }'; }
+
+ok "five profiles ship and need no workspace" lists_five
+ok "a row has five fields between tabs" tabs
+ok "the list is JSON" is_json helm profile list --json
+ok "one profile is JSON" is_json helm profile show risky_edit
+ok "a profile shows its rights" says 0 '"writes_allowed": "depends-on-target"' helm profile show remote_handoff
+ok "an unknown profile names the known ones" says 2 \
+  "inspect_local, remote_handoff, risky_edit, service_ops, workspace_edit" helm profile show yolo
+ok "no skill policy is one line" says 0 "no skill has a profile policy" helm profile policy
+ok "no skill policy is still JSON" is_json helm profile policy --json
+
+mkdir -p ws/.helm/checkpoints ws/references ws/skills/writer
+cat >ws/references/execution_profiles.json <<'EOF'
+{"profiles": {"mine": {"backend": "local", "checkpoint": "never", "writes_allowed": true, "network_allowed": false}}}
+EOF
+echo '{"allowed_profiles": ["mine"], "default_profile": "mine"}' >ws/skills/writer/contract.json
+ok "a workspace's own profiles take the place of the shipped ones" says 0 "mine	local" helm profile list --path ws
+ok "a shipped one is then unknown" exits 2 helm profile show risky_edit --path ws
+ok "a skill's contract shows in the policy" says 0 '"default_profile": "mine"' helm profile policy --path ws
+
+echo '{"profiles": {"mine": {"backend": "local", "checkpoint": "never"}}}' >ws/references/execution_profiles.json
+ok "a right that is left out is named" says 0 "does not say 'writes_allowed'" helm profile list --path ws
+echo '{"profiles": []}' >ws/references/execution_profiles.json
+ok "a broken file is an error, never the shipped profiles" says 1 "execution_profiles.json" helm profile list --path ws
+echo '{"profiles": {"mine": {"backend": "local", "checkpoint": "never"}}}' >ws/references/execution_profiles.json
+echo '{"profiles": {"mine": {"deny": ["no_such"]}}}' >ws/references/tool_groups.json
+ok "a broken group file is an error" says 1 "no_such" helm profile list --path ws
+finish
