@@ -143,9 +143,9 @@ static int check_public_file(
 	uint8_t stored[SIGN_PUBLIC];
 	struct bytes text;
 
-	if (!file_exists(s, keys, file))
-		return OK;
 	int rc = file_read(s, &a, keys, file, 1024, 0, &text, e);
+	if (rc == E_MISSING)
+		return OK;
 	if (!rc)
 		rc = key_parse_public(text, file, stored, e);
 	if (rc)

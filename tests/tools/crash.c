@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *const fault_names[] = { "ENOSPC once", "EIO from then on", "short write", "killed",
-	"killed half way" };
+static const char *const fault_names[] = { "ENOSPC once", "EIO from then on", "short write", "blind",
+	"killed", "killed half way" };
 
 static void stop(const char *name, const char *what)
 {
@@ -32,6 +32,8 @@ static void arm(struct fault *f, enum crash_fault fault, unsigned at)
 	f->fail_errno = fault == CRASH_FAIL ? ENOSPC : EIO;
 	f->fail_at = fault == CRASH_FAIL || fault == CRASH_FAIL_ON ? at : 0;
 	f->fail_stays = fault == CRASH_FAIL_ON;
+	f->look_fail_at = fault == CRASH_LOOK ? at : 0;
+	f->look_errno = EIO;
 	f->short_at = fault == CRASH_SHORT ? at : 0;
 	f->kill_at = fault == CRASH_KILL ? at : 0;
 	f->tear_at = fault == CRASH_TEAR ? at : 0;
@@ -73,12 +75,11 @@ static bool one_fault(const struct crash_case *what, void *arg, struct crash_end
 	if (what->setup)
 		what->setup(&c);
 	arm(&c.f, end->fault, end->at);
-	bool fired;
 	if (end->fault == CRASH_KILL || end->fault == CRASH_TEAR) {
-		fired = act_in_child(what, &c, end);
+		end->fired = act_in_child(what, &c, end);
 	} else {
 		end->rc = what->act(&c, &end->err);
-		fired = fault_fired(&c.f);
+		end->fired = fault_fired(&c.f);
 	}
 	ssize_t n = read(pipe_fd[0], acks, sizeof(acks));
 	end->acks = n > 0 ? (unsigned)n : 0;
@@ -86,7 +87,7 @@ static bool one_fault(const struct crash_case *what, void *arg, struct crash_end
 	scratch_done(&c.t);
 	close(pipe_fd[0]);
 	close(pipe_fd[1]);
-	return fired;
+	return end->fired;
 }
 
 unsigned crash_sweep(const struct crash_case *what, void *arg)

@@ -43,6 +43,15 @@ static bool count(struct fault *f, const char *name)
 	return true;
 }
 
+/* The same for a call that only looks. */
+static bool look(struct fault *f)
+{
+	if (++f->looks != f->look_fail_at)
+		return true;
+	errno = f->look_errno;
+	return false;
+}
+
 /* Once the half-done call has been made. */
 static void tear(struct fault *f)
 {
@@ -116,7 +125,7 @@ static int twin_open(struct sys *s, int dirfd, const char *path, int flags, mode
 	struct sys *real = sys_real();
 
 	if (!(flags & (O_CREAT | O_TRUNC)))
-		return real->open(real, dirfd, path, flags, mode, resolve);
+		return look(f) ? real->open(real, dirfd, path, flags, mode, resolve) : -1;
 	bool is_new = !is_there(dirfd, path);
 	if (!count(f, "open"))
 		return -1;
@@ -275,6 +284,43 @@ static pid_t twin_fork(struct sys *s)
 	return count(twin(s), "fork") ? sys_real()->fork(sys_real()) : -1;
 }
 
+/* looking */
+
+static ssize_t twin_read(struct sys *s, int fd, void *to, size_t n)
+{
+	return look(twin(s)) ? sys_real()->read(sys_real(), fd, to, n) : -1;
+}
+
+static ssize_t twin_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	return look(twin(s)) ? sys_real()->pread(sys_real(), fd, to, n, at) : -1;
+}
+
+static off_t twin_seek(struct sys *s, int fd, off_t at, int whence)
+{
+	return look(twin(s)) ? sys_real()->seek(sys_real(), fd, at, whence) : -1;
+}
+
+static ssize_t twin_getdents(struct sys *s, int dirfd, void *to, size_t n)
+{
+	return look(twin(s)) ? sys_real()->getdents(sys_real(), dirfd, to, n) : -1;
+}
+
+static int twin_stat(struct sys *s, int dirfd, const char *path, struct stat *st, int flags)
+{
+	return look(twin(s)) ? sys_real()->stat(sys_real(), dirfd, path, st, flags) : -1;
+}
+
+static ssize_t twin_readlink(struct sys *s, int dirfd, const char *path, char *to, size_t n)
+{
+	return look(twin(s)) ? sys_real()->readlink(sys_real(), dirfd, path, to, n) : -1;
+}
+
+static int twin_lock(struct sys *s, int fd, int op)
+{
+	return look(twin(s)) ? sys_real()->lock(sys_real(), fd, op) : -1;
+}
+
 /* clock, chance, environment */
 
 static int64_t tick(struct fault *f)
@@ -359,6 +405,13 @@ void fault_init(struct fault *f)
 	f->sys.chown = twin_chown;
 	f->sys.utimens = twin_utimens;
 	f->sys.fork = twin_fork;
+	f->sys.read = twin_read;
+	f->sys.pread = twin_pread;
+	f->sys.seek = twin_seek;
+	f->sys.getdents = twin_getdents;
+	f->sys.stat = twin_stat;
+	f->sys.readlink = twin_readlink;
+	f->sys.lock = twin_lock;
 	f->sys.now_us = twin_now_us;
 	f->sys.mono_us = twin_mono_us;
 	f->sys.sleep_us = twin_sleep_us;
@@ -366,14 +419,16 @@ void fault_init(struct fault *f)
 	f->sys.getenv = twin_getenv;
 }
 
+static bool is_past(unsigned calls, unsigned at)
+{
+	return at && calls >= at;
+}
+
 bool fault_fired(const struct fault *f)
 {
-	unsigned first = f->fail_at ? f->fail_at
-		: f->short_at	    ? f->short_at
-		: f->kill_at	    ? f->kill_at
-				    : f->tear_at;
-
-	return first && f->calls >= first;
+	return is_past(f->calls, f->fail_at) || is_past(f->calls, f->short_at) ||
+		is_past(f->calls, f->kill_at) || is_past(f->calls, f->tear_at) ||
+		is_past(f->looks, f->look_fail_at);
 }
 
 /* from the environment */
@@ -410,29 +465,30 @@ static unsigned env_at(const char *name)
 	return env_number(name, &at) ? (unsigned)at : 0;
 }
 
-static void read_fail_at(struct fault *f)
+/* "N:EIO" or "N+:EIO" */
+static unsigned env_fail(const char *name, int *ret_errno, bool *ret_stays)
 {
-	const char *text = getenv("HELM_TEST_FAIL_AT");
+	const char *text = getenv(name);
+	const char *colon = text ? strchr(text, ':') : NULL;
 
-	if (!text)
-		return;
-	const char *colon = strchr(text, ':');
-	f->fail_at = env_at("HELM_TEST_FAIL_AT");
-	f->fail_stays = colon && colon > text && colon[-1] == '+';
-	f->fail_errno = colon ? errno_named(colon + 1) : EIO;
+	*ret_stays = colon && colon > text && colon[-1] == '+';
+	*ret_errno = colon ? errno_named(colon + 1) : EIO;
+	return env_at(name);
 }
 
 static void read_environment(struct fault *f)
 {
 	const char *trace_file = getenv("HELM_TEST_TRACE");
 	int64_t seed;
+	bool look_stays;
 
 	f->has_clock = env_number("HELM_TEST_CLOCK_US", &f->clock_us);
 	(void)env_number("HELM_TEST_CLOCK_STEP_US", &f->step_us);
 	f->has_seed = env_number("HELM_TEST_SEED", &seed);
 	if (f->has_seed)
 		f->seed = (uint64_t)seed;
-	read_fail_at(f);
+	f->fail_at = env_fail("HELM_TEST_FAIL_AT", &f->fail_errno, &f->fail_stays);
+	f->look_fail_at = env_fail("HELM_TEST_LOOK_FAIL_AT", &f->look_errno, &look_stays);
 	f->short_at = env_at("HELM_TEST_SHORT_AT");
 	f->kill_at = env_at("HELM_TEST_KILL_AT");
 	f->tear_at = env_at("HELM_TEST_TEAR_AT");

@@ -13,6 +13,7 @@
  *   HELM_TEST_CLOCK_STEP_US=N the step; 1000 when not given
  *   HELM_TEST_SEED=N          random numbers from N
  *   HELM_TEST_FAIL_AT=N:EIO   the N-th counted call fails with that errno; N+:EIO all calls from the N-th on do
+ *   HELM_TEST_LOOK_FAIL_AT=N:EIO  the same for the N-th call that only looks
  *   HELM_TEST_SHORT_AT=N      the N-th counted call, if a write, writes half and says so
  *   HELM_TEST_KILL_AT=N       SIGKILL instead of the N-th counted call
  *   HELM_TEST_TEAR_AT=N       the same, but a write is half done first
@@ -26,11 +27,13 @@ enum { FAULT_UNSYNCED = 512 };
 
 struct fault {
 	struct sys sys; /* pass &f.sys to the code under test */
-	unsigned calls; /* counted so far */
+	unsigned calls, looks; /* counted so far */
 
 	unsigned fail_at; /* 0 = never */
 	int fail_errno;
 	bool fail_stays; /* a full disk stays full */
+	unsigned look_fail_at;
+	int look_errno;
 	unsigned short_at, kill_at, tear_at;
 
 	bool has_clock;

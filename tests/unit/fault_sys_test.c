@@ -65,6 +65,11 @@ static void faults(void **state)
 	assert_int_equal(s->open(s, t.fd, "gone", O_RDONLY, 0, 0), -1);
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(f.calls, 6);
+	f.look_fail_at = f.looks + 1;
+	f.look_errno = EIO;
+	assert_int_equal(s->open(s, t.fd, "f", O_RDONLY, 0, 0), -1);
+	assert_int_equal(errno, EIO);
+	assert_int_equal(f.calls, 6);
 }
 
 static int killed_at(struct scratch *t, bool is_torn)
