@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "execute/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>

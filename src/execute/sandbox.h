@@ -13,15 +13,14 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "model/profile.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum sandbox_network { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
-
 struct sandbox_rules {
-	enum sandbox_network network;
+	enum network_reach network;
 	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */

@@ -203,7 +203,7 @@ static const char *at(const char *name)
 
 static const char *in_dir, *state_dir, *keys_dir;
 
-static struct sandbox_rules usual(enum sandbox_network network)
+static struct sandbox_rules usual(enum network_reach network)
 {
 	static const char *writes[2], *hidden[2], *frozen[2];
 

@@ -1,0 +1,263 @@
+/* redact.c — one pass over a text, one table of shapes.
+ *
+ * At each position where a word can start, every shape is asked whether it matches there and how far; the first that does wins.
+ * The order matters: "Bearer TOKEN" before "authorization: ...", or the token would stay behind the word.  Matchers look only
+ * forward and each consumes what it looked at, so the pass is linear. */
+#include "base/text.h"
+#include "privacy/privacy.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+struct hit {
+	size_t keep; /* bytes at the start that stay: the key of key=value */
+	size_t end; /* end of the secret; 0: no match */
+};
+
+static bool is_token(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("._~+/=-", c));
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+static size_t run(const char *p, size_t n, size_t at, bool (*fn)(char))
+{
+	while (at < n && fn(p[at]))
+		at++;
+	return at;
+}
+
+static bool starts(const char *p, size_t n, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return n >= len && strncasecmp(p, prefix, len) == 0;
+}
+
+static struct hit match_bearer(const char *p, size_t n)
+{
+	if (!starts(p, n, "bearer"))
+		return (struct hit){ 0, 0 };
+	size_t at = 6;
+	while (at < n && (p[at] == ' ' || p[at] == '\t'))
+		at++;
+	size_t end = run(p, n, at, is_token);
+	return at > 6 && end > at ? (struct hit){ at, end } : (struct hit){ 0, 0 };
+}
+
+/* Names whose value is a secret, without '_', '-' and case. */
+static const char *const secret_names[] = { "secret", "token", "passwd", "password", "passphrase", "apikey",
+	"accesskey", "secretkey", "privatekey", "accesstoken", "refreshtoken", "authtoken", "clientsecret",
+	"authorization", "credential", "credentials" };
+
+/* The name ends in one of them: DB_PASSWORD, x-api-key. */
+static bool is_secret_name(const char *p, size_t n)
+{
+	char plain[64];
+	size_t len = 0;
+
+	for (size_t i = n > 60 ? n - 60 : 0; i < n; i++)
+		if (p[i] != '_' && p[i] != '-')
+			plain[len++] = (char)tolower((unsigned char)p[i]);
+	plain[len] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(secret_names); i++)
+		if (text_ends(plain, secret_names[i]))
+			return true;
+	return false;
+}
+
+static struct hit match_key_value(const char *p, size_t n)
+{
+	size_t name = run(p, n, 0, is_word), at = name;
+
+	if (!name || name > 128 || !is_secret_name(p, name))
+		return (struct hit){ 0, 0 };
+	if (at < n && (p[at] == '"' || p[at] == '\''))
+		at++;
+	while (at < n && p[at] == ' ')
+		at++;
+	/* --token VALUE as well as token=VALUE and "token": "VALUE" */
+	bool option = name > 2 && p[0] == '-' && p[1] == '-' && at > name;
+	if (!option) {
+		if (at >= n || (p[at] != '=' && p[at] != ':'))
+			return (struct hit){ 0, 0 };
+		at++;
+		while (at < n && p[at] == ' ')
+			at++;
+	}
+	if (at < n && (p[at] == '"' || p[at] == '\''))
+		at++;
+	size_t end = at;
+	while (end < n && !isspace((unsigned char)p[end]) && !strchr("\"',;&", p[end]))
+		end++;
+	/* "Authorization: Bearer x": the next word is the secret, too. */
+	if (starts(p + at, n - at, "bearer ") || starts(p + at, n - at, "basic "))
+		end = run(p, n, end + 1, is_token);
+	return end > at ? (struct hit){ at, end } : (struct hit){ 0, 0 };
+}
+
+/* ://user:password@ */
+static struct hit match_url(const char *p, size_t n)
+{
+	size_t at = 3;
+
+	if (!starts(p, n, "://"))
+		return (struct hit){ 0, 0 };
+	while (at < n && !isspace((unsigned char)p[at]) && !strchr("/@?#\"'", p[at]))
+		at++;
+	if (at >= n || p[at] != '@' || !memchr(p + 3, ':', at - 3))
+		return (struct hit){ 0, 0 };
+	return (struct hit){ 3, at };
+}
+
+static const struct {
+	const char *prefix;
+	size_t least; /* further characters */
+	bool (*fn)(char);
+} prefixes[] = {
+	{ "sk-", 8, is_word },
+	{ "sk_", 8, is_word },
+	{ "ghp_", 8, is_word },
+	{ "gho_", 8, is_word },
+	{ "ghu_", 8, is_word },
+	{ "ghs_", 8, is_word },
+	{ "ghr_", 8, is_word },
+	{ "github_pat_", 8, is_word },
+	{ "glpat-", 8, is_word },
+	{ "xoxa-", 8, is_word },
+	{ "xoxb-", 8, is_word },
+	{ "xoxp-", 8, is_word },
+	{ "xoxr-", 8, is_word },
+	{ "xoxs-", 8, is_word },
+	{ "npm_", 20, is_word },
+	{ "AKIA", 16, is_word },
+	{ "ASIA", 16, is_word },
+	{ "AIza", 20, is_word },
+};
+
+static struct hit match_prefix(const char *p, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		size_t len = strlen(prefixes[i].prefix);
+		if (n < len || memcmp(p, prefixes[i].prefix, len) != 0)
+			continue;
+		size_t end = run(p, n, len, prefixes[i].fn);
+		if (end - len >= prefixes[i].least)
+			return (struct hit){ 0, end };
+	}
+	return (struct hit){ 0, 0 };
+}
+
+/* bot12345:AAAAAAAAAAAAAAA */
+static struct hit match_bot(const char *p, size_t n)
+{
+	size_t at = 3;
+
+	if (!starts(p, n, "bot"))
+		return (struct hit){ 0, 0 };
+	while (at < n && isdigit((unsigned char)p[at]))
+		at++;
+	if (at < 8 || at >= n || p[at] != ':')
+		return (struct hit){ 0, 0 };
+	size_t end = run(p, n, at + 1, is_word);
+	return end - at > 15 ? (struct hit){ 0, end } : (struct hit){ 0, 0 };
+}
+
+/* Three base64url parts joined by dots, the first a JSON object. */
+static struct hit match_jwt(const char *p, size_t n)
+{
+	size_t at = 0;
+
+	if (n < 3 || memcmp(p, "eyJ", 3) != 0)
+		return (struct hit){ 0, 0 };
+	for (int part = 0; part < 3; part++) {
+		size_t end = run(p, n, at, is_word);
+		if (end - at < 5 || (part < 2 && (end >= n || p[end] != '.')))
+			return (struct hit){ 0, 0 };
+		at = end + 1;
+	}
+	return (struct hit){ 0, at - 1 };
+}
+
+static struct hit match_pem(const char *p, size_t n)
+{
+	static const char end_mark[] = "-----END ";
+
+	if (n < 11 || memcmp(p, "-----BEGIN ", 11) != 0)
+		return (struct hit){ 0, 0 };
+	const char *end = memmem(p, n, end_mark, sizeof(end_mark) - 1);
+	if (!end)
+		return (struct hit){ 0, n }; /* cut off: the rest is key */
+	const char *line = memchr(end, '\n', n - (size_t)(end - p));
+	return (struct hit){ 0, line ? (size_t)(line - p) : n };
+}
+
+static struct hit match(const char *p, size_t n)
+{
+	static struct hit (*const shapes[])(const char *, size_t) = { match_pem, match_bearer,
+		match_key_value, match_prefix, match_jwt, match_bot };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		struct hit h = shapes[i](p, n);
+		if (h.end)
+			return h;
+	}
+	return (struct hit){ 0, 0 };
+}
+
+const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *ret_n)
+{
+	struct buf out = { 0 };
+	size_t from = 0;
+
+	for (size_t at = 0; at < n;) {
+		bool word_start = at == 0 || !is_word(text[at - 1]);
+		struct hit h = { 0, 0 };
+		if (text[at] == ':')
+			h = match_url(text + at, n - at);
+		else if (word_start && (is_word(text[at])))
+			h = match(text + at, n - at);
+		if (!h.end) {
+			/* The rest of a word cannot start a shape. */
+			at = word_start && is_word(text[at]) ? run(text, n, at, is_word) : at + 1;
+			continue;
+		}
+		if (!out.p)
+			buf_init(&out, a);
+		buf_add(&out, text + from, at + h.keep - from);
+		buf_adds(&out, REDACTED);
+		at += h.end;
+		from = at;
+	}
+	if (!out.p) {
+		if (ret_n)
+			*ret_n = n;
+		return text;
+	}
+	buf_add(&out, text + from, n - from);
+	if (ret_n)
+		*ret_n = out.n;
+	return out.p;
+}
+
+void privacy_redact_json(struct arena *a, struct json *v)
+{
+	if (json_is(v, JSON_STRING)) {
+		size_t n;
+		v->text = privacy_redact(a, v->text, v->n, &n);
+		v->n = (uint32_t)n;
+	}
+	json_each (item, v)
+		privacy_redact_json(a, item);
+	json_each_member (m, v) {
+		if (json_is(m->value, JSON_STRING) && m->value->n && is_secret_name(m->name, m->name_n))
+			m->value = json_string(a, REDACTED);
+		else
+			privacy_redact_json(a, m->value);
+	}
+}
