@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Cut text ends in dots, so that nobody takes half a path for the whole. */
-static void format(char *to, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void format(char *to, size_t size, const char *fmt, va_list ap)
 {
 	int n = vsnprintf(to, size, fmt, ap);
 

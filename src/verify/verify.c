@@ -33,7 +33,8 @@ void verification_begin(struct verification *v, struct arena *a, const struct tr
 	v->notes = json_new(a, JSON_ARRAY);
 }
 
-static void set_failure(struct verification *v, const char *error, const char *fmt, va_list args)
+__attribute__((format(printf, 3, 0))) static void set_failure(
+	struct verification *v, const char *error, const char *fmt, va_list args)
 {
 	char text[512];
 
