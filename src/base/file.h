@@ -13,12 +13,15 @@
 
 /* Read a whole regular file of at most max_bytes.  FILE_FOLLOW: the user named it, links are fine, and "-" is standard
  * input.  FILE_BENEATH: no component may leave dirfd (openat2 RESOLVE_BENEATH, no links out).  Errors: E_MISSING when it
- * does not exist, FILE_TOO_LARGE, FILE_NOT_REGULAR, FILE_READ. */
+ * does not exist, FILE_LINK, FILE_OUTSIDE, FILE_TOO_LARGE, FILE_NOT_REGULAR, FILE_READ.  The bytes are followed by a NUL. */
 enum { FILE_FOLLOW = 1, FILE_BENEATH = 2 };
 int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t max_bytes, unsigned flags,
 	struct bytes *ret, struct err *e);
 
-/* Append one line (without its newline; it must not contain one) so that it is on disk when this returns OK: lock
+/* Every append is whole or absent for those who come after, also on a full disk or after a kill.  A file system that cannot
+ * lock is refused (FILE_LOCK): without the lock nobody could tell a torn line from one being written.
+ *
+ * Append one line (without its newline; it must not contain one) so that it is on disk when this returns OK: lock
  * exclusively, repair a torn tail (a last line without newline that is not complete is cut to the last whole one and
  * kept in "<path>.torn"; a complete JSON line that only lacks its newline gets it), write line and newline in one write,
  * sync, unlock.  Creates the file with `mode`, and syncs the directory when it did.  On failure the file is as it was:
@@ -28,7 +31,7 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 
 /* Replace a file by new bytes atomically: temporary in the same directory, fsync, rename, fsync of the directory.  A
  * reader sees the old or the new bytes, never a mixture, and after OK the new ones survive a crash.  An existing
- * symbolic link is refused. */
+ * symbolic link is refused.  A process killed meanwhile may leave ".NAME.<hex>.tmp" behind, which nobody reads. */
 int file_replace(
 	struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
 
