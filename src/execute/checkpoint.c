@@ -509,11 +509,12 @@ static int make(struct maker *m, struct json *array, struct err *e)
 		m->res.is_same = m->cache.is_found && object_eq(&m->tree.sha, &m->cache.tree.sha);
 	}
 	list_skipped(m);
-	if (pool_commit(m->st->pool, &m->res.stored_bytes, e) || put_record(m, array, e))
+	if (pool_commit(m->st->pool, &m->res.stored_bytes, e))
 		return e->rc;
-	if (!m->is_all_known && !m->req->are_exact)
-		cache_save(m->st, m->a, &m->sel, &m->entries, &m->tree);
-	return OK;
+	if (!m->is_all_known && !m->req->are_exact &&
+		cache_save(m->st, m->a, &m->sel, &m->entries, &m->tree, e))
+		return e->rc;
+	return put_record(m, array, e);
 }
 
 static int prepare(struct maker *m, struct checkpoint_store *st, const struct checkpoint_request *req,

@@ -184,6 +184,9 @@ int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, str
  * final name; without a commit, pool_done() removes what was written.  An object that is there already is not added. */
 int pool_begin(struct pool *p, struct err *e);
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e);
+/* Into the new pack, from another: for rewriting packs. */
+int pool_copy(struct pool *p, size_t index, struct err *e);
+void pool_forget(struct pool *p);
 void pool_drop(struct pool *p); /* give up what was added since pool_begin */
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e);
 
@@ -237,8 +240,9 @@ struct cache {
 };
 /* Never fails: a cache that is missing, damaged or names packs that are gone is an empty one. */
 void cache_load(struct checkpoint_store *st, struct arena *a, const struct selection *sel, struct cache *ret);
-void cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
-	const struct entries *entries, const struct content *tree);
+/* Before the record, so that a full disk is heard of while there is nothing to take back. */
+int cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
+	const struct entries *entries, const struct content *tree, struct err *e);
 /* Mark the entries whose times, size and inode say that they are as they were.  True when all are, and none is missing. */
 bool cache_match(const struct cache *c, struct entries *entries);
 

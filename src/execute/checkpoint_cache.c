@@ -192,16 +192,15 @@ static void drop_old_caches(struct checkpoint_store *st, struct arena *a, const 
 		(void)st->sys->unlink(st->sys, st->dir_fd, oldest, 0);
 }
 
-void cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
-	const struct entries *entries, const struct content *tree)
+int cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
+	const struct entries *entries, const struct content *tree, struct err *e)
 {
 	struct buf to;
 	char name[48], pack[48];
 	uint8_t digest[SHA256_SIZE];
-	struct err e;
 
-	if (pool_load(st->pool, &e))
-		return;
+	if (pool_load(st->pool, e))
+		return e->rc;
 	struct cache_head h = { .count = entries->n, .pack_count = st->pool->pack_count, .tree = *tree };
 
 	memcpy(h.magic, magic, 8);
@@ -219,7 +218,9 @@ void cache_save(struct checkpoint_store *st, struct arena *a, const struct selec
 	buf_add(&to, digest, SHA256_SIZE);
 	cache_name(sel, name);
 	drop_old_caches(st, a, name);
-	(void)file_replace(st->sys, st->dir_fd, name, 0600, buf_bytes(&to), &e);
+	if (file_replace(st->sys, st->dir_fd, name, 0600, buf_bytes(&to), e))
+		return err_wrap(e, "stat cache");
+	return OK;
 }
 
 /* ---- using ---- */

@@ -32,6 +32,11 @@ int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a
 		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", state_name);
 	if (st.dir_fd >= 0)
 		st.pool->dir_fd = s->open(s, st.dir_fd, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	if (st.dir_fd >= 0 && st.pool->dir_fd < 0 && errno != ENOENT) {
+		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", state_name);
+		close_fd(&st.dir_fd);
+		return e->rc;
+	}
 	*ret = st;
 	return OK;
 }
@@ -104,12 +109,16 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
 	struct json *array;
 	struct bytes text;
 
-	if (st->dir_fd < 0 || !file_exists(st->sys, st->dir_fd, "index.json")) {
+	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the rest. */
+	int rc = st->dir_fd < 0
+		? E_MISSING
+		: file_read(st->sys, st->a, st->dir_fd, "index.json", INDEX_LIMIT, 0, &text, e);
+	if (rc == E_MISSING) {
 		*ret_array = json_new(st->a, JSON_ARRAY);
 		return OK;
 	}
-	if (file_read(st->sys, st->a, st->dir_fd, "index.json", INDEX_LIMIT, 0, &text, e))
-		return e->rc;
+	if (rc)
+		return rc;
 	if (json_parse(st->a, text, "checkpoints/index.json", NULL, &array, e)) {
 		e->rc = E_CORRUPT;
 		snprintf(e->code, sizeof(e->code), "CHECKPOINT_INDEX");

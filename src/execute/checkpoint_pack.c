@@ -357,6 +357,22 @@ int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err
 	return OK;
 }
 
+/* The stored bytes as they are; whether they are whole is checked when the new pack is read back. */
+int pool_copy(struct pool *p, size_t index, struct err *e)
+{
+	struct object o = p->all[index];
+	int fd;
+
+	if (pack_fd(p, o.pack, &fd, e) || read_at(p, fd, p->read, o.stored_n, o.at, p->packs[o.pack].name, e))
+		return e->rc;
+	o.pack = (uint32_t)p->pack_count - 1;
+	o.at = p->writer->at;
+	if (put(p, p->read, o.stored_n, e))
+		return e->rc;
+	insert(p, &o);
+	return OK;
+}
+
 static int by_id(const void *x, const void *y)
 {
 	return memcmp(((const struct object *)x)->id.b, ((const struct object *)y)->id.b, SHA256_SIZE);
@@ -402,6 +418,17 @@ static int verify_written(struct pool *p, struct err *e)
 	return OK;
 }
 
+/* The packs are read again when they are next needed. */
+void pool_forget(struct pool *p)
+{
+	p->count = p->pack_count = p->slot_count = 0;
+	p->is_loaded = false;
+	for (size_t i = 0; i < POOL_FDS; i++) {
+		close_fd(&p->open[i].fd);
+		p->open[i].fd = -1;
+	}
+}
+
 void pool_drop(struct pool *p)
 {
 	if (!p->writer)
@@ -409,13 +436,7 @@ void pool_drop(struct pool *p)
 	close_fd(&p->writer->fd);
 	(void)p->sys->unlink(p->sys, p->dir_fd, p->writer->name, 0);
 	p->writer = NULL;
-	/* Its objects are in the table; forget all and read the packs again when next needed. */
-	p->count = p->pack_count = p->slot_count = 0;
-	p->is_loaded = false;
-	for (size_t i = 0; i < POOL_FDS; i++) {
-		close_fd(&p->open[i].fd);
-		p->open[i].fd = -1;
-	}
+	pool_forget(p); /* its objects are in the table */
 }
 
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e)

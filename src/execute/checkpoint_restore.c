@@ -1,8 +1,10 @@
 /* checkpoint_restore.c — bringing files back.
  *
- * Files are written into a staging directory inside Helm's state, made durable together by one barrier, and then renamed to
- * their names, so that each is at every moment the old or the new one, and a crash leaves nothing in the user's
- * directories.  Where the state lies on another file system, the temporary file stands beside its target instead.
+ * Files are written into a staging directory inside Helm's state, made durable, and then renamed to their names, so that
+ * each is at every moment the old or the new one, and a crash leaves nothing in the user's directories.  Where the state lies on another file system, the temporary file stands beside its target instead.
+ *
+ * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the whole file system
+ * stands between writing and renaming, and another at the end.
  *
  * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced by a link after
  * the plan was made is therefore an error for the entries below it, never a way out.
@@ -12,7 +14,7 @@
 
 #include <errno.h>
 
-enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20 };
+enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24 };
 #define STAGING "staging"
 
 struct restorer {
@@ -28,6 +30,7 @@ struct restorer {
 	size_t batch_n;
 	uint64_t batch_bytes;
 	uint64_t work_done, work_total;
+	bool is_few; /* each is synced by itself; otherwise everything by a barrier over the whole file system */
 	struct checkpoint_restored res;
 };
 
@@ -41,6 +44,35 @@ static int leave(struct step *t, const char *why)
 {
 	t->note = why;
 	return OK;
+}
+
+/* Errors that are about this one entry.  All others (a full disk, a failing one) end the restore. */
+static bool is_refusal(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case EBUSY:
+	case ETXTBSY:
+	case EEXIST:
+	case ENOTEMPTY:
+	case EISDIR:
+	case ENOTDIR:
+	case ELOOP:
+	case EXDEV:
+	case ENOENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int leave_or_fail(struct step *t, const char *why, struct err *e)
+{
+	if (is_refusal(errno))
+		return leave(t, why);
+	return err_sys(e, "CHECKPOINT_RESTORE", "cannot restore '%s'", t->path);
 }
 
 /* ---- directories on the way ---- */
@@ -75,36 +107,32 @@ static void make_writable(struct restorer *r, const char *path, int fd)
 		t->was_mode = st.st_mode & 07777;
 }
 
-/* Make r->parent_fd the directory of `path`, creating missing directories when `make`.  Returns a reason when it cannot be
- * had, NULL when it can. */
-static const char *open_parent(struct restorer *r, const char *path, bool make)
+/* Make r->parent_fd the directory of `path`, creating missing directories when `make`.  -1 with errno. */
+static int open_parent(struct restorer *r, const char *path, bool make)
 {
 	struct sys *s = r->st->sys;
 	const char *dir = dir_of(r, path);
 
 	if (r->parent && text_eq(r->parent, dir))
-		return NULL;
+		return 0;
 	close_parent(r);
 	int fd = s->open(s, r->st->root_fd, dir, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
 	if (fd < 0 && errno == ENOENT && make && !text_eq(dir, ".")) {
-		const char *why = open_parent(r, dir, true);
-		if (why)
-			return why;
-		if (s->mkdir(s, r->parent_fd, path_base(dir), 0777) && errno != EEXIST)
-			return "its directory cannot be made";
+		if (open_parent(r, dir, true) ||
+			(s->mkdir(s, r->parent_fd, path_base(dir), 0777) && errno != EEXIST))
+			return -1;
 		close_parent(r);
 		fd = s->open(s, r->st->root_fd, dir, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
 	}
 	if (fd < 0)
-		return errno == ELOOP || errno == ENOTDIR || errno == EXDEV
-			? "its directory is not a directory"
-			: errno == ENOENT ? "its directory is gone"
-					  : "its directory cannot be opened";
+		return -1;
 	make_writable(r, dir, fd);
 	r->parent = dir;
 	r->parent_fd = fd;
-	return NULL;
+	return 0;
 }
+
+#define NO_PARENT "its directory cannot be opened, or is none"
 
 /* ---- one file into a temporary name ---- */
 
@@ -166,15 +194,15 @@ static struct timespec timespec_of(int64_t ns)
 }
 
 /* Owner first: chown clears the set-id bits.  Whoever may not give files away keeps them, and then a set-id bit would mean
- * another user than it did: it is dropped. */
-static int set_meta(
-	struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x, struct err *e)
+ * another user than it did: it is dropped.  `have` is what stands there now; NULL: a file we have just made. */
+static int set_meta(struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x,
+	const struct entry *have, struct err *e)
 {
 	struct sys *s = r->st->sys;
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(x->mtime_ns) };
-	uint32_t mode = x->mode;
+	uint32_t mode = x->mode, uid = have ? have->uid : r->uid, gid = have ? have->gid : r->gid;
 
-	if ((x->uid != r->uid || x->gid != r->gid) && s->chown(s, fd, x->uid, x->gid))
+	if ((x->uid != uid || x->gid != gid) && s->chown(s, fd, x->uid, x->gid))
 		mode &= 01777;
 	if (s->chmod(s, fd, mode) || s->utimens(s, dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot set mode and time of '%s'", x->path);
@@ -194,7 +222,7 @@ static int put_file(
 		return err_wrap(e, "'%s'", x->path);
 	if (x->is_sparse && s->truncate(s, fd, (off_t)x->size))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
-	if (set_meta(r, fd, dir_fd, name, x, e))
+	if (set_meta(r, fd, dir_fd, name, x, NULL, e))
 		return e->rc;
 	if (sync && s->sync(s, fd))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", x->path);
@@ -222,24 +250,28 @@ static const char *staged_name(struct restorer *r, size_t i)
 	return arena_printf(r->a, "%zu", i);
 }
 
-/* A directory stands where a file belongs: it may go only when it is empty. */
-static const char *clear_way(struct restorer *r, struct step *t)
-{
-	struct sys *s = r->st->sys;
-
-	if (!t->have || t->have->type != ENTRY_DIR)
-		return NULL;
-	if (s->unlink(s, r->parent_fd, path_base(t->path), AT_REMOVEDIR))
-		return "a directory with content is in the way";
-	t->have = NULL;
-	return NULL;
-}
-
 static void count_written(struct restorer *r, const struct step *t)
 {
 	r->res.written++;
 	if (t->want->type == ENTRY_FILE)
 		r->res.written_bytes += t->want->held_bytes;
+}
+
+/* What was just named or removed in the current directory. */
+static int sync_parent(struct restorer *r, struct err *e)
+{
+	if (r->is_few && r->st->sys->fsync(r->st->sys, r->parent_fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", r->parent);
+	return OK;
+}
+
+static int barrier(struct restorer *r, int fd, struct err *e)
+{
+	struct sys *s = r->st->sys;
+
+	if (r->is_few ? s->fsync(s, fd) : s->syncfs(s, fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make the restored files durable");
+	return OK;
 }
 
 static int place_across(struct restorer *r, struct step *t, struct err *e)
@@ -262,25 +294,25 @@ static int place(struct restorer *r, size_t i, struct err *e)
 {
 	struct sys *s = r->st->sys;
 	struct step *t = r->batch[i];
-	const char *why = open_parent(r, t->path, true);
+	const char *name = path_base(t->path);
 
-	if (!why)
-		why = clear_way(r, t);
-	if (why)
-		return leave(t, why);
+	if (open_parent(r, t->path, true))
+		return leave_or_fail(t, NO_PARENT, e);
+	/* A directory stands where a file belongs: it may go only when it is empty. */
+	bool is_dir = t->have && t->have->type == ENTRY_DIR;
+	if (is_dir && s->unlink(s, r->parent_fd, name, AT_REMOVEDIR))
+		return leave_or_fail(t, "a directory with content is in the way", e);
 	/* Something that came after the plan was made was not saved: it is not overwritten. */
-	unsigned flags = t->have ? 0 : RENAME_NOREPLACE;
-	if (s->rename(s, r->staging_fd, staged_name(r, i), r->parent_fd, path_base(t->path), flags)) {
-		if (errno == EXDEV)
-			return place_across(r, t, e);
-		if (errno == EEXIST || errno == EISDIR || errno == ENOTEMPTY)
-			return leave(t, "something else appeared there");
-		if (errno == EACCES || errno == EPERM || errno == EROFS || errno == EBUSY)
-			return leave(t, "may not be replaced");
-		return err_sys(e, "CHECKPOINT_RESTORE", "cannot replace '%s'", t->path);
+	unsigned flags = t->have && !is_dir ? 0 : RENAME_NOREPLACE;
+	if (s->rename(s, r->staging_fd, staged_name(r, i), r->parent_fd, name, flags) == 0) {
+		count_written(r, t);
+		return sync_parent(r, e);
 	}
-	count_written(r, t);
-	return OK;
+	if (errno == EXDEV)
+		return place_across(r, t, e);
+	return leave_or_fail(t,
+		errno == EEXIST || errno == EISDIR ? "something else appeared there" : "may not be replaced",
+		e);
 }
 
 static int flush_batch(struct restorer *r, struct err *e)
@@ -289,8 +321,8 @@ static int flush_batch(struct restorer *r, struct err *e)
 
 	if (!r->batch_n)
 		return OK;
-	if (s->syncfs(s, r->staging_fd))
-		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make the restored files durable");
+	if (barrier(r, r->staging_fd, e))
+		return e->rc;
 	for (size_t i = 0; i < r->batch_n; i++)
 		if (place(r, i, e))
 			return e->rc;
@@ -304,7 +336,7 @@ static int flush_batch(struct restorer *r, struct err *e)
 
 static int stage(struct restorer *r, struct step *t, struct err *e)
 {
-	if (put_entry(r, r->staging_fd, staged_name(r, r->batch_n), t->want, false, e))
+	if (put_entry(r, r->staging_fd, staged_name(r, r->batch_n), t->want, r->is_few, e))
 		return e->rc;
 	r->batch[r->batch_n++] = t;
 	r->batch_bytes += t->want->held_bytes;
@@ -318,56 +350,50 @@ static int stage(struct restorer *r, struct step *t, struct err *e)
 static int remove_new(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
-	const char *why = open_parent(r, t->path, false);
 	int flags = t->have->type == ENTRY_DIR ? AT_REMOVEDIR : 0;
 
-	(void)e;
-	if (why)
-		return leave(t, why);
+	if (open_parent(r, t->path, false))
+		return leave_or_fail(t, NO_PARENT, e);
 	if (s->unlink(s, r->parent_fd, path_base(t->path), flags) && errno != ENOENT)
-		return leave(t, errno == ENOTEMPTY ? "not empty" : "may not be removed");
+		return leave_or_fail(t, errno == ENOTEMPTY ? "not empty" : "may not be removed", e);
 	r->res.deleted++;
-	return OK;
+	return sync_parent(r, e);
 }
 
 static int make_dir(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
-	const char *name = path_base(t->path), *why = open_parent(r, t->path, true);
+	const char *name = path_base(t->path);
 
-	if (why)
-		return leave(t, why);
-	if (t->have && s->unlink(s, r->parent_fd, name, 0))
-		return leave(t, "may not be replaced");
-	if (s->mkdir(s, r->parent_fd, name, 0700) && errno != EEXIST)
-		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make directory '%s'", t->path);
+	if (open_parent(r, t->path, true))
+		return leave_or_fail(t, NO_PARENT, e);
+	if (t->have && s->unlink(s, r->parent_fd, name, 0) && errno != ENOENT)
+		return leave_or_fail(t, "may not be replaced", e);
+	if (s->mkdir(s, r->parent_fd, name, 0700))
+		return leave_or_fail(t, "may not be made", e);
 	t->is_dirty = true;
 	r->res.written++;
-	return OK;
+	return sync_parent(r, e);
 }
 
 /* Mode, owner and time of something whose content is right.  Directories follow at the end. */
 static int touch(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
-	const char *why = open_parent(r, t->path, false);
 
-	if (why)
-		return leave(t, why);
+	if (open_parent(r, t->path, false))
+		return leave_or_fail(t, NO_PARENT, e);
 	r->res.touched++;
 	if (t->want->type == ENTRY_LINK)
 		return OK;
 	AUTO(close_fd)
 	int fd = s->open(s, r->parent_fd, path_base(t->path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	if (fd < 0)
-		return leave(t, "may not be changed");
-	uint32_t uid = r->uid, gid = r->gid;
-	r->uid = t->have->uid;
-	r->gid = t->have->gid;
-	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, e);
-	r->uid = uid;
-	r->gid = gid;
-	return rc && e->sys == EPERM ? leave(t, "may not be changed") : rc;
+		return leave_or_fail(t, "may not be changed", e);
+	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, t->have, e);
+	if (!rc && r->is_few && s->fsync(s, fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path);
+	return rc && is_refusal(e->sys) ? leave(t, "may not be changed") : rc;
 }
 
 static int do_step(struct restorer *r, struct step *t, struct err *e)
@@ -398,20 +424,16 @@ static int finish_dir(struct restorer *r, struct step *t, struct err *e)
 	if (fd < 0)
 		return OK;
 	if (t->want && t->want->type == ENTRY_DIR && !t->note) {
-		struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(t->want->mtime_ns) };
-		uint32_t mode = t->want->mode;
-		uint32_t uid = t->have ? t->have->uid : r->uid, gid = t->have ? t->have->gid : r->gid;
-		if ((t->want->uid != uid || t->want->gid != gid) &&
-			s->chown(s, fd, t->want->uid, t->want->gid))
-			mode &= 01777;
-		if (s->chmod(s, fd, mode) || s->utimens(s, fd, ".", times, 0))
-			return errno == EPERM || errno == EACCES
-				? OK
-				: err_sys(e, "CHECKPOINT_RESTORE", "cannot set mode and time of '%s'",
-					  t->path);
-	} else if (t->was_mode) {
-		(void)s->chmod(s, fd, t->was_mode);
+		bool is_ours = !t->have || t->have->type != ENTRY_DIR;
+		int rc = set_meta(r, fd, fd, ".", t->want, is_ours ? NULL : t->have, e);
+		if (!rc && r->is_few)
+			rc = s->fsync(s, fd)
+				? err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path)
+				: OK;
+		return rc && is_refusal(e->sys) ? OK : rc;
 	}
+	if (t->was_mode)
+		(void)s->chmod(s, fd, t->was_mode);
 	return OK;
 }
 
@@ -508,6 +530,8 @@ static void close_staging(struct restorer *r)
 	if (r->staging_fd < 0)
 		return;
 	(void)checkpoint_empty_dir(s, r->a, r->staging_fd, &ignored);
+	if (r->is_few)
+		(void)s->fsync(s, r->staging_fd);
 	(void)s->unlink(s, r->st->dir_fd, STAGING, AT_REMOVEDIR);
 	close_fd(&r->staging_fd);
 }
@@ -529,6 +553,7 @@ static int run(struct restorer *r, struct err *e)
 
 	for (size_t i = 0; i < p->n; i++)
 		r->work_total += is_work(&p->steps[i]);
+	r->is_few = r->work_total <= FEW;
 	if (!r->work_total)
 		return OK;
 	if (back_up(r, e) || record(r, "started", e) || open_staging(r, e))
@@ -538,8 +563,8 @@ static int run(struct restorer *r, struct err *e)
 	int rc = apply(r, e);
 	close_parent(r);
 	close_staging(r);
-	if (!rc && r->st->sys->syncfs(r->st->sys, r->st->root_fd))
-		rc = err_sys(e, "CHECKPOINT_RESTORE", "cannot make the restored files durable");
+	if (!rc)
+		rc = barrier(r, r->is_few ? r->st->dir_fd : r->st->root_fd, e);
 	if (rc)
 		return err_wrap(e, "restore is not complete (run it again to go on)");
 	return record(r, "finished", e);

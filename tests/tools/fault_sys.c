@@ -266,17 +266,29 @@ static int twin_link(struct sys *s, int from_dir, const char *from, int to_dir, 
 
 static int twin_chown(struct sys *s, int fd, uid_t uid, gid_t gid)
 {
-	return count(twin(s), "chown") ? sys_real()->chown(sys_real(), fd, uid, gid) : -1;
+	if (!count(twin(s), "chown"))
+		return -1;
+	int rc = sys_real()->chown(sys_real(), fd, uid, gid);
+	tear(twin(s));
+	return rc;
 }
 
 static int twin_chmod(struct sys *s, int fd, mode_t mode)
 {
-	return count(twin(s), "chmod") ? sys_real()->chmod(sys_real(), fd, mode) : -1;
+	if (!count(twin(s), "chmod"))
+		return -1;
+	int rc = sys_real()->chmod(sys_real(), fd, mode);
+	tear(twin(s));
+	return rc;
 }
 
 static int twin_utimens(struct sys *s, int dirfd, const char *path, const struct timespec times[2], int flags)
 {
-	return count(twin(s), "utimens") ? sys_real()->utimens(sys_real(), dirfd, path, times, flags) : -1;
+	if (!count(twin(s), "utimens"))
+		return -1;
+	int rc = sys_real()->utimens(sys_real(), dirfd, path, times, flags);
+	tear(twin(s));
+	return rc;
 }
 
 static pid_t twin_fork(struct sys *s)

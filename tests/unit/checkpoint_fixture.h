@@ -23,12 +23,12 @@ static struct checkpoint_store st;
 static struct checkpoint_result made;
 static struct checkpoint_restored back;
 
-static void open_store(void)
+static inline void open_store(void)
 {
 	assert_int_equal(checkpoint_open(&st, s, &a, t.fd, state_fd, ".helm", &e), OK);
 }
 
-static int setup(void **state)
+static inline int setup(void **state)
 {
 	(void)state;
 	scratch_open(&t);
@@ -40,7 +40,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
+static inline int teardown(void **state)
 {
 	(void)state;
 	checkpoint_close(&st);
@@ -50,25 +50,25 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void ok(int rc)
+static inline void ok(int rc)
 {
 	if (rc)
 		fail_msg("%s: %s", e.code, e.text);
 }
 
-static void refuses(int rc, const char *code)
+static inline void refuses(int rc, const char *code)
 {
 	assert_true(rc < 0);
 	assert_string_equal(e.code, code);
 	assert_true(e.text[0]);
 }
 
-static void create(void)
+static inline void create(void)
 {
 	ok(checkpoint_create(&st, &(struct checkpoint_request){ .label = "test" }, &made, &e));
 }
 
-static void restore(const struct checkpoint_restore *how)
+static inline void restore(const struct checkpoint_restore *how)
 {
 	struct checkpoint_restore q = how ? *how : (struct checkpoint_restore){ 0 };
 
@@ -77,7 +77,7 @@ static void restore(const struct checkpoint_restore *how)
 	ok(checkpoint_restore(&st, &q, &back, &e));
 }
 
-static void preview(void)
+static inline void preview(void)
 {
 	restore(&(struct checkpoint_restore){ .is_dry_run = true });
 }
@@ -99,7 +99,7 @@ static inline struct stat stat_of(const char *path)
 	return sb;
 }
 
-static void is(const char *path, const char *text)
+static inline void is(const char *path, const char *text)
 {
 	const char *got = scratch_get(&t, path);
 
@@ -107,7 +107,7 @@ static void is(const char *path, const char *text)
 	assert_string_equal(got, text);
 }
 
-static void make_tree(void)
+static inline void make_tree(void)
 {
 	assert_int_equal(mkdirat(t.fd, "src", 0755), 0);
 	assert_int_equal(mkdirat(t.fd, "src/empty", 0750), 0);

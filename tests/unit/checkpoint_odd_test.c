@@ -372,7 +372,7 @@ static void links_are_never_a_way_out(void **state)
 }
 
 static struct scratch *victim;
-static int swapping_syncfs(struct sys *sys, int fd)
+static int swapping_fsync(struct sys *sys, int fd)
 {
 	(void)sys;
 	/* Between staging and renaming: the moment a racing process would choose. */
@@ -380,7 +380,7 @@ static int swapping_syncfs(struct sys *sys, int fd)
 		assert_int_equal(renameat(t.fd, "src/deep", t.fd, "moved"), 0);
 		assert_int_equal(symlinkat(victim->path, t.fd, "src/deep"), 0);
 	}
-	return sys_real()->syncfs(sys_real(), fd);
+	return sys_real()->fsync(sys_real(), fd);
 }
 
 static void swapped_in_the_middle(void **state)
@@ -396,7 +396,7 @@ static void swapped_in_the_middle(void **state)
 	create();
 	scratch_put(&t, "src/deep/b.c", "damaged");
 	fault_init(&f);
-	f.sys.syncfs = swapping_syncfs;
+	f.sys.fsync = swapping_fsync;
 	s = &f.sys;
 	checkpoint_close(&st);
 	open_store();

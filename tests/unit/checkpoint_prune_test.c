@@ -1,0 +1,249 @@
+/* checkpoint_prune_test.c — what retention keeps, and that removing never takes what a kept checkpoint needs. */
+#include "checkpoint_fixture.h"
+
+static struct fault f;
+static struct checkpoint_pruned gone;
+#define DAY ((int64_t)86400 * 1000000)
+
+/* A store whose clock the test moves. */
+static int setup_clock(void **state)
+{
+	setup(state);
+	checkpoint_close(&st);
+	fault_init(&f);
+	f.has_clock = true;
+	f.clock_us = 1776071400000000;
+	f.step_us = 1;
+	s = &f.sys;
+	open_store();
+	return 0;
+}
+
+static struct checkpoint_policy policy(int64_t recent, int64_t days)
+{
+	struct checkpoint_policy p;
+
+	ok(checkpoint_policy(&st, &p, &e));
+	p.keep_recent = recent;
+	p.keep_days = days;
+	return p;
+}
+
+static void prune(const struct checkpoint_policy *p, const struct json *referenced, bool apply)
+{
+	ok(checkpoint_prune(&st, p, referenced, apply, &gone, &e));
+}
+
+/* Checkpoint number i holds "version i" in the file v, and noise of its own. */
+static const char *version(int i)
+{
+	uint64_t x = (uint64_t)i + 1;
+	char noise[4096];
+
+	for (size_t k = 0; k < sizeof(noise) - 1; k++) {
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		noise[k] = (char)('!' + (x >> 33) % 90);
+	}
+	noise[sizeof(noise) - 1] = '\0';
+	return arena_printf(&a, "version %d %s", i, noise);
+}
+
+static void make_versions(int n)
+{
+	make_tree();
+	for (int i = 0; i < n; i++) {
+		scratch_put(&t, "v", version(i));
+		create();
+		f.clock_us += DAY;
+	}
+}
+
+static const char *id_at(size_t i)
+{
+	struct json *list;
+
+	ok(checkpoint_list(&st, &list, &e));
+	return json_get_text(json_at(list, i), "checkpoint_id", NULL);
+}
+
+static void old_ones_go(void **state)
+{
+	(void)state;
+	make_versions(10);
+	struct checkpoint_policy p = policy(2, 5);
+	prune(&p, NULL, false);
+	assert_int_equal(gone.prune->n, 6);
+	assert_int_equal(gone.keep->n, 4);
+	assert_string_equal(
+		json_get_text(json_at(gone.prune, 0), "prune_reason", ""), "older_than_5_days_unreferenced");
+	assert_int_equal(json_get_int(json_at(gone.prune, 0), "age_days", -1), 10);
+	assert_string_equal(json_text(json_at(json_get(json_at(gone.keep, 0), "retention_reasons"), 0)),
+		"within_keep_days");
+	assert_string_equal(json_text(json_at(json_get(json_at(gone.keep, 3), "retention_reasons"), 0)),
+		"recent_keep_window");
+	struct json *list;
+	ok(checkpoint_list(&st, &list, &e));
+	assert_int_equal(list->n, 10);
+
+	const char *first = id_at(0);
+	prune(&p, NULL, true);
+	ok(checkpoint_list(&st, &list, &e));
+	assert_int_equal(list->n, 4);
+	assert_true(gone.freed_bytes > 6 * 2000);
+	assert_false(scratch_has(&t, arena_printf(&a, ".helm/checkpoints/%s", first)));
+	for (int i = 0; i < 4; i++) {
+		restore(&(struct checkpoint_restore){ .id = id_at((size_t)i), .no_backup = true });
+		is("v", version(6 + i));
+	}
+	/* And the next one works. */
+	create();
+	restore(NULL);
+}
+
+static void protected_ones_stay(void **state)
+{
+	(void)state;
+	struct json *r, *referenced = json_new(&a, JSON_ARRAY);
+
+	make_versions(4);
+	ok(checkpoint_protect(&st, id_at(0), true, &r, &e));
+	json_pushs(&a, referenced, id_at(1));
+	struct checkpoint_policy p = policy(1, 0);
+	prune(&p, referenced, true);
+	assert_int_equal(gone.prune->n, 1);
+	assert_int_equal(gone.keep->n, 3);
+	for (int i = 0; i < 3; i++) {
+		restore(&(struct checkpoint_restore){ .id = id_at((size_t)i), .no_backup = true });
+		is("v", version(i < 2 ? i : 3));
+	}
+	p.protect_pinned = p.protect_referenced = false;
+	prune(&p, referenced, true);
+	assert_int_equal(gone.prune->n, 2);
+}
+
+static void size_pressure(void **state)
+{
+	(void)state;
+	make_versions(3);
+	/* Large enough to matter. */
+	char *big = arena_text(&a, 3 << 20);
+	uint64_t x = 7;
+	for (int i = 0; i < 3; i++) {
+		for (size_t k = 0; k < (3 << 20) - 1; k++) {
+			x = x * 6364136223846793005u + 1442695040888963407u;
+			big[k] = (char)('!' + (x >> 33) % 90);
+		}
+		big[(3 << 20) - 1] = '\0';
+		scratch_put(&t, "big", big);
+		create();
+	}
+	struct checkpoint_policy p = policy(1, 100);
+	prune(&p, NULL, false);
+	assert_int_equal(gone.prune->n, 0);
+	p.max_total_mb = 4;
+	prune(&p, NULL, true);
+	assert_int_equal(gone.prune->n, 5);
+	assert_string_equal(
+		json_get_text(json_at(gone.prune, 0), "prune_reason", ""), "exceeds_max_total_mb_4");
+	prune(&p, NULL, false);
+	assert_true(gone.total_bytes < 4 << 20);
+	restore(NULL);
+	assert_true(text_eq(scratch_get(&t, "big"), big));
+}
+
+static void many_small_packs_become_one(void **state)
+{
+	(void)state;
+	char **names;
+	size_t n;
+
+	make_versions(30);
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+	assert_int_equal(n, 30);
+	struct checkpoint_policy p = policy(100, 100);
+	prune(&p, NULL, true);
+	assert_int_equal(gone.prune->n, 0);
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+	assert_int_equal(n, 1);
+	for (size_t i = 0; i < 30; i += 7) {
+		restore(&(struct checkpoint_restore){ .id = id_at(i), .no_backup = true });
+		is("v", version((int)i));
+	}
+	/* The stat cache named the packs that are gone. */
+	create();
+	restore(NULL);
+}
+
+static void leftovers(void **state)
+{
+	(void)state;
+	make_tree();
+	create();
+	assert_int_equal(mkdirat(state_fd, "checkpoints/20200101T000000Z-crashed", 0700), 0);
+	scratch_put(&t, ".helm/checkpoints/20200101T000000Z-crashed/manifest.json", "{}");
+	assert_int_equal(mkdirat(state_fd, "checkpoints/staging", 0700), 0);
+	scratch_put(&t, ".helm/checkpoints/staging/0", "x");
+	scratch_put(&t, ".helm/checkpoints/.index.json.1234.tmp", "x");
+	scratch_put(&t, ".helm/checkpoints/objects/tmp-1.pack", "x");
+	scratch_put(&t, "src/" RESTORE_TEMP "1f", "x");
+	struct checkpoint_policy p = policy(5, 30);
+	prune(&p, NULL, false);
+	assert_int_equal(gone.leftovers->n, 4);
+	assert_true(scratch_has(&t, ".helm/checkpoints/staging/0"));
+	prune(&p, NULL, true);
+	assert_int_equal(gone.leftovers->n, 5);
+	prune(&p, NULL, true);
+	assert_int_equal(gone.leftovers->n, 0);
+	assert_false(scratch_has(&t, ".helm/checkpoints/20200101T000000Z-crashed"));
+	assert_false(scratch_has(&t, "src/" RESTORE_TEMP "1f"));
+	restore(NULL);
+}
+
+/* When a kept checkpoint cannot be read, nobody knows which objects it needs. */
+static void damage_stops_removal(void **state)
+{
+	(void)state;
+	char **names;
+	size_t n, left;
+
+	make_versions(4);
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+	struct json *list;
+	ok(checkpoint_list(&st, &list, &e));
+	json_sets(&a, json_at(list, 3), "tree",
+		"0000000000000000000000000000000000000000000000000000000000000000");
+	struct buf to;
+	buf_init(&to, &a);
+	json_write(&to, list, 0);
+	scratch_put(&t, ".helm/checkpoints/index.json", to.p);
+	struct checkpoint_policy p = policy(1, 0);
+	refuses(checkpoint_prune(&st, &p, NULL, true, &gone, &e), "CHECKPOINT_OBJECT");
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &left, &e));
+	assert_int_equal(left, n);
+}
+
+static void nothing_there(void **state)
+{
+	(void)state;
+	struct checkpoint_policy p = policy(5, 30);
+
+	prune(&p, NULL, true);
+	assert_int_equal(gone.keep->n, 0);
+	assert_false(scratch_has(&t, ".helm/checkpoints"));
+}
+
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clock, teardown)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(old_ones_go),
+		TEST(protected_ones_stay),
+		TEST(size_pressure),
+		TEST(many_small_packs_become_one),
+		TEST(leftovers),
+		TEST(damage_stops_removal),
+		TEST(nothing_there),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
