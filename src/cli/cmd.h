@@ -10,6 +10,11 @@ int cmd_help(struct run *r, struct err *e);
 int cmd_completion(struct run *r, struct err *e);
 int cmd_version(struct run *r, struct err *e);
 
+/* cmd_canonical.c, cmd_schema.c */
+extern const struct opt canonical_opts[];
+int cmd_canonical(struct run *r, struct err *e);
+int cmd_schema_validate(struct run *r, struct err *e);
+
 /* cmd_conform.c */
 extern const struct opt conform_run_opts[];
 int cmd_conform_run(struct run *r, struct err *e);

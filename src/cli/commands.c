@@ -6,6 +6,7 @@ const struct family families[] = {
 	{ "profile", "what a run may do, by name" },
 	{ "key", "the key that signs what this machine records" },
 	{ "conform", "run published cases against this program" },
+	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
@@ -60,6 +61,23 @@ const struct cmd commands[] = {
 		"program does not know\nare counted as not supported, never as passed.  Exit 0 only when "
 		"something passed and nothing failed.",
 		NULL, conform_run_opts, 0, cmd_conform_run, NULL },
+
+	{ "canonical", "[FILE]", 0, 1, "print the canonical bytes of a JSON document, or why it has none",
+		"These are the bytes that are hashed and signed: no white space, members sorted by UTF-16 "
+		"code units,\n"
+		"numbers as they were written, no final newline.  Reads standard input without FILE.  With "
+		"--check nothing "
+		"is\nprinted and the exit code says whether the input is such bytes already, strict numbers "
+		"included.",
+		"$ echo '{\"b\": 1, \"a\": [true, null]}' | helm canonical", canonical_opts, HIDDEN,
+		cmd_canonical, NULL },
+	{ "schema validate", "SCHEMA FILE", 2, 2, "check a document against a JSON Schema",
+		"SCHEMA and FILE are JSON, or YAML when named .yaml or .yml; FILE may be lines of JSON when "
+		"named "
+		".jsonl.\nThe schema may use the keywords our contracts use; one that uses more is refused, "
+		"because half a "
+		"check is none.",
+		NULL, NULL, HIDDEN, cmd_schema_validate, NULL },
 
 	/* About the program. */
 	{ "help", "[COMMAND [VERB]]", 0, 2, "explain helm, or one command", NULL, "$ helm help init",

@@ -461,29 +461,27 @@ static void test_name_order(void **state)
 	}
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_cases),
-		TEST(test_every_prefix),
-		TEST(test_depth_limit),
-		TEST(test_deepest),
-		TEST(test_size_limits),
-		TEST(test_hostile_names),
-		TEST(test_many_children),
-		TEST(test_reading),
-		TEST(test_number_token_ends),
-		TEST(test_equality),
-		TEST(test_building),
-		TEST(test_growing_a_parsed_tree),
-		TEST(test_spellings),
-		TEST(test_sorting_many),
-		TEST(test_strict),
-		TEST(test_doubles),
-		TEST(test_scan),
-		TEST(test_name_order),
+		cmocka_unit_test_setup_teardown(test_cases, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_every_prefix, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_depth_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_size_limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hostile_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_children, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_number_token_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_equality, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_building, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_growing_a_parsed_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_spellings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sorting_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_strict, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_doubles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scan, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_order, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

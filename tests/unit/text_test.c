@@ -285,24 +285,22 @@ static void test_nearest(void **state)
 	assert_null(text_nearest(longest, names, 4));
 }
 
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_buffer),
-		TEST(test_utf8_round_trip),
-		TEST(test_utf8_ill_formed),
-		TEST(test_width),
-		TEST(test_safe),
-		TEST(test_int),
-		TEST(test_cut),
-		TEST(test_time_printing),
-		TEST(test_time_reading),
-		TEST(test_time_calendar),
-		TEST(test_glob),
-		TEST(test_glob_is_linear),
-		TEST(test_nearest),
+		cmocka_unit_test_setup_teardown(test_buffer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_utf8_round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_utf8_ill_formed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_width, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_safe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_int, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_time_printing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_time_reading, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_time_calendar, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_glob, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_glob_is_linear, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nearest, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
