@@ -1,6 +1,7 @@
 /* conform_records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone. */
 #include "kernel/conform.h"
 
+#include "proof/mldsa.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -223,4 +224,84 @@ int conform_host_evidence(struct conform_case *c, struct err *e)
 	(void)answer(c, &q);
 	json_setb(c->a, c->got, "verified", is_accepted(&q));
 	return OK;
+}
+
+/* Published cases put signature and profile beside the receipt; the others hold a whole receipt. */
+static const struct json *hybrid_receipt(struct conform_case *c, const struct json *vector)
+{
+	struct json *receipt = json_copy(c->a, json_get(c->doc, "receipt"));
+	bool is_hybrid = text_eq(json_get_text(vector, "profile", ""), "hybrid");
+
+	json_sets(c->a, receipt, "signature", json_get_text(vector, "signature", ""));
+	json_sets(c->a, receipt, "signature_profile", json_get_text(vector, "profile", ""));
+	json_sets(c->a, receipt, "signature_algorithm", is_hybrid ? "Hybrid-Ed25519-MLDSA65" : "ed25519");
+	return receipt;
+}
+
+int conform_hybrid(struct conform_case *c, struct err *e)
+{
+	const struct json *vector = json_get(c->doc, "vector"), *receipt = json_get(c->doc, "receipt");
+	const char *ml = json_get_text(c->doc, "mldsa65_public_key", "");
+	uint8_t *post_quantum = arena_alloc(c->a, MLDSA_PUBLIC);
+	struct asked q;
+
+	if (!receipt)
+		return missing(c, "receipt", e);
+	begin(&q, c, "receipt");
+	add_key(&q, json_get_text(c->doc, "ed25519_public_key", NULL));
+	if (q.trust.key_count && hex_decode(ml, strlen(ml), post_quantum, MLDSA_PUBLIC, false))
+		q.keys[0].post_quantum = post_quantum;
+	if (vector)
+		receipt = hybrid_receipt(c, vector);
+	verify_receipt(&q.v, receipt);
+	(void)answer(c, &q);
+	json_setb(c->a, c->got, "expect_valid", is_accepted(&q));
+	json_sets(c->a, c->got, "profile", json_get_text(receipt, "signature_profile", "classical"));
+	return OK;
+}
+
+/* A record beside the receipt that seals itself: found by the members it has. */
+static const struct json *companion(const struct json *doc, const char *hash_member)
+{
+	json_each_member (m, doc) {
+		if (json_get(m->value, hash_member))
+			return m->value;
+	}
+	return NULL;
+}
+
+static int launch_value(struct conform_case *c, struct asked *q, const struct json *value)
+{
+	const char *declared = json_get_text(c->doc, "declared_hash", NULL);
+
+	verify_launch_artifact(&q->v, value, declared);
+	(void)answer_as(c, q, !q->v.error);
+	if (!q->v.error && !declared)
+		json_sets(c->a, c->got, "result", "value");
+	return OK;
+}
+
+int conform_launch(struct conform_case *c, struct err *e)
+{
+	const struct json *doc = c->doc, *record;
+	struct asked q;
+
+	begin(&q, c, "launch effect receipt");
+	if (json_get(doc, "receipt")) {
+		verify_launch_receipt(&q.v, json_get(doc, "receipt"), json_get(doc, "authority_binding"),
+			json_get(doc, "evidence_dag"));
+		return answer(c, &q);
+	}
+	if (json_get(doc, "artifact") || json_get(doc, "value") || json_get(doc, "input"))
+		return launch_value(c, &q,
+			json_get(doc, "artifact")	 ? json_get(doc, "artifact")
+				: json_get(doc, "value") ? json_get(doc, "value")
+							 : json_get(doc, "input"));
+	if ((record = companion(doc, "kernel_verdict_signature")))
+		verify_launch_companion(&q.v, record, "kernel_verdict_hash", "kernel_verdict_signature");
+	else if ((record = companion(doc, "record_hash")))
+		verify_launch_companion(&q.v, record, "record_hash", "signature");
+	else
+		return missing(c, "receipt", e);
+	return answer(c, &q);
 }

@@ -9,6 +9,7 @@
 #include "base/sys.h"
 #include "decide/decide.h"
 #include "propose/propose.h"
+#include "record/record.h"
 
 #include <stdbool.h>
 
@@ -86,5 +87,68 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 
 /* Version, libraries, and the protections this kernel offers. */
 struct json *kernel_about(struct sys *s, struct arena *a);
+
+/* ---- the product in one function ---- */
+
+/* What a workspace needs to decide and record. */
+struct kernel {
+	struct sys *sys;
+	struct arena *a;
+	struct workspace *ws;
+	struct profiles profiles;
+	const struct policy *policy;
+	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
+	struct key *key;
+	struct recorder recorder;
+};
+/* Profiles, policy, key and chain of a workspace.  E_MISSING KEY_MISSING without a key: what cannot be recorded is not
+ * decided. */
+int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
+void kernel_close(struct kernel *k);
+
+/* One proposed effect. */
+struct request {
+	const char *door; /* "run", "hook/claude-code", ... : how it came in */
+	const char *subject_id; /* who asks: "user:1000", "agent:claude-code" */
+	const char *session; /* of the agent; or NULL */
+	const char *tool_name; /* "Bash", or the program of an argv */
+	const char *action; /* effect class in receipts: "EXECUTE_COMMAND", ... */
+	const char *const *argv; /* executed without a shell; or NULL */
+	size_t argc;
+	struct bytes shell; /* text a shell would run, when argv is NULL */
+	const struct proposal *proposal; /* already understood by the door; or NULL */
+	struct bytes args; /* the exact input, for its digest; empty: taken from argv or shell */
+	const struct profile *profile;
+	enum guard_mode mode;
+	const char *cwd; /* absolute */
+	const char *work_tree; /* or NULL */
+	const char *task_id, *task_name, *task_goal; /* or NULL */
+	bool is_approved; /* a person has approved this risk; lifts ESCALATE, never DENY */
+	struct json *metadata; /* goes into both receipts; or NULL */
+	/* Do it.  Called only after the decision is on disk and only when it is ALLOW.  Fills `ret` with what happened (integers
+	 * and strings; goes into the outcome receipt) and *ret_status.  NULL: somebody else acts upon the answer. */
+	int (*execute)(void *arg, const struct decision *d, const char *decision_id, struct json *ret,
+		const char **ret_status, struct err *e);
+	void *arg;
+};
+
+struct handling {
+	struct proposal proposal;
+	struct decision decision;
+	enum verdict verdict; /* what happens: the decision, after mode and approval */
+	const char *decision_id;
+	struct json *decision_receipt, *outcome_receipt; /* outcome: NULL when nothing was executed */
+};
+
+/* Propose, decide, record the decision, execute only on ALLOW, record the outcome.  An error means that nothing was executed,
+ * except RECORD_OUTCOME: it was, and the outcome could not be recorded. */
+int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e);
+
+/* Only the first two steps: what would be decided.  Writes nothing. */
+void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret);
+
+/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be writable
+ * just because somebody stands there. */
+const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
 
 #endif

@@ -115,4 +115,24 @@ struct log_damage {
 int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
 	struct err *e);
 
+/* ---- ledgers ---- */
+
+#define TASK_LEDGER "task-ledger.jsonl"
+#define COMMAND_LOG "command-log.jsonl"
+
+/* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
+ * line as written, without its newline. */
+int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
+	char ret_digest[SHA256_HEX], struct err *e);
+
+/* Every row from byte `from` on, in order.  A missing file has none; a line that is no object is given as NULL.  The row is
+ * valid during the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
+typedef int row_visit(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e);
+int rows_each(
+	struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e);
+
+/* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
+int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
+	struct err *e);
+
 #endif

@@ -20,25 +20,25 @@ static bool text_is_empty(const struct json *v)
 	return !v || (v->type == JSON_STRING && v->n == 0);
 }
 
-/* Ed25519 alone: profile and algorithm both unsaid, or both said. */
+/* Profile and algorithm: both unsaid, or both said and what the signature is.  Nothing is guessed, nothing downgraded. */
 static bool check_profile(struct verification *v, const struct json *receipt)
 {
 	const struct json *profile = json_get(receipt, "signature_profile");
 	const struct json *algorithm = json_get(receipt, "signature_algorithm");
+	bool is_hybrid = text_starts(member_text(receipt, "signature"), "hybrid:");
 
-	if (text_starts(member_text(receipt, "signature"), "hybrid:"))
-		return verify_fail(v, "unsupported_algorithm",
-			"a hybrid envelope is never accepted on its classical half alone");
 	if (text_is_empty(profile) && text_is_empty(algorithm))
 		return true;
-	if (text_eq(member_text(receipt, "signature_profile"), "classical") &&
-		text_eq(member_text(receipt, "signature_algorithm"), "ed25519"))
+	if (text_eq(member_text(receipt, "signature_profile"), is_hybrid ? "hybrid" : "classical") &&
+		text_eq(member_text(receipt, "signature_algorithm"),
+			is_hybrid ? "Hybrid-Ed25519-MLDSA65" : "ed25519"))
 		return true;
-	verify_at(v, NULL, "signature_algorithm", "classical with ed25519",
+	verify_at(v, NULL, "signature_algorithm", is_hybrid ? "hybrid" : "classical with ed25519",
 		arena_printf(v->a, "%s with %s", member_text(receipt, "signature_profile"),
 			member_text(receipt, "signature_algorithm")));
 	return verify_fail(v, "unsupported_algorithm",
-		"signature profile \"%s\" with algorithm \"%s\" is not supported",
+		"signature profile \"%s\" with algorithm \"%s\" is not supported, or is not what the "
+		"signature is",
 		member_text(receipt, "signature_profile"), member_text(receipt, "signature_algorithm"));
 }
 
@@ -56,6 +56,8 @@ static bool check_signature(
 	bool has_key = declared_key(receipt, declared);
 	const char *text = member_text(receipt, "signature");
 
+	if (text_starts(text, "hybrid:"))
+		return verify_hybrid(v, receipt, preimage, error);
 	if (!parse_signature(text, signature)) {
 		verify_at(v, NULL, "signature", "128 lower-case hex digits", text);
 		return verify_refute(v, error, "the signature is not 128 lower-case hex digits");

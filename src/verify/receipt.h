@@ -8,4 +8,8 @@
 /* Everything about one receipt but its place in a chain.  ret_chain is set when its chain hash can be computed. */
 bool verify_receipt_core(struct verification *v, const struct json *receipt, struct hash *ret_chain);
 
+/* The signature member is a hybrid envelope: both halves over `message`. */
+bool verify_hybrid(
+	struct verification *v, const struct json *receipt, struct bytes message, const char *error);
+
 #endif

@@ -31,6 +31,7 @@ enum { KEY_SIZE = 32, SIGNATURE_SIZE = 64 };
 struct trusted_key {
 	const char *id; /* routing hint only; "" when unknown */
 	uint8_t key[KEY_SIZE];
+	const uint8_t *post_quantum; /* the same signer's ML-DSA-65 key (proof/mldsa.h), or NULL */
 	/* From a key history: signatures the key made outside this window do not count.  NULL: no bound. */
 	const char *not_before, *not_after;
 };
@@ -137,6 +138,15 @@ void verify_boundary_profile(struct verification *v, const struct json *doc, con
 void verify_update_bundle(struct verification *v, const struct json *doc, const struct json *given);
 void verify_emergency_stop(
 	struct verification *v, const struct json *doc, const char *command_key, const struct json *keyring);
+
+/* Launch effect receipts; binding and evidence may be NULL, and are then not established. */
+void verify_launch_receipt(struct verification *v, const struct json *receipt, const struct json *binding,
+	const struct json *evidence);
+/* values.hash, compared with `declared` unless that is NULL. */
+void verify_launch_artifact(struct verification *v, const struct json *artifact, const char *declared);
+/* Certification or kernel verdict: hash and signature over the record with both members empty. */
+void verify_launch_companion(struct verification *v, const struct json *record, const char *hash_member,
+	const char *signature_member);
 
 /* Journals: `head` is the side file of the audit log, or NULL. */
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);

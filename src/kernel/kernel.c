@@ -1,0 +1,237 @@
+/* kernel.c — the product in one function: kernel_handle().
+ *
+ * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is still decided and on
+ * record; nothing runs before its decision is on disk; what ran leaves a second record. */
+#include "kernel/kernel.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POLICY_LIMIT = 4 << 20 };
+
+static void load_policy(struct kernel *k)
+{
+	struct policy_source from = { .file_name = "references/guard_policy.json" };
+	struct err e = { 0 };
+	int rc = file_read(
+		k->sys, k->a, k->ws->root_fd, from.file_name, POLICY_LIMIT, FILE_BENEATH, &from.file, &e);
+
+	if (rc == E_MISSING)
+		from.file = (struct bytes){ NULL, 0 };
+	else if (rc)
+		from.read_error = arena_strdup(k->a, e.text);
+	k->policy = policy_compile(k->a, &from);
+	k->policy_hash = arena_printf(k->a, "sha256:%s", policy_sha256(k->a, k->policy));
+}
+
+int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
+{
+	struct kernel k = { .sys = s, .a = a, .ws = ws };
+	const char *home;
+	int rc = profiles_load(s, a, ws->root, &k.profiles, e);
+
+	if (rc == OK)
+		rc = workspace_helm_home(s, a, &home, e);
+	if (rc == OK)
+		rc = key_load(s, AT_FDCWD, arena_printf(a, "%s/keys", home), "root", &k.key, e);
+	if (rc == E_MISSING)
+		return err_set(e, E_MISSING, "KEY_MISSING",
+			"there is no signing key yet, so nothing can be recorded; "
+			"'helm key create' makes one");
+	if (rc)
+		return rc;
+	load_policy(&k);
+	recorder_open(&k.recorder, s, ws->state_fd, k.key);
+	*ret = k;
+	return OK;
+}
+
+void kernel_close(struct kernel *k)
+{
+	key_free(&k->key);
+}
+
+const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
+{
+	char *dir = arena_strdup(a, cwd);
+
+	while (dir[0] && !text_eq(dir, "/")) {
+		if (file_exists(s, AT_FDCWD, arena_printf(a, "%s/.git", dir)))
+			break;
+		char *slash = strrchr(dir, '/');
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	const char *top = text_eq(dir, "/") ? cwd : dir;
+	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
+}
+
+static struct surroundings around(struct kernel *k, const struct request *q)
+{
+	const char *tmp = k->sys->getenv(k->sys, "TMPDIR");
+
+	return (struct surroundings){ .sys = k->sys,
+		.cwd = q->cwd,
+		.home = k->ws->home,
+		.workspace = k->ws->root,
+		.work_tree = q->work_tree,
+		.state_dir = k->ws->state_dir,
+		.helm_home = k->ws->helm_home,
+		.tmpdir = tmp && *tmp == '/' ? tmp : "/tmp",
+		.inspect_scripts = true,
+		.inside_run = k->sys->getenv(k->sys, "HELM_TASK_ID") != NULL };
+}
+
+void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret)
+{
+	struct surroundings at = around(k, q);
+	struct decide_context context = { .a = k->a,
+		.mode = q->mode,
+		.workspace = k->ws->root,
+		.task_name = q->task_name,
+		.task_goal = q->task_goal,
+		.policy_sha256 = k->policy_hash + strlen("sha256:"),
+		.now_us = k->sys->now_us(k->sys) };
+
+	if (q->proposal)
+		ret->proposal = *q->proposal;
+	else if (q->argv)
+		propose_argv(k->a, &at, q->argv, q->argc, &ret->proposal);
+	else
+		propose_shell(k->a, &at, q->shell, &ret->proposal);
+	decide(k->policy, q->profile, &ret->proposal, &context, &ret->decision);
+	ret->verdict = decision_effective(&ret->decision);
+	if (ret->verdict == V_ESCALATE && q->is_approved)
+		ret->verdict = V_ALLOW;
+}
+
+/* The exact input, as a digest: receipts prove what was asked without repeating it. */
+static char *args_digest(struct kernel *k, const struct request *q)
+{
+	struct buf text;
+
+	if (q->args.p)
+		return sha256_prefixed(k->a, q->args.p, q->args.n);
+	if (!q->argv)
+		return sha256_prefixed(k->a, q->shell.p, q->shell.n);
+	struct json *argv = json_new(k->a, JSON_ARRAY);
+	for (size_t i = 0; i < q->argc; i++)
+		json_pushs(k->a, argv, q->argv[i]);
+	buf_init(&text, k->a);
+	json_canonical(&text, argv);
+	return sha256_prefixed(k->a, text.p, text.n);
+}
+
+/* What both receipts of one request say about it. */
+static struct json *about(struct kernel *k, const struct request *q, const struct handling *o)
+{
+	struct json *doc = q->metadata ? json_copy(k->a, q->metadata) : json_new(k->a, JSON_OBJECT);
+
+	json_sets(k->a, doc, "door", q->door);
+	json_sets(k->a, doc, "profile", q->profile->name);
+	json_sets(k->a, doc, "guard_action", action_name(o->decision.action));
+	json_sets(k->a, doc, "guard_mode", guard_mode_name(q->mode));
+	if (o->decision.detail_code)
+		json_sets(k->a, doc, "rule", o->decision.detail_code);
+	if (q->session)
+		json_sets(k->a, doc, "session", q->session);
+	if (q->task_id)
+		json_sets(k->a, doc, "task_id", q->task_id);
+	if (o->decision.verdict == V_ESCALATE && q->is_approved)
+		json_setb(k->a, doc, "approved", true);
+	return doc;
+}
+
+static int record_first(
+	struct kernel *k, const struct request *q, struct handling *o, const char *args, struct err *e)
+{
+	const char *reason = o->verdict == V_ALLOW ? "" : reason_get(o->decision.reason_code)->code;
+	struct json *record;
+	char *content_hash, *id;
+	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+
+	if (rc)
+		return rc;
+	struct decision_draft d = { .id = id,
+		.verdict = verdict_name(o->verdict),
+		.subject_id = q->subject_id,
+		.action = q->action,
+		.resource = q->tool_name,
+		.effect_digest = args + strlen("sha256:"),
+		.policy_content_hash = k->policy_hash,
+		.policy_version = arena_printf(k->a, "%d", o->decision.policy_version),
+		.reason = o->decision.detail_code,
+		.reason_code = reason };
+	rc = record_decision(k->a, k->sys, k->key, &d, &record, &content_hash, e);
+	if (rc)
+		return rc;
+	struct draft r = { .decision_id = id,
+		.effect_id = q->action,
+		.status = d.verdict,
+		.verdict = d.verdict,
+		.reason_code = reason,
+		.policy_hash = k->policy_hash,
+		.args_hash = args,
+		.output_hash = content_hash,
+		.executor_id = q->subject_id,
+		.correlation_id = q->session,
+		.type = "decision",
+		.tool_name = q->tool_name,
+		.metadata = about(k, q, o),
+		.subject = record };
+	o->decision_id = id;
+	return recorder_append(&k->recorder, k->a, &r, 1, &o->decision_receipt, e);
+}
+
+static int record_second(struct kernel *k, const struct request *q, struct handling *o, const char *args,
+	const struct json *happened, const char *status, struct err *e)
+{
+	struct json *doc = about(k, q, o);
+	struct buf text;
+
+	json_each_member (m, happened)
+		json_set(k->a, doc, m->name, m->value);
+	buf_init(&text, k->a);
+	json_canonical(&text, happened);
+	struct draft r = { .receipt_id = arena_printf(k->a, "rcpt_%s_outcome", o->decision_id),
+		.decision_id = o->decision_id,
+		.effect_id = q->action,
+		.status = status,
+		.verdict = verdict_name(o->verdict),
+		.policy_hash = k->policy_hash,
+		.args_hash = args,
+		.output_hash = sha256_prefixed(k->a, text.p, text.n),
+		.executor_id = q->subject_id,
+		.correlation_id = q->session,
+		.type = "outcome",
+		.tool_name = q->tool_name,
+		.metadata = doc };
+	int rc = recorder_append(&k->recorder, k->a, &r, 1, &o->outcome_receipt, e);
+	if (rc)
+		snprintf(e->code, sizeof(e->code), "RECORD_OUTCOME");
+	return rc;
+}
+
+int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
+{
+	struct json *happened = json_new(k->a, JSON_OBJECT);
+	const char *args = args_digest(k, q), *status = "UNKNOWN";
+
+	kernel_decide(k, q, ret); /* propose and decide: pure, at worst DENY */
+	int rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
+	if (rc)
+		return err_wrap(e, "not recorded, so not done");
+	if (ret->verdict != V_ALLOW || !q->execute)
+		return OK;
+	rc = q->execute(q->arg, &ret->decision, ret->decision_id, happened, &status, e);
+	struct err late = { 0 }; /* what actually happened, also when that was a failure */
+	int late_rc = record_second(k, q, ret, args, happened, status, &late);
+	if (rc == OK && late_rc) {
+		*e = late;
+		rc = late_rc;
+	}
+	return rc;
+}

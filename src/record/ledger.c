@@ -1,0 +1,109 @@
+/* ledger.c — rows of JSON, one per line, appended and never changed.
+ *
+ * The ledgers are what a person reads in the morning and what the index is built from.  A row is written with its keys sorted
+ * and ", " and ": " between them, as the files of older workspaces are.  Credentials are taken out before a row is written;
+ * the digest of what was written goes into the receipt, so that a row changed later is found. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "privacy/privacy.h"
+#include "record/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
+	char ret_digest[SHA256_HEX], struct err *e)
+{
+	struct json *clean = json_copy(a, row);
+	uint8_t hash[SHA256_SIZE];
+	struct buf line;
+
+	privacy_redact_json(a, clean);
+	buf_init(&line, a);
+	json_write(&line, clean, JSON_SPACED | JSON_SORT_BYTES);
+	int rc = file_append_line(s, state_fd, file, 0600, buf_bytes(&line), NULL, e);
+	if (rc)
+		return rc;
+	sha256(line.p, line.n, hash);
+	if (ret_digest)
+		hex_encode(hash, SHA256_SIZE, ret_digest);
+	return OK;
+}
+
+int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e)
+{
+	struct stat st;
+	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
+
+	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH)) {
+		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", file);
+		return rc == E_MISSING ? OK : rc;
+	}
+	if (st.st_size <= from)
+		return OK;
+	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return err_sys(e, "LEDGER_READ", "cannot read %s", file);
+	AUTO(arena_done) struct arena a = { 0 };
+	const uint8_t *start = map, *at = start + from, *end = start + st.st_size;
+	int rc = OK;
+	for (uint64_t line = 1; rc == OK && at < end; line++) {
+		const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
+		struct bytes text = { at, (size_t)((stop ? stop : end) - at) };
+		struct json *row = NULL;
+		if (text.n && (json_parse(&a, text, file, NULL, &row, NULL) || !json_is(row, JSON_OBJECT)))
+			row = NULL;
+		if (text.n)
+			rc = fn(arg, at - start, line, row, e);
+		arena_reset(&a);
+		at = stop ? stop + 1 : end;
+	}
+	munmap(map, (size_t)st.st_size);
+	return rc > 0 ? OK : rc;
+}
+
+/* Backwards in blocks, so that the end of a file of a million rows costs what the end of a short one does. */
+int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
+	struct err *e)
+{
+	struct stat st;
+	struct json *rows = json_new(a, JSON_ARRAY);
+	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
+
+	*ret = rows;
+	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH)) {
+		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", file);
+		return rc == E_MISSING ? OK : rc;
+	}
+	for (size_t window = 64 << 10;; window *= 4) {
+		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
+		size_t size = (size_t)(st.st_size - from), done = 0;
+		char *text = arena_text(a, size + 1);
+		while (done < size) {
+			ssize_t got = s->pread(s, fd, text + done, size - done, from + (off_t)done);
+			if (got <= 0)
+				return err_sys(e, "LEDGER_READ", "cannot read %s", file);
+			done += (size_t)got;
+		}
+		struct bytes rest = { (uint8_t *)text, size };
+		rows->n = 0;
+		if (from)
+			(void)text_cut(&rest, '\n');
+		while (rest.p && rest.n) {
+			struct json *row;
+			struct bytes line = text_cut(&rest, '\n');
+			if (line.n && json_parse(a, line, file, NULL, &row, NULL) == OK &&
+				json_is(row, JSON_OBJECT))
+				json_push(a, rows, row);
+		}
+		if (rows->n >= n || from == 0)
+			break;
+	}
+	if (n && rows->n > n) {
+		memmove(rows->items, rows->items + (rows->n - n), n * sizeof(*rows->items));
+		rows->n = (uint32_t)n;
+	}
+	return OK;
+}
