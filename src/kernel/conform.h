@@ -35,8 +35,8 @@ struct conform_family {
 conform_fn conform_canonical_json, conform_ed25519, conform_identifiers; /* conform_base.c */
 conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, conform_receipt_legacy,
 	conform_decision, conform_intent, conform_counterfactual, conform_workstation,
-	conform_external_decision, conform_host_evidence, conform_hybrid,
-	conform_launch; /* conform_records.c */
+	conform_external_decision, conform_host_evidence, conform_hybrid, conform_launch, conform_extauthz,
+	conform_provenance; /* conform_records.c */
 conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
 conform_fn conform_sealed; /* conform_sealed.c */
 

@@ -1,6 +1,7 @@
 /* conform_records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone. */
 #include "kernel/conform.h"
 
+#include "base/hash.h"
 #include "proof/mldsa.h"
 #include "verify/verify.h"
 
@@ -304,4 +305,41 @@ int conform_launch(struct conform_case *c, struct err *e)
 	else
 		return missing(c, "receipt", e);
 	return answer(c, &q);
+}
+
+/* Wire documents are judged by shape; the others ask for canonical bytes. */
+int conform_extauthz(struct conform_case *c, struct err *e)
+{
+	struct asked q;
+	struct buf b;
+
+	begin(&q, c, "external authorization");
+	if (json_get(c->doc, "document"))
+		return answer_as(c, &q, verify_extauthz_shape(&q.v, json_get(c->doc, "document")));
+	if (!json_get(c->doc, "input"))
+		return missing(c, "document", e);
+	buf_init(&b, c->a);
+	json_canonical(&b, json_get(c->doc, "input"));
+	json_sets(c->a, c->got, "result", "value");
+	json_sets(c->a, c->got, "sha256", sha256_hex(c->a, b.p, b.n));
+	return OK;
+}
+
+/* The caller's keys stand beside the expected answer: a map from id to key. */
+int conform_provenance(struct conform_case *c, struct err *e)
+{
+	struct json *keys = json_get(c->expect, "trusted_keys");
+	struct asked q;
+	struct pack p;
+
+	begin(&q, c, "agent provenance pack");
+	json_each_member (m, keys)
+		add_key(&q, json_text(m->value));
+	if (verify_pack_bytes(c->a, c->text, &p, e))
+		return e->rc;
+	verify_provenance(&q.v, &p);
+	(void)answer(c, &q);
+	if (keys)
+		json_set(c->a, c->got, "trusted_keys", keys);
+	return OK;
 }

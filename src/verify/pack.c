@@ -57,6 +57,10 @@ void verify_pack(struct verification *v, const struct pack *p)
 		verify_refute(v, "manifest", "%s", e.text);
 		return;
 	}
+	if (text_starts(member_text(manifest, "version"), "agent_provenance_pack.")) {
+		verify_provenance(v, p);
+		return;
+	}
 	if (json_get(manifest, "manifest_hash") || json_get(manifest, "entries_merkle_root"))
 		verify_pack_v1(v, p, manifest);
 	else

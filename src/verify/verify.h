@@ -148,6 +148,10 @@ void verify_launch_artifact(struct verification *v, const struct json *artifact,
 void verify_launch_companion(struct verification *v, const struct json *record, const char *hash_member,
 	const char *signature_member);
 
+/* An external authorization document: shape, verdict hash, signature.  The first alone: values.layer is "schema". */
+void verify_extauthz(struct verification *v, const struct json *document);
+bool verify_extauthz_shape(struct verification *v, const struct json *document);
+
 /* Journals: `head` is the side file of the audit log, or NULL. */
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);
 void verify_proxy_journal(struct verification *v, struct bytes text);
@@ -181,6 +185,9 @@ const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
 void verify_pack(struct verification *v, const struct pack *p);
 /* The same for a pack that could not even be read: step "archive". */
 void verify_pack_unreadable(struct verification *v, const struct err *why);
+
+/* A pack whose manifest says agent_provenance_pack: values.class, values.failed_checks. */
+void verify_provenance(struct verification *v, const struct pack *p);
 
 /* One entry shown, the rest withheld: a proof against a root from elsewhere ("sha256:..."; NULL establishes nothing), and
  * the entry's content where the caller has it (NULL: only the line of the manifest is shown). */
