@@ -465,7 +465,7 @@ static int rename_new(struct sys *s, int dir, const char *temp, const char *name
 	return s->unlink(s, dir, temp, 0);
 }
 
-static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content,
+static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg,
 	bool must_be_new, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -481,9 +481,10 @@ static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, str
 	fd = open_temporary(s, &a, dir, name, mode, &temp);
 	if (fd < 0)
 		return err_sys(e, "FILE_WRITE", "cannot write next to '%s'", path);
-	if (write_all(s, fd, content.p, content.n) || s->fsync(s, fd))
+	if (!(rc = fill(arg, s, fd, e)) && s->fsync(s, fd))
 		rc = err_sys(e, "FILE_WRITE", "cannot write '%s'", path);
-	else if (must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0))
+	else if (!rc &&
+		(must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0)))
 		rc = errno == EEXIST ? exists_already(e, path)
 				     : err_sys(e, "FILE_WRITE", "cannot put the new '%s' in place", path);
 	if (rc) {
@@ -496,14 +497,34 @@ static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, str
 	return OK;
 }
 
+struct whole {
+	struct bytes content;
+	const char *path;
+};
+
+static int fill_whole(void *arg, struct sys *s, int fd, struct err *e)
+{
+	const struct whole *w = arg;
+
+	if (write_all(s, fd, w->content.p, w->content.n))
+		return err_sys(e, "FILE_WRITE", "cannot write '%s'", w->path);
+	return OK;
+}
+
 int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
-	return put_file(s, dirfd, path, mode, content, false, e);
+	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, false, e);
 }
 
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
-	return put_file(s, dirfd, path, mode, content, true, e);
+	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, true, e);
+}
+
+int file_replace_by(
+	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e)
+{
+	return put_file(s, dirfd, path, mode, fill, arg, false, e);
 }
 
 /* lists and trees */

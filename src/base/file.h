@@ -34,6 +34,11 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
  * symbolic link is refused.  A process killed meanwhile may leave ".NAME.<hex>.tmp" behind, which nobody reads. */
 int file_replace(
 	struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
+/* The same for content that is made while it is written: `fill` writes it to fd, or returns a negative rc with *e filled,
+ * and then nothing has changed. */
+typedef int file_fill(void *arg, struct sys *s, int fd, struct err *e);
+int file_replace_by(
+	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e);
 
 /* The same for a name that must be free: FILE_EXISTS otherwise.  Of several at once exactly one wins. */
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
