@@ -19,6 +19,17 @@ int cmd_schema_validate(struct run *r, struct err *e);
 extern const struct opt conform_run_opts[];
 int cmd_conform_run(struct run *r, struct err *e);
 
+/* cmd_evidence.c */
+extern const struct opt evidence_export_opts[], evidence_verify_opts[], evidence_prove_opts[];
+int cmd_evidence_export(struct run *r, struct err *e);
+int cmd_evidence_verify(struct run *r, struct err *e);
+int cmd_evidence_prove(struct run *r, struct err *e);
+int cmd_evidence_summary(struct run *r, struct err *e);
+
+/* cmd_replay.c */
+extern const struct opt replay_opts[];
+int cmd_replay(struct run *r, struct err *e);
+
 /* cmd_key.c */
 extern const struct opt key_export_opts[];
 int cmd_key_show(struct run *r, struct err *e);

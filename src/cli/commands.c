@@ -5,6 +5,7 @@
 const struct family families[] = {
 	{ "profile", "what a run may do, by name" },
 	{ "key", "the key that signs what this machine records" },
+	{ "evidence", "export, verify and show packs of evidence" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },
@@ -42,6 +43,31 @@ const struct cmd commands[] = {
 		"$ helm profile policy", NULL, MAY_WORKSPACE, cmd_profile_policy, NULL },
 
 	/* Proof. */
+	{ "evidence export", "", 0, 0, "write a signed pack of what was recorded",
+		"Receipts, the ledgers' rows and the log's newest head go into one archive with a manifest, "
+		"signed by your key.\nThe same content gives the same bytes on any machine.  Whoever has the "
+		"pack "
+		"and your public key can verify it\noffline: helm evidence verify PACK --key KEY.",
+		"$ helm evidence export --all --out run.helmpack.tar   # everything this workspace recorded",
+		evidence_export_opts, NEEDS_WORKSPACE, cmd_evidence_export, "helm_evidence_export" },
+	{ "evidence verify", "PACK", 1, 1, "check a pack: unchanged, complete, and signed by a key you trust",
+		"PACK is a directory, a tar or a tar.gz, in the manifest layout or the native numbered one.  "
+		"Integrity "
+		"and trust are\nseparate answers: without a key nothing is trusted.  Exit 0 when both are "
+		"established, "
+		"1 when not, 2 when the\narchive cannot be read at all.",
+		NULL, evidence_verify_opts, 0, cmd_evidence_verify, "helm_evidence_verify" },
+	{ "evidence prove", "PACK PATH", 2, 2, "prove that one file is in a pack without showing the others",
+		"Prints an inclusion proof.  Pass it on with the file; the pack's Merkle root must reach the "
+		"reader "
+		"another way.",
+		NULL, evidence_prove_opts, 0, cmd_evidence_prove, NULL },
+	{ "evidence summary", "PACK", 1, 1, "say what is in a pack", NULL, NULL, NULL, 0,
+		cmd_evidence_summary, NULL },
+	{ "replay", "PACK", 1, 1, "play a pack back: do its tapes, runs and receipts still agree?",
+		"Executes nothing.  Exit 0 when everything agrees, 1 when something diverges or there is "
+		"nothing to play.",
+		NULL, replay_opts, 0, cmd_replay, NULL },
 	{ "key show", "", 0, 0, "show the signing key's id, public key and place", NULL, "$ helm key show",
 		NULL, 0, cmd_key_show, NULL },
 	{ "key create", "", 0, 0, "create the signing key of this user",

@@ -10,6 +10,7 @@
 #include "decide/decide.h"
 #include "propose/propose.h"
 #include "record/record.h"
+#include "verify/verify.h"
 
 #include <stdbool.h>
 
@@ -150,5 +151,26 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 /* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be writable
  * just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
+/* What of a workspace is to leave it: everything, or what carries this task or session and lies in this span. */
+struct evidence_choice {
+	const char *task, *session; /* NULL: any */
+	bool has_since, has_until;
+	int64_t since_us, until_us; /* since <= t < until */
+};
+/* Files for pack_write(), and what the pack says about itself.  E_MISSING with PACK_EMPTY when nothing matches. */
+int evidence_collect(struct sys *s, struct arena *a, const struct workspace *ws,
+	const struct evidence_choice *choice, struct pack_item **ret_items, size_t *ret_n,
+	struct pack_about *ret_about, struct err *e);
+
+/* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
+ * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or
+ * FAILED, issues, tapes, runs, receipts}. */
+int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
+	struct err *e);
+
+/* Two packs' decisions side by side, matched by action and resource: {match_count, divergent_count, only_in_a, only_in_b,
+ * divergences, identical}. */
+int replay_compare(
+	struct arena *a, const struct pack *x, const struct pack *y, struct json **ret_report, struct err *e);
 
 #endif

@@ -157,7 +157,7 @@ static int parse_entry(const struct json *v, struct pack_entry *ret, struct err 
 	if (!ret->path)
 		return bad_manifest(e, "it has no path", "entry");
 	if ((rc = tar_check_path(ret->path, strlen(ret->path), e)))
-		return err_wrap(e, "manifest");
+		return rc;
 	if (!pack_hash_parse(ret->content_hash, &ignored))
 		return bad_manifest(
 			e, "content_hash is not 'sha256:' and 64 lower-case hex digits", ret->path);
@@ -211,14 +211,15 @@ int pack_manifest_preimage(struct arena *a, const struct json *manifest, const s
 {
 	const char *created = json_text(json_get(manifest, "created_at"));
 	struct buf b;
+	int rc;
 
 	created = created ? stamp_canonical(a, created, strlen(created), false) : NULL;
 	if (!created)
 		return bad_manifest(e, "it is not a time", "created_at");
 	buf_init(&b, a);
 	buf_addc(&b, '{');
-	if (write_member(&b, manifest, "actor_did", ",\"created_at\":", e))
-		return e->rc;
+	if ((rc = write_member(&b, manifest, "actor_did", ",\"created_at\":", e)))
+		return rc;
 	write_text(&b, created);
 	buf_adds(&b, ",\"entries\":[");
 	for (size_t i = 0; i < n; i++) {
@@ -227,11 +228,11 @@ int pack_manifest_preimage(struct arena *a, const struct json *manifest, const s
 		write_entry(&b, &entries[i]);
 	}
 	buf_adds(&b, "],");
-	if (write_member(&b, manifest, "intent_id", ",", e) ||
-		write_member(&b, manifest, "pack_id", ",", e) ||
-		write_member(&b, manifest, "policy_hash", ",", e) ||
-		write_member(&b, manifest, "version", "}", e))
-		return e->rc;
+	if ((rc = write_member(&b, manifest, "intent_id", ",", e)) ||
+		(rc = write_member(&b, manifest, "pack_id", ",", e)) ||
+		(rc = write_member(&b, manifest, "policy_hash", ",", e)) ||
+		(rc = write_member(&b, manifest, "version", "}", e)))
+		return rc;
 	*ret = buf_bytes(&b);
 	return OK;
 }

@@ -170,6 +170,7 @@ static int write_csnf_object(struct buf *to, const struct json *v, struct err *e
 {
 	struct json *kept = json_new(to->a, JSON_OBJECT);
 	bool is_first = true;
+	int rc;
 
 	/* Names are compared as bytes after composition; two that become the same would make the view ambiguous. */
 	json_each_member (m, v) {
@@ -195,8 +196,8 @@ static int write_csnf_object(struct buf *to, const struct json *v, struct err *e
 		is_first = false;
 		json_write(to, json_string(to->a, m->name), JSON_HTML_SAFE);
 		buf_addc(to, ':');
-		if (write_csnf(to, m->value, e))
-			return e->rc;
+		if ((rc = write_csnf(to, m->value, e)))
+			return rc;
 	}
 	buf_addc(to, '}');
 	return OK;
@@ -205,6 +206,7 @@ static int write_csnf_object(struct buf *to, const struct json *v, struct err *e
 static int write_csnf(struct buf *to, const struct json *v, struct err *e)
 {
 	bool is_first = true;
+	int rc;
 
 	switch ((enum json_type)v->type) {
 	case JSON_STRING: {
@@ -226,8 +228,8 @@ static int write_csnf(struct buf *to, const struct json *v, struct err *e)
 			if (!is_first)
 				buf_addc(to, ',');
 			is_first = false;
-			if (write_csnf(to, item, e))
-				return e->rc;
+			if ((rc = write_csnf(to, item, e)))
+				return rc;
 		}
 		buf_addc(to, ']');
 		return OK;
@@ -245,12 +247,13 @@ int pack_view_leaf(
 {
 	static const char domain[] = "helm:evidence:leaf:v1";
 	struct buf b;
+	int rc;
 
 	buf_init(&b, a);
 	buf_add(&b, domain, sizeof(domain)); /* its NUL is the separator */
 	buf_add(&b, pointer, strlen(pointer) + 1);
-	if (write_csnf(&b, value, e))
-		return e->rc;
+	if ((rc = write_csnf(&b, value, e)))
+		return rc;
 	sha256(b.p, b.n, ret->b);
 	return OK;
 }

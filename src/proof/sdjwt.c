@@ -20,12 +20,15 @@ static int bad(struct err *e, const char *code, const char *why)
 
 static int decode_json(struct arena *a, struct bytes part, const char *name, struct json **ret, struct err *e)
 {
+	struct err why = { 0 };
 	struct bytes text;
 
 	if (!base64_decode(a, (const char *)part.p, part.n, BASE64_URL, false, &text))
 		return err_set(
 			e, E_INPUT, "SDJWT_FORM", "the presentation is refused: %s is not base64url", name);
-	return json_parse(a, text, name, NULL, ret, e);
+	if (json_parse(a, text, name, NULL, ret, &why))
+		return err_set(e, E_INPUT, "SDJWT_FORM", "the presentation is refused: %s", why.text);
+	return OK;
 }
 
 /* <header>.<payload>.<signature> */
@@ -51,9 +54,10 @@ static bool split(struct bytes jwt, struct parts *p)
 static int check_header(struct arena *a, struct bytes part, struct err *e)
 {
 	struct json *header;
+	int rc;
 
-	if (decode_json(a, part, "header", &header, e))
-		return e->rc;
+	if ((rc = decode_json(a, part, "header", &header, e)))
+		return rc;
 	if (!text_eq(json_get_text(header, "alg", ""), "EdDSA"))
 		return bad(e, "SDJWT_ALGORITHM", "its algorithm is not EdDSA");
 	if (!text_eq(json_get_text(header, "typ", ""), "sd+jwt"))
@@ -67,9 +71,10 @@ static int check_payload(struct arena *a, struct bytes part, struct json **ret, 
 {
 	struct json *payload;
 	const struct json *digests;
+	int rc;
 
-	if (decode_json(a, part, "payload", &payload, e))
-		return e->rc;
+	if ((rc = decode_json(a, part, "payload", &payload, e)))
+		return rc;
 	digests = json_get(payload, "_sd");
 	if (!json_is(payload, JSON_OBJECT))
 		return bad(e, "SDJWT_FORM", "its payload is not an object");
@@ -112,9 +117,10 @@ static int take_disclosure(
 	const char *encoded = arena_strndup(a, (const char *)part.p, part.n);
 	const char *name;
 	struct json *list;
+	int rc;
 
-	if (decode_json(a, part, "disclosure", &list, e))
-		return e->rc;
+	if ((rc = decode_json(a, part, "disclosure", &list, e)))
+		return rc;
 	name = json_text(json_at(list, 1));
 	if (!json_is(list, JSON_ARRAY) || list->n != 3 || !json_is(json_at(list, 0), JSON_STRING) || !name)
 		return bad(e, "SDJWT_DISCLOSURE", "a disclosure is not [salt, name, value]");

@@ -135,4 +135,37 @@ int rows_each(
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);
 
+/* ---- evidence that leaves the house ----
+ *
+ * A signed pack of files, the same bytes for the same content on any machine: nothing of the machine enters it, no clock (the
+ * pack is as old as its newest record), no user, no host, no locale.  EvidencePack v1 with a seal over the whole manifest:
+ * docs/formats/evidence-pack.md. */
+
+struct pack_item {
+	const char *path;
+	const char *content_type; /* NULL: by the path */
+	struct bytes content;
+};
+
+struct pack_about {
+	const char *actor_did; /* who the evidence is about */
+	const char *intent_id; /* which task, session or span was asked for */
+	const char *policy_hash; /* "sha256:..." of the policy in force */
+	const char *created_at; /* RFC 3339: the newest thing inside */
+};
+
+/* The manifest: entries, hash, Merkle root, signature, seal.  Sorts the items by path.  Refused (E_INPUT): no items
+ * (PACK_EMPTY), a path twice or in two cases (PACK_PATH), a path the archive would refuse, a created_at that is no time. */
+int pack_manifest_build(struct arena *a, const struct pack_about *about, struct pack_item *items, size_t n,
+	const struct key *key, struct json **ret, struct err *e);
+
+struct pack_written {
+	struct json *manifest;
+	uint64_t size_bytes;
+	struct hash digest; /* of the archive */
+};
+/* Build and write the archive: a reader sees the old file or the whole new one, and after OK it survives a crash. */
+int pack_write(struct sys *s, struct arena *a, int dirfd, const char *path, const struct pack_about *about,
+	struct pack_item *items, size_t n, const struct key *key, struct pack_written *ret, struct err *e);
+
 #endif

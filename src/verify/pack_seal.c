@@ -17,6 +17,7 @@ struct sealing {
 	struct json *errors;
 	const char *profile;
 	bool is_signed; /* the signature verified */
+	bool is_broken; /* the pack is not what was sealed, whoever sealed it */
 };
 
 static const char *profile_of(const char *name)
@@ -131,6 +132,7 @@ static void check_self_attested(
 	}
 	s->is_signed = verifies(s, key, signature);
 	s->v->is_self_attested = s->is_signed;
+	s->is_broken |= !s->is_signed;
 	if (!s->is_signed)
 		pack_add_error(s->v, s->errors, "Ed25519 seal signature verification failed");
 	else if (!s->v->trust->allow_self_attested)
@@ -217,6 +219,7 @@ static void check_seal_document(struct sealing *s)
 		json_push(s->v->a, s->errors, error);
 	check_files(s);
 	check_roots(s);
+	s->is_broken = s->errors->n > 0;
 	check_signature(s);
 	check_profile(s);
 }
@@ -236,6 +239,8 @@ void pack_check_seal(struct verification *v, const struct pack *p, const struct 
 	} else {
 		check_seal_document(&s);
 	}
+	if (s.is_broken)
+		v->integrity = ANSWER_NO;
 	if (!s.errors->n && s.is_signed)
 		state = "valid";
 	else

@@ -221,7 +221,8 @@ static bool check_signature(struct v1 *s, const struct json *sig, const char *wh
 	if (stated && !text_eq(stated, hash))
 		return verify_fail(s->v, "signature", "%s is for another manifest", where);
 	if (!(k = signer_of(s, bytes_of(hash), bytes)))
-		return verify_fail(s->v, "signature", "%s verifies under none of the keys given", where);
+		return verify_fail(s->v, "signature", "%s verifies under none of the %zu keys given", where,
+			s->v->trust->key_count);
 	char *hex = arena_text(s->v->a, 2 * KEY_SIZE + 1);
 	hex_encode(k->key, KEY_SIZE, hex);
 	s->v->signer = hex;
@@ -279,7 +280,10 @@ static bool check_seal(struct v1 *s)
 		return fail_step(s, "signature", "the manifest was changed after it was sealed");
 	verify_value(s->v, "sealed_by", member_text(seal, "public_key"));
 	if (!signer_of(s, buf_bytes(&b), signature))
-		return verify_fail(s->v, "signature", "the seal is by none of the keys given");
+		return verify_fail(s->v, "signature",
+			s->v->trust->key_count
+				? "the seal is by none of the keys given"
+				: "no key was given to trust; the pack is sealed by the key it names itself");
 	return true;
 }
 

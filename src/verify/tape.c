@@ -70,11 +70,8 @@ static size_t check_tapes(
 	return checked;
 }
 
-void verify_tapes(struct verification *v, const struct json *tape_manifest, const struct json *tapes)
+static void conclude(struct verification *v, struct json *issues, size_t n)
 {
-	struct json *issues = json_new(v->a, JSON_ARRAY);
-	size_t n = check_tapes(v, tape_manifest, tapes, issues);
-
 	v->kind = "tapes";
 	verify_value(v, "status", issues->n ? "DIVERGED" : "COMPLETE");
 	json_set(v->a, v->values, "issues", issues);
@@ -83,6 +80,13 @@ void verify_tapes(struct verification *v, const struct json *tape_manifest, cons
 		verify_refute(v, "tapes", "%s", json_text(json_at(issues, 0)));
 	else if (n)
 		v->integrity = ANSWER_YES;
+}
+
+void verify_tapes(struct verification *v, const struct json *tape_manifest, const struct json *tapes)
+{
+	struct json *issues = json_new(v->a, JSON_ARRAY);
+
+	conclude(v, issues, check_tapes(v, tape_manifest, tapes, issues));
 }
 
 static bool is_tape_file(const char *path)
@@ -114,4 +118,14 @@ size_t pack_check_tapes(struct verification *v, const struct pack *p, struct jso
 			json_push(v->a, tapes, tape);
 	}
 	return check_tapes(v, manifest, tapes, issues);
+}
+
+void verify_pack_tapes(struct verification *v, const struct pack *p)
+{
+	struct json *issues = json_new(v->a, JSON_ARRAY);
+
+	if (verify_pack_find(p, "08_TAPES/tape_manifest.json"))
+		conclude(v, issues, pack_check_tapes(v, p, issues));
+	else
+		conclude(v, issues, 0);
 }

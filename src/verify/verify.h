@@ -47,6 +47,9 @@ struct trust {
 
 /* 64 hex digits with optional "ed25519:" and surrounding white space. */
 bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE]);
+/* One more trusted key: hex, or the name of a file that holds it.  A whole trust file (trust.c says which forms). */
+int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust *t, struct err *e);
+int trust_add_file(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
 
 enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE };
 struct check {
@@ -198,5 +201,7 @@ void verify_sdjwt(struct verification *v, struct bytes presentation);
 
 /* Tapes of a run against their manifest: values.status COMPLETE or DIVERGED, values.issues. */
 void verify_tapes(struct verification *v, const struct json *tape_manifest, const struct json *tapes);
+/* The same for the tapes of a pack; nothing is established when it has none. */
+void verify_pack_tapes(struct verification *v, const struct pack *p);
 
 #endif

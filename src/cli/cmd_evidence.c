@@ -1,0 +1,300 @@
+/* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+#include "proof/pack.h"
+
+#include <fcntl.h>
+
+const struct opt evidence_export_opts[] = {
+	{ "out", OPT_VALUE, "FILE", "the archive to write; usually NAME.helmpack.tar", NULL, true },
+	{ "all", OPT_FLAG, NULL, "everything recorded", NULL, false },
+	{ "task", OPT_VALUE, "ID", "only what belongs to this task", NULL, false },
+	{ "session", OPT_VALUE, "ID", "only what belongs to this session", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "only from this time on (RFC 3339)", NULL, false },
+	{ "until", OPT_VALUE, "TIME", "only before this time", NULL, false },
+	{ "key", OPT_VALUE, "FILE", "sign with this NAME.key instead of the key of this user", NULL, false },
+	{ 0 },
+};
+
+const struct opt evidence_verify_opts[] = {
+	{ "key", OPT_LIST, "KEY", "a public key to trust: 64 hex digits, or a file with them", NULL, false },
+	{ "trust", OPT_LIST, "FILE", "a file of trusted keys", NULL, false },
+	{ "allow-self-attested", OPT_FLAG, NULL, "accept the pack's own key, as internal consistency only",
+		NULL, false },
+	{ 0 },
+};
+
+const struct opt evidence_prove_opts[] = {
+	{ "out", OPT_VALUE, "FILE", "write the proof there instead of printing it", NULL, false },
+	{ 0 },
+};
+
+static int parse_time_option(struct run *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
+{
+	const char *text = opt_text(r, name, NULL);
+
+	*ret_has = text != NULL;
+	if (text && !text_parse_time(text, strlen(text), ret_us))
+		return err_set(e, E_USAGE, "TIME", "--%s '%s' is not a time such as 2026-04-13T09:10:00Z",
+			name, text);
+	return OK;
+}
+
+static int read_choice(struct run *r, struct evidence_choice *c, struct err *e)
+{
+	int rc;
+
+	c->task = opt_text(r, "task", NULL);
+	c->session = opt_text(r, "session", NULL);
+	if ((rc = parse_time_option(r, "since", &c->has_since, &c->since_us, e)) ||
+		(rc = parse_time_option(r, "until", &c->has_until, &c->until_us, e)))
+		return rc;
+	bool has_choice = c->task || c->session || c->has_since || c->has_until;
+	if (has_choice == opt_flag(r, "all"))
+		return err_set(e, E_USAGE, "CHOICE",
+			"say what to export: --all, or --task, --session, --since, --until");
+	return OK;
+}
+
+/* --key DIR/NAME.key, or the key of this user. */
+static int load_key(struct run *r, struct key **ret, struct err *e)
+{
+	const char *file = opt_text(r, "key", NULL), *home, *dir = ".";
+	int rc;
+
+	if (!file) {
+		if ((rc = workspace_helm_home(r->sys, r->a, &home, e)))
+			return rc;
+		rc = key_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), "root", ret, e);
+		return rc == E_MISSING
+			? err_wrap(e, "a pack must be signed; make a key with 'helm key create'")
+			: rc;
+	}
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	if (slash)
+		dir = slash == file ? "/" : arena_strndup(r->a, file, (size_t)(slash - file));
+	if (!text_ends(name, ".key"))
+		return err_set(
+			e, E_USAGE, "KEY_FILE", "--key names a file NAME.key, as 'helm key create' makes it");
+	return key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, name, strlen(name) - 4), ret, e);
+}
+
+static void show_export(struct run *r, const struct pack_written *w, const char *path, size_t n)
+{
+	const struct json *m = w->manifest;
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+
+	if (!r->is_json) {
+		out(r, "Exported %zu files to %s (%llu bytes).\n", n, path,
+			(unsigned long long)w->size_bytes);
+		out(r, "pack_id=%s\nmanifest_hash=%s\nentries_merkle_root=%s\nsha256=%s\n",
+			json_get_text(m, "pack_id", ""), json_get_text(m, "manifest_hash", ""),
+			json_get_text(m, "entries_merkle_root", ""), hash_hex(r->a, &w->digest));
+		out(r,
+			"Verify it anywhere: helm evidence verify %s --key PUBLIC_KEY ('helm key export' "
+			"prints yours)\n",
+			path);
+		return;
+	}
+	json_sets(r->a, doc, "file", path);
+	json_sets(r->a, doc, "pack_id", json_get_text(m, "pack_id", ""));
+	json_sets(r->a, doc, "manifest_hash", json_get_text(m, "manifest_hash", ""));
+	json_sets(r->a, doc, "entries_merkle_root", json_get_text(m, "entries_merkle_root", ""));
+	json_seti(r->a, doc, "entry_count", (int64_t)n);
+	json_seti(r->a, doc, "size_bytes", (int64_t)w->size_bytes);
+	json_sets(r->a, doc, "sha256", hash_hex(r->a, &w->digest));
+	out_json(r, doc);
+}
+
+int cmd_evidence_export(struct run *r, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	const char *path = opt_text(r, "out", NULL);
+	struct evidence_choice choice = { 0 };
+	struct pack_about about;
+	struct pack_written written;
+	struct pack_item *items;
+	size_t n;
+	int rc;
+
+	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)) ||
+		(rc = evidence_collect(r->sys, r->a, r->ws, &choice, &items, &n, &about, e)) ||
+		(rc = pack_write(r->sys, r->a, AT_FDCWD, path, &about, items, n, key, &written, e)))
+		return rc;
+	show_export(r, &written, path, n);
+	return OK;
+}
+
+static int read_trust(struct run *r, struct trust *t, struct err *e)
+{
+	const char **list;
+	size_t n = opt_list(r, "key", &list);
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		if ((rc = trust_add_key(r->sys, r->a, list[i], t, e)))
+			return rc;
+	n = opt_list(r, "trust", &list);
+	for (size_t i = 0; i < n; i++)
+		if ((rc = trust_add_file(r->sys, r->a, list[i], t, e)))
+			return rc;
+	return OK;
+}
+
+static void show_checks(struct run *r, const struct verification *v)
+{
+	static const char *const words[] = { "ok  ", "FAIL", "-   " };
+
+	for (size_t i = 0; i < v->check_count; i++) {
+		const struct check *c = &v->checks[i];
+		enum paint p = c->status == CHECK_PASS ? PAINT_GOOD
+			: c->status == CHECK_FAIL      ? PAINT_BAD
+						       : PAINT_MUTED;
+		out(r, "  %s%s%s %s%s%s\n", paint(r, p), words[c->status], paint(r, PAINT_OFF),
+			text_safe(r->a, c->name, strlen(c->name), false), *c->detail ? ": " : "",
+			text_safe(r->a, c->detail, strlen(c->detail), false));
+	}
+}
+
+static void show_verdict(struct run *r, const struct verification *v)
+{
+	enum headline h = verification_headline(v);
+	const char *id = json_get_text(v->values, "pack_id", "");
+
+	out(r, "%s%s%s: %s %s\n", paint(r, h == HEADLINE_ADMISSIBLE ? PAINT_GOOD : PAINT_BAD),
+		headline_name(h), paint(r, PAINT_OFF), v->kind, text_safe(r->a, id, strlen(id), false));
+	show_checks(r, v);
+	out(r, "unchanged: %s; signer trusted: %s; complete: %s\n", answer_name(v->integrity),
+		answer_name(v->trusted), answer_name(v->complete));
+	if (v->text)
+		out(r, "first failure: %s: %s\n", v->error, text_safe(r->a, v->text, strlen(v->text), false));
+	json_each (note, v->notes)
+		out(r, "note: %s\n", json_text(note));
+}
+
+/* A pack, verified; unreadable archives are an answer too (exit 2), unreadable names are errors. */
+static int judge(struct run *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
+	struct err *e)
+{
+	struct err why = { 0 };
+
+	verification_begin(v, r->a, trust, "evidence pack");
+	if (!verify_pack_open(r->sys, r->a, AT_FDCWD, path, p, &why)) {
+		verify_pack(v, p);
+		return OK;
+	}
+	if (why.rc == E_IO || why.rc == E_MISSING) {
+		*e = why;
+		return why.rc;
+	}
+	verify_pack_unreadable(v, &why);
+	return EXIT_USAGE;
+}
+
+/* With --allow-self-attested a pack may pass on its own key, and the output says what that is worth. */
+static bool is_accepted(const struct verification *v)
+{
+	if (verification_headline(v) == HEADLINE_ADMISSIBLE)
+		return true;
+	return v->trust->allow_self_attested && v->is_self_attested && v->integrity == ANSWER_YES &&
+		!v->error;
+}
+
+int cmd_evidence_verify(struct run *r, struct err *e)
+{
+	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested") };
+	struct verification v;
+	struct pack p;
+	int rc = read_trust(r, &trust, e);
+
+	if (rc || (rc = judge(r, r->args[0], &trust, &v, &p, e)) < 0)
+		return rc;
+	if (r->is_json) {
+		struct json *doc = verification_json(r->a, &v);
+		json_sets(r->a, doc, "bundle", r->args[0]);
+		out_json(r, doc);
+	} else {
+		show_verdict(r, &v);
+	}
+	return rc ? rc : is_accepted(&v) ? OK : EXIT_NO;
+}
+
+/* The manifest of a pack whose content is as the manifest says; who signed it is another question. */
+static int read_manifest(struct run *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
+	size_t *ret_n, struct err *e)
+{
+	struct trust nobody = { 0 };
+	struct verification v;
+	int rc = judge(r, r->args[0], &nobody, &v, p, e);
+	const struct pack_file *f;
+
+	if (rc < 0)
+		return rc;
+	if (v.integrity != ANSWER_YES)
+		return err_set(e, E_INPUT, "PACK_TAMPERED", "%s: %s: %s", r->args[0],
+			v.error ? v.error : "pack", v.text ? v.text : "it is not what it says");
+	f = verify_pack_find(p, "manifest.json");
+	if (!f || json_parse(r->a, f->content, "manifest.json", NULL, ret, e) ||
+		pack_manifest_entries(r->a, *ret, ret_entries, ret_n, NULL))
+		return err_set(e, E_INPUT, "PACK_LAYOUT",
+			"%s is not in the manifest layout, which this needs", r->args[0]);
+	return OK;
+}
+
+int cmd_evidence_prove(struct run *r, struct err *e)
+{
+	const char *to = opt_text(r, "out", NULL);
+	struct json *manifest, *proof;
+	struct pack_entry *entries;
+	struct pack p;
+	struct buf b;
+	size_t n, i = 0;
+	int rc = read_manifest(r, &p, &manifest, &entries, &n, e);
+
+	if (rc)
+		return rc;
+	while (i < n && !text_eq(entries[i].path, r->args[1]))
+		i++;
+	if (i == n)
+		return err_set(e, E_MISSING, "PACK_ENTRY",
+			"'%s' is not in the pack; 'tar tf %s' lists what is", r->args[1], r->args[0]);
+	if ((rc = pack_prove(r->a, manifest, entries, n, i, &proof, e)))
+		return rc;
+	if (!to) {
+		out_json(r, proof);
+		return OK;
+	}
+	buf_init(&b, r->a);
+	json_write(&b, proof, JSON_INDENT);
+	buf_addc(&b, '\n');
+	return file_replace(r->sys, AT_FDCWD, to, 0644, buf_bytes(&b), e);
+}
+
+int cmd_evidence_summary(struct run *r, struct err *e)
+{
+	struct json *manifest, *summary;
+	struct pack_entry *entries;
+	struct pack p;
+	size_t n;
+	int rc = read_manifest(r, &p, &manifest, &entries, &n, e);
+
+	if (rc)
+		return rc;
+	summary = pack_summary(r->a, manifest, entries, n, text_time_z(r->a, r->sys->now_us(r->sys)));
+	if (!summary)
+		return err_set(e, E_INPUT, "PACK_MANIFEST", "the manifest's created_at is not a time");
+	if (r->is_json) {
+		out_json(r, summary);
+		return OK;
+	}
+	out(r, "%s: %zu files, %lld bytes, as of %s\n", json_get_text(summary, "pack_id", ""), n,
+		(long long)json_get_int(summary, "total_bytes", 0), json_get_text(summary, "last_event", ""));
+	for (size_t i = 0; i < n; i++)
+		out(r, "  %10lld  %s\n", (long long)entries[i].size_bytes,
+			text_safe(r->a, entries[i].path, strlen(entries[i].path), false));
+	out(r, "summary_hash=%s\nThis says what is inside, not who signed it: 'helm evidence verify' does.\n",
+		json_get_text(summary, "summary_hash", ""));
+	return OK;
+}

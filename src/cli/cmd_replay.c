@@ -1,0 +1,76 @@
+/* cmd_replay.c — replay: a pack played back, or two compared. */
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+
+const struct opt replay_opts[] = {
+	{ "key", OPT_LIST, "KEY", "check signatures under this public key (hex or file)", NULL, false },
+	{ "against", OPT_VALUE, "PACK", "compare the decisions of two packs instead", NULL, false },
+	{ 0 },
+};
+
+static int show_comparison(struct run *r, const struct json *report)
+{
+	bool is_same = json_get_bool(report, "identical", false);
+
+	if (r->is_json) {
+		out_json(r, report);
+		return is_same ? OK : EXIT_NO;
+	}
+	json_each (row, json_get(report, "divergences"))
+		out(r, "%s %s: %s, then %s\n", json_get_text(row, "action", ""),
+			json_get_text(row, "resource", ""), json_get_text(row, "verdict_a", ""),
+			json_get_text(row, "verdict_b", ""));
+	out(r, "%lld decisions agree, %lld differ, %lld only in the first pack, %lld only in the second\n",
+		(long long)json_get_int(report, "match_count", 0),
+		(long long)json_get_int(report, "divergent_count", 0),
+		(long long)json_get_int(report, "only_in_a", 0),
+		(long long)json_get_int(report, "only_in_b", 0));
+	return is_same ? OK : EXIT_NO;
+}
+
+static int show_replay(struct run *r, const struct json *report)
+{
+	const char *status = json_get_text(report, "status", "");
+	const struct json *receipts = json_get(report, "receipts"), *runs = json_get(report, "runs");
+
+	if (r->is_json) {
+		out_json(r, report);
+	} else {
+		out(r,
+			"%s: %lld receipts (%lld links verified, %lld signatures checked), %u runs, %lld "
+			"tapes\n",
+			status, (long long)json_get_int(receipts, "total_receipts", 0),
+			(long long)json_get_int(receipts, "hashes_verified", 0),
+			(long long)json_get_int(receipts, "signatures_checked", 0), runs->n,
+			(long long)json_get_int(report, "tapes", 0));
+		json_each (issue, json_get(report, "issues"))
+			out(r, "  %s\n", text_safe(r->a, json_text(issue), strlen(json_text(issue)), false));
+	}
+	return text_eq(status, "COMPLETE") ? OK : EXIT_NO;
+}
+
+int cmd_replay(struct run *r, struct err *e)
+{
+	const char *against = opt_text(r, "against", NULL), **keys;
+	struct trust trust = { 0 };
+	struct json *report;
+	struct pack p, other;
+	size_t n = opt_list(r, "key", &keys);
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		if ((rc = trust_add_key(r->sys, r->a, keys[i], &trust, e)))
+			return rc;
+	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, r->args[0], &p, e)))
+		return rc;
+	if (!against) {
+		rc = replay_pack(r->a, &p, &trust, &report, e);
+		return rc ? rc : show_replay(r, report);
+	}
+	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, against, &other, e)) ||
+		(rc = replay_compare(r->a, &p, &other, &report, e)))
+		return rc;
+	return show_comparison(r, report);
+}

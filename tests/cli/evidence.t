@@ -1,0 +1,71 @@
+#!/bin/sh
+# evidence and replay: export, verify, prove, summary; what is refused and how it is said.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+helm init --path ws >/dev/null
+ok "nothing recorded, nothing exported" says 1 "helm key create" helm evidence export --all --out p.tar --path ws
+helm key create >/dev/null
+ok "an empty workspace has no pack" says 1 "nothing recorded matches" helm evidence export --all --out p.tar --path ws
+cat >ws/.helm/task-ledger.jsonl <<'ROWS'
+{"task_id":"t1","status":"done","updated_at":"2026-04-13T09:10:00.123456+00:00"}
+{"task_id":"t2","status":"queued","updated_at":"2026-04-14T09:10:00+00:00"}
+ROWS
+pub=$scratch/home/.helm/keys/root.pub
+
+ok "what to export must be said" says 2 "--all" helm evidence export --out p.tar --path ws
+ok "and only once" says 2 "say what to export" helm evidence export --all --task t1 --out p.tar --path ws
+ok "export" says 0 "Exported 1 files" helm evidence export --all --out p.tar --path ws
+ok "it verifies with the key" says 0 "ADMISSIBLE" helm evidence verify p.tar --key "$pub"
+ok "not without one" says 1 "UNVERIFIED" helm evidence verify p.tar
+ok "not with another" says 1 "none of the keys" helm evidence verify p.tar \
+  --key 197f6b23e16c8532c6abc838facd5ea789be0c76b2920334039bfa8b3d368d61
+ok "the report is JSON" is_json helm evidence verify p.tar --key "$pub" --json
+ok "manifest first" sh -c 'tar tf p.tar | head -1 | grep -qx manifest.json'
+ok "the tar of everybody reads it" sh -c 'tar xf p.tar -O transcripts/task-ledger.jsonl | cmp - ws/.helm/task-ledger.jsonl'
+
+# The same content on another machine: other clock, user names, times of files, locale.
+cp p.tar first.tar
+touch -d 2001-01-01 ws/.helm/task-ledger.jsonl
+cp -r ws ws2
+HELM_ENV="LC_ALL=de_DE.UTF-8 TZ=Asia/Tokyo USER=other" helm_twin evidence export --all --out p.tar --path ws2 >/dev/null
+ok "the same content gives the same bytes" cmp first.tar p.tar
+
+ok "by task" says 0 "Exported 1 files" helm evidence export --task t1 --out t.tar --path ws
+ok "holds that task only" sh -c 'tar xf t.tar -O transcripts/task-ledger.jsonl | grep -c . | grep -qx 1'
+ok "by time" says 0 "Exported" helm evidence export --since 2026-04-14T00:00:00Z --out t.tar --path ws
+ok "nothing in that span" says 1 "nothing recorded matches" helm evidence export --until 2020-01-01T00:00:00Z --out t.tar --path ws
+ok "a time must be one" says 2 "is not a time" helm evidence export --since yesterday --out t.tar --path ws
+
+ok "summary" says 0 "task-ledger.jsonl" helm evidence summary p.tar
+ok "prove" is_json helm evidence prove p.tar transcripts/task-ledger.jsonl
+ok "what is not there is not proved" says 1 "is not in the pack" helm evidence prove p.tar nothing
+ok "directories verify too" sh -c "mkdir d && tar xf p.tar -C d"
+ok "and so they do" says 0 ADMISSIBLE helm evidence verify d --key "$pub"
+gzip -k p.tar
+ok "compressed too" says 0 ADMISSIBLE helm evidence verify p.tar.gz --key "$pub"
+
+echo >>d/transcripts/task-ledger.jsonl
+ok "a byte more is found and named" says 1 "content_hash: the content of 'transcripts/task-ledger.jsonl'" \
+  helm evidence verify d --key "$pub"
+ok "and nothing is proved from it" says 1 "content_hash" helm evidence prove d transcripts/task-ledger.jsonl
+rm d/transcripts/task-ledger.jsonl
+ok "a file less is found" says 1 completeness helm evidence verify d --key "$pub"
+tar xf p.tar -C d
+ln -s /etc/passwd d/link
+ok "a link is refused" says 2 "symlink" helm evidence verify d --key "$pub"
+rm d/link
+echo x >d/extra
+ok "a file more is found" says 1 "'extra' is in the pack but not in the manifest" helm evidence verify d --key "$pub"
+head -c 700 p.tar >cut.tar
+ok "a cut archive cannot be read" says 2 "archive" helm evidence verify cut.tar --key "$pub"
+head -c 20000000 /dev/zero >zeros
+tar cf - zeros | gzip -9 >bomb.tar.gz
+ok "a bomb is refused" says 2 "bomb" helm evidence verify bomb.tar.gz
+ok "no file is an error" says 1 "cannot open" helm evidence verify nowhere.tar
+
+ok "nothing to play back" says 1 FAILED helm replay p.tar
+ok "a trust file" sh -c "printf '{\"trusted_keys\":{\"me\":\"%s\"}}' \"\$(cat $pub)\" >trust.json"
+ok "is enough" says 0 ADMISSIBLE helm evidence verify p.tar --trust trust.json
+echo '{"trusted_keys":{"me":"nonsense"}}' >trust.json
+ok "a bad one is refused" says 1 "is not a public key" helm evidence verify p.tar --trust trust.json
+finish

@@ -1,0 +1,154 @@
+/* sdjwt_test.c — selective disclosure: what was signed, no more, no less. */
+#include "base/hash.h"
+#include "proof/sdjwt.h"
+#include "tools/packs.h"
+#include "tools/unit.h"
+
+static struct scratch t;
+static struct arena a;
+static struct err e;
+static struct key *key;
+static char *issued;
+
+static int setup(void **state)
+{
+	(void)state;
+	scratch_open(&t);
+	key = packs_key(&t);
+	e = (struct err){ 0 };
+	struct json *open = json_new(&a, JSON_OBJECT);
+	json_sets(&a, open, "receipt_id", "r1");
+	json_sets(&a, open, "verdict", "DENY");
+	struct sdjwt_claim hidden[] = { { "salt-1", "prompt", json_string(&a, "hello") },
+		{ "salt-2", "caf\xc3\xa9", json_number(&a, 2) } };
+	assert_int_equal(sdjwt_issue(&a, open, "helm", hidden, 2, key, &issued, &e), OK);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	key_free(&key);
+	key = NULL;
+	arena_done(&a);
+	scratch_done(&t);
+	return 0;
+}
+
+static int check(const char *presentation, struct json **ret_claims)
+{
+	return sdjwt_verify(&a, bytes_of(presentation), key_public(key), ret_claims, &e);
+}
+
+static void refused(const char *presentation, const char *code)
+{
+	struct json *claims = NULL;
+
+	if (check(presentation, &claims) == OK)
+		fail_msg("accepted: %s", presentation);
+	assert_string_equal(e.code, code);
+	assert_null(claims);
+}
+
+static void shows_what_is_chosen(void **state)
+{
+	(void)state;
+	static const char *const one[] = { "prompt" }, *const none[] = { "nothing" };
+	struct json *claims;
+	char *shown;
+
+	assert_int_equal(check(issued, &claims), OK);
+	assert_int_equal(claims->n, 4);
+	assert_string_equal(json_get_text(claims, "prompt", ""), "hello");
+	assert_null(json_get(claims, "iss"));
+	assert_int_equal(sdjwt_present(&a, issued, one, 1, &shown, &e), OK);
+	assert_int_equal(check(shown, &claims), OK);
+	assert_int_equal(claims->n, 3);
+	assert_null(json_get(claims, "caf\xc3\xa9"));
+	assert_int_equal(sdjwt_present(&a, issued, none, 0, &shown, &e), OK);
+	assert_int_equal(check(shown, &claims), OK);
+	assert_int_equal(claims->n, 2);
+	assert_int_equal(sdjwt_present(&a, issued, none, 1, &shown, &e), E_MISSING);
+}
+
+/* The worked example of docs/formats/sd-jwt.md, made elsewhere. */
+static void published_example(void **state)
+{
+	(void)state;
+	static const char example[] =
+		"eyJhbGciOiJFZERTQSIsInR5cCI6InNkK2p3dCJ9."
+		"eyJfc2QiOlsiVEk1MlZuOEpTNVB5X3lRVzJrMjdvUjVSRm03V2VQU2FTZUR5elNTUHV5OCJd"
+		"LCJfc2RfYWxnIjoic2hhLTI1NiIsImlzcyI6ImhlbG0iLCJyZWNlaXB0X2lkIjoicjEiLCJ2ZXJkaWN0IjoiREVOWSJ9"
+		".AFFWO-XLZ-_QtPtZJ3fW"
+		"RH-Ajg4p8801dT-Q7Brjd83oMMliP3P5Bf9P5jWozfn3xV9VKJoPsOkqguUnEL1kDQ~"
+		"WyJzYWx0LTEiLCJwcm9tcHQiLCJoZWxsbyJd~";
+	struct sdjwt_claim claim = { "salt-1", "prompt", json_string(&a, "hello") };
+	struct json *claims;
+
+	assert_string_equal(sdjwt_disclosure(&a, &claim), "WyJzYWx0LTEiLCJwcm9tcHQiLCJoZWxsbyJd");
+	assert_string_equal(sdjwt_digest(&a, "WyJzYWx0LTEiLCJwcm9tcHQiLCJoZWxsbyJd"),
+		"TI52Vn8JS5Py_yQW2k27oR5RFm7WePSaSeDyzSSPuy8");
+	assert_int_equal(check(example, &claims), OK);
+	assert_string_equal(json_get_text(claims, "prompt", ""), "hello");
+}
+
+static void forms_refused(void **state)
+{
+	(void)state;
+	char *cut = arena_strdup(&a, issued), *body = strchr(issued, '.');
+
+	cut[strlen(cut) - 1] = 0;
+	refused(cut, "SDJWT_FORM");
+	refused("", "SDJWT_FORM");
+	refused("~", "SDJWT_FORM");
+	refused("a.b~", "SDJWT_FORM");
+	refused("a.b.c.d~", "SDJWT_FORM");
+	refused(arena_printf(&a, "%s%s", "e30", body), "SDJWT_ALGORITHM");
+	/* {"alg":"none","typ":"sd+jwt"} */
+	refused(arena_printf(&a, "%s%s", "eyJhbGciOiJub25lIiwidHlwIjoic2Qrand0In0", body), "SDJWT_ALGORITHM");
+	refused(arena_printf(&a, "%s~", issued), "SDJWT_FORM"); /* an empty disclosure */
+	refused(arena_printf(&a, "%sWyJzIiwieCIsMV0~", issued), "SDJWT_DISCLOSURE");
+	refused(arena_printf(&a, "%s%s", issued, strchr(issued, '~') + 1), "SDJWT_DISCLOSURE");
+}
+
+static void every_bit_counts(void **state)
+{
+	(void)state;
+	char *copy = arena_strdup(&a, issued);
+	size_t n = strlen(copy);
+
+	for (size_t bit = 0; bit < n * 8; bit++) {
+		AUTO(arena_done) struct arena scratch = { 0 };
+		struct json *claims;
+		copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
+		if (sdjwt_verify(&scratch, (struct bytes){ (uint8_t *)copy, n }, key_public(key), &claims,
+			    NULL) == OK)
+			fail_msg("bit %zu can be changed unnoticed", bit);
+		copy[bit / 8] = (char)(copy[bit / 8] ^ 1 << bit % 8);
+	}
+}
+
+static void issuing_refuses(void **state)
+{
+	(void)state;
+	struct json *open = json_new(&a, JSON_OBJECT);
+	char *out = NULL;
+
+	json_sets(&a, open, "verdict", "DENY");
+	struct sdjwt_claim over[] = { { "s", "verdict", json_string(&a, "ALLOW") } };
+	struct sdjwt_claim own[] = { { "s", "_sd", json_string(&a, "x") } };
+	struct sdjwt_claim twice[] = { { "s", "x", json_number(&a, 1) }, { "t", "x", json_number(&a, 2) } };
+	assert_int_equal(sdjwt_issue(&a, open, "helm", over, 1, key, &out, &e), E_INPUT);
+	assert_int_equal(sdjwt_issue(&a, open, "helm", own, 1, key, &out, &e), E_INPUT);
+	assert_int_equal(sdjwt_issue(&a, open, "helm", twice, 2, key, &out, &e), E_INPUT);
+	assert_null(out);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = { TEST(shows_what_is_chosen), TEST(published_example),
+		TEST(forms_refused), TEST(every_bit_counts), TEST(issuing_refuses) };
+
+	return cmocka_run_group_tests_name("sdjwt", tests, NULL, NULL);
+}
