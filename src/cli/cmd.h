@@ -48,6 +48,20 @@ int cmd_profile_list(struct run *r, struct err *e);
 int cmd_profile_show(struct run *r, struct err *e);
 int cmd_profile_policy(struct run *r, struct err *e);
 
+/* cmd_checkpoint.c, cmd_checkpoint_keep.c */
+extern const struct opt checkpoint_create_opts[], checkpoint_list_opts[], checkpoint_preview_opts[],
+	checkpoint_restore_opts[], checkpoint_task_opts[], checkpoint_prune_opts[], checkpoint_protect_opts[];
+int cmd_checkpoint_create(struct run *r, struct err *e);
+int cmd_checkpoint_list(struct run *r, struct err *e);
+int cmd_checkpoint_show(struct run *r, struct err *e);
+int cmd_checkpoint_preview(struct run *r, struct err *e);
+int cmd_checkpoint_restore(struct run *r, struct err *e);
+int cmd_checkpoint_recommend(struct run *r, struct err *e);
+int cmd_checkpoint_finalize(struct run *r, struct err *e);
+int cmd_checkpoint_prune(struct run *r, struct err *e);
+int cmd_checkpoint_protect(struct run *r, struct err *e);
+int cmd_checkpoint_policy(struct run *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct run *r, struct err *e);

@@ -4,6 +4,7 @@
 /* Families: the first word of two-word commands, in the order of the overview. */
 const struct family families[] = {
 	{ "profile", "what a run may do, by name" },
+	{ "checkpoint", "save the files of a workspace, and bring them back" },
 	{ "key", "the key that signs what this machine records" },
 	{ "evidence", "export, verify and show packs of evidence" },
 	{ "conform", "run published cases against this program" },
@@ -41,6 +42,58 @@ const struct cmd commands[] = {
 		"the central "
 		"file wins.",
 		"$ helm profile policy", NULL, MAY_WORKSPACE, cmd_profile_policy, NULL },
+
+	/* Going back. */
+	{ "checkpoint create", "", 0, 0, "save the workspace's files to go back to",
+		"Saves every file below the chosen paths, tracked or not, with modes, times, links and empty "
+		"directories.  "
+		"Left out:\n"
+		"Helm's own state, version-control directories, and what .helmignore, --exclude and\n"
+		"references/checkpoint_policy.json name.  A file that has not changed since the last "
+		"checkpoint costs one "
+		"look at it.\n"
+		"In a pipe the record is printed as JSON.",
+		"$ helm checkpoint create --label before-upgrade", checkpoint_create_opts, NEEDS_WORKSPACE,
+		cmd_checkpoint_create, "helm_checkpoint_create" },
+	{ "checkpoint list", "", 0, 0, "list checkpoints, newest last", NULL, "$ helm checkpoint list",
+		checkpoint_list_opts, NEEDS_WORKSPACE, cmd_checkpoint_list, "helm_checkpoint_list" },
+	{ "checkpoint show", "ID", 1, 1, "show one checkpoint's record",
+		"ID is an id, the beginning of one, or 'latest'.", NULL, NULL, NEEDS_WORKSPACE,
+		cmd_checkpoint_show, NULL },
+	{ "checkpoint preview", "ID", 1, 1, "show what a checkpoint holds, and how it differs from the disk",
+		"With --diff each file is marked same, changed, touched (only mode or time), missing or new, "
+		"and text changes "
+		"are\n"
+		"shown as they would be made.  Changes nothing.  In a pipe the answer is JSON.",
+		NULL, checkpoint_preview_opts, NEEDS_WORKSPACE, cmd_checkpoint_preview,
+		"helm_checkpoint_preview" },
+	{ "checkpoint restore", "ID", 1, 1, "bring files back from a checkpoint",
+		"What is about to be replaced is saved first, as a checkpoint labelled pre-restore.  Every "
+		"file is replaced "
+		"in one step,\n"
+		"inside the workspace only, never through a link.  New files stay unless --delete-new is "
+		"given.  The restore "
+		"is recorded\n"
+		"in the task ledger.  After an interruption, run it again.",
+		NULL, checkpoint_restore_opts, NEEDS_WORKSPACE, cmd_checkpoint_restore,
+		"helm_checkpoint_restore" },
+	{ "checkpoint recommend", "", 0, 0, "name the checkpoint that leads back to before a risky task",
+		NULL, NULL, checkpoint_task_opts, NEEDS_WORKSPACE, cmd_checkpoint_recommend,
+		"helm_checkpoint_recommend" },
+	{ "checkpoint-recommend", "", 0, 0, "the same as `checkpoint recommend`", NULL, NULL,
+		checkpoint_task_opts, NEEDS_WORKSPACE | HIDDEN, cmd_checkpoint_recommend, NULL },
+	{ "checkpoint finalize", "", 0, 0, "show what a task's end means for its checkpoint and memory",
+		"Inspection only; writes nothing.", NULL, checkpoint_task_opts, NEEDS_WORKSPACE,
+		cmd_checkpoint_finalize, NULL },
+	{ "checkpoint prune", "", 0, 0, "say which checkpoints are no longer needed; --apply removes them",
+		"Kept are: the newest, the young, the pinned, and those that a task names.  Also finds what "
+		"crashes left "
+		"behind.",
+		NULL, checkpoint_prune_opts, NEEDS_WORKSPACE, cmd_checkpoint_prune, NULL },
+	{ "checkpoint protect", "ID", 1, 1, "keep a checkpoint whatever retention says", NULL, NULL,
+		checkpoint_protect_opts, NEEDS_WORKSPACE, cmd_checkpoint_protect, NULL },
+	{ "checkpoint policy", "", 0, 0, "show retention and limits", NULL, "$ helm checkpoint policy", NULL,
+		NEEDS_WORKSPACE, cmd_checkpoint_policy, NULL },
 
 	/* Proof. */
 	{ "evidence export", "", 0, 0, "write a signed pack of what was recorded",

@@ -607,8 +607,9 @@ static int add_change(struct restorer *r, const struct step *t, struct err *e)
 		r->res.unchanged++;
 	else if (t->note && t->state != CHECKPOINT_NEW)
 		r->res.skipped++;
-	if (!r->req->with_diff || !is_file || t->state == CHECKPOINT_SAME || t->state == CHECKPOINT_TOUCHED ||
-		t->state == CHECKPOINT_UNSAVED)
+	bool is_shown = t->state == CHECKPOINT_CHANGED || t->state == CHECKPOINT_MISSING ||
+		(t->state == CHECKPOINT_NEW && !t->note);
+	if (!r->req->with_diff || !is_file || !is_shown)
 		return OK;
 	return load_diff(r, t, c, e);
 }

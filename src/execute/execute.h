@@ -170,6 +170,20 @@ struct checkpoint_pruned {
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
 
+/* Ids of checkpoints that any row of the task ledger names. */
+int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e);
+
+/* The way back from a task: `task_id`, or NULL for the newest risky one (profile risky_edit, a checkpoint of its own, or a
+ * command that was judged destructive).  relation: "attached" (the task names it), "before" (the newest made not after the
+ * task's start), "after" (there is only a younger one: it may hold the damage), "none".  task and checkpoint may be NULL.
+ * E_MISSING TASK_UNKNOWN when the given task is not in the ledger. */
+struct checkpoint_advice {
+	struct json *task, *checkpoint;
+	const char *relation;
+};
+int checkpoint_recommend(
+	struct checkpoint_store *st, const char *task_id, struct checkpoint_advice *ret, struct err *e);
+
 /* Set or clear `pinned`. */
 int checkpoint_protect(
 	struct checkpoint_store *st, const char *id, bool is_pinned, struct json **ret_record, struct err *e);

@@ -1,0 +1,575 @@
+/* cmd_checkpoint.c — checkpoint create, list, show, preview, restore. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/checkpoint.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <inttypes.h>
+
+enum { SHOWN_MAX = 40 };
+
+const struct opt checkpoint_create_opts[] = {
+	{ "label", OPT_VALUE, "NAME",
+		"name of the checkpoint: letters, digits, '.', '_', '-' (default: manual)", NULL, false },
+	{ "include", OPT_LIST, "PATH", "save this file or directory; without it, the whole workspace", NULL,
+		false },
+	{ "exclude", OPT_LIST, "GLOB", "leave out what matches, as a line of .gitignore would", NULL, false },
+	{ "include-git", OPT_FLAG, NULL, "save version-control directories, too", NULL, false },
+	{ "include-state", OPT_FLAG, NULL, "save Helm's own state, too (never put back by a restore)", NULL,
+		false },
+	{ "task-id", OPT_VALUE, "ID", "the task this checkpoint belongs to", NULL, false },
+	{ "dry-run", OPT_FLAG, NULL, "say what would be saved; write nothing", NULL, false },
+	{ 0 },
+};
+const struct opt checkpoint_list_opts[] = {
+	{ "limit", OPT_INT, "N", "show the newest N (default 20; 0: all)", NULL, false },
+	{ 0 },
+};
+const struct opt checkpoint_preview_opts[] = {
+	{ "diff", OPT_FLAG, NULL, "say how each file stands against the disk, and show text changes", NULL,
+		false },
+	{ "only", OPT_LIST, "PATH", "look at this file or directory only", NULL, false },
+	{ 0 },
+};
+const struct opt checkpoint_restore_opts[] = {
+	{ "dry-run", OPT_FLAG, NULL, "say what would happen; change nothing", NULL, false },
+	{ "only", OPT_LIST, "PATH", "restore this file or directory only", NULL, false },
+	{ "delete-new", OPT_FLAG, NULL, "remove files that the checkpoint does not have", NULL, false },
+	{ "no-backup", OPT_FLAG, NULL, "do not save what is about to be replaced", NULL, false },
+	{ "include-git", OPT_FLAG, NULL, "restore version-control directories, too", NULL, false },
+	{ "all-links", OPT_FLAG, NULL, "restore links that lead outside the workspace, too", NULL, false },
+	{ "yes", OPT_FLAG, NULL, "do not ask on a terminal", NULL, false },
+	{ 0 },
+};
+
+/* ---- what all of them need ---- */
+
+int checkpoint_cli_open(struct run *r, struct checkpoint_store *st, struct err *e)
+{
+	return checkpoint_open(st, r->sys, r->a, r->ws->root_fd, r->ws->state_fd, r->ws->state_name, e);
+}
+
+/* Paths as people give them: relative to the workspace, or absolute inside it. */
+static int inside(struct run *r, const char **paths, size_t n, const char ***ret, struct err *e)
+{
+	const char **v = arena_zalloc(r->a, n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < n; i++) {
+		const char *path = path_clean(r->a, paths[i]);
+		if (path[0] == '/') {
+			if (!path_is_below(path, r->ws->root))
+				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
+					"'%s' is outside the workspace %s", paths[i], r->ws->root);
+			path += strlen(r->ws->root);
+			path += *path == '/';
+		}
+		v[i] = *path ? path : ".";
+	}
+	*ret = v;
+	return OK;
+}
+
+const char *checkpoint_size_text(struct arena *a, int64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double n = (double)bytes;
+	size_t unit = 0;
+
+	while (n >= 1024 && unit + 1 < ARRAY_SIZE(units)) {
+		n /= 1024;
+		unit++;
+	}
+	return arena_printf(a, unit && n < 10 ? "%.1f %s" : "%.0f %s", n, units[unit]);
+}
+
+static const char *age_text(struct run *r, const char *created)
+{
+	int64_t us, seconds;
+
+	if (!text_parse_time(created, strlen(created), &us))
+		return "-";
+	seconds = (r->sys->now_us(r->sys) - us) / 1000000;
+	if (seconds < 120)
+		return arena_printf(r->a, "%" PRId64 " s", seconds < 0 ? 0 : seconds);
+	if (seconds < 7200)
+		return arena_printf(r->a, "%" PRId64 " min", seconds / 60);
+	if (seconds < 172800)
+		return arena_printf(r->a, "%" PRId64 " h", seconds / 3600);
+	return arena_printf(r->a, "%" PRId64 " d", seconds / 86400);
+}
+
+static const char *safe(struct run *r, const char *text)
+{
+	return text_safe(r->a, text, strlen(text), false);
+}
+
+static const char *paths_text(struct run *r, const struct json *record)
+{
+	struct buf to;
+
+	buf_init(&to, r->a);
+	json_each (path, json_get(record, "paths"))
+		buf_addf(&to, "%s%s", to.n ? " " : "", json_text(path) ? safe(r, json_text(path)) : "?");
+	return to.n ? to.p : "-";
+}
+
+/* Long work shows itself on a terminal; each kind of work starts a new line of progress. */
+struct shown {
+	struct run *r;
+	struct progress p;
+	const char *what;
+};
+
+static void show_step(void *arg, const char *what, uint64_t done, uint64_t total)
+{
+	struct shown *s = arg;
+
+	if (s->what != what) {
+		if (s->what)
+			progress_end(&s->p);
+		progress_begin(&s->p, s->r, what, total);
+		s->what = what;
+	}
+	s->p.total = total;
+	progress_step(&s->p, done);
+}
+
+static void show_end(struct shown *s)
+{
+	if (s->what)
+		progress_end(&s->p);
+}
+
+/* ---- create ---- */
+
+static struct json *skipped_json(struct run *r, const struct checkpoint_result *made)
+{
+	struct json *list = json_new(r->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < made->skipped_count; i++) {
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "path", safe(r, made->skipped[i].path));
+		json_sets(r->a, row, "reason", made->skipped[i].reason);
+		json_push(r->a, list, row);
+	}
+	return list;
+}
+
+static void say_created(struct run *r, const struct checkpoint_result *made)
+{
+	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
+		made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
+		made->is_same ? ", the same as the last one" : "");
+	out(r, "read %" PRIu64 " changed files, stored %s", made->read_files,
+		checkpoint_size_text(r->a, (int64_t)made->stored_bytes));
+	out(r, made->excluded ? "; left out %" PRIu64 "\n" : "\n", made->excluded);
+	out(r, "\ngo back with:\n  helm checkpoint restore %s\n", made->id);
+}
+
+static int say_dry_run(struct run *r, const struct checkpoint_result *made)
+{
+	if (r->is_json) {
+		struct json *doc = json_new(r->a, JSON_OBJECT);
+		json_setb(r->a, doc, "dry_run", true);
+		json_seti(r->a, doc, "files", (int64_t)made->files);
+		json_seti(r->a, doc, "directories", (int64_t)made->directories);
+		json_seti(r->a, doc, "links", (int64_t)made->links);
+		json_seti(r->a, doc, "bytes", (int64_t)made->bytes);
+		json_seti(r->a, doc, "read_files", (int64_t)made->read_files);
+		json_seti(r->a, doc, "read_bytes", (int64_t)made->read_bytes);
+		json_seti(r->a, doc, "excluded", (int64_t)made->excluded);
+		json_set(r->a, doc, "skipped", skipped_json(r, made));
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "would save %" PRIu64 " files, %s; %" PRIu64 " of them (%s) are new or changed\n", made->files,
+		checkpoint_size_text(r->a, (int64_t)made->bytes), made->read_files,
+		checkpoint_size_text(r->a, (int64_t)made->read_bytes));
+	return 0;
+}
+
+int cmd_checkpoint_create(struct run *r, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	const char **given, **paths;
+	size_t n = opt_list(r, "include", &given);
+	struct shown shown = { .r = r };
+	struct checkpoint_progress progress = { show_step, &shown };
+	struct checkpoint_result made;
+
+	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &paths, e))
+		return e->rc;
+	struct checkpoint_request q = { .label = opt_text(r, "label", "manual"),
+		.task_id = opt_text(r, "task-id", NULL),
+		.paths = paths,
+		.path_count = n,
+		.include_git = opt_flag(r, "include-git"),
+		.include_state = opt_flag(r, "include-state"),
+		.is_dry_run = opt_flag(r, "dry-run"),
+		.progress = &progress };
+	const char **excludes;
+	q.exclude_count = opt_list(r, "exclude", &excludes);
+	q.excludes = excludes;
+	int rc = checkpoint_create(&st, &q, &made, e);
+	show_end(&shown);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < made.skipped_count; i++)
+		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
+	if (made.unstable)
+		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+	if (q.is_dry_run)
+		return say_dry_run(r, &made);
+	/* The original prints the record and nothing else; scripts read it from a pipe. */
+	if (r->is_json || !r->is_tty)
+		out_json(r, made.record);
+	else
+		say_created(r, &made);
+	return 0;
+}
+
+/* ---- list, show ---- */
+
+/* A damaged index is a warning for those who only look. */
+static int load_list(struct run *r, struct checkpoint_store *st, struct json **ret, struct err *e)
+{
+	int rc = checkpoint_list(st, ret, e);
+
+	if (rc != E_CORRUPT)
+		return rc;
+	warn(r, "%s", e->text);
+	*ret = json_new(r->a, JSON_ARRAY);
+	return OK;
+}
+
+static bool is_pinned(const struct json *record)
+{
+	return json_get_bool(record, "pinned", false) ||
+		text_eq(json_get_text(record, "retention", ""), "pinned");
+}
+
+static void put_row(struct run *r, struct out_table *t, const struct json *v)
+{
+	int64_t files = json_get_int(v, "files", -1), bytes = json_get_int(v, "bytes", -1);
+	const char *cells[] = { safe(r, json_get_text(v, "checkpoint_id", "?")),
+		safe(r, json_get_text(v, "label", "-")),
+		files < 0 ? "-" : arena_printf(r->a, "%" PRId64, files),
+		bytes < 0 ? "-" : checkpoint_size_text(r->a, bytes),
+		age_text(r, json_get_text(v, "created_at", "")), is_pinned(v) ? "pinned" : "-",
+		paths_text(r, v) };
+	const enum paint paints[ARRAY_SIZE(cells)] = { PAINT_ACCENT };
+
+	out_row(t, cells, paints);
+}
+
+int cmd_checkpoint_list(struct run *r, struct err *e)
+{
+	static const char *const headings[] = { "ID", "LABEL", "FILES", "SIZE", "AGE", "KEPT", "PATHS" };
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	int64_t limit = opt_int(r, "limit", 20);
+	struct json *all, *shown = json_new(r->a, JSON_ARRAY);
+
+	if (limit < 0)
+		return err_set(e, E_USAGE, "USAGE", "--limit must be 0 or more");
+	if (checkpoint_cli_open(r, &st, e) || load_list(r, &st, &all, e))
+		return e->rc;
+	for (uint32_t i = limit && all->n > limit ? all->n - (uint32_t)limit : 0; i < all->n; i++)
+		json_push(r->a, shown, json_at(all, i));
+	if (r->is_json) {
+		out_json(r, shown);
+		return 0;
+	}
+	if (!all->n) {
+		out(r, "no checkpoints yet; `helm checkpoint create` makes one\n");
+		return 0;
+	}
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (v, shown)
+		put_row(r, t, v);
+	out_table_end(t);
+	return 0;
+}
+
+int cmd_checkpoint_show(struct run *r, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	struct json *v;
+
+	if (checkpoint_cli_open(r, &st, e) || checkpoint_find(&st, r->args[0], &v, e))
+		return e->rc;
+	if (r->is_json) {
+		out_json(r, v);
+		return 0;
+	}
+	json_each_member (m, v) {
+		struct buf text;
+		buf_init(&text, r->a);
+		if (json_text(m->value))
+			buf_adds(&text, safe(r, json_text(m->value)));
+		else
+			json_write(&text, m->value, JSON_SPACED);
+		out(r, "%s=%s\n", m->name, text.p);
+	}
+	const char *id = json_get_text(v, "checkpoint_id", "");
+	out(r, "preview=helm checkpoint preview %s --diff\nrestore=helm checkpoint restore %s\n", id, id);
+	return 0;
+}
+
+/* ---- preview and restore ---- */
+
+static struct json *changes_json(struct run *r, const struct checkpoint_restored *back, bool with_same)
+{
+	struct json *list = json_new(r->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < back->change_count; i++) {
+		const struct checkpoint_change *c = &back->changes[i];
+		if (c->state == CHECKPOINT_SAME && !with_same)
+			continue;
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "path", safe(r, c->path));
+		json_sets(r->a, row, "state", checkpoint_state_name(c->state));
+		json_sets(r->a, row, "kind", c->kind);
+		json_seti(r->a, row, "size", (int64_t)c->size);
+		if (c->note)
+			json_sets(r->a, row, "note", c->note);
+		if (c->is_binary)
+			json_setb(r->a, row, "binary", true);
+		if (c->diff)
+			json_sets(r->a, row, "diff", text_safe(r->a, c->diff, strlen(c->diff), true));
+		json_push(r->a, list, row);
+	}
+	return list;
+}
+
+static enum paint state_paint(enum checkpoint_state s)
+{
+	static const enum paint paints[] = { PAINT_MUTED, PAINT_WARN, PAINT_WARN, PAINT_BAD, PAINT_GOOD,
+		PAINT_MUTED };
+
+	return paints[s];
+}
+
+static void put_diff(struct run *r, const char *diff)
+{
+	struct bytes rest = bytes_of(diff);
+
+	while (rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		enum paint p = !line.n	   ? PAINT_OFF
+			: line.p[0] == '+' ? PAINT_GOOD
+			: line.p[0] == '-' ? PAINT_BAD
+			: line.p[0] == '@' ? PAINT_ACCENT
+					   : PAINT_OFF;
+		out(r, "%s%s%s\n", paint(r, p), text_safe(r->a, (const char *)line.p, line.n, false),
+			paint(r, PAINT_OFF));
+	}
+}
+
+static void put_change(struct run *r, const struct checkpoint_change *c)
+{
+	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
+		paint(r, PAINT_OFF), safe(r, c->path), text_eq(c->kind, "dir") ? "/" : "",
+		c->note && c->state != CHECKPOINT_NEW ? "  — left alone: " : "",
+		c->note && c->state != CHECKPOINT_NEW ? c->note : "");
+	if (c->diff)
+		put_diff(r, c->diff);
+	else if (c->is_binary)
+		out(r, "  (binary, or too large to compare line by line)\n");
+}
+
+static void put_changes(struct run *r, const struct checkpoint_restored *back, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < back->change_count; i++) {
+		if (back->changes[i].state == CHECKPOINT_SAME)
+			continue;
+		if (n++ < max)
+			put_change(r, &back->changes[i]);
+	}
+	if (n > max)
+		out(r, "... and %zu more; --json lists them all\n", n - max);
+}
+
+static struct json *files_json(struct run *r, const struct checkpoint_restored *back)
+{
+	struct json *files = json_new(r->a, JSON_ARRAY);
+
+	for (size_t i = 0; i < back->change_count; i++)
+		if (back->changes[i].state != CHECKPOINT_NEW)
+			json_pushs(r->a, files, safe(r, back->changes[i].path));
+	return files;
+}
+
+int cmd_checkpoint_preview(struct run *r, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	bool with_diff = opt_flag(r, "diff");
+	struct checkpoint_restored back;
+	const char **given, **only;
+	size_t n = opt_list(r, "only", &given);
+
+	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &only, e))
+		return e->rc;
+	struct checkpoint_restore q = { .id = r->args[0],
+		.only = only,
+		.only_count = n,
+		.is_dry_run = true,
+		.include_git = true,
+		.include_state = true,
+		.all_links = true,
+		.with_diff = with_diff };
+	if (checkpoint_restore(&st, &q, &back, e))
+		return e->rc;
+	if (!r->is_json && (r->is_tty || with_diff)) {
+		put_changes(r, &back, with_diff ? SIZE_MAX : SHOWN_MAX);
+		out(r, "%s%" PRIu64 " of %zu entries are as they were saved\n",
+			back.unchanged == back.change_count ? "" : "\n", back.unchanged, back.change_count);
+		return 0;
+	}
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	json_set(r->a, doc, "checkpoint", back.record);
+	json_set(r->a, doc, "files", files_json(r, &back));
+	if (with_diff)
+		json_set(r->a, doc, "changes", changes_json(r, &back, true));
+	out_json(r, doc);
+	return 0;
+}
+
+/* One row of the task ledger when a restore begins and one when it is done. */
+struct row_writer {
+	struct run *r;
+	char *task_id, *started_at;
+};
+
+static int write_row(void *arg, const struct json *row, struct err *e)
+{
+	struct row_writer *w = arg;
+	struct run *r = w->r;
+	bool is_done = text_eq(json_get_text(row, "stage", ""), "finished");
+	struct json *task = json_new(r->a, JSON_OBJECT);
+	const char *id = json_get_text(row, "checkpoint_id", "");
+	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
+	struct buf line;
+
+	if (!w->started_at)
+		w->started_at = arena_strdup(r->a, now);
+	json_sets(r->a, task, "task_id", w->task_id);
+	json_set(r->a, task, "task_name", json_stringf(r->a, "checkpoint restore %s", id));
+	json_set(r->a, task, "command_preview", json_stringf(r->a, "helm checkpoint restore %s", id));
+	json_sets(r->a, task, "status", is_done ? "completed" : "running");
+	json_sets(r->a, task, "started_at", w->started_at);
+	if (is_done)
+		json_sets(r->a, task, "finished_at", now);
+	json_set(r->a, task, "restore", json_copy(r->a, row));
+	buf_init(&line, r->a);
+	json_write(&line, task, JSON_SPACED | JSON_SORT_BYTES);
+	return file_append_line(
+		r->sys, r->ws->state_fd, "task-ledger.jsonl", 0600, buf_bytes(&line), NULL, e);
+}
+
+static int new_task_id(struct run *r, char **ret, struct err *e)
+{
+	uint8_t b[16];
+	char hex[33];
+
+	if (r->sys->random(r->sys, b, sizeof(b)))
+		return err_sys(e, "RANDOM", "no random numbers");
+	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+	for (size_t i = 0; i < sizeof(b); i++)
+		snprintf(hex + 2 * i, 3, "%02x", b[i]);
+	*ret = arena_printf(r->a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+	return OK;
+}
+
+static void say_restored(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
+{
+	put_changes(r, back, SHOWN_MAX);
+	if (is_dry_run) {
+		out(r, "\nnothing was changed; %" PRIu64 " entries are as they were saved\n",
+			back->unchanged);
+		return;
+	}
+	out(r,
+		"\nwritten=%" PRIu64 " touched=%" PRIu64 " deleted=%" PRIu64 " unchanged=%" PRIu64
+		" skipped=%" PRIu64 "\n",
+		back->written, back->touched, back->deleted, back->unchanged, back->skipped);
+	if (back->backup_id)
+		out(r, "undo with:\n  helm checkpoint restore %s\n", back->backup_id);
+}
+
+static struct json *restored_json(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+
+	json_set(r->a, doc, "checkpoint", back->record);
+	json_setb(r->a, doc, "dry_run", is_dry_run);
+	json_sets(r->a, doc, "backup", back->backup_id);
+	json_seti(r->a, doc, "written", (int64_t)back->written);
+	json_seti(r->a, doc, "touched", (int64_t)back->touched);
+	json_seti(r->a, doc, "deleted", (int64_t)back->deleted);
+	json_seti(r->a, doc, "unchanged", (int64_t)back->unchanged);
+	json_seti(r->a, doc, "skipped", (int64_t)back->skipped);
+	json_set(r->a, doc, "changes", changes_json(r, back, false));
+	return doc;
+}
+
+/* On a terminal a person may have mistyped the id. */
+static bool is_confirmed(
+	struct run *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
+{
+	struct checkpoint_restored plan;
+	char answer[8] = "";
+
+	if (opt_flag(r, "yes") || r->is_json || !r->is_tty || !isatty(0))
+		return true;
+	q.is_dry_run = true;
+	if (checkpoint_restore(st, &q, &plan, e))
+		return true; /* the restore itself will say what is wrong */
+	put_changes(r, &plan, SHOWN_MAX);
+	out(r, "\nrestore %s? [y/N] ", json_get_text(plan.record, "checkpoint_id", ""));
+	out_flush(r);
+	return r->sys->read(r->sys, 0, answer, sizeof(answer) - 1) > 0 &&
+		(answer[0] == 'y' || answer[0] == 'Y');
+}
+
+int cmd_checkpoint_restore(struct run *r, struct err *e)
+{
+	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
+	struct row_writer writer = { .r = r };
+	struct shown shown = { .r = r };
+	struct checkpoint_progress progress = { show_step, &shown };
+	struct checkpoint_restored back;
+	const char **given, **only;
+	size_t n = opt_list(r, "only", &given);
+
+	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &only, e) ||
+		new_task_id(r, &writer.task_id, e))
+		return e->rc;
+	struct checkpoint_restore q = { .id = r->args[0],
+		.only = only,
+		.only_count = n,
+		.delete_new = opt_flag(r, "delete-new"),
+		.no_backup = opt_flag(r, "no-backup"),
+		.include_git = opt_flag(r, "include-git"),
+		.all_links = opt_flag(r, "all-links"),
+		.is_dry_run = opt_flag(r, "dry-run"),
+		.progress = &progress,
+		.record = write_row,
+		.record_arg = &writer };
+	if (!q.is_dry_run && !is_confirmed(r, &st, q, e)) {
+		out(r, "nothing was changed\n");
+		return EXIT_NO;
+	}
+	int rc = checkpoint_restore(&st, &q, &back, e);
+	show_end(&shown);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, restored_json(r, &back, q.is_dry_run));
+	else
+		say_restored(r, &back, q.is_dry_run);
+	return 0;
+}

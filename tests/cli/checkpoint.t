@@ -1,0 +1,142 @@
+#!/bin/sh
+# checkpoint: save, look, damage, bring back, keep, remove.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+ws=$scratch/w
+helm init --path "$ws" >/dev/null
+HELM_ENV="HELM_WORKSPACE=$ws"
+mkdir -p "$ws/src/empty" "$ws/.git"
+echo "int main;" >"$ws/src/main.c"
+echo "all:" >"$ws/Makefile"
+echo "ref" >"$ws/.git/HEAD"
+ln -s main.c "$ws/src/link"
+chmod 755 "$ws/Makefile"
+field() { # field NAME FILE: a member of a one-object JSON document
+  sed -n 's/^ *"'"$1"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$/\1/p' "$2" | head -1
+}
+holds() { # holds FILE TEXT
+  [ "$(cat "$1")" = "$2" ] || { echo "$1 is: $(cat "$1")"; return 1; }
+}
+
+ok "list before the first" says 0 "no checkpoints yet" helm checkpoint list
+ok "list --json before the first" says 0 "[]" helm checkpoint list --json
+ok "an unknown id is exit 1" says 1 "no checkpoint 'nope'" helm checkpoint show nope
+ok "dry run counts" says 0 "would save" helm checkpoint create --dry-run
+ok "and writes nothing" sh -c '[ -z "$(ls "$0/.helm/checkpoints")" ]' "$ws"
+ok "a bad label is a usage error" says 2 "label '../x'" helm checkpoint create --label ../x
+ok "a path outside is refused" says 1 "outside the workspace" helm checkpoint create --include /etc
+ok "a missing path is refused" says 1 "no such file" helm checkpoint create --include gone
+ok "the state is refused" says 1 "Helm's own state" helm checkpoint create --include .helm
+ok "nothing was left by the errors" sh -c '[ -z "$(ls "$0/.helm/checkpoints")" ]' "$ws"
+
+ok "create prints the record" is_json helm checkpoint create --label first
+cp "$scratch/.stdout" first.json
+id=$(field checkpoint_id first.json)
+ok "it has the original's members" sh -c 'for m in checkpoint_id label created_at paths archive; do grep -q "\"$m\"" first.json || exit 1; done'
+ok "list shows it" says 0 "$id" helm checkpoint list
+ok "show by beginning" says 0 "restore=helm checkpoint restore $id" helm checkpoint show "$(echo "$id" | cut -c1-12)"
+ok "preview lists files" says 0 '"src/main.c"' helm checkpoint preview latest
+ok "preview is JSON" is_json helm checkpoint preview "$id"
+ok "without .git" sh -c '! grep -q HEAD "$0"' "$scratch/.stdout"
+
+echo "int broken;" >"$ws/src/main.c"
+echo "new" >"$ws/src/new.c"
+rm "$ws/Makefile" "$ws/src/link"
+rmdir "$ws/src/empty"
+echo "lost" >"$ws/.git/HEAD"
+ok "preview --diff shows the way back" says 0 "+int main;" helm checkpoint preview "$id" --diff
+ok "and what is missing" grep -q "^missing  *Makefile" "$scratch/.stdout"
+ok "and what is new" grep -q "^new  *src/new.c" "$scratch/.stdout"
+ok "preview --diff --json is JSON" is_json helm checkpoint preview "$id" --diff --json
+ok "--only narrows" says 0 '"src/main.c"' helm checkpoint preview "$id" --only src
+ok "dry run of a restore" says 0 "nothing was changed" helm checkpoint restore "$id" --dry-run
+ok "changes nothing" holds "$ws/src/main.c" "int broken;"
+ok "restore one file" says 0 "written=1" helm checkpoint restore "$id" --only "$ws/src/main.c"
+ok "it is back" holds "$ws/src/main.c" "int main;"
+ok "the rest is not" test ! -e "$ws/Makefile"
+ok "restore all" is_json helm checkpoint restore "$id" --json
+ok "mode" sh -c '[ "$(stat -c %a "$0/Makefile")" = 755 ]' "$ws"
+ok "link" sh -c '[ "$(readlink "$0/src/link")" = main.c ]' "$ws"
+ok "empty directory" test -d "$ws/src/empty"
+ok "new files stay" test -e "$ws/src/new.c"
+ok ".git is not touched" holds "$ws/.git/HEAD" lost
+ok "the restore is in the ledger" grep -q '"task_name": "checkpoint restore '"$id"'"' "$ws/.helm/task-ledger.jsonl"
+ok "twice: begun and done" sh -c '[ "$(grep -c "checkpoint restore" "$0")" = 4 ]' "$ws/.helm/task-ledger.jsonl"
+ok "--delete-new removes them" says 0 "deleted=1" helm checkpoint restore "$id" --delete-new
+ok "really" test ! -e "$ws/src/new.c"
+ok "the safety checkpoint has them" says 0 "pre-restore" helm checkpoint list
+ok "and brings them back" helm checkpoint restore latest
+ok "as promised" holds "$ws/src/new.c" new
+ok "nothing to do is fine" says 0 "written=0" helm checkpoint restore latest
+
+ok "what cannot be recorded is not done" sh -c 'echo damaged >"$0/Makefile"; rm "$0/.helm/task-ledger.jsonl"; mkdir "$0/.helm/task-ledger.jsonl"' "$ws"
+ok "it says so" exits 1 helm checkpoint restore "$id"
+ok "the file is as it was" holds "$ws/Makefile" damaged
+rmdir "$ws/.helm/task-ledger.jsonl"
+
+printf '*.o\n' >"$ws/.helmignore"
+: >"$ws/x.o"
+: >"$ws/y.tmp"
+ok "ignore rules" helm checkpoint create --label ignore --exclude '*.tmp'
+helm checkpoint preview latest >"$scratch/preview"
+ok "leave out what they say" sh -c '! grep -qE "x\.o|y\.tmp" "$0" && grep -q helmignore "$0"' "$scratch/preview"
+helm checkpoint list --limit 1 --json >"$scratch/.one"
+ok "--limit 1 gives one" sh -c '[ "$(grep -c checkpoint_id "$0")" = 1 ]' "$scratch/.one"
+ok "a negative limit is a usage error" exits 2 helm checkpoint list --limit -1
+
+ok "policy defaults" says 0 "source=default" helm checkpoint policy
+echo '{"keep_recent": 1, "keep_days": 0}' >"$ws/references/checkpoint_policy.json"
+ok "policy from its file" says 0 "keep_recent=1" helm checkpoint policy
+ok "protect" says 0 "pinned" helm checkpoint protect "$id"
+n=$(helm checkpoint list --json | grep -c checkpoint_id)
+ok "prune only says" says 0 "would remove" helm checkpoint prune
+ok "nothing went" sh -c '[ "$(grep -c checkpoint_id "$0/.helm/checkpoints/index.json")" = '"$n"' ]' "$ws"
+ok "prune --apply --json" is_json helm checkpoint prune --apply --json
+ok "two are left: the pinned and the newest" sh -c '[ "$(grep -c checkpoint_id "$0/.helm/checkpoints/index.json")" = 2 ]' "$ws"
+ok "the pinned one still restores" helm checkpoint restore "$id"
+ok "unprotect" says 0 "no longer pinned" helm checkpoint protect "$id" --unprotect
+echo '{"keep_recent": "many"}' >"$ws/references/checkpoint_policy.json"
+ok "a bad policy is named" says 1 "keep_recent must be" helm checkpoint policy
+rm "$ws/references/checkpoint_policy.json"
+
+rm -f "$ws/.helm/task-ledger.jsonl"
+ok "nothing risky" says 0 "no risky task" helm checkpoint recommend
+printf '%s\n' '{"task_id": "t1", "task_name": "one", "profile": "risky_edit", "status": "running", "started_at": "2020-01-01T00:00:00+00:00", "checkpoint_id": "'"$id"'"}' \
+  'not json' \
+  '{"task_id": "t1", "task_name": "one", "profile": "risky_edit", "status": "completed", "started_at": "2020-01-01T00:00:00+00:00", "checkpoint_id": "'"$id"'", "memory_capture": {"finalization_status": "capture_planned", "relevant": true}}' \
+  '{"task_id": "t2", "task_name": "two", "profile": "risky_edit", "status": "failed", "started_at": "2019-01-01T00:00:00+00:00"}' \
+  '{"task_id": "t3", "task_name": "three", "profile": "inspect_local", "status": "completed", "started_at": "2031-01-01T00:00:00+00:00"}' >"$ws/.helm/task-ledger.jsonl"
+ok "the newest risky task, its last row" says 0 "status=completed" helm checkpoint recommend
+ok "its own checkpoint" says 0 "relation=attached" helm checkpoint-recommend
+ok "before the damage" says 0 "relation=before" helm checkpoint recommend --task-id t3
+ok "only a younger one: said so" says 0 "may hold the damage" helm checkpoint recommend --task-id t2
+ok "an unknown task" says 1 "no task 'zzz'" helm checkpoint recommend --task-id zzz
+ok "recommend --json" is_json helm checkpoint recommend --json
+ok "finalize" says 0 "finalization_status=capture_planned" helm checkpoint finalize
+ok "finalize --json" is_json helm checkpoint finalize --json
+ok "a checkpoint that a task names is kept" says 0 "keep=" helm checkpoint prune --keep-recent 0 --keep-days 0 --apply
+ok "really" says 0 "$id" helm checkpoint list
+
+printf '[{"checkpoint_id":' >"$ws/.helm/checkpoints/index.json"
+ok "a damaged index is a warning for list" says 0 "index.json" helm checkpoint list
+ok "and an error for create" exits 1 helm checkpoint create
+ok "which leaves it alone" holds "$ws/.helm/checkpoints/index.json" '[{"checkpoint_id":'
+
+# A full disk at every write: the command fails in one line, and what was there is whole.
+rm -rf "$ws/.helm/checkpoints" "$ws/.helm/task-ledger.jsonl"
+helm checkpoint create --label base >/dev/null
+base=$(helm checkpoint list --json | sed -n 's/.*"checkpoint_id": "\(.*\)",/\1/p')
+echo "changed" >"$ws/Makefile"
+full() {
+  for n in 1 3 5 8 13 21; do
+    HELM_ENV="HELM_WORKSPACE=$ws HELM_TEST_FAIL_AT=$n+:ENOSPC"
+    helm_twin checkpoint create --label full >"$scratch/.full" 2>&1 && { [ "$n" -gt 20 ] || { echo "created at $n"; return 1; }; }
+    [ "$(wc -l <"$scratch/.full")" -le 3 ] || [ "$n" -gt 20 ] || { cat "$scratch/.full"; return 1; }
+    HELM_ENV="HELM_WORKSPACE=$ws"
+    helm checkpoint show "$base" >/dev/null || return 1
+  done
+}
+ok "a full disk" full
+ok "restores after all of that" helm checkpoint restore "$base"
+ok "as it was" sh -c '! grep -q changed "$0/Makefile"' "$ws"
+finish
