@@ -122,6 +122,9 @@ struct walk {
 	struct frame *frames;
 	struct function *functions;
 	void *notes;
+	const struct shell_node *extra_node; /* the command that gets an alias's arguments */
+	const struct word *extra;
+	size_t extra_n;
 
 	char *scratch; /* a stack of texts under construction */
 	size_t scratch_n, scratch_cap;
@@ -129,10 +132,9 @@ struct walk {
 
 /* walk.c */
 void eval_stop(struct walk *w, const char *code, const char *text); /* a limit was reached */
-void eval_list(struct walk *w, const struct shell_node *first);
-/* Run one command whose words are expanded; `plain`: no alias or function applies. */
-void eval_dispatch(struct walk *w, struct command *c, bool plain);
-/* Parse text and go through it one level deeper.  in_place: variables it sets remain.  extra: words its last command gets. */
+uint32_t walk_step_begin(struct walk *w, const struct command *c); /* inside the current step */
+void walk_step_end(struct walk *w, uint32_t outer); /* of the current step, which becomes `outer` again */
+/* Parse text and go through it one level deeper.  in_place: what it sets remains.  extra: words its last command gets. */
 struct script_call {
 	const char *text;
 	size_t n;
@@ -143,13 +145,35 @@ struct script_call {
 	size_t extra_n;
 };
 void eval_text(struct walk *w, const struct command *from, const struct script_call *call);
+
+/* eval.c */
+void eval_list(struct walk *w, const struct shell_node *first);
+bool eval_enter(struct walk *w); /* one level deeper; false: that was too deep */
 /* What a script prints, run in a subshell. */
 struct feed eval_output(struct walk *w, const struct shell_script *script);
+/* Which of n possibilities to take now; the command is judged again for the others. */
 uint32_t eval_choose(struct walk *w, const void *key, uint32_t n);
+void eval_capture_begin(struct walk *w, struct capture *c);
+struct feed eval_capture_end(struct walk *w);
 void eval_prints(struct walk *w, const struct feed *out);
 
+/* eval_simple.c */
+struct simple_run {
+	const struct shell_node *node;
+	const struct word *extra;
+	size_t extra_n;
+};
+void eval_simple(struct walk *w, const void *simple_run);
+/* Run one command whose words are expanded; is_plain: no alias applies. */
+void eval_dispatch(struct walk *w, struct command *c, bool is_plain);
+void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c);
+bool eval_redirects_output(const struct command *c); /* to a file, or nowhere */
+void eval_define(struct walk *w, const struct shell_node *node); /* a function */
+void eval_uncalled(struct walk *w); /* functions nobody called may be called later, with anything */
+
 /* scope.c */
-struct binding *scope_binding(struct walk *w, enum binding_kind kind, const char *name, size_t n, bool create);
+struct binding *scope_binding(
+	struct walk *w, enum binding_kind kind, const char *name, size_t n, bool create);
 void scope_set(struct walk *w, struct binding *b, const void *value);
 void scope_undo(struct walk *w, size_t mark);
 struct value *value_new(struct walk *w, uint32_t n, bool is_array);
@@ -180,7 +204,8 @@ struct word_list {
 	size_t n, cap;
 };
 void expand_word(struct walk *w, const struct shell_word *word, struct word_list *to); /* into fields */
-const char *expand_text(struct walk *w, const struct shell_word *word, uint32_t skip); /* no splitting; marked */
+const char *expand_text(
+	struct walk *w, const struct shell_word *word, uint32_t skip); /* no splitting; marked */
 const char *expand_pattern(struct walk *w, const struct shell_word *word); /* quoted globs escaped; marked */
 struct word word_of_marked(struct walk *w, const char *marked, size_t n, size_t glob_at, struct span at);
 const char *word_marked(struct walk *w, const struct word *x); /* the reverse */
@@ -197,7 +222,8 @@ struct fields {
 	struct span at;
 };
 void fields_add(struct walk *w, struct fields *f, const char *p, size_t n, bool is_quoted);
-void fields_add_value(struct walk *w, struct fields *f, const char *s, bool is_quoted); /* split when not quoted */
+void fields_add_value(
+	struct walk *w, struct fields *f, const char *s, bool is_quoted); /* split when not quoted */
 void fields_break(struct walk *w, struct fields *f);
 void expand_parts(struct walk *w, const struct shell_part *first, struct fields *f);
 /* params.c */
@@ -216,8 +242,8 @@ void outputs_refine(struct walk *w, struct command *c);
 
 /* paths.c */
 enum path_tail { TAIL_NONE, TAIL_GLOB, TAIL_OPEN };
-enum path_class paths_judge(const struct surroundings *at, struct arena *a, const char *path, enum path_tail tail,
-	bool resolves, const char **ret_resolved);
+enum path_class paths_judge(const struct surroundings *at, struct arena *a, const char *path,
+	enum path_tail tail, bool resolves, const char **ret_resolved);
 /* A directory that must never vanish: "/", a system directory, home, the workspace or what holds it. */
 bool paths_is_protected(const struct surroundings *at, struct arena *a, const char *path);
 

@@ -28,7 +28,8 @@ struct word {
 	bool is_guarded; /* unknown parts come from ${X:?} or cannot be empty */
 	bool is_quoted; /* some part was quoted: an empty word is still a word */
 	struct span at;
-	const char *marked; /* the evaluator's own spelling of `text`, with its unknown parts in place; or NULL */
+	const char *
+		marked; /* the evaluator's own spelling of `text`, with its unknown parts in place; or NULL */
 };
 
 /* What a command reads on standard input, or gives on standard output. */

@@ -1,0 +1,360 @@
+/* eval_simple.c — one simple command: its words expanded, its redirections, and who runs it (alias, function, builtin or
+ * program). */
+#include "propose/eval.h"
+
+#include "base/file.h"
+
+static void set_feed(struct walk *w, struct command *c, const struct redirect *r)
+{
+	const char *marked;
+
+	switch (r->op) {
+	case REDIR_HEREDOC:
+	case REDIR_HERESTRING:
+		marked = word_marked(w, &r->target);
+		if (r->target.certainty != CERTAIN && !r->target.text[strspn(r->target.text, " \t\n")])
+			c->in = (struct feed){ .kind = r->target.origin == ORIGIN_FETCHED ? FEED_FETCHED
+					: r->target.origin == ORIGIN_DECODED		  ? FEED_DECODED
+											  : FEED_UNKNOWN };
+		else
+			c->in = (struct feed){ .kind = FEED_KNOWN, .text = marked, .n = strlen(marked) };
+		break;
+	case REDIR_IN:
+	case REDIR_RDWR:
+		if (r->target.origin == ORIGIN_FETCHED || r->target.origin == ORIGIN_DECODED)
+			c->in.kind = r->target.origin == ORIGIN_FETCHED ? FEED_FETCHED : FEED_DECODED;
+		else if (r->target.certainty != CERTAIN)
+			c->in = (struct feed){ .kind = FEED_UNKNOWN };
+		else if (text_eq(r->target.text, "/dev/null"))
+			c->in = (struct feed){ .kind = FEED_EMPTY };
+		else if (text_starts(r->target.text, "/dev/tcp/") || text_starts(r->target.text, "/dev/udp/"))
+			c->in = (struct feed){ .kind = FEED_SOCKET };
+		else
+			c->in = (struct feed){
+				.kind = FEED_FILE, .text = r->target.text, .n = r->target.text_n
+			};
+		break;
+	case REDIR_DUP_IN: {
+		int64_t fd;
+		if (r->target.certainty == CERTAIN && text_eq(r->target.text, "-"))
+			c->in = (struct feed){ .kind = FEED_EMPTY };
+		else if (r->target.certainty == CERTAIN && text_int(r->target.text, &fd) && fd >= 0 &&
+			fd < 64 && w->socket_fds >> fd & 1)
+			c->in = (struct feed){ .kind = FEED_SOCKET };
+		else if (!text_eq(r->target.text, "0"))
+			c->in = (struct feed){ .kind = FEED_UNKNOWN };
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c)
+{
+	size_t n = 0;
+
+	for (const struct shell_redir *r = first; r; r = r->next)
+		n++;
+	if (n == 0)
+		return;
+	c->redirs = arena_zalloc(w->a, n, sizeof(*c->redirs));
+	for (const struct shell_redir *r = first; r && !w->is_stopped; r = r->next) {
+		const char *text = expand_text(w, r->word, 0);
+		size_t len = strlen(text);
+		char *with_newline = NULL;
+		if (r->op == REDIR_HERESTRING) {
+			with_newline = arena_printf(w->a, "%s\n", text);
+			text = with_newline;
+			len++;
+		}
+		struct redirect *to = &c->redirs[c->redir_count++];
+		bool is_file = r->op != REDIR_HEREDOC && r->op != REDIR_HERESTRING;
+		size_t glob_at = is_file && r->word->first && !r->word->is_plain && !r->word->first->is_quoted
+			? strcspn(text, "*?[")
+			: len;
+		*to = (struct redirect){ .op = r->op,
+			.fd = r->fd,
+			.target = word_of_marked(w, text, len, glob_at < len ? glob_at : SIZE_MAX, r->at),
+			.at = r->at };
+		if (r->op == REDIR_HEREDOC)
+			w->p->heredoc_input = true;
+		if (r->fd <= 0 && !r->is_fd_name)
+			set_feed(w, c, to);
+	}
+}
+
+/* Standard output goes to a file, or nowhere. */
+bool eval_redirects_output(const struct command *c)
+{
+	for (size_t i = 0; i < c->redir_count; i++) {
+		const struct redirect *r = &c->redirs[i];
+		bool is_out = r->op == REDIR_OUT || r->op == REDIR_APPEND || r->op == REDIR_CLOBBER;
+		if ((is_out && (r->fd == 1 || r->fd == -1)) || r->op == REDIR_BOTH ||
+			r->op == REDIR_BOTH_APPEND)
+			return true;
+		if (r->op == REDIR_DUP_OUT && (r->fd == 1 || r->fd == -1) && !text_eq(r->target.text, "1"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_pure_hole(const struct word *x)
+{
+	return x->certainty == DYNAMIC && x->text_n == 0 && !x->is_quoted && !x->is_guarded;
+}
+
+static bool has_heredoc_shell(const struct word *head)
+{
+	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "source",
+		"." };
+	const char *base = path_base(head->text);
+
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (text_eq(base, shells[i]))
+			return true;
+	return false;
+}
+
+/* bash <(echo ...): the file it is given is text we know. */
+static void walk_known_process(struct walk *w, struct command *c, const struct shell_node *node)
+{
+	const struct shell_word *word = node->words ? node->words->next : NULL;
+
+	if (!c->argc || c->argv[0].certainty != CERTAIN || !has_heredoc_shell(&c->argv[0]))
+		return;
+	for (; word && !w->is_stopped; word = word->next) {
+		const struct shell_part *part = word->first;
+		if (!part || part->kind != PART_PROC_IN || part->next)
+			continue;
+		size_t effects = w->p->effect_count, steps = w->p->step_count;
+		struct feed out = eval_output(w, part->script);
+		w->p->effect_count = effects; /* these were counted when the word was expanded */
+		w->p->step_count = steps;
+		if (out.kind == FEED_KNOWN)
+			walk_bytes(w, c, out.text, out.n, c->at, "process substitution");
+	}
+}
+
+/* Commands whose NAME=value arguments are assignments: not split, and staying. */
+static bool declares_names(const struct shell_word *head)
+{
+	static const char *const names[] = { "export", "readonly", "declare", "typeset", "local" };
+
+	for (size_t i = 0; head->is_plain && i < ARRAY_SIZE(names); i++)
+		if (shell_word_is(head, names[i]))
+			return true;
+	return false;
+}
+
+void eval_simple(struct walk *w, const void *arg)
+{
+	const struct simple_run *run = arg;
+	const struct shell_node *node = run->node;
+	struct word_list argv = { 0 };
+	struct command c = { .in = w->in, .source = w->script->source, .at = node->at, .flags = w->flags };
+	size_t assigns = 0;
+
+	if (w->is_stopped)
+		return;
+	if (++w->work > EVAL_MAX_WORK) {
+		eval_stop(w, "expansion_limit", "more than 20000 commands to judge");
+		return;
+	}
+	c.scope = (struct scope *)w;
+	bool declares = node->words && declares_names(node->words);
+	for (const struct shell_word *word = node->words; word && !w->is_stopped; word = word->next) {
+		if (declares && word->name_n)
+			assigns++;
+		else
+			expand_word(w, word, &argv);
+	}
+	for (size_t i = 0; i < run->extra_n; i++)
+		word_push(w, &argv, run->extra[i]);
+	for (const struct shell_word *word = node->assigns; word; word = word->next)
+		assigns++;
+	eval_redirs(w, node->redirs, &c);
+	c.argv = argv.v;
+	c.argc = argv.n;
+	/* Prefix assignments hold for the command only; alone, they stay. */
+	size_t mark = w->log_n;
+	if (assigns) {
+		c.assigns = arena_zalloc(w->a, assigns, sizeof(*c.assigns));
+		for (const struct shell_word *word = node->assigns; word && !w->is_stopped; word = word->next)
+			builtin_assign(w, word, &c.assigns[c.assign_count++]);
+		for (const struct shell_word *word = declares ? node->words : NULL; word && !w->is_stopped;
+			word = word->next)
+			if (word->name_n)
+				builtin_assign(w, word, &c.assigns[c.assign_count++]);
+	}
+	if (w->is_stopped)
+		return;
+	const struct value *dir = scope_directory(w);
+	if (dir->n > 1)
+		(void)eval_choose(w, dir, dir->n);
+	if (node->words && node->words->next)
+		walk_known_process(w, &c, node);
+	uint32_t outer = w->step;
+	w->step = walk_step_begin(w, &c);
+	eval_dispatch(w, &c, !node->words || !node->words->is_plain);
+	walk_step_end(w, outer);
+	if (assigns && c.argc && !declares)
+		scope_undo(w, mark);
+	if (c.argc && is_pure_hole(&c.argv[0]) &&
+		c.argc > 1) { /* $SUDO rm: the word may not be there at all */
+		struct command rest = c;
+		rest.argv++;
+		rest.argc--;
+		w->step = walk_step_begin(w, &rest);
+		eval_dispatch(w, &rest, false);
+		walk_step_end(w, outer);
+	}
+	if (eval_redirects_output(&c))
+		c.out = (struct feed){ .kind = FEED_EMPTY };
+	eval_prints(w, &c.out);
+}
+
+/* ---- functions ---- */
+
+static void call_function(struct walk *w, struct command *c, const struct function *fn)
+{
+	uint32_t active = 0;
+	const struct frame *self = NULL;
+
+	for (const struct frame *f = w->frames; f; f = f->outer)
+		if (f->function == fn->node) {
+			active++;
+			self = self ? self : f;
+		}
+	if (self && w->background > self->background) {
+		walk_effect(w, c, FX_FORK_BOMB, NULL)->tag = "fork.bomb";
+		return;
+	}
+	if (self && w->pipeline) {
+		if (self->pipeline == w->pipeline)
+			walk_effect(w, c, FX_FORK_BOMB, NULL)->tag = "fork.bomb";
+		((struct frame *)self)->pipeline = w->pipeline;
+	}
+	*fn->was_called = true;
+	if (active >= EVAL_MAX_RECURSION || !eval_enter(w))
+		return;
+	struct frame frame = { .outer = w->frames, .function = fn->node, .background = w->background };
+	const struct value *before = scope_variable(w, "@", 1);
+	struct value *args = value_new(w, (uint32_t)c->argc - 1, true);
+	for (size_t i = 1; i < c->argc; i++) {
+		args->items[i - 1] = word_marked(w, &c->argv[i]);
+		args->is_open |= is_pure_hole(&c->argv[i]);
+	}
+	scope_set_variable(w, "@", 1, args);
+	w->frames = &frame;
+	struct feed in = w->in;
+	struct capture capture;
+	const struct shell_script *script = w->script;
+	w->in = c->in;
+	w->script = fn->script;
+	bool was_dead = w->is_dead;
+	eval_capture_begin(w, &capture);
+	eval_list(w, fn->node->items);
+	c->out = eval_capture_end(w);
+	w->is_dead = was_dead;
+	w->script = script;
+	w->in = in;
+	w->frames = frame.outer;
+	scope_set_variable(w, "@", 1, before);
+	w->depth--;
+	struct command redirs = *c;
+	redirs.argc = 0;
+	if (redirs.redir_count)
+		classify_command(w, &redirs);
+}
+
+void eval_define(struct walk *w, const struct shell_node *node)
+{
+	struct function *fn = arena_zalloc(w->a, 1, sizeof(*fn));
+
+	fn->node = node;
+	fn->script = w->script;
+	fn->is_certain = w->conditional == 0;
+	fn->was_called = arena_zalloc(w->a, 1, sizeof(bool));
+	fn->older = w->functions;
+	w->functions = fn;
+	scope_set(w, scope_binding(w, BIND_FUNCTION, node->name, node->name_n, true), fn);
+}
+
+/* Functions nobody called may be called later, with anything. */
+void eval_uncalled(struct walk *w)
+{
+	static const struct value anything = { NULL, 0, true, true };
+
+	for (uint32_t rounds = 0; w->functions && rounds < 1000 && !w->is_stopped; rounds++) {
+		struct function *fn = w->functions;
+		w->functions = fn->older;
+		if (*fn->was_called || !eval_enter(w))
+			continue;
+		size_t mark = w->log_n;
+		struct frame frame = { .function = fn->node };
+		*fn->was_called = true;
+		scope_set_variable(w, "@", 1, &anything);
+		w->frames = &frame;
+		w->script = fn->script;
+		w->in = (struct feed){ 0 };
+		scope_set(w, scope_binding(w, BIND_FUNCTION, fn->node->name, fn->node->name_n, true), fn);
+		eval_list(w, fn->node->items);
+		w->frames = NULL;
+		scope_undo(w, mark);
+		w->depth--;
+	}
+}
+
+/* ---- dispatch ---- */
+
+static void run_alias(struct walk *w, struct command *c, struct binding *alias)
+{
+	const char *text = alias->now;
+	const void *before = alias->now;
+	struct script_call call = { .text = text,
+		.n = strlen(text),
+		.at = c->at,
+		.via = arena_printf(w->a, "alias %s", alias->name),
+		.in_place = true,
+		.extra = c->argv + 1,
+		.extra_n = c->argc - 1 };
+
+	scope_set(w, alias, NULL); /* not again inside itself */
+	eval_text(w, c, &call);
+	scope_set(w, alias, before);
+}
+
+static void run_program(struct walk *w, struct command *c)
+{
+	classify_command(w, c);
+	outputs_refine(w, c);
+}
+
+void eval_dispatch(struct walk *w, struct command *c, bool is_plain)
+{
+	if (c->argc == 0) {
+		if (c->assign_count || c->redir_count)
+			classify_command(w, c);
+		c->out = (struct feed){ .kind = FEED_EMPTY };
+		return;
+	}
+	const struct word *head = &c->argv[0];
+	if (c->is_argv || head->certainty != CERTAIN) {
+		run_program(w, c);
+		return;
+	}
+	struct binding *alias =
+		is_plain ? NULL : scope_binding(w, BIND_ALIAS, head->text, head->text_n, false);
+	if (alias && alias->now)
+		run_alias(w, c, alias);
+	struct binding *b = scope_binding(w, BIND_FUNCTION, head->text, head->text_n, false);
+	if (b && b->now) {
+		const struct function *fn = b->now;
+		call_function(w, c, fn);
+		if (fn->is_certain)
+			return;
+	}
+	if (!builtin_run(w, c))
+		run_program(w, c);
+}

@@ -1,0 +1,439 @@
+/* paths.c — where a path lies, and whether its name says that it holds credentials.
+ *
+ * A path is judged as it is written and again after following the links of what exists; the worse answer counts.  A pattern
+ * or a path with an unknown end is judged by everything it can name: the places that must be protected are few and known,
+ * so each of them is held against the pattern. */
+#include "base/file.h"
+#include "base/text.h"
+#include "propose/eval.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* Exactly these. */
+static const char *const system_directories[] = { "/bin", "/sbin", "/usr", "/etc", "/var", "/boot", "/lib",
+	"/lib32", "/lib64", "/libx32", "/opt", "/root", "/sys", "/proc", "/dev", "/home", "/Users", "/System",
+	"/Library", "/Applications", "/srv", "/mnt", "/media", "/run", "/private", "/nix", "/snap" };
+/* And everything below these. */
+static const char *const system_trees[] = { "/bin", "/sbin", "/usr", "/etc", "/boot", "/lib", "/lib32",
+	"/lib64", "/libx32", "/sys", "/proc", "/dev", "/System", "/Library" };
+static const char *const temporary_roots[] = { "/tmp", "/var/tmp", "/private/tmp", "/dev/shm" };
+static const char *const sinks[] = { "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty" };
+static const char *const devices[] = { "/dev/sd?*", "/dev/hd?*", "/dev/vd?*", "/dev/xvd*", "/dev/nvme*",
+	"/dev/mmcblk*", "/dev/disk*", "/dev/rdisk*", "/dev/loop*", "/dev/md?*", "/dev/dm-*", "/dev/mapper/*",
+	"/dev/mem", "/dev/kmem", "/dev/port", "/dev/zd?*", "/dev/nbd*", "/dev/ram?*", "/dev/sr?*",
+	"/dev/st?*", "/dev/bcache*", "/dev/pmem*" };
+/* Settings of agents' clients: whoever writes them can switch the guard off.  Below home or a work tree. */
+static const char *const client_settings[] = { ".claude/settings*.json", ".claude/hooks/*", ".claude.json",
+	".codex/config.toml", ".codex/hooks*", ".codex/hooks/*", ".cursor/hooks.json", ".cursor/hooks/*",
+	".gemini/settings.json", ".openclaw/*" };
+
+/* p is dir or below it. */
+static bool is_at_or_below(const char *p, const char *dir)
+{
+	size_t n = dir ? strlen(dir) : 0;
+
+	if (n == 0)
+		return false;
+	if (n == 1) /* "/" */
+		return true;
+	return strncmp(p, dir, n) == 0 && (p[n] == '\0' || p[n] == '/');
+}
+
+static bool is_below(const char *p, const char *dir)
+{
+	return dir && !text_eq(p, dir) && is_at_or_below(p, dir);
+}
+
+static bool is_listed(const char *p, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(p, list[i]))
+			return true;
+	return false;
+}
+
+static bool is_below_listed(const char *p, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_below(p, list[i]))
+			return true;
+	return false;
+}
+
+/* One of our own patterns, which have only * and ? and cross slashes: fast, because every operand is held against many. */
+static bool match(const char *pattern, const char *s)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*s) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			retry = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star) {
+			pattern = star;
+			s = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool is_device(const char *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		if (match(devices[i], p))
+			return true;
+	return false;
+}
+
+/* A root that may be called "inside": not the home directory, a system directory or an ancestor of them. */
+static const char *usable_root(const struct surroundings *at, const char *root)
+{
+	if (!root || root[0] != '/' || !root[1] || (at->home && is_at_or_below(at->home, root)) ||
+		is_listed(root, system_directories, ARRAY_SIZE(system_directories)) ||
+		is_listed(root, temporary_roots, ARRAY_SIZE(temporary_roots)))
+		return NULL;
+	return root;
+}
+
+static bool is_client_setting(const char *p, const char *root)
+{
+	if (!root || !is_below(p, root))
+		return false;
+	const char *rest = p + strlen(root) + 1;
+	if (rest[0] != '.')
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(client_settings); i++)
+		if (match(client_settings[i], rest))
+			return true;
+	return false;
+}
+
+static bool is_state(const struct surroundings *at, const char *p)
+{
+	if (is_at_or_below(p, at->state_dir) || is_at_or_below(p, at->helm_home))
+		return true;
+	if (at->workspace && is_below(p, at->workspace)) {
+		const char *rest = p + strlen(at->workspace) + 1;
+		if (text_eq(rest, "references") || text_starts(rest, "references/"))
+			return true;
+	}
+	if (at->home && is_below(p, at->home)) {
+		const char *rest = p + strlen(at->home) + 1;
+		if (text_eq(rest, ".helm") || text_starts(rest, ".helm/"))
+			return true;
+	}
+	return strstr(p, "/.c") || strstr(p, "/.gemini") || strstr(p, "/.openclaw")
+		? is_client_setting(p, at->home) || is_client_setting(p, at->workspace) ||
+			is_client_setting(p, at->work_tree)
+		: false;
+}
+
+static bool is_temporary(const struct surroundings *at, const char *p)
+{
+	return is_below_listed(p, temporary_roots, ARRAY_SIZE(temporary_roots)) ||
+		(at->tmpdir && at->tmpdir[0] == '/' && at->tmpdir[1] && is_below(p, at->tmpdir));
+}
+
+/* One clean absolute path, as written. */
+static enum path_class judge_one(const struct surroundings *at, const char *p)
+{
+	const char *workspace = at->workspace, *tree = usable_root(at, at->work_tree);
+
+	if (!p[1])
+		return PATH_ROOT;
+	if (text_starts(p, "/dev/")) {
+		if (is_listed(p, sinks, ARRAY_SIZE(sinks)) || text_starts(p, "/dev/fd/"))
+			return PATH_SINK;
+		if (is_device(p))
+			return PATH_DEV;
+	}
+	if (is_state(at, p))
+		return PATH_STATE;
+	if (is_listed(p, system_directories, ARRAY_SIZE(system_directories)))
+		return at->home && text_eq(p, at->home) ? PATH_HOME : PATH_SYS;
+	if (at->home && text_eq(p, at->home))
+		return PATH_HOME;
+	if ((workspace && is_at_or_below(workspace, p)) || (tree && is_at_or_below(tree, p)))
+		return PATH_UP;
+	if ((workspace && is_below(p, workspace)) || (tree && is_below(p, tree)))
+		return PATH_IN;
+	if (is_temporary(at, p))
+		return PATH_TMP;
+	if (is_below_listed(p, system_trees, ARRAY_SIZE(system_trees)))
+		return PATH_SYS;
+	return at->home && is_below(p, at->home) ? PATH_HOME : PATH_OUT;
+}
+
+/* ---- patterns ---- */
+
+static bool can_name(const char *pattern, enum path_tail tail, const char *place)
+{
+	if (!place)
+		return false;
+	if (tail == TAIL_OPEN)
+		return strncmp(place, pattern, strlen(pattern)) == 0;
+	if (strncmp(place, pattern, strcspn(pattern, "*?[")) != 0)
+		return false;
+	const char *base = strrchr(place, '/'), *last = strrchr(pattern, '/');
+	if (base && last && base[1] == '.' && last[1] != '.')
+		return false; /* a leading dot must be written */
+	return text_glob(pattern, place, true);
+}
+
+static enum path_class worse(enum path_class x, enum path_class y)
+{
+	return x > y ? x : y;
+}
+
+/* Ancestors of a root: can the pattern name one of them, or the root? */
+static enum path_class judge_ancestors(const struct surroundings *at, struct arena *a, const char *pattern,
+	enum path_tail tail, const char *root)
+{
+	enum path_class c = PATH_NONE;
+
+	if (!root)
+		return c;
+	char *dir = arena_strdup(a, root);
+	for (char *slash = dir + strlen(dir); slash && slash > dir; slash = strrchr(dir, '/')) {
+		*slash = '\0';
+		if (*dir && can_name(pattern, tail, dir))
+			c = worse(c, judge_one(at, dir));
+	}
+	return c;
+}
+
+static enum path_class judge_places(
+	const struct surroundings *at, struct arena *a, const char *pattern, enum path_tail tail)
+{
+	enum path_class c = PATH_NONE;
+	int systems = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(system_directories); i++)
+		systems += can_name(pattern, tail, system_directories[i]);
+	if (systems >= 3)
+		return PATH_ROOT;
+	if (systems)
+		c = PATH_SYS;
+	c = worse(c, judge_ancestors(at, a, pattern, tail, at->workspace));
+	c = worse(c, judge_ancestors(at, a, pattern, tail, usable_root(at, at->work_tree)));
+	if (can_name(pattern, tail, at->home))
+		c = worse(c, PATH_HOME);
+	if (can_name(pattern, tail, at->state_dir) || can_name(pattern, tail, at->helm_home) ||
+		(at->workspace && can_name(pattern, tail, arena_printf(a, "%s/references", at->workspace))))
+		c = worse(c, PATH_STATE);
+	return c;
+}
+
+/* An example of what the pattern names: each glob replaced by an ordinary name. */
+static const char *example_of(struct arena *a, const char *pattern, enum path_tail tail)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '[' && strchr(p, ']')) {
+			buf_addc(&b, 'x');
+			p = strchr(p, ']');
+		} else if (*p == '*' || *p == '?') {
+			buf_addc(&b, 'x');
+		} else {
+			buf_addc(&b, *p);
+		}
+	}
+	if (tail == TAIL_OPEN)
+		buf_addc(&b, 'x');
+	return path_clean(a, b.p);
+}
+
+static enum path_class judge_text(
+	const struct surroundings *at, struct arena *a, const char *path, enum path_tail tail)
+{
+	if (tail == TAIL_NONE)
+		return judge_one(at, path);
+	enum path_class c = judge_one(at, example_of(a, path, tail));
+	if (text_starts(path, "/dev/") && c != PATH_SINK)
+		for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+			if (can_name(path, tail, devices[i]))
+				return PATH_DEV;
+	return worse(c, judge_places(at, a, path, tail));
+}
+
+/* ---- links ---- */
+
+enum { MAX_LINKS = 40, MAX_PATH = 4096 };
+
+/* Where resolving has to start: what lies above the workspace was settled when it was opened. */
+static size_t anchor(const struct surroundings *at, const char *path)
+{
+	const char *roots[] = { at->workspace, at->work_tree, at->home };
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		if (roots[i] && roots[i][0] == '/' && roots[i][1] && is_at_or_below(path, roots[i]))
+			return strlen(roots[i]);
+	return 0;
+}
+
+/* The path with the links of its existing part followed, or NULL when there are none. */
+static const char *resolve(const struct surroundings *at, struct arena *a, const char *path)
+{
+	char link[MAX_PATH];
+	size_t done = anchor(at, path);
+	bool has_changed = false;
+	int links = 0;
+
+	for (const char *p = path; p[done];) {
+		size_t next = done + 1 + strcspn(p + done + 1, "/");
+		const char *head = arena_strndup(a, p, next);
+		ssize_t n = at->sys->readlink(at->sys, AT_FDCWD, head, link, sizeof(link) - 1);
+		if (n < 0 && errno != EINVAL)
+			break;
+		if (n < 0) {
+			done = next;
+			continue;
+		}
+		if (++links > MAX_LINKS)
+			return "/";
+		link[n] = '\0';
+		const char *target = link[0] == '/'
+			? arena_printf(a, "%s%s", link, p + next)
+			: arena_printf(a, "%.*s/%s%s", (int)done, p, link, p + next);
+		path = p = path_clean(a, target);
+		done = anchor(at, path);
+		has_changed = true;
+	}
+	return has_changed ? path : NULL;
+}
+
+enum path_class paths_judge(const struct surroundings *at, struct arena *a, const char *path,
+	enum path_tail tail, bool resolves, const char **ret_resolved)
+{
+	enum path_class c = judge_text(at, a, path, tail);
+
+	*ret_resolved = NULL;
+	if (!resolves || !at->sys || strlen(path) >= MAX_PATH || c >= PATH_STATE || c == PATH_SINK)
+		return c;
+	/* Only what stands before the first glob is one path. */
+	size_t fixed = tail == TAIL_NONE ? strlen(path) : strcspn(path, "*?[");
+	while (tail != TAIL_NONE && fixed > 0 && path[fixed - 1] != '/')
+		fixed--;
+	if (fixed <= 1)
+		return c;
+	const char *head = arena_strndup(a, path, path[fixed - 1] == '/' ? fixed - 1 : fixed);
+	const char *real = resolve(at, a, head);
+	if (!real)
+		return c;
+	const char *whole = path_clean(a, arena_printf(a, "%s/%s", real, path + fixed));
+	enum path_class behind = judge_text(at, a, whole, tail);
+	if (behind > c || behind == PATH_DEV) {
+		*ret_resolved = whole;
+		return behind;
+	}
+	return c;
+}
+
+enum path_class paths_classify(const struct surroundings *at, struct arena *a, const char *path,
+	bool is_pattern, const char **ret_resolved)
+{
+	return paths_judge(at, a, path, is_pattern ? TAIL_GLOB : TAIL_NONE, true, ret_resolved);
+}
+
+bool paths_is_protected(const struct surroundings *at, struct arena *a, const char *path)
+{
+	const char *clean = path_clean(a, path);
+	size_t n = strlen(clean);
+
+	if (clean[0] != '/')
+		return false;
+	if (n >= 2 && text_eq(clean + n - 2, "/*")) /* all of it is as much as itself */
+		clean = n == 2 ? "/" : arena_strndup(a, clean, n - 2);
+	if (strpbrk(clean, "*?["))
+		return judge_text(at, a, clean, TAIL_GLOB) >= PATH_UP;
+	switch (judge_one(at, clean)) {
+	case PATH_ROOT:
+	case PATH_UP:
+	case PATH_STATE:
+		return true;
+	case PATH_SYS:
+		return is_listed(clean, system_directories, ARRAY_SIZE(system_directories));
+	case PATH_HOME:
+		return text_eq(clean, at->home);
+	default:
+		return false;
+	}
+}
+
+/* ---- secrets ---- */
+
+static const char *const secret_names[] = { ".env", ".env.*", "*.env", ".netrc", "_netrc", ".pgpass",
+	".npmrc", ".pypirc", ".git-credentials", ".my.cnf", ".htpasswd", ".vault-token", ".dockercfg",
+	"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "*.pem", "*.p12",
+	"*.pfx", "*.kdbx", "*.jks", "*.keystore", "*.key", "*.ppk", "*.p8", "*.asc.key", "credentials.json",
+	"client_secret*.json", "service-account*.json", "service_account*.json", "secrets.json",
+	"secrets.yml", "secrets.yaml", "secrets.toml", "application_default_credentials.json", "key4.db",
+	"logins.json", "Login Data", "*.keychain", "*.keychain-db", "wallet.dat", ".terraformrc",
+	"credentials.tfrc.json", "shadow", "shadow-", "gshadow", "gshadow-", "master.passwd" };
+static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config", "*/.aws/sso/cache/*",
+	"*/.kube/config", "*/.docker/config.json", "*/.config/gcloud/*", "*/.azure/*",
+	"*/.config/gh/hosts.yml", "*/.gnupg/*", "*/.ssh/*", "*/.helm/keys/*", "*/.password-store/*",
+	"*/.config/op/*", "*/.cargo/credentials*", "*/.gem/credentials", "*/.m2/settings.xml",
+	"*/.gradle/gradle.properties", "*/.config/rclone/rclone.conf", "*/.s3cfg", "*/.boto", "/etc/shadow*",
+	"/etc/gshadow*", "/etc/ssl/private/*", "/etc/sudoers*", "/proc/*/environ", "*/Keychains/*",
+	"/var/run/secrets/*", "/run/secrets/*" };
+static const char *const public_names[] = { "*.pub", "known_hosts*", "*.example", "*.sample", "*.template",
+	"*.dist", "*.tmpl", "*.defaults", "authorized_keys*", "*.schema", "cacert.pem", "ca-certificates*",
+	"*.crt.pem", "cert.pem", "fullchain.pem", "environment", "config.pem" };
+
+static bool matches_any(const char *s, const char *const *patterns, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (match(patterns[i], s))
+			return true;
+	return false;
+}
+
+/* A glob names a secret when it could match one and says enough to mean it. */
+static bool glob_is_secret(const char *pattern)
+{
+	size_t literal = 0;
+
+	for (const char *p = pattern; *p; p++)
+		literal += !strchr("*?[]!.", *p);
+	if (literal < 2)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(secret_names); i++)
+		if (!strchr(secret_names[i], '*') && text_glob(pattern, secret_names[i], false))
+			return true;
+	return false;
+}
+
+bool paths_is_secret(const struct surroundings *at, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	(void)at;
+	if (!*base || matches_any(base, public_names, ARRAY_SIZE(public_names)))
+		return false;
+	if (text_eq(base, "config") && strstr(path, "/.ssh/"))
+		return false;
+	if (matches_any(base, secret_names, ARRAY_SIZE(secret_names)))
+		return !strpbrk(base, "*?[") || glob_is_secret(base) || base[0] == '.';
+	if (strstr(path, "/.") || path[0] == '.' || text_starts(path, "/etc/") ||
+		text_starts(path, "/proc/") || strstr(path, "/Keychains/") || strstr(path, "/secrets/")) {
+		size_t n = strlen(path);
+		char with_root[MAX_PATH];
+		if (n + 2 < sizeof(with_root)) {
+			snprintf(with_root, sizeof(with_root), "%s%s", path[0] == '/' ? "" : "/", path);
+			if (matches_any(with_root, secret_paths, ARRAY_SIZE(secret_paths)))
+				return true;
+		}
+	}
+	return strpbrk(base, "*?[") && glob_is_secret(base);
+}
