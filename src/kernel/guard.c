@@ -22,37 +22,6 @@ static const char *current_directory(struct arena *a)
 	return copy;
 }
 
-/* The nearest directory at or above `dir` that holds a .git. */
-static const char *git_top(struct sys *s, struct arena *a, const char *dir)
-{
-	char *at = arena_strdup(a, dir);
-
-	for (;;) {
-		char *slash;
-		if (file_exists(s, AT_FDCWD, arena_printf(a, "%s/.git", at)))
-			return at;
-		slash = strrchr(at, '/');
-		if (!slash || slash == at)
-			return NULL;
-		*slash = '\0';
-	}
-}
-
-/* A place that is somebody's whole home, or above it, is nobody's work tree. */
-static bool is_work_place(const char *dir, const char *home)
-{
-	return !text_eq(dir, "/") && !(home && path_is_below(home, dir));
-}
-
-static const char *find_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
-{
-	const char *top = cwd ? git_top(s, a, cwd) : NULL;
-
-	if (top && is_work_place(top, home))
-		return top;
-	return cwd && is_work_place(cwd, home) ? cwd : NULL;
-}
-
 void guard_at(struct guard *g, struct arena *a, const char *cwd)
 {
 	const char *here = current_directory(a);
@@ -62,7 +31,7 @@ void guard_at(struct guard *g, struct arena *a, const char *cwd)
 	else if (*cwd != '/')
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	g->at.cwd = cwd ? path_clean(a, cwd) : NULL;
-	g->at.work_tree = find_work_tree(g->sys, a, g->at.cwd, g->at.home);
+	g->at.work_tree = g->at.cwd ? kernel_work_tree(g->sys, a, g->at.cwd, g->at.home) : NULL;
 	if (g->at.work_tree && g->at.workspace && text_eq(g->at.work_tree, g->at.workspace))
 		g->at.work_tree = NULL;
 }

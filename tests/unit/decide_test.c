@@ -466,30 +466,30 @@ static void many_findings_stay_bounded(void **state)
 	assert_true(d.finding_count <= 200);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, done)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rules_name_only_tags_that_exist),
-		TEST(every_tag_is_judged_as_meant),
-		TEST(every_refusal_explains_itself),
-		TEST(paths_decide_deletes),
-		TEST(a_search_from_the_workspace_asks_and_from_above_denies),
-		TEST(profiles_give_and_take_rights),
-		TEST(a_denied_tool_group_denies),
-		TEST(modes_change_what_happens_not_what_is_said),
-		TEST(unreadable_is_never_allowed),
-		TEST(bad_policy_files_fail_closed),
-		TEST(an_unreadable_policy_fails_closed),
-		TEST(files_add_text_and_effect_rules),
-		TEST(a_pipe_pattern_looks_at_neighbours),
-		TEST(the_shipped_lists_add_no_text_rules),
-		TEST(an_override_needs_a_person),
-		TEST(profile_rules_only_take_away),
-		TEST(loopback_is_not_the_network_where_the_profile_says_so),
-		TEST(more_effects_never_lower_the_answer),
-		TEST(many_findings_stay_bounded),
+		cmocka_unit_test_setup_teardown(rules_name_only_tags_that_exist, begin, done),
+		cmocka_unit_test_setup_teardown(every_tag_is_judged_as_meant, begin, done),
+		cmocka_unit_test_setup_teardown(every_refusal_explains_itself, begin, done),
+		cmocka_unit_test_setup_teardown(paths_decide_deletes, begin, done),
+		cmocka_unit_test_setup_teardown(
+			a_search_from_the_workspace_asks_and_from_above_denies, begin, done),
+		cmocka_unit_test_setup_teardown(profiles_give_and_take_rights, begin, done),
+		cmocka_unit_test_setup_teardown(a_denied_tool_group_denies, begin, done),
+		cmocka_unit_test_setup_teardown(modes_change_what_happens_not_what_is_said, begin, done),
+		cmocka_unit_test_setup_teardown(unreadable_is_never_allowed, begin, done),
+		cmocka_unit_test_setup_teardown(bad_policy_files_fail_closed, begin, done),
+		cmocka_unit_test_setup_teardown(an_unreadable_policy_fails_closed, begin, done),
+		cmocka_unit_test_setup_teardown(files_add_text_and_effect_rules, begin, done),
+		cmocka_unit_test_setup_teardown(a_pipe_pattern_looks_at_neighbours, begin, done),
+		cmocka_unit_test_setup_teardown(the_shipped_lists_add_no_text_rules, begin, done),
+		cmocka_unit_test_setup_teardown(an_override_needs_a_person, begin, done),
+		cmocka_unit_test_setup_teardown(profile_rules_only_take_away, begin, done),
+		cmocka_unit_test_setup_teardown(
+			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
+		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
+		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
 	};
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
 }

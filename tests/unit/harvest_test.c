@@ -181,19 +181,17 @@ static void torn_files_are_harmless(void **state)
 		}
 }
 
-#define TEST(f) cmocka_unit_test_teardown(f, done)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_are_recognised_by_name_and_shebang),
-		TEST(recipes_of_a_makefile),
-		TEST(run_blocks_of_a_workflow),
-		TEST(script_lists_of_gitlab),
-		TEST(runs_of_a_dockerfile),
-		TEST(scripts_of_a_package),
-		TEST(histories_of_three_shells),
-		TEST(torn_files_are_harmless),
+		cmocka_unit_test_teardown(files_are_recognised_by_name_and_shebang, done),
+		cmocka_unit_test_teardown(recipes_of_a_makefile, done),
+		cmocka_unit_test_teardown(run_blocks_of_a_workflow, done),
+		cmocka_unit_test_teardown(script_lists_of_gitlab, done),
+		cmocka_unit_test_teardown(runs_of_a_dockerfile, done),
+		cmocka_unit_test_teardown(scripts_of_a_package, done),
+		cmocka_unit_test_teardown(histories_of_three_shells, done),
+		cmocka_unit_test_teardown(torn_files_are_harmless, done),
 	};
 	return cmocka_run_group_tests_name("harvest", tests, NULL, NULL);
 }
