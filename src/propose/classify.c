@@ -1,0 +1,341 @@
+/* classify.c — from a simple command to its effects: which program is it, and what do its assignments and redirections do.
+ *
+ * The head is resolved to a program's plain name (path, letter case, .exe and version suffixes are spelling, not meaning)
+ * and looked up in the tables of the domains.  What no table knows is FX_UNKNOWN; with a destroying verb among its first
+ * words it says so, because command-line interfaces are built alike. */
+#include "propose/classify.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum effect_kind kind;
+} tags[] = {
+#define X(id, name, kind, meant, meaning, example) { name, FX_##kind },
+#include "propose/tags.def"
+#undef X
+};
+
+const char *tag_name(enum tag t)
+{
+	return tags[t].name;
+}
+
+enum effect_kind tag_kind(enum tag t)
+{
+	return tags[t].kind;
+}
+
+const struct program_table *const program_tables[] = {
+	&programs_readers,
+	&programs_files,
+	&programs_edit,
+	&programs_git,
+	&programs_wrappers,
+	&programs_shells,
+	&programs_packages,
+	&programs_net,
+	&programs_containers,
+	&programs_cloud,
+	&programs_host,
+	&programs_data,
+	&programs_windows,
+};
+const size_t program_table_count = ARRAY_SIZE(program_tables);
+
+static int compare(const char *name, size_t n, const char *row)
+{
+	int order = strncmp(name, row, n);
+	return order ? order : row[n] ? -1 : 0;
+}
+
+static const struct program *find_in(const struct program_table *t, const char *name, size_t n)
+{
+	size_t low = 0, high = t->count;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = compare(name, n, t->rows[mid].name);
+		if (!order)
+			return &t->rows[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+const struct program *program_find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < program_table_count; i++) {
+		const struct program *p = find_in(program_tables[i], name, n);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+/* Families of programs that share a prefix: mkfs.ext4, newfs_msdos, python3.11, gcc-12. */
+static const struct program *find_family(const char *name, size_t n)
+{
+	static const struct {
+		const char *prefix, *program;
+	} families[] = { { "mkfs.", "mkfs" }, { "newfs_", "newfs" }, { "fsck.", "fsck" },
+		{ "mount.", "mount" }, { "umount.", "umount" }, { "ld-linux", "ld-linux" },
+		{ "ld-musl", "ld-linux" }, { "qemu-system-", "qemu-system" }, { "qemu-", "qemu-user" },
+		{ "docker-compose", "docker-compose" } };
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (text_starts(name, families[i].prefix))
+			return program_find(families[i].program, strlen(families[i].program));
+	const char *dot = memrchr(name, '.', n);
+	if (dot && isdigit((unsigned char)dot[1])) {
+		const struct program *p = program_find(name, (size_t)(dot - name));
+		if (p)
+			return p;
+	}
+	while (n > 1 && (isdigit((unsigned char)name[n - 1]) || name[n - 1] == '.' || name[n - 1] == '-'))
+		n--;
+	return program_find(name, n);
+}
+
+/* Basename, lower case, without .exe and the like. */
+static const char *plain_name(struct arena *a, const struct word *head)
+{
+	const char *base = head->text;
+	for (const char *p = head->text; *p; p++)
+		if ((*p == '/' || *p == '\\') && p[1])
+			base = p + 1;
+	char *name = arena_strdup(a, base);
+	size_t n = strlen(name);
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)tolower((unsigned char)name[i]);
+	static const char *const suffixes[] = { ".exe", ".cmd", ".com" };
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (n > 4 && text_eq(name + n - 4, suffixes[i])) {
+			name[n - 4] = '\0';
+			break;
+		}
+	return name;
+}
+
+void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via)
+{
+	if (!n)
+		return;
+	struct word *copy = arena_alloc(walk_arena(k->w), n * sizeof(*v));
+	memcpy(copy, v, n * sizeof(*v));
+	walk_argv(k->w, k->c, copy, n, flags, via);
+}
+
+void run_text(struct call *k, const struct word *text, unsigned flags, const char *via)
+{
+	struct command inner = *k->c;
+	inner.flags |= flags;
+	if (text->certainty == CERTAIN || text->known_n) {
+		walk_text(k->w, &inner, text, via);
+		if (text->certainty == CERTAIN)
+			return;
+	}
+	struct call at = *k;
+	at.c = &inner;
+	enum tag t = text->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+		: text->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+						    : TAG_DYNAMIC_TEXT;
+	fx(&at, t, text, 0);
+}
+
+void run_argv_in(
+	struct call *k, const struct word *dir, struct word *v, size_t n, unsigned flags, const char *via)
+{
+	if (!dir || !dir->text) {
+		run_argv(k, v, n, flags, via);
+		return;
+	}
+	const char *was = walk_cwd(k->w, k->c);
+	struct word back = was ? walk_word(k->w, arena_strdup(walk_arena(k->w), was), dir->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = dir->at };
+	walk_set_cwd(k->w, k->c, dir);
+	run_argv(k, v, n, flags, via);
+	walk_set_cwd(k->w, k->c, &back);
+}
+
+/* Assignments in front of a command, or alone, that change how programs are found, loaded or reached. */
+static void classify_assignment(struct call *k, const struct assignment *x)
+{
+	static const struct {
+		const char *names;
+		enum tag tag;
+	} known[] = {
+		{ "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
+		  "PROMPT_COMMAND PYTHONSTARTUP NODE_OPTIONS PERL5OPT RUBYOPT GCONV_PATH",
+			TAG_ENVIRONMENT_LOADER },
+		{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH", TAG_ENVIRONMENT_PATH },
+		{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR "
+		  "GIT_ASKPASS "
+		  "SSH_ASKPASS MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN",
+			TAG_ENVIRONMENT_EXEC },
+		{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy",
+			TAG_ENVIRONMENT_PROXY },
+		{ "IFS", TAG_ENVIRONMENT_IFS },
+	};
+	size_t n = strlen(x->name);
+	if (text_starts(x->name, "HELM_") || text_starts(x->name, "OPENCLAW_")) {
+		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!list_has(known[i].names, x->name, n))
+			continue;
+		/* A program named for others to run is itself a command. */
+		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
+			(strchr(x->value.text, ' ') || strchr(x->value.text, '`') ||
+				strchr(x->value.text, '$')))
+			run_text(k, &x->value, 0, x->name);
+		fx_name(k, known[i].tag, x->name, 0);
+	}
+}
+
+bool is_assignment(const struct word *x)
+{
+	size_t n = strspn(x->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	return n && n < x->known_n && x->text[n] == '=' && !isdigit((unsigned char)x->text[0]);
+}
+
+void note_assignment(struct call *k, const struct word *x)
+{
+	size_t n = strcspn(x->text, "=");
+	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
+	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
+	classify_assignment(k, &as);
+}
+
+static void classify_socket_redirect(struct call *k, const struct redirect *r)
+{
+	bool is_write = r->op != REDIR_IN;
+	fx(k, TAG_NETWORK_DEV_TCP, &r->target, is_write ? FXF_MUTATING : 0);
+	if (k->c->argc && k->head &&
+		list_has("sh bash zsh dash ksh ash mksh fish csh tcsh pwsh powershell exec", k->head,
+			strlen(k->head)))
+		fx(k, TAG_REVERSE_SHELL, &r->target, 0);
+}
+
+static void classify_redirect(struct call *k, const struct redirect *r)
+{
+	switch (r->op) {
+	case REDIR_HEREDOC:
+	case REDIR_HERESTRING:
+	case REDIR_DUP_IN:
+		return;
+	case REDIR_DUP_OUT: /* >&2 is a duplicate, >& file is a write */
+		if (r->target.certainty == CERTAIN &&
+			strspn(r->target.text, "0123456789-") == r->target.text_n)
+			return;
+		break;
+	default:
+		break;
+	}
+	if (word_starts(&r->target, "/dev/tcp/") || word_starts(&r->target, "/dev/udp/")) {
+		classify_socket_redirect(k, r);
+		return;
+	}
+	if (r->op == REDIR_IN) {
+		fx_read(k, &r->target, 1);
+		return;
+	}
+	bool appends = r->op == REDIR_APPEND || r->op == REDIR_BOTH_APPEND;
+	struct effect *e = fx_path(k, TAG_WRITE_REDIRECT, &r->target, appends ? FXF_APPEND : FXF_OVERWRITE);
+	if (e && e->target)
+		note_written(k, e->target, k->c->out);
+}
+
+/* Nothing in the tables: the words themselves must tell. */
+void classify_unknown(struct call *k)
+{
+	size_t places[4];
+	size_t n = verb_words(k, "", 3, places);
+	for (size_t i = 0; i < n; i++) {
+		const struct word *x = &k->rest[places[i]];
+		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n)) {
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
+			return;
+		}
+	}
+	if (args_find(k->rest, k->rest_count, "help version"))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else
+		fx(k, TAG_UNKNOWN_PROGRAM, NULL, 0);
+}
+
+void classify_known(struct call *k)
+{
+	const struct program *p = k->program;
+	if (p->run)
+		p->run(k);
+	else if (p->verbs)
+		run_verbs(k);
+	else
+		fx(k, p->tag, k->rest_count ? &k->rest[0] : NULL, p->flags);
+}
+
+static bool only_asks_help(const struct call *k)
+{
+	return k->rest_count == 1 && word_is_any(&k->rest[0], "--help --version -V -version --usage");
+}
+
+static void classify_head(struct call *k)
+{
+	struct word *head = &k->c->argv[0];
+	if (text_eq(head->text, "[") || text_eq(head->text, "[["))
+		head->certainty = CERTAIN; /* looks like a glob, is a command */
+	if (k->c->is_argv && is_assignment(head)) { /* A=1 rm x given as words: meant as in a shell */
+		note_assignment(k, head);
+		run_argv(k, k->rest, k->rest_count, 0, "assignment");
+		return;
+	}
+	if (head->certainty != CERTAIN && !(head->certainty == PREFIXED && strchr(head->text, '/'))) {
+		enum tag t = head->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+			: head->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+							    : TAG_DYNAMIC_HEAD;
+		fx(k, t, head, 0);
+		return;
+	}
+	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
+		const char *base = strrchr(head->text, '/') + 1;
+		if (!*base || head->is_glob) {
+			fx(k, TAG_DYNAMIC_HEAD, head, 0);
+			return;
+		}
+	}
+	k->head = plain_name(walk_arena(k->w), head);
+	k->program = program_find(k->head, strlen(k->head));
+	if (!k->program)
+		k->program = find_family(k->head, strlen(k->head));
+	if (k->program)
+		k->head = k->program->name;
+	struct feed content;
+	if (strchr(head->text, '/') && (!k->program || note_find(k, NULL, &content)))
+		classify_path_head(k);
+	else if (only_asks_help(k))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (k->program)
+		classify_known(k);
+	else
+		classify_unknown(k);
+}
+
+void classify_command(struct walk *w, struct command *c)
+{
+	struct call k = { .w = w, .c = c, .head = c->argc ? c->argv[0].text : "" };
+	if (c->argc) {
+		k.rest = c->argv + 1;
+		k.rest_count = c->argc - 1;
+		c->out = (struct feed){ .kind = c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_UNKNOWN };
+	}
+	for (size_t i = 0; i < c->assign_count; i++)
+		classify_assignment(&k, &c->assigns[i]);
+	if (c->argc)
+		classify_head(&k);
+	for (size_t i = 0; i < c->redir_count; i++)
+		classify_redirect(&k, &c->redirs[i]);
+}

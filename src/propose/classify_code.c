@@ -1,0 +1,800 @@
+/* classify_code.c — code given on a command line: python -c, perl -e, node -e and their kin.
+ *
+ * No language is parsed.  The text is cut into strings, names and marks, comments taken out, and the names of functions
+ * that delete, write, run or send are looked for.  A literal argument is taken at its word: a path is judged, a command is
+ * analysed.  Anything computed is dynamic.  That is enough for one-liners, which is where an agent hides or hurries. */
+#include "propose/classify.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { PY = 1, PERL = 2, RUBY = 4, NODE = 8, PHP = 16, LUA = 32, AWK = 64, OTHER = 128, ANY = 255 };
+enum token_kind { T_END, T_NAME, T_STRING, T_NUMBER, T_MARK };
+
+struct token {
+	enum token_kind kind;
+	const char *text; /* of a string: the value */
+	size_t n;
+	bool is_computed; /* a string with ${...}, #{...} or f"{...}" in it */
+	bool is_command; /* `...`, qx(...), %x(...) */
+};
+
+enum { TOKENS_MAX = 1 << 16 };
+
+struct code {
+	struct call *k;
+	unsigned language;
+	struct token *v;
+	size_t n;
+	/* what was seen anywhere, for what only the whole can tell */
+	bool has_socket, has_dup, has_shell_text, decodes, fetches, loops, forks, child_process, any;
+};
+
+static unsigned language_bit(const char *name)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} known[] = { { "python", PY }, { "perl", PERL }, { "ruby", RUBY }, { "node", NODE }, { "php", PHP },
+		{ "lua", LUA }, { "awk", AWK } };
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_starts(name, known[i].name))
+			return known[i].bit;
+	return OTHER;
+}
+
+static const char *skip_code_comment(unsigned language, const char *p, const char *end)
+{
+	bool hash = language & (PY | PERL | RUBY | PHP | AWK | OTHER);
+	bool slashes = language & (NODE | PHP);
+	bool dashes = language & LUA;
+	if ((*p == '#' && hash) || (slashes && p + 1 < end && p[0] == '/' && p[1] == '/') ||
+		(dashes && p + 1 < end && p[0] == '-' && p[1] == '-')) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		return nl ? nl : end;
+	}
+	if (slashes && p + 1 < end && p[0] == '/' && p[1] == '*') {
+		const char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+		return close ? close + 2 : end;
+	}
+	return p;
+}
+
+/* The end of a string that starts at p with `open`; *ret_n is the value's length. */
+static const char *string_end(const char *p, const char *end, char open, size_t *ret_n)
+{
+	static const char pairs[] = "()[]{}<>";
+	const char *pair = strchr(pairs, open);
+	char close = pair && open ? pair[1] : open;
+	unsigned depth = 1;
+	const char *q = p + 1;
+	for (; q < end; q++) {
+		if (*q == '\\' && q + 1 < end)
+			q++;
+		else if (*q == close && --depth == 0)
+			break;
+		else if (pair && *q == open)
+			depth++;
+	}
+	*ret_n = (size_t)(q - p - 1);
+	return q < end ? q + 1 : end;
+}
+
+/* Escapes removed; the quotes of the outer shell are long gone. */
+static const char *unescaped(struct arena *a, const char *p, size_t n, size_t *ret_n)
+{
+	if (!memchr(p, '\\', n)) {
+		*ret_n = n;
+		return arena_strndup(a, p, n);
+	}
+	char *out = arena_text(a, n + 1);
+	size_t have = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] != '\\' || i + 1 == n) {
+			out[have++] = p[i];
+			continue;
+		}
+		char c = p[++i];
+		unsigned value = 0;
+		if (c == 'x' && i + 2 < n + 0 && isxdigit((unsigned char)p[i + 1]) &&
+			isxdigit((unsigned char)p[i + 2])) {
+			for (int d = 1; d <= 2; d++)
+				value = value * 16 +
+					(unsigned)(isdigit((unsigned char)p[i + (size_t)d])
+							? p[i + (size_t)d] - '0'
+							: (p[i + (size_t)d] | 32) - 'a' + 10);
+			i += 2;
+			if (value)
+				out[have++] = (char)value;
+		} else {
+			out[have++] = c == 'n' ? '\n' : c == 't' ? '\t' : c;
+		}
+	}
+	out[have] = '\0';
+	*ret_n = have;
+	return out;
+}
+
+static void add_string(struct code *c, const char *p, size_t n, char open, bool is_command, bool is_f)
+{
+	struct token *t = &c->v[c->n++];
+	*t = (struct token){ .kind = T_STRING, .is_command = is_command };
+	t->text = unescaped(walk_arena(c->k->w), p, n, &t->n);
+	if (is_f || (c->language & NODE && open == '`'))
+		t->is_computed = memchr(p, '{', n) != NULL;
+	else if (c->language & RUBY && open != '\'')
+		t->is_computed = memmem(p, n, "#{", 2) != NULL;
+	else if (c->language & (PERL | PHP) && open != '\'')
+		t->is_computed = memchr(p, '$', n) || (c->language & PERL && memchr(p, '@', n));
+}
+
+/* q(..) qq{..} qx/../ of perl, %x(..) %q[..] of ruby; p is behind the name.  NULL: not one. */
+static const char *quote_operator(
+	struct code *c, const char *name, size_t name_n, const char *p, const char *end)
+{
+	bool is_perl = c->language & PERL && (list_has("q qq qx qw", name, name_n));
+	if (!is_perl || p >= end)
+		return NULL;
+	while (p < end && *p == ' ')
+		p++;
+	if (p >= end || isalnum((unsigned char)*p) || strchr(",;=)", *p))
+		return NULL;
+	size_t n;
+	const char *after = string_end(p, end, *p, &n);
+	add_string(
+		c, p + 1, n, name_n > 1 && name[1] != 'w' ? '"' : '\'', name_n > 1 && name[1] == 'x', false);
+	return after;
+}
+
+static const char *lex_string(struct code *c, const char *p, const char *end, bool is_f)
+{
+	size_t n;
+	if (c->language & PY && end - p >= 3 && p[1] == *p && p[2] == *p) {
+		const char mark[3] = { *p, *p, *p };
+		const char *close = memmem(p + 3, (size_t)(end - p - 3), mark, 3);
+		add_string(c, p + 3, (size_t)((close ? close : end) - p - 3), *p, false, is_f);
+		return close ? close + 3 : end;
+	}
+	bool is_command = *p == '`' && !(c->language & (NODE | PY | LUA | AWK));
+	const char *after = string_end(p, end, *p, &n);
+	add_string(c, p + 1, n, *p, is_command, is_f);
+	return after;
+}
+
+static void lex(struct code *c, const char *p, const char *end)
+{
+	while (p < end && c->n + 2 < TOKENS_MAX) {
+		const char *after = skip_code_comment(c->language, p, end);
+		if (after != p || isspace((unsigned char)*p)) {
+			/* A line's end separates where a semicolon is not needed. */
+			if (*p == '\n')
+				c->v[c->n++] = (struct token){ .kind = T_MARK, .text = ";", .n = 1 };
+			p = after != p ? after : p + 1;
+			continue;
+		}
+		if (*p == '"' || *p == '\'' || *p == '`') {
+			p = lex_string(c, p, end, false);
+		} else if (isalpha((unsigned char)*p) || *p == '_') {
+			const char *from = p;
+			while (p < end &&
+				(isalnum((unsigned char)*p) || *p == '_' || *p == '!' || *p == '?')) {
+				if ((*p == '!' || *p == '?') && !(c->language & RUBY))
+					break;
+				p++;
+			}
+			size_t n = (size_t)(p - from);
+			bool prefix = c->language & PY && p < end && (*p == '"' || *p == '\'') && n <= 2;
+			const char *quoted = prefix
+				? lex_string(c, p, end, memchr(from, 'f', n) || memchr(from, 'F', n))
+				: quote_operator(c, from, n, p, end);
+			if (quoted)
+				p = quoted;
+			else
+				c->v[c->n++] = (struct token){ .kind = T_NAME, .text = from, .n = n };
+		} else if (isdigit((unsigned char)*p)) {
+			const char *from = p;
+			while (p < end && (isalnum((unsigned char)*p) || *p == '.'))
+				p++;
+			c->v[c->n++] =
+				(struct token){ .kind = T_NUMBER, .text = from, .n = (size_t)(p - from) };
+		} else if (c->language & RUBY && *p == '%' && p + 2 < end && strchr("xqQwW", p[1]) &&
+			strchr("([{<|/!", p[2])) {
+			size_t n;
+			after = string_end(p + 2, end, p[2], &n);
+			add_string(c, p + 3, n, p[1] == 'q' ? '\'' : '"', p[1] == 'x', false);
+			p = after;
+		} else {
+			size_t n = p + 1 < end &&
+					((p[0] == ':' && p[1] == ':') || (p[0] == '-' && p[1] == '>') ||
+						(p[0] == '>' && p[1] == '>') || (p[0] == '|' && p[1] == '&'))
+				? 2
+				: 1;
+			c->v[c->n++] = (struct token){ .kind = T_MARK, .text = p, .n = n };
+			p += n;
+		}
+	}
+	c->v[c->n] = (struct token){ .kind = T_END, .text = "", .n = 0 };
+}
+
+static bool is_mark(const struct token *t, const char *mark)
+{
+	return t->kind == T_MARK && t->n == strlen(mark) && memcmp(t->text, mark, t->n) == 0;
+}
+
+static bool is_name(const struct token *t, const char *list)
+{
+	return t->kind == T_NAME && list_has(list, t->text, t->n);
+}
+
+/* --- the functions --- */
+enum what {
+	DELETES,
+	WRITES,
+	MOVES,
+	PERMITS,
+	OPENS,
+	READS,
+	RUNS_TEXT,
+	EVALS,
+	CONNECTS,
+	MUTATES,
+	DECODES,
+	KILLS,
+	SQL
+};
+
+/* `owner`: what must stand before the dot ("" nothing, NULL anything). */
+static const struct {
+	const char *names;
+	unsigned languages;
+	const char *owner;
+	enum what what;
+	unsigned flags;
+} apis[] = {
+	{ "rmtree remove_tree rm_rf rm_r remove_entry remove_entry_secure remove_dir rmtree_safe rimraf "
+	  "emptyDirSync emptyDir",
+		ANY, NULL, DELETES, FXF_RECURSIVE },
+	{ "remove removedirs", PY | LUA, "os", DELETES, 0 },
+	{ "unlink rmdir unlinkSync rmdirSync rmSync delete_file", ANY, NULL, DELETES, 0 },
+	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp ()", DELETES, 0 },
+	{ "del trash deleteAsync deleteSync", NODE, "", DELETES, 0 },
+	{ "delete unlink", RUBY, "File Dir", DELETES, 0 },
+	{ "rm rm_f remove safe_unlink", RUBY, "FileUtils", DELETES, 0 },
+	{ "delete_tree", ANY, NULL, DELETES, FXF_RECURSIVE },
+	{ "remove", OTHER, "file Files", DELETES, 0 },
+	{ "write_text write_bytes writeFile writeFileSync appendFile appendFileSync createWriteStream "
+	  "file_put_contents outputFile outputFileSync "
+	  "truncateSync ftruncateSync",
+		ANY, NULL, WRITES, FXF_OVERWRITE },
+	{ "write binwrite", RUBY, "File IO Pathname", WRITES, FXF_OVERWRITE },
+	{ "makedirs mkdir mkdirSync mkdir_p touch symlink symlinkSync truncate", ANY, NULL, WRITES, 0 },
+	{ "copyfile copytree copy copy2 copyFile copyFileSync cp_r cpSync", ANY,
+		"shutil fs FileUtils File () fsp fse", WRITES, FXF_OVERWRITE },
+	{ "rename renames replace move renameSync moveSync mv", ANY, "os shutil fs FileUtils File () fse",
+		MOVES, 0 },
+	{ "rename", PERL | PHP, NULL, MOVES, 0 },
+	{ "chmod chown chmodSync chownSync lchown chmod_R chown_R", ANY, NULL, PERMITS, 0 },
+	{ "open fopen", ANY, NULL, OPENS, 0 },
+	{ "read_text read_bytes readFileSync readFile file_get_contents readlines", ANY, NULL, READS, 0 },
+	{ "read", RUBY, "File IO", READS, 0 },
+	{ "system popen popen2 popen3 capture2 capture2e capture3 getoutput getstatusoutput check_output "
+	  "check_call execSync spawnSync execFile "
+	  "execFileSync shell_exec passthru proc_open pcntl_exec execute execv execve execvp execvpe execl "
+	  "execlp execle execlpe spawnl spawnlp spawnv spawnvp "
+	  "posix_spawn system2 create_subprocess_shell create_subprocess_exec",
+		ANY & ~AWK, NULL, RUNS_TEXT, 0 },
+	{ "run call Popen", PY, "subprocess sp () asyncio", RUNS_TEXT, 0 },
+	{ "Popen", PY, "", RUNS_TEXT, 0 },
+	{ "exec spawn fork", NODE, NULL, RUNS_TEXT, 0 },
+	{ "exec spawn", RUBY | PERL | PHP, NULL, RUNS_TEXT, 0 },
+	{ "spawn", PY, "pty", RUNS_TEXT, 0 },
+	{ "system", AWK, NULL, RUNS_TEXT, 0 },
+	{ "run shell", OTHER, "", RUNS_TEXT, 0 },
+	{ "exec", OTHER, NULL, RUNS_TEXT, 0 },
+	{ "eval exec compile", PY, "", EVALS, 0 },
+	{ "eval", PERL | RUBY | NODE | PHP, NULL, EVALS, 0 },
+	{ "instance_eval class_eval Function runInThisContext runInNewContext assert create_function "
+	  "loadstring load dofile",
+		RUBY | NODE | PHP | LUA, NULL, EVALS, 0 },
+	{ "urlopen urlretrieve create_connection fsockopen curl_exec stream_socket_client HTTPConnection "
+	  "HTTPSConnection FTP SMTP SMTP_SSL "
+	  "XMLHttpRequest WebSocket TCPSocket UDPSocket LWP fetch httpx aiohttp axios getstore getprint",
+		ANY, NULL, CONNECTS, 0 },
+	{ "socket", PY | LUA | PERL, "socket s", CONNECTS, 0 },
+	{ "socket", PERL, "", CONNECTS, 0 },
+	{ "connect", NODE | PHP | PERL | LUA, NULL, CONNECTS, 0 },
+	{ "get head request", PY | NODE, "requests http https session got client ()", CONNECTS, 0 },
+	{ "post put patch delete", PY | NODE | RUBY, "requests axios http https httpx session HTTP", MUTATES,
+		0 },
+	{ "sendmail send_message", ANY, NULL, MUTATES, 0 },
+	{ "HTTP Socket INET", RUBY | PERL, "Net IO Socket", CONNECTS, 0 },
+	{ "b64decode b32decode a85decode unhexlify fromhex decompress atob base64_decode gzinflate "
+	  "gzuncompress str_rot13 decode64 strict_decode64 "
+	  "urlsafe_decode64 decode_base64 unpack hex2bin convert_uudecode",
+		ANY, NULL, DECODES, 0 },
+	{ "loads", PY, "marshal pickle", DECODES, 0 },
+	{ "decode", PY, "codecs base64", DECODES, 0 },
+	{ "kill killpg posix_kill", ANY, NULL, KILLS, 0 },
+	{ "execute executescript executemany query exec_query raw rawQuery", PY | NODE | RUBY | PHP, NULL,
+		SQL, 0 },
+};
+
+static bool owner_fits(const struct code *c, size_t i, const char *owner)
+{
+	if (!owner)
+		return true;
+	bool dotted = i &&
+		(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "::") || is_mark(&c->v[i - 1], "->"));
+	if (!dotted)
+		return !*owner;
+	if (i < 2)
+		return false;
+	const struct token *before = &c->v[i - 2];
+	return is_mark(before, ")") || is_mark(before, "]") ? list_has(owner, "()", 2)
+							    : is_name(before, owner);
+}
+
+/* The arguments of a call, as far as they are literal. */
+enum { STRINGS_MAX = 32 };
+struct arguments {
+	struct word strings[STRINGS_MAX];
+	size_t n;
+	bool is_list; /* an array, or several strings */
+	bool is_computed; /* something that is no literal stands among them */
+	bool says_recursive;
+	const char *mode; /* mode='w' */
+	bool has_parens;
+};
+
+static void add_argument(struct code *c, struct arguments *r, const struct token *t, bool joins)
+{
+	struct word x = walk_word(c->k->w, t->text, c->k->c->at);
+	if (joins && r->n) { /* 'a' + 'b' */
+		struct word *last = &r->strings[r->n - 1];
+		*last = walk_word(
+			c->k->w, arena_printf(walk_arena(c->k->w), "%s%s", last->text, t->text), c->k->c->at);
+	} else if (r->n < STRINGS_MAX) {
+		r->strings[r->n++] = x;
+	} else {
+		r->is_computed = true;
+	}
+}
+
+static void read_name_argument(const struct code *c, size_t i, struct arguments *r)
+{
+	const struct token *t = &c->v[i];
+	bool is_keyword = is_mark(&c->v[i + 1], "=") || is_mark(&c->v[i + 1], ":");
+	if (is_name(t, "recursive") || (is_name(t, "force") && c->language & NODE))
+		r->says_recursive |= is_name(t, "recursive");
+	if (!is_keyword &&
+		!is_name(t,
+			"True False true false None null nil undefined shell check capture_output text stdio "
+			"inherit recursive force "
+			"pipe PIPE STDOUT DEVNULL subprocess stdout stderr Path pathlib"))
+		r->is_computed = true;
+}
+
+/* From the token behind the name. */
+static void read_arguments(struct code *c, size_t i, struct arguments *r)
+{
+	*r = (struct arguments){ 0 };
+	r->has_parens = is_mark(&c->v[i], "(");
+	size_t from = i + (r->has_parens ? 1 : 0);
+	int depth = 0, braces = 0;
+	bool joins = false;
+	for (i = from; i < c->n && i < from + 256; i++) {
+		const struct token *t = &c->v[i];
+		if (is_mark(t, "(")) {
+			depth++;
+			if (i > from && c->v[i - 1].kind == T_NAME && !is_name(&c->v[i - 1], "Path Pathname"))
+				r->is_computed = true;
+		} else if (is_mark(t, ")")) {
+			if (depth-- == 0)
+				break;
+		} else if (is_mark(t, "{")) {
+			braces++;
+		} else if (is_mark(t, "}")) {
+			if (braces-- == 0)
+				break;
+		} else if (is_mark(t, "[")) {
+			r->is_list = true;
+		} else if (!r->has_parens && depth == 0 &&
+			(is_mark(t, ";") || is_name(t, "if unless for foreach while do end and or"))) {
+			break;
+		} else if (t->kind == T_STRING) {
+			bool is_value =
+				i > from && (is_mark(&c->v[i - 1], "=") || is_mark(&c->v[i - 1], ":"));
+			if (is_value && i > 1 && is_name(&c->v[i - 2], "mode flag"))
+				r->mode = t->text;
+			if (t->is_computed || t->is_command)
+				r->is_computed = true;
+			if (!is_value && !braces)
+				add_argument(c, r, t, joins);
+			joins = false;
+		} else if (is_mark(t, "+") || is_mark(t, "%") ||
+			(is_mark(t, ".") && c->language & (PERL | PHP))) {
+			joins = is_mark(&c->v[i], "+") || is_mark(&c->v[i], ".");
+			bool folds = i > from && c->v[i - 1].kind == T_STRING && c->v[i + 1].kind == T_STRING;
+			r->is_computed |= !folds;
+			r->is_list |= false;
+			if (folds)
+				r->mode = r->mode ? r->mode : "";
+		} else if (is_mark(t, "$") || is_mark(t, "@") || is_mark(t, "<") || is_mark(t, "*")) {
+			r->is_computed = true;
+		} else if (t->kind == T_NAME) {
+			read_name_argument(c, i, r);
+		}
+	}
+	r->is_list |= r->n > 1;
+}
+
+/* Was some string put together from pieces?  A command that was is not taken at its word. */
+static bool is_joined(const struct code *c, size_t i)
+{
+	for (size_t j = i; j < c->n && j < i + 64 && !is_mark(&c->v[j], ")") && !is_mark(&c->v[j], ";"); j++)
+		if (is_mark(&c->v[j], "+") && j > i && c->v[j - 1].kind == T_STRING)
+			return true;
+	return false;
+}
+
+static struct word dynamic_word(struct code *c)
+{
+	return (struct word){ .text = "",
+		.certainty = DYNAMIC,
+		.origin = ORIGIN_UNKNOWN,
+		.is_guarded = true,
+		.at = c->k->c->at };
+}
+
+/* Path('x').unlink(): the string stands before the name. */
+static bool string_before(struct code *c, size_t i, struct word *ret)
+{
+	if (i < 5 || !is_mark(&c->v[i - 1], ".") || !is_mark(&c->v[i - 2], ")") ||
+		!is_mark(&c->v[i - 4], "("))
+		return false;
+	const struct token *path = &c->v[i - 3];
+	if (path->kind != T_STRING || path->is_computed ||
+		!is_name(&c->v[i - 5], "Path PosixPath PurePath Pathname new"))
+		return false;
+	*ret = walk_word(c->k->w, path->text, c->k->c->at);
+	return true;
+}
+
+static void file_effect(struct code *c, size_t i, enum tag t, unsigned flags, size_t count)
+{
+	struct arguments r;
+	struct word path;
+	read_arguments(c, i + 1, &r);
+	flags |= r.says_recursive && tag_kind(t) == FX_DELETE ? FXF_RECURSIVE : 0;
+	if (string_before(c, i, &path)) {
+		(void)fx_path(c->k, t, &path, flags);
+	} else if (r.n && !(r.is_computed && r.n < count)) {
+		for (size_t j = 0; j < r.n && j < count; j++)
+			(void)fx_path(c->k, t, &r.strings[j], flags);
+	} else {
+		path = dynamic_word(c);
+		(void)fx_path(c->k, t, &path, flags);
+	}
+}
+
+static void move_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	if (r.n >= 2) {
+		(void)fx_path(c->k, TAG_MOVE_FROM, &r.strings[0], 0);
+		(void)fx_path(c->k, TAG_MOVE_TO, &r.strings[1], FXF_OVERWRITE);
+	} else if (r.n || r.is_computed) {
+		struct word path = dynamic_word(c);
+		(void)fx_path(c->k, TAG_WRITE_CODE, &path, 0);
+	}
+}
+
+/* chmod(path, mode) here, chmod(mode, path) in perl and ruby: any string is a path. */
+static void permit_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	for (size_t j = 0; j < r.n; j++)
+		(void)fx_path(c->k, TAG_PERMISSION_MODE, &r.strings[j], 0);
+	if (!r.n && r.has_parens)
+		fx(c->k, TAG_PERMISSION_MODE, NULL, 0);
+}
+
+static void open_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	const char *mode = r.mode && *r.mode ? r.mode : r.n > 1 ? r.strings[r.n - 1].text : "r";
+	const struct word *path = r.n ? &r.strings[0] : NULL;
+	if (c->language & PERL) {
+		const char *first = path ? path->text : "";
+		bool has_mode = r.n > 1 && strspn(first, "+<>|-: utf8") == strlen(first);
+		const struct word *file = has_mode ? &r.strings[1] : path;
+		size_t n = strlen(first);
+		if (n && (first[0] == '|' || first[n - 1] == '|')) {
+			struct word text = has_mode ? *file
+						    : walk_word(c->k->w,
+							      arena_strndup(walk_arena(c->k->w),
+								      first + (first[0] == '|'), n - 1),
+							      path->at);
+			run_text(c->k, &text, 0, "perl open");
+		} else if (strchr(first, '>') && file) {
+			struct word to = has_mode ? *file : word_tail(path, strspn(first, "+>& "));
+			(void)fx_path(c->k, TAG_WRITE_CODE, &to, FXF_OVERWRITE);
+		} else if (file) {
+			struct word from = word_tail(file, strspn(file->text, "< "));
+			fx_read(c->k, &from, 1);
+		}
+		return;
+	}
+	bool writes = strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed);
+	struct word unknown = dynamic_word(c);
+	if (writes)
+		(void)fx_path(c->k, TAG_WRITE_CODE, path && (r.n > 1 || r.mode) ? path : &unknown,
+			strpbrk(mode, "a") ? FXF_APPEND : FXF_OVERWRITE);
+	else if (path && strstr(path->text, "://"))
+		fx(c->k, TAG_NETWORK_CODE, path, 0);
+	else if (path)
+		fx_read(c->k, path, 1);
+}
+
+static void run_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	if (c->language & NODE && is_name(&c->v[i], "exec spawn fork") && !c->child_process)
+		return; /* regex.exec() */
+	if (!r.n && !r.has_parens && !r.is_computed)
+		return; /* a name that is only mentioned */
+	if (!r.n || r.is_computed || is_joined(c, i + 1)) {
+		enum tag t = c->fetches ? TAG_FETCH_EXEC : c->decodes ? TAG_DECODE_EXEC : TAG_DYNAMIC_CODE;
+		fx_name(c->k, t, arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n), 0);
+		if (r.n && r.is_list && !is_joined(c, i + 1))
+			run_argv(c->k, r.strings, r.n, 0, "inline code");
+		return;
+	}
+	struct word *v = r.strings;
+	size_t n = r.n;
+	if (n > 1 && text_starts(arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n), "exec") &&
+		text_eq(v[0].text, v[1].text)) {
+		v++;
+		n--;
+	}
+	if (n == 1 && !(r.is_list && !strchr(v[0].text, ' ')))
+		run_text(c->k, &v[0], 0, "inline code");
+	else
+		run_argv(c->k, v, n, 0, "inline code");
+}
+
+static void eval_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	if (is_mark(&c->v[i + 1], "{")) /* perl: eval { ... } */
+		return;
+	if (r.n == 1 && !r.is_computed && !is_joined(c, i + 1)) {
+		static const char *const names[] = { "python", "perl", "ruby", "node", "php", "lua" };
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			if (language_bit(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
+				classify_code_bytes(c->k, names[j], r.strings[0].text, r.strings[0].text_n);
+		return;
+	}
+	if (r.n || r.has_parens || r.is_computed)
+		fx(c->k,
+			c->fetches	     ? TAG_FETCH_EXEC
+				: c->decodes ? TAG_DECODE_EXEC
+					     : TAG_DYNAMIC_CODE,
+			NULL, 0);
+}
+
+static void sql_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+	read_arguments(c, i + 1, &r);
+	size_t n = r.n ? strcspn(r.strings[0].text, " \n\t;(") : 0;
+	char first[16] = { 0 };
+	for (size_t j = 0; j < n && j < sizeof(first) - 1; j++)
+		first[j] = (char)toupper((unsigned char)r.strings[0].text[j]);
+	if (n &&
+		list_has("DROP DELETE TRUNCATE UPDATE ALTER INSERT CREATE GRANT REVOKE REPLACE WITH SELECT "
+			 "VACUUM",
+			first, strlen(first)))
+		classify_sql_bytes(c->k, r.strings[0].text, r.strings[0].text_n);
+	else
+		c->any = c->any && r.n; /* some other execute() */
+}
+
+static void act(struct code *c, size_t i, enum what what, unsigned flags)
+{
+	c->any = true;
+	switch (what) {
+	case DELETES:
+		file_effect(c, i, TAG_DELETE_CODE, flags, STRINGS_MAX);
+		break;
+	case WRITES:
+		file_effect(c, i, TAG_WRITE_CODE, flags, 1);
+		break;
+	case MOVES:
+		move_effect(c, i);
+		break;
+	case PERMITS:
+		permit_effect(c, i);
+		break;
+	case OPENS:
+		open_effect(c, i);
+		break;
+	case READS: {
+		struct arguments r;
+		struct word path;
+		read_arguments(c, i + 1, &r);
+		if (string_before(c, i, &path))
+			fx_read(c->k, &path, 1);
+		else if (r.n && strstr(r.strings[0].text, "://"))
+			fx(c->k, TAG_NETWORK_CODE, &r.strings[0], 0);
+		else if (r.n)
+			fx_read(c->k, r.strings, 1);
+		break;
+	}
+	case RUNS_TEXT:
+		run_effect(c, i);
+		break;
+	case EVALS:
+		eval_effect(c, i);
+		break;
+	case CONNECTS:
+		fx(c->k, TAG_NETWORK_CODE, NULL, 0);
+		break;
+	case MUTATES:
+		fx(c->k, TAG_NETWORK_MUTATE, NULL, FXF_MUTATING);
+		break;
+	case DECODES:
+		break;
+	case KILLS:
+		fx(c->k, TAG_PROCESS_KILL, NULL, 0);
+		break;
+	case SQL:
+		sql_effect(c, i);
+		break;
+	}
+}
+
+static bool is_mentioned_only(const struct code *c, size_t i)
+{
+	return i && is_name(&c->v[i - 1], "import from def function sub use require new class") &&
+		!is_name(&c->v[i - 1], "new");
+}
+
+static void look_at_name(struct code *c, size_t i)
+{
+	if (is_mentioned_only(c, i))
+		return;
+	for (size_t j = 0; j < ARRAY_SIZE(apis); j++)
+		if (apis[j].languages & c->language && list_has(apis[j].names, c->v[i].text, c->v[i].n) &&
+			owner_fits(c, i, apis[j].owner)) {
+			act(c, i, apis[j].what, apis[j].flags);
+			return;
+		}
+}
+
+/* What the whole says: names that matter wherever they stand. */
+static void survey(struct code *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct token *t = &c->v[i];
+		if (t->kind == T_NAME) {
+			c->has_socket |= is_name(t,
+				"socket TCPSocket fsockopen create_connection INET Socket net connect "
+				"stream_socket_client");
+			c->has_dup |= is_name(t, "dup2 pty fdopen reopen proc_open") ||
+				(is_name(t, "pipe") && c->language & NODE);
+			c->decodes |= is_name(t,
+				"b64decode b32decode unhexlify fromhex marshal decompress atob base64_decode "
+				"gzinflate str_rot13 decode64 "
+				"decode_base64 unpack hex2bin");
+			c->fetches |=
+				is_name(t, "urlopen urlretrieve requests httpx fetch curl_exec LWP axios");
+			c->loops |= is_name(t, "while loop for until");
+			c->forks |= is_name(t, "fork pcntl_fork") && !(c->language & NODE);
+			c->child_process |= is_name(t, "child_process cp execa shelljs");
+		} else if (t->kind == T_STRING) {
+			c->has_shell_text |= strstr(t->text, "/bin/sh") || strstr(t->text, "/bin/bash") ||
+				strstr(t->text, "cmd.exe") || strstr(t->text, "bash -i") ||
+				strstr(t->text, "sh -i") || text_eq(t->text, "sh") ||
+				text_eq(t->text, "bash") || strstr(t->text, "powershell") ||
+				strstr(t->text, "/bin/zsh");
+			c->child_process |= strstr(t->text, "child_process") != NULL;
+			c->decodes |= text_eq(t->text, "base64") || text_eq(t->text, "hex") ||
+				text_eq(t->text, "rot13");
+			c->has_socket |= strstr(t->text, "/inet/tcp") != NULL;
+		}
+	}
+}
+
+/* awk: print > "file", print | "cmd", "cmd" | getline. */
+static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
+{
+	const struct token *t = &c->v[i];
+	if (is_name(t, "print printf"))
+		*prints = true;
+	else if (is_mark(t, ";") || is_mark(t, "}") || is_mark(t, "{"))
+		*prints = false;
+	else if (is_mark(t, "(") || is_mark(t, ")"))
+		*depth += is_mark(t, "(") ? 1 : -1;
+	const struct token *next = &c->v[i + 1];
+	if (*prints && *depth == 0 && (is_mark(t, ">") || is_mark(t, ">>"))) {
+		struct word path = next->kind == T_STRING ? walk_word(c->k->w, next->text, c->k->c->at)
+							  : dynamic_word(c);
+		(void)fx_path(c->k, TAG_WRITE_CODE, &path, is_mark(t, ">") ? FXF_OVERWRITE : FXF_APPEND);
+		c->any = true;
+	} else if ((*prints || is_name(next, "getline")) && (is_mark(t, "|") || is_mark(t, "|&"))) {
+		const struct token *command = *prints ? next : i ? &c->v[i - 1] : next;
+		struct word text = command->kind == T_STRING ? walk_word(c->k->w, command->text, c->k->c->at)
+							     : dynamic_word(c);
+		if (!is_mark(t, "|") || !is_mark(next, "|"))
+			run_text(c->k, &text, 0, "awk pipe");
+		c->any = true;
+	}
+}
+
+/* do shell script "..." of AppleScript; run(`...`) of julia is a command string. */
+static void look_at_other(struct code *c, size_t i)
+{
+	if (i >= 3 && c->v[i].kind == T_STRING && is_name(&c->v[i - 1], "script") &&
+		is_name(&c->v[i - 2], "shell")) {
+		struct word text = walk_word(c->k->w, c->v[i].text, c->k->c->at);
+		run_text(c->k, &text, 0, "do shell script");
+		c->any = true;
+	}
+}
+
+void classify_code_bytes(struct call *k, const char *language, const char *text, size_t n)
+{
+	struct code c = { .k = k, .language = language_bit(language) };
+	size_t room = n + 3 < TOKENS_MAX ? n + 3 : TOKENS_MAX;
+	c.v = arena_alloc(walk_arena(k->w), (room + 2) * sizeof(*c.v));
+	lex(&c, text, text + n);
+	if (c.n + 2 >= TOKENS_MAX)
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+	survey(&c);
+	bool prints = false;
+	int depth = 0;
+	for (size_t i = 0; i < c.n; i++) {
+		if (c.language & AWK)
+			look_at_awk(&c, i, &prints, &depth);
+		if (c.language & OTHER)
+			look_at_other(&c, i);
+		if (c.v[i].kind == T_NAME) {
+			look_at_name(&c, i);
+		} else if (c.v[i].kind == T_STRING && c.v[i].is_command) {
+			struct word x = walk_word(k->w, c.v[i].text, k->c->at);
+			if (c.v[i].is_computed)
+				fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+			else
+				run_text(k, &x, 0, "backquotes");
+			c.any = true;
+		}
+	}
+	if (c.has_socket && (c.has_dup || c.has_shell_text)) {
+		fx(k, TAG_REVERSE_SHELL, NULL, 0);
+		c.any = true;
+	}
+	if (c.forks && c.loops) {
+		fx(k, TAG_FORK_BOMB, NULL, 0);
+		c.any = true;
+	}
+	if (!c.any)
+		fx(k, c.language & AWK ? TAG_READ_QUERY : TAG_UNKNOWN_CODE, NULL, 0);
+}
+
+void classify_code(struct call *k, const char *language, const struct word *text)
+{
+	if (text->certainty != CERTAIN) {
+		enum tag t = text->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+			: text->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+			: text->known_n			    ? TAG_UNKNOWN_CODE
+							    : TAG_DYNAMIC_TEXT;
+		fx(k, t, text, 0);
+	}
+	classify_code_bytes(k, language, text->text, text->text_n);
+}

@@ -1,0 +1,148 @@
+/* verbs.c — programs whose meaning is in their subcommands: git-like command lines as rows of a table.
+ *
+ * A row names the words after the options, the options that must or must not be present, and the effect.  Most of what
+ * is known about container, cloud and package tools is such rows. */
+#include "propose/classify.h"
+
+#include <ctype.h>
+#include <string.h>
+
+size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places)
+{
+	struct args s;
+	size_t n = 0;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, spec ? spec : "");
+	for (int item; n < max && (item = args_next(&s)) != ARG_END;)
+		if (item == ARG_OPERAND || item == ARG_DYNAMIC)
+			places[n++] = (size_t)(s.word - k->rest);
+	return n;
+}
+
+/* "rm|remove" against a word. */
+static bool word_matches(const char *pattern, size_t n, const struct word *x)
+{
+	if (x->certainty != CERTAIN)
+		return false;
+	if (n == 1 && *pattern == '*')
+		return true;
+	for (const char *p = pattern, *end = pattern + n; p < end;) {
+		const char *bar = memchr(p, '|', (size_t)(end - p));
+		size_t len = (size_t)((bar ? bar : end) - p);
+		if (len == x->text_n && memcmp(p, x->text, len) == 0)
+			return true;
+		p += len + 1;
+	}
+	return false;
+}
+
+/* How many words of the row match; -1 when one does not. */
+static int row_matches(const struct call *k, const struct verb *row, const size_t *places, size_t n)
+{
+	int used = 0;
+	for (const char *p = row->words; *p;) {
+		const char *end = strchrnul(p, ' ');
+		if ((size_t)used >= n || !word_matches(p, (size_t)(end - p), &k->rest[places[used]]))
+			return -1;
+		used++;
+		p = *end ? end + 1 : end;
+	}
+	if (row->needs && !args_find(k->rest, k->rest_count, row->needs))
+		return -1;
+	if (row->forbids && args_find(k->rest, k->rest_count, row->forbids))
+		return -1;
+	return used;
+}
+
+static void run_row(struct call *k, const struct verb *row, const size_t *places, size_t n, size_t used)
+{
+	if (row->run) {
+		struct call inner = *k;
+		size_t from = used ? places[used - 1] + 1 : 0;
+		inner.rest += from;
+		inner.rest_count -= from;
+		row->run(&inner);
+		return;
+	}
+	unsigned flags = row->flags;
+	if (args_find(k->rest, k->rest_count, "help")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	if (args_find(k->rest, k->rest_count, "dry-run dryrun just-print"))
+		flags |= FXF_DRY_RUN;
+	fx(k, row->tag, used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL, flags);
+}
+
+bool run_rows(struct call *k, const struct verb *rows)
+{
+	size_t places[6];
+	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
+	for (const struct verb *row = rows; row->words; row++) {
+		int used = row_matches(k, row, places, n);
+		if (used >= 0) {
+			run_row(k, row, places, n, (size_t)used);
+			return true;
+		}
+	}
+	return false;
+}
+
+void run_verbs(struct call *k)
+{
+	const struct program *p = k->program;
+	size_t place;
+	if (run_rows(k, p->verbs))
+		return;
+	size_t n = verb_words(k, p->spec, 1, &place);
+	/* A word that is not known where the verb should be could be any of them. */
+	if (n && k->rest[place].certainty != CERTAIN)
+		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
+	else
+		fx(k, p->tag, n ? &k->rest[place] : NULL, p->flags);
+}
+
+/* The first part of a verb such as "terminate-instances", or the last of "apps:destroy". */
+bool verb_in(const char *list, const char *word, size_t n)
+{
+	if (list_has(list, word, n))
+		return true;
+	const char *dash = memchr(word, '-', n);
+	if (dash && list_has(list, word, (size_t)(dash - word)))
+		return true;
+	const char *colon = memrchr(word, ':', n);
+	if (colon)
+		return verb_in(list, colon + 1, n - (size_t)(colon + 1 - word));
+	/* TerminateInstances, deleteBucket: a capital ends the verb. */
+	char low[16];
+	size_t i = 0;
+	for (; i < n && i < sizeof(low) - 1 && isalpha((unsigned char)word[i]); i++) {
+		if (i && isupper((unsigned char)word[i]))
+			break;
+		low[i] = (char)tolower((unsigned char)word[i]);
+	}
+	return i < n && isupper((unsigned char)word[i]) && list_has(list, low, i);
+}
+
+bool verb_is_destroying(const char *word, size_t n)
+{
+	static const char verbs[] =
+		"delete destroy terminate remove rm rmi rb purge drop uninstall "
+		"deregister wipe erase nuke del truncate "
+		"flushall teardown unpublish yank deprovision decommission obliterate "
+		"dropdb rmdir undeploy unregister shred "
+		"zap expunge factory-reset rmr deleteall delete_all destroy_all dropall drop_all";
+	return verb_in(verbs, word, n);
+}
+
+bool verb_is_reading(const char *word, size_t n)
+{
+	static const char verbs[] = "get list ls describe show status info view inspect help version search "
+				    "find print cat head top logs log "
+				    "diff history whoami explain query scan read check validate plan lint "
+				    "count test preview tail watch wait "
+				    "lookup head-object filter batch-get select estimate simulate verify "
+				    "doctor env completion config-list ping "
+				    "events api-resources api-versions cluster-info auth can-i dashboard "
+				    "open about usage statistics stat du";
+	return verb_in(verbs, word, n);
+}
