@@ -406,10 +406,17 @@ static void played_back(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { TEST(sealed_pack), TEST(seal_failures), TEST(legacy_seal),
-		TEST(layout_failures), TEST(chain_walk), TEST(no_receipts), TEST(tapes), TEST(export_bundle),
-		TEST(played_back) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(sealed_pack, setup, teardown),
+		cmocka_unit_test_setup_teardown(seal_failures, setup, teardown),
+		cmocka_unit_test_setup_teardown(legacy_seal, setup, teardown),
+		cmocka_unit_test_setup_teardown(layout_failures, setup, teardown),
+		cmocka_unit_test_setup_teardown(chain_walk, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_receipts, setup, teardown),
+		cmocka_unit_test_setup_teardown(tapes, setup, teardown),
+		cmocka_unit_test_setup_teardown(export_bundle, setup, teardown),
+		cmocka_unit_test_setup_teardown(played_back, setup, teardown),
+	};
 
 	return cmocka_run_group_tests_name("native pack", tests, NULL, NULL);
 }

@@ -328,11 +328,20 @@ static void hostile_manifests(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { TEST(same_bytes_everywhere), TEST(accepted), TEST(nobody_trusted),
-		TEST(every_bit_counts), TEST(edits_are_named), TEST(empty_or_clashing),
-		TEST(proofs_of_all_sizes), TEST(repeated_tail_is_not_a_member), TEST(views),
-		TEST(entry_with_content), TEST(key_window), TEST(hostile_manifests) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(same_bytes_everywhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(accepted, setup, teardown),
+		cmocka_unit_test_setup_teardown(nobody_trusted, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_bit_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(edits_are_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(empty_or_clashing, setup, teardown),
+		cmocka_unit_test_setup_teardown(proofs_of_all_sizes, setup, teardown),
+		cmocka_unit_test_setup_teardown(repeated_tail_is_not_a_member, setup, teardown),
+		cmocka_unit_test_setup_teardown(views, setup, teardown),
+		cmocka_unit_test_setup_teardown(entry_with_content, setup, teardown),
+		cmocka_unit_test_setup_teardown(key_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile_manifests, setup, teardown),
+	};
 
 	return cmocka_run_group_tests_name("pack", tests, NULL, NULL);
 }

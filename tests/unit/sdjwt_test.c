@@ -146,9 +146,13 @@ static void issuing_refuses(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { TEST(shows_what_is_chosen), TEST(published_example),
-		TEST(forms_refused), TEST(every_bit_counts), TEST(issuing_refuses) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(shows_what_is_chosen, setup, teardown),
+		cmocka_unit_test_setup_teardown(published_example, setup, teardown),
+		cmocka_unit_test_setup_teardown(forms_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_bit_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(issuing_refuses, setup, teardown),
+	};
 
 	return cmocka_run_group_tests_name("sdjwt", tests, NULL, NULL);
 }

@@ -451,11 +451,23 @@ static void gzip_bomb(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = { TEST(round_trip), TEST(reads_what_it_wrote), TEST(header_bytes),
-		TEST(pax_bytes), TEST(names_refused), TEST(types_refused), TEST(sizes_refused),
-		TEST(same_name_twice), TEST(damage_refused), TEST(every_header_bit_counts), TEST(pax_records),
-		TEST(departures_are_told), TEST(gzip_reads), TEST(gzip_refuses), TEST(gzip_bomb) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_what_it_wrote, setup, teardown),
+		cmocka_unit_test_setup_teardown(header_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(pax_bytes, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(types_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(sizes_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(same_name_twice, setup, teardown),
+		cmocka_unit_test_setup_teardown(damage_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_header_bit_counts, setup, teardown),
+		cmocka_unit_test_setup_teardown(pax_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(departures_are_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(gzip_reads, setup, teardown),
+		cmocka_unit_test_setup_teardown(gzip_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(gzip_bomb, setup, teardown),
+	};
 
 	return cmocka_run_group_tests_name("tar", tests, NULL, NULL);
 }
