@@ -62,6 +62,10 @@ int cmd_checkpoint_prune(struct run *r, struct err *e);
 int cmd_checkpoint_protect(struct run *r, struct err *e);
 int cmd_checkpoint_policy(struct run *r, struct err *e);
 
+/* cmd_verify.c */
+extern const struct opt verify_opts[];
+int cmd_verify(struct run *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct run *r, struct err *e);

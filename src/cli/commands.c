@@ -134,6 +134,13 @@ const struct cmd commands[] = {
 		"its "
 		"file.",
 		"$ helm key export", key_export_opts, 0, cmd_key_export, NULL },
+	{ "verify", "FILE...", 1, -1, "say what a receipt, chain, proof, record or pack proves",
+		"Finds out what each file is and answers two questions, never merged: is it unchanged, and is it "
+		"signed by a key you\ntrust.  Trust comes only from --key and --trust, never from the file.  The "
+		"first line is ADMISSIBLE (both), UNVERIFIED\n(not both were established) or TAMPERED; the first "
+		"broken link is named exactly.  Works offline, on any machine.\nExit 0 only when every file is "
+		"ADMISSIBLE.",
+		NULL, verify_opts, 0, cmd_verify, "helm_verify" },
 	{ "conform run", "", 0, 0, "run a directory of published cases and compare the answers",
 		"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  Families "
 		"this "

@@ -63,8 +63,8 @@ void verify_decision(struct verification *v, const struct json *decision)
 			"--allow-legacy");
 		return;
 	}
-	if (check_type(v, decision))
-		(void)check_hex_signature(v, decision, preimage, "signature_rejected");
+	if (check_type(v, decision) && check_hex_signature(v, decision, preimage, "signature_rejected"))
+		(void)verify_key_window(v, member_text(decision, "timestamp"));
 	if (!text_eq(version, DECISION_V4))
 		verify_note(v, "evidence only: an older form grants no new execution authority");
 	verify_note(v,

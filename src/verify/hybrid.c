@@ -63,6 +63,7 @@ bool verify_hybrid(
 			continue;
 		v->integrity = v->trusted = ANSWER_YES;
 		v->signer = hex_of(v->a, k->key);
+		v->signer_key = k;
 		return true;
 	}
 	v->trusted = v->trust->key_count > 0 ? ANSWER_NO : ANSWER_UNKNOWN;

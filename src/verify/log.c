@@ -60,8 +60,9 @@ void verify_tree_head(struct verification *v, const struct json *head)
 		return;
 	}
 	if (verify_signature(
-		    v, preimage, signature, has_key ? declared : NULL, NULL, "STH signature invalid"))
-		(void)check_log_id(v, head);
+		    v, preimage, signature, has_key ? declared : NULL, NULL, "STH signature invalid") &&
+		check_log_id(v, head))
+		(void)verify_key_window(v, member_text(head, "timestamp"));
 	verify_note(v,
 		"a tree head alone does not show that the log was never rewritten; compare it with an older "
 		"one");

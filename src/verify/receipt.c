@@ -145,7 +145,8 @@ bool verify_receipt_core(struct verification *v, const struct json *receipt, str
 	if (projection_check_names(&receipt_projection, receipt, &e))
 		return verify_refute_err(v, &e);
 	bool hashed = add_chain_hash(v, receipt, ret_chain);
-	return check_profile(v, receipt) && check_tag(v, receipt) && hashed;
+	return check_profile(v, receipt) && check_tag(v, receipt) && hashed &&
+		verify_key_window(v, member_text(receipt, "timestamp"));
 }
 
 void verify_receipt(struct verification *v, const struct json *receipt)

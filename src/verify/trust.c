@@ -4,11 +4,38 @@
  * {"keys": [{"key_id", "public_key_hex", "not_before"?, "not_after"?}]}, or just a map of ids to hex.  Whatever in it is not
  * understood as a key makes the whole file refused: a key that was meant to be there and is not would be found out too late. */
 #include "base/file.h"
+#include "proof/mldsa.h"
+#include "proof/sign.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
 
 enum { TRUST_FILE_MAX = 1 << 20 };
+
+enum { HYBRID_PREFIX = 7, HYBRID_KEY = HYBRID_PREFIX + 2 * KEY_SIZE + 1 + 2 * MLDSA_PUBLIC };
+
+/* "hybrid:", the Ed25519 half, ":", the ML-DSA-65 half. */
+static bool parse_hybrid(struct arena *a, const char *text, struct trusted_key *ret)
+{
+	uint8_t *ml = arena_alloc(a, MLDSA_PUBLIC);
+	size_t n = strcspn(text, " \t\r\n");
+	const char *second = text + HYBRID_PREFIX + 2 * KEY_SIZE;
+
+	if (n != HYBRID_KEY || *second != ':' ||
+		!hex_decode(text + HYBRID_PREFIX, 2 * KEY_SIZE, ret->key, KEY_SIZE, false) ||
+		!hex_decode(second + 1, 2 * MLDSA_PUBLIC, ml, MLDSA_PUBLIC, false))
+		return false;
+	ret->post_quantum = ml;
+	return true;
+}
+
+/* A key nobody can have signed with is no key. */
+static bool parse_key(struct arena *a, const char *text, struct trusted_key *ret)
+{
+	bool ok = text_starts(text, "hybrid:") ? parse_hybrid(a, text, ret) : trust_parse_key(text, ret->key);
+
+	return ok && sign_public_ok(ret->key);
+}
 
 static void add_key(struct arena *a, struct trust *t, const struct trusted_key *k)
 {
@@ -26,11 +53,11 @@ int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust 
 	struct bytes text;
 	int rc;
 
-	if (!trust_parse_key(key, k.key)) {
-		if ((rc = file_read(s, a, AT_FDCWD, key, 4096, FILE_FOLLOW, &text, NULL)))
+	if (!parse_key(a, key, &k)) {
+		if ((rc = file_read(s, a, AT_FDCWD, key, 16384, FILE_FOLLOW, &text, NULL)))
 			return err_set(e, (enum rc)rc, "TRUST_KEY",
 				"'%.200s' is neither 64 hex digits nor a readable key file", key);
-		if (!trust_parse_key(arena_strndup(a, (const char *)text.p, text.n), k.key))
+		if (!parse_key(a, arena_strndup(a, (const char *)text.p, text.n), &k))
 			return err_set(e, E_INPUT, "TRUST_KEY",
 				"'%s' does not hold a public key of 64 hex digits", key);
 	}
@@ -47,7 +74,7 @@ static int add_row(struct arena *a, const char *where, const char *id, const str
 
 	if (!hex && json_is(row, JSON_OBJECT))
 		hex = json_get_text(row, "public_key", NULL);
-	if (!hex || !trust_parse_key(hex, k.key))
+	if (!hex || !parse_key(a, hex, &k))
 		return err_set(e, E_INPUT, "TRUST_FILE", "%s: '%.80s' is not a public key of 64 hex digits",
 			where, k.id);
 	k.not_before = json_get_text(row, "not_before", NULL);

@@ -1,6 +1,7 @@
 /* verify.c — the shared part of every verification: answers, findings, signatures, the report. */
 #include "verify/verify.h"
 
+#include "model/stamp.h"
 #include "proof/sign.h"
 #include "verify/parts.h"
 
@@ -179,6 +180,7 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 	if (signer) {
 		v->integrity = v->trusted = ANSWER_YES;
 		v->signer = key_hex(v->a, signer->key);
+		v->signer_key = signer;
 		return true;
 	}
 	v->trusted = v->trust->key_count > 0 ? ANSWER_NO : ANSWER_UNKNOWN;
@@ -197,6 +199,24 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 	return verify_fail(v, error, "%s",
 		v->trust->key_count > 0 ? "the signature verifies under none of the keys given"
 					: "no key was given, and the record names none");
+}
+
+bool verify_key_window(struct verification *v, const char *time)
+{
+	const struct trusted_key *k = v->signer_key;
+	int order;
+
+	if (!k || (!k->not_before && !k->not_after))
+		return true;
+	if ((!k->not_before || (stamp_compare(k->not_before, time, &order) && order <= 0)) &&
+		(!k->not_after || (stamp_compare(time, k->not_after, &order) && order < 0)))
+		return true;
+	v->trusted = ANSWER_NO;
+	verify_at(v, NULL, "timestamp",
+		arena_printf(v->a, "%s .. %s", k->not_before ? k->not_before : "",
+			k->not_after ? k->not_after : ""),
+		time);
+	return verify_fail(v, "key_window", "the signing key was not in force at %s", time);
 }
 
 static enum answer merge(enum answer x, enum answer y)

@@ -32,7 +32,8 @@ struct trusted_key {
 	const char *id; /* routing hint only; "" when unknown */
 	uint8_t key[KEY_SIZE];
 	const uint8_t *post_quantum; /* the same signer's ML-DSA-65 key (proof/mldsa.h), or NULL */
-	/* From a key history: signatures the key made outside this window do not count.  NULL: no bound. */
+	/* From a key history: a record that says it was made outside this window is not trusted.  NULL: no bound.  A thief of
+	 * the key can write any time; only an anchored tree head shows that a record was there before. */
 	const char *not_before, *not_after;
 };
 
@@ -41,8 +42,11 @@ struct trust {
 	const struct trusted_key *keys;
 	size_t key_count;
 	bool allow_legacy; /* accept records without a version tag, marked as legacy */
-	bool allow_self_attested; /* accept embedded keys as internal consistency */
-	unsigned threads; /* for long chains; 0 = as many as cores, at most 64 */
+	bool allow_self_attested; /* accept embedded keys, as internal consistency only */
+	const char *root,
+		*old_root; /* roots from elsewhere, for proofs: hex, or "sha256:" and hex for packs; or NULL */
+	const struct json *side_head; /* the head file beside an audit log, or NULL */
+	unsigned threads; /* for long chains; 0 or 1: only the caller, at most 64 */
 };
 
 /* 64 hex digits with optional "ed25519:" and surrounding white space. */
@@ -69,6 +73,7 @@ struct verification {
 	const char *text; /* the same for a person */
 	/* The first broken link; NULL where it does not apply. */
 	const char *record, *member, *expected, *found;
+	const struct trusted_key *signer_key; /* the trusted key that verified, or NULL */
 	const char *signer; /* hex of the key that verified, or NULL */
 	bool is_legacy, is_self_attested;
 	struct check *checks;
@@ -95,8 +100,11 @@ void verify_receipt(struct verification *v, const struct json *receipt);
 void verify_receipt_text(struct verification *v, struct bytes text, const char *name);
 /* Receipts in causal order, and permits.  Checks identity, integrity, policy, execution_observation, closure, permit. */
 void verify_receipts(struct verification *v, const struct json *receipts, const struct json *permits);
-/* One receipt per line; links are followed within each session.  On all cores. */
-void verify_receipt_lines(struct verification *v, struct bytes text, const char *name);
+/* One receipt per line.  Links are followed within each session; a decision record carried as `subject` is verified with
+ * the receipt that stands for it.  On trust->threads threads.  ret_chain and ret_n, when not NULL, receive every chain hash in
+ * file order (in v->a): the leaf inputs of the log; *ret_n is 0 when some line has none. */
+void verify_receipt_lines(
+	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n);
 void verify_decision(struct verification *v, const struct json *decision);
 void verify_intent(struct verification *v, const struct json *intent);
 void verify_permit(struct verification *v, const struct json *permit);

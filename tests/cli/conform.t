@@ -25,4 +25,5 @@ ok "nothing passed is not success" says 1 "0 passed" helm conform run --cases ca
 ok "no case at all is an error" says 1 "no case" helm conform run --cases cases
 ok "a missing directory is an error" says 1 "cannot read cases" helm conform run --cases nowhere
 ok "the directory must be named" says 2 "--cases" helm conform run
+ok "our own cases pass" says 0 " 0 failed, 0 not supported" helm conform run --cases "$HELM_SOURCE/tests/cases/records"
 finish

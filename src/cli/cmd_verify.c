@@ -1,0 +1,161 @@
+/* cmd_verify.c — helm verify: what a file proves, in two answers, and where it breaks first. */
+#include "base/file.h"
+#include "cli/cmd.h"
+#include "verify/verify.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+const struct opt verify_opts[] = {
+	{ "key", OPT_LIST, "KEY", "a public key you trust: 64 hex digits, or a file with them (repeatable)",
+		NULL, false },
+	{ "trust", OPT_VALUE, "FILE", "a file of trusted keys (JSON)", NULL, false },
+	{ "root", OPT_VALUE, "HASH", "a root you have from elsewhere, for proofs", NULL, false },
+	{ "old-root", OPT_VALUE, "HASH", "the older root, for consistency proofs", NULL, false },
+	{ "allow-legacy", OPT_FLAG, NULL, "accept records without a version tag, marked as legacy", NULL,
+		false },
+	{ "allow-self-attested", OPT_FLAG, NULL,
+		"check under keys the file carries: internal consistency only", NULL, false },
+	{ 0 },
+};
+
+static const size_t MAX_FILE_BYTES = (size_t)4 << 30;
+
+static int read_trust(struct run *r, struct trust *ret, struct err *e)
+{
+	const char *file = opt_text(r, "trust", NULL), **words;
+	size_t n = opt_list(r, "key", &words);
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	*ret = (struct trust){ .allow_legacy = opt_flag(r, "allow-legacy"),
+		.allow_self_attested = opt_flag(r, "allow-self-attested"),
+		.root = opt_text(r, "root", NULL),
+		.old_root = opt_text(r, "old-root", NULL),
+		.threads = cores > 1 ? (unsigned)cores : 1 };
+	for (size_t i = 0; i < n; i++)
+		if (trust_add_key(r->sys, r->a, words[i], ret, e))
+			return e->rc = E_USAGE;
+	return file ? trust_add_file(r->sys, r->a, file, ret, e) : OK;
+}
+
+static bool is_archive(struct bytes text)
+{
+	return (text.n > 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) ||
+		(text.n > 262 && memcmp(text.p + 257, "ustar", 5) == 0);
+}
+
+static void verify_packed(struct run *r, struct arena *a, const char *name, struct verification *v)
+{
+	struct err why = { 0 };
+	struct pack p = { 0 };
+
+	if (verify_pack_open(r->sys, a, AT_FDCWD, name, &p, &why))
+		verify_pack_unreadable(v, &why);
+	else
+		verify_pack(v, &p);
+}
+
+/* The head file beside an audit log. */
+static const struct json *side_head(struct run *r, struct arena *a, const char *name)
+{
+	char *path = arena_printf(a, "%s.head", name);
+	struct json *head = NULL;
+	struct bytes text;
+
+	if (file_read(r->sys, a, AT_FDCWD, path, 65536, FILE_FOLLOW, &text, NULL) ||
+		json_parse(a, text, path, NULL, &head, NULL))
+		return NULL;
+	return head;
+}
+
+static int verify_file(struct run *r, struct arena *a, const char *name, struct trust *trust,
+	struct verification *v, struct err *e)
+{
+	struct bytes text;
+
+	verification_begin(v, a, trust, "evidence pack");
+	if (file_is_dir(r->sys, AT_FDCWD, name)) {
+		verify_packed(r, a, name, v);
+		return OK;
+	}
+	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
+		return e->rc;
+	trust->side_head = side_head(r, a, name);
+	if (is_archive(text))
+		verify_packed(r, a, name, v);
+	else
+		verify_document(v, text, name);
+	return OK;
+}
+
+static const char *shown(struct run *r, const char *s)
+{
+	return s ? text_safe(r->a, s, strlen(s), false) : "";
+}
+
+static void show_broken(struct run *r, const struct verification *v)
+{
+	if (v->error)
+		out(r, "  reason      %s (%s)\n", shown(r, v->text), shown(r, v->error));
+	if (v->record)
+		out(r, "  record      %s\n", shown(r, v->record));
+	if (v->member)
+		out(r, "  member      %s\n", shown(r, v->member));
+	if (v->expected)
+		out(r, "  expected    %s\n", shown(r, v->expected));
+	if (v->found)
+		out(r, "  found       %s\n", shown(r, v->found));
+}
+
+static void show(struct run *r, const char *name, const struct verification *v)
+{
+	static const char *const words[] = { "ok", "FAIL", "-" };
+	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_GOOD };
+	enum headline h = verification_headline(v);
+
+	out(r, "%s%s%s  %s (%s)\n", paint(r, paints[h]), headline_name(h), paint(r, PAINT_OFF),
+		shown(r, name), v->kind);
+	out(r, "  unchanged   %s\n", answer_name(v->integrity));
+	out(r, "  trusted     %s%s%s\n", answer_name(v->trusted), v->signer ? ", signed by " : "",
+		shown(r, v->signer));
+	out(r, "  complete    %s\n", answer_name(v->complete));
+	if (v->is_legacy)
+		out(r, "  legacy      yes\n");
+	show_broken(r, v);
+	for (size_t i = 0; i < v->check_count; i++)
+		out(r, "  %-4s  %s%s%s\n", words[v->checks[i].status], shown(r, v->checks[i].name),
+			*v->checks[i].detail ? ": " : "", shown(r, v->checks[i].detail));
+	json_each (note, v->notes)
+		out(r, "  note: %s\n", shown(r, json_text(note)));
+	if (h == HEADLINE_UNVERIFIED && v->trust->key_count == 0)
+		out(r, "  next: give the signer's public key with --key, from a place you trust\n");
+}
+
+int cmd_verify(struct run *r, struct err *e)
+{
+	struct json *results = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
+	struct trust trust;
+	bool all = true;
+
+	if (read_trust(r, &trust, e))
+		return e->rc;
+	for (size_t i = 0; i < r->arg_count; i++) {
+		AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
+		struct verification v;
+		if (verify_file(r, &a, r->args[i], &trust, &v, e))
+			return e->rc;
+		all = all && verification_headline(&v) == HEADLINE_ADMISSIBLE;
+		if (r->is_json) {
+			struct json *one = verification_json(&a, &v);
+			json_sets(&a, one, "file", r->args[i]);
+			json_push(r->a, results, json_copy(r->a, one));
+		} else {
+			show(r, r->args[i], &v);
+		}
+	}
+	json_setb(r->a, doc, "admissible", all);
+	json_set(r->a, doc, "results", results);
+	if (r->is_json)
+		out_json(r, doc);
+	return all ? 0 : EXIT_NO;
+}

@@ -1,0 +1,346 @@
+/* chain.c — long chains of receipts, one per line.
+ *
+ * Signatures cost nearly all the time and depend on nothing but their line, so lines are verified on all cores first; each
+ * leaves a small fixed record of facts.  Then one pass in file order follows the links.  A line that fails is verified once
+ * more at the end, alone, to say exactly what is wrong with it; the first pass keeps no words. */
+#include "verify/receipt.h"
+
+#include "proof/preimage.h"
+#include "verify/parts.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LINES_AT_ONCE = 32, MAX_THREADS = 64 };
+
+enum prev { PREV_NONE, PREV_HASH, PREV_OTHER };
+
+struct facts {
+	struct hash chain, previous, session;
+	int64_t clock;
+	uint8_t prev; /* enum prev */
+	uint8_t integrity, trusted; /* enum answer */
+	bool is_sound; /* nothing wrong with the line alone */
+	bool is_hashed, is_legacy, is_self_attested, is_governed, is_observed;
+};
+
+struct job {
+	const struct trust *trust;
+	const struct bytes *lines;
+	struct facts *facts;
+	size_t n;
+	atomic_size_t next;
+};
+
+/* A decision receipt may carry the decision record it stands for. */
+static bool check_subject(struct verification *v, const struct json *receipt)
+{
+	const struct json *subject = json_get(receipt, "subject");
+	struct verification one;
+
+	if (!text_starts(member_text(subject, "signature_version"), "decision_record."))
+		return true;
+	verification_begin(&one, v->a, v->trust, "decision record");
+	verify_decision(&one, subject);
+	/* Signed by the same key as the receipt is enough: what that key is worth was asked already. */
+	if (one.error && !(v->is_self_attested && one.integrity != ANSWER_NO)) {
+		verify_at(v, NULL, "subject", one.expected, one.found);
+		return verify_refute(v, "decision_rejected", "the decision record it carries: %s", one.text);
+	}
+	if (text_eq(member_text(receipt, "output_hash"), member_text(one.values, "content_hash")) &&
+		text_eq(member_text(receipt, "decision_id"), member_text(subject, "id")))
+		return true;
+	verify_at(v, NULL, "output_hash", member_text(one.values, "content_hash"),
+		member_text(receipt, "output_hash"));
+	return verify_refute(
+		v, "decision_binding", "the receipt stands for another decision than the one it carries");
+}
+
+static bool verify_line(
+	struct verification *v, struct bytes line, const char *name, struct json **ret, struct hash *chain)
+{
+	struct err e = { 0 };
+
+	if (line.n == 0)
+		return verify_refute(v, "empty_line", "an empty line");
+	if (json_parse(v->a, line, name, NULL, ret, &e)) {
+		*ret = NULL;
+		return verify_refute_err(v, &e);
+	}
+	return verify_receipt_core(v, *ret, chain) && check_subject(v, *ret);
+}
+
+static uint8_t read_previous(const struct json *receipt, struct hash *ret)
+{
+	const char *prev = member_text(receipt, "prev_hash");
+
+	if (text_starts(prev, "sha256:"))
+		prev += strlen("sha256:");
+	return !*prev ? PREV_NONE : hash_from_hex(prev, ret) ? PREV_HASH : PREV_OTHER;
+}
+
+/* The causal session: session_id of tagged receipts, the executor of untagged ones. */
+static struct hash session_of(const struct json *receipt)
+{
+	const struct json *id =
+		json_get(receipt, json_get(receipt, "signature_version") ? "session_id" : "executor_id");
+	struct hash h;
+
+	sha256(json_is(id, JSON_STRING) ? id->text : "", json_is(id, JSON_STRING) ? id->n : 0, h.b);
+	return h;
+}
+
+static void take_line(struct job *job, struct arena *scratch, size_t i)
+{
+	struct facts *f = &job->facts[i];
+	struct json *receipt = NULL;
+	struct verification v;
+
+	verification_begin(&v, scratch, job->trust, "receipt");
+	f->is_sound = verify_line(&v, job->lines[i], "line", &receipt, &f->chain) && !v.error;
+	f->is_hashed = receipt && json_get(v.values, "chain_hash");
+	f->integrity = (uint8_t)v.integrity;
+	f->trusted = (uint8_t)v.trusted;
+	f->is_legacy = v.is_legacy;
+	f->is_self_attested = v.is_self_attested;
+	if (!receipt)
+		return;
+	f->clock = json_get_int(receipt, "lamport_clock", -1);
+	f->prev = read_previous(receipt, &f->previous);
+	f->session = session_of(receipt);
+	f->is_governed = *member_text(receipt, "policy_hash") || *member_text(receipt, "verdict");
+	f->is_observed = *member_text(receipt, "args_hash") || *member_text(receipt, "output_hash");
+}
+
+static void *work(void *arg)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct job *job = arg;
+
+	for (;;) {
+		size_t from = atomic_fetch_add(&job->next, LINES_AT_ONCE), to = from + LINES_AT_ONCE;
+		if (from >= job->n)
+			return NULL;
+		for (size_t i = from; i < to && i < job->n; i++) {
+			take_line(job, &scratch, i);
+			arena_reset(&scratch);
+		}
+	}
+}
+
+/* On this thread and as many others as could be started: a thread that cannot be had costs time, not the answer. */
+static void run(struct job *job, unsigned threads)
+{
+	pthread_t others[MAX_THREADS];
+	unsigned started = 0;
+
+	threads = threads > MAX_THREADS ? MAX_THREADS : threads;
+	for (; started + 1 < threads && (size_t)(started + 1) * LINES_AT_ONCE < job->n; started++)
+		if (pthread_create(&others[started], NULL, work, job))
+			break;
+	(void)work(job);
+	for (unsigned i = 0; i < started; i++)
+		(void)pthread_join(others[i], NULL);
+}
+
+/* Sessions seen, by hash of their name: index of their last receipt, plus one. */
+struct sessions {
+	size_t *slots;
+	size_t mask, count;
+};
+
+static size_t *session_slot(const struct sessions *s, const struct facts *facts, const struct hash *session)
+{
+	uint64_t at;
+
+	memcpy(&at, session->b, sizeof(at));
+	for (;; at++) {
+		size_t *slot = &s->slots[at & s->mask];
+		if (!*slot || hash_eq(&facts[*slot - 1].session, session))
+			return slot;
+	}
+}
+
+struct walk {
+	struct verification *v;
+	const struct job *job;
+	const char *name;
+	struct sessions sessions;
+	bool starts_late; /* some session's beginning is not here */
+	const char *identity_fault, *hash_fault, *link_fault;
+	bool is_governed, is_observed;
+};
+
+static const char *line_name(struct walk *w, size_t i)
+{
+	struct json *receipt;
+
+	if (json_parse(w->v->a, w->job->lines[i], w->name, NULL, &receipt, NULL))
+		return arena_printf(w->v->a, "line %zu", i + 1);
+	return arena_printf(w->v->a, "line %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
+}
+
+/* Say what is wrong with a line: verified again, with words. */
+static void explain_line(struct walk *w, size_t i)
+{
+	struct json *receipt = NULL;
+	struct verification one;
+	struct hash chain;
+
+	verification_begin(&one, w->v->a, w->v->trust, "receipt");
+	(void)verify_line(
+		&one, w->job->lines[i], arena_printf(w->v->a, "%s:%zu", w->name, i + 1), &receipt, &chain);
+	const char *record = line_name(w, i);
+	verify_at(w->v, record, one.member ? one.member : "signature", one.expected, one.found);
+	w->identity_fault = arena_printf(w->v->a, "%s: %s", record,
+		one.text ? one.text : "the signature verifies only under the key the receipt carries");
+	(void)verify_fail(w->v, one.error ? one.error : "signer_not_trusted", "%s", w->identity_fault);
+}
+
+static void break_link(struct walk *w, size_t i, const char *member, const char *expected, const char *found)
+{
+	const char *record = line_name(w, i);
+
+	w->link_fault = arena_printf(w->v->a, "%s: %s is %s, expected %s", record, member, found, expected);
+	verify_at(w->v, record, member, expected, found);
+	(void)verify_fail(w->v, "closure_failed", "%s", w->link_fault);
+}
+
+static void check_link(struct walk *w, size_t i, size_t last)
+{
+	const struct facts *f = &w->job->facts[i], *before = &w->job->facts[last];
+	struct arena *a = w->v->a;
+
+	if (w->link_fault || !before->is_hashed)
+		return;
+	if (f->prev != PREV_HASH || !hash_eq(&f->previous, &before->chain))
+		break_link(w, i, "prev_hash", hash_hex(a, &before->chain),
+			f->prev == PREV_HASH ? hash_hex(a, &f->previous) : "(empty)");
+	else if (f->clock <= before->clock)
+		break_link(w, i, "lamport_clock", arena_printf(a, "more than %lld", (long long)before->clock),
+			arena_printf(a, "%lld", (long long)f->clock));
+}
+
+static void take_facts(struct walk *w, size_t i)
+{
+	const struct facts *f = &w->job->facts[i];
+	struct verification one = { .integrity = f->integrity,
+		.trusted = f->trusted,
+		.is_legacy = f->is_legacy,
+		.is_self_attested = f->is_self_attested };
+	bool is_identified = f->is_sound &&
+		(f->trusted == ANSWER_YES ||
+			(w->v->trust->allow_self_attested && w->v->trust->key_count == 0));
+
+	verify_merge(w->v, &one, i == 0);
+	if (!is_identified && !w->identity_fault)
+		explain_line(w, i);
+	if (!f->is_hashed && !w->hash_fault)
+		w->hash_fault = arena_printf(w->v->a, "line %zu has no chain hash", i + 1);
+	size_t *slot = session_slot(&w->sessions, w->job->facts, &f->session);
+	if (*slot) {
+		check_link(w, i, *slot - 1);
+	} else {
+		w->sessions.count++;
+		w->starts_late |= f->prev != PREV_NONE || f->clock != 1;
+	}
+	*slot = i + 1;
+	w->is_governed |= f->is_governed;
+	w->is_observed |= f->is_observed;
+}
+
+static void report(struct walk *w, const char *name, const char *fault, bool applies)
+{
+	verify_check(w->v, name,
+		fault		  ? CHECK_FAIL
+			: applies ? CHECK_PASS
+				  : CHECK_NOT_APPLICABLE,
+		fault ? fault : "");
+}
+
+static void conclude(struct walk *w)
+{
+	struct verification *v = w->v;
+	size_t n = w->job->n;
+
+	report(w, "identity", w->identity_fault, true);
+	report(w, "integrity", w->hash_fault, true);
+	report(w, "policy", NULL, w->is_governed);
+	report(w, "execution_observation", NULL, w->is_observed);
+	report(w, "closure", w->link_fault, n > w->sessions.count);
+	if (w->link_fault || w->hash_fault)
+		v->integrity = ANSWER_NO;
+	if (w->hash_fault)
+		(void)verify_fail(v, "integrity_failed", "%s", w->hash_fault);
+	json_seti(v->a, v->values, "receipts", (int64_t)n);
+	json_seti(v->a, v->values, "sessions", (int64_t)w->sessions.count);
+	verify_value(v, "head", hash_hex(v->a, &w->job->facts[n - 1].chain));
+	if (w->starts_late)
+		verify_note(v,
+			"a session's first receipts are not in this file; what came before is not "
+			"established");
+	verify_note(v,
+		"whether receipts after the last one existed is not established; a tree head from elsewhere "
+		"shows it");
+	verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
+}
+
+static size_t cut_lines(struct arena *a, struct bytes text, struct bytes **ret)
+{
+	size_t n = 0, cap = 64;
+	struct bytes *lines = arena_alloc(a, cap * sizeof(*lines));
+
+	while (text.n > 0) {
+		if (n == cap) {
+			lines = arena_grow(a, lines, cap * sizeof(*lines), 2 * cap * sizeof(*lines));
+			cap *= 2;
+		}
+		lines[n++] = text_cut(&text, '\n');
+	}
+	*ret = lines;
+	return n;
+}
+
+static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t *ret_n)
+{
+	struct hash *list = arena_alloc(a, job->n * sizeof(*list) + 1);
+
+	*ret_n = job->n;
+	for (size_t i = 0; i < job->n; i++) {
+		list[i] = job->facts[i].chain;
+		if (!job->facts[i].is_hashed)
+			*ret_n = 0;
+	}
+	return list;
+}
+
+void verify_receipt_lines(
+	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
+{
+	struct bytes *lines;
+	size_t slots = 16;
+	struct job job = { .trust = v->trust };
+
+	job.n = cut_lines(v->a, text, &lines);
+	if (ret_n)
+		*ret_n = 0;
+	if (job.n == 0) {
+		(void)verify_fail(v, "no receipts supplied", "the file holds no receipts");
+		return;
+	}
+	job.lines = lines;
+	job.facts = arena_zalloc(v->a, job.n, sizeof(*job.facts));
+	run(&job, v->trust->threads ? v->trust->threads : 1);
+	while (slots < 2 * job.n)
+		slots *= 2;
+	struct walk w = { .v = v,
+		.job = &job,
+		.name = name,
+		.sessions = { arena_zalloc(v->a, slots, sizeof(size_t)), slots - 1, 0 } };
+	for (size_t i = 0; i < job.n; i++)
+		take_facts(&w, i);
+	conclude(&w);
+	if (ret_chain)
+		*ret_chain = chain_hashes(v->a, &job, ret_n);
+}

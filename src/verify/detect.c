@@ -1,0 +1,277 @@
+/* detect.c — what a document is, told from its own members, and verified as that.
+ *
+ * Detection decides which rules are applied, never whether they are: a document that is taken for nothing known is not
+ * established, and one that is taken for the wrong kind fails that kind's checks. */
+#include "proof/preimage.h"
+#include "verify/parts.h"
+
+#include <string.h>
+
+typedef void verify_fn(struct verification *v, const struct json *doc);
+
+static void tree_head(struct verification *v, const struct json *doc)
+{
+	verify_tree_head(v, doc);
+}
+
+static void inclusion(struct verification *v, const struct json *doc)
+{
+	verify_inclusion(v, doc, v->trust->root);
+}
+
+static void consistency(struct verification *v, const struct json *doc)
+{
+	verify_consistency(v, doc, v->trust->old_root, v->trust->root);
+}
+
+static void pack_proof(struct verification *v, const struct json *doc)
+{
+	verify_pack_entry(v, doc, v->trust->root, NULL, NULL);
+}
+
+static void bundle(struct verification *v, const struct json *doc)
+{
+	verify_receipts(v, json_get(doc, "receipts"), json_get(doc, "permits"));
+}
+
+static void receipt_list(struct verification *v, const struct json *doc)
+{
+	verify_receipts(v, doc, NULL);
+}
+
+static void graph(struct verification *v, const struct json *doc)
+{
+	verify_proofgraph(v, json_get(doc, "nodes"));
+}
+
+static void node_list(struct verification *v, const struct json *doc)
+{
+	verify_proofgraph(v, doc);
+}
+
+static void condensed(struct verification *v, const struct json *doc)
+{
+	verify_condensation_proof(v, json_get(doc, "proof") ? json_get(doc, "proof") : doc);
+}
+
+static void launch(struct verification *v, const struct json *doc)
+{
+	if (json_get(doc, "receipt"))
+		verify_launch_receipt(v, json_get(doc, "receipt"), json_get(doc, "authority_binding"),
+			json_get(doc, "evidence_dag"));
+	else
+		verify_launch_receipt(v, doc, NULL, NULL);
+}
+
+static void consumption(struct verification *v, const struct json *doc)
+{
+	verify_consumption(v, json_get(doc, "consumption"), member_text(doc, "signature"), NULL);
+}
+
+static void admission(struct verification *v, const struct json *doc)
+{
+	verify_admission(v, json_get(doc, "admission"), json_get(doc, "consumption"),
+		member_text(doc, "signature"), NULL, NULL);
+}
+
+static void release(struct verification *v, const struct json *doc)
+{
+	verify_release(v, doc, NULL);
+}
+
+static void effect_close(struct verification *v, const struct json *doc)
+{
+	verify_effect_close(v, doc, NULL);
+}
+
+static void disposition(struct verification *v, const struct json *doc)
+{
+	verify_disposition(v, doc, NULL);
+}
+
+static void spec_approval(struct verification *v, const struct json *doc)
+{
+	verify_spec_approval(v, doc, NULL);
+}
+
+static void boundary(struct verification *v, const struct json *doc)
+{
+	verify_boundary_profile(v, doc, NULL);
+}
+
+static void update(struct verification *v, const struct json *doc)
+{
+	verify_update_bundle(v, doc, NULL);
+}
+
+static void emergency_stop(struct verification *v, const struct json *doc)
+{
+	verify_emergency_stop(v, doc, NULL, NULL);
+}
+
+/* The first row whose members are all there decides.  "a.b" looks inside; "a=x" wants that text; "a=x*" its beginning;
+ * "0.a" looks into the first element of a list. */
+static const struct {
+	const char *kind;
+	const char *members;
+	verify_fn *fn;
+} kinds[] = {
+	{ "decision record", "signature_version=decision_record.*", verify_decision },
+	{ "execution intent", "signature_version=authorized_execution_intent.*", verify_intent },
+	{ "launch effect receipt", "schema_version=launch_effect_receipt.*", launch },
+	{ "launch effect receipt", "receipt.schema_version=launch_effect_receipt.*", launch },
+	{ "external decision receipts", "schema_version=external_decision_receipt*",
+		verify_external_decisions },
+	{ "external decision receipts", "format_id", verify_external_decisions },
+	{ "host evidence", "schema_version=external_receipt_chain.*", verify_host_evidence },
+	{ "host evidence", "schema_version=external_host_receipt.*", verify_host_evidence },
+	{ "host evidence", "receipts.0.host_id", verify_host_evidence },
+	{ "workstation receipt", "receipt_version=agent_run_receipt.*", verify_workstation },
+	{ "counterfactual receipt", "would_have_verdict", verify_counterfactual },
+	{ "effect permit", "permit_id", verify_permit },
+	{ "external authorization", "schema_version=extauthz.*", verify_extauthz },
+	{ "grant consumption", "consumption.schema_version=approval-grant-consumption.*", consumption },
+	{ "dispatch admission", "admission.schema_version=approval-dispatch-admission.*", admission },
+	{ "connector release authority", "authority.schema_version=connector-release-authority.*", release },
+	{ "effect close", "acknowledgement.schema_version=connector-effect-acknowledgement.*", effect_close },
+	{ "effect disposition", "command.schema_version=effect-disposition-command.*", disposition },
+	{ "generated-spec approval", "challenge.schema_version=generated-spec-approval-challenge.*",
+		spec_approval },
+	{ "approval", "assertions challenge authority_snapshot", verify_approval },
+	{ "boundary profile", "compile_receipt", boundary },
+	{ "update bundle", "manifest.schema_version=update_bundle_manifest.*", update },
+	{ "emergency stop", "command_envelope.command.contract_version=emergency-stop-fence.*",
+		emergency_stop },
+	{ "tree head", "tree_size root_hash log_id timestamp", tree_head },
+	{ "inclusion proof", "leaf_index tree_size audit_path", inclusion },
+	{ "consistency proof", "old_size new_size consistency_path", consistency },
+	{ "inclusion proof", "binding entry merkle_path", pack_proof },
+	{ "condensation proof", "siblings leaf_count", condensed },
+	{ "condensation proof", "original_id proof.siblings", condensed },
+	{ "ProofGraph", "nodes", graph },
+	{ "ProofGraph", "0.node_hash", node_list },
+	{ "receipt bundle", "receipts", bundle },
+	{ "receipt bundle", "0.receipt_id", receipt_list },
+	{ "receipt", "receipt_id", verify_receipt },
+	{ "decision record", "verdict phenotype_hash", verify_decision },
+};
+
+static const struct json *look(const struct json *at, const char *path, size_t n)
+{
+	struct bytes rest = { (const uint8_t *)path, n };
+
+	while (at && rest.p) {
+		struct bytes step = text_cut(&rest, '.');
+		char name[64];
+		if (step.n >= sizeof(name))
+			return NULL;
+		memcpy(name, step.p, step.n);
+		name[step.n] = '\0';
+		at = json_is(at, JSON_ARRAY) && text_eq(name, "0") ? json_at(at, 0) : json_get(at, name);
+	}
+	return at;
+}
+
+static bool has_member(const struct json *doc, const char *want, size_t n)
+{
+	const char *equals = memchr(want, '=', n);
+	size_t path_n = equals ? (size_t)(equals - want) : n;
+	const struct json *value = look(doc, want, path_n);
+	const char *text = json_text(value);
+
+	if (!equals)
+		return value != NULL;
+	size_t wanted = n - path_n - 1;
+	if (equals[wanted] == '*')
+		return text && strncmp(text, equals + 1, wanted - 1) == 0;
+	return text && strlen(text) == wanted && memcmp(text, equals + 1, wanted) == 0;
+}
+
+static bool has_members(const struct json *doc, const char *members)
+{
+	while (*members) {
+		size_t n = strcspn(members, " ");
+		if (!has_member(doc, members, n))
+			return false;
+		members += n + (members[n] == ' ');
+	}
+	return true;
+}
+
+static void verify_tree(struct verification *v, const struct json *doc)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (has_members(doc, kinds[i].members)) {
+			v->kind = kinds[i].kind;
+			kinds[i].fn(v, doc);
+			return;
+		}
+	(void)verify_fail(v, "unknown_document", "this is no kind of record that can be verified here");
+}
+
+static void verify_audit_lines(struct verification *v, struct bytes text, const char *name)
+{
+	struct json *events = json_new(v->a, JSON_ARRAY), *row;
+	struct err e = { 0 };
+
+	while (text.n > 0) {
+		if (json_parse(v->a, text_cut(&text, '\n'), name, NULL, &row, &e)) {
+			(void)verify_refute_err(v, &e);
+			return;
+		}
+		json_push(v->a, events, row);
+	}
+	verify_audit_log(v, events, v->trust->side_head);
+}
+
+/* The first line tells what a file of lines holds. */
+static bool verify_lines(struct verification *v, struct bytes text, const char *name)
+{
+	struct bytes rest = text, first = text_cut(&rest, '\n');
+	struct json *row;
+
+	if (json_parse(v->a, first, name, NULL, &row, NULL) || !json_is(row, JSON_OBJECT))
+		return false;
+	if (json_get(row, "aat_version")) {
+		v->kind = "audit trail";
+		verify_audit_trail(v, text);
+	} else if (json_get(row, "upstream") && json_get(row, "input_hash")) {
+		v->kind = "proxy journal";
+		verify_proxy_journal(v, text);
+	} else if (has_members(row, "sequence previous_hash hash actor")) {
+		v->kind = "audit log";
+		verify_audit_lines(v, text, name);
+	} else if (rest.n > 0 && json_get(row, "receipt_id")) {
+		v->kind = "receipt chain";
+		verify_receipt_lines(v, text, name, NULL, NULL);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool is_presentation(struct bytes text)
+{
+	return text.n > 2 && text.p[0] == 'e' && text.p[1] == 'y' && memchr(text.p, '~', text.n);
+}
+
+void verify_document(struct verification *v, struct bytes text, const char *name)
+{
+	struct err e = { 0 };
+	struct json *doc;
+
+	v->kind = "document";
+	if (is_presentation(text)) {
+		while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
+			text.n--;
+		verify_sdjwt(v, text);
+		return;
+	}
+	if (verify_lines(v, text, name))
+		return;
+	if (json_parse(v->a, text, name, NULL, &doc, &e)) {
+		(void)verify_refute_err(v, &e);
+		return;
+	}
+	verify_tree(v, doc);
+}
