@@ -465,9 +465,12 @@ static int rename_new(struct sys *s, int dir, const char *temp, const char *name
 	return s->unlink(s, dir, temp, 0);
 }
 
+enum { PUT_NEW = 1, PUT_UNSYNCED = 2 };
+
 static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg,
-	bool must_be_new, struct err *e)
+	unsigned how, struct err *e)
 {
+	bool must_be_new = how & PUT_NEW, is_synced = !(how & PUT_UNSYNCED);
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int dir = -1;
 	AUTO(close_fd) int fd = -1;
@@ -481,7 +484,7 @@ static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, fil
 	fd = open_temporary(s, &a, dir, name, mode, &temp);
 	if (fd < 0)
 		return err_sys(e, "FILE_WRITE", "cannot write next to '%s'", path);
-	if (!(rc = fill(arg, s, fd, e)) && s->fsync(s, fd))
+	if (!(rc = fill(arg, s, fd, e)) && is_synced && s->fsync(s, fd))
 		rc = err_sys(e, "FILE_WRITE", "cannot write '%s'", path);
 	else if (!rc &&
 		(must_be_new ? rename_new(s, dir, temp, name) : s->rename(s, dir, temp, dir, name, 0)))
@@ -491,7 +494,7 @@ static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, fil
 		(void)s->unlink(s, dir, temp, 0);
 		return rc;
 	}
-	if (s->fsync(s, dir))
+	if (is_synced && s->fsync(s, dir))
 		return err_sys(e, "FILE_SYNC",
 			"the new '%s' is in place, but may not survive a power failure", path);
 	return OK;
@@ -513,18 +516,23 @@ static int fill_whole(void *arg, struct sys *s, int fd, struct err *e)
 
 int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
-	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, false, e);
+	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, 0, e);
 }
 
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
-	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, true, e);
+	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_NEW, e);
 }
 
 int file_replace_by(
 	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e)
 {
-	return put_file(s, dirfd, path, mode, fill, arg, false, e);
+	return put_file(s, dirfd, path, mode, fill, arg, 0, e);
+}
+
+int file_put(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
+{
+	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_UNSYNCED, e);
 }
 
 /* lists and trees */
@@ -616,6 +624,35 @@ static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, str
 	}
 	arena_release(&w->a, mark);
 	return rc;
+}
+
+static void remove_inside(struct sys *s, int fd, int depth)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char **names;
+	size_t n;
+
+	if (depth > 256 || list_fd(s, &a, fd, ".", &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (s->unlink(s, fd, names[i], 0) == 0)
+			continue;
+		AUTO(close_fd) int sub = s->open(s, fd, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+		if (sub < 0)
+			continue;
+		remove_inside(s, sub, depth + 1);
+		(void)s->unlink(s, fd, names[i], AT_REMOVEDIR);
+	}
+}
+
+void file_remove_tree(struct sys *s, int dirfd, const char *path)
+{
+	AUTO(close_fd) int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+
+	if (fd < 0)
+		return;
+	remove_inside(s, fd, 0);
+	(void)s->unlink(s, dirfd, path, AT_REMOVEDIR);
 }
 
 int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)

@@ -43,6 +43,13 @@ int file_replace_by(
 /* The same for a name that must be free: FILE_EXISTS otherwise.  Of several at once exactly one wins. */
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
 
+/* Write a whole file by temporary and rename, without waiting for the disk: a reader never sees half of it, a power cut may
+ * lose it.  For what can be made again. */
+int file_put(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
+
+/* Remove a tree of our own making, never following a link.  What cannot be removed stays. */
+void file_remove_tree(struct sys *s, int dirfd, const char *path);
+
 /* Make a directory and its missing parents, each with `mode`; existing ones are fine.  A new directory is synced into
  * its parent. */
 int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e);

@@ -698,3 +698,12 @@ char *text_nfc(struct arena *a, const char *p, size_t n)
 	return is_ascii(p, n) ? arena_strndup(a, p, n)
 			      : map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
 }
+
+bool text_is_id(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n >= 1 && n <= 128 &&
+		strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n &&
+		!strchr("._-", s[0]);
+}

@@ -58,6 +58,8 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
 char *text_fold(struct arena *a, const char *p, size_t n);
 char *text_nfc(struct arena *a, const char *p, size_t n);
 
+/* [A-Za-z0-9][A-Za-z0-9._-]{0,127}: safe as an identifier and as a file name. */
+bool text_is_id(const char *s);
 /* Whole-string decimal integer; false on anything else, overflow included. */
 bool text_int(const char *s, int64_t *ret_value);
 /* Cut *rest at the first `sep`: returns the part before it and moves *rest behind it (NULL at the end). */

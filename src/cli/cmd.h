@@ -72,4 +72,9 @@ int cmd_init(struct run *r, struct err *e);
 int cmd_detect(struct run *r, struct err *e);
 int cmd_doctor(struct run *r, struct err *e);
 
+/* cmd_run.c */
+extern const struct opt profile_run_opts[], run_opts[];
+int cmd_profile_run(struct run *r, struct err *e);
+int cmd_run(struct run *r, struct err *e);
+
 #endif

@@ -9,6 +9,7 @@
 
 const struct opt help_opts[] = {
 	{ "all", OPT_FLAG, NULL, "list the plumbing commands too", NULL, false },
+	{ "families", OPT_FLAG, NULL, "print only the names of families, one a line", NULL, false },
 	{ "man", OPT_FLAG, NULL, "print the man page, of helm or of the named family", NULL, false },
 	{ 0 },
 };
@@ -43,6 +44,11 @@ int cmd_help(struct run *r, struct err *e)
 {
 	if (r->is_json) {
 		out_json(r, gen_json(r->a));
+		return 0;
+	}
+	if (opt_flag(r, "families")) {
+		for (size_t i = 0; i < family_count; i++)
+			out(r, "%s\n", families[i].name);
 		return 0;
 	}
 	if (opt_flag(r, "man")) {

@@ -18,10 +18,15 @@ const struct opt doctor_opts[] = {
 int cmd_init(struct run *r, struct err *e)
 {
 	struct json *done;
+	bool new_key = false;
 	int rc = workspace_init(r->sys, r->a, r->ws, opt_flag(r, "force"), &done, e);
 
+	/* Nothing can be recorded without a key, and nothing is done that cannot be recorded. */
+	if (rc == OK)
+		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
 	if (rc)
 		return rc;
+	json_setb(r->a, done, "key_created", new_key);
 	if (r->is_json) {
 		out_json(r, done);
 		return 0;
@@ -30,6 +35,8 @@ int cmd_init(struct run *r, struct err *e)
 	out(r, "created=%u\nkept=%u\n", json_get(done, "created")->n, json_get(done, "kept")->n);
 	json_each (name, json_get(done, "replaced"))
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
+	if (new_key)
+		out(r, "key=created\n");
 	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", r->ws->root);
 	return 0;
 }

@@ -31,6 +31,19 @@ const struct cmd commands[] = {
 		"not.",
 		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
 
+	/* Runs. */
+	{ "run", "-- COMMAND [ARGS...]", 0, 0, "run a command under the workspace's default profile",
+		"Short for 'profile run' with the default profile.", "$ helm run -- git status --short",
+		run_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_run, NULL },
+	{ "profile run", "PROFILE -- COMMAND [ARGS...]", 1, 1, "run a command under a profile",
+		"The command is understood first; the decision is signed and on disk before anything starts; "
+		"the kernel "
+		"enforces the\nprofile; what happened is recorded.  Exit code: the command's own, 24 when a "
+		"person must "
+		"approve, 25 when denied.",
+		"$ helm profile run inspect_local --task-name look -- git status --short", profile_run_opts,
+		NEEDS_WORKSPACE | CHILD_ARGV | PATH_IS_VALUE, cmd_profile_run, NULL },
+
 	/* Profiles. */
 	{ "profile list", "", 0, 0, "list the execution profiles", NULL, "$ helm profile list", NULL,
 		MAY_WORKSPACE, cmd_profile_list, "helm_profile_list" },

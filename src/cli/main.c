@@ -133,7 +133,7 @@ static int open_needs(struct run *r, struct err *e)
 	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 }
 
-static int run_command(struct run *r, char **argv, size_t argc)
+static int dispatch(struct run *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
 	size_t used = 0;
@@ -188,5 +188,5 @@ int main(int argc, char **argv)
 		out_flush(&r);
 		return 0;
 	}
-	return run_command(&r, argv + 1, (size_t)argc - 1);
+	return dispatch(&r, argv + 1, (size_t)argc - 1);
 }

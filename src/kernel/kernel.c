@@ -9,30 +9,12 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { POLICY_LIMIT = 4 << 20 };
-
-static void load_policy(struct kernel *k)
-{
-	struct policy_source from = { .file_name = "references/guard_policy.json" };
-	struct err e = { 0 };
-	int rc = file_read(
-		k->sys, k->a, k->ws->root_fd, from.file_name, POLICY_LIMIT, FILE_BENEATH, &from.file, &e);
-
-	if (rc == E_MISSING)
-		from.file = (struct bytes){ NULL, 0 };
-	else if (rc)
-		from.read_error = arena_strdup(k->a, e.text);
-	k->policy = policy_compile(k->a, &from);
-	k->policy_hash = arena_printf(k->a, "sha256:%s", policy_sha256(k->a, k->policy));
-}
 
 int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
 {
 	struct kernel k = { .sys = s, .a = a, .ws = ws };
 	const char *home;
-	int rc = profiles_load(s, a, ws->root, &k.profiles, e);
+	int rc = guard_open(s, a, ws, NULL, &k.guard, e);
 
 	if (rc == OK)
 		rc = workspace_helm_home(s, a, &home, e);
@@ -44,10 +26,26 @@ int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct ker
 			"'helm key create' makes one");
 	if (rc)
 		return rc;
-	load_policy(&k);
+	k.policy_hash = arena_printf(a, "sha256:%s", policy_sha256(a, k.guard.policy));
 	recorder_open(&k.recorder, s, ws->state_fd, k.key);
 	*ret = k;
 	return OK;
+}
+
+int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	const char *home;
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	if (rc)
+		return rc;
+	const char *dir = arena_printf(a, "%s/keys", home);
+	rc = key_load(s, AT_FDCWD, dir, "root", &key, e);
+	*ret_created = rc == E_MISSING;
+	if (rc == E_MISSING)
+		rc = file_mkdirs(s, AT_FDCWD, home, 0700, e);
+	return *ret_created && rc == OK ? key_create(s, AT_FDCWD, dir, "root", &key, e) : rc;
 }
 
 void kernel_close(struct kernel *k)
@@ -69,25 +67,8 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
 }
 
-static struct surroundings around(struct kernel *k, const struct request *q)
-{
-	const char *tmp = k->sys->getenv(k->sys, "TMPDIR");
-
-	return (struct surroundings){ .sys = k->sys,
-		.cwd = q->cwd,
-		.home = k->ws->home,
-		.workspace = k->ws->root,
-		.work_tree = q->work_tree,
-		.state_dir = k->ws->state_dir,
-		.helm_home = k->ws->helm_home,
-		.tmpdir = tmp && *tmp == '/' ? tmp : "/tmp",
-		.inspect_scripts = true,
-		.inside_run = k->sys->getenv(k->sys, "HELM_TASK_ID") != NULL };
-}
-
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret)
 {
-	struct surroundings at = around(k, q);
 	struct decide_context context = { .a = k->a,
 		.mode = q->mode,
 		.workspace = k->ws->root,
@@ -99,10 +80,10 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 	if (q->proposal)
 		ret->proposal = *q->proposal;
 	else if (q->argv)
-		propose_argv(k->a, &at, q->argv, q->argc, &ret->proposal);
+		propose_argv(k->a, &k->guard.at, q->argv, q->argc, &ret->proposal);
 	else
-		propose_shell(k->a, &at, q->shell, &ret->proposal);
-	decide(k->policy, q->profile, &ret->proposal, &context, &ret->decision);
+		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
+	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
 	if (ret->verdict == V_ESCALATE && q->is_approved)
 		ret->verdict = V_ALLOW;

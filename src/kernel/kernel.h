@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/sys.h"
 #include "decide/decide.h"
+#include "execute/execute.h"
 #include "propose/propose.h"
 #include "record/record.h"
 #include "verify/verify.h"
@@ -47,6 +48,9 @@ int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct
  * state_dir, references, created, kept, replaced. */
 int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
+
+/* `default_profile` of .helm/workspace.json, else workspace_edit. */
+const char *workspace_default_profile(struct sys *s, struct arena *a, const struct workspace *ws);
 
 /* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty ones. */
 struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
@@ -96,8 +100,7 @@ struct kernel {
 	struct sys *sys;
 	struct arena *a;
 	struct workspace *ws;
-	struct profiles profiles;
-	const struct policy *policy;
+	struct guard guard; /* profiles, policy, and where commands would run: guard_at() moves it */
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
 	struct key *key;
 	struct recorder recorder;
@@ -106,6 +109,8 @@ struct kernel {
  * decided. */
 int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
 void kernel_close(struct kernel *k);
+/* The signing key of this user, made when there is none. */
+int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e);
 
 /* One proposed effect. */
 struct request {
@@ -121,8 +126,6 @@ struct request {
 	struct bytes args; /* the exact input, for its digest; empty: taken from argv or shell */
 	const struct profile *profile;
 	enum guard_mode mode;
-	const char *cwd; /* absolute */
-	const char *work_tree; /* or NULL */
 	const char *task_id, *task_name, *task_goal; /* or NULL */
 	bool is_approved; /* a person has approved this risk; lifts ESCALATE, never DENY */
 	struct json *metadata; /* goes into both receipts; or NULL */
@@ -148,9 +151,10 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *re
 /* Only the first two steps: what would be decided.  Writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret);
 
-/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be writable
- * just because somebody stands there. */
+/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be
+ * writable just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
+
 /* What of a workspace is to leave it: everything, or what carries this task or session and lies in this span. */
 struct evidence_choice {
 	const char *task, *session; /* NULL: any */
@@ -172,5 +176,46 @@ int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust
  * divergences, identical}. */
 int replay_compare(
 	struct arena *a, const struct pack *x, const struct pack *y, struct json **ret_report, struct err *e);
+
+/* ---- guarded runs ---- */
+
+struct run_spec {
+	const char *profile;
+	const char *const *argv;
+	size_t argc;
+	const char *task_name, *task_goal, *task_id, *parent_task_id, *skill, *label; /* or NULL */
+	const struct json *meta; /* object, or NULL */
+	const char *const *checkpoint_paths; /* relative to the workspace; NULL: all of it */
+	size_t checkpoint_path_count;
+	const char *runtime_target, *runtime_note, *delivery_mode;
+	enum guard_mode mode;
+	const char *mode_source; /* "cli", "env" or "default" */
+	bool approve_risk, guard_json;
+	int64_t timeout_s; /* 0: none */
+	const char *cwd; /* absolute */
+	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
+};
+
+/* How a run came out, for whoever prints it. */
+struct run_report {
+	int exit_code;
+	const char *task_id, *status; /* of the last row */
+	struct handling handling;
+	bool was_decided;
+	const char *checkpoint_id; /* or NULL */
+	const char *message; /* for standard error, one line; or NULL */
+	const char *hint; /* what to do next; or NULL */
+	struct json *printed; /* document for standard output (--guard-json, handoff); or NULL */
+	const struct run_result *result; /* when something was executed */
+};
+
+/* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those before a task exists
+ * (unknown profile, no key, a ledger that cannot be written). */
+int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e);
+
+/* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed` row.  Returns how
+ * many. */
+int task_close_orphans(
+	struct sys *s, struct arena *a, struct workspace *ws, size_t *ret_closed, struct err *e);
 
 #endif

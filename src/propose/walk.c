@@ -6,14 +6,6 @@
 
 #include "base/file.h"
 
-/* Until the knowledge of programs is linked in, every command is one that nobody knows. */
-__attribute__((weak)) void classify_command(struct walk *w, struct command *c)
-{
-	if (c->argc)
-		walk_effect(w, c, FX_UNKNOWN, NULL)->tag = "unknown.program";
-	c->out = (struct feed){ .kind = FEED_UNKNOWN };
-}
-
 void eval_stop(struct walk *w, const char *code, const char *text)
 {
 	w->is_stopped = true;

@@ -1,0 +1,184 @@
+/* cmd_run.c — profile run, and its short form run. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RUN_OPTIONS \
+	{ "task-name", OPT_VALUE, "NAME", "what this run is called in the ledger", NULL, false }, \
+		{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false }, \
+		{ "task-id", OPT_VALUE, "ID", "use this id instead of a new one", NULL, false }, \
+		{ "parent-task-id", OPT_VALUE, "ID", "the task this one continues", NULL, false }, \
+		{ "skill", OPT_VALUE, "NAME", \
+			"the skill it belongs to; its contract must allow the profile", NULL, false }, \
+		{ "meta-json", OPT_VALUE, "OBJECT", "a JSON object kept with the task", NULL, false }, \
+		{ "label", OPT_VALUE, "LABEL", "label of the checkpoint", NULL, false }, \
+		{ "runtime-target", OPT_VALUE, "PLACE", "where a handed-off task is to be done", NULL, \
+			false }, \
+		{ "runtime-note", OPT_VALUE, "TEXT", "a note for whoever does it", NULL, false }, \
+		{ "delivery-mode", OPT_VALUE, "MODE", "recorded with the task", \
+			"inline|background|announce|none", false }, \
+		{ "guard-mode", OPT_VALUE, "MODE", \
+			"enforce; audit records and never blocks; off does not look", "enforce|audit|off", \
+			false }, \
+		{ "approve-risk", OPT_FLAG, NULL, "you approve what the guard asks about; a denial stays", \
+			NULL, false }, \
+		{ "guard-json", OPT_FLAG, NULL, "print the guard's decision and run nothing", NULL, false }, \
+		{ "timeout", OPT_INT, "SECONDS", "end everything after this time (default 1800, 0 none)", \
+			NULL, false }, \
+	{ \
+		"cwd", OPT_VALUE, "DIR", "run there instead of here; 'workspace' means its root", NULL, \
+			false \
+	}
+
+const struct opt profile_run_opts[] = {
+	RUN_OPTIONS,
+	{ "path", OPT_LIST, "PATH", "save only this in the checkpoint", NULL, false },
+	{ 0 },
+};
+const struct opt run_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else workspace_edit)", NULL,
+		false },
+	RUN_OPTIONS,
+	{ 0 },
+};
+
+static int guard_mode(struct run *r, struct run_spec *spec, struct err *e)
+{
+	const char *given = opt_text(r, "guard-mode", NULL), *env = r->sys->getenv(r->sys, "HELM_GUARD_MODE");
+
+	spec->mode = GUARD_ENFORCE;
+	spec->mode_source = "default";
+	if (given) {
+		spec->mode_source = "cli";
+		(void)guard_mode_parse(given, &spec->mode);
+	} else if (env && *env) {
+		spec->mode_source = "env";
+		if (!guard_mode_parse(env, &spec->mode)) {
+			warn(r, "HELM_GUARD_MODE is '%s', which is no mode; enforcing", env);
+			spec->mode = GUARD_ENFORCE;
+		}
+	}
+	/* What runs under the guard cannot take it off. */
+	if (spec->mode != GUARD_ENFORCE && r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(
+			e, E_DENIED, "GUARD_MODE", "the guard cannot be loosened from inside a guarded run");
+	if (spec->approve_risk && r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(e, E_DENIED, "GUARD_APPROVAL",
+			"a guarded run cannot approve its own risk; ask a person");
+	if (spec->mode == GUARD_OFF)
+		warn(r, "the guard is off for this run; that is recorded");
+	return OK;
+}
+
+static int working_directory(struct run *r, struct run_spec *spec, struct err *e)
+{
+	const char *given = opt_text(r, "cwd", NULL);
+	char *here = realpath(given && !text_eq(given, "workspace") ? given : ".", NULL);
+
+	if (given && text_eq(given, "workspace")) {
+		spec->cwd = r->ws->root;
+	} else if (here) {
+		spec->cwd = arena_strdup(r->a, here);
+	} else {
+		return err_sys(e, "RUN_CWD", "cannot run in '%s'", given ? given : ".");
+	}
+	free(here);
+	return OK;
+}
+
+static int read_spec(struct run *r, struct run_spec *spec, struct err *e)
+{
+	const char *meta = opt_text(r, "meta-json", NULL);
+	struct json *doc = NULL;
+	int rc = OK;
+
+	if (!r->child_count)
+		return err_set(e, E_USAGE, "RUN_COMMAND", "say what to run, after --");
+	spec->argv = (const char *const *)r->child;
+	spec->argc = r->child_count;
+	spec->task_name = opt_text(r, "task-name", NULL);
+	spec->task_goal = opt_text(r, "task-goal", NULL);
+	spec->task_id = opt_text(r, "task-id", NULL);
+	spec->parent_task_id = opt_text(r, "parent-task-id", NULL);
+	spec->skill = opt_text(r, "skill", NULL);
+	spec->label = opt_text(r, "label", NULL);
+	spec->runtime_target = opt_text(r, "runtime-target", NULL);
+	spec->runtime_note = opt_text(r, "runtime-note", NULL);
+	spec->delivery_mode = opt_text(r, "delivery-mode", NULL);
+	spec->approve_risk = opt_flag(r, "approve-risk");
+	spec->guard_json = opt_flag(r, "guard-json");
+	spec->timeout_s = opt_int(r, "timeout", 1800);
+	spec->is_terminal = r->is_tty && isatty(2);
+	if (meta &&
+		(json_parse(r->a, bytes_of(meta), "--meta-json", NULL, &doc, e) ||
+			!json_is(doc, JSON_OBJECT)))
+		return err_set(e, E_USAGE, "RUN_META", "--meta-json takes a JSON object");
+	spec->meta = doc;
+	rc = guard_mode(r, spec, e);
+	return rc ? rc : working_directory(r, spec, e);
+}
+
+/* What a person must know on standard error; the command's own output went through already. */
+static void tell(struct run *r, const struct run_report *report)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	if (report->message)
+		buf_addf(
+			&text, "helm: %s\n", text_safe(r->a, report->message, strlen(report->message), true));
+	if (report->hint)
+		buf_addf(&text, "Hint: %s\n", text_safe(r->a, report->hint, strlen(report->hint), true));
+	if (report->result && report->result->report.missing[0])
+		buf_addf(&text, "helm: warning: this kernel could not put up: %s\n",
+			report->result->report.missing);
+	out_flush(r);
+	(void)!write(2, text.p, text.n);
+}
+
+static int run_with(struct run *r, struct run_spec *spec, struct err *e)
+{
+	struct kernel k;
+	struct run_report report;
+	size_t closed;
+	int rc = read_spec(r, spec, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = task_close_orphans(r->sys, r->a, r->ws, &closed, e);
+	if (rc == OK)
+		rc = task_run(&k, spec, &report, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	if (report.printed)
+		out_json(r, report.printed);
+	tell(r, &report);
+	return report.exit_code;
+}
+
+int cmd_profile_run(struct run *r, struct err *e)
+{
+	struct run_spec spec = { .profile = r->args[0] };
+	const char **paths;
+	size_t n = opt_list(r, "path", &paths);
+
+	spec.checkpoint_paths = n ? paths : NULL;
+	spec.checkpoint_path_count = n;
+	return run_with(r, &spec, e);
+}
+
+int cmd_run(struct run *r, struct err *e)
+{
+	struct run_spec spec = { .profile = opt_text(
+					 r, "profile", workspace_default_profile(r->sys, r->a, r->ws)) };
+
+	return run_with(r, &spec, e);
+}
