@@ -3,6 +3,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
 helm init --path ws >/dev/null
+rm -rf "$scratch/home/.helm/keys"
 ok "nothing recorded, nothing exported" says 1 "helm key create" helm evidence export --all --out p.tar --path ws
 helm key create >/dev/null
 ok "an empty workspace has no pack" says 1 "nothing recorded matches" helm evidence export --all --out p.tar --path ws
