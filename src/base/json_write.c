@@ -50,11 +50,14 @@ struct sort_key {
 
 static inline uint64_t head_of(const struct json_member *m, bool is_utf16)
 {
+	uint32_t n = m->name_n;
 	uint64_t head = 0;
-	uint32_t n = m->name_n < 8 ? m->name_n : 8;
 
-	if (n == 8) {
+	if (n >= 8) {
 		head = __builtin_bswap64(scan_load(m->name));
+	} else if (n >= 4) { /* two halves that overlap in equal bytes */
+		uint64_t last = scan_load4(m->name + n - 4);
+		head = __builtin_bswap64(scan_load4(m->name)) | __builtin_bswap64(last) >> (8 * (n - 4));
 	} else {
 		for (uint32_t i = 0; i < n; i++)
 			head |= (uint64_t)(uint8_t)m->name[i] << (56 - 8 * i);
@@ -131,13 +134,17 @@ static void write_escape(struct buf *to, uint8_t c)
 	}
 }
 
+/* These leave the final NUL to json_write(). */
 static inline void put_char(struct buf *to, char c)
 {
-	char *p = buf_room(to, 1);
-
-	p[0] = c;
-	p[1] = '\0';
+	*buf_room(to, 1) = c;
 	to->n++;
+}
+
+static inline void put(struct buf *to, const char *s, size_t n)
+{
+	memcpy(buf_room(to, n), s, n);
+	to->n += n;
 }
 
 static inline void put_quoted(struct buf *to, const char *s, size_t n)
@@ -147,7 +154,6 @@ static inline void put_quoted(struct buf *to, const char *s, size_t n)
 	p[0] = '"';
 	memcpy(p + 1, s, n);
 	p[n + 1] = '"';
-	p[n + 2] = '\0';
 	to->n += n + 2;
 }
 
@@ -200,7 +206,7 @@ static inline void write_string(struct writer *w, const char *s, size_t n)
 {
 	if (w->flags & JSON_HTML_SAFE)
 		write_html_safe(w->to, s, n);
-	else if (scan_unescaped(s, n) == n)
+	else if (scan_is_plain(s, n))
 		put_quoted(w->to, s, n);
 	else
 		write_escaped(w->to, s, n);
@@ -217,7 +223,6 @@ static void new_line(struct writer *w)
 	p[0] = '\n';
 	memset(p + 1, ' ', 2 * (size_t)w->depth);
 	w->to->n += 1 + 2 * (size_t)w->depth;
-	w->to->p[w->to->n] = '\0';
 }
 
 /* Before the i-th child. */
@@ -312,18 +317,18 @@ static void write_value(struct writer *w, const struct json *v)
 {
 	switch (v ? (enum json_type)v->type : JSON_NULL) {
 	case JSON_NULL:
-		buf_add(w->to, "null", 4);
+		put(w->to, "null", 4);
 		break;
 	case JSON_FALSE:
-		buf_add(w->to, "false", 5);
+		put(w->to, "false", 5);
 		break;
 	case JSON_TRUE:
-		buf_add(w->to, "true", 4);
+		put(w->to, "true", 4);
 		break;
 	case JSON_NUMBER:
 		if (w->is_strict && !is_interoperable(v))
 			w->refused = v;
-		buf_add(w->to, v->text, v->n);
+		put(w->to, v->text, v->n);
 		break;
 	case JSON_STRING:
 		write_string(w, v->text, v->n);
@@ -342,6 +347,7 @@ void json_write(struct buf *to, const struct json *v, unsigned flags)
 	struct writer w = { .to = to, .flags = flags };
 
 	write_value(&w, v);
+	to->p[to->n] = '\0';
 }
 
 void json_canonical(struct buf *to, const struct json *v)
@@ -393,9 +399,8 @@ int json_canonical_strict(struct buf *to, const struct json *v, struct err *e)
 	size_t before = to->n;
 
 	write_value(&w, v);
-	if (!w.refused)
-		return OK;
-	to->n = before;
-	to->p[before] = '\0';
-	return refuse_number(v, w.refused, e);
+	if (w.refused)
+		to->n = before;
+	to->p[to->n] = '\0';
+	return w.refused ? refuse_number(v, w.refused, e) : OK;
 }

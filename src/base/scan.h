@@ -77,29 +77,57 @@ static inline char *scan_plain_ascii(char *p)
 #endif
 }
 
-/* How many of the n bytes at p can be written into a JSON string as they are: up to the first '"', '\\' or byte below
- * 0x20.  Reads nothing outside. */
+/* Four bytes as the low half of a word. */
+static inline uint64_t scan_load4(const char *p)
+{
+	uint32_t w;
+
+	memcpy(&w, p, sizeof(w));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	w = __builtin_bswap32(w);
+#endif
+	return w;
+}
+
+/* Whether none of the n bytes at p is '"', '\\' or below 0x20.  Reads nothing outside: the last step overlaps the one
+ * before instead of passing the end. */
+static inline bool scan_is_plain(const char *p, size_t n)
+{
+#if SCAN_HAS_SSE2
+	if (n >= 16) {
+		for (size_t i = 0; i + 16 < n; i += 16)
+			if (scan_special_16(_mm_loadu_si128((const __m128i *)(p + i))))
+				return false;
+		return !scan_special_16(_mm_loadu_si128((const __m128i *)(p + n - 16)));
+	}
+#endif
+	if (n >= 8) {
+		for (size_t i = 0; i + 8 < n; i += 8)
+			if (scan_special_word(scan_load(p + i)))
+				return false;
+		return !scan_special_word(scan_load(p + n - 8));
+	}
+	if (n >= 4)
+		return !scan_special_word(scan_load4(p) | scan_load4(p + n - 4) << 32);
+	for (size_t i = 0; i < n; i++)
+		if ((uint8_t)p[i] < 0x20 || p[i] == '"' || p[i] == '\\')
+			return false;
+	return true;
+}
+
+/* How many of the n bytes at p can be written into a JSON string as they are; for strings that are not plain. */
 static inline size_t scan_unescaped(const char *p, size_t n)
 {
 	size_t i = 0;
 
-#if SCAN_HAS_SSE2
-	for (; n - i >= 16; i += 16) {
-		unsigned hit = scan_special_16(_mm_loadu_si128((const __m128i *)(p + i)));
-		if (hit)
-			return i + (size_t)__builtin_ctz(hit);
-	}
-#endif
 	for (; n - i >= 8; i += 8) {
 		uint64_t hit = scan_special_word(scan_load(p + i));
 		if (hit)
 			return i + (size_t)__builtin_ctzll(hit) / 8;
 	}
-	for (; i < n; i++) {
-		uint8_t c = (uint8_t)p[i];
-		if (c < 0x20 || c == '"' || c == '\\')
+	for (; i < n; i++)
+		if ((uint8_t)p[i] < 0x20 || p[i] == '"' || p[i] == '\\')
 			return i;
-	}
 	return n;
 }
 

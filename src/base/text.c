@@ -19,17 +19,16 @@ void buf_init(struct buf *b, struct arena *a)
 	b->p[0] = '\0';
 }
 
-char *buf_room(struct buf *b, size_t n)
+char *buf_grow(struct buf *b, size_t n)
 {
-	if (n >= b->cap - b->n) {
-		size_t cap = b->cap * 2;
-		if (n >= SIZE_MAX / 2 - b->n)
-			BUG("a buffer of half the address space");
-		if (cap < b->n + n + 1)
-			cap = b->n + n + 1;
-		b->p = arena_grow(b->a, b->p, b->cap, cap);
-		b->cap = cap;
-	}
+	size_t cap = b->cap * 2;
+
+	if (n >= SIZE_MAX / 2 - b->n)
+		BUG("a buffer of half the address space");
+	if (cap < b->n + n + 1)
+		cap = b->n + n + 1;
+	b->p = arena_grow(b->a, b->p, b->cap, cap);
+	b->cap = cap;
 	return b->p + b->n;
 }
 

@@ -20,7 +20,11 @@ void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Room for n more bytes and a NUL at the end, for writers that fill it themselves: they add to b->n what they wrote and
  * leave p[n] NUL. */
-char *buf_room(struct buf *b, size_t n);
+char *buf_grow(struct buf *b, size_t n);
+static inline char *buf_room(struct buf *b, size_t n)
+{
+	return n < b->cap - b->n ? b->p + b->n : buf_grow(b, n);
+}
 static inline struct bytes buf_bytes(const struct buf *b)
 {
 	return (struct bytes){ (const uint8_t *)b->p, b->n };

@@ -2,6 +2,7 @@
 # oracle.sh — what differential tests start with: the tool that answers for us, and the packages that answer for others.
 # A tool that is missing skips the test, loudly.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+# shellcheck disable=SC2034 # for the tests
 TOOL=$HELM_BUILD/tests/json_tool
 ORACLE=$HELM_SOURCE/tests/oracle
 

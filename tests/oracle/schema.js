@@ -47,6 +47,7 @@ const schema = (d) => {
     s[k] = keywords[k](d + 1);
   }
   if ('const' in s) delete s.enum; // together they are refused by us
+  if ('prefixItems' in s) delete s.contains; // ajv takes [] there
   return s;
 };
 const types = ['null', 'boolean', 'number', 'integer', 'string', 'array', 'object'];
@@ -73,9 +74,15 @@ const answers = execFileSync(process.argv[2], ['schema'], {
   input: questions.map((q) => q[3]).join('\n') + '\n', maxBuffer: 1 << 28 }).toString().split('\n');
 let wrong = 0, valid = 0;
 questions.forEach(([name, s, v, line], i) => {
-  const want = other(s, v);
+  let want;
+  try {
+    want = other(s, v);
+  } catch (e) {
+    skipped++; // its generated code failed
+    return;
+  }
   valid += want === 'valid';
   if (answers[i] !== want && wrong++ < 10) console.log(`${name}: ours ${answers[i]}, ajv ${want}: ${line}`);
 });
-console.log(`${questions.length} pairs (${valid} valid), ${skipped} known to differ left out, ${wrong} differ`);
+console.log(`${questions.length} pairs (${valid} valid), ${skipped} left out, ${wrong} differ`);
 process.exit(wrong ? 1 : 0);

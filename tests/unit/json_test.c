@@ -433,8 +433,10 @@ static void test_scan(void **state)
 			memset(text, 'a' + byte % 3, 40);
 			text[at] = (char)byte;
 			assert_int_equal(scan_plain_ascii(text) - text, obvious_plain(text));
-			for (size_t n = 0; n <= 40; n++)
+			for (size_t n = 0; n <= 40; n++) {
 				assert_int_equal(scan_unescaped(text, n), obvious_unescaped(text, n));
+				assert_int_equal(scan_is_plain(text, n), obvious_unescaped(text, n) == n);
+			}
 			/* Behind a match, and next to it: where borrows of the word arithmetic could reach. */
 			if (at + 1 < 40) {
 				text[at + 1] = (char)(byte + 1);
