@@ -39,6 +39,9 @@ double bench_best(int rounds, void (*fn)(void *), void *arg);
 /* The same for two that are compared: their rounds alternate, so that a busy moment meets both. */
 void bench_pair(int rounds, void (*fn)(void *), void (*baseline)(void *), void *arg, double *ret_s,
 	double *ret_baseline_s);
+/* For work that only computes: processor time of this thread, so that neighbours take less of it. */
+void bench_pair_cpu(int rounds, void (*fn)(void *), void (*baseline)(void *), void *arg, double *ret_s,
+	double *ret_baseline_s);
 double bench_now_s(void);
 
 /* Stops the compiler from dropping a computation. */

@@ -141,7 +141,7 @@ int bench_json_parse(struct bench *b)
 		return 0;
 	}
 	make_ledger(&l);
-	bench_pair(b->rounds, parse_all, parse_all_jansson, &l, &s, &base_s);
+	bench_pair_cpu(b->rounds, parse_all, parse_all_jansson, &l, &s, &base_s);
 	b->value = mb_per_s(&l, s);
 	b->baseline = mb_per_s(&l, base_s);
 	b->unit = "MB/s";
@@ -156,7 +156,7 @@ int bench_canonical(struct bench *b)
 	double s, base_s;
 
 	make_ledger(&l);
-	bench_pair(b->rounds, canonicalise_all, parse_all, &l, &s, &base_s);
+	bench_pair_cpu(b->rounds, canonicalise_all, parse_all, &l, &s, &base_s);
 	b->value = mb_per_s(&l, s);
 	b->baseline = mb_per_s(&l, base_s);
 	b->unit = "MB/s";
