@@ -88,6 +88,8 @@ static const struct program *find_family(const char *name, size_t n)
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (text_starts(name, families[i].prefix))
 			return program_find(families[i].program, strlen(families[i].program));
+	if (n > 3 && text_eq(name + n - 3, ".sh")) /* kafka-topics.sh is kafka-topics */
+		return program_find(name, n - 3);
 	const char *dot = memrchr(name, '.', n);
 	if (dot && isdigit((unsigned char)dot[1])) {
 		const struct program *p = program_find(name, (size_t)(dot - name));

@@ -63,6 +63,8 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 void fx_paths(struct call *k, enum tag t, const struct word *v, size_t n, unsigned flags);
 void fx_read(struct call *k, const struct word *v, size_t n);
 void fx_read_tree(struct call *k, const struct word *v, size_t n); /* and everything below */
+/* A word for some file below a directory: what find selects, what an archive holds. */
+struct word word_below(struct call *k, const struct word *dir);
 /* NAME=value as a word of env, sudo or export: counts as in front of a command. */
 bool is_assignment(const struct word *x);
 void note_assignment(struct call *k, const struct word *x);

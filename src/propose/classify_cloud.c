@@ -66,7 +66,7 @@ static void classify_by_verb(struct call *k)
 			"login logout configure config auth init completion autocomplete sso"))
 		fx(k, TAG_WRITE_CONFIG, NULL, 0);
 	else
-		fx(k, n ? k->program->tag : TAG_CLOUD_READ, n ? &k->rest[places[n - 1]] : NULL, flags);
+		fx(k, n > 1 ? k->program->tag : TAG_CLOUD_READ, n ? &k->rest[places[n - 1]] : NULL, flags);
 }
 
 static bool is_bucket(const struct word *x)

@@ -256,12 +256,12 @@ static const struct {
 		ANY, NULL, DELETES, FXF_RECURSIVE },
 	{ "remove removedirs", PY | LUA, "os", DELETES, 0 },
 	{ "unlink rmdir unlinkSync rmdirSync rmSync delete_file", ANY, NULL, DELETES, 0 },
-	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp ()", DELETES, 0 },
+	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp Deno ()", DELETES, 0 },
 	{ "del trash deleteAsync deleteSync", NODE, "", DELETES, 0 },
 	{ "delete unlink", RUBY, "File Dir", DELETES, 0 },
 	{ "rm rm_f remove safe_unlink", RUBY, "FileUtils", DELETES, 0 },
 	{ "delete_tree", ANY, NULL, DELETES, FXF_RECURSIVE },
-	{ "remove", OTHER, "file Files", DELETES, 0 },
+	{ "remove rm", OTHER, NULL, DELETES, 0 },
 	{ "write_text write_bytes writeFile writeFileSync appendFile appendFileSync createWriteStream "
 	  "file_put_contents outputFile outputFileSync "
 	  "truncateSync ftruncateSync",

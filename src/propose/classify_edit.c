@@ -10,31 +10,13 @@ static void nothing(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* Words that stand for what find or fd selects below `start`. */
-static struct word selected(struct call *k, const struct word *start)
-{
-	struct word r = *start;
-	r.marked = NULL;
-	r.text = arena_printf(walk_arena(k->w), "%s/", start->text);
-	if (start->text_n && start->text[start->text_n - 1] == '/')
-		r.text = start->text;
-	r.text_n = strlen(r.text);
-	r.is_guarded = true;
-	r.is_quoted = true;
-	if (start->certainty == CERTAIN) {
-		r.known_n = r.text_n;
-		r.certainty = PREFIXED;
-	}
-	return r;
-}
-
 /* Run a template with {} for each start (a few say as much as all). */
 static void run_selected(
 	struct call *k, struct word *v, size_t n, struct word *starts, size_t start_count, bool append)
 {
 	struct arena *a = walk_arena(k->w);
 	for (size_t s = 0; s < start_count && s < 8; s++) {
-		struct word file = selected(k, &starts[s]);
+		struct word file = word_below(k, &starts[s]);
 		struct word *one = arena_alloc(a, (n + 1) * sizeof(*one));
 		bool used = false;
 		for (size_t i = 0; i < n; i++) {

@@ -190,6 +190,36 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n)
 	}
 }
 
+static bool is_inside(const char *path, const char *root)
+{
+	size_t n = root ? strlen(root) : 0;
+	return n && strncmp(path, root, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
+struct word word_below(struct call *k, const struct word *dir)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+	struct word r = *dir;
+	bool ends = dir->text_n && dir->text[dir->text_n - 1] == '/';
+	r.marked = NULL;
+	r.is_guarded = true;
+	r.is_quoted = true;
+	/* In the workspace some file is any file; elsewhere it must be judged by the worst that could lie there. */
+	if (dir->certainty == CERTAIN && !word_starts(dir, "/") && !word_starts(dir, "~") &&
+		!strstr(dir->text, "..") && cwd &&
+		(is_inside(cwd, at->workspace) || is_inside(cwd, at->work_tree)))
+		return walk_word(
+			k->w, arena_printf(walk_arena(k->w), "%s%s{}", dir->text, ends ? "" : "/"), dir->at);
+	r.text = arena_printf(walk_arena(k->w), "%s%s", dir->text, ends ? "" : "/");
+	r.text_n = strlen(r.text);
+	if (dir->certainty == CERTAIN) {
+		r.known_n = r.text_n;
+		r.certainty = PREFIXED;
+	}
+	return r;
+}
+
 /* The newest of so many is enough: commands that write and then run a file do both nearby. */
 enum { NOTES_MAX = 64 };
 struct notes {

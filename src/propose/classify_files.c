@@ -440,7 +440,8 @@ static void classify_tar(struct call *k)
 	if (mode & TAR_EXTRACT) {
 		if (file.text)
 			fx_read(k, &file, 1);
-		(void)fx_path(k, TAG_WRITE_EXTRACT, dir.text ? &dir : &here, FXF_OVERWRITE | FXF_RECURSIVE);
+		struct word inside = word_below(k, dir.text ? &dir : &here);
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
 	} else if (mode & (TAR_CREATE | TAR_CHANGE)) {
 		fx_read_tree(k, members, member_count);
 		if (file.text && !word_is(&file, "-"))
@@ -469,7 +470,7 @@ static void classify_unzip(struct call *k)
 static void classify_zip(struct call *k)
 {
 	struct parsed p;
-	parse(k, "TT=:unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
+	parse(k, "~:TT=,unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
 	if (p.values[0])
 		run_text(k, p.values[0], 0, "zip -TT");
 	if (!p.operand_count) {
@@ -487,10 +488,11 @@ static void classify_7z(struct call *k)
 	struct parsed p;
 	parse(k, "~o=p=t=m= yr sdel", &p);
 	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word inside = word_below(k, p.values[0] ? p.values[0] : &here);
 	if (!p.operand_count)
 		nothing(k);
 	else if (word_is_any(&p.operands[0], "x e"))
-		(void)fx_path(k, TAG_WRITE_EXTRACT, p.values[0] ? p.values[0] : &here, FXF_RECURSIVE);
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
 	else if (word_is_any(&p.operands[0], "a u d rn") && p.operand_count > 1)
 		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
 	else
@@ -599,6 +601,7 @@ static const struct program rows[] = {
 	RUNS("csplit", classify_split),
 	RUNS("dcfldd", classify_dd),
 	RUNS("dd", classify_dd),
+	DELETES("del-cli", FXF_RECURSIVE, 0),
 	WRITES("dos2unix", TAG_WRITE_EDIT, "", 0),
 	WRITES("fallocate", TAG_WRITE_FILE, "l=o=:length,offset", 0),
 	RUNS("gcp", classify_cp),

@@ -455,6 +455,7 @@ static const struct program rows[] = {
 	TAGGED("addgroup", TAG_ACCOUNT_CHANGE),
 	TAGGED("adduser", TAG_ACCOUNT_CHANGE),
 	TAGGED("anacron", TAG_CRON_EDIT),
+	TAGGED("apparmor_parser", TAG_KERNEL_SECURITY),
 	TAGGED("arp", TAG_READ_QUERY),
 	TAGGED("arptables", TAG_FIREWALL_CHANGE),
 	RUNS("at", classify_at, TAG_PERSISTENCE_AT),

@@ -414,6 +414,17 @@ static const struct verb rclone_verbs[] = {
 	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
 	{ NULL, NULL, NULL, 0, 0, NULL },
 };
+static const struct verb server_verbs[] = {
+	ROW("run|start|file-server|reverse-proxy|respond", NULL, NULL, TAG_LISTEN_PORT),
+	ROW("stop|reload|trust|untrust|upgrade", NULL, NULL, TAG_PROCESS_SERVICE),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb gio_verbs[] = {
+	ROW("trash|remove", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
+	ROW("copy|move|save|mkdir|rename|set", NULL, NULL, TAG_WRITE_FILE),
+	ROW("mount", NULL, NULL, TAG_KERNEL_MOUNT),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
 static const struct verb s3cmd_verbs[] = {
 	ROW("del|rm|rb|expire|abortmp|delpolicy|dellifecycle", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("sync|mv", NULL, NULL, TAG_CLOUD_DELETE),
@@ -439,7 +450,7 @@ static const struct program rows[] = {
 	TAGGED("arping", TAG_NETWORK_LOOKUP),
 	{ "axel", classify_fetcher, TAG_NETWORK_GET, "o=:output= n=s=", NULL, 0, 0 },
 	TAGGED("bore", TAG_LISTEN_TUNNEL),
-	TAGGED("caddy", TAG_LISTEN_PORT),
+	{ "caddy", NULL, TAG_READ_QUERY, "", server_verbs, 0, 0 },
 	TAGGED("chisel", TAG_LISTEN_TUNNEL),
 	TAGGED("cloudflared", TAG_LISTEN_TUNNEL),
 	TAGGED("crackmapexec", TAG_NETWORK_SCAN),
@@ -454,6 +465,7 @@ static const struct program rows[] = {
 	RUNS("fnm", classify_environment_printer),
 	TAGGED("frpc", TAG_LISTEN_TUNNEL),
 	{ "ftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
+	{ "gio", NULL, TAG_READ_QUERY, "", gio_verbs, 0, 0 },
 	TAGGED("gobuster", TAG_NETWORK_SCAN),
 	TAGGED("grpcurl", TAG_NETWORK_GET),
 	TAGGED("hashcat", TAG_NETWORK_SCAN),

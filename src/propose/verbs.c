@@ -70,7 +70,10 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 	}
 	if (args_find(k->rest, k->rest_count, "dry-run dryrun just-print"))
 		flags |= FXF_DRY_RUN;
-	fx(k, row->tag, used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL, flags);
+	enum tag t = row->tag;
+	if (flags & FXF_DRY_RUN && tag_kind(t) == FX_CLOUD)
+		t = TAG_REMOTE_READ;
+	fx(k, t, used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL, flags);
 }
 
 bool run_rows(struct call *k, const struct verb *rows)
