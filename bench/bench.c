@@ -14,6 +14,10 @@ static const struct bench_row rows[] = {
 	{ "json_parse", bench_json_parse, 5.0, true,
 		"parse ledger lines, against jansson with duplicate rejection" },
 	{ "canonical", bench_canonical, 2.5, false, "parse and write canonically, against parsing alone" },
+	{ "pack_export", bench_pack_export, 3.0, false,
+		"write a signed pack of 10 000 files, against sha256sum over them" },
+	{ "pack_verify", bench_pack_verify, 3.0, false,
+		"verify a pack of 10 000 files, against sha256sum over them" },
 };
 
 static double read_clock(clockid_t clock)

@@ -49,5 +49,6 @@ void bench_keep(const void *p);
 
 bench_fn bench_json_parse, bench_canonical;
 bench_fn bench_startup, bench_sha256;
+bench_fn bench_pack_export, bench_pack_verify;
 
 #endif
