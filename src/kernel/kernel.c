@@ -50,6 +50,7 @@ int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct 
 
 void kernel_close(struct kernel *k)
 {
+	recorder_close(&k->recorder);
 	key_free(&k->key);
 }
 

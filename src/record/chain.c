@@ -1,11 +1,10 @@
 /* chain.c — appending to the chain of receipts.
  *
- * Under the log's lock: find the last receipt, compute its chain hash, sign the new ones behind it, write all lines in one
- * write, sync.  A write that fails is cut back, so the file ends where it ended.  A torn last line is what a crash left of an
- * append nobody was told about: it is moved aside and cut.
+ * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write, sync.  A
+ * write that fails is cut back, so the file ends where it ended.
  *
- * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature: signing is serial by
- * nature, and that bounds how fast a chain can grow. */
+ * The usual append is: lock, look that nothing has changed since, write, sync, write leaves and edge, unlock.  Descriptors stay
+ * open between appends of one process; whether they still lead to the files of that name is part of the look. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -16,492 +15,373 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <unistd.h>
 
-enum { TAIL_STEP = 16 << 10, LINE_LIMIT = 16 << 20, DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
+enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
 
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
 {
 	*ret = (struct recorder){ .sys = s,
 		.state_fd = state_fd,
 		.key = key,
-		.known_size = -1,
 		.head_interval = DEFAULT_HEADS,
-		.rotate_bytes = DEFAULT_ROTATE };
+		.rotate_bytes = DEFAULT_ROTATE,
+		.is_open = true,
+		.owner = getpid(),
+		.lock_fd = -1,
+		.fd = -1,
+		.leaves_fd = -1,
+		.edge_fd = -1 };
 }
 
-int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret, struct err *e)
+static void drop_fd(int *fd)
 {
-	uint8_t raw[16];
-	char hex[33];
-
-	if (s->random(s, raw, sizeof(raw)))
-		return err_sys(e, "RECORD_RANDOM", "cannot make an identifier");
-	hex_encode(raw, sizeof(raw), hex);
-	*ret = arena_printf(a, "%s%s", prefix, hex);
-	return OK;
+	close_fd(fd);
+	*fd = -1;
 }
 
-int log_lock(struct recorder *r, int *ret_fd, struct err *e)
+void chain_forget(struct recorder *r)
 {
-	int rc = file_mkdirs(r->sys, r->state_fd, LOG_DIR, 0700, e);
-
-	return rc ? rc : file_lock(r->sys, r->state_fd, LOG_LOCK, -1, ret_fd, e);
+	drop_fd(&r->fd);
+	drop_fd(&r->leaves_fd);
+	drop_fd(&r->edge_fd);
 }
 
-int write_all_at_end(struct sys *s, int fd, struct bytes data)
+void recorder_close(struct recorder *r)
 {
-	while (data.n) {
-		ssize_t done = s->write(s, fd, data.p, data.n);
-		if (done < 0)
-			return -1;
-		data.p += done;
-		data.n -= (size_t)done;
-	}
+	if (!r->is_open)
+		return;
+	chain_forget(r);
+	drop_fd(&r->lock_fd);
+	r->is_open = false;
+}
+
+struct file_mark mark_of(const struct stat *st)
+{
+	return (struct file_mark){ .dev = st->st_dev,
+		.ino = st->st_ino,
+		.size_bytes = st->st_size,
+		.changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec };
+}
+
+static bool is_same_file(const struct file_mark *x, const struct file_mark *y)
+{
+	return x->dev == y->dev && x->ino == y->ino;
+}
+
+bool mark_eq(const struct file_mark *x, const struct file_mark *y)
+{
+	return is_same_file(x, y) && x->size_bytes == y->size_bytes && x->changed_ns == y->changed_ns;
+}
+
+static int mark_path(struct recorder *r, const char *path, struct file_mark *ret)
+{
+	struct stat st;
+
+	if (r->sys->stat(r->sys, r->state_fd, path, &st, AT_SYMLINK_NOFOLLOW))
+		return -1;
+	*ret = mark_of(&st);
 	return 0;
 }
 
-int tail_line(struct sys *s, struct arena *a, int fd, off_t size, struct bytes *ret_line, off_t *ret_end,
-	struct err *e)
+/* Our lock, taken again, counts only if its name still leads to it. */
+static bool relock(struct recorder *r)
 {
-	size_t window = TAIL_STEP;
+	struct file_mark now;
 
-	for (;; window *= 4) {
-		off_t from = (off_t)window < size ? size - (off_t)window : 0;
-		size_t n = (size_t)(size - from);
-		char *text = arena_text(a, n + 1);
-		for (size_t done = 0; done < n;) {
-			ssize_t got = s->pread(s, fd, text + done, n - done, from + (off_t)done);
-			if (got <= 0)
-				return err_sys(e, "LOG_READ", "cannot read the end of %s", RECEIPTS);
-			done += (size_t)got;
-		}
-		const char *end = n ? memrchr(text, '\n', n) : NULL;
-		const char *before = end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
-		if (end && (before || from == 0)) {
-			const char *start = before ? before + 1 : text;
-			*ret_line = (struct bytes){ (const uint8_t *)start, (size_t)(end - start) };
-			*ret_end = from + (end - text) + 1;
-			return OK;
-		}
-		if (from == 0) {
-			*ret_line = (struct bytes){ NULL, 0 };
-			*ret_end = 0;
-			return OK;
-		}
-		if (n > LINE_LIMIT)
-			return err_set(e, E_CORRUPT, "LOG_DAMAGED",
-				"%s: the last line is longer than any receipt; see 'helm log check'",
-				RECEIPTS);
+	return r->sys->lock(r->sys, r->lock_fd, LOCK_EX) == 0 && mark_path(r, LOG_LOCK, &now) == 0 &&
+		is_same_file(&now, &r->lock);
+}
+
+int chain_lock(struct recorder *r, struct err *e)
+{
+	struct stat st;
+
+	if (r->owner != getpid()) { /* a lock inherited by fork is shared with the parent, and so no lock */
+		chain_forget(r);
+		drop_fd(&r->lock_fd);
+		r->owner = getpid();
 	}
-}
-
-/* What a crash left of an unacknowledged append: kept aside, then cut. */
-static int cut_torn(struct recorder *r, struct arena *a, int fd, off_t end, off_t size, struct err *e)
-{
-	struct sys *s = r->sys;
-	size_t n = (size_t)(size - end);
-	char *torn = arena_text(a, n + 1);
-
-	if (s->pread(s, fd, torn, n, end) != (ssize_t)n)
-		return err_sys(e, "LOG_READ", "cannot read the torn end of %s", RECEIPTS);
-	AUTO(close_fd)
-	int keep = s->open(
-		s, r->state_fd, RECEIPTS ".torn", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
-	torn[n] = '\n';
-	if (keep < 0 || write_all_at_end(s, keep, (struct bytes){ (uint8_t *)torn, n + 1 }) ||
-		s->sync(s, keep))
-		return err_sys(e, "LOG_REPAIR", "cannot keep the torn end of %s", RECEIPTS);
-	if (s->truncate(s, fd, end) || s->sync(s, fd))
-		return err_sys(e, "LOG_REPAIR", "cannot cut the torn end of %s", RECEIPTS);
-	return OK;
-}
-
-static int read_last(struct recorder *r, struct arena *a, struct bytes line, struct err *e)
-{
-	struct json *last;
-	int64_t clock;
-	uint8_t chain[SHA256_SIZE];
-
-	if (json_parse(a, line, RECEIPTS, NULL, &last, e) ||
-		!json_int(json_get(last, "lamport_clock"), &clock) || clock < 1 ||
-		!json_text(json_get(last, "session_id")) || receipt_chain_hash(a, last, chain, e))
-		return err_set(e, E_CORRUPT, "LOG_DAMAGED",
-			"%s: the last line is no receipt; 'helm log check' explains, 'helm log repair' "
-			"records it",
-			RECEIPTS);
-	r->clock = (uint64_t)clock;
-	memcpy(r->last.b, chain, SHA256_SIZE);
-	snprintf(r->chain_id, sizeof(r->chain_id), "%s", json_text(json_get(last, "session_id")));
-	return OK;
-}
-
-/* Segments of a rotated chain are receipts-000001.jsonl and on; the newest rows are in receipts.jsonl. */
-static bool is_segment(const char *name)
-{
-	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true);
-}
-
-int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
-{
-	char **names;
-	size_t n, kept = 0;
-	int rc = file_list(s, a, state_fd, ".", &names, &n, e);
-
+	if (r->lock_fd >= 0 && relock(r))
+		return OK;
+	drop_fd(&r->lock_fd);
+	int rc = file_mkdirs(r->sys, r->state_fd, LOG_DIR, 0700, e);
+	if (rc == OK)
+		rc = file_lock(r->sys, r->state_fd, LOG_LOCK, -1, &r->lock_fd, e);
 	if (rc)
 		return rc;
-	char **all = arena_zalloc(a, n + 1, sizeof(*all));
-	for (size_t i = 0; i < n; i++)
-		if (is_segment(names[i]))
-			all[kept++] = names[i];
-	if (file_exists(s, state_fd, RECEIPTS))
-		all[kept++] = (char *)RECEIPTS;
-	*ret = all;
-	*ret_n = kept;
+	if (r->sys->stat(r->sys, r->lock_fd, "", &st, AT_EMPTY_PATH)) {
+		rc = err_sys(e, "LOG_LOCK", "cannot look at %s", LOG_LOCK);
+		drop_fd(&r->lock_fd);
+		return rc;
+	}
+	r->lock = mark_of(&st);
 	return OK;
 }
 
-static int new_chain(struct recorder *r, struct arena *a, struct err *e)
+void chain_unlock(struct recorder *r)
 {
+	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
+		drop_fd(&r->lock_fd);
+}
+
+int chain_begin(struct recorder *r, struct arena *a, struct chain_end *at, struct err *e)
+{
+	struct chain_end fresh = { .file = at->file, .segments = at->segments };
 	char *id;
 	int rc = record_new_id(a, r->sys, "ws-", &id, e);
 
 	if (rc)
 		return rc;
-	r->clock = 0;
-	memset(&r->last, 0, sizeof(r->last));
-	snprintf(r->chain_id, sizeof(r->chain_id), "%s", id);
+	*at = fresh;
+	snprintf(at->chain_id, sizeof(at->chain_id), "%s", id);
 	return OK;
 }
 
-/* The empty file behind a rotation continues the newest segment. */
-static int last_of_segments(struct recorder *r, struct arena *a, struct err *e)
+int chain_read_last(struct arena *a, struct bytes line, const char *file, struct chain_end *at,
+	struct json **ret, struct err *e)
 {
-	char **files;
-	size_t n;
-	struct bytes line;
-	off_t end;
-	struct stat st;
-	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
+	struct json *last;
+	struct hash chain;
+	int64_t clock;
 
-	while (rc == OK && n && text_eq(files[n - 1], RECEIPTS))
-		n--;
-	if (rc)
-		return rc;
-	if (!n)
-		return new_chain(r, a, e);
-	AUTO(close_fd) int fd = r->sys->open(r->sys, r->state_fd, files[n - 1], O_RDONLY | O_NOFOLLOW, 0, 0);
-	if (fd < 0 || r->sys->stat(r->sys, fd, "", &st, AT_EMPTY_PATH))
-		return err_sys(e, "LOG_READ", "cannot read %s", files[n - 1]);
-	rc = tail_line(r->sys, a, fd, st.st_size, &line, &end, e);
-	return rc ? rc : read_last(r, a, line, e);
-}
-
-/* Where the chain ends.  Nothing is read when the file is as the last append left it. */
-static int find_end(struct recorder *r, struct arena *a, int fd, struct err *e)
-{
-	struct stat st;
-	struct bytes line;
-	off_t end;
-
-	if (r->sys->stat(r->sys, fd, "", &st, AT_EMPTY_PATH))
-		return err_sys(e, "LOG_READ", "cannot read %s", RECEIPTS);
-	if (st.st_size == r->known_size && st.st_ino == r->known_inode)
-		return OK;
-	int rc = tail_line(r->sys, a, fd, st.st_size, &line, &end, e);
-	if (rc == OK && end < st.st_size)
-		rc = cut_torn(r, a, fd, end, st.st_size, e);
-	if (rc == OK)
-		rc = end == 0 ? last_of_segments(r, a, e) : read_last(r, a, line, e);
-	if (rc == OK)
-		rc = log_catch_up(r, a, e);
-	if (rc)
-		return rc;
-	r->known_size = end;
-	r->known_inode = st.st_ino;
+	if (json_parse(a, line, file, NULL, &last, NULL) ||
+		!json_int(json_get(last, "lamport_clock"), &clock) || clock < 1 ||
+		!json_text(json_get(last, "session_id")) || receipt_chain_hash(a, last, chain.b, NULL))
+		return damaged(e, "the last line of %s is no receipt", file);
+	const char *id = json_text(json_get(last, "session_id"));
+	if (strlen(id) >= sizeof(at->chain_id))
+		return damaged(e, "the session_id of the last receipt in %s is too long", file);
+	at->clock = (uint64_t)clock;
+	at->last = chain;
+	memset(at->chain_id, 0, sizeof(at->chain_id));
+	memcpy(at->chain_id, id, strlen(id));
+	if (ret)
+		*ret = last;
 	return OK;
 }
 
-int recorder_settle(struct recorder *r, struct arena *a, struct err *e)
+static int open_files(struct recorder *r, struct err *e)
 {
-	AUTO(close_fd)
-	int fd = r->sys->open(
-		r->sys, r->state_fd, RECEIPTS, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
-
-	return fd < 0 ? err_sys(e, "LOG_OPEN", "cannot open %s", RECEIPTS) : find_end(r, a, fd, e);
-}
-
-static void set_signed(struct arena *a, struct json *receipt, const char *name, const char *value)
-{
-	json_sets(a, receipt, name, value ? value : "");
-}
-
-static void set_given(struct arena *a, struct json *receipt, const char *name, const char *value)
-{
-	if (value && *value)
-		json_sets(a, receipt, name, value);
-}
-
-static struct json *fill(struct recorder *r, struct arena *a, const struct draft *d)
-{
-	struct json *receipt = json_new(a, JSON_OBJECT);
-	char previous[SHA256_HEX] = "";
-
-	if (r->clock)
-		hex_encode(r->last.b, SHA256_SIZE, previous);
-	json_sets(a, receipt, "receipt_id",
-		d->receipt_id ? d->receipt_id
-			      : arena_printf(a, "rcpt_%s", d->decision_id ? d->decision_id : ""));
-	set_signed(a, receipt, "decision_id", d->decision_id);
-	set_signed(a, receipt, "effect_id", d->effect_id);
-	json_sets(a, receipt, "external_reference_id", "");
-	set_signed(a, receipt, "status", d->status);
-	set_signed(a, receipt, "verdict", d->verdict);
-	set_signed(a, receipt, "reason_code", d->reason_code);
-	set_signed(a, receipt, "policy_hash", d->policy_hash);
-	set_signed(a, receipt, "args_hash", d->args_hash);
-	set_signed(a, receipt, "output_hash", d->output_hash);
-	json_sets(a, receipt, "session_id", r->chain_id);
-	json_sets(a, receipt, "prev_hash", previous);
-	json_seti(a, receipt, "lamport_clock", (int64_t)r->clock + 1);
-	json_sets(a, receipt, "signature_version", RECEIPT_V5);
-	json_sets(a, receipt, "timestamp", text_time_z(a, r->sys->now_us(r->sys)));
-	set_given(a, receipt, "executor_id", d->executor_id);
-	set_given(a, receipt, "correlation_id", d->correlation_id);
-	set_given(a, receipt, "type", d->type);
-	set_given(a, receipt, "effect_type", d->effect_type);
-	set_given(a, receipt, "tool_name", d->tool_name);
-	if (d->metadata && d->metadata->n)
-		json_set(a, receipt, "metadata", d->metadata);
-	if (d->subject)
-		json_set(a, receipt, "subject", d->subject);
-	return receipt;
-}
-
-static char *log_id(struct arena *a, const struct key *key)
-{
-	return sha256_hex(a, key_public(key), SIGN_PUBLIC);
-}
-
-static int sign(
-	struct recorder *r, struct arena *a, struct json *receipt, struct hash *ret_chain, struct err *e)
-{
-	struct bytes preimage;
-	uint8_t signature[SIGN_SIZE];
-	char hex[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
-	struct json *keys = json_new(a, JSON_OBJECT);
-	int rc = receipt_preimage_v5(a, receipt, &preimage, e);
-
-	if (rc)
-		return rc;
-	key_sign(r->key, preimage, signature);
-	hex_encode(signature, SIGN_SIZE, hex);
-	hex_encode(key_public(r->key), SIGN_PUBLIC, pub);
-	key_id(key_public(r->key), id);
-	json_sets(a, receipt, "signature", hex);
-	json_sets(a, receipt, "signature_profile", "classical");
-	json_sets(a, receipt, "signature_algorithm", "ed25519");
-	json_sets(a, receipt, "key_id", id);
-	json_sets(a, keys, "ed25519", pub);
-	json_set(a, receipt, "public_key_set", keys);
-	rc = receipt_chain_hash(a, receipt, ret_chain->b, e);
-	if (rc)
-		return rc;
-	json_sets(a, receipt, "log_id", log_id(a, r->key));
-	if (r->clock) /* index 0 is written by leaving it out */
-		json_seti(a, receipt, "leaf_index", (int64_t)r->clock);
-	return OK;
-}
-
-/* All lines in one write and one sync; cut back when that fails, so that nothing half-written stays. */
-static int put_lines(struct recorder *r, int fd, struct bytes lines, struct err *e)
-{
+	static const int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	struct sys *s = r->sys;
+	struct stat st;
 
-	if (write_all_at_end(s, fd, lines) == 0 && s->sync(s, fd) == 0) {
-		r->known_size += (off_t)lines.n;
+	chain_forget(r);
+	r->fd = s->open(s, r->state_fd, RECEIPTS, how | O_APPEND, 0600, 0);
+	if (r->fd < 0 || s->stat(s, r->fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "LOG_OPEN", "cannot open %s", RECEIPTS);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_CORRUPT, "LOG_OPEN", "%s is not a regular file", RECEIPTS);
+	r->leaves_fd = s->open(s, r->state_fd, LEAVES, how | O_APPEND, 0600, 0);
+	if (r->leaves_fd < 0)
+		return err_sys(e, "LOG_OPEN", "cannot open %s", LEAVES);
+	r->edge_fd = s->open(s, r->state_fd, EDGE, how, 0600, 0);
+	if (r->edge_fd < 0)
+		return err_sys(e, "LOG_OPEN", "cannot open %s", EDGE);
+	r->at.file = mark_of(&st);
+	return OK;
+}
+
+/* The edge speaks of these very files, and the leaves are as many. */
+static bool is_current(struct recorder *r, const struct chain_end *edge, const struct hash *segments)
+{
+	struct stat st;
+
+	return mark_eq(&edge->file, &r->at.file) && hash_eq(&edge->segments, segments) &&
+		r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH) == 0 &&
+		(uint64_t)st.st_size == edge->clock * LEAF_LINE;
+}
+
+int chain_settle(struct recorder *r, struct arena *a, struct err *e)
+{
+	struct file_mark now;
+	struct chain_end edge;
+	struct hash segments;
+
+	if (r->fd >= 0 && mark_path(r, RECEIPTS, &now) == 0 && mark_eq(&now, &r->at.file))
 		return OK;
+	int rc = open_files(r, e);
+	if (rc == OK)
+		rc = segments_mark(r, a, &segments, e);
+	if (rc == OK) {
+		bool has_edge = edge_read(r, &edge);
+		if (has_edge && is_current(r, &edge, &segments))
+			memcpy(&r->at, &edge, sizeof(edge));
+		else
+			rc = chain_examine(r, a, has_edge ? &edge : NULL, e);
 	}
-	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	if (s->truncate(s, fd, r->known_size) || s->sync(s, fd))
-		err_wrap(e, "and the half-written end could not be cut");
-	r->known_size = -1;
+	if (rc)
+		chain_forget(r);
 	return rc;
 }
 
-static int rotate_if_large(struct recorder *r, struct arena *a, int *fd, struct err *e);
+/* All lines in one write and one sync; cut back when that fails, so that nothing half-written stays.  A file's name is made
+ * durable before its first line, whoever created it. */
+static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
+{
+	struct sys *s = r->sys;
+	off_t size = (off_t)r->at.file.size_bytes;
+
+	if (size == 0 && s->fsync(s, r->state_fd))
+		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
+	if (write_all(s, r->fd, lines.p, lines.n) == 0 && s->sync(s, r->fd) == 0)
+		return OK;
+	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
+	if (s->truncate(s, r->fd, size) || s->sync(s, r->fd))
+		err_wrap(e, "the half-written end could not be cut");
+	return rc;
+}
+
+/* What is to be written, and where the chain ends when it is. */
+struct batch {
+	struct arena *a;
+	struct buf lines;
+	struct hash *chains;
+	struct json **receipts;
+	size_t n;
+	struct chain_end at;
+};
+
+static int batch_add(struct recorder *r, struct batch *b, const struct draft *d, struct err *e)
+{
+	struct json *receipt;
+	int rc = draft_sign(r, &b->at, b->a, d, &receipt, &b->chains[b->n], e);
+
+	if (rc)
+		return rc;
+	json_canonical(&b->lines, receipt);
+	buf_addc(&b->lines, '\n');
+	b->receipts[b->n] = receipt;
+	chain_step(&b->at, &b->chains[b->n++]);
+	return OK;
+}
+
+static int hash_segment(struct recorder *r, const char *name, char ret_hex[SHA256_HEX], struct err *e)
+{
+	struct sys *s = r->sys;
+	AUTO(close_fd) int fd = s->open(s, r->state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	AUTO(arena_done) struct arena a = { 0 };
+	enum { STEP = 256 << 10 };
+	char *step = arena_text(&a, STEP);
+	uint8_t hash[SHA256_SIZE];
+	struct sha256 h;
+	ssize_t n = -1;
+
+	sha256_begin(&h);
+	for (off_t at = 0; fd >= 0 && (n = s->pread(s, fd, step, STEP, at)) > 0; at += n)
+		sha256_add(&h, step, (size_t)n);
+	if (n < 0)
+		return err_sys(e, "LOG_READ", "cannot read %s", name);
+	sha256_end(&h, hash);
+	hex_encode(hash, SHA256_SIZE, ret_hex);
+	return OK;
+}
+
+/* The first receipt of a file that continues another names that file and its hash. */
+static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
+{
+	char hex[SHA256_HEX];
+	unsigned number;
+	int rc = newest_segment(r, b->a, &number, e);
+
+	if (rc || !number)
+		return rc;
+	const char *name = segment_name(b->a, number);
+	rc = hash_segment(r, name, hex, e);
+	if (rc)
+		return rc;
+	struct json *about = json_new(b->a, JSON_OBJECT);
+	json_sets(b->a, about, "continues", name);
+	json_sets(b->a, about, "sha256", hex);
+	struct draft seam = { .decision_id =
+				      arena_printf(b->a, "seam-%llu", (unsigned long long)b->at.clock + 1),
+		.effect_id = ROTATE_EFFECT,
+		.status = "SEALED",
+		.type = "seam",
+		.output_hash = arena_printf(b->a, "sha256:%s", hex),
+		.metadata = about };
+	return batch_add(r, b, &seam, e);
+}
+
+/* A file that has grown large gets the next number.  Killed behind the rename, the next writer finds an empty chain file and
+ * a segment without successor, which is what it also is without a kill. */
+static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
+{
+	struct sys *s = r->sys;
+	unsigned number;
+	struct stat st;
+
+	if ((uint64_t)r->at.file.size_bytes < r->rotate_bytes)
+		return OK;
+	int rc = newest_segment(r, a, &number, e);
+	if (rc)
+		return rc;
+	const char *name = segment_name(a, number + 1);
+	if (s->rename(s, r->state_fd, RECEIPTS, r->state_fd, name, RENAME_NOREPLACE))
+		return err_sys(e, "LOG_ROTATE", "cannot put %s aside as %s", RECEIPTS, name);
+	drop_fd(&r->fd);
+	r->fd = s->open(s, r->state_fd, RECEIPTS, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0600, 0);
+	if (r->fd < 0 || s->stat(s, r->fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "LOG_ROTATE", "cannot start a new %s", RECEIPTS);
+	r->at.file = mark_of(&st);
+	return segments_mark(r, a, &r->at.segments, e);
+}
+
+static int fill_batch(
+	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
+{
+	int rc = r->at.file.size_bytes == 0 ? add_rotation_seam(r, b, e) : OK;
+
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = batch_add(r, b, &drafts[i], e);
+	return rc;
+}
 
 static int append_locked(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {
-	struct sys *s = r->sys;
-	AUTO(close_fd)
-	int fd = s->open(s, r->state_fd, RECEIPTS, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
-	struct hash *chains = arena_zalloc(a, n, sizeof(*chains));
-	struct recorder before;
-	struct buf lines;
+	int rc = chain_settle(r, a, e);
 
-	if (fd < 0)
-		return err_sys(e, "LOG_OPEN", "cannot open %s", RECEIPTS);
-	int rc = find_end(r, a, fd, e);
 	if (rc == OK)
-		rc = rotate_if_large(r, a, &fd, e);
+		rc = rotate_if_large(r, a, e);
+	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
+		rc = chain_begin(r, a, &r->at, e);
 	if (rc) {
-		r->known_size = -1;
+		chain_forget(r);
 		return rc;
 	}
-	before = *r;
-	buf_init(&lines, a);
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		struct json *receipt = fill(r, a, &drafts[i]);
-		rc = sign(r, a, receipt, &chains[i], e);
-		if (rc)
-			break;
-		json_canonical(&lines, receipt);
-		buf_addc(&lines, '\n');
-		r->clock++;
-		r->last = chains[i];
-		if (ret_receipts)
-			ret_receipts[i] = receipt;
-	}
+	struct batch b = { .a = a, .at = r->at };
+	b.chains = arena_zalloc(a, n + 1, sizeof(*b.chains));
+	b.receipts = arena_zalloc(a, n + 1, sizeof(struct json *));
+	buf_init(&b.lines, a);
+	rc = fill_batch(r, &b, drafts, n, e);
 	if (rc == OK)
-		rc = put_lines(r, fd, buf_bytes(&lines), e);
+		rc = put_lines(r, buf_bytes(&b.lines), e);
 	if (rc) {
-		*r = before;
-		r->known_size = -1;
+		chain_forget(r);
 		return rc;
 	}
-	if (before.clock == 0 && (s->fsync(s, r->state_fd)))
-		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
-	log_advance(r, chains, n);
-	return log_head_if_due(r, a, e);
+	r->at = b.at;
+	log_advance(r, b.chains, b.n);
+	log_head_if_due(r, a);
+	if (ret_receipts)
+		memcpy(ret_receipts, b.receipts + (b.n - n), n * sizeof(struct json *));
+	return OK;
 }
 
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {
-	AUTO(close_fd) int lock = -1;
-
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY",
 			"no signing key, so nothing can be recorded; 'helm key create' makes one");
-	int rc = log_lock(r, &lock, e);
-	return rc ? rc : append_locked(r, a, drafts, n, ret_receipts, e);
-}
-
-/* A chain file that has grown large is put aside under the next number; the first receipt of the new one is a seam that names
- * the old file and its hash.  The chain itself runs on. */
-static int hash_file(struct sys *s, int fd, off_t size, uint8_t out[SHA256_SIZE])
-{
-	struct sha256 h;
-	char chunk[64 << 10];
-
-	sha256_begin(&h);
-	for (off_t at = 0; at < size;) {
-		ssize_t n = s->pread(s, fd, chunk, sizeof(chunk), at);
-		if (n <= 0)
-			return -1;
-		sha256_add(&h, chunk, (size_t)n);
-		at += n;
-	}
-	sha256_end(&h, out);
-	return 0;
-}
-
-static int put_seam(struct recorder *r, struct arena *a, const char *old_name,
-	const uint8_t old_hash[SHA256_SIZE], int fd, struct err *e)
-{
-	struct json *about = json_new(a, JSON_OBJECT);
-	char hex[SHA256_HEX];
-	struct hash chain;
-	struct buf line;
-
-	hex_encode(old_hash, SHA256_SIZE, hex);
-	json_sets(a, about, "continues", old_name);
-	json_sets(a, about, "sha256", hex);
-	struct draft seam = { .decision_id = arena_printf(a, "seam-%llu", (unsigned long long)r->clock + 1),
-		.effect_id = "helm.log/rotate",
-		.status = "SEALED",
-		.type = "seam",
-		.output_hash = arena_printf(a, "sha256:%s", hex),
-		.metadata = about };
-	struct json *receipt = fill(r, a, &seam);
-	int rc = sign(r, a, receipt, &chain, e);
-	if (rc)
-		return rc;
-	buf_init(&line, a);
-	json_canonical(&line, receipt);
-	buf_addc(&line, '\n');
-	rc = put_lines(r, fd, buf_bytes(&line), e);
-	if (rc)
-		return rc;
-	r->clock++;
-	r->last = chain;
-	log_advance(r, &chain, 1);
-	return OK;
-}
-
-static int rotate_if_large(struct recorder *r, struct arena *a, int *fd, struct err *e)
-{
-	struct sys *s = r->sys;
-	uint8_t hash[SHA256_SIZE];
-	char **files;
-	size_t n;
-	struct stat st;
-
-	if ((uint64_t)r->known_size < r->rotate_bytes)
+	if (n == 0)
 		return OK;
-	int rc = receipts_files(s, a, r->state_fd, &files, &n, e);
+	int rc = chain_lock(r, e);
 	if (rc)
 		return rc;
-	const char *name = arena_printf(a, "receipts-%06zu.jsonl", n);
-	if (hash_file(s, *fd, r->known_size, hash) ||
-		s->rename(s, r->state_fd, RECEIPTS, r->state_fd, name, RENAME_NOREPLACE))
-		return err_sys(e, "LOG_ROTATE", "cannot put %s aside as %s", RECEIPTS, name);
-	close_fd(fd);
-	*fd = s->open(s, r->state_fd, RECEIPTS, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_EXCL, 0600, 0);
-	if (*fd < 0 || s->fsync(s, r->state_fd) || s->stat(s, *fd, "", &st, AT_EMPTY_PATH))
-		return err_sys(e, "LOG_ROTATE", "cannot start a new %s", RECEIPTS);
-	r->known_size = 0;
-	r->known_inode = st.st_ino;
-	return put_seam(r, a, name, hash, *fd, e);
-}
-
-int record_decision(struct arena *a, struct sys *s, struct key *key, const struct decision_draft *d,
-	struct json **ret_record, char **ret_content_hash, struct err *e)
-{
-	struct json *record = json_new(a, JSON_OBJECT);
-	char id[KEY_ID], hex[2 * SIGN_SIZE + 1];
-	uint8_t signature[SIGN_SIZE];
-	struct bytes preimage;
-
-	if (!key)
-		return err_set(e, E_DENIED, "LOG_KEY",
-			"no signing key, so nothing can be recorded; 'helm key create' makes one");
-	key_id(key_public(key), id);
-	json_sets(a, record, "id", d->id);
-	json_sets(a, record, "verdict", d->verdict);
-	json_sets(a, record, "subject_id", d->subject_id);
-	json_sets(a, record, "action", d->action);
-	json_sets(a, record, "resource", d->resource);
-	json_sets(a, record, "effect_digest", d->effect_digest ? d->effect_digest : "");
-	json_sets(a, record, "phenotype_hash", "");
-	json_sets(a, record, "policy_version", d->policy_version ? d->policy_version : "");
-	json_sets(a, record, "policy_content_hash", d->policy_content_hash ? d->policy_content_hash : "");
-	json_sets(a, record, "reason", d->reason ? d->reason : "");
-	json_sets(a, record, "reason_code", d->reason_code ? d->reason_code : "");
-	json_sets(a, record, "policy_backend", "helm");
-	json_sets(a, record, "timestamp", text_time_z(a, s->now_us(s)));
-	if (d->input_context)
-		json_set(a, record, "input_context", d->input_context);
-	json_sets(a, record, "signature_type", id);
-	json_sets(a, record, "signature_version", DECISION_V4);
-	int rc = decision_preimage(a, record, &preimage, e);
-	if (rc)
-		return rc;
-	key_sign(key, preimage, signature);
-	hex_encode(signature, SIGN_SIZE, hex);
-	json_sets(a, record, "signature", hex);
-	*ret_content_hash = preimage_prefixed(a, preimage);
-	*ret_record = record;
-	return OK;
+	rc = append_locked(r, a, drafts, n, ret_receipts, e);
+	chain_unlock(r);
+	return rc;
 }

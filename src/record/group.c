@@ -64,6 +64,9 @@ static void commit(struct recorder *r, struct waiting *list)
 	for (struct waiting *w = list; w; w = w->next) {
 		w->rc = rc;
 		w->err = e;
+		/* One of them is not writable as a receipt: find out which. */
+		if (rc == E_INPUT && list->next)
+			w->rc = recorder_append(r, &a, w->drafts, w->n, NULL, &w->err);
 	}
 }
 

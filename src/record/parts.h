@@ -1,36 +1,66 @@
-/* parts.h — inside record/: what chain.c, log.c and group.c share. */
+/* parts.h — inside record/: what the files of this folder share. */
 #ifndef RECORD_PARTS_H
 #define RECORD_PARTS_H
 
 #include "record/record.h"
 
-#define RECEIPTS "receipts.jsonl"
-#define LOG_DIR "log"
-#define LEAVES LOG_DIR "/leaves"
 #define EDGE LOG_DIR "/edge"
-#define HEADS LOG_DIR "/heads.jsonl"
 #define LOG_LOCK LOG_DIR "/lock"
+#define REPAIR_EFFECT "helm.log/repair"
+#define ROTATE_EFFECT "helm.log/rotate"
 
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
 
-int log_lock(struct recorder *r, int *ret_fd, struct err *e);
+int damaged(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Bring r->tree, and log/leaves and log/edge, to r->clock receipts; `last` is the chain hash of the newest.  LOG_DAMAGED when
- * the leaves do not belong to the receipts. */
-int log_catch_up(struct recorder *r, struct arena *a, struct err *e);
-/* Add the leaves of the receipts just appended.  Never fails for good: what cannot be written is caught up later. */
+/* draft.c: a receipt for the place behind `at`, signed; *ret_chain is its chain hash. */
+int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d,
+	struct json **ret, struct hash *ret_chain, struct err *e);
+/* One step on: `chain` is the newest receipt now. */
+void chain_step(struct chain_end *at, const struct hash *chain);
+
+/* chain.c.  Every look at the end of the chain and every change happens between these two. */
+int chain_lock(struct recorder *r, struct err *e);
+void chain_unlock(struct recorder *r);
+/* Under the lock: open the files and know where the chain ends, from the edge file where that is current, else from the
+ * receipts themselves. */
+int chain_settle(struct recorder *r, struct arena *a, struct err *e);
+/* Make the next chain_settle() look again. */
+void chain_forget(struct recorder *r);
+struct file_mark mark_of(const struct stat *st);
+bool mark_eq(const struct file_mark *x, const struct file_mark *y);
+/* The number of the newest receipts-NNNNNN.jsonl, 0 when there is none. */
+int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e);
+char *segment_name(struct arena *a, unsigned number);
+/* A chain that has no receipt yet. */
+int chain_begin(struct recorder *r, struct arena *a, struct chain_end *at, struct err *e);
+/* The end of the chain is the receipt in this line; only clock, last and chain_id are set. */
+int chain_read_last(struct arena *a, struct bytes line, const char *file, struct chain_end *at,
+	struct json **ret, struct err *e);
+
+/* One hash over names and marks of all segments: another one when any of them was touched. */
+int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e);
+
+/* examine.c: from the receipts to r->at, leaves and edge.  `r`'s files are open.  `known` is the edge as stored, or NULL: older
+ * files it speaks of are not read again. */
+int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e);
+
+/* log.c */
+bool edge_read(struct recorder *r, struct chain_end *ret);
+/* Leaves for the n newest receipts, then the edge.  Never fails for good: what cannot be written is made again later. */
 void log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n);
-/* A head when one is due. */
-int log_head_if_due(struct recorder *r, struct arena *a, struct err *e);
+int edge_write(struct recorder *r);
+void log_head_if_due(struct recorder *r, struct arena *a);
+int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
 
-/* Under the lock: read where the chain ends, without appending. */
-int recorder_settle(struct recorder *r, struct arena *a, struct err *e);
+/* repair.c: is the chain's last line the seam of a repair that was not completed?  Then complete it. */
+int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e);
 
-/* The last complete line of a file: its bytes and where it starts.  Empty when there is none.  *ret_end is the offset after
- * its newline; bytes behind that are a torn write. */
-int tail_line(struct sys *s, struct arena *a, int fd, off_t size, struct bytes *ret_line, off_t *ret_end,
-	struct err *e);
-
-int write_all_at_end(struct sys *s, int fd, struct bytes data);
+/* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its newline; bytes behind that
+ * are a torn write. */
+int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
+	off_t *ret_end, off_t *ret_size, struct err *e);
+int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at);
+int write_all(struct sys *s, int fd, const void *from, size_t n);
 
 #endif

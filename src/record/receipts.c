@@ -1,132 +1,243 @@
-/* receipts.c — reading the chain back, and mending it when it was damaged. */
+/* receipts.c — reading the chain back: its files, their lines, their ends.
+ *
+ * Read in steps, not mapped: another process may cut a torn end off while we read, and a mapping would end this process. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "record/parts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
-/* One file, line by line, mapped: chains grow large and a line is needed once. */
-static int each_in(struct sys *s, int state_fd, const char *file, receipt_visit *fn, void *arg, struct err *e)
+enum { READ_STEP = 256 << 10, TAIL_STEP = 4 << 10, LINE_LIMIT = 64 << 20 };
+
+int write_all(struct sys *s, int fd, const void *from, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = s->write(s, fd, (const char *)from + done, n - done);
+		if (got < 0)
+			return -1;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = s->pread(s, fd, (char *)to + done, n - done, at + (off_t)done);
+		if (got < 0)
+			return -1;
+		if (got == 0) {
+			errno = EIO; /* it was longer a moment ago */
+			return -1;
+		}
+		done += (size_t)got;
+	}
+	return 0;
+}
+
+static int too_long(struct err *e, const char *file)
+{
+	return damaged(e, "%s has a line that is longer than any receipt", file);
+}
+
+int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
+	off_t *ret_end, off_t *ret_size, struct err *e)
 {
 	struct stat st;
-	AUTO(close_fd) int fd = s->open(s, state_fd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
 
-	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH))
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "LOG_READ", "cannot read %s", file);
-	if (!st.st_size)
-		return OK;
-	void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return err_sys(e, "LOG_READ", "cannot read %s", file);
-	AUTO(arena_done) struct arena a = { 0 };
-	struct bytes rest = { map, (size_t)st.st_size };
-	int rc = OK;
-	for (uint64_t number = 1; rc == OK && rest.n; number++) {
-		const uint8_t *end = memchr(rest.p, '\n', rest.n);
-		if (!end)
-			break; /* a torn end was never acknowledged */
-		struct bytes line = { rest.p, (size_t)(end - rest.p) };
-		struct json *receipt = NULL;
-		if (json_parse(&a, line, file, NULL, &receipt, NULL) || !json_is(receipt, JSON_OBJECT))
-			receipt = NULL;
-		rc = fn(arg, file, number, line, receipt, e);
-		arena_reset(&a);
-		rest.n -= line.n + 1;
-		rest.p = end + 1;
+	*ret_size = st.st_size;
+	for (size_t window = TAIL_STEP;; window *= 4) {
+		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
+		size_t n = (size_t)(st.st_size - from);
+		char *text = arena_text(a, n + 1);
+		if (pread_all(s, fd, text, n, from))
+			return err_sys(e, "LOG_READ", "cannot read the end of %s", file);
+		const char *end = n ? memrchr(text, '\n', n) : NULL;
+		const char *before = end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+		if (end && (before || from == 0)) {
+			const char *start = before ? before + 1 : text;
+			*ret_line = (struct bytes){ (const uint8_t *)start, (size_t)(end - start) };
+			*ret_end = from + (end - text) + 1;
+			return OK;
+		}
+		if (from == 0) {
+			*ret_line = (struct bytes){ NULL, 0 };
+			*ret_end = 0;
+			return OK;
+		}
+		if (n > LINE_LIMIT)
+			return too_long(e, file);
 	}
-	munmap(map, (size_t)st.st_size);
+}
+
+/* A window over a file that is read from its start. */
+struct lines {
+	struct arena a;
+	const char *file;
+	char *hold;
+	size_t n, cap;
+	off_t at; /* of hold[0] */
+	uint64_t number;
+};
+
+static int give_lines(struct lines *l, line_visit *fn, void *arg, struct err *e)
+{
+	const char *end;
+	size_t used = 0;
+	int rc = OK;
+
+	while (rc == OK && (end = memchr(l->hold + used, '\n', l->n - used))) {
+		struct bytes line = { (uint8_t *)l->hold + used, (size_t)(end - l->hold) - used };
+		rc = fn(arg, l->at + (off_t)used, ++l->number, line, true, e);
+		used += line.n + 1;
+	}
+	memmove(l->hold, l->hold + used, l->n - used);
+	l->n -= used;
+	l->at += (off_t)used;
+	return rc;
+}
+
+static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, void *arg, struct err *e)
+{
+	for (;;) {
+		if (l->n == l->cap) {
+			if (l->cap > LINE_LIMIT)
+				return too_long(e, l->file);
+			l->hold = arena_grow(&l->a, l->hold, l->cap, 2 * l->cap);
+			l->cap *= 2;
+		}
+		ssize_t got = s->pread(s, fd, l->hold + l->n, l->cap - l->n, l->at + (off_t)l->n);
+		if (got < 0)
+			return err_sys(e, "LOG_READ", "cannot read %s", l->file);
+		if (got == 0)
+			break;
+		l->n += (size_t)got;
+		int rc = give_lines(l, fn, arg, e);
+		if (rc)
+			return rc;
+	}
+	struct bytes rest = { (uint8_t *)l->hold, l->n };
+	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
+}
+
+int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+{
+	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	struct lines l = { .file = file, .cap = READ_STEP };
+
+	if (fd < 0)
+		return err_sys(e, "LOG_READ", "cannot read %s", file);
+	l.hold = arena_text(&l.a, l.cap);
+	int rc = read_lines(&l, s, fd, fn, arg, e);
+	arena_done(&l.a);
+	return rc;
+}
+
+struct each {
+	const char *file;
+	receipt_visit *fn;
+	void *arg;
+	struct arena a;
+};
+
+static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct each *each = arg;
+	struct json *receipt = NULL;
+
+	(void)offset;
+	if (!is_whole)
+		return OK; /* a torn end was never acknowledged */
+	if (json_parse(&each->a, text, each->file, NULL, &receipt, NULL) || !json_is(receipt, JSON_OBJECT))
+		receipt = NULL;
+	int rc = each->fn(each->arg, each->file, line, text, receipt, e);
+	arena_reset(&each->a);
 	return rc;
 }
 
 int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
+	struct each each = { .fn = fn, .arg = arg };
 	char **files;
 	size_t n;
 	int rc = receipts_files(s, &a, state_fd, &files, &n, e);
 
-	for (size_t i = 0; rc == OK && i < n; i++)
-		rc = each_in(s, state_fd, files[i], fn, arg, e);
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		each.file = files[i];
+		rc = lines_each(s, state_fd, files[i], each_line, &each, e);
+	}
+	arena_done(&each.a);
 	return rc > 0 ? OK : rc;
 }
 
-/* Move what is bad out of the way, cut, and let the first new receipt say so. */
-static int put_aside(
-	struct recorder *r, struct arena *a, off_t good, struct bytes bad, char **ret_name, struct err *e)
+/* Segments of a rotated chain are receipts-000001.jsonl and on; the newest rows are in receipts.jsonl. */
+static bool is_segment(const char *name)
 {
-	struct sys *s = r->sys;
-	char *name = arena_printf(a, "%s.damaged-%s", RECEIPTS, text_time_compact(a, s->now_us(s)));
-	int rc = file_replace(s, r->state_fd, name, 0600, bad, e);
+	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true);
+}
+
+char *segment_name(struct arena *a, unsigned number)
+{
+	return arena_printf(a, "receipts-%06u.jsonl", number);
+}
+
+int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
+{
+	char **names;
+	size_t n, kept = 0;
+	int rc = file_list(s, a, state_fd, ".", &names, &n, e);
 
 	if (rc)
 		return rc;
-	AUTO(close_fd) int fd = s->open(s, r->state_fd, RECEIPTS, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, 0);
-	if (fd < 0 || s->truncate(s, fd, good) || s->fsync(s, fd))
-		return err_sys(e, "LOG_REPAIR", "cannot cut %s", RECEIPTS);
-	/* Leaves and edge are made again from what is left. */
-	(void)s->unlink(s, r->state_fd, LEAVES, 0);
-	(void)s->unlink(s, r->state_fd, EDGE, 0);
-	*ret_name = name;
+	char **all = arena_zalloc(a, n + 1, sizeof(*all));
+	for (size_t i = 0; i < n; i++) /* sorted: '-' comes before '.' */
+		if (is_segment(names[i]) || text_eq(names[i], RECEIPTS))
+			all[kept++] = names[i];
+	*ret = all;
+	*ret_n = kept;
 	return OK;
 }
 
-static int retire_heads(struct recorder *r, struct arena *a, struct json **ret_last, struct err *e)
+int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
 {
-	int rc = log_last_head(r->sys, a, r->state_fd, ret_last, e);
+	char **files;
+	size_t n;
+	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
 
-	if (rc || !*ret_last)
-		return rc;
-	char *name = arena_printf(a, "%s.before-%s", HEADS, text_time_compact(a, r->sys->now_us(r->sys)));
-	if (r->sys->rename(r->sys, r->state_fd, HEADS, r->state_fd, name, 0))
-		return err_sys(e, "LOG_REPAIR", "cannot put %s aside", HEADS);
-	return OK;
-}
-
-int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
-	struct err *e)
-{
-	struct bytes text = { NULL, 0 };
-	struct json *about = json_new(a, JSON_OBJECT), *head = NULL;
-	char *kept = NULL;
-
-	if (!r->key)
-		return err_set(e, E_DENIED, "LOG_KEY", "no signing key; 'helm key create' makes one");
-	int rc = file_read(r->sys, a, r->state_fd, RECEIPTS, (size_t)1 << 32, 0, &text, e);
-	if (rc && rc != E_MISSING)
-		return rc;
-	size_t good = (size_t)damage->good_bytes < text.n ? (size_t)damage->good_bytes : text.n;
-	struct bytes bad = { text.p + good, text.n - good };
-	AUTO(close_fd) int lock = -1;
-	rc = log_lock(r, &lock, e);
-	if (rc == OK)
-		rc = put_aside(r, a, (off_t)good, bad, &kept, e);
-	if (rc == OK)
-		rc = retire_heads(r, a, &head, e);
 	if (rc)
 		return rc;
-	close_fd(&lock);
-	lock = -1;
-	r->known_size = -1;
-	json_sets(a, about, "why", damage->why);
-	json_sets(a, about, "kept_as", kept);
-	json_seti(a, about, "lost_bytes", (int64_t)bad.n);
-	json_sets(a, about, "lost_sha256", sha256_hex(a, bad.p, bad.n));
-	if (head) {
-		json_seti(a, about, "head_tree_size", json_get_int(head, "tree_size", 0));
-		json_sets(a, about, "head_root_hash", json_get_text(head, "root_hash", ""));
+	while (n && text_eq(files[n - 1], RECEIPTS))
+		n--;
+	*ret = 0;
+	if (n)
+		*ret = (unsigned)strtoul(files[n - 1] + strlen("receipts-"), NULL, 10);
+	return OK;
+}
+
+int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e)
+{
+	struct sha256 h;
+	char **files;
+	size_t n;
+	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
+
+	if (rc)
+		return rc;
+	sha256_begin(&h);
+	for (size_t i = 0; i < n && !text_eq(files[i], RECEIPTS); i++) {
+		struct stat st;
+		if (r->sys->stat(r->sys, r->state_fd, files[i], &st, AT_SYMLINK_NOFOLLOW))
+			return err_sys(e, "LOG_READ", "cannot look at %s", files[i]);
+		struct file_mark mark = mark_of(&st);
+		sha256_add(&h, files[i], strlen(files[i]) + 1);
+		sha256_add(&h, &mark, sizeof(mark));
 	}
-	char *id;
-	rc = record_new_id(a, r->sys, "seam-", &id, e);
-	struct draft seam = { .decision_id = id,
-		.effect_id = "helm.log/repair",
-		.status = "DAMAGED",
-		.type = "seam",
-		.output_hash = arena_printf(a, "sha256:%s", json_get_text(about, "lost_sha256", "")),
-		.metadata = about };
-	if (rc == OK)
-		rc = recorder_append(r, a, &seam, 1, ret_seam, e);
-	return rc ? rc : log_sign_head(r, a, NULL, e);
+	sha256_end(&h, ret->b);
+	return OK;
 }

@@ -5,7 +5,7 @@
  * are signed statements about the log at some size: with one of them, a tail that was cut off or rewritten is found, even
  * when everything else was made consistent again.
  *
- * Whoever is told OK has the record on disk.  Whoever is not has nothing there: an append happens wholly or not at all. */
+ * Whoever is told OK has the record on disk.  docs/formats/receipt-log.md describes files, locking and recovery. */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
 
@@ -17,27 +17,46 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- the chain ---- */
 
+/* One file at one moment: any later change of it changes this. */
+struct file_mark {
+	uint64_t dev, ino;
+	int64_t size_bytes, changed_ns;
+};
+
+/* Where the chain ends, and the log over it. */
+struct chain_end {
+	struct file_mark file; /* receipts.jsonl */
+	struct hash segments; /* over the marks of the chain's older files */
+	uint64_t clock; /* of the last receipt: so many receipts, and leaves */
+	uint64_t heads_at; /* size of the newest signed head */
+	struct hash last; /* chain hash of the last receipt */
+	char chain_id[136]; /* session_id of every receipt */
+	struct merkle tree;
+};
+
+/* A writer of one workspace's chain.  Not for several threads at once (see the group below); a copy in a forked child opens
+ * its own files. */
 struct recorder {
 	struct sys *sys;
 	int state_fd; /* borrowed */
 	struct key *key; /* borrowed; NULL: reading only */
-	/* What the last append left, so that a long-lived writer need not read it again. */
-	off_t known_size;
-	ino_t known_inode;
-	uint64_t clock;
-	char chain_id[40];
-	struct hash last;
-	struct merkle tree;
-	uint64_t heads_at; /* size of the newest signed head */
 	uint64_t head_interval; /* sign a head at least every so many receipts */
-	uint64_t rotate_bytes;
+	uint64_t rotate_bytes; /* start a new file when this one is as large */
+	struct chain_end at; /* as of the last append */
+	/* Kept open between appends. */
+	bool is_open;
+	pid_t owner;
+	int lock_fd, fd, leaves_fd, edge_fd;
+	struct file_mark lock;
 };
 
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key);
+void recorder_close(struct recorder *r); /* also fine on { 0 } */
 
 /* One receipt to be.  NULL texts are written as "" where signed, left out elsewhere. */
 struct draft {
@@ -60,7 +79,8 @@ struct draft {
 };
 
 /* Sign and append n receipts in one durable write.  ret_receipts, when not NULL, receives them as written, in `a`.
- * Refused: LOG_DAMAGED when the tail does not agree with the log (`helm log check` explains), LOG_KEY without a key. */
+ * Refused: LOG_DAMAGED when chain, leaves and newest head do not agree (`helm log check` explains), LOG_KEY without a key.
+ * After an error none of them is in the chain.  After a crash some of them may be: nobody was told. */
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e);
 
@@ -84,7 +104,7 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret, struct err *e);
 
 /* Many writers in one process: each call waits until its receipts are on disk, and all that wait at the same time share
- * one write and one sync.  Thread-safe. */
+ * one write and one sync.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
 struct recorder_group;
 struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
@@ -98,20 +118,39 @@ int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, str
 /* Names of the files that hold the chain, oldest first. */
 int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e);
 
+/* The place of a line, for those who keep the text: visits lines without reading them as JSON. */
+typedef int line_visit(
+	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e);
+int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e);
+
 /* ---- the log over it ---- */
 
-/* All leaf hashes as stored in log/leaves. */
+#define RECEIPTS "receipts.jsonl"
+#define LOG_DIR "log"
+#define LEAVES LOG_DIR "/leaves"
+#define HEADS LOG_DIR "/heads.jsonl"
+#define ANCHORS LOG_DIR "/anchors.json"
+
+/* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e);
+/* Look at the whole chain file, and make leaves and edge agree with it.  LOG_DAMAGED when that would hide something. */
+int log_refresh(struct recorder *r, struct arena *a, struct err *e);
 /* Sign the present head and append it to log/heads.jsonl. */
 int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
-/* The newest signed head, or NULL. */
+/* The newest signed head, or NULL.  LOG_DAMAGED when the last line is none. */
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e);
-/* Cut the chain after `good_bytes` of its last file; what is cut is kept beside it, and a signed seam says what was lost. */
+
+/* What somebody found who looked at everything: the chain is good up to `good_bytes` of `file`. */
 struct log_damage {
+	const char *file;
 	off_t good_bytes;
+	off_t file_size; /* as it was when it was looked at: repair refuses when it has changed since */
 	const char *why;
 };
+/* Cut the chain there.  What is cut is kept beside it under another name, heads that are no longer about this log are put
+ * aside, and a signed seam, in the chain from the moment of the cut on, says what was lost and why.  Killed half way, the next
+ * writer completes it. */
 int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
 	struct err *e);
 

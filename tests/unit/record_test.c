@@ -32,9 +32,16 @@ static void begin(struct fixture *f)
 
 static void end(struct fixture *f)
 {
+	recorder_close(&f->r);
 	key_free(&f->key);
 	scratch_done(&f->dir);
 	arena_done(&f->a);
+}
+
+static void reopen(struct fixture *f)
+{
+	recorder_close(&f->r);
+	recorder_open(&f->r, sys_real(), f->dir.fd, f->key);
 }
 
 static int append(struct fixture *f, const char *id, struct err *e)
@@ -150,7 +157,8 @@ static void test_truncation_is_refused(void **state)
 	assert_string_equal(e.code, "LOG_DAMAGED");
 	/* Repair says so for ever, and then work goes on. */
 	struct json *seam;
-	struct log_damage damage = { .good_bytes = (off_t)(cut - text.p) + 1, .why = "cut" };
+	off_t good = (off_t)(cut - text.p) + 1;
+	struct log_damage damage = { "receipts.jsonl", good, good, "cut" };
 	assert_int_equal(log_repair(&f.r, &f.a, &damage, &seam, &e), 0);
 	assert_string_equal(json_get_text(seam, "effect_id", ""), "helm.log/repair");
 	assert_int_equal(append(&f, "dec-y", &e), 0);
@@ -179,6 +187,31 @@ static void test_rewritten_tail_is_refused(void **state)
 	end(&f);
 }
 
+/* Somebody edits an old receipt, in the newest file or an older one: the next append refuses. */
+static void test_edited_middle_is_refused(void **state)
+{
+	(void)state;
+	for (int variant = 0; variant < 2; variant++) {
+		struct fixture f;
+		struct err e = { 0 };
+		struct bytes text;
+		const char *file = variant ? "receipts-000001.jsonl" : "receipts.jsonl";
+
+		begin(&f);
+		f.r.rotate_bytes = variant ? 4000 : 1 << 20;
+		append_many(&f, 9);
+		assert_int_equal(file_read(sys_real(), &f.a, f.dir.fd, file, 1 << 30, 0, &text, &e), 0);
+		char *at = strstr((char *)text.p, "\"decision_id\":\"dec-1\"");
+		assert_non_null(at);
+		at[19] = 'x';
+		assert_int_equal(file_replace(sys_real(), f.dir.fd, file, 0600, text, &e), 0);
+		reopen(&f);
+		assert_int_not_equal(append(&f, "dec-x", &e), 0);
+		assert_string_equal(e.code, "LOG_DAMAGED");
+		end(&f);
+	}
+}
+
 /* What a crash leaves: half a line, no leaves, no edge. */
 static void test_crash_leftovers_are_mended(void **state)
 {
@@ -196,13 +229,13 @@ static void test_crash_leftovers_are_mended(void **state)
 	close(fd);
 	unlinkat(f.dir.fd, "log/leaves", 0);
 	unlinkat(f.dir.fd, "log/edge", 0);
-	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	reopen(&f);
 	assert_int_equal(append(&f, "dec-after", &e), 0);
 	verify_file(&f, &v);
 	assert_int_equal(v.integrity, ANSWER_YES);
 	assert_int_equal(log_leaves(sys_real(), &f.a, f.dir.fd, &leaves, &n, &e), 0);
 	assert_int_equal(n, 5);
-	struct hash root = merkle_root(leaves, n), head = merkle_head(&f.r.tree);
+	struct hash root = merkle_root(leaves, n), head = merkle_head(&f.r.at.tree);
 	assert_true(hash_eq(&root, &head));
 	end(&f);
 }
@@ -220,9 +253,9 @@ static void test_rotation_keeps_the_chain(void **state)
 	append_many(&f, 12);
 	assert_int_equal(receipts_files(sys_real(), &f.a, f.dir.fd, &files, &n, &e), 0);
 	assert_true(n > 1);
-	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	reopen(&f);
 	assert_int_equal(append(&f, "dec-last", &e), 0);
-	assert_int_equal(f.r.clock, 13 + n - 1);
+	assert_int_equal(f.r.at.clock, 13 + n - 1);
 	end(&f);
 }
 
@@ -233,7 +266,8 @@ static void test_no_key_no_record(void **state)
 
 	(void)state;
 	begin(&f);
-	recorder_open(&f.r, sys_real(), f.dir.fd, NULL);
+	reopen(&f);
+	f.r.key = NULL;
 	assert_int_equal(append(&f, "dec-1", &e), E_DENIED);
 	end(&f);
 }
@@ -263,10 +297,10 @@ static void test_many_processes(void **state)
 	}
 	verify_file(&f, &v);
 	assert_int_equal(v.integrity, ANSWER_YES);
-	recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+	reopen(&f);
 	struct err e = { 0 };
 	assert_int_equal(append(&f, "dec-end", &e), 0);
-	assert_int_equal(f.r.clock, 201);
+	assert_int_equal(f.r.at.clock, 201);
 	end(&f);
 }
 
@@ -309,9 +343,50 @@ static void test_group_commit(void **state)
 		assert_int_equal(writers[i].failures, 0);
 	}
 	recorder_group_free(g);
-	assert_int_equal(f.r.clock, 16 * 20);
+	assert_int_equal(f.r.at.clock, 16 * 20);
 	verify_file(&f, &v);
 	assert_int_equal(v.integrity, ANSWER_YES);
+	end(&f);
+}
+
+/* One writer's draft that cannot be signed is that writer's failure alone. */
+static void *write_bad(void *arg)
+{
+	struct writer *w = arg;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *bad = json_new(&a, JSON_OBJECT);
+
+	json_set(&a, bad, "x", json_double(&a, 1.5));
+	for (int i = 0; i < 20; i++) {
+		struct err e = { 0 };
+		struct draft d = {
+			.decision_id = "dec-bad", .effect_id = "X", .status = "ALLOW", .metadata = bad
+		};
+		w->failures += recorder_group_append(w->g, &d, 1, &e) != 0;
+	}
+	return NULL;
+}
+
+static void test_group_isolates_failures(void **state)
+{
+	struct fixture f;
+	pthread_t threads[4];
+	struct writer writers[4];
+
+	(void)state;
+	begin(&f);
+	struct recorder_group *g = recorder_group_new(&f.r);
+	for (int i = 0; i < 4; i++) {
+		writers[i] = (struct writer){ g, i, 0 };
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, i ? write_some : write_bad, &writers[i]), 0);
+	}
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	recorder_group_free(g);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(writers[i].failures, 0);
+	assert_int_equal(f.r.at.clock, 60 + 20 - writers[0].failures);
 	end(&f);
 }
 
@@ -322,11 +397,13 @@ int main(void)
 		cmocka_unit_test(test_decision_is_bound),
 		cmocka_unit_test(test_truncation_is_refused),
 		cmocka_unit_test(test_rewritten_tail_is_refused),
+		cmocka_unit_test(test_edited_middle_is_refused),
 		cmocka_unit_test(test_crash_leftovers_are_mended),
 		cmocka_unit_test(test_rotation_keeps_the_chain),
 		cmocka_unit_test(test_no_key_no_record),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_group_commit),
+		cmocka_unit_test(test_group_isolates_failures),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

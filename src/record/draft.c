@@ -1,0 +1,147 @@
+/* draft.c — from what happened to a signed record: receipts for the chain, and the decision records they stand for.
+ *
+ * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature: signing is serial by
+ * nature, and that bounds how fast a chain can grow. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "proof/preimage.h"
+#include "record/parts.h"
+
+#include <string.h>
+
+int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret, struct err *e)
+{
+	uint8_t raw[16];
+	char hex[33];
+
+	if (s->random(s, raw, sizeof(raw)))
+		return err_sys(e, "RECORD_RANDOM", "cannot make an identifier");
+	hex_encode(raw, sizeof(raw), hex);
+	*ret = arena_printf(a, "%s%s", prefix, hex);
+	return OK;
+}
+
+void chain_step(struct chain_end *at, const struct hash *chain)
+{
+	at->clock++;
+	at->last = *chain;
+}
+
+static void set_signed(struct arena *a, struct json *receipt, const char *name, const char *value)
+{
+	json_sets(a, receipt, name, value ? value : "");
+}
+
+static void set_given(struct arena *a, struct json *receipt, const char *name, const char *value)
+{
+	if (value && *value)
+		json_sets(a, receipt, name, value);
+}
+
+static struct json *fill(
+	struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d)
+{
+	struct json *receipt = json_new(a, JSON_OBJECT);
+	char previous[SHA256_HEX] = "";
+
+	if (at->clock)
+		hex_encode(at->last.b, SHA256_SIZE, previous);
+	json_sets(a, receipt, "receipt_id",
+		d->receipt_id ? d->receipt_id
+			      : arena_printf(a, "rcpt_%s", d->decision_id ? d->decision_id : ""));
+	set_signed(a, receipt, "decision_id", d->decision_id);
+	set_signed(a, receipt, "effect_id", d->effect_id);
+	json_sets(a, receipt, "external_reference_id", "");
+	set_signed(a, receipt, "status", d->status);
+	set_signed(a, receipt, "verdict", d->verdict);
+	set_signed(a, receipt, "reason_code", d->reason_code);
+	set_signed(a, receipt, "policy_hash", d->policy_hash);
+	set_signed(a, receipt, "args_hash", d->args_hash);
+	set_signed(a, receipt, "output_hash", d->output_hash);
+	json_sets(a, receipt, "session_id", at->chain_id);
+	json_sets(a, receipt, "prev_hash", previous);
+	json_seti(a, receipt, "lamport_clock", (int64_t)at->clock + 1);
+	json_sets(a, receipt, "signature_version", RECEIPT_V5);
+	json_sets(a, receipt, "timestamp", text_time_z(a, r->sys->now_us(r->sys)));
+	set_given(a, receipt, "executor_id", d->executor_id);
+	set_given(a, receipt, "correlation_id", d->correlation_id);
+	set_given(a, receipt, "type", d->type);
+	set_given(a, receipt, "effect_type", d->effect_type);
+	set_given(a, receipt, "tool_name", d->tool_name);
+	if (d->metadata && d->metadata->n)
+		json_set(a, receipt, "metadata", d->metadata);
+	if (d->subject)
+		json_set(a, receipt, "subject", d->subject);
+	return receipt;
+}
+
+int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d,
+	struct json **ret, struct hash *ret_chain, struct err *e)
+{
+	struct json *receipt = fill(r, at, a, d), *keys = json_new(a, JSON_OBJECT);
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
+	struct bytes preimage;
+	int rc = receipt_preimage_v5(a, receipt, &preimage, e);
+
+	if (rc)
+		return rc;
+	key_sign(r->key, preimage, signature);
+	hex_encode(signature, SIGN_SIZE, hex);
+	hex_encode(key_public(r->key), SIGN_PUBLIC, pub);
+	key_id(key_public(r->key), id);
+	json_sets(a, receipt, "signature", hex);
+	json_sets(a, receipt, "signature_profile", "classical");
+	json_sets(a, receipt, "signature_algorithm", "ed25519");
+	json_sets(a, receipt, "key_id", id);
+	json_sets(a, keys, "ed25519", pub);
+	json_set(a, receipt, "public_key_set", keys);
+	rc = receipt_chain_hash(a, receipt, ret_chain->b, e);
+	if (rc)
+		return rc;
+	json_sets(a, receipt, "log_id", sha256_hex(a, key_public(r->key), SIGN_PUBLIC));
+	if (at->clock) /* index 0 is written by leaving it out */
+		json_seti(a, receipt, "leaf_index", (int64_t)at->clock);
+	*ret = receipt;
+	return OK;
+}
+
+int record_decision(struct arena *a, struct sys *s, struct key *key, const struct decision_draft *d,
+	struct json **ret_record, char **ret_content_hash, struct err *e)
+{
+	struct json *record = json_new(a, JSON_OBJECT);
+	char id[KEY_ID], hex[2 * SIGN_SIZE + 1];
+	uint8_t signature[SIGN_SIZE];
+	struct bytes preimage;
+
+	if (!key)
+		return err_set(e, E_DENIED, "LOG_KEY",
+			"no signing key, so nothing can be recorded; 'helm key create' makes one");
+	key_id(key_public(key), id);
+	json_sets(a, record, "id", d->id);
+	json_sets(a, record, "verdict", d->verdict);
+	json_sets(a, record, "subject_id", d->subject_id);
+	json_sets(a, record, "action", d->action);
+	json_sets(a, record, "resource", d->resource);
+	json_sets(a, record, "effect_digest", d->effect_digest ? d->effect_digest : "");
+	json_sets(a, record, "phenotype_hash", "");
+	json_sets(a, record, "policy_version", d->policy_version ? d->policy_version : "");
+	json_sets(a, record, "policy_content_hash", d->policy_content_hash ? d->policy_content_hash : "");
+	json_sets(a, record, "reason", d->reason ? d->reason : "");
+	json_sets(a, record, "reason_code", d->reason_code ? d->reason_code : "");
+	json_sets(a, record, "policy_backend", "helm");
+	json_sets(a, record, "timestamp", text_time_z(a, s->now_us(s)));
+	if (d->input_context)
+		json_set(a, record, "input_context", d->input_context);
+	json_sets(a, record, "signature_type", id);
+	json_sets(a, record, "signature_version", DECISION_V4);
+	int rc = decision_preimage(a, record, &preimage, e);
+	if (rc)
+		return rc;
+	key_sign(key, preimage, signature);
+	hex_encode(signature, SIGN_SIZE, hex);
+	json_sets(a, record, "signature", hex);
+	*ret_content_hash = preimage_prefixed(a, preimage);
+	*ret_record = record;
+	return OK;
+}

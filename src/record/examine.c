@@ -1,0 +1,312 @@
+/* examine.c — where the chain ends, from the receipts themselves.
+ *
+ * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after somebody changed it.
+ * Every receipt of the file is read, its hash computed, its link to the one before followed, and its leaf compared with the log;
+ * then the tree is built and compared with the newest signed head.  Older files of the chain are read only when they were
+ * touched, or their leaves are gone.
+ *
+ * What a crash can leave is mended: a torn last line, leaves that are missing or were never written out (they do not read as
+ * hashes).  Whatever a crash cannot leave is damage, and damage is never mended here. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "proof/preimage.h"
+#include "record/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { TORN_LIMIT = 64 << 20 };
+
+static int refresh_mark(struct recorder *r, struct err *e)
+{
+	struct stat st;
+
+	if (r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "LOG_READ", "cannot read %s", RECEIPTS);
+	r->at.file = mark_of(&st);
+	return OK;
+}
+
+/* What a crash left of an unacknowledged append: kept aside, then cut. */
+static int cut_torn(struct recorder *r, char *torn, size_t n, off_t end, struct err *e)
+{
+	struct sys *s = r->sys;
+	AUTO(close_fd)
+	int keep = s->open(
+		s, r->state_fd, RECEIPTS ".torn", O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
+
+	torn[n] = '\n';
+	if (keep < 0 || write_all(s, keep, torn, n + 1) || s->sync(s, keep) || s->fsync(s, r->state_fd))
+		return err_sys(e, "LOG_REPAIR", "cannot keep the torn end of %s", RECEIPTS);
+	if (s->truncate(s, r->fd, end) || s->sync(s, r->fd))
+		return err_sys(e, "LOG_REPAIR", "cannot cut the torn end of %s", RECEIPTS);
+	return OK;
+}
+
+/* A last line without its newline.  No proper beginning of a JSON object is one, so a line that reads as one is whole. */
+static int mend_tail(struct recorder *r, struct arena *a, struct bytes *ret_line, struct err *e)
+{
+	struct sys *s = r->sys;
+	struct json *whole;
+	off_t end, size;
+	int rc = tail_line(s, a, r->fd, RECEIPTS, ret_line, &end, &size, e);
+
+	if (rc || end == size)
+		return rc;
+	if (size - end > TORN_LIMIT)
+		return damaged(e, "the last line of %s has no end", RECEIPTS);
+	size_t n = (size_t)(size - end);
+	char *torn = arena_text(a, n + 1);
+	if (pread_all(s, r->fd, torn, n, end))
+		return err_sys(e, "LOG_READ", "cannot read the end of %s", RECEIPTS);
+	struct bytes line = { (uint8_t *)torn, n };
+	if (torn[0] == '{' && json_parse(a, line, RECEIPTS, NULL, &whole, NULL) == OK) {
+		if (write_all(s, r->fd, "\n", 1) || s->sync(s, r->fd))
+			return err_sys(e, "LOG_REPAIR", "cannot end the last line of %s", RECEIPTS);
+		*ret_line = line;
+	} else {
+		rc = cut_torn(r, torn, n, end, e);
+	}
+	return rc ? rc : refresh_mark(r, e);
+}
+
+/* What log/leaves holds; a line that is no hash counts as absent. */
+struct stored {
+	struct hash *leaves;
+	bool *is_there;
+	uint64_t n;
+	bool is_torn;
+};
+
+static int read_stored(struct recorder *r, struct arena *a, struct stored *ret, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(r->sys, a, r->state_fd, LEAVES, (size_t)1 << 32, 0, &text, e);
+
+	if (rc)
+		return rc;
+	ret->n = text.n / LEAF_LINE;
+	ret->is_torn = text.n % LEAF_LINE != 0;
+	ret->leaves = arena_alloc(a, (ret->n + 1) * sizeof(*ret->leaves));
+	ret->is_there = arena_zalloc(a, ret->n + 1, sizeof(*ret->is_there));
+	for (uint64_t i = 0; i < ret->n; i++) {
+		const char *line = (const char *)text.p + i * LEAF_LINE;
+		ret->is_there[i] =
+			line[64] == '\n' && hex_decode(line, 64, ret->leaves[i].b, SHA256_SIZE, true);
+	}
+	return OK;
+}
+
+static bool has_leaf(const struct stored *s, uint64_t i)
+{
+	return i < s->n && s->is_there[i];
+}
+
+/* One walk along the chain.  Leaves are collected behind those that were taken as stored. */
+struct walk {
+	struct arena scratch;
+	struct arena *a;
+	const char *file;
+	struct chain_end at;
+	struct hash *leaves;
+	uint64_t n, cap;
+};
+
+static void add_leaf(struct walk *w, struct hash leaf)
+{
+	if (w->n == w->cap) {
+		uint64_t cap = w->cap ? 2 * w->cap : 1024;
+		w->leaves = arena_grow(w->a, w->leaves, w->cap * sizeof(leaf), cap * sizeof(leaf));
+		w->cap = cap;
+	}
+	w->leaves[w->n++] = leaf;
+}
+
+static int check_link(const struct walk *w, const struct chain_end *next, const struct json *receipt,
+	uint64_t line, struct err *e)
+{
+	char previous[SHA256_HEX] = "";
+
+	if (w->at.clock)
+		hex_encode(w->at.last.b, SHA256_SIZE, previous);
+	if (next->clock != w->at.clock + 1)
+		return damaged(e, "%s line %llu has clock %llu where %llu follows", w->file,
+			(unsigned long long)line, (unsigned long long)next->clock,
+			(unsigned long long)w->at.clock + 1);
+	if (!text_eq(json_get_text(receipt, "prev_hash", "?"), previous))
+		return damaged(e, "%s line %llu does not continue the receipt before it", w->file,
+			(unsigned long long)line);
+	if (w->at.clock && !text_eq(w->at.chain_id, next->chain_id))
+		return damaged(e, "%s line %llu belongs to another chain", w->file, (unsigned long long)line);
+	return OK;
+}
+
+static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct walk *w = arg;
+	struct chain_end next = { 0 };
+	struct json *receipt;
+
+	(void)offset;
+	if (!is_whole)
+		return damaged(e, "%s ends in the middle of a line", w->file);
+	if (chain_read_last(&w->scratch, text, w->file, &next, &receipt, NULL))
+		return damaged(e, "%s line %llu is no receipt", w->file, (unsigned long long)line);
+	int rc = check_link(w, &next, receipt, line, e);
+	if (rc)
+		return rc;
+	memcpy(w->at.chain_id, next.chain_id, sizeof(next.chain_id));
+	chain_step(&w->at, &next.last);
+	add_leaf(w, merkle_leaf(next.last.b, SHA256_SIZE));
+	arena_reset(&w->scratch);
+	return OK;
+}
+
+static int walk_files(struct recorder *r, struct walk *w, char **files, size_t n, struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		w->file = files[i];
+		rc = lines_each(r->sys, r->state_fd, files[i], walk_line, w, e);
+	}
+	arena_done(&w->scratch);
+	return rc;
+}
+
+static int end_of_file(
+	struct recorder *r, struct arena *a, const char *file, struct chain_end *ret, struct err *e)
+{
+	AUTO(close_fd)
+	int fd = r->sys->open(r->sys, r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	struct bytes line;
+	off_t end, size;
+
+	if (fd < 0)
+		return err_sys(e, "LOG_READ", "cannot read %s", file);
+	int rc = tail_line(r->sys, a, fd, file, &line, &end, &size, e);
+	return rc ? rc : chain_read_last(a, line, file, ret, NULL, e);
+}
+
+/* The leaves of older files, when those are as they were and all their leaves are stored. */
+static bool take_stored(struct walk *w, const struct stored *stored, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		if (!has_leaf(stored, i))
+			return false;
+	for (uint64_t i = 0; i < n; i++)
+		add_leaf(w, stored->leaves[i]);
+	return true;
+}
+
+static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const struct stored *stored,
+	struct walk *w, struct err *e)
+{
+	struct chain_end older = { 0 };
+	char **files;
+	size_t n, first = 0;
+	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
+
+	if (rc == OK && n > 1 && are_known) {
+		rc = end_of_file(r, a, files[n - 2], &older, e);
+		if (rc == OK && take_stored(w, stored, older.clock)) {
+			w->at = older;
+			first = n - 1;
+		}
+	}
+	return rc ? rc : walk_files(r, w, files + first, n - first, e);
+}
+
+static int compare_leaves(const struct walk *w, const struct stored *stored, struct err *e)
+{
+	for (uint64_t i = 0; i < w->n; i++)
+		if (has_leaf(stored, i) && !hash_eq(&stored->leaves[i], &w->leaves[i]))
+			return damaged(
+				e, "receipt %llu is not the one the log knows", (unsigned long long)i + 1);
+	for (uint64_t i = w->n; i < stored->n; i++)
+		if (stored->is_there[i])
+			return damaged(e, "the log knows receipt %llu but the chain ends at %llu",
+				(unsigned long long)i + 1, (unsigned long long)w->n);
+	return OK;
+}
+
+/* Build the tree, and stop at the newest signed head on the way. */
+static int build_tree(struct recorder *r, struct arena *a, struct walk *w, struct err *e)
+{
+	struct json *head;
+	struct hash signed_root, root;
+	int rc = log_last_head(r->sys, a, r->state_fd, &head, e);
+
+	if (rc)
+		return rc;
+	w->at.tree = (struct merkle){ 0 };
+	w->at.heads_at = head ? (uint64_t)json_get_int(head, "tree_size", 0) : 0;
+	if (w->at.heads_at > w->n)
+		return damaged(e, "the log had %llu receipts when it was last signed and now has %llu",
+			(unsigned long long)w->at.heads_at, (unsigned long long)w->n);
+	for (uint64_t i = 0; i < w->at.heads_at; i++)
+		merkle_append(&w->at.tree, &w->leaves[i]);
+	root = merkle_head(&w->at.tree);
+	if (head &&
+		(!hash_from_hex(json_get_text(head, "root_hash", ""), &signed_root) ||
+			!hash_eq(&signed_root, &root)))
+		return damaged(e, "the first %llu receipts are not those that were signed",
+			(unsigned long long)w->at.heads_at);
+	for (uint64_t i = w->at.heads_at; i < w->n; i++)
+		merkle_append(&w->at.tree, &w->leaves[i]);
+	return OK;
+}
+
+/* Rewrite log/leaves from the first line that is not as it should be. */
+static int mend_leaves(
+	struct recorder *r, struct arena *a, const struct walk *w, const struct stored *stored, struct err *e)
+{
+	uint64_t first = 0;
+
+	while (first < w->n && has_leaf(stored, first))
+		first++;
+	if (first == w->n && stored->n == w->n && !stored->is_torn)
+		return OK;
+	char *lines = arena_text(a, (w->n - first) * LEAF_LINE + 1);
+	for (uint64_t i = first; i < w->n; i++) {
+		char *line = lines + (i - first) * LEAF_LINE;
+		hex_encode(w->leaves[i].b, SHA256_SIZE, line);
+		line[LEAF_LINE - 1] = '\n';
+	}
+	if (r->sys->truncate(r->sys, r->leaves_fd, (off_t)(first * LEAF_LINE)) ||
+		write_all(r->sys, r->leaves_fd, lines, (w->n - first) * LEAF_LINE))
+		return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
+	return OK;
+}
+
+int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e)
+{
+	struct walk w = { .a = a };
+	struct stored stored = { 0 };
+	struct hash segments;
+	struct bytes last;
+	int rc = mend_tail(r, a, &last, e);
+
+	if (rc == OK)
+		rc = repair_finish_if_due(r, a, last, e);
+	if (rc == OK)
+		rc = segments_mark(r, a, &segments, e);
+	if (rc == OK)
+		rc = read_stored(r, a, &stored, e);
+	if (rc == OK)
+		rc = walk_chain(r, a, known && hash_eq(&known->segments, &segments), &stored, &w, e);
+	if (rc == OK)
+		rc = compare_leaves(&w, &stored, e);
+	if (rc == OK)
+		rc = build_tree(r, a, &w, e);
+	if (rc == OK)
+		rc = mend_leaves(r, a, &w, &stored, e);
+	if (rc)
+		return rc;
+	w.at.file = r->at.file;
+	w.at.segments = segments;
+	memcpy(&r->at, &w.at, sizeof(r->at));
+	(void)edge_write(r);
+	return OK;
+}
