@@ -11,6 +11,11 @@
 static const struct bench_row rows[] = {
 	{ "startup", bench_startup, 1.6, false, "start `helm version`, against starting /bin/true" },
 	{ "sha256", bench_sha256, 0.9, true, "SHA-256 of 16 KiB blocks, against `openssl speed`" },
+	{ "guard_check", bench_guard_check, 0.5, false,
+		"understand and judge a command, median, against one Ed25519 signature" },
+	{ "guard_worst", bench_guard_worst, 10, false, "1 MiB of hostile text, against 128 KiB of the same" },
+	{ "guard_exec", bench_guard_exec, 1.7, false,
+		"`helm guard check -- git status`, against starting /bin/true" },
 	{ "json_parse", bench_json_parse, 5.0, true,
 		"parse ledger lines, against jansson with duplicate rejection" },
 	{ "canonical", bench_canonical, 2.5, false, "parse and write canonically, against parsing alone" },

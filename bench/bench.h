@@ -48,6 +48,7 @@ double bench_now_s(void);
 void bench_keep(const void *p);
 
 bench_fn bench_json_parse, bench_canonical;
+bench_fn bench_guard_check, bench_guard_worst, bench_guard_exec;
 bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
 

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { MAX_STEPS_SHOWN = 400 };
+
 const struct opt guard_check_opts[] = {
 	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
@@ -162,7 +164,7 @@ static void print_effect(struct run *r, const struct proposal *p, size_t step, c
 
 	print_bars(r, p, step, false);
 	out(r, "   %s%s%s", mark, effect_kind_name(e->kind), off);
-	if (e->target && *e->target)
+	if (e->target && *e->target && !(e->kind == FX_READ && e->path_class == PATH_NONE))
 		out(r, " %s", text_safe(r->a, e->target, strnlen(e->target, 200), false));
 	if (e->resolved)
 		out(r, " %s→%s %s", mark, off,
@@ -212,7 +214,7 @@ static void print_step(struct run *r, const struct decision *d, size_t i)
 			print_effect(r, p, i, &p->effects[k]);
 	for (size_t k = 0; k < d->finding_count; k++)
 		if (d->findings[k].effect && d->findings[k].effect->step == i &&
-			d->findings[k].action > ACTION_ALLOW)
+			d->findings[k].action > ACTION_ALLOW && !decision_is_outspoken(d, k))
 			print_finding(r, p, i, &d->findings[k]);
 }
 
@@ -246,8 +248,10 @@ static void print_explanation(struct run *r, const struct decision *d)
 		answer(d), paint(r, PAINT_OFF), paint(r, PAINT_MUTED), d->profile->name,
 		d->score_hundredths / 100, d->score_hundredths % 100, risk_level(d->score_hundredths),
 		paint(r, PAINT_OFF));
-	for (size_t i = 0; i < d->proposal->step_count; i++)
+	for (size_t i = 0; i < d->proposal->step_count && i < MAX_STEPS_SHOWN; i++)
 		print_step(r, d, i);
+	if (d->proposal->step_count > MAX_STEPS_SHOWN)
+		out(r, "  … and %zu more\n", d->proposal->step_count - MAX_STEPS_SHOWN);
 	if (d->proposal->step_count)
 		out(r, "\n");
 	print_whole_findings(r, d);

@@ -128,7 +128,7 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 	if ((rc = guard_judge(&s->guard, s->r->a, opt_text(s->r, "profile", NULL), p, &d, e)))
 		return rc;
 	for (size_t i = 0; i < d.finding_count; i++)
-		if (d.findings[i].action >= ACTION_ASK)
+		if (d.findings[i].action >= ACTION_ASK && !decision_is_outspoken(&d, i))
 			add_hit(s, file, from, &d.findings[i], action_verdict(d.findings[i].action));
 	return OK;
 }

@@ -3,6 +3,7 @@
 
 /* Families: the first word of two-word commands, in the order of the overview. */
 const struct family families[] = {
+	{ "guard", "what would be decided about a command, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "checkpoint", "save the files of a workspace, and bring them back" },
 	{ "key", "the key that signs what this machine records" },
@@ -43,6 +44,35 @@ const struct cmd commands[] = {
 		"approve, 25 when denied.",
 		"$ helm profile run inspect_local --task-name look -- git status --short", profile_run_opts,
 		NEEDS_WORKSPACE | CHILD_ARGV | PATH_IS_VALUE, cmd_profile_run, NULL },
+
+	/* The guard. */
+	{ "guard check", "(-- COMMAND ARGS... | --shell TEXT)", 0, 0,
+		"say what would be decided about a command",
+		"Nothing runs and nothing is written.  Exit 0: it would run; 24: a person must approve; 25: "
+		"denied.\n"
+		"\n"
+		"With --batch every line of standard input is a question, {\"id\", \"shell\" or \"argv\", "
+		"\"profile\", "
+		"\"cwd\"}, and is\n"
+		"answered by one line, in order, as soon as it is there.  A line that cannot be used is "
+		"answered with an error.",
+		"$ helm guard check -- git status   # allow\n"
+		"$ helm guard check --profile inspect_local --json -- ls -la",
+		guard_check_opts, MAY_WORKSPACE | CHILD_ARGV, cmd_guard_check, "helm_guard_check" },
+	{ "guard explain", "(-- COMMAND ARGS... | --shell TEXT)", 0, 0,
+		"explain what a command would do, part by part, and what the guard says",
+		"The command as a tree: what each part does, which rule speaks, what to do instead.  Exit "
+		"codes as guard check.",
+		"$ helm guard explain --shell 'git log --oneline | head -3'", guard_explain_opts,
+		MAY_WORKSPACE | CHILD_ARGV, cmd_guard_explain, NULL },
+	{ "guard scan", "FILE...", 1, -1, "find commands in files that would be stopped",
+		"Reads shell scripts, makefiles, CI files of GitHub and GitLab, Dockerfiles, package.json "
+		"and shell histories; "
+		"\"-\" is a\n"
+		"script on standard input.  Exit 0: nothing would be stopped; 1: something would.",
+		NULL, guard_scan_opts, MAY_WORKSPACE, cmd_guard_scan, "helm_guard_scan" },
+	{ "guard rules", "", 0, 0, "list the rules of the guard", NULL, "$ helm guard rules", NULL,
+		MAY_WORKSPACE, cmd_guard_rules, NULL },
 
 	/* Profiles. */
 	{ "profile list", "", 0, 0, "list the execution profiles", NULL, "$ helm profile list", NULL,
@@ -148,10 +178,14 @@ const struct cmd commands[] = {
 		"file.",
 		"$ helm key export", key_export_opts, 0, cmd_key_export, NULL },
 	{ "verify", "FILE...", 1, -1, "say what a receipt, chain, proof, record or pack proves",
-		"Finds out what each file is and answers two questions, never merged: is it unchanged, and is it "
-		"signed by a key you\ntrust.  Trust comes only from --key and --trust, never from the file.  The "
-		"first line is ADMISSIBLE (both), UNVERIFIED\n(not both were established) or TAMPERED; the first "
-		"broken link is named exactly.  Works offline, on any machine.\nExit 0 only when every file is "
+		"Finds out what each file is and answers two questions, never merged: is it unchanged, and "
+		"is it "
+		"signed by a key you\ntrust.  Trust comes only from --key and --trust, never from the file.  "
+		"The "
+		"first line is ADMISSIBLE (both), UNVERIFIED\n(not both were established) or TAMPERED; the "
+		"first "
+		"broken link is named exactly.  Works offline, on any machine.\nExit 0 only when every file "
+		"is "
 		"ADMISSIBLE.",
 		NULL, verify_opts, 0, cmd_verify, "helm_verify" },
 	{ "conform run", "", 0, 0, "run a directory of published cases and compare the answers",

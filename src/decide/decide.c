@@ -97,7 +97,7 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 {
 	struct finding *f;
 
-	j->d->destructive |= r->is_destructive;
+	j->d->destructive |= r->is_destructive && r->action >= ACTION_ASK;
 	j->is_denied_by_rule |= r->action == ACTION_DENY;
 	if (j->d->action >= r->action && has_spoken(j, r->id, e))
 		return;
@@ -247,7 +247,7 @@ static void judge_whole(struct judge *j)
 			NULL, "correct the policy file", NULL);
 	if (!j->proposal->readable)
 		judge_unreadable(j);
-	if (j->proposal->heredoc_input)
+	if (j->proposal->heredoc_input && j->proposal->operator_in_argv)
 		say(j, ACTION_ASK, "risk.heredoc_input", REASON_heredoc_input,
 			"a here-document operator was given as a plain word", NULL,
 			"give the whole text to `sh -c`", NULL);
@@ -307,6 +307,9 @@ static const char *recommend(const struct decision *d)
 {
 	const char *name = d->profile->name;
 
+	/* What a rule denies, no profile permits. */
+	if (d->action == ACTION_DENY && d->decisive && !text_starts(d->decisive->rule, "profile."))
+		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++) {
 		const char *wanted = d->findings[i].recommended_profile;
 		if (wanted && !text_eq(wanted, name))
@@ -357,7 +360,9 @@ static void conclude(struct judge *j)
 		d->verdict = V_DENY;
 	d->reason_code = registry_code(d);
 	d->detail_code = d->decisive ? d->decisive->rule : NULL;
-	d->summary = d->decisive ? d->decisive->text : summarize(j->at->a, j->proposal);
+	d->summary = d->decisive && !text_starts(d->decisive->rule, "score.")
+		? d->decisive->text
+		: summarize(j->at->a, j->proposal);
 	if (d->has_denied_group && d->action != ACTION_DENY)
 		d->detail_code = "tool_grant";
 }

@@ -137,13 +137,15 @@ static void add_part(struct decision *d, const char *name, int hundredths)
 
 /* What the score needs to know about all effects together. */
 struct tally {
-	bool acts_remotely, reads_remotely, deletes_recursively, escapes, mismatches, is_unknown;
+	bool writes, acts_remotely, reads_remotely, deletes_recursively, escapes, mismatches, is_unknown;
 };
 
 static void tally_one(struct tally *t, const struct effect *e, const struct profile *profile)
 {
 	bool writes = facts_writes(e);
 
+	/* A commit or a switch of branches is recorded by git itself: it needs the right to write, but is no risk. */
+	t->writes |= writes && !tag_is(e, "write.git");
 	t->acts_remotely |= e->kind == FX_REMOTE && !tag_is(e, "remote.read");
 	t->reads_remotely |= e->kind == FX_REMOTE;
 	t->deletes_recursively |= e->kind == FX_DELETE && (e->flags & FXF_RECURSIVE);
@@ -155,7 +157,7 @@ static void tally_one(struct tally *t, const struct effect *e, const struct prof
 
 static void score_parts(struct decision *d, const struct tally *t)
 {
-	if (d->writes)
+	if (t->writes)
 		add_part(d, "write_detected", 35);
 	if (d->network)
 		add_part(d, "network_detected", 30);

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+#include <string.h>
+
 static const char *const action_names[] = { "allow", "warn", "require_approval", "deny" };
 static const char *const mode_names[] = { "enforce", "audit", "off" };
 static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
@@ -51,6 +53,16 @@ bool guard_mode_parse(const char *name, enum guard_mode *ret)
 	return false;
 }
 
+bool decision_is_outspoken(const struct decision *d, size_t i)
+{
+	const struct finding *f = &d->findings[i];
+
+	for (size_t k = 0; k < i; k++)
+		if (f->effect && d->findings[k].effect == f->effect && d->findings[k].action > f->action)
+			return true;
+	return false;
+}
+
 enum verdict decision_effective(const struct decision *d)
 {
 	return d->mode == GUARD_ENFORCE ? d->verdict : V_ALLOW;
@@ -79,12 +91,20 @@ static struct json *hundredths(struct arena *a, int n)
 	return json_double(a, n / 100.0);
 }
 
+/* Words and paths may hold any bytes; JSON may not.  What is not UTF-8 is made visible. */
+static const char *printable(struct arena *a, const char *s)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	return s && text_utf8_valid(s, n) < n ? text_safe(a, s, n, true) : s;
+}
+
 static struct json *text_list(struct arena *a, const char *const *list, size_t n)
 {
 	struct json *arr = json_new(a, JSON_ARRAY);
 
 	for (size_t i = 0; i < n; i++)
-		json_pushs(a, arr, list[i]);
+		json_pushs(a, arr, printable(a, list[i]));
 	return arr;
 }
 
@@ -111,7 +131,8 @@ static struct json *reason_texts(struct arena *a, const struct decision *d)
 	struct json *arr = json_new(a, JSON_ARRAY);
 
 	for (size_t i = 0; i < d->finding_count; i++)
-		push_unique(a, arr, arena_printf(a, "%s (%s)", d->findings[i].text, d->findings[i].rule));
+		push_unique(a, arr,
+			arena_printf(a, "%s (%s)", printable(a, d->findings[i].text), d->findings[i].rule));
 	for (size_t i = 0; i < d->denied_used_count; i++)
 		push_unique(a, arr,
 			arena_printf(a, "profile %s denies the tool group %s", d->profile->name,
@@ -137,10 +158,11 @@ static struct json *classification(struct arena *a, const struct decision *d)
 	const struct proposal *p = d->proposal;
 	struct json *c = json_new(a, JSON_OBJECT);
 
-	json_sets(a, c, "normalized_command", p->normalized_command ? p->normalized_command : "");
+	json_sets(
+		a, c, "normalized_command", p->normalized_command ? printable(a, p->normalized_command) : "");
 	json_set(a, c, "argv", text_list(a, p->argv, p->argc));
 	json_setb(a, c, "shell_wrapped", p->shell_wrapped);
-	json_sets(a, c, "shell_inner_command", p->shell_inner_command);
+	json_sets(a, c, "shell_inner_command", printable(a, p->shell_inner_command));
 	json_set(a, c, "categories", text_list(a, d->categories, d->category_count));
 	json_set(a, c, "matched_rules", matched_rules(a, d));
 	json_setb(a, c, "writes_detected", d->writes);
@@ -167,14 +189,14 @@ static struct json *effect_json(struct arena *a, const struct effect *e)
 
 	json_sets(a, v, "kind", effect_kind_name(e->kind));
 	json_sets(a, v, "tag", e->tag);
-	json_sets(a, v, "target", e->target);
+	json_sets(a, v, "target", printable(a, e->target));
 	json_seti(a, v, "node", e->step);
 	if (e->path_class != PATH_NONE)
 		json_sets(a, v, "path_class", path_class_name(e->path_class));
 	if (e->certainty != CERTAIN)
 		json_sets(a, v, "certainty", certainty_names[e->certainty]);
 	if (e->resolved)
-		json_sets(a, v, "resolved", e->resolved);
+		json_sets(a, v, "resolved", printable(a, e->resolved));
 	json_set(a, v, "span", span_json(a, e->at));
 	return v;
 }
@@ -186,14 +208,14 @@ static struct json *finding_json(struct arena *a, const struct finding *f)
 	json_sets(a, v, "rule", f->rule);
 	json_sets(a, v, "action", action_name(f->action));
 	json_sets(a, v, "reason_code", reason_get(f->reason)->code);
-	json_sets(a, v, "understood", f->text);
+	json_sets(a, v, "understood", printable(a, f->text));
 	json_sets(a, v, "instead", f->instead);
 	json_sets(a, v, "recommended_profile", f->recommended_profile);
 	json_set(a, v, "span", span_json(a, f->at));
 	if (f->source && f->at.end <= f->source->n && f->at.start < f->at.end)
 		json_sets(a, v, "text",
 			text_safe(a, f->source->text + f->at.start, f->at.end - f->at.start, true));
-	json_sets(a, v, "via", f->source ? f->source->via : NULL);
+	json_sets(a, v, "via", f->source ? printable(a, f->source->via) : NULL);
 	return v;
 }
 
@@ -207,7 +229,7 @@ static struct json *parser_json(struct arena *a, const struct proposal *p)
 		!p->readable && p->unreadable_code && !text_eq(p->unreadable_code, "parse_error"));
 	if (!p->readable) {
 		json_sets(a, v, "code", p->unreadable_code);
-		json_sets(a, v, "text", p->unreadable_text);
+		json_sets(a, v, "text", printable(a, p->unreadable_text));
 		json_set(a, v, "span", span_json(a, p->unreadable_at));
 	}
 	return v;
@@ -253,7 +275,7 @@ static void add_new_members(struct arena *a, const struct decision *d, struct js
 	json_sets(a, v, "verdict", verdict_name(d->verdict));
 	json_sets(a, v, "reason_code", d->verdict == V_ALLOW ? NULL : reason_get(d->reason_code)->code);
 	json_sets(a, v, "detail_code", d->detail_code);
-	json_sets(a, v, "understood", d->summary);
+	json_sets(a, v, "understood", printable(a, d->summary));
 	json_sets(a, v, "instead", d->decisive ? d->decisive->instead : NULL);
 	json_set(a, v, "findings", findings);
 	json_set(a, v, "tool_grant", grant_json(a, d));

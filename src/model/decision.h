@@ -84,6 +84,9 @@ struct decision {
 	size_t denied_used_count;
 };
 
+/* Has a stricter finding already spoken about the effect of finding i?  Then a person need not read it. */
+bool decision_is_outspoken(const struct decision *d, size_t i);
+
 /* What the runner acts upon: the verdict under enforce; in audit and off nothing is blocked. */
 enum verdict decision_effective(const struct decision *d);
 

@@ -256,6 +256,11 @@ void classify_unknown(struct call *k)
 {
 	size_t places[4];
 	size_t n = verb_words(k, "", 3, places);
+	/* "rm -rf" as one word is no program; whoever wrote it meant something else. */
+	if (strpbrk(k->head, " \t\n")) {
+		fx(k, TAG_DYNAMIC_HEAD, NULL, 0);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
 		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n)) {

@@ -377,8 +377,10 @@ static void classify_history(struct call *k)
 
 static void classify_source(struct call *k)
 {
-	if (k->rest_count)
-		run_script(k, &k->rest[0], "sh");
+	if (!k->rest_count)
+		return;
+	fx_read(k, &k->rest[0], 1);
+	run_script(k, &k->rest[0], "sh");
 }
 
 /* awk: its program is code; -i inplace edits. */

@@ -211,6 +211,10 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 
 static size_t read_shell_options(struct call *k, struct shell_options *o)
 {
+	static const char valueless[] =
+		"--login --norc --noprofile --posix --verbose --restricted --debugger "
+		"--noediting --interactive --no-rcs --no-globalrcs --no-config --private "
+		"--stdin --dump-strings --pretty-print --no-config-file --no-std-lib";
 	size_t i = 0;
 	for (; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
@@ -232,6 +236,9 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 		else if (word_starts(x, "--command=")) {
 			o->has_text = true;
 			o->attached = word_tail(x, 10);
+		} else if (!strchr(x->text, '=') && !word_is_any(x, valueless)) {
+			/* It may take the next word, so where the text is, is not known. */
+			fx(k, TAG_UNKNOWN_OPTION, x, 0);
 		}
 	}
 	if (i < k->rest_count && word_is(&k->rest[i], "-")) {
