@@ -411,8 +411,6 @@ static struct shortest find_shortest(double value)
 	}
 	if (d.n == 0)
 		round_to(&d, value, 17);
-	while (d.n > 1 && d.digits[d.n - 1] == '0')
-		d.n--;
 	return d;
 }
 

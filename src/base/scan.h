@@ -2,7 +2,7 @@
  *
  * Reading and writing JSON is mostly walking over ordinary characters.  These two loops do that walk sixteen bytes at a
  * time with SSE2, which every x86-64 has, and eight at a time with plain integer arithmetic elsewhere; both give the
- * same answers (tests/unit/json_test.c runs them against the obvious loop). */
+ * same answers (tests/unit/scan_test.c runs them against the obvious loops). */
 #ifndef BASE_SCAN_H
 #define BASE_SCAN_H
 

@@ -1,6 +1,5 @@
 /* json_test.c — the strict parser, the tree and the writers. */
 #include "base/json.h"
-#include "base/scan.h"
 #include "tools/cases.h"
 #include "tools/unit.h"
 
@@ -176,6 +175,8 @@ static void test_size_limits(void **state)
 	assert_int_equal(
 		parse_limited(*state, "[1,2] ", (struct json_limits){ .size_bytes = 5 }, &e), E_LIMIT);
 	assert_string_equal(e.code, "JSON_SIZE");
+	assert_int_equal(
+		parse_limited(*state, "[1,2]", (struct json_limits){ .size_bytes = SIZE_MAX }, &e), OK);
 	assert_int_equal(parse_limited(*state, "[1,2]", (struct json_limits){ .max_nodes = 3 }, &e), OK);
 	assert_int_equal(parse_limited(*state, "[1,2]", (struct json_limits){ .max_nodes = 2 }, &e), E_LIMIT);
 	assert_string_equal(e.text, "t:1:4: expected a number of values of at most 2, found more");
@@ -277,6 +278,16 @@ static void test_equality(void **state)
 	assert_false(json_eq(parse(*state, "1"), parse(*state, "1.0")));
 	assert_false(json_eq(parse(*state, "1"), parse(*state, "\"1\"")));
 	assert_false(json_eq(v, NULL));
+	struct json *large = json_new(*state, JSON_OBJECT);
+	for (int i = 0; i < 40; i++)
+		json_seti(*state, large, arena_printf(*state, "%d", i), i);
+	struct json *other = json_copy(*state, large);
+	assert_true(json_eq(large, other));
+	json_seti(*state, other, "17", 0);
+	assert_false(json_eq(large, other));
+	json_remove(other, "17");
+	json_seti(*state, other, "x17", 17);
+	assert_false(json_eq(large, other));
 	assert_true(json_eq(NULL, NULL));
 }
 
@@ -362,6 +373,7 @@ static void test_strict(void **state)
 		const char *text, *path;
 	} refused[] = { { "1.0", "$ " }, { "{\"a\":1e2}", "$.a " }, { "{\"a\":[0,1,-0]}", "$.a[2] " },
 		{ "[9007199254740992]", "$[0] " }, { "-9007199254740992", "$ " },
+		{ "[[],{\"a\":{}},1234567890123456789012345678901234567890123]", "$[2] " },
 		{ "10000000000000000", "$ " }, { "{\"b\":1.5,\"a\":{\"c\":2.5}}", "$.a.c " } };
 	struct buf b;
 	struct err e;
@@ -402,52 +414,6 @@ static void test_doubles(void **state)
 	}
 }
 
-/* ---- scanning ---- */
-
-static size_t obvious_unescaped(const char *p, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && (uint8_t)p[i] >= 0x20 && p[i] != '"' && p[i] != '\\')
-		i++;
-	return i;
-}
-
-static size_t obvious_plain(const char *p)
-{
-	size_t i = 0;
-
-	while ((uint8_t)p[i] >= 0x20 && (uint8_t)p[i] < 0x80 && p[i] != '"' && p[i] != '\\')
-		i++;
-	return i;
-}
-
-/* Every byte value at every place of a few vectors, against the obvious loops. */
-static void test_scan(void **state)
-{
-	char text[40 + SCAN_PADDING] = { 0 };
-
-	(void)state;
-	for (int byte = 0; byte < 256; byte++) {
-		for (size_t at = 0; at < 40; at++) {
-			memset(text, 'a' + byte % 3, 40);
-			text[at] = (char)byte;
-			assert_int_equal(scan_plain_ascii(text) - text, obvious_plain(text));
-			for (size_t n = 0; n <= 40; n++) {
-				assert_int_equal(scan_unescaped(text, n), obvious_unescaped(text, n));
-				assert_int_equal(scan_is_plain(text, n), obvious_unescaped(text, n) == n);
-			}
-			/* Behind a match, and next to it: where borrows of the word arithmetic could reach. */
-			if (at + 1 < 40) {
-				text[at + 1] = (char)(byte + 1);
-				assert_int_equal(scan_unescaped(text, 40), obvious_unescaped(text, 40));
-				assert_int_equal(scan_special_word(scan_load(text)) == 0,
-					obvious_unescaped(text, 8) == 8);
-			}
-		}
-	}
-}
-
 static void test_name_order(void **state)
 {
 	static const char *const ordered[] = { "", "A", "a", "aa", "a\x7f", "\u00e9", "\ud7ff", "\U00010000",
@@ -482,7 +448,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sorting_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_strict, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_doubles, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_scan, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_order, setup, teardown),
 	};
 
