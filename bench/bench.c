@@ -23,6 +23,12 @@ static const struct bench_row rows[] = {
 		"write a signed pack of 10 000 files, against sha256sum over them" },
 	{ "pack_verify", bench_pack_verify, 3.0, false,
 		"verify a pack of 10 000 files, against sha256sum over them" },
+	{ "checkpoint_first", bench_checkpoint_first, 0.7, false,
+		"save 6,500 files for the first time, against `git add -A` into an empty repository" },
+	{ "checkpoint_again", bench_checkpoint_again, 2.0, false,
+		"save them again, unchanged, against listing and stat of every file" },
+	{ "checkpoint_restore", bench_checkpoint_restore, 1.5, false,
+		"restore them all, synced, against `cp -a`, not synced" },
 };
 
 static double read_clock(clockid_t clock)

@@ -425,8 +425,7 @@ static struct json *new_record(struct maker *m, const char *created)
 	for (size_t i = 0; i < m->sel.path_count; i++)
 		json_pushs(a, paths, text_safe(a, m->sel.paths[i], strlen(m->sel.paths[i]), false));
 	json_set(a, r, "paths", paths);
-	json_set(a, r, "archive",
-		json_stringf(a, "%s/checkpoints/%s/manifest.json", m->st->state_name, m->res.id));
+	json_set(a, r, "archive", json_stringf(a, "%s/checkpoints/objects", m->st->state_name));
 	json_sets(a, r, "format", "objects/1");
 	if (m->req->task_id)
 		json_sets(a, r, "task_id", m->req->task_id);
@@ -441,32 +440,6 @@ static struct json *new_record(struct maker *m, const char *created)
 	return r;
 }
 
-/* <id>/manifest.json: the record again, for those who look there and for rebuilding a lost index. */
-static int put_record_file(struct maker *m, const struct json *record, struct err *e)
-{
-	struct checkpoint_store *st = m->st;
-	struct buf to;
-
-	if (st->sys->mkdir(st->sys, st->dir_fd, m->res.id, 0700))
-		return err_sys(e, "CHECKPOINT_WRITE", "cannot create checkpoint '%s'", m->res.id);
-	buf_init(&to, m->a);
-	json_write(&to, record, JSON_INDENT);
-	buf_addc(&to, '\n');
-	AUTO(close_fd) int dir = -1;
-	if (file_open_dir(st->sys, st->dir_fd, m->res.id, &dir, e) ||
-		file_create(st->sys, dir, "manifest.json", 0600, buf_bytes(&to), e))
-		return err_wrap(e, "record of checkpoint '%s'", m->res.id);
-	return OK;
-}
-
-static void drop_record_file(struct maker *m)
-{
-	struct checkpoint_store *st = m->st;
-
-	(void)st->sys->unlink(st->sys, st->dir_fd, arena_printf(m->a, "%s/manifest.json", m->res.id), 0);
-	(void)st->sys->unlink(st->sys, st->dir_fd, m->res.id, AT_REMOVEDIR);
-}
-
 static int put_record(struct maker *m, struct json *array, struct err *e)
 {
 	const char *created = text_time_compact(m->st->a, m->st->sys->now_us(m->st->sys));
@@ -474,11 +447,7 @@ static int put_record(struct maker *m, struct json *array, struct err *e)
 	m->res.id = new_id(m, array, created);
 	m->res.record = new_record(m, created);
 	json_push(m->st->a, array, m->res.record);
-	if (put_record_file(m, m->res.record, e) || checkpoint_save_index(m->st, array, e)) {
-		drop_record_file(m);
-		return e->rc;
-	}
-	return OK;
+	return checkpoint_save_index(m->st, array, e);
 }
 
 /* ---- all of it ---- */

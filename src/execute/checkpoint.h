@@ -19,7 +19,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 
-#define RESTORE_TEMP ".helm-restore-" /* a file on its way to its name, where staging is on another disk */
+#define RESTORE_TEMP ".helm-restore-" /* how a file on its way to its name is called */
 
 /* How everything that is not ours is opened: below the root, through no link at all. */
 #define RESOLVE_INSIDE (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -129,6 +129,7 @@ struct scan {
 	const struct selection *sel;
 	const char *chosen; /* the path that is being started from: no rule excludes it */
 	struct entries *to;
+	struct entries *temps; /* leftovers of restores go here; or NULL */
 	uint64_t max_files, max_bytes;
 	uint64_t file_count, byte_count, excluded_count;
 	int64_t deadline_us;
@@ -253,6 +254,7 @@ struct step {
 	const char *path;
 	enum checkpoint_state state;
 	const char *note; /* not NULL: left alone, and why */
+	bool is_placed; /* the new file has its name */
 	bool is_dirty; /* a directory whose content was changed on the way */
 	mode_t was_mode; /* of a directory that had to be opened for writing; 0: it had not */
 };
@@ -262,7 +264,7 @@ struct plan {
 	struct arena *a;
 	struct json *record;
 	struct tree tree;
-	struct entries disk;
+	struct entries disk, temps;
 	struct step *steps; /* sorted by path */
 	size_t n;
 };

@@ -242,6 +242,7 @@ int plan_make(struct plan *p, struct checkpoint_store *st, const struct checkpoi
 		.a = a,
 		.sel = &p->tree.sel,
 		.to = &p->disk,
+		.temps = &p->temps,
 		.max_files = UINT64_MAX,
 		.max_bytes = UINT64_MAX,
 		.may_miss = true,

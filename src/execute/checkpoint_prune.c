@@ -235,20 +235,34 @@ static int sweep(struct pruner *p, int dir, bool apply, struct err *e)
 	return OK;
 }
 
-/* Files a restore was bringing to another file system when it died. */
-static int sweep_visit(
-	void *arg, int parent, const char *name, const char *rel_path, const struct stat *st, struct err *e)
+/* Files that a restore was bringing back when it died. */
+static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 {
-	struct pruner *p = arg;
-	struct selection none = { 0 };
+	struct sys *s = p->st->sys;
+	const char *root = ".";
+	struct selection all = { .paths = &root, .path_count = 1, .with_vcs = true };
+	struct entries seen = { 0 }, temps = { 0 };
+	struct scan sc = { .st = p->st,
+		.a = p->a,
+		.sel = &all,
+		.to = &seen,
+		.temps = &temps,
+		.max_files = UINT64_MAX,
+		.max_bytes = UINT64_MAX };
 
-	(void)e;
-	if (S_ISDIR(st->st_mode))
-		return selection_hides_name(&none, name) ? FILE_SKIP : OK;
-	if (!text_starts(name, RESTORE_TEMP))
-		return OK;
-	json_pushs(p->st->a, p->res.leftovers, text_safe(p->st->a, rel_path, strlen(rel_path), false));
-	(void)p->st->sys->unlink(p->st->sys, parent, name, 0);
+	if (checkpoint_scan(&sc, e))
+		return e->rc;
+	for (size_t i = 0; i < temps.n; i++) {
+		const char *path = temps.v[i].path, *name = path_base(path);
+		const char *dir = name == path ? "." : arena_strndup(p->a, path, (size_t)(name - path) - 1);
+		json_pushs(p->st->a, p->res.leftovers, text_safe(p->st->a, path, strlen(path), false));
+		if (!apply)
+			continue;
+		AUTO(close_fd)
+		int fd = s->open(s, p->st->root_fd, dir, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
+		if (fd >= 0 && (s->unlink(s, fd, name, 0) || s->fsync(s, fd)) && errno != ENOENT)
+			return err_sys(e, "CHECKPOINT_WRITE", "cannot remove leftover '%s'", path);
+	}
 	return OK;
 }
 
@@ -390,8 +404,7 @@ static int carry_out(struct pruner *p, struct err *e)
 	uint64_t now;
 
 	if (drop_records(p, e) || sweep(p, p->st->dir_fd, true, e) ||
-		sweep(p, p->st->pool->dir_fd, true, e) ||
-		file_walk(p->st->sys, p->st->root_fd, ".", sweep_visit, p, e) || collect(p, e))
+		sweep(p, p->st->pool->dir_fd, true, e) || sweep_temps(p, true, e) || collect(p, e))
 		return e->rc;
 	if (p->st->sys->fsync(p->st->sys, p->st->dir_fd))
 		return err_sys(e, "CHECKPOINT_SYNC", "cannot make the removal durable");
@@ -423,7 +436,8 @@ int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy
 		pool_forget(st->pool);
 		if (rc)
 			return rc;
-	} else if (sweep(&p, st->dir_fd, false, e) || sweep(&p, st->pool->dir_fd, false, e)) {
+	} else if (sweep(&p, st->dir_fd, false, e) || sweep(&p, st->pool->dir_fd, false, e) ||
+		sweep_temps(&p, false, e)) {
 		return e->rc;
 	}
 	*ret = p.res;

@@ -1,7 +1,8 @@
 /* checkpoint_restore.c — bringing files back.
  *
- * Files are written into a staging directory inside Helm's state, made durable, and then renamed to their names, so that
- * each is at every moment the old or the new one, and a crash leaves nothing in the user's directories.  Where the state lies on another file system, the temporary file stands beside its target instead.
+ * A file is written under a temporary name beside its target, made durable, and then renamed, so that at every moment it is
+ * the old or the new one.  Beside, and not in a directory of ours: so it lies on the right file system, and where that
+ * directory's other files lie.  Temporary names that a crash left are never saved, and removed by the next restore or prune.
  *
  * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the whole file system
  * stands between writing and renaming, and another at the end.
@@ -15,15 +16,12 @@
 #include <errno.h>
 
 enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24 };
-#define STAGING "staging"
 
 struct restorer {
 	struct plan plan;
 	struct checkpoint_store *st;
 	const struct checkpoint_restore *req;
 	struct arena *a;
-	int staging_fd;
-	uint32_t uid, gid; /* of files we make */
 	const char *parent; /* path of the directory that parent_fd is; NULL: none */
 	int parent_fd;
 	struct step **batch;
@@ -100,8 +98,7 @@ static void make_writable(struct restorer *r, const char *path, int fd)
 
 	if (t)
 		t->is_dirty = true;
-	if (r->uid == 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH) || st.st_uid != r->uid ||
-		(st.st_mode & 0300) == 0300)
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || (st.st_mode & 0300) == 0300)
 		return;
 	if (t && !t->was_mode && s->chmod(s, fd, (st.st_mode & 07777) | 0700) == 0)
 		t->was_mode = st.st_mode & 07777;
@@ -194,15 +191,18 @@ static struct timespec timespec_of(int64_t ns)
 }
 
 /* Owner first: chown clears the set-id bits.  Whoever may not give files away keeps them, and then a set-id bit would mean
- * another user than it did: it is dropped.  `have` is what stands there now; NULL: a file we have just made. */
-static int set_meta(struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x,
-	const struct entry *have, struct err *e)
+ * another user than it did: it is dropped. */
+static int set_meta(
+	struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x, struct err *e)
 {
 	struct sys *s = r->st->sys;
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(x->mtime_ns) };
-	uint32_t mode = x->mode, uid = have ? have->uid : r->uid, gid = have ? have->gid : r->gid;
+	uint32_t mode = x->mode;
+	struct stat st;
 
-	if ((x->uid != uid || x->gid != gid) && s->chown(s, fd, x->uid, x->gid))
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot look at '%s'", x->path);
+	if ((x->uid != st.st_uid || x->gid != st.st_gid) && s->chown(s, fd, x->uid, x->gid))
 		mode &= 01777;
 	if (s->chmod(s, fd, mode) || s->utimens(s, dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot set mode and time of '%s'", x->path);
@@ -222,7 +222,7 @@ static int put_file(
 		return err_wrap(e, "'%s'", x->path);
 	if (x->is_sparse && s->truncate(s, fd, (off_t)x->size))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
-	if (set_meta(r, fd, dir_fd, name, x, NULL, e))
+	if (set_meta(r, fd, dir_fd, name, x, e))
 		return e->rc;
 	if (sync && s->sync(s, fd))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", x->path);
@@ -245,13 +245,14 @@ static int put_entry(
 
 /* ---- batches ---- */
 
-static const char *staged_name(struct restorer *r, size_t i)
+static const char *temp_name(struct restorer *r, const struct step *t)
 {
-	return arena_printf(r->a, "%zu", i);
+	return arena_printf(r->a, RESTORE_TEMP "%zx", (size_t)(t - r->plan.steps));
 }
 
-static void count_written(struct restorer *r, const struct step *t)
+static void count_written(struct restorer *r, struct step *t)
 {
+	t->is_placed = true;
 	r->res.written++;
 	if (t->want->type == ENTRY_FILE)
 		r->res.written_bytes += t->want->held_bytes;
@@ -265,38 +266,19 @@ static int sync_parent(struct restorer *r, struct err *e)
 	return OK;
 }
 
-static int barrier(struct restorer *r, int fd, struct err *e)
+static int barrier(struct restorer *r, struct err *e)
 {
-	struct sys *s = r->st->sys;
-
-	if (r->is_few ? s->fsync(s, fd) : s->syncfs(s, fd))
+	if (r->st->sys->syncfs(r->st->sys, r->st->root_fd))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make the restored files durable");
 	return OK;
 }
 
-static int place_across(struct restorer *r, struct step *t, struct err *e)
+static int place(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
-	const char *temp = arena_printf(r->a, RESTORE_TEMP "%zx", (size_t)(t - r->plan.steps));
-
-	(void)s->unlink(s, r->parent_fd, temp, 0);
-	int rc = put_entry(r, r->parent_fd, temp, t->want, true, e);
-	if (!rc && s->rename(s, r->parent_fd, temp, r->parent_fd, path_base(t->path), 0))
-		rc = err_sys(e, "CHECKPOINT_RESTORE", "cannot replace '%s'", t->path);
-	if (rc)
-		(void)s->unlink(s, r->parent_fd, temp, 0);
-	else
-		count_written(r, t);
-	return rc;
-}
-
-static int place(struct restorer *r, size_t i, struct err *e)
-{
-	struct sys *s = r->st->sys;
-	struct step *t = r->batch[i];
 	const char *name = path_base(t->path);
 
-	if (open_parent(r, t->path, true))
+	if (open_parent(r, t->path, false))
 		return leave_or_fail(t, NO_PARENT, e);
 	/* A directory stands where a file belongs: it may go only when it is empty. */
 	bool is_dir = t->have && t->have->type == ENTRY_DIR;
@@ -304,41 +286,49 @@ static int place(struct restorer *r, size_t i, struct err *e)
 		return leave_or_fail(t, "a directory with content is in the way", e);
 	/* Something that came after the plan was made was not saved: it is not overwritten. */
 	unsigned flags = t->have && !is_dir ? 0 : RENAME_NOREPLACE;
-	if (s->rename(s, r->staging_fd, staged_name(r, i), r->parent_fd, name, flags) == 0) {
-		count_written(r, t);
-		return sync_parent(r, e);
-	}
-	if (errno == EXDEV)
-		return place_across(r, t, e);
-	return leave_or_fail(t,
-		errno == EEXIST || errno == EISDIR ? "something else appeared there" : "may not be replaced",
-		e);
+	if (s->rename(s, r->parent_fd, temp_name(r, t), r->parent_fd, name, flags))
+		return leave_or_fail(t,
+			errno == EEXIST || errno == EISDIR ? "something else appeared there"
+							   : "may not be replaced",
+			e);
+	count_written(r, t);
+	return sync_parent(r, e);
+}
+
+/* Temporary files that did not get their names. */
+static void drop_temps(struct restorer *r)
+{
+	for (size_t i = 0; i < r->batch_n; i++)
+		if (!r->batch[i]->is_placed && open_parent(r, r->batch[i]->path, false) == 0)
+			(void)r->st->sys->unlink(r->st->sys, r->parent_fd, temp_name(r, r->batch[i]), 0);
+	r->batch_n = 0;
+	r->batch_bytes = 0;
 }
 
 static int flush_batch(struct restorer *r, struct err *e)
 {
-	struct sys *s = r->st->sys;
-
 	if (!r->batch_n)
 		return OK;
-	if (barrier(r, r->staging_fd, e))
+	if (!r->is_few && barrier(r, e))
 		return e->rc;
 	for (size_t i = 0; i < r->batch_n; i++)
-		if (place(r, i, e))
+		if (place(r, r->batch[i], e))
 			return e->rc;
-	for (size_t i = 0; i < r->batch_n; i++)
-		if (r->batch[i]->note)
-			(void)s->unlink(s, r->staging_fd, staged_name(r, i), 0);
-	r->batch_n = 0;
-	r->batch_bytes = 0;
+	drop_temps(r);
 	return OK;
 }
 
 static int stage(struct restorer *r, struct step *t, struct err *e)
 {
-	if (put_entry(r, r->staging_fd, staged_name(r, r->batch_n), t->want, r->is_few, e))
-		return e->rc;
+	if (open_parent(r, t->path, true))
+		return leave_or_fail(t, NO_PARENT, e);
 	r->batch[r->batch_n++] = t;
+	if (put_entry(r, r->parent_fd, temp_name(r, t), t->want, r->is_few, e)) {
+		if (!is_refusal(e->sys))
+			return e->rc;
+		r->batch_n--;
+		return leave(t, "may not be written");
+	}
 	r->batch_bytes += t->want->held_bytes;
 	if (r->batch_n < BATCH_FILES && r->batch_bytes < BATCH_BYTES)
 		return OK;
@@ -390,7 +380,7 @@ static int touch(struct restorer *r, struct step *t, struct err *e)
 	int fd = s->open(s, r->parent_fd, path_base(t->path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	if (fd < 0)
 		return leave_or_fail(t, "may not be changed", e);
-	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, t->have, e);
+	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, e);
 	if (!rc && r->is_few && s->fsync(s, fd))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path);
 	return rc && is_refusal(e->sys) ? leave(t, "may not be changed") : rc;
@@ -424,8 +414,7 @@ static int finish_dir(struct restorer *r, struct step *t, struct err *e)
 	if (fd < 0)
 		return OK;
 	if (t->want && t->want->type == ENTRY_DIR && !t->note) {
-		bool is_ours = !t->have || t->have->type != ENTRY_DIR;
-		int rc = set_meta(r, fd, fd, ".", t->want, is_ours ? NULL : t->have, e);
+		int rc = set_meta(r, fd, fd, ".", t->want, e);
 		if (!rc && r->is_few)
 			rc = s->fsync(s, fd)
 				? err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path)
@@ -511,40 +500,21 @@ static int record(struct restorer *r, const char *stage, struct err *e)
 	return r->req->record(r->req->record_arg, row, e);
 }
 
-/* The staging directory, empty.  What a crash left in it goes. */
-static int open_staging(struct restorer *r, struct err *e)
+/* What an interrupted restore left. */
+static int remove_temps(struct restorer *r, struct err *e)
 {
-	struct sys *s = r->st->sys;
+	struct entries *v = &r->plan.temps;
 
-	if (file_mkdirs(s, r->st->dir_fd, STAGING, 0700, e) ||
-		file_open_dir(s, r->st->dir_fd, STAGING, &r->staging_fd, e))
-		return e->rc;
-	return checkpoint_empty_dir(s, r->a, r->staging_fd, e);
-}
-
-static void close_staging(struct restorer *r)
-{
-	struct sys *s = r->st->sys;
-	struct err ignored;
-
-	if (r->staging_fd < 0)
-		return;
-	(void)checkpoint_empty_dir(s, r->a, r->staging_fd, &ignored);
-	if (r->is_few)
-		(void)s->fsync(s, r->staging_fd);
-	(void)s->unlink(s, r->st->dir_fd, STAGING, AT_REMOVEDIR);
-	close_fd(&r->staging_fd);
-}
-
-static void learn_owner(struct restorer *r)
-{
-	struct sys *s = r->st->sys;
-	struct stat st;
-
-	if (s->stat(s, r->staging_fd, "", &st, AT_EMPTY_PATH) == 0) {
-		r->uid = st.st_uid;
-		r->gid = st.st_gid;
+	for (size_t i = 0; i < v->n; i++) {
+		if (open_parent(r, v->v[i].path, false))
+			continue;
+		if (r->st->sys->unlink(r->st->sys, r->parent_fd, path_base(v->v[i].path), 0) &&
+			!is_refusal(errno))
+			return err_sys(e, "CHECKPOINT_RESTORE", "cannot remove leftover '%s'", v->v[i].path);
+		if (sync_parent(r, e))
+			return e->rc;
 	}
+	return OK;
 }
 
 static int run(struct restorer *r, struct err *e)
@@ -553,18 +523,19 @@ static int run(struct restorer *r, struct err *e)
 
 	for (size_t i = 0; i < p->n; i++)
 		r->work_total += is_work(&p->steps[i]);
+	r->work_total += p->temps.n;
 	r->is_few = r->work_total <= FEW;
 	if (!r->work_total)
 		return OK;
-	if (back_up(r, e) || record(r, "started", e) || open_staging(r, e))
+	if (back_up(r, e) || record(r, "started", e))
 		return e->rc;
-	learn_owner(r);
 	r->batch = arena_alloc(r->a, (BATCH_FILES + 1) * sizeof(struct step *));
-	int rc = apply(r, e);
+	int rc = remove_temps(r, e);
+	rc = rc ? rc : apply(r, e);
+	drop_temps(r);
 	close_parent(r);
-	close_staging(r);
-	if (!rc)
-		rc = barrier(r, r->is_few ? r->st->dir_fd : r->st->root_fd, e);
+	if (!rc && !r->is_few)
+		rc = barrier(r, e);
 	if (rc)
 		return err_wrap(e, "restore is not complete (run it again to go on)");
 	return record(r, "finished", e);
@@ -631,7 +602,7 @@ int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_rest
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
 	AUTO(close_fd) int lock = -1;
-	struct restorer r = { .st = st, .req = req, .a = &a, .staging_fd = -1, .parent_fd = -1 };
+	struct restorer r = { .st = st, .req = req, .a = &a, .parent_fd = -1 };
 
 	for (size_t i = 0; i < req->only_count; i++)
 		if (!text_eq(req->only[i], ".") && !checkpoint_path_ok(req->only[i]))

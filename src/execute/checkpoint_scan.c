@@ -129,8 +129,6 @@ bool selection_hides_name(const struct selection *s, const char *name)
 {
 	if (!s->with_vcs && is_vcs_name(name))
 		return true;
-	if (text_starts(name, RESTORE_TEMP))
-		return true;
 	return !s->with_state && text_eq(name, ".helm");
 }
 
@@ -333,6 +331,11 @@ static int visit(struct scan *sc, int parent, const char *path, const char *name
 		if (errno == ENOENT)
 			return OK;
 		return err_sys(e, "CHECKPOINT_READ", "cannot look at '%s'", path);
+	}
+	if (text_starts(name, RESTORE_TEMP) && !S_ISDIR(st.st_mode)) {
+		if (sc->temps)
+			entries_add(sc->a, sc->temps)->path = path;
+		return OK;
 	}
 	if (is_hidden(sc, path, name, &st, in_state)) {
 		sc->excluded_count++;
