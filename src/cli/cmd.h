@@ -77,4 +77,9 @@ extern const struct opt profile_run_opts[], run_opts[];
 int cmd_profile_run(struct run *r, struct err *e);
 int cmd_run(struct run *r, struct err *e);
 
+/* cmd_hook.c */
+extern const struct opt hook_opts[];
+int cmd_hook_pre_tool(struct run *r, struct err *e);
+int cmd_hook_post_tool(struct run *r, struct err *e);
+
 #endif

@@ -5,6 +5,7 @@
 const struct family families[] = {
 	{ "guard", "what would be decided about a command, and why" },
 	{ "profile", "what a run may do, by name" },
+	{ "hook", "the doors that agent clients knock at" },
 	{ "checkpoint", "save the files of a workspace, and bring them back" },
 	{ "key", "the key that signs what this machine records" },
 	{ "evidence", "export, verify and show packs of evidence" },
@@ -137,6 +138,20 @@ const struct cmd commands[] = {
 		checkpoint_protect_opts, NEEDS_WORKSPACE, cmd_checkpoint_protect, NULL },
 	{ "checkpoint policy", "", 0, 0, "show retention and limits", NULL, "$ helm checkpoint policy", NULL,
 		NEEDS_WORKSPACE, cmd_checkpoint_policy, NULL },
+
+	/* Agent clients. */
+	{ "hook pre-tool", "", 0, 0, "answer an agent client before it makes a tool call",
+		"Reads the client's payload on standard input.  No answer means: go on.  A refusal is said "
+		"in the client's own "
+		"words and is\nsigned and on disk before it is said.  Whatever fails ends in a block.",
+		"$ echo '{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | helm hook pre-tool "
+		"--client "
+		"claude-code",
+		hook_opts, 0, cmd_hook_pre_tool, NULL },
+	{ "hook post-tool", "", 0, 0, "record what became of a tool call",
+		"Reads the client's payload on standard input and binds the outcome to the decision of the "
+		"same call.",
+		NULL, hook_opts, HIDDEN, cmd_hook_post_tool, NULL },
 
 	/* Proof. */
 	{ "evidence export", "", 0, 0, "write a signed pack of what was recorded",

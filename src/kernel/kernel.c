@@ -68,6 +68,26 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
 }
 
+/* A door may know something that makes an answer stricter; nothing makes it laxer. */
+static void raise_to(struct kernel *k, const struct request *q, struct decision *d)
+{
+	struct finding *f = arena_zalloc(k->a, 1, sizeof(*f));
+
+	*f = (struct finding){ .action = q->floor,
+		.rule = q->floor_rule,
+		.reason = q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
+		.text = q->floor_text };
+	d->action = q->floor;
+	if (action_verdict(q->floor) != V_ALLOW && d->verdict == V_ALLOW)
+		d->verdict = action_verdict(q->floor);
+	if (q->floor == ACTION_DENY)
+		d->verdict = V_DENY;
+	d->reason_code = f->reason;
+	d->detail_code = q->floor_rule;
+	d->summary = q->floor_text;
+	d->decisive = f;
+}
+
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret)
 {
 	struct decide_context context = { .a = k->a,
@@ -85,6 +105,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 	else
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
 	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
+	if (q->floor > ret->decision.action)
+		raise_to(k, q, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
 	if (ret->verdict == V_ESCALATE && q->is_approved)
 		ret->verdict = V_ALLOW;

@@ -128,6 +128,9 @@ struct request {
 	enum guard_mode mode;
 	const char *task_id, *task_name, *task_goal; /* or NULL */
 	bool is_approved; /* a person has approved this risk; lifts ESCALATE, never DENY */
+	enum action floor; /* at least this, whatever the rules say */
+	const char *floor_rule; /* id and sentence of why; with floor only */
+	const char *floor_text;
 	struct json *metadata; /* goes into both receipts; or NULL */
 	/* Do it.  Called only after the decision is on disk and only when it is ALLOW.  Fills `ret` with what happened (integers
 	 * and strings; goes into the outcome receipt) and *ret_status.  NULL: somebody else acts upon the answer. */
@@ -217,5 +220,26 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
  * many. */
 int task_close_orphans(
 	struct sys *s, struct arena *a, struct workspace *ws, size_t *ret_closed, struct err *e);
+
+/* ---- hooks of agent clients ---- */
+
+#define TOOL_CALLS "tool-calls.jsonl"
+
+struct hook_answer {
+	enum verdict verdict;
+	bool is_quiet; /* nothing but reading: passed without a word */
+	const char *code; /* reason code; "" when allowed */
+	const char *text; /* for the model: what was understood, why not, what to do instead */
+	const char *short_text; /* for the person, one sentence */
+	const char *receipt_id; /* or NULL */
+};
+
+/* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is decided and signed
+ * before the answer is known.  An error means that it must be blocked. */
+int hook_before(struct kernel *k, const char *client, const struct tool_call *call, struct hook_answer *ret,
+	struct err *e);
+
+/* What became of it: an outcome receipt bound to the decision of the same call. */
+int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e);
 
 #endif

@@ -11,24 +11,52 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+
+static void row_text(struct buf *line, struct arena *a, const struct json *row)
+{
+	struct json *clean = json_copy(a, row);
+
+	privacy_redact_json(a, clean);
+	buf_init(line, a);
+	json_write(line, clean, JSON_SPACED | JSON_SORT_BYTES);
+}
 
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e)
 {
-	struct json *clean = json_copy(a, row);
 	uint8_t hash[SHA256_SIZE];
 	struct buf line;
 
-	privacy_redact_json(a, clean);
-	buf_init(&line, a);
-	json_write(&line, clean, JSON_SPACED | JSON_SORT_BYTES);
+	row_text(&line, a, row);
 	int rc = file_append_line(s, state_fd, file, 0600, buf_bytes(&line), NULL, e);
 	if (rc)
 		return rc;
 	sha256(line.p, line.n, hash);
 	if (ret_digest)
 		hex_encode(hash, SHA256_SIZE, ret_digest);
+	return OK;
+}
+
+int ledger_note(
+	struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row, struct err *e)
+{
+	struct buf line;
+	struct stat st;
+	char last = '\n';
+	AUTO(close_fd) int fd = s->open(s, state_fd, file, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600, 0);
+
+	if (fd < 0 || s->lock(s, fd, LOCK_EX) || s->stat(s, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "LEDGER_OPEN", "cannot open %s", file);
+	if (st.st_size && s->pread(s, fd, &last, 1, st.st_size - 1) != 1)
+		return err_sys(e, "LEDGER_READ", "cannot read %s", file);
+	row_text(&line, a, row);
+	buf_addc(&line, '\n');
+	/* A torn last line stays alone on its line; readers pass over it. */
+	struct bytes text = buf_bytes(&line);
+	if ((last != '\n' && s->write(s, fd, "\n", 1) != 1) || write_all(s, fd, text.p, text.n))
+		return err_sys(e, "LEDGER_APPEND", "cannot append to %s", file);
 	return OK;
 }
 

@@ -164,6 +164,10 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_damage *dam
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e);
 
+/* The same without waiting for the disk: for notes that prove nothing and may be lost in a power cut. */
+int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
+	struct err *e);
+
 /* Every row from byte `from` on, in order.  A missing file has none; a line that is no object is given as NULL.  The row is
  * valid during the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
 typedef int row_visit(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e);

@@ -1,0 +1,220 @@
+/* cmd_hook.c — what an agent client runs before and after each tool call.
+ *
+ * Whatever goes wrong here must end in a block, in the words of the client that asked: clients take a crash, a time-out or an
+ * odd exit code for "go on".  So nothing is left to main(): the payload is read with a limit, a deadline of our own ends in a
+ * denial, and every error becomes one.  An allowed call gets no answer at all: saying "allow" would switch off the client's
+ * own questions. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { HOOK_LIMIT = 8 << 20, DEADLINE_S = 10 };
+
+const struct opt hook_opts[] = {
+	{ "client", OPT_VALUE, "CLIENT", "who asks", NULL, true },
+	{ 0 },
+};
+
+enum speech { SPEECH_CLAUDE, SPEECH_CODEX, SPEECH_CURSOR, SPEECH_HERMES, SPEECH_DEEPSEEK };
+
+static const struct client {
+	const char *name;
+	enum speech speech;
+	bool can_ask;
+} clients[] = {
+	{ "claude-code", SPEECH_CLAUDE, true },
+	{ "claude", SPEECH_CLAUDE, true },
+	{ "vscode", SPEECH_CLAUDE, true },
+	{ "codex", SPEECH_CODEX, false },
+	{ "cursor", SPEECH_CURSOR, true },
+	{ "hermes", SPEECH_HERMES, false },
+	{ "deepseek", SPEECH_DEEPSEEK, false },
+};
+
+static const struct client *find_client(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
+		if (text_eq(clients[i].name, name))
+			return &clients[i];
+	return NULL;
+}
+
+static struct json *answer_doc(
+	struct arena *a, const struct client *c, bool ask, const char *text, const char *person)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
+	const char *word = ask && c->can_ask ? "ask" : "deny";
+
+	switch (c->speech) {
+	case SPEECH_CLAUDE:
+	case SPEECH_CODEX:
+		json_sets(a, inner, "hookEventName", "PreToolUse");
+		json_sets(a, inner, "permissionDecision", word);
+		json_sets(a, inner, "permissionDecisionReason", text);
+		json_set(a, doc, "hookSpecificOutput", inner);
+		break;
+	case SPEECH_CURSOR:
+		json_sets(a, doc, "permission", word);
+		json_sets(a, doc, "user_message", person);
+		json_sets(a, doc, "agent_message", text);
+		break;
+	case SPEECH_HERMES:
+		json_sets(a, doc, "action", "block");
+		json_sets(a, doc, "message", text);
+		break;
+	case SPEECH_DEEPSEEK:
+		json_sets(a, doc, "kind", "deny");
+		json_sets(a, doc, "reason", text);
+		break;
+	}
+	return doc;
+}
+
+/* Say no.  When even that cannot be written, exit code 2 is the block every client knows. */
+static int refuse(struct run *r, const struct client *c, bool ask, const char *text, const char *person)
+{
+	struct buf line;
+
+	buf_init(&line, r->a);
+	json_write(&line, answer_doc(r->a, c, ask, text, person), 0);
+	buf_addc(&line, '\n');
+	if (r->sys->write(r->sys, 1, line.p, line.n) != (ssize_t)line.n) {
+		(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
+		_exit(2);
+	}
+	if (c->speech == SPEECH_DEEPSEEK)
+		(void)!r->sys->write(r->sys, 2, text, strlen(text));
+	return c->speech == SPEECH_HERMES || c->speech == SPEECH_DEEPSEEK ? 2 : 0;
+}
+
+/* Which of our parts was missing decides the word. */
+static const char *failure_code(const struct err *e)
+{
+	if (text_starts(e->code, "KEY_") || text_eq(e->code, "HOME_UNSET") || text_eq(e->code, "LOG_KEY"))
+		return "[INBOX_SIGNER_UNAVAILABLE] the signer is unavailable";
+	if (text_starts(e->code, "PROFILE_") || text_starts(e->code, "TOOL_GROUPS"))
+		return "[INBOX_POLICY_PROFILE_UNAVAILABLE] the policy profile is unavailable";
+	if (text_starts(e->code, "HOOK_") || text_starts(e->code, "JSON_"))
+		return "[SCHEMA_VIOLATION] the call could not be read";
+	return "[INBOX_RECEIPT_PERSISTENCE_UNAVAILABLE] receipt persistence is unavailable";
+}
+
+static int refuse_for(struct run *r, const struct client *c, const struct err *e)
+{
+	const char *text = arena_printf(r->a,
+		"HELM denied this call because it could not be decided on record: %s: %s. "
+		"Remediation: a person should run 'helm doctor'.",
+		failure_code(e), e->text);
+
+	text = text_safe(r->a, text, strlen(text), false);
+	/* A payload that is none may not come from the client we think: exit code 2 is the block all of them know. */
+	if (text_starts(e->code, "HOOK_") || text_starts(e->code, "JSON_")) {
+		(void)!r->sys->write(r->sys, 2, text, strlen(text));
+		return 2;
+	}
+	return refuse(r, c, false, text, "Helm could not decide this on record");
+}
+
+/* The deadline: made before anything else, said by a signal handler with what was prepared. */
+static char late_text[1024];
+static size_t late_n;
+static int late_exit;
+
+static void too_late(int signal_number)
+{
+	(void)signal_number;
+	(void)!write(1, late_text, late_n);
+	_exit(late_exit);
+}
+
+static void set_deadline(struct run *r, const struct client *c)
+{
+	struct itimerval when = { .it_value = { .tv_sec = DEADLINE_S } };
+	struct buf line;
+
+	buf_init(&line, r->a);
+	json_write(&line,
+		answer_doc(r->a, c, false,
+			"HELM denied this call: it could not be decided in time. "
+			"Remediation: try again; a person should run 'helm doctor'.",
+			"Helm ran out of time"),
+		0);
+	buf_addc(&line, '\n');
+	late_n = line.n < sizeof(late_text) ? line.n : sizeof(late_text);
+	memcpy(late_text, line.p, late_n);
+	late_exit = c->speech == SPEECH_HERMES || c->speech == SPEECH_DEEPSEEK ? 2 : 0;
+	signal(SIGALRM, too_late);
+	setitimer(ITIMER_REAL, &when, NULL);
+}
+
+static int read_call(struct run *r, struct tool_call *ret, struct err *e)
+{
+	struct bytes payload;
+	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, &payload, e);
+
+	if (rc) {
+		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
+		return rc;
+	}
+	return propose_payload(r->a, payload, ret, e);
+}
+
+static int open_kernel(struct run *r, struct kernel *ret, struct err *e)
+{
+	int rc = workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);
+
+	return rc ? rc : kernel_open(r->sys, r->a, r->ws, ret, e);
+}
+
+int cmd_hook_pre_tool(struct run *r, struct err *e)
+{
+	const struct client *c = find_client(opt_text(r, "client", ""));
+	struct tool_call call;
+	struct kernel k;
+	struct hook_answer answer;
+
+	if (!c)
+		return err_set(e, E_USAGE, "HOOK_CLIENT",
+			"no client is called '%s': claude-code, codex, cursor, vscode, hermes, deepseek",
+			opt_text(r, "client", ""));
+	set_deadline(r, c);
+	int rc = read_call(r, &call, e);
+	if (rc == OK)
+		rc = open_kernel(r, &k, e);
+	if (rc)
+		return refuse_for(r, c, e);
+	rc = hook_before(&k, c->name, &call, &answer, e);
+	kernel_close(&k);
+	if (rc)
+		return refuse_for(r, c, e);
+	if (answer.verdict == V_ALLOW)
+		return 0;
+	return refuse(r, c, answer.verdict == V_ESCALATE, answer.text, answer.short_text);
+}
+
+int cmd_hook_post_tool(struct run *r, struct err *e)
+{
+	const struct client *c = find_client(opt_text(r, "client", ""));
+	struct tool_call call;
+	struct kernel k;
+
+	if (!c)
+		return err_set(
+			e, E_USAGE, "HOOK_CLIENT", "no client is called '%s'", opt_text(r, "client", ""));
+	int rc = read_call(r, &call, e);
+	if (rc == OK)
+		rc = open_kernel(r, &k, e);
+	if (rc)
+		return rc;
+	rc = hook_after(&k, c->name, &call, e);
+	kernel_close(&k);
+	return rc;
+}

@@ -1,0 +1,242 @@
+/* hook.c — an agent's tool call, before and after it is made.
+ *
+ * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of everything else:
+ * understood, decided, signed and on disk, and only then answered.  The answer to a refused call tells the model what was
+ * understood and what to do instead, because a model that only hears "no" tries another spelling. */
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOP_ROWS = 64, LOOP_LENGTH = 3 };
+
+/* Nothing but reading what everybody may read. */
+static bool only_reads(const struct handling *h)
+{
+	if (h->verdict != V_ALLOW || !h->proposal.readable)
+		return false;
+	for (size_t i = 0; i < h->proposal.effect_count; i++)
+		if (h->proposal.effects[i].kind != FX_READ)
+			return false;
+	return true;
+}
+
+static const char *preview_of(struct arena *a, const struct tool_call *call)
+{
+	static const char *const names[] = { "command", "cmd", "file_path", "path", "url", "pattern",
+		"query" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = json_get_text(call->input, names[i], NULL);
+		if (v)
+			return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
+	}
+	return "";
+}
+
+static char *input_digest(struct arena *a, const struct tool_call *call)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_canonical(&text, call->input);
+	return sha256_prefixed(a, text.p, text.n);
+}
+
+static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
+	const char *digest, const struct handling *h)
+{
+	struct arena *a = k->a;
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_sets(a, row, "client", client);
+	json_sets(a, row, "session", call->session);
+	json_sets(a, row, "tool", call->tool_name);
+	json_sets(a, row, "tool_use_id", call->use_id);
+	json_sets(a, row, "cwd", call->cwd);
+	json_sets(a, row, "preview", preview_of(a, call));
+	json_sets(a, row, "input_sha256", digest);
+	json_sets(a, row, "verdict", verdict_name(h->verdict));
+	json_sets(a, row, "rule", h->decision.detail_code);
+	json_sets(a, row, "decision_id", h->decision_id);
+	return row;
+}
+
+/* The same call refused again and again: how many times in a row, this one included. */
+static size_t refusals_in_a_row(const struct json *rows, const char *session, const char *digest)
+{
+	size_t n = 1;
+
+	for (uint32_t i = rows->n; session && i-- > 0;) {
+		const struct json *row = rows->items[i];
+		if (!text_eq(json_get_text(row, "session", ""), session) || !json_get(row, "verdict"))
+			continue;
+		if (text_eq(json_get_text(row, "verdict", ""), "ALLOW") ||
+			!text_eq(json_get_text(row, "input_sha256", ""), digest))
+			break;
+		n++;
+	}
+	return session ? n : 1;
+}
+
+static void explain(struct kernel *k, const struct tool_call *call, const struct handling *h, size_t in_a_row,
+	struct hook_answer *ret)
+{
+	const struct decision *d = &h->decision;
+	const struct reason *reason = reason_get(d->reason_code);
+	const char *what = d->summary ? d->summary : "it could not be understood";
+	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead : reason->remedy;
+	bool asks = h->verdict == V_ESCALATE;
+	struct buf text;
+
+	buf_init(&text, k->a);
+	buf_addf(&text, "HELM %s %s: %s (receipt: %s) [%s] kernel=%s %s.",
+		asks ? "needs approval for" : "denied", call->tool_name, reason->code,
+		ret->receipt_id ? ret->receipt_id : "-",
+		asks ? "APPROVAL_REQUIRED" : "INBOX_KERNEL_POLICY_DENY", reason->code, what);
+	if (d->detail_code)
+		buf_addf(&text, " Rule: %s.", d->detail_code);
+	buf_addf(&text, " Remediation: %s.", instead);
+	buf_adds(&text,
+		asks ? " Escalation: a person can approve it with 'helm approval list'."
+		     : " Escalation: ask the person; this cannot be approved from here. Do not retry it in "
+		       "another spelling.");
+	if (in_a_row >= LOOP_LENGTH)
+		buf_addf(&text,
+			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
+			"do something else.",
+			in_a_row);
+	ret->code = reason->code;
+	ret->text = text_safe(k->a, text.p, text.n, false);
+	ret->short_text = text_safe(k->a, what, strlen(what), false);
+}
+
+/* What the profile says about tools nobody knows. */
+static void unknown_tools(const struct profile *p, const struct proposal *proposal, struct request *q)
+{
+	for (size_t i = 0; i < proposal->effect_count; i++) {
+		const char *tag = proposal->effects[i].tag;
+		if (!tag || (!text_eq(tag, "tool.unknown") && !text_eq(tag, "mcp.call")))
+			continue;
+		q->floor_rule = "risk.unknown_tool";
+		q->floor_text = "it is a tool the guard does not know";
+		if (p->unknown_tool == UNKNOWN_DENY)
+			q->floor = ACTION_DENY;
+		else if (p->unknown_tool == UNKNOWN_ASK)
+			q->floor = ACTION_ASK;
+	}
+}
+
+int hook_before(struct kernel *k, const char *client, const struct tool_call *call, struct hook_answer *ret,
+	struct err *e)
+{
+	struct arena *a = k->a;
+	struct handling h = { 0 };
+	struct proposal proposal = { 0 };
+	struct json *rows;
+	const char *digest = input_digest(a, call);
+	struct request q = { .door = arena_printf(a, "hook/%s", client),
+		.subject_id = arena_printf(a, "agent:%s", client),
+		.session = call->session,
+		.tool_name = call->tool_name,
+		.action = "AGENT_TOOL_CALL",
+		.proposal = &proposal,
+		.args = bytes_of(digest),
+		.mode = GUARD_ENFORCE };
+	int rc = profiles_get(&k->guard.profiles, workspace_default_profile(k->sys, a, k->ws), &q.profile, e);
+
+	if (rc)
+		return rc;
+	guard_at(&k->guard, a, call->cwd);
+	propose_tool(a, &k->guard.at, call, &proposal);
+	unknown_tools(q.profile, &proposal, &q);
+	kernel_decide(k, &q, &h);
+	*ret = (struct hook_answer){ .verdict = V_DENY };
+	if (only_reads(&h)) {
+		rc = ledger_note(
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);
+		if (rc == OK)
+			*ret = (struct hook_answer){ .verdict = V_ALLOW, .is_quiet = true, .code = "" };
+		return rc;
+	}
+	rc = rows_tail(k->sys, a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, &rows, e);
+	if (rc == OK)
+		rc = kernel_handle(k, &q, &h, e);
+	if (rc == OK)
+		rc = ledger_note(
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);
+	if (rc)
+		return rc;
+	ret->receipt_id = json_get_text(h.decision_receipt, "receipt_id", NULL);
+	ret->code = "";
+	if (h.verdict != V_ALLOW)
+		explain(k, call, &h, refusals_in_a_row(rows, call->session, digest), ret);
+	ret->verdict = h.verdict;
+	return OK;
+}
+
+/* The decision of the same call, by the client's own id of it. */
+static const struct json *find_call(struct kernel *k, const char *use_id, struct err *e)
+{
+	struct json *rows;
+
+	if (!use_id || rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, 400, &rows, e))
+		return NULL;
+	for (uint32_t i = rows->n; i-- > 0;)
+		if (text_eq(json_get_text(rows->items[i], "tool_use_id", ""), use_id) &&
+			json_get(rows->items[i], "verdict"))
+			return rows->items[i];
+	return NULL;
+}
+
+int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e)
+{
+	struct arena *a = k->a;
+	const struct json *before = find_call(k, call->use_id, e);
+	const char *decision = json_get_text(before, "decision_id", NULL);
+	struct json *row = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
+	struct buf response;
+
+	buf_init(&response, a);
+	if (call->response)
+		json_canonical(&response, call->response);
+	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_sets(a, row, "client", client);
+	json_sets(a, row, "session", call->session);
+	json_sets(a, row, "tool", call->tool_name);
+	json_sets(a, row, "tool_use_id", call->use_id);
+	json_sets(a, row, "outcome_sha256", sha256_prefixed(a, response.p, response.n));
+	bool failed = json_get_bool(call->response, "is_error", false) ||
+		json_get_bool(call->response, "interrupted", false);
+	json_sets(a, row, "outcome", failed ? "failed" : "done");
+	int64_t code;
+	if (json_int(json_get(call->response, "exit_code"), &code))
+		json_seti(a, row, "exit_code", code);
+	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
+	/* A call that only read left no decision to bind an outcome to. */
+	if (rc || !decision)
+		return rc;
+	json_sets(a, about, "door", arena_printf(a, "hook/%s", client));
+	if (call->session)
+		json_sets(a, about, "session", call->session);
+	if (json_get(row, "exit_code"))
+		json_seti(a, about, "exit_code", code);
+	struct draft d = { .receipt_id = arena_printf(a, "rcpt_%s_outcome", decision),
+		.decision_id = decision,
+		.effect_id = "AGENT_TOOL_CALL",
+		.status = failed ? "FAILED" : "COMPLETED",
+		.verdict = json_get_text(before, "verdict", ""),
+		.policy_hash = k->policy_hash,
+		.args_hash = json_get_text(before, "input_sha256", ""),
+		.output_hash = json_get_text(row, "outcome_sha256", ""),
+		.executor_id = arena_printf(a, "agent:%s", client),
+		.correlation_id = call->session,
+		.type = "outcome",
+		.tool_name = call->tool_name,
+		.metadata = about };
+	return recorder_append(&k->recorder, a, &d, 1, NULL, e);
+}

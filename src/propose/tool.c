@@ -1,0 +1,393 @@
+/* tool.c — an agent's tool call becomes a proposal.
+ *
+ * Clients spell the same few things in many ways: run a command, change files, read files, fetch a page, call a server's tool.
+ * One table says which tool is what; shell text goes through the same analysis as everywhere.  A tool nobody knows is one
+ * unknown effect, tagged, so that the profile can say what happens with it. */
+#include "base/file.h"
+#include "base/text.h"
+#include "propose/propose.h"
+#include "propose/walk.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum tool_kind {
+	TOOL_UNKNOWN,
+	TOOL_SHELL,
+	TOOL_WRITE,
+	TOOL_PATCH,
+	TOOL_READ,
+	TOOL_WEB,
+	TOOL_SEARCH_WEB,
+	TOOL_QUIET,
+	TOOL_KILL,
+	TOOL_DELETE
+};
+
+/* Names without case.  QUIET: talks only to the client itself, or starts an agent whose own calls come here again. */
+static const struct {
+	const char *name;
+	enum tool_kind kind;
+} tools[] = {
+	{ "bash", TOOL_SHELL },
+	{ "terminal", TOOL_SHELL },
+	{ "shell", TOOL_SHELL },
+	{ "shell_command", TOOL_SHELL },
+	{ "local_shell", TOOL_SHELL },
+	{ "exec_command", TOOL_SHELL },
+	{ "run_terminal_cmd", TOOL_SHELL },
+	{ "run_command", TOOL_SHELL },
+	{ "edit", TOOL_WRITE },
+	{ "write", TOOL_WRITE },
+	{ "multiedit", TOOL_WRITE },
+	{ "notebookedit", TOOL_WRITE },
+	{ "write_file", TOOL_WRITE },
+	{ "edit_file", TOOL_WRITE },
+	{ "create_file", TOOL_WRITE },
+	{ "search_replace", TOOL_WRITE },
+	{ "str_replace_editor", TOOL_WRITE },
+	{ "apply_patch", TOOL_PATCH },
+	{ "patch", TOOL_PATCH },
+	{ "delete_file", TOOL_DELETE },
+	{ "read", TOOL_READ },
+	{ "read_file", TOOL_READ },
+	{ "view", TOOL_READ },
+	{ "view_image", TOOL_READ },
+	{ "notebookread", TOOL_READ },
+	{ "grep", TOOL_READ },
+	{ "grep_search", TOOL_READ },
+	{ "glob", TOOL_READ },
+	{ "glob_file_search", TOOL_READ },
+	{ "codebase_search", TOOL_READ },
+	{ "ls", TOOL_READ },
+	{ "list_dir", TOOL_READ },
+	{ "webfetch", TOOL_WEB },
+	{ "web_fetch", TOOL_WEB },
+	{ "fetch", TOOL_WEB },
+	{ "websearch", TOOL_SEARCH_WEB },
+	{ "web_search", TOOL_SEARCH_WEB },
+	{ "killshell", TOOL_QUIET }, /* ends a shell the client itself started */
+	{ "killbash", TOOL_QUIET },
+	{ "bashoutput", TOOL_QUIET },
+	{ "taskoutput", TOOL_QUIET },
+	{ "write_stdin", TOOL_SHELL },
+	{ "task", TOOL_QUIET },
+	{ "agent", TOOL_QUIET },
+	{ "todowrite", TOOL_QUIET },
+	{ "todo_write", TOOL_QUIET },
+	{ "todoread", TOOL_QUIET },
+	{ "update_plan", TOOL_QUIET },
+	{ "enterplanmode", TOOL_QUIET },
+	{ "exitplanmode", TOOL_QUIET },
+	{ "askuserquestion", TOOL_QUIET },
+	{ "skill", TOOL_QUIET },
+	{ "slashcommand", TOOL_QUIET },
+	{ "toolsearch", TOOL_QUIET },
+	{ "listmcpresourcestool", TOOL_QUIET },
+	{ "readmcpresourcetool", TOOL_QUIET },
+};
+
+static enum tool_kind kind_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+		if (strcasecmp(tools[i].name, name) == 0)
+			return tools[i].kind;
+	return TOOL_UNKNOWN;
+}
+
+struct build {
+	struct arena *a;
+	const struct surroundings *at;
+	const struct tool_call *call;
+	struct proposal *p;
+	size_t cap;
+};
+
+static struct effect *add(struct build *b, enum effect_kind kind, const char *tag, const char *target)
+{
+	if (b->p->effect_count == b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 8;
+		b->p->effects = arena_grow(
+			b->a, b->p->effects, b->cap * sizeof(*b->p->effects), cap * sizeof(*b->p->effects));
+		b->cap = cap;
+	}
+	struct effect *fx = &b->p->effects[b->p->effect_count++];
+	*fx = (struct effect){ .kind = kind,
+		.tag = tag,
+		.program = b->call->tool_name,
+		.target = target,
+		.source = b->p->source,
+		.at = { 0, (uint32_t)b->p->source->n } };
+	return fx;
+}
+
+/* A path operand, judged as a redirection to it would be. */
+static void add_path(struct build *b, enum effect_kind kind, const char *tag, const char *path)
+{
+	const char *base = b->at->cwd ? b->at->cwd : "/", *resolved = NULL;
+	const char *home = b->at->home;
+	const char *plain =
+		path[0] == '~' && path[1] == '/' && home ? arena_printf(b->a, "%s%s", home, path + 1) : path;
+	const char *full = path_clean(b->a, path_join(b->a, base, plain));
+
+	if (kind == FX_READ && paths_is_secret(b->at, full)) {
+		kind = FX_SECRET_READ;
+		tag = "secret.file";
+	}
+	struct effect *fx = add(b, kind, tag, full);
+	fx->path_class = paths_classify(b->at, b->a, full, false, &resolved);
+	fx->resolved = resolved;
+	fx->certainty = b->at->cwd || plain[0] == '/' ? CERTAIN : DYNAMIC;
+	if (kind == FX_WRITE)
+		fx->flags |= FXF_OVERWRITE;
+}
+
+static const char *first_text(const struct json *input, const char *const *names)
+{
+	for (; *names; names++) {
+		const char *v = json_get_text(input, *names, NULL);
+		if (v && *v)
+			return v;
+	}
+	return NULL;
+}
+
+static const char *const path_names[] = { "file_path", "path", "target_file", "notebook_path", "filePath",
+	"file", "relative_workspace_path", NULL };
+static const char *const text_names[] = { "command", "cmd", "patch", "diff", "input", NULL };
+
+static bool unreadable(struct build *b, const char *text)
+{
+	b->p->readable = false;
+	b->p->unreadable_code = "parse_error";
+	b->p->unreadable_text = text;
+	return false;
+}
+
+/* Every file a patch names: added, changed, deleted, moved to; also the unified form. */
+static void patch_paths(struct build *b, const char *text)
+{
+	static const struct {
+		const char *mark;
+		enum effect_kind kind;
+	} marks[] = { { "*** Add File: ", FX_WRITE }, { "*** Update File: ", FX_WRITE },
+		{ "*** Delete File: ", FX_DELETE }, { "*** Move to: ", FX_WRITE }, { "+++ b/", FX_WRITE },
+		{ "+++ ", FX_WRITE }, { "--- a/", FX_WRITE }, { "rename to ", FX_WRITE } };
+	struct bytes rest = bytes_of(text);
+	size_t found = 0;
+
+	while (rest.p) {
+		struct bytes line = text_cut(&rest, '\n');
+		char *copy = arena_strndup(b->a, (const char *)line.p, line.n);
+		for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+			if (!text_starts(copy, marks[i].mark))
+				continue;
+			char *path = copy + strlen(marks[i].mark);
+			path[strcspn(path, "\t\r")] = '\0';
+			if (*path && !text_eq(path, "/dev/null")) {
+				add_path(b, marks[i].kind,
+					marks[i].kind == FX_DELETE ? "delete.file" : "write.edit", path);
+				found++;
+			}
+			break;
+		}
+	}
+	if (!found)
+		(void)unreadable(b, "the patch names no file");
+}
+
+static void propose_edit(struct build *b, enum tool_kind kind)
+{
+	const struct json *input = b->call->input;
+	const char *path = first_text(input, path_names), *text = first_text(input, text_names);
+
+	if (path)
+		add_path(b, kind == TOOL_DELETE ? FX_DELETE : FX_WRITE,
+			kind == TOOL_DELETE ? "delete.file" : "write.edit", path);
+	if (kind == TOOL_PATCH && text)
+		patch_paths(b, text);
+	if (!path && !(kind == TOOL_PATCH && text))
+		(void)unreadable(b, "the edit names no file");
+}
+
+static void propose_read(struct build *b)
+{
+	const char *path = first_text(b->call->input, path_names);
+
+	if (path)
+		add_path(b, FX_READ, "read.file", path);
+	else
+		add(b, FX_READ, "read.file", NULL);
+}
+
+static void propose_web(struct build *b)
+{
+	const char *url = json_get_text(b->call->input, "url", NULL);
+
+	add(b, FX_NETWORK, "net.fetch", url ? url : "the web");
+}
+
+/* Tools of servers: verbs that only look, and all others. */
+static bool only_looks(const char *name)
+{
+	static const char *const verbs[] = { "get", "list", "read", "search", "find", "query", "describe",
+		"fetch", "show", "view", "lookup", "status", "count", "check", "browse", "resolve", NULL };
+	const char *last = name;
+
+	for (const char *p = name; (p = strstr(p, "__")); p += 2)
+		last = p + 2;
+	for (const char *const *v = verbs; *v; v++) {
+		size_t n = strlen(*v);
+		if (strncasecmp(last, *v, n) == 0 &&
+			(!last[n] || last[n] == '_' || last[n] == '-' || (last[n] >= 'A' && last[n] <= 'Z')))
+			return true;
+	}
+	return false;
+}
+
+static void propose_server_tool(struct build *b)
+{
+	const char *name = b->call->tool_name;
+
+	add(b, only_looks(name) ? FX_READ : FX_UNKNOWN, only_looks(name) ? "mcp.read" : "mcp.call", name);
+}
+
+/* A command is text, or an argv whose shell we peel like any other. */
+static void propose_command(
+	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
+{
+	static const char *const names[] = { "command", "cmd", "script", "chars", NULL };
+	const char *text = first_text(call->input, names);
+	const struct json *list = json_get(call->input, "command");
+
+	if (json_is(list, JSON_ARRAY) && list->n) {
+		const char **argv = arena_zalloc(a, (size_t)list->n + 1, sizeof(*argv));
+		for (uint32_t i = 0; i < list->n; i++) {
+			argv[i] = json_text(list->items[i]);
+			if (!argv[i])
+				goto unknown;
+		}
+		propose_argv(a, at, argv, list->n, ret);
+		return;
+	}
+	if (text) {
+		propose_shell(a, at, bytes_of(text), ret);
+		return;
+	}
+unknown:
+	propose_shell(a, at, (struct bytes){ (const uint8_t *)"", 0 }, ret);
+	ret->readable = false;
+	ret->unreadable_code = "parse_error";
+	ret->unreadable_text = "the call has no command that can be read";
+}
+
+void propose_tool(
+	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
+{
+	enum tool_kind kind = kind_of(call->tool_name);
+	struct source *source = arena_zalloc(a, 1, sizeof(*source));
+	struct build b = { a, at, call, ret, 0 };
+
+	if (kind == TOOL_SHELL) {
+		propose_command(a, at, call, ret);
+		return;
+	}
+	*source = (struct source){ .text = call->tool_name, .n = strlen(call->tool_name) };
+	*ret = (struct proposal){ .source = source, .readable = true, .normalized_command = call->tool_name };
+	ret->steps = arena_zalloc(a, 1, sizeof(*ret->steps));
+	ret->step_count = 1;
+	ret->steps[0] = (struct step){ .parent = UINT32_MAX,
+		.source = source,
+		.at = { 0, (uint32_t)source->n },
+		.program = call->tool_name,
+		.text = call->tool_name };
+	if (kind == TOOL_WRITE || kind == TOOL_PATCH || kind == TOOL_DELETE)
+		propose_edit(&b, kind);
+	else if (kind == TOOL_READ)
+		propose_read(&b);
+	else if (kind == TOOL_WEB || kind == TOOL_SEARCH_WEB)
+		propose_web(&b);
+	else if (kind == TOOL_QUIET)
+		add(&b, FX_READ, "tool.quiet", NULL);
+	else if (text_starts(call->tool_name, "mcp_"))
+		propose_server_tool(&b);
+	else
+		add(&b, FX_UNKNOWN, "tool.unknown", call->tool_name);
+	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
+}
+
+/* ---- payloads ---- */
+
+enum { PAYLOAD_LIMIT = 8 << 20 };
+
+static const struct json *first_member(const struct json *doc, const char *const *names)
+{
+	for (; *names; names++) {
+		const struct json *v = json_get(doc, *names);
+		if (v && !json_is(v, JSON_NULL))
+			return v;
+	}
+	return NULL;
+}
+
+/* Cursor names the event instead of the tool. */
+static int from_event(
+	struct arena *a, const struct json *doc, const char *event, struct tool_call *ret, struct err *e)
+{
+	struct json *input = json_new(a, JSON_OBJECT);
+
+	if (text_eq(event, "beforeShellExecution")) {
+		ret->tool_name = "Bash";
+		json_sets(a, input, "command", json_get_text(doc, "command", ""));
+	} else if (text_eq(event, "beforeReadFile")) {
+		ret->tool_name = "Read";
+		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
+	} else if (text_eq(event, "beforeMCPExecution")) {
+		const char *text = json_get_text(doc, "tool_input", NULL);
+		struct json *parsed;
+		ret->tool_name = arena_printf(a, "mcp__%s", json_get_text(doc, "tool_name", "unknown"));
+		if (text && json_parse(a, bytes_of(text), "tool_input", NULL, &parsed, e) == OK)
+			input = parsed;
+		else if (text)
+			return e->rc;
+	} else {
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the event '%.60s' is not known", event);
+	}
+	ret->input = input;
+	return OK;
+}
+
+int propose_payload(struct arena *a, struct bytes payload, struct tool_call *ret, struct err *e)
+{
+	static const char *const names[] = { "tool_name", "toolName", NULL };
+	static const char *const inputs[] = { "tool_input", "toolInput", "args", NULL };
+	struct json_limits limits = { .size_bytes = PAYLOAD_LIMIT };
+	struct tool_call call = { 0 };
+	struct json *doc;
+	int rc = json_parse(a, payload, "payload", &limits, &doc, e);
+
+	if (rc)
+		return rc;
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the payload is no JSON object");
+	const struct json *name = first_member(doc, names), *input = first_member(doc, inputs);
+	const char *event = json_get_text(doc, "hook_event_name", "");
+	call.session = json_get_text(doc, "session_id", json_get_text(doc, "conversation_id", NULL));
+	call.cwd = json_get_text(doc, "cwd", json_text(json_at(json_get(doc, "workspace_roots"), 0)));
+	call.use_id = json_get_text(doc, "tool_use_id", NULL);
+	call.response = json_get(doc, "tool_response");
+	if (text_starts(event, "before")) {
+		rc = from_event(a, doc, event, &call, e);
+		if (rc)
+			return rc;
+	} else {
+		call.tool_name = json_text(name);
+		call.input = input ? (struct json *)input : json_new(a, JSON_OBJECT);
+	}
+	if (!call.tool_name || !*call.tool_name)
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the payload names no tool");
+	if (!json_is(call.input, JSON_OBJECT))
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the tool's input is no JSON object");
+	*ret = call;
+	return OK;
+}
