@@ -264,6 +264,21 @@ static void classify_writer(struct call *k)
 	fx_paths(k, k->program->tag, p.operands, p.operand_count, k->program->flags);
 }
 
+/* A shell that reads a pipe made by hand is half of a back-connect; nobody makes one for a local script. */
+static void classify_fifo(struct call *k)
+{
+	struct parsed p;
+	parse(k, "m=:mode Z:context", &p);
+	bool is_node = text_eq(k->head, "mknod");
+	bool is_fifo = !is_node || (p.operand_count > 1 && word_is(&p.operands[1], "p"));
+	size_t n = is_node && p.operand_count ? 1 : p.operand_count;
+	for (size_t i = 0; i < n; i++) {
+		struct effect *e = fx_path(k, is_fifo ? TAG_WRITE_FILE : TAG_KERNEL_BOOT, &p.operands[i], 0);
+		if (e && e->target && is_fifo)
+			note_written(k, e->target, (struct feed){ .kind = FEED_SOCKET });
+	}
+}
+
 static void classify_chmod(struct call *k)
 {
 	enum { R, REF };
@@ -458,11 +473,11 @@ static void classify_unzip(struct call *k)
 	struct parsed p;
 	parse(k, "d=:directory ltzpcZv x= o:overwrite", &p);
 	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word inside = word_below(k, p.values[0] ? p.values[0] : &here);
 	if (args_has(&p, 1))
 		nothing(k);
 	else
-		(void)fx_path(k, TAG_WRITE_EXTRACT, p.values[0] ? p.values[0] : &here,
-			FXF_OVERWRITE | FXF_RECURSIVE);
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
 	if (p.operand_count)
 		fx_read(k, p.operands, 1);
 }
@@ -616,8 +631,8 @@ static const struct program rows[] = {
 	RUNS("lz4", classify_compressor),
 	RUNS("lzma", classify_compressor),
 	WRITES("mkdir", TAG_WRITE_DIR, "m=:mode", 0),
-	WRITES("mkfifo", TAG_WRITE_FILE, "m=:mode", 0),
-	WRITES("mknod", TAG_KERNEL_BOOT, "m=:mode", 0),
+	RUNS("mkfifo", classify_fifo),
+	RUNS("mknod", classify_fifo),
 	RUNS("mv", classify_mv),
 	RUNS("patch", classify_patch),
 	RUNS("pigz", classify_compressor),

@@ -89,7 +89,10 @@ static void for_each_choice(struct walk *w, void (*fn)(struct walk *, const void
 
 void eval_capture_begin(struct walk *w, struct capture *c)
 {
-	*c = (struct capture){ .outer = w->capture, .conditional = w->conditional, .kind = FEED_EMPTY };
+	*c = (struct capture){ .outer = w->capture,
+		.conditional = w->conditional,
+		.kind = FEED_EMPTY,
+		.sole = { .kind = FEED_EMPTY } };
 	w->capture = c;
 }
 
@@ -98,6 +101,8 @@ struct feed eval_capture_end(struct walk *w)
 	struct capture *c = w->capture;
 
 	w->capture = c->outer;
+	if (c->sole.kind != FEED_EMPTY)
+		return c->sole;
 	if (c->kind == FEED_KNOWN)
 		return (struct feed){ .kind = FEED_KNOWN, .text = c->text.p, .n = c->text.n };
 	if (c->kind == FEED_UNKNOWN && c->text.a)
@@ -127,6 +132,9 @@ void eval_prints(struct walk *w, const struct feed *out)
 	if (!c || out->kind == FEED_EMPTY)
 		return;
 	bool is_maybe = w->conditional > c->conditional;
+	bool is_sole = c->kind == FEED_EMPTY && !is_maybe && out->text &&
+		(out->kind == FEED_FILE || out->kind == FEED_DECODED);
+	c->sole = is_sole ? *out : (struct feed){ .kind = FEED_EMPTY };
 	if (out->kind == FEED_KNOWN && !is_maybe && (c->kind == FEED_EMPTY || c->kind == FEED_KNOWN)) {
 		if (!c->text.a)
 			buf_init(&c->text, w->a);

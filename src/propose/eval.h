@@ -79,6 +79,8 @@ struct capture {
 	enum feed_kind kind; /* EMPTY, KNOWN, or the worst seen */
 	struct buf text;
 	bool is_filled;
+	struct feed
+		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };
 
 struct frame {

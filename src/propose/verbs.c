@@ -53,6 +53,17 @@ static int row_matches(const struct call *k, const struct verb *row, const size_
 	return used;
 }
 
+/* A rehearsal of a change to the cloud only looks. */
+static enum tag dry_tag(enum tag t, unsigned flags)
+{
+	return flags & FXF_DRY_RUN && tag_kind(t) == FX_CLOUD ? TAG_REMOTE_READ : t;
+}
+
+static unsigned dry_flag(const struct call *k)
+{
+	return args_find(k->rest, k->rest_count, "dry-run dryrun just-print") ? FXF_DRY_RUN : 0;
+}
+
 static void run_row(struct call *k, const struct verb *row, const size_t *places, size_t n, size_t used)
 {
 	if (row->run) {
@@ -68,12 +79,12 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
-	if (args_find(k->rest, k->rest_count, "dry-run dryrun just-print"))
-		flags |= FXF_DRY_RUN;
-	enum tag t = row->tag;
-	if (flags & FXF_DRY_RUN && tag_kind(t) == FX_CLOUD)
-		t = TAG_REMOTE_READ;
-	fx(k, t, used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL, flags);
+	flags |= dry_flag(k);
+	fx(k, dry_tag(row->tag, flags),
+		used < n    ? &k->rest[places[used]]
+			: n ? &k->rest[places[n - 1]]
+			    : NULL,
+		flags);
 }
 
 bool run_rows(struct call *k, const struct verb *rows)
@@ -101,7 +112,7 @@ void run_verbs(struct call *k)
 	if (n && k->rest[place].certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
 	else
-		fx(k, p->tag, n ? &k->rest[place] : NULL, p->flags);
+		fx(k, dry_tag(p->tag, dry_flag(k)), n ? &k->rest[place] : NULL, p->flags | dry_flag(k));
 }
 
 /* The first part of a verb such as "terminate-instances", or the last of "apps:destroy". */
