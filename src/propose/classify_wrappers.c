@@ -163,7 +163,7 @@ static void classify_env(struct call *k)
 	bool any = false;
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		any = true;
-		if (item == 0) {
+		if (item == 0 && s.value.text) {
 			env_split(k, &s.value, k->rest + s.i, k->rest_count - s.i);
 			return;
 		}
