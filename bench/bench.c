@@ -29,6 +29,9 @@ static const struct bench_row rows[] = {
 		"save them again, unchanged, against listing and stat of every file" },
 	{ "checkpoint_restore", bench_checkpoint_restore, 1.5, false,
 		"restore them all, synced, against `cp -a`, not synced" },
+	{ "verify_chain", bench_verify_chain, 0.85, true,
+		"verify a chain of receipts on all cores, against libsodium verifying their signatures "
+		"alone" },
 };
 
 static double read_clock(clockid_t clock)

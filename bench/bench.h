@@ -52,5 +52,6 @@ bench_fn bench_guard_check, bench_guard_worst, bench_guard_exec;
 bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
 bench_fn bench_checkpoint_first, bench_checkpoint_again, bench_checkpoint_restore;
+bench_fn bench_verify_chain;
 
 #endif

@@ -12,4 +12,6 @@ void yardstick_jansson(struct bytes text);
 
 void yardstick_evp_sha256(const void *p, size_t n, uint8_t *digest);
 
+bool yardstick_sodium_verify(const uint8_t pub[32], struct bytes msg, const uint8_t sig[64]);
+
 #endif

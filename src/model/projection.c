@@ -172,7 +172,9 @@ static int write_time(struct buf *to, const struct member *m, const struct json 
 	if (!text)
 		return err_set(e, E_INPUT, "MEMBER_TYPE", "member '%s' is \"%s\", not an RFC 3339 time",
 			m->name, v->text);
-	buf_addf(to, "\"%s\"", text);
+	buf_addc(to, '"');
+	buf_adds(to, text);
+	buf_addc(to, '"');
 	return OK;
 }
 
@@ -329,11 +331,16 @@ static bool is_written(const struct member *m, const struct json *v, const struc
 static int write_member(struct buf *to, const struct member *m, const struct json *v,
 	const struct except *but, int depth, struct err *e)
 {
-	buf_addf(to, "\"%s\":", m->name);
+	buf_addc(to, '"');
+	buf_adds(to, m->name);
+	buf_add(to, "\":", 2);
 	if (but && listed(but->cleared, m->name)) {
 		buf_adds(to, "\"\"");
 		return OK;
 	}
+	if (m->presence == REQUIRED && is_nothing(v))
+		return err_set(e, E_INPUT, v ? "MEMBER_TYPE" : "MEMBER_MISSING", "member '%s' is %s", m->name,
+			v ? "null" : "missing");
 	if (m->presence == CONST) {
 		buf_addf(to, "\"%s\"", m->fixed);
 		return OK;

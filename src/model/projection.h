@@ -28,6 +28,7 @@ enum presence {
 	OMIT = 'O', /* dropped when empty: "", 0, false, null, [], {} */
 	UNSET = 'Z', /* a time that is always written, as year 1 when absent */
 	FILLED = 'F', /* as ALWAYS, but an absent list is [] and an absent map {} */
+	REQUIRED = 'R', /* as ALWAYS, but refused when absent or null */
 	CONST = 'C' /* `fixed` whatever the record says */
 };
 
@@ -70,7 +71,7 @@ struct except {
 
 /* Append the canonical JSON of `record` as the table says.  Refused (E_INPUT): MEMBER_TYPE when a listed member has
  * another type than the table's, MEMBER_CASE when an unlisted name differs from a listed one in letter case only,
- * non_interoperable_number.  On failure `to` is as before. */
+ * MEMBER_MISSING, non_interoperable_number.  On failure `to` is as before. */
 int projection_write(struct buf *to, const struct projection *p, const struct except *but,
 	const struct json *record, struct err *e);
 

@@ -66,13 +66,13 @@ PROJECTION(receipt_projection, MEMBER("action", TEXT, OMIT), MEMBER("args_hash",
 	MEMBER_OF("witness_signatures", OBJECTS, OMIT, witness_projection));
 
 /* What receipt.v5 signs: thirteen members, all present. */
-PROJECTION(receipt_v5_projection, MEMBER("args_hash", TEXT, ALWAYS), MEMBER("decision_id", TEXT, ALWAYS),
-	MEMBER("effect_id", TEXT, ALWAYS), MEMBER("lamport_clock", UINT, ALWAYS),
-	MEMBER("output_hash", TEXT, ALWAYS), MEMBER("policy_hash", TEXT, ALWAYS),
-	MEMBER("prev_hash", TEXT, ALWAYS), MEMBER("reason_code", TEXT, ALWAYS),
-	MEMBER("receipt_id", TEXT, ALWAYS), MEMBER("session_id", TEXT, ALWAYS),
-	MEMBER_IS("signature_version", "receipt.v5"), MEMBER("status", TEXT, ALWAYS),
-	MEMBER("verdict", TEXT, ALWAYS));
+PROJECTION(receipt_v5_projection, MEMBER("args_hash", TEXT, REQUIRED), MEMBER("decision_id", TEXT, REQUIRED),
+	MEMBER("effect_id", TEXT, REQUIRED), MEMBER("lamport_clock", UINT, REQUIRED),
+	MEMBER("output_hash", TEXT, REQUIRED), MEMBER("policy_hash", TEXT, REQUIRED),
+	MEMBER("prev_hash", TEXT, REQUIRED), MEMBER("reason_code", TEXT, REQUIRED),
+	MEMBER("receipt_id", TEXT, REQUIRED), MEMBER("session_id", TEXT, REQUIRED),
+	MEMBER("signature_version", TEXT, REQUIRED), MEMBER("status", TEXT, REQUIRED),
+	MEMBER("verdict", TEXT, REQUIRED));
 
 /* Decision record.  reason_hash and threat_scan_hash are computed, not members; proof/preimage puts them in. */
 PROJECTION(threat_semantic_projection, MEMBER("available", BOOL, ALWAYS),

@@ -57,8 +57,8 @@ static bool check_subject(struct verification *v, const struct json *receipt)
 		v, "decision_binding", "the receipt stands for another decision than the one it carries");
 }
 
-static bool verify_line(
-	struct verification *v, struct bytes line, const char *name, struct json **ret, struct hash *chain)
+static bool verify_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
+	struct hash *chain, bool *hashed)
 {
 	struct err e = { 0 };
 
@@ -68,7 +68,7 @@ static bool verify_line(
 		*ret = NULL;
 		return verify_refute_err(v, &e);
 	}
-	return verify_receipt_core(v, *ret, chain) && check_subject(v, *ret);
+	return verify_receipt_core(v, *ret, chain, hashed) && check_subject(v, *ret);
 }
 
 static uint8_t read_previous(const struct json *receipt, struct hash *ret)
@@ -97,9 +97,8 @@ static void take_line(struct job *job, struct arena *scratch, size_t i)
 	struct json *receipt = NULL;
 	struct verification v;
 
-	verification_begin(&v, scratch, job->trust, "receipt");
-	f->is_sound = verify_line(&v, job->lines[i], "line", &receipt, &f->chain) && !v.error;
-	f->is_hashed = receipt && json_get(v.values, "chain_hash");
+	v = (struct verification){ .a = scratch, .trust = job->trust, .kind = "receipt" };
+	f->is_sound = verify_line(&v, job->lines[i], "line", &receipt, &f->chain, &f->is_hashed) && !v.error;
 	f->integrity = (uint8_t)v.integrity;
 	f->trusted = (uint8_t)v.trusted;
 	f->is_legacy = v.is_legacy;
@@ -187,10 +186,11 @@ static void explain_line(struct walk *w, size_t i)
 	struct json *receipt = NULL;
 	struct verification one;
 	struct hash chain;
+	bool hashed;
 
 	verification_begin(&one, w->v->a, w->v->trust, "receipt");
-	(void)verify_line(
-		&one, w->job->lines[i], arena_printf(w->v->a, "%s:%zu", w->name, i + 1), &receipt, &chain);
+	(void)verify_line(&one, w->job->lines[i], arena_printf(w->v->a, "%s:%zu", w->name, i + 1), &receipt,
+		&chain, &hashed);
 	const char *record = line_name(w, i);
 	verify_at(w->v, record, one.member ? one.member : "signature", one.expected, one.found);
 	w->identity_fault = arena_printf(w->v->a, "%s: %s", record,

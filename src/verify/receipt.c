@@ -91,7 +91,9 @@ static bool try_legacy(struct verification *v, const struct json *receipt, const
 		return false;
 	verify_merge(v, &attempt, true);
 	verify_value(v, "preimage_version", name);
-	json_set(v->a, v->values, "preimage_text", json_stringn(v->a, (const char *)preimage.p, preimage.n));
+	if (v->values)
+		json_set(v->a, v->values, "preimage_text",
+			json_stringn(v->a, (const char *)preimage.p, preimage.n));
 	return true;
 }
 
@@ -126,36 +128,33 @@ static bool check_tag(struct verification *v, const struct json *receipt)
 	return check_v5(v, receipt);
 }
 
-static bool add_chain_hash(struct verification *v, const struct json *receipt, struct hash *ret)
+bool verify_receipt_core(
+	struct verification *v, const struct json *receipt, struct hash *ret_chain, bool *ret_hashed)
 {
 	struct err e = { 0 };
 
-	if (receipt_chain_hash(v->a, receipt, ret->b, &e))
-		return verify_refute_err(v, &e);
-	verify_value(v, "chain_hash", hash_hex(v->a, ret));
-	return true;
-}
-
-bool verify_receipt_core(struct verification *v, const struct json *receipt, struct hash *ret_chain)
-{
-	struct err e = { 0 };
-
+	*ret_hashed = false;
 	if (!json_is(receipt, JSON_OBJECT))
 		return verify_refute(v, "contract_mismatch", "receipt must be a JSON object");
-	if (projection_check_names(&receipt_projection, receipt, &e))
-		return verify_refute_err(v, &e);
-	bool hashed = add_chain_hash(v, receipt, ret_chain);
-	return check_profile(v, receipt) && check_tag(v, receipt) && hashed &&
+	/* Projecting the whole receipt also refuses names that hide behind another's letter case. */
+	if (receipt_chain_hash(v->a, receipt, ret_chain->b, &e))
+		(void)verify_refute_err(v, &e);
+	else
+		*ret_hashed = true;
+	if (*ret_hashed && v->values)
+		verify_value(v, "chain_hash", hash_hex(v->a, ret_chain));
+	return check_profile(v, receipt) && check_tag(v, receipt) && *ret_hashed &&
 		verify_key_window(v, member_text(receipt, "timestamp"));
 }
 
 void verify_receipt(struct verification *v, const struct json *receipt)
 {
 	struct hash chain;
+	bool hashed;
 	const char *id = member_text(receipt, "receipt_id");
 
 	v->record = NULL;
-	if (!verify_receipt_core(v, receipt, &chain) && !v->record)
+	if (!verify_receipt_core(v, receipt, &chain, &hashed) && !v->record)
 		v->record = arena_printf(v->a, "receipt %s", *id ? id : "without id");
 	verify_note(v,
 		"the signature does not cover timestamp, executor_id, metadata, keys and log members; a "
@@ -224,10 +223,11 @@ static void take_receipt(struct bundle *b, size_t i, const struct json *receipt)
 {
 	struct verification one, *v = b->v;
 	struct hash chain;
-	struct err e = { 0 };
+	bool hashed;
 
 	verification_begin(&one, v->a, v->trust, "receipt");
-	if (!(verify_receipt_core(&one, receipt, &chain) && is_identified(&one)) && !b->identity_fault) {
+	if (!(verify_receipt_core(&one, receipt, &chain, &hashed) && is_identified(&one)) &&
+		!b->identity_fault) {
 		b->identity_fault = arena_printf(v->a, "%s: %s", name_record(v->a, i, receipt),
 			one.text ? one.text
 				 : "the signature verifies only under the key the receipt carries");
@@ -235,9 +235,9 @@ static void take_receipt(struct bundle *b, size_t i, const struct json *receipt)
 			one.expected, one.found);
 	}
 	verify_merge(v, &one, i == 0);
-	if (receipt_chain_hash(v->a, receipt, chain.b, &e)) {
+	if (!hashed) {
 		if (!b->hash_fault)
-			b->hash_fault = arena_printf(v->a, "%s: %s", name_record(v->a, i, receipt), e.text);
+			b->hash_fault = arena_printf(v->a, "%s: %s", name_record(v->a, i, receipt), one.text);
 		return;
 	}
 	json_pushs(v->a, b->chain_hashes, hash_hex(v->a, &chain));

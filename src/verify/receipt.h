@@ -5,8 +5,10 @@
 #include "proof/merkle.h"
 #include "verify/verify.h"
 
-/* Everything about one receipt but its place in a chain.  ret_chain is set when its chain hash can be computed. */
-bool verify_receipt_core(struct verification *v, const struct json *receipt, struct hash *ret_chain);
+/* Everything about one receipt but its place in a chain.  ret_chain is set when its chain hash can be
+ * computed, and *ret_hashed says so.  With v->values NULL nothing is written down but answers: the fast form. */
+bool verify_receipt_core(
+	struct verification *v, const struct json *receipt, struct hash *ret_chain, bool *ret_hashed);
 
 /* The signature member is a hybrid envelope: both halves over `message`. */
 bool verify_hybrid(

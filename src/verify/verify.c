@@ -96,12 +96,14 @@ void verify_check(struct verification *v, const char *name, enum check_status st
 
 void verify_note(struct verification *v, const char *note)
 {
-	json_pushs(v->a, v->notes, note);
+	if (v->notes)
+		json_pushs(v->a, v->notes, note);
 }
 
 void verify_value(struct verification *v, const char *name, const char *value)
 {
-	json_sets(v->a, v->values, name, value);
+	if (v->values)
+		json_sets(v->a, v->values, name, value);
 }
 
 const char *member_text(const struct json *o, const char *name)
@@ -179,7 +181,7 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 
 	if (signer) {
 		v->integrity = v->trusted = ANSWER_YES;
-		v->signer = key_hex(v->a, signer->key);
+		v->signer = v->values ? key_hex(v->a, signer->key) : NULL;
 		v->signer_key = signer;
 		return true;
 	}
