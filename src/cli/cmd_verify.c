@@ -11,6 +11,9 @@ const struct opt verify_opts[] = {
 		NULL, false },
 	{ "trust", OPT_VALUE, "FILE", "a file of trusted keys (JSON)", NULL, false },
 	{ "root", OPT_VALUE, "HASH", "a root you have from elsewhere, for proofs", NULL, false },
+	{ "proof", OPT_VALUE, "FILE", "FILE is the content of one entry of a pack; this proves that it is",
+		NULL, false },
+	{ "entry", OPT_VALUE, "PATH", "with --proof: the entry it must be about", NULL, false },
 	{ "old-root", OPT_VALUE, "HASH", "the older root, for consistency proofs", NULL, false },
 	{ "allow-legacy", OPT_FLAG, NULL, "accept records without a version tag, marked as legacy", NULL,
 		false },
@@ -88,6 +91,23 @@ static int verify_file(struct run *r, struct arena *a, const char *name, struct 
 	return OK;
 }
 
+/* One entry of a pack, shown without the others. */
+static int verify_shown(struct run *r, struct arena *a, const char *name, struct trust *trust,
+	struct verification *v, struct err *e)
+{
+	const char *proof_name = opt_text(r, "proof", NULL);
+	struct bytes content, text;
+	struct json *proof;
+
+	verification_begin(v, a, trust, "inclusion proof");
+	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &content, e) ||
+		file_read(r->sys, a, AT_FDCWD, proof_name, (size_t)1 << 20, FILE_FOLLOW, &text, e) ||
+		json_parse(a, text, proof_name, NULL, &proof, e))
+		return e->rc;
+	verify_pack_entry(v, proof, trust->root, opt_text(r, "entry", NULL), &content);
+	return OK;
+}
+
 static const char *shown(struct run *r, const char *s)
 {
 	return s ? text_safe(r->a, s, strlen(s), false) : "";
@@ -142,7 +162,8 @@ int cmd_verify(struct run *r, struct err *e)
 	for (size_t i = 0; i < r->arg_count; i++) {
 		AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
 		struct verification v;
-		if (verify_file(r, &a, r->args[i], &trust, &v, e))
+		if ((opt_text(r, "proof", NULL) ? verify_shown : verify_file)(
+			    r, &a, r->args[i], &trust, &v, e))
 			return e->rc;
 		all = all && verification_headline(&v) == HEADLINE_ADMISSIBLE;
 		if (r->is_json) {

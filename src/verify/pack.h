@@ -47,6 +47,10 @@ void pack_check_seal(struct verification *v, const struct pack *p, const struct 
 /* Receipts of a pack as chains: checks chain_integrity and lamport_monotonicity. */
 void pack_check_chain(struct verification *v, const struct pack *p, const char *receipts_dir);
 
+/* Receipts of a manifest layout by themselves: checks receipts (their own signatures) and transparency (their places in the
+ * log whose leaves and head went along). */
+void pack_check_receipts(struct verification *v, const struct pack *p);
+
 /* Tapes: `issues` receives what is wrong; empty means they replay.  Returns how many entries were checked. */
 size_t pack_check_tapes(struct verification *v, const struct pack *p, struct json *issues);
 

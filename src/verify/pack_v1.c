@@ -357,6 +357,7 @@ void verify_pack_v1(struct verification *v, const struct pack *p, const struct j
 	}
 	if (v->integrity == ANSWER_UNKNOWN)
 		v->integrity = ANSWER_YES;
+	pack_check_receipts(v, p);
 	json_seti(v->a, v->values, "entry_count", (int64_t)s.n);
 	json_seti(v->a, v->values, "total_bytes", (int64_t)p->total_bytes);
 }

@@ -40,6 +40,14 @@ ok "a time must be one" says 2 "is not a time" helm evidence export --since yest
 ok "summary" says 0 "task-ledger.jsonl" helm evidence summary p.tar
 ok "prove" is_json helm evidence prove p.tar transcripts/task-ledger.jsonl
 ok "what is not there is not proved" says 1 "is not in the pack" helm evidence prove p.tar nothing
+helm evidence prove p.tar transcripts/task-ledger.jsonl --out proof.json
+root=$(tar xf p.tar -O manifest.json | sed -n 's/.*"entries_merkle_root": "\(.*\)".*/\1/p')
+ok "one entry shown, with its proof" says 0 ADMISSIBLE helm verify ws/.helm/task-ledger.jsonl --proof proof.json \
+  --entry transcripts/task-ledger.jsonl --root "$root"
+ok "without a root it shows nothing" says 1 "empty merkle path" helm verify ws/.helm/task-ledger.jsonl --proof proof.json
+ok "other content is not it" says 1 "content does not match" helm verify proof.json --proof proof.json --root "$root"
+ok "another entry is not it" says 1 "not for the entry asked for" helm verify ws/.helm/task-ledger.jsonl --proof proof.json \
+  --entry receipts/x.json --root "$root"
 ok "directories verify too" sh -c "mkdir d && tar xf p.tar -C d"
 ok "and so they do" says 0 ADMISSIBLE helm evidence verify d --key "$pub"
 gzip -k p.tar

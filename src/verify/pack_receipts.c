@@ -1,0 +1,184 @@
+/* pack_receipts.c — what the receipts in a pack say for themselves.
+ *
+ * The pack's signature says that its files are those the exporter put in.  That the receipts among them were signed when they
+ * were issued, and where they stand in the log, is another question, and the one that matters when exporter and issuer are
+ * not the same.  A receipt of a key that was not given is not a failure, but it is counted and said. */
+#include "model/records.h"
+#include "proof/preimage.h"
+#include "verify/pack.h"
+
+#define LEAF_LINE 65
+
+struct receipts {
+	struct verification *v;
+	const struct pack *p;
+	struct arena scratch; /* one receipt's worth */
+	struct hash *leaves; /* of transparency/leaves.txt; NULL: none */
+	uint64_t leaf_count;
+	size_t total, trusted, foreign, unread;
+	size_t placed;
+	const char *broken, *why; /* the first that is not what was signed */
+	const char *misplaced;
+};
+
+static bool is_receipt(const char *path)
+{
+	return text_starts(path, "receipts/") && text_ends(path, ".json");
+}
+
+/* "receipts/00000012-id.json": 12. */
+static uint64_t position_of(const char *path)
+{
+	const char *digits = path + strlen("receipts/");
+	uint64_t n = 0;
+
+	for (int i = 0; i < 8; i++) {
+		if (digits[i] < '0' || digits[i] > '9')
+			return 0;
+		n = n * 10 + (uint64_t)(digits[i] - '0');
+	}
+	return digits[8] == '-' ? n : 0;
+}
+
+static void check_place(struct receipts *r, const struct pack_file *f, const struct json *doc)
+{
+	uint64_t n = position_of(f->path);
+	struct hash chain, leaf;
+
+	if (!r->leaves || r->misplaced)
+		return;
+	if (n && n <= r->leaf_count && receipt_chain_hash(&r->scratch, doc, chain.b, NULL) == OK) {
+		leaf = merkle_leaf(chain.b, SHA256_SIZE);
+		if (hash_eq(&leaf, &r->leaves[n - 1])) {
+			r->placed++;
+			return;
+		}
+	}
+	r->misplaced = f->path;
+}
+
+static void check_receipt(struct receipts *r, const struct pack_file *f)
+{
+	struct verification part;
+	struct json *doc;
+
+	arena_reset(&r->scratch);
+	if (!f->is_kept || json_parse(&r->scratch, f->content, f->path, NULL, &doc, NULL)) {
+		r->unread++;
+		return;
+	}
+	if (!text_eq(member_text(doc, "signature_version"), RECEIPT_V5))
+		return;
+	r->total++;
+	verification_begin(&part, &r->scratch, r->v->trust, "receipt");
+	verify_receipt(&part, doc);
+	if (part.trusted == ANSWER_YES && !part.error)
+		r->trusted++;
+	else if (part.integrity != ANSWER_NO)
+		r->foreign++;
+	else if (!r->broken) {
+		r->broken = f->path;
+		r->why = arena_strdup(r->v->a, part.text ? part.text : "it is not what was signed");
+	}
+	check_place(r, f, doc);
+}
+
+static bool read_leaves(struct receipts *r)
+{
+	const struct pack_file *f = verify_pack_find(r->p, "transparency/leaves.txt");
+	uint64_t n = f && f->is_kept ? f->content.n / LEAF_LINE : 0;
+
+	if (!n || f->content.n % LEAF_LINE)
+		return false;
+	r->leaves = arena_zalloc(r->v->a, n, sizeof(*r->leaves));
+	for (uint64_t i = 0; i < n; i++) {
+		const char *line = (const char *)f->content.p + i * LEAF_LINE;
+		if (line[64] != '\n' || !hex_decode(line, 64, r->leaves[i].b, SHA256_SIZE, true)) {
+			r->leaves = NULL;
+			return false;
+		}
+	}
+	r->leaf_count = n;
+	return true;
+}
+
+/* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers. */
+static const char *check_head(struct receipts *r, const char **ret_detail)
+{
+	const struct pack_file *f = verify_pack_find(r->p, "transparency/head.json");
+	struct verification part;
+	struct json *head;
+	struct hash stated, root;
+	int64_t size;
+
+	if (!f || pack_json(r->v->a, f, &head, NULL))
+		return "the tree head cannot be read";
+	size = json_get_int(head, "tree_size", 0);
+	if (size < 1 || (uint64_t)size > r->leaf_count ||
+		!hash_from_hex(member_text(head, "root_hash"), &stated))
+		return "the tree head is not one of these leaves";
+	root = merkle_root(r->leaves, (uint64_t)size);
+	if (!hash_eq(&root, &stated))
+		return "the leaves do not have the root the tree head states";
+	verification_begin(&part, r->v->a, r->v->trust, "tree head");
+	verify_tree_head(&part, head);
+	if (part.integrity == ANSWER_NO)
+		return part.text;
+	*ret_detail = arena_printf(r->v->a, "%zu receipts stand in the log of %lld%s", r->placed,
+		(long long)size, part.trusted == ANSWER_YES ? "" : "; its head is not signed by a key given");
+	return NULL;
+}
+
+static void report_receipts(struct receipts *r)
+{
+	struct verification *v = r->v;
+
+	if (r->broken) {
+		verify_check(v, "receipts", CHECK_FAIL, r->why);
+		verify_at(v, r->broken, NULL, NULL, NULL);
+		verify_fail(v, "receipts", "%.200s: %s", r->broken, r->why);
+	} else if (!r->total || r->unread) {
+		verify_check(v, "receipts", CHECK_NOT_APPLICABLE,
+			r->unread ? "not established: some are too large or no JSON"
+				  : "the pack has no signed receipts");
+	} else if (r->foreign) {
+		verify_check(v, "receipts", CHECK_NOT_APPLICABLE,
+			arena_printf(v->a,
+				"not established: %zu of %zu are signed by keys that were not given",
+				r->foreign, r->total));
+	} else {
+		verify_check(v, "receipts", CHECK_PASS,
+			arena_printf(v->a, "%zu, each signed by a key given", r->trusted));
+	}
+}
+
+static void report_places(struct receipts *r)
+{
+	const char *why = NULL, *detail = "";
+
+	if (!r->leaves || (!r->misplaced && !verify_pack_find(r->p, "transparency/head.json"))) {
+		verify_check(r->v, "transparency", CHECK_NOT_APPLICABLE,
+			"not established: the pack has no log leaves with a tree head");
+		return;
+	}
+	if (r->misplaced)
+		why = arena_printf(r->v->a, "'%.200s' does not stand in the log where it says", r->misplaced);
+	else
+		why = check_head(r, &detail);
+	verify_check(r->v, "transparency", why ? CHECK_FAIL : CHECK_PASS, why ? why : detail);
+	if (why)
+		verify_fail(r->v, "transparency", "%s", why);
+}
+
+void pack_check_receipts(struct verification *v, const struct pack *p)
+{
+	struct receipts r = { .v = v, .p = p };
+
+	read_leaves(&r);
+	for (size_t i = 0; i < p->n; i++)
+		if (is_receipt(p->files[i].path))
+			check_receipt(&r, &p->files[i]);
+	report_receipts(&r);
+	report_places(&r);
+	arena_done(&r.scratch);
+}

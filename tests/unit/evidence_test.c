@@ -1,0 +1,204 @@
+/* evidence_test.c — a workspace's records on their way out: what is chosen, and what the receipts say for themselves. */
+#include "base/file.h"
+#include "kernel/kernel.h"
+#include "tools/packs.h"
+#include "tools/unit.h"
+
+static struct scratch t;
+static struct arena a;
+static struct err e;
+static struct key *key;
+static struct workspace ws;
+
+enum { ISSUED = 5 };
+
+static int setup(void **state)
+{
+	(void)state;
+	struct recorder r;
+
+	scratch_open(&t);
+	key = packs_key(&t);
+	e = (struct err){ 0 };
+	ws = (struct workspace){ .state_fd = t.fd };
+	recorder_open(&r, sys_real(), t.fd, key);
+	for (int i = 0; i < ISSUED; i++) {
+		struct json *metadata = json_new(&a, JSON_OBJECT);
+		json_sets(&a, metadata, "task_id", i % 2 ? "odd" : "even");
+		struct draft d = { .decision_id = arena_printf(&a, "dec/%d", i),
+			.effect_id = "EXECUTE_COMMAND",
+			.status = "ALLOW",
+			.verdict = "ALLOW",
+			.executor_id = "user:1",
+			.tool_name = arena_printf(&a, "tool%d", i),
+			.metadata = metadata };
+		assert_int_equal(recorder_append(&r, &a, &d, 1, NULL, &e), OK);
+	}
+	assert_int_equal(log_sign_head(&r, &a, NULL, &e), OK);
+	scratch_put(&t, "task-ledger.jsonl",
+		"{\"task_id\":\"odd\",\"updated_at\":\"2026-01-01T00:00:00Z\"}\n{torn\n"
+		"{\"task_id\":\"even\",\"updated_at\":\"2026-01-02T00:00:00Z\"}\n");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	key_free(&key);
+	key = NULL;
+	arena_done(&a);
+	scratch_done(&t);
+	return 0;
+}
+
+static size_t collect(const struct evidence_choice *choice, struct pack_item **ret_items)
+{
+	struct pack_about about;
+	size_t n;
+
+	assert_int_equal(evidence_collect(sys_real(), &a, &ws, choice, ret_items, &n, &about, &e), OK);
+	assert_string_equal(about.actor_did, "did:helm:user_1");
+	return n;
+}
+
+static const struct check *find_check(const struct verification *v, const char *name)
+{
+	for (size_t i = 0; i < v->check_count; i++)
+		if (text_eq(v->checks[i].name, name))
+			return &v->checks[i];
+	fail_msg("no check named %s", name);
+	return NULL;
+}
+
+static void judge(struct pack_item *items, size_t n, struct verification *v, struct pack *p)
+{
+	packs_judge(&a, packs_archive(&t, &a, key, items, n), v, p);
+}
+
+static void everything(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+	struct verification v;
+	struct json *report;
+	struct pack p;
+
+	assert_int_equal(n, ISSUED + 3); /* ledger, head, leaves */
+	judge(items, n, &v, &p);
+	if (v.error)
+		fail_msg("%s: %s", v.error, v.text);
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	assert_string_equal(find_check(&v, "receipts")->detail, "5, each signed by a key given");
+	assert_string_equal(find_check(&v, "transparency")->detail, "5 receipts stand in the log of 5");
+	assert_int_equal(replay_pack(&a, &p, v.trust, &report, &e), OK);
+	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "hashes_verified", 0), ISSUED - 1);
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_failed", -1), 0);
+}
+
+static void by_task(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ .task = "odd" }, &items);
+	struct verification v;
+	struct pack p;
+
+	assert_int_equal(n, 2 + 3);
+	judge(items, n, &v, &p);
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	assert_string_equal(find_check(&v, "transparency")->detail, "2 receipts stand in the log of 5");
+	const struct pack_file *f = verify_pack_find(&p, "transcripts/task-ledger.jsonl");
+	assert_true(bytes_is(f->content, "{\"task_id\":\"odd\",\"updated_at\":\"2026-01-01T00:00:00Z\"}\n"));
+	assert_non_null(verify_pack_find(&p, "receipts/00000002-rcpt_dec_1.json"));
+}
+
+static void by_time(void **state)
+{
+	(void)state;
+	struct evidence_choice none = { .has_until = true, .until_us = 0 };
+	struct pack_item *items;
+	struct pack_about about;
+	size_t n;
+
+	assert_int_equal(evidence_collect(sys_real(), &a, &ws, &none, &items, &n, &about, &e), E_MISSING);
+	assert_string_equal(e.code, "PACK_EMPTY");
+}
+
+/* An exporter who changes receipts, or where they stand, is found out although the pack's signature is his. */
+static void dishonest_exporter(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ 0 }, &items);
+	struct verification v;
+	struct pack p;
+	struct bytes first = items[0].content;
+
+	items[0].content = items[1].content;
+	items[1].content = first;
+	judge(items, n, &v, &p);
+	assert_string_equal(v.error, "transparency");
+	n = collect(&(struct evidence_choice){ 0 }, &items);
+	char *text = arena_strndup(&a, (const char *)items[2].content.p, items[2].content.n);
+	memcpy(strstr(text, "\"verdict\":\"ALLOW\""), "\"verdict\":\"DENYX\"", 17);
+	items[2].content = bytes_of(text);
+	judge(items, n, &v, &p);
+	assert_string_equal(v.error, "receipts");
+	assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+}
+
+static void dishonest_leaves(void **state)
+{
+	(void)state;
+	struct pack_item *items;
+	size_t n = collect(&(struct evidence_choice){ .task = "odd" }, &items);
+	struct verification v;
+	struct pack p;
+
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(items[i].path, "transparency/leaves.txt")) {
+			char *text = arena_strndup(&a, (const char *)items[i].content.p, items[i].content.n);
+			text[0] = text[0] == '0' ? '1' : '0'; /* of a receipt that is not here */
+			items[i].content = bytes_of(text);
+		}
+	judge(items, n, &v, &p);
+	assert_string_equal(v.error, "transparency");
+	assert_non_null(strstr(v.text, "do not have the root"));
+}
+
+static void two_traces(void **state)
+{
+	(void)state;
+	struct pack_item *items, *fewer;
+	size_t n = collect(&(struct evidence_choice){ 0 }, &items),
+	       m = collect(&(struct evidence_choice){ .task = "odd" }, &fewer);
+	struct verification v;
+	struct pack x, y;
+	struct json *report;
+
+	judge(items, n, &v, &x);
+	judge(fewer, m, &v, &y);
+	assert_int_equal(replay_compare(&a, &x, &x, &report, &e), OK);
+	assert_true(json_get_bool(report, "identical", false));
+	assert_int_equal(json_get_int(report, "match_count", 0), ISSUED);
+	assert_int_equal(replay_compare(&a, &x, &y, &report, &e), OK);
+	assert_false(json_get_bool(report, "identical", true));
+	assert_int_equal(json_get_int(report, "only_in_a", 0), 3);
+	assert_int_equal(json_get_int(report, "only_in_b", -1), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(everything, setup, teardown),
+		cmocka_unit_test_setup_teardown(by_task, setup, teardown),
+		cmocka_unit_test_setup_teardown(by_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(dishonest_exporter, setup, teardown),
+		cmocka_unit_test_setup_teardown(dishonest_leaves, setup, teardown),
+		cmocka_unit_test_setup_teardown(two_traces, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("evidence", tests, NULL, NULL);
+}
