@@ -96,11 +96,14 @@ int cmd_guard_check(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
-	if (opt_flag(r, "batch"))
+	if (opt_flag(r, "batch")) {
+		guard_compile(&g, r->a);
 		return guard_batch(r, &g, e);
+	}
 	if ((rc = judge_words(r, &g, &d, e)))
 		return rc;
 	if (r->is_json) {
+		guard_compile(&g, r->a);
 		d.policy_sha256 = policy_sha256(r->a, g.policy);
 		out_json(r, decision_to_json(r->a, &d));
 	} else {
@@ -272,6 +275,7 @@ int cmd_guard_explain(struct run *r, struct err *e)
 	if (rc || (rc = judge_words(r, &g, &d, e)))
 		return rc;
 	if (r->is_json) {
+		guard_compile(&g, r->a);
 		d.policy_sha256 = policy_sha256(r->a, g.policy);
 		out_json(r, decision_to_json(r->a, &d));
 	} else {
@@ -347,6 +351,7 @@ int cmd_guard_rules(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
+	guard_compile(&g, r->a);
 	if (policy_error(g.policy))
 		warn(r, "the policy was not understood, so everything needs approval: %s",
 			policy_error(g.policy));

@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+#include <string.h>
+
 static struct bytes shipped_rules(void)
 {
 	struct bytes text;
@@ -17,35 +19,93 @@ static struct bytes shipped_rules(void)
 	return text;
 }
 
-static void add_shipped(struct arena *a, struct policy *p)
+/* The shipped file is ours, so its layout can be relied upon (a test does): each rule starts on a line of its own with this.
+ * That lets a single question compile only the rules that can speak about it; most commands only read, and need none. */
+static const char rule_start[] = "\n    { \"id\": ";
+
+static struct bytes next_rule(struct bytes *rest)
 {
-	const struct json *list;
+	const size_t mark = sizeof(rule_start) - 1;
+	const uint8_t *start = memmem(rest->p, rest->n, rule_start, mark), *end;
+	struct bytes rule = { NULL, 0 };
+
+	if (!start)
+		return rule;
+	rest->n -= (size_t)(start + mark - rest->p);
+	rest->p = start + mark;
+	end = memmem(rest->p, rest->n, rule_start, mark);
+	if (!end)
+		end = memmem(rest->p, rest->n, "\n  ]", 4);
+	if (!end)
+		return rule;
+	rule = (struct bytes){ start, (size_t)(end - start) };
+	while (rule.n && strchr(", \n", rule.p[rule.n - 1]))
+		rule.n--;
+	return rule;
+}
+
+/* Does the rule's "kind" name one of these?  A word that is not looked for exactly is found by the parser later. */
+static bool names_kind(struct bytes rule, uint64_t kinds)
+{
+	const uint8_t *kind = memmem(rule.p, rule.n, "\"kind\": ", 8), *end;
+
+	if (!kind)
+		return true;
+	kind += 8;
+	end = memchr(kind, *kind == '[' ? ']' : ',', rule.n - (size_t)(kind - rule.p));
+	if (*kind == '"')
+		end = memchr(kind + 1, '"', rule.n - (size_t)(kind + 1 - rule.p));
+	for (int k = 0; end && k < FX_KIND_COUNT; k++) {
+		const char *name = effect_kind_name((enum effect_kind)k);
+		size_t n = strlen(name);
+		if (!(kinds >> k & 1))
+			continue;
+		for (const uint8_t *at = kind; (at = memmem(at, (size_t)(end - at), name, n)); at++)
+			if (at[-1] == '"' && at[n] == '"')
+				return true;
+	}
+	return !end;
+}
+
+static void add_shipped(struct arena *a, struct policy *p, uint64_t kinds)
+{
+	struct bytes rest, rule;
 	struct json *doc;
 	struct err e;
 
-	p->builtin = shipped_rules();
-	if (json_parse(a, p->builtin, "guard_rules.json", NULL, &doc, &e))
-		BUG("share/guard_rules.json is not JSON");
-	list = json_get(doc, "rules");
-	p->rule_room = (list ? list->n : 0) + 16;
-	p->rules = arena_zalloc(a, p->rule_room, sizeof(*p->rules));
-	json_each (item, list)
-		if (rules_parse_one(a, item, "built-in", &p->rules[p->rule_count++], &e))
-			BUG(arena_printf(a, "shipped rule: %s", e.text));
-	if (p->rule_count == 0)
+	p->builtin = rest = shipped_rules();
+	p->rule_room = 160;
+	p->rules = arena_alloc(a, p->rule_room * sizeof(*p->rules));
+	while ((rule = next_rule(&rest)).p) {
+		if (kinds && !names_kind(rule, kinds))
+			continue;
+		if (p->rule_count == p->rule_room)
+			BUG("more shipped rules than there is room for");
+		if (json_parse(a, rule, "guard_rules.json", NULL, &doc, &e) ||
+			rules_parse_one(a, doc, "built-in", &p->rules[p->rule_count++], &e))
+			BUG(e.text);
+	}
+	if (p->rule_count == 0 && !kinds)
 		BUG("share/guard_rules.json has no rules");
 }
 
 /* Two passes: count, then fill. */
 static void index_rules(struct arena *a, struct policy *p)
 {
+	size_t total = 0;
+	uint16_t *list;
+
+	for (size_t i = 0; i < p->rule_count; i++)
+		for (int kind = 0; kind < FX_KIND_COUNT; kind++)
+			if (!p->rules[i].kinds || (p->rules[i].kinds >> kind & 1)) {
+				p->by_kind_count[kind]++;
+				total++;
+			}
+	list = arena_alloc(a, (total + 1) * sizeof(*list));
 	for (int kind = 0; kind < FX_KIND_COUNT; kind++) {
-		uint16_t *list, n = 0;
-		for (size_t i = 0; i < p->rule_count; i++)
-			n = (uint16_t)(n + (!p->rules[i].kinds || (p->rules[i].kinds >> kind & 1)));
-		list = arena_alloc(a, (n + 1u) * sizeof(*list));
 		p->by_kind[kind] = list;
-		p->by_kind_count[kind] = n;
+		if (!p->by_kind_count[kind])
+			continue;
 		for (size_t i = 0; i < p->rule_count; i++)
 			if (!p->rules[i].kinds || (p->rules[i].kinds >> kind & 1))
 				*list++ = (uint16_t)i;
@@ -70,7 +130,8 @@ const struct policy *policy_compile(struct arena *a, const struct policy_source 
 
 	p->version = 1;
 	p->permits_off = true;
-	add_shipped(a, p);
+	/* A file may speak about any rule, so then all of them are needed. */
+	add_shipped(a, p, from && !from->file.p && !from->read_error ? from->only_kinds : 0);
 	shipped = p->rule_count;
 	if (from && from->read_error) {
 		fail_closed(p, from->read_error);
@@ -83,6 +144,16 @@ const struct policy *policy_compile(struct arena *a, const struct policy_source 
 	}
 	index_rules(a, p);
 	return p;
+}
+
+uint64_t policy_kinds(const struct proposal *p)
+{
+	uint64_t kinds = 0;
+
+	for (size_t i = 0; i < p->effect_count; i++)
+		kinds |= UINT64_C(1) << p->effects[i].kind;
+	/* None at all must not mean all. */
+	return kinds ? kinds : UINT64_C(1) << FX_READ;
 }
 
 int policy_version(const struct policy *p)

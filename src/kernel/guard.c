@@ -54,6 +54,7 @@ static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, s
 	return false;
 }
 
+/* NULL when the shipped rules are all there is. */
 static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
 {
 	struct policy_source from = { 0 };
@@ -62,11 +63,11 @@ static const struct policy *load_policy(struct guard *g, struct arena *a, const 
 	int rc;
 
 	if (!workspace)
-		return policy_compile(a, NULL);
+		return NULL;
 	from.file_name = arena_printf(a, "%s/references/guard_policy.json", workspace);
 	rc = file_read(g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
 	if (rc == E_MISSING)
-		return policy_compile(a, NULL);
+		return NULL;
 	if (rc)
 		from.read_error = arena_strdup(a, e.text);
 	p = policy_compile(a, &from);
@@ -103,6 +104,12 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	return OK;
 }
 
+void guard_compile(struct guard *g, struct arena *a)
+{
+	if (!g->policy)
+		g->policy = policy_compile(a, NULL);
+}
+
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {
@@ -110,12 +117,18 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 		.mode = GUARD_ENFORCE,
 		.workspace = g->at.workspace ? g->at.workspace : g->at.work_tree,
 		.now_us = g->sys->now_us(g->sys) };
+	struct policy_source needed = { 0 };
+	const struct policy *policy = g->policy;
 	const struct profile *found;
 	int rc = profiles_get(&g->profiles, profile ? profile : "workspace_edit", &found, e);
 
 	if (rc)
 		return rc;
-	decide(g->policy, found, p, &at, ret);
+	if (!policy) {
+		needed.only_kinds = policy_kinds(p);
+		policy = policy_compile(a, &needed);
+	}
+	decide(policy, found, p, &at, ret);
 	return OK;
 }
 

@@ -26,6 +26,7 @@ int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct ker
 			"'helm key create' makes one");
 	if (rc)
 		return rc;
+	guard_compile(&k.guard, a);
 	k.policy_hash = arena_printf(a, "sha256:%s", policy_sha256(a, k.guard.policy));
 	recorder_open(&k.recorder, s, ws->state_fd, k.key);
 	*ret = k;

@@ -69,7 +69,7 @@ int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 struct guard {
 	struct sys *sys;
 	struct profiles profiles;
-	const struct policy *policy;
+	const struct policy *policy; /* NULL: the shipped rules, compiled as far as a question needs them */
 	struct surroundings at;
 };
 
@@ -77,6 +77,8 @@ struct guard {
  * valid is no error: it asks about everything. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e);
+/* Compile the whole policy, for many questions or to look at it. */
+void guard_compile(struct guard *g, struct arena *a);
 /* The same guard, looking from another directory. */
 void guard_at(struct guard *g, struct arena *a, const char *cwd);
 

@@ -34,6 +34,8 @@ static bool exists(struct sys *s, struct arena *a, const char *dir, const char *
 static bool has_one_of(
 	struct sys *s, struct arena *a, const char *dir, const char *sub, const char *const *names)
 {
+	if (!exists(s, a, dir, sub))
+		return false;
 	for (; *names; names++)
 		if (exists(s, a, dir, arena_printf(a, "%s/%s", sub, *names)))
 			return true;

@@ -6,6 +6,9 @@
 
 #include "base/file.h"
 
+#include <limits.h>
+#include <string.h>
+
 void eval_stop(struct walk *w, const char *code, const char *text)
 {
 	w->is_stopped = true;
@@ -376,7 +379,8 @@ void walk_set_cwd(struct walk *w, struct command *c, const struct word *dir)
 {
 	const char *path = absolute(w, c, word_marked(w, dir));
 
-	if (!path)
+	/* Longer than any path can be: no such directory, and joining it over and over would cost squares. */
+	if (!path || strlen(path) >= PATH_MAX)
 		path = "\1";
 	else if (!has_mark(path))
 		path = path_clean(w->a, path);

@@ -75,6 +75,54 @@ static const struct {
 #undef X
 };
 
+/* One question compiles only the rules it needs; that must be exactly the rules that could hold. */
+static void partial_policies_judge_like_the_whole(void **state)
+{
+	(void)state;
+	for (size_t t = 0; t < ARRAY_SIZE(tags); t++)
+		for (int class = 0; class < PATH_CLASS_COUNT; class ++) {
+			struct effect e = { .kind = tags[t].kind,
+				.tag = tags[t].tag,
+				.path_class = (enum path_class) class,
+				.flags = class % 2 ? FXF_RECURSIVE | FXF_OVERWRITE : 0 };
+			struct proposal p = { .effects = &e, .effect_count = 1 };
+			struct policy_source from = { .only_kinds = policy_kinds(&p) };
+			struct arena_mark m = arena_mark(&a);
+			struct decision part = judge(policy_compile(&a, &from), "risky_edit", &e, 1);
+			struct decision whole = judge(shipped, "risky_edit", &e, 1);
+			assert_int_equal(part.action, whole.action);
+			assert_int_equal(part.finding_count, whole.finding_count);
+			for (size_t i = 0; i < part.finding_count; i++)
+				assert_string_equal(part.findings[i].rule, whole.findings[i].rule);
+			arena_release(&a, m);
+		}
+}
+
+/* The layout that reading rule by rule relies upon gives the same rules as reading the file as a whole. */
+static void the_shipped_file_is_laid_out_as_relied_upon(void **state)
+{
+	static char text[1 << 17];
+	FILE *f = fopen("share/guard_rules.json", "r");
+	struct json *doc;
+	struct rule_view r;
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(f);
+	size_t bytes = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_int_equal(
+		json_parse(&a, (struct bytes){ (const uint8_t *)text, bytes }, "rules", NULL, &doc, NULL),
+		OK);
+	json_each (rule, json_get(doc, "rules")) {
+		assert_true(policy_rule(shipped, n++, &r));
+		assert_string_equal(r.id, json_get_text(rule, "id", ""));
+		assert_string_equal(r.text, json_get_text(rule, "text", ""));
+		assert_true(json_eq(r.when, json_get(rule, "when")));
+	}
+	assert_false(policy_rule(shipped, n, &r));
+}
+
 static void rules_name_only_tags_that_exist(void **state)
 {
 	struct rule_view r;
@@ -469,6 +517,8 @@ static void many_findings_stay_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(partial_policies_judge_like_the_whole, begin, done),
+		cmocka_unit_test_setup_teardown(the_shipped_file_is_laid_out_as_relied_upon, begin, done),
 		cmocka_unit_test_setup_teardown(rules_name_only_tags_that_exist, begin, done),
 		cmocka_unit_test_setup_teardown(every_tag_is_judged_as_meant, begin, done),
 		cmocka_unit_test_setup_teardown(every_refusal_explains_itself, begin, done),
