@@ -30,11 +30,15 @@ int cmd_evidence_summary(struct run *r, struct err *e);
 extern const struct opt replay_opts[];
 int cmd_replay(struct run *r, struct err *e);
 
-/* cmd_key.c */
-extern const struct opt key_export_opts[];
+/* cmd_key.c, cmd_key_trust.c */
+extern const struct opt key_export_opts[], key_rotate_opts[], key_revoke_opts[], key_trust_opts[];
 int cmd_key_show(struct run *r, struct err *e);
 int cmd_key_create(struct run *r, struct err *e);
 int cmd_key_export(struct run *r, struct err *e);
+int cmd_key_rotate(struct run *r, struct err *e);
+int cmd_key_revoke(struct run *r, struct err *e);
+int cmd_key_history(struct run *r, struct err *e);
+int cmd_key_trust(struct run *r, struct err *e);
 
 /* cmd_guard.c, cmd_guard_scan.c */
 extern const struct opt guard_check_opts[], guard_explain_opts[], guard_scan_opts[];

@@ -67,7 +67,7 @@ static int load_key(struct run *r, struct key **ret, struct err *e)
 	if (!file) {
 		if ((rc = workspace_helm_home(r->sys, r->a, &home, e)))
 			return rc;
-		rc = key_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), "root", ret, e);
+		rc = keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
 		return rc == E_MISSING
 			? err_wrap(e, "a pack must be signed; make a key with 'helm key create'")
 			: rc;

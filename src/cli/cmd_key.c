@@ -1,20 +1,33 @@
-/* cmd_key.c — key show, create, export: the key that signs what this machine records.
+/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine records.
  *
- * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace.  No command prints the secret, and none
- * overwrites it: whoever loses the key loses nothing already signed, whoever replaces it silently makes old records look
- * foreign. */
+ * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace.  No command prints the secret.  None replaces it without a
+ * link in the key history: whoever replaces a key silently makes old records look foreign. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "kernel/kernel.h"
 #include "proof/key.h"
+#include "record/record.h"
+#include "verify/verify.h"
 
 #include <fcntl.h>
 
 static const char key_name[] = "root";
+enum { HISTORY_LIMIT = 64 << 20 };
 
 const struct opt key_export_opts[] = {
 	{ "out", OPT_VALUE, "FILE", "write to a new file instead of standard output", NULL, false },
+	{ 0 },
+};
+
+const struct opt key_rotate_opts[] = {
+	{ "reason", OPT_VALUE, "TEXT", "why, for those who read the history", NULL, false },
+	{ 0 },
+};
+const struct opt key_revoke_opts[] = {
+	{ "reason", OPT_VALUE, "TEXT", "why, for those who read the history", NULL, false },
+	{ "since", OPT_VALUE, "TIME", "from when on the key is not to be trusted; now, when not given", NULL,
+		false },
 	{ 0 },
 };
 
@@ -55,7 +68,7 @@ int cmd_key_show(struct run *r, struct err *e)
 	int rc = key_dir(r, &dir, e);
 
 	if (!rc)
-		rc = key_load(r->sys, AT_FDCWD, dir, key_name, &k, e);
+		rc = keys_load(r->sys, AT_FDCWD, dir, &k, e);
 	if (!rc)
 		print_key(r, k, dir);
 	return rc;
@@ -68,7 +81,7 @@ int cmd_key_create(struct run *r, struct err *e)
 	int rc = key_dir(r, &dir, e);
 
 	if (!rc)
-		rc = key_create(r->sys, AT_FDCWD, dir, key_name, &k, e);
+		rc = keys_create(r->sys, AT_FDCWD, dir, &k, e);
 	if (!rc)
 		print_key(r, k, dir);
 	return rc;
@@ -82,7 +95,7 @@ int cmd_key_export(struct run *r, struct err *e)
 
 	int rc = key_dir(r, &dir, e);
 	if (!rc)
-		rc = key_load(r->sys, AT_FDCWD, dir, key_name, &k, e);
+		rc = keys_load(r->sys, AT_FDCWD, dir, &k, e);
 	if (rc)
 		return rc;
 	hex_encode(key_public(k), SIGN_PUBLIC, line);
@@ -98,4 +111,123 @@ int cmd_key_export(struct run *r, struct err *e)
 	else
 		out(r, "%s", line);
 	return 0;
+}
+
+static void print_link(struct run *r, const struct json *link)
+{
+	if (r->is_json) {
+		out_json(r, link);
+		return;
+	}
+	json_each_member (m, link)
+		if (json_is(m->value, JSON_STRING) && m->value->n)
+			out(r, "%s=%s\n", m->name, text_safe(r->a, m->value->text, m->value->n, false));
+}
+
+int cmd_key_rotate(struct run *r, struct err *e)
+{
+	const char *dir;
+	struct json *link;
+	int rc = key_dir(r, &dir, e);
+
+	if (rc == OK)
+		rc = keys_rotate(r->sys, r->a, AT_FDCWD, dir, opt_text(r, "reason", ""), &link, e);
+	if (rc)
+		return rc;
+	print_link(r, link);
+	if (!r->is_json)
+		out(r, "\nGive the new public key to those who verify, or the history itself: %s/%s\n", dir,
+			KEY_HISTORY);
+	return 0;
+}
+
+/* Times are read in any spelling and written in one. */
+static int read_since(struct run *r, const char **ret, struct err *e)
+{
+	const char *text = opt_text(r, "since", NULL);
+	int64_t us;
+
+	*ret = NULL;
+	if (!text)
+		return OK;
+	if (!text_parse_time(text, strlen(text), &us))
+		return err_set(
+			e, E_USAGE, "USAGE_TIME", "'%s' is not a time; write 2026-04-13T09:10:00Z", text);
+	*ret = text_time_z(r->a, us);
+	return OK;
+}
+
+int cmd_key_revoke(struct run *r, struct err *e)
+{
+	uint8_t pub[SIGN_PUBLIC];
+	const char *dir, *since;
+	struct json *link;
+	int rc = key_parse_public(bytes_of(r->args[0]), r->args[0], pub, e);
+
+	if (rc == OK)
+		rc = read_since(r, &since, e);
+	if (rc == OK)
+		rc = key_dir(r, &dir, e);
+	if (rc == OK)
+		rc = keys_revoke(
+			r->sys, r->a, AT_FDCWD, dir, pub, opt_text(r, "reason", ""), since, &link, e);
+	if (rc == OK)
+		print_link(r, link);
+	return rc;
+}
+
+static void print_history(struct run *r, const struct verification *v, struct bytes text)
+{
+	static const char *const headings[] = { "#", "AT", "EVENT", "KEY", "REASON" };
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+
+	while (text.n) {
+		struct json *link;
+		if (json_parse(r->a, text_cut(&text, '\n'), KEY_HISTORY, NULL, &link, NULL))
+			continue;
+		const char *reason = json_get_text(link, "reason", "");
+		const char *cells[] = { arena_printf(
+						r->a, "%lld", (long long)json_get_int(link, "sequence", 0)),
+			text_safe(r->a, json_get_text(link, "at", ""), strlen(json_get_text(link, "at", "")),
+				false),
+			json_get_text(link, "event", ""), json_get_text(link, "key", ""),
+			text_safe(r->a, reason, strlen(reason), false) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	if (v->integrity == ANSWER_YES)
+		out(r, "\nunbroken; in force: %s\n", json_get_text(v->values, "active", "none"));
+	else
+		out(r, "\nBROKEN: %s\n", v->text);
+}
+
+int cmd_key_history(struct run *r, struct err *e)
+{
+	struct trust nobody = { 0 };
+	struct verification v;
+	struct bytes text;
+	const char *dir;
+	int rc = key_dir(r, &dir, e);
+
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, path_join(r->a, dir, KEY_HISTORY), HISTORY_LIMIT, 0,
+			&text, e);
+	if (rc == E_MISSING)
+		return err_set(e, E_MISSING, "KEY_HISTORY",
+			"there is no key history yet; 'helm key create' starts it");
+	if (rc)
+		return rc;
+	verification_begin(&v, r->a, &nobody, "key history");
+	verify_key_history(&v, text, KEY_HISTORY);
+	if (r->is_json) {
+		struct json *doc = verification_json(r->a, &v), *links = json_new(r->a, JSON_ARRAY), *link;
+		for (struct bytes rest = text; rest.n;)
+			if (json_parse(r->a, text_cut(&rest, '\n'), KEY_HISTORY, NULL, &link, NULL) == OK)
+				json_push(r->a, links, link);
+		json_set(r->a, doc, "links", links);
+		out_json(r, doc);
+	} else {
+		print_history(r, &v, text);
+	}
+	return v.integrity == ANSWER_YES ? 0 : EXIT_NO;
 }

@@ -10,6 +10,8 @@ const struct opt verify_opts[] = {
 	{ "key", OPT_LIST, "KEY", "a public key you trust: 64 hex digits, or a file with them (repeatable)",
 		NULL, false },
 	{ "trust", OPT_VALUE, "FILE", "a file of trusted keys (JSON)", NULL, false },
+	{ "history", OPT_VALUE, "FILE", "a key history: trust its other keys too, each for its time", NULL,
+		false },
 	{ "root", OPT_VALUE, "HASH", "a root you have from elsewhere, for proofs", NULL, false },
 	{ "proof", OPT_VALUE, "FILE", "FILE is the content of one entry of a pack; this proves that it is",
 		NULL, false },
@@ -38,7 +40,9 @@ static int read_trust(struct run *r, struct trust *ret, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		if (trust_add_key(r->sys, r->a, words[i], ret, e))
 			return e->rc = E_USAGE;
-	return file ? trust_add_file(r->sys, r->a, file, ret, e) : OK;
+	int rc = file ? trust_add_file(r->sys, r->a, file, ret, e) : OK;
+	const char *history = opt_text(r, "history", NULL);
+	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
 static bool is_archive(struct bytes text)

@@ -184,8 +184,8 @@ const struct cmd commands[] = {
 	{ "key create", "", 0, 0, "create the signing key of this user",
 		"The key is made in ~/.helm/keys (HELM_HOME moves ~/.helm), readable by you only.  A key "
 		"that "
-		"is there is never\noverwritten; to start anew move it away first, and keep its public half: "
-		"old records are verified with it.",
+		"is there is never\noverwritten; 'helm key rotate' replaces it by a new one, and keeps old "
+		"records verifiable.",
 		"$ helm key create", NULL, 0, cmd_key_create, NULL },
 	{ "key export", "", 0, 0, "print the public key, for those who verify",
 		"Give the output to whoever shall check what this machine signs.  The secret never leaves "
@@ -203,6 +203,24 @@ const struct cmd commands[] = {
 		"is "
 		"ADMISSIBLE.",
 		NULL, verify_opts, 0, cmd_verify, "helm_verify" },
+	{ "key rotate", "", 0, 0, "replace the signing key by a new one, signed for by the old",
+		"The change is a link in the key history: signed by the old key, and by the new one.  Only "
+		"when both are on "
+		"disk is\nthe old secret destroyed.  Old records stay verifiable: 'helm verify FILE --key "
+		"NEW --history "
+		"HISTORY' follows the\nhistory back.  Restart long-running helm processes afterwards.",
+		"$ helm key rotate --reason 'yearly'", key_rotate_opts, 0, cmd_key_rotate, NULL },
+	{ "key revoke", "KEY", 1, 1, "put on record that a former key is not to be trusted any more",
+		"What the key signed before --since stays trusted.  The key in force cannot be revoked; "
+		"rotate it first.",
+		NULL, key_revoke_opts, 0, cmd_key_revoke, NULL },
+	{ "key history", "", 0, 0, "show which keys this user had, and whether their history is unbroken",
+		NULL, "$ helm key history", NULL, 0, cmd_key_history, NULL },
+	{ "key trust", "add|list|remove [KEY]", 1, 2, "keep the keys of others that you trust",
+		"KEY is 64 hex digits, or a file with them.  The keys stand in ~/.helm/trust/keys.json, for "
+		"'helm verify "
+		"--trust'.",
+		"$ helm key trust list", key_trust_opts, 0, cmd_key_trust, NULL },
 	{ "conform run", "", 0, 0, "run a directory of published cases and compare the answers",
 		"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  Families "
 		"this "

@@ -19,7 +19,7 @@ int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct ker
 	if (rc == OK)
 		rc = workspace_helm_home(s, a, &home, e);
 	if (rc == OK)
-		rc = key_load(s, AT_FDCWD, arena_printf(a, "%s/keys", home), "root", &k.key, e);
+		rc = keys_load(s, AT_FDCWD, arena_printf(a, "%s/keys", home), &k.key, e);
 	if (rc == E_MISSING)
 		return err_set(e, E_MISSING, "KEY_MISSING",
 			"there is no signing key yet, so nothing can be recorded; "
@@ -42,11 +42,11 @@ int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct 
 	if (rc)
 		return rc;
 	const char *dir = arena_printf(a, "%s/keys", home);
-	rc = key_load(s, AT_FDCWD, dir, "root", &key, e);
+	rc = keys_load(s, AT_FDCWD, dir, &key, e);
 	*ret_created = rc == E_MISSING;
 	if (rc == E_MISSING)
 		rc = file_mkdirs(s, AT_FDCWD, home, 0700, e);
-	return *ret_created && rc == OK ? key_create(s, AT_FDCWD, dir, "root", &key, e) : rc;
+	return *ret_created && rc == OK ? keys_create(s, AT_FDCWD, dir, &key, e) : rc;
 }
 
 void kernel_close(struct kernel *k)

@@ -240,6 +240,58 @@ int key_create(struct sys *s, int dirfd, const char *dir, const char *name, stru
 	return OK;
 }
 
+/* The bytes themselves, as far as a file system lets us; the name is gone already. */
+static int wipe_file(struct sys *s, int fd)
+{
+	static const char zeros[SEED_HEX] = { 0 };
+
+	return s->write(s, fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros) ? s->fsync(s, fd) : -1;
+}
+
+/* The public half from the secret that is in place now. */
+static int renew_public(struct sys *s, int dirfd, const char *dir, int keys, const char *name,
+	const char *file, struct err *e)
+{
+	AUTO(key_free) struct key *k = NULL;
+	int rc = key_load(s, dirfd, dir, name, &k, e);
+
+	return rc ? rc : write_public(s, keys, file, k->pub, e);
+}
+
+int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, const char *to, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int keys = -1;
+	AUTO(close_fd) int old = -1;
+	const char *from_key = arena_printf(&a, "%s.key", from), *to_key = arena_printf(&a, "%s.key", to);
+	const char *from_pub = arena_printf(&a, "%s.pub", from), *to_pub = arena_printf(&a, "%s.pub", to);
+	struct stat st;
+
+	int rc = open_keys(s, dirfd, dir, &keys, e);
+	if (rc)
+		return rc;
+	bool is_moved = s->stat(s, keys, from_key, &st, AT_SYMLINK_NOFOLLOW) != 0;
+	if (is_moved && errno != ENOENT)
+		return err_sys(e, "KEY_READ", "cannot look at '%s/%s'", dir, from_key);
+	/* Without its public half a key loads; with another's it does not. */
+	if (!is_moved && s->unlink(s, keys, to_pub, 0) && errno != ENOENT)
+		return err_sys(e, "KEY_WRITE", "cannot replace '%s/%s'", dir, to_pub);
+	old = is_moved ? -1 : s->open(s, keys, to_key, O_WRONLY | O_NOFOLLOW, 0, 0);
+	if (!is_moved && (s->rename(s, keys, from_key, keys, to_key, 0) || s->fsync(s, keys)))
+		return err_sys(e, "KEY_WRITE", "cannot put the new key in place in '%s'", dir);
+	rc = renew_public(s, dirfd, dir, keys, to, to_pub, e);
+	if (rc)
+		return rc;
+	if ((s->unlink(s, keys, from_pub, 0) && errno != ENOENT) || s->fsync(s, keys))
+		return err_sys(e, "KEY_WRITE", "cannot remove '%s/%s'", dir, from_pub);
+	if (old >= 0 && wipe_file(s, old))
+		return err_sys(e, "KEY_WIPE",
+			"the new key is in place, but the old one in '%s' could not be overwritten on the "
+			"disk",
+			dir);
+	return OK;
+}
+
 const uint8_t *key_public(const struct key *k)
 {
 	return k->pub;

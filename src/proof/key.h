@@ -21,6 +21,10 @@ int key_create(struct sys *s, int dirfd, const char *dir, const char *name, stru
  * with KEY_MISSING when there is none.  A missing .pub is not an error: it follows from the seed. */
 int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e);
 
+/* Put key `from` in the place of key `to` and destroy what was there.  Whatever happens on the way, `to` loads afterwards, as the
+ * one or the other; done again it completes what was begun.  A missing `from` means that it is done already. */
+int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, const char *to, struct err *e);
+
 void key_free(struct key **k); /* wipes; for AUTO() */
 
 const uint8_t *key_public(const struct key *k);

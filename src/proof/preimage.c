@@ -313,3 +313,17 @@ int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *re
 	*ret = buf_bytes(&b);
 	return OK;
 }
+
+int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e)
+{
+	struct json *bare = json_copy(a, link);
+	struct buf b;
+
+	(void)json_remove(bare, "signature");
+	(void)json_remove(bare, "possession");
+	buf_init(&b, a);
+	int rc = json_canonical_strict(&b, bare, e);
+	if (rc == OK)
+		*ret = buf_bytes(&b);
+	return rc;
+}

@@ -44,6 +44,10 @@ int permit_preimage(struct arena *a, const struct json *permit, struct bytes *re
 int sealed_preimage(
 	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e);
 
+/* A link of a key history: the object without its two signatures. */
+#define KEY_HISTORY_V1 "helm-key-history/v1"
+int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e);
+
 /* "sha256:" and hex, or hex alone, of a preimage. */
 char *preimage_prefixed(struct arena *a, struct bytes preimage);
 char *preimage_hex(struct arena *a, struct bytes preimage);

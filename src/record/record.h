@@ -154,6 +154,23 @@ struct log_damage {
 int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
 	struct err *e);
 
+/* ---- the keys of this user (docs/formats/key-history.md) ---- */
+
+/* All take the directory of keys, relative to dirfd.  Each change of keys is a link in its history.jsonl, signed by the key that was in
+ * force and, for a new key, by that one too. */
+#define KEY_HISTORY "history.jsonl"
+
+/* The key in force.  A rotation that was interrupted behind its link is completed first.  Errors as key_load(). */
+int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A first key, and the first link. */
+int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A new key takes over.  The old secret is destroyed only after the new one and the link are on disk. */
+int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
+	struct json **ret_link, struct err *e);
+/* What `pub` signed from `since` on (NULL: from now) is not to be trusted.  Never the key in force (KEY_ACTIVE): rotate first. */
+int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
+	const char *reason, const char *since, struct json **ret_link, struct err *e);
+
 /* ---- ledgers ---- */
 
 #define TASK_LEDGER "task-ledger.jsonl"

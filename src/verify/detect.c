@@ -241,6 +241,9 @@ static bool verify_lines(struct verification *v, struct bytes text, const char *
 	} else if (has_members(row, "sequence previous_hash hash actor")) {
 		v->kind = "audit log";
 		verify_audit_lines(v, text, name);
+	} else if (has_members(row, "version=helm-key-history/*")) {
+		v->kind = "key history";
+		verify_key_history(v, text, name);
 	} else if (rest.n > 0 && json_get(row, "receipt_id")) {
 		v->kind = "receipt chain";
 		verify_receipt_lines(v, text, name, NULL, NULL);

@@ -55,6 +55,10 @@ bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE]);
 int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust *t, struct err *e);
 int trust_add_file(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
 
+/* A key history (docs/formats/key-history.md) extends trust: from a key in *t to those that follow or precede it, each for the time
+ * it was in force.  Refused: a history that does not verify, or that has none of the keys in *t. */
+int trust_add_history(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
+
 enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE };
 struct check {
 	const char *name;
@@ -162,6 +166,9 @@ void verify_launch_companion(struct verification *v, const struct json *record, 
 /* An external authorization document: shape, verdict hash, signature.  The first alone: values.layer is "schema". */
 void verify_extauthz(struct verification *v, const struct json *document);
 bool verify_extauthz_shape(struct verification *v, const struct json *document);
+
+/* One link per line.  trusted: the key in force is tied to a trusted one; values.active, values.keys. */
+void verify_key_history(struct verification *v, struct bytes text, const char *name);
 
 /* Journals: `head` is the side file of the audit log, or NULL. */
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head);

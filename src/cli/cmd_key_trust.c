@@ -1,0 +1,179 @@
+/* cmd_key_trust.c — key trust: the keys of others that this user has decided to trust.
+ *
+ * They stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in there alone:
+ * a verification uses the file when it is named. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+#include "proof/key.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { TRUST_LIMIT = 1 << 20 };
+
+const struct opt key_trust_opts[] = {
+	{ "label", OPT_VALUE, "TEXT", "whose key it is (add)", NULL, false },
+	{ 0 },
+};
+
+struct store {
+	const char *dir, *path;
+	struct json *doc, *keys;
+	int lock_fd;
+};
+
+static void store_close(struct store *s)
+{
+	close_fd(&s->lock_fd);
+}
+
+static int store_open(struct run *r, struct store *s, bool to_write, struct err *e)
+{
+	struct bytes text;
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	if (rc)
+		return rc;
+	s->dir = path_join(r->a, home, "trust");
+	s->path = path_join(r->a, s->dir, "keys.json");
+	if (to_write)
+		rc = file_mkdirs(r->sys, AT_FDCWD, s->dir, 0700, e);
+	if (to_write && rc == OK)
+		rc = file_lock(r->sys, AT_FDCWD, path_join(r->a, s->dir, "lock"), -1, &s->lock_fd, e);
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, s->path, TRUST_LIMIT, 0, &text, e);
+	if (rc == OK)
+		rc = json_parse(r->a, text, s->path, NULL, &s->doc, e);
+	if (rc == E_MISSING)
+		rc = OK;
+	if (rc)
+		return rc;
+	if (!s->doc)
+		s->doc = json_new(r->a, JSON_OBJECT);
+	s->keys = json_get(s->doc, "keys");
+	if (!s->keys) {
+		s->keys = json_new(r->a, JSON_ARRAY);
+		json_set(r->a, s->doc, "keys", s->keys);
+	}
+	if (!json_is(s->keys, JSON_ARRAY))
+		return err_set(e, E_CORRUPT, "TRUST_FILE", "%s is not a trust file", s->path);
+	return OK;
+}
+
+static int store_write(struct run *r, const struct store *s, struct err *e)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	json_write(&text, s->doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return file_replace(r->sys, AT_FDCWD, s->path, 0600, buf_bytes(&text), e);
+}
+
+static size_t find(const struct store *s, const char *hex)
+{
+	size_t i = 0;
+
+	while (i < s->keys->n && strcasecmp(json_get_text(s->keys->items[i], "public_key_hex", ""), hex) != 0)
+		i++;
+	return i;
+}
+
+/* A key as it is spelled, or the file that holds it. */
+static int read_key(struct run *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
+{
+	uint8_t pub[SIGN_PUBLIC];
+	struct bytes text = bytes_of(word);
+	struct err why;
+
+	if (key_parse_public(text, word, pub, &why)) {
+		if (text_eq(why.code, "KEY_WEAK") ||
+			file_read(r->sys, r->a, AT_FDCWD, word, 4096, FILE_FOLLOW, &text, NULL)) {
+			*e = why;
+			return why.rc;
+		}
+		int rc = key_parse_public(text, word, pub, e);
+		if (rc)
+			return rc;
+	}
+	hex_encode(pub, SIGN_PUBLIC, ret_hex);
+	return OK;
+}
+
+static int trust_add(struct run *r, struct store *s, const char *hex, struct err *e)
+{
+	struct json *row = json_new(r->a, JSON_OBJECT);
+	const char *label = opt_text(r, "label", NULL);
+
+	if (find(s, hex) < s->keys->n)
+		return err_set(e, E_INPUT, "TRUST_EXISTS", "the key is trusted already");
+	json_sets(r->a, row, "key_id", arena_printf(r->a, "ed25519:%s", hex));
+	json_sets(r->a, row, "public_key_hex", hex);
+	if (label)
+		json_sets(r->a, row, "label", label);
+	json_sets(r->a, row, "added_at", text_time_z(r->a, r->sys->now_us(r->sys)));
+	json_push(r->a, s->keys, row);
+	return store_write(r, s, e);
+}
+
+static int trust_remove(struct run *r, struct store *s, const char *hex, struct err *e)
+{
+	size_t at = find(s, hex);
+
+	if (at == s->keys->n)
+		return err_set(e, E_MISSING, "TRUST_MISSING", "the key is not among the trusted ones");
+	memmove(s->keys->items + at, s->keys->items + at + 1,
+		(s->keys->n - at - 1) * sizeof(*s->keys->items));
+	s->keys->n--;
+	return store_write(r, s, e);
+}
+
+static void trust_list(struct run *r, const struct store *s)
+{
+	static const char *const headings[] = { "KEY", "ADDED", "LABEL" };
+
+	if (r->is_json) {
+		out_json(r, s->doc);
+		return;
+	}
+	if (!s->keys->n) {
+		out(r, "No keys are trusted yet; 'helm key trust add KEY' adds one.\n");
+		return;
+	}
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (row, s->keys) {
+		const char *label = json_get_text(row, "label", "");
+		const char *cells[] = { json_get_text(row, "public_key_hex", "?"),
+			json_get_text(row, "added_at", ""), text_safe(r->a, label, strlen(label), false) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
+}
+
+int cmd_key_trust(struct run *r, struct err *e)
+{
+	AUTO(store_close) struct store s = { .lock_fd = -1 };
+	const char *action = r->args[0];
+	bool is_list = text_eq(action, "list");
+	char hex[2 * SIGN_PUBLIC + 1];
+
+	if (!is_list && !text_eq(action, "add") && !text_eq(action, "remove"))
+		return err_set(e, E_USAGE, "USAGE_ACTION", "'%s' is not one of add, list, remove", action);
+	if (is_list != (r->arg_count == 1))
+		return err_set(
+			e, E_USAGE, "USAGE_KEY", "'%s' %s", action, is_list ? "takes no key" : "needs a key");
+	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
+	if (rc == OK)
+		rc = store_open(r, &s, !is_list, e);
+	if (rc)
+		return rc;
+	if (!is_list)
+		rc = text_eq(action, "add") ? trust_add(r, &s, hex, e) : trust_remove(r, &s, hex, e);
+	if (rc == OK)
+		trust_list(r, &s);
+	return rc;
+}

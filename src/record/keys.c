@@ -1,0 +1,281 @@
+/* keys.c — the keys of this user over time: create, rotate, revoke.
+ *
+ * keys/history.jsonl has one link per change.  A link is signed by the key in force, so that whoever trusts one key of the
+ * history can follow it to the others, and a new key signs the link that introduces it, so that nobody can put a foreign key
+ * there.
+ *
+ * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place of "root".  The link is the
+ * moment of change: with it but without the last step, whoever loads the key completes it. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "proof/preimage.h"
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+static const char in_force[] = "root", coming[] = "next";
+enum { HISTORY_LIMIT = 64 << 20 };
+
+struct history {
+	struct sys *sys;
+	struct arena *a;
+	int dirfd;
+	const char *dir, *path;
+	int lock_fd;
+	/* Of the newest link. */
+	int64_t sequence;
+	const char *hash;
+	struct json *last;
+	const char *active; /* the key in force, as the links say; "" when none */
+};
+
+static void history_close(struct history *h)
+{
+	close_fd(&h->lock_fd);
+}
+
+static int read_last(struct history *h, struct err *e)
+{
+	struct bytes text;
+	int rc = file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, e);
+
+	h->sequence = 0;
+	h->hash = "";
+	h->last = NULL;
+	h->active = "";
+	if (rc == E_MISSING)
+		return OK;
+	while (rc == OK && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		if (!text.p)
+			break; /* torn: never acknowledged, and repaired by the next append */
+		rc = json_parse(h->a, line, h->path, NULL, &h->last, e);
+		h->sequence++;
+		h->hash = sha256_hex(h->a, line.p, line.n);
+		if (rc == OK && !text_eq(json_get_text(h->last, "event", ""), "revoked"))
+			h->active = json_get_text(h->last, "key", "");
+	}
+	return rc;
+}
+
+static int history_open(
+	struct sys *s, struct arena *a, int dirfd, const char *dir, struct history *ret, struct err *e)
+{
+	*ret = (struct history){ .sys = s, .a = a, .dirfd = dirfd, .dir = dir, .lock_fd = -1 };
+	ret->path = arena_printf(a, "%s/%s", dir, KEY_HISTORY);
+	int rc = file_mkdirs(s, dirfd, dir, 0700, e);
+	if (rc == OK)
+		rc = file_lock(s, dirfd, arena_printf(a, "%s/lock", dir), -1, &ret->lock_fd, e);
+	return rc ? rc : read_last(ret, e);
+}
+
+static char *public_hex(struct arena *a, const struct key *k)
+{
+	char *hex = arena_text(a, 2 * SIGN_PUBLIC + 1);
+
+	hex_encode(key_public(k), SIGN_PUBLIC, hex);
+	return hex;
+}
+
+static void set_signature(
+	struct arena *a, struct json *link, const char *name, const struct key *k, struct bytes preimage)
+{
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+
+	key_sign(k, preimage, signature);
+	hex_encode(signature, SIGN_SIZE, hex);
+	json_sets(a, link, name, hex);
+}
+
+/* Complete, sign and append a link.  `newcomer` also signs, or NULL. */
+static int put_link(struct history *h, struct json *link, const struct key *signer,
+	const struct key *newcomer, struct err *e)
+{
+	struct arena *a = h->a;
+	struct bytes preimage;
+	struct buf line;
+
+	json_sets(a, link, "version", KEY_HISTORY_V1);
+	json_seti(a, link, "sequence", h->sequence + 1);
+	json_sets(a, link, "at", text_time_z(a, h->sys->now_us(h->sys)));
+	json_sets(a, link, "prev_hash", h->hash);
+	json_sets(a, link, "signer", public_hex(a, signer));
+	int rc = key_link_preimage(a, link, &preimage, e);
+	if (rc)
+		return rc;
+	set_signature(a, link, "signature", signer, preimage);
+	if (newcomer)
+		set_signature(a, link, "possession", newcomer, preimage);
+	buf_init(&line, a);
+	json_canonical(&line, link);
+	rc = file_append_line(h->sys, h->dirfd, h->path, 0600, buf_bytes(&line), NULL, e);
+	return rc ? rc : read_last(h, e);
+}
+
+static struct json *new_link(struct arena *a, const char *event, const char *key, const char *reason)
+{
+	struct json *link = json_new(a, JSON_OBJECT);
+
+	json_sets(a, link, "event", event);
+	json_sets(a, link, "key", key);
+	json_sets(a, link, "reason", reason ? reason : "");
+	return link;
+}
+
+/* A key that is older than its history gets its first link when the second is due. */
+static int put_first(struct history *h, const struct key *k, struct err *e)
+{
+	const char *key = public_hex(h->a, k);
+
+	return text_eq(h->active, key) ? OK : put_link(h, new_link(h->a, "created", key, ""), k, k, e);
+}
+
+/* "next" is there, and the links say that it is in force: the rest of a rotation. */
+static int complete_rotation(struct history *h, struct err *e)
+{
+	AUTO(key_free) struct key *next = NULL;
+	int rc = key_load(h->sys, h->dirfd, h->dir, coming, &next, e);
+
+	if (rc == E_MISSING)
+		return OK;
+	if (rc)
+		return rc;
+	if (!text_eq(h->active, public_hex(h->a, next)))
+		return OK;
+	return key_promote(h->sys, h->dirfd, h->dir, coming, in_force, e);
+}
+
+int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	struct stat st;
+
+	if (s->stat(s, dirfd, arena_printf(&a, "%s/%s.key", dir, coming), &st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno != ENOENT && errno != ENOTDIR)
+			return err_sys(e, "KEY_READ", "cannot look into '%s'", dir);
+	} else {
+		int rc = history_open(s, &a, dirfd, dir, &h, e);
+		if (rc == OK)
+			rc = complete_rotation(&h, e);
+		if (rc)
+			return rc;
+	}
+	return key_load(s, dirfd, dir, in_force, ret, e);
+}
+
+int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	int rc = history_open(s, &a, dirfd, dir, &h, e);
+
+	if (rc == OK)
+		rc = key_create(s, dirfd, dir, in_force, &k, e);
+	if (rc == OK)
+		rc = put_link(&h, new_link(&a, "created", public_hex(&a, k), ""), k, k, e);
+	if (rc)
+		return rc;
+	*ret = k;
+	k = NULL;
+	return OK;
+}
+
+/* The coming key: a new one, or what an earlier attempt left that did not reach its link. */
+static int make_next(struct history *h, struct key **ret, struct err *e)
+{
+	int rc = key_load(h->sys, h->dirfd, h->dir, coming, ret, e);
+
+	return rc == E_MISSING ? key_create(h->sys, h->dirfd, h->dir, coming, ret, e) : rc;
+}
+
+int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
+	struct json **ret_link, struct err *e)
+{
+	AUTO(key_free) struct key *old = NULL;
+	AUTO(key_free) struct key *next = NULL;
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	int rc = key_load(s, dirfd, dir, in_force, &old, e);
+
+	if (rc)
+		return rc;
+	key_free(&old); /* asked again under the lock */
+	rc = history_open(s, a, dirfd, dir, &h, e);
+	if (rc == OK)
+		rc = complete_rotation(&h, e);
+	if (rc == OK)
+		rc = key_load(s, dirfd, dir, in_force, &old, e);
+	if (rc == OK)
+		rc = put_first(&h, old, e);
+	if (rc == OK)
+		rc = make_next(&h, &next, e);
+	if (rc)
+		return rc;
+	struct json *link = new_link(a, "rotated", public_hex(a, next), reason);
+	json_sets(a, link, "previous_key", public_hex(a, old));
+	rc = put_link(&h, link, old, next, e);
+	if (rc)
+		return rc;
+	rc = key_promote(s, dirfd, dir, coming, in_force, e);
+	if (rc)
+		return err_wrap(e, "the new key is on record, and the next command puts it in place");
+	*ret_link = link;
+	return OK;
+}
+
+/* A key that was created on its own cannot speak about those before it. */
+static bool is_of_this_line(struct history *h, const char *hex)
+{
+	struct bytes text;
+	struct json *link;
+	bool is_found = false;
+
+	if (file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, NULL))
+		return false;
+	while (text.n) {
+		if (json_parse(h->a, text_cut(&text, '\n'), h->path, NULL, &link, NULL))
+			break;
+		if (text_eq(json_get_text(link, "event", ""), "created"))
+			is_found = false;
+		is_found |= text_eq(json_get_text(link, "key", ""), hex);
+	}
+	return is_found;
+}
+
+int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
+	const char *reason, const char *since, struct json **ret_link, struct err *e)
+{
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	char hex[2 * SIGN_PUBLIC + 1];
+	int rc = keys_load(s, dirfd, dir, &k, e);
+
+	if (rc == OK && memcmp(key_public(k), pub, SIGN_PUBLIC) == 0)
+		rc = err_set(e, E_INPUT, "KEY_ACTIVE",
+			"this key is in force, and a key cannot revoke itself; run: helm key rotate, then "
+			"revoke "
+			"it");
+	if (rc == OK)
+		rc = history_open(s, a, dirfd, dir, &h, e);
+	if (rc == OK)
+		rc = put_first(&h, k, e);
+	if (rc)
+		return rc;
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	if (!is_of_this_line(&h, hex))
+		return err_set(e, E_MISSING, "KEY_UNKNOWN",
+			"the key in force does not follow that one, so it cannot revoke it; 'helm key "
+			"history' lists "
+			"them");
+	struct json *link = new_link(a, "revoked", hex, reason);
+	json_sets(a, link, "since", since ? since : text_time_z(a, s->now_us(s)));
+	rc = put_link(&h, link, k, NULL, e);
+	if (rc == OK)
+		*ret_link = link;
+	return rc;
+}
