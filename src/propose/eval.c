@@ -87,7 +87,8 @@ static void for_each_choice(struct walk *w, void (*fn)(struct walk *, const void
 
 /* ---- output ---- */
 
-void eval_capture_begin(struct walk *w, struct capture *c)
+/* Kept out of line: gcc does not see that every begin has its end, and takes the pointer for a dangling one. */
+__attribute__((noinline)) void eval_capture_begin(struct walk *w, struct capture *c)
 {
 	*c = (struct capture){ .outer = w->capture,
 		.conditional = w->conditional,
