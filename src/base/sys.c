@@ -241,6 +241,12 @@ static bool real_port_open(struct sys *s, uint16_t port)
 	return rc == 0;
 }
 
+static uid_t real_euid(struct sys *s)
+{
+	(void)s;
+	return geteuid();
+}
+
 static pid_t real_fork(struct sys *s)
 {
 	(void)s;
@@ -277,6 +283,7 @@ struct sys *sys_real(void)
 		.sleep_us = real_sleep_us,
 		.random = real_random,
 		.getenv = real_getenv,
+		.euid = real_euid,
 		.port_open = real_port_open,
 		.fork = real_fork,
 	};

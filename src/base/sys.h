@@ -49,6 +49,7 @@ struct sys {
 	void (*sleep_us)(struct sys *, int64_t us); /* only between polls; may return early */
 	int (*random)(struct sys *, void *to, size_t n);
 	const char *(*getenv)(struct sys *, const char *name);
+	uid_t (*euid)(struct sys *);
 	bool (*port_open)(struct sys *, uint16_t port); /* does something listen on loopback? */
 	pid_t (*fork)(struct sys *); /* counted as a spawn; see proc.h for how children are started */
 };
