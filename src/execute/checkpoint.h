@@ -68,7 +68,7 @@ struct entry {
 	uint64_t held_bytes; /* what reading it would give: size, less holes */
 	int64_t mtime_ns, ctime_ns;
 	struct content content; /* files */
-	const char *text; /* link: target; skipped: why */
+	const char *text; /* link: target; skipped: why; file: its content, when it was kept in memory */
 	struct extent *extents;
 };
 
@@ -273,6 +273,11 @@ int plan_make(struct plan *p, struct checkpoint_store *st, const struct checkpoi
 	struct arena *a, struct err *e);
 /* The tree of an archive made by the program Helm descends from. */
 int checkpoint_load_archive(struct plan *p, struct err *e);
+struct stream;
+int archive_parse(
+	struct plan *p, struct stream *in, struct err *e); /* the tar inside; fills p->tree.entries */
+/* The request is about this path. */
+bool plan_wants(const struct plan *p, const char *path);
 struct step *plan_find(struct plan *p, const char *path);
 
 /* Where the data of an open sparse file is.  -1 with errno. */

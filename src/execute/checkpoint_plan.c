@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { TREE_LIMIT = 1 << 30, DIFF_LIMIT = 1 << 20, READ_SIZE = 256 << 10 };
+enum { TREE_LIMIT = 1 << 30, READ_SIZE = 256 << 10 };
 
 const char *checkpoint_state_name(enum checkpoint_state s)
 {
@@ -15,7 +15,7 @@ const char *checkpoint_state_name(enum checkpoint_state s)
 	return names[s];
 }
 
-static bool is_wanted(const struct plan *p, const char *path)
+bool plan_wants(const struct plan *p, const char *path)
 {
 	if (!p->req->only_count)
 		return true;
@@ -85,13 +85,14 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 	return !digest_fd(p, fd, want, &got) && object_eq(&want->content.sha, &got);
 }
 
-static bool is_same_meta(const struct entry *want, const struct entry *have)
+static bool is_same_meta(struct plan *p, const struct entry *want, const struct entry *have)
 {
-	/* Times of directories and modes of links are not worth a change of their own. */
-	if (want->uid != have->uid || want->gid != have->gid)
-		return false;
+	/* Times of directories, and whatever a link has but its target, are not worth a change of their own. */
 	if (want->type == ENTRY_LINK)
 		return true;
+	/* Only root can give files away; to others the owner is no change they could make. */
+	if (p->st->sys->euid(p->st->sys) == 0 && (want->uid != have->uid || want->gid != have->gid))
+		return false;
 	return want->mode == have->mode && (want->type == ENTRY_DIR || want->mtime_ns == have->mtime_ns);
 }
 
@@ -105,7 +106,7 @@ static enum checkpoint_state compare(struct plan *p, const struct entry *want, s
 		return CHECKPOINT_CHANGED;
 	if (want->type == ENTRY_FILE && !is_same_content(p, want, have))
 		return CHECKPOINT_CHANGED;
-	return is_same_meta(want, have) ? CHECKPOINT_SAME : CHECKPOINT_TOUCHED;
+	return is_same_meta(p, want, have) ? CHECKPOINT_SAME : CHECKPOINT_TOUCHED;
 }
 
 /* ---- what is left alone ---- */
@@ -166,7 +167,7 @@ static void add_step(struct plan *p, const struct entry *want, struct entry *hav
 	const char *path = want ? want->path : have->path;
 	struct step *t = &p->steps[p->n];
 
-	if (!is_wanted(p, path))
+	if (!plan_wants(p, path))
 		return;
 	*t = (struct step){ .want = want, .have = have, .path = path };
 	if (want && have)

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24 };
+enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24, DIFF_LIMIT = 1 << 20 };
 
 struct restorer {
 	struct plan plan;
@@ -543,16 +543,27 @@ static int run(struct restorer *r, struct err *e)
 
 /* ---- what the caller gets ---- */
 
+static int load_saved(struct restorer *r, const struct entry *x, struct bytes *ret, struct err *e)
+{
+	if (x->text) {
+		*ret = (struct bytes){ (const uint8_t *)x->text, x->content.n };
+		return OK;
+	}
+	return content_load(r->st->pool, r->a, &x->content, DIFF_LIMIT, ret, e);
+}
+
 static int load_diff(struct restorer *r, const struct step *t, struct checkpoint_change *c, struct err *e)
 {
-	enum { DIFF_LIMIT = 1 << 20 };
 	struct sys *s = r->st->sys;
 	struct bytes saved = { 0 }, disk = { 0 };
 	bool is_file = t->want && t->want->type == ENTRY_FILE;
+	bool is_stored = text_eq(json_get_text(r->plan.record, "format", ""), "objects/1");
 
-	if (is_file && t->want->held_bytes > DIFF_LIMIT)
+	c->is_binary = true;
+	if (is_file &&
+		(t->want->held_bytes > DIFF_LIMIT || t->want->is_sparse || (!is_stored && !t->want->text)))
 		return OK;
-	if (is_file && content_load(r->st->pool, r->a, &t->want->content, DIFF_LIMIT, &saved, e))
+	if (is_file && load_saved(r, t->want, &saved, e))
 		return e->rc;
 	if (t->have && t->have->type == ENTRY_FILE &&
 		file_read(s, r->a, r->st->root_fd, t->path, DIFF_LIMIT, FILE_BENEATH, &disk, e))

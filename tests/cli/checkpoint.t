@@ -139,4 +139,40 @@ full() {
 ok "a full disk" full
 ok "restores after all of that" helm checkpoint restore "$base"
 ok "as it was" sh -c '! grep -q changed "$0/Makefile"' "$ws"
+
+# A checkpoint of the program Helm descends from: a tar.gz with everything in it, the state too.
+old=20200413T091000Z-old
+rm -rf "$ws/.helm/checkpoints"
+mkdir -p "$ws/.helm/checkpoints/$old"
+cp "$HELM_SOURCE/tests/cases/checkpoint-old.tar.gz" "$ws/.helm/checkpoints/$old/snapshot.tar.gz"
+printf '[{"checkpoint_id": "%s", "label": "old", "created_at": "20200413T091000Z", "paths": ["docs"], "archive": ".helm/checkpoints/%s/snapshot.tar.gz", "note": "kept"}]' \
+  "$old" "$old" >"$ws/.helm/checkpoints/index.json"
+echo '{"task_id": "today"}' >"$ws/.helm/task-ledger.jsonl"
+rm -rf "$ws/docs" && mkdir "$ws/docs"
+printf 'new text\nsecond line\n' >"$ws/docs/a.md"
+ok "an old checkpoint is listed" says 0 "$old" helm checkpoint list
+ok "and previewed" says 0 '"docs/run.sh"' helm checkpoint preview "$old"
+ok "with its long names" grep -q "nnnnnnnnnn.md" "$scratch/.stdout"
+ok "with diffs" says 0 "+old text" helm checkpoint preview "$old" --diff
+ok "a preview wrote nothing" test ! -e "$ws/.helm/checkpoints/objects"
+ok "and restored" says 0 "unchanged=" helm checkpoint restore "$old"
+ok "content" holds "$ws/docs/a.md" "old text
+second line"
+ok "mode" test -x "$ws/docs/run.sh"
+ok "a hard link's content" cmp "$ws/docs/a.md" "$ws/docs/zhard.md"
+ok "link" sh -c '[ "$(readlink "$0/docs/link")" = a.md ]' "$ws"
+ok "empty directory" test -d "$ws/docs/sub/empty"
+ok "time" sh -c '[ "$(stat -c %Y "$0/docs/a.md")" = 1586769000 ]' "$ws"
+ok "a link that leads outside is left out" sh -c '! [ -L "$0/docs/outside" ]' "$ws"
+ok "the ledger is not the archive's" grep -q today "$ws/.helm/task-ledger.jsonl"
+ok "nor has it lost anything to it" sh -c '! grep -q "from the archive" "$0"' "$ws/.helm/task-ledger.jsonl"
+ok "the old record keeps its members" grep -q '"note": "kept"' "$ws/.helm/checkpoints/index.json"
+printf 'x' | dd of="$ws/.helm/checkpoints/$old/snapshot.tar.gz" bs=1 seek=300 conv=notrunc 2>/dev/null
+echo damaged >"$ws/docs/a.md"
+ok "a damaged archive is exit 1" exits 1 helm checkpoint restore "$old"
+ok "and nothing is written" holds "$ws/docs/a.md" damaged
+rm "$ws/.helm/checkpoints/$old/snapshot.tar.gz"
+ok "a missing archive is exit 1" says 1 "cannot open the archive" helm checkpoint restore "$old"
+ok "prune --apply removes the whole directory" helm checkpoint prune --keep-recent 0 --keep-days 0 --apply
+ok "really" test ! -e "$ws/.helm/checkpoints/$old"
 finish
