@@ -128,6 +128,4 @@ static inline void wait_until_old(void)
 	nanosleep(&nap, NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 #endif

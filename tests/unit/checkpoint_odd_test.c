@@ -452,22 +452,22 @@ static void kinds_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(odd_names),
-		TEST(deep_trees),
-		TEST(special_files),
-		TEST(hard_links),
-		TEST(sparse_files),
-		TEST(big_files_share_chunks),
-		TEST(unreadable_files),
-		TEST(read_only_directories),
-		TEST(moving_files),
-		TEST(damage_is_found),
-		TEST(bad_index_stays),
-		TEST(unknown_members_survive),
-		TEST(links_are_never_a_way_out),
-		TEST(swapped_in_the_middle),
-		TEST(links_outside_stay_out),
-		TEST(kinds_change),
+		cmocka_unit_test_setup_teardown(odd_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(deep_trees, setup, teardown),
+		cmocka_unit_test_setup_teardown(special_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(hard_links, setup, teardown),
+		cmocka_unit_test_setup_teardown(sparse_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(big_files_share_chunks, setup, teardown),
+		cmocka_unit_test_setup_teardown(unreadable_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(read_only_directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(moving_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(damage_is_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(bad_index_stays, setup, teardown),
+		cmocka_unit_test_setup_teardown(unknown_members_survive, setup, teardown),
+		cmocka_unit_test_setup_teardown(links_are_never_a_way_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(swapped_in_the_middle, setup, teardown),
+		cmocka_unit_test_setup_teardown(links_outside_stay_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(kinds_change, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

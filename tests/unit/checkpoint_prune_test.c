@@ -230,18 +230,16 @@ static void nothing_there(void **state)
 	assert_false(scratch_has(&t, ".helm/checkpoints"));
 }
 
-#undef TEST
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_clock, teardown)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(old_ones_go),
-		TEST(protected_ones_stay),
-		TEST(size_pressure),
-		TEST(many_small_packs_become_one),
-		TEST(leftovers),
-		TEST(damage_stops_removal),
-		TEST(nothing_there),
+		cmocka_unit_test_setup_teardown(old_ones_go, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(protected_ones_stay, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(size_pressure, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(many_small_packs_become_one, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(leftovers, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(damage_stops_removal, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(nothing_there, setup_clock, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
