@@ -86,4 +86,25 @@ extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct run *r, struct err *e);
 int cmd_hook_post_tool(struct run *r, struct err *e);
 
+/* cmd_observe.c */
+extern const struct opt status_opts[], dashboard_opts[], report_opts[], contract_opts[], diff_opts[];
+int cmd_status(struct run *r, struct err *e);
+int cmd_dashboard(struct run *r, struct err *e);
+int cmd_watch(struct run *r, struct err *e);
+int cmd_report(struct run *r, struct err *e);
+int cmd_run_contract(struct run *r, struct err *e);
+int cmd_capability_diff(struct run *r, struct err *e);
+
+/* cmd_task.c */
+extern const struct opt task_list_opts[], task_show_opts[], task_block_opts[], task_complete_opts[],
+	task_retry_opts[], task_stale_opts[], task_reclaim_opts[], task_doctor_opts[];
+int cmd_task_list(struct run *r, struct err *e);
+int cmd_task_show(struct run *r, struct err *e);
+int cmd_task_block(struct run *r, struct err *e);
+int cmd_task_complete(struct run *r, struct err *e);
+int cmd_task_retry(struct run *r, struct err *e);
+int cmd_task_mark_stale(struct run *r, struct err *e);
+int cmd_task_reclaim(struct run *r, struct err *e);
+int cmd_task_doctor(struct run *r, struct err *e);
+
 #endif

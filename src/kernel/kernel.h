@@ -223,6 +223,19 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
 int task_close_orphans(
 	struct sys *s, struct arena *a, struct workspace *ws, size_t *ret_closed, struct err *e);
 
+/* A person moves a task.  Appends a row; nothing is edited. */
+enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM };
+struct task_change {
+	enum task_move to;
+	const char *reason, *stage, *next_action, *owner, *new_id; /* or NULL */
+	const char *const *evidence;
+	size_t evidence_count;
+	bool force;
+};
+/* `newest` is the task's newest row.  E_USAGE when the move makes no sense from there. */
+int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
+	const struct task_change *c, struct json **ret, struct err *e);
+
 /* ---- hooks of agent clients ---- */
 
 #define TOOL_CALLS "tool-calls.jsonl"

@@ -1,0 +1,323 @@
+/* cmd_observe.c — status, dashboard, watch, report, run-contract, capability-diff: looking at what was recorded. */
+#include "cli/cmd_observe.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct opt status_opts[] = {
+	{ "brief", OPT_FLAG, NULL, "a few plain sentences", NULL, false },
+	{ "verbose", OPT_FLAG, NULL, "one line per task", NULL, false },
+	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
+	{ 0 },
+};
+const struct opt dashboard_opts[] = {
+	{ "watch", OPT_INT, "SECONDS", "show it again and again", NULL, false },
+	{ 0 },
+};
+const struct opt report_opts[] = {
+	{ "limit", OPT_INT, "N", "how many tasks (default 20, 0 all)", NULL, false },
+	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
+	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
+	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
+	{ 0 },
+};
+const struct opt contract_opts[] = {
+	{ "task-id", OPT_VALUE, "ID", "the task (default: the latest)", NULL, false },
+	{ 0 },
+};
+const struct opt diff_opts[] = {
+	{ "older-task-id", OPT_VALUE, "ID", "the older task (default: the one before the latest)", NULL,
+		false },
+	{ "newer-task-id", OPT_VALUE, "ID", "the newer task (default: the latest)", NULL, false },
+	{ 0 },
+};
+
+struct observed observed_from(struct run *r)
+{
+	return (struct observed){ .sys = r->sys,
+		.a = r->a,
+		.root = r->ws->root,
+		.layout = layout_name(r->ws->layout),
+		.state_name = r->ws->state_name,
+		.root_fd = r->ws->root_fd,
+		.state_fd = r->ws->state_fd };
+}
+
+enum paint paint_for_status(const char *status)
+{
+	if (text_eq(status, "completed"))
+		return PAINT_GOOD;
+	if (text_eq(status, "failed") || text_eq(status, "timeout") || text_eq(status, "blocked"))
+		return PAINT_BAD;
+	return PAINT_WARN;
+}
+
+const char *safe_member(struct run *r, const struct json *row, const char *name)
+{
+	const char *v = json_get_text(row, name, "-");
+
+	return text_safe(r->a, v, strlen(v), false);
+}
+
+static void print_map(struct run *r, const char *name, const struct json *v)
+{
+	struct buf text;
+
+	buf_init(&text, r->a);
+	json_write(&text, v, JSON_SPACED | JSON_SORT_BYTES);
+	out(r, "%s=%s\n", name, text.p);
+}
+
+static void print_status(struct run *r, const struct json *doc, bool verbose)
+{
+	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
+		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
+	print_map(r, "task_status_counts", json_get(doc, "task_status_counts"));
+	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
+		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
+		json_get(doc, "recent_checkpoints")->n);
+	json_each (row, json_get(doc, "recent_tasks"))
+		if (verbose)
+			out(r, "task=%s status=%s profile=%s name=%s\n", safe_member(r, row, "task_id"),
+				safe_member(r, row, "status"), safe_member(r, row, "profile"),
+				safe_member(r, row, "task_name"));
+}
+
+int cmd_status(struct run *r, struct err *e)
+{
+	struct observed o = observed_from(r);
+	struct json *doc;
+	bool brief = opt_flag(r, "brief");
+	int rc = brief ? observe_brief(&o, &doc, e) : observe_status(&o, &doc, e);
+
+	if (rc)
+		return rc;
+	if (opt_flag(r, "public"))
+		observe_make_public(r->a, doc, r->ws->home);
+	if (r->is_json)
+		out_json(r, doc);
+	else if (brief)
+		out(r, "%s",
+			text_safe(r->a, observe_brief_text(r->a, doc, r->sys->now_us(r->sys)),
+				strlen(observe_brief_text(r->a, doc, r->sys->now_us(r->sys))), true));
+	else
+		print_status(r, doc, opt_flag(r, "verbose"));
+	return 0;
+}
+
+static void heading(struct run *r, const char *text)
+{
+	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
+}
+
+static void print_dashboard(struct run *r, const struct json *status, const struct json *brief)
+{
+	static const char *const task_heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
+	static const char *const checkpoint_heads[] = { "CHECKPOINT", "LABEL" };
+	int64_t now = r->sys->now_us(r->sys), us;
+
+	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
+		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
+	out(r, "%s\n",
+		text_safe(r->a, observe_brief_text(r->a, brief, now),
+			strcspn(observe_brief_text(r->a, brief, now), "\n"), false));
+	heading(r, "Recent tasks");
+	struct out_table *t = out_table(r, task_heads, ARRAY_SIZE(task_heads));
+	struct json *tasks = json_get(status, "recent_tasks");
+	for (uint32_t i = tasks->n; i-- > 0;) {
+		const struct json *row = tasks->items[i];
+		const char *at = json_get_text(row, "finished_at", json_get_text(row, "started_at", ""));
+		const char *cells[] = { safe_member(r, row, "status"), safe_member(r, row, "profile"),
+			text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
+			safe_member(r, row, "task_name") };
+		enum paint paints[] = { paint_for_status(cells[0]), PAINT_OFF, PAINT_MUTED, PAINT_OFF };
+		out_row(t, cells, paints);
+	}
+	out_table_end(t);
+	heading(r, "Recent checkpoints");
+	t = out_table(r, checkpoint_heads, ARRAY_SIZE(checkpoint_heads));
+	struct json *checkpoints = json_get(status, "recent_checkpoints");
+	for (uint32_t i = checkpoints->n; i-- > 0;) {
+		const char *cells[] = { safe_member(r, checkpoints->items[i], "checkpoint_id"),
+			safe_member(r, checkpoints->items[i], "label") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	heading(r, "Next");
+	out(r, "%s\n", safe_member(r, brief, "next"));
+}
+
+static int show_dashboard(struct run *r, struct err *e)
+{
+	struct observed o = observed_from(r);
+	struct json *status, *brief;
+	int rc = observe_status(&o, &status, e);
+
+	if (rc == OK)
+		rc = observe_brief(&o, &brief, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, status);
+	else
+		print_dashboard(r, status, brief);
+	out_flush(r);
+	return 0;
+}
+
+/* Again and again until a key is pressed or the terminal goes away. */
+static int watch(struct run *r, int64_t seconds, struct err *e)
+{
+	int rc = 0;
+
+	while (rc == 0) {
+		if (r->is_tty)
+			out(r, "\033[H\033[2J");
+		struct arena_mark mark = arena_mark(r->a);
+		struct buf *saved = r->out;
+		rc = show_dashboard(r, e);
+		r->out = saved;
+		buf_init(r->out, r->a);
+		arena_release(r->a, mark);
+		buf_init(r->out, r->a);
+		struct pollfd key = { 0, POLLIN, 0 };
+		if (poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) != 0)
+			break;
+	}
+	return rc;
+}
+
+int cmd_dashboard(struct run *r, struct err *e)
+{
+	int64_t seconds = opt_int(r, "watch", 0);
+
+	return seconds && !r->is_json ? watch(r, seconds, e) : show_dashboard(r, e);
+}
+
+int cmd_watch(struct run *r, struct err *e)
+{
+	return r->is_tty ? watch(r, 2, e) : show_dashboard(r, e);
+}
+
+static int deliver(struct run *r, const char *text, struct err *e)
+{
+	const char *file = opt_text(r, "out", NULL);
+
+	if (!file) {
+		buf_adds(r->out, text);
+		return 0;
+	}
+	int rc = file_replace(r->sys, AT_FDCWD, file, 0644, bytes_of(text), e);
+	if (rc == OK)
+		out(r, "written=%s\n", file);
+	return rc;
+}
+
+int cmd_report(struct run *r, struct err *e)
+{
+	struct observed o = observed_from(r);
+	const char *format = r->is_json ? "json" : opt_text(r, "format", "text");
+	struct json *doc;
+	struct buf text;
+	int rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
+
+	if (rc)
+		return rc;
+	if (opt_flag(r, "public"))
+		observe_make_public(r->a, doc, r->ws->home);
+	if (text_eq(format, "html"))
+		return deliver(r, observe_html(r->a, doc), e);
+	if (!text_eq(format, "json")) {
+		const char *md = observe_markdown(r->a, doc);
+		return deliver(r, text_safe(r->a, md, strlen(md), true), e);
+	}
+	buf_init(&text, r->a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return deliver(r, text.p, e);
+}
+
+/* The newest row of a task, or of the latest one. */
+static int pick(struct run *r, const char *id, size_t back, struct json **ret, struct err *e)
+{
+	struct observed o = observed_from(r);
+	struct json *rows;
+	int rc = id ? observe_task(&o, id, &rows, e) : observe_tasks(&o, back + 1, &rows, e);
+
+	*ret = NULL;
+	if (rc)
+		return rc;
+	if (id)
+		*ret = rows->items[rows->n - 1];
+	else if (rows->n > back)
+		*ret = rows->items[rows->n - 1 - back];
+	return OK;
+}
+
+int cmd_run_contract(struct run *r, struct err *e)
+{
+	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
+	int rc = pick(r, opt_text(r, "task-id", NULL), 0, &row, e);
+
+	if (rc)
+		return rc;
+	if (!row)
+		return err_set(e, E_MISSING, "TASK_MISSING", "nothing has been run yet");
+	json_sets(r->a, doc, "workspace", r->ws->root);
+	json_set(r->a, doc, "task", observe_capabilities(r->a, row));
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each_member (m, json_get(doc, "task"))
+		print_map(r, m->name, m->value);
+	return 0;
+}
+
+int cmd_capability_diff(struct run *r, struct err *e)
+{
+	struct json *older, *newer, *doc = json_new(r->a, JSON_OBJECT), *changed = json_new(r->a, JSON_ARRAY);
+	int rc = pick(r, opt_text(r, "newer-task-id", NULL), 0, &newer, e);
+
+	if (rc == OK)
+		rc = pick(r, opt_text(r, "older-task-id", NULL), 1, &older, e);
+	if (rc)
+		return rc;
+	struct json *before = older ? observe_capabilities(r->a, older) : json_new(r->a, JSON_OBJECT);
+	struct json *after = newer ? observe_capabilities(r->a, newer) : json_new(r->a, JSON_OBJECT);
+	json_each_member (m, before) {
+		struct json *now = json_get(after, m->name), *one = json_new(r->a, JSON_OBJECT);
+		if (!now || json_eq(m->value, now))
+			continue;
+		json_sets(r->a, one, "field", m->name);
+		json_set(r->a, one, "before", m->value);
+		json_set(r->a, one, "after", now);
+		json_push(r->a, changed, one);
+	}
+	json_sets(r->a, doc, "workspace", r->ws->root);
+	json_set(r->a, doc, "older", before);
+	json_set(r->a, doc, "newer", after);
+	json_set(r->a, doc, "changed", changed);
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each (one, changed) {
+		struct buf line;
+		buf_init(&line, r->a);
+		buf_addf(&line, "%s: ", json_get_text(one, "field", ""));
+		json_write(&line, json_get(one, "before"), JSON_SPACED);
+		buf_adds(&line, " -> ");
+		json_write(&line, json_get(one, "after"), JSON_SPACED);
+		out(r, "%s\n", text_safe(r->a, line.p, line.n, false));
+	}
+	if (!changed->n)
+		out(r, "nothing changed\n");
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* cmd_observe.h — inside cli/: what the commands that look at records share. */
+#ifndef CLI_CMD_OBSERVE_H
+#define CLI_CMD_OBSERVE_H
+
+#include "cli/cli.h"
+#include "observe/observe.h"
+
+struct observed observed_from(struct run *r);
+enum paint paint_for_status(const char *status);
+/* A text member made safe for a terminal; "-" when it is not there. */
+const char *safe_member(struct run *r, const struct json *row, const char *name);
+
+#endif

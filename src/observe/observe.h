@@ -1,0 +1,54 @@
+/* observe.h — 6: read what was recorded, and say it to a person.
+ *
+ * Everything here reads the ends of the ledgers, so that it costs the same on a workspace of a million rows as on a new one, and
+ * writes nothing.  The documents are the ones that --json prints; texts and pages are made from them. */
+#ifndef OBSERVE_OBSERVE_H
+#define OBSERVE_OBSERVE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+#include <stdbool.h>
+
+struct observed {
+	struct sys *sys;
+	struct arena *a;
+	const char *root, *layout, *state_name;
+	int root_fd, state_fd;
+};
+
+/* The newest row of each of the last tasks, oldest first, at most `limit` (0: all within reach: the last 20 000 rows). */
+int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+/* All rows of one task; a unique beginning of its id is enough.  E_MISSING TASK_MISSING, E_INPUT TASK_AMBIGUOUS. */
+int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e);
+/* Rows of the command log that failed, newest last. */
+int observe_failed_commands(
+	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e);
+/* Records of checkpoints/index.json, newest last. */
+int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+
+int observe_status(const struct observed *o, struct json **ret, struct err *e);
+/* health, reasons, last_task, counts, latest_checkpoint, next. */
+int observe_brief(const struct observed *o, struct json **ret, struct err *e);
+/* The brief as at most ten plain sentences. */
+char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
+
+/* What happened: tasks, what was stopped and why, checkpoints, failed commands, receipts. */
+int observe_report(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+char *observe_markdown(struct arena *a, const struct json *report);
+char *observe_html(struct arena *a, const struct json *report);
+
+/* Replace local paths and secrets in every string: for reports that leave the machine. */
+void observe_make_public(struct arena *a, struct json *doc, const char *home);
+
+/* Findings about tasks that are stuck, dead or without evidence: { workspace, findings[], ok }. */
+int observe_task_doctor(const struct observed *o, int64_t stale_minutes, struct json **ret, struct err *e);
+
+/* Capability fields of a task, for run-contract and capability-diff. */
+struct json *observe_capabilities(struct arena *a, const struct json *row);
+
+/* "2 minutes ago". */
+char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
+
+#endif

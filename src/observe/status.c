@@ -1,0 +1,243 @@
+/* status.c — how things stand: the document, and the few sentences a person reads at two in the morning. */
+#include "base/text.h"
+#include "observe/observe.h"
+#include "privacy/privacy.h"
+#include "record/record.h"
+
+#include <string.h>
+
+enum { LATEST = 10 };
+
+static void count(struct arena *a, struct json *counts, const char *name)
+{
+	json_seti(a, counts, name, json_get_int(counts, name, 0) + 1);
+}
+
+static struct json *last_items(struct arena *a, const struct json *list, uint32_t n)
+{
+	struct json *out = json_new(a, JSON_ARRAY);
+
+	for (uint32_t i = list->n > n ? list->n - n : 0; i < list->n; i++)
+		json_push(a, out, list->items[i]);
+	return out;
+}
+
+static struct json *status_counts(struct arena *a, const struct json *tasks)
+{
+	struct json *counts = json_new(a, JSON_OBJECT);
+
+	json_each (row, tasks)
+		count(a, counts, json_get_text(row, "status", "unknown"));
+	return counts;
+}
+
+int observe_status(const struct observed *o, struct json **ret, struct err *e)
+{
+	struct arena *a = o->a;
+	struct json *tasks, *failed, *checkpoints, *doc = json_new(a, JSON_OBJECT),
+						   *card = json_new(a, JSON_OBJECT);
+	int rc = observe_tasks(o, LATEST, &tasks, e);
+
+	if (rc == OK)
+		rc = observe_failed_commands(o, 100, 5, &failed, e);
+	if (rc == OK)
+		rc = observe_checkpoints(o, 5, &checkpoints, e);
+	if (rc)
+		return rc;
+	json_sets(a, doc, "workspace", o->root);
+	json_sets(a, doc, "layout", o->layout);
+	json_sets(a, doc, "state_dir", o->state_name);
+	json_set(a, doc, "task_status_counts", status_counts(a, tasks));
+	json_set(a, doc, "recent_tasks", last_items(a, tasks, 5));
+	json_set(a, doc, "recent_failed_commands", failed);
+	json_set(a, doc, "recent_checkpoints", checkpoints);
+	struct json *last = json_at(tasks, tasks->n ? tasks->n - 1 : 0);
+	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		json_sets(a, card, fields[i], json_get_text(last, fields[i], NULL));
+	json_seti(a, card, "recent_failure_count", failed->n);
+	json_set(a, doc, "session_card", card);
+	*ret = doc;
+	return OK;
+}
+
+/* "2 tasks failed" */
+static void because(struct arena *a, struct json *reasons, int64_t n, const char *one, const char *many)
+{
+	if (n)
+		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
+}
+
+int observe_brief(const struct observed *o, struct json **ret, struct err *e)
+{
+	struct arena *a = o->a;
+	struct json *status, *doctor, *doc = json_new(a, JSON_OBJECT), *reasons = json_new(a, JSON_ARRAY);
+	int rc = observe_status(o, &status, e);
+
+	if (rc == OK)
+		rc = observe_task_doctor(o, 120, &doctor, e);
+	if (rc)
+		return rc;
+	struct json *counts = json_get(status, "task_status_counts"),
+		    *tasks = json_get(status, "recent_tasks");
+	struct json *checkpoints = json_get(status, "recent_checkpoints"),
+		    *failed = json_get(status, "recent_failed_commands");
+	struct json *last = json_at(tasks, tasks->n ? tasks->n - 1 : 0);
+	int64_t dead = 0;
+	json_each (f, json_get(doctor, "findings"))
+		dead += text_eq(json_get_text(f, "severity", ""), "warning");
+	because(a, reasons, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0),
+		"task failed", "tasks failed");
+	because(a, reasons, json_get_int(counts, "blocked", 0), "task was stopped by the guard",
+		"tasks were stopped by the guard");
+	because(a, reasons, dead, "task is stuck", "tasks are stuck");
+	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
+	json_set(a, doc, "reasons", reasons);
+	json_sets(a, doc, "workspace", o->root);
+	json_sets(a, doc, "layout", o->layout);
+	json_set(a, doc, "last_task", last ? observe_capabilities(a, last) : json_new(a, JSON_NULL));
+	if (last) {
+		struct json *t = json_get(doc, "last_task");
+		json_sets(a, t, "finished_at",
+			json_get_text(last, "finished_at", json_get_text(last, "started_at", NULL)));
+		if (json_get(last, "exit_code"))
+			json_set(a, t, "exit_code", json_get(last, "exit_code"));
+		json_sets(a, t, "failure_reason", json_get_text(last, "failure_reason", NULL));
+	}
+	json_set(a, doc, "counts", counts);
+	json_seti(a, doc, "failed_commands", failed->n);
+	json_set(a, doc, "latest_checkpoint",
+		checkpoints->n ? checkpoints->items[checkpoints->n - 1] : json_new(a, JSON_NULL));
+	json_sets(a, doc, "next",
+		dead		     ? "helm task doctor"
+			: reasons->n ? "helm report"
+			: last	     ? "helm dashboard"
+				     : "helm run -- git status --short");
+	*ret = doc;
+	return OK;
+}
+
+char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
+{
+	int64_t s = (now_us - then_us) / 1000000;
+
+	if (s < 0)
+		return arena_strdup(a, "in the future, says the clock");
+	if (s < 60)
+		return arena_strdup(a, "just now");
+	if (s < 3600)
+		return arena_printf(a, "%lld minute%s ago", (long long)(s / 60), s / 60 == 1 ? "" : "s");
+	if (s < 86400)
+		return arena_printf(a, "%lld hour%s ago", (long long)(s / 3600), s / 3600 == 1 ? "" : "s");
+	return arena_printf(a, "%lld day%s ago", (long long)(s / 86400), s / 86400 == 1 ? "" : "s");
+}
+
+static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_us)
+{
+	const char *at = json_get_text(t, "finished_at", ""), *status = json_get_text(t, "status", "");
+	const char *why = json_get_text(t, "failure_reason", NULL);
+	int64_t us, code;
+
+	buf_addf(b, "The last task, \"%s\", %s under %s", json_get_text(t, "task_name", ""),
+		text_eq(status, "completed")	     ? "was completed"
+			: text_eq(status, "blocked") ? "was stopped"
+			: text_eq(status, "timeout") ? "ran out of time"
+			: text_eq(status, "running") ? "is running"
+			: text_eq(status, "failed")  ? "failed"
+						     : status,
+		json_get_text(t, "profile", "no profile"));
+	if (json_int(json_get(t, "exit_code"), &code) && code)
+		buf_addf(b, " with exit code %lld", (long long)code);
+	if (text_parse_time(at, strlen(at), &us))
+		buf_addf(b, ", %s", observe_ago(b->a, us, now_us));
+	buf_adds(b, ".\n");
+	if (why && !text_eq(status, "completed"))
+		buf_addf(b, "Why: %s.\n", why);
+}
+
+char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
+{
+	const struct json *t = json_get(brief, "last_task"), *c = json_get(brief, "latest_checkpoint");
+	int64_t running = json_get_int(json_get(brief, "counts"), "running", 0), us;
+	struct buf b;
+
+	buf_init(&b, a);
+	if (text_eq(json_get_text(brief, "health", ""), "ok")) {
+		buf_adds(&b, "All is well.\n");
+	} else {
+		buf_adds(&b, "Needs attention: ");
+		json_each (why, json_get(brief, "reasons"))
+			buf_addf(&b, "%s%s", why_p == json_get(brief, "reasons")->items ? "" : ", ",
+				json_text(why));
+		buf_adds(&b, ".\n");
+	}
+	buf_addf(&b, "The workspace is %s.\n", json_get_text(brief, "workspace", ""));
+	if (json_is(t, JSON_OBJECT))
+		last_task_sentence(&b, t, now_us);
+	else
+		buf_adds(&b, "Nothing has been run yet.\n");
+	if (running)
+		buf_addf(
+			&b, "%lld %s running.\n", (long long)running, running == 1 ? "task is" : "tasks are");
+	if (json_is(c, JSON_OBJECT)) {
+		const char *at = json_get_text(c, "created_at", "");
+		buf_addf(&b, "The newest checkpoint is \"%s\"",
+			json_get_text(c, "label", json_get_text(c, "checkpoint_id", "")));
+		if (text_parse_time(at, strlen(at), &us))
+			buf_addf(&b, ", made %s", observe_ago(a, us, now_us));
+		buf_adds(&b, ".\n");
+	}
+	buf_addf(&b, "Next: %s\n", json_get_text(brief, "next", ""));
+	return b.p;
+}
+
+/* ---- for other eyes ---- */
+
+static const char *hide_paths(struct arena *a, const char *text, size_t n, const char *home)
+{
+	static const char *const places[] = { "/home/", "/Users/", "/tmp/", "/var/tmp/", "/var/folders/",
+		"/private/", "/root" };
+	struct buf out;
+	size_t hidden = 0;
+
+	buf_init(&out, a);
+	for (size_t i = 0; i < n;) {
+		size_t len = home && home[1] && strncmp(text + i, home, strlen(home)) == 0 ? strlen(home) : 0;
+		for (size_t k = 0; !len && k < ARRAY_SIZE(places); k++)
+			if (strncmp(text + i, places[k], strlen(places[k])) == 0)
+				len = strlen(places[k]);
+		if (!len) {
+			buf_addc(&out, text[i++]);
+			continue;
+		}
+		i += len;
+		while (i < n && !strchr(" \t\n\"',;)", text[i]))
+			i++;
+		buf_adds(&out, "<LOCAL_PATH>");
+		hidden++;
+	}
+	return hidden ? out.p : text;
+}
+
+static void hide_local(struct arena *a, struct json *v, const char *home)
+{
+	if (json_is(v, JSON_STRING)) {
+		v->text = hide_paths(a, v->text, v->n, home);
+		v->n = (uint32_t)strlen(v->text);
+	}
+	json_each (item, v)
+		hide_local(a, item, home);
+	json_each_member (m, v) {
+		bool output = text_starts(m->name, "stdout") || text_starts(m->name, "stderr");
+		if (output && json_is(m->value, JSON_STRING) && m->value->n)
+			m->value = json_string(a, "<redacted>");
+		else
+			hide_local(a, m->value, home);
+	}
+}
+
+void observe_make_public(struct arena *a, struct json *doc, const char *home)
+{
+	hide_local(a, doc, home);
+	privacy_redact_json(a, doc);
+}

@@ -1,0 +1,248 @@
+/* tasks.c — the latest state of tasks, from the end of the ledger. */
+#include "base/file.h"
+#include "base/text.h"
+#include "observe/observe.h"
+#include "record/record.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REACH_ROWS = 20000, WINDOW_ROWS = 400 };
+
+static int by_id(const void *x, const void *y)
+{
+	const struct json *const *p = x, *const *q = y;
+	int c = strcmp(json_get_text(*p, "task_id", ""), json_get_text(*q, "task_id", ""));
+
+	/* Later rows are at higher addresses of the array; `at` keeps their order. */
+	return c ? c : ((*p)->at < (*q)->at ? -1 : 1);
+}
+
+static int by_order(const void *x, const void *y)
+{
+	const struct json *const *p = x, *const *q = y;
+
+	return (*p)->at < (*q)->at ? -1 : 1;
+}
+
+/* Keep the newest row of each task, in the order in which they were written. */
+static void keep_latest(struct json *rows)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rows->n; i++)
+		rows->items[i]->at = i;
+	qsort(rows->items, rows->n, sizeof(*rows->items), by_id);
+	for (uint32_t i = 0; i < rows->n; i++) {
+		const char *id = json_get_text(rows->items[i], "task_id", "");
+		bool newest =
+			i + 1 == rows->n || !text_eq(id, json_get_text(rows->items[i + 1], "task_id", ""));
+		if (newest && *id)
+			rows->items[n++] = rows->items[i];
+	}
+	rows->n = n;
+	qsort(rows->items, rows->n, sizeof(*rows->items), by_order);
+}
+
+int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
+{
+	size_t want = limit ? limit * 8 : REACH_ROWS;
+	struct json *rows;
+
+	for (;;) {
+		int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, want, &rows, e);
+		if (rc)
+			return rc;
+		bool all = rows->n < want;
+		keep_latest(rows);
+		if (all || !limit || rows->n >= limit || want >= REACH_ROWS)
+			break;
+		want *= 4;
+	}
+	if (limit && rows->n > limit) {
+		memmove(rows->items, rows->items + (rows->n - limit), limit * sizeof(*rows->items));
+		rows->n = (uint32_t)limit;
+	}
+	*ret = rows;
+	return OK;
+}
+
+int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e)
+{
+	struct json *rows, *own = json_new(o->a, JSON_ARRAY);
+	const char *found = NULL;
+	int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, REACH_ROWS, &rows, e);
+
+	if (rc)
+		return rc;
+	json_each (row, rows) {
+		const char *name = json_get_text(row, "task_id", "");
+		if (text_eq(name, id)) {
+			found = name;
+			break;
+		}
+		if (!text_starts(name, id) || (found && text_eq(found, name)))
+			continue;
+		if (found)
+			return err_set(
+				e, E_INPUT, "TASK_AMBIGUOUS", "more than one task starts with '%s'", id);
+		found = name;
+	}
+	if (!found)
+		return err_set(e, E_MISSING, "TASK_MISSING",
+			"no task is called '%s'; 'helm task list' shows them", id);
+	json_each (row, rows)
+		if (text_eq(json_get_text(row, "task_id", ""), found))
+			json_push(o->a, own, row);
+	*ret_rows = own;
+	return OK;
+}
+
+int observe_failed_commands(
+	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e)
+{
+	struct json *rows, *failed = json_new(o->a, JSON_ARRAY);
+	int rc = rows_tail(o->sys, o->a, o->state_fd, COMMAND_LOG, window, &rows, e);
+
+	if (rc)
+		return rc;
+	json_each (row, rows)
+		if (json_get_int(row, "exit_code", 0) != 0)
+			json_push(o->a, failed, row);
+	if (failed->n > limit) {
+		memmove(failed->items, failed->items + (failed->n - limit), limit * sizeof(*failed->items));
+		failed->n = (uint32_t)limit;
+	}
+	*ret = failed;
+	return OK;
+}
+
+int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
+	int rc = file_read(o->sys, o->a, o->state_fd, "checkpoints/index.json", 64 << 20, 0, &text, e);
+
+	*ret = last;
+	if (rc == E_MISSING)
+		return OK;
+	if (rc == OK)
+		rc = json_parse(o->a, text, "checkpoints/index.json", NULL, &all, e);
+	if (rc)
+		return rc;
+	uint32_t n = json_is(all, JSON_ARRAY) ? all->n : 0;
+	for (uint32_t i = n > limit ? n - (uint32_t)limit : 0; i < n; i++)
+		json_push(o->a, last, all->items[i]);
+	return OK;
+}
+
+/* ---- doctor ---- */
+
+static void finding(struct arena *a, struct json *to, const struct json *row, const char *severity,
+	const char *kind, const char *action)
+{
+	struct json *f = json_new(a, JSON_OBJECT);
+
+	json_sets(a, f, "severity", severity);
+	json_sets(a, f, "kind", kind);
+	json_sets(a, f, "task_id", json_get_text(row, "task_id", ""));
+	json_sets(a, f, "task_name", json_get_text(row, "task_name", ""));
+	json_sets(a, f, "status", json_get_text(row, "status", ""));
+	json_sets(a, f, "suggested_action", action);
+	json_push(a, to, f);
+}
+
+/* By pid and start time: a later process with the same pid is somebody else. */
+static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
+{
+	char path[64], text[1024];
+
+	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	AUTO(close_fd) int fd = o->sys->open(o->sys, AT_FDCWD, path, O_RDONLY, 0, 0);
+	ssize_t n = fd >= 0 ? o->sys->read(o->sys, fd, text, sizeof(text) - 1) : 0;
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return !start || (at && strtoll(at, NULL, 10) == start);
+}
+
+static bool has_evidence(const struct json *row)
+{
+	const struct json *given = json_get(row, "completion_evidence");
+
+	return (given && given->n) || json_get(row, "exit_code") || json_get_text(row, "checkpoint_id", NULL);
+}
+
+static void examine(const struct observed *o, const struct json *row, int64_t stale_us, struct json *findings)
+{
+	struct arena *a = o->a;
+	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
+	const char *since = json_get_text(row, "heartbeat_at", json_get_text(row, "started_at", ""));
+	bool active = text_eq(status, "running") || text_eq(status, "queued");
+	int64_t pid = json_get_int(row, "pid", 0), at = 0;
+
+	if (text_eq(status, "running") && pid && !is_alive(o, pid, json_get_int(row, "pid_start", 0)))
+		finding(a, findings, row, "warning", "active_process_not_alive",
+			arena_printf(a, "helm task mark-stale %s --reason 'its process is gone'", id));
+	else if (active && text_parse_time(since, strlen(since), &at) &&
+		o->sys->now_us(o->sys) - at > stale_us)
+		finding(a, findings, row, "warning", "stale_active_task",
+			arena_printf(a, "helm task mark-stale %s --reason 'no sign of life'", id));
+	if (active && json_get_text(row, "finished_at", NULL))
+		finding(a, findings, row, "warning", "active_task_has_finished_at",
+			arena_printf(a, "helm task show %s", id));
+	if (text_eq(status, "completed") && !has_evidence(row))
+		finding(a, findings, row, "info", "completed_without_evidence",
+			arena_printf(a, "helm task complete %s --evidence test:NAME", id));
+	if (json_get(row, "max_retries") &&
+		json_get_int(row, "retry_count", 0) >= json_get_int(row, "max_retries", 0))
+		finding(a, findings, row, "info", "retry_limit_reached",
+			arena_printf(a, "helm task show %s", id));
+}
+
+int observe_task_doctor(const struct observed *o, int64_t stale_minutes, struct json **ret, struct err *e)
+{
+	struct json *rows, *findings = json_new(o->a, JSON_ARRAY), *doc = json_new(o->a, JSON_OBJECT);
+	int rc = observe_tasks(o, 0, &rows, e);
+	bool ok = true;
+
+	if (rc)
+		return rc;
+	json_each (row, rows)
+		examine(o, row, stale_minutes * 60 * 1000000, findings);
+	json_each (f, findings)
+		ok &= !text_eq(json_get_text(f, "severity", ""), "warning");
+	json_sets(o->a, doc, "workspace", o->root);
+	json_set(o->a, doc, "findings", findings);
+	json_setb(o->a, doc, "ok", ok);
+	*ret = doc;
+	return OK;
+}
+
+struct json *observe_capabilities(struct arena *a, const struct json *row)
+{
+	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile",
+		"runtime_backend", "runtime_target_kind", "runtime_target", "delivery_mode", "checkpoint_id",
+		"tool_grant", "protections" };
+	static const char *const harness[] = { "model_tier", "enforcement_level", "context_required",
+		"context_satisfied", "skill_contract_present", "browser_evidence_present",
+		"retrieval_evidence_present", "file_intake_evidence_present" };
+	const struct json *meta = json_get(json_get(row, "meta"), "harness");
+	struct json *doc = json_new(a, JSON_OBJECT), *nothing = json_new(a, JSON_NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		struct json *v = json_get(row, fields[i]);
+		json_set(a, doc, fields[i], v ? v : nothing);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(harness); i++) {
+		struct json *v = json_get(meta, harness[i]);
+		json_set(a, doc, harness[i], v ? v : nothing);
+	}
+	struct json *action = json_get(json_get(row, "guard"), "action");
+	json_set(a, doc, "guard_action", action ? action : nothing);
+	return doc;
+}
