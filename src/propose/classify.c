@@ -189,11 +189,13 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!list_has(known[i].names, x->name, n))
 			continue;
-		/* A program named for others to run is itself a command. */
+		/* A program named for others to run is itself a command, and gets a file. */
 		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
-			(strchr(x->value.text, ' ') || strchr(x->value.text, '`') ||
-				strchr(x->value.text, '$')))
-			run_text(k, &x->value, 0, x->name);
+			strpbrk(x->value.text, " `$;|")) {
+			struct word text = walk_word(
+				k->w, arena_printf(walk_arena(k->w), "%s file", x->value.text), x->value.at);
+			run_text(k, &text, 0, x->name);
+		}
 		fx_name(k, known[i].tag, x->name, 0);
 	}
 }

@@ -37,6 +37,7 @@ static void classify_by_verb(struct call *k)
 	size_t places[6];
 	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
 	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
+	bool is_secret = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
 		if (x->certainty != CERTAIN) {
@@ -53,6 +54,12 @@ static void classify_by_verb(struct call *k)
 		if (t == TAG_CLOUD_READ && i + 1 < n &&
 			list_has("auth config history log logs test env", x->text, x->text_n))
 			continue;
+		/* keyvault secret show, secrets versions access: reading a secret is not reading a list. */
+		is_secret |= word_is_any(x, "secret secrets");
+		if (is_secret &&
+			(verb_in("show access get download read", x->text, x->text_n) ||
+				(i + 1 == n && t == TAG_COUNT)))
+			t = TAG_SECRET_STORE;
 		if (t == TAG_COUNT)
 			continue;
 		if (t == TAG_CLOUD_CHANGE && i &&
@@ -126,6 +133,9 @@ static void classify_aws(struct call *k)
 		fx(k, TAG_CLOUD_EXEC, &k->rest[places[1]], 0);
 	} else if (n > 1 && word_is(&k->rest[places[0]], "ssm") &&
 		args_find(k->rest, k->rest_count, "with-decryption")) {
+		fx(k, TAG_SECRET_STORE, &k->rest[places[1]], 0);
+	} else if (n > 1 && word_is(&k->rest[places[0]], "configure") &&
+		word_is_any(&k->rest[places[1]], "get export-credentials")) {
 		fx(k, TAG_SECRET_STORE, &k->rest[places[1]], 0);
 	} else {
 		classify_by_verb(k);
@@ -220,6 +230,7 @@ static const struct verb kubectl_verbs[] = {
 	    "kustomize|options|completion|plugin|help",
 		NULL, NULL, TAG_REMOTE_READ),
 	ROW("config view|get-contexts|current-context|get-clusters|get-users", NULL, NULL, TAG_REMOTE_READ),
+	ROW("config delete-context|delete-cluster|delete-user|unset", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
 	ROW("auth can-i|whoami", NULL, NULL, TAG_REMOTE_READ),
 	ROW("rollout status|history", NULL, NULL, TAG_REMOTE_READ),

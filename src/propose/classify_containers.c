@@ -135,6 +135,19 @@ static void docker_cp(struct call *k)
 	fx(k, TAG_CONTAINER_EXEC, NULL, 0);
 }
 
+/* vagrant ssh -c text, multipass exec name -- command */
+static void machine_ssh(struct call *k)
+{
+	fx(k, TAG_CONTAINER_EXEC, NULL, 0);
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-c --command")) {
+			run_text(k, &k->rest[i + 1], FXF_INSIDE_CONTAINER, k->head);
+		} else if (word_is(&k->rest[i], "--")) {
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, FXF_INSIDE_CONTAINER, k->head);
+			return;
+		}
+}
+
 static void docker_compose(struct call *k)
 {
 	k->program = program_find("docker-compose", 14);
@@ -203,6 +216,9 @@ static const struct verb docker_verbs[] = {
 	ROW("container|pod kill", NULL, NULL, TAG_CONTAINER_KILL),
 	ROW("stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
 	ROW("container|pod stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
+	ROW("build", "push", NULL, TAG_PUBLISH_IMAGE),
+	ROW("buildx|image build|bake", "push", NULL, TAG_PUBLISH_IMAGE),
+	ROW("rmp|stopp", NULL, NULL, TAG_CONTAINER_REMOVE),
 	ROW("build|commit|tag|save|export|load|import|pull|create|bake", NULL, NULL, TAG_CONTAINER_BUILD),
 	ROW("container|image|buildx|builder|volume|network|manifest|pod "
 	    "build|commit|tag|save|export|load|import|pull|create|bake|use|annotate",
@@ -237,7 +253,7 @@ static const struct verb machine_verbs[] = {
 	    "nodes",
 		NULL, NULL, TAG_CONTAINER_READ),
 	ROW("stop|halt|suspend|pause|shutdown|reboot", NULL, NULL, TAG_CONTAINER_STOP),
-	ROW("ssh|shell|exec", NULL, NULL, TAG_CONTAINER_EXEC),
+	CALL("ssh|shell|exec", machine_ssh),
 	ROW("up|start|create|launch|provision|reload|resume|init|box|cluster|load|kubectl|addons|tunnel|"
 	    "dashboard|service|docker-env",
 		NULL, NULL, TAG_CONTAINER_UP),

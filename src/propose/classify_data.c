@@ -199,6 +199,8 @@ static void judge_statement(struct call *k, const struct statement *s)
 		run_sql_program(k, s);
 	if (t == TAG_SQL_READ)
 		t = tag_of_select(s);
+	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
+		t = TAG_SQL_ALTER;
 	if (t == TAG_COUNT)
 		t = has_word(s, 0, "DROP TRUNCATE DELETE") ? TAG_SQL_DROP : TAG_SQL_READ;
 	if ((t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE) && !has_word(s, 1, "WHERE LIMIT"))

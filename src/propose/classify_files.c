@@ -250,8 +250,10 @@ static void classify_truncate(struct call *k)
 {
 	struct parsed p;
 	parse(k, "s=:size r=:reference co:no-create,io-blocks", &p);
-	bool grows = p.values[0] && strchr("+>%", p.values[0]->text[0]) && p.values[0]->text_n;
-	fx_paths(k, grows ? TAG_WRITE_FILE : TAG_WRITE_TRUNCATE, p.operands, p.operand_count, FXF_OVERWRITE);
+	/* A size is how empty files are made; only zero, less or unknown throws content away. */
+	const struct word *size = p.values[0];
+	bool makes = size && size->certainty == CERTAIN && size->text_n && !strchr("0-</", size->text[0]);
+	fx_paths(k, makes ? TAG_WRITE_FILE : TAG_WRITE_TRUNCATE, p.operands, p.operand_count, FXF_OVERWRITE);
 }
 
 /* Everything that just writes the files it is given. */
@@ -540,14 +542,20 @@ static void classify_patch(struct call *k)
 		"RNEfstblcenu",
 		&p);
 	unsigned flags = args_has(&p, 1) ? FXF_DRY_RUN : 0;
-	struct word here = walk_word(k->w, ".", k->c->at);
-	struct word *to = p.operand_count ? &p.operands[0] : &here;
-	fx(k, TAG_WRITE_EDIT, to, flags);
+	if (p.operand_count)
+		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[0], flags);
+	else
+		fx(k, TAG_WRITE_EDIT, NULL, flags);
 }
 
 static void classify_split(struct call *k)
 {
-	fx(k, TAG_WRITE_FILE, NULL, 0);
+	struct parsed p;
+	parse(k, "abClnfk=:suffix-length,bytes,line-bytes,lines,number,prefix", &p);
+	if (p.operand_count > 1)
+		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], 0);
+	else
+		fx(k, TAG_WRITE_FILE, NULL, 0);
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (word_starts(&k->rest[i], "--filter=")) {
 			struct word text = word_tail(&k->rest[i], 9);
@@ -616,6 +624,7 @@ static const struct program rows[] = {
 	RUNS("csplit", classify_split),
 	RUNS("dcfldd", classify_dd),
 	RUNS("dd", classify_dd),
+	RUNS("ddrescue", classify_cp),
 	DELETES("del-cli", FXF_RECURSIVE, 0),
 	WRITES("dos2unix", TAG_WRITE_EDIT, "", 0),
 	WRITES("fallocate", TAG_WRITE_FILE, "l=o=:length,offset", 0),

@@ -185,7 +185,7 @@ static void classify_route(struct call *k)
 {
 	bool changes = false;
 	for (size_t i = 0; i < k->rest_count; i++)
-		changes |= word_is_any(&k->rest[i], "add del delete flush change -d -s");
+		changes |= word_is_any(&k->rest[i], "add del delete flush change replace apply -d -s");
 	fx(k, changes ? TAG_FIREWALL_ROUTE : TAG_READ_QUERY, NULL, 0);
 }
 
@@ -337,6 +337,11 @@ static const struct verb supervisor_verbs[] = {
 static const struct verb ip_verbs[] = {
 	CALL("netns exec", ip_netns_exec),
 	ROW("* add|del|delete|set|flush|change|replace|append|exec|attach|up|down", NULL, NULL,
+		TAG_FIREWALL_ROUTE),
+	END,
+};
+static const struct verb resolvectl_verbs[] = {
+	ROW("dns|domain|dnssec|dnsovertls|revert|default-route|llmnr|mdns|nta", NULL, NULL,
 		TAG_FIREWALL_ROUTE),
 	END,
 };
@@ -524,6 +529,8 @@ static const struct program rows[] = {
 	TAGGED("iptables-save", TAG_READ_QUERY),
 	TAGGED("iw", TAG_FIREWALL_ROUTE),
 	TAGGED("kexec", TAG_POWER_OFF),
+	TAGGED("kextload", TAG_KERNEL_MODULE),
+	TAGGED("kextunload", TAG_KERNEL_MODULE),
 	TAGGED("keyctl", TAG_SECRET_STORE),
 	RUNS("kill", classify_kill, TAG_PROCESS_KILL),
 	RUNS("killall", classify_pkill, TAG_PROCESS_KILL),
@@ -574,7 +581,7 @@ static const struct program rows[] = {
 	RUNS("reboot", classify_power, TAG_POWER_OFF),
 	TAGGED("renice", TAG_PROCESS_PRIORITY),
 	TAGGED("resize2fs", TAG_DEVICE_VOLUME_CHANGE),
-	TAGGED("resolvectl", TAG_READ_QUERY),
+	VERBS("resolvectl", TAG_READ_QUERY, resolvectl_verbs),
 	VERBS("restic", TAG_READ_QUERY, backup_verbs),
 	TAGGED("rfkill", TAG_FIREWALL_ROUTE),
 	TAGGED("rmmod", TAG_KERNEL_MODULE),
@@ -609,6 +616,7 @@ static const struct program rows[] = {
 	RUNS("sysctl", classify_sysctl, TAG_KERNEL_SYSCTL),
 	{ "systemctl", NULL, TAG_PROCESS_SERVICE,
 		"tpnoHM=:type=,property=,lines=,output=,host=,machine=,state=,root=", systemctl_verbs, 0, 0 },
+	RUNS("tc", classify_route, TAG_FIREWALL_ROUTE),
 	RUNS("telinit", classify_init, TAG_POWER_OFF),
 	RUNS("timedatectl", classify_timedatectl, TAG_KERNEL_CLOCK),
 	VERBS("timeshift", TAG_READ_QUERY, snapper_verbs),

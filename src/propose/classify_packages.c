@@ -101,6 +101,19 @@ static void classify_cmake(struct call *k)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* yarn alone installs; yarn with a word it does not know runs the project's script of that name. */
+static void classify_yarn(struct call *k)
+{
+	size_t place;
+	if (verb_words(k, k->program->spec, 1, &place))
+		run_verbs(k);
+	else
+		fx(k,
+			args_find(k->rest, k->rest_count, "v version help h") ? TAG_PACKAGE_READ
+									      : TAG_PACKAGE_INSTALL,
+			NULL, 0);
+}
+
 static void classify_go(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -162,6 +175,8 @@ static void classify_linter(struct call *k)
 	}
 
 static const struct verb npm_verbs[] = {
+	ROW("workspace * add|install|upgrade|up", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("workspace * remove", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("run|run-script|test|t|tst|start|stop|restart|build|dev|lint|bench", NULL, NULL,
 		TAG_SCRIPT_BUILD),
 	ROW("cache clean|clear|rm|prune|delete", NULL, NULL, TAG_DELETE_CACHE),
@@ -411,6 +426,7 @@ static const struct program rows[] = {
 	RUNS("bunx", classify_npx, TAG_PACKAGE_RUN),
 	BUILD("c++"),
 	BUILD("cabal"),
+	TAGGED("cap", TAG_PUBLISH_DEPLOY),
 	VERBS("cargo", TAG_SCRIPT_BUILD, "", cargo_verbs),
 	BUILD("cc"),
 	VERBS("choco", TAG_PACKAGE_READ, "", apt_verbs),
@@ -436,6 +452,7 @@ static const struct program rows[] = {
 	VERBS("emerge", TAG_PACKAGE_INSTALL, "", apt_verbs),
 	BUILD("esbuild"),
 	LINT("eslint", 0),
+	TAGGED("fab", TAG_PUBLISH_DEPLOY),
 	LINT("flake8", 0),
 	VERBS("flatpak", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("flit", TAG_SCRIPT_BUILD, "", flit_verbs),
@@ -450,6 +467,7 @@ static const struct program rows[] = {
 	LINT("gofmt", 0),
 	LINT("goimports", 0),
 	LINT("golangci-lint", 0),
+	TAGGED("goreleaser", TAG_PUBLISH_RELEASE),
 	VERBS("gradle", TAG_SCRIPT_BUILD, "pbIg=", gradle_verbs),
 	VERBS("gradlew", TAG_SCRIPT_BUILD, "pbIg=", gradle_verbs),
 	BUILD("grunt"),
@@ -520,6 +538,7 @@ static const struct program rows[] = {
 	LINT("pylint", 0),
 	LINT("pyright", 0),
 	BUILD("pytest"),
+	TAGGED("release-it", TAG_PUBLISH_RELEASE),
 	BUILD("rollup"),
 	RUNS("rpm", classify_rpm, TAG_PACKAGE_INSTALL),
 	BUILD("rspec"),
@@ -532,6 +551,7 @@ static const struct program rows[] = {
 	BUILD("scons"),
 	VERBS("scoop", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("sdk", TAG_PACKAGE_READ, "", apt_verbs),
+	TAGGED("semantic-release", TAG_PUBLISH_RELEASE),
 	LINT("shfmt", 0),
 	VERBS("snap", TAG_PACKAGE_READ, "", apt_verbs),
 	BUILD("stack"),
@@ -556,7 +576,7 @@ static const struct program rows[] = {
 	BUILD("xcodebuild"),
 	BUILD("xcrun"),
 	LINT("yamllint", 0),
-	VERBS("yarn", TAG_PACKAGE_INSTALL, NPM, npm_verbs),
+	{ "yarn", classify_yarn, TAG_SCRIPT_BUILD, NPM, npm_verbs, 0, 0 },
 	RUNS("yay", classify_pacman, TAG_PACKAGE_INSTALL),
 	VERBS("yum", TAG_PACKAGE_READ, "cx=:enablerepo=,disablerepo=", apt_verbs),
 	BUILD("zig"),

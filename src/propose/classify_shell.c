@@ -151,6 +151,11 @@ void classify_path_head(struct call *k)
 	struct effect *e = fx_path(k, TAG_SCRIPT_FILE, head, 0);
 	if (!e)
 		return;
+	if (e->target && (text_starts(e->target, "/etc/init.d/") || text_starts(e->target, "/etc/rc.d/"))) {
+		fx(k, k->rest_count && word_is(&k->rest[0], "status") ? TAG_READ_QUERY : TAG_PROCESS_SERVICE,
+			head, 0);
+		return;
+	}
 	if (!e->target || (e->certainty == CERTAIN && !note_find(k, e->target, &content)) ||
 		e->certainty != CERTAIN) {
 		enum path_class where = e->path_class;
@@ -385,6 +390,10 @@ void classify_interpreter(struct call *k)
 			break;
 		}
 	}
+	if (text_eq(language, "ruby") && k->rest_count > 2 && word_is(&k->rest[0], "-run"))
+		fx(k, TAG_LISTEN_PORT, NULL, 0);
+	if (text_eq(language, "php") && args_find(k->rest, k->rest_count, "S"))
+		fx(k, TAG_LISTEN_PORT, NULL, 0);
 	size_t from = s.i < k->rest_count ? s.i : k->rest_count;
 	struct word *v = k->rest + from;
 	size_t n = k->rest_count - from;

@@ -404,6 +404,9 @@ static bool glob_is_secret(const char *pattern)
 {
 	size_t literal = 0;
 
+	/* "*.json" means the JSON files here, not the one that might be called credentials. */
+	if (pattern[0] == '*' && pattern[1] == '.' && !strpbrk(pattern + 2, "*?[."))
+		return false;
 	for (const char *p = pattern; *p; p++)
 		literal += !strchr("*?[]!.", *p);
 	if (literal < 2)

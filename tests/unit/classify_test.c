@@ -137,7 +137,7 @@ static void every_row_has_its_effects(void **state)
 			print_effects(json_get_text(row, "name", "?"), &p);
 		}
 	}
-	assert_true(rows > 900);
+	assert_true(rows > 1900);
 	assert_int_equal(failed, 0);
 }
 
