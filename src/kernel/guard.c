@@ -32,6 +32,9 @@ void guard_at(struct guard *g, struct arena *a, const char *cwd)
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	g->at.cwd = cwd ? path_clean(a, cwd) : NULL;
 	g->at.work_tree = g->at.cwd ? kernel_work_tree(g->sys, a, g->at.cwd, g->at.home) : NULL;
+	/* Without a workspace, the state that one here would have is protected all the same. */
+	if (!g->at.workspace && (g->at.work_tree || g->at.cwd))
+		g->at.state_dir = arena_printf(a, "%s/.helm", g->at.work_tree ? g->at.work_tree : g->at.cwd);
 	if (g->at.work_tree && g->at.workspace && text_eq(g->at.work_tree, g->at.workspace))
 		g->at.work_tree = NULL;
 }
