@@ -17,7 +17,7 @@ static const char *text_of(const struct json *o, const char *name)
 
 static void approval(struct conform_case *c, struct verification *v)
 {
-	verify_approval(v, c->doc);
+	verify_approval(v, c->doc, true);
 	json_each_member (m, json_get(c->doc, "expected"))
 		json_set(c->a, c->also_expect, m->name, m->value);
 }

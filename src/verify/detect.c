@@ -63,6 +63,11 @@ static void launch(struct verification *v, const struct json *doc)
 		verify_launch_receipt(v, doc, NULL, NULL);
 }
 
+static void approval(struct verification *v, const struct json *doc)
+{
+	verify_approval(v, doc, false);
+}
+
 static void consumption(struct verification *v, const struct json *doc)
 {
 	verify_consumption(v, json_get(doc, "consumption"), member_text(doc, "signature"), NULL);
@@ -137,7 +142,7 @@ static const struct {
 	{ "effect disposition", "command.schema_version=effect-disposition-command.*", disposition },
 	{ "generated-spec approval", "challenge.schema_version=generated-spec-approval-challenge.*",
 		spec_approval },
-	{ "approval", "assertions challenge authority_snapshot", verify_approval },
+	{ "approval", "assertions challenge authority_snapshot", approval },
 	{ "boundary profile", "compile_receipt", boundary },
 	{ "update bundle", "manifest.schema_version=update_bundle_manifest.*", update },
 	{ "emergency stop", "command_envelope.command.contract_version=emergency-stop-fence.*",

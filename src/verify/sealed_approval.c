@@ -234,7 +234,7 @@ static bool check_challenge(struct approval *p, const struct json *doc)
 	return sealed_connector_bound(p->v, p->challenge) && check_snapshot(p);
 }
 
-void verify_approval(struct verification *v, const struct json *doc)
+void verify_approval(struct verification *v, const struct json *doc, bool is_snapshot_pinned)
 {
 	const struct json *assertions = json_get(doc, "assertions");
 	size_t n = json_is(assertions, JSON_ARRAY) ? assertions->n : 0;
@@ -253,8 +253,18 @@ void verify_approval(struct verification *v, const struct json *doc)
 	for (size_t i = 0; i < n; i++)
 		if (!check_assertion(&p, assertions->items[i]))
 			return;
-	if (check_quorum(&p))
-		add_projection(&p);
+	if (!check_quorum(&p))
+		return;
+	add_projection(&p);
+	if (is_snapshot_pinned)
+		return;
+	/* The approvers' keys came with the document: it agrees with itself, and that is all. */
+	v->trusted = ANSWER_UNKNOWN;
+	v->is_self_attested = true;
+	v->signer = NULL;
+	verify_note(v,
+		"the authority snapshot is the document's own; whether these people may approve is not "
+		"established");
 }
 
 /* Consumption of a grant. */

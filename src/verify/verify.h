@@ -136,7 +136,9 @@ void verify_consistency(struct verification *v, const struct json *proof, const 
 
 /* Sealed contract records, as documents that hold the records of one ceremony.  `given` is what the caller pins (keys,
  * authorities, the time of the check), under the names of docs/formats/sealed-records.md; NULL: the keys of v->trust only. */
-void verify_approval(struct verification *v, const struct json *doc);
+/* The approvers' keys are in the snapshot the document carries: only a caller who has that snapshot from elsewhere may say
+ * that it is pinned. */
+void verify_approval(struct verification *v, const struct json *doc, bool is_snapshot_pinned);
 void verify_consumption(
 	struct verification *v, const struct json *consumption, const char *signature, const char *key);
 void verify_admission(struct verification *v, const struct json *admission, const struct json *consumption,
