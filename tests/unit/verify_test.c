@@ -236,7 +236,7 @@ static void the_first_broken_link_is_named(void **state)
 	assert_string_not_equal(v.expected, v.found);
 }
 
-static void a_receipt_must_stand_for_the_decision_it_carries(void **state)
+static void a_carried_decision_is_bound(void **state)
 {
 	struct json *d = json_new(&a, JSON_OBJECT), *r;
 	struct bytes preimage;
@@ -317,8 +317,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(threads_change_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_changed_byte_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_first_broken_link_is_named, setup, teardown),
-		cmocka_unit_test_setup_teardown(
-			a_receipt_must_stand_for_the_decision_it_carries, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_carried_decision_is_bound, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_empty_document_establishes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(proofs_need_a_root_from_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(post_quantum_garbage_is_refused, setup, teardown),
