@@ -107,4 +107,16 @@ int cmd_task_mark_stale(struct run *r, struct err *e);
 int cmd_task_reclaim(struct run *r, struct err *e);
 int cmd_task_doctor(struct run *r, struct err *e);
 
+/* cmd_profile_state.c */
+extern const struct opt profile_ledger_opts[], profile_rollback_opts[], profile_pause_opts[],
+	profile_resume_opts[];
+int cmd_profile_ledger(struct run *r, struct err *e);
+int cmd_profile_rollback(struct run *r, struct err *e);
+int cmd_profile_pause(struct run *r, struct err *e);
+int cmd_profile_resume(struct run *r, struct err *e);
+int cmd_profile_paused(struct run *r, struct err *e);
+
+/* cmd_demo.c */
+int cmd_demo(struct run *r, struct err *e);
+
 #endif

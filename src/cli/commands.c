@@ -173,6 +173,24 @@ const struct cmd commands[] = {
 	{ "checkpoint policy", "", 0, 0, "show retention and limits", NULL, "$ helm checkpoint policy", NULL,
 		NEEDS_WORKSPACE, cmd_checkpoint_policy, NULL },
 
+	{ "profile ledger", "", 0, 0, "print the last rows of the task ledger", NULL,
+		"$ helm profile ledger --limit 5", profile_ledger_opts, NEEDS_WORKSPACE, cmd_profile_ledger,
+		NULL },
+	{ "profile rollback", "", 0, 0, "say which checkpoint undoes a risky task", NULL,
+		"$ helm profile rollback", profile_rollback_opts, NEEDS_WORKSPACE, cmd_profile_rollback,
+		NULL },
+	{ "profile pause", "PROFILE", 1, 1, "let nobody start this profile for now",
+		"Runs are stopped by it only while HELM_PAUSE_GATE is set.", NULL, profile_pause_opts,
+		NEEDS_WORKSPACE, cmd_profile_pause, NULL },
+	{ "profile resume", "PROFILE", 1, 1, "end a pause, with the token it was given", NULL, NULL,
+		profile_resume_opts, NEEDS_WORKSPACE, cmd_profile_resume, NULL },
+	{ "profile paused", "", 0, 0, "list paused profiles", NULL, "$ helm profile paused", NULL,
+		NEEDS_WORKSPACE, cmd_profile_paused, NULL },
+	{ "demo", "", 0, 0, "write a small workspace to try things on",
+		"Writes to --path DIR, default ./helm-demo; an existing "
+		"directory that is not empty is refused.",
+		"$ helm demo --path demo-workspace", NULL, 0, cmd_demo, NULL },
+
 	/* Agent clients. */
 	{ "hook pre-tool", "", 0, 0, "answer an agent client before it makes a tool call",
 		"Reads the client's payload on standard input.  No answer means: go on.  A refusal is said "

@@ -236,6 +236,16 @@ struct task_change {
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
 	const struct task_change *c, struct json **ret, struct err *e);
 
+/* ---- pauses ---- */
+
+/* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
+int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+/* The token that ends the pause is given once and kept only as a hash. */
+int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *reason, char **ret_token, struct err *e);
+int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *token, struct err *e);
+
 /* ---- hooks of agent clients ---- */
 
 #define TOOL_CALLS "tool-calls.jsonl"

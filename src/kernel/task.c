@@ -441,17 +441,12 @@ static bool is_truthy(const char *v)
 static int check_pause(struct task *t, bool *ret_paused, struct err *e)
 {
 	struct sys *s = t->k->sys;
-	struct bytes text;
 	struct json *doc;
 
 	*ret_paused = false;
 	if (!is_truthy(s->getenv(s, "HELM_PAUSE_GATE")) && !is_truthy(s->getenv(s, "OPENCLAW_PAUSE_GATE")))
 		return OK;
-	int rc = file_read(s, t->k->a, t->k->ws->state_fd, "profile-pause-state.json", 1 << 20, 0, &text, e);
-	if (rc == E_MISSING)
-		return OK;
-	if (rc == OK)
-		rc = json_parse(t->k->a, text, "profile-pause-state.json", NULL, &doc, e);
+	int rc = pause_load(s, t->k->a, t->k->ws, &doc, e);
 	if (rc)
 		return rc; /* the gate is on and cannot be read: nothing runs */
 	struct json *entry = json_get(doc, t->profile->name);

@@ -1,0 +1,159 @@
+/* cmd_profile_state.c — profile ledger, rollback, pause, resume, paused. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/kernel.h"
+
+#include <strings.h>
+
+const struct opt profile_ledger_opts[] = {
+	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
+	{ 0 },
+};
+const struct opt profile_rollback_opts[] = {
+	{ "task-id", OPT_VALUE, "ID", "the task (default: the newest risky one)", NULL, false },
+	{ 0 },
+};
+const struct opt profile_pause_opts[] = {
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, true },
+	{ 0 },
+};
+const struct opt profile_resume_opts[] = {
+	{ "token", OPT_VALUE, "TOKEN", "the token that was shown when it was paused", NULL, true },
+	{ 0 },
+};
+
+int cmd_profile_ledger(struct run *r, struct err *e)
+{
+	struct json *rows;
+	int rc = rows_tail(
+		r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 20), &rows, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, rows);
+		return 0;
+	}
+	json_each (row, rows) {
+		struct buf line;
+		buf_init(&line, r->a);
+		json_write(&line, row, JSON_SPACED | JSON_SORT_BYTES);
+		out(r, "%s\n", text_safe(r->a, line.p, line.n, false));
+	}
+	return 0;
+}
+
+static const struct json *newest_risky(const struct json *tasks)
+{
+	for (uint32_t i = tasks->n; i-- > 0;)
+		if (text_eq(json_get_text(tasks->items[i], "profile", ""), "risky_edit") ||
+			json_get_text(tasks->items[i], "checkpoint_id", NULL))
+			return tasks->items[i];
+	return NULL;
+}
+
+int cmd_profile_rollback(struct run *r, struct err *e)
+{
+	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "runtime_backend",
+		"runtime_target" };
+	struct observed o = observed_from(r);
+	const char *id = opt_text(r, "task-id", NULL);
+	struct json *rows, *doc = json_new(r->a, JSON_OBJECT);
+	int rc = id ? observe_task(&o, id, &rows, e) : observe_tasks(&o, 0, &rows, e);
+
+	if (rc)
+		return rc;
+	const struct json *row = id ? rows->items[rows->n - 1] : newest_risky(rows);
+	if (!row) {
+		if (r->is_json)
+			out_json(r, doc);
+		else
+			out(r, "no task made a checkpoint yet\n");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		json_sets(r->a, doc, fields[i], json_get_text(row, fields[i], NULL));
+	const char *checkpoint = json_get_text(row, "checkpoint_id", NULL);
+	json_sets(r->a, doc, "checkpoint", checkpoint);
+	json_sets(r->a, doc, "restore_command",
+		checkpoint ? arena_printf(r->a, "helm checkpoint restore %s", checkpoint) : NULL);
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each_member (m, doc)
+		out(r, "%s=%s\n", m->name, safe_member(r, doc, m->name));
+	return 0;
+}
+
+static bool gate_is_on(struct run *r)
+{
+	const char *names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = r->sys->getenv(r->sys, names[i]);
+		if (v && (text_eq(v, "1") || strcasecmp(v, "true") == 0 || strcasecmp(v, "yes") == 0))
+			return true;
+	}
+	return false;
+}
+
+int cmd_profile_pause(struct run *r, struct err *e)
+{
+	struct profiles all;
+	const struct profile *p;
+	char *token;
+	int rc = profiles_load(r->sys, r->a, r->ws->root, &all, e);
+
+	if (rc == OK)
+		rc = profiles_get(&all, r->args[0], &p, e);
+	if (rc == OK)
+		rc = pause_profile(r->sys, r->a, r->ws, p->name, opt_text(r, "reason", ""), &token, e);
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		struct json *doc = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, doc, "profile", p->name);
+		json_sets(r->a, doc, "resume_token", token);
+		json_setb(r->a, doc, "gate_on", gate_is_on(r));
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "profile=%s\nresume_token=%s\n", p->name, token);
+	if (!gate_is_on(r))
+		out(r, "note=the pause gate is off: set HELM_PAUSE_GATE=1 for runs to be stopped by this\n");
+	return 0;
+}
+
+int cmd_profile_resume(struct run *r, struct err *e)
+{
+	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
+
+	if (rc == OK)
+		out(r, "profile=%s\nresumed=yes\n", r->args[0]);
+	return rc;
+}
+
+int cmd_profile_paused(struct run *r, struct err *e)
+{
+	struct json *doc;
+	int rc = pause_load(r->sys, r->a, r->ws, &doc, e);
+
+	if (rc)
+		return rc;
+	json_each_member (m, doc) {
+		(void)json_remove(m->value, "token_sha256");
+		(void)json_remove(m->value, "resume_token");
+	}
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each_member (m, doc)
+		out(r, "%s  since %s: %s\n", text_safe(r->a, m->name, m->name_n, false),
+			safe_member(r, m->value, "paused_at"), safe_member(r, m->value, "reason"));
+	if (!doc->n)
+		out(r, "no profile is paused\n");
+	return 0;
+}
