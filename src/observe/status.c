@@ -138,14 +138,14 @@ static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_
 	const char *why = json_get_text(t, "failure_reason", NULL);
 	int64_t us, code;
 
-	buf_addf(b, "The last task, \"%s\", %s under %s", json_get_text(t, "task_name", ""),
+	buf_addf(b, "The last task, \"%s\", %s%s%s", json_get_text(t, "task_name", ""),
 		text_eq(status, "completed")	     ? "was completed"
 			: text_eq(status, "blocked") ? "was stopped"
 			: text_eq(status, "timeout") ? "ran out of time"
 			: text_eq(status, "running") ? "is running"
 			: text_eq(status, "failed")  ? "failed"
 						     : status,
-		json_get_text(t, "profile", "no profile"));
+		json_get_text(t, "profile", NULL) ? " under " : "", json_get_text(t, "profile", ""));
 	if (json_int(json_get(t, "exit_code"), &code) && code)
 		buf_addf(b, " with exit code %lld", (long long)code);
 	if (text_parse_time(at, strlen(at), &us))
