@@ -4,6 +4,7 @@
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
 #include "kernel/kernel.h"
+#include "record/record.h"
 
 #include <inttypes.h>
 
@@ -451,7 +452,6 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	struct json *task = json_new(r->a, JSON_OBJECT);
 	const char *id = json_get_text(row, "checkpoint_id", "");
 	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
-	struct buf line;
 
 	if (!w->started_at)
 		w->started_at = arena_strdup(r->a, now);
@@ -463,10 +463,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	if (is_done)
 		json_sets(r->a, task, "finished_at", now);
 	json_set(r->a, task, "restore", json_copy(r->a, row));
-	buf_init(&line, r->a);
-	json_write(&line, task, JSON_SPACED | JSON_SORT_BYTES);
-	return file_append_line(
-		r->sys, r->ws->state_fd, "task-ledger.jsonl", 0600, buf_bytes(&line), NULL, e);
+	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
 }
 
 static int new_task_id(struct run *r, char **ret, struct err *e)

@@ -199,7 +199,7 @@ static int look(struct maker *m, struct err *e)
 
 	if (!q->are_exact)
 		cache_load(m->st, m->a, &m->sel, &m->cache);
-	m->entries.cap = m->cache.entries.n + 64;
+	m->entries.cap = (size_t)m->cache.count + 64;
 	m->entries.v = arena_alloc(m->a, m->entries.cap * sizeof(*m->entries.v));
 	if (checkpoint_scan(&sc, e))
 		return e->rc;
@@ -542,7 +542,7 @@ int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_reque
 	/* What is wrong with the request itself is said before a directory is made for it. */
 	if (prepare(&m, st, req, &a, e))
 		return e->rc;
-	if (checkpoint_make_dirs(st, e) || checkpoint_lock(st, &lock, e))
+	if (checkpoint_make_dirs(st, e) || checkpoint_lock(st, req->time_limit_ms, &lock, e))
 		return e->rc;
 	return checkpoint_create_locked(st, req, ret, e);
 }

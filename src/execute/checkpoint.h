@@ -87,7 +87,8 @@ bool checkpoint_path_covers(const char *top, const char *path);
 /* ---- records ---- */
 
 int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e);
-int checkpoint_lock(struct checkpoint_store *st, int *ret_fd, struct err *e);
+int checkpoint_lock(
+	struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e); /* 0: two minutes */
 bool checkpoint_label_ok(const char *label);
 bool checkpoint_id_ok(const char *id); /* safe as the name of a directory */
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e);
@@ -235,7 +236,9 @@ int tree_parse(struct arena *a, struct bytes text, struct tree *ret, struct err 
 /* ---- stat cache ---- */
 
 struct cache {
-	struct entries entries;
+	struct arena *a;
+	struct bytes rows; /* in the order of paths, decoded when they are compared */
+	uint64_t count;
 	struct content tree;
 	bool is_found;
 };

@@ -9,12 +9,12 @@
 
 enum { BLOCK = 256 << 10, LINE_MAX_BYTES = 16 << 20 };
 
-typedef int row_visit(void *arg, const struct json *row);
+typedef int note_row(void *arg, const struct json *row);
 
 /* Visit the rows whose line holds one of the words. */
 struct row_reader {
 	const char *const *words;
-	row_visit *fn;
+	note_row *fn;
 	void *arg;
 	struct arena scratch;
 };

@@ -391,7 +391,7 @@ static int choose_paths(struct plan *p, struct err *e)
 int archive_parse(struct plan *p, struct stream *in, struct err *e)
 {
 	struct loader l = { .plan = p, .in = in };
-	struct member m;
+	struct member m = { 0 };
 
 	l.piece = arena_alloc(p->a, PIECE);
 	for (;;) {

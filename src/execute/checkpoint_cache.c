@@ -63,7 +63,8 @@ static bool packs_are_there(struct checkpoint_store *st, struct bytes *rest, uin
 	return true;
 }
 
-static bool load_row(struct arena *a, struct bytes *rest, struct entries *to)
+/* The next row; what it points to stays in the text. */
+static bool next_row(struct arena *a, struct bytes *rest, struct entry *x)
 {
 	struct cache_row r;
 	const void *p = take(rest, sizeof(r));
@@ -75,25 +76,23 @@ static bool load_row(struct arena *a, struct bytes *rest, struct entries *to)
 	const void *extents = take(rest, r.extent_count * sizeof(struct extent));
 	if (!path || !text || !extents || path[r.path_n] || text[r.text_n])
 		return false;
-	struct entry *x = entries_add(a, to);
-	x->path = path;
-	x->text = r.text_n ? text : NULL;
-	x->type = r.type;
-	x->is_racy = r.is_racy;
-	x->is_unstable = r.is_unstable;
-	x->is_sparse = r.is_sparse;
-	x->mode = r.mode;
-	x->uid = r.uid;
-	x->gid = r.gid;
-	x->size = r.size;
-	x->dev = r.dev;
-	x->ino = r.ino;
-	x->held_bytes = r.held_bytes;
-	x->mtime_ns = r.mtime_ns;
-	x->ctime_ns = r.ctime_ns;
-	x->content =
-		(struct content){ .sha = r.sha, .list = r.list, .n = r.content_n, .is_list = r.has_list };
-	x->extent_count = r.extent_count;
+	*x = (struct entry){ .path = path,
+		.text = r.text_n ? text : NULL,
+		.type = r.type,
+		.is_racy = r.is_racy,
+		.is_unstable = r.is_unstable,
+		.is_sparse = r.is_sparse,
+		.mode = r.mode,
+		.uid = r.uid,
+		.gid = r.gid,
+		.size = r.size,
+		.dev = r.dev,
+		.ino = r.ino,
+		.held_bytes = r.held_bytes,
+		.mtime_ns = r.mtime_ns,
+		.ctime_ns = r.ctime_ns,
+		.content = { .sha = r.sha, .list = r.list, .n = r.content_n, .is_list = r.has_list },
+		.extent_count = r.extent_count };
 	if (r.extent_count) {
 		x->extents = arena_alloc(a, r.extent_count * sizeof(*x->extents));
 		memcpy(x->extents, extents, r.extent_count * sizeof(*x->extents));
@@ -127,9 +126,11 @@ void cache_load(struct checkpoint_store *st, struct arena *a, const struct selec
 	if (memcmp(h.magic, magic, 8) || memcmp(h.selection, sel->digest, SHA256_SIZE) ||
 		!packs_are_there(st, &text, h.pack_count))
 		return;
-	for (uint64_t i = 0; i < h.count; i++)
-		if (!load_row(a, &text, &c.entries))
-			return;
+	if (h.count > text.n / sizeof(struct cache_row))
+		return;
+	c.rows = text;
+	c.count = h.count;
+	c.a = a;
 	c.tree = h.tree;
 	c.is_found = true;
 	*ret = c;
@@ -264,16 +265,17 @@ static bool match_one(const struct entry *was, struct entry *now)
 
 bool cache_match(const struct cache *c, struct entries *entries)
 {
-	bool is_all = c->is_found && c->entries.n == entries->n;
-	size_t i = 0;
+	bool is_all = c->is_found && c->count == entries->n;
+	struct bytes rest = c->rows;
+	struct entry was;
+	bool has_row = c->is_found && next_row(c->a, &rest, &was);
 
-	for (size_t k = 0; k < entries->n; k++) {
-		while (i < c->entries.n && checkpoint_path_cmp(c->entries.v[i].path, entries->v[k].path) < 0)
-			i++;
-		if (i == c->entries.n)
-			return false;
-		if (checkpoint_path_cmp(c->entries.v[i].path, entries->v[k].path) != 0 ||
-			!match_one(&c->entries.v[i], &entries->v[k]))
+	for (size_t k = 0; k < entries->n && has_row; k++) {
+		int order;
+		while ((order = checkpoint_path_cmp(was.path, entries->v[k].path)) < 0)
+			if (!(has_row = next_row(c->a, &rest, &was)))
+				return false;
+		if (order != 0 || !match_one(&was, &entries->v[k]))
 			is_all = false;
 	}
 	return is_all;

@@ -80,9 +80,13 @@ int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 	return OK;
 }
 
-int checkpoint_lock(struct checkpoint_store *st, int *ret_fd, struct err *e)
+int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e)
 {
-	return file_lock(st->sys, st->dir_fd, "index.lock", LOCK_WAIT_MS, ret_fd, e);
+	int wait = wait_ms > 0 && wait_ms < LOCK_WAIT_MS ? (int)wait_ms : LOCK_WAIT_MS;
+
+	if (file_lock(st->sys, st->dir_fd, "index.lock", wait, ret_fd, e))
+		return err_wrap(e, "another checkpoint is being made, restored or pruned");
+	return OK;
 }
 
 bool checkpoint_label_ok(const char *label)
@@ -201,7 +205,7 @@ int checkpoint_protect(
 
 	if (st->dir_fd < 0)
 		return checkpoint_find(st, id, ret_record, e);
-	if (checkpoint_lock(st, &lock, e) || checkpoint_list(st, &array, e) ||
+	if (checkpoint_lock(st, 0, &lock, e) || checkpoint_list(st, &array, e) ||
 		checkpoint_pick(array, id, &record, e))
 		return e->rc;
 	if (is_pinned)

@@ -425,7 +425,7 @@ int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy
 	struct pruner p = { .st = st, .policy = policy, .referenced = referenced, .a = &a };
 
 	p.res.leftovers = json_new(st->a, JSON_ARRAY);
-	if (apply && st->dir_fd >= 0 && checkpoint_lock(st, &lock, e))
+	if (apply && st->dir_fd >= 0 && checkpoint_lock(st, 0, &lock, e))
 		return e->rc;
 	if (checkpoint_list(st, &p.array, e) || judge_all(&p, e))
 		return e->rc;

@@ -619,7 +619,7 @@ int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_rest
 		if (!text_eq(req->only[i], ".") && !checkpoint_path_ok(req->only[i]))
 			return err_set(e, E_INPUT, "CHECKPOINT_PATH",
 				"'%s' is not a path inside the workspace", req->only[i]);
-	if (!req->is_dry_run && st->dir_fd >= 0 && checkpoint_lock(st, &lock, e))
+	if (!req->is_dry_run && st->dir_fd >= 0 && checkpoint_lock(st, 0, &lock, e))
 		return e->rc;
 	if (plan_make(&r.plan, st, req, &a, e))
 		return e->rc;

@@ -117,6 +117,9 @@ bool rules_exclude(const struct selection *s, const char *path, bool is_dir)
 
 static bool is_vcs_name(const char *name)
 {
+	/* Called for every entry of a tree: most names are none of these by their first letter. */
+	if (name[0] != '.' && name[0] != 'C' && name[0] != '_')
+		return false;
 	static const char *const names[] = { ".git", ".hg", ".svn", ".jj", ".bzr", "CVS", "_darcs" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -368,14 +371,14 @@ static int visit(struct scan *sc, int parent, const char *path, const char *name
 }
 
 struct names {
-	const char **v; /* whole paths */
+	const char **v; /* the name; its whole path begins `lead` bytes before it */
 	size_t n, cap;
 };
 
 static int read_names(struct scan *sc, int fd, const char *path, struct names *names, struct err *e)
 {
 	struct sys *s = sc->st->sys;
-	size_t path_n = strlen(path);
+	size_t path_n = strlen(path), lead = path_n ? path_n + 1 : 0;
 
 	if (!sc->dents)
 		sc->dents = arena_alloc(sc->a, DENTS_SIZE);
@@ -391,35 +394,40 @@ static int read_names(struct scan *sc, int fd, const char *path, struct names *n
 			if (text_eq(d->d_name, ".") || text_eq(d->d_name, ".."))
 				continue;
 			size_t n = strlen(d->d_name);
-			char *full = arena_text(sc->a, path_n + n + 2);
+			char *full = arena_text(sc->a, lead + n + 1);
 			memcpy(full, path, path_n);
-			if (path_n)
+			if (lead)
 				full[path_n] = '/';
-			memcpy(full + path_n + (path_n != 0), d->d_name, n + 1);
+			memcpy(full + lead, d->d_name, n + 1);
 			if (names->n == names->cap) {
 				size_t cap = names->cap ? names->cap * 2 : 64;
 				names->v = arena_grow(sc->a, names->v, names->cap * sizeof(*names->v),
 					cap * sizeof(*names->v));
 				names->cap = cap;
 			}
-			names->v[names->n++] = full;
+			names->v[names->n++] = full + lead;
 		}
 	}
+}
+
+static int cmp_names(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
 static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool is_state, struct err *e)
 {
 	struct names names = { 0 };
-	size_t skip_n = *path ? strlen(path) + 1 : 0;
+	size_t lead = *path ? strlen(path) + 1 : 0;
 
 	if (read_names(sc, fd, path, &names, e))
 		return e->rc;
 	if (names.n)
-		qsort(names.v, names.n, sizeof(*names.v), cmp_paths);
+		qsort(names.v, names.n, sizeof(*names.v), cmp_names);
 	if (sc->progress)
 		sc->progress->step(sc->progress->arg, "looking at files", sc->file_count, 0);
 	for (size_t i = 0; i < names.n; i++)
-		if (visit(sc, fd, names.v[i], names.v[i] + skip_n, depth, is_state, e))
+		if (visit(sc, fd, names.v[i] - lead, names.v[i], depth, is_state, e))
 			return e->rc;
 	return OK;
 }
