@@ -40,6 +40,23 @@ int cmd_key_revoke(struct run *r, struct err *e);
 int cmd_key_history(struct run *r, struct err *e);
 int cmd_key_trust(struct run *r, struct err *e);
 
+/* cmd_receipts.c */
+extern const struct opt receipts_list_opts[], receipts_export_opts[], receipts_tail_opts[];
+int cmd_receipts_list(struct run *r, struct err *e);
+int cmd_receipts_show(struct run *r, struct err *e);
+int cmd_receipts_export(struct run *r, struct err *e);
+int cmd_receipts_tail(struct run *r, struct err *e);
+
+/* cmd_log.c */
+extern const struct opt log_head_opts[], log_prove_opts[], log_consistency_opts[], log_anchor_opts[],
+	log_check_opts[], log_repair_opts[];
+int cmd_log_head(struct run *r, struct err *e);
+int cmd_log_prove(struct run *r, struct err *e);
+int cmd_log_consistency(struct run *r, struct err *e);
+int cmd_log_anchor(struct run *r, struct err *e);
+int cmd_log_check(struct run *r, struct err *e);
+int cmd_log_repair(struct run *r, struct err *e);
+
 /* cmd_guard.c, cmd_guard_scan.c */
 extern const struct opt guard_check_opts[], guard_explain_opts[], guard_scan_opts[];
 int cmd_guard_check(struct run *r, struct err *e);

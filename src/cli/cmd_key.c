@@ -217,6 +217,8 @@ int cmd_key_history(struct run *r, struct err *e)
 			"there is no key history yet; 'helm key create' starts it");
 	if (rc)
 		return rc;
+	while (text.n && text.p[text.n - 1] != '\n')
+		text.n--; /* what a crash left of a link nobody was told about */
 	verification_begin(&v, r->a, &nobody, "key history");
 	verify_key_history(&v, text, KEY_HISTORY);
 	if (r->is_json) {

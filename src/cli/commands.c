@@ -8,6 +8,8 @@ const struct family families[] = {
 	{ "task", "tasks and their states" },
 	{ "hook", "the doors that agent clients knock at" },
 	{ "checkpoint", "save the files of a workspace, and bring them back" },
+	{ "receipts", "what was decided and what happened" },
+	{ "log", "the tamper-evident log over the receipts" },
 	{ "key", "the key that signs what this machine records" },
 	{ "evidence", "export, verify and show packs of evidence" },
 	{ "conform", "run published cases against this program" },
@@ -231,6 +233,48 @@ const struct cmd commands[] = {
 		"Executes nothing.  Exit 0 when everything agrees, 1 when something diverges or there is "
 		"nothing to play.",
 		NULL, replay_opts, 0, cmd_replay, NULL },
+	{ "receipts list", "", 0, 0, "list receipts, the newest last", NULL, "$ helm receipts list --limit 5",
+		receipts_list_opts, NEEDS_WORKSPACE, cmd_receipts_list, "helm_receipts_list" },
+	{ "receipts show", "ID", 1, 1, "show one receipt, verified",
+		"ID is a receipt's or decision's id, or a number of the chain.  Exit 0 only when it verifies "
+		"under your own "
+		"key or its history.",
+		NULL, NULL, NEEDS_WORKSPACE, cmd_receipts_show, "helm_receipts_show" },
+	{ "receipts export", "", 0, 0, "print receipts as they were signed, one per line",
+		"Byte for byte, in order: 'helm verify FILE --key KEY' accepts the output on any machine.",
+		"$ helm receipts export --verdict DENY", receipts_export_opts, NEEDS_WORKSPACE,
+		cmd_receipts_export, NULL },
+	{ "receipts tail", "", 0, 0, "show the newest receipts, and wait for more with --follow", NULL,
+		"$ helm receipts tail --limit 3", receipts_tail_opts, NEEDS_WORKSPACE, cmd_receipts_tail,
+		NULL },
+	{ "log head", "", 0, 0, "show or sign the tree head: one hash over all receipts", NULL,
+		"$ helm log head", log_head_opts, NEEDS_WORKSPACE, cmd_log_head, NULL },
+	{ "log prove", "RECEIPT|INDEX", 1, 1, "prove that a receipt is in the log",
+		"The proof is checked with 'helm verify FILE --root ROOT' against a root from a signed head. "
+		" Leaf 0 is the "
+		"first receipt.",
+		"$ helm log prove 0", log_prove_opts, NEEDS_WORKSPACE, cmd_log_prove, NULL },
+	{ "log consistency", "[OLD_SIZE]", 0, 1, "prove that an older log is a beginning of this one",
+		"With --head FILE the older head is compared too: one that this log does not continue is an "
+		"error.",
+		"$ helm log consistency 1", log_consistency_opts, NEEDS_WORKSPACE, cmd_log_consistency,
+		NULL },
+	{ "log anchor", "", 0, 0, "sign the log and keep the head outside the workspace",
+		"'helm log check' compares with every anchor it remembers.  A git reference keeps all heads, "
+		"as commits; push "
+		"it to\nwhere nobody can rewrite it.",
+		NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor, NULL },
+	{ "log check", "", 0, 0, "check every receipt, link, leaf, head and anchor",
+		"Says exactly what is lost or changed: which receipt, which member, what was expected.  "
+		"Trusts your own key "
+		"and its\nhistory, or the keys given.  Exit 0 only when all is sound.",
+		"$ helm log check", log_check_opts, NEEDS_WORKSPACE, cmd_log_check, "helm_log_check" },
+	{ "log repair", "", 0, 0, "put damage on record, so that work can go on",
+		"The chain is cut behind its last good receipt; what is cut is kept beside it; a signed seam "
+		"says what was "
+		"lost\nand why.  Refuses when nothing is wrong.",
+		NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair, NULL },
+
 	{ "key show", "", 0, 0, "show the signing key's id, public key and place", NULL, "$ helm key show",
 		NULL, 0, cmd_key_show, NULL },
 	{ "key create", "", 0, 0, "create the signing key of this user",

@@ -267,4 +267,33 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 /* What became of it: an outcome receipt bound to the decision of the same call. */
 int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e);
 
+/* ---- the log: what is lost or changed, and heads kept elsewhere ---- */
+
+struct log_check_options {
+	int root_fd; /* of the workspace: git references are looked up there */
+	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* or NULL */
+	void *arg;
+};
+struct log_report {
+	struct json *
+		doc; /* what `helm log check --json` prints: sound, receipts, files, heads, anchors, findings, ... */
+	bool is_sound; /* nothing lost, nothing changed, everything signed by a trusted key */
+	bool is_damaged; /* something is lost or changed; `damage` says up to where the chain is good */
+	struct log_damage damage;
+	uint64_t receipts;
+};
+/* Check everything.  Reads only.  OK also when the log is damaged. */
+int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, struct err *e);
+
+/* Sign a head and keep it at `to`: a file (absolute), or a git reference ("refs/...") of the repository at root_fd.  Refused
+ * (ANCHOR_CONFLICT) when what is there is a head this log does not continue. */
+int log_anchor(struct recorder *r, struct arena *a, int root_fd, const char *to, struct json **ret_head,
+	struct err *e);
+/* The head that is kept there. */
+int log_anchor_read(
+	struct sys *s, struct arena *a, int root_fd, const char *to, struct json **ret, struct err *e);
+/* Those this workspace remembers: [{"to","head"}]. */
+int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e);
+
 #endif

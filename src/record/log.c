@@ -206,6 +206,17 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 	return rc;
 }
 
+int log_settle(struct recorder *r, struct arena *a, struct err *e)
+{
+	int rc = chain_lock(r, e);
+
+	if (rc)
+		return rc;
+	rc = chain_settle(r, a, e);
+	chain_unlock(r);
+	return rc;
+}
+
 int log_refresh(struct recorder *r, struct arena *a, struct err *e)
 {
 	int rc = chain_lock(r, e);

@@ -5,6 +5,7 @@
  * more at the end, alone, to say exactly what is wrong with it; the first pass keeps no words. */
 #include "verify/receipt.h"
 
+#include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
@@ -57,6 +58,52 @@ static bool check_subject(struct verification *v, const struct json *receipt)
 		v, "decision_binding", "the receipt stands for another decision than the one it carries");
 }
 
+/* The first member that no receipt has, or that stands in the wrong place; both lists are sorted. */
+static const char *stray_member(const struct json *receipt)
+{
+	const struct projection *p = &receipt_projection;
+	size_t k = 0;
+
+	json_each_member (m, receipt) {
+		while (k < p->n && strcmp(p->members[k].name, m->name) < 0)
+			k++;
+		if (k == p->n || !text_eq(p->members[k].name, m->name))
+			return m->name;
+	}
+	return NULL;
+}
+
+/* The chain of a Helm workspace (its session says so, signed) is written in canonical form, with members that are known, and has one
+ * log over exactly itself: so what neither signature nor chain hash covers follows from the rest. */
+static bool check_workspace_form(struct verification *v, const struct json *receipt)
+{
+	const char *session = member_text(receipt, "session_id");
+	const char *key = member_text(json_get(receipt, "public_key_set"), "ed25519");
+	uint8_t pub[KEY_SIZE], hash[SHA256_SIZE];
+	char log_id[SHA256_HEX];
+	int64_t index = json_get_int(receipt, "lamport_clock", 0) - 1;
+
+	if (!text_starts(session, "ws-") || !hex_decode(key, strlen(key), pub, sizeof(pub), false))
+		return true;
+	const char *stray = stray_member(receipt);
+	if (stray) {
+		verify_at(v, NULL, stray, "no such member here", "one");
+		return verify_refute(
+			v, "log_members", "it has a member that nobody wrote, or in the wrong place");
+	}
+	sha256(pub, sizeof(pub), hash);
+	hex_encode(hash, sizeof(hash), log_id);
+	if (!text_eq(member_text(receipt, "log_id"), log_id)) {
+		verify_at(v, NULL, "log_id", arena_strdup(v->a, log_id), member_text(receipt, "log_id"));
+		return verify_refute(v, "log_members", "log_id is not that of the signer's log");
+	}
+	if (json_get_int(receipt, "leaf_index", 0) == index &&
+		!json_get(receipt, "leaf_index") == (index == 0))
+		return true;
+	verify_at(v, NULL, "leaf_index", arena_printf(v->a, "%lld", (long long)index), "another number");
+	return verify_refute(v, "log_members", "leaf_index is not the receipt's place in the chain");
+}
+
 static bool verify_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
 	struct hash *chain, bool *hashed)
 {
@@ -68,7 +115,8 @@ static bool verify_line(struct verification *v, struct bytes line, const char *n
 		*ret = NULL;
 		return verify_refute_err(v, &e);
 	}
-	return verify_receipt_core(v, *ret, chain, hashed) && check_subject(v, *ret);
+	return verify_receipt_core(v, *ret, chain, hashed) && check_subject(v, *ret) &&
+		check_workspace_form(v, *ret);
 }
 
 static uint8_t read_previous(const struct json *receipt, struct hash *ret)
@@ -180,6 +228,12 @@ static const char *line_name(struct walk *w, size_t i)
 	return arena_printf(w->v->a, "line %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
 }
 
+static void note_line(struct walk *w, size_t i)
+{
+	if (!json_get(w->v->values, "line"))
+		json_seti(w->v->a, w->v->values, "line", (int64_t)i + 1);
+}
+
 /* Say what is wrong with a line: verified again, with words. */
 static void explain_line(struct walk *w, size_t i)
 {
@@ -192,6 +246,7 @@ static void explain_line(struct walk *w, size_t i)
 	(void)verify_line(&one, w->job->lines[i], arena_printf(w->v->a, "%s:%zu", w->name, i + 1), &receipt,
 		&chain, &hashed);
 	const char *record = line_name(w, i);
+	note_line(w, i);
 	verify_at(w->v, record, one.member ? one.member : "signature", one.expected, one.found);
 	w->identity_fault = arena_printf(w->v->a, "%s: %s", record,
 		one.text ? one.text : "the signature verifies only under the key the receipt carries");
@@ -203,6 +258,7 @@ static void break_link(struct walk *w, size_t i, const char *member, const char 
 	const char *record = line_name(w, i);
 
 	w->link_fault = arena_printf(w->v->a, "%s: %s is %s, expected %s", record, member, found, expected);
+	note_line(w, i);
 	verify_at(w->v, record, member, expected, found);
 	(void)verify_fail(w->v, "closure_failed", "%s", w->link_fault);
 }
@@ -315,6 +371,33 @@ static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t 
 	return list;
 }
 
+/* With a root from elsewhere it can be known whether this is the whole log, and the unsigned members of the last receipt are
+ * covered too. */
+static void check_root(struct verification *v, const struct job *job)
+{
+	struct merkle tree = { 0 };
+	struct hash want, have;
+
+	for (size_t i = 0; i < job->n; i++) {
+		struct hash leaf = merkle_leaf(job->facts[i].chain.b, SHA256_SIZE);
+		merkle_append(&tree, &leaf);
+	}
+	have = merkle_head(&tree);
+	verify_value(v, "root_hash", hash_hex(v->a, &have));
+	if (!hash_from_hex(v->trust->root, &want)) {
+		(void)verify_fail(v, "undecodable hash", "the trusted root does not decode to 32 bytes");
+	} else if (hash_eq(&want, &have)) {
+		v->complete = ANSWER_YES;
+	} else {
+		verify_at(v, "the chain", "root_hash", hash_hex(v->a, &want), hash_hex(v->a, &have));
+		v->complete = ANSWER_NO;
+		(void)verify_fail(v, "root_mismatch",
+			"these are not exactly the receipts of that root: some are missing, added or "
+			"changed");
+	}
+	verify_check(v, "log_root", v->complete == ANSWER_YES ? CHECK_PASS : CHECK_FAIL, "");
+}
+
 void verify_receipt_lines(
 	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
 {
@@ -341,6 +424,8 @@ void verify_receipt_lines(
 	for (size_t i = 0; i < job.n; i++)
 		take_facts(&w, i);
 	conclude(&w);
+	if (v->trust->root)
+		check_root(v, &job);
 	if (ret_chain)
 		*ret_chain = chain_hashes(v->a, &job, ret_n);
 }

@@ -290,6 +290,8 @@ int trust_add_history(struct sys *s, struct arena *a, const char *path, struct t
 
 	if (rc)
 		return rc;
+	while (text.n && text.p[text.n - 1] != '\n')
+		text.n--; /* what a crash left of a link nobody was told about */
 	verification_begin(&v, a, t, "key history");
 	if (!read_history(&h, text, path))
 		return err_set(

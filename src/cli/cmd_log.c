@@ -1,0 +1,486 @@
+/* cmd_log.c — log head, prove, consistency, anchor, check, repair: the tamper-evident log over the receipts. */
+#include "cli/cmd_log.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+#include "verify/verify.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct opt log_head_opts[] = {
+	{ "sign", OPT_FLAG, NULL, "sign the log as it is now", NULL, false },
+	{ 0 },
+};
+const struct opt log_prove_opts[] = {
+	{ "out", OPT_VALUE, "FILE", "write to a new file instead of standard output", NULL, false },
+	{ 0 },
+};
+const struct opt log_consistency_opts[] = {
+	{ "head", OPT_VALUE, "FILE", "the older tree head, as it was kept", NULL, false },
+	{ "out", OPT_VALUE, "FILE", "write to a new file instead of standard output", NULL, false },
+	{ 0 },
+};
+const struct opt log_anchor_opts[] = {
+	{ "to", OPT_VALUE, "FILE|refs/...", "a file outside the workspace, or a git reference of it", NULL,
+		true },
+	{ 0 },
+};
+const struct opt log_check_opts[] = {
+	{ "key", OPT_LIST, "KEY", "trust this key instead of your own: 64 hex digits, or a file (repeatable)",
+		NULL, false },
+	{ "history", OPT_VALUE, "FILE", "a key history that extends this trust", NULL, false },
+	{ 0 },
+};
+const struct opt log_repair_opts[] = {
+	{ "yes", OPT_FLAG, NULL, "do it; without, only say what would be done", NULL, false },
+	{ 0 },
+};
+
+int cmd_log_key(struct run *r, struct key **ret, struct err *e)
+{
+	const char *home;
+	int rc = workspace_helm_home(r->sys, r->a, &home, e);
+
+	return rc ? rc : keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
+}
+
+/* What this user signed, now and before. */
+static int trust_own(struct run *r, struct trust *t, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	const char *home;
+	char hex[2 * SIGN_PUBLIC + 1];
+	int rc = cmd_log_key(r, &key, e);
+
+	if (rc == E_MISSING)
+		return OK; /* nobody's word to compare with: the answer will say so */
+	if (rc)
+		return rc;
+	hex_encode(key_public(key), SIGN_PUBLIC, hex);
+	rc = trust_add_key(r->sys, r->a, hex, t, e);
+	if (rc == OK)
+		rc = workspace_helm_home(r->sys, r->a, &home, e);
+	if (rc)
+		return rc;
+	const char *history = path_join(r->a, home, "keys/" KEY_HISTORY);
+	struct err why = { 0 };
+	if (file_exists(r->sys, AT_FDCWD, history) && trust_add_history(r->sys, r->a, history, t, &why))
+		warn(r, "the key history is not used: %s", why.text);
+	return OK;
+}
+
+int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err *e)
+{
+	const char **keys;
+	size_t n = has_options ? opt_list(r, "key", &keys) : 0;
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int rc = OK;
+
+	*ret = (struct trust){ .threads = cores > 1 ? (unsigned)cores : 1 };
+	if (!n)
+		return trust_own(r, ret, e);
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = trust_add_key(r->sys, r->a, keys[i], ret, e);
+	const char *history = opt_text(r, "history", NULL);
+	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
+}
+
+/* Leaves that a crash left unwritten are made again from the receipts. */
+static int read_leaves(struct run *r, struct hash **ret, uint64_t *ret_n, struct err *e)
+{
+	AUTO(recorder_close) struct recorder rec;
+	int rc;
+
+	recorder_open(&rec, r->sys, r->ws->state_fd, NULL);
+	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
+	if (rc == OK)
+		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
+	if (rc == E_CORRUPT && text_eq(e->code, "LOG_LEAVES") && (rc = log_refresh(&rec, r->a, e)) == OK)
+		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
+	if (rc == OK && *ret_n == 0)
+		rc = err_set(e, E_MISSING, "LOG_EMPTY", "nothing has been recorded here yet");
+	return rc;
+}
+
+/* A document for somebody else: to a new file, or to standard output. */
+static int give(struct run *r, const struct json *doc, const char *said, struct err *e)
+{
+	const char *to = opt_text(r, "out", NULL);
+	struct buf text;
+
+	if (!to) {
+		out_json(r, doc);
+		return 0;
+	}
+	buf_init(&text, r->a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	int rc = file_create(r->sys, AT_FDCWD, to, 0644, buf_bytes(&text), e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "%s\nwritten to %s\n", said, to);
+	return 0;
+}
+
+static void show_head(struct run *r, const struct json *head)
+{
+	if (r->is_json) {
+		out_json(r, head);
+		return;
+	}
+	out(r, "tree_size=%lld\nroot_hash=%s\n", (long long)json_get_int(head, "tree_size", 0),
+		json_get_text(head, "root_hash", ""));
+	if (json_get(head, "signature"))
+		out(r, "timestamp=%s\nlog_id=%s\npublic_key=%s\nsignature=%s\n",
+			json_get_text(head, "timestamp", ""), json_get_text(head, "log_id", ""),
+			json_get_text(head, "public_key", ""), json_get_text(head, "signature", ""));
+	else
+		out(r, "not signed; 'helm log head --sign' signs it\n");
+}
+
+int cmd_log_head(struct run *r, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(recorder_close) struct recorder rec = { 0 };
+	struct json *head = NULL;
+	struct hash *leaves;
+	uint64_t n;
+	int rc;
+
+	if (opt_flag(r, "sign")) {
+		rc = cmd_log_key(r, &key, e);
+		if (rc)
+			return rc;
+		recorder_open(&rec, r->sys, r->ws->state_fd, key);
+		rc = log_sign_head(&rec, r->a, &head, e);
+	} else {
+		rc = log_last_head(r->sys, r->a, r->ws->state_fd, &head, e);
+		if (rc == OK && !head && (rc = read_leaves(r, &leaves, &n, e)) == OK) {
+			struct hash root = merkle_root(leaves, n);
+			head = json_new(r->a, JSON_OBJECT);
+			json_seti(r->a, head, "tree_size", (int64_t)n);
+			json_sets(r->a, head, "root_hash", hash_hex(r->a, &root));
+		}
+	}
+	if (rc == OK)
+		show_head(r, head);
+	return rc;
+}
+
+/* ---- proofs ---- */
+
+struct wanted {
+	const char *word;
+	int64_t clock; /* of the receipt found, 0 before */
+	const char *id;
+	struct arena *a;
+};
+
+static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct wanted *w = arg;
+
+	(void)file;
+	(void)line;
+	(void)text;
+	(void)e;
+	if (!receipt ||
+		(!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
+		return 0;
+	w->clock = json_get_int(receipt, "lamport_clock", 0);
+	w->id = arena_strdup(w->a, json_get_text(receipt, "receipt_id", ""));
+	return 1;
+}
+
+static int find_index(struct run *r, const char *word, uint64_t n, uint64_t *ret, struct err *e)
+{
+	struct wanted w = { .word = word, .a = r->a };
+	int64_t index;
+
+	if (text_int(word, &index)) {
+		if (index < 0 || (uint64_t)index >= n)
+			return err_set(e, E_MISSING, "LOG_INDEX", "the log has leaves 0 to %llu",
+				(unsigned long long)n - 1);
+		*ret = (uint64_t)index;
+		return OK;
+	}
+	int rc = receipts_each(r->sys, r->ws->state_fd, find_receipt, &w, e);
+	if (rc)
+		return rc;
+	if (w.clock < 1 || (uint64_t)w.clock > n)
+		return err_set(
+			e, E_MISSING, "LOG_RECEIPT", "no receipt or decision '%s' in this workspace", word);
+	*ret = (uint64_t)w.clock - 1;
+	return OK;
+}
+
+static struct json *path_json(struct arena *a, const struct hash *path, size_t n)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < n; i++)
+		json_pushs(a, list, hash_hex(a, &path[i]));
+	return list;
+}
+
+/* In the tree of the newest signed head where that covers the leaf: its root is the one others have. */
+static int choose_size(struct run *r, uint64_t index, uint64_t *size, struct json **ret_head, struct err *e)
+{
+	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, ret_head, e);
+	uint64_t head_size = rc == OK && *ret_head ? (uint64_t)json_get_int(*ret_head, "tree_size", 0) : 0;
+
+	if (head_size > index && head_size <= *size)
+		*size = head_size;
+	else
+		*ret_head = NULL;
+	return rc;
+}
+
+int cmd_log_prove(struct run *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
+	struct hash *leaves, path[MERKLE_MAX_PATH], root;
+	uint64_t n, index;
+	int rc = read_leaves(r, &leaves, &n, e);
+
+	if (rc == OK)
+		rc = find_index(r, r->args[0], n, &index, e);
+	if (rc == OK)
+		rc = choose_size(r, index, &n, &head, e);
+	if (rc)
+		return rc;
+	size_t steps = merkle_prove_inclusion(leaves, n, index, path);
+	root = merkle_root(leaves, n);
+	json_seti(r->a, doc, "leaf_index", (int64_t)index);
+	json_seti(r->a, doc, "tree_size", (int64_t)n);
+	json_sets(r->a, doc, "leaf_hash", hash_hex(r->a, &leaves[index]));
+	json_sets(r->a, doc, "root_hash", hash_hex(r->a, &root));
+	json_set(r->a, doc, "audit_path", path_json(r->a, path, steps));
+	if (head)
+		json_set(r->a, doc, "tree_head", head);
+	return give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
+}
+
+static int old_size(struct run *r, uint64_t *ret, const char **ret_root, struct err *e)
+{
+	const char *file = opt_text(r, "head", NULL);
+	struct json *head;
+	int64_t size;
+
+	*ret_root = NULL;
+	if ((file != NULL) == (r->arg_count == 1))
+		return err_set(e, E_USAGE, "USAGE_OLD", "name the older log: its size, or --head FILE");
+	if (!file) {
+		if (!text_int(r->args[0], &size) || size < 1)
+			return err_set(e, E_USAGE, "USAGE_SIZE", "'%s' is not a size", r->args[0]);
+		*ret = (uint64_t)size;
+		return OK;
+	}
+	int rc = log_anchor_read(r->sys, r->a, r->ws->root_fd, file, &head, e);
+	if (rc)
+		return rc;
+	*ret = (uint64_t)json_get_int(head, "tree_size", 0);
+	*ret_root = json_get_text(head, "root_hash", "");
+	return OK;
+}
+
+int cmd_log_consistency(struct run *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	struct hash *leaves, path[MERKLE_MAX_PATH], old_root, new_root;
+	const char *claimed;
+	uint64_t n, old;
+	int rc = old_size(r, &old, &claimed, e);
+
+	if (rc == OK)
+		rc = read_leaves(r, &leaves, &n, e);
+	if (rc)
+		return rc;
+	if (old < 1 || old > n)
+		return err_set(e, E_CORRUPT, "LOG_SHORTER",
+			"this log has %llu receipts and cannot continue one of %llu: receipts are lost",
+			(unsigned long long)n, (unsigned long long)old);
+	old_root = merkle_root(leaves, old);
+	new_root = merkle_root(leaves, n);
+	if (claimed && !text_eq(claimed, hash_hex(r->a, &old_root)))
+		return err_set(e, E_CORRUPT, "LOG_SPLIT",
+			"the first %llu receipts of this log are not those of that head (split view): "
+			"expected root %s, "
+			"found %s",
+			(unsigned long long)old, claimed, hash_hex(r->a, &old_root));
+	size_t steps = merkle_prove_consistency(leaves, n, old, path);
+	json_seti(r->a, doc, "old_size", (int64_t)old);
+	json_seti(r->a, doc, "new_size", (int64_t)n);
+	json_sets(r->a, doc, "old_root", hash_hex(r->a, &old_root));
+	json_sets(r->a, doc, "new_root", hash_hex(r->a, &new_root));
+	json_set(r->a, doc, "consistency_path", path_json(r->a, path, steps));
+	return give(r, doc, "The older log is a beginning of this one.", e);
+}
+
+int cmd_log_anchor(struct run *r, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(recorder_close) struct recorder rec = { 0 };
+	const char *to = opt_text(r, "to", "");
+	char cwd[4096];
+	struct json *head;
+	int rc = cmd_log_key(r, &key, e);
+
+	if (rc)
+		return rc;
+	if (!text_starts(to, "refs/")) {
+		if (!getcwd(cwd, sizeof(cwd)))
+			return err_sys(e, "ANCHOR_PATH", "cannot tell the current directory");
+		to = path_clean(r->a, path_join(r->a, cwd, to));
+		if (path_is_below(to, r->ws->state_dir))
+			return err_set(e, E_INPUT, "ANCHOR_INSIDE",
+				"'%s' is inside the workspace's state: whoever changes the log could change "
+				"it too",
+				to);
+	}
+	recorder_open(&rec, r->sys, r->ws->state_fd, key);
+	rc = log_anchor(&rec, r->a, r->ws->root_fd, to, &head, e);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, head);
+	else
+		out(r, "%lld receipts anchored at %s\nroot_hash=%s\n",
+			(long long)json_get_int(head, "tree_size", 0), to,
+			json_get_text(head, "root_hash", ""));
+	return 0;
+}
+
+/* ---- check and repair ---- */
+
+static void step(void *arg, uint64_t done, uint64_t total)
+{
+	struct progress *p = arg;
+
+	p->total = total >> 20;
+	progress_step(p, done >> 20);
+}
+
+static void show_finding(struct run *r, const struct json *f)
+{
+	const char *severity = json_get_text(f, "severity", "");
+	bool is_notice = text_eq(severity, "notice");
+
+	out(r, "%s%s%s  ", paint(r, is_notice ? PAINT_WARN : PAINT_BAD),
+		is_notice			      ? "note  "
+			: text_eq(severity, "damage") ? "DAMAGE"
+						      : "UNTRUSTED",
+		paint(r, PAINT_OFF));
+	if (json_get(f, "receipt"))
+		out(r, "receipt %lld (%s line %lld): ", (long long)json_get_int(f, "receipt", 0),
+			json_get_text(f, "file", ""), (long long)json_get_int(f, "line", 0));
+	out(r, "%s\n",
+		text_safe(r->a, json_get_text(f, "text", ""), strlen(json_get_text(f, "text", "")), false));
+	if (json_get(f, "member"))
+		out(r, "        %s: expected %s, found %s\n", json_get_text(f, "member", ""),
+			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
+}
+
+static void show_report(struct run *r, const struct log_report *report)
+{
+	const struct json *doc = report->doc;
+
+	json_each (f, json_get(doc, "findings"))
+		show_finding(r, f);
+	out(r, "%s%s%s  %llu receipts in %u files, %lld signed heads, %u anchors\n",
+		paint(r, report->is_sound ? PAINT_GOOD : PAINT_BAD),
+		report->is_sound ? "sound " : "NOT SOUND", paint(r, PAINT_OFF),
+		(unsigned long long)report->receipts, json_get(doc, "files")->n,
+		(long long)json_get_int(doc, "heads", 0), json_get(doc, "anchors")->n);
+	out(r, "        root of the log: %s\n", json_get_text(doc, "root_hash", ""));
+	if (report->is_sound && json_get(doc, "anchors")->n == 0)
+		out(r,
+			"        a tail cut off since the last signed head is found only with a head kept "
+			"elsewhere: helm "
+			"log anchor --to FILE\n");
+	if (report->is_damaged)
+		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
+}
+
+static int run_check(struct run *r, bool has_options, struct log_report *report, struct err *e)
+{
+	struct progress p;
+	struct trust trust;
+	struct log_check_options options = { .root_fd = r->ws->root_fd, .step = step, .arg = &p };
+	int rc = cmd_log_trust(r, has_options, &trust, e);
+
+	if (rc)
+		return rc;
+	progress_begin(&p, r, "checking MiB", 0);
+	rc = log_check(r->sys, r->a, r->ws->state_fd, &trust, &options, report, e);
+	progress_end(&p);
+	return rc;
+}
+
+int cmd_log_check(struct run *r, struct err *e)
+{
+	struct log_report report;
+	int rc = run_check(r, true, &report, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, report.doc);
+	else
+		show_report(r, &report);
+	return report.is_sound ? 0 : EXIT_NO;
+}
+
+int cmd_log_repair(struct run *r, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(recorder_close) struct recorder rec = { 0 };
+	struct log_report report;
+	struct json *seam;
+	int rc = run_check(r, false, &report, e);
+
+	if (rc)
+		return rc;
+	if (!report.is_damaged)
+		return err_set(e, E_INPUT, "LOG_SOUND",
+			"there is nothing to repair: 'helm log check' finds no damage");
+	if (!opt_flag(r, "yes")) {
+		if (r->is_json)
+			out_json(r, report.doc);
+		else {
+			show_report(r, &report);
+			out(r,
+				"would cut %s after byte %lld of %lld, keep what is cut beside it, and sign "
+				"a seam that says "
+				"so; do it with --yes\n",
+				report.damage.file, (long long)report.damage.good_bytes,
+				(long long)report.damage.file_size);
+		}
+		return EXIT_NO;
+	}
+	rc = cmd_log_key(r, &key, e);
+	if (rc)
+		return rc;
+	recorder_open(&rec, r->sys, r->ws->state_fd, key);
+	rc = log_repair(&rec, r->a, &report.damage, &seam, e);
+	if (rc)
+		return rc;
+	const struct json *about = json_get(seam, "metadata");
+	if (r->is_json)
+		out_json(r, seam);
+	else
+		out(r, "repaired: receipt %lld records the damage (%s)\n",
+			(long long)json_get_int(seam, "lamport_clock", 0), json_get_text(about, "why", ""));
+	if (!r->is_json && json_get(about, "kept_as"))
+		out(r, "what was cut is kept as %s/%s\n", r->ws->state_dir,
+			json_get_text(about, "kept_as", ""));
+	return 0;
+}

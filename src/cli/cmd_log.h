@@ -1,0 +1,14 @@
+/* cmd_log.h — inside cli/: whose signatures a workspace's own commands believe. */
+#ifndef CLI_CMD_LOG_H
+#define CLI_CMD_LOG_H
+
+#include "cli/cli.h"
+#include "proof/key.h"
+#include "verify/verify.h"
+
+/* The signing key of this user. */
+int cmd_log_key(struct run *r, struct key **ret, struct err *e);
+/* --key and --history where the command has them and they were given; else this user's own key with its history. */
+int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err *e);
+
+#endif

@@ -1,0 +1,445 @@
+/* cmd_receipts.c — receipts list, show, export, tail: what was recorded, for people and for programs. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_log.h"
+#include "kernel/kernel.h"
+#include "verify/verify.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { DEFAULT_LIST = 50, DEFAULT_TAIL = 10, MAX_KEPT = 100000, POLL_US = 200000, AT_ONCE = 256 };
+
+#define CHOICE_OPTS \
+	{ "session", OPT_VALUE, "ID", "of this session only", NULL, false }, \
+		{ "task", OPT_VALUE, "ID", "of this task only", NULL, false }, \
+		{ "verdict", OPT_VALUE, "VERDICT", "with this verdict only", "ALLOW|DENY|ESCALATE", false }, \
+	{ \
+		"since", OPT_VALUE, "TIME", "not older than this", NULL, false \
+	}
+
+const struct opt receipts_list_opts[] = {
+	{ "limit", OPT_INT, "N", "the newest N; 50 when not given, 0 for all", NULL, false },
+	CHOICE_OPTS,
+	{ 0 },
+};
+const struct opt receipts_export_opts[] = {
+	{ "out", OPT_VALUE, "FILE", "write to a new file, and the newest signed tree head to FILE.head", NULL,
+		false },
+	CHOICE_OPTS,
+	{ 0 },
+};
+const struct opt receipts_tail_opts[] = {
+	{ "limit", OPT_INT, "N", "start with the newest N; 10 when not given", NULL, false },
+	{ "follow", OPT_FLAG, NULL, "wait for more, until interrupted", NULL, false },
+	CHOICE_OPTS,
+	{ 0 },
+};
+
+/* ---- choosing ---- */
+
+struct choice {
+	const char *session, *task, *verdict;
+	int64_t since_us;
+	bool has_since;
+};
+
+static int read_choice(struct run *r, struct choice *ret, struct err *e)
+{
+	const char *since = opt_text(r, "since", NULL);
+
+	*ret = (struct choice){ .session = opt_text(r, "session", NULL),
+		.task = opt_text(r, "task", NULL),
+		.verdict = opt_text(r, "verdict", NULL),
+		.has_since = since != NULL };
+	if (since && !text_parse_time(since, strlen(since), &ret->since_us))
+		return err_set(
+			e, E_USAGE, "USAGE_TIME", "'%s' is not a time; write 2026-04-13T09:10:00Z", since);
+	return OK;
+}
+
+static bool is_chosen(const struct choice *c, const struct json *receipt)
+{
+	const struct json *about = json_get(receipt, "metadata");
+	const char *time = json_get_text(receipt, "timestamp", "");
+	int64_t us;
+
+	if (c->session && !text_eq(json_get_text(receipt, "session_id", ""), c->session) &&
+		!text_eq(json_get_text(receipt, "correlation_id", ""), c->session) &&
+		!text_eq(json_get_text(about, "session", ""), c->session))
+		return false;
+	if (c->task && !text_eq(json_get_text(about, "task_id", ""), c->task) &&
+		!text_eq(json_get_text(receipt, "correlation_id", ""), c->task))
+		return false;
+	if (c->verdict && !text_eq(json_get_text(receipt, "verdict", ""), c->verdict))
+		return false;
+	return !c->has_since || (text_parse_time(time, strlen(time), &us) && us >= c->since_us);
+}
+
+/* The newest so many of those chosen, each in an arena of its own that is used again. */
+struct newest {
+	const struct choice *choice;
+	struct slot {
+		struct arena a;
+		struct json *receipt;
+	} * slots;
+	size_t cap;
+	uint64_t n;
+	uint64_t unreadable;
+};
+
+static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct newest *k = arg;
+
+	(void)file;
+	(void)line;
+	(void)text;
+	(void)e;
+	if (!receipt) {
+		k->unreadable++;
+		return 0;
+	}
+	if (!is_chosen(k->choice, receipt))
+		return 0;
+	struct slot *s = &k->slots[k->n++ % k->cap];
+	arena_reset(&s->a);
+	s->receipt = json_copy(&s->a, receipt);
+	return 0;
+}
+
+static int read_newest(
+	struct run *r, const struct choice *choice, size_t limit, struct newest *ret, struct err *e)
+{
+	*ret = (struct newest){ .choice = choice, .cap = limit && limit < MAX_KEPT ? limit : MAX_KEPT };
+	ret->slots = arena_zalloc(r->a, ret->cap, sizeof(*ret->slots));
+	return receipts_each(r->sys, r->ws->state_fd, keep_newest, ret, e);
+}
+
+static const struct json *newest_at(const struct newest *k, size_t i)
+{
+	return k->slots[k->n > k->cap ? (k->n + i) % k->cap : i].receipt;
+}
+
+static size_t newest_count(const struct newest *k)
+{
+	return k->n < k->cap ? (size_t)k->n : k->cap;
+}
+
+static void newest_done(struct newest *k)
+{
+	for (size_t i = 0; i < newest_count(k); i++)
+		arena_done(&k->slots[i].a);
+}
+
+/* ---- showing ---- */
+
+static const char *shown(struct run *r, const struct json *receipt, const char *name)
+{
+	const char *s = json_get_text(receipt, name, "");
+
+	return text_safe(r->a, s, strlen(s), false);
+}
+
+static enum paint paint_of(const char *status)
+{
+	if (text_eq(status, "DENY") || text_eq(status, "FAILED") || text_eq(status, "DAMAGED"))
+		return PAINT_BAD;
+	return text_eq(status, "ESCALATE") ? PAINT_WARN : PAINT_GOOD;
+}
+
+static void list_row(struct run *r, struct out_table *t, const struct json *x)
+{
+	const char *status = shown(r, x, "status");
+	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, paint_of(status), PAINT_OFF, PAINT_OFF,
+		PAINT_MUTED };
+	const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(x, "lamport_clock", 0)),
+		shown(r, x, "timestamp"), status, shown(r, x, "tool_name"), shown(r, x, "effect_id"),
+		shown(r, x, "receipt_id") };
+
+	out_row(t, cells, paints);
+}
+
+int cmd_receipts_list(struct run *r, struct err *e)
+{
+	static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
+	struct json *list = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
+	int64_t limit = opt_int(r, "limit", DEFAULT_LIST);
+	struct newest newest;
+	struct choice choice;
+
+	if (limit < 0)
+		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit cannot be negative");
+	int rc = read_choice(r, &choice, e);
+	if (rc == OK)
+		rc = read_newest(r, &choice, (size_t)limit, &newest, e);
+	if (rc)
+		return rc;
+	size_t n = newest_count(&newest);
+	struct out_table *t = r->is_json || !n ? NULL : out_table(r, headings, ARRAY_SIZE(headings));
+	for (size_t i = 0; i < n; i++) {
+		if (r->is_json)
+			json_push(r->a, list, json_copy(r->a, newest_at(&newest, i)));
+		else
+			list_row(r, t, newest_at(&newest, i));
+	}
+	if (t)
+		out_table_end(t);
+	json_set(r->a, doc, "receipts", list);
+	json_seti(r->a, doc, "matching", (int64_t)newest.n);
+	json_seti(r->a, doc, "unreadable_lines", (int64_t)newest.unreadable);
+	if (r->is_json)
+		out_json(r, doc);
+	else if (!n)
+		out(r, "No receipts.\n");
+	else if (newest.n > n)
+		out(r, "The newest %zu of %llu; --limit 0 shows all.\n", n, (unsigned long long)newest.n);
+	if (newest.unreadable)
+		warn(r, "%llu lines are no receipts; see 'helm log check'",
+			(unsigned long long)newest.unreadable);
+	newest_done(&newest);
+	return 0;
+}
+
+struct wanted {
+	struct arena *a;
+	const char *word;
+	int64_t clock;
+	struct json *found;
+	const char *file;
+	uint64_t line;
+};
+
+static int find_one(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
+	struct err *e)
+{
+	struct wanted *w = arg;
+
+	(void)text;
+	(void)e;
+	if (!receipt ||
+		(json_get_int(receipt, "lamport_clock", -1) != w->clock &&
+			!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
+		return 0;
+	w->found = json_copy(w->a, receipt);
+	w->file = arena_strdup(w->a, file);
+	w->line = line;
+	return 1;
+}
+
+int cmd_receipts_show(struct run *r, struct err *e)
+{
+	struct wanted w = { .a = r->a, .word = r->args[0], .clock = -2 };
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	struct verification v;
+	struct trust trust;
+	int64_t clock;
+	int rc = cmd_log_trust(r, false, &trust, e);
+
+	if (text_int(w.word, &clock))
+		w.clock = clock;
+	if (rc == OK)
+		rc = receipts_each(r->sys, r->ws->state_fd, find_one, &w, e);
+	if (rc)
+		return rc;
+	if (!w.found)
+		return err_set(e, E_MISSING, "RECEIPT_MISSING",
+			"no receipt, decision or number '%s' in this workspace", w.word);
+	verification_begin(&v, r->a, &trust, "receipt");
+	verify_receipt(&v, w.found);
+	json_set(r->a, doc, "receipt", w.found);
+	json_sets(r->a, doc, "file", w.file);
+	json_seti(r->a, doc, "line", (int64_t)w.line);
+	json_set(r->a, doc, "verification", verification_json(r->a, &v));
+	if (r->is_json) {
+		out_json(r, doc);
+	} else {
+		out_json(r, w.found);
+		out(r, "%s  %s line %llu%s%s\n", headline_name(verification_headline(&v)), w.file,
+			(unsigned long long)w.line, v.text ? ": " : "", v.text ? v.text : "");
+	}
+	return verification_headline(&v) == HEADLINE_ADMISSIBLE ? 0 : EXIT_NO;
+}
+
+/* ---- export ---- */
+
+struct exporting {
+	struct run *r;
+	const struct choice *choice;
+	struct buf *to;
+	uint64_t n;
+};
+
+static int export_one(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct exporting *x = arg;
+
+	(void)e;
+	if (!receipt) {
+		warn(x->r, "%s line %llu is no receipt; left out", file, (unsigned long long)line);
+		return 0;
+	}
+	if (!is_chosen(x->choice, receipt))
+		return 0;
+	x->n++;
+	buf_add(x->to, text.p, text.n); /* byte for byte: that is what was signed and hashed */
+	buf_addc(x->to, '\n');
+	if (x->to == x->r->out)
+		out_flush(x->r);
+	return 0;
+}
+
+static int export_head(struct run *r, const char *to, struct err *e)
+{
+	struct json *head;
+	struct buf text;
+	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, &head, e);
+
+	if (rc || !head) {
+		if (rc == OK)
+			warn(r, "no tree head has been signed yet; 'helm log head --sign' makes one");
+		return rc;
+	}
+	buf_init(&text, r->a);
+	json_canonical(&text, head);
+	buf_addc(&text, '\n');
+	return file_create(r->sys, AT_FDCWD, arena_printf(r->a, "%s.head", to), 0644, buf_bytes(&text), e);
+}
+
+int cmd_receipts_export(struct run *r, struct err *e)
+{
+	const char *to = opt_text(r, "out", NULL);
+	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
+	struct choice choice;
+	struct buf text;
+	struct exporting x = { .r = r, .choice = &choice, .to = to ? &text : r->out };
+	int rc = read_choice(r, &choice, e);
+
+	buf_init(&text, &a);
+	if (rc == OK)
+		rc = receipts_each(r->sys, r->ws->state_fd, export_one, &x, e);
+	if (rc || !to)
+		return rc;
+	rc = file_create(r->sys, AT_FDCWD, to, 0644, buf_bytes(&text), e);
+	if (rc == OK)
+		rc = export_head(r, to, e);
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		struct json *doc = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, doc, "file", to);
+		json_seti(r->a, doc, "receipts", (int64_t)x.n);
+		out_json(r, doc);
+	} else {
+		out(r, "%llu receipts written to %s\n", (unsigned long long)x.n, to);
+	}
+	return 0;
+}
+
+/* ---- tail ---- */
+
+static void tail_row(struct run *r, const struct json *x)
+{
+	const char *status = shown(r, x, "status"), *reason = shown(r, x, "reason_code");
+
+	if (r->is_json) {
+		out_line_json(r, x);
+		return;
+	}
+	out(r, "%lld  %s%s%s  %s%-8s%s  %s  %s  %s%s%s\n", (long long)json_get_int(x, "lamport_clock", 0),
+		paint(r, PAINT_MUTED), shown(r, x, "timestamp"), paint(r, PAINT_OFF),
+		paint(r, paint_of(status)), status, paint(r, PAINT_OFF), shown(r, x, "tool_name"),
+		shown(r, x, "effect_id"), shown(r, x, "receipt_id"), *reason ? "  " : "", reason);
+}
+
+struct following {
+	struct run *r;
+	const struct choice *choice;
+	int64_t clock; /* of the newest receipt seen */
+};
+
+static int follow_one(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct following *f = arg;
+	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+
+	(void)file;
+	(void)line;
+	(void)text;
+	(void)e;
+	if (!receipt || clock <= f->clock)
+		return 0;
+	f->clock = clock;
+	if (is_chosen(f->choice, receipt))
+		tail_row(f->r, receipt);
+	return 0;
+}
+
+static int64_t chain_change(struct run *r)
+{
+	struct stat st;
+
+	if (r->sys->stat(r->sys, r->ws->state_fd, RECEIPTS, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec + st.st_size;
+}
+
+/* Usually the end of the newest file is enough; after a rotation, or a long pause, everything is looked through. */
+static int follow_once(struct following *f, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct run *r = f->r;
+	struct json *rows;
+	int rc = rows_tail(r->sys, &a, r->ws->state_fd, RECEIPTS, AT_ONCE, &rows, e);
+
+	if (rc)
+		return rc;
+	if (rows->n && json_get_int(rows->items[0], "lamport_clock", 0) > f->clock + 1)
+		return receipts_each(r->sys, r->ws->state_fd, follow_one, f, e);
+	json_each (row, rows)
+		(void)follow_one(f, RECEIPTS, 0, (struct bytes){ 0 }, row, e);
+	return OK;
+}
+
+static int follow(struct run *r, const struct choice *choice, int64_t clock, struct err *e)
+{
+	struct following f = { r, choice, clock };
+	int64_t seen = 0;
+
+	for (;;) {
+		int64_t now = chain_change(r);
+		int rc = now != seen ? follow_once(&f, e) : OK;
+		if (rc)
+			return rc;
+		seen = now;
+		out_flush(r);
+		r->sys->sleep_us(r->sys, POLL_US);
+	}
+}
+
+int cmd_receipts_tail(struct run *r, struct err *e)
+{
+	int64_t limit = opt_int(r, "limit", DEFAULT_TAIL), clock = 0;
+	struct newest newest;
+	struct choice choice;
+
+	if (limit < 1)
+		return err_set(e, E_USAGE, "USAGE_LIMIT", "--limit must be at least 1");
+	int rc = read_choice(r, &choice, e);
+	if (rc == OK)
+		rc = read_newest(r, &choice, (size_t)limit, &newest, e);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < newest_count(&newest); i++) {
+		tail_row(r, newest_at(&newest, i));
+		clock = json_get_int(newest_at(&newest, i), "lamport_clock", 0);
+	}
+	newest_done(&newest);
+	out_flush(r);
+	return opt_flag(r, "follow") ? follow(r, &choice, clock, e) : 0;
+}

@@ -1,0 +1,124 @@
+#!/bin/sh
+# log head, prove, consistency, anchor, check, repair: what the log proves, and what it finds.
+# shellcheck disable=SC2016,SC2317 # texts for sh -c; functions are called through ok
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+ws=$scratch/ws
+mkdir "$ws"
+exits 0 helm init --path "$ws"
+cd "$ws" || exit 1
+chain=$ws/.helm/receipts.jsonl
+record() { for _ in $(seq "$1"); do helm run --path "$ws" -- true >/dev/null 2>&1 || return 1; done; }
+receipts() { wc -l <"$chain"; }
+member() { sed -n "s/^ *\"$1\": \"\\([^\"]*\\)\".*/\\1/p" "$scratch/.stdout" | head -1; }
+
+ok "an empty log says so" says 1 "nothing has been recorded" helm log head
+ok "and is sound" says 0 "sound" helm log check
+ok "something is recorded" record 3
+ok "head without signature" says 0 "not signed" helm log head
+ok "head --sign" says 0 "signature=" helm log head --sign
+ok "head --json" is_json helm log head --json
+ok "check" says 0 "sound" helm log check
+ok "check --json" is_json helm log check --json
+key=$(helm key export)
+ok "the chain verifies as a file" says 0 "ADMISSIBLE" helm verify "$chain" --key "$key"
+
+exits 0 helm log prove 1 --json
+root=$(member root_hash)
+cp "$scratch/.stdout" "$scratch/proof.json"
+ok "a proof verifies against the root" says 0 "ADMISSIBLE" helm verify "$scratch/proof.json" --root "$root"
+ok "and not without one" says 1 "no root was given" helm verify "$scratch/proof.json"
+ok "nor against another" exits 1 helm verify "$scratch/proof.json" --root "$(echo "$root" | tr 0-9 1-90)"
+id=$(sed -n '2s/.*"receipt_id":"\([^"]*\)".*/\1/p' "$chain")
+ok "a proof by receipt id" says 0 '"leaf_index": 1' helm log prove "$id"
+ok "--out writes a new file" exits 0 helm log prove "$id" --out "$scratch/p2.json"
+ok "and does not overwrite one" says 1 "exists already" helm log prove "$id" --out "$scratch/p2.json"
+ok "an unknown receipt" says 1 "no receipt" helm log prove rcpt_none
+ok "an index past the end" says 1 "leaves 0 to" helm log prove 999
+ok "with the root the whole chain is complete" says 0 "complete    yes" helm verify "$chain" --key "$key" --root "$root"
+
+exits 0 helm log head --json
+cp "$scratch/.stdout" "$scratch/old-head.json"
+old_root=$(member root_hash)
+record 2
+ok "the newer log continues the older" exits 0 helm log consistency --head "$scratch/old-head.json" --out "$scratch/c.json"
+exits 0 helm log head --sign --json
+new_root=$(member root_hash)
+ok "and the proof verifies" says 0 "ADMISSIBLE" helm verify "$scratch/c.json" --old-root "$old_root" --root "$new_root"
+ok "by size" says 0 '"old_size": 2' helm log consistency 2
+ok "a size that is not there" says 1 "receipts are lost" helm log consistency 9999
+ok "neither size nor head is misuse" exits 2 helm log consistency
+ok "a tree head verifies" says 0 "ADMISSIBLE" helm verify "$scratch/old-head.json" --key "$key"
+
+ok "anchor to a file" says 0 "anchored at $scratch/anchor.json" helm log anchor --to "$scratch/anchor.json"
+ok "not into the state itself" says 1 "inside the workspace" helm log anchor --to "$ws/.helm/x.json"
+if command -v git >/dev/null 2>&1; then
+  git init -q "$ws" 2>/dev/null
+  ok "anchor to a git reference" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+  record 1
+  ok "again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+  ok "the reference has both" sh -c 'test "$(git -C "$0" rev-list --count refs/helm/log)" = 2' "$ws"
+  ok "a bad reference name" says 2 "not a name git accepts" helm log anchor --to 'refs/a..b'
+fi
+ok "check compares with the anchors" says 0 "anchors" helm log check
+
+# Damage.
+cp -a "$ws/.helm" "$scratch/whole"
+restore() { rm -rf "$ws/.helm"; cp -a "$scratch/whole" "$ws/.helm"; }
+n=$(receipts)
+edit() { sed -i "$1" "$chain"; }
+ok "nothing to repair is said" says 1 "nothing to repair" helm log repair --yes
+
+edit '3s/"status":"[A-Z]*"/"status":"FORGED"/'
+ok "a changed member is named" says 1 "receipt 3 (receipts.jsonl line 3)" helm log check
+ok "with the receipt in JSON" says 1 '"receipt": 3' helm log check --json
+ok "nothing is recorded meanwhile" says 1 "helm log check" helm run --path "$ws" -- true
+ok "verify names it too" says 1 "line 3" helm verify "$chain" --key "$key"
+ok "repair without --yes only says what it would do" says 1 "do it with --yes" helm log repair
+ok "repair" says 0 "records the damage" helm log repair --yes
+ok "is sound then" says 0 "sound" helm log check
+ok "and work goes on" exits 0 helm run --path "$ws" -- true
+ok "the seam is in the chain" says 0 "helm.log/repair" helm receipts show 3
+ok "what was cut is kept" sh -c 'grep -q FORGED "$0"/.helm/receipts.jsonl.damaged-*' "$ws"
+ok "the repaired chain verifies" says 0 "ADMISSIBLE" helm verify "$chain" --key "$key"
+
+restore
+edit '$d'
+ok "a cut tail is found" says 1 "cut off" helm log check
+ok "and stops the next writer" says 1 "log repair" helm run --path "$ws" -- true
+
+restore
+edit '$d'
+rm "$ws/.helm/log/leaves" "$ws/.helm/log/heads.jsonl" "$ws/.helm/log/edge"
+ok "a cut that leaves no trace inside is found by the anchors" says 1 "are lost" helm log check
+
+restore
+edit '2s/"timestamp":"2/"timestamp":"1/'
+ok "an unsigned member is protected too" says 1 "receipt 2" helm log check
+restore
+edit '2s/"leaf_index":1/"leaf_index":7/'
+ok "and the place in the log" says 1 "leaf_index: expected 1" helm log check
+ok "by verify as well" says 1 "leaf_index" helm verify "$chain" --key "$key"
+restore
+edit '2d'
+ok "a missing receipt is found" says 1 "receipt 2" helm log check
+restore
+sed -i '1s/"root_hash":"./"root_hash":"x/' "$ws/.helm/log/heads.jsonl"
+ok "a changed head is found" says 1 "heads.jsonl line 1" helm log check
+restore
+rm "$ws/.helm/log/leaves" "$ws/.helm/log/edge"
+ok "missing leaves are only noted" says 0 "makes them again" helm log check
+ok "and made again" exits 0 helm run --path "$ws" -- true
+restore
+printf '{"half":' >>"$chain"
+ok "a torn end is only noted" says 0 "never completed" helm log check
+ok "and set aside by the next writer" exits 0 helm run --path "$ws" -- true
+ok "which kept it" grep -q half "$ws/.helm/receipts.jsonl.torn"
+restore
+echo 'not json' >>"$chain"
+ok "a line that is no receipt" says 1 "no receipt" helm log check
+ok "is cut by repair" says 0 "records the damage" helm log repair --yes
+ok "after which nothing else is lost" sh -c 'test "$(wc -l <"$0")" -eq "$1"' "$chain" "$((n + 1))"
+restore
+other=3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29
+ok "another key is not trusted, but nothing is damaged" says 1 "UNTRUSTED" helm log check --key $other
+finish

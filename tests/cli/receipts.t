@@ -1,0 +1,82 @@
+#!/bin/sh
+# receipts list, show, export, tail.
+# shellcheck disable=SC2016,SC2317 # texts for sh -c; functions are called through ok
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+ws=$scratch/ws
+mkdir "$ws"
+exits 0 helm init --path "$ws"
+cd "$ws" || exit 1
+chain=$ws/.helm/receipts.jsonl
+
+ok "none yet" says 0 "No receipts" helm receipts list
+ok "none yet, as JSON" is_json helm receipts list --json
+exits 0 helm run -- true
+exits 0 helm run -- true
+exits 25 helm run -- rm -rf /
+ok "list" says 0 "EXECUTE_COMMAND" helm receipts list
+ok "list --json" is_json helm receipts list --json
+count() { grep -c '"receipt_id"' "$scratch/.stdout"; }
+has() { [ "$(count)" -eq "$1" ] || { echo "$(count) receipts"; return 1; }; }
+exits 0 helm receipts list --json
+ok "two per run that was allowed, one for the denial" has 5
+exits 0 helm receipts list --json --limit 2
+ok "limit" has 2
+exits 0 helm receipts list --json --verdict DENY
+ok "verdict" has 1
+exits 0 helm receipts list --json --since 2999-01-01T00:00:00Z
+ok "since" has 0
+ok "a time that is none" says 2 "not a time" helm receipts list --since yesterday
+ok "a verdict that is none" exits 2 helm receipts list --verdict PERHAPS
+ok "a negative limit" exits 2 helm receipts list --limit -1
+task=$(sed -n '1s/.*"task_id":"\([^"]*\)".*/\1/p' "$chain")
+exits 0 helm receipts list --json --task "$task"
+ok "task" has 2
+
+id=$(sed -n '1s/.*"receipt_id":"\([^"]*\)".*/\1/p' "$chain")
+ok "show by id" says 0 "ADMISSIBLE" helm receipts show "$id"
+ok "show by number" says 0 "ADMISSIBLE" helm receipts show 2
+ok "show --json" is_json helm receipts show "$id" --json
+ok "what is not there" says 1 "no receipt" helm receipts show nothing
+
+ok "export prints the chain as it is" sh -c 'HOME="$2" "$0" receipts export --path "$1" | cmp - "$1/.helm/receipts.jsonl"' "$HELM_REAL" "$ws" "$scratch/home"
+exits 0 helm log head --sign
+ok "export --out" says 0 "5 receipts" helm receipts export --out "$scratch/x.jsonl"
+ok "with the head beside it" test -s "$scratch/x.jsonl.head"
+ok "does not overwrite" says 1 "exists already" helm receipts export --out "$scratch/x.jsonl"
+key=$(helm key export)
+ok "and verifies elsewhere" says 0 "ADMISSIBLE" helm verify "$scratch/x.jsonl" --key "$key"
+root=$(sed -n 's/.*"root_hash":"\([^"]*\)".*/\1/p' "$scratch/x.jsonl.head")
+ok "completely, with the head's root" says 0 "complete    yes" helm verify "$scratch/x.jsonl" --key "$key" --root "$root"
+sed '$d' "$scratch/x.jsonl" >"$scratch/y.jsonl"
+ok "one less is not complete" says 1 "TAMPERED" helm verify "$scratch/y.jsonl" --key "$key" --root "$root"
+flips() { # every 37th byte, one bit
+  size=$(wc -c <"$scratch/x.jsonl")
+  at=0
+  while [ "$at" -lt "$size" ]; do
+    python3 - "$scratch/x.jsonl" "$scratch/z.jsonl" "$at" <<'PY' || return 1
+import sys
+b = bytearray(open(sys.argv[1], "rb").read())
+b[int(sys.argv[3])] ^= 1
+open(sys.argv[2], "wb").write(b)
+PY
+    helm verify "$scratch/z.jsonl" --key "$key" --root "$root" >"$scratch/.flip" && { echo "byte $at"; return 1; }
+    at=$((at + 211))
+  done
+}
+if command -v python3 >/dev/null 2>&1; then ok "no byte changes unnoticed" flips; fi
+
+ok "tail" says 0 "DENY" helm receipts tail --limit 1
+exits 0 helm receipts tail --limit 3 --json
+ok "tail --json is one line each" sh -c 'test "$(wc -l <"$0")" = 3' "$scratch/.stdout"
+follow() {
+  env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" receipts tail --follow --limit 1 --path "$ws" >"$scratch/follow" 2>&1 &
+  pid=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -s "$scratch/follow" ] && break; sleep 0.1; done
+  exits 0 helm run -- true
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do [ "$(wc -l <"$scratch/follow")" -ge 3 ] && break; sleep 0.1; done
+  kill "$pid"
+  wait "$pid" 2>/dev/null
+  [ "$(wc -l <"$scratch/follow")" -eq 3 ] || { cat "$scratch/follow"; return 1; }
+}
+ok "tail --follow shows what comes" follow
+finish
