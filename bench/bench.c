@@ -29,6 +29,13 @@ static const struct bench_row rows[] = {
 		"save them again, unchanged, against listing and stat of every file" },
 	{ "checkpoint_restore", bench_checkpoint_restore, 1.5, false,
 		"restore them all, synced, against `cp -a`, not synced" },
+	{ "receipt_append", bench_receipt_append, 0.6, true,
+		"sign, chain and sync a decision and its receipt, against appending and syncing the same "
+		"bytes" },
+	{ "receipt_group", bench_receipt_group, 20, true,
+		"the same from 64 writers at once, against one by one; bounded by signing, which is serial" },
+	{ "verify_log", bench_verify_log, 0.5, true,
+		"check a log of a million leaves against its head, against hashing as many nodes" },
 	{ "verify_chain", bench_verify_chain, 0.85, true,
 		"verify a chain of receipts on all cores, against libsodium verifying their signatures "
 		"alone" },

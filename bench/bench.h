@@ -53,5 +53,6 @@ bench_fn bench_startup, bench_sha256;
 bench_fn bench_pack_export, bench_pack_verify;
 bench_fn bench_checkpoint_first, bench_checkpoint_again, bench_checkpoint_restore;
 bench_fn bench_verify_chain;
+bench_fn bench_receipt_append, bench_receipt_group, bench_verify_log;
 
 #endif
