@@ -234,17 +234,15 @@ static int make_leaves(struct place *p)
 
 static void check_log(void *arg)
 {
-	AUTO(arena_done) struct arena a = { 0 };
 	struct place *p = arg;
-	struct hash *leaves, root;
+	struct merkle tree;
 	struct err e;
-	uint64_t n;
 
-	if (log_leaves(sys_real(), &a, p->fd, &leaves, &n, &e) || n != LEAF_COUNT) {
+	if (log_tree(sys_real(), p->fd, &tree, &e) || tree.size != LEAF_COUNT) {
 		p->has_failed = true;
 		return;
 	}
-	root = merkle_root(leaves, n);
+	struct hash root = merkle_head(&tree);
 	p->has_failed |= !hash_eq(&root, &p->root);
 }
 

@@ -87,29 +87,90 @@ void log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n)
 		chain_forget(r);
 }
 
+/* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of them. */
+struct leaf_reader {
+	struct sys *sys;
+	int fd;
+	uint64_t n;
+	char *step;
+};
+enum { LEAVES_AT_ONCE = 1024 };
+
+static int leaves_open(struct sys *s, struct arena *a, int state_fd, struct leaf_reader *ret, struct err *e)
+{
+	struct stat st;
+
+	*ret = (struct leaf_reader){ .sys = s };
+	ret->fd = s->open(s, state_fd, LEAVES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (ret->fd < 0) {
+		int rc = err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+		return rc == E_MISSING ? OK : rc;
+	}
+	if (s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH) || !S_ISREG(st.st_mode))
+		return err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+	ret->n = (uint64_t)st.st_size / LEAF_LINE;
+	ret->step = arena_text(a, LEAVES_AT_ONCE * LEAF_LINE);
+	return OK;
+}
+
+static void leaves_close(struct leaf_reader *r)
+{
+	close_fd(&r->fd);
+}
+
+/* Leaves from number `at` on, as many as fit: returns how many, or a negative rc. */
+static int leaves_read(struct leaf_reader *r, uint64_t at, struct hash *to, struct err *e)
+{
+	uint64_t n = r->n - at < LEAVES_AT_ONCE ? r->n - at : LEAVES_AT_ONCE;
+
+	if (pread_all(r->sys, r->fd, r->step, n * LEAF_LINE, (off_t)(at * LEAF_LINE)))
+		return err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+	for (uint64_t i = 0; i < n; i++) {
+		const char *line = r->step + i * LEAF_LINE;
+		if (line[64] != '\n' || !hex_decode(line, 64, to[i].b, SHA256_SIZE, true))
+			return err_set(e, E_CORRUPT, "LOG_LEAVES", "corrupt leaves journal at line %llu",
+				(unsigned long long)(at + i) + 1);
+	}
+	return (int)n;
+}
+
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e)
 {
-	struct bytes text;
-	int rc = file_read(s, a, state_fd, LEAVES, (size_t)1 << 32, 0, &text, e);
+	AUTO(leaves_close) struct leaf_reader r = { .fd = -1 };
+	int rc = leaves_open(s, a, state_fd, &r, e);
 
-	if (rc == E_MISSING) {
-		*ret = arena_zalloc(a, 1, sizeof(**ret));
-		*ret_n = 0;
-		return OK;
-	}
 	if (rc)
 		return rc;
-	uint64_t n = text.n / LEAF_LINE;
-	struct hash *leaves = arena_alloc(a, (n + 1) * sizeof(*leaves));
-	for (uint64_t i = 0; i < n; i++) {
-		const char *line = (const char *)text.p + i * LEAF_LINE;
-		if (line[64] != '\n' || !hex_decode(line, 64, leaves[i].b, SHA256_SIZE, true))
-			return err_set(e, E_CORRUPT, "LOG_LEAVES", "corrupt leaves journal at line %llu",
-				(unsigned long long)i + 1);
+	struct hash *leaves = arena_alloc(a, (r.n + 1) * sizeof(*leaves));
+	for (uint64_t at = 0; at < r.n; at += (uint64_t)rc) {
+		rc = leaves_read(&r, at, leaves + at, e);
+		if (rc < 0)
+			return rc;
 	}
 	*ret = leaves;
-	*ret_n = n;
+	*ret_n = r.n;
+	return OK;
+}
+
+int log_tree(struct sys *s, int state_fd, struct merkle *ret, struct err *e)
+{
+	AUTO(leaves_close) struct leaf_reader r = { .fd = -1 };
+	AUTO(arena_done) struct arena a = { 0 };
+	struct merkle tree = { 0 };
+	int rc = leaves_open(s, &a, state_fd, &r, e);
+
+	if (rc)
+		return rc;
+	struct hash *some = arena_alloc(&a, LEAVES_AT_ONCE * sizeof(*some));
+	while (tree.size < r.n) {
+		rc = leaves_read(&r, tree.size, some, e);
+		if (rc < 0)
+			return rc;
+		for (int i = 0; i < rc; i++)
+			merkle_append(&tree, &some[i]);
+	}
+	*ret = tree;
 	return OK;
 }
 

@@ -134,6 +134,8 @@ int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void 
 /* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e);
+/* The tree over them, without keeping them. */
+int log_tree(struct sys *s, int state_fd, struct merkle *ret, struct err *e);
 /* Make sure that leaves and edge are there for every receipt; costs nothing when they are. */
 int log_settle(struct recorder *r, struct arena *a, struct err *e);
 /* Look at the whole chain file, and make leaves and edge agree with it.  LOG_DAMAGED when that would hide something. */
