@@ -1,10 +1,13 @@
 /* group.c — group commit: writers that wait at the same time share one write and one sync.
  *
- * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go and wakes the others.
- * Nobody waits for a timer: while the leader syncs, the next group forms by itself. */
+ * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go, hands the lead to the first
+ * who has queued up meanwhile, and wakes its own group.  Nobody waits for a timer: while the leader signs and syncs, the next
+ * group forms by itself.  Each writer sleeps on a semaphore of its own and is woken exactly once. */
 #include "record/parts.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 
 struct waiting {
@@ -12,16 +15,16 @@ struct waiting {
 	size_t n;
 	int rc;
 	struct err err;
-	bool done;
+	bool leads; /* woken to lead the next group, this writer included */
+	sem_t wake;
 	struct waiting *next;
 };
 
 struct recorder_group {
 	struct recorder *r;
 	pthread_mutex_t mutex;
-	pthread_cond_t changed;
-	struct waiting *first, **last;
-	bool busy;
+	struct waiting *first, **last; /* queued up */
+	bool busy; /* somebody leads */
 };
 
 struct recorder_group *recorder_group_new(struct recorder *r)
@@ -33,7 +36,6 @@ struct recorder_group *recorder_group_new(struct recorder *r)
 	g->r = r;
 	g->last = &g->first;
 	pthread_mutex_init(&g->mutex, NULL);
-	pthread_cond_init(&g->changed, NULL);
 	return g;
 }
 
@@ -42,7 +44,6 @@ void recorder_group_free(struct recorder_group *g)
 	if (!g)
 		return;
 	pthread_mutex_destroy(&g->mutex);
-	pthread_cond_destroy(&g->changed);
 	free(g);
 }
 
@@ -70,33 +71,54 @@ static void commit(struct recorder *r, struct waiting *list)
 	}
 }
 
+static void sleep_until_woken(struct waiting *w)
+{
+	while (sem_wait(&w->wake) && errno == EINTR)
+		;
+}
+
+static void lead(struct recorder_group *g, const struct waiting *own)
+{
+	pthread_mutex_lock(&g->mutex);
+	struct waiting *list = g->first;
+	g->first = NULL;
+	g->last = &g->first;
+	pthread_mutex_unlock(&g->mutex);
+	commit(g->r, list);
+	pthread_mutex_lock(&g->mutex);
+	struct waiting *heir = g->first;
+	g->busy = heir != NULL;
+	pthread_mutex_unlock(&g->mutex);
+	if (heir) {
+		heir->leads = true;
+		sem_post(&heir->wake);
+	}
+	for (struct waiting *w = list, *next; w; w = next) {
+		next = w->next; /* its owner leaves as soon as it is woken */
+		if (w != own)
+			sem_post(&w->wake);
+	}
+}
+
 int recorder_group_append(struct recorder_group *g, const struct draft *drafts, size_t n, struct err *e)
 {
 	struct waiting own = { .drafts = drafts, .n = n };
 
+	sem_init(&own.wake, 0, 0);
 	pthread_mutex_lock(&g->mutex);
 	*g->last = &own;
 	g->last = &own.next;
-	while (!own.done) {
-		if (g->busy) {
-			pthread_cond_wait(&g->changed, &g->mutex);
-			continue;
-		}
-		struct waiting *list = g->first;
-		g->first = NULL;
-		g->last = &g->first;
-		g->busy = true;
-		pthread_mutex_unlock(&g->mutex);
-		commit(g->r, list);
-		pthread_mutex_lock(&g->mutex);
-		for (struct waiting *w = list, *next; w; w = next) {
-			next = w->next; /* its owner may leave as soon as it sees `done` */
-			w->done = true;
-		}
-		g->busy = false;
-		pthread_cond_broadcast(&g->changed);
-	}
+	own.leads = !g->busy;
+	g->busy = true;
+	bool leads = own.leads;
 	pthread_mutex_unlock(&g->mutex);
+	if (!leads) {
+		sleep_until_woken(&own);
+		leads = own.leads;
+	}
+	if (leads)
+		lead(g, &own);
+	sem_destroy(&own.wake);
 	if (own.rc && e)
 		*e = own.err;
 	return own.rc;
