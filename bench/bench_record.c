@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { ONE_BY_ONE = 300, WRITERS = 64, EACH = 40, LEAF_COUNT = 1000000 };
+enum { ONE_BY_ONE = 25, ROUNDS = 12, WRITERS = 64, EACH = 40, LEAF_COUNT = 1000000 };
 
 struct place {
 	char dir[64];
@@ -153,7 +153,8 @@ int bench_receipt_append(struct bench *b)
 		close_place(&p);
 		return 1;
 	}
-	bench_pair(b->rounds, append_ours, append_bare, &p, &ours, &bare);
+	bench_pair(ROUNDS * b->rounds, append_ours, append_bare, &p, &ours,
+		&bare); /* a shared disk has quiet moments, not minutes */
 	close_place(&p);
 	b->unit = "receipts/s";
 	b->value = ONE_BY_ONE / ours;
