@@ -96,7 +96,8 @@ static bool find_group(struct walk *w, struct shell_part *first, struct group *g
 		for (size_t i = 0; i < p->text_n; i++) {
 			if (p->text[i] != '{')
 				continue;
-			if (++tries > 64) {
+			w->bytes += p->text_n - i;
+			if (++tries > 64 || w->bytes > EVAL_MAX_BYTES) {
 				eval_stop(w, "expansion_limit", "too many braces in one word");
 				return false;
 			}

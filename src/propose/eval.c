@@ -87,9 +87,10 @@ static void for_each_choice(struct walk *w, void (*fn)(struct walk *, const void
 
 /* ---- output ---- */
 
-/* Kept out of line: gcc does not see that every begin has its end, and takes the pointer for a dangling one. */
-__attribute__((noinline)) void eval_capture_begin(struct walk *w, struct capture *c)
+void eval_capture_begin(struct walk *w)
 {
+	struct capture *c = arena_alloc(w->a, sizeof(*c));
+
 	*c = (struct capture){ .outer = w->capture,
 		.conditional = w->conditional,
 		.kind = FEED_EMPTY,
@@ -189,14 +190,13 @@ bool eval_enter(struct walk *w)
 
 struct feed eval_output(struct walk *w, const struct shell_script *script)
 {
-	struct capture c;
 	size_t mark = w->log_n;
 	bool was_dead = w->is_dead;
 	const struct shell_node *first = script->first;
 
 	if (w->is_stopped || !eval_enter(w))
 		return (struct feed){ .kind = FEED_UNKNOWN };
-	eval_capture_begin(w, &c);
+	eval_capture_begin(w);
 	run_script(w, script);
 	struct feed out = eval_capture_end(w);
 	/* $(<file) */
@@ -215,7 +215,6 @@ struct feed eval_output(struct walk *w, const struct shell_script *script)
 struct around {
 	struct command c;
 	struct feed in;
-	struct capture capture;
 	bool captures;
 };
 
@@ -230,7 +229,7 @@ static void around_begin(struct walk *w, const struct shell_node *n, struct arou
 	w->in = a->c.in;
 	a->captures = eval_redirects_output(&a->c);
 	if (a->captures)
-		eval_capture_begin(w, &a->capture);
+		eval_capture_begin(w);
 }
 
 static void around_end(struct walk *w, const struct shell_node *n, struct around *a)
@@ -256,9 +255,8 @@ static void eval_pipeline(struct walk *w, const struct shell_node *n)
 
 	w->pipeline = n;
 	for (const struct shell_node *item = n->items; item && !w->is_stopped; item = item->next) {
-		struct capture c;
 		struct fork f;
-		eval_capture_begin(w, &c);
+		eval_capture_begin(w);
 		fork_begin(w, &f);
 		eval_node(w, item);
 		w->is_dead =

@@ -155,8 +155,7 @@ bool eval_enter(struct walk *w); /* one level deeper; false: that was too deep *
 struct feed eval_output(struct walk *w, const struct shell_script *script);
 /* Which of n possibilities to take now; the command is judged again for the others. */
 uint32_t eval_choose(struct walk *w, const void *key, uint32_t n);
-/* Not inlined: the compiler would see the address of a local go into *w and miss that eval_capture_end() takes it out. */
-__attribute__((noinline)) void eval_capture_begin(struct walk *w, struct capture *c);
+void eval_capture_begin(struct walk *w);
 struct feed eval_capture_end(struct walk *w);
 void eval_prints(struct walk *w, const struct feed *out);
 

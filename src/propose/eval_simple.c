@@ -238,7 +238,8 @@ static void call_function(struct walk *w, struct command *c, const struct functi
 	*fn->was_called = true;
 	if (active >= EVAL_MAX_RECURSION || !eval_enter(w))
 		return;
-	struct frame frame = { .outer = w->frames, .function = fn->node, .background = w->background };
+	struct frame *frame = arena_alloc(w->a, sizeof(*frame));
+	*frame = (struct frame){ .outer = w->frames, .function = fn->node, .background = w->background };
 	const struct value *before = scope_variable(w, "@", 1);
 	struct value *args = value_new(w, (uint32_t)c->argc - 1, true);
 	for (size_t i = 1; i < c->argc; i++) {
@@ -246,20 +247,19 @@ static void call_function(struct walk *w, struct command *c, const struct functi
 		args->is_open |= is_pure_hole(&c->argv[i]);
 	}
 	scope_set_variable(w, "@", 1, args);
-	w->frames = &frame;
+	w->frames = frame;
 	struct feed in = w->in;
-	struct capture capture;
 	const struct shell_script *script = w->script;
 	w->in = c->in;
 	w->script = fn->script;
 	bool was_dead = w->is_dead;
-	eval_capture_begin(w, &capture);
+	eval_capture_begin(w);
 	eval_list(w, fn->node->items);
 	c->out = eval_capture_end(w);
 	w->is_dead = was_dead;
 	w->script = script;
 	w->in = in;
-	w->frames = frame.outer;
+	w->frames = frame->outer;
 	scope_set_variable(w, "@", 1, before);
 	w->depth--;
 	struct command redirs = *c;
@@ -292,10 +292,11 @@ void eval_uncalled(struct walk *w)
 		if (*fn->was_called || !eval_enter(w))
 			continue;
 		size_t mark = w->log_n;
-		struct frame frame = { .function = fn->node };
+		struct frame *frame = arena_alloc(w->a, sizeof(*frame));
+		*frame = (struct frame){ .function = fn->node };
 		*fn->was_called = true;
 		scope_set_variable(w, "@", 1, &anything);
-		w->frames = &frame;
+		w->frames = frame;
 		w->script = fn->script;
 		w->in = (struct feed){ 0 };
 		scope_set(w, scope_binding(w, BIND_FUNCTION, fn->node->name, fn->node->name_n, true), fn);

@@ -70,7 +70,7 @@ static const char *cut_marked(struct walk *w, const char *s, const char *pattern
 
 static bool matches(struct walk *w, const char *pattern, const char *p, size_t n)
 {
-	w->bytes += n + strlen(pattern);
+	w->bytes += 64 + n * (1 + strlen(pattern) / 4);
 	if (w->bytes > EVAL_MAX_BYTES) {
 		eval_stop(w, "expansion_limit", "its expansions are larger than 4 MiB");
 		return true;

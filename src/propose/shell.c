@@ -130,8 +130,11 @@ bool parse_take_keyword(struct parser *p, enum keyword k)
 
 void parse_skip_newlines(struct parser *p)
 {
-	while (lex_peek(p)->kind == TOK_NEWLINE)
+	while (lex_peek(p)->kind == TOK_NEWLINE) {
 		lex_take(p);
+		while (p->pos < p->n && p->s[p->pos] == '\n')
+			p->pos++;
+	}
 }
 
 static bool ends_list(const struct token *t)

@@ -265,9 +265,14 @@ static size_t skip_quoted(const struct parser *p, size_t at)
 	return at + 1;
 }
 
+/* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. */
+enum { LONGEST_EXPRESSION = 64 << 10 };
+
 static size_t find_close(const struct parser *p, size_t at, char open, char close)
 {
-	for (size_t depth = 1; at < p->n;) {
+	size_t stop = p->n - at > LONGEST_EXPRESSION ? at + LONGEST_EXPRESSION : p->n;
+
+	for (size_t depth = 1; at < stop;) {
 		char c = p->s[at];
 		if (c == '\'' || c == '"' || c == '`') {
 			at = skip_quoted(p, at);

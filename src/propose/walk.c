@@ -253,14 +253,13 @@ void eval_text(struct walk *w, const struct command *from, const struct script_c
 	unsigned flags = w->flags;
 	const struct word *extra = w->extra;
 	size_t extra_n = w->extra_n;
-	struct capture capture;
 
 	if (w->is_stopped || !eval_enter(w))
 		return;
 	*source = (struct source){ call->text, call->n, from->source, call->at, call->via };
 	w->in = from->in;
 	w->flags = from->flags;
-	eval_capture_begin(w, &capture);
+	eval_capture_begin(w);
 	run_text(w, call, source);
 	((struct command *)from)->out = eval_capture_end(w);
 	w->in = in;
