@@ -13,6 +13,7 @@ struct expression {
 };
 
 static int64_t parse_assignment(struct expression *e);
+static int64_t parse_commas(struct expression *e);
 
 static void blanks(struct expression *e)
 {
@@ -185,7 +186,7 @@ static int64_t parse_unary(struct expression *e)
 				   : value;
 	} else if (c == '(') {
 		e->p++;
-		value = parse_assignment(e);
+		value = parse_commas(e);
 		blanks(e);
 		e->is_wrong |= *e->p != ')';
 		e->p += *e->p == ')';
@@ -264,11 +265,16 @@ static int64_t parse_assignment(struct expression *e)
 		x = x ? yes : no;
 		e->depth--;
 	}
-	blanks(e);
-	if (*e->p == ',' && !e->is_wrong && ++e->depth <= SHELL_MAX_NESTING) {
+	return x;
+}
+
+static int64_t parse_commas(struct expression *e)
+{
+	int64_t x = parse_assignment(e);
+
+	for (blanks(e); *e->p == ',' && !e->is_wrong; blanks(e)) {
 		e->p++;
 		x = parse_assignment(e);
-		e->depth--;
 	}
 	return x;
 }
@@ -278,7 +284,7 @@ bool arith_eval(struct walk *w, const char *text, int64_t *ret)
 	struct expression e = { .w = w, .p = text };
 
 	blanks(&e);
-	int64_t value = *e.p ? parse_assignment(&e) : 0;
+	int64_t value = *e.p ? parse_commas(&e) : 0;
 	blanks(&e);
 	if (e.is_wrong || *e.p)
 		return false;

@@ -114,8 +114,11 @@ static void run_declare(struct walk *w, struct command *c)
 		prints |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'p');
 		if (is_option(&c->argv[i]) || assign_word(w, &c->argv[i]))
 			continue;
-		if (text_eq(c->argv[0].text, "local") && c->argv[i].certainty == CERTAIN)
+		if (text_eq(c->argv[0].text, "local") && c->argv[i].certainty == CERTAIN) {
+			eval_local(
+				w, scope_binding(w, BIND_VARIABLE, c->argv[i].text, c->argv[i].text_n, true));
 			scope_set_variable(w, c->argv[i].text, c->argv[i].text_n, value_text(w, ""));
+		}
 	}
 	effects_only(w, c);
 	if (prints) {

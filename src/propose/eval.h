@@ -88,6 +88,7 @@ struct frame {
 	const struct shell_node *function;
 	uint32_t background; /* depth of background where it was called */
 	const struct shell_node *pipeline; /* in which it last called itself */
+	struct local *locals; /* to be given back at its end */
 };
 
 struct walk {
@@ -171,6 +172,7 @@ void eval_dispatch(struct walk *w, struct command *c, bool is_plain);
 void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c);
 bool eval_redirects_output(const struct command *c); /* to a file, or nowhere */
 void eval_define(struct walk *w, const struct shell_node *node); /* a function */
+void eval_local(struct walk *w, struct binding *b); /* local: the caller gets its value back */
 void eval_uncalled(struct walk *w); /* functions nobody called may be called later, with anything */
 
 /* scope.c */

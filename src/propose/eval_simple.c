@@ -147,6 +147,24 @@ static bool declares_names(const struct shell_word *head)
 	return false;
 }
 
+/* Make the assignments among the words; `before` notes what was, is_local hides it from the function's caller. */
+static void assign_all(struct walk *w, const struct shell_word *word, struct command *c,
+	struct change *before, bool is_local)
+{
+	size_t n = 0;
+
+	for (; word && !w->is_stopped; word = word->next) {
+		if (!word->name_n)
+			continue;
+		struct binding *b = scope_binding(w, BIND_VARIABLE, word->first->text, word->name_n, true);
+		if (before)
+			before[n++] = (struct change){ b, b->now };
+		if (is_local)
+			eval_local(w, b);
+		builtin_assign(w, word, &c->assigns[c->assign_count++]);
+	}
+}
+
 void eval_simple(struct walk *w, const void *arg)
 {
 	const struct simple_run *run = arg;
@@ -176,16 +194,15 @@ void eval_simple(struct walk *w, const void *arg)
 	eval_redirs(w, node->redirs, &c);
 	c.argv = argv.v;
 	c.argc = argv.n;
-	/* Prefix assignments hold for the command only; alone, they stay. */
-	size_t mark = w->log_n;
+	struct change *before = NULL;
 	if (assigns) {
+		before = arena_zalloc(w->a, assigns, sizeof(*before));
 		c.assigns = arena_zalloc(w->a, assigns, sizeof(*c.assigns));
-		for (const struct shell_word *word = node->assigns; word && !w->is_stopped; word = word->next)
-			builtin_assign(w, word, &c.assigns[c.assign_count++]);
-		for (const struct shell_word *word = declares ? node->words : NULL; word && !w->is_stopped;
-			word = word->next)
-			if (word->name_n)
-				builtin_assign(w, word, &c.assigns[c.assign_count++]);
+		assign_all(w, node->assigns, &c, before, false);
+		if (declares)
+			assign_all(w, node->words, &c, NULL,
+				!shell_word_is(node->words, "export") &&
+					!shell_word_is(node->words, "readonly"));
 	}
 	if (w->is_stopped)
 		return;
@@ -198,8 +215,9 @@ void eval_simple(struct walk *w, const void *arg)
 	w->step = walk_step_begin(w, &c);
 	eval_dispatch(w, &c, !node->words || !node->words->is_plain);
 	walk_step_end(w, outer);
-	if (assigns && c.argc && !declares)
-		scope_undo(w, mark);
+	/* In front of a command they hold for it only; alone, they stay. */
+	for (size_t i = 0; c.argc && node->assigns && i < assigns && before[i].binding; i++)
+		scope_set(w, before[i].binding, before[i].before);
 	if (c.argc && is_pure_hole(&c.argv[0]) &&
 		c.argc > 1) { /* $SUDO rm: the word may not be there at all */
 		struct command rest = c;
@@ -215,6 +233,23 @@ void eval_simple(struct walk *w, const void *arg)
 }
 
 /* ---- functions ---- */
+
+struct local {
+	struct local *next;
+	struct change was;
+};
+
+void eval_local(struct walk *w, struct binding *b)
+{
+	if (!w->frames)
+		return;
+	for (const struct local *l = w->frames->locals; l; l = l->next)
+		if (l->was.binding == b)
+			return;
+	struct local *l = arena_alloc(w->a, sizeof(*l));
+	*l = (struct local){ w->frames->locals, { b, b->now } };
+	w->frames->locals = l;
+}
 
 static void call_function(struct walk *w, struct command *c, const struct function *fn)
 {
@@ -259,6 +294,8 @@ static void call_function(struct walk *w, struct command *c, const struct functi
 	w->is_dead = was_dead;
 	w->script = script;
 	w->in = in;
+	for (const struct local *l = frame->locals; l; l = l->next)
+		scope_set(w, l->was.binding, l->was.before);
 	w->frames = frame->outer;
 	scope_set_variable(w, "@", 1, before);
 	w->depth--;

@@ -41,11 +41,16 @@ static void print_pwd(struct walk *w, struct command *c)
 
 static void print_dirname(struct walk *w, struct command *c)
 {
-	const char *path = operand(c), *slash = path ? strrchr(path, '/') : NULL;
+	const char *path = operand(c);
 
 	c->out.is_filled = true;
 	if (!path)
 		return;
+	size_t n = strlen(path);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	path = arena_strndup(w->a, path, n);
+	const char *slash = strrchr(path, '/');
 	if (!slash)
 		known(w, c, ".");
 	else
@@ -55,8 +60,8 @@ static void print_dirname(struct walk *w, struct command *c)
 static void print_basename(struct walk *w, struct command *c)
 {
 	c->out.is_filled = true;
-	if (c->argc == 2 && c->argv[1].certainty == CERTAIN)
-		known(w, c, path_base(c->argv[1].text));
+	if (c->argc == 2 && c->argv[1].certainty == CERTAIN && c->argv[1].text_n)
+		known(w, c, path_base(path_clean(w->a, c->argv[1].text)));
 }
 
 static void print_realpath(struct walk *w, struct command *c)

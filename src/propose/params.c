@@ -113,9 +113,11 @@ static const char *replace(struct walk *w, const struct shell_param *p, const ch
 
 	if (has_mark(s) || has_mark(pattern) || n > 256 || strchr(pattern, '('))
 		return *s ? blur(s) : s;
-	if (!*pattern)
-		return s;
 	buf_init(&b, w->a);
+	if (!*pattern) { /* nothing matches nothing, at the anchored end */
+		buf_addf(&b, "%s%s%s", p->anchor == '#' ? with : "", s, p->anchor == '%' ? with : "");
+		return text_keep(w, b.p, b.n);
+	}
 	bool is_done = false;
 	for (size_t i = 0; i < n;) {
 		size_t len = 0;

@@ -188,6 +188,14 @@ static bool can_name(const char *pattern, enum path_tail tail, const char *place
 	return text_glob(pattern, place, true);
 }
 
+/* The same for a place among many others in its directory: a bare star, or nothing known of the name, does not mean it. */
+static bool means(const char *pattern, enum path_tail tail, const char *place)
+{
+	const char *last = strrchr(pattern, '/');
+
+	return last && last[1 + strspn(last + 1, "*?")] && can_name(pattern, tail, place);
+}
+
 static enum path_class worse(enum path_class x, enum path_class y)
 {
 	return x > y ? x : y;
@@ -204,7 +212,7 @@ static enum path_class judge_ancestors(const struct surroundings *at, struct are
 	char *dir = arena_strdup(a, root);
 	for (char *slash = dir + strlen(dir); slash && slash > dir; slash = strrchr(dir, '/')) {
 		*slash = '\0';
-		if (*dir && can_name(pattern, tail, dir))
+		if (*dir && (tail == TAIL_OPEN ? means(pattern, tail, dir) : can_name(pattern, tail, dir)))
 			c = worse(c, judge_one(at, dir));
 	}
 	return c;
@@ -226,8 +234,8 @@ static enum path_class judge_places(
 	c = worse(c, judge_ancestors(at, a, pattern, tail, usable_root(at, at->work_tree)));
 	if (can_name(pattern, tail, at->home))
 		c = worse(c, PATH_HOME);
-	if (can_name(pattern, tail, at->state_dir) || can_name(pattern, tail, at->helm_home) ||
-		(at->workspace && can_name(pattern, tail, arena_printf(a, "%s/references", at->workspace))))
+	if (means(pattern, tail, at->state_dir) || means(pattern, tail, at->helm_home) ||
+		(at->workspace && means(pattern, tail, arena_printf(a, "%s/references", at->workspace))))
 		c = worse(c, PATH_STATE);
 	return c;
 }

@@ -215,9 +215,12 @@ static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 	} else if (read_default(p, param, o)) {
 		return;
 	} else if (c == '/') {
+		o.in_quotes = false;
 		p->pos++;
 		read_replacement(p, param, o);
 	} else if (c && strchr("#%^,", c)) {
+		/* Patterns are patterns between double quotes too. */
+		o.in_quotes = false;
 		p->pos++;
 		param->op = c == '#' ? PARAM_CUT_HEAD
 			: c == '%'   ? PARAM_CUT_TAIL

@@ -170,6 +170,9 @@ struct effect *walk_path(
 		e->flags |= FXF_UNSET_ROOT;
 	if (!path) {
 		e->certainty = operand->certainty == CERTAIN || operand->is_glob ? DYNAMIC : e->certainty;
+		if (operand->certainty == DYNAMIC)
+			e->target = arena_printf(w->a, "%.*s…%s", (int)operand->known_n, operand->text,
+				operand->text + operand->known_n);
 		return e;
 	}
 	size_t known = 0;
