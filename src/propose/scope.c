@@ -324,9 +324,8 @@ bool fork_end(struct walk *w, struct fork *f, bool may_skip)
 		const void *after = b->merged;
 		if (may_skip || b->merge_count < f->branches)
 			after = merge(w, b, b->now, after);
-		bool same = after == b->now ||
-			(b->kind == BIND_VARIABLE && b->now && value_equal(after, b->now)) ||
-			(b->kind == BIND_DIRECTORY && b->now && value_equal(after, b->now));
+		bool has_values = (b->kind == BIND_VARIABLE || b->kind == BIND_DIRECTORY) && after && b->now;
+		bool same = after == b->now || (has_values && value_equal(after, b->now));
 		if (!same)
 			scope_set(w, b, after);
 	}
