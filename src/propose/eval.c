@@ -381,6 +381,24 @@ static void eval_loop(struct walk *w, const struct shell_node *condition, const 
 	w->loops--;
 }
 
+/* while :; do a & done: nothing in it ever waits. */
+static void find_bomb(struct walk *w, const struct shell_node *n)
+{
+	const struct shell_node *c = n->items;
+	bool is_endless = c && !c->next && c->kind == SH_SIMPLE && c->words && !c->words->next &&
+		(shell_word_is(c->words, ":") || shell_word_is(c->words, "true"));
+
+	for (const struct shell_node *b = n->body; b; b = b->next)
+		is_endless &= b->is_background;
+	if (!is_endless)
+		return;
+	struct command loop = { .source = w->script->source, .at = n->at, .flags = w->flags };
+	uint32_t outer = w->step;
+	w->step = walk_step_begin(w, &loop);
+	walk_effect(w, &loop, FX_FORK_BOMB, NULL)->tag = "fork.bomb";
+	walk_step_end(w, outer);
+}
+
 static void eval_for(struct walk *w, const struct shell_node *n)
 {
 	struct word_list words = { 0 };
@@ -477,6 +495,7 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 		break;
 	case SH_WHILE:
 		eval_loop(w, n->items, n->body);
+		find_bomb(w, n);
 		break;
 	case SH_FOR:
 		eval_for(w, n);

@@ -195,6 +195,10 @@ struct effect *walk_path(
 	e->target = text;
 	if (tail == TAIL_OPEN)
 		e->certainty = PREFIXED;
+	/* All that is in the workspace is as much as the workspace. */
+	if ((kind == FX_DELETE || kind == FX_MOVE) && tail == TAIL_GLOB && text_ends(text, "/*") &&
+		e->path_class < PATH_UP && paths_is_protected(w->at, w->a, text))
+		e->path_class = PATH_UP;
 	return e;
 }
 

@@ -85,9 +85,10 @@ static bool has_effect(const struct proposal *p, enum effect_kind kind)
 static void test_fork_bombs(void **state)
 {
 	static const char *const bombs[] = { ":(){ :|:& };:", "b(){ b|b& };b", "f(){ f & f; }; f",
-		"f() { g | g & }; g() { f | f & }; f" };
+		"f() { g | g & }; g() { f | f & }; f", "while :; do :& done", "while true; do ./x & done" };
 	static const char *const others[] = { "f(){ f; }; f",
-		"walk(){ for d in \"$1\"/*; do walk \"$d\"; done; }; walk .", "f(){ ls | sort; }; f | f" };
+		"walk(){ for d in \"$1\"/*; do walk \"$d\"; done; }; walk .", "f(){ ls | sort; }; f | f",
+		"while true; do ./x & wait; done", "while read l; do echo $l & done" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bombs); i++) {
