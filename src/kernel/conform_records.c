@@ -246,7 +246,7 @@ int conform_hybrid(struct conform_case *c, struct err *e)
 	uint8_t *post_quantum = arena_alloc(c->a, MLDSA_PUBLIC);
 	struct asked q;
 
-	if (!receipt)
+	if (!json_is(receipt, JSON_OBJECT))
 		return missing(c, "receipt", e);
 	begin(&q, c, "receipt");
 	add_key(&q, json_get_text(c->doc, "ed25519_public_key", NULL));

@@ -278,10 +278,13 @@ int permit_preimage(struct arena *a, const struct json *permit, struct bytes *re
 int sealed_preimage(
 	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e)
 {
-	struct json *view = json_copy(a, record);
+	struct json *view;
 	struct buf b;
 	int rc;
 
+	if (!record)
+		return err_set(e, E_INPUT, "MEMBER_MISSING", "there is no record to hash");
+	view = json_copy(a, record);
 	if (without)
 		(void)json_remove(view, without);
 	buf_init(&b, a);

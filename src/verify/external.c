@@ -147,6 +147,11 @@ static void check_receipt(struct external *x, const struct json *receipt, size_t
 
 	x->id = *member_text(receipt, "receipt_id") ? member_text(receipt, "receipt_id")
 						    : arena_printf(v->a, "#%zu", i + 1);
+	if (!json_is(receipt, JSON_OBJECT)) {
+		v->integrity = ANSWER_NO;
+		check(x, "hash", "a receipt is not an object");
+		return;
+	}
 	if (preimage(v->a, receipt, &message, &e)) {
 		v->integrity = ANSWER_NO;
 		check(x, "hash", arena_strdup(v->a, e.text));

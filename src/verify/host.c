@@ -14,7 +14,7 @@ struct host {
 	const struct json *chain;
 	uint8_t chain_key[KEY_SIZE];
 	bool has_chain_key;
-	char *previous_hash;
+	const char *previous_hash; /* recomputed; "" when the one before has none */
 	struct buf hashes; /* recomputed, joined by newline */
 	struct json *failed;
 	bool is_untrusted; /* a signature verified only under a key the chain carries */
@@ -127,13 +127,19 @@ static bool claims_hardware(const struct json *receipt)
 static void check_receipt(struct host *h, const struct json *receipt, size_t i)
 {
 	struct verification *v = h->v;
-	struct json *view = with_defaults(h, receipt);
 	const char *stored = member_text(receipt, "receipt_hash"),
-		   *prev = member_text(receipt, "prev_receipt_hash");
+		   *prev = member_text(receipt, "prev_receipt_hash"), *before = h->previous_hash;
+	struct json *view;
 	struct bytes message;
 	struct err e = { 0 };
 	char *hash = NULL;
 
+	h->previous_hash = "";
+	if (!json_is(receipt, JSON_OBJECT)) {
+		check(h, "external_host:receipt_schema", "a receipt is not an object");
+		return;
+	}
+	view = with_defaults(h, receipt);
 	check(h, "external_host:receipt_schema", is_complete(view) ? NULL : "a required member is missing");
 	if (preimages(h, view, &message, &hash, &e)) {
 		check(h, "external_host:receipt_hash", arena_strdup(v->a, e.text));
@@ -146,7 +152,7 @@ static void check_receipt(struct host *h, const struct json *receipt, size_t i)
 	check(h, "external_host:receipt_hash", text_eq(stored, hash) ? NULL : "receipt_hash does not match");
 	if (i > 0)
 		check(h, "external_host:prev_hash",
-			text_eq(prev, h->previous_hash) ? NULL : "prev_receipt_hash does not match");
+			*before && text_eq(prev, before) ? NULL : "prev_receipt_hash does not match");
 	check(h, "external_host:signature", signature_fault(h, view, message));
 	check(h, "external_host:binding",
 		*member_text(receipt, "signed_payload_b64")
@@ -203,7 +209,7 @@ static const struct json *receipts_of(struct arena *a, const struct json *doc)
 
 void verify_host_evidence(struct verification *v, const struct json *doc)
 {
-	struct host h = { .v = v, .chain = doc, .failed = json_new(v->a, JSON_ARRAY) };
+	struct host h = { .v = v, .chain = doc, .previous_hash = "", .failed = json_new(v->a, JSON_ARRAY) };
 	const struct json *receipts = receipts_of(v->a, doc);
 
 	buf_init(&h.hashes, v->a);

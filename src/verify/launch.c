@@ -8,6 +8,8 @@
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const identity[] = { "effect_id", "tenant_id", "workspace_id", "mission_id",
@@ -377,12 +379,32 @@ void verify_launch_receipt(struct verification *v, const struct json *receipt, c
 	verify_note(v, "a preview profile: it grants no dispatch");
 }
 
+/* Integers may be written 1, 1.0 or 1e0 in inputs: one value, one spelling.  What is no safe integer stays, and is refused. */
+static struct json *integral(struct arena *a, const struct json *v)
+{
+	struct json *copy;
+
+	if (v->type == JSON_NUMBER) {
+		double x = strtod(v->text, NULL);
+		return x == floor(x) && fabs(x) <= 9007199254740991.0 ? json_number(a, (int64_t)x)
+								      : (struct json *)v;
+	}
+	if (v->type != JSON_ARRAY && v->type != JSON_OBJECT)
+		return (struct json *)v;
+	copy = json_copy(a, v);
+	for (uint32_t i = 0; v->type == JSON_ARRAY && i < copy->n; i++)
+		copy->items[i] = integral(a, copy->items[i]);
+	json_each_member (m, copy)
+		m->value = integral(a, m->value);
+	return copy;
+}
+
 void verify_launch_artifact(struct verification *v, const struct json *artifact, const char *declared)
 {
 	struct err e = { 0 };
 	struct bytes text;
 
-	if (sealed_preimage(v->a, artifact, NULL, &text, &e)) {
+	if (sealed_preimage(v->a, artifact ? integral(v->a, artifact) : NULL, NULL, &text, &e)) {
 		(void)verify_refute(v, "unsafe_integer", "%s", e.text);
 		return;
 	}

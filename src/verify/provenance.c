@@ -107,7 +107,8 @@ static void check_root(struct provenance *x)
 		add_object(a, list, object);
 	add_object(a, list, json_get(x->manifest, "redaction_report"));
 	add_object(a, list, json_get(x->manifest, "agent_run_receipt"));
-	qsort(list->items, list->n, sizeof(struct json *), by_kind_and_hash);
+	if (list->n)
+		qsort(list->items, list->n, sizeof(struct json *), by_kind_and_hash);
 	json_set(a, view, "objects", list);
 	json_sets(a, view, "version", PACK_VERSION);
 	const char *root = sealed_preimage(a, view, NULL, &text, &e) ? "" : preimage_hex(a, text);

@@ -212,9 +212,12 @@ static bool check_raw_signature(struct verification *v, const char *signature)
 static bool stop_payload(
 	struct verification *v, const struct json *members, const char *action, struct bytes *ret)
 {
-	struct json *view = json_copy(v->a, members);
+	struct json *view;
 	struct err e = { 0 };
 
+	if (!json_is(members, JSON_OBJECT))
+		return verify_refute(v, "contract_mismatch", "a command or state is not an object");
+	view = json_copy(v->a, members);
 	(void)json_remove(view, "receipt_hash");
 	json_sets(v->a, view, "action", action);
 	return sealed_preimage(v->a, view, NULL, ret, &e) == OK || verify_refute_err(v, &e);

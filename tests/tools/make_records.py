@@ -1206,6 +1206,63 @@ def more_sealed():
     approve("role", no("authority_rejected"), challenge={"required_role": "owner"})
 
 
+# ---- launch effect receipts ---------------------------------------------------------------------------------------------------
+
+
+def launch():
+    names = (
+            "effect_id tenant_id workspace_id mission_id effect_ordinal input_schema_hash input_hash idempotency_key "
+            "plan_hash request_hash args_c14n_hash kernel_verdict_ref kernel_verdict_hash principal audience "
+            "kernel_trust_root_id approval_artifact_ref approval_artifact_hash approval_consumption_ref "
+            "approval_consumption_hash dispatch_admission_ref dispatch_admission_hash effect_reservation_ref "
+            "effect_reservation_hash effect_permit_ref effect_permit_hash permit_nonce permit_consumption_ref "
+            "permit_consumption_hash proof_session_ref evidence_reservation_ref policy_epoch emergency_fence_epoch "
+            "connector_contract_hash connector_authority_ref connector_authority_hash dependency_set_ref "
+            "dependency_set_hash "
+    ).split()
+
+    def make(evidence=("artifact:a",), **more):
+        r = {n: H("1") if n.endswith("_hash") else n for n in names}
+        r.update(effect_ordinal=1, emergency_fence_epoch=4, idempotency_key=H("2"), permit_nonce="n" * 22, effect_id="COMPANY_ARTIFACT_UPDATE")
+        chain_id = prefixed({n: r[n] for n in names})
+        node = {"artifact_refs": sorted(evidence), "evidence_reservation_ref": r["evidence_reservation_ref"], "lamport": 1, "parent_hashes": [],
+                "proof_session_ref": r["proof_session_ref"]}
+        node["node_hash"] = prefixed(node)
+        r.update(schema_version="launch_effect_receipt.v1", receipt_version="1.0", kind="helm_native_receipt", receipt_chain_id=chain_id,
+                 receipt_revision=1, reconciliation_revision=0, decision_id=r["kernel_verdict_ref"], verdict="ALLOW", tool="helm-company-state",
+                 action="urn:helm:company-artifact:update", timestamp="2026-03-01T12:00:00Z", lamport=2, proofgraph_node=node["node_hash"],
+                 signer_key_id="k", payload_hash=r["request_hash"], metadata={"profile": "launch_effect_receipt.v1"}, result_hash=H("3"),
+                 reconciliation_locator_hash=H("4"), outcome="UNKNOWN", reconciliation_status="PENDING", dependency_state="FROZEN",
+                 dependency_state_hash=H("5"), receipt_id="", signature="", **more)
+        r["receipt_id"] = hexof(r)
+        r["signature"] = base64.b64encode(sign(r["receipt_id"].encode())).decode()
+        binding = {**{n: r[n] for n in names}, "connector_id": r["tool"], "action_urn": r["action"]}
+        return {"receipt": r, "authority_binding": binding, "evidence_dag": {"nodes": [node]}, "public_key": "ed25519:" + KEY}
+
+    def launched(name, expect, edit=None, **more):
+        doc = copy.deepcopy(make(**more))
+        if edit:
+            edit(doc)
+        case("launch-receipt/" + name, doc, expect)
+
+    no = lambda error: {"result": "reject", "error": error}
+    launched("valid", {"result": "accept", "receipt_id": make()["receipt"]["receipt_id"]})
+    launched("edited", no("receipt_id_mismatch"), lambda d: d["receipt"].update(result_hash=H("9")))
+    launched("binding-edited", no("binding_mismatch"), lambda d: d["authority_binding"].update(tenant_id="x"))
+    launched("binding-short", no("binding_mismatch"), lambda d: d["authority_binding"].pop("audience"))
+    launched("unknown-member", no("binding_mismatch"), lambda d: d["receipt"].update(note="x"))
+    launched("route-where-none-belongs", no("binding_mismatch"), provider_id="p")
+    launched("unsafe-integer", no("unsafe_integer"), lambda d: d["receipt"].update(lamport=2**53))
+    launched("signature-encoding", no("invalid_encoding"), lambda d: d["receipt"].update(signature=d["receipt"]["signature"][:-1]))
+    launched("stranger", no("signature_rejected"), lambda d: d["receipt"].update(
+        signature=base64.b64encode(sign(d["receipt"]["receipt_id"].encode(), STRANGER)).decode()))
+    launched("evidence-is-a-receipt", no("evidence_cycle"), evidence=("RECEIPT:x",))
+    launched("evidence-edited", no("binding_mismatch"), lambda d: d["evidence_dag"]["nodes"][0].update(lamport=0))
+    case("launch-receipt/integers", {"value": {"a": 1.0, "b": [2, 1e0]}}, {"result": "value", "hash": prefixed(b'{"a":1,"b":[2,1]}')})
+    case("launch-receipt/fraction", {"value": 1.5}, no("unsafe_integer"))
+    case("launch-receipt/declared", {"artifact": {"a": 1}, "declared_hash": H("0")}, no("hash_mismatch"))
+
+
 def main():
     base_families()
     three = receipts()
@@ -1215,6 +1272,7 @@ def main():
     hybrid()
     sealed_records()
     more_sealed()
+    launch()
     write("cases.jsonl", ("\n".join(LINES) + "\n").encode())
     print(len(LINES), "cases")
 
