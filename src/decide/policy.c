@@ -19,65 +19,83 @@ static struct bytes shipped_rules(void)
 	return text;
 }
 
-/* The shipped file is ours, so its layout can be relied upon (a test does): each rule starts on a line of its own with this.
- * That lets a single question compile only the rules that can speak about it; most commands only read, and need none. */
-static const char rule_start[] = "\n    { \"id\": ";
+/* The shipped file is ours, so its layout can be relied upon (a test does): each rule starts on a line of its own with the
+ * first text, and says its kinds on a line with the second.  That lets a single question compile only the rules that can
+ * speak about it; most commands only read, and need none. */
+static const char rule_line[] = "    { \"id\": ";
+static const char when_line[] = "      \"when\": { \"kind\": ";
 
-static struct bytes next_rule(struct bytes *rest)
+static bool starts_with(struct bytes b, const char *text, size_t n)
 {
-	const size_t mark = sizeof(rule_start) - 1;
-	const uint8_t *start = memmem(rest->p, rest->n, rule_start, mark), *end;
-	struct bytes rule = { NULL, 0 };
-
-	if (!start)
-		return rule;
-	rest->n -= (size_t)(start + mark - rest->p);
-	rest->p = start + mark;
-	end = memmem(rest->p, rest->n, rule_start, mark);
-	if (!end)
-		end = memmem(rest->p, rest->n, "\n  ]", 4);
-	if (!end)
-		return rule;
-	rule = (struct bytes){ start, (size_t)(end - start) };
-	while (rule.n && strchr(", \n", rule.p[rule.n - 1]))
-		rule.n--;
-	return rule;
+	return b.n >= n && memcmp(b.p, text, n) == 0;
 }
 
-/* Does the rule's "kind" name one of these?  A word that is not looked for exactly is found by the parser later. */
-static bool names_kind(struct bytes rule, uint64_t kinds)
+/* "delete", or ["write", "move"]: is one of these kinds among the words? */
+static bool names_kind(struct bytes words, uint64_t kinds)
 {
-	const uint8_t *kind = memmem(rule.p, rule.n, "\"kind\": ", 8), *end;
+	const uint8_t *end = memchr(words.p, words.p[0] == '[' ? ']' : '"', words.n);
 
-	if (!kind)
-		return true;
-	kind += 8;
-	end = memchr(kind, *kind == '[' ? ']' : ',', rule.n - (size_t)(kind - rule.p));
-	if (*kind == '"')
-		end = memchr(kind + 1, '"', rule.n - (size_t)(kind + 1 - rule.p));
-	for (int k = 0; end && k < FX_KIND_COUNT; k++) {
-		const char *name = effect_kind_name((enum effect_kind)k);
-		size_t n = strlen(name);
-		if (!(kinds >> k & 1))
+	if (words.p[0] == '"')
+		end = memchr(words.p + 1, '"', words.n - 1);
+	for (const uint8_t *at = words.p; end && at < end; at++) {
+		if (*at != '"' || at + 1 >= words.p + words.n)
 			continue;
-		for (const uint8_t *at = kind; (at = memmem(at, (size_t)(end - at), name, n)); at++)
-			if (at[-1] == '"' && at[n] == '"')
+		for (uint64_t left = kinds; left; left &= left - 1) {
+			const char *name = effect_kind_name((enum effect_kind)__builtin_ctzll(left));
+			size_t n = strlen(name);
+			if ((size_t)(words.p + words.n - at) > n + 1 && memcmp(at + 1, name, n) == 0 &&
+				at[n + 1] == '"')
 				return true;
+		}
 	}
-	return !end;
+	return false;
+}
+
+/* Cuts the file into rules, line by line. */
+struct rule_reader {
+	struct bytes rest;
+	const uint8_t *start; /* of the rule whose lines are being read; or NULL */
+};
+
+/* The next rule as JSON text; *ret_is_wanted when it can speak about one of the kinds. */
+static bool next_rule(struct rule_reader *in, uint64_t kinds, struct bytes *ret, bool *ret_is_wanted)
+{
+	*ret_is_wanted = kinds == 0;
+	while (in->rest.p && in->rest.n) {
+		struct bytes before = in->rest, line = text_cut(&in->rest, '\n');
+		bool is_end = in->start && starts_with(line, "  ]", 3);
+		if (in->start && (is_end || starts_with(line, rule_line, sizeof(rule_line) - 1))) {
+			*ret = (struct bytes){ in->start, (size_t)(line.p - in->start) };
+			in->start = NULL;
+			if (!is_end)
+				in->rest = before;
+			while (ret->n && strchr(", \n", ret->p[ret->n - 1]))
+				ret->n--;
+			return true;
+		}
+		if (!in->start && starts_with(line, rule_line, sizeof(rule_line) - 1))
+			in->start = line.p;
+		else if (kinds && starts_with(line, when_line, sizeof(when_line) - 1))
+			*ret_is_wanted = names_kind((struct bytes){ line.p + sizeof(when_line) - 1,
+							    line.n - (sizeof(when_line) - 1) },
+				kinds);
+	}
+	return false;
 }
 
 static void add_shipped(struct arena *a, struct policy *p, uint64_t kinds)
 {
-	struct bytes rest, rule;
+	struct rule_reader in = { shipped_rules(), NULL };
+	struct bytes rule;
 	struct json *doc;
 	struct err e;
+	bool is_wanted;
 
-	p->builtin = rest = shipped_rules();
+	p->builtin = in.rest;
 	p->rule_room = 160;
 	p->rules = arena_alloc(a, p->rule_room * sizeof(*p->rules));
-	while ((rule = next_rule(&rest)).p) {
-		if (kinds && !names_kind(rule, kinds))
+	while (next_rule(&in, kinds, &rule, &is_wanted)) {
+		if (!is_wanted)
 			continue;
 		if (p->rule_count == p->rule_room)
 			BUG("more shipped rules than there is room for");
