@@ -39,6 +39,16 @@ static const struct bench_row rows[] = {
 	{ "verify_chain", bench_verify_chain, 0.85, true,
 		"verify a chain of receipts on all cores, against libsodium verifying their signatures "
 		"alone" },
+	{ "run_overhead", bench_run_overhead, 4, false,
+		"`helm profile run inspect_local -- /bin/true`, with rows and receipts on disk, against "
+		"/bin/true" },
+	{ "run_scale", bench_run_scale, 1.2, false,
+		"the same with a million rows in the ledger, against an empty one" },
+	{ "status_large", bench_status_large, 2, false,
+		"`helm status --brief` on a million rows, against an empty ledger" },
+	{ "hook_pass", bench_hook_pass, 2, false, "a hook on a call that only reads, against /bin/true" },
+	{ "hook_decide", bench_hook_decide, 3.5, false,
+		"a hook on a call that is decided and signed, against /bin/true" },
 };
 
 static double read_clock(clockid_t clock)

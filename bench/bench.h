@@ -55,4 +55,6 @@ bench_fn bench_checkpoint_first, bench_checkpoint_again, bench_checkpoint_restor
 bench_fn bench_verify_chain;
 bench_fn bench_receipt_append, bench_receipt_group, bench_verify_log;
 
+bench_fn bench_run_overhead, bench_run_scale, bench_status_large, bench_hook_pass, bench_hook_decide;
+
 #endif

@@ -219,10 +219,10 @@ int cmd_task_doctor(struct run *r, struct err *e)
 	struct observed o = observed_from(r);
 	struct json *doc;
 	size_t closed = 0;
-	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, &closed, e) : OK;
+	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, true, &closed, e) : OK;
 
 	if (rc == OK)
-		rc = observe_task_doctor(&o, opt_int(r, "stale-minutes", 120), &doc, e);
+		rc = observe_task_doctor(&o, 0, opt_int(r, "stale-minutes", 120), &doc, e);
 	if (rc)
 		return rc;
 	bool ok = json_get_bool(doc, "ok", false);

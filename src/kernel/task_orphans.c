@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECENT_ROWS = 400 };
+/* Every run looks, so it looks at few; `task doctor --fix` is given all that can be reached. */
+enum { RECENT_ROWS = 64, ALL_ROWS = 20000 };
 
 /* The start time of a process as /proc tells it, 0 when it is not there. */
 int64_t task_process_start(struct sys *s, int64_t pid)
@@ -44,11 +45,11 @@ static bool has_later_row(const struct json *rows, uint32_t from, const char *ta
 }
 
 int task_close_orphans(
-	struct sys *s, struct arena *a, struct workspace *ws, size_t *ret_closed, struct err *e)
+	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *ret_closed, struct err *e)
 {
 	struct json *rows;
 	size_t closed = 0;
-	int rc = rows_tail(s, a, ws->state_fd, TASK_LEDGER, RECENT_ROWS, &rows, e);
+	int rc = rows_tail(s, a, ws->state_fd, TASK_LEDGER, all ? ALL_ROWS : RECENT_ROWS, &rows, e);
 
 	for (uint32_t i = 0; rc == OK && i < rows->n; i++) {
 		struct json *row = rows->items[i];

@@ -42,8 +42,9 @@ char *observe_html(struct arena *a, const struct json *report);
 /* Replace local paths and secrets in every string: for reports that leave the machine. */
 void observe_make_public(struct arena *a, struct json *doc, const char *home);
 
-/* Findings about tasks that are stuck, dead or without evidence: { workspace, findings[], ok }. */
-int observe_task_doctor(const struct observed *o, int64_t stale_minutes, struct json **ret, struct err *e);
+/* Findings about the last `limit` tasks (0: all within reach) that are stuck, dead or without evidence: { workspace, findings[], ok }. */
+int observe_task_doctor(
+	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e);
 
 /* Capability fields of a task, for run-contract and capability-diff. */
 struct json *observe_capabilities(struct arena *a, const struct json *row);

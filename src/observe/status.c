@@ -75,7 +75,7 @@ int observe_brief(const struct observed *o, struct json **ret, struct err *e)
 	int rc = observe_status(o, &status, e);
 
 	if (rc == OK)
-		rc = observe_task_doctor(o, 120, &doctor, e);
+		rc = observe_task_doctor(o, LATEST, 120, &doctor, e);
 	if (rc)
 		return rc;
 	struct json *counts = json_get(status, "task_status_counts"),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACH_ROWS = 20000, WINDOW_ROWS = 400 };
+enum { REACH_ROWS = 20000 };
 
 static int by_id(const void *x, const void *y)
 {
@@ -204,10 +204,11 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 			arena_printf(a, "helm task show %s", id));
 }
 
-int observe_task_doctor(const struct observed *o, int64_t stale_minutes, struct json **ret, struct err *e)
+int observe_task_doctor(
+	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
 {
 	struct json *rows, *findings = json_new(o->a, JSON_ARRAY), *doc = json_new(o->a, JSON_OBJECT);
-	int rc = observe_tasks(o, 0, &rows, e);
+	int rc = observe_tasks(o, limit, &rows, e);
 	bool ok = true;
 
 	if (rc)
