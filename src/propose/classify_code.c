@@ -711,6 +711,19 @@ static void survey(struct code *c)
 	}
 }
 
+/* getattr(os, 'system'), array_map("unlink", ...): a function named by a string is called all the same. */
+static void look_at_string(struct code *c, size_t i)
+{
+	static const char names[] = "system popen unlink rmtree rmdir execSync rmSync unlinkSync shell_exec "
+				    "passthru spawnSync rm_rf";
+	const struct token *t = &c->v[i];
+	if (i && list_has(names, t->text, t->n) &&
+		(is_mark(&c->v[i - 1], "(") || is_mark(&c->v[i - 1], ",") || is_mark(&c->v[i - 1], "["))) {
+		fx_name(c->k, TAG_DYNAMIC_CODE, t->text, 0);
+		c->any = true;
+	}
+}
+
 /* awk: print > "file", print | "cmd", "cmd" | getline. */
 static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 {
@@ -773,6 +786,8 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 			else
 				run_text(k, &x, 0, "backquotes");
 			c.any = true;
+		} else if (c.v[i].kind == T_STRING) {
+			look_at_string(&c, i);
 		}
 	}
 	if (c.has_socket && (c.has_dup || c.has_shell_text)) {

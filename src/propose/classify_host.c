@@ -69,8 +69,10 @@ static void classify_power(struct call *k)
 /* A disk tool that also lists. */
 static void classify_disk(struct call *k)
 {
-	bool lists = (has(k, "l L list x s") && !text_eq(k->head, "sgdisk")) ||
-		(text_eq(k->head, "sgdisk") && has(k, "p i v print info verify"));
+	const char *asks = text_eq(k->head, "sgdisk") ? "p i v print info verify"
+		: text_eq(k->head, "parted")	      ? "l list"
+						      : "l x s list show-size verify";
+	bool lists = has(k, asks);
 	for (size_t i = 0; i < k->rest_count; i++)
 		lists |= word_is_any(&k->rest[i], "print --print") && k->rest_count <= i + 2;
 	fx(k, lists ? TAG_READ_QUERY : k->program->tag, k->rest_count ? &k->rest[k->rest_count - 1] : NULL,
