@@ -103,6 +103,13 @@ extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct run *r, struct err *e);
 int cmd_hook_post_tool(struct run *r, struct err *e);
 
+/* cmd_setup.c */
+extern const struct opt setup_opts[], setup_status_opts[], setup_repair_opts[];
+int cmd_setup(struct run *r, struct err *e);
+int cmd_setup_status(struct run *r, struct err *e);
+int cmd_setup_repair(struct run *r, struct err *e);
+int cmd_setup_remove(struct run *r, struct err *e);
+
 /* cmd_observe.c */
 extern const struct opt status_opts[], dashboard_opts[], report_opts[], contract_opts[], diff_opts[];
 int cmd_status(struct run *r, struct err *e);

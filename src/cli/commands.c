@@ -6,6 +6,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided about a command, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
+	{ "setup", "put Helm in front of an agent client, or take it away" },
 	{ "hook", "the doors that agent clients knock at" },
 	{ "checkpoint", "save the files of a workspace, and bring them back" },
 	{ "receipts", "what was decided and what happened" },
@@ -193,7 +194,30 @@ const struct cmd commands[] = {
 		"directory that is not empty is refused.",
 		"$ helm demo --path demo-workspace", NULL, 0, cmd_demo, NULL },
 
-	/* Agent clients. */
+	/* Agent clients.  The verbs of setup stand before its bare form, which takes any other word for a client. */
+	{ "setup status", "[CLIENT]", 0, 1, "say for each agent client whether the guard is really armed",
+		"Looks at the settings of this user and of the project: whether our entries are there, what "
+		"they run exists, "
+		"nothing\nlets the client skip them, and whether Codex trusts them.  Reads only.",
+		"$ helm setup status", setup_status_opts, NEEDS_WORKSPACE, cmd_setup_status, NULL },
+	{ "setup repair", "CLIENT", 1, 1, "finish or take back a change of settings that was interrupted",
+		NULL, "$ helm setup repair claude-code", setup_repair_opts, NEEDS_WORKSPACE, cmd_setup_repair,
+		NULL },
+	{ "setup remove", "CLIENT", 1, 1, "take our entries out of a client's settings",
+		"A file that nobody changed since is given back byte for byte; from another one only our "
+		"entries go.  Receipts "
+		"and\nkeys stay.",
+		NULL, setup_opts, NEEDS_WORKSPACE, cmd_setup_remove, NULL },
+	{ "setup", "CLIENT", 1, 1, "put Helm in front of claude-code, codex or cursor",
+		"Adds our entries to the client's settings and keeps every other byte of them.  Then the "
+		"command that was "
+		"written is\nrun as the client would, with a destructive call: it must be denied, with a "
+		"receipt that "
+		"verifies, or everything is\ntaken back.  For other clients what to paste is printed.  Codex "
+		"runs a hook only "
+		"after a person trusted it (/hooks).",
+		"$ helm setup claude-code --scope user --dry-run", setup_opts, NEEDS_WORKSPACE, cmd_setup,
+		NULL },
 	{ "hook pre-tool", "", 0, 0, "answer an agent client before it makes a tool call",
 		"Reads the client's payload on standard input.  No answer means: go on.  A refusal is said "
 		"in the client's own "

@@ -146,6 +146,33 @@ static void check_key(struct exam *x)
 		check(x, "key", true, key);
 }
 
+/* A guard that looks installed and is not armed is worse than none: it is a failure.  No guard at all is only told. */
+static void check_clients(struct exam *x)
+{
+	struct setup s;
+	struct err e = { 0 };
+
+	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
+		return;
+	json_each (row, setup_status(&s, NULL)) {
+		const char *client = json_get_text(row, "client", ""),
+			   *scope = json_get_text(row, "scope", ""), *state = json_get_text(row, "state", ""),
+			   *file = json_get_text(row, "file", "");
+		bool is_absent = text_eq(state, "absent");
+		char *dir = arena_strndup(x->a, file, (size_t)(path_base(file) - file) - 1);
+		if (is_absent && !file_is_dir(x->s, AT_FDCWD, dir))
+			continue;
+		check(x, arena_printf(x->a, "agent:%s:%s", client, scope),
+			is_absent || json_get_bool(row, "armed", false),
+			arena_printf(x->a, "%s%s%s", state, is_absent ? "" : ": ",
+				is_absent ? arena_printf(x->a, "; 'helm setup %s' installs a guard", client)
+					  : json_get_text(row, "detail", "")));
+		json_each (w, json_get(row, "warnings"))
+			check(x, arena_printf(x->a, "agent:%s:%s", client, scope), true,
+				arena_printf(x->a, "note: %s", json_text(w)));
+	}
+}
+
 static void check_space(struct exam *x)
 {
 	int64_t bytes = x->ws->root_fd >= 0 ? x->s->free_bytes(x->s, x->ws->root_fd) : -1;
@@ -281,6 +308,7 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 			  "--path DIR'"
 			: "separate");
 	check_key(&x);
+	check_clients(&x);
 	check_protections(&x);
 	json_sets(a, doc, "workspace", ws->root);
 	json_sets(a, doc, "layout", layout_name(ws->layout));

@@ -1,0 +1,285 @@
+/* cmd_setup.c — put Helm in front of an agent client, look whether it stands there, and take it away again.
+ *
+ * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE, elsewhere --yes says so. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "kernel/kernel.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define SCOPE \
+	{ \
+		"scope", OPT_VALUE, "SCOPE", "this user's settings, or the project's", "user|project", false \
+	}
+#define PROJECT \
+	{ \
+		"project", OPT_VALUE, "DIR", "the project; default: the one the current directory is in", \
+			NULL, false \
+	}
+
+const struct opt setup_opts[] = {
+	SCOPE,
+	PROJECT,
+	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
+	{ "yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, false },
+	{ 0 },
+};
+const struct opt setup_status_opts[] = { PROJECT, { 0 } };
+const struct opt setup_repair_opts[] = { PROJECT, { 0 } };
+
+static int open_setup(struct run *r, struct setup *ret, struct err *e)
+{
+	return setup_open(r->sys, r->a, r->ws, opt_text(r, "project", NULL), ret, e);
+}
+
+static const char *shown(struct run *r, const char *s)
+{
+	return text_safe(r->a, s, strlen(s), false);
+}
+
+/* A person says so, now. */
+static int confirm(struct run *r, struct err *e)
+{
+	char answer[64];
+
+	if (opt_flag(r, "yes"))
+		return OK;
+	if (!isatty(0) || r->is_json)
+		return err_set(e, E_USAGE, "SETUP_CONFIRM", "nobody is there to approve this; say --yes");
+	out(r, "Type APPROVE to go on: ");
+	out_flush(r);
+	ssize_t n = r->sys->read(r->sys, 0, answer, sizeof(answer) - 1);
+	answer[n > 0 ? n : 0] = '\0';
+	answer[strcspn(answer, "\r\n")] = '\0';
+	return text_eq(answer, "APPROVE")
+		? OK
+		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
+}
+
+static void explain(struct run *r, const struct setup_change *c)
+{
+	const char *profile = workspace_default_profile(r->sys, r->a, r->ws);
+
+	out(r, "%s, scope %s: %s %s\n", c->client, c->scope, c->before.p ? "edits" : "creates",
+		shown(r, c->path));
+	out(r, "  runs before every tool call:\n    %s\n", shown(r, c->command));
+	out(r,
+		"  Calls are decided by the profile '%s' ('helm profile list' shows others).  What destroys "
+		"is asked or "
+		"denied\n  (destructive: ask, the default); with destructive: checkpoint in the workspace's "
+		"settings, what "
+		"was just saved\n  and can be undone runs without a question.\n",
+		shown(r, profile));
+}
+
+static struct json *result(struct run *r, const char *operation, const struct setup_change *c)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, doc, "operation", operation);
+	json_sets(r->a, doc, "target", c->client);
+	json_sets(r->a, doc, "scope", c->scope);
+	json_sets(r->a, doc, "workspace", r->ws->root);
+	json_sets(r->a, doc, "hook_config_path", c->path);
+	json_sets(r->a, doc, "command", c->command);
+	return doc;
+}
+
+static int paste(struct run *r, const char *client, const char *snippet)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+
+	json_sets(r->a, doc, "operation", "install");
+	json_sets(r->a, doc, "target", client);
+	json_sets(r->a, doc, "client_state", "print_config_only");
+	json_sets(r->a, doc, "lifecycle", "absent");
+	json_sets(r->a, doc, "snippet", snippet);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "%s\nNothing was written, and nothing is armed by this program.\n", snippet);
+	return EXIT_NO;
+}
+
+static int show_plan(struct run *r, const struct setup_change *c)
+{
+	struct json *doc = result(r, "install", c), *actions = json_new(r->a, JSON_ARRAY);
+
+	json_pushs(r->a, actions, arena_printf(r->a, "%s %s", c->before.p ? "edit" : "create", c->path));
+	json_set(r->a, doc, "planned_actions", actions);
+	json_sets(r->a, doc, "client_state", "planned");
+	json_sets(r->a, doc, "lifecycle", "planned");
+	json_set(r->a, doc, "planned_text", json_stringn(r->a, (const char *)c->after.p, c->after.n));
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "\n%s would be:\n%s", shown(r, c->path),
+		text_safe(r->a, (const char *)c->after.p, c->after.n, true));
+	out(r, "\nNothing was written.\n");
+	return 0;
+}
+
+/* The row of the file that was changed. */
+static const struct json *row_of(const struct setup *s, const struct setup_change *c)
+{
+	json_each (row, setup_status(s, c->client))
+		if (text_eq(json_get_text(row, "file", ""), c->path))
+			return row;
+	return NULL;
+}
+
+static int show_installed(
+	struct run *r, const struct setup *s, const struct setup_change *c, const char *receipt)
+{
+	struct json *doc = result(r, "install", c), *test = json_new(r->a, JSON_OBJECT);
+	const struct json *row = row_of(s, c);
+	bool is_armed = json_get_bool(row, "armed", false);
+	const char *undo = arena_printf(r->a, "helm setup remove %s --scope %s", c->client, c->scope);
+
+	if (r->is_json) {
+		json_sets(r->a, doc, "binary_path", s->program);
+		json_setb(r->a, doc, "hook_installed", true);
+		json_sets(r->a, doc, "client_state", json_get_text(row, "state", ""));
+		json_sets(r->a, doc, "lifecycle", is_armed ? "active" : "pending");
+		json_setb(r->a, doc, "armed", is_armed);
+		json_setb(r->a, doc, "codex_trust_pending", text_eq(c->client, "codex") && !is_armed);
+		json_sets(r->a, doc, "detail", json_get_text(row, "detail", ""));
+		json_set(r->a, doc, "warnings", json_copy(r->a, json_get(row, "warnings")));
+		json_setb(r->a, test, "denied", true);
+		json_sets(r->a, test, "receipt_id", receipt);
+		json_setb(r->a, test, "verified", true);
+		json_set(r->a, doc, "self_test", test);
+		json_sets(r->a, doc, "uninstall_command", undo);
+		json_sets(
+			r->a, doc, "recovery_command", arena_printf(r->a, "helm setup repair %s", c->client));
+		json_setb(r->a, doc, "recovery_required", false);
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "\ninstalled.  Self-test: a destructive call was denied, and its receipt %s verifies.\n",
+		shown(r, receipt));
+	out(r, "%s%s%s: %s\n", paint(r, is_armed ? PAINT_GOOD : PAINT_WARN),
+		is_armed ? "armed" : "NOT ARMED YET", paint(r, PAINT_OFF),
+		shown(r, json_get_text(row, "detail", "")));
+	json_each (w, json_get(row, "warnings"))
+		out(r, "note: %s\n", shown(r, json_text(w)));
+	out(r, "\nundo: %s\n", undo);
+	return 0;
+}
+
+int cmd_setup(struct run *r, struct err *e)
+{
+	const char *client = r->args[0], *receipt = "";
+	struct setup s;
+	struct setup_change c;
+	int rc = open_setup(r, &s, e);
+
+	if (rc)
+		return rc;
+	const char *snippet = setup_snippet(&s, client, e);
+	if (snippet)
+		return paste(r, client, snippet);
+	rc = setup_plan(&s, client, opt_text(r, "scope", NULL), &c, e);
+	if (rc)
+		return rc;
+	if (!r->is_json)
+		explain(r, &c);
+	if (opt_flag(r, "dry-run"))
+		return show_plan(r, &c);
+	rc = confirm(r, e);
+	if (rc == OK)
+		rc = setup_install(&s, &c, &receipt, e);
+	return rc ? rc : show_installed(r, &s, &c, receipt);
+}
+
+int cmd_setup_remove(struct run *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
+	struct setup s;
+	struct setup_change *changes;
+	size_t n;
+	int rc = open_setup(r, &s, e);
+
+	if (rc == OK)
+		rc = setup_plan_removal(&s, r->args[0], opt_text(r, "scope", NULL), &changes, &n, e);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n && !r->is_json; i++)
+		out(r, "%s, scope %s: %s %s\n", changes[i].client, changes[i].scope,
+			changes[i].after.p ? "takes our entries out of" : "removes",
+			shown(r, changes[i].path));
+	if (n && !opt_flag(r, "dry-run"))
+		rc = confirm(r, e);
+	for (size_t i = 0; i < n && rc == OK; i++) {
+		json_push(r->a, done, result(r, "remove", &changes[i]));
+		rc = opt_flag(r, "dry-run") ? OK : setup_remove(&s, &changes[i], e);
+	}
+	if (rc)
+		return rc;
+	json_sets(r->a, doc, "operation", "remove");
+	json_sets(r->a, doc, "client_state", n ? "removed" : "absent");
+	json_set(r->a, doc, "changes", done);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "%s\n",
+			!n				 ? "nothing of ours was there"
+				: opt_flag(r, "dry-run") ? "Nothing was written."
+							 : "removed.  Receipts and keys stay.");
+	return 0;
+}
+
+int cmd_setup_repair(struct run *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	const char *what = "";
+	struct setup s;
+	int rc = open_setup(r, &s, e);
+
+	if (rc == OK)
+		rc = setup_repair(&s, r->args[0], &what, e);
+	if (rc)
+		return rc;
+	json_sets(r->a, doc, "operation", "repair");
+	json_sets(r->a, doc, "target", r->args[0]);
+	json_sets(r->a, doc, "detail", what);
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "%s\n", what);
+	return 0;
+}
+
+int cmd_setup_status(struct run *r, struct err *e)
+{
+	static const char *const headings[] = { "CLIENT", "SCOPE", "STATE", "DETAIL" };
+	const char *client = r->arg_count ? r->args[0] : NULL;
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	struct setup s;
+	int rc = open_setup(r, &s, e);
+
+	if (rc == OK && client) /* only to refuse a name nobody has */
+		rc = setup_snippet(&s, client, e) || !e->rc ? OK : e->rc;
+	if (rc)
+		return rc;
+	struct json *rows = setup_status(&s, client);
+	json_set(r->a, doc, "clients", rows);
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (row, rows) {
+		const char *cells[] = { json_get_text(row, "client", ""), json_get_text(row, "scope", ""),
+			json_get_text(row, "state", ""), shown(r, json_get_text(row, "detail", "")) };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	json_each (row, rows)
+		json_each (w, json_get(row, "warnings"))
+			out(r, "note: %s, scope %s: %s\n", json_get_text(row, "client", ""),
+				json_get_text(row, "scope", ""), shown(r, json_text(w)));
+	return 0;
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# Settings of agent clients: our entries go in, are tested, and come out again; everything else stays as it was.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+helm init >/dev/null
+ws=$scratch/home/.helm/workspace
+mkdir -p project/.git project/.claude
+cd project || exit 1
+project=$scratch/project
+settings=$project/.claude/settings.json
+same() { cmp "$1" "$2"; }
+put() { printf '%s' "$2" >"$1"; }
+original='{
+    "model": "opus",   "big": 1.50,
+    "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "echo mine"}]}]},
+    "env": { }
+}'
+put "$settings" "$original"
+cp "$settings" before.json
+
+ok "a dry run says what it would write" says 0 "hook pre-tool --client claude-code" helm setup claude-code --dry-run
+ok "and writes nothing" same "$settings" before.json
+ok "no state either" test ! -e "$ws/.helm/setup.json"
+ok "nobody there to approve: refused" says 2 "--yes" sh -c 'HOME="$1/home" "$0" setup claude-code </dev/null' "$HELM_REAL" "$scratch"
+ok "an unknown client is wrong usage" exits 2 helm setup nobody --yes
+ok "it installs, and tests itself" says 0 "a destructive call was denied, and its receipt rcpt_" helm setup claude-code --yes
+ok "what was there stays" grep -q '"model": "opus",   "big": 1.50,' "$settings"
+ok "and is still JSON" is_json cat "$settings"
+ok "a failure of ours blocks" grep -q '"onFailure": "block"' "$settings"
+ok "the outcome is asked for too" grep -q 'hook post-tool' "$settings"
+ok "the receipt is on record and verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+ok "no recovery file is left" test ! -e "$ws/.helm/setup-recovery.json"
+ok "status says armed" says 0 "armed" helm setup status claude-code
+ok "so does the doctor" says 0 "agent:claude-code:project" helm doctor --skip-discovery
+cp "$settings" installed.json
+helm setup claude-code --yes >/dev/null
+ok "again: replaced, not doubled" same "$settings" installed.json
+ok "removed, byte for byte" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && cmp "$2" before.json' "$HELM_REAL" "$scratch" "$settings"
+ok "removing again finds nothing" says 0 "nothing of ours was there" helm setup remove claude-code --yes
+
+helm setup claude-code --yes >/dev/null
+sed 's/"opus"/"sonnet"/' "$settings" >edited && cp edited "$settings"
+helm setup remove claude-code --yes >/dev/null
+sed 's/"opus"/"sonnet"/' before.json >wanted.json
+ok "edited since: only ours goes" same "$settings" wanted.json
+rm "$settings"
+rmdir .claude
+helm setup claude-code --yes >/dev/null
+ok "a new file is private" sh -c 'test "$(stat -c %a "$0")" = 600' "$settings"
+helm setup remove claude-code --yes >/dev/null
+ok "and goes again, with its directory" test ! -e .claude
+
+refuses() { # refuses TEXT: setup fails, says it, and leaves no trace
+  says 1 "$1" helm setup claude-code --yes && [ ! -e "$ws/.helm/setup-recovery.json" ]
+}
+mkdir .claude elsewhere
+put "$settings" '{ "a": 1, // note
+}'
+cp "$settings" before.json
+ok "a file that does not parse is refused and named" refuses "$settings"
+ok "and stays" same "$settings" before.json
+put "$settings" '{"hooks": []}'
+ok "hooks of another shape are refused" refuses "'hooks' must be an object"
+rm "$settings"
+put elsewhere/settings.json '{}'
+ln -s ../elsewhere/settings.json "$settings"
+ok "a link is refused" refuses "symbolic link"
+rm -r .claude
+ln -s elsewhere .claude
+ok "a linked directory too" refuses "symbolic link"
+ok "nothing was written through it" sh -c 'test "$(cat elsewhere/settings.json)" = "{}"'
+rm .claude
+
+ok "codex is installed" says 0 "NOT ARMED YET" helm setup codex --yes
+ok "and never called armed before it is trusted" says 0 "not_armed" helm setup status codex
+ok "the doctor says so and is not content" says 1 "trust it with /hooks" helm doctor --skip-discovery
+state() { helm setup status codex --json | grep -c '"armed": true'; }
+# The hash of a trusted hook, computed by another program.
+hash=$(python3 - "$project/.codex/hooks.json" <<'PY'
+import hashlib, json, sys
+g = json.load(open(sys.argv[1]))["hooks"]["PreToolUse"][0]
+h = dict(g["hooks"][0], **{"async": False})
+d = {"event_name": "pre_tool_use", "matcher": g["matcher"], "hooks": [h]}
+print("sha256:" + hashlib.sha256(json.dumps(d, sort_keys=True, separators=(",", ":")).encode()).hexdigest())
+PY
+)
+mkdir -p "$scratch/home/.codex"
+cat >"$scratch/home/.codex/config.toml" <<TOML
+[hooks.state."$project/.codex/hooks.json:pre_tool_use:0:0"]
+trusted_hash = "$hash"
+TOML
+ok "trusted, in a project that is not: still not armed" sh -c 'test "$0" = 0' "$(state)"
+printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >>"$scratch/home/.codex/config.toml"
+ok "trusted: armed" sh -c 'test "$0" = 1' "$(state)"
+sed -i 's/sha256:..../sha256:0000/' "$scratch/home/.codex/config.toml"
+ok "another version trusted: not armed" says 0 "another version" helm setup status codex
+helm setup remove codex --yes >/dev/null
+
+ok "cursor" says 0 "armed" helm setup cursor --yes
+ok "cursor's file has a version" grep -q '"version": 1' .cursor/hooks.json
+helm setup remove cursor --yes >/dev/null
+ok "cursor's file goes" test ! -e .cursor
+ok "hermes is not edited, but told what to paste" says 1 "fail_closed: true" helm setup hermes --yes
+ok "JSON is one document" is_json helm setup claude-code --yes --json
+ok "a missing entry is seen" sh -c 'sed -i s/post-tool/no-tool/ "$2"; HOME="$1/home" "$0" setup status claude-code | grep -q degraded' "$HELM_REAL" "$scratch" "$settings"
+sed -i 's/no-tool/post-tool/; s/"onFailure": "block"/"x": 1/' "$settings"
+ok "a missing onFailure is told" says 0 "onFailure" helm setup status claude-code
+put .claude/settings.local.json '{"disableAllHooks": true}'
+ok "hooks switched off: not armed" says 0 "disableAllHooks" helm setup status claude-code
+ok "the doctor is not content" exits 1 helm doctor --skip-discovery
+rm .claude/settings.local.json
+sed -i "s|$HELM_REAL|/nowhere/helm|" "$settings"
+ok "a program that is gone: broken" says 0 "/nowhere/helm" helm setup status claude-code
+ok "a moved program is replaced" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >/dev/null && ! grep -q nowhere "$2" && test "$(grep -c pre-tool "$2")" = 1' "$HELM_REAL" "$scratch" "$settings"
+helm setup remove claude-code --yes >/dev/null
+ok "user scope goes to the home directory" sh -c 'HOME="$1/home" "$0" setup claude-code --scope user --yes >/dev/null && test -s "$1/home/.claude/settings.json" && ! test -e "$2"' "$HELM_REAL" "$scratch" "$settings"
+helm setup remove claude-code --yes >/dev/null
+
+# Killed at every step that changes something: what is left is the old or the new file, and repair ends it.
+killed() {
+  mkdir -p .claude
+  put "$settings" "$original"
+  cp "$settings" before.json
+  n=1
+  while [ $n -lt 40 ]; do
+    HELM_ENV="HELM_TEST_KILL_AT=$n" helm_twin setup claude-code --yes >"$scratch/.killed" 2>&1
+    code=$?
+    cmp -s "$settings" before.json || grep -q 'hook pre-tool' "$settings" || { echo "step $n: half a file"; return 1; }
+    helm setup repair claude-code >"$scratch/.repair" 2>&1 || { echo "step $n:"; cat "$scratch/.repair"; return 1; }
+    [ ! -e "$ws/.helm/setup-recovery.json" ] || { echo "step $n: recovery file left"; return 1; }
+    helm setup remove claude-code --yes >/dev/null 2>&1 || { echo "step $n: remove"; return 1; }
+    cmp "$settings" before.json || { echo "step $n"; return 1; }
+    [ $code -eq 0 ] && break
+    n=$((n + 1))
+  done
+  [ $n -gt 5 ] && [ $n -lt 40 ] || { echo "ended at step $n, code $code"; cat "$scratch/.killed"; return 1; }
+}
+ok "killed anywhere, repaired, and removed without a trace" killed
+helm setup claude-code --yes >/dev/null
+mv "$scratch/home/.helm/keys/root.pub" "$scratch/home/.helm/keys/away"
+cp "$settings" installed.json
+failing() { says 1 "nothing was installed" helm setup claude-code --yes; }
+ok "a self-test that fails takes everything back" failing
+ok "and the file is as it was" same "$settings" installed.json
+finish

@@ -1,0 +1,122 @@
+/* json_edit_test.c — a change in somebody's JSON file touches nothing but itself. */
+#include "base/json_edit.h"
+#include "tools/unit.h"
+
+#include <string.h>
+
+static const char *const path[] = { "hooks", "Pre" };
+
+static int setup(void **state)
+{
+	struct arena *a = calloc(1, sizeof(*a));
+
+	*state = a;
+	return a ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	arena_done(*state);
+	free(*state);
+	return 0;
+}
+
+static struct bytes append(struct arena *a, const char *text, struct json_span *ret_span)
+{
+	struct json *v = json_new(a, JSON_OBJECT);
+	struct bytes after = { 0 };
+	struct err e = { 0 };
+
+	json_sets(a, v, "c", "x");
+	assert_int_equal(json_edit_append(a, bytes_of(text), "t", path, 2, v, &after, ret_span, &e), OK);
+	return after;
+}
+
+/* What it looks like afterwards, and that cutting the span out gives the same bytes again. */
+static void becomes(struct arena *a, const char *before, const char *after)
+{
+	struct json_span span;
+	struct bytes made = append(a, before, &span), back = json_edit_cut(a, made, span);
+
+	assert_string_equal(arena_strndup(a, (const char *)made.p, made.n), after);
+	assert_string_equal(arena_strndup(a, (const char *)back.p, back.n), before);
+}
+
+static void test_append(void **state)
+{
+	becomes(*state, "{}\n",
+		"{\n  \"hooks\": {\n    \"Pre\": [\n      {\n        \"c\": \"x\"\n      }\n    ]\n  }\n}\n");
+	becomes(*state, "{\n\t\"a\": 1.0\n}",
+		"{\n\t\"a\": 1.0,\n\t\"hooks\": {\n\t\t\"Pre\": [\n\t\t\t{\n\t\t\t\t\"c\": "
+		"\"x\"\n\t\t\t}\n\t\t]\n\t}\n}");
+	becomes(*state, "{\"a\":\"}]\\\"\",\"hooks\":{\"Pre\":[1]},\"b\":2}\n",
+		"{\"a\":\"}]\\\"\",\"hooks\":{\"Pre\":[1, {\"c\": \"x\"}]},\"b\":2}\n");
+	becomes(*state, "{\n  \"hooks\": {\n    \"Pre\": []\n  },\n  \"z\": [ ]\n}\n",
+		"{\n  \"hooks\": {\n    \"Pre\": [\n      {\n        \"c\": \"x\"\n      }\n    ]\n  },\n  "
+		"\"z\": [ ]\n}\n");
+	becomes(*state, "{\r\n  \"a\": {}\r\n}\r\n",
+		"{\r\n  \"a\": {},\r\n  \"hooks\": {\r\n    \"Pre\": [\r\n      {\r\n        \"c\": "
+		"\"x\"\r\n      }\r\n    ]\r\n  }\r\n}\r\n");
+	becomes(*state, "{\n  \"hooks\": {\n    \"Pre\": [\n      null\n    ]\n  }\n}",
+		"{\n  \"hooks\": {\n    \"Pre\": [\n      null,\n      {\n        \"c\": \"x\"\n      }\n    "
+		"]\n  }\n}");
+}
+
+static void refused(struct arena *a, const char *text, const char *code)
+{
+	struct bytes after = { 0 };
+	struct json_span span;
+	struct err e = { 0 };
+
+	assert_true(json_edit_append(a, bytes_of(text), "t", path, 2, json_new(a, JSON_OBJECT), &after, &span,
+			    &e) < 0);
+	assert_string_equal(e.code, code);
+	assert_null(after.p);
+}
+
+static void test_refused(void **state)
+{
+	refused(*state, "", "JSON_SYNTAX");
+	refused(*state, "{ // note\n}", "JSON_SYNTAX");
+	refused(*state, "[]", "JSON_EDIT_SHAPE");
+	refused(*state, "{\"hooks\":[]}", "JSON_EDIT_SHAPE");
+	refused(*state, "{\"hooks\":{\"Pre\":{}}}", "JSON_EDIT_SHAPE");
+}
+
+static void removes(
+	struct arena *a, const char *before, const struct json_step *steps, size_t depth, const char *after)
+{
+	struct bytes made = { 0 };
+	struct err e = { 0 };
+
+	assert_int_equal(json_edit_remove(a, bytes_of(before), "t", steps, depth, &made, &e), OK);
+	assert_string_equal(arena_strndup(a, (const char *)made.p, made.n), after);
+}
+
+static void test_remove(void **state)
+{
+	struct json_step item[] = { { "a", 0 }, { NULL, 0 } };
+
+	removes(*state, "{\"a\": [1, 2]}", item, 2, "{\"a\": [2]}");
+	removes(*state, "{\"a\": [ 1 ]}", item, 2, "{\"a\": []}");
+	item[1].index = 1;
+	removes(*state, "{\"a\": [1,\n  \"]\" ,3]}", item, 2, "{\"a\": [1 ,3]}");
+	removes(*state, "{\n  \"a\": {\"x\": []},\n  \"b\": 1\n}", item, 1, "{\n  \"b\": 1\n}");
+	removes(*state, "{\n  \"b\": 1,\n  \"a\": true\n}", item, 1, "{\n  \"b\": 1\n}");
+	removes(*state, "{\"a\":1}", item, 1, "{}");
+	struct bytes made = { 0 };
+	struct err e = { 0 };
+	assert_int_equal(
+		json_edit_remove(*state, BYTES_LITERAL("{\"b\":1}"), "t", item, 1, &made, &e), E_MISSING);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_append, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
