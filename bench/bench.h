@@ -20,6 +20,8 @@ struct bench {
 	double value, baseline; /* in `unit` */
 	const char *unit;
 	double ratio; /* as the promise is worded: value/baseline or the other way round */
+	double bound; /* the most this ratio can be here, and `bound_by` says why; 0 = unknown */
+	const char *bound_by;
 	const char *skipped; /* why there is no figure; then the rest is not read */
 };
 

@@ -150,7 +150,7 @@ int cmd_log_head(struct run *r, struct err *e)
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	struct json *head = NULL;
 	struct hash *leaves;
-	uint64_t n;
+	uint64_t n = 0;
 	int rc;
 
 	if (opt_flag(r, "sign")) {
@@ -248,7 +248,7 @@ int cmd_log_prove(struct run *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
 	struct hash *leaves, path[MERKLE_MAX_PATH], root;
-	uint64_t n, index;
+	uint64_t n = 0, index = 0;
 	int rc = read_leaves(r, &leaves, &n, e);
 
 	if (rc == OK)
@@ -297,7 +297,7 @@ int cmd_log_consistency(struct run *r, struct err *e)
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct hash *leaves, path[MERKLE_MAX_PATH], old_root, new_root;
 	const char *claimed;
-	uint64_t n, old;
+	uint64_t n = 0, old = 0;
 	int rc = old_size(r, &old, &claimed, e);
 
 	if (rc == OK)

@@ -93,7 +93,7 @@ static int rebuild(struct conform_case *c, struct err *e)
 {
 	struct tar_writer w;
 	struct sink_buf sink;
-	struct pack p;
+	struct pack p = { 0 };
 	struct buf to, manifest;
 	int rc = find_archive(c, &p, e);
 
@@ -137,7 +137,7 @@ int conform_evidence_pack(struct conform_case *c, struct err *e)
 {
 	struct question q;
 	struct err unreadable = { 0 };
-	struct pack p;
+	struct pack p = { 0 };
 
 	if (json_get(c->doc, "generated_at"))
 		return summarise(c, e);
@@ -272,7 +272,7 @@ static int native_pack(struct conform_case *c, struct pack *p, struct err *e)
 int conform_native_pack(struct conform_case *c, struct err *e)
 {
 	static const char *const modes[] = { "default", "allow_self_attested" };
-	struct pack p;
+	struct pack p = { 0 };
 	struct err unreadable = { 0 };
 
 	if (json_get(c->doc, "seal"))
