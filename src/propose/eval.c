@@ -290,50 +290,143 @@ static void eval_otherwise(struct walk *w, const struct shell_node *item, const 
 	w->conditional--;
 }
 
+/* What `[ -n "$x" ]` says about x, in all its spellings; NULL: the command is no such test. */
+static const struct shell_param *tested_name(const struct shell_node *n, bool *ret_filled)
+{
+	const struct shell_word *w = n->words;
+
+	if (n->kind == SH_SIMPLE && w && (shell_word_is(w, "[") || shell_word_is(w, "test")))
+		w = w->next;
+	else if (n->kind != SH_COND)
+		return NULL;
+	*ret_filled = !n->is_negated;
+	if (w && shell_word_is(w, "!")) {
+		*ret_filled = !*ret_filled;
+		w = w->next;
+	}
+	if (w && shell_word_is(w, "-z"))
+		*ret_filled = !*ret_filled;
+	if (w && (shell_word_is(w, "-z") || shell_word_is(w, "-n")))
+		w = w->next;
+	if (!w || (w->next && !(shell_word_is(w->next, "]") && !w->next->next)))
+		return NULL;
+	const struct shell_part *part = w->first;
+	bool is_name = part && !part->next && part->kind == PART_PARAM && part->param->op <= PARAM_DEFAULT &&
+		!part->param->index && !part->param->is_indirect && part->param->name_n > 0;
+	return is_name ? part->param : NULL;
+}
+
+static bool is_name_text(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!((p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z') ||
+			    (p[i] >= '0' && p[i] <= '9') || p[i] == '_'))
+			return false;
+	return n > 0;
+}
+
+/* From here on the variable is known not to be empty. */
+static void assume_filled(struct walk *w, const struct shell_param *p)
+{
+	const struct value *old = scope_variable(w, p->name, p->name_n);
+	bool is_open = false;
+
+	if (old->is_array || (p->name[0] >= '0' && p->name[0] <= '9') || !is_name_text(p->name, p->name_n))
+		return;
+	for (uint32_t i = 0; i < old->n; i++)
+		is_open |= text_eq(old->items[i], "\1");
+	if (!is_open)
+		return;
+	struct value *v = value_new(w, old->n, false);
+	for (uint32_t i = 0; i < old->n; i++)
+		v->items[i] = text_eq(old->items[i], "\1") ? "\2" : old->items[i];
+	scope_set_variable(w, p->name, p->name_n, v);
+}
+
+/* Commands joined by &&: each runs only when the one before it did. */
+static const struct shell_node *eval_ands(
+	struct walk *w, const struct shell_node *before, const struct shell_node *item)
+{
+	for (; item && item->join == JOIN_AND && !w->is_stopped; before = item, item = item->next) {
+		bool is_filled;
+		const struct shell_param *p = tested_name(before, &is_filled);
+		if (p && is_filled)
+			assume_filled(w, p);
+		eval_node(w, item);
+	}
+	return item;
+}
+
 static void eval_and_or(struct walk *w, const struct shell_node *n)
 {
 	const struct value *dir = scope_directory(w);
+	const struct shell_node *before = n->items;
 
-	eval_node(w, n->items);
-	for (const struct shell_node *item = n->items->next; item && !w->is_stopped; item = item->next) {
+	eval_node(w, before);
+	for (const struct shell_node *item = before->next; item && !w->is_stopped;) {
 		struct fork f;
-		/* a && b || c: one of b and c runs */
-		bool is_choice = item->join == JOIN_AND && item->next && item->next->join == JOIN_OR;
+		bool is_filled, was_and = item->join == JOIN_AND;
+		const struct shell_param *p = tested_name(before, &is_filled);
 		fork_begin(w, &f);
-		if (item->join == JOIN_OR) {
-			eval_otherwise(w, item, dir);
-		} else {
-			w->conditional += is_choice;
-			eval_node(w, item);
-			w->conditional -= is_choice;
-		}
-		fork_cut(w, &f);
-		if (is_choice) {
-			item = item->next;
-			eval_otherwise(w, item, dir);
+		if (was_and) {
+			bool has_other = false;
+			for (const struct shell_node *x = item; x && !has_other; x = x->next)
+				has_other = x->join == JOIN_OR;
+			w->conditional += has_other;
+			item = eval_ands(w, before, item);
+			w->conditional -= has_other;
+			bool is_dead = w->is_dead;
 			fork_cut(w, &f);
+			/* a && b || c: one of b and c runs */
+			if (item) {
+				eval_otherwise(w, item, dir);
+				fork_cut(w, &f);
+				before = item;
+				item = item->next;
+				(void)fork_end(w, &f, false);
+				continue;
+			}
+			(void)fork_end(w, &f, true);
+			if (p && !is_filled && is_dead) /* [ -z "$x" ] && exit */
+				assume_filled(w, p);
+			return;
 		}
-		(void)fork_end(w, &f, !is_choice);
+		eval_otherwise(w, item, dir);
+		bool is_dead = w->is_dead;
+		fork_cut(w, &f);
+		(void)fork_end(w, &f, true);
+		if (p && is_filled && is_dead) /* [ -n "$x" ] || exit */
+			assume_filled(w, p);
+		before = item;
+		item = item->next;
 	}
 }
 
 static void eval_if(struct walk *w, const struct shell_node *n)
 {
 	struct fork f;
-	bool has_else = false;
+	const struct shell_node *first = n->clauses->condition;
+	bool has_else = false, is_filled = false, is_dead = false;
+	const struct shell_param *p = first && !first->next ? tested_name(first, &is_filled) : NULL;
 
-	eval_list(w, n->clauses->condition);
+	eval_list(w, first);
 	fork_begin(w, &f);
 	w->conditional++;
 	for (const struct shell_clause *c = n->clauses; c && !w->is_stopped; c = c->next) {
 		has_else |= !c->condition;
 		if (c != n->clauses)
 			eval_list(w, c->condition);
+		if (p && (c == n->clauses) == is_filled)
+			assume_filled(w, p);
 		eval_list(w, c->body);
+		if (c == n->clauses)
+			is_dead = w->is_dead;
 		fork_cut(w, &f);
 	}
 	w->conditional--;
 	(void)fork_end(w, &f, !has_else);
+	if (p && !is_filled && is_dead) /* if [ -z "$x" ]; then exit; fi */
+		assume_filled(w, p);
 }
 
 static void eval_case(struct walk *w, const struct shell_node *n)

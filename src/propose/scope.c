@@ -116,9 +116,14 @@ static bool is_pointed(const char *s)
 
 static bool add_item(struct value *v, const char *s)
 {
-	for (uint32_t i = 0; i < v->n; i++)
-		if (text_eq(v->items[i], s))
+	for (uint32_t i = 0; i < v->n; i++) {
+		if (text_eq(v->items[i], s) || (text_eq(v->items[i], "\1") && text_eq(s, "\2")))
 			return true;
+		if (text_eq(v->items[i], "\2") && text_eq(s, "\1")) { /* which includes it */
+			v->items[i] = s;
+			return true;
+		}
+	}
 	if (v->n < EVAL_MAX_ALTERNATIVES) {
 		v->items[v->n++] = s;
 		return true;

@@ -107,6 +107,38 @@ static void test_fork_bombs(void **state)
 	}
 }
 
+static bool has_unset_root(const char *text)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct proposal p;
+	bool found = false;
+
+	propose_shell(&a, &at, bytes_of(text), &p);
+	for (size_t i = 0; i < p.effect_count; i++)
+		found |= (p.effects[i].flags & FXF_UNSET_ROOT) != 0;
+	return found;
+}
+
+static void test_unset_root(void **state)
+{
+	static const char *const open[] = { "rm -rf \"$X/\"", "rm -rf $X/*", "rm -rf $X/.", "rm -rf /home/$X",
+		"rm -rf \"$HOME/$X\"", "[ -z \"$X\" ] && rm -rf \"$X/\"", "bash -c \"rm -rf $X/\"",
+		"X=$Y; rm -rf $X/usr", "[ -n \"$Y\" ] && rm -rf \"$X/\"", "rm -rf \"./$X\"" };
+	static const char *const guarded[] = { "rm -rf \"${X:?}/\"", "X=a; rm -rf $X/",
+		"[ -n \"$X\" ] && rm -rf \"$X/\"", "[ -z \"$X\" ] && exit; rm -rf \"$X/\"",
+		"test -n \"$X\" || exit 1; rm -rf $X/", "if [[ -z $X ]]; then exit 1; fi; rm -rf $X/*",
+		"rm -rf \"$X\"", "rm -rf $X/build", "rm -rf build/$X", "rm -rf /tmp/$X",
+		"X=${1:?}; rm -rf $X/", "rm -rf ${X:-build}/", "X=$(mktemp -d); rm -rf $X/" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(open); i++)
+		if (!has_unset_root(open[i]))
+			fail_msg("not seen: %s", open[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(guarded); i++)
+		if (has_unset_root(guarded[i]))
+			fail_msg("guarded: %s", guarded[i]);
+}
+
 static void test_argv_is_not_text(void **state)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -172,6 +204,7 @@ int main(int argc, char **argv)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_fork_bombs),
+		cmocka_unit_test(test_unset_root),
 		cmocka_unit_test(test_argv_is_not_text),
 		cmocka_unit_test(test_hostile),
 	};
