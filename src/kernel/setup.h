@@ -33,7 +33,7 @@ const struct setup_client *setup_client_at(size_t i); /* NULL past the end */
 char *setup_command(const struct setup *s, const struct setup_client *c, const char *verb);
 struct json *setup_entry(const struct setup *s, const struct setup_client *c, const struct setup_event *ev);
 
-/* Words of a command that is only quoted words; leading NAME=VALUE are left out.  NULL: it is more than that. */
+/* Words of a command that is only quoted words; leading NAME=VALUE and a final "|| exit 2" are left out.  NULL: it is more than that. */
 struct json *setup_words(struct arena *a, const char *command);
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client);
 

@@ -53,14 +53,18 @@ static char *quoted(struct arena *a, const char *word)
 	return b.p;
 }
 
+/* A program that is gone, or dies, would be exit code 127 or a signal, and that clients take for "go on".  2 is a block to all. */
+static const char or_block[] = " || exit 2";
+
 char *setup_command(const struct setup *s, const struct setup_client *c, const char *verb)
 {
 	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
 	const char *before =
 		moved && *moved ? arena_printf(s->a, "HELM_HOME=%s ", quoted(s->a, s->ws->helm_home)) : "";
 
-	return arena_printf(s->a, "%s%s hook %s --client %s --workspace %s", before, quoted(s->a, s->program),
-		verb, c->name, quoted(s->a, s->ws->root));
+	return arena_printf(s->a, "%s%s hook %s --client %s --workspace %s%s", before,
+		quoted(s->a, s->program), verb, c->name, quoted(s->a, s->ws->root),
+		text_eq(verb, "pre-tool") ? or_block : "");
 }
 
 struct json *setup_entry(const struct setup *s, const struct setup_client *c, const struct setup_event *ev)
@@ -126,6 +130,8 @@ struct json *setup_words(struct arena *a, const char *command)
 {
 	struct json *words = json_new(a, JSON_ARRAY);
 
+	if (text_ends(command, or_block))
+		command = arena_strndup(a, command, strlen(command) - strlen(or_block));
 	for (;;) {
 		command += strspn(command, " \t\n");
 		if (!*command)

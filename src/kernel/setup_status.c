@@ -61,7 +61,8 @@ static void look_at_claude(struct look *l, const struct setup_place *p)
 
 	if (!text_eq(json_get_text(p->entry, "onFailure", ""), "block"))
 		json_pushs(a, l->warnings,
-			"the entry lacks \"onFailure\": \"block\": when Helm cannot run, the call passes");
+			"the entry lacks \"onFailure\": \"block\": a call passes when Helm is ended by a "
+			"time-out");
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
 		if (!roots[i])
 			continue;
@@ -143,7 +144,6 @@ static void look_at_codex(struct look *l, const struct setup_place *p)
 	const char *wanted = arena_printf(a, "\"%s\"", codex_hash(a, p));
 
 	const char *level = toml_value(a, text, arena_printf(a, "[projects.\"%s\"]", l->root), "trust_level");
-	json_pushs(a, l->warnings, "Codex fails open: when Helm cannot be started at all, the call passes");
 	if ((feature && text_starts(feature, "false")) || (older && text_starts(older, "false")))
 		look_is(l, "not_armed", "Codex's hooks are switched off in config.toml ([features])");
 	else if (enabled && text_starts(enabled, "false"))
@@ -175,9 +175,13 @@ static bool can_run(const struct look *l, const char *program)
 static void look_at_command(struct look *l, const struct setup_place *p)
 {
 	struct arena *a = l->s->a;
-	struct json *words = setup_words(a, json_get_text(p->entry, "command", ""));
+	const char *command = json_get_text(p->entry, "command", "");
+	struct json *words = setup_words(a, command);
 	const char *program = json_text(json_at(words, 0));
 
+	if (!text_ends(command, "|| exit 2"))
+		json_pushs(a, l->warnings,
+			"the command does not end in \"|| exit 2\": a call passes when Helm cannot run");
 	if (program[0] != '/' || !can_run(l, program)) {
 		look_is(l, "broken", arena_printf(a, "'%s' is not there or cannot be executed", program));
 		return;

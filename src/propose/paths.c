@@ -27,6 +27,10 @@ static const char *const devices[] = { "/dev/sd?*", "/dev/hd?*", "/dev/vd?*", "/
 static const char *const client_settings[] = { ".claude/settings*.json", ".claude/hooks/*", ".claude.json",
 	".codex/config.toml", ".codex/hooks*", ".codex/hooks/*", ".cursor/hooks.json", ".cursor/hooks/*",
 	".gemini/settings.json", ".openclaw/*" };
+/* The same as plain names, for globs that reach them, and the directories whose going takes them along. */
+static const char *const client_files[] = { ".claude/settings.json", ".codex/config.toml",
+	".codex/hooks.json", ".cursor/hooks.json" };
+static const char *const client_directories[] = { ".claude", ".codex", ".cursor" };
 
 /* p is dir or below it. */
 static bool is_at_or_below(const char *p, const char *dir)
@@ -116,6 +120,19 @@ static bool is_client_setting(const char *p, const char *root)
 	return false;
 }
 
+/* The directory of a client's settings itself: whoever moves or removes it switches the guard off. */
+static bool is_client_directory(const struct surroundings *at, const char *p)
+{
+	const char *roots[] = { at->home, at->workspace, at->work_tree };
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		for (size_t k = 0; roots[i] && is_below(p, roots[i]) && k < ARRAY_SIZE(client_directories);
+			k++)
+			if (text_eq(p + strlen(roots[i]) + 1, client_directories[k]))
+				return true;
+	return false;
+}
+
 static bool is_state(const struct surroundings *at, const char *p)
 {
 	if (is_at_or_below(p, at->state_dir) || is_at_or_below(p, at->helm_home))
@@ -157,6 +174,8 @@ static enum path_class judge_one(const struct surroundings *at, const char *p)
 	}
 	if (is_state(at, p))
 		return PATH_STATE;
+	if (is_client_directory(at, p))
+		return PATH_UP;
 	if (is_listed(p, system_directories, ARRAY_SIZE(system_directories)))
 		return at->home && text_eq(p, at->home) ? PATH_HOME : PATH_SYS;
 	if (at->home && text_eq(p, at->home))
@@ -237,6 +256,11 @@ static enum path_class judge_places(
 	if (means(pattern, tail, at->state_dir) || means(pattern, tail, at->helm_home) ||
 		(at->workspace && means(pattern, tail, arena_printf(a, "%s/references", at->workspace))))
 		c = worse(c, PATH_STATE);
+	const char *roots[] = { at->home, at->workspace, at->work_tree };
+	for (size_t i = 0; tail == TAIL_GLOB && i < ARRAY_SIZE(roots); i++)
+		for (size_t k = 0; roots[i] && roots[i][1] && k < ARRAY_SIZE(client_files); k++)
+			if (can_name(pattern, tail, arena_printf(a, "%s/%s", roots[i], client_files[k])))
+				c = worse(c, PATH_STATE);
 	return c;
 }
 

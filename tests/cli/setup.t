@@ -27,6 +27,7 @@ ok "it installs, and tests itself" says 0 "a destructive call was denied, and it
 ok "what was there stays" grep -q '"model": "opus",   "big": 1.50,' "$settings"
 ok "and is still JSON" is_json cat "$settings"
 ok "a failure of ours blocks" grep -q '"onFailure": "block"' "$settings"
+ok "also when there is no program any more" grep -qF ' || exit 2"' "$settings"
 ok "the outcome is asked for too" grep -q 'hook post-tool' "$settings"
 ok "the receipt is on record and verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 ok "no recovery file is left" test ! -e "$ws/.helm/setup-recovery.json"
@@ -115,6 +116,18 @@ ok "a moved program is replaced" sh -c 'HOME="$1/home" "$0" setup claude-code --
 helm setup remove claude-code --yes >/dev/null
 ok "user scope goes to the home directory" sh -c 'HOME="$1/home" "$0" setup claude-code --scope user --yes >/dev/null && test -s "$1/home/.claude/settings.json" && ! test -e "$2"' "$HELM_REAL" "$scratch" "$settings"
 helm setup remove claude-code --yes >/dev/null
+
+# What the agent itself may not do about it.
+stops() { exits "$1" helm guard check --shell "$2"; }
+mkdir -p .claude .codex
+ok "an agent may look at the status" stops 0 "helm setup status"
+ok "but not set up" stops 25 "helm setup claude-code --yes"
+ok "nor remove" stops 25 "$HELM_REAL setup remove claude-code --yes"
+ok "nor delete the settings by a pattern" stops 25 "rm .claude/*"
+ok "nor their directory" stops 25 "rm -r .claude"
+ok "nor move it away without a person" stops 24 "mv .codex aside"
+ok "making one is ordinary work" stops 0 "mkdir -p .claude/commands"
+rmdir .claude .codex
 
 # Killed at every step that changes something: what is left is the old or the new file, and repair ends it.
 killed() {

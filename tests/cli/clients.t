@@ -1,0 +1,128 @@
+#!/bin/sh
+# Real agent clients, with Helm put in front of them by setup: what must not happen does not, what may does, and all is on record.
+# The clients come from npm into build/; the model they talk to is a script on loopback.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+[ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
+for tool in npm node python3 git; do
+  command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
+done
+cache=$HELM_SOURCE/build/clients
+mkdir -p "$cache"
+if [ ! -e "$cache/node_modules/.bin/claude" ] || [ ! -e "$cache/node_modules/.bin/codex" ]; then
+  echo '{"private":true}' >"$cache/package.json"
+  (cd "$cache" && timeout 200 npm install --no-audit --no-fund --ignore-scripts \
+    @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 >npm.log 2>&1) || echo "# npm: $(tail -n 3 "$cache/npm.log" | tr '\n' ' ')"
+fi
+# Without install scripts the program itself lies in the package of its platform.
+claude=$cache/node_modules/.bin/claude
+codex=$cache/node_modules/.bin/codex
+for file in "$cache"/node_modules/@anthropic-ai/claude-code-linux-*/claude; do
+  [ ! -x "$file" ] || claude=$file
+done
+
+helm init >/dev/null
+ws=$scratch/home/.helm/workspace
+mkdir "$scratch/bin"
+cp "$HELM_REAL" "$scratch/bin/helm"
+project=$scratch/project
+log=$scratch/told.json
+# Three calls: one that may happen, one a person would have to approve, one that is never allowed.  All harmless here, and none
+# that a client refuses by itself.
+safe="echo hello > $project/safe.txt"
+asked="find $project/victim -delete"
+denied="find $ws/victim -delete"
+
+fresh() {
+  rm -rf "$project" "$ws/victim"
+  mkdir -p "$project/victim" "$ws/victim"
+  git -C "$project" init -q
+  cd "$project" || exit 1
+}
+drive() { # drive CLIENT [--bypass-trust] CALL...
+  who=$1
+  shift
+  case $who in claude-code) program=$claude ;; *) program=$codex ;; esac
+  python3 "$HELM_SOURCE/tests/clients/drive.py" "$who" "$program" "$scratch/home" "$project" "$log" "$@"
+}
+install() { env -i PATH="$PATH" HOME="$scratch/home" "$scratch/bin/helm" setup "$@"; }
+told() { grep -qF -e "$1" "$log" || { cat "$log"; return 1; }; }
+on_record() { # on_record CLIENT
+  python3 - "$ws/.helm/tool-calls.jsonl" "$1" <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+verdicts = [r["verdict"] for r in rows if r.get("client") == sys.argv[2] and "verdict" in r and "self-test" not in r["session"]]
+print(verdicts)
+sys.exit(0 if verdicts == ["ALLOW", "ESCALATE", "DENY"] else 1)
+PY
+}
+common() { # common CLIENT: after a run of all three
+  ok "$1: the safe call happened" test -s "$project/safe.txt"
+  ok "$1: what needs a person did not" test -d "$project/victim"
+  ok "$1: what is never allowed did not" test -d "$ws/victim"
+  ok "$1: the model was told why, and what to do instead" told "Remediation:"
+  ok "$1: all three are on record" on_record "$1"
+  ok "$1: and it verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+  mv "$scratch/home/.helm/keys" "$scratch/home/.helm/away"
+}
+runs() { # runs PROGRAM
+  HOME="$scratch/home" timeout 60 "$1" --version >"$scratch/.version" 2>&1 && echo "# $(head -n 1 "$scratch/.version")"
+}
+
+if runs "$claude"; then
+  fresh
+  ok "claude-code: setup arms it" says 0 "armed:" install claude-code --yes
+  ok "claude-code: the client runs" drive claude-code "$safe" "$asked" "$denied"
+  common claude-code
+  ok "claude-code: without its key" drive claude-code "$denied" "$asked"
+  ok "claude-code: still nothing is destroyed" test -d "$ws/victim" -a -d "$project/victim"
+  ok "claude-code: and the model hears that" told INBOX_SIGNER_UNAVAILABLE
+  mv "$scratch/home/.helm/away" "$scratch/home/.helm/keys"
+  rm "$scratch/bin/helm"
+  ok "claude-code: without Helm's program" drive claude-code "$asked" "$denied"
+  ok "claude-code: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"
+  ok "claude-code: and status sees it" says 0 broken helm setup status claude-code
+  cp "$HELM_REAL" "$scratch/bin/helm"
+  ok "claude-code: removed, and nothing is left" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && ! test -e .claude' "$HELM_REAL" "$scratch"
+else
+  echo "# SKIP claude-code: the client does not run here: $(tail -n 1 "$scratch/.version")"
+fi
+
+if runs "$codex"; then
+  fresh
+  ok "codex: setup says that it is not armed yet" says 0 "NOT ARMED YET" install codex --yes
+  mkdir -p "$scratch/home/.codex"
+  printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >"$scratch/home/.codex/config.toml"
+  # Trust, as a person gives it in /hooks: the hash of the hook as it is.
+  python3 - "$project/.codex/hooks.json" >>"$scratch/home/.codex/config.toml" <<'PY'
+import hashlib, json, sys
+for event, name in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
+    group = json.load(open(sys.argv[1]))["hooks"][event][0]
+    doc = {"event_name": name, "matcher": group["matcher"], "hooks": [dict(group["hooks"][0], **{"async": False})]}
+    text = json.dumps(doc, sort_keys=True, separators=(",", ":")).encode()
+    print('[hooks.state."%s:%s:0:0"]\ntrusted_hash = "sha256:%s"' % (sys.argv[1], name, hashlib.sha256(text).hexdigest()))
+PY
+  ok "codex: trusted, status says armed" says 0 "project  armed" helm setup status codex
+  ok "codex: the client runs" drive codex "$safe" "$asked" "$denied"
+  common codex
+  ok "codex: without its key" drive codex "$denied" "$asked"
+  ok "codex: still nothing is destroyed" test -d "$ws/victim" -a -d "$project/victim"
+  ok "codex: and the model hears that" told INBOX_SIGNER_UNAVAILABLE
+  mv "$scratch/home/.helm/away" "$scratch/home/.helm/keys"
+  rm "$scratch/bin/helm"
+  ok "codex: without Helm's program" drive codex "$asked" "$denied"
+  ok "codex: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"
+  cp "$HELM_REAL" "$scratch/bin/helm"
+  # What "not armed" means: without trust the client skips the hook, and says nothing.
+  sed -i '/^\[hooks/d; /^trusted_hash/d' "$scratch/home/.codex/config.toml"
+  ok "codex: untrusted, status does not call it armed" says 0 "not_armed" helm setup status codex
+  drive codex "$asked" >/dev/null 2>&1
+  if [ -d "$project/victim" ]; then echo "# codex: an untrusted hook was not skipped this time"; else echo "# codex: an untrusted hook was skipped, as said"; fi
+  mkdir -p "$project/victim"
+  ok "codex: with trust waived for automation" drive codex --bypass-trust "$asked"
+  ok "codex: the call does not happen" test -d "$project/victim"
+else
+  echo "# SKIP codex: the client does not run here: $(tail -n 1 "$scratch/.version")"
+fi
+[ "$count" -gt 0 ] || skip_all "no client runs here"
+finish
