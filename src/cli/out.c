@@ -50,17 +50,8 @@ void out(struct run *r, const char *fmt, ...)
 	va_end(ap);
 	if (n < 0)
 		BUG("bad format");
-	struct arena_mark mark = arena_mark(r->a);
-	if (n < 512) {
-		char small[512];
-		vsnprintf(small, sizeof(small), fmt, again);
-		buf_add(r->out, small, (size_t)n);
-	} else {
-		char *big = arena_text(r->a, (size_t)n + 1);
-		vsnprintf(big, (size_t)n + 1, fmt, again);
-		buf_add(r->out, big, (size_t)n);
-		arena_release(r->a, mark);
-	}
+	vsnprintf(buf_room(r->out, (size_t)n), (size_t)n + 1, fmt, again);
+	r->out->n += (size_t)n;
 	va_end(again);
 	flush_when_full(r);
 }
