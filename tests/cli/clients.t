@@ -66,7 +66,7 @@ common() { # common CLIENT: after a run of all three
   mv "$scratch/home/.helm/keys" "$scratch/home/.helm/away"
 }
 runs() { # runs PROGRAM
-  HOME="$scratch/home" timeout 60 "$1" --version >"$scratch/.version" 2>&1 && echo "# $(head -n 1 "$scratch/.version")"
+  HOME="$scratch/home" timeout 60 "$1" --version >"$scratch/.version" 2>&1 && echo "# $(tail -n 1 "$scratch/.version")"
 }
 
 if runs "$claude"; then
