@@ -143,4 +143,12 @@ int cmd_profile_paused(struct run *r, struct err *e);
 /* cmd_demo.c */
 int cmd_demo(struct run *r, struct err *e);
 
+/* cmd_db.c */
+extern const struct opt db_query_opts[];
+int cmd_db_init(struct run *r, struct err *e);
+int cmd_db_rebuild(struct run *r, struct err *e);
+int cmd_db_verify(struct run *r, struct err *e);
+int cmd_db_status(struct run *r, struct err *e);
+int cmd_db_query(struct run *r, struct err *e);
+
 #endif

@@ -7,6 +7,7 @@ const struct family families[] = {
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
 	{ "setup", "put Helm in front of an agent client, or take it away" },
+	{ "db", "a query index over the ledgers" },
 	{ "hook", "the doors that agent clients knock at" },
 	{ "checkpoint", "save the files of a workspace, and bring them back" },
 	{ "receipts", "what was decided and what happened" },
@@ -193,6 +194,19 @@ const struct cmd commands[] = {
 		"Writes to --path DIR, default ./helm-demo; an existing "
 		"directory that is not empty is refused.",
 		"$ helm demo --path demo-workspace", NULL, 0, cmd_demo, NULL },
+
+	{ "db init", "", 0, 0, "make the query index, or bring it up to the ledgers", NULL, "$ helm db init",
+		NULL, NEEDS_WORKSPACE, cmd_db_init, NULL },
+	{ "db rebuild", "", 0, 0, "make the query index anew from the ledgers", NULL, "$ helm db rebuild",
+		NULL, NEEDS_WORKSPACE, cmd_db_rebuild, NULL },
+	{ "db verify", "", 0, 0, "compare the query index with the ledgers",
+		"Exit 1 when they differ; 'db rebuild' mends it.", "$ helm db verify", NULL, NEEDS_WORKSPACE,
+		cmd_db_verify, NULL },
+	{ "db status", "", 0, 0, "say whether there is a query index, and how large it is", NULL,
+		"$ helm db status", NULL, NEEDS_WORKSPACE, cmd_db_status, NULL },
+	{ "db query", "", 0, 0, "ask the query index for tasks or guard decisions",
+		"The index is brought up to the ledgers first.", "$ helm db query --guard-action deny",
+		db_query_opts, NEEDS_WORKSPACE, cmd_db_query, NULL },
 
 	/* Agent clients.  The verbs of setup stand before its bare form, which takes any other word for a client. */
 	{ "setup status", "[CLIENT]", 0, 1, "say for each agent client whether the guard is really armed",

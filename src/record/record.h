@@ -14,6 +14,7 @@
 #include "base/sys.h"
 #include "proof/key.h"
 #include "proof/merkle.h"
+#include "record/index.h"
 
 #include <stdbool.h>
 #include <stdint.h>

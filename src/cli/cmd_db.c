@@ -1,0 +1,110 @@
+/* cmd_db.c — the query index over the ledgers. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/kernel.h"
+
+const struct opt db_query_opts[] = {
+	{ "status", OPT_VALUE, "STATUS", "only tasks in this state", NULL, false },
+	{ "profile", OPT_VALUE, "NAME", "only this profile", NULL, false },
+	{ "guard-action", OPT_VALUE, "ACTION", "guard decisions instead of tasks",
+		"allow|warn|require_approval|deny", false },
+	{ "task-id", OPT_VALUE, "ID", "only this task", NULL, false },
+	{ "limit", OPT_INT, "N", "how many (default 50, 0 all)", NULL, false },
+	{ 0 },
+};
+
+static struct index_place place(struct run *r)
+{
+	return (struct index_place){ r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
+}
+
+static void print(struct run *r, const struct json *doc)
+{
+	if (r->is_json) {
+		out_json(r, doc);
+		return;
+	}
+	json_each_member (m, doc) {
+		struct buf text;
+		buf_init(&text, r->a);
+		if (json_text(m->value))
+			buf_adds(&text, json_text(m->value));
+		else
+			json_write(&text, m->value, JSON_SPACED);
+		out(r, "%s=%s\n", m->name, text_safe(r->a, text.p, text.n, false));
+	}
+}
+
+int cmd_db_init(struct run *r, struct err *e)
+{
+	struct index_place at = place(r);
+	struct json *doc;
+	int rc = index_refresh(&at, false, &doc, e);
+
+	if (rc == OK)
+		print(r, doc);
+	return rc;
+}
+
+int cmd_db_rebuild(struct run *r, struct err *e)
+{
+	struct index_place at = place(r);
+	struct json *doc;
+	int rc = index_refresh(&at, true, &doc, e);
+
+	if (rc == OK)
+		print(r, doc);
+	return rc;
+}
+
+int cmd_db_verify(struct run *r, struct err *e)
+{
+	struct index_place at = place(r);
+	struct json *doc;
+	int rc = index_verify(&at, &doc, e);
+
+	if (rc)
+		return rc;
+	print(r, doc);
+	return json_get_int(doc, "drift", 1) ? EXIT_NO : 0;
+}
+
+int cmd_db_status(struct run *r, struct err *e)
+{
+	struct index_place at = place(r);
+	struct json *doc;
+	int rc = index_status(&at, &doc, e);
+
+	if (rc == OK)
+		print(r, doc);
+	return rc;
+}
+
+int cmd_db_query(struct run *r, struct err *e)
+{
+	static const char *const task_heads[] = { "TASK", "STATUS", "PROFILE", "NAME" };
+	static const char *const guard_heads[] = { "TASK", "ACTION", "PROFILE", "WHEN" };
+	struct index_place at = place(r);
+	struct index_query q = { opt_text(r, "status", NULL), opt_text(r, "profile", NULL),
+		opt_text(r, "guard-action", NULL), opt_text(r, "task-id", NULL), opt_int(r, "limit", 50) };
+	struct json *rows;
+	int rc = index_query(&at, &q, &rows, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, rows);
+		return 0;
+	}
+	struct out_table *t = out_table(r, q.guard_action ? guard_heads : task_heads, 4);
+	json_each (row, rows) {
+		const char *cells[] = { safe_member(r, row, "task_id"),
+			safe_member(r, row, q.guard_action ? "action" : "status"),
+			safe_member(r, row, q.guard_action ? "selected_profile" : "profile"),
+			safe_member(r, row, q.guard_action ? "created_at" : "task_name") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return 0;
+}
