@@ -196,6 +196,25 @@ static const char *const *writable_paths(struct task *t)
 	return path_list(a, list);
 }
 
+/* What decides about runs must not be changed by one, although it lies where a run may write: state, the workspace's own rules,
+ * and the settings that arm the guard in agent clients. */
+static const char *const *frozen_paths(struct task *t)
+{
+	static const char *const settings[] = { ".claude/settings.json", ".claude/settings.local.json",
+		".codex/hooks.json", ".codex/config.toml", ".cursor/hooks.json" };
+	struct arena *a = t->k->a;
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	add_path(a, list, t->k->ws->state_dir);
+	add_path(a, list, arena_printf(a, "%s/references", t->k->ws->root));
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		add_path(a, list, arena_printf(a, "%s/%s", t->k->ws->root, settings[i]));
+		if (t->work_tree)
+			add_path(a, list, arena_printf(a, "%s/%s", t->work_tree, settings[i]));
+	}
+	return path_list(a, list);
+}
+
 static void protections(struct arena *a, struct json *to, const struct sandbox_report *r)
 {
 	struct json *p = json_new(a, JSON_OBJECT);
@@ -333,12 +352,11 @@ static void remove_tmp(struct task *t)
 
 static int run_it(struct task *t, struct err *e)
 {
-	const char *const *frozen = (const char *const[]){ t->k->ws->state_dir, NULL };
 	struct sandbox_rules rules = {
 		.network = t->profile->network == ALLOWANCE_YES ? NETWORK_FULL : t->profile->reach,
 		.write_paths = writable_paths(t),
 		.hidden = hidden_paths(t),
-		.read_only = t->profile->writes == ALLOWANCE_YES ? frozen : NULL,
+		.read_only = t->profile->writes == ALLOWANCE_YES ? frozen_paths(t) : NULL,
 		.best_effort = t->profile->sandbox == SANDBOX_BEST_EFFORT,
 	};
 	const char **argv = arena_zalloc(t->k->a, t->spec->argc + 1, sizeof(*argv));

@@ -23,6 +23,9 @@ ok "a risky one asks" says 24 "APPROVAL REQUIRED" helm profile run workspace_edi
 ok "inspect_local cannot write, says the guard" exits 25 helm profile run inspect_local -- touch made
 ok "inspect_local cannot write, says the kernel" sh -c '! test -e made' 
 ok "a miss is contained" sh -c '"$0" profile run workspace_edit --guard-mode audit -- sh -c "echo x >'"$scratch"'/escaped" 2>/dev/null; ! test -e "'"$scratch"'/escaped"' "$HELM_REAL"
+mkdir -p .claude && echo '{}' >.claude/settings.json
+ok "nor can a miss change the rules of the workspace" exits 2 helm run --cwd workspace --guard-mode audit -- sh -c 'echo x >references/execution_profiles.json'
+ok "nor the settings that arm the guard" exits 2 helm run --guard-mode audit -- sh -c 'echo x >.claude/settings.json'
 ok "workspace_edit writes in the work tree" sh -c 'HOME='"$scratch/home"' "$0" profile run workspace_edit -- sh -c "echo hi >made" && test -s made' "$HELM_REAL"
 ok "not found is 127 with a row" says 127 "command not found" helm profile run inspect_local -- no-such-program-here
 ok "the row is there" has '"status": "failed"'
