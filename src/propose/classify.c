@@ -224,6 +224,15 @@ static void classify_socket_redirect(struct call *k, const struct redirect *r)
 		fx(k, TAG_REVERSE_SHELL, &r->target, 0);
 }
 
+/* > f, : > f, cat /dev/null > f: all that happens is that the old content goes. */
+static bool writes_nothing(const struct call *k)
+{
+	const struct feed *out = &k->c->out;
+	return !k->c->argc || list_has(": true", k->head, strlen(k->head)) || out->kind == FEED_EMPTY ||
+		(out->kind == FEED_KNOWN && !out->n) ||
+		(out->kind == FEED_FILE && text_eq(out->text, "/dev/null"));
+}
+
 static void classify_redirect(struct call *k, const struct redirect *r)
 {
 	switch (r->op) {
@@ -249,6 +258,9 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 	}
 	bool appends = r->op == REDIR_APPEND || r->op == REDIR_BOTH_APPEND;
 	struct effect *e = fx_path(k, TAG_WRITE_REDIRECT, &r->target, appends ? FXF_APPEND : FXF_OVERWRITE);
+	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
+		e->path_class != PATH_TMP)
+		e->tag = tag_name(TAG_WRITE_TRUNCATE);
 	if (e && e->target)
 		note_written(k, e->target, k->c->out);
 }

@@ -9,7 +9,7 @@
 static const char destroying[] = "delete destroy terminate remove rm rb purge drop drain cordon uninstall "
 				 "deregister revoke disable detach deallocate reset suspend "
 				 "abandon teardown unset undeploy evict wipe erase decommission unpublish "
-				 "cancel deprovision disassociate release empty flush";
+				 "cancel deprovision disassociate release empty flush clear";
 static const char changing[] = "create update set add apply deploy put modify run start stop restart scale "
 			       "patch edit enable attach upload import restore rollback "
 			       "promote replace resize reboot publish push associate authorize register "
@@ -244,6 +244,11 @@ static const struct verb kubectl_verbs[] = {
 	END,
 };
 
+static const struct verb kustomize_verbs[] = {
+	ROW("edit|create|localize", NULL, NULL, TAG_WRITE_TOOL),
+	END,
+};
+
 static const struct verb helm_verbs[] = {
 	CALL("profile run", helm_profile),
 	CALL("run", helm_profile),
@@ -408,7 +413,7 @@ static const struct program rows[] = {
 	VERBS("k", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),
 	CLOUD("k9s", ""),
 	VERBS("kubectl", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),
-	CLOUD("kustomize", ""),
+	VERBS("kustomize", TAG_READ_QUERY, "", kustomize_verbs),
 	CLOUD("linkerd", ""),
 	CLOUD("linode-cli", ""),
 	CLOUD("mc", ""),

@@ -319,6 +319,34 @@ static const struct {
 		SQL, 0 },
 };
 
+/* import os as o: what `o` stands for. */
+static const struct token *unaliased(const struct code *c, const struct token *t)
+{
+	for (size_t j = 1; c->language & PY && t->kind == T_NAME && j + 1 < c->n; j++)
+		if (is_name(&c->v[j], "as") && c->v[j + 1].n == t->n &&
+			memcmp(c->v[j + 1].text, t->text, t->n) == 0)
+			return &c->v[j - 1];
+	return t;
+}
+
+/* from os import remove, or *: the name is called without its owner. */
+static bool is_imported(const struct code *c, size_t i, const char *owner)
+{
+	if (!(c->language & PY) || !*owner || !is_mark(&c->v[i + 1], "("))
+		return false;
+	for (size_t j = 0; j + 3 < i; j++) {
+		if (!is_name(&c->v[j], "from") || !is_name(&c->v[j + 1], owner) ||
+			!is_name(&c->v[j + 2], "import"))
+			continue;
+		for (size_t m = j + 3; m < i && !is_mark(&c->v[m], ";"); m++)
+			if (is_mark(&c->v[m], "*") ||
+				(c->v[m].n == c->v[i].n &&
+					memcmp(c->v[m].text, c->v[i].text, c->v[i].n) == 0))
+				return true;
+	}
+	return false;
+}
+
 static bool owner_fits(const struct code *c, size_t i, const char *owner)
 {
 	if (!owner)
@@ -326,10 +354,10 @@ static bool owner_fits(const struct code *c, size_t i, const char *owner)
 	bool dotted = i &&
 		(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "::") || is_mark(&c->v[i - 1], "->"));
 	if (!dotted)
-		return !*owner;
+		return !*owner || is_imported(c, i, owner);
 	if (i < 2)
 		return false;
-	const struct token *before = &c->v[i - 2];
+	const struct token *before = unaliased(c, &c->v[i - 2]);
 	return is_mark(before, ")") || is_mark(before, "]") ? list_has(owner, "()", 2)
 							    : is_name(before, owner);
 }

@@ -237,6 +237,7 @@ static const struct verb lxc_verbs[] = {
 	CALL("exec", docker_exec),
 	ROW("delete|rm|destroy", NULL, NULL, TAG_CONTAINER_REMOVE),
 	ROW("list|ls|info|version", NULL, NULL, TAG_CONTAINER_READ),
+	ROW("stop|restart", "force f", NULL, TAG_CONTAINER_KILL),
 	ROW("stop|start|restart|pause", NULL, NULL, TAG_CONTAINER_STOP),
 	ROW("* delete|rm|remove|destroy", NULL, NULL, TAG_CONTAINER_REMOVE),
 	END,

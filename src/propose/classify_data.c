@@ -199,6 +199,8 @@ static void judge_statement(struct call *k, const struct statement *s)
 		run_sql_program(k, s);
 	if (t == TAG_SQL_READ)
 		t = tag_of_select(s);
+	if (text_eq(s->words[0], "COPY") && has_word(s, 1, "PROGRAM"))
+		t = TAG_SQL_MAINTENANCE; /* the server runs it, with its powers */
 	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
 		t = TAG_SQL_ALTER;
 	if (t == TAG_COUNT)
@@ -477,12 +479,28 @@ static const struct verb artisan_verbs[] = {
 	ROW("tinker", "execute", NULL, TAG_DYNAMIC_CODE),
 	END,
 };
+/* manage.py shell -c: Python. */
+static void django_shell(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "c=:command= i=:interface=", &p);
+	if (p.values[0])
+		classify_code(k, "python", p.values[0]);
+	else
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+}
+static const struct verb flask_verbs[] = {
+	ROW("db downgrade|stamp", NULL, NULL, TAG_DB_CHANGE),
+	ROW("db", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("drop-db|drop_db|drop|reset-db|reset_db|dropdb|recreate-db", NULL, NULL, TAG_DB_DROP),
+	END,
+};
 static const struct verb django_verbs[] = {
 	ROW("flush|reset_db|sqlflush|clearsessions|delete_squashed_migrations|reset_schema", NULL, NULL,
 		TAG_DB_DROP),
 	ROW("migrate * zero", NULL, NULL, TAG_DB_CHANGE),
 	ROW("migrate|loaddata|createcachetable", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("shell", "c command", NULL, TAG_DYNAMIC_CODE),
+	{ "shell|shell_plus", "c command", NULL, 0, 0, django_shell },
 	ROW("runserver|runserver_plus", NULL, NULL, TAG_SCRIPT_BUILD),
 	ROW("dbshell", NULL, NULL, TAG_SQL_SESSION),
 	END,
@@ -511,11 +529,12 @@ static const struct verb sequelize_verbs[] = {
 };
 /* alembic, knex, typeorm, flyway, liquibase, diesel, sqlx, goose, dbmate, migrate, mix ecto, drizzle-kit, atlas, supabase */
 static const struct verb migration_verbs[] = {
-	ROW("schema:drop|dropall|drop-all|clean|drop|reset|ecto.drop|ecto.reset|db:drop|db:reset|schema:sync",
+	ROW("schema:drop|dropall|dropAll|drop-all|clean|drop|reset|ecto.drop|ecto.reset|db:drop|db:reset|"
+	    "schema:sync",
 		NULL, NULL, TAG_DB_DROP),
 	ROW("database|schema|db|migration|mig reset|drop|clean|revert|redo", NULL, NULL, TAG_DB_DROP),
 	ROW("downgrade|rollback|down|down-to|undo|revert|redo|ecto.rollback|migrate:rollback|migrate:down|"
-	    "migration:revert|rollback-count|rollbacktodate",
+	    "migration:revert|rollback-count|rollbacktodate|rollbackCount|rollbackToDate|rollback-to-date",
 		NULL, NULL, TAG_DB_CHANGE),
 	ROW("migrate:latest|migrate:up|migrate|up|upgrade|update|migration:run|apply|push|generate|run|ecto."
 	    "migrate",
@@ -552,6 +571,15 @@ static const struct verb influx_verbs[] = {
 	END,
 };
 
+/* Version 1 takes statements, version 2 verbs. */
+static void classify_influx(struct call *k)
+{
+	if (args_find(k->rest, k->rest_count, "execute"))
+		classify_sql_client(k);
+	else
+		run_verbs(k);
+}
+
 #define CLIENT(name, spec, mode) \
 	{ \
 		name, classify_sql_client, TAG_SQL_SESSION, spec, NULL, 0, mode \
@@ -569,7 +597,7 @@ static const struct verb influx_verbs[] = {
 	"hpUdvLoRFPT=:host=,port=,username=,dbname=,set=,variable=,output=,log-file= aAbeEHnqsStwWxXz01"
 #define MYSQL \
 	"e=:execute=,init-command= :_file= :help " \
-	"hPuDSp?:host=,port=,user=,database=,socket=,protocol=,defaults-file= BNtrsvfnA"
+	"hPuDS=:host=,port=,user=,database=,socket=,protocol=,defaults-file= p?:password BNtrsvfnA"
 
 static const struct program rows[] = {
 	VERBS("alembic", TAG_READ_QUERY, migration_verbs),
@@ -589,9 +617,12 @@ static const struct program rows[] = {
 	CLIENT("duckdb", "c=s=:cmd= f=init=:init= :help,version", 1),
 	TAGGED("elasticdump", TAG_DB_RESTORE),
 	{ "etcdctl", NULL, TAG_READ_QUERY, ":endpoints=,cert=,key=,cacert=,user=", etcd_verbs, 0, 0 },
+	VERBS("flask", TAG_SCRIPT_BUILD, flask_verbs),
 	VERBS("flyway", TAG_READ_QUERY, migration_verbs),
 	VERBS("goose", TAG_READ_QUERY, migration_verbs),
-	VERBS("influx", TAG_READ_QUERY, influx_verbs),
+	{ "influx", classify_influx, TAG_READ_QUERY,
+		"~:execute= :_file= :help,version :host=,port=,database=,username=,password=", influx_verbs,
+		0, 0 },
 	TAGGED("initdb", TAG_WRITE_TOOL),
 	VERBS("kafka-configs", TAG_READ_QUERY, kafka_verbs),
 	VERBS("kafka-consumer-groups", TAG_READ_QUERY, kafka_verbs),
@@ -611,7 +642,8 @@ static const struct program rows[] = {
 	{ "mongosh", classify_mongo, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
 	CLIENT("mycli", MYSQL, 0),
 	CLIENT("mysql", MYSQL, 0),
-	{ "mysqladmin", NULL, TAG_READ_QUERY, "hPuSp?:host=,port=,user=,socket=", mysqladmin_verbs, 0, 0 },
+	{ "mysqladmin", NULL, TAG_READ_QUERY, "hPuS=:host=,port=,user=,socket= p?:password", mysqladmin_verbs,
+		0, 0 },
 	TAGGED("mysqlcheck", TAG_READ_QUERY),
 	TAGGED("mysqldump", TAG_READ_QUERY),
 	TAGGED("mysqlimport", TAG_DB_RESTORE),

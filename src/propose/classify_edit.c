@@ -222,6 +222,10 @@ static void editor_command(struct call *k, const struct word *x)
 			text_starts(text.text, "w"))) {
 		struct word inner = word_tail(&text, (size_t)(bang + 1 - text.text));
 		run_text(k, &inner, 0, "editor :!");
+	} else if (word_has(&text, "(delete-") || word_has(&text, "-process ") ||
+		word_has(&text, "(rename-file") || word_has(&text, "delete(") ||
+		word_has(&text, "(write-region")) {
+		fx(k, TAG_DYNAMIC_CODE, x, 0);
 	} else if (word_has(&text, "system(") || word_has(&text, "term ") ||
 		word_has(&text, "shell-command")) {
 		const char *quote = strpbrk(text.text, "'\"");

@@ -488,8 +488,9 @@ static void classify_zip(struct call *k)
 {
 	struct parsed p;
 	parse(k, "~:TT=,unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
-	if (p.values[0])
-		run_text(k, p.values[0], 0, "zip -TT");
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-TT --unzip-command"))
+			run_text(k, &k->rest[i + 1], 0, "zip -TT");
 	if (!p.operand_count) {
 		nothing(k);
 		return;
@@ -498,6 +499,25 @@ static void classify_zip(struct call *k)
 	fx_read_tree(k, p.operands + 1, p.operand_count - 1);
 	if (args_has(&p, 1))
 		fx_paths(k, TAG_DELETE_FILE, p.operands + 1, p.operand_count - 1, FXF_RECURSIVE);
+}
+
+static void classify_cpio(struct call *k)
+{
+	struct parsed p;
+	parse(k, "D=:directory F=O=:file i:extract t:list p:pass-through o:create E=I=R=H=C=M=", &p);
+	struct word here = walk_word(k->w, ".", k->c->at);
+	const struct word *to = p.values[0]	     ? p.values[0]
+		: args_has(&p, 4) && p.operand_count ? &p.operands[p.operand_count - 1]
+						     : &here;
+	struct word inside = word_below(k, to);
+	if (args_has(&p, 3))
+		nothing(k);
+	else if (args_has(&p, 5) && p.values[1])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[1], FXF_OVERWRITE);
+	else if (args_has(&p, 5))
+		nothing(k);
+	else
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
 }
 
 static void classify_7z(struct call *k)
@@ -620,7 +640,7 @@ static const struct program rows[] = {
 		0 },
 	RUNS("compress", classify_compressor),
 	RUNS("cp", classify_cp),
-	WRITES("cpio", TAG_WRITE_EXTRACT, "F=E=O=I=R=D=H=", 0),
+	RUNS("cpio", classify_cpio),
 	RUNS("csplit", classify_split),
 	RUNS("dcfldd", classify_dd),
 	RUNS("dd", classify_dd),

@@ -527,6 +527,16 @@ static const struct verb jj_verbs[] = {
 	{ NULL, NULL, NULL, 0, 0, NULL },
 };
 
+static const struct verb p4_verbs[] = {
+	ROW("revert|clean|obliterate", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("sync", "f", NULL, TAG_GIT_DISCARD),
+	ROW("client|workspace|branch|label|user|depot|change|changelist", "d", NULL, TAG_GIT_BRANCH_DELETE),
+	ROW("submit|push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("opened|changes|diff|describe|filelog|files|info|status|where|print|annotate|help", NULL, NULL,
+		TAG_READ_QUERY),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
 static const struct program rows[] = {
 	{ "bfg", NULL, TAG_GIT_REWRITE, NULL, NULL, 0, 0 },
 	{ "git", classify_git, TAG_WRITE_GIT, git_spec, git_verbs, 0, 0 },
@@ -534,6 +544,7 @@ static const struct program rows[] = {
 	{ "git-lfs", NULL, TAG_NETWORK_GIT, NULL, NULL, 0, 0 },
 	{ "hg", NULL, TAG_WRITE_GIT, "R=:repository=,cwd=,config=", hg_verbs, 0, 0 },
 	{ "jj", NULL, TAG_WRITE_GIT, "R=:repository=", jj_verbs, 0, 0 },
+	{ "p4", NULL, TAG_WRITE_GIT, "cupHP=", p4_verbs, 0, 0 },
 	{ "svn", NULL, TAG_WRITE_GIT, ":username=,password=,config-dir=", svn_verbs, 0, 0 },
 };
 const struct program_table programs_git = { rows, ARRAY_SIZE(rows) };

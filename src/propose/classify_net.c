@@ -425,6 +425,10 @@ static const struct verb gio_verbs[] = {
 	ROW("mount", NULL, NULL, TAG_KERNEL_MOUNT),
 	{ NULL, NULL, NULL, 0, 0, NULL },
 };
+static const struct verb smbclient_verbs[] = {
+	ROW("", "L list", "c command", TAG_NETWORK_LOOKUP),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
 static const struct verb s3cmd_verbs[] = {
 	ROW("del|rm|rb|expire|abortmp|delpolicy|dellifecycle", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("sync|mv", NULL, NULL, TAG_CLOUD_DELETE),
@@ -516,7 +520,7 @@ static const struct program rows[] = {
 	TAGGED("sendmail", TAG_NETWORK_MAIL),
 	{ "sftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
 	TAGGED("siege", TAG_NETWORK_SCAN),
-	TAGGED("smbclient", TAG_REMOTE_COPY),
+	{ "smbclient", NULL, TAG_REMOTE_COPY, "", smbclient_verbs, 0, 0 },
 	RUNS("socat", classify_socat),
 	TAGGED("sqlmap", TAG_NETWORK_SCAN),
 	RUNS("ssh", classify_ssh),

@@ -70,7 +70,8 @@ static void classify_make(struct call *k)
 	}
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
 		if (word_is_any(&k->rest[i], "-f --file --makefile") &&
-			word_is_any(&k->rest[i + 1], "- /dev/stdin"))
+			(word_is_any(&k->rest[i + 1], "- /dev/stdin") ||
+				word_starts(&k->rest[i + 1], "/dev/fd/")))
 			fx(k, k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
 	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
 }
@@ -317,6 +318,8 @@ static const struct verb gradle_verbs[] = {
 	    "publishAllPublicationsToMavenRepository|closeAndReleaseRepository",
 		NULL, NULL, TAG_PUBLISH_PACKAGE),
 	ROW("clean publish", NULL, NULL, TAG_PUBLISH_PACKAGE),
+	ROW("publishSigned|+publish|+publishSigned|sonatypeRelease|sonatypeBundleRelease|release", NULL, NULL,
+		TAG_PUBLISH_PACKAGE),
 	ROW("flywayClean|dropDatabase|dropAll|liquibaseDropAll", NULL, NULL, TAG_DB_DROP),
 	END,
 };
@@ -378,6 +381,23 @@ static const struct verb code_verbs[] = {
 static const struct verb turbo_verbs[] = { CALL("exec", run_rest),
 	ROW("reset|daemon", NULL, NULL, TAG_DELETE_CACHE),
 	ROW("release|publish", NULL, NULL, TAG_PUBLISH_PACKAGE), END };
+
+static const struct verb eas_verbs[] = {
+	ROW("submit|update|deploy|deliver|pilot|supply|release|beta|upload_to_app_store|upload_to_testflight|"
+	    "upload_to_play_store|production|appstore|testflight",
+		NULL, NULL, TAG_PUBLISH_RELEASE),
+	ROW("ios|android|mac submit|deploy|deliver|pilot|supply|release|beta|production|upload", NULL, NULL,
+		TAG_PUBLISH_RELEASE),
+	ROW("match nuke", NULL, NULL, TAG_DELETE_KEY),
+	END,
+};
+static const struct verb setup_verbs[] = {
+	ROW("upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
+	ROW("* upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
+	ROW("* * upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
+	ROW("install|develop", NULL, NULL, TAG_PACKAGE_INSTALL),
+	END,
+};
 
 #define BUILD(name) \
 	{ \
@@ -448,11 +468,13 @@ static const struct program rows[] = {
 	VERBS("dnf", TAG_PACKAGE_READ, "cx=:enablerepo=,disablerepo=,exclude=", apt_verbs),
 	VERBS("dotnet", TAG_SCRIPT_BUILD, "", dotnet_verbs),
 	RUNS("dpkg", classify_dpkg, TAG_PACKAGE_READ),
+	VERBS("eas", TAG_SCRIPT_BUILD, "", eas_verbs),
 	TAGGED("easy_install", TAG_PACKAGE_INSTALL),
 	VERBS("emerge", TAG_PACKAGE_INSTALL, "", apt_verbs),
 	BUILD("esbuild"),
 	LINT("eslint", 0),
 	TAGGED("fab", TAG_PUBLISH_DEPLOY),
+	VERBS("fastlane", TAG_SCRIPT_BUILD, "", eas_verbs),
 	LINT("flake8", 0),
 	VERBS("flatpak", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("flit", TAG_SCRIPT_BUILD, "", flit_verbs),
@@ -481,6 +503,7 @@ static const struct program rows[] = {
 	BUILD("jest"),
 	BUILD("jupyter"),
 	BUILD("just"),
+	BUILD("k6"),
 	BUILD("kotlinc"),
 	LINT("ktlint", 0),
 	BUILD("lake"),
@@ -547,11 +570,12 @@ static const struct program rows[] = {
 	BUILD("rustc"),
 	LINT("rustfmt", 1),
 	VERBS("rustup", TAG_PACKAGE_INSTALL, "", rustup_verbs),
-	BUILD("sbt"),
+	VERBS("sbt", TAG_SCRIPT_BUILD, "", gradle_verbs),
 	BUILD("scons"),
 	VERBS("scoop", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("sdk", TAG_PACKAGE_READ, "", apt_verbs),
 	TAGGED("semantic-release", TAG_PUBLISH_RELEASE),
+	VERBS("setup.py", TAG_SCRIPT_BUILD, "", setup_verbs),
 	LINT("shfmt", 0),
 	VERBS("snap", TAG_PACKAGE_READ, "", apt_verbs),
 	BUILD("stack"),

@@ -458,6 +458,17 @@ static void classify_man(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* less +!cmd starts with a command of the reader's, here to run another program. */
+static void classify_less(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "+!")) {
+			struct word text = word_tail(&k->rest[i], 2);
+			run_text(k, &text, 0, "less +!");
+		}
+	classify_reader(k);
+}
+
 #define READ(name, spec, mode) \
 	{ \
 		name, classify_reader, TAG_READ_FILE, spec, NULL, 0, mode \
@@ -594,7 +605,7 @@ static const struct program rows[] = {
 	QUERY("last"),
 	QUERY("lastlog"),
 	READ("ldd", "", 0),
-	READ("less", "p=P=", 0),
+	{ "less", classify_less, TAG_READ_FILE, "p=P=", NULL, 0, 0 },
 	QUERY("let"),
 	RUNS("local", classify_environment),
 	QUERY("locale"),
@@ -622,7 +633,7 @@ static const struct program rows[] = {
 	READ("mediainfo", "", 0),
 	QUERY("mktemp"),
 	READ("mlr", "", NOT_FILES | FILTER),
-	READ("more", "", 0),
+	{ "more", classify_less, TAG_READ_FILE, "", NULL, 0, 0 },
 	QUERY("mpstat"),
 	RUNS("nawk", classify_awk),
 	QUERY("ncal"),

@@ -326,7 +326,11 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		{ "venv virtualenv ensurepip compileall", TAG_WRITE_TOOL },
 		{ "json.tool tokenize ast dis this calendar platform site sysconfig py_compile json",
 			TAG_READ_QUERY } };
-	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda")) {
+	if (n > 1 && args_find(v + 1, n - 1, "help")) {
+		fx(k, TAG_READ_QUERY, &v[0], 0);
+		return;
+	}
+	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda flask alembic")) {
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}
@@ -355,7 +359,7 @@ static void run_script_operand(struct call *k, struct word *v, size_t n, const c
 	const char *base = strrchr(v[0].text, '/');
 	base = base ? base + 1 : v[0].text;
 	const struct program *p = v[0].certainty == CERTAIN &&
-			list_has("manage.py artisan console rails rake", base, strlen(base))
+			list_has("manage.py artisan console rails rake setup.py", base, strlen(base))
 		? program_find(base, strlen(base))
 		: NULL;
 	if (p)
@@ -466,6 +470,28 @@ static void classify_bun(struct call *k)
 	run_verbs(k);
 }
 
+/* expect -c 'spawn cmd; ...': the programs it starts; the rest is a conversation. */
+static void classify_expect(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+c= f=", &p);
+	if (!p.values[0]) {
+		classify_unknown(k);
+		return;
+	}
+	struct bytes rest = { (const uint8_t *)p.values[0]->text, p.values[0]->text_n };
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, ';');
+		const char *text = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
+		text += strspn(text, " \t\n");
+		size_t n = strcspn(text, " \t");
+		struct word inner = walk_word(k->w, text + n, p.values[0]->at);
+		if (list_has("spawn exec system", text, n))
+			run_text(k, &inner, 0, "expect");
+	}
+	fx(k, TAG_UNKNOWN_CODE, NULL, 0);
+}
+
 static void classify_osascript(struct call *k)
 {
 	classify_interpreter(k);
@@ -495,6 +521,7 @@ static const struct program rows[] = {
 	SHELL("dash"),
 	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
 	SHELL("elvish"),
+	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
 	SHELL("fish"),
 	LANGUAGE("groovy", "e= :_module= i?"),
 	LANGUAGE("jshell", ":_code="),

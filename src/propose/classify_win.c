@@ -158,6 +158,19 @@ static void classify_iwr(struct call *k)
 	k->c->out.kind = FEED_FETCHED;
 }
 
+/* Without one of its verbs it only shows. */
+static void classify_icacls(struct call *k)
+{
+	static const char *const verbs[] = { "/grant", "/deny", "/reset", "/setowner", "/remove", "/restore",
+		"/inheritance" };
+	bool changes = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		for (size_t j = 0; j < ARRAY_SIZE(verbs); j++)
+			changes |= word_has(&k->rest[i], verbs[j]);
+	fx(k, changes ? TAG_PERMISSION_ACL : TAG_READ_QUERY, k->rest_count ? &k->rest[0] : NULL,
+		changes ? FXF_RECURSIVE : 0);
+}
+
 /* Words of one statement. */
 static size_t split(
 	struct call *k, const char *p, const char *end, struct word *v, size_t max, struct span at)
@@ -240,7 +253,7 @@ static const struct program rows[] = {
 	TAGGED("get-content", TAG_READ_QUERY),
 	TAGGED("get-process", TAG_READ_QUERY),
 	TAGGED("get-service", TAG_READ_QUERY),
-	TAGGED("icacls", TAG_PERMISSION_ACL),
+	RUNS("icacls", classify_icacls),
 	RUNS("iex", classify_iex),
 	TAGGED("initialize-disk", TAG_DEVICE_WIPE),
 	RUNS("invoke-expression", classify_iex),

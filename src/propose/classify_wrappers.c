@@ -368,7 +368,10 @@ static void classify_multicall(struct call *k)
 {
 	if (k->rest_count && !word_starts(&k->rest[0], "-"))
 		run_argv(k, k->rest, k->rest_count, 0, k->head);
-	else
+	else if (k->rest_count && word_starts(&k->rest[0], "--coreutils-prog=")) {
+		k->rest[0] = word_tail(&k->rest[0], strlen("--coreutils-prog="));
+		run_argv(k, k->rest, k->rest_count, 0, k->head);
+	} else
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
