@@ -151,4 +151,9 @@ int cmd_db_verify(struct run *r, struct err *e);
 int cmd_db_status(struct run *r, struct err *e);
 int cmd_db_query(struct run *r, struct err *e);
 
+/* cmd_freeze.c */
+extern const struct opt freeze_opts[];
+int cmd_freeze(struct run *r, struct err *e);
+int cmd_unfreeze(struct run *r, struct err *e);
+
 #endif

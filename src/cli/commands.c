@@ -208,6 +208,15 @@ const struct cmd commands[] = {
 		"The index is brought up to the ledgers first.", "$ helm db query --guard-action deny",
 		db_query_opts, NEEDS_WORKSPACE, cmd_db_query, NULL },
 
+	/* Stop. */
+	{ "freeze", "[status]", 0, 1, "allow nothing any more, to anybody or to one principal",
+		"A signed record that every decision reads first; it stands above every mode and approval.  "
+		"'freeze status' shows "
+		"what is\nfrozen.",
+		"$ helm freeze status", freeze_opts, NEEDS_WORKSPACE, cmd_freeze, NULL },
+	{ "unfreeze", "", 0, 0, "lift a freeze", NULL, NULL, freeze_opts, NEEDS_WORKSPACE, cmd_unfreeze,
+		NULL },
+
 	/* Agent clients.  The verbs of setup stand before its bare form, which takes any other word for a client. */
 	{ "setup status", "[CLIENT]", 0, 1, "say for each agent client whether the guard is really armed",
 		"Looks at the settings of this user and of the project: whether our entries are there, what "

@@ -70,22 +70,20 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 }
 
 /* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static void raise_to(struct kernel *k, const struct request *q, struct decision *d)
+static void raise_to(struct kernel *k, enum action action, enum reason_code reason, const char *rule,
+	const char *text, struct decision *d)
 {
 	struct finding *f = arena_zalloc(k->a, 1, sizeof(*f));
 
-	*f = (struct finding){ .action = q->floor,
-		.rule = q->floor_rule,
-		.reason = q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
-		.text = q->floor_text };
-	d->action = q->floor;
-	if (action_verdict(q->floor) != V_ALLOW && d->verdict == V_ALLOW)
-		d->verdict = action_verdict(q->floor);
-	if (q->floor == ACTION_DENY)
+	*f = (struct finding){ .action = action, .rule = rule, .reason = reason, .text = text };
+	d->action = action;
+	if (action_verdict(action) != V_ALLOW && d->verdict == V_ALLOW)
+		d->verdict = action_verdict(action);
+	if (action == ACTION_DENY)
 		d->verdict = V_DENY;
-	d->reason_code = f->reason;
-	d->detail_code = q->floor_rule;
-	d->summary = q->floor_text;
+	d->reason_code = reason;
+	d->detail_code = rule;
+	d->summary = text;
 	d->decisive = f;
 }
 
@@ -107,10 +105,18 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
 	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
 	if (q->floor > ret->decision.action)
-		raise_to(k, q, &ret->decision);
+		raise_to(k, q->floor,
+			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
+			q->floor_rule, q->floor_text, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
 	if (ret->verdict == V_ESCALATE && q->is_approved)
 		ret->verdict = V_ALLOW;
+	/* A freeze stands above every mode and every approval. */
+	const char *frozen = freeze_in_force(k, q->subject_id);
+	if (frozen) {
+		raise_to(k, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
+		ret->verdict = V_DENY;
+	}
 }
 
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */

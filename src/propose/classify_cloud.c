@@ -254,7 +254,7 @@ static const struct verb helm_verbs[] = {
 	CALL("run", helm_profile),
 	ROW("approval|approvals grant|approve|accept", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("setup status", NULL, NULL, TAG_READ_QUERY),
-	ROW("approve|trust|key|keys|setup", NULL, NULL, TAG_TAMPER_GUARD),
+	ROW("approve|approval|trust|key|keys|setup|freeze|unfreeze", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("uninstall|delete|del|un", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("install|upgrade|rollback", NULL, NULL, TAG_CLOUD_CHANGE),
 	ROW("push", NULL, NULL, TAG_PUBLISH_PACKAGE),

@@ -1,0 +1,80 @@
+/* cmd_freeze.c — stop everything, and let it go on. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/kernel.h"
+
+const struct opt freeze_opts[] = {
+	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
+		false },
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	{ 0 },
+};
+
+static int from_outside(struct run *r, struct err *e)
+{
+	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(e, E_DENIED, "FREEZE_INSIDE",
+			"a guarded run cannot freeze or unfreeze; a person does that");
+	return OK;
+}
+
+static int show(struct run *r, struct err *e)
+{
+	struct json *doc;
+	int rc = freeze_load(r->sys, r->a, r->ws, &doc, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	json_each_member (m, doc)
+		out(r, "%s  since %s  %s\n", text_safe(r->a, m->name, m->name_n, false),
+			safe_member(r, m->value, "timestamp"),
+			safe_member(r, json_get(m->value, "metadata"), "reason"));
+	if (!doc->n)
+		out(r, "nothing is frozen\n");
+	return 0;
+}
+
+typedef int change_fn(
+	struct kernel *k, const char *principal, const char *reason, struct json **ret, struct err *e);
+
+static int change(struct run *r, change_fn *fn, const char *word, struct err *e)
+{
+	const char *who = opt_text(r, "principal", "*");
+	struct kernel k;
+	struct json *receipt;
+	int rc = from_outside(r, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = fn(&k, who, opt_text(r, "reason", ""), &receipt, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, receipt);
+	else
+		out(r, "%s=%s\nreceipt=%s\n", word, text_eq(who, "*") ? "everybody" : who,
+			safe_member(r, receipt, "receipt_id"));
+	return 0;
+}
+
+int cmd_freeze(struct run *r, struct err *e)
+{
+	if (r->arg_count && text_eq(r->args[0], "status"))
+		return show(r, e);
+	if (r->arg_count)
+		return err_set(e, E_USAGE, "USAGE_ARGUMENTS", "unexpected argument '%s'", r->args[0]);
+	return change(r, freeze_set, "frozen", e);
+}
+
+int cmd_unfreeze(struct run *r, struct err *e)
+{
+	return change(r, freeze_lift, "unfrozen", e);
+}

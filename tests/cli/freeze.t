@@ -1,0 +1,28 @@
+#!/bin/sh
+# freeze: a signed stop that every decision reads first.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+helm init >/dev/null
+ws=$scratch/home/.helm/workspace
+ok "nothing is frozen at first" says 0 "nothing is frozen" helm freeze status
+ok "freeze" says 0 "frozen=everybody" helm freeze --reason "fire drill"
+ok "a harmless run is denied, with the reason" says 25 "fire drill" helm run -- true
+ok "audit mode does not help" exits 25 helm run --guard-mode audit -- true
+ok "approval does not help" exits 25 helm run --approve-risk -- true
+call='{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}'
+hook() { printf '%s' "$call" | helm hook pre-tool --client "$1"; }
+ok "a hook on a call that only reads is denied" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook claude-code)"
+ok "status names it" says 0 "fire drill" helm freeze status
+ok "unfreeze" says 0 "unfrozen=everybody" helm unfreeze --reason "drill over"
+ok "runs go on" exits 0 helm run -- true
+ok "twice is said" says 1 "not frozen" helm unfreeze
+ok "one principal only" says 0 "frozen=agent:codex" helm freeze --principal agent:codex
+ok "that one is stopped" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook codex)"
+ok "others are not" sh -c 'test -z "$0"' "$(hook claude-code)"
+ok "both are on record" sh -c 'grep -c "helm.freeze/" "$0" | grep -qx 3' "$ws/.helm/receipts.jsonl"
+ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+echo '{' >"$ws/.helm/freeze.json"
+ok "a damaged file stops everything" exits 25 helm run -- true
+ok "an agent cannot lift it" exits 25 helm guard check --shell "helm unfreeze"
+ok "nor from inside a run" sh -c 'HELM_TASK_ID=x HOME="$1" "$0" unfreeze; test $? -eq 25' "$HELM_REAL" "$scratch/home"
+finish
