@@ -118,6 +118,7 @@ int cmd_watch(struct run *r, struct err *e);
 int cmd_report(struct run *r, struct err *e);
 int cmd_run_contract(struct run *r, struct err *e);
 int cmd_capability_diff(struct run *r, struct err *e);
+int cmd_log_sessions(struct run *r, struct err *e);
 
 /* cmd_task.c */
 extern const struct opt task_list_opts[], task_show_opts[], task_block_opts[], task_complete_opts[],

@@ -25,6 +25,7 @@ const struct opt report_opts[] = {
 	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
+	{ "session", OPT_VALUE, "ID", "what one session of an agent did", NULL, false },
 	{ 0 },
 };
 const struct opt contract_opts[] = {
@@ -222,19 +223,21 @@ static int deliver(struct run *r, const char *text, struct err *e)
 int cmd_report(struct run *r, struct err *e)
 {
 	struct observed o = observed_from(r);
-	const char *format = r->is_json ? "json" : opt_text(r, "format", "text");
+	const char *format = r->is_json ? "json" : opt_text(r, "format", "text"),
+		   *session = opt_text(r, "session", NULL);
 	struct json *doc;
 	struct buf text;
-	int rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
+	int rc = session ? observe_session(&o, session, &doc, e)
+			 : observe_report(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
 
 	if (rc)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
 	if (text_eq(format, "html"))
-		return deliver(r, observe_html(r->a, doc), e);
+		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
 	if (!text_eq(format, "json")) {
-		const char *md = observe_markdown(r->a, doc);
+		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
 		return deliver(r, text_safe(r->a, md, strlen(md), true), e);
 	}
 	buf_init(&text, r->a);
@@ -319,5 +322,34 @@ int cmd_capability_diff(struct run *r, struct err *e)
 	}
 	if (!changed->n)
 		out(r, "nothing changed\n");
+	return 0;
+}
+
+int cmd_log_sessions(struct run *r, struct err *e)
+{
+	static const char *const heads[] = { "SESSION", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED",
+		"LAST" };
+	static const char *const numbers[] = { "calls", "allowed", "asked", "denied" };
+	struct observed o = observed_from(r);
+	struct json *all;
+	int64_t now = r->sys->now_us(r->sys), us;
+	int rc = observe_sessions(&o, &all, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, all);
+		return 0;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
+	json_each (s, all) {
+		const char *last = json_get_text(s, "last_at", ""),
+			   *cells[7] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
+		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
+		cells[6] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
 	return 0;
 }

@@ -208,6 +208,10 @@ const struct cmd commands[] = {
 		"The index is brought up to the ledgers first.", "$ helm db query --guard-action deny",
 		db_query_opts, NEEDS_WORKSPACE, cmd_db_query, NULL },
 
+	{ "log sessions", "", 0, 0, "list the sessions of agents, with what was allowed, asked and denied",
+		"'helm report --session ID' shows one of them, call by call.", "$ helm log sessions", NULL,
+		NEEDS_WORKSPACE, cmd_log_sessions, NULL },
+
 	/* Stop. */
 	{ "freeze", "[status]", 0, 1, "allow nothing any more, to anybody or to one principal",
 		"A signed record that every decision reads first; it stands above every mode and approval.  "

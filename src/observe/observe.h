@@ -52,4 +52,11 @@ struct json *observe_capabilities(struct arena *a, const struct json *row);
 /* "2 minutes ago". */
 char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
 
+/* Sessions of agents: one entry each with counts; and one of them, every call with verdict, receipt and outcome.  E_MISSING
+ * SESSION_MISSING. */
+int observe_sessions(const struct observed *o, struct json **ret, struct err *e);
+int observe_session(const struct observed *o, const char *session, struct json **ret, struct err *e);
+char *observe_session_markdown(struct arena *a, const struct json *session);
+char *observe_session_html(struct arena *a, const struct json *session);
+
 #endif

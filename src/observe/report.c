@@ -345,3 +345,47 @@ char *observe_html(struct arena *a, const struct json *r)
 		"<footer class=soft>Made by helm " HELM_VERSION "</footer></main></html>\n");
 	return b.p;
 }
+
+char *observe_session_html(struct arena *a, const struct json *doc)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_addf(&b,
+		"<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+		"content=\"width=device-width\">"
+		"<title>Helm session</title><style>%s</style><main><h1>Session ",
+		style);
+	html(&b, json_get_text(doc, "session", ""));
+	buf_adds(&b, "</h1><div class=soft>");
+	html(&b, json_get_text(doc, "client", ""));
+	buf_adds(&b, " · ");
+	html(&b, json_get_text(doc, "workspace", ""));
+	buf_adds(&b, "</div><h2>Calls</h2><div class=timeline>");
+	json_each (call, json_get(doc, "calls")) {
+		const char *verdict = json_get_text(call, "verdict", "");
+		const char *mark = text_eq(verdict, "ALLOW") ? "completed"
+			: text_eq(verdict, "ESCALATE")	     ? "running"
+							     : "blocked";
+		buf_addf(&b, "<div class=\"run %s\"><div class=top><strong>", mark);
+		html(&b, json_get_text(call, "tool", ""));
+		buf_addf(&b, "</strong><span><span class=\"tag %s\">%s</span>", mark, verdict);
+		if (json_get_text(call, "rule", NULL)) {
+			buf_adds(&b, " <span class=tag>");
+			html(&b, json_get_text(call, "rule", ""));
+			buf_adds(&b, "</span>");
+		}
+		buf_adds(&b, "</span></div><code>");
+		html(&b, json_get_text(call, "preview", ""));
+		buf_adds(&b, "</code><div class=soft>");
+		html(&b, json_get_text(call, "at", ""));
+		if (json_get_text(call, "receipt_id", NULL)) {
+			buf_adds(&b, " · receipt <code>");
+			html(&b, json_get_text(call, "receipt_id", ""));
+			buf_adds(&b, "</code>");
+		}
+		buf_adds(&b, "</div></div>");
+	}
+	buf_adds(&b, "</div><footer class=soft>Made by helm " HELM_VERSION "</footer></main></html>\n");
+	return b.p;
+}

@@ -1,0 +1,128 @@
+/* sessions.c — what an agent did in a session: every call, its verdict and its receipt, from tool-calls.jsonl. */
+#include "base/text.h"
+#include "observe/observe.h"
+#include "record/record.h"
+
+#include <string.h>
+
+#define TOOL_CALLS_FILE "tool-calls.jsonl"
+enum { REACH_CALLS = 50000 };
+
+static struct json *session_entry(struct arena *a, struct json *all, const struct json *row)
+{
+	const char *id = json_get_text(row, "session", "-");
+
+	json_each (s, all)
+		if (text_eq(json_get_text(s, "session", ""), id))
+			return s;
+	struct json *s = json_new(a, JSON_OBJECT);
+	json_sets(a, s, "session", id);
+	json_sets(a, s, "client", json_get_text(row, "client", ""));
+	json_sets(a, s, "first_at", json_get_text(row, "at", ""));
+	json_seti(a, s, "calls", 0);
+	json_seti(a, s, "allowed", 0);
+	json_seti(a, s, "asked", 0);
+	json_seti(a, s, "denied", 0);
+	json_push(a, all, s);
+	return s;
+}
+
+static void bump(struct arena *a, struct json *s, const char *name)
+{
+	json_seti(a, s, name, json_get_int(s, name, 0) + 1);
+}
+
+int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
+{
+	struct json *rows, *all = json_new(o->a, JSON_ARRAY);
+	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+
+	if (rc)
+		return rc;
+	json_each (row, rows) {
+		const char *verdict = json_get_text(row, "verdict", NULL);
+		struct json *s = session_entry(o->a, all, row);
+		json_sets(o->a, s, "last_at", json_get_text(row, "at", ""));
+		if (!verdict)
+			continue; /* an outcome */
+		bump(o->a, s, "calls");
+		bump(o->a, s,
+			text_eq(verdict, "ALLOW")	       ? "allowed"
+				: text_eq(verdict, "ESCALATE") ? "asked"
+							       : "denied");
+	}
+	*ret = all;
+	return OK;
+}
+
+/* The outcome of a call is a later row with the same id. */
+static const struct json *outcome_of(const struct json *rows, uint32_t from, const char *use_id)
+{
+	for (uint32_t i = from + 1; use_id && i < rows->n; i++)
+		if (json_get(rows->items[i], "outcome") &&
+			text_eq(json_get_text(rows->items[i], "tool_use_id", ""), use_id))
+			return rows->items[i];
+	return NULL;
+}
+
+int observe_session(const struct observed *o, const char *session, struct json **ret, struct err *e)
+{
+	struct arena *a = o->a;
+	struct json *rows, *doc = json_new(a, JSON_OBJECT), *calls = json_new(a, JSON_ARRAY);
+	int rc = rows_tail(o->sys, a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < rows->n; i++) {
+		const struct json *row = rows->items[i];
+		if (!text_eq(json_get_text(row, "session", "-"), session) ||
+			!json_get_text(row, "verdict", NULL))
+			continue;
+		struct json *call = json_copy(a, row);
+		const struct json *end = outcome_of(rows, i, json_get_text(row, "tool_use_id", NULL));
+		const char *decision = json_get_text(row, "decision_id", NULL);
+		json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
+		if (json_get(end, "exit_code"))
+			json_set(a, call, "exit_code", json_get(end, "exit_code"));
+		json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
+		json_push(a, calls, call);
+	}
+	if (!calls->n)
+		return err_set(e, E_MISSING, "SESSION_MISSING",
+			"no session is called '%s'; 'helm log sessions' lists them", session);
+	json_sets(a, doc, "workspace", o->root);
+	json_sets(a, doc, "session", session);
+	json_sets(a, doc, "client", json_get_text(calls->items[0], "client", ""));
+	json_set(a, doc, "calls", calls);
+	*ret = doc;
+	return OK;
+}
+
+static const char *how_it_went(struct arena *a, const struct json *call)
+{
+	const char *verdict = json_get_text(call, "verdict", ""),
+		   *outcome = json_get_text(call, "outcome", NULL);
+
+	return outcome ? arena_printf(a, "%s, %s", verdict, outcome) : verdict;
+}
+
+char *observe_session_markdown(struct arena *a, const struct json *doc)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_addf(&b, "# Session %s\n\n- Client: %s\n- Calls: %u\n\n", json_get_text(doc, "session", ""),
+		json_get_text(doc, "client", ""), json_get(doc, "calls")->n);
+	json_each (call, json_get(doc, "calls")) {
+		const char *rule = json_get_text(call, "rule", NULL),
+			   *receipt = json_get_text(call, "receipt_id", NULL);
+		buf_addf(&b, "- %s  %s  %s: %s", json_get_text(call, "at", ""), how_it_went(a, call),
+			json_get_text(call, "tool", ""), json_get_text(call, "preview", ""));
+		if (rule)
+			buf_addf(&b, "  [%s]", rule);
+		if (receipt)
+			buf_addf(&b, "  (%s)", receipt);
+		buf_addc(&b, '\n');
+	}
+	return b.p;
+}
