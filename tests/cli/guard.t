@@ -36,8 +36,8 @@ ok "rules are JSON" is_json helm guard rules --json
 
 printf '%s\n' '{"id":1,"shell":"ls"}' 'nonsense' '{"id":"x","argv":["rm","-rf","/"]}' '{"id":3}' \
   '{"id":4,"shell":"touch x","profile":"inspect_local"}' '{"id":5,"shell":"ls","profile":"yolo"}' \
-  '{"id":6,"shell":"rm -rf ./*","cwd":"/"}' '{"id":7,"argv":[]}' '{"id":8,"shell":"cd /; X=rm"}' '{"id":9,"shell":"$X x"}' >batch
-helm guard check --batch <batch >answers
+  '{"id":6,"shell":"rm -rf ./*","cwd":"/"}' '{"id":7,"argv":[]}' '{"id":8,"shell":"cd /; X=rm"}' '{"id":9,"shell":"$X x"}' >batch.jsonl
+helm guard check --batch <batch.jsonl >answers
 answers() { [ "$(wc -l <answers)" -eq 10 ]; }
 line() { sed -n "$1p" answers | grep -qF -e "$2" && return 0; sed -n "$1p" answers; return 1; }
 ok "every line has one answer" answers

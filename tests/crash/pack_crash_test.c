@@ -16,7 +16,8 @@ static int act_export(struct crash *c, struct err *e)
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(key_free) struct key *key = packs_key(&c->t);
 	struct pack_written w;
-	int rc = pack_write(&c->f.sys, &a, c->t.fd, "p.tar", &packs_about, packs_items(&a), PACKS_ITEMS, key, &w, e);
+	int rc = pack_write(
+		&c->f.sys, &a, c->t.fd, "p.tar", &packs_about, packs_items(&a), PACKS_ITEMS, key, &w, e);
 
 	if (!rc)
 		crash_ack(c);
