@@ -103,6 +103,6 @@ ok "a broken policy asks about everything" says 24 fail_closed.all helm guard ch
 ok "and keeps what denies" exits 25 helm guard check --path ws -- rm -rf /
 ok "and says so" exits 1 helm guard rules --path ws
 
-find . -newer batch ! -path './scan*' ! -path './ws*' ! -name answers ! -name q ! -name a ! -name left -type f >left
+find . -newer batch.jsonl ! -path './scan*' ! -path './ws*' ! -name answers ! -name q ! -name a ! -name left -type f >left
 ok "nothing was written" test ! -s left
 finish
