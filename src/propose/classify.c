@@ -265,6 +265,33 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 		note_written(k, e->target, k->c->out);
 }
 
+/* hdfs dfs -rm, tool --purge, k3s-uninstall.sh: an option or the program's own name says it. */
+static bool says_destruction(const struct call *k)
+{
+	static const char options[] =
+		"-rm -rmr -rmdir -delete -expunge --delete --delete-all --destroy --purge "
+		"--wipe --drop --drop-all --erase --uninstall --factory-reset --remove-all";
+	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++)
+		if (word_is_any(&k->rest[i], options))
+			return true;
+	static const char names[] = "uninstall delete destroy purge wipe erase nuke drop empty remove rm zap";
+	const char *dash = strrchr(k->head, '-');
+	const char *last = dash ? dash + 1 : k->head;
+	if (list_has(names, last, strcspn(last, ".")))
+		return true;
+	/* Remove-ADUser */
+	return dash &&
+		list_has("remove delete uninstall destroy purge wipe erase drop disable stop", k->head,
+			strcspn(k->head, "-"));
+}
+
+/* changeset publish, pod trunk push, kamal deploy. */
+static bool says_publishing(const struct call *k, const size_t *places, size_t n)
+{
+	return (n && word_is_any(&k->rest[places[0]], "publish deploy upload push")) ||
+		(n > 1 && word_is_any(&k->rest[places[1]], "publish push upload"));
+}
+
 /* Nothing in the tables: the words themselves must tell. */
 void classify_unknown(struct call *k)
 {
@@ -282,10 +309,12 @@ void classify_unknown(struct call *k)
 			return;
 		}
 	}
-	if (args_find(k->rest, k->rest_count, "help version"))
+	if (args_find(k->rest, k->rest_count, "help version dry-run"))
 		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (says_publishing(k, places, n))
+		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
-		fx(k, TAG_UNKNOWN_PROGRAM, NULL, 0);
+		fx(k, says_destruction(k) ? TAG_UNKNOWN_DESTRUCTIVE : TAG_UNKNOWN_PROGRAM, NULL, 0);
 }
 
 void classify_known(struct call *k)

@@ -142,6 +142,15 @@ static void classify_aws(struct call *k)
 	}
 }
 
+static void classify_bq(struct call *k)
+{
+	size_t places[2];
+	size_t n = verb_words(k, k->program->spec, 2, places);
+	if (n > 1 && word_is(&k->rest[places[0]], "query"))
+		classify_sql(k, &k->rest[places[1]]);
+	classify_by_verb(k);
+}
+
 /* kubectl exec POD -- command */
 static void kubectl_exec(struct call *k)
 {
@@ -229,6 +238,7 @@ static const struct verb kubectl_verbs[] = {
 	ROW("describe|logs|top|explain|version|cluster-info|api-resources|api-versions|diff|wait|events|"
 	    "kustomize|options|completion|plugin|help",
 		NULL, NULL, TAG_REMOTE_READ),
+	ROW("config view", "raw", NULL, TAG_SECRET_STORE),
 	ROW("config view|get-contexts|current-context|get-clusters|get-users", NULL, NULL, TAG_REMOTE_READ),
 	ROW("config delete-context|delete-cluster|delete-user|unset", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
@@ -381,7 +391,7 @@ static const struct program rows[] = {
 		"acl=,exclude=,include=,storage-class=,metadata=,page-size=,grants=",
 		NULL, 0, 0 },
 	CLOUD("az", "gno=:resource-group=,name=,output=,subscription=,query="),
-	CLOUD("bq", ":project_id=,location=,format="),
+	{ "bq", classify_bq, TAG_CLOUD_UNKNOWN, ":project_id=,location=,format=", NULL, 0, 0 },
 	CLOUD("cdk", "ac=:app=,context=,profile=,output="),
 	CLOUD("cdktf", ""),
 	CLOUD("cf", ""),

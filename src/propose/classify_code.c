@@ -290,7 +290,7 @@ static const struct {
 	{ "spawn", PY, "pty", RUNS_TEXT, 0 },
 	{ "system", AWK, NULL, RUNS_TEXT, 0 },
 	{ "run shell", OTHER, "", RUNS_TEXT, 0 },
-	{ "exec", OTHER, NULL, RUNS_TEXT, 0 },
+	{ "exec cmd command sh", OTHER, NULL, RUNS_TEXT, 0 },
 	{ "eval exec compile", PY, "", EVALS, 0 },
 	{ "eval", PERL | RUBY | NODE | PHP, NULL, EVALS, 0 },
 	{ "instance_eval class_eval Function runInThisContext runInNewContext assert create_function "
@@ -689,16 +689,17 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 
 static bool is_mentioned_only(const struct code *c, size_t i)
 {
-	return i && is_name(&c->v[i - 1], "import from def function sub use require new class") &&
+	return i && is_name(&c->v[i - 1], "import from def function sub use require new class as") &&
 		!is_name(&c->v[i - 1], "new");
 }
 
 static void look_at_name(struct code *c, size_t i)
 {
-	if (is_mentioned_only(c, i))
+	if (is_mentioned_only(c, i) || (c->language & PY && is_name(&c->v[i + 1], "as")))
 		return;
+	const struct token *t = unaliased(c, &c->v[i]);
 	for (size_t j = 0; j < ARRAY_SIZE(apis); j++)
-		if (apis[j].languages & c->language && list_has(apis[j].names, c->v[i].text, c->v[i].n) &&
+		if (apis[j].languages & c->language && list_has(apis[j].names, t->text, t->n) &&
 			owner_fits(c, i, apis[j].owner)) {
 			act(c, i, apis[j].what, apis[j].flags);
 			return;

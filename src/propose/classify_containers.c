@@ -189,6 +189,7 @@ static const struct verb compose_verbs[] = {
 };
 
 static const struct verb docker_verbs[] = {
+	ROW("images|i|content|snapshots rm|remove|delete|del|kill", NULL, NULL, TAG_CONTAINER_IMAGE_REMOVE),
 	CALL("run", docker_run),
 	CALL("container run", docker_run),
 	CALL("exec", docker_exec),

@@ -564,6 +564,12 @@ static const struct verb rabbit_verbs[] = {
 		NULL, NULL, TAG_DB_CHANGE),
 	END,
 };
+static const struct verb nodetool_verbs[] = {
+	ROW("drain|decommission|removenode|assassinate|clearsnapshot|truncatehints|stopdaemon|move|rebuild|"
+	    "disablegossip|disablebinary|stop|garbagecollect|scrub|cleanup",
+		NULL, NULL, TAG_DB_CHANGE),
+	END,
+};
 static const struct verb influx_verbs[] = {
 	ROW("delete", NULL, NULL, TAG_DB_DROP),
 	ROW("bucket|org|user|auth|task delete|remove|rm", NULL, NULL, TAG_DB_DROP),
@@ -603,6 +609,7 @@ static const struct program rows[] = {
 	VERBS("alembic", TAG_READ_QUERY, migration_verbs),
 	{ "artisan", NULL, TAG_SCRIPT_BUILD, "", artisan_verbs, 0, 0 },
 	VERBS("atlas", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	CLIENT("beeline", "e= f=:_file= :help,version u=n=p=d=i=", 0),
 	CLIENT("clickhouse-client",
 		"q=:query= :queries-file= :help,version hudp=:host=,port=,user=,password=,database=", 0),
 	{ "console", NULL, TAG_SCRIPT_BUILD, "", symfony_verbs, 0, 0 },
@@ -620,6 +627,7 @@ static const struct program rows[] = {
 	VERBS("flask", TAG_SCRIPT_BUILD, flask_verbs),
 	VERBS("flyway", TAG_READ_QUERY, migration_verbs),
 	VERBS("goose", TAG_READ_QUERY, migration_verbs),
+	CLIENT("hive", "e= f=:_file= :help,version S=i=", 0),
 	{ "influx", classify_influx, TAG_READ_QUERY,
 		"~:execute= :_file= :help,version :host=,port=,database=,username=,password=", influx_verbs,
 		0, 0 },
@@ -647,6 +655,7 @@ static const struct program rows[] = {
 	TAGGED("mysqlcheck", TAG_READ_QUERY),
 	TAGGED("mysqldump", TAG_READ_QUERY),
 	TAGGED("mysqlimport", TAG_DB_RESTORE),
+	VERBS("nodetool", TAG_READ_QUERY, nodetool_verbs),
 	TAGGED("pg_basebackup", TAG_READ_QUERY),
 	TAGGED("pg_ctl", TAG_PROCESS_SERVICE),
 	TAGGED("pg_dropcluster", TAG_DB_DROP),
@@ -666,6 +675,7 @@ static const struct program rows[] = {
 	VERBS("sequelize", TAG_DB_MIGRATE, sequelize_verbs),
 	VERBS("sequelize-cli", TAG_DB_MIGRATE, sequelize_verbs),
 	CLIENT("snowsql", "q=:query= f=:filename= :help,version audsrw=", 0),
+	CLIENT("spark-sql", "e= f=:_file= :help,version S=i=", 0),
 	CLIENT("sqlcmd", "qQ=:query= i=:input-file= :help,version SUPdo=", 0),
 	CLIENT("sqlite", "cmd=:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),
 	CLIENT("sqlite3", "~:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),

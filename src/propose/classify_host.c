@@ -437,6 +437,30 @@ static const struct verb pfx_read[] = {
 	ROW("", "l s list status show query version", "d D a w delete disable clear", TAG_READ_QUERY),
 	END,
 };
+static const struct verb bus_verbs[] = {
+	ROW("list|status|tree|introspect|monitor|capture|get-property", NULL, NULL, TAG_READ_QUERY),
+	END,
+};
+static const struct verb settings_verbs[] = {
+	ROW("reset|reset-recursively|load", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
+	ROW("get|list-schemas|list-keys|list-recursively|describe|read|list|dump|watch|monitor|range", NULL,
+		NULL, TAG_READ_QUERY),
+	END,
+};
+static const struct verb xattr_verbs[] = { ROW("", "c d w", NULL, TAG_PERMISSION_ATTR), END };
+static const struct verb ethtool_verbs[] = {
+	ROW("", "s K A G C L N U X f p E change set-eee reset flash", NULL, TAG_FIREWALL_ROUTE),
+	END,
+};
+static const struct verb fwupd_verbs[] = {
+	ROW("install|update|upgrade|downgrade|reinstall|activate|switch-branch|local-install", NULL, NULL,
+		TAG_KERNEL_BOOT),
+	END,
+};
+static const struct verb puppet_verbs[] = {
+	ROW("apply|agent|device", NULL, NULL, TAG_PROCESS_SERVICE),
+	END,
+};
 static const struct verb defaults_verbs[] = {
 	ROW("read|find|domains|help|read-type", NULL, NULL, TAG_READ_QUERY),
 	ROW("delete", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
@@ -476,14 +500,20 @@ static const struct program rows[] = {
 	VERBS("bootctl", TAG_KERNEL_BOOT, pfx_read),
 	VERBS("borg", TAG_READ_QUERY, backup_verbs),
 	VERBS("btrfs", TAG_DEVICE_VOLUME_CHANGE, btrfs_verbs),
+	VERBS("busctl", TAG_PROCESS_SERVICE, bus_verbs),
 	RUNS("cfdisk", classify_disk, TAG_DEVICE_PARTITION),
 	RUNS("chage", classify_passwd, TAG_ACCOUNT_CHANGE),
+	TAGGED("chef-client", TAG_PROCESS_SERVICE),
+	TAGGED("chef-solo", TAG_PROCESS_SERVICE),
+	TAGGED("chflags", TAG_PERMISSION_ATTR),
 	TAGGED("chfn", TAG_ACCOUNT_CHANGE),
 	TAGGED("chpasswd", TAG_ACCOUNT_PASSWORD),
 	TAGGED("chsh", TAG_ACCOUNT_CHANGE),
 	RUNS("crontab", classify_crontab, TAG_CRON_EDIT),
 	VERBS("cryptsetup", TAG_DEVICE_CRYPT, cryptsetup_verbs),
 	VERBS("csrutil", TAG_KERNEL_SECURITY, pfx_read),
+	TAGGED("dbus-send", TAG_PROCESS_SERVICE),
+	VERBS("dconf", TAG_WRITE_CONFIG, settings_verbs),
 	VERBS("defaults", TAG_WRITE_CONFIG, defaults_verbs),
 	TAGGED("delgroup", TAG_ACCOUNT_CHANGE),
 	TAGGED("deluser", TAG_ACCOUNT_CHANGE),
@@ -495,6 +525,7 @@ static const struct program rows[] = {
 	TAGGED("e2fsck", TAG_DEVICE_VOLUME_CHANGE),
 	RUNS("ebtables", classify_firewall, TAG_FIREWALL_CHANGE),
 	TAGGED("efibootmgr", TAG_KERNEL_BOOT),
+	VERBS("ethtool", TAG_READ_QUERY, ethtool_verbs),
 	TAGGED("fdesetup", TAG_DEVICE_CRYPT),
 	RUNS("fdisk", classify_disk, TAG_DEVICE_PARTITION),
 	TAGGED("findmnt", TAG_READ_QUERY),
@@ -503,6 +534,7 @@ static const struct program rows[] = {
 	RUNS("fsck", classify_fsck, TAG_DEVICE_VOLUME_CHANGE),
 	TAGGED("fstrim", TAG_DEVICE_VOLUME_CHANGE),
 	RUNS("fuser", classify_fuser, TAG_PROCESS_KILL),
+	VERBS("fwupdmgr", TAG_READ_QUERY, fwupd_verbs),
 	RUNS("gdisk", classify_disk, TAG_DEVICE_PARTITION),
 	TAGGED("gpart", TAG_DEVICE_PARTITION),
 	TAGGED("gparted", TAG_DEVICE_PARTITION),
@@ -512,6 +544,7 @@ static const struct program rows[] = {
 	TAGGED("groupmod", TAG_ACCOUNT_CHANGE),
 	TAGGED("grub-install", TAG_KERNEL_BOOT),
 	TAGGED("grub-mkconfig", TAG_KERNEL_BOOT),
+	VERBS("gsettings", TAG_WRITE_CONFIG, settings_verbs),
 	RUNS("halt", classify_power, TAG_POWER_OFF),
 	VERBS("hdiutil", TAG_KERNEL_MOUNT, hdiutil_verbs),
 	RUNS("hdparm", classify_hdparm, TAG_DEVICE_WIPE),
@@ -574,6 +607,7 @@ static const struct program rows[] = {
 	VERBS("pm2", TAG_PROCESS_SERVICE, supervisor_verbs),
 	VERBS("pmset", TAG_WRITE_CONFIG, pfx_read),
 	RUNS("poweroff", classify_power, TAG_POWER_OFF),
+	VERBS("puppet", TAG_READ_QUERY, puppet_verbs),
 	TAGGED("pvcreate", TAG_DEVICE_VOLUME),
 	TAGGED("pvremove", TAG_DEVICE_VOLUME),
 	TAGGED("pvs", TAG_READ_QUERY),
@@ -590,6 +624,9 @@ static const struct program rows[] = {
 	RUNS("route", classify_route, TAG_FIREWALL_ROUTE),
 	RUNS("rpool", classify_disk, TAG_DEVICE_VOLUME),
 	TAGGED("rsyslogd", TAG_PROCESS_SERVICE),
+	TAGGED("salt", TAG_REMOTE_SHELL),
+	TAGGED("salt-call", TAG_PROCESS_SERVICE),
+	TAGGED("salt-ssh", TAG_REMOTE_SHELL),
 	RUNS("screen", classify_screen, TAG_READ_QUERY),
 	RUNS("secret-tool", classify_keychain, TAG_SECRET_STORE),
 	RUNS("security", classify_keychain, TAG_SECRET_STORE),
@@ -647,6 +684,7 @@ static const struct program rows[] = {
 	TAGGED("wg", TAG_READ_QUERY),
 	TAGGED("wg-quick", TAG_FIREWALL_ROUTE),
 	RUNS("wipefs", classify_wipefs, TAG_DEVICE_WIPE),
+	VERBS("xattr", TAG_READ_QUERY, xattr_verbs),
 	TAGGED("xfs_repair", TAG_DEVICE_VOLUME_CHANGE),
 	TAGGED("xkill", TAG_PROCESS_KILL),
 	VERBS("zfs", TAG_DEVICE_VOLUME_CHANGE, zfs_verbs),

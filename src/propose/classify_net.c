@@ -450,6 +450,7 @@ static const struct program rows[] = {
 	TAGGED("aireplay-ng", TAG_NETWORK_SCAN),
 	RUNS("ansible", classify_ansible),
 	RUNS("ansible-playbook", classify_ansible),
+	{ "ansible-vault", NULL, TAG_SECRET_STORE, NULL, NULL, 0, 0 },
 	{ "aria2c", classify_fetcher, TAG_NETWORK_GET, "o=:out= d=:dir= ixsjk=", NULL, 0, 0 },
 	TAGGED("arping", TAG_NETWORK_LOOKUP),
 	{ "axel", classify_fetcher, TAG_NETWORK_GET, "o=:output= n=s=", NULL, 0, 0 },

@@ -46,6 +46,19 @@ static void run_rest(struct call *k)
 		}
 }
 
+/* concurrently 'cmd' 'cmd', nodemon --exec 'cmd': words that are command lines. */
+static void run_texts(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"x=:exec= ncp=:names=,prefix-colors=,prefix=,max-processes= we=:watch=,ext=,ignore= kr", &p);
+	if (p.values[0])
+		run_text(k, p.values[0], 0, k->head);
+	for (size_t i = 0; text_eq(k->head, "concurrently") && i < p.operand_count; i++)
+		run_text(k, &p.operands[i], 0, k->head);
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* make: targets are the project's; SHELL= and --eval are texts. */
 static void classify_make(struct call *k)
 {
@@ -391,6 +404,14 @@ static const struct verb eas_verbs[] = {
 	ROW("match nuke", NULL, NULL, TAG_DELETE_KEY),
 	END,
 };
+static const struct verb pub_verbs[] = {
+	ROW("pub publish|lish", NULL, "n dry-run", TAG_PUBLISH_PACKAGE),
+	ROW("upload|publish", NULL, NULL, TAG_PUBLISH_PACKAGE),
+	ROW("pub global", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("remove|purge", NULL, NULL, TAG_PACKAGE_REMOVE),
+	END,
+};
+static const struct verb code_option[] = { ROW("", "e", NULL, TAG_DYNAMIC_CODE), END };
 static const struct verb setup_verbs[] = {
 	ROW("upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
 	ROW("* upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
@@ -457,13 +478,14 @@ static const struct program rows[] = {
 	RUNS("cmake", classify_cmake, TAG_SCRIPT_BUILD),
 	VERBS("code", TAG_READ_QUERY, "", code_verbs),
 	VERBS("composer", TAG_PACKAGE_READ, "d=", composer_verbs),
+	RUNS("concurrently", run_texts, TAG_SCRIPT_BUILD),
 	VERBS("conda", TAG_PACKAGE_READ, "np=", conda_verbs),
 	BUILD("configure"),
 	BUILD("coverage"),
 	BUILD("cpack"),
 	BUILD("ctest"),
 	BUILD("cypress"),
-	TAGGED("dart", TAG_SCRIPT_BUILD),
+	VERBS("dart", TAG_SCRIPT_BUILD, "", pub_verbs),
 	BUILD("dbt"),
 	VERBS("dnf", TAG_PACKAGE_READ, "cx=:enablerepo=,disablerepo=,exclude=", apt_verbs),
 	VERBS("dotnet", TAG_SCRIPT_BUILD, "", dotnet_verbs),
@@ -478,12 +500,12 @@ static const struct program rows[] = {
 	LINT("flake8", 0),
 	VERBS("flatpak", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("flit", TAG_SCRIPT_BUILD, "", flit_verbs),
-	BUILD("flutter"),
+	VERBS("flutter", TAG_SCRIPT_BUILD, "", pub_verbs),
 	BUILD("g++"),
 	BUILD("gcc"),
 	VERBS("gem", TAG_PACKAGE_READ, "", gem_verbs),
 	BUILD("gfortran"),
-	BUILD("ghc"),
+	VERBS("ghc", TAG_SCRIPT_BUILD, "", code_option),
 	RUNS("gmake", classify_make, TAG_SCRIPT_BUILD),
 	{ "go", classify_go, TAG_PACKAGE_READ, "C=", go_verbs, 0, 0 },
 	LINT("gofmt", 0),
@@ -509,7 +531,7 @@ static const struct program rows[] = {
 	BUILD("lake"),
 	BUILD("ld"),
 	VERBS("lerna", TAG_SCRIPT_BUILD, "", turbo_verbs),
-	BUILD("luarocks"),
+	VERBS("luarocks", TAG_SCRIPT_BUILD, "", pub_verbs),
 	RUNS("make", classify_make, TAG_SCRIPT_BUILD),
 	VERBS("mamba", TAG_PACKAGE_READ, "np=", conda_verbs),
 	BUILD("maturin"),
@@ -528,7 +550,8 @@ static const struct program rows[] = {
 	TAGGED("nix-collect-garbage", TAG_PACKAGE_REMOVE),
 	TAGGED("nix-env", TAG_PACKAGE_INSTALL),
 	BUILD("nix-shell"),
-	BUILD("nodemon"),
+	TAGGED("nixos-rebuild", TAG_PACKAGE_INSTALL),
+	RUNS("nodemon", run_texts, TAG_SCRIPT_BUILD),
 	BUILD("nosetests"),
 	BUILD("nox"),
 	VERBS("npm", TAG_PACKAGE_READ, NPM, npm_verbs),
@@ -577,11 +600,12 @@ static const struct program rows[] = {
 	TAGGED("semantic-release", TAG_PUBLISH_RELEASE),
 	VERBS("setup.py", TAG_SCRIPT_BUILD, "", setup_verbs),
 	LINT("shfmt", 0),
+	RUNS("shx", run_rest, TAG_SCRIPT_BUILD),
 	VERBS("snap", TAG_PACKAGE_READ, "", apt_verbs),
 	BUILD("stack"),
 	BUILD("storybook"),
 	LINT("stylelint", 0),
-	BUILD("swift"),
+	VERBS("swift", TAG_SCRIPT_BUILD, "", code_option),
 	LINT("swiftlint", 0),
 	BUILD("task"),
 	BUILD("tox"),

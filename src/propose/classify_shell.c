@@ -291,6 +291,11 @@ static void classify_powershell(struct call *k)
 			classify_windows_text(k, &text);
 			return;
 		}
+		if (text_starts(low, "-w") || text_starts(low, "-ex") || text_starts(low, "-v") ||
+			text_eq(low, "-ep") || text_starts(low, "-in") || text_starts(low, "-o")) {
+			i++; /* -WindowStyle Hidden, -ExecutionPolicy Bypass */
+			continue;
+		}
 		if (text_starts(low, "-f") && i + 1 < k->rest_count) {
 			run_script(k, &k->rest[i + 1], "windows");
 			return;
@@ -436,6 +441,12 @@ static void run_file(struct call *k)
 		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
 }
 
+static const struct verb eval_verbs[] = {
+	{ "eval", NULL, NULL, TAG_DYNAMIC_CODE, 0, NULL },
+	{ "", "eval", NULL, TAG_DYNAMIC_CODE, 0, NULL },
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
 static const struct verb deno_verbs[] = {
 	{ "eval", NULL, NULL, 0, 0, run_eval },
 	{ "run|serve", NULL, NULL, 0, 0, run_file },
@@ -516,14 +527,20 @@ static const struct program rows[] = {
 	SHELL("ash"),
 	SHELL("bash"),
 	{ "bun", classify_bun, TAG_STDIN_CODE, "+" NODE, NULL, 0, 0 },
+	LANGUAGE("clj", "e=:eval= :_module= :_in_place"),
+	LANGUAGE("clojure", "e=:eval= :_module= :_in_place"),
 	{ "cmd", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
+	{ "crystal", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
 	SHELL("csh"),
 	SHELL("dash"),
 	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
+	LANGUAGE("elixir", "e=:eval= :_module= :_in_place r=S="),
 	SHELL("elvish"),
+	{ "erl", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
 	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
 	SHELL("fish"),
 	LANGUAGE("groovy", "e= :_module= i?"),
+	LANGUAGE("guile", "c= :_module= :_in_place l=L=e="),
 	LANGUAGE("jshell", ":_code="),
 	LANGUAGE("julia", "eE=:eval=,print= :_module= :_in_place L=:load="),
 	SHELL("ksh"),
@@ -533,6 +550,7 @@ static const struct program rows[] = {
 	LANGUAGE("node", NODE),
 	LANGUAGE("nodejs", NODE),
 	SHELL("nu"),
+	LANGUAGE("ocaml", "e= :_module= :_in_place I="),
 	SHELL("oil"),
 	{ "osascript", classify_osascript, TAG_STDIN_CODE, "+e= :_module= :_in_place :_preload= l=", NULL, 0,
 		0 },
@@ -551,6 +569,8 @@ static const struct program rows[] = {
 	SHELL("rc"),
 	LANGUAGE("rscript", "e= :_module="),
 	LANGUAGE("ruby", RUBY),
+	LANGUAGE("sbcl", ":eval= :_module= :_in_place :load="),
+	LANGUAGE("scala", "e= :_module= :_in_place"),
 	SHELL("sh"),
 	LANGUAGE("tclsh", ":_code="),
 	SHELL("tcsh"),

@@ -171,6 +171,12 @@ static void classify_icacls(struct call *k)
 		changes ? FXF_RECURSIVE : 0);
 }
 
+static void classify_robocopy(struct call *k)
+{
+	bool deletes = any_says(k, "/mir /purge /move /mov");
+	fx(k, deletes ? TAG_DELETE_WIN : TAG_WRITE_FILE, k->rest_count > 1 ? &k->rest[1] : NULL, 0);
+}
+
 /* Words of one statement. */
 static size_t split(
 	struct call *k, const char *p, const char *end, struct word *v, size_t max, struct span at)
@@ -232,6 +238,7 @@ void classify_windows_text(struct call *k, const struct word *text)
 	}
 static const struct program rows[] = {
 	TAGGED("add-type", TAG_DYNAMIC_CODE),
+	TAGGED("attrib", TAG_PERMISSION_ATTR),
 	TAGGED("bcdedit", TAG_KERNEL_BOOT),
 	TAGGED("bitsadmin", TAG_NETWORK_GET),
 	TAGGED("certutil", TAG_NETWORK_GET),
@@ -244,6 +251,7 @@ static const struct program rows[] = {
 	TAGGED("disable-computerrestore", TAG_KERNEL_SECURITY),
 	TAGGED("diskpart", TAG_DEVICE_FORMAT_WIN),
 	TAGGED("dism", TAG_PACKAGE_INSTALL),
+	TAGGED("dsrm", TAG_ACCOUNT_CHANGE),
 	RUNS("erase", classify_del),
 	TAGGED("findstr", TAG_READ_QUERY),
 	RUNS("format", classify_format),
@@ -262,6 +270,8 @@ static const struct program rows[] = {
 	TAGGED("ipconfig", TAG_READ_QUERY),
 	RUNS("irm", classify_iwr),
 	RUNS("iwr", classify_iwr),
+	TAGGED("logoff", TAG_PROCESS_SESSION),
+	TAGGED("manage-bde", TAG_DEVICE_CRYPT),
 	TAGGED("mshta", TAG_DYNAMIC_TEXT),
 	RUNS("net", classify_net_win),
 	RUNS("netsh", classify_netsh),
@@ -277,7 +287,7 @@ static const struct program rows[] = {
 	TAGGED("reset-computer", TAG_POWER_OFF),
 	TAGGED("restart-computer", TAG_POWER_OFF),
 	RUNS("ri", classify_del),
-	TAGGED("robocopy", TAG_WRITE_FILE),
+	RUNS("robocopy", classify_robocopy),
 	TAGGED("rundll32", TAG_DYNAMIC_TEXT),
 	RUNS("sc", classify_sc),
 	RUNS("schtasks", classify_schtasks),
@@ -290,7 +300,7 @@ static const struct program rows[] = {
 	TAGGED("stop-process", TAG_PROCESS_KILL),
 	TAGGED("stop-service", TAG_PROCESS_SERVICE),
 	TAGGED("systeminfo", TAG_READ_QUERY),
-	TAGGED("takeown", TAG_PERMISSION_OWNER),
+	{ "takeown", NULL, TAG_PERMISSION_OWNER, NULL, NULL, FXF_RECURSIVE, 0 },
 	TAGGED("taskkill", TAG_PROCESS_KILL),
 	TAGGED("tasklist", TAG_READ_QUERY),
 	RUNS("vssadmin", classify_vssadmin),

@@ -386,7 +386,10 @@ static void classify_gdb(struct call *k)
 		if (word_is_any(&k->rest[i], "-ex -eval-command --eval-command -o --one-line") &&
 			i + 1 < k->rest_count) {
 			struct word x = k->rest[i + 1];
-			size_t skip = word_starts(&x, "shell ") ? 6 : word_starts(&x, "!") ? 1 : 0;
+			size_t skip = word_starts(&x, "shell ")	     ? 6
+				: word_starts(&x, "platform shell ") ? 15
+				: word_starts(&x, "!")		     ? 1
+								     : 0;
 			struct word text = word_tail(&x, skip);
 			if (skip)
 				run_text(k, &text, 0, "gdb shell");

@@ -144,7 +144,9 @@ bool verb_is_destroying(const char *word, size_t n)
 		"deregister wipe erase nuke del truncate "
 		"flushall teardown unpublish yank deprovision decommission obliterate "
 		"dropdb rmdir undeploy unregister shred "
-		"zap expunge factory-reset rmr deleteall delete_all destroy_all dropall drop_all";
+		"zap expunge factory-reset rmr deleteall delete_all destroy_all dropall drop_all "
+		"reset force_reset revert prune sql-drop rmpool remove-all delete-all drop-all wipe-all "
+		"uncommit trash";
 	return verb_in(verbs, word, n);
 }
 
