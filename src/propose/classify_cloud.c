@@ -437,7 +437,7 @@ static const struct program rows[] = {
 	HOST("railway"),
 	CLOUD("render", ""),
 	CLOUD("s5cmd", ""),
-	CLOUD("sam", ""),
+	HOST("sam"),
 	CLOUD("scw", ""),
 	HOST("serverless"),
 	HOST("sls"),

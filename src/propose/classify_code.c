@@ -509,7 +509,9 @@ static void move_effect(struct code *c, size_t i)
 {
 	struct arguments r;
 	read_arguments(c, i + 1, &r);
-	if (r.n >= 2) {
+	if (r.n >= 2 && word_is(&r.strings[1], "/dev/null")) {
+		fx(c->k, TAG_DEVICE_NULL, &r.strings[1], 0);
+	} else if (r.n >= 2) {
 		(void)fx_path(c->k, TAG_MOVE_FROM, &r.strings[0], 0);
 		(void)fx_path(c->k, TAG_MOVE_TO, &r.strings[1], FXF_OVERWRITE);
 	} else if (r.n || r.is_computed) {

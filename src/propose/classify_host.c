@@ -548,7 +548,7 @@ static const struct program rows[] = {
 	RUNS("halt", classify_power, TAG_POWER_OFF),
 	VERBS("hdiutil", TAG_KERNEL_MOUNT, hdiutil_verbs),
 	RUNS("hdparm", classify_hdparm, TAG_DEVICE_WIPE),
-	TAGGED("hostnamectl", TAG_KERNEL_CLOCK),
+	VERBS("hostnamectl", TAG_KERNEL_CLOCK, pfx_read),
 	TAGGED("hwclock", TAG_KERNEL_CLOCK),
 	RUNS("ifconfig", classify_ifconfig, TAG_FIREWALL_ROUTE),
 	TAGGED("ifdown", TAG_FIREWALL_ROUTE),

@@ -52,8 +52,14 @@ static void run_texts(struct call *k)
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
 		"x=:exec= ncp=:names=,prefix-colors=,prefix=,max-processes= we=:watch=,ext=,ignore= kr", &p);
-	if (p.values[0])
-		run_text(k, p.values[0], 0, k->head);
+	if (p.values[0]) { /* what follows are its words */
+		struct word *v = arena_alloc(walk_arena(k->w), (p.operand_count + 1) * sizeof(*v));
+		v[0] = *p.values[0];
+		if (p.operand_count)
+			memcpy(v + 1, p.operands, p.operand_count * sizeof(*v));
+		struct word text = words_join(walk_arena(k->w), v, p.operand_count + 1);
+		run_text(k, &text, 0, k->head);
+	}
 	for (size_t i = 0; text_eq(k->head, "concurrently") && i < p.operand_count; i++)
 		run_text(k, &p.operands[i], 0, k->head);
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
@@ -412,6 +418,12 @@ static const struct verb pub_verbs[] = {
 	END,
 };
 static const struct verb code_option[] = { ROW("", "e", NULL, TAG_DYNAMIC_CODE), END };
+static const struct verb release_verbs[] = {
+	ROW("check|healthcheck|jsonschema|completion|init", NULL, NULL, TAG_READ_QUERY),
+	ROW("build", NULL, NULL, TAG_SCRIPT_BUILD),
+	ROW("", "dry-run d snapshot version v help h", NULL, TAG_READ_QUERY),
+	END,
+};
 static const struct verb setup_verbs[] = {
 	ROW("upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
 	ROW("* upload|register", NULL, NULL, TAG_PUBLISH_PACKAGE),
@@ -511,7 +523,7 @@ static const struct program rows[] = {
 	LINT("gofmt", 0),
 	LINT("goimports", 0),
 	LINT("golangci-lint", 0),
-	TAGGED("goreleaser", TAG_PUBLISH_RELEASE),
+	VERBS("goreleaser", TAG_PUBLISH_RELEASE, "", release_verbs),
 	VERBS("gradle", TAG_SCRIPT_BUILD, "pbIg=", gradle_verbs),
 	VERBS("gradlew", TAG_SCRIPT_BUILD, "pbIg=", gradle_verbs),
 	BUILD("grunt"),
@@ -584,7 +596,7 @@ static const struct program rows[] = {
 	LINT("pylint", 0),
 	LINT("pyright", 0),
 	BUILD("pytest"),
-	TAGGED("release-it", TAG_PUBLISH_RELEASE),
+	VERBS("release-it", TAG_PUBLISH_RELEASE, "", release_verbs),
 	BUILD("rollup"),
 	RUNS("rpm", classify_rpm, TAG_PACKAGE_INSTALL),
 	BUILD("rspec"),
@@ -597,7 +609,7 @@ static const struct program rows[] = {
 	BUILD("scons"),
 	VERBS("scoop", TAG_PACKAGE_READ, "", apt_verbs),
 	VERBS("sdk", TAG_PACKAGE_READ, "", apt_verbs),
-	TAGGED("semantic-release", TAG_PUBLISH_RELEASE),
+	VERBS("semantic-release", TAG_PUBLISH_RELEASE, "", release_verbs),
 	VERBS("setup.py", TAG_SCRIPT_BUILD, "", setup_verbs),
 	LINT("shfmt", 0),
 	RUNS("shx", run_rest, TAG_SCRIPT_BUILD),
