@@ -19,7 +19,7 @@ struct token {
 	bool is_command; /* `...`, qx(...), %x(...) */
 };
 
-enum { TOKENS_MAX = 1 << 16 };
+enum { TOKENS_MAX = 1 << 16, IMPORTS_MAX = 64, IMPORTED_NAMES = 128 };
 
 struct code {
 	struct call *k;
@@ -27,7 +27,9 @@ struct code {
 	struct token *v;
 	size_t n;
 	/* what was seen anywhere, for what only the whole can tell */
-	bool has_socket, has_dup, has_shell_text, decodes, fetches, loops, forks, child_process, any;
+	size_t imports[IMPORTS_MAX], import_count; /* places of `as` and `from` */
+	bool has_socket, has_dup, has_shell_text, decodes, fetches, loops, forks, child_process, any,
+		imports_overflow;
 };
 
 static unsigned language_bit(const char *name)
@@ -322,10 +324,12 @@ static const struct {
 /* import os as o: what `o` stands for. */
 static const struct token *unaliased(const struct code *c, const struct token *t)
 {
-	for (size_t j = 1; c->language & PY && t->kind == T_NAME && j + 1 < c->n; j++)
+	for (size_t m = 0; t->kind == T_NAME && m < c->import_count; m++) {
+		size_t j = c->imports[m];
 		if (is_name(&c->v[j], "as") && c->v[j + 1].n == t->n &&
 			memcmp(c->v[j + 1].text, t->text, t->n) == 0)
 			return &c->v[j - 1];
+	}
 	return t;
 }
 
@@ -334,11 +338,12 @@ static bool is_imported(const struct code *c, size_t i, const char *owner)
 {
 	if (!(c->language & PY) || !*owner || !is_mark(&c->v[i + 1], "("))
 		return false;
-	for (size_t j = 0; j + 3 < i; j++) {
+	for (size_t at = 0; at < c->import_count && c->imports[at] + 3 < i; at++) {
+		size_t j = c->imports[at];
 		if (!is_name(&c->v[j], "from") || !is_name(&c->v[j + 1], owner) ||
 			!is_name(&c->v[j + 2], "import"))
 			continue;
-		for (size_t m = j + 3; m < i && !is_mark(&c->v[m], ";"); m++)
+		for (size_t m = j + 3; m < i && m < j + IMPORTED_NAMES && !is_mark(&c->v[m], ";"); m++)
 			if (is_mark(&c->v[m], "*") ||
 				(c->v[m].n == c->v[i].n &&
 					memcmp(c->v[m].text, c->v[i].text, c->v[i].n) == 0))
@@ -708,12 +713,28 @@ static void look_at_name(struct code *c, size_t i)
 		}
 }
 
+/* import a.b as c, from a import b as c: remembered by place, so that looking one up costs the same in any text. */
+static void note_import(struct code *c, size_t i)
+{
+	bool is_alias = is_name(&c->v[i], "as") && i > 1 &&
+		(is_name(&c->v[i - 2], "import") || is_mark(&c->v[i - 2], ",") ||
+			is_mark(&c->v[i - 2], ".") || is_mark(&c->v[i - 2], "("));
+	bool is_from = is_name(&c->v[i], "from") && i + 2 < c->n && is_name(&c->v[i + 2], "import");
+	if (!(c->language & PY) || !(is_alias || is_from))
+		return;
+	if (c->import_count < IMPORTS_MAX)
+		c->imports[c->import_count++] = i;
+	else if (is_alias || is_name(&c->v[i + 1], "os subprocess shutil"))
+		c->imports_overflow = true;
+}
+
 /* What the whole says: names that matter wherever they stand. */
 static void survey(struct code *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct token *t = &c->v[i];
 		if (t->kind == T_NAME) {
+			note_import(c, i);
 			c->has_socket |= is_name(t,
 				"socket TCPSocket fsockopen create_connection INET Socket net connect "
 				"stream_socket_client");
@@ -801,6 +822,8 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 	if (c.n + 2 >= TOKENS_MAX)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 	survey(&c);
+	if (c.imports_overflow)
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 	bool prints = false;
 	int depth = 0;
 	for (size_t i = 0; i < c.n; i++) {
