@@ -141,6 +141,11 @@ static void run_unset(struct walk *w, struct command *c)
 		if (x->certainty != CERTAIN)
 			continue;
 		struct binding *b = scope_binding(w, BIND_FUNCTION, x->text, x->text_n, false);
+		/* What marks a governed process, and where a shell keeps its history, are not a command's to take away. */
+		if (text_starts(x->text, "HELM_") || text_starts(x->text, "OPENCLAW_"))
+			walk_effect(w, c, FX_TAMPER, x)->tag = "tamper.variable";
+		else if (text_eq(x->text, "HISTFILE"))
+			walk_effect(w, c, FX_DELETE, NULL)->tag = "delete.history";
 		if (!functions)
 			scope_set_variable(w, x->text, x->text_n, NULL);
 		if (b && !variables)
