@@ -31,6 +31,8 @@ static void keep_latest(struct json *rows)
 {
 	uint32_t n = 0;
 
+	if (!rows->n)
+		return;
 	for (uint32_t i = 0; i < rows->n; i++)
 		rows->items[i]->at = i;
 	qsort(rows->items, rows->n, sizeof(*rows->items), by_id);
