@@ -58,11 +58,11 @@ ok "and closes the orphan" sh -c 'grep "\"killed-one\"" "$0" | tail -n 1 | grep 
 ok "nothing of it is left" sh -c '! pgrep -f "sleep 6[0]" >/dev/null'
 
 # no receipt, no effect
-chmod 500 "$ws/.helm"
 if [ "$(id -u)" -ne 0 ]; then
+  chmod 400 "$ws/.helm/receipts.jsonl"
   ok "unwritable state: nothing runs" sh -c 'HOME='"$scratch/home"' "$0" run -- touch effect; test $? -ne 0 && ! test -e effect' "$HELM_REAL"
+  chmod 600 "$ws/.helm/receipts.jsonl"
 fi
-chmod 700 "$ws/.helm"
 mv "$scratch/home/.helm/keys" "$scratch/home/.helm/keys-away"
 ok "no key: nothing runs, and it says what to do" says 1 "helm key create" helm run -- touch effect
 ok "indeed not" sh -c '! test -e effect'
