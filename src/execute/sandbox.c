@@ -290,6 +290,8 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 		lacks(report, "files (Landlock)");
 	if (!report->metadata_confined)
 		lacks(report, "modes and owners (a mount namespace)");
+	if (!report->capabilities_dropped)
+		lacks(report, "capabilities");
 	if (!report->keys_hidden)
 		lacks(report, "keys");
 	if (!report->signals_confined)
