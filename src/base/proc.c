@@ -354,3 +354,21 @@ int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, s
 	*ret = got;
 	return OK;
 }
+
+int64_t proc_start_ticks(struct sys *s, int64_t pid)
+{
+	char path[64] = "/proc/self/stat", text[1024];
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY, 0, 0);
+	ssize_t n = fd >= 0 ? s->read(s, fd, text, sizeof(text) - 1) : 0;
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	/* The name in parentheses may hold anything; the fields are counted behind it. */
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoll(at, NULL, 10) : 0;
+}

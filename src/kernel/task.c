@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "privacy/privacy.h"
 
@@ -341,7 +342,7 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 static void identify_process(struct task *t)
 {
 	json_seti(t->k->a, t->row, "pid", getpid());
-	json_seti(t->k->a, t->row, "pid_start", task_process_start(t->k->sys, 0));
+	json_seti(t->k->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
 }
 
 static void remove_tmp(struct task *t)

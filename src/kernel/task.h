@@ -21,8 +21,6 @@ struct json *task_touched(
 /* Environment of the child by profile, with the task's own variables. */
 const char **task_environment(
 	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp);
-/* The start time of a process (0: our own), in ticks since the machine started; 0 when it is not there. */
-int64_t task_process_start(struct sys *s, int64_t pid);
 char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 
 #endif

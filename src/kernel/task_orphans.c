@@ -2,39 +2,12 @@
  *
  * A `running` row carries the pid and the start time of the helm that wrote it.  When that process is gone, the run has ended
  * with it (everything below it was ended by the kernel), and a `failed` row says so. */
-#include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "kernel/task.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* Every run looks, so it looks at few; `task doctor --fix` is given all that can be reached. */
 enum { RECENT_ROWS = 64, ALL_ROWS = 20000 };
-
-/* The start time of a process as /proc tells it, 0 when it is not there. */
-int64_t task_process_start(struct sys *s, int64_t pid)
-{
-	char path[64], text[1024];
-	int64_t start = 0;
-
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	else
-		snprintf(path, sizeof(path), "/proc/self/stat");
-	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY, 0, 0);
-	ssize_t n = fd >= 0 ? s->read(s, fd, text, sizeof(text) - 1) : 0;
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	/* The name in parentheses may hold anything; the fields are counted behind it. */
-	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	start = at ? strtoll(at, NULL, 10) : 0;
-	return start;
-}
 
 static bool has_later_row(const struct json *rows, uint32_t from, const char *task_id)
 {
@@ -58,7 +31,7 @@ int task_close_orphans(
 		if (!text_eq(json_get_text(row, "status", ""), "running") || !pid || !start ||
 			has_later_row(rows, i, id))
 			continue;
-		if (task_process_start(s, pid) == start)
+		if (proc_start_ticks(s, pid) == start)
 			continue;
 		struct json *last = json_copy(a, row);
 		json_sets(a, last, "finished_at", text_time_iso(a, s->now_us(s)));

@@ -1,10 +1,10 @@
 /* tasks.c — the latest state of tasks, from the end of the ledger. */
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "observe/observe.h"
 #include "record/record.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,18 +158,9 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 /* By pid and start time: a later process with the same pid is somebody else. */
 static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
 {
-	char path[64], text[1024];
+	int64_t now = proc_start_ticks(o->sys, pid);
 
-	snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
-	AUTO(close_fd) int fd = o->sys->open(o->sys, AT_FDCWD, path, O_RDONLY, 0, 0);
-	ssize_t n = fd >= 0 ? o->sys->read(o->sys, fd, text, sizeof(text) - 1) : 0;
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return !start || (at && strtoll(at, NULL, 10) == start);
+	return now && (!start || now == start);
 }
 
 static bool has_evidence(const struct json *row)
