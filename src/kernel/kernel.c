@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/settle.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -109,8 +110,6 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
 			q->floor_rule, q->floor_text, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
-	if (ret->verdict == V_ESCALATE && q->is_approved)
-		ret->verdict = V_ALLOW;
 	/* A freeze stands above every mode and every approval. */
 	const char *frozen = freeze_in_force(k, q->subject_id);
 	if (frozen) {
@@ -151,8 +150,12 @@ static struct json *about(struct kernel *k, const struct request *q, const struc
 		json_sets(k->a, doc, "session", q->session);
 	if (q->task_id)
 		json_sets(k->a, doc, "task_id", q->task_id);
-	if (o->decision.verdict == V_ESCALATE && q->is_approved)
+	if (o->settled.by) {
 		json_setb(k->a, doc, "approved", true);
+		json_sets(k->a, doc, "settled_by", o->settled.by);
+	}
+	json_each_member (m, o->settled.about)
+		json_set(k->a, doc, m->name, m->value);
 	return doc;
 }
 
@@ -232,6 +235,8 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *re
 	const char *args = args_digest(k, q), *status = "UNKNOWN";
 
 	kernel_decide(k, q, ret); /* propose and decide: pure, at worst DENY */
+	if (ret->verdict == V_ESCALATE)
+		settle(k, q, args, ret); /* has the question been answered already? */
 	int rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
 	if (rc)
 		return err_wrap(e, "not recorded, so not done");

@@ -141,15 +141,22 @@ struct request {
 	void *arg;
 };
 
+/* How a question was answered without asking anybody now: by a person beforehand, or because it can be undone. */
+struct settlement {
+	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
+	struct json *about; /* members for both receipts that prove it; or NULL */
+};
+
 struct handling {
 	struct proposal proposal;
 	struct decision decision;
-	enum verdict verdict; /* what happens: the decision, after mode and approval */
+	enum verdict verdict; /* what happens: the decision, after mode and settlement */
+	struct settlement settled;
 	const char *decision_id;
 	struct json *decision_receipt, *outcome_receipt; /* outcome: NULL when nothing was executed */
 };
 
-/* Propose, decide, record the decision, execute only on ALLOW, record the outcome.  An error means that nothing was executed,
+/* Propose, decide, settle, record the decision, execute only on ALLOW, record the outcome.  An error means that nothing was executed,
  * except RECORD_OUTCOME: it was, and the outcome could not be recorded. */
 int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e);
 
