@@ -165,7 +165,7 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 	}
 	rc = rows_tail(k->sys, a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, &rows, e);
 	if (rc == OK)
-		rc = kernel_handle(k, &q, &h, e);
+		rc = kernel_carry_out(k, &q, &h, e);
 	if (rc == OK)
 		rc = ledger_note(
 			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);

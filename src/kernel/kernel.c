@@ -229,12 +229,11 @@ static int record_second(struct kernel *k, const struct request *q, struct handl
 	return rc;
 }
 
-int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
+int kernel_carry_out(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
 {
 	struct json *happened = json_new(k->a, JSON_OBJECT);
 	const char *args = args_digest(k, q), *status = "UNKNOWN";
 
-	kernel_decide(k, q, ret); /* propose and decide: pure, at worst DENY */
 	if (ret->verdict == V_ESCALATE)
 		settle(k, q, args, ret); /* has the question been answered already? */
 	int rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
@@ -250,4 +249,10 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *re
 		rc = late_rc;
 	}
 	return rc;
+}
+
+int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
+{
+	kernel_decide(k, q, ret); /* propose and decide: pure, at worst DENY */
+	return kernel_carry_out(k, q, ret, e); /* settle, record, execute, record */
 }

@@ -162,6 +162,8 @@ int kernel_handle(struct kernel *k, const struct request *q, struct handling *re
 
 /* Only the first two steps: what would be decided.  Writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret);
+/* The steps behind it, for a door that has to see the decision in between: `ret` as kernel_decide() filled it. */
+int kernel_carry_out(struct kernel *k, const struct request *q, struct handling *ret, struct err *e);
 
 /* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be
  * writable just because somebody stands there. */
