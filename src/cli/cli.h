@@ -20,7 +20,8 @@ struct workspace;
 enum needs {
 	NEEDS_WORKSPACE = 1, /* resolve it; E_MISSING with the `helm init` hint when there is none */
 	MAY_WORKSPACE = 2, /* resolve it; run->ws is NULL when there is none */
-	NEW_WORKSPACE = 4, /* init and friends: resolution without the walk up, need not exist */
+	NEW_WORKSPACE = 4, /* init: resolution without the walk up, need not exist */
+	ANY_WORKSPACE = 64, /* resolve it; need not be one */
 	CHILD_ARGV =
 		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
 	PATH_IS_VALUE =

@@ -32,11 +32,11 @@ const struct cmd commands[] = {
 	{ "detect", "", 0, 0, "tell what kind of directory this is",
 		"Reads markers only; writes nothing.  Also names agent workspaces and note vaults found "
 		"below the home directory.",
-		"$ helm detect --path .", NULL, NEW_WORKSPACE, cmd_detect, NULL },
+		"$ helm detect --path .", NULL, ANY_WORKSPACE, cmd_detect, NULL },
 	{ "doctor", "", 0, 0, "check that workspace, keys and protections are sound",
 		"Each check is one line, ok or fail, with what to do about it.  Exit 0 when healthy, 1 when "
 		"not.",
-		"$ helm doctor", doctor_opts, NEW_WORKSPACE, cmd_doctor, "helm_doctor" },
+		"$ helm doctor", doctor_opts, ANY_WORKSPACE, cmd_doctor, "helm_doctor" },
 
 	/* Runs. */
 	{ "run", "-- COMMAND [ARGS...]", 0, 0, "run a command under the workspace's default profile",

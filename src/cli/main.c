@@ -127,9 +127,12 @@ static int open_needs(struct run *r, struct err *e)
 {
 	unsigned needs = r->cmd->needs;
 
-	if (!(needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE)))
+	if (!(needs & (NEEDS_WORKSPACE | MAY_WORKSPACE | NEW_WORKSPACE | ANY_WORKSPACE)))
 		return OK;
-	unsigned how = needs & NEW_WORKSPACE ? WORKSPACE_NEW : needs & MAY_WORKSPACE ? WORKSPACE_OPTIONAL : 0;
+	unsigned how = needs & NEW_WORKSPACE ? WORKSPACE_NEW
+		: needs & ANY_WORKSPACE	     ? WORKSPACE_ANY
+		: needs & MAY_WORKSPACE	     ? WORKSPACE_OPTIONAL
+					     : 0;
 	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 }
 

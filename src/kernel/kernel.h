@@ -33,9 +33,9 @@ struct workspace {
 
 /* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest directory above the
  * current one that is a workspace, else ~/.helm/workspace.  Without flags a place that is no workspace is E_MISSING with
- * the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_NEW: the walk up is left out and the place need not
- * exist. */
-enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2 };
+ * the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_ANY: the place is given all the same, to be looked at.
+ * WORKSPACE_NEW: that too, and the walk up is left out, because it is to be made. */
+enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e);
 void workspace_close(struct workspace *ws); /* NULL is fine */

@@ -211,7 +211,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->root_fd = open_quietly(s, ws->root);
 	ws->exists = ws->root_fd >= 0;
 	ws->state_fd = open_quietly(s, ws->state_dir);
-	if (!(flags & WORKSPACE_NEW) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
+	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
 		workspace_close(ws);
 		if (flags & WORKSPACE_OPTIONAL && !path) {
 			*ret = NULL;

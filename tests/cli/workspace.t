@@ -20,7 +20,9 @@ helm init --force >/dev/null
 
 mkdir -p project/sub other/docs
 ok "init elsewhere" says 0 "project" helm init --path project
-ok "found from below" sh -c 'cd project/sub && '"env -i HOME='$scratch/home' '$HELM_REAL' doctor --skip-discovery --path .." 
+from_below() { (cd project/sub && helm "$@"); }
+ok "found from below" says 0 "workspace=$scratch/project" from_below doctor --skip-discovery
+ok "detect looks where it stands, too" says 0 "source=cwd" from_below detect
 ok "a directory with docs is generic only when named" says 0 "layout=generic" helm detect --path other
 ok "~ is not a workspace although it has .helm" says 0 "layout=unknown" helm detect --path "$scratch/home/nowhere"
 ok "the home directory leads to the nested workspace" says 0 "source=nested" helm detect --path "$scratch/home"
