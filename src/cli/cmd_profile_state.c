@@ -87,6 +87,28 @@ int cmd_profile_rollback(struct run *r, struct err *e)
 	return 0;
 }
 
+int cmd_profile_use(struct run *r, struct err *e)
+{
+	struct kernel k;
+	struct json *receipt;
+
+	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
+		return err_set(e, E_DENIED, "PROFILE_INSIDE",
+			"a guarded run cannot choose its own profile; a person does that");
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = workspace_use_profile(&k, r->args[0], &receipt, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, receipt);
+	else
+		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0], safe_member(r, receipt, "receipt_id"));
+	return 0;
+}
+
 static bool gate_is_on(struct run *r)
 {
 	const char *names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };

@@ -177,8 +177,8 @@ int cmd_profile_run(struct run *r, struct err *e)
 
 int cmd_run(struct run *r, struct err *e)
 {
-	struct run_spec spec = { .profile = opt_text(
-					 r, "profile", workspace_default_profile(r->sys, r->a, r->ws)) };
+	struct run_spec spec = { .profile = opt_text(r, "profile", NULL) };
+	int rc = spec.profile ? OK : workspace_default_profile(r->sys, r->a, r->ws, &spec.profile, e);
 
-	return run_with(r, &spec, e);
+	return rc ? rc : run_with(r, &spec, e);
 }

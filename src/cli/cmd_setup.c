@@ -57,20 +57,25 @@ static int confirm(struct run *r, struct err *e)
 		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
-static void explain(struct run *r, const struct setup_change *c)
+static int explain(struct run *r, const struct setup_change *c, struct err *e)
 {
-	const char *profile = workspace_default_profile(r->sys, r->a, r->ws);
+	const char *profile;
+	int rc = workspace_default_profile(r->sys, r->a, r->ws, &profile, e);
 
+	if (rc || r->is_json)
+		return rc;
 	out(r, "%s, scope %s: %s %s\n", c->client, c->scope, c->before.p ? "edits" : "creates",
 		shown(r, c->path));
 	out(r, "  runs before every tool call:\n    %s\n", shown(r, c->command));
 	out(r,
-		"  Calls are decided by the profile '%s' ('helm profile list' shows others).  What destroys "
+		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another).  What "
+		"destroys "
 		"is asked or "
 		"denied\n  (destructive: ask, the default); with destructive: checkpoint in the workspace's "
 		"settings, what "
 		"was just saved\n  and can be undone runs without a question.\n",
 		shown(r, profile));
+	return OK;
 }
 
 static struct json *result(struct run *r, const char *operation, const struct setup_change *c)
@@ -182,10 +187,10 @@ int cmd_setup(struct run *r, struct err *e)
 	if (snippet)
 		return paste(r, client, snippet);
 	rc = setup_plan(&s, client, opt_text(r, "scope", NULL), &c, e);
+	if (rc == OK)
+		rc = explain(r, &c, e);
 	if (rc)
 		return rc;
-	if (!r->is_json)
-		explain(r, &c);
 	if (opt_flag(r, "dry-run"))
 		return show_plan(r, &c);
 	rc = confirm(r, e);

@@ -89,7 +89,12 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	const struct decision *d = &h->decision;
 	const struct reason *reason = reason_get(d->reason_code);
 	const char *what = d->summary ? d->summary : "it could not be understood";
-	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead : reason->remedy;
+	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead
+		: d->recommended_profile
+		? arena_printf(k->a,
+			  "do without it; or a person chooses another profile: helm profile use %s",
+			  d->recommended_profile)
+		: reason->remedy;
 	bool asks = h->verdict == V_ESCALATE;
 	struct buf text;
 
@@ -100,7 +105,7 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 		asks ? "APPROVAL_REQUIRED" : "INBOX_KERNEL_POLICY_DENY", reason->code, what);
 	if (d->detail_code)
 		buf_addf(&text, " Rule: %s.", d->detail_code);
-	buf_addf(&text, " Remediation: %s.", instead);
+	buf_addf(&text, " Remediation: %s%s", instead, text_ends(instead, ".") ? "" : ".");
 	buf_adds(&text,
 		asks ? " Escalation: a person can approve it with 'helm approval list'."
 		     : " Escalation: ask the person; this cannot be approved from here. Do not retry it in "
@@ -147,8 +152,11 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 		.proposal = &proposal,
 		.args = bytes_of(digest),
 		.mode = GUARD_ENFORCE };
-	int rc = profiles_get(&k->guard.profiles, workspace_default_profile(k->sys, a, k->ws), &q.profile, e);
+	const char *chosen;
+	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
 
+	if (rc == OK)
+		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
 	if (rc)
 		return rc;
 	guard_at(&k->guard, a, call->cwd);

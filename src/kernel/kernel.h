@@ -49,8 +49,10 @@ int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct
 int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
 
-/* `default_profile` of .helm/workspace.json, else workspace_edit. */
-const char *workspace_default_profile(struct sys *s, struct arena *a, const struct workspace *ws);
+/* The profile by which agents' calls and `helm run` are judged: `default_profile` of .helm/workspace.json, workspace_edit when
+ * nothing was chosen.  An error when the choice cannot be read. */
+int workspace_default_profile(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
 
 /* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty ones. */
 struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
@@ -113,6 +115,9 @@ int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct ker
 void kernel_close(struct kernel *k);
 /* The signing key of this user, made when there is none. */
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e);
+
+/* Choose the workspace's profile.  The receipt is on disk before the choice is.  E_USAGE PROFILE_UNKNOWN. */
+int workspace_use_profile(struct kernel *k, const char *name, struct json **ret_receipt, struct err *e);
 
 /* One proposed effect. */
 struct request {

@@ -355,17 +355,6 @@ int workspace_init(
 	return OK;
 }
 
-const char *workspace_default_profile(struct sys *s, struct arena *a, const struct workspace *ws)
-{
-	struct bytes text;
-	struct json *doc;
-
-	if (!ws || file_read(s, a, ws->state_fd, "workspace.json", 1 << 20, 0, &text, NULL) ||
-		json_parse(a, text, "workspace.json", NULL, &doc, NULL))
-		return "workspace_edit";
-	return json_get_text(doc, "default_profile", "workspace_edit");
-}
-
 /* Signals below the home directory. */
 static void add_existing(
 	struct sys *s, struct arena *a, const char *home, const char *const *names, struct json *to)

@@ -30,4 +30,21 @@ ok "a broken file is an error, never the shipped profiles" says 1 "execution_pro
 echo '{"profiles": {"mine": {"backend": "local", "checkpoint": "never"}}}' >ws/references/execution_profiles.json
 echo '{"profiles": {"mine": {"deny": ["no_such"]}}}' >ws/references/tool_groups.json
 ok "a broken group file is an error" says 1 "no_such" helm profile list --path ws
+
+helm init --path chosen >/dev/null
+call='{"session_id":"s","tool_name":"Bash","tool_input":{"command":"curl https://example.org/"},"cwd":"'$scratch'/chosen"}'
+hook() { printf '%s' "$call" | helm hook pre-tool --client claude-code --workspace chosen; }
+quiet() { [ -z "$(hook)" ]; }
+ok "a refusal names the profile that would permit it" says 0 "helm profile use service_ops" hook
+ok "a profile can be chosen" says 0 "default_profile=service_ops" helm profile use service_ops --path chosen
+ok "and agents' calls are judged by it" quiet
+ok "the choice is on record" says 0 '"effect_id": "helm.profile/use"' helm receipts show "$(helm receipts list --path chosen --json | sed -n 's/.*"receipt_id": "\(.*\)".*/\1/p' | sed -n 2p)" --path chosen
+ok "the rest of the file is as it was" grep -q helm_version chosen/.helm/workspace.json
+ok "an unknown one is not chosen" exits 2 helm profile use yolo --path chosen
+HELM_ENV=HELM_TASK_ID=t
+ok "a guarded run cannot choose" says 25 "a person does that" helm profile use risky_edit --path chosen
+HELM_ENV=
+echo '{' >chosen/.helm/workspace.json
+ok "a choice that cannot be read blocks" says 0 "INBOX_POLICY_PROFILE_UNAVAILABLE" hook
+ok "and stops a run" says 1 "which profile this workspace has chosen cannot be read" helm run --path chosen -- true
 finish

@@ -1,0 +1,88 @@
+/* settings.c — what a workspace has chosen: <state>/workspace.json.
+ *
+ * Today that is the profile by which agents' calls and `helm run` are judged.  A file that is there and cannot be read is an
+ * error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+
+#define SETTINGS_FILE "workspace.json"
+#define SETTINGS_LOCK "workspace.lock"
+#define DEFAULT_PROFILE "workspace_edit"
+
+static int load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	struct json *doc;
+	struct err why = { 0 };
+	int rc = file_read(s, a, ws->state_fd, SETTINGS_FILE, 1 << 20, 0, &text, &why);
+
+	if (rc == E_MISSING) {
+		*ret = json_new(a, JSON_OBJECT);
+		return OK;
+	}
+	if (rc == OK)
+		rc = json_parse(a, text, SETTINGS_FILE, NULL, &doc, &why);
+	if (rc == OK && !json_is(doc, JSON_OBJECT))
+		rc = err_set(&why, E_CORRUPT, "PROFILE_CHOICE", "%s is no object", SETTINGS_FILE);
+	if (rc)
+		return err_set(e, rc, "PROFILE_CHOICE",
+			"which profile this workspace has chosen cannot be read: %s; mend %s/%s", why.text,
+			ws->state_dir, SETTINGS_FILE);
+	*ret = doc;
+	return OK;
+}
+
+int workspace_default_profile(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
+{
+	struct json *doc;
+	int rc = load(s, a, ws, &doc, e);
+
+	if (rc == OK)
+		*ret = json_get_text(doc, "default_profile", DEFAULT_PROFILE);
+	return rc;
+}
+
+static int record(
+	struct kernel *k, const char *before, const char *after, struct json **ret_receipt, struct err *e)
+{
+	struct json *about = json_new(k->a, JSON_OBJECT);
+	char *id;
+	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+
+	if (rc)
+		return rc;
+	json_sets(k->a, about, "before", before);
+	json_sets(k->a, about, "after", after);
+	struct draft d = { .decision_id = id,
+		.effect_id = "helm.profile/use",
+		.status = "RECORDED",
+		.policy_hash = k->policy_hash,
+		.type = "setting",
+		.metadata = about };
+	return recorder_append(&k->recorder, k->a, &d, 1, ret_receipt, e);
+}
+
+int workspace_use_profile(struct kernel *k, const char *name, struct json **ret_receipt, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	const struct profile *profile;
+	struct json *doc;
+	struct buf text;
+	int rc = profiles_get(&k->guard.profiles, name, &profile, e);
+
+	if (rc == OK)
+		rc = file_lock(k->sys, k->ws->state_fd, SETTINGS_LOCK, 5000, &lock, e);
+	if (rc == OK)
+		rc = load(k->sys, k->a, k->ws, &doc, e);
+	if (rc == OK)
+		rc = record(k, json_get_text(doc, "default_profile", DEFAULT_PROFILE), name, ret_receipt, e);
+	if (rc)
+		return rc;
+	json_sets(k->a, doc, "default_profile", name);
+	buf_init(&text, k->a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return file_replace(k->sys, k->ws->state_fd, SETTINGS_FILE, 0644, buf_bytes(&text), e);
+}
