@@ -30,3 +30,23 @@ if(HELM_BUNDLE AND NOT HELM_SANITIZE AND NOT HELM_FUZZ)
 endif()
 find_package(Threads REQUIRED)
 target_link_libraries(helm_core_libraries INTERFACE Threads::Threads)
+
+# helm_link_whole(TARGET): libc inside as well, still position independent and with read-only relocations, those packed
+# (docs/decisions/0035).  Where the toolchain cannot, the program is linked with a shared libc as before.
+option(HELM_STATIC "link libc into helm" ON)
+include(CheckCSourceCompiles)
+function(helm_link_whole target)
+  if(NOT HELM_STATIC OR NOT HELM_BUNDLE OR HELM_SANITIZE OR HELM_FUZZ OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  set(CMAKE_REQUIRED_FLAGS -fPIE)
+  set(CMAKE_REQUIRED_LINK_OPTIONS -static-pie -Wl,-z,pack-relative-relocs)
+  check_c_source_compiles("int main(void) { return 0; }" HELM_CAN_LINK_WHOLE)
+  if(NOT HELM_CAN_LINK_WHOLE)
+    return()
+  endif()
+  target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/sys/noload.c)
+  set_target_properties(${target} PROPERTIES HELM_WHOLE ON)
+  target_link_options(${target} PRIVATE -Wl,-z,pack-relative-relocs
+    -Wl,--wrap=dlopen -Wl,--wrap=dlsym -Wl,--wrap=dlclose -Wl,--wrap=dlerror)
+endfunction()

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The program needs libc, libm and the loader at run time, and nothing else; and it is hardened.
+# The program needs at most libc, libm and the loader at run time, and nothing else; and it is hardened.
 # shellcheck disable=SC2016,SC2317 # texts for sh -c; called through ok
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v ldd >/dev/null || skip_all "no ldd"
@@ -8,7 +8,7 @@ ldd "$HELM_REAL" >libraries || skip_all "ldd cannot read the program"
 grep -q -e libasan -e libclang_rt libraries && skip_all "a sanitizer build is linked normally"
 
 only_libc() {
-  awk '{ print $1 }' libraries | grep -vE '^(linux-vdso\.so\.1|linux-gate\.so\.1|libc\.so\.6|libm\.so\.6|/.*/ld-linux.*\.so\.[0-9]+)$' >other
+  awk '{ print $1 }' libraries | grep -vE '^(linux-vdso\.so\.1|linux-gate\.so\.1|libc\.so\.6|libm\.so\.6|statically|/.*/ld-linux.*\.so\.[0-9]+)$' >other
   ! test -s other || { cat other; return 1; }
 }
 ok "only libc, libm and the loader" only_libc
@@ -19,6 +19,7 @@ exports_nothing() {
 ok "nothing of the linked-in libraries is visible" exports_nothing
 has() { readelf -W "$1" "$HELM_REAL" | grep -qE "$2"; }
 ok "position independent" has -h 'Type: +DYN'
+ok "no code can be loaded into it from outside, or libc is shared" sh -c 'test "$(LD_PRELOAD=/no/such/library.so "$0" version 2>&1 >/dev/null | wc -c)" = 0 || grep -q libc.so libraries' "$HELM_REAL"
 ok "all bindings at start" has -d 'BIND_NOW|Flags: +NOW'
 ok "read-only relocations" has -l GNU_RELRO
 ok "no executable stack" sh -c '! readelf -W -l "$0" | grep GNU_STACK | grep -q E' "$HELM_REAL"
