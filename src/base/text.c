@@ -7,6 +7,7 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <time.h>
 #include <utf8proc.h>
 
 /* ---- buffers ---- */
@@ -336,6 +337,27 @@ char *text_time_compact(struct arena *a, int64_t us)
 
 	return arena_printf(a, "%04lld%02d%02dT%02d%02d%02dZ", (long long)t.year, t.month, t.day, t.hour,
 		t.minute, t.second);
+}
+
+char *text_time_local(struct arena *a, int64_t us)
+{
+	time_t seconds = (time_t)(us / 1000000);
+	struct tm t;
+	char text[32];
+
+	if (us < 0 || !localtime_r(&seconds, &t) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &t))
+		return text_time_iso(a, us);
+	return arena_strdup(a, text);
+}
+
+char *text_time_zone(struct arena *a, int64_t us)
+{
+	time_t seconds = (time_t)(us / 1000000);
+	struct tm t;
+	char text[64];
+
+	return arena_strdup(
+		a, localtime_r(&seconds, &t) && strftime(text, sizeof(text), "%Z", &t) ? text : "UTC");
 }
 
 /* A cursor over the text of a time: every step takes what it expects or remembers that it was not there. */

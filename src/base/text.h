@@ -77,6 +77,9 @@ char *text_time_iso(struct arena *a, int64_t us);
 char *text_time_z(struct arena *a, int64_t us);
 char *text_time_compact(struct arena *a, int64_t us);
 bool text_parse_time(const char *s, size_t n, int64_t *ret_us);
+/* For people: 2026-04-13 11:10:00 on the clock of this machine's time zone, and the name of that zone. */
+char *text_time_local(struct arena *a, int64_t us);
+char *text_time_zone(struct arena *a, int64_t us);
 
 /* Shell-style glob over a whole string: * ? [a-z] [!a], backslash escapes; `*` and `?` cross '/' only when path is
  * false, `**` crosses it always.  Linear in pattern times text; never recurses. */

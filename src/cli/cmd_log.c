@@ -425,6 +425,11 @@ static int run_check(struct run *r, bool has_options, struct log_report *report,
 	return rc;
 }
 
+int cmd_log_check_quietly(struct run *r, struct log_report *ret, struct err *e)
+{
+	return run_check(r, false, ret, e);
+}
+
 int cmd_log_check(struct run *r, struct err *e)
 {
 	struct log_report report;

@@ -3,6 +3,7 @@
 #define CLI_CMD_LOG_H
 
 #include "cli/cli.h"
+#include "kernel/kernel.h"
 #include "proof/key.h"
 #include "verify/verify.h"
 
@@ -10,5 +11,7 @@
 int cmd_log_key(struct run *r, struct key **ret, struct err *e);
 /* --key and --history where the command has them and they were given; else this user's own key with its history. */
 int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err *e);
+/* Check the log against this user's own key with its history, and say nothing. */
+int cmd_log_check_quietly(struct run *r, struct log_report *ret, struct err *e);
 
 #endif

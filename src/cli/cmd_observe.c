@@ -1,4 +1,4 @@
-/* cmd_observe.c — status, dashboard, watch, report, run-contract, capability-diff: looking at what was recorded. */
+/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff: looking at what was recorded. */
 #include "cli/cmd_observe.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -18,14 +18,6 @@ const struct opt status_opts[] = {
 };
 const struct opt dashboard_opts[] = {
 	{ "watch", OPT_INT, "SECONDS", "show it again and again", NULL, false },
-	{ 0 },
-};
-const struct opt report_opts[] = {
-	{ "limit", OPT_INT, "N", "how many tasks (default 20, 0 all)", NULL, false },
-	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
-	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
-	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
-	{ "session", OPT_VALUE, "ID", "what one session of an agent did", NULL, false },
 	{ 0 },
 };
 const struct opt contract_opts[] = {
@@ -120,7 +112,7 @@ static void heading(struct run *r, const char *text)
 static void print_dashboard(struct run *r, const struct json *status, const struct json *brief)
 {
 	static const char *const task_heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
-	static const char *const checkpoint_heads[] = { "CHECKPOINT", "LABEL" };
+	static const char *const checkpoint_heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
 	int64_t now = r->sys->now_us(r->sys), us;
 
 	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
@@ -141,17 +133,25 @@ static void print_dashboard(struct run *r, const struct json *status, const stru
 		out_row(t, cells, paints);
 	}
 	out_table_end(t);
-	heading(r, "Recent checkpoints");
-	t = out_table(r, checkpoint_heads, ARRAY_SIZE(checkpoint_heads));
 	struct json *checkpoints = json_get(status, "recent_checkpoints");
-	for (uint32_t i = checkpoints->n; i-- > 0;) {
-		const char *cells[] = { safe_member(r, checkpoints->items[i], "checkpoint_id"),
-			safe_member(r, checkpoints->items[i], "label") };
-		out_row(t, cells, NULL);
+	if (checkpoints->n) {
+		heading(r, "Recent checkpoints");
+		t = out_table(r, checkpoint_heads, ARRAY_SIZE(checkpoint_heads));
 	}
-	out_table_end(t);
+	for (uint32_t i = checkpoints->n; i-- > 0;) {
+		const struct json *row = checkpoints->items[i];
+		const char *at = json_get_text(row, "created_at", "");
+		const char *cells[] = { text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now)
+									     : "-",
+			safe_member(r, row, "label"), safe_member(r, row, "checkpoint_id") };
+		enum paint paints[] = { PAINT_MUTED, PAINT_OFF, PAINT_OFF };
+		out_row(t, cells, paints);
+	}
+	if (checkpoints->n)
+		out_table_end(t);
+	const char *next = json_get_text(brief, "next", "");
 	heading(r, "Next");
-	out(r, "%s\n", safe_member(r, brief, "next"));
+	out(r, "%s\n", text_eq(next, "helm dashboard") ? "helm report" : next);
 }
 
 static int show_dashboard(struct run *r, struct err *e)
@@ -204,46 +204,6 @@ int cmd_dashboard(struct run *r, struct err *e)
 int cmd_watch(struct run *r, struct err *e)
 {
 	return r->is_tty ? watch(r, 2, e) : show_dashboard(r, e);
-}
-
-static int deliver(struct run *r, const char *text, struct err *e)
-{
-	const char *file = opt_text(r, "out", NULL);
-
-	if (!file) {
-		buf_adds(r->out, text);
-		return 0;
-	}
-	int rc = file_replace(r->sys, AT_FDCWD, file, 0644, bytes_of(text), e);
-	if (rc == OK)
-		out(r, "written=%s\n", file);
-	return rc;
-}
-
-int cmd_report(struct run *r, struct err *e)
-{
-	struct observed o = observed_from(r);
-	const char *format = r->is_json ? "json" : opt_text(r, "format", "text"),
-		   *session = opt_text(r, "session", NULL);
-	struct json *doc;
-	struct buf text;
-	int rc = session ? observe_session(&o, session, &doc, e)
-			 : observe_report(&o, (size_t)opt_int(r, "limit", 20), &doc, e);
-
-	if (rc)
-		return rc;
-	if (opt_flag(r, "public"))
-		observe_make_public(r->a, doc, r->ws->home);
-	if (text_eq(format, "html"))
-		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
-	if (!text_eq(format, "json")) {
-		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
-		return deliver(r, text_safe(r->a, md, strlen(md), true), e);
-	}
-	buf_init(&text, r->a);
-	json_write(&text, doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return deliver(r, text.p, e);
 }
 
 /* The newest row of a task, or of the latest one. */

@@ -34,7 +34,8 @@ int observe_brief(const struct observed *o, struct json **ret, struct err *e);
 /* The brief as at most ten plain sentences. */
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
 
-/* What happened: tasks, what was stopped and why, checkpoints, failed commands, receipts. */
+/* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  A member `record`
+ * {sound, receipts, findings}, put in by whoever checked the log, is shown by the page. */
 int observe_report(const struct observed *o, size_t limit, struct json **ret, struct err *e);
 char *observe_markdown(struct arena *a, const struct json *report);
 char *observe_html(struct arena *a, const struct json *report);
@@ -51,10 +52,14 @@ struct json *observe_capabilities(struct arena *a, const struct json *row);
 
 /* "2 minutes ago". */
 char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
+/* A recorded time on the reader's clock; what is no time comes back as it is. */
+const char *observe_when(struct arena *a, const char *stamp);
 
 /* Sessions of agents: one entry each with counts; and one of them, every call with verdict, receipt and outcome.  E_MISSING
  * SESSION_MISSING. */
 int observe_sessions(const struct observed *o, struct json **ret, struct err *e);
+/* Calls that were asked or denied, oldest first. */
+int observe_stopped_calls(const struct observed *o, struct json **ret, struct err *e);
 int observe_session(const struct observed *o, const char *session, struct json **ret, struct err *e);
 char *observe_session_markdown(struct arena *a, const struct json *session);
 char *observe_session_html(struct arena *a, const struct json *session);

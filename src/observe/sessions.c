@@ -55,6 +55,27 @@ int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
 	return OK;
 }
 
+int observe_stopped_calls(const struct observed *o, struct json **ret, struct err *e)
+{
+	struct json *rows, *stopped = json_new(o->a, JSON_ARRAY);
+	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+
+	if (rc)
+		return rc;
+	json_each (row, rows) {
+		const char *verdict = json_get_text(row, "verdict", NULL);
+		if (!verdict || text_eq(verdict, "ALLOW"))
+			continue;
+		struct json *call = json_copy(o->a, row);
+		const char *decision = json_get_text(row, "decision_id", NULL);
+		json_sets(
+			o->a, call, "receipt_id", decision ? arena_printf(o->a, "rcpt_%s", decision) : NULL);
+		json_push(o->a, stopped, call);
+	}
+	*ret = stopped;
+	return OK;
+}
+
 /* The outcome of a call is a later row with the same id. */
 static const struct json *outcome_of(const struct json *rows, uint32_t from, const char *use_id)
 {
@@ -91,6 +112,7 @@ int observe_session(const struct observed *o, const char *session, struct json *
 		return err_set(e, E_MISSING, "SESSION_MISSING",
 			"no session is called '%s'; 'helm log sessions' lists them", session);
 	json_sets(a, doc, "workspace", o->root);
+	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_sets(a, doc, "session", session);
 	json_sets(a, doc, "client", json_get_text(calls->items[0], "client", ""));
 	json_set(a, doc, "calls", calls);
@@ -116,8 +138,9 @@ char *observe_session_markdown(struct arena *a, const struct json *doc)
 	json_each (call, json_get(doc, "calls")) {
 		const char *rule = json_get_text(call, "rule", NULL),
 			   *receipt = json_get_text(call, "receipt_id", NULL);
-		buf_addf(&b, "- %s  %s  %s: %s", json_get_text(call, "at", ""), how_it_went(a, call),
-			json_get_text(call, "tool", ""), json_get_text(call, "preview", ""));
+		buf_addf(&b, "- %s  %s  %s: %s", observe_when(a, json_get_text(call, "at", "")),
+			how_it_went(a, call), json_get_text(call, "tool", ""),
+			json_get_text(call, "preview", ""));
 		if (rule)
 			buf_addf(&b, "  [%s]", rule);
 		if (receipt)

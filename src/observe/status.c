@@ -132,6 +132,13 @@ char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
 	return arena_printf(a, "%lld day%s ago", (long long)(s / 86400), s / 86400 == 1 ? "" : "s");
 }
 
+const char *observe_when(struct arena *a, const char *stamp)
+{
+	int64_t us;
+
+	return text_parse_time(stamp, strlen(stamp), &us) ? text_time_local(a, us) : stamp;
+}
+
 static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_us)
 {
 	const char *at = json_get_text(t, "finished_at", ""), *status = json_get_text(t, "status", "");

@@ -17,6 +17,9 @@ ok "dashboard lists tasks" says 0 "bad one" helm dashboard
 ok "markdown has its sections" says 0 "## Failed Tasks" helm report --format markdown
 ok "report JSON" is_json helm report --format json
 ok "the page is escaped" env HOME="$scratch/home" sh -c '"$0" report --format html --out r.html >/dev/null && grep -q "&lt;b&gt;evil" r.html && ! grep -q "<b>evil" r.html' "$HELM_REAL"
+ok "the text is for people" says 0 "rm would delete" helm report
+ok "and says that the record is whole" says 0 "The record is whole" helm report
+ok "--out does not take it" says 2 "markdown" helm report --format text --out r.txt
 ok "the page loads nothing" sh -c '! grep -qE "src=|href=|<script|@import|url\(" r.html'
 ok "public hides paths" env HOME="$scratch/home" sh -c '! "$0" status --json --public | grep -q "'"$scratch"'"' "$HELM_REAL"
 ok "task list" says 0 "t-bad" helm task list
@@ -33,6 +36,15 @@ ok "block" says 0 "status=blocked" helm task block t-again --reason waiting
 ok "doctor is content" says 0 "in order" helm task doctor
 printf '{"task_id": "dead", "status": "running", "pid": 1, "pid_start": 1, "started_at": "2020-01-01T00:00:00+00:00"}\n' >>"$ws/.helm/task-ledger.jsonl"
 printf 'garbage line\n' >>"$ws/.helm/task-ledger.jsonl"
+printf '{"task_id": "odd", "task_name": "odd", "status": "\\"><script>alert(1)</script>", "started_at": "2020-01-01T00:00:00+00:00"}\n' >>"$ws/.helm/task-ledger.jsonl"
+no_script() { helm report --format html --out r.html >/dev/null && grep -q "&lt;script" r.html && ! grep -q "<script" r.html; }
+ok "no member of a row becomes markup" no_script
+cp "$ws/.helm/receipts.jsonl" kept.jsonl
+sed -i '1s/ALLOW/DENY!/' "$ws/.helm/receipts.jsonl"
+helm report --format html --out r.html >/dev/null
+ok "a damaged record is said on top of the page" grep -q "The record is damaged" r.html
+ok "and in the text" says 0 "The record is damaged" helm report
+cp kept.jsonl "$ws/.helm/receipts.jsonl"
 ok "doctor finds a dead one" says 1 "active_process_not_alive" helm task doctor
 ok "garbage lines do not stop anything" says 0 "task is stuck" helm status --brief
 ok "--fix closes it" says 0 "closed=1" helm task doctor --fix

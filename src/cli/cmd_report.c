@@ -1,0 +1,202 @@
+/* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_log.h"
+#include "cli/cmd_observe.h"
+#include "kernel/kernel.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* Beyond this many receipts the record is not checked on the way: `helm log check` does that, with progress. */
+enum { CHECK_LIMIT = 100000 };
+
+const struct opt report_opts[] = {
+	{ "limit", OPT_INT, "N", "how many tasks (default 20, 0 all)", NULL, false },
+	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
+	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
+	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
+	{ "session", OPT_VALUE, "ID", "what one session of an agent did", NULL, false },
+	{ 0 },
+};
+
+/* ---- text ---- */
+
+static const char *cell(struct run *r, const struct json *row, const char *name)
+{
+	int64_t n;
+
+	if (json_int(json_get(row, name), &n))
+		return arena_printf(r->a, "%lld", (long long)n);
+	if (text_ends(name, "_at") || text_eq(name, "at"))
+		return observe_when(r->a, safe_member(r, row, name));
+	return safe_member(r, row, name);
+}
+
+/* A table of some members of each row; nothing at all when there are no rows. */
+static void section(struct run *r, const char *title, const struct json *rows, const char *const *heads,
+	const char *const *members, enum paint first)
+{
+	size_t columns = 0;
+	enum paint paints[8] = { first };
+	const char *cells[8];
+
+	while (heads[columns])
+		columns++;
+	if (!rows || !rows->n)
+		return;
+	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), title, paint(r, PAINT_OFF));
+	struct out_table *t = out_table(r, heads, columns);
+	json_each (row, rows) {
+		for (size_t i = 0; i < columns; i++)
+			cells[i] = cell(r, row, members[i]);
+		out_row(t, cells, paints);
+	}
+	out_table_end(t);
+}
+
+static void counts_line(struct run *r, const struct json *doc)
+{
+	const struct json *counts = json_get(doc, "task_status_counts"),
+			  *receipts = json_get(doc, "receipts");
+	int64_t tasks = json_get_int(doc, "period_task_count", 0);
+
+	out(r, "%lld run%s", (long long)tasks, tasks == 1 ? "" : "s");
+	json_each_member (m, counts)
+		out(r, "%s%s %s", m == counts->members ? ": " : ", ",
+			text_safe(r->a, m->name, m->name_n, false), m->value->text);
+	out(r, ".  %lld decisions allowed, %lld asked, %lld denied.\n",
+		(long long)json_get_int(receipts, "allowed", 0),
+		(long long)json_get_int(receipts, "asked", 0),
+		(long long)json_get_int(receipts, "denied", 0));
+}
+
+static void record_line(struct run *r, const struct json *record)
+{
+	if (!record)
+		out(r, "The record was not checked: helm log check\n");
+	else if (json_get_bool(record, "sound", false))
+		out(r, "%sThe record is whole%s: %lld receipts, each signed and chained.\n",
+			paint(r, PAINT_GOOD), paint(r, PAINT_OFF),
+			(long long)json_get_int(record, "receipts", 0));
+	else
+		out(r, "%sThe record is damaged or not trusted%s: helm log check\n", paint(r, PAINT_BAD),
+			paint(r, PAINT_OFF));
+}
+
+static void print_report(struct run *r, const struct json *doc)
+{
+	static const char *const stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
+				 *const stopped[] = { "finished_at", "profile", "task_name",
+					 "failure_reason" },
+				 *const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND",
+					 NULL },
+				 *const failed[] = { "finished_at", "profile", "exit_code", "task_name",
+					 "command_preview" },
+				 *const call_heads[] = { "WHEN", "CLIENT", "VERDICT", "RULE", "CALL", NULL },
+				 *const call[] = { "at", "client", "verdict", "rule", "preview" },
+				 *const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
+				 *const run[] = { "started_at", "profile", "task_name", "command_preview" },
+				 *const session_heads[] = { "LAST CALL", "CLIENT", "SESSION", NULL },
+				 *const session[] = { "last_at", "client", "session" },
+				 *const saved_heads[] = { "MADE", "LABEL",
+					 "TO GO BACK: helm checkpoint restore", NULL },
+				 *const saved[] = { "created_at", "label", "checkpoint_id" };
+
+	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
+		safe_member(r, doc, "workspace"), cell(r, doc, "generated_at"));
+	counts_line(r, doc);
+	record_line(r, json_get(doc, "record"));
+	section(r, "Stopped", json_get(doc, "blocked_tasks"), stopped_heads, stopped, PAINT_BAD);
+	section(r, "Agents' calls that did not just pass", json_get(doc, "stopped_calls"), call_heads, call,
+		PAINT_BAD);
+	section(r, "Failed", json_get(doc, "failed_tasks"), failed_heads, failed, PAINT_BAD);
+	section(r, "Running", json_get(doc, "running_tasks"), run_heads, run, PAINT_WARN);
+	section(r, "Completed", json_get(doc, "completed_tasks"), run_heads, run, PAINT_GOOD);
+	section(r, "Sessions of agents", json_get(doc, "sessions"), session_heads, session, PAINT_OFF);
+	section(r, "Checkpoints", json_get(doc, "recent_checkpoints"), saved_heads, saved, PAINT_OFF);
+	out(r, "\nNext: helm report --format html --out report.html   makes a page of it\n");
+}
+
+static void print_session(struct run *r, const struct json *doc)
+{
+	static const char *const heads[] = { "WHEN", "VERDICT", "OUTCOME", "TOOL", "RULE", "CALL", NULL },
+				 *const members[] = { "at", "verdict", "outcome", "tool", "rule", "preview" };
+
+	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
+		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
+	section(r, "Calls", json_get(doc, "calls"), heads, members, PAINT_OFF);
+	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
+}
+
+/* ---- the command ---- */
+
+static int deliver(struct run *r, const char *text, struct err *e)
+{
+	const char *file = opt_text(r, "out", NULL);
+
+	if (!file) {
+		buf_adds(r->out, text);
+		return 0;
+	}
+	int rc = file_replace(r->sys, AT_FDCWD, file, 0644, bytes_of(text), e);
+	if (rc == OK)
+		out(r, "written=%s\n", file);
+	return rc;
+}
+
+static int gather(struct run *r, const char *session, struct json **ret, struct err *e)
+{
+	struct observed o = observed_from(r);
+	struct log_report log;
+	int rc;
+
+	if (session)
+		return observe_session(&o, session, ret, e);
+	rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), ret, e);
+	if (rc || json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
+		return rc;
+	struct json *record = json_new(r->a, JSON_OBJECT);
+	struct err why = { 0 };
+	/* A record that cannot even be checked is told as damaged, not passed over. */
+	rc = cmd_log_check_quietly(r, &log, &why);
+	json_setb(r->a, record, "sound", rc == OK && log.is_sound);
+	if (rc == OK) {
+		json_seti(r->a, record, "receipts", (int64_t)log.receipts);
+		json_set(r->a, record, "findings", json_get(log.doc, "findings"));
+	}
+	json_set(r->a, *ret, "record", record);
+	return OK;
+}
+
+int cmd_report(struct run *r, struct err *e)
+{
+	const char *session = opt_text(r, "session", NULL), *file = opt_text(r, "out", NULL);
+	const char *format = r->is_json ? "json" : opt_text(r, "format", file ? "markdown" : "text");
+	struct json *doc;
+	struct buf text;
+	int rc = gather(r, session, &doc, e);
+
+	if (rc)
+		return rc;
+	if (opt_flag(r, "public"))
+		observe_make_public(r->a, doc, r->ws->home);
+	if (text_eq(format, "html"))
+		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
+	if (text_eq(format, "markdown")) {
+		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
+		return deliver(r, text_safe(r->a, md, strlen(md), true), e);
+	}
+	if (text_eq(format, "text")) {
+		if (file)
+			return err_set(e, E_USAGE, "REPORT_FORMAT",
+				"the text is for a terminal; --out takes --format markdown, html or json");
+		session ? print_session(r, doc) : print_report(r, doc);
+		return 0;
+	}
+	buf_init(&text, r->a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return deliver(r, text.p, e);
+}

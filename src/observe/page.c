@@ -1,0 +1,368 @@
+/* page.c — what happened, as one self-contained page for somebody who was not there.
+ *
+ * What needs a look comes first, then what ran, how to go back, and whether the record can be trusted.  No scripts, no fonts,
+ * no links out; it prints well and follows the reader's light or dark.  Whatever a row says is text: it goes through html(),
+ * and classes come from our own words only. */
+#include "base/embed.h"
+#include "base/text.h"
+#include "observe/observe.h"
+
+#include <string.h>
+
+static void html(struct buf *b, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '<':
+			buf_adds(b, "&lt;");
+			break;
+		case '>':
+			buf_adds(b, "&gt;");
+			break;
+		case '&':
+			buf_adds(b, "&amp;");
+			break;
+		case '"':
+			buf_adds(b, "&quot;");
+			break;
+		default:
+			buf_addc(b, *text);
+		}
+}
+
+/* <NAME CLASS>text</NAME> */
+static void element(struct buf *b, const char *name, const char *class, const char *text)
+{
+	buf_addf(b, class ? "<%s class=\"%s\">" : "<%s>", name, class);
+	html(b, text);
+	buf_addf(b, "</%s>", name);
+}
+
+static void tag(struct buf *b, const char *tone, const char *text)
+{
+	buf_addc(b, ' ');
+	element(b, "span", arena_printf(b->a, "tag %s", tone), text);
+}
+
+/* The reader's clock; the exact time stays in the title. */
+static void when(struct buf *b, const char *stamp)
+{
+	int64_t us;
+
+	if (!text_parse_time(stamp, strlen(stamp), &us)) {
+		html(b, stamp);
+		return;
+	}
+	buf_addf(b, "<time datetime=\"%s\" title=\"%s\">%s</time>", text_time_iso(b->a, us),
+		text_time_iso(b->a, us), text_time_local(b->a, us));
+}
+
+static const char *tone_of_status(const char *status)
+{
+	if (text_eq(status, "completed"))
+		return "good";
+	if (text_eq(status, "failed") || text_eq(status, "timeout") || text_eq(status, "blocked"))
+		return "bad";
+	return "warn";
+}
+
+static const char *tone_of_verdict(const char *verdict)
+{
+	return text_eq(verdict, "ALLOW") ? "good" : text_eq(verdict, "ESCALATE") ? "warn" : "bad";
+}
+
+static const char *word_of_verdict(const char *verdict)
+{
+	return text_eq(verdict, "ALLOW") ? "allowed" : text_eq(verdict, "ESCALATE") ? "asked" : "denied";
+}
+
+static void begin(struct buf *b, struct arena *a, const char *title, const char *heading)
+{
+	struct bytes css = { 0 };
+
+	buf_init(b, a);
+	(void)embed_find("share/report.css", &css);
+	buf_addf(b,
+		"<!doctype html><html lang=en><meta charset=utf-8>"
+		"<meta name=viewport content=\"width=device-width\"><title>%s</title><style>\n",
+		title);
+	buf_add(b, css.p, css.n);
+	buf_adds(b, "</style><main>");
+	element(b, "h1", NULL, heading);
+}
+
+static char *end(struct buf *b, const struct json *doc)
+{
+	const char *made = json_get_text(doc, "generated_at", "");
+	int64_t us = 0;
+
+	(void)text_parse_time(made, strlen(made), &us);
+	buf_adds(b, "<footer>Made by helm " HELM_VERSION ". Times are in ");
+	html(b, text_time_zone(b->a, us));
+	buf_adds(b, ".</footer></main></html>\n");
+	return b->p;
+}
+
+static void section(struct buf *b, const char *title, const char *note)
+{
+	buf_addf(b, "<h2>%s", title);
+	if (note)
+		element(b, "small", NULL, note);
+	buf_adds(b, "</h2>");
+}
+
+static void card(struct buf *b, int64_t n, const char *label, const char *tone)
+{
+	buf_addf(b, "<div class=card><b class=%s>%lld</b><span class=soft>%s</span></div>", n ? tone : "soft",
+		(long long)n, label);
+}
+
+/* Is the record whole?  Said at the top, because everything below rests on it. */
+static void record_banner(struct buf *b, const struct json *record)
+{
+	int64_t n = json_get_int(record, "receipts", 0);
+
+	if (!record) {
+		buf_adds(b,
+			"<div class=\"banner warn\">The record was not checked for this page: "
+			"<code>helm log check</code> does that.</div>");
+	} else if (json_get_bool(record, "sound", false)) {
+		buf_addf(b,
+			"<div class=\"banner good\">The record is whole: %lld receipts, each signed and "
+			"chained, "
+			"checked when this page was made.</div>",
+			(long long)n);
+	} else {
+		buf_adds(b, "<div class=\"banner bad\">The record is damaged or not trusted: ");
+		json_each (f, json_get(record, "findings"))
+			buf_addf(b, "%s", f_p == json_get(record, "findings")->items ? "" : "; "),
+				html(b, json_get_text(f, "text", ""));
+		buf_adds(b, ". <code>helm log check</code> says more.</div>");
+	}
+}
+
+static const char *duration(struct arena *a, const struct json *row)
+{
+	const char *from = json_get_text(row, "started_execution_at", ""),
+		   *to = json_get_text(row, "finished_at", "");
+	int64_t x, y;
+
+	if (!text_parse_time(from, strlen(from), &x) || !text_parse_time(to, strlen(to), &y) || y < x)
+		return NULL;
+	int64_t ms = (y - x) / 1000;
+	if (ms < 1000)
+		return arena_printf(a, "%lld ms", (long long)ms);
+	if (ms < 60000)
+		return arena_printf(a, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+	return arena_printf(a, "%lld min %lld s", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
+}
+
+static void run_facts(struct buf *b, const struct json *row)
+{
+	const char *checkpoint = json_get_text(row, "checkpoint_id", NULL),
+		   *decision = json_get_text(row, "decision_id", NULL), *took = duration(b->a, row);
+	const struct json *touched = json_get(row, "touched_paths");
+
+	buf_adds(b, "<div class=soft>");
+	when(b, json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
+	if (took)
+		buf_addf(b, " · took %s", took);
+	if (touched && touched->n)
+		buf_addf(b, " · %u path%s changed", touched->n, touched->n == 1 ? "" : "s");
+	if (checkpoint) {
+		buf_adds(b, " · undo with ");
+		element(b, "code", NULL, arena_printf(b->a, "helm checkpoint restore %s", checkpoint));
+	}
+	if (decision) {
+		buf_adds(b, " · receipt ");
+		element(b, "code", NULL, arena_printf(b->a, "rcpt_%s", decision));
+	}
+	buf_adds(b, "</div>");
+}
+
+static void run_item(struct buf *b, const struct json *row)
+{
+	const char *status = json_get_text(row, "status", "unknown"), *tone = tone_of_status(status),
+		   *why = json_get_text(row, "failure_reason", NULL);
+	const struct json *guard = json_get(row, "guard");
+	const char *rule = json_text(json_at(json_get(guard, "matched_rules"), 0));
+	int64_t code;
+
+	buf_addf(b, "<div class=\"item %s\"><div class=top>", tone);
+	element(b, "strong", NULL, json_get_text(row, "task_name", ""));
+	buf_adds(b, "<span>");
+	tag(b, tone,
+		json_int(json_get(row, "exit_code"), &code) && code
+			? arena_printf(b->a, "%s, exit %lld", status, (long long)code)
+			: status);
+	tag(b, "", json_get_text(row, "profile", "no profile"));
+	if (json_get_text(guard, "action", NULL))
+		tag(b, "", arena_printf(b->a, "guard: %s", json_get_text(guard, "action", "")));
+	buf_adds(b, "</span></div>");
+	element(b, "code", NULL, json_get_text(row, "command_preview", ""));
+	if (why && !text_eq(status, "completed")) {
+		buf_adds(b, "<p class=why>");
+		html(b, why);
+		if (rule)
+			tag(b, "", rule);
+		buf_adds(b, "</p>");
+	}
+	run_facts(b, row);
+	buf_adds(b, "</div>");
+}
+
+static void call_item(struct buf *b, const struct json *call)
+{
+	const char *verdict = json_get_text(call, "verdict", ""), *tone = tone_of_verdict(verdict);
+	int64_t code;
+
+	buf_addf(b, "<div class=\"item %s\"><div class=top>", tone);
+	element(b, "strong", NULL, json_get_text(call, "tool", ""));
+	buf_adds(b, "<span>");
+	tag(b, tone, word_of_verdict(verdict));
+	if (json_get_text(call, "outcome", NULL))
+		tag(b, "",
+			json_int(json_get(call, "exit_code"), &code)
+				? arena_printf(b->a, "%s, exit %lld", json_get_text(call, "outcome", ""),
+					  (long long)code)
+				: json_get_text(call, "outcome", ""));
+	if (json_get_text(call, "rule", NULL))
+		tag(b, "", json_get_text(call, "rule", ""));
+	buf_adds(b, "</span></div>");
+	element(b, "code", NULL, json_get_text(call, "preview", ""));
+	buf_adds(b, "<div class=soft>");
+	when(b, json_get_text(call, "at", ""));
+	if (json_get_text(call, "receipt_id", NULL)) {
+		buf_adds(b, " · receipt ");
+		element(b, "code", NULL, json_get_text(call, "receipt_id", ""));
+	}
+	json_each (path, json_get(call, "changed_files")) {
+		buf_adds(b, path_p == json_get(call, "changed_files")->items ? " · changed " : ", ");
+		element(b, "code", NULL, json_text(path) ? json_text(path) : "");
+	}
+	buf_adds(b, "</div></div>");
+}
+
+typedef void item_fn(struct buf *b, const struct json *row);
+
+static void timeline(struct buf *b, const struct json *rows, item_fn *item, const char *nothing)
+{
+	if (!rows || !rows->n) {
+		element(b, "p", "soft", nothing);
+		return;
+	}
+	buf_adds(b, "<div class=line>");
+	json_each (row, rows)
+		item(b, row);
+	buf_adds(b, "</div>");
+}
+
+static void checkpoint_table(struct buf *b, const struct json *rows)
+{
+	if (!rows || !rows->n) {
+		element(b, "p", "soft", "None yet.");
+		return;
+	}
+	buf_adds(b, "<table><tr><th>Label</th><th>Made</th><th>To go back</th></tr>");
+	json_each (row, rows) {
+		buf_adds(b, "<tr>");
+		element(b, "td", NULL, json_get_text(row, "label", ""));
+		buf_adds(b, "<td class=soft>");
+		when(b, json_get_text(row, "created_at", ""));
+		buf_adds(b, "</td><td>");
+		element(b, "code", NULL,
+			arena_printf(
+				b->a, "helm checkpoint restore %s", json_get_text(row, "checkpoint_id", "")));
+		buf_adds(b, "</td></tr>");
+	}
+	buf_adds(b, "</table>");
+}
+
+static void session_table(struct buf *b, const struct json *rows)
+{
+	static const char *const numbers[] = { "calls", "allowed", "asked", "denied" };
+
+	buf_adds(b,
+		"<table><tr><th>Session</th><th>Client</th><th>Last call</th>"
+		"<th class=number>Calls</th><th class=number>Allowed</th><th class=number>Asked</th>"
+		"<th class=number>Denied</th></tr>");
+	json_each (row, rows) {
+		buf_adds(b, "<tr><td>");
+		element(b, "code", NULL, json_get_text(row, "session", ""));
+		buf_adds(b, "</td>");
+		element(b, "td", NULL, json_get_text(row, "client", ""));
+		buf_adds(b, "<td class=soft>");
+		when(b, json_get_text(row, "last_at", ""));
+		buf_adds(b, "</td>");
+		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+			buf_addf(
+				b, "<td class=number>%lld</td>", (long long)json_get_int(row, numbers[i], 0));
+		buf_adds(b, "</tr>");
+	}
+	buf_adds(b, "</table>");
+}
+
+static void cards(struct buf *b, const struct json *r)
+{
+	const struct json *counts = json_get(r, "task_status_counts"), *receipt = json_get(r, "receipts");
+	const struct json *checkpoints = json_get(r, "recent_checkpoints");
+
+	buf_adds(b, "<div class=cards>");
+	card(b, json_get_int(counts, "completed", 0), "runs completed", "good");
+	card(b, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0), "runs failed", "bad");
+	card(b, json_get_int(receipt, "denied", 0), "denied", "bad");
+	card(b, json_get_int(receipt, "asked", 0), "asked", "warn");
+	card(b, checkpoints ? checkpoints->n : 0, "checkpoints", "accent");
+	card(b, json_get_int(receipt, "count", 0), "signed receipts", "accent");
+	buf_adds(b, "</div>");
+}
+
+char *observe_html(struct arena *a, const struct json *r)
+{
+	const struct json *sessions = json_get(r, "sessions"), *calls = json_get(r, "stopped_calls");
+	const struct json *tasks = json_get(r, "tasks");
+	struct buf b;
+
+	begin(&b, a, "Helm report", "Helm report");
+	buf_adds(&b, "<div class=soft>");
+	element(&b, "code", NULL, json_get_text(r, "workspace", ""));
+	buf_adds(&b, " · ");
+	when(&b, json_get_text(r, "generated_at", ""));
+	buf_adds(&b, "</div>");
+	record_banner(&b, json_get(r, "record"));
+	cards(&b, r);
+	if (calls && calls->n) {
+		section(&b, "Agents' calls that did not just pass", "newest first");
+		timeline(&b, calls, call_item, "");
+	}
+	section(&b, "Runs", tasks && tasks->n ? "newest first" : NULL);
+	timeline(&b, tasks, run_item, "Nothing has been run yet.");
+	if (sessions && sessions->n) {
+		section(&b, "Sessions of agents", NULL);
+		session_table(&b, sessions);
+	}
+	section(&b, "Checkpoints", NULL);
+	checkpoint_table(&b, json_get(r, "recent_checkpoints"));
+	section(&b, "Do not trust this page", NULL);
+	buf_adds(&b,
+		"<p>It proves nothing by itself; the record does, on any machine and without this program's "
+		"word: <code>helm verify .helm/receipts.jsonl --key KEY</code></p>");
+	return end(&b, r);
+}
+
+char *observe_session_html(struct arena *a, const struct json *doc)
+{
+	struct buf b;
+
+	begin(&b, a, "Helm session", "What an agent did");
+	buf_adds(&b, "<div class=soft>session ");
+	element(&b, "code", NULL, json_get_text(doc, "session", ""));
+	buf_adds(&b, " · ");
+	html(&b, json_get_text(doc, "client", ""));
+	buf_adds(&b, " · ");
+	element(&b, "code", NULL, json_get_text(doc, "workspace", ""));
+	buf_adds(&b, "</div>");
+	section(&b, "Calls", "in their order");
+	timeline(&b, json_get(doc, "calls"), call_item, "None.");
+	return end(&b, doc);
+}
