@@ -1,4 +1,5 @@
-# helm_embed(OUT DIR...): every file below the directories becomes bytes inside the program (base/embed.h), by .incbin.
+# helm_embed(OUT DIR...): every file below the directories becomes bytes inside the program (base/embed.h), by .incbin, with its
+# SHA-256.  The table holds distances from itself, not addresses, so that nothing has to be relocated at start.
 function(helm_embed out)
   set(asm ".section .rodata\n")
   set(rows "")
@@ -16,14 +17,17 @@ function(helm_embed out)
     endif()
     string(APPEND asm ".balign 16\nembed_${number}:\n.incbin \"${PROJECT_SOURCE_DIR}/${file}\"\nembed_${number}_end:\n.byte 0\n")
     string(APPEND asm ".balign 16\nembed_${number}_name:\n.asciz \"${file}\"\n")
-    string(APPEND rows ".quad embed_${number}_name, embed_${number}, embed_${number}_end - embed_${number}\n")
+    file(SHA256 ${PROJECT_SOURCE_DIR}/${file} digest)
+    string(APPEND rows ".long embed_${number}_name - embed_table, embed_${number} - embed_table\n"
+      ".long embed_${number}_end - embed_${number}\n.asciz \"${digest}\"\n.balign 4\n")
     list(APPEND paths ${PROJECT_SOURCE_DIR}/${file})
     math(EXPR number "${number} + 1")
   endforeach()
-  string(APPEND asm ".section .data.rel.ro,\"aw\"\n.balign 8\n.globl embed_table\n.hidden embed_table\nembed_table:\n${rows}"
-    ".globl embed_count\n.hidden embed_count\nembed_count:\n.quad ${number}\n.section .note.GNU-stack,\"\",@progbits\n")
+  string(APPEND asm ".balign 8\n.globl embed_table\n.hidden embed_table\nembed_table:\n${rows}"
+    ".balign 8\n.globl embed_count\n.hidden embed_count\nembed_count:\n.quad ${number}\n.section .note.GNU-stack,\"\",@progbits\n")
   set(target ${CMAKE_BINARY_DIR}/embedded.S)
   file(CONFIGURE OUTPUT ${target} CONTENT "${asm}" @ONLY)
   set_source_files_properties(${target} PROPERTIES OBJECT_DEPENDS "${paths}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${paths}) # their digests are in the table
   set(${out} ${target} PARENT_SCOPE)
 endfunction()

@@ -3,39 +3,59 @@
 
 #include <string.h>
 
+/* Written by cmake/embed.cmake: distances from the start of the table. */
 struct embedded {
-	const char *name;
-	const uint8_t *p;
-	uint64_t n;
+	int32_t name, content;
+	uint32_t n;
+	char sha256[65 + 3];
 };
 extern const struct embedded embed_table[];
 extern const uint64_t embed_count;
+
+static const char *at_distance(int32_t distance)
+{
+	return (const char *)embed_table + distance;
+}
 
 bool embed_at(size_t i, const char **ret_name, struct bytes *ret)
 {
 	if (i >= embed_count)
 		return false;
-	*ret_name = embed_table[i].name;
-	*ret = (struct bytes){ embed_table[i].p, embed_table[i].n };
+	*ret_name = at_distance(embed_table[i].name);
+	*ret = (struct bytes){ (const uint8_t *)at_distance(embed_table[i].content), embed_table[i].n };
 	return true;
 }
 
 /* The table is sorted by name. */
-bool embed_find(const char *name, struct bytes *ret)
+static const struct embedded *find(const char *name)
 {
 	size_t low = 0, high = embed_count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		int c = strcmp(name, embed_table[mid].name);
-		if (c == 0) {
-			*ret = (struct bytes){ embed_table[mid].p, embed_table[mid].n };
-			return true;
-		}
+		int c = strcmp(name, at_distance(embed_table[mid].name));
+		if (c == 0)
+			return &embed_table[mid];
 		if (c < 0)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	return false;
+	return NULL;
+}
+
+bool embed_find(const char *name, struct bytes *ret)
+{
+	const struct embedded *row = find(name);
+
+	if (row)
+		*ret = (struct bytes){ (const uint8_t *)at_distance(row->content), row->n };
+	return row;
+}
+
+const char *embed_sha256(const char *name)
+{
+	const struct embedded *row = find(name);
+
+	return row ? row->sha256 : NULL;
 }

@@ -171,7 +171,7 @@ static int open_kernel(struct run *r, struct kernel *ret, struct err *e)
 {
 	int rc = workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);
 
-	return rc ? rc : kernel_open(r->sys, r->a, r->ws, ret, e);
+	return rc ? rc : kernel_open_unarmed(r->sys, r->a, r->ws, ret, e);
 }
 
 int cmd_hook_pre_tool(struct run *r, struct err *e)

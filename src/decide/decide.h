@@ -39,7 +39,7 @@ bool policy_wants_override(
 	const struct policy *p); /* the file asks to lower rules and that was not accepted */
 enum guard_mode policy_default_mode(const struct policy *p);
 bool policy_permits_off(const struct policy *p); /* "allow_guard_off" */
-/* SHA-256 over everything the policy was compiled from. */
+/* SHA-256 over everything the policy was compiled from.  NULL: of the shipped rules alone. */
 const char *policy_sha256(struct arena *a, const struct policy *p);
 
 /* For `guard rules`: the i-th rule, in the order they are tried; NULL past the end. */

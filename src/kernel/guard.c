@@ -113,6 +113,13 @@ void guard_compile(struct guard *g, struct arena *a)
 		g->policy = policy_compile(a, NULL);
 }
 
+const struct policy *guard_policy(const struct guard *g, struct arena *a, const struct proposal *p)
+{
+	struct policy_source needed = { .only_kinds = policy_kinds(p) };
+
+	return g->policy ? g->policy : policy_compile(a, &needed);
+}
+
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {
@@ -120,18 +127,12 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 		.mode = GUARD_ENFORCE,
 		.workspace = g->at.workspace ? g->at.workspace : g->at.work_tree,
 		.now_us = g->sys->now_us(g->sys) };
-	struct policy_source needed = { 0 };
-	const struct policy *policy = g->policy;
 	const struct profile *found;
 	int rc = profiles_get(&g->profiles, profile ? profile : "workspace_edit", &found, e);
 
 	if (rc)
 		return rc;
-	if (!policy) {
-		needed.only_kinds = policy_kinds(p);
-		policy = policy_compile(a, &needed);
-	}
-	decide(policy, found, p, &at, ret);
+	decide(guard_policy(g, a, p), found, p, &at, ret);
 	return OK;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 64, LOOP_LENGTH = 3 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
 
 /* Nothing but reading what everybody may read. */
 static bool only_reads(const struct handling *h)
@@ -66,12 +66,16 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	return row;
 }
 
-/* The same call refused again and again: how many times in a row, this one included. */
-static size_t refusals_in_a_row(const struct json *rows, const char *session, const char *digest)
+/* The same call refused again and again: how many times in a row, this one included.  It is only told to the model, so a file
+ * that cannot be read counts nothing. */
+static size_t refusals_in_a_row(struct kernel *k, const char *session, const char *digest)
 {
+	struct json *rows;
 	size_t n = 1;
 
-	for (uint32_t i = rows->n; session && i-- > 0;) {
+	if (!session || rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, &rows, NULL))
+		return 1;
+	for (uint32_t i = rows->n; i-- > 0;) {
 		const struct json *row = rows->items[i];
 		if (!text_eq(json_get_text(row, "session", ""), session) || !json_get(row, "verdict"))
 			continue;
@@ -80,7 +84,7 @@ static size_t refusals_in_a_row(const struct json *rows, const char *session, co
 			break;
 		n++;
 	}
-	return session ? n : 1;
+	return n;
 }
 
 static void explain(struct kernel *k, const struct tool_call *call, const struct handling *h, size_t in_a_row,
@@ -142,7 +146,6 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 	struct arena *a = k->a;
 	struct handling h = { 0 };
 	struct proposal proposal = { 0 };
-	struct json *rows;
 	const char *digest = input_digest(a, call);
 	struct request q = { .door = arena_printf(a, "hook/%s", client),
 		.subject_id = arena_printf(a, "agent:%s", client),
@@ -171,9 +174,8 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 			*ret = (struct hook_answer){ .verdict = V_ALLOW, .is_quiet = true, .code = "" };
 		return rc;
 	}
-	rc = rows_tail(k->sys, a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, &rows, e);
-	if (rc == OK)
-		rc = kernel_carry_out(k, &q, &h, e);
+	rc = kernel_carry_out(k, &q, &h, e);
+	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, call->session, digest);
 	if (rc == OK)
 		rc = ledger_note(
 			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);
@@ -182,7 +184,7 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 	ret->receipt_id = json_get_text(h.decision_receipt, "receipt_id", NULL);
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
-		explain(k, call, &h, refusals_in_a_row(rows, call->session, digest), ret);
+		explain(k, call, &h, in_a_row, ret);
 	ret->verdict = h.verdict;
 	return OK;
 }
@@ -226,7 +228,7 @@ int hook_after(struct kernel *k, const char *client, const struct tool_call *cal
 		json_seti(a, row, "exit_code", code);
 	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
-	if (rc || !decision)
+	if (rc || !decision || (rc = kernel_arm(k, e)))
 		return rc;
 	json_sets(a, about, "door", arena_printf(a, "hook/%s", client));
 	if (call->session)

@@ -11,38 +11,75 @@
 #include <fcntl.h>
 #include <string.h>
 
-int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
+static int no_key(struct err *e)
+{
+	return err_set(e, E_MISSING, "KEY_MISSING",
+		"there is no signing key yet, so nothing can be recorded; 'helm key create' makes one");
+}
+
+static int keys_dir(struct sys *s, struct arena *a, const char **ret, struct err *e)
+{
+	const char *home;
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	if (rc == OK)
+		*ret = arena_printf(a, "%s/keys", home);
+	return rc;
+}
+
+int kernel_open_unarmed(
+	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
 {
 	struct kernel k = { .sys = s, .a = a, .ws = ws };
-	const char *home;
+	const char *keys;
 	int rc = guard_open(s, a, ws, NULL, &k.guard, e);
 
 	if (rc == OK)
-		rc = workspace_helm_home(s, a, &home, e);
-	if (rc == OK)
-		rc = keys_load(s, AT_FDCWD, arena_printf(a, "%s/keys", home), &k.key, e);
-	if (rc == E_MISSING)
-		return err_set(e, E_MISSING, "KEY_MISSING",
-			"there is no signing key yet, so nothing can be recorded; "
-			"'helm key create' makes one");
+		rc = keys_dir(s, a, &keys, e);
 	if (rc)
 		return rc;
-	guard_compile(&k.guard, a);
+	if (!file_exists(s, AT_FDCWD, arena_printf(a, "%s/root.key", keys)))
+		return no_key(e);
 	k.policy_hash = arena_printf(a, "sha256:%s", policy_sha256(a, k.guard.policy));
-	recorder_open(&k.recorder, s, ws->state_fd, k.key);
+	recorder_open(&k.recorder, s, ws->state_fd, NULL);
 	*ret = k;
 	return OK;
+}
+
+int kernel_arm(struct kernel *k, struct err *e)
+{
+	const char *keys;
+	int rc = k->key ? OK : keys_dir(k->sys, k->a, &keys, e);
+
+	if (rc || k->key)
+		return rc;
+	rc = keys_load(k->sys, AT_FDCWD, keys, &k->key, e);
+	k->recorder.key = k->key;
+	return rc == E_MISSING ? no_key(e) : rc;
+}
+
+int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
+{
+	struct kernel k;
+	int rc = kernel_open_unarmed(s, a, ws, &k, e);
+
+	if (rc == OK)
+		rc = kernel_arm(&k, e);
+	if (rc == OK)
+		*ret = k;
+	return rc;
 }
 
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
-	const char *home;
+	const char *home, *dir;
 	int rc = workspace_helm_home(s, a, &home, e);
 
+	if (rc == OK)
+		rc = keys_dir(s, a, &dir, e);
 	if (rc)
 		return rc;
-	const char *dir = arena_printf(a, "%s/keys", home);
 	rc = keys_load(s, AT_FDCWD, dir, &key, e);
 	*ret_created = rc == E_MISSING;
 	if (rc == E_MISSING)
@@ -104,7 +141,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 		propose_argv(k->a, &k->guard.at, q->argv, q->argc, &ret->proposal);
 	else
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
-	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
+	decide(guard_policy(&k->guard, k->a, &ret->proposal), q->profile, &ret->proposal, &context,
+		&ret->decision);
 	if (q->floor > ret->decision.action)
 		raise_to(k, q->floor,
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
@@ -234,9 +272,12 @@ int kernel_carry_out(struct kernel *k, const struct request *q, struct handling 
 	struct json *happened = json_new(k->a, JSON_OBJECT);
 	const char *args = args_digest(k, q), *status = "UNKNOWN";
 
+	int rc = kernel_arm(k, e);
+	if (rc)
+		return rc;
 	if (ret->verdict == V_ESCALATE)
 		settle(k, q, args, ret); /* has the question been answered already? */
-	int rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
+	rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
 	if (rc)
 		return err_wrap(e, "not recorded, so not done");
 	if (ret->verdict != V_ALLOW || !q->execute)

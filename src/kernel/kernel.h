@@ -81,6 +81,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	struct err *e);
 /* Compile the whole policy, for many questions or to look at it. */
 void guard_compile(struct guard *g, struct arena *a);
+/* What of the policy can speak about this proposal, or all of it. */
+const struct policy *guard_policy(const struct guard *g, struct arena *a, const struct proposal *p);
 /* The same guard, looking from another directory. */
 void guard_at(struct guard *g, struct arena *a, const char *cwd);
 
@@ -106,12 +108,17 @@ struct kernel {
 	struct workspace *ws;
 	struct guard guard; /* profiles, policy, and where commands would run: guard_at() moves it */
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
-	struct key *key;
+	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
 };
 /* Profiles, policy, key and chain of a workspace.  E_MISSING KEY_MISSING without a key: what cannot be recorded is not
  * decided. */
 int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
+/* The same for a door that signs only some of what it hears: that there is a key is known, kernel_arm() loads it.  What is
+ * carried out is armed first. */
+int kernel_open_unarmed(
+	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
+int kernel_arm(struct kernel *k, struct err *e);
 void kernel_close(struct kernel *k);
 /* The signing key of this user, made when there is none. */
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e);

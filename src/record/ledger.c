@@ -14,6 +14,9 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 
+/* Rows are mostly shorter than this, and a first look need not be longer than that. */
+enum { USUAL_ROW = 512, FIRST_LOOK = 64 << 10 };
+
 static void row_text(struct buf *line, struct arena *a, const struct json *row)
 {
 	struct json *clean = json_copy(a, row);
@@ -92,6 +95,29 @@ int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit 
 	return rc > 0 ? OK : rc;
 }
 
+/* The last n rows (0: all) of a text, oldest first.  Only they are read as JSON. */
+static void last_rows(struct arena *a, const char *file, struct bytes text, size_t n, struct json *ret)
+{
+	const char *start = (const char *)text.p, *end = start + text.n;
+
+	while (end > start && (n == 0 || ret->n < n)) {
+		const char *newline = memrchr(start, '\n', (size_t)(end - start));
+		const char *line = newline ? newline + 1 : start;
+		struct json *row;
+		if (line < end &&
+			json_parse(a, (struct bytes){ (const uint8_t *)line, (size_t)(end - line) }, file,
+				NULL, &row, NULL) == OK &&
+			json_is(row, JSON_OBJECT))
+			json_push(a, ret, row);
+		end = newline ? newline : start;
+	}
+	for (uint32_t i = 0; i < ret->n / 2; i++) {
+		struct json *other = ret->items[i];
+		ret->items[i] = ret->items[ret->n - 1 - i];
+		ret->items[ret->n - 1 - i] = other;
+	}
+}
+
 /* Backwards in blocks, so that the end of a file of a million rows costs what the end of a short one does. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e)
@@ -105,33 +131,19 @@ int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_
 		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", file);
 		return rc == E_MISSING ? OK : rc;
 	}
-	for (size_t window = 64 << 10;; window *= 4) {
+	for (size_t window = n && n < FIRST_LOOK / USUAL_ROW ? n * USUAL_ROW : FIRST_LOOK;; window *= 4) {
 		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
-		size_t size = (size_t)(st.st_size - from), done = 0;
+		size_t size = (size_t)(st.st_size - from);
 		char *text = arena_text(a, size + 1);
-		while (done < size) {
-			ssize_t got = s->pread(s, fd, text + done, size - done, from + (off_t)done);
-			if (got <= 0)
-				return err_sys(e, "LEDGER_READ", "cannot read %s", file);
-			done += (size_t)got;
-		}
 		struct bytes rest = { (uint8_t *)text, size };
+		if (pread_all(s, fd, text, size, from))
+			return err_sys(e, "LEDGER_READ", "cannot read %s", file);
 		rows->n = 0;
 		if (from)
 			(void)text_cut(&rest, '\n');
-		while (rest.p && rest.n) {
-			struct json *row;
-			struct bytes line = text_cut(&rest, '\n');
-			if (line.n && json_parse(a, line, file, NULL, &row, NULL) == OK &&
-				json_is(row, JSON_OBJECT))
-				json_push(a, rows, row);
-		}
-		if (rows->n >= n || from == 0)
-			break;
+		if (rest.p)
+			last_rows(a, file, rest, n, rows);
+		if ((n && rows->n >= n) || from == 0)
+			return OK;
 	}
-	if (n && rows->n > n) {
-		memmove(rows->items, rows->items + (rows->n - n), n * sizeof(*rows->items));
-		rows->n = (uint32_t)n;
-	}
-	return OK;
 }
