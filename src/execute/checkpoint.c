@@ -27,6 +27,7 @@ struct maker {
 	int64_t deadline_us;
 	uint64_t to_read_files, to_read_bytes;
 	bool is_all_known;
+	const char *left_out;
 	struct content tree;
 	struct checkpoint_result res;
 };
@@ -185,6 +186,63 @@ static void count_entries(struct maker *m)
 	}
 }
 
+static int is_missing(const char *path, const char *why, struct err *e)
+{
+	return err_set(e, E_INPUT, "CHECKPOINT_INCOMPLETE", "'%s' cannot be saved: %s", path, why);
+}
+
+/* A chosen path is saved although a rule excludes it; who relies on the rules has not chosen it. */
+static int check_chosen(struct maker *m, struct err *e)
+{
+	for (size_t i = 0; i < m->sel.path_count; i++) {
+		const char *path = m->sel.paths[i];
+		for (size_t n = 0; !text_eq(path, ".");) {
+			n += strcspn(path + n, "/");
+			const char *part = arena_strndup(m->a, path, n);
+			if (rules_exclude(&m->sel, part, true) ||
+				(!path[n] && rules_exclude(&m->sel, part, false)))
+				return is_missing(
+					path, "it is left out by .helmignore or the checkpoint policy", e);
+			if (!path[n])
+				break;
+			n++;
+		}
+	}
+	return OK;
+}
+
+static int check_complete(struct maker *m, struct err *e)
+{
+	if (!m->req->is_complete)
+		return OK;
+	if (m->left_out)
+		return is_missing(m->left_out, "it is left out of checkpoints", e);
+	if (m->res.unstable)
+		return err_set(
+			e, E_INPUT, "CHECKPOINT_INCOMPLETE", "files keep changing while they are saved");
+	for (size_t i = 0; i < m->entries.n; i++) {
+		const struct entry *x = &m->entries.v[i];
+		if (x->type == ENTRY_SKIPPED)
+			return is_missing(x->path, x->text, e);
+		if (x->type == ENTRY_LINK && (m->req->is_plain || checkpoint_link_leaves(m->a, x)))
+			return is_missing(x->path, "it is a link", e);
+		if (x->has_names && m->req->is_plain)
+			return is_missing(x->path, "it has a second name elsewhere", e);
+	}
+	return check_chosen(m, e);
+}
+
+static uint64_t limit(const struct checkpoint_request *q, uint64_t asked, uint64_t policy)
+{
+	return asked && (!q->is_complete || asked < policy) ? asked : policy;
+}
+
+/* A few caches are kept; single operands that are about to go must not push out those of whole trees. */
+static bool is_cached(const struct maker *m)
+{
+	return !m->req->are_exact && (!m->req->is_complete || text_eq(m->sel.paths[0], "."));
+}
+
 static int look(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -192,18 +250,22 @@ static int look(struct maker *m, struct err *e)
 		.a = m->a,
 		.sel = &m->sel,
 		.to = &m->entries,
-		.max_files = q->max_files ? q->max_files : m->policy.max_files,
-		.max_bytes = q->max_bytes ? q->max_bytes : m->policy.max_bytes,
+		.spared = q->spared,
+		.max_files = limit(q, q->max_files, m->policy.max_files),
+		.max_bytes = limit(q, q->max_bytes, m->policy.max_bytes),
 		.deadline_us = m->deadline_us,
 		.progress = q->progress };
 
-	if (!q->are_exact)
+	if (is_cached(m))
 		cache_load(m->st, m->a, &m->sel, &m->cache);
 	m->entries.cap = (size_t)m->cache.count + 64;
 	m->entries.v = arena_alloc(m->a, m->entries.cap * sizeof(*m->entries.v));
 	if (checkpoint_scan(&sc, e))
 		return e->rc;
 	m->res.excluded = sc.excluded_count;
+	m->left_out = sc.left_out;
+	if (check_complete(m, e))
+		return e->rc;
 	m->is_all_known = cache_match(&m->cache, &m->entries);
 	count_entries(m);
 	int64_t room = m->st->sys->free_bytes(m->st->sys, m->st->state_fd);
@@ -472,7 +534,7 @@ static int make(struct maker *m, struct json *array, struct err *e)
 	m->tree = m->cache.tree;
 	m->res.is_same = m->is_all_known;
 	if (!m->is_all_known) {
-		if (read_files(m, e) || save_tree(m, e))
+		if (read_files(m, e) || check_complete(m, e) || save_tree(m, e))
 			return e->rc;
 		count_entries(m);
 		m->res.is_same = m->cache.is_found && object_eq(&m->tree.sha, &m->cache.tree.sha);
@@ -480,8 +542,7 @@ static int make(struct maker *m, struct json *array, struct err *e)
 	list_skipped(m);
 	if (pool_commit(m->st->pool, &m->res.stored_bytes, e))
 		return e->rc;
-	if (!m->is_all_known && !m->req->are_exact &&
-		cache_save(m->st, m->a, &m->sel, &m->entries, &m->tree, e))
+	if (!m->is_all_known && is_cached(m) && cache_save(m->st, m->a, &m->sel, &m->entries, &m->tree, e))
 		return e->rc;
 	return put_record(m, array, e);
 }

@@ -61,6 +61,7 @@ struct entry {
 	bool is_known; /* content comes from the cache; it was not read */
 	bool is_racy; /* too young to trust its times next time */
 	bool is_unstable; /* kept changing while it was read */
+	bool has_names; /* a file that is known under more than one name */
 	bool is_sparse; /* content is the extents, one after the other */
 	uint32_t extent_count;
 	uint32_t mode, uid, gid; /* mode: the low twelve bits */
@@ -135,6 +136,8 @@ struct scan {
 	uint64_t file_count, byte_count, excluded_count;
 	int64_t deadline_us;
 	const struct checkpoint_progress *progress;
+	const char *spared; /* of the request */
+	const char *left_out; /* the first thing that a rule left out and that was not spared */
 	bool may_miss; /* a chosen path that is gone, or cannot be reached any more, is simply not there */
 	char *dents; /* scratch */
 };
@@ -282,6 +285,9 @@ int archive_parse(
 /* The request is about this path. */
 bool plan_wants(const struct plan *p, const char *path);
 struct step *plan_find(struct plan *p, const char *path);
+
+/* A restore leaves such a link alone unless it is told otherwise. */
+bool checkpoint_link_leaves(struct arena *a, const struct entry *link);
 
 /* Where the data of an open sparse file is.  -1 with errno. */
 int checkpoint_extents(struct sys *s, struct arena *a, int fd, struct entry *x);

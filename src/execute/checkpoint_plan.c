@@ -111,7 +111,7 @@ static enum checkpoint_state compare(struct plan *p, const struct entry *want, s
 
 /* ---- what is left alone ---- */
 
-static bool leads_outside(struct arena *a, const struct entry *link)
+bool checkpoint_link_leaves(struct arena *a, const struct entry *link)
 {
 	const char *name = path_base(link->path);
 	const char *dir = arena_strndup(a, link->path, (size_t)(name - link->path));
@@ -156,7 +156,8 @@ static void judge(struct plan *p, struct step *t)
 		t->note = "new";
 	else if (t->state == CHECKPOINT_NEW && t->have->type == ENTRY_SKIPPED)
 		t->note = t->have->text;
-	else if (t->want && t->want->type == ENTRY_LINK && !p->req->all_links && leads_outside(p->a, t->want))
+	else if (t->want && t->want->type == ENTRY_LINK && !p->req->all_links &&
+		checkpoint_link_leaves(p->a, t->want))
 		t->note = "link leads outside the workspace";
 }
 

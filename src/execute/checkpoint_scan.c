@@ -205,6 +205,7 @@ void entry_from_stat(struct entry *x, const struct stat *st)
 	x->ctime_ns = ns_of(st->st_ctim);
 	x->size = S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size;
 	uint64_t on_disk = (uint64_t)st->st_blocks * 512;
+	x->has_names = S_ISREG(st->st_mode) && st->st_nlink > 1;
 	/* Small files may live in the inode and show no blocks at all. */
 	x->is_sparse = S_ISREG(st->st_mode) && x->size > SMALL_FILE && on_disk < x->size;
 	x->held_bytes = x->is_sparse ? on_disk : x->size;
@@ -323,6 +324,19 @@ static bool is_hidden(
 	return path != sc->chosen && rules_exclude(sc->sel, path, S_ISDIR(st->st_mode));
 }
 
+static bool is_spared(struct scan *sc, const char *path, const char *name, const struct stat *st)
+{
+	if (!sc->spared)
+		return false;
+	if (st->st_ino == sc->st->state_ino && st->st_dev == sc->st->state_dev)
+		return true;
+	size_t n = (size_t)(name - path);
+	bool is_there = text_eq(sc->spared, ".")
+		? n == 0
+		: n == strlen(sc->spared) + 1 && strncmp(path, sc->spared, n - 1) == 0;
+	return is_there && text_eq(name, ".git");
+}
+
 /* One name in an open directory. */
 static int visit(struct scan *sc, int parent, const char *path, const char *name, int depth, bool in_state,
 	struct err *e)
@@ -342,6 +356,8 @@ static int visit(struct scan *sc, int parent, const char *path, const char *name
 	}
 	if (is_hidden(sc, path, name, &st, in_state)) {
 		sc->excluded_count++;
+		if (!sc->left_out && !is_spared(sc, path, path_base(path), &st))
+			sc->left_out = path;
 		return OK;
 	}
 	size_t at = sc->to->n;

@@ -57,6 +57,11 @@ struct checkpoint_request {
 	bool skip_missing; /* a path that does not exist is left out, as long as one exists */
 	bool are_exact; /* the paths are single entries: directories without their content */
 	bool is_dry_run; /* writes nothing */
+	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
+	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back. */
+	bool is_complete;
+	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
+	const char *spared; /* with is_complete: ".git" in this directory ("." the root) and the state may be left out */
 	uint64_t max_files, max_bytes; /* 0: what the policy says */
 	int64_t time_limit_ms; /* 0: none */
 	const struct checkpoint_progress *progress; /* or NULL */
@@ -81,7 +86,7 @@ struct checkpoint_result {
 
 /* Limits and room on the disk are checked before anything is written.  On failure nothing is left but files that
  * checkpoint_prune() finds.  Error codes: CHECKPOINT_LABEL, CHECKPOINT_PATH, CHECKPOINT_LIMIT, CHECKPOINT_SPACE,
- * CHECKPOINT_TIME, CHECKPOINT_INDEX (the index is not valid JSON; it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
+ * CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is not valid JSON; it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
 int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e);
 
