@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Enough for any explanation; the action itself counts every finding. */
-enum { MAX_FINDINGS = 200 };
+enum { MAX_FINDINGS = 200, MAX_ASKS = 400 };
 
 struct judge {
 	const struct policy *policy;
@@ -85,6 +85,22 @@ static struct finding *add(struct judge *j, enum action action, const char *rule
 	return f;
 }
 
+/* Answering takes all of them, also those a person need not read. */
+static void note_ask(struct judge *j, enum action action, const char *rule, const struct effect *e)
+{
+	struct decision *d = j->d;
+
+	if (action != ACTION_ASK)
+		return;
+	if (d->ask_count == MAX_ASKS) {
+		d->has_more_asks = true;
+		return;
+	}
+	if (!d->asks)
+		d->asks = arena_alloc(j->at->a, MAX_ASKS * sizeof(*d->asks));
+	d->asks[d->ask_count++] = (struct ask){ rule, e };
+}
+
 static bool has_spoken(const struct judge *j, const char *rule, const struct effect *e)
 {
 	for (size_t i = 0; i < j->d->finding_count; i++)
@@ -99,6 +115,7 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 
 	j->d->destructive |= r->is_destructive && r->action >= ACTION_ASK;
 	j->is_denied_by_rule |= r->action == ACTION_DENY;
+	note_ask(j, r->action, r->id, e);
 	if (j->d->action >= r->action && has_spoken(j, r->id, e))
 		return;
 	f = add(j, r->action, r->id, r->reason, r->text, e);
@@ -125,6 +142,7 @@ static void say(struct judge *j, enum action action, const char *rule, enum reas
 {
 	struct finding *f;
 
+	note_ask(j, action, rule, e);
 	if (j->d->action >= action && has_spoken(j, rule, e))
 		return;
 	f = add(j, action, rule, reason, text, e);
@@ -229,6 +247,7 @@ static void judge_unreadable(struct judge *j)
 	bool is_syntax = !p->unreadable_code || text_eq(p->unreadable_code, "parse_error");
 	struct finding *f;
 
+	note_ask(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit", NULL);
 	f = add(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit",
 		is_syntax ? REASON_parse_error : REASON_depth_limit,
 		p->unreadable_text ? p->unreadable_text : "the text could not be read as a command", NULL);

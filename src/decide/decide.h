@@ -8,6 +8,7 @@
 #define DECIDE_DECIDE_H
 
 #include "base/mem.h"
+#include "model/approval.h"
 #include "model/decision.h"
 #include "model/effect.h"
 #include "model/profile.h"
@@ -64,5 +65,29 @@ struct decide_context {
 
 void decide(const struct policy *policy, const struct profile *profile, const struct proposal *proposal,
 	const struct decide_context *at, struct decision *ret);
+
+/* ---- answers ---- */
+
+/* Why a decision asks, in the form that grants speak about; equal reasons once.  In `a`. */
+struct cover *covers_of(struct arena *a, const struct decision *d, size_t *ret_n);
+/* May an answer reach further than this very input?  Not for what is dynamic, opaque or about the command as a whole. */
+bool cover_may_widen(const struct cover *c);
+
+/* Who asks, from where, with what. */
+struct question {
+	const char *principal, *session; /* session may be NULL */
+	const char *profile, *cwd, *args_sha256;
+	const char *request_id; /* only grants that answer this one; or NULL */
+	int64_t now_us;
+};
+
+/* Is everything the decision asks answered by these grants?  ret_used[i] says whether grants[i] was needed.  Pure.  Only ever true
+ * for a decision that is ESCALATE: a denial is never lifted.  Every reason to ask needs a grant that is in force, is meant for who
+ * asks, and covers that rule on that effect; what cannot be known beforehand is covered only by an exact grant for one use. */
+bool lift(struct arena *a, const struct decision *d, const struct question *q, const struct approval *grants,
+	size_t n, bool *ret_used);
+
+/* The host of a URL, of user@host:path or of a bare name, in lower case; NULL when the text leaves any doubt. */
+const char *host_of(struct arena *a, const char *target);
 
 #endif

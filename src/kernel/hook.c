@@ -133,6 +133,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 			continue;
 		q->floor_rule = "risk.unknown_tool";
 		q->floor_text = "it is a tool the guard does not know";
+		q->floor_effect = &proposal->effects[i];
 		if (p->unknown_tool == UNKNOWN_DENY)
 			q->floor = ACTION_DENY;
 		else if (p->unknown_tool == UNKNOWN_ASK)

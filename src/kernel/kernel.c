@@ -125,6 +125,17 @@ static void raise_to(struct kernel *k, enum action action, enum reason_code reas
 	d->decisive = f;
 }
 
+/* The door asks too: its reason is one more that an answer has to meet. */
+static void add_ask(struct kernel *k, const struct request *q, struct decision *d)
+{
+	struct ask *asks = arena_alloc(k->a, (d->ask_count + 1) * sizeof(*asks));
+
+	if (d->ask_count)
+		memcpy(asks, d->asks, d->ask_count * sizeof(*asks));
+	asks[d->ask_count++] = (struct ask){ q->floor_rule, q->floor_effect };
+	d->asks = asks;
+}
+
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret)
 {
 	struct decide_context context = { .a = k->a,
@@ -143,6 +154,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
 	decide(guard_policy(&k->guard, k->a, &ret->proposal), q->profile, &ret->proposal, &context,
 		&ret->decision);
+	if (q->floor == ACTION_ASK)
+		add_ask(k, q, &ret->decision);
 	if (q->floor > ret->decision.action)
 		raise_to(k, q->floor,
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,

@@ -145,6 +145,7 @@ struct request {
 	enum action floor; /* at least this, whatever the rules say */
 	const char *floor_rule; /* id and sentence of why; with floor only */
 	const char *floor_text;
+	const struct effect *floor_effect; /* what it is about; NULL: all of it */
 	struct json *metadata; /* goes into both receipts; or NULL */
 	/* Do it.  Called only after the decision is on disk and only when it is ALLOW.  Fills `ret` with what happened (integers
 	 * and strings; goes into the outcome receipt) and *ret_status.  NULL: somebody else acts upon the answer. */

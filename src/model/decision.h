@@ -37,6 +37,13 @@ struct finding {
 	bool is_destructive;
 };
 
+/* One reason to ask.  Findings are for people and say a rule once per command; reasons are complete: to answer a question is to
+ * answer every one of them. */
+struct ask {
+	const char *rule;
+	const struct effect *effect; /* NULL: about the whole command */
+};
+
 /* Parts of the risk score, in hundredths. */
 struct score_part {
 	const char *name;
@@ -54,6 +61,9 @@ struct decision {
 
 	struct finding *findings; /* worst first, then in the order of the command */
 	size_t finding_count;
+	struct ask *asks; /* every rule that asks, about every effect it asks about */
+	size_t ask_count;
+	bool has_more_asks; /* there were too many to keep */
 	const struct finding *decisive; /* the finding that decided; NULL when nothing spoke */
 
 	int score_hundredths;

@@ -107,7 +107,9 @@ enum effect_flags {
 	FXF_REMOTE_SIDE = 1 << 11, /* happens on another machine */
 	FXF_FIND = 1 << 12, /* selected by find, fd, git ls-files | xargs, ... */
 	FXF_DECODED = 1 << 13, /* found in text that was decoded for the report only */
-	FXF_HOST_MOUNT = 1 << 14 /* inside a container that sees this machine's root or system directories */
+	FXF_HOST_MOUNT = 1 << 14, /* inside a container that sees this machine's root or system directories */
+	FXF_OPEN_END = 1 << 15, /* the operand's end is not known: it may lead out of where it starts */
+	FXF_ONE_HOST = 1 << 16 /* the target is all of the network that the command names */
 };
 
 struct span {
@@ -133,6 +135,7 @@ struct effect {
 	const char *program; /* the head that does it: "rm" */
 	const char *target; /* path as judged (absolute where possible), host, unit, database...; or NULL */
 	const char *resolved; /* target after link resolution where that differs, else NULL */
+	const char *cwd; /* where it happens, and what a relative target is seen from; NULL: not known */
 	const struct source *source;
 	struct span at;
 	uint32_t step; /* index into proposal.steps */

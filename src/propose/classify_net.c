@@ -33,7 +33,8 @@ static void write_named_by_url(struct call *k, const struct word *url, const str
 }
 
 /* Data that goes out: "@file" names a file, anything else is itself the data. */
-static void send_data(struct call *k, const struct word *data, const struct word *url, bool at_means_file)
+static void send_data(
+	struct call *k, const struct word *data, const struct word *url, bool at_means_file, unsigned flags)
 {
 	const char *at = memchr(data->text, '@', data->text_n);
 	bool is_form = at && at > data->text && at[-1] == '=';
@@ -41,9 +42,9 @@ static void send_data(struct call *k, const struct word *data, const struct word
 		struct word file = word_tail(data, (size_t)(at + 1 - data->text));
 		if (!word_is(&file, "-"))
 			fx_read(k, &file, 1);
-		fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING);
+		fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING | flags);
 	} else {
-		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING | flags);
 	}
 }
 
@@ -73,16 +74,19 @@ static void classify_curl(struct call *k)
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
 	const struct word *method = p.values[X];
 	bool is_get = args_has(&p, GET) || (method && word_is_any(method, "GET HEAD OPTIONS get head"));
-	fx(k, TAG_NETWORK_GET, url, 0);
+	bool is_one = p.operand_count == 1 && !p.values[RESOLVE] && !p.values[PROXY] && !p.values[CONFIG] &&
+		!args_find(k->rest, k->rest_count, "url next Z parallel unix-socket abstract-unix-socket");
+	unsigned one = is_one ? FXF_ONE_HOST : 0;
+	fx(k, TAG_NETWORK_GET, url, one);
 	if (method && !is_get)
-		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING | one);
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, curl_spec);
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == UPLOAD && s.value.text) {
 			fx_read(k, &s.value, 1);
-			fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING);
+			fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING | one);
 		} else if ((item == DATA || item == FORM) && s.value.text && !args_has(&p, GET)) {
-			send_data(k, &s.value, url, true);
+			send_data(k, &s.value, url, true, one);
 		} else if (item == OUT && s.value.text && !word_is(&s.value, "-")) {
 			write_download(k, &s.value);
 		} else if (item == RESOLVE || item == PROXY) {
@@ -267,8 +271,9 @@ static void classify_ssh(struct call *k)
 			from = s.i;
 		}
 	}
-	fx(k, TAG_NETWORK_CONNECT, host, 0);
-	fx(k, TAG_REMOTE_SHELL, host, FXF_MUTATING);
+	unsigned one = args_find(k->rest, from, "o J F W S") ? 0 : FXF_ONE_HOST;
+	fx(k, TAG_NETWORK_CONNECT, host, one);
+	fx(k, TAG_REMOTE_SHELL, host, FXF_MUTATING | one);
 	if (from < k->rest_count) {
 		struct word text = words_join(a, k->rest + from, k->rest_count - from);
 		run_text(k, &text, FXF_REMOTE_SIDE, arena_printf(a, "ssh %s", host ? host->text : ""));

@@ -364,11 +364,8 @@ enum path_class paths_judge(const struct surroundings *at, struct arena *a, cons
 		return c;
 	const char *whole = path_clean(a, arena_printf(a, "%s/%s", real, path + fixed));
 	enum path_class behind = judge_text(at, a, whole, tail);
-	if (behind > c || behind == PATH_DEV) {
-		*ret_resolved = whole;
-		return behind;
-	}
-	return c;
+	*ret_resolved = whole;
+	return behind > c || behind == PATH_DEV ? behind : c;
 }
 
 enum path_class paths_classify(const struct surroundings *at, struct arena *a, const char *path,

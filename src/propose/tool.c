@@ -117,6 +117,7 @@ static struct effect *add(struct build *b, enum effect_kind kind, const char *ta
 		.program = b->call->tool_name,
 		.target = target,
 		.source = b->p->source,
+		.cwd = b->at->cwd,
 		.at = { 0, (uint32_t)b->p->source->n } };
 	return fx;
 }
@@ -224,7 +225,8 @@ static void propose_web(struct build *b)
 {
 	const char *url = json_get_text(b->call->input, "url", NULL);
 
-	add(b, FX_NETWORK, "net.fetch", url ? url : "the web");
+	struct effect *fx = add(b, FX_NETWORK, "net.fetch", url ? url : "the web");
+	fx->flags |= url ? FXF_ONE_HOST : 0;
 }
 
 /* Tools of servers: verbs that only look, and all others. */

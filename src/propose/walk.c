@@ -100,6 +100,14 @@ void walk_step_end(struct walk *w, uint32_t outer)
 	w->step = outer;
 }
 
+/* Where the command works when there is only one answer. */
+static const char *only_directory(struct walk *w)
+{
+	const struct value *dir = scope_directory(w);
+
+	return dir->n == 1 && dir->items[0][0] == '/' && !has_mark(dir->items[0]) ? dir->items[0] : NULL;
+}
+
 struct effect *walk_effect(
 	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand)
 {
@@ -117,6 +125,7 @@ struct effect *walk_effect(
 		.program = c->argc && c->argv[0].certainty == CERTAIN ? path_base(c->argv[0].text) : NULL,
 		.source = c->source,
 		.at = operand && operand->at.end ? operand->at : c->at,
+		.cwd = only_directory(w),
 		.step = w->step };
 	if (operand) {
 		e->target = operand->text;
@@ -193,8 +202,10 @@ struct effect *walk_path(
 		text = arena_printf(w->a, "%s/", text);
 	e->path_class = paths_judge(w->at, w->a, text, tail, follows_links(kind), &e->resolved);
 	e->target = text;
-	if (tail == TAIL_OPEN)
+	if (tail == TAIL_OPEN) {
 		e->certainty = PREFIXED;
+		e->flags |= FXF_OPEN_END;
+	}
 	/* All that is in the workspace is as much as the workspace. */
 	if ((kind == FX_DELETE || kind == FX_MOVE) && tail == TAIL_GLOB && text_ends(text, "/*") &&
 		e->path_class < PATH_UP && paths_is_protected(w->at, w->a, text))

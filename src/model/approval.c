@@ -1,0 +1,191 @@
+/* approval.c — grants as JSON, and back. */
+#include "model/approval.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static const char *const reach_names[] = { "exact", "shape", "path", "host" };
+static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
+
+const char *reach_name(enum reach r)
+{
+	return reach_names[r];
+}
+
+bool cover_eq(const struct cover *x, const struct cover *y)
+{
+	return x->is_whole == y->is_whole && text_eq(x->rule, y->rule) &&
+		(x->is_whole ||
+			(x->kind == y->kind && text_eq(x->tag, y->tag) && x->path_class == y->path_class &&
+				x->certainty == y->certainty && x->flags == y->flags &&
+				text_eq(x->operand, y->operand)));
+}
+
+static struct json *cover_to_json(struct arena *a, const struct cover *c)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "rule", c->rule);
+	if (c->is_whole)
+		return doc;
+	json_sets(a, doc, "kind", effect_kind_name(c->kind));
+	json_sets(a, doc, "tag", c->tag);
+	json_sets(a, doc, "path_class", path_class_name(c->path_class));
+	json_sets(a, doc, "certainty", certainty_names[c->certainty]);
+	json_seti(a, doc, "flags", c->flags);
+	json_sets(a, doc, "operand_sha256", c->operand);
+	return doc;
+}
+
+struct json *covers_to_json(struct arena *a, const struct cover *covers, size_t n)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < n; i++)
+		json_push(a, list, cover_to_json(a, &covers[i]));
+	return list;
+}
+
+static bool find_name(const char *name, const char *const *names, size_t n, unsigned *ret)
+{
+	for (unsigned i = 0; name && i < n; i++)
+		if (text_eq(names[i], name)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+static bool find_class(const char *name, enum path_class *ret)
+{
+	for (int i = 0; name && i < PATH_CLASS_COUNT; i++)
+		if (text_eq(path_class_name((enum path_class)i), name)) {
+			*ret = (enum path_class)i;
+			return true;
+		}
+	return false;
+}
+
+static bool cover_from_json(const struct json *doc, struct cover *ret)
+{
+	const char *kind = json_get_text(doc, "kind", NULL);
+	struct cover c = { .rule = json_get_text(doc, "rule", NULL), .is_whole = !json_get(doc, "kind") };
+	unsigned certainty = 0;
+	int64_t flags;
+
+	if (!c.rule)
+		return false;
+	if (!c.is_whole) {
+		c.tag = json_get_text(doc, "tag", NULL);
+		c.operand = json_get_text(doc, "operand_sha256", NULL);
+		if (!kind || !effect_kind_parse(kind, &c.kind) || !c.tag || !c.operand ||
+			!find_class(json_get_text(doc, "path_class", NULL), &c.path_class) ||
+			!find_name(json_get_text(doc, "certainty", NULL), certainty_names,
+				ARRAY_SIZE(certainty_names), &certainty) ||
+			!json_int(json_get(doc, "flags"), &flags) || flags < 0 || flags > UINT32_MAX)
+			return false;
+		c.certainty = (enum certainty)certainty;
+		c.flags = (unsigned)flags;
+	}
+	*ret = c;
+	return true;
+}
+
+int covers_from_json(
+	struct arena *a, const struct json *doc, struct cover **ret, size_t *ret_n, struct err *e)
+{
+	if (!json_is(doc, JSON_ARRAY))
+		return err_set(e, E_INPUT, "GRANT_FORMAT", "what is covered is no list");
+	struct cover *covers = arena_zalloc(a, doc->n + 1, sizeof(*covers));
+	for (uint32_t i = 0; i < doc->n; i++)
+		if (!cover_from_json(doc->items[i], &covers[i]))
+			return err_set(e, E_INPUT, "GRANT_FORMAT", "covered item %u is not understood", i);
+	*ret = covers;
+	*ret_n = doc->n;
+	return OK;
+}
+
+static void set_given(struct arena *a, struct json *doc, const char *name, const char *value)
+{
+	if (value)
+		json_sets(a, doc, name, value);
+}
+
+struct json *approval_to_json(struct arena *a, const struct approval *g)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "grant_id", g->id);
+	json_sets(a, doc, "reach", reach_name(g->reach));
+	json_setb(a, doc, "once", g->is_once);
+	set_given(a, doc, "principal", g->principal);
+	set_given(a, doc, "session", g->session);
+	json_sets(a, doc, "profile", g->profile);
+	set_given(a, doc, "args_sha256", g->args_sha256);
+	set_given(a, doc, "cwd", g->cwd);
+	set_given(a, doc, "path", g->path);
+	set_given(a, doc, "host", g->host);
+	json_sets(a, doc, "created_at", text_time_z(a, g->created_us));
+	json_sets(a, doc, "expires_at", text_time_z(a, g->expires_us));
+	set_given(a, doc, "approval_id", g->request_id);
+	json_sets(a, doc, "responder", g->responder);
+	json_set(a, doc, "covers", covers_to_json(a, g->covers, g->cover_count));
+	return doc;
+}
+
+static bool read_time(const struct json *doc, const char *name, int64_t *ret)
+{
+	const char *text = json_get_text(doc, name, "");
+
+	return text_parse_time(text, strlen(text), ret);
+}
+
+/* Each reach has what bounds it, or it is none. */
+static bool is_bounded(const struct approval *g)
+{
+	switch (g->reach) {
+	case REACH_EXACT:
+		return g->args_sha256 && g->cwd;
+	case REACH_SHAPE:
+		return true;
+	case REACH_PATH:
+		return g->path && g->path[0] == '/';
+	case REACH_HOST:
+		return g->host && *g->host;
+	}
+	return false;
+}
+
+int approval_from_json(struct arena *a, const struct json *doc, struct approval *ret, struct err *e)
+{
+	struct approval g = { .id = json_get_text(doc, "grant_id", NULL),
+		.principal = json_get_text(doc, "principal", NULL),
+		.session = json_get_text(doc, "session", NULL),
+		.profile = json_get_text(doc, "profile", NULL),
+		.args_sha256 = json_get_text(doc, "args_sha256", NULL),
+		.cwd = json_get_text(doc, "cwd", NULL),
+		.path = json_get_text(doc, "path", NULL),
+		.host = json_get_text(doc, "host", NULL),
+		.request_id = json_get_text(doc, "approval_id", NULL),
+		.responder = json_get_text(doc, "responder", NULL) };
+	unsigned reach = 0;
+
+	if (!g.id || !g.profile || !g.responder || !json_is_bool(json_get(doc, "once")) ||
+		!find_name(json_get_text(doc, "reach", NULL), reach_names, ARRAY_SIZE(reach_names), &reach) ||
+		!read_time(doc, "created_at", &g.created_us) || !read_time(doc, "expires_at", &g.expires_us))
+		return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant is not understood");
+	/* A bound that is there and no text would otherwise read as "anybody". */
+	static const char *const bounds[] = { "principal", "session" };
+	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+		if (json_get(doc, bounds[i]) && !json_get_text(doc, bounds[i], NULL))
+			return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant's %s is no text", bounds[i]);
+	g.reach = (enum reach)reach;
+	g.is_once = json_get_bool(doc, "once", false);
+	if (!is_bounded(&g))
+		return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant says not how far it reaches");
+	int rc = covers_from_json(a, json_get(doc, "covers"), &g.covers, &g.cover_count, e);
+	if (rc == OK)
+		*ret = g;
+	return rc;
+}
