@@ -238,7 +238,7 @@ const struct cmd commands[] = {
 		"entries go.  Receipts "
 		"and\nkeys stay.",
 		NULL, setup_opts, NEEDS_WORKSPACE, cmd_setup_remove, NULL },
-	{ "setup", "CLIENT", 1, 1, "put Helm in front of claude-code, codex or cursor",
+	{ "setup", "CLIENT", 1, 1, "put Helm in front of claude-code, codex, cursor or hermes",
 		"Adds our entries to the client's settings and keeps every other byte of them.  Then the "
 		"command that was "
 		"written is\nrun as the client would, with a destructive call: it must be denied, with a "

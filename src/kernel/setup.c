@@ -201,7 +201,10 @@ static int insert_ours(const struct setup *s, const struct setup_client *c, stru
 		const char *path[] = { "hooks", ev->event };
 		struct json_span span = { 0 };
 		struct json *pair = json_new(a, JSON_ARRAY);
-		rc = json_edit_append(a, text, ch->path, path, 2, setup_entry(s, c, ev), &text, &span, e);
+		struct json *entry = setup_entry(s, c, ev);
+		rc = c->is_yaml
+			? yaml_edit_insert(a, text, ch->path, "hooks", ev->event, entry, &text, &span, e)
+			: json_edit_append(a, text, ch->path, path, 2, entry, &text, &span, e);
 		json_push(a, pair, json_number(a, (int64_t)span.at));
 		json_push(a, pair, json_number(a, (int64_t)span.n));
 		json_push(a, spans, pair);
@@ -225,7 +228,10 @@ int setup_plan(
 	if (rc == OK && !c->file)
 		rc = err_set(
 			e, E_INPUT, "SETUP_PASTE", "the settings of %s cannot be edited in place", client);
-	ch.scope = scope ? scope : s->project ? "project" : "user";
+	ch.scope = scope ? scope : rc == OK && !c->is_of_user && s->project ? "project" : "user";
+	if (rc == OK && c->is_of_user && !text_eq(ch.scope, "user"))
+		rc = err_set(e, E_USAGE, "SETUP_SCOPE", "%s reads the user's settings only; use --scope user",
+			client);
 	if (rc == OK)
 		rc = root_of(s, ch.scope, &ch.root, e);
 	if (rc == OK)
@@ -362,6 +368,10 @@ static const char *test_payload(const struct setup *s, const struct setup_change
 	if (text_eq(c->client, "cursor")) {
 		json_sets(a, doc, "hook_event_name", "beforeShellExecution");
 		json_sets(a, doc, "command", "rm -rf /");
+	} else if (text_eq(c->client, "hermes")) {
+		json_sets(a, doc, "tool_name", "terminal");
+		json_sets(a, input, "command", "rm -rf /");
+		json_set(a, doc, "args", input);
 	} else {
 		json_sets(a, doc, "hook_event_name", "PreToolUse");
 		json_sets(a, doc, "tool_name", "Bash");
@@ -383,6 +393,10 @@ static const char *denial_text(const struct setup *s, const struct setup_change 
 	if (text_eq(c->client, "cursor"))
 		return text_eq(json_get_text(doc, "permission", ""), "deny")
 			? json_get_text(doc, "agent_message", NULL)
+			: NULL;
+	if (text_eq(c->client, "hermes"))
+		return text_eq(json_get_text(doc, "action", ""), "block")
+			? json_get_text(doc, "message", NULL)
 			: NULL;
 	const struct json *inner = json_get(doc, "hookSpecificOutput");
 	return text_eq(json_get_text(inner, "permissionDecision", ""), "deny")
@@ -438,7 +452,8 @@ static int self_test(
 
 	if (rc)
 		return err_wrap(e, "the command that was written cannot be run");
-	const char *text = got.end.code == 0 ? denial_text(s, c, got.out) : NULL;
+	/* 0 with an answer, or the code that is a block to every client. */
+	const char *text = got.end.code == 0 || got.end.code == 2 ? denial_text(s, c, got.out) : NULL;
 	if (!text)
 		return err_set(e, E_INPUT, "SETUP_SELF_TEST",
 			"the command that was written did not deny a destructive call (exit code %d)",
@@ -501,8 +516,8 @@ static bool is_bare(const struct setup *s, const struct setup_client *c, struct 
 {
 	struct json *doc, *fresh;
 
-	return json_parse(s->a, text, "", NULL, &doc, NULL) == OK &&
-		json_parse(s->a, bytes_of(c->fresh), "", NULL, &fresh, NULL) == OK &&
+	return setup_parse(s->a, c, text, "", &doc, NULL) == OK &&
+		setup_parse(s->a, c, bytes_of(c->fresh), "", &fresh, NULL) == OK &&
 		(json_eq(doc, fresh) || (json_is(doc, JSON_OBJECT) && doc->n == 0));
 }
 
@@ -565,7 +580,7 @@ int setup_plan_removal(const struct setup *s, const char *client, const char *sc
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
 		const char *root = i == 0 ? s->home : s->project;
-		if (!root || (scope && !text_eq(scope, scopes[i])) ||
+		if (!root || (scope && !text_eq(scope, scopes[i])) || (i == 1 && c->is_of_user) ||
 			setup_record_of(rows, client, arena_printf(s->a, "%s/%s", root, c->file)))
 			continue;
 		rc = plan_one_removal(s, c, scopes[i], root, NULL, &all[n], &is_there, e);

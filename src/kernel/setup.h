@@ -5,7 +5,7 @@
 #ifndef KERNEL_SETUP_H
 #define KERNEL_SETUP_H
 
-#include "base/json_edit.h"
+#include "base/yaml_edit.h"
 #include "kernel/kernel.h"
 
 enum { SETUP_FILE_LIMIT = 4 << 20 };
@@ -22,12 +22,18 @@ struct setup_client {
 	const char *fresh; /* a new file begins as this */
 	bool is_flat; /* events hold commands, not groups of them */
 	bool can_block; /* knows "onFailure" */
+	bool is_yaml; /* else JSON */
+	bool is_of_user; /* reads the user's file only */
 	struct setup_event events[4];
 };
 
 /* E_USAGE SETUP_CLIENT. */
 int setup_find_client(const char *name, const struct setup_client **ret, struct err *e);
 const struct setup_client *setup_client_at(size_t i); /* NULL past the end */
+
+/* A settings file as a tree. */
+int setup_parse(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+	struct json **ret, struct err *e);
 
 /* The command a client runs, for `sh -c`. */
 char *setup_command(const struct setup *s, const struct setup_client *c, const char *verb);

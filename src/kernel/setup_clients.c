@@ -8,14 +8,14 @@
 enum { CLIENT_TIMEOUT_S = 30, MAX_ENTRIES = 256 };
 
 static const struct setup_client clients[] = {
-	{ "claude-code", ".claude/settings.json", "{}\n", false, true,
+	{ "claude-code", ".claude/settings.json", "{}\n", false, true, false, false,
 		{ { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } } },
-	{ "codex", ".codex/hooks.json", "{}\n", false, false,
+	{ "codex", ".codex/hooks.json", "{}\n", false, false, false, false,
 		{ { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } } },
-	{ "cursor", ".cursor/hooks.json", "{\n  \"version\": 1\n}\n", true, false,
+	{ "cursor", ".cursor/hooks.json", "{\n  \"version\": 1\n}\n", true, false, false, false,
 		{ { "beforeShellExecution", "pre-tool" }, { "beforeMCPExecution", "pre-tool" },
 			{ "beforeReadFile", "pre-tool" } } },
-	{ .name = "hermes" },
+	{ "hermes", ".hermes/config.yaml", "", true, false, true, true, { { "pre_tool_call", "pre-tool" } } },
 	{ .name = "deepseek" },
 	{ .name = "vscode" },
 };
@@ -67,12 +67,26 @@ char *setup_command(const struct setup *s, const struct setup_client *c, const c
 		text_eq(verb, "pre-tool") ? or_block : "");
 }
 
+/* Hermes: what fails is a block only where the entry says so. */
+static struct json *hermes_entry(const struct setup *s, const struct setup_client *c)
+{
+	struct json *one = json_new(s->a, JSON_OBJECT);
+
+	json_sets(s->a, one, "matcher", ".*");
+	json_sets(s->a, one, "command", setup_command(s, c, "pre-tool"));
+	json_setb(s->a, one, "fail_closed", true);
+	json_seti(s->a, one, "timeout", CLIENT_TIMEOUT_S);
+	return one;
+}
+
 struct json *setup_entry(const struct setup *s, const struct setup_client *c, const struct setup_event *ev)
 {
 	struct arena *a = s->a;
 	struct json *group = json_new(a, JSON_OBJECT), *handlers = json_new(a, JSON_ARRAY),
 		    *one = json_new(a, JSON_OBJECT);
 
+	if (c->is_yaml)
+		return hermes_entry(s, c);
 	if (!c->is_flat)
 		json_sets(a, one, "type", "command");
 	json_sets(a, one, "command", setup_command(s, c, ev->verb));
@@ -228,6 +242,12 @@ static size_t removal_path(const struct setup_client *c, const struct json *doc,
 	return hooks->n > 1 ? 2 : 1;
 }
 
+int setup_parse(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+	struct json **ret, struct err *e)
+{
+	return c->is_yaml ? yaml_edit_read(a, text, name, ret, e) : json_parse(a, text, name, NULL, ret, e);
+}
+
 int setup_drop_entries(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e)
 {
@@ -235,15 +255,18 @@ int setup_drop_entries(struct arena *a, const struct setup_client *c, struct byt
 		struct json_step path[5];
 		struct setup_place place;
 		struct json *doc;
-		int rc = json_parse(a, text, name, NULL, &doc, e);
+		int rc = setup_parse(a, c, text, name, &doc, e);
 		if (rc)
 			return rc;
 		if (!setup_find_entry(a, c, doc, NULL, &place)) {
 			*ret = text;
 			return OK;
 		}
-		size_t depth = removal_path(c, doc, &place, path);
-		rc = json_edit_remove(a, text, name, path, depth, &text, e);
+		if (c->is_yaml)
+			rc = yaml_edit_remove(a, text, name, "hooks", place.event, place.group, &text, e);
+		else
+			rc = json_edit_remove(
+				a, text, name, path, removal_path(c, doc, &place, path), &text, e);
 		if (rc)
 			return rc;
 	}
@@ -257,14 +280,6 @@ const char *setup_snippet(const struct setup *s, const char *client, struct err 
 	if (setup_find_client(client, &c, e) || c->file)
 		return NULL;
 	const char *command = setup_command(s, c, "pre-tool");
-	if (text_eq(client, "hermes"))
-		return arena_printf(s->a,
-			"Hermes keeps its settings in YAML with comments, which cannot be edited byte for "
-			"byte.\n"
-			"Put this into ~/.hermes/config.yaml:\n\n"
-			"hooks:\n  pre_tool_call:\n    - matcher: \".*\"\n      command: >-\n        %s\n"
-			"      fail_closed: true\n      timeout: 30\n",
-			command);
 	if (text_eq(client, "deepseek"))
 		return arena_printf(s->a,
 			"The DeepSeek harness loads hooks by a plugin named in a YAML file, which cannot be "

@@ -205,7 +205,7 @@ static void look_at_entry(struct look *l, const struct json *doc)
 		return;
 	}
 	look_is(l, "armed", "every tool call is decided and recorded");
-	if (!l->c->is_flat && !text_eq(json_get_text(place.box, "matcher", ".*"), ".*"))
+	if (!text_eq(json_get_text(place.box, "matcher", ".*"), ".*"))
 		json_pushs(a, l->warnings, "the matcher leaves some tools out");
 	for (const struct setup_event *ev = l->c->events; ev->event; ev++) {
 		struct json *only = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
@@ -220,7 +220,10 @@ static void look_at_entry(struct look *l, const struct json *doc)
 		look_is(l, "degraded",
 			arena_printf(a, "%zu of %zu entries are missing; 'helm setup %s' restores them",
 				events - found, events, l->c->name));
-	if (l->c->is_flat)
+	if (text_eq(l->c->name, "hermes") && !json_get_bool(place.entry, "fail_closed", false))
+		json_pushs(a, l->warnings,
+			"the entry lacks fail_closed: true: a call passes when Helm is ended by a time-out");
+	if (text_eq(l->c->name, "cursor"))
 		json_pushs(a, l->warnings,
 			"Cursor asks before commands, MCP calls and reads; its edits are not stopped by "
 			"this");
@@ -239,7 +242,7 @@ static void look_at_file(struct look *l)
 	const struct setup *s = l->s;
 
 	if (setup_read(s, l->root, l->c->file, &text, NULL, NULL, &e) ||
-		(text.p && json_parse(s->a, text, l->path, NULL, &doc, &e)))
+		(text.p && setup_parse(s->a, l->c, text, l->path, &doc, &e)))
 		look_is(l, "broken", arena_strdup(s->a, e.text));
 	else if (!text.p)
 		look_is(l, "absent",
@@ -287,7 +290,7 @@ struct json *setup_status(const struct setup *s, const char *client)
 			continue;
 		if (s->home)
 			add_row(s, c, "user", s->home, rows);
-		if (s->project)
+		if (s->project && !c->is_of_user)
 			add_row(s, c, "project", s->project, rows);
 		json_each (record, records) {
 			const char *root = json_get_text(record, "root", "");

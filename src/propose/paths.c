@@ -26,11 +26,11 @@ static const char *const devices[] = { "/dev/sd?*", "/dev/hd?*", "/dev/vd?*", "/
 /* Settings of agents' clients: whoever writes them can switch the guard off.  Below home or a work tree. */
 static const char *const client_settings[] = { ".claude/settings*.json", ".claude/hooks/*", ".claude.json",
 	".codex/config.toml", ".codex/hooks*", ".codex/hooks/*", ".cursor/hooks.json", ".cursor/hooks/*",
-	".gemini/settings.json", ".openclaw/*" };
+	".gemini/settings.json", ".hermes/config.yaml", ".dsh/hooks.json", ".openclaw/*" };
 /* The same as plain names, for globs that reach them, and the directories whose going takes them along. */
 static const char *const client_files[] = { ".claude/settings.json", ".codex/config.toml",
-	".codex/hooks.json", ".cursor/hooks.json" };
-static const char *const client_directories[] = { ".claude", ".codex", ".cursor" };
+	".codex/hooks.json", ".cursor/hooks.json", ".hermes/config.yaml", ".dsh/hooks.json" };
+static const char *const client_directories[] = { ".claude", ".codex", ".cursor", ".hermes", ".dsh" };
 
 /* p is dir or below it. */
 static bool is_at_or_below(const char *p, const char *dir)
@@ -147,10 +147,8 @@ static bool is_state(const struct surroundings *at, const char *p)
 		if (text_eq(rest, ".helm") || text_starts(rest, ".helm/"))
 			return true;
 	}
-	return strstr(p, "/.c") || strstr(p, "/.gemini") || strstr(p, "/.openclaw")
-		? is_client_setting(p, at->home) || is_client_setting(p, at->workspace) ||
-			is_client_setting(p, at->work_tree)
-		: false;
+	return is_client_setting(p, at->home) || is_client_setting(p, at->workspace) ||
+		is_client_setting(p, at->work_tree);
 }
 
 static bool is_temporary(const struct surroundings *at, const char *p)

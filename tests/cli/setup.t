@@ -101,7 +101,33 @@ ok "cursor" says 0 "armed" helm setup cursor --yes
 ok "cursor's file has a version" grep -q '"version": 1' .cursor/hooks.json
 helm setup remove cursor --yes >/dev/null
 ok "cursor's file goes" test ! -e .cursor
-ok "hermes is not edited, but told what to paste" says 1 "fail_closed: true" helm setup hermes --yes
+hermes=$scratch/home/.hermes/config.yaml
+ok "hermes: a new file" says 0 "armed" helm setup hermes --yes
+ok "what fails blocks" grep -q "fail_closed: true" "$hermes"
+helm setup remove hermes --yes >/dev/null
+ok "and goes again" test ! -e "$scratch/home/.hermes"
+mkdir "$scratch/home/.hermes"
+printf '# my settings\nmodel: x  # why\nhooks:\n  pre_tool_call:\n  # first\n  - matcher: terminal\n    command: echo mine\n' >"$hermes"
+cp "$hermes" before.yaml
+ok "hermes: a file with comments" says 0 "receipt rcpt_" helm setup hermes --yes
+ok "they stay" grep -q "model: x  # why" "$hermes"
+ok "status says armed" says 0 "armed" helm setup status hermes
+ok "an agent may not touch that file" exits 25 helm guard check --shell "echo 'hooks: {}' > ~/.hermes/config.yaml"
+sed -i 's/fail_closed: true/fail_closed: false/' "$hermes"
+ok "an entry that fails open is told" says 0 "fail_closed" helm setup status hermes
+sed -i 's/fail_closed: false/fail_closed: true/; s/model: x/model: y/' "$hermes"
+helm setup remove hermes --yes >/dev/null
+sed 's/model: x/model: y/' before.yaml >wanted.yaml
+ok "edited since: only ours goes" same "$hermes" wanted.yaml
+cp before.yaml "$hermes"
+helm setup hermes --yes >/dev/null
+helm setup remove hermes --yes >/dev/null
+ok "removed, byte for byte" same "$hermes" before.yaml
+echo 'hooks: {pre_tool_call: []}' >"$hermes"
+ok "a shape that cannot be edited is refused" says 1 "cannot be edited in place" helm setup hermes --yes
+rm -r "$scratch/home/.hermes"
+ok "hermes has no settings of a project" says 2 "--scope user" helm setup hermes --scope project --yes
+ok "deepseek is not edited, but told what to paste" says 1 "fail_closed: true" helm setup deepseek --yes
 ok "JSON is one document" is_json helm setup claude-code --yes --json
 ok "a missing entry is seen" sh -c 'sed -i s/post-tool/no-tool/ "$2"; HOME="$1/home" "$0" setup status claude-code | grep -q degraded' "$HELM_REAL" "$scratch" "$settings"
 sed -i 's/no-tool/post-tool/; s/"onFailure": "block"/"x": 1/' "$settings"
