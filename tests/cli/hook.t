@@ -80,7 +80,7 @@ bash_call "echo hi > out.txt" post | pre claude-code
 ok "the outcome is bound to its decision" sh -c 'printf %s "{\"tool_name\":\"Bash\",\"tool_input\":{},\"tool_use_id\":\"u1\",\"session_id\":\"post\",\"tool_response\":{\"exit_code\":0}}" | HOME="$1/home" "$0" hook post-tool --client claude-code && tail -n 1 "$1/home/.helm/workspace/.helm/receipts.jsonl" | grep -q "_outcome"' "$HELM_REAL" "$scratch"
 ok "sessions are listed" says 0 "loop" helm log sessions
 ok "one session, call by call" says 0 "deny.rm_root" helm report --session loop
-ok "as a page, escaped" sh -c 'HOME="$1/home" "$0" report --session loop --format html --out s.html >/dev/null && grep -q "Session loop" s.html && ! grep -q "<script" s.html' "$HELM_REAL" "$scratch"
+ok "as a page, escaped" sh -c 'HOME="$1/home" "$0" report --session loop --format html --out s.html >/dev/null && grep -q "session <code>loop" s.html && ! grep -q "<script" s.html' "$HELM_REAL" "$scratch"
 ok "an unknown session is said" says 1 "no session" helm report --session nope
 ok "all of it verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 finish
