@@ -5,6 +5,8 @@
  * words it says so, because command-line interfaces are built alike. */
 #include "propose/classify.h"
 
+#include "base/file.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -162,6 +164,67 @@ void run_argv_in(
 	walk_set_cwd(k->w, k->c, &back);
 }
 
+/* A list of directories for the loader: those of the system and of the workspace, and what was there before. */
+static bool is_plain_search_path(struct call *k, const struct word *value)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *text = walk_marked(k->w, value), *cwd = walk_cwd(k->w, k->c);
+	struct bytes rest = { (const uint8_t *)text, strlen(text) };
+	while (rest.p && rest.n) {
+		struct bytes part = text_cut(&rest, ':');
+		const char *dir = arena_strndup(a, (const char *)part.p, part.n);
+		if (!part.n || (part.n == 1 && (unsigned char)dir[0] < ' '))
+			continue;
+		if (dir[0] != '/' && !cwd)
+			return false;
+		const char *resolved;
+		enum path_class where = paths_classify(walk_surroundings(k->w), a,
+			path_clean(a, path_join(a, cwd ? cwd : "/", dir)), false, &resolved);
+		if (where != PATH_IN && where != PATH_SYS && !text_eq(dir, "."))
+			return false;
+	}
+	return true;
+}
+
+static bool names_local_host(const char *url)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]" };
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		size_t n = strlen(hosts[i]);
+		if (strncmp(host, hosts[i], n) == 0 && (!host[n] || host[n] == ':' || host[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* The variable is one that matters, this value of it does not: ENV=test, NODE_OPTIONS=--max-old-space-size=4096. */
+static bool is_plain_value(struct call *k, const struct assignment *x)
+{
+	const struct word *v = &x->value;
+	if (v->certainty == CERTAIN && !v->text_n)
+		return true;
+	if (list_has("LD_LIBRARY_PATH DYLD_LIBRARY_PATH", x->name, strlen(x->name)))
+		return is_plain_search_path(k, v);
+	if (v->certainty != CERTAIN)
+		return false;
+	if (text_eq(x->name, "ENV"))
+		return !strpbrk(v->text, "/.~");
+	if (text_eq(x->name, "NODE_OPTIONS"))
+		return !strstr(v->text, "-r") && !strstr(v->text, "--import") && !strstr(v->text, "loader");
+	if (list_has("RUBYOPT PERL5OPT", x->name, strlen(x->name)))
+		return !strpbrk(v->text, "rIMm");
+	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
+}
+
+/* LESSOPEN="| filter %s", "|| filter %s", "-filter": the sign says how less reads it. */
+static const char *program_text(const struct assignment *x)
+{
+	const char *text = x->value.text;
+	return text_eq(x->name, "LESSOPEN") ? text + strspn(text, "|- ") : text;
+}
+
 /* Assignments in front of a command, or alone, that change how programs are found, loaded or reached. */
 static void classify_assignment(struct call *k, const struct assignment *x)
 {
@@ -192,11 +255,14 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		/* A program named for others to run is itself a command, and gets a file. */
 		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
 			strpbrk(x->value.text, " `$;|")) {
-			struct word text = walk_word(
-				k->w, arena_printf(walk_arena(k->w), "%s file", x->value.text), x->value.at);
+			struct word text = walk_word(k->w,
+				arena_printf(walk_arena(k->w), "%s file", program_text(x)), x->value.at);
 			run_text(k, &text, 0, x->name);
 		}
-		fx_name(k, known[i].tag, x->name, 0);
+		bool is_plain =
+			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
+			is_plain_value(k, x);
+		fx_name(k, is_plain ? TAG_ENVIRONMENT_PLAIN : known[i].tag, x->name, 0);
 	}
 }
 
@@ -343,7 +409,8 @@ static void classify_head(struct call *k)
 		run_argv(k, k->rest, k->rest_count, 0, "assignment");
 		return;
 	}
-	if (head->certainty != CERTAIN && !(head->certainty == PREFIXED && strchr(head->text, '/'))) {
+	bool has_name = head->certainty == PREFIXED ? strchr(head->text, '/') != NULL : walk_knows_name(head);
+	if (head->certainty != CERTAIN && !has_name) {
 		enum tag t = head->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
 			: head->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
 							    : TAG_DYNAMIC_HEAD;

@@ -586,6 +586,24 @@ static void classify_influx(struct call *k)
 		run_verbs(k);
 }
 
+static void classify_pg_ctl(struct call *k)
+{
+	size_t places[1];
+	size_t n = verb_words(k, "Dlopt=:pgdata=,log=,options=,timeout=", 1, places);
+	bool is_query = n && word_is(&k->rest[places[0]], "status");
+	fx(k, is_query ? TAG_READ_QUERY : TAG_PROCESS_SERVICE, n ? &k->rest[places[0]] : NULL, 0);
+}
+
+/* Without a database to restore to it prints a list or a script. */
+static void classify_pg_restore(struct call *k)
+{
+	bool restores = args_find(k->rest, k->rest_count, "d dbname");
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-f --file"))
+			(void)fx_path(k, TAG_WRITE_FILE, &k->rest[i + 1], FXF_OVERWRITE);
+	fx(k, restores ? TAG_DB_RESTORE : TAG_READ_QUERY, NULL, 0);
+}
+
 #define CLIENT(name, spec, mode) \
 	{ \
 		name, classify_sql_client, TAG_SQL_SESSION, spec, NULL, 0, mode \
@@ -657,13 +675,13 @@ static const struct program rows[] = {
 	TAGGED("mysqlimport", TAG_DB_RESTORE),
 	VERBS("nodetool", TAG_READ_QUERY, nodetool_verbs),
 	TAGGED("pg_basebackup", TAG_READ_QUERY),
-	TAGGED("pg_ctl", TAG_PROCESS_SERVICE),
+	{ "pg_ctl", classify_pg_ctl, TAG_PROCESS_SERVICE, NULL, NULL, 0, 0 },
 	TAGGED("pg_dropcluster", TAG_DB_DROP),
 	TAGGED("pg_dump", TAG_READ_QUERY),
 	TAGGED("pg_dumpall", TAG_READ_QUERY),
 	TAGGED("pg_isready", TAG_READ_QUERY),
 	TAGGED("pg_resetwal", TAG_DB_DROP),
-	TAGGED("pg_restore", TAG_DB_RESTORE),
+	{ "pg_restore", classify_pg_restore, TAG_DB_RESTORE, NULL, NULL, 0, 0 },
 	CLIENT("pgcli", PSQL, 0),
 	VERBS("prisma", TAG_READ_QUERY, prisma_verbs),
 	CLIENT("psql", PSQL, 0),

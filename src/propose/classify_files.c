@@ -545,7 +545,7 @@ static void classify_compressor(struct call *k)
 		"rkfvqn0123456789eT=M=",
 		&p);
 	if (p.operand_count && !args_has(&p, 0)) {
-		fx_paths(k, TAG_WRITE_FILE, p.operands, p.operand_count, FXF_OVERWRITE);
+		fx_paths(k, TAG_WRITE_EDIT, p.operands, p.operand_count, FXF_OVERWRITE);
 	} else {
 		fx_read(k, p.operands, p.operand_count);
 		if (!p.operand_count)

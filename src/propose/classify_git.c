@@ -4,8 +4,20 @@
  * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec, submodule foreach. */
 #include "propose/classify.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
+
+/* A pager or editor as people set them: a program that only shows or edits, with options. */
+static bool is_plain_helper(const struct word *value)
+{
+	static const char helpers[] = "cat less more most bat delta diff-so-fancy vim nvim vi nano emacs "
+				      "emacsclient micro hx code subl kak true false : store cache "
+				      "osxkeychain manager manager-core libsecret";
+	size_t n = strcspn(value->text, " ");
+	return value->certainty == CERTAIN && list_has(helpers, value->text, n) &&
+		!strpbrk(value->text, ";|&$`<>()!+\\\n");
+}
 
 /* Settings whose value git runs. */
 static bool is_exec_key(const char *key)
@@ -52,10 +64,7 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	} else if (strcasecmp(key, "core.hookspath") == 0) {
 		if (!word_is_any(&value, "/dev/null"))
 			fx(k, TAG_PERSISTENCE_GIT_HOOK, x, 0);
-	} else if (is_exec_key(key) && value.text_n &&
-		!word_is_any(&value,
-			"cat less more true false vim vi nano emacs code : delta store cache osxkeychain "
-			"manager")) {
+	} else if (is_exec_key(key) && value.text_n && !is_plain_helper(&value)) {
 		if (value.text[0] == '!')
 			value = word_tail(&value, 1);
 		run_text(k, &value, 0, arena_printf(walk_arena(k->w), "git -c %s", key));
@@ -111,6 +120,9 @@ static bool looks_like_path(const struct word *x)
 	base = base ? base + 1 : x->text;
 	const char *dot = strrchr(base, '.');
 	size_t n = dot ? strlen(dot + 1) : 0;
+	/* 4.x, v20.x, 2.0.rc: a line of versions */
+	if (n && isdigit((unsigned char)dot[-(dot > base)]) && list_has("x rc dev beta", dot + 1, n))
+		return false;
 	return n >= 1 && n <= 4 &&
 		strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == n;
 }
@@ -308,9 +320,7 @@ static void git_config(struct call *k)
 	if (key && strcasecmp(key->text, "core.hooksPath") == 0)
 		t = TAG_PERSISTENCE_GIT_HOOK;
 	else if (key && value && (is_exec_key(key->text) || word_starts(value, "!")))
-		t = word_is_any(value, "vim vi nano emacs less cat delta store cache osxkeychain manager")
-			? TAG_WRITE_CONFIG
-			: TAG_PERSISTENCE_GIT_CONFIG;
+		t = is_plain_helper(value) ? TAG_WRITE_CONFIG : TAG_PERSISTENCE_GIT_CONFIG;
 	fx(k, t, key, 0);
 	if (value && word_starts(value, "!")) {
 		struct word text = word_tail(value, 1);
@@ -422,7 +432,8 @@ static const struct verb git_verbs[] = {
 	ROW("worktree remove", "f force", NULL, TAG_GIT_WORKTREE),
 	ROW("worktree list", NULL, NULL, TAG_READ_QUERY),
 	ROW("worktree", NULL, NULL, TAG_WRITE_GIT),
-	ROW("checkout-index", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("checkout-index", "f force", "prefix", TAG_GIT_DISCARD),
+	ROW("checkout-index", NULL, NULL, TAG_WRITE_GIT),
 	ROW("read-tree", "u m reset", NULL, TAG_GIT_DISCARD),
 	ROW("notes remove|prune", NULL, NULL, TAG_GIT_REF),
 	ROW("notes list|show", NULL, NULL, TAG_READ_QUERY),

@@ -193,7 +193,8 @@ static void classify_route(struct call *k)
 
 static void classify_passwd(struct call *k)
 {
-	fx(k, has(k, "S status") ? TAG_READ_QUERY : TAG_ACCOUNT_PASSWORD,
+	bool is_query = has(k, "S status") || (text_eq(k->head, "chage") && has(k, "l list"));
+	fx(k, is_query ? TAG_READ_QUERY : TAG_ACCOUNT_PASSWORD,
 		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
@@ -224,12 +225,21 @@ static void classify_timedatectl(struct call *k)
 	fx(k, sets ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Tools that show what they would otherwise set. */
+static void classify_boot_setting(struct call *k)
+{
+	bool is_query = text_eq(k->head, "ldconfig") ? has(k, "p print-cache V N")
+						     : has(k, "list display query get-selections");
+	fx(k, is_query ? TAG_READ_QUERY : TAG_KERNEL_BOOT, k->rest_count ? &k->rest[0] : NULL, 0);
+}
+
 static void classify_swap(struct call *k)
 {
 	fx(k, has(k, "s show summary") ? TAG_READ_QUERY : TAG_KERNEL_SWAP, NULL, 0);
 }
 
-static void classify_tmux(struct call *k)
+/* One command of tmux; its commands are separated by a word ";". */
+static void classify_tmux_command(struct call *k)
 {
 	static const char runs[] = "new-session new new-window neww split-window splitw run-shell run "
 				   "respawn-pane respawnp if-shell";
@@ -265,6 +275,19 @@ static void classify_tmux(struct call *k)
 			fx(k, TAG_READ_QUERY, NULL, 0);
 	} else {
 		fx(k, TAG_WRITE_CONFIG, verb, 0);
+	}
+}
+
+static void classify_tmux(struct call *k)
+{
+	struct call one = *k;
+	for (size_t from = 0, i = 0; i <= k->rest_count; i++) {
+		if (i < k->rest_count && !word_is_any(&k->rest[i], "; \\;"))
+			continue;
+		one.rest = k->rest + from;
+		one.rest_count = i - from;
+		classify_tmux_command(&one);
+		from = i + 1;
 	}
 }
 
@@ -571,7 +594,7 @@ static const struct program rows[] = {
 	RUNS("killall", classify_pkill, TAG_PROCESS_KILL),
 	TAGGED("killall5", TAG_PROCESS_KILL_ALL),
 	VERBS("launchctl", TAG_PROCESS_SERVICE, launchctl_verbs),
-	TAGGED("ldconfig", TAG_KERNEL_BOOT),
+	RUNS("ldconfig", classify_boot_setting, TAG_KERNEL_BOOT),
 	VERBS("loginctl", TAG_READ_QUERY, loginctl_verbs),
 	TAGGED("logrotate", TAG_DELETE_LOG),
 	TAGGED("losetup", TAG_KERNEL_MOUNT),
@@ -665,7 +688,7 @@ static const struct program rows[] = {
 	TAGGED("udevadm", TAG_KERNEL_BOOT),
 	RUNS("ufw", classify_firewall, TAG_FIREWALL_CHANGE),
 	RUNS("umount", classify_mount, TAG_KERNEL_MOUNT),
-	TAGGED("update-alternatives", TAG_KERNEL_BOOT),
+	RUNS("update-alternatives", classify_boot_setting, TAG_KERNEL_BOOT),
 	TAGGED("update-grub", TAG_KERNEL_BOOT),
 	TAGGED("update-initramfs", TAG_KERNEL_BOOT),
 	TAGGED("update-rc.d", TAG_PERSISTENCE_UNIT),

@@ -210,8 +210,10 @@ static const struct verb npm_verbs[] = {
 	ROW("config set|delete|rm|edit|unset", NULL, NULL, TAG_PACKAGE_CONFIG),
 	ROW("set", NULL, NULL, TAG_PACKAGE_CONFIG),
 	ROW("audit fix", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("init *", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("init", NULL, NULL, TAG_WRITE_TOOL),
 	ROW("install|i|in|ins|add|ci|clean-install|isntall|update|up|upgrade|link|ln|dedupe|rebuild|import|"
-	    "it|install-test|fetch|create|init|patch",
+	    "it|install-test|fetch|create|patch",
 		NULL, NULL, TAG_PACKAGE_INSTALL),
 	ROW("uninstall|un|unlink|remove|rm|r|prune|autoremove", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("global add|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL),
@@ -238,11 +240,11 @@ static const struct verb uv_verbs[] = {
 	ROW("pip list|show|freeze|check|tree", NULL, NULL, TAG_PACKAGE_READ),
 	ROW("pip|tool|python uninstall", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("pip|tool|python install|sync|upgrade|compile", NULL, NULL, TAG_PACKAGE_INSTALL),
-	ROW("add|sync|lock|update|self", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("add|sync|update|self", NULL, NULL, TAG_PACKAGE_INSTALL),
 	ROW("remove", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("publish", NULL, NULL, TAG_PUBLISH_PACKAGE),
 	ROW("cache clean|prune", NULL, NULL, TAG_DELETE_CACHE),
-	ROW("venv|init|build|export", NULL, NULL, TAG_WRITE_TOOL),
+	ROW("venv|init|build|export|lock", NULL, NULL, TAG_WRITE_TOOL),
 	END,
 };
 static const struct verb poetry_verbs[] = {
@@ -269,6 +271,15 @@ static const struct verb apt_verbs[] = {
 	ROW("config-manager|edit-sources|mark|pin|unpin|hold|unhold|link|module|copr|repos|addrepo|"
 	    "removerepo|ar|rr",
 		NULL, NULL, TAG_PACKAGE_CONFIG),
+	END,
+};
+static const struct verb apt_mark_verbs[] = {
+	ROW("showmanual|showauto|showhold|showinstall|showremove|showpurge|minimize-manual", NULL, NULL,
+		TAG_PACKAGE_READ),
+	END,
+};
+static const struct verb emerge_verbs[] = {
+	ROW("", "p pretend s search info", NULL, TAG_PACKAGE_READ),
 	END,
 };
 static const struct verb conda_verbs[] = {
@@ -461,7 +472,7 @@ static const struct program rows[] = {
 	TAGGED("apt-cache", TAG_PACKAGE_READ),
 	VERBS("apt-get", TAG_PACKAGE_READ, APT, apt_verbs),
 	TAGGED("apt-key", TAG_PACKAGE_CONFIG),
-	TAGGED("apt-mark", TAG_PACKAGE_CONFIG),
+	VERBS("apt-mark", TAG_PACKAGE_CONFIG, "", apt_mark_verbs),
 	VERBS("aptitude", TAG_PACKAGE_READ, APT, apt_verbs),
 	BUILD("autoconf"),
 	BUILD("automake"),
@@ -504,7 +515,7 @@ static const struct program rows[] = {
 	RUNS("dpkg", classify_dpkg, TAG_PACKAGE_READ),
 	VERBS("eas", TAG_SCRIPT_BUILD, "", eas_verbs),
 	TAGGED("easy_install", TAG_PACKAGE_INSTALL),
-	VERBS("emerge", TAG_PACKAGE_INSTALL, "", apt_verbs),
+	VERBS("emerge", TAG_PACKAGE_INSTALL, "", emerge_verbs),
 	BUILD("esbuild"),
 	LINT("eslint", 0),
 	TAGGED("fab", TAG_PUBLISH_DEPLOY),

@@ -11,7 +11,7 @@ enum {
 	PATTERN_FIRST = 1, /* the first operand is no file, unless item 0 of the spec was given */
 	NOT_FILES = 2, /* operands are not files at all */
 	FILTER = 4, /* what it prints is its input, transformed */
-	TREE = 8 /* without operands it reads the working directory */
+	METADATA = 8 /* names, sizes, kinds and numbers, never what is in the file */
 };
 
 static void pass_on(struct call *k)
@@ -22,6 +22,18 @@ static void pass_on(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_DECODED };
 }
 
+/* ls -l .env, stat /dev/sda: looking at the outside of a thing is no reading of it. */
+static void look_at(struct call *k, const struct word *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct effect *e = fx_path(k, TAG_READ_FILE, &v[i], 0);
+		if (e && (e->kind == FX_SECRET_READ || e->kind == FX_DEVICE)) {
+			e->kind = FX_READ;
+			e->tag = tag_name(TAG_READ_QUERY);
+		}
+	}
+}
+
 static void classify_reader(struct call *k)
 {
 	struct parsed p;
@@ -30,6 +42,8 @@ static void classify_reader(struct call *k)
 	size_t first = mode & PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
 	if (mode & NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (mode & METADATA && !(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
+		look_at(k, p.operands, p.operand_count);
 	else if (mode & PATTERN_FIRST)
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
 	else
@@ -308,9 +322,15 @@ static void classify_openssl(struct call *k)
 		fx(k, TAG_LISTEN_PORT, NULL, 0);
 		return;
 	}
+	/* Making a new key for a test server is no leak of an old one. */
+	bool makes_key = k->rest_count &&
+		(word_is_any(&k->rest[0], "genrsa genpkey ecparam dhparam gendsa x509 ca") ||
+			(word_is(&k->rest[0], "req") &&
+				args_find(k->rest, k->rest_count, "new newkey x509")));
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
 		if (word_is_any(&k->rest[i], "-out -keyout -CAout"))
-			(void)fx_path(k, TAG_WRITE_FILE, &k->rest[i + 1], FXF_OVERWRITE);
+			(void)fx_path(k, makes_key ? TAG_WRITE_KEY : TAG_WRITE_FILE, &k->rest[i + 1],
+				FXF_OVERWRITE);
 		else if (word_is_any(&k->rest[i], "-in -inkey"))
 			fx_read(k, &k->rest[i + 1], 1);
 	fx(k, TAG_READ_QUERY, NULL, 0);
@@ -542,32 +562,32 @@ static const struct program rows[] = {
 	READ("diff", "U=C=I=x=X=L=:label=,exclude=", 0),
 	READ("diff3", "", 0),
 	READ("difft", "", 0),
-	READ("dir", "", TREE),
+	READ("dir", "", METADATA),
 	QUERY("dircolors"),
 	QUERY("dirname"),
 	QUERY("dirs"),
 	QUERY("disown"),
 	RUNS("dmesg", classify_log),
 	QUERY("dpkg-query"),
-	READ("du", "d=t=:max-depth=,exclude=,threshold=", TREE),
-	READ("dust", "d=n=", TREE),
+	READ("du", "d=t=:max-depth=,exclude=,threshold=", METADATA),
+	READ("dust", "d=n=", METADATA),
 	RUNS("echo", classify_echo),
 	READ("egrep", GREP, PATTERN_FIRST),
 	QUERY("enable"),
-	READ("exa", "L=I=s=", TREE),
+	READ("exa", "L=I=s=", METADATA),
 	READ("exiftool", "", 0),
 	QUERY("exit"),
 	READ("expand", "t=", FILTER),
 	RUNS("export", classify_environment),
 	QUERY("expr"),
-	READ("eza", "L=I=s=", TREE),
+	READ("eza", "L=I=s=", METADATA),
 	QUERY("factor"),
 	QUERY("false"),
 	QUERY("fc"),
 	QUERY("fc-list"),
 	QUERY("fg"),
 	READ("fgrep", GREP, PATTERN_FIRST),
-	READ("file", "m=F=f=", 0),
+	READ("file", "m=F=f=", METADATA),
 	READ("fmt", "w=", FILTER),
 	READ("fold", "w=", FILTER),
 	QUERY("free"),
@@ -614,7 +634,7 @@ static const struct program rows[] = {
 	QUERY("logname"),
 	QUERY("logout"),
 	QUERY("look"),
-	READ("ls", "I=w=T=:ignore=,width=,color=,sort=,format=", TREE),
+	READ("ls", "I=w=T=:ignore=,width=,color=,sort=,format=", METADATA),
 	QUERY("lsb_release"),
 	QUERY("lsblk"),
 	QUERY("lscpu"),
@@ -682,7 +702,7 @@ static const struct program rows[] = {
 	QUERY("rpmquery"),
 	QUERY("runlevel"),
 	QUERY("sar"),
-	READ("scc", "", TREE),
+	READ("scc", "", METADATA),
 	READ("sdiff", "w=", 0),
 	QUERY("select"),
 	QUERY("seq"),
@@ -703,7 +723,7 @@ static const struct program rows[] = {
 	QUERY("slop"),
 	RUNS("source", classify_source),
 	RUNS("ss", classify_ss),
-	READ("stat", "c=f:format=,printf=", 0),
+	READ("stat", "c=:format=,printf=", METADATA),
 	READ("strings", "n=t=e=", FILTER),
 	QUERY("stty"),
 	READ("sum", "", 0),
@@ -714,12 +734,12 @@ static const struct program rows[] = {
 	QUERY("tig"),
 	QUERY("times"),
 	QUERY("tldr"),
-	READ("tokei", "", TREE),
+	READ("tokei", "", METADATA),
 	QUERY("top"),
 	QUERY("tput"),
 	{ "tr", classify_decoder, TAG_READ_QUERY, "", NULL, 0, NOT_FILES },
 	QUERY("trap"),
-	READ("tree", "L=I=P=o=", TREE),
+	READ("tree", "L=I=P=o=", METADATA),
 	QUERY("true"),
 	QUERY("tsort"),
 	QUERY("tty"),
@@ -736,11 +756,11 @@ static const struct program rows[] = {
 	RUNS("uudecode", classify_decoder),
 	RUNS("uuencode", classify_decoder),
 	QUERY("uuidgen"),
-	READ("vdir", "", TREE),
+	READ("vdir", "", METADATA),
 	QUERY("vmstat"),
 	QUERY("w"),
 	QUERY("wait"),
-	READ("wc", ":files0-from=", 0),
+	READ("wc", ":files0-from=", METADATA),
 	QUERY("whatis"),
 	QUERY("whereis"),
 	QUERY("which"),

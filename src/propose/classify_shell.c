@@ -187,7 +187,7 @@ void classify_path_head(struct call *k)
 
 /* Options of a shell, as far as they say where the text is. */
 struct shell_options {
-	bool has_text, reads_stdin, asks;
+	bool has_text, reads_stdin, asks; /* asks: it only prints, or checks the syntax */
 	struct word attached; /* -c'text' */
 };
 
@@ -204,6 +204,9 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 			}
 		} else if (letter == 's') {
 			o->reads_stdin = true;
+		} else if (letter == 'n' && x->text[0] == '-' &&
+			list_has("sh bash dash ksh zsh ash mksh yash", k->head, strlen(k->head))) {
+			o->asks = true;
 		} else if (letter == 'o' || letter == 'O') {
 			if (j + 1 == x->text_n)
 				++*i;
@@ -373,6 +376,21 @@ static void run_script_operand(struct call *k, struct word *v, size_t n, const c
 		run_script(k, &v[0], language);
 }
 
+/* Options after which an interpreter says something about itself or checks a file, and runs nothing. */
+static bool only_prints(struct call *k, const char *language)
+{
+	static const struct {
+		const char *language, *options;
+	} known[] = { { "php", "i m l info modules ini rf rc re ri rz" }, { "ruby", "c copyright" },
+		{ "perl", "c" }, { "node", "c check v8-options completion-bash" } };
+	if (args_find(k->rest, k->rest_count, "v V h help version version-full"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_eq(language, known[i].language))
+			return args_find(k->rest, k->rest_count, known[i].options);
+	return false;
+}
+
 void classify_interpreter(struct call *k)
 {
 	const char *language = language_named(k->head);
@@ -410,7 +428,7 @@ void classify_interpreter(struct call *k)
 		fx_paths(k, TAG_WRITE_EDIT, v, n, FXF_OVERWRITE);
 	else if (has_code && !text_eq(language, "python") && !text_eq(language, "node"))
 		fx_read(k, v, n);
-	else if (!has_code && args_find(k->rest, k->rest_count, "v V h help version version-full"))
+	else if (!has_code && only_prints(k, language))
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (!has_code && n)
 		run_script_operand(k, v, n, language);

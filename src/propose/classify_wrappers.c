@@ -318,6 +318,24 @@ static void classify_xargs(struct call *k)
 	k->c->in = in;
 }
 
+/* An item nobody knows goes into the text quoted, so it is an operand and nothing else. */
+static void run_quoted(struct call *k, const struct word *text, const struct word *item)
+{
+	struct word any = {
+		.text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = item->at, .is_guarded = true
+	};
+	const char *marked = walk_marked(k->w, &any);
+	struct buf b;
+	buf_init(&b, walk_arena(k->w));
+	for (const char *p = text->text, *hit; p; p = hit ? hit + 2 : NULL) {
+		hit = strstr(p, "{}");
+		buf_add(&b, p, hit ? (size_t)(hit - p) : strlen(p));
+		if (hit)
+			buf_addf(&b, "\"%s\"", marked);
+	}
+	walk_bytes(k->w, k->c, b.p, b.n, text->at, "parallel");
+}
+
 /* parallel cmd ::: items, or items from standard input; the command goes to a shell. */
 static void classify_parallel(struct call *k)
 {
@@ -360,7 +378,11 @@ static void classify_parallel(struct call *k)
 	}
 	for (size_t i = 0; i < item_count && i < 64; i++) {
 		struct word one = substitute(a, &text, "{}", &items[i]);
-		run_text(k, &one, 0, "parallel");
+		if (text.certainty == CERTAIN && items[i].certainty != CERTAIN &&
+			items[i].origin <= ORIGIN_UNKNOWN)
+			run_quoted(k, &text, &items[i]);
+		else
+			run_text(k, &one, 0, "parallel");
 	}
 }
 

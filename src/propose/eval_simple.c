@@ -50,6 +50,12 @@ static void set_feed(struct walk *w, struct command *c, const struct redirect *r
 	}
 }
 
+static bool is_output(enum redirect_op op)
+{
+	return op == REDIR_OUT || op == REDIR_APPEND || op == REDIR_CLOBBER || op == REDIR_BOTH ||
+		op == REDIR_BOTH_APPEND;
+}
+
 void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c)
 {
 	size_t n = 0;
@@ -61,6 +67,10 @@ void eval_redirs(struct walk *w, const struct shell_redir *first, struct command
 	c->redirs = arena_zalloc(w->a, n, sizeof(*c->redirs));
 	for (const struct shell_redir *r = first; r && !w->is_stopped; r = r->next) {
 		const char *text = expand_text(w, r->word, 0);
+		/* > $(mktemp): a name that nobody keeps is not known afterwards, whatever it begins with. */
+		if (is_output(r->op) && r->word->first && r->word->first->kind == PART_COMMAND &&
+			!r->word->first->next && has_mark(text))
+			text = "\1";
 		size_t len = strlen(text);
 		char *with_newline = NULL;
 		if (r->op == REDIR_HERESTRING) {

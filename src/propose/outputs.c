@@ -110,6 +110,30 @@ static void print_toplevel(struct walk *w, struct command *c)
 		}
 }
 
+/* Where a program lies is not known, but which one it is: $(which python3) x is python3 x. */
+static void print_which(struct walk *w, struct command *c)
+{
+	if (c->argc == 2 && c->argv[1].certainty == CERTAIN && c->argv[1].text_n && c->argv[1].text[0] != '-')
+		known(w, c, c->argv[1].text);
+	else
+		c->out.is_filled = true;
+}
+
+/* date +%F begins with a century: a log named after the day lies where the log is put. */
+static void print_date(struct walk *w, struct command *c)
+{
+	const char *format = operand(c);
+
+	(void)w;
+	c->out.is_filled = true;
+	if (!format || format[0] != '+' || strchr(format, '/'))
+		return;
+	if (text_starts(format, "+%F") || text_starts(format, "+%Y"))
+		prefixed(c, "20", 2);
+	else if (text_starts(format, "+%s"))
+		prefixed(c, "1", 1);
+}
+
 static void print_something(struct walk *w, struct command *c)
 {
 	(void)w;
@@ -131,7 +155,7 @@ static const struct {
 	{ "basename", print_basename },
 	{ "chmod", print_nothing },
 	{ "cp", print_nothing },
-	{ "date", print_something },
+	{ "date", print_date },
 	{ "dirname", print_dirname },
 	{ "false", print_nothing },
 	{ "git", print_toplevel },
@@ -153,8 +177,31 @@ static const struct {
 	{ "tty", print_something },
 	{ "uname", print_something },
 	{ "uuidgen", print_something },
+	{ "which", print_which },
 	{ "whoami", print_something },
 };
+
+/* eval "$(kubectl completion bash)", eval "$(brew shellenv)": settings a program prints for the shell that asked it.  They
+ * are trusted as much as the program is that was run to get them; one that prints what others wrote is no such program. */
+static bool prints_settings(const struct command *c, const char *name)
+{
+	static const char *const relays[] = { "cat", "head", "tail", "sed", "awk", "grep", "echo", "printf",
+		"base64", "xxd", "tr", "rev", "jq", "tac", "sort", "cut", "ssh", "git", "python", "python3",
+		"perl", "node", "sh", "bash" };
+	static const char *const verbs[] = { "completion", "completions", "shellenv", "docker-env",
+		"podman-env", "shell.bash", "shell.zsh", "shell.posix" };
+	if (text_eq(name, "dircolors") || text_eq(name, "register-python-argcomplete"))
+		return true;
+	if (c->argc < 2 || c->argv[1].certainty != CERTAIN)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(relays); i++)
+		if (text_eq(name, relays[i]))
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		if (text_eq(c->argv[1].text, verbs[i]))
+			return true;
+	return false;
+}
 
 void outputs_refine(struct walk *w, struct command *c)
 {
@@ -167,4 +214,6 @@ void outputs_refine(struct walk *w, struct command *c)
 			programs[i].print(w, c);
 			return;
 		}
+	if (prints_settings(c, name))
+		print_nothing(w, c);
 }

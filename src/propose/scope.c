@@ -178,6 +178,20 @@ static bool is_one_of(const char *list, const char *name, size_t n)
 	return false;
 }
 
+/* What a CI runner sets for every step: its checkout, its temporary directory, the files steps talk to it through. */
+static const char *runner_value(const struct walk *w, const char *name, size_t n)
+{
+	const char *tmpdir = w->at->tmpdir ? w->at->tmpdir : "/tmp";
+
+	if (is_one_of("GITHUB_WORKSPACE CI_PROJECT_DIR", name, n))
+		return w->at->workspace;
+	if (is_one_of("RUNNER_TEMP", name, n))
+		return arena_printf(w->a, "%s/runner", tmpdir);
+	if (is_one_of("GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STEP_SUMMARY GITHUB_STATE", name, n))
+		return arena_printf(w->a, "%s/_runner_file_commands/%.*s", tmpdir, (int)n, name);
+	return NULL;
+}
+
 /* Not assigned in the text: the shell's own, the environment's, or nobody knows. */
 static const struct value *outside_variable(struct walk *w, const char *name, size_t n)
 {
@@ -194,6 +208,8 @@ static const struct value *outside_variable(struct walk *w, const char *name, si
 		text = w->at->home;
 	if (!text && is_one_of("TMPDIR", name, n))
 		text = w->at->tmpdir;
+	if (!text)
+		text = runner_value(w, name, n);
 	if (text)
 		return value_text(w, text);
 	if (is_one_of("0 ? $ # - RANDOM SRANDOM SECONDS EPOCHSECONDS EPOCHREALTIME UID EUID PPID BASHPID "

@@ -409,6 +409,19 @@ struct word walk_word(struct walk *w, const char *text, struct span at)
 	return word_of_marked(w, text, strlen(text), SIZE_MAX, at);
 }
 
+const char *walk_marked(struct walk *w, const struct word *x)
+{
+	return word_marked(w, x);
+}
+
+bool walk_knows_name(const struct word *x)
+{
+	if (x->certainty == CERTAIN || x->is_glob || x->origin > ORIGIN_UNKNOWN || !x->marked)
+		return false;
+	const char *slash = strrchr(x->marked, '/');
+	return slash && slash[1] && !has_mark(slash);
+}
+
 const char *walk_variable(struct walk *w, const struct command *c, const char *name)
 {
 	const struct value *v = scope_variable(w, name, strlen(name));

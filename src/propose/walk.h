@@ -138,6 +138,10 @@ void walk_set_cwd(
 	struct walk *w, struct command *c, const struct word *dir); /* cd; unknown when not CERTAIN */
 /* A word made from known text. */
 struct word walk_word(struct walk *w, const char *text, struct span at);
+/* The word as text that can be gone through again, its unknown parts in place. */
+const char *walk_marked(struct walk *w, const struct word *x);
+/* "$DIR/tool", $(npm bin)/tool: where it lies is not known, but what it is called is. */
+bool walk_knows_name(const struct word *x);
 /* Value of a variable if known, else NULL. */
 const char *walk_variable(struct walk *w, const struct command *c, const char *name);
 void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value);

@@ -239,6 +239,10 @@ static void add_process(struct walk *w, const struct shell_part *part, struct fi
 		: out.kind == FEED_DECODED   ? MARK_DECODED
 					     : MARK_FILLED;
 
+	if (out.kind == FEED_EMPTY) {
+		fields_add(w, f, "/dev/null", 9, true);
+		return;
+	}
 	snprintf(text, sizeof(text), "/dev/fd/%c%d", mark, w->next_fd);
 	w->next_fd = w->next_fd > 10 ? w->next_fd - 1 : 63;
 	fields_add(w, f, text, strlen(text), true);

@@ -152,10 +152,9 @@ static void ordinary_work_is_left_alone(void **state)
 
 /* --- shared vectors --------------------------------------------------------------------------------------------------- */
 
-/* Cases that the guard decides the other way: privileges are always asked about, so is the removal of a container, and
- * a file that mktemp has just made is known to be a temporary one. */
+/* Cases that the guard decides the other way: privileges are always asked about, so is the removal of a container. */
 static const char *const decided_otherwise[] = { "safe-sudo-preserve-env", "safe-sudo-E-ls",
-	"safe-docker-rm-no-force", "safe-docker-rm-force-name", "regression-dynamic-redirect-subshell" };
+	"safe-docker-rm-no-force", "safe-docker-rm-force-name" };
 
 static bool is_decided_otherwise(const char *id)
 {
