@@ -68,13 +68,29 @@ bool json_eq(const struct json *x, const struct json *y); /* deep; member order 
 const char *json_type_name(const struct json *v); /* "object", ... for messages; NULL is "nothing" */
 
 #define json_each(v, arr) \
-	for (struct json **v##_p = json_is(arr, JSON_ARRAY) ? (arr)->items : NULL, \
-			 **v##_end = v##_p ? v##_p + (arr)->n : NULL, *v; \
+	for (struct json **v##_p = json_items(arr), **v##_end = json_items_end(v##_p, arr), *v; \
 		v##_p != v##_end && ((v = *v##_p), true); v##_p++)
 #define json_each_member(m, obj) \
-	for (struct json_member *m = json_is(obj, JSON_OBJECT) ? (obj)->members : NULL, \
-				*m##_end = m ? m + (obj)->n : NULL; \
-		m != m##_end; m++)
+	for (struct json_member *m = json_members(obj), *m##_end = json_members_end(m, obj); m != m##_end; \
+		m++)
+
+/* Where those begin and end: nowhere, when it is not an array or object. */
+static inline struct json **json_items(const struct json *arr)
+{
+	return json_is(arr, JSON_ARRAY) ? arr->items : NULL;
+}
+static inline struct json **json_items_end(struct json **first, const struct json *arr)
+{
+	return first ? first + arr->n : NULL;
+}
+static inline struct json_member *json_members(const struct json *obj)
+{
+	return json_is(obj, JSON_OBJECT) ? obj->members : NULL;
+}
+static inline struct json_member *json_members_end(struct json_member *first, const struct json *obj)
+{
+	return first ? first + obj->n : NULL;
+}
 
 /* Building.  Text is copied into the arena.  json_set replaces an existing member of that name. */
 struct json *json_new(struct arena *a, enum json_type type);

@@ -307,7 +307,8 @@ static void judge_by_score(struct judge *j)
 			b.p, NULL, NULL, NULL);
 }
 
-/* Worst first; among equals the order of the command. */
+/* Worst first; among equals the order of the command.  What speaks louder than ALLOW has a finding, so then the first one
+ * is the decisive one. */
 static void sort_findings(struct decision *d, struct arena *a)
 {
 	struct finding *sorted = arena_alloc(a, (d->finding_count + 1) * sizeof(*sorted));
@@ -327,7 +328,7 @@ static const char *recommend(const struct decision *d)
 	const char *name = d->profile->name;
 
 	/* What a rule denies, no profile permits. */
-	if (d->action == ACTION_DENY && d->decisive && !text_starts(d->decisive->rule, "profile."))
+	if (d->action == ACTION_DENY && !text_starts(d->decisive->rule, "profile."))
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++) {
 		const char *wanted = d->findings[i].recommended_profile;
@@ -361,7 +362,7 @@ static const char *summarize(struct arena *a, const struct proposal *p)
 static enum reason_code registry_code(const struct decision *d)
 {
 	if (d->action == ACTION_DENY) {
-		if (d->decisive && text_starts(d->decisive->rule, "profile."))
+		if (text_starts(d->decisive->rule, "profile."))
 			return REASON_INSUFFICIENT_PRIVILEGE;
 		return REASON_POLICY_VIOLATION;
 	}

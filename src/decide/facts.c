@@ -14,7 +14,7 @@ static bool tag_is(const struct effect *e, const char *tag)
 	return e->tag && text_eq(e->tag, tag);
 }
 
-/* Facts about a dry run or about decoded text explain; they do not count. */
+/* Facts about a dry run or about decoded text explain; they do not count, and are asked nothing further. */
 static bool counts(const struct effect *e)
 {
 	return !(e->flags & (FXF_DRY_RUN | FXF_DECODED));
@@ -27,7 +27,7 @@ static bool is_elsewhere(const struct effect *e)
 
 bool facts_writes(const struct effect *e)
 {
-	if (!counts(e) || e->path_class == PATH_SINK || is_elsewhere(e))
+	if (e->path_class == PATH_SINK || is_elsewhere(e))
 		return false;
 	switch ((int)e->kind) {
 	case FX_WRITE:
@@ -49,7 +49,7 @@ bool facts_writes(const struct effect *e)
 
 static bool touches_network(const struct effect *e)
 {
-	if (!counts(e) || is_elsewhere(e))
+	if (is_elsewhere(e))
 		return false;
 	return e->kind == FX_NETWORK || e->kind == FX_LISTEN || e->kind == FX_REVERSE_SHELL ||
 		(e->kind == FX_REMOTE && !tag_is(e, "remote.read"));
@@ -276,9 +276,7 @@ void facts_groups(struct decision *d, const struct decide_context *at)
 	if (p->shell_wrapped)
 		use_group(d, GROUP_BROAD_SHELL);
 	for (size_t i = 0; i < p->step_count; i++)
-		if (p->steps[i].text &&
-			(text_starts(p->steps[i].text, "git diff") ||
-				text_starts(p->steps[i].text, "git status")))
+		if (text_starts(p->steps[i].text, "git diff") || text_starts(p->steps[i].text, "git status"))
 			use_group(d, GROUP_GIT_DIFF);
 	d->has_denied_group = d->denied_used_count > 0;
 }

@@ -66,10 +66,10 @@ struct policy {
 	size_t profile_rule_count;
 };
 
-/* rules.c: one rule object of either file. */
+/* rules.c: one rule object of either file; the caller has looked that it has an id. */
 int rules_parse_one(
 	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e);
-/* rules.c: does the rule hold for the effect? */
+/* rules.c: does the rule hold for the effect, whose kind it names? */
 bool rules_hold(
 	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace);
 
@@ -82,7 +82,8 @@ bool policy_text_holds(const struct text_rule *r, const struct proposal *p, stru
 void facts_collect(struct decision *d, const struct decide_context *at);
 void facts_score(struct decision *d, const struct decide_context *at, bool is_denied_by_rule);
 void facts_groups(struct decision *d, const struct decide_context *at);
-/* Does the effect change files here, or use the network, in the sense of the profile's rights? */
+/* Does the effect change files here, or use the network, in the sense of the profile's rights?  Not to be asked about dry
+ * runs and decoded text. */
 bool facts_writes(const struct effect *e);
 bool facts_uses_network(const struct effect *e, const struct profile *profile);
 

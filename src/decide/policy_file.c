@@ -95,7 +95,7 @@ static int add_effect_rule(struct file_reader *r, const struct json *doc)
 
 	if (rc)
 		return rc;
-	if (rule.action < r->action || !json_get(doc, "action"))
+	if (rule.action < r->action)
 		rule.action = r->action;
 	if (p->rule_count == p->rule_room) {
 		p->rules = arena_grow(r->a, p->rules, p->rule_room * sizeof(*p->rules),
@@ -152,6 +152,19 @@ static int read_raise(struct file_reader *r, const struct json *doc, const char 
 	return OK;
 }
 
+/* "false" with quotes would otherwise take nothing away, and nobody would notice. */
+static int read_right(struct file_reader *r, const struct json *doc, const char *profile, const char *name,
+	bool strict, bool *ret)
+{
+	const struct json *v = json_get(doc, name);
+
+	if (v && !json_is_bool(v))
+		return bad(r->e, r->from, arena_printf(r->a, "profile_rules.%s.%s", profile, name),
+			"must be true or false");
+	*ret = json_is(v, strict ? JSON_TRUE : JSON_FALSE);
+	return OK;
+}
+
 /* Rights can only be taken away here: true says nothing, the profile decides. */
 static int add_profile_rule(struct file_reader *r, const char *profile, const struct json *doc)
 {
@@ -160,11 +173,11 @@ static int add_profile_rule(struct file_reader *r, const char *profile, const st
 
 	if (!json_is(doc, JSON_OBJECT))
 		return bad(r->e, r->from, "profile_rules", "must hold objects");
-	*p = (struct profile_rule){ .profile = profile,
-		.denies_writes = json_is(json_get(doc, "writes_allowed"), JSON_FALSE),
-		.denies_network = json_is(json_get(doc, "network_allowed"), JSON_FALSE),
-		.wants_handoff = json_is(json_get(doc, "handoff_required"), JSON_TRUE) };
-	if ((rc = read_raise(r, doc, profile, "on_write", &p->on_write)) ||
+	*p = (struct profile_rule){ .profile = profile };
+	if ((rc = read_right(r, doc, profile, "writes_allowed", false, &p->denies_writes)) ||
+		(rc = read_right(r, doc, profile, "network_allowed", false, &p->denies_network)) ||
+		(rc = read_right(r, doc, profile, "handoff_required", true, &p->wants_handoff)) ||
+		(rc = read_raise(r, doc, profile, "on_write", &p->on_write)) ||
 		(rc = read_raise(r, doc, profile, "on_network", &p->on_network)) ||
 		(rc = read_raise(r, doc, profile, "on_destructive", &p->on_destructive)) ||
 		(rc = read_raise(r, doc, profile, "on_execute", &p->on_execute)))
@@ -190,31 +203,39 @@ static int add_profile_rules(struct file_reader *r, const struct json *doc)
 }
 
 /* {"rule id": "warn"}: lower rules that ask.  A deny is not a matter of taste. */
-static int apply_override(struct file_reader *r, const struct json *doc)
+static int check_override(struct file_reader *r, const struct json *override)
 {
-	const struct json *override = json_get(doc, "override");
-	struct policy *p = r->policy;
+	const struct policy *p = r->policy;
 
-	if (!override)
-		return OK;
-	if (!json_is(override, JSON_OBJECT))
+	if (override && !json_is(override, JSON_OBJECT))
 		return bad(r->e, r->from, "override", "must be an object of rule ids and actions");
 	json_each_member (m, override) {
 		enum action action;
 		if (!json_text(m->value) || !action_parse(json_text(m->value), &action))
 			return bad(r->e, r->from, m->name, "must name an action");
+		for (size_t i = 0; i < p->rule_count; i++)
+			if (text_eq(p->rules[i].id, m->name) && p->rules[i].action == ACTION_DENY &&
+				action < ACTION_DENY)
+				return bad(r->e, r->from, m->name, "a rule that denies cannot be lowered");
+	}
+	return OK;
+}
+
+/* Only what was checked as a whole: a file with one mistake must leave every shipped rule as it is. */
+static void apply_override(struct policy *p, const struct json *override, bool is_accepted)
+{
+	json_each_member (m, override) {
+		enum action action = ACTION_DENY;
+		action_parse(json_text(m->value), &action);
 		for (size_t i = 0; i < p->rule_count; i++) {
 			if (!text_eq(p->rules[i].id, m->name))
 				continue;
-			if (p->rules[i].action == ACTION_DENY && action < ACTION_DENY)
-				return bad(r->e, r->from, m->name, "a rule that denies cannot be lowered");
-			if (r->from->override_accepted || action > p->rules[i].action)
+			if (is_accepted || action > p->rules[i].action)
 				p->rules[i].action = action;
-			else
+			else if (action < p->rules[i].action)
 				p->has_unaccepted_override = true;
 		}
 	}
-	return OK;
 }
 
 static int read_settings(struct file_reader *r, const struct json *doc)
@@ -253,16 +274,20 @@ int policy_file_add(struct arena *a, struct policy *p, const struct policy_sourc
 	if ((rc = read_settings(&r, doc)) ||
 		(rc = add_list(&r, doc, shipped, "absolute_deny", ACTION_DENY)) ||
 		(rc = add_list(&r, doc, shipped, "require_approval", ACTION_ASK)) ||
-		(rc = add_profile_rules(&r, doc)))
+		(rc = add_profile_rules(&r, doc)) || (rc = check_override(&r, json_get(doc, "override"))))
 		return rc;
-	return apply_override(&r, doc);
+	apply_override(p, json_get(doc, "override"), from->override_accepted);
+	return OK;
 }
 
-/* "curl|sh": curl is any word of one piece between bars, sh the first word of the next. */
+/* "curl|sh": curl is any word of one piece between bars, sh the first word of the next.  A side left out, "|sh", stands for
+ * anything. */
 static bool has_word(const char *piece, size_t n, const char *word, size_t word_n, bool only_first)
 {
 	size_t i = 0;
 
+	if (word_n == 0)
+		return true;
 	while (i < n) {
 		size_t start;
 		while (i < n && strchr(" \t\r\n", piece[i]))
@@ -272,7 +297,7 @@ static bool has_word(const char *piece, size_t n, const char *word, size_t word_
 			i++;
 		if (i - start == word_n && strncasecmp(piece + start, word, word_n) == 0)
 			return true;
-		if (only_first && i > start)
+		if (only_first)
 			return false;
 	}
 	return false;

@@ -115,13 +115,13 @@ static int read_bits(struct reader *r, const char **words, const char *const *na
 	return OK;
 }
 
-static int read_where(struct reader *r, const char *word, enum where *ret)
+static int read_where(struct reader *r, const char **words, enum where *ret)
 {
 	static const char *const names[] = { "any", "here", "elsewhere" };
-	int i = find_name(names, ARRAY_SIZE(names), word);
+	int i = find_name(names, ARRAY_SIZE(names), words[0]);
 
-	if (i < 0)
-		return bad(r, "'where' must be any, here or elsewhere, not", word);
+	if (i < 0 || words[1])
+		return bad(r, "'where' must be one of any, here, elsewhere; not", words[i < 0 ? 0 : 1]);
 	*ret = (enum where)i;
 	return OK;
 }
@@ -142,7 +142,7 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 	if (text_eq(name, "certainty"))
 		return read_bits(r, words, certainty_names, ARRAY_SIZE(certainty_names), &rule->certainties);
 	if (text_eq(name, "where"))
-		return read_where(r, words[0], &rule->where);
+		return read_where(r, words, &rule->where);
 	if (text_eq(name, "tag"))
 		rule->tags = words;
 	else if (text_eq(name, "program"))
@@ -196,15 +196,12 @@ static int read_reason(struct reader *r, const struct json *doc, struct rule *ru
 int rules_parse_one(
 	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e)
 {
-	struct reader r = { .a = a, .origin = origin, .id = "?", .e = e };
+	struct reader r = { .a = a, .origin = origin, .id = json_get_text(doc, "id", ""), .e = e };
 	struct rule rule = { .origin = origin, .when = json_get(doc, "when") };
 	const char *action = json_get_text(doc, "action", "require_approval");
 	int rc;
 
-	rule.id = json_get_text(doc, "id", NULL);
-	if (!rule.id || !*rule.id)
-		return bad(&r, "has no", "id");
-	r.id = rule.id;
+	rule.id = r.id;
 	if (!action_parse(action, &rule.action))
 		return bad(&r, "no such action:", action);
 	rule.text = json_get_text(doc, "text", NULL);
@@ -262,8 +259,6 @@ static bool names_hold(const struct rule *r, const struct effect *e, const struc
 bool rules_hold(
 	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace)
 {
-	if (r->kinds && !(r->kinds >> e->kind & 1))
-		return false;
 	if ((e->flags & r->flags) != r->flags || (e->flags & r->not_flags))
 		return false;
 	if (r->classes && !(r->classes >> e->path_class & 1))

@@ -315,6 +315,84 @@ static void unreadable_is_never_allowed(void **state)
 	assert_non_null(decision_to_json(&a, &d));
 }
 
+/* A reader that only says "unreadable" is believed, and the answer still has a reason and a remedy. */
+static void unreadable_without_a_reason_is_asked_about(void **state)
+{
+	struct proposal p = { .readable = false };
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, profiles_find(&profiles, "service_ops"), &p, &at, &d);
+	assert_int_equal(d.verdict, V_ESCALATE);
+	assert_string_equal(d.detail_code, "read.parse_error");
+	assert_string_equal(d.summary, "the text could not be read as a command");
+	assert_string_equal(d.decisive->instead, "correct the syntax");
+}
+
+/* What a profile says about programs nobody knows. */
+static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
+{
+	static const struct {
+		enum unknown_rule rule;
+		enum action want;
+	} cases[] = { { UNKNOWN_ALLOW, ACTION_ALLOW }, { UNKNOWN_ASK, ACTION_ASK },
+		{ UNKNOWN_DENY, ACTION_DENY } };
+	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
+	struct effect known = { .kind = FX_READ, .program = "ls" };
+	struct profile p = *profiles_find(&profiles, "service_ops");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		p.unknown_tool = cases[i].rule;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, cases[i].want);
+		pr.effects = &known;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, ACTION_ALLOW);
+	}
+}
+
+/* Not knowing a program weighs more where nothing else is allowed: only where neither writing nor the network is. */
+static void not_knowing_counts_where_nothing_is_allowed(void **state)
+{
+	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
+	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+	struct profile p = *profiles_find(&profiles, "inspect_local");
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.score_hundredths, 35);
+	p.network = ALLOWANCE_YES;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.score_hundredths, 0);
+}
+
+/* Small things that no rule stops add up until a person is asked, and the answer names them. */
+static void many_small_risks_add_up_to_a_question(void **state)
+{
+	struct effect both[] = {
+		{ .kind = FX_WRITE, .tag = "write.file", .target = "f", .path_class = PATH_IN },
+		{ .kind = FX_NETWORK, .tag = "network.get", .target = "https://x", .step = 1 },
+		{ .kind = FX_REMOTE, .tag = "remote.other", .target = "host", .step = 2 },
+	};
+	struct decision d = judge(shipped, "service_ops", both, 2);
+
+	(void)state;
+	assert_int_equal(d.action, ACTION_WARN);
+	assert_string_equal(d.detail_code, "score.medium");
+	d = judge(shipped, "service_ops", both, 3);
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_string_equal(d.detail_code, "score.high");
+	assert_string_equal(
+		d.decisive->text, "risk score 1.00: write detected, network detected, remote detected");
+}
+
 static void bad_policy_files_fail_closed(void **state)
 {
 	static const char *const texts[] = { "", "nonsense", "[]", "{}", "{\"version\": 2}",
@@ -462,7 +540,8 @@ static void loopback_is_not_the_network_where_the_profile_says_so(void **state)
 	} cases[] = { { "http://localhost:8080/x", ACTION_ALLOW }, { "127.0.0.1:80", ACTION_ALLOW },
 		{ "http://[::1]:3000", ACTION_ALLOW }, { "http://localhost.evil.example/", ACTION_DENY },
 		{ "http://127.0.0.1@evil.example/", ACTION_DENY }, { "http://127.evil.example", ACTION_DENY },
-		{ "example.com", ACTION_DENY }, { NULL, ACTION_DENY } };
+		{ "::1", ACTION_ALLOW }, { "::11", ACTION_DENY }, { "example.com", ACTION_DENY },
+		{ NULL, ACTION_DENY } };
 	struct profile p = *profiles_find(&profiles, "workspace_edit");
 
 	(void)state;
@@ -475,6 +554,10 @@ static void loopback_is_not_the_network_where_the_profile_says_so(void **state)
 		decide(shipped, &p, &pr, &at, &d);
 		if (d.action != cases[i].want)
 			fail_msg("%s: %s", cases[i].host, action_name(d.action));
+		/* a host that is only guessed at is never loopback */
+		e.certainty = DYNAMIC;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, ACTION_DENY);
 	}
 }
 
@@ -514,6 +597,44 @@ static void many_findings_stay_bounded(void **state)
 	assert_true(d.finding_count <= 200);
 }
 
+/* The list is full of questions: a further one changes nothing, neither about an effect nor about the whole. */
+static void a_full_list_takes_no_more_of_the_same(void **state)
+{
+	enum { N = 300 };
+	struct effect *e = arena_zalloc(&a, N, sizeof(*e));
+	struct proposal p = { .effects = e, .effect_count = N, .unreadable_text = "cut off" };
+	struct decide_context at = { .a = &a };
+	const struct policy *policy = with_file("{", false);
+	struct decision d;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		e[i] = (struct effect){ .kind = FX_GIT, .tag = "git.clean", .step = i };
+	decide(policy, profiles_find(&profiles, "risky_edit"), &p, &at, &d);
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_int_equal(d.finding_count, 200);
+	for (size_t i = 0; i < d.finding_count; i++)
+		assert_string_equal(d.findings[i].rule, "risk.git_clean");
+}
+
+static void the_list_of_targets_stays_bounded(void **state)
+{
+	enum { N = 500 };
+	struct effect *e = arena_zalloc(&a, N, sizeof(*e));
+	struct decision d;
+
+	(void)state;
+	for (uint32_t i = 0; i < N; i++)
+		e[i] = (struct effect){ .kind = FX_READ,
+			.path_class = PATH_IN,
+			.target = arena_printf(&a, "/home/u/ws/%u", i),
+			.step = i };
+	d = judge(shipped, "inspect_local", e, N);
+	assert_int_equal(d.action, ACTION_ALLOW);
+	assert_int_equal(d.target_path_count, 64);
+	assert_string_equal(d.target_paths[63], "/home/u/ws/63");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +661,13 @@ int main(void)
 			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
 		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
 		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
+		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),
+		cmocka_unit_test_setup_teardown(
+			a_profile_may_ask_about_or_deny_unknown_programs, begin, done),
+		cmocka_unit_test_setup_teardown(not_knowing_counts_where_nothing_is_allowed, begin, done),
+		cmocka_unit_test_setup_teardown(many_small_risks_add_up_to_a_question, begin, done),
+		cmocka_unit_test_setup_teardown(a_full_list_takes_no_more_of_the_same, begin, done),
+		cmocka_unit_test_setup_teardown(the_list_of_targets_stays_bounded, begin, done),
 	};
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
 }
