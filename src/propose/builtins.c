@@ -262,12 +262,27 @@ static void run_read(struct walk *w, struct command *c)
 				values[k] ? values[k] : value_text(w, *other ? other : "\1"));
 }
 
+/* An option whose value is a command: mapfile -C, complete -C, bind -x. */
+static void run_option_text(struct walk *w, struct command *c, const char *option, const char *via)
+{
+	for (size_t i = 1; i + 1 < c->argc; i++)
+		if (c->argv[i].certainty == CERTAIN && text_eq(c->argv[i].text, option))
+			walk_text(w, c, &c->argv[i + 1], via);
+}
+
+static void run_complete(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	run_option_text(w, c, "-C", "complete -C");
+}
+
 static void run_mapfile(struct walk *w, struct command *c)
 {
 	const struct word *name = &c->argv[c->argc - 1];
 	struct value *v = value_new(w, EVAL_MAX_ALTERNATIVES, true);
 
 	effects_only(w, c);
+	run_option_text(w, c, "-C", "mapfile -C");
 	v->n = 0;
 	v->is_open = c->in.kind != FEED_KNOWN;
 	for (size_t from = 0; c->in.kind == FEED_KNOWN && from < c->in.n && v->n < EVAL_MAX_ALTERNATIVES;) {
@@ -541,6 +556,7 @@ static const struct {
 	{ "alias", run_alias },
 	{ "cd", run_cd },
 	{ "chdir", run_cd },
+	{ "complete", run_complete },
 	{ "declare", run_declare },
 	{ "enable", run_enable },
 	{ "eval", run_eval },

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
 	const char *name;
@@ -331,24 +332,64 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 		note_written(k, e->target, k->c->out);
 }
 
+/* A raw disk given to a program nobody knows. */
+static bool is_device_operand(const struct word *x)
+{
+	static const char *const disks[] = { "/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd",
+		"/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md", "/dev/loop" };
+	for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
+		if (word_starts(x, disks[i]))
+			return true;
+	return false;
+}
+
 /* hdfs dfs -rm, tool --purge, k3s-uninstall.sh: an option or the program's own name says it. */
 static bool says_destruction(const struct call *k)
 {
 	static const char options[] =
 		"-rm -rmr -rmdir -delete -expunge --delete --delete-all --destroy --purge "
-		"--wipe --drop --drop-all --erase --uninstall --factory-reset --remove-all";
+		"--wipe --drop --drop-all --erase --uninstall --factory-reset --remove --remove-all "
+		"--unregister --nuke --terminate --zap";
 	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++)
-		if (word_is_any(&k->rest[i], options))
+		if (word_is_any(&k->rest[i], options) || is_device_operand(&k->rest[i]))
 			return true;
 	static const char names[] = "uninstall delete destroy purge wipe erase nuke drop empty remove rm zap";
 	const char *dash = strrchr(k->head, '-');
 	const char *last = dash ? dash + 1 : k->head;
 	if (list_has(names, last, strcspn(last, ".")))
 		return true;
-	/* Remove-ADUser */
+	/* Remove-ADUser, Reset-PhysicalDisk */
 	return dash &&
-		list_has("remove delete uninstall destroy purge wipe erase drop disable stop", k->head,
-			strcspn(k->head, "-"));
+		list_has("remove delete uninstall destroy purge wipe erase drop disable stop reset clear "
+			 "initialize unregister revoke dismount repair restart suspend",
+			k->head, strcspn(k->head, "-"));
+}
+
+/* DROP TABLE x, typed where a database's prompt was meant. */
+static bool run_bare_sql(struct call *k)
+{
+	static const struct {
+		const char *verb, *next;
+	} known[] = { { "drop", "table database schema index view user role column trigger function" },
+		{ "delete", "from" }, { "alter", "table database user role system" }, { "truncate", "table" },
+		{ "update", NULL }, { "grant", "all select insert update delete" },
+		{ "revoke", "all select insert update delete" } };
+	char low[16] = { 0 };
+	if (k->rest_count < 2)
+		return false;
+	for (size_t i = 0; i < sizeof(low) - 1 && i < k->rest[0].known_n; i++)
+		low[i] = (char)tolower((unsigned char)k->rest[0].text[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		bool is_next = known[i].next ? list_has(known[i].next, low, strlen(low))
+					     : k->rest_count > 2 && strcasecmp(k->rest[1].text, "set") == 0;
+		if (!is_next || !text_eq(k->head, known[i].verb))
+			continue;
+		struct word text = words_join(walk_arena(k->w), k->rest, k->rest_count);
+		text = walk_word(k->w, arena_printf(walk_arena(k->w), "%s %s", k->head, text.text), k->c->at);
+		classify_sql(k, &text);
+		return true;
+	}
+	return false;
 }
 
 /* changeset publish, pod trunk push, kamal deploy. */
@@ -377,6 +418,8 @@ void classify_unknown(struct call *k)
 	}
 	if (args_find(k->rest, k->rest_count, "help version dry-run"))
 		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (run_bare_sql(k))
+		return;
 	else if (says_publishing(k, places, n))
 		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
@@ -419,7 +462,8 @@ static void classify_head(struct call *k)
 	}
 	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
 		const char *base = strrchr(head->text, '/') + 1;
-		if (!*base || head->is_glob) {
+		bool cut = head->known_n > (size_t)(base - head->text) && !strchr(base, '.');
+		if (!*base || head->is_glob || cut) {
 			fx(k, TAG_DYNAMIC_HEAD, head, 0);
 			return;
 		}
@@ -441,6 +485,21 @@ static void classify_head(struct call *k)
 		classify_unknown(k);
 }
 
+/* env > file: every credential this process was given, kept where others read. */
+static bool prints_environment(const struct call *k)
+{
+	static const char heads[] = "env printenv set export declare";
+	bool kept = false;
+	if (!k->c->argc || !list_has(heads, k->head, strlen(k->head)) || k->rest_count)
+		return false;
+	for (size_t i = 0; i < k->c->redir_count; i++) {
+		const struct redirect *r = &k->c->redirs[i];
+		kept |= (r->op == REDIR_OUT || r->op == REDIR_APPEND || r->op == REDIR_CLOBBER) &&
+			r->fd <= 1 && !word_starts(&r->target, "/dev/") && !word_starts(&r->target, "/tmp/");
+	}
+	return kept;
+}
+
 void classify_command(struct walk *w, struct command *c)
 {
 	struct call k = { .w = w, .c = c, .head = c->argc ? c->argv[0].text : "" };
@@ -455,4 +514,6 @@ void classify_command(struct walk *w, struct command *c)
 		classify_head(&k);
 	for (size_t i = 0; i < c->redir_count; i++)
 		classify_redirect(&k, &c->redirs[i]);
+	if (prints_environment(&k))
+		fx(&k, TAG_SECRET_STORE, NULL, 0);
 }

@@ -9,7 +9,8 @@
 static const char destroying[] = "delete destroy terminate remove rm rb purge drop drain cordon uninstall "
 				 "deregister revoke disable detach deallocate reset suspend "
 				 "abandon teardown unset undeploy evict wipe erase decommission unpublish "
-				 "cancel deprovision disassociate release empty flush clear";
+				 "cancel deprovision disassociate release empty flush clear kill leave "
+				 "unlink unregister force-delete";
 static const char changing[] = "create update set add apply deploy put modify run start stop restart scale "
 			       "patch edit enable attach upload import restore rollback "
 			       "promote replace resize reboot publish push associate authorize register "
@@ -17,7 +18,7 @@ static const char changing[] = "create update set add apply deploy put modify ru
 			       "install link transfer tag untag assign grant sync up down merge close lock "
 			       "unlock failover rotate generate provision build submit "
 			       "resume clone new init cp mv mb make launch reload taint label annotate "
-			       "expose autoscale approve batch";
+			       "expose autoscale approve batch on off";
 static const char secrets[] = "get-secret-value print-access-token print-identity-token get-session-token "
 			      "get-login-password get-access-token "
 			      "get-credential-report get-password-data show-connection-string";
@@ -352,7 +353,10 @@ static const struct verb hosting_verbs[] = {
 	ROW("pages|versions|functions|hosting:channel deploy|publish|upload", NULL, NULL, TAG_PUBLISH_DEPLOY),
 	ROW("teardown|down|destroy|delete|rm|remove|rollback|disable|unlink", NULL, NULL, TAG_CLOUD_DELETE),
 	ROW("db reset", NULL, NULL, TAG_DB_DROP),
-	ROW("db push|migrate", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("db|config push", NULL, "dry-run", TAG_CLOUD_CHANGE),
+	ROW("migration|migrations repair|squash|down|revert", NULL, NULL, TAG_DB_CHANGE),
+	ROW("db migrate", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("stop", "no-backup", NULL, TAG_DB_DROP),
 	ROW("d1 execute", NULL, NULL, TAG_SQL_OPAQUE),
 	ROW("dev|serve|emulators:start|build|local|start|test|init|link|types|generate|lint|preview", NULL,
 		NULL, TAG_SCRIPT_BUILD),

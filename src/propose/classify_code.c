@@ -3,230 +3,10 @@
  * No language is parsed.  The text is cut into strings, names and marks, comments taken out, and the names of functions
  * that delete, write, run or send are looked for.  A literal argument is taken at its word: a path is judged, a command is
  * analysed.  Anything computed is dynamic.  That is enough for one-liners, which is where an agent hides or hurries. */
-#include "propose/classify.h"
+#include "propose/code.h"
 
 #include <ctype.h>
 #include <string.h>
-
-enum { PY = 1, PERL = 2, RUBY = 4, NODE = 8, PHP = 16, LUA = 32, AWK = 64, OTHER = 128, ANY = 255 };
-enum token_kind { T_END, T_NAME, T_STRING, T_NUMBER, T_MARK };
-
-struct token {
-	enum token_kind kind;
-	const char *text; /* of a string: the value */
-	size_t n;
-	bool is_computed; /* a string with ${...}, #{...} or f"{...}" in it */
-	bool is_command; /* `...`, qx(...), %x(...) */
-};
-
-enum { TOKENS_MAX = 1 << 16, IMPORTS_MAX = 64, IMPORTED_NAMES = 128 };
-
-struct code {
-	struct call *k;
-	unsigned language;
-	struct token *v;
-	size_t n;
-	/* what was seen anywhere, for what only the whole can tell */
-	size_t imports[IMPORTS_MAX], import_count; /* places of `as` and `from` */
-	bool has_socket, has_dup, has_shell_text, decodes, fetches, loops, forks, child_process, any,
-		imports_overflow;
-};
-
-static unsigned language_bit(const char *name)
-{
-	static const struct {
-		const char *name;
-		unsigned bit;
-	} known[] = { { "python", PY }, { "perl", PERL }, { "ruby", RUBY }, { "node", NODE }, { "php", PHP },
-		{ "lua", LUA }, { "awk", AWK } };
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (text_starts(name, known[i].name))
-			return known[i].bit;
-	return OTHER;
-}
-
-static const char *skip_code_comment(unsigned language, const char *p, const char *end)
-{
-	bool hash = language & (PY | PERL | RUBY | PHP | AWK | OTHER);
-	bool slashes = language & (NODE | PHP);
-	bool dashes = language & LUA;
-	if ((*p == '#' && hash) || (slashes && p + 1 < end && p[0] == '/' && p[1] == '/') ||
-		(dashes && p + 1 < end && p[0] == '-' && p[1] == '-')) {
-		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		return nl ? nl : end;
-	}
-	if (slashes && p + 1 < end && p[0] == '/' && p[1] == '*') {
-		const char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
-		return close ? close + 2 : end;
-	}
-	return p;
-}
-
-/* The end of a string that starts at p with `open`; *ret_n is the value's length. */
-static const char *string_end(const char *p, const char *end, char open, size_t *ret_n)
-{
-	static const char pairs[] = "()[]{}<>";
-	const char *pair = strchr(pairs, open);
-	char close = pair && open ? pair[1] : open;
-	unsigned depth = 1;
-	const char *q = p + 1;
-	for (; q < end; q++) {
-		if (*q == '\\' && q + 1 < end)
-			q++;
-		else if (*q == close && --depth == 0)
-			break;
-		else if (pair && *q == open)
-			depth++;
-	}
-	*ret_n = (size_t)(q - p - 1);
-	return q < end ? q + 1 : end;
-}
-
-/* Escapes removed; the quotes of the outer shell are long gone. */
-static const char *unescaped(struct arena *a, const char *p, size_t n, size_t *ret_n)
-{
-	if (!memchr(p, '\\', n)) {
-		*ret_n = n;
-		return arena_strndup(a, p, n);
-	}
-	char *out = arena_text(a, n + 1);
-	size_t have = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (p[i] != '\\' || i + 1 == n) {
-			out[have++] = p[i];
-			continue;
-		}
-		char c = p[++i];
-		unsigned value = 0;
-		if (c == 'x' && i + 2 < n + 0 && isxdigit((unsigned char)p[i + 1]) &&
-			isxdigit((unsigned char)p[i + 2])) {
-			for (int d = 1; d <= 2; d++)
-				value = value * 16 +
-					(unsigned)(isdigit((unsigned char)p[i + (size_t)d])
-							? p[i + (size_t)d] - '0'
-							: (p[i + (size_t)d] | 32) - 'a' + 10);
-			i += 2;
-			if (value)
-				out[have++] = (char)value;
-		} else {
-			out[have++] = c == 'n' ? '\n' : c == 't' ? '\t' : c;
-		}
-	}
-	out[have] = '\0';
-	*ret_n = have;
-	return out;
-}
-
-static void add_string(struct code *c, const char *p, size_t n, char open, bool is_command, bool is_f)
-{
-	struct token *t = &c->v[c->n++];
-	*t = (struct token){ .kind = T_STRING, .is_command = is_command };
-	t->text = unescaped(walk_arena(c->k->w), p, n, &t->n);
-	if (is_f || (c->language & NODE && open == '`'))
-		t->is_computed = memchr(p, '{', n) != NULL;
-	else if (c->language & RUBY && open != '\'')
-		t->is_computed = memmem(p, n, "#{", 2) != NULL;
-	else if (c->language & (PERL | PHP) && open != '\'')
-		t->is_computed = memchr(p, '$', n) || (c->language & PERL && memchr(p, '@', n));
-}
-
-/* q(..) qq{..} qx/../ of perl, %x(..) %q[..] of ruby; p is behind the name.  NULL: not one. */
-static const char *quote_operator(
-	struct code *c, const char *name, size_t name_n, const char *p, const char *end)
-{
-	bool is_perl = c->language & PERL && (list_has("q qq qx qw", name, name_n));
-	if (!is_perl || p >= end)
-		return NULL;
-	while (p < end && *p == ' ')
-		p++;
-	if (p >= end || isalnum((unsigned char)*p) || strchr(",;=)", *p))
-		return NULL;
-	size_t n;
-	const char *after = string_end(p, end, *p, &n);
-	add_string(
-		c, p + 1, n, name_n > 1 && name[1] != 'w' ? '"' : '\'', name_n > 1 && name[1] == 'x', false);
-	return after;
-}
-
-static const char *lex_string(struct code *c, const char *p, const char *end, bool is_f)
-{
-	size_t n;
-	if (c->language & PY && end - p >= 3 && p[1] == *p && p[2] == *p) {
-		const char mark[3] = { *p, *p, *p };
-		const char *close = memmem(p + 3, (size_t)(end - p - 3), mark, 3);
-		add_string(c, p + 3, (size_t)((close ? close : end) - p - 3), *p, false, is_f);
-		return close ? close + 3 : end;
-	}
-	bool is_command = *p == '`' && !(c->language & (NODE | PY | LUA | AWK));
-	const char *after = string_end(p, end, *p, &n);
-	add_string(c, p + 1, n, *p, is_command, is_f);
-	return after;
-}
-
-static void lex(struct code *c, const char *p, const char *end)
-{
-	while (p < end && c->n + 2 < TOKENS_MAX) {
-		const char *after = skip_code_comment(c->language, p, end);
-		if (after != p || isspace((unsigned char)*p)) {
-			/* A line's end separates where a semicolon is not needed. */
-			if (*p == '\n')
-				c->v[c->n++] = (struct token){ .kind = T_MARK, .text = ";", .n = 1 };
-			p = after != p ? after : p + 1;
-			continue;
-		}
-		if (*p == '"' || *p == '\'' || *p == '`') {
-			p = lex_string(c, p, end, false);
-		} else if (isalpha((unsigned char)*p) || *p == '_') {
-			const char *from = p;
-			while (p < end &&
-				(isalnum((unsigned char)*p) || *p == '_' || *p == '!' || *p == '?')) {
-				if ((*p == '!' || *p == '?') && !(c->language & RUBY))
-					break;
-				p++;
-			}
-			size_t n = (size_t)(p - from);
-			bool prefix = c->language & PY && p < end && (*p == '"' || *p == '\'') && n <= 2;
-			const char *quoted = prefix
-				? lex_string(c, p, end, memchr(from, 'f', n) || memchr(from, 'F', n))
-				: quote_operator(c, from, n, p, end);
-			if (quoted)
-				p = quoted;
-			else
-				c->v[c->n++] = (struct token){ .kind = T_NAME, .text = from, .n = n };
-		} else if (isdigit((unsigned char)*p)) {
-			const char *from = p;
-			while (p < end && (isalnum((unsigned char)*p) || *p == '.'))
-				p++;
-			c->v[c->n++] =
-				(struct token){ .kind = T_NUMBER, .text = from, .n = (size_t)(p - from) };
-		} else if (c->language & RUBY && *p == '%' && p + 2 < end && strchr("xqQwW", p[1]) &&
-			strchr("([{<|/!", p[2])) {
-			size_t n;
-			after = string_end(p + 2, end, p[2], &n);
-			add_string(c, p + 3, n, p[1] == 'q' ? '\'' : '"', p[1] == 'x', false);
-			p = after;
-		} else {
-			size_t n = p + 1 < end &&
-					((p[0] == ':' && p[1] == ':') || (p[0] == '-' && p[1] == '>') ||
-						(p[0] == '>' && p[1] == '>') || (p[0] == '|' && p[1] == '&'))
-				? 2
-				: 1;
-			c->v[c->n++] = (struct token){ .kind = T_MARK, .text = p, .n = n };
-			p += n;
-		}
-	}
-	c->v[c->n] = (struct token){ .kind = T_END, .text = "", .n = 0 };
-}
-
-static bool is_mark(const struct token *t, const char *mark)
-{
-	return t->kind == T_MARK && t->n == strlen(mark) && memcmp(t->text, mark, t->n) == 0;
-}
-
-static bool is_name(const struct token *t, const char *list)
-{
-	return t->kind == T_NAME && list_has(list, t->text, t->n);
-}
 
 /* --- the functions --- */
 enum what {
@@ -256,7 +36,7 @@ static const struct {
 	{ "rmtree remove_tree rm_rf rm_r remove_entry remove_entry_secure remove_dir rmtree_safe rimraf "
 	  "emptyDirSync emptyDir",
 		ANY, NULL, DELETES, FXF_RECURSIVE },
-	{ "remove removedirs", PY | LUA, "os", DELETES, 0 },
+	{ "remove removedirs", PY | LUA, "os ()", DELETES, 0 },
 	{ "unlink rmdir unlinkSync rmdirSync rmSync delete_file", ANY, NULL, DELETES, 0 },
 	{ "rm remove removeSync", NODE, "fs promises fsPromises fse fsp Deno ()", DELETES, 0 },
 	{ "del trash deleteAsync deleteSync", NODE, "", DELETES, 0 },
@@ -266,10 +46,10 @@ static const struct {
 	{ "remove rm", OTHER, NULL, DELETES, 0 },
 	{ "write_text write_bytes writeFile writeFileSync appendFile appendFileSync createWriteStream "
 	  "file_put_contents outputFile outputFileSync "
-	  "truncateSync ftruncateSync",
+	  "truncateSync ftruncateSync truncate ftruncate",
 		ANY, NULL, WRITES, FXF_OVERWRITE },
 	{ "write binwrite", RUBY, "File IO Pathname", WRITES, FXF_OVERWRITE },
-	{ "makedirs mkdir mkdirSync mkdir_p touch symlink symlinkSync truncate", ANY, NULL, WRITES, 0 },
+	{ "makedirs mkdir mkdirSync mkdir_p touch symlink symlinkSync", ANY, NULL, WRITES, 0 },
 	{ "copyfile copytree copy copy2 copyFile copyFileSync cp_r cpSync", ANY,
 		"shutil fs FileUtils File () fsp fse", WRITES, FXF_OVERWRITE },
 	{ "rename renames replace move renameSync moveSync mv", ANY, "os shutil fs FileUtils File () fse",
@@ -536,6 +316,19 @@ static void permit_effect(struct code *c, size_t i)
 		fx(c->k, TAG_PERMISSION_MODE, NULL, 0);
 }
 
+/* open(f, 'w').close(), or nothing done with it at all. */
+static bool is_closed_at_once(const struct code *c, size_t i)
+{
+	size_t depth = 0;
+	for (i++; i < c->n; i++) {
+		depth += is_mark(&c->v[i], "(");
+		if (is_mark(&c->v[i], ")") && --depth == 0)
+			break;
+	}
+	return i >= c->n || c->v[i + 1].kind == T_END || is_mark(&c->v[i + 1], ";") ||
+		(is_mark(&c->v[i + 1], ".") && is_name(&c->v[i + 2], "close"));
+}
+
 static void open_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -565,10 +358,15 @@ static void open_effect(struct code *c, size_t i)
 	}
 	bool writes = strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed);
 	struct word unknown = dynamic_word(c);
+	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i);
 	if (writes)
-		(void)fx_path(c->k, TAG_WRITE_CODE, path && (r.n > 1 || r.mode) ? path : &unknown,
+		(void)fx_path(c->k, empties ? TAG_WRITE_TRUNCATE : TAG_WRITE_CODE,
+			path && (r.n > 1 || r.mode) ? path : &unknown,
 			strpbrk(mode, "a") ? FXF_APPEND : FXF_OVERWRITE);
-	else if (path && strstr(path->text, "://"))
+	else if (c->language & RUBY && path && path->text[0] == '|') {
+		struct word text = word_tail(path, 1);
+		run_text(c->k, &text, 0, "ruby open");
+	} else if (path && strstr(path->text, "://"))
 		fx(c->k, TAG_NETWORK_CODE, path, 0);
 	else if (path)
 		fx_read(c->k, path, 1);
@@ -611,7 +409,7 @@ static void eval_effect(struct code *c, size_t i)
 	if (r.n == 1 && !r.is_computed && !is_joined(c, i + 1)) {
 		static const char *const names[] = { "python", "perl", "ruby", "node", "php", "lua" };
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
-			if (language_bit(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
+			if (code_language(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
 				classify_code_bytes(c->k, names[j], r.strings[0].text, r.strings[0].text_n);
 		return;
 	}
@@ -640,6 +438,19 @@ static void sql_effect(struct code *c, size_t i)
 		c->any = c->any && r.n; /* some other execute() */
 }
 
+/* truncate(f, 0), write_text(''), writeFileSync(f, ''): nothing is left of what was there. */
+static bool writes_empty(const struct code *c, size_t i)
+{
+	if (is_name(&c->v[i], "truncate ftruncate truncateSync ftruncateSync"))
+		return true;
+	if (!is_name(&c->v[i], "write_text write_bytes writeFileSync writeFile file_put_contents write"))
+		return false;
+	for (size_t j = i + 1; j < c->n && j < i + 16 && !is_mark(&c->v[j], ")"); j++)
+		if (c->v[j].kind == T_STRING && !c->v[j].n && is_mark(&c->v[j + 1], ")"))
+			return true;
+	return false;
+}
+
 static void act(struct code *c, size_t i, enum what what, unsigned flags)
 {
 	c->any = true;
@@ -648,7 +459,7 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 		file_effect(c, i, TAG_DELETE_CODE, flags, STRINGS_MAX);
 		break;
 	case WRITES:
-		file_effect(c, i, TAG_WRITE_CODE, flags, 1);
+		file_effect(c, i, writes_empty(c, i) ? TAG_WRITE_TRUNCATE : TAG_WRITE_CODE, flags, 1);
 		break;
 	case MOVES:
 		move_effect(c, i);
@@ -700,8 +511,23 @@ static bool is_mentioned_only(const struct code *c, size_t i)
 		!is_name(&c->v[i - 1], "new");
 }
 
+/* getattr(os, ...), vars(os)[...], process.binding: a function reached by a name that is put together. */
+static bool hides_function(const struct code *c, size_t i)
+{
+	if (c->language & PY && is_name(&c->v[i], "getattr vars __dict__") && is_mark(&c->v[i + 1], "("))
+		return is_name(&c->v[i + 2],
+			"os subprocess shutil builtins sys pty socket __builtins__ __import__ importlib");
+	return c->language & NODE && is_name(&c->v[i], "binding") && i > 1 &&
+		is_name(&c->v[i - 2], "process");
+}
+
 static void look_at_name(struct code *c, size_t i)
 {
+	if (hides_function(c, i)) {
+		fx(c->k, TAG_DYNAMIC_CODE, NULL, 0);
+		c->any = true;
+		return;
+	}
 	if (is_mentioned_only(c, i) || (c->language & PY && is_name(&c->v[i + 1], "as")))
 		return;
 	const struct token *t = unaliased(c, &c->v[i]);
@@ -802,9 +628,26 @@ static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 	}
 }
 
-/* do shell script "..." of AppleScript; run(`...`) of julia is a command string. */
+/* do shell script "..." of AppleScript; run(`...`) of julia is a command string; "..." ! of Scala; file delete and exec
+ * of Tcl; tell ... to delete. */
 static void look_at_other(struct code *c, size_t i)
 {
+	bool bangs = is_mark(&c->v[i + 1], "!") || (is_mark(&c->v[i + 1], ".") && is_mark(&c->v[i + 2], "!"));
+	if (c->v[i].kind == T_STRING && bangs) {
+		struct word text = walk_word(c->k->w, c->v[i].text, c->k->c->at);
+		run_text(c->k, &text, 0, "process");
+		c->any = true;
+	}
+	if (is_name(&c->v[i], "delete") && i &&
+		(is_name(&c->v[i - 1], "file to") || is_name(&c->v[i + 1], "every all")) &&
+		c->v[i + 1].kind != T_END) {
+		fx(c->k, TAG_DELETE_CODE, NULL, 0);
+		c->any = true;
+	}
+	if (is_name(&c->v[i], "empty") && is_name(&c->v[i + 1], "trash the")) {
+		fx(c->k, TAG_DELETE_CODE, NULL, 0);
+		c->any = true;
+	}
 	if (i >= 3 && c->v[i].kind == T_STRING && is_name(&c->v[i - 1], "script") &&
 		is_name(&c->v[i - 2], "shell")) {
 		struct word text = walk_word(c->k->w, c->v[i].text, c->k->c->at);
@@ -815,10 +658,10 @@ static void look_at_other(struct code *c, size_t i)
 
 void classify_code_bytes(struct call *k, const char *language, const char *text, size_t n)
 {
-	struct code c = { .k = k, .language = language_bit(language) };
+	struct code c = { .k = k, .language = code_language(language) };
 	size_t room = n + 3 < TOKENS_MAX ? n + 3 : TOKENS_MAX;
 	c.v = arena_alloc(walk_arena(k->w), (room + 2) * sizeof(*c.v));
-	lex(&c, text, text + n);
+	code_lex(&c, text, text + n);
 	if (c.n + 2 >= TOKENS_MAX)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 	survey(&c);

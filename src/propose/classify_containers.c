@@ -23,6 +23,9 @@ static bool is_host_path(struct call *k, const struct word *source, bool is_read
 		walk_surroundings(k->w), walk_arena(k->w), path, source->certainty != CERTAIN, &resolved);
 	if (c == PATH_ROOT || c == PATH_STATE)
 		return true;
+	const char *base = strrchr(path, '/') + 1;
+	if (list_has(".ssh .aws .gnupg .kube .docker .azure .password-store", base, strlen(base)))
+		return true;
 	return !is_read_only && (c == PATH_SYS || c == PATH_DEV);
 }
 
@@ -116,6 +119,16 @@ static void run_inside(struct call *k, enum tag t)
 static void docker_run(struct call *k)
 {
 	run_inside(k, TAG_CONTAINER_RUN);
+}
+
+/* docker stop $(docker ps -q) is all of them, whatever they do */
+static void docker_stop(struct call *k)
+{
+	bool all = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		all |= k->rest[i].certainty != CERTAIN && !k->rest[i].is_quoted && !k->rest[i].known_n;
+	all |= args_find(k->rest, k->rest_count, "a all");
+	fx(k, all ? TAG_CONTAINER_KILL : TAG_CONTAINER_STOP, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
 static void docker_exec(struct call *k)
@@ -215,7 +228,8 @@ static const struct verb docker_verbs[] = {
 	ROW("system reset|renumber", NULL, NULL, TAG_CONTAINER_PRUNE),
 	ROW("kill", NULL, NULL, TAG_CONTAINER_KILL),
 	ROW("container|pod kill", NULL, NULL, TAG_CONTAINER_KILL),
-	ROW("stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
+	CALL("stop|restart|pause", docker_stop),
+	ROW("unpause", NULL, NULL, TAG_CONTAINER_STOP),
 	ROW("container|pod stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
 	ROW("build", "push", NULL, TAG_PUBLISH_IMAGE),
 	ROW("buildx|image build|bake", "push", NULL, TAG_PUBLISH_IMAGE),

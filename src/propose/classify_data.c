@@ -550,8 +550,8 @@ static const struct verb etcd_verbs[] = {
 	END,
 };
 static const struct verb kafka_verbs[] = {
-	ROW("", "delete delete-topic delete-offsets", NULL, TAG_DB_DROP),
-	ROW("", "alter create reset-offsets execute add-config delete-config", NULL, TAG_DB_CHANGE),
+	ROW("", "delete delete-topic delete-offsets remove", NULL, TAG_DB_DROP),
+	ROW("", "alter create add reset-offsets execute add-config delete-config", NULL, TAG_DB_CHANGE),
 	END,
 };
 static const struct verb rabbit_verbs[] = {
@@ -650,6 +650,7 @@ static const struct program rows[] = {
 		"~:execute= :_file= :help,version :host=,port=,database=,username=,password=", influx_verbs,
 		0, 0 },
 	TAGGED("initdb", TAG_WRITE_TOOL),
+	VERBS("kafka-acls", TAG_READ_QUERY, kafka_verbs),
 	VERBS("kafka-configs", TAG_READ_QUERY, kafka_verbs),
 	VERBS("kafka-consumer-groups", TAG_READ_QUERY, kafka_verbs),
 	TAGGED("kafka-delete-records", TAG_DB_DROP),

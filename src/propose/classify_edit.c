@@ -74,12 +74,20 @@ static void classify_find(struct call *k)
 	struct word *starts = i > first ? k->rest + first : &here;
 	size_t start_count = i > first ? i - first : 1;
 	fx_read(k, starts, start_count);
+	const struct word *secret = NULL;
 	for (; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i],
-			    "-name -iname -path -ipath -regex -iregex -newer -printf -type -user -group"))
+			    "-name -iname -path -ipath -regex -iregex -newer -printf -type -user -group")) {
+			if (i + 1 < k->rest_count && word_is_any(&k->rest[i], "-name -iname") &&
+				paths_is_secret(walk_surroundings(k->w), k->rest[i + 1].text))
+				secret = &k->rest[i + 1];
 			i++;
-		else
+		} else {
+			/* find . -name .env -exec cat {} ;: whichever they are, they are secrets */
+			if (secret && word_is_any(&k->rest[i], "-exec -execdir -ok -okdir"))
+				fx(k, TAG_SECRET_FILE, secret, 0);
 			find_action(k, &i, starts, start_count);
+		}
 }
 
 static void classify_fd(struct call *k)
@@ -170,6 +178,18 @@ static void sed_script(struct call *k, const struct word *script)
 	}
 }
 
+/* sed -i d, sed -i '1,$d': nothing of the file is left. */
+static bool sed_empties(const struct word *script)
+{
+	const char *p = script->text + strspn(script->text, " ");
+	static const char *const all[] = { "1,$", "/./", "/^/", "/.*/", "0,$", "" };
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (text_starts(p, all[i]) &&
+			text_eq(p + strlen(all[i]) + strspn(p + strlen(all[i]), " "), "d"))
+			return true;
+	return false;
+}
+
 static void classify_sed(struct call *k)
 {
 	enum { IN_PLACE, EXPR, FILE_ };
@@ -177,7 +197,7 @@ static void classify_sed(struct call *k)
 	struct arena *a = walk_arena(k->w);
 	struct word *files = arena_alloc(a, (k->rest_count + 1) * sizeof(*files));
 	size_t n = 0;
-	bool edits = false, has_script = false;
+	bool edits = false, has_script = false, empties = false;
 	args_start(&s, a, k->rest, k->rest_count,
 		"i?:in-place e=:expression f=:file l=:line-length nrEsuz:quiet,silent,regexp-extended");
 	for (int item; (item = args_next(&s)) != ARG_END;) {
@@ -185,6 +205,7 @@ static void classify_sed(struct call *k)
 			edits = true;
 		} else if (item == EXPR && s.value.text) {
 			sed_script(k, &s.value);
+			empties |= sed_empties(&s.value);
 			has_script = true;
 		} else if (item == FILE_) {
 			has_script = true;
@@ -196,10 +217,12 @@ static void classify_sed(struct call *k)
 	if (!has_script && n) {
 		if (edits && !files[0].text_n && n > 1) /* BSD: sed -i '' script */
 			first = 1;
+		empties |= sed_empties(&files[first]);
 		sed_script(k, &files[first++]);
 	}
 	if (edits) {
-		fx_paths(k, TAG_WRITE_EDIT, files + first, n - first, FXF_OVERWRITE);
+		fx_paths(k, empties ? TAG_WRITE_TRUNCATE : TAG_WRITE_EDIT, files + first, n - first,
+			FXF_OVERWRITE);
 	} else {
 		fx_read(k, files + first, n - first);
 		if (n == first)
@@ -211,9 +234,29 @@ static void classify_sed(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_DECODED };
 }
 
+/* %d, 1,$d, ,d, g/./d: every line goes. */
+static bool deletes_all(const struct word *x)
+{
+	static const char *const ranges[] = { "%", "1,$", ",", "0,$", "g/^/", "g/./", "g/.*/", "v/^$/",
+		"1,$!", "gg" };
+	const char *p = x->text + strspn(x->text, ": \t");
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (text_starts(p, ranges[i])) {
+			const char *verb = p + strlen(ranges[i]);
+			verb += strspn(verb, " ");
+			if (text_starts(verb, "d") && !text_starts(verb, "di"))
+				return true;
+		}
+	return text_starts(p, "normal ggdG") || text_starts(p, "norm ggdG");
+}
+
 static void editor_command(struct call *k, const struct word *x)
 {
 	struct word text = *x;
+	if (deletes_all(x)) {
+		fx(k, TAG_WRITE_TRUNCATE, NULL, 0);
+		return;
+	}
 	while (text.known_n && strchr(": %", text.text[0]))
 		text = word_tail(&text, 1);
 	const char *bang = strchr(text.text, '!');
@@ -244,7 +287,7 @@ static void classify_editor(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		struct word *x = &k->rest[i];
-		if (word_is_any(x, "-c --cmd -S --eval -eval") && i + 1 < k->rest_count) {
+		if (word_is_any(x, "-c --cmd -S --eval -eval -sc -esc") && i + 1 < k->rest_count) {
 			editor_command(k, &k->rest[++i]);
 		} else if (word_starts(x, "+")) {
 			struct word text = word_tail(x, 1);
@@ -268,11 +311,46 @@ static void classify_editor(struct call *k)
 		nothing(k);
 }
 
+/* bc and dc: a line that starts with ! is a command; m4: syscmd(...) runs one. */
+static void calculator_text(struct call *k, const char *text, size_t n)
+{
+	bool is_m4 = text_eq(k->head, "m4");
+	for (size_t i = 0; i < n;) {
+		const char *nl = memchr(text + i, '\n', n - i);
+		size_t len = nl ? (size_t)(nl - text) - i : n - i;
+		const char *line = arena_strndup(walk_arena(k->w), text + i, len);
+		const char *from = is_m4 ? strstr(line, "syscmd(") : strchr(line, '!');
+		if (from && (is_m4 || from == line + strspn(line, " \t"))) {
+			from += is_m4 ? 7 + strspn(from + 7, "`' ") : 1;
+			struct word inner = walk_word(k->w,
+				arena_strndup(
+					walk_arena(k->w), from, is_m4 ? strcspn(from, "')") : strlen(from)),
+				k->c->at);
+			run_text(k, &inner, 0, k->head);
+		}
+		i += len + 1;
+	}
+}
+
+static void classify_calculator(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:expression= f=:file= D=I=U=:define=", &p);
+	if (p.values[0])
+		calculator_text(k, p.values[0]->text, p.values[0]->text_n);
+	if (k->c->in.kind == FEED_KNOWN)
+		calculator_text(k, k->c->in.text, k->c->in.n);
+	fx_read(k, p.operands, p.operand_count);
+	nothing(k);
+}
+
 #define RUNS(name, run) \
 	{ \
 		name, run, TAG_WRITE_FILE, NULL, NULL, 0, 0 \
 	}
 static const struct program rows[] = {
+	RUNS("bc", classify_calculator),
+	RUNS("dc", classify_calculator),
 	RUNS("ed", classify_editor),
 	RUNS("emacs", classify_editor),
 	RUNS("ex", classify_editor),
@@ -281,6 +359,7 @@ static const struct program rows[] = {
 	RUNS("find", classify_find),
 	RUNS("gfind", classify_find),
 	RUNS("gsed", classify_sed),
+	RUNS("m4", classify_calculator),
 	RUNS("nano", classify_editor),
 	RUNS("nvim", classify_editor),
 	RUNS("sed", classify_sed),

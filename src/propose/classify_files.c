@@ -13,6 +13,30 @@ static void nothing(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* Sources and documents, as against what a build or a run leaves behind. */
+static bool is_precious_glob(const struct word *x)
+{
+	static const char kinds[] =
+		"c h cc cpp cxx hpp hh m mm py pyi js jsx ts tsx mjs go rs java kt scala rb php swift cs fs "
+		"lua pl pm sh bash zsh sql md rst txt tex html css scss vue svelte json yaml yml toml xml "
+		"ini "
+		"conf cfg env proto graphql tf ipynb r jl ex exs erl hs ml clj db sqlite sqlite3 csv xlsx "
+		"xls "
+		"doc docx ppt pptx pdf odt jpg jpeg png gif svg mp4 mov key pem crt";
+	static const char *const made[] = { "build/", "dist/", "target/", "out/", "tmp/", "temp/", "cache/",
+		"coverage/", "node_modules/", "generated/", "logs/" };
+	if (!x->is_glob || x->origin != ORIGIN_LITERAL || text_starts(x->text, "/tmp/"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		if (word_has(x, made[i]))
+			return false;
+	const char *base = strrchr(x->text, '/');
+	base = base ? base + 1 : x->text;
+	const char *dot = strrchr(base, '.');
+	/* test-*.txt is a few files somebody made; *.txt is all there are. */
+	return dot && base[0] == '*' && dot <= base + 2 && list_has(kinds, dot + 1, strlen(dot + 1));
+}
+
 static void classify_rm(struct call *k)
 {
 	enum { R, F, ROOT, DRY };
@@ -33,6 +57,9 @@ static void classify_rm(struct call *k)
 		flags |= FXF_RECURSIVE;
 	fx_paths(k, args_has(&p, ROOT) ? TAG_DELETE_NO_PRESERVE : k->program->tag, p.operands,
 		p.operand_count, flags);
+	for (size_t i = 0; i < p.operand_count; i++)
+		if (is_precious_glob(&p.operands[i]) && !(flags & FXF_DRY_RUN))
+			(void)fx_path(k, TAG_DELETE_GLOB, &p.operands[i], flags);
 	if (!p.operand_count)
 		nothing(k);
 }
@@ -172,6 +199,22 @@ static bool sets_special_bits(const struct word *mode)
 	return sign && strpbrk(sign, "st") != NULL;
 }
 
+/* Writable for everybody, or usable by nobody. */
+static bool opens_or_locks(const struct word *mode)
+{
+	size_t n = strspn(mode->text, "01234567");
+	if (n && n == mode->text_n) {
+		char others = mode->text[n - 1];
+		return strchr("2367", others) || strspn(mode->text, "0") == n;
+	}
+	/* o+w, a+rwx, ugo=rwx, +w is by the umask */
+	size_t who = strspn(mode->text, "ugoa");
+	char sign = mode->text[who];
+	return memchr(mode->text, 'o', who) || memchr(mode->text, 'a', who)
+		? (sign == '+' || sign == '=') && strchr(mode->text + who, 'w')
+		: false;
+}
+
 static void classify_install(struct call *k)
 {
 	enum { T, D, M, O };
@@ -212,13 +255,28 @@ static void classify_ln(struct call *k)
 	}
 }
 
+/* Zeros without an end fill the disk; with notrunc they go over what is there. */
+static bool dd_wrecks(struct call *k)
+{
+	bool endless = false, counts = false, in_place = false;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		endless |= word_is_any(&k->rest[i], "if=/dev/zero if=/dev/urandom if=/dev/random");
+		counts |= word_starts(&k->rest[i], "count=");
+		in_place |= word_starts(&k->rest[i], "conv=") && word_has(&k->rest[i], "notrunc");
+		if (word_is(&k->rest[i], "if=/dev/null"))
+			return true;
+	}
+	return endless && (!counts || in_place);
+}
+
 static void classify_dd(struct call *k)
 {
+	enum tag t = dd_wrecks(k) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
 		if (word_starts(x, "of=")) {
 			struct word to = word_tail(x, 3);
-			struct effect *e = fx_path(k, TAG_WRITE_FILE, &to, FXF_OVERWRITE);
+			struct effect *e = fx_path(k, t, &to, FXF_OVERWRITE);
 			if (e && e->kind == FX_DEVICE)
 				e->tag = tag_name(TAG_DEVICE_DD);
 		} else if (word_starts(x, "if=")) {
@@ -231,13 +289,21 @@ static void classify_dd(struct call *k)
 	}
 }
 
+/* tee f < /dev/null, cat /dev/null | sponge f */
+static bool reads_nothing(const struct feed *in)
+{
+	return in->kind == FEED_EMPTY || (in->kind == FEED_KNOWN && !in->n) ||
+		(in->kind == FEED_FILE && text_eq(in->text, "/dev/null"));
+}
+
 static void classify_tee(struct call *k)
 {
 	struct parsed p;
 	parse(k, "a:append i:ignore-interrupts p?:output-error", &p);
 	unsigned flags = args_has(&p, 0) ? FXF_APPEND : FXF_OVERWRITE;
+	enum tag t = !args_has(&p, 0) && reads_nothing(&k->c->in) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
 	for (size_t i = 0; i < p.operand_count; i++) {
-		struct effect *e = fx_path(k, TAG_WRITE_FILE, &p.operands[i], flags);
+		struct effect *e = fx_path(k, t, &p.operands[i], flags);
 		if (e && e->target)
 			note_written(k, e->target, k->c->in);
 	}
@@ -291,7 +357,8 @@ static void classify_chmod(struct call *k)
 		&p);
 	unsigned flags = args_has(&p, R) ? FXF_RECURSIVE : 0;
 	size_t first = p.values[REF] || (p.has_unknown && p.operand_count == 1) ? 0 : 1;
-	enum tag t = TAG_PERMISSION_MODE;
+	enum tag t = first && p.operand_count && opens_or_locks(&p.operands[0]) ? TAG_PERMISSION_OPEN
+										: TAG_PERMISSION_MODE;
 	if (first && p.operand_count && sets_special_bits(&p.operands[0])) {
 		t = TAG_PERMISSION_SETUID;
 		flags |= FXF_SETUID;
@@ -437,6 +504,9 @@ static void classify_tar(struct call *k)
 		}
 		from = from + old_values < k->rest_count ? from + old_values : k->rest_count;
 	}
+	/* -P, --absolute-names: the archive says where its files go. */
+	bool anywhere = (has_old && word_has(&k->rest[0], "P")) ||
+		args_find(k->rest + from, k->rest_count - from, "P absolute-names absolute-paths");
 	args_start(&s, a, k->rest + from, k->rest_count - from, spec);
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == FILE_)
@@ -452,12 +522,11 @@ static void classify_tar(struct call *k)
 		else
 			tar_option(k, item, &s.value);
 	}
-	(void)has_old;
-	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word here = walk_word(k->w, anywhere ? "/" : ".", k->c->at);
 	if (mode & TAR_EXTRACT) {
 		if (file.text)
 			fx_read(k, &file, 1);
-		struct word inside = word_below(k, dir.text ? &dir : &here);
+		struct word inside = word_below(k, dir.text && !anywhere ? &dir : &here);
 		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
 	} else if (mode & (TAR_CREATE | TAR_CHANGE)) {
 		fx_read_tree(k, members, member_count);
@@ -676,7 +745,7 @@ static const struct program rows[] = {
 	RUNS("shred", classify_shred),
 	RUNS("sort", classify_sort),
 	RUNS("split", classify_split),
-	WRITES("sponge", TAG_WRITE_FILE, "a", FXF_OVERWRITE),
+	RUNS("sponge", classify_tee),
 	RUNS("srm", classify_shred),
 	RUNS("tar", classify_tar),
 	RUNS("tee", classify_tee),

@@ -186,10 +186,12 @@ static void git_clean(struct call *k)
 static void git_branch(struct call *k)
 {
 	bool deletes = has(k, "D") || (has(k, "d delete") && has(k, "f force"));
-	bool moves = has(k, "f force C") && !has(k, "m M move");
 	struct parsed p;
 	operands(k,
 		"u=:set-upstream-to=,contains=,no-contains=,merged=,no-merged=,sort=,format=,points-at=", &p);
+	/* "branch -M main" names a new repository's branch; with two names a branch is overwritten. */
+	bool moves = (has(k, "f force C") && !has(k, "m M move")) ||
+		(p.operand_count > 1 && (has(k, "M") || (has(k, "m move") && has(k, "f force"))));
 	if (deletes || moves)
 		fx(k, TAG_GIT_BRANCH_DELETE, p.operand_count ? &p.operands[0] : NULL, 0);
 	else
@@ -358,10 +360,39 @@ static void git_difftool(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* log, diff, show: readers with one way to write. */
+static void git_look(struct call *k)
+{
+	struct parsed p;
+	operands(k, ":output= O=S=G=L=n=:pretty=,format=,since=,until=,author=,grep=", &p);
+	if (p.values[0])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* What is staged will be published some day. */
+static void git_add(struct call *k)
+{
+	struct parsed p;
+	operands(k, "A:all :chmod=,pathspec-from-file=", &p);
+	for (size_t i = 0; i < p.operand_count; i++) {
+		const char *path = p.operands[i].text;
+		if (p.operands[i].known_n && paths_is_secret(walk_surroundings(k->w), path) &&
+			!text_starts(path, "-"))
+			fx(k, TAG_SECRET_FILE, &p.operands[i], 0);
+	}
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
 static void git_archive(struct call *k)
 {
 	struct parsed p;
-	operands(k, "o=:output= :exec= :format=,prefix=,remote=", &p);
+	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
+	if (p.values[1])
+		run_text(k, p.values[1], 0, "git archive --exec");
+	if (p.values[2])
+		fx(k, TAG_NETWORK_GIT, p.values[2], 0);
 	if (p.values[0])
 		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
 	else
@@ -395,10 +426,11 @@ static const struct verb git_verbs[] = {
 	CALL("grep", git_grep),
 	CALL("difftool|mergetool", git_difftool),
 	CALL("archive", git_archive),
+	CALL("log|diff|show|whatchanged", git_look),
+	CALL("add|stage", git_add),
 	ROW("commit", "amend", NULL, TAG_GIT_REBASE),
-	ROW("status|log|diff|show|blame|annotate|describe|rev-parse|rev-list|ls-files|ls-tree|cat-file|"
-	    "shortlog|whatchanged",
-		NULL, NULL, TAG_READ_QUERY),
+	ROW("status|blame|annotate|describe|rev-parse|rev-list|ls-files|ls-tree|cat-file|shortlog", NULL,
+		NULL, TAG_READ_QUERY),
 	ROW("name-rev|merge-base|for-each-ref|show-ref|show-branch|count-objects|fsck|verify-commit|verify-"
 	    "tag|var|help|version",
 		NULL, NULL, TAG_READ_QUERY),
@@ -425,11 +457,11 @@ static const struct verb git_verbs[] = {
 	ROW("remote update|prune|show", NULL, NULL, TAG_NETWORK_GIT),
 	ROW("remote add|rename|set-head|set-branches", NULL, NULL, TAG_WRITE_CONFIG),
 	ROW("remote", NULL, NULL, TAG_READ_QUERY),
-	ROW("submodule deinit", "f force all", NULL, TAG_GIT_SUBMODULE),
+	ROW("submodule deinit", NULL, NULL, TAG_GIT_SUBMODULE),
 	CALL("submodule foreach", git_submodule_foreach),
 	ROW("submodule update|add|init|sync|set-url|set-branch", NULL, NULL, TAG_NETWORK_GIT),
 	ROW("submodule", NULL, NULL, TAG_READ_QUERY),
-	ROW("worktree remove", "f force", NULL, TAG_GIT_WORKTREE),
+	ROW("worktree remove", NULL, NULL, TAG_GIT_WORKTREE),
 	ROW("worktree list", NULL, NULL, TAG_READ_QUERY),
 	ROW("worktree", NULL, NULL, TAG_WRITE_GIT),
 	ROW("checkout-index", "f force", "prefix", TAG_GIT_DISCARD),
@@ -444,10 +476,10 @@ static const struct verb git_verbs[] = {
 	ROW("maintenance start|register|stop", NULL, NULL, TAG_CRON_EDIT),
 	ROW("svn dcommit|branch|tag", NULL, NULL, TAG_NETWORK_GIT_PUSH),
 	ROW("svn|p4|request-pull|fetch-pack|send-pack", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("add|commit|merge|cherry-pick|revert|am|apply|mv|init|notes|format-patch|sparse-checkout|bundle|"
+	ROW("commit|merge|cherry-pick|revert|am|apply|mv|init|notes|format-patch|sparse-checkout|bundle|"
 	    "hash-object|mktree",
 		NULL, NULL, TAG_WRITE_GIT),
-	ROW("write-tree|commit-tree|update-index|merge-file|merge-tree|rerere|maintenance|symbolic-ref|stage|"
+	ROW("write-tree|commit-tree|update-index|merge-file|merge-tree|rerere|maintenance|symbolic-ref|"
 	    "flow|absorb|citool|gui",
 		NULL, NULL, TAG_WRITE_GIT),
 	ROW("send-pack", NULL, NULL, TAG_NETWORK_GIT_PUSH),

@@ -209,7 +209,9 @@ static void classify_keychain(struct call *k)
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
 	if (!verb)
 		fx(k, TAG_READ_QUERY, NULL, 0);
-	else if (verb_in("delete rm remove clear destroy", verb->text, verb->text_n))
+	else if (verb_in("delete rm remove clear destroy", verb->text, verb->text_n) ||
+		(k->rest_count > 1 &&
+			verb_in("delete remove suspend revoke", k->rest[1].text, k->rest[1].text_n)))
 		fx(k, TAG_DELETE_KEY, verb, 0);
 	else if (verb_in("find dump export show lookup search get read item cp otp", verb->text,
 			 verb->text_n) ||
@@ -438,10 +440,16 @@ static const struct verb snapper_verbs[] = {
 	END,
 };
 static const struct verb backup_verbs[] = {
-	ROW("forget|prune|delete|compact|break-lock|recreate|remove-older-than|remove-all-but-n-full|remove-"
+	ROW("forget|prune|delete|rdelete|repo-delete|compact|break-lock|recreate|remove-older-than|remove-"
+	    "all-but-n-full|remove-"
 	    "all-inc-of-but-n-full|purge|unlock|rewrite|repair|key",
 		NULL, NULL, TAG_DELETE_BACKUP),
 	ROW("restore|extract", NULL, NULL, TAG_WRITE_EXTRACT),
+	END,
+};
+static const struct verb blockdev_verbs[] = {
+	ROW("", "report getro getss getsz getsize64 getbsz getra getfra getpbsz getiomin", "setro setrw",
+		TAG_READ_QUERY),
 	END,
 };
 static const struct verb dmsetup_verbs[] = {
@@ -520,6 +528,7 @@ static const struct program rows[] = {
 	RUNS("batch", classify_at, TAG_PERSISTENCE_AT),
 	TAGGED("blkdiscard", TAG_DEVICE_WIPE),
 	TAGGED("blkzone", TAG_DEVICE_WIPE),
+	VERBS("blockdev", TAG_DEVICE_VOLUME_CHANGE, blockdev_verbs),
 	VERBS("bootctl", TAG_KERNEL_BOOT, pfx_read),
 	VERBS("borg", TAG_READ_QUERY, backup_verbs),
 	VERBS("btrfs", TAG_DEVICE_VOLUME_CHANGE, btrfs_verbs),

@@ -65,6 +65,58 @@ static void run_texts(struct call *k)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* npm explore pkg -- cmd */
+static void run_after_dashes(struct call *k)
+{
+	size_t i = 0;
+	while (i < k->rest_count && !word_is(&k->rest[i], "--"))
+		i++;
+	if (i + 1 < k->rest_count)
+		run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
+	else
+		fx(k, TAG_STDIN_SHELL, NULL, 0);
+}
+
+/* A task whose name says what it does to the data: db:reset, drop-db, destroy. */
+static bool task_destroys(const struct word *x)
+{
+	static const char verbs[] = "destroy drop nuke wipe purge teardown uninstall obliterate";
+	if (x->certainty != CERTAIN || word_starts(x, "-") || strchr(x->text, '='))
+		return false;
+	if (verb_in(verbs, x->text, x->text_n))
+		return true;
+	bool is_data =
+		word_has(x, "db") || word_has(x, "database") || word_has(x, "prisma") || word_has(x, "prod");
+	return is_data &&
+		(word_has(x, "reset") || word_has(x, "drop") || word_has(x, "wipe") ||
+			word_has(x, "destroy") || word_has(x, "delete") || word_has(x, "truncate") ||
+			word_has(x, "purge"));
+}
+
+/* The project's own tasks: what they do is not known, but some say it. */
+static void run_task(struct call *k)
+{
+	size_t place;
+	if (verb_words(k, "", 1, &place) && task_destroys(&k->rest[place]))
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
+	else
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* java -jar tool.jar delete-job x */
+static void classify_java(struct call *k)
+{
+	for (size_t i = 0; i + 2 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "-jar"))
+			for (size_t j = i + 2; j < k->rest_count && j < i + 6; j++)
+				if (k->rest[j].certainty == CERTAIN &&
+					verb_is_destroying(k->rest[j].text, k->rest[j].text_n)) {
+					fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[j], 0);
+					return;
+				}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* make: targets are the project's; SHELL= and --eval are texts. */
 static void classify_make(struct call *k)
 {
@@ -92,6 +144,9 @@ static void classify_make(struct call *k)
 			(word_is_any(&k->rest[i + 1], "- /dev/stdin") ||
 				word_starts(&k->rest[i + 1], "/dev/fd/")))
 			fx(k, k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
+	for (size_t i = 0; !flags && i < k->rest_count; i++)
+		if (task_destroys(&k->rest[i]) && !(i && word_is_any(&k->rest[i - 1], "-C -f -I -o -W")))
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[i], 0);
 	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
 }
 
@@ -197,8 +252,9 @@ static void classify_linter(struct call *k)
 static const struct verb npm_verbs[] = {
 	ROW("workspace * add|install|upgrade|up", NULL, NULL, TAG_PACKAGE_INSTALL),
 	ROW("workspace * remove", NULL, NULL, TAG_PACKAGE_REMOVE),
-	ROW("run|run-script|test|t|tst|start|stop|restart|build|dev|lint|bench", NULL, NULL,
-		TAG_SCRIPT_BUILD),
+	CALL("run|run-script", run_task),
+	CALL("explore", run_after_dashes),
+	ROW("test|t|tst|start|stop|restart|build|dev|lint|bench", NULL, NULL, TAG_SCRIPT_BUILD),
 	ROW("cache clean|clear|rm|prune|delete", NULL, NULL, TAG_DELETE_CACHE),
 	ROW("store prune", NULL, NULL, TAG_DELETE_CACHE),
 	ROW("unpublish|deprecate", NULL, NULL, TAG_PUBLISH_UNPUBLISH),
@@ -428,6 +484,10 @@ static const struct verb pub_verbs[] = {
 	ROW("remove|purge", NULL, NULL, TAG_PACKAGE_REMOVE),
 	END,
 };
+static const struct verb ninja_verbs[] = {
+	ROW("clean|cleandead|restat", "t", NULL, TAG_DELETE_CACHE),
+	END,
+};
 static const struct verb code_option[] = { ROW("", "e", NULL, TAG_DYNAMIC_CODE), END };
 static const struct verb release_verbs[] = {
 	ROW("check|healthcheck|jsonschema|completion|init", NULL, NULL, TAG_READ_QUERY),
@@ -543,11 +603,11 @@ static const struct program rows[] = {
 	VERBS("hatch", TAG_SCRIPT_BUILD, "", flit_verbs),
 	LINT("isort", 1),
 	BUILD("jasmine"),
-	BUILD("java"),
+	RUNS("java", classify_java, TAG_SCRIPT_BUILD),
 	BUILD("javac"),
 	BUILD("jest"),
 	BUILD("jupyter"),
-	BUILD("just"),
+	RUNS("just", run_task, TAG_SCRIPT_BUILD),
 	BUILD("k6"),
 	BUILD("kotlinc"),
 	LINT("ktlint", 0),
@@ -567,7 +627,7 @@ static const struct program rows[] = {
 	LINT("mypy", 0),
 	BUILD("next"),
 	BUILD("ng"),
-	BUILD("ninja"),
+	VERBS("ninja", TAG_SCRIPT_BUILD, "CfjklNd=", ninja_verbs),
 	VERBS("nix", TAG_PACKAGE_INSTALL, "", nix_verbs),
 	BUILD("nix-build"),
 	TAGGED("nix-collect-garbage", TAG_PACKAGE_REMOVE),
@@ -630,7 +690,7 @@ static const struct program rows[] = {
 	LINT("stylelint", 0),
 	VERBS("swift", TAG_SCRIPT_BUILD, "", code_option),
 	LINT("swiftlint", 0),
-	BUILD("task"),
+	RUNS("task", run_task, TAG_SCRIPT_BUILD),
 	BUILD("tox"),
 	BUILD("trunk"),
 	BUILD("tsc"),

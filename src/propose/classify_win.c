@@ -57,15 +57,17 @@ static void classify_del(struct call *k)
 		any = true;
 		if (is_system_path(x))
 			fx(k, TAG_DELETE_WIN_SYSTEM, x, FXF_RECURSIVE);
-		else if (recursive)
-			fx(k, TAG_DELETE_WIN, x, FXF_RECURSIVE);
+		else if (recursive || strpbrk(x->text, "*?"))
+			fx(k, TAG_DELETE_WIN, x, recursive ? FXF_RECURSIVE : 0);
 		else
 			(void)fx_path(k, TAG_DELETE_FILE, x, 0);
 		if (word_is_any(x, "/ ~ ~/ .. .") || word_starts(x, "/"))
 			(void)fx_path(k, TAG_DELETE_FILE, x, recursive ? FXF_RECURSIVE : 0);
 	}
+	/* Get-ChildItem | Remove-Item: what is deleted comes through the pipe. */
+	bool is_piped = k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY;
 	if (!any)
-		fx(k, recursive ? TAG_DELETE_WIN : TAG_READ_QUERY, NULL, 0);
+		fx(k, recursive || is_piped ? TAG_DELETE_WIN : TAG_READ_QUERY, NULL, 0);
 }
 
 static void classify_format(struct call *k)
@@ -105,6 +107,8 @@ static void classify_net_win(struct call *k)
 		fx(k, k->rest_count > 2 ? TAG_ACCOUNT_CHANGE : TAG_READ_QUERY, NULL, 0);
 	else if (k->rest_count && says(&k->rest[0], "stop start pause continue"))
 		fx(k, TAG_PROCESS_SERVICE, NULL, 0);
+	else if (k->rest_count > 1 && says(&k->rest[0], "share use session file computer"))
+		fx(k, TAG_LISTEN_PORT, &k->rest[1], 0);
 	else
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
@@ -177,6 +181,14 @@ static void classify_robocopy(struct call *k)
 	fx(k, deletes ? TAG_DELETE_WIN : TAG_WRITE_FILE, k->rest_count > 1 ? &k->rest[1] : NULL, 0);
 }
 
+static bool program_find_any_case(struct call *k, const char *name, size_t n)
+{
+	char *low = arena_strndup(walk_arena(k->w), name, n);
+	for (size_t i = 0; i < n; i++)
+		low[i] = (char)tolower((unsigned char)low[i]);
+	return program_find(low, n) != NULL;
+}
+
 /* Words of one statement. */
 static size_t split(
 	struct call *k, const char *p, const char *end, struct word *v, size_t max, struct span at)
@@ -204,12 +216,38 @@ static size_t split(
 	return n;
 }
 
+/* for %f in (*) do del %f; if exist x rd x: the command inside is what counts.  Returns how many words come before it. */
+static size_t skip_clause(const struct word *v, size_t n)
+{
+	size_t i = 0;
+	if (n && says(&v[0], "for foreach")) {
+		while (i < n && !says(&v[i], "do"))
+			i++;
+		return i < n ? i + 1 : 0;
+	}
+	if (n > 3 && says(&v[0], "if"))
+		return says(&v[1], "not") ? 4 : says(&v[1], "exist defined errorlevel") ? 3 : 2;
+	return n && says(&v[0], "@echo call start & . cmd") && n > 1 && word_is_any(&v[0], "& .") ? 1 : 0;
+}
+
+/* IEX(New-Object ...): the parenthesis needs no blank. */
+static void cut_parenthesis(struct call *k, struct word *v, size_t *n)
+{
+	size_t name = strcspn(v[0].text, "(");
+	if (!name || name == v[0].text_n || !program_find_any_case(k, v[0].text, name))
+		return;
+	memmove(v + 2, v + 1, (*n - 1) * sizeof(*v));
+	v[1] = word_tail(&v[0], name);
+	v[0] = word_head(walk_arena(k->w), &v[0], name);
+	++*n;
+}
+
 void classify_windows_text(struct call *k, const struct word *text)
 {
 	if (text->certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_TEXT, text, 0);
 	const char *p = text->text, *end = p + text->text_n;
-	struct word *v = arena_alloc(walk_arena(k->w), (text->text_n + 1) * sizeof(*v));
+	struct word *v = arena_alloc(walk_arena(k->w), (text->text_n + 3) * sizeof(*v));
 	struct feed in = k->c->in;
 	unsigned statements = 0;
 	while (p < end && statements++ < 256) {
@@ -220,8 +258,11 @@ void classify_windows_text(struct call *k, const struct word *text)
 			else if (*stop == quote)
 				quote = 0;
 		size_t n = split(k, p, stop, v, (size_t)(end - p) + 1, text->at);
+		size_t from = skip_clause(v, n);
 		if (n)
-			run_argv(k, v, n, 0, k->head);
+			cut_parenthesis(k, v, &n);
+		if (n > from)
+			run_argv(k, v + from, n - from, 0, k->head);
 		k->c->in = stop < end && *stop == '|' && stop + 1 < end && stop[1] != '|' ? k->c->out : in;
 		p = stop + 1;
 	}

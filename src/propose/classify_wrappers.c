@@ -260,12 +260,21 @@ static struct word substitute(
 	return r;
 }
 
+/* xargs sh -c, parallel bash -c: what is run comes from the input. */
+static bool wants_script(const struct word *v, size_t n)
+{
+	return n > 1 && word_is_any(&v[0], "sh bash dash zsh ksh /bin/sh /bin/bash") &&
+		word_is_any(&v[n - 1], "-c -lc -ec -xc");
+}
+
 /* Run a template once for every item (at most a few: the rest would say the same), or once with all appended. */
 static void run_template(struct call *k, struct word *v, size_t n, const char *mark, struct word *items,
 	size_t item_count, unsigned flags, const char *via)
 {
 	struct arena *a = walk_arena(k->w);
 	bool has_mark = false;
+	if (wants_script(v, n) || (mark && n > 2 && wants_script(v, n - 1) && word_is(&v[n - 1], mark)))
+		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
 	for (size_t i = 0; mark && i < n; i++)
 		has_mark |= memmem(v[i].text, v[i].text_n, mark, strlen(mark)) != NULL;
 	if (!has_mark) {
@@ -369,6 +378,8 @@ static void classify_parallel(struct call *k)
 	}
 	struct word *v = k->rest + at;
 	size_t n = end - at;
+	if (wants_script(v, n))
+		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
 	struct word text = words_join(a, v, n);
 	if (!word_has(&text, "{}")) {
 		struct word tail = walk_word(k->w, " {}", v[0].at);
@@ -415,9 +426,19 @@ static void classify_gdb(struct call *k)
 			struct word text = word_tail(&x, skip);
 			if (skip)
 				run_text(k, &text, 0, "gdb shell");
+			else if (word_has(&x, "system(") || word_has(&x, "exec") || word_has(&x, "os."))
+				fx(k, TAG_DYNAMIC_CODE, &k->rest[i + 1], 0);
 		}
 	}
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* Every program of a directory, whatever lies there. */
+static void classify_run_parts(struct call *k)
+{
+	bool looks = args_find(k->rest, k->rest_count, "test list help version");
+	fx(k, looks ? TAG_READ_QUERY : TAG_DYNAMIC_TEXT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL,
+		0);
 }
 
 /* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no option value. */
@@ -566,6 +587,7 @@ static const struct program rows[] = {
 	WRAP("retry", PLAIN "d=t=m=x=:delay,times", LAX),
 	WRAP("rlwrap", PLAIN "f=H=b=c=C=D=e=g=l=m=M=p=P=q=s=S=t=w=z=", LAX),
 	WRAP("rr", PLAIN "", LAX),
+	{ "run-parts", classify_run_parts, TAG_DYNAMIC_TEXT, NULL, NULL, 0, 0 },
 	{ "runas", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED,
 		LAX | SKIP_1 | AS_TEXT },
 	{ "runuser", classify_wrapper, TAG_PRIVILEGE_SUDO,

@@ -481,6 +481,12 @@ static void find_bomb(struct walk *w, const struct shell_node *n)
 	bool is_endless = c && !c->next && c->kind == SH_SIMPLE && c->words && !c->words->next &&
 		(shell_word_is(c->words, ":") || shell_word_is(c->words, "true"));
 
+	/* for ((;;)) has no words between its semicolons */
+	if (n->kind == SH_FOR_ARITH) {
+		const char *text = expand_text(w, n->words, 0);
+		const char *middle = strchr(text, ';');
+		is_endless = middle && middle[1 + strspn(middle + 1, " \t")] == ';';
+	}
 	for (const struct shell_node *b = n->body; b; b = b->next)
 		is_endless &= b->is_background;
 	if (!is_endless)
@@ -595,6 +601,7 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 		break;
 	case SH_FOR_ARITH:
 		eval_for_arith(w, n);
+		find_bomb(w, n);
 		break;
 	case SH_CASE:
 		eval_case(w, n);

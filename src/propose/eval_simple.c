@@ -175,6 +175,43 @@ static void assign_all(struct walk *w, const struct shell_word *word, struct com
 	}
 }
 
+/* A variable whose name says that it holds a credential. */
+static bool is_secret_name(const char *name, size_t n)
+{
+	static const char *const ends[] = { "SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY",
+		"PRIVATE_KEY", "ACCESS_KEY", "SECRET_KEY", "CREDENTIALS", "ENCRYPTION_KEY", "DATABASE_URL" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		size_t m = strlen(ends[i]);
+		if (n >= m && memcmp(name + n - m, ends[i], m) == 0 && (n == m || name[n - m - 1] == '_'))
+			return true;
+	}
+	return false;
+}
+
+/* echo $API_KEY: printed for whoever reads the output.  In a pipe it goes to a program instead. */
+static void find_printed_secret(struct walk *w, struct command *c, const struct shell_node *node)
+{
+	const struct shell_word *head = node->words;
+
+	if (!head || w->pipeline || !(shell_word_is(head, "echo") || shell_word_is(head, "printf")))
+		return;
+	for (const struct shell_word *word = head->next; word; word = word->next)
+		for (const struct shell_part *p = word->first; p; p = p->next) {
+			if (p->kind != PART_PARAM || p->param->is_indirect || p->param->op > PARAM_DEFAULT ||
+				!is_secret_name(p->param->name, p->param->name_n))
+				continue;
+			const struct value *v = scope_variable(w, p->param->name, p->param->name_n);
+			if (v->n && !has_mark(v->items[0]))
+				continue;
+			struct effect *e = walk_effect(w, c, FX_SECRET_READ, NULL);
+			e->tag = "secret.store";
+			e->program = "echo";
+			e->target = arena_strndup(w->a, p->param->name, p->param->name_n);
+			return;
+		}
+}
+
 void eval_simple(struct walk *w, const void *arg)
 {
 	const struct simple_run *run = arg;
@@ -224,6 +261,7 @@ void eval_simple(struct walk *w, const void *arg)
 	uint32_t outer = w->step;
 	w->step = walk_step_begin(w, &c);
 	eval_dispatch(w, &c, !node->words || !node->words->is_plain);
+	find_printed_secret(w, &c, node);
 	walk_step_end(w, outer);
 	/* In front of a command they hold for it only; alone, they stay. */
 	for (size_t i = 0; c.argc && node->assigns && i < assigns && before[i].binding; i++)

@@ -101,6 +101,22 @@ bool run_rows(struct call *k, const struct verb *rows)
 	return false;
 }
 
+/* No row knows these words, and the program itself is harmless: then they are taken at their face. */
+static bool names_destruction(struct call *k)
+{
+	enum effect_kind kind = tag_kind(k->program->tag);
+	size_t places[3];
+	if (kind != FX_READ && kind != FX_WRITE && kind != FX_UNKNOWN && k->program->tag != TAG_REMOTE_READ)
+		return false;
+	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
+	for (size_t i = 0; i < n; i++) {
+		const struct word *x = &k->rest[places[i]];
+		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n))
+			return !args_find(k->rest, k->rest_count, "help dry-run");
+	}
+	return false;
+}
+
 void run_verbs(struct call *k)
 {
 	const struct program *p = k->program;
@@ -111,6 +127,8 @@ void run_verbs(struct call *k)
 	/* A word that is not known where the verb should be could be any of them. */
 	if (n && k->rest[place].certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
+	else if (names_destruction(k))
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
 		fx(k, dry_tag(p->tag, dry_flag(k)), n ? &k->rest[place] : NULL, p->flags | dry_flag(k));
 }
@@ -120,8 +138,8 @@ bool verb_in(const char *list, const char *word, size_t n)
 {
 	if (list_has(list, word, n))
 		return true;
-	const char *dash = memchr(word, '-', n);
-	if (dash && list_has(list, word, (size_t)(dash - word)))
+	size_t part = strcspn(word, "-_");
+	if (part < n && list_has(list, word, part))
 		return true;
 	const char *colon = memrchr(word, ':', n);
 	if (colon)
@@ -147,7 +165,13 @@ bool verb_is_destroying(const char *word, size_t n)
 		"zap expunge factory-reset rmr deleteall delete_all destroy_all dropall drop_all "
 		"reset force_reset revert prune sql-drop rmpool remove-all delete-all drop-all wipe-all "
 		"uncommit trash";
-	return verb_in(verbs, word, n);
+	static const char last[] = "delete destroy remove drop purge wipe erase terminate uninstall";
+	if (verb_in(verbs, word, n))
+		return true;
+	/* repo-delete, cluster_destroy */
+	const char *dash = memrchr(word, '-', n), *line = memrchr(word, '_', n);
+	const char *tail = dash > line ? dash : line;
+	return tail && list_has(last, tail + 1, n - (size_t)(tail + 1 - word));
 }
 
 bool verb_is_reading(const char *word, size_t n)

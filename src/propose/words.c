@@ -343,7 +343,15 @@ static void expand_fields(
 {
 	struct fields f = { .to = to, .base = w->scratch_n, .glob_at = SIZE_MAX, .at = word->at };
 
-	expand_parts(w, add_tilde(w, first, 0, &f), &f);
+	/* of=~/x: a word that looks like an assignment has its tilde behind the sign. */
+	uint32_t skip = first && first == word->first && first->kind == PART_TEXT && word->name_n &&
+			!word->index && word->value_skip < first->text_n &&
+			first->text[word->value_skip] == '~'
+		? word->value_skip
+		: 0;
+	if (skip)
+		fields_add(w, &f, first->text, skip, false);
+	expand_parts(w, add_tilde(w, first, skip, &f), &f);
 	if (word->is_extglob && f.is_open && f.glob_at == SIZE_MAX)
 		f.glob_at = 0;
 	fields_break(w, &f);
