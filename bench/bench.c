@@ -49,6 +49,9 @@ static const struct bench_row rows[] = {
 	{ "hook_pass", bench_hook_pass, 2, false, "a hook on a call that only reads, against /bin/true" },
 	{ "hook_decide", bench_hook_decide, 3.5, false,
 		"a hook on a call that is decided and signed, against /bin/true" },
+	{ "hook_storm", bench_hook_storm, 10, false,
+		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
+		"alone" },
 };
 
 static double read_clock(clockid_t clock)
@@ -114,7 +117,8 @@ void bench_pair_cpu(int rounds, void (*fn)(void *), void (*baseline)(void *), vo
 /* A promise beyond what is possible here is kept by saying what bounds it. */
 static bool is_kept(const struct bench_row *row, const struct bench *b)
 {
-	if (row->promise <= 0 || (row->is_least && b->bound > 0 && b->bound < row->promise))
+	if (row->promise <= 0 ||
+		(b->bound > 0 && (row->is_least ? b->bound < row->promise : b->bound > row->promise)))
 		return true;
 	return row->is_least ? b->ratio >= row->promise : b->ratio <= row->promise;
 }

@@ -1,0 +1,23 @@
+/* place.h — a throw-away home with a workspace, in which helm is started as a client starts it. */
+#ifndef BENCH_PLACE_H
+#define BENCH_PLACE_H
+
+#include "bench.h"
+
+struct place {
+	struct arena a;
+	const char *helm, *home;
+	const char *env[8];
+	bool has_failed;
+	char input[4200]; /* file given as standard input; "" = /dev/null */
+};
+
+/* Made below the build, so that it is on a real disk.  False when there is no helm beside helm-bench, or it cannot start. */
+bool place_open(struct place *p, const struct bench *b, const char *name);
+void place_close(struct place *p);
+/* What is started from now on reads this. */
+void place_input(struct place *p, const char *text);
+/* Start and wait: the status of waitpid().  Thread-safe. */
+int place_start(const struct place *p, const char *const *argv);
+
+#endif
