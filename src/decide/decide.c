@@ -86,7 +86,8 @@ static struct finding *add(struct judge *j, enum action action, const char *rule
 }
 
 /* Answering takes all of them, also those a person need not read. */
-static void note_ask(struct judge *j, enum action action, const char *rule, const struct effect *e)
+static void note_ask(
+	struct judge *j, enum action action, const char *rule, const struct effect *e, enum undo undo)
 {
 	struct decision *d = j->d;
 
@@ -98,7 +99,7 @@ static void note_ask(struct judge *j, enum action action, const char *rule, cons
 	}
 	if (!d->asks)
 		d->asks = arena_alloc(j->at->a, MAX_ASKS * sizeof(*d->asks));
-	d->asks[d->ask_count++] = (struct ask){ rule, e };
+	d->asks[d->ask_count++] = (struct ask){ rule, e, undo };
 }
 
 static bool has_spoken(const struct judge *j, const char *rule, const struct effect *e)
@@ -115,7 +116,7 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 
 	j->d->destructive |= r->is_destructive && r->action >= ACTION_ASK;
 	j->is_denied_by_rule |= r->action == ACTION_DENY;
-	note_ask(j, r->action, r->id, e);
+	note_ask(j, r->action, r->id, e, r->undo);
 	if (j->d->action >= r->action && has_spoken(j, r->id, e))
 		return;
 	f = add(j, r->action, r->id, r->reason, r->text, e);
@@ -124,6 +125,7 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 	f->instead = r->instead;
 	f->recommended_profile = r->recommended_profile;
 	f->is_destructive = r->is_destructive;
+	f->undo = r->undo;
 }
 
 static void judge_by_rules(struct judge *j, const struct effect *e)
@@ -142,7 +144,7 @@ static void say(struct judge *j, enum action action, const char *rule, enum reas
 {
 	struct finding *f;
 
-	note_ask(j, action, rule, e);
+	note_ask(j, action, rule, e, UNDO_NONE);
 	if (j->d->action >= action && has_spoken(j, rule, e))
 		return;
 	f = add(j, action, rule, reason, text, e);
@@ -247,7 +249,7 @@ static void judge_unreadable(struct judge *j)
 	bool is_syntax = !p->unreadable_code || text_eq(p->unreadable_code, "parse_error");
 	struct finding *f;
 
-	note_ask(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit", NULL);
+	note_ask(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit", NULL, UNDO_NONE);
 	f = add(j, ACTION_ASK, is_syntax ? "read.parse_error" : "read.limit",
 		is_syntax ? REASON_parse_error : REASON_depth_limit,
 		p->unreadable_text ? p->unreadable_text : "the text could not be read as a command", NULL);
@@ -255,6 +257,14 @@ static void judge_unreadable(struct judge *j)
 		f->at = p->unreadable_at;
 		f->instead = is_syntax ? "correct the syntax" : "split it into smaller commands";
 	}
+}
+
+/* It asks because other rules have found something destructive: when each of those can be undone, so is this. */
+static void say_destructive(struct judge *j)
+{
+	note_ask(j, j->raise->on_destructive, "profile.destructive", NULL, UNDO_CHECKPOINT);
+	(void)add(j, j->raise->on_destructive, "profile.destructive", REASON_destructive,
+		"the workspace's policy speaks about destructive commands under this profile", NULL);
 }
 
 /* What is about the whole command rather than one effect. */
@@ -278,9 +288,7 @@ static void judge_whole(struct judge *j)
 			"the workspace's policy speaks about everything that is run under this profile", NULL,
 			NULL, NULL);
 	if (j->raise && j->d->destructive && j->raise->on_destructive > ACTION_ALLOW)
-		say(j, j->raise->on_destructive, "profile.destructive", REASON_destructive,
-			"the workspace's policy speaks about destructive commands under this profile", NULL,
-			NULL, NULL);
+		say_destructive(j);
 }
 
 /* The last rung.  A sum of small things may ask or warn; to deny takes a rule that says so. */

@@ -14,6 +14,7 @@ struct rule {
 	enum action action;
 	enum reason_code reason;
 	bool is_destructive;
+	enum undo undo;
 
 	uint64_t kinds; /* bit per effect_kind */
 	const char **tags; /* globs; NULL-terminated; or NULL */

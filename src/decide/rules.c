@@ -193,6 +193,18 @@ static int read_reason(struct reader *r, const struct json *doc, struct rule *ru
 	return OK;
 }
 
+static int read_undo(struct reader *r, const struct json *doc, struct rule *rule)
+{
+	const struct json *v = json_get(doc, "undo");
+
+	if (!v)
+		return OK;
+	if (!json_text(v) || !text_eq(json_text(v), "checkpoint"))
+		return bad(r, "can only be 'checkpoint':", "undo");
+	rule->undo = UNDO_CHECKPOINT;
+	return OK;
+}
+
 int rules_parse_one(
 	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e)
 {
@@ -211,6 +223,8 @@ int rules_parse_one(
 	rule.recommended_profile =
 		json_get_text(doc, "profile", json_get_text(doc, "recommended_profile", NULL));
 	rule.is_destructive = json_get_bool(doc, "destructive", false);
+	if ((rc = read_undo(&r, doc, &rule)))
+		return rc;
 	if (!json_is(rule.when, JSON_OBJECT))
 		return bad(&r, "must have an object:", "when");
 	json_each_member (m, rule.when)

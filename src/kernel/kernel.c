@@ -132,7 +132,7 @@ static void add_ask(struct kernel *k, const struct request *q, struct decision *
 
 	if (d->ask_count)
 		memcpy(asks, d->asks, d->ask_count * sizeof(*asks));
-	asks[d->ask_count++] = (struct ask){ q->floor_rule, q->floor_effect };
+	asks[d->ask_count++] = (struct ask){ q->floor_rule, q->floor_effect, UNDO_NONE };
 	d->asks = asks;
 }
 
@@ -202,7 +202,8 @@ static struct json *about(struct kernel *k, const struct request *q, const struc
 	if (q->task_id)
 		json_sets(k->a, doc, "task_id", q->task_id);
 	if (o->settled.by) {
-		json_setb(k->a, doc, "approved", true);
+		if (!text_eq(o->settled.by, "checkpoint"))
+			json_setb(k->a, doc, "approved", true);
 		json_sets(k->a, doc, "settled_by", o->settled.by);
 	}
 	json_each_member (m, o->settled.about)

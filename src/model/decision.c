@@ -211,6 +211,8 @@ static struct json *finding_json(struct arena *a, const struct finding *f)
 	json_sets(a, v, "understood", printable(a, f->text));
 	json_sets(a, v, "instead", f->instead);
 	json_sets(a, v, "recommended_profile", f->recommended_profile);
+	if (f->undo == UNDO_CHECKPOINT)
+		json_sets(a, v, "undo", "checkpoint");
 	json_set(a, v, "span", span_json(a, f->at));
 	if (f->source && f->at.end <= f->source->n && f->at.start < f->at.end)
 		json_sets(a, v, "text",

@@ -23,6 +23,9 @@ enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF };
 const char *guard_mode_name(enum guard_mode m);
 bool guard_mode_parse(const char *name, enum guard_mode *ret);
 
+/* What can bring back what a rule asks about. */
+enum undo { UNDO_NONE, UNDO_CHECKPOINT };
+
 /* One thing a rule had to say about one effect. */
 struct finding {
 	enum action action;
@@ -35,6 +38,7 @@ struct finding {
 	const struct source *source; /* the text `at` points into; or NULL */
 	struct span at;
 	bool is_destructive;
+	enum undo undo;
 };
 
 /* One reason to ask.  Findings are for people and say a rule once per command; reasons are complete: to answer a question is to
@@ -42,6 +46,7 @@ struct finding {
 struct ask {
 	const char *rule;
 	const struct effect *effect; /* NULL: about the whole command */
+	enum undo undo; /* without an effect: of the destructive ones, each of which says so itself */
 };
 
 /* Parts of the risk score, in hundredths. */

@@ -48,6 +48,7 @@ struct call {
 	const struct program *program;
 	struct word *rest; /* words after the head, or after the verb */
 	size_t rest_count;
+	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
 /* classify.c */

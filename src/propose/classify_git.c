@@ -127,6 +127,18 @@ static bool looks_like_path(const struct word *x)
 		strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == n;
 }
 
+/* An effect that throws away files.  Bounded: only in the work tree, and only what is no longer wanted there. */
+static void discards(struct call *k, enum tag t, const struct word *target, unsigned flags, bool is_bounded)
+{
+	static const char *const names[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR" };
+	struct effect *e = fx(k, t, target, flags);
+	bool is_here = is_bounded && !k->is_elsewhere;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		is_here = is_here && !walk_names_variable(k->w, names[i]);
+	if (is_here)
+		e->flags |= FXF_IN_REPOSITORY;
+}
+
 static void git_checkout(struct call *k)
 {
 	bool dashes = false;
@@ -135,23 +147,32 @@ static void git_checkout(struct call *k)
 	struct parsed p;
 	operands(k, "bB=:orphan= :conflict=,pathspec-from-file=", &p);
 	bool creates = args_has(&p, 0) || has(k, "t track detach");
-	bool discards = dashes || has(k, "f force ours theirs pathspec-from-file") ||
+	bool loses = dashes || has(k, "f force ours theirs pathspec-from-file") ||
 		(!creates && p.operand_count > 1) ||
 		(!creates && p.operand_count == 1 && looks_like_path(&p.operands[0]));
-	fx(k, discards ? TAG_GIT_DISCARD : TAG_WRITE_GIT,
-		p.operand_count ? &p.operands[p.operand_count - 1] : NULL, 0);
+	const struct word *last = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
+	if (loses)
+		discards(k, TAG_GIT_DISCARD, last, 0, true);
+	else
+		fx(k, TAG_WRITE_GIT, last, 0);
 }
 
 static void git_switch(struct call *k)
 {
-	fx(k, has(k, "f force discard-changes") ? TAG_GIT_DISCARD : TAG_WRITE_GIT, NULL, 0);
+	if (has(k, "f force discard-changes"))
+		discards(k, TAG_GIT_DISCARD, NULL, 0, true);
+	else
+		fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
 static void git_restore(struct call *k)
 {
 	bool only_index = has(k, "S staged") && !has(k, "W worktree");
-	fx(k, only_index ? TAG_WRITE_GIT : TAG_GIT_DISCARD,
-		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
+	const struct word *last = k->rest_count ? &k->rest[k->rest_count - 1] : NULL;
+	if (only_index)
+		fx(k, TAG_WRITE_GIT, last, 0);
+	else
+		discards(k, TAG_GIT_DISCARD, last, 0, true);
 }
 
 /* An option word that is not known could be the dangerous one. */
@@ -166,7 +187,7 @@ static bool has_unknown_word(struct call *k)
 static void git_reset(struct call *k)
 {
 	if (has(k, "hard merge keep"))
-		fx(k, TAG_GIT_RESET_HARD, NULL, 0);
+		discards(k, TAG_GIT_RESET_HARD, NULL, 0, true);
 	else
 		fx(k, has_unknown_word(k) && !k->rest[0].is_quoted ? TAG_DYNAMIC_OPTION : TAG_WRITE_GIT, NULL,
 			0);
@@ -178,7 +199,8 @@ static void git_clean(struct call *k)
 	if (has(k, "n dry-run"))
 		fx(k, TAG_READ_QUERY, NULL, FXF_DRY_RUN);
 	else if (has(k, "f force i interactive"))
-		fx(k, TAG_GIT_CLEAN, NULL, flags);
+		/* With -x also ignored files go, and Helm's state is one of them. */
+		discards(k, TAG_GIT_CLEAN, NULL, flags, !has(k, "x X") && !has_unknown_word(k));
 	else
 		fx(k, has_unknown_word(k) ? TAG_DYNAMIC_OPTION : TAG_READ_QUERY, NULL, 0);
 }
@@ -506,6 +528,7 @@ static void classify_git(struct call *k)
 		} else if (item == 1 && s.value.text) {
 			git_setting(k, &s.value, verb, &g);
 		}
+		k->is_elsewhere |= item == 1 || item == 2;
 	}
 	if (!verb) {
 		fx(k, TAG_READ_QUERY, NULL, 0);

@@ -433,6 +433,11 @@ const char *walk_variable(struct walk *w, const struct command *c, const char *n
 	return has_mark(text) ? NULL : text;
 }
 
+bool walk_names_variable(struct walk *w, const char *name)
+{
+	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
+}
+
 void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value)
 {
 	(void)c;

@@ -144,6 +144,8 @@ const char *walk_marked(struct walk *w, const struct word *x);
 bool walk_knows_name(const struct word *x);
 /* Value of a variable if known, else NULL. */
 const char *walk_variable(struct walk *w, const struct command *c, const char *name);
+/* Has the text so far given it a value, or asked for it? */
+bool walk_names_variable(struct walk *w, const char *name);
 void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value);
 
 /* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can

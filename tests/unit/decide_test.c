@@ -581,6 +581,94 @@ static void more_effects_never_lower_the_answer(void **state)
 }
 
 /* Thousands of findings: the answer counts them all, the list stays short, and the worst is first. */
+static bool can_undo(const struct decision *d)
+{
+	for (size_t i = 0; i < d->ask_count; i++)
+		if (d->asks[i].undo != UNDO_CHECKPOINT)
+			return false;
+	return d->ask_count > 0;
+}
+
+static void rules_say_what_a_checkpoint_brings_back(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *tag;
+		enum effect_kind kind;
+		unsigned flags;
+		enum path_class where;
+		bool can;
+	} cases[] = {
+		{ "delete.file", FX_DELETE, FXF_RECURSIVE, PATH_IN, true },
+		{ "delete.file", FX_DELETE, FXF_RECURSIVE, PATH_HOME, false },
+		{ "delete.git_rm", FX_DELETE, FXF_RECURSIVE, PATH_IN, false },
+		{ "delete.find", FX_DELETE, FXF_FIND | FXF_RECURSIVE, PATH_IN, true },
+		{ "delete.shred", FX_DELETE, FXF_IRRECOVERABLE, PATH_IN, false },
+		{ "delete.key", FX_DELETE, 0, PATH_IN, false },
+		{ "write.truncate", FX_WRITE, 0, PATH_IN, true },
+		{ "permission.mode", FX_PERMISSION, FXF_RECURSIVE, PATH_IN, true },
+		{ "permission.acl", FX_PERMISSION, FXF_RECURSIVE, PATH_IN, false },
+		{ "permission.owner", FX_PERMISSION, FXF_RECURSIVE, PATH_IN, false },
+		{ "git.clean", FX_GIT, 0, PATH_NONE, true },
+		{ "git.reset_hard", FX_GIT, 0, PATH_NONE, true },
+		{ "git.discard", FX_GIT, 0, PATH_NONE, true },
+		{ "git.stash_drop", FX_GIT, 0, PATH_NONE, false },
+		{ "git.rewrite", FX_GIT, 0, PATH_NONE, false },
+		{ "sql.drop", FX_DATABASE, 0, PATH_NONE, false },
+		{ "container.prune", FX_CONTAINER, 0, PATH_NONE, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct decision d = one("workspace_edit",
+			(struct effect){ .kind = cases[i].kind,
+				.tag = cases[i].tag,
+				.flags = cases[i].flags,
+				.path_class = cases[i].where,
+				.target = "/home/u/ws/x" });
+		if (can_undo(&d) != cases[i].can)
+			fail_msg("%s on %s", cases[i].tag, path_class_name(cases[i].where));
+	}
+}
+
+/* A second loss beside a harmless one keeps its own reason, also where the findings name the rule once. */
+static void every_loss_speaks_for_itself(void **state)
+{
+	(void)state;
+	struct effect two[] = {
+		{ .kind = FX_DELETE,
+			.tag = "delete.file",
+			.flags = FXF_RECURSIVE,
+			.path_class = PATH_IN,
+			.target = "/home/u/ws/a" },
+		{ .kind = FX_DELETE,
+			.tag = "delete.file",
+			.flags = FXF_RECURSIVE,
+			.path_class = PATH_IN,
+			.target = "/home/u/ws/b" },
+	};
+	struct decision d = judge(shipped, "workspace_edit", two, 2);
+
+	assert_int_equal(d.ask_count, 2);
+	assert_true(can_undo(&d));
+	two[1].path_class = PATH_OUT;
+	d = judge(shipped, "workspace_edit", two, 2);
+	assert_false(can_undo(&d));
+	const struct policy *p =
+		with_file("{\"version\": 1, \"profile_rules\": {\"workspace_edit\": {\"on_destructive\": "
+			  "\"require_approval\"}}}",
+			false);
+	assert_null(policy_error(p));
+	two[1].path_class = PATH_IN;
+	d = judge(p, "workspace_edit", two, 2);
+	assert_int_equal(d.ask_count, 3);
+	assert_true(can_undo(&d));
+	p = with_file("{\"version\": 1, \"profile_rules\": {\"workspace_edit\": {\"on_write\": "
+		      "\"require_approval\"}}}",
+		false);
+	d = judge(p, "workspace_edit", two, 2);
+	assert_false(can_undo(&d));
+}
+
 static void many_findings_stay_bounded(void **state)
 {
 	enum { N = 3000 };
@@ -668,6 +756,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_small_risks_add_up_to_a_question, begin, done),
 		cmocka_unit_test_setup_teardown(a_full_list_takes_no_more_of_the_same, begin, done),
 		cmocka_unit_test_setup_teardown(the_list_of_targets_stays_bounded, begin, done),
+		cmocka_unit_test_setup_teardown(rules_say_what_a_checkpoint_brings_back, begin, done),
+		cmocka_unit_test_setup_teardown(every_loss_speaks_for_itself, begin, done),
 	};
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
 }
