@@ -137,6 +137,7 @@ extern const struct opt profile_ledger_opts[], profile_rollback_opts[], profile_
 	profile_resume_opts[];
 int cmd_profile_ledger(struct run *r, struct err *e);
 int cmd_profile_rollback(struct run *r, struct err *e);
+extern const struct opt profile_use_opts[];
 int cmd_profile_use(struct run *r, struct err *e);
 int cmd_profile_pause(struct run *r, struct err *e);
 int cmd_profile_resume(struct run *r, struct err *e);

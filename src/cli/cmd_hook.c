@@ -191,7 +191,7 @@ int cmd_hook_pre_tool(struct run *r, struct err *e)
 		rc = open_kernel(r, &k, e);
 	if (rc)
 		return refuse_for(r, c, e);
-	rc = hook_before(&k, c->name, &call, &answer, e);
+	rc = hook_before(&k, c->name, c->can_ask, &call, &answer, e);
 	kernel_close(&k);
 	if (rc)
 		return refuse_for(r, c, e);

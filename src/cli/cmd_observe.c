@@ -288,8 +288,8 @@ int cmd_capability_diff(struct run *r, struct err *e)
 int cmd_log_sessions(struct run *r, struct err *e)
 {
 	static const char *const heads[] = { "SESSION", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED",
-		"LAST" };
-	static const char *const numbers[] = { "calls", "allowed", "asked", "denied" };
+		"FILES", "LAST" };
+	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
 	struct json *all;
 	int64_t now = r->sys->now_us(r->sys), us;
@@ -304,10 +304,10 @@ int cmd_log_sessions(struct run *r, struct err *e)
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (s, all) {
 		const char *last = json_get_text(s, "last_at", ""),
-			   *cells[7] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
+			   *cells[8] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
-		cells[6] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
+		cells[7] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);

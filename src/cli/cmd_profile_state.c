@@ -87,6 +87,12 @@ int cmd_profile_rollback(struct run *r, struct err *e)
 	return 0;
 }
 
+const struct opt profile_use_opts[] = {
+	{ "destructive", OPT_VALUE, "HOW", "ask about what destroys, or save it first and let it run",
+		"ask|checkpoint", false },
+	{ 0 },
+};
+
 int cmd_profile_use(struct run *r, struct err *e)
 {
 	struct kernel k;
@@ -98,7 +104,7 @@ int cmd_profile_use(struct run *r, struct err *e)
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = workspace_use_profile(&k, r->args[0], &receipt, e);
+	rc = workspace_use_profile(&k, r->args[0], opt_text(r, "destructive", NULL), &receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

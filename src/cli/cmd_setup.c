@@ -71,10 +71,11 @@ static int explain(struct run *r, const struct setup_change *c, struct err *e)
 		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another).  What "
 		"destroys "
 		"is asked or "
-		"denied\n  (destructive: ask, the default); with destructive: checkpoint in the workspace's "
-		"settings, what "
-		"was just saved\n  and can be undone runs without a question.\n",
-		shown(r, profile));
+		"denied\n  (destructive: ask, the default); after 'helm profile use %s --destructive "
+		"checkpoint' losses of\n  files in the workspace run without a question, saved first and "
+		"named by "
+		"their receipt.\n",
+		shown(r, profile), shown(r, profile));
 	return OK;
 }
 

@@ -184,8 +184,12 @@ const struct cmd commands[] = {
 		"$ helm profile rollback", profile_rollback_opts, NEEDS_WORKSPACE, cmd_profile_rollback,
 		NULL },
 	{ "profile use", "PROFILE", 1, 1, "judge agents' calls and 'helm run' by this profile from now on",
-		"The choice is a signed record.  A guarded run cannot make it.",
-		"$ helm profile use service_ops", NULL, NEEDS_WORKSPACE, cmd_profile_use, NULL },
+		"The choice is a signed record.  A guarded run cannot make it.\n\nWith --destructive "
+		"checkpoint "
+		"a command whose every loss is files of this workspace runs without a\nquestion, after "
+		"those files were saved; the receipt names the checkpoint that undoes it.",
+		"$ helm profile use service_ops\n$ helm profile use workspace_edit --destructive checkpoint",
+		profile_use_opts, NEEDS_WORKSPACE, cmd_profile_use, NULL },
 	{ "profile pause", "PROFILE", 1, 1, "let nobody start this profile for now",
 		"Runs are stopped by it only while HELM_PAUSE_GATE is set.", NULL, profile_pause_opts,
 		NEEDS_WORKSPACE, cmd_profile_pause, NULL },

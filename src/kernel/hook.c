@@ -5,6 +5,7 @@
  * understood and what to do instead, because a model that only hears "no" tries another spelling. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/changes.h"
 #include "kernel/kernel.h"
 
 #include <fcntl.h>
@@ -63,6 +64,13 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
 	json_sets(a, row, "decision_id", h->decision_id);
+	struct json *expected = h->decision_id ? changes_expect(k, &h->proposal) : NULL;
+	if (expected)
+		json_set(a, row, "expected_changes", expected);
+	if (h->settled.by)
+		json_sets(a, row, "settled_by", h->settled.by);
+	if (h->settled.checkpoint_id)
+		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
 	return row;
 }
 
@@ -110,6 +118,12 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 	if (d->detail_code)
 		buf_addf(&text, " Rule: %s.", d->detail_code);
 	buf_addf(&text, " Remediation: %s%s", instead, text_ends(instead, ".") ? "" : ".");
+	if (h->settled.why_asked)
+		buf_addf(&text, " A checkpoint could not answer for a person: %s.", h->settled.why_asked);
+	if (h->settled.checkpoint_id)
+		buf_addf(&text,
+			" The files were saved first; it can be undone with: helm checkpoint restore %s",
+			h->settled.checkpoint_id);
 	buf_adds(&text,
 		asks ? " Escalation: a person can approve it with 'helm approval list'."
 		     : " Escalation: ask the person; this cannot be approved from here. Do not retry it in "
@@ -141,8 +155,8 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
-int hook_before(struct kernel *k, const char *client, const struct tool_call *call, struct hook_answer *ret,
-	struct err *e)
+int hook_before(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
+	struct hook_answer *ret, struct err *e)
 {
 	struct arena *a = k->a;
 	struct handling h = { 0 };
@@ -155,6 +169,7 @@ int hook_before(struct kernel *k, const char *client, const struct tool_call *ca
 		.action = "AGENT_TOOL_CALL",
 		.proposal = &proposal,
 		.args = bytes_of(digest),
+		.can_ask = can_ask,
 		.mode = GUARD_ENFORCE };
 	const char *chosen;
 	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
@@ -204,6 +219,24 @@ static const struct json *find_call(struct kernel *k, const char *use_id, struct
 	return NULL;
 }
 
+/* Names go into the note of the call, numbers into its receipt. */
+static void note_changes(struct kernel *k, const struct json *before, struct json *row, struct json *about)
+{
+	const char *at = json_get_text(before, "at", "");
+	struct changes found;
+	int64_t since;
+
+	if (!json_get_text(before, "decision_id", NULL) || !text_parse_time(at, strlen(at), &since))
+		return;
+	changes_find(k, json_get(before, "expected_changes"), json_get_text(before, "checkpoint_id", NULL), since,
+		&found);
+	json_set(k->a, row, "changed_files", found.changed);
+	json_set(k->a, row, "deleted_files", found.deleted);
+	json_setb(k->a, row, "changes_partial", found.is_partial);
+	json_seti(k->a, about, "changed_files", found.changed->n);
+	json_seti(k->a, about, "deleted_files", found.deleted->n);
+}
+
 int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e)
 {
 	struct arena *a = k->a;
@@ -227,6 +260,7 @@ int hook_after(struct kernel *k, const char *client, const struct tool_call *cal
 	int64_t code;
 	if (json_int(json_get(call->response, "exit_code"), &code))
 		json_seti(a, row, "exit_code", code);
+	note_changes(k, before, row, about);
 	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))

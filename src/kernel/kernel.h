@@ -123,8 +123,14 @@ void kernel_close(struct kernel *k);
 /* The signing key of this user, made when there is none. */
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e);
 
-/* Choose the workspace's profile.  The receipt is on disk before the choice is.  E_USAGE PROFILE_UNKNOWN. */
-int workspace_use_profile(struct kernel *k, const char *name, struct json **ret_receipt, struct err *e);
+/* What happens to what destroys: as the workspace has chosen (`destructive` in workspace.json), else as the profile says. */
+int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
+	enum destructive_rule *ret, struct err *e);
+
+/* Choose the workspace's profile and, unless NULL, what happens to what destroys ("ask", "checkpoint").  The receipt is on disk
+ * before the choice is.  E_USAGE PROFILE_UNKNOWN. */
+int workspace_use_profile(
+	struct kernel *k, const char *name, const char *destructive, struct json **ret_receipt, struct err *e);
 
 /* One proposed effect. */
 struct request {
@@ -141,6 +147,7 @@ struct request {
 	const struct profile *profile;
 	enum guard_mode mode;
 	const char *task_id, *task_name, *task_goal; /* or NULL */
+	bool can_ask; /* who gets the answer can put the question to a person and go on */
 	bool is_approved; /* a person has approved this risk; lifts ESCALATE, never DENY */
 	enum action floor; /* at least this, whatever the rules say */
 	const char *floor_rule; /* id and sentence of why; with floor only */
@@ -158,6 +165,8 @@ struct request {
 struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
 	struct json *about; /* members for both receipts that prove it; or NULL */
+	const char *checkpoint_id; /* made just before, holds what would be lost; or NULL */
+	const char *why_asked; /* why a checkpoint did not answer it, where the workspace wants that tried; or NULL */
 };
 
 struct handling {
@@ -293,9 +302,9 @@ struct hook_answer {
 };
 
 /* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is decided and signed
- * before the answer is known.  An error means that it must be blocked. */
-int hook_before(struct kernel *k, const char *client, const struct tool_call *call, struct hook_answer *ret,
-	struct err *e);
+ * before the answer is known.  `can_ask`: the client can put a question to a person.  An error means that it must be blocked. */
+int hook_before(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
+	struct hook_answer *ret, struct err *e);
 
 /* What became of it: an outcome receipt bound to the decision of the same call. */
 int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e);

@@ -1,6 +1,6 @@
 /* settings.c — what a workspace has chosen: <state>/workspace.json.
  *
- * Today that is the profile by which agents' calls and `helm run` are judged.  A file that is there and cannot be read is an
+ * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and cannot be read is an
  * error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
 #include "base/file.h"
 #include "base/text.h"
@@ -44,8 +44,24 @@ int workspace_default_profile(
 	return rc;
 }
 
-static int record(
-	struct kernel *k, const char *before, const char *after, struct json **ret_receipt, struct err *e)
+int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
+	enum destructive_rule *ret, struct err *e)
+{
+	struct json *doc;
+	int rc = load(s, a, ws, &doc, e);
+
+	if (rc)
+		return rc;
+	const struct json *chosen = json_get(doc, "destructive");
+	*ret = p->destructive;
+	if (chosen)
+		*ret = text_eq(json_get_text(doc, "destructive", ""), "checkpoint") ? DESTRUCTIVE_CHECKPOINT
+										    : DESTRUCTIVE_ASK;
+	return OK;
+}
+
+static int record(struct kernel *k, const char *before, const char *after, const char *destructive,
+	struct json **ret_receipt, struct err *e)
 {
 	struct json *about = json_new(k->a, JSON_OBJECT);
 	char *id;
@@ -55,6 +71,8 @@ static int record(
 		return rc;
 	json_sets(k->a, about, "before", before);
 	json_sets(k->a, about, "after", after);
+	if (destructive)
+		json_sets(k->a, about, "destructive", destructive);
 	struct draft d = { .decision_id = id,
 		.effect_id = "helm.profile/use",
 		.status = "RECORDED",
@@ -64,7 +82,8 @@ static int record(
 	return recorder_append(&k->recorder, k->a, &d, 1, ret_receipt, e);
 }
 
-int workspace_use_profile(struct kernel *k, const char *name, struct json **ret_receipt, struct err *e)
+int workspace_use_profile(
+	struct kernel *k, const char *name, const char *destructive, struct json **ret_receipt, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	const struct profile *profile;
@@ -77,10 +96,13 @@ int workspace_use_profile(struct kernel *k, const char *name, struct json **ret_
 	if (rc == OK)
 		rc = load(k->sys, k->a, k->ws, &doc, e);
 	if (rc == OK)
-		rc = record(k, json_get_text(doc, "default_profile", DEFAULT_PROFILE), name, ret_receipt, e);
+		rc = record(k, json_get_text(doc, "default_profile", DEFAULT_PROFILE), name, destructive,
+			ret_receipt, e);
 	if (rc)
 		return rc;
 	json_sets(k->a, doc, "default_profile", name);
+	if (destructive)
+		json_sets(k->a, doc, "destructive", destructive);
 	buf_init(&text, k->a);
 	json_write(&text, doc, JSON_INDENT);
 	buf_addc(&text, '\n');

@@ -5,6 +5,8 @@
  * wrong in here leaves it asked. */
 #include "kernel/settle.h"
 
+#include "base/text.h"
+
 /* A person started this run and said so. */
 static bool by_hand(const struct request *q, struct handling *o)
 {
@@ -16,8 +18,10 @@ static bool by_hand(const struct request *q, struct handling *o)
 
 void settle(struct kernel *k, const struct request *q, const char *args, struct handling *o)
 {
-	(void)k;
 	(void)args;
-	if (by_hand(q, o))
+	if (by_hand(q, o) || undo_settles(k, q, o))
 		o->verdict = V_ALLOW;
+	/* A guarded run saves by itself, once it is sure to start. */
+	if (text_starts(q->door, "hook/") && (o->verdict == V_ALLOW || q->can_ask))
+		undo_save(k, q, o);
 }

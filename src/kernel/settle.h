@@ -8,4 +8,9 @@
  * nothing changes.  Only ever called on V_ESCALATE: a denial is never settled.  `args` is the digest of the exact input. */
 void settle(struct kernel *k, const struct request *q, const char *args, struct handling *o);
 
+/* undo.c: can everything it asks about be undone, and was it saved just now?  Then o->settled names the checkpoint. */
+bool undo_settles(struct kernel *k, const struct request *q, struct handling *o);
+/* undo.c: save what a destructive call may lose, as far as that can be done in a few seconds; o->settled names the checkpoint. */
+void undo_save(struct kernel *k, const struct request *q, struct handling *o);
+
 #endif

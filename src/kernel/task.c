@@ -102,6 +102,10 @@ static int blocked(struct task *t, struct err *e)
 		why);
 	if (d->decisive && d->decisive->instead)
 		t->report->hint = d->decisive->instead;
+	if (t->report->handling.settled.why_asked)
+		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
+			t->report->hint ? t->report->hint : "", t->report->hint ? "; " : "",
+			t->report->handling.settled.why_asked);
 	if (!denied)
 		t->report->hint = arena_printf(a, "%s%sa person may run it with --approve-risk",
 			t->report->hint ? t->report->hint : "", t->report->hint ? "; or " : "");
@@ -110,6 +114,12 @@ static int blocked(struct task *t, struct err *e)
 }
 
 /* ---- what happens once it is allowed ---- */
+
+static void use_checkpoint(struct task *t, const char *id)
+{
+	json_sets(t->k->a, t->row, "checkpoint_id", id);
+	t->report->checkpoint_id = id;
+}
 
 static int save_checkpoint(struct task *t, bool required, struct err *e)
 {
@@ -131,8 +141,7 @@ static int save_checkpoint(struct task *t, bool required, struct err *e)
 		checkpoint_close(&store);
 	}
 	if (rc == OK) {
-		json_sets(t->k->a, t->row, "checkpoint_id", made.id);
-		t->report->checkpoint_id = made.id;
+		use_checkpoint(t, made.id);
 		return OK;
 	}
 	if (required)
@@ -329,6 +338,10 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 	}
 	if (why)
 		t->report->message = why;
+	if (t->report->handling.settled.by && text_eq(t->report->handling.settled.by, "checkpoint"))
+		t->report->hint = arena_printf(a,
+			"this ran without a question; it can be undone with: helm checkpoint restore %s",
+			t->report->handling.settled.checkpoint_id);
 	json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
 	const char *snapshot = task_snapshot(t->k, t->row);
@@ -387,7 +400,9 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	json_set(a, t->row, "guard", decision_to_json(a, d));
 	json_sets(a, t->row, "decision_id", decision_id);
 	*ret_status = "NOT_EXECUTED";
-	if (required || (d->destructive && t->spec->mode == GUARD_ENFORCE))
+	if (t->report->handling.settled.checkpoint_id)
+		use_checkpoint(t, t->report->handling.settled.checkpoint_id);
+	if (required || (d->destructive && t->spec->mode == GUARD_ENFORCE && !t->report->checkpoint_id))
 		rc = save_checkpoint(t, required, e);
 	if (rc) {
 		t->report->exit_code = 1;

@@ -211,6 +211,17 @@ static void run_item(struct buf *b, const struct json *row)
 	buf_adds(b, "</div>");
 }
 
+static void path_list(struct buf *b, const char *what, const struct json *paths)
+{
+	const char *before = arena_printf(b->a, " · %s ", what);
+
+	json_each (path, paths) {
+		buf_adds(b, before);
+		element(b, "code", NULL, json_text(path) ? json_text(path) : "");
+		before = ", ";
+	}
+}
+
 static void call_item(struct buf *b, const struct json *call)
 {
 	const char *verdict = json_get_text(call, "verdict", ""), *tone = tone_of_verdict(verdict);
@@ -236,9 +247,13 @@ static void call_item(struct buf *b, const struct json *call)
 		buf_adds(b, " · receipt ");
 		element(b, "code", NULL, json_get_text(call, "receipt_id", ""));
 	}
-	json_each (path, json_get(call, "changed_files")) {
-		buf_adds(b, path_p == json_get(call, "changed_files")->items ? " · changed " : ", ");
-		element(b, "code", NULL, json_text(path) ? json_text(path) : "");
+	path_list(b, "changed", json_get(call, "changed_files"));
+	path_list(b, "deleted", json_get(call, "deleted_files"));
+	if (json_get_text(call, "checkpoint_id", NULL)) {
+		buf_adds(b, " · undo with ");
+		element(b, "code", NULL,
+			arena_printf(b->a, "helm checkpoint restore %s",
+				json_get_text(call, "checkpoint_id", "")));
 	}
 	buf_adds(b, "</div></div>");
 }

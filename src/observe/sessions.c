@@ -23,8 +23,18 @@ static struct json *session_entry(struct arena *a, struct json *all, const struc
 	json_seti(a, s, "allowed", 0);
 	json_seti(a, s, "asked", 0);
 	json_seti(a, s, "denied", 0);
+	json_seti(a, s, "changed_files", 0);
 	json_push(a, all, s);
 	return s;
+}
+
+/* How many files an outcome says were changed or deleted. */
+static int64_t changed_by(const struct json *outcome)
+{
+	const struct json *changed = json_get(outcome, "changed_files"),
+			  *deleted = json_get(outcome, "deleted_files");
+
+	return (changed ? changed->n : 0) + (deleted ? deleted->n : 0);
 }
 
 static void bump(struct arena *a, struct json *s, const char *name)
@@ -43,8 +53,11 @@ int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
 		const char *verdict = json_get_text(row, "verdict", NULL);
 		struct json *s = session_entry(o->a, all, row);
 		json_sets(o->a, s, "last_at", json_get_text(row, "at", ""));
-		if (!verdict)
-			continue; /* an outcome */
+		if (!verdict) { /* an outcome */
+			json_seti(o->a, s, "changed_files",
+				json_get_int(s, "changed_files", 0) + changed_by(row));
+			continue;
+		}
 		bump(o->a, s, "calls");
 		bump(o->a, s,
 			text_eq(verdict, "ALLOW")	       ? "allowed"
@@ -76,6 +89,8 @@ int observe_stopped_calls(const struct observed *o, struct json **ret, struct er
 	return OK;
 }
 
+static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
+
 /* The outcome of a call is a later row with the same id. */
 static const struct json *outcome_of(const struct json *rows, uint32_t from, const char *use_id)
 {
@@ -105,6 +120,9 @@ int observe_session(const struct observed *o, const char *session, struct json *
 		json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
 		if (json_get(end, "exit_code"))
 			json_set(a, call, "exit_code", json_get(end, "exit_code"));
+		for (size_t n = 0; n < ARRAY_SIZE(what_changed); n++)
+			if (json_get(end, what_changed[n]))
+				json_set(a, call, what_changed[n], json_get(end, what_changed[n]));
 		json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
 		json_push(a, calls, call);
 	}
@@ -128,6 +146,16 @@ static const char *how_it_went(struct arena *a, const struct json *call)
 	return outcome ? arena_printf(a, "%s, %s", verdict, outcome) : verdict;
 }
 
+static void put_paths(struct buf *b, const char *what, const struct json *paths)
+{
+	if (!paths || !paths->n)
+		return;
+	buf_addf(b, "  - %s:", what);
+	json_each (path, paths)
+		buf_addf(b, " `%s`", json_text(path) ? json_text(path) : "");
+	buf_addc(b, '\n');
+}
+
 char *observe_session_markdown(struct arena *a, const struct json *doc)
 {
 	struct buf b;
@@ -146,6 +174,11 @@ char *observe_session_markdown(struct arena *a, const struct json *doc)
 		if (receipt)
 			buf_addf(&b, "  (%s)", receipt);
 		buf_addc(&b, '\n');
+		put_paths(&b, "changed", json_get(call, "changed_files"));
+		put_paths(&b, "deleted", json_get(call, "deleted_files"));
+		if (json_get_text(call, "checkpoint_id", NULL))
+			buf_addf(&b, "  - saved first; undo: `helm checkpoint restore %s`\n",
+				json_get_text(call, "checkpoint_id", ""));
 	}
 	return b.p;
 }

@@ -1,0 +1,457 @@
+/* undo.c — what can be undone need not be asked.
+ *
+ * Where the workspace says `destructive: checkpoint`, a question whose every reason is the loss of files is answered by saving
+ * those files first.  The burden of proof is all on this side: the rules say which reasons a checkpoint can answer, and this
+ * file lets through only what it can show to be saved whole.  Every operand must be written out, lie below the workspace's root
+ * as it is written and as its links lead, and be in the checkpoint with everything below it; nothing that runs before the loss
+ * may be able to change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
+ *
+ * The same saving, without the proof, is done before a destructive call that a person is asked about or has granted. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/settle.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum {
+	PATHS_MAX = 64, /* more operands than this are a question */
+	FILES_MAX = 20000,
+	BYTES_MAX = 256 << 20,
+	/* The hook's own deadline is ten seconds, and after reading comes writing. */
+	HOOK_MS = 3000,
+	RUN_MS = 60000
+};
+
+struct saving {
+	struct kernel *k;
+	const struct request *q;
+	const struct handling *o;
+	const char *paths[PATHS_MAX];
+	size_t path_count;
+	bool is_plain; /* something follows links or changes files in place */
+	const char *spared; /* git's own directory there is not touched */
+	const char *why; /* it stays a question */
+};
+
+static bool doubt(struct saving *u, const char *why)
+{
+	u->why = why;
+	return false;
+}
+
+static const char *shown(struct saving *u, const char *text)
+{
+	return text_safe(u->k->a, text, strnlen(text, 200), false);
+}
+
+static bool tag_is(const struct effect *e, const char *tag)
+{
+	return e->tag && text_eq(e->tag, tag);
+}
+
+/* ---- operands ---- */
+
+/* Relative to the root; NULL when it is not strictly below. */
+static const char *below_root(struct saving *u, const char *path)
+{
+	const char *root = u->k->ws->root;
+
+	return path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1 : NULL;
+}
+
+static bool add_path(struct saving *u, const char *relative)
+{
+	struct stat st;
+
+	if (u->path_count == PATHS_MAX)
+		return doubt(u, "there are too many operands");
+	if (u->k->sys->stat(u->k->sys, u->k->ws->root_fd, relative, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISLNK(st.st_mode))
+		return doubt(u, arena_printf(u->k->a, "'%s' is a link", shown(u, relative)));
+	u->paths[u->path_count++] = relative;
+	return true;
+}
+
+/* Whatever a pattern can match: every name with its beginning, which is more than a shell would take. */
+static bool add_matches(struct saving *u, const char *relative)
+{
+	const char *name = path_base(relative);
+	size_t known = strcspn(name, "*?[");
+	char *dir = arena_strndup(u->k->a, relative, (size_t)(name - relative));
+	char **names;
+	size_t n;
+
+	if (strcspn(relative, "*?[") < (size_t)(name - relative))
+		return doubt(u, "a pattern stands in the middle of a path");
+	if (*dir)
+		dir[strlen(dir) - 1] = '\0';
+	if (!known && *dir)
+		return add_path(u, dir);
+	if (file_list(u->k->sys, u->k->a, u->k->ws->root_fd, *dir ? dir : ".", &names, &n, NULL))
+		return doubt(u, "the directory of a pattern cannot be read");
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(names[i], name, known) == 0 &&
+			!add_path(u, *dir ? arena_printf(u->k->a, "%s/%s", dir, names[i]) : names[i]))
+			return false;
+	return true;
+}
+
+/* As it is written: no "..", whose meaning depends on links, and nothing a shell would still replace. */
+static bool is_written_out(const struct effect *e)
+{
+	const struct source *s = e->source;
+
+	if (!s || e->at.end > s->n || e->at.start >= e->at.end)
+		return false;
+	for (size_t i = e->at.start; i < e->at.end; i++)
+		if (strchr("$`~({!", s->text[i]) ||
+			(s->text[i] == '.' && i + 1 < e->at.end && s->text[i + 1] == '.'))
+			return false;
+	return true;
+}
+
+static bool cover_files(struct saving *u, const struct effect *e)
+{
+	const unsigned never = FXF_PRIVILEGED | FXF_IRRECOVERABLE | FXF_UNSET_ROOT | FXF_SETUID |
+		FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE | FXF_HOST_MOUNT | FXF_OPEN_END;
+	bool deletes = tag_is(e, "delete.file"), is_pattern = e->target && strpbrk(e->target, "*?[");
+
+	if (e->flags & never)
+		return doubt(u, "it happens with other rights or in another place");
+	if (!deletes && !tag_is(e, "delete.find") && !tag_is(e, "delete.sync") &&
+		!tag_is(e, "write.truncate") && !tag_is(e, "permission.mode"))
+		return doubt(u, "a checkpoint does not hold what it changes");
+	if (deletes && (e->flags & FXF_FIND))
+		return doubt(u, "what it deletes is chosen by another command");
+	if (e->certainty == DYNAMIC || (e->certainty != CERTAIN && !is_pattern) || !is_written_out(e))
+		return doubt(u, "its operand is not written out");
+	const char *relative = e->path_class == PATH_IN ? below_root(u, e->target) : NULL;
+	if (!relative)
+		return doubt(
+			u, "its operand is not below the workspace's root, which checkpoints are made of");
+	if (e->resolved && !text_eq(e->resolved, e->target))
+		return doubt(u, arena_printf(u->k->a, "a link leads to '%s'", shown(u, e->resolved)));
+	if (is_pattern && !deletes)
+		return doubt(u, "its operand is a pattern");
+	u->is_plain |= !deletes;
+	return is_pattern ? add_matches(u, relative) : add_path(u, relative);
+}
+
+/* ---- git ---- */
+
+/* git would leave Helm's state alone: it does not know it, and a plain line says that it is to be ignored. */
+static bool ignores_state(struct saving *u, const char *top)
+{
+	const char *name = u->k->ws->state_name;
+	struct bytes text;
+	bool found = false;
+
+	if (!text_eq(top, u->k->ws->root))
+		return true;
+	if (file_read(
+		    u->k->sys, u->k->a, u->k->ws->root_fd, ".gitignore", 1 << 20, FILE_BENEATH, &text, NULL))
+		return false;
+	while (text.p) {
+		struct bytes line = text_cut(&text, '\n');
+		const char *rule = arena_strndup(u->k->a, (const char *)line.p, line.n);
+		if (rule[0] == '!')
+			return false;
+		rule += rule[0] == '/';
+		size_t n = strlen(rule);
+		n -= n && rule[n - 1] == '/';
+		found |= n == strlen(name) && strncmp(rule, name, n) == 0;
+	}
+	return found;
+}
+
+/* An ordinary repository: its data beside its files, and its files nowhere else. */
+static bool is_plain_repository(struct saving *u, const char *top)
+{
+	static const char *const elsewhere[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+		"GIT_COMMON_DIR" };
+	struct sys *s = u->k->sys;
+	struct stat st;
+	struct bytes text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (s->getenv(s, elsewhere[i]))
+			return false;
+	if (s->stat(s, AT_FDCWD, arena_printf(u->k->a, "%s/.git", top), &st, AT_SYMLINK_NOFOLLOW) ||
+		!S_ISDIR(st.st_mode))
+		return false;
+	const char *config = arena_printf(u->k->a, "%s/.git/config", top);
+	if (file_read(s, u->k->a, AT_FDCWD, config, 1 << 20, 0, &text, NULL))
+		return false;
+	return !strcasestr(arena_strndup(u->k->a, (const char *)text.p, text.n), "worktree");
+}
+
+static bool cover_repository(struct saving *u, const struct effect *e)
+{
+	struct sys *s = u->k->sys;
+	const char *root = u->k->ws->root;
+
+	if (!(e->flags & FXF_IN_REPOSITORY) || (e->flags & FXF_PRIVILEGED) || !e->cwd ||
+		!path_is_below(e->cwd, root))
+		return doubt(u, "git would work outside the workspace, or in a place that is not certain");
+	const char *inside = text_eq(e->cwd, root) ? "." : e->cwd + strlen(root) + 1;
+	AUTO(close_fd)
+	int fd = s->open(s, u->k->ws->root_fd, inside, O_PATH | O_DIRECTORY, 0,
+		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (fd < 0)
+		return doubt(u, "git would stand in a directory that is reached through a link");
+	const char *top = kernel_work_tree(s, u->k->a, e->cwd, u->k->ws->home);
+	if (!top || !path_is_below(top, root) || !is_plain_repository(u, top))
+		return doubt(u, "the repository does not lie whole in the workspace");
+	if (tag_is(e, "git.clean") && !ignores_state(u, top))
+		return doubt(u, "git clean would delete Helm's state; name it in .gitignore");
+	u->spared = text_eq(top, root) ? "." : top + strlen(root) + 1;
+	return add_path(u, u->spared);
+}
+
+/* ---- what else the command does ---- */
+
+static bool is_git_loss(const struct effect *e)
+{
+	return e->kind == FX_GIT && (e->flags & FXF_IN_REPOSITORY);
+}
+
+/* Can it make a name lead somewhere else?  Reading, deleting and filling files cannot. */
+static bool can_move_names(const struct effect *e)
+{
+	if (e->kind == FX_READ || e->kind == FX_DELETE || e->kind == FX_PERMISSION)
+		return false;
+	return !tag_is(e, "write.redirect") && !tag_is(e, "write.dir") && !tag_is(e, "write.truncate") &&
+		!tag_is(e, "write.touch");
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)); at += n)
+		if ((at == text || strchr(" \t\n;&|", at[-1])) && (!at[n] || strchr(" \t\n;&|", at[n])))
+			return true;
+	return false;
+}
+
+/* One command after the other, each once: no loop, no function, nothing at the same time. */
+static bool is_sequence(struct saving *u, const struct source *s)
+{
+	static const char *const words[] = { "for", "while", "until", "select", "function", "trap", "coproc",
+		"eval" };
+	const char *text = arena_strndup(u->k->a, s->text, s->n);
+
+	if (strpbrk(text, "({`"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (has_word(text, words[i]))
+			return false;
+	for (const char *p = text; (p = strpbrk(p, "&|")); p++) {
+		if (p[1] != p[0])
+			return false;
+		p++;
+	}
+	return true;
+}
+
+static bool comes_after(struct saving *u, const struct effect *x, const struct effect *loss)
+{
+	return x->source == loss->source && x->at.start >= loss->at.end && is_sequence(u, x->source);
+}
+
+/* Nothing else in the command may change what a loss is about before it happens. */
+static bool is_undisturbed(struct saving *u, const struct effect *loss)
+{
+	const struct proposal *p = &u->o->proposal;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *x = &p->effects[i];
+		if (x == loss || (x->flags & (FXF_DRY_RUN | FXF_DECODED)) || !can_move_names(x))
+			continue;
+		if (is_git_loss(loss) && is_git_loss(x))
+			continue;
+		if (x->step == loss->step && x->kind == FX_WRITE)
+			continue; /* the receiving side of the same program */
+		if (!comes_after(u, x, loss))
+			return doubt(u, "another part of the command could change where its operands lead");
+	}
+	return true;
+}
+
+/* ---- the proof ---- */
+
+static bool covers(struct saving *u, const struct ask *ask)
+{
+	const struct effect *e = ask->effect;
+
+	if (ask->undo != UNDO_CHECKPOINT)
+		return doubt(u,
+			arena_printf(u->k->a, "%s asks, and a checkpoint does not answer that", ask->rule));
+	if (!e)
+		return true;
+	if (!(e->kind == FX_GIT ? cover_repository(u, e) : cover_files(u, e)))
+		return false;
+	return is_undisturbed(u, e);
+}
+
+/* The reasons of the decision itself; what a door or a freeze added is not among them. */
+static bool is_all_covered(struct saving *u)
+{
+	const struct decision *d = &u->o->decision;
+	bool is_own = false;
+
+	for (size_t i = 0; i < d->finding_count; i++)
+		is_own |= d->decisive == &d->findings[i];
+	if (!is_own || !d->ask_count || d->has_more_asks || !u->o->proposal.readable)
+		return false;
+	for (size_t i = 0; i < d->ask_count; i++)
+		if (!covers(u, &d->asks[i]))
+			return false;
+	return u->path_count > 0;
+}
+
+/* ---- saving ---- */
+
+/* Only what exists can be lost.  When nothing does, the directories in which it does not are saved: that it was not there. */
+static bool keep_existing(struct saving *u)
+{
+	struct kernel *k = u->k;
+	size_t n = 0;
+
+	for (size_t i = 0; i < u->path_count; i++)
+		if (file_exists(k->sys, k->ws->root_fd, u->paths[i]))
+			u->paths[n++] = u->paths[i];
+	u->path_count = n ? n : u->path_count;
+	for (size_t i = 0; !n && i < u->path_count; i++) {
+		char *dir = arena_strdup(k->a, u->paths[i]);
+		do {
+			char *slash = strrchr(dir, '/');
+			slash ? (void)(*slash = '\0') : (void)(dir = arena_strdup(k->a, "."));
+		} while (!text_eq(dir, ".") && !file_exists(k->sys, k->ws->root_fd, dir));
+		u->paths[i] = dir;
+	}
+	return n > 0;
+}
+
+static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **ret_id, struct err *e)
+{
+	struct kernel *k = u->k;
+	struct checkpoint_store store;
+	struct checkpoint_result made;
+	bool exists = u->path_count && keep_existing(u);
+	struct checkpoint_request want = { .label = "undo",
+		.task_id = u->q->task_id,
+		.paths = u->path_count ? u->paths : NULL,
+		.path_count = u->path_count,
+		.skip_missing = true,
+		.are_exact = u->path_count && !exists,
+		.is_complete = is_proof && exists,
+		.is_plain = u->is_plain,
+		.spared = u->spared,
+		.max_files = FILES_MAX,
+		.max_bytes = BYTES_MAX,
+		.time_limit_ms = limit_ms };
+	int rc = checkpoint_open(&store, k->sys, k->a, k->ws->root_fd, k->ws->state_fd, k->ws->state_name, e);
+
+	if (rc == OK) {
+		rc = checkpoint_create(&store, &want, &made, e);
+		checkpoint_close(&store);
+	}
+	if (rc == OK)
+		*ret_id = made.id;
+	return rc;
+}
+
+static void note(struct handling *o, struct arena *a, const char *name, const char *text)
+{
+	if (!o->settled.about)
+		o->settled.about = json_new(a, JSON_OBJECT);
+	json_sets(a, o->settled.about, name, text);
+}
+
+static bool is_hook(const struct request *q)
+{
+	return text_starts(q->door, "hook/");
+}
+
+static bool is_wanted(struct kernel *k, const struct request *q)
+{
+	enum destructive_rule rule;
+	struct err e;
+
+	return workspace_destructive(k->sys, k->a, k->ws, q->profile, &rule, &e) == OK &&
+		rule == DESTRUCTIVE_CHECKPOINT;
+}
+
+bool undo_settles(struct kernel *k, const struct request *q, struct handling *o)
+{
+	struct saving u = { .k = k, .q = q, .o = o };
+	struct err e = { 0 };
+
+	if (!o->decision.destructive && !o->decision.ask_count)
+		return false;
+	if (!is_wanted(k, q))
+		return false;
+	if (!is_all_covered(&u)) {
+		if (u.why && o->decision.destructive)
+			o->settled.why_asked = u.why;
+		return false;
+	}
+	if (save(&u, true, is_hook(q) ? HOOK_MS : RUN_MS, &o->settled.checkpoint_id, &e)) {
+		o->settled.why_asked = arena_strdup(k->a, e.text);
+		note(o, k->a, "checkpoint_error", o->settled.why_asked);
+		return false;
+	}
+	o->settled.by = "checkpoint";
+	note(o, k->a, "checkpoint_id", o->settled.checkpoint_id);
+	return true;
+}
+
+/* Is there reason to think that files of the workspace are concerned? */
+static bool is_about_workspace(struct saving *u)
+{
+	const char *cwd = u->k->guard.at.cwd;
+
+	for (size_t i = 0; i < u->o->decision.ask_count; i++) {
+		const struct effect *e = u->o->decision.asks[i].effect;
+		if (e && e->target && below_root(u, e->target))
+			return true;
+	}
+	return cwd && path_is_below(cwd, u->k->ws->root);
+}
+
+/* The operands when all of them are known, else nothing: then the whole workspace is saved. */
+static void choose_known(struct saving *u)
+{
+	for (size_t i = 0; i < u->o->decision.ask_count; i++) {
+		const struct effect *e = u->o->decision.asks[i].effect;
+		const char *relative = e && e->kind != FX_GIT && e->certainty == CERTAIN &&
+				!(e->flags & FXF_FIND) && !strpbrk(e->target ? e->target : "*", "*?[")
+			? below_root(u, e->target)
+			: NULL;
+		if (e && (!relative || !add_path(u, relative))) {
+			u->path_count = 0;
+			return;
+		}
+	}
+}
+
+void undo_save(struct kernel *k, const struct request *q, struct handling *o)
+{
+	struct saving u = { .k = k, .q = q, .o = o };
+	struct err e = { 0 };
+
+	if (!o->decision.destructive || o->settled.checkpoint_id ||
+		json_get(o->settled.about, "checkpoint_error") || !is_about_workspace(&u))
+		return;
+	choose_known(&u);
+	u.why = NULL;
+	if (save(&u, false, HOOK_MS, &o->settled.checkpoint_id, &e))
+		note(o, k->a, "checkpoint_error", arena_strdup(k->a, e.text));
+	else
+		note(o, k->a, "checkpoint_id", o->settled.checkpoint_id);
+}
