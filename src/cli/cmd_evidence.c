@@ -108,6 +108,22 @@ static void show_export(struct run *r, const struct pack_written *w, const char 
 	out_json(r, doc);
 }
 
+/* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that nothing inside was left
+ * out.  A log that cannot be signed is no reason to withhold the evidence. */
+static void sign_newest_head(struct run *r, struct key *key)
+{
+	AUTO(recorder_close) struct recorder rec = { 0 };
+	struct json *head;
+	struct err why = { 0 };
+
+	recorder_open(&rec, r->sys, r->ws->state_fd, key);
+	int rc = log_settle(&rec, r->a, &why);
+	if (rc == OK && rec.at.clock > rec.at.heads_at)
+		rc = log_sign_head(&rec, r->a, &head, &why);
+	if (rc)
+		warn(r, "the pack has no signed head over all receipts: %s", why.text);
+}
+
 int cmd_evidence_export(struct run *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -119,8 +135,10 @@ int cmd_evidence_export(struct run *r, struct err *e)
 	size_t n;
 	int rc;
 
-	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)) ||
-		(rc = evidence_collect(r->sys, r->a, r->ws, &choice, &items, &n, &about, e)) ||
+	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)))
+		return rc;
+	sign_newest_head(r, key);
+	if ((rc = evidence_collect(r->sys, r->a, r->ws, &choice, &items, &n, &about, e)) ||
 		(rc = pack_write(r->sys, r->a, AT_FDCWD, path, &about, items, n, key, &written, e)))
 		return rc;
 	show_export(r, &written, path, n);

@@ -77,4 +77,11 @@ ok "a trust file" sh -c "printf '{\"trusted_keys\":{\"me\":\"%s\"}}' \"\$(cat $p
 ok "is enough" says 0 ADMISSIBLE helm evidence verify p.tar --trust trust.json
 echo '{"trusted_keys":{"me":"nonsense"}}' >trust.json
 ok "a bad one is refused" says 1 "is not a public key" helm evidence verify p.tar --trust trust.json
+helm init --path live >/dev/null
+helm run --path live -- true
+helm evidence export --all --out live.tar --path live >/dev/null
+ok "a signed head over all receipts goes along" says 0 "2 receipts stand in the log of 2" helm evidence verify live.tar --key "$pub"
+cp live.tar live1.tar
+helm evidence export --all --out live.tar --path live >/dev/null
+ok "exporting again gives the same bytes" cmp live.tar live1.tar
 finish
