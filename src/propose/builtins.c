@@ -8,6 +8,7 @@ static void effects_only(struct walk *w, struct command *c)
 	struct command rest = *c;
 
 	rest.argc = 0;
+	rest.out = (struct feed){ .kind = FEED_UNKNOWN }; /* set > f prints */
 	if (rest.assign_count || rest.redir_count)
 		classify_command(w, &rest);
 	c->out = (struct feed){ .kind = FEED_EMPTY };

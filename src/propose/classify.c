@@ -295,7 +295,10 @@ static void classify_socket_redirect(struct call *k, const struct redirect *r)
 static bool writes_nothing(const struct call *k)
 {
 	const struct feed *out = &k->c->out;
-	return !k->c->argc || list_has(": true", k->head, strlen(k->head)) || out->kind == FEED_EMPTY ||
+	/* Without words it is either nothing at all, or a loop or group whose output is known. */
+	if (!k->c->argc && out->kind == FEED_INHERIT)
+		return true;
+	return (k->c->argc && list_has(": true", k->head, strlen(k->head))) || out->kind == FEED_EMPTY ||
 		(out->kind == FEED_KNOWN && !out->n) ||
 		(out->kind == FEED_FILE && text_eq(out->text, "/dev/null"));
 }

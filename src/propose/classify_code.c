@@ -61,10 +61,11 @@ static const struct {
 	{ "read", RUBY, "File IO", READS, 0 },
 	{ "system popen popen2 popen3 capture2 capture2e capture3 getoutput getstatusoutput check_output "
 	  "check_call execSync spawnSync execFile "
-	  "execFileSync shell_exec passthru proc_open pcntl_exec execute execv execve execvp execvpe execl "
+	  "execFileSync shell_exec passthru proc_open pcntl_exec execv execve execvp execvpe execl "
 	  "execlp execle execlpe spawnl spawnlp spawnv spawnvp "
 	  "posix_spawn system2 create_subprocess_shell create_subprocess_exec",
 		ANY & ~AWK, NULL, RUNS_TEXT, 0 },
+	{ "execute", LUA | PERL | OTHER, NULL, RUNS_TEXT, 0 },
 	{ "run call Popen", PY, "subprocess sp () asyncio", RUNS_TEXT, 0 },
 	{ "Popen", PY, "", RUNS_TEXT, 0 },
 	{ "exec spawn fork", NODE, NULL, RUNS_TEXT, 0 },
@@ -73,7 +74,7 @@ static const struct {
 	{ "system", AWK, NULL, RUNS_TEXT, 0 },
 	{ "run shell", OTHER, "", RUNS_TEXT, 0 },
 	{ "exec cmd command sh", OTHER, NULL, RUNS_TEXT, 0 },
-	{ "eval exec compile", PY, "", EVALS, 0 },
+	{ "eval exec", PY, "", EVALS, 0 },
 	{ "eval", PERL | RUBY | NODE | PHP, NULL, EVALS, 0 },
 	{ "instance_eval class_eval Function runInThisContext runInNewContext assert create_function "
 	  "loadstring load dofile",
@@ -589,6 +590,23 @@ static void survey(struct code *c)
 	}
 }
 
+/* s.replace(/a/, 'rmSync'), print('unlink'): the text is only looked at, changed or shown. */
+static bool is_text_argument(const struct code *c, size_t i)
+{
+	static const char harmless[] =
+		"replace replaceAll sub gsub split index indexOf find includes startsWith "
+		"endsWith startswith endswith test match search print log puts echo count "
+		"append push join re str len has hasOwnProperty";
+	int depth = 0;
+	while (i-- > 0 && !is_mark(&c->v[i], ";")) {
+		if (is_mark(&c->v[i], ")"))
+			depth++;
+		else if (is_mark(&c->v[i], "(") && depth-- == 0)
+			return i && is_name(&c->v[i - 1], harmless);
+	}
+	return false;
+}
+
 /* getattr(os, 'system'), array_map("unlink", ...): a function named by a string is called all the same. */
 static void look_at_string(struct code *c, size_t i)
 {
@@ -596,7 +614,8 @@ static void look_at_string(struct code *c, size_t i)
 				    "passthru spawnSync rm_rf";
 	const struct token *t = &c->v[i];
 	if (i && list_has(names, t->text, t->n) &&
-		(is_mark(&c->v[i - 1], "(") || is_mark(&c->v[i - 1], ",") || is_mark(&c->v[i - 1], "["))) {
+		(is_mark(&c->v[i - 1], "(") || is_mark(&c->v[i - 1], ",") || is_mark(&c->v[i - 1], "[")) &&
+		!is_text_argument(c, i)) {
 		fx_name(c->k, TAG_DYNAMIC_CODE, t->text, 0);
 		c->any = true;
 	}

@@ -529,6 +529,7 @@ static const struct verb sequelize_verbs[] = {
 };
 /* alembic, knex, typeorm, flyway, liquibase, diesel, sqlx, goose, dbmate, migrate, mix ecto, drizzle-kit, atlas, supabase */
 static const struct verb migration_verbs[] = {
+	ROW("downgrade|upgrade", "sql", NULL, TAG_READ_QUERY), /* alembic: prints what it would do */
 	ROW("schema:drop|dropall|dropAll|drop-all|clean|drop|reset|ecto.drop|ecto.reset|db:drop|db:reset|"
 	    "schema:sync",
 		NULL, NULL, TAG_DB_DROP),

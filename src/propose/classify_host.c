@@ -31,7 +31,7 @@ static void classify_kill(struct call *k)
 	}
 	for (; i < k->rest_count; i++, targets++) {
 		all |= word_is(&k->rest[i], "-1");
-		jobs += word_starts(&k->rest[i], "%") || word_is(&k->rest[i], "$!");
+		jobs += word_starts(&k->rest[i], "%") || word_starts(&k->rest[i], "-%");
 	}
 	if (lists || probes)
 		fx(k, TAG_READ_QUERY, NULL, 0);
@@ -221,9 +221,13 @@ static void classify_keychain(struct call *k)
 		fx(k, TAG_WRITE_CONFIG, verb, 0);
 }
 
+/* timedatectl, hostnamectl: alone they show, as does a noun without a value. */
 static void classify_timedatectl(struct call *k)
 {
-	bool sets = k->rest_count && word_starts(&k->rest[0], "set-");
+	size_t places[2];
+	size_t n = verb_words(k, "", 2, places);
+	bool sets =
+		n && (word_starts(&k->rest[places[0]], "set-") || (n > 1 && text_eq(k->head, "hostnamectl")));
 	fx(k, sets ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
@@ -331,6 +335,8 @@ static const struct verb systemctl_verbs[] = {
 		NULL, NULL, TAG_READ_QUERY),
 	ROW("enable|link|preset|add-wants|add-requires|edit|set-default|set-environment|import-environment",
 		NULL, NULL, TAG_PERSISTENCE_UNIT),
+	ROW("*", NULL, NULL, TAG_PROCESS_SERVICE),
+	ROW("", NULL, NULL, TAG_READ_QUERY), /* alone it lists the units */
 	END,
 };
 static const struct verb service_verbs[] = {
@@ -580,7 +586,7 @@ static const struct program rows[] = {
 	RUNS("halt", classify_power, TAG_POWER_OFF),
 	VERBS("hdiutil", TAG_KERNEL_MOUNT, hdiutil_verbs),
 	RUNS("hdparm", classify_hdparm, TAG_DEVICE_WIPE),
-	VERBS("hostnamectl", TAG_KERNEL_CLOCK, pfx_read),
+	RUNS("hostnamectl", classify_timedatectl, TAG_KERNEL_CLOCK),
 	TAGGED("hwclock", TAG_KERNEL_CLOCK),
 	RUNS("ifconfig", classify_ifconfig, TAG_FIREWALL_ROUTE),
 	TAGGED("ifdown", TAG_FIREWALL_ROUTE),

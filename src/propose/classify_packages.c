@@ -266,10 +266,10 @@ static const struct verb npm_verbs[] = {
 	ROW("config set|delete|rm|edit|unset", NULL, NULL, TAG_PACKAGE_CONFIG),
 	ROW("set", NULL, NULL, TAG_PACKAGE_CONFIG),
 	ROW("audit fix", NULL, NULL, TAG_PACKAGE_INSTALL),
-	ROW("init *", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("init|create *", NULL, NULL, TAG_PACKAGE_RUN),
 	ROW("init", NULL, NULL, TAG_WRITE_TOOL),
 	ROW("install|i|in|ins|add|ci|clean-install|isntall|update|up|upgrade|link|ln|dedupe|rebuild|import|"
-	    "it|install-test|fetch|create|patch",
+	    "it|install-test|fetch|patch",
 		NULL, NULL, TAG_PACKAGE_INSTALL),
 	ROW("uninstall|un|unlink|remove|rm|r|prune|autoremove", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("global add|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL),

@@ -122,6 +122,68 @@ static const char *quote_operator(
 	return after;
 }
 
+/* The end of a pattern that starts at p with a slash: a line, a class may hold slashes. */
+static const char *pattern_end(const char *p, const char *end)
+{
+	bool in_class = false;
+	for (const char *q = p + 1; q < end && *q != '\n'; q++) {
+		if (*q == '\\')
+			q++;
+		else if (*q == '[')
+			in_class = true;
+		else if (*q == ']')
+			in_class = false;
+		else if (*q == '/' && !in_class)
+			return q + 1;
+	}
+	return NULL;
+}
+
+/* A slash where no value stands before it begins a regular expression, not a division. */
+static const char *skip_pattern(const struct code *c, const char *p, const char *end)
+{
+	if (!(c->language & (NODE | PERL | RUBY | AWK)) || *p != '/')
+		return NULL;
+	const struct token *last = c->n ? &c->v[c->n - 1] : NULL, *older = c->n > 1 ? last - 1 : NULL;
+	bool is_operand = last &&
+		(last->kind == T_STRING || last->kind == T_NUMBER ||
+			(last->kind == T_NAME &&
+				!list_has("return if unless and or not split grep when case in of typeof "
+					  "print puts "
+					  "while until elsif else map join",
+					last->text, last->n)) ||
+			(last->kind == T_MARK && strchr(")]}", last->text[0])) ||
+			(older && last->kind == T_MARK && older->kind == T_MARK &&
+				strchr("+-", last->text[0]) && older->text[0] == last->text[0]));
+	return is_operand ? NULL : pattern_end(p, end);
+}
+
+/* m/../ qr/../ tr/../../ s/../../ of perl.  With /e the replacement is code, and stays. */
+static const char *skip_match_operator(
+	const struct code *c, const char *name, size_t n, const char *p, const char *end)
+{
+	const struct token *last = c->n ? &c->v[c->n - 1] : NULL;
+	if (!(c->language & PERL) || p >= end || !list_has("m qr tr y s", name, n) ||
+		!strchr("/|#!,{([", *p) || (last && last->kind == T_MARK && strchr("$@%&-{", last->text[0])))
+		return NULL;
+	size_t len;
+	char open = *p;
+	const char *pattern = string_end(p, end, open, &len), *replacement = pattern;
+	if (list_has("m qr", name, n))
+		return pattern;
+	if (strchr("{([", open))
+		replacement += strspn(replacement, " ");
+	else
+		replacement--;
+	if (replacement >= end)
+		return NULL;
+	const char *after = string_end(replacement, end, *replacement, &len);
+	for (const char *flag = after; flag < end && isalpha((unsigned char)*flag); flag++)
+		if (*flag == 'e' && *name == 's')
+			return pattern;
+	return after;
+}
+
 static const char *lex_string(struct code *c, const char *p, const char *end, bool is_f)
 {
 	size_t n;
@@ -148,7 +210,11 @@ void code_lex(struct code *c, const char *p, const char *end)
 			p = after != p ? after : p + 1;
 			continue;
 		}
-		if (*p == '"' || *p == '\'' || *p == '`') {
+		const char *past = skip_pattern(c, p, end);
+		if (past) {
+			c->v[c->n++] = (struct token){ .kind = T_NUMBER, .text = p, .n = 1 };
+			p = past;
+		} else if (*p == '"' || *p == '\'' || *p == '`') {
 			p = lex_string(c, p, end, false);
 		} else if (isalpha((unsigned char)*p) || *p == '_') {
 			const char *from = p;
@@ -163,6 +229,8 @@ void code_lex(struct code *c, const char *p, const char *end)
 			const char *quoted = prefix
 				? lex_string(c, p, end, memchr(from, 'f', n) || memchr(from, 'F', n))
 				: quote_operator(c, from, n, p, end);
+			if (!quoted)
+				quoted = skip_match_operator(c, from, n, p, end);
 			if (quoted)
 				p = quoted;
 			else

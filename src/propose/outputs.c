@@ -134,6 +134,11 @@ static void print_date(struct walk *w, struct command *c)
 		prefixed(c, "1", 1);
 }
 
+static void print_jobs(struct walk *w, struct command *c)
+{
+	known(w, c, "%%");
+}
+
 static void print_something(struct walk *w, struct command *c)
 {
 	(void)w;
@@ -161,6 +166,7 @@ static const struct {
 	{ "git", print_toplevel },
 	{ "hostname", print_something },
 	{ "id", print_something },
+	{ "jobs", print_jobs },
 	{ "ln", print_nothing },
 	{ "mkdir", print_nothing },
 	{ "mktemp", print_mktemp },

@@ -203,6 +203,8 @@ static const struct value *outside_variable(struct walk *w, const char *name, si
 		return value_text(w, " \t\n");
 	if (is_one_of("PWD", name, n))
 		return scope_directory(w);
+	if (n == 1 && *name == '!')
+		return value_text(w, "%%"); /* the job started last, as kill and wait know it */
 	text = environment_value(w, name, n);
 	if (!text && is_one_of("HOME", name, n))
 		text = w->at->home;
