@@ -375,8 +375,9 @@ static int check_tail(
 	return last == '\n' ? OK : repair_tail(s, fd, dirfd, path, mode, ret_size, e);
 }
 
-/* Write and sync, or leave the file as it was. */
-static int write_line(struct sys *s, int fd, const char *path, off_t size, struct bytes line, struct err *e)
+/* Write, and sync unless somebody else will, or leave the file as it was. */
+static int write_line(
+	struct sys *s, int fd, const char *path, off_t size, struct bytes line, bool sync_now, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	char *whole = arena_text(&a, line.n + 1);
@@ -384,7 +385,7 @@ static int write_line(struct sys *s, int fd, const char *path, off_t size, struc
 	if (line.n)
 		memcpy(whole, line.p, line.n);
 	whole[line.n] = '\n';
-	if (write_all(s, fd, whole, line.n + 1) == 0 && s->sync(s, fd) == 0)
+	if (write_all(s, fd, whole, line.n + 1) == 0 && (!sync_now || s->sync(s, fd) == 0))
 		return OK;
 	int rc = err_sys(e, "FILE_WRITE", "cannot append to '%s'", path);
 	if (s->truncate(s, fd, size) || s->sync(s, fd))
@@ -392,23 +393,45 @@ static int write_line(struct sys *s, int fd, const char *path, off_t size, struc
 	return rc;
 }
 
-int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
-	off_t *ret_offset, struct err *e)
+static int append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
+	bool sync_now, int *ret_fd, off_t *ret_offset, struct err *e)
 {
-	AUTO(close_fd) int fd = -1;
 	off_t size = 0;
 
 	if (line.n && memchr(line.p, '\n', line.n))
 		return err_set(
 			e, E_INPUT, "FILE_NEWLINE", "a line for '%s' must not contain a newline", path);
-	int rc = open_locked(s, dirfd, path, O_RDWR | O_APPEND | O_CREAT, mode, -1, &fd, e);
+	int rc = open_locked(s, dirfd, path, O_RDWR | O_APPEND | O_CREAT, mode, -1, ret_fd, e);
 	if (!rc)
-		rc = check_tail(s, fd, dirfd, path, mode, &size, e);
+		rc = check_tail(s, *ret_fd, dirfd, path, mode, &size, e);
 	if (!rc)
-		rc = write_line(s, fd, path, size, line, e);
+		rc = write_line(s, *ret_fd, path, size, line, sync_now, e);
 	if (!rc && ret_offset)
 		*ret_offset = size;
 	return rc;
+}
+
+int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
+	off_t *ret_offset, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+
+	return append_line(s, dirfd, path, mode, line, true, &fd, ret_offset, e);
+}
+
+int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
+	struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = append_line(s, dirfd, path, mode, line, false, &fd, NULL, e);
+
+	if (rc)
+		return rc;
+	if (s->lock(s, fd, LOCK_UN))
+		return err_sys(e, "FILE_LOCK", "cannot unlock '%s'", path);
+	*ret_fd = fd;
+	fd = -1;
+	return OK;
 }
 
 /* replace */

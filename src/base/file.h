@@ -28,6 +28,9 @@ int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_
  * a short write is cut back.  ret_offset, when not NULL, receives where the line starts. */
 int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
 	off_t *ret_offset, struct err *e);
+/* The same without waiting for the disk: *ret_fd is for the caller's own sync, which may cover several lines and files. */
+int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
+	struct err *e);
 
 /* Replace a file by new bytes atomically: temporary in the same directory, fsync, rename, fsync of the directory.  A
  * reader sees the old or the new bytes, never a mixture, and after OK the new ones survive a crash.  An existing

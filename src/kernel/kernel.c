@@ -249,7 +249,18 @@ static int record_first(
 		.metadata = about(k, q, o),
 		.subject = record };
 	o->decision_id = id;
-	return recorder_append(&k->recorder, k->a, &r, 1, &o->decision_receipt, e);
+	rc = recorder_begin(&k->recorder, k->a, &r, 1, &o->decision_receipt, e);
+	/* Whoever executes waits for the disk itself, as late as possible; any other answer is on disk before it is given. */
+	return rc || (o->verdict == V_ALLOW && q->execute) ? rc : kernel_commit(k, e);
+}
+
+int kernel_commit(struct kernel *k, struct err *e)
+{
+	int rc = recorder_finish(&k->recorder, k->a, e);
+
+	if (rc)
+		k->is_unrecorded = true;
+	return rc;
 }
 
 static int record_second(struct kernel *k, const struct request *q, struct handling *o, const char *args,
@@ -291,13 +302,15 @@ int kernel_carry_out(struct kernel *k, const struct request *q, struct handling 
 		return rc;
 	if (ret->verdict == V_ESCALATE)
 		settle(k, q, args, ret); /* has the question been answered already? */
-	rc = record_first(k, q, ret, args, e); /* signed, chained, durable */
+	rc = record_first(k, q, ret, args, e); /* signed, chained; durable before anything happens */
 	if (rc)
 		return err_wrap(e, "not recorded, so not done");
 	if (ret->verdict != V_ALLOW || !q->execute)
 		return OK;
 	rc = q->execute(q->arg, &ret->decision, ret->decision_id, happened, &status, e);
 	struct err late = { 0 }; /* what actually happened, also when that was a failure */
+	if (kernel_commit(k, &late) || k->is_unrecorded) /* it may have ended before it came to that */
+		return rc ? rc : err_set(e, E_IO, "LOG_APPEND", "not recorded, so not done: %s", late.text);
 	int late_rc = record_second(k, q, ret, args, happened, status, &late);
 	if (rc == OK && late_rc) {
 		*e = late;

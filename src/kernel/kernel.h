@@ -110,6 +110,7 @@ struct kernel {
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
 	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
+	bool is_unrecorded; /* a decision could not be made durable: nothing follows it */
 };
 /* Profiles, policy, key and chain of a workspace.  E_MISSING KEY_MISSING without a key: what cannot be recorded is not
  * decided. */
@@ -154,7 +155,8 @@ struct request {
 	const char *floor_text;
 	const struct effect *floor_effect; /* what it is about; NULL: all of it */
 	struct json *metadata; /* goes into both receipts; or NULL */
-	/* Do it.  Called only after the decision is on disk and only when it is ALLOW.  Fills `ret` with what happened (integers
+	/* Do it.  Called only when the decision is ALLOW, signed and written; calls kernel_commit() and has its OK before anything
+	 * has an effect, so that preparations go on while the disk works.  Fills `ret` with what happened (integers
 	 * and strings; goes into the outcome receipt) and *ret_status.  NULL: somebody else acts upon the answer. */
 	int (*execute)(void *arg, const struct decision *d, const char *decision_id, struct json *ret,
 		const char **ret_status, struct err *e);
@@ -181,6 +183,9 @@ struct handling {
 /* Propose, decide, settle, record the decision, execute only on ALLOW, record the outcome.  An error means that nothing was executed,
  * except RECORD_OUTCOME: it was, and the outcome could not be recorded. */
 int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e);
+
+/* For `execute`: the decision and the rows put so far are on disk when this returns OK.  Otherwise nothing may be done. */
+int kernel_commit(struct kernel *k, struct err *e);
 
 /* Only the first two steps: what would be decided.  Writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret);

@@ -34,7 +34,7 @@ struct task {
 static int append(struct task *t, const char *file, const struct json *row, struct err *e)
 {
 	char digest[SHA256_HEX];
-	int rc = ledger_append(t->k->sys, t->k->a, t->k->ws->state_fd, file, row, digest, e);
+	int rc = recorder_row(&t->k->recorder, t->k->a, file, row, digest, e);
 
 	if (rc == OK)
 		json_pushs(t->k->a, t->digests, digest);
@@ -402,8 +402,13 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	*ret_status = "NOT_EXECUTED";
 	if (t->report->handling.settled.checkpoint_id)
 		use_checkpoint(t, t->report->handling.settled.checkpoint_id);
-	if (required || (d->destructive && t->spec->mode == GUARD_ENFORCE && !t->report->checkpoint_id))
+	if (required || (d->destructive && t->spec->mode == GUARD_ENFORCE && !t->report->checkpoint_id)) {
+		/* A checkpoint takes its time: the chain is not kept locked for it. */
+		rc = kernel_commit(t->k, e);
+		if (rc)
+			return err_wrap(e, "not recorded, so not done");
 		rc = save_checkpoint(t, required, e);
+	}
 	if (rc) {
 		t->report->exit_code = 1;
 		t->report->message = arena_printf(a, "the required checkpoint failed: %s", e->text);
@@ -414,6 +419,9 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	rc = put_row(t, "running", e);
 	if (rc)
 		return rc;
+	rc = kernel_commit(t->k, e);
+	if (rc)
+		return err_wrap(e, "not recorded, so not done");
 	t->tmp = private_tmp(t);
 	rc = run_it(t, e);
 	if (rc) {
@@ -616,7 +624,7 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
 	t->row = task_stub(k, spec, t->profile, t->id);
 	ret->task_id = t->id;
 	rc = check_pause(t, &paused, e);
-	if (rc || paused)
-		return rc;
-	return decide_and_run(t, e);
+	if (rc == OK && !paused)
+		rc = decide_and_run(t, e);
+	return rc ? rc : kernel_commit(k, e); /* rows that no receipt followed */
 }

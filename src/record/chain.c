@@ -3,6 +3,9 @@
  * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write, sync.  A
  * write that fails is cut back, so the file ends where it ended.
  *
+ * An append may be done in two steps, so that a caller can prepare what comes next while the disk works; the lock is held from
+ * the first to the second, because nobody may build on a receipt that could still be taken back.
+ *
  * The usual append is: lock, look that nothing has changed since, write, sync, write leaves and edge, unlock.  Descriptors stay
  * open between appends of one process; whether they still lead to the files of that name is part of the look. */
 #include "base/file.h"
@@ -53,6 +56,9 @@ void recorder_close(struct recorder *r)
 		return;
 	chain_forget(r);
 	drop_fd(&r->lock_fd);
+	for (size_t i = 0; i < r->late_count; i++)
+		close_fd(&r->late[i].fd);
+	r->late_count = 0;
 	r->is_open = false;
 }
 
@@ -216,21 +222,25 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
-/* All lines in one write and one sync; cut back when that fails, so that nothing half-written stays.  A file's name is made
- * durable before its first line, whoever created it. */
+static int take_back(struct recorder *r, struct err *e)
+{
+	struct sys *s = r->sys;
+	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
+
+	if (s->truncate(s, r->fd, (off_t)r->at.file.size_bytes) || s->sync(s, r->fd))
+		err_wrap(e, "the half-written end could not be cut");
+	return rc;
+}
+
+/* All lines in one write; cut back when that fails, so that nothing half-written stays.  A file's name is made durable before
+ * its first line, whoever created it. */
 static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 {
 	struct sys *s = r->sys;
-	off_t size = (off_t)r->at.file.size_bytes;
 
-	if (size == 0 && s->fsync(s, r->state_fd))
+	if (r->at.file.size_bytes == 0 && s->fsync(s, r->state_fd))
 		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
-	if (write_all(s, r->fd, lines.p, lines.n) == 0 && s->sync(s, r->fd) == 0)
-		return OK;
-	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	if (s->truncate(s, r->fd, size) || s->sync(s, r->fd))
-		err_wrap(e, "the half-written end could not be cut");
-	return rc;
+	return write_all(s, r->fd, lines.p, lines.n) == 0 ? OK : take_back(r, e);
 }
 
 /* What is to be written, and where the chain ends when it is. */
@@ -338,41 +348,38 @@ static int fill_batch(
 	return rc;
 }
 
-static int append_locked(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
+static int begin_locked(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {
+	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
 	int rc = chain_settle(r, a, e);
 
 	if (rc == OK)
 		rc = rotate_if_large(r, a, e);
 	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
 		rc = chain_begin(r, a, &r->at, e);
-	if (rc) {
-		chain_forget(r);
+	if (rc)
 		return rc;
-	}
-	struct batch b = { .a = a, .at = r->at };
-	b.chains = arena_zalloc(a, n + 1, sizeof(*b.chains));
-	b.receipts = arena_zalloc(a, n + 1, sizeof(struct json *));
-	buf_init(&b.lines, a);
-	rc = fill_batch(r, &b, drafts, n, e);
+	*b = (struct batch){ .a = a, .at = r->at };
+	b->chains = arena_zalloc(a, n + 1, sizeof(*b->chains));
+	b->receipts = arena_zalloc(a, n + 1, sizeof(struct json *));
+	buf_init(&b->lines, a);
+	rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)
-		rc = put_lines(r, buf_bytes(&b.lines), e);
-	if (rc) {
-		chain_forget(r);
+		rc = put_lines(r, buf_bytes(&b->lines), e);
+	if (rc)
 		return rc;
-	}
-	r->at = b.at;
-	log_advance(r, b.chains, b.n);
-	log_head_if_due(r, a);
+	r->begun = b;
 	if (ret_receipts)
-		memcpy(ret_receipts, b.receipts + (b.n - n), n * sizeof(struct json *));
+		memcpy(ret_receipts, b->receipts + (b->n - n), n * sizeof(struct json *));
 	return OK;
 }
 
-int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
+int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {
+	if (r->begun)
+		BUG("receipts were begun and not finished");
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY",
 			"no signing key, so nothing can be recorded; 'helm key create' makes one");
@@ -381,7 +388,44 @@ int recorder_append(struct recorder *r, struct arena *a, const struct draft *dra
 	int rc = chain_lock(r, e);
 	if (rc)
 		return rc;
-	rc = append_locked(r, a, drafts, n, ret_receipts, e);
+	rc = begin_locked(r, a, drafts, n, ret_receipts, e);
+	if (rc) {
+		chain_forget(r);
+		chain_unlock(r);
+	}
+	return rc;
+}
+
+int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
+{
+	struct batch *b = r->begun;
+	int rc = rows_sync(r, e);
+
+	if (!b)
+		return rc;
+	r->begun = NULL;
+	struct err late = { 0 };
+	if (rc)
+		(void)take_back(r, &late);
+	else if (r->sys->sync(r->sys, r->fd))
+		rc = take_back(r, e);
+	if (rc) {
+		chain_forget(r);
+	} else {
+		r->at = b->at;
+		log_advance(r, b->chains, b->n);
+		log_head_if_due(r, a);
+	}
 	chain_unlock(r);
 	return rc;
+}
+
+int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e)
+{
+	int rc = rows_sync(r, e);
+
+	if (rc == OK)
+		rc = recorder_begin(r, a, drafts, n, ret_receipts, e);
+	return rc ? rc : recorder_finish(r, a, e);
 }

@@ -26,20 +26,70 @@ static void row_text(struct buf *line, struct arena *a, const struct json *row)
 	json_write(line, clean, JSON_SPACED | JSON_SORT_BYTES);
 }
 
+static void row_digest(const struct buf *line, char ret_digest[SHA256_HEX])
+{
+	uint8_t hash[SHA256_SIZE];
+
+	if (!ret_digest)
+		return;
+	sha256(line->p, line->n, hash);
+	hex_encode(hash, SHA256_SIZE, ret_digest);
+}
+
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e)
 {
-	uint8_t hash[SHA256_SIZE];
 	struct buf line;
 
 	row_text(&line, a, row);
 	int rc = file_append_line(s, state_fd, file, 0600, buf_bytes(&line), NULL, e);
+	if (rc == OK)
+		row_digest(&line, ret_digest);
+	return rc;
+}
+
+/* One descriptor per ledger, the newest: a sync of it covers every row before. */
+static void keep_late(struct recorder *r, const char *file, int fd)
+{
+	size_t i = 0;
+
+	while (i < r->late_count && !text_eq(r->late[i].file, file))
+		i++;
+	if (i == ARRAY_SIZE(r->late))
+		BUG("rows in too many ledgers");
+	if (i == r->late_count)
+		r->late_count++;
+	else
+		close_fd(&r->late[i].fd);
+	r->late[i] = (struct late_row){ file, fd };
+}
+
+int recorder_row(struct recorder *r, struct arena *a, const char *file, const struct json *row,
+	char ret_digest[SHA256_HEX], struct err *e)
+{
+	struct buf line;
+	int fd;
+
+	row_text(&line, a, row);
+	int rc = file_append_later(r->sys, r->state_fd, file, 0600, buf_bytes(&line), &fd, e);
 	if (rc)
 		return rc;
-	sha256(line.p, line.n, hash);
-	if (ret_digest)
-		hex_encode(hash, SHA256_SIZE, ret_digest);
+	keep_late(r, file, fd);
+	row_digest(&line, ret_digest);
 	return OK;
+}
+
+int rows_sync(struct recorder *r, struct err *e)
+{
+	int rc = OK;
+
+	for (size_t i = 0; i < r->late_count; i++) {
+		if (rc == OK && r->sys->sync(r->sys, r->late[i].fd))
+			rc = err_sys(e, "LEDGER_APPEND", "cannot make %s durable", r->late[i].file);
+		close_fd(&r->late[i].fd);
+	}
+	r->late_count = 0;
+	return rc;
 }
 
 int ledger_note(

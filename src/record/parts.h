@@ -56,6 +56,9 @@ int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, st
 /* repair.c: is the chain's last line the seam of a repair that was not completed?  Then complete it. */
 int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e);
 
+/* ledger.c: the rows of recorder_row() are on disk, or were given up. */
+int rows_sync(struct recorder *r, struct err *e);
+
 /* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its newline; bytes behind that
  * are a torn write. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,

@@ -53,6 +53,12 @@ struct recorder {
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
+	struct batch *begun; /* written, not yet known to be on disk */
+	struct late_row {
+		const char *file;
+		int fd;
+	} late[4]; /* ledgers with rows that the next receipts wait for */
+	size_t late_count;
 };
 
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
@@ -84,6 +90,19 @@ struct draft {
  * After an error none of them is in the chain.  After a crash some of them may be: nobody was told. */
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e);
+
+/* The same in two steps, so that the next thing can be prepared while the disk works: begin signs, writes and keeps the chain
+ * locked; finish returns when it is on disk, with the rows that were put meanwhile.  Nobody may act upon it before that.  After
+ * an error of either none of them is in the chain. */
+int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e);
+int recorder_finish(struct recorder *r, struct arena *a, struct err *e); /* OK when nothing was begun */
+
+/* A ledger row that need not be on disk alone, but with the receipts that follow: recorder_append() syncs all such rows before
+ * it writes (so that no receipt speaks of a row that a power cut took), recorder_finish() at the same time.  The rest is as
+ * ledger_append(); after an error of the sync the row may be there or not. */
+int recorder_row(struct recorder *r, struct arena *a, const char *file, const struct json *row,
+	char ret_digest[SHA256_HEX], struct err *e);
 
 /* A signed decision record v4 from what was decided; `id` is also the receipt's decision_id. */
 struct decision_draft {

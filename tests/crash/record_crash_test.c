@@ -10,6 +10,7 @@
 #include "verify/verify.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -182,6 +183,109 @@ static void append(void **state)
 	const struct crash_case what = { "receipt append", setup_key, act_append, check_append };
 
 	assert_true(crash_sweep(&what, NULL) >= 10);
+}
+
+/* rows and receipts with one wait for the disk, as a guarded run has them */
+
+static int put_note(struct recorder *r, struct arena *a, const char *file, const char *text, struct err *e)
+{
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "note", text);
+	return recorder_row(r, a, file, row, NULL, e);
+}
+
+static int act_together(struct crash *c, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(recorder_close) struct recorder r;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct draft d = { .decision_id = "dec-1", .effect_id = "X", .status = "ALLOW", .verdict = "ALLOW" };
+
+	open_recorder(&c->t, &c->f.sys, &key, &r);
+	int rc = put_note(&r, &a, TASK_LEDGER, "queued", e);
+	if (rc == OK)
+		rc = recorder_begin(&r, &a, &d, 1, NULL, e);
+	if (rc == OK)
+		rc = put_note(&r, &a, TASK_LEDGER, "running", e);
+	if (rc == OK || r.begun) {
+		struct err late = { 0 };
+		int late_rc = recorder_finish(&r, &a, &late);
+		if (rc == OK && late_rc)
+			*e = late;
+		rc = rc ? rc : late_rc;
+	}
+	if (rc)
+		return rc;
+	acknowledge(c);
+	rc = put_note(&r, &a, COMMAND_LOG, "ran", e);
+	if (rc == OK)
+		rc = put_note(&r, &a, TASK_LEDGER, "completed", e);
+	if (rc == OK)
+		rc = append_one(&r, "dec-2", e);
+	if (rc == OK)
+		acknowledge(c);
+	return rc;
+}
+
+static bool has_note(struct scratch *t, const char *file, const char *text)
+{
+	const char *all = scratch_get(t, file);
+
+	return all && strstr(all, text);
+}
+
+static void check_together(struct crash *c, const struct crash_end *end)
+{
+	struct look l;
+
+	check_next(&c->t, 64 << 20, &l);
+	assert_true(end->acks < 1 || has_decision(&l, "dec-1"));
+	assert_true(end->acks < 1 || has_note(&c->t, TASK_LEDGER, "running"));
+	assert_true(end->acks < 2 || has_decision(&l, "dec-2"));
+	/* Never a receipt without the rows it was to speak of. */
+	if (has_decision(&l, "dec-2")) {
+		assert_true(has_note(&c->t, TASK_LEDGER, "completed"));
+		assert_true(has_note(&c->t, COMMAND_LOG, "ran"));
+	}
+	arena_done(&l.a);
+}
+
+static void together(void **state)
+{
+	(void)state;
+	const struct crash_case what = { "rows with receipts", setup_key, act_together, check_together };
+
+	assert_true(crash_sweep(&what, NULL) >= 10);
+}
+
+/* While the disk works nobody else may build on it. */
+static void begun_is_locked(void **state)
+{
+	(void)state;
+	AUTO(scratch_done) struct scratch t;
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(recorder_close) struct recorder r;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct crash c = { 0 };
+	struct err e = { 0 };
+	struct look l;
+	struct draft d = { .decision_id = "dec-1", .effect_id = "X", .status = "ALLOW", .verdict = "ALLOW" };
+
+	scratch_open(&c.t);
+	setup_key(&c);
+	t = c.t;
+	open_recorder(&t, sys_real(), &key, &r);
+	assert_int_equal(recorder_begin(&r, &a, &d, 1, NULL, &e), OK);
+	AUTO(close_fd) int other = openat(t.fd, "log/lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+	assert_int_equal(recorder_finish(&r, &a, &e), OK);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(flock(other, LOCK_UN), 0);
+	assert_int_equal(recorder_finish(&r, &a, &e), OK);
+	look_at(&t, &l);
+	assert_int_equal(l.n, 1);
+	arena_done(&l.a);
 }
 
 /* rotate */
@@ -491,6 +595,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(append),
+		cmocka_unit_test(together),
+		cmocka_unit_test(begun_is_locked),
 		cmocka_unit_test(rotate),
 		cmocka_unit_test(sign_head),
 		cmocka_unit_test(repair_sweep),
