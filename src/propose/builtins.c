@@ -182,8 +182,12 @@ static void run_set(struct walk *w, struct command *c)
 			return;
 		}
 		size_t n = c->argv[i].text_n;
-		if (n > 1 && c->argv[i].text[n - 1] == 'o')
+		if (n > 1 && c->argv[i].text[n - 1] == 'o') {
 			i++;
+			if (i < c->argc && c->argv[i - 1].text[0] == '+' &&
+				text_eq(c->argv[i].text, "history"))
+				walk_effect(w, c, FX_DELETE, NULL)->tag = "delete.history";
+		}
 	}
 	if (i < c->argc)
 		set_arguments(w, c, i);

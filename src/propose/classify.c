@@ -250,6 +250,12 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
 		return;
 	}
+	bool forgets = text_eq(x->name, "HISTFILE") || text_eq(x->name, "HISTIGNORE") ||
+		text_eq(x->name, "HISTCONTROL") ||
+		((text_eq(x->name, "HISTSIZE") || text_eq(x->name, "HISTFILESIZE")) &&
+			word_is(&x->value, "0"));
+	if (forgets)
+		fx_name(k, TAG_DELETE_HISTORY, x->name, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!list_has(known[i].names, x->name, n))
 			continue;
@@ -354,7 +360,8 @@ static bool says_destruction(const struct call *k)
 		"--wipe --drop --drop-all --erase --uninstall --factory-reset --remove --remove-all "
 		"--unregister --nuke --terminate --zap";
 	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++)
-		if (word_is_any(&k->rest[i], options) || is_device_operand(&k->rest[i]))
+		if (word_is_any(&k->rest[i], options) || is_device_operand(&k->rest[i]) ||
+			word_starts(&k->rest[i], "--dangerously") || word_is(&k->rest[i], "--yolo"))
 			return true;
 	static const char names[] = "uninstall delete destroy purge wipe erase nuke drop empty remove rm zap";
 	const char *dash = strrchr(k->head, '-');
@@ -366,6 +373,39 @@ static bool says_destruction(const struct call *k)
 		list_has("remove delete uninstall destroy purge wipe erase drop disable stop reset clear "
 			 "initialize unregister revoke dismount repair restart suspend",
 			k->head, strcspn(k->head, "-"));
+}
+
+/* Set-ItemProperty, Add-MpPreference: a cmdlet whose verb changes the system.  Those that only arrange the session pass. */
+static bool is_changing_cmdlet(const struct call *k)
+{
+	static const char verbs[] =
+		"set add enable new install register grant send update start import invoke "
+		"move rename export publish restore unlock unblock approve deny";
+	static const char harmless[] =
+		"set-location set-variable set-alias set-strictmode set-psdebug set-psreadlineoption "
+		"new-object "
+		"new-variable new-guid new-timespan new-item new-temporaryfile add-content add-member "
+		"start-sleep "
+		"start-job start-transcript import-module import-csv import-clixml export-csv export-clixml "
+		"update-formatdata update-typedata move-item rename-item set-content start-process add-type "
+		"invoke-pester invoke-webrequest invoke-restmethod new-alias set-date send-keys";
+	const char *text = k->c->argv[0].text, *dash = strchr(text, '-');
+	return dash && isupper((unsigned char)text[0]) && isupper((unsigned char)dash[1]) &&
+		list_has(verbs, k->head, strcspn(k->head, "-")) &&
+		!list_has(harmless, k->head, strlen(k->head));
+}
+
+/* unshadow /etc/passwd /etc/shadow: whatever it is, it is given a secret. */
+static void find_secret_operand(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const char *base = strrchr(k->rest[i].text, '/');
+		base = base ? base + 1 : k->rest[i].text;
+		if (k->rest[i].certainty == CERTAIN && k->rest[i].text[0] != '-' &&
+			!text_starts(base, ".env") && strchr(k->rest[i].text, '/') &&
+			paths_is_secret(walk_surroundings(k->w), k->rest[i].text))
+			fx(k, TAG_SECRET_FILE, &k->rest[i], 0);
+	}
 }
 
 /* DROP TABLE x, typed where a database's prompt was meant. */
@@ -399,7 +439,7 @@ static bool run_bare_sql(struct call *k)
 static bool says_publishing(const struct call *k, const size_t *places, size_t n)
 {
 	return (n && word_is_any(&k->rest[places[0]], "publish deploy upload push")) ||
-		(n > 1 && word_is_any(&k->rest[places[1]], "publish push upload"));
+		(n > 1 && word_is_any(&k->rest[places[1]], "publish push upload deploy"));
 }
 
 /* Nothing in the tables: the words themselves must tell. */
@@ -412,9 +452,16 @@ void classify_unknown(struct call *k)
 		fx(k, TAG_DYNAMIC_HEAD, NULL, 0);
 		return;
 	}
+	find_secret_operand(k);
+	/* What takes away without deleting; only as the verb itself. */
+	static const char taking[] = "disable revoke suspend detach drain cordon evict failover rollback "
+				     "taint force-unlock deactivate unsubscribe unassign shutdown reboot "
+				     "reset-all kill-all killall";
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
-		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n)) {
+		if (x->certainty == CERTAIN &&
+			(verb_is_destroying(x->text, x->text_n) ||
+				(i < 2 && list_has(taking, x->text, x->text_n)))) {
 			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
 			return;
 		}
@@ -426,7 +473,10 @@ void classify_unknown(struct call *k)
 	else if (says_publishing(k, places, n))
 		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
-		fx(k, says_destruction(k) ? TAG_UNKNOWN_DESTRUCTIVE : TAG_UNKNOWN_PROGRAM, NULL, 0);
+		fx(k,
+			says_destruction(k) || is_changing_cmdlet(k) ? TAG_UNKNOWN_DESTRUCTIVE
+								     : TAG_UNKNOWN_PROGRAM,
+			NULL, 0);
 }
 
 void classify_known(struct call *k)
@@ -478,7 +528,8 @@ static void classify_head(struct call *k)
 	if (k->program)
 		k->head = k->program->name;
 	struct feed content;
-	if (strchr(head->text, '/') && (!k->program || note_find(k, NULL, &content)))
+	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
+	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
 		classify_path_head(k);
 	else if (only_asks_help(k))
 		fx(k, TAG_READ_QUERY, NULL, 0);

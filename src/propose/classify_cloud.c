@@ -53,8 +53,11 @@ static void classify_by_verb(struct call *k)
 										: TAG_COUNT;
 		/* "auth list", "config set": the noun is harmless, the verb decides, but both can be read as verbs. */
 		if (t == TAG_CLOUD_READ && i + 1 < n &&
-			list_has("auth config history log logs test env", x->text, x->text_n))
+			(list_has("auth config history log logs test env", x->text, x->text_n) ||
+				verb_in("log event history test env", x->text, x->text_n)))
 			continue;
+		if (text_eq(k->head, "infisical") && word_is_any(x, "export secrets"))
+			is_secret = true;
 		/* keyvault secret show, secrets versions access: reading a secret is not reading a list. */
 		is_secret |= word_is_any(x, "secret secrets");
 		if (is_secret &&
@@ -140,6 +143,23 @@ static void classify_aws(struct call *k)
 		fx(k, TAG_SECRET_STORE, &k->rest[places[1]], 0);
 	} else {
 		classify_by_verb(k);
+	}
+}
+
+/* atmos terraform deploy vpc: the words of another tool, with a component in front. */
+static void classify_atmos(struct call *k)
+{
+	size_t places[2];
+	size_t n = verb_words(k, k->program->spec, 2, places);
+	struct word *v = n ? &k->rest[places[0]] : NULL;
+	if (n && word_is_any(v, "terraform tf tofu opentofu helmfile hf")) {
+		bool is_helm = word_is_any(v, "helmfile hf");
+		if (n > 1 && word_is_any(&k->rest[places[1]], "deploy clean"))
+			fx(k, TAG_CLOUD_CHANGE, &k->rest[places[1]], 0);
+		v[0] = walk_word(k->w, is_helm ? "helmfile" : "terraform", v[0].at);
+		run_argv(k, v, k->rest_count - places[0], 0, k->head);
+	} else {
+		fx(k, TAG_CLOUD_READ, NULL, 0);
 	}
 }
 
@@ -392,6 +412,7 @@ static const struct program rows[] = {
 	CLOUD("amplify", ""),
 	CLOUD("argo", "n="),
 	CLOUD("argocd", ""),
+	{ "atmos", classify_atmos, TAG_CLOUD_UNKNOWN, ":base-path=,logs-level=,config=", NULL, 0, 0 },
 	{ "aws", classify_aws, TAG_CLOUD_CHANGE,
 		":profile=,region=,output=,endpoint-url=,ca-bundle=,cli-read-timeout=,cli-connect-timeout=,"
 		"color=,query=,bucket=,key=,"
@@ -425,6 +446,7 @@ static const struct program rows[] = {
 	CLOUD("heroku", "ar=:app=,remote="),
 	VERBS("hub", TAG_NETWORK_GIT, "", gh_verbs),
 	CLOUD("ibmcloud", ""),
+	CLOUD("infisical", ":domain=,env=,path=,projectId=,token="),
 	CLOUD("istioctl", "n="),
 	CLOUD("jenkins-cli", ""),
 	VERBS("k", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),

@@ -468,6 +468,7 @@ static const struct verb rails_verbs[] = {
 	ROW("db:rollback|db:migrate:down|db:migrate:redo|db:structure:load", NULL, NULL, TAG_DB_CHANGE),
 	ROW("db:migrate|db:seed|db:create|db:prepare", NULL, NULL, TAG_DB_MIGRATE),
 	ROW("destroy|d", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
+	ROW("gitlab:backup:restore|gitlab:cleanup:repos|gitlab:cleanup:dirs", NULL, NULL, TAG_DB_RESTORE),
 	ROW("runner|r", NULL, NULL, TAG_DYNAMIC_CODE),
 	END,
 };
@@ -645,6 +646,8 @@ static const struct program rows[] = {
 	{ "etcdctl", NULL, TAG_READ_QUERY, ":endpoints=,cert=,key=,cacert=,user=", etcd_verbs, 0, 0 },
 	VERBS("flask", TAG_SCRIPT_BUILD, flask_verbs),
 	VERBS("flyway", TAG_READ_QUERY, migration_verbs),
+	VERBS("gitlab-rails", TAG_SCRIPT_BUILD, rails_verbs),
+	VERBS("gitlab-rake", TAG_SCRIPT_BUILD, rails_verbs),
 	VERBS("goose", TAG_READ_QUERY, migration_verbs),
 	CLIENT("hive", "e= f=:_file= :help,version S=i=", 0),
 	{ "influx", classify_influx, TAG_READ_QUERY,

@@ -79,7 +79,8 @@ static void classify_find(struct call *k)
 		if (word_is_any(&k->rest[i],
 			    "-name -iname -path -ipath -regex -iregex -newer -printf -type -user -group")) {
 			if (i + 1 < k->rest_count && word_is_any(&k->rest[i], "-name -iname") &&
-				paths_is_secret(walk_surroundings(k->w), k->rest[i + 1].text))
+				(paths_is_secret(walk_surroundings(k->w), k->rest[i + 1].text) ||
+					word_is_any(&k->rest[i + 1], ".gnupg .ssh .aws .kube .azure")))
 				secret = &k->rest[i + 1];
 			i++;
 		} else {
@@ -253,6 +254,11 @@ static bool deletes_all(const struct word *x)
 static void editor_command(struct call *k, const struct word *x)
 {
 	struct word text = *x;
+	if ((text_starts(x->text, "e /") || text_starts(x->text, "r /")) && x->certainty == CERTAIN) {
+		struct word file = word_tail(x, 2);
+		fx_read(k, &file, 1);
+		return;
+	}
 	if (deletes_all(x)) {
 		fx(k, TAG_WRITE_TRUNCATE, NULL, 0);
 		return;

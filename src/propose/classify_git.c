@@ -150,6 +150,8 @@ static void git_checkout(struct call *k)
 	bool loses = dashes || has(k, "f force ours theirs pathspec-from-file") ||
 		(!creates && p.operand_count > 1) ||
 		(!creates && p.operand_count == 1 && looks_like_path(&p.operands[0]));
+	if (has(k, "B"))
+		fx(k, TAG_GIT_BRANCH_DELETE, p.values[0], 0);
 	const struct word *last = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
 	if (loses)
 		discards(k, TAG_GIT_DISCARD, last, 0, true);
@@ -159,6 +161,8 @@ static void git_checkout(struct call *k)
 
 static void git_switch(struct call *k)
 {
+	if (has(k, "C force-create"))
+		fx(k, TAG_GIT_BRANCH_DELETE, NULL, 0);
 	if (has(k, "f force discard-changes"))
 		discards(k, TAG_GIT_DISCARD, NULL, 0, true);
 	else

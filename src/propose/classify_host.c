@@ -209,6 +209,8 @@ static void classify_keychain(struct call *k)
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
 	if (!verb)
 		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (k->rest_count > 1 && word_is(verb, "document") && word_is(&k->rest[1], "get"))
+		fx(k, TAG_SECRET_STORE, verb, 0);
 	else if (verb_in("delete rm remove clear destroy", verb->text, verb->text_n) ||
 		(k->rest_count > 1 &&
 			verb_in("delete remove suspend revoke", k->rest[1].text, k->rest[1].text_n)))
@@ -219,6 +221,15 @@ static void classify_keychain(struct call *k)
 		fx(k, TAG_SECRET_STORE, verb, 0);
 	else
 		fx(k, TAG_WRITE_CONFIG, verb, 0);
+}
+
+/* name=value and -x change, -set... too; a name alone is shown. */
+static void classify_sysrc(struct call *k)
+{
+	bool changes = has(k, "x");
+	for (size_t i = 0; i < k->rest_count; i++)
+		changes |= strchr(k->rest[i].text, '=') || word_starts(&k->rest[i], "-set");
+	fx(k, changes ? k->program->tag : TAG_READ_QUERY, NULL, 0);
 }
 
 /* timedatectl, hostnamectl: alone they show, as does a noun without a value. */
@@ -458,6 +469,11 @@ static const struct verb blockdev_verbs[] = {
 		TAG_READ_QUERY),
 	END,
 };
+static const struct verb proxy_verbs[] = {
+	ROW("", "t T c v V vv q", "s sf st", TAG_READ_QUERY),
+	ROW("", "s sf st", NULL, TAG_PROCESS_SERVICE),
+	END,
+};
 static const struct verb dmsetup_verbs[] = {
 	ROW("remove|remove_all|wipe_table|clear", NULL, NULL, TAG_DEVICE_VOLUME),
 	ROW("ls|info|status|table|deps|targets|version", NULL, NULL, TAG_READ_QUERY),
@@ -545,6 +561,7 @@ static const struct program rows[] = {
 	TAGGED("chef-solo", TAG_PROCESS_SERVICE),
 	TAGGED("chflags", TAG_PERMISSION_ATTR),
 	TAGGED("chfn", TAG_ACCOUNT_CHANGE),
+	VERBS("chkconfig", TAG_PROCESS_SERVICE, pfx_read),
 	TAGGED("chpasswd", TAG_ACCOUNT_PASSWORD),
 	TAGGED("chsh", TAG_ACCOUNT_CHANGE),
 	RUNS("crontab", classify_crontab, TAG_CRON_EDIT),
@@ -584,6 +601,7 @@ static const struct program rows[] = {
 	TAGGED("grub-mkconfig", TAG_KERNEL_BOOT),
 	VERBS("gsettings", TAG_WRITE_CONFIG, settings_verbs),
 	RUNS("halt", classify_power, TAG_POWER_OFF),
+	{ "haproxy", NULL, TAG_LISTEN_PORT, "f=", proxy_verbs, 0, 0 },
 	VERBS("hdiutil", TAG_KERNEL_MOUNT, hdiutil_verbs),
 	RUNS("hdparm", classify_hdparm, TAG_DEVICE_WIPE),
 	RUNS("hostnamectl", classify_timedatectl, TAG_KERNEL_CLOCK),
@@ -632,6 +650,7 @@ static const struct program rows[] = {
 	TAGGED("newfs", TAG_DEVICE_MKFS),
 	TAGGED("newgrp", TAG_PRIVILEGE_SHELL),
 	RUNS("nft", classify_firewall, TAG_FIREWALL_CHANGE),
+	{ "nginx", NULL, TAG_LISTEN_PORT, "c=g=p=", proxy_verbs, 0, 0 },
 	VERBS("nmcli", TAG_READ_QUERY, nmcli_verbs),
 	VERBS("nvme", TAG_READ_QUERY, nvme_verbs),
 	TAGGED("nvram", TAG_KERNEL_BOOT),
@@ -691,8 +710,10 @@ static const struct program rows[] = {
 	TAGGED("sync", TAG_READ_QUERY),
 	TAGGED("sysadminctl", TAG_ACCOUNT_CHANGE),
 	RUNS("sysctl", classify_sysctl, TAG_KERNEL_SYSCTL),
+	RUNS("sysrc", classify_sysrc, TAG_PERSISTENCE_UNIT),
 	{ "systemctl", NULL, TAG_PROCESS_SERVICE,
 		"tpnoHM=:type=,property=,lines=,output=,host=,machine=,state=,root=", systemctl_verbs, 0, 0 },
+	RUNS("systemsetup", classify_sysrc, TAG_KERNEL_SECURITY),
 	RUNS("tc", classify_route, TAG_FIREWALL_ROUTE),
 	RUNS("telinit", classify_init, TAG_POWER_OFF),
 	RUNS("timedatectl", classify_timedatectl, TAG_KERNEL_CLOCK),

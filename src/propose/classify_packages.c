@@ -121,6 +121,14 @@ static void classify_java(struct call *k)
 static void classify_make(struct call *k)
 {
 	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "--eval -E")) {
+			const char *recipe = strchr(k->rest[i + 1].text, ';');
+			struct word text = recipe
+				? word_tail(&k->rest[i + 1], (size_t)(recipe + 1 - k->rest[i + 1].text))
+				: k->rest[i + 1];
+			run_text(k, &text, 0, "make --eval");
+		}
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
 		if (word_starts(x, "--eval=") || word_starts(x, "SHELL=")) {
@@ -194,6 +202,15 @@ static void classify_go(struct call *k)
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (word_is(&k->rest[i], "-exec") && i + 1 < k->rest_count)
 			run_text(k, &k->rest[i + 1], 0, "go -exec");
+	/* go run f.go, where f.go was written a moment ago */
+	for (size_t i = 1; i < k->rest_count && word_is(&k->rest[0], "run"); i++) {
+		struct feed content;
+		if (!text_ends(k->rest[i].text, ".go"))
+			continue;
+		struct effect *e = fx_path(k, TAG_SCRIPT_FILE, &k->rest[i], 0);
+		if (e && e->target && note_find(k, e->target, &content) && content.kind == FEED_KNOWN)
+			classify_code_bytes(k, "go", content.text, content.n);
+	}
 	run_verbs(k);
 }
 

@@ -156,6 +156,10 @@ void classify_path_head(struct call *k)
 			head, 0);
 		return;
 	}
+	/* ./cluster.sh destroy: a script that is told to */
+	if (!k->program && k->rest_count &&
+		word_is_any(&k->rest[0], "delete destroy wipe purge drop nuke teardown uninstall detonate"))
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[0], 0);
 	if (!e->target || (e->certainty == CERTAIN && !note_find(k, e->target, &content)) ||
 		e->certainty != CERTAIN) {
 		enum path_class where = e->path_class;

@@ -175,6 +175,19 @@ static void classify_icacls(struct call *k)
 		changes ? FXF_RECURSIVE : 0);
 }
 
+/* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions */
+static void classify_protection(struct call *k)
+{
+	bool weakens =
+		any_says(k, "unload detach -u -uninstall -removedefinitions -disableservice /uninstall");
+	fx(k, weakens ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
+}
+
+static void classify_auditpol(struct call *k)
+{
+	fx(k, any_says(k, "/clear /remove /set /restore") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
+}
+
 static void classify_robocopy(struct call *k)
 {
 	bool deletes = any_says(k, "/mir /purge /move /mov");
@@ -280,6 +293,7 @@ void classify_windows_text(struct call *k, const struct word *text)
 static const struct program rows[] = {
 	TAGGED("add-type", TAG_DYNAMIC_CODE),
 	TAGGED("attrib", TAG_PERMISSION_ATTR),
+	RUNS("auditpol", classify_auditpol),
 	TAGGED("bcdedit", TAG_KERNEL_BOOT),
 	TAGGED("bitsadmin", TAG_NETWORK_GET),
 	TAGGED("certutil", TAG_NETWORK_GET),
@@ -295,6 +309,7 @@ static const struct program rows[] = {
 	TAGGED("dsrm", TAG_ACCOUNT_CHANGE),
 	RUNS("erase", classify_del),
 	TAGGED("findstr", TAG_READ_QUERY),
+	RUNS("fltmc", classify_protection),
 	RUNS("format", classify_format),
 	RUNS("format-volume", classify_format),
 	TAGGED("fsutil", TAG_DEVICE_VOLUME_CHANGE),
@@ -313,6 +328,7 @@ static const struct program rows[] = {
 	RUNS("iwr", classify_iwr),
 	TAGGED("logoff", TAG_PROCESS_SESSION),
 	TAGGED("manage-bde", TAG_DEVICE_CRYPT),
+	RUNS("mpcmdrun", classify_protection),
 	TAGGED("mshta", TAG_DYNAMIC_TEXT),
 	RUNS("net", classify_net_win),
 	RUNS("netsh", classify_netsh),
@@ -340,6 +356,8 @@ static const struct program rows[] = {
 	TAGGED("stop-computer", TAG_POWER_OFF),
 	TAGGED("stop-process", TAG_PROCESS_KILL),
 	TAGGED("stop-service", TAG_PROCESS_SERVICE),
+	RUNS("sysmon", classify_protection),
+	RUNS("sysmon64", classify_protection),
 	TAGGED("systeminfo", TAG_READ_QUERY),
 	{ "takeown", NULL, TAG_PERMISSION_OWNER, NULL, NULL, FXF_RECURSIVE, 0 },
 	TAGGED("taskkill", TAG_PROCESS_KILL),

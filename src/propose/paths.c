@@ -413,7 +413,8 @@ static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config
 	"*/.config/op/*", "*/.cargo/credentials*", "*/.gem/credentials", "*/.m2/settings.xml",
 	"*/.gradle/gradle.properties", "*/.config/rclone/rclone.conf", "*/.s3cfg", "*/.boto", "/etc/shadow*",
 	"/etc/gshadow*", "/etc/ssl/private/*", "/etc/sudoers*", "/proc/*/environ", "*/Keychains/*",
-	"/var/run/secrets/*", "/run/secrets/*" };
+	"/var/run/secrets/*", "/run/secrets/*", "*/com.apple.TCC/TCC.db", "/etc/authorization",
+	"/var/db/dslocal/*" };
 static const char *const public_names[] = { "*.pub", "known_hosts*", "*.example", "*.sample", "*.template",
 	"*.dist", "*.tmpl", "*.defaults", "authorized_keys*", "*.schema", "cacert.pem", "ca-certificates*",
 	"*.crt.pem", "cert.pem", "*-cert.pem", "*_cert.pem", "*.cert.pem", "cert-*.pem", "certificate*.pem",
@@ -458,7 +459,8 @@ bool paths_is_secret(const struct surroundings *at, const char *path)
 	if (matches_any(base, secret_names, ARRAY_SIZE(secret_names)))
 		return !strpbrk(base, "*?[") || glob_is_secret(base) || base[0] == '.';
 	if (strstr(path, "/.") || path[0] == '.' || text_starts(path, "/etc/") ||
-		text_starts(path, "/proc/") || strstr(path, "/Keychains/") || strstr(path, "/secrets/")) {
+		text_starts(path, "/var/") || strstr(path, "/com.apple.") || text_starts(path, "/proc/") ||
+		strstr(path, "/Keychains/") || strstr(path, "/secrets/")) {
 		size_t n = strlen(path);
 		char with_root[MAX_PATH];
 		if (n + 2 < sizeof(with_root)) {

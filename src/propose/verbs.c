@@ -164,7 +164,7 @@ bool verb_is_destroying(const char *word, size_t n)
 		"dropdb rmdir undeploy unregister shred "
 		"zap expunge factory-reset rmr deleteall delete_all destroy_all dropall drop_all "
 		"reset force_reset revert prune sql-drop rmpool remove-all delete-all drop-all wipe-all "
-		"uncommit trash";
+		"uncommit trash detonate";
 	static const char last[] = "delete destroy remove drop purge wipe erase terminate uninstall";
 	if (verb_in(verbs, word, n))
 		return true;
