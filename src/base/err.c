@@ -59,6 +59,8 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	char outer[sizeof(e->text)];
 	va_list ap;
 
+	if (!e)
+		return E_INPUT;
 	va_start(ap, fmt);
 	format(outer, sizeof(outer), fmt, ap);
 	va_end(ap);

@@ -39,7 +39,7 @@ int err_set(struct err *e, enum rc rc, const char *code, const char *fmt, ...)
  * errno is ENOENT. */
 int err_sys(struct err *e, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Put "context: " in front of the text that is there.  Returns e->rc. */
+/* Put "context: " in front of the text that is there.  Returns e->rc; E_INPUT when nobody wanted the error (e NULL). */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A broken promise inside the program, not a condition of the world: message and abort.  Never a code path. */

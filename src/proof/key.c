@@ -62,9 +62,8 @@ static int check_private(
 
 	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "KEY_READ", "cannot look at '%s%s%s'", dir, slash, file);
-	if (want_dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
-		return err_set(e, E_INPUT, "KEY_FORMAT", "'%s%s%s' is not a %s", dir, slash, file,
-			want_dir ? "directory" : "regular file");
+	if (!want_dir && !S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "KEY_FORMAT", "'%s%s%s' is not a regular file", dir, slash, file);
 	if (st.st_uid != geteuid())
 		return err_set(e, E_INPUT, "KEY_OWNER",
 			"'%s%s%s' belongs to user %u, not to you; keys must be your own", dir, slash, file,

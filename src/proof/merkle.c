@@ -125,9 +125,10 @@ size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t 
 	return depth;
 }
 
+/* fn is odd, or equal to sn and so not 0. */
 static void up_to_sibling(uint64_t *fn, uint64_t *sn)
 {
-	while (!(*fn & 1) && *fn != 0) {
+	while (!(*fn & 1)) {
 		*fn >>= 1;
 		*sn >>= 1;
 	}

@@ -46,7 +46,7 @@ int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct 
 	const struct hash *old_root, const struct hash *new_root, struct err *e);
 
 bool hash_eq(const struct hash *x, const struct hash *y);
-/* 64 hex digits, lower case on writing, either case on reading. */
+/* 64 hex digits, lower case on writing, either case on reading; NULL is no hash. */
 bool hash_from_hex(const char *s, struct hash *ret);
 char *hash_hex(struct arena *a, const struct hash *h);
 

@@ -29,9 +29,10 @@ struct shake {
 	size_t rate, at; /* bytes per block, position in it */
 };
 
+/* 0 < n < 64 */
 static uint64_t rotate(uint64_t x, unsigned n)
 {
-	return n ? x << n | x >> (64 - n) : x;
+	return x << n | x >> (64 - n);
 }
 
 /* Round constants come from a shift register, lane rotations from the walk of pi. */

@@ -16,8 +16,7 @@ static int by_path(const void *x, const void *y)
 
 void pack_entries_sort(struct pack_entry *entries, size_t n)
 {
-	if (n)
-		qsort(entries, n, sizeof(*entries), by_path);
+	qsort(entries, n, sizeof(*entries), by_path);
 }
 
 /* The tree. */
@@ -254,14 +253,6 @@ static const struct {
 	{ "transparency/", NULL, "application/json", false },
 	{ "signatures/", NULL, "application/json", false },
 };
-
-const char *pack_node_type(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (text_starts(path, places[i].prefix))
-			return places[i].node_type;
-	return NULL;
-}
 
 const char *pack_content_type(const char *path)
 {

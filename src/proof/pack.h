@@ -52,8 +52,6 @@ int pack_manifest_preimage(struct arena *a, const struct json *manifest, const s
 char *pack_hash_text(struct arena *a, const struct hash *h);
 bool pack_hash_parse(const char *s, struct hash *ret); /* exactly that spelling */
 
-/* The node type a path's first component stands for ("receipts/" is ATTESTATION, ...), or NULL. */
-const char *pack_node_type(const char *path);
 /* The content type the builder writes for a path. */
 const char *pack_content_type(const char *path);
 
@@ -93,11 +91,13 @@ int pack_seal_payload(
 
 /* Redacted object views. */
 
-/* Leaf of a JSON pointer and its value; refused when the value holds a fractional number. */
+/* Leaf of a JSON pointer and its value; refused (PACK_VIEW) when the value holds a number that is not whole, a text with a NUL,
+ * or two names that are the same when composed. */
 int pack_view_leaf(
 	struct arena *a, const char *pointer, const struct json *value, struct hash *ret, struct err *e);
 struct hash pack_view_node(const struct hash *left, const struct hash *right);
-/* Every proof of the view leads from its leaf to its root, and disclosed values match their leaves.  Errors as words. */
+/* Every proof of the view leads from its leaf to its root, disclosed values match their leaves, and nothing is disclosed that
+ * no proof speaks of.  Errors as words. */
 void pack_check_view(
 	struct arena *a, const struct json *view, const char *expected_root, struct pack_proof_result *ret);
 

@@ -164,96 +164,69 @@ void pack_check_proof(struct arena *a, const struct json *proof, const char *exp
 
 /* Redacted views: leaves are values at JSON pointers. */
 
-static int write_csnf(struct buf *to, const struct json *v, struct err *e);
-
-static int write_csnf_object(struct buf *to, const struct json *v, struct err *e)
+/* Composed, so that one text has one spelling.  A NUL would end the text for half of its readers. */
+static int compose(struct arena *a, const char **text, uint32_t *n, struct err *e)
 {
-	struct json *kept = json_new(to->a, JSON_OBJECT);
-	bool is_first = true;
-	int rc;
-
-	/* Names are compared as bytes after composition; two that become the same would make the view ambiguous. */
-	json_each_member (m, v) {
-		if (json_is(m->value, JSON_NULL))
-			continue;
-		char *name = text_nfc(to->a, m->name, m->name_n);
-		if (json_get(kept, name))
-			return err_set(e, E_INPUT, "PACK_VIEW",
-				"two members of the view have the same name '%s'", name);
-		json_set(to->a, kept, name, m->value);
-	}
-	for (uint32_t i = 1; i < kept->n; i++)
-		for (uint32_t j = i; j > 0 && strcmp(kept->members[j - 1].name, kept->members[j].name) > 0;
-			j--) {
-			struct json_member swap = kept->members[j];
-			kept->members[j] = kept->members[j - 1];
-			kept->members[j - 1] = swap;
-		}
-	buf_addc(to, '{');
-	json_each_member (m, kept) {
-		if (!is_first)
-			buf_addc(to, ',');
-		is_first = false;
-		json_write(to, json_string(to->a, m->name), JSON_HTML_SAFE);
-		buf_addc(to, ':');
-		if ((rc = write_csnf(to, m->value, e)))
-			return rc;
-	}
-	buf_addc(to, '}');
+	if (memchr(*text, '\0', *n))
+		return err_set(
+			e, E_INPUT, "PACK_VIEW", "the view holds a text with a NUL in it: %.40s", *text);
+	*text = text_nfc(a, *text, *n);
+	*n = (uint32_t)strlen(*text);
 	return OK;
 }
 
-static int write_csnf(struct buf *to, const struct json *v, struct err *e)
+static int normalize(struct arena *a, struct json *v, struct err *e);
+
+/* Two names that become the same would make the view ambiguous. */
+static int normalize_object(struct arena *a, struct json *v, struct err *e)
 {
-	bool is_first = true;
+	uint32_t kept = 0, first, again;
 	int rc;
 
-	switch ((enum json_type)v->type) {
-	case JSON_STRING: {
-		char *text = text_nfc(to->a, v->text, v->n);
-		json_write(to, json_string(to->a, text), JSON_HTML_SAFE);
-		return OK;
+	json_each_member (m, v) {
+		if (json_is(m->value, JSON_NULL))
+			continue;
+		if ((rc = compose(a, &m->name, &m->name_n, e)) || (rc = normalize(a, m->value, e)))
+			return rc;
+		v->members[kept++] = *m;
 	}
-	case JSON_NUMBER:
-		if (strpbrk(v->text, ".eE"))
-			return err_set(e, E_INPUT, "PACK_VIEW",
-				"the view holds a number that is not whole: %.40s", v->text);
-		buf_add(to, v->text, v->n);
-		return OK;
-	case JSON_OBJECT:
-		return write_csnf_object(to, v, e);
-	case JSON_ARRAY:
-		buf_addc(to, '[');
-		json_each (item, v) {
-			if (!is_first)
-				buf_addc(to, ',');
-			is_first = false;
-			if ((rc = write_csnf(to, item, e)))
-				return rc;
-		}
-		buf_addc(to, ']');
-		return OK;
-	case JSON_NULL:
-	case JSON_TRUE:
-	case JSON_FALSE:
-		break;
-	}
-	json_write(to, v, 0);
+	v->n = kept;
+	if (json_duplicate(v->members, kept, &first, &again))
+		return err_set(e, E_INPUT, "PACK_VIEW", "two members of the view have the same name '%s'",
+			v->members[again].name);
 	return OK;
+}
+
+/* The normal form, in place: texts composed, members that are null left out, whole numbers only. */
+static int normalize(struct arena *a, struct json *v, struct err *e)
+{
+	int rc;
+
+	if (json_is(v, JSON_STRING))
+		return compose(a, &v->text, &v->n, e);
+	if (json_is(v, JSON_NUMBER) && strpbrk(v->text, ".eE"))
+		return err_set(
+			e, E_INPUT, "PACK_VIEW", "the view holds a number that is not whole: %.40s", v->text);
+	json_each (item, v)
+		if ((rc = normalize(a, item, e)))
+			return rc;
+	return json_is(v, JSON_OBJECT) ? normalize_object(a, v, e) : OK;
 }
 
 int pack_view_leaf(
 	struct arena *a, const char *pointer, const struct json *value, struct hash *ret, struct err *e)
 {
 	static const char domain[] = "helm:evidence:leaf:v1";
+	struct json *normal = json_copy(a, value);
 	struct buf b;
 	int rc;
 
+	if ((rc = normalize(a, normal, e)))
+		return rc;
 	buf_init(&b, a);
 	buf_add(&b, domain, sizeof(domain)); /* its NUL is the separator */
 	buf_add(&b, pointer, strlen(pointer) + 1);
-	if ((rc = write_csnf(&b, value, e)))
-		return rc;
+	json_write(&b, normal, JSON_SORT_BYTES | JSON_HTML_SAFE);
 	sha256(b.p, b.n, ret->b);
 	return OK;
 }
@@ -293,24 +266,23 @@ static const struct json *at_pointer(struct arena *a, const struct json *v, cons
 		const char *end = strchrnul(++pointer, '/');
 		char *name = pointer_name(a, pointer, (size_t)(end - pointer));
 		int64_t index;
-		if (json_is(v, JSON_ARRAY))
-			v = text_int(name, &index) && index >= 0 ? json_at(v, (size_t)index) : NULL;
-		else
+		if (!json_is(v, JSON_ARRAY))
 			v = json_get(v, name);
+		else
+			v = text_int(name, &index) ? json_at(v, (size_t)index) : NULL;
 		pointer = end;
 	}
 	return *pointer ? NULL : v;
 }
 
-static bool check_view_proof(
-	struct arena *a, const struct json *disclosed, const struct json *proof, const char *expected_root)
+static bool check_view_proof(struct arena *a, const char *pointer, const struct json *value,
+	const struct json *proof, const char *expected_root)
 {
-	const char *pointer = json_text(json_get(proof, "leaf_path"));
-	const struct json *value = pointer ? at_pointer(a, disclosed, pointer) : NULL;
+	const char *root_text = json_get_text(proof, "merkle_root", "");
 	struct hash running, stated, root;
 
 	if (!hash_from_hex(json_get_text(proof, "leaf_hash", ""), &stated) ||
-		!hash_from_hex(json_get_text(proof, "merkle_root", ""), &root))
+		!hash_from_hex(root_text, &root))
 		return false;
 	if (value && (pack_view_leaf(a, pointer, value, &running, NULL) || !hash_eq(&running, &stated)))
 		return false;
@@ -324,25 +296,60 @@ static bool check_view_proof(
 		running = *side == 'L' ? pack_view_node(&sibling, &running)
 				       : pack_view_node(&running, &sibling);
 	}
-	return hash_eq(&running, &root) &&
-		(!expected_root || text_eq(expected_root, json_get_text(proof, "merkle_root", "")));
+	return hash_eq(&running, &root) && (!expected_root || text_eq(expected_root, root_text));
+}
+
+static int by_address(const void *x, const void *y)
+{
+	const struct json *a = *(const struct json *const *)x, *b = *(const struct json *const *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Every value that is shown lies at or below a proven one.  null is as good as absent; an empty list is a value. */
+static bool is_proven(const struct json *v, const struct json *const *proven, size_t n)
+{
+	if (json_is(v, JSON_NULL) || bsearch(&v, proven, n, sizeof(*proven), by_address))
+		return true;
+	json_each (item, v)
+		if (!is_proven(item, proven, n))
+			return false;
+	json_each_member (m, v)
+		if (!is_proven(m->value, proven, n))
+			return false;
+	return (json_is(v, JSON_ARRAY) || json_is(v, JSON_OBJECT)) && v->n > 0;
+}
+
+static bool shows_nothing(const struct json *disclosed)
+{
+	return !disclosed || (json_is(disclosed, JSON_OBJECT) && !disclosed->n);
 }
 
 void pack_check_view(
 	struct arena *a, const struct json *view, const char *expected_root, struct pack_proof_result *ret)
 {
-	const struct json *proofs = json_get(view, "proofs");
+	const struct json *proofs = json_get(view, "proofs"), *disclosed = json_get(view, "disclosed");
 	struct json *errors = json_new(a, JSON_ARRAY);
+	const struct json **proven;
+	size_t n = 0;
 
 	*ret = (struct pack_proof_result){ .errors = errors };
-	if (!json_is(proofs, JSON_ARRAY) || !proofs->n)
+	if (!json_is(proofs, JSON_ARRAY) || !proofs->n) {
 		json_pushs(a, errors, "the view has no proofs");
-	json_each (proof, proofs) {
-		if (!check_view_proof(a, json_get(view, "disclosed"), proof, expected_root))
-			json_push(a, errors,
-				json_stringf(a, "the proof of '%.200s' does not hold",
-					json_get_text(proof, "leaf_path", "?")));
+		return;
 	}
+	proven = arena_zalloc(a, proofs->n, sizeof(struct json *));
+	json_each (proof, proofs) {
+		const char *pointer = json_get_text(proof, "leaf_path", "");
+		const struct json *value = at_pointer(a, disclosed, pointer);
+		if (!check_view_proof(a, pointer, value, proof, expected_root))
+			json_push(a, errors, json_stringf(a, "the proof of '%.200s' does not hold", pointer));
+		else if (value)
+			proven[n++] = value;
+	}
+	qsort(proven, n, sizeof(*proven), by_address);
+	if (!shows_nothing(disclosed) && !is_proven(disclosed, proven, n))
+		json_pushs(a, errors, "the view shows a value that no proof speaks of");
 	ret->is_member = !errors->n && expected_root;
 	ret->is_self_attested = !errors->n && !expected_root;
 }

@@ -50,7 +50,7 @@ int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct byte
 		"receipt.v5 signed %s", why.text);
 }
 
-/* Fields joined by colons, unescaped.  An absent string is empty, an absent clock 0. */
+/* Fields joined by colons, unescaped.  An absent string is empty, an absent clock 0; one that is there is a number already. */
 static int join_fields(struct arena *a, const struct json *record, const char *const *names, size_t n,
 	struct bytes *ret, struct err *e)
 {
@@ -60,9 +60,9 @@ static int join_fields(struct arena *a, const struct json *record, const char *c
 	for (size_t i = 0; i < n; i++) {
 		const struct json *v = json_get(record, names[i]);
 		bool is_clock = text_eq(names[i], "lamport_clock");
-		if (v && !json_is(v, is_clock ? JSON_NUMBER : JSON_STRING))
-			return err_set(e, E_INPUT, "contract_mismatch", "member \"%s\" must be %s", names[i],
-				is_clock ? "an integer" : "a string");
+		if (v && !is_clock && !json_is(v, JSON_STRING))
+			return err_set(
+				e, E_INPUT, "contract_mismatch", "member \"%s\" must be a string", names[i]);
 		if (i > 0)
 			buf_addc(&b, ':');
 		if (v)
@@ -100,8 +100,9 @@ int receipt_chain_hash(
 	static const struct except but = { .absent = AFTER_SIGNING };
 	struct bytes view;
 
-	if (project(a, &receipt_projection, &but, receipt, &view, e))
-		return e ? (int)e->rc : E_INPUT;
+	int rc = project(a, &receipt_projection, &but, receipt, &view, e);
+	if (rc)
+		return rc;
 	sha256(view.p, view.n, ret_hash);
 	return OK;
 }
@@ -144,12 +145,8 @@ static int threat_scan_hash(struct arena *a, const struct json *decision, const 
 static struct json *with_computed(
 	struct arena *a, const struct json *decision, const char *reason_hash, const char *scan_hash)
 {
-	struct json *view = json_new(a, JSON_OBJECT);
+	struct json *view = json_copy(a, decision);
 
-	json_each_member (m, decision) {
-		if (memchr(m->name, '\0', m->name_n) == NULL)
-			json_set(a, view, m->name, m->value);
-	}
 	json_sets(a, view, "reason_hash", reason_hash);
 	json_sets(a, view, "threat_scan_hash", scan_hash);
 	return view;
@@ -208,21 +205,22 @@ static char *taint_label(struct arena *a, const char *s, size_t n)
 
 static bool has_text(const struct json *list, const char *s)
 {
-	json_each (item, list) {
-		if (text_eq(json_text(item) ? json_text(item) : "", s))
+	json_each (item, list)
+		if (text_eq(item->text, s))
 			return true;
-	}
 	return false;
 }
 
-/* Labels trimmed, lower-cased, each kept once at its first place; empty ones dropped. */
+/* Labels trimmed, lower-cased, each kept once at its first place; empty ones dropped.  What is no text stays where it is, for
+ * the projection to refuse: left out, it could be added to a signed record unnoticed. */
 static struct json *normal_taint(struct arena *a, const struct json *taint)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	json_each (item, taint) {
-		char *label = taint_label(a, item->type == JSON_STRING ? item->text : "",
-			item->type == JSON_STRING ? item->n : 0);
+		if (!json_text(item))
+			return json_copy(a, taint);
+		char *label = taint_label(a, item->text, item->n);
 		if (*label && !has_text(list, label))
 			json_pushs(a, list, label);
 	}
@@ -247,8 +245,9 @@ int effect_digest(struct arena *a, const struct json *binding, char **ret, struc
 {
 	struct bytes text;
 
-	if (project(a, &effect_binding_projection, NULL, binding, &text, e))
-		return e ? (int)e->rc : E_INPUT;
+	int rc = project(a, &effect_binding_projection, NULL, binding, &text, e);
+	if (rc)
+		return rc;
 	*ret = preimage_hex(a, text);
 	return OK;
 }

@@ -163,7 +163,7 @@ int sdjwt_verify(struct arena *a, struct bytes presentation, const uint8_t issue
 		(rc = check_payload(a, p.payload, &payload, e)))
 		return rc;
 	claims = open_claims(a, payload);
-	while (rest.p && rest.n) {
+	while (rest.n) {
 		struct bytes part = text_cut(&rest, '~');
 		if (++shown > SDJWT_MAX_DISCLOSURES)
 			return bad(e, "SDJWT_FORM", "it has too many disclosures");
@@ -270,7 +270,7 @@ int sdjwt_present(struct arena *a, const char *issued, const char *const *names,
 	buf_init(&b, a);
 	buf_add(&b, jwt.p, jwt.n);
 	buf_addc(&b, '~');
-	while (rest.p && rest.n) {
+	while (rest.n) {
 		struct bytes part = text_cut(&rest, '~');
 		const char *name = disclosed_name(a, part);
 		for (size_t i = 0; name && i < names_n; i++)

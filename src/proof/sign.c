@@ -4,9 +4,9 @@
  * as bytes with the canonical encoding of S*B - h*A, so a non-canonical R never matches.  What is missing is that A lies in
  * the prime-order subgroup.  R then does too: it equals S*B - h*A, and B is in the subgroup.
  *
- * The subgroup test is (L+1)*A == A, that is L*A == 0, by scalar multiplication.  The library's own
- * crypto_core_ed25519_is_valid_point() is not enough: before 1.0.20 it compares only one coordinate of L*A and lets
- * points with a component of order two pass. */
+ * The subgroup test is (L+1)*A == A, that is L*A == 0, by scalar multiplication, which refuses what is not canonical or of
+ * small order.  The library's own test is not enough: before 1.0.20 it compares only one coordinate of L*A and lets points
+ * with a component of order two pass. */
 #include "proof/sign.h"
 
 #include "base/err.h"
@@ -26,8 +26,6 @@ bool sign_public_ok(const uint8_t pub[SIGN_PUBLIC])
 {
 	uint8_t again[SIGN_PUBLIC];
 
-	if (!crypto_core_ed25519_is_valid_point(pub))
-		return false;
 	return crypto_scalarmult_ed25519_noclamp(again, order_plus_one, pub) == 0 &&
 		memcmp(again, pub, sizeof(again)) == 0;
 }
@@ -72,7 +70,7 @@ void *secret_alloc(size_t n, bool *ret_locked)
 		return NULL;
 	void *p = sodium_malloc(n);
 	/* sodium_malloc locks, but does not say whether it could. */
-	if (p && ret_locked)
+	if (p)
 		*ret_locked = sodium_mlock(p, n) == 0;
 	return p;
 }

@@ -151,6 +151,7 @@ static const struct {
 	{ "inclusion proof", "leaf_index tree_size audit_path", inclusion },
 	{ "consistency proof", "old_size new_size consistency_path", consistency },
 	{ "inclusion proof", "binding entry merkle_path", pack_proof },
+	{ "redacted view", "view_id disclosed proofs", verify_redacted_view },
 	{ "condensation proof", "siblings leaf_count", condensed },
 	{ "condensation proof", "original_id proof.siblings", condensed },
 	{ "ProofGraph", "nodes", graph },

@@ -67,6 +67,33 @@ void verify_pack(struct verification *v, const struct pack *p)
 		verify_pack_native(v, p);
 }
 
+/* A proof with errors is refuted; one without a root from elsewhere shows nothing. */
+static bool conclude_proof(struct verification *v, const struct pack_proof_result *r, const char *code)
+{
+	if (r->errors->n) {
+		verify_refute(v, code, "%s", pack_join(v->a, r->errors, "; "));
+		return false;
+	}
+	v->integrity = ANSWER_YES;
+	v->is_self_attested = r->is_self_attested;
+	v->trusted = r->is_member ? ANSWER_YES : ANSWER_UNKNOWN;
+	if (!r->is_member)
+		verify_note(v,
+			"the proof agrees with itself, which shows nothing: give the pack's root from "
+			"elsewhere");
+	return true;
+}
+
+void verify_redacted_view(struct verification *v, const struct json *view)
+{
+	struct pack_proof_result r;
+
+	v->kind = "redacted view";
+	pack_check_view(v->a, view, v->trust->root, &r);
+	json_set(v->a, v->values, "errors", r.errors);
+	(void)conclude_proof(v, &r, "redacted_view");
+}
+
 void verify_pack_entry(struct verification *v, const struct json *proof, const char *expected_root,
 	const char *expected_path, const struct bytes *content)
 {
@@ -80,17 +107,8 @@ void verify_pack_entry(struct verification *v, const struct json *proof, const c
 	if (content && r.content_hash &&
 		!text_eq(sha256_prefixed(v->a, content->p, content->n), r.content_hash))
 		json_pushs(v->a, r.errors, "content does not match the entry's content_hash");
-	if (r.errors->n) {
-		verify_refute(v, "inclusion_proof", "%s", pack_join(v->a, r.errors, "; "));
+	if (!conclude_proof(v, &r, "inclusion_proof"))
 		return;
-	}
-	v->integrity = ANSWER_YES;
-	v->is_self_attested = r.is_self_attested;
-	v->trusted = r.is_member ? ANSWER_YES : ANSWER_UNKNOWN;
-	if (!r.is_member)
-		verify_note(v,
-			"the proof agrees with itself, which shows nothing: give the pack's root from "
-			"elsewhere");
 	if (!content)
 		verify_note(v, "the entry's line in the manifest is shown, its content was not given");
 }

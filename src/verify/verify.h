@@ -213,6 +213,8 @@ void verify_provenance(struct verification *v, const struct pack *p);
  * the entry's content where the caller has it (NULL: only the line of the manifest is shown). */
 void verify_pack_entry(struct verification *v, const struct json *proof, const char *expected_root,
 	const char *expected_path, const struct bytes *content);
+/* Some values of one document shown, the rest withheld, against the root that was given. */
+void verify_redacted_view(struct verification *v, const struct json *view);
 /* A selective disclosure under a trusted issuer key; values.claims. */
 void verify_sdjwt(struct verification *v, struct bytes presentation);
 

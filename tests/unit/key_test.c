@@ -5,6 +5,7 @@
 #include "tools/scratch.h"
 #include "tools/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 static const char seed_hex[] = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60";
@@ -217,6 +218,89 @@ static void parse_public(void **state)
 	assert_int_equal(pub[0], before);
 }
 
+static void names_that_are_no_file_names(void **state)
+{
+	static const char long_name[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	const char *const names[] = { "", ".", "..", ".hidden", "a/b", "/etc/x", long_name };
+	struct key *k = NULL;
+
+	(void)state;
+	assert_int_equal(strlen(long_name), 65);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(key_load(s, t.fd, "k", names[i], &k, &e), E_INPUT);
+		assert_string_equal(e.code, "KEY_NAME");
+		assert_int_equal(key_create(s, t.fd, "k", names[i], &k, &e), E_INPUT);
+		assert_string_equal(e.code, "KEY_NAME");
+	}
+	assert_null(k);
+	assert_int_equal(key_create(s, t.fd, "k", long_name + 1, &k, &e), OK);
+	key_free(&k);
+}
+
+static int no_random(struct sys *sys, void *to, size_t n)
+{
+	(void)sys, (void)to, (void)n;
+	errno = EIO;
+	return -1;
+}
+
+/* A key made of nothing would look like any other. */
+static void no_random_numbers_no_key(void **state)
+{
+	struct sys poor = *s;
+	struct key *k = NULL;
+
+	(void)state;
+	poor.random = no_random;
+	assert_int_equal(key_create(&poor, t.fd, "k", "new", &k, &e), E_IO);
+	assert_string_equal(e.code, "KEY_RANDOM");
+	assert_null(k);
+	assert_false(scratch_has(&t, "k/new.key"));
+	assert_false(scratch_has(&t, "k/new.pub"));
+}
+
+/* A link that leads to itself anywhere on the way is a link. */
+static void a_directory_behind_a_looping_link(void **state)
+{
+	struct key *k = NULL;
+
+	(void)state;
+	assert_int_equal(symlinkat("loop", t.fd, "loop"), 0);
+	assert_int_equal(key_load(s, t.fd, "loop/k", "root", &k, &e), E_INPUT);
+	assert_string_equal(e.code, "KEY_LINK");
+	assert_null(k);
+}
+
+/* Cut short after the secret was put in place: done again, it completes what was begun. */
+static void a_promotion_is_completed_the_second_time(void **state)
+{
+	AUTO(key_free) struct key *made = NULL;
+	AUTO(key_free) struct key *now = NULL;
+
+	(void)state;
+	assert_int_equal(key_create(s, t.fd, "k", "next", &made, &e), OK);
+	assert_int_equal(renameat(t.fd, "k/next.key", t.fd, "k/root.key"), 0);
+	assert_int_equal(unlinkat(t.fd, "k/root.pub", 0), 0);
+	assert_int_equal(key_promote(s, t.fd, "k", "next", "root", &e), OK);
+	assert_int_equal(key_load(s, t.fd, "k", "root", &now, &e), OK);
+	assert_memory_equal(key_public(now), key_public(made), SIGN_PUBLIC);
+	assert_true(scratch_has(&t, "k/root.pub"));
+	assert_false(scratch_has(&t, "k/next.pub"));
+}
+
+/* What cannot be looked at is not taken for "done already". */
+static void a_promotion_looks_before_it_believes(void **state)
+{
+	char name[300];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(key_promote(s, t.fd, "k", name, "root", &e), E_IO);
+	assert_string_equal(e.code, "KEY_READ");
+	load_accepts();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +313,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(load_links, setup, teardown),
 		cmocka_unit_test_setup_teardown(load_content, setup, teardown),
 		cmocka_unit_test_setup_teardown(parse_public, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_that_are_no_file_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_random_numbers_no_key, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_directory_behind_a_looping_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_promotion_is_completed_the_second_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_promotion_looks_before_it_believes, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

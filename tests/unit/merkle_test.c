@@ -130,6 +130,34 @@ static void a_growing_tree_has_the_same_roots(void **state)
 	assert_int_equal(m.size, LEAVES);
 }
 
+/* Trees of the same size need no path between them, and get none. */
+static void equal_sizes_take_no_path(void **state)
+{
+	struct hash root = merkle_leaf("x", 1), other = merkle_leaf("y", 1);
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(merkle_check_consistency(5, 5, NULL, 0, &root, &root, &e), OK);
+	assert_int_equal(merkle_check_consistency(5, 5, &other, 1, &root, &root, &e), E_INPUT);
+	assert_string_equal(e.code, "MERKLE_PATH_LONG");
+	assert_int_equal(merkle_check_consistency(5, 5, NULL, 0, &root, &other, &e), E_INPUT);
+	assert_string_equal(e.code, "MERKLE_EQUIVOCATION");
+}
+
+static void only_64_hex_digits_are_a_hash(void **state)
+{
+	struct hash h = { { 7 } };
+
+	(void)state;
+	assert_false(hash_from_hex(NULL, &h));
+	assert_false(hash_from_hex("", &h));
+	assert_false(hash_from_hex("00", &h));
+	assert_false(hash_from_hex("g000000000000000000000000000000000000000000000000000000000000000", &h));
+	assert_int_equal(h.b[0], 7);
+	assert_true(hash_from_hex("AB00000000000000000000000000000000000000000000000000000000000000", &h));
+	assert_int_equal(h.b[0], 0xab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +166,8 @@ int main(void)
 		cmocka_unit_test(every_consistency_proof_holds),
 		cmocka_unit_test(nonsense_sizes_are_refused),
 		cmocka_unit_test(a_growing_tree_has_the_same_roots),
+		cmocka_unit_test(equal_sizes_take_no_path),
+		cmocka_unit_test(only_64_hex_digits_are_a_hash),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

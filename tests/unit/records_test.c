@@ -280,6 +280,161 @@ static void names_of_things(void **state)
 		"rcpt-13d598ece014d9bde0e27e55da8dac924ecd3489c6470a3925b4ae1514a9fd16");
 }
 
+/* The tag selects the rules; another tag, or none, is not read by these. */
+static void another_receipt_version_is_refused(void **state)
+{
+	struct json *receipt = parse(demo_receipt);
+	struct bytes preimage = { 0 };
+
+	(void)state;
+	json_sets(&a, receipt, "signature_version", "receipt.v6");
+	assert_int_equal(receipt_preimage_v5(&a, receipt, &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "contract_mismatch");
+	assert_non_null(strstr(e.text, "receipt.v6"));
+	json_remove(receipt, "signature_version");
+	assert_int_equal(receipt_preimage_v5(&a, receipt, &preimage, &e), E_INPUT);
+	assert_non_null(strstr(e.text, "signature_version"));
+	assert_null(preimage.p);
+}
+
+static void old_receipts_join_their_fields(void **state)
+{
+	struct bytes preimage = { 0 };
+
+	(void)state;
+	assert_int_equal(receipt_preimage_v4_fields(&a, parse("{\"receipt_id\":\"r\"}"), &preimage, &e), OK);
+	assert_string_equal(arena_strndup(&a, (const char *)preimage.p, preimage.n), "r::::::0:");
+	preimage = (struct bytes){ 0 };
+	assert_int_equal(
+		receipt_preimage_v4_fields(&a, parse("{\"lamport_clock\":-1}"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "non_interoperable_number");
+	assert_int_equal(
+		receipt_preimage_v4_fields(&a, parse("{\"lamport_clock\":\"1\"}"), &preimage, &e), E_INPUT);
+	assert_int_equal(receipt_preimage_v4_fields(&a, parse("{\"status\":1}"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "contract_mismatch");
+	assert_non_null(strstr(e.text, "\"status\" must be a string"));
+	assert_null(preimage.p);
+}
+
+static void what_is_no_receipt_has_no_chain_hash(void **state)
+{
+	uint8_t hash[SHA256_SIZE] = { 7 };
+
+	(void)state;
+	assert_int_equal(receipt_chain_hash(&a, parse("{\"receipt_id\":1}"), hash, &e), E_INPUT);
+	assert_int_equal(receipt_chain_hash(&a, parse("[]"), hash, NULL), E_INPUT);
+	assert_int_equal(hash[0], 7);
+}
+
+static void decisions_are_read_strictly(void **state)
+{
+	static const struct {
+		const char *text, *code;
+	} cases[] = {
+		{ "{\"signature_version\":4}", "unsupported_version" },
+		{ "{\"signature_version\":\"decision_record.v9\"}", "unsupported_version" },
+		{ "{\"signature_version\":\"decision_record.v4\",\"reason\":1}", "contract_mismatch" },
+		{ "{\"signature_version\":\"decision_record.v3\"}", "contract_mismatch" },
+		{ "{\"signature_version\":\"decision_record.v3\",\"threat_scan\":null}",
+			"contract_mismatch" },
+		{ "{\"signature_version\":\"decision_record.v3\",\"threat_scan\":\"clean\"}", "MEMBER_TYPE" },
+		{ "{\"signature_version\":\"decision_record.v4\",\"verdict\":1}", "MEMBER_TYPE" },
+	};
+	struct bytes preimage = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(decision_preimage(&a, parse(cases[i].text), &preimage, &e), E_INPUT);
+		if (!text_eq(e.code, cases[i].code))
+			fail_msg("%s: %s: %s", cases[i].text, e.code, e.text);
+		assert_int_equal(decision_preimage(&a, parse(cases[i].text), &preimage, NULL), E_INPUT);
+	}
+	assert_null(preimage.p);
+}
+
+/* A decision cannot bring its own hash of a reason it does not state. */
+static void computed_members_are_computed(void **state)
+{
+	struct bytes x, y;
+
+	(void)state;
+	assert_int_equal(
+		decision_preimage(&a, parse("{\"signature_version\":\"decision_record.v4\"}"), &x, &e), OK);
+	assert_int_equal(
+		decision_preimage(&a,
+			parse("{\"signature_version\":\"decision_record.v4\",\"reason_hash\":\"mine\","
+			      "\"threat_scan_hash\":\"mine\",\"reason_hash\\u0000\":1}"),
+			&y, &e),
+		OK);
+	assert_true(bytes_eq(x, y));
+}
+
+static const char *intent_with_taint(const char *taint)
+{
+	struct bytes preimage;
+	struct json *intent =
+		parse(arena_printf(&a, "{\"signature_version\":\"" INTENT_V2 "\",\"taint\":%s}", taint));
+
+	if (intent_preimage(&a, intent, &preimage, &e))
+		return e.code;
+	return arena_strndup(&a, (const char *)preimage.p, preimage.n);
+}
+
+static void taint_labels_have_one_spelling(void **state)
+{
+	const char *want = intent_with_taint("[\"pii\",\"web\"]");
+
+	(void)state;
+	assert_non_null(strstr(want, "\"taint\":[\"pii\",\"web\"]"));
+	assert_string_equal(
+		intent_with_taint("[\" PII\\t\", \"web\\r\\n\", \"pii\", \"\", \"  \", \"WeB\"]"), want);
+	assert_non_null(strstr(intent_with_taint("[\"a b\", \"\\u0001\"]"), "[\"a b\",\"\\u0001\"]"));
+	/* what is no label could otherwise be added to a signed intent */
+	assert_string_equal(intent_with_taint("[\"pii\",\"web\",1]"), "MEMBER_TYPE");
+	assert_string_equal(intent_with_taint("[\"pii\",\"web\",null]"), "MEMBER_TYPE");
+	assert_string_not_equal(intent_with_taint("[\"pii\",\"web\\u0000x\"]"), want);
+	assert_string_equal(intent_with_taint("\"pii\""), "MEMBER_TYPE");
+}
+
+static void other_records_are_read_strictly(void **state)
+{
+	struct bytes preimage = { 0 };
+	char *digest = NULL;
+
+	(void)state;
+	assert_int_equal(intent_preimage(&a, parse("{}"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "unsupported_version");
+	assert_int_equal(effect_digest(&a, parse("[]"), &digest, &e), E_INPUT);
+	assert_null(digest);
+	assert_int_equal(permit_preimage(&a, parse("[]"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "contract_mismatch");
+	assert_int_equal(permit_preimage(&a, parse("{\"effect_type\":1}"), &preimage, &e), E_INPUT);
+	assert_int_equal(sealed_preimage(&a, NULL, NULL, &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "MEMBER_MISSING");
+	assert_int_equal(sealed_preimage(&a, parse("{\"n\":1.5}"), NULL, &preimage, &e), E_INPUT);
+	assert_int_equal(key_link_preimage(&a, parse("{\"n\":1.5}"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "non_interoperable_number");
+	assert_null(preimage.p);
+}
+
+static void a_policy_bundle_is_hashed_in_its_own_order(void **state)
+{
+	struct bytes preimage = { 0 };
+
+	(void)state;
+	assert_int_equal(bundle_preimage(&a,
+				 parse("{\"rules\":[{\"reason\":\"<r>\",\"id\":\"1\",\"verdict\":\"DENY\"}],"
+				       "\"version\":\"2\",\"name\":\"n\",\"more\":1}"),
+				 &preimage, &e),
+		OK);
+	assert_string_equal(arena_strndup(&a, (const char *)preimage.p, preimage.n),
+		"{\"name\":\"n\",\"version\":\"2\",\"rules\":[{\"id\":\"1\",\"action\":\"\",\"expression\":"
+		"\"\","
+		"\"verdict\":\"DENY\",\"reason\":\"\\u003cr\\u003e\"}]}");
+	assert_int_equal(bundle_preimage(&a, parse("{\"rules\":[]}"), &preimage, &e), E_INPUT);
+	assert_string_equal(e.code, "contract_mismatch");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,6 +451,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(intent_example, setup, teardown),
 		cmocka_unit_test_setup_teardown(permit_example, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_of_things, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_receipt_version_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(old_receipts_join_their_fields, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_no_receipt_has_no_chain_hash, setup, teardown),
+		cmocka_unit_test_setup_teardown(decisions_are_read_strictly, setup, teardown),
+		cmocka_unit_test_setup_teardown(computed_members_are_computed, setup, teardown),
+		cmocka_unit_test_setup_teardown(taint_labels_have_one_spelling, setup, teardown),
+		cmocka_unit_test_setup_teardown(other_records_are_read_strictly, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_policy_bundle_is_hashed_in_its_own_order, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,6 +144,108 @@ static void issuing_refuses(void **state)
 	assert_null(out);
 }
 
+static char *encode(const char *text)
+{
+	return base64_encode(&a, (const uint8_t *)text, strlen(text), BASE64_URL, false);
+}
+
+/* What an issuer who does not keep to the rules would sign. */
+static char *signed_by_issuer(const char *header, const char *payload, const char *disclosures)
+{
+	char *message = arena_printf(&a, "%s.%s", encode(header), encode(payload));
+	uint8_t sig[SIGN_SIZE];
+
+	key_sign(key, bytes_of(message), sig);
+	return arena_printf(
+		&a, "%s.%s~%s", message, base64_encode(&a, sig, sizeof(sig), BASE64_URL, false), disclosures);
+}
+
+#define HEADER "{\"alg\":\"EdDSA\",\"typ\":\"sd+jwt\"}"
+
+/* A good signature does not make up for a document that others would read differently. */
+static void what_the_issuer_signed_is_still_looked_at(void **state)
+{
+	(void)state;
+	struct json *claims;
+
+	assert_int_equal(
+		check(signed_by_issuer(HEADER, "{\"_sd_alg\":\"sha-256\",\"x\":1}", ""), &claims), OK);
+	assert_int_equal(json_get_int(claims, "x", 0), 1);
+	refused(signed_by_issuer("{\"alg\":\"EdDSA\",\"typ\":\"sd+jwt\",\"crit\":[\"x\"]}", "{}", ""),
+		"SDJWT_FORM");
+	refused(signed_by_issuer("{\"alg\":\"EdDSA\",\"typ\":\"jwt\"}", "{}", ""), "SDJWT_FORM");
+	refused(signed_by_issuer(HEADER, "{", ""), "SDJWT_FORM");
+	refused(signed_by_issuer(HEADER, "[]", ""), "SDJWT_FORM");
+	refused(signed_by_issuer(HEADER, "{}", ""), "SDJWT_ALGORITHM");
+	refused(signed_by_issuer(HEADER, "{\"_sd_alg\":\"sha-1\"}", ""), "SDJWT_ALGORITHM");
+	refused(signed_by_issuer(HEADER, "{\"_sd_alg\":\"sha-256\",\"_sd\":{}}", ""), "SDJWT_FORM");
+}
+
+static const char *promising(const char *disclosure, const char *more)
+{
+	return arena_printf(&a, "{\"_sd_alg\":\"sha-256\",\"_sd\":[1,\"%s\"%s],\"x\":1}",
+		sdjwt_digest(&a, disclosure), more);
+}
+
+/* The issuer promised these very bytes; they must still be one new claim. */
+static void a_promised_disclosure_is_one_new_claim(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = { "{}", "[\"s\",\"y\"]", "[\"s\",\"y\",1,2]", "[1,\"y\",1]",
+		"[\"s\",1,1]", "[\"s\",\"x\",1]", "[\"s\",\"_sd\",1]", "[\"s\",\"...\",1]" };
+	const char *right = encode("[\"s\",\"y\",2]");
+	struct json *claims;
+
+	assert_int_equal(check(signed_by_issuer(HEADER, promising(right, ""), arena_printf(&a, "%s~", right)),
+				 &claims),
+		OK);
+	assert_int_equal(json_get_int(claims, "y", 0), 2);
+	/* promised twice is not promised once */
+	refused(signed_by_issuer(HEADER,
+			promising(right, arena_printf(&a, ",\"%s\"", sdjwt_digest(&a, right))),
+			arena_printf(&a, "%s~", right)),
+		"SDJWT_DISCLOSURE");
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const char *text = encode(wrong[i]);
+		refused(signed_by_issuer(HEADER, promising(text, ""), arena_printf(&a, "%s~", text)),
+			"SDJWT_DISCLOSURE");
+	}
+	refused(signed_by_issuer(HEADER, promising("!", ""), "!~"), "SDJWT_FORM");
+}
+
+static void parts_may_not_be_empty(void **state)
+{
+	(void)state;
+	refused(".b.c~", "SDJWT_FORM");
+	refused("a..c~", "SDJWT_FORM");
+	refused("a.b.~", "SDJWT_FORM");
+	refused("!.b.c~", "SDJWT_FORM");
+}
+
+static void sizes_are_limited(void **state)
+{
+	(void)state;
+	struct json *claims = NULL;
+	struct bytes big = { arena_zalloc(&a, SDJWT_MAX_BYTES + 1, 1), SDJWT_MAX_BYTES + 1 };
+	struct buf payload, shown;
+
+	assert_int_equal(sdjwt_verify(&a, big, key_public(key), &claims, &e), E_LIMIT);
+	buf_init(&payload, &a);
+	buf_init(&shown, &a);
+	buf_adds(&payload, "{\"_sd_alg\":\"sha-256\",\"_sd\":[");
+	for (int i = 0; i <= SDJWT_MAX_DISCLOSURES; i++) {
+		const char *text = encode(arena_printf(&a, "[\"s\",\"n%d\",1]", i));
+		buf_addf(&shown, "%s~", text);
+		if (i < SDJWT_MAX_DISCLOSURES)
+			buf_addf(&payload, "%s\"%s\"", i ? "," : "", sdjwt_digest(&a, text));
+	}
+	refused(signed_by_issuer(HEADER, arena_printf(&a, "%s]}", payload.p), shown.p), "SDJWT_FORM");
+	assert_non_null(strstr(e.text, "too many disclosures"));
+	refused(signed_by_issuer(HEADER, arena_printf(&a, "%s,\"one more\"]}", payload.p), ""), "SDJWT_FORM");
+	assert_non_null(strstr(e.text, "reasonable length"));
+	assert_null(claims);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +254,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forms_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_bit_counts, setup, teardown),
 		cmocka_unit_test_setup_teardown(issuing_refuses, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_the_issuer_signed_is_still_looked_at, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_promised_disclosure_is_one_new_claim, setup, teardown),
+		cmocka_unit_test_setup_teardown(parts_may_not_be_empty, setup, teardown),
+		cmocka_unit_test_setup_teardown(sizes_are_limited, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("sdjwt", tests, NULL, NULL);

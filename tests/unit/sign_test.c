@@ -167,6 +167,7 @@ static void secrets(void **state)
 	secret_seal(p);
 	secret_free(p);
 	secret_free(NULL);
+	assert_null(secret_alloc(SIZE_MAX / 2, &is_locked));
 }
 
 int main(void)
