@@ -1,5 +1,6 @@
 /* cmd_checkpoint.c — checkpoint create, list, show, preview, restore. */
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
@@ -460,6 +461,8 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	json_set(r->a, task, "command_preview", json_stringf(r->a, "helm checkpoint restore %s", id));
 	json_sets(r->a, task, "status", is_done ? "completed" : "running");
 	json_sets(r->a, task, "started_at", w->started_at);
+	json_seti(r->a, task, "pid", getpid());
+	json_seti(r->a, task, "pid_start", proc_start_ticks(r->sys, 0));
 	if (is_done)
 		json_sets(r->a, task, "finished_at", now);
 	json_set(r->a, task, "restore", json_copy(r->a, row));

@@ -29,6 +29,7 @@ struct shared {
 	struct sandbox_report report;
 	int wait_status; /* of the ward, as waitpid gives it */
 	bool finished;
+	char changed[256]; /* why the last look refused */
 };
 
 struct watch {
@@ -41,7 +42,7 @@ struct watch {
 	int out_fd, err_fd; /* our ends of the output pipes, or -1 */
 	struct sha256 out_hash, err_hash;
 	int terminal; /* descriptor of the terminal we gave away, or -1 */
-	int64_t deadline_us, kill_us;
+	int64_t deadline_us, kill_us, sign_us;
 };
 
 /* ---- in the ward ---- */
@@ -67,10 +68,9 @@ _Noreturn static void become_command(const struct run_request *request, struct s
 	if (sandbox_lock(request->rules, &shared->report))
 		_exit(EXIT_REFUSED);
 	environ = (char **)request->environment;
-	if (request->exec_fd >= 0)
-		fexecve(request->exec_fd, (char *const *)request->argv, environ);
-	else
-		execvp(request->argv[0], (char *const *)request->argv);
+	if (request->last_look && !request->last_look(request->arg, shared->changed, sizeof(shared->changed)))
+		_exit(EXIT_REFUSED);
+	execvp(request->program ? request->program : request->argv[0], (char *const *)request->argv);
 	shared->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -247,6 +247,8 @@ static int next_timeout_ms(struct watch *w)
 {
 	int64_t at = w->kill_us ? w->kill_us : w->deadline_us;
 
+	if (w->sign_us && (!at || w->sign_us < at))
+		at = w->sign_us;
 	if (!at)
 		return -1;
 	int64_t left = at - w->s->mono_us(w->s);
@@ -257,6 +259,10 @@ static void check_clock(struct watch *w)
 {
 	int64_t now = w->s->mono_us(w->s);
 
+	if (w->sign_us && now >= w->sign_us) {
+		w->request->sign_of_life(w->request->arg);
+		w->sign_us = now + w->request->sign_ms * 1000;
+	}
 	if (w->kill_us && now >= w->kill_us) {
 		end_all(w);
 		w->kill_us = now + 1000000;
@@ -393,6 +399,7 @@ int run_command(struct sys *s, const struct run_request *request, struct run_res
 	w.signal_fd = open_signals(&old);
 	result.started_us = s->now_us(s);
 	w.deadline_us = request->timeout_ms > 0 ? s->mono_us(s) + request->timeout_ms * 1000 : 0;
+	w.sign_us = request->sign_of_life ? s->mono_us(s) + request->sign_ms * 1000 : 0;
 	w.warden = sandbox_fork(request->rules, &w.shared->report);
 	if (w.warden == 0)
 		start_warden(request, w.shared, &p, w.terminal);
@@ -420,7 +427,9 @@ int run_command(struct sys *s, const struct run_request *request, struct run_res
 		}
 		result.finished_us = s->now_us(s);
 		judge_end(&w);
-		if (result.report.refused[0])
+		if (w.shared->changed[0])
+			rc = err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", w.shared->changed);
+		else if (result.report.refused[0])
 			rc = err_set(e, E_DENIED, "SANDBOX_REFUSED",
 				"not run: %s; 'sandbox: best-effort' in the profile accepts less",
 				result.report.refused);

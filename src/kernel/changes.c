@@ -193,6 +193,24 @@ static bool compare(struct look *l, const char *id)
 	return rc == OK;
 }
 
+static void find_gone(struct look *l, const struct json *expected)
+{
+	json_each (path, json_get(expected, "removes"))
+		if (!file_exists(l->k->sys, AT_FDCWD, json_text(path)))
+			add(l, l->to->deleted, json_text(path));
+}
+
+struct json *changes_gone(struct kernel *k, const struct json *expected, const char *checkpoint_id)
+{
+	struct changes found = { json_new(k->a, JSON_ARRAY), json_new(k->a, JSON_ARRAY), false };
+	struct look l = { .k = k, .to = &found };
+
+	if (checkpoint_id)
+		(void)compare(&l, checkpoint_id);
+	find_gone(&l, expected);
+	return found.deleted;
+}
+
 void changes_find(struct kernel *k, const struct json *expected, const char *checkpoint_id, int64_t since_us,
 	struct changes *ret)
 {
@@ -201,9 +219,7 @@ void changes_find(struct kernel *k, const struct json *expected, const char *che
 	const char *tree = json_get_text(expected, "tree", NULL);
 	bool was_saved = checkpoint_id && compare(&l, checkpoint_id);
 
-	json_each (path, json_get(expected, "removes"))
-		if (!file_exists(k->sys, AT_FDCWD, json_text(path)))
-			add(&l, found.deleted, json_text(path));
+	find_gone(&l, expected);
 	json_each (path, json_get(expected, "writes"))
 		look_at(&l, json_text(path));
 	if (tree)

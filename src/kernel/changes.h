@@ -17,4 +17,7 @@ struct changes {
 void changes_find(struct kernel *k, const struct json *expected, const char *checkpoint_id, int64_t since_us,
 	struct changes *ret);
 
+/* After: only what is gone. */
+struct json *changes_gone(struct kernel *k, const struct json *expected, const char *checkpoint_id);
+
 #endif

@@ -228,8 +228,8 @@ static void note_changes(struct kernel *k, const struct json *before, struct jso
 
 	if (!json_get_text(before, "decision_id", NULL) || !text_parse_time(at, strlen(at), &since))
 		return;
-	changes_find(k, json_get(before, "expected_changes"), json_get_text(before, "checkpoint_id", NULL), since,
-		&found);
+	changes_find(k, json_get(before, "expected_changes"), json_get_text(before, "checkpoint_id", NULL),
+		since, &found);
 	json_set(k->a, row, "changed_files", found.changed);
 	json_set(k->a, row, "deleted_files", found.deleted);
 	json_setb(k->a, row, "changes_partial", found.is_partial);

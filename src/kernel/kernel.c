@@ -186,6 +186,19 @@ static char *args_digest(struct kernel *k, const struct request *q)
 	return sha256_prefixed(k->a, text.p, text.n);
 }
 
+static struct json *judged_files(struct arena *a, const struct proposal *p)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < p->file_count; i++) {
+		struct json *file = json_new(a, JSON_OBJECT);
+		json_sets(a, file, "path", text_safe(a, p->files[i].path, strlen(p->files[i].path), true));
+		json_sets(a, file, "sha256", p->files[i].sha256);
+		json_push(a, list, file);
+	}
+	return list;
+}
+
 /* What both receipts of one request say about it. */
 static struct json *about(struct kernel *k, const struct request *q, const struct handling *o)
 {
@@ -197,6 +210,8 @@ static struct json *about(struct kernel *k, const struct request *q, const struc
 	json_sets(k->a, doc, "guard_mode", guard_mode_name(q->mode));
 	if (o->decision.detail_code)
 		json_sets(k->a, doc, "rule", o->decision.detail_code);
+	if (o->proposal.file_count)
+		json_set(k->a, doc, "judged_files", judged_files(k->a, &o->proposal));
 	if (q->session)
 		json_sets(k->a, doc, "session", q->session);
 	if (q->task_id)

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "kernel/changes.h"
 #include "privacy/privacy.h"
 
 #include <fcntl.h>
@@ -29,6 +30,8 @@ struct task {
 	struct run_report *report;
 	struct run_result result;
 	bool was_executed;
+	struct task_program program;
+	struct json *expected; /* changes that the effects name */
 };
 
 static int append(struct task *t, const char *file, const struct json *row, struct err *e)
@@ -46,6 +49,13 @@ static int put_row(struct task *t, const char *status, struct err *e)
 	json_sets(t->k->a, t->row, "status", status);
 	t->report->status = status;
 	return append(t, TASK_LEDGER, t->row, e);
+}
+
+/* By pid and start time, so that a later process with the same pid is not taken for it. */
+static void identify_process(struct task *t)
+{
+	json_seti(t->k->a, t->row, "pid", getpid());
+	json_seti(t->k->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
 }
 
 static const char *now(struct task *t)
@@ -314,6 +324,23 @@ static const char *why_not_executed(struct task *t)
 		t->result.exit_code == 127 ? "command not found" : strerror(code));
 }
 
+/* Times show what was written; what is gone shows only where it was named, or was saved before. */
+static void put_changes(struct task *t)
+{
+	struct arena *a = t->k->a;
+	const char *root = t->work_tree ? t->work_tree : t->k->ws->root;
+	struct json *touched = json_new(a, JSON_ARRAY), *deleted = json_new(a, JSON_ARRAY);
+
+	if (t->profile->writes == ALLOWANCE_YES) {
+		touched = task_touched(t->k->sys, a, root, t->k->ws->state_name, t->result.started_us);
+		deleted = changes_gone(t->k, t->expected, t->report->checkpoint_id);
+	}
+	json_each (path, deleted)
+		json_push(a, touched, path);
+	json_set(a, t->row, "touched_paths", touched);
+	json_set(a, t->row, "deleted_paths", deleted);
+}
+
 static int put_final(struct task *t, const char **ret_status, struct err *e)
 {
 	struct arena *a = t->k->a;
@@ -324,12 +351,8 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 	if (r->exit_signal)
 		json_seti(a, t->row, "exit_signal", r->exit_signal);
 	protections(a, t->row, &r->report);
-	if (t->profile->writes == ALLOWANCE_YES)
-		json_set(a, t->row, "touched_paths",
-			task_touched(t->k->sys, a, t->work_tree ? t->work_tree : t->k->ws->root,
-				t->k->ws->state_name, r->started_us));
-	else
-		json_set(a, t->row, "touched_paths", json_new(a, JSON_ARRAY));
+	put_changes(t);
+	json_set(a, t->row, "memory_capture", task_memory_capture(a, r->exit_code));
 	if (r->timed_out) {
 		status = "timeout";
 		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
@@ -351,17 +374,22 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 	return put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
 }
 
-/* By pid and start time, so that a later process with the same pid is not taken for it. */
-static void identify_process(struct task *t)
-{
-	json_seti(t->k->a, t->row, "pid", getpid());
-	json_seti(t->k->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
-}
-
 static void remove_tmp(struct task *t)
 {
 	if (t->tmp)
 		file_remove_tree(t->k->sys, AT_FDCWD, t->tmp);
+}
+
+static bool last_look(void *arg, char *why, size_t why_n)
+{
+	return task_program_is_same(&((struct task *)arg)->program, why, why_n);
+}
+
+static void sign_of_life(void *arg)
+{
+	struct task *t = arg;
+
+	heartbeat_beat(t->k->sys, t->k->ws, t->id);
 }
 
 static int run_it(struct task *t, struct err *e)
@@ -376,14 +404,19 @@ static int run_it(struct task *t, struct err *e)
 	const char **argv = arena_zalloc(t->k->a, t->spec->argc + 1, sizeof(*argv));
 	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	struct run_request request = { .argv = argv,
+		.program = t->program.path,
+		.last_look = last_look,
+		.sign_of_life = sign_of_life,
+		.sign_ms = HEARTBEAT_MS,
+		.arg = t,
 		.environment = task_environment(t->k, t->spec, t->id, t->tmp),
-		.exec_fd = -1,
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
 		.rules = &rules };
 	int rc = run_command(t->k->sys, &request, &t->result, e);
 
+	heartbeat_end(t->k->sys, t->k->ws, t->id);
 	t->was_executed = rc == OK;
 	t->report->result = rc == OK ? &t->result : NULL;
 	return rc;
@@ -399,6 +432,9 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 
 	json_set(a, t->row, "guard", decision_to_json(a, d));
 	json_sets(a, t->row, "decision_id", decision_id);
+	t->program.files = t->report->handling.proposal.files;
+	t->program.file_count = t->report->handling.proposal.file_count;
+	t->expected = changes_expect(t->k, &t->report->handling.proposal);
 	*ret_status = "NOT_EXECUTED";
 	if (t->report->handling.settled.checkpoint_id)
 		use_checkpoint(t, t->report->handling.settled.checkpoint_id);
@@ -415,7 +451,6 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 		return put_last(t, "failed", "checkpoint", arena_strdup(a, e->text), e);
 	}
 	json_sets(a, t->row, "started_execution_at", now(t));
-	identify_process(t);
 	rc = put_row(t, "running", e);
 	if (rc)
 		return rc;
@@ -432,9 +467,14 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 		rc = put_last(t, "failed", "sandbox", why, e);
 	} else {
 		t->report->exit_code = t->result.exit_code;
+		/* A log that cannot be written does not keep the run from getting its last row. */
 		rc = put_command_log(t, e);
-		if (rc == OK)
-			rc = put_final(t, ret_status, e);
+		struct err late = { 0 };
+		int last = put_final(t, ret_status, &late);
+		if (rc == OK && last) {
+			*e = late;
+			rc = last;
+		}
 		describe_end(t, happened);
 	}
 	remove_tmp(t);
@@ -527,7 +567,11 @@ static struct request make_request(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
 	struct arena *a = t->k->a;
+	struct json *about = json_new(a, JSON_OBJECT);
 
+	task_find_program(t->k, spec, &t->program);
+	if (t->program.path)
+		json_set(a, about, "program", task_program_json(a, &t->program));
 	return (struct request){ .door = "run",
 		.subject_id = arena_printf(a, "user:%u", getuid()),
 		.session = t->k->sys->getenv(t->k->sys, "HELM_SESSION"),
@@ -541,6 +585,7 @@ static struct request make_request(struct task *t)
 		.task_name = json_get_text(t->row, "task_name", NULL),
 		.task_goal = spec->task_goal,
 		.is_approved = spec->approve_risk,
+		.metadata = about,
 		.execute = execute,
 		.arg = t };
 }
@@ -622,6 +667,7 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
 	guard_at(&k->guard, k->a, spec->cwd);
 	t->work_tree = k->guard.at.work_tree;
 	t->row = task_stub(k, spec, t->profile, t->id);
+	identify_process(t);
 	ret->task_id = t->id;
 	rc = check_pause(t, &paused, e);
 	if (rc == OK && !paused)

@@ -1,10 +1,10 @@
 /* task_orphans.c — runs that never got their last row, because helm itself was killed.
  *
- * A `running` row carries the pid and the start time of the helm that wrote it.  When that process is gone, the run has ended
- * with it (everything below it was ended by the kernel), and a `failed` row says so.
+ * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that process is gone, the run
+ * has ended with it (everything below it was ended by the kernel), and a `failed` row says so.
  *
  * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only `task_id` and `status`
- * are picked out, and a row is parsed only when it says `running` and is the newest of its task. */
+ * are picked out, and a row is parsed only when it says one of those and is the newest of its task. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -63,9 +63,14 @@ static struct glance look_at_row(struct bytes line)
 	return g;
 }
 
-static bool is_running(const struct glance *g)
+static bool says(const struct glance *g, const char *status)
 {
-	return g->status.n == strlen("\"running\"") && memcmp(g->status.p, "\"running\"", g->status.n) == 0;
+	return g->status.n == strlen(status) && memcmp(g->status.p, status, g->status.n) == 0;
+}
+
+static bool is_open(const struct glance *g)
+{
+	return says(g, "\"running\"") || says(g, "\"queued\"");
 }
 
 static bool is_newest(const struct glance *rows, size_t n, size_t at)
@@ -98,9 +103,8 @@ static int read_end(struct sys *s, struct arena *a, int fd, struct bytes *ret, s
 	}
 }
 
-/* Newest rows of recent tasks that say `running`, parsed. */
-static int recent_running(
-	struct sys *s, struct arena *a, struct workspace *ws, struct json **ret, struct err *e)
+/* Newest rows of recent tasks that are open, parsed. */
+static int recent_open(struct sys *s, struct arena *a, struct workspace *ws, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, ws->state_fd, TASK_LEDGER, O_RDONLY | O_NOFOLLOW, 0, 0);
 	struct json *found = json_new(a, JSON_ARRAY), *row;
@@ -121,7 +125,7 @@ static int recent_running(
 	while (text.p && text.n)
 		rows[n++] = look_at_row(text_cut(&text, '\n'));
 	for (size_t i = 0; i < n; i++)
-		if (is_running(&rows[i]) && is_newest(rows, n, i) &&
+		if (is_open(&rows[i]) && is_newest(rows, n, i) &&
 			json_parse(a, rows[i].line, TASK_LEDGER, NULL, &row, NULL) == OK)
 			json_push(a, found, row);
 	return OK;
@@ -140,7 +144,9 @@ static bool is_orphan(struct sys *s, const struct json *rows, uint32_t at)
 	const struct json *row = rows->items[at];
 	int64_t pid = json_get_int(row, "pid", 0), start = json_get_int(row, "pid_start", 0);
 
-	return text_eq(json_get_text(row, "status", ""), "running") && pid && start &&
+	const char *status = json_get_text(row, "status", "");
+
+	return (text_eq(status, "running") || text_eq(status, "queued")) && pid && start &&
 		!has_later_row(rows, at, json_get_text(row, "task_id", "")) &&
 		proc_start_ticks(s, pid) != start;
 }
@@ -152,12 +158,17 @@ static int close_orphan(
 
 	json_sets(a, last, "finished_at", text_time_iso(a, s->now_us(s)));
 	json_sets(a, last, "status", "failed");
-	json_sets(a, last, "failure_stage", "execution");
+	bool was_queued = text_eq(json_get_text(row, "status", ""), "queued");
+	json_sets(a, last, "failure_stage", was_queued ? "start" : "execution");
 	json_sets(a, last, "failure_reason",
-		"helm was ended before the run was; nothing of it is still running");
+		was_queued ? "helm was ended before the run began"
+			   : "helm was ended before the run was; nothing of it is still running");
 	json_set(a, last, "experience_attribution", task_experience(a, last));
 	json_set(a, last, "failure_signature", task_failure_signature(a, ws, last, NULL));
-	return ledger_append(s, a, ws->state_fd, TASK_LEDGER, last, NULL, e);
+	int rc = ledger_append(s, a, ws->state_fd, TASK_LEDGER, last, NULL, e);
+	if (rc == OK && text_is_id(json_get_text(row, "task_id", "")))
+		heartbeat_end(s, ws, json_get_text(row, "task_id", ""));
+	return rc;
 }
 
 int task_close_orphans(
@@ -166,7 +177,7 @@ int task_close_orphans(
 	struct json *rows;
 	size_t closed = 0;
 	int rc = all ? rows_tail(s, a, ws->state_fd, TASK_LEDGER, ALL_ROWS, &rows, e)
-		     : recent_running(s, a, ws, &rows, e);
+		     : recent_open(s, a, ws, &rows, e);
 
 	for (uint32_t i = 0; rc == OK && i < rows->n; i++) {
 		if (!is_orphan(s, rows, i))

@@ -410,6 +410,17 @@ struct json *task_experience(struct arena *a, const struct json *row)
 	return doc;
 }
 
+struct json *task_memory_capture(struct arena *a, int exit_code)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "finalization_status", "unknown");
+	json_sets(a, doc, "status", "not_captured");
+	json_sets(a, doc, "reason", "this version does not write memory: nothing was captured or planned");
+	json_seti(a, doc, "task_exit_code", exit_code);
+	return doc;
+}
+
 /* ---- resume card ---- */
 
 static char *slug(struct arena *a, const char *text)

@@ -154,6 +154,12 @@ struct step {
 	uint32_t first_effect, effect_count;
 };
 
+/* A file whose text was read and judged as if it stood in the command. */
+struct judged_file {
+	const char *path; /* absolute */
+	const char *sha256; /* of the text that was judged, in hex */
+};
+
 /* Everything the analysis found.  When `readable` is false the effects found so far still count, and no decision may be
  * better than "ask". */
 struct proposal {
@@ -162,6 +168,8 @@ struct proposal {
 	struct step *steps;
 	size_t step_count;
 	const struct source *source;
+	struct judged_file *files; /* the first of them; more are not kept */
+	size_t file_count;
 	bool readable;
 	const char *unreadable_code; /* parse_error, depth_limit, node_limit, size_limit, expansion_limit */
 	const char *unreadable_text; /* for a person, with position */

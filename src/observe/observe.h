@@ -20,6 +20,8 @@ struct observed {
 
 /* The newest row of each of the last tasks, oldest first, at most `limit` (0: all within reach: the last 20 000 rows). */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e);
+/* When a run last gave a sign of life; or NULL. */
+const char *observe_heartbeat(const struct observed *o, const struct json *row);
 /* All rows of one task; a unique beginning of its id is enough.  E_MISSING TASK_MISSING, E_INPUT TASK_AMBIGUOUS. */
 int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e);
 /* Rows of the command log that failed, newest last. */

@@ -103,6 +103,8 @@ int observe_brief(const struct observed *o, struct json **ret, struct err *e)
 		if (json_get(last, "exit_code"))
 			json_set(a, t, "exit_code", json_get(last, "exit_code"));
 		json_sets(a, t, "failure_reason", json_get_text(last, "failure_reason", NULL));
+		if (text_eq(json_get_text(last, "status", ""), "running"))
+			json_sets(a, t, "heartbeat_at", observe_heartbeat(o, last));
 	}
 	json_set(a, doc, "counts", counts);
 	json_seti(a, doc, "failed_commands", failed->n);
@@ -158,6 +160,9 @@ static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_
 	if (text_parse_time(at, strlen(at), &us))
 		buf_addf(b, ", %s", observe_ago(b->a, us, now_us));
 	buf_adds(b, ".\n");
+	const char *beat = json_get_text(t, "heartbeat_at", "");
+	if (text_parse_time(beat, strlen(beat), &us))
+		buf_addf(b, "Its last sign of life: %s.\n", observe_ago(b->a, us, now_us));
 	if (why && !text_eq(status, "completed"))
 		buf_addf(b, "Why: %s.\n", why);
 }

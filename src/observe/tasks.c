@@ -163,6 +163,21 @@ static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
 	return now && (!start || now == start);
 }
 
+/* The side file of a run says it later than any row; a run that is too young for one has only its rows. */
+const char *observe_heartbeat(const struct observed *o, const struct json *row)
+{
+	const char *id = json_get_text(row, "task_id", "");
+	struct bytes text;
+	struct json *doc;
+
+	if (text_is_id(id) &&
+		file_read(o->sys, o->a, o->state_fd, arena_printf(o->a, "heartbeats/%s.json", id), 4096, 0,
+			&text, NULL) == OK &&
+		json_parse(o->a, text, "heartbeat", NULL, &doc, NULL) == OK)
+		return json_get_text(doc, "heartbeat_at", json_get_text(row, "heartbeat_at", NULL));
+	return json_get_text(row, "heartbeat_at", NULL);
+}
+
 static bool has_evidence(const struct json *row)
 {
 	const struct json *given = json_get(row, "completion_evidence");
@@ -174,8 +189,9 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 {
 	struct arena *a = o->a;
 	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
-	const char *since = json_get_text(row, "heartbeat_at", json_get_text(row, "started_at", ""));
 	bool active = text_eq(status, "running") || text_eq(status, "queued");
+	const char *beat = active ? observe_heartbeat(o, row) : NULL;
+	const char *since = beat ? beat : json_get_text(row, "started_at", "");
 	int64_t pid = json_get_int(row, "pid", 0), at = 0;
 
 	if (text_eq(status, "running") && pid && !is_alive(o, pid, json_get_int(row, "pid_start", 0)))

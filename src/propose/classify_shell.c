@@ -43,6 +43,7 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 		return false;
 	if (memchr(text.p, 0, text.n))
 		return false;
+	walk_judged(k->w, path, text);
 	walk_bytes(k->w, k->c, (const char *)text.p, text.n, k->c->at,
 		arena_printf(walk_arena(k->w), "script %s", path));
 	return true;

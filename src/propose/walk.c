@@ -5,6 +5,7 @@
 #include "propose/eval.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 
 #include <limits.h>
 #include <string.h>
@@ -98,6 +99,25 @@ void walk_step_end(struct walk *w, uint32_t outer)
 
 	s->effect_count = (uint32_t)w->p->effect_count - s->first_effect;
 	w->step = outer;
+}
+
+void walk_judged(struct walk *w, const char *path, struct bytes text)
+{
+	enum { MAX_FILES = 32 };
+	struct proposal *p = w->p;
+	uint8_t digest[SHA256_SIZE];
+	char hex[SHA256_HEX];
+
+	if (!p->files)
+		p->files = arena_zalloc(w->a, MAX_FILES, sizeof(*p->files));
+	for (size_t i = 0; i < p->file_count; i++)
+		if (text_eq(p->files[i].path, path))
+			return;
+	if (p->file_count == MAX_FILES)
+		return;
+	sha256(text.p, text.n, digest);
+	hex_encode(digest, SHA256_SIZE, hex);
+	p->files[p->file_count++] = (struct judged_file){ path, arena_strdup(w->a, hex) };
 }
 
 /* Where the command works when there is only one answer. */

@@ -119,6 +119,9 @@ void walk_bytes(struct walk *w, const struct command *from, const char *text, si
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
 	const char *via);
 
+/* The text of a file was judged: kept with its digest, so that it can be known whether it is that text which is run. */
+void walk_judged(struct walk *w, const char *path, struct bytes text);
+
 /* Add one effect; source, span, step and inherited flags are filled in from c.  Returns it so that the caller can set the
  * rest; valid until the next call. */
 struct effect *walk_effect(

@@ -224,7 +224,6 @@ static int attempt(const struct sandbox_rules *rules, const char *name, const ch
 	const char *environment[] = { "PATH=/usr/bin:/bin", "ASAN_OPTIONS=detect_leaks=0", NULL };
 	struct run_request request = { .argv = argv,
 		.environment = environment,
-		.exec_fd = -1,
 		.cwd = "/",
 		.timeout_ms = 20000,
 		.capture = true,
@@ -494,7 +493,6 @@ static int run_shell(const char *script, int64_t timeout_ms)
 	};
 	struct run_request request = { .argv = argv,
 		.environment = environment,
-		.exec_fd = -1,
 		.cwd = "/",
 		.timeout_ms = timeout_ms,
 		.capture = true,
@@ -528,7 +526,6 @@ static void test_not_found(void **state)
 	};
 	struct run_request request = { .argv = argv,
 		.environment = environment,
-		.exec_fd = -1,
 		.cwd = "/",
 		.capture = true,
 		.quiet = true,
@@ -539,6 +536,85 @@ static void test_not_found(void **state)
 	assert_int_equal(run_command(sys_real(), &request, &last, &e), 0);
 	assert_int_equal(last.exit_code, 127);
 	assert_int_equal(last.report.exec_errno, ENOENT);
+}
+
+static bool refuse(void *arg, char *why, size_t why_n)
+{
+	(void)arg;
+	snprintf(why, why_n, "it is another one");
+	return false;
+}
+
+static bool agree(void *arg, char *why, size_t why_n)
+{
+	(void)arg;
+	(void)why;
+	(void)why_n;
+	return true;
+}
+
+static void count(void *arg)
+{
+	++*(int *)arg;
+}
+
+/* The last look comes before the command, and what refuses is not run; a given program is run whatever argv[0] says. */
+static void test_last_look(void **state)
+{
+	static const char *const none[] = { NULL };
+	const char *argv[] = { "called-otherwise", "-c", "echo $0; exit 5", NULL };
+	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
+	struct sandbox_rules rules = {
+		.network = NETWORK_NONE, .write_paths = none, .hidden = none, .read_only = none
+	};
+	struct run_request request = { .argv = argv,
+		.program = "/bin/sh",
+		.environment = environment,
+		.cwd = "/",
+		.capture = true,
+		.quiet = true,
+		.last_look = refuse,
+		.rules = &rules };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(run_command(sys_real(), &request, &last, &e), E_DENIED);
+	assert_string_equal(e.code, "RUN_CHANGED");
+	assert_string_equal(e.text, "not run: it is another one");
+	request.last_look = agree;
+	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(last.exit_code, 5);
+	assert_memory_equal(last.out.tail, "called-otherwise", 16);
+}
+
+static void test_signs_of_life(void **state)
+{
+	static const char *const none[] = { NULL };
+	const char *argv[] = { "sleep", "0.3", NULL };
+	const char *environment[] = { "PATH=/usr/bin:/bin", NULL };
+	struct sandbox_rules rules = {
+		.network = NETWORK_NONE, .write_paths = none, .hidden = none, .read_only = none
+	};
+	int signs = 0;
+	struct run_request request = { .argv = argv,
+		.environment = environment,
+		.cwd = "/",
+		.capture = true,
+		.quiet = true,
+		.sign_of_life = count,
+		.sign_ms = 20,
+		.arg = &signs,
+		.rules = &rules };
+	struct err e = { 0 };
+
+	(void)state;
+	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(last.exit_code, 0);
+	assert_in_range(signs, 2, 20);
+	request.sign_ms = 60000;
+	signs = 0;
+	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(signs, 0);
 }
 
 /* Time runs out: the whole tree ends, also a grandchild in a session of its own that ignores TERM. */
@@ -574,6 +650,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_without_namespaces),
 		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_not_found),
+		cmocka_unit_test(test_last_look),
+		cmocka_unit_test(test_signs_of_life),
 		cmocka_unit_test(test_timeout_ends_the_tree),
 		cmocka_unit_test(test_nothing_outlives_the_command),
 	};
