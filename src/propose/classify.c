@@ -453,24 +453,29 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
+	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
 	/* What takes away without deleting; only as the verb itself. */
 	static const char taking[] = "disable revoke suspend detach drain cordon evict failover rollback "
 				     "taint force-unlock deactivate unsubscribe unassign shutdown reboot "
 				     "reset-all kill-all killall";
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
-		if (x->certainty == CERTAIN &&
+		if (verb_only_shows(x))
+			break;
+		/* delete-user.ts is a file */
+		if (x->certainty == CERTAIN && !strpbrk(x->text, "./") &&
 			(verb_is_destroying(x->text, x->text_n) ||
 				(i < 2 && list_has(taking, x->text, x->text_n)))) {
 			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
 			return;
 		}
 	}
-	if (args_find(k->rest, k->rest_count, "help version dry-run"))
-		fx(k, TAG_READ_QUERY, NULL, 0);
-	else if (run_bare_sql(k))
+	if (run_bare_sql(k))
 		return;
-	else if (says_publishing(k, places, n))
+	if (says_publishing(k, places, n))
 		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
 	else
 		fx(k,

@@ -90,6 +90,7 @@ size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places);
 bool verb_in(const char *list, const char *word, size_t n);
 bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
+bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
 /* classify_shell.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_stdin_shell(struct call *k, const struct feed *in, const char *language);

@@ -38,24 +38,34 @@ static void classify_by_verb(struct call *k)
 	size_t places[6];
 	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
 	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
-	bool is_secret = false;
+	bool is_secret = false, reads = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
+		if (word_is_any(x, "start-query start-query-execution update-kubeconfig")) {
+			/* a question, answered later; settings of this user */
+			fx(k, x->text[0] == 's' ? TAG_CLOUD_READ : TAG_WRITE_CONFIG, x, 0);
+			return;
+		}
 		if (x->certainty != CERTAIN) {
 			fx(k, TAG_DYNAMIC_OPTION, x, 0);
 			return;
 		}
-		enum tag t = list_has(secrets, x->text, x->text_n)		? TAG_SECRET_STORE
-			: verb_in(destroying, x->text, x->text_n)		? TAG_CLOUD_DELETE
-			: verb_is_reading(x->text, x->text_n)			? TAG_CLOUD_READ
-			: verb_in("ssh exec console shell", x->text, x->text_n) ? TAG_CLOUD_EXEC
-			: verb_in(changing, x->text, x->text_n)			? TAG_CLOUD_CHANGE
-										: TAG_COUNT;
+		enum tag t = list_has(secrets, x->text, x->text_n)			? TAG_SECRET_STORE
+			: verb_in(destroying, x->text, x->text_n)			? TAG_CLOUD_DELETE
+			: verb_is_reading(x->text, x->text_n)				? TAG_CLOUD_READ
+			: word_is_any(x, "ssh exec console shell run-command ssh-into") ? TAG_CLOUD_EXEC
+			: verb_in(changing, x->text, x->text_n)				? TAG_CLOUD_CHANGE
+											: TAG_COUNT;
+		/* gcloud run services list, gcloud deploy releases list: a product's name */
+		if (t == TAG_CLOUD_CHANGE && !i && n > 2 && word_is_any(x, "run deploy build"))
+			continue;
 		/* "auth list", "config set": the noun is harmless, the verb decides, but both can be read as verbs. */
 		if (t == TAG_CLOUD_READ && i + 1 < n &&
 			(list_has("auth config history log logs test env", x->text, x->text_n) ||
-				verb_in("log event history test env", x->text, x->text_n)))
+				verb_in("log event history test env", x->text, x->text_n))) {
+			reads = true;
 			continue;
+		}
 		if (text_eq(k->head, "infisical") && word_is_any(x, "export secrets"))
 			is_secret = true;
 		/* keyvault secret show, secrets versions access: reading a secret is not reading a list. */
@@ -77,7 +87,8 @@ static void classify_by_verb(struct call *k)
 			"login logout configure config auth init completion autocomplete sso"))
 		fx(k, TAG_WRITE_CONFIG, NULL, 0);
 	else
-		fx(k, n > 1 ? k->program->tag : TAG_CLOUD_READ, n ? &k->rest[places[n - 1]] : NULL, flags);
+		fx(k, n > 1 && !reads ? k->program->tag : TAG_CLOUD_READ, n ? &k->rest[places[n - 1]] : NULL,
+			flags);
 }
 
 static bool is_bucket(const struct word *x)
@@ -272,6 +283,9 @@ static const struct verb kubectl_verbs[] = {
 	ROW("cp", NULL, NULL, TAG_REMOTE_COPY),
 	ROW("attach|debug|run", NULL, NULL, TAG_CLOUD_EXEC),
 	ROW("create|expose|autoscale", NULL, NULL, TAG_CLOUD_CREATE),
+	ROW("apply|patch|edit|label|annotate|set|rollout|certificate|uncordon", NULL, NULL, TAG_CLOUD_CHANGE),
+	ROW("* list|ls|get|view|show|search|info|version|status|tree", NULL, NULL,
+		TAG_REMOTE_READ), /* plugins */
 	END,
 };
 
@@ -294,6 +308,7 @@ static const struct verb helm_verbs[] = {
 	ROW("push", NULL, NULL, TAG_PUBLISH_PACKAGE),
 	ROW("repo add|update|remove", NULL, NULL, TAG_WRITE_CONFIG),
 	ROW("plugin install|update|uninstall", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("plugin|unittest", NULL, NULL, TAG_CLOUD_READ),
 	ROW("create|package|dependency|dep", NULL, NULL, TAG_WRITE_TOOL),
 	ROW("list|ls|status|get|template|lint|show|search|version|history|env|repo|pull|test|verify|diff|"
 	    "help|completion",

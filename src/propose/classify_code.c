@@ -44,6 +44,7 @@ static const struct {
 	{ "rm rm_f remove safe_unlink", RUBY, "FileUtils", DELETES, 0 },
 	{ "delete_tree", ANY, NULL, DELETES, FXF_RECURSIVE },
 	{ "remove rm", OTHER, NULL, DELETES, 0 },
+	{ "delete del_dir del_dir_r", OTHER, "file", DELETES, 0 },
 	{ "write_text write_bytes writeFile writeFileSync appendFile appendFileSync createWriteStream "
 	  "file_put_contents outputFile outputFileSync "
 	  "truncateSync ftruncateSync truncate ftruncate",
@@ -138,7 +139,8 @@ static bool owner_fits(const struct code *c, size_t i, const char *owner)
 	if (!owner)
 		return true;
 	bool dotted = i &&
-		(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "::") || is_mark(&c->v[i - 1], "->"));
+		(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "::") || is_mark(&c->v[i - 1], "->") ||
+			(c->language & OTHER && is_mark(&c->v[i - 1], ":")));
 	if (!dotted)
 		return !*owner || is_imported(c, i, owner);
 	if (i < 2)

@@ -217,6 +217,7 @@ static const struct verb docker_verbs[] = {
 	    "ls|list|inspect|df|ps|logs|info|events|du|show|top|stats|history|port|diff|exists|imagetools|"
 	    "services",
 		NULL, NULL, TAG_CONTAINER_READ),
+	ROW("scout|sbom", NULL, NULL, TAG_CONTAINER_READ),
 	FORCED("rm", "f force v volumes a all", TAG_CONTAINER_REMOVE),
 	ROW("rm|remove", NULL, NULL, TAG_CONTAINER_REMOVE),
 	FORCED("container|pod rm|remove", "f force v volumes", TAG_CONTAINER_REMOVE),

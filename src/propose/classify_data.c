@@ -454,6 +454,10 @@ static void classify_mongo(struct call *k)
 	{ \
 		NULL, NULL, NULL, 0, 0, NULL \
 	}
+#define CALL(words, run) \
+	{ \
+		words, NULL, NULL, TAG_READ_QUERY, 0, run \
+	}
 static const struct verb mysqladmin_verbs[] = {
 	ROW("drop", NULL, NULL, TAG_DB_DROP),
 	ROW("shutdown|kill|flush-tables|flush-privileges|password|reload|refresh|stop-slave|stop-replica",
@@ -461,6 +465,43 @@ static const struct verb mysqladmin_verbs[] = {
 	ROW("create", NULL, NULL, TAG_SQL_WRITE),
 	END,
 };
+/* Code that runs inside an application can change its data without any of the usual names: what it says counts. */
+static void run_application_code(struct call *k, const char *language, const struct word *text)
+{
+	static const char *const says[] = { "delete", "destroy", "drop", "truncate", "update", "remove",
+		"save", "insert", "create", "execute", "exec", "system", "`", "eval", "send", "forget",
+		"flush", "clear", "!" };
+	bool changes = text->certainty != CERTAIN;
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++)
+		changes |= strcasestr(text->text, says[i]) != NULL;
+	if (changes)
+		fx(k, TAG_DYNAMIC_CODE, text, 0);
+	else
+		classify_code(k, language, text);
+}
+
+static void rails_runner(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:environment=", &p);
+	if (p.operand_count && text_ends(p.operands[0].text, ".rb"))
+		fx(k, TAG_SCRIPT_FILE, &p.operands[0], 0);
+	else if (p.operand_count)
+		run_application_code(k, "ruby", &p.operands[0]);
+	else
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+}
+
+static void artisan_tinker(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, ":execute=", &p);
+	if (p.values[0])
+		run_application_code(k, "php", p.values[0]);
+	else
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 static const struct verb rails_verbs[] = {
 	ROW("db:drop|db:reset|db:drop:all|db:purge|db:migrate:reset|db:schema:load|db:truncate_all|db:drop:_"
 	    "unsafe|db:setup|db:wipe",
@@ -469,7 +510,7 @@ static const struct verb rails_verbs[] = {
 	ROW("db:migrate|db:seed|db:create|db:prepare", NULL, NULL, TAG_DB_MIGRATE),
 	ROW("destroy|d", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
 	ROW("gitlab:backup:restore|gitlab:cleanup:repos|gitlab:cleanup:dirs", NULL, NULL, TAG_DB_RESTORE),
-	ROW("runner|r", NULL, NULL, TAG_DYNAMIC_CODE),
+	CALL("runner|r", rails_runner),
 	END,
 };
 static const struct verb artisan_verbs[] = {
@@ -477,7 +518,7 @@ static const struct verb artisan_verbs[] = {
 	ROW("migrate:rollback|queue:flush|queue:clear|model:prune", NULL, NULL, TAG_DB_CHANGE),
 	ROW("cache:clear|config:clear|route:clear|view:clear|optimize:clear", NULL, NULL, TAG_DELETE_CACHE),
 	ROW("migrate|db:seed", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("tinker", "execute", NULL, TAG_DYNAMIC_CODE),
+	CALL("tinker", artisan_tinker),
 	END,
 };
 /* manage.py shell -c: Python. */

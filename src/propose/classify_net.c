@@ -340,6 +340,11 @@ static void classify_ansible(struct call *k)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
+	if (p.operand_count && word_is_any(&p.operands[0], "localhost 127.0.0.1") && p.values[MODULE_] &&
+		word_is_any(p.values[MODULE_], "setup ping debug gather_facts stat")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
 	fx(k, TAG_NETWORK_CONNECT, p.operand_count ? &p.operands[0] : NULL, 0);
 	fx(k, TAG_REMOTE_SHELL, p.operand_count ? &p.operands[0] : NULL,
 		args_has(&p, CHECK) ? FXF_DRY_RUN : FXF_MUTATING);
@@ -394,7 +399,8 @@ static void classify_environment_printer(struct call *k)
 		run_argv(k, k->rest + 1, k->rest_count - 1, 0, k->head);
 		return;
 	}
-	if (verb && (verb_is_destroying(verb->text, verb->text_n) || word_is(verb, "install"))) {
+	if (verb && !args_find(k->rest, k->rest_count, "help dry-run") &&
+		(verb_is_destroying(verb->text, verb->text_n) || word_is(verb, "install"))) {
 		fx(k, word_is(verb, "install") ? TAG_PACKAGE_INSTALL : TAG_PACKAGE_REMOVE, verb, 0);
 		return;
 	}

@@ -61,7 +61,9 @@ static void run_texts(struct call *k)
 		run_text(k, &text, 0, k->head);
 	}
 	for (size_t i = 0; text_eq(k->head, "concurrently") && i < p.operand_count; i++)
-		run_text(k, &p.operands[i], 0, k->head);
+		if (!word_starts(&p.operands[i], "npm:") && !word_starts(&p.operands[i], "pnpm:") &&
+			!word_starts(&p.operands[i], "yarn:") && !word_starts(&p.operands[i], "bun:"))
+			run_text(k, &p.operands[i], 0, k->head);
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
@@ -326,9 +328,9 @@ static const struct verb poetry_verbs[] = {
 	ROW("env remove", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("cache clear", NULL, NULL, TAG_DELETE_CACHE),
 	ROW("remove|uninstall", NULL, NULL, TAG_PACKAGE_REMOVE),
-	ROW("add|install|update|lock|sync|self|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL),
+	ROW("add|install|update|sync|self|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL),
 	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("build|init|new|export|version", NULL, NULL, TAG_WRITE_TOOL),
+	ROW("build|init|new|export|version|lock", NULL, NULL, TAG_WRITE_TOOL),
 	END,
 };
 static const struct verb apt_verbs[] = {
@@ -463,10 +465,23 @@ static const struct verb rustup_verbs[] = {
 	END,
 };
 static const struct verb nix_verbs[] = {
+	ROW("store|profile|registry|config|derivation "
+	    "ping|info|list|history|diff-closures|ls|cat|show|path-info|"
+	    "verify|dump-path",
+		NULL, NULL, TAG_PACKAGE_READ),
+	ROW("hash|why-depends|edit|doctor|print-dev-env|nar|key", NULL, NULL, TAG_PACKAGE_READ),
 	ROW("build|develop|shell|run|eval|repl|log|search|show-derivation|path-info", NULL, NULL,
 		TAG_SCRIPT_BUILD),
 	ROW("store|profile gc|delete|remove|wipe-history", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("flake|fmt", NULL, NULL, TAG_WRITE_TOOL),
+	END,
+};
+static const struct verb nix_env_verbs[] = {
+	ROW("", "q query list-generations", NULL, TAG_PACKAGE_READ),
+	END,
+};
+static const struct verb nix_collect_verbs[] = {
+	ROW("", "dry-run", NULL, TAG_PACKAGE_READ),
 	END,
 };
 static const struct verb nvm_verbs[] = {
@@ -647,8 +662,8 @@ static const struct program rows[] = {
 	VERBS("ninja", TAG_SCRIPT_BUILD, "CfjklNd=", ninja_verbs),
 	VERBS("nix", TAG_PACKAGE_INSTALL, "", nix_verbs),
 	BUILD("nix-build"),
-	TAGGED("nix-collect-garbage", TAG_PACKAGE_REMOVE),
-	TAGGED("nix-env", TAG_PACKAGE_INSTALL),
+	VERBS("nix-collect-garbage", TAG_PACKAGE_REMOVE, "", nix_collect_verbs),
+	VERBS("nix-env", TAG_PACKAGE_INSTALL, "", nix_env_verbs),
 	BUILD("nix-shell"),
 	TAGGED("nixos-rebuild", TAG_PACKAGE_INSTALL),
 	RUNS("nodemon", run_texts, TAG_SCRIPT_BUILD),

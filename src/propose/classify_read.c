@@ -518,6 +518,7 @@ static const struct program rows[] = {
 	QUERY("acpi"),
 	READ("ag", RG, PATTERN_FIRST),
 	QUERY("alias"),
+	QUERY("ansible-doc"),
 	QUERY("apropos"),
 	QUERY("arp-scan"),
 	RUNS("awk", classify_awk),

@@ -464,6 +464,19 @@ static void run_file(struct call *k)
 		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
 }
 
+/* erl -eval 'io:format("hi"), halt().' */
+static void classify_erl(struct call *k)
+{
+	bool has_code = false;
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-eval --eval")) {
+			classify_code(k, "erlang", &k->rest[i + 1]);
+			has_code = true;
+		}
+	if (!has_code)
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 static const struct verb eval_verbs[] = {
 	{ "eval", NULL, NULL, TAG_DYNAMIC_CODE, 0, NULL },
 	{ "", "eval", NULL, TAG_DYNAMIC_CODE, 0, NULL },
@@ -559,7 +572,7 @@ static const struct program rows[] = {
 	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
 	LANGUAGE("elixir", "e=:eval= :_module= :_in_place r=S="),
 	SHELL("elvish"),
-	{ "erl", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
+	{ "erl", classify_erl, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
 	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
 	SHELL("fish"),
 	LANGUAGE("groovy", "e= :_module= i?"),

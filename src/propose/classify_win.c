@@ -151,7 +151,12 @@ static void classify_iex(struct call *k)
 		fetches |= strcasestr(k->rest[i].text, "downloadstring") ||
 			strcasestr(k->rest[i].text, "http") || strcasestr(k->rest[i].text, "(iwr") ||
 			strcasestr(k->rest[i].text, "(irm");
-	fx(k, fetches || k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_DYNAMIC_TEXT, NULL, 0);
+	/* iex alone, or iex -S mix, is the prompt of another language. */
+	bool is_prompt = !k->rest_count || word_is_any(&k->rest[0], "-S --sname --name --remsh --cookie");
+	if (is_prompt && k->c->in.kind == FEED_INHERIT)
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+	else
+		fx(k, fetches || k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
 static void classify_iwr(struct call *k)

@@ -101,6 +101,13 @@ bool run_rows(struct call *k, const struct verb *rows)
 	return false;
 }
 
+/* pip show drop, brew search purge: what follows is the name of a thing. */
+bool verb_only_shows(const struct word *x)
+{
+	return word_is_any(
+		x, "show info search find list ls describe get view cat explain help why inspect doc man");
+}
+
 /* No row knows these words, and the program itself is harmless: then they are taken at their face. */
 static bool names_destruction(struct call *k)
 {
@@ -111,6 +118,8 @@ static bool names_destruction(struct call *k)
 	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
+		if (verb_only_shows(x))
+			return false;
 		if (x->certainty == CERTAIN && verb_is_destroying(x->text, x->text_n))
 			return !args_find(k->rest, k->rest_count, "help dry-run");
 	}
@@ -123,6 +132,10 @@ void run_verbs(struct call *k)
 	size_t place;
 	if (run_rows(k, p->verbs))
 		return;
+	if (args_find(k->rest, k->rest_count, "help")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
 	size_t n = verb_words(k, p->spec, 1, &place);
 	/* A word that is not known where the verb should be could be any of them. */
 	if (n && k->rest[place].certainty != CERTAIN)
@@ -183,6 +196,7 @@ bool verb_is_reading(const char *word, size_t n)
 				    "lookup head-object filter batch-get select estimate simulate verify "
 				    "doctor env completion config-list ping "
 				    "events api-resources api-versions cluster-info auth can-i dashboard "
-				    "open about usage statistics stat du";
+				    "open about usage statistics stat du detect discover analyze decode "
+				    "current active ip endpoint endpoints url outputs metrics exists";
 	return verb_in(verbs, word, n);
 }
