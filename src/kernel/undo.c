@@ -60,7 +60,7 @@ static const char *below_root(struct saving *u, const char *path)
 {
 	const char *root = u->k->ws->root;
 
-	return path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1 : NULL;
+	return root[1] && path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1 : NULL;
 }
 
 static bool add_path(struct saving *u, const char *relative)
@@ -100,7 +100,7 @@ static bool add_matches(struct saving *u, const char *relative)
 	return true;
 }
 
-/* As it is written: no "..", whose meaning depends on links, and nothing a shell would still replace. */
+/* As it is written: no "..", whose meaning depends on links, nothing a shell would still replace, no pattern for directories. */
 static bool is_written_out(const struct effect *e)
 {
 	const struct source *s = e->source;
@@ -109,9 +109,77 @@ static bool is_written_out(const struct effect *e)
 		return false;
 	for (size_t i = e->at.start; i < e->at.end; i++)
 		if (strchr("$`~({!", s->text[i]) ||
+			(i > e->at.start && s->text[i] == '/' && strchr("*?]", s->text[i - 1])) ||
 			(s->text[i] == '.' && i + 1 < e->at.end && s->text[i + 1] == '.'))
 			return false;
 	return true;
+}
+
+static bool moves(const struct step *s)
+{
+	static const char *const names[] = { "cd", "pushd", "popd", "chdir" };
+
+	for (size_t i = 0; s->program && i < ARRAY_SIZE(names); i++)
+		if (text_eq(s->program, names[i]))
+			return true;
+	return false;
+}
+
+/* Where the command can stand when the effect happens.  A `cd` may fail and the rest go on, so that is where it started as well
+ * as where it went; and only one, to an absolute path, because others depend on each other and on CDPATH.  *ret_from is where it
+ * started when that is another place, else NULL. */
+static bool is_placed(struct saving *u, const struct effect *e, const char **ret_from)
+{
+	const struct proposal *p = &u->o->proposal;
+	const char *from = u->k->guard.at.cwd, *way = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->step_count; i++)
+		if (moves(&p->steps[i])) {
+			count++;
+			way = p->steps[i].text;
+		}
+	*ret_from = NULL;
+	if (!e->cwd || !from || count > 1)
+		return doubt(u, "the directory it runs in is not certain");
+	if (text_eq(e->cwd, from))
+		return true;
+	*ret_from = from;
+	if (count == 0 ? e->kind == FX_GIT : text_eq(way, arena_printf(u->k->a, "cd %s", e->cwd)))
+		return true;
+	return doubt(u, "the directory it runs in is not certain");
+}
+
+/* The input itself, or what a shell is given with it. */
+static bool is_shell_text(const struct source *s)
+{
+	static const char *const shells[] = { "sh -c", "bash -c", "dash -c", "zsh -c" };
+
+	for (; s && s->via; s = s->parent) {
+		bool found = false;
+		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+			found |= text_eq(s->via, shells[i]);
+		if (!found)
+			return false;
+	}
+	return s != NULL;
+}
+
+/* A program in between may start it elsewhere, or on other operands; a script may be another one by then. */
+static bool is_started_directly(struct saving *u, const struct effect *e)
+{
+	const struct proposal *p = &u->o->proposal;
+	const struct step *s = e->step < p->step_count ? &p->steps[e->step] : NULL;
+
+	if (s && is_shell_text(e->source) && !s->wrappers &&
+		(s->parent >= p->step_count || p->steps[s->parent].source != s->source))
+		return true;
+	return doubt(u, "another program starts it");
+}
+
+static bool add_operand(struct saving *u, const char *relative, bool is_pattern)
+{
+	return is_pattern ? add_matches(u, relative) : add_path(u, relative);
 }
 
 static bool cover_files(struct saving *u, const struct effect *e)
@@ -137,8 +205,17 @@ static bool cover_files(struct saving *u, const struct effect *e)
 		return doubt(u, arena_printf(u->k->a, "a link leads to '%s'", shown(u, e->resolved)));
 	if (is_pattern && !deletes)
 		return doubt(u, "its operand is a pattern");
+	const char *from;
+	if (!is_started_directly(u, e) || !is_placed(u, e, &from))
+		return false;
 	u->is_plain |= !deletes;
-	return is_pattern ? add_matches(u, relative) : add_path(u, relative);
+	if (!add_operand(u, relative, is_pattern))
+		return false;
+	if (!from || !path_is_below(e->target, e->cwd))
+		return true;
+	const char *other = below_root(u, arena_printf(u->k->a, "%s%s", from, e->target + strlen(e->cwd)));
+	return other ? add_operand(u, other, is_pattern)
+		     : doubt(u, "its operand would be another one if 'cd' failed");
 }
 
 /* ---- git ---- */
@@ -189,6 +266,21 @@ static bool is_plain_repository(struct saving *u, const char *top)
 	return !strcasestr(arena_strndup(u->k->a, (const char *)text.p, text.n), "worktree");
 }
 
+static bool has_moves(struct saving *u)
+{
+	for (size_t i = 0; i < u->o->proposal.step_count; i++)
+		if (moves(&u->o->proposal.steps[i]))
+			return true;
+	return false;
+}
+
+static bool is_same_top(struct saving *u, const char *from, const char *top)
+{
+	const char *other = kernel_work_tree(u->k->sys, u->k->a, from, u->k->ws->home);
+
+	return other && text_eq(other, top);
+}
+
 static bool cover_repository(struct saving *u, const struct effect *e)
 {
 	struct sys *s = u->k->sys;
@@ -203,7 +295,11 @@ static bool cover_repository(struct saving *u, const struct effect *e)
 		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0)
 		return doubt(u, "git would stand in a directory that is reached through a link");
-	const char *top = kernel_work_tree(s, u->k->a, e->cwd, u->k->ws->home);
+	const char *from, *top = kernel_work_tree(s, u->k->a, e->cwd, u->k->ws->home);
+	if (!is_started_directly(u, e) || !is_placed(u, e, &from))
+		return false;
+	if (from && top && has_moves(u) && !is_same_top(u, from, top))
+		return doubt(u, "it would be another repository if 'cd' failed");
 	if (!top || !path_is_below(top, root) || !is_plain_repository(u, top))
 		return doubt(u, "the repository does not lie whole in the workspace");
 	if (tag_is(e, "git.clean") && !ignores_state(u, top))

@@ -60,6 +60,23 @@ ok "comes back" grep -q log "$ws/run.log"
 
 ok "outside it asks" asks "rm -rf $scratch/elsewhere"
 ok "climbing asks" asks "rm -rf build/sub/../sub" "not written out"
+mkdir "$ws/src"
+echo precious >"$ws/src/a.c"
+ok "a directory that cannot be entered asks" asks "cd nonexist; rm -rf src" "not certain"
+ok "a way there in steps asks" asks "cd nonexist; cd $ws/build; rm -rf src" "not certain"
+ok "a relative way asks" asks "cd build && rm -rf sub" "not certain"
+ok "an absolute one is enough" passes "cd $ws && rm -rf build"
+ok "then what would be lost without it is saved, too" passes "cd $ws/build; rm -rf src"
+id=$(field checkpoint_id)
+rm -rf "$ws/src"
+helm checkpoint restore "$id" --path "$ws" >/dev/null
+ok "as it turns out" grep -q precious "$ws/src/a.c"
+ok "another program in between asks" asks "timeout 5 rm -rf build" "another program"
+ok "so does one that repeats" asks "parallel rm -rf ::: build" "another program"
+printf 'rm -rf build\n' >"$ws/clean.sh"
+ok "and a script, which may change" asks "sh clean.sh" "another program"
+ok "but not a shell" passes "bash -c 'rm -rf build'"
+ok "a pattern for directories asks" asks "rm -rf build/*/" "not written out"
 ok "something unknown asks" asks "rm -rf build/\$X"
 ok "a variable asks" asks "D=build; rm -rf \$D" "not written out"
 ok "what a search hands over asks" asks "find build -name '*.o' | xargs rm -rf"
@@ -139,6 +156,8 @@ if command -v git >/dev/null; then
   ok "also by its exported variable" asks "export GIT_DIR=/x/.git; git reset --hard"
   ok "a configured work tree asks" sh -c 'printf "[core]\n\tworktree = /\n" >>"$1/.git/config"; exit 0' - "$ws"
   ok "as it says" asks "git reset --hard" "does not lie whole"
+  mkdir -p "$ws/inner/.git"
+  ok "another repository, perhaps, asks" asks "cd $ws/inner; git reset --hard"
   ok "branches are not files" asks "git branch -D x"
 fi
 
