@@ -1,13 +1,17 @@
 /* chain.c — appending to the chain of receipts.
  *
- * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write, sync.  A
- * write that fails is cut back, so the file ends where it ended.
+ * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write.  Then, without
+ * the lock, wait for the disk: who comes meanwhile continues the chain and waits for the same disk at the same time, and one sync
+ * of the kernel serves all.  What makes that safe is that a sync covers everything before: who is told that his receipt is on
+ * disk knows that of all receipts it stands on.
  *
- * An append may be done in two steps, so that a caller can prepare what comes next while the disk works; the lock is held from
- * the first to the second, because nobody may build on a receipt that could still be taken back.
+ * A write or sync that fails is cut back, so the file ends where it ended.
  *
- * The usual append is: lock, look that nothing has changed since, write, sync, write leaves and edge, unlock.  Descriptors stay
- * open between appends of one process; whether they still lead to the files of that name is part of the look. */
+ * An append may be done in two steps, so that a caller can prepare what comes next while the disk works: the first writes, the
+ * second waits.
+ *
+ * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock, write leaves, unlock.
+ * Descriptors stay open between appends of one process; whether they still lead to the files of that name is part of the look. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -189,30 +193,55 @@ static int open_files(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* The edge speaks of these very files, and the leaves are as many. */
-static bool is_current(struct recorder *r, const struct chain_end *edge, const struct hash *segments)
+/* Does the file end with the receipt the edge speaks of?  Asked while it may not be on disk: after a power cut the name can have
+ * its size and not its bytes. */
+static bool ends_with(struct recorder *r, struct arena *a, const struct chain_end *edge)
+{
+	struct chain_end found;
+	struct bytes line;
+	off_t end, size;
+
+	return tail_line(r->sys, a, r->fd, RECEIPTS, &line, &end, &size, NULL) == OK && end == size &&
+		line.n && chain_read_last(a, line, RECEIPTS, &found, NULL, NULL) == OK &&
+		found.clock == edge->clock && hash_eq(&found.last, &edge->last);
+}
+
+/* The edge speaks of these very files; the leaves are as many, or the missing ones are in the edge. */
+static bool is_current(
+	struct recorder *r, struct arena *a, const struct chain_end *edge, const struct hash *segments)
 {
 	struct stat st;
 
-	return mark_eq(&edge->file, &r->at.file) && hash_eq(&edge->segments, segments) &&
-		r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH) == 0 &&
-		(uint64_t)st.st_size == edge->clock * LEAF_LINE;
+	if (!mark_eq(&edge->file, &r->at.file) || !hash_eq(&edge->segments, segments) ||
+		r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH) || st.st_size % LEAF_LINE)
+		return false;
+	uint64_t n = (uint64_t)st.st_size / LEAF_LINE;
+	if (n > edge->clock || edge->clock - n > edge->recent_n)
+		return false;
+	r->leaves = n;
+	return n == edge->clock || ends_with(r, a, edge);
+}
+
+bool chain_is_unchanged(struct recorder *r)
+{
+	struct file_mark now;
+
+	return r->fd >= 0 && mark_path(r, RECEIPTS, &now) == 0 && mark_eq(&now, &r->at.file);
 }
 
 int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 {
-	struct file_mark now;
 	struct chain_end edge;
 	struct hash segments;
 
-	if (r->fd >= 0 && mark_path(r, RECEIPTS, &now) == 0 && mark_eq(&now, &r->at.file))
+	if (chain_is_unchanged(r))
 		return OK;
 	int rc = open_files(r, e);
 	if (rc == OK)
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK) {
 		bool has_edge = edge_read(r, &edge);
-		if (has_edge && is_current(r, &edge, &segments))
+		if (has_edge && is_current(r, a, &edge, &segments))
 			memcpy(&r->at, &edge, sizeof(edge));
 		else
 			rc = chain_examine(r, a, has_edge ? &edge : NULL, e);
@@ -222,14 +251,10 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
-static int take_back(struct recorder *r, struct err *e)
+static void cut_back(struct recorder *r, off_t size, struct err *e)
 {
-	struct sys *s = r->sys;
-	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-
-	if (s->truncate(s, r->fd, (off_t)r->at.file.size_bytes) || s->sync(s, r->fd))
+	if (r->sys->truncate(r->sys, r->fd, size) || r->sys->sync(r->sys, r->fd))
 		err_wrap(e, "the half-written end could not be cut");
-	return rc;
 }
 
 /* All lines in one write; cut back when that fails, so that nothing half-written stays.  A file's name is made durable before
@@ -240,7 +265,11 @@ static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 
 	if (r->at.file.size_bytes == 0 && s->fsync(s, r->state_fd))
 		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
-	return write_all(s, r->fd, lines.p, lines.n) == 0 ? OK : take_back(r, e);
+	if (write_all(s, r->fd, lines.p, lines.n) == 0)
+		return OK;
+	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
+	cut_back(r, (off_t)r->at.file.size_bytes, e);
+	return rc;
 }
 
 /* What is to be written, and where the chain ends when it is. */
@@ -251,6 +280,9 @@ struct batch {
 	struct json **receipts;
 	size_t n;
 	struct chain_end at;
+	off_t start; /* of the first line in the file */
+	bool is_known; /* the edge speaks of it */
+	bool is_locked; /* the chain stays locked until it is on disk */
 };
 
 static int batch_add(struct recorder *r, struct batch *b, const struct draft *d, struct err *e)
@@ -324,7 +356,10 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 
 	if ((uint64_t)r->at.file.size_bytes < r->rotate_bytes)
 		return OK;
-	int rc = newest_segment(r, a, &number, e);
+	/* A sync of the new file says nothing about the old one. */
+	int rc = log_flush(r, e);
+	if (rc == OK)
+		rc = newest_segment(r, a, &number, e);
 	if (rc)
 		return rc;
 	const char *name = segment_name(a, number + 1);
@@ -348,30 +383,32 @@ static int fill_batch(
 	return rc;
 }
 
-static int begin_locked(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
-	struct json **ret_receipts, struct err *e)
+/* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the new end. */
+static int write_batch(
+	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
-	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
-	int rc = chain_settle(r, a, e);
+	int rc = chain_settle(r, b->a, e);
 
 	if (rc == OK)
-		rc = rotate_if_large(r, a, e);
+		rc = rotate_if_large(r, b->a, e);
 	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
-		rc = chain_begin(r, a, &r->at, e);
+		rc = chain_begin(r, b->a, &r->at, e);
+	if (rc == OK && r->at.clock - r->leaves + n + 1 > RECENT_LEAVES)
+		rc = log_flush(r, e);
 	if (rc)
 		return rc;
-	*b = (struct batch){ .a = a, .at = r->at };
-	b->chains = arena_zalloc(a, n + 1, sizeof(*b->chains));
-	b->receipts = arena_zalloc(a, n + 1, sizeof(struct json *));
-	buf_init(&b->lines, a);
+	b->at = r->at;
+	b->start = (off_t)r->at.file.size_bytes;
+	b->chains = arena_zalloc(b->a, n + 1, sizeof(*b->chains));
+	b->receipts = arena_zalloc(b->a, n + 1, sizeof(struct json *));
+	buf_init(&b->lines, b->a);
 	rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)
 		return rc;
-	r->begun = b;
-	if (ret_receipts)
-		memcpy(ret_receipts, b->receipts + (b->n - n), n * sizeof(struct json *));
+	r->at = b->at;
+	b->is_known = log_advance(r, b->chains, b->n);
 	return OK;
 }
 
@@ -385,15 +422,38 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 			"no signing key, so nothing can be recorded; 'helm key create' makes one");
 	if (n == 0)
 		return OK;
+	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
 	int rc = chain_lock(r, e);
 	if (rc)
 		return rc;
-	rc = begin_locked(r, a, drafts, n, ret_receipts, e);
-	if (rc) {
+	b->a = a;
+	rc = write_batch(r, b, drafts, n, e);
+	if (rc)
 		chain_forget(r);
+	/* Others may go on from here if they know where the chain ends and there is room for their leaves. */
+	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
+	if (!b->is_locked)
 		chain_unlock(r);
-	}
-	return rc;
+	if (rc)
+		return rc;
+	r->begun = b;
+	if (ret_receipts)
+		memcpy(ret_receipts, b->receipts + (b->n - n), n * sizeof(struct json *));
+	return OK;
+}
+
+/* What was written is taken out again, unless somebody has continued it: his sync will tell him the same. */
+static void take_back(struct recorder *r, const struct batch *b, struct err *e)
+{
+	struct file_mark named;
+	struct stat st;
+
+	if (mark_path(r, RECEIPTS, &named) || r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH) ||
+		named.ino != st.st_ino || named.dev != st.st_dev ||
+		named.size_bytes != b->start + (int64_t)b->lines.n)
+		return;
+	cut_back(r, b->start, e);
+	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
 }
 
 int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
@@ -404,19 +464,19 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	if (!b)
 		return rc;
 	r->begun = NULL;
-	struct err late = { 0 };
-	if (rc)
-		(void)take_back(r, &late);
-	else if (r->sys->sync(r->sys, r->fd))
-		rc = take_back(r, e);
-	if (rc) {
-		chain_forget(r);
-	} else {
-		r->at = b->at;
-		log_advance(r, b->chains, b->n);
+	if (rc == OK && r->sys->sync(r->sys, r->fd))
+		rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
+	b->is_locked = b->is_locked || chain_lock(r, NULL) == OK;
+	if (rc && b->is_locked)
+		take_back(r, b, e);
+	if (rc == OK && b->is_locked && b->is_known) {
+		log_catch_up(r, b->at.clock, b->chains, b->n);
 		log_head_if_due(r, a);
 	}
-	chain_unlock(r);
+	if (rc || !b->is_locked || !b->is_known)
+		chain_forget(r);
+	if (b->is_locked)
+		chain_unlock(r);
 	return rc;
 }
 

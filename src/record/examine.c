@@ -268,6 +268,9 @@ static int mend_leaves(
 		first++;
 	if (first == w->n && stored->n == w->n && !stored->is_torn)
 		return OK;
+	/* Somebody may still be waiting for the disk. */
+	if (r->sys->sync(r->sys, r->fd))
+		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
 	char *lines = arena_text(a, (w->n - first) * LEAF_LINE + 1);
 	for (uint64_t i = first; i < w->n; i++) {
 		char *line = lines + (i - first) * LEAF_LINE;
@@ -307,6 +310,7 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 	w.at.file = r->at.file;
 	w.at.segments = segments;
 	memcpy(&r->at, &w.at, sizeof(r->at));
-	(void)edge_write(r);
+	r->leaves = r->at.clock;
+	(void)edge_write(r, &r->at);
 	return OK;
 }

@@ -4,7 +4,10 @@
  * log/edge says where the chain ended and which bytes that was true of: size, inode and change time of receipts.jsonl, the last
  * chain hash, the right edge of the tree.  As long as receipts.jsonl is that very file, unchanged, a writer needs nothing else;
  * otherwise everything is looked at (examine.c).  Neither is synced: after a crash they are behind the receipts, or garbage, and
- * are made again. */
+ * are made again.
+ *
+ * The edge is written together with the receipts, so that the next process can go on while this one waits for the disk.  A leaf
+ * is written only when its receipt is on disk: a leaf without receipt is damage, and a power cut must not look like that. */
 #include "base/file.h"
 #include "base/text.h"
 #include "model/records.h"
@@ -15,7 +18,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char edge_magic[8] = "helmedg1";
+static const char edge_magic[8] = "helmedg2";
 
 /* A cache of this machine, in its own byte order; the hash is against torn writes. */
 struct edge_file {
@@ -53,38 +56,101 @@ bool edge_read(struct recorder *r, struct chain_end *ret)
 	return true;
 }
 
-int edge_write(struct recorder *r)
+int edge_write(struct recorder *r, const struct chain_end *end)
 {
 	struct edge_file file;
 
 	memset(&file, 0, sizeof(file)); /* also what lies between members */
 	memcpy(file.magic, edge_magic, sizeof(edge_magic));
-	memcpy(&file.end, &r->at, sizeof(file.end));
+	memcpy(&file.end, end, sizeof(file.end));
 	sha256(&file.end, sizeof(file.end), file.check);
 	if (r->sys->seek(r->sys, r->edge_fd, 0, SEEK_SET) != 0)
 		return -1;
 	return write_all(r->sys, r->edge_fd, &file, sizeof(file));
 }
 
-void log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n)
+bool log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	char *lines = arena_text(&a, n * LEAF_LINE + 1);
+	struct chain_end *at = &r->at;
 	struct stat st;
 
 	for (size_t i = 0; i < n; i++) {
 		struct hash leaf = merkle_leaf(chain_hashes[i].b, SHA256_SIZE);
-		hex_encode(leaf.b, SHA256_SIZE, lines + i * LEAF_LINE);
-		lines[i * LEAF_LINE + LEAF_LINE - 1] = '\n';
-		merkle_append(&r->at.tree, &leaf);
+		at->recent[at->tree.size % RECENT_LEAVES] = leaf;
+		at->recent_n += at->recent_n < RECENT_LEAVES;
+		merkle_append(&at->tree, &leaf);
 	}
-	if (r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH)) {
+	if (r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH))
+		return false;
+	at->file = mark_of(&st);
+	return edge_write(r, at) == 0;
+}
+
+/* Is receipt number `clock` the one with this chain hash, as far as the edge remembers? */
+static bool remembers(const struct chain_end *edge, uint64_t clock, const struct hash *chain)
+{
+	struct hash leaf = merkle_leaf(chain->b, SHA256_SIZE);
+
+	return clock && clock <= edge->clock && edge->clock - clock < edge->recent_n &&
+		hash_eq(&leaf, &edge->recent[(clock - 1) % RECENT_LEAVES]);
+}
+
+/* Leaves from..to: the last n by their chain hashes, those before as the edge remembers them. */
+static int put_leaves(struct recorder *r, const struct chain_end *edge, uint64_t from, uint64_t to,
+	const struct hash *chains, size_t n)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *lines = arena_text(&a, (to - from) * LEAF_LINE + 1), *line = lines;
+
+	for (uint64_t i = from; i < to; i++, line += LEAF_LINE) {
+		struct hash leaf = to - i <= n ? merkle_leaf(chains[n - (to - i)].b, SHA256_SIZE)
+					       : edge->recent[i % RECENT_LEAVES];
+		hex_encode(leaf.b, SHA256_SIZE, line);
+		line[LEAF_LINE - 1] = '\n';
+	}
+	return write_all(r->sys, r->leaves_fd, lines, (size_t)(line - lines));
+}
+
+void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains, size_t n)
+{
+	const struct chain_end *edge = &r->at;
+	struct chain_end newer;
+	struct stat st;
+
+	/* Has nobody continued the chain, then the edge is as we wrote it. */
+	if (!chain_is_unchanged(r)) {
+		if (!edge_read(r, &newer)) {
+			chain_forget(r);
+			return;
+		}
+		edge = &newer;
+	}
+	if (r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH) || st.st_size % LEAF_LINE) {
 		chain_forget(r);
 		return;
 	}
-	r->at.file = mark_of(&st);
-	if (write_all(r->sys, r->leaves_fd, lines, n * LEAF_LINE) || edge_write(r))
+	/* Another writer may have signed a head meanwhile, or written our leaf with its own. */
+	if (edge->heads_at > r->at.heads_at)
+		r->at.heads_at = edge->heads_at;
+	r->leaves = (uint64_t)st.st_size / LEAF_LINE;
+	if (r->leaves >= clock)
+		return;
+	bool are_known = clock - r->leaves <= n || edge->clock - r->leaves <= edge->recent_n;
+	if (!are_known || !remembers(edge, clock, &chains[n - 1]) ||
+		put_leaves(r, edge, r->leaves, clock, chains, n))
 		chain_forget(r);
+	else
+		r->leaves = clock;
+}
+
+int log_flush(struct recorder *r, struct err *e)
+{
+	if (r->leaves >= r->at.clock)
+		return OK;
+	if (r->sys->sync(r->sys, r->fd))
+		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
+	log_catch_up(r, r->at.clock, &r->at.last, 1);
+	return OK;
 }
 
 /* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of them. */
@@ -235,8 +301,15 @@ int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, st
 	if (rc)
 		return rc;
 	r->at.heads_at = r->at.tree.size;
-	if (r->edge_fd >= 0 && edge_write(r))
-		chain_forget(r);
+	/* The chain may have been continued while we waited for the disk: the edge stays as it is but for this. */
+	struct chain_end edge;
+	if (r->edge_fd >= 0) {
+		if (!edge_read(r, &edge))
+			edge = r->at;
+		edge.heads_at = r->at.heads_at;
+		if (edge_write(r, &edge))
+			chain_forget(r);
+	}
 	if (ret_head)
 		*ret_head = head;
 	return OK;
@@ -259,6 +332,8 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 	if (rc)
 		return rc;
 	rc = chain_settle(r, a, e);
+	if (rc == OK)
+		rc = log_flush(r, e);
 	if (rc == OK && r->at.clock == 0)
 		rc = err_set(e, E_MISSING, "LOG_EMPTY", "nothing has been recorded here yet");
 	if (rc == OK)
@@ -274,6 +349,8 @@ int log_settle(struct recorder *r, struct arena *a, struct err *e)
 	if (rc)
 		return rc;
 	rc = chain_settle(r, a, e);
+	if (rc == OK)
+		rc = log_flush(r, e);
 	chain_unlock(r);
 	return rc;
 }

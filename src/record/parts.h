@@ -25,6 +25,8 @@ void chain_unlock(struct recorder *r);
 /* Under the lock: open the files and know where the chain ends, from the edge file where that is current, else from the
  * receipts themselves. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
+/* The chain ends where r->at says. */
+bool chain_is_unchanged(struct recorder *r);
 /* Make the next chain_settle() look again. */
 void chain_forget(struct recorder *r);
 struct file_mark mark_of(const struct stat *st);
@@ -47,9 +49,14 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 
 /* log.c */
 bool edge_read(struct recorder *r, struct chain_end *ret);
-/* Leaves for the n newest receipts, then the edge.  Never fails for good: what cannot be written is made again later. */
-void log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n);
-int edge_write(struct recorder *r);
+int edge_write(struct recorder *r, const struct chain_end *end);
+/* The n newest receipts are written: tree and edge follow.  False when the next writer has to look for itself. */
+bool log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n);
+/* The first `clock` receipts are on disk: their leaves follow.  `chains` are the chain hashes of the last n of them, at least one.
+ * Never fails for good: what cannot be written is made again later. */
+void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains, size_t n);
+/* Under the lock: everything that is written is on disk, and has its leaf. */
+int log_flush(struct recorder *r, struct err *e);
 void log_head_if_due(struct recorder *r, struct arena *a);
 int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
 

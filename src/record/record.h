@@ -28,6 +28,9 @@ struct file_mark {
 	int64_t size_bytes, changed_ns;
 };
 
+/* So many receipts can be on their way to the disk at once. */
+enum { RECENT_LEAVES = 32 };
+
 /* Where the chain ends, and the log over it. */
 struct chain_end {
 	struct file_mark file; /* receipts.jsonl */
@@ -37,6 +40,10 @@ struct chain_end {
 	struct hash last; /* chain hash of the last receipt */
 	char chain_id[136]; /* session_id of every receipt */
 	struct merkle tree;
+	/* The newest leaves, that of receipt number i (from 0) at i % RECENT_LEAVES: those of receipts that are written but not yet
+	 * known to be on disk are only here. */
+	uint64_t recent_n;
+	struct hash recent[RECENT_LEAVES];
 };
 
 /* A writer of one workspace's chain.  Not for several threads at once (see the group below); a copy in a forked child opens
@@ -48,6 +55,7 @@ struct recorder {
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
 	struct chain_end at; /* as of the last append */
+	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
 	pid_t owner;
@@ -85,15 +93,16 @@ struct draft {
 	struct json *subject; /* the decision record a decision receipt stands for; or NULL */
 };
 
-/* Sign and append n receipts in one durable write.  ret_receipts, when not NULL, receives them as written, in `a`.
+/* Sign and append n receipts in one durable write.  ret_receipts, when not NULL, receives them as written, in `a`.  Processes
+ * that append at the same time wait for the disk together.
  * Refused: LOG_DAMAGED when chain, leaves and newest head do not agree (`helm log check` explains), LOG_KEY without a key.
- * After an error none of them is in the chain.  After a crash some of them may be: nobody was told. */
+ * After an error none of them is in the chain, unless another writer had continued it already.  After a crash some of them may
+ * be: nobody was told. */
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e);
 
-/* The same in two steps, so that the next thing can be prepared while the disk works: begin signs, writes and keeps the chain
- * locked; finish returns when it is on disk, with the rows that were put meanwhile.  Nobody may act upon it before that.  After
- * an error of either none of them is in the chain. */
+/* The same in two steps, so that the next thing can be prepared while the disk works: begin signs and writes; finish returns when it
+ * is on disk, with the rows that were put meanwhile.  Nobody may act upon it before that.  Errors as above. */
 int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e);
 int recorder_finish(struct recorder *r, struct arena *a, struct err *e); /* OK when nothing was begun */

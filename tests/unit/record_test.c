@@ -7,6 +7,7 @@
 #include "tools/unit.h"
 #include "verify/verify.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -390,6 +391,90 @@ static void test_group_isolates_failures(void **state)
 	end(&f);
 }
 
+/* A disk at which, while one writer waits, another one comes along. */
+struct busy_disk {
+	struct sys sys;
+	struct fixture *f;
+	int others; /* how many come */
+	bool is_broken; /* and the first one's wait fails */
+};
+
+static int sync_meanwhile(struct sys *s, int fd)
+{
+	struct busy_disk *d = (struct busy_disk *)s;
+	struct err e = { 0 };
+
+	for (; d->others > 0; d->others--) {
+		AUTO(recorder_close) struct recorder other;
+		struct draft draft = { .decision_id = arena_printf(&d->f->a, "dec-other-%d", d->others) };
+		recorder_open(&other, sys_real(), d->f->dir.fd, d->f->key);
+		assert_int_equal(recorder_append(&other, &d->f->a, &draft, 1, NULL, &e), 0);
+	}
+	if (d->is_broken) {
+		errno = EIO;
+		return -1;
+	}
+	return sys_real()->sync(sys_real(), fd);
+}
+
+static void expect_log(struct fixture *f, uint64_t n)
+{
+	struct hash *leaves;
+	struct err e = { 0 };
+	uint64_t found;
+	struct verification v;
+
+	verify_file(f, &v);
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	assert_int_equal(log_leaves(sys_real(), &f->a, f->dir.fd, &leaves, &found, &e), 0);
+	assert_int_equal(found, n);
+	reopen(f);
+	assert_int_equal(log_refresh(&f->r, &f->a, &e), 0);
+	assert_int_equal(f->r.at.clock, n);
+}
+
+/* Nobody waits for another one's disk, and everybody's leaf is there in the end. */
+static void test_waiting_holds_nobody_up(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct err e = { 0 };
+
+	begin(&f);
+	append_many(&f, 3);
+	recorder_close(&f.r);
+	struct busy_disk d = { .sys = *sys_real(), .f = &f, .others = 40 };
+	d.sys.sync = sync_meanwhile;
+	recorder_open(&f.r, &d.sys, f.dir.fd, f.key);
+	f.r.head_interval = 2;
+	assert_int_equal(append(&f, "dec-first", &e), 0);
+	expect_log(&f, 44);
+	end(&f);
+}
+
+/* A disk that refuses: what nobody has continued is taken back, what somebody has continued stays. */
+static void test_a_failed_wait_is_taken_back(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct err e = { 0 };
+
+	begin(&f);
+	append_many(&f, 3);
+	for (int others = 0; others < 2; others++) {
+		struct busy_disk d = { .sys = *sys_real(), .f = &f, .others = others, .is_broken = true };
+		d.sys.sync = sync_meanwhile;
+		recorder_close(&f.r);
+		recorder_open(&f.r, &d.sys, f.dir.fd, f.key);
+		assert_int_equal(append(&f, "dec-lost", &e), E_IO);
+		reopen(&f);
+		expect_log(&f, others ? 5 : 3);
+	}
+	append_many(&f, 1);
+	expect_log(&f, 6);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +487,8 @@ int main(void)
 		cmocka_unit_test(test_rotation_keeps_the_chain),
 		cmocka_unit_test(test_no_key_no_record),
 		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_waiting_holds_nobody_up),
+		cmocka_unit_test(test_a_failed_wait_is_taken_back),
 		cmocka_unit_test(test_group_commit),
 		cmocka_unit_test(test_group_isolates_failures),
 	};
