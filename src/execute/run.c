@@ -2,14 +2,24 @@
  *
  * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The warden waits for the ward
  * and reaps what is left behind; it tells helm through a pipe when the ward stopped on a terminal, so that Ctrl-Z stops helm
- * too.  Facts that only the children know (which walls stand, why exec failed) come back through shared memory. */
+ * too, and when it ended.
+ *
+ * Until the command is executed all of them share helm's memory, because copying page tables twice costs more than everything
+ * else here.  For that a thread, the keeper, starts the warden and does nothing but wait for it: the warden, and then the ward,
+ * borrow its thread-local storage, so errno and locks work as in any threaded program.  All signals are blocked in them until
+ * the ward is about to become the command.  Meanwhile helm's own thread waits for the disk; the ward stands at its gate until
+ * it is told that the decision is on record. */
 #include "execute/run.h"
 
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +30,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10 };
 
-enum { EXIT_REFUSED = 125 };
+struct pipes {
+	int out[2], err[2], control[2];
+};
 
-/* What the children leave for helm. */
-struct shared {
+/* What helm, warden and ward share. */
+struct stage {
+	const struct run_request *request;
+	struct pipes pipes;
+	int terminal; /* to be given away, or -1 */
+	char *stacks; /* of keeper, warden and ward */
+	pthread_t keeper;
+	sem_t started, gate;
+	bool is_called_off; /* said before the gate opens */
+	pid_t warden; /* or -1 */
+	int start_errno;
 	struct sandbox_report report;
 	int wait_status; /* of the ward, as waitpid gives it */
 	bool finished;
@@ -36,13 +57,14 @@ struct watch {
 	struct sys *s;
 	const struct run_request *request;
 	struct run_result *result;
-	struct shared *shared;
+	struct stage *stage;
 	pid_t warden;
-	int pid_fd, signal_fd, control; /* control: the warden's "stopped" */
+	int pid_fd, signal_fd, control; /* control: "stopped" and "ended" from the warden */
 	int out_fd, err_fd; /* our ends of the output pipes, or -1 */
 	struct sha256 out_hash, err_hash;
 	int terminal; /* descriptor of the terminal we gave away, or -1 */
 	int64_t deadline_us, kill_us, sign_us;
+	bool has_ended;
 };
 
 /* ---- in the ward ---- */
@@ -57,21 +79,88 @@ static void default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-_Noreturn static void become_command(const struct run_request *request, struct shared *shared)
+static const char *get_path(const char *const *environment)
 {
-	default_signals();
+	for (; environment && *environment; environment++)
+		if (text_starts(*environment, "PATH="))
+			return *environment + strlen("PATH=");
+	return "/usr/bin:/bin";
+}
+
+/* A script without a first line that names its interpreter is the shell's, as everywhere. */
+static void execute_file(const struct run_request *request, const char *file)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	size_t n = 0;
+
+	execve(file, (char *const *)request->argv, (char *const *)request->environment);
+	if (errno != ENOEXEC)
+		return;
+	while (request->argv[n])
+		n++;
+	const char **argv = arena_zalloc(&a, n + 2, sizeof(*argv));
+	argv[0] = "/bin/sh";
+	argv[1] = file;
+	for (size_t i = 1; i < n; i++)
+		argv[i + 1] = request->argv[i];
+	execve(argv[0], (char *const *)argv, (char *const *)request->environment);
+	errno = ENOEXEC;
+}
+
+/* execvp() with the command's own PATH instead of ours.  Comes back only when it failed. */
+static void execute_by_name(const struct run_request *request, const char *name)
+{
+	bool is_forbidden = false;
+	char file[PATH_MAX];
+
+	if (!*name) {
+		errno = ENOENT;
+		return;
+	}
+	if (strchr(name, '/')) {
+		execute_file(request, name);
+		return;
+	}
+	for (const char *at = get_path(request->environment);; at++) {
+		size_t n = strcspn(at, ":");
+		if (snprintf(file, sizeof(file), "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
+			(int)sizeof(file))
+			execute_file(request, file);
+		if (errno == EACCES)
+			is_forbidden = true;
+		else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV)
+			return;
+		at += n;
+		if (!*at)
+			break;
+	}
+	errno = is_forbidden ? EACCES : ENOENT;
+}
+
+static int become_command(void *arg)
+{
+	struct stage *st = arg;
+	const struct run_request *request = st->request;
+
+	/* Without a pid namespace the kernel ends only the warden when helm dies: this one follows it. */
+	if (!st->report.pid_namespace)
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (request->cwd && chdir(request->cwd)) {
-		snprintf(shared->report.refused, sizeof(shared->report.refused), "cannot enter '%s': %s",
+		snprintf(st->report.refused, sizeof(st->report.refused), "cannot enter '%s': %s",
 			request->cwd, strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
-	if (sandbox_lock(request->rules, &shared->report))
+	if (sandbox_lock(request->rules, &st->report))
 		_exit(EXIT_REFUSED);
-	environ = (char **)request->environment;
-	if (request->last_look && !request->last_look(request->arg, shared->changed, sizeof(shared->changed)))
+	while (sem_wait(&st->gate) && errno == EINTR)
+		;
+	if (st->is_called_off)
 		_exit(EXIT_REFUSED);
-	execvp(request->program ? request->program : request->argv[0], (char *const *)request->argv);
-	shared->report.exec_errno = errno;
+	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
+		_exit(EXIT_REFUSED);
+	default_signals();
+	execute_by_name(request, request->program ? request->program : request->argv[0]);
+	st->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
@@ -99,41 +188,114 @@ static void end_strays(void)
 	}
 }
 
-_Noreturn static void be_warden(const struct run_request *request, struct shared *shared, int control)
+static void say(const struct stage *st, char what)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (sandbox_prepare(request->rules, &shared->report))
-		_exit(EXIT_REFUSED);
-	pid_t ward = fork();
-	if (ward < 0) {
-		snprintf(shared->report.refused, sizeof(shared->report.refused), "fork: %s", strerror(errno));
-		_exit(EXIT_REFUSED);
-	}
-	if (ward == 0)
-		become_command(request, shared);
-	/* Output pipes must end when the command's processes end, not when we do. */
-	(void)dup2(open("/dev/null", O_RDWR | O_CLOEXEC), 0);
-	(void)dup2(0, 1);
-	(void)dup2(0, 2);
+	(void)!write(st->pipes.control[1], &what, 1);
+}
+
+/* Until the ward has ended. */
+static void watch_ward(struct stage *st, pid_t ward)
+{
 	for (;;) {
 		int status;
 		pid_t who = waitpid(-1, &status, WUNTRACED);
 		if (who < 0 && errno == EINTR)
 			continue;
 		if (who == ward && WIFSTOPPED(status)) {
-			(void)!write(control, "s", 1);
+			say(st, 's');
 			continue;
 		}
 		if (who != ward && who > 0)
 			continue;
-		shared->wait_status = who == ward ? status : 0;
-		shared->finished = who == ward;
-		break;
+		st->wait_status = who == ward ? status : 0;
+		st->finished = who == ward;
+		return;
 	}
-	if (!shared->report.pid_namespace)
+}
+
+static int be_warden(void *arg)
+{
+	struct stage *st = arg;
+
+	setpgid(0, 0);
+	if (st->terminal >= 0)
+		(void)tcsetpgrp(st->terminal, getpgrp()); /* TTOU is blocked */
+	if (st->pipes.out[1] >= 0) {
+		(void)dup2(st->pipes.out[1], 1);
+		(void)dup2(st->pipes.err[1], 2);
+		/* Neither end stays open here, so that reader and writer learn when the other is gone. */
+		for (int i = 0; i < 2; i++) {
+			close(st->pipes.out[i]);
+			close(st->pipes.err[i]);
+		}
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (sandbox_prepare(st->request->rules, &st->report))
+		_exit(EXIT_REFUSED);
+	pid_t ward = clone(become_command, st->stacks + 3 * STACK_BYTES, CLONE_VM | SIGCHLD, st);
+	if (ward < 0) {
+		snprintf(st->report.refused, sizeof(st->report.refused), "clone: %s", strerror(errno));
+		_exit(EXIT_REFUSED);
+	}
+	for (int fd = 0; fd <= 2; fd++)
+		close(fd);
+	watch_ward(st, ward);
+	say(st, 'e');
+	if (!st->report.pid_namespace)
 		end_strays();
 	_exit(0);
+}
+
+/* ---- the keeper ---- */
+
+static void *keep(void *arg)
+{
+	struct stage *st = arg;
+	pid_t pid =
+		sandbox_start(st->request->rules, &st->report, be_warden, st, st->stacks + 2 * STACK_BYTES);
+
+	if (pid < 0)
+		st->start_errno = errno;
+	st->warden = pid;
+	sem_post(&st->started);
+	/* From here to its end the warden uses our errno: a call that cannot fail meanwhile. */
+	while (pid > 0 && syscall(SYS_waitid, P_PID, pid, NULL, WEXITED | WNOWAIT, NULL) && errno == EINTR)
+		;
+	return NULL;
+}
+
+static int start_keeper(struct stage *st)
+{
+	pthread_attr_t how;
+	sigset_t all, old;
+
+	st->stacks = mmap(NULL, 3 * STACK_BYTES, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+	if (st->stacks == MAP_FAILED)
+		return -1;
+	sem_init(&st->started, 0, 0);
+	sem_init(&st->gate, 0, 0);
+	pthread_attr_init(&how);
+	pthread_attr_setstack(&how, st->stacks, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	errno = pthread_create(&st->keeper, &how, keep, st);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&how);
+	if (!errno)
+		return 0;
+	munmap(st->stacks, 3 * STACK_BYTES);
+	return -1;
+}
+
+/* Everything of the run is gone afterwards. */
+static void end_keeper(struct stage *st)
+{
+	pthread_join(st->keeper, NULL);
+	if (st->warden > 0)
+		(void)waitpid(st->warden, NULL, 0);
+	munmap(st->stacks, 3 * STACK_BYTES);
 }
 
 /* ---- in helm ---- */
@@ -214,23 +376,35 @@ static void give_terminal(struct watch *w)
 		(void)tcsetpgrp(w->terminal, w->warden);
 }
 
+/* From the background, where asking for the terminal would stop us. */
 static void take_terminal(struct watch *w)
 {
-	if (w->terminal >= 0)
-		(void)tcsetpgrp(w->terminal, getpgrp());
+	if (w->terminal < 0)
+		return;
+	signal(SIGTTOU, SIG_IGN);
+	(void)tcsetpgrp(w->terminal, getpgrp());
+	signal(SIGTTOU, SIG_DFL);
 }
 
 /* The command stopped on the terminal: so do we, and when we are continued, so is it. */
 static void stop_together(struct watch *w)
 {
-	char byte;
-
-	if (read(w->control, &byte, 1) != 1)
-		return;
 	take_terminal(w);
 	kill(getpid(), SIGSTOP);
 	give_terminal(w);
 	to_group(w, SIGCONT);
+}
+
+static void hear_warden(struct watch *w)
+{
+	char byte;
+
+	if (read(w->control, &byte, 1) != 1)
+		return;
+	if (byte == 's')
+		stop_together(w);
+	else
+		w->has_ended = true;
 }
 
 static void take_signal(struct watch *w)
@@ -274,9 +448,8 @@ static void check_clock(struct watch *w)
 
 static void wait_for_end(struct watch *w)
 {
-	bool running = true;
-
-	while (running || w->out_fd >= 0 || w->err_fd >= 0) {
+	while (!w->has_ended || w->out_fd >= 0 || w->err_fd >= 0) {
+		bool running = !w->has_ended;
 		struct pollfd p[] = {
 			{ running ? w->pid_fd : -1, POLLIN, 0 },
 			{ w->signal_fd, POLLIN, 0 },
@@ -296,10 +469,10 @@ static void wait_for_end(struct watch *w)
 		if (n > 0 && p[1].revents & POLLIN)
 			take_signal(w);
 		if (n > 0 && p[4].revents & POLLIN)
-			stop_together(w);
+			hear_warden(w);
 		if (n > 0 && p[0].revents & POLLIN)
-			running = false;
-		if (running)
+			w->has_ended = true;
+		if (!w->has_ended)
 			check_clock(w);
 	}
 }
@@ -307,10 +480,10 @@ static void wait_for_end(struct watch *w)
 static void judge_end(struct watch *w)
 {
 	struct run_result *r = w->result;
-	int status = w->shared->wait_status;
+	int status = w->stage->wait_status;
 
-	r->report = w->shared->report;
-	if (!w->shared->finished) {
+	r->report = w->stage->report;
+	if (!w->stage->finished) {
 		r->exit_signal = SIGKILL; /* the warden was ended with everything below it */
 		r->exit_code = 128 + SIGKILL;
 	} else if (WIFSIGNALED(status)) {
@@ -340,10 +513,6 @@ static int open_signals(sigset_t *ret_old)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct pipes {
-	int out[2], err[2], control[2];
-};
-
 static int open_pipes(struct pipes *p, bool capture)
 {
 	if (pipe2(p->control, O_CLOEXEC))
@@ -359,22 +528,6 @@ static void close_pair(int pair[2])
 	close_fd(&pair[1]);
 }
 
-/* The first lines of the warden: its group, its streams. */
-_Noreturn static void start_warden(
-	const struct run_request *request, struct shared *shared, struct pipes *p, int tty)
-{
-	setpgid(0, 0);
-	if (tty >= 0) {
-		signal(SIGTTOU, SIG_IGN);
-		(void)tcsetpgrp(tty, getpgrp());
-	}
-	if (p->out[1] >= 0) {
-		(void)dup2(p->out[1], 1);
-		(void)dup2(p->err[1], 2);
-	}
-	be_warden(request, shared, p->control[1]);
-}
-
 static int find_terminal(const struct run_request *request)
 {
 	if (request->capture || !isatty(0) || tcgetpgrp(0) != getpgrp())
@@ -382,67 +535,96 @@ static int find_terminal(const struct run_request *request)
 	return 0;
 }
 
+/* The walls go up while the caller puts on record what is about to happen. */
+static int open_gate(struct watch *w, struct err *e)
+{
+	const struct run_request *request = w->request;
+	int rc = request->commit ? request->commit(request->arg, e) : OK;
+
+	while (sem_wait(&w->stage->started) && errno == EINTR)
+		;
+	w->warden = w->stage->warden;
+	w->stage->is_called_off = rc != OK;
+	w->result->started_us = w->s->now_us(w->s);
+	int64_t now = w->s->mono_us(w->s);
+	w->deadline_us = request->timeout_ms > 0 ? now + request->timeout_ms * 1000 : 0;
+	w->sign_us = request->sign_of_life ? now + request->sign_ms * 1000 : 0;
+	sem_post(&w->stage->gate);
+	if (w->warden < 0 && rc == OK) {
+		errno = w->stage->start_errno;
+		rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
+	}
+	return rc;
+}
+
+/* From the open gate to the end of everything that was started. */
+static void see_through(struct watch *w)
+{
+	struct pipes *p = &w->stage->pipes;
+
+	setpgid(w->warden, w->warden);
+	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
+	w->control = p->control[0];
+	w->out_fd = p->out[0];
+	w->err_fd = p->err[0];
+	p->out[0] = p->err[0] = -1;
+	close_fd(&p->out[1]);
+	close_fd(&p->err[1]);
+	p->out[1] = p->err[1] = -1;
+	sha256_begin(&w->out_hash);
+	sha256_begin(&w->err_hash);
+	wait_for_end(w);
+}
+
+static void release(struct watch *w)
+{
+	take_terminal(w);
+	close_fd(&w->signal_fd);
+	close_fd(&w->pid_fd);
+	close_fd(&w->out_fd);
+	close_fd(&w->err_fd);
+	close_pair(w->stage->pipes.control);
+	close_pair(w->stage->pipes.out);
+	close_pair(w->stage->pipes.err);
+}
+
 int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e)
 {
-	struct pipes p = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	struct run_result result = { .captured = request->capture };
+	struct stage stage = { .request = request,
+		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.terminal = find_terminal(request) };
 	struct watch w = { .s = s,
 		.request = request,
 		.result = &result,
+		.stage = &stage,
 		.pid_fd = -1,
-		.terminal = find_terminal(request) };
+		.signal_fd = -1,
+		.out_fd = -1,
+		.err_fd = -1,
+		.terminal = stage.terminal };
 	sigset_t old;
 
-	w.shared = mmap(NULL, sizeof(*w.shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w.shared == MAP_FAILED || open_pipes(&p, request->capture))
-		return err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
 	w.signal_fd = open_signals(&old);
-	result.started_us = s->now_us(s);
-	w.deadline_us = request->timeout_ms > 0 ? s->mono_us(s) + request->timeout_ms * 1000 : 0;
-	w.sign_us = request->sign_of_life ? s->mono_us(s) + request->sign_ms * 1000 : 0;
-	w.warden = sandbox_fork(request->rules, &w.shared->report);
-	if (w.warden == 0)
-		start_warden(request, w.shared, &p, w.terminal);
 	int rc = OK;
-	if (w.warden < 0) {
+	if (open_pipes(&stage.pipes, request->capture) || start_keeper(&stage)) {
 		rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
 	} else {
-		setpgid(w.warden, w.warden);
-		w.pid_fd = (int)syscall(SYS_pidfd_open, w.warden, 0);
-		w.control = p.control[0];
-		w.out_fd = p.out[0];
-		w.err_fd = p.err[0];
-		p.out[0] = p.err[0] = -1;
-		close_fd(&p.out[1]);
-		close_fd(&p.err[1]);
-		p.out[1] = p.err[1] = -1;
-		sha256_begin(&w.out_hash);
-		sha256_begin(&w.err_hash);
-		wait_for_end(&w);
-		(void)waitpid(w.warden, NULL, 0);
-		if (w.terminal >= 0) {
-			signal(SIGTTOU, SIG_IGN);
-			take_terminal(&w);
-			signal(SIGTTOU, SIG_DFL);
-		}
+		rc = open_gate(&w, e);
+		if (rc == OK)
+			see_through(&w);
 		result.finished_us = s->now_us(s);
+		end_keeper(&stage);
 		judge_end(&w);
-		if (w.shared->changed[0])
-			rc = err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", w.shared->changed);
-		else if (result.report.refused[0])
-			rc = err_set(e, E_DENIED, "SANDBOX_REFUSED",
-				"not run: %s; 'sandbox: best-effort' in the profile accepts less",
-				result.report.refused);
 	}
+	if (rc == OK && stage.changed[0])
+		rc = err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", stage.changed);
+	else if (rc == OK && result.report.refused[0])
+		rc = err_set(e, E_DENIED, "SANDBOX_REFUSED",
+			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
+			result.report.refused);
+	release(&w);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	close_fd(&w.signal_fd);
-	close_fd(&w.pid_fd);
-	close_fd(&w.out_fd);
-	close_fd(&w.err_fd);
-	close_pair(p.control);
-	close_pair(p.out);
-	close_pair(p.err);
-	munmap(w.shared, sizeof(*w.shared));
 	if (rc == OK)
 		*ret = result;
 	return rc;

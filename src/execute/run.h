@@ -13,18 +13,22 @@ enum { RUN_TAIL_BYTES = 4096, RUN_GRACE_MS = 5000 };
 
 struct run_request {
 	const char *const *argv; /* NULL-terminated */
-	const char *program; /* run exactly this file; NULL: argv[0] is looked up in the PATH of `environment` */
+	const char
+		*program; /* run exactly this file; NULL: argv[0] is looked up in the PATH of `environment` */
 	const char *const *environment; /* NULL-terminated NAME=value: the whole of it */
 	const char *cwd; /* absolute */
 	int64_t timeout_ms; /* 0: none */
 	bool capture; /* pass output through and keep tails and digests; off on a terminal */
 	bool quiet; /* captured output is not passed on to our own streams */
+	/* Called while the walls are put up; the command is executed only when it has returned OK.  Its error is that of
+	 * run_command().  May be NULL. */
+	int (*commit)(void *arg, struct err *e);
 	const struct sandbox_rules *rules;
 	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);
 	void (*sign_of_life)(void *arg); /* every sign_ms while it runs; may be NULL */
 	int64_t sign_ms;
-	void *arg; /* of both */
+	void *arg; /* of all three */
 };
 
 struct run_stream {
@@ -46,8 +50,7 @@ struct run_result {
 };
 
 /* Run it to its end.  E_DENIED when nothing was executed: SANDBOX_REFUSED when a required wall is missing, RUN_CHANGED
- * when last_look refused. E_IO when
- * the process could not be started.  A command that fails is not an error of this function. */
+ * when last_look refused.  E_IO when the process could not be started.  A command that fails is not an error of this function. */
 int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e);
 
 #endif

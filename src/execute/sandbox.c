@@ -1,8 +1,8 @@
 /* sandbox.c — the walls in the order they are put up.
  *
- *   helm ── sandbox_fork ──> warden: user, mount, pid, net namespace
+ *   helm ── sandbox_start ──> warden: user, mount, pid, net namespace
  *                              │ sandbox_prepare: map the user, cover keys, protect state, loopback up
- *                              └── fork ──> ward
+ *                              └── clone ──> ward
  *                                            sandbox_lock: descriptors, capabilities, Landlock, seccomp, then exec
  *
  * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when the warden dies, by
@@ -60,27 +60,33 @@ static int refuse(struct sandbox_report *report, const char *fmt, ...)
 	return -1;
 }
 
-pid_t sandbox_fork(const struct sandbox_rules *rules, struct sandbox_report *report)
+static void note_spaces(struct sandbox_report *report, unsigned long spaces)
+{
+	report->user_namespace = spaces & CLONE_NEWUSER;
+	report->mount_namespace = spaces & CLONE_NEWNS;
+	report->pid_namespace = spaces & CLONE_NEWPID;
+	report->network_namespace = spaces & CLONE_NEWNET;
+}
+
+pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
+	void *arg, void *stack_end)
 {
 	unsigned long wanted = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC;
 
 	report->uid = geteuid();
 	report->gid = getegid();
-	if (rules->off || rules->no_namespaces)
-		return fork();
 	if (rules->network == NETWORK_LOOPBACK)
 		wanted |= CLONE_NEWNET;
 	if (geteuid() != 0)
 		wanted |= CLONE_NEWUSER;
-	long pid = syscall(SYS_clone, wanted | SIGCHLD, 0, 0, 0, 0);
-	if (pid < 0)
-		return fork();
-	if (pid == 0) {
-		report->user_namespace = wanted & CLONE_NEWUSER;
-		report->mount_namespace = report->pid_namespace = true;
-		report->network_namespace = wanted & CLONE_NEWNET;
+	if (!rules->off && !rules->no_namespaces) {
+		note_spaces(report, wanted);
+		pid_t pid = clone(fn, stack_end, (int)(wanted | CLONE_VM | SIGCHLD), arg);
+		if (pid > 0)
+			return pid;
 	}
-	return (pid_t)pid;
+	note_spaces(report, 0);
+	return clone(fn, stack_end, CLONE_VM | SIGCHLD, arg);
 }
 
 static int write_proc(const char *path, const char *text)

@@ -32,7 +32,7 @@ struct sandbox_rules {
 	bool no_namespaces; /* tests: pretend that namespaces are forbidden */
 };
 
-/* What was in force.  Lives in memory shared with the children, because they are the ones who know. */
+/* What was in force, written by the children, because they are the ones who know. */
 struct sandbox_report {
 	int landlock_abi; /* 0: none */
 	bool seccomp;
@@ -46,16 +46,20 @@ struct sandbox_report {
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
-	uid_t uid; /* of the caller; set by sandbox_fork */
+	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
 };
 
-/* Namespaces to ask clone(2) for; the warden is started with them.  Falls back to fewer by itself. */
-pid_t sandbox_fork(const struct sandbox_rules *rules, struct sandbox_report *report);
+/* Start fn(arg) as the warden, with the namespaces that these rules ask for, or without them where the kernel refuses.  It shares our
+ * memory: nothing is copied, and what it reports is seen at once.  It runs on the stack that ends at `stack_end`, and on the
+ * calling thread's own thread-local storage (errno): that thread only waits for it until it has ended.  Returns its pid, or
+ * -1 with errno. */
+pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
+	void *arg, void *stack_end);
 
-/* In the warden, after sandbox_fork: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
+/* In the warden: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
 int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report);
 
 /* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with report->refused set. */

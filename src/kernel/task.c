@@ -392,6 +392,14 @@ static void sign_of_life(void *arg)
 	heartbeat_beat(t->k->sys, t->k->ws, t->id);
 }
 
+static int commit(void *arg, struct err *e)
+{
+	struct task *t = arg;
+	int rc = kernel_commit(t->k, e);
+
+	return rc ? err_wrap(e, "not recorded, so not done") : OK;
+}
+
 static int run_it(struct task *t, struct err *e)
 {
 	struct sandbox_rules rules = {
@@ -413,6 +421,7 @@ static int run_it(struct task *t, struct err *e)
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
+		.commit = commit,
 		.rules = &rules };
 	int rc = run_command(t->k->sys, &request, &t->result, e);
 
@@ -454,11 +463,12 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	rc = put_row(t, "running", e);
 	if (rc)
 		return rc;
-	rc = kernel_commit(t->k, e);
-	if (rc)
-		return err_wrap(e, "not recorded, so not done");
 	t->tmp = private_tmp(t);
 	rc = run_it(t, e);
+	if (rc && t->k->is_unrecorded) {
+		remove_tmp(t);
+		return rc;
+	}
 	if (rc) {
 		const char *why = arena_strdup(a, e->text);
 		t->report->exit_code = rc == E_DENIED ? 25 : 126;

@@ -44,6 +44,9 @@ ok "secrets do not reach the ledger" sh -c 'HOME='"$scratch/home"' "$0" profile 
 ok "a guarded run cannot loosen the guard" says 25 "guard" helm profile run service_ops --approve-risk -- "$HELM_REAL" profile run workspace_edit --guard-mode off -- true
 ok "helm run uses the default profile" says 0 "hi" helm run -- echo hi
 
+# whoever writes to a reader that is gone learns it, through helm
+ok "a reader that leaves ends the command" sh -c 'HOME='"$scratch/home"' timeout 20 "$0" run -- yes | head -n 1 | grep -q y' "$HELM_REAL"
+
 # helm itself is killed: the next run finds the row and closes it
 HOME=$scratch/home "$HELM_REAL" profile run inspect_local --task-id killed-one -- sleep 60 >/dev/null 2>&1 &
 pid=$!

@@ -516,6 +516,85 @@ static void test_exit_codes(void **state)
 	assert_memory_equal(last.err.tail, "err", 3);
 }
 
+/* A run with nothing but a private place, as the caller of run_command() has it. */
+static int run_plainly(const char *const *argv, const char *path, int (*commit)(void *, struct err *),
+	void *arg, struct err *e)
+{
+	static const char *const none[] = { NULL };
+	const char *writable[] = { at("in"), NULL };
+	char variable[PATH_MAX + 8];
+	const char *environment[] = { variable, NULL };
+	struct sandbox_rules rules = {
+		.network = NETWORK_NONE, .write_paths = writable, .hidden = none, .read_only = none
+	};
+	struct run_request request = { .argv = argv,
+		.environment = environment,
+		.cwd = "/",
+		.capture = true,
+		.quiet = true,
+		.commit = commit,
+		.arg = arg,
+		.rules = &rules };
+
+	snprintf(variable, sizeof(variable), "PATH=%s", path);
+	return run_command(sys_real(), &request, &last, e);
+}
+
+static int say_no(void *arg, struct err *e)
+{
+	(void)arg;
+	return err_set(e, E_IO, "NO_DISK", "not on record");
+}
+
+/* Long enough for the ward to stand at its gate, and to run through it if it were open. */
+static int say_yes_late(void *arg, struct err *e)
+{
+	(void)e;
+	usleep(50000);
+	*(bool *)arg = access(at("in/gate"), F_OK) == 0;
+	return OK;
+}
+
+static void test_nothing_before_the_record(void **state)
+{
+	const char *argv[] = { "touch", at("in/gate"), NULL };
+	struct err e = { 0 };
+	bool was_early = true;
+
+	(void)state;
+	assert_int_equal(run_plainly(argv, "/usr/bin:/bin", say_no, NULL, &e), E_IO);
+	assert_string_equal(e.code, "NO_DISK");
+	assert_int_equal(access(at("in/gate"), F_OK), -1);
+	assert_int_equal(run_plainly(argv, "/usr/bin:/bin", say_yes_late, &was_early, &e), OK);
+	assert_int_equal(last.exit_code, 0);
+	assert_false(was_early);
+	assert_int_equal(access(at("in/gate"), F_OK), 0);
+	unlink(at("in/gate"));
+}
+
+/* The command's PATH counts, not ours; a script may do without a first line; what may not be executed is 126. */
+static void test_by_name(void **state)
+{
+	const char *argv[] = { "gate-script", "7", NULL };
+	struct err e = { 0 };
+	char path[PATH_MAX + 32];
+	FILE *f = fopen(at("in/gate-script"), "w");
+
+	(void)state;
+	assert_non_null(f);
+	fputs("exit $1\n", f);
+	assert_int_equal(fclose(f), 0);
+	snprintf(path, sizeof(path), "/nowhere::%s", at("in"));
+	assert_int_equal(run_plainly(argv, path, NULL, NULL, &e), OK);
+	assert_int_equal(last.exit_code, 126);
+	assert_int_equal(chmod(at("in/gate-script"), 0755), 0);
+	assert_int_equal(run_plainly(argv, path, NULL, NULL, &e), OK);
+	assert_int_equal(last.exit_code, 7);
+	assert_int_equal(run_plainly(argv, "/usr/bin:/bin", NULL, NULL, &e), OK);
+	assert_int_equal(last.exit_code, 127);
+	unlink(at("in/gate-script"));
+}
+
 static void test_not_found(void **state)
 {
 	static const char *const none[] = { NULL };
@@ -652,6 +731,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_not_found),
 		cmocka_unit_test(test_last_look),
 		cmocka_unit_test(test_signs_of_life),
+		cmocka_unit_test(test_nothing_before_the_record),
+		cmocka_unit_test(test_by_name),
 		cmocka_unit_test(test_timeout_ends_the_tree),
 		cmocka_unit_test(test_nothing_outlives_the_command),
 	};
