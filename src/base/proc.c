@@ -355,20 +355,39 @@ int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, s
 	return OK;
 }
 
-int64_t proc_start_ticks(struct sys *s, int64_t pid)
+bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret)
 {
 	char path[64] = "/proc/self/stat", text[1024];
+	long long parent, group, session, tty, start;
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
 	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY, 0, 0);
 	ssize_t n = fd >= 0 ? s->read(s, fd, text, sizeof(text) - 1) : 0;
 	if (n <= 0)
-		return 0;
+		return false;
 	text[n] = '\0';
 	/* The name in parentheses may hold anything; the fields are counted behind it. */
-	const char *at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoll(at, NULL, 10) : 0;
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
+	if (!open || !close || close < open ||
+		sscanf(close + 1,
+			" %*c %lld %lld %lld %lld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			"%lld",
+			&parent, &group, &session, &tty, &start) != 5)
+		return false;
+	*ret = (struct proc_info){ .pid = strtoll(text, NULL, 10),
+		.parent = parent,
+		.session = session,
+		.tty = tty,
+		.start_ticks = start };
+	size_t len = (size_t)(close - open - 1);
+	memcpy(ret->name, open + 1, len < sizeof(ret->name) ? len : sizeof(ret->name) - 1);
+	return true;
+}
+
+int64_t proc_start_ticks(struct sys *s, int64_t pid)
+{
+	struct proc_info info;
+
+	return proc_look(s, pid, &info) ? info.start_ticks : 0;
 }

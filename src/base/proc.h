@@ -55,6 +55,13 @@ struct proc_output {
 int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, struct bytes input,
 	size_t max_bytes, int timeout_ms, struct proc_output *ret, struct err *e);
 
+/* One process as the kernel knows it.  pid 0: our own.  False when it is not there. */
+struct proc_info {
+	int64_t pid, parent, session, tty, start_ticks;
+	char name[32]; /* what it calls itself: no proof of anything */
+};
+bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret);
+
 /* When a process started (pid 0: our own), in clock ticks since the machine did; 0 when it is not there.  With its pid this names
  * a process for good: pids are used again. */
 int64_t proc_start_ticks(struct sys *s, int64_t pid);

@@ -64,6 +64,17 @@ int cmd_guard_explain(struct run *r, struct err *e);
 int cmd_guard_rules(struct run *r, struct err *e);
 int cmd_guard_scan(struct run *r, struct err *e);
 
+/* cmd_approval.c, cmd_approval_show.c, cmd_key_trust.c */
+extern const struct opt approval_list_opts[], approval_approve_opts[], approval_deny_opts[],
+	approval_grant_opts[];
+int cmd_approval_list(struct run *r, struct err *e);
+int cmd_approval_show(struct run *r, struct err *e);
+int cmd_approval_approve(struct run *r, struct err *e);
+int cmd_approval_deny(struct run *r, struct err *e);
+int cmd_approval_revoke(struct run *r, struct err *e);
+int cmd_approval_grant(struct run *r, struct err *e);
+int cmd_approval_trust(struct run *r, struct err *e);
+
 /* cmd_profile.c */
 int cmd_profile_list(struct run *r, struct err *e);
 int cmd_profile_show(struct run *r, struct err *e);

@@ -1,10 +1,12 @@
-/* cmd_key_trust.c — key trust: the keys of others that this user has decided to trust.
+/* cmd_key_trust.c — key trust, approval trust: the keys of others that this user has decided to trust, for one thing or another.
  *
- * They stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in there alone:
- * a verification uses the file when it is named. */
+ * Those for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in
+ * there alone: a verification uses the file when it is named.  Those that may approve what an agent asks for stand beside it in
+ * approvers.json; to put one there takes what an approval takes. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/kernel.h"
 #include "proof/key.h"
 
@@ -12,6 +14,9 @@
 #include <string.h>
 
 enum { TRUST_LIMIT = 1 << 20 };
+
+#define TRUSTED_KEYS "keys.json"
+#define APPROVERS "approvers.json"
 
 const struct opt key_trust_opts[] = {
 	{ "label", OPT_VALUE, "TEXT", "whose key it is (add)", NULL, false },
@@ -29,7 +34,7 @@ static void store_close(struct store *s)
 	close_fd(&s->lock_fd);
 }
 
-static int store_open(struct run *r, struct store *s, bool to_write, struct err *e)
+static int store_open(struct run *r, struct store *s, const char *file, bool to_write, struct err *e)
 {
 	struct bytes text;
 	const char *home;
@@ -38,7 +43,7 @@ static int store_open(struct run *r, struct store *s, bool to_write, struct err 
 	if (rc)
 		return rc;
 	s->dir = path_join(r->a, home, "trust");
-	s->path = path_join(r->a, s->dir, "keys.json");
+	s->path = path_join(r->a, s->dir, file);
 	if (to_write)
 		rc = file_mkdirs(r->sys, AT_FDCWD, s->dir, 0700, e);
 	if (to_write && rc == OK)
@@ -140,7 +145,7 @@ static void trust_list(struct run *r, const struct store *s)
 		return;
 	}
 	if (!s->keys->n) {
-		out(r, "No keys are trusted yet; 'helm key trust add KEY' adds one.\n");
+		out(r, "No keys are trusted yet; 'helm %s add KEY' adds one.\n", r->cmd->name);
 		return;
 	}
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
@@ -151,10 +156,45 @@ static void trust_list(struct run *r, const struct store *s)
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
-	out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
+	if (text_ends(s->path, "/" TRUSTED_KEYS))
+		out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
 }
 
-int cmd_key_trust(struct run *r, struct err *e)
+int approvers_has(struct run *r, const uint8_t *pub, bool *ret, struct err *e)
+{
+	AUTO(store_close) struct store s = { .lock_fd = -1 };
+	char hex[2 * SIGN_PUBLIC + 1];
+	int rc = store_open(r, &s, APPROVERS, false, e);
+
+	if (rc)
+		return rc;
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	*ret = find(&s, hex) < s.keys->n;
+	return OK;
+}
+
+/* A key that may approve is as good as a person: only a person at a terminal gives or takes that. */
+static int change_approvers(struct run *r, const char *action, const char *hex, struct err *e)
+{
+	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
+	const char *const words[] = { word, NULL };
+	struct approver who;
+	int rc = approver_open(r, NULL, &who, e);
+
+	if (rc)
+		return rc;
+	const char *text = arena_printf(r->a,
+		"Key ed25519:%s\n  %s\nType %s to go on, anything else to leave it: ", hex,
+		text_eq(action, "add")
+			? "may approve, deny and revoke in every workspace of this user, without a terminal"
+			: "may no longer approve",
+		word);
+	return approver_says(r, text, words, &typed)
+		? OK
+		: err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
+}
+
+static int change_or_list(struct run *r, const char *file, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
 	const char *action = r->args[0];
@@ -167,8 +207,10 @@ int cmd_key_trust(struct run *r, struct err *e)
 		return err_set(
 			e, E_USAGE, "USAGE_KEY", "'%s' %s", action, is_list ? "takes no key" : "needs a key");
 	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
+	if (rc == OK && !is_list && text_eq(file, APPROVERS))
+		rc = change_approvers(r, action, hex, e);
 	if (rc == OK)
-		rc = store_open(r, &s, !is_list, e);
+		rc = store_open(r, &s, file, !is_list, e);
 	if (rc)
 		return rc;
 	if (!is_list)
@@ -176,4 +218,14 @@ int cmd_key_trust(struct run *r, struct err *e)
 	if (rc == OK)
 		trust_list(r, &s);
 	return rc;
+}
+
+int cmd_key_trust(struct run *r, struct err *e)
+{
+	return change_or_list(r, TRUSTED_KEYS, e);
+}
+
+int cmd_approval_trust(struct run *r, struct err *e)
+{
+	return change_or_list(r, APPROVERS, e);
 }

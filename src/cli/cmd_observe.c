@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/kernel.h"
 
 #include <fcntl.h>
@@ -67,6 +68,42 @@ static void print_map(struct run *r, const char *name, const struct json *v)
 	out(r, "%s=%s\n", name, text.p);
 }
 
+/* What waits for a person and what was granted; NULL when that cannot be read. */
+static struct json *load_approvals(struct run *r, size_t *ret_pending, size_t *ret_in_force)
+{
+	struct json *doc = NULL;
+
+	*ret_pending = *ret_in_force = 0;
+	if (approvals_load(r->sys, r->a, r->ws, &doc, NULL) == OK)
+		approvals_count(doc, r->sys->now_us(r->sys), ret_pending, ret_in_force);
+	return doc;
+}
+
+static void add_approvals(struct run *r, struct json *doc)
+{
+	struct json *part = json_new(r->a, JSON_OBJECT);
+	size_t pending, in_force;
+
+	json_setb(r->a, part, "readable", load_approvals(r, &pending, &in_force) != NULL);
+	json_seti(r->a, part, "pending", (int64_t)pending);
+	json_seti(r->a, part, "grants_in_force", (int64_t)in_force);
+	json_set(r->a, doc, "approvals", part);
+}
+
+static void say_approvals(struct run *r)
+{
+	size_t pending, in_force;
+
+	if (!load_approvals(r, &pending, &in_force))
+		out(r, "What was approved cannot be read, so nothing is: helm approval list\n");
+	if (pending)
+		out(r, "%zu %s for your answer: helm approval list\n", pending,
+			pending == 1 ? "request waits" : "requests wait");
+	if (in_force)
+		out(r, "%zu %s in force: helm approval list\n", in_force,
+			in_force == 1 ? "grant is" : "grants are");
+}
+
 static void print_status(struct run *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
@@ -75,6 +112,9 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
 		json_get(doc, "recent_checkpoints")->n);
+	out(r, "pending_approvals=%lld\ngrants_in_force=%lld\n",
+		(long long)json_get_int(json_get(doc, "approvals"), "pending", 0),
+		(long long)json_get_int(json_get(doc, "approvals"), "grants_in_force", 0));
 	json_each (row, json_get(doc, "recent_tasks"))
 		if (verbose)
 			out(r, "task=%s status=%s profile=%s name=%s\n", safe_member(r, row, "task_id"),
@@ -93,6 +133,9 @@ int cmd_status(struct run *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	add_approvals(r, doc);
+	if (brief && !r->is_json)
+		say_approvals(r);
 	if (r->is_json)
 		out_json(r, doc);
 	else if (brief)
@@ -109,6 +152,19 @@ static void heading(struct run *r, const char *text)
 	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
 }
 
+static void print_approvals(struct run *r)
+{
+	size_t pending, in_force;
+	struct json *doc = load_approvals(r, &pending, &in_force);
+
+	if (!doc)
+		say_approvals(r);
+	if (!pending && !in_force)
+		return;
+	heading(r, "Approvals");
+	approvals_print(r, doc, false);
+}
+
 static void print_dashboard(struct run *r, const struct json *status, const struct json *brief)
 {
 	static const char *const task_heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
@@ -120,6 +176,7 @@ static void print_dashboard(struct run *r, const struct json *status, const stru
 	out(r, "%s\n",
 		text_safe(r->a, observe_brief_text(r->a, brief, now),
 			strcspn(observe_brief_text(r->a, brief, now), "\n"), false));
+	print_approvals(r);
 	heading(r, "Recent tasks");
 	struct out_table *t = out_table(r, task_heads, ARRAY_SIZE(task_heads));
 	struct json *tasks = json_get(status, "recent_tasks");
@@ -164,6 +221,7 @@ static int show_dashboard(struct run *r, struct err *e)
 		rc = observe_brief(&o, &brief, e);
 	if (rc)
 		return rc;
+	add_approvals(r, status);
 	if (r->is_json)
 		out_json(r, status);
 	else
@@ -172,24 +230,53 @@ static int show_dashboard(struct run *r, struct err *e)
 	return 0;
 }
 
-/* Again and again until a key is pressed or the terminal goes away. */
-static int watch(struct run *r, int64_t seconds, struct err *e)
+/* A number picks a request to be answered; anything else ends it. */
+static int take_line(struct run *r, bool *ret_ends, struct err *e)
 {
+	char line[32];
+	ssize_t n = read(0, line, sizeof(line) - 1);
+	struct json *doc;
+	int64_t number;
+
+	*ret_ends = true;
+	if (n <= 0)
+		return 0;
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	if (!text_int(line, &number))
+		return 0;
+	int rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
+	const char *id = rc ? NULL : approvals_nth(r, doc, number);
+	*ret_ends = false;
+	return id ? approval_ask_person(r, id, e) : rc;
+}
+
+/* Again and again until a line is typed or the terminal goes away. */
+static int watch(struct run *r, int64_t seconds, bool answers, struct err *e)
+{
+	bool ends = false;
 	int rc = 0;
 
-	while (rc == 0) {
+	while (rc == 0 && !ends) {
 		if (r->is_tty)
 			out(r, "\033[H\033[2J");
 		struct arena_mark mark = arena_mark(r->a);
 		struct buf *saved = r->out;
 		rc = show_dashboard(r, e);
+		if (answers && rc == 0) {
+			out(r, "\nType the number of a request to answer it, or only Enter to leave> ");
+			out_flush(r);
+		}
 		r->out = saved;
 		buf_init(r->out, r->a);
 		arena_release(r->a, mark);
 		buf_init(r->out, r->a);
 		struct pollfd key = { 0, POLLIN, 0 };
-		if (poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) != 0)
+		if (rc || poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) == 0)
+			continue;
+		if (!answers)
 			break;
+		rc = take_line(r, &ends, e);
 	}
 	return rc;
 }
@@ -198,12 +285,12 @@ int cmd_dashboard(struct run *r, struct err *e)
 {
 	int64_t seconds = opt_int(r, "watch", 0);
 
-	return seconds && !r->is_json ? watch(r, seconds, e) : show_dashboard(r, e);
+	return seconds && !r->is_json ? watch(r, seconds, false, e) : show_dashboard(r, e);
 }
 
 int cmd_watch(struct run *r, struct err *e)
 {
-	return r->is_tty ? watch(r, 2, e) : show_dashboard(r, e);
+	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
 }
 
 /* The newest row of a task, or of the latest one. */

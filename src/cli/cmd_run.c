@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/kernel.h"
 
 #include <stdlib.h>
@@ -27,6 +28,9 @@
 			false }, \
 		{ "approve-risk", OPT_FLAG, NULL, "you approve what the guard asks about; a denial stays", \
 			NULL, false }, \
+		{ "approval-id", OPT_VALUE, "ID", \
+			"go on with what a person approved there; refused when it is not approved", NULL, \
+			false }, \
 		{ "guard-json", OPT_FLAG, NULL, "print the guard's decision and run nothing", NULL, false }, \
 		{ "timeout", OPT_INT, "SECONDS", "end everything after this time (default 1800, 0 none)", \
 			NULL, false }, \
@@ -111,6 +115,7 @@ static int read_spec(struct run *r, struct run_spec *spec, struct err *e)
 	spec->runtime_note = opt_text(r, "runtime-note", NULL);
 	spec->delivery_mode = opt_text(r, "delivery-mode", NULL);
 	spec->approve_risk = opt_flag(r, "approve-risk");
+	spec->approval_id = opt_text(r, "approval-id", NULL);
 	spec->guard_json = opt_flag(r, "guard-json");
 	spec->timeout_s = opt_int(r, "timeout", 1800);
 	spec->is_terminal = r->is_tty && isatty(2);
@@ -124,7 +129,7 @@ static int read_spec(struct run *r, struct run_spec *spec, struct err *e)
 }
 
 /* What a person must know on standard error; the command's own output went through already. */
-static void tell(struct run *r, const struct run_report *report)
+void run_tell(struct run *r, const struct run_report *report)
 {
 	struct buf text;
 
@@ -160,7 +165,7 @@ static int run_with(struct run *r, struct run_spec *spec, struct err *e)
 		return rc;
 	if (report.printed)
 		out_json(r, report.printed);
-	tell(r, &report);
+	run_tell(r, &report);
 	return report.exit_code;
 }
 

@@ -6,6 +6,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided about a command, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
+	{ "approval", "what waits for a person's answer, and what was granted" },
 	{ "setup", "put Helm in front of an agent client, or take it away" },
 	{ "db", "a query index over the ledgers" },
 	{ "hook", "the doors that agent clients knock at" },
@@ -86,8 +87,11 @@ const struct cmd commands[] = {
 		"$ helm status --brief", status_opts, NEEDS_WORKSPACE, cmd_status, "helm_status" },
 	{ "dashboard", "", 0, 0, "show recent tasks, checkpoints and what to do next", NULL,
 		"$ helm dashboard", dashboard_opts, NEEDS_WORKSPACE, cmd_dashboard, NULL },
-	{ "watch", "", 0, 0, "the dashboard, live, until a key is pressed", NULL, "$ helm watch", NULL,
-		NEEDS_WORKSPACE, cmd_watch, NULL },
+	{ "watch", "", 0, 0, "the dashboard, live, and answer what waits",
+		"Shows what waits for a person by number.  A number shows that request; then APPROVE lets it "
+		"happen once, "
+		"DENY refuses it.\nAn empty line ends it.",
+		"$ helm watch", NULL, NEEDS_WORKSPACE, cmd_watch, NULL },
 	{ "report", "", 0, 0, "what happened: runs, what was stopped and why, checkpoints, receipts",
 		"The html form is one self-contained page.", "$ helm report --format markdown", report_opts,
 		NEEDS_WORKSPACE, cmd_report, "helm_report" },
@@ -218,6 +222,47 @@ const struct cmd commands[] = {
 	{ "log sessions", "", 0, 0, "list the sessions of agents, with what was allowed, asked and denied",
 		"'helm report --session ID' shows one of them, call by call.", "$ helm log sessions", NULL,
 		NEEDS_WORKSPACE, cmd_log_sessions, NULL },
+
+	/* Approvals. */
+	{ "approval list", "", 0, 0, "list what waits for a person's answer, and the grants in force", NULL,
+		"$ helm approval list", approval_list_opts, NEEDS_WORKSPACE, cmd_approval_list, NULL },
+	{ "approval show", "ID", 1, 1, "show one request or grant",
+		"A request is shown only when it is what was asked: its text must agree with the signed "
+		"decision it "
+		"belongs to.",
+		NULL, NULL, NEEDS_WORKSPACE, cmd_approval_show, NULL },
+	{ "approval approve", "ID", 1, 1, "say yes to a request, once or for longer",
+		"Shows the request and what your answer would let through, then waits for the word APPROVE.  "
+		"Needs a "
+		"terminal that is not\nan agent's, or --key with a key registered by 'approval trust'.\n"
+		"\n"
+		"The grant is a signed receipt and is named in the record of everything it lets through.  It "
+		"never lifts "
+		"a denial.  By\neffect, never by text: --shape, --path and --host hold for any command "
+		"whose every "
+		"asking effect they cover.",
+		NULL, approval_approve_opts, NEEDS_WORKSPACE | PATH_IS_VALUE, cmd_approval_approve, NULL },
+	{ "approval deny", "ID", 1, 1, "say no to a request",
+		"Shown and typed as an approval is; the word is DENY.", NULL, approval_deny_opts,
+		NEEDS_WORKSPACE, cmd_approval_deny, NULL },
+	{ "approval cancel", "ID", 1, 1, "the same as `approval deny`", NULL, NULL, approval_deny_opts,
+		NEEDS_WORKSPACE | HIDDEN, cmd_approval_deny, NULL },
+	{ "approval revoke", "GRANT", 1, 1, "take a grant back", "The word is REVOKE.", NULL,
+		approval_deny_opts, NEEDS_WORKSPACE, cmd_approval_revoke, NULL },
+	{ "approval grant", "(-- COMMAND ARGS... | --shell TEXT)", 0, 0,
+		"grant something before it is asked for",
+		"The command is not run: it shows what is meant.  What it would ask about is granted, as far "
+		"as the "
+		"options say.\n"
+		"\n"
+		"  helm approval grant --shell 'rm -rf build' --shape --for 2h",
+		NULL, approval_grant_opts, NEEDS_WORKSPACE | CHILD_ARGV | PATH_IS_VALUE, cmd_approval_grant,
+		NULL },
+	{ "approval trust", "add|list|remove [KEY]", 1, 2,
+		"keep the keys that may approve without a terminal",
+		"KEY is 64 hex digits, or a file with them.  Adding and removing take a person at a "
+		"terminal.",
+		"$ helm approval trust list", key_trust_opts, NEEDS_WORKSPACE, cmd_approval_trust, NULL },
 
 	/* Stop. */
 	{ "freeze", "[status]", 0, 1, "allow nothing any more, to anybody or to one principal",

@@ -72,6 +72,8 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 struct cover *covers_of(struct arena *a, const struct decision *d, size_t *ret_n);
 /* May an answer reach further than this very input?  Not for what is dynamic, opaque or about the command as a whole. */
 bool cover_may_widen(const struct cover *c);
+/* Can it be something else the next time, although the input is the same? */
+bool cover_is_once_only(const struct cover *c);
 
 /* Who asks, from where, with what. */
 struct question {

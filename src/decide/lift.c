@@ -24,7 +24,7 @@ static bool is_opaque_kind(enum effect_kind k)
 }
 
 /* Not known beforehand: what a person saw once says nothing about the next time. */
-static bool is_once_only(const struct cover *c)
+bool cover_is_once_only(const struct cover *c)
 {
 	if (c->is_whole)
 		return text_starts(c->rule, "read.");
@@ -41,7 +41,7 @@ bool cover_may_widen(const struct cover *c)
 	bool is_tool = !c->is_whole && c->kind == FX_UNKNOWN &&
 		(text_eq(c->tag, "mcp.call") || text_eq(c->tag, "tool.unknown"));
 
-	return !c->is_whole && !is_once_only(c) && (is_tool || (wide >> c->kind & 1)) &&
+	return !c->is_whole && !cover_is_once_only(c) && (is_tool || (wide >> c->kind & 1)) &&
 		c->path_class < PATH_STATE;
 }
 
@@ -209,7 +209,7 @@ static bool cover_answers(struct arena *a, const struct approval *g, const struc
 {
 	switch (g->reach) {
 	case REACH_EXACT:
-		return cover_eq(granted, c) && (g->is_once || !is_once_only(c));
+		return cover_eq(granted, c) && (g->is_once || !cover_is_once_only(c));
 	case REACH_SHAPE:
 		return cover_may_widen(c) && shape_covers(granted, c);
 	case REACH_PATH:

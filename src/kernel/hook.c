@@ -5,8 +5,8 @@
  * understood and what to do instead, because a model that only hears "no" tries another spelling. */
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/approval.h"
 #include "kernel/changes.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static bool only_reads(const struct handling *h)
 	return true;
 }
 
-static const char *preview_of(struct arena *a, const struct tool_call *call)
+/* What a person recognises the call by. */
+static const char *gist_of(const struct tool_call *call)
 {
 	static const char *const names[] = { "command", "cmd", "file_path", "path", "url", "pattern",
 		"query" };
@@ -33,9 +34,16 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const char *v = json_get_text(call->input, names[i], NULL);
 		if (v)
-			return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
+			return v;
 	}
 	return "";
+}
+
+static const char *preview_of(struct arena *a, const struct tool_call *call)
+{
+	const char *v = gist_of(call);
+
+	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
 static char *input_digest(struct arena *a, const struct tool_call *call)
@@ -72,6 +80,38 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	if (h->settled.checkpoint_id)
 		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
 	return row;
+}
+
+/* The row of a call that was decided on record: who called, what was asked, and what let it through. */
+static struct json *decided_row(struct kernel *k, const char *client, const struct tool_call *call,
+	const char *digest, const struct handling *h)
+{
+	struct json *row = call_row(k, client, call, digest, h);
+	int64_t pid, start;
+
+	approver_caller(k->sys, &pid, &start);
+	if (pid) {
+		json_seti(k->a, row, "client_pid", pid);
+		json_seti(k->a, row, "client_start", start);
+	}
+	if (h->question) {
+		json_sets(k->a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
+		json_set(k->a, row, "covers", json_get(h->question, "covers"));
+	}
+	return row;
+}
+
+static void explain_escalation(struct buf *text, const struct handling *h)
+{
+	if (h->is_question_kept)
+		buf_addf(text,
+			" Escalation: a person can approve it in a terminal of their own with 'helm approval "
+			"approve %s'; then repeat the same call.",
+			json_get_text(h->question, "approval_id", ""));
+	else
+		buf_adds(text, " Escalation: ask the person.");
+	if (h->approval_note)
+		buf_addf(text, " Note: %s.", h->approval_note);
 }
 
 /* The same call refused again and again: how many times in a row, this one included.  It is only told to the model, so a file
@@ -124,10 +164,12 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 		buf_addf(&text,
 			" The files were saved first; it can be undone with: helm checkpoint restore %s",
 			h->settled.checkpoint_id);
-	buf_adds(&text,
-		asks ? " Escalation: a person can approve it with 'helm approval list'."
-		     : " Escalation: ask the person; this cannot be approved from here. Do not retry it in "
-		       "another spelling.");
+	if (asks)
+		explain_escalation(&text, h);
+	else
+		buf_adds(&text,
+			" Escalation: ask the person; this cannot be approved from here. Do not retry it in "
+			"another spelling.");
 	if (in_a_row >= LOOP_LENGTH)
 		buf_addf(&text,
 			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
@@ -170,6 +212,7 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 		.proposal = &proposal,
 		.args = bytes_of(digest),
 		.can_ask = can_ask,
+		.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)),
 		.mode = GUARD_ENFORCE };
 	const char *chosen;
 	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
@@ -194,7 +237,7 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, call->session, digest);
 	if (rc == OK)
 		rc = ledger_note(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, decided_row(k, client, call, digest, &h), e);
 	if (rc)
 		return rc;
 	ret->receipt_id = json_get_text(h.decision_receipt, "receipt_id", NULL);
@@ -264,6 +307,10 @@ int hook_after(struct kernel *k, const char *client, const struct tool_call *cal
 	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))
+		return rc;
+	/* The client asked, and its person said yes. */
+	const char *asked = json_get_text(before, "approval_id", NULL);
+	if (asked && (rc = approval_answered_elsewhere(k, asked, e)))
 		return rc;
 	json_sets(a, about, "door", arena_printf(a, "hook/%s", client));
 	if (call->session)

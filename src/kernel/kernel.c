@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/approval.h"
 #include "kernel/settle.h"
 
 #include <fcntl.h>
@@ -170,7 +171,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 }
 
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */
-static char *args_digest(struct kernel *k, const struct request *q)
+char *kernel_args_digest(struct kernel *k, const struct request *q)
 {
 	struct buf text;
 
@@ -223,6 +224,10 @@ static struct json *about(struct kernel *k, const struct request *q, const struc
 	}
 	json_each_member (m, o->settled.about)
 		json_set(k->a, doc, m->name, m->value);
+	if (o->question) {
+		json_sets(k->a, doc, "approval_id", json_get_text(o->question, "approval_id", ""));
+		json_sets(k->a, doc, "request_sha256", o->question_digest);
+	}
 	return doc;
 }
 
@@ -245,7 +250,10 @@ static int record_first(
 		.policy_content_hash = k->policy_hash,
 		.policy_version = arena_printf(k->a, "%d", o->decision.policy_version),
 		.reason = o->decision.detail_code,
-		.reason_code = reason };
+		.reason_code = reason,
+		.phenotype_hash = o->question ? o->question_digest
+			: o->settled.about    ? approval_digest(k->a, o->settled.about)
+					      : NULL };
 	rc = record_decision(k->a, k->sys, k->key, &d, &record, &content_hash, e);
 	if (rc)
 		return rc;
@@ -307,10 +315,21 @@ static int record_second(struct kernel *k, const struct request *q, struct handl
 	return rc;
 }
 
+/* Not being able to keep it changes nothing about the answer: nothing happens either way. */
+static void keep_question(struct kernel *k, struct handling *o)
+{
+	struct err e = { 0 };
+
+	if (approval_keep(k, o, &e) == OK)
+		o->is_question_kept = true;
+	else if (!o->approval_note)
+		o->approval_note = arena_printf(k->a, "the request could not be kept: %s", e.text);
+}
+
 int kernel_carry_out(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
 {
 	struct json *happened = json_new(k->a, JSON_OBJECT);
-	const char *args = args_digest(k, q), *status = "UNKNOWN";
+	const char *args = kernel_args_digest(k, q), *status = "UNKNOWN";
 
 	int rc = kernel_arm(k, e);
 	if (rc)
@@ -320,6 +339,8 @@ int kernel_carry_out(struct kernel *k, const struct request *q, struct handling 
 	rc = record_first(k, q, ret, args, e); /* signed, chained; durable before anything happens */
 	if (rc)
 		return err_wrap(e, "not recorded, so not done");
+	if (ret->question)
+		keep_question(k, ret);
 	if (ret->verdict != V_ALLOW || !q->execute)
 		return OK;
 	rc = q->execute(q->arg, &ret->decision, ret->decision_id, happened, &status, e);

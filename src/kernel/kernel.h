@@ -130,8 +130,8 @@ int workspace_destructive(struct sys *s, struct arena *a, const struct workspace
 
 /* Choose the workspace's profile and, unless NULL, what happens to what destroys ("ask", "checkpoint").  The receipt is on disk
  * before the choice is.  E_USAGE PROFILE_UNKNOWN. */
-int workspace_use_profile(
-	struct kernel *k, const char *name, const char *destructive, struct json **ret_receipt, struct err *e);
+int workspace_use_profile(struct kernel *k, const char *name, const char *destructive,
+	struct json **ret_receipt, struct err *e);
 
 /* One proposed effect. */
 struct request {
@@ -150,6 +150,10 @@ struct request {
 	const char *task_id, *task_name, *task_goal; /* or NULL */
 	bool can_ask; /* who gets the answer can put the question to a person and go on */
 	bool is_approved; /* a person has approved this risk; lifts ESCALATE, never DENY */
+	const char *approval_id; /* the request whose approval is meant, and no other; or NULL */
+	const char *preview; /* the input as a person may read it; NULL: the tool's name */
+	/* The command line that goes on once a request is approved; NULL, or a NULL answer: there is none. */
+	const char *(*resume)(void *arg, const char *approval_id);
 	enum action floor; /* at least this, whatever the rules say */
 	const char *floor_rule; /* id and sentence of why; with floor only */
 	const char *floor_text;
@@ -168,7 +172,8 @@ struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
 	struct json *about; /* members for both receipts that prove it; or NULL */
 	const char *checkpoint_id; /* made just before, holds what would be lost; or NULL */
-	const char *why_asked; /* why a checkpoint did not answer it, where the workspace wants that tried; or NULL */
+	const char *
+		why_asked; /* why a checkpoint did not answer it, where the workspace wants that tried; or NULL */
 };
 
 struct handling {
@@ -176,6 +181,10 @@ struct handling {
 	struct decision decision;
 	enum verdict verdict; /* what happens: the decision, after mode and settlement */
 	struct settlement settled;
+	struct json *question; /* what a person is asked; NULL unless verdict is V_ESCALATE */
+	const char *question_digest;
+	bool is_question_kept; /* where 'helm approval list' finds it */
+	const char *approval_note; /* what was wrong with requests or grants; or NULL */
 	const char *decision_id;
 	struct json *decision_receipt, *outcome_receipt; /* outcome: NULL when nothing was executed */
 };
@@ -232,6 +241,7 @@ struct run_spec {
 	enum guard_mode mode;
 	const char *mode_source; /* "cli", "env" or "default" */
 	bool approve_risk, guard_json;
+	const char *approval_id; /* go on with what was approved there; or NULL */
 	int64_t timeout_s; /* 0: none */
 	const char *cwd; /* absolute */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
@@ -292,6 +302,58 @@ int freeze_set(struct kernel *k, const char *principal, const char *reason, stru
 	struct err *e);
 int freeze_lift(struct kernel *k, const char *principal, const char *reason, struct json **ret_receipt,
 	struct err *e);
+
+/* ---- approvals (docs/formats/approvals.md) ---- */
+
+#define APPROVALS "approvals.json"
+#define GRANT_EFFECT "helm.approval/grant"
+
+/* {version, requests: {id: entry}, grants: {id: entry}}.  An error when the file cannot be understood: then nothing is granted. */
+int approvals_load(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+/* "pending", "approved", "denied", "answered in the client" or "expired". */
+const char *approval_state(const struct json *request_entry, int64_t now_us);
+/* "in force", "used", "revoked" or "expired". */
+const char *grant_state(const struct json *grant_entry, int64_t now_us);
+void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending, size_t *ret_in_force);
+
+/* How far a person's answer is to reach. */
+struct approval_terms {
+	enum reach reach;
+	bool is_once, is_for_session;
+	const char *path, *host; /* of REACH_PATH (absolute, links resolved), REACH_HOST */
+	int64_t expires_us;
+};
+/* Who answers. */
+struct approver {
+	const char *name; /* "user:1000 at /dev/pts/3", "key ed25519:..." */
+	struct key *key; /* signs the answer too; or NULL */
+};
+
+/* A request, proven to be what was asked: APPROVAL_MISSING, APPROVAL_TAMPERED. */
+int approval_get(struct kernel *k, const char *id, struct json **ret_entry, struct err *e);
+/* Each leaves a signed receipt in the chain first, then takes effect.  A request is answered once: APPROVAL_SETTLED when it was
+ * answered or has expired.  APPROVAL_REACH when what was asked may not be granted so far. */
+int approval_approve(struct kernel *k, const char *id, const struct approval_terms *t,
+	const struct approver *who, struct json **ret_receipt, struct err *e);
+int approval_deny(struct kernel *k, const char *id, const char *reason, const struct approver *who,
+	struct json **ret_receipt, struct err *e);
+int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
+	struct json **ret_receipt, struct err *e);
+/* A grant nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing would be. */
+int approval_grant(struct kernel *k, const struct request *q, const char *principal, const char *session,
+	const struct approval_terms *t, const struct approver *who, struct json **ret_receipt, struct err *e);
+/* The grant that would answer this request: everything but its id, time and giver. */
+int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
+	struct approval *ret, struct err *e);
+/* Can it be granted so far at all?  The reason why not is for the person. */
+int approval_can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e);
+
+/* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent client. */
+int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
+/* The program that called this hook, for the row of the call: pid and start time of the nearest ancestor that is no shell or the
+ * like, or of the farthest one looked at; both 0 when a shell did in which a person types. */
+void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks);
 
 /* ---- hooks of agent clients ---- */
 

@@ -6,6 +6,7 @@
 #include "kernel/settle.h"
 
 #include "base/text.h"
+#include "kernel/approval.h"
 
 /* A person started this run and said so. */
 static bool by_hand(const struct request *q, struct handling *o)
@@ -18,9 +19,15 @@ static bool by_hand(const struct request *q, struct handling *o)
 
 void settle(struct kernel *k, const struct request *q, const char *args, struct handling *o)
 {
-	(void)args;
-	if (by_hand(q, o) || undo_settles(k, q, o))
+	struct json *doc = NULL;
+	struct err e = { 0 };
+
+	if (!by_hand(q, o) && approvals_load(k->sys, k->a, k->ws, &doc, &e))
+		o->approval_note = arena_printf(k->a, "whether it was approved cannot be read (%s)", e.text);
+	if (o->settled.by || approval_lifts(k, q, args, doc, o) || undo_settles(k, q, o))
 		o->verdict = V_ALLOW;
+	else if (approval_pose(k, q, args, doc, o, &e))
+		o->approval_note = arena_strdup(k->a, e.text);
 	/* A guarded run saves by itself, once it is sure to start. */
 	if (text_starts(q->door, "hook/") && (o->verdict == V_ALLOW || q->can_ask))
 		undo_save(k, q, o);

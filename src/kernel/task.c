@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "kernel/approval.h"
 #include "kernel/changes.h"
 #include "privacy/privacy.h"
 
@@ -97,6 +98,68 @@ static const char *joined_reasons(struct task *t, const struct decision *d)
 	return text.p;
 }
 
+/* The guard's object, with whether somebody said yes. */
+static struct json *guard_row(struct task *t, const struct decision *d)
+{
+	struct json *doc = decision_to_json(t->k->a, d);
+
+	const char *by = t->report->handling.settled.by;
+	if (by && !text_eq(by, "checkpoint"))
+		json_setb(t->k->a, doc, "approved", true);
+	return doc;
+}
+
+/* Why the approval that was named does not help. */
+static const char *why_not_approved(struct task *t)
+{
+	const char *id = t->spec->approval_id, *state = "not known";
+	struct json *doc;
+
+	if (!id)
+		return NULL;
+	if (approvals_load(t->k->sys, t->k->a, t->k->ws, &doc, NULL) == OK &&
+		json_get(json_get(doc, "requests"), id))
+		state = approval_state(json_get(json_get(doc, "requests"), id), t->k->sys->now_us(t->k->sys));
+	return text_eq(state, "approved") ? arena_printf(t->k->a,
+						    "%s was approved, but not for this: another command, "
+						    "directory or profile, or it was used",
+						    id)
+					  : arena_printf(t->k->a, "%s is %s", id, state);
+}
+
+static void add_hint(struct task *t, const char *more)
+{
+	t->report->hint = t->report->hint ? arena_printf(t->k->a, "%s\n%s", t->report->hint, more) : more;
+}
+
+/* The pause, in the row, in the file older readers know, and in words. */
+static int wait_for_person(struct task *t, struct err *e)
+{
+	struct arena *a = t->k->a;
+	const struct handling *h = &t->report->handling;
+	const char *id = json_get_text(h->question, "approval_id", ""),
+		   *resume = json_get_text(h->question, "resume_command", NULL), *why = why_not_approved(t);
+	struct json *pause = json_new(a, JSON_OBJECT);
+
+	if (why)
+		add_hint(t, why);
+	if (h->approval_note)
+		add_hint(t, h->approval_note);
+	if (!h->is_question_kept) {
+		add_hint(t, "a person may run it with --approve-risk");
+		return OK;
+	}
+	json_sets(a, pause, "approval_id", id);
+	json_sets(a, pause, "resume_command", resume);
+	json_set(a, pause, "expires_at", json_get(h->question, "expires_at"));
+	json_set(a, t->row, "runtime_pause", pause);
+	add_hint(t, arena_printf(a, "to approve: helm approval approve %s", id));
+	add_hint(t,
+		resume ? arena_printf(a, "then:       %s", resume)
+		       : arena_printf(a, "then:       repeat the same command with --approval-id %s", id));
+	return gate_open(t->k, h->question, e);
+}
+
 static int blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -116,9 +179,11 @@ static int blocked(struct task *t, struct err *e)
 		t->report->hint = arena_printf(a, "%s%sa checkpoint could not answer for you (%s)",
 			t->report->hint ? t->report->hint : "", t->report->hint ? "; " : "",
 			t->report->handling.settled.why_asked);
-	if (!denied)
-		t->report->hint = arena_printf(a, "%s%sa person may run it with --approve-risk",
-			t->report->hint ? t->report->hint : "", t->report->hint ? "; or " : "");
+	if (!denied) {
+		int rc = wait_for_person(t, e);
+		if (rc)
+			return rc;
+	}
 	return put_last(t, "blocked", d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard",
 		why, e);
 }
@@ -439,7 +504,7 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	bool required = t->profile->checkpoint == CHECKPOINT_REQUIRED;
 	int rc = OK;
 
-	json_set(a, t->row, "guard", decision_to_json(a, d));
+	json_set(a, t->row, "guard", guard_row(t, d));
 	json_sets(a, t->row, "decision_id", decision_id);
 	t->program.files = t->report->handling.proposal.files;
 	t->program.file_count = t->report->handling.proposal.file_count;
@@ -573,6 +638,20 @@ static int hand_off(struct task *t, struct err *e)
 	return put_last(t, "handoff_required", NULL, NULL, e);
 }
 
+/* The line that goes on after an approval.  What must not be written down is not: then there is none. */
+static const char *resume_line(void *arg, const char *approval_id)
+{
+	struct task *t = arg;
+	struct arena *a = t->k->a;
+	const char *const at[] = { "--workspace", t->k->ws->root, "--cwd", t->spec->cwd };
+	const char *line = arena_printf(a, "helm profile run %s %s --approval-id %s -- %s", t->profile->name,
+		task_preview(a, at, ARRAY_SIZE(at)), approval_id,
+		task_preview(a, t->spec->argv, t->spec->argc));
+	size_t n = strlen(line);
+
+	return privacy_redact(a, line, n, &n) == line && text_utf8_valid(line, n) == n ? line : NULL;
+}
+
 static struct request make_request(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
@@ -596,6 +675,9 @@ static struct request make_request(struct task *t)
 		.task_goal = spec->task_goal,
 		.is_approved = spec->approve_risk,
 		.metadata = about,
+		.approval_id = spec->approval_id,
+		.preview = json_get_text(t->row, "command_preview", NULL),
+		.resume = resume_line,
 		.execute = execute,
 		.arg = t };
 }
@@ -630,7 +712,7 @@ static int decide_and_run(struct task *t, struct err *e)
 		return rc;
 	t->report->was_decided = true;
 	struct decision *d = &t->report->handling.decision;
-	json_set(a, t->row, "guard", decision_to_json(a, d));
+	json_set(a, t->row, "guard", guard_row(t, d));
 	json_sets(a, t->row, "decision_id", t->report->handling.decision_id);
 	if (t->report->handling.verdict != V_ALLOW)
 		return blocked(t, e);

@@ -297,7 +297,8 @@ static const struct verb kustomize_verbs[] = {
 static const struct verb helm_verbs[] = {
 	CALL("profile run", helm_profile),
 	CALL("run", helm_profile),
-	ROW("approval|approvals grant|approve|accept", NULL, NULL, TAG_TAMPER_GUARD),
+	ROW("approval list|show", NULL, NULL, TAG_READ_QUERY),
+	ROW("approval|approvals|watch", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("profile use|pause|resume", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("log repair", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("checkpoint prune", "apply", NULL, TAG_TAMPER_GUARD),

@@ -124,7 +124,7 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 	json_sets(a, record, "action", d->action);
 	json_sets(a, record, "resource", d->resource);
 	json_sets(a, record, "effect_digest", d->effect_digest ? d->effect_digest : "");
-	json_sets(a, record, "phenotype_hash", "");
+	json_sets(a, record, "phenotype_hash", d->phenotype_hash ? d->phenotype_hash : "");
 	json_sets(a, record, "policy_version", d->policy_version ? d->policy_version : "");
 	json_sets(a, record, "policy_content_hash", d->policy_content_hash ? d->policy_content_hash : "");
 	json_sets(a, record, "reason", d->reason ? d->reason : "");

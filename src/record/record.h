@@ -124,6 +124,7 @@ struct decision_draft {
 	const char *policy_content_hash;
 	const char *policy_version;
 	const char *reason, *reason_code;
+	const char *phenotype_hash; /* of what a person is asked, or of what answered for them; or NULL */
 	struct json *input_context; /* or NULL */
 };
 int record_decision(struct arena *a, struct sys *s, struct key *key, const struct decision_draft *d,

@@ -1,0 +1,497 @@
+/* cmd_approval.c — approval approve, deny, revoke, grant: a person answers.
+ *
+ * Everything is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.  Standard
+ * input must be a terminal, and what is shown must go to one, unless a key answers that a person registered for this. */
+#include "cli/cmd_approval.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REACH_OPTIONS \
+	{ "once", OPT_FLAG, NULL, "this very command, one time (the default)", NULL, false }, \
+		{ "session", OPT_FLAG, NULL, \
+			"only for the session that asked; without --shape: this very command", NULL, \
+			false }, \
+		{ "shape", OPT_FLAG, NULL, \
+			"any command with the same effects on operands of the same class", NULL, false }, \
+		{ "path", OPT_VALUE, "DIR", "the same effects on anything below this directory", NULL, \
+			false }, \
+		{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false }, \
+		{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false }, \
+		{ "for", OPT_VALUE, "DURATION", \
+			"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, \
+			false }, \
+	{ \
+		"key", OPT_VALUE, "FILE", \
+			"answer with this registered approver's key instead of a terminal", NULL, false \
+	}
+
+const struct opt approval_approve_opts[] = {
+	REACH_OPTIONS,
+	{ "run", OPT_FLAG, NULL, "run the command at once, when the request came from a run", NULL, false },
+	{ 0 },
+};
+const struct opt approval_deny_opts[] = {
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	{ "key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL,
+		false },
+	{ 0 },
+};
+const struct opt approval_grant_opts[] = {
+	REACH_OPTIONS,
+	{ "shell", OPT_VALUE, "TEXT", "what a shell would run", NULL, false },
+	{ "profile", OPT_VALUE, "NAME", "under this profile (default: the workspace's)", NULL, false },
+	{ "principal", OPT_VALUE, "WHO", "only to this one, for example agent:codex (default: anybody)", NULL,
+		false },
+	{ "session-id", OPT_VALUE, "ID", "only in this session", NULL, false },
+	{ 0 },
+};
+
+enum { LONGEST_DAYS = 30 };
+
+/* ---- who answers ---- */
+
+static int open_key(struct run *r, const char *file, struct key **ret, struct err *e)
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const char *dir = slash == file ? "/"
+		: slash			? arena_strndup(r->a, file, (size_t)(slash - file))
+					: ".";
+	size_t n = strlen(base);
+	bool is_registered = false;
+
+	if (!text_ends(base, ".key"))
+		return err_set(
+			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
+	int rc = key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, base, n - 4), ret, e);
+	if (rc == OK)
+		rc = approvers_has(r, key_public(*ret), &is_registered, e);
+	if (rc == OK && !is_registered)
+		rc = err_set(e, E_DENIED, "APPROVER_UNKNOWN",
+			"this key is not registered as an approver; a person does that at a terminal: helm "
+			"approval "
+			"trust add KEY");
+	return rc;
+}
+
+int approver_open(struct run *r, const char *key_file, struct approver *ret, struct err *e)
+{
+	struct approver who = { 0 };
+	char id[KEY_ID];
+	int rc = approver_is_outside(r->sys, r->a, r->ws, e);
+
+	if (rc)
+		return rc;
+	if (key_file) {
+		rc = open_key(r, key_file, &who.key, e);
+		if (rc) {
+			key_free(&who.key);
+			return rc;
+		}
+		key_id(key_public(who.key), id);
+		who.name = arena_printf(r->a, "key %s", id);
+	} else if (isatty(0) && (isatty(1) || isatty(2))) {
+		const char *tty = ttyname(0);
+		who.name = arena_printf(r->a, "user:%u at %s", getuid(), tty ? tty : "a terminal");
+	} else {
+		return err_set(e, E_DENIED, "APPROVAL_TERMINAL",
+			"only a person at a terminal may answer, or a registered key: --key FILE");
+	}
+	*ret = who;
+	return OK;
+}
+
+bool approver_says(struct run *r, const char *text, const char *const *words, const char **ret_word)
+{
+	int to = isatty(2) ? 2 : 1;
+	char typed[64];
+
+	out_flush(r);
+	(void)!write(to, text, strlen(text));
+	ssize_t n = read(0, typed, sizeof(typed) - 1);
+	if (n <= 0)
+		return false;
+	typed[n] = '\0';
+	typed[strcspn(typed, "\r\n")] = '\0';
+	for (; *words; words++)
+		if (text_eq(*words, typed)) {
+			*ret_word = *words;
+			return true;
+		}
+	return false;
+}
+
+static int not_confirmed(struct run *r)
+{
+	out(r, "Nothing was changed.\n");
+	return EXIT_NO;
+}
+
+/* A key has said yes by being there; a person types the word. */
+static bool confirms(struct run *r, const struct approver *who, const char *text, const char *word)
+{
+	const char *const words[] = { word, NULL };
+	const char *typed;
+
+	return who->key ||
+		approver_says(r,
+			arena_printf(r->a, "%s\nType %s to go on, anything else to leave it: ", text, word),
+			words, &typed);
+}
+
+/* ---- how far ---- */
+
+static bool parse_duration(const char *text, int64_t *ret_us)
+{
+	char *end;
+	long long n = strtoll(text, &end, 10);
+	int64_t unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : *end == 'd' ? 86400 : *end == 's' ? 1 : 0;
+
+	if (end == text || !unit || end[1] || n <= 0 || n > 1000000)
+		return false;
+	*ret_us = n * unit * 1000000;
+	return true;
+}
+
+static int read_end(struct run *r, struct approval_terms *t, struct err *e)
+{
+	const char *until = opt_text(r, "until", NULL), *span = opt_text(r, "for", NULL);
+	int64_t now = r->sys->now_us(r->sys),
+		us = (t->is_once || t->is_for_session ? 24 : 8) * INT64_C(3600) * 1000000;
+
+	if (until && span)
+		return err_set(e, E_USAGE, "APPROVAL_END", "give --until or --for, not both");
+	if (span && !parse_duration(span, &us))
+		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is no duration; write 30m, 8h or 2d", span);
+	t->expires_us = now + us;
+	if (until && !text_parse_time(until, strlen(until), &t->expires_us))
+		return err_set(
+			e, E_USAGE, "APPROVAL_END", "'%s' is no time; write 2026-04-13T09:10:00Z", until);
+	if (t->expires_us <= now)
+		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is over already", until ? until : span);
+	if (t->expires_us > now + LONGEST_DAYS * INT64_C(86400) * 1000000)
+		return err_set(
+			e, E_USAGE, "APPROVAL_END", "a grant ends after at most %d days", LONGEST_DAYS);
+	t->expires_us = t->expires_us / 1000000 * 1000000;
+	return OK;
+}
+
+/* A directory that bounds something: with links resolved, and not one that holds everything. */
+static int read_directory(struct run *r, const char *given, const char **ret, struct err *e)
+{
+	char *real = realpath(given, NULL);
+
+	if (!real)
+		return err_sys(e, "APPROVAL_PATH", "cannot use '%s'", given);
+	*ret = arena_strdup(r->a, real);
+	free(real);
+	if (path_is_below(r->ws->root, *ret) || (r->ws->home && path_is_below(r->ws->home, *ret)))
+		return err_set(e, E_USAGE, "APPROVAL_PATH",
+			"'%s' holds the whole workspace or home: name a directory inside", *ret);
+	return OK;
+}
+
+static int read_terms(struct run *r, struct approval_terms *ret, struct err *e)
+{
+	const char *dir = opt_text(r, "path", NULL), *host = opt_text(r, "host", NULL);
+	bool shape = opt_flag(r, "shape"), timed = opt_text(r, "for", NULL) || opt_text(r, "until", NULL);
+	struct approval_terms t = { .is_for_session = opt_flag(r, "session"),
+		.reach = dir	? REACH_PATH
+			: host	? REACH_HOST
+			: shape ? REACH_SHAPE
+				: REACH_EXACT };
+	int rc = OK;
+
+	if (shape + (dir != NULL) + (host != NULL) > 1)
+		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape, --path and --host");
+	t.is_once = opt_flag(r, "once") || (t.reach == REACH_EXACT && !t.is_for_session && !timed);
+	if (dir)
+		rc = read_directory(r, dir, &t.path, e);
+	t.host = host ? host_of(r->a, host) : NULL;
+	if (host && (!t.host || strcasecmp(t.host, host) != 0))
+		return err_set(e, E_USAGE, "APPROVAL_HOST", "'%s' is no plain name of a host", host);
+	if (rc == OK)
+		rc = read_end(r, &t, e);
+	if (rc == OK)
+		*ret = t;
+	return rc;
+}
+
+/* ---- answering ---- */
+
+static void tell_grant(struct run *r, const struct json *receipt)
+{
+	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
+
+	if (r->is_json) {
+		out_json(r, receipt);
+		return;
+	}
+	out(r, "Granted: %s, until %s.\nTo take it back: helm approval revoke %s\n",
+		json_get_text(grant, "grant_id", ""), json_get_text(grant, "expires_at", ""),
+		json_get_text(grant, "grant_id", ""));
+}
+
+static int show_and_approve(struct run *r, struct kernel *k, const struct approver *who,
+	const struct approval_terms *t, const struct json *entry, struct err *e)
+{
+	const struct json *request = json_get(entry, "request");
+	const char *id = json_get_text(request, "approval_id", "");
+	struct json *receipt;
+	struct approval g;
+	struct buf text;
+	int rc = approval_draft(r->a, request, t, &g, e);
+
+	if (rc)
+		return rc;
+	buf_init(&text, r->a);
+	approval_describe(r, &text, entry);
+	buf_adds(&text, "Your answer\n");
+	grant_describe(r, &text, &g);
+	if (!confirms(r, who, text.p, "APPROVE"))
+		return not_confirmed(r);
+	rc = approval_approve(k, id, t, who, &receipt, e);
+	if (rc == OK)
+		tell_grant(r, receipt);
+	return rc;
+}
+
+/* What was recorded, under what was recorded, where it was recorded. */
+static int run_approved(struct run *r, struct kernel *k, const struct json *request, struct err *e)
+{
+	const struct json *argv = json_get(request, "argv");
+	const char **words = arena_zalloc(r->a, argv->n + 1, sizeof(*words));
+	struct run_spec spec = { .profile = json_get_text(request, "profile", ""),
+		.argv = words,
+		.argc = argv->n,
+		.parent_task_id = json_get_text(request, "task_id", NULL),
+		.approval_id = json_get_text(request, "approval_id", NULL),
+		.mode = GUARD_ENFORCE,
+		.mode_source = "default",
+		.timeout_s = 1800,
+		.cwd = json_get_text(request, "cwd", "/"),
+		.is_terminal = r->is_tty && isatty(2) };
+	struct run_report report;
+
+	for (uint32_t i = 0; i < argv->n; i++)
+		words[i] = json_text(argv->items[i]);
+	out_flush(r);
+	int rc = task_run(k, &spec, &report, e);
+	if (rc)
+		return rc;
+	run_tell(r, &report);
+	return report.exit_code;
+}
+
+int cmd_approval_approve(struct run *r, struct err *e)
+{
+	struct approver who = { 0 };
+	struct approval_terms terms;
+	struct json *entry;
+	struct kernel k;
+	int rc = read_terms(r, &terms, e);
+
+	if (rc == OK)
+		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		rc = approval_get(&k, r->args[0], &entry, e);
+		bool runs = opt_flag(r, "run");
+		if (rc == OK && !text_eq(approval_state(entry, r->sys->now_us(r->sys)), "pending"))
+			rc = err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", r->args[0],
+				approval_state(entry, r->sys->now_us(r->sys)));
+		if (rc == OK && runs && !json_get(json_get(entry, "request"), "argv"))
+			rc = err_set(e, E_INPUT, "APPROVAL_RUN",
+				"request %s has no command to run from here: whoever asked repeats it",
+				r->args[0]);
+		if (rc == OK)
+			rc = show_and_approve(r, &k, &who, &terms, entry, e);
+		if (rc == OK && runs)
+			rc = run_approved(r, &k, json_get(entry, "request"), e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	return rc;
+}
+
+typedef int refuse_fn(struct kernel *k, const char *id, const char *reason, const struct approver *who,
+	struct json **ret, struct err *e);
+
+/* Saying no is shown and typed as saying yes is. */
+static int refuse(
+	struct run *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
+{
+	struct approver who = { 0 };
+	struct json *receipt;
+	struct kernel k;
+	int rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK && !confirms(r, &who, shown, word)) {
+		rc = not_confirmed(r);
+		kernel_close(&k);
+	} else if (rc == OK) {
+		rc = fn(&k, r->args[0], opt_text(r, "reason", ""), &who, &receipt, e);
+		kernel_close(&k);
+		if (rc == OK && r->is_json)
+			out_json(r, receipt);
+		else if (rc == OK)
+			out(r, "%s: %s\n", done, r->args[0]);
+	}
+	key_free(&who.key);
+	return rc;
+}
+
+int cmd_approval_deny(struct run *r, struct err *e)
+{
+	struct json *entry;
+	struct kernel k;
+	struct buf text;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc)
+		return rc;
+	rc = approval_get(&k, r->args[0], &entry, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	buf_init(&text, r->a);
+	approval_describe(r, &text, entry);
+	return refuse(r, approval_deny, text.p, "DENY", "Denied", e);
+}
+
+int cmd_approval_revoke(struct run *r, struct err *e)
+{
+	return refuse(r, approval_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
+		"Revoked", e);
+}
+
+/* ---- without a request ---- */
+
+static int read_request(struct run *r, struct kernel *k, struct request *q, struct err *e)
+{
+	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
+	int rc = profile ? OK : workspace_default_profile(r->sys, r->a, r->ws, &profile, e);
+
+	if (rc == OK)
+		rc = profiles_get(&k->guard.profiles, profile, &q->profile, e);
+	if (rc)
+		return rc;
+	if ((text != NULL) == (r->child_count > 0))
+		return err_set(e, E_USAGE, "GRANT_COMMAND",
+			"say what to grant: --shell TEXT, or -- COMMAND ARGS...");
+	q->door = "grant";
+	q->subject_id = opt_text(r, "principal", "");
+	q->tool_name = text ? "sh" : path_base(r->child[0]);
+	q->action = "EXECUTE_COMMAND";
+	q->mode = GUARD_ENFORCE;
+	if (text)
+		q->shell = bytes_of(text);
+	q->argv = text ? NULL : (const char *const *)r->child;
+	q->argc = r->child_count;
+	return OK;
+}
+
+static int show_and_grant(struct run *r, struct kernel *k, const struct approver *who,
+	const struct approval_terms *t, struct err *e)
+{
+	struct request q = { 0 };
+	struct handling h = { 0 };
+	struct json *receipt;
+	struct buf text;
+	int rc = read_request(r, k, &q, e);
+
+	if (rc)
+		return rc;
+	kernel_decide(k, &q, &h);
+	struct approval g = { .reach = t->reach,
+		.is_once = t->is_once,
+		.principal = opt_text(r, "principal", NULL),
+		.session = opt_text(r, "session-id", NULL),
+		.profile = q.profile->name,
+		.cwd = t->reach == REACH_EXACT ? k->guard.at.cwd : NULL,
+		.path = t->path,
+		.host = t->host,
+		.expires_us = t->expires_us };
+	g.covers = covers_of(r->a, &h.decision, &g.cover_count);
+	buf_init(&text, r->a);
+	grant_describe(r, &text, &g);
+	/* What is allowed or denied anyway is said by the kernel; there is nothing to confirm. */
+	if (h.verdict == V_ESCALATE) {
+		rc = approval_can_reach(g.covers, g.cover_count, t, e);
+		if (rc == OK && !confirms(r, who, text.p, "APPROVE"))
+			rc = not_confirmed(r);
+	}
+	if (rc == OK)
+		rc = approval_grant(k, &q, g.principal, g.session, t, who, &receipt, e);
+	if (rc == OK)
+		tell_grant(r, receipt);
+	return rc;
+}
+
+int cmd_approval_grant(struct run *r, struct err *e)
+{
+	struct approver who = { 0 };
+	struct approval_terms terms;
+	struct kernel k;
+	int rc = read_terms(r, &terms, e);
+
+	if (rc == OK && terms.is_for_session)
+		rc = err_set(e, E_USAGE, "GRANT_SESSION", "name the session: --session-id ID");
+	if (rc == OK)
+		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		rc = show_and_grant(r, &k, &who, &terms, e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	return rc;
+}
+
+/* ---- one after the other ---- */
+
+int approval_ask_person(struct run *r, const char *id, struct err *e)
+{
+	static const char *const words[] = { "APPROVE", "DENY", NULL };
+	struct approval_terms once = { .reach = REACH_EXACT,
+		.is_once = true,
+		.expires_us = (r->sys->now_us(r->sys) / 1000000 + 86400) * 1000000 };
+	struct approver who = { 0 };
+	struct json *entry, *receipt;
+	const char *typed = "";
+	struct kernel k;
+	struct buf text;
+	int rc = approver_open(r, NULL, &who, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = approval_get(&k, id, &entry, e);
+	if (rc == OK) {
+		buf_init(&text, r->a);
+		approval_describe(r, &text, entry);
+		buf_adds(&text,
+			"\nType APPROVE to let it happen once, DENY to refuse, anything else to go back: ");
+		if (!approver_says(r, text.p, words, &typed))
+			rc = OK;
+		else if (text_eq(typed, "APPROVE"))
+			rc = approval_approve(&k, id, &once, &who, &receipt, e);
+		else
+			rc = approval_deny(&k, id, "", &who, &receipt, e);
+	}
+	kernel_close(&k);
+	return rc;
+}

@@ -1,0 +1,32 @@
+/* cmd_approval.h — inside cli/: what the commands that show and answer requests share. */
+#ifndef CLI_CMD_APPROVAL_H
+#define CLI_CMD_APPROVAL_H
+
+#include "cli/cli.h"
+#include "kernel/kernel.h"
+
+/* Everything a person needs to answer, as text. */
+void approval_describe(struct run *r, struct buf *to, const struct json *entry);
+/* What a grant lets through, in words. */
+void grant_describe(struct run *r, struct buf *to, const struct approval *g);
+/* Requests that wait and grants in force; `all`: also those that are settled.  Numbers count the waiting ones from 1. */
+void approvals_print(struct run *r, const struct json *doc, bool all);
+/* The n-th request that waits, from 1; NULL when there are not so many. */
+const char *approvals_nth(struct run *r, const struct json *doc, int64_t n);
+
+/* A person at a terminal, or a registered key: refused inside of anything that is governed. */
+int approver_open(struct run *r, const char *key_file, struct approver *ret, struct err *e);
+/* Show `text`, then read a line: true when it is exactly one of the words; *ret_word says which.  Nothing is read before
+ * everything was shown. */
+bool approver_says(struct run *r, const char *text, const char *const *words, const char **ret_word);
+
+/* One request, shown and answered by typed words. */
+int approval_ask_person(struct run *r, const char *id, struct err *e);
+
+/* cmd_run.c: what a person must know about a run, on standard error. */
+void run_tell(struct run *r, const struct run_report *report);
+
+/* cmd_key_trust.c: is this key among those that may approve? */
+int approvers_has(struct run *r, const uint8_t *pub, bool *ret, struct err *e);
+
+#endif

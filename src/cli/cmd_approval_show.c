@@ -1,0 +1,327 @@
+/* cmd_approval_show.c — approval list, approval show: what waits for a person, and what was granted, in words. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
+
+#include <string.h>
+
+const struct opt approval_list_opts[] = {
+	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
+	{ 0 },
+};
+
+static const char *safe(struct run *r, const char *text)
+{
+	return text_safe(r->a, text, strlen(text), false);
+}
+
+static int64_t time_of(const struct json *doc, const char *name)
+{
+	const char *text = json_get_text(doc, name, "");
+	int64_t us;
+
+	return text_parse_time(text, strlen(text), &us) ? us : 0;
+}
+
+/* "for 3 hours", "for 2 days". */
+static const char *how_long(struct run *r, int64_t until_us)
+{
+	int64_t s = (until_us - r->sys->now_us(r->sys)) / 1000000;
+
+	if (s <= 0)
+		return "no longer";
+	if (s < 120)
+		return arena_printf(r->a, "for %lld seconds", (long long)s);
+	if (s < 7200)
+		return arena_printf(r->a, "for %lld minutes", (long long)((s + 30) / 60));
+	if (s < 172800)
+		return arena_printf(r->a, "for %lld hours", (long long)((s + 1800) / 3600));
+	return arena_printf(r->a, "for %lld days", (long long)((s + 43200) / 86400));
+}
+
+static const char *ago(struct run *r, const struct json *doc, const char *name)
+{
+	return observe_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
+}
+
+/* ---- one request ---- */
+
+static void line(struct run *r, struct buf *to, const struct json *doc, const char *title, const char *name)
+{
+	const char *value = json_get_text(doc, name, NULL);
+
+	if (value)
+		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
+}
+
+static void describe_command(struct run *r, struct buf *to, const struct json *request)
+{
+	const char *text = json_get_text(request, "preview", "");
+	struct bytes rest = bytes_of(text);
+	bool is_first = true;
+
+	while (rest.p) {
+		struct bytes one = text_cut(&rest, '\n');
+		buf_addf(to, "  %-10s %s\n", is_first ? "command" : "",
+			text_safe(r->a, (const char *)one.p, one.n, false));
+		is_first = false;
+	}
+}
+
+static void describe_reasons(struct run *r, struct buf *to, const struct json *request)
+{
+	const struct json *rules = json_get(request, "rules"), *texts = json_get(request, "understood");
+
+	for (uint32_t i = 0; json_is(rules, JSON_ARRAY) && i < rules->n; i++) {
+		const char *rule = json_text(rules->items[i]), *text = json_text(json_at(texts, i));
+		buf_addf(to, "  %-10s %s [%s]\n", i ? "" : "because", text ? safe(r, text) : "",
+			rule ? safe(r, rule) : "");
+	}
+}
+
+void approval_describe(struct run *r, struct buf *to, const struct json *entry)
+{
+	const struct json *request = json_get(entry, "request");
+	const char *state = approval_state(entry, r->sys->now_us(r->sys));
+
+	buf_addf(to, "%sRequest %s%s, %s\n", paint(r, PAINT_BOLD), safe_member(r, request, "approval_id"),
+		paint(r, PAINT_OFF), safe(r, state));
+	line(r, to, request, "asked by", "principal");
+	line(r, to, request, "session", "session");
+	line(r, to, request, "task", "task_id");
+	describe_command(r, to, request);
+	line(r, to, request, "in", "cwd");
+	line(r, to, request, "profile", "profile");
+	describe_reasons(r, to, request);
+	buf_addf(to, "  %-10s %s\n", "asked", ago(r, request, "created_at"));
+	if (text_eq(state, "pending"))
+		buf_addf(to, "  %-10s %s\n", "waits", how_long(r, time_of(request, "expires_at")));
+	line(r, to, entry, "answered", "resolved_at");
+	line(r, to, entry, "by", "responder");
+	line(r, to, entry, "grant", "grant_id");
+	line(r, to, request, "to go on", "resume_command");
+}
+
+/* ---- one grant ---- */
+
+static void describe_effects(struct run *r, struct buf *to, const struct approval *g)
+{
+	for (size_t i = 0; i < g->cover_count; i++) {
+		const struct cover *c = &g->covers[i];
+		const char *where = g->reach == REACH_PATH
+			? arena_printf(r->a, ", below %s", safe(r, g->path))
+			: g->reach == REACH_HOST ? arena_printf(r->a, ", on %s", safe(r, g->host))
+			: c->is_whole || g->reach == REACH_EXACT ? ""
+			: c->path_class == PATH_IN		 ? ", anywhere in the workspace"
+			: c->path_class == PATH_TMP		 ? ", anywhere in temporary directories"
+								 : ", on the same operand only";
+		if (c->is_whole)
+			buf_addf(to, "  %-10s what %s asks about\n", i ? "" : "covers", safe(r, c->rule));
+		else
+			buf_addf(to, "  %-10s %s%s%s%s%s [%s]\n", i ? "" : "covers",
+				effect_kind_clause(c->kind), *c->tag ? " (" : "", safe(r, c->tag),
+				*c->tag ? ")" : "", where, safe(r, c->rule));
+	}
+}
+
+void grant_describe(struct run *r, struct buf *to, const struct approval *g)
+{
+	static const char *const reach[] = { "this very command, in this directory",
+		"any command with these effects and no others that ask",
+		"any command with these effects below one directory",
+		"any command with these effects on one host" };
+
+	buf_addf(to, "  %-10s %s, %s\n", "grants", reach[g->reach],
+		g->is_once ? "once" : "any number of times");
+	buf_addf(to, "  %-10s %s%s%s, under %s\n", "to", g->principal ? safe(r, g->principal) : "anybody",
+		g->session ? ", session " : "", g->session ? safe(r, g->session) : "", safe(r, g->profile));
+	if (g->cwd)
+		buf_addf(to, "  %-10s %s\n", "in", safe(r, g->cwd));
+	describe_effects(r, to, g);
+	buf_addf(to, "  %-10s %s (%s)\n", "until", text_time_z(r->a, g->expires_us),
+		how_long(r, g->expires_us));
+}
+
+static const struct json *grant_of(const struct json *entry)
+{
+	return json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
+}
+
+static void describe_grant_entry(struct run *r, struct buf *to, const char *id, const struct json *entry)
+{
+	struct approval g;
+
+	buf_addf(to, "%sGrant %s%s, %s\n", paint(r, PAINT_BOLD), safe(r, id), paint(r, PAINT_OFF),
+		grant_state(entry, r->sys->now_us(r->sys)));
+	if (approval_from_json(r->a, grant_of(entry), &g, NULL)) {
+		buf_adds(to, "  not understood: it grants nothing\n");
+		return;
+	}
+	grant_describe(r, to, &g);
+	buf_addf(to, "  %-10s %s\n", "given by", safe(r, g.responder));
+	line(r, to, entry, "used", "used_at");
+	line(r, to, entry, "revoked", "revoked_at");
+	line(r, to, json_get(entry, "receipt"), "receipt", "receipt_id");
+}
+
+/* ---- lists ---- */
+
+static void print_waiting(struct run *r, const struct json *requests, bool all)
+{
+	int64_t now = r->sys->now_us(r->sys);
+	int number = 0;
+
+	json_each_member (m, requests) {
+		const struct json *request = json_get(m->value, "request");
+		const char *state = approval_state(m->value, now);
+		bool waits = text_eq(state, "pending");
+		if (!waits && !all)
+			continue;
+		const char *text = json_get_text(request, "preview", "");
+		if (waits)
+			out(r, "%2d  ", ++number);
+		else
+			out(r, "    ");
+		out(r, "%s%s%s  %s, asked %s by %s\n", paint(r, waits ? PAINT_WARN : PAINT_MUTED),
+			safe(r, m->name), paint(r, PAINT_OFF),
+			waits ? how_long(r, time_of(request, "expires_at")) : safe(r, state),
+			ago(r, request, "created_at"), safe_member(r, request, "principal"));
+		out(r, "    %s\n", text_safe(r->a, text, strcspn(text, "\n"), false));
+		out(r, "    %s%s%s\n", paint(r, PAINT_MUTED), safe_member(r, request, "risk_reason"),
+			paint(r, PAINT_OFF));
+	}
+}
+
+static void print_grants(struct run *r, const struct json *grants, bool all)
+{
+	int64_t now = r->sys->now_us(r->sys);
+
+	json_each_member (m, grants) {
+		struct approval g;
+		const char *state = grant_state(m->value, now);
+		if ((!text_eq(state, "in force") && !all) ||
+			approval_from_json(r->a, grant_of(m->value), &g, NULL))
+			continue;
+		out(r, "    %s  %s, %s%s, %s, for %s\n", safe(r, m->name),
+			text_eq(state, "in force") ? how_long(r, g.expires_us) : state, reach_name(g.reach),
+			g.is_once ? " once" : "", g.cover_count ? safe(r, g.covers[0].rule) : "nothing",
+			g.principal ? safe(r, g.principal) : "anybody");
+	}
+}
+
+void approvals_print(struct run *r, const struct json *doc, bool all)
+{
+	const struct json *requests = json_get(doc, "requests"), *grants = json_get(doc, "grants");
+	size_t pending, in_force;
+
+	approvals_count(doc, r->sys->now_us(r->sys), &pending, &in_force);
+	if (pending)
+		out(r, "%zu %s for an answer:\n", pending, pending == 1 ? "request waits" : "requests wait");
+	else
+		out(r, "Nothing waits for an answer.\n");
+	print_waiting(r, requests, all);
+	if (in_force || (all && grants->n))
+		out(r, "%s\n", in_force ? "Granted, and in force:" : "Grants:");
+	print_grants(r, grants, all);
+}
+
+const char *approvals_nth(struct run *r, const struct json *doc, int64_t n)
+{
+	json_each_member (m, json_get(doc, "requests"))
+		if (text_eq(approval_state(m->value, r->sys->now_us(r->sys)), "pending") && --n == 0)
+			return m->name;
+	return NULL;
+}
+
+/* One flat object, as older readers know it, with what is ours beside. */
+static struct json *flat(struct run *r, const struct json *entry)
+{
+	static const char *const members[] = { "response", "responder", "resolved_at", "grant_id" };
+	struct json *doc = json_copy(r->a, json_get(entry, "request"));
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (json_get(entry, members[i]))
+			json_set(r->a, doc, members[i], json_get(entry, members[i]));
+	json_sets(r->a, doc, "state", approval_state(entry, r->sys->now_us(r->sys)));
+	json_sets(
+		r->a, doc, "decision_receipt", json_get_text(json_get(entry, "receipt"), "receipt_id", NULL));
+	return doc;
+}
+
+static struct json *flat_grant(struct run *r, const struct json *entry)
+{
+	static const char *const members[] = { "used_at", "revoked_at" };
+	struct json *doc = grant_of(entry) ? json_copy(r->a, grant_of(entry)) : json_new(r->a, JSON_OBJECT);
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		if (json_get(entry, members[i]))
+			json_set(r->a, doc, members[i], json_get(entry, members[i]));
+	json_sets(r->a, doc, "state", grant_state(entry, r->sys->now_us(r->sys)));
+	json_sets(r->a, doc, "receipt", json_get_text(json_get(entry, "receipt"), "receipt_id", NULL));
+	return doc;
+}
+
+static void print_json(struct run *r, const struct json *doc, bool all)
+{
+	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
+		    *grants = json_new(r->a, JSON_ARRAY);
+	int64_t now = r->sys->now_us(r->sys);
+
+	json_each_member (m, json_get(doc, "requests"))
+		if (all || text_eq(approval_state(m->value, now), "pending"))
+			json_push(r->a, requests, flat(r, m->value));
+	json_each_member (m, json_get(doc, "grants"))
+		if (all || text_eq(grant_state(m->value, now), "in force"))
+			json_push(r->a, grants, flat_grant(r, m->value));
+	json_set(r->a, out_doc, "requests", requests);
+	json_set(r->a, out_doc, "grants", grants);
+	out_json(r, out_doc);
+}
+
+int cmd_approval_list(struct run *r, struct err *e)
+{
+	struct json *doc;
+	int rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		print_json(r, doc, opt_flag(r, "all"));
+		return 0;
+	}
+	approvals_print(r, doc, opt_flag(r, "all"));
+	if (approvals_nth(r, doc, 1))
+		out(r, "\nTo see and answer one: helm approval approve %s\n", approvals_nth(r, doc, 1));
+	return 0;
+}
+
+int cmd_approval_show(struct run *r, struct err *e)
+{
+	const char *id = r->args[0];
+	struct json *doc, *entry;
+	struct kernel k;
+	struct buf text;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+
+	if (rc)
+		return rc;
+	buf_init(&text, r->a);
+	rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
+	struct json *grant = rc ? NULL : json_get(json_get(doc, "grants"), id);
+	if (rc == OK && !grant)
+		rc = approval_get(&k, id, &entry, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, grant ? flat_grant(r, grant) : flat(r, entry));
+		return 0;
+	}
+	if (grant)
+		describe_grant_entry(r, &text, id, grant);
+	else
+		approval_describe(r, &text, entry);
+	out(r, "%s", text.p);
+	return 0;
+}
