@@ -53,6 +53,15 @@ static uint32_t newlines_before(struct bytes b, size_t at)
 	return n;
 }
 
+static size_t line_start(struct bytes b, uint32_t line)
+{
+	size_t i = 0;
+
+	while (line && i < b.n)
+		line -= b.p[i++] == '\n';
+	return i;
+}
+
 /* The line of the snippet that holds the offset. */
 static const char *line_text(struct arena *a, struct bytes b, size_t at)
 {
@@ -80,8 +89,10 @@ static void add_hit(struct scan *s, const char *file, const struct snippet *from
 			arena_grow(s->r->a, s->hits, s->hit_room * sizeof(*s->hits), room * sizeof(*s->hits));
 		s->hit_room = room;
 	}
-	s->hits[s->hit_count++] = (struct hit){ file, from->where, line_text(s->r->a, from->text, at),
-		from->line + newlines_before(from->text, at), *f, verdict };
+	uint32_t line = newlines_before(from->text, at);
+	const char *text = from->shown.n ? line_text(s->r->a, from->shown, line_start(from->shown, line))
+					 : line_text(s->r->a, from->text, at);
+	s->hits[s->hit_count++] = (struct hit){ file, from->where, text, from->line + line, *f, verdict };
 }
 
 /* While an image is built its own files change, packages come and the network is used: that is what a build is. */

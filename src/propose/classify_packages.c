@@ -644,6 +644,7 @@ static const struct program rows[] = {
 	BUILD("kotlinc"),
 	LINT("ktlint", 0),
 	BUILD("lake"),
+	BUILD("lcov"),
 	BUILD("ld"),
 	VERBS("lerna", TAG_SCRIPT_BUILD, "", turbo_verbs),
 	VERBS("luarocks", TAG_SCRIPT_BUILD, "", pub_verbs),

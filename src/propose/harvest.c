@@ -40,7 +40,9 @@ void harvest_add(struct harvest *h, struct bytes text, uint32_t line, const char
 		h->list = arena_grow(h->a, h->list, h->room * sizeof(*h->list), room * sizeof(*h->list));
 		h->room = room;
 	}
-	h->list[h->n++] = (struct snippet){ text, line, where, is_in_container };
+	h->list[h->n++] = (struct snippet){
+		.text = text, .line = line, .where = where, .is_in_container = is_in_container
+	};
 }
 
 bool harvest_line(struct line_reader *in, struct bytes *ret)

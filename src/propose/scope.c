@@ -210,6 +210,10 @@ static const struct value *outside_variable(struct walk *w, const char *name, si
 		text = w->at->home;
 	if (!text && is_one_of("TMPDIR", name, n))
 		text = w->at->tmpdir;
+	if (!text && is_one_of("EDITOR VISUAL", name, n))
+		text = "vi";
+	if (!text && is_one_of("PAGER", name, n))
+		text = "less";
 	if (!text)
 		text = runner_value(w, name, n);
 	if (text)

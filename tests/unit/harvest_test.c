@@ -71,7 +71,7 @@ static void recipes_of_a_makefile(void **state)
 		{ 6, "rm -rf build dist", "target clean" },
 		{ 7, "for f in a b; do \\\n\t  echo $f; \\\n\tdone", "target clean" },
 		{ 12, "make -C sub ${make}", "target all" },
-		{ 13, "echo ${make} ${make}", "target all" },
+		{ 13, "echo all ${make}", "target all" },
 	};
 
 	(void)state;
@@ -79,6 +79,42 @@ static void recipes_of_a_makefile(void **state)
 		"BUILD := build\nOTHER = $(shell ls)\nDIST ?= dist\n.PHONY: clean\nclean:\n"
 		"\t@rm -rf $(BUILD) ${DIST}\n\t-for f in a b; do \\\n\t  echo $$f; \\\n\tdone\n\nall: clean\n"
 		"\t$(MAKE) -C sub $(OTHER)\n\techo $@ $(unknown)\n",
+		want, ARRAY_SIZE(want));
+}
+
+/* A variable where a program stands is called like it; automatic ones are files; functions stay unknown. */
+static void what_make_puts_in(void **state)
+{
+	static const struct want want[] = {
+		{ 6, "gcc -O2 -g -c make-source -o make-target", "target %.o" },
+		{ 8, "A=1 go build -o bin/app ${make} ./...", "target bin/app" },
+		{ 9, "docker rm -f ${make}", "target bin/app" },
+		{ 10, "cp make-source bin/app.tmp && mv bin/app.tmp bin/app", "target bin/app" },
+		{ 11, "if make-function; then make-directory; fi", "target bin/app" },
+		{ 12, "rm -rf a b/c", "target bin/app" },
+	};
+
+	(void)state;
+	check(SCRIPT_MAKE,
+		"CC = gcc\nCFLAGS = -O2\nCFLAGS += -g\nDIRS = a b/c\n%.o: %.c\n"
+		"\t$(Q)$(CC) $(CFLAGS) -c $< -o $@\nbin/app: main.o\n\tA=1 $(GO) build -o $@ $(patsubst "
+		"%,$(x)/%,y) ./...\n"
+		"\t$(DOCKER) rm -f $(NAME)\n\tcp $^ $@.tmp && mv $@.tmp $@\n\tif $(call f,$(a)); then $(@D); "
+		"fi\n"
+		"\t@rm -rf $(DIRS)\n",
+		want, ARRAY_SIZE(want));
+}
+
+static void steps_in_other_languages(void **state)
+{
+	static const struct want want[] = {
+		{ 9, "echo last", "run" },
+	};
+
+	(void)state;
+	check(SCRIPT_GITHUB,
+		"steps:\n  - name: a\n    shell: python\n    run: import os\n  - run: |\n      print(1)\n"
+		"    shell: pwsh\n  - name: b\n    run: echo last\n    shell: bash\n",
 		want, ARRAY_SIZE(want));
 }
 
@@ -186,6 +222,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(files_are_recognised_by_name_and_shebang, done),
 		cmocka_unit_test_teardown(recipes_of_a_makefile, done),
+		cmocka_unit_test_teardown(what_make_puts_in, done),
+		cmocka_unit_test_teardown(steps_in_other_languages, done),
 		cmocka_unit_test_teardown(run_blocks_of_a_workflow, done),
 		cmocka_unit_test_teardown(script_lists_of_gitlab, done),
 		cmocka_unit_test_teardown(runs_of_a_dockerfile, done),
