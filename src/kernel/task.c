@@ -30,7 +30,7 @@ struct task {
 	const char *id, *work_tree, *tmp;
 	struct run_report *report;
 	struct run_result result;
-	bool was_executed;
+	bool was_executed, has_beaten;
 	struct task_program program;
 	struct json *expected; /* changes that the effects name */
 };
@@ -455,6 +455,7 @@ static void sign_of_life(void *arg)
 	struct task *t = arg;
 
 	heartbeat_beat(t->k->sys, t->k->ws, t->id);
+	t->has_beaten = true;
 }
 
 static int commit(void *arg, struct err *e)
@@ -490,7 +491,8 @@ static int run_it(struct task *t, struct err *e)
 		.rules = &rules };
 	int rc = run_command(t->k->sys, &request, &t->result, e);
 
-	heartbeat_end(t->k->sys, t->k->ws, t->id);
+	if (t->has_beaten)
+		heartbeat_end(t->k->sys, t->k->ws, t->id);
 	t->was_executed = rc == OK;
 	t->report->result = rc == OK ? &t->result : NULL;
 	return rc;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Larger programs are known by size and times alone: a digest of each would cost more than the run. */
-enum { DIGEST_MAX = 8 << 20, SCRIPT_MAX = 64 << 20 };
+enum { DIGEST_MAX = 2 << 20, CHUNK = 16 << 10 };
 
 static bool is_program(struct sys *s, const char *path, struct stat *st)
 {
@@ -40,29 +40,30 @@ static const char *look_up(struct sys *s, struct arena *a, const char *name, con
 	return NULL;
 }
 
-static const char *digest_of(struct sys *s, struct arena *a, const char *path, size_t max)
+/* False when it cannot be read. */
+static bool digest_of(struct sys *s, const char *path, char hex[SHA256_HEX])
 {
-	uint8_t digest[SHA256_SIZE];
-	char hex[SHA256_HEX];
-	struct bytes text;
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0, 0);
+	uint8_t digest[SHA256_SIZE], chunk[CHUNK];
+	struct sha256 hash;
+	ssize_t n = fd < 0 ? -1 : 0;
 
-	if (file_read(s, a, AT_FDCWD, path, max, FILE_FOLLOW, &text, NULL))
-		return NULL;
-	sha256(text.p, text.n, digest);
+	sha256_begin(&hash);
+	while (fd >= 0 && (n = s->read(s, fd, chunk, sizeof(chunk))) > 0)
+		sha256_add(&hash, chunk, (size_t)n);
+	sha256_end(&hash, digest);
 	hex_encode(digest, SHA256_SIZE, hex);
-	return arena_strdup(a, hex);
+	return n == 0;
 }
 
 void task_find_program(struct kernel *k, const struct run_spec *spec, struct task_program *ret)
 {
 	struct task_program p = { .sys = k->sys };
+	char hex[SHA256_HEX];
 
 	p.path = look_up(k->sys, k->a, spec->argv[0], spec->cwd, &p.st);
-	if (p.path && p.st.st_size <= DIGEST_MAX) {
-		AUTO(arena_done) struct arena scratch = { 0 };
-		const char *hex = digest_of(k->sys, &scratch, p.path, DIGEST_MAX);
-		p.sha256 = hex ? arena_strdup(k->a, hex) : NULL;
-	}
+	if (p.path && p.st.st_size <= DIGEST_MAX && digest_of(k->sys, p.path, hex))
+		p.sha256 = arena_strdup(k->a, hex);
 	*ret = p;
 }
 
@@ -86,7 +87,7 @@ static bool is_same(const struct stat *x, const struct stat *y)
 
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 {
-	AUTO(arena_done) struct arena a = { 0 };
+	char hex[SHA256_HEX];
 	struct stat now;
 
 	if (p->path && (!is_program(p->sys, p->path, &now) || !is_same(&now, &p->st))) {
@@ -94,8 +95,7 @@ bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 		return false;
 	}
 	for (size_t i = 0; i < p->file_count; i++) {
-		const char *hex = digest_of(p->sys, &a, p->files[i].path, SCRIPT_MAX);
-		if (hex && text_eq(hex, p->files[i].sha256))
+		if (digest_of(p->sys, p->files[i].path, hex) && text_eq(hex, p->files[i].sha256))
 			continue;
 		snprintf(why, why_n, "'%.120s' is no longer the text that was judged", p->files[i].path);
 		return false;
