@@ -24,9 +24,11 @@ static bool is_option(const struct word *x)
 static const struct value *elements_of(struct walk *w, const struct shell_word *first)
 {
 	struct word_list list = { 0 };
+	bool is_keyed = false;
 
 	for (const struct shell_word *e = first; e && !w->is_stopped; e = e->next) {
 		if (e->value_skip && e->index) {
+			is_keyed = true;
 			const char *text = expand_text(w, e, e->value_skip);
 			word_push(w, &list, word_of_marked(w, text, strlen(text), SIZE_MAX, e->at));
 		} else {
@@ -36,6 +38,7 @@ static const struct value *elements_of(struct walk *w, const struct shell_word *
 	struct value *v = value_new(w, (uint32_t)list.n, true);
 	for (size_t i = 0; i < list.n; i++)
 		v->items[i] = word_marked(w, &list.v[i]);
+	v->is_keyed = is_keyed;
 	return v;
 }
 
@@ -46,11 +49,12 @@ static const struct value *joined_arrays(struct walk *w, const struct value *x, 
 	memcpy(v->items, x->items, x->n * sizeof(*v->items));
 	memcpy(v->items + x->n, y->items, y->n * sizeof(*v->items));
 	v->is_open = x->is_open || y->is_open;
+	v->is_keyed = x->is_keyed || y->is_keyed || x->is_open;
 	w->bytes += v->n * sizeof(*v->items);
 	return v;
 }
 
-/* name[index]=text */
+/* name[index]=text.  What a place held before may stay in view where the place is not known. */
 static const struct value *with_element(
 	struct walk *w, const struct value *old, const char *index, const char *text)
 {
@@ -59,10 +63,14 @@ static const struct value *with_element(
 
 	if (!old->is_array)
 		old = value_new(w, 0, true);
-	if (has_mark(index) || !arith_eval(w, index, &i) || i < 0 || i >= old->n)
-		return joined_arrays(w, old, one);
-	struct value *v = (struct value *)joined_arrays(w, old, value_new(w, 0, true));
-	v->items[i] = text;
+	bool is_known =
+		!old->is_keyed && !has_mark(index) && arith_eval(w, index, &i) && i >= 0 && i <= old->n;
+	struct value *v =
+		(struct value *)joined_arrays(w, old, is_known && i < old->n ? value_new(w, 0, true) : one);
+	if (is_known)
+		v->items[i] = text;
+	else
+		v->is_keyed = true;
 	return v;
 }
 
@@ -109,12 +117,20 @@ static bool assign_word(struct walk *w, const struct word *x)
 
 static void run_declare(struct walk *w, struct command *c)
 {
-	bool prints = c->argc == 1 && !c->assign_count;
+	bool prints = c->argc == 1 && !c->assign_count, names = false, keys = false;
 
 	for (size_t i = 1; i < c->argc; i++) {
 		prints |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'p');
+		names |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'n');
+		keys |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'A');
 		if (is_option(&c->argv[i]) || assign_word(w, &c->argv[i]))
 			continue;
+		if (keys && c->argv[i].certainty == CERTAIN && !strchr(c->argv[i].text, '=')) {
+			struct value *v = value_new(w, 0, true);
+			v->is_keyed = true;
+			scope_set_variable(w, c->argv[i].text, c->argv[i].text_n, v);
+			continue;
+		}
 		if (text_eq(c->argv[0].text, "local") && c->argv[i].certainty == CERTAIN) {
 			eval_local(
 				w, scope_binding(w, BIND_VARIABLE, c->argv[i].text, c->argv[i].text_n, true));
@@ -122,10 +138,25 @@ static void run_declare(struct walk *w, struct command *c)
 		}
 	}
 	effects_only(w, c);
+	if (names) /* one variable under two names: what it holds is not followed */
+		walk_effect(w, c, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 	if (prints) {
 		walk_effect(w, c, FX_CREDENTIAL, NULL)->tag = "credential.environment";
 		c->out = (struct feed){ .kind = FEED_UNKNOWN };
 	}
+}
+
+/* unset 'a[1]': one element less, and the others keep their places. */
+static void unset_element(struct walk *w, const char *text)
+{
+	size_t n = strcspn(text, "[");
+	const struct value *old = scope_variable(w, text, n);
+
+	if (!old->is_array)
+		return;
+	struct value *v = (struct value *)joined_arrays(w, old, value_new(w, 0, true));
+	v->is_keyed = true;
+	scope_set_variable(w, text, n, v);
 }
 
 static void run_unset(struct walk *w, struct command *c)
@@ -147,7 +178,9 @@ static void run_unset(struct walk *w, struct command *c)
 			walk_effect(w, c, FX_TAMPER, x)->tag = "tamper.variable";
 		else if (text_eq(x->text, "HISTFILE"))
 			walk_effect(w, c, FX_DELETE, NULL)->tag = "delete.history";
-		if (!functions)
+		if (!functions && strchr(x->text, '['))
+			unset_element(w, x->text);
+		else if (!functions)
 			scope_set_variable(w, x->text, x->text_n, NULL);
 		if (b && !variables)
 			scope_set(w, b, NULL);
@@ -197,17 +230,19 @@ static void run_shift(struct walk *w, struct command *c)
 {
 	const struct value *v = scope_variable(w, "@", 1);
 	int64_t n = 1;
+	bool is_known = c->argc == 1 || (c->argv[1].certainty == CERTAIN && text_int(c->argv[1].text, &n));
 
 	effects_only(w, c);
-	if (c->argc > 1 && (c->argv[1].certainty != CERTAIN || !text_int(c->argv[1].text, &n) || n < 0))
-		n = v->n;
-	if (n == 0)
+	/* More than there are is an error, and shifts nothing. */
+	if (is_known && (n <= 0 || (n > v->n && !v->is_open)))
 		return;
-	uint32_t gone = n > v->n ? v->n : (uint32_t)n;
+	is_known &= n <= v->n && !v->is_keyed;
+	uint32_t gone = is_known ? (uint32_t)n : 0;
 	struct value *rest = value_new(w, v->n - gone, true);
 	memcpy(rest->items, v->items + gone, rest->n * sizeof(*rest->items));
 	/* In a loop, how often it ran is not known; what is left stays in view by the merge of rounds. */
 	rest->is_open = v->is_open;
+	rest->is_keyed = !is_known;
 	scope_set_variable(w, "@", 1, rest);
 }
 

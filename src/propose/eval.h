@@ -39,6 +39,7 @@ struct value {
 	uint32_t n;
 	bool is_array;
 	bool is_open; /* array: there may be more */
+	bool is_keyed; /* array: elements do not stand where their index says, and some may be gone */
 };
 
 enum binding_kind { BIND_VARIABLE, BIND_FUNCTION, BIND_ALIAS, BIND_DIRECTORY };

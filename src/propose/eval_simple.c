@@ -369,7 +369,7 @@ void eval_define(struct walk *w, const struct shell_node *node)
 /* Functions nobody called may be called later, with anything. */
 void eval_uncalled(struct walk *w)
 {
-	static const struct value anything = { NULL, 0, true, true };
+	static const struct value anything = { NULL, 0, true, true, false };
 
 	for (uint32_t rounds = 0; w->functions && rounds < 1000 && !w->is_stopped; rounds++) {
 		struct function *fn = w->functions;

@@ -4,12 +4,21 @@
  * is not empty in the other. */
 #include "propose/eval.h"
 
+/* One element, it cannot be said which, or none. */
+static const char *any_element(struct walk *w, const void *key, const struct value *v)
+{
+	uint32_t i = eval_choose(w, key, v->n + 1);
+
+	return i < v->n ? v->items[i] : v->is_open ? "\1" : "";
+}
+
 /* One of the values a variable may have.  Looking at a long one costs, whatever is then made of it. */
 static const char *pick(struct walk *w, const struct value *v)
 {
 	if (v->n == 0)
 		return v->is_open ? "\1" : "";
-	const char *s = v->items[v->is_array ? 0 : eval_choose(w, v, v->n)];
+	const char *s =
+		v->is_keyed ? any_element(w, v, v) : v->items[v->is_array ? 0 : eval_choose(w, v, v->n)];
 	w->bytes += strlen(s) / 4;
 	return s;
 }
@@ -111,7 +120,8 @@ static const char *replace(struct walk *w, const struct shell_param *p, const ch
 	size_t n = strlen(s);
 	struct buf b;
 
-	if (has_mark(s) || has_mark(pattern) || n > 256 || strchr(pattern, '('))
+	/* "&" may stand for what was matched: bash 5.2 does so, older ones do not. */
+	if (has_mark(s) || has_mark(pattern) || n > 256 || strchr(pattern, '(') || strchr(with, '&'))
 		return *s ? blur(s) : s;
 	buf_init(&b, w->a);
 	if (!*pattern) { /* nothing matches nothing, at the anchored end */
@@ -143,7 +153,8 @@ static const char *change_case(struct walk *w, const struct shell_param *p, cons
 {
 	char *copy = arena_strdup(w->a, s);
 
-	(void)expand_pattern(w, p->word);
+	if (*expand_pattern(w, p->word)) /* only what it matches is changed */
+		return *s ? blur(s) : s;
 	for (char *c = copy; *c; c++) {
 		if (p->op == PARAM_UPPER && *c >= 'a' && *c <= 'z')
 			*c = (char)(*c - 32);
@@ -203,10 +214,24 @@ static const char *with_default(struct walk *w, const struct shell_part *part, c
 	}
 }
 
-static const char *length_of(struct walk *w, const struct value *v, const char *s)
+static bool is_every(const struct shell_word *index)
 {
-	if (v->is_array)
-		return v->is_open ? "\2" : arena_printf(w->a, "%u", v->n);
+	return index &&
+		(shell_word_is(index, "@") || shell_word_is(index, "*") ||
+			(index->first && !index->first->next && index->first->kind == PART_TEXT &&
+				index->first->text_n == 1 && strchr("@*", index->first->text[0])));
+}
+
+static bool is_arguments(const struct shell_param *p)
+{
+	return p->name_n == 1 && (p->name[0] == '@' || p->name[0] == '*');
+}
+
+static const char *length_of(
+	struct walk *w, const struct shell_param *p, const struct value *v, const char *s)
+{
+	if (v->is_array && (is_arguments(p) || is_every(p->index)))
+		return v->is_open || v->is_keyed ? "\2" : arena_printf(w->a, "%u", v->n);
 	return has_mark(s) ? "\2" : arena_printf(w->a, "%zu", strlen(s));
 }
 
@@ -233,7 +258,7 @@ static const char *apply(struct walk *w, const struct shell_part *part, const st
 	case PARAM_SLICE:
 		return slice(w, p, s);
 	case PARAM_LENGTH:
-		return length_of(w, v, s);
+		return length_of(w, p, v, s);
 	case PARAM_NAMES:
 		return "\1";
 	case PARAM_OTHER:
@@ -243,27 +268,65 @@ static const char *apply(struct walk *w, const struct shell_part *part, const st
 	return "\1";
 }
 
+/* Which elements ${a[@]:from:count} means.  $0 stands before the arguments. */
+struct range {
+	int64_t from, count;
+};
+
+static struct range slice_range(struct walk *w, const struct shell_param *p, const struct value *v)
+{
+	static const struct range all = { 0, INT64_MAX };
+	struct range r = all;
+	bool is_known = p->op == PARAM_SLICE && number(w, p->word, &r.from);
+
+	if (p->op == PARAM_SLICE && p->word2)
+		is_known &= number(w, p->word2, &r.count);
+	if (!is_known || v->is_keyed)
+		return all;
+	if (r.from < 0 && v->is_open)
+		return all;
+	if (r.from < 0)
+		r.from += v->n;
+	else if (is_arguments(p))
+		r.from--;
+	return r;
+}
+
+/* What "$*" and "${a[*]}" put between elements. */
+static const char *separator(struct walk *w)
+{
+	const struct value *ifs = scope_variable(w, "IFS", 3);
+
+	if (ifs->n == 0)
+		return " ";
+	return ifs->n > 1 || has_mark(ifs->items[0]) ? "\1"
+						     : text_keep(w, ifs->items[0], *ifs->items[0] ? 1 : 0);
+}
+
 /* All elements, each a field of its own between quotes; or joined, for "$*" and where there is one text only. */
 static void add_elements(
-	struct walk *w, const struct shell_part *part, const struct value *v, struct fields *f, bool joins)
+	struct walk *w, const struct shell_part *part, const struct value *v, struct fields *f)
 {
 	const struct shell_param *p = part->param;
-	bool is_slice = p->op == PARAM_SLICE;
-	int64_t from = 0, count = INT64_MAX;
+	bool is_slice = p->op == PARAM_SLICE,
+	     is_star = (is_arguments(p) ? p->name[0] : p->index->first->text[0]) == '*';
+	bool joins = (is_star && part->is_quoted) || !f->to;
+	const char *between = joins && is_star ? separator(w) : " ";
+	struct range r = slice_range(w, p, v);
+	bool is_first = true;
 
-	if (is_slice &&
-		(!number(w, p->word, &from) || (p->word2 && !number(w, p->word2, &count)) || from < 0))
-		from = 0;
-	if (is_slice && from > 0 && p->name[0] == '@' && p->name_n == 1)
-		from--;
-	for (uint32_t i = 0; i < v->n && !w->is_stopped; i++) {
-		if (is_slice && (i < from || i - from >= count))
+	/* Before the arguments stands the name of the shell or script. */
+	for (int64_t i = r.from < 0 ? -1 : 0; i < v->n && !w->is_stopped; i++) {
+		if (i < r.from || i - r.from >= r.count || (i < 0 && !is_arguments(p)))
 			continue;
-		const char *s = is_slice ? v->items[i] : apply(w, part, v, v->items[i]);
-		if (i > 0 && joins)
-			fields_add_value(w, f, " ", part->is_quoted);
-		else if (i > 0)
+		const char *s = i < 0 ? pick(w, scope_variable(w, "0", 1)) : v->items[i];
+		if (!is_slice)
+			s = apply(w, part, v, s);
+		if (!is_first && joins)
+			fields_add_value(w, f, between, part->is_quoted);
+		else if (!is_first)
 			fields_break(w, f);
+		is_first = false;
 		fields_add_value(w, f, s, part->is_quoted);
 	}
 	if (v->is_open) { /* and whatever else there is, perhaps nothing */
@@ -273,25 +336,22 @@ static void add_elements(
 	}
 }
 
-/* "$1" and "${a[1]}": one element. */
+/* "${a[1]}": one element. */
 static const char *element(
 	struct walk *w, const struct shell_part *part, const struct value *v, const char *index)
 {
 	int64_t i;
 
-	if (!has_mark(index) && arith_eval(w, index, &i)) {
-		if (i < 0)
-			i += v->n;
-		if (i >= 0 && i < v->n)
-			return v->items[i];
-		return v->is_open ? "\1" : "";
-	}
-	if (v->n == 0)
-		return "\1";
-	return v->items[eval_choose(w, part, v->n)];
+	if (v->is_keyed || has_mark(index) || !arith_eval(w, index, &i))
+		return v->n == 0 ? "\1" : any_element(w, part, v);
+	if (i < 0)
+		i += v->n;
+	if (i >= 0 && i < v->n)
+		return v->items[i];
+	return v->is_open ? "\1" : "";
 }
 
-static const char *positional(struct walk *w, const struct shell_part *part)
+static const struct value *positional(struct walk *w, const struct shell_part *part)
 {
 	const struct shell_param *p = part->param;
 	const struct value *v = scope_variable(w, "@", 1);
@@ -300,26 +360,46 @@ static const char *positional(struct walk *w, const struct shell_part *part)
 	for (size_t k = 0; k < p->name_n && i < 100000; k++)
 		i = i * 10 + (p->name[k] - '0');
 	if (i == 0)
-		return pick(w, scope_variable(w, "0", 1));
+		return scope_variable(w, "0", 1);
+	if (v->is_keyed)
+		return value_text(w, any_element(w, part, v));
 	if (i <= v->n)
-		return v->items[i - 1];
-	return v->is_open ? "\1" : "";
+		return value_text(w, v->items[i - 1]);
+	return v->is_open ? value_text(w, "\1") : value_new(w, 0, false);
 }
 
-static bool is_every(const struct shell_word *index)
+/* What the name stands for, before any operator. */
+static const struct value *named(struct walk *w, const struct shell_part *part)
 {
-	return index &&
-		(shell_word_is(index, "@") || shell_word_is(index, "*") ||
-			(index->first && !index->first->next && index->first->kind == PART_TEXT &&
-				index->first->text_n == 1 && strchr("@*", index->first->text[0])));
+	const struct shell_param *p = part->param;
+	const struct value *args = scope_variable(w, "@", 1);
+
+	if (is_arguments(p))
+		return args;
+	if (p->name_n == 1 && p->name[0] == '#')
+		return value_text(w, args->is_open ? "\2" : arena_printf(w->a, "%u", args->n));
+	if (p->name[0] >= '0' && p->name[0] <= '9')
+		return positional(w, part);
+	/* kill and wait know the last job as %%; whether there is one matters to an operator. */
+	if (p->name_n == 1 && p->name[0] == '!' && p->op != PARAM_PLAIN)
+		return value_text(w, "\1");
+	return scope_variable(w, p->name, p->name_n);
 }
 
+static bool is_variable_name(const char *s)
+{
+	static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+	return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
+}
+
+/* ${!x}: another name, or "1", "a[2]", "@"; only plain names are followed.  With an index it means still other things. */
 static const struct value *follow(struct walk *w, const struct shell_param *p, const struct value *v)
 {
 	if (!p->is_indirect || p->op == PARAM_NAMES)
 		return v;
-	const char *name = pick(w, v);
-	if (has_mark(name) || !*name)
+	const char *name = p->index || is_arguments(p) ? "" : pick(w, v);
+	if (!is_variable_name(name))
 		return value_text(w, "\1");
 	return scope_variable(w, name, strlen(name));
 }
@@ -327,35 +407,23 @@ static const struct value *follow(struct walk *w, const struct shell_param *p, c
 void expand_param(struct walk *w, const struct shell_part *part, struct fields *f)
 {
 	const struct shell_param *p = part->param;
-	const char *s;
 
 	if (!p->name_n) {
 		(void)expand_text(w, p->word, 0);
 		fields_add(w, f, "\1", 1, part->is_quoted);
 		return;
 	}
-	bool is_at = p->name_n == 1 && (p->name[0] == '@' || p->name[0] == '*');
-	bool is_number = p->name[0] >= '0' && p->name[0] <= '9';
-	const struct value *v = is_at ? scope_variable(w, "@", 1) : scope_variable(w, p->name, p->name_n);
-	if (p->name_n == 1 && p->name[0] == '#') {
-		const struct value *args = scope_variable(w, "@", 1);
-		s = args->is_open ? "\2" : arena_printf(w->a, "%u", args->n);
-	} else if (is_number) {
-		s = positional(w, part);
-		const struct value one = { &s, *s != '\0', false, false };
-		s = apply(w, part, &one, s);
-	} else if ((is_at || is_every(p->index)) && (v->is_array || is_at) && p->op != PARAM_LENGTH &&
-		!p->is_indirect) {
-		bool joins = is_at ? p->name[0] == '*' : p->index->first->text[0] == '*';
-		add_elements(w, part, v, f, (joins && part->is_quoted) || !f->to);
+	const struct value *v = follow(w, p, named(w, part));
+	/* A default takes the place of a list that has nothing in it. */
+	bool is_replaced = v->n == 0 && p->op >= PARAM_DEFAULT && p->op <= PARAM_ALTERNATE;
+	bool is_list = v->is_array && (is_arguments(p) || is_every(p->index)) && !p->is_indirect;
+	if (is_list && p->op != PARAM_LENGTH && !is_replaced) {
+		add_elements(w, part, v, f);
 		return;
-	} else {
-		v = follow(w, p, v);
-		const char *index = p->index && !is_every(p->index) ? expand_text(w, p->index, 0) : NULL;
-		s = v->is_array && index ? element(w, part, v, index) : pick(w, v);
-		s = apply(w, part, v, s);
 	}
-	fields_add_value(w, f, s, part->is_quoted);
+	const char *index = p->index && !is_every(p->index) ? expand_text(w, p->index, 0) : NULL;
+	const char *s = v->is_array && index && !p->is_indirect ? element(w, part, v, index) : pick(w, v);
+	fields_add_value(w, f, apply(w, part, v, s), part->is_quoted);
 	if (part->is_quoted)
 		f->is_open = f->is_quoted = true;
 }

@@ -78,7 +78,7 @@ struct value *value_new(struct walk *w, uint32_t n, bool is_array)
 {
 	struct value *v = arena_alloc(w->a, sizeof(*v));
 
-	*v = (struct value){ arena_alloc(w->a, n * sizeof(v->items[0])), n, is_array, false };
+	*v = (struct value){ arena_alloc(w->a, n * sizeof(v->items[0])), n, is_array, false, false };
 	return v;
 }
 
@@ -91,16 +91,17 @@ const struct value *value_text(struct walk *w, const char *text)
 }
 
 static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *empty_items[] = { "" };
-static const struct value unknown = { unknown_items, 1, false, false },
-			  filled = { filled_items, 1, false, false };
-static const struct value unset = { empty_items, 0, false, false };
-static const struct value unknown_list = { unknown_items, 0, true, true };
+static const struct value unknown = { unknown_items, 1, false, false, false },
+			  filled = { filled_items, 1, false, false, false };
+static const struct value unset = { empty_items, 0, false, false, false };
+static const struct value unknown_list = { unknown_items, 0, true, true, false };
 
 static bool value_equal(const struct value *x, const struct value *y)
 {
 	if (x == y)
 		return true;
-	if (x->n != y->n || x->is_array != y->is_array || x->is_open != y->is_open)
+	if (x->n != y->n || x->is_array != y->is_array || x->is_open != y->is_open ||
+		x->is_keyed != y->is_keyed)
 		return false;
 	for (uint32_t i = 0; i < x->n; i++)
 		if (!text_eq(x->items[i], y->items[i]))
@@ -151,7 +152,7 @@ const struct value *value_union(struct walk *w, const struct value *x, const str
 		fits &= add_item(v, x->items[i]);
 	for (uint32_t i = 0; i < y->n; i++)
 		fits &= add_item(v, y->items[i]);
-	v->is_open = is_array;
+	v->is_open = v->is_keyed = is_array;
 	if (!fits)
 		v->items[0] = "\1";
 	return v;

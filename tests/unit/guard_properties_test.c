@@ -128,7 +128,8 @@ static int done(void **state)
 /* A text that uses positional parameters means something else where there are others. */
 static bool has_positionals(const struct command *c)
 {
-	return strstr(c->text, "$@") || strstr(c->text, "$*") || strstr(c->text, "$1");
+	return strstr(c->text, "$@") || strstr(c->text, "$*") || strstr(c->text, "$1") ||
+		strstr(c->text, "${#");
 }
 
 static size_t failures;
