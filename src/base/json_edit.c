@@ -1,6 +1,7 @@
 /* json_edit.c — insertions and removals in the text of a JSON document; see json_edit.h.
  *
- * The parser tells where each value begins.  Where it ends is found by skipping over text that is known to be well-formed. */
+ * The parser tells where each value begins.  Where it ends is found by skipping over text that is known to be well-formed: what
+ * is looked at lies inside an array or object, so the closing bracket stops every search. */
 #include "base/json_edit.h"
 
 #include <string.h>
@@ -16,14 +17,14 @@ struct edit {
 
 static size_t skip_space(const struct edit *x, size_t at)
 {
-	while (at < x->n && strchr(" \t\r\n", x->t[at]))
+	while (strchr(" \t\r\n", x->t[at]))
 		at++;
 	return at;
 }
 
 static size_t string_end(const struct edit *x, size_t at)
 {
-	for (at++; at < x->n && x->t[at] != '"'; at++)
+	for (at++; x->t[at] != '"'; at++)
 		at += x->t[at] == '\\';
 	return at + 1;
 }
@@ -35,11 +36,11 @@ static size_t value_end(const struct edit *x, size_t at)
 	if (x->t[at] == '"')
 		return string_end(x, at);
 	if (x->t[at] != '{' && x->t[at] != '[') {
-		while (at < x->n && !strchr(",]} \t\r\n", x->t[at]))
+		while (!strchr(",]} \t\r\n", x->t[at]))
 			at++;
 		return at;
 	}
-	for (; at < x->n; at++) {
+	for (;; at++) {
 		if (x->t[at] == '"')
 			at = string_end(x, at) - 1;
 		else if (x->t[at] == '{' || x->t[at] == '[')
@@ -47,7 +48,6 @@ static size_t value_end(const struct edit *x, size_t at)
 		else if ((x->t[at] == '}' || x->t[at] == ']') && --depth == 0)
 			return at + 1;
 	}
-	return x->n;
 }
 
 static bool has_newline(const struct edit *x, size_t from, size_t to)
@@ -88,7 +88,7 @@ static void add_indented(struct buf *to, const struct edit *x, const struct json
 
 	buf_init(&plain, x->a);
 	json_write(&plain, v, JSON_INDENT);
-	for (const char *p = plain.p; *p;) {
+	for (const char *p = plain.p;;) {
 		size_t n = strcspn(p, "\n");
 		buf_add(to, p, n);
 		p += n;
@@ -164,7 +164,7 @@ int json_edit_append(struct arena *a, struct bytes text, const char *name, const
 	if (rc)
 		return rc;
 	const struct json *box = root, *next = root;
-	for (; next && i <= depth; i++) {
+	for (; next; i++) {
 		if (!json_is(next, i == depth ? JSON_ARRAY : JSON_OBJECT))
 			return err_set(e, E_INPUT, "JSON_EDIT_SHAPE", "%s: %s%s%s must be %s, and is %s",
 				name, i ? "'" : "the document", i ? path[i - 1] : "", i ? "'" : "",
@@ -223,19 +223,19 @@ int json_edit_remove(struct arena *a, struct bytes text, const char *name, const
 	size_t depth, struct bytes *ret, struct err *e)
 {
 	struct json *root;
-	const struct json *box = NULL, *v;
+	const struct json *box, *v;
 	struct edit x;
 	size_t index = 0;
 	int rc = json_parse(a, text, name, NULL, &root, e);
 
 	if (rc)
 		return rc;
-	v = root;
+	box = v = root;
 	for (size_t i = 0; v && i < depth; i++) {
 		box = v;
 		v = child(box, path[i], &index);
 	}
-	if (!v || !box)
+	if (!v)
 		return err_set(e, E_MISSING, "JSON_EDIT_PATH", "%s: nothing to take out", name);
 	edit_begin(&x, a, text, root);
 	size_t from, to = value_end(&x, v->at);

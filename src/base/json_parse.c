@@ -55,7 +55,7 @@ static struct place place_of(const struct parser *p, size_t offset)
 {
 	struct place at = { 1, 1 };
 
-	for (size_t i = 0; i < offset && i < p->given.n; i++) {
+	for (size_t i = 0; i < offset; i++) {
 		if (p->given.p[i] == '\n')
 			at = (struct place){ at.line + 1, 1 };
 		else if ((p->given.p[i] & 0xc0) != 0x80)
@@ -361,8 +361,9 @@ static bool check_large(struct parser *p, const struct json_member *members, uin
 {
 	uint32_t first, again;
 
-	return !json_duplicate(members, n, &first, &again) ||
-		fail_duplicate(p, members + first, members + again);
+	if (json_duplicate(members, n, &first, &again))
+		return fail_duplicate(p, members + first, members + again) != NULL;
+	return true;
 }
 
 /* ---- structure ---- */

@@ -124,10 +124,9 @@ static void write_escape(struct buf *to, uint8_t c)
 		['\r'] = 'r',
 		['"'] = '"',
 		['\\'] = '\\' };
-	char name = c < sizeof(names) ? names[c] : '\0';
 
-	if (name) {
-		char two[2] = { '\\', name };
+	if (names[c]) {
+		char two[2] = { '\\', names[c] };
 		buf_add(to, two, 2);
 	} else {
 		buf_addf(to, "\\u%04x", c);

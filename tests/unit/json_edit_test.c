@@ -62,6 +62,25 @@ static void test_append(void **state)
 		"]\n  }\n}");
 }
 
+/* Files nobody's tool would write, and their owner likes. */
+static void test_append_to_odd_files(void **state)
+{
+	/* a blank first line */
+	becomes(*state, "\n{\"a\": 1}", "\n{\"a\": 1, \"hooks\": {\"Pre\": [{\"c\": \"x\"}]}}");
+	/* nothing indented */
+	becomes(*state, "{\n\"a\": 1\n}",
+		"{\n\"a\": 1,\n\"hooks\": {\n  \"Pre\": [\n    {\n      \"c\": \"x\"\n    }\n  ]\n}\n}");
+	/* empty over two lines */
+	becomes(*state, "{\n}\n",
+		"{\n  \"hooks\": {\n    \"Pre\": [\n      {\n        \"c\": \"x\"\n      }\n    ]\n  }\n}\n");
+	/* empty inside one line */
+	becomes(*state, "{\"a\": 1, \"hooks\": {}}", "{\"a\": 1, \"hooks\": {\"Pre\": [{\"c\": \"x\"}]}}");
+	becomes(*state, "{\"hooks\": {\"Pre\": [ ]}}", "{\"hooks\": {\"Pre\": [{\"c\": \"x\"} ]}}");
+	/* a quote that does not end, brackets that do not close */
+	becomes(*state, "{\"a\": [\"\\\"]\", {\"}\": \"\\\\\"}]}",
+		"{\"a\": [\"\\\"]\", {\"}\": \"\\\\\"}], \"hooks\": {\"Pre\": [{\"c\": \"x\"}]}}");
+}
+
 static void refused(struct arena *a, const char *text, const char *code)
 {
 	struct bytes after = { 0 };
@@ -108,12 +127,21 @@ static void test_remove(void **state)
 	struct err e = { 0 };
 	assert_int_equal(
 		json_edit_remove(*state, BYTES_LITERAL("{\"b\":1}"), "t", item, 1, &made, &e), E_MISSING);
+	assert_int_equal(
+		json_edit_remove(*state, BYTES_LITERAL("{\"a\":[1]}"), "t", item, 2, &made, &e), E_MISSING);
+	assert_int_equal(json_edit_remove(*state, BYTES_LITERAL("1"), "t", item, 2, &made, &e), E_MISSING);
+	assert_string_equal(e.code, "JSON_EDIT_PATH");
+	assert_int_equal(
+		json_edit_remove(*state, BYTES_LITERAL("{\"a\":"), "t", item, 1, &made, &e), E_INPUT);
+	assert_string_equal(e.code, "JSON_SYNTAX");
+	assert_null(made.p);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_append, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_append_to_odd_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_remove, setup, teardown),
 	};

@@ -346,6 +346,31 @@ static void test_spellings(void **state)
 	assert_string_equal(written(*state, v, JSON_SORT_BYTES), "{\"\ufb33\":2,\"\U0001F600\":1}");
 	assert_string_equal(written(*state, v, JSON_SORT), "{\"\U0001F600\":1,\"\ufb33\":2}");
 	assert_string_equal(written(*state, NULL, 0), "null");
+	/* neighbours of what is escaped for pages */
+	v = parse(*state, "\"\u2014\u2027\u202a\\u007f\\u001f\"");
+	assert_string_equal(written(*state, v, JSON_HTML_SAFE), "\"\u2014\u2027\u202a\x7f\\u001f\"");
+}
+
+/* Of several repeated names, the one whose repetition comes first in the text is reported. */
+static void test_first_repetition(void **state)
+{
+	static const struct {
+		const char *names;
+		uint32_t first, again;
+	} cases[] = { { "abba", 1, 2 }, { "aabb", 0, 1 }, { "bbaa", 0, 1 }, { "abcabc", 0, 3 },
+		{ "aaa", 0, 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct json_member members[8];
+		uint32_t first = 9, again = 9, n = (uint32_t)strlen(cases[i].names);
+		for (uint32_t k = 0; k < n; k++)
+			members[k] = (struct json_member){ cases[i].names + k, 1, NULL };
+		assert_true(json_duplicate(members, n, &first, &again));
+		assert_int_equal(first, cases[i].first);
+		assert_int_equal(again, cases[i].again);
+		assert_false(json_duplicate(members, 0, &first, &again));
+	}
 }
 
 static void test_sorting_many(void **state)
@@ -445,6 +470,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_building, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_growing_a_parsed_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spellings, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_repetition, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sorting_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_strict, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_doubles, setup, teardown),
