@@ -346,11 +346,9 @@ static bool is_sequence(struct saving *u, const struct source *s)
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (has_word(text, words[i]))
 			return false;
-	for (const char *p = text; (p = strpbrk(p, "&|")); p++) {
+	for (const char *p = text; (p = strpbrk(p, "&|")); p += 2)
 		if (p[1] != p[0])
 			return false;
-		p++;
-	}
 	return true;
 }
 
