@@ -27,7 +27,8 @@ struct task {
 	const struct profile *profile;
 	struct json *row; /* grows from stage to stage; each append writes all of it */
 	struct json *digests; /* of the rows written so far */
-	const char *id, *work_tree, *tmp;
+	const char *id, *work_tree;
+	struct task_tmp tmp;
 	struct run_report *report;
 	struct run_result result;
 	bool was_executed, has_beaten;
@@ -225,13 +226,6 @@ static int save_checkpoint(struct task *t, bool required, struct err *e)
 	return OK;
 }
 
-static const char *private_tmp(struct task *t)
-{
-	char *dir = arena_printf(t->k->a, "/tmp/helm-%.8s-XXXXXX", t->id);
-
-	return mkdtemp(dir) ? dir : NULL;
-}
-
 static void add_path(struct arena *a, struct json *list, const char *path)
 {
 	if (path)
@@ -270,7 +264,7 @@ static const char *const *writable_paths(struct task *t)
 	struct arena *a = t->k->a;
 	struct json *list = json_new(a, JSON_ARRAY);
 
-	add_path(a, list, t->tmp);
+	add_path(a, list, t->tmp.path);
 	if (t->profile->writes == ALLOWANCE_YES) {
 		add_path(a, list, t->k->ws->root);
 		add_path(a, list, t->work_tree);
@@ -439,12 +433,6 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 	return put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
 }
 
-static void remove_tmp(struct task *t)
-{
-	if (t->tmp)
-		file_remove_tree(t->k->sys, AT_FDCWD, t->tmp);
-}
-
 static bool last_look(void *arg, char *why, size_t why_n)
 {
 	return task_program_is_same(&((struct task *)arg)->program, why, why_n);
@@ -483,7 +471,7 @@ static int run_it(struct task *t, struct err *e)
 		.sign_of_life = sign_of_life,
 		.sign_ms = HEARTBEAT_MS,
 		.arg = t,
-		.environment = task_environment(t->k, t->spec, t->id, t->tmp),
+		.environment = task_environment(t->k, t->spec, t->id, t->tmp.path),
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
@@ -530,10 +518,10 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	rc = put_row(t, "running", e);
 	if (rc)
 		return rc;
-	t->tmp = private_tmp(t);
+	task_tmp_take(t->k->sys, a, "/tmp", &t->tmp);
 	rc = run_it(t, e);
 	if (rc && t->k->is_unrecorded) {
-		remove_tmp(t);
+		task_tmp_give(t->k->sys, &t->tmp);
 		return rc;
 	}
 	if (rc) {
@@ -554,7 +542,7 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 		}
 		describe_end(t, happened);
 	}
-	remove_tmp(t);
+	task_tmp_give(t->k->sys, &t->tmp);
 	return rc;
 }
 

@@ -15,6 +15,8 @@ struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
 /* A resume card for the next run; returns its path relative to the workspace, or NULL. */
 const char *task_snapshot(struct kernel *k, const struct json *row);
+/* The newest card, absolute; or NULL. */
+const char *task_newest_card(struct kernel *k);
 /* Who used what: only on final, blocked and audit rows. */
 struct json *task_experience(struct arena *a, const struct json *row);
 /* What was remembered of it: nothing, and it says so. */
@@ -26,6 +28,15 @@ struct json *task_touched(
 const char **task_environment(
 	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp);
 char *task_preview(struct arena *a, const char *const *argv, size_t argc);
+
+/* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is none. */
+struct task_tmp {
+	const char *path, *name;
+	int fd, rack; /* locked while in use */
+};
+void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret);
+/* Everything in it is gone afterwards. */
+void task_tmp_give(struct sys *s, struct task_tmp *tmp);
 
 /* The program of a run, found once, and the scripts that were judged for it. */
 struct task_program {

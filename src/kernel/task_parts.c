@@ -1,4 +1,4 @@
-/* task_parts.c — the pieces of a run's rows: stub, environment, touched paths, failure signature, resume card. */
+/* task_parts.c — the pieces of a run's rows: stub, environment, touched paths, failure signature. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -163,17 +163,6 @@ static void put(struct arena *a, const char **env, size_t *n, const char *name, 
 	env[(*n)++] = arena_printf(a, "OPENCLAW_%s=%s", name, value);
 }
 
-/* The newest resume card, by name. */
-static const char *newest_snapshot(struct kernel *k)
-{
-	char **names;
-	size_t n;
-
-	if (file_list(k->sys, k->a, k->ws->state_fd, "state-snapshots", &names, &n, NULL) || !n)
-		return NULL;
-	return arena_printf(k->a, "%s/state-snapshots/%s", k->ws->state_dir, names[n - 1]);
-}
-
 const char **task_environment(
 	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp)
 {
@@ -191,7 +180,7 @@ const char **task_environment(
 	put(k->a, env, &n, "TASK_PROFILE", spec->profile);
 	put(k->a, env, &n, "TASK_SKILL", spec->skill);
 	put(k->a, env, &n, "TASK_NAME", spec->task_name);
-	put(k->a, env, &n, "PREVIOUS_STATE_SNAPSHOT", newest_snapshot(k));
+	put(k->a, env, &n, "PREVIOUS_STATE_SNAPSHOT", task_newest_card(k));
 	env[n++] = arena_printf(k->a, "HELM_WORKSPACE=%s", k->ws->root);
 	if (tmp)
 		env[n++] = arena_printf(k->a, "TMPDIR=%s", tmp);
@@ -419,76 +408,4 @@ struct json *task_memory_capture(struct arena *a, int exit_code)
 	json_sets(a, doc, "reason", "this version does not write memory: nothing was captured or planned");
 	json_seti(a, doc, "task_exit_code", exit_code);
 	return doc;
-}
-
-/* ---- resume card ---- */
-
-static char *slug(struct arena *a, const char *text)
-{
-	struct buf out;
-
-	buf_init(&out, a);
-	for (; *text && out.n < 80; text++) {
-		char c = (char)tolower((unsigned char)*text);
-		if (isalnum((unsigned char)c) || (c && strchr("._-", c)))
-			buf_addc(&out, c);
-		else if (out.n && out.p[out.n - 1] != '-')
-			buf_addc(&out, '-');
-	}
-	while (out.n && strchr("-._", out.p[out.n - 1]))
-		out.p[--out.n] = '\0';
-	const char *start = out.p + strspn(out.p, "-._");
-	return *start ? arena_strdup(a, start) : arena_strdup(a, "task");
-}
-
-static const char *next_step(const char *status)
-{
-	if (text_eq(status, "completed"))
-		return "nothing is open; go on with the next task";
-	if (text_eq(status, "handoff_required"))
-		return "do it at the target, then record the outcome";
-	return "read the failure, then retry with 'helm task retry'";
-}
-
-const char *task_snapshot(struct kernel *k, const struct json *given)
-{
-	struct arena *a = k->a;
-	struct json *row = json_copy(a, given);
-
-	privacy_redact_json(a, row);
-	const char *status = json_get_text(row, "status", ""),
-		   *checkpoint = json_get_text(row, "checkpoint_id", NULL);
-	const char *id = json_get_text(row, "task_id", ""), *name = json_get_text(row, "task_name", "");
-	const char *reason = json_get_text(row, "failure_reason", NULL);
-	struct buf text;
-	struct err e;
-
-	buf_init(&text, a);
-	buf_addf(&text, "[STATE_SNAPSHOT]\n- task_id: %s\n- objective: %s\n- current_state: %s\n", id, name,
-		status);
-	buf_addf(&text, "- confirmed_facts:\n  - status=%s\n  - profile=%s\n  - runtime_backend=%s\n", status,
-		json_get_text(row, "profile", ""), json_get_text(row, "runtime_backend", ""));
-	if (checkpoint)
-		buf_addf(&text, "  - checkpoint_id=%s\n", checkpoint);
-	buf_addf(&text,
-		"- attempted_actions:\n  - %s\n- blockers: ", json_get_text(row, "command_preview", ""));
-	if (reason)
-		buf_addf(&text, "\n  - %s\n", reason);
-	else if (text_eq(status, "failed"))
-		buf_addf(&text, "\n  - exit code %lld\n", (long long)json_get_int(row, "exit_code", 0));
-	else
-		buf_adds(&text, "none\n");
-	buf_addf(&text, "- recommended_next_step: %s\n", next_step(status));
-	if (checkpoint)
-		buf_addf(&text, "- rollback_or_resume_hint: helm checkpoint restore %s\n", checkpoint);
-	else
-		buf_adds(&text, "- rollback_or_resume_hint: no checkpoint is attached\n");
-	const char *path = arena_printf(a, "state-snapshots/%s-%s-%s.md",
-		text_time_compact(a, k->sys->now_us(k->sys)), slug(a, id), slug(a, name));
-	if (file_mkdirs(k->sys, k->ws->state_fd, "state-snapshots", 0700, &e))
-		return NULL;
-	/* A card that a power cut loses is not missed: the ledger has the facts. */
-	return file_put(k->sys, k->ws->state_fd, path, 0600, buf_bytes(&text), &e)
-		? NULL
-		: arena_printf(a, "%s/%s", k->ws->state_name, path);
 }

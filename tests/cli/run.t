@@ -44,6 +44,23 @@ ok "secrets do not reach the ledger" sh -c 'HOME='"$scratch/home"' "$0" profile 
 ok "a guarded run cannot loosen the guard" says 25 "guard" helm profile run service_ops --approve-risk -- "$HELM_REAL" profile run workspace_edit --guard-mode off -- true
 ok "helm run uses the default profile" says 0 "hi" helm run -- echo hi
 
+# resume cards: the newest are kept
+many_cards() {
+  i=0
+  while [ $i -lt 80 ]; do
+    echo card >"$ws/.helm/state-snapshots/2000010$((i % 10))T000000Z-old-$i.md"
+    i=$((i + 1))
+  done
+  for _ in 1 2 3 4 5; do HOME=$scratch/home "$HELM_REAL" run -- true || return 1; done
+  n=$(ls "$ws/.helm/state-snapshots" | wc -l)
+  [ "$n" -le 66 ] || { echo "$n cards"; return 1; }
+  newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
+  grep -q "current_state: completed" "$ws/.helm/state-snapshots/$newest" || return 1
+  [ "$(ls -A "$ws/.helm/state-snapshots" | grep -c '^[.]')" -eq 0 ]
+}
+ok "old resume cards make room" many_cards
+ok "the next run is given the newest" sh -c 'newest=$(ls "$1" | tail -n 1); HOME='"$scratch/home"' "$0" run -- env | grep -q "^HELM_PREVIOUS_STATE_SNAPSHOT=.*$newest"' "$HELM_REAL" "$ws/.helm/state-snapshots"
+
 # whoever writes to a reader that is gone learns it, through helm
 ok "a reader that leaves ends the command" sh -c 'HOME='"$scratch/home"' timeout 20 "$0" run -- yes | head -n 1 | grep -q y' "$HELM_REAL"
 
