@@ -24,6 +24,29 @@ struct judge {
 	bool is_denied_by_rule;
 };
 
+/* What a target is called in a sentence: of a path known only in part, what is known of it. */
+static const char *target_text(struct arena *a, const struct effect *e)
+{
+	if (!e || !e->target || !*e->target)
+		return NULL;
+	bool is_open = e->certainty == PREFIXED && !strpbrk(e->target, "*?[…");
+	return is_open ? arena_printf(a, "%s…", e->target) : e->target;
+}
+
+/* Nothing to name: ": {target}" at the end and " ({target})" are left out.  Returns where the text goes on. */
+static const char *leave_out(struct buf *b, const char *text)
+{
+	if (!*text && b->n > 2 && memcmp(b->p + b->n - 2, ": ", 2) == 0) {
+		b->p[b->n -= 2] = '\0';
+	} else if (*text == ')' && b->n > 2 && memcmp(b->p + b->n - 2, " (", 2) == 0) {
+		b->p[b->n -= 2] = '\0';
+		text++;
+	} else {
+		buf_adds(b, "something that is not named");
+	}
+	return text;
+}
+
 /* Fill {program} and {target} in a rule's text. */
 static const char *render(struct arena *a, const char *text, const struct effect *e)
 {
@@ -38,8 +61,12 @@ static const char *render(struct arena *a, const char *text, const struct effect
 			value = e && e->program ? e->program : "the command";
 			text += sizeof("{program}") - 1;
 		} else if (text_starts(text, "{target}")) {
-			value = e && e->target && *e->target ? e->target : "something that is not named";
+			value = target_text(a, e);
 			text += sizeof("{target}") - 1;
+			if (!value) {
+				text = leave_out(&b, text);
+				continue;
+			}
 		}
 		if (value)
 			buf_adds(&b, text_safe(a, value, strnlen(value, 200), false));

@@ -186,7 +186,10 @@ static void classify_bq(struct call *k)
 /* kubectl exec POD -- command */
 static void kubectl_exec(struct call *k)
 {
-	fx(k, TAG_CLOUD_EXEC, k->rest_count ? &k->rest[0] : NULL, 0);
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "c=n=:container=,namespace= itq:stdin,tty,quiet",
+		&p);
+	fx(k, TAG_CLOUD_EXEC, p.operand_count ? &p.operands[0] : NULL, 0);
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (word_is(&k->rest[i], "--")) {
 			run_argv(k, k->rest + i + 1, k->rest_count - i - 1,

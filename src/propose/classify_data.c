@@ -13,6 +13,7 @@ enum { STATEMENT_WORDS = 48 };
 
 struct statement {
 	char words[STATEMENT_WORDS][20]; /* upper case, cut */
+	const char *raw[STATEMENT_WORDS]; /* where they stand */
 	size_t n;
 	const char *string; /* first string literal */
 	size_t string_n;
@@ -70,6 +71,8 @@ static const char *skip_comment(const char *p, const char *end)
 static const char *add_word(struct statement *s, const char *p, const char *end)
 {
 	size_t n = 0;
+	if (s->n < STATEMENT_WORDS)
+		s->raw[s->n] = p;
 	for (; p < end && (isalnum((unsigned char)*p) || *p == '_'); p++)
 		if (s->n < STATEMENT_WORDS && n < sizeof(s->words[0]) - 1)
 			s->words[s->n][n++] = (char)toupper((unsigned char)*p);
@@ -116,6 +119,18 @@ static bool next_statement(struct sql *q, struct statement *s)
 		}
 	}
 	return any;
+}
+
+/* DROP TABLE IF EXISTS users, UPDATE users SET ...: what it is about, as it was written. */
+static const char *statement_object(struct call *k, const struct statement *s)
+{
+	static const char grammar[] =
+		"TABLE DATABASE SCHEMA VIEW INDEX FROM INTO IF EXISTS NOT ONLY USER ROLE "
+		"MATERIALIZED CONCURRENTLY TEMPORARY UNIQUE SEQUENCE TRIGGER FUNCTION OR REPLACE";
+	for (size_t i = 1; i < s->n; i++)
+		if (s->raw[i] && !list_has(grammar, s->words[i], strlen(s->words[i])))
+			return arena_strndup(walk_arena(k->w), s->raw[i], strlen(s->words[i]));
+	return NULL;
 }
 
 static bool has_word(const struct statement *s, size_t from, const char *list)
@@ -211,8 +226,7 @@ static void judge_statement(struct call *k, const struct statement *s)
 		t = TAG_SQL_WRITE;
 	if (t == TAG_SQL_WRITE && text_eq(s->words[0], "CREATE") && has_word(s, 1, "USER ROLE"))
 		t = TAG_SQL_ALTER;
-	const char *target =
-		s->n > 2 ? arena_strdup(walk_arena(k->w), s->words[s->n > 2 ? 2 : s->n - 1]) : NULL;
+	const char *target = statement_object(k, s);
 	fx_name(k, t, target, flags);
 }
 

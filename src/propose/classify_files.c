@@ -1,6 +1,9 @@
 /* classify_files.c — programs that make, change and remove files. */
 #include "propose/classify.h"
 
+#include "base/file.h"
+
+#include <fcntl.h>
 #include <string.h>
 
 static void parse(struct call *k, const char *spec, struct parsed *p)
@@ -150,6 +153,24 @@ static void classify_mv(struct call *k)
 	}
 }
 
+/* cp .env.example .env where there is none yet: placeholders, nothing lost. */
+static bool is_first_from_template(
+	struct call *k, const struct word *from, const struct word *to, unsigned flags)
+{
+	static const char *const templates[] = { ".example", ".sample", ".template", ".dist", ".tmpl",
+		".defaults" };
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c), *name = strrchr(to->text, '/');
+	bool is_template = false;
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
+		is_template |= from->certainty == CERTAIN && text_ends(from->text, templates[i]);
+	if (!is_template || to->certainty != CERTAIN || !text_starts(name ? name + 1 : to->text, ".env"))
+		return false;
+	return !(flags & FXF_OVERWRITE) ||
+		(at->sys && cwd &&
+			!file_exists(at->sys, AT_FDCWD, path_join(walk_arena(k->w), cwd, to->text)));
+}
+
 /* cp, install: sources are read, destinations written. */
 static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 {
@@ -157,7 +178,10 @@ static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 	fx_read_tree(k, t->from, t->from_count);
 	for (size_t i = 0; i < t->from_count; i++) {
 		struct word to = destination(k, t->to, &t->from[i], t->into || t->from_count > 1);
-		struct effect *e = fx_path(k, empties ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE, &to, flags);
+		enum tag tag = empties					     ? TAG_WRITE_TRUNCATE
+			: is_first_from_template(k, &t->from[i], &to, flags) ? TAG_WRITE_TOOL
+									     : TAG_WRITE_FILE;
+		struct effect *e = fx_path(k, tag, &to, flags);
 		struct feed content = { .kind = FEED_UNKNOWN };
 		if (!e || !e->target)
 			continue;

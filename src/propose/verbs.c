@@ -80,11 +80,16 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 		return;
 	}
 	flags |= dry_flag(k);
-	fx(k, dry_tag(row->tag, flags),
-		used < n    ? &k->rest[places[used]]
-			: n ? &k->rest[places[n - 1]]
-			    : NULL,
-		flags);
+	const struct word *target = used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL;
+	/* npm publish publishes no "publish"; kubectl delete ns prod deletes "ns prod" */
+	struct word both;
+	if (used == n && tag_kind(row->tag) == FX_PUBLISH)
+		target = NULL;
+	if (used + 1 < n && tag_kind(row->tag) == FX_CLOUD && places[used + 1] == places[used] + 1) {
+		both = words_join(walk_arena(k->w), &k->rest[places[used]], 2);
+		target = &both;
+	}
+	fx(k, dry_tag(row->tag, flags), target, flags);
 }
 
 bool run_rows(struct call *k, const struct verb *rows)
