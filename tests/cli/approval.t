@@ -223,6 +223,7 @@ ok "and is named in the record" sh -c 'grep -q "\"approver\":{\"key_id\":\"ed255
 ok "the call passes" passes "rm -rf src" key
 
 ok "a denial that somebody gave is on record" sh -c 'grep -q "helm.approval/deny" "$0" && grep -q "helm.approval/revoke" "$0"' "$receipts"
+ok "the document is what its schema says" says 0 "valid" helm schema validate "$HELM_SOURCE/schemas/approvals.schema.json" .helm/approvals.json
 ok "all of it verifies" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$scratch/home/.helm/keys/root.pub"
 ok "the log is sound" exits 0 helm log check
 ok "status mentions what waits" says 0 "wait" helm status --brief
