@@ -39,14 +39,14 @@ struct pipes {
 /* What helm, warden and ward share. */
 struct stage {
 	const struct run_request *request;
-	struct pipes pipes;
+	struct pipes pipes; /* never changed once the keeper runs: the warden looks here when it gets to it */
 	int terminal; /* to be given away, or -1 */
 	char *stacks; /* of keeper, warden and ward */
 	pthread_t keeper;
 	sem_t started, gate;
 	bool is_called_off; /* said before the gate opens */
 	pid_t warden; /* or -1 */
-	int start_errno;
+	int start_errno, was_dumpable;
 	struct sandbox_report report;
 	int wait_status; /* of the ward, as waitpid gives it */
 	bool finished;
@@ -59,7 +59,9 @@ struct watch {
 	struct run_result *result;
 	struct stage *stage;
 	pid_t warden;
-	int pid_fd, signal_fd, control; /* control: "stopped" and "ended" from the warden */
+	struct pipes pipes; /* what of them is still open here */
+	int pid_fd, signal_fd;
+	int control; /* "stopped" and "ended" from the warden; in pipes */
 	int out_fd, err_fd; /* our ends of the output pipes, or -1 */
 	struct sha256 out_hash, err_hash;
 	int terminal; /* descriptor of the terminal we gave away, or -1 */
@@ -233,6 +235,8 @@ static int be_warden(void *arg)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox_prepare(st->request->rules, &st->report))
 		_exit(EXIT_REFUSED);
+	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it, Landlock or not. */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	pid_t ward = clone(become_command, st->stacks + 3 * STACK_BYTES, CLONE_VM | SIGCHLD, st);
 	if (ward < 0) {
 		snprintf(st->report.refused, sizeof(st->report.refused), "clone: %s", strerror(errno));
@@ -296,6 +300,7 @@ static void end_keeper(struct stage *st)
 	if (st->warden > 0)
 		(void)waitpid(st->warden, NULL, 0);
 	munmap(st->stacks, 3 * STACK_BYTES);
+	prctl(PR_SET_DUMPABLE, st->was_dumpable, 0, 0, 0);
 }
 
 /* ---- in helm ---- */
@@ -560,7 +565,7 @@ static int open_gate(struct watch *w, struct err *e)
 /* From the open gate to the end of everything that was started. */
 static void see_through(struct watch *w)
 {
-	struct pipes *p = &w->stage->pipes;
+	struct pipes *p = &w->pipes;
 
 	setpgid(w->warden, w->warden);
 	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
@@ -583,9 +588,9 @@ static void release(struct watch *w)
 	close_fd(&w->pid_fd);
 	close_fd(&w->out_fd);
 	close_fd(&w->err_fd);
-	close_pair(w->stage->pipes.control);
-	close_pair(w->stage->pipes.out);
-	close_pair(w->stage->pipes.err);
+	close_pair(w->pipes.control);
+	close_pair(w->pipes.out);
+	close_pair(w->pipes.err);
 }
 
 int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e)
@@ -593,6 +598,7 @@ int run_command(struct sys *s, const struct run_request *request, struct run_res
 	struct run_result result = { .captured = request->capture };
 	struct stage stage = { .request = request,
 		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
 		.terminal = find_terminal(request) };
 	struct watch w = { .s = s,
 		.request = request,
@@ -607,7 +613,9 @@ int run_command(struct sys *s, const struct run_request *request, struct run_res
 
 	w.signal_fd = open_signals(&old);
 	int rc = OK;
-	if (open_pipes(&stage.pipes, request->capture) || start_keeper(&stage)) {
+	bool is_piped = open_pipes(&stage.pipes, request->capture) == 0;
+	w.pipes = stage.pipes;
+	if (!is_piped || start_keeper(&stage)) {
 		rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
 	} else {
 		rc = open_gate(&w, e);

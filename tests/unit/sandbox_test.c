@@ -83,6 +83,15 @@ static int try_udp(void)
 }
 
 /* Climb to the parent's or any other process' root through /proc. */
+/* The process that waits for us shares its memory with helm. */
+static int try_parent_memory(const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", getppid(), what);
+	return open(path, O_RDONLY) < 0 ? -1 : 0;
+}
+
 static int try_proc_root(const char *path)
 {
 	char name[PATH_MAX];
@@ -173,6 +182,8 @@ static int probe(const char *name, const char *arg, const char *arg2)
 		return kill((pid_t)strtol(arg, NULL, 10), 0);
 	if (!strcmp(name, "ptrace"))
 		return ptrace(PTRACE_SEIZE, (pid_t)strtol(arg, NULL, 10), NULL, NULL) ? -1 : 0;
+	if (!strcmp(name, "parent-memory"))
+		return try_parent_memory(arg);
 	if (!strcmp(name, "proc-root"))
 		return try_proc_root(arg);
 	if (!strcmp(name, "fd"))
@@ -432,6 +443,9 @@ static void test_other_processes(void **state)
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	REFUSED(rules, "kill", pid, NULL);
 	REFUSED(rules, "ptrace", pid, NULL);
+	REFUSED(rules, "parent-memory", "mem", NULL);
+	REFUSED(rules, "parent-memory", "maps", NULL);
+	REFUSED(rules, "parent-memory", "environ", NULL);
 	REFUSED(rules, "unshare", NULL, NULL);
 	assert_true(last.report.signals_confined && last.report.no_new_privileges);
 }
