@@ -335,9 +335,8 @@ static void write_value(struct writer *w, const struct json *v)
 	case JSON_ARRAY:
 		write_array(w, v);
 		break;
-	case JSON_OBJECT:
+	default: /* JSON_OBJECT */
 		write_object(w, v);
-		break;
 	}
 }
 

@@ -25,20 +25,16 @@ void parse_fail(struct parser *p, const char *code, size_t at, const char *fmt, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!p->error->code) {
-		size_t line = 1, start = 0;
-		if (at > p->source->n)
-			at = p->source->n;
-		for (size_t i = 0; i < at; i++)
-			if (p->s[i] == '\n') {
-				line++;
-				start = i + 1;
-			}
-		p->error->code = code;
-		p->error->text = arena_printf(p->a, "line %zu, column %zu: %s", line, at - start + 1, text);
-		p->error->at = (struct span){ (uint32_t)at, (uint32_t)at };
-		p->error->source = p->source;
-	}
+	size_t line = 1, start = 0;
+	for (size_t i = 0; i < at; i++)
+		if (p->s[i] == '\n') {
+			line++;
+			start = i + 1;
+		}
+	p->error->code = code;
+	p->error->text = arena_printf(p->a, "line %zu, column %zu: %s", line, at - start + 1, text);
+	p->error->at = (struct span){ (uint32_t)at, (uint32_t)at };
+	p->error->source = p->source;
 	p->pos = p->n = 0;
 	p->has_token = false;
 }
@@ -85,7 +81,7 @@ enum keyword parse_keyword_of(const struct token *t)
 	if (t->kind != TOK_WORD)
 		return KW_NONE;
 	const struct shell_part *part = t->word->first;
-	if (!part || part->next || part->kind != PART_TEXT || part->is_quoted || part->text_n > 8)
+	if (part->next || part->kind != PART_TEXT || part->is_quoted || part->text_n > 8)
 		return KW_NONE;
 	for (enum keyword k = KW_IF; k <= KW_COND; k++)
 		if (keywords[k][0] == part->text[0] && shell_word_is(t->word, keywords[k]))

@@ -296,7 +296,7 @@ struct shell_node *parse_compound(struct parser *p)
 
 	if (t->kind == TOK_OPEN) {
 		struct shell_node *n = parse_arith(p);
-		return n || p->is_failed ? n : parse_subshell(p);
+		return n ? n : parse_subshell(p);
 	}
 	switch (parse_keyword_of(t)) {
 	case KW_IF:

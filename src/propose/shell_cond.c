@@ -43,7 +43,7 @@ static bool is_unary(const struct shell_word *w)
 {
 	const struct shell_part *part = w->first;
 
-	return part && !part->next && part->kind == PART_TEXT && !part->is_quoted && part->text_n == 2 &&
+	return !part->next && part->kind == PART_TEXT && !part->is_quoted && part->text_n == 2 &&
 		part->text[0] == '-' && strchr("abcdefghknoprstuvwxzGLNORS", part->text[1]);
 }
 

@@ -29,7 +29,7 @@ bool lex_delimiter(struct parser *p, struct shell_redir *r)
 	}
 	r->delimiter = to.p;
 	r->delimiter_n = to.n;
-	if (p->pos == from || (to.n == 0 && !r->is_quoted) || (p->pos == p->n && p->s[p->n - 1] == '\\'))
+	if (p->pos == from || (p->pos == p->n && p->s[p->n - 1] == '\\'))
 		parse_fail(p, "parse_error", from, "expected the delimiter of a here-document");
 	return !p->is_failed;
 }
@@ -79,7 +79,7 @@ static void keep_line(struct parser *p, struct body *b, struct bytes line, size_
 	}
 	if (b->is_copied) {
 		buf_add(&b->copy, line.p, line.n);
-		if (p->pos <= p->n && p->s[p->pos - 1] == '\n')
+		if (p->s[p->pos - 1] == '\n')
 			buf_addc(&b->copy, '\n');
 	}
 	b->to = p->pos;

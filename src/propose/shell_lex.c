@@ -200,7 +200,7 @@ static uint32_t read_digits(const char *s, size_t n, size_t *at, int max, int ba
 static char simple_escape(char c)
 {
 	static const char from[] = "abeEfnrtv\\'\"?", to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
-	const char *found = c ? strchr(from, c) : NULL;
+	const char *found = strchr(from, c);
 
 	return found ? to[found - from] : '\0';
 }
@@ -354,9 +354,10 @@ static void lex_process(struct parser *p, struct shell_word *w, struct shell_par
 	part_add(p, w, end, kind, false, from)->script = script;
 }
 
+/* Is the "(" at pos, inside a word, one of ?( *( +( @( !( ? */
 static bool starts_extglob(const struct parser *p, const struct shell_word *w)
 {
-	if (p->pos <= w->at.start || p->s[p->pos] != '(' || p->pos + 1 >= p->n || p->s[p->pos + 1] == ')')
+	if (p->pos + 1 >= p->n || p->s[p->pos + 1] == ')')
 		return false;
 	char before = p->s[p->pos - 1];
 	if (before == '!' && p->pos - 1 == w->at.start && p->assign_ok)

@@ -61,7 +61,7 @@ static void lex_operand_escape(
 	p->pos += 2;
 	if (next == '\n')
 		return;
-	if (!o->in_quotes || !o->keeps_single || strchr("$`\\\"}", next))
+	if (!o->in_quotes || strchr("$`\\\"}", next))
 		part_add_text(p, w, end, p->s + from + 1, 1, true, from);
 	else
 		part_add_text(p, w, end, p->s + from, 2, true, from);
@@ -158,7 +158,7 @@ static void read_name(struct parser *p, struct shell_param *param, bool in_brace
 
 static bool take(struct parser *p, char c)
 {
-	if (lex_cur(p) != c || p->pos >= p->n)
+	if (lex_cur(p) != c)
 		return false;
 	p->pos++;
 	return true;
@@ -192,7 +192,7 @@ static bool read_default(struct parser *p, struct shell_param *param, struct ope
 	static const char ops[] = "-=?+";
 	const char *found = strchr(ops, lex_cur(p));
 
-	if (p->pos >= p->n || !found || !*found)
+	if (!found || !*found)
 		return false;
 	p->pos++;
 	param->op = (enum param_op)(PARAM_DEFAULT + (found - ops));
@@ -207,7 +207,7 @@ static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 	struct operand o = { .in_quotes = in_quotes };
 	char c = lex_cur(p);
 
-	if (c == ':' && p->pos < p->n) {
+	if (c == ':') {
 		p->pos++;
 		param->is_colon = true;
 		if (!read_default(p, param, o))
@@ -218,7 +218,7 @@ static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 		o.in_quotes = false;
 		p->pos++;
 		read_replacement(p, param, o);
-	} else if (c && strchr("#%^,", c)) {
+	} else if (strchr("#%^,", c)) {
 		/* Patterns are patterns between double quotes too. */
 		o.in_quotes = false;
 		p->pos++;
@@ -245,7 +245,7 @@ static void read_prefix(struct parser *p, struct shell_param *param)
 		p->pos++;
 		param->op = PARAM_LENGTH;
 		(void)lex_cur(p);
-	} else if (c == '!' && (is_name_char(next) || is_special(next)) && next != '}' && next != '-') {
+	} else if (c == '!' && (is_name_char(next) || is_special(next)) && next != '-') {
 		p->pos++;
 		param->is_indirect = true;
 		(void)lex_cur(p);
@@ -254,7 +254,7 @@ static void read_prefix(struct parser *p, struct shell_param *param)
 
 static void read_index(struct parser *p, struct shell_param *param)
 {
-	if (lex_cur(p) != '[' || p->pos >= p->n || !is_name_start(param->name[0]))
+	if (lex_cur(p) != '[' || !is_name_start(param->name[0]))
 		return;
 	size_t close = lex_close_bracket(p, p->pos + 1);
 	if (close == SIZE_MAX) {
@@ -271,7 +271,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 {
 	char c = lex_cur(p);
 
-	if (p->pos < p->n && (c == ' ' || c == '\t' || c == '\n' || c == '|')) {
+	if (c == ' ' || c == '\t' || c == '\n' || c == '|') {
 		parse_fail(p, "parse_error", from, "expected a name behind ${");
 		return;
 	}
@@ -279,8 +279,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 	read_name(p, param, true);
 	if (param->name_n)
 		read_index(p, param);
-	if (param->is_indirect && p->pos < p->n && (lex_cur(p) == '*' || lex_cur(p) == '@') &&
-		lex_next(p) == '}') {
+	if (param->is_indirect && (lex_cur(p) == '*' || lex_cur(p) == '@') && lex_next(p) == '}') {
 		p->pos++;
 		param->op = PARAM_NAMES;
 	}

@@ -345,6 +345,8 @@ static void test_spellings(void **state)
 	v = parse(*state, "{\"\U0001F600\":1,\"\ufb33\":2}");
 	assert_string_equal(written(*state, v, JSON_SORT_BYTES), "{\"\ufb33\":2,\"\U0001F600\":1}");
 	assert_string_equal(written(*state, v, JSON_SORT), "{\"\U0001F600\":1,\"\ufb33\":2}");
+	v = parse(*state, "{\"ab\":1,\"a\":2,\"\":3}");
+	assert_string_equal(written(*state, v, JSON_SORT_BYTES), "{\"\":3,\"a\":2,\"ab\":1}");
 	assert_string_equal(written(*state, NULL, 0), "null");
 	/* neighbours of what is escaped for pages */
 	v = parse(*state, "\"\u2014\u2027\u202a\\u007f\\u001f\"");

@@ -233,6 +233,11 @@ static void every_mistake_is_named(void **state)
 		{ "\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"reason\": \"whim\", \"when\": "
 		  "{}}]",
 			"rule 'x': no such reason code: 'whim'" },
+		{ "\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"undo\": true, \"when\": {}}]",
+			"rule 'x': can only be 'checkpoint': 'undo'" },
+		{ "\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"undo\": \"git\", \"when\": "
+		  "{}}]",
+			"rule 'x': can only be 'checkpoint': 'undo'" },
 		{ "\"profile_rules\": {\"x\": 1}", "profile_rules: must hold objects" },
 		{ "\"profile_rules\": {\"x\": {\"on_write\": 1}}",
 			"profile_rules.x.on_write: must be allow" },
@@ -530,6 +535,19 @@ static void rules_of_the_file_are_listed_after_the_shipped_ones(void **state)
 	assert_false(policy_rule(p, n + 2, &r));
 }
 
+/* The hash names what was decided by: the shipped rules, and the file where there is one. */
+static void the_hash_is_of_everything_it_was_made_from(void **state)
+{
+	const char *shipped = policy_sha256(&a, NULL);
+	const char *one = policy_sha256(&a, understood("\"allow_guard_off\": true"));
+
+	(void)state;
+	assert_int_equal(strlen(shipped), 64);
+	assert_string_equal(policy_sha256(&a, policy_compile(&a, NULL)), shipped);
+	assert_string_not_equal(one, shipped);
+	assert_string_not_equal(policy_sha256(&a, understood("\"allow_guard_off\":  true")), one);
+}
+
 /* ---- size ---- */
 
 static const struct policy *with_many_rules(size_t n)
@@ -583,6 +601,7 @@ int main(void)
 		cmocka_unit_test(a_side_left_out_of_a_pipe_pattern_is_anything),
 		cmocka_unit_test(a_description_never_shows_its_braces),
 		cmocka_unit_test(rules_of_the_file_are_listed_after_the_shipped_ones),
+		cmocka_unit_test(the_hash_is_of_everything_it_was_made_from),
 		cmocka_unit_test(a_file_may_hold_many_rules_and_not_too_many),
 	};
 	return cmocka_run_group_tests_name("policy", tests, begin, done);

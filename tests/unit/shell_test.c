@@ -115,6 +115,87 @@ static void test_limits(void **state)
 	assert_string_equal(p.error.code, "parse_error");
 }
 
+/* Whatever it is that goes one level too deep, it is refused as too deep, and one level less is not. */
+static void test_everything_that_nests_is_limited(void **state)
+{
+	static const char *const inner[] = { "a", "a `b`", "a \"b\"", "a ${b}", "a $((1))", "x=(1)",
+		"[[ ( a ) ]]", "a <(b)", "x[1]=2", "a \"`b`\"", "a \"${b:-`c`}\"" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(inner); i++) {
+		bool was_refused = false;
+		for (int depth = 1; depth < 2 * SHELL_MAX_NESTING; depth++) {
+			AUTO(arena_done) struct arena a = { 0 };
+			struct parsed p;
+			struct buf b;
+			buf_init(&b, &a);
+			for (int k = 0; k < depth; k++)
+				buf_adds(&b, "{ ");
+			buf_adds(&b, inner[i]);
+			for (int k = 0; k < depth; k++)
+				buf_adds(&b, "; }");
+			parse(&a, b.p, b.n, &p);
+			if (p.error.code)
+				assert_string_equal(p.error.code, "depth_limit");
+			else if (was_refused)
+				fail_msg("%s is refused, and accepted %d deep", inner[i], depth);
+			was_refused = p.error.code;
+		}
+		assert_true(was_refused);
+	}
+}
+
+/* Very long arithmetic is not taken for it, and what it may hold is looked at as commands. */
+static void test_long_expressions(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf b;
+
+	(void)state;
+	assert_int_equal(expect_ok("a $((1+$(b)))").expressions, 1);
+	buf_init(&b, &a);
+	buf_adds(&b, "a $((1");
+	for (int i = 0; i < 40000; i++)
+		buf_adds(&b, "+1");
+	buf_adds(&b, "+$(b)))");
+	struct shell_counts c = expect_ok(b.p);
+	assert_int_equal(c.expressions, 0);
+	assert_int_equal(c.subshells, 1);
+	assert_int_equal(c.substitutions, 2);
+}
+
+static void test_errors_quote_what_was_found(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	static const char text[] = "(a) bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+	struct parsed p;
+
+	(void)state;
+	parse(&a, text, strlen(text), &p);
+	assert_string_equal(p.error.text,
+		"line 1, column 5: expected the end of the command, found 'bbbbbbbbbbbbbbbbbbbb'");
+	parse(&a, "a\n(b) c", 7, &p);
+	assert_string_equal(p.error.text, "line 2, column 5: expected the end of the command, found 'c'");
+	/* an error inside is told from the inside */
+	parse(&a, "a `b\nc)`", 8, &p);
+	assert_string_equal(p.error.text, "line 2, column 2: expected a command, found ')'");
+	assert_string_equal(p.error.source->via, "backquotes");
+}
+
+static void test_an_empty_word_is_no_text(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct parsed p;
+
+	(void)state;
+	parse(&a, "a ${x:-}", 8, &p);
+	assert_null(p.error.code);
+	const struct shell_part *part = p.script.first->words->next->first;
+	assert_int_equal(part->kind, PART_PARAM);
+	assert_false(shell_word_is(part->param->word, ""));
+	assert_false(shell_word_is(part->param->word, "a"));
+}
+
 static int dump(const char *path)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -158,6 +239,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_continuations_vanish),
 		cmocka_unit_test(test_heredocs),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_everything_that_nests_is_limited),
+		cmocka_unit_test(test_long_expressions),
+		cmocka_unit_test(test_errors_quote_what_was_found),
+		cmocka_unit_test(test_an_empty_word_is_no_text),
 	};
 
 	if (argc == 3 && text_eq(argv[1], "--dump"))
