@@ -20,13 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 
-enum {
-	READ_STEP = 64 << 10,
-	LIST_STEP = 32 << 10,
-	TAIL_STEP = 4 << 10,
-	MAX_DEPTH = 256,
-	LOCK_POLL_US = 5000
-};
+enum { READ_STEP = 64 << 10, LIST_STEP = 8 << 10, TAIL_STEP = 4 << 10, MAX_DEPTH = 256, LOCK_POLL_US = 5000 };
 #define MAX_TAIL_BYTES ((off_t)64 << 20)
 
 static int fd_stat(struct sys *s, int fd, struct stat *st)
@@ -570,7 +564,8 @@ static int list_fd(struct sys *s, struct arena *a, int fd, const char *path, cha
 {
 	char **names = NULL;
 	size_t n = 0, cap = 0;
-	_Alignas(struct dirent64) char step[LIST_STEP];
+	/* Filled before it is read. */
+	_Alignas(struct dirent64) char step[LIST_STEP] __attribute__((uninitialized));
 	ssize_t got;
 
 	while ((got = s->getdents(s, fd, step, sizeof(step))) > 0) {

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 
 /* Rows are mostly shorter than this, and a first look need not be longer than that. */
-enum { USUAL_ROW = 512, FIRST_LOOK = 64 << 10 };
+enum { USUAL_ROW = 1024, FIRST_LOOK = 64 << 10 };
 
 static void row_text(struct buf *line, struct arena *a, const struct json *row)
 {
