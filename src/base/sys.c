@@ -72,6 +72,14 @@ static int real_fsync(struct sys *s, int fd)
 	return RETRY(fsync(fd));
 }
 
+static void real_write_back(struct sys *s, int fd)
+{
+	(void)s;
+	int saved = errno;
+	(void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+	errno = saved;
+}
+
 static int real_syncfs(struct sys *s, int fd)
 {
 	(void)s;
@@ -262,6 +270,7 @@ struct sys *sys_real(void)
 		.write = real_write,
 		.sync = real_sync,
 		.fsync = real_fsync,
+		.write_back = real_write_back,
 		.syncfs = real_syncfs,
 		.truncate = real_truncate,
 		.seek = real_seek,

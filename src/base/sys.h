@@ -23,6 +23,7 @@ struct sys {
 	ssize_t (*write)(struct sys *, int fd, const void *from, size_t n);
 	int (*sync)(struct sys *, int fd); /* fdatasync: the bytes and the size */
 	int (*fsync)(struct sys *, int fd); /* everything; the one for directories */
+	void (*write_back)(struct sys *, int fd); /* begin what sync will wait for; a hint that cannot fail */
 	int (*syncfs)(struct sys *,
 		int fd); /* everything on fd's file system: one barrier for thousands of files */
 	int (*truncate)(struct sys *, int fd, off_t size);

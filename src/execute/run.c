@@ -73,10 +73,14 @@ struct watch {
 
 static void default_signals(void)
 {
-	sigset_t none;
-
 	for (int n = 1; n < NSIG; n++)
 		signal(n, SIG_DFL);
+}
+
+static void unblock_signals(void)
+{
+	sigset_t none;
+
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -144,6 +148,7 @@ static int become_command(void *arg)
 	struct stage *st = arg;
 	const struct run_request *request = st->request;
 
+	default_signals();
 	/* Without a pid namespace the kernel ends only the warden when helm dies: this one follows it. */
 	if (!st->report.pid_namespace)
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -160,7 +165,7 @@ static int become_command(void *arg)
 		_exit(EXIT_REFUSED);
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
-	default_signals();
+	unblock_signals();
 	execute_by_name(request, request->program ? request->program : request->argv[0]);
 	st->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
@@ -463,8 +468,10 @@ static void wait_for_end(struct watch *w)
 			{ running ? w->control : -1, POLLIN, 0 },
 		};
 		int n = poll(p, ARRAY_SIZE(p), running ? next_timeout_ms(w) : 1000);
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && errno != EINTR) {
+			end_all(w);
 			break;
+		}
 		if (n == 0 && !running)
 			break; /* something outside the tree holds the pipe; what it writes is not the command's */
 		if (n > 0 && p[2].revents)
@@ -562,8 +569,8 @@ static int open_gate(struct watch *w, struct err *e)
 	return rc;
 }
 
-/* From the open gate to the end of everything that was started. */
-static void see_through(struct watch *w)
+/* From the open gate to the end of the command. */
+static int see_through(struct watch *w, struct err *e)
 {
 	struct pipes *p = &w->pipes;
 
@@ -579,6 +586,15 @@ static void see_through(struct watch *w)
 	sha256_begin(&w->out_hash);
 	sha256_begin(&w->err_hash);
 	wait_for_end(w);
+	w->result->finished_us = w->s->now_us(w->s);
+	judge_end(w);
+	if (w->stage->changed[0])
+		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", w->stage->changed);
+	if (w->stage->report.refused[0])
+		return err_set(e, E_DENIED, "SANDBOX_REFUSED",
+			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
+			w->stage->report.refused);
+	return OK;
 }
 
 static void release(struct watch *w)
@@ -620,20 +636,14 @@ int run_command(struct sys *s, const struct run_request *request, struct run_res
 	} else {
 		rc = open_gate(&w, e);
 		if (rc == OK)
-			see_through(&w);
-		result.finished_us = s->now_us(s);
+			rc = see_through(&w, e);
+		if (rc == OK)
+			*ret = result;
+		if (rc == OK && request->ended)
+			request->ended(request->arg);
 		end_keeper(&stage);
-		judge_end(&w);
 	}
-	if (rc == OK && stage.changed[0])
-		rc = err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", stage.changed);
-	else if (rc == OK && result.report.refused[0])
-		rc = err_set(e, E_DENIED, "SANDBOX_REFUSED",
-			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
-			result.report.refused);
 	release(&w);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (rc == OK)
-		*ret = result;
 	return rc;
 }

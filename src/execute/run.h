@@ -26,9 +26,11 @@ struct run_request {
 	const struct sandbox_rules *rules;
 	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);
+	/* The command has ended, *ret says how; what it left behind is still being ended.  May be NULL. */
+	void (*ended)(void *arg);
 	void (*sign_of_life)(void *arg); /* every sign_ms while it runs; may be NULL */
 	int64_t sign_ms;
-	void *arg; /* of all three */
+	void *arg; /* of all of them */
 };
 
 struct run_stream {

@@ -221,10 +221,14 @@ static int drop_capabilities(void)
 	struct __user_cap_data_struct data[2] = { { 0 } };
 	bool is_root = geteuid() == 0;
 
-	for (int c = 0; c <= 63; c++)
-		if (!(is_root && may_keep(c)) && prctl(PR_CAPBSET_DROP, c, 0, 0, 0) && errno == EPERM &&
-			is_root)
+	for (int c = 0; c <= 63; c++) {
+		if ((is_root && may_keep(c)) || prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0)
+			continue;
+		if (errno == EINVAL)
+			break; /* the kernel knows no more */
+		if (errno == EPERM && is_root)
 			return -1;
+	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) && errno != EINVAL)
 		return -1;
 	for (int c = 0; is_root && c <= 63; c++)

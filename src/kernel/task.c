@@ -31,7 +31,9 @@ struct task {
 	struct task_tmp tmp;
 	struct run_report *report;
 	struct run_result result;
-	bool was_executed, has_beaten;
+	bool was_executed, has_beaten, has_end_rows;
+	const char *outcome; /* for the receipt, when it was executed */
+	struct err end_err; /* of the last rows; rc OK: they are written */
 	struct task_program program;
 	struct json *expected; /* changes that the effects name */
 };
@@ -454,6 +456,31 @@ static int commit(void *arg, struct err *e)
 	return rc ? err_wrap(e, "not recorded, so not done") : OK;
 }
 
+/* A log that cannot be written does not keep the run from getting its last row. */
+static void put_end_rows(struct task *t)
+{
+	struct err late = { 0 };
+
+	t->has_end_rows = t->was_executed = true;
+	t->report->exit_code = t->result.exit_code;
+	int rc = put_command_log(t, &t->end_err);
+	if (put_final(t, &t->outcome, &late) && rc == OK)
+		t->end_err = late;
+}
+
+/* What a run that may not write left behind cannot change its rows any more: they go to disk while it is being ended. */
+static void ended(void *arg)
+{
+	struct task *t = arg;
+	struct err late = { 0 };
+
+	if (t->profile->writes == ALLOWANCE_YES)
+		return;
+	put_end_rows(t);
+	if (recorder_finish(&t->k->recorder, t->k->a, &late) && t->end_err.rc == OK)
+		t->end_err = late;
+}
+
 static int run_it(struct task *t, struct err *e)
 {
 	struct sandbox_rules rules = {
@@ -476,6 +503,7 @@ static int run_it(struct task *t, struct err *e)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
 		.commit = commit,
+		.ended = ended,
 		.rules = &rules };
 	int rc = run_command(t->k->sys, &request, &t->result, e);
 
@@ -531,15 +559,12 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 		json_sets(a, happened, "refused", why);
 		rc = put_last(t, "failed", "sandbox", why, e);
 	} else {
-		t->report->exit_code = t->result.exit_code;
-		/* A log that cannot be written does not keep the run from getting its last row. */
-		rc = put_command_log(t, e);
-		struct err late = { 0 };
-		int last = put_final(t, ret_status, &late);
-		if (rc == OK && last) {
-			*e = late;
-			rc = last;
-		}
+		if (!t->has_end_rows)
+			put_end_rows(t);
+		rc = t->end_err.rc;
+		if (rc)
+			*e = t->end_err;
+		*ret_status = t->outcome;
 		describe_end(t, happened);
 	}
 	task_tmp_give(t->k->sys, &t->tmp);

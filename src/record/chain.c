@@ -459,6 +459,9 @@ static void take_back(struct recorder *r, const struct batch *b, struct err *e)
 int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 {
 	struct batch *b = r->begun;
+
+	if (b && r->late_count)
+		r->sys->write_back(r->sys, r->fd);
 	int rc = rows_sync(r, e);
 
 	if (!b)

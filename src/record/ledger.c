@@ -83,8 +83,10 @@ int rows_sync(struct recorder *r, struct err *e)
 {
 	int rc = OK;
 
-	for (size_t i = 0; i < r->late_count; i++) {
-		if (rc == OK && r->sys->sync(r->sys, r->late[i].fd))
+	for (size_t i = 0; i < r->late_count && r->late_count > 1; i++)
+		r->sys->write_back(r->sys, r->late[i].fd);
+	for (size_t i = 0; i < r->late_count; i++) { /* all of them, also behind one that fails */
+		if (r->sys->sync(r->sys, r->late[i].fd) && rc == OK)
 			rc = err_sys(e, "LEDGER_APPEND", "cannot make %s durable", r->late[i].file);
 		close_fd(&r->late[i].fd);
 	}
