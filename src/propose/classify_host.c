@@ -246,6 +246,7 @@ static void classify_timedatectl(struct call *k)
 static void classify_boot_setting(struct call *k)
 {
 	bool is_query = text_eq(k->head, "ldconfig") ? has(k, "p print-cache V N")
+		: text_eq(k->head, "efibootmgr")     ? !k->rest_count || word_is_any(&k->rest[0], "-v -u -V")
 						     : has(k, "list display query get-selections");
 	fx(k, is_query ? TAG_READ_QUERY : TAG_KERNEL_BOOT, k->rest_count ? &k->rest[0] : NULL, 0);
 }
@@ -490,6 +491,12 @@ static const struct verb pfx_read[] = {
 	ROW("", "l s list status show query version", "d D a w delete disable clear", TAG_READ_QUERY),
 	END,
 };
+static const struct verb iw_verbs[] = {
+	ROW("dev|phy * set|del|add|connect|disconnect|switch|interface", NULL, NULL, TAG_FIREWALL_ROUTE),
+	ROW("reg|dev|phy set|del|add|connect|disconnect", NULL, NULL, TAG_FIREWALL_ROUTE),
+	ROW("list|dev|phy|reg|event|help", NULL, NULL, TAG_READ_QUERY),
+	END,
+};
 static const struct verb bus_verbs[] = {
 	ROW("list|status|tree|introspect|monitor|capture|get-property", NULL, NULL, TAG_READ_QUERY),
 	END,
@@ -579,7 +586,7 @@ static const struct program rows[] = {
 	VERBS("duplicity", TAG_READ_QUERY, backup_verbs),
 	TAGGED("e2fsck", TAG_DEVICE_VOLUME_CHANGE),
 	RUNS("ebtables", classify_firewall, TAG_FIREWALL_CHANGE),
-	TAGGED("efibootmgr", TAG_KERNEL_BOOT),
+	RUNS("efibootmgr", classify_boot_setting, TAG_KERNEL_BOOT),
 	VERBS("ethtool", TAG_READ_QUERY, ethtool_verbs),
 	TAGGED("fdesetup", TAG_DEVICE_CRYPT),
 	RUNS("fdisk", classify_disk, TAG_DEVICE_PARTITION),
@@ -618,7 +625,7 @@ static const struct program rows[] = {
 	RUNS("iptables", classify_firewall, TAG_FIREWALL_CHANGE),
 	TAGGED("iptables-restore", TAG_FIREWALL_CHANGE),
 	TAGGED("iptables-save", TAG_READ_QUERY),
-	TAGGED("iw", TAG_FIREWALL_ROUTE),
+	VERBS("iw", TAG_FIREWALL_ROUTE, iw_verbs),
 	TAGGED("kexec", TAG_POWER_OFF),
 	TAGGED("kextload", TAG_KERNEL_MODULE),
 	TAGGED("kextunload", TAG_KERNEL_MODULE),
@@ -676,7 +683,7 @@ static const struct program rows[] = {
 	TAGGED("resize2fs", TAG_DEVICE_VOLUME_CHANGE),
 	VERBS("resolvectl", TAG_READ_QUERY, resolvectl_verbs),
 	VERBS("restic", TAG_READ_QUERY, backup_verbs),
-	TAGGED("rfkill", TAG_FIREWALL_ROUTE),
+	VERBS("rfkill", TAG_FIREWALL_ROUTE, pfx_read),
 	TAGGED("rmmod", TAG_KERNEL_MODULE),
 	RUNS("route", classify_route, TAG_FIREWALL_ROUTE),
 	RUNS("rpool", classify_disk, TAG_DEVICE_VOLUME),
@@ -720,7 +727,7 @@ static const struct program rows[] = {
 	VERBS("timeshift", TAG_READ_QUERY, snapper_verbs),
 	VERBS("tmutil", TAG_READ_QUERY, tmutil_verbs),
 	RUNS("tmux", classify_tmux, TAG_READ_QUERY),
-	TAGGED("tune2fs", TAG_DEVICE_VOLUME_CHANGE),
+	VERBS("tune2fs", TAG_DEVICE_VOLUME_CHANGE, pfx_read),
 	TAGGED("udevadm", TAG_KERNEL_BOOT),
 	RUNS("ufw", classify_firewall, TAG_FIREWALL_CHANGE),
 	RUNS("umount", classify_mount, TAG_KERNEL_MOUNT),

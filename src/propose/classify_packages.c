@@ -476,6 +476,10 @@ static const struct verb nix_verbs[] = {
 	ROW("flake|fmt", NULL, NULL, TAG_WRITE_TOOL),
 	END,
 };
+static const struct verb fab_verbs[] = {
+	ROW("", "l list d display", NULL, TAG_READ_QUERY),
+	END,
+};
 static const struct verb nix_env_verbs[] = {
 	ROW("", "q query list-generations", NULL, TAG_PACKAGE_READ),
 	END,
@@ -610,7 +614,7 @@ static const struct program rows[] = {
 	VERBS("emerge", TAG_PACKAGE_INSTALL, "", emerge_verbs),
 	BUILD("esbuild"),
 	LINT("eslint", 0),
-	TAGGED("fab", TAG_PUBLISH_DEPLOY),
+	VERBS("fab", TAG_PUBLISH_DEPLOY, "", fab_verbs),
 	VERBS("fastlane", TAG_SCRIPT_BUILD, "", eas_verbs),
 	LINT("flake8", 0),
 	VERBS("flatpak", TAG_PACKAGE_READ, "", apt_verbs),

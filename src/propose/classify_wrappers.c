@@ -6,6 +6,8 @@
  * the inner command. */
 #include "propose/classify.h"
 
+#include "base/file.h"
+
 #include <string.h>
 
 enum { ITEM_TEXT, ITEM_SHELL, ITEM_NOTHING, ITEM_DIR, ITEM_ASK };
@@ -200,7 +202,7 @@ static struct word *input_words(struct call *k, const char *separators, size_t *
 		v = arena_zalloc(a, 1, sizeof(*v));
 		*v = (struct word){ .text = "",
 			.certainty = DYNAMIC,
-			.origin = ORIGIN_UNKNOWN,
+			.origin = in->kind == FEED_FETCHED ? ORIGIN_FETCHED : ORIGIN_UNKNOWN,
 			.at = k->c->at,
 			.is_guarded = true };
 		*ret_n = in->kind == FEED_EMPTY ? 0 : 1;
@@ -267,6 +269,23 @@ static bool wants_script(const struct word *v, size_t n)
 		word_is_any(&v[n - 1], "-c -lc -ec -xc");
 }
 
+/* sh -c 'echo {}; wc -l {}': a text in which a name stands that nobody knows; where it stands is judged. */
+static void run_with_unknown(
+	struct call *k, const struct word *text, const char *mark, const struct word *item, unsigned flags)
+{
+	struct command inner = *k->c;
+	struct buf b;
+	buf_init(&b, walk_arena(k->w));
+	const char *p = text->text;
+	for (const char *hit; (hit = strstr(p, mark)); p = hit + strlen(mark)) {
+		buf_add(&b, p, (size_t)(hit - p));
+		buf_adds(&b, walk_marked(k->w, item));
+	}
+	buf_adds(&b, p);
+	inner.flags |= flags;
+	walk_bytes(k->w, &inner, b.p, b.n, text->at, "sh -c");
+}
+
 /* Run a template once for every item (at most a few: the rest would say the same), or once with all appended. */
 static void run_template(struct call *k, struct word *v, size_t n, const char *mark, struct word *items,
 	size_t item_count, unsigned flags, const char *via)
@@ -284,7 +303,14 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 		run_argv(k, all, n + item_count, flags, via);
 		return;
 	}
+	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
+		v[2].certainty == CERTAIN &&
+		list_has("sh bash dash zsh ksh", path_base(v[0].text), strlen(path_base(v[0].text)));
 	for (size_t j = 0; j < item_count && j < 64; j++) {
+		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_UNKNOWN) {
+			run_with_unknown(k, &v[2], mark, &items[j], flags);
+			continue;
+		}
 		struct word *one = arena_alloc(a, n * sizeof(*one));
 		for (size_t i = 0; i < n; i++)
 			one[i] = substitute(a, &v[i], mark, &items[j]);
