@@ -384,7 +384,7 @@ static void show_finding(struct run *r, const struct json *f)
 			json_get_text(f, "file", ""), (long long)json_get_int(f, "line", 0));
 	out(r, "%s\n",
 		text_safe(r->a, json_get_text(f, "text", ""), strlen(json_get_text(f, "text", "")), false));
-	if (json_get(f, "member"))
+	if (json_get(f, "expected") || json_get(f, "found"))
 		out(r, "        %s: expected %s, found %s\n", json_get_text(f, "member", ""),
 			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
 }

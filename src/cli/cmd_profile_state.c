@@ -4,7 +4,6 @@
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 
-#include <strings.h>
 
 const struct opt profile_ledger_opts[] = {
 	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
@@ -115,18 +114,6 @@ int cmd_profile_use(struct run *r, struct err *e)
 	return 0;
 }
 
-static bool gate_is_on(struct run *r)
-{
-	const char *names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *v = r->sys->getenv(r->sys, names[i]);
-		if (v && (text_eq(v, "1") || strcasecmp(v, "true") == 0 || strcasecmp(v, "yes") == 0))
-			return true;
-	}
-	return false;
-}
-
 int cmd_profile_pause(struct run *r, struct err *e)
 {
 	struct profiles all;
@@ -144,12 +131,12 @@ int cmd_profile_pause(struct run *r, struct err *e)
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, doc, "profile", p->name);
 		json_sets(r->a, doc, "resume_token", token);
-		json_setb(r->a, doc, "gate_on", gate_is_on(r));
+		json_setb(r->a, doc, "gate_on", pause_gate_is_on(r->sys));
 		out_json(r, doc);
 		return 0;
 	}
 	out(r, "profile=%s\nresume_token=%s\n", p->name, token);
-	if (!gate_is_on(r))
+	if (!pause_gate_is_on(r->sys))
 		out(r, "note=the pause gate is off: set HELM_PAUSE_GATE=1 for runs to be stopped by this\n");
 	return 0;
 }

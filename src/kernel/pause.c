@@ -9,9 +9,27 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 
 #define PAUSE_FILE "profile-pause-state.json"
 #define PAUSE_LOCK "profile-pause-state.lock"
+
+bool pause_gate_is_on(struct sys *s)
+{
+	static const char *const names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
+	static const char *const yes[] = { "1", "true", "yes" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = s->getenv(s, names[i]);
+		v = v ? v + strspn(v, " \t") : "";
+		size_t n = strcspn(v, " \t");
+		for (size_t k = 0; k < ARRAY_SIZE(yes); k++)
+			if (n == strlen(yes[k]) && strncasecmp(v, yes[k], n) == 0 &&
+				!v[n + strspn(v + n, " \t")])
+				return true;
+	}
+	return false;
+}
 
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {

@@ -605,18 +605,13 @@ static int check_skill(struct task *t, struct err *e)
 		t->profile->name, list.p);
 }
 
-static bool is_truthy(const char *v)
-{
-	return v && (text_eq(v, "1") || strcasecmp(v, "true") == 0 || strcasecmp(v, "yes") == 0);
-}
-
 static int check_pause(struct task *t, bool *ret_paused, struct err *e)
 {
 	struct sys *s = t->k->sys;
 	struct json *doc;
 
 	*ret_paused = false;
-	if (!is_truthy(s->getenv(s, "HELM_PAUSE_GATE")) && !is_truthy(s->getenv(s, "OPENCLAW_PAUSE_GATE")))
+	if (!pause_gate_is_on(s))
 		return OK;
 	int rc = pause_load(s, t->k->a, t->k->ws, &doc, e);
 	if (rc)
