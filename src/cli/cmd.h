@@ -75,6 +75,10 @@ int cmd_approval_revoke(struct run *r, struct err *e);
 int cmd_approval_grant(struct run *r, struct err *e);
 int cmd_approval_trust(struct run *r, struct err *e);
 
+/* cmd_tune.c */
+extern const struct opt guard_tune_opts[];
+int cmd_guard_tune(struct run *r, struct err *e);
+
 /* cmd_profile.c */
 int cmd_profile_list(struct run *r, struct err *e);
 int cmd_profile_show(struct run *r, struct err *e);

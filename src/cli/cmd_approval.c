@@ -158,7 +158,7 @@ static bool parse_duration(const char *text, int64_t *ret_us)
 	return true;
 }
 
-static int read_end(struct run *r, struct approval_terms *t, struct err *e)
+int approval_read_end(struct run *r, struct approval_terms *t, struct err *e)
 {
 	const char *until = opt_text(r, "until", NULL), *span = opt_text(r, "for", NULL);
 	int64_t now = r->sys->now_us(r->sys),
@@ -216,7 +216,7 @@ static int read_terms(struct run *r, struct approval_terms *ret, struct err *e)
 	if (host && (!t.host || strcasecmp(t.host, host) != 0))
 		return err_set(e, E_USAGE, "APPROVAL_HOST", "'%s' is no plain name of a host", host);
 	if (rc == OK)
-		rc = read_end(r, &t, e);
+		rc = approval_read_end(r, &t, e);
 	if (rc == OK)
 		*ret = t;
 	return rc;
@@ -235,6 +235,22 @@ static void tell_grant(struct run *r, const struct json *receipt)
 	out(r, "Granted: %s, until %s.\nTo take it back: helm approval revoke %s\n",
 		json_get_text(grant, "grant_id", ""), json_get_text(grant, "expires_at", ""),
 		json_get_text(grant, "grant_id", ""));
+}
+
+int approval_confirm_and_give(
+	struct run *r, struct kernel *k, struct approval *g, const struct approver *who, struct err *e)
+{
+	struct json *receipt;
+	struct buf text;
+
+	buf_init(&text, r->a);
+	grant_describe(r, &text, g);
+	if (!confirms(r, who, text.p, "APPROVE"))
+		return not_confirmed(r);
+	int rc = approval_give(k, g, who, &receipt, e);
+	if (rc == OK)
+		tell_grant(r, receipt);
+	return rc;
 }
 
 static int show_and_approve(struct run *r, struct kernel *k, const struct approver *who,
@@ -390,7 +406,8 @@ static int read_request(struct run *r, struct kernel *k, struct request *q, stru
 		return err_set(e, E_USAGE, "GRANT_COMMAND",
 			"say what to grant: --shell TEXT, or -- COMMAND ARGS...");
 	q->door = "grant";
-	q->subject_id = opt_text(r, "principal", "");
+	q->subject_id = opt_text(r, "principal", NULL);
+	q->session = opt_text(r, "session-id", NULL);
 	q->tool_name = text ? "sh" : path_base(r->child[0]);
 	q->action = "EXECUTE_COMMAND";
 	q->mode = GUARD_ENFORCE;
@@ -401,47 +418,12 @@ static int read_request(struct run *r, struct kernel *k, struct request *q, stru
 	return OK;
 }
 
-static int show_and_grant(struct run *r, struct kernel *k, const struct approver *who,
-	const struct approval_terms *t, struct err *e)
-{
-	struct request q = { 0 };
-	struct handling h = { 0 };
-	struct json *receipt;
-	struct buf text;
-	int rc = read_request(r, k, &q, e);
-
-	if (rc)
-		return rc;
-	kernel_decide(k, &q, &h);
-	struct approval g = { .reach = t->reach,
-		.is_once = t->is_once,
-		.principal = opt_text(r, "principal", NULL),
-		.session = opt_text(r, "session-id", NULL),
-		.profile = q.profile->name,
-		.cwd = t->reach == REACH_EXACT ? k->guard.at.cwd : NULL,
-		.path = t->path,
-		.host = t->host,
-		.expires_us = t->expires_us };
-	g.covers = covers_of(r->a, &h.decision, &g.cover_count);
-	buf_init(&text, r->a);
-	grant_describe(r, &text, &g);
-	/* What is allowed or denied anyway is said by the kernel; there is nothing to confirm. */
-	if (h.verdict == V_ESCALATE) {
-		rc = approval_can_reach(g.covers, g.cover_count, t, e);
-		if (rc == OK && !confirms(r, who, text.p, "APPROVE"))
-			rc = not_confirmed(r);
-	}
-	if (rc == OK)
-		rc = approval_grant(k, &q, g.principal, g.session, t, who, &receipt, e);
-	if (rc == OK)
-		tell_grant(r, receipt);
-	return rc;
-}
-
 int cmd_approval_grant(struct run *r, struct err *e)
 {
 	struct approver who = { 0 };
 	struct approval_terms terms;
+	struct request q = { 0 };
+	struct approval g;
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
@@ -453,7 +435,15 @@ int cmd_approval_grant(struct run *r, struct err *e)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
-		rc = show_and_grant(r, &k, &who, &terms, e);
+		rc = read_request(r, &k, &q, e);
+		if (rc == OK && terms.reach == REACH_EXACT && q.shell.p)
+			rc = err_set(e, E_USAGE, "GRANT_EXACT",
+				"a text alone is not a call: give --shape, --path or --host, or -- COMMAND "
+				"for 'helm run'");
+		if (rc == OK)
+			rc = approval_draft_for(&k, &q, &terms, &g, e);
+		if (rc == OK)
+			rc = approval_confirm_and_give(r, &k, &g, &who, e);
 		kernel_close(&k);
 	}
 	key_free(&who.key);

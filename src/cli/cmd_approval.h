@@ -7,6 +7,8 @@
 
 /* Everything a person needs to answer, as text. */
 void approval_describe(struct run *r, struct buf *to, const struct json *entry);
+/* Effects that a shape covers, in words. */
+void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n);
 /* What a grant lets through, in words. */
 void grant_describe(struct run *r, struct buf *to, const struct approval *g);
 /* Requests that wait and grants in force; `all`: also those that are settled.  Numbers count the waiting ones from 1. */
@@ -19,6 +21,12 @@ int approver_open(struct run *r, const char *key_file, struct approver *ret, str
 /* Show `text`, then read a line: true when it is exactly one of the words; *ret_word says which.  Nothing is read before
  * everything was shown. */
 bool approver_says(struct run *r, const char *text, const char *const *words, const char **ret_word);
+
+/* --for and --until of this command into terms. */
+int approval_read_end(struct run *r, struct approval_terms *t, struct err *e);
+/* Show a drafted grant, take the word, give it. */
+int approval_confirm_and_give(
+	struct run *r, struct kernel *k, struct approval *g, const struct approver *who, struct err *e);
 
 /* One request, shown and answered by typed words. */
 int approval_ask_person(struct run *r, const char *id, struct err *e);

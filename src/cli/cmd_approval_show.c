@@ -115,7 +115,7 @@ static void describe_effects(struct run *r, struct buf *to, const struct approva
 			: c->is_whole || g->reach == REACH_EXACT ? ""
 			: c->path_class == PATH_IN		 ? ", anywhere in the workspace"
 			: c->path_class == PATH_TMP		 ? ", anywhere in temporary directories"
-								 : ", on the same operand only";
+						    : ", on the same operand from the same directory";
 		if (c->is_whole)
 			buf_addf(to, "  %-10s what %s asks about\n", i ? "" : "covers", safe(r, c->rule));
 		else
@@ -123,6 +123,13 @@ static void describe_effects(struct run *r, struct buf *to, const struct approva
 				effect_kind_clause(c->kind), *c->tag ? " (" : "", safe(r, c->tag),
 				*c->tag ? ")" : "", where, safe(r, c->rule));
 	}
+}
+
+void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n)
+{
+	struct approval g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
+
+	describe_effects(r, to, &g);
 }
 
 void grant_describe(struct run *r, struct buf *to, const struct approval *g)

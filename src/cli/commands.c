@@ -78,6 +78,13 @@ const struct cmd commands[] = {
 		"\"-\" is a\n"
 		"script on standard input.  Exit 0: nothing would be stopped; 1: something would.",
 		NULL, guard_scan_opts, MAY_WORKSPACE, cmd_guard_scan, "helm_guard_scan" },
+	{ "guard tune", "", 0, 0, "propose grants that would have saved the most questions",
+		"Reads the questions of the last days and says which grants would have answered most of "
+		"them, what they cover and "
+		"what they\nwould have let through, first of all what you denied.  Grants nothing unless "
+		"told: --apply K shows proposal "
+		"K and takes the\nword APPROVE, as every approval does.",
+		"$ helm guard tune --days 30", guard_tune_opts, NEEDS_WORKSPACE, cmd_guard_tune, NULL },
 	{ "guard rules", "", 0, 0, "list the rules of the guard", NULL, "$ helm guard rules", NULL,
 		MAY_WORKSPACE, cmd_guard_rules, NULL },
 

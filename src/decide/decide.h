@@ -89,6 +89,9 @@ struct question {
 bool lift(struct arena *a, const struct decision *d, const struct question *q, const struct approval *grants,
 	size_t n, bool *ret_used);
 
+/* Would a REACH_SHAPE grant answer everything of this, whoever asks and whenever? */
+bool approval_covers(const struct approval *g, const struct cover *asked, size_t n);
+
 /* The host of a URL, of user@host:path or of a bare name, in lower case; NULL when the text leaves any doubt. */
 const char *host_of(struct arena *a, const char *target);
 

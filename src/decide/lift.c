@@ -259,6 +259,19 @@ static const struct approval *find(struct arena *a, const struct approval *grant
 	return NULL;
 }
 
+bool approval_covers(const struct approval *g, const struct cover *asked, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t k = 0;
+		while (k < g->cover_count &&
+			!(cover_may_widen(&asked[i]) && shape_covers(&g->covers[k], &asked[i])))
+			k++;
+		if (k == g->cover_count)
+			return false;
+	}
+	return n > 0 && g->reach == REACH_SHAPE;
+}
+
 bool lift(struct arena *a, const struct decision *d, const struct question *q, const struct approval *grants,
 	size_t n, bool *ret_used)
 {

@@ -123,7 +123,7 @@ static bool is_for_host(const struct cover *c)
 	return (c->kind == FX_NETWORK || c->kind == FX_REMOTE) && (c->flags & FXF_ONE_HOST);
 }
 
-int approval_can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e)
+static int can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct cover *c = &covers[i];
@@ -195,7 +195,7 @@ int approval_draft(struct arena *a, const struct json *request, const struct app
 		g.session = session;
 	int rc = covers_from_json(a, json_get(request, "covers"), &g.covers, &g.cover_count, e);
 	if (rc == OK)
-		rc = approval_can_reach(g.covers, g.cover_count, t, e);
+		rc = can_reach(g.covers, g.cover_count, t, e);
 	if (rc == OK)
 		*ret = g;
 	return rc;
@@ -229,16 +229,29 @@ int approval_approve(struct kernel *k, const char *id, const struct approval_ter
 	return rc;
 }
 
-int approval_grant(struct kernel *k, const struct request *q, const char *principal, const char *session,
-	const struct approval_terms *t, const struct approver *who, struct json **ret_receipt, struct err *e)
+int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
+	struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	int rc = approval_store_open(&st, k, e);
+
+	if (rc == OK)
+		rc = make_grant(&st, g, who, ret_receipt, e);
+	return rc ? rc : approval_store_write(&st, e);
+}
+
+int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
+	struct approval *ret, struct err *e)
+{
 	struct handling h = { 0 };
+	bool is_exact = t->reach == REACH_EXACT;
 	struct approval g = { .reach = t->reach,
 		.is_once = t->is_once,
-		.principal = principal,
-		.session = session,
+		.principal = q->subject_id,
+		.session = q->session,
 		.profile = q->profile->name,
+		.args_sha256 = is_exact ? kernel_args_digest(k, q) : NULL,
+		.cwd = is_exact ? k->guard.at.cwd : NULL,
 		.path = t->path,
 		.host = t->host,
 		.expires_us = t->expires_us };
@@ -249,19 +262,11 @@ int approval_grant(struct kernel *k, const struct request *q, const char *princi
 	if (h.verdict != V_ESCALATE)
 		return err_set(e, E_DENIED, "GRANT_DENIED", "it is denied, and no grant lifts a denial: %s",
 			h.decision.summary ? h.decision.summary : "");
-	int rc = approval_store_open(&st, k, e);
-	if (rc)
-		return rc;
 	g.covers = covers_of(k->a, &h.decision, &g.cover_count);
-	if (t->reach == REACH_EXACT) {
-		g.args_sha256 = kernel_args_digest(k, q);
-		g.cwd = k->guard.at.cwd;
-	}
-	rc = approval_can_reach(g.covers, g.cover_count, t, e);
-	if (rc)
-		return rc;
-	rc = make_grant(&st, &g, who, ret_receipt, e);
-	return rc ? rc : approval_store_write(&st, e);
+	int rc = can_reach(g.covers, g.cover_count, t, e);
+	if (rc == OK)
+		*ret = g;
+	return rc;
 }
 
 int approval_deny(struct kernel *k, const char *id, const char *reason, const struct approver *who,

@@ -342,14 +342,19 @@ int approval_deny(struct kernel *k, const char *id, const char *reason, const st
 	struct json **ret_receipt, struct err *e);
 int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
 	struct json **ret_receipt, struct err *e);
-/* A grant nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing would be. */
-int approval_grant(struct kernel *k, const struct request *q, const char *principal, const char *session,
-	const struct approval_terms *t, const struct approver *who, struct json **ret_receipt, struct err *e);
+/* Give what was drafted: signed first, then kept. */
+int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
+	struct err *e);
+/* From the questions since then: {since, questions, must_be_asked, proposals: [{number, saves, denied_by_you, principal, covers, examples,
+ * approval_id}]}, the one that saves most first.  approval_id: a request to make the grant from; null when none is kept.  Reads only. */
+int tune_propose(struct kernel *k, int64_t since_us, struct json **ret, struct err *e);
 /* The grant that would answer this request: everything but its id, time and giver. */
 int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
 	struct approval *ret, struct err *e);
-/* Can it be granted so far at all?  The reason why not is for the person. */
-int approval_can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e);
+/* The same for something nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing would be, GRANT_DENIED.  A
+ * subject or session that is NULL means anybody. */
+int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
+	struct approval *ret, struct err *e);
 
 /* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent client. */
 int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);

@@ -60,7 +60,8 @@ static const char *below_root(struct saving *u, const char *path)
 {
 	const char *root = u->k->ws->root;
 
-	return root[1] && path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1 : NULL;
+	return root[1] && path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1
+										    : NULL;
 }
 
 static bool add_path(struct saving *u, const char *relative)

@@ -300,6 +300,7 @@ static const struct verb kustomize_verbs[] = {
 static const struct verb helm_verbs[] = {
 	CALL("profile run", helm_profile),
 	CALL("run", helm_profile),
+	ROW("guard tune", "apply", NULL, TAG_TAMPER_GUARD),
 	ROW("approval list|show", NULL, NULL, TAG_READ_QUERY),
 	ROW("approval|approvals|watch", NULL, NULL, TAG_TAMPER_GUARD),
 	ROW("profile use|pause|resume", NULL, NULL, TAG_TAMPER_GUARD),

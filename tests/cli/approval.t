@@ -137,8 +137,12 @@ ok "nonsense is refused" says 2 "no duration" approve "$(newest)" --for soon
 ok "granted beforehand" says 0 "Granted" terminal APPROVE -- helm approval grant --shell "kill -9 4711" --shape --for 1h --principal agent:codex
 ok "holds for whom it was given" passes "kill -9 4711" s1 codex
 ok "and nobody else" asks "kill -9 4711" s1
-ok "what is denied cannot be granted" says 25 "no grant lifts a denial" terminal APPROVE -- helm approval grant --shell "rm -rf /" --once
-ok "what is allowed need not be" says 1 "nothing has to be granted" terminal APPROVE -- helm approval grant --shell "ls" --once
+ok "what is denied cannot be granted" says 25 "no grant lifts a denial" terminal APPROVE -- helm approval grant --shell "rm -rf /" --shape
+ok "what is allowed need not be" says 1 "nothing has to be granted" terminal APPROVE -- helm approval grant --shell "ls" --shape
+ok "a text alone is no call" says 2 "give --shape" terminal APPROVE -- helm approval grant --shell "kill -9 1"
+ok "for a run it can be exact" says 0 "Granted" terminal APPROVE -- helm approval grant --once -- rm -rf gone
+ok "and passes there" sh -c 'HOME="$1/home" "$0" run -- rm -rf gone' "$HELM_REAL" "$scratch"
+ok "once" exits 24 helm run -- rm -rf gone
 
 # A client that asked its own person.
 asks "rm -rf src/q" ask
@@ -168,6 +172,22 @@ ok "which ran" test ! -e build
 ok "a secret is not kept, so there is no line to paste" says 24 "repeat the same command with --approval-id" helm run -- rm -rf src "password=hunter2hunter2"
 ok "nor anywhere in the file" sh -c '! grep -q hunter2 .helm/approvals.json .helm/long-running-runtime.json'
 ok "approve-risk is recorded as what it is" sh -c 'mkdir -p build && HOME="$1/home" "$0" run --approve-risk -- rm -rf build && grep -q "\"settled_by\":\"approve-risk\"" .helm/receipts.jsonl' "$HELM_REAL" "$scratch"
+
+# Fewer questions.
+for i in 1 2 3 4; do
+  asks "chmod -R 755 src/$i" tune
+done
+terminal DENY -- helm approval deny "$(newest)" >/dev/null
+ok "tune proposes what would have saved most" says 0 "saves 4 questions of agent:claude-code" helm guard tune
+ok "with what it would have let through" says 0 "you denied this" helm guard tune
+ok "as JSON" is_json helm guard tune --json
+ok "it changes nothing" asks "chmod -R 755 src/5" tune
+ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --apply 1"
+ok "nor does a pipe" says 25 "agent client" helm guard tune --apply 1
+which=$(helm guard tune --json | python3 -c 'import json,sys; print([p["number"] for p in json.load(sys.stdin)["proposals"] if p["covers"][0]["tag"]=="permission.mode"][0])')
+ok "a person does" says 0 "Granted" terminal APPROVE -- helm guard tune --apply "$which" --for 1h
+ok "and is asked no more" passes "chmod -R 755 src/6" tune
+ok "no proposal of that number" says 1 "no proposal" terminal APPROVE -- helm guard tune --apply 99
 
 # What was changed behind our back.
 edit() { python3 -c 'import json,sys

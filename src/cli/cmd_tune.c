@@ -1,0 +1,116 @@
+/* cmd_tune.c — guard tune: fewer questions, by grants that a person chooses. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
+
+#include <string.h>
+
+const struct opt guard_tune_opts[] = {
+	{ "days", OPT_INT, "N", "look back so many days (default 7)", NULL, false },
+	{ "apply", OPT_INT, "K", "grant proposal K, after showing it and taking the word APPROVE", NULL,
+		false },
+	{ "for", OPT_VALUE, "DURATION", "how long such a grant holds: 30m, 8h, 2d (default 8h, at most 30d)",
+		NULL, false },
+	{ "until", OPT_VALUE, "TIME", "until when it holds: 2026-04-13T09:10:00Z", NULL, false },
+	{ "key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL,
+		false },
+	{ 0 },
+};
+
+static void print_proposal(struct run *r, const struct json *p)
+{
+	long long saves = (long long)json_get_int(p, "saves", 0),
+		  denied = (long long)json_get_int(p, "denied_by_you", 0);
+	struct cover *covers;
+	struct buf text;
+	size_t n;
+
+	out(r, "\n%s%lld.%s  saves %lld questions of %s\n", paint(r, PAINT_BOLD),
+		(long long)json_get_int(p, "number", 0), paint(r, PAINT_OFF), saves,
+		safe_member(r, p, "principal"));
+	buf_init(&text, r->a);
+	if (covers_from_json(r->a, json_get(p, "covers"), &covers, &n, NULL) == OK)
+		covers_describe(r, &text, covers, n);
+	out(r, "%s", text.p);
+	if (denied)
+		out(r, "  %swould have let through %lld that you denied%s\n", paint(r, PAINT_BAD), denied,
+			paint(r, PAINT_OFF));
+	json_each (example, json_get(p, "examples"))
+		out(r, "    %s\n", text_safe(r->a, json_text(example), strlen(json_text(example)), false));
+	if (!json_get_text(p, "approval_id", NULL))
+		out(r, "  its requests are no longer kept: ask again, or use 'helm approval grant'\n");
+}
+
+static void print_proposals(struct run *r, const struct json *doc)
+{
+	const struct json *list = json_get(doc, "proposals");
+	long long questions = (long long)json_get_int(doc, "questions", 0);
+
+	out(r, "%lld %s since %s; %lld can only be answered one by one.\n", questions,
+		questions == 1 ? "question" : "questions", safe_member(r, doc, "since"),
+		(long long)json_get_int(doc, "must_be_asked", 0));
+	json_each (p, list)
+		print_proposal(r, p);
+	if (list->n)
+		out(r,
+			"\nEach would let through whatever has these effects, not only these examples.\n"
+			"To grant one: helm guard tune --apply 1 --for 2d\n");
+	else
+		out(r, "No grant would have answered more than one of them.\n");
+}
+
+/* The same ceremony as any grant, from a request that agrees with its signed decision. */
+static int apply(struct run *r, struct kernel *k, const struct json *proposal, const struct approver *who,
+	struct err *e)
+{
+	struct approval_terms terms = { .reach = REACH_SHAPE };
+	const char *id = json_get_text(proposal, "approval_id", NULL);
+	struct json *entry;
+	struct approval g;
+
+	if (!id)
+		return err_set(e, E_MISSING, "TUNE_REQUEST",
+			"the requests of this proposal are no longer kept; 'helm approval grant' gives one "
+			"without");
+	int rc = approval_read_end(r, &terms, e);
+	if (rc == OK)
+		rc = approval_get(k, id, &entry, e);
+	if (rc == OK)
+		rc = approval_draft(r->a, json_get(entry, "request"), &terms, &g, e);
+	return rc ? rc : approval_confirm_and_give(r, k, &g, who, e);
+}
+
+int cmd_guard_tune(struct run *r, struct err *e)
+{
+	int64_t days = opt_int(r, "days", 7), number = opt_int(r, "apply", 0);
+	struct approver who = { 0 };
+	struct json *doc;
+	struct kernel k;
+	int rc = OK;
+
+	if (days < 1 || days > 365)
+		return err_set(e, E_USAGE, "TUNE_DAYS", "--days takes 1 to 365");
+	if (number)
+		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+	if (rc)
+		return rc;
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		rc = tune_propose(&k, (r->sys->now_us(r->sys) / 1000000 - days * 86400) * 1000000, &doc, e);
+		const struct json *one =
+			rc || number < 1 ? NULL : json_at(json_get(doc, "proposals"), (size_t)number - 1);
+		if (rc == OK && number && !one)
+			rc = err_set(
+				e, E_INPUT, "TUNE_NUMBER", "there is no proposal %lld", (long long)number);
+		else if (rc == OK && one)
+			rc = apply(r, &k, one, &who, e);
+		else if (rc == OK && r->is_json)
+			out_json(r, doc);
+		else if (rc == OK)
+			print_proposals(r, doc);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	return rc;
+}
