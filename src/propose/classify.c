@@ -86,8 +86,8 @@ static const struct program *find_family(const char *name, size_t n)
 		const char *prefix, *program;
 	} families[] = { { "mkfs.", "mkfs" }, { "newfs_", "newfs" }, { "fsck.", "fsck" },
 		{ "mount.", "mount" }, { "umount.", "umount" }, { "ld-linux", "ld-linux" },
-		{ "ld-musl", "ld-linux" }, { "qemu-system-", "qemu-system" }, { "qemu-", "qemu-user" },
-		{ "docker-compose", "docker-compose" } };
+		{ "ld.so", "ld-linux" }, { "ld-musl", "ld-linux" }, { "qemu-system-", "qemu-system" },
+		{ "qemu-", "qemu-user" }, { "docker-compose", "docker-compose" } };
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
 		if (text_starts(name, families[i].prefix))
 			return program_find(families[i].program, strlen(families[i].program));
@@ -306,7 +306,9 @@ static bool writes_nothing(const struct call *k)
 		return true;
 	return (k->c->argc && list_has(": true", k->head, strlen(k->head))) || out->kind == FEED_EMPTY ||
 		(out->kind == FEED_KNOWN && !out->n) ||
-		(out->kind == FEED_FILE && text_eq(out->text, "/dev/null"));
+		(out->kind == FEED_FILE &&
+			(text_eq(out->text, "/dev/null") || text_eq(out->text, "/dev/zero") ||
+				text_eq(out->text, "/dev/urandom")));
 }
 
 static void classify_redirect(struct call *k, const struct redirect *r)
@@ -500,9 +502,53 @@ static bool only_asks_help(const struct call *k)
 	return k->rest_count == 1 && word_is_any(&k->rest[0], "--help --version -V -version --usage");
 }
 
+/* A name that only looks like one: other alphabets' letters, spaces that are none, signs without a width. */
+static bool is_disguised(const struct word *head)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = { { 0xa0, 0xa0 }, { 0xad, 0xad }, { 0x370, 0x52f }, { 0x2000, 0x200f },
+		{ 0x202a, 0x202f }, { 0x205f, 0x206f }, { 0x3000, 0x3000 }, { 0xfeff, 0xfeff },
+		{ 0xff01, 0xff5e }, { 0x1d400, 0x1d7ff } };
+	for (size_t i = 0; i < head->text_n;) {
+		uint32_t cp = 0;
+		size_t n = (signed char)head->text[i] >= 0
+			? 1
+			: text_decode(head->text + i, head->text_n - i, &cp);
+		for (size_t r = 0; cp && r < ARRAY_SIZE(ranges); r++)
+			if (cp >= ranges[r].from && cp <= ranges[r].to)
+				return true;
+		i += n ? n : 1;
+	}
+	return false;
+}
+
+/* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several. */
+static const char hard_blank[] = "\xc2\xa0";
+
+static void run_split(struct call *k, const struct word *head)
+{
+	size_t n = 0;
+	struct word *v = arena_alloc(walk_arena(k->w), (head->text_n + k->rest_count) * sizeof(*v));
+	for (const char *p = head->text; *p;) {
+		const char *end = strstr(p, hard_blank);
+		size_t len = end ? (size_t)(end - p) : strlen(p);
+		if (len)
+			v[n++] = walk_word(k->w, arena_strndup(walk_arena(k->w), p, len), head->at);
+		p += end ? len + 2 : len;
+	}
+	for (size_t i = 0; i < k->rest_count; i++)
+		v[n++] = k->rest[i];
+	run_argv(k, v, n, 0, "hard blanks");
+}
+
 static void classify_head(struct call *k)
 {
 	struct word *head = &k->c->argv[0];
+	if (head->certainty == CERTAIN && strstr(head->text, hard_blank)) {
+		run_split(k, head);
+		return;
+	}
 	if (text_eq(head->text, "[") || text_eq(head->text, "[["))
 		head->certainty = CERTAIN; /* looks like a glob, is a command */
 	if (k->c->is_argv && is_assignment(head)) { /* A=1 rm x given as words: meant as in a shell */
@@ -540,6 +586,8 @@ static void classify_head(struct call *k)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (k->program)
 		classify_known(k);
+	else if (is_disguised(head))
+		fx(k, TAG_DYNAMIC_HEAD, head, 0);
 	else
 		classify_unknown(k);
 }

@@ -48,6 +48,7 @@ struct call {
 	const struct program *program;
 	struct word *rest; /* words after the head, or after the verb */
 	size_t rest_count;
+	unsigned link_depth; /* links followed to where this path leads */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
@@ -79,6 +80,9 @@ void run_argv_in(
 /* Files written earlier in the same analysis, so that running them is seen for what it is. */
 void note_written(struct call *k, const char *path, struct feed content);
 bool note_find(struct call *k, const char *path, struct feed *ret);
+/* A symbolic link made earlier: what goes through it is judged by where it leads. */
+void note_link(struct call *k, const char *path, const struct word *to);
+const char *note_program(struct call *k, const char *path); /* that a link at `path` stands for, or NULL */
 
 /* verbs.c */
 void run_verbs(struct call *k);

@@ -58,13 +58,13 @@ static bool mount_is_host(struct call *k, const struct word *v)
 static const char run_spec[] =
 	"+v=:volume= :mount= :privileged :pid=,ipc=,userns=,uts=,cgroupns= :cap-add=,device=,security-opt= "
 	":entrypoint= "
-	"eutpwlhcamn=:env=,user=,tty=,publish=,workdir=,label=,hostname=,cpu-shares=,attach=,memory=,name=,"
+	"eupwlhcamn=:env=,user=,publish=,workdir=,label=,hostname=,cpu-shares=,attach=,memory=,name=,"
 	"network=,net=,env-file=,"
 	"restart=,add-host=,platform=,cpus=,gpus=,ulimit=,log-driver=,log-opt=,shm-size=,tmpfs=,expose=,link="
 	",volumes-from=,ip=,dns=,"
 	"pull=,stop-signal=,health-cmd=,runtime=,cidfile=,container=,namespace=,index=,detach-keys=,scale=,"
 	"profile=,file=,project-name= "
-	"itdPqTxf:rm,interactive,detach,init,read-only,publish-all,no-deps,quiet,stdin,service-ports";
+	"itdPqTxf:rm,interactive,tty,detach,init,read-only,publish-all,no-deps,quiet,stdin,service-ports";
 
 struct inside {
 	unsigned flags;
@@ -110,7 +110,8 @@ static void run_inside(struct call *k, enum tag t)
 	if (in.entry)
 		v[have++] = *in.entry;
 	for (size_t i = 0; i < n; i++)
-		v[have++] = k->rest[in.from + 1 + i];
+		if (i || !word_is(&k->rest[in.from + 1], "--")) /* lxc exec name -- command */
+			v[have++] = k->rest[in.from + 1 + i];
 	/* Options in front of the command belong to the image's own program. */
 	if (have && !word_starts(&v[0], "-"))
 		run_argv(k, v, have, in.flags, k->head);
@@ -251,7 +252,7 @@ static const struct verb docker_verbs[] = {
 
 static const struct verb lxc_verbs[] = {
 	CALL("exec", docker_exec),
-	ROW("delete|rm|destroy", NULL, NULL, TAG_CONTAINER_REMOVE),
+	ROW("delete|rm|destroy|delsnapshot|rollback", NULL, NULL, TAG_CONTAINER_REMOVE),
 	ROW("list|ls|info|version", NULL, NULL, TAG_CONTAINER_READ),
 	ROW("stop|restart", "force f", NULL, TAG_CONTAINER_KILL),
 	ROW("stop|start|restart|pause", NULL, NULL, TAG_CONTAINER_STOP),
@@ -292,8 +293,10 @@ static const struct program rows[] = {
 	{ "minikube", NULL, TAG_CONTAINER_UP, "p=", machine_verbs, 0, 0 },
 	{ "multipass", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
 	{ "nerdctl", NULL, TAG_CONTAINER_CHANGE, GLOBAL, docker_verbs, 0, 0 },
+	{ "pct", NULL, TAG_CONTAINER_CHANGE, "", lxc_verbs, 0, 0 },
 	{ "podman", NULL, TAG_CONTAINER_CHANGE, GLOBAL, docker_verbs, 0, 0 },
 	{ "podman-compose", NULL, TAG_CONTAINER_CHANGE, COMPOSE, compose_verbs, 0, 0 },
+	{ "qm", NULL, TAG_CONTAINER_CHANGE, "", lxc_verbs, 0, 0 },
 	{ "vagrant", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
 	{ "vboxmanage", NULL, TAG_CONTAINER_CHANGE, "", machine_verbs, 0, 0 },
 	{ "virsh", NULL, TAG_CONTAINER_CHANGE, "c=", machine_verbs, 0, 0 },

@@ -299,6 +299,7 @@ static void classify_editor(struct call *k)
 			struct word text = word_tail(x, 1);
 			editor_command(k, &text);
 		} else if (!word_starts(x, "-")) {
+			fx_read(k, x, 1);
 			(void)fx_path(k, TAG_WRITE_EDIT, x, FXF_OVERWRITE);
 		}
 	}

@@ -4,6 +4,8 @@
  * The list is short on purpose: files that some program will run or trust later without being asked. */
 #include "propose/classify.h"
 
+#include "base/file.h"
+
 #include <string.h>
 
 static void fill(struct call *k, struct effect *e, enum tag t, unsigned flags)
@@ -119,6 +121,83 @@ static void judge_device(struct effect *e)
 	}
 }
 
+/* The newest of so many is enough: commands that write and then run a file do both nearby. */
+enum { NOTES_MAX = 64 };
+struct notes {
+	size_t count, link_count;
+	struct {
+		const char *path, *to;
+	} links[NOTES_MAX];
+	struct {
+		const char *path;
+		struct feed content;
+	} written[NOTES_MAX];
+};
+
+void note_written(struct call *k, const char *path, struct feed content)
+{
+	void **place = walk_notes(k->w);
+	if (!*place)
+		*place = arena_zalloc(walk_arena(k->w), 1, sizeof(struct notes));
+	struct notes *n = *place;
+	size_t i = n->count++ % NOTES_MAX;
+	n->written[i].path = path;
+	n->written[i].content = content;
+}
+
+void note_link(struct call *k, const char *path, const struct word *to)
+{
+	struct arena *a = walk_arena(k->w);
+	if (to->certainty != CERTAIN) {
+		note_written(k, path, (struct feed){ .kind = FEED_UNKNOWN });
+		return;
+	}
+	if (!*walk_notes(k->w))
+		*walk_notes(k->w) = arena_zalloc(a, 1, sizeof(struct notes));
+	struct notes *n = *walk_notes(k->w);
+	size_t i = n->link_count++ % NOTES_MAX;
+	const char *slash = strrchr(path, '/');
+	bool is_free = word_starts(to, "/") || word_starts(to, "~") || !slash;
+	n->links[i].path = path;
+	n->links[i].to = is_free ? to->text : arena_printf(a, "%.*s/%s", (int)(slash - path), path, to->text);
+}
+
+/* Where a path leads when it goes through a link made earlier; NULL: through none. */
+static const char *through_link(struct call *k, const char *path, bool is_entry)
+{
+	struct notes *n = *walk_notes(k->w);
+	size_t have = !n ? 0 : n->link_count < NOTES_MAX ? n->link_count : NOTES_MAX;
+	for (size_t i = 0; i < have; i++) {
+		size_t len = strlen(n->links[i].path);
+		if (strncmp(path, n->links[i].path, len) == 0 &&
+			(path[len] == '/' || (!path[len] && !is_entry)))
+			return arena_printf(walk_arena(k->w), "%s%s", n->links[i].to, path + len);
+	}
+	return NULL;
+}
+
+const char *note_program(struct call *k, const char *path)
+{
+	const char *to = through_link(k, path, false);
+	return to && program_find(path_base(to), strlen(path_base(to))) ? to : NULL;
+}
+
+bool note_find(struct call *k, const char *path, struct feed *ret)
+{
+	struct notes *n = *walk_notes(k->w);
+	if (!n || !path)
+		return n != NULL;
+	size_t have = n->count < NOTES_MAX ? n->count : NOTES_MAX;
+	for (size_t i = 0; i < have; i++) {
+		size_t at = (n->count - 1 - i) % NOTES_MAX;
+		if (text_eq(n->written[at].path, path)) {
+			*ret = n->written[at].content;
+			return true;
+		}
+	}
+	return false;
+}
+
 struct effect *fx_path(struct call *k, enum tag t, const struct word *target, unsigned flags)
 {
 	enum effect_kind kind = tag_kind(t);
@@ -132,6 +211,19 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	judge_device(e);
 	if (!e->target)
 		return e;
+	const char *to = *walk_notes(k->w)
+		? through_link(k, e->target, kind == FX_DELETE || t == TAG_WRITE_LINK)
+		: NULL;
+	if (to) {
+		struct word real = walk_word(k->w, to, target->at);
+		if (!text_eq(real.text, e->target) && k->link_depth < 4) {
+			k->link_depth++;
+			(void)fx_path(k, t, &real, flags);
+			k->link_depth--;
+			e = walk_path(k->w, k->c, kind, target);
+			fill(k, e, t, flags);
+		}
+	}
 	const struct surroundings *at = walk_surroundings(k->w);
 	if (kind == FX_READ &&
 		(paths_is_secret(at, e->target) || (e->resolved && paths_is_secret(at, e->resolved)))) {
@@ -221,41 +313,4 @@ struct word word_below(struct call *k, const struct word *dir)
 		r.certainty = PREFIXED;
 	}
 	return r;
-}
-
-/* The newest of so many is enough: commands that write and then run a file do both nearby. */
-enum { NOTES_MAX = 64 };
-struct notes {
-	size_t count;
-	struct {
-		const char *path;
-		struct feed content;
-	} written[NOTES_MAX];
-};
-
-void note_written(struct call *k, const char *path, struct feed content)
-{
-	void **place = walk_notes(k->w);
-	if (!*place)
-		*place = arena_zalloc(walk_arena(k->w), 1, sizeof(struct notes));
-	struct notes *n = *place;
-	size_t i = n->count++ % NOTES_MAX;
-	n->written[i].path = path;
-	n->written[i].content = content;
-}
-
-bool note_find(struct call *k, const char *path, struct feed *ret)
-{
-	struct notes *n = *walk_notes(k->w);
-	if (!n || !path)
-		return n != NULL;
-	size_t have = n->count < NOTES_MAX ? n->count : NOTES_MAX;
-	for (size_t i = 0; i < have; i++) {
-		size_t at = (n->count - 1 - i) % NOTES_MAX;
-		if (text_eq(n->written[at].path, path)) {
-			*ret = n->written[at].content;
-			return true;
-		}
-	}
-	return false;
 }

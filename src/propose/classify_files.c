@@ -174,7 +174,7 @@ static bool is_first_from_template(
 /* cp, install: sources are read, destinations written. */
 static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 {
-	bool empties = t->from_count == 1 && word_is(&t->from[0], "/dev/null");
+	bool empties = t->from_count == 1 && word_is_any(&t->from[0], "/dev/null /dev/zero /dev/urandom");
 	fx_read_tree(k, t->from, t->from_count);
 	for (size_t i = 0; i < t->from_count; i++) {
 		struct word to = destination(k, t->to, &t->from[i], t->into || t->from_count > 1);
@@ -275,7 +275,9 @@ static void classify_ln(struct call *k)
 	}
 	for (size_t i = 0; i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
-		(void)fx_path(k, TAG_WRITE_LINK, &to, flags);
+		struct effect *e = fx_path(k, TAG_WRITE_LINK, &to, flags);
+		if (e && e->target)
+			note_link(k, e->target, &t.from[i]);
 	}
 }
 

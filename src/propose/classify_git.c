@@ -516,6 +516,26 @@ static const char git_spec[] =
 	"+C= c= :git-dir=,work-tree=,namespace=,exec-path=,super-prefix=,config-env=,attr-source= "
 	"pPh:paginate,no-pager,bare,no-replace-objects,literal-pathspecs,glob-pathspecs";
 
+/* git takes the beginning of a long option for the whole: --har is --hard. */
+static void complete_options(struct call *k)
+{
+	static const struct {
+		const char *name;
+		size_t least;
+	} names[] = { { "hard", 1 }, { "force", 1 }, { "delete", 3 }, { "mirror", 2 },
+		{ "discard-changes", 3 } };
+	for (size_t i = 1; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
+		struct word *x = &k->rest[i];
+		if (x->certainty != CERTAIN || !word_starts(x, "--"))
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			if (x->text_n >= names[j].least + 2 &&
+				strncmp(names[j].name, x->text + 2, x->text_n - 2) == 0)
+				*x = walk_word(
+					k->w, arena_printf(walk_arena(k->w), "--%s", names[j].name), x->at);
+	}
+}
+
 static void classify_git(struct call *k)
 {
 	static const struct program with_verbs = { "git", NULL, TAG_UNKNOWN_PROGRAM, "", git_verbs, 0, 0 };
@@ -551,6 +571,8 @@ static void classify_git(struct call *k)
 	}
 	k->rest += place;
 	k->rest_count -= place;
+	if (word_is_any(verb, "reset clean push branch tag checkout switch worktree stash"))
+		complete_options(k);
 	if (g.clean_unforced && word_is(verb, "clean") && !has(k, "n dry-run")) {
 		fx(k, TAG_GIT_CLEAN, NULL, 0);
 		return;

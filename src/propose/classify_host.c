@@ -539,6 +539,13 @@ static const struct verb defaults_verbs[] = {
 	{ \
 		name, NULL, tag, "", verbs, 0, 0 \
 	}
+/* The Mac's own firewall: --get... asks, everything else changes it. */
+static void classify_app_firewall(struct call *k)
+{
+	bool asks = !k->rest_count || word_starts(&k->rest[0], "--get") || word_starts(&k->rest[0], "--list");
+	fx(k, asks ? TAG_READ_QUERY : TAG_KERNEL_SECURITY, NULL, 0);
+}
+
 static const struct program rows[] = {
 	TAGGED("aa-complain", TAG_KERNEL_SECURITY),
 	TAGGED("aa-disable", TAG_KERNEL_SECURITY),
@@ -709,6 +716,7 @@ static const struct program rows[] = {
 	RUNS("slay", classify_pkill, TAG_PROCESS_KILL),
 	TAGGED("smartctl", TAG_READ_QUERY),
 	VERBS("snapper", TAG_READ_QUERY, snapper_verbs),
+	RUNS("socketfilterfw", classify_app_firewall, TAG_KERNEL_SECURITY),
 	VERBS("spctl", TAG_KERNEL_SECURITY, pfx_read),
 	VERBS("supervisorctl", TAG_PROCESS_SERVICE, supervisor_verbs),
 	TAGGED("sv", TAG_PROCESS_SERVICE),

@@ -403,6 +403,15 @@ static void classify_source(struct call *k)
 	run_script(k, &k->rest[0], "sh");
 }
 
+/* type NAME asks about a command; type FILE is the Windows cat. */
+static void classify_type(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (strpbrk(k->rest[i].text, "./\\"))
+			fx_read(k, &k->rest[i], 1);
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
 /* awk: its program is code; -i inplace edits. */
 static void classify_awk(struct call *k)
 {
@@ -743,7 +752,7 @@ static const struct program rows[] = {
 	QUERY("true"),
 	QUERY("tsort"),
 	QUERY("tty"),
-	QUERY("type"),
+	RUNS("type", classify_type),
 	RUNS("typeset", classify_environment),
 	QUERY("ulimit"),
 	QUERY("umask"),

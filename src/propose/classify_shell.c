@@ -157,6 +157,14 @@ void classify_path_head(struct call *k)
 			head, 0);
 		return;
 	}
+	const char *known = e->target ? note_program(k, e->target) : NULL;
+	if (known) { /* ln -s /bin/rm y; ./y */
+		struct word *argv = arena_zalloc(walk_arena(k->w), k->c->argc, sizeof(*argv));
+		memcpy(argv, k->c->argv, k->c->argc * sizeof(*argv));
+		argv[0] = walk_word(k->w, path_base(known), head->at);
+		run_argv(k, argv, k->c->argc, 0, "link");
+		return;
+	}
 	/* ./cluster.sh destroy: a script that is told to */
 	if (!k->program && k->rest_count &&
 		word_is_any(&k->rest[0], "delete destroy wipe purge drop nuke teardown uninstall detonate"))

@@ -55,9 +55,10 @@ static void classify_del(struct call *k)
 		if (is_switch(x) || says(x, "silentlycontinue stop $true $false"))
 			continue;
 		any = true;
+		bool is_drive = isalpha((unsigned char)x->text[0]) && x->text[1] == ':';
 		if (is_system_path(x))
 			fx(k, TAG_DELETE_WIN_SYSTEM, x, FXF_RECURSIVE);
-		else if (recursive || strpbrk(x->text, "*?"))
+		else if (recursive || is_drive || strpbrk(x->text, "*?"))
 			fx(k, TAG_DELETE_WIN, x, recursive ? FXF_RECURSIVE : 0);
 		else
 			(void)fx_path(k, TAG_DELETE_FILE, x, 0);
@@ -68,6 +69,62 @@ static void classify_del(struct call *k)
 	bool is_piped = k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY;
 	if (!any)
 		fx(k, recursive || is_piped ? TAG_DELETE_WIN : TAG_READ_QUERY, NULL, 0);
+}
+
+/* The files that hold a Windows machine's or domain's password hashes.  A shell may have eaten the backslashes. */
+static bool is_hive(const char *path)
+{
+	static const char *const hives[] = { "configsam", "configsecurity", "ntds.dit", "hklmsam",
+		"hklmsecurity", "microsoftcredentials" };
+	char plain[128];
+	size_t n = 0;
+	for (; *path && n + 1 < sizeof(plain); path++)
+		if (*path != '\\' && *path != '/')
+			plain[n++] = (char)tolower((unsigned char)*path);
+	plain[n] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(hives); i++)
+		if (strstr(plain, hives[i]))
+			return true;
+	return false;
+}
+
+/* Get-Content, type: what they show may be a secret; backslashes separate too. */
+static void classify_show(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		if (is_switch(x) || x->certainty != CERTAIN)
+			continue;
+		if (is_hive(x->text)) {
+			fx(k, TAG_SECRET_FILE, x, 0);
+			continue;
+		}
+		char *path = arena_strndup(walk_arena(k->w), x->text, x->text_n);
+		for (char *p = path; *p; p++)
+			if (*p == '\\')
+				*p = '/';
+		const char *env = strstr(path, ".env");
+		struct word plain = walk_word(k->w, env ? env : path, x->at);
+		fx_read(k, &plain, 1);
+	}
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* copy FROM TO */
+static void classify_copy(struct call *k)
+{
+	classify_show(k);
+	if (k->rest_count > 1)
+		(void)fx_path(k, TAG_WRITE_FILE, &k->rest[k->rest_count - 1], FXF_OVERWRITE);
+}
+
+/* procdump -ma lsass.exe: the process that knows everybody's password. */
+static void classify_dump(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (strcasestr(k->rest[i].text, "lsass"))
+			fx(k, TAG_SECRET_STORE, &k->rest[i], 0);
+	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 static void classify_format(struct call *k)
@@ -83,6 +140,8 @@ static void classify_format(struct call *k)
 static void classify_reg(struct call *k)
 {
 	bool reads = k->rest_count && says(&k->rest[0], "query compare export save");
+	if (k->rest_count > 1 && is_hive(k->rest[1].text))
+		fx(k, TAG_SECRET_STORE, &k->rest[1], 0);
 	fx(k, reads ? TAG_READ_QUERY : TAG_KERNEL_REGISTRY, k->rest_count > 1 ? &k->rest[1] : NULL, 0);
 }
 
@@ -307,6 +366,9 @@ static const struct program rows[] = {
 	TAGGED("clear-disk", TAG_DEVICE_WIPE),
 	TAGGED("clear-eventlog", TAG_DELETE_LOG),
 	TAGGED("clear-recyclebin", TAG_DELETE_WIN),
+	RUNS("copy", classify_copy),
+	RUNS("copy-item", classify_copy),
+	RUNS("cpi", classify_copy),
 	RUNS("del", classify_del),
 	TAGGED("disable-computerrestore", TAG_KERNEL_SECURITY),
 	TAGGED("diskpart", TAG_DEVICE_FORMAT_WIN),
@@ -318,8 +380,9 @@ static const struct program rows[] = {
 	RUNS("format", classify_format),
 	RUNS("format-volume", classify_format),
 	TAGGED("fsutil", TAG_DEVICE_VOLUME_CHANGE),
+	RUNS("gc", classify_show),
 	TAGGED("get-childitem", TAG_READ_QUERY),
-	TAGGED("get-content", TAG_READ_QUERY),
+	RUNS("get-content", classify_show),
 	TAGGED("get-process", TAG_READ_QUERY),
 	TAGGED("get-service", TAG_READ_QUERY),
 	RUNS("icacls", classify_icacls),
@@ -339,6 +402,9 @@ static const struct program rows[] = {
 	RUNS("netsh", classify_netsh),
 	TAGGED("new-item", TAG_WRITE_FILE),
 	TAGGED("new-localuser", TAG_ACCOUNT_CHANGE),
+	TAGGED("ntdsutil", TAG_SECRET_STORE),
+	RUNS("procdump", classify_dump),
+	RUNS("procdump64", classify_dump),
 	RUNS("rd", classify_del),
 	RUNS("reg", classify_reg),
 	TAGGED("regedit", TAG_KERNEL_REGISTRY),
@@ -353,7 +419,7 @@ static const struct program rows[] = {
 	TAGGED("rundll32", TAG_DYNAMIC_TEXT),
 	RUNS("sc", classify_sc),
 	RUNS("schtasks", classify_schtasks),
-	TAGGED("select-string", TAG_READ_QUERY),
+	RUNS("select-string", classify_show),
 	TAGGED("set-content", TAG_WRITE_FILE),
 	TAGGED("set-executionpolicy", TAG_KERNEL_SECURITY),
 	TAGGED("set-mppreference", TAG_KERNEL_SECURITY),
@@ -373,6 +439,6 @@ static const struct program rows[] = {
 	RUNS("wmic", classify_wmic),
 	TAGGED("write-host", TAG_READ_QUERY),
 	TAGGED("write-output", TAG_READ_QUERY),
-	TAGGED("xcopy", TAG_WRITE_FILE),
+	RUNS("xcopy", classify_copy),
 };
 const struct program_table programs_windows = { rows, ARRAY_SIZE(rows) };

@@ -614,7 +614,12 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 		break;
 	case SH_COND:
 		for (const struct shell_word *word = n->words; word && !w->is_stopped; word = word->next)
-			(void)expand_text(w, word, 0);
+			eval_late_text(w,
+				&(struct command){ .at = n->at,
+					.source = w->script->source,
+					.flags = w->flags,
+					.scope = (struct scope *)w },
+				expand_text(w, word, 0), false);
 		break;
 	default:
 		break;

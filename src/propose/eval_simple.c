@@ -179,7 +179,8 @@ static void assign_all(struct walk *w, const struct shell_word *word, struct com
 static bool is_secret_name(const char *name, size_t n)
 {
 	static const char *const ends[] = { "SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY",
-		"PRIVATE_KEY", "ACCESS_KEY", "SECRET_KEY", "CREDENTIALS", "ENCRYPTION_KEY", "DATABASE_URL" };
+		"PRIVATE_KEY", "ACCESS_KEY", "SECRET_KEY", "CREDENTIALS", "ENCRYPTION_KEY", "DATABASE_URL",
+		"PAT", "PASSPHRASE" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		size_t m = strlen(ends[i]);
@@ -210,6 +211,59 @@ static void find_printed_secret(struct walk *w, struct command *c, const struct 
 			e->target = arena_strndup(w->a, p->param->name, p->param->name_n);
 			return;
 		}
+}
+
+/* Text the shell expands once more when it is used: a subscript (a[$(cmd)]), or all of a prompt. */
+void eval_late_text(struct walk *w, const struct command *c, const char *text, bool is_prompt)
+{
+	const char *open = text && (is_prompt || strchr(text, '[')) ? strstr(text, "$(") : NULL;
+	const char *tick = text && (is_prompt || strchr(text, '[')) ? strchr(text, '`') : NULL;
+
+	if (open && open[2] != '(' && (is_prompt || strchr(text, '[') < open)) {
+		const char *end = strrchr(open, ')');
+		size_t n = end ? (size_t)(end - open - 2) : strlen(open + 2);
+		walk_bytes(w, c, open + 2, n, c->at, "late expansion");
+	} else if (tick && (is_prompt || strchr(text, '[') < tick)) {
+		walk_bytes(w, c, tick + 1, strcspn(tick + 1, "`"), c->at, "late expansion");
+	}
+}
+
+static void find_late_text(struct walk *w, const struct command *c)
+{
+	static const char *const names[] = { "let", "unset", "read", "declare", "typeset", "local", "export",
+		"readonly", "printf", "test", "[", "wait" };
+	const char *head = c->argc && c->argv[0].certainty == CERTAIN ? c->argv[0].text : "";
+	bool evaluates = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		evaluates |= text_eq(head, names[i]);
+	bool names_only = text_eq(head, "printf") || text_eq(head, "test") || text_eq(head, "[");
+	for (size_t i = 1; evaluates && i < c->argc && !w->is_stopped; i++)
+		if (!names_only || text_eq(c->argv[i - 1].text, "-v"))
+			eval_late_text(w, c, c->argv[i].text, false);
+	for (size_t i = 0; i < c->assign_count && !w->is_stopped; i++) {
+		const char *name = c->assigns[i].name;
+		bool is_prompt =
+			name[0] == 'P' && name[1] == 'S' && name[2] >= '0' && name[2] <= '4' && !name[3];
+		eval_late_text(w, c, c->assigns[i].value.text, is_prompt);
+	}
+}
+
+/* bash /dev/fd/3 3<<< text */
+static void walk_numbered_input(struct walk *w, struct command *c)
+{
+	if (c->argc < 2 || !c->redir_count || c->argv[0].certainty != CERTAIN ||
+		!has_heredoc_shell(&c->argv[0]))
+		return;
+	for (size_t i = 0; i < c->redir_count && !w->is_stopped; i++) {
+		const struct redirect *r = &c->redirs[i];
+		if (r->fd < 1 || (r->op != REDIR_HEREDOC && r->op != REDIR_HERESTRING))
+			continue;
+		const char *name = arena_printf(w->a, "/fd/%d", r->fd), *text = word_marked(w, &r->target);
+		for (size_t k = 1; k < c->argc; k++)
+			if (text_ends(c->argv[k].text, name))
+				walk_bytes(w, c, text, strlen(text), r->at, "here-document");
+	}
 }
 
 void eval_simple(struct walk *w, const void *arg)
@@ -262,6 +316,8 @@ void eval_simple(struct walk *w, const void *arg)
 	w->step = walk_step_begin(w, &c);
 	eval_dispatch(w, &c, !node->words || !node->words->is_plain);
 	find_printed_secret(w, &c, node);
+	find_late_text(w, &c);
+	walk_numbered_input(w, &c);
 	walk_step_end(w, outer);
 	/* In front of a command they hold for it only; alone, they stay. */
 	for (size_t i = 0; c.argc && node->assigns && i < assigns && before[i].binding; i++)

@@ -403,9 +403,9 @@ static const char *const secret_names[] = { ".env", ".env.*", "*.env", ".netrc",
 	".npmrc", ".pypirc", ".git-credentials", ".my.cnf", ".htpasswd", ".vault-token", ".dockercfg",
 	"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk", "*.pem", "*.p12",
 	"*.pfx", "*.kdbx", "*.jks", "*.keystore", "*.key", "*.ppk", "*.p8", "*.asc.key", "credentials.json",
-	"client_secret*.json", "service-account*.json", "service_account*.json", "secrets.json",
-	"secrets.yml", "secrets.yaml", "secrets.toml", "application_default_credentials.json", "key4.db",
-	"logins.json", "Login Data", "*.keychain", "*.keychain-db", "wallet.dat", ".terraformrc",
+	"client_secret*.json", "service-account*.json", "service_account*.json", "serviceAccount*.json",
+	"secrets.json", "secrets.yml", "secrets.yaml", "secrets.toml", "application_default_credentials.json",
+	"key4.db", "logins.json", "Login Data", "*.keychain", "*.keychain-db", "wallet.dat", ".terraformrc",
 	"credentials.tfrc.json", "shadow", "shadow-", "gshadow", "gshadow-", "master.passwd" };
 static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config", "*/.aws/sso/cache/*",
 	"*/.kube/config", "*/.docker/config.json", "*/.config/gcloud/*", "*/.azure/*",
@@ -434,6 +434,15 @@ static bool glob_is_secret(const char *pattern)
 {
 	size_t literal = 0;
 
+	/* *.env means all of them. */
+	if (text_eq(pattern, "*.env") || text_eq(pattern, "*.pem") || text_eq(pattern, "*.key") ||
+		text_eq(pattern, "*.p12"))
+		return true;
+	/* A name of the list with something behind it: .env[ab], credentials.json? */
+	size_t before = strcspn(pattern, "*?[");
+	for (size_t i = 0; before > 3 && i < ARRAY_SIZE(secret_names); i++)
+		if (strlen(secret_names[i]) == before && memcmp(secret_names[i], pattern, before) == 0)
+			return true;
 	/* "*.json" means the JSON files here, not the one that might be called credentials. */
 	if (pattern[0] == '*' && pattern[1] == '.' && !strpbrk(pattern + 2, "*?[."))
 		return false;
