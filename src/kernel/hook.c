@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CALLS_BACK = 400 };
 
 /* Nothing but reading what everybody may read. */
 static bool only_reads(const struct handling *h)
@@ -116,23 +116,32 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 
 /* The same call refused again and again: how many times in a row, this one included.  It is only told to the model, so a file
  * that cannot be read counts nothing. */
+struct refusals {
+	const char *session, *digest;
+	size_t n;
+};
+
+static int count_refusal(void *arg, struct json *row)
+{
+	struct refusals *r = arg;
+
+	if (!text_eq(json_get_text(row, "session", ""), r->session) || !json_get(row, "verdict"))
+		return 0;
+	if (text_eq(json_get_text(row, "verdict", ""), "ALLOW") ||
+		!text_eq(json_get_text(row, "input_sha256", ""), r->digest))
+		return 1;
+	r->n++;
+	return 0;
+}
+
 static size_t refusals_in_a_row(struct kernel *k, const char *session, const char *digest)
 {
-	struct json *rows;
-	size_t n = 1;
+	struct refusals r = { session, digest, 1 };
 
-	if (!session || rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, &rows, NULL))
-		return 1;
-	for (uint32_t i = rows->n; i-- > 0;) {
-		const struct json *row = rows->items[i];
-		if (!text_eq(json_get_text(row, "session", ""), session) || !json_get(row, "verdict"))
-			continue;
-		if (text_eq(json_get_text(row, "verdict", ""), "ALLOW") ||
-			!text_eq(json_get_text(row, "input_sha256", ""), digest))
-			break;
-		n++;
-	}
-	return n;
+	if (session)
+		(void)rows_back(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, session, count_refusal,
+			&r, NULL);
+	return r.n;
 }
 
 static void explain(struct kernel *k, const struct tool_call *call, const struct handling *h, size_t in_a_row,
@@ -249,17 +258,29 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 }
 
 /* The decision of the same call, by the client's own id of it. */
+struct search {
+	const char *use_id;
+	const struct json *found;
+};
+
+static int is_the_call(void *arg, struct json *row)
+{
+	struct search *q = arg;
+
+	if (!text_eq(json_get_text(row, "tool_use_id", ""), q->use_id) || !json_get(row, "verdict"))
+		return 0;
+	q->found = row;
+	return 1;
+}
+
 static const struct json *find_call(struct kernel *k, const char *use_id, struct err *e)
 {
-	struct json *rows;
+	struct search q = { use_id, NULL };
 
-	if (!use_id || rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, 400, &rows, e))
-		return NULL;
-	for (uint32_t i = rows->n; i-- > 0;)
-		if (text_eq(json_get_text(rows->items[i], "tool_use_id", ""), use_id) &&
-			json_get(rows->items[i], "verdict"))
-			return rows->items[i];
-	return NULL;
+	if (use_id)
+		(void)rows_back(
+			k->sys, k->a, k->ws->state_fd, TOOL_CALLS, CALLS_BACK, use_id, is_the_call, &q, e);
+	return q.found;
 }
 
 /* Names go into the note of the call, numbers into its receipt. */

@@ -9,13 +9,14 @@
 #include "privacy/privacy.h"
 #include "record/parts.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 
-/* Rows are mostly shorter than this, and a first look need not be longer than that. */
-enum { USUAL_ROW = 1024, FIRST_LOOK = 64 << 10 };
+/* How much of a file is looked at first, and at most at once. */
+enum { FIRST_LOOK = 8 << 10, LARGEST_LOOK = 1 << 20 };
 
 static void row_text(struct buf *line, struct arena *a, const struct json *row)
 {
@@ -147,55 +148,109 @@ int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit 
 	return rc > 0 ? OK : rc;
 }
 
-/* The last n rows (0: all) of a text, oldest first.  Only they are read as JSON. */
-static void last_rows(struct arena *a, const char *file, struct bytes text, size_t n, struct json *ret)
+/* Is there only one way to write this in JSON? */
+static bool is_plain(const char *word)
 {
-	const char *start = (const char *)text.p, *end = start + text.n;
+	size_t n = strlen(word);
 
-	while (end > start && (n == 0 || ret->n < n)) {
-		const char *newline = memrchr(start, '\n', (size_t)(end - start));
-		const char *line = newline ? newline + 1 : start;
-		struct json *row;
-		if (line < end &&
-			json_parse(a, (struct bytes){ (const uint8_t *)line, (size_t)(end - line) }, file,
-				NULL, &row, NULL) == OK &&
-			json_is(row, JSON_OBJECT))
-			json_push(a, ret, row);
-		end = newline ? newline : start;
-	}
-	for (uint32_t i = 0; i < ret->n / 2; i++) {
-		struct json *other = ret->items[i];
-		ret->items[i] = ret->items[ret->n - 1 - i];
-		ret->items[ret->n - 1 - i] = other;
-	}
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)word[i]) && !strchr("_-.:", word[i]))
+			return false;
+	return n > 0;
 }
 
-/* Backwards in blocks, so that the end of a file of a million rows costs what the end of a short one does. */
-int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
-	struct err *e)
+/* A walk from the end of a ledger to its beginning. */
+struct walk_back {
+	struct sys *s;
+	struct arena *a;
+	const char *file, *word; /* word NULL: every row */
+	size_t lines_left;
+	row_back *fn;
+	void *arg;
+};
+
+static int visit_line(struct walk_back *w, struct bytes line)
 {
+	struct json *row;
+
+	if (!line.n || (w->word && !memmem(line.p, line.n, w->word, strlen(w->word))) ||
+		json_parse(w->a, line, w->file, NULL, &row, NULL) || !json_is(row, JSON_OBJECT))
+		return 0;
+	return w->fn(w->arg, row);
+}
+
+/* All whole lines of the text, the last one first.  *ret_start: how much in front belongs to a line that begins earlier. */
+static int visit_text(struct walk_back *w, struct bytes text, bool is_start, size_t *ret_start)
+{
+	const uint8_t *first = is_start ? text.p : memchr(text.p, '\n', text.n), *end = text.p + text.n;
+	int rc = 0;
+
+	*ret_start = first ? (size_t)(first - text.p) : text.n;
+	while (first && rc == 0 && end > first && w->lines_left) {
+		const uint8_t *newline = memrchr(first, '\n', (size_t)(end - first));
+		const uint8_t *line = newline ? newline + 1 : first;
+		w->lines_left -= line < end;
+		rc = visit_line(w, (struct bytes){ line, (size_t)(end - line) });
+		end = newline ? newline : first;
+	}
+	return rc;
+}
+
+/* In blocks, so that the end of a file of a million rows costs what the end of a short one does. */
+int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
+	row_back *fn, void *arg, struct err *e)
+{
+	struct walk_back w = { s, a, file, word && is_plain(word) ? word : NULL, n ? n : SIZE_MAX, fn, arg };
 	struct stat st;
-	struct json *rows = json_new(a, JSON_ARRAY);
 	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
 
-	*ret = rows;
 	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH)) {
 		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", file);
 		return rc == E_MISSING ? OK : rc;
 	}
-	for (size_t window = n && n < FIRST_LOOK / USUAL_ROW ? n * USUAL_ROW : FIRST_LOOK;; window *= 4) {
-		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
-		size_t size = (size_t)(st.st_size - from);
+	size_t window = FIRST_LOOK, start;
+	for (off_t end = st.st_size; end > 0 && w.lines_left;) {
+		size_t size = (off_t)window < end ? window : (size_t)end;
+		off_t from = end - (off_t)size;
 		char *text = arena_text(a, size + 1);
-		struct bytes rest = { (uint8_t *)text, size };
 		if (pread_all(s, fd, text, size, from))
 			return err_sys(e, "LEDGER_READ", "cannot read %s", file);
-		rows->n = 0;
-		if (from)
-			(void)text_cut(&rest, '\n');
-		if (rest.p)
-			last_rows(a, file, rest, n, rows);
-		if ((n && rows->n >= n) || from == 0)
+		if (visit_text(&w, (struct bytes){ (uint8_t *)text, size }, from == 0, &start))
 			return OK;
+		/* A line longer than the window: look at more of it. */
+		end = start == size ? end : from + (off_t)start;
+		if (from == 0)
+			break;
+		window = start == size || window < LARGEST_LOOK ? 4 * window : window;
 	}
+	return OK;
+}
+
+struct tail {
+	struct arena *a;
+	struct json *rows;
+	size_t n;
+};
+
+static int add_to_tail(void *arg, struct json *row)
+{
+	struct tail *t = arg;
+
+	json_push(t->a, t->rows, row);
+	return t->rows->n == t->n;
+}
+
+int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
+	struct err *e)
+{
+	struct tail t = { a, json_new(a, JSON_ARRAY), n };
+	int rc = rows_back(s, a, dirfd, file, 0, NULL, add_to_tail, &t, e);
+
+	for (uint32_t i = 0; i < t.rows->n / 2; i++) {
+		struct json *other = t.rows->items[i];
+		t.rows->items[i] = t.rows->items[t.rows->n - 1 - i];
+		t.rows->items[t.rows->n - 1 - i] = other;
+	}
+	*ret = t.rows;
+	return rc;
 }

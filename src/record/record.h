@@ -225,6 +225,12 @@ typedef int row_visit(void *arg, off_t offset, uint64_t line, const struct json 
 int rows_each(
 	struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e);
 
+/* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the file's length.
+ * With a `word` rows without it may be passed over unread.  The row stays in `a`.  fn returns 0 to go on, anything else to stop. */
+typedef int row_back(void *arg, struct json *row);
+int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
+	row_back *fn, void *arg, struct err *e);
+
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);

@@ -391,6 +391,64 @@ static void test_group_isolates_failures(void **state)
 	end(&f);
 }
 
+/* Rows from the end of a ledger: long ones, torn ones, some of them. */
+
+struct seen {
+	int64_t numbers[4000];
+	size_t n, stop_at;
+};
+
+static int see(void *arg, struct json *row)
+{
+	struct seen *s = arg;
+
+	s->numbers[s->n++] = json_get_int(row, "number", -1);
+	return s->n == s->stop_at;
+}
+
+static void test_rows_from_the_end(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct err e = { 0 };
+	struct json *rows;
+	struct seen all = { .n = 0 }, some = { .n = 0 }, first = { .stop_at = 3 }, few = { .n = 0 };
+	struct buf text;
+
+	begin(&f);
+	buf_init(&text, &f.a);
+	for (int i = 0; i < 3000; i++) {
+		buf_addf(&text, "{\"number\": %d, \"id\": \"call-%d\", \"text\": \"", i, i % 10);
+		for (int k = 0; k < (i % 100 == 0 ? 40000 : i % 7); k++)
+			buf_addc(&text, 'x');
+		buf_adds(&text, i % 50 == 7 ? "\n" : "\"}\n"); /* some are torn */
+	}
+	buf_adds(&text, "{\"number\": 3000, \"id\": \"last\"}"); /* without its newline */
+	scratch_put(&f.dir, "rows", text.p);
+	assert_int_equal(rows_back(sys_real(), &f.a, f.dir.fd, "rows", 0, NULL, see, &all, &e), 0);
+	assert_int_equal(all.n, 3001 - 60);
+	assert_int_equal(all.numbers[0], 3000);
+	assert_int_equal(all.numbers[all.n - 1], 0);
+	for (size_t i = 1; i < all.n; i++)
+		assert_true(all.numbers[i] < all.numbers[i - 1]);
+	assert_int_equal(rows_back(sys_real(), &f.a, f.dir.fd, "rows", 0, "call-3", see, &some, &e), 0);
+	assert_int_equal(some.n, 300);
+	assert_int_equal(some.numbers[0], 2993);
+	assert_int_equal(rows_back(sys_real(), &f.a, f.dir.fd, "rows", 0, "call-3", see, &first, &e), 0);
+	assert_int_equal(first.n, 3);
+	assert_int_equal(rows_back(sys_real(), &f.a, f.dir.fd, "rows", 8, "call-3", see, &few, &e), 0);
+	assert_int_equal(few.n, 1);
+	assert_int_equal(rows_tail(sys_real(), &f.a, f.dir.fd, "rows", 5, &rows, &e), 0);
+	assert_int_equal(rows->n, 5);
+	assert_int_equal(json_get_int(rows->items[0], "number", -1), 2996);
+	assert_int_equal(rows_tail(sys_real(), &f.a, f.dir.fd, "rows", 0, &rows, &e), 0);
+	assert_int_equal(rows->n, all.n);
+	assert_int_equal(json_get_int(rows->items[0], "number", -1), 0);
+	assert_int_equal(rows_tail(sys_real(), &f.a, f.dir.fd, "none", 5, &rows, &e), 0);
+	assert_int_equal(rows->n, 0);
+	end(&f);
+}
+
 /* A disk at which, while one writer waits, another one comes along. */
 struct busy_disk {
 	struct sys sys;
@@ -487,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_rotation_keeps_the_chain),
 		cmocka_unit_test(test_no_key_no_record),
 		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_rows_from_the_end),
 		cmocka_unit_test(test_waiting_holds_nobody_up),
 		cmocka_unit_test(test_a_failed_wait_is_taken_back),
 		cmocka_unit_test(test_group_commit),
