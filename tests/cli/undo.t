@@ -128,6 +128,28 @@ ok "a store that cannot be written asks" asks "rm -rf build"
 ok "and the receipt says why" receipt_says checkpoint_error '[^"]+'
 rm "$ws/.helm/checkpoints"
 mv "$scratch/checkpoints.away" "$ws/.helm/checkpoints"
+twin() { call "rm -rf build" | helm_twin hook pre-tool --client claude-code --path "$ws" 2>"$scratch/.e"; }
+any_fault() { # whatever fails: a pass has a receipt, and the receipt a checkpoint that can be restored
+  n=1
+  passed=0
+  while [ $n -le 60 ]; do
+    lines=$(wc -l <"$ws/.helm/receipts.jsonl")
+    out=$(HELM_ENV="HELM_TEST_FAIL_AT=$n:$1" twin)
+    code=$?
+    if [ $code -eq 0 ] && [ -z "$out" ]; then
+      passed=$((passed + 1))
+      [ "$(wc -l <"$ws/.helm/receipts.jsonl")" -gt "$lines" ] || { echo "at $n: no receipt"; return 1; }
+      id=$(field checkpoint_id)
+      [ -n "$id" ] && helm checkpoint preview "$id" --path "$ws" >"$scratch/.o" 2>&1 || { echo "at $n: $id"; cat "$scratch/.o"; return 1; }
+    fi
+    n=$((n + 1))
+  done
+  [ $passed -gt 0 ] && [ $passed -lt 60 ] || { echo "passed $passed"; return 1; }
+}
+ok "whatever fails while it is saved, nothing passes unsaved" any_fault EIO
+ok "nor on a full disk" any_fault ENOSPC
+echo new >"$ws/build/new.o"
+ok "what takes too long asks" sh -c 'printf %s "$0" | grep -q "took too long"' "$(HELM_ENV="HELM_TEST_CLOCK_STEP_US=700000" twin)"
 ok "the workspace itself stays denied" sh -c 'printf %s "$0" | grep -q "\"permissionDecision\":\"deny\""' "$(ask claude-code "rm -rf .")"
 ok "denials stay denials" sh -c 'printf %s "$0" | grep -q "\"permissionDecision\":\"deny\""' "$(ask claude-code "rm -rf /")"
 
