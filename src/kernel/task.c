@@ -29,6 +29,7 @@ struct task {
 	struct json *digests; /* of the rows written so far */
 	const char *id, *work_tree;
 	struct task_tmp tmp;
+	struct task_cards cards;
 	struct run_report *report;
 	struct run_result result;
 	bool was_executed, has_beaten, has_end_rows;
@@ -428,7 +429,7 @@ static int put_final(struct task *t, const char **ret_status, struct err *e)
 			t->report->handling.settled.checkpoint_id);
 	json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
-	const char *snapshot = task_snapshot(t->k, t->row);
+	const char *snapshot = task_snapshot(t->k, &t->cards, t->row);
 	if (snapshot)
 		json_sets(a, t->row, "state_snapshot", snapshot);
 	*ret_status = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
@@ -498,7 +499,7 @@ static int run_it(struct task *t, struct err *e)
 		.sign_of_life = sign_of_life,
 		.sign_ms = HEARTBEAT_MS,
 		.arg = t,
-		.environment = task_environment(t->k, t->spec, t->id, t->tmp.path),
+		.environment = task_environment(t->k, t->spec, t->id, t->tmp.path, t->cards.newest),
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
@@ -547,6 +548,7 @@ static int execute(void *arg, const struct decision *d, const char *decision_id,
 	if (rc)
 		return rc;
 	task_tmp_take(t->k->sys, a, "/tmp", &t->tmp);
+	task_list_cards(t->k, &t->cards);
 	rc = run_it(t, e);
 	if (rc && t->k->is_unrecorded) {
 		task_tmp_give(t->k->sys, &t->tmp);

@@ -13,10 +13,15 @@ struct json *task_stub(
 /* "error_class" and friends for a row that failed; NULL when it did not. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
-/* A resume card for the next run; returns its path relative to the workspace, or NULL. */
-const char *task_snapshot(struct kernel *k, const struct json *row);
-/* The newest card, absolute; or NULL. */
-const char *task_newest_card(struct kernel *k);
+/* Resume cards there are, oldest first. */
+struct task_cards {
+	char **names;
+	size_t n;
+	const char *newest; /* absolute; NULL when there is none */
+};
+void task_list_cards(struct kernel *k, struct task_cards *ret);
+/* One more, for the next run; returns its path relative to the workspace, or NULL.  Old ones make room. */
+const char *task_snapshot(struct kernel *k, const struct task_cards *old, const struct json *row);
 /* Who used what: only on final, blocked and audit rows. */
 struct json *task_experience(struct arena *a, const struct json *row);
 /* What was remembered of it: nothing, and it says so. */
@@ -25,8 +30,8 @@ struct json *task_memory_capture(struct arena *a, int exit_code);
 struct json *task_touched(
 	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us);
 /* Environment of the child by profile, with the task's own variables. */
-const char **task_environment(
-	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp);
+const char **task_environment(struct kernel *k, const struct run_spec *spec, const char *task_id,
+	const char *tmp, const char *card);
 char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 
 /* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is none. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define CARDS "state-snapshots"
-enum { KEEP_CARDS = 64, DROP_AT_ONCE = 8 };
+enum { KEEP_CARDS = 32, DROP_AT_ONCE = 8 };
 
 static char *slug(struct arena *a, const char *text)
 {
@@ -43,26 +43,19 @@ static const char *next_step(const char *status)
 	return "read the failure, then retry with 'helm task retry'";
 }
 
-/* Cards by name, oldest first; unfinished ones are not among them. */
-static size_t list_cards(struct kernel *k, char ***ret_names)
+void task_list_cards(struct kernel *k, struct task_cards *ret)
 {
 	char **names;
 	size_t n, from = 0;
 
+	*ret = (struct task_cards){ 0 };
 	if (file_list(k->sys, k->a, k->ws->state_fd, CARDS, &names, &n, NULL))
-		return 0;
+		return;
 	while (from < n && names[from][0] == '.')
 		from++;
-	*ret_names = names + from;
-	return n - from;
-}
-
-const char *task_newest_card(struct kernel *k)
-{
-	char **names;
-	size_t n = list_cards(k, &names);
-
-	return n ? arena_printf(k->a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]) : NULL;
+	*ret = (struct task_cards){ .names = names + from, .n = n - from };
+	if (ret->n)
+		ret->newest = arena_printf(k->a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]);
 }
 
 /* The oldest card's file becomes the new one: put aside, written over, and given its name, so that a reader sees one card or
@@ -86,27 +79,26 @@ static int rewrite_oldest(struct kernel *k, int dir, const char *oldest, const c
 }
 
 /* A card that a power cut loses is not missed: the ledger has the facts. */
-static int put_card(struct kernel *k, const char *name, struct bytes text)
+static int put_card(struct kernel *k, const struct task_cards *old, const char *name, struct bytes text)
 {
 	struct sys *s = k->sys;
-	char **names;
 	struct err e;
 
 	if (file_mkdirs(s, k->ws->state_fd, CARDS, 0700, &e))
 		return -1;
-	size_t n = list_cards(k, &names), extra = n > KEEP_CARDS ? n - KEEP_CARDS : 0;
+	size_t extra = old->n > KEEP_CARDS ? old->n - KEEP_CARDS : 0;
 	AUTO(close_fd) int dir = s->open(s, k->ws->state_fd, CARDS, O_RDONLY | O_DIRECTORY, 0, 0);
 	if (dir < 0)
 		return -1;
 	/* Many, from times when all were kept, go a few at a time. */
 	for (size_t i = 1; i <= extra && i <= DROP_AT_ONCE; i++)
-		(void)s->unlink(s, dir, names[i], 0);
-	if (n >= KEEP_CARDS && rewrite_oldest(k, dir, names[0], name, text) == OK)
+		(void)s->unlink(s, dir, old->names[i], 0);
+	if (old->n >= KEEP_CARDS && rewrite_oldest(k, dir, old->names[0], name, text) == OK)
 		return OK;
 	return file_put(s, dir, name, 0600, text, &e);
 }
 
-const char *task_snapshot(struct kernel *k, const struct json *given)
+const char *task_snapshot(struct kernel *k, const struct task_cards *old, const struct json *given)
 {
 	struct arena *a = k->a;
 	struct json *row = json_copy(a, given);
@@ -140,7 +132,7 @@ const char *task_snapshot(struct kernel *k, const struct json *given)
 		buf_adds(&text, "- rollback_or_resume_hint: no checkpoint is attached\n");
 	const char *name_now = arena_printf(
 		a, "%s-%s-%s.md", text_time_compact(a, k->sys->now_us(k->sys)), slug(a, id), slug(a, name));
-	return put_card(k, name_now, buf_bytes(&text))
+	return put_card(k, old, name_now, buf_bytes(&text))
 		? NULL
 		: arena_printf(a, "%s/" CARDS "/%s", k->ws->state_name, name_now);
 }

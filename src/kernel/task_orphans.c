@@ -7,6 +7,7 @@
  * are picked out, and a row is parsed only when it says one of those and is the newest of its task. */
 #include "base/file.h"
 #include "base/proc.h"
+#include "base/scan.h"
 #include "base/text.h"
 #include "kernel/task.h"
 
@@ -21,12 +22,16 @@ struct glance {
 	struct bytes line, task_id, status;
 };
 
-/* From the opening quote of a string to behind its closing one. */
+/* From the opening quote of a string to behind its closing one.  SCAN_PADDING zeros lie behind the text. */
 static const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
 {
-	for (p++; p < end && *p != '"'; p++)
+	for (p++; p < end; p++) {
+		p = (const uint8_t *)scan_plain_ascii((char *)p);
+		if (p < end && *p == '"')
+			return p + 1;
 		p += *p == '\\';
-	return p < end ? p + 1 : end;
+	}
+	return end;
 }
 
 static bool is_name(const uint8_t *p, const uint8_t *after, const char *name)
@@ -91,8 +96,10 @@ static int read_end(struct sys *s, struct arena *a, int fd, struct bytes *ret, s
 		return err_sys(e, "LEDGER_READ", "cannot read %s", TASK_LEDGER);
 	for (size_t window = RECENT_BYTES;; window *= 4) {
 		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
-		char *text = arena_text(a, (size_t)(st.st_size - from) + 1);
-		ssize_t n = s->pread(s, fd, text, (size_t)(st.st_size - from), from);
+		size_t size = (size_t)(st.st_size - from);
+		char *text = arena_text(a, size + SCAN_PADDING);
+		memset(text + size, 0, SCAN_PADDING);
+		ssize_t n = s->pread(s, fd, text, size, from);
 		if (n < 0)
 			return err_sys(e, "LEDGER_READ", "cannot read %s", TASK_LEDGER);
 		*ret = (struct bytes){ (uint8_t *)text, (size_t)n };

@@ -164,7 +164,7 @@ static void put(struct arena *a, const char **env, size_t *n, const char *name, 
 }
 
 const char **task_environment(
-	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp)
+	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp, const char *card)
 {
 	const struct profile *p = profiles_find(&k->guard.profiles, spec->profile);
 	size_t n = 0, have = 0;
@@ -180,7 +180,7 @@ const char **task_environment(
 	put(k->a, env, &n, "TASK_PROFILE", spec->profile);
 	put(k->a, env, &n, "TASK_SKILL", spec->skill);
 	put(k->a, env, &n, "TASK_NAME", spec->task_name);
-	put(k->a, env, &n, "PREVIOUS_STATE_SNAPSHOT", task_newest_card(k));
+	put(k->a, env, &n, "PREVIOUS_STATE_SNAPSHOT", card);
 	env[n++] = arena_printf(k->a, "HELM_WORKSPACE=%s", k->ws->root);
 	if (tmp)
 		env[n++] = arena_printf(k->a, "TMPDIR=%s", tmp);

@@ -51,9 +51,32 @@ static struct hit match_bearer(const char *p, size_t n)
 }
 
 /* Names whose value is a secret, without '_', '-' and case. */
-static const char *const secret_names[] = { "secret", "token", "passwd", "password", "passphrase", "apikey",
-	"accesskey", "secretkey", "privatekey", "accesstoken", "refreshtoken", "authtoken", "clientsecret",
-	"authorization", "credential", "credentials" };
+static const struct {
+	const char *text;
+	size_t n;
+} secret_names[] = {
+#define NAME(s) \
+	{ \
+		s, sizeof(s) - 1 \
+	}
+	NAME("secret"),
+	NAME("token"),
+	NAME("passwd"),
+	NAME("password"),
+	NAME("passphrase"),
+	NAME("apikey"),
+	NAME("accesskey"),
+	NAME("secretkey"),
+	NAME("privatekey"),
+	NAME("accesstoken"),
+	NAME("refreshtoken"),
+	NAME("authtoken"),
+	NAME("clientsecret"),
+	NAME("authorization"),
+	NAME("credential"),
+	NAME("credentials"),
+#undef NAME
+};
 
 /* The name ends in one of them: DB_PASSWORD, x-api-key. */
 static bool is_secret_name(const char *p, size_t n)
@@ -64,10 +87,13 @@ static bool is_secret_name(const char *p, size_t n)
 	for (size_t i = n > 60 ? n - 60 : 0; i < n; i++)
 		if (p[i] != '_' && p[i] != '-')
 			plain[len++] = (char)tolower((unsigned char)p[i]);
-	plain[len] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(secret_names); i++)
-		if (text_ends(plain, secret_names[i]))
+	/* Asked about every word that is written: the last letter rules most names out. */
+	for (size_t i = 0; i < ARRAY_SIZE(secret_names) && len; i++) {
+		size_t k = secret_names[i].n;
+		if (len >= k && plain[len - 1] == secret_names[i].text[k - 1] &&
+			memcmp(plain + len - k, secret_names[i].text, k) == 0)
 			return true;
+	}
 	return false;
 }
 

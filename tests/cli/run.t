@@ -53,7 +53,7 @@ many_cards() {
   done
   for _ in 1 2 3 4 5; do HOME=$scratch/home "$HELM_REAL" run -- true || return 1; done
   n=$(ls "$ws/.helm/state-snapshots" | wc -l)
-  [ "$n" -le 66 ] || { echo "$n cards"; return 1; }
+  [ "$n" -le 50 ] || { echo "$n cards"; return 1; }
   newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
   grep -q "current_state: completed" "$ws/.helm/state-snapshots/$newest" || return 1
   [ "$(ls -A "$ws/.helm/state-snapshots" | grep -c '^[.]')" -eq 0 ]
