@@ -219,6 +219,13 @@ static bool is_plain_value(struct call *k, const struct assignment *x)
 	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
 }
 
+/* Not one of the machine's programs: a file of the workspace, or of a place everybody writes to. */
+bool is_loose_program(const struct word *x)
+{
+	return word_starts(x, "./") || word_starts(x, "../") || word_starts(x, "/tmp/") ||
+		word_starts(x, "/var/tmp/") || word_starts(x, "/dev/shm/");
+}
+
 /* LESSOPEN="| filter %s", "|| filter %s", "-filter": the sign says how less reads it. */
 static const char *program_text(const struct assignment *x)
 {
@@ -239,7 +246,8 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH", TAG_ENVIRONMENT_PATH },
 		{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR "
 		  "GIT_ASKPASS "
-		  "SSH_ASKPASS MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN",
+		  "SSH_ASKPASS MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN GH_PAGER "
+		  "GH_EDITOR GH_BROWSER SUDO_ASKPASS SYSTEMD_PAGER",
 			TAG_ENVIRONMENT_EXEC },
 		{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy",
 			TAG_ENVIRONMENT_PROXY },
@@ -265,6 +273,18 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 			struct word text = walk_word(k->w,
 				arena_printf(walk_arena(k->w), "%s file", program_text(x)), x->value.at);
 			run_text(k, &text, 0, x->name);
+		}
+		/* GIT_EXTERNAL_DIFF=./x: a file from here, run under another program's name */
+		if (known[i].tag == TAG_ENVIRONMENT_EXEC && is_loose_program(&x->value)) {
+			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+			continue;
+		}
+		/* PATH=/tmp:$PATH: whoever writes there decides what runs */
+		if (text_eq(x->name, "PATH") &&
+			(word_starts(&x->value, "/tmp:") || word_starts(&x->value, "/var/tmp:") ||
+				word_starts(&x->value, "/dev/shm:"))) {
+			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+			continue;
 		}
 		bool is_plain =
 			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
@@ -301,11 +321,12 @@ static void classify_socket_redirect(struct call *k, const struct redirect *r)
 static bool writes_nothing(const struct call *k)
 {
 	const struct feed *out = &k->c->out;
+	bool is_blank = out->kind == FEED_KNOWN && out->n == 1 && out->text[0] == '\n'; /* echo "" > f */
 	/* Without words it is either nothing at all, or a loop or group whose output is known. */
 	if (!k->c->argc && out->kind == FEED_INHERIT)
 		return true;
 	return (k->c->argc && list_has(": true", k->head, strlen(k->head))) || out->kind == FEED_EMPTY ||
-		(out->kind == FEED_KNOWN && !out->n) ||
+		(out->kind == FEED_KNOWN && !out->n) || is_blank ||
 		(out->kind == FEED_FILE &&
 			(text_eq(out->text, "/dev/null") || text_eq(out->text, "/dev/zero") ||
 				text_eq(out->text, "/dev/urandom")));

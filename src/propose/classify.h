@@ -69,6 +69,7 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n); /* and everyt
 struct word word_below(struct call *k, const struct word *dir);
 /* NAME=value as a word of env, sudo or export: counts as in front of a command. */
 bool is_assignment(const struct word *x);
+bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
@@ -101,6 +102,7 @@ void run_stdin_shell(struct call *k, const struct feed *in, const char *language
 void run_script(struct call *k, const struct word *path, const char *language);
 void classify_shell(struct call *k);
 void classify_interpreter(struct call *k);
+void classify_show(struct call *k); /* classify_win.c: type, Get-Content */
 void classify_path_head(struct call *k); /* ./x or /a/b/x that is not in the tables, or was just written */
 
 /* classify_code.c: inline code.  `language` is "python", "perl", "ruby", "node", "php", "lua", "awk", ... */

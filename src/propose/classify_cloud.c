@@ -352,11 +352,27 @@ static const struct verb pulumi_verbs[] = {
 	END,
 };
 
+/* gh alias set name '!text': a shell runs the text when the name is used */
+static void gh_alias(struct call *k)
+{
+	bool is_shell = args_find(k->rest, k->rest_count, "s shell");
+	for (size_t i = 0; i < k->rest_count; i++) {
+		struct word text = k->rest[i];
+		if (word_starts(&text, "!"))
+			text = word_tail(&text, 1);
+		else if (!is_shell || i + 1 < k->rest_count)
+			continue;
+		run_text(k, &text, 0, "gh alias");
+	}
+	fx(k, TAG_WRITE_CONFIG, NULL, 0);
+}
+
 static const struct verb gh_verbs[] = {
 	CALL("api", gh_api),
 	ROW("auth token", NULL, NULL, TAG_SECRET_STORE),
 	ROW("auth status", "t show-token", NULL, TAG_SECRET_STORE),
 	ROW("auth status", NULL, NULL, TAG_NETWORK_GET),
+	CALL("alias set", gh_alias),
 	ROW("auth|config|alias", NULL, NULL, TAG_WRITE_CONFIG),
 	ROW("repo|release|issue|secret|variable|run|workflow|cache|gist|label|codespace|ssh-key|gpg-key|"
 	    "project|ruleset|mr|ci|variable|deploy-key|snippet "

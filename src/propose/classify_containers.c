@@ -204,8 +204,8 @@ static const struct verb compose_verbs[] = {
 
 static const struct verb docker_verbs[] = {
 	ROW("images|i|content|snapshots rm|remove|delete|del|kill", NULL, NULL, TAG_CONTAINER_IMAGE_REMOVE),
-	CALL("run", docker_run),
-	CALL("container run", docker_run),
+	CALL("run|create", docker_run),
+	CALL("container run|create", docker_run),
 	CALL("exec", docker_exec),
 	CALL("container exec", docker_exec),
 	CALL("compose", docker_compose),

@@ -67,6 +67,8 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	} else if (is_exec_key(key) && value.text_n && !is_plain_helper(&value)) {
 		if (value.text[0] == '!')
 			value = word_tail(&value, 1);
+		if (is_loose_program(&value))
+			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, &value, 0, arena_printf(walk_arena(k->w), "git -c %s", key));
 	}
 }
@@ -552,6 +554,8 @@ static void classify_git(struct call *k)
 		} else if (item == 1 && s.value.text) {
 			git_setting(k, &s.value, verb, &g);
 		}
+		if (item == 2 && s.word && word_starts(s.word, "--exec-path="))
+			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
 		k->is_elsewhere |= item == 1 || item == 2;
 	}
 	if (!verb) {

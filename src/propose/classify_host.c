@@ -161,12 +161,14 @@ static void classify_firewall(struct call *k)
 {
 	bool lists = has(k,
 			     "L S list list-rules list-all list-all-zones state get-active-zones "
-			     "get-default-zone s V") ||
+			     "get-default-zone V") ||
 		(k->rest_count && word_is_any(&k->rest[0], "status list show version app"));
 	if (text_eq(k->head, "nft"))
 		lists = k->rest_count &&
 			word_is_any(&k->rest[k->rest_count > 1 && word_starts(&k->rest[0], "-")],
 				"list monitor describe");
+	else if (text_starts(k->head, "ip")) /* -L and -S ask; -A, -s and the like are of a change */
+		lists &= !has(k, "A D I R F X P Z N E append delete insert replace flush policy");
 	else if (text_eq(k->head, "pfctl"))
 		lists = has(k, "s") && !has(k, "F d e f");
 	fx(k, lists ? TAG_READ_QUERY : TAG_FIREWALL_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
@@ -539,6 +541,21 @@ static const struct verb defaults_verbs[] = {
 	{ \
 		name, NULL, tag, "", verbs, 0, 0 \
 	}
+static void classify_scutil(struct call *k)
+{
+	fx(k, args_find(k->rest, k->rest_count, "set") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
+}
+
+/* bpftrace -e, bpftool prog load: code for the kernel; listing what runs there is a question. */
+static void classify_kernel_code(struct call *k)
+{
+	bool asks = !k->rest_count || has(k, "l h V version help list-probes info") ||
+		args_find(k->rest, k->rest_count, "version help");
+	for (size_t i = 0; i < k->rest_count && i < 3; i++)
+		asks |= word_is_any(&k->rest[i], "list show dump help version feature");
+	fx(k, asks ? TAG_READ_QUERY : TAG_KERNEL_MODULE, NULL, 0);
+}
+
 /* The Mac's own firewall: --get... asks, everything else changes it. */
 static void classify_app_firewall(struct call *k)
 {
@@ -567,6 +584,8 @@ static const struct program rows[] = {
 	VERBS("blockdev", TAG_DEVICE_VOLUME_CHANGE, blockdev_verbs),
 	VERBS("bootctl", TAG_KERNEL_BOOT, pfx_read),
 	VERBS("borg", TAG_READ_QUERY, backup_verbs),
+	RUNS("bpftool", classify_kernel_code, TAG_KERNEL_MODULE),
+	RUNS("bpftrace", classify_kernel_code, TAG_KERNEL_MODULE),
 	VERBS("btrfs", TAG_DEVICE_VOLUME_CHANGE, btrfs_verbs),
 	VERBS("busctl", TAG_PROCESS_SERVICE, bus_verbs),
 	RUNS("cfdisk", classify_disk, TAG_DEVICE_PARTITION),
@@ -674,6 +693,7 @@ static const struct program rows[] = {
 	RUNS("pass", classify_keychain, TAG_SECRET_STORE),
 	RUNS("passwd", classify_passwd, TAG_ACCOUNT_PASSWORD),
 	RUNS("pfctl", classify_firewall, TAG_FIREWALL_CHANGE),
+	TAGGED("pivot_root", TAG_CONTAINER_NAMESPACE),
 	RUNS("pkill", classify_pkill, TAG_PROCESS_KILL),
 	VERBS("pm2", TAG_PROCESS_SERVICE, supervisor_verbs),
 	VERBS("pmset", TAG_WRITE_CONFIG, pfx_read),
@@ -699,6 +719,7 @@ static const struct program rows[] = {
 	TAGGED("salt-call", TAG_PROCESS_SERVICE),
 	TAGGED("salt-ssh", TAG_REMOTE_SHELL),
 	RUNS("screen", classify_screen, TAG_READ_QUERY),
+	RUNS("scutil", classify_scutil, TAG_KERNEL_SECURITY),
 	RUNS("secret-tool", classify_keychain, TAG_SECRET_STORE),
 	RUNS("security", classify_keychain, TAG_SECRET_STORE),
 	TAGGED("semanage", TAG_KERNEL_SECURITY),
@@ -718,6 +739,7 @@ static const struct program rows[] = {
 	VERBS("snapper", TAG_READ_QUERY, snapper_verbs),
 	RUNS("socketfilterfw", classify_app_firewall, TAG_KERNEL_SECURITY),
 	VERBS("spctl", TAG_KERNEL_SECURITY, pfx_read),
+	RUNS("stap", classify_kernel_code, TAG_KERNEL_MODULE),
 	VERBS("supervisorctl", TAG_PROCESS_SERVICE, supervisor_verbs),
 	TAGGED("sv", TAG_PROCESS_SERVICE),
 	RUNS("swapoff", classify_swap, TAG_KERNEL_SWAP),

@@ -98,6 +98,10 @@ static void classify_curl(struct call *k)
 			fx_read(k, &file, 1);
 		}
 	}
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_has(&k->rest[i], "docker.sock") || word_has(&k->rest[i], "containerd.sock") ||
+			word_has(&k->rest[i], "podman.sock"))
+			fx(k, TAG_CONTAINER_PRIVILEGED, &k->rest[i], 0);
 	if (args_has(&p, REMOTE) && url)
 		write_named_by_url(k, url, NULL);
 	k->c->out = (struct feed){ .kind = p.values[OUT] && !word_is(p.values[OUT], "-") ? FEED_EMPTY
@@ -505,6 +509,7 @@ static const struct program rows[] = {
 	TAGGED("doggo", TAG_NETWORK_LOOKUP),
 	TAGGED("drill", TAG_NETWORK_LOOKUP),
 	TAGGED("dsniff", TAG_NETWORK_SCAN),
+	TAGGED("dumpcap", TAG_NETWORK_SCAN),
 	TAGGED("enum4linux", TAG_NETWORK_SCAN),
 	TAGGED("ethminer", TAG_NETWORK_CONNECT),
 	TAGGED("ettercap", TAG_NETWORK_SCAN),

@@ -407,8 +407,10 @@ static void classify_source(struct call *k)
 static void classify_type(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
-		if (strpbrk(k->rest[i].text, "./\\"))
-			fx_read(k, &k->rest[i], 1);
+		if (strpbrk(k->rest[i].text, "./\\")) {
+			classify_show(k);
+			return;
+		}
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 

@@ -89,16 +89,16 @@ static bool is_hive(const char *path)
 }
 
 /* Get-Content, type: what they show may be a secret; backslashes separate too. */
-static void classify_show(struct call *k)
+void classify_show(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
-		if (is_switch(x) || x->certainty != CERTAIN)
-			continue;
 		if (is_hive(x->text)) {
 			fx(k, TAG_SECRET_FILE, x, 0);
 			continue;
 		}
+		if (is_switch(x) || x->certainty != CERTAIN)
+			continue;
 		char *path = arena_strndup(walk_arena(k->w), x->text, x->text_n);
 		for (char *p = path; *p; p++)
 			if (*p == '\\')
@@ -423,6 +423,7 @@ static const struct program rows[] = {
 	TAGGED("set-content", TAG_WRITE_FILE),
 	TAGGED("set-executionpolicy", TAG_KERNEL_SECURITY),
 	TAGGED("set-mppreference", TAG_KERNEL_SECURITY),
+	TAGGED("setx", TAG_KERNEL_REGISTRY),
 	TAGGED("start-process", TAG_DYNAMIC_TEXT),
 	TAGGED("stop-computer", TAG_POWER_OFF),
 	TAGGED("stop-process", TAG_PROCESS_KILL),

@@ -406,7 +406,8 @@ static const char *const secret_names[] = { ".env", ".env.*", "*.env", ".netrc",
 	"client_secret*.json", "service-account*.json", "service_account*.json", "serviceAccount*.json",
 	"secrets.json", "secrets.yml", "secrets.yaml", "secrets.toml", "application_default_credentials.json",
 	"key4.db", "logins.json", "Login Data", "*.keychain", "*.keychain-db", "wallet.dat", ".terraformrc",
-	"credentials.tfrc.json", "shadow", "shadow-", "gshadow", "gshadow-", "master.passwd" };
+	"credentials.tfrc.json", "shadow", "shadow-", "gshadow", "gshadow-", "master.passwd",
+	"unattend.xml" };
 static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config", "*/.aws/sso/cache/*",
 	"*/.kube/config", "*/.docker/config.json", "*/.config/gcloud/*", "*/.azure/*",
 	"*/.config/gh/hosts.yml", "*/.gnupg/*", "*/.ssh/*", "*/.helm/keys/*", "*/.password-store/*",
