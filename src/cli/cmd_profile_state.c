@@ -145,9 +145,17 @@ int cmd_profile_resume(struct run *r, struct err *e)
 {
 	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
 
-	if (rc == OK)
-		out(r, "profile=%s\nresumed=yes\n", r->args[0]);
-	return rc;
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		struct json *doc = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, doc, "profile", r->args[0]);
+		json_setb(r->a, doc, "resumed", true);
+		out_json(r, doc);
+		return 0;
+	}
+	out(r, "profile=%s\nresumed=yes\n", r->args[0]);
+	return 0;
 }
 
 int cmd_profile_paused(struct run *r, struct err *e)

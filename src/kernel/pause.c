@@ -91,9 +91,11 @@ int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, co
 /* Every byte is looked at, whatever differs. */
 static bool same_hash(const char *x, const char *y)
 {
-	unsigned difference = strlen(x) != 64 || strlen(y) != 64;
+	unsigned difference = 0;
 
-	for (size_t i = 0; i < 64 && !difference; i++)
+	if (strlen(x) != 64 || strlen(y) != 64)
+		return false;
+	for (size_t i = 0; i < 64; i++)
 		difference |= (unsigned char)(x[i] ^ y[i]);
 	return !difference;
 }
