@@ -172,8 +172,10 @@ static int leaves_open(struct sys *s, struct arena *a, int state_fd, struct leaf
 		int rc = err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
 		return rc == E_MISSING ? OK : rc;
 	}
-	if (s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH) || !S_ISREG(st.st_mode))
+	if (s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_CORRUPT, "LOG_READ", "%s is not a regular file", LEAVES);
 	ret->n = (uint64_t)st.st_size / LEAF_LINE;
 	ret->step = arena_text(a, LEAVES_AT_ONCE * LEAF_LINE);
 	return OK;

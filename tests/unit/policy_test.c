@@ -509,6 +509,32 @@ static void a_description_never_shows_its_braces(void **state)
 		"a rule of this workspace speaks: the command on something that is not named {here}");
 }
 
+/* A sentence about an effect that has no operand does not speak of one. */
+static void a_text_names_nothing_where_there_is_nothing(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = { { "no cats: {target}", "no cats" }, { "no cats ({target})", "no cats" },
+		{ "{program} ({target}), never", "cat, never" },
+		{ "{target}", "something that is not named" },
+		{ "({target})", "(something that is not named)" },
+		{ ": {target}", ": something that is not named" },
+		{ "on {target}", "on something that is not named" },
+		{ "[{target})", "[something that is not named)" },
+		{ "of {target} or so", "of something that is not named or so" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct policy *p = understood(arena_printf(&a,
+			"\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"text\": \"%s\", "
+			"\"when\": {}}]",
+			cases[i].text));
+		struct decision d =
+			judge(p, "inspect_local", (struct effect){ .kind = FX_READ, .program = "cat" });
+		assert_string_equal(d.summary, cases[i].want);
+	}
+}
+
 /* ---- what `guard rules` shows ---- */
 
 static void rules_of_the_file_are_listed_after_the_shipped_ones(void **state)
@@ -600,6 +626,7 @@ int main(void)
 		cmocka_unit_test(blanks_around_the_bar_of_a_pattern_mean_nothing),
 		cmocka_unit_test(a_side_left_out_of_a_pipe_pattern_is_anything),
 		cmocka_unit_test(a_description_never_shows_its_braces),
+		cmocka_unit_test(a_text_names_nothing_where_there_is_nothing),
 		cmocka_unit_test(rules_of_the_file_are_listed_after_the_shipped_ones),
 		cmocka_unit_test(the_hash_is_of_everything_it_was_made_from),
 		cmocka_unit_test(a_file_may_hold_many_rules_and_not_too_many),
