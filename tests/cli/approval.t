@@ -18,7 +18,8 @@ terminal() { # terminal WORD... -- helm ARGS...: as a person at a terminal of th
     python3 "$HELM_SOURCE/tests/tools/terminal.py" $words -- "$HELM_REAL" "$@"
 }
 call() { # call COMMAND [SESSION]: the payload of a client
-  python3 -c 'import json,sys; print(json.dumps({"tool_name":"Bash","tool_input":{"command":sys.argv[1]},"session_id":sys.argv[2],"tool_use_id":"u-"+sys.argv[1]}))' "$1" "${2:-s1}"
+  text=$(printf %s "$1" | sed 's/["\\]/\\&/g')
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","tool_use_id":"u-%s"}' "$text" "${2:-s1}" "$text"
 }
 hook() { # hook COMMAND [SESSION [CLIENT]]
   call "$1" "${2:-s1}" | helm hook pre-tool --client "${3:-claude-code}"
