@@ -11,12 +11,16 @@ const struct opt freeze_opts[] = {
 	{ 0 },
 };
 
-static int from_outside(struct run *r, struct err *e)
+typedef int change_fn(
+	struct kernel *k, const char *principal, const char *reason, struct json **ret, struct err *e);
+
+static int from_outside(struct run *r, change_fn *fn, struct err *e)
 {
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
 			"a guarded run cannot freeze or unfreeze; a person does that");
-	return OK;
+	/* Anybody may stop; to go on takes somebody who is not stopped by it. */
+	return fn == freeze_lift ? approver_is_outside(r->sys, r->a, r->ws, e) : OK;
 }
 
 static int show(struct run *r, struct err *e)
@@ -39,15 +43,12 @@ static int show(struct run *r, struct err *e)
 	return 0;
 }
 
-typedef int change_fn(
-	struct kernel *k, const char *principal, const char *reason, struct json **ret, struct err *e);
-
 static int change(struct run *r, change_fn *fn, const char *word, struct err *e)
 {
 	const char *who = opt_text(r, "principal", "*");
 	struct kernel k;
 	struct json *receipt;
-	int rc = from_outside(r, e);
+	int rc = from_outside(r, fn, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);

@@ -4,7 +4,6 @@
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 
-
 const struct opt profile_ledger_opts[] = {
 	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
 	{ 0 },

@@ -74,6 +74,12 @@ static int guard_mode(struct run *r, struct run_spec *spec, struct err *e)
 	if (spec->approve_risk && r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "GUARD_APPROVAL",
 			"a guarded run cannot approve its own risk; ask a person");
+	/* Nor can an agent, for what it runs itself. */
+	int rc = spec->approve_risk || spec->mode != GUARD_ENFORCE
+		? approver_is_outside(r->sys, r->a, r->ws, e)
+		: OK;
+	if (rc)
+		return rc;
 	if (spec->mode == GUARD_OFF)
 		warn(r, "the guard is off for this run; that is recorded");
 	return OK;

@@ -173,6 +173,26 @@ static void check_clients(struct exam *x)
 	}
 }
 
+/* Who cannot read what was approved asks about everything. */
+static void check_approvals(struct exam *x)
+{
+	struct json *doc;
+	struct err e = { 0 };
+	size_t pending, in_force;
+
+	if (x->ws->state_fd < 0)
+		return;
+	if (approvals_load(x->s, x->a, x->ws, &doc, &e)) {
+		check(x, "approvals", false,
+			arena_printf(
+				x->a, "%s; nothing is granted until it is mended or moved away", e.text));
+		return;
+	}
+	approvals_count(doc, x->s->now_us(x->s), &pending, &in_force);
+	check(x, "approvals", true,
+		arena_printf(x->a, "%zu waiting, %zu grants in force", pending, in_force));
+}
+
 static void check_space(struct exam *x)
 {
 	int64_t bytes = x->ws->root_fd >= 0 ? x->s->free_bytes(x->s, x->ws->root_fd) : -1;
@@ -299,6 +319,7 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 		check_sources(&x);
 		check_ledger(&x, "task-ledger.jsonl");
 		check_ledger(&x, "command-log.jsonl");
+		check_approvals(&x);
 		check_space(&x);
 	}
 	check_onboarding(&x);

@@ -218,7 +218,7 @@ static struct json *about(struct kernel *k, const struct request *q, const struc
 	if (q->task_id)
 		json_sets(k->a, doc, "task_id", q->task_id);
 	if (o->settled.by) {
-		if (!text_eq(o->settled.by, "checkpoint"))
+		if (!text_eq(o->settled.by, "checkpoint") && !text_eq(o->settled.by, "handoff"))
 			json_setb(k->a, doc, "approved", true);
 		json_sets(k->a, doc, "settled_by", o->settled.by);
 	}

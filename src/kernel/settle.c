@@ -13,7 +13,8 @@ static bool by_hand(const struct request *q, struct handling *o)
 {
 	if (!q->is_approved)
 		return false;
-	o->settled.by = "approve-risk";
+	/* What is only handed on is not approved by anybody here. */
+	o->settled.by = q->execute ? "approve-risk" : "handoff";
 	return true;
 }
 

@@ -1,22 +1,11 @@
 #!/bin/sh
 # approval: questions that wait for a person, answers that decisions read, and who may give them.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
-command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to make a terminal"
+needs_terminal
 
 mkdir -p ws/build ws/src other
 helm init --path ws >/dev/null
 cd ws || exit 1
-terminal() { # terminal WORD... -- helm ARGS...: as a person at a terminal of their own
-  words=
-  while [ "$1" != -- ]; do
-    words="$words $1"
-    shift
-  done
-  shift 2
-  # shellcheck disable=SC2086 # words on purpose
-  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
-    python3 "$HELM_SOURCE/tests/tools/terminal.py" $words -- "$HELM_REAL" "$@"
-}
 call() { # call COMMAND [SESSION]: the payload of a client
   text=$(printf %s "$1" | sed 's/["\\]/\\&/g')
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","tool_use_id":"u-%s"}' "$text" "${2:-s1}" "$text"
@@ -108,7 +97,9 @@ ok "lifts the same effect elsewhere in the workspace" passes "rm -r src/a src/b"
 ok "not outside of it" asks "rm -rf $scratch/other/x" s4
 ok "not with something else" asks "rm -rf build; git clean -fdx" s4
 ok "and never a denial" sh -c 'printf %s "$0" | grep -q POLICY_VIOLATION' "$(hook "rm -rf build; rm -rf /" s4)"
-ok "freeze stands above" sh -c 'HOME="$1/home" "$0" freeze >/dev/null && printf %s "$2" | HOME="$1/home" "$0" hook pre-tool --client claude-code | grep -q SYSTEM_FROZEN && HOME="$1/home" "$0" unfreeze >/dev/null' "$HELM_REAL" "$scratch" "$(call "rm -rf build")"
+ok "freeze stands above" sh -c 'HOME="$1/home" "$0" freeze >/dev/null && printf %s "$2" | HOME="$1/home" "$0" hook pre-tool --client claude-code | grep -q SYSTEM_FROZEN' "$HELM_REAL" "$scratch" "$(call "rm -rf build")"
+ok "which an agent cannot lift" says 25 "agent client" helm unfreeze
+ok "a person can" exits 0 terminal -- helm unfreeze
 ok "it is listed" says 0 "$shape" helm approval list
 ok "shown in words" says 0 "any number of times" helm approval show "$shape"
 ok "revoked" says 0 "Revoked" terminal REVOKE -- helm approval revoke "$shape"
@@ -172,7 +163,9 @@ ok "or at once" says 0 "Granted" terminal APPROVE -- helm approval approve "$(ne
 ok "which ran" test ! -e build
 ok "a secret is not kept, so there is no line to paste" says 24 "repeat the same command with --approval-id" helm run -- rm -rf src "password=hunter2hunter2"
 ok "nor anywhere in the file" sh -c '! grep -q hunter2 .helm/approvals.json .helm/long-running-runtime.json'
-ok "approve-risk is recorded as what it is" sh -c 'mkdir -p build && HOME="$1/home" "$0" run --approve-risk -- rm -rf build && grep -q "\"settled_by\":\"approve-risk\"" .helm/receipts.jsonl' "$HELM_REAL" "$scratch"
+ok "an agent's own process cannot approve its risk" says 25 "agent client" helm run --approve-risk -- rm -rf build
+ok "nor loosen the guard" says 25 "agent client" helm run --guard-mode audit -- rm -rf build
+ok "approve-risk is recorded as what it is" sh -c 'cd "$1/plain" && mkdir -p build && HOME="$1/home" "$0" run --approve-risk -- rm -rf build && grep -q "\"settled_by\":\"approve-risk\"" .helm/receipts.jsonl' "$HELM_REAL" "$scratch"
 
 # Fewer questions.
 for i in 1 2 3 4; do
@@ -216,6 +209,7 @@ echo '{' >.helm/approvals.json
 ok "a file that cannot be read grants nothing, and that is said" sh -c 'printf %s "$0" | grep -q "cannot be read"' "$(hook "rm -rf src" t2)"
 ok "what is allowed is still allowed" passes "ls"
 ok "the list says what is wrong" says 1 "approvals.json" helm approval list
+ok "so does doctor" says 1 "nothing is granted until" helm doctor
 cp "$scratch/saved" .helm/approvals.json
 terminal REVOKE -- helm approval revoke "$shape" >/dev/null
 

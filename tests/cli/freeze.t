@@ -1,6 +1,7 @@
 #!/bin/sh
 # freeze: a signed stop that every decision reads first.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -13,9 +14,10 @@ call='{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}'
 hook() { printf '%s' "$call" | helm hook pre-tool --client "$1"; }
 ok "a hook on a call that only reads is denied" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook claude-code)"
 ok "status names it" says 0 "fire drill" helm freeze status
-ok "unfreeze" says 0 "unfrozen=everybody" helm unfreeze --reason "drill over"
+ok "not by an agent's own process" says 25 "agent client" helm unfreeze
+ok "unfreeze" says 0 "unfrozen=everybody" terminal -- helm unfreeze --reason "drill over"
 ok "runs go on" exits 0 helm run -- true
-ok "twice is said" says 1 "not frozen" helm unfreeze
+ok "twice is said" says 1 "not frozen" terminal -- helm unfreeze
 ok "one principal only" says 0 "frozen=agent:codex" helm freeze --principal agent:codex
 ok "that one is stopped" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook codex)"
 ok "others are not" sh -c 'test -z "$0"' "$(hook claude-code)"

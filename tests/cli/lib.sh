@@ -24,6 +24,22 @@ helm_twin() {
     HELM_TEST_CLOCK_US=1767225600000000 ${HELM_ENV:-} "$HELM_TWIN" "$@"
 }
 
+# A person at a terminal of their own: no process of the test is above it.
+needs_terminal() {
+  command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to make a terminal"
+}
+terminal() { # terminal WORD... -- helm ARGS...: types each word when it is asked for one
+  words=
+  while [ "$1" != -- ]; do
+    words="$words $1"
+    shift
+  done
+  shift 2
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
+    python3 "$HELM_SOURCE/tests/tools/terminal.py" $words -- "$HELM_REAL" "$@"
+}
+
 ok() { # ok "description" command...
   count=$((count + 1))
   what=$1
