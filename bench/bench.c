@@ -47,6 +47,8 @@ static const struct bench_row rows[] = {
 	{ "status_large", bench_status_large, 2, false,
 		"`helm status --brief` on a million rows, against an empty ledger" },
 	{ "hook_pass", bench_hook_pass, 2, false, "a hook on a call that only reads, against /bin/true" },
+	{ "hook_after", bench_hook_after, 2, false,
+		"the hook after a call that only read, against /bin/true" },
 	{ "hook_decide", bench_hook_decide, 3.5, false,
 		"a hook on a call that is decided and signed, against /bin/true" },
 	{ "hook_storm", bench_hook_storm, 10, false,

@@ -58,6 +58,16 @@ static void one_status(void *arg)
 			place_start(p, (const char *const[]){ p->helm, "status", "--brief", NULL }) != 0;
 }
 
+static void one_hook_after(void *arg)
+{
+	struct place *p = arg;
+
+	for (int i = 0; i < RUNS; i++)
+		p->has_failed |= place_start(p,
+					 (const char *const[]){ p->helm, "hook", "post-tool", "--client",
+						 "claude-code", NULL }) != 0;
+}
+
 static void one_hook(void *arg)
 {
 	struct place *p = arg;
@@ -101,6 +111,13 @@ int bench_hook_pass(struct bench *b)
 {
 	return against_true(b, "pass", one_hook,
 		"{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls -la\"},\"session_id\":\"b\"}");
+}
+
+int bench_hook_after(struct bench *b)
+{
+	return against_true(b, "after", one_hook_after,
+		"{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls -la\"},\"session_id\":\"b\","
+		"\"tool_use_id\":\"u1\",\"tool_response\":{\"exit_code\":0}}");
 }
 
 int bench_hook_decide(struct bench *b)
