@@ -239,7 +239,8 @@ static void run_shift(struct walk *w, struct command *c)
 	is_known &= n <= v->n && !v->is_keyed;
 	uint32_t gone = is_known ? (uint32_t)n : 0;
 	struct value *rest = value_new(w, v->n - gone, true);
-	memcpy(rest->items, v->items + gone, rest->n * sizeof(*rest->items));
+	if (rest->n)
+		memcpy(rest->items, v->items + gone, rest->n * sizeof(*rest->items));
 	/* In a loop, how often it ran is not known; what is left stays in view by the merge of rounds. */
 	rest->is_open = v->is_open;
 	rest->is_keyed = !is_known;
