@@ -112,8 +112,8 @@ static void run_inside(struct call *k, enum tag t)
 	for (size_t i = 0; i < n; i++)
 		if (i || !word_is(&k->rest[in.from + 1], "--")) /* lxc exec name -- command */
 			v[have++] = k->rest[in.from + 1 + i];
-	/* Options in front of the command belong to the image's own program. */
-	if (have && !word_starts(&v[0], "-"))
+	/* Options, or names of files here, in front of the command are for the image's own program. */
+	if (have && !word_starts(&v[0], "-") && !v[0].is_glob)
 		run_argv(k, v, have, in.flags, k->head);
 }
 

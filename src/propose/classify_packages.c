@@ -456,9 +456,16 @@ static const struct verb mix_verbs[] = {
 	ROW("deps.clean|clean", NULL, NULL, TAG_DELETE_CACHE),
 	END,
 };
+/* Capacitor and Capistrano share a name; the latter deploys. */
+static const struct verb cap_verbs[] = {
+	ROW("sync|copy|build|open|ls|doctor|add|init|update|migrate|plugin", NULL, NULL, TAG_SCRIPT_BUILD),
+	ROW("", "T tasks", NULL, TAG_READ_QUERY),
+	END,
+};
 static const struct verb rustup_verbs[] = {
 	ROW("show|which|doc|help", NULL, NULL, TAG_PACKAGE_READ),
-	ROW("toolchain|target|component list", NULL, NULL, TAG_PACKAGE_READ),
+	ROW("toolchain|target|component|override list", NULL, NULL, TAG_PACKAGE_READ),
+	ROW("check|completions|man", NULL, NULL, TAG_PACKAGE_READ),
 	CALL("run", run_rest),
 	ROW("self uninstall", NULL, NULL, TAG_PACKAGE_REMOVE),
 	ROW("toolchain|target|component|override remove|uninstall|unset", NULL, NULL, TAG_PACKAGE_REMOVE),
@@ -586,7 +593,7 @@ static const struct program rows[] = {
 	RUNS("bunx", classify_npx, TAG_PACKAGE_RUN),
 	BUILD("c++"),
 	BUILD("cabal"),
-	TAGGED("cap", TAG_PUBLISH_DEPLOY),
+	VERBS("cap", TAG_PUBLISH_DEPLOY, "", cap_verbs),
 	VERBS("cargo", TAG_SCRIPT_BUILD, "", cargo_verbs),
 	BUILD("cc"),
 	VERBS("choco", TAG_PACKAGE_READ, "", apt_verbs),

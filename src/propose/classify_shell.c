@@ -76,6 +76,8 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		struct feed content;
 		if (e && e->target && note_find(k, e->target, &content) && content.kind != FEED_FILE)
 			run_feed(k, &content, language, true);
+		else if (!is_shell && e && e->path_class == PATH_IN)
+			return; /* python - < x.py runs x.py, and that is said */
 		else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
 			fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, &path, 0);
 		return;
