@@ -39,9 +39,11 @@ struct pipes {
 /* What helm, warden and ward share. */
 struct stage {
 	const struct run_request *request;
+	/* sh FILE ARG...: made by helm, because what a ward allocates stays behind in its memory. */
+	const char **shell_argv;
 	struct pipes pipes; /* never changed once the keeper runs: the warden looks here when it gets to it */
 	int terminal; /* to be given away, or -1 */
-	char *stacks; /* of keeper, warden and ward */
+	char *stacks; /* the keeper's; it lends the lower two thirds to ward and warden */
 	pthread_t keeper;
 	sem_t started, gate;
 	bool is_called_off; /* said before the gate opens */
@@ -94,27 +96,20 @@ static const char *get_path(const char *const *environment)
 }
 
 /* A script without a first line that names its interpreter is the shell's, as everywhere. */
-static void execute_file(const struct run_request *request, const char *file)
+static void execute_file(struct stage *st, const char *file)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	size_t n = 0;
+	char *const *environment = (char *const *)st->request->environment;
 
-	execve(file, (char *const *)request->argv, (char *const *)request->environment);
+	execve(file, (char *const *)st->request->argv, environment);
 	if (errno != ENOEXEC)
 		return;
-	while (request->argv[n])
-		n++;
-	const char **argv = arena_zalloc(&a, n + 2, sizeof(*argv));
-	argv[0] = "/bin/sh";
-	argv[1] = file;
-	for (size_t i = 1; i < n; i++)
-		argv[i + 1] = request->argv[i];
-	execve(argv[0], (char *const *)argv, (char *const *)request->environment);
+	st->shell_argv[1] = file;
+	execve(st->shell_argv[0], (char *const *)st->shell_argv, environment);
 	errno = ENOEXEC;
 }
 
 /* execvp() with the command's own PATH instead of ours.  Comes back only when it failed. */
-static void execute_by_name(const struct run_request *request, const char *name)
+static void execute_by_name(struct stage *st, const char *name)
 {
 	bool is_forbidden = false;
 	char file[PATH_MAX];
@@ -124,14 +119,14 @@ static void execute_by_name(const struct run_request *request, const char *name)
 		return;
 	}
 	if (strchr(name, '/')) {
-		execute_file(request, name);
+		execute_file(st, name);
 		return;
 	}
-	for (const char *at = get_path(request->environment);; at++) {
+	for (const char *at = get_path(st->request->environment);; at++) {
 		size_t n = strcspn(at, ":");
 		if (snprintf(file, sizeof(file), "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
 			(int)sizeof(file))
-			execute_file(request, file);
+			execute_file(st, file);
 		if (errno == EACCES)
 			is_forbidden = true;
 		else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV)
@@ -166,7 +161,7 @@ static int become_command(void *arg)
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
 	unblock_signals();
-	execute_by_name(request, request->program ? request->program : request->argv[0]);
+	execute_by_name(st, request->program ? request->program : request->argv[0]);
 	st->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -242,7 +237,7 @@ static int be_warden(void *arg)
 		_exit(EXIT_REFUSED);
 	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it, Landlock or not. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	pid_t ward = clone(become_command, st->stacks + 3 * STACK_BYTES, CLONE_VM | SIGCHLD, st);
+	pid_t ward = clone(become_command, st->stacks + STACK_BYTES, CLONE_VM | SIGCHLD, st);
 	if (ward < 0) {
 		snprintf(st->report.refused, sizeof(st->report.refused), "clone: %s", strerror(errno));
 		_exit(EXIT_REFUSED);
@@ -286,7 +281,7 @@ static int start_keeper(struct stage *st)
 	sem_init(&st->started, 0, 0);
 	sem_init(&st->gate, 0, 0);
 	pthread_attr_init(&how);
-	pthread_attr_setstack(&how, st->stacks, STACK_BYTES);
+	pthread_attr_setstack(&how, st->stacks, 3 * STACK_BYTES);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	errno = pthread_create(&st->keeper, &how, keep, st);
@@ -609,10 +604,24 @@ static void release(struct watch *w)
 	close_pair(w->pipes.err);
 }
 
+static const char **make_shell_argv(struct arena *a, const char *const *argv)
+{
+	size_t n = 1;
+
+	while (argv[n])
+		n++;
+	const char **shell = arena_zalloc(a, n + 2, sizeof(*shell));
+	shell[0] = "/bin/sh";
+	memcpy(shell + 2, argv + 1, (n - 1) * sizeof(*shell));
+	return shell;
+}
+
 int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e)
 {
+	AUTO(arena_done) struct arena a = { 0 };
 	struct run_result result = { .captured = request->capture };
 	struct stage stage = { .request = request,
+		.shell_argv = make_shell_argv(&a, request->argv),
 		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
 		.terminal = find_terminal(request) };
