@@ -288,8 +288,11 @@ void eval_simple(struct walk *w, const void *arg)
 		else
 			expand_word(w, word, &argv);
 	}
-	for (size_t i = 0; i < run->extra_n; i++)
-		word_push(w, &argv, run->extra[i]);
+	for (size_t i = 0; i < run->extra_n; i++) {
+		struct word x = run->extra[i];
+		x.at = run->node->at; /* it stands in another text */
+		word_push(w, &argv, x);
+	}
 	for (const struct shell_word *word = node->assigns; word; word = word->next)
 		assigns++;
 	eval_redirs(w, node->redirs, &c);
@@ -425,7 +428,8 @@ void eval_define(struct walk *w, const struct shell_node *node)
 /* Functions nobody called may be called later, with anything. */
 void eval_uncalled(struct walk *w)
 {
-	static const struct value anything = { NULL, 0, true, true, false };
+	static const char *no_items[1];
+	static const struct value anything = { no_items, 0, true, true, false };
 
 	for (uint32_t rounds = 0; w->functions && rounds < 1000 && !w->is_stopped; rounds++) {
 		struct function *fn = w->functions;
