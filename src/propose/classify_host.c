@@ -209,7 +209,8 @@ static void classify_setenforce(struct call *k)
 static void classify_keychain(struct call *k)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
-	if (!verb)
+	if (!verb ||
+		word_is_any(verb, "ls list find-identity list-keychains show-keychain-info version help"))
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (k->rest_count > 1 && word_is(verb, "document") && word_is(&k->rest[1], "get"))
 		fx(k, TAG_SECRET_STORE, verb, 0);

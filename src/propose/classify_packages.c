@@ -334,6 +334,7 @@ static const struct verb poetry_verbs[] = {
 	END,
 };
 static const struct verb apt_verbs[] = {
+	ROW("bundle check|list", NULL, NULL, TAG_PACKAGE_READ),
 	ROW("install|upgrade|full-upgrade|dist-upgrade|update|reinstall|build-dep|satisfy|download|source|"
 	    "localinstall|groupinstall|makecache|builddep|swap|downgrade|refresh|tap|fetch|bundle|sync|"
 	    "distro-sync|check-update|safe-upgrade|system-upgrade|add|in|up|dup|enable|switch",

@@ -417,10 +417,11 @@ static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config
 	"/var/run/secrets/*", "/run/secrets/*", "*/com.apple.TCC/TCC.db", "/etc/authorization",
 	"/var/db/dslocal/*" };
 static const char *const public_names[] = { "*.pub", "known_hosts*", "*.example", "*.sample", "*.template",
-	"*.dist", "*.tmpl", "*.defaults", "authorized_keys*", "*.schema", "cacert.pem", "ca-certificates*",
-	"*.crt.pem", "cert.pem", "*-cert.pem", "*_cert.pem", "*.cert.pem", "cert-*.pem", "certificate*.pem",
-	"*-certificate.pem", "*chain.pem", "*-ca.pem", "ca.pem", "ca-*.pem", "*csr.pem", "*-req.pem",
-	"*public*.pem", "*-bundle.pem", "dhparam*.pem", "environment", "config.pem" };
+	"*.dist", "*.tmpl", "*.defaults", ".env.test", ".env.testing", ".env.ci", "authorized_keys*",
+	"*.schema", "cacert.pem", "ca-certificates*", "*.crt.pem", "cert.pem", "*-cert.pem", "*_cert.pem",
+	"*.cert.pem", "cert-*.pem", "certificate*.pem", "*-certificate.pem", "*chain.pem", "*-ca.pem",
+	"ca.pem", "ca-*.pem", "*csr.pem", "*-req.pem", "*public*.pem", "*-bundle.pem", "dhparam*.pem",
+	"environment", "config.pem" };
 
 static bool matches_any(const char *s, const char *const *patterns, size_t n)
 {
