@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define REACH_OPTIONS \
@@ -112,6 +113,7 @@ bool approver_says(struct run *r, const char *text, const char *const *words, co
 	char typed[64];
 
 	out_flush(r);
+	(void)tcflush(0, TCIFLUSH); /* what was typed before it was shown does not count */
 	(void)!write(to, text, strlen(text));
 	ssize_t n = read(0, typed, sizeof(typed) - 1);
 	if (n <= 0)
