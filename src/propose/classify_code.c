@@ -140,7 +140,7 @@ static bool owner_fits(const struct code *c, size_t i, const char *owner)
 		return true;
 	bool dotted = i &&
 		(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "::") || is_mark(&c->v[i - 1], "->") ||
-			(c->language & OTHER && is_mark(&c->v[i - 1], ":")));
+			(c->language & OTHER && *owner && is_mark(&c->v[i - 1], ":")));
 	if (!dotted)
 		return !*owner || is_imported(c, i, owner);
 	if (i < 2)
