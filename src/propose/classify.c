@@ -264,6 +264,10 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 			word_is(&x->value, "0"));
 	if (forgets)
 		fx_name(k, TAG_DELETE_HISTORY, x->name, 0);
+	if ((text_ends(x->name, "PAGER") || text_ends(x->name, "_COMMAND") ||
+		    text_ends(x->name, "_ASKPASS")) &&
+		is_loose_program(&x->value))
+		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!list_has(known[i].names, x->name, n))
 			continue;
@@ -476,6 +480,12 @@ void classify_unknown(struct call *k)
 		return;
 	}
 	find_secret_operand(k);
+	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
+		if (word_is_any(&k->rest[i], "/bin/sh /bin/bash /bin/dash /bin/zsh") ||
+			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
+			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
+			return;
+		}
 	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
@@ -600,6 +610,13 @@ static void classify_head(struct call *k)
 	if (k->program)
 		k->head = k->program->name;
 	struct feed content;
+	/* 'rm -rf /' as one word: no path, whatever follows the blank */
+	size_t word_n = strcspn(head->text, " \t\n");
+	if (head->text[word_n] && !memchr(head->text, '/', word_n) && strchr(head->text, '/') &&
+		!k->program) {
+		fx(k, TAG_DYNAMIC_HEAD, head, 0);
+		return;
+	}
 	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
 	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
 		classify_path_head(k);
@@ -611,6 +628,49 @@ static void classify_head(struct call *k)
 		fx(k, TAG_DYNAMIC_HEAD, head, 0);
 	else
 		classify_unknown(k);
+}
+
+/* The system's password hashes, whoever is told to open them; only asking about the file is harmless. */
+static void find_password_file(struct call *k)
+{
+	static const char asks[] =
+		"ls stat test [ [[ echo printf find du dirname basename realpath readlink getfacl "
+		"lsattr namei chmod chown chgrp setfacl : true cd which type man exa eza git-crypt";
+	if (list_has(asks, k->head, strlen(k->head)))
+		return;
+	for (size_t i = 1; i < k->c->argc; i++) {
+		const struct word *x = &k->c->argv[i];
+		const char *at = strstr(x->text, "/etc/");
+		bool begins = at && (at == x->text || strchr("=@/:<.", at[-1]));
+		if (!begins || strchr(x->text, ' '))
+			continue;
+		const char *name = at + 5;
+		size_t n = strcspn(name, ",;:)\"'");
+		if (list_has("shadow shadow- gshadow gshadow- master.passwd", name, n)) {
+			fx(k, TAG_SECRET_FILE, x, 0);
+			return;
+		}
+	}
+}
+
+/* --password-command=/tmp/x, -o ssh_command=/tmp/x: a program from a place everybody writes to, to be run by another */
+static void find_named_program(struct call *k)
+{
+	for (size_t i = 1; i < k->c->argc; i++) {
+		const struct word *x = &k->c->argv[i];
+		const char *eq = strchr(x->text, '=');
+		if (!eq || (size_t)(eq - x->text) >= x->known_n || strncmp(eq + 1, "/", 1) != 0)
+			continue;
+		struct word value = word_tail(x, (size_t)(eq - x->text) + 1);
+		size_t n = (size_t)(eq - x->text);
+		bool runs = (n > 7 && memcmp(eq - 7, "command", 7) == 0) ||
+			(n > 4 && memcmp(eq - 4, "exec", 4) == 0) ||
+			(n > 4 && memcmp(eq - 4, "hook", 4) == 0) ||
+			(n > 5 && memcmp(eq - 5, "pager", 5) == 0) ||
+			(n > 11 && memcmp(eq - 11, "conf-script", 11) == 0);
+		if (runs && is_loose_program(&value))
+			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+	}
 }
 
 /* env > file: every credential this process was given, kept where others read. */
@@ -638,8 +698,11 @@ void classify_command(struct walk *w, struct command *c)
 	}
 	for (size_t i = 0; i < c->assign_count; i++)
 		classify_assignment(&k, &c->assigns[i]);
-	if (c->argc)
+	if (c->argc) {
 		classify_head(&k);
+		find_password_file(&k);
+		find_named_program(&k);
+	}
 	for (size_t i = 0; i < c->redir_count; i++)
 		classify_redirect(&k, &c->redirs[i]);
 	if (prints_environment(&k))

@@ -58,7 +58,8 @@ static const struct {
 	{ "rename", PERL | PHP, NULL, MOVES, 0 },
 	{ "chmod chown chmodSync chownSync lchown chmod_R chown_R", ANY, NULL, PERMITS, 0 },
 	{ "open fopen", ANY, NULL, OPENS, 0 },
-	{ "read_text read_bytes readFileSync readFile file_get_contents readlines", ANY, NULL, READS, 0 },
+	{ "read_text read_bytes readFileSync readFile file_get_contents readfile readlines", ANY, NULL, READS,
+		0 },
 	{ "read", RUBY, "File IO", READS, 0 },
 	{ "system popen popen2 popen3 capture2 capture2e capture3 getoutput getstatusoutput check_output "
 	  "check_call execSync spawnSync execFile "
@@ -392,8 +393,12 @@ static void run_effect(struct code *c, size_t i)
 	}
 	struct word *v = r.strings;
 	size_t n = r.n;
-	if (n > 1 && text_starts(arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n), "exec") &&
-		text_eq(v[0].text, v[1].text)) {
+	/* execl(path, argv[0], ...): the name it gets may be any; the path is what runs */
+	const char *name = arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n);
+	bool names_itself = text_starts(name, "execl") || text_starts(name, "execv") ||
+		text_starts(name, "spawnl") || text_starts(name, "spawnv");
+	if (n > 1 && (names_itself || (text_starts(name, "exec") && text_eq(v[0].text, v[1].text)))) {
+		v[1] = v[0];
 		v++;
 		n--;
 	}

@@ -265,6 +265,16 @@ static void editor_command(struct call *k, const struct word *x)
 	}
 	while (text.known_n && strchr(": %", text.text[0]))
 		text = word_tail(&text, 1);
+	static const struct {
+		const char *prefix, *language;
+	} inside[] = { { "py ", "python" }, { "py3 ", "python" }, { "python ", "python" },
+		{ "python3 ", "python" }, { "lua ", "lua" }, { "perl ", "perl" }, { "ruby ", "ruby" } };
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+		if (word_starts(&text, inside[i].prefix)) {
+			struct word code = word_tail(&text, strlen(inside[i].prefix));
+			classify_code(k, inside[i].language, &code);
+			return;
+		}
 	const char *bang = strchr(text.text, '!');
 	if (bang &&
 		(bang == text.text || bang[-1] == ' ' || text_starts(text.text, "r") ||

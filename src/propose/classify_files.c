@@ -586,6 +586,11 @@ static void classify_zip(struct call *k)
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
 		if (word_is_any(&k->rest[i], "-TT --unzip-command"))
 			run_text(k, &k->rest[i + 1], 0, "zip -TT");
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "--unzip-command=")) {
+			struct word text = word_tail(&k->rest[i], 16);
+			run_text(k, &text, 0, "zip -TT");
+		}
 	if (!p.operand_count) {
 		nothing(k);
 		return;

@@ -504,6 +504,7 @@ static const struct verb git_verbs[] = {
 	ROW("maintenance start|register|stop", NULL, NULL, TAG_CRON_EDIT),
 	ROW("svn dcommit|branch|tag", NULL, NULL, TAG_NETWORK_GIT_PUSH),
 	ROW("svn|p4|request-pull|fetch-pack|send-pack", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("apply", "unsafe-paths", NULL, TAG_GIT_DISCARD),
 	ROW("commit|merge|cherry-pick|revert|am|apply|mv|init|notes|format-patch|sparse-checkout|bundle|"
 	    "hash-object|mktree",
 		NULL, NULL, TAG_WRITE_GIT),

@@ -470,6 +470,15 @@ static void classify_xterm(struct call *k)
 	{ \
 		name, NULL, tag, NULL, NULL, 0, 0 \
 	}
+/* socket -p 'sh -i' host port: a program at the other end of a connection */
+static void classify_socket(struct call *k)
+{
+	bool serves = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		serves |= word_starts(&k->rest[i], "-") && strchr(k->rest[i].text, 'p');
+	fx(k, serves ? TAG_REVERSE_SHELL : TAG_NETWORK_GET, NULL, 0);
+}
+
 static const struct program rows[] = {
 	TAGGED("ab", TAG_NETWORK_SCAN),
 	TAGGED("aircrack-ng", TAG_NETWORK_SCAN),
@@ -600,6 +609,7 @@ static const struct program rows[] = {
 	TAGGED("slowloris", TAG_NETWORK_SCAN),
 	{ "smbclient", NULL, TAG_REMOTE_COPY, "", smbclient_verbs, 0, 0 },
 	RUNS("socat", classify_socat),
+	RUNS("socket", classify_socket),
 	TAGGED("sqlmap", TAG_NETWORK_SCAN),
 	RUNS("ssh", classify_ssh),
 	RUNS("ssh-add", classify_environment_printer),

@@ -146,6 +146,14 @@ static void classify_make(struct call *k)
 				struct word inner = walk_word(
 					k->w, arena_strndup(walk_arena(k->w), text.text + from, n), x->at);
 				run_text(k, &inner, 0, "make --eval");
+			} else if (word_starts(
+					   x, "--eval=")) { /* the recipe: behind a tab or ';', and - @ + */
+				const char *recipe = strpbrk(text.text, "\t;");
+				size_t skip = recipe ? (size_t)(recipe - text.text) : text.text_n;
+				skip += strspn(text.text + skip, "\t; -@+");
+				struct word inner = word_tail(&text, skip);
+				if (recipe)
+					run_text(k, &inner, 0, "make --eval");
 			}
 		}
 	}

@@ -450,6 +450,10 @@ static void classify_gdb(struct call *k)
 				: word_starts(&x, "!")		     ? 1
 								     : 0;
 			struct word text = word_tail(&x, skip);
+			if (word_starts(&x, "python ") || word_starts(&x, "py ")) {
+				struct word code = word_tail(&x, x.text[2] == ' ' ? 3 : 7);
+				classify_code(k, "python", &code);
+			}
 			if (skip)
 				run_text(k, &text, 0, "gdb shell");
 			else if (word_has(&x, "system(") || word_has(&x, "exec") || word_has(&x, "os."))
