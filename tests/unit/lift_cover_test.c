@@ -248,6 +248,30 @@ static void what_was_not_seen_whole_is_not_widened(void **state)
 	CHANGED(x.has_more = true, false);
 }
 
+/* Would this grant have saved the question?  Only a shape is proposed, and no question is saved by nothing. */
+static void a_grant_covers_questions_by_their_shape(void **state)
+{
+	struct effect in = {
+		.kind = FX_DELETE, .tag = "delete.file", .path_class = PATH_IN, .target = "/w/a"
+	};
+	struct effect out = {
+		.kind = FX_DELETE, .tag = "delete.file", .path_class = PATH_OUT, .target = "/x"
+	};
+	struct decision d_in = decision_of(&in, "r", false), d_out = decision_of(&out, "r", false);
+	struct approval g = { .reach = REACH_SHAPE };
+	size_t n_in, n_out;
+	struct cover *asked_in = covers_of(&a, &d_in, &n_in), *asked_out = covers_of(&a, &d_out, &n_out);
+
+	(void)state;
+	g.covers = asked_in;
+	g.cover_count = n_in;
+	assert_true(approval_covers(&g, asked_in, n_in));
+	assert_false(approval_covers(&g, asked_out, n_out));
+	assert_false(approval_covers(&g, asked_in, 0));
+	g.reach = REACH_EXACT;
+	assert_false(approval_covers(&g, asked_in, n_in));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +284,7 @@ int main(void)
 		cmocka_unit_test(a_host_grant_holds_for_its_host),
 		cmocka_unit_test(an_exact_grant_that_stays_needs_a_known_effect),
 		cmocka_unit_test(what_was_not_seen_whole_is_not_widened),
+		cmocka_unit_test(a_grant_covers_questions_by_their_shape),
 	};
 	return cmocka_run_group_tests_name("lift", tests, NULL, done);
 }

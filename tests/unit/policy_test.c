@@ -521,6 +521,7 @@ static void a_text_names_nothing_where_there_is_nothing(void **state)
 		{ ": {target}", ": something that is not named" },
 		{ "on {target}", "on something that is not named" },
 		{ "[{target})", "[something that is not named)" },
+		{ "see [{target})", "see [something that is not named)" },
 		{ "of {target} or so", "of something that is not named or so" } };
 
 	(void)state;
