@@ -77,23 +77,69 @@ static void read_grants(struct kernel *k, const struct json *doc, struct kept_gr
 	}
 }
 
+struct sighting {
+	const char *id;
+	bool is_once, is_over, is_given;
+};
+
+static bool holds(struct bytes text, const char *word)
+{
+	return memmem(text.p, text.n, word, strlen(word)) != NULL;
+}
+
+static int look_for_end(
+	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct sighting *s = arg;
+
+	(void)offset;
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	if (!holds(text, s->id))
+		return 0;
+	s->is_over |= holds(text, "\"effect_id\":\"" REVOKE_EFFECT "\"") ||
+		(s->is_once && holds(text, "\"grant_ids\""));
+	s->is_given |= holds(text, "\"effect_id\":\"" GRANT_EFFECT "\"");
+	return s->is_over;
+}
+
+/* The document could have been put back; the chain cannot.  From the newest file back to the one in which it was given. */
+static bool is_over_on_record(struct kernel *k, const struct approval *g)
+{
+	struct sighting s = { .id = g->id, .is_once = g->is_once };
+	char **files;
+	size_t n;
+
+	if (receipts_files(k->sys, k->a, k->ws->state_fd, &files, &n, NULL))
+		return true;
+	while (n-- > 0 && !s.is_over && !s.is_given)
+		if (lines_each(k->sys, k->ws->state_fd, files[n], look_for_end, &s, NULL) < 0)
+			return true;
+	return s.is_over || !s.is_given;
+}
+
 /* Only those that are needed are verified; one that is not ours is left out, and the rest must do without it. */
 static bool answered_by(struct kernel *k, const struct decision *d, const struct question *q,
 	struct kept_grants *kept, struct handling *o)
 {
 	while (lift(k->a, d, q, kept->all, kept->n, kept->used)) {
-		bool all_ours = true;
+		bool all_hold = true;
 		for (size_t i = 0; i < kept->n; i++) {
 			struct approval whole;
-			if (!kept->used[i] ||
-				approval_is_ours(k, json_get(kept->entries[i], "receipt"), &whole))
+			const char *wrong = !kept->used[i] ? NULL
+				: !approval_is_ours(k, json_get(kept->entries[i], "receipt"), &whole)
+				? "does not verify under this machine's key"
+				: is_over_on_record(k, &whole) ? "was used or revoked before, says the record"
+							       : NULL;
+			if (!wrong)
 				continue;
-			o->approval_note = arena_printf(k->a, "%s does not verify under this machine's key",
-				text_safe(k->a, kept->all[i].id, strnlen(kept->all[i].id, 64), false));
+			o->approval_note = arena_printf(k->a, "%s %s",
+				text_safe(k->a, kept->all[i].id, strnlen(kept->all[i].id, 64), false), wrong);
 			kept->all[i].expires_us = 0;
-			all_ours = false;
+			all_hold = false;
 		}
-		if (all_ours)
+		if (all_hold)
 			return true;
 	}
 	return false;

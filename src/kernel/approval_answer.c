@@ -309,7 +309,7 @@ int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, 
 		return err_set(e, E_INPUT, "GRANT_SETTLED", "grant %s is %s already", grant_id, state);
 	json_sets(k->a, what, "grant_id", grant_id);
 	json_sets(k->a, what, "reason", reason);
-	rc = record(k, "helm.approval/revoke", "revocation", "revocation", what, who, ret_receipt, e);
+	rc = record(k, REVOKE_EFFECT, "revocation", "revocation", what, who, ret_receipt, e);
 	if (rc)
 		return rc;
 	json_sets(k->a, entry, "revoked_at", now_text(k));

@@ -309,6 +309,7 @@ int freeze_lift(struct kernel *k, const char *principal, const char *reason, str
 
 #define APPROVALS "approvals.json"
 #define GRANT_EFFECT "helm.approval/grant"
+#define REVOKE_EFFECT "helm.approval/revoke"
 
 /* {version, requests: {id: entry}, grants: {id: entry}}.  An error when the file cannot be understood: then nothing is granted. */
 int approvals_load(

@@ -205,13 +205,23 @@ edit "d['grants']['$shape']['receipt']['metadata']['grant']['expires_at']='2100-
 ok "nor does one with another end" asks "rm -rf src" t2
 cp "$scratch/saved" .helm/approvals.json
 ok "as it was, it does" passes "rm -rf src" t2
+asks "git clean -fdx" back
+approve "$(newest)" >/dev/null
+cp .helm/approvals.json "$scratch/before"
+ok "used" passes "git clean -fdx" back
+cp "$scratch/before" .helm/approvals.json
+ok "and not again when the document is put back" sh -c 'printf %s "$0" | grep -q "was used or revoked before, says the record"' "$(hook "git clean -fdx" back)"
+cp "$scratch/saved" .helm/approvals.json
 echo '{' >.helm/approvals.json
 ok "a file that cannot be read grants nothing, and that is said" sh -c 'printf %s "$0" | grep -q "cannot be read"' "$(hook "rm -rf src" t2)"
 ok "what is allowed is still allowed" passes "ls"
 ok "the list says what is wrong" says 1 "approvals.json" helm approval list
 ok "so does doctor" says 1 "nothing is granted until" helm doctor
 cp "$scratch/saved" .helm/approvals.json
+cp .helm/approvals.json "$scratch/before"
 terminal REVOKE -- helm approval revoke "$shape" >/dev/null
+cp "$scratch/before" .helm/approvals.json
+ok "what was revoked stays revoked when the document is put back" asks "rm -rf src" t2
 
 # Time.
 later() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_TEST_CLOCK_US="$1" "$HELM_TWIN" hook pre-tool --client claude-code; }
