@@ -28,6 +28,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10 };
@@ -138,6 +139,31 @@ static void execute_by_name(struct stage *st, const char *name)
 	errno = is_forbidden ? EACCES : ENOENT;
 }
 
+/* helm, killed before the warden asked to be told, would be missed by nobody: the other end of the control pipe tells. */
+static bool is_abandoned(const struct stage *st)
+{
+	struct pollfd control = { .fd = st->pipes.control[1] };
+
+	return poll(&control, 1, 0) > 0 && control.revents & POLLERR;
+}
+
+/* Until helm opens the gate; never when helm is gone. */
+static void wait_at_gate(struct stage *st)
+{
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec++;
+		if (sem_clockwait(&st->gate, CLOCK_MONOTONIC, &until) == 0)
+			break;
+		if (errno == ETIMEDOUT && is_abandoned(st))
+			_exit(EXIT_REFUSED);
+	}
+	if (st->is_called_off || is_abandoned(st))
+		_exit(EXIT_REFUSED);
+}
+
 static int become_command(void *arg)
 {
 	struct stage *st = arg;
@@ -154,10 +180,7 @@ static int become_command(void *arg)
 	}
 	if (sandbox_lock(request->rules, &st->report))
 		_exit(EXIT_REFUSED);
-	while (sem_wait(&st->gate) && errno == EINTR)
-		;
-	if (st->is_called_off)
-		_exit(EXIT_REFUSED);
+	wait_at_gate(st);
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
 	unblock_signals();
@@ -231,6 +254,7 @@ static int be_warden(void *arg)
 			close(st->pipes.err[i]);
 		}
 	}
+	close(st->pipes.control[0]);
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox_prepare(st->request->rules, &st->report))
