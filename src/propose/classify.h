@@ -69,6 +69,7 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n); /* and everyt
 struct word word_below(struct call *k, const struct word *dir);
 /* NAME=value as a word of env, sudo or export: counts as in front of a command. */
 bool is_assignment(const struct word *x);
+bool task_destroys(const struct word *x); /* classify_packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
 /* Other commands inside this one.  The words are copied. */

@@ -6,6 +6,22 @@
 
 #include <string.h>
 
+/* A task whose name says what it does to the data: db:reset, drop-db, destroy. */
+bool task_destroys(const struct word *x)
+{
+	static const char verbs[] = "destroy drop nuke wipe purge teardown uninstall obliterate";
+	if (x->certainty != CERTAIN || word_starts(x, "-") || strchr(x->text, '='))
+		return false;
+	if (verb_in(verbs, x->text, x->text_n))
+		return true;
+	bool is_data =
+		word_has(x, "db") || word_has(x, "database") || word_has(x, "prisma") || word_has(x, "prod");
+	return is_data &&
+		(word_has(x, "reset") || word_has(x, "drop") || word_has(x, "wipe") ||
+			word_has(x, "destroy") || word_has(x, "delete") || word_has(x, "truncate") ||
+			word_has(x, "purge"));
+}
+
 /* npx tool args: known tools are judged as themselves, the rest as fetched packages. */
 static void classify_npx(struct call *k)
 {
@@ -28,6 +44,10 @@ static void classify_npx(struct call *k)
 			v[0] = word_head(walk_arena(k->w), &v[0], n);
 			run_argv(k, v, k->rest_count - (size_t)(v - k->rest), 0, k->head);
 		}
+		/* npx tool schema:drop */
+		for (size_t i = (size_t)(s.word - k->rest) + 1; !p && i < k->rest_count && i < 4; i++)
+			if (task_destroys(&k->rest[i]) && !strpbrk(k->rest[i].text, "./ "))
+				fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[i], 0);
 		return;
 	}
 	fx(k, TAG_READ_QUERY, NULL, 0);
@@ -77,22 +97,6 @@ static void run_after_dashes(struct call *k)
 		run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
 	else
 		fx(k, TAG_STDIN_SHELL, NULL, 0);
-}
-
-/* A task whose name says what it does to the data: db:reset, drop-db, destroy. */
-static bool task_destroys(const struct word *x)
-{
-	static const char verbs[] = "destroy drop nuke wipe purge teardown uninstall obliterate";
-	if (x->certainty != CERTAIN || word_starts(x, "-") || strchr(x->text, '='))
-		return false;
-	if (verb_in(verbs, x->text, x->text_n))
-		return true;
-	bool is_data =
-		word_has(x, "db") || word_has(x, "database") || word_has(x, "prisma") || word_has(x, "prod");
-	return is_data &&
-		(word_has(x, "reset") || word_has(x, "drop") || word_has(x, "wipe") ||
-			word_has(x, "destroy") || word_has(x, "delete") || word_has(x, "truncate") ||
-			word_has(x, "purge"));
 }
 
 /* The project's own tasks: what they do is not known, but some say it. */
@@ -198,7 +202,10 @@ static void classify_cmake(struct call *k)
 static void classify_yarn(struct call *k)
 {
 	size_t place;
-	if (verb_words(k, k->program->spec, 1, &place))
+	bool has_verb = verb_words(k, k->program->spec, 1, &place);
+	if (has_verb && strchr(k->rest[place].text, ':') && task_destroys(&k->rest[place]))
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
+	else if (has_verb || !text_eq(k->program->name, "yarn"))
 		run_verbs(k);
 	else
 		fx(k,
@@ -709,7 +716,7 @@ static const struct program rows[] = {
 	VERBS("pixi", TAG_PACKAGE_READ, "", poetry_verbs),
 	VERBS("pkg", TAG_PACKAGE_READ, "", apt_verbs),
 	BUILD("playwright"),
-	VERBS("pnpm", TAG_SCRIPT_BUILD, NPM, npm_verbs),
+	{ "pnpm", classify_yarn, TAG_SCRIPT_BUILD, NPM, npm_verbs, 0, 0 },
 	RUNS("pnpx", classify_npx, TAG_PACKAGE_RUN),
 	VERBS("poetry", TAG_PACKAGE_READ, "CP=:directory=,project=", poetry_verbs),
 	VERBS("port", TAG_PACKAGE_READ, "", apt_verbs),

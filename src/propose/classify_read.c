@@ -500,6 +500,21 @@ static void classify_less(struct call *k)
 	classify_reader(k);
 }
 
+/* rg --pre program: run for every file it searches */
+static void classify_rg(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		bool is_next = word_is(&k->rest[i], "--pre") && i + 1 < k->rest_count;
+		if (!is_next && !word_starts(&k->rest[i], "--pre="))
+			continue;
+		struct word text = is_next ? k->rest[i + 1] : word_tail(&k->rest[i], 6);
+		run_text(k, &text, 0, "rg --pre");
+		if (is_loose_program(&text))
+			fx(k, TAG_ENVIRONMENT_LOADER, &k->rest[i], 0);
+	}
+	classify_reader(k);
+}
+
 #define READ(name, spec, mode) \
 	{ \
 		name, classify_reader, TAG_READ_FILE, spec, NULL, 0, mode \
@@ -518,7 +533,7 @@ static void classify_less(struct call *k)
 #define RG \
 	"ef=:regexp=,file= " \
 	"g=t=T=m=A=B=C=j=M=r=E=:glob,type,type-not,max-count,after-context,before-context,context,replace," \
-	"max-depth=,iglob=,sort=,color="
+	"max-depth=,iglob=,sort=,color=,pre=,pre-glob="
 
 static const struct program rows[] = {
 	RUNS(".", classify_source),
@@ -709,7 +724,7 @@ static const struct program rows[] = {
 	QUERY("realpath"),
 	QUERY("return"),
 	RUNS("rev", classify_decoder),
-	READ("rg", RG, PATTERN_FIRST),
+	{ "rg", classify_rg, TAG_READ_FILE, RG, NULL, 0, PATTERN_FIRST },
 	QUERY("rpmquery"),
 	QUERY("runlevel"),
 	QUERY("sar"),

@@ -523,6 +523,11 @@ static void classify_bun(struct call *k)
 		classify_interpreter(k);
 		return;
 	}
+	if (k->rest_count > 1 && word_is(&k->rest[0], "run") && task_destroys(&k->rest[1]) &&
+		!strpbrk(k->rest[1].text, "./")) {
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[1], 0);
+		return;
+	}
 	k->program = &with_verbs;
 	run_verbs(k);
 }
