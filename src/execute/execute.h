@@ -61,7 +61,8 @@ struct checkpoint_request {
 	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back. */
 	bool is_complete;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
-	const char *spared; /* with is_complete: ".git" in this directory ("." the root) and the state may be left out */
+	const char *
+		spared; /* with is_complete: ".git" in this directory ("." the root) and the state may be left out */
 	uint64_t max_files, max_bytes; /* 0: what the policy says */
 	int64_t time_limit_ms; /* 0: none */
 	const struct checkpoint_progress *progress; /* or NULL */

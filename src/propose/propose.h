@@ -74,7 +74,8 @@ bool script_kind_parse(const char *name, enum script_kind *ret);
  * newlines before it. */
 struct snippet {
 	struct bytes text;
-	struct bytes shown; /* the same lines as they stand in the file, when `text` was changed; else empty */
+	struct bytes
+		shown; /* the same lines as they stand in the file, when `text` was changed; else empty */
 	uint32_t line; /* of its first byte, from 1 */
 	const char *where; /* "target clean", "script test"; or NULL */
 	bool is_in_container; /* it runs while an image is built */

@@ -48,14 +48,4 @@ echo '{' >chosen/.helm/workspace.json
 ok "a choice that cannot be read blocks" says 0 "INBOX_POLICY_PROFILE_UNAVAILABLE" hook
 ok "and stops a run" says 1 "which profile this workspace has chosen cannot be read" helm run --path chosen -- true
 
-helm init --path held >/dev/null
-helm profile pause workspace_edit --reason "on holiday" --path held >pause.txt
-ok "a pause alone stops nothing, and says so" grep -q "the pause gate is off" pause.txt
-HELM_ENV='HELM_PAUSE_GATE=YES'
-ok "with the gate on it stops runs" says 26 "on holiday" helm run --path held -- true
-HELM_ENV='OPENCLAW_PAUSE_GATE=1'
-ok "also by its older name" exits 26 helm run --path held -- true
-HELM_ENV='HELM_PAUSE_GATE=maybe'
-ok "any other word is no" exits 0 helm run --path held -- true
-HELM_ENV=
 finish

@@ -56,7 +56,7 @@ many_cards() {
   [ "$n" -le 50 ] || { echo "$n cards"; return 1; }
   newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
   grep -q "current_state: " "$ws/.helm/state-snapshots/$newest" || return 1 # of a run: names go by the second
-  [ "$(ls -A "$ws/.helm/state-snapshots" | grep -c '^[.]')" -eq 0 ]
+  [ -z "$(find "$ws/.helm/state-snapshots" -name '.?*')" ]
 }
 ok "old resume cards make room" many_cards
 ok "the next run is given the newest" sh -c 'newest=$(ls "$1" | tail -n 1); HOME='"$scratch/home"' "$0" run -- env | grep -q "^HELM_PREVIOUS_STATE_SNAPSHOT=.*$newest"' "$HELM_REAL" "$ws/.helm/state-snapshots"

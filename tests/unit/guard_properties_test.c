@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_COMMANDS = 4000, MAX_WORDS = 64 };
+enum { MAX_COMMANDS = 16384, MAX_WORDS = 64 };
 
 struct command {
 	const char *profile;
@@ -68,6 +68,7 @@ static void finish_command(struct command *c)
 
 static void add_command(const struct json *row, const char *profile)
 {
+	assert_true(command_count < MAX_COMMANDS); /* none is left out without a word */
 	struct command *c = &commands[command_count];
 	struct buf b;
 
@@ -84,7 +85,7 @@ static void add_command(const struct json *row, const char *profile)
 		}
 		c->text = b.p;
 	}
-	if (!c->text || command_count == MAX_COMMANDS)
+	if (!c->text)
 		return;
 	finish_command(c);
 	command_count++;
