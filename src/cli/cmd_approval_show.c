@@ -105,23 +105,36 @@ void approval_describe(struct run *r, struct buf *to, const struct json *entry)
 
 /* ---- one grant ---- */
 
+static const char *effect_text(struct run *r, const struct approval *g, const struct cover *c)
+{
+	const char *where = g->reach == REACH_PATH	 ? arena_printf(r->a, ", below %s", safe(r, g->path))
+		: g->reach == REACH_HOST		 ? arena_printf(r->a, ", on %s", safe(r, g->host))
+		: c->is_whole || g->reach == REACH_EXACT ? ""
+		: c->path_class == PATH_IN		 ? ", anywhere in the workspace"
+		: c->path_class == PATH_TMP		 ? ", anywhere in temporary directories"
+							 : ", on the same operand from the same directory";
+
+	if (c->is_whole)
+		return arena_printf(r->a, "what %s asks about", safe(r, c->rule));
+	return arena_printf(r->a, "%s%s%s%s%s [%s]", effect_kind_clause(c->kind), *c->tag ? " (" : "",
+		safe(r, c->tag), *c->tag ? ")" : "", where, safe(r, c->rule));
+}
+
+/* What reads the same is said once. */
 static void describe_effects(struct run *r, struct buf *to, const struct approval *g)
 {
+	const char **said = arena_zalloc(r->a, g->cover_count + 1, sizeof(*said));
+	size_t n = 0;
+
 	for (size_t i = 0; i < g->cover_count; i++) {
-		const struct cover *c = &g->covers[i];
-		const char *where = g->reach == REACH_PATH
-			? arena_printf(r->a, ", below %s", safe(r, g->path))
-			: g->reach == REACH_HOST ? arena_printf(r->a, ", on %s", safe(r, g->host))
-			: c->is_whole || g->reach == REACH_EXACT ? ""
-			: c->path_class == PATH_IN		 ? ", anywhere in the workspace"
-			: c->path_class == PATH_TMP		 ? ", anywhere in temporary directories"
-						    : ", on the same operand from the same directory";
-		if (c->is_whole)
-			buf_addf(to, "  %-10s what %s asks about\n", i ? "" : "covers", safe(r, c->rule));
-		else
-			buf_addf(to, "  %-10s %s%s%s%s%s [%s]\n", i ? "" : "covers",
-				effect_kind_clause(c->kind), *c->tag ? " (" : "", safe(r, c->tag),
-				*c->tag ? ")" : "", where, safe(r, c->rule));
+		const char *text = effect_text(r, g, &g->covers[i]);
+		size_t k = 0;
+		while (k < n && !text_eq(said[k], text))
+			k++;
+		if (k < n)
+			continue;
+		said[n++] = text;
+		buf_addf(to, "  %-10s %s\n", n == 1 ? "covers" : "", text);
 	}
 }
 

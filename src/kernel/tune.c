@@ -112,6 +112,14 @@ static const char *provable(const struct tuning *t, const struct asked *x)
 	return NULL;
 }
 
+static void add_new(struct arena *a, struct json *list, const char *text)
+{
+	json_each (known, list)
+		if (text_eq(json_text(known), text))
+			return;
+	json_pushs(a, list, text);
+}
+
 static struct json *propose(struct tuning *t, const struct asked *x, size_t saves)
 {
 	struct arena *a = t->k->a;
@@ -126,7 +134,7 @@ static struct json *propose(struct tuning *t, const struct asked *x, size_t save
 		denied += y->was_denied;
 		/* What a person said no to is the first thing to see. */
 		if (y->was_denied || examples->n < MAX_EXAMPLES)
-			json_pushs(a, examples,
+			add_new(a, examples,
 				y->was_denied ? arena_printf(a, "%s  (you denied this)", y->preview)
 					      : y->preview);
 	}
