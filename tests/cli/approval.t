@@ -175,8 +175,7 @@ terminal DENY -- helm approval deny "$(newest)" >/dev/null
 ok "tune proposes what would have saved most" says 0 "saves 4 questions of agent:claude-code" helm guard tune
 ok "with what it would have let through" says 0 "you denied this" helm guard tune
 ok "as JSON" is_json helm guard tune --json
-asks "rm -rf src build" tune
-said_once() { [ -z "$(helm guard tune | grep '\[' | sort | uniq -d)" ]; }
+said_once() { [ "$(terminal NO -- helm approval grant --shell "rm -rf src build" --shape | grep -c 'delete files')" = 1 ]; }
 ok "what reads the same is said once" said_once
 ok "it changes nothing" asks "chmod -R 755 src/5" tune
 ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --apply 1"
