@@ -1,4 +1,4 @@
-/* task_parts.c — the pieces of a run's rows: stub, environment, touched paths, failure signature. */
+/* task_parts.c — the pieces of a run's rows: how a row begins, environment, touched paths, failure signature. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
