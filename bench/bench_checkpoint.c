@@ -4,8 +4,7 @@
  * we start with an empty store; both read and compress every file, we also sync and read back.  The bare walk lists and
  * stats every file and does nothing else.  `cp -a` does not sync; we do.  Preparing and cleaning are not timed. */
 #include "bench.h"
-
-#include "execute/execute.h"
+#include "execute/checkpoint/checkpoint.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -32,7 +32,7 @@ find_package(Threads REQUIRED)
 target_link_libraries(helm_core_libraries INTERFACE Threads::Threads)
 
 # helm_link_whole(TARGET): libc inside as well, still position independent and with read-only relocations, those packed
-# (docs/decisions/0035).  Where the toolchain cannot, the program is linked with a shared libc as before.
+# (docs/decisions/0014).  Where the toolchain cannot, the program is linked with a shared libc as before.
 option(HELM_STATIC "link libc into helm" ON)
 include(CheckCSourceCompiles)
 function(helm_link_whole target)

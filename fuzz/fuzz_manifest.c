@@ -1,7 +1,7 @@
 /* fuzz_manifest.c — a checkpoint's manifest from somebody who wants files written elsewhere.
  *
  * What is accepted has only paths that stay inside and is in order; written again it is accepted again and is the same. */
-#include "execute/checkpoint.h"
+#include "execute/checkpoint/parts.h"
 #include "fuzz.h"
 
 static void check_entry(const struct entry *x, const struct entry *before)

@@ -1,6 +1,6 @@
 /* fuzz_old_archive.c — the tar inside an old checkpoint: whatever it says, the entries stay inside, sorted, each once. */
 #include "base/stream.h"
-#include "execute/checkpoint.h"
+#include "execute/checkpoint/parts.h"
 #include "fuzz.h"
 
 void fuzz_one(const uint8_t *data, size_t size)

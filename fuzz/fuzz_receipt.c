@@ -2,7 +2,6 @@
  *
  * Whatever the bytes are, verification ends, and nothing is ever admissible: no key is trusted here. */
 #include "fuzz.h"
-
 #include "verify/verify.h"
 
 #include <stdlib.h>

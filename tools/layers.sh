@@ -10,37 +10,58 @@ all=$(find src tests fuzz bench -name '*.[ch]' 2>/dev/null | sort)
 report=$(mktemp) || exit 1
 trap 'rm -f "$report"' EXIT
 
-# 1. Includes point down, and from another room only its own header is visible.
+# 1. Includes point down, and other folders see only what a folder shows.  The tables of the picture are the rules: nothing is
+# written twice.  A row: | folder | may use | shows | ... ; "all above" are the rows before it; a sub-folder may use the
+# headers of its own room and the sub-folders that its row names.
 # shellcheck disable=SC2086 # lists of names without spaces
 awk '
-BEGIN {
-	sees["base"] = " "
-	sees["model"] = " base "
-	sees["proof"] = sees["privacy"] = sees["model"] "model "
-	lower = sees["proof"] "proof privacy "
-	sees["propose"] = sees["decide"] = sees["record"] = lower
-	sees["execute"] = lower "propose decide record "
-	sees["remember"] = sees["observe"] = sees["execute"] "execute "
-	sees["verify"] = sees["proof"] "proof "
-	sees["kernel"] = sees["observe"] "remember observe verify "
-	sees["cli"] = sees["serve"] = sees["kernel"] "kernel "
-	open_room = " base model proof "
+function fail(what) { print FILENAME ":" FNR ": " what ": " $0 }
+# The folder a header or file lies in, without src/: "kernel", "kernel/task".
+function folder_of(path) { sub(/\/[^\/]*$/, "", path); return path }
+FILENAME ~ /ARCHITECTURE.md$/ {
+	if ($0 ~ /^## /)
+		in_table = ($0 == "## Layers")
+	if (!in_table || $0 !~ /^\| `/)
+		next
+	gsub(/`|,/, "")
+	split($0, cell, /[ ]*\|[ ]*/)
+	folder = cell[2]
+	if (cell[3] ~ /^all above/)
+		uses[folder] = seen_rooms
+	else
+		uses[folder] = " " cell[3] " "
+	shows[folder] = " " cell[4] " "
+	if (folder !~ /\//)
+		seen_rooms = seen_rooms " " folder " "
+	known[folder] = 1
+	next
 }
 /^#[ \t]*include[ \t]*"/ {
-	split(FILENAME, at, "/")
-	room = at[2]
+	from = folder_of(substr(FILENAME, 5))
 	split($0, quoted, "\"")
-	slash = index(quoted[2], "/")
-	to = substr(quoted[2], 1, slash - 1)
-	if (!(room in sees))
-		print FILENAME ":" FNR ": no such room in the picture: " room
-	else if (slash == 0)
-		print FILENAME ":" FNR ": name the room: " $0
-	else if (to != room && !index(sees[room], " " to " "))
-		print FILENAME ":" FNR ": " room " may not see " to ": " $0
-	else if (to != room && !index(open_room, " " to " ") && quoted[2] != to "/" to ".h")
-		print FILENAME ":" FNR ": only " to "/" to ".h is visible from " room ": " $0
-}' $files >>"$report"
+	header = quoted[2]
+	if (!index(header, "/")) {
+		fail("name the room")
+		next
+	}
+	to = folder_of(header)
+	room = from; sub(/\/.*/, "", room)
+	to_room = to; sub(/\/.*/, "", to_room)
+	if (!(from in known) || !(to in known))
+		fail("no such folder in docs/ARCHITECTURE.md: " (from in known ? to : from))
+	else if (from == to || (to == room && from != room))
+		; # its own folder, or the headers that its room keeps for all of its folders
+	else if (to_room != room && !index(uses[room], " " to_room " "))
+		fail(room " may not see " to_room)
+	else if (to_room == room && from != room && !index(uses[from], " " to " "))
+		fail(from " may not see " to)
+	else if (shows[to] ~ /every header/ || index(shows[to], " " substr(header, length(to) + 2) " "))
+		;
+	else if (to_room == room && header == to "/" substr(to, length(room) + 2) ".h")
+		; # a room sees the manual of its own sub-folder
+	else
+		fail(to " does not show this to " from)
+}' docs/ARCHITECTURE.md $files >>"$report"
 
 # 2. A library is known to one .c file, so that it can be replaced there.
 for header in sodium.h sqlite3.h pcre2.h yaml.h zstd.h utf8proc.h openssl/ jansson.h curl/ microhttpd.h libpq-fe.h zlib.h; do
@@ -114,6 +135,24 @@ FNR == 1 { close_file(); name = FILENAME; start = 0 }
 /^}/ { if (start && FNR - start + 2 > 90) print FILENAME ":" start ": function longer than 90 lines: " what; start = 0 }
 { previous = $0 }
 END { close_file() }' $all >>"$report"
+
+# 6. The picture names every folder there is and no other; decisions are numbered without gaps, and say their number.
+find src -type d | sed '1d; s|^src/||' | sort >"$report.there"
+awk '/^## / { in_table = ($0 == "## Layers") } in_table && /^\| `/ { gsub(/`/, ""); print $2 }' docs/ARCHITECTURE.md | sort >"$report.drawn"
+comm -23 "$report.there" "$report.drawn" | sed 's|.*|src/&: not in docs/ARCHITECTURE.md|' >>"$report"
+if [ -d docs/decisions ]; then
+	comm -13 "$report.there" "$report.drawn" | sed 's|.*|docs/ARCHITECTURE.md: there is no src/&|' >>"$report"
+	number=0
+	for file in docs/decisions/*.md; do
+		number=$((number + 1))
+		want=$(printf '%04d' $number)
+		case $file in
+		docs/decisions/"$want"-*) head -1 "$file" | grep -q "^# $want[.] " || echo "$file: its first line does not say $want" ;;
+		*) echo "$file: the next decision is $want" ;;
+		esac
+	done >>"$report"
+fi
+rm -f "$report.there" "$report.drawn"
 
 [ -s "$report" ] || exit 0
 cat "$report"

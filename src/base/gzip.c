@@ -1,4 +1,4 @@
-/* gzip.c — the only file that knows zlib (docs/decisions/0020).
+/* gzip.c — the only file that knows zlib (docs/decisions/0005).
  *
  * A compressed file is a promise about memory made by whoever wrote it.  So the output is counted against an absolute
  * limit and against the input that produced it, while it is produced; the first 4 MiB are free of the ratio, because

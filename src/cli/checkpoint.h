@@ -3,7 +3,7 @@
 #define CLI_CHECKPOINT_H
 
 #include "cli/cli.h"
-#include "execute/execute.h"
+#include "execute/checkpoint/checkpoint.h"
 
 /* The store of the run's workspace; close it with checkpoint_close(). */
 int checkpoint_cli_open(struct run *r, struct checkpoint_store *st, struct err *e);

@@ -3,7 +3,8 @@
 #define CLI_CMD_APPROVAL_H
 
 #include "cli/cli.h"
-#include "kernel/kernel.h"
+#include "kernel/approval/approval.h"
+#include "kernel/task/task.h"
 
 /* Everything a person needs to answer, as text. */
 void approval_describe(struct run *r, struct buf *to, const struct json *entry);

@@ -4,8 +4,9 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 #include "record/record.h"
+#include "verify/verify.h"
 
 #include <inttypes.h>
 

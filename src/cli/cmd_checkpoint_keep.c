@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* cmd_conform.c — helm conform: published answers against ours. */
+#include "audit/audit.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 

@@ -2,7 +2,8 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
+#include "record/record.h"
 
 const struct opt db_query_opts[] = {
 	{ "status", OPT_VALUE, "STATUS", "only tasks in this state", NULL, false },

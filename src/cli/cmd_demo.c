@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/kernel.h"
 
 #include <fcntl.h>

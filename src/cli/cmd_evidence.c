@@ -1,8 +1,9 @@
 /* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere. */
+#include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 #include "proof/pack.h"
 
 #include <fcntl.h>
@@ -138,7 +139,7 @@ int cmd_evidence_export(struct run *r, struct err *e)
 	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)))
 		return rc;
 	sign_newest_head(r, key);
-	if ((rc = evidence_collect(r->sys, r->a, r->ws, &choice, &items, &n, &about, e)) ||
+	if ((rc = evidence_collect(r->sys, r->a, r->ws->state_fd, &choice, &items, &n, &about, e)) ||
 		(rc = pack_write(r->sys, r->a, AT_FDCWD, path, &about, items, n, key, &written, e)))
 		return rc;
 	show_export(r, &written, path, n);

@@ -2,7 +2,8 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
-#include "kernel/kernel.h"
+#include "kernel/approval/approval.h"
+#include "kernel/freeze.h"
 
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,

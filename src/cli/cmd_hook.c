@@ -7,7 +7,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/hook.h"
+#include "verify/verify.h"
 
 #include <fcntl.h>
 #include <signal.h>

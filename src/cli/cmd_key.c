@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 #include "proof/key.h"
 #include "record/record.h"
 #include "verify/verify.h"

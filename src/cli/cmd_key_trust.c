@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
-#include "kernel/kernel.h"
 #include "proof/key.h"
 
 #include <fcntl.h>

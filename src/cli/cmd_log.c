@@ -3,8 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
-#include "verify/verify.h"
+#include "kernel/workspace.h"
 
 #include <fcntl.h>
 #include <string.h>

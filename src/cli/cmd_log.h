@@ -2,10 +2,9 @@
 #ifndef CLI_CMD_LOG_H
 #define CLI_CMD_LOG_H
 
+#include "audit/audit.h"
 #include "cli/cli.h"
-#include "kernel/kernel.h"
 #include "proof/key.h"
-#include "verify/verify.h"
 
 /* The signing key of this user. */
 int cmd_log_key(struct run *r, struct key **ret, struct err *e);

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <poll.h>

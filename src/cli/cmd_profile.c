@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 #include "model/profile.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
-#include "kernel/kernel.h"
+#include "kernel/task/task.h"
 
 const struct opt profile_ledger_opts[] = {
 	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },

@@ -3,8 +3,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
-#include "kernel/kernel.h"
-#include "verify/verify.h"
+#include "kernel/workspace.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* cmd_replay.c — replay: a pack played back, or two compared. */
+#include "audit/audit.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 

@@ -4,7 +4,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
 #include "cli/cmd_observe.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 
 #include <fcntl.h>
 #include <string.h>

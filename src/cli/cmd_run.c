@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
-#include "kernel/kernel.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,8 @@
  * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE, elsewhere --yes says so. */
 #include "base/text.h"
 #include "cli/cmd.h"
-#include "kernel/kernel.h"
+#include "kernel/setup/setup.h"
+#include "verify/verify.h"
 
 #include <string.h>
 #include <unistd.h>

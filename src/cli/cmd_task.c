@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
-#include "kernel/kernel.h"
+#include "kernel/task/task.h"
 
 #include <string.h>
 

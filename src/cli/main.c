@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "decide/decide.h"
 
 #include "base/text.h"
-#include "decide/policy.h"
+#include "decide/policy/policy.h"
 
 #include <string.h>
 

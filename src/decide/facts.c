@@ -3,7 +3,7 @@
  *
  * All of it is computed from effects, never from text: a `~` in a comment is not an escape from the workspace. */
 #include "base/text.h"
-#include "decide/policy.h"
+#include "decide/policy/policy.h"
 
 #include <string.h>
 

@@ -1,197 +1,58 @@
-/* execute.h — doing it: what may touch the world once a decision allows it. */
+/* execute.h — run one command inside its walls, and know how it ended.  Checkpoints: checkpoint/checkpoint.h.
+ *
+ * The command gets its own process group and, on a terminal, the foreground, so that interactive programs work.  INT, TERM,
+ * HUP and QUIT sent to helm are passed on; when time runs out or helm is asked to end, the whole tree gets TERM, a grace
+ * period, and KILL.  Nothing that the command started outlives it. */
 #ifndef EXECUTE_EXECUTE_H
 #define EXECUTE_EXECUTE_H
 
-#include "base/err.h"
-#include "base/file.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/sys.h"
-#include "execute/run.h"
+#include "base/hash.h"
+#include "execute/sandbox.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+enum { RUN_TAIL_BYTES = 4096, RUN_GRACE_MS = 5000 };
 
-/* ---- Checkpoints: the state of a workspace's files, to go back to (docs/formats/checkpoint.md) ----
- *
- * A checkpoint exists when its record is in checkpoints/index.json, and then everything it needs is on disk and was read
- * back once.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
- * link, or touches version-control directories and Helm's own state, unless a request says so.
- *
- * Every function below needs a real `struct err *`. */
-
-struct pool;
-
-struct checkpoint_store {
-	struct sys *sys;
-	struct arena *a; /* lives as long as the store */
-	int root_fd; /* the workspace; borrowed */
-	int state_fd; /* its state directory; borrowed */
-	const char *state_name; /* ".helm": how the state directory is called from the root */
-	int dir_fd; /* <state>/checkpoints, or -1 while there is none */
-	dev_t state_dev;
-	ino_t state_ino;
-	struct pool *pool;
+struct run_request {
+	const char *const *argv; /* NULL-terminated */
+	const char
+		*program; /* run exactly this file; NULL: argv[0] is looked up in the PATH of `environment` */
+	const char *const *environment; /* NULL-terminated NAME=value: the whole of it */
+	const char *cwd; /* absolute */
+	int64_t timeout_ms; /* 0: none */
+	bool capture; /* pass output through and keep tails and digests; off on a terminal */
+	bool quiet; /* captured output is not passed on to our own streams */
+	/* Called while the walls are put up; the command is executed only when it has returned OK.  Its error is that of
+	 * run_command().  May be NULL. */
+	int (*commit)(void *arg, struct err *e);
+	const struct sandbox_rules *rules;
+	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in `why`.  May be NULL. */
+	bool (*last_look)(void *arg, char *why, size_t why_n);
+	/* The command has ended, *ret says how; what it left behind is still being ended.  May be NULL. */
+	void (*ended)(void *arg);
+	void (*sign_of_life)(void *arg); /* every sign_ms while it runs; may be NULL */
+	int64_t sign_ms;
+	void *arg; /* of all of them */
 };
 
-/* Creates nothing: a workspace without checkpoints opens as an empty store. */
-int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
-	const char *state_name, struct err *e);
-void checkpoint_close(struct checkpoint_store *st);
-
-/* Called often during long work, from the thread that asked for it. */
-struct checkpoint_progress {
-	void (*step)(void *arg, const char *what, uint64_t done, uint64_t total); /* total 0: not known */
-	void *arg;
+struct run_stream {
+	uint64_t bytes;
+	char tail[RUN_TAIL_BYTES]; /* the last bytes, in order */
+	size_t tail_n;
+	uint8_t sha256[SHA256_SIZE];
 };
 
-struct checkpoint_request {
-	const char *label; /* [A-Za-z0-9][A-Za-z0-9._-]{0,63} */
-	const char *task_id; /* or NULL */
-	const char *const *paths; /* relative to the root; none: the whole workspace */
-	size_t path_count;
-	const char *const *excludes; /* gitignore-like lines, after those of the policy and .helmignore */
-	size_t exclude_count;
-	bool include_git; /* also version-control directories */
-	bool include_state; /* also Helm's state, without checkpoints, index, vault, locks */
-	bool skip_missing; /* a path that does not exist is left out, as long as one exists */
-	bool are_exact; /* the paths are single entries: directories without their content */
-	bool is_dry_run; /* writes nothing */
-	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
-	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back. */
-	bool is_complete;
-	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
-	const char *
-		spared; /* with is_complete: ".git" in this directory ("." the root) and the state may be left out */
-	uint64_t max_files, max_bytes; /* 0: what the policy says */
-	int64_t time_limit_ms; /* 0: none */
-	const struct checkpoint_progress *progress; /* or NULL */
+struct run_result {
+	int exit_code; /* of the command; 124 timeout, 126/127 not executed, 128+n signal */
+	int exit_signal; /* or 0 */
+	bool timed_out;
+	bool interrupted; /* helm was asked to end */
+	bool captured;
+	int64_t started_us, finished_us;
+	struct run_stream out, err; /* when captured */
+	struct sandbox_report report;
 };
 
-struct checkpoint_skip {
-	const char *path, *reason;
-};
-
-struct checkpoint_result {
-	struct json *record; /* as in index.json; NULL for a dry run */
-	const char *id;
-	uint64_t files, directories, links, bytes; /* what the checkpoint holds */
-	uint64_t read_files, read_bytes; /* what had to be read for it */
-	uint64_t stored_bytes; /* what it added to the store */
-	uint64_t excluded; /* left out by a rule, directories counted once */
-	uint64_t unstable; /* files that kept changing while they were read */
-	bool is_same; /* the tree is that of the last checkpoint with this selection */
-	struct checkpoint_skip *skipped; /* could not be saved: unreadable, sockets, ... */
-	size_t skipped_count;
-};
-
-/* Limits and room on the disk are checked before anything is written.  On failure nothing is left but files that
- * checkpoint_prune() finds.  Error codes: CHECKPOINT_LABEL, CHECKPOINT_PATH, CHECKPOINT_LIMIT, CHECKPOINT_SPACE,
- * CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is not valid JSON; it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
-int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_request *req,
-	struct checkpoint_result *ret, struct err *e);
-
-/* All records in order of creation, with every member they have.  E_CORRUPT CHECKPOINT_INDEX when the file is not an
- * array of objects. */
-int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e);
-
-/* By id, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when more than one fits. */
-int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
-
-/* What a checkpoint holds against what is on disk. */
-enum checkpoint_state {
-	CHECKPOINT_SAME,
-	CHECKPOINT_CHANGED, /* content or kind differs */
-	CHECKPOINT_TOUCHED, /* only mode, owner or time differ */
-	CHECKPOINT_MISSING, /* in the checkpoint, not on disk */
-	CHECKPOINT_NEW, /* on disk, not in the checkpoint */
-	CHECKPOINT_UNSAVED /* was not saved (unreadable, a socket): left alone */
-};
-const char *checkpoint_state_name(enum checkpoint_state s);
-
-struct checkpoint_change {
-	const char *path;
-	enum checkpoint_state state;
-	const char *kind; /* "file", "dir", "link" */
-	const char *note; /* why it was left alone; or NULL */
-	const char *diff; /* unified, when asked for and both are text; or NULL */
-	uint64_t size; /* in the checkpoint; on disk for a new one */
-	bool is_binary;
-};
-
-struct checkpoint_restore {
-	const char *id;
-	const char *const *only; /* paths: these entries and everything below them */
-	size_t only_count;
-	bool delete_new; /* remove what the checkpoint does not have */
-	bool no_backup; /* do not save what is about to be replaced */
-	bool include_git, include_state;
-	bool all_links; /* also links that point outside the workspace */
-	bool is_dry_run;
-	bool with_diff; /* fill change->diff; for previews */
-	const struct checkpoint_progress *progress;
-	/* Called with a row that says what is about to happen, before anything is replaced, and with what did happen
-	 * afterwards.  A failure before stops the restore: what cannot be recorded is not done.  May be NULL. */
-	int (*record)(void *arg, const struct json *row, struct err *e);
-	void *record_arg;
-};
-
-struct checkpoint_restored {
-	struct json *record;
-	const char *backup_id; /* the safety checkpoint, or NULL when nothing would have been lost */
-	struct checkpoint_change *changes; /* sorted by path; all entries, the same ones too */
-	size_t change_count;
-	uint64_t written, unchanged, touched, deleted, skipped;
-	uint64_t written_bytes;
-};
-
-/* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the old or the
- * new one; running it again after a crash finishes the work.  A dry run is the preview. */
-int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_restore *req,
-	struct checkpoint_restored *ret, struct err *e);
-
-/* Retention. */
-struct checkpoint_policy {
-	int64_t keep_recent, keep_days;
-	int64_t max_total_mb; /* -1: no limit */
-	bool protect_referenced, protect_pinned;
-	uint64_t max_files, max_bytes; /* of one checkpoint */
-	const char **excludes;
-	size_t exclude_count;
-	bool is_file; /* from references/checkpoint_policy.json, not the defaults */
-};
-enum { CHECKPOINT_KEEP_RECENT = 5, CHECKPOINT_KEEP_DAYS = 30 };
-/* A missing file gives the defaults; an invalid one is E_INPUT CHECKPOINT_POLICY. */
-int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e);
-
-struct checkpoint_pruned {
-	struct json *keep,
-		*prune; /* records with retention_reasons or prune_reason, age_days, archive_size_bytes */
-	uint64_t total_bytes; /* of the whole store */
-	uint64_t freed_bytes;
-	struct json *leftovers; /* names of what crashes left behind */
-};
-/* Say, and with `apply` do, what the policy asks for; then remove objects nothing needs and leftovers of crashes.
- * `referenced` holds the ids that tasks name. */
-int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
-	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
-
-/* Ids of checkpoints that any row of the task ledger names. */
-int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e);
-
-/* The way back from a task: `task_id`, or NULL for the newest risky one (profile risky_edit, a checkpoint of its own, or a
- * command that was judged destructive).  relation: "attached" (the task names it), "before" (the newest made not after the
- * task's start), "after" (there is only a younger one: it may hold the damage), "none".  task and checkpoint may be NULL.
- * E_MISSING TASK_UNKNOWN when the given task is not in the ledger. */
-struct checkpoint_advice {
-	struct json *task, *checkpoint;
-	const char *relation;
-};
-int checkpoint_recommend(
-	struct checkpoint_store *st, const char *task_id, struct checkpoint_advice *ret, struct err *e);
-
-/* Set or clear `pinned`. */
-int checkpoint_protect(
-	struct checkpoint_store *st, const char *id, bool is_pinned, struct json **ret_record, struct err *e);
+/* Run it to its end.  E_DENIED when nothing was executed: SANDBOX_REFUSED when a required wall is missing, RUN_CHANGED
+ * when last_look refused.  E_IO when the process could not be started.  A command that fails is not an error of this function. */
+int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e);
 
 #endif

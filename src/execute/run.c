@@ -9,7 +9,7 @@
  * borrow its thread-local storage, so errno and locks work as in any threaded program.  All signals are blocked in them until
  * the ward is about to become the command.  Meanwhile helm's own thread waits for the disk; the ward stands at its gate until
  * it is told that the decision is on record. */
-#include "execute/run.h"
+#include "execute/execute.h"
 
 #include "base/text.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,7 +5,9 @@
  * variables, local model servers by whether their port on loopback answers. */
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/approval/approval.h"
+#include "kernel/setup/setup.h"
+#include "verify/verify.h"
 
 #include <fcntl.h>
 #include <string.h>

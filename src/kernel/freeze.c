@@ -3,9 +3,9 @@
  * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.  Every decision looks
  * there first.  A file that is there and cannot be read is a freeze of everything: whoever damages it stops the work, and
  * does not set it free. */
+#include "kernel/freeze.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <string.h>

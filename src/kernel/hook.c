@@ -3,9 +3,10 @@
  * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of everything else:
  * understood, decided, signed and on disk, and only then answered.  The answer to a refused call tells the model what was
  * understood and what to do instead, because a model that only hears "no" tries another spelling. */
+#include "kernel/hook.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "kernel/approval.h"
+#include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 
 #include <fcntl.h>

@@ -2,11 +2,11 @@
  *
  * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is still decided and on
  * record; nothing runs before its decision is on disk; what ran leaves a second record. */
-#include "kernel/kernel.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "kernel/approval.h"
+#include "kernel/approval/approval.h"
+#include "kernel/freeze.h"
 #include "kernel/settle.h"
 
 #include <fcntl.h>

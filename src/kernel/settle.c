@@ -6,7 +6,7 @@
 #include "kernel/settle.h"
 
 #include "base/text.h"
-#include "kernel/approval.h"
+#include "kernel/approval/approval.h"
 
 /* A person started this run and said so. */
 static bool by_hand(const struct request *q, struct handling *o)

@@ -9,6 +9,7 @@
  * The same saving, without the proof, is done before a destructive call that a person is asked about or has granted. */
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/settle.h"
 
 #include <fcntl.h>

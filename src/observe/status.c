@@ -2,7 +2,6 @@
 #include "base/text.h"
 #include "observe/observe.h"
 #include "privacy/privacy.h"
-#include "record/record.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * so each of them is held against the pattern. */
 #include "base/file.h"
 #include "base/text.h"
-#include "propose/eval.h"
+#include "propose/evaluate/evaluate.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,8 @@ tree=$scratch/tree
 
 fresh() {
   rm -rf "$tree"
-  mkdir -p "$tree/src/base" "$tree/src/model" "$tree/src/verify" "$tree/src/record" "$tree/src/cli" "$tree/docs" "$tree/tests/unit"
+  mkdir -p "$tree/src/base" "$tree/src/model" "$tree/src/verify" "$tree/src/record" "$tree/src/cli" "$tree/src/kernel/task" "$tree/src/propose/shell" "$tree/docs" "$tree/tests/unit"
+  cp "$HELM_SOURCE/docs/ARCHITECTURE.md" "$tree/docs/"
   printf '/* a comment with open(x) and printf(y) */\n#include "base/err.h"\nint f(void)\n{\n\ts->open(s);\n\tg("time(0)");\n}\n' \
     >"$tree/src/base/a.c"
 }
@@ -22,7 +23,24 @@ fresh
 ok "a clean tree passes" exits 0 layers
 ok "an include upwards is found" breaks src/base/b.c '#include "model/effect.h"\n' "base may not see model"
 ok "an include sideways is found" breaks src/verify/b.c '#include "record/record.h"\n' "verify may not see record"
-ok "a private header is found" breaks src/cli/b.c '#include "record/index.h"\n' "only record/record.h is visible"
+ok "a private header is found" breaks src/cli/b.c '#include "record/index.h"\n' "record does not show this to cli"
+ok "the private header of a sub-folder is found" breaks src/kernel/b.c '#include "kernel/task/parts.h"\n' "kernel/task does not show this to kernel"
+ok "a sub-folder that looks into another is found" breaks src/propose/shell/b.c '#include "propose/programs/programs.h"\n' "propose/shell may not see propose/programs"
+ok "the inside of a room is found" breaks src/kernel/b.c '#include "propose/shell/shell.h"\n' "propose/shell does not show this to kernel"
+ok "a folder that is not in the picture is found" breaks src/kernel/task/b.c '#include "nowhere/x.h"\n' "no such folder in docs/ARCHITECTURE.md: nowhere"
+undrawn() {
+  fresh
+  mkdir "$tree/src/attic"
+  says 1 "src/attic: not in docs/ARCHITECTURE.md" layers
+}
+ok "a folder that nobody drew is found" undrawn
+misnumbered() {
+  fresh
+  mkdir "$tree/docs/decisions"
+  echo '# 0003. X' >"$tree/docs/decisions/0003-x.md"
+  says 1 "the next decision is 0001" layers
+}
+ok "a gap in the decisions is found" misnumbered
 ok "a bare name is found" breaks src/base/b.c '#include "err.h"\n' "name the room"
 ok "printing below the doors is found" breaks src/base/b.c 'int f(void)\n{\n\tprintf("x");\n}\n' "only cli and serve print"
 ok "a direct open is found" breaks src/model/b.c 'int f(void)\n{\n\treturn open("x", 0);\n}\n' "outside world"

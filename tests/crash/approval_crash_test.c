@@ -2,7 +2,7 @@
  * stays whole, what a person was told holds, and what may be used once is never used twice. */
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/approval/approval.h"
 #include "tools/crash.h"
 #include "tools/unit.h"
 

@@ -4,7 +4,7 @@
  * is.  After restore: every file is the old or the new one, and doing it again finishes it.  After prune: what is in the
  * index can be restored.  Always: the next prune leaves nothing behind. */
 #include "base/file.h"
-#include "execute/checkpoint.h"
+#include "execute/checkpoint/parts.h"
 #include "tools/crash.h"
 #include "tools/unit.h"
 

@@ -3,7 +3,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/workspace.h"
 #include "tools/crash.h"
 #include "tools/unit.h"
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_TOOLS_SHELL_DUMP_H
 #define TESTS_TOOLS_SHELL_DUMP_H
 
-#include "propose/shell.h"
+#include "propose/shell/shell.h"
 
 struct shell_counts {
 	unsigned commands, words, assigns, redirects;

@@ -3,7 +3,7 @@
 #define UNIT_CHECKPOINT_FIXTURE_H
 
 #include "base/hash.h"
-#include "execute/checkpoint.h"
+#include "execute/checkpoint/parts.h"
 #include "tools/fault_sys.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"

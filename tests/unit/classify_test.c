@@ -4,7 +4,7 @@
  * that it is ordinary work: none of its tags is one meant to be asked about or denied. */
 #include "base/text.h"
 #include "model/effect.h"
-#include "propose/classify.h"
+#include "propose/programs/programs.h"
 #include "propose/propose.h"
 #include "tools/cases.h"
 #include "tools/unit.h"
@@ -34,7 +34,7 @@ static const char *meant_for(const char *tag)
 		const char *tag, *meant;
 	} tags[] = {
 #define X(id, name, kind, meant, meaning, example) { name, meant },
-#include "propose/tags.def"
+#include "propose/programs/tags.def"
 #undef X
 	};
 	for (size_t i = 0; tag && i < ARRAY_SIZE(tags); i++)

@@ -71,7 +71,7 @@ static const struct {
 	const char *meant;
 } tags[] = {
 #define X(id, tag, kind, meant, meaning, example) { tag, FX_##kind, meant },
-#include "propose/tags.def"
+#include "propose/programs/tags.def"
 #undef X
 };
 

@@ -1,6 +1,7 @@
 /* evidence_test.c — a workspace's records on their way out: what is chosen, and what the receipts say for themselves. */
+#include "audit/audit.h"
 #include "base/file.h"
-#include "kernel/kernel.h"
+#include "kernel/setup/setup.h"
 #include "tools/packs.h"
 #include "tools/unit.h"
 
@@ -56,7 +57,8 @@ static size_t collect(const struct evidence_choice *choice, struct pack_item **r
 	struct pack_about about;
 	size_t n;
 
-	assert_int_equal(evidence_collect(sys_real(), &a, &ws, choice, ret_items, &n, &about, &e), OK);
+	assert_int_equal(
+		evidence_collect(sys_real(), &a, ws.state_fd, choice, ret_items, &n, &about, &e), OK);
 	assert_string_equal(about.actor_did, "did:helm:user_1");
 	return n;
 }
@@ -122,7 +124,8 @@ static void by_time(void **state)
 	struct pack_about about;
 	size_t n;
 
-	assert_int_equal(evidence_collect(sys_real(), &a, &ws, &none, &items, &n, &about, &e), E_MISSING);
+	assert_int_equal(
+		evidence_collect(sys_real(), &a, ws.state_fd, &none, &items, &n, &about, &e), E_MISSING);
 	assert_string_equal(e.code, "PACK_EMPTY");
 }
 

@@ -1,7 +1,7 @@
 /* log_check_test.c — the full check of a chain and its log: whatever is changed, cut or exchanged is found and named. */
+#include "audit/audit.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"
 

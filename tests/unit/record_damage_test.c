@@ -2,6 +2,7 @@
  * byte as it is. */
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/setup/setup.h"
 #include "record/record.h"
 #include "tools/fault_sys.h"
 #include "tools/scratch.h"

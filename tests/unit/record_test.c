@@ -1,8 +1,8 @@
 /* record_test.c — the chain and the log over it: what is written verifies, and what was cut or changed is found. */
-#include "record/record.h"
 
 #include "base/file.h"
 #include "base/text.h"
+#include "record/record.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"
 #include "verify/verify.h"

@@ -1,7 +1,7 @@
 /* shell_test.c — the shell's grammar.  With --dump FILE it prints one JSON line of counts per text of a corpus (texts are
  * separated by lines of "%%"), which tests/oracle/shell.t compares with other parsers. */
 #include "base/text.h"
-#include "propose/shell.h"
+#include "propose/shell/shell.h"
 #include "tools/shell_dump.h"
 
 #include <setjmp.h>

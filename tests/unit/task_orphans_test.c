@@ -1,7 +1,7 @@
 /* task_orphans_test.c — rows of runs whose helm was killed: found at the end of the ledger, closed once, nothing else touched. */
 #include "base/proc.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/task/task.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"
 

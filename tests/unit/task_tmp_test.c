@@ -1,6 +1,6 @@
 /* task_tmp_test.c — temporary directories of runs: always empty and untouched, and used again only when nobody did anything to them. */
 #include "base/text.h"
-#include "kernel/task.h"
+#include "kernel/task/parts.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"
 

@@ -1,0 +1,66 @@
+/* audit.h — proving things about what was recorded: is the log whole, what leaves the workspace as evidence, does a pack play
+ * back, do we answer as published cases say.
+ *
+ * Above record and verify, below everything that decides: nothing here can allow anything. */
+#ifndef AUDIT_AUDIT_H
+#define AUDIT_AUDIT_H
+
+#include "record/record.h"
+#include "verify/verify.h"
+
+struct log_check_options {
+	int root_fd; /* of the workspace: git references are looked up there */
+	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* or NULL */
+	void *arg;
+};
+struct log_report {
+	struct json *
+		doc; /* what `helm log check --json` prints: sound, receipts, files, heads, anchors, findings, ... */
+	bool is_sound; /* nothing lost, nothing changed, everything signed by a trusted key */
+	bool is_damaged; /* something is lost or changed; `damage` says up to where the chain is good */
+	struct log_damage damage;
+	uint64_t receipts;
+};
+/* Check everything.  Reads only.  OK also when the log is damaged. */
+int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, struct err *e);
+
+/* Sign a head and keep it at `to`: a file (absolute), or a git reference ("refs/...") of the repository at root_fd.  Refused
+ * (ANCHOR_CONFLICT) when what is there is a head this log does not continue. */
+int log_anchor(struct recorder *r, struct arena *a, int root_fd, const char *to, struct json **ret_head,
+	struct err *e);
+/* The head that is kept there. */
+int log_anchor_read(
+	struct sys *s, struct arena *a, int root_fd, const char *to, struct json **ret, struct err *e);
+/* Those this workspace remembers: [{"to","head"}]. */
+int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e);
+
+/* What of a workspace is to leave it: everything, or what carries this task or session and lies in this span. */
+struct evidence_choice {
+	const char *task, *session; /* NULL: any */
+	bool has_since, has_until;
+	int64_t since_us, until_us; /* since <= t < until */
+};
+/* Files for pack_write(), and what the pack says about itself.  E_MISSING with PACK_EMPTY when nothing matches. */
+int evidence_collect(struct sys *s, struct arena *a, int state_fd,
+	const struct evidence_choice *choice, struct pack_item **ret_items, size_t *ret_n,
+	struct pack_about *ret_about, struct err *e);
+
+/* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
+ * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or
+ * FAILED, issues, tapes, runs, receipts}. */
+int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
+	struct err *e);
+
+/* Two packs' decisions side by side, matched by action and resource: {match_count, divergent_count, only_in_a, only_in_b,
+ * divergences, identical}. */
+int replay_compare(
+	struct arena *a, const struct pack *x, const struct pack *y, struct json **ret_report, struct err *e);
+
+/* Run all cases of a directory, or of one family, in file order (conform.h).  The report: {cases, passed, failed,
+ * not_supported, unscored, families: [{family, passed, failed, not_supported, unscored}], failures: [{id, expected, got}]}.
+ * OK also when cases failed; an error when the directory cannot be read or holds no case. */
+int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
+	struct json **ret_report, struct err *e);
+
+#endif

@@ -1,0 +1,240 @@
+/* conform.c — the runner of published answers; see conform.h. */
+#include "audit/conform/conform.h"
+
+#include "audit/audit.h"
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+static const struct conform_family families[] = {
+	{ "canonical-json", conform_canonical_json },
+	{ "condensation", conform_condensation },
+	{ "counterfactual", conform_counterfactual },
+	{ "decision", conform_decision },
+	{ "ed25519-strict", conform_ed25519 },
+	{ "evidencepack-v1", conform_evidence_pack },
+	{ "extauthz", conform_extauthz },
+	{ "external-decision", conform_external_decision },
+	{ "host-evidence", conform_host_evidence },
+	{ "hybrid", conform_hybrid },
+	{ "identifiers", conform_identifiers },
+	{ "inclusion-proof", conform_inclusion_proof },
+	{ "intent", conform_intent },
+	{ "journals", conform_journals },
+	{ "launch-receipt", conform_launch },
+	{ "native-pack", conform_native_pack },
+	{ "proofgraph", conform_proofgraph },
+	{ "provenance", conform_provenance },
+	{ "receipt-chain", conform_receipt_chain },
+	{ "receipt-legacy", conform_receipt_legacy },
+	{ "receipt-strict", conform_receipt_strict },
+	{ "receipt-v5", conform_receipt_v5 },
+	{ "replay", conform_replay },
+	{ "sd-jwt", conform_sdjwt },
+	{ "sealed", conform_sealed },
+	{ "translog", conform_translog },
+	{ "workstation-receipt", conform_workstation },
+};
+
+enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };
+
+enum outcome { PASSED, FAILED, NOT_SUPPORTED, UNSCORED, OUTCOMES };
+static const char *const outcome_names[OUTCOMES] = { "passed", "failed", "not_supported", "unscored" };
+
+struct tally {
+	struct arena *a;
+	struct json *families; /* rows, in order of first appearance */
+	struct json *failures;
+	int64_t counts[OUTCOMES];
+};
+
+void conform_result(struct conform_case *c, bool accepted)
+{
+	json_sets(c->a, c->got, "result", accepted ? "accept" : "reject");
+}
+
+static conform_fn *find_family(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (text_eq(families[i].name, name))
+			return families[i].fn;
+	return NULL;
+}
+
+static const char *family_of(struct arena *a, const char *id)
+{
+	const char *slash = strchr(id, '/');
+
+	return slash ? arena_strndup(a, id, (size_t)(slash - id)) : id;
+}
+
+/* Some answers hold what the original ships and what is advised: "shipped: X; advised: Y".  Either is an answer. */
+static bool is_one_of_two(const char *expected, const char *got)
+{
+	const char *advised = strstr(expected, "; advised: ");
+	size_t n = advised ? (size_t)(advised - expected) : 0;
+
+	if (!advised || !text_starts(expected, "shipped: "))
+		return false;
+	return text_eq(advised + strlen("; advised: "), got) ||
+		(strlen(got) == n - strlen("shipped: ") &&
+			memcmp(expected + strlen("shipped: "), got, strlen(got)) == 0);
+}
+
+static bool same_value(const struct json *expected, const struct json *got)
+{
+	const char *x = json_text(expected), *y = json_text(got);
+
+	return json_eq(expected, got) || (x && y && is_one_of_two(x, y));
+}
+
+static bool all_members(const struct json *expected, const struct json *got)
+{
+	json_each_member (m, expected) {
+		if (!same_value(m->value, json_get(got, m->name)))
+			return false;
+	}
+	return true;
+}
+
+static enum outcome judge(const struct conform_case *c)
+{
+	if (text_eq(json_get_text(c->expect, "result", ""), "implementation-choice"))
+		return UNSCORED;
+	return c->expect->n > 0 && all_members(c->expect, c->got) && all_members(c->also_expect, c->got)
+		? PASSED
+		: FAILED;
+}
+
+static struct json *row_of(struct tally *t, const char *family)
+{
+	struct json *row;
+
+	json_each (r, t->families) {
+		if (text_eq(json_get_text(r, "family", ""), family))
+			return r;
+	}
+	row = json_new(t->a, JSON_OBJECT);
+	json_sets(t->a, row, "family", family);
+	for (int i = 0; i < OUTCOMES; i++)
+		json_seti(t->a, row, outcome_names[i], 0);
+	json_push(t->a, t->families, row);
+	return row;
+}
+
+static void count(struct tally *t, const char *family, enum outcome o)
+{
+	struct json *row = row_of(t, family);
+
+	json_seti(t->a, row, outcome_names[o], json_get_int(row, outcome_names[o], 0) + 1);
+	t->counts[o]++;
+}
+
+static void add_failure(struct tally *t, const struct conform_case *c)
+{
+	struct json *f = json_new(t->a, JSON_OBJECT);
+	struct json *expected = json_copy(t->a, c->expect);
+
+	json_each_member (m, c->also_expect)
+		json_set(t->a, expected, m->name, json_copy(t->a, m->value));
+	json_sets(t->a, f, "id", c->id);
+	json_set(t->a, f, "expected", expected);
+	json_set(t->a, f, "got", json_copy(t->a, c->got));
+	json_push(t->a, t->failures, f);
+}
+
+/* The first file, and its tree when it is JSON: a handler that needs the text reads c->text. */
+static int load(struct conform_case *c, struct err *e)
+{
+	const char *name = json_text(json_at(c->files, 0));
+	struct json *doc = NULL;
+
+	if (!name)
+		return OK;
+	if (file_read(c->sys, c->a, c->dirfd, name, MAX_FILE_BYTES, FILE_BENEATH, &c->text, e))
+		return e->rc;
+	if (json_parse(c->a, c->text, name, NULL, &doc, NULL) == OK)
+		c->doc = doc;
+	return OK;
+}
+
+static enum outcome run_case(struct conform_case *c, conform_fn *fn)
+{
+	struct err e = { 0 };
+
+	if (!c->expect)
+		return FAILED;
+	if (load(c, &e) || fn(c, &e)) {
+		json_sets(c->a, c->got, "could_not_run", e.text);
+		return FAILED;
+	}
+	return judge(c);
+}
+
+static int run_line(
+	struct tally *t, struct sys *s, int dirfd, struct bytes line, const char *only, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct conform_case c = { .a = &scratch, .sys = s, .dirfd = dirfd };
+	struct json *row;
+	enum outcome o = NOT_SUPPORTED;
+	const char *family;
+
+	if (json_parse(&scratch, line, "cases.jsonl", NULL, &row, e))
+		return e->rc;
+	c.id = json_get_text(row, "id", NULL);
+	if (!c.id)
+		return err_set(e, E_INPUT, "CONFORM_CASE", "a line of cases.jsonl has no id");
+	family = family_of(&scratch, c.id);
+	if (only && !text_eq(only, family))
+		return OK;
+	c.note = json_get_text(row, "note", "");
+	c.expect = json_is(json_get(row, "expect"), JSON_OBJECT) ? json_get(row, "expect") : NULL;
+	c.files = json_get(row, "files");
+	c.got = json_new(&scratch, JSON_OBJECT);
+	c.also_expect = json_new(&scratch, JSON_OBJECT);
+	conform_fn *fn = find_family(family);
+	if (fn)
+		o = run_case(&c, fn);
+	count(t, family, o);
+	if (o == FAILED)
+		add_failure(t, &c);
+	return OK;
+}
+
+static struct json *report(const struct tally *t, const char *dir)
+{
+	struct json *r = json_new(t->a, JSON_OBJECT);
+
+	json_sets(t->a, r, "cases", dir);
+	for (int i = 0; i < OUTCOMES; i++)
+		json_seti(t->a, r, outcome_names[i], t->counts[i]);
+	json_set(t->a, r, "families", t->families);
+	json_set(t->a, r, "failures", t->failures);
+	return r;
+}
+
+int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
+	struct json **ret_report, struct err *e)
+{
+	struct tally t = { .a = a, .families = json_new(a, JSON_ARRAY), .failures = json_new(a, JSON_ARRAY) };
+	AUTO(close_fd) int fd = -1;
+	struct bytes text;
+	size_t line_number = 0;
+
+	if (file_open_dir(s, dirfd, dir, &fd, e) ||
+		file_read(s, a, fd, "cases.jsonl", MAX_CASES_BYTES, 0, &text, e))
+		return err_wrap(e, "cannot read cases in '%s'", dir);
+	while (text.p && text.n > 0) {
+		struct bytes line = text_cut(&text, '\n');
+		line_number++;
+		if (line.n > 0 && run_line(&t, s, fd, line, only_family, e))
+			return err_wrap(e, "%s/cases.jsonl line %zu", dir, line_number);
+	}
+	if (t.counts[PASSED] + t.counts[FAILED] + t.counts[NOT_SUPPORTED] + t.counts[UNSCORED] == 0)
+		return err_set(e, E_INPUT, "CONFORM_EMPTY", "no case %s%s in '%s/cases.jsonl'",
+			only_family ? "of family " : "", only_family ? only_family : "", dir);
+	*ret_report = report(&t, dir);
+	return OK;
+}

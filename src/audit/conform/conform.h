@@ -1,0 +1,49 @@
+/* conform.h — running published answers against what this program says.
+ *
+ * A directory of cases has a cases.jsonl: one object per line with id, files, expect, basis and sometimes note.  The
+ * family is the first part of the id.  A handler reads the case's file through the same functions as `helm verify` and says
+ * in `got` what came out; every member of `expect` must be there with the same value.  Handlers hold no answers. */
+#ifndef AUDIT_CONFORM_CONFORM_H
+#define AUDIT_CONFORM_CONFORM_H
+
+#include "base/json.h"
+#include "base/sys.h"
+
+struct conform_case {
+	struct arena *a;
+	struct sys *sys;
+	int dirfd; /* of the directory with cases.jsonl */
+	const char *id;
+	const char *note; /* "" when there is none */
+	const struct json *expect;
+	const struct json *files; /* list of names */
+	struct bytes text; /* of the first file; empty when there is none */
+	const struct json *doc; /* the first file when it is JSON, else NULL */
+	struct json *got; /* the handler's answer: an object */
+	struct json *also_expect; /* further answers the case file itself states; a handler may add to it */
+};
+
+/* Fill c->got.  An error means that the case could not be read, and counts as failed. */
+typedef int conform_fn(struct conform_case *c, struct err *e);
+
+/* One row per family; the table is in conform.c. */
+struct conform_family {
+	const char *name;
+	conform_fn *fn;
+};
+
+conform_fn conform_canonical_json, conform_ed25519, conform_identifiers; /* conform_base.c */
+conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, conform_receipt_legacy,
+	conform_decision, conform_intent, conform_counterfactual, conform_workstation,
+	conform_external_decision, conform_host_evidence, conform_hybrid, conform_launch, conform_extauthz,
+	conform_provenance; /* conform_records.c */
+conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
+conform_fn conform_sealed; /* conform_sealed.c */
+
+conform_fn conform_evidence_pack, conform_native_pack, conform_inclusion_proof, conform_sdjwt,
+	conform_replay; /* conform_packs.c */
+
+/* result "accept" or "reject". */
+void conform_result(struct conform_case *c, bool accepted);
+
+#endif

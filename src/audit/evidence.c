@@ -1,0 +1,255 @@
+/* evidence.c — what of a workspace goes into a pack, chosen by task, session or time.
+ *
+ * Receipts become one file each, byte for byte as they were signed, named by their place in the chain; rows of the ledgers
+ * that match stay lines of a file.  The newest signed tree head and the log's leaf hashes go along: hashes show nothing of
+ * what was left out, and with them each receipt's place can be checked.  Every path sorts behind "manifest.json", so that
+ * the manifest comes first in the archive. */
+#include "audit/audit.h"
+#include "base/file.h"
+#include "model/stamp.h"
+
+#include <fcntl.h>
+
+enum { LEDGER_MAX = 256 << 20, ITEMS_MAX = 190000 };
+
+struct collection {
+	struct sys *sys;
+	struct arena *a;
+	const struct evidence_choice *choice;
+	struct pack_item *items;
+	size_t n, cap;
+	uint64_t position; /* of the current receipt in the chain, from 1 */
+	uint64_t receipts;
+	const char *actor, *policy_hash, *newest;
+	int64_t newest_us;
+	bool has_actors; /* more than one */
+};
+
+static int add_item(struct collection *c, const char *path, struct bytes content, struct err *e)
+{
+	if (c->n >= ITEMS_MAX)
+		return err_set(e, E_LIMIT, "PACK_LIMIT", "the selection has more than %d files: choose less",
+			ITEMS_MAX);
+	if (c->n == c->cap) {
+		size_t cap = c->cap ? 2 * c->cap : 64;
+		c->items = arena_grow(c->a, c->items, c->cap * sizeof(*c->items), cap * sizeof(*c->items));
+		c->cap = cap;
+	}
+	c->items[c->n++] = (struct pack_item){ path, NULL, content };
+	return OK;
+}
+
+static struct bytes copy_bytes(struct arena *a, struct bytes from)
+{
+	return (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)from.p, from.n), from.n };
+}
+
+/* When a row says it happened, by the first of the names in use. */
+static const char *row_time(const struct json *row, int64_t *ret_us)
+{
+	static const char *const names[] = { "timestamp", "updated_at", "ts", "created_at", "finished_at",
+		"started_at" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *text = json_text(json_get(row, names[i]));
+		if (text && text_parse_time(text, strlen(text), ret_us))
+			return text;
+	}
+	return NULL;
+}
+
+static bool has_member(const struct json *row, const char *const *names, const char *value)
+{
+	const struct json *metadata = json_get(row, "metadata");
+
+	for (; *names; names++)
+		if (text_eq(json_get_text(row, *names, ""), value) ||
+			text_eq(json_get_text(metadata, *names, ""), value))
+			return true;
+	return false;
+}
+
+static bool is_chosen(const struct collection *c, const struct json *row)
+{
+	static const char *const tasks[] = { "task_id", "correlation_id", "parent_task_id", NULL };
+	static const char *const sessions[] = { "session_id", "owner_session_id", NULL };
+	const struct evidence_choice *choice = c->choice;
+	int64_t us;
+
+	if (choice->task && !has_member(row, tasks, choice->task))
+		return false;
+	if (choice->session && !has_member(row, sessions, choice->session))
+		return false;
+	if (!choice->has_since && !choice->has_until)
+		return true;
+	if (!row_time(row, &us))
+		return false;
+	return (!choice->has_since || us >= choice->since_us) &&
+		(!choice->has_until || us < choice->until_us);
+}
+
+static void note_time(struct collection *c, const struct json *row)
+{
+	int64_t us;
+	const char *text = row_time(row, &us);
+
+	if (!text || (c->newest && us <= c->newest_us))
+		return;
+	c->newest_us = us;
+	c->newest = arena_strdup(c->a, text);
+}
+
+/* Letters that any file system keeps apart and no reader trips over. */
+static char *safe_name(struct arena *a, const char *id)
+{
+	size_t n = strlen(id) > 80 ? 80 : strlen(id);
+	char *name = arena_strndup(a, id, n);
+
+	for (char *p = name; *p; p++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", *p))
+			*p = '_';
+	return *name ? name : arena_strdup(a, "receipt");
+}
+
+static void note_receipt(struct collection *c, const struct json *receipt)
+{
+	const char *actor = json_get_text(receipt, "executor_id", ""),
+		   *policy = json_get_text(receipt, "policy_hash", "");
+
+	if (*actor && c->actor && !text_eq(c->actor, actor))
+		c->has_actors = true;
+	if (*actor)
+		c->actor = arena_strdup(c->a, actor);
+	if (*policy)
+		c->policy_hash = arena_strdup(c->a, policy);
+	note_time(c, receipt);
+	c->receipts++;
+}
+
+static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct collection *c = arg;
+
+	(void)file;
+	(void)line;
+	c->position++;
+	if (!receipt || !is_chosen(c, receipt))
+		return OK;
+	note_receipt(c, receipt);
+	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->position,
+		safe_name(c->a, json_get_text(receipt, "receipt_id", "")));
+	return add_item(c, path, copy_bytes(c->a, text), e);
+}
+
+/* Lines of a ledger that match, as they stand. */
+static int take_ledger(struct collection *c, int dirfd, const char *name, struct err *e)
+{
+	AUTO(arena_done) struct arena file = { 0 };
+	AUTO(arena_done) struct arena row_arena = { 0 };
+	struct bytes rest;
+	struct buf kept;
+	int rc = file_read(c->sys, &file, dirfd, name, LEDGER_MAX, 0, &rest, e);
+
+	if (rc)
+		return rc;
+	buf_init(&kept, &file);
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		struct json *row;
+		arena_reset(&row_arena);
+		if (!line.n || json_parse(&row_arena, line, name, NULL, &row, NULL) || !is_chosen(c, row))
+			continue;
+		note_time(c, row);
+		buf_add(&kept, line.p, line.n);
+		buf_addc(&kept, '\n');
+	}
+	return kept.n ? add_item(c, arena_printf(c->a, "transcripts/%s", name),
+				copy_bytes(c->a, buf_bytes(&kept)), e)
+		      : OK;
+}
+
+static int take_ledgers(struct collection *c, int state_fd, struct err *e)
+{
+	char **names;
+	size_t n;
+	int rc = file_list(c->sys, c->a, state_fd, ".", &names, &n, e);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		if (text_ends(names[i], ".jsonl") && !text_starts(names[i], "receipts") && names[i][0] != '.')
+			rc = take_ledger(c, state_fd, names[i], e);
+	return rc;
+}
+
+static int take_log(struct collection *c, int state_fd, struct err *e)
+{
+	struct bytes leaves;
+	struct json *head = NULL;
+	struct buf b;
+	int rc;
+
+	if ((rc = log_last_head(c->sys, c->a, state_fd, &head, e)))
+		return rc;
+	if (head) {
+		buf_init(&b, c->a);
+		json_write(&b, head, JSON_INDENT | JSON_HTML_SAFE);
+		if ((rc = add_item(c, "transparency/head.json", buf_bytes(&b), e)))
+			return rc;
+	}
+	if (file_read(c->sys, c->a, state_fd, "log/leaves", LEDGER_MAX, 0, &leaves, NULL) == OK && leaves.n)
+		return add_item(c, "transparency/leaves.txt", leaves, e);
+	return OK;
+}
+
+static const char *actor_did(const struct collection *c)
+{
+	if (!c->actor || c->has_actors)
+		return "did:helm:workspace";
+	return text_starts(c->actor, "did:") ? c->actor
+					     : arena_printf(c->a, "did:helm:%s", safe_name(c->a, c->actor));
+}
+
+static const char *intent_id(const struct collection *c)
+{
+	const struct evidence_choice *choice = c->choice;
+	const char *since = choice->has_since ? text_time_z(c->a, choice->since_us) : "",
+		   *until = choice->has_until ? text_time_z(c->a, choice->until_us) : "";
+
+	if (choice->task)
+		return choice->task;
+	if (choice->session)
+		return choice->session;
+	return *since || *until ? arena_printf(c->a, "%s/%s", since, until) : "all";
+}
+
+static const char *policy_hash(const struct collection *c)
+{
+	if (!c->policy_hash)
+		return sha256_prefixed(c->a, "", 0);
+	return text_starts(c->policy_hash, "sha256:") ? c->policy_hash
+						      : arena_printf(c->a, "sha256:%s", c->policy_hash);
+}
+
+int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
+	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e)
+{
+	struct collection c = { .sys = s, .a = a, .choice = choice };
+	int rc;
+
+	if (state_fd < 0)
+		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
+	if ((rc = receipts_each(s, state_fd, take_receipt, &c, e)) || (rc = take_ledgers(&c, state_fd, e)))
+		return rc;
+	if (!c.n)
+		return err_set(e, E_MISSING, "PACK_EMPTY",
+			"nothing recorded matches: try --all, or `helm receipts list`");
+	if (c.receipts && (rc = take_log(&c, state_fd, e)))
+		return rc;
+	*ret_items = c.items;
+	*ret_n = c.n;
+	*ret_about = (struct pack_about){ actor_did(&c), intent_id(&c), policy_hash(&c),
+		c.newest ? stamp_canonical(a, c.newest, strlen(c.newest), true) : "1970-01-01T00:00:00Z" };
+	if (!ret_about->created_at)
+		ret_about->created_at = text_time_z(a, c.newest_us);
+	return OK;
+}

@@ -1,0 +1,289 @@
+/* rules.c — one rule: reading it, and asking whether it holds for an effect.
+ *
+ * A rule file is trusted to be strict, not to be right: an unknown member, kind, tag form, flag or class makes the rule
+ * unreadable, because a condition that is only half understood would hold less often than its author thinks. */
+#include "base/file.h"
+#include "base/text.h"
+#include "decide/policy/policy.h"
+
+static const struct {
+	const char *name;
+	unsigned flag;
+} flag_names[] = {
+	{ "recursive", FXF_RECURSIVE },
+	{ "force", FXF_FORCE },
+	{ "privileged", FXF_PRIVILEGED },
+	{ "overwrite", FXF_OVERWRITE },
+	{ "append", FXF_APPEND },
+	{ "irrecoverable", FXF_IRRECOVERABLE },
+	{ "mutating", FXF_MUTATING },
+	{ "unset_root", FXF_UNSET_ROOT },
+	{ "setuid", FXF_SETUID },
+	{ "inside_container", FXF_INSIDE_CONTAINER },
+	{ "remote_side", FXF_REMOTE_SIDE },
+	{ "find", FXF_FIND },
+	{ "host_mount", FXF_HOST_MOUNT },
+};
+
+static const char *const class_names[] = {
+#define CLASS_NAME(id, name) name,
+	PATH_CLASSES(CLASS_NAME)
+#undef CLASS_NAME
+};
+static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
+
+struct reader {
+	struct arena *a;
+	const char *origin, *id;
+	struct err *e;
+};
+
+static int bad(struct reader *r, const char *what, const char *word)
+{
+	return err_set(r->e, E_INPUT, "GUARD_RULE", "%s: rule '%s': %s '%s'", r->origin, r->id, what, word);
+}
+
+static int find_name(const char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(names[i], name))
+			return (int)i;
+	return -1;
+}
+
+static int flag_bit(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(flag_names); i++)
+		if (text_eq(flag_names[i].name, name))
+			return (int)flag_names[i].flag;
+	return -1;
+}
+
+/* A text or a list of texts, as a NULL-terminated array. */
+static int read_words(struct reader *r, const struct json *v, const char *member, const char ***ret)
+{
+	const char **words;
+	size_t n = 0;
+
+	if (json_text(v)) {
+		words = arena_zalloc(r->a, 2, sizeof(*words));
+		words[0] = json_text(v);
+	} else if (json_is(v, JSON_ARRAY) && v->n > 0) {
+		words = arena_zalloc(r->a, v->n + 1, sizeof(*words));
+		json_each (item, v) {
+			if (!json_text(item))
+				return bad(r, "must be texts:", member);
+			words[n++] = json_text(item);
+		}
+	} else {
+		return bad(r, "must be a text or a list of texts:", member);
+	}
+	*ret = words;
+	return OK;
+}
+
+static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
+{
+	for (; *words; words++) {
+		enum effect_kind kind;
+		if (!effect_kind_parse(*words, &kind))
+			return bad(r, "no such kind of effect:", *words);
+		*ret |= UINT64_C(1) << kind;
+	}
+	return OK;
+}
+
+static int read_flags(struct reader *r, const char **words, unsigned *ret)
+{
+	for (; *words; words++) {
+		int bit = flag_bit(*words);
+		if (bit < 0)
+			return bad(r, "no such flag:", *words);
+		*ret |= (unsigned)bit;
+	}
+	return OK;
+}
+
+static int read_bits(struct reader *r, const char **words, const char *const *names, size_t n, unsigned *ret)
+{
+	for (; *words; words++) {
+		int i = find_name(names, n, *words);
+		if (i < 0)
+			return bad(r, "no such path class or certainty:", *words);
+		*ret |= 1u << i;
+	}
+	return OK;
+}
+
+static int read_where(struct reader *r, const char **words, enum where *ret)
+{
+	static const char *const names[] = { "any", "here", "elsewhere" };
+	int i = find_name(names, ARRAY_SIZE(names), words[0]);
+
+	if (i < 0 || words[1])
+		return bad(r, "'where' must be one of any, here, elsewhere; not", words[i < 0 ? 0 : 1]);
+	*ret = (enum where)i;
+	return OK;
+}
+
+/* Members whose value is one or more words. */
+static int read_word_condition(struct reader *r, const char *name, const char **words, struct rule *rule)
+{
+	if (text_eq(name, "kind"))
+		return read_kinds(r, words, &rule->kinds);
+	if (text_eq(name, "flags"))
+		return read_flags(r, words, &rule->flags);
+	if (text_eq(name, "not_flags"))
+		return read_flags(r, words, &rule->not_flags);
+	if (text_eq(name, "class"))
+		return read_bits(r, words, class_names, ARRAY_SIZE(class_names), &rule->classes);
+	if (text_eq(name, "not_class"))
+		return read_bits(r, words, class_names, ARRAY_SIZE(class_names), &rule->not_classes);
+	if (text_eq(name, "certainty"))
+		return read_bits(r, words, certainty_names, ARRAY_SIZE(certainty_names), &rule->certainties);
+	if (text_eq(name, "where"))
+		return read_where(r, words, &rule->where);
+	if (text_eq(name, "tag"))
+		rule->tags = words;
+	else if (text_eq(name, "program"))
+		rule->programs = words;
+	else if (text_eq(name, "target"))
+		rule->targets = words;
+	else if (text_eq(name, "profile"))
+		rule->profiles = words;
+	else
+		return bad(r, "no such condition:", name);
+	return OK;
+}
+
+static int read_condition(struct reader *r, const char *name, const struct json *v, struct rule *rule)
+{
+	const char **words;
+	int rc;
+
+	if (text_eq(name, "above")) {
+		if (!json_is(v, JSON_TRUE))
+			return bad(r, "can only be true:", name);
+		rule->only_above = true;
+		return OK;
+	}
+	if (text_eq(name, "profile_writes")) {
+		if (!json_is(v, JSON_FALSE))
+			return bad(r, "can only be false:", name);
+		rule->only_read_only = true;
+		return OK;
+	}
+	if ((rc = read_words(r, v, name, &words)))
+		return rc;
+	return read_word_condition(r, name, words, rule);
+}
+
+static int read_reason(struct reader *r, const struct json *doc, struct rule *rule)
+{
+	const char *code = json_get_text(doc, "reason", NULL);
+	const struct reason *found;
+
+	rule->reason = rule->action == ACTION_DENY ? REASON_absolute_deny : REASON_approval_rules;
+	if (!code)
+		return OK;
+	found = reason_find(code);
+	if (!found)
+		return bad(r, "no such reason code:", code);
+	rule->reason = (enum reason_code)(found - reason_get((enum reason_code)0));
+	return OK;
+}
+
+static int read_undo(struct reader *r, const struct json *doc, struct rule *rule)
+{
+	const struct json *v = json_get(doc, "undo");
+
+	if (!v)
+		return OK;
+	if (!json_text(v) || !text_eq(json_text(v), "checkpoint"))
+		return bad(r, "can only be 'checkpoint':", "undo");
+	rule->undo = UNDO_CHECKPOINT;
+	return OK;
+}
+
+int rules_parse_one(
+	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e)
+{
+	struct reader r = { .a = a, .origin = origin, .id = json_get_text(doc, "id", ""), .e = e };
+	struct rule rule = { .origin = origin, .when = json_get(doc, "when") };
+	const char *action = json_get_text(doc, "action", "require_approval");
+	int rc;
+
+	rule.id = r.id;
+	if (!action_parse(action, &rule.action))
+		return bad(&r, "no such action:", action);
+	rule.text = json_get_text(doc, "text", NULL);
+	if (!rule.text)
+		rule.text = json_get_text(doc, "description", rule.id);
+	rule.instead = json_get_text(doc, "instead", NULL);
+	rule.recommended_profile =
+		json_get_text(doc, "profile", json_get_text(doc, "recommended_profile", NULL));
+	rule.is_destructive = json_get_bool(doc, "destructive", false);
+	if ((rc = read_undo(&r, doc, &rule)))
+		return rc;
+	if (!json_is(rule.when, JSON_OBJECT))
+		return bad(&r, "must have an object:", "when");
+	json_each_member (m, rule.when)
+		if ((rc = read_condition(&r, m->name, m->value, &rule)))
+			return rc;
+	if ((rc = read_reason(&r, doc, &rule)))
+		return rc;
+	*ret = rule;
+	return OK;
+}
+
+static bool any_glob(const char **globs, const char *s, bool path)
+{
+	if (!s)
+		return false;
+	for (; *globs; globs++)
+		if (text_glob(*globs, s, path))
+			return true;
+	return false;
+}
+
+static bool where_holds(enum where where, unsigned flags)
+{
+	bool elsewhere = (flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) && !(flags & FXF_HOST_MOUNT);
+
+	return where == WHERE_ANY || (where == WHERE_ELSEWHERE) == elsewhere;
+}
+
+static bool is_above(const struct effect *e, const char *workspace)
+{
+	return workspace && e->target && !text_eq(e->target, workspace) &&
+		path_is_below(workspace, e->target);
+}
+
+static bool names_hold(const struct rule *r, const struct effect *e, const struct profile *profile)
+{
+	if (r->tags && !any_glob(r->tags, e->tag, false))
+		return false;
+	if (r->programs && !any_glob(r->programs, e->program, false))
+		return false;
+	if (r->targets && !any_glob(r->targets, e->target, true) && !any_glob(r->targets, e->resolved, true))
+		return false;
+	return !r->profiles || any_glob(r->profiles, profile->name, false);
+}
+
+bool rules_hold(
+	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace)
+{
+	if ((e->flags & r->flags) != r->flags || (e->flags & r->not_flags))
+		return false;
+	if (r->classes && !(r->classes >> e->path_class & 1))
+		return false;
+	if (r->not_classes >> e->path_class & 1)
+		return false;
+	if (r->certainties && !(r->certainties >> e->certainty & 1))
+		return false;
+	if (!where_holds(r->where, e->flags) || (r->only_above && !is_above(e, workspace)))
+		return false;
+	if (r->only_read_only && profile->writes != ALLOWANCE_NO)
+		return false;
+	return names_hold(r, e, profile);
+}

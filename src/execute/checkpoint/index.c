@@ -1,0 +1,327 @@
+/* index.c — the records: which checkpoints there are.
+ *
+ * index.json is an array in order of creation, readable by the program Helm descends from and written by it, too: members
+ * we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever changes it holds the store's lock for
+ * the whole read, change and replace. */
+#include "execute/checkpoint/parts.h"
+
+#include <errno.h>
+
+enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
+enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
+
+int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
+	const char *state_name, struct err *e)
+{
+	struct checkpoint_store st = { .sys = s,
+		.a = a,
+		.root_fd = root_fd,
+		.state_fd = state_fd,
+		.state_name = state_name,
+		.dir_fd = -1 };
+	struct stat sb;
+
+	if (s->stat(s, state_fd, "", &sb, AT_EMPTY_PATH))
+		return err_sys(e, "CHECKPOINT_READ", "cannot look at the state directory");
+	st.state_dev = sb.st_dev;
+	st.state_ino = sb.st_ino;
+	st.pool = arena_zalloc(a, 1, sizeof(*st.pool));
+	pool_init(st.pool, s, a, -1);
+	st.dir_fd = s->open(s, state_fd, "checkpoints", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	if (st.dir_fd < 0 && errno != ENOENT)
+		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", state_name);
+	if (st.dir_fd >= 0)
+		st.pool->dir_fd = s->open(s, st.dir_fd, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+	if (st.dir_fd >= 0 && st.pool->dir_fd < 0 && errno != ENOENT) {
+		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", state_name);
+		close_fd(&st.dir_fd);
+		return e->rc;
+	}
+	*ret = st;
+	return OK;
+}
+
+void checkpoint_close(struct checkpoint_store *st)
+{
+	if (st->pool) {
+		pool_done(st->pool);
+		close_fd(&st->pool->dir_fd);
+	}
+	close_fd(&st->dir_fd);
+	st->dir_fd = -1;
+	st->pool = NULL;
+}
+
+int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
+{
+	if (st->dir_fd < 0) {
+		if (file_mkdirs(st->sys, st->state_fd, "checkpoints", 0700, e) ||
+			file_open_dir(st->sys, st->state_fd, "checkpoints", &st->dir_fd, e))
+			return e->rc;
+	}
+	if (st->pool->dir_fd < 0) {
+		if (file_mkdirs(st->sys, st->dir_fd, "objects", 0700, e) ||
+			file_open_dir(st->sys, st->dir_fd, "objects", &st->pool->dir_fd, e))
+			return e->rc;
+	}
+	return OK;
+}
+
+int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
+{
+	char **names;
+	size_t n;
+
+	if (file_list(s, a, fd, ".", &names, &n, e))
+		return e->rc;
+	for (size_t i = 0; i < n; i++)
+		if (s->unlink(s, fd, names[i], 0) && errno != ENOENT && errno != EISDIR)
+			return err_sys(e, "CHECKPOINT_WRITE", "cannot remove leftover '%s'", names[i]);
+	return OK;
+}
+
+int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e)
+{
+	int wait = wait_ms > 0 && wait_ms < LOCK_WAIT_MS ? (int)wait_ms : LOCK_WAIT_MS;
+
+	if (file_lock(st->sys, st->dir_fd, "index.lock", wait, ret_fd, e))
+		return err_wrap(e, "another checkpoint is being made, restored or pruned");
+	return OK;
+}
+
+bool checkpoint_label_ok(const char *label)
+{
+	size_t n = strlen(label);
+	static const char alnum[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+	return n && n <= LABEL_MAX && strchr(alnum, label[0]) &&
+		strspn(label, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+}
+
+bool checkpoint_id_ok(const char *id)
+{
+	size_t n = strlen(id);
+
+	return n > 17 && n < 100 && strspn(id, "0123456789") == 8 && id[8] == 'T' &&
+		strspn(id + 9, "0123456789") == 6 && id[15] == 'Z' && id[16] == '-' &&
+		strspn(id + 17, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") ==
+		n - 17;
+}
+
+int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
+{
+	struct json *array;
+	struct bytes text;
+
+	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the rest. */
+	int rc = st->dir_fd < 0
+		? E_MISSING
+		: file_read(st->sys, st->a, st->dir_fd, "index.json", INDEX_LIMIT, 0, &text, e);
+	if (rc == E_MISSING) {
+		*ret_array = json_new(st->a, JSON_ARRAY);
+		return OK;
+	}
+	if (rc)
+		return rc;
+	if (json_parse(st->a, text, "checkpoints/index.json", NULL, &array, e)) {
+		e->rc = E_CORRUPT;
+		snprintf(e->code, sizeof(e->code), "CHECKPOINT_INDEX");
+		return e->rc;
+	}
+	bool is_ok = json_is(array, JSON_ARRAY);
+	json_each (v, array)
+		is_ok = is_ok && json_is(v, JSON_OBJECT) && json_get_text(v, "checkpoint_id", NULL);
+	if (!is_ok)
+		return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
+			"checkpoints/index.json is not a list of checkpoint records");
+	*ret_array = array;
+	return OK;
+}
+
+int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e)
+{
+	struct buf to;
+
+	buf_init(&to, st->a);
+	json_write(&to, array, JSON_INDENT);
+	buf_addc(&to, '\n');
+	if (file_replace(st->sys, st->dir_fd, "index.json", 0600, buf_bytes(&to), e))
+		return err_wrap(e, "checkpoint index");
+	return OK;
+}
+
+static struct json *pick(const struct json *array, const char *id, size_t *ret_hits)
+{
+	struct json *hit = NULL;
+
+	*ret_hits = 0;
+	if (text_eq(id, "latest")) {
+		*ret_hits = array->n ? 1 : 0;
+		return array->n ? json_at(array, array->n - 1u) : NULL;
+	}
+	json_each (v, array) {
+		const char *name = json_get_text(v, "checkpoint_id", "");
+		if (text_eq(name, id)) {
+			*ret_hits = 1;
+			return v;
+		}
+		if (text_starts(name, id)) {
+			hit = v;
+			++*ret_hits;
+		}
+	}
+	return hit;
+}
+
+int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e)
+{
+	size_t hits;
+	struct json *hit = *id ? pick(array, id, &hits) : NULL;
+
+	if (!hit)
+		return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",
+			"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
+	if (hits > 1)
+		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
+			"'%s' begins %zu checkpoint ids; give more of it", id, hits);
+	*ret_record = hit;
+	return OK;
+}
+
+int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e)
+{
+	struct json *array;
+
+	if (checkpoint_list(st, &array, e))
+		return e->rc;
+	return checkpoint_pick(array, id, ret_record, e);
+}
+
+int checkpoint_protect(
+	struct checkpoint_store *st, const char *id, bool is_pinned, struct json **ret_record, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	struct json *array, *record;
+
+	if (st->dir_fd < 0)
+		return checkpoint_find(st, id, ret_record, e);
+	if (checkpoint_lock(st, 0, &lock, e) || checkpoint_list(st, &array, e) ||
+		checkpoint_pick(array, id, &record, e))
+		return e->rc;
+	if (is_pinned)
+		json_setb(st->a, record, "pinned", true);
+	else
+		json_remove(record, "pinned");
+	if (!is_pinned && text_eq(json_get_text(record, "retention", ""), "pinned"))
+		json_remove(record, "retention");
+	if (checkpoint_save_index(st, array, e))
+		return e->rc;
+	*ret_record = record;
+	return OK;
+}
+
+/* The tree a record of ours names. */
+int checkpoint_record_tree(const struct json *record, struct content *ret, struct err *e)
+{
+	struct content c = { 0 };
+	const char *sha = json_get_text(record, "tree", ""),
+		   *list = json_get_text(record, "tree_chunks", NULL);
+	int64_t n = json_get_int(record, "tree_bytes", -1);
+
+	c.is_list = list != NULL;
+	c.n = (uint64_t)n;
+	if (n < 0 || !hex_decode(sha, strlen(sha), c.sha.b, SHA256_SIZE, true) ||
+		(list && !hex_decode(list, strlen(list), c.list.b, SHA256_SIZE, true)))
+		return err_set(e, E_CORRUPT, "CHECKPOINT_RECORD", "checkpoint '%s' has no valid tree",
+			json_get_text(record, "checkpoint_id", "?"));
+	*ret = c;
+	return OK;
+}
+
+/* ---- policy ---- */
+
+static int bad_policy(struct err *e, const char *name, const char *want)
+{
+	return err_set(e, E_INPUT, "CHECKPOINT_POLICY", "references/checkpoint_policy.json: %s must be %s",
+		name, want);
+}
+
+static int get_count(const struct json *doc, const char *name, bool may_null, int64_t *to, struct err *e)
+{
+	const struct json *v = json_get(doc, name);
+
+	if (!v || (may_null && json_is(v, JSON_NULL)))
+		return OK;
+	if (!json_int(v, to) || *to < 0)
+		return bad_policy(e, name, "a whole number, 0 or more");
+	return OK;
+}
+
+static int get_switch(const struct json *doc, const char *name, bool *to, struct err *e)
+{
+	const struct json *v = json_get(doc, name);
+
+	if (v && !json_is_bool(v))
+		return bad_policy(e, name, "true or false");
+	*to = json_get_bool(doc, name, *to);
+	return OK;
+}
+
+static int read_policy(
+	struct checkpoint_store *st, const struct json *doc, struct checkpoint_policy *p, struct err *e)
+{
+	int64_t max_files = DEFAULT_FILES, max_mb = DEFAULT_MB;
+	const struct json *exclude = json_get(doc, "exclude");
+
+	if (get_count(doc, "keep_recent", false, &p->keep_recent, e) ||
+		get_count(doc, "keep_days", false, &p->keep_days, e) ||
+		get_count(doc, "max_total_mb", true, &p->max_total_mb, e) ||
+		get_count(doc, "max_files", false, &max_files, e) ||
+		get_count(doc, "max_mb", false, &max_mb, e) ||
+		get_switch(doc, "protect_referenced", &p->protect_referenced, e) ||
+		get_switch(doc, "protect_pinned", &p->protect_pinned, e))
+		return e->rc;
+	p->max_files = (uint64_t)max_files;
+	p->max_bytes = (uint64_t)max_mb << 20;
+	if (!exclude)
+		return OK;
+	if (!json_is(exclude, JSON_ARRAY))
+		return bad_policy(e, "exclude", "a list of patterns");
+	p->excludes = arena_zalloc(st->a, exclude->n + 1u, sizeof(*p->excludes));
+	json_each (v, exclude) {
+		if (!json_text(v))
+			return bad_policy(e, "exclude", "a list of patterns");
+		p->excludes[p->exclude_count++] = json_text(v);
+	}
+	return OK;
+}
+
+int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
+{
+	struct checkpoint_policy p = { .keep_recent = CHECKPOINT_KEEP_RECENT,
+		.keep_days = CHECKPOINT_KEEP_DAYS,
+		.max_total_mb = -1,
+		.protect_referenced = true,
+		.protect_pinned = true,
+		.max_files = DEFAULT_FILES,
+		.max_bytes = (uint64_t)DEFAULT_MB << 20 };
+	static const char name[] = "references/checkpoint_policy.json";
+	struct bytes text;
+	struct json *doc;
+
+	if (file_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &text, e)) {
+		if (e->rc != E_MISSING)
+			return e->rc;
+		*ret = p;
+		return OK;
+	}
+	if (json_parse(st->a, text, name, NULL, &doc, e))
+		return e->rc;
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", name);
+	p.is_file = true;
+	if (read_policy(st, doc, &p, e))
+		return e->rc;
+	*ret = p;
+	return OK;
+}

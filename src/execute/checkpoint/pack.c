@@ -1,0 +1,482 @@
+/* pack.c — objects by their SHA-256, many in one file.
+ *
+ * A file of its own for each object would cost a create, a sync and a rename each: thousands of them for one source tree.
+ * So the new objects of one checkpoint go into one pack, which costs one sync, and a pack never changes once it has its
+ * name:
+ *
+ *	"HELMPK1\n"  objects, one after the other  index  trailer
+ *
+ * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32, little-endian.
+ * An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.  The trailer is the index's
+ * offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  The name is the first half of that digest, so two
+ * packs of one name have the same objects.
+ *
+ * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never wrong bytes. */
+#include "execute/checkpoint/parts.h"
+
+#include <endian.h>
+#include <errno.h>
+
+enum { ROW_SIZE = 48, TRAILER_SIZE = 56, OUT_SIZE = 256 << 10, TINY = 96, MAX_ROWS = 64 << 20 };
+static const char head_magic[8] = "HELMPK1\n";
+static const char tail_magic[8] = "HELMPKE1";
+
+struct pool_writer {
+	int fd;
+	char name[40]; /* while it has no final one */
+	uint8_t *out;
+	size_t out_n;
+	uint64_t at; /* bytes given out so far, buffered ones included */
+	uint32_t first; /* index of its first object in pool->all */
+};
+
+static void put64(uint8_t *to, uint64_t v)
+{
+	v = htole64(v);
+	memcpy(to, &v, sizeof(v));
+}
+
+static void put32(uint8_t *to, uint32_t v)
+{
+	v = htole32(v);
+	memcpy(to, &v, sizeof(v));
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le32toh(v);
+}
+
+/* ---- the table ---- */
+
+void pool_init(struct pool *p, struct sys *s, struct arena *a, int dir_fd)
+{
+	*p = (struct pool){ .sys = s, .a = a, .dir_fd = dir_fd };
+	for (size_t i = 0; i < POOL_FDS; i++)
+		p->open[i].fd = -1;
+}
+
+static size_t slot_of(const struct pool *p, const struct object_id *id)
+{
+	size_t at = (size_t)get64(id->b) & (p->slot_count - 1);
+
+	while (p->slots[at] && !object_eq(&p->all[p->slots[at] - 1].id, id))
+		at = (at + 1) & (p->slot_count - 1);
+	return at;
+}
+
+static void grow_slots(struct pool *p)
+{
+	p->slot_count = p->slot_count ? p->slot_count * 2 : 4096;
+	p->slots = arena_zalloc(p->a, p->slot_count, sizeof(*p->slots));
+	for (size_t i = 0; i < p->count; i++)
+		p->slots[slot_of(p, &p->all[i].id)] = (uint32_t)i + 1;
+}
+
+/* The first pack that has an object wins: later copies are of the same bytes. */
+static void insert(struct pool *p, const struct object *o)
+{
+	if (p->count == p->cap) {
+		size_t cap = p->cap ? p->cap * 2 : 2048;
+		p->all = arena_grow(p->a, p->all, p->cap * sizeof(*p->all), cap * sizeof(*p->all));
+		p->cap = cap;
+	}
+	p->all[p->count++] = *o;
+	if (p->count * 2 > p->slot_count) {
+		grow_slots(p);
+		return;
+	}
+	size_t at = slot_of(p, &o->id);
+	if (!p->slots[at])
+		p->slots[at] = (uint32_t)p->count;
+}
+
+const struct object *pool_find(const struct pool *p, const struct object_id *id)
+{
+	if (!p->slot_count)
+		return NULL;
+	uint32_t slot = p->slots[slot_of(p, id)];
+	return slot ? &p->all[slot - 1] : NULL;
+}
+
+static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
+{
+	if (p->pack_count == p->pack_cap) {
+		size_t cap = p->pack_cap ? p->pack_cap * 2 : 16;
+		p->packs =
+			arena_grow(p->a, p->packs, p->pack_cap * sizeof(*p->packs), cap * sizeof(*p->packs));
+		p->pack_cap = cap;
+	}
+	struct pack *k = &p->packs[p->pack_count++];
+	*k = (struct pack){ .name = arena_strdup(p->a, name), .size = size, .first = (uint32_t)p->count };
+	return k;
+}
+
+/* ---- reading ---- */
+
+static int read_at(struct pool *p, int fd, void *to, size_t n, uint64_t at, const char *name, struct err *e)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t got = p->sys->pread(p->sys, fd, (char *)to + done, n - done, (off_t)(at + done));
+		if (got < 0)
+			return err_sys(e, "CHECKPOINT_READ", "cannot read pack '%s'", name);
+		if (got == 0)
+			return err_set(e, E_CORRUPT, "CHECKPOINT_PACK", "pack '%s' is cut short", name);
+		done += (size_t)got;
+	}
+	return OK;
+}
+
+static int corrupt(const char *name, const char *why, struct err *e)
+{
+	return err_set(e, E_CORRUPT, "CHECKPOINT_PACK", "pack '%s' is damaged: %s", name, why);
+}
+
+/* Rows of a pack's index into the table.  `limit` is where the objects end. */
+static int take_rows(
+	struct pool *p, const uint8_t *rows, uint64_t count, uint64_t limit, const char *name, struct err *e)
+{
+	for (uint64_t i = 0; i < count; i++, rows += ROW_SIZE) {
+		struct object o = { .pack = (uint32_t)p->pack_count - 1,
+			.at = get64(rows + 32),
+			.stored_n = get32(rows + 40),
+			.raw_n = get32(rows + 44) };
+		memcpy(o.id.b, rows, SHA256_SIZE);
+		if (o.at < sizeof(head_magic) || o.at > limit || o.stored_n > limit - o.at ||
+			o.raw_n > CHUNK_MAX || o.stored_n > o.raw_n)
+			return corrupt(name, "an index row is out of range", e);
+		insert(p, &o);
+	}
+	return OK;
+}
+
+static int load_pack(struct pool *p, const char *name, struct err *e)
+{
+	AUTO(close_fd) int fd = p->sys->open(p->sys, p->dir_fd, name, O_RDONLY | O_NOFOLLOW, 0, 0);
+	struct stat st;
+	uint8_t tail[TRAILER_SIZE], digest[SHA256_SIZE];
+
+	if (fd < 0 || p->sys->stat(p->sys, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "CHECKPOINT_READ", "cannot open pack '%s'", name);
+	if (st.st_size < (off_t)(sizeof(head_magic) + TRAILER_SIZE))
+		return corrupt(name, "too short", e);
+	uint64_t size = (uint64_t)st.st_size;
+	if (read_at(p, fd, tail, sizeof(tail), size - TRAILER_SIZE, name, e))
+		return e->rc;
+	uint64_t index_at = get64(tail), count = get64(tail + 8);
+	if (memcmp(tail + 48, tail_magic, 8) || count > MAX_ROWS || index_at < sizeof(head_magic) ||
+		index_at > size - TRAILER_SIZE || size - TRAILER_SIZE - index_at != count * ROW_SIZE)
+		return corrupt(name, "no valid trailer", e);
+	AUTO(arena_done) struct arena scratch = { 0 };
+	uint8_t *rows = arena_alloc(&scratch, count * ROW_SIZE + 1);
+	if (read_at(p, fd, rows, count * ROW_SIZE, index_at, name, e))
+		return e->rc;
+	sha256(rows, count * ROW_SIZE, digest);
+	if (memcmp(digest, tail + 16, SHA256_SIZE))
+		return corrupt(name, "the index does not match its digest", e);
+	struct pack *k = add_pack(p, name, size);
+	if (take_rows(p, rows, count, index_at, name, e))
+		return e->rc;
+	k->count = (uint32_t)count;
+	return OK;
+}
+
+int pool_load(struct pool *p, struct err *e)
+{
+	char **names;
+	size_t n;
+
+	if (p->is_loaded || p->dir_fd < 0)
+		return OK;
+	if (file_list(p->sys, p->a, p->dir_fd, ".", &names, &n, e))
+		return err_wrap(e, "checkpoint objects");
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], "pack-") && text_ends(names[i], ".pack"))
+			if (load_pack(p, names[i], e))
+				return e->rc;
+	p->is_loaded = true;
+	return OK;
+}
+
+static int pack_fd(struct pool *p, uint32_t pack, int *ret, struct err *e)
+{
+	if (p->writer && pack == p->pack_count - 1) {
+		*ret = p->writer->fd;
+		return OK;
+	}
+	size_t slot = pack % POOL_FDS;
+	if (p->open[slot].fd < 0 || p->open[slot].pack != pack) {
+		close_fd(&p->open[slot].fd);
+		p->open[slot].pack = pack;
+		p->open[slot].fd =
+			p->sys->open(p->sys, p->dir_fd, p->packs[pack].name, O_RDONLY | O_NOFOLLOW, 0, 0);
+		if (p->open[slot].fd < 0)
+			return err_sys(e, "CHECKPOINT_READ", "cannot open pack '%s'", p->packs[pack].name);
+	}
+	*ret = p->open[slot].fd;
+	return OK;
+}
+
+static void need_scratch(struct pool *p)
+{
+	if (p->raw)
+		return;
+	p->raw = arena_alloc(p->a, CHUNK_MAX);
+	p->read = arena_alloc(p->a, CHUNK_MAX);
+	p->stored = arena_alloc(p->a, zst_bound(CHUNK_MAX));
+}
+
+/* Bytes of one object from an open pack, unpacked and checked. */
+static int read_object(struct pool *p, int fd, const struct object *o, struct bytes *ret, struct err *e)
+{
+	const char *name = p->packs[o->pack].name;
+	bool is_plain = o->stored_n == o->raw_n;
+	uint8_t digest[SHA256_SIZE];
+
+	if (read_at(p, fd, is_plain ? p->raw : p->read, o->stored_n, o->at, name, e))
+		return e->rc;
+	if (!is_plain && zst_unpack(&p->zst, (struct bytes){ p->read, o->stored_n }, p->raw, o->raw_n, e))
+		return err_wrap(e, "pack '%s'", name);
+	sha256(p->raw, o->raw_n, digest);
+	if (memcmp(digest, o->id.b, SHA256_SIZE))
+		return corrupt(name, "an object does not match its digest", e);
+	*ret = (struct bytes){ p->raw, o->raw_n };
+	return OK;
+}
+
+int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e)
+{
+	const struct object *o;
+	int fd;
+
+	if (pool_load(p, e))
+		return e->rc;
+	need_scratch(p);
+	o = pool_find(p, id);
+	if (!o) {
+		char hex[SHA256_HEX];
+		hex_encode(id->b, SHA256_SIZE, hex);
+		return err_set(
+			e, E_CORRUPT, "CHECKPOINT_OBJECT", "object %.16s... is missing from the store", hex);
+	}
+	if (pack_fd(p, o->pack, &fd, e))
+		return e->rc;
+	return read_object(p, fd, o, ret, e);
+}
+
+/* ---- writing ---- */
+
+static int flush(struct pool *p, struct err *e)
+{
+	struct pool_writer *w = p->writer;
+
+	for (size_t done = 0; done < w->out_n;) {
+		ssize_t put = p->sys->write(p->sys, w->fd, w->out + done, w->out_n - done);
+		if (put < 0)
+			return err_sys(e, "CHECKPOINT_WRITE", "cannot write checkpoint objects");
+		done += (size_t)put;
+	}
+	w->out_n = 0;
+	return OK;
+}
+
+static int put(struct pool *p, const void *from, size_t n, struct err *e)
+{
+	struct pool_writer *w = p->writer;
+
+	for (size_t done = 0; done < n;) {
+		size_t step = n - done < OUT_SIZE - w->out_n ? n - done : OUT_SIZE - w->out_n;
+		memcpy(w->out + w->out_n, (const char *)from + done, step);
+		w->out_n += step;
+		done += step;
+		if (w->out_n == OUT_SIZE && flush(p, e))
+			return e->rc;
+	}
+	w->at += n;
+	return OK;
+}
+
+int pool_begin(struct pool *p, struct err *e)
+{
+	uint64_t random;
+
+	if (pool_load(p, e))
+		return e->rc;
+	if (p->sys->random(p->sys, &random, sizeof(random)))
+		return err_sys(e, "CHECKPOINT_RANDOM", "no random numbers");
+	need_scratch(p);
+	struct pool_writer *w = arena_zalloc(p->a, 1, sizeof(*w));
+	snprintf(w->name, sizeof(w->name), "tmp-%016llx.pack", (unsigned long long)random);
+	w->fd = p->sys->open(p->sys, p->dir_fd, w->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, 0);
+	if (w->fd < 0)
+		return err_sys(e, "CHECKPOINT_WRITE", "cannot create a pack for checkpoint objects");
+	w->out = arena_alloc(p->a, OUT_SIZE);
+	w->first = (uint32_t)p->count;
+	p->writer = w;
+	add_pack(p, w->name, 0);
+	return put(p, head_magic, sizeof(head_magic), e);
+}
+
+int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e)
+{
+	struct object o = { .raw_n = (uint32_t)raw.n };
+	const uint8_t *bytes = raw.p;
+	size_t n = raw.n;
+
+	sha256(raw.p, raw.n, o.id.b);
+	*ret = o.id;
+	if (!p->writer && pool_begin(p, e))
+		return e->rc;
+	if (pool_find(p, &o.id))
+		return OK;
+	if (raw.n > TINY) {
+		if (zst_pack(&p->zst, raw, 1, p->stored, zst_bound(CHUNK_MAX), &n, e))
+			return e->rc;
+		if (n < raw.n)
+			bytes = p->stored;
+		else
+			n = raw.n;
+	}
+	o.pack = (uint32_t)p->pack_count - 1;
+	o.at = p->writer->at;
+	o.stored_n = (uint32_t)n;
+	if (put(p, bytes, n, e))
+		return e->rc;
+	insert(p, &o);
+	return OK;
+}
+
+/* The stored bytes as they are; whether they are whole is checked when the new pack is read back. */
+int pool_copy(struct pool *p, size_t index, struct err *e)
+{
+	struct object o = p->all[index];
+	int fd;
+
+	if (pack_fd(p, o.pack, &fd, e) || read_at(p, fd, p->read, o.stored_n, o.at, p->packs[o.pack].name, e))
+		return e->rc;
+	o.pack = (uint32_t)p->pack_count - 1;
+	o.at = p->writer->at;
+	if (put(p, p->read, o.stored_n, e))
+		return e->rc;
+	insert(p, &o);
+	return OK;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	return memcmp(((const struct object *)x)->id.b, ((const struct object *)y)->id.b, SHA256_SIZE);
+}
+
+/* Index and trailer; the digest gives the pack its name. */
+static int put_index(struct pool *p, uint8_t digest[SHA256_SIZE], struct err *e)
+{
+	struct pool_writer *w = p->writer;
+	size_t count = p->count - w->first;
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct object *sorted = arena_alloc(&scratch, count * sizeof(*sorted) + 1);
+	uint8_t *rows = arena_alloc(&scratch, count * ROW_SIZE + 1), tail[TRAILER_SIZE];
+
+	if (count)
+		memcpy(sorted, p->all + w->first, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_id);
+	for (size_t i = 0; i < count; i++) {
+		uint8_t *row = rows + i * ROW_SIZE;
+		memcpy(row, sorted[i].id.b, SHA256_SIZE);
+		put64(row + 32, sorted[i].at);
+		put32(row + 40, sorted[i].stored_n);
+		put32(row + 44, sorted[i].raw_n);
+	}
+	sha256(rows, count * ROW_SIZE, digest);
+	put64(tail, w->at);
+	put64(tail + 8, count);
+	memcpy(tail + 16, digest, SHA256_SIZE);
+	memcpy(tail + 48, tail_magic, 8);
+	if (put(p, rows, count * ROW_SIZE, e) || put(p, tail, sizeof(tail), e))
+		return e->rc;
+	return flush(p, e);
+}
+
+/* What the file gives back is what was put in: a checkpoint that cannot be read must not be reported as made. */
+static int verify_written(struct pool *p, struct err *e)
+{
+	struct bytes got;
+
+	for (size_t i = p->writer->first; i < p->count; i++)
+		if (read_object(p, p->writer->fd, &p->all[i], &got, e))
+			return err_wrap(e, "verifying the new checkpoint");
+	return OK;
+}
+
+/* The packs are read again when they are next needed. */
+void pool_forget(struct pool *p)
+{
+	p->count = p->pack_count = p->slot_count = 0;
+	p->is_loaded = false;
+	for (size_t i = 0; i < POOL_FDS; i++) {
+		close_fd(&p->open[i].fd);
+		p->open[i].fd = -1;
+	}
+}
+
+void pool_drop(struct pool *p)
+{
+	if (!p->writer)
+		return;
+	close_fd(&p->writer->fd);
+	(void)p->sys->unlink(p->sys, p->dir_fd, p->writer->name, 0);
+	p->writer = NULL;
+	pool_forget(p); /* its objects are in the table */
+}
+
+int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e)
+{
+	struct pool_writer *w = p->writer;
+	uint8_t digest[SHA256_SIZE];
+	char name[64], hex[SHA256_HEX];
+
+	*ret_bytes = 0;
+	if (!w)
+		return OK;
+	if (p->count == w->first) {
+		pool_drop(p);
+		return OK;
+	}
+	if (put_index(p, digest, e))
+		return e->rc;
+	if (p->sys->sync(p->sys, w->fd))
+		return err_sys(e, "CHECKPOINT_SYNC", "cannot make checkpoint objects durable");
+	if (verify_written(p, e))
+		return e->rc;
+	hex_encode(digest, SHA256_SIZE, hex);
+	snprintf(name, sizeof(name), "pack-%.32s.pack", hex);
+	if (p->sys->rename(p->sys, p->dir_fd, w->name, p->dir_fd, name, 0) ||
+		p->sys->fsync(p->sys, p->dir_fd))
+		return err_sys(e, "CHECKPOINT_SYNC", "cannot store checkpoint objects");
+	struct pack *k = &p->packs[p->pack_count - 1];
+	k->name = arena_strdup(p->a, name);
+	k->size = w->at;
+	k->count = (uint32_t)(p->count - w->first);
+	*ret_bytes = w->at;
+	close_fd(&w->fd);
+	p->writer = NULL;
+	return OK;
+}
+
+void pool_done(struct pool *p)
+{
+	pool_drop(p);
+	for (size_t i = 0; i < POOL_FDS; i++)
+		close_fd(&p->open[i].fd);
+	zst_done(&p->zst);
+}

@@ -1,0 +1,632 @@
+/* restore.c — bringing files back.
+ *
+ * A file is written under a temporary name beside its target, made durable, and then renamed, so that at every moment it is
+ * the old or the new one.  Beside, and not in a directory of ours: so it lies on the right file system, and where that
+ * directory's other files lie.  Temporary names that a crash left are never saved, and removed by the next restore or prune.
+ *
+ * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the whole file system
+ * stands between writing and renaming, and another at the end.
+ *
+ * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced by a link after
+ * the plan was made is therefore an error for the entries below it, never a way out.
+ *
+ * What is about to be replaced or removed is saved first; if it cannot be saved, nothing is replaced. */
+#include "execute/checkpoint/parts.h"
+
+#include <errno.h>
+
+enum { BATCH_FILES = 20000, BATCH_BYTES = 512 << 20, FEW = 24, DIFF_LIMIT = 1 << 20 };
+
+struct restorer {
+	struct plan plan;
+	struct checkpoint_store *st;
+	const struct checkpoint_restore *req;
+	struct arena *a;
+	const char *parent; /* path of the directory that parent_fd is; NULL: none */
+	int parent_fd;
+	struct step **batch;
+	size_t batch_n;
+	uint64_t batch_bytes;
+	uint64_t work_done, work_total;
+	bool is_few; /* each is synced by itself; otherwise everything by a barrier over the whole file system */
+	struct checkpoint_restored res;
+};
+
+static bool is_work(const struct step *t)
+{
+	return !t->note && t->state != CHECKPOINT_SAME && t->state != CHECKPOINT_UNSAVED;
+}
+
+/* This entry could not be brought back; the others still can. */
+static int leave(struct step *t, const char *why)
+{
+	t->note = why;
+	return OK;
+}
+
+/* Errors that are about this one entry.  All others (a full disk, a failing one) end the restore. */
+static bool is_refusal(int error)
+{
+	switch (error) {
+	case EACCES:
+	case EPERM:
+	case EROFS:
+	case EBUSY:
+	case ETXTBSY:
+	case EEXIST:
+	case ENOTEMPTY:
+	case EISDIR:
+	case ENOTDIR:
+	case ELOOP:
+	case EXDEV:
+	case ENOENT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int leave_or_fail(struct step *t, const char *why, struct err *e)
+{
+	if (is_refusal(errno))
+		return leave(t, why);
+	return err_sys(e, "CHECKPOINT_RESTORE", "cannot restore '%s'", t->path);
+}
+
+/* ---- directories on the way ---- */
+
+static void close_parent(struct restorer *r)
+{
+	close_fd(&r->parent_fd);
+	r->parent_fd = -1;
+	r->parent = NULL;
+}
+
+static const char *dir_of(struct restorer *r, const char *path)
+{
+	const char *name = path_base(path);
+
+	return name == path ? "." : arena_strndup(r->a, path, (size_t)(name - path) - 1);
+}
+
+/* Our own directory without the write bit: lend it one, remember the mode. */
+static void make_writable(struct restorer *r, const char *path, int fd)
+{
+	struct sys *s = r->st->sys;
+	struct step *t = plan_find(&r->plan, path);
+	struct stat st;
+
+	if (t)
+		t->is_dirty = true;
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || (st.st_mode & 0300) == 0300)
+		return;
+	if (t && !t->was_mode && s->chmod(s, fd, (st.st_mode & 07777) | 0700) == 0)
+		t->was_mode = st.st_mode & 07777;
+}
+
+/* Make r->parent_fd the directory of `path`, creating missing directories when `make`.  -1 with errno. */
+static int open_parent(struct restorer *r, const char *path, bool make)
+{
+	struct sys *s = r->st->sys;
+	const char *dir = dir_of(r, path);
+
+	if (r->parent && text_eq(r->parent, dir))
+		return 0;
+	close_parent(r);
+	int fd = s->open(s, r->st->root_fd, dir, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
+	if (fd < 0 && errno == ENOENT && make && !text_eq(dir, ".")) {
+		if (open_parent(r, dir, true) ||
+			(s->mkdir(s, r->parent_fd, path_base(dir), 0777) && errno != EEXIST))
+			return -1;
+		close_parent(r);
+		fd = s->open(s, r->st->root_fd, dir, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
+	}
+	if (fd < 0)
+		return -1;
+	make_writable(r, dir, fd);
+	r->parent = dir;
+	r->parent_fd = fd;
+	return 0;
+}
+
+#define NO_PARENT "its directory cannot be opened, or is none"
+
+/* ---- one file into a temporary name ---- */
+
+struct putter {
+	struct sys *sys;
+	int fd;
+	const struct entry *x;
+	uint32_t extent; /* where the next byte of a sparse file goes */
+	uint64_t in_extent;
+};
+
+static int put_bytes(struct putter *w, const uint8_t *p, size_t n, struct err *e)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t put = w->sys->write(w->sys, w->fd, p + done, n - done);
+		if (put < 0)
+			return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", w->x->path);
+		done += (size_t)put;
+	}
+	return OK;
+}
+
+static int put_piece(void *arg, struct bytes piece, struct err *e)
+{
+	struct putter *w = arg;
+
+	if (!w->x->is_sparse)
+		return put_bytes(w, piece.p, piece.n, e);
+	while (piece.n) {
+		if (w->extent == w->x->extent_count)
+			return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT",
+				"content is longer than the manifest says");
+		const struct extent *x = &w->x->extents[w->extent];
+		size_t step = piece.n < x->n - w->in_extent ? piece.n : (size_t)(x->n - w->in_extent);
+		if (w->sys->seek(w->sys, w->fd, (off_t)(x->at + w->in_extent), SEEK_SET) < 0)
+			return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", w->x->path);
+		if (put_bytes(w, piece.p, step, e))
+			return e->rc;
+		piece.p += step;
+		piece.n -= step;
+		w->in_extent += step;
+		if (w->in_extent == x->n) {
+			w->extent++;
+			w->in_extent = 0;
+		}
+	}
+	return OK;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	int64_t seconds = ns / 1000000000, part = ns % 1000000000;
+
+	if (part < 0) {
+		seconds--;
+		part += 1000000000;
+	}
+	return (struct timespec){ .tv_sec = seconds, .tv_nsec = part };
+}
+
+/* Owner first: chown clears the set-id bits.  Whoever may not give files away keeps them, and then a set-id bit would mean
+ * another user than it did: it is dropped. */
+static int set_meta(
+	struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(x->mtime_ns) };
+	uint32_t mode = x->mode;
+	struct stat st;
+
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot look at '%s'", x->path);
+	if ((x->uid != st.st_uid || x->gid != st.st_gid) && s->chown(s, fd, x->uid, x->gid))
+		mode &= 01777;
+	if (s->chmod(s, fd, mode) || s->utimens(s, dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot set mode and time of '%s'", x->path);
+	return OK;
+}
+
+static int put_file(
+	struct restorer *r, int dir_fd, const char *name, const struct entry *x, bool sync, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	AUTO(close_fd) int fd = s->open(s, dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, 0);
+	struct putter w = { .sys = s, .fd = fd, .x = x };
+
+	if (fd < 0)
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
+	if (content_read(r->st->pool, r->a, &x->content, put_piece, &w, e))
+		return err_wrap(e, "'%s'", x->path);
+	if (x->is_sparse && s->truncate(s, fd, (off_t)x->size))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write '%s'", x->path);
+	if (set_meta(r, fd, dir_fd, name, x, e))
+		return e->rc;
+	if (sync && s->sync(s, fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", x->path);
+	return OK;
+}
+
+static int put_entry(
+	struct restorer *r, int dir_fd, const char *name, const struct entry *x, bool sync, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(x->mtime_ns) };
+
+	if (x->type == ENTRY_FILE)
+		return put_file(r, dir_fd, name, x, sync, e);
+	if (s->symlink(s, x->text, dir_fd, name))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot write link '%s'", x->path);
+	(void)s->utimens(s, dir_fd, name, times, AT_SYMLINK_NOFOLLOW);
+	return OK;
+}
+
+/* ---- batches ---- */
+
+static const char *temp_name(struct restorer *r, const struct step *t)
+{
+	return arena_printf(r->a, RESTORE_TEMP "%zx", (size_t)(t - r->plan.steps));
+}
+
+static void count_written(struct restorer *r, struct step *t)
+{
+	t->is_placed = true;
+	r->res.written++;
+	if (t->want->type == ENTRY_FILE)
+		r->res.written_bytes += t->want->held_bytes;
+}
+
+/* What was just named or removed in the current directory. */
+static int sync_parent(struct restorer *r, struct err *e)
+{
+	if (r->is_few && r->st->sys->fsync(r->st->sys, r->parent_fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", r->parent);
+	return OK;
+}
+
+static int barrier(struct restorer *r, struct err *e)
+{
+	if (r->st->sys->syncfs(r->st->sys, r->st->root_fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make the restored files durable");
+	return OK;
+}
+
+static int place(struct restorer *r, struct step *t, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	const char *name = path_base(t->path);
+
+	if (open_parent(r, t->path, false))
+		return leave_or_fail(t, NO_PARENT, e);
+	/* A directory stands where a file belongs: it may go only when it is empty. */
+	bool is_dir = t->have && t->have->type == ENTRY_DIR;
+	if (is_dir && s->unlink(s, r->parent_fd, name, AT_REMOVEDIR))
+		return leave_or_fail(t, "a directory with content is in the way", e);
+	/* Something that came after the plan was made was not saved: it is not overwritten. */
+	unsigned flags = t->have && !is_dir ? 0 : RENAME_NOREPLACE;
+	if (s->rename(s, r->parent_fd, temp_name(r, t), r->parent_fd, name, flags))
+		return leave_or_fail(t,
+			errno == EEXIST || errno == EISDIR ? "something else appeared there"
+							   : "may not be replaced",
+			e);
+	count_written(r, t);
+	return sync_parent(r, e);
+}
+
+/* Temporary files that did not get their names. */
+static void drop_temps(struct restorer *r)
+{
+	for (size_t i = 0; i < r->batch_n; i++)
+		if (!r->batch[i]->is_placed && open_parent(r, r->batch[i]->path, false) == 0)
+			(void)r->st->sys->unlink(r->st->sys, r->parent_fd, temp_name(r, r->batch[i]), 0);
+	r->batch_n = 0;
+	r->batch_bytes = 0;
+}
+
+static int flush_batch(struct restorer *r, struct err *e)
+{
+	if (!r->batch_n)
+		return OK;
+	if (!r->is_few && barrier(r, e))
+		return e->rc;
+	for (size_t i = 0; i < r->batch_n; i++)
+		if (place(r, r->batch[i], e))
+			return e->rc;
+	drop_temps(r);
+	return OK;
+}
+
+static int stage(struct restorer *r, struct step *t, struct err *e)
+{
+	if (open_parent(r, t->path, true))
+		return leave_or_fail(t, NO_PARENT, e);
+	r->batch[r->batch_n++] = t;
+	if (put_entry(r, r->parent_fd, temp_name(r, t), t->want, r->is_few, e)) {
+		if (!is_refusal(e->sys))
+			return e->rc;
+		r->batch_n--;
+		return leave(t, "may not be written");
+	}
+	r->batch_bytes += t->want->held_bytes;
+	if (r->batch_n < BATCH_FILES && r->batch_bytes < BATCH_BYTES)
+		return OK;
+	return flush_batch(r, e);
+}
+
+/* ---- the steps ---- */
+
+static int remove_new(struct restorer *r, struct step *t, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	int flags = t->have->type == ENTRY_DIR ? AT_REMOVEDIR : 0;
+
+	if (open_parent(r, t->path, false))
+		return leave_or_fail(t, NO_PARENT, e);
+	if (s->unlink(s, r->parent_fd, path_base(t->path), flags) && errno != ENOENT)
+		return leave_or_fail(t, errno == ENOTEMPTY ? "not empty" : "may not be removed", e);
+	r->res.deleted++;
+	return sync_parent(r, e);
+}
+
+static int make_dir(struct restorer *r, struct step *t, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	const char *name = path_base(t->path);
+
+	if (open_parent(r, t->path, true))
+		return leave_or_fail(t, NO_PARENT, e);
+	if (t->have && s->unlink(s, r->parent_fd, name, 0) && errno != ENOENT)
+		return leave_or_fail(t, "may not be replaced", e);
+	if (s->mkdir(s, r->parent_fd, name, 0700))
+		return leave_or_fail(t, "may not be made", e);
+	t->is_dirty = true;
+	r->res.written++;
+	return sync_parent(r, e);
+}
+
+/* Mode, owner and time of something whose content is right.  Directories follow at the end. */
+static int touch(struct restorer *r, struct step *t, struct err *e)
+{
+	struct sys *s = r->st->sys;
+
+	if (open_parent(r, t->path, false))
+		return leave_or_fail(t, NO_PARENT, e);
+	r->res.touched++;
+	if (t->want->type == ENTRY_LINK)
+		return OK;
+	AUTO(close_fd)
+	int fd = s->open(s, r->parent_fd, path_base(t->path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (fd < 0)
+		return leave_or_fail(t, "may not be changed", e);
+	int rc = set_meta(r, fd, r->parent_fd, path_base(t->path), t->want, e);
+	if (!rc && r->is_few && s->fsync(s, fd))
+		return err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path);
+	return rc && is_refusal(e->sys) ? leave(t, "may not be changed") : rc;
+}
+
+static int do_step(struct restorer *r, struct step *t, struct err *e)
+{
+	const struct checkpoint_progress *p = r->req->progress;
+
+	if (p && r->work_done % 64 == 0)
+		p->step(p->arg, "restoring files", r->work_done, r->work_total);
+	r->work_done++;
+	if (t->want->type == ENTRY_DIR) {
+		if (t->state == CHECKPOINT_TOUCHED) {
+			t->is_dirty = true;
+			r->res.touched++;
+			return OK;
+		}
+		return make_dir(r, t, e);
+	}
+	return t->state == CHECKPOINT_TOUCHED ? touch(r, t, e) : stage(r, t, e);
+}
+
+/* Modes and times of directories last, inner ones first: writing into them changes both. */
+static int finish_dir(struct restorer *r, struct step *t, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	AUTO(close_fd)
+	int fd = s->open(s, r->st->root_fd, t->path, O_RDONLY | O_DIRECTORY, 0, RESOLVE_INSIDE);
+
+	if (fd < 0)
+		return OK;
+	if (t->want && t->want->type == ENTRY_DIR && !t->note) {
+		int rc = set_meta(r, fd, fd, ".", t->want, e);
+		if (!rc && r->is_few)
+			rc = s->fsync(s, fd)
+				? err_sys(e, "CHECKPOINT_RESTORE", "cannot make '%s' durable", t->path)
+				: OK;
+		return rc && is_refusal(e->sys) ? OK : rc;
+	}
+	if (t->was_mode)
+		(void)s->chmod(s, fd, t->was_mode);
+	return OK;
+}
+
+static int apply(struct restorer *r, struct err *e)
+{
+	struct plan *p = &r->plan;
+
+	for (size_t i = p->n; i-- > 0;)
+		if (p->steps[i].state == CHECKPOINT_NEW && is_work(&p->steps[i]) &&
+			remove_new(r, &p->steps[i], e))
+			return e->rc;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->steps[i].want && is_work(&p->steps[i]) && do_step(r, &p->steps[i], e))
+			return e->rc;
+	if (flush_batch(r, e))
+		return e->rc;
+	close_parent(r);
+	for (size_t i = p->n; i-- > 0;)
+		if ((p->steps[i].is_dirty || p->steps[i].was_mode) && finish_dir(r, &p->steps[i], e))
+			return e->rc;
+	return OK;
+}
+
+/* ---- before and after ---- */
+
+/* Save what is about to be replaced, removed or touched.  Something that cannot be saved stops the restore. */
+static int back_up(struct restorer *r, struct err *e)
+{
+	struct plan *p = &r->plan;
+	const char **paths = arena_zalloc(r->a, p->n + 1, sizeof(*paths));
+	struct checkpoint_request q = { .label = "pre-restore",
+		.paths = paths,
+		.are_exact = true,
+		.skip_missing = true,
+		.include_git = r->req->include_git,
+		.include_state = r->req->include_state,
+		.max_files = UINT64_MAX,
+		.max_bytes = UINT64_MAX,
+		.progress = r->req->progress };
+	struct checkpoint_result saved;
+
+	for (size_t i = 0; i < p->n; i++)
+		if (is_work(&p->steps[i]) && p->steps[i].have)
+			paths[q.path_count++] = p->steps[i].path;
+	if (!q.path_count || r->req->no_backup)
+		return OK;
+	if (checkpoint_create_locked(r->st, &q, &saved, e))
+		return err_wrap(e, "nothing was restored, because what would be replaced could not be saved");
+	if (saved.skipped_count)
+		return err_set(e, E_INPUT, "CHECKPOINT_BACKUP",
+			"nothing was restored: '%s' would be replaced and cannot be saved (%s); --no-backup "
+			"goes on "
+			"without",
+			saved.skipped[0].path, saved.skipped[0].reason);
+	r->res.backup_id = saved.id;
+	return OK;
+}
+
+static int record(struct restorer *r, const char *stage, struct err *e)
+{
+	struct arena *a = r->st->a;
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	if (!r->req->record)
+		return OK;
+	json_sets(a, row, "event", "checkpoint_restore");
+	json_sets(a, row, "stage", stage);
+	json_sets(a, row, "checkpoint_id", json_get_text(r->plan.record, "checkpoint_id", ""));
+	json_sets(a, row, "backup_id", r->res.backup_id);
+	json_setb(a, row, "delete_new", r->req->delete_new);
+	json_seti(a, row, "planned", (int64_t)r->work_total);
+	json_seti(a, row, "written", (int64_t)r->res.written);
+	json_seti(a, row, "touched", (int64_t)r->res.touched);
+	json_seti(a, row, "deleted", (int64_t)r->res.deleted);
+	return r->req->record(r->req->record_arg, row, e);
+}
+
+/* What an interrupted restore left. */
+static int remove_temps(struct restorer *r, struct err *e)
+{
+	struct entries *v = &r->plan.temps;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (open_parent(r, v->v[i].path, false))
+			continue;
+		if (r->st->sys->unlink(r->st->sys, r->parent_fd, path_base(v->v[i].path), 0) &&
+			!is_refusal(errno))
+			return err_sys(e, "CHECKPOINT_RESTORE", "cannot remove leftover '%s'", v->v[i].path);
+		if (sync_parent(r, e))
+			return e->rc;
+	}
+	return OK;
+}
+
+static int run(struct restorer *r, struct err *e)
+{
+	struct plan *p = &r->plan;
+
+	for (size_t i = 0; i < p->n; i++)
+		r->work_total += is_work(&p->steps[i]);
+	r->work_total += p->temps.n;
+	r->is_few = r->work_total <= FEW;
+	if (!r->work_total)
+		return OK;
+	if (back_up(r, e) || record(r, "started", e))
+		return e->rc;
+	r->batch = arena_alloc(r->a, (BATCH_FILES + 1) * sizeof(struct step *));
+	int rc = remove_temps(r, e);
+	rc = rc ? rc : apply(r, e);
+	drop_temps(r);
+	close_parent(r);
+	if (!rc && !r->is_few)
+		rc = barrier(r, e);
+	if (rc)
+		return err_wrap(e, "restore is not complete (run it again to go on)");
+	return record(r, "finished", e);
+}
+
+/* ---- what the caller gets ---- */
+
+static int load_saved(struct restorer *r, const struct entry *x, struct bytes *ret, struct err *e)
+{
+	if (x->text) {
+		*ret = (struct bytes){ (const uint8_t *)x->text, x->content.n };
+		return OK;
+	}
+	return content_load(r->st->pool, r->a, &x->content, DIFF_LIMIT, ret, e);
+}
+
+static int load_diff(struct restorer *r, const struct step *t, struct checkpoint_change *c, struct err *e)
+{
+	struct sys *s = r->st->sys;
+	struct bytes saved = { 0 }, disk = { 0 };
+	bool is_file = t->want && t->want->type == ENTRY_FILE;
+	bool is_stored = text_eq(json_get_text(r->plan.record, "format", ""), "objects/1");
+
+	c->is_binary = true;
+	if (is_file &&
+		(t->want->held_bytes > DIFF_LIMIT || t->want->is_sparse || (!is_stored && !t->want->text)))
+		return OK;
+	if (is_file && load_saved(r, t->want, &saved, e))
+		return e->rc;
+	if (t->have && t->have->type == ENTRY_FILE &&
+		file_read(s, r->a, r->st->root_fd, t->path, DIFF_LIMIT, FILE_BENEATH, &disk, e))
+		return OK;
+	c->diff = checkpoint_diff(r->st->a, t->path, disk, saved);
+	c->is_binary = !c->diff;
+	return OK;
+}
+
+static int add_change(struct restorer *r, const struct step *t, struct err *e)
+{
+	static const char *const kinds[] = { "", "dir", "file", "link", "other" };
+	struct checkpoint_change *c = &r->res.changes[r->res.change_count++];
+	const struct entry *x = t->want ? t->want : t->have;
+	bool is_file = x->type == ENTRY_FILE || (t->have && t->have->type == ENTRY_FILE);
+
+	*c = (struct checkpoint_change){ .path = arena_strdup(r->st->a, t->path),
+		.state = t->state,
+		.kind = kinds[x->type],
+		.note = t->note,
+		.size = x->size };
+	if (t->state == CHECKPOINT_SAME)
+		r->res.unchanged++;
+	else if (t->note && t->state != CHECKPOINT_NEW)
+		r->res.skipped++;
+	bool is_shown = t->state == CHECKPOINT_CHANGED || t->state == CHECKPOINT_MISSING ||
+		(t->state == CHECKPOINT_NEW && !t->note);
+	if (!r->req->with_diff || !is_file || !is_shown)
+		return OK;
+	return load_diff(r, t, c, e);
+}
+
+static int report(struct restorer *r, struct err *e)
+{
+	struct plan *p = &r->plan;
+
+	r->res.record = p->record;
+	r->res.changes = arena_zalloc(r->st->a, p->n + 1, sizeof(*r->res.changes));
+	for (size_t i = 0; i < p->n; i++)
+		if (add_change(r, &p->steps[i], e))
+			return e->rc;
+	return OK;
+}
+
+int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_restore *req,
+	struct checkpoint_restored *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
+	AUTO(close_fd) int lock = -1;
+	struct restorer r = { .st = st, .req = req, .a = &a, .parent_fd = -1 };
+
+	for (size_t i = 0; i < req->only_count; i++)
+		if (!text_eq(req->only[i], ".") && !checkpoint_path_ok(req->only[i]))
+			return err_set(e, E_INPUT, "CHECKPOINT_PATH",
+				"'%s' is not a path inside the workspace", req->only[i]);
+	if (!req->is_dry_run && st->dir_fd >= 0 && checkpoint_lock(st, 0, &lock, e))
+		return e->rc;
+	if (plan_make(&r.plan, st, req, &a, e))
+		return e->rc;
+	if (!req->is_dry_run && run(&r, e))
+		return e->rc;
+	if (report(&r, e))
+		return e->rc;
+	*ret = r.res;
+	return OK;
+}

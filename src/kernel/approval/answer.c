@@ -1,0 +1,329 @@
+/* answer.c — a person answers: yes, no, no longer.
+ *
+ * The record comes first: an answer that is not in the chain has no effect.  A crash behind the record leaves a grant that nobody
+ * can use, never one that is not on record. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/approval/parts.h"
+
+#include <string.h>
+
+static const char APPROVER_DOMAIN[] = "helm:approval:v1\n";
+
+/* The answer's own bytes, signed by the key a person registered for this. */
+static void add_approver(
+	struct kernel *k, const struct approver *who, const struct json *what, struct json *about)
+{
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1], id[KEY_ID];
+	struct json *doc;
+	struct buf text;
+
+	if (!who->key)
+		return;
+	doc = json_new(k->a, JSON_OBJECT);
+	buf_init(&text, k->a);
+	buf_adds(&text, APPROVER_DOMAIN);
+	json_canonical(&text, what);
+	key_sign(who->key, buf_bytes(&text), signature);
+	hex_encode(signature, SIGN_SIZE, hex);
+	key_id(key_public(who->key), id);
+	json_sets(k->a, doc, "key_id", id);
+	json_sets(k->a, doc, "signature", hex);
+	json_set(k->a, about, "approver", doc);
+}
+
+/* `what` stands in the receipt's metadata under `name`; its digest is what the signature covers. */
+static int record(struct kernel *k, const char *effect, const char *type, const char *name, struct json *what,
+	const struct approver *who, struct json **ret, struct err *e)
+{
+	struct json *about = json_new(k->a, JSON_OBJECT);
+	char *id;
+	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+
+	if (rc)
+		return rc;
+	json_set(k->a, about, name, what);
+	add_approver(k, who, what, about);
+	struct draft d = { .decision_id = id,
+		.effect_id = effect,
+		.status = "RECORDED",
+		.policy_hash = k->policy_hash,
+		.args_hash = json_get_text(what, "args_sha256", NULL),
+		.output_hash = approval_digest(k->a, what),
+		.executor_id = who->name,
+		.type = type,
+		.metadata = about };
+	return recorder_append(&k->recorder, k->a, &d, 1, ret, e);
+}
+
+static const char *now_text(struct kernel *k)
+{
+	return text_time_z(k->a, k->sys->now_us(k->sys));
+}
+
+/* ---- requests ---- */
+
+static int find_request(
+	struct kernel *k, const struct json *requests, const char *id, struct json **ret, struct err *e)
+{
+	struct json *entry = json_get(requests, id);
+
+	if (!entry)
+		return err_set(e, E_MISSING, "APPROVAL_MISSING",
+			"there is no request '%s'; 'helm approval list' shows those that wait", id);
+	const char *own = json_get_text(json_get(entry, "request"), "approval_id", "");
+	if (!text_eq(own, id) || !approval_is_genuine(k, entry))
+		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
+			"request %s is not what was asked: it does not agree with the signed decision it "
+			"belongs "
+			"to; do not answer it",
+			id);
+	*ret = entry;
+	return OK;
+}
+
+int approval_get(struct kernel *k, const char *id, struct json **ret_entry, struct err *e)
+{
+	struct json *doc;
+	int rc = approvals_load(k->sys, k->a, k->ws, &doc, e);
+
+	return rc ? rc : find_request(k, json_get(doc, "requests"), id, ret_entry, e);
+}
+
+static int find_pending(struct approval_store *st, const char *id, struct json **ret, struct err *e)
+{
+	int rc = find_request(st->k, st->requests, id, ret, e);
+
+	if (rc)
+		return rc;
+	const char *state = approval_state(*ret, st->k->sys->now_us(st->k->sys));
+	if (!text_eq(state, "pending"))
+		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
+	return OK;
+}
+
+static void resolve(struct kernel *k, struct json *entry, const char *response, const char *responder)
+{
+	json_sets(k->a, entry, "response", response);
+	json_sets(k->a, entry, "responder", responder);
+	json_sets(k->a, entry, "resolved_at", now_text(k));
+}
+
+/* ---- reach ---- */
+
+static bool is_for_path(const struct cover *c)
+{
+	return c->kind == FX_WRITE || c->kind == FX_DELETE || c->kind == FX_MOVE || c->kind == FX_PERMISSION;
+}
+
+static bool is_for_host(const struct cover *c)
+{
+	return (c->kind == FX_NETWORK || c->kind == FX_REMOTE) && (c->flags & FXF_ONE_HOST);
+}
+
+static int can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct cover *c = &covers[i];
+		if (t->reach != REACH_EXACT && !cover_may_widen(c))
+			return err_set(e, E_INPUT, "APPROVAL_REACH",
+				"%s asks about something that cannot be known beforehand, or about the "
+				"command as a "
+				"whole: approve it with --once",
+				c->rule);
+		if (t->reach == REACH_EXACT && !t->is_once && cover_is_once_only(c))
+			return err_set(e, E_INPUT, "APPROVAL_REACH",
+				"%s asks about something that can differ each time: approve it with --once",
+				c->rule);
+		if (t->reach == REACH_PATH && !is_for_path(c))
+			return err_set(e, E_INPUT, "APPROVAL_REACH",
+				"%s is not about files, so no path bounds it", c->rule);
+		if (t->reach == REACH_HOST && !is_for_host(c))
+			return err_set(e, E_INPUT, "APPROVAL_REACH",
+				"%s is not about one host that is named, so no host bounds it", c->rule);
+	}
+	return OK;
+}
+
+/* ---- grants ---- */
+
+static int make_grant(struct approval_store *st, struct approval *g, const struct approver *who,
+	struct json **ret_receipt, struct err *e)
+{
+	struct kernel *k = st->k;
+	char *id;
+	int rc = record_new_id(k->a, k->sys, "", &id, e);
+
+	if (rc)
+		return rc;
+	g->id = arena_printf(k->a, "grant-%.12s", id);
+	/* Whole seconds: what is written reads back the same. */
+	g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
+	g->responder = who->name;
+	rc = record(k, GRANT_EFFECT, "grant", "grant", approval_to_json(k->a, g), who, ret_receipt, e);
+	if (rc)
+		return rc;
+	struct json *entry = json_new(k->a, JSON_OBJECT);
+	json_set(k->a, entry, "receipt", *ret_receipt);
+	json_set(k->a, st->grants, g->id, entry);
+	return OK;
+}
+
+int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
+	struct approval *ret, struct err *e)
+{
+	const char *session = json_get_text(request, "session", NULL);
+	/* A run is gone on with from wherever a person stands. */
+	bool is_run = json_get_text(request, "task_id", NULL) != NULL, is_exact = t->reach == REACH_EXACT;
+	struct approval g = { .reach = t->reach,
+		.is_once = t->is_once,
+		.principal = json_get_text(request, "principal", NULL),
+		.profile = json_get_text(request, "profile", ""),
+		.args_sha256 = is_exact ? json_get_text(request, "args_sha256", NULL) : NULL,
+		.cwd = is_exact ? json_get_text(request, "cwd", NULL) : NULL,
+		.path = t->path,
+		.host = t->host,
+		.expires_us = t->expires_us,
+		.request_id = json_get_text(request, "approval_id", NULL) };
+
+	if (t->is_for_session && !session)
+		return err_set(
+			e, E_INPUT, "APPROVAL_SESSION", "request %s belongs to no session", g.request_id);
+	if (t->is_for_session || (is_exact && t->is_once && !is_run))
+		g.session = session;
+	int rc = covers_from_json(a, json_get(request, "covers"), &g.covers, &g.cover_count, e);
+	if (rc == OK)
+		rc = can_reach(g.covers, g.cover_count, t, e);
+	if (rc == OK)
+		*ret = g;
+	return rc;
+}
+
+int approval_approve(struct kernel *k, const char *id, const struct approval_terms *t,
+	const struct approver *who, struct json **ret_receipt, struct err *e)
+{
+	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	struct json *entry, *receipt;
+	int rc = approval_store_open(&st, k, e);
+
+	if (rc == OK)
+		rc = find_pending(&st, id, &entry, e);
+	if (rc)
+		return rc;
+	const struct json *request = json_get(entry, "request");
+	struct approval g;
+	rc = approval_draft(k->a, request, t, &g, e);
+	if (rc == OK)
+		rc = make_grant(&st, &g, who, &receipt, e);
+	if (rc)
+		return rc;
+	resolve(k, entry, "approved", who->name);
+	json_sets(k->a, entry, "grant_id", g.id);
+	rc = approval_store_write(&st, e);
+	if (rc == OK)
+		rc = waiting_settle(k, request, "approved", who->name, e);
+	if (rc == OK)
+		*ret_receipt = receipt;
+	return rc;
+}
+
+int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
+	struct err *e)
+{
+	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	int rc = approval_store_open(&st, k, e);
+
+	if (rc == OK)
+		rc = make_grant(&st, g, who, ret_receipt, e);
+	return rc ? rc : approval_store_write(&st, e);
+}
+
+int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
+	struct approval *ret, struct err *e)
+{
+	struct handling h = { 0 };
+	bool is_exact = t->reach == REACH_EXACT;
+	struct approval g = { .reach = t->reach,
+		.is_once = t->is_once,
+		.principal = q->subject_id,
+		.session = q->session,
+		.profile = q->profile->name,
+		.args_sha256 = is_exact ? kernel_args_digest(k, q) : NULL,
+		.cwd = is_exact ? k->guard.at.cwd : NULL,
+		.path = t->path,
+		.host = t->host,
+		.expires_us = t->expires_us };
+
+	kernel_decide(k, q, &h);
+	if (h.verdict == V_ALLOW)
+		return err_set(e, E_INPUT, "GRANT_NOTHING", "nothing has to be granted: it is allowed");
+	if (h.verdict != V_ESCALATE)
+		return err_set(e, E_DENIED, "GRANT_DENIED", "it is denied, and no grant lifts a denial: %s",
+			h.decision.summary ? h.decision.summary : "");
+	g.covers = covers_of(k->a, &h.decision, &g.cover_count);
+	int rc = can_reach(g.covers, g.cover_count, t, e);
+	if (rc == OK)
+		*ret = g;
+	return rc;
+}
+
+int approval_deny(struct kernel *k, const char *id, const char *reason, const struct approver *who,
+	struct json **ret_receipt, struct err *e)
+{
+	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	struct json *entry, *what = json_new(k->a, JSON_OBJECT);
+	int rc = approval_store_open(&st, k, e);
+
+	if (rc == OK)
+		rc = find_pending(&st, id, &entry, e);
+	if (rc)
+		return rc;
+	json_sets(k->a, what, "approval_id", id);
+	json_sets(k->a, what, "args_sha256", json_get_text(json_get(entry, "request"), "args_sha256", ""));
+	json_sets(k->a, what, "reason", reason);
+	rc = record(k, "helm.approval/deny", "denial", "denial", what, who, ret_receipt, e);
+	if (rc)
+		return rc;
+	resolve(k, entry, "denied", who->name);
+	rc = approval_store_write(&st, e);
+	return rc ? rc : waiting_settle(k, json_get(entry, "request"), "cancelled", who->name, e);
+}
+
+int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
+	struct json **ret_receipt, struct err *e)
+{
+	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	struct json *what = json_new(k->a, JSON_OBJECT);
+	int rc = approval_store_open(&st, k, e);
+
+	if (rc)
+		return rc;
+	struct json *entry = json_get(st.grants, grant_id);
+	if (!entry)
+		return err_set(e, E_MISSING, "GRANT_MISSING",
+			"there is no grant '%s'; 'helm approval list' shows those in force", grant_id);
+	const char *state = grant_state(entry, k->sys->now_us(k->sys));
+	if (!text_eq(state, "in force"))
+		return err_set(e, E_INPUT, "GRANT_SETTLED", "grant %s is %s already", grant_id, state);
+	json_sets(k->a, what, "grant_id", grant_id);
+	json_sets(k->a, what, "reason", reason);
+	rc = record(k, REVOKE_EFFECT, "revocation", "revocation", what, who, ret_receipt, e);
+	if (rc)
+		return rc;
+	json_sets(k->a, entry, "revoked_at", now_text(k));
+	return approval_store_write(&st, e);
+}
+
+int approval_answered_elsewhere(struct kernel *k, const char *id, struct err *e)
+{
+	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
+	int rc = approval_store_open(&st, k, e);
+	struct json *entry = rc ? NULL : json_get(st.requests, id);
+
+	if (rc || !entry || !text_eq(approval_state(entry, k->sys->now_us(k->sys)), "pending"))
+		return rc;
+	resolve(k, entry, "answered in the client", "the client's own question");
+	return approval_store_write(&st, e);
+}

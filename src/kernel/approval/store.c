@@ -1,0 +1,173 @@
+/* store.c — <state>/approvals.json: what waits for a person, and what a person has granted.
+ *
+ * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the signed decision it was
+ * made for, a grant only as the signed receipt it is.  What is in here and is neither is passed over.  A file that cannot be
+ * understood grants nothing. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/approval/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { APPROVALS_LIMIT = 16 << 20, MAX_PENDING = 200 };
+static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
+
+static struct json *part(struct arena *a, struct json *doc, const char *name)
+{
+	struct json *v = json_get(doc, name);
+
+	if (!v) {
+		v = json_new(a, JSON_OBJECT);
+		json_set(a, doc, name, v);
+	}
+	return v;
+}
+
+int approvals_load(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	struct json *doc = NULL;
+	int rc = file_read(s, a, ws->state_fd, APPROVALS, APPROVALS_LIMIT, 0, &text, e);
+
+	if (rc == OK)
+		rc = json_parse(a, text, APPROVALS, NULL, &doc, e);
+	if (rc == E_MISSING) {
+		doc = json_new(a, JSON_OBJECT);
+		json_seti(a, doc, "version", 1);
+		rc = OK;
+	}
+	if (rc == OK &&
+		(!json_is(doc, JSON_OBJECT) || json_get_int(doc, "version", 0) != 1 ||
+			!json_is(part(a, doc, "requests"), JSON_OBJECT) ||
+			!json_is(part(a, doc, "grants"), JSON_OBJECT)))
+		rc = err_set(e, E_CORRUPT, "APPROVALS_FORMAT", "%s is not a document of approvals, version 1",
+			APPROVALS);
+	if (rc == OK)
+		*ret = doc;
+	return rc;
+}
+
+/* ---- how things stand ---- */
+
+static bool is_past(const struct json *doc, const char *name, int64_t now_us)
+{
+	const char *text = json_get_text(doc, name, "");
+	int64_t us;
+
+	return !text_parse_time(text, strlen(text), &us) || us <= now_us;
+}
+
+const char *approval_state(const struct json *entry, int64_t now_us)
+{
+	const char *response = json_get_text(entry, "response", NULL);
+
+	if (response)
+		return response;
+	return is_past(json_get(entry, "request"), "expires_at", now_us) ? "expired" : "pending";
+}
+
+const char *grant_state(const struct json *entry, int64_t now_us)
+{
+	const struct json *grant = json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
+
+	if (json_get(entry, "revoked_at"))
+		return "revoked";
+	if (json_get(entry, "used_at"))
+		return "used";
+	return is_past(grant, "expires_at", now_us) ? "expired" : "in force";
+}
+
+void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending, size_t *ret_in_force)
+{
+	*ret_pending = *ret_in_force = 0;
+	json_each_member (m, json_get(doc, "requests"))
+		*ret_pending += text_eq(approval_state(m->value, now_us), "pending");
+	json_each_member (m, json_get(doc, "grants"))
+		*ret_in_force += text_eq(grant_state(m->value, now_us), "in force");
+}
+
+/* ---- changing ---- */
+
+int approval_store_open(struct approval_store *st, struct kernel *k, struct err *e)
+{
+	int rc = file_lock(k->sys, k->ws->state_fd, "approvals.lock", 5000, &st->lock_fd, e);
+
+	st->k = k;
+	if (rc == OK)
+		rc = approvals_load(k->sys, k->a, k->ws, &st->doc, e);
+	if (rc)
+		return rc;
+	st->requests = json_get(st->doc, "requests");
+	st->grants = json_get(st->doc, "grants");
+	return OK;
+}
+
+void approval_store_close(struct approval_store *st)
+{
+	close_fd(&st->lock_fd);
+	st->lock_fd = -1;
+}
+
+/* Settled long ago: the history is in the receipts. */
+static bool is_old(const struct json *entry, const struct json *about, int64_t now_us)
+{
+	static const char *const ends[] = { "resolved_at", "used_at", "revoked_at" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		if (json_get(entry, ends[i]) && !json_is(json_get(entry, ends[i]), JSON_NULL))
+			return is_past(entry, ends[i], now_us - KEPT_US);
+	return is_past(about, "expires_at", now_us - KEPT_US);
+}
+
+static void prune(struct approval_store *st, int64_t now_us)
+{
+	size_t pending, in_force;
+
+	for (uint32_t i = st->requests->n; i-- > 0;) {
+		const struct json_member *m = &st->requests->members[i];
+		if (is_old(m->value, json_get(m->value, "request"), now_us))
+			(void)json_remove(st->requests, m->name);
+	}
+	for (uint32_t i = st->grants->n; i-- > 0;) {
+		const struct json_member *m = &st->grants->members[i];
+		const struct json *about =
+			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
+		if (is_old(m->value, about, now_us))
+			(void)json_remove(st->grants, m->name);
+	}
+	/* Nobody reads the two hundred and first: the oldest give way. */
+	approvals_count(st->doc, now_us, &pending, &in_force);
+	for (uint32_t i = 0; pending > MAX_PENDING && i < st->requests->n;) {
+		const struct json_member *m = &st->requests->members[i];
+		if (!text_eq(approval_state(m->value, now_us), "pending")) {
+			i++;
+			continue;
+		}
+		(void)json_remove(st->requests, m->name);
+		pending--;
+	}
+}
+
+int approval_store_write(struct approval_store *st, struct err *e)
+{
+	struct kernel *k = st->k;
+	struct buf text;
+
+	prune(st, k->sys->now_us(k->sys));
+	buf_init(&text, k->a);
+	json_write(&text, st->doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return file_replace(k->sys, k->ws->state_fd, APPROVALS, 0600, buf_bytes(&text), e);
+}
+
+char *approval_digest(struct arena *a, const struct json *doc)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_canonical(&text, doc);
+	return sha256_prefixed(a, text.p, text.n);
+}

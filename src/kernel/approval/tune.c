@@ -1,0 +1,197 @@
+/* tune.c — which grants would have saved the most questions, and what they would have let through.
+ *
+ * The calls of the last days that a person was asked about are held against each other: a grant for the shape of one of them would have
+ * answered some of the others.  The one that answers most is proposed first, then the one that answers most of what is left.  Nothing is
+ * granted here.  A proposal names the request it is made from, because only a request that agrees with its signed decision may become a
+ * grant; the notes it is counted from prove nothing. */
+#include "base/text.h"
+#include "kernel/approval/parts.h"
+#include "kernel/hook.h"
+
+#include <string.h>
+
+enum { MAX_ROWS = 50000, MAX_QUESTIONS = 5000, MAX_SHAPES = 400, MAX_PROPOSALS = 10, MAX_EXAMPLES = 5 };
+
+/* One question: asked again and again it stays one. */
+struct asked {
+	const char *id, *client, *preview;
+	struct cover *covers;
+	size_t cover_count;
+	size_t times;
+	bool can_widen, was_denied, is_saved;
+};
+
+struct tuning {
+	struct kernel *k;
+	const struct json *requests;
+	int64_t since_us;
+	struct asked *all;
+	size_t n;
+	size_t shapes[MAX_SHAPES]; /* questions whose shape no earlier one has */
+	size_t shape_count;
+};
+
+static struct asked *find(struct tuning *t, const char *id)
+{
+	for (size_t i = t->n; i-- > 0;)
+		if (text_eq(t->all[i].id, id))
+			return &t->all[i];
+	return NULL;
+}
+
+static bool all_may_widen(const struct asked *q)
+{
+	for (size_t i = 0; i < q->cover_count; i++)
+		if (!cover_may_widen(&q->covers[i]))
+			return false;
+	return q->cover_count > 0;
+}
+
+/* Would a grant for the shape of x have answered y? */
+static bool answers(const struct asked *x, const struct asked *y)
+{
+	struct approval g = { .reach = REACH_SHAPE, .covers = x->covers, .cover_count = x->cover_count };
+
+	return text_eq(x->client, y->client) && approval_covers(&g, y->covers, y->cover_count);
+}
+
+static void note_shape(struct tuning *t, size_t i)
+{
+	if (!t->all[i].can_widen || t->shape_count == MAX_SHAPES)
+		return;
+	for (size_t s = 0; s < t->shape_count; s++)
+		if (answers(&t->all[t->shapes[s]], &t->all[i]) && answers(&t->all[i], &t->all[t->shapes[s]]))
+			return;
+	t->shapes[t->shape_count++] = i;
+}
+
+static void read_row(struct tuning *t, const struct json *row)
+{
+	const char *id = json_get_text(row, "approval_id", NULL), *at = json_get_text(row, "at", "");
+	const char *response;
+	struct asked q = { .id = id,
+		.client = json_get_text(row, "client", ""),
+		.preview = json_get_text(row, "preview", ""),
+		.times = 1 };
+	int64_t us;
+
+	if (!id || !text_parse_time(at, strlen(at), &us) || us < t->since_us)
+		return;
+	struct asked *known = find(t, id);
+	if (known) {
+		known->times++;
+		return;
+	}
+	if (t->n == MAX_QUESTIONS ||
+		covers_from_json(t->k->a, json_get(row, "covers"), &q.covers, &q.cover_count, NULL))
+		return;
+	response = json_get_text(json_get(t->requests, id), "response", "");
+	q.was_denied = text_eq(response, "denied");
+	q.can_widen = all_may_widen(&q);
+	t->all[t->n] = q;
+	note_shape(t, t->n++);
+}
+
+static size_t would_save(const struct tuning *t, const struct asked *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += !t->all[i].is_saved && answers(x, &t->all[i]);
+	return n;
+}
+
+/* The request among those it answers that can still be proven, the newest first. */
+static const char *provable(const struct tuning *t, const struct asked *x)
+{
+	for (size_t i = t->n; i-- > 0;) {
+		const struct json *entry = json_get(t->requests, t->all[i].id);
+		if (entry && answers(&t->all[i], x) && answers(x, &t->all[i]) &&
+			approval_is_genuine(t->k, entry))
+			return t->all[i].id;
+	}
+	return NULL;
+}
+
+static void add_new(struct arena *a, struct json *list, const char *text)
+{
+	json_each (known, list)
+		if (text_eq(json_text(known), text))
+			return;
+	json_pushs(a, list, text);
+}
+
+static struct json *propose(struct tuning *t, const struct asked *x, size_t saves)
+{
+	struct arena *a = t->k->a;
+	struct json *doc = json_new(a, JSON_OBJECT), *examples = json_new(a, JSON_ARRAY);
+	size_t denied = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		struct asked *y = &t->all[i];
+		if (y->is_saved || !answers(x, y))
+			continue;
+		y->is_saved = true;
+		denied += y->was_denied;
+		/* What a person said no to is the first thing to see. */
+		if (y->was_denied || examples->n < MAX_EXAMPLES)
+			add_new(a, examples,
+				y->was_denied ? arena_printf(a, "%s  (you denied this)", y->preview)
+					      : y->preview);
+	}
+	json_seti(a, doc, "saves", (int64_t)saves);
+	json_seti(a, doc, "denied_by_you", (int64_t)denied);
+	json_sets(a, doc, "principal", arena_printf(a, "agent:%s", x->client));
+	json_set(a, doc, "covers", covers_to_json(a, x->covers, x->cover_count));
+	json_set(a, doc, "examples", examples);
+	json_sets(a, doc, "approval_id", provable(t, x));
+	return doc;
+}
+
+static struct json *choose(struct tuning *t)
+{
+	struct json *list = json_new(t->k->a, JSON_ARRAY);
+
+	while (list->n < MAX_PROPOSALS) {
+		const struct asked *best = NULL;
+		size_t most = 1; /* one that answers only itself saves nothing */
+		for (size_t s = 0; s < t->shape_count; s++) {
+			size_t n = would_save(t, &t->all[t->shapes[s]]);
+			if (n > most) {
+				most = n;
+				best = &t->all[t->shapes[s]];
+			}
+		}
+		if (!best)
+			break;
+		struct json *one = propose(t, best, most);
+		json_seti(t->k->a, one, "number", list->n + 1);
+		json_push(t->k->a, list, one);
+	}
+	return list;
+}
+
+int tune_propose(struct kernel *k, int64_t since_us, struct json **ret, struct err *e)
+{
+	struct tuning t = { .k = k, .since_us = since_us };
+	struct json *rows, *approvals, *doc = json_new(k->a, JSON_OBJECT);
+	size_t fixed = 0;
+	int rc = approvals_load(k->sys, k->a, k->ws, &approvals, e);
+
+	if (rc == OK)
+		rc = rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, MAX_ROWS, &rows, e);
+	if (rc)
+		return rc;
+	t.requests = json_get(approvals, "requests");
+	t.all = arena_zalloc(k->a, MAX_QUESTIONS, sizeof(*t.all));
+	json_each (row, rows)
+		read_row(&t, row);
+	for (size_t i = 0; i < t.n; i++)
+		fixed += !t.all[i].can_widen;
+	json_sets(k->a, doc, "since", text_time_z(k->a, since_us));
+	json_seti(k->a, doc, "questions", (int64_t)t.n);
+	json_seti(k->a, doc, "must_be_asked", (int64_t)fixed);
+	json_set(k->a, doc, "proposals", choose(&t));
+	*ret = doc;
+	return OK;
+}

@@ -1,0 +1,26 @@
+/* hook.h — the calls of an agent client, before and after they are made. */
+#ifndef KERNEL_HOOK_H
+#define KERNEL_HOOK_H
+
+#include "kernel/kernel.h"
+
+#define TOOL_CALLS "tool-calls.jsonl"
+
+struct hook_answer {
+	enum verdict verdict;
+	bool is_quiet; /* nothing but reading: passed without a word */
+	const char *code; /* reason code; "" when allowed */
+	const char *text; /* for the model: what was understood, why not, what to do instead */
+	const char *short_text; /* for the person, one sentence */
+	const char *receipt_id; /* or NULL */
+};
+
+/* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is decided and signed
+ * before the answer is known.  `can_ask`: the client can put a question to a person.  An error means that it must be blocked. */
+int hook_before(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
+	struct hook_answer *ret, struct err *e);
+
+/* What became of it: an outcome receipt bound to the decision of the same call. */
+int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e);
+
+#endif

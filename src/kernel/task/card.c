@@ -1,0 +1,138 @@
+/* card.c — resume cards: how a task ended, for whoever goes on with it.
+ *
+ * One file per finished task, below state-snapshots/.  The newest ones are kept, the file of the oldest becomes the next card:
+ * a new file for each run would cost more than everything that is in it, and a directory that only grows would slow down
+ * every run after. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/task/parts.h"
+#include "privacy/privacy.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CARDS "state-snapshots"
+enum { KEEP_CARDS = 32, DROP_AT_ONCE = 8 };
+
+static char *slug(struct arena *a, const char *text)
+{
+	struct buf out;
+
+	buf_init(&out, a);
+	for (; *text && out.n < 80; text++) {
+		char c = (char)tolower((unsigned char)*text);
+		if (isalnum((unsigned char)c) || (c && strchr("._-", c)))
+			buf_addc(&out, c);
+		else if (out.n && out.p[out.n - 1] != '-')
+			buf_addc(&out, '-');
+	}
+	while (out.n && strchr("-._", out.p[out.n - 1]))
+		out.p[--out.n] = '\0';
+	const char *start = out.p + strspn(out.p, "-._");
+	return *start ? arena_strdup(a, start) : arena_strdup(a, "task");
+}
+
+static const char *next_step(const char *status)
+{
+	if (text_eq(status, "completed"))
+		return "nothing is open; go on with the next task";
+	if (text_eq(status, "handoff_required"))
+		return "do it at the target, then record the outcome";
+	return "read the failure, then retry with 'helm task retry'";
+}
+
+void task_list_cards(struct kernel *k, struct task_cards *ret)
+{
+	char **names;
+	size_t n, from = 0;
+
+	*ret = (struct task_cards){ 0 };
+	if (file_list(k->sys, k->a, k->ws->state_fd, CARDS, &names, &n, NULL))
+		return;
+	while (from < n && names[from][0] == '.')
+		from++;
+	*ret = (struct task_cards){ .names = names + from, .n = n - from };
+	if (ret->n)
+		ret->newest = arena_printf(k->a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]);
+}
+
+/* The oldest card's file becomes the new one: put aside, written over, and given its name, so that a reader sees one card or
+ * the other. */
+static int rewrite_oldest(struct kernel *k, int dir, const char *oldest, const char *name, struct bytes text)
+{
+	struct sys *s = k->sys;
+	const char *aside = arena_printf(k->a, ".%s.tmp", oldest);
+	struct stat st;
+
+	if (s->rename(s, dir, oldest, dir, aside, RENAME_NOREPLACE))
+		return -1;
+	AUTO(close_fd) int fd = s->open(s, dir, aside, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (fd >= 0 && s->stat(s, fd, "", &st, AT_EMPTY_PATH) == 0 && S_ISREG(st.st_mode) &&
+		st.st_nlink == 1 && s->write(s, fd, text.p, text.n) == (ssize_t)text.n &&
+		s->truncate(s, fd, (off_t)text.n) == 0 &&
+		s->rename(s, dir, aside, dir, name, RENAME_NOREPLACE) == 0)
+		return OK;
+	(void)s->unlink(s, dir, aside, 0);
+	return -1;
+}
+
+/* A card that a power cut loses is not missed: the ledger has the facts. */
+static int put_card(struct kernel *k, const struct task_cards *old, const char *name, struct bytes text)
+{
+	struct sys *s = k->sys;
+	struct err e;
+
+	if (file_mkdirs(s, k->ws->state_fd, CARDS, 0700, &e))
+		return -1;
+	size_t extra = old->n > KEEP_CARDS ? old->n - KEEP_CARDS : 0;
+	AUTO(close_fd) int dir = s->open(s, k->ws->state_fd, CARDS, O_RDONLY | O_DIRECTORY, 0, 0);
+	if (dir < 0)
+		return -1;
+	/* Many, from times when all were kept, go a few at a time. */
+	for (size_t i = 1; i <= extra && i <= DROP_AT_ONCE; i++)
+		(void)s->unlink(s, dir, old->names[i], 0);
+	if (old->n >= KEEP_CARDS && rewrite_oldest(k, dir, old->names[0], name, text) == OK)
+		return OK;
+	return file_put(s, dir, name, 0600, text, &e);
+}
+
+const char *task_snapshot(struct kernel *k, const struct task_cards *old, const struct json *given)
+{
+	struct arena *a = k->a;
+	struct json *row = json_copy(a, given);
+
+	privacy_redact_json(a, row);
+	const char *status = json_get_text(row, "status", ""),
+		   *checkpoint = json_get_text(row, "checkpoint_id", NULL);
+	const char *id = json_get_text(row, "task_id", ""), *name = json_get_text(row, "task_name", "");
+	const char *reason = json_get_text(row, "failure_reason", NULL);
+	struct buf text;
+
+	buf_init(&text, a);
+	buf_addf(&text, "[STATE_SNAPSHOT]\n- task_id: %s\n- objective: %s\n- current_state: %s\n", id, name,
+		status);
+	buf_addf(&text, "- confirmed_facts:\n  - status=%s\n  - profile=%s\n  - runtime_backend=%s\n", status,
+		json_get_text(row, "profile", ""), json_get_text(row, "runtime_backend", ""));
+	if (checkpoint)
+		buf_addf(&text, "  - checkpoint_id=%s\n", checkpoint);
+	buf_addf(&text,
+		"- attempted_actions:\n  - %s\n- blockers: ", json_get_text(row, "command_preview", ""));
+	if (reason)
+		buf_addf(&text, "\n  - %s\n", reason);
+	else if (text_eq(status, "failed"))
+		buf_addf(&text, "\n  - exit code %lld\n", (long long)json_get_int(row, "exit_code", 0));
+	else
+		buf_adds(&text, "none\n");
+	buf_addf(&text, "- recommended_next_step: %s\n", next_step(status));
+	if (checkpoint)
+		buf_addf(&text, "- rollback_or_resume_hint: helm checkpoint restore %s\n", checkpoint);
+	else
+		buf_adds(&text, "- rollback_or_resume_hint: no checkpoint is attached\n");
+	const char *name_now = arena_printf(
+		a, "%s-%s-%s.md", text_time_compact(a, k->sys->now_us(k->sys)), slug(a, id), slug(a, name));
+	return put_card(k, old, name_now, buf_bytes(&text))
+		? NULL
+		: arena_printf(a, "%s/" CARDS "/%s", k->ws->state_name, name_now);
+}

@@ -1,0 +1,126 @@
+/* pause.c — profiles that nobody may start for now.
+ *
+ * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once and only its hash is
+ * kept, so that reading the file does not let anybody resume.  A file that cannot be read counts as "everything is paused". */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/task/task.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+
+#define PAUSE_FILE "profile-pause-state.json"
+#define PAUSE_LOCK "profile-pause-state.lock"
+
+bool pause_gate_is_on(struct sys *s)
+{
+	static const char *const names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
+	static const char *const yes[] = { "1", "true", "yes" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *v = s->getenv(s, names[i]);
+		v = v ? v + strspn(v, " \t") : "";
+		size_t n = strcspn(v, " \t");
+		for (size_t k = 0; k < ARRAY_SIZE(yes); k++)
+			if (n == strlen(yes[k]) && strncasecmp(v, yes[k], n) == 0 &&
+				!v[n + strspn(v + n, " \t")])
+				return true;
+	}
+	return false;
+}
+
+int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
+{
+	struct bytes text;
+	struct json *doc;
+	int rc = file_read(s, a, ws->state_fd, PAUSE_FILE, 1 << 20, 0, &text, e);
+
+	if (rc == E_MISSING) {
+		*ret = json_new(a, JSON_OBJECT);
+		return OK;
+	}
+	if (rc == OK)
+		rc = json_parse(a, text, PAUSE_FILE, NULL, &doc, e);
+	if (rc == OK && !json_is(doc, JSON_OBJECT))
+		rc = err_set(e, E_CORRUPT, "PAUSE_STATE", "%s is no object", PAUSE_FILE);
+	if (rc)
+		return err_wrap(e, "every profile counts as paused until this file is mended");
+	*ret = doc;
+	return OK;
+}
+
+static int store(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *doc, struct err *e)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_write(&text, doc, JSON_INDENT | JSON_SORT_BYTES);
+	buf_addc(&text, '\n');
+	return file_replace(s, ws->state_fd, PAUSE_FILE, 0600, buf_bytes(&text), e);
+}
+
+int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *reason, char **ret_token, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	struct json *doc, *entry = json_new(a, JSON_OBJECT);
+	uint8_t raw[16];
+	char hex[33];
+	int rc = file_lock(s, ws->state_fd, PAUSE_LOCK, 5000, &lock, e);
+
+	if (rc == OK)
+		rc = pause_load(s, a, ws, &doc, e);
+	if (rc)
+		return rc;
+	if (s->random(s, raw, sizeof(raw)))
+		return err_sys(e, "PAUSE_TOKEN", "cannot make a token");
+	hex_encode(raw, sizeof(raw), hex);
+	json_sets(a, entry, "paused_at", text_time_iso(a, s->now_us(s)));
+	json_sets(a, entry, "reason", reason);
+	json_sets(a, entry, "token_sha256", sha256_hex(a, hex, 32));
+	json_set(a, doc, profile, entry);
+	rc = store(s, a, ws, doc, e);
+	if (rc == OK)
+		*ret_token = arena_strdup(a, hex);
+	return rc;
+}
+
+/* Every byte is looked at, whatever differs. */
+static bool same_hash(const char *x, const char *y)
+{
+	unsigned difference = 0;
+
+	if (strlen(x) != 64 || strlen(y) != 64)
+		return false;
+	for (size_t i = 0; i < 64; i++)
+		difference |= (unsigned char)(x[i] ^ y[i]);
+	return !difference;
+}
+
+int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *token, struct err *e)
+{
+	AUTO(close_fd) int lock = -1;
+	struct json *doc;
+	int rc = file_lock(s, ws->state_fd, PAUSE_LOCK, 5000, &lock, e);
+
+	if (rc == OK)
+		rc = pause_load(s, a, ws, &doc, e);
+	if (rc)
+		return rc;
+	const struct json *entry = json_get(doc, profile);
+	if (!entry)
+		return err_set(e, E_INPUT, "PAUSE_NOT", "profile %s is not paused", profile);
+	/* Files of older workspaces hold the token itself. */
+	const char *kept = json_get_text(entry, "token_sha256", NULL),
+		   *plain = json_get_text(entry, "resume_token", NULL);
+	const char *want = kept ? kept : plain ? sha256_hex(a, plain, strlen(plain)) : "";
+	if (!same_hash(want, sha256_hex(a, token, strlen(token))))
+		return err_set(e, E_INPUT, "PAUSE_TOKEN",
+			"that is not the token that was shown when %s was paused", profile);
+	(void)json_remove(doc, profile);
+	return store(s, a, ws, doc, e);
+}

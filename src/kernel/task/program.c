@@ -1,0 +1,104 @@
+/* program.c — what is run is what was judged.
+ *
+ * Between the decision and the start lie a checkpoint, records on disk, walls: time in which somebody can put another file in the
+ * place of the one that was judged.  So the program is looked up once, and known by its inode and times; a script whose text was
+ * judged is known by its digest.  Both are looked at again by the child itself, as the last thing before it becomes the command.
+ * Running from an open descriptor would close the last gap, too, but then a script no longer knows its own name. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/task/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+/* Larger programs are known by size and times alone: a digest of each would cost more than the run. */
+enum { DIGEST_MAX = 2 << 20, CHUNK = 16 << 10 };
+
+static bool is_program(struct sys *s, const char *path, struct stat *st)
+{
+	return s->stat(s, AT_FDCWD, path, st, 0) == 0 && S_ISREG(st->st_mode) && (st->st_mode & 0111);
+}
+
+/* As execvp(3) will look for it, seen from `cwd`. */
+static const char *look_up(struct sys *s, struct arena *a, const char *name, const char *cwd, struct stat *st)
+{
+	const char *list = s->getenv(s, "PATH");
+	struct bytes rest = bytes_of(list ? list : "/bin:/usr/bin");
+
+	if (strchr(name, '/')) {
+		const char *path = path_join(a, cwd, name);
+		return is_program(s, path, st) ? path : NULL;
+	}
+	while (*name && rest.p) {
+		struct bytes dir = text_cut(&rest, ':');
+		const char *path = arena_printf(a, "%s/%s",
+			path_join(a, cwd, dir.n ? arena_strndup(a, (const char *)dir.p, dir.n) : "."), name);
+		if (is_program(s, path, st))
+			return path;
+	}
+	return NULL;
+}
+
+/* False when it cannot be read. */
+static bool digest_of(struct sys *s, const char *path, char hex[SHA256_HEX])
+{
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0, 0);
+	uint8_t digest[SHA256_SIZE], chunk[CHUNK];
+	struct sha256 hash;
+	ssize_t n = fd < 0 ? -1 : 0;
+
+	sha256_begin(&hash);
+	while (fd >= 0 && (n = s->read(s, fd, chunk, sizeof(chunk))) > 0)
+		sha256_add(&hash, chunk, (size_t)n);
+	sha256_end(&hash, digest);
+	hex_encode(digest, SHA256_SIZE, hex);
+	return n == 0;
+}
+
+void task_find_program(struct kernel *k, const struct run_spec *spec, struct task_program *ret)
+{
+	struct task_program p = { .sys = k->sys };
+	char hex[SHA256_HEX];
+
+	p.path = look_up(k->sys, k->a, spec->argv[0], spec->cwd, &p.st);
+	if (p.path && p.st.st_size <= DIGEST_MAX && digest_of(k->sys, p.path, hex))
+		p.sha256 = arena_strdup(k->a, hex);
+	*ret = p;
+}
+
+struct json *task_program_json(struct arena *a, const struct task_program *p)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "path", text_safe(a, p->path, strlen(p->path), true));
+	json_seti(a, doc, "size", p->st.st_size);
+	if (p->sha256)
+		json_sets(a, doc, "sha256", p->sha256);
+	return doc;
+}
+
+static bool is_same(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
+		x->st_mtim.tv_sec == y->st_mtim.tv_sec && x->st_mtim.tv_nsec == y->st_mtim.tv_nsec &&
+		x->st_ctim.tv_sec == y->st_ctim.tv_sec && x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
+}
+
+bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
+{
+	char hex[SHA256_HEX];
+	struct stat now;
+
+	if (p->path && (!is_program(p->sys, p->path, &now) || !is_same(&now, &p->st))) {
+		snprintf(why, why_n, "'%.120s' is no longer the program that was judged", p->path);
+		return false;
+	}
+	for (size_t i = 0; i < p->file_count; i++) {
+		if (digest_of(p->sys, p->files[i].path, hex) && text_eq(hex, p->files[i].sha256))
+			continue;
+		snprintf(why, why_n, "'%.120s' is no longer the text that was judged", p->files[i].path);
+		return false;
+	}
+	return true;
+}

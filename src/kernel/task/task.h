@@ -1,0 +1,73 @@
+/* task.h — guarded runs, what becomes of them, and profiles that are paused. */
+#ifndef KERNEL_TASK_TASK_H
+#define KERNEL_TASK_TASK_H
+
+#include "execute/execute.h"
+#include "kernel/kernel.h"
+
+struct run_spec {
+	const char *profile;
+	const char *const *argv;
+	size_t argc;
+	const char *task_name, *task_goal, *task_id, *parent_task_id, *skill, *label; /* or NULL */
+	const struct json *meta; /* object, or NULL */
+	const char *const *checkpoint_paths; /* relative to the workspace; NULL: all of it */
+	size_t checkpoint_path_count;
+	const char *runtime_target, *runtime_note, *delivery_mode;
+	enum guard_mode mode;
+	const char *mode_source; /* "cli", "env" or "default" */
+	bool approve_risk, guard_json;
+	const char *approval_id; /* go on with what was approved there; or NULL */
+	int64_t timeout_s; /* 0: none */
+	const char *cwd; /* absolute */
+	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
+};
+
+/* How a run came out, for whoever prints it. */
+struct run_report {
+	int exit_code;
+	const char *task_id, *status; /* of the last row */
+	struct handling handling;
+	bool was_decided;
+	const char *checkpoint_id; /* or NULL */
+	const char *message; /* for standard error, one line; or NULL */
+	const char *hint; /* what to do next; or NULL */
+	struct json *printed; /* document for standard output (--guard-json, handoff); or NULL */
+	const struct run_result *result; /* when something was executed */
+};
+
+/* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those before a task exists
+ * (unknown profile, no key, a ledger that cannot be written). */
+int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e);
+
+/* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed` row.  `all`: also
+ * old rows.  *ret_closed says how many. */
+int task_close_orphans(
+	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
+
+/* A person moves a task.  Appends a row; nothing is edited. */
+enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM };
+struct task_change {
+	enum task_move to;
+	const char *reason, *stage, *next_action, *owner, *new_id; /* or NULL */
+	const char *const *evidence;
+	size_t evidence_count;
+	bool force;
+};
+/* `newest` is the task's newest row.  E_USAGE when the move makes no sense from there. */
+int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
+	const struct task_change *c, struct json **ret, struct err *e);
+
+/* ---- pauses ---- */
+
+/* Do pauses stop runs?  Only while HELM_PAUSE_GATE, or its older name, says 1, true or yes. */
+bool pause_gate_is_on(struct sys *s);
+/* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
+int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+/* The token that ends the pause is given once and kept only as a hash. */
+int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *reason, char **ret_token, struct err *e);
+int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
+	const char *token, struct err *e);
+
+#endif

@@ -1,0 +1,125 @@
+/* tmp.c — a private place for temporary files, new for every run, but seldom made.
+ *
+ * Most commands never write a temporary file, and making and removing a directory for each run costs as much as its walls.  So a few
+ * spare directories wait in /tmp/helm-<uid>, which is ours alone: a run takes one, locks it, and puts it back if nobody ever did
+ * anything to it.  That is known from the inode: it was last changed when it was made.  One that was used, however little, is
+ * removed and replaced by a new one; nobody ever gets the directory of somebody else, neither its files nor its modes or
+ * attributes.
+ *
+ * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare one rests before it is
+ * handed out, and who finds none makes its own.  The lock also tells cleaners of /tmp that it is in use. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/task/parts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { SPARES = 8, REST_US = 50000, IN_USE = -2 };
+
+static bool is_ours(const struct stat *st, uid_t uid)
+{
+	return S_ISDIR(st->st_mode) && st->st_uid == uid && (st->st_mode & 07777) == 0700;
+}
+
+static int open_dir(struct sys *s, int dirfd, const char *path)
+{
+	return s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+}
+
+/* The directory of the spare ones, or -1. */
+static int open_rack(struct sys *s, const char *path)
+{
+	int fd = open_dir(s, AT_FDCWD, path);
+	struct stat st;
+
+	if (fd < 0 && s->mkdir(s, AT_FDCWD, path, 0700) == 0)
+		fd = open_dir(s, AT_FDCWD, path);
+	if (fd >= 0 && (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || !is_ours(&st, s->euid(s)))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Nothing was ever done to it.  When it was made is what stat(2) does not tell. */
+static bool is_untouched(struct sys *s, int fd, int64_t *ret_made_us)
+{
+	struct statx x;
+	struct stat st;
+
+	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH) || !is_ours(&st, s->euid(s)) ||
+		statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) || !(x.stx_mask & STATX_BTIME))
+		return false;
+	*ret_made_us = x.stx_btime.tv_sec * 1000000 + x.stx_btime.tv_nsec / 1000;
+	return st.st_ctim.tv_sec == x.stx_btime.tv_sec && st.st_ctim.tv_nsec == x.stx_btime.tv_nsec;
+}
+
+/* Only who has locked the very directory of that name may replace it: who waited for one that was replaced meanwhile has not. */
+static void replace(struct sys *s, int rack, const char *name, int fd)
+{
+	struct stat held, named;
+
+	if (s->stat(s, fd, "", &held, AT_EMPTY_PATH) || s->stat(s, rack, name, &named, AT_SYMLINK_NOFOLLOW) ||
+		held.st_dev != named.st_dev || held.st_ino != named.st_ino)
+		return;
+	file_remove_tree(s, rack, name);
+	(void)s->mkdir(s, rack, name, 0700);
+}
+
+/* A spare one that has rested, locked; -1 when it is not ready, IN_USE when somebody has it.  A missing or soiled one is made anew
+ * for those who come later. */
+static int take_spare(struct sys *s, int rack, const char *name)
+{
+	AUTO(close_fd) int fd = open_dir(s, rack, name);
+	int64_t made_us, now_us = s->now_us(s);
+
+	if (fd < 0) {
+		(void)s->mkdir(s, rack, name, 0700);
+		return -1;
+	}
+	if (s->lock(s, fd, LOCK_EX | LOCK_NB))
+		return IN_USE;
+	if (!is_untouched(s, fd, &made_us)) {
+		replace(s, rack, name, fd);
+		return -1;
+	}
+	if (made_us > now_us - REST_US)
+		return -1;
+	int taken = fd;
+	fd = -1;
+	return taken;
+}
+
+void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret)
+{
+	const char *rack_path = arena_printf(a, "%s/helm-%u", base, s->euid(s));
+
+	*ret = (struct task_tmp){ .fd = IN_USE, .rack = open_rack(s, rack_path) };
+	for (int i = 0; ret->rack >= 0 && ret->fd == IN_USE && i < SPARES; i++) {
+		ret->name = arena_printf(a, "%d", i);
+		ret->fd = take_spare(s, ret->rack, ret->name);
+		if (ret->fd >= 0) {
+			ret->path = arena_printf(a, "%s/%d", rack_path, i);
+			return;
+		}
+	}
+	char *own = arena_printf(a, "%s-XXXXXX", rack_path);
+	ret->path = mkdtemp(own) ? own : NULL;
+	ret->fd = -1;
+}
+
+void task_tmp_give(struct sys *s, struct task_tmp *tmp)
+{
+	int64_t made_us;
+
+	if (tmp->path && tmp->fd < 0)
+		file_remove_tree(s, AT_FDCWD, tmp->path);
+	else if (tmp->path && !is_untouched(s, tmp->fd, &made_us))
+		replace(s, tmp->rack, tmp->name, tmp->fd);
+	close_fd(&tmp->fd);
+	close_fd(&tmp->rack);
+	*tmp = (struct task_tmp){ .fd = -1, .rack = -1 };
+}

@@ -1,0 +1,60 @@
+/* workspace.h — the directory that holds Helm's state, what is in a new one, and what was chosen there.
+ *
+ * One resolver finds the workspace for every command (workspace_open), so that no two commands can disagree about it. */
+#ifndef KERNEL_WORKSPACE_H
+#define KERNEL_WORKSPACE_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/sys.h"
+#include "model/profile.h"
+
+#include <stdbool.h>
+
+enum layout { LAYOUT_UNKNOWN, LAYOUT_GENERIC, LAYOUT_HERMES, LAYOUT_OPENCLAW, LAYOUT_HELM };
+const char *layout_name(enum layout l);
+
+struct workspace {
+	const char *root; /* absolute, links resolved where it exists */
+	enum layout layout;
+	const char *source; /* how it was chosen: markers, env, cwd, default, nested, fallback */
+	const char *state_name; /* ".helm", ".openclaw" or ".hermes" */
+	const char *state_dir; /* root/state_name */
+	const char *home; /* $HOME, or NULL */
+	const char *helm_home; /* $HELM_HOME or ~/.helm: keys and trust; NULL when neither is known */
+	struct json *markers; /* names that told the layout */
+	bool exists; /* the root is a directory */
+	int root_fd, state_fd; /* -1 when not there */
+};
+
+/* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest directory above the
+ * current one that is a workspace, else ~/.helm/workspace.  Without flags a place that is no workspace is E_MISSING with
+ * the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_ANY: the place is given all the same, to be looked at.
+ * WORKSPACE_NEW: that too, and the walk up is left out, because it is to be made. */
+enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
+int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
+	struct err *e);
+void workspace_close(struct workspace *ws); /* NULL is fine */
+
+/* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
+int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);
+
+/* Create what is missing: directories, reference files from share/, workspace.json.  `force` replaces reference files that
+ * differ, each kept as FILE.bak first.  Idempotent, and safe to be killed at any point.  The result lists workspace,
+ * state_dir, references, created, kept, replaced. */
+int workspace_init(
+	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
+
+/* The profile by which agents' calls and `helm run` are judged: `default_profile` of .helm/workspace.json, workspace_edit when
+ * nothing was chosen.  An error when the choice cannot be read. */
+int workspace_default_profile(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
+
+/* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty ones. */
+struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
+
+/* What happens to what destroys: as the workspace has chosen (`destructive` in workspace.json), else as the profile says. */
+int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
+	enum destructive_rule *ret, struct err *e);
+
+#endif

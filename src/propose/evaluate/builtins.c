@@ -1,0 +1,640 @@
+/* builtins.c — the shell's own commands that change what is known: variables, directory, aliases, functions, input. */
+#include "propose/evaluate/evaluate.h"
+
+#include "base/file.h"
+
+static void effects_only(struct walk *w, struct command *c)
+{
+	struct command rest = *c;
+
+	rest.argc = 0;
+	rest.out = (struct feed){ .kind = FEED_UNKNOWN }; /* set > f prints */
+	if (rest.assign_count || rest.redir_count)
+		classify_command(w, &rest);
+	c->out = (struct feed){ .kind = FEED_EMPTY };
+}
+
+static bool is_option(const struct word *x)
+{
+	return x->known_n > 1 && x->text[0] == '-';
+}
+
+/* ---- assignments ---- */
+
+static const struct value *elements_of(struct walk *w, const struct shell_word *first)
+{
+	struct word_list list = { 0 };
+	bool is_keyed = false;
+
+	for (const struct shell_word *e = first; e && !w->is_stopped; e = e->next) {
+		if (e->value_skip && e->index) {
+			is_keyed = true;
+			const char *text = expand_text(w, e, e->value_skip);
+			word_push(w, &list, word_of_marked(w, text, strlen(text), SIZE_MAX, e->at));
+		} else {
+			expand_word(w, e, &list);
+		}
+	}
+	struct value *v = value_new(w, (uint32_t)list.n, true);
+	for (size_t i = 0; i < list.n; i++)
+		v->items[i] = word_marked(w, &list.v[i]);
+	v->is_keyed = is_keyed;
+	return v;
+}
+
+static const struct value *joined_arrays(struct walk *w, const struct value *x, const struct value *y)
+{
+	struct value *v = value_new(w, x->n + y->n, true);
+
+	memcpy(v->items, x->items, x->n * sizeof(*v->items));
+	memcpy(v->items + x->n, y->items, y->n * sizeof(*v->items));
+	v->is_open = x->is_open || y->is_open;
+	v->is_keyed = x->is_keyed || y->is_keyed || x->is_open;
+	w->bytes += v->n * sizeof(*v->items);
+	return v;
+}
+
+/* name[index]=text.  What a place held before may stay in view where the place is not known. */
+static const struct value *with_element(
+	struct walk *w, const struct value *old, const char *index, const char *text)
+{
+	int64_t i;
+	const struct value *one = value_text(w, text);
+
+	if (!old->is_array)
+		old = value_new(w, 0, true);
+	bool is_known =
+		!old->is_keyed && !has_mark(index) && arith_eval(w, index, &i) && i >= 0 && i <= old->n;
+	struct value *v =
+		(struct value *)joined_arrays(w, old, is_known && i < old->n ? value_new(w, 0, true) : one);
+	if (is_known)
+		v->items[i] = text;
+	else
+		v->is_keyed = true;
+	return v;
+}
+
+void builtin_assign(struct walk *w, const struct shell_word *word, struct assignment *ret)
+{
+	const char *name = arena_strndup(w->a, word->first->text, word->name_n);
+	const struct value *old = scope_variable(w, name, word->name_n), *v;
+	const char *text = "";
+
+	if (word->is_array) {
+		v = elements_of(w, word->elements);
+		if (word->is_append)
+			v = joined_arrays(w, old->is_array ? old : value_new(w, 0, true), v);
+		text = v->n ? v->items[0] : "";
+	} else {
+		text = expand_text(w, word, word->value_skip);
+		if (word->index) {
+			v = with_element(w, old, expand_text(w, word->index, 0), text);
+		} else {
+			if (word->is_append && old->n && !old->is_array) {
+				const char *before = old->items[eval_choose(w, old, old->n)];
+				text = text_keep(w, arena_printf(w->a, "%s%s", before, text),
+					strlen(before) + strlen(text));
+			}
+			v = value_text(w, text);
+		}
+	}
+	*ret = (struct assignment){ .name = name,
+		.value = word_of_marked(w, text, strlen(text), SIZE_MAX, word->at),
+		.is_append = word->is_append };
+	scope_set_variable(w, name, word->name_n, v);
+}
+
+/* NAME=value that came as an ordinary word. */
+static bool assign_word(struct walk *w, const struct word *x)
+{
+	const char *marked = word_marked(w, x), *equals = strchr(marked, '=');
+
+	if (!equals || equals == marked)
+		return false;
+	scope_set_variable(w, marked, (size_t)(equals - marked), value_text(w, equals + 1));
+	return true;
+}
+
+static void run_declare(struct walk *w, struct command *c)
+{
+	bool prints = c->argc == 1 && !c->assign_count, names = false, keys = false;
+
+	for (size_t i = 1; i < c->argc; i++) {
+		prints |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'p');
+		names |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'n');
+		keys |= is_option(&c->argv[i]) && strchr(c->argv[i].text, 'A');
+		if (is_option(&c->argv[i]) || assign_word(w, &c->argv[i]))
+			continue;
+		if (keys && c->argv[i].certainty == CERTAIN && !strchr(c->argv[i].text, '=')) {
+			struct value *v = value_new(w, 0, true);
+			v->is_keyed = true;
+			scope_set_variable(w, c->argv[i].text, c->argv[i].text_n, v);
+			continue;
+		}
+		if (text_eq(c->argv[0].text, "local") && c->argv[i].certainty == CERTAIN) {
+			eval_local(
+				w, scope_binding(w, BIND_VARIABLE, c->argv[i].text, c->argv[i].text_n, true));
+			scope_set_variable(w, c->argv[i].text, c->argv[i].text_n, value_text(w, ""));
+		}
+	}
+	effects_only(w, c);
+	if (names) /* one variable under two names: what it holds is not followed */
+		walk_effect(w, c, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
+	if (prints) {
+		walk_effect(w, c, FX_CREDENTIAL, NULL)->tag = "credential.environment";
+		c->out = (struct feed){ .kind = FEED_UNKNOWN };
+	}
+}
+
+/* unset 'a[1]': one element less, and the others keep their places. */
+static void unset_element(struct walk *w, const char *text)
+{
+	size_t n = strcspn(text, "[");
+	const struct value *old = scope_variable(w, text, n);
+
+	if (!old->is_array)
+		return;
+	struct value *v = (struct value *)joined_arrays(w, old, value_new(w, 0, true));
+	v->is_keyed = true;
+	scope_set_variable(w, text, n, v);
+}
+
+static void run_unset(struct walk *w, struct command *c)
+{
+	bool functions = false, variables = false;
+
+	for (size_t i = 1; i < c->argc; i++) {
+		const struct word *x = &c->argv[i];
+		if (is_option(x)) {
+			functions |= strchr(x->text, 'f') != NULL;
+			variables |= strchr(x->text, 'v') != NULL;
+			continue;
+		}
+		if (x->certainty != CERTAIN)
+			continue;
+		struct binding *b = scope_binding(w, BIND_FUNCTION, x->text, x->text_n, false);
+		/* What marks a governed process, and where a shell keeps its history, are not a command's to take away. */
+		if (text_starts(x->text, "HELM_") || text_starts(x->text, "OPENCLAW_"))
+			walk_effect(w, c, FX_TAMPER, x)->tag = "tamper.variable";
+		else if (text_eq(x->text, "HISTFILE"))
+			walk_effect(w, c, FX_DELETE, NULL)->tag = "delete.history";
+		if (!functions && strchr(x->text, '['))
+			unset_element(w, x->text);
+		else if (!functions)
+			scope_set_variable(w, x->text, x->text_n, NULL);
+		if (b && !variables)
+			scope_set(w, b, NULL);
+	}
+	effects_only(w, c);
+}
+
+static void set_arguments(struct walk *w, const struct command *c, size_t from)
+{
+	struct value *v = value_new(w, (uint32_t)(c->argc - from), true);
+
+	for (size_t i = from; i < c->argc; i++) {
+		v->items[i - from] = word_marked(w, &c->argv[i]);
+		v->is_open |= c->argv[i].certainty == DYNAMIC && !c->argv[i].is_quoted;
+	}
+	scope_set_variable(w, "@", 1, v);
+}
+
+static void run_set(struct walk *w, struct command *c)
+{
+	size_t i = 1;
+
+	effects_only(w, c);
+	if (c->argc == 1) {
+		walk_effect(w, c, FX_CREDENTIAL, NULL)->tag = "credential.environment";
+		c->out = (struct feed){ .kind = FEED_UNKNOWN };
+		return;
+	}
+	for (; i < c->argc && (is_option(&c->argv[i]) || c->argv[i].text[0] == '+'); i++) {
+		if (text_eq(c->argv[i].text, "--")) {
+			set_arguments(w, c, i + 1);
+			return;
+		}
+		size_t n = c->argv[i].text_n;
+		if (n > 1 && c->argv[i].text[n - 1] == 'o') {
+			i++;
+			if (i < c->argc && c->argv[i - 1].text[0] == '+' &&
+				text_eq(c->argv[i].text, "history"))
+				walk_effect(w, c, FX_DELETE, NULL)->tag = "delete.history";
+		}
+	}
+	if (i < c->argc)
+		set_arguments(w, c, i);
+}
+
+static void run_shift(struct walk *w, struct command *c)
+{
+	const struct value *v = scope_variable(w, "@", 1);
+	int64_t n = 1;
+	bool is_known = c->argc == 1 || (c->argv[1].certainty == CERTAIN && text_int(c->argv[1].text, &n));
+
+	effects_only(w, c);
+	/* More than there are is an error, and shifts nothing. */
+	if (is_known && (n <= 0 || (n > v->n && !v->is_open)))
+		return;
+	is_known &= n <= v->n && !v->is_keyed;
+	uint32_t gone = is_known ? (uint32_t)n : 0;
+	struct value *rest = value_new(w, v->n - gone, true);
+	if (rest->n)
+		memcpy(rest->items, v->items + gone, rest->n * sizeof(*rest->items));
+	/* In a loop, how often it ran is not known; what is left stays in view by the merge of rounds. */
+	rest->is_open = v->is_open;
+	rest->is_keyed = !is_known;
+	scope_set_variable(w, "@", 1, rest);
+}
+
+/* ---- input ---- */
+
+/* Fields of a line go to the names in turn, the last one gets the rest; each line is one possibility. */
+static void read_line(struct walk *w, const char *line, size_t n, const struct word *names, size_t count,
+	const struct value **values)
+{
+	const struct value *ifs_value = scope_variable(w, "IFS", 3);
+	const char *ifs = ifs_value->n == 1 && !has_mark(ifs_value->items[0]) ? ifs_value->items[0] : " \t\n";
+	const char *p = text_keep(w, line, n);
+
+	(void)names;
+	for (size_t i = 0; i < count; i++) {
+		p += strspn(p, ifs);
+		size_t len = i + 1 == count ? strlen(p) : strcspn(p, ifs);
+		while (i + 1 == count && len > 0 && strchr(ifs, p[len - 1]))
+			len--;
+		const struct value *v = value_text(w, arena_strndup(w->a, p, len));
+		values[i] = values[i] ? value_union(w, values[i], v) : v;
+		p += len;
+	}
+}
+
+static void run_read(struct walk *w, struct command *c)
+{
+	static const struct word reply = { .text = "REPLY", .text_n = 5, .known_n = 5 };
+	bool is_array = false;
+	size_t i = 1;
+
+	effects_only(w, c);
+	for (; i < c->argc && is_option(&c->argv[i]); i++) {
+		const char *o = c->argv[i].text;
+		char last = o[strlen(o) - 1];
+		is_array |= strchr(o, 'a') != NULL && o[1] != '-';
+		if (strchr("pdntuiN", last) && o[1] != '-')
+			i++;
+	}
+	const struct word *names = i < c->argc ? &c->argv[i] : &reply;
+	size_t count = i < c->argc ? c->argc - i : 1;
+	const struct value **values = arena_zalloc(w->a, count, sizeof(*values));
+	if (c->in.kind == FEED_KNOWN && !is_array) {
+		size_t lines = 0;
+		for (size_t from = 0; from < c->in.n && lines++ < EVAL_MAX_ALTERNATIVES && !w->is_stopped;) {
+			const char *newline = memchr(c->in.text + from, '\n', c->in.n - from);
+			size_t end = newline ? (size_t)(newline - c->in.text) : c->in.n;
+			read_line(w, c->in.text + from, end - from, names, count, values);
+			from = end + 1;
+		}
+	}
+	const char *other = mark_of_feed(
+		w, &(struct feed){ .kind = c->in.kind == FEED_KNOWN ? FEED_UNKNOWN : c->in.kind });
+	for (size_t k = 0; k < count; k++)
+		if (names[k].certainty == CERTAIN)
+			scope_set_variable(w, names[k].text, names[k].text_n,
+				values[k] ? values[k] : value_text(w, *other ? other : "\1"));
+}
+
+/* An option whose value is a command: mapfile -C, complete -C, bind -x. */
+static void run_option_text(struct walk *w, struct command *c, const char *option, const char *via)
+{
+	for (size_t i = 1; i + 1 < c->argc; i++)
+		if (c->argv[i].certainty == CERTAIN && text_eq(c->argv[i].text, option))
+			walk_text(w, c, &c->argv[i + 1], via);
+}
+
+static void run_complete(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	run_option_text(w, c, "-C", "complete -C");
+}
+
+static void run_mapfile(struct walk *w, struct command *c)
+{
+	const struct word *name = &c->argv[c->argc - 1];
+	struct value *v = value_new(w, EVAL_MAX_ALTERNATIVES, true);
+
+	effects_only(w, c);
+	run_option_text(w, c, "-C", "mapfile -C");
+	v->n = 0;
+	v->is_open = c->in.kind != FEED_KNOWN;
+	for (size_t from = 0; c->in.kind == FEED_KNOWN && from < c->in.n && v->n < EVAL_MAX_ALTERNATIVES;) {
+		const char *newline = memchr(c->in.text + from, '\n', c->in.n - from);
+		size_t end = newline ? (size_t)(newline - c->in.text) : c->in.n;
+		v->items[v->n++] = text_keep(w, c->in.text + from, end - from);
+		from = end + 1;
+	}
+	if (c->argc > 1 && !is_option(name) && name->certainty == CERTAIN)
+		scope_set_variable(w, name->text, name->text_n, v);
+}
+
+static void run_getopts(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	if (c->argc > 2 && c->argv[2].certainty == CERTAIN)
+		scope_set_variable(w, c->argv[2].text, c->argv[2].text_n, value_text(w, "\2"));
+	scope_set_variable(w, "OPTARG", 6, value_text(w, "\1"));
+}
+
+static void run_let(struct walk *w, struct command *c)
+{
+	int64_t value;
+
+	effects_only(w, c);
+	for (size_t i = 1; i < c->argc; i++)
+		if (c->argv[i].certainty == CERTAIN ||
+			(c->argv[i].is_glob && c->argv[i].origin == ORIGIN_LITERAL))
+			(void)arith_eval(w, c->argv[i].text, &value);
+}
+
+/* ---- directory ---- */
+
+static void change_directory(struct walk *w, struct command *c, const struct word *to)
+{
+	const struct value *v = NULL;
+
+	if (!to)
+		v = scope_variable(w, "HOME", 4);
+	else if (to->certainty == CERTAIN && text_eq(to->text, "-"))
+		v = scope_variable(w, "OLDPWD", 6);
+	if (v)
+		scope_set_directory(w, v->n ? v : value_text(w, "\1"));
+	else
+		walk_set_cwd(w, c, to);
+}
+
+static const struct word *directory_operand(const struct command *c)
+{
+	size_t i = 1;
+
+	while (i < c->argc && is_option(&c->argv[i]) && c->argv[i].certainty == CERTAIN) {
+		i++;
+		if (text_eq(c->argv[i - 1].text, "--"))
+			break;
+	}
+	return i < c->argc ? &c->argv[i] : NULL;
+}
+
+static void run_cd(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	change_directory(w, c, directory_operand(c));
+}
+
+static void run_pushd(struct walk *w, struct command *c)
+{
+	const struct word *to = directory_operand(c);
+
+	effects_only(w, c);
+	if (w->directory_count == w->directory_cap) {
+		size_t cap = w->directory_cap ? w->directory_cap * 2 : 4;
+		w->directories = arena_grow(w->a, w->directories, w->directory_cap * sizeof(*w->directories),
+			cap * sizeof(*w->directories));
+		w->directory_cap = cap;
+	}
+	const struct value *before = scope_directory(w);
+	if (to && to->certainty == CERTAIN && to->text[0] != '+' && to->text[0] != '-')
+		change_directory(w, c, to);
+	else
+		scope_set_directory(w, value_text(w, "\1"));
+	w->directories[w->directory_count++] = before;
+}
+
+static void run_popd(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	if (w->directory_count && c->argc == 1)
+		scope_set_directory(w, w->directories[--w->directory_count]);
+	else
+		scope_set_directory(w, value_text(w, "\1"));
+}
+
+/* ---- texts ---- */
+
+static const char *tag_of(enum origin o, enum effect_kind *ret)
+{
+	*ret = o == ORIGIN_FETCHED ? FX_FETCH_EXEC : o == ORIGIN_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
+	return o == ORIGIN_FETCHED ? "fetch.exec" : o == ORIGIN_DECODED ? "decode.exec" : "dynamic.text";
+}
+
+static void run_words(struct walk *w, struct command *c, size_t from, const char *via, bool in_place)
+{
+	struct buf b;
+	enum origin worst = ORIGIN_LITERAL;
+	bool is_certain = true;
+
+	buf_init(&b, w->a);
+	for (size_t i = from; i < c->argc; i++) {
+		if (i > from)
+			buf_addc(&b, ' ');
+		buf_adds(&b, word_marked(w, &c->argv[i]));
+		worst = c->argv[i].origin > worst ? c->argv[i].origin : worst;
+		is_certain &= c->argv[i].certainty == CERTAIN || c->argv[i].origin == ORIGIN_LITERAL;
+	}
+	if (!is_certain) {
+		enum effect_kind kind;
+		const char *tag = tag_of(worst, &kind);
+		walk_effect(w, c, kind, &c->argv[from])->tag = tag;
+	}
+	struct span at = from < c->argc ? c->argv[from].at : c->at;
+	eval_text(w, c,
+		&(struct script_call){ .text = b.p, .n = b.n, .at = at, .via = via, .in_place = in_place });
+}
+
+static void run_eval(struct walk *w, struct command *c)
+{
+	size_t from = 1;
+
+	effects_only(w, c);
+	if (from < c->argc && text_eq(c->argv[from].text, "--"))
+		from++;
+	if (from < c->argc)
+		run_words(w, c, from, "eval", true);
+}
+
+static void run_trap(struct walk *w, struct command *c)
+{
+	size_t i = 1;
+
+	effects_only(w, c);
+	if (i < c->argc && text_eq(c->argv[i].text, "--"))
+		i++;
+	if (i >= c->argc || is_option(&c->argv[i]) || text_eq(c->argv[i].text, "-") ||
+		(c->argv[i].certainty == CERTAIN && !c->argv[i].text_n))
+		return;
+	struct command text = *c;
+	text.argc = i + 1;
+	run_words(w, &text, i, "trap", false);
+}
+
+static void run_alias(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	for (size_t i = 1; i < c->argc; i++) {
+		const char *marked = word_marked(w, &c->argv[i]), *equals = strchr(marked, '=');
+		if (!equals)
+			continue;
+		scope_set(
+			w, scope_binding(w, BIND_ALIAS, marked, (size_t)(equals - marked), true), equals + 1);
+	}
+}
+
+static void run_unalias(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	for (size_t i = 1; i < c->argc; i++) {
+		struct binding *b = scope_binding(w, BIND_ALIAS, c->argv[i].text, c->argv[i].text_n, false);
+		if (b)
+			scope_set(w, b, NULL);
+	}
+}
+
+/* hash -p PATH NAME: from now on NAME is PATH. */
+static void run_hash(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	if (c->argc == 4 && text_eq(c->argv[1].text, "-p"))
+		scope_set(w, scope_binding(w, BIND_ALIAS, c->argv[3].text, c->argv[3].text_n, true),
+			word_marked(w, &c->argv[2]));
+}
+
+static void run_enable(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	if (c->argc > 1 && text_eq(c->argv[1].text, "-f"))
+		walk_effect(w, c, FX_ENVIRONMENT, &c->argv[c->argc - 1])->tag = "environment.loader";
+}
+
+/* ---- commands in front of commands ---- */
+
+static void run_rest(struct walk *w, struct command *c, size_t from)
+{
+	struct command inner = *c;
+
+	inner.argv += from;
+	inner.argc -= from;
+	if (inner.argv[0].certainty != CERTAIN || !builtin_run(w, &inner)) {
+		classify_command(w, &inner);
+		outputs_refine(w, &inner);
+	}
+	c->out = inner.out;
+}
+
+static void note_sockets(struct walk *w, const struct command *c)
+{
+	for (size_t i = 0; i < c->redir_count; i++) {
+		const struct redirect *r = &c->redirs[i];
+		if (text_starts(r->target.text, "/dev/tcp/") || text_starts(r->target.text, "/dev/udp/"))
+			w->socket_fds |= r->fd >= 0 && r->fd < 64 ? (uint64_t)1 << r->fd : 1;
+	}
+}
+
+static void run_exec(struct walk *w, struct command *c)
+{
+	size_t i = 1;
+
+	for (; i < c->argc && is_option(&c->argv[i]); i++)
+		if (text_eq(c->argv[i].text, "-a"))
+			i++;
+	if (i < c->argc) {
+		run_rest(w, c, i);
+		return;
+	}
+	note_sockets(w, c);
+	effects_only(w, c);
+	w->in = c->in;
+}
+
+/* command and builtin: the words behind them, without functions and aliases; "command -v" only asks. */
+static bool run_command(struct walk *w, struct command *c)
+{
+	size_t i = 1;
+
+	for (; i < c->argc && is_option(&c->argv[i]); i++)
+		if (strpbrk(c->argv[i].text, "vV"))
+			return false;
+	if (i >= c->argc)
+		effects_only(w, c);
+	else
+		run_rest(w, c, i);
+	return true;
+}
+
+static void run_exit(struct walk *w, struct command *c)
+{
+	effects_only(w, c);
+	w->is_dead = true;
+}
+
+/* printf -v NAME: what it prints goes into the variable. */
+static bool run_printf(struct walk *w, struct command *c)
+{
+	if (c->argc < 4 || !text_eq(c->argv[1].text, "-v") || c->argv[2].certainty != CERTAIN)
+		return false;
+	struct command inner = *c;
+	inner.argv = arena_alloc(w->a, (c->argc - 2) * sizeof(*inner.argv));
+	inner.argc = c->argc - 2;
+	inner.argv[0] = c->argv[0];
+	memcpy(inner.argv + 1, c->argv + 3, (c->argc - 3) * sizeof(*inner.argv));
+	classify_command(w, &inner);
+	scope_set_variable(w, c->argv[2].text, c->argv[2].text_n, value_text(w, mark_of_feed(w, &inner.out)));
+	c->out = (struct feed){ .kind = FEED_EMPTY };
+	return true;
+}
+
+static const struct {
+	const char *name;
+	void (*run)(struct walk *, struct command *);
+} builtins[] = {
+	{ "alias", run_alias },
+	{ "cd", run_cd },
+	{ "chdir", run_cd },
+	{ "complete", run_complete },
+	{ "declare", run_declare },
+	{ "enable", run_enable },
+	{ "eval", run_eval },
+	{ "exec", run_exec },
+	{ "exit", run_exit },
+	{ "export", run_declare },
+	{ "getopts", run_getopts },
+	{ "hash", run_hash },
+	{ "let", run_let },
+	{ "local", run_declare },
+	{ "mapfile", run_mapfile },
+	{ "popd", run_popd },
+	{ "pushd", run_pushd },
+	{ "read", run_read },
+	{ "readarray", run_mapfile },
+	{ "readonly", run_declare },
+	{ "return", run_exit },
+	{ "set", run_set },
+	{ "shift", run_shift },
+	{ "trap", run_trap },
+	{ "typeset", run_declare },
+	{ "unalias", run_unalias },
+	{ "unset", run_unset },
+};
+
+bool builtin_run(struct walk *w, struct command *c)
+{
+	const char *name = c->argv[0].text;
+
+	if (text_eq(name, "command") || text_eq(name, "builtin"))
+		return run_command(w, c);
+	if (text_eq(name, "printf"))
+		return run_printf(w, c);
+	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++)
+		if (builtins[i].name[0] == name[0] && text_eq(builtins[i].name, name)) {
+			builtins[i].run(w, c);
+			return true;
+		}
+	return false;
+}

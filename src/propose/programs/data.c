@@ -1,0 +1,766 @@
+/* data.c — databases: what SQL, key-value and document commands would do.
+ *
+ * SQL is read word by word with comments, strings and quoted names taken out, statement by statement.  The first word names
+ * the statement; a WITH in front is looked through.  What comes from a file or from unknown input is opaque: it may be
+ * anything. */
+#include "propose/programs/programs.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+enum { STATEMENT_WORDS = 48 };
+
+struct statement {
+	char words[STATEMENT_WORDS][20]; /* upper case, cut */
+	const char *raw[STATEMENT_WORDS]; /* where they stand */
+	size_t n;
+	const char *string; /* first string literal */
+	size_t string_n;
+};
+
+struct sql {
+	const char *p, *end;
+};
+
+static const char *skip_quoted(const char *p, const char *end, char quote)
+{
+	for (p++; p < end; p++) {
+		if (*p == '\\' && quote == '\'' && p + 1 < end && p[1] != '\'')
+			p++;
+		else if (*p == quote) {
+			if (p + 1 < end && p[1] == quote)
+				p++;
+			else
+				return p + 1;
+		}
+	}
+	return end;
+}
+
+/* $tag$ ... $tag$ */
+static const char *skip_dollar(const char *p, const char *end)
+{
+	const char *tag_end = p + 1;
+	while (tag_end < end && (isalnum((unsigned char)*tag_end) || *tag_end == '_'))
+		tag_end++;
+	if (tag_end >= end || *tag_end != '$')
+		return p + 1;
+	size_t n = (size_t)(tag_end + 1 - p);
+	const char *close = memmem(tag_end + 1, (size_t)(end - tag_end - 1), p, n);
+	return close ? close + n : end;
+}
+
+static const char *skip_comment(const char *p, const char *end)
+{
+	if (p + 1 >= end)
+		return p;
+	if ((p[0] == '-' && p[1] == '-') || *p == '#') {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		return nl ? nl : end;
+	}
+	if (p[0] == '/' && p[1] == '*') {
+		if (p + 2 < end && p[2] == '!') /* MySQL runs these */
+			return p + 3;
+		const char *close = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+		return close ? close + 2 : end;
+	}
+	return p;
+}
+
+static const char *add_word(struct statement *s, const char *p, const char *end)
+{
+	size_t n = 0;
+	if (s->n < STATEMENT_WORDS)
+		s->raw[s->n] = p;
+	for (; p < end && (isalnum((unsigned char)*p) || *p == '_'); p++)
+		if (s->n < STATEMENT_WORDS && n < sizeof(s->words[0]) - 1)
+			s->words[s->n][n++] = (char)toupper((unsigned char)*p);
+	if (s->n < STATEMENT_WORDS)
+		s->words[s->n++][n] = '\0';
+	return p;
+}
+
+/* The next statement's words.  False at the end. */
+static bool next_statement(struct sql *q, struct statement *s)
+{
+	*s = (struct statement){ 0 };
+	bool any = false;
+	while (q->p < q->end) {
+		const char *after = skip_comment(q->p, q->end);
+		if (after != q->p) {
+			q->p = after;
+			continue;
+		}
+		char c = *q->p;
+		if (c == ';') {
+			q->p++;
+			return true;
+		}
+		if (c == '\\' && !any) /* a client's own command takes the line */
+			return true;
+		any |= !isspace((unsigned char)c);
+		if (c == '\'' || c == '"' || c == '`') {
+			const char *next = skip_quoted(q->p, q->end, c);
+			if (c == '\'' && !s->string) {
+				s->string = q->p + 1;
+				s->string_n = (size_t)(next - q->p) > 1 ? (size_t)(next - q->p) - 2 : 0;
+			}
+			if (c != '\'' &&
+				s->n < STATEMENT_WORDS) /* a quoted name is a word that is no keyword */
+				memcpy(s->words[s->n++], "\"", 2);
+			q->p = next;
+		} else if (c == '$') {
+			q->p = skip_dollar(q->p, q->end);
+		} else if (isalpha((unsigned char)c) || c == '_') {
+			q->p = add_word(s, q->p, q->end);
+		} else {
+			q->p++;
+		}
+	}
+	return any;
+}
+
+/* DROP TABLE IF EXISTS users, UPDATE users SET ...: what it is about, as it was written. */
+static const char *statement_object(struct call *k, const struct statement *s)
+{
+	static const char grammar[] =
+		"TABLE DATABASE SCHEMA VIEW INDEX FROM INTO IF EXISTS NOT ONLY USER ROLE "
+		"MATERIALIZED CONCURRENTLY TEMPORARY UNIQUE SEQUENCE TRIGGER FUNCTION OR REPLACE";
+	for (size_t i = 1; i < s->n; i++)
+		if (s->raw[i] && !list_has(grammar, s->words[i], strlen(s->words[i])))
+			return arena_strndup(walk_arena(k->w), s->raw[i], strlen(s->words[i]));
+	return NULL;
+}
+
+static bool has_word(const struct statement *s, size_t from, const char *list)
+{
+	for (size_t i = from; i < s->n; i++)
+		if (list_has(list, s->words[i], strlen(s->words[i])))
+			return true;
+	return false;
+}
+
+static const struct {
+	const char *first;
+	enum tag tag;
+} sql_verbs[] = {
+	{ "SELECT SHOW DESCRIBE DESC EXPLAIN TABLE VALUES USE SET BEGIN COMMIT ROLLBACK START END SAVEPOINT "
+	  "RELEASE PRAGMA ANALYZE HELP LIST "
+	  "FETCH DECLARE CLOSE PRINT GO LISTEN NOTIFY PREPARE DEALLOCATE STATUS CHECKPOINT EXIT QUIT EXISTS",
+		TAG_SQL_READ },
+	{ "INSERT CREATE COMMENT COPY LOAD IMPORT UPSERT ATTACH INSTALL SECURITY LOCK UNLOCK REFRESH",
+		TAG_SQL_WRITE },
+	{ "DROP", TAG_SQL_DROP },
+	{ "TRUNCATE", TAG_SQL_TRUNCATE },
+	{ "DELETE", TAG_SQL_DELETE },
+	{ "UPDATE MERGE REPLACE", TAG_SQL_UPDATE },
+	{ "ALTER RENAME GRANT REVOKE REASSIGN EXCHANGE DETACH UNDROP", TAG_SQL_ALTER },
+	{ "VACUUM REINDEX CLUSTER KILL PURGE RESET FLUSH SHUTDOWN OPTIMIZE STOP CHANGE REPAIR DISCARD SYSTEM",
+		TAG_SQL_MAINTENANCE },
+	{ "DO CALL EXEC EXECUTE SOURCE READ", TAG_SQL_OPAQUE },
+	{ "RESTORE BACKUP", TAG_DB_RESTORE },
+};
+
+static enum tag tag_of_word(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sql_verbs); i++)
+		if (list_has(sql_verbs[i].first, word, strlen(word)))
+			return sql_verbs[i].tag;
+	return TAG_COUNT;
+}
+
+static bool is_changing(enum tag t)
+{
+	return t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE || t == TAG_SQL_DROP || t == TAG_SQL_TRUNCATE;
+}
+
+/* SELECT can act through functions; EXPLAIN ANALYZE and WITH carry another statement. */
+static enum tag tag_of_select(const struct statement *s)
+{
+	if (has_word(s, 0,
+		    "PG_TERMINATE_BACKEN PG_CANCEL_BACKEND LO_UNLINK PG_READ_FILE PG_READ_BINARY_F "
+		    "DBLINK_EXEC LO_IMPORT LO_EXPORT "
+		    "LOAD_FILE SYS_EXEC SYS_EVAL XP_CMDSHELL PG_LS_DIR PG_ROTATE_LOGFILE SETVAL"))
+		return TAG_SQL_MAINTENANCE;
+	bool carries = list_has("WITH EXPLAIN", s->words[0], strlen(s->words[0]));
+	if (text_eq(s->words[0], "EXPLAIN") && !has_word(s, 1, "ANALYZE ANALYSE"))
+		carries = false;
+	for (size_t i = 1; carries && i < s->n; i++) {
+		enum tag t = tag_of_word(s->words[i]);
+		if (is_changing(t) && !text_eq(s->words[i - 1], "FOR"))
+			return t;
+	}
+	return has_word(s, 1, "INTO OUTFILE DUMPFILE") ? TAG_SQL_WRITE : TAG_SQL_READ;
+}
+
+static void run_sql_program(struct call *k, const struct statement *s)
+{
+	struct word text = walk_word(
+		k->w, arena_strndup(walk_arena(k->w), s->string ? s->string : "", s->string_n), k->c->at);
+	if (s->string)
+		run_text(k, &text, FXF_REMOTE_SIDE, "SQL program");
+	else
+		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
+}
+
+static void judge_statement(struct call *k, const struct statement *s)
+{
+	if (!s->n)
+		return;
+	enum tag t = text_eq(s->words[0], "WITH") ? TAG_SQL_READ : tag_of_word(s->words[0]);
+	unsigned flags = 0;
+	if (has_word(s, 1, "PROGRAM XP_CMDSHELL"))
+		run_sql_program(k, s);
+	if (t == TAG_SQL_READ)
+		t = tag_of_select(s);
+	if (text_eq(s->words[0], "COPY") && has_word(s, 1, "PROGRAM"))
+		t = TAG_SQL_MAINTENANCE; /* the server runs it, with its powers */
+	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
+		t = TAG_SQL_ALTER;
+	if (t == TAG_COUNT)
+		t = has_word(s, 0, "DROP TRUNCATE DELETE") ? TAG_SQL_DROP : TAG_SQL_READ;
+	if ((t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE) && !has_word(s, 1, "WHERE LIMIT"))
+		flags = FXF_FORCE;
+	if (t == TAG_SQL_MAINTENANCE && text_eq(s->words[0], "VACUUM") && !has_word(s, 1, "FULL"))
+		t = TAG_SQL_WRITE;
+	if (t == TAG_SQL_WRITE && text_eq(s->words[0], "CREATE") && has_word(s, 1, "USER ROLE"))
+		t = TAG_SQL_ALTER;
+	const char *target = statement_object(k, s);
+	fx_name(k, t, target, flags);
+}
+
+/* \! and .shell run programs, \i and .read run files, the rest look. */
+static void judge_client_line(struct call *k, const char *p, size_t n)
+{
+	static const struct {
+		const char *prefix;
+		enum tag tag;
+	} known[] = { { "\\!", TAG_DYNAMIC_TEXT }, { ".shell ", TAG_DYNAMIC_TEXT },
+		{ ".system ", TAG_DYNAMIC_TEXT }, { "system ", TAG_DYNAMIC_TEXT }, { "\\i", TAG_SQL_OPAQUE },
+		{ ".read", TAG_SQL_OPAQUE }, { "source ", TAG_SQL_OPAQUE }, { "\\. ", TAG_SQL_OPAQUE },
+		{ ".load", TAG_SQL_OPAQUE }, { ".restore", TAG_DB_RESTORE }, { ".import", TAG_SQL_WRITE },
+		{ "\\copy", TAG_SQL_WRITE } };
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		size_t len = strlen(known[i].prefix);
+		if (n < len || strncasecmp(p, known[i].prefix, len) != 0)
+			continue;
+		if (known[i].tag == TAG_DYNAMIC_TEXT) {
+			struct word text =
+				walk_word(k->w, arena_strndup(walk_arena(k->w), p + len, n - len), k->c->at);
+			run_text(k, &text, 0, "database client");
+		} else {
+			fx(k, known[i].tag, NULL, 0);
+		}
+		return;
+	}
+	const char *bar = memchr(p, '|', n);
+	if (bar) { /* .output |cmd, \o |cmd */
+		struct word text = walk_word(
+			k->w, arena_strndup(walk_arena(k->w), bar + 1, n - (size_t)(bar + 1 - p)), k->c->at);
+		run_text(k, &text, 0, "database client");
+	}
+	fx(k, TAG_SQL_READ, NULL, 0);
+}
+
+void classify_sql_bytes(struct call *k, const char *text, size_t n)
+{
+	struct sql q = { text, text + n };
+	struct statement s;
+	while (q.p < q.end) {
+		while (q.p < q.end && isspace((unsigned char)*q.p))
+			q.p++;
+		if (q.p >= q.end)
+			break;
+		bool is_client = *q.p == '\\' ||
+			(*q.p == '.' && q.p + 1 < q.end && isalpha((unsigned char)q.p[1])) ||
+			strncasecmp(q.p, "source ", q.end - q.p < 7 ? (size_t)(q.end - q.p) : 7) == 0 ||
+			(q.end - q.p > 7 && strncmp(q.p, "system ", 7) == 0);
+		if (is_client) {
+			const char *nl = memchr(q.p, '\n', (size_t)(q.end - q.p));
+			size_t len = (size_t)((nl ? nl : q.end) - q.p);
+			judge_client_line(k, q.p, len);
+			q.p += len;
+			continue;
+		}
+		if (next_statement(&q, &s))
+			judge_statement(k, &s);
+	}
+}
+
+void classify_sql(struct call *k, const struct word *text)
+{
+	if (text->certainty != CERTAIN)
+		fx(k, TAG_SQL_OPAQUE, text, 0);
+	if (text->text_n)
+		classify_sql_bytes(k, text->text, text->text_n);
+	else if (text->certainty == CERTAIN)
+		fx(k, TAG_SQL_READ, NULL, 0);
+}
+
+/* Item 0: SQL text.  Item 1: a file of it.  Item 2: only asks.  mode bit 1: the last operand is SQL (sqlite3). */
+static void classify_sql_client(struct call *k)
+{
+	enum { TEXT, FILE_, ASKS };
+	struct args s;
+	bool has_sql = false, asks = false;
+	size_t operands = 0;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, k->program->spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == TEXT && s.value.text) {
+			classify_sql(k, &s.value);
+			has_sql = true;
+		} else if (item == FILE_) {
+			fx(k, TAG_SQL_OPAQUE, s.value.text ? &s.value : NULL, 0);
+			has_sql = true;
+		} else if (item == ASKS) {
+			asks = true;
+		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && ++operands > 1 &&
+			k->program->mode) {
+			classify_sql(k, &s.value);
+			has_sql = true;
+		}
+	}
+	if (has_sql)
+		return;
+	switch (k->c->in.kind) {
+	case FEED_KNOWN:
+		classify_sql_bytes(k, k->c->in.text, k->c->in.n);
+		break;
+	case FEED_INHERIT:
+	case FEED_EMPTY:
+		fx(k, asks ? TAG_READ_QUERY : TAG_SQL_SESSION, NULL, 0);
+		break;
+	default:
+		fx(k, asks ? TAG_READ_QUERY : TAG_SQL_OPAQUE, NULL, 0);
+	}
+}
+
+/* --- key-value stores --- */
+static enum tag redis_tag(const char *command, const char *next)
+{
+	static const struct {
+		const char *commands;
+		enum tag tag;
+	} known[] = {
+		{ "FLUSHALL FLUSHDB", TAG_KV_FLUSH },
+		{ "DEL UNLINK HDEL LREM SREM ZREM ZREMRANGEBYRANK ZREMRANGEBYSCORE LTRIM SPOP LPOP RPOP XDEL "
+		  "XTRIM GETDEL EXPIRE PEXPIRE EXPIREAT MOVE "
+		  "RENAME MIGRATE",
+			TAG_KV_DELETE },
+		{ "SHUTDOWN DEBUG SLAVEOF REPLICAOF FAILOVER EVAL EVALSHA FUNCTION MODULE ACL SWAPDB RESTORE "
+		  "SAVE BGREWRITEAOF",
+			TAG_KV_CONFIG },
+		{ "SET MSET SETEX SETNX APPEND INCR DECR INCRBY HSET HMSET LPUSH RPUSH SADD ZADD XADD "
+		  "PUBLISH PERSIST SETBIT PFADD GEOADD COPY",
+			TAG_KV_WRITE },
+	};
+	static const char *const pairs[] = { "CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT",
+		"CLUSTER RESET", "CLUSTER FORGET", "CLUSTER FLUSHSLOTS", "CLUSTER FAILOVER", "SCRIPT FLUSH",
+		"SCRIPT KILL", "CLIENT KILL", "CLIENT PAUSE", "LATENCY RESET" };
+	char up[24] = { 0 };
+	for (size_t i = 0; i < sizeof(up) - 1 && command[i]; i++)
+		up[i] = (char)toupper((unsigned char)command[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (list_has(known[i].commands, up, strlen(up)))
+			return known[i].tag;
+	for (size_t i = 0; i < ARRAY_SIZE(pairs) && next; i++) {
+		size_t n = strlen(up);
+		if (strncmp(pairs[i], up, n) == 0 && pairs[i][n] == ' ' &&
+			strcasecmp(pairs[i] + n + 1, next) == 0)
+			return TAG_KV_CONFIG;
+	}
+	return TAG_READ_QUERY;
+}
+
+static void redis_lines(struct call *k, const char *p, size_t n)
+{
+	struct bytes rest = { (const uint8_t *)p, n };
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		char *text = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
+		size_t len = strcspn(text, " \t\r");
+		char *next = text[len] ? text + len + 1 : NULL;
+		text[len] = '\0';
+		if (next)
+			next[strcspn(next, " \t\r")] = '\0';
+		if (len)
+			fx_name(k, redis_tag(text, next), next, 0);
+	}
+}
+
+static void classify_redis(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"+hpsaunrdiDX=:user=,pass=,uri=,pattern=,host=,count= :eval= x:pipe", &p);
+	if (p.values[1])
+		fx(k, TAG_KV_CONFIG, p.values[1], 0);
+	else if (p.operand_count == 1 && strchr(p.operands[0].text, ' '))
+		redis_lines(k, p.operands[0].text, p.operands[0].text_n);
+	else if (p.operand_count && p.operands[0].certainty != CERTAIN)
+		fx(k, TAG_DYNAMIC_OPTION, &p.operands[0], 0);
+	else if (p.operand_count)
+		fx(k, redis_tag(p.operands[0].text, p.operand_count > 1 ? p.operands[1].text : NULL),
+			p.operand_count > 1 ? &p.operands[1] : NULL, 0);
+	else if (k->c->in.kind == FEED_KNOWN)
+		redis_lines(k, k->c->in.text, k->c->in.n);
+	else
+		fx(k, k->c->in.kind == FEED_INHERIT ? TAG_SQL_SESSION : TAG_SQL_OPAQUE, NULL, 0);
+}
+
+/* --- document stores: JavaScript with methods --- */
+static void mongo_text(struct call *k, const char *p, size_t n)
+{
+	static const struct {
+		const char *methods;
+		enum tag tag;
+	} known[] = { { "dropDatabase drop dropIndex dropIndexes dropCollection dropUser dropRole "
+			"dropAllUsersFromDatabase removeUser",
+			      TAG_DOC_DROP },
+		{ "deleteOne deleteMany remove findOneAndDelete findAndModify bulkWrite", TAG_DOC_DELETE },
+		{ "updateOne updateMany replaceOne update findOneAndUpdate findOneAndReplace "
+		  "renameCollection shutdownServer createUser "
+		  "updateUser grantRolesToUser runCommand adminCommand save fsyncLock reIndex compact",
+			TAG_DOC_UPDATE },
+		{ "insert insertOne insertMany createCollection createIndex", TAG_KV_WRITE } };
+	bool any = false;
+	for (const char *at = p, *end = p + n; at < end; at++) {
+		if (*at != '.' && *at != '[')
+			continue;
+		const char *name = at + 1 + (at[1] == '"' || at[1] == '\'');
+		size_t len = 0;
+		while (name + len < end && (isalnum((unsigned char)name[len]) || name[len] == '_'))
+			len++;
+		for (size_t i = 0; len && i < ARRAY_SIZE(known); i++)
+			if (list_has(known[i].methods, name, len)) {
+				fx_name(k, known[i].tag, arena_strndup(walk_arena(k->w), name, len), 0);
+				any = true;
+			}
+	}
+	if (!any)
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+static void classify_mongo(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		":eval= f=:file= upha=:username=,password=,host=,port=,authenticationDatabase= ", &p);
+	bool has_script = p.operand_count && text_ends(p.operands[p.operand_count - 1].text, ".js");
+	if (p.values[0] && p.values[0]->certainty != CERTAIN)
+		fx(k, TAG_SQL_OPAQUE, p.values[0], 0);
+	if (p.values[0])
+		mongo_text(k, p.values[0]->text, p.values[0]->text_n);
+	else if (k->c->in.kind == FEED_KNOWN)
+		mongo_text(k, k->c->in.text, k->c->in.n);
+	else if (p.values[1] || has_script || (k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY))
+		fx(k, TAG_SQL_OPAQUE, NULL, 0);
+	else
+		fx(k, TAG_SQL_SESSION, NULL, 0);
+}
+
+#define ROW(words, needs, forbids, tag) \
+	{ \
+		words, needs, forbids, tag, 0, NULL \
+	}
+#define END \
+	{ \
+		NULL, NULL, NULL, 0, 0, NULL \
+	}
+#define CALL(words, run) \
+	{ \
+		words, NULL, NULL, TAG_READ_QUERY, 0, run \
+	}
+static const struct verb mysqladmin_verbs[] = {
+	ROW("drop", NULL, NULL, TAG_DB_DROP),
+	ROW("shutdown|kill|flush-tables|flush-privileges|password|reload|refresh|stop-slave|stop-replica",
+		NULL, NULL, TAG_DB_CHANGE),
+	ROW("create", NULL, NULL, TAG_SQL_WRITE),
+	END,
+};
+/* Code that runs inside an application can change its data without any of the usual names: what it says counts. */
+static void run_application_code(struct call *k, const char *language, const struct word *text)
+{
+	static const char *const says[] = { "delete", "destroy", "drop", "truncate", "update", "remove",
+		"save", "insert", "create", "execute", "exec", "system", "`", "eval", "send", "forget",
+		"flush", "clear", "!" };
+	bool changes = text->certainty != CERTAIN;
+	for (size_t i = 0; i < ARRAY_SIZE(says); i++)
+		changes |= strcasestr(text->text, says[i]) != NULL;
+	if (changes)
+		fx(k, TAG_DYNAMIC_CODE, text, 0);
+	else
+		classify_code(k, language, text);
+}
+
+static void rails_runner(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:environment=", &p);
+	if (p.operand_count && text_ends(p.operands[0].text, ".rb"))
+		fx(k, TAG_SCRIPT_FILE, &p.operands[0], 0);
+	else if (p.operand_count)
+		run_application_code(k, "ruby", &p.operands[0]);
+	else
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+}
+
+static void artisan_tinker(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, ":execute=", &p);
+	if (p.values[0])
+		run_application_code(k, "php", p.values[0]);
+	else
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+static const struct verb rails_verbs[] = {
+	ROW("db:drop|db:reset|db:drop:all|db:purge|db:migrate:reset|db:schema:load|db:truncate_all|db:drop:_"
+	    "unsafe|db:setup|db:wipe",
+		NULL, NULL, TAG_DB_DROP),
+	ROW("db:rollback|db:migrate:down|db:migrate:redo|db:structure:load", NULL, NULL, TAG_DB_CHANGE),
+	ROW("db:migrate|db:seed|db:create|db:prepare", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("destroy|d", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
+	ROW("gitlab:backup:restore|gitlab:cleanup:repos|gitlab:cleanup:dirs", NULL, NULL, TAG_DB_RESTORE),
+	CALL("runner|r", rails_runner),
+	END,
+};
+static const struct verb artisan_verbs[] = {
+	ROW("migrate:fresh|migrate:reset|migrate:refresh|db:wipe", NULL, NULL, TAG_DB_DROP),
+	ROW("migrate:rollback|queue:flush|queue:clear|model:prune", NULL, NULL, TAG_DB_CHANGE),
+	ROW("cache:clear|config:clear|route:clear|view:clear|optimize:clear", NULL, NULL, TAG_DELETE_CACHE),
+	ROW("migrate|db:seed", NULL, NULL, TAG_DB_MIGRATE),
+	CALL("tinker", artisan_tinker),
+	END,
+};
+/* manage.py shell -c: Python. */
+static void django_shell(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "c=:command= i=:interface=", &p);
+	if (p.values[0])
+		classify_code(k, "python", p.values[0]);
+	else
+		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
+}
+static const struct verb flask_verbs[] = {
+	ROW("db downgrade|stamp", NULL, NULL, TAG_DB_CHANGE),
+	ROW("db", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("drop-db|drop_db|drop|reset-db|reset_db|dropdb|recreate-db", NULL, NULL, TAG_DB_DROP),
+	END,
+};
+static const struct verb django_verbs[] = {
+	ROW("flush|reset_db|sqlflush|clearsessions|delete_squashed_migrations|reset_schema", NULL, NULL,
+		TAG_DB_DROP),
+	ROW("migrate * zero", NULL, NULL, TAG_DB_CHANGE),
+	ROW("migrate|loaddata|createcachetable", NULL, NULL, TAG_DB_MIGRATE),
+	{ "shell|shell_plus", "c command", NULL, 0, 0, django_shell },
+	ROW("runserver|runserver_plus", NULL, NULL, TAG_SCRIPT_BUILD),
+	ROW("dbshell", NULL, NULL, TAG_SQL_SESSION),
+	END,
+};
+static const struct verb symfony_verbs[] = {
+	ROW("doctrine:database:drop|doctrine:schema:drop|d:d:d|d:s:d", NULL, NULL, TAG_DB_DROP),
+	ROW("doctrine:schema:update", "force f", NULL, TAG_DB_CHANGE),
+	ROW("doctrine:fixtures:load|doctrine:query:sql|dbal:run-sql", NULL, NULL, TAG_DB_CHANGE),
+	ROW("cache:clear|c:c", NULL, NULL, TAG_DELETE_CACHE),
+	END,
+};
+static const struct verb prisma_verbs[] = {
+	ROW("migrate reset", NULL, NULL, TAG_DB_DROP),
+	ROW("db push", "force-reset accept-data-loss", NULL, TAG_DB_DROP),
+	ROW("db execute", NULL, NULL, TAG_SQL_OPAQUE),
+	ROW("migrate resolve", NULL, NULL, TAG_DB_CHANGE),
+	ROW("migrate|db", NULL, NULL, TAG_DB_MIGRATE),
+	ROW("generate|format|init", NULL, NULL, TAG_WRITE_TOOL),
+	ROW("validate|version|studio", NULL, NULL, TAG_READ_QUERY),
+	END,
+};
+static const struct verb sequelize_verbs[] = {
+	ROW("db:drop|db:migrate:undo:all", NULL, NULL, TAG_DB_DROP),
+	ROW("db:migrate:undo|db:seed:undo|db:seed:undo:all", NULL, NULL, TAG_DB_CHANGE),
+	END,
+};
+/* alembic, knex, typeorm, flyway, liquibase, diesel, sqlx, goose, dbmate, migrate, mix ecto, drizzle-kit, atlas, supabase */
+static const struct verb migration_verbs[] = {
+	ROW("downgrade|upgrade", "sql", NULL, TAG_READ_QUERY), /* alembic: prints what it would do */
+	ROW("schema:drop|dropall|dropAll|drop-all|clean|drop|reset|ecto.drop|ecto.reset|db:drop|db:reset|"
+	    "schema:sync",
+		NULL, NULL, TAG_DB_DROP),
+	ROW("database|schema|db|migration|mig reset|drop|clean|revert|redo", NULL, NULL, TAG_DB_DROP),
+	ROW("downgrade|rollback|down|down-to|undo|revert|redo|ecto.rollback|migrate:rollback|migrate:down|"
+	    "migration:revert|rollback-count|rollbacktodate|rollbackCount|rollbackToDate|rollback-to-date",
+		NULL, NULL, TAG_DB_CHANGE),
+	ROW("migrate:latest|migrate:up|migrate|up|upgrade|update|migration:run|apply|push|generate|run|ecto."
+	    "migrate",
+		NULL, NULL, TAG_DB_MIGRATE),
+	END,
+};
+static const struct verb etcd_verbs[] = {
+	ROW("del|rm|rmdir", NULL, NULL, TAG_KV_DELETE),
+	ROW("put|set|mk|update", NULL, NULL, TAG_KV_WRITE),
+	ROW("snapshot restore", NULL, NULL, TAG_DB_RESTORE),
+	ROW("member|auth|user|role|compaction|defrag|alarm|move-leader remove|delete|disable|disarm", NULL,
+		NULL, TAG_KV_CONFIG),
+	END,
+};
+static const struct verb kafka_verbs[] = {
+	ROW("", "delete delete-topic delete-offsets remove", NULL, TAG_DB_DROP),
+	ROW("", "alter create add reset-offsets execute add-config delete-config", NULL, TAG_DB_CHANGE),
+	END,
+};
+static const struct verb rabbit_verbs[] = {
+	ROW("reset|force_reset|delete_queue|purge_queue|delete_vhost|delete_user|stop_app|stop|shutdown|"
+	    "forget_cluster_node|clear_permissions|eval|"
+	    "close_all_connections",
+		NULL, NULL, TAG_DB_DROP),
+	ROW("add_user|set_permissions|change_password|set_policy|join_cluster|start_app|add_vhost|set_user_"
+	    "tags",
+		NULL, NULL, TAG_DB_CHANGE),
+	END,
+};
+static const struct verb nodetool_verbs[] = {
+	ROW("drain|decommission|removenode|assassinate|clearsnapshot|truncatehints|stopdaemon|move|rebuild|"
+	    "disablegossip|disablebinary|stop|garbagecollect|scrub|cleanup",
+		NULL, NULL, TAG_DB_CHANGE),
+	END,
+};
+static const struct verb influx_verbs[] = {
+	ROW("delete", NULL, NULL, TAG_DB_DROP),
+	ROW("bucket|org|user|auth|task delete|remove|rm", NULL, NULL, TAG_DB_DROP),
+	ROW("restore", NULL, NULL, TAG_DB_RESTORE),
+	END,
+};
+
+/* Version 1 takes statements, version 2 verbs. */
+static void classify_influx(struct call *k)
+{
+	if (args_find(k->rest, k->rest_count, "execute"))
+		classify_sql_client(k);
+	else
+		run_verbs(k);
+}
+
+static void classify_pg_ctl(struct call *k)
+{
+	size_t places[1];
+	size_t n = verb_words(k, "Dlopt=:pgdata=,log=,options=,timeout=", 1, places);
+	bool is_query = n && word_is(&k->rest[places[0]], "status");
+	fx(k, is_query ? TAG_READ_QUERY : TAG_PROCESS_SERVICE, n ? &k->rest[places[0]] : NULL, 0);
+}
+
+/* Without a database to restore to it prints a list or a script. */
+static void classify_pg_restore(struct call *k)
+{
+	bool restores = args_find(k->rest, k->rest_count, "d dbname");
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-f --file"))
+			(void)fx_path(k, TAG_WRITE_FILE, &k->rest[i + 1], FXF_OVERWRITE);
+	fx(k, restores ? TAG_DB_RESTORE : TAG_READ_QUERY, NULL, 0);
+}
+
+#define CLIENT(name, spec, mode) \
+	{ \
+		name, classify_sql_client, TAG_SQL_SESSION, spec, NULL, 0, mode \
+	}
+#define TAGGED(name, tag) \
+	{ \
+		name, NULL, tag, NULL, NULL, 0, 0 \
+	}
+#define VERBS(name, tag, verbs) \
+	{ \
+		name, NULL, tag, "", verbs, 0, 0 \
+	}
+#define PSQL \
+	"c=:command= f=:file= l:list,help,version " \
+	"hpUdvLoRFPT=:host=,port=,username=,dbname=,set=,variable=,output=,log-file= aAbeEHnqsStwWxXz01"
+#define MYSQL \
+	"e=:execute=,init-command= :_file= :help " \
+	"hPuDS=:host=,port=,user=,database=,socket=,protocol=,defaults-file= p?:password BNtrsvfnA"
+
+static const struct program rows[] = {
+	VERBS("alembic", TAG_READ_QUERY, migration_verbs),
+	{ "artisan", NULL, TAG_SCRIPT_BUILD, "", artisan_verbs, 0, 0 },
+	VERBS("atlas", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	CLIENT("beeline", "e= f=:_file= :help,version u=n=p=d=i=", 0),
+	CLIENT("clickhouse-client",
+		"q=:query= :queries-file= :help,version hudp=:host=,port=,user=,password=,database=", 0),
+	{ "console", NULL, TAG_SCRIPT_BUILD, "", symfony_verbs, 0, 0 },
+	CLIENT("cqlsh", "e=:execute= f=:file= :help,version uk=:username=,password=,keyspace=", 0),
+	TAGGED("createdb", TAG_SQL_WRITE),
+	TAGGED("createuser", TAG_SQL_ALTER),
+	VERBS("dbmate", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	VERBS("diesel", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	VERBS("drizzle-kit", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	TAGGED("dropdb", TAG_DB_DROP),
+	TAGGED("dropuser", TAG_DB_DROP),
+	CLIENT("duckdb", "c=s=:cmd= f=init=:init= :help,version", 1),
+	TAGGED("elasticdump", TAG_DB_RESTORE),
+	{ "etcdctl", NULL, TAG_READ_QUERY, ":endpoints=,cert=,key=,cacert=,user=", etcd_verbs, 0, 0 },
+	VERBS("flask", TAG_SCRIPT_BUILD, flask_verbs),
+	VERBS("flyway", TAG_READ_QUERY, migration_verbs),
+	VERBS("gitlab-rails", TAG_SCRIPT_BUILD, rails_verbs),
+	VERBS("gitlab-rake", TAG_SCRIPT_BUILD, rails_verbs),
+	VERBS("goose", TAG_READ_QUERY, migration_verbs),
+	CLIENT("hive", "e= f=:_file= :help,version S=i=", 0),
+	{ "influx", classify_influx, TAG_READ_QUERY,
+		"~:execute= :_file= :help,version :host=,port=,database=,username=,password=", influx_verbs,
+		0, 0 },
+	TAGGED("initdb", TAG_WRITE_TOOL),
+	VERBS("kafka-acls", TAG_READ_QUERY, kafka_verbs),
+	VERBS("kafka-configs", TAG_READ_QUERY, kafka_verbs),
+	VERBS("kafka-consumer-groups", TAG_READ_QUERY, kafka_verbs),
+	TAGGED("kafka-delete-records", TAG_DB_DROP),
+	VERBS("kafka-topics", TAG_READ_QUERY, kafka_verbs),
+	VERBS("knex", TAG_READ_QUERY, migration_verbs),
+	VERBS("liquibase", TAG_READ_QUERY, migration_verbs),
+	VERBS("manage.py", TAG_SCRIPT_BUILD, django_verbs),
+	CLIENT("mariadb", MYSQL, 0),
+	VERBS("mariadb-admin", TAG_READ_QUERY, mysqladmin_verbs),
+	VERBS("migrate", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	{ "mongo", classify_mongo, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
+	TAGGED("mongodump", TAG_READ_QUERY),
+	TAGGED("mongoexport", TAG_READ_QUERY),
+	TAGGED("mongoimport", TAG_DB_RESTORE),
+	TAGGED("mongorestore", TAG_DB_RESTORE),
+	{ "mongosh", classify_mongo, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
+	CLIENT("mycli", MYSQL, 0),
+	CLIENT("mysql", MYSQL, 0),
+	{ "mysqladmin", NULL, TAG_READ_QUERY, "hPuS=:host=,port=,user=,socket= p?:password", mysqladmin_verbs,
+		0, 0 },
+	TAGGED("mysqlcheck", TAG_READ_QUERY),
+	TAGGED("mysqldump", TAG_READ_QUERY),
+	TAGGED("mysqlimport", TAG_DB_RESTORE),
+	VERBS("nodetool", TAG_READ_QUERY, nodetool_verbs),
+	TAGGED("pg_basebackup", TAG_READ_QUERY),
+	{ "pg_ctl", classify_pg_ctl, TAG_PROCESS_SERVICE, NULL, NULL, 0, 0 },
+	TAGGED("pg_dropcluster", TAG_DB_DROP),
+	TAGGED("pg_dump", TAG_READ_QUERY),
+	TAGGED("pg_dumpall", TAG_READ_QUERY),
+	TAGGED("pg_isready", TAG_READ_QUERY),
+	TAGGED("pg_resetwal", TAG_DB_DROP),
+	{ "pg_restore", classify_pg_restore, TAG_DB_RESTORE, NULL, NULL, 0, 0 },
+	CLIENT("pgcli", PSQL, 0),
+	VERBS("prisma", TAG_READ_QUERY, prisma_verbs),
+	CLIENT("psql", PSQL, 0),
+	VERBS("rabbitmqctl", TAG_READ_QUERY, rabbit_verbs),
+	VERBS("rails", TAG_SCRIPT_BUILD, rails_verbs),
+	VERBS("rake", TAG_SCRIPT_BUILD, rails_verbs),
+	{ "redis-cli", classify_redis, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
+	TAGGED("reindexdb", TAG_SQL_MAINTENANCE),
+	VERBS("sequelize", TAG_DB_MIGRATE, sequelize_verbs),
+	VERBS("sequelize-cli", TAG_DB_MIGRATE, sequelize_verbs),
+	CLIENT("snowsql", "q=:query= f=:filename= :help,version audsrw=", 0),
+	CLIENT("spark-sql", "e= f=:_file= :help,version S=i=", 0),
+	CLIENT("sqlcmd", "qQ=:query= i=:input-file= :help,version SUPdo=", 0),
+	CLIENT("sqlite", "cmd=:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),
+	CLIENT("sqlite3", "~:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),
+	VERBS("sqlx", TAG_UNKNOWN_PROGRAM, migration_verbs),
+	VERBS("typeorm", TAG_READ_QUERY, migration_verbs),
+	CLIENT("usql", "c=:command= f=:file= l:list,help,version", 0),
+	TAGGED("vacuumdb", TAG_SQL_MAINTENANCE),
+	{ "valkey-cli", classify_redis, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
+};
+const struct program_table programs_data = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,386 @@
+/* edit.c — programs that carry a small language: find, fd, sed and the editors.
+ *
+ * Each is a reader until its language says otherwise: -delete and -exec of find, e and w of sed, :! of an editor. */
+#include "propose/programs/programs.h"
+
+#include <string.h>
+
+static void nothing(struct call *k)
+{
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* Run a template with {} for each start (a few say as much as all). */
+static void run_selected(
+	struct call *k, struct word *v, size_t n, struct word *starts, size_t start_count, bool append)
+{
+	struct arena *a = walk_arena(k->w);
+	for (size_t s = 0; s < start_count && s < 8; s++) {
+		struct word file = word_below(k, &starts[s]);
+		struct word *one = arena_alloc(a, (n + 1) * sizeof(*one));
+		bool used = false;
+		for (size_t i = 0; i < n; i++) {
+			one[i] = v[i];
+			if (word_is(&v[i], "{}")) {
+				one[i] = file;
+				used = true;
+			} else if (i && word_has(&v[i], "{}")) {
+				one[i].certainty = PREFIXED;
+				one[i].known_n = (size_t)(strstr(v[i].text, "{}") - v[i].text);
+				/* Inside a shell's text the name is just a name. */
+				if (strpbrk(v[i].text, " ;|&"))
+					one[i] = v[i];
+			}
+		}
+		if (!used && append)
+			one[n] = file;
+		run_argv(k, one, n + (!used && append), FXF_FIND, k->head);
+	}
+}
+
+static void find_action(struct call *k, size_t *i, struct word *starts, size_t start_count)
+{
+	struct word *v = k->rest;
+	const struct word *x = &v[*i];
+	if (word_is(x, "-delete")) {
+		for (size_t s = 0; s < start_count; s++)
+			(void)fx_path(k, TAG_DELETE_FIND, &starts[s], FXF_RECURSIVE | FXF_FIND);
+	} else if (word_is_any(x, "-exec -execdir -ok -okdir")) {
+		size_t from = *i + 1, end = from;
+		while (end < k->rest_count && !word_is(&v[end], ";") &&
+			!(word_is(&v[end], "+") && end > from && word_is(&v[end - 1], "{}")))
+			end++;
+		run_selected(k, v + from, end - from, starts, start_count, false);
+		*i = end;
+	} else if (word_is_any(x, "-fprint -fprint0 -fls -fprintf") && *i + 1 < k->rest_count) {
+		(void)fx_path(k, TAG_WRITE_FILE, &v[++*i], FXF_OVERWRITE);
+	} else if (x->certainty != CERTAIN && !x->known_n && !x->is_quoted) {
+		fx(k, TAG_DYNAMIC_OPTION, x, 0); /* could be -delete */
+	}
+}
+
+static void classify_find(struct call *k)
+{
+	size_t i = 0, first;
+	while (i < k->rest_count &&
+		(word_is_any(&k->rest[i], "-H -L -P -E -X -x -d") || word_starts(&k->rest[i], "-O") ||
+			word_is(&k->rest[i], "-D") || (i && word_is(&k->rest[i - 1], "-D"))))
+		i++;
+	first = i;
+	while (i < k->rest_count && !word_starts(&k->rest[i], "-") && !word_is_any(&k->rest[i], "( ! )") &&
+		(k->rest[i].known_n || k->rest[i].certainty == CERTAIN || i == first))
+		i++;
+	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word *starts = i > first ? k->rest + first : &here;
+	size_t start_count = i > first ? i - first : 1;
+	fx_read(k, starts, start_count);
+	const struct word *secret = NULL;
+	for (; i < k->rest_count; i++)
+		if (word_is_any(&k->rest[i],
+			    "-name -iname -path -ipath -regex -iregex -newer -printf -type -user -group")) {
+			if (i + 1 < k->rest_count && word_is_any(&k->rest[i], "-name -iname") &&
+				(paths_is_secret(walk_surroundings(k->w), k->rest[i + 1].text) ||
+					word_is_any(&k->rest[i + 1], ".gnupg .ssh .aws .kube .azure")))
+				secret = &k->rest[i + 1];
+			i++;
+		} else {
+			/* find . -name .env -exec cat {} ;: whichever they are, they are secrets */
+			if (secret && word_is_any(&k->rest[i], "-exec -execdir -ok -okdir"))
+				fx(k, TAG_SECRET_FILE, secret, 0);
+			find_action(k, &i, starts, start_count);
+		}
+}
+
+static void classify_fd(struct call *k)
+{
+	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word *start = &here;
+	size_t operands = 0;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		struct word *x = &k->rest[i];
+		if (word_is_any(x, "-x --exec -X --exec-batch")) {
+			size_t end = i + 1;
+			while (end < k->rest_count && !word_is(&k->rest[end], ";"))
+				end++;
+			run_selected(k, x + 1, end - i - 1, start, 1, true);
+			i = end;
+		} else if (word_is_any(x,
+				   "-e -E -t -d -S -g -c -j --extension --exclude --type --max-depth "
+				   "--size")) {
+			i++;
+		} else if (!word_starts(x, "-") && operands++ == 1) {
+			start = x;
+		}
+	}
+	nothing(k);
+}
+
+/* sed: a reader, until it edits in place, executes (e) or writes (w). */
+static void sed_script(struct call *k, const struct word *script)
+{
+	if (script->certainty != CERTAIN && !script->known_n) {
+		if (!script->is_quoted)
+			fx(k, TAG_DYNAMIC_OPTION, script, 0);
+		return;
+	}
+	for (const char *p = script->text; *p;) {
+		p += strspn(p, " \t\n;{}");
+		/* address: numbers, $, /re/, \cREc, with commas and ! */
+		for (;;) {
+			p += strspn(p, "0123456789$,+~! \t");
+			if (*p == '/' || (*p == '\\' && p[1])) {
+				char end = *p == '/' ? '/' : *++p;
+				for (p++; *p && *p != end; p++)
+					p += *p == '\\' && p[1] ? 1 : 0;
+				p += *p != '\0';
+				p += strspn(p, "IM");
+			} else {
+				break;
+			}
+		}
+		char cmd = *p ? *p++ : '\0';
+		size_t line = strcspn(p, "\n");
+		if (cmd == 'e' || cmd == 'w' || cmd == 'W') {
+			size_t skip = strspn(p, " \t");
+			struct word arg = walk_word(k->w,
+				arena_strndup(walk_arena(k->w), p + skip, line - (skip < line ? skip : line)),
+				script->at);
+			if (cmd == 'e' && arg.text_n)
+				run_text(k, &arg, 0, "sed e");
+			else if (cmd == 'e')
+				fx(k, TAG_DYNAMIC_CODE, script, 0);
+			else
+				(void)fx_path(k, TAG_WRITE_FILE, &arg, FXF_OVERWRITE);
+			p += line;
+		} else if (cmd == 's' || cmd == 'y') {
+			char end = *p ? *p++ : '\0';
+			for (int part = 0; end && part < 2 && *p; p++) {
+				if (*p == '\\' && p[1])
+					p++;
+				else if (*p == end)
+					part++;
+			}
+			size_t flags = strspn(p, "gpiIme0123456789Mw");
+			if (cmd == 's' && memchr(p, 'e', flags))
+				fx(k, TAG_DYNAMIC_CODE, script, 0);
+			if (cmd == 's' && flags && p[flags - 1] == 'w') {
+				size_t skip = strspn(p + flags, " \t");
+				struct word arg = walk_word(k->w,
+					arena_strndup(walk_arena(k->w), p + flags + skip,
+						strcspn(p + flags + skip, "\n")),
+					script->at);
+				(void)fx_path(k, TAG_WRITE_FILE, &arg, FXF_OVERWRITE);
+				flags = strcspn(p, "\n");
+			}
+			p += flags;
+		} else if (cmd && strchr("aicrRbtT:", cmd)) {
+			p += line;
+		}
+	}
+}
+
+/* sed -i d, sed -i '1,$d': nothing of the file is left. */
+static bool sed_empties(const struct word *script)
+{
+	const char *p = script->text + strspn(script->text, " ");
+	static const char *const all[] = { "1,$", "/./", "/^/", "/.*/", "0,$", "" };
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (text_starts(p, all[i]) &&
+			text_eq(p + strlen(all[i]) + strspn(p + strlen(all[i]), " "), "d"))
+			return true;
+	return false;
+}
+
+static void classify_sed(struct call *k)
+{
+	enum { IN_PLACE, EXPR, FILE_ };
+	struct args s;
+	struct arena *a = walk_arena(k->w);
+	struct word *files = arena_alloc(a, (k->rest_count + 1) * sizeof(*files));
+	size_t n = 0;
+	bool edits = false, has_script = false, empties = false;
+	args_start(&s, a, k->rest, k->rest_count,
+		"i?:in-place e=:expression f=:file l=:line-length nrEsuz:quiet,silent,regexp-extended");
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == IN_PLACE) {
+			edits = true;
+		} else if (item == EXPR && s.value.text) {
+			sed_script(k, &s.value);
+			empties |= sed_empties(&s.value);
+			has_script = true;
+		} else if (item == FILE_) {
+			has_script = true;
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			files[n++] = s.value;
+		}
+	}
+	size_t first = 0;
+	if (!has_script && n) {
+		if (edits && !files[0].text_n && n > 1) /* BSD: sed -i '' script */
+			first = 1;
+		empties |= sed_empties(&files[first]);
+		sed_script(k, &files[first++]);
+	}
+	if (edits) {
+		fx_paths(k, empties ? TAG_WRITE_TRUNCATE : TAG_WRITE_EDIT, files + first, n - first,
+			FXF_OVERWRITE);
+	} else {
+		fx_read(k, files + first, n - first);
+		if (n == first)
+			nothing(k);
+	}
+	if (k->c->in.kind == FEED_FETCHED)
+		k->c->out = k->c->in;
+	else
+		k->c->out = (struct feed){ .kind = FEED_DECODED };
+}
+
+/* %d, 1,$d, ,d, g/./d: every line goes. */
+static bool deletes_all(const struct word *x)
+{
+	static const char *const ranges[] = { "%", "1,$", ",", "0,$", "g/^/", "g/./", "g/.*/", "v/^$/",
+		"1,$!", "gg" };
+	const char *p = x->text + strspn(x->text, ": \t");
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (text_starts(p, ranges[i])) {
+			const char *verb = p + strlen(ranges[i]);
+			verb += strspn(verb, " ");
+			if (text_starts(verb, "d") && !text_starts(verb, "di"))
+				return true;
+		}
+	return text_starts(p, "normal ggdG") || text_starts(p, "norm ggdG");
+}
+
+static void editor_command(struct call *k, const struct word *x)
+{
+	struct word text = *x;
+	if ((text_starts(x->text, "e /") || text_starts(x->text, "r /")) && x->certainty == CERTAIN) {
+		struct word file = word_tail(x, 2);
+		fx_read(k, &file, 1);
+		return;
+	}
+	if (deletes_all(x)) {
+		fx(k, TAG_WRITE_TRUNCATE, NULL, 0);
+		return;
+	}
+	while (text.known_n && strchr(": %", text.text[0]))
+		text = word_tail(&text, 1);
+	static const struct {
+		const char *prefix, *language;
+	} inside[] = { { "py ", "python" }, { "py3 ", "python" }, { "python ", "python" },
+		{ "python3 ", "python" }, { "lua ", "lua" }, { "perl ", "perl" }, { "ruby ", "ruby" } };
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+		if (word_starts(&text, inside[i].prefix)) {
+			struct word code = word_tail(&text, strlen(inside[i].prefix));
+			classify_code(k, inside[i].language, &code);
+			return;
+		}
+	const char *bang = strchr(text.text, '!');
+	if (bang &&
+		(bang == text.text || bang[-1] == ' ' || text_starts(text.text, "r") ||
+			text_starts(text.text, "w"))) {
+		struct word inner = word_tail(&text, (size_t)(bang + 1 - text.text));
+		run_text(k, &inner, 0, "editor :!");
+	} else if (word_has(&text, "(delete-") || word_has(&text, "-process ") ||
+		word_has(&text, "(rename-file") || word_has(&text, "delete(") ||
+		word_has(&text, "(write-region")) {
+		fx(k, TAG_DYNAMIC_CODE, x, 0);
+	} else if (word_has(&text, "system(") || word_has(&text, "term ") ||
+		word_has(&text, "shell-command")) {
+		const char *quote = strpbrk(text.text, "'\"");
+		const char *end = quote ? strchr(quote + 1, *quote) : NULL;
+		if (end) {
+			struct word inner = walk_word(k->w,
+				arena_strndup(walk_arena(k->w), quote + 1, (size_t)(end - quote - 1)), x->at);
+			run_text(k, &inner, 0, "editor system()");
+		} else {
+			fx(k, TAG_DYNAMIC_CODE, x, 0);
+		}
+	}
+}
+
+static void classify_editor(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		struct word *x = &k->rest[i];
+		if (word_is_any(x, "-c --cmd -S --eval -eval -sc -esc") && i + 1 < k->rest_count) {
+			editor_command(k, &k->rest[++i]);
+		} else if (word_starts(x, "+")) {
+			struct word text = word_tail(x, 1);
+			editor_command(k, &text);
+		} else if (!word_starts(x, "-")) {
+			fx_read(k, x, 1);
+			(void)fx_path(k, TAG_WRITE_EDIT, x, FXF_OVERWRITE);
+		}
+	}
+	if (k->c->in.kind == FEED_KNOWN) {
+		const char *text = k->c->in.text;
+		for (size_t i = 0; i < k->c->in.n;) {
+			const char *nl = memchr(text + i, '\n', k->c->in.n - i);
+			size_t len = nl ? (size_t)(nl - text) - i : k->c->in.n - i;
+			struct word line =
+				walk_word(k->w, arena_strndup(walk_arena(k->w), text + i, len), k->c->at);
+			editor_command(k, &line);
+			i += len + 1;
+		}
+	}
+	if (!k->rest_count)
+		nothing(k);
+}
+
+/* bc and dc: a line that starts with ! is a command; m4: syscmd(...) runs one. */
+static void calculator_text(struct call *k, const char *text, size_t n)
+{
+	bool is_m4 = text_eq(k->head, "m4");
+	for (size_t i = 0; i < n;) {
+		const char *nl = memchr(text + i, '\n', n - i);
+		size_t len = nl ? (size_t)(nl - text) - i : n - i;
+		const char *line = arena_strndup(walk_arena(k->w), text + i, len);
+		const char *from = is_m4 ? strstr(line, "syscmd(") : strchr(line, '!');
+		if (from && (is_m4 || from == line + strspn(line, " \t"))) {
+			from += is_m4 ? 7 + strspn(from + 7, "`' ") : 1;
+			struct word inner = walk_word(k->w,
+				arena_strndup(
+					walk_arena(k->w), from, is_m4 ? strcspn(from, "')") : strlen(from)),
+				k->c->at);
+			run_text(k, &inner, 0, k->head);
+		}
+		i += len + 1;
+	}
+}
+
+static void classify_calculator(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:expression= f=:file= D=I=U=:define=", &p);
+	if (p.values[0])
+		calculator_text(k, p.values[0]->text, p.values[0]->text_n);
+	if (k->c->in.kind == FEED_KNOWN)
+		calculator_text(k, k->c->in.text, k->c->in.n);
+	fx_read(k, p.operands, p.operand_count);
+	nothing(k);
+}
+
+#define RUNS(name, run) \
+	{ \
+		name, run, TAG_WRITE_FILE, NULL, NULL, 0, 0 \
+	}
+static const struct program rows[] = {
+	RUNS("bc", classify_calculator),
+	RUNS("dc", classify_calculator),
+	RUNS("ed", classify_editor),
+	RUNS("emacs", classify_editor),
+	RUNS("ex", classify_editor),
+	RUNS("fd", classify_fd),
+	RUNS("fdfind", classify_fd),
+	RUNS("find", classify_find),
+	RUNS("gfind", classify_find),
+	RUNS("gsed", classify_sed),
+	RUNS("m4", classify_calculator),
+	RUNS("nano", classify_editor),
+	RUNS("nvim", classify_editor),
+	RUNS("sed", classify_sed),
+	RUNS("vi", classify_editor),
+	RUNS("vim", classify_editor),
+};
+const struct program_table programs_edit = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,804 @@
+/* files.c — programs that make, change and remove files. */
+#include "propose/programs/programs.h"
+
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+static void parse(struct call *k, const char *spec, struct parsed *p)
+{
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, p);
+}
+
+static void nothing(struct call *k)
+{
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* Sources and documents, as against what a build or a run leaves behind. */
+static bool is_precious_glob(const struct word *x)
+{
+	static const char kinds[] =
+		"c h cc cpp cxx hpp hh m mm py pyi js jsx ts tsx mjs go rs java kt scala rb php swift cs fs "
+		"lua pl pm sh bash zsh sql md rst txt tex html css scss vue svelte json yaml yml toml xml "
+		"ini "
+		"conf cfg env proto graphql tf ipynb r jl ex exs erl hs ml clj db sqlite sqlite3 csv xlsx "
+		"xls "
+		"doc docx ppt pptx pdf odt jpg jpeg png gif svg mp4 mov key pem crt";
+	static const char *const made[] = { "build/", "dist/", "target/", "out/", "tmp/", "temp/", "cache/",
+		"coverage/", "node_modules/", "generated/", "logs/" };
+	if (!x->is_glob || x->origin != ORIGIN_LITERAL || text_starts(x->text, "/tmp/"))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(made); i++)
+		if (word_has(x, made[i]))
+			return false;
+	const char *base = strrchr(x->text, '/');
+	base = base ? base + 1 : x->text;
+	const char *dot = strrchr(base, '.');
+	/* test-*.txt is a few files somebody made; *.txt is all there are. */
+	return dot && base[0] == '*' && dot <= base + 2 && list_has(kinds, dot + 1, strlen(dot + 1));
+}
+
+static void classify_rm(struct call *k)
+{
+	enum { R, F, ROOT, DRY };
+	struct parsed p;
+	parse(k,
+		"rR:recursive f:force :no-preserve-root n:dry-run d:dir iI:interactive v:verbose "
+		":preserve-root,one-file-system Px",
+		&p);
+	unsigned flags =
+		(args_has(&p, R) ? FXF_RECURSIVE : 0) | (args_has(&p, F) ? FXF_FORCE : 0) | k->program->flags;
+	if (args_has(&p, DRY) && k->program->mode)
+		flags |= FXF_DRY_RUN;
+	if (args_find(k->rest, k->rest_count, "help version"))
+		p.operand_count = 0;
+	/* An unknown word in front could bring -r with it. */
+	if (p.has_dynamic && p.operand_count > 1 && p.operands[0].certainty == DYNAMIC &&
+		!p.operands[0].is_quoted)
+		flags |= FXF_RECURSIVE;
+	fx_paths(k, args_has(&p, ROOT) ? TAG_DELETE_NO_PRESERVE : k->program->tag, p.operands,
+		p.operand_count, flags);
+	for (size_t i = 0; i < p.operand_count; i++)
+		if (is_precious_glob(&p.operands[i]) && !(flags & FXF_DRY_RUN))
+			(void)fx_path(k, TAG_DELETE_GLOB, &p.operands[i], flags);
+	if (!p.operand_count)
+		nothing(k);
+}
+
+/* rmdir removes empty directories only, except as the Windows command. */
+static void classify_rmdir(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "/s /S /q /Q")) {
+			const struct program *del = program_find("del", 3);
+			k->program = del;
+			del->run(k);
+			return;
+		}
+	struct parsed p;
+	parse(k, "p:parents v:verbose :ignore-fail-on-non-empty", &p);
+	fx_paths(k, TAG_DELETE_FILE, p.operands, p.operand_count, args_has(&p, 0) ? FXF_RECURSIVE : 0);
+}
+
+static void classify_shred(struct call *k)
+{
+	struct parsed p;
+	parse(k, "n=:iterations s=:size :random-source= uzfvx:remove,zero,force,verbose,exact r:recursive",
+		&p);
+	unsigned flags = FXF_IRRECOVERABLE | (args_has(&p, 4) ? FXF_RECURSIVE : 0);
+	for (size_t i = 0; i < p.operand_count; i++)
+		(void)fx_path(k, TAG_DELETE_SHRED, &p.operands[i], flags);
+}
+
+/* A destination that is surely a directory: the file gets the source's name below it. */
+static struct word destination(struct call *k, const struct word *dir, const struct word *from, bool is_dir)
+{
+	static const char known[] = ".codex .claude .cursor .git .ssh hooks .hermes .dsh";
+	const char *base = strrchr(dir->text, '/');
+	base = base ? base + 1 : dir->text;
+	if (dir->certainty != CERTAIN || from->certainty != CERTAIN ||
+		!(is_dir || !*base || list_has(known, base, strlen(base))))
+		return *dir;
+	const char *name = strrchr(from->text, '/');
+	name = name ? name + 1 : from->text;
+	return walk_word(k->w, arena_printf(walk_arena(k->w), "%s/%s", dir->text, name), dir->at);
+}
+
+/* Operands of cp, mv, ln, install: sources and destination apart. */
+struct transfer {
+	struct word *from, *to;
+	size_t from_count;
+	bool into; /* -t: the destination is a directory */
+};
+static bool split_transfer(struct parsed *p, int item_t, struct transfer *t)
+{
+	*t = (struct transfer){
+		.from = p->operands, .from_count = p->operand_count, .to = p->values[item_t]
+	};
+	t->into = t->to != NULL;
+	if (!t->to && p->operand_count) {
+		t->to = &p->operands[p->operand_count - 1];
+		t->from_count--;
+	}
+	return t->to && t->from_count;
+}
+
+static void classify_mv(struct call *k)
+{
+	enum { T, F, N };
+	struct parsed p;
+	struct transfer t;
+	parse(k,
+		"t=:target-directory f:force n:no-clobber "
+		"iuvTbZ:interactive,update,verbose,backup,strip-trailing-slashes S=:suffix",
+		&p);
+	if (!split_transfer(&p, T, &t)) {
+		nothing(k);
+		return;
+	}
+	unsigned flags = (args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
+	for (size_t i = 0; i < t.from_count; i++)
+		(void)fx_path(k, TAG_MOVE_FROM, &t.from[i], flags);
+	if (word_is(t.to, "/dev/null")) {
+		fx(k, TAG_DEVICE_NULL, t.to, flags);
+		return;
+	}
+	for (size_t i = 0; i < t.from_count; i++) {
+		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
+		struct effect *e = fx_path(k, TAG_MOVE_TO, &to, flags);
+		if (e && e->target)
+			note_written(k, e->target, (struct feed){ .kind = FEED_UNKNOWN });
+	}
+}
+
+/* cp .env.example .env where there is none yet: placeholders, nothing lost. */
+static bool is_first_from_template(
+	struct call *k, const struct word *from, const struct word *to, unsigned flags)
+{
+	static const char *const templates[] = { ".example", ".sample", ".template", ".dist", ".tmpl",
+		".defaults" };
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c), *name = strrchr(to->text, '/');
+	bool is_template = false;
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++)
+		is_template |= from->certainty == CERTAIN && text_ends(from->text, templates[i]);
+	if (!is_template || to->certainty != CERTAIN || !text_starts(name ? name + 1 : to->text, ".env"))
+		return false;
+	return !(flags & FXF_OVERWRITE) ||
+		(at->sys && cwd &&
+			!file_exists(at->sys, AT_FDCWD, path_join(walk_arena(k->w), cwd, to->text)));
+}
+
+/* cp, install: sources are read, destinations written. */
+static void copy_files(struct call *k, struct transfer *t, unsigned flags)
+{
+	bool empties = t->from_count == 1 && word_is_any(&t->from[0], "/dev/null /dev/zero /dev/urandom");
+	fx_read_tree(k, t->from, t->from_count);
+	for (size_t i = 0; i < t->from_count; i++) {
+		struct word to = destination(k, t->to, &t->from[i], t->into || t->from_count > 1);
+		enum tag tag = empties					     ? TAG_WRITE_TRUNCATE
+			: is_first_from_template(k, &t->from[i], &to, flags) ? TAG_WRITE_TOOL
+									     : TAG_WRITE_FILE;
+		struct effect *e = fx_path(k, tag, &to, flags);
+		struct feed content = { .kind = FEED_UNKNOWN };
+		if (!e || !e->target)
+			continue;
+		(void)note_find(k, e->target, &content);
+		note_written(k, e->target, content);
+	}
+}
+
+static void classify_cp(struct call *k)
+{
+	enum { T, R, F, N, A, L };
+	struct parsed p;
+	struct transfer t;
+	parse(k,
+		"t=:target-directory rR:recursive f:force,remove-destination n:no-clobber a:archive "
+		"sl:symbolic-link,link "
+		"idpPvxuTHLbZcX:interactive,no-dereference,preserve,parents,verbose,update,one-file-system,"
+		"no-target-directory "
+		"S=:suffix :sparse= :reflink",
+		&p);
+	if (!split_transfer(&p, T, &t)) {
+		nothing(k);
+		return;
+	}
+	unsigned flags = (args_has(&p, R) || args_has(&p, A) ? FXF_RECURSIVE : 0) |
+		(args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
+	copy_files(k, &t, flags);
+}
+
+static bool sets_special_bits(const struct word *mode)
+{
+	size_t n = strspn(mode->text, "01234567");
+	if (n && n == mode->text_n) {
+		while (n > 3 && *mode->text == '0' && mode->text_n > 4)
+			break;
+		return n >= 4 && (mode->text[n - 4] != '0' || n > 5);
+	}
+	const char *sign = strpbrk(mode->text, "+=");
+	return sign && strpbrk(sign, "st") != NULL;
+}
+
+/* Writable for everybody, or usable by nobody. */
+static bool opens_or_locks(const struct word *mode)
+{
+	size_t n = strspn(mode->text, "01234567");
+	if (n && n == mode->text_n) {
+		char others = mode->text[n - 1];
+		return strchr("2367", others) || strspn(mode->text, "0") == n;
+	}
+	/* o+w, a+rwx, ugo=rwx, +w is by the umask */
+	size_t who = strspn(mode->text, "ugoa");
+	char sign = mode->text[who];
+	return memchr(mode->text, 'o', who) || memchr(mode->text, 'a', who)
+		? (sign == '+' || sign == '=') && strchr(mode->text + who, 'w')
+		: false;
+}
+
+static void classify_install(struct call *k)
+{
+	enum { T, D, M, O };
+	struct parsed p;
+	struct transfer t;
+	parse(k,
+		"t=:target-directory d:directory m=:mode o=g=:owner,group "
+		"bCcDpsTvZ:compare,strip,preserve-timestamps,verbose,"
+		"no-target-directory S=:suffix",
+		&p);
+	bool is_setuid = p.values[M] && sets_special_bits(p.values[M]);
+	if (args_has(&p, D))
+		fx_paths(k, TAG_WRITE_DIR, p.operands, p.operand_count, 0);
+	else if (split_transfer(&p, T, &t))
+		copy_files(k, &t, FXF_OVERWRITE);
+	if (is_setuid)
+		fx_paths(k, TAG_PERMISSION_SETUID, p.operands, p.operand_count, FXF_SETUID);
+}
+
+static void classify_ln(struct call *k)
+{
+	enum { T, F };
+	struct parsed p;
+	struct transfer t;
+	parse(k,
+		"t=:target-directory f:force "
+		"snirvLPTb:symbolic,no-dereference,interactive,relative,verbose,logical,physical,"
+		"no-target-directory S=:suffix",
+		&p);
+	unsigned flags = args_has(&p, F) ? FXF_FORCE | FXF_OVERWRITE : 0;
+	if (!split_transfer(&p, T, &t)) {
+		fx(k, TAG_WRITE_LINK, NULL, flags);
+		return;
+	}
+	for (size_t i = 0; i < t.from_count; i++) {
+		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
+		struct effect *e = fx_path(k, TAG_WRITE_LINK, &to, flags);
+		if (e && e->target)
+			note_link(k, e->target, &t.from[i]);
+	}
+}
+
+/* Zeros without an end fill the disk; with notrunc they go over what is there. */
+static bool dd_wrecks(struct call *k)
+{
+	bool endless = false, counts = false, in_place = false;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		endless |= word_is_any(&k->rest[i], "if=/dev/zero if=/dev/urandom if=/dev/random");
+		counts |= word_starts(&k->rest[i], "count=");
+		in_place |= word_starts(&k->rest[i], "conv=") && word_has(&k->rest[i], "notrunc");
+		if (word_is(&k->rest[i], "if=/dev/null"))
+			return true;
+	}
+	return endless && (!counts || in_place);
+}
+
+static void classify_dd(struct call *k)
+{
+	enum tag t = dd_wrecks(k) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		if (word_starts(x, "of=")) {
+			struct word to = word_tail(x, 3);
+			struct effect *e = fx_path(k, t, &to, FXF_OVERWRITE);
+			if (e && e->kind == FX_DEVICE)
+				e->tag = tag_name(TAG_DEVICE_DD);
+		} else if (word_starts(x, "if=")) {
+			struct word from = word_tail(x, 3);
+			if (!word_is_any(&from, "/dev/zero /dev/urandom /dev/random"))
+				fx_read(k, &from, 1);
+		} else if (x->certainty != CERTAIN && !x->known_n) {
+			fx(k, TAG_DYNAMIC_OPTION, x, 0);
+		}
+	}
+}
+
+/* tee f < /dev/null, cat /dev/null | sponge f */
+static bool reads_nothing(const struct feed *in)
+{
+	return in->kind == FEED_EMPTY || (in->kind == FEED_KNOWN && !in->n) ||
+		(in->kind == FEED_FILE && text_eq(in->text, "/dev/null"));
+}
+
+static void classify_tee(struct call *k)
+{
+	struct parsed p;
+	parse(k, "a:append i:ignore-interrupts p?:output-error", &p);
+	unsigned flags = args_has(&p, 0) ? FXF_APPEND : FXF_OVERWRITE;
+	enum tag t = !args_has(&p, 0) && reads_nothing(&k->c->in) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
+	for (size_t i = 0; i < p.operand_count; i++) {
+		struct effect *e = fx_path(k, t, &p.operands[i], flags);
+		if (e && e->target)
+			note_written(k, e->target, k->c->in);
+	}
+	if (!p.operand_count)
+		nothing(k);
+	k->c->out = k->c->in;
+}
+
+static void classify_truncate(struct call *k)
+{
+	struct parsed p;
+	parse(k, "s=:size r=:reference co:no-create,io-blocks", &p);
+	/* A size is how empty files are made; only zero, less or unknown throws content away. */
+	const struct word *size = p.values[0];
+	bool makes = size && size->certainty == CERTAIN && size->text_n && !strchr("0-</", size->text[0]);
+	fx_paths(k, makes ? TAG_WRITE_FILE : TAG_WRITE_TRUNCATE, p.operands, p.operand_count, FXF_OVERWRITE);
+}
+
+/* Everything that just writes the files it is given. */
+static void classify_writer(struct call *k)
+{
+	struct parsed p;
+	parse(k, k->program->spec ? k->program->spec : "", &p);
+	if (!p.operand_count)
+		fx(k, k->program->tag, NULL, k->program->flags);
+	fx_paths(k, k->program->tag, p.operands, p.operand_count, k->program->flags);
+}
+
+/* A shell that reads a pipe made by hand is half of a back-connect; nobody makes one for a local script. */
+static void classify_fifo(struct call *k)
+{
+	struct parsed p;
+	parse(k, "m=:mode Z:context", &p);
+	bool is_node = text_eq(k->head, "mknod");
+	bool is_fifo = !is_node || (p.operand_count > 1 && word_is(&p.operands[1], "p"));
+	size_t n = is_node && p.operand_count ? 1 : p.operand_count;
+	for (size_t i = 0; i < n; i++) {
+		struct effect *e = fx_path(k, is_fifo ? TAG_WRITE_FILE : TAG_KERNEL_BOOT, &p.operands[i], 0);
+		if (e && e->target && is_fifo)
+			note_written(k, e->target, (struct feed){ .kind = FEED_SOCKET });
+	}
+}
+
+static void classify_chmod(struct call *k)
+{
+	enum { R, REF };
+	struct parsed p;
+	/* A mode like -x or -rwx looks like an option. */
+	parse(k,
+		"R:recursive :reference= cfvhHLP:changes,silent,quiet,verbose,no-preserve-root,preserve-root",
+		&p);
+	unsigned flags = args_has(&p, R) ? FXF_RECURSIVE : 0;
+	size_t first = p.values[REF] || (p.has_unknown && p.operand_count == 1) ? 0 : 1;
+	enum tag t = first && p.operand_count && opens_or_locks(&p.operands[0]) ? TAG_PERMISSION_OPEN
+										: TAG_PERMISSION_MODE;
+	if (first && p.operand_count && sets_special_bits(&p.operands[0])) {
+		t = TAG_PERMISSION_SETUID;
+		flags |= FXF_SETUID;
+	}
+	if (p.operand_count > first)
+		fx_paths(k, t, p.operands + first, p.operand_count - first, flags);
+	else
+		nothing(k);
+}
+
+/* chown, chgrp, setfacl, chattr, setcap, chcon: the first operand says what, unless an option did. */
+static void classify_owner(struct call *k)
+{
+	enum { R, WHAT };
+	struct parsed p;
+	parse(k, k->program->spec, &p);
+	unsigned flags = args_has(&p, R) ? FXF_RECURSIVE : 0;
+	size_t first = args_has(&p, WHAT) ? 0 : 1;
+	if (p.operand_count > first)
+		fx_paths(k, k->program->tag, p.operands + first, p.operand_count - first, flags);
+	else
+		nothing(k);
+}
+
+static void classify_chattr(struct call *k)
+{
+	bool recursive = args_find(k->rest, k->rest_count, "R");
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		if (!word_starts(x, "-") && !word_starts(x, "+") && !word_starts(x, "="))
+			(void)fx_path(k, TAG_PERMISSION_ATTR, x, recursive ? FXF_RECURSIVE : 0);
+	}
+}
+
+static bool is_remote(const struct word *x)
+{
+	const char *colon = memchr(x->text, ':', x->text_n);
+	const char *slash = memchr(x->text, '/', x->text_n);
+	return colon && colon > x->text && (!slash || colon < slash) &&
+		!(colon == x->text + 1 && colon[1] == '\\');
+}
+
+static void classify_rsync(struct call *k)
+{
+	enum { DELETE, RSH, DRY, REMOVE, RSYNC_PATH };
+	struct parsed p;
+	parse(k,
+		":delete,del,delete-before,delete-during,delete-delay,delete-after,delete-excluded,delete-"
+		"missing-args e=:rsh "
+		"n:dry-run :remove-source-files :rsync-path= "
+		"f=T=B=M=@=:filter=,exclude=,include=,exclude-from=,include-from=,"
+		"files-from=,temp-dir=,compare-dest=,copy-dest=,link-dest=,log-file=,bwlimit=,chmod=,chown=,"
+		"port=,timeout=,"
+		"max-size=,min-size=,password-file=,out-format=,suffix=,backup-dir=,partial-dir=,block-size=,"
+		"modify-window=",
+		&p);
+	unsigned flags = (args_has(&p, DRY) ? FXF_DRY_RUN : 0) | FXF_OVERWRITE | FXF_RECURSIVE;
+	if (p.values[RSH] && strpbrk(p.values[RSH]->text, " ;|&$`"))
+		run_text(k, p.values[RSH], 0, "rsync -e");
+	for (size_t i = 0; i < p.operand_count; i++) {
+		const struct word *x = &p.operands[i];
+		bool is_last = i + 1 == p.operand_count && i > 0;
+		if (is_remote(x)) {
+			fx(k, TAG_NETWORK_CONNECT, x, 0);
+			fx(k, TAG_REMOTE_COPY, x, is_last ? FXF_MUTATING : 0);
+			if (is_last && args_has(&p, DELETE))
+				fx(k, TAG_REMOTE_DELETE, x, flags);
+		} else if (is_last) {
+			if (args_has(&p, DELETE))
+				(void)fx_path(k, TAG_DELETE_SYNC, x, flags);
+			(void)fx_path(k, TAG_WRITE_FILE, x, flags);
+		} else {
+			fx_read_tree(k, x, 1);
+			if (args_has(&p, REMOVE))
+				(void)fx_path(k, TAG_MOVE_FROM, x, flags);
+		}
+	}
+}
+
+enum { TAR_CREATE = 1, TAR_EXTRACT = 2, TAR_LIST = 4, TAR_CHANGE = 8 };
+
+static unsigned tar_mode(char letter)
+{
+	switch (letter) {
+	case 'c':
+		return TAR_CREATE;
+	case 'x':
+		return TAR_EXTRACT;
+	case 't':
+	case 'd':
+		return TAR_LIST;
+	case 'r':
+	case 'u':
+	case 'A':
+		return TAR_CHANGE;
+	default:
+		return 0;
+	}
+}
+
+static void tar_option(struct call *k, int item, const struct word *value)
+{
+	enum { COMMAND, CHECKPOINT };
+	if (!value->text)
+		return;
+	if (item == COMMAND) {
+		run_text(k, value, 0, "tar");
+	} else if (item == CHECKPOINT && word_starts(value, "exec=")) {
+		struct word text = word_tail(value, 5);
+		run_text(k, &text, 0, "tar --checkpoint-action");
+	}
+}
+
+static void classify_tar(struct call *k)
+{
+	static const char spec[] =
+		"I=F=:to-command=,use-compress-program=,info-script=,new-volume-script=,rmt-command=,rsh-"
+		"command= "
+		":checkpoint-action= f=:file C=:directory :remove-files c:create x:extract,get "
+		"td:list,diff,compare "
+		"ruA:append,update,catenate,delete "
+		"T=X=b=H=g=K=L=N=V=:files-from=,exclude-from=,exclude=,transform=,strip-components=,"
+		"owner=,group=,mode=,mtime=,blocking-factor=,format=,newer=,label=,checkpoint= "
+		"OkvzjJaZhplPSUWmsGiBMnow";
+	enum { FILE_ = 2, DIR_, REMOVE, CREATE, EXTRACT, LIST, CHANGE };
+	struct args s;
+	struct arena *a = walk_arena(k->w);
+	unsigned mode = 0;
+	bool removes = false, has_old = false;
+	struct word file = { 0 }, dir = { 0 };
+	struct word *members = arena_alloc(a, (k->rest_count + 1) * sizeof(*members));
+	size_t member_count = 0, from = 0, old_values = 0;
+	if (k->rest_count && k->rest[0].certainty == CERTAIN &&
+		k->rest[0].text[0] != '-') { /* tar xzf a.tgz */
+		has_old = true;
+		from = 1;
+		for (const char *p = k->rest[0].text; *p; p++) {
+			mode |= tar_mode(*p);
+			if (*p == 'f' && from + old_values < k->rest_count)
+				file = k->rest[from + old_values];
+			if (strchr("fCTXbI", *p))
+				old_values++;
+		}
+		from = from + old_values < k->rest_count ? from + old_values : k->rest_count;
+	}
+	/* -P, --absolute-names: the archive says where its files go. */
+	bool anywhere = (has_old && word_has(&k->rest[0], "P")) ||
+		args_find(k->rest + from, k->rest_count - from, "P absolute-names absolute-paths");
+	args_start(&s, a, k->rest + from, k->rest_count - from, spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == FILE_)
+			file = s.value;
+		else if (item == DIR_)
+			dir = s.value;
+		else if (item == REMOVE)
+			removes = true;
+		else if (item >= CREATE && item <= CHANGE)
+			mode |= (unsigned[]){ TAR_CREATE, TAR_EXTRACT, TAR_LIST, TAR_CHANGE }[item - CREATE];
+		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
+			members[member_count++] = word_join(a, dir.text ? &dir : NULL, &s.value);
+		else
+			tar_option(k, item, &s.value);
+	}
+	struct word here = walk_word(k->w, anywhere ? "/" : ".", k->c->at);
+	if (mode & TAR_EXTRACT) {
+		if (file.text)
+			fx_read(k, &file, 1);
+		struct word inside = word_below(k, dir.text && !anywhere ? &dir : &here);
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
+	} else if (mode & (TAR_CREATE | TAR_CHANGE)) {
+		fx_read_tree(k, members, member_count);
+		if (file.text && !word_is(&file, "-"))
+			(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+		if (removes)
+			fx_paths(k, TAG_DELETE_FILE, members, member_count, FXF_RECURSIVE);
+	} else {
+		nothing(k);
+	}
+}
+
+static void classify_unzip(struct call *k)
+{
+	struct parsed p;
+	parse(k, "d=:directory ltzpcZv x= o:overwrite", &p);
+	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word inside = word_below(k, p.values[0] ? p.values[0] : &here);
+	if (args_has(&p, 1))
+		nothing(k);
+	else
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
+	if (p.operand_count)
+		fx_read(k, p.operands, 1);
+}
+
+static void classify_zip(struct call *k)
+{
+	struct parsed p;
+	parse(k, "~:TT=,unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-TT --unzip-command"))
+			run_text(k, &k->rest[i + 1], 0, "zip -TT");
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "--unzip-command=")) {
+			struct word text = word_tail(&k->rest[i], 16);
+			run_text(k, &text, 0, "zip -TT");
+		}
+	if (!p.operand_count) {
+		nothing(k);
+		return;
+	}
+	(void)fx_path(k, TAG_WRITE_FILE, &p.operands[0], FXF_OVERWRITE);
+	fx_read_tree(k, p.operands + 1, p.operand_count - 1);
+	if (args_has(&p, 1))
+		fx_paths(k, TAG_DELETE_FILE, p.operands + 1, p.operand_count - 1, FXF_RECURSIVE);
+}
+
+static void classify_cpio(struct call *k)
+{
+	struct parsed p;
+	parse(k, "D=:directory F=O=:file i:extract t:list p:pass-through o:create E=I=R=H=C=M=", &p);
+	struct word here = walk_word(k->w, ".", k->c->at);
+	const struct word *to = p.values[0]	     ? p.values[0]
+		: args_has(&p, 4) && p.operand_count ? &p.operands[p.operand_count - 1]
+						     : &here;
+	struct word inside = word_below(k, to);
+	if (args_has(&p, 3))
+		nothing(k);
+	else if (args_has(&p, 5) && p.values[1])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[1], FXF_OVERWRITE);
+	else if (args_has(&p, 5))
+		nothing(k);
+	else
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
+}
+
+static void classify_7z(struct call *k)
+{
+	struct parsed p;
+	parse(k, "~o=p=t=m= yr sdel", &p);
+	struct word here = walk_word(k->w, ".", k->c->at);
+	struct word inside = word_below(k, p.values[0] ? p.values[0] : &here);
+	if (!p.operand_count)
+		nothing(k);
+	else if (word_is_any(&p.operands[0], "x e"))
+		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
+	else if (word_is_any(&p.operands[0], "a u d rn") && p.operand_count > 1)
+		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
+	else
+		nothing(k);
+}
+
+/* gzip and its kin replace the file, or work as filters. */
+static void classify_compressor(struct call *k)
+{
+	struct parsed p;
+	parse(k,
+		"ctl:stdout,to-stdout,test,list d:decompress,uncompress o=S=:output,suffix "
+		"rkfvqn0123456789eT=M=",
+		&p);
+	if (p.operand_count && !args_has(&p, 0)) {
+		fx_paths(k, TAG_WRITE_EDIT, p.operands, p.operand_count, FXF_OVERWRITE);
+	} else {
+		fx_read(k, p.operands, p.operand_count);
+		if (!p.operand_count)
+			nothing(k);
+	}
+	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
+}
+
+static void classify_patch(struct call *k)
+{
+	struct parsed p;
+	parse(k,
+		"i=o=d=:input,output,directory :dry-run p=:strip F=B=Y=z=r=V=D=:fuzz,prefix,suffix "
+		"RNEfstblcenu",
+		&p);
+	unsigned flags = args_has(&p, 1) ? FXF_DRY_RUN : 0;
+	if (p.operand_count)
+		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[0], flags);
+	else
+		fx(k, TAG_WRITE_EDIT, NULL, flags);
+}
+
+static void classify_split(struct call *k)
+{
+	struct parsed p;
+	parse(k, "abClnfk=:suffix-length,bytes,line-bytes,lines,number,prefix", &p);
+	if (p.operand_count > 1)
+		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], 0);
+	else
+		fx(k, TAG_WRITE_FILE, NULL, 0);
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "--filter=")) {
+			struct word text = word_tail(&k->rest[i], 9);
+			run_text(k, &text, 0, "split --filter");
+		}
+}
+
+/* Readers with an output option. */
+static void classify_sort(struct call *k)
+{
+	struct parsed p;
+	parse(k,
+		"o=:output :compress-program= "
+		"T=S=k=t=:temporary-directory=,buffer-size=,key=,field-separator=,parallel=,files0-from=",
+		&p);
+	if (p.values[1])
+		run_text(k, p.values[1], 0, "sort --compress-program");
+	if (p.values[0])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
+	fx_read(k, p.operands, p.operand_count);
+	if (!p.operand_count)
+		nothing(k);
+}
+
+static void classify_uniq(struct call *k)
+{
+	struct parsed p;
+	parse(k, "f=s=w=:skip-fields,skip-chars,check-chars", &p);
+	fx_read(k, p.operands, p.operand_count ? 1 : 0);
+	if (p.operand_count > 1)
+		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
+	else if (!p.operand_count)
+		nothing(k);
+}
+
+#define DELETES(name, flags, mode) \
+	{ \
+		name, classify_rm, TAG_DELETE_FILE, NULL, NULL, flags, mode \
+	}
+#define WRITES(name, tag, spec, flags) \
+	{ \
+		name, classify_writer, tag, spec, NULL, flags, 0 \
+	}
+#define RUNS(name, run) \
+	{ \
+		name, run, TAG_WRITE_FILE, NULL, NULL, 0, 0 \
+	}
+
+static const struct program rows[] = {
+	RUNS("7z", classify_7z),
+	RUNS("7za", classify_7z),
+	RUNS("bsdtar", classify_tar),
+	RUNS("bunzip2", classify_compressor),
+	RUNS("bzip2", classify_compressor),
+	{ "ccencrypt", classify_writer, TAG_WRITE_FILE, "K=k=E=S=", NULL, FXF_OVERWRITE | FXF_IRRECOVERABLE,
+		0 },
+	{ "ccrypt", classify_writer, TAG_WRITE_FILE, "K=k=E=S=", NULL, FXF_OVERWRITE | FXF_IRRECOVERABLE, 0 },
+	RUNS("chattr", classify_chattr),
+	{ "chcon", classify_owner, TAG_PERMISSION_ACL,
+		"R:recursive :reference= t=u=r=l=:type,user,role,range vhHLP", NULL, 0, 0 },
+	{ "chgrp", classify_owner, TAG_PERMISSION_OWNER, "R:recursive :reference= cfvhHLP:from=", NULL, 0,
+		0 },
+	RUNS("chmod", classify_chmod),
+	{ "chown", classify_owner, TAG_PERMISSION_OWNER, "R:recursive :reference= cfvhHLP :from=", NULL, 0,
+		0 },
+	RUNS("compress", classify_compressor),
+	RUNS("cp", classify_cp),
+	RUNS("cpio", classify_cpio),
+	RUNS("csplit", classify_split),
+	RUNS("dcfldd", classify_dd),
+	RUNS("dd", classify_dd),
+	RUNS("ddrescue", classify_cp),
+	DELETES("del-cli", FXF_RECURSIVE, 0),
+	WRITES("dos2unix", TAG_WRITE_EDIT, "", 0),
+	WRITES("fallocate", TAG_WRITE_FILE, "l=o=:length,offset", 0),
+	RUNS("gcp", classify_cp),
+	RUNS("ginstall", classify_install),
+	RUNS("gmv", classify_mv),
+	DELETES("grm", 0, 0),
+	RUNS("gtar", classify_tar),
+	RUNS("gunzip", classify_compressor),
+	RUNS("gzip", classify_compressor),
+	RUNS("install", classify_install),
+	RUNS("ln", classify_ln),
+	RUNS("lz4", classify_compressor),
+	RUNS("lzma", classify_compressor),
+	WRITES("mkdir", TAG_WRITE_DIR, "m=:mode", 0),
+	RUNS("mkfifo", classify_fifo),
+	RUNS("mknod", classify_fifo),
+	RUNS("mv", classify_mv),
+	RUNS("patch", classify_patch),
+	RUNS("pigz", classify_compressor),
+	{ "restorecon", classify_owner, TAG_PERMISSION_ACL, "RrF:recursive n", NULL, 0, 0 },
+	DELETES("rimraf", FXF_RECURSIVE | FXF_FORCE, 0),
+	DELETES("rm", 0, 0),
+	RUNS("rmdir", classify_rmdir),
+	RUNS("rsync", classify_rsync),
+	RUNS("sdelete", classify_shred),
+	RUNS("sdelete64", classify_shred),
+	{ "setcap", classify_owner, TAG_PERMISSION_CAPABILITY, "_ _ r q v n=", NULL, FXF_SETUID, 0 },
+	{ "setfacl", classify_owner, TAG_PERMISSION_ACL,
+		"R:recursive m=x=M=X=b:modify=,remove=,set=,remove-all,restore= kdn", NULL, 0, 0 },
+	RUNS("shred", classify_shred),
+	RUNS("sort", classify_sort),
+	RUNS("split", classify_split),
+	RUNS("sponge", classify_tee),
+	RUNS("srm", classify_shred),
+	RUNS("tar", classify_tar),
+	RUNS("tee", classify_tee),
+	WRITES("touch", TAG_WRITE_FILE, "d=r=t=:date,reference,time", 0),
+	DELETES("trash", FXF_RECURSIVE, 0),
+	DELETES("trash-put", FXF_RECURSIVE, 0),
+	RUNS("truncate", classify_truncate),
+	RUNS("uniq", classify_uniq),
+	WRITES("unix2dos", TAG_WRITE_EDIT, "", 0),
+	DELETES("unlink", 0, 0),
+	RUNS("unrar", classify_7z),
+	RUNS("unxz", classify_compressor),
+	RUNS("unzip", classify_unzip),
+	RUNS("unzstd", classify_compressor),
+	RUNS("wipe", classify_shred),
+	RUNS("xz", classify_compressor),
+	RUNS("zip", classify_zip),
+	RUNS("zstd", classify_compressor),
+};
+const struct program_table programs_files = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,647 @@
+/* git.c — git and other version control: what discards work, what rewrites history, what runs programs.
+ *
+ * Ordinary work (status, add, commit, switch, merge, stash, fetch) must pass; so each subcommand is read with its options.
+ * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec, submodule foreach. */
+#include "propose/programs/programs.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+/* A pager or editor as people set them: a program that only shows or edits, with options. */
+static bool is_plain_helper(const struct word *value)
+{
+	static const char helpers[] = "cat less more most bat delta diff-so-fancy vim nvim vi nano emacs "
+				      "emacsclient micro hx code subl kak true false : store cache "
+				      "osxkeychain manager manager-core libsecret";
+	size_t n = strcspn(value->text, " ");
+	return value->certainty == CERTAIN && list_has(helpers, value->text, n) &&
+		!strpbrk(value->text, ";|&$`<>()!+\\\n");
+}
+
+/* Settings whose value git runs. */
+static bool is_exec_key(const char *key)
+{
+	static const char *const keys[] = { "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor",
+		"core.gitproxy", "core.askpass", "sequence.editor", "diff.external", "gpg.program",
+		"credential.helper", "interactive.difffilter", "uploadpack.packobjectshook",
+		"init.templatedir", "include.path" };
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcasecmp(key, keys[i]) == 0)
+			return true;
+	static const char *const ends[] = { ".process", ".clean", ".smudge", ".textconv", ".driver",
+		".uploadpack", ".receivepack", ".vcs", ".insteadof", ".pushinsteadof", ".cmd", ".path",
+		".helper" };
+	const char *dot = strrchr(key, '.');
+	for (size_t i = 0; dot && i < ARRAY_SIZE(ends); i++)
+		if (strcasecmp(dot, ends[i]) == 0)
+			return !(strcasecmp(dot, ".path") == 0 && strncasecmp(key, "submodule.", 10) == 0);
+	return strncasecmp(key, "pager.", 6) == 0;
+}
+
+struct git {
+	struct word dir; /* -C */
+	bool has_dir;
+	bool clean_unforced; /* clean.requireForce=false */
+	const struct word *alias_text; /* the alias this call uses, given by -c */
+};
+
+static void git_setting(struct call *k, const struct word *x, const struct word *verb, struct git *g)
+{
+	size_t n = strcspn(x->text, "=");
+	const char *key = arena_strndup(walk_arena(k->w), x->text, n);
+	struct word value = word_tail(x, n < x->text_n ? n + 1 : n);
+	if (x->known_n <= n && x->certainty != CERTAIN) {
+		fx(k, TAG_DYNAMIC_OPTION, x, 0);
+	} else if (strncasecmp(key, "alias.", 6) == 0) {
+		if (verb && verb->certainty == CERTAIN && strcasecmp(key + 6, verb->text) == 0) {
+			struct word *copy = arena_alloc(walk_arena(k->w), sizeof(*copy));
+			*copy = value;
+			g->alias_text = copy;
+		}
+	} else if (strcasecmp(key, "clean.requireforce") == 0) {
+		g->clean_unforced = !word_is_any(&value, "true 1 yes on");
+	} else if (strcasecmp(key, "core.hookspath") == 0) {
+		if (!word_is_any(&value, "/dev/null"))
+			fx(k, TAG_PERSISTENCE_GIT_HOOK, x, 0);
+	} else if (is_exec_key(key) && value.text_n && !is_plain_helper(&value)) {
+		if (value.text[0] == '!')
+			value = word_tail(&value, 1);
+		if (is_loose_program(&value))
+			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+		run_text(k, &value, 0, arena_printf(walk_arena(k->w), "git -c %s", key));
+	}
+}
+
+static void run_alias(struct call *k, const struct word *text)
+{
+	struct arena *a = walk_arena(k->w);
+	if (text->text[0] == '!') {
+		struct word all = word_tail(text, 1);
+		if (k->rest_count) {
+			struct word tail = words_join(a, k->rest, k->rest_count);
+			struct word both[2] = { all, tail };
+			all = words_join(a, both, 2);
+		}
+		run_text(k, &all, 0, "git alias");
+		return;
+	}
+	struct word *v = arena_alloc(a, (text->text_n + 2 + k->rest_count) * sizeof(*v));
+	size_t n = 0;
+	v[n++] = walk_word(k->w, "git", text->at);
+	for (const char *p = text->text; *p;) {
+		p += strspn(p, " \t");
+		size_t len = strcspn(p, " \t");
+		if (len)
+			v[n++] = walk_word(k->w, arena_strndup(a, p, len), text->at);
+		p += len;
+	}
+	memcpy(v + n, k->rest, k->rest_count * sizeof(*v));
+	run_argv(k, v, n + k->rest_count, 0, "git alias");
+}
+
+static bool has(struct call *k, const char *options)
+{
+	return args_find(k->rest, k->rest_count, options);
+}
+
+static void operands(struct call *k, const char *spec, struct parsed *p)
+{
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, p);
+}
+
+/* Does this single word name a path rather than a branch? */
+static bool looks_like_path(const struct word *x)
+{
+	if (word_is_any(x, ". .. * :/") || word_starts(x, "./") || word_starts(x, "../") ||
+		word_starts(x, ":"))
+		return true;
+	if (x->is_glob || strpbrk(x->text, "*?["))
+		return x->is_glob;
+	const char *base = strrchr(x->text, '/');
+	base = base ? base + 1 : x->text;
+	const char *dot = strrchr(base, '.');
+	size_t n = dot ? strlen(dot + 1) : 0;
+	/* 4.x, v20.x, 2.0.rc: a line of versions */
+	if (n && isdigit((unsigned char)dot[-(dot > base)]) && list_has("x rc dev beta", dot + 1, n))
+		return false;
+	return n >= 1 && n <= 4 &&
+		strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == n;
+}
+
+/* An effect that throws away files.  Bounded: only in the work tree, and only what is no longer wanted there. */
+static void discards(struct call *k, enum tag t, const struct word *target, unsigned flags, bool is_bounded)
+{
+	static const char *const names[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR" };
+	struct effect *e = fx(k, t, target, flags);
+	bool is_here = is_bounded && !k->is_elsewhere;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		is_here = is_here && !walk_names_variable(k->w, names[i]);
+	if (is_here)
+		e->flags |= FXF_IN_REPOSITORY;
+}
+
+static void git_checkout(struct call *k)
+{
+	bool dashes = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		dashes |= word_is(&k->rest[i], "--") && i + 1 < k->rest_count;
+	struct parsed p;
+	operands(k, "bB=:orphan= :conflict=,pathspec-from-file=", &p);
+	bool creates = args_has(&p, 0) || has(k, "t track detach");
+	bool loses = dashes || has(k, "f force ours theirs pathspec-from-file") ||
+		(!creates && p.operand_count > 1) ||
+		(!creates && p.operand_count == 1 && looks_like_path(&p.operands[0]));
+	if (has(k, "B"))
+		fx(k, TAG_GIT_BRANCH_DELETE, p.values[0], 0);
+	const struct word *last = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
+	if (loses)
+		discards(k, TAG_GIT_DISCARD, last, 0, true);
+	else
+		fx(k, TAG_WRITE_GIT, last, 0);
+}
+
+static void git_switch(struct call *k)
+{
+	if (has(k, "C force-create"))
+		fx(k, TAG_GIT_BRANCH_DELETE, NULL, 0);
+	if (has(k, "f force discard-changes"))
+		discards(k, TAG_GIT_DISCARD, NULL, 0, true);
+	else
+		fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+static void git_restore(struct call *k)
+{
+	bool only_index = has(k, "S staged") && !has(k, "W worktree");
+	const struct word *last = k->rest_count ? &k->rest[k->rest_count - 1] : NULL;
+	if (only_index)
+		fx(k, TAG_WRITE_GIT, last, 0);
+	else
+		discards(k, TAG_GIT_DISCARD, last, 0, true);
+}
+
+/* An option word that is not known could be the dangerous one. */
+static bool has_unknown_word(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (k->rest[i].certainty != CERTAIN && !k->rest[i].known_n && !k->rest[i].is_glob)
+			return true;
+	return false;
+}
+
+static void git_reset(struct call *k)
+{
+	if (has(k, "hard merge keep"))
+		discards(k, TAG_GIT_RESET_HARD, NULL, 0, true);
+	else
+		fx(k, has_unknown_word(k) && !k->rest[0].is_quoted ? TAG_DYNAMIC_OPTION : TAG_WRITE_GIT, NULL,
+			0);
+}
+
+static void git_clean(struct call *k)
+{
+	unsigned flags = (has(k, "f force") ? FXF_FORCE : 0) | (has(k, "d x") ? FXF_RECURSIVE : 0);
+	if (has(k, "n dry-run"))
+		fx(k, TAG_READ_QUERY, NULL, FXF_DRY_RUN);
+	else if (has(k, "f force i interactive"))
+		/* With -x also ignored files go, and Helm's state is one of them. */
+		discards(k, TAG_GIT_CLEAN, NULL, flags, !has(k, "x X") && !has_unknown_word(k));
+	else
+		fx(k, has_unknown_word(k) ? TAG_DYNAMIC_OPTION : TAG_READ_QUERY, NULL, 0);
+}
+
+static void git_branch(struct call *k)
+{
+	bool deletes = has(k, "D") || (has(k, "d delete") && has(k, "f force"));
+	struct parsed p;
+	operands(k,
+		"u=:set-upstream-to=,contains=,no-contains=,merged=,no-merged=,sort=,format=,points-at=", &p);
+	/* "branch -M main" names a new repository's branch; with two names a branch is overwritten. */
+	bool moves = (has(k, "f force C") && !has(k, "m M move")) ||
+		(p.operand_count > 1 && (has(k, "M") || (has(k, "m move") && has(k, "f force"))));
+	if (deletes || moves)
+		fx(k, TAG_GIT_BRANCH_DELETE, p.operand_count ? &p.operands[0] : NULL, 0);
+	else
+		fx(k,
+			p.operand_count || has(k, "u set-upstream-to unset-upstream") ? TAG_WRITE_GIT
+										      : TAG_READ_QUERY,
+			NULL, 0);
+}
+
+static void git_tag(struct call *k)
+{
+	struct parsed p;
+	operands(k, "m=F=u=:message=,file=,local-user=,sort=,format=,contains=,points-at=", &p);
+	if (has(k, "d delete f force"))
+		fx(k, TAG_GIT_TAG_DELETE, p.operand_count ? &p.operands[0] : NULL, 0);
+	else
+		fx(k, p.operand_count && !has(k, "l list v verify n") ? TAG_WRITE_GIT : TAG_READ_QUERY, NULL,
+			0);
+}
+
+static void git_push(struct call *k)
+{
+	struct parsed p;
+	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
+	operands(k, "o=:push-option=,repo= :receive-pack=,exec=", &p);
+	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
+	bool deletes = has(k, "d delete prune mirror");
+	if (p.values[1])
+		run_text(k, p.values[1], 0, "git push --receive-pack");
+	for (size_t i = 1; i < p.operand_count; i++) {
+		forces |= word_starts(&p.operands[i], "+");
+		deletes |= word_starts(&p.operands[i], ":") && p.operands[i].text_n > 1;
+	}
+	fx(k, TAG_NETWORK_GIT_PUSH, p.operand_count ? &p.operands[0] : NULL, flags);
+	if (forces)
+		fx(k, TAG_GIT_PUSH_FORCE, p.operand_count ? &p.operands[p.operand_count - 1] : NULL, flags);
+	if (deletes)
+		fx(k, TAG_GIT_PUSH_DELETE, p.operand_count ? &p.operands[p.operand_count - 1] : NULL, flags);
+	/* git push $ARGS could hold --force; a quoted word or a variable for the branch could not. */
+	for (size_t i = 0; i < p.operand_count; i++)
+		if (p.operands[i].certainty == DYNAMIC && !p.operands[i].is_quoted && p.operand_count == 1)
+			fx(k, TAG_DYNAMIC_OPTION, &p.operands[i], 0);
+}
+
+static void git_network(struct call *k)
+{
+	struct parsed p;
+	operands(k,
+		"_ :upload-pack= "
+		"b=c=o=j=:branch=,config=,origin=,depth=,reference=,separate-git-dir=,jobs=,filter=",
+		&p);
+	if (p.values[1])
+		run_text(k, p.values[1], 0, "git --upload-pack");
+	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
+	if (url && word_starts(url, "ext::")) {
+		struct word text = word_tail(url, 5);
+		run_text(k, &text, 0, "git ext::");
+	}
+	fx(k, TAG_NETWORK_GIT, url, 0);
+}
+
+static void git_clone(struct call *k)
+{
+	git_network(k);
+	struct parsed p;
+	operands(k,
+		"b=u=c=o=j=:branch=,upload-pack=,config=,origin=,depth=,reference=,template=,jobs=,filter=",
+		&p);
+	if (p.operand_count > 1)
+		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[1], 0);
+}
+
+static void git_pull(struct call *k)
+{
+	git_network(k);
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+static void git_rebase(struct call *k)
+{
+	struct args s;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"x=:exec= s=X=:strategy=,onto=,strategy-option=");
+	for (int item; (item = args_next(&s)) != ARG_END;)
+		if (item == 0 && s.value.text)
+			run_text(k, &s.value, 0, "git rebase --exec");
+	fx(k,
+		has(k, "root")				     ? TAG_GIT_REWRITE
+			: has(k, "abort continue skip quit") ? TAG_WRITE_GIT
+							     : TAG_GIT_REBASE,
+		NULL, 0);
+}
+
+static void git_bisect(struct call *k)
+{
+	if (k->rest_count > 1 && word_is(&k->rest[0], "run"))
+		run_argv(k, k->rest + 1, k->rest_count - 1, 0, "git bisect run");
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+static void git_submodule_foreach(struct call *k)
+{
+	size_t i = 0;
+	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
+		i++;
+	struct word text = words_join(walk_arena(k->w), k->rest + i, k->rest_count - i);
+	if (text.text_n || text.certainty != CERTAIN)
+		run_text(k, &text, 0, "git submodule foreach");
+}
+
+static void git_config(struct call *k)
+{
+	struct parsed p;
+	operands(k, "f=:file=,blob=,type=,default=,comment=,value=", &p);
+	size_t at = p.operand_count &&
+		word_is_any(&p.operands[0], "set unset get list edit rename-section remove-section");
+	bool reads =
+		has(k, "get get-all get-regexp get-urlmatch list l get-color get-colorbool show-origin") ||
+		(at && word_is_any(&p.operands[0], "get list")) ||
+		(!at && p.operand_count == 1 && !has(k, "unset unset-all e edit remove-section"));
+	if (reads) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	const struct word *key = p.operand_count > at ? &p.operands[at] : NULL;
+	const struct word *value = p.operand_count > at + 1 ? &p.operands[at + 1] : NULL;
+	enum tag t = TAG_WRITE_CONFIG;
+	if (key && strcasecmp(key->text, "core.hooksPath") == 0)
+		t = TAG_PERSISTENCE_GIT_HOOK;
+	else if (key && value && (is_exec_key(key->text) || word_starts(value, "!")))
+		t = is_plain_helper(value) ? TAG_WRITE_CONFIG : TAG_PERSISTENCE_GIT_CONFIG;
+	fx(k, t, key, 0);
+	if (value && word_starts(value, "!")) {
+		struct word text = word_tail(value, 1);
+		run_text(k, &text, 0, "git config alias");
+	}
+}
+
+static void git_rm(struct call *k)
+{
+	struct parsed p;
+	operands(k, "r f:force n:dry-run :cached q:quiet", &p);
+	if (args_has(&p, 3) || args_has(&p, 2)) {
+		fx(k, TAG_WRITE_GIT, NULL, args_has(&p, 2) ? FXF_DRY_RUN : 0);
+		return;
+	}
+	unsigned flags = (args_has(&p, 0) ? FXF_RECURSIVE : 0) | (args_has(&p, 1) ? FXF_FORCE : 0);
+	fx_paths(k, TAG_DELETE_GIT, p.operands, p.operand_count, flags);
+}
+
+static void git_grep(struct call *k)
+{
+	struct parsed p;
+	operands(k, "O?:open-files-in-pager", &p);
+	if (args_has(&p, 0) && p.values[0])
+		run_text(k, p.values[0], 0, "git grep -O");
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+static void git_difftool(struct call *k)
+{
+	struct parsed p;
+	operands(k, "x=:extcmd= t=:tool=", &p);
+	if (p.values[0])
+		run_text(k, p.values[0], 0, "git difftool -x");
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* log, diff, show: readers with one way to write. */
+static void git_look(struct call *k)
+{
+	struct parsed p;
+	operands(k, ":output= O=S=G=L=n=:pretty=,format=,since=,until=,author=,grep=", &p);
+	if (p.values[0])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* What is staged will be published some day. */
+static void git_add(struct call *k)
+{
+	struct parsed p;
+	operands(k, "A:all :chmod=,pathspec-from-file=", &p);
+	for (size_t i = 0; i < p.operand_count; i++) {
+		const char *path = p.operands[i].text;
+		if (p.operands[i].known_n && paths_is_secret(walk_surroundings(k->w), path) &&
+			!text_starts(path, "-"))
+			fx(k, TAG_SECRET_FILE, &p.operands[i], 0);
+	}
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+static void git_archive(struct call *k)
+{
+	struct parsed p;
+	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
+	if (p.values[1])
+		run_text(k, p.values[1], 0, "git archive --exec");
+	if (p.values[2])
+		fx(k, TAG_NETWORK_GIT, p.values[2], 0);
+	if (p.values[0])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
+	else
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+#define ROW(words, needs, forbids, tag) \
+	{ \
+		words, needs, forbids, tag, 0, NULL \
+	}
+#define CALL(words, run) \
+	{ \
+		words, NULL, NULL, TAG_READ_QUERY, 0, run \
+	}
+static const struct verb git_verbs[] = {
+	CALL("checkout", git_checkout),
+	CALL("switch", git_switch),
+	CALL("restore", git_restore),
+	CALL("reset", git_reset),
+	CALL("clean", git_clean),
+	CALL("branch", git_branch),
+	CALL("tag", git_tag),
+	CALL("push", git_push),
+	CALL("pull", git_pull),
+	CALL("clone", git_clone),
+	CALL("fetch|ls-remote", git_network),
+	CALL("rebase", git_rebase),
+	CALL("bisect", git_bisect),
+	CALL("config", git_config),
+	CALL("rm", git_rm),
+	CALL("grep", git_grep),
+	CALL("difftool|mergetool", git_difftool),
+	CALL("archive", git_archive),
+	CALL("log|diff|show|whatchanged", git_look),
+	CALL("add|stage", git_add),
+	ROW("commit", "amend", NULL, TAG_GIT_REBASE),
+	ROW("status|blame|annotate|describe|rev-parse|rev-list|ls-files|ls-tree|cat-file|shortlog", NULL,
+		NULL, TAG_READ_QUERY),
+	ROW("name-rev|merge-base|for-each-ref|show-ref|show-branch|count-objects|fsck|verify-commit|verify-"
+	    "tag|var|help|version",
+		NULL, NULL, TAG_READ_QUERY),
+	ROW("check-ignore|check-attr|check-ref-format|diff-tree|diff-index|diff-files|range-diff|cherry|"
+	    "check-mailmap|stripspace|column",
+		NULL, NULL, TAG_READ_QUERY),
+	ROW("stash drop|clear", NULL, NULL, TAG_GIT_STASH_DROP),
+	ROW("stash list|show", NULL, NULL, TAG_READ_QUERY),
+	ROW("stash", NULL, NULL, TAG_WRITE_GIT),
+	ROW("reflog expire|delete|drop", NULL, "n dry-run", TAG_GIT_REFLOG),
+	ROW("reflog", NULL, NULL, TAG_READ_QUERY),
+	ROW("gc", "prune", "no-prune", TAG_GIT_GC),
+	ROW("gc|repack|pack-refs|multi-pack-index|commit-graph|pack-objects|unpack-objects", NULL, NULL,
+		TAG_WRITE_GIT),
+	ROW("prune", NULL, "n dry-run", TAG_GIT_GC),
+	ROW("lfs prune", NULL, "d dry-run", TAG_GIT_GC),
+	ROW("lfs migrate", NULL, NULL, TAG_GIT_REWRITE),
+	ROW("lfs ls-files|env|status|track", NULL, NULL, TAG_READ_QUERY),
+	ROW("lfs", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("update-ref|delete-ref", NULL, NULL, TAG_GIT_REF),
+	ROW("symbolic-ref", "d delete", NULL, TAG_GIT_REF),
+	ROW("filter-branch|filter-repo|fast-import|replace", NULL, NULL, TAG_GIT_REWRITE),
+	ROW("remote remove|rm|set-url", NULL, NULL, TAG_GIT_REMOTE),
+	ROW("remote update|prune|show", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("remote add|rename|set-head|set-branches", NULL, NULL, TAG_WRITE_CONFIG),
+	ROW("remote", NULL, NULL, TAG_READ_QUERY),
+	ROW("submodule deinit", NULL, NULL, TAG_GIT_SUBMODULE),
+	CALL("submodule foreach", git_submodule_foreach),
+	ROW("submodule update|add|init|sync|set-url|set-branch", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("submodule", NULL, NULL, TAG_READ_QUERY),
+	ROW("worktree remove", NULL, NULL, TAG_GIT_WORKTREE),
+	ROW("worktree list", NULL, NULL, TAG_READ_QUERY),
+	ROW("worktree", NULL, NULL, TAG_WRITE_GIT),
+	ROW("checkout-index", "f force", "prefix", TAG_GIT_DISCARD),
+	ROW("checkout-index", NULL, NULL, TAG_WRITE_GIT),
+	ROW("read-tree", "u m reset", NULL, TAG_GIT_DISCARD),
+	ROW("notes remove|prune", NULL, NULL, TAG_GIT_REF),
+	ROW("notes list|show", NULL, NULL, TAG_READ_QUERY),
+	ROW("send-email|imap-send", NULL, NULL, TAG_NETWORK_MAIL),
+	ROW("daemon|instaweb|http-backend", NULL, NULL, TAG_LISTEN_PORT),
+	ROW("credential fill", NULL, NULL, TAG_SECRET_STORE),
+	ROW("credential reject|erase", NULL, NULL, TAG_DELETE_KEY),
+	ROW("maintenance start|register|stop", NULL, NULL, TAG_CRON_EDIT),
+	ROW("svn dcommit|branch|tag", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("svn|p4|request-pull|fetch-pack|send-pack", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("apply", "unsafe-paths", NULL, TAG_GIT_DISCARD),
+	ROW("commit|merge|cherry-pick|revert|am|apply|mv|init|notes|format-patch|sparse-checkout|bundle|"
+	    "hash-object|mktree",
+		NULL, NULL, TAG_WRITE_GIT),
+	ROW("write-tree|commit-tree|update-index|merge-file|merge-tree|rerere|maintenance|symbolic-ref|"
+	    "flow|absorb|citool|gui",
+		NULL, NULL, TAG_WRITE_GIT),
+	ROW("send-pack", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+static const char git_spec[] =
+	"+C= c= :git-dir=,work-tree=,namespace=,exec-path=,super-prefix=,config-env=,attr-source= "
+	"pPh:paginate,no-pager,bare,no-replace-objects,literal-pathspecs,glob-pathspecs";
+
+/* git takes the beginning of a long option for the whole: --har is --hard. */
+static void complete_options(struct call *k)
+{
+	static const struct {
+		const char *name;
+		size_t least;
+	} names[] = { { "hard", 1 }, { "force", 1 }, { "delete", 3 }, { "mirror", 2 },
+		{ "discard-changes", 3 } };
+	for (size_t i = 1; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
+		struct word *x = &k->rest[i];
+		if (x->certainty != CERTAIN || !word_starts(x, "--"))
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			if (x->text_n >= names[j].least + 2 &&
+				strncmp(names[j].name, x->text + 2, x->text_n - 2) == 0)
+				*x = walk_word(
+					k->w, arena_printf(walk_arena(k->w), "--%s", names[j].name), x->at);
+	}
+}
+
+static void classify_git(struct call *k)
+{
+	static const struct program with_verbs = { "git", NULL, TAG_UNKNOWN_PROGRAM, "", git_verbs, 0, 0 };
+	struct git g = { 0 };
+	struct args s;
+	struct arena *a = walk_arena(k->w);
+	size_t place;
+	const struct word *verb = verb_words(k, git_spec, 1, &place) ? &k->rest[place] : NULL;
+	args_start(&s, a, k->rest, verb ? place : k->rest_count, git_spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == 0 && s.value.text) {
+			g.dir = s.value;
+			g.has_dir = true;
+		} else if (item == 1 && s.value.text) {
+			git_setting(k, &s.value, verb, &g);
+		}
+		if (item == 2 && s.word && word_starts(s.word, "--exec-path="))
+			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
+		k->is_elsewhere |= item == 1 || item == 2;
+	}
+	if (!verb) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	if (verb->certainty != CERTAIN) {
+		fx(k, TAG_DYNAMIC_OPTION, verb, 0);
+		return;
+	}
+	k->program = &with_verbs;
+	if (g.alias_text) {
+		k->rest += place + 1;
+		k->rest_count -= place + 1;
+		run_alias(k, g.alias_text);
+		return;
+	}
+	k->rest += place;
+	k->rest_count -= place;
+	if (word_is_any(verb, "reset clean push branch tag checkout switch worktree stash"))
+		complete_options(k);
+	if (g.clean_unforced && word_is(verb, "clean") && !has(k, "n dry-run")) {
+		fx(k, TAG_GIT_CLEAN, NULL, 0);
+		return;
+	}
+	if (args_find(k->rest, k->rest_count, "help") || (k->rest_count == 2 && word_is(&k->rest[1], "-h"))) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	const char *was = g.has_dir ? walk_cwd(k->w, k->c) : NULL;
+	struct word back = was ? walk_word(k->w, arena_strdup(a, was), k->c->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
+	if (g.has_dir)
+		walk_set_cwd(k->w, k->c, &g.dir);
+	run_verbs(k);
+	if (g.has_dir)
+		walk_set_cwd(k->w, k->c, &back);
+}
+
+static const struct verb svn_verbs[] = {
+	ROW("revert|cleanup", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("delete|del|remove|rm", NULL, NULL, TAG_DELETE_GIT),
+	ROW("commit|ci|import|copy|cp|lock|unlock|propset", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("checkout|co|update|up|switch|export|log|merge", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("status|st|diff|info|list|ls|cat|blame|propget|proplist|help", NULL, NULL, TAG_READ_QUERY),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb hg_verbs[] = {
+	ROW("update|up|checkout|co", "C clean", NULL, TAG_GIT_DISCARD),
+	ROW("revert|purge|strip|rollback|shelve", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("pull|clone|incoming|outgoing", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("status|st|diff|log|cat|annotate|blame|branches|tags|heads|id|identify|summary|parents|root|help",
+		NULL, NULL, TAG_READ_QUERY),
+	ROW("remove|rm", NULL, NULL, TAG_DELETE_GIT),
+	ROW("histedit|rebase", NULL, NULL, TAG_GIT_REBASE),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb jj_verbs[] = {
+	ROW("abandon|restore", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("op|operation abandon|restore", NULL, NULL, TAG_GIT_REFLOG),
+	ROW("git push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("git", NULL, NULL, TAG_NETWORK_GIT),
+	ROW("log|status|st|diff|show|evolog|file|help", NULL, NULL, TAG_READ_QUERY),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+static const struct verb p4_verbs[] = {
+	ROW("revert|clean|obliterate", NULL, NULL, TAG_GIT_DISCARD),
+	ROW("sync", "f", NULL, TAG_GIT_DISCARD),
+	ROW("client|workspace|branch|label|user|depot|change|changelist", "d", NULL, TAG_GIT_BRANCH_DELETE),
+	ROW("submit|push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
+	ROW("opened|changes|diff|describe|filelog|files|info|status|where|print|annotate|help", NULL, NULL,
+		TAG_READ_QUERY),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+static const struct program rows[] = {
+	{ "bfg", NULL, TAG_GIT_REWRITE, NULL, NULL, 0, 0 },
+	{ "git", classify_git, TAG_WRITE_GIT, git_spec, git_verbs, 0, 0 },
+	{ "git-filter-repo", NULL, TAG_GIT_REWRITE, NULL, NULL, 0, 0 },
+	{ "git-lfs", NULL, TAG_NETWORK_GIT, NULL, NULL, 0, 0 },
+	{ "hg", NULL, TAG_WRITE_GIT, "R=:repository=,cwd=,config=", hg_verbs, 0, 0 },
+	{ "jj", NULL, TAG_WRITE_GIT, "R=:repository=", jj_verbs, 0, 0 },
+	{ "p4", NULL, TAG_WRITE_GIT, "cupHP=", p4_verbs, 0, 0 },
+	{ "svn", NULL, TAG_WRITE_GIT, ":username=,password=,config-dir=", svn_verbs, 0, 0 },
+};
+const struct program_table programs_git = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,649 @@
+/* net.c — programs that talk to other machines: what is fetched, what is sent, who may connect. */
+#include "propose/programs/programs.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* A fetched file: written, and remembered as fetched so that running it is seen. */
+static void write_download(struct call *k, const struct word *path)
+{
+	struct effect *e = fx_path(k, TAG_WRITE_DOWNLOAD, path, FXF_OVERWRITE);
+	if (e && e->target)
+		note_written(k, e->target, (struct feed){ .kind = FEED_FETCHED });
+}
+
+/* The file name a downloader takes from the address. */
+static void write_named_by_url(struct call *k, const struct word *url, const struct word *dir)
+{
+	const char *name = base_name(url->text);
+	size_t n = strcspn(name, "?#");
+	if (url->certainty != CERTAIN || !n) {
+		fx(k, TAG_WRITE_DOWNLOAD, NULL, 0);
+		return;
+	}
+	struct word file = walk_word(k->w, arena_strndup(walk_arena(k->w), name, n), url->at);
+	file = word_join(walk_arena(k->w), dir, &file);
+	write_download(k, &file);
+}
+
+/* Data that goes out: "@file" names a file, anything else is itself the data. */
+static void send_data(
+	struct call *k, const struct word *data, const struct word *url, bool at_means_file, unsigned flags)
+{
+	const char *at = memchr(data->text, '@', data->text_n);
+	bool is_form = at && at > data->text && at[-1] == '=';
+	if (at_means_file && at && (at == data->text || is_form)) {
+		struct word file = word_tail(data, (size_t)(at + 1 - data->text));
+		if (!word_is(&file, "-"))
+			fx_read(k, &file, 1);
+		fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING | flags);
+	} else {
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING | flags);
+	}
+}
+
+static const char curl_spec[] =
+	"X=:request= d=:data=,data-ascii=,data-binary=,data-raw=,data-urlencode=,json=,url-query= "
+	"F=:form=,form-string= T=:upload-file= "
+	"o=:output= O:remote-name,remote-name-all G:get I:head :resolve=,connect-to=,doh-url= "
+	"x=:proxy=,socks5=,socks4=,preproxy= "
+	"K=:config= J:remote-header-name "
+	"AbcCDeEHmPQrtuUwyYz=:user-agent=,cookie=,cookie-jar=,continue-at=,dump-header=,referer=,cert=,"
+	"header=,max-time=,ftp-port=,"
+	"quote=,range=,telnet-option=,user=,proxy-user=,write-out=,speed-time=,speed-limit=,time-cond=,"
+	"cacert=,capath=,cert-type=,"
+	"ciphers=,connect-timeout=,key=,key-type=,limit-rate=,max-filesize=,max-redirs=,oauth2-bearer=,"
+	"output-dir=,proto=,retry=,"
+	"retry-delay=,retry-max-time=,interface=,url=,aws-sigv4=,unix-socket=,stderr=,trace=,trace-ascii=,"
+	"tls-max=,netrc-file= "
+	"fsSLkvigNnlpaqRjBZ0123456#:location,silent,show-error,fail,insecure,include,verbose,compressed,"
+	"globoff,create-dirs";
+
+static void classify_curl(struct call *k)
+{
+	enum { X, DATA, FORM, UPLOAD, OUT, REMOTE, GET, HEAD, RESOLVE, PROXY, CONFIG };
+	struct parsed p;
+	struct args s;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, curl_spec, &p);
+	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
+	const struct word *method = p.values[X];
+	bool is_get = args_has(&p, GET) || (method && word_is_any(method, "GET HEAD OPTIONS get head"));
+	bool is_one = p.operand_count == 1 && !p.values[RESOLVE] && !p.values[PROXY] && !p.values[CONFIG] &&
+		!args_find(k->rest, k->rest_count, "url next Z parallel unix-socket abstract-unix-socket");
+	unsigned one = is_one ? FXF_ONE_HOST : 0;
+	fx(k, TAG_NETWORK_GET, url, one);
+	if (method && !is_get)
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING | one);
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, curl_spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == UPLOAD && s.value.text) {
+			fx_read(k, &s.value, 1);
+			fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING | one);
+		} else if ((item == DATA || item == FORM) && s.value.text && !args_has(&p, GET)) {
+			send_data(k, &s.value, url, true, one);
+		} else if (item == OUT && s.value.text && !word_is(&s.value, "-")) {
+			write_download(k, &s.value);
+		} else if (item == RESOLVE || item == PROXY) {
+			fx(k, TAG_NETWORK_OVERRIDE, s.value.text ? &s.value : NULL, 0);
+		} else if (item == CONFIG && s.value.text) {
+			fx(k, TAG_DYNAMIC_OPTION, &s.value, 0);
+		} else if (item == ARG_OPERAND && word_starts(&s.value, "file://")) {
+			struct word file = word_tail(&s.value, 7);
+			fx_read(k, &file, 1);
+		}
+	}
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_has(&k->rest[i], "docker.sock") || word_has(&k->rest[i], "containerd.sock") ||
+			word_has(&k->rest[i], "podman.sock"))
+			fx(k, TAG_CONTAINER_PRIVILEGED, &k->rest[i], 0);
+	if (args_has(&p, REMOTE) && url)
+		write_named_by_url(k, url, NULL);
+	k->c->out = (struct feed){ .kind = p.values[OUT] && !word_is(p.values[OUT], "-") ? FEED_EMPTY
+											 : FEED_FETCHED };
+}
+
+static void classify_wget(struct call *k)
+{
+	enum { OUT, DIR, POST, POST_FILE, METHOD, ASK, SPIDER, INPUT };
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"O=:output-document= P=:directory-prefix= :post-data=,body-data= :post-file=,body-file= "
+		":method= :use-askpass= "
+		":spider i=:input-file= "
+		"aoeTtwQUlARDIX=:append-output=,output-file=,execute=,timeout=,tries=,wait=,quota=,user-"
+		"agent=,"
+		"level=,header=,user=,password=,accept=,reject=,referer=,ca-certificate=,limit-rate= "
+		"qcNSrbpkmKEHLnv:quiet,continue,recursive,no-check-certificate,mirror",
+		&p);
+	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
+	fx(k, TAG_NETWORK_GET, url, 0);
+	if (p.values[POST_FILE]) {
+		fx_read(k, p.values[POST_FILE], 1);
+		fx(k, TAG_NETWORK_UPLOAD, url, FXF_MUTATING);
+	}
+	if (p.values[POST] || (p.values[METHOD] && !word_is_any(p.values[METHOD], "GET HEAD")))
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
+	if (p.values[ASK])
+		run_text(k, p.values[ASK], 0, "wget --use-askpass");
+	k->c->out.kind = FEED_FETCHED;
+	if (p.values[OUT] && word_is_any(p.values[OUT], "- /dev/stdout"))
+		return;
+	if (p.values[OUT])
+		write_download(k, p.values[OUT]);
+	else if (url && !args_has(&p, SPIDER))
+		write_named_by_url(k, url, p.values[DIR]);
+}
+
+/* httpie and its kin: METHOD URL item...; items with = or @ are data. */
+static void classify_http(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"o=:output= a=A=:auth=,auth-type=,session=,timeout=,proxy=,verify=", &p);
+	size_t i = p.operand_count > 1 &&
+		strspn(p.operands[0].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == p.operands[0].text_n;
+	const struct word *url = p.operand_count > i ? &p.operands[i] : NULL;
+	bool mutates = i && !word_is_any(&p.operands[0], "GET HEAD OPTIONS");
+	fx(k, TAG_NETWORK_GET, url, 0);
+	for (size_t j = i + 1; j < p.operand_count; j++) {
+		const char *at = strchr(p.operands[j].text, '@');
+		if (at) {
+			struct word file = word_tail(&p.operands[j], (size_t)(at + 1 - p.operands[j].text));
+			fx_read(k, &file, 1);
+		}
+		mutates |=
+			!i && (at || (strchr(p.operands[j].text, '=') && !strstr(p.operands[j].text, "==")));
+	}
+	if (mutates)
+		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
+	if (p.values[0])
+		write_download(k, p.values[0]);
+	k->c->out.kind = FEED_FETCHED;
+}
+
+static void classify_fetcher(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, k->program->spec, &p);
+	fx(k, TAG_NETWORK_GET, p.operand_count ? &p.operands[0] : NULL, 0);
+	if (p.values[0])
+		write_download(k, p.values[0]);
+	else if (p.operand_count)
+		write_named_by_url(k, &p.operands[0], NULL);
+	k->c->out.kind = FEED_FETCHED;
+}
+
+static bool sends_something(const struct call *k)
+{
+	return k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY;
+}
+
+static void classify_nc(struct call *k)
+{
+	enum { EXEC, LISTEN, ZERO };
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"ec=:exec=,sh-exec=,lua-exec= l:listen z "
+		"pqwsXxiIOPTGg=:wait=,source=,proxy=,proxy-type=,idle-timeout=,delay=,max-conns= "
+		"nvukdt46rCNDUb:udp,verbose,ssl,keep-open,broker,chat",
+		&p);
+	const struct word *host = p.operand_count ? &p.operands[0] : NULL;
+	if (args_has(&p, EXEC))
+		fx(k, TAG_REVERSE_SHELL, p.values[EXEC], 0);
+	if (args_has(&p, LISTEN))
+		fx(k, TAG_LISTEN_PORT, host, 0);
+	else if (sends_something(k) && !args_has(&p, ZERO))
+		fx(k, TAG_NETWORK_UPLOAD, host, FXF_MUTATING);
+	else
+		fx(k, TAG_NETWORK_CONNECT, host, 0);
+	k->c->out.kind = FEED_SOCKET;
+}
+
+static void classify_socat(struct call *k)
+{
+	bool is_net = false, execs = false, listens = false;
+	const struct word *text = NULL;
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		execs |= strncasecmp(x->text, "EXEC:", 5) == 0 || strncasecmp(x->text, "SYSTEM:", 7) == 0 ||
+			strncasecmp(x->text, "SHELL:", 6) == 0;
+		text = execs && !text ? x : text;
+		is_net |= strcasestr(x->text, "TCP") || strcasestr(x->text, "UDP") ||
+			strcasestr(x->text, "OPENSSL") || strcasestr(x->text, "SOCKS");
+		listens |= strcasestr(x->text, "LISTEN") != NULL;
+	}
+	if (execs && is_net) {
+		fx(k, TAG_REVERSE_SHELL, text, 0);
+	} else if (execs) {
+		const char *colon = strchr(text->text, ':');
+		struct word inner = word_tail(text, (size_t)(colon + 1 - text->text));
+		run_text(k, &inner, 0, "socat");
+	}
+	fx(k, listens ? TAG_LISTEN_PORT : TAG_NETWORK_CONNECT, NULL, 0);
+	k->c->out.kind = FEED_SOCKET;
+}
+
+static void classify_telnet(struct call *k)
+{
+	fx(k, sends_something(k) ? TAG_NETWORK_UPLOAD : TAG_NETWORK_CONNECT,
+		k->rest_count ? &k->rest[0] : NULL, sends_something(k) ? FXF_MUTATING : 0);
+	k->c->out.kind = FEED_SOCKET;
+}
+
+/* -o ProxyCommand=text runs here, not there. */
+static void ssh_setting(struct call *k, const struct word *x)
+{
+	static const char *const keys[] = { "ProxyCommand", "LocalCommand", "KnownHostsCommand",
+		"Match exec" };
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		size_t n = strlen(keys[i]);
+		if (strncasecmp(x->text, keys[i], n) == 0 && (x->text[n] == '=' || x->text[n] == ' ')) {
+			struct word text = word_tail(x, n + 1);
+			run_text(k, &text, 0, "ssh ProxyCommand");
+		}
+	}
+}
+
+static void classify_ssh(struct call *k)
+{
+	enum { TUNNEL, OPTION };
+	struct args s;
+	struct arena *a = walk_arena(k->w);
+	const struct word *host = NULL;
+	args_start(&s, a, k->rest, k->rest_count,
+		"+LRDw= o= BbcEeFIiJlmOpQSWP=:ssh=,server=,port= 46AaCfGgKkMNnqsTtVvXxYy");
+	size_t from = k->rest_count;
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == TUNNEL)
+			fx(k, TAG_LISTEN_TUNNEL, s.value.text ? &s.value : NULL, 0);
+		else if (item == OPTION && s.value.text)
+			ssh_setting(k, &s.value);
+		if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !host) {
+			host = s.word;
+			s.is_over = false; /* ssh host -t command */
+			from = s.i;
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			from = s.i - 1;
+			break;
+		} else {
+			from = s.i;
+		}
+	}
+	unsigned one = args_find(k->rest, from, "o J F W S") ? 0 : FXF_ONE_HOST;
+	fx(k, TAG_NETWORK_CONNECT, host, one);
+	fx(k, TAG_REMOTE_SHELL, host, FXF_MUTATING | one);
+	if (from < k->rest_count) {
+		struct word text = words_join(a, k->rest + from, k->rest_count - from);
+		run_text(k, &text, FXF_REMOTE_SIDE, arena_printf(a, "ssh %s", host ? host->text : ""));
+	}
+}
+
+static bool is_remote(const struct word *x)
+{
+	const char *colon = memchr(x->text, ':', x->text_n);
+	const char *slash = memchr(x->text, '/', x->text_n);
+	return colon && colon > x->text && (!slash || colon < slash || strstr(x->text, "://"));
+}
+
+static void classify_scp(struct call *k)
+{
+	enum { PROGRAM, OPTION };
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "SD= o= cFiJlPX= 346ABCpqRrTv", &p);
+	if (p.values[PROGRAM])
+		run_text(k, p.values[PROGRAM], 0, "scp -S");
+	if (p.values[OPTION])
+		ssh_setting(k, p.values[OPTION]);
+	bool to_remote = p.operand_count && is_remote(&p.operands[p.operand_count - 1]);
+	for (size_t i = 0; i < p.operand_count; i++) {
+		const struct word *x = &p.operands[i];
+		if (is_remote(x)) {
+			fx(k, TAG_NETWORK_CONNECT, x, 0);
+			fx(k, TAG_REMOTE_COPY, x, i + 1 == p.operand_count ? FXF_MUTATING : 0);
+		} else if (i + 1 < p.operand_count || to_remote) {
+			fx_read_tree(k, x, 1);
+		} else {
+			write_download(k, x);
+		}
+	}
+	if (!p.operand_count)
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+static void classify_remote_client(struct call *k)
+{
+	fx(k, TAG_NETWORK_CONNECT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
+	fx(k, k->program->tag, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, FXF_MUTATING);
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-e -c") && text_eq(k->head, "lftp")) {
+			const char *bang = strchr(k->rest[i + 1].text, '!');
+			if (bang) {
+				struct word text =
+					word_tail(&k->rest[i + 1], (size_t)(bang + 1 - k->rest[i + 1].text));
+				run_text(k, &text, 0, "lftp !");
+			}
+		}
+}
+
+static void classify_ansible(struct call *k)
+{
+	enum { ARGS, MODULE_, CHECK, LIST };
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count,
+		"a=:args= m=:module-name= C:check :list-hosts,list-tasks,syntax-check,version "
+		"i=e=f=u=l=t=:inventory=,extra-vars=,forks=,user=,"
+		"limit=,tags=",
+		&p);
+	if (args_has(&p, LIST)) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	if (p.operand_count && word_is_any(&p.operands[0], "localhost 127.0.0.1") && p.values[MODULE_] &&
+		word_is_any(p.values[MODULE_], "setup ping debug gather_facts stat")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	fx(k, TAG_NETWORK_CONNECT, p.operand_count ? &p.operands[0] : NULL, 0);
+	fx(k, TAG_REMOTE_SHELL, p.operand_count ? &p.operands[0] : NULL,
+		args_has(&p, CHECK) ? FXF_DRY_RUN : FXF_MUTATING);
+	if (p.values[ARGS] &&
+		(!p.values[MODULE_] ||
+			word_is_any(p.values[MODULE_], "shell command raw script ansible.builtin.shell")))
+		run_text(k, p.values[ARGS], FXF_REMOTE_SIDE, "ansible -a");
+}
+
+/* pdsh -w hosts text, mosh host -- cmd, rsh host text */
+static void classify_rsh(struct call *k)
+{
+	struct args s;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"+w=x=g=l=f=p=:ssh=,server=,predict=,port=,hosts=,user= ");
+	bool has_host = args_find(k->rest, k->rest_count, "w g hosts");
+	size_t from = k->rest_count;
+	for (int item; (item = args_next(&s)) != ARG_END;)
+		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			if (has_host) {
+				from = s.i - 1;
+				break;
+			}
+			has_host = true;
+			s.is_over = false;
+		}
+	fx(k, TAG_NETWORK_CONNECT, NULL, 0);
+	fx(k, TAG_REMOTE_SHELL, NULL, FXF_MUTATING);
+	if (from < k->rest_count) {
+		struct word text = words_join(walk_arena(k->w), k->rest + from, k->rest_count - from);
+		run_text(k, &text, FXF_REMOTE_SIDE, k->head);
+	}
+}
+
+static void classify_ssh_keygen(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "f= R= lyFBLE t=b=C=N=P=s=", &p);
+	if (args_has(&p, 2))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (p.values[0])
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
+	else
+		fx(k, TAG_WRITE_TOOL, NULL, 0);
+}
+
+/* Programs made to be evaluated: eval "$(ssh-agent -s)" is a habit, not a trick. */
+static void classify_environment_printer(struct call *k)
+{
+	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
+	if (verb && word_is_any(verb, "exec x") && k->rest_count > 1) {
+		run_argv(k, k->rest + 1, k->rest_count - 1, 0, k->head);
+		return;
+	}
+	if (verb && !args_find(k->rest, k->rest_count, "help dry-run") &&
+		(verb_is_destroying(verb->text, verb->text_n) || word_is(verb, "install"))) {
+		fx(k, word_is(verb, "install") ? TAG_PACKAGE_INSTALL : TAG_PACKAGE_REMOVE, verb, 0);
+		return;
+	}
+	fx(k,
+		args_find(k->rest, k->rest_count, "D d") && text_eq(k->head, "ssh-add") ? TAG_DELETE_KEY
+											: TAG_READ_QUERY,
+		NULL, 0);
+	if (!text_eq(k->head, "ssh-add"))
+		k->c->out = (struct feed){ .kind = FEED_KNOWN, .text = "", .n = 0 };
+}
+
+#define ROW(words, needs, forbids, tag) \
+	{ \
+		words, needs, forbids, tag, 0, NULL \
+	}
+static const struct verb rclone_verbs[] = {
+	ROW("delete|purge|deletefile|rmdir|rmdirs|cleanup|sync|bisync|move|moveto|dedupe", NULL, NULL,
+		TAG_REMOTE_DELETE),
+	ROW("copy|copyto|copyurl|rcat|touch|mkdir|settier", NULL, NULL, TAG_REMOTE_COPY),
+	ROW("serve|rcd", NULL, NULL, TAG_LISTEN_PORT),
+	ROW("mount|nfsmount", NULL, NULL, TAG_KERNEL_MOUNT),
+	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb server_verbs[] = {
+	ROW("run|start|file-server|reverse-proxy|respond", NULL, NULL, TAG_LISTEN_PORT),
+	ROW("stop|reload|trust|untrust|upgrade", NULL, NULL, TAG_PROCESS_SERVICE),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb gio_verbs[] = {
+	ROW("trash|remove", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
+	ROW("copy|move|save|mkdir|rename|set", NULL, NULL, TAG_WRITE_FILE),
+	ROW("mount", NULL, NULL, TAG_KERNEL_MOUNT),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb smbclient_verbs[] = {
+	ROW("", "L list", "c command", TAG_NETWORK_LOOKUP),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+static const struct verb s3cmd_verbs[] = {
+	ROW("del|rm|rb|expire|abortmp|delpolicy|dellifecycle", NULL, NULL, TAG_CLOUD_DELETE),
+	ROW("sync|mv", NULL, NULL, TAG_CLOUD_DELETE),
+	ROW("put|cp|modify|setacl|setpolicy|mb", NULL, NULL, TAG_CLOUD_UPLOAD),
+	ROW("ls|la|info|du|get", NULL, NULL, TAG_CLOUD_READ),
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+/* A window is local, unless it is sent to another display. */
+static void classify_xterm(struct call *k)
+{
+	bool far = args_find(k->rest, k->rest_count, "display");
+	fx(k, far ? TAG_NETWORK_CONNECT : TAG_READ_QUERY, NULL, 0);
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "-e"))
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "xterm -e");
+}
+
+#define RUNS(name, run) \
+	{ \
+		name, run, TAG_NETWORK_CONNECT, "", NULL, 0, 0 \
+	}
+#define TAGGED(name, tag) \
+	{ \
+		name, NULL, tag, NULL, NULL, 0, 0 \
+	}
+/* socket -p 'sh -i' host port: a program at the other end of a connection */
+static void classify_socket(struct call *k)
+{
+	bool serves = false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		serves |= word_starts(&k->rest[i], "-") && strchr(k->rest[i].text, 'p');
+	fx(k, serves ? TAG_REVERSE_SHELL : TAG_NETWORK_GET, NULL, 0);
+}
+
+static const struct program rows[] = {
+	TAGGED("ab", TAG_NETWORK_SCAN),
+	TAGGED("aircrack-ng", TAG_NETWORK_SCAN),
+	TAGGED("aireplay-ng", TAG_NETWORK_SCAN),
+	TAGGED("airodump-ng", TAG_NETWORK_SCAN),
+	TAGGED("amass", TAG_NETWORK_SCAN),
+	RUNS("ansible", classify_ansible),
+	RUNS("ansible-playbook", classify_ansible),
+	{ "ansible-vault", NULL, TAG_SECRET_STORE, NULL, NULL, 0, 0 },
+	{ "aria2c", classify_fetcher, TAG_NETWORK_GET, "o=:out= d=:dir= ixsjk=", NULL, 0, 0 },
+	TAGGED("arping", TAG_NETWORK_LOOKUP),
+	TAGGED("arpspoof", TAG_NETWORK_SCAN),
+	{ "axel", classify_fetcher, TAG_NETWORK_GET, "o=:output= n=s=", NULL, 0, 0 },
+	TAGGED("beef-xss", TAG_NETWORK_SCAN),
+	TAGGED("bettercap", TAG_NETWORK_SCAN),
+	TAGGED("bfgminer", TAG_NETWORK_CONNECT),
+	TAGGED("bloodhound-python", TAG_NETWORK_SCAN),
+	TAGGED("bore", TAG_LISTEN_TUNNEL),
+	{ "caddy", NULL, TAG_READ_QUERY, "", server_verbs, 0, 0 },
+	TAGGED("ccminer", TAG_NETWORK_CONNECT),
+	TAGGED("certipy", TAG_NETWORK_SCAN),
+	TAGGED("cewl", TAG_NETWORK_SCAN),
+	TAGGED("cgminer", TAG_NETWORK_CONNECT),
+	TAGGED("chisel", TAG_LISTEN_TUNNEL),
+	TAGGED("chntpw", TAG_NETWORK_SCAN),
+	TAGGED("cloudflared", TAG_LISTEN_TUNNEL),
+	TAGGED("cpuminer", TAG_NETWORK_CONNECT),
+	TAGGED("crackmapexec", TAG_NETWORK_SCAN),
+	TAGGED("croc", TAG_NETWORK_UPLOAD),
+	TAGGED("crunch", TAG_NETWORK_SCAN),
+	RUNS("curl", classify_curl),
+	TAGGED("dig", TAG_NETWORK_LOOKUP),
+	TAGGED("dirb", TAG_NETWORK_SCAN),
+	RUNS("direnv", classify_environment_printer),
+	TAGGED("dnsrecon", TAG_NETWORK_SCAN),
+	TAGGED("dnsspoof", TAG_NETWORK_SCAN),
+	TAGGED("doggo", TAG_NETWORK_LOOKUP),
+	TAGGED("drill", TAG_NETWORK_LOOKUP),
+	TAGGED("dsniff", TAG_NETWORK_SCAN),
+	TAGGED("dumpcap", TAG_NETWORK_SCAN),
+	TAGGED("enum4linux", TAG_NETWORK_SCAN),
+	TAGGED("ethminer", TAG_NETWORK_CONNECT),
+	TAGGED("ettercap", TAG_NETWORK_SCAN),
+	TAGGED("evil-winrm", TAG_NETWORK_SCAN),
+	TAGGED("feroxbuster", TAG_NETWORK_SCAN),
+	TAGGED("ffuf", TAG_NETWORK_SCAN),
+	RUNS("fnm", classify_environment_printer),
+	TAGGED("frpc", TAG_LISTEN_TUNNEL),
+	{ "ftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
+	{ "gio", NULL, TAG_READ_QUERY, "", gio_verbs, 0, 0 },
+	TAGGED("gobuster", TAG_NETWORK_SCAN),
+	TAGGED("goldeneye", TAG_NETWORK_SCAN),
+	TAGGED("grpcurl", TAG_NETWORK_GET),
+	TAGGED("hashcat", TAG_NETWORK_SCAN),
+	TAGGED("hashid", TAG_NETWORK_SCAN),
+	TAGGED("hey", TAG_NETWORK_SCAN),
+	TAGGED("host", TAG_NETWORK_LOOKUP),
+	TAGGED("hping", TAG_NETWORK_SCAN),
+	TAGGED("hping3", TAG_NETWORK_SCAN),
+	RUNS("http", classify_http),
+	TAGGED("http-server", TAG_LISTEN_PORT),
+	RUNS("httpie", classify_http),
+	RUNS("https", classify_http),
+	TAGGED("hydra", TAG_NETWORK_SCAN),
+	TAGGED("iperf3", TAG_NETWORK_CONNECT),
+	TAGGED("john", TAG_NETWORK_SCAN),
+	TAGGED("kismet", TAG_NETWORK_SCAN),
+	TAGGED("lazagne", TAG_NETWORK_SCAN),
+	{ "lftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
+	TAGGED("linenum", TAG_NETWORK_SCAN),
+	TAGGED("links", TAG_NETWORK_GET),
+	TAGGED("linpeas", TAG_NETWORK_SCAN),
+	TAGGED("live-server", TAG_LISTEN_PORT),
+	TAGGED("lolminer", TAG_NETWORK_CONNECT),
+	TAGGED("lt", TAG_LISTEN_TUNNEL),
+	TAGGED("lynx", TAG_NETWORK_GET),
+	TAGGED("macchanger", TAG_NETWORK_SCAN),
+	TAGGED("mail", TAG_NETWORK_MAIL),
+	TAGGED("mailx", TAG_NETWORK_MAIL),
+	TAGGED("masscan", TAG_NETWORK_SCAN),
+	TAGGED("medusa", TAG_NETWORK_SCAN),
+	TAGGED("mimikatz", TAG_NETWORK_SCAN),
+	TAGGED("minerd", TAG_NETWORK_CONNECT),
+	RUNS("mise", classify_environment_printer),
+	TAGGED("mitmdump", TAG_NETWORK_SCAN),
+	TAGGED("mitmproxy", TAG_NETWORK_SCAN),
+	RUNS("mosh", classify_rsh),
+	TAGGED("msfconsole", TAG_NETWORK_SCAN),
+	TAGGED("msfvenom", TAG_NETWORK_SCAN),
+	TAGGED("mtr", TAG_NETWORK_LOOKUP),
+	TAGGED("mutt", TAG_NETWORK_MAIL),
+	TAGGED("nanominer", TAG_NETWORK_CONNECT),
+	TAGGED("nbminer", TAG_NETWORK_CONNECT),
+	RUNS("nc", classify_nc),
+	RUNS("ncat", classify_nc),
+	RUNS("netcat", classify_nc),
+	TAGGED("ngrok", TAG_LISTEN_TUNNEL),
+	TAGGED("nikto", TAG_NETWORK_SCAN),
+	TAGGED("nmap", TAG_NETWORK_SCAN),
+	TAGGED("nslookup", TAG_NETWORK_LOOKUP),
+	TAGGED("nuclei", TAG_NETWORK_SCAN),
+	RUNS("opam", classify_environment_printer),
+	TAGGED("patator", TAG_NETWORK_SCAN),
+	RUNS("pdsh", classify_rsh),
+	TAGGED("phoenixminer", TAG_NETWORK_CONNECT),
+	TAGGED("ping", TAG_NETWORK_LOOKUP),
+	TAGGED("ping6", TAG_NETWORK_LOOKUP),
+	TAGGED("pspy64", TAG_NETWORK_SCAN),
+	RUNS("pyenv", classify_environment_printer),
+	RUNS("rbenv", classify_environment_printer),
+	{ "rclone", NULL, TAG_CLOUD_READ,
+		":config=,transfers=,log-level=,filter=,include=,exclude=", rclone_verbs, 0, 0 },
+	RUNS("rcp", classify_scp),
+	TAGGED("reaver", TAG_NETWORK_SCAN),
+	TAGGED("responder", TAG_NETWORK_SCAN),
+	RUNS("rlogin", classify_rsh),
+	RUNS("rsh", classify_rsh),
+	TAGGED("rubeus", TAG_NETWORK_SCAN),
+	TAGGED("rustscan", TAG_NETWORK_SCAN),
+	{ "s3cmd", NULL, TAG_CLOUD_UNKNOWN, "c=:config=,region=,host=", s3cmd_verbs, 0, 0 },
+	RUNS("scp", classify_scp),
+	TAGGED("searchsploit", TAG_NETWORK_SCAN),
+	TAGGED("sendmail", TAG_NETWORK_MAIL),
+	TAGGED("setoolkit", TAG_NETWORK_SCAN),
+	{ "sftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
+	TAGGED("siege", TAG_NETWORK_SCAN),
+	TAGGED("slowhttptest", TAG_NETWORK_SCAN),
+	TAGGED("slowloris", TAG_NETWORK_SCAN),
+	{ "smbclient", NULL, TAG_REMOTE_COPY, "", smbclient_verbs, 0, 0 },
+	RUNS("socat", classify_socat),
+	RUNS("socket", classify_socket),
+	TAGGED("sqlmap", TAG_NETWORK_SCAN),
+	RUNS("ssh", classify_ssh),
+	RUNS("ssh-add", classify_environment_printer),
+	RUNS("ssh-agent", classify_environment_printer),
+	TAGGED("ssh-copy-id", TAG_REMOTE_COPY),
+	RUNS("ssh-keygen", classify_ssh_keygen),
+	TAGGED("ssh-keyscan", TAG_NETWORK_LOOKUP),
+	RUNS("starship", classify_environment_printer),
+	TAGGED("subfinder", TAG_NETWORK_SCAN),
+	TAGGED("swaks", TAG_NETWORK_MAIL),
+	TAGGED("t-rex", TAG_NETWORK_CONNECT),
+	TAGGED("t50", TAG_NETWORK_SCAN),
+	TAGGED("tcpdump", TAG_NETWORK_SCAN),
+	RUNS("telnet", classify_telnet),
+	{ "tftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
+	TAGGED("theharvester", TAG_NETWORK_SCAN),
+	TAGGED("tracepath", TAG_NETWORK_LOOKUP),
+	TAGGED("traceroute", TAG_NETWORK_LOOKUP),
+	TAGGED("tshark", TAG_NETWORK_SCAN),
+	TAGGED("w3m", TAG_NETWORK_GET),
+	TAGGED("websocat", TAG_NETWORK_CONNECT),
+	RUNS("wget", classify_wget),
+	RUNS("wget2", classify_wget),
+	TAGGED("whois", TAG_NETWORK_LOOKUP),
+	TAGGED("wifite", TAG_NETWORK_SCAN),
+	TAGGED("wpscan", TAG_NETWORK_SCAN),
+	TAGGED("wrk", TAG_NETWORK_SCAN),
+	RUNS("xh", classify_http),
+	TAGGED("xmr-stak", TAG_NETWORK_CONNECT),
+	TAGGED("xmrig", TAG_NETWORK_CONNECT),
+	RUNS("xterm", classify_xterm),
+	{ "youtube-dl", classify_fetcher, TAG_NETWORK_GET, "o=:output= f=", NULL, 0, 0 },
+	{ "yt-dlp", classify_fetcher, TAG_NETWORK_GET, "o=:output= f=", NULL, 0, 0 },
+	TAGGED("zmap", TAG_NETWORK_SCAN),
+	RUNS("zoxide", classify_environment_printer),
+};
+const struct program_table programs_net = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,710 @@
+/* programs.c — from a simple command to its effects: which program is it, and what do its assignments and redirections do.
+ *
+ * The head is resolved to a program's plain name (path, letter case, .exe and version suffixes are spelling, not meaning)
+ * and looked up in the tables of the domains.  What no table knows is FX_UNKNOWN; with a destroying verb among its first
+ * words it says so, because command-line interfaces are built alike. */
+#include "propose/programs/programs.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *name;
+	enum effect_kind kind;
+} tags[] = {
+#define X(id, name, kind, meant, meaning, example) { name, FX_##kind },
+#include "propose/programs/tags.def"
+#undef X
+};
+
+const char *tag_name(enum tag t)
+{
+	return tags[t].name;
+}
+
+enum effect_kind tag_kind(enum tag t)
+{
+	return tags[t].kind;
+}
+
+const struct program_table *const program_tables[] = {
+	&programs_readers,
+	&programs_files,
+	&programs_edit,
+	&programs_git,
+	&programs_wrappers,
+	&programs_shells,
+	&programs_packages,
+	&programs_net,
+	&programs_containers,
+	&programs_cloud,
+	&programs_host,
+	&programs_data,
+	&programs_windows,
+};
+const size_t program_table_count = ARRAY_SIZE(program_tables);
+
+static int compare(const char *name, size_t n, const char *row)
+{
+	int order = strncmp(name, row, n);
+	return order ? order : row[n] ? -1 : 0;
+}
+
+static const struct program *find_in(const struct program_table *t, const char *name, size_t n)
+{
+	size_t low = 0, high = t->count;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = compare(name, n, t->rows[mid].name);
+		if (!order)
+			return &t->rows[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+const struct program *program_find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < program_table_count; i++) {
+		const struct program *p = find_in(program_tables[i], name, n);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+/* Families of programs that share a prefix: mkfs.ext4, newfs_msdos, python3.11, gcc-12. */
+static const struct program *find_family(const char *name, size_t n)
+{
+	static const struct {
+		const char *prefix, *program;
+	} families[] = { { "mkfs.", "mkfs" }, { "newfs_", "newfs" }, { "fsck.", "fsck" },
+		{ "mount.", "mount" }, { "umount.", "umount" }, { "ld-linux", "ld-linux" },
+		{ "ld.so", "ld-linux" }, { "ld-musl", "ld-linux" }, { "qemu-system-", "qemu-system" },
+		{ "qemu-", "qemu-user" }, { "docker-compose", "docker-compose" } };
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
+		if (text_starts(name, families[i].prefix))
+			return program_find(families[i].program, strlen(families[i].program));
+	if (n > 3 && text_eq(name + n - 3, ".sh")) /* kafka-topics.sh is kafka-topics */
+		return program_find(name, n - 3);
+	const char *dot = memrchr(name, '.', n);
+	if (dot && isdigit((unsigned char)dot[1])) {
+		const struct program *p = program_find(name, (size_t)(dot - name));
+		if (p)
+			return p;
+	}
+	while (n > 1 && (isdigit((unsigned char)name[n - 1]) || name[n - 1] == '.' || name[n - 1] == '-'))
+		n--;
+	return program_find(name, n);
+}
+
+/* Basename, lower case, without .exe and the like. */
+static const char *plain_name(struct arena *a, const struct word *head)
+{
+	const char *base = head->text;
+	for (const char *p = head->text; *p; p++)
+		if ((*p == '/' || *p == '\\') && p[1])
+			base = p + 1;
+	char *name = arena_strdup(a, base);
+	size_t n = strlen(name);
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)tolower((unsigned char)name[i]);
+	static const char *const suffixes[] = { ".exe", ".cmd", ".com" };
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (n > 4 && text_eq(name + n - 4, suffixes[i])) {
+			name[n - 4] = '\0';
+			break;
+		}
+	return name;
+}
+
+void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via)
+{
+	if (!n)
+		return;
+	struct word *copy = arena_alloc(walk_arena(k->w), n * sizeof(*v));
+	memcpy(copy, v, n * sizeof(*v));
+	walk_argv(k->w, k->c, copy, n, flags, via);
+}
+
+void run_text(struct call *k, const struct word *text, unsigned flags, const char *via)
+{
+	struct command inner = *k->c;
+	inner.flags |= flags;
+	if (text->certainty == CERTAIN || text->known_n) {
+		walk_text(k->w, &inner, text, via);
+		if (text->certainty == CERTAIN)
+			return;
+	}
+	struct call at = *k;
+	at.c = &inner;
+	enum tag t = text->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+		: text->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+						    : TAG_DYNAMIC_TEXT;
+	fx(&at, t, text, 0);
+}
+
+void run_argv_in(
+	struct call *k, const struct word *dir, struct word *v, size_t n, unsigned flags, const char *via)
+{
+	if (!dir || !dir->text) {
+		run_argv(k, v, n, flags, via);
+		return;
+	}
+	const char *was = walk_cwd(k->w, k->c);
+	struct word back = was ? walk_word(k->w, arena_strdup(walk_arena(k->w), was), dir->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = dir->at };
+	walk_set_cwd(k->w, k->c, dir);
+	run_argv(k, v, n, flags, via);
+	walk_set_cwd(k->w, k->c, &back);
+}
+
+/* A list of directories for the loader: those of the system and of the workspace, and what was there before. */
+static bool is_plain_search_path(struct call *k, const struct word *value)
+{
+	struct arena *a = walk_arena(k->w);
+	const char *text = walk_marked(k->w, value), *cwd = walk_cwd(k->w, k->c);
+	struct bytes rest = { (const uint8_t *)text, strlen(text) };
+	while (rest.p && rest.n) {
+		struct bytes part = text_cut(&rest, ':');
+		const char *dir = arena_strndup(a, (const char *)part.p, part.n);
+		if (!part.n || (part.n == 1 && (unsigned char)dir[0] < ' '))
+			continue;
+		if (dir[0] != '/' && !cwd)
+			return false;
+		const char *resolved;
+		enum path_class where = paths_classify(walk_surroundings(k->w), a,
+			path_clean(a, path_join(a, cwd ? cwd : "/", dir)), false, &resolved);
+		if (where != PATH_IN && where != PATH_SYS && !text_eq(dir, "."))
+			return false;
+	}
+	return true;
+}
+
+static bool names_local_host(const char *url)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]" };
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		size_t n = strlen(hosts[i]);
+		if (strncmp(host, hosts[i], n) == 0 && (!host[n] || host[n] == ':' || host[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* The variable is one that matters, this value of it does not: ENV=test, NODE_OPTIONS=--max-old-space-size=4096. */
+static bool is_plain_value(struct call *k, const struct assignment *x)
+{
+	const struct word *v = &x->value;
+	if (v->certainty == CERTAIN && !v->text_n)
+		return true;
+	if (list_has("LD_LIBRARY_PATH DYLD_LIBRARY_PATH", x->name, strlen(x->name)))
+		return is_plain_search_path(k, v);
+	if (v->certainty != CERTAIN)
+		return false;
+	if (text_eq(x->name, "ENV"))
+		return !strpbrk(v->text, "/.~");
+	if (text_eq(x->name, "NODE_OPTIONS"))
+		return !strstr(v->text, "-r") && !strstr(v->text, "--import") && !strstr(v->text, "loader");
+	if (list_has("RUBYOPT PERL5OPT", x->name, strlen(x->name)))
+		return !strpbrk(v->text, "rIMm");
+	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
+}
+
+/* Not one of the machine's programs: a file of the workspace, or of a place everybody writes to. */
+bool is_loose_program(const struct word *x)
+{
+	return word_starts(x, "./") || word_starts(x, "../") || word_starts(x, "/tmp/") ||
+		word_starts(x, "/var/tmp/") || word_starts(x, "/dev/shm/");
+}
+
+/* LESSOPEN="| filter %s", "|| filter %s", "-filter": the sign says how less reads it. */
+static const char *program_text(const struct assignment *x)
+{
+	const char *text = x->value.text;
+	return text_eq(x->name, "LESSOPEN") ? text + strspn(text, "|- ") : text;
+}
+
+/* Assignments in front of a command, or alone, that change how programs are found, loaded or reached. */
+static void classify_assignment(struct call *k, const struct assignment *x)
+{
+	static const struct {
+		const char *names;
+		enum tag tag;
+	} known[] = {
+		{ "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
+		  "PROMPT_COMMAND PYTHONSTARTUP NODE_OPTIONS PERL5OPT RUBYOPT GCONV_PATH",
+			TAG_ENVIRONMENT_LOADER },
+		{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH", TAG_ENVIRONMENT_PATH },
+		{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR "
+		  "GIT_ASKPASS "
+		  "SSH_ASKPASS MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN GH_PAGER "
+		  "GH_EDITOR GH_BROWSER SUDO_ASKPASS SYSTEMD_PAGER",
+			TAG_ENVIRONMENT_EXEC },
+		{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy",
+			TAG_ENVIRONMENT_PROXY },
+		{ "IFS", TAG_ENVIRONMENT_IFS },
+	};
+	size_t n = strlen(x->name);
+	if (text_starts(x->name, "HELM_") || text_starts(x->name, "OPENCLAW_")) {
+		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
+		return;
+	}
+	bool forgets = text_eq(x->name, "HISTFILE") || text_eq(x->name, "HISTIGNORE") ||
+		text_eq(x->name, "HISTCONTROL") ||
+		((text_eq(x->name, "HISTSIZE") || text_eq(x->name, "HISTFILESIZE")) &&
+			word_is(&x->value, "0"));
+	if (forgets)
+		fx_name(k, TAG_DELETE_HISTORY, x->name, 0);
+	if ((text_ends(x->name, "PAGER") || text_ends(x->name, "_COMMAND") ||
+		    text_ends(x->name, "_ASKPASS")) &&
+		is_loose_program(&x->value))
+		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!list_has(known[i].names, x->name, n))
+			continue;
+		/* A program named for others to run is itself a command, and gets a file. */
+		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
+			strpbrk(x->value.text, " `$;|")) {
+			struct word text = walk_word(k->w,
+				arena_printf(walk_arena(k->w), "%s file", program_text(x)), x->value.at);
+			run_text(k, &text, 0, x->name);
+		}
+		/* GIT_EXTERNAL_DIFF=./x: a file from here, run under another program's name */
+		if (known[i].tag == TAG_ENVIRONMENT_EXEC && is_loose_program(&x->value)) {
+			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+			continue;
+		}
+		/* PATH=/tmp:$PATH: whoever writes there decides what runs */
+		if (text_eq(x->name, "PATH") &&
+			(word_starts(&x->value, "/tmp:") || word_starts(&x->value, "/var/tmp:") ||
+				word_starts(&x->value, "/dev/shm:"))) {
+			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
+			continue;
+		}
+		bool is_plain =
+			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
+			is_plain_value(k, x);
+		fx_name(k, is_plain ? TAG_ENVIRONMENT_PLAIN : known[i].tag, x->name, 0);
+	}
+}
+
+bool is_assignment(const struct word *x)
+{
+	size_t n = strspn(x->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	return n && n < x->known_n && x->text[n] == '=' && !isdigit((unsigned char)x->text[0]);
+}
+
+void note_assignment(struct call *k, const struct word *x)
+{
+	size_t n = strcspn(x->text, "=");
+	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
+	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
+	classify_assignment(k, &as);
+}
+
+static void classify_socket_redirect(struct call *k, const struct redirect *r)
+{
+	bool is_write = r->op != REDIR_IN;
+	fx(k, TAG_NETWORK_DEV_TCP, &r->target, is_write ? FXF_MUTATING : 0);
+	if (k->c->argc && k->head &&
+		list_has("sh bash zsh dash ksh ash mksh fish csh tcsh pwsh powershell exec", k->head,
+			strlen(k->head)))
+		fx(k, TAG_REVERSE_SHELL, &r->target, 0);
+}
+
+/* > f, : > f, cat /dev/null > f: all that happens is that the old content goes. */
+static bool writes_nothing(const struct call *k)
+{
+	const struct feed *out = &k->c->out;
+	bool is_blank = out->kind == FEED_KNOWN && out->n == 1 && out->text[0] == '\n'; /* echo "" > f */
+	/* Without words it is either nothing at all, or a loop or group whose output is known. */
+	if (!k->c->argc && out->kind == FEED_INHERIT)
+		return true;
+	return (k->c->argc && list_has(": true", k->head, strlen(k->head))) || out->kind == FEED_EMPTY ||
+		(out->kind == FEED_KNOWN && !out->n) || is_blank ||
+		(out->kind == FEED_FILE &&
+			(text_eq(out->text, "/dev/null") || text_eq(out->text, "/dev/zero") ||
+				text_eq(out->text, "/dev/urandom")));
+}
+
+static void classify_redirect(struct call *k, const struct redirect *r)
+{
+	switch (r->op) {
+	case REDIR_HEREDOC:
+	case REDIR_HERESTRING:
+	case REDIR_DUP_IN:
+		return;
+	case REDIR_DUP_OUT: /* >&2 is a duplicate, >& file is a write */
+		if (r->target.certainty == CERTAIN &&
+			strspn(r->target.text, "0123456789-") == r->target.text_n)
+			return;
+		break;
+	default:
+		break;
+	}
+	if (word_starts(&r->target, "/dev/tcp/") || word_starts(&r->target, "/dev/udp/")) {
+		classify_socket_redirect(k, r);
+		return;
+	}
+	if (r->op == REDIR_IN) {
+		fx_read(k, &r->target, 1);
+		return;
+	}
+	bool appends = r->op == REDIR_APPEND || r->op == REDIR_BOTH_APPEND;
+	struct effect *e = fx_path(k, TAG_WRITE_REDIRECT, &r->target, appends ? FXF_APPEND : FXF_OVERWRITE);
+	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
+		e->path_class != PATH_TMP)
+		e->tag = tag_name(TAG_WRITE_TRUNCATE);
+	if (e && e->target)
+		note_written(k, e->target, k->c->out);
+}
+
+/* A raw disk given to a program nobody knows. */
+static bool is_device_operand(const struct word *x)
+{
+	static const char *const disks[] = { "/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/xvd",
+		"/dev/mmcblk", "/dev/disk", "/dev/rdisk", "/dev/mapper/", "/dev/md", "/dev/loop" };
+	for (size_t i = 0; i < ARRAY_SIZE(disks); i++)
+		if (word_starts(x, disks[i]))
+			return true;
+	return false;
+}
+
+/* hdfs dfs -rm, tool --purge, k3s-uninstall.sh: an option or the program's own name says it. */
+static bool says_destruction(const struct call *k)
+{
+	static const char options[] =
+		"-rm -rmr -rmdir -delete -expunge --delete --delete-all --destroy --purge "
+		"--wipe --drop --drop-all --erase --uninstall --factory-reset --remove --remove-all "
+		"--unregister --nuke --terminate --zap";
+	for (size_t i = 0; i < k->rest_count && !word_is(&k->rest[i], "--"); i++)
+		if (word_is_any(&k->rest[i], options) || is_device_operand(&k->rest[i]) ||
+			word_starts(&k->rest[i], "--dangerously") || word_is(&k->rest[i], "--yolo"))
+			return true;
+	static const char names[] = "uninstall delete destroy purge wipe erase nuke drop empty remove rm zap";
+	const char *dash = strrchr(k->head, '-');
+	const char *last = dash ? dash + 1 : k->head;
+	if (list_has(names, last, strcspn(last, ".")))
+		return true;
+	/* Remove-ADUser, Reset-PhysicalDisk */
+	return dash &&
+		list_has("remove delete uninstall destroy purge wipe erase drop disable stop reset clear "
+			 "initialize unregister revoke dismount repair restart suspend",
+			k->head, strcspn(k->head, "-"));
+}
+
+/* Set-ItemProperty, Add-MpPreference: a cmdlet whose verb changes the system.  Those that only arrange the session pass. */
+static bool is_changing_cmdlet(const struct call *k)
+{
+	static const char verbs[] =
+		"set add enable new install register grant send update start import invoke "
+		"move rename export publish restore unlock unblock approve deny";
+	static const char harmless[] =
+		"set-location set-variable set-alias set-strictmode set-psdebug set-psreadlineoption "
+		"new-object "
+		"new-variable new-guid new-timespan new-item new-temporaryfile add-content add-member "
+		"start-sleep "
+		"start-job start-transcript import-module import-csv import-clixml export-csv export-clixml "
+		"update-formatdata update-typedata move-item rename-item set-content start-process add-type "
+		"invoke-pester invoke-webrequest invoke-restmethod new-alias set-date send-keys";
+	const char *text = k->c->argv[0].text, *dash = strchr(text, '-');
+	return dash && isupper((unsigned char)text[0]) && isupper((unsigned char)dash[1]) &&
+		list_has(verbs, k->head, strcspn(k->head, "-")) &&
+		!list_has(harmless, k->head, strlen(k->head));
+}
+
+/* unshadow /etc/passwd /etc/shadow: whatever it is, it is given a secret. */
+static void find_secret_operand(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const char *base = strrchr(k->rest[i].text, '/');
+		base = base ? base + 1 : k->rest[i].text;
+		if (k->rest[i].certainty == CERTAIN && k->rest[i].text[0] != '-' &&
+			!text_starts(base, ".env") && strchr(k->rest[i].text, '/') &&
+			paths_is_secret(walk_surroundings(k->w), k->rest[i].text))
+			fx(k, TAG_SECRET_FILE, &k->rest[i], 0);
+	}
+}
+
+/* DROP TABLE x, typed where a database's prompt was meant. */
+static bool run_bare_sql(struct call *k)
+{
+	static const struct {
+		const char *verb, *next;
+	} known[] = { { "drop", "table database schema index view user role column trigger function" },
+		{ "delete", "from" }, { "alter", "table database user role system" }, { "truncate", "table" },
+		{ "update", NULL }, { "grant", "all select insert update delete" },
+		{ "revoke", "all select insert update delete" } };
+	char low[16] = { 0 };
+	if (k->rest_count < 2)
+		return false;
+	for (size_t i = 0; i < sizeof(low) - 1 && i < k->rest[0].known_n; i++)
+		low[i] = (char)tolower((unsigned char)k->rest[0].text[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		bool is_next = known[i].next ? list_has(known[i].next, low, strlen(low))
+					     : k->rest_count > 2 && strcasecmp(k->rest[1].text, "set") == 0;
+		if (!is_next || !text_eq(k->head, known[i].verb))
+			continue;
+		struct word text = words_join(walk_arena(k->w), k->rest, k->rest_count);
+		text = walk_word(k->w, arena_printf(walk_arena(k->w), "%s %s", k->head, text.text), k->c->at);
+		classify_sql(k, &text);
+		return true;
+	}
+	return false;
+}
+
+/* changeset publish, pod trunk push, kamal deploy. */
+static bool says_publishing(const struct call *k, const size_t *places, size_t n)
+{
+	return (n && word_is_any(&k->rest[places[0]], "publish deploy upload push")) ||
+		(n > 1 && word_is_any(&k->rest[places[1]], "publish push upload deploy"));
+}
+
+/* Nothing in the tables: the words themselves must tell. */
+void classify_unknown(struct call *k)
+{
+	size_t places[4];
+	size_t n = verb_words(k, "", 3, places);
+	/* "rm -rf" as one word is no program; whoever wrote it meant something else. */
+	if (strpbrk(k->head, " \t\n")) {
+		fx(k, TAG_DYNAMIC_HEAD, NULL, 0);
+		return;
+	}
+	find_secret_operand(k);
+	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
+		if (word_is_any(&k->rest[i], "/bin/sh /bin/bash /bin/dash /bin/zsh") ||
+			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
+			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
+			return;
+		}
+	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	/* What takes away without deleting; only as the verb itself. */
+	static const char taking[] = "disable revoke suspend detach drain cordon evict failover rollback "
+				     "taint force-unlock deactivate unsubscribe unassign shutdown reboot "
+				     "reset-all kill-all killall";
+	for (size_t i = 0; i < n; i++) {
+		const struct word *x = &k->rest[places[i]];
+		if (verb_only_shows(x))
+			break;
+		/* delete-user.ts is a file */
+		if (x->certainty == CERTAIN && !strpbrk(x->text, "./") &&
+			(verb_is_destroying(x->text, x->text_n) ||
+				(i < 2 && list_has(taking, x->text, x->text_n)))) {
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, x, 0);
+			return;
+		}
+	}
+	if (run_bare_sql(k))
+		return;
+	if (says_publishing(k, places, n))
+		fx(k, TAG_PUBLISH_PACKAGE, &k->rest[places[0]], 0);
+	else
+		fx(k,
+			says_destruction(k) || is_changing_cmdlet(k) ? TAG_UNKNOWN_DESTRUCTIVE
+								     : TAG_UNKNOWN_PROGRAM,
+			NULL, 0);
+}
+
+void classify_known(struct call *k)
+{
+	const struct program *p = k->program;
+	if (p->run)
+		p->run(k);
+	else if (p->verbs)
+		run_verbs(k);
+	else
+		fx(k, p->tag, k->rest_count ? &k->rest[0] : NULL, p->flags);
+}
+
+static bool only_asks_help(const struct call *k)
+{
+	return k->rest_count == 1 && word_is_any(&k->rest[0], "--help --version -V -version --usage");
+}
+
+/* A name that only looks like one: other alphabets' letters, spaces that are none, signs without a width. */
+static bool is_disguised(const struct word *head)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = { { 0xa0, 0xa0 }, { 0xad, 0xad }, { 0x370, 0x52f }, { 0x2000, 0x200f },
+		{ 0x202a, 0x202f }, { 0x205f, 0x206f }, { 0x3000, 0x3000 }, { 0xfeff, 0xfeff },
+		{ 0xff01, 0xff5e }, { 0x1d400, 0x1d7ff } };
+	for (size_t i = 0; i < head->text_n;) {
+		uint32_t cp = 0;
+		size_t n = (signed char)head->text[i] >= 0
+			? 1
+			: text_decode(head->text + i, head->text_n - i, &cp);
+		for (size_t r = 0; cp && r < ARRAY_SIZE(ranges); r++)
+			if (cp >= ranges[r].from && cp <= ranges[r].to)
+				return true;
+		i += n ? n : 1;
+	}
+	return false;
+}
+
+/* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several. */
+static const char hard_blank[] = "\xc2\xa0";
+
+static void run_split(struct call *k, const struct word *head)
+{
+	size_t n = 0;
+	struct word *v = arena_alloc(walk_arena(k->w), (head->text_n + k->rest_count) * sizeof(*v));
+	for (const char *p = head->text; *p;) {
+		const char *end = strstr(p, hard_blank);
+		size_t len = end ? (size_t)(end - p) : strlen(p);
+		if (len)
+			v[n++] = walk_word(k->w, arena_strndup(walk_arena(k->w), p, len), head->at);
+		p += end ? len + 2 : len;
+	}
+	for (size_t i = 0; i < k->rest_count; i++)
+		v[n++] = k->rest[i];
+	run_argv(k, v, n, 0, "hard blanks");
+}
+
+static void classify_head(struct call *k)
+{
+	struct word *head = &k->c->argv[0];
+	if (head->certainty == CERTAIN && strstr(head->text, hard_blank)) {
+		run_split(k, head);
+		return;
+	}
+	if (text_eq(head->text, "[") || text_eq(head->text, "[["))
+		head->certainty = CERTAIN; /* looks like a glob, is a command */
+	if (k->c->is_argv && is_assignment(head)) { /* A=1 rm x given as words: meant as in a shell */
+		note_assignment(k, head);
+		run_argv(k, k->rest, k->rest_count, 0, "assignment");
+		return;
+	}
+	bool has_name = head->certainty == PREFIXED ? strchr(head->text, '/') != NULL : walk_knows_name(head);
+	if (head->certainty != CERTAIN && !has_name) {
+		enum tag t = head->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+			: head->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+							    : TAG_DYNAMIC_HEAD;
+		fx(k, t, head, 0);
+		return;
+	}
+	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
+		const char *base = strrchr(head->text, '/') + 1;
+		bool cut = head->known_n > (size_t)(base - head->text) && !strchr(base, '.');
+		if (!*base || head->is_glob || cut) {
+			fx(k, TAG_DYNAMIC_HEAD, head, 0);
+			return;
+		}
+	}
+	k->head = plain_name(walk_arena(k->w), head);
+	k->program = program_find(k->head, strlen(k->head));
+	if (!k->program)
+		k->program = find_family(k->head, strlen(k->head));
+	if (k->program)
+		k->head = k->program->name;
+	struct feed content;
+	/* 'rm -rf /' as one word: no path, whatever follows the blank */
+	size_t word_n = strcspn(head->text, " \t\n");
+	if (head->text[word_n] && !memchr(head->text, '/', word_n) && strchr(head->text, '/') &&
+		!k->program) {
+		fx(k, TAG_DYNAMIC_HEAD, head, 0);
+		return;
+	}
+	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
+	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
+		classify_path_head(k);
+	else if (only_asks_help(k))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (k->program)
+		classify_known(k);
+	else if (is_disguised(head))
+		fx(k, TAG_DYNAMIC_HEAD, head, 0);
+	else
+		classify_unknown(k);
+}
+
+/* The system's password hashes, whoever is told to open them; only asking about the file is harmless. */
+static void find_password_file(struct call *k)
+{
+	static const char asks[] =
+		"ls stat test [ [[ echo printf find du dirname basename realpath readlink getfacl "
+		"lsattr namei chmod chown chgrp setfacl : true cd which type man exa eza git-crypt";
+	if (list_has(asks, k->head, strlen(k->head)))
+		return;
+	for (size_t i = 1; i < k->c->argc; i++) {
+		const struct word *x = &k->c->argv[i];
+		const char *at = strstr(x->text, "/etc/");
+		bool begins = at && (at == x->text || strchr("=@/:<.", at[-1]));
+		if (!begins || strchr(x->text, ' '))
+			continue;
+		const char *name = at + 5;
+		size_t n = strcspn(name, ",;:)\"'");
+		if (list_has("shadow shadow- gshadow gshadow- master.passwd", name, n)) {
+			fx(k, TAG_SECRET_FILE, x, 0);
+			return;
+		}
+	}
+}
+
+/* --password-command=/tmp/x, -o ssh_command=/tmp/x: a program from a place everybody writes to, to be run by another */
+static void find_named_program(struct call *k)
+{
+	for (size_t i = 1; i < k->c->argc; i++) {
+		const struct word *x = &k->c->argv[i];
+		const char *eq = strchr(x->text, '=');
+		if (!eq || (size_t)(eq - x->text) >= x->known_n || strncmp(eq + 1, "/", 1) != 0)
+			continue;
+		struct word value = word_tail(x, (size_t)(eq - x->text) + 1);
+		size_t n = (size_t)(eq - x->text);
+		bool runs = (n > 7 && memcmp(eq - 7, "command", 7) == 0) ||
+			(n > 4 && memcmp(eq - 4, "exec", 4) == 0) ||
+			(n > 4 && memcmp(eq - 4, "hook", 4) == 0) ||
+			(n > 5 && memcmp(eq - 5, "pager", 5) == 0) ||
+			(n > 11 && memcmp(eq - 11, "conf-script", 11) == 0);
+		if (runs && is_loose_program(&value))
+			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+	}
+}
+
+/* env > file: every credential this process was given, kept where others read. */
+static bool prints_environment(const struct call *k)
+{
+	static const char heads[] = "env printenv set export declare";
+	bool kept = false;
+	if (!k->c->argc || !list_has(heads, k->head, strlen(k->head)) || k->rest_count)
+		return false;
+	for (size_t i = 0; i < k->c->redir_count; i++) {
+		const struct redirect *r = &k->c->redirs[i];
+		kept |= (r->op == REDIR_OUT || r->op == REDIR_APPEND || r->op == REDIR_CLOBBER) &&
+			r->fd <= 1 && !word_starts(&r->target, "/dev/") && !word_starts(&r->target, "/tmp/");
+	}
+	return kept;
+}
+
+void classify_command(struct walk *w, struct command *c)
+{
+	struct call k = { .w = w, .c = c, .head = c->argc ? c->argv[0].text : "" };
+	if (c->argc) {
+		k.rest = c->argv + 1;
+		k.rest_count = c->argc - 1;
+		c->out = (struct feed){ .kind = c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_UNKNOWN };
+	}
+	for (size_t i = 0; i < c->assign_count; i++)
+		classify_assignment(&k, &c->assigns[i]);
+	if (c->argc) {
+		classify_head(&k);
+		find_password_file(&k);
+		find_named_program(&k);
+	}
+	for (size_t i = 0; i < c->redir_count; i++)
+		classify_redirect(&k, &c->redirs[i]);
+	if (prints_environment(&k))
+		fx(&k, TAG_SECRET_STORE, NULL, 0);
+}

@@ -1,0 +1,634 @@
+/* shells.c — shells and interpreters: where the text they run comes from, and what it would do.
+ *
+ * The text is an argument (-c, -e), a file, or standard input.  Known text is read; a file inside the workspace is read
+ * where that was asked for; anything else is named for what it is: fetched, decoded, written a moment ago, or unknown. */
+#include "propose/programs/programs.h"
+
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { SCRIPT_MAX_BYTES = 256 << 10 };
+
+static bool is_shell_language(const char *language)
+{
+	return text_eq(language, "sh");
+}
+
+static void run_bytes(
+	struct call *k, const char *language, const char *text, size_t n, unsigned flags, const char *via)
+{
+	struct command inner = *k->c;
+	inner.flags |= flags;
+	struct call at = *k;
+	at.c = &inner;
+	if (is_shell_language(language))
+		walk_bytes(k->w, &inner, text, n, k->c->at, via);
+	else if (text_eq(language, "windows"))
+		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
+	else
+		classify_code_bytes(&at, language, text, n);
+}
+
+/* Read a shell script inside the workspace and go through it.  False: not read. */
+static bool inspect(struct call *k, const char *path, enum path_class where, const char *language)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	struct bytes text;
+	if (!at->sys || !at->inspect_scripts || where != PATH_IN || !is_shell_language(language) ||
+		k->c->flags & FXF_REMOTE_SIDE)
+		return false;
+	if (file_read(at->sys, walk_arena(k->w), AT_FDCWD, path, SCRIPT_MAX_BYTES, FILE_FOLLOW, &text, NULL))
+		return false;
+	if (memchr(text.p, 0, text.n))
+		return false;
+	walk_judged(k->w, path, text);
+	walk_bytes(k->w, k->c, (const char *)text.p, text.n, k->c->at,
+		arena_printf(walk_arena(k->w), "script %s", path));
+	return true;
+}
+
+static void run_feed(struct call *k, const struct feed *in, const char *language, bool is_file)
+{
+	bool is_shell = is_shell_language(language);
+	switch (in->kind) {
+	case FEED_KNOWN:
+		run_bytes(k, language, in->text, in->n, 0, is_file ? "written file" : "standard input");
+		return;
+	case FEED_FETCHED:
+		fx(k, TAG_FETCH_EXEC, NULL, 0);
+		return;
+	case FEED_DECODED:
+		fx(k, TAG_DECODE_EXEC, NULL, 0);
+		if (in->text)
+			run_bytes(k, language, in->text, in->n, FXF_DECODED, "decoded text");
+		return;
+	case FEED_SOCKET:
+		fx(k, TAG_REVERSE_SHELL, NULL, 0);
+		return;
+	case FEED_EMPTY:
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	case FEED_FILE: {
+		struct word path = walk_word(k->w, in->text, k->c->at);
+		struct effect *e = fx_path(k, TAG_SCRIPT_FILE, &path, 0);
+		struct feed content;
+		if (e && e->target && note_find(k, e->target, &content) && content.kind != FEED_FILE)
+			run_feed(k, &content, language, true);
+		else if (!is_shell && e && e->path_class == PATH_IN)
+			return; /* python - < x.py runs x.py, and that is said */
+		else if (!e || !e->target || !inspect(k, e->target, e->path_class, language))
+			fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, &path, 0);
+		return;
+	}
+	case FEED_INHERIT:
+		/* docker exec -it web bash: somebody wants a prompt in there. */
+		if (k->c->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) {
+			fx(k, TAG_READ_QUERY, NULL, 0);
+			return;
+		}
+		break;
+	case FEED_UNKNOWN:
+		break;
+	}
+	if (is_file)
+		fx(k, TAG_SCRIPT_GENERATED, NULL, 0);
+	else
+		fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, NULL, 0);
+}
+
+void run_stdin_shell(struct call *k, const struct feed *in, const char *language)
+{
+	run_feed(k, in, language, false);
+}
+
+/* Which language a file of this name is in. */
+static const char *language_of(const char *path)
+{
+	static const struct {
+		const char *suffix, *language;
+	} known[] = { { ".sh", "sh" }, { ".bash", "sh" }, { ".zsh", "sh" }, { ".ksh", "sh" },
+		{ ".py", "python" }, { ".pl", "perl" }, { ".rb", "ruby" }, { ".js", "node" },
+		{ ".mjs", "node" }, { ".ts", "node" }, { ".php", "php" }, { ".lua", "lua" } };
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_ends(path, known[i].suffix))
+			return known[i].language;
+	return NULL;
+}
+
+void run_script(struct call *k, const struct word *path, const char *language)
+{
+	struct feed content;
+	if (path->certainty != CERTAIN) {
+		bool has_name = strchr(path->text, '/') && !text_ends(path->text, "/") &&
+			!text_starts(path->text, "/dev/fd/") && path->origin <= ORIGIN_UNKNOWN;
+		enum tag t = path->origin == ORIGIN_FETCHED ? TAG_FETCH_EXEC
+			: path->origin == ORIGIN_DECODED    ? TAG_DECODE_EXEC
+			: has_name || path->is_glob	    ? TAG_SCRIPT_FILE
+							    : TAG_DYNAMIC_TEXT;
+		fx(k, t, path, 0);
+		return;
+	}
+	if (word_is_any(path, "- /dev/stdin /dev/fd/0 /proc/self/fd/0")) {
+		run_stdin_shell(k, &k->c->in, language);
+		return;
+	}
+	struct effect *e = fx_path(k, TAG_SCRIPT_FILE, path, 0);
+	if (!e || !e->target)
+		return;
+	const char *target = e->target;
+	enum path_class where = e->path_class;
+	if (note_find(k, target, &content))
+		run_feed(k, &content, language, true);
+	else
+		(void)inspect(k, target, where, language);
+}
+
+/* A path as head: a script of the workspace, a file that was just written, or a program nobody knows. */
+void classify_path_head(struct call *k)
+{
+	const struct word *head = &k->c->argv[0];
+	const char *language = language_of(head->text);
+	struct feed content;
+	struct effect *e = fx_path(k, TAG_SCRIPT_FILE, head, 0);
+	if (!e)
+		return;
+	if (e->target && (text_starts(e->target, "/etc/init.d/") || text_starts(e->target, "/etc/rc.d/"))) {
+		fx(k, k->rest_count && word_is(&k->rest[0], "status") ? TAG_READ_QUERY : TAG_PROCESS_SERVICE,
+			head, 0);
+		return;
+	}
+	const char *known = e->target ? note_program(k, e->target) : NULL;
+	if (known) { /* ln -s /bin/rm y; ./y */
+		struct word *argv = arena_zalloc(walk_arena(k->w), k->c->argc, sizeof(*argv));
+		memcpy(argv, k->c->argv, k->c->argc * sizeof(*argv));
+		argv[0] = walk_word(k->w, path_base(known), head->at);
+		run_argv(k, argv, k->c->argc, 0, "link");
+		return;
+	}
+	/* ./cluster.sh destroy: a script that is told to */
+	if (!k->program && k->rest_count &&
+		word_is_any(&k->rest[0], "delete destroy wipe purge drop nuke teardown uninstall detonate"))
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[0], 0);
+	if (!e->target || (e->certainty == CERTAIN && !note_find(k, e->target, &content)) ||
+		e->certainty != CERTAIN) {
+		enum path_class where = e->path_class;
+		const char *target = e->target;
+		if (k->program || where == PATH_SYS) {
+			e->kind = FX_READ;
+			e->tag = tag_name(TAG_READ_QUERY);
+			if (k->program)
+				classify_known(k);
+			else
+				classify_unknown(k);
+			return;
+		}
+		if (target && e->certainty == CERTAIN)
+			(void)inspect(k, target, where, language ? language : "sh");
+		return;
+	}
+	if (content.kind == FEED_KNOWN && text_starts(content.text, "#!") && !language) {
+		const char *line_end = memchr(content.text, '\n', content.n);
+		size_t n = line_end ? (size_t)(line_end - content.text) : content.n;
+		language = memmem(content.text, n, "python", 6) ? "python"
+			: memmem(content.text, n, "perl", 4)	? "perl"
+			: memmem(content.text, n, "ruby", 4)	? "ruby"
+			: memmem(content.text, n, "node", 4)	? "node"
+								: "sh";
+	}
+	run_feed(k, &content, language ? language : "sh", true);
+}
+
+/* Options of a shell, as far as they say where the text is. */
+struct shell_options {
+	bool has_text, reads_stdin, asks; /* asks: it only prints, or checks the syntax */
+	struct word attached; /* -c'text' */
+};
+
+static void read_cluster(struct call *k, const struct word *x, size_t *i, struct shell_options *o)
+{
+	for (size_t j = 1; j < x->known_n; j++) {
+		char letter = x->text[j];
+		if (letter == 'c') {
+			o->has_text = true;
+			struct word rest = word_tail(x, j + 1);
+			if (strpbrk(rest.text, " ;|&$/")) {
+				o->attached = rest;
+				return;
+			}
+		} else if (letter == 's') {
+			o->reads_stdin = true;
+		} else if (letter == 'n' && x->text[0] == '-' &&
+			list_has("sh bash dash ksh zsh ash mksh yash", k->head, strlen(k->head))) {
+			o->asks = true;
+		} else if (letter == 'o' || letter == 'O') {
+			if (j + 1 == x->text_n)
+				++*i;
+			return;
+		} else if (letter < 'A') {
+			fx(k, TAG_UNKNOWN_OPTION, x, 0);
+		}
+	}
+}
+
+static size_t read_shell_options(struct call *k, struct shell_options *o)
+{
+	static const char valueless[] =
+		"--login --norc --noprofile --posix --verbose --restricted --debugger "
+		"--noediting --interactive --no-rcs --no-globalrcs --no-config --private "
+		"--stdin --dump-strings --pretty-print --no-config-file --no-std-lib";
+	size_t i = 0;
+	for (; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		if (!x->known_n || (x->text[0] != '-' && x->text[0] != '+') || x->text_n < 2)
+			break;
+		if (word_is(x, "--")) {
+			i++;
+			break;
+		}
+		if (word_is_any(x, "--help --version"))
+			o->asks = true;
+		else if (word_is_any(x, "--command --commands"))
+			o->has_text = true;
+		else if (word_is_any(
+				 x, "--init-file --rcfile --emulate --config --env-config -C --init-command"))
+			i++;
+		else if (x->text[1] != '-')
+			read_cluster(k, x, &i, o);
+		else if (word_starts(x, "--command=")) {
+			o->has_text = true;
+			o->attached = word_tail(x, 10);
+		} else if (!strchr(x->text, '=') && !word_is_any(x, valueless)) {
+			/* It may take the next word, so where the text is, is not known. */
+			fx(k, TAG_UNKNOWN_OPTION, x, 0);
+		}
+	}
+	if (i < k->rest_count && word_is(&k->rest[i], "-")) {
+		o->reads_stdin = true;
+		i++;
+	}
+	return i;
+}
+
+void classify_shell(struct call *k)
+{
+	struct shell_options o = { 0 };
+	size_t i = read_shell_options(k, &o);
+	if (o.asks) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	} else if (o.attached.text) {
+		run_text(k, &o.attached, 0, arena_printf(walk_arena(k->w), "%s -c", k->head));
+	} else if (o.has_text && i < k->rest_count) {
+		run_text(k, &k->rest[i], 0, arena_printf(walk_arena(k->w), "%s -c", k->head));
+	} else if (o.has_text) {
+		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
+	} else if (o.reads_stdin || i >= k->rest_count) {
+		run_stdin_shell(k, &k->c->in, "sh");
+	} else {
+		run_script(k, &k->rest[i], "sh");
+	}
+}
+
+/* pwsh, powershell, cmd. */
+static void classify_powershell(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		char low[24] = { 0 };
+		for (size_t j = 0; j < sizeof(low) - 1 && j < x->known_n; j++)
+			low[j] =
+				(char)(x->text[j] >= 'A' && x->text[j] <= 'Z' ? x->text[j] + 32 : x->text[j]);
+		if (text_starts(low, "-e") && !text_starts(low, "-ex")) {
+			fx(k, TAG_DECODE_EXEC, NULL, 0);
+			return;
+		}
+		if (text_starts(low, "-c") || text_eq(low, "/c") || text_eq(low, "/k")) {
+			struct word text =
+				words_join(walk_arena(k->w), k->rest + i + 1, k->rest_count - i - 1);
+			classify_windows_text(k, &text);
+			return;
+		}
+		if (text_starts(low, "-w") || text_starts(low, "-ex") || text_starts(low, "-v") ||
+			text_eq(low, "-ep") || text_starts(low, "-in") || text_starts(low, "-o")) {
+			i++; /* -WindowStyle Hidden, -ExecutionPolicy Bypass */
+			continue;
+		}
+		if (text_starts(low, "-f") && i + 1 < k->rest_count) {
+			run_script(k, &k->rest[i + 1], "windows");
+			return;
+		}
+		if (low[0] != '-' && low[0] != '/') {
+			if (text_ends(low, ".ps1") || text_ends(low, ".bat")) {
+				run_script(k, x, "windows");
+			} else {
+				struct word text =
+					words_join(walk_arena(k->w), k->rest + i, k->rest_count - i);
+				classify_windows_text(k, &text);
+			}
+			return;
+		}
+	}
+	fx(k, TAG_STDIN_SHELL, NULL, 0);
+}
+
+/* Interpreters: item 0 of the specification is code, item 1 a module or package to run, item 2 editing in place, item 3 code
+ * loaded first. */
+enum { CODE, MODULE, IN_PLACE, PRELOAD };
+
+static void run_module(struct call *k, struct word *v, size_t n)
+{
+	static const struct {
+		const char *modules;
+		enum tag tag;
+	} known[] = { { "http.server SimpleHTTPServer smtpd aiosmtpd pyftpdlib", TAG_LISTEN_PORT },
+		{ "pytest unittest tox nox mypy ruff black flake8 pylint coverage build doctest isort "
+		  "pyright timeit cProfile pdb "
+		  "trace",
+			TAG_SCRIPT_BUILD },
+		{ "venv virtualenv ensurepip compileall", TAG_WRITE_TOOL },
+		{ "json.tool tokenize ast dis this calendar platform site sysconfig py_compile json",
+			TAG_READ_QUERY } };
+	if (n > 1 && args_find(v + 1, n - 1, "help")) {
+		fx(k, TAG_READ_QUERY, &v[0], 0);
+		return;
+	}
+	if (word_is_any(&v[0], "pip pip3 pipx poetry twine uv conda flask alembic")) {
+		run_argv(k, v, n, 0, "python -m");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (word_is_any(&v[0], known[i].modules)) {
+			fx(k, known[i].tag, &v[0], 0);
+			return;
+		}
+	fx(k, v[0].certainty == CERTAIN ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT, &v[0], 0);
+}
+
+static const char *language_named(const char *head)
+{
+	static const char *const prefixes[] = { "python", "perl", "ruby", "node", "php", "lua" };
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (text_starts(head, prefixes[i]))
+			return prefixes[i];
+	return text_starts(head, "pypy")			? "python"
+		: text_eq(head, "deno") || text_eq(head, "bun") ? "node"
+								: head;
+}
+
+/* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own. */
+static void run_script_operand(struct call *k, struct word *v, size_t n, const char *language)
+{
+	const char *base = strrchr(v[0].text, '/');
+	base = base ? base + 1 : v[0].text;
+	const struct program *p = v[0].certainty == CERTAIN &&
+			list_has("manage.py artisan console rails rake setup.py", base, strlen(base))
+		? program_find(base, strlen(base))
+		: NULL;
+	if (p)
+		run_argv(k, v, n, 0, k->head);
+	else
+		run_script(k, &v[0], language);
+}
+
+/* Options after which an interpreter says something about itself or checks a file, and runs nothing. */
+static bool only_prints(struct call *k, const char *language)
+{
+	static const struct {
+		const char *language, *options;
+	} known[] = { { "php", "i m l info modules ini rf rc re ri rz" }, { "ruby", "c copyright" },
+		{ "perl", "c" }, { "node", "c check v8-options completion-bash" } };
+	if (args_find(k->rest, k->rest_count, "v V h help version version-full"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (text_eq(language, known[i].language))
+			return args_find(k->rest, k->rest_count, known[i].options);
+	return false;
+}
+
+void classify_interpreter(struct call *k)
+{
+	const char *language = language_named(k->head);
+	struct args s;
+	struct arena *a = walk_arena(k->w);
+	bool has_code = false, edits = false;
+	args_start(&s, a, k->rest, k->rest_count, k->program->spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == CODE && s.value.text) {
+			has_code = true;
+			classify_code(k, language, &s.value);
+		} else if (item == MODULE && s.value.text) {
+			struct word *v = arena_alloc(a, (k->rest_count + 1) * sizeof(*v));
+			v[0] = s.value;
+			memcpy(v + 1, k->rest + s.i, (k->rest_count - s.i) * sizeof(*v));
+			run_module(k, v, k->rest_count - s.i + 1);
+			return;
+		} else if (item == IN_PLACE) {
+			edits = true;
+		} else if (item == PRELOAD && s.value.text) {
+			run_script(k, &s.value, language);
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			s.i--;
+			break;
+		}
+	}
+	if (text_eq(language, "ruby") && k->rest_count > 2 && word_is(&k->rest[0], "-run"))
+		fx(k, TAG_LISTEN_PORT, NULL, 0);
+	if (text_eq(language, "php") && args_find(k->rest, k->rest_count, "S"))
+		fx(k, TAG_LISTEN_PORT, NULL, 0);
+	size_t from = s.i < k->rest_count ? s.i : k->rest_count;
+	struct word *v = k->rest + from;
+	size_t n = k->rest_count - from;
+	if (has_code && edits)
+		fx_paths(k, TAG_WRITE_EDIT, v, n, FXF_OVERWRITE);
+	else if (has_code && !text_eq(language, "python") && !text_eq(language, "node"))
+		fx_read(k, v, n);
+	else if (!has_code && only_prints(k, language))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else if (!has_code && n)
+		run_script_operand(k, v, n, language);
+	else if (!has_code && args_find(k->rest, k->rest_count, "test run check watch"))
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+	else if (!has_code)
+		run_stdin_shell(k, &k->c->in, language);
+	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
+}
+
+/* deno and bun: subcommands first. */
+static void run_eval(struct call *k)
+{
+	size_t i = 0;
+	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
+		i++;
+	if (i < k->rest_count)
+		classify_code(k, "node", &k->rest[i]);
+}
+static void run_file(struct call *k)
+{
+	size_t i = 0;
+	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
+		i++;
+	if (i < k->rest_count && (strstr(k->rest[i].text, "://")))
+		fx(k, TAG_FETCH_EXEC, &k->rest[i], 0);
+	else if (i < k->rest_count)
+		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
+}
+
+/* erl -eval 'io:format("hi"), halt().' */
+static void classify_erl(struct call *k)
+{
+	bool has_code = false;
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-eval --eval")) {
+			classify_code(k, "erlang", &k->rest[i + 1]);
+			has_code = true;
+		}
+	if (!has_code)
+		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+static const struct verb eval_verbs[] = {
+	{ "eval", NULL, NULL, TAG_DYNAMIC_CODE, 0, NULL },
+	{ "", "eval", NULL, TAG_DYNAMIC_CODE, 0, NULL },
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+static const struct verb deno_verbs[] = {
+	{ "eval", NULL, NULL, 0, 0, run_eval },
+	{ "run|serve", NULL, NULL, 0, 0, run_file },
+	{ "test|bench|check|lint|task|compile|bundle|doc|coverage", NULL, NULL, TAG_SCRIPT_BUILD, 0, NULL },
+	{ "fmt|init", NULL, NULL, TAG_WRITE_TOOL, 0, NULL },
+	{ "info|types|completions|help", NULL, NULL, TAG_READ_QUERY, 0, NULL },
+	{ "install|add|upgrade|update|cache", NULL, NULL, TAG_PACKAGE_INSTALL, 0, NULL },
+	{ "remove|uninstall", NULL, NULL, TAG_PACKAGE_REMOVE, 0, NULL },
+	{ "publish", NULL, NULL, TAG_PUBLISH_PACKAGE, 0, NULL },
+	{ "deploy", NULL, NULL, TAG_PUBLISH_DEPLOY, 0, NULL },
+	{ NULL, NULL, NULL, 0, 0, NULL },
+};
+
+static void classify_bun(struct call *k)
+{
+	static const struct verb verbs[] = {
+		{ "run", NULL, NULL, 0, 0, run_file },
+		{ "test|build", NULL, NULL, TAG_SCRIPT_BUILD, 0, NULL },
+		{ "x", NULL, NULL, TAG_PACKAGE_RUN, 0, NULL },
+		{ "install|i|add|a|update|link|create|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL, 0, NULL },
+		{ "remove|rm", NULL, NULL, TAG_PACKAGE_REMOVE, 0, NULL },
+		{ "publish", NULL, NULL, TAG_PUBLISH_PACKAGE, 0, NULL },
+		{ "pm|outdated|info|why", NULL, NULL, TAG_READ_QUERY, 0, NULL },
+		{ NULL, NULL, NULL, 0, 0, NULL },
+	};
+	static const struct program with_verbs = { "bun", NULL, TAG_SCRIPT_FILE, "", verbs, 0, 0 };
+	if (args_find(k->rest, k->rest_count, "e eval p print") || !k->rest_count) {
+		classify_interpreter(k);
+		return;
+	}
+	if (k->rest_count > 1 && word_is(&k->rest[0], "run") && task_destroys(&k->rest[1]) &&
+		!strpbrk(k->rest[1].text, "./")) {
+		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[1], 0);
+		return;
+	}
+	k->program = &with_verbs;
+	run_verbs(k);
+}
+
+/* expect -c 'spawn cmd; ...': the programs it starts; the rest is a conversation. */
+static void classify_expect(struct call *k)
+{
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+c= f=", &p);
+	if (!p.values[0]) {
+		classify_unknown(k);
+		return;
+	}
+	struct bytes rest = { (const uint8_t *)p.values[0]->text, p.values[0]->text_n };
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, ';');
+		const char *text = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
+		text += strspn(text, " \t\n");
+		size_t n = strcspn(text, " \t");
+		struct word inner = walk_word(k->w, text + n, p.values[0]->at);
+		if (list_has("spawn exec system", text, n))
+			run_text(k, &inner, 0, "expect");
+	}
+	fx(k, TAG_UNKNOWN_CODE, NULL, 0);
+}
+
+static void classify_osascript(struct call *k)
+{
+	classify_interpreter(k);
+}
+
+#define SHELL(name) \
+	{ \
+		name, classify_shell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 \
+	}
+#define LANGUAGE(name, spec) \
+	{ \
+		name, classify_interpreter, TAG_STDIN_CODE, "+" spec, NULL, 0, 0 \
+	}
+#define PYTHON "c= m= :_in_place :_preload= W=X=:check-hash-based-pycs= BEIOPSqsuvx"
+#define PERL "e=E= :_module= i? :_preload= I=M=m= F? C?"
+#define RUBY "e= :_module= i? r=:require= C=I=E=:encoding= F? K?"
+#define NODE \
+	"e=p=:eval=,print= :_module= :_in_place r=:require=,import=,loader=,experimental-loader= " \
+	"C=:input-type=,conditions="
+
+static const struct program rows[] = {
+	SHELL("ash"),
+	SHELL("bash"),
+	{ "bun", classify_bun, TAG_STDIN_CODE, "+" NODE, NULL, 0, 0 },
+	LANGUAGE("clj", "e=:eval= :_module= :_in_place"),
+	LANGUAGE("clojure", "e=:eval= :_module= :_in_place"),
+	{ "cmd", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
+	{ "crystal", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
+	SHELL("csh"),
+	SHELL("dash"),
+	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
+	LANGUAGE("elixir", "e=:eval= :_module= :_in_place r=S="),
+	SHELL("elvish"),
+	{ "erl", classify_erl, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
+	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
+	SHELL("fish"),
+	LANGUAGE("groovy", "e= :_module= i?"),
+	LANGUAGE("guile", "c= :_module= :_in_place l=L=e="),
+	LANGUAGE("jshell", ":_code="),
+	LANGUAGE("julia", "eE=:eval=,print= :_module= :_in_place L=:load="),
+	SHELL("ksh"),
+	LANGUAGE("lua", "e= :_module= :_in_place l="),
+	LANGUAGE("luajit", "e= :_module= :_in_place l="),
+	SHELL("mksh"),
+	LANGUAGE("node", NODE),
+	LANGUAGE("nodejs", NODE),
+	SHELL("nu"),
+	LANGUAGE("ocaml", "e= :_module= :_in_place I="),
+	SHELL("oil"),
+	{ "osascript", classify_osascript, TAG_STDIN_CODE, "+e= :_module= :_in_place :_preload= l=", NULL, 0,
+		0 },
+	SHELL("osh"),
+	LANGUAGE("perl", PERL),
+	LANGUAGE("php", "r=B=R=E=:run= :_module= :_in_place d=c=z= f=F=S=t="),
+	{ "powershell", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
+	{ "pwsh", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
+	LANGUAGE("pypy", PYTHON),
+	LANGUAGE("pypy3", PYTHON),
+	LANGUAGE("python", PYTHON),
+	LANGUAGE("python2", PYTHON),
+	LANGUAGE("python3", PYTHON),
+	LANGUAGE("r", "e= :_module= :_in_place f="),
+	SHELL("rbash"),
+	SHELL("rc"),
+	LANGUAGE("rscript", "e= :_module="),
+	LANGUAGE("ruby", RUBY),
+	LANGUAGE("sbcl", ":eval= :_module= :_in_place :load="),
+	LANGUAGE("scala", "e= :_module= :_in_place"),
+	SHELL("sh"),
+	LANGUAGE("tclsh", ":_code="),
+	SHELL("tcsh"),
+	LANGUAGE("ts-node", NODE),
+	LANGUAGE("tsx", NODE),
+	SHELL("xonsh"),
+	SHELL("yash"),
+	SHELL("zsh"),
+};
+const struct program_table programs_shells = { rows, ARRAY_SIZE(rows) };

@@ -1,0 +1,696 @@
+/* wrappers.c — programs whose business is to run another one.
+ *
+ * One table.  Each row's option specification starts with the same five items, so that one function reads them all:
+ * 0 an option whose value is shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that
+ * names the working directory, 4 options that only ask.  What is left after options, assignments and skipped operands is
+ * the inner command. */
+#include "propose/programs/programs.h"
+
+#include "base/file.h"
+
+#include <string.h>
+
+enum { ITEM_TEXT, ITEM_SHELL, ITEM_NOTHING, ITEM_DIR, ITEM_ASK };
+enum {
+	SKIP_1 = 1, /* one operand of its own comes first */
+	SKIP_2 = 2,
+	ASSIGNS = 4, /* NAME=value words come before the command */
+	SHELL_ALONE = 8, /* without a command it starts a shell */
+	AS_TEXT = 16, /* the words are glued and given to a shell */
+	TEXT_AFTER = 32, /* the text option may follow the operands (flock file -c text) */
+	LAX = 64, /* options we do not know are nothing to worry about */
+	NO_EFFECT = 128 /* the wrapper itself is not worth a word */
+};
+
+struct inner {
+	struct word *v;
+	size_t n;
+	const struct word *dir;
+	bool runs_nothing, asks, shell, ran_text, has_unknown;
+};
+
+static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
+{
+	struct args s;
+	unsigned skip = k->program->mode & (SKIP_1 | SKIP_2);
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, k->program->spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == ITEM_TEXT && s.value.text) {
+			run_text(k, &s.value, flags, k->head);
+			in->ran_text = true;
+		} else if (item == ITEM_SHELL) {
+			in->shell = true;
+		} else if (item == ITEM_NOTHING) {
+			in->runs_nothing = true;
+		} else if (item == ITEM_DIR && s.value.text) {
+			struct word *dir = arena_alloc(walk_arena(k->w), sizeof(*dir));
+			*dir = s.value;
+			in->dir = dir;
+		} else if (item == ITEM_ASK) {
+			in->asks = true;
+		} else if (item == ARG_UNKNOWN) {
+			in->has_unknown = true;
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			if (k->program->mode & ASSIGNS && is_assignment(&s.value)) {
+				note_assignment(k, &s.value);
+				s.is_over = false;
+				continue;
+			}
+			if (skip) {
+				skip--;
+				s.is_over = (k->program->mode & TEXT_AFTER) == 0;
+				continue;
+			}
+			size_t at = (size_t)(s.word - k->rest);
+			in->v = k->rest + at;
+			in->n = k->rest_count - at;
+			return;
+		}
+	}
+}
+
+static void run_inner(struct call *k, struct inner *in, unsigned flags)
+{
+	unsigned mode = k->program->mode;
+	if (in->has_unknown && !(mode & LAX))
+		fx(k, TAG_UNKNOWN_OPTION, &k->rest[0], 0);
+	if (in->asks || in->runs_nothing) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	if (in->shell && !in->ran_text)
+		fx(k, flags & FXF_PRIVILEGED ? TAG_PRIVILEGE_SHELL : TAG_STDIN_SHELL, NULL, 0);
+	if (in->n && mode & AS_TEXT) {
+		struct word text = words_join(walk_arena(k->w), in->v, in->n);
+		run_text(k, &text, flags, k->head);
+	} else if (in->n) {
+		run_argv_in(k, in->dir, in->v, in->n, flags, k->head);
+	} else if (mode & SHELL_ALONE && !in->ran_text && !in->shell) {
+		fx(k, flags & FXF_PRIVILEGED ? TAG_PRIVILEGE_SHELL : TAG_STDIN_SHELL, NULL, 0);
+	}
+}
+
+static void classify_wrapper(struct call *k)
+{
+	struct inner in = { 0 };
+	unsigned flags = k->program->flags;
+	if (!(k->program->mode & NO_EFFECT))
+		fx(k, k->program->tag, NULL, 0);
+	read_wrapper(k, flags, &in);
+	run_inner(k, &in, flags);
+}
+
+/* su [options] [-] [user [args]]: the rest is given to the user's shell. */
+static void classify_su(struct call *k)
+{
+	struct inner in = { 0 };
+	struct word *rest = k->rest;
+	size_t count = k->rest_count;
+	fx(k, TAG_PRIVILEGE_SUDO, NULL, 0);
+	while (k->rest_count && !in.ran_text) {
+		in.n = 0;
+		read_wrapper(k, FXF_PRIVILEGED, &in);
+		if (!in.n)
+			break;
+		k->rest = in.v + 1; /* the user, or "-" */
+		k->rest_count = in.n - 1;
+	}
+	k->rest = rest;
+	k->rest_count = count;
+	if (!in.ran_text && !in.asks)
+		fx(k, TAG_PRIVILEGE_SHELL, NULL, 0);
+}
+
+static void env_split(struct call *k, const struct word *text, struct word *rest, size_t n)
+{
+	/* env -S splits at blanks and then goes on as if those words had been given. */
+	struct arena *a = walk_arena(k->w);
+	size_t max = text->text_n / 2 + 2 + n, have = 0;
+	struct word *v = arena_alloc(a, (max + 1) * sizeof(*v));
+	v[have++] = walk_word(k->w, "env", text->at);
+	for (const char *p = text->text; *p;) {
+		p += strspn(p, " \t\n");
+		struct buf b;
+		buf_init(&b, a);
+		bool any = false;
+		for (char quote = 0; *p && (quote || !strchr(" \t\n", *p)); p++) {
+			any = true;
+			if (!quote && (*p == '\'' || *p == '"'))
+				quote = *p;
+			else if (*p == quote)
+				quote = 0;
+			else if (*p == '\\' && p[1])
+				buf_addc(&b, *++p);
+			else
+				buf_addc(&b, *p);
+		}
+		if (any && have < max)
+			v[have++] = walk_word(k->w, b.p, text->at);
+	}
+	for (size_t i = 0; i < n && have <= max; i++)
+		v[have++] = rest[i];
+	if (text->certainty != CERTAIN)
+		fx(k, TAG_DYNAMIC_TEXT, text, 0);
+	else
+		run_argv(k, v, have, 0, "env -S");
+}
+
+static void classify_env(struct call *k)
+{
+	struct args s;
+	struct word dir = { 0 };
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"+S=:split-string C=:chdir u=:unset i0v:ignore-environment,null,debug :help,version "
+		":block-signal,default-signal,ignore-signal,list-signal-handling");
+	bool any = false;
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		any = true;
+		if (item == 0 && s.value.text) {
+			env_split(k, &s.value, k->rest + s.i, k->rest_count - s.i);
+			return;
+		}
+		if (item == 1)
+			dir = s.value;
+		else if (item == 4)
+			break;
+		else if (item == ARG_UNKNOWN)
+			fx(k, TAG_UNKNOWN_OPTION, s.word, 0);
+		if (item == ARG_OPERAND && is_assignment(&s.value)) {
+			note_assignment(k, &s.value);
+			s.is_over = false;
+		} else if (item == ARG_OPERAND && word_is(&s.value, "-")) {
+			s.is_over = false;
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			run_argv_in(k, dir.text ? &dir : NULL, s.word,
+				k->rest_count - (size_t)(s.word - k->rest), 0, "env");
+			return;
+		}
+	}
+	if (any && args_find(k->rest, k->rest_count, "help version"))
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else
+		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
+}
+
+/* The words xargs and parallel would append, when the input is known; else one word nobody knows. */
+static struct word *input_words(struct call *k, const char *separators, size_t *ret_n)
+{
+	struct arena *a = walk_arena(k->w);
+	struct word *v;
+	const struct feed *in = &k->c->in;
+	if (in->kind != FEED_KNOWN) {
+		v = arena_zalloc(a, 1, sizeof(*v));
+		*v = (struct word){ .text = "",
+			.certainty = DYNAMIC,
+			.origin = in->kind == FEED_FETCHED ? ORIGIN_FETCHED : ORIGIN_UNKNOWN,
+			.at = k->c->at,
+			.is_guarded = true };
+		*ret_n = in->kind == FEED_EMPTY ? 0 : 1;
+		return v;
+	}
+	v = arena_alloc(a, (in->n / 2 + 2) * sizeof(*v));
+	size_t n = 0;
+	for (size_t i = 0; i < in->n;) {
+		while (i < in->n && (!in->text[i] || strchr(separators, in->text[i])))
+			i++;
+		size_t from = i;
+		while (i < in->n && in->text[i] && !strchr(separators, in->text[i]))
+			i++;
+		if (i > from) {
+			const char *p = in->text + from;
+			size_t len = i - from;
+			if (len > 1 && (*p == '\'' || *p == '"') && p[len - 1] == *p) {
+				p++;
+				len -= 2;
+			}
+			v[n++] = walk_word(k->w, arena_strndup(a, p, len), k->c->at);
+		}
+	}
+	*ret_n = n;
+	return v;
+}
+
+/* Replace every `mark` in a word by the item. */
+static struct word substitute(
+	struct arena *a, const struct word *x, const char *mark, const struct word *item)
+{
+	size_t m = strlen(mark);
+	const char *hit = m ? memmem(x->text, x->text_n, mark, m) : NULL;
+	if (!hit)
+		return *x;
+	struct word r = *x;
+	r.marked = NULL;
+	size_t before = (size_t)(hit - x->text);
+	struct buf b;
+	buf_init(&b, a);
+	const char *p = x->text;
+	for (; hit; hit = memmem(p, x->text_n - (size_t)(p - x->text), mark, m)) {
+		buf_add(&b, p, (size_t)(hit - p));
+		buf_add(&b, item->text, item->text_n);
+		p = hit + m;
+	}
+	buf_add(&b, p, x->text_n - (size_t)(p - x->text));
+	r.text = b.p;
+	r.text_n = b.n;
+	r.known_n = x->certainty == CERTAIN && item->certainty == CERTAIN ? b.n : before + item->known_n;
+	if (item->certainty != CERTAIN) {
+		r.certainty = r.known_n ? PREFIXED : DYNAMIC;
+		r.origin = item->origin;
+		r.is_guarded = item->is_guarded;
+		r.is_glob |= item->is_glob;
+	}
+	return r;
+}
+
+/* xargs sh -c, parallel bash -c: what is run comes from the input. */
+static bool wants_script(const struct word *v, size_t n)
+{
+	return n > 1 && word_is_any(&v[0], "sh bash dash zsh ksh /bin/sh /bin/bash") &&
+		word_is_any(&v[n - 1], "-c -lc -ec -xc");
+}
+
+/* sh -c 'echo {}; wc -l {}': a text in which a name stands that nobody knows; where it stands is judged. */
+static void run_with_unknown(
+	struct call *k, const struct word *text, const char *mark, const struct word *item, unsigned flags)
+{
+	struct command inner = *k->c;
+	struct buf b;
+	buf_init(&b, walk_arena(k->w));
+	const char *p = text->text;
+	for (const char *hit; (hit = strstr(p, mark)); p = hit + strlen(mark)) {
+		buf_add(&b, p, (size_t)(hit - p));
+		buf_adds(&b, walk_marked(k->w, item));
+	}
+	buf_adds(&b, p);
+	inner.flags |= flags;
+	walk_bytes(k->w, &inner, b.p, b.n, text->at, "sh -c");
+}
+
+/* Run a template once for every item (at most a few: the rest would say the same), or once with all appended. */
+static void run_template(struct call *k, struct word *v, size_t n, const char *mark, struct word *items,
+	size_t item_count, unsigned flags, const char *via)
+{
+	struct arena *a = walk_arena(k->w);
+	bool has_mark = false;
+	if (wants_script(v, n) || (mark && n > 2 && wants_script(v, n - 1) && word_is(&v[n - 1], mark)))
+		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
+	for (size_t i = 0; mark && i < n; i++)
+		has_mark |= memmem(v[i].text, v[i].text_n, mark, strlen(mark)) != NULL;
+	if (!has_mark) {
+		struct word *all = arena_alloc(a, (n + item_count) * sizeof(*all));
+		memcpy(all, v, n * sizeof(*v));
+		memcpy(all + n, items, item_count * sizeof(*items));
+		run_argv(k, all, n + item_count, flags, via);
+		return;
+	}
+	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
+		v[2].certainty == CERTAIN &&
+		list_has("sh bash dash zsh ksh", path_base(v[0].text), strlen(path_base(v[0].text)));
+	for (size_t j = 0; j < item_count && j < 64; j++) {
+		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_UNKNOWN) {
+			run_with_unknown(k, &v[2], mark, &items[j], flags);
+			continue;
+		}
+		struct word *one = arena_alloc(a, n * sizeof(*one));
+		for (size_t i = 0; i < n; i++)
+			one[i] = substitute(a, &v[i], mark, &items[j]);
+		run_argv(k, one, n, flags, via);
+	}
+}
+
+static void classify_xargs(struct call *k)
+{
+	struct args s;
+	const char *mark = NULL, *separators = " \t\n";
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"+I=:replace-str i?:replace L=:max-lines n=:max-args P=:max-procs s=:max-chars d=:delimiter "
+		"E=:eof a=:arg-file "
+		"0:null ptvxro:interactive,verbose,exit,no-run-if-empty,open-tty,show-limits J=R=S= l?e?");
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == 0 || item == 1 || s.letter == 'J')
+			mark = s.value.text ? s.value.text : "{}";
+		else if (item == 6)
+			separators = s.value.text && s.value.text[0] == ',' ? "," : "\n";
+		else if (item == 9)
+			separators = "\n";
+		else if (item == ARG_UNKNOWN)
+			fx(k, TAG_UNKNOWN_OPTION, s.word, 0);
+		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
+			break;
+	}
+	size_t at = s.value.text && s.word && s.is_over ? (size_t)(s.word - k->rest) : k->rest_count;
+	if (at >= k->rest_count) {
+		fx(k, TAG_READ_QUERY, NULL, 0); /* xargs alone is echo */
+		return;
+	}
+	size_t item_count;
+	if (mark)
+		separators = "\n";
+	struct word *items = input_words(k, separators, &item_count);
+	struct feed in = k->c->in;
+	k->c->in = (struct feed){ .kind = FEED_EMPTY };
+	run_template(k, k->rest + at, k->rest_count - at, mark, items, item_count, 0, "xargs");
+	k->c->in = in;
+}
+
+/* An item nobody knows goes into the text quoted, so it is an operand and nothing else. */
+static void run_quoted(struct call *k, const struct word *text, const struct word *item)
+{
+	struct word any = {
+		.text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = item->at, .is_guarded = true
+	};
+	const char *marked = walk_marked(k->w, &any);
+	struct buf b;
+	buf_init(&b, walk_arena(k->w));
+	for (const char *p = text->text, *hit; p; p = hit ? hit + 2 : NULL) {
+		hit = strstr(p, "{}");
+		buf_add(&b, p, hit ? (size_t)(hit - p) : strlen(p));
+		if (hit)
+			buf_addf(&b, "\"%s\"", marked);
+	}
+	walk_bytes(k->w, k->c, b.p, b.n, text->at, "parallel");
+}
+
+/* parallel cmd ::: items, or items from standard input; the command goes to a shell. */
+static void classify_parallel(struct call *k)
+{
+	struct arena *a = walk_arena(k->w);
+	struct args s;
+	args_start(&s, a, k->rest, k->rest_count,
+		"+j=:jobs,max-procs I= a=:arg-file C=:colsep S=:sshlogin N=:max-replace-args :joblog= "
+		":results= :delay= :retries= "
+		":timeout= :halt= k:keep-order");
+	size_t at = k->rest_count;
+	for (int item; (item = args_next(&s)) != ARG_END;)
+		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			at = (size_t)(s.word - k->rest);
+			break;
+		}
+	size_t end = at;
+	while (end < k->rest_count && !word_is_any(&k->rest[end], "::: :::: :::+ ::::+"))
+		end++;
+	size_t item_count;
+	struct word *items;
+	if (end < k->rest_count && word_starts(&k->rest[end], ":::") && k->rest[end].text[3] != ':') {
+		items = k->rest + end + 1;
+		item_count = k->rest_count - end - 1;
+	} else {
+		items = input_words(k, "\n", &item_count);
+	}
+	if (end == at) { /* the items are the commands */
+		for (size_t i = 0; i < item_count && i < 64; i++)
+			run_text(k, &items[i], 0, "parallel");
+		return;
+	}
+	struct word *v = k->rest + at;
+	size_t n = end - at;
+	if (wants_script(v, n))
+		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
+	struct word text = words_join(a, v, n);
+	if (!word_has(&text, "{}")) {
+		struct word tail = walk_word(k->w, " {}", v[0].at);
+		text.text = arena_printf(a, "%s%s", text.text, tail.text);
+		text.text_n += 3;
+		text.known_n += text.certainty == CERTAIN ? 3 : 0;
+	}
+	for (size_t i = 0; i < item_count && i < 64; i++) {
+		struct word one = substitute(a, &text, "{}", &items[i]);
+		if (text.certainty == CERTAIN && items[i].certainty != CERTAIN &&
+			items[i].origin <= ORIGIN_UNKNOWN)
+			run_quoted(k, &text, &items[i]);
+		else
+			run_text(k, &one, 0, "parallel");
+	}
+}
+
+static void classify_multicall(struct call *k)
+{
+	if (k->rest_count && !word_starts(&k->rest[0], "-"))
+		run_argv(k, k->rest, k->rest_count, 0, k->head);
+	else if (k->rest_count && word_starts(&k->rest[0], "--coreutils-prog=")) {
+		k->rest[0] = word_tail(&k->rest[0], strlen("--coreutils-prog="));
+		run_argv(k, k->rest, k->rest_count, 0, k->head);
+	} else
+		fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* gdb --args prog ...; gdb -ex 'shell ...' */
+static void classify_gdb(struct call *k)
+{
+	for (size_t i = 0; i < k->rest_count; i++) {
+		if (word_is_any(&k->rest[i], "--args -args --")) {
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
+			return;
+		}
+		if (word_is_any(&k->rest[i], "-ex -eval-command --eval-command -o --one-line") &&
+			i + 1 < k->rest_count) {
+			struct word x = k->rest[i + 1];
+			size_t skip = word_starts(&x, "shell ")	     ? 6
+				: word_starts(&x, "platform shell ") ? 15
+				: word_starts(&x, "!")		     ? 1
+								     : 0;
+			struct word text = word_tail(&x, skip);
+			if (word_starts(&x, "python ") || word_starts(&x, "py ")) {
+				struct word code = word_tail(&x, x.text[2] == ' ' ? 3 : 7);
+				classify_code(k, "python", &code);
+			}
+			if (skip)
+				run_text(k, &text, 0, "gdb shell");
+			else if (word_has(&x, "system(") || word_has(&x, "exec") || word_has(&x, "os."))
+				fx(k, TAG_DYNAMIC_CODE, &k->rest[i + 1], 0);
+		}
+	}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* Every program of a directory, whatever lies there. */
+static void classify_run_parts(struct call *k)
+{
+	bool looks = args_find(k->rest, k->rest_count, "test list help version");
+	fx(k, looks ? TAG_READ_QUERY : TAG_DYNAMIC_TEXT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL,
+		0);
+}
+
+/* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no option value. */
+static void classify_bwrap(struct call *k)
+{
+	static const char pairs[] =
+		"--bind --ro-bind --dev-bind --bind-try --ro-bind-try --dev-bind-try --symlink --setenv "
+		"--file --bind-data --ro-bind-data";
+	static const char ones[] =
+		"--dev --proc --tmpfs --mqueue --dir --chdir --uid --gid --hostname --unsetenv --lock-file "
+		"--sync-fd --exec-label --file-label --seccomp --perms --cap-add --cap-drop --args";
+	unsigned flags = FXF_INSIDE_CONTAINER;
+	size_t i = 0;
+	for (; i < k->rest_count && word_starts(&k->rest[i], "--"); i++) {
+		if (word_is(&k->rest[i], "--")) {
+			i++;
+			break;
+		}
+		bool is_pair = word_is_any(&k->rest[i], pairs);
+		if (is_pair && !word_has(&k->rest[i], "ro-bind") && i + 1 < k->rest_count &&
+			word_is(&k->rest[i + 1], "/"))
+			flags = 0;
+		i += is_pair ? 2 : word_is_any(&k->rest[i], ones) ? 1 : 0;
+	}
+	fx(k, TAG_CONTAINER_CONFINE, NULL, 0);
+	if (i < k->rest_count)
+		run_argv(k, k->rest + i, k->rest_count - i, flags, k->head);
+}
+
+/* command, builtin, exec: the walker knows them as builtins; as programs of an argv they come here. */
+static void classify_command_word(struct call *k)
+{
+	struct inner in = { 0 };
+	read_wrapper(k, 0, &in);
+	if (in.asks || !in.n)
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	else
+		run_argv(k, in.v, in.n, 0, k->head);
+}
+
+static void classify_sudoedit(struct call *k)
+{
+	fx(k, TAG_PRIVILEGE_SUDO, NULL, 0);
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (!word_starts(&k->rest[i], "-"))
+			(void)fx_path(k, TAG_WRITE_EDIT, &k->rest[i], FXF_PRIVILEGED);
+}
+
+/* Five leading items that a row does not have. */
+#define NO_TEXT ":_text= "
+#define NO_SHELL ":_shell "
+#define NO_NOTHING ":_nothing "
+#define NO_DIR ":_dir= "
+#define ASK ":help,version "
+#define PLAIN "+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR ASK
+#define WRAP(name, spec, mode) \
+	{ \
+		name, classify_wrapper, TAG_READ_QUERY, spec, NULL, 0, (mode) | NO_EFFECT \
+	}
+
+static const char sudo_spec[] =
+	"+" NO_TEXT
+	"si:shell,login lvkKV:list,validate,reset-timestamp,remove-timestamp,kill D=:chdir :help,version "
+	"u=g=h=p=C=T=U=t=R=r=a=c=:user,group,host,prompt,close-from,command-timeout,other-user,type,role,"
+	"chroot "
+	"AbEHnPSB:askpass,background,preserve-env,set-home,non-interactive,preserve-groups,stdin,bell e:edit "
+	"L N";
+
+static const struct program rows[] = {
+	WRAP("arch", PLAIN "", LAX),
+	WRAP("builtin", PLAIN "", LAX),
+	{ "busybox", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
+	{ "bwrap", classify_bwrap, TAG_CONTAINER_CONFINE, NULL, NULL, 0, 0 },
+	WRAP("caffeinate", "+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR ASK "disum t= w=", LAX),
+	WRAP("catchsegv", PLAIN "", LAX),
+	WRAP("ccache", "+" NO_TEXT NO_SHELL "scCzpxMFV:show-stats,cleanup,clear,zero-stats " NO_DIR ASK, LAX),
+	WRAP("choom", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "n=:adjust", 0),
+	WRAP("chpst", PLAIN "u=U=b=/=n=l=L=m=d=o=p=f=c=r=t=e= vPV012", 0),
+	WRAP("chronic", PLAIN "ve", 0),
+	{ "chroot", classify_wrapper, TAG_CONTAINER_NAMESPACE, PLAIN ":userspec=,groups= :skip-chdir", NULL,
+		0, SKIP_1 | SHELL_ALONE },
+	WRAP("chrt",
+		"+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "T=P=D=:sched-runtime,sched-period,sched-deadline "
+		"frobiamdRv:fifo,rr,other,batch,idle,deadline,all,max,reset-"
+		"on-fork",
+		SKIP_1),
+	{ "command", classify_command_word, TAG_READ_QUERY,
+		"+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR "vV:help,version p", NULL, 0, LAX },
+	{ "coreutils", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
+	WRAP("cpulimit", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "l=e=P=:limit,exe,path zibv", LAX),
+	WRAP("daemonize", "+" NO_TEXT NO_SHELL NO_NOTHING "c= " ASK "e=o=p=l=u=E= av", LAX),
+	WRAP("dbus-run-session", PLAIN ":dbus-daemon=,config-file=", LAX),
+	WRAP("distcc", PLAIN "", LAX),
+	{ "doas", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
+		ASSIGNS | SHELL_ALONE },
+	WRAP("dumb-init", PLAIN "r= cv", LAX),
+	{ "dzdo", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
+		ASSIGNS | SHELL_ALONE },
+	WRAP("eatmydata", PLAIN "", LAX),
+	WRAP("entr", PLAIN "acdnprsxz", LAX),
+	{ "env", classify_env, TAG_CREDENTIAL_ENVIRONMENT, NULL, NULL, 0, 0 },
+	WRAP("exec", PLAIN "a= lc", LAX),
+	WRAP("fakeroot", PLAIN "ls=b=i= u", LAX),
+	WRAP("faketime", PLAIN "fmp:exclude-monotonic", SKIP_1 | LAX),
+	WRAP("firejail", PLAIN "c", LAX),
+	WRAP("flock",
+		"+c=:command " NO_SHELL "u:unlock " NO_DIR ASK "w=E=:timeout=,wait=,conflict-exit-code= "
+		"sxenoFv:shared,exclusive,nonblock,nb,close,fork,verbose,no-fork",
+		SKIP_1 | TEXT_AFTER),
+	{ "gdb", classify_gdb, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
+	{ "gosu", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, SKIP_1 },
+	WRAP("gtimeout", PLAIN "s=k=:signal=,kill-after= vfp:preserve-status,foreground,verbose", SKIP_1),
+	WRAP("hyperfine",
+		PLAIN "w=m=M=r=p=c=S=s=u=n=i:warmup,min-runs,max-runs,runs,prepare,cleanup,shell,setup,time-"
+		      "unit,command-name",
+		AS_TEXT | LAX),
+	WRAP("ionice",
+		"+" NO_TEXT NO_SHELL "p=P=u=:pid,pgid,uid " NO_DIR ASK "c=n=:class=,classdata= t:ignore", 0),
+	WRAP("ld-linux", PLAIN ":library-path=,preload=,argv0=,audit=,inhibit-rpath= :verify,list", LAX),
+	WRAP("linux32", PLAIN "", LAX),
+	WRAP("linux64", PLAIN "", LAX),
+	{ "lldb", classify_gdb, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
+	WRAP("ltrace",
+		"+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK
+		"e=o=l=x=s=n=F=u=a=w=A=D=:output,filter,library,config,"
+		"indent,strlen tifrdSCVcLT:timestamp,follow-forks,demangle",
+		0),
+	WRAP("memusage", PLAIN "", LAX),
+	WRAP("nice", PLAIN "n=:adjustment 0123456789", 0),
+	WRAP("nocache", PLAIN "n=", LAX),
+	WRAP("nohup", PLAIN "", 0),
+	{ "nsenter", classify_wrapper, TAG_CONTAINER_NAMESPACE,
+		PLAIN "t=S=G=:target,setuid,setgid "
+		      "r?w?m?u?i?n?p?C?U?T?:root,wd,mount,uts,ipc,net,pid,cgroup,user,time "
+		      "aFZ:all,no-fork,follow-context,preserve-credentials",
+		NULL, 0, SHELL_ALONE | LAX },
+	WRAP("numactl", PLAIN "i=m=p=N=C=:interleave,membind,preferred,cpunodebind,physcpubind lsa", LAX),
+	{ "parallel", classify_parallel, TAG_READ_QUERY, NULL, NULL, 0, 0 },
+	{ "pkexec", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "u=:user= :disable-internal-agent,keep-cwd",
+		NULL, FXF_PRIVILEGED, SHELL_ALONE },
+	WRAP("prlimit", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "o=:output=", LAX),
+	WRAP("proot", "+" NO_TEXT NO_SHELL NO_NOTHING "w=:pwd,cwd " ASK "r=b=q=k=i=R=S=:rootfs,bind,mount 0",
+		LAX),
+	WRAP("proxychains", PLAIN "f= q", LAX),
+	WRAP("qemu-user", PLAIN "L=s=cpu=E=U=0=r=B=g=D=d=", LAX),
+	WRAP("retry", PLAIN "d=t=m=x=:delay,times", LAX),
+	WRAP("rlwrap", PLAIN "f=H=b=c=C=D=e=g=l=m=M=p=P=q=s=S=t=w=z=", LAX),
+	WRAP("rr", PLAIN "", LAX),
+	{ "run-parts", classify_run_parts, TAG_DYNAMIC_TEXT, NULL, NULL, 0, 0 },
+	{ "runas", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED,
+		LAX | SKIP_1 | AS_TEXT },
+	{ "runuser", classify_wrapper, TAG_PRIVILEGE_SUDO,
+		"+c=C=:command,session-command l:login " NO_NOTHING NO_DIR ASK
+		"u=g=G=s=w=:user,group,supp-group,shell,whitelist-environment "
+		"fmpP:fast,preserve-environment,pty",
+		NULL, FXF_PRIVILEGED, LAX },
+	WRAP("sccache", "+" NO_TEXT NO_SHELL "sz:show-stats,zero-stats,start-server,stop-server " NO_DIR ASK,
+		LAX),
+	WRAP("script",
+		"+c=:command " NO_SHELL NO_NOTHING NO_DIR ASK
+		"I=O=B=E=m=o=T=:log-in,log-out,log-io,echo,logging-format,"
+		"output-limit,log-timing aefqt:append,return,flush,quiet,timing",
+		SKIP_1 | TEXT_AFTER | SHELL_ALONE | LAX),
+	WRAP("setarch", PLAIN "vR3BFILSTXZ", SKIP_1 | LAX),
+	{ "setpriv", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, LAX },
+	WRAP("setsid", PLAIN "fwc:ctty,fork,wait", 0),
+	WRAP("softlimit", PLAIN "m=d=s=l=a=o=p=f=c=r=t=", LAX),
+	WRAP("sshpass", PLAIN "p=f=d=P= evV", LAX),
+	{ "start-stop-daemon", classify_wrapper, TAG_PROCESS_SERVICE,
+		"+" NO_TEXT NO_SHELL NO_NOTHING "d=:chdir= " ASK
+		"a=x=n=u=p=c=g=s=R=N=r=k=K=P=I=O=:startas,exec,name,user,pidfile,chuid,group,signal,retry,"
+		"nicelevel,chroot "
+		"SKTHbmoqtvC:start,stop,background,make-pidfile,oknodo,quiet,test,verbose",
+		NULL, 0, LAX },
+	WRAP("stdbuf", PLAIN "i=o=e=:input,output,error", 0),
+	WRAP("strace",
+		"+" NO_TEXT NO_SHELL "p=:attach " NO_DIR ASK
+		"e=o=u=s=P=E=S=a=O=I=U=X=b=:trace,output,user,env,string-limit,summary-sort-by,filter,detach-"
+		"on,trace-path "
+		"fFDxykKcCwtTzZvVrAiqdnNhY:follow-forks,summary,summary-only,summary-wall-clock,timestamps,"
+		"syscall-times,"
+		"instruction-pointer,stack-trace,decode-fds,quiet",
+		0),
+	{ "su", classify_su, TAG_PRIVILEGE_SUDO,
+		"+c=C=:command=,session-command= l:login " NO_NOTHING NO_DIR ASK
+		"g=s=G=w=:group,shell,supp-group,whitelist-environment fmpP:fast,preserve-environment,pty",
+		NULL, FXF_PRIVILEGED, LAX },
+	{ "su-exec", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, SKIP_1 },
+	{ "sudo", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
+		ASSIGNS | SHELL_ALONE },
+	{ "sudoedit", classify_sudoedit, TAG_PRIVILEGE_SUDO, NULL, NULL, 0, 0 },
+	WRAP("systemd-inhibit", PLAIN ":what=,who=,why=,mode= :list", LAX),
+	{ "systemd-run", classify_wrapper, TAG_PROCESS_SERVICE,
+		"+" NO_TEXT "S:shell " NO_NOTHING "d=:working-directory= " ASK
+		"p=u=E=H=M=t=:property=,unit=,setenv=,host=,machine=,uid=,gid=,nice=,slice=,on-calendar=,on-"
+		"active=,on-boot=,"
+		"description=,service-type= "
+		"rPGq:user,system,scope,remain-after-exit,wait,pty,pipe,quiet,collect,no-block",
+		NULL, 0, LAX },
+	WRAP("taskset", "+" NO_TEXT NO_SHELL "p:pid " NO_DIR ASK "c:cpu-list a:all-tasks", SKIP_1),
+	WRAP("time", PLAIN "f=o=:format=,output= pavq:portability,append,verbose,quiet l", 0),
+	WRAP("timeout", PLAIN "s=k=:signal=,kill-after= vfp:preserve-status,foreground,verbose", SKIP_1),
+	WRAP("tini", PLAIN "p=e= sgvw", LAX),
+	WRAP("torify", PLAIN "", LAX),
+	WRAP("torsocks", PLAIN "u=p=a=P= iqd", LAX),
+	{ "toybox", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
+	WRAP("trickle", PLAIN "d=u=w=t=l=n= s", LAX),
+	WRAP("unbuffer", PLAIN "p", 0),
+	{ "unshare", classify_wrapper, TAG_CONTAINER_NAMESPACE,
+		"+" NO_TEXT NO_SHELL NO_NOTHING "w=:wd= " ASK
+		"S=G=R=:setuid=,setgid=,root=,map-user=,map-group=,propagation=,setgroups= "
+		"muinpCUTrcf:mount,uts,ipc,net,pid,user,cgroup,time,fork,map-root-user,map-current-user,"
+		"mount-proc,kill-child",
+		NULL, 0, SHELL_ALONE | LAX },
+	WRAP("valgrind", PLAIN "qvh", LAX),
+	WRAP("watch",
+		PLAIN "n=q=s=:interval=,equexit= "
+		      "bcdegptwxCr:beep,color,differences,errexit,chgexit,precise,no-title,no-wrap,exec",
+		AS_TEXT),
+	WRAP("winpty", PLAIN "", LAX),
+	{ "xargs", classify_xargs, TAG_READ_QUERY, NULL, NULL, 0, 0 },
+	WRAP("xvfb-run",
+		PLAIN "e=f=n=p=s=w=:error-file=,auth-file=,server-num=,server-args= al:auto-servernum", LAX),
+};
+const struct program_table programs_wrappers = { rows, ARRAY_SIZE(rows) };
