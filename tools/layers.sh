@@ -147,7 +147,7 @@ if [ -d docs/decisions ]; then
 		number=$((number + 1))
 		want=$(printf '%04d' $number)
 		case $file in
-		docs/decisions/"$want"-*) head -1 "$file" | grep -q "^# $want[.] " || echo "$file: its first line does not say $want" ;;
+		docs/decisions/"$want"-*) head -1 "$file" | grep -q "^# ${want}[.] " || echo "$file: its first line does not say $want" ;;
 		*) echo "$file: the next decision is $want" ;;
 		esac
 	done >>"$report"
