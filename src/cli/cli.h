@@ -139,7 +139,7 @@ void progress_begin(struct progress *p, struct run *r, const char *what, uint64_
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
 
-/* Exit codes of ops-cli.md 1.7. */
+/* Exit codes, the same for every command. */
 enum {
 	EXIT_NO = 1,
 	EXIT_USAGE = 2,

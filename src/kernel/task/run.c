@@ -1,4 +1,4 @@
-/* run.c — a guarded run (ops-cli.md: profile run), step by step; each stop appends its row before it returns.
+/* run.c — a guarded run , step by step; each stop appends its row before it returns.
  *
  *   queued -> decided and on record -> blocked | handoff_required
  *                                   -> checkpoint -> running -> completed | failed | timeout
