@@ -23,7 +23,7 @@ enum command_group {
 	GROUP_GOVERN,
 	GROUP_SERVE,
 	GROUP_PLUMBING,
-	GROUP_COUNT
+	COMMAND_GROUPS
 };
 
 struct helm_command {
