@@ -88,6 +88,7 @@ struct run {
 	struct workspace *ws; /* as `needs` says */
 	bool is_json;
 	bool wants_help;
+	bool is_document; /* what is printed is one after all: a diff, a man page */
 	bool is_tty; /* standard output is a terminal */
 	bool has_color; /* and colour is wanted */
 	struct buf *out;

@@ -61,6 +61,7 @@ int cmd_help(struct run *r, struct err *e)
 		const struct family *f = r->arg_count ? family_named(r->args[0]) : NULL;
 		if (r->arg_count && !f)
 			return err_set(e, E_INPUT, "HELP_TOPIC", "no family is called '%s'", r->args[0]);
+		r->is_document = true;
 		gen_man(r->out, f);
 		return 0;
 	}

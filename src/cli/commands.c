@@ -221,7 +221,8 @@ static const struct cmd row_receipts_tail = { KNOWN(receipts_tail), "", 0, 0,
 static const struct cmd row_receipts_export = { KNOWN(receipts_export), "", 0, 0,
 	"print receipts as they were signed, one per line",
 	"Byte for byte, in order:  'helm verify FILE --key KEY' accepts the output on any machine.",
-	"$ helm receipts export --verdict DENY", receipts_export_opts, NEEDS_WORKSPACE, cmd_receipts_export };
+	"$ helm receipts export --verdict DENY", receipts_export_opts, NEEDS_WORKSPACE | DOCUMENT,
+	cmd_receipts_export };
 
 static const struct cmd row_log_sessions = { KNOWN(log_sessions), "", 0, 0,
 	"list what agents did, by session", "'helm report --session ID' shows one of them, call by call.",
@@ -315,7 +316,7 @@ static const struct cmd row_evidence_prove = { KNOWN(evidence_prove), "PACK PATH
 	"prove that one file is in a pack without showing the others",
 	"Prints an inclusion proof.  "
 	"Pass it on with the file; the pack's Merkle root must reach the reader another way.",
-	NULL, evidence_prove_opts, 0, cmd_evidence_prove };
+	NULL, evidence_prove_opts, DOCUMENT, cmd_evidence_prove };
 
 static const struct cmd row_replay = { KNOWN(replay), "PACK", 1, 1, "play a pack back: does it still agree?",
 	"Executes nothing.  "
@@ -336,7 +337,7 @@ static const struct cmd row_log_prove = { KNOWN(log_prove), "RECEIPT|INDEX", 1, 
 	"prove that a receipt is in the log",
 	"The proof is checked with 'helm verify FILE --root ROOT' against a root from a signed head.  "
 	"Leaf 0 is the first receipt.",
-	"$ helm log prove 0", log_prove_opts, NEEDS_WORKSPACE, cmd_log_prove };
+	"$ helm log prove 0", log_prove_opts, NEEDS_WORKSPACE | DOCUMENT, cmd_log_prove };
 
 static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	"sign the log and keep the head outside the workspace",
@@ -347,7 +348,7 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SIZE]", 0, 1,
 	"prove that an older log is a beginning of this one",
 	"With --head FILE the older head is compared too: one that this log does not continue is an error.",
-	"$ helm log consistency 1", log_consistency_opts, NEEDS_WORKSPACE, cmd_log_consistency };
+	"$ helm log consistency 1", log_consistency_opts, NEEDS_WORKSPACE | DOCUMENT, cmd_log_consistency };
 
 static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"put damage on record, so that work can go on",
@@ -414,7 +415,7 @@ static const struct cmd row_key_create = { KNOWN(key_create), "", 0, 0, "create 
 static const struct cmd row_key_export = { KNOWN(key_export), "", 0, 0,
 	"print the public key, for those who verify",
 	"Give the output to whoever shall check what this machine signs.  The secret never leaves its file.",
-	"$ helm key export", key_export_opts, 0, cmd_key_export };
+	"$ helm key export", key_export_opts, DOCUMENT, cmd_key_export };
 
 static const struct cmd row_key_rotate = { KNOWN(key_rotate), "", 0, 0,
 	"replace the signing key by a new one, signed for by the old",
@@ -447,7 +448,7 @@ static const struct cmd row_version = { KNOWN(version), "", 0, 0,
 static const struct cmd row_completion = { KNOWN(completion), "bash|zsh|fish", 0, 1,
 	"print a completion script for a shell",
 	"Source the output, or put it where the shell looks for completions.", "$ helm completion bash", NULL,
-	CHILD_ARGV, cmd_completion };
+	CHILD_ARGV | DOCUMENT, cmd_completion };
 
 static const struct cmd row_hook_pre_tool = { KNOWN(hook_pre_tool), "", 0, 0,
 	"answer an agent client before it makes a tool call",
@@ -494,7 +495,8 @@ static const struct cmd row_canonical = { KNOWN(canonical), "[FILE]", 0, 1,
 	"These are the bytes that are hashed and signed: no white space, members sorted by UTF-16 code units, numbers as they were written, no final newline.  "
 	"Reads standard input without FILE.  "
 	"With --check nothing is printed and the exit code says whether the input is such bytes already, strict numbers included.",
-	"$ echo '{\"b\": 1, \"a\": [true, null]}' | helm canonical", canonical_opts, 0, cmd_canonical };
+	"$ echo '{\"b\": 1, \"a\": [true, null]}' | helm canonical", canonical_opts, DOCUMENT,
+	cmd_canonical };
 
 static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA FILE", 2, 2,
 	"check a document against a JSON Schema",

@@ -63,7 +63,8 @@ static size_t line_width(const struct run *r)
 {
 	size_t n;
 
-	if (r->is_json || (r->cmd && r->cmd->needs & DOCUMENT) || !(r->is_tty || asked_columns(r, &n)))
+	if (r->is_json || r->is_document || (r->cmd && r->cmd->needs & DOCUMENT) ||
+		!(r->is_tty || asked_columns(r, &n)))
 		return SIZE_MAX;
 	return out_width(r);
 }

@@ -23,9 +23,9 @@ static bool is_list_of_objects(const struct json *v)
 
 static void add_value(struct buf *to, const struct json *v)
 {
-	if (json_text(v)) {
+	if (json_text(v) && *json_text(v)) {
 		buf_adds(to, text_safe(to->a, json_text(v), strlen(json_text(v)), false));
-	} else if (json_is(v, JSON_NULL) || (!is_plain(v) && !v->n)) {
+	} else if (json_text(v) || json_is(v, JSON_NULL) || (!is_plain(v) && !v->n)) {
 		buf_addc(to, '-');
 	} else if (json_is_bool(v)) {
 		buf_adds(to, json_is(v, JSON_TRUE) ? "yes" : "no");
