@@ -14,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { FLUSH_AT = 64 << 10 };
+enum { FLUSH_AT = 64 << 10, TABLE_INDENT = 4, LAST_NEEDS = 24 };
 
 /* A reader that went away ends the program without a word; any other failure to print is an error worth an exit code. */
 static void write_all(struct sys *s, int fd, const char *p, size_t n)
@@ -100,7 +100,9 @@ static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t c
 		if (from == i)
 			break;
 		size_t wide = visible(p + from, i - from);
-		if (!is_first && column + blanks + wide > width) {
+		/* a word too long for any line stays where it is, unless more room is below */
+		bool fits_below = hang + wide <= width || column + blanks > hang;
+		if (!is_first && column + blanks + wide > width && fits_below) {
 			buf_addf(to, "\n%*s", (int)hang, "");
 			column = hang;
 			blanks = 0;
@@ -292,7 +294,21 @@ void out_row(struct out_table *t, const char *const *cells, const enum paint *pa
 	t->rows++;
 }
 
-static void table_row(struct out_table *t, size_t row, const size_t *widths, size_t total)
+/* Where the columns stand: side by side, and those that do not fit on further lines, indented, the same way in every row. */
+static void table_places(const struct out_table *t, const size_t *widths, size_t total, size_t *places)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < t->columns; i++) {
+		size_t need = i + 1 == t->columns && widths[i] > LAST_NEEDS ? LAST_NEEDS : widths[i];
+		if (i && at + need > total)
+			at = TABLE_INDENT;
+		places[i] = at;
+		at += widths[i] + 2;
+	}
+}
+
+static void table_row(struct out_table *t, size_t row, const size_t *places, size_t total)
 {
 	struct run *r = t->r;
 	size_t used = 0;
@@ -300,19 +316,19 @@ static void table_row(struct out_table *t, size_t row, const size_t *widths, siz
 	for (size_t i = 0; i < t->columns; i++) {
 		const char *cell = t->cells[row * t->columns + i];
 		enum paint p = t->paints[row * t->columns + i];
-		size_t n = strlen(cell), width = text_width(cell, n);
-		bool last = i + 1 == t->columns;
-		if (p)
-			buf_adds(r->out, paint(r, p));
-		if (last && total != SIZE_MAX && used < total / 2)
-			wrap(r->out, cell, n, total, used, used);
+		size_t n = strlen(cell);
+		if (i && places[i] <= places[i - 1]) {
+			buf_addc(r->out, '\n');
+			used = 0;
+		}
+		buf_addf(r->out, "%*s%s", (int)(places[i] - used), "", p ? paint(r, p) : "");
+		if (i + 1 == t->columns && total != SIZE_MAX)
+			wrap(r->out, cell, n, total, places[i], places[i]);
 		else
 			buf_add(r->out, cell, n);
 		if (p)
 			buf_adds(r->out, paint(r, PAINT_OFF));
-		if (!last)
-			buf_addf(r->out, "%*s", (int)(widths[i] - width + 2), "");
-		used += widths[i] + 2;
+		used = places[i] + text_width(cell, n);
 	}
 	out(r, "\n");
 }
@@ -320,6 +336,7 @@ static void table_row(struct out_table *t, size_t row, const size_t *widths, siz
 void out_table_end(struct out_table *t)
 {
 	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
+	size_t *places = arena_zalloc(t->r->a, t->columns, sizeof(*places));
 	size_t total = line_width(t->r);
 
 	for (size_t row = 0; row < t->rows; row++)
@@ -329,8 +346,9 @@ void out_table_end(struct out_table *t)
 			if (width > widths[i])
 				widths[i] = width;
 		}
+	table_places(t, widths, total, places);
 	for (size_t row = 0; row < t->rows; row++)
-		table_row(t, row, widths, total);
+		table_row(t, row, places, total);
 }
 
 /* Progress: at most ten lines a second, on one line of standard error that is wiped at the end. */

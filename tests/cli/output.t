@@ -106,10 +106,16 @@ def rule():
     if seen < 80:
         fail("too few")
 
-# A line is longer than the screen only where one word is.
+# A line is longer than the screen only where it ends in one word that fits nowhere.
+def too_wide(line, width):
+    if len(line) <= width or not line.split():
+        return False
+    start = len(line.rstrip()) - len(line.split()[-1])
+    return start > width // 2 or (start > 0 and len(line.split()) > 1 and len(line.split()[-1]) <= width // 2)
+
 def check_width(words, width):
     for line in text(words, width).splitlines():
-        if len(line) > width and len(line.split()) > 1:
+        if too_wide(line, width):
             fail("too wide:", words, repr(line))
 
 def same_words(words, width):
@@ -132,7 +138,7 @@ def width():
     for c in commands:
         shown = text(c["name"].split() + ["--help"]).split("\nexamples:")[0]
         for line in shown.splitlines():
-            if len(line) > 80 and len(line.split()) > 1:
+            if too_wide(line, 80):
                 fail("help too wide:", c["name"], repr(line))
 
 def overview():
@@ -153,11 +159,42 @@ def overview():
         if word in shown:
             fail("plumbing in the overview:", word)
 
+# The same on a terminal of 60 columns, with colour: escape sequences stay whole and take no room.
+def terminal():
+    import fcntl, pty, struct, termios
+    for line in ("--help", "help checkpoint", "task list", "dashboard", "guard explain -- rm -rf x", "profile list"):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        p = subprocess.Popen([helm] + line.split(), stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=home,
+                             env=dict(env, TERM="xterm-256color"))
+        os.close(slave)
+        out = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            out += part
+        p.wait()
+        os.close(master)
+        shown = out.decode()
+        plain = re.sub("\033\\[[0-9;]*m", "", shown)
+        if "\033[" not in shown:
+            fail("no colour:", line)
+        if "\033" in plain:
+            fail("a broken escape sequence:", line)
+        for one in plain.splitlines():
+            if too_wide(one, 60):
+                fail("too wide:", line, repr(one))
+
 prepare()
-{"rule": rule, "width": width, "overview": overview}[what]()
+{"terminal": terminal, "rule": rule, "width": width, "overview": overview}[what]()
 sys.exit(1 if bad else 0)
 PY
 ok "the overview is one screen, and nothing is missing" python3 output.py "$HELM_REAL" "$scratch/home" overview
 ok "nothing is wider than the screen, and no word is broken" python3 output.py "$HELM_REAL" "$scratch/home" width
+ok "nor on a terminal, where there is colour" python3 output.py "$HELM_REAL" "$scratch/home" terminal
 ok "every command prints text, and one JSON document with --json" python3 output.py "$HELM_REAL" "$scratch/home" rule
 finish
