@@ -160,6 +160,7 @@ static void tricks_do_not_help(void **state)
 		{ "helm report --out=x.html", COMMAND_ACTS },
 		{ "helm guard check --shell 'rm -rf /'", COMMAND_LOOKS },
 		{ "helm guard check -- rm -rf /", COMMAND_LOOKS },
+		{ "helm", COMMAND_LOOKS },
 		{ "helm approval", COMMAND_LOOKS },
 		{ "helm approval --help", COMMAND_LOOKS },
 	};

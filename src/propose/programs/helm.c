@@ -150,7 +150,11 @@ static void own_command(struct call *k, const struct helm_command *c)
 	} else {
 		if (is_unknown)
 			fx(k, TAG_DYNAMIC_OPTION, NULL, 0);
-		fx_name(k, class == COMMAND_ACTS ? TAG_WRITE_TOOL : TAG_READ_QUERY, c->name, 0);
+		if (class == COMMAND_ACTS)
+			fx_name(k, TAG_WRITE_TOOL,
+				arena_printf(walk_arena(k->w), "the workspace (%s)", c->name), 0);
+		else
+			fx(k, TAG_READ_QUERY, NULL, 0);
 		arguments(k, end, class == COMMAND_ACTS);
 	}
 }
@@ -184,7 +188,11 @@ static bool is_for_cluster(const struct call *k)
 static void classify_helm(struct call *k)
 {
 	const struct word *first = k->rest_count ? &k->rest[0] : NULL;
-	if (!first || first->certainty != CERTAIN || is_for_cluster(k)) {
+	if (!first) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	if (first->certainty != CERTAIN || is_for_cluster(k)) {
 		run_verbs(k);
 		return;
 	}
