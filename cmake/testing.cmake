@@ -66,7 +66,7 @@ foreach(check layers invariants reason_codes)
   endif()
 endforeach()
 
-# Builds what is shipped twice: once per check is enough, in the build that ships.  Left out by `ctest -LE slow`.
+# Builds what is shipped once more, elsewhere: once per check is enough, in the build that ships.  Left out by `ctest -LE slow`.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME tree/reproducible COMMAND sh ${PROJECT_SOURCE_DIR}/tools/reproducible.sh
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

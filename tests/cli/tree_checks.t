@@ -1,5 +1,6 @@
 #!/bin/sh
-# The checks of the tree can fail: each rule of tools/layers.sh and tools/invariants.sh against a small tree that breaks it.
+# The checks of the tree can fail: each rule of tools/layers.sh and tools/invariants.sh, and the comparison of tools/reproducible.sh,
+# against a small tree that breaks it.
 # shellcheck disable=SC2059,SC2317 # formats on purpose; called through ok
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 tree=$scratch/tree
@@ -78,4 +79,15 @@ ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\nI
 ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\nverify: tests/unit/x_test.c::goo\n'
 ok "a missing file is found" rows 1 "no such file" 'INV-001: x\nverify: tests/unit/y_test.c::good\n'
 ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\nverify: tests/unit/x_test.c::good\nINV-001: x\nverify: tests/unit/x_test.c::good\n'
+
+program() { # program EXIT MESSAGE EXPRESSION: a program whose main returns it, built twice
+  fresh
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(helm C)\nadd_executable(helm main.c)\n' >"$tree/CMakeLists.txt"
+  printf '#include <stdio.h>\nint main(void)\n{\n\treturn puts(%s);\n}\n' "$3" >"$tree/main.c"
+  cmake -G Ninja -S "$tree" -B "$tree/build/first" -DCMAKE_BUILD_TYPE=Release >/dev/null || return 1
+  says "$1" "$2" env HELM_SOURCE="$tree" HELM_BUILD="$tree/build/first" sh "$HELM_SOURCE/tools/reproducible.sh"
+}
+ok "the same program twice passes" program 0 "  -" '"x"'
+ok "a path in the program is found" program 1 "the two builds differ" __FILE__
+ok "a time in the program is found" program 1 "the two builds differ" __TIME__
 finish
