@@ -42,9 +42,8 @@ struct evidence_choice {
 	int64_t since_us, until_us; /* since <= t < until */
 };
 /* Files for pack_write(), and what the pack says about itself.  E_MISSING with PACK_EMPTY when nothing matches. */
-int evidence_collect(struct sys *s, struct arena *a, int state_fd,
-	const struct evidence_choice *choice, struct pack_item **ret_items, size_t *ret_n,
-	struct pack_about *ret_about, struct err *e);
+int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
+	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e);
 
 /* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
  * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or
