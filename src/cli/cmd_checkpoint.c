@@ -222,6 +222,12 @@ int cmd_checkpoint_create(struct run *r, struct err *e)
 		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
 	if (made.unstable)
 		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+	if (made.repaired || made.damaged_packs)
+		warn(r,
+			"the store was damaged: %" PRIu64 " objects and %" PRIu64
+			" packs; what they held of these files was saved again, older checkpoints may have "
+			"lost files",
+			made.repaired, made.damaged_packs);
 	if (q.is_dry_run)
 		return say_dry_run(r, &made);
 	/* The original prints the record and nothing else; scripts read it from a pipe. */

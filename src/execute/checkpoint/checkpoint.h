@@ -1,7 +1,7 @@
 /* checkpoint.h — the state of a workspace's files, to go back to (docs/formats/checkpoint.md).
  *
  * A checkpoint exists when its record is in checkpoints/index.json, and then everything it needs is on disk and was read
- * back once.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
+ * back.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
  * link, or touches version-control directories and Helm's own state, unless a request says so.
  *
  * Every function below needs a real `struct err *`. */
@@ -55,7 +55,8 @@ struct checkpoint_request {
 	bool are_exact; /* the paths are single entries: directories without their content */
 	bool is_dry_run; /* writes nothing */
 	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
-	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back. */
+	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back.  All of
+	 * it that is in the store already is read back; without this, some of it. */
 	bool is_complete;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
 	const char *
@@ -77,6 +78,9 @@ struct checkpoint_result {
 	uint64_t stored_bytes; /* what it added to the store */
 	uint64_t excluded; /* left out by a rule, directories counted once */
 	uint64_t unstable; /* files that kept changing while they were read */
+	uint64_t repaired; /* objects that were damaged in the store and were saved anew from the files */
+	uint64_t
+		damaged_packs; /* packs that cannot be read at all; what they held of these files was saved anew */
 	bool is_same; /* the tree is that of the last checkpoint with this selection */
 	struct checkpoint_skip *skipped; /* could not be saved: unreadable, sockets, ... */
 	size_t skipped_count;
