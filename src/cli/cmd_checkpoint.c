@@ -494,6 +494,8 @@ static int new_task_id(struct run *r, char **ret, struct err *e)
 static void say_restored(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
+	json_each (path, back->leftovers)
+		out(r, "%s leftover %s\n", is_dry_run ? "would remove" : "removed", json_text(path));
 	if (is_dry_run) {
 		out(r, "\nnothing was changed; %" PRIu64 " entries are as they were saved\n",
 			back->unchanged);
@@ -519,6 +521,7 @@ static struct json *restored_json(struct run *r, const struct checkpoint_restore
 	json_seti(r->a, doc, "deleted", (int64_t)back->deleted);
 	json_seti(r->a, doc, "unchanged", (int64_t)back->unchanged);
 	json_seti(r->a, doc, "skipped", (int64_t)back->skipped);
+	json_set(r->a, doc, "leftovers", back->leftovers);
 	json_set(r->a, doc, "changes", changes_json(r, back, false));
 	return doc;
 }

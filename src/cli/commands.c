@@ -151,8 +151,9 @@ const struct cmd commands[] = {
 	{ "checkpoint list", "", 0, 0, "list checkpoints, newest last", NULL, "$ helm checkpoint list",
 		checkpoint_list_opts, NEEDS_WORKSPACE, cmd_checkpoint_list, "helm_checkpoint_list" },
 	{ "checkpoint show", "ID", 1, 1, "show one checkpoint's record",
-		"ID is an id, the beginning of one, or 'latest'.", NULL, NULL, NEEDS_WORKSPACE,
-		cmd_checkpoint_show, NULL },
+		"ID is an id, a label, the beginning of an id, or 'latest'.  Safety copies go by their whole "
+		"id only.",
+		NULL, NULL, NEEDS_WORKSPACE, cmd_checkpoint_show, NULL },
 	{ "checkpoint preview", "ID", 1, 1, "show what a checkpoint holds, and how it differs from the disk",
 		"With --diff each file is marked same, changed, touched (only mode or time), missing or new, "
 		"and text changes "

@@ -168,7 +168,8 @@ static struct json *newest_before(const struct json *array, int64_t us)
 	json_each (v, array) {
 		const char *text = json_get_text(v, "created_at", "");
 		int64_t at;
-		if (text_parse_time(text, strlen(text), &at) && at <= us && at >= hit_us) {
+		if (!checkpoint_is_safety(v) && text_parse_time(text, strlen(text), &at) && at <= us &&
+			at >= hit_us) {
 			hit = v;
 			hit_us = at;
 		}
@@ -215,8 +216,8 @@ int checkpoint_recommend(
 		advice.relation = "before";
 	}
 	if (!advice.checkpoint) {
-		advice.checkpoint = json_at(array, array->n - 1u);
-		advice.relation = "after";
+		advice.checkpoint = checkpoint_newest(array);
+		advice.relation = advice.checkpoint ? "after" : "none";
 	}
 	*ret = advice;
 	return OK;

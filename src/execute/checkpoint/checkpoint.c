@@ -155,6 +155,9 @@ static int choose(struct maker *m, struct err *e)
 			"label '%s' must be 1 to 64 letters, digits, '.', '_' or '-', the first a letter or "
 			"digit",
 			q->label);
+	if (!q->is_safety && (text_eq(q->label, CHECKPOINT_SAFETY) || text_eq(q->label, "latest")))
+		return err_set(
+			e, E_USAGE, "CHECKPOINT_LABEL", "label '%s' is reserved; choose another", q->label);
 	if (checkpoint_policy(m->st, &m->policy, e))
 		return e->rc;
 	m->sel.are_exact = q->are_exact;

@@ -54,6 +54,7 @@ struct checkpoint_request {
 	bool skip_missing; /* a path that does not exist is left out, as long as one exists */
 	bool are_exact; /* the paths are single entries: directories without their content */
 	bool is_dry_run; /* writes nothing */
+	bool is_safety; /* made by a restore, of what it is about to replace */
 	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
 	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back.  All of
 	 * it that is in the store already is read back; without this, some of it. */
@@ -96,7 +97,10 @@ int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_reque
  * array of objects. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e);
 
-/* By id, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when more than one fits. */
+/* By id, by label, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when several fit that do not
+ * hold the same.  What a restore saved before it replaced anything (label CHECKPOINT_SAFETY) is found by its whole id only: it
+ * holds what somebody wanted to get rid of. */
+#define CHECKPOINT_SAFETY "pre-restore"
 int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
 
 /* What a checkpoint holds against what is on disk. */
@@ -144,6 +148,8 @@ struct checkpoint_restored {
 	size_t change_count;
 	uint64_t written, unchanged, touched, deleted, skipped;
 	uint64_t written_bytes;
+	struct json *
+		leftovers; /* paths: what an interrupted restore had left and this one removed (a dry run: would) */
 };
 
 /* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the old or the

@@ -150,40 +150,87 @@ int checkpoint_save_index(struct checkpoint_store *st, const struct json *array,
 	return OK;
 }
 
-static struct json *pick(const struct json *array, const char *id, size_t *ret_hits)
+bool checkpoint_is_safety(const struct json *record)
+{
+	return text_eq(json_get_text(record, "label", ""), CHECKPOINT_SAFETY);
+}
+
+static int unknown(const char *id, struct err *e)
+{
+	return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",
+		"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
+}
+
+/* The same files: which of them is meant does not matter. */
+static bool is_same_tree(const struct json *x, const struct json *y)
+{
+	const char *tree = json_get_text(x, "tree", NULL);
+
+	return tree && text_eq(tree, json_get_text(y, "tree", ""));
+}
+
+/* The newest of this label, when the others hold the same. */
+static int pick_label(const struct json *array, const char *label, struct json **ret, struct err *e)
 {
 	struct json *hit = NULL;
+	size_t hits = 0, n = 0;
+	bool are_same = true;
+	char ids[300] = "";
 
-	*ret_hits = 0;
-	if (text_eq(id, "latest")) {
-		*ret_hits = array->n ? 1 : 0;
-		return array->n ? json_at(array, array->n - 1u) : NULL;
-	}
 	json_each (v, array) {
-		const char *name = json_get_text(v, "checkpoint_id", "");
-		if (text_eq(name, id)) {
-			*ret_hits = 1;
-			return v;
-		}
-		if (text_starts(name, id)) {
-			hit = v;
-			++*ret_hits;
-		}
+		if (!text_eq(json_get_text(v, "label", ""), label) || checkpoint_is_safety(v))
+			continue;
+		are_same = are_same && (!hit || is_same_tree(hit, v));
+		hit = v;
+		hits++;
+		int more = snprintf(ids + n, sizeof(ids) - n, "%s%s", n ? ", " : "",
+			json_get_text(v, "checkpoint_id", "?"));
+		n = n + (size_t)more < sizeof(ids) ? n + (size_t)more : sizeof(ids) - 1;
 	}
-	return hit;
+	if (hits > 1 && !are_same)
+		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
+			"%zu checkpoints are labelled '%s' and hold different files; give an id: %s", hits,
+			label, ids);
+	*ret = hit;
+	return OK;
+}
+
+static int pick_beginning(const struct json *array, const char *id, struct json **ret, struct err *e)
+{
+	size_t hits = 0;
+
+	json_each (v, array)
+		if (text_starts(json_get_text(v, "checkpoint_id", ""), id) && !checkpoint_is_safety(v)) {
+			*ret = v;
+			hits++;
+		}
+	if (hits > 1)
+		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
+			"'%s' begins %zu checkpoint ids; give more of it", id, hits);
+	return OK;
+}
+
+struct json *checkpoint_newest(const struct json *array)
+{
+	for (uint32_t i = array->n; i-- > 0;)
+		if (!checkpoint_is_safety(array->items[i]))
+			return array->items[i];
+	return NULL;
 }
 
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e)
 {
-	size_t hits;
-	struct json *hit = *id ? pick(array, id, &hits) : NULL;
+	struct json *hit = text_eq(id, "latest") ? checkpoint_newest(array) : NULL;
 
+	json_each (v, array)
+		if (text_eq(json_get_text(v, "checkpoint_id", ""), id))
+			hit = v;
+	if (!hit && *id && pick_label(array, id, &hit, e))
+		return e->rc;
+	if (!hit && *id && pick_beginning(array, id, &hit, e))
+		return e->rc;
 	if (!hit)
-		return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",
-			"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
-	if (hits > 1)
-		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
-			"'%s' begins %zu checkpoint ids; give more of it", id, hits);
+		return unknown(id, e);
 	*ret_record = hit;
 	return OK;
 }
