@@ -203,8 +203,10 @@ const struct cmd commands[] = {
 		"$ helm profile use service_ops\n$ helm profile use workspace_edit --destructive checkpoint",
 		profile_use_opts, NEEDS_WORKSPACE, cmd_profile_use, NULL },
 	{ "profile pause", "PROFILE", 1, 1, "let nobody start this profile for now",
-		"Runs are stopped by it only while HELM_PAUSE_GATE is set.", NULL, profile_pause_opts,
-		NEEDS_WORKSPACE, cmd_profile_pause, NULL },
+		"Runs and agents' calls under it are refused, on record, until it is resumed.  "
+		"HELM_PAUSE_GATE, which "
+		"older versions needed for that, changes nothing any more.",
+		NULL, profile_pause_opts, NEEDS_WORKSPACE, cmd_profile_pause, NULL },
 	{ "profile resume", "PROFILE", 1, 1, "end a pause, with the token it was given", NULL, NULL,
 		profile_resume_opts, NEEDS_WORKSPACE, cmd_profile_resume, NULL },
 	{ "profile paused", "", 0, 0, "list paused profiles", NULL, "$ helm profile paused", NULL,
