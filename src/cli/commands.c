@@ -406,11 +406,12 @@ const struct cmd commands[] = {
 		"is it "
 		"signed by a key you\ntrust.  Trust comes only from --key and --trust, never from the file.  "
 		"The "
-		"first line is ADMISSIBLE (both), UNVERIFIED\n(not both were established) or TAMPERED; the "
-		"first "
-		"broken link is named exactly.  Works offline, on any machine.\nExit 0 only when every file "
-		"is "
-		"ADMISSIBLE.",
+		"first line is ADMISSIBLE (both), UNVERIFIED\n(not both were established), TAMPERED, DAMAGED "
+		"(it "
+		"ends too early) or NOT A RECORD; the first broken link is named\nexactly.  Works offline, "
+		"on any "
+		"machine.  Exit 0 only when every file is ADMISSIBLE, 2 when those that are not are no "
+		"records.",
 		NULL, verify_opts, 0, cmd_verify, "helm_verify" },
 	{ "key rotate", "", 0, 0, "replace the signing key by a new one, signed for by the old",
 		"The change is a link in the key history: signed by the old key, and by the new one.  Only "
