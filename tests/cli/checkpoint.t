@@ -18,7 +18,7 @@ holds() { # holds FILE TEXT
   [ "$(cat "$1")" = "$2" ] || { echo "$1 is: $(cat "$1")"; return 1; }
 }
 
-ok "list before the first" says 0 "no checkpoints yet" helm checkpoint list
+ok "list before the first" says 0 "no checkpoints of $ws yet" helm checkpoint list
 ok "list --json before the first" says 0 "[]" helm checkpoint list --json
 ok "an unknown id is exit 1" says 1 "no checkpoint 'nope'" helm checkpoint show nope
 ok "dry run counts" says 0 "would save" helm checkpoint create --dry-run

@@ -550,7 +550,7 @@ static struct json *new_record(struct maker *m, const char *created)
 	for (size_t i = 0; i < m->sel.path_count; i++)
 		json_pushs(a, paths, text_safe(a, m->sel.paths[i], strlen(m->sel.paths[i]), false));
 	json_set(a, r, "paths", paths);
-	json_set(a, r, "archive", json_stringf(a, "%s/checkpoints/objects", m->st->state_name));
+	json_set(a, r, "archive", json_stringf(a, "%s/checkpoints/objects", m->st->where));
 	json_sets(a, r, "format", "objects/1");
 	if (m->req->task_id)
 		json_sets(a, r, "task_id", m->req->task_id);

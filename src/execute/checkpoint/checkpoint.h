@@ -22,9 +22,12 @@ struct pool;
 struct checkpoint_store {
 	struct sys *sys;
 	struct arena *a; /* lives as long as the store */
-	int root_fd; /* the workspace; borrowed */
-	int state_fd; /* its state directory; borrowed */
-	const char *state_name; /* ".helm": how the state directory is called from the root */
+	int root_fd; /* the workspace or work tree; borrowed */
+	int state_fd; /* the directory that holds checkpoints/; need not lie below the root; -1: there is none yet */
+	int ledger_fd; /* the directory of the task ledger; borrowed */
+	bool owns_state; /* state_fd is closed with the store */
+	const char *state_name; /* ".helm": how a state directory is called when it lies in the root */
+	const char *where; /* the directory that holds checkpoints/, as records name it */
 	int dir_fd; /* <state>/checkpoints, or -1 while there is none */
 	dev_t state_dev;
 	ino_t state_ino;
@@ -34,6 +37,10 @@ struct checkpoint_store {
 /* Creates nothing: a workspace without checkpoints opens as an empty store. */
 int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
 	const char *state_name, struct err *e);
+/* The same for a tree whose checkpoints lie elsewhere: in points_fd, which the store takes over (-1: there are none), called
+ * `where`. */
+int checkpoint_open_beside(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd,
+	int points_fd, const char *where, int ledger_fd, struct err *e);
 void checkpoint_close(struct checkpoint_store *st);
 
 /* Called often during long work, from the thread that asked for it. */

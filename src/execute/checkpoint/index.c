@@ -10,35 +10,62 @@
 enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
 enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
 
-int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
-	const char *state_name, struct err *e)
+static int open_in(struct checkpoint_store st, struct checkpoint_store *ret, struct err *e)
 {
-	struct checkpoint_store st = { .sys = s,
-		.a = a,
-		.root_fd = root_fd,
-		.state_fd = state_fd,
-		.state_name = state_name,
-		.dir_fd = -1 };
-	struct stat sb;
+	struct sys *s = st.sys;
+	int state_fd = st.state_fd;
+	struct stat sb = { 0 };
 
+	st.pool = arena_zalloc(st.a, 1, sizeof(*st.pool));
+	pool_init(st.pool, s, st.a, -1);
+	st.dir_fd = -1;
+	if (state_fd < 0) {
+		*ret = st;
+		return OK;
+	}
 	if (s->stat(s, state_fd, "", &sb, AT_EMPTY_PATH))
 		return err_sys(e, "CHECKPOINT_READ", "cannot look at the state directory");
 	st.state_dev = sb.st_dev;
 	st.state_ino = sb.st_ino;
-	st.pool = arena_zalloc(a, 1, sizeof(*st.pool));
-	pool_init(st.pool, s, a, -1);
 	st.dir_fd = s->open(s, state_fd, "checkpoints", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (st.dir_fd < 0 && errno != ENOENT)
-		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", state_name);
+		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", st.where);
 	if (st.dir_fd >= 0)
 		st.pool->dir_fd = s->open(s, st.dir_fd, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (st.dir_fd >= 0 && st.pool->dir_fd < 0 && errno != ENOENT) {
-		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", state_name);
+		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", st.where);
 		close_fd(&st.dir_fd);
 		return e->rc;
 	}
 	*ret = st;
 	return OK;
+}
+
+int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
+	const char *state_name, struct err *e)
+{
+	return open_in((struct checkpoint_store){ .sys = s,
+			       .a = a,
+			       .root_fd = root_fd,
+			       .state_fd = state_fd,
+			       .ledger_fd = state_fd,
+			       .state_name = state_name,
+			       .where = state_name },
+		ret, e);
+}
+
+int checkpoint_open_beside(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd,
+	int points_fd, const char *where, int ledger_fd, struct err *e)
+{
+	return open_in((struct checkpoint_store){ .sys = s,
+			       .a = a,
+			       .root_fd = root_fd,
+			       .state_fd = points_fd,
+			       .ledger_fd = ledger_fd,
+			       .owns_state = true,
+			       .state_name = ".helm",
+			       .where = where },
+		ret, e);
 }
 
 void checkpoint_close(struct checkpoint_store *st)
@@ -48,6 +75,8 @@ void checkpoint_close(struct checkpoint_store *st)
 		close_fd(&st->pool->dir_fd);
 	}
 	close_fd(&st->dir_fd);
+	if (st->owns_state)
+		close_fd(&st->state_fd);
 	st->dir_fd = -1;
 	st->pool = NULL;
 }

@@ -227,8 +227,7 @@ static int save_checkpoint(struct task *t, bool required, struct err *e)
 		.time_limit_ms = 60000,
 	};
 	struct checkpoint_result made;
-	int rc = checkpoint_open(
-		&store, t->k->sys, t->k->a, t->k->ws->root_fd, t->k->ws->state_fd, t->k->ws->state_name, e);
+	int rc = workspace_checkpoints(t->k->sys, t->k->a, t->k->ws, true, &store, e);
 
 	if (rc == OK) {
 		rc = checkpoint_create(&store, &want, &made, e);
@@ -271,6 +270,7 @@ static const char *const *hidden_paths(struct task *t)
 	} else if (home) {
 		add_path(a, list, arena_printf(a, "%s/keys", home));
 		add_path(a, list, arena_printf(a, "%s/trust", home));
+		add_path(a, list, arena_printf(a, "%s/trees", home));
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
@@ -760,6 +760,7 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
 	if (rc)
 		return rc;
 	guard_at(&k->guard, k->a, spec->cwd);
+	workspace_stand(k->sys, k->a, k->ws, spec->cwd);
 	t->work_tree = k->guard.at.work_tree;
 	t->row = task_stub(k, spec, t->profile, t->id);
 	identify_process(t);
