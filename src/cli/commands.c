@@ -287,7 +287,9 @@ const struct cmd commands[] = {
 	{ "setup status", "[CLIENT]", 0, 1, "say for each agent client whether the guard is really armed",
 		"Looks at the settings of this user and of the project: whether our entries are there, what "
 		"they run exists, "
-		"nothing\nlets the client skip them, and whether Codex trusts them.  Reads only.",
+		"nothing\nlets the client skip them, and whether Codex trusts them.  Reads only.  Ends with "
+		"0 "
+		"only when a guard is\narmed and none that was put in is less than that.",
 		"$ helm setup status", setup_status_opts, NEEDS_WORKSPACE, cmd_setup_status, NULL },
 	{ "setup repair", "CLIENT", 1, 1, "finish or take back a change of settings that was interrupted",
 		NULL, "$ helm setup repair claude-code", setup_repair_opts, NEEDS_WORKSPACE, cmd_setup_repair,
@@ -304,7 +306,7 @@ const struct cmd commands[] = {
 		"receipt that "
 		"verifies, or everything is\ntaken back.  For other clients what to paste is printed.  Codex "
 		"runs a hook only "
-		"after a person trusted it (/hooks).",
+		"after a person trusted it (/hooks).\nEnds with 0 only when the guard is armed.",
 		"$ helm setup claude-code --scope user --dry-run", setup_opts, NEEDS_WORKSPACE, cmd_setup,
 		NULL },
 	{ "hook pre-tool", "", 0, 0, "answer an agent client before it makes a tool call",
