@@ -240,7 +240,7 @@ static void tell_grant(struct run *r, const struct json *receipt)
 }
 
 int approval_confirm_and_give(
-	struct run *r, struct kernel *k, struct approval *g, const struct approver *who, struct err *e)
+	struct run *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
 {
 	struct json *receipt;
 	struct buf text;
@@ -249,7 +249,7 @@ int approval_confirm_and_give(
 	grant_describe(r, &text, g);
 	if (!confirms(r, who, text.p, "APPROVE"))
 		return not_confirmed(r);
-	int rc = approval_give(k, g, who, &receipt, e);
+	int rc = grant_give(k, g, who, &receipt, e);
 	if (rc == OK)
 		tell_grant(r, receipt);
 	return rc;
@@ -261,9 +261,9 @@ static int show_and_approve(struct run *r, struct kernel *k, const struct approv
 	const struct json *request = json_get(entry, "request");
 	const char *id = json_get_text(request, "approval_id", "");
 	struct json *receipt;
-	struct approval g;
+	struct grant g;
 	struct buf text;
-	int rc = approval_draft(r->a, request, t, &g, e);
+	int rc = grant_draft(r->a, request, t, &g, e);
 
 	if (rc)
 		return rc;
@@ -322,9 +322,9 @@ int cmd_approval_approve(struct run *r, struct err *e)
 	if (rc == OK) {
 		rc = approval_get(&k, r->args[0], &entry, e);
 		bool runs = opt_flag(r, "run");
-		if (rc == OK && !text_eq(approval_state(entry, r->sys->now_us(r->sys)), "pending"))
+		if (rc == OK && !text_eq(request_state(entry, r->sys->now_us(r->sys)), "pending"))
 			rc = err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", r->args[0],
-				approval_state(entry, r->sys->now_us(r->sys)));
+				request_state(entry, r->sys->now_us(r->sys)));
 		if (rc == OK && runs && !json_get(json_get(entry, "request"), "argv"))
 			rc = err_set(e, E_INPUT, "APPROVAL_RUN",
 				"request %s has no command to run from here: whoever asked repeats it",
@@ -389,7 +389,7 @@ int cmd_approval_deny(struct run *r, struct err *e)
 
 int cmd_approval_revoke(struct run *r, struct err *e)
 {
-	return refuse(r, approval_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
+	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
 		"Revoked", e);
 }
 
@@ -425,7 +425,7 @@ int cmd_approval_grant(struct run *r, struct err *e)
 	struct approver who = { 0 };
 	struct approval_terms terms;
 	struct request q = { 0 };
-	struct approval g;
+	struct grant g;
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
@@ -443,7 +443,7 @@ int cmd_approval_grant(struct run *r, struct err *e)
 				"a text alone is not a call: give --shape, --path or --host, or -- COMMAND "
 				"for 'helm run'");
 		if (rc == OK)
-			rc = approval_draft_for(&k, &q, &terms, &g, e);
+			rc = grant_draft_for(&k, &q, &terms, &g, e);
 		if (rc == OK)
 			rc = approval_confirm_and_give(r, &k, &g, &who, e);
 		kernel_close(&k);

@@ -134,12 +134,12 @@ int cmd_profile_pause(struct run *r, struct err *e)
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, doc, "profile", p->name);
 		json_sets(r->a, doc, "resume_token", token);
-		json_setb(r->a, doc, "gate_on", pause_gate_is_on(r->sys));
+		json_setb(r->a, doc, "gate_on", pause_is_enforced(r->sys));
 		out_json(r, doc);
 		return 0;
 	}
 	out(r, "profile=%s\nresume_token=%s\n", p->name, token);
-	if (!pause_gate_is_on(r->sys))
+	if (!pause_is_enforced(r->sys))
 		out(r, "note=the pause gate is off: set HELM_PAUSE_GATE=1 for runs to be stopped by this\n");
 	return 0;
 }

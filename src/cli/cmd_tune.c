@@ -67,7 +67,7 @@ static int apply(struct run *r, struct kernel *k, const struct json *proposal, c
 	struct approval_terms terms = { .reach = REACH_SHAPE };
 	const char *id = json_get_text(proposal, "approval_id", NULL);
 	struct json *entry;
-	struct approval g;
+	struct grant g;
 
 	if (!id)
 		return err_set(e, E_MISSING, "TUNE_REQUEST",
@@ -77,7 +77,7 @@ static int apply(struct run *r, struct kernel *k, const struct json *proposal, c
 	if (rc == OK)
 		rc = approval_get(k, id, &entry, e);
 	if (rc == OK)
-		rc = approval_draft(r->a, json_get(entry, "request"), &terms, &g, e);
+		rc = grant_draft(r->a, json_get(entry, "request"), &terms, &g, e);
 	return rc ? rc : approval_confirm_and_give(r, k, &g, who, e);
 }
 

@@ -47,15 +47,6 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
-static char *input_digest(struct arena *a, const struct tool_call *call)
-{
-	struct buf text;
-
-	buf_init(&text, a);
-	json_canonical(&text, call->input);
-	return sha256_prefixed(a, text.p, text.n);
-}
-
 static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
 	const char *digest, const struct handling *h)
 {
@@ -215,7 +206,7 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 	struct arena *a = k->a;
 	struct handling h = { 0 };
 	struct proposal proposal = { 0 };
-	const char *digest = input_digest(a, call);
+	const char *digest = json_sha256(a, call->input);
 	struct request q = { .door = arena_printf(a, "hook/%s", client),
 		.subject_id = arena_printf(a, "agent:%s", client),
 		.session = call->session,
@@ -314,17 +305,14 @@ int hook_after(struct kernel *k, const char *client, const struct tool_call *cal
 	const struct json *before = find_call(k, call->use_id, e);
 	const char *decision = json_get_text(before, "decision_id", NULL);
 	struct json *row = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
-	struct buf response;
 
-	buf_init(&response, a);
-	if (call->response)
-		json_canonical(&response, call->response);
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_sets(a, row, "client", client);
 	json_sets(a, row, "session", call->session);
 	json_sets(a, row, "tool", call->tool_name);
 	json_sets(a, row, "tool_use_id", call->use_id);
-	json_sets(a, row, "outcome_sha256", sha256_prefixed(a, response.p, response.n));
+	json_sets(a, row, "outcome_sha256",
+		call->response ? json_sha256(a, call->response) : sha256_prefixed(a, "", 0));
 	bool failed = json_get_bool(call->response, "is_error", false) ||
 		json_get_bool(call->response, "interrupted", false);
 	json_sets(a, row, "outcome", failed ? "failed" : "done");

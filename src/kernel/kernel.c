@@ -174,8 +174,6 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */
 char *kernel_args_digest(struct kernel *k, const struct request *q)
 {
-	struct buf text;
-
 	if (q->args.p)
 		return sha256_prefixed(k->a, q->args.p, q->args.n);
 	if (!q->argv)
@@ -183,9 +181,7 @@ char *kernel_args_digest(struct kernel *k, const struct request *q)
 	struct json *argv = json_new(k->a, JSON_ARRAY);
 	for (size_t i = 0; i < q->argc; i++)
 		json_pushs(k->a, argv, q->argv[i]);
-	buf_init(&text, k->a);
-	json_canonical(&text, argv);
-	return sha256_prefixed(k->a, text.p, text.n);
+	return json_sha256(k->a, argv);
 }
 
 static struct json *judged_files(struct arena *a, const struct proposal *p)
@@ -253,7 +249,7 @@ static int record_first(
 		.reason = o->decision.detail_code,
 		.reason_code = reason,
 		.phenotype_hash = o->question ? o->question_digest
-			: o->settled.about    ? approval_digest(k->a, o->settled.about)
+			: o->settled.about    ? json_sha256(k->a, o->settled.about)
 					      : NULL };
 	rc = record_decision(k->a, k->sys, k->key, &d, &record, &content_hash, e);
 	if (rc)
@@ -291,12 +287,9 @@ static int record_second(struct kernel *k, const struct request *q, struct handl
 	const struct json *happened, const char *status, struct err *e)
 {
 	struct json *doc = about(k, q, o);
-	struct buf text;
 
 	json_each_member (m, happened)
 		json_set(k->a, doc, m->name, m->value);
-	buf_init(&text, k->a);
-	json_canonical(&text, happened);
 	struct draft r = { .receipt_id = arena_printf(k->a, "rcpt_%s_outcome", o->decision_id),
 		.decision_id = o->decision_id,
 		.effect_id = q->action,
@@ -304,7 +297,7 @@ static int record_second(struct kernel *k, const struct request *q, struct handl
 		.verdict = verdict_name(o->verdict),
 		.policy_hash = k->policy_hash,
 		.args_hash = args,
-		.output_hash = sha256_prefixed(k->a, text.p, text.n),
+		.output_hash = json_sha256(k->a, happened),
 		.executor_id = q->subject_id,
 		.correlation_id = q->session,
 		.type = "outcome",

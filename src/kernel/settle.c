@@ -25,7 +25,7 @@ void settle(struct kernel *k, const struct request *q, const char *args, struct 
 
 	if (!by_hand(q, o) && approvals_load(k->sys, k->a, k->ws, &doc, &e))
 		o->approval_note = arena_printf(k->a, "whether it was approved cannot be read (%s)", e.text);
-	if (o->settled.by || approval_lifts(k, q, args, doc, o) || undo_settles(k, q, o))
+	if (o->settled.by || grants_settle(k, q, args, doc, o) || undo_settles(k, q, o))
 		o->verdict = V_ALLOW;
 	else if (approval_pose(k, q, args, doc, o, &e))
 		o->approval_note = arena_strdup(k->a, e.text);

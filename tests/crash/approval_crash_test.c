@@ -75,7 +75,7 @@ static int approve(struct place *p, struct err *e)
 	int rc = approvals_load(sys, &p->a, p->ws, &doc, e);
 
 	json_each_member (m, rc ? NULL : json_get(doc, "requests"))
-		if (text_eq(approval_state(m->value, sys->now_us(sys)), "pending"))
+		if (text_eq(request_state(m->value, sys->now_us(sys)), "pending"))
 			return approval_approve(&p->k, m->name, &once, &who, &receipt, e);
 	return rc;
 }

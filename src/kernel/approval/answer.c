@@ -51,7 +51,7 @@ static int record(struct kernel *k, const char *effect, const char *type, const 
 		.status = "RECORDED",
 		.policy_hash = k->policy_hash,
 		.args_hash = json_get_text(what, "args_sha256", NULL),
-		.output_hash = approval_digest(k->a, what),
+		.output_hash = json_sha256(k->a, what),
 		.executor_id = who->name,
 		.type = type,
 		.metadata = about };
@@ -74,7 +74,7 @@ static int find_request(
 		return err_set(e, E_MISSING, "APPROVAL_MISSING",
 			"there is no request '%s'; 'helm approval list' shows those that wait", id);
 	const char *own = json_get_text(json_get(entry, "request"), "approval_id", "");
-	if (!text_eq(own, id) || !approval_is_genuine(k, entry))
+	if (!text_eq(own, id) || !request_is_genuine(k, entry))
 		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
 			"request %s is not what was asked: it does not agree with the signed decision it "
 			"belongs "
@@ -98,7 +98,7 @@ static int find_pending(struct approval_store *st, const char *id, struct json *
 
 	if (rc)
 		return rc;
-	const char *state = approval_state(*ret, st->k->sys->now_us(st->k->sys));
+	const char *state = request_state(*ret, st->k->sys->now_us(st->k->sys));
 	if (!text_eq(state, "pending"))
 		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
 	return OK;
@@ -149,7 +149,7 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 
 /* ---- grants ---- */
 
-static int make_grant(struct approval_store *st, struct approval *g, const struct approver *who,
+static int make_grant(struct approval_store *st, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {
 	struct kernel *k = st->k;
@@ -162,7 +162,7 @@ static int make_grant(struct approval_store *st, struct approval *g, const struc
 	/* Whole seconds: what is written reads back the same. */
 	g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
 	g->responder = who->name;
-	rc = record(k, GRANT_EFFECT, "grant", "grant", approval_to_json(k->a, g), who, ret_receipt, e);
+	rc = record(k, GRANT_EFFECT, "grant", "grant", grant_to_json(k->a, g), who, ret_receipt, e);
 	if (rc)
 		return rc;
 	struct json *entry = json_new(k->a, JSON_OBJECT);
@@ -171,13 +171,13 @@ static int make_grant(struct approval_store *st, struct approval *g, const struc
 	return OK;
 }
 
-int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
-	struct approval *ret, struct err *e)
+int grant_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
+	struct grant *ret, struct err *e)
 {
 	const char *session = json_get_text(request, "session", NULL);
 	/* A run is gone on with from wherever a person stands. */
 	bool is_run = json_get_text(request, "task_id", NULL) != NULL, is_exact = t->reach == REACH_EXACT;
-	struct approval g = { .reach = t->reach,
+	struct grant g = { .reach = t->reach,
 		.is_once = t->is_once,
 		.principal = json_get_text(request, "principal", NULL),
 		.profile = json_get_text(request, "profile", ""),
@@ -213,8 +213,8 @@ int approval_approve(struct kernel *k, const char *id, const struct approval_ter
 	if (rc)
 		return rc;
 	const struct json *request = json_get(entry, "request");
-	struct approval g;
-	rc = approval_draft(k->a, request, t, &g, e);
+	struct grant g;
+	rc = grant_draft(k->a, request, t, &g, e);
 	if (rc == OK)
 		rc = make_grant(&st, &g, who, &receipt, e);
 	if (rc)
@@ -229,7 +229,7 @@ int approval_approve(struct kernel *k, const char *id, const struct approval_ter
 	return rc;
 }
 
-int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
+int grant_give(struct kernel *k, struct grant *g, const struct approver *who, struct json **ret_receipt,
 	struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
@@ -240,12 +240,12 @@ int approval_give(struct kernel *k, struct approval *g, const struct approver *w
 	return rc ? rc : approval_store_write(&st, e);
 }
 
-int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
-	struct approval *ret, struct err *e)
+int grant_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
+	struct grant *ret, struct err *e)
 {
 	struct handling h = { 0 };
 	bool is_exact = t->reach == REACH_EXACT;
-	struct approval g = { .reach = t->reach,
+	struct grant g = { .reach = t->reach,
 		.is_once = t->is_once,
 		.principal = q->subject_id,
 		.session = q->session,
@@ -291,7 +291,7 @@ int approval_deny(struct kernel *k, const char *id, const char *reason, const st
 	return rc ? rc : waiting_settle(k, json_get(entry, "request"), "cancelled", who->name, e);
 }
 
-int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
+int grant_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
@@ -322,7 +322,7 @@ int approval_answered_elsewhere(struct kernel *k, const char *id, struct err *e)
 	int rc = approval_store_open(&st, k, e);
 	struct json *entry = rc ? NULL : json_get(st.requests, id);
 
-	if (rc || !entry || !text_eq(approval_state(entry, k->sys->now_us(k->sys)), "pending"))
+	if (rc || !entry || !text_eq(request_state(entry, k->sys->now_us(k->sys)), "pending"))
 		return rc;
 	resolve(k, entry, "answered in the client", "the client's own question");
 	return approval_store_write(&st, e);

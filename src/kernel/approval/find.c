@@ -16,7 +16,7 @@ static const int64_t REQUEST_US = INT64_C(86400) * 1000000;
 
 /* ---- grants ---- */
 
-bool approval_is_ours(struct kernel *k, const struct json *receipt, struct approval *ret)
+bool grant_is_ours(struct kernel *k, const struct json *receipt, struct grant *ret)
 {
 	struct trusted_key own = { .id = "" };
 	struct trust trust = { .keys = &own, .key_count = 1 };
@@ -30,11 +30,11 @@ bool approval_is_ours(struct kernel *k, const struct json *receipt, struct appro
 		return false;
 	/* The signature covers the digest, and the digest the grant. */
 	return text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
-		text_eq(json_get_text(receipt, "output_hash", ""), approval_digest(k->a, grant)) &&
-		approval_from_json(k->a, grant, ret, NULL) == OK;
+		text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(k->a, grant)) &&
+		grant_from_json(k->a, grant, ret, NULL) == OK;
 }
 
-bool approval_is_genuine(struct kernel *k, const struct json *entry)
+bool request_is_genuine(struct kernel *k, const struct json *entry)
 {
 	struct trusted_key own = { .id = "" };
 	struct trust trust = { .keys = &own, .key_count = 1 };
@@ -48,11 +48,11 @@ bool approval_is_genuine(struct kernel *k, const struct json *entry)
 		!text_eq(json_get_text(record, "verdict", ""), verdict_name(V_ESCALATE)))
 		return false;
 	return text_eq(json_get_text(record, "phenotype_hash", ""),
-		approval_digest(k->a, json_get(entry, "request")));
+		json_sha256(k->a, json_get(entry, "request")));
 }
 
 struct kept_grants {
-	struct approval *all;
+	struct grant *all;
 	struct json **entries;
 	bool *used;
 	size_t n;
@@ -70,9 +70,9 @@ static void read_grants(struct kernel *k, const struct json *doc, struct kept_gr
 	json_each_member (m, grants) {
 		const struct json *grant =
 			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
-		struct approval *g = &ret->all[ret->n];
+		struct grant *g = &ret->all[ret->n];
 		if (!text_eq(grant_state(m->value, now), "in force") ||
-			approval_from_json(k->a, grant, g, NULL) || !text_eq(g->id, m->name))
+			grant_from_json(k->a, grant, g, NULL) || !text_eq(g->id, m->name))
 			continue;
 		ret->entries[ret->n++] = m->value;
 	}
@@ -106,7 +106,7 @@ static int look_for_end(
 }
 
 /* The document could have been put back; the chain cannot.  From the newest file back to the one in which it was given. */
-static bool is_over_on_record(struct kernel *k, const struct approval *g)
+static bool is_over_on_record(struct kernel *k, const struct grant *g)
 {
 	struct sighting s = { .id = g->id, .is_once = g->is_once };
 	char **files;
@@ -124,12 +124,12 @@ static bool is_over_on_record(struct kernel *k, const struct approval *g)
 static bool answered_by(struct kernel *k, const struct decision *d, const struct question *q,
 	struct kept_grants *kept, struct handling *o)
 {
-	while (lift(k->a, d, q, kept->all, kept->n, kept->used)) {
+	while (grants_answer(k->a, d, q, kept->all, kept->n, kept->used)) {
 		bool all_hold = true;
 		for (size_t i = 0; i < kept->n; i++) {
-			struct approval whole;
+			struct grant whole;
 			const char *wrong = !kept->used[i] ? NULL
-				: !approval_is_ours(k, json_get(kept->entries[i], "receipt"), &whole)
+				: !grant_is_ours(k, json_get(kept->entries[i], "receipt"), &whole)
 				? "does not verify under this machine's key"
 				: is_over_on_record(k, &whole) ? "was used or revoked before, says the record"
 							       : NULL;
@@ -189,7 +189,7 @@ static void settle_by(struct kernel *k, const struct kept_grants *kept, struct h
 	o->settled = (struct settlement){ .by = "grant", .about = about };
 }
 
-bool approval_lifts(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
+bool grants_settle(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
 	struct handling *o)
 {
 	struct question question = { .principal = q->subject_id,
@@ -319,14 +319,14 @@ static struct json *find_same(struct kernel *k, const struct request *q, const c
 {
 	json_each_member (m, json_get(doc, "requests")) {
 		const struct json *old = json_get(m->value, "request");
-		if (!text_eq(approval_state(m->value, k->sys->now_us(k->sys)), "pending") ||
+		if (!text_eq(request_state(m->value, k->sys->now_us(k->sys)), "pending") ||
 			!text_is_id(m->name) || !has_text(old, "args_sha256", args) ||
 			!has_text(old, "principal", q->subject_id) || !has_text(old, "session", q->session))
 			continue;
 		const char *task = json_get_text(old, "task_id", NULL);
 		struct json *now = compose(k, q, args, d, m->name, old);
 		if ((!task || text_is_id(task)) &&
-			text_eq(approval_digest(k->a, now), approval_digest(k->a, old)))
+			text_eq(json_sha256(k->a, now), json_sha256(k->a, old)))
 			return now;
 	}
 	return NULL;
@@ -354,7 +354,7 @@ int approval_pose(struct kernel *k, const struct request *q, const char *args, c
 		return err_set(e, E_INPUT, "APPROVAL_TEXT",
 			"a name in it is no UTF-8 text, so no request can be kept");
 	}
-	o->question_digest = approval_digest(k->a, o->question);
+	o->question_digest = json_sha256(k->a, o->question);
 	return OK;
 }
 

@@ -16,9 +16,9 @@ void approval_store_close(struct approval_store *st); /* for AUTO(), with lock_f
 int approval_store_write(struct approval_store *st, struct err *e);
 
 /* Is this a grant we signed, unchanged?  Then *ret is what it grants. */
-bool approval_is_ours(struct kernel *k, const struct json *receipt, struct approval *ret);
+bool grant_is_ours(struct kernel *k, const struct json *receipt, struct grant *ret);
 
 /* The signed decision that this entry's request was made for is ours and is about these very bytes. */
-bool approval_is_genuine(struct kernel *k, const struct json *entry);
+bool request_is_genuine(struct kernel *k, const struct json *entry);
 
 #endif

@@ -50,9 +50,9 @@ static bool all_may_widen(const struct asked *q)
 /* Would a grant for the shape of x have answered y? */
 static bool answers(const struct asked *x, const struct asked *y)
 {
-	struct approval g = { .reach = REACH_SHAPE, .covers = x->covers, .cover_count = x->cover_count };
+	struct grant g = { .reach = REACH_SHAPE, .covers = x->covers, .cover_count = x->cover_count };
 
-	return text_eq(x->client, y->client) && approval_covers(&g, y->covers, y->cover_count);
+	return text_eq(x->client, y->client) && grant_covers(&g, y->covers, y->cover_count);
 }
 
 static void note_shape(struct tuning *t, size_t i)
@@ -107,7 +107,7 @@ static const char *provable(const struct tuning *t, const struct asked *x)
 	for (size_t i = t->n; i-- > 0;) {
 		const struct json *entry = json_get(t->requests, t->all[i].id);
 		if (entry && answers(&t->all[i], x) && answers(x, &t->all[i]) &&
-			approval_is_genuine(t->k, entry))
+			request_is_genuine(t->k, entry))
 			return t->all[i].id;
 	}
 	return NULL;

@@ -18,7 +18,7 @@ static const struct doc PAUSES = { .file = "profile-pause-state.json",
 	.style = JSON_SORT_BYTES,
 	.code = "PAUSE_STATE" };
 
-bool pause_gate_is_on(struct sys *s)
+bool pause_is_enforced(struct sys *s)
 {
 	static const char *const names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
 	static const char *const yes[] = { "1", "true", "yes" };

@@ -125,7 +125,7 @@ static const char *why_not_approved(struct task *t)
 		return NULL;
 	if (approvals_load(t->k->sys, t->k->a, t->k->ws, &doc, NULL) == OK &&
 		json_get(json_get(doc, "requests"), id))
-		state = approval_state(json_get(json_get(doc, "requests"), id), t->k->sys->now_us(t->k->sys));
+		state = request_state(json_get(json_get(doc, "requests"), id), t->k->sys->now_us(t->k->sys));
 	return text_eq(state, "approved") ? arena_printf(t->k->a,
 						    "%s was approved, but not for this: another command, "
 						    "directory or profile, or it was used",
@@ -619,7 +619,7 @@ static int check_pause(struct task *t, bool *ret_paused, struct err *e)
 	struct json *doc;
 
 	*ret_paused = false;
-	if (!pause_gate_is_on(s))
+	if (!pause_is_enforced(s))
 		return OK;
 	int rc = pause_load(s, t->k->a, t->k->ws, &doc, e);
 	if (rc)
@@ -739,7 +739,7 @@ static int decide_and_run(struct task *t, struct err *e)
 
 static int new_task_id(struct kernel *k, const char *given, const char **ret, struct err *e)
 {
-	uint8_t b[16];
+	char *made;
 
 	if (given) {
 		if (!text_is_id(given))
@@ -750,14 +750,10 @@ static int new_task_id(struct kernel *k, const char *given, const char **ret, st
 		*ret = given;
 		return OK;
 	}
-	if (k->sys->random(k->sys, b, sizeof(b)))
-		return err_sys(e, "TASK_ID", "cannot make a task id");
-	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
-	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	*ret = arena_printf(k->a, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-		b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-		b[15]);
-	return OK;
+	int rc = record_new_task_id(k->a, k->sys, &made, e);
+	if (rc == OK)
+		*ret = made;
+	return rc;
 }
 
 int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e)

@@ -61,7 +61,7 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 /* ---- pauses ---- */
 
 /* Do pauses stop runs?  Only while HELM_PAUSE_GATE, or its older name, says 1, true or yes. */
-bool pause_gate_is_on(struct sys *s);
+bool pause_is_enforced(struct sys *s);
 /* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* The token that ends the pause is given once and kept only as a hash. */
