@@ -330,7 +330,7 @@ int cmd_approval_show(struct run *r, struct err *e)
 	rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
 	struct json *grant = rc ? NULL : json_get(json_get(doc, "grants"), id);
 	if (rc == OK && !grant)
-		rc = approval_get(&k, id, &entry, e);
+		rc = approval_get(&k, r->a, id, &entry, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

@@ -79,13 +79,14 @@ void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending
 
 /* ---- changing ---- */
 
-int approval_store_open(struct approval_store *st, struct kernel *k, struct err *e)
+int approval_store_open(struct approval_store *st, struct kernel *k, struct arena *a, struct err *e)
 {
 	int rc = doc_lock(k->sys, k->ws->state_fd, &QUESTIONS, &st->lock_fd, e);
 
 	st->k = k;
+	st->a = a;
 	if (rc == OK)
-		rc = approvals_load(k->sys, k->a, k->ws, &st->doc, e);
+		rc = approvals_load(k->sys, a, k->ws, &st->doc, e);
 	if (rc)
 		return rc;
 	st->requests = json_get(st->doc, "requests");
@@ -144,5 +145,5 @@ int approval_store_write(struct approval_store *st, struct err *e)
 	struct kernel *k = st->k;
 
 	prune(st, k->sys->now_us(k->sys));
-	return doc_replace(k->sys, k->a, k->ws->state_fd, &QUESTIONS, st->doc, e);
+	return doc_replace(k->sys, st->a, k->ws->state_fd, &QUESTIONS, st->doc, e);
 }

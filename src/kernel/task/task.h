@@ -28,7 +28,6 @@ struct run_report {
 	int exit_code;
 	const char *task_id, *status; /* of the last row */
 	struct handling handling;
-	bool was_decided;
 	const char *checkpoint_id; /* or NULL */
 	const char *message; /* for standard error, one line; or NULL */
 	const char *hint; /* what to do next; or NULL */
@@ -38,7 +37,8 @@ struct run_report {
 
 /* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those before a task exists
  * (unknown profile, no key, a ledger that cannot be written). */
-int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e);
+int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
+	struct err *e);
 
 /* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed` row.  `all`: also
  * old rows.  *ret_closed says how many. */
