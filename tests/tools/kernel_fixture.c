@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static void need(int rc, const struct err *e)
 {
@@ -35,14 +36,14 @@ void kernel_fixture_setenv(struct kernel_fixture *x, const char *name_and_value)
 	x->env[n] = name_and_value;
 }
 
-void kernel_fixture_begin(struct kernel_fixture *x)
+static void begin(struct kernel_fixture *x, void (*open)(struct scratch *))
 {
 	struct err e = { 0 };
 	struct json *done;
 	bool created;
 
 	*x = (struct kernel_fixture){ 0 };
-	scratch_open_fast(&x->home);
+	open(&x->home);
 	fault_init(&x->f);
 	kernel_fixture_setenv(x, arena_printf(&x->process, "HOME=%s", x->home.path));
 	kernel_fixture_setenv(x, "PATH=/usr/bin:/bin");
@@ -54,6 +55,16 @@ void kernel_fixture_begin(struct kernel_fixture *x)
 	need(kernel_ensure_key(&x->f.sys, &x->process, &created, &e), &e);
 	workspace_close(x->ws);
 	open_all(x);
+}
+
+void kernel_fixture_begin(struct kernel_fixture *x)
+{
+	begin(x, scratch_open_fast);
+}
+
+void kernel_fixture_begin_for_runs(struct kernel_fixture *x)
+{
+	begin(x, scratch_open);
 }
 
 void kernel_fixture_reopen(struct kernel_fixture *x)
@@ -98,6 +109,18 @@ const struct json *kernel_fixture_last_row(struct kernel_fixture *x, const char 
 	const struct json *rows = kernel_fixture_rows(x, file);
 
 	return rows->n ? rows->items[rows->n - 1] : NULL;
+}
+
+bool kernel_fixture_is_durable(struct kernel_fixture *x, const char *file)
+{
+	struct stat st;
+
+	if (fstatat(x->ws->state_fd, file, &st, 0))
+		return true;
+	for (size_t i = 0; i < x->f.unsynced_count; i++)
+		if (x->f.unsynced[i].dev == st.st_dev && x->f.unsynced[i].ino == st.st_ino)
+			return false;
+	return true;
 }
 
 struct json *kernel_fixture_receipts(struct kernel_fixture *x, const char *type)

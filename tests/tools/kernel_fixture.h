@@ -19,6 +19,8 @@ struct kernel_fixture {
 
 /* A test that cannot have its workspace is aborted. */
 void kernel_fixture_begin(struct kernel_fixture *x);
+/* The same where commands can be run: walls show them a /dev/shm of their own. */
+void kernel_fixture_begin_for_runs(struct kernel_fixture *x);
 void kernel_fixture_done(struct kernel_fixture *x);
 /* As another process would find it. */
 void kernel_fixture_reopen(struct kernel_fixture *x);
@@ -31,5 +33,8 @@ struct request kernel_fixture_shell(struct kernel_fixture *x, const char *text);
 struct json *kernel_fixture_rows(struct kernel_fixture *x, const char *file);
 const struct json *kernel_fixture_last_row(struct kernel_fixture *x, const char *file); /* or NULL */
 struct json *kernel_fixture_receipts(struct kernel_fixture *x, const char *type);
+
+/* Would a power cut lose nothing of this file of the state? */
+bool kernel_fixture_is_durable(struct kernel_fixture *x, const char *file);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static struct kernel_fixture x;
+static const char *profile;
 static const struct approver person = { .name = "user:1000 at a test" };
 enum { HOUR = 3600 };
 
@@ -14,6 +15,7 @@ static int begin(void **state)
 {
 	(void)state;
 	kernel_fixture_begin(&x);
+	profile = "workspace_edit";
 	x.f.has_clock = true;
 	x.f.clock_us = INT64_C(1800000000) * 1000000;
 	x.f.step_us = 1000;
@@ -34,6 +36,7 @@ static struct handling ask_in(const char *text, const char *session)
 	struct err e = { 0 };
 
 	q.who.session = session;
+	q.profile = profiles_find(&x.k.guard.profiles, profile);
 	if (kernel_handle(&x.k, &q, &h, &e))
 		fail_msg("%s: %s", text, e.text);
 	return h;
@@ -172,17 +175,18 @@ static void a_host_is_that_host(void **state)
 	struct err e = { 0 };
 
 	(void)state;
+	profile = "service_ops";
 	t.host = "example.org";
 	path.path = x.ws->root;
-	(void)approve("curl https://example.org/a", &t);
-	assert_int_equal(ask("curl https://example.org/b").verdict, V_ALLOW);
-	struct handling other = ask("curl https://example.net/b");
+	(void)approve("curl -d x=1 https://example.org/a", &t);
+	assert_int_equal(ask("curl -d x=1 https://example.org/b").verdict, V_ALLOW);
+	struct handling other = ask("curl -d x=1 https://example.net/b");
 	assert_int_equal(other.verdict, V_ESCALATE);
 	/* No path bounds what is not about files, and nobody has answered by that. */
 	assert_int_equal(
 		approval_approve(&x.k, &x.request, id_of(&other), &path, &person, &receipt, &e), E_INPUT);
 	assert_string_equal(e.code, "APPROVAL_REACH");
-	assert_int_equal(ask("curl https://example.net/b").verdict, V_ESCALATE);
+	assert_int_equal(ask("curl -d x=1 https://example.net/b").verdict, V_ESCALATE);
 }
 
 static void until_is_until(void **state)

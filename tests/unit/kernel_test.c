@@ -71,8 +71,9 @@ static void done_here_is_permitted_and_told(void **state)
 	kernel_decide(&x.k, &q, &h);
 	assert_int_equal(kernel_permit(&x.k, &h, &e), E_DENIED); /* allowed, and not on record */
 	assert_int_equal(kernel_record(&x.k, &q, &h, &e), OK);
+	assert_false(kernel_fixture_is_durable(&x, RECEIPTS));
 	assert_int_equal(kernel_permit(&x.k, &h, &e), OK);
-	assert_int_equal(x.f.unsynced_count, 0);
+	assert_true(kernel_fixture_is_durable(&x, RECEIPTS));
 	json_seti(&x.request, happened, "exit_code", 0);
 	assert_int_equal(kernel_outcome(&x.k, &q, &h, happened, "COMPLETED", &e), OK);
 	struct json *first = kernel_fixture_receipts(&x, "decision"),

@@ -3,7 +3,7 @@
  * The test program runs itself as the ward: `sandbox_test --probe NAME ARG` tries one thing and exits 0 when it worked, or
  * with the errno it got.  Each test says what must not work under which rules, on this kernel and with older Landlock levels
  * pretended.  A wall that this machine cannot put up at all is skipped by name, never passed. */
-#include "kernel/kernel.h"
+#include "execute/execute.h"
 #include "tools/unit.h"
 
 #include <arpa/inet.h>

@@ -15,7 +15,7 @@ static struct kernel_fixture x;
 static int begin(void **state)
 {
 	(void)state;
-	kernel_fixture_begin(&x);
+	kernel_fixture_begin_for_runs(&x);
 	return 0;
 }
 
@@ -48,7 +48,8 @@ static struct run_report run(const struct run_spec *spec)
 
 	if (task_run(&x.k, &x.request, spec, &report, &e))
 		fail_msg("%s: %s", spec->argv[0], e.text);
-	assert_int_equal(x.f.unsynced_count, 0);
+	assert_true(kernel_fixture_is_durable(&x, RECEIPTS));
+	assert_true(kernel_fixture_is_durable(&x, TASK_LEDGER));
 	return report;
 }
 

@@ -161,11 +161,11 @@ static void what_is_in_doubt_is_asked(void **state)
 		{ "D=build; rm -rf $D", "not written out" },
 		{ "cd build && rm -rf sub", "not certain" },
 		{ "timeout 5 rm -rf build", "another program" },
-		{ "ln -s /srv d; rm -rf d/f", "could change where" },
-		{ "rm -rf d/f & ln -s /srv d", "could change where" },
-		{ "for i in 1 2; do rm -rf d/f; ln -s /srv d; done", "could change where" },
+		{ "ln -s build d; rm -rf d/f", "could change where" },
+		{ "rm -rf d/f & ln -s build d", "could change where" },
+		{ "for i in 1 2; do rm -rf d/f; ln -s build d; done", "could change where" },
 		{ "rm -rf /srv/elsewhere", NULL },
-		{ "rm -rf link", "is a link" },
+		{ "rm -rf link", "a link leads to" },
 		{ "rm -rf build; kill -9 1234", NULL },
 	};
 

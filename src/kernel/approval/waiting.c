@@ -34,15 +34,15 @@ static int load(struct kernel *k, struct arena *a, struct json **ret, struct err
 	return rc;
 }
 
-/* Gates that ended long ago. */
-static void prune(struct kernel *k, struct json *gates)
+/* Pauses that ended long ago. */
+static void prune(struct kernel *k, struct json *pauses)
 {
 	int64_t before = k->sys->now_us(k->sys) - KEPT_US, us;
 
-	for (uint32_t i = gates->n; i-- > 0;) {
-		const char *end = json_get_text(gates->members[i].value, "expires_at", "");
+	for (uint32_t i = pauses->n; i-- > 0;) {
+		const char *end = json_get_text(pauses->members[i].value, "expires_at", "");
 		if (text_parse_time(end, strlen(end), &us) && us < before)
-			(void)json_remove(gates, gates->members[i].name);
+			(void)json_remove(pauses, pauses->members[i].name);
 	}
 }
 
@@ -70,7 +70,7 @@ int waiting_add(struct kernel *k, struct arena *a, const struct json *request, s
 	AUTO(close_fd) int lock = -1;
 	const char *id = json_get_text(request, "approval_id", ""),
 		   *task = json_get_text(request, "task_id", "");
-	struct json *doc, *gate = json_new(a, JSON_OBJECT);
+	struct json *doc, *pause = json_new(a, JSON_OBJECT);
 	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 
 	if (rc == OK)
@@ -78,11 +78,11 @@ int waiting_add(struct kernel *k, struct arena *a, const struct json *request, s
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_set(a, gate, members[i], json_get(request, members[i]));
-	json_sets(a, gate, "response", NULL);
-	json_sets(a, gate, "responder", NULL);
-	json_sets(a, gate, "resolved_at", NULL);
-	json_set(a, part(a, doc, "approval_gates"), id, gate);
+		json_set(a, pause, members[i], json_get(request, members[i]));
+	json_sets(a, pause, "response", NULL);
+	json_sets(a, pause, "responder", NULL);
+	json_sets(a, pause, "resolved_at", NULL);
+	json_set(a, part(a, doc, "approval_gates"), id, pause);
 	set_task(a, doc, task, "paused", id);
 	return store(k, a, doc, e);
 }
@@ -95,19 +95,19 @@ int waiting_settle(struct kernel *k, struct arena *a, const struct json *request
 		   *task = json_get_text(request, "task_id", NULL);
 	struct json *doc;
 
-	if (!task) /* not a run: there is no gate */
+	if (!task) /* not a run: nothing is paused */
 		return OK;
 	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 	if (rc == OK)
 		rc = load(k, a, &doc, e);
 	if (rc)
 		return rc;
-	struct json *gate = json_get(part(a, doc, "approval_gates"), id);
-	if (!gate)
+	struct json *pause = json_get(part(a, doc, "approval_gates"), id);
+	if (!pause)
 		return OK;
-	json_sets(a, gate, "response", response);
-	json_sets(a, gate, "responder", responder);
-	json_sets(a, gate, "resolved_at", text_time_z(a, k->sys->now_us(k->sys)));
+	json_sets(a, pause, "response", response);
+	json_sets(a, pause, "responder", responder);
+	json_sets(a, pause, "resolved_at", text_time_z(a, k->sys->now_us(k->sys)));
 	set_task(a, doc, task, text_eq(response, "approved") ? "running" : "cancelled", NULL);
 	return store(k, a, doc, e);
 }
