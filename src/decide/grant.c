@@ -272,8 +272,8 @@ bool grant_covers(const struct grant *g, const struct cover *asked, size_t n)
 	return n > 0 && g->reach == REACH_SHAPE;
 }
 
-bool grants_answer(struct arena *a, const struct decision *d, const struct question *q, const struct grant *grants,
-	size_t n, bool *ret_used)
+bool grants_answer(struct arena *a, const struct decision *d, const struct question *q,
+	const struct grant *grants, size_t n, bool *ret_used)
 {
 	memset(ret_used, 0, n * sizeof(*ret_used));
 	if (d->verdict != V_ESCALATE || d->action != ACTION_ASK || !d->ask_count)

@@ -53,14 +53,16 @@ static bool is_answered(struct arena *a, const char *text, const struct grant *g
 	return grants_answer(a, &d, &q, grants, n, used);
 }
 
-static void expect(const char *from, enum reach reach, const char *to, const char *path_or_host, bool answered)
+static void expect(
+	const char *from, enum reach reach, const char *to, const char *path_or_host, bool answered)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct grant x = granted(&a, from, reach, false);
 
 	x.path = x.host = path_or_host;
 	if (is_answered(&a, to, &x, 1) != answered)
-		fail_msg("%s for '%s' %s '%s'", reach_name(reach), from, answered ? "asks about" : "answers", to);
+		fail_msg("%s for '%s' %s '%s'", reach_name(reach), from, answered ? "asks about" : "answers",
+			to);
 }
 
 static void shapes(void **state)

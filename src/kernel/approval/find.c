@@ -71,8 +71,8 @@ static void read_grants(struct kernel *k, struct arena *a, const struct json *do
 		const struct json *grant =
 			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
 		struct grant *g = &ret->all[ret->n];
-		if (!text_eq(grant_state(m->value, now), "in force") ||
-			grant_from_json(a, grant, g, NULL) || !text_eq(g->id, m->name))
+		if (!text_eq(grant_state(m->value, now), "in force") || grant_from_json(a, grant, g, NULL) ||
+			!text_eq(g->id, m->name))
 			continue;
 		ret->entries[ret->n++] = m->value;
 	}
