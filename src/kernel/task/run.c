@@ -431,8 +431,9 @@ static int execute(struct task *t, struct err *e)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
 	rc = put_end_rows(t, e);
 	if (!can_write) {
+		/* Only these rows: the decision has long been on disk. */
 		struct err late = { 0 };
-		int late_rc = kernel_commit(t->k, h, &late);
+		int late_rc = recorder_finish(&t->k->recorder, t->a, &late);
 		rc = first_error(rc, e, late_rc, &late);
 	}
 	task_tell_end(t);
