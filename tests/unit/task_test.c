@@ -302,7 +302,40 @@ static void no_record_no_effect(void **state)
 	assert_true(refused_count > 5 && done_count > 5);
 }
 
-/* The last rows and the process that looks after them: one task after the other in one process. */
+/* One call fails: what was executed has its outcome on record, or it is said that it has not. */
+static void what_was_executed_has_an_outcome(void **state)
+{
+	static const char *const profiles[] = { "inspect_local", "workspace_edit" };
+	unsigned executed = 0, with_error = 0;
+
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(profiles); p++)
+		for (unsigned n = 1;; n++) {
+			struct run_spec spec = spec_of(profiles[p], ARGV("true"));
+			struct run_report report;
+			struct err e = { 0 };
+			uint32_t before = kernel_fixture_receipts(&x, "outcome")->n;
+			x.f.calls = 0;
+			x.f.fail_at = n;
+			x.f.fail_errno = EIO;
+			x.f.fail_stays = false;
+			int rc = task_run(&x.k, &x.request, &spec, &report, &e);
+			bool has_fired = fault_fired(&x.f);
+			x.f.fail_at = 0;
+			executed += report.result != NULL;
+			with_error += report.result && rc;
+			if (report.result && !text_eq(e.code, "RECORD_OUTCOME") &&
+				kernel_fixture_receipts(&x, "outcome")->n != before + 1)
+				fail_msg("%s, call %u: executed, no outcome: %s %s", profiles[p], n, e.code,
+					e.text);
+			kernel_fixture_reopen(&x);
+			if (!has_fired)
+				break;
+		}
+	assert_true(executed > 5 && with_error > 2);
+}
+
+/* One task after the other, each with an arena of its own. */
 static void many_in_one_process(void **state)
 {
 	size_t kept = x.process.used_bytes;
@@ -335,6 +368,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refused, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_written_about_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(no_record_no_effect, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_executed_has_an_outcome, begin, end),
 		cmocka_unit_test_setup_teardown(many_in_one_process, begin, end),
 	};
 

@@ -463,15 +463,19 @@ static int carry_out(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Whatever became of it stands on record, unless not even the decision does. */
+/* Whatever became of it stands on record, unless not even the decision does.  Rows of something that was executed and cannot be
+ * synced are an error, and no reason to leave its receipt out. */
 static int put_outcome(struct task *t, int rc, struct err *e)
 {
 	struct handling *h = &t->report->handling;
 	struct err late = { 0 };
+	int late_rc =
+		t->result ? recorder_finish(&t->k->recorder, t->a, &late) : kernel_commit(t->k, h, &late);
 
-	if (kernel_commit(t->k, h, &late) || h->is_unrecorded)
+	if (h->is_unrecorded)
 		return rc ? rc : err_set(e, E_IO, "LOG_APPEND", "not recorded, so not done: %s", late.text);
-	int late_rc = kernel_outcome(t->k, &t->request, h, t->happened, t->outcome, &late);
+	rc = first_error(rc, e, late_rc, &late);
+	late_rc = kernel_outcome(t->k, &t->request, h, t->happened, t->outcome, &late);
 	return first_error(rc, e, late_rc, &late);
 }
 
