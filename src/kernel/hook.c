@@ -235,6 +235,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
 	if (rc)
 		return rc;
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
+	workspace_stand(k->sys, a, ws, at.cwd);
 	propose_tool(a, &at, call, &proposal);
 	unknown_tools(q.profile, &proposal, &q);
 	kernel_decide(k, &q, &h);
@@ -324,6 +326,8 @@ int hook_after(
 	int64_t code;
 	if (json_int(json_get(call->response, "exit_code"), &code))
 		json_seti(a, row, "exit_code", code);
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
+	workspace_stand(k->sys, a, ws, call->cwd);
 	note_changes(k, a, before, row, about);
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */

@@ -10,6 +10,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/settle.h"
+#include "kernel/task/task.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -96,8 +97,8 @@ void kernel_close(struct kernel *k)
 /* ---- propose and decide ---- */
 
 /* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static void raise_to(struct arena *a, enum action action, enum reason_code reason, const char *rule,
-	const char *text, struct decision *d)
+static struct finding *raise_to(struct arena *a, enum action action, enum reason_code reason,
+	const char *rule, const char *text, struct decision *d)
 {
 	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
 
@@ -111,6 +112,24 @@ static void raise_to(struct arena *a, enum action action, enum reason_code reaso
 	d->detail_code = rule;
 	d->summary = text;
 	d->decisive = f;
+	return f;
+}
+
+/* A freeze and a pause stand above every mode and every approval. */
+static void look_for_stops(struct kernel *k, const struct request *q, struct handling *h)
+{
+	const char *frozen = freeze_in_force(k, h->a, q->who.subject_id);
+	const char *paused = frozen ? NULL : pause_in_force(k, h->a, q->profile->name);
+
+	if (frozen)
+		raise_to(h->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &h->decision);
+	if (paused)
+		raise_to(h->a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, &h->decision)
+			->instead = arena_printf(h->a,
+			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
+			q->profile->name);
+	if (frozen || paused)
+		h->verdict = V_DENY;
 }
 
 /* The door asks too: its reason is one more that an answer has to meet. */
@@ -168,12 +187,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 							  : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
-	/* A freeze stands above every mode and every approval. */
-	const char *frozen = freeze_in_force(k, h->a, q->who.subject_id);
-	if (frozen) {
-		raise_to(h->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &h->decision);
-		h->verdict = V_DENY;
-	}
+	look_for_stops(k, q, h);
 }
 
 /* ---- record ---- */

@@ -106,31 +106,6 @@ static int prepare(struct task *t, struct err *e)
 	return OK;
 }
 
-/* *ret_stopped: a person has paused the profile, and its row is put. */
-static int stop_if_paused(struct task *t, bool *ret_stopped, struct err *e)
-{
-	struct arena *a = t->a;
-	struct sys *s = t->k->sys;
-	struct json *doc;
-
-	*ret_stopped = false;
-	if (!pause_is_enforced(s))
-		return OK;
-	int rc = pause_load(s, a, t->k->ws, &doc, e);
-	if (rc)
-		return rc; /* pauses count and cannot be read: nothing runs */
-	struct json *entry = json_get(doc, t->profile->name);
-	if (!entry)
-		return OK;
-	*ret_stopped = true;
-	t->report->exit_code = EXIT_PAUSED;
-	t->report->message = arena_printf(a, "profile %s is paused: %s", t->profile->name,
-		json_get_text(entry, "reason", "no reason given"));
-	json_sets(a, t->row, "reason", json_get_text(entry, "reason", ""));
-	json_sets(a, t->row, "updated_at", text_time_iso(a, s->now_us(s)));
-	return task_put_row(t, "blocked_by_pause", e);
-}
-
 static bool is_remote(const struct task *t)
 {
 	return text_eq(t->profile->backend, "manual-remote");
@@ -247,6 +222,18 @@ static int wait_for_person(struct task *t, struct err *e)
 	return waiting_add(t->k, t->a, h->question, e);
 }
 
+static int stop_paused(struct task *t, struct err *e)
+{
+	const struct decision *d = &t->report->handling.decision;
+
+	t->report->exit_code = EXIT_PAUSED;
+	t->report->message = d->summary;
+	t->report->hint = d->decisive->instead;
+	json_sets(t->a, t->row, "reason", d->summary);
+	json_sets(t->a, t->row, "updated_at", text_time_iso(t->a, t->k->sys->now_us(t->k->sys)));
+	return task_put_row(t, "blocked_by_pause", e);
+}
+
 static int stop_blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -348,7 +335,7 @@ static int make_checkpoint(struct task *t, struct err *e)
 		.time_limit_ms = 60000,
 	};
 	struct checkpoint_result made;
-	int rc = checkpoint_open(&store, k->sys, t->a, k->ws->root_fd, k->ws->state_fd, k->ws->state_name, e);
+	int rc = workspace_checkpoints(k->sys, t->a, k->ws, true, &store, e);
 
 	if (rc)
 		return rc;
@@ -483,13 +470,9 @@ static int put_outcome(struct task *t, int rc, struct err *e)
 static int go_through(struct task *t, struct err *e)
 {
 	struct handling *h = &t->report->handling;
-	bool is_stopped;
-	int rc = stop_if_paused(t, &is_stopped, e);
 
-	if (rc || is_stopped)
-		return rc;
 	make_request(t);
-	rc = task_put_row(t, "queued", e);
+	int rc = task_put_row(t, "queued", e);
 	if (rc)
 		return rc;
 	kernel_decide(t->k, &t->request, h);
@@ -499,6 +482,8 @@ static int go_through(struct task *t, struct err *e)
 	if (rc)
 		return rc;
 	put_decision(t);
+	if (h->decision.detail_code && text_eq(h->decision.detail_code, PAUSE_RULE))
+		return stop_paused(t, e);
 	if (h->verdict != V_ALLOW)
 		return stop_blocked(t, e);
 	if (is_remote(t))
@@ -522,6 +507,8 @@ int task_run(
 	int rc = prepare(t, e);
 	if (rc)
 		return rc;
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
+	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
 	struct err late = { 0 };
 	int late_rc = kernel_commit(k, &ret->handling, &late); /* rows that no receipt followed */

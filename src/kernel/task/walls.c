@@ -109,6 +109,7 @@ static const char *const *hidden_paths(const struct task *t)
 	} else if (home) {
 		add_path(a, list, arena_printf(a, "%s/keys", home));
 		add_path(a, list, arena_printf(a, "%s/trust", home));
+		add_path(a, list, arena_printf(a, "%s/trees", home));
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
