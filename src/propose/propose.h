@@ -33,6 +33,10 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
 	struct proposal *ret);
 
+/* Shells, by name or path: of sh's language (bash, dash, ksh, ...), and of any (fish, csh, ... too). */
+bool shell_speaks_sh(const char *path);
+bool shell_is_known(const char *path);
+
 /* ---- an agent's tool calls ---- */
 
 struct tool_call {

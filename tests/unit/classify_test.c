@@ -171,6 +171,21 @@ static void verb_rows_are_well_formed(void **state)
 		}
 }
 
+/* One list of shells for everyone: by name or by path, and some of them speak another language than sh. */
+static void shells_are_known_by_their_row(void **state)
+{
+	static const char *const speak[] = { "sh", "/bin/bash", "dash", "zsh", "ksh", "mksh", "ash" };
+	static const char *const others[] = { "fish", "/usr/bin/tcsh", "csh", "nu", "xonsh" };
+	static const char *const none[] = { "", "python3", "sudo", "bash -c", "shred" };
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(speak); i++)
+		assert_true(shell_speaks_sh(speak[i]) && shell_is_known(speak[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_true(!shell_speaks_sh(others[i]) && shell_is_known(others[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		assert_false(shell_is_known(none[i]));
+}
+
 static void the_document_lists_every_tag(void **state)
 {
 	(void)state;
@@ -215,6 +230,7 @@ int main(void)
 		cmocka_unit_test_teardown(every_row_has_its_effects, done),
 		cmocka_unit_test(tables_are_sorted_and_nothing_stands_twice),
 		cmocka_unit_test(verb_rows_are_well_formed),
+		cmocka_unit_test_teardown(shells_are_known_by_their_row, done),
 		cmocka_unit_test_teardown(the_document_lists_every_tag, done),
 		cmocka_unit_test_teardown(wrappers_take_nothing_away, done),
 	};

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/hook.h"
+#include "propose/propose.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -23,9 +24,11 @@ static const char *const markers[] = { "HELM_TASK_ID", "OPENCLAW_TASK_ID", "CLAU
 /* Programs that only pass on what they were given. */
 static bool is_wrapper(const char *name)
 {
-	static const char *const names[] = { "sh", "bash", "dash", "zsh", "fish", "ash", "ksh", "mksh",
-		"busybox", "env", "nice", "timeout", "stdbuf", "setsid", "nohup" };
+	static const char *const names[] = { "busybox", "env", "nice", "timeout", "stdbuf", "setsid",
+		"nohup" };
 
+	if (shell_is_known(name))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (text_eq(names[i], name))
 			return true;

@@ -116,14 +116,9 @@ static bool is_pure_hole(const struct word *x)
 
 static bool has_heredoc_shell(const struct word *head)
 {
-	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "source",
-		"." };
 	const char *base = path_base(head->text);
 
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (text_eq(base, shells[i]))
-			return true;
-	return false;
+	return shell_speaks_sh(base) || text_eq(base, "source") || text_eq(base, ".");
 }
 
 /* bash <(echo ...): the file it is given is text we know. */

@@ -314,11 +314,9 @@ void eval_text(struct walk *w, const struct command *from, const struct script_c
 /* bash -c TEXT NAME ARG...: what $0, $1, ... are inside. */
 static void set_arguments(struct walk *w, const struct command *from, const struct word *text)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox" };
-	bool is_shell = false;
+	const char *head = from->argc ? path_base(from->argv[0].text) : "";
+	bool is_shell = shell_speaks_sh(head) || text_eq(head, "busybox");
 
-	for (size_t i = 0; from->argc && i < ARRAY_SIZE(shells); i++)
-		is_shell |= text_eq(path_base(from->argv[0].text), shells[i]);
 	for (size_t i = 1; is_shell && i < from->argc; i++) {
 		if (from->argv[i].text != text->text)
 			continue;

@@ -83,7 +83,6 @@ bool harvest_starts(struct bytes b, const char *prefix)
 
 static bool has_shell_shebang(struct bytes text)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
 	struct bytes rest = text, line = text_cut(&rest, '\n');
 	char word[64];
 	size_t n = line.n;
@@ -101,10 +100,7 @@ static bool has_shell_shebang(struct bytes text)
 		return false;
 	memcpy(word, line.p, n);
 	word[n] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (text_eq(path_base(word), shells[i]))
-			return true;
-	return false;
+	return shell_speaks_sh(word);
 }
 
 enum script_kind harvest_guess(const char *name, struct bytes text)

@@ -123,6 +123,13 @@ static void classify_java(struct call *k)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* make SHELL=/bin/bash: one of the machine's own shells. */
+static bool is_plain_shell(const struct word *x)
+{
+	return x->certainty == CERTAIN && shell_speaks_sh(x->text) &&
+		(!strchr(x->text, '/') || word_starts(x, "/bin/") || word_starts(x, "/usr/bin/"));
+}
+
 /* make: targets are the project's; SHELL= and --eval are texts. */
 static void classify_make(struct call *k)
 {
@@ -140,8 +147,7 @@ static void classify_make(struct call *k)
 		if (word_starts(x, "--eval=") || word_starts(x, "SHELL=")) {
 			struct word text = word_tail(x, word_starts(x, "SHELL=") ? 6 : 7);
 			const char *open = strstr(text.text, "$(shell ");
-			if (word_starts(x, "SHELL=") &&
-				!word_is_any(&text, "/bin/bash /bin/sh bash sh /usr/bin/bash")) {
+			if (word_starts(x, "SHELL=") && !is_plain_shell(&text)) {
 				run_text(k, &text, 0, "make SHELL=");
 			} else if (open) {
 				const char *close = strrchr(open, ')');

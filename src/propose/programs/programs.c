@@ -316,8 +316,7 @@ static void classify_socket_redirect(struct call *k, const struct redirect *r)
 	bool is_write = r->op != REDIR_IN;
 	fx(k, TAG_NETWORK_DEV_TCP, &r->target, is_write ? FXF_MUTATING : 0);
 	if (k->c->argc && k->head &&
-		list_has("sh bash zsh dash ksh ash mksh fish csh tcsh pwsh powershell exec", k->head,
-			strlen(k->head)))
+		(shell_is_known(k->head) || list_has("pwsh powershell exec", k->head, strlen(k->head))))
 		fx(k, TAG_REVERSE_SHELL, &r->target, 0);
 }
 
@@ -481,7 +480,7 @@ void classify_unknown(struct call *k)
 	}
 	find_secret_operand(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
-		if (word_is_any(&k->rest[i], "/bin/sh /bin/bash /bin/dash /bin/zsh") ||
+		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
 			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 			return;

@@ -11,6 +11,26 @@
 
 enum { SCRIPT_MAX_BYTES = 256 << 10 };
 
+/* A row's mode: the shell's language is that of sh. */
+enum { SPEAKS_SH = 1 };
+
+static const struct program *shell_row(const char *path)
+{
+	const struct program *p = program_find(path_base(path), strlen(path_base(path)));
+	return p && p->run == classify_shell ? p : NULL;
+}
+
+bool shell_speaks_sh(const char *path)
+{
+	const struct program *p = shell_row(path);
+	return p && p->mode & SPEAKS_SH;
+}
+
+bool shell_is_known(const char *path)
+{
+	return shell_row(path) != NULL;
+}
+
 static bool is_shell_language(const char *language)
 {
 	return text_eq(language, "sh");
@@ -219,8 +239,7 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 			}
 		} else if (letter == 's') {
 			o->reads_stdin = true;
-		} else if (letter == 'n' && x->text[0] == '-' &&
-			list_has("sh bash dash ksh zsh ash mksh yash", k->head, strlen(k->head))) {
+		} else if (letter == 'n' && x->text[0] == '-' && k->program->mode & SPEAKS_SH) {
 			o->asks = true;
 		} else if (letter == 'o' || letter == 'O') {
 			if (j + 1 == x->text_n)
@@ -559,9 +578,9 @@ static void classify_osascript(struct call *k)
 	classify_interpreter(k);
 }
 
-#define SHELL(name) \
+#define SHELL(name, mode) \
 	{ \
-		name, classify_shell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 \
+		name, classify_shell, TAG_STDIN_SHELL, NULL, NULL, 0, mode \
 	}
 #define LANGUAGE(name, spec) \
 	{ \
@@ -575,37 +594,37 @@ static void classify_osascript(struct call *k)
 	"C=:input-type=,conditions="
 
 static const struct program rows[] = {
-	SHELL("ash"),
-	SHELL("bash"),
+	SHELL("ash", SPEAKS_SH),
+	SHELL("bash", SPEAKS_SH),
 	{ "bun", classify_bun, TAG_STDIN_CODE, "+" NODE, NULL, 0, 0 },
 	LANGUAGE("clj", "e=:eval= :_module= :_in_place"),
 	LANGUAGE("clojure", "e=:eval= :_module= :_in_place"),
 	{ "cmd", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
 	{ "crystal", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
-	SHELL("csh"),
-	SHELL("dash"),
+	SHELL("csh", 0),
+	SHELL("dash", SPEAKS_SH),
 	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
 	LANGUAGE("elixir", "e=:eval= :_module= :_in_place r=S="),
-	SHELL("elvish"),
+	SHELL("elvish", 0),
 	{ "erl", classify_erl, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
 	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
-	SHELL("fish"),
+	SHELL("fish", 0),
 	LANGUAGE("groovy", "e= :_module= i?"),
 	LANGUAGE("guile", "c= :_module= :_in_place l=L=e="),
 	LANGUAGE("jshell", ":_code="),
 	LANGUAGE("julia", "eE=:eval=,print= :_module= :_in_place L=:load="),
-	SHELL("ksh"),
+	SHELL("ksh", SPEAKS_SH),
 	LANGUAGE("lua", "e= :_module= :_in_place l="),
 	LANGUAGE("luajit", "e= :_module= :_in_place l="),
-	SHELL("mksh"),
+	SHELL("mksh", SPEAKS_SH),
 	LANGUAGE("node", NODE),
 	LANGUAGE("nodejs", NODE),
-	SHELL("nu"),
+	SHELL("nu", 0),
 	LANGUAGE("ocaml", "e= :_module= :_in_place I="),
-	SHELL("oil"),
+	SHELL("oil", 0),
 	{ "osascript", classify_osascript, TAG_STDIN_CODE, "+e= :_module= :_in_place :_preload= l=", NULL, 0,
 		0 },
-	SHELL("osh"),
+	SHELL("osh", 0),
 	LANGUAGE("perl", PERL),
 	LANGUAGE("php", "r=B=R=E=:run= :_module= :_in_place d=c=z= f=F=S=t="),
 	{ "powershell", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
@@ -616,19 +635,19 @@ static const struct program rows[] = {
 	LANGUAGE("python2", PYTHON),
 	LANGUAGE("python3", PYTHON),
 	LANGUAGE("r", "e= :_module= :_in_place f="),
-	SHELL("rbash"),
-	SHELL("rc"),
+	SHELL("rbash", SPEAKS_SH),
+	SHELL("rc", 0),
 	LANGUAGE("rscript", "e= :_module="),
 	LANGUAGE("ruby", RUBY),
 	LANGUAGE("sbcl", ":eval= :_module= :_in_place :load="),
 	LANGUAGE("scala", "e= :_module= :_in_place"),
-	SHELL("sh"),
+	SHELL("sh", SPEAKS_SH),
 	LANGUAGE("tclsh", ":_code="),
-	SHELL("tcsh"),
+	SHELL("tcsh", 0),
 	LANGUAGE("ts-node", NODE),
 	LANGUAGE("tsx", NODE),
-	SHELL("xonsh"),
-	SHELL("yash"),
-	SHELL("zsh"),
+	SHELL("xonsh", 0),
+	SHELL("yash", SPEAKS_SH),
+	SHELL("zsh", SPEAKS_SH),
 };
 const struct program_table programs_shells = { rows, ARRAY_SIZE(rows) };

@@ -265,7 +265,7 @@ static struct word substitute(
 /* xargs sh -c, parallel bash -c: what is run comes from the input. */
 static bool wants_script(const struct word *v, size_t n)
 {
-	return n > 1 && word_is_any(&v[0], "sh bash dash zsh ksh /bin/sh /bin/bash") &&
+	return n > 1 && v[0].certainty == CERTAIN && shell_speaks_sh(v[0].text) &&
 		word_is_any(&v[n - 1], "-c -lc -ec -xc");
 }
 
@@ -304,8 +304,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 		return;
 	}
 	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
-		v[2].certainty == CERTAIN &&
-		list_has("sh bash dash zsh ksh", path_base(v[0].text), strlen(path_base(v[0].text)));
+		v[2].certainty == CERTAIN && shell_speaks_sh(v[0].text);
 	for (size_t j = 0; j < item_count && j < 64; j++) {
 		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_UNKNOWN) {
 			run_with_unknown(k, &v[2], mark, &items[j], flags);
