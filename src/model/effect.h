@@ -113,6 +113,9 @@ enum effect_flags {
 	FXF_IN_REPOSITORY = 1 << 17 /* git works on the repository above `cwd` and on no other place */
 };
 
+/* By the names that rules and share/programs/ use; those that only explain or guide have none. */
+bool effect_flag_parse(const char *name, unsigned *ret);
+
 struct span {
 	uint32_t start, end; /* bytes in the source's text, end exclusive */
 };

@@ -6,25 +6,6 @@
 #include "base/text.h"
 #include "decide/policy/policy.h"
 
-static const struct {
-	const char *name;
-	unsigned flag;
-} flag_names[] = {
-	{ "recursive", FXF_RECURSIVE },
-	{ "force", FXF_FORCE },
-	{ "privileged", FXF_PRIVILEGED },
-	{ "overwrite", FXF_OVERWRITE },
-	{ "append", FXF_APPEND },
-	{ "irrecoverable", FXF_IRRECOVERABLE },
-	{ "mutating", FXF_MUTATING },
-	{ "unset_root", FXF_UNSET_ROOT },
-	{ "setuid", FXF_SETUID },
-	{ "inside_container", FXF_INSIDE_CONTAINER },
-	{ "remote_side", FXF_REMOTE_SIDE },
-	{ "find", FXF_FIND },
-	{ "host_mount", FXF_HOST_MOUNT },
-};
-
 static const char *const class_names[] = {
 #define CLASS_NAME(id, name) name,
 	PATH_CLASSES(CLASS_NAME)
@@ -48,14 +29,6 @@ static int find_name(const char *const *names, size_t n, const char *name)
 	for (size_t i = 0; i < n; i++)
 		if (text_eq(names[i], name))
 			return (int)i;
-	return -1;
-}
-
-static int flag_bit(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(flag_names); i++)
-		if (text_eq(flag_names[i].name, name))
-			return (int)flag_names[i].flag;
 	return -1;
 }
 
@@ -96,10 +69,10 @@ static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 static int read_flags(struct reader *r, const char **words, unsigned *ret)
 {
 	for (; *words; words++) {
-		int bit = flag_bit(*words);
-		if (bit < 0)
+		unsigned flag;
+		if (!effect_flag_parse(*words, &flag))
 			return bad(r, "no such flag:", *words);
-		*ret |= (unsigned)bit;
+		*ret |= flag;
 	}
 	return OK;
 }
