@@ -153,8 +153,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 		propose_argv(k->a, &k->guard.at, q->argv, q->argc, &ret->proposal);
 	else
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
-	decide(guard_policy(&k->guard, k->a, &ret->proposal), q->profile, &ret->proposal, &context,
-		&ret->decision);
+	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
 	if (q->floor == ACTION_ASK)
 		add_ask(k, q, &ret->decision);
 	if (q->floor > ret->decision.action)

@@ -55,6 +55,22 @@ static int read_words(struct reader *r, const struct json *v, const char *member
 	return OK;
 }
 
+/* The same as one text: each word ended by NUL, an empty one behind the last. */
+static int read_globs(struct reader *r, const char **words, const char *member, const char **ret)
+{
+	struct buf b;
+
+	buf_init(&b, r->a);
+	for (; *words; words++) {
+		if (!**words)
+			return bad(r, "must not be empty:", member);
+		buf_add(&b, *words, strlen(*words) + 1);
+	}
+	buf_addc(&b, '\0');
+	*ret = b.p;
+	return OK;
+}
+
 static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 {
 	for (; *words; words++) {
@@ -117,16 +133,14 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 	if (text_eq(name, "where"))
 		return read_where(r, words, &rule->where);
 	if (text_eq(name, "tag"))
-		rule->tags = words;
-	else if (text_eq(name, "program"))
-		rule->programs = words;
-	else if (text_eq(name, "target"))
-		rule->targets = words;
-	else if (text_eq(name, "profile"))
-		rule->profiles = words;
-	else
-		return bad(r, "no such condition:", name);
-	return OK;
+		return read_globs(r, words, name, &rule->tags);
+	if (text_eq(name, "program"))
+		return read_globs(r, words, name, &rule->programs);
+	if (text_eq(name, "target"))
+		return read_globs(r, words, name, &rule->targets);
+	if (text_eq(name, "profile"))
+		return read_globs(r, words, name, &rule->profiles);
+	return bad(r, "no such condition:", name);
 }
 
 static int read_condition(struct reader *r, const char *name, const struct json *v, struct rule *rule)
@@ -209,12 +223,12 @@ int rules_parse_one(
 	return OK;
 }
 
-static bool any_glob(const char **globs, const char *s, bool path)
+static bool any_glob(const char *globs, const char *s, bool path)
 {
 	if (!s)
 		return false;
-	for (; *globs; globs++)
-		if (text_glob(*globs, s, path))
+	for (; *globs; globs += strlen(globs) + 1)
+		if (text_glob(globs, s, path))
 			return true;
 	return false;
 }
