@@ -154,6 +154,7 @@ struct step {
 	const char *program; /* resolved head, or NULL when dynamic */
 	const char *text; /* the command with its words resolved, unknown parts as "…" */
 	const char *wrappers; /* "sudo env" — what was peeled, or NULL */
+	const char *git_verb; /* the subcommand, where it is git and that is known; or NULL */
 	uint32_t first_effect, effect_count;
 };
 

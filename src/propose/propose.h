@@ -71,7 +71,6 @@ enum script_kind {
 #undef SCRIPT_ENUM
 		SCRIPT_KIND_COUNT /* not recognised */
 };
-const char *script_kind_name(enum script_kind k);
 bool script_kind_parse(const char *name, enum script_kind *ret);
 
 /* One piece of shell text found in a file.  Its newlines are those of the file, so the line of an offset is `line` plus the

@@ -275,7 +275,6 @@ void eval_simple(struct walk *w, const void *arg)
 		eval_stop(w, "expansion_limit", "more than 20000 commands to judge");
 		return;
 	}
-	c.scope = (struct scope *)w;
 	bool declares = node->words && declares_names(node->words);
 	for (const struct shell_word *word = node->words; word && !w->is_stopped; word = word->next) {
 		if (declares && word->name_n)

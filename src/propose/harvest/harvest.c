@@ -16,11 +16,6 @@ static const char *const kind_names[] = {
 #undef SCRIPT_NAME
 };
 
-const char *script_kind_name(enum script_kind k)
-{
-	return (unsigned)k < ARRAY_SIZE(kind_names) ? kind_names[k] : "unknown";
-}
-
 bool script_kind_parse(const char *name, enum script_kind *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)

@@ -475,6 +475,7 @@ HANDLER(git)
 		fx(k, TAG_DYNAMIC_OPTION, verb, 0);
 		return;
 	}
+	walk_git_verb(k->w, verb->text);
 	if (g.alias_text) {
 		k->rest += place + 1;
 		k->rest_count -= place + 1;
