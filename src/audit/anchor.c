@@ -4,6 +4,7 @@
  * behind a git reference, cannot be changed with them; with it a tail that was cut off or rewritten is found.  log/anchors.json
  * remembers where heads were put; forgetting it loses the reminder, not the anchor. */
 #include "audit/audit.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -119,21 +120,20 @@ int log_anchor_read(
 	return OK;
 }
 
+static const struct doc KEPT = { .file = ANCHORS,
+	.lock = ANCHORS ".lock",
+	.type = JSON_OBJECT,
+	.max_bytes = ANCHOR_LIMIT,
+	.code = "ANCHOR_FORM" };
+
 int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e)
 {
-	struct bytes text;
 	struct json *doc;
-	int rc = file_read(s, a, state_fd, ANCHORS, ANCHOR_LIMIT, 0, &text, e);
+	int rc = doc_load(s, a, state_fd, &KEPT, &doc, e);
 
-	if (rc == E_MISSING) {
-		*ret = json_new(a, JSON_ARRAY);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(a, text, ANCHORS, NULL, &doc, e);
 	if (rc)
 		return rc;
-	*ret = json_get(doc, "anchors");
+	*ret = doc->n ? json_get(doc, "anchors") : json_new(a, JSON_ARRAY);
 	if (!json_is(*ret, JSON_ARRAY))
 		return err_set(e, E_CORRUPT, "ANCHOR_FORM", "%s is not a list of anchors", ANCHORS);
 	return OK;
@@ -146,8 +146,7 @@ static int remember(
 	AUTO(close_fd) int lock = -1;
 	struct json *old, *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY);
 	struct json *entry = json_new(a, JSON_OBJECT);
-	struct buf text;
-	int rc = file_lock(s, state_fd, ANCHORS ".lock", -1, &lock, e);
+	int rc = doc_lock(s, state_fd, &KEPT, &lock, e);
 
 	if (rc == OK)
 		rc = log_anchors(s, a, state_fd, &old, e);
@@ -160,10 +159,7 @@ static int remember(
 	json_set(a, entry, "head", head);
 	json_push(a, list, entry);
 	json_set(a, doc, "anchors", list);
-	buf_init(&text, a);
-	json_write(&text, doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return file_replace(s, state_fd, ANCHORS, 0600, buf_bytes(&text), e);
+	return doc_replace(s, a, state_fd, &KEPT, doc, e);
 }
 
 /* What is there already must be about this log: an anchor is not silently exchanged for another log's. */

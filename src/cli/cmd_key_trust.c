@@ -3,6 +3,7 @@
  * Those for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in
  * there alone: a verification uses the file when it is named.  Those that may approve what an agent asks for stand beside it in
  * approvers.json; to put one there takes what an approval takes. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
@@ -35,7 +36,6 @@ static void store_close(struct store *s)
 
 static int store_open(struct run *r, struct store *s, const char *file, bool to_write, struct err *e)
 {
-	struct bytes text;
 	const char *home;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
 
@@ -48,9 +48,7 @@ static int store_open(struct run *r, struct store *s, const char *file, bool to_
 	if (to_write && rc == OK)
 		rc = file_lock(r->sys, AT_FDCWD, path_join(r->a, s->dir, "lock"), -1, &s->lock_fd, e);
 	if (rc == OK)
-		rc = file_read(r->sys, r->a, AT_FDCWD, s->path, TRUST_LIMIT, 0, &text, e);
-	if (rc == OK)
-		rc = json_parse(r->a, text, s->path, NULL, &s->doc, e);
+		rc = doc_read(r->sys, r->a, AT_FDCWD, s->path, TRUST_LIMIT, 0, &s->doc, e);
 	if (rc == E_MISSING)
 		rc = OK;
 	if (rc)
@@ -69,12 +67,9 @@ static int store_open(struct run *r, struct store *s, const char *file, bool to_
 
 static int store_write(struct run *r, const struct store *s, struct err *e)
 {
-	struct buf text;
+	const struct doc file = { .file = s->path };
 
-	buf_init(&text, r->a);
-	json_write(&text, s->doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return file_replace(r->sys, AT_FDCWD, s->path, 0600, buf_bytes(&text), e);
+	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
 static size_t find(const struct store *s, const char *hex)

@@ -1,4 +1,5 @@
 /* cmd_profile.c — the profiles there are, one of them, and which skills may use which. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -70,14 +71,11 @@ int cmd_profile_show(struct run *r, struct err *e)
 
 static int read_json(struct run *r, const char *path, struct json **ret, struct err *e)
 {
-	struct bytes text;
-	int rc = file_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, &text, e);
+	int rc = doc_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, ret, e);
 
-	if (rc == E_MISSING) {
+	if (rc == E_MISSING)
 		*ret = NULL;
-		return OK;
-	}
-	return rc ? rc : json_parse(r->a, text, path, NULL, ret, e);
+	return rc == E_MISSING ? OK : rc;
 }
 
 static void take_policy(struct arena *a, struct json *skills, const char *skill, const struct json *from)

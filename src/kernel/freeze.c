@@ -4,32 +4,22 @@
  * there first.  A file that is there and cannot be read is a freeze of everything: whoever damages it stops the work, and
  * does not set it free. */
 #include "kernel/freeze.h"
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#define FREEZE_FILE "freeze.json"
-#define FREEZE_LOCK "freeze.lock"
+static const struct doc FREEZES = { .file = "freeze.json",
+	.lock = "freeze.lock",
+	.type = JSON_OBJECT,
+	.style = JSON_SORT_BYTES,
+	.code = "FREEZE_FILE" };
 
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	struct bytes text;
-	struct json *doc;
-	int rc = file_read(s, a, ws->state_fd, FREEZE_FILE, 1 << 20, 0, &text, e);
-
-	if (rc == E_MISSING) {
-		*ret = json_new(a, JSON_OBJECT);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(a, text, FREEZE_FILE, NULL, &doc, e);
-	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_set(e, E_CORRUPT, "FREEZE_FILE", "%s is no object", FREEZE_FILE);
-	if (rc == OK)
-		*ret = doc;
-	return rc;
+	return doc_load(s, a, ws->state_fd, &FREEZES, ret, e);
 }
 
 const char *freeze_in_force(struct kernel *k, const char *principal)
@@ -50,17 +40,11 @@ const char *freeze_in_force(struct kernel *k, const char *principal)
 
 static int store(struct kernel *k, const struct json *doc, struct err *e)
 {
-	struct buf text;
-
-	if (!doc->n) {
-		if (k->sys->unlink(k->sys, k->ws->state_fd, FREEZE_FILE, 0))
-			return err_sys(e, "FREEZE_FILE", "cannot remove %s", FREEZE_FILE);
-		return OK;
-	}
-	buf_init(&text, k->a);
-	json_write(&text, doc, JSON_INDENT | JSON_SORT_BYTES);
-	buf_addc(&text, '\n');
-	return file_replace(k->sys, k->ws->state_fd, FREEZE_FILE, 0600, buf_bytes(&text), e);
+	if (doc->n)
+		return doc_replace(k->sys, k->a, k->ws->state_fd, &FREEZES, doc, e);
+	if (k->sys->unlink(k->sys, k->ws->state_fd, FREEZES.file, 0))
+		return err_sys(e, "FREEZE_FILE", "cannot remove %s", FREEZES.file);
+	return OK;
 }
 
 /* The record first: a freeze or its end that is not on record does not happen. */
@@ -90,7 +74,7 @@ int freeze_set(
 {
 	AUTO(close_fd) int lock = -1;
 	struct json *doc, *receipt;
-	int rc = file_lock(k->sys, k->ws->state_fd, FREEZE_LOCK, 5000, &lock, e);
+	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
 
 	if (rc == OK && freeze_load(k->sys, k->a, k->ws, &doc, e))
 		doc = json_new(k->a, JSON_OBJECT); /* what cannot be read is replaced by a freeze that can */
@@ -110,7 +94,7 @@ int freeze_lift(
 {
 	AUTO(close_fd) int lock = -1;
 	struct json *doc;
-	int rc = file_lock(k->sys, k->ws->state_fd, FREEZE_LOCK, 5000, &lock, e);
+	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
 
 	if (rc == OK)
 		rc = freeze_load(k->sys, k->a, k->ws, &doc, e);

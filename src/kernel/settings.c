@@ -2,34 +2,27 @@
  *
  * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and cannot be read is an
  * error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
 
-#define SETTINGS_FILE "workspace.json"
-#define SETTINGS_LOCK "workspace.lock"
+static const struct doc SETTINGS = { .file = "workspace.json",
+	.lock = "workspace.lock",
+	.type = JSON_OBJECT,
+	.mode = 0644,
+	.code = "PROFILE_CHOICE" };
 #define DEFAULT_PROFILE "workspace_edit"
 
 static int load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	struct bytes text;
-	struct json *doc;
 	struct err why = { 0 };
-	int rc = file_read(s, a, ws->state_fd, SETTINGS_FILE, 1 << 20, 0, &text, &why);
+	int rc = doc_load(s, a, ws->state_fd, &SETTINGS, ret, &why);
 
-	if (rc == E_MISSING) {
-		*ret = json_new(a, JSON_OBJECT);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(a, text, SETTINGS_FILE, NULL, &doc, &why);
-	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_set(&why, E_CORRUPT, "PROFILE_CHOICE", "%s is no object", SETTINGS_FILE);
 	if (rc)
 		return err_set(e, rc, "PROFILE_CHOICE",
 			"which profile this workspace has chosen cannot be read: %s; mend %s/%s", why.text,
-			ws->state_dir, SETTINGS_FILE);
-	*ret = doc;
+			ws->state_dir, SETTINGS.file);
 	return OK;
 }
 
@@ -88,11 +81,10 @@ int workspace_use_profile(
 	AUTO(close_fd) int lock = -1;
 	const struct profile *profile;
 	struct json *doc;
-	struct buf text;
 	int rc = profiles_get(&k->guard.profiles, name, &profile, e);
 
 	if (rc == OK)
-		rc = file_lock(k->sys, k->ws->state_fd, SETTINGS_LOCK, 5000, &lock, e);
+		rc = doc_lock(k->sys, k->ws->state_fd, &SETTINGS, &lock, e);
 	if (rc == OK)
 		rc = load(k->sys, k->a, k->ws, &doc, e);
 	if (rc == OK)
@@ -103,8 +95,5 @@ int workspace_use_profile(
 	json_sets(k->a, doc, "default_profile", name);
 	if (destructive)
 		json_sets(k->a, doc, "destructive", destructive);
-	buf_init(&text, k->a);
-	json_write(&text, doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return file_replace(k->sys, k->ws->state_fd, SETTINGS_FILE, 0644, buf_bytes(&text), e);
+	return doc_replace(k->sys, k->a, k->ws->state_fd, &SETTINGS, doc, e);
 }

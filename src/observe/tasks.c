@@ -1,4 +1,5 @@
 /* tasks.c — the latest state of tasks, from the end of the ledger. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -122,17 +123,12 @@ int observe_failed_commands(
 
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
-	struct bytes text;
 	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
-	int rc = file_read(o->sys, o->a, o->state_fd, "checkpoints/index.json", 64 << 20, 0, &text, e);
+	int rc = doc_read(o->sys, o->a, o->state_fd, "checkpoints/index.json", 64 << 20, 0, &all, e);
 
 	*ret = last;
-	if (rc == E_MISSING)
-		return OK;
-	if (rc == OK)
-		rc = json_parse(o->a, text, "checkpoints/index.json", NULL, &all, e);
 	if (rc)
-		return rc;
+		return rc == E_MISSING ? OK : rc;
 	uint32_t n = json_is(all, JSON_ARRAY) ? all->n : 0;
 	for (uint32_t i = n > limit ? n - (uint32_t)limit : 0; i < n; i++)
 		json_push(o->a, last, all->items[i]);
@@ -167,13 +163,11 @@ static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
 const char *observe_heartbeat(const struct observed *o, const struct json *row)
 {
 	const char *id = json_get_text(row, "task_id", "");
-	struct bytes text;
 	struct json *doc;
 
 	if (text_is_id(id) &&
-		file_read(o->sys, o->a, o->state_fd, arena_printf(o->a, "heartbeats/%s.json", id), 4096, 0,
-			&text, NULL) == OK &&
-		json_parse(o->a, text, "heartbeat", NULL, &doc, NULL) == OK)
+		doc_read(o->sys, o->a, o->state_fd, arena_printf(o->a, "heartbeats/%s.json", id), 4096, 0,
+			&doc, NULL) == OK)
 		return json_get_text(doc, "heartbeat_at", json_get_text(row, "heartbeat_at", NULL));
 	return json_get_text(row, "heartbeat_at", NULL);
 }

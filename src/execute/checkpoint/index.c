@@ -3,6 +3,7 @@
  * index.json is an array in order of creation, readable by the program Helm descends from and written by it, too: members
  * we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever changes it holds the store's lock for
  * the whole read, change and replace. */
+#include "base/doc.h"
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -108,27 +109,26 @@ bool checkpoint_id_ok(const char *id)
 		n - 17;
 }
 
+static const struct doc INDEX = {
+	.file = "index.json", .type = JSON_ARRAY, .max_bytes = INDEX_LIMIT, .code = "CHECKPOINT_INDEX"
+};
+
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
 {
 	struct json *array;
-	struct bytes text;
 
 	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the rest. */
-	int rc = st->dir_fd < 0
-		? E_MISSING
-		: file_read(st->sys, st->a, st->dir_fd, "index.json", INDEX_LIMIT, 0, &text, e);
+	int rc = st->dir_fd < 0 ? E_MISSING : doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
 	if (rc == E_MISSING) {
 		*ret_array = json_new(st->a, JSON_ARRAY);
 		return OK;
 	}
+	if (rc == E_INPUT || rc == E_CORRUPT) /* it is there and is no JSON, or no list */
+		return err_set(
+			e, E_CORRUPT, "CHECKPOINT_INDEX", "checkpoints/%s", arena_strdup(st->a, e->text));
 	if (rc)
 		return rc;
-	if (json_parse(st->a, text, "checkpoints/index.json", NULL, &array, e)) {
-		e->rc = E_CORRUPT;
-		snprintf(e->code, sizeof(e->code), "CHECKPOINT_INDEX");
-		return e->rc;
-	}
-	bool is_ok = json_is(array, JSON_ARRAY);
+	bool is_ok = true;
 	json_each (v, array)
 		is_ok = is_ok && json_is(v, JSON_OBJECT) && json_get_text(v, "checkpoint_id", NULL);
 	if (!is_ok)
@@ -140,14 +140,9 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
 
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e)
 {
-	struct buf to;
+	int rc = doc_replace(st->sys, st->a, st->dir_fd, &INDEX, array, e);
 
-	buf_init(&to, st->a);
-	json_write(&to, array, JSON_INDENT);
-	buf_addc(&to, '\n');
-	if (file_replace(st->sys, st->dir_fd, "index.json", 0600, buf_bytes(&to), e))
-		return err_wrap(e, "checkpoint index");
-	return OK;
+	return rc ? err_wrap(e, "checkpoint index") : OK;
 }
 
 static struct json *pick(const struct json *array, const char *id, size_t *ret_hits)
@@ -306,17 +301,14 @@ int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret
 		.max_files = DEFAULT_FILES,
 		.max_bytes = (uint64_t)DEFAULT_MB << 20 };
 	static const char name[] = "references/checkpoint_policy.json";
-	struct bytes text;
 	struct json *doc;
 
-	if (file_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &text, e)) {
+	if (doc_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &doc, e)) {
 		if (e->rc != E_MISSING)
 			return e->rc;
 		*ret = p;
 		return OK;
 	}
-	if (json_parse(st->a, text, name, NULL, &doc, e))
-		return e->rc;
 	if (!json_is(doc, JSON_OBJECT))
 		return err_set(e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", name);
 	p.is_file = true;

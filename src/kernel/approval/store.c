@@ -3,6 +3,7 @@
  * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the signed decision it was
  * made for, a grant only as the signed receipt it is.  What is in here and is neither is passed over.  A file that cannot be
  * understood grants nothing. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -11,38 +12,26 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { APPROVALS_LIMIT = 16 << 20, MAX_PENDING = 200 };
+enum { MAX_PENDING = 200 };
+static const struct doc QUESTIONS = { .file = APPROVALS,
+	.lock = "approvals.lock",
+	.type = JSON_OBJECT,
+	.max_bytes = 16 << 20,
+	.code = "APPROVALS_FORMAT" };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
-
-static struct json *part(struct arena *a, struct json *doc, const char *name)
-{
-	struct json *v = json_get(doc, name);
-
-	if (!v) {
-		v = json_new(a, JSON_OBJECT);
-		json_set(a, doc, name, v);
-	}
-	return v;
-}
 
 int approvals_load(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	struct bytes text;
 	struct json *doc = NULL;
-	int rc = file_read(s, a, ws->state_fd, APPROVALS, APPROVALS_LIMIT, 0, &text, e);
+	int rc = doc_load(s, a, ws->state_fd, &QUESTIONS, &doc, e);
 
-	if (rc == OK)
-		rc = json_parse(a, text, APPROVALS, NULL, &doc, e);
-	if (rc == E_MISSING) {
-		doc = json_new(a, JSON_OBJECT);
+	if (rc == OK && !doc->n)
 		json_seti(a, doc, "version", 1);
-		rc = OK;
-	}
 	if (rc == OK &&
-		(!json_is(doc, JSON_OBJECT) || json_get_int(doc, "version", 0) != 1 ||
-			!json_is(part(a, doc, "requests"), JSON_OBJECT) ||
-			!json_is(part(a, doc, "grants"), JSON_OBJECT)))
+		(json_get_int(doc, "version", 0) != 1 ||
+			!json_is(doc_part(a, doc, "requests"), JSON_OBJECT) ||
+			!json_is(doc_part(a, doc, "grants"), JSON_OBJECT)))
 		rc = err_set(e, E_CORRUPT, "APPROVALS_FORMAT", "%s is not a document of approvals, version 1",
 			APPROVALS);
 	if (rc == OK)
@@ -93,7 +82,7 @@ void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending
 
 int approval_store_open(struct approval_store *st, struct kernel *k, struct err *e)
 {
-	int rc = file_lock(k->sys, k->ws->state_fd, "approvals.lock", 5000, &st->lock_fd, e);
+	int rc = doc_lock(k->sys, k->ws->state_fd, &QUESTIONS, &st->lock_fd, e);
 
 	st->k = k;
 	if (rc == OK)
@@ -154,13 +143,9 @@ static void prune(struct approval_store *st, int64_t now_us)
 int approval_store_write(struct approval_store *st, struct err *e)
 {
 	struct kernel *k = st->k;
-	struct buf text;
 
 	prune(st, k->sys->now_us(k->sys));
-	buf_init(&text, k->a);
-	json_write(&text, st->doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return file_replace(k->sys, k->ws->state_fd, APPROVALS, 0600, buf_bytes(&text), e);
+	return doc_replace(k->sys, k->a, k->ws->state_fd, &QUESTIONS, st->doc, e);
 }
 
 char *approval_digest(struct arena *a, const struct json *doc)

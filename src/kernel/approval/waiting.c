@@ -2,43 +2,35 @@
  *
  * Nothing is decided from this file; approvals.json is what counts.  It is kept because tools of older workspaces show it, and
  * members we do not know stay as they are. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/approval/parts.h"
 
 #include <string.h>
 
-#define RUNTIME_FILE "long-running-runtime.json"
-#define RUNTIME_LOCK "long-running-runtime.lock"
-
-enum { RUNTIME_LIMIT = 16 << 20 };
+static const struct doc RUNTIME = { .file = "long-running-runtime.json",
+	.lock = "long-running-runtime.lock",
+	.type = JSON_OBJECT,
+	.max_bytes = 16 << 20,
+	.style = JSON_SORT_BYTES,
+	.code = "RUNTIME_STATE" };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 
+/* A part that somebody made something else of is begun anew: nothing is decided from it. */
 static struct json *part(struct arena *a, struct json *doc, const char *name)
 {
-	struct json *v = json_get(doc, name);
-
-	if (!json_is(v, JSON_OBJECT)) {
-		v = json_new(a, JSON_OBJECT);
-		json_set(a, doc, name, v);
-	}
-	return v;
+	if (!json_is(json_get(doc, name), JSON_OBJECT))
+		(void)json_remove(doc, name);
+	return doc_part(a, doc, name);
 }
 
 static int load(struct kernel *k, struct json **ret, struct err *e)
 {
-	struct bytes text;
-	int rc = file_read(k->sys, k->a, k->ws->state_fd, RUNTIME_FILE, RUNTIME_LIMIT, 0, &text, e);
+	int rc = doc_load(k->sys, k->a, k->ws->state_fd, &RUNTIME, ret, e);
 
-	if (rc == E_MISSING) {
-		*ret = json_new(k->a, JSON_OBJECT);
+	if (rc == OK && !(*ret)->n)
 		json_seti(k->a, *ret, "runtime_state_schema_version", 1);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(k->a, text, RUNTIME_FILE, NULL, ret, e);
-	if (rc == OK && !json_is(*ret, JSON_OBJECT))
-		rc = err_set(e, E_CORRUPT, "RUNTIME_STATE", "%s is no object", RUNTIME_FILE);
 	return rc;
 }
 
@@ -56,15 +48,10 @@ static void prune(struct kernel *k, struct json *gates)
 
 static int store(struct kernel *k, struct json *doc, struct err *e)
 {
-	struct buf text;
-
 	prune(k, part(k->a, doc, "approval_gates"));
 	(void)part(k->a, doc, "task_runs");
 	(void)part(k->a, doc, "agent_registry");
-	buf_init(&text, k->a);
-	json_write(&text, doc, JSON_INDENT | JSON_SORT_BYTES);
-	buf_addc(&text, '\n');
-	return file_replace(k->sys, k->ws->state_fd, RUNTIME_FILE, 0600, buf_bytes(&text), e);
+	return doc_replace(k->sys, k->a, k->ws->state_fd, &RUNTIME, doc, e);
 }
 
 static void set_task(
@@ -84,7 +71,7 @@ int waiting_add(struct kernel *k, const struct json *request, struct err *e)
 	const char *id = json_get_text(request, "approval_id", ""),
 		   *task = json_get_text(request, "task_id", "");
 	struct json *doc, *gate = json_new(k->a, JSON_OBJECT);
-	int rc = file_lock(k->sys, k->ws->state_fd, RUNTIME_LOCK, 5000, &lock, e);
+	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 
 	if (rc == OK)
 		rc = load(k, &doc, e);
@@ -110,7 +97,7 @@ int waiting_settle(struct kernel *k, const struct json *request, const char *res
 
 	if (!task) /* not a run: there is no gate */
 		return OK;
-	int rc = file_lock(k->sys, k->ws->state_fd, RUNTIME_LOCK, 5000, &lock, e);
+	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 	if (rc == OK)
 		rc = load(k, &doc, e);
 	if (rc)

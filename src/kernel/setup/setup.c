@@ -3,6 +3,7 @@
  * A settings file is the user's.  We insert our entries into its text and remember where, so that removing them gives the same
  * bytes back.  Before the first change setup-recovery.json says what is about to happen and how both states look; after the
  * last one it goes.  Whoever finds it knows from the file's digest which side of the change the machine stopped on. */
+#include "base/doc.h"
 #include "kernel/setup/parts.h"
 
 #include "base/file.h"
@@ -103,21 +104,21 @@ static const char *digest_of(struct arena *a, struct bytes text)
 	return text.p ? sha256_prefixed(a, text.p, text.n) : "";
 }
 
+static const struct doc RECORDS = {
+	.file = SETUP_RECORDS, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECORDS"
+};
+static const struct doc RECOVERY = {
+	.file = SETUP_RECOVERY, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECOVERY"
+};
+
 int setup_records(const struct setup *s, struct json **ret, struct err *e)
 {
-	struct bytes text;
 	struct json *doc;
-	int rc = file_read(s->sys, s->a, s->ws->state_fd, SETUP_RECORDS, SETUP_FILE_LIMIT, 0, &text, e);
+	int rc = doc_load(s->sys, s->a, s->ws->state_fd, &RECORDS, &doc, e);
 
-	if (rc == E_MISSING) {
-		*ret = json_new(s->a, JSON_ARRAY);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(s->a, text, SETUP_RECORDS, NULL, &doc, e);
 	if (rc)
 		return rc;
-	*ret = json_get(doc, "installs");
+	*ret = doc->n ? json_get(doc, "installs") : json_new(s->a, JSON_ARRAY);
 	return json_is(*ret, JSON_ARRAY)
 		? OK
 		: err_set(e, E_CORRUPT, "SETUP_RECORDS", "%s holds no list of installs", SETUP_RECORDS);
@@ -130,16 +131,6 @@ struct json *setup_record_of(const struct json *records, const char *client, con
 			text_eq(json_get_text(row, "path", ""), path))
 			return row;
 	return NULL;
-}
-
-static int put_document(const struct setup *s, const char *name, struct json *doc, struct err *e)
-{
-	struct buf text;
-
-	buf_init(&text, s->a);
-	json_write(&text, doc, JSON_INDENT);
-	buf_addc(&text, '\n');
-	return file_replace(s->sys, s->ws->state_fd, name, 0600, buf_bytes(&text), e);
 }
 
 /* The row of this client and file replaced by `record`, or taken out when that is NULL. */
@@ -160,7 +151,7 @@ static int put_record(
 		return OK;
 	json_seti(s->a, doc, "version", 1);
 	json_set(s->a, doc, "installs", kept);
-	return put_document(s, SETUP_RECORDS, doc, e);
+	return doc_replace(s->sys, s->a, s->ws->state_fd, &RECORDS, doc, e);
 }
 
 /* ---- planning ---- */
@@ -329,7 +320,7 @@ static int begin(const struct setup *s, const struct setup_change *c, struct err
 	json_sets(a, doc, "before_sha256", digest_of(a, c->before));
 	json_sets(a, doc, "after_sha256", digest_of(a, c->after));
 	json_set(a, doc, "record", c->record ? c->record : json_new(a, JSON_NULL));
-	return put_document(s, SETUP_RECOVERY, doc, e);
+	return doc_replace(s->sys, s->a, s->ws->state_fd, &RECOVERY, doc, e);
 }
 
 static int finish(const struct setup *s, struct err *e)
@@ -648,7 +639,7 @@ int setup_repair(const struct setup *s, const char *client, const char **ret_wha
 {
 	AUTO(close_fd) int lock = -1;
 	const struct setup_client *c;
-	struct bytes text, now;
+	struct bytes now;
 	struct json *doc;
 	int rc = setup_find_client(client, &c, e);
 
@@ -656,13 +647,11 @@ int setup_repair(const struct setup *s, const char *client, const char **ret_wha
 		rc = lock_setup(s, &lock, e);
 	if (rc)
 		return rc;
-	rc = file_read(s->sys, s->a, s->ws->state_fd, SETUP_RECOVERY, SETUP_FILE_LIMIT, 0, &text, e);
-	if (rc == E_MISSING) {
+	if (!file_exists(s->sys, s->ws->state_fd, SETUP_RECOVERY)) {
 		*ret_what = "nothing was interrupted";
 		return OK;
 	}
-	if (rc == OK)
-		rc = json_parse(s->a, text, SETUP_RECOVERY, NULL, &doc, e);
+	rc = doc_load(s->sys, s->a, s->ws->state_fd, &RECOVERY, &doc, e);
 	if (rc)
 		return rc;
 	if (!text_eq(json_get_text(doc, "client", ""), client))

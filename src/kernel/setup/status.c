@@ -2,6 +2,7 @@
  *
  * Settings that name us prove little: the program may be gone, the client may have been told to skip hooks, and Codex skips
  * without a word every hook a person has not trusted.  So each of these is looked at, and a doubt is never called armed. */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -33,11 +34,9 @@ static bool is_armed(const struct look *l)
 
 static struct json *read_json(const struct look *l, const char *path)
 {
-	struct bytes text;
 	struct json *doc = NULL;
 
-	if (file_read(l->s->sys, l->s->a, AT_FDCWD, path, SETUP_FILE_LIMIT, FILE_FOLLOW, &text, NULL) ||
-		json_parse(l->s->a, text, path, NULL, &doc, NULL))
+	if (doc_read(l->s->sys, l->s->a, AT_FDCWD, path, SETUP_FILE_LIMIT, FILE_FOLLOW, &doc, NULL))
 		return NULL;
 	return doc;
 }

@@ -2,6 +2,7 @@
  *
  * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once and only its hash is
  * kept, so that reading the file does not let anybody resume.  A file that cannot be read counts as "everything is paused". */
+#include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -11,8 +12,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define PAUSE_FILE "profile-pause-state.json"
-#define PAUSE_LOCK "profile-pause-state.lock"
+static const struct doc PAUSES = { .file = "profile-pause-state.json",
+	.lock = "profile-pause-state.lock",
+	.type = JSON_OBJECT,
+	.style = JSON_SORT_BYTES,
+	.code = "PAUSE_STATE" };
 
 bool pause_gate_is_on(struct sys *s)
 {
@@ -33,33 +37,9 @@ bool pause_gate_is_on(struct sys *s)
 
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	struct bytes text;
-	struct json *doc;
-	int rc = file_read(s, a, ws->state_fd, PAUSE_FILE, 1 << 20, 0, &text, e);
+	int rc = doc_load(s, a, ws->state_fd, &PAUSES, ret, e);
 
-	if (rc == E_MISSING) {
-		*ret = json_new(a, JSON_OBJECT);
-		return OK;
-	}
-	if (rc == OK)
-		rc = json_parse(a, text, PAUSE_FILE, NULL, &doc, e);
-	if (rc == OK && !json_is(doc, JSON_OBJECT))
-		rc = err_set(e, E_CORRUPT, "PAUSE_STATE", "%s is no object", PAUSE_FILE);
-	if (rc)
-		return err_wrap(e, "every profile counts as paused until this file is mended");
-	*ret = doc;
-	return OK;
-}
-
-static int store(
-	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *doc, struct err *e)
-{
-	struct buf text;
-
-	buf_init(&text, a);
-	json_write(&text, doc, JSON_INDENT | JSON_SORT_BYTES);
-	buf_addc(&text, '\n');
-	return file_replace(s, ws->state_fd, PAUSE_FILE, 0600, buf_bytes(&text), e);
+	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
 }
 
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
@@ -69,7 +49,7 @@ int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, co
 	struct json *doc, *entry = json_new(a, JSON_OBJECT);
 	uint8_t raw[16];
 	char hex[33];
-	int rc = file_lock(s, ws->state_fd, PAUSE_LOCK, 5000, &lock, e);
+	int rc = doc_lock(s, ws->state_fd, &PAUSES, &lock, e);
 
 	if (rc == OK)
 		rc = pause_load(s, a, ws, &doc, e);
@@ -82,7 +62,7 @@ int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, co
 	json_sets(a, entry, "reason", reason);
 	json_sets(a, entry, "token_sha256", sha256_hex(a, hex, 32));
 	json_set(a, doc, profile, entry);
-	rc = store(s, a, ws, doc, e);
+	rc = doc_replace(s, a, ws->state_fd, &PAUSES, doc, e);
 	if (rc == OK)
 		*ret_token = arena_strdup(a, hex);
 	return rc;
@@ -105,7 +85,7 @@ int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, c
 {
 	AUTO(close_fd) int lock = -1;
 	struct json *doc;
-	int rc = file_lock(s, ws->state_fd, PAUSE_LOCK, 5000, &lock, e);
+	int rc = doc_lock(s, ws->state_fd, &PAUSES, &lock, e);
 
 	if (rc == OK)
 		rc = pause_load(s, a, ws, &doc, e);
@@ -122,5 +102,5 @@ int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, c
 		return err_set(e, E_INPUT, "PAUSE_TOKEN",
 			"that is not the token that was shown when %s was paused", profile);
 	(void)json_remove(doc, profile);
-	return store(s, a, ws, doc, e);
+	return doc_replace(s, a, ws->state_fd, &PAUSES, doc, e);
 }
