@@ -87,7 +87,7 @@ struct call {
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
-/* classify.c */
+/* programs.c, effect.c */
 void classify_known(struct call *k); /* k->program is set */
 void classify_unknown(struct call *k);
 const struct program *program_find(const char *name, size_t n);
@@ -104,7 +104,7 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n); /* and everyt
 struct word word_below(struct call *k, const struct word *dir);
 /* NAME=value as a word of env, sudo or export: counts as in front of a command. */
 bool is_assignment(const struct word *x);
-bool task_destroys(const struct word *x); /* classify_packages.c: db:reset, drop-db */
+bool task_destroys(const struct word *x); /* packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
 /* Other commands inside this one.  The words are copied. */
@@ -135,20 +135,18 @@ bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
-/* classify_shell.c: run text as a program of this kind; what the feed is when it is unknown. */
-void run_stdin_shell(struct call *k, const struct feed *in, const char *language);
+/* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);
-void handle_shell(struct call *k);
 void handle_interpreter(struct call *k);
-void handle_show(struct call *k); /* classify_win.c: type, Get-Content */
+void handle_show(struct call *k); /* windows.c: type, Get-Content */
 void classify_path_head(struct call *k); /* ./x or /a/b/x that is not in the tables, or was just written */
 
-/* classify_code.c: inline code.  `language` is "python", "perl", "ruby", "node", "php", "lua", "awk", ... */
+/* code.c: inline code.  `language` is "python", "perl", "ruby", "node", "php", "lua", "awk", ... */
 void classify_code(struct call *k, const char *language, const struct word *text);
 void classify_code_bytes(struct call *k, const char *language, const char *text, size_t n);
-/* classify_win.c: text for cmd or PowerShell. */
+/* windows.c: text for cmd or PowerShell. */
 void classify_windows_text(struct call *k, const struct word *text);
-/* classify_data.c: SQL text. */
+/* data.c: SQL text. */
 void classify_sql(struct call *k, const struct word *text);
 void classify_sql_bytes(struct call *k, const char *text, size_t n);
 

@@ -114,7 +114,7 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, NULL, 0);
 }
 
-void run_stdin_shell(struct call *k, const struct feed *in, const char *language)
+static void run_stdin_shell(struct call *k, const struct feed *in, const char *language)
 {
 	run_feed(k, in, language, false);
 }
