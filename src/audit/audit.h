@@ -16,14 +16,25 @@ struct log_check_options {
 struct log_report {
 	struct json *
 		doc; /* what `helm log check --json` prints: sound, receipts, files, heads, anchors, findings, ... */
-	bool is_sound; /* nothing lost, nothing changed, everything signed by a trusted key */
-	bool is_damaged; /* something is lost or changed; `damage` says up to where the chain is good */
-	struct log_damage damage;
+	bool is_sound; /* nothing lost that is not on record, nothing changed, everything signed by a trusted key */
+	bool is_damaged; /* something is lost or changed, and not on record */
+	const char *why; /* the first damage, for a person */
+	bool has_wrong_leaves, has_wrong_heads, has_wrong_anchors;
 	uint64_t receipts;
 };
-/* Check everything.  Reads only.  OK also when the log is damaged. */
+/* Check everything, at one moment, beside any number of writers.  Reads only.  OK also when the log is damaged. */
 int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, struct err *e);
+
+/* Look and repair in one go: nobody writes in between.  No receipt that verifies is removed (record.h: log_repair()).  With `apply` false
+ * only `report` and `plan` are filled.  Wrong leaves alone are made again without a word in the chain. */
+struct log_repaired {
+	struct log_report report; /* as it was found */
+	struct log_plan plan;
+	struct json *seam; /* NULL: nothing was put on record */
+};
+int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
+	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e);
 
 /* Sign a head and keep it at `to`: a file (absolute), or a git reference ("refs/...") of the repository at root_fd.  Refused
  * (ANCHOR_CONFLICT) when what is there is a head this log does not continue. */
@@ -42,9 +53,8 @@ struct evidence_choice {
 	int64_t since_us, until_us; /* since <= t < until */
 };
 /* Files for pack_write(), and what the pack says about itself.  E_MISSING with PACK_EMPTY when nothing matches. */
-int evidence_collect(struct sys *s, struct arena *a, int state_fd,
-	const struct evidence_choice *choice, struct pack_item **ret_items, size_t *ret_n,
-	struct pack_about *ret_about, struct err *e);
+int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
+	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e);
 
 /* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
  * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or

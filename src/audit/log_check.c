@@ -1,12 +1,14 @@
-/* log_check.c — everything that can be known about a chain and its log.
+/* log_check.c — everything that can be known about a chain and its log, at one moment.
  *
- * Every receipt of every file is verified, on all cores; then one pass in order follows links and clocks, compares each line with its
- * canonical spelling and each chain hash with its leaf; then the tree is built once and compared with every head that was ever
- * signed, here and elsewhere.  The first place where something does not fit is where the chain stops being good.
+ * The files are read as they were at that moment (record/cut.c), so that writers are not held up and cannot be mistaken for damage.
+ * One pass in order, some MiB at a time: signatures on all cores, links and clocks, each line against its canonical spelling, each
+ * leaf against the stored one; the tree grows with it, and every head that was ever signed, here and elsewhere, is
+ * compared when the tree has its size.  Memory does not grow with the log.
  *
  * Three kinds of findings: damage (what was recorded is lost or changed), untrusted (unchanged, but signed by a key that is not ours), and
- * notices (what a crash may leave, and the next writer mends). */
-#include "audit/audit.h"
+ * notices (what a crash may leave and the next writer mends, what can be made again from the chain, and what is lost but on
+ * record). */
+#include "audit/parts.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -15,34 +17,59 @@
 
 #include <string.h>
 
-#define FILE_LIMIT ((size_t)1 << 34)
-enum { MAX_FINDINGS = 1000 };
+enum { MAX_FINDINGS = 1000, STEP_BYTES = 8 << 20, LINE_LIMIT = 64 << 20, LEAVES_AT_ONCE = 1024 };
+
+/* What a signed head says, here or elsewhere. */
+struct claim {
+	uint64_t size;
+	struct hash root;
+	bool is_anchor;
+	uint32_t line; /* of heads.jsonl */
+	const char *where; /* of an anchor */
+	const char *timestamp;
+};
+
+struct claims {
+	struct claim *list;
+	size_t n, cap, at; /* at: the next one to look at */
+};
+
+/* The stored leaves, a window at a time. */
+struct stored_leaves {
+	char *step;
+	uint64_t n, from, held;
+	uint64_t wrong, unreadable;
+};
 
 struct log_checking {
 	struct sys *sys;
 	struct arena *a;
-	int state_fd;
-	const struct trust *trust;
+	const struct log_cut *cut;
+	struct trust trust; /* the caller's, and the gaps that are on record */
 	const struct log_check_options *options;
 	struct log_report *report;
 	struct json *findings, *files;
 	int64_t omitted; /* findings beyond the first so many */
 	/* The chain so far. */
-	struct hash *leaves;
-	uint64_t n, cap;
+	uint64_t n; /* clock of the newest receipt */
+	uint64_t receipts; /* that are there */
+	uint64_t lost; /* in gaps that are on record */
+	uint64_t gap_at; /* the receipt behind the newest of them */
 	struct hash last;
+	struct merkle tree;
 	const char *session;
 	struct json *seams; /* of repairs: {"receipt","timestamp"} */
-	/* The first place that is not good. */
+	struct gaps gaps;
+	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
+	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
+	struct claims claims;
+	struct stored_leaves stored;
+	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
 	bool is_damaged;
-	const char *bad_file;
-	off_t good_bytes;
-	off_t whole_bytes; /* of receipts.jsonl, without a torn end */
+	bool is_current; /* nobody has written since the moment it was looked at */
 	/* The file being read. */
 	const char *file, *previous_file, *previous_sha256;
-	struct bytes text;
-	uint64_t first; /* receipts before it */
-	off_t line_offset;
+	uint64_t line;
 	uint64_t done_bytes, total_bytes;
 };
 
@@ -70,11 +97,11 @@ static void set_text(struct log_checking *c, struct json *f, const char *name, c
 		json_sets(c->a, f, name, text_safe(c->a, value, strlen(value), false));
 }
 
-static void name_line(struct log_checking *c, struct json *f, uint64_t line)
+static void name_line(struct log_checking *c, struct json *f, uint64_t line, uint64_t receipt)
 {
 	json_sets(c->a, f, "file", c->file);
 	json_seti(c->a, f, "line", (int64_t)line);
-	json_seti(c->a, f, "receipt", (int64_t)(c->first + line));
+	json_seti(c->a, f, "receipt", (int64_t)receipt);
 }
 
 static void name_member(
@@ -85,70 +112,166 @@ static void name_member(
 	set_text(c, f, "found", found);
 }
 
-/* From here on the chain is not good.  Only the first such place counts. */
-static void stop_good_at(struct log_checking *c, off_t offset)
+/* ---- gaps ---- */
+
+static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
-	if (c->bad_file && !(text_eq(c->bad_file, c->file) && offset < c->good_bytes))
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct log_checking *c = arg;
+	struct verification v;
+	struct json *receipt;
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (!is_whole || !memmem(text.p, text.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) ||
+		json_parse(&scratch, text, "seam", NULL, &receipt, NULL) || !gap_is_seam(&scratch, receipt))
+		return OK;
+	verification_begin(&v, &scratch, &c->trust, "receipt");
+	verify_receipt(&v, receipt);
+	if (v.integrity != ANSWER_YES || v.trusted != ANSWER_YES)
+		return OK;
+	(void)gaps_take(&c->gaps, c->a, receipt);
+	json_each (row, json_get(json_get(receipt, "metadata"), "files"))
+		json_push(c->a, c->mended, json_copy(c->a, row));
+	return OK;
+}
+
+/* Seams stand behind the holes they tell of: the whole chain is searched for them when the first hole is met. */
+static void load_gaps(struct log_checking *c)
+{
+	if (c->has_gaps)
 		return;
-	c->bad_file = c->file;
-	c->good_bytes = offset;
+	c->has_gaps = true;
+	for (size_t i = 0; i < c->cut->n; i++)
+		(void)log_file_lines(c->cut, &c->cut->chain[i], take_seam, c, NULL);
+	c->trust.gaps = &c->gaps;
+}
+
+/* ---- the tree, and what was said about it ---- */
+
+static void check_claim(struct log_checking *c, const struct claim *claim);
+
+static void check_stored(struct log_checking *c, const struct hash *leaf)
+{
+	struct stored_leaves *l = &c->stored;
+	uint64_t i = c->tree.size;
+	struct hash stored;
+
+	c->is_last_wrong = false;
+	if (i >= l->n)
+		return;
+	if (!l->step)
+		l->step = arena_text(c->a, LEAVES_AT_ONCE * LEAF_TEXT);
+	if (i >= l->from + l->held) {
+		l->from = i;
+		l->held = l->n - i < LEAVES_AT_ONCE ? l->n - i : LEAVES_AT_ONCE;
+		if (log_file_read(c->cut, &c->cut->leaves, l->step, l->held * LEAF_TEXT,
+			    (off_t)(i * LEAF_TEXT), NULL))
+			memset(l->step, 0, l->held * LEAF_TEXT);
+	}
+	const char *line = l->step + (i - l->from) * LEAF_TEXT;
+	if (line[64] != '\n' || !hex_decode(line, 64, stored.b, SHA256_SIZE, true))
+		l->unreadable++;
+	else
+		c->is_last_wrong = !hash_eq(&stored, leaf);
+	l->wrong += c->is_last_wrong;
+}
+
+static void add_leaf(struct log_checking *c, const struct hash *leaf)
+{
+	struct claims *l = &c->claims;
+
+	if (!c->is_broken)
+		check_stored(c, leaf);
+	merkle_append(&c->tree, leaf);
+	for (; l->at < l->n && l->list[l->at].size <= c->tree.size; l->at++)
+		check_claim(c, &l->list[l->at]);
 }
 
 /* ---- one line ---- */
 
-static off_t offset_of(const struct log_checking *c, uint64_t line)
-{
-	const uint8_t *p = c->text.p, *end = p + c->text.n;
-
-	for (uint64_t i = 1; i < line && p < end; i++) {
-		const uint8_t *newline = memchr(p, '\n', (size_t)(end - p));
-		p = newline ? newline + 1 : end;
-	}
-	return p - c->text.p;
-}
-
-static struct json *damage_at(struct log_checking *c, uint64_t line, const char *what, const char *text)
+static struct json *damage_at(struct log_checking *c, const char *what, const char *text)
 {
 	struct json *f = find_out(c, "damage", what, text);
 
-	name_line(c, f, line);
-	stop_good_at(c, c->line_offset);
+	name_line(c, f, c->line, c->n + 1);
 	return f;
 }
 
-static void add_leaf(struct log_checking *c, const struct hash *chain)
+static void pass_gap(struct log_checking *c, const struct gap *g)
 {
-	if (c->n == c->cap) {
-		uint64_t cap = c->cap ? 2 * c->cap : 4096;
-		c->leaves = arena_grow(c->a, c->leaves, c->cap * sizeof(*chain), cap * sizeof(*chain));
-		c->cap = cap;
-	}
-	c->leaves[c->n++] = merkle_leaf(chain->b, SHA256_SIZE);
+	uint64_t lost = g->next - g->after - 1;
+	struct json *f = find_out(c, "notice", "gap",
+		lost ? arena_printf(c->a, "%llu %s lost before it; a repair has put that on record",
+			       (unsigned long long)lost, lost == 1 ? "receipt is" : "receipts are")
+		     : arena_strdup(c->a,
+			       "it does not continue the receipt before it; a repair has put that on "
+			       "record"));
+
+	name_line(c, f, c->line, g->next);
+	c->gap_at = g->next;
+	for (uint64_t i = 0; i < lost; i++)
+		add_leaf(c, &g->leaves[i]);
+	c->n = g->next - 1;
+	c->lost += lost;
 }
 
-static void check_link(struct log_checking *c, uint64_t line, const struct json *receipt)
+/* A hole that nobody has put on record.  The rest is looked at as well as that can be. */
+static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, const char *want)
+{
+	struct hash unknown = gap_unknown_leaf();
+
+	if (clock > c->n + 1)
+		name_member(c, damage_at(c, "clock", "receipts are missing before it, or out of order"),
+			"lamport_clock", arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
+			arena_printf(c->a, "%llu", (unsigned long long)clock));
+	else if (clock < c->n + 1)
+		name_member(c, damage_at(c, "clock", "it stands twice, or out of order"), "lamport_clock",
+			arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
+			arena_printf(c->a, "%llu", (unsigned long long)clock));
+	else if (c->is_last_wrong && c->line > 1) {
+		struct json *f = find_out(c, "damage", "changed",
+			"it was changed: neither the receipt behind it nor the log knows it like this");
+		name_line(c, f, c->line - 1, c->n);
+		name_member(c, f, "chain hash", prev, want);
+	} else
+		name_member(c,
+			damage_at(c, "link_broken",
+				"it does not continue the receipt before it: that one or this one was "
+				"changed"),
+			"prev_hash", want, prev);
+	c->is_broken = true;
+	for (; clock > c->n + 1 && clock - c->n < LINE_LIMIT; c->n++)
+		add_leaf(c, &unknown);
+}
+
+/* Does this receipt continue the chain?  False: it has no place in it. */
+static bool check_link(struct log_checking *c, const struct json *receipt, const struct hash *chain)
 {
 	const char *prev = json_get_text(receipt, "prev_hash", ""), *want = "";
 	const char *session = json_get_text(receipt, "session_id", "");
 	int64_t clock = json_get_int(receipt, "lamport_clock", -1);
 
-	if (c->n)
-		want = hash_hex(c->a, &c->last);
-	if (!text_eq(prev, want))
-		name_member(c,
-			damage_at(c, line, "link_broken",
-				"it does not continue the receipt before it: that one or this one was "
-				"changed"),
-			"prev_hash", want, prev);
-	else if (clock != (int64_t)c->n + 1)
-		name_member(c, damage_at(c, line, "clock", "receipts are missing before it, or out of order"),
-			"lamport_clock", arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
-			arena_printf(c->a, "%lld", (long long)clock));
-	else if (c->session && !text_eq(session, c->session))
-		name_member(c, damage_at(c, line, "session", "it belongs to another chain"), "session_id",
-			c->session, session);
 	if (!c->session)
 		c->session = arena_strdup(c->a, session);
+	if (!text_eq(session, c->session)) {
+		name_member(c, damage_at(c, "session", "it belongs to another chain"), "session_id",
+			c->session, session);
+		c->is_broken = true;
+		return false;
+	}
+	if (c->n)
+		want = hash_hex(c->a, &c->last);
+	if (clock == (int64_t)c->n + 1 && text_eq(prev, want))
+		return true;
+	load_gaps(c);
+	const struct gap *g = gaps_find(&c->gaps, c->n, &c->last, (uint64_t)clock, chain);
+	if (g)
+		pass_gap(c, g);
+	else
+		pass_hole(c, clock < 0 ? 0 : (uint64_t)clock, prev, want);
+	return clock == (int64_t)c->n + 1;
 }
 
 static bool is_receipt_member(const char *name)
@@ -161,7 +284,7 @@ static bool is_receipt_member(const char *name)
 
 /* Members that neither the signature nor the chain hash covers, and the spelling itself. */
 static void check_unhashed(
-	struct log_checking *c, struct arena *a, uint64_t line, struct bytes text, const struct json *receipt)
+	struct log_checking *c, struct arena *a, struct bytes text, const struct json *receipt)
 {
 	uint8_t pub[SHA256_SIZE];
 	const char *key = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
@@ -171,290 +294,306 @@ static void check_unhashed(
 	buf_init(&spelling, a);
 	json_canonical(&spelling, receipt);
 	if (!bytes_eq(buf_bytes(&spelling), text))
-		(void)damage_at(c, line, "spelling", "the line is not spelled as it was written");
+		(void)damage_at(c, "spelling", "the line is not spelled as it was written");
 	json_each_member (m, receipt)
 		if (!is_receipt_member(m->name))
-			name_member(c,
-				damage_at(c, line, "unknown_member", "it has a member that nobody wrote"),
+			name_member(c, damage_at(c, "unknown_member", "it has a member that nobody wrote"),
 				m->name, "no such member", "one");
 	if (json_get_int(receipt, "leaf_index", 0) != (int64_t)c->n)
-		name_member(c, damage_at(c, line, "leaf_index", "it names another place in the log"),
-			"leaf_index", arena_printf(c->a, "%llu", (unsigned long long)c->n), "another number");
+		name_member(c, damage_at(c, "leaf_index", "it names another place in the log"), "leaf_index",
+			arena_printf(c->a, "%llu", (unsigned long long)c->n), "another number");
 	if (log_id && hex_decode(key, strlen(key), pub, sizeof(pub), false) &&
 		!text_eq(log_id, sha256_hex(a, pub, sizeof(pub))))
-		name_member(c, damage_at(c, line, "log_id", "it names another log than its signer's"),
-			"log_id", sha256_hex(c->a, pub, sizeof(pub)), log_id);
+		name_member(c, damage_at(c, "log_id", "it names another log than its signer's"), "log_id",
+			sha256_hex(c->a, pub, sizeof(pub)), log_id);
 }
 
-static void check_seam(struct log_checking *c, uint64_t line, const struct json *receipt)
+/* A repair says which bytes of a closed file it took out, and what is left of it. */
+static bool is_mended(struct log_checking *c, const char *file)
+{
+	load_gaps(c);
+	json_each (row, c->mended)
+		if (text_eq(json_get_text(row, "file", ""), file) &&
+			text_eq(json_get_text(row, "sha256_after", ""), c->previous_sha256))
+			return true;
+	return false;
+}
+
+static void check_seam(struct log_checking *c, const struct json *receipt)
 {
 	const struct json *about = json_get(receipt, "metadata");
 	const char *effect = json_get_text(receipt, "effect_id", "");
 
-	if (text_eq(effect, "helm.log/repair")) {
+	if (text_eq(effect, REPAIR_EFFECT)) {
 		struct json *seam = json_new(c->a, JSON_OBJECT);
 		json_seti(c->a, seam, "receipt", (int64_t)c->n + 1);
 		json_sets(c->a, seam, "timestamp", json_get_text(receipt, "timestamp", ""));
 		json_sets(c->a, seam, "why", json_get_text(about, "why", ""));
 		json_push(c->a, c->seams, seam);
 	}
-	if (!text_eq(effect, "helm.log/rotate") || line != 1)
+	if (!text_eq(effect, "helm.log/rotate") || c->line != 1)
 		return;
 	const char *named = json_get_text(about, "continues", ""), *hash = json_get_text(about, "sha256", "");
+	if (c->gap_at == c->n + 1)
+		return; /* what it continues is lost, on record */
 	if (!c->previous_file || !text_eq(named, c->previous_file))
-		name_member(c, damage_at(c, line, "segment_missing", "the file it continues is not there"),
+		name_member(c, damage_at(c, "segment_missing", "the file it continues is not there"),
 			"metadata.continues", named, c->previous_file ? c->previous_file : "nothing");
-	else if (!text_eq(hash, c->previous_sha256))
+	else if (!text_eq(hash, c->previous_sha256) && !is_mended(c, named))
 		name_member(c,
 			find_out(c, "damage", "segment_changed",
 				arena_printf(c->a, "%s has changed since it was closed", named)),
 			"metadata.sha256", hash, c->previous_sha256);
 }
 
-static void check_line(struct log_checking *c, struct arena *a, uint64_t line, struct bytes text)
+static void check_line(struct log_checking *c, struct arena *a, struct bytes text)
 {
 	struct json *receipt;
 	struct hash chain;
 	struct err e = { 0 };
 
 	if (json_parse(a, text, c->file, NULL, &receipt, &e) || receipt_chain_hash(a, receipt, chain.b, &e)) {
-		struct json *f = damage_at(c, line, "no_receipt", "this line is no receipt");
+		struct json *f = damage_at(c, "no_receipt", "this line is no receipt");
 		set_text(c, f, "found", e.text);
-		memset(&chain, 0, sizeof(chain));
-	} else {
-		check_link(c, line, receipt);
-		check_unhashed(c, a, line, text, receipt);
-		check_seam(c, line, receipt);
+		return;
 	}
-	add_leaf(c, &chain);
+	c->receipts++;
+	if (!check_link(c, receipt, &chain))
+		return;
+	check_unhashed(c, a, text, receipt);
+	check_seam(c, receipt);
+	struct hash leaf = merkle_leaf(chain.b, SHA256_SIZE);
+	add_leaf(c, &leaf);
+	c->n++;
 	c->last = chain;
 }
 
 /* ---- one file ---- */
 
+/* Some lines of a file, whole ones. */
+struct piece {
+	struct bytes text;
+	uint64_t line, receipt; /* of its first one */
+};
+
 /* With trusted keys first; when that finds damage, once more with the keys the receipts name, to find its first place. */
-static void check_signatures(struct log_checking *c)
+static void check_signatures(struct log_checking *c, const struct piece *p)
 {
-	AUTO(arena_done) struct arena a = { .limit_bytes = FILE_LIMIT };
-	struct trust anyone = { .allow_self_attested = true, .threads = c->trust->threads };
+	AUTO(arena_done) struct arena a = { 0 };
+	struct trust anyone = {
+		.allow_self_attested = true, .threads = c->trust.threads, .gaps = c->trust.gaps
+	};
 	struct verification v;
 
-	verification_begin(&v, &a, c->trust, "receipt chain");
-	verify_receipt_lines(&v, c->text, c->file, NULL, NULL);
+	verification_begin(&v, &a, &c->trust, "receipt chain");
+	verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
 	bool is_damage = v.integrity == ANSWER_NO;
 	if (!is_damage && v.trusted == ANSWER_YES)
 		return;
 	if (is_damage) {
 		verification_begin(&v, &a, &anyone, "receipt chain");
-		verify_receipt_lines(&v, c->text, c->file, NULL, NULL);
+		verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
 	}
-	if (!v.error)
+	if (!v.error || text_eq(v.error, "closure_failed")) /* links were followed already */
 		return;
 	uint64_t line = (uint64_t)json_get_int(v.values, "line", 0);
 	struct json *f = find_out(c, is_damage ? "damage" : "untrusted", v.error, arena_strdup(c->a, v.text));
 	json_sets(c->a, f, "file", c->file);
 	if (line)
-		name_line(c, f, line);
-	if (line && is_damage)
-		stop_good_at(c, offset_of(c, line));
+		name_line(c, f, p->line + line - 1, p->receipt + line - 1);
 	name_member(c, f, v.member, v.expected, v.found);
 }
 
-static void check_torn(struct log_checking *c)
+static void check_piece(struct log_checking *c, struct bytes text)
 {
-	const uint8_t *end = c->text.n ? memrchr(c->text.p, '\n', c->text.n) : NULL;
-	size_t whole = end ? (size_t)(end - c->text.p) + 1 : 0;
-
-	if (whole == c->text.n)
-		return;
-	struct json *f = find_out(c, "notice", "torn",
-		"the last line was never completed; nobody was told that it is there, and the next writer "
-		"sets "
-		"it aside");
-	json_sets(c->a, f, "file", c->file);
-	c->text.n = whole;
-}
-
-static int check_file(struct log_checking *c, const char *file, struct err *e)
-{
-	AUTO(arena_done) struct arena text = { .limit_bytes = FILE_LIMIT };
 	AUTO(arena_done) struct arena scratch = { 0 };
-	struct json *row = json_new(c->a, JSON_OBJECT);
-	int rc = file_read(c->sys, &text, c->state_fd, file, FILE_LIMIT / 2, 0, &c->text, e);
+	struct piece p = { text, c->line + 1, c->n + 1 };
 
-	if (rc)
-		return rc;
-	c->file = file;
-	c->first = c->n;
-	check_torn(c);
-	struct bytes rest = c->text;
-	for (uint64_t line = 1; rest.n; line++) {
-		c->line_offset = (off_t)(c->text.n - rest.n);
-		check_line(c, &scratch, line, text_cut(&rest, '\n'));
-		arena_reset(&scratch);
+	for (struct bytes rest = text; rest.n; arena_reset(&scratch)) {
+		c->line++;
+		check_line(c, &scratch, text_cut(&rest, '\n'));
 	}
-	c->whole_bytes = text_eq(file, RECEIPTS) ? (off_t)c->text.n : 0;
-	if (c->text.n)
-		check_signatures(c);
-	c->previous_file = file;
-	c->previous_sha256 = sha256_hex(c->a, c->text.p, c->text.n);
-	json_sets(c->a, row, "file", file);
-	json_seti(c->a, row, "receipts", (int64_t)(c->n - c->first));
-	json_seti(c->a, row, "bytes", (int64_t)c->text.n);
-	json_sets(c->a, row, "sha256", c->previous_sha256);
-	json_push(c->a, c->files, row);
-	c->done_bytes += c->text.n;
+	check_signatures(c, &p);
+	c->done_bytes += text.n;
 	if (c->options->step)
 		c->options->step(c->options->arg, c->done_bytes, c->total_bytes);
+}
+
+static void note_torn(struct log_checking *c)
+{
+	json_sets(c->a,
+		find_out(c, "notice", "torn",
+			"the last line was never completed; nobody was told that it is there, and the next "
+			"writer sets it aside"),
+		"file", c->file);
+}
+
+/* Lines of any length, some MiB at a time. */
+static int read_pieces(struct log_checking *c, const struct log_file *f, struct sha256 *digest,
+	off_t *ret_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	size_t cap = STEP_BYTES, held = 0;
+	char *hold = arena_text(&a, cap);
+
+	*ret_whole = 0;
+	for (off_t at = 0; at < f->size_bytes;) {
+		size_t n = cap - held;
+		if ((off_t)n > f->size_bytes - at)
+			n = (size_t)(f->size_bytes - at);
+		int rc = log_file_read(c->cut, f, hold + held, n, at, e);
+		if (rc)
+			return rc;
+		at += (off_t)n;
+		held += n;
+		const char *end = memrchr(hold, '\n', held);
+		size_t whole = end ? (size_t)(end - hold) + 1 : 0;
+		if (whole) {
+			sha256_add(digest, hold, whole);
+			check_piece(c, (struct bytes){ (uint8_t *)hold, whole });
+			*ret_whole += (off_t)whole;
+			memmove(hold, hold + whole, held - whole);
+			held -= whole;
+		} else if (held == cap && cap < LINE_LIMIT) {
+			hold = arena_grow(&a, hold, cap, 2 * cap);
+			cap *= 2;
+		} else if (held == cap) {
+			c->line++;
+			(void)damage_at(c, "no_receipt", "this line is longer than any receipt");
+			return OK;
+		}
+	}
+	if (held)
+		note_torn(c);
+	return OK;
+}
+
+static int check_file(struct log_checking *c, const struct log_file *f, struct err *e)
+{
+	struct json *row = json_new(c->a, JSON_OBJECT);
+	uint64_t before = c->receipts;
+	uint8_t hash[SHA256_SIZE];
+	struct sha256 digest;
+	char hex[SHA256_HEX];
+	off_t whole;
+
+	c->file = f->name;
+	c->line = 0;
+	sha256_begin(&digest);
+	int rc = read_pieces(c, f, &digest, &whole, e);
+	if (rc)
+		return rc;
+	sha256_end(&digest, hash);
+	hex_encode(hash, SHA256_SIZE, hex);
+	c->previous_file = f->name;
+	c->previous_sha256 = arena_strdup(c->a, hex);
+	json_sets(c->a, row, "file", f->name);
+	json_seti(c->a, row, "receipts", (int64_t)(c->receipts - before));
+	json_seti(c->a, row, "bytes", (int64_t)whole);
+	json_sets(c->a, row, "sha256", c->previous_sha256);
+	json_push(c->a, c->files, row);
 	return OK;
 }
 
 static int check_files(struct log_checking *c, struct err *e)
 {
-	char **files;
-	size_t n;
-	struct stat st;
-	int rc = receipts_files(c->sys, c->a, c->state_fd, &files, &n, e);
+	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < n; i++)
-		if (c->sys->stat(c->sys, c->state_fd, files[i], &st, 0) == 0)
-			c->total_bytes += (uint64_t)st.st_size;
-	for (size_t i = 0; rc == OK && i < n; i++)
-		rc = check_file(c, files[i], e);
+	for (size_t i = 0; i < c->cut->n; i++)
+		c->total_bytes += (uint64_t)c->cut->chain[i].size_bytes;
+	for (size_t i = 0; rc == OK && i < c->cut->n; i++)
+		rc = check_file(c, &c->cut->chain[i], e);
 	return rc;
 }
 
 /* ---- leaves ---- */
 
-/* Where receipt number `index` + 1 stands: the file, and its first line's number. */
-static void stop_good_at_receipt(struct log_checking *c, uint64_t index, struct json *f)
+/* They are made from the receipts and can be made again: where they differ, it is they that are wrong.  Only those behind the end of
+ * the chain say something: there were receipts. */
+static void conclude_leaves(struct log_checking *c)
 {
-	uint64_t before = 0;
+	const struct stored_leaves *l = &c->stored;
+	uint64_t missing = l->unreadable + (l->n < c->tree.size ? c->tree.size - l->n : 0);
 
-	json_seti(c->a, f, "receipt", (int64_t)index + 1);
-	json_each (row, c->files) {
-		uint64_t n = (uint64_t)json_get_int(row, "receipts", 0);
-		if (index < before + n) {
-			AUTO(arena_done) struct arena text = { .limit_bytes = FILE_LIMIT };
-			c->file = json_get_text(row, "file", "");
-			json_sets(c->a, f, "file", c->file);
-			json_seti(c->a, f, "line", (int64_t)(index - before) + 1);
-			if (file_read(c->sys, &text, c->state_fd, c->file, FILE_LIMIT / 2, 0, &c->text,
-				    NULL) == OK)
-				stop_good_at(c, offset_of(c, index - before + 1));
-			return;
-		}
-		before += n;
-	}
-}
-
-static bool read_leaf(struct bytes text, uint64_t i, struct hash *ret)
-{
-	const char *line = (const char *)text.p + i * 65;
-
-	return line[64] == '\n' && hex_decode(line, 64, ret->b, SHA256_SIZE, true);
-}
-
-static void check_leaf(struct log_checking *c, uint64_t i, const struct hash *stored)
-{
-	struct json *f = find_out(c, "damage", "leaf",
-		arena_printf(c->a, "receipt %llu is not the one the log knows: it was changed",
-			(unsigned long long)i + 1));
-
-	name_member(c, f, "chain hash", hash_hex(c->a, stored), hash_hex(c->a, &c->leaves[i]));
-	stop_good_at_receipt(c, i, f);
-}
-
-static int check_leaves(struct log_checking *c, struct err *e)
-{
-	AUTO(arena_done) struct arena text_arena = { .limit_bytes = FILE_LIMIT };
-	struct bytes text = { NULL, 0 };
-	uint64_t unreadable = 0, beyond = 0;
-	int rc = file_read(c->sys, &text_arena, c->state_fd, LEAVES, FILE_LIMIT / 2, 0, &text, e);
-
-	if (rc && rc != E_MISSING)
-		return rc;
-	bool has_mismatch = false;
-	uint64_t n = text.n / 65;
-	for (uint64_t i = 0; i < n; i++) {
-		struct hash stored;
-		if (!read_leaf(text, i, &stored)) {
-			unreadable++;
-		} else if (i >= c->n) {
-			beyond++;
-		} else if (!has_mismatch && !hash_eq(&stored, &c->leaves[i])) {
-			has_mismatch = true;
-			check_leaf(c, i, &stored);
-		}
-	}
-	if (beyond)
+	if (l->n > c->tree.size && !c->is_broken)
 		(void)find_out(c, "damage", "receipts_lost",
 			arena_printf(c->a,
 				"the log knows %llu receipts behind the last one: they were cut off",
-				(unsigned long long)beyond));
-	if (unreadable || n < c->n)
+				(unsigned long long)(l->n - c->tree.size)));
+	if (l->wrong > 1 && 2 * l->wrong > c->tree.size)
+		(void)find_out(c, "damage", "other_history",
+			"these are not the receipts the log knows: another history has taken their place");
+	else if (l->wrong) {
+		c->report->has_wrong_leaves = true;
+		(void)find_out(c, "notice", "leaves",
+			arena_printf(c->a,
+				"%llu leaves are not those of their receipts; 'helm log repair' makes them "
+				"again",
+				(unsigned long long)l->wrong));
+	}
+	if (missing)
 		(void)find_out(c, "notice", "leaves",
 			arena_printf(c->a, "%llu leaves are not written; the next writer makes them again",
-				(unsigned long long)(unreadable + (n < c->n ? c->n - n : 0))));
-	return OK;
+				(unsigned long long)missing));
 }
 
 /* ---- heads, here and elsewhere ---- */
 
-struct claim {
-	uint64_t size;
-	const struct json *head;
-	const char *where;
-	bool is_anchor;
-};
-
-struct claims {
-	struct claim *list;
-	size_t n, cap;
-};
-
-static void add_claim(
-	struct log_checking *c, struct claims *l, const struct json *head, const char *where, bool is_anchor)
+static const char *where_of(struct log_checking *c, const struct claim *claim)
 {
-	int64_t size = json_get_int(head, "tree_size", -1);
+	return claim->where ? claim->where : arena_printf(c->a, "%s line %u", HEADS, claim->line);
+}
 
+static void check_head_signature(struct log_checking *c, const struct json *head, const char *where)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct verification v;
+
+	verification_begin(&v, &scratch, &c->trust, "tree head");
+	verify_tree_head(&v, head);
+	const char *named = json_get_text(head, "public_key", "");
+	if (v.integrity == ANSWER_YES && v.signer && *named && !text_eq(named, v.signer))
+		name_member(c,
+			find_out(c, "damage", "head_key",
+				arena_printf(c->a, "%s names another key than its signer's", where)),
+			"public_key", v.signer, named);
+	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
+		return;
+	struct json *f =
+		find_out(c, v.integrity == ANSWER_NO || !v.signer ? "damage" : "untrusted", "head_signature",
+			arena_printf(c->a, "%s: %s", where, v.text ? v.text : "its signer is not known"));
+	name_member(c, f, v.member, v.expected, v.found);
+}
+
+static void add_claim(struct log_checking *c, const struct json *head, uint32_t line, const char *where)
+{
+	struct claims *l = &c->claims;
+	struct claim claim = { .line = line,
+		.where = where,
+		.is_anchor = where != NULL,
+		.timestamp = arena_strdup(c->a, json_get_text(head, "timestamp", "")) };
+	int64_t size = json_get_int(head, "tree_size", 0);
+
+	claim.size = size < 0 ? 0 : (uint64_t)size;
+	check_head_signature(c, head, where_of(c, &claim));
+	if (!hash_from_hex(json_get_text(head, "root_hash", ""), &claim.root))
+		memset(&claim.root, 0, sizeof(claim.root)); /* no tree has it */
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 64;
 		l->list = arena_grow(c->a, l->list, l->cap * sizeof(*l->list), cap * sizeof(*l->list));
 		l->cap = cap;
 	}
-	l->list[l->n++] = (struct claim){ size < 0 ? 0 : (uint64_t)size, head, where, is_anchor };
-}
-
-static void check_head_signature(struct log_checking *c, const struct claim *claim)
-{
-	struct verification v;
-
-	verification_begin(&v, c->a, c->trust, "tree head");
-	verify_tree_head(&v, claim->head);
-	const char *named = json_get_text(claim->head, "public_key", "");
-	if (v.integrity == ANSWER_YES && v.signer && *named && !text_eq(named, v.signer))
-		name_member(c,
-			find_out(c, "damage", "head_key",
-				arena_printf(c->a, "%s names another key than its signer's", claim->where)),
-			"public_key", v.signer, named);
-	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
-		return;
-	struct json *f = find_out(c, v.integrity == ANSWER_NO || !v.signer ? "damage" : "untrusted",
-		"head_signature",
-		arena_printf(c->a, "%s: %s", claim->where, v.text ? v.text : "its signer is not known"));
-	name_member(c, f, v.member, v.expected, v.found);
+	l->list[l->n++] = claim;
 }
 
 /* A head of before a repair is about receipts that the repair put on record as lost. */
 static const struct json *later_repair(struct log_checking *c, const struct claim *claim)
 {
-	const char *at = json_get_text(claim->head, "timestamp", "");
 	int64_t head_us, seam_us;
 
 	json_each (seam, c->seams) {
 		const char *when = json_get_text(seam, "timestamp", "");
-		if (text_parse_time(at, strlen(at), &head_us) &&
+		if (text_parse_time(claim->timestamp, strlen(claim->timestamp), &head_us) &&
 			text_parse_time(when, strlen(when), &seam_us) && head_us <= seam_us &&
 			(uint64_t)json_get_int(seam, "receipt", 0) <= claim->size)
 			return seam;
@@ -462,17 +601,49 @@ static const struct json *later_repair(struct log_checking *c, const struct clai
 	return NULL;
 }
 
+/* Anchors are judged at the end, when all repairs are known. */
 static void refute_claim(
 	struct log_checking *c, const struct claim *claim, const char *what, const char *text)
 {
 	const struct json *seam = claim->is_anchor ? later_repair(c, claim) : NULL;
 
+	c->report->has_wrong_heads |= !claim->is_anchor;
 	if (seam)
 		(void)find_out(c, "notice", "anchor_before_repair",
 			arena_printf(c->a, "%s is older than the repair that receipt %lld records",
-				claim->where, (long long)json_get_int(seam, "receipt", 0)));
+				where_of(c, claim), (long long)json_get_int(seam, "receipt", 0)));
 	else
 		(void)find_out(c, "damage", what, text);
+}
+
+static void check_claim(struct log_checking *c, const struct claim *claim)
+{
+	struct hash have = merkle_head(&c->tree);
+
+	if (claim->size != c->tree.size || hash_eq(&claim->root, &have))
+		return;
+	c->report->has_wrong_heads |= !claim->is_anchor;
+	if (c->is_broken) /* it is about receipts that are not there: their loss was said */
+		return;
+	refute_claim(c, claim, "rewritten",
+		arena_printf(c->a,
+			"%s: the first %llu receipts are not those that were signed at %s: expected root "
+			"%.64s, found %s",
+			where_of(c, claim), (unsigned long long)claim->size, claim->timestamp,
+			hash_hex(c->a, &claim->root), hash_hex(c->a, &have)));
+}
+
+/* Heads of a log that was longer. */
+static void check_longer_claims(struct log_checking *c)
+{
+	for (; c->claims.at < c->claims.n; c->claims.at++) {
+		const struct claim *claim = &c->claims.list[c->claims.at];
+		refute_claim(c, claim, "receipts_lost",
+			arena_printf(c->a,
+				"%s: the log had %llu receipts at %s and now has %llu: %llu are lost",
+				where_of(c, claim), (unsigned long long)claim->size, claim->timestamp,
+				(unsigned long long)c->n, (unsigned long long)(claim->size - c->n)));
+	}
 }
 
 static int by_size(const void *x, const void *y)
@@ -480,41 +651,6 @@ static int by_size(const void *x, const void *y)
 	const struct claim *a = x, *b = y;
 
 	return a->size < b->size ? -1 : a->size > b->size;
-}
-
-/* The tree grows once; every head is looked at when it has its size. */
-static void check_claims(struct log_checking *c, struct claims *l, struct merkle *tree)
-{
-	if (l->n)
-		qsort(l->list, l->n, sizeof(*l->list), by_size);
-	for (size_t i = 0; i < l->n; i++) {
-		const struct claim *claim = &l->list[i];
-		const char *root = json_get_text(claim->head, "root_hash", "");
-		check_head_signature(c, claim);
-		if (claim->size > c->n) {
-			refute_claim(c, claim, "receipts_lost",
-				arena_printf(c->a,
-					"%s: the log had %llu receipts at %s and now has %llu: %llu are lost",
-					claim->where, (unsigned long long)claim->size,
-					json_get_text(claim->head, "timestamp", "?"),
-					(unsigned long long)c->n, (unsigned long long)(claim->size - c->n)));
-			continue;
-		}
-		while (tree->size < claim->size)
-			merkle_append(tree, &c->leaves[tree->size]);
-		struct hash have = merkle_head(tree);
-		if (!text_eq(root, hash_hex(c->a, &have)))
-			refute_claim(c, claim, "rewritten",
-				arena_printf(c->a,
-					"%s: the first %llu receipts are not those that were signed at %s: "
-					"expected root "
-					"%.64s, found %s",
-					claim->where, (unsigned long long)claim->size,
-					json_get_text(claim->head, "timestamp", "?"), root,
-					hash_hex(c->a, &have)));
-	}
-	while (tree->size < c->n)
-		merkle_append(tree, &c->leaves[tree->size]);
 }
 
 static bool is_head_line(struct bytes text, const struct json *head)
@@ -532,77 +668,52 @@ static bool is_head_line(struct bytes text, const struct json *head)
 	return head->n == ARRAY_SIZE(names) && bytes_eq(buf_bytes(&spelling), text);
 }
 
-struct heads_reader {
-	struct log_checking *c;
-	struct claims *claims;
-};
-
 static int read_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
-	struct heads_reader *r = arg;
-	struct log_checking *c = r->c;
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct log_checking *c = arg;
 	struct json *head;
 
 	(void)offset;
 	(void)e;
-	if (!is_whole)
+	if (!is_whole) {
 		(void)find_out(c, "notice", "torn", "the last line of " HEADS " was never completed");
-	else if (json_parse(c->a, text, HEADS, NULL, &head, NULL) || !is_head_line(text, head))
+	} else if (json_parse(&scratch, text, HEADS, NULL, &head, NULL) || !is_head_line(text, head)) {
+		c->report->has_wrong_heads = true;
 		(void)find_out(c, "damage", "no_head",
 			arena_printf(c->a, "%s line %llu is no tree head", HEADS, (unsigned long long)line));
-	else
-		add_claim(c, r->claims, head,
-			arena_printf(c->a, "%s line %llu", HEADS, (unsigned long long)line), false);
+	} else {
+		add_claim(c, head, (uint32_t)line, NULL);
+	}
 	return OK;
 }
 
-static int collect_anchors(struct log_checking *c, struct claims *claims, struct json *shown, struct err *e)
+/* Read before the moment of the check: a head that is anchored meanwhile speaks of a longer log. */
+static void collect_anchors(struct log_checking *c, int state_fd, struct json *shown)
 {
-	struct json *anchors;
-	int rc = log_anchors(c->sys, c->a, c->state_fd, &anchors, e);
+	struct json *anchors = NULL;
+	struct err why = { 0 };
 
-	if (rc)
-		return rc;
+	if (log_anchors(c->sys, c->a, state_fd, &anchors, &why)) {
+		c->report->has_wrong_anchors = true;
+		(void)find_out(c, "damage", "anchors",
+			arena_printf(c->a, "which heads are kept elsewhere cannot be read: %s", why.text));
+	}
 	json_each (anchor, anchors) {
 		const char *to = json_get_text(anchor, "to", "?");
 		struct json *outside, *row = json_new(c->a, JSON_OBJECT);
-		struct err why = { 0 };
 		json_sets(c->a, row, "to", to);
 		json_seti(c->a, row, "tree_size", json_get_int(json_get(anchor, "head"), "tree_size", 0));
-		add_claim(c, claims, json_get(anchor, "head"),
-			arena_printf(c->a, "anchor %s, as remembered", to), true);
+		add_claim(c, json_get(anchor, "head"), 0, arena_printf(c->a, "anchor %s, as remembered", to));
 		bool is_there = log_anchor_read(c->sys, c->a, c->options->root_fd, to, &outside, &why) == OK;
 		if (is_there)
-			add_claim(c, claims, outside, arena_printf(c->a, "anchor %s", to), true);
+			add_claim(c, outside, 0, arena_printf(c->a, "anchor %s", to));
 		else
 			(void)find_out(c, "notice", "anchor_unreadable",
 				arena_printf(c->a, "anchor %s cannot be read: %s", to, why.text));
 		json_setb(c->a, row, "readable", is_there);
 		json_push(c->a, shown, row);
 	}
-	return OK;
-}
-
-static int check_heads(struct log_checking *c, struct json *doc, struct err *e)
-{
-	struct claims claims = { 0 };
-	struct heads_reader reader = { c, &claims };
-	struct merkle tree = { 0 };
-	struct json *anchors = json_new(c->a, JSON_ARRAY);
-	int rc = lines_each(c->sys, c->state_fd, HEADS, read_head, &reader, e);
-
-	if (rc && rc != E_MISSING)
-		return rc;
-	json_seti(c->a, doc, "heads", (int64_t)claims.n);
-	rc = collect_anchors(c, &claims, anchors, e);
-	if (rc)
-		return rc;
-	check_claims(c, &claims, &tree);
-	struct hash root = merkle_head(&tree);
-	json_set(c->a, doc, "anchors", anchors);
-	json_seti(c->a, doc, "tree_size", (int64_t)tree.size);
-	json_sets(c->a, doc, "root_hash", hash_hex(c->a, &root));
-	return OK;
 }
 
 /* ---- the answer ---- */
@@ -639,55 +750,89 @@ static char *why_damaged(struct log_checking *c)
 	return arena_strdup(c->a, "");
 }
 
-static void plan_repair(struct log_checking *c)
+static void answer(struct log_checking *c, struct json *doc, const struct json *anchors, size_t heads)
 {
 	struct log_report *r = c->report;
-	struct stat st = { 0 };
+	struct hash root = merkle_head(&c->tree);
 
-	if (!c->is_damaged)
-		return;
-	r->is_damaged = true;
-	r->damage = (struct log_damage){ .file = RECEIPTS, .why = why_damaged(c) };
-	if (c->bad_file)
-		r->damage.file = arena_strdup(c->a, c->bad_file);
-	if (c->sys->stat(c->sys, c->state_fd, r->damage.file, &st, 0) == 0)
-		r->damage.file_size = st.st_size;
-	/* Nothing in the chain is bad: it is what is missing behind it. */
-	r->damage.good_bytes = c->bad_file ? c->good_bytes : c->whole_bytes;
+	sort_findings(c);
+	r->is_damaged = c->is_damaged;
+	r->why = c->is_damaged ? why_damaged(c) : "";
+	r->receipts = c->receipts;
+	json_setb(c->a, doc, "sound", r->is_sound);
+	json_setb(c->a, doc, "damaged", r->is_damaged);
+	json_seti(c->a, doc, "receipts", (int64_t)c->receipts);
+	if (c->lost)
+		json_seti(c->a, doc, "lost_on_record", (int64_t)c->lost);
+	json_seti(c->a, doc, "heads", (int64_t)heads);
+	json_set(c->a, doc, "anchors", json_copy(c->a, anchors));
+	json_seti(c->a, doc, "tree_size", (int64_t)c->tree.size);
+	json_sets(c->a, doc, "root_hash", hash_hex(c->a, &root));
+	json_set(c->a, doc, "files", c->files);
+	json_set(c->a, doc, "repairs", c->seams);
+	json_set(c->a, doc, "findings", c->findings);
+	if (c->omitted)
+		json_seti(c->a, doc, "findings_omitted", c->omitted);
 }
 
-int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
-	const struct log_check_options *options, struct log_report *ret, struct err *e)
+/* One look.  E_IO LOG_MOVED when an append was taken back while it was read. */
+static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct err *e)
 {
-	struct json *doc = json_new(a, JSON_OBJECT);
+	AUTO(log_cut_close)
+	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
+	struct json *doc = json_new(c->a, JSON_OBJECT), *anchors = json_new(c->a, JSON_ARRAY);
+
+	*c->report = (struct log_report){ .is_sound = true, .doc = doc };
+	collect_anchors(c, state_fd, anchors);
+	size_t before = c->claims.n;
+	int rc = log_cut_take(c->sys, c->a, state_fd, lock, &cut, e);
+	if (rc)
+		return rc;
+	c->cut = &cut;
+	c->stored.n = (uint64_t)cut.leaves.size_bytes / LEAF_TEXT;
+	rc = log_file_lines(&cut, &cut.heads, read_head, c, e);
+	size_t heads = c->claims.n - before;
+	if (c->claims.n)
+		qsort(c->claims.list, c->claims.n, sizeof(*c->claims.list), by_size);
+	for (; c->claims.at < c->claims.n && !c->claims.list[c->claims.at].size; c->claims.at++)
+		check_claim(c, &c->claims.list[c->claims.at]);
+	if (rc == OK)
+		rc = check_files(c, e);
+	if (rc)
+		return rc;
+	conclude_leaves(c);
+	check_longer_claims(c);
+	answer(c, doc, anchors, heads);
+	c->is_current = lock != CUT_MOMENT || log_cut_is_current(&cut);
+	return OK;
+}
+
+int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, bool *ret_is_current, struct err *e)
+{
 	struct log_checking c = { .sys = s,
 		.a = a,
-		.state_fd = state_fd,
-		.trust = trust,
+		.trust = *trust,
 		.options = options,
 		.report = ret,
 		.findings = json_new(a, JSON_ARRAY),
 		.files = json_new(a, JSON_ARRAY),
+		.mended = json_new(a, JSON_ARRAY),
 		.seams = json_new(a, JSON_ARRAY) };
+	int rc = look(&c, state_fd, lock, e);
 
-	*ret = (struct log_report){ .is_sound = true, .doc = doc };
-	int rc = check_files(&c, e);
-	if (rc == OK)
-		rc = check_leaves(&c, e);
-	if (rc == OK)
-		rc = check_heads(&c, doc, e);
-	if (rc)
-		return rc;
-	sort_findings(&c);
-	plan_repair(&c);
-	ret->receipts = c.n;
-	json_setb(a, doc, "sound", ret->is_sound);
-	json_setb(a, doc, "damaged", ret->is_damaged);
-	json_seti(a, doc, "receipts", (int64_t)c.n);
-	json_set(a, doc, "files", c.files);
-	json_set(a, doc, "repairs", c.seams);
-	json_set(a, doc, "findings", c.findings);
-	if (c.omitted)
-		json_seti(a, doc, "findings_omitted", c.omitted);
-	return OK;
+	*ret_is_current = c.is_current;
+	return rc;
+}
+
+/* What looks like damage while somebody writes is looked at again while nobody does. */
+int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, struct err *e)
+{
+	bool is_current = false;
+	int rc = log_check_cut(s, a, state_fd, CUT_MOMENT, trust, options, ret, &is_current, e);
+
+	if ((rc && text_eq(e->code, "LOG_MOVED")) || (rc == OK && ret->is_damaged && !is_current))
+		rc = log_check_cut(s, a, state_fd, CUT_HELD, trust, options, ret, &is_current, e);
+	return rc;
 }

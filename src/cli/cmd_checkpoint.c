@@ -224,8 +224,7 @@ int cmd_checkpoint_create(struct run *r, struct err *e)
 		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
 	if (q.is_dry_run)
 		return say_dry_run(r, &made);
-	/* The original prints the record and nothing else; scripts read it from a pipe. */
-	if (r->is_json || !r->is_tty)
+	if (r->is_json)
 		out_json(r, made.record);
 	else
 		say_created(r, &made);
@@ -425,7 +424,8 @@ int cmd_checkpoint_preview(struct run *r, struct err *e)
 		.with_diff = with_diff };
 	if (checkpoint_restore(&st, &q, &back, e))
 		return e->rc;
-	if (!r->is_json && (r->is_tty || with_diff)) {
+	if (!r->is_json) {
+		r->is_document = with_diff;
 		put_changes(r, &back, with_diff ? SIZE_MAX : SHOWN_MAX);
 		out(r, "%s%" PRIu64 " of %zu entries are as they were saved\n",
 			back.unchanged == back.change_count ? "" : "\n", back.unchanged, back.change_count);

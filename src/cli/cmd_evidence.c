@@ -5,6 +5,7 @@
 #include "cli/cmd.h"
 #include "kernel/workspace.h"
 #include "proof/pack.h"
+#include "cli/cmd_log.h"
 
 #include <fcntl.h>
 
@@ -117,7 +118,7 @@ static void sign_newest_head(struct run *r, struct key *key)
 	struct json *head;
 	struct err why = { 0 };
 
-	recorder_open(&rec, r->sys, r->ws->state_fd, key);
+	cmd_log_recorder(r, &rec, key);
 	int rc = log_settle(&rec, r->a, &why);
 	if (rc == OK && rec.at.clock > rec.at.heads_at)
 		rc = log_sign_head(&rec, r->a, &head, &why);

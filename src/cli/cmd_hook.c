@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "clients/clients.h"
 #include "kernel/hook.h"
 #include "verify/verify.h"
 
@@ -24,59 +25,23 @@ const struct opt hook_opts[] = {
 	{ 0 },
 };
 
-enum speech { SPEECH_CLAUDE, SPEECH_CODEX, SPEECH_CURSOR, SPEECH_HERMES, SPEECH_DEEPSEEK };
-
-static const struct client {
-	const char *name;
-	enum speech speech;
-	bool can_ask;
-} clients[] = {
-	{ "claude-code", SPEECH_CLAUDE, true },
-	{ "claude", SPEECH_CLAUDE, true },
-	{ "vscode", SPEECH_CLAUDE, true },
-	{ "codex", SPEECH_CODEX, false },
-	{ "cursor", SPEECH_CURSOR, true },
-	{ "hermes", SPEECH_HERMES, false },
-	{ "deepseek", SPEECH_DEEPSEEK, false },
-};
-
-static const struct client *find_client(const char *name)
+/* The client that --client names. */
+static const struct client *asking_client(struct run *r, struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
-		if (text_eq(clients[i].name, name))
-			return &clients[i];
+	const char *name = opt_text(r, "client", "");
+	const struct client *c = clients_find(name);
+
+	if (c && c->speech)
+		return c;
+	(void)err_set(e, E_USAGE, "HOOK_CLIENT", "no client with a hook is called '%s': %s", name,
+		clients_with_hook(r->a));
 	return NULL;
 }
 
 static struct json *answer_doc(
 	struct arena *a, const struct client *c, bool ask, const char *text, const char *person)
 {
-	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
-	const char *word = ask && c->can_ask ? "ask" : "deny";
-
-	switch (c->speech) {
-	case SPEECH_CLAUDE:
-	case SPEECH_CODEX:
-		json_sets(a, inner, "hookEventName", "PreToolUse");
-		json_sets(a, inner, "permissionDecision", word);
-		json_sets(a, inner, "permissionDecisionReason", text);
-		json_set(a, doc, "hookSpecificOutput", inner);
-		break;
-	case SPEECH_CURSOR:
-		json_sets(a, doc, "permission", word);
-		json_sets(a, doc, "user_message", person);
-		json_sets(a, doc, "agent_message", text);
-		break;
-	case SPEECH_HERMES:
-		json_sets(a, doc, "action", "block");
-		json_sets(a, doc, "message", text);
-		break;
-	case SPEECH_DEEPSEEK:
-		json_sets(a, doc, "kind", "deny");
-		json_sets(a, doc, "reason", text);
-		break;
-	}
-	return doc;
+	return c->speech->answer(a, ask && c->speech->can_ask ? "ask" : "deny", text, person);
 }
 
 /* Say no.  When even that cannot be written, exit code 2 is the block every client knows. */
@@ -91,9 +56,9 @@ static int refuse(struct run *r, const struct client *c, bool ask, const char *t
 		(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
 		_exit(2);
 	}
-	if (c->speech == SPEECH_DEEPSEEK)
+	if (c->speech->wants_stderr)
 		(void)!r->sys->write(r->sys, 2, text, strlen(text));
-	return c->speech == SPEECH_HERMES || c->speech == SPEECH_DEEPSEEK ? 2 : 0;
+	return c->speech->deny_exit;
 }
 
 /* Which of our parts was missing decides the word. */
@@ -151,12 +116,12 @@ static void set_deadline(struct run *r, const struct client *c)
 	buf_addc(&line, '\n');
 	late_n = line.n < sizeof(late_text) ? line.n : sizeof(late_text);
 	memcpy(late_text, line.p, late_n);
-	late_exit = c->speech == SPEECH_HERMES || c->speech == SPEECH_DEEPSEEK ? 2 : 0;
+	late_exit = c->speech->deny_exit;
 	signal(SIGALRM, too_late);
 	setitimer(ITIMER_REAL, &when, NULL);
 }
 
-static int read_call(struct run *r, struct tool_call *ret, struct err *e)
+static int read_call(struct run *r, const struct client *c, struct tool_call *ret, struct err *e)
 {
 	struct bytes payload;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, &payload, e);
@@ -165,7 +130,7 @@ static int read_call(struct run *r, struct tool_call *ret, struct err *e)
 		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
 		return rc;
 	}
-	return propose_payload(r->a, payload, ret, e);
+	return clients_read_call(c, r->a, payload, ret, e);
 }
 
 static int open_kernel(struct run *r, struct kernel *ret, struct err *e)
@@ -177,22 +142,20 @@ static int open_kernel(struct run *r, struct kernel *ret, struct err *e)
 
 int cmd_hook_pre_tool(struct run *r, struct err *e)
 {
-	const struct client *c = find_client(opt_text(r, "client", ""));
+	const struct client *c = asking_client(r, e);
 	struct tool_call call;
 	struct kernel k;
 	struct hook_answer answer;
 
 	if (!c)
-		return err_set(e, E_USAGE, "HOOK_CLIENT",
-			"no client is called '%s': claude-code, codex, cursor, vscode, hermes, deepseek",
-			opt_text(r, "client", ""));
+		return e->rc;
 	set_deadline(r, c);
-	int rc = read_call(r, &call, e);
+	int rc = read_call(r, c, &call, e);
 	if (rc == OK)
 		rc = open_kernel(r, &k, e);
 	if (rc)
 		return refuse_for(r, c, e);
-	rc = hook_before(&k, c->name, c->can_ask, &call, &answer, e);
+	rc = hook_before(&k, c->name, c->speech->can_ask, &call, &answer, e);
 	kernel_close(&k);
 	if (rc)
 		return refuse_for(r, c, e);
@@ -203,14 +166,13 @@ int cmd_hook_pre_tool(struct run *r, struct err *e)
 
 int cmd_hook_post_tool(struct run *r, struct err *e)
 {
-	const struct client *c = find_client(opt_text(r, "client", ""));
+	const struct client *c = asking_client(r, e);
 	struct tool_call call;
 	struct kernel k;
 
 	if (!c)
-		return err_set(
-			e, E_USAGE, "HOOK_CLIENT", "no client is called '%s'", opt_text(r, "client", ""));
-	int rc = read_call(r, &call, e);
+		return e->rc;
+	int rc = read_call(r, c, &call, e);
 	if (rc == OK)
 		rc = open_kernel(r, &k, e);
 	if (rc)

@@ -46,6 +46,16 @@ int cmd_log_key(struct run *r, struct key **ret, struct err *e)
 	return rc ? rc : keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
 }
 
+void cmd_log_recorder(struct run *r, struct recorder *ret, struct key *key)
+{
+	struct err none = { 0 };
+	const char *home;
+
+	recorder_open(ret, r->sys, r->ws->state_fd, key);
+	if (workspace_helm_home(r->sys, r->a, &home, &none) == OK)
+		ret->keys_dir = path_join(r->a, home, "keys");
+}
+
 /* What this user signed, now and before. */
 static int trust_own(struct run *r, struct trust *t, struct err *e)
 {
@@ -93,7 +103,7 @@ static int read_leaves(struct run *r, struct hash **ret, uint64_t *ret_n, struct
 	AUTO(recorder_close) struct recorder rec;
 	int rc;
 
-	recorder_open(&rec, r->sys, r->ws->state_fd, NULL);
+	cmd_log_recorder(r, &rec, NULL);
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
 	if (rc == OK)
 		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
@@ -156,7 +166,7 @@ int cmd_log_head(struct run *r, struct err *e)
 		rc = cmd_log_key(r, &key, e);
 		if (rc)
 			return rc;
-		recorder_open(&rec, r->sys, r->ws->state_fd, key);
+		cmd_log_recorder(r, &rec, key);
 		rc = log_sign_head(&rec, r->a, &head, e);
 	} else {
 		rc = log_last_head(r->sys, r->a, r->ws->state_fd, &head, e);
@@ -345,7 +355,7 @@ int cmd_log_anchor(struct run *r, struct err *e)
 				"it too",
 				to);
 	}
-	recorder_open(&rec, r->sys, r->ws->state_fd, key);
+	cmd_log_recorder(r, &rec, key);
 	rc = log_anchor(&rec, r->a, r->ws->root_fd, to, &head, e);
 	if (rc)
 		return rc;
@@ -443,48 +453,64 @@ int cmd_log_check(struct run *r, struct err *e)
 	return report.is_sound ? 0 : EXIT_NO;
 }
 
+static void show_plan(struct run *r, const struct log_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		out(r,
+			"would take %zu %s out of %s and keep them beside it; every receipt that verifies "
+			"stays\n",
+			plan->files[i].out_n, plan->files[i].out_n == 1 ? "place" : "places",
+			plan->files[i].file);
+	if (plan->drops_heads)
+		out(r, "would put the signed heads aside: they speak of receipts that are not there\n");
+	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
+}
+
+static void show_repaired(struct run *r, const struct json *seam)
+{
+	const struct json *about = json_get(seam, "metadata");
+
+	out(r, "repaired: receipt %lld records the damage (%s)\n",
+		(long long)json_get_int(seam, "lamport_clock", 0), json_get_text(about, "why", ""));
+	json_each (row, json_get(about, "files"))
+		if (json_get(row, "kept_as"))
+			out(r, "what was no receipt is kept as %s/%s\n", r->ws->state_dir,
+				json_get_text(row, "kept_as", ""));
+}
+
 int cmd_log_repair(struct run *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
-	struct log_report report;
-	struct json *seam;
-	int rc = run_check(r, false, &report, e);
+	bool apply = opt_flag(r, "yes");
+	struct log_repaired done;
+	struct progress p;
+	struct trust trust;
+	struct log_check_options options = { .root_fd = r->ws->root_fd, .step = step, .arg = &p };
+	int rc = cmd_log_trust(r, false, &trust, e);
 
+	if (rc == OK)
+		rc = cmd_log_key(r, &key, e);
 	if (rc)
 		return rc;
-	if (!report.is_damaged)
+	cmd_log_recorder(r, &rec, key);
+	progress_begin(&p, r, "checking MiB", 0);
+	rc = audit_repair(&rec, r->a, &trust, &options, apply, &done, e);
+	progress_end(&p);
+	if (rc)
+		return rc;
+	if (!done.report.is_damaged && !done.report.has_wrong_leaves)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			"there is nothing to repair: 'helm log check' finds no damage");
-	if (!opt_flag(r, "yes")) {
-		if (r->is_json)
-			out_json(r, report.doc);
-		else {
-			show_report(r, &report);
-			out(r,
-				"would cut %s after byte %lld of %lld, keep what is cut beside it, and sign "
-				"a seam that says "
-				"so; do it with --yes\n",
-				report.damage.file, (long long)report.damage.good_bytes,
-				(long long)report.damage.file_size);
-		}
-		return EXIT_NO;
-	}
-	rc = cmd_log_key(r, &key, e);
-	if (rc)
-		return rc;
-	recorder_open(&rec, r->sys, r->ws->state_fd, key);
-	rc = log_repair(&rec, r->a, &report.damage, &seam, e);
-	if (rc)
-		return rc;
-	const struct json *about = json_get(seam, "metadata");
 	if (r->is_json)
-		out_json(r, seam);
-	else
-		out(r, "repaired: receipt %lld records the damage (%s)\n",
-			(long long)json_get_int(seam, "lamport_clock", 0), json_get_text(about, "why", ""));
-	if (!r->is_json && json_get(about, "kept_as"))
-		out(r, "what was cut is kept as %s/%s\n", r->ws->state_dir,
-			json_get_text(about, "kept_as", ""));
-	return 0;
+		out_json(r, done.seam ? done.seam : done.report.doc);
+	else if (done.seam)
+		show_repaired(r, done.seam);
+	else if (apply)
+		out(r, "the leaves of the log were made again from the receipts; no receipt was touched\n");
+	else {
+		show_report(r, &done.report);
+		show_plan(r, &done.plan);
+	}
+	return apply ? 0 : EXIT_NO;
 }

@@ -23,6 +23,7 @@ const struct opt profile_resume_opts[] = {
 
 int cmd_profile_ledger(struct run *r, struct err *e)
 {
+	static const char *const heads[] = { "TASK", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct json *rows;
 	int rc = rows_tail(
 		r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 20), &rows, e);
@@ -33,12 +34,15 @@ int cmd_profile_ledger(struct run *r, struct err *e)
 		out_json(r, rows);
 		return 0;
 	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (row, rows) {
-		struct buf line;
-		buf_init(&line, r->a);
-		json_write(&line, row, JSON_SPACED | JSON_SORT_BYTES);
-		out(r, "%s\n", text_safe(r->a, line.p, line.n, false));
+		const char *at = json_get(row, "finished_at") ? "finished_at" : "started_at";
+		const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
+			safe_member(r, row, "profile"), safe_member(r, row, at),
+			safe_member(r, row, "task_name") };
+		out_row(t, cells, NULL);
 	}
+	out_table_end(t);
 	return 0;
 }
 

@@ -182,6 +182,7 @@ int cmd_report(struct run *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
 		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
 	if (text_eq(format, "markdown")) {

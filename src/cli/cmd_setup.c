@@ -3,6 +3,7 @@
  * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE, elsewhere --yes says so. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "clients/clients.h"
 #include "kernel/setup/setup.h"
 #include "verify/verify.h"
 
@@ -67,6 +68,12 @@ static int explain(struct run *r, const struct setup_change *c, struct err *e)
 		return rc;
 	out(r, "%s, scope %s: %s %s\n", c->client, c->scope, c->before.p ? "edits" : "creates",
 		shown(r, c->path));
+	if (c->moved_from)
+		out(r,
+			"  %snow decides by another workspace%s: until now %s, from now on %s.\n  What was "
+			"recorded stays where it was.\n",
+			paint(r, PAINT_WARN), paint(r, PAINT_OFF), shown(r, c->moved_from),
+			shown(r, r->ws->root));
 	out(r, "  runs before every tool call:\n    %s\n", shown(r, c->command));
 	out(r,
 		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another).  What "
@@ -90,6 +97,8 @@ static struct json *result(struct run *r, const char *operation, const struct se
 	json_sets(r->a, doc, "workspace", r->ws->root);
 	json_sets(r->a, doc, "hook_config_path", c->path);
 	json_sets(r->a, doc, "command", c->command);
+	if (c->moved_from)
+		json_sets(r->a, doc, "previous_workspace", c->moved_from);
 	return doc;
 }
 
@@ -137,6 +146,7 @@ static const struct json *row_of(const struct setup *s, const struct setup_chang
 	return NULL;
 }
 
+/* Put in is not armed: whoever relies on the exit code hears the difference. */
 static int show_installed(
 	struct run *r, const struct setup *s, const struct setup_change *c, const char *receipt)
 {
@@ -163,7 +173,7 @@ static int show_installed(
 			r->a, doc, "recovery_command", arena_printf(r->a, "helm setup repair %s", c->client));
 		json_setb(r->a, doc, "recovery_required", false);
 		out_json(r, doc);
-		return 0;
+		return is_armed ? 0 : EXIT_NO;
 	}
 	out(r, "\ninstalled.  Self-test: a destructive call was denied, and its receipt %s verifies.\n",
 		shown(r, receipt));
@@ -173,7 +183,7 @@ static int show_installed(
 	json_each (w, json_get(row, "warnings"))
 		out(r, "note: %s\n", shown(r, json_text(w)));
 	out(r, "\nundo: %s\n", undo);
-	return 0;
+	return is_armed ? 0 : EXIT_NO;
 }
 
 int cmd_setup(struct run *r, struct err *e)
@@ -267,15 +277,17 @@ int cmd_setup_status(struct run *r, struct err *e)
 	struct setup s;
 	int rc = open_setup(r, &s, e);
 
-	if (rc == OK && client) /* only to refuse a name nobody has */
-		rc = setup_snippet(&s, client, e) || !e->rc ? OK : e->rc;
 	if (rc)
 		return rc;
+	if (client && !clients_find(client))
+		return err_set(e, E_USAGE, "SETUP_CLIENT", "no client is called '%s': %s", client,
+			clients_with_hook(r->a));
 	struct json *rows = setup_status(&s, client);
+	int code = setup_is_sound(rows) ? 0 : EXIT_NO;
 	json_set(r->a, doc, "clients", rows);
 	if (r->is_json) {
 		out_json(r, doc);
-		return 0;
+		return code;
 	}
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 	json_each (row, rows) {
@@ -288,5 +300,5 @@ int cmd_setup_status(struct run *r, struct err *e)
 		json_each (w, json_get(row, "warnings"))
 			out(r, "note: %s, scope %s: %s\n", json_get_text(row, "client", ""),
 				json_get_text(row, "scope", ""), shown(r, json_text(w)));
-	return 0;
+	return code;
 }

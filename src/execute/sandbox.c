@@ -143,6 +143,26 @@ static int freeze_dir(const char *dir)
 	return bind_to_itself(dir) || set_read_only(dir, true) ? -1 : 0;
 }
 
+/* What is read-only could still be moved away with the directory it lies in, and another put in its place.  A directory that is a
+ * mount of its own cannot be renamed: every one between a writable place and what is protected below it becomes one. */
+static int pin_parents(const char *const *write_paths, const char *path)
+{
+	char dir[4096];
+	size_t base = 0;
+
+	for (const char *const *p = write_paths; p && *p; p++)
+		if (path_is_below(path, *p) && strlen(*p) > base)
+			base = strlen(*p);
+	if (!base || !path[base] || strlen(path) >= sizeof(dir) || (access(path, F_OK) && errno == ENOENT))
+		return 0;
+	for (const char *end = strchr(path + base + (base > 1), '/'); end; end = strchr(end + 1, '/')) {
+		snprintf(dir, sizeof(dir), "%.*s", (int)(end - path), path);
+		if (bind_to_itself(dir))
+			return -1;
+	}
+	return 0;
+}
+
 /* Everything read-only but the writable places.  Landlock guards content; this guards what it does not see: modes, owners,
  * times, attributes. */
 static int freeze_world(const char *const *write_paths)
@@ -185,6 +205,8 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p) == 0;
 	report->state_protected = true;
+	for (const char *const *p = rules->read_only; p && *p; p++)
+		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= freeze_dir(*p) == 0;
 }

@@ -161,14 +161,12 @@ static void check_clients(struct exam *x)
 			   *scope = json_get_text(row, "scope", ""), *state = json_get_text(row, "state", ""),
 			   *file = json_get_text(row, "file", "");
 		bool is_absent = text_eq(state, "absent");
+		bool is_well = is_absent || text_eq(state, "unknown") || json_get_bool(row, "armed", false);
 		char *dir = arena_strndup(x->a, file, (size_t)(path_base(file) - file) - 1);
 		if (is_absent && !file_is_dir(x->s, AT_FDCWD, dir))
 			continue;
-		check(x, arena_printf(x->a, "agent:%s:%s", client, scope),
-			is_absent || json_get_bool(row, "armed", false),
-			arena_printf(x->a, "%s%s%s", state, is_absent ? "" : ": ",
-				is_absent ? arena_printf(x->a, "; 'helm setup %s' installs a guard", client)
-					  : json_get_text(row, "detail", "")));
+		check(x, arena_printf(x->a, "agent:%s:%s", client, scope), is_well,
+			arena_printf(x->a, "%s: %s", state, json_get_text(row, "detail", "")));
 		json_each (w, json_get(row, "warnings"))
 			check(x, arena_printf(x->a, "agent:%s:%s", client, scope), true,
 				arena_printf(x->a, "note: %s", json_text(w)));

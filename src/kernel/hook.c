@@ -80,6 +80,8 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 		json_sets(a, row, "settled_by", h->settled.by);
 	if (h->settled.checkpoint_id)
 		json_sets(a, row, "checkpoint_id", h->settled.checkpoint_id);
+	if (call->is_self_test)
+		json_setb(a, row, "self_test", true);
 	return row;
 }
 
@@ -227,6 +229,10 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 	const char *chosen;
 	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
 
+	if (call->is_self_test) {
+		q.metadata = json_new(a, JSON_OBJECT);
+		json_setb(a, q.metadata, "self_test", true);
+	}
 	if (rc == OK)
 		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
 	if (rc)

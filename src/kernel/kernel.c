@@ -43,6 +43,7 @@ int kernel_open_unarmed(
 		return no_key(e);
 	k.policy_hash = arena_printf(a, "sha256:%s", policy_sha256(a, k.guard.policy));
 	recorder_open(&k.recorder, s, ws->state_fd, NULL);
+	k.recorder.keys_dir = keys;
 	*ret = k;
 	return OK;
 }

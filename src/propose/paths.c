@@ -23,14 +23,6 @@ static const char *const devices[] = { "/dev/sd?*", "/dev/hd?*", "/dev/vd?*", "/
 	"/dev/mmcblk*", "/dev/disk*", "/dev/rdisk*", "/dev/loop*", "/dev/md?*", "/dev/dm-*", "/dev/mapper/*",
 	"/dev/mem", "/dev/kmem", "/dev/port", "/dev/zd?*", "/dev/nbd*", "/dev/ram?*", "/dev/sr?*",
 	"/dev/st?*", "/dev/bcache*", "/dev/pmem*" };
-/* Settings of agents' clients: whoever writes them can switch the guard off.  Below home or a work tree. */
-static const char *const client_settings[] = { ".claude/settings*.json", ".claude/hooks/*", ".claude.json",
-	".codex/config.toml", ".codex/hooks*", ".codex/hooks/*", ".cursor/hooks.json", ".cursor/hooks/*",
-	".gemini/settings.json", ".hermes/config.yaml", ".dsh/hooks.json", ".openclaw/*" };
-/* The same as plain names, for globs that reach them, and the directories whose going takes them along. */
-static const char *const client_files[] = { ".claude/settings.json", ".codex/config.toml",
-	".codex/hooks.json", ".cursor/hooks.json", ".hermes/config.yaml", ".dsh/hooks.json" };
-static const char *const client_directories[] = { ".claude", ".codex", ".cursor", ".hermes", ".dsh" };
 
 /* p is dir or below it. */
 static bool is_at_or_below(const char *p, const char *dir)
@@ -107,29 +99,21 @@ static const char *usable_root(const struct surroundings *at, const char *root)
 	return root;
 }
 
+/* Settings that hold the guard's hook or can switch it off: below home, the workspace or the work tree. */
 static bool is_client_setting(const char *p, const char *root)
 {
-	if (!root || !is_below(p, root))
-		return false;
-	const char *rest = p + strlen(root) + 1;
-	if (rest[0] != '.')
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(client_settings); i++)
-		if (match(client_settings[i], rest))
-			return true;
-	return false;
+	return root && is_below(p, root) && clients_care(p + strlen(root) + 1) == CARE_CLOSED;
 }
 
-/* The directory of a client's settings itself: whoever moves or removes it switches the guard off. */
+/* The directory of such settings: whoever moves or removes it switches the guard off. */
 static bool is_client_directory(const struct surroundings *at, const char *p)
 {
 	const char *roots[] = { at->home, at->workspace, at->work_tree };
 
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
-		for (size_t k = 0; roots[i] && is_below(p, roots[i]) && k < ARRAY_SIZE(client_directories);
-			k++)
-			if (text_eq(p + strlen(roots[i]) + 1, client_directories[k]))
-				return true;
+		if (roots[i] && is_below(p, roots[i]) &&
+			clients_care_below(p + strlen(roots[i]) + 1) == CARE_CLOSED)
+			return true;
 	return false;
 }
 
@@ -235,6 +219,23 @@ static enum path_class judge_ancestors(const struct surroundings *at, struct are
 	return c;
 }
 
+/* A glob that reaches closed settings below a root. */
+static bool reaches_client_setting(struct arena *a, const char *pattern, const char *root)
+{
+	size_t fixed = strcspn(pattern, "*?["), n = root ? strlen(root) : 0;
+	const struct client *c;
+
+	if (n < 2 || strncmp(pattern, root, fixed < n ? fixed : n) != 0)
+		return false;
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		for (const struct client_file *f = c->files; f->path; f++)
+			if (f->care == CARE_CLOSED && !strchr(f->path, '*') &&
+				can_name(pattern, TAIL_GLOB,
+					path_clean(a, arena_printf(a, "%s/%s", root, f->path))))
+				return true;
+	return false;
+}
+
 static enum path_class judge_places(
 	const struct surroundings *at, struct arena *a, const char *pattern, enum path_tail tail)
 {
@@ -256,9 +257,8 @@ static enum path_class judge_places(
 		c = worse(c, PATH_STATE);
 	const char *roots[] = { at->home, at->workspace, at->work_tree };
 	for (size_t i = 0; tail == TAIL_GLOB && i < ARRAY_SIZE(roots); i++)
-		for (size_t k = 0; roots[i] && roots[i][1] && k < ARRAY_SIZE(client_files); k++)
-			if (can_name(pattern, tail, arena_printf(a, "%s/%s", roots[i], client_files[k])))
-				c = worse(c, PATH_STATE);
+		if (reaches_client_setting(a, pattern, roots[i]))
+			c = worse(c, PATH_STATE);
 	return c;
 }
 

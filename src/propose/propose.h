@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/sys.h"
+#include "clients/clients.h"
 #include "model/effect.h"
 
 /* What the analysis may assume about where the command would run.  Strings are absolute and clean. */
@@ -37,21 +38,7 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 bool shell_speaks_sh(const char *path);
 bool shell_is_known(const char *path);
 
-/* ---- an agent's tool calls ---- */
-
-struct tool_call {
-	const char *tool_name;
-	struct json *input; /* object */
-	const char *session; /* or NULL */
-	const char *cwd; /* as the client said it; or NULL */
-	const char *use_id; /* the client's id of this call; or NULL */
-	const struct json *response; /* after the call; or NULL */
-};
-
-/* What a client wrote to its hook, in any of the shapes they use.  E_INPUT HOOK_PAYLOAD or a JSON error. */
-int propose_payload(struct arena *a, struct bytes payload, struct tool_call *ret, struct err *e);
-
-/* What that call would do.  A tool nobody knows is one FX_UNKNOWN with tag "tool.unknown" or "mcp.call". */
+/* What an agent's tool call would do.  A tool nobody knows is one FX_UNKNOWN with tag "tool.unknown" or "mcp.call". */
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
 

@@ -139,8 +139,14 @@ static void add_path(struct build *b, enum effect_kind kind, const char *tag, co
 	fx->path_class = paths_classify(b->at, b->a, full, false, &resolved);
 	fx->resolved = resolved;
 	fx->certainty = b->at->cwd || plain[0] == '/' ? CERTAIN : DYNAMIC;
-	if (kind == FX_WRITE)
-		fx->flags |= FXF_OVERWRITE;
+	if (kind != FX_WRITE)
+		return;
+	fx->flags |= FXF_OVERWRITE;
+	if (clients_care_anywhere(resolved ? resolved : full) || clients_care_anywhere(full)) {
+		enum path_class class = fx->path_class;
+		fx = add(b, FX_PERSISTENCE, "persistence.client", full);
+		fx->path_class = class;
+	}
 }
 
 static const char *first_text(const struct json *input, const char *const *names)
@@ -316,80 +322,4 @@ void propose_tool(
 	else
 		add(&b, FX_UNKNOWN, "tool.unknown", call->tool_name);
 	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
-}
-
-/* ---- payloads ---- */
-
-enum { PAYLOAD_LIMIT = 8 << 20 };
-
-static const struct json *first_member(const struct json *doc, const char *const *names)
-{
-	for (; *names; names++) {
-		const struct json *v = json_get(doc, *names);
-		if (v && !json_is(v, JSON_NULL))
-			return v;
-	}
-	return NULL;
-}
-
-/* Cursor names the event instead of the tool. */
-static int from_event(
-	struct arena *a, const struct json *doc, const char *event, struct tool_call *ret, struct err *e)
-{
-	struct json *input = json_new(a, JSON_OBJECT);
-
-	if (text_eq(event, "beforeShellExecution")) {
-		ret->tool_name = "Bash";
-		json_sets(a, input, "command", json_get_text(doc, "command", ""));
-	} else if (text_eq(event, "beforeReadFile")) {
-		ret->tool_name = "Read";
-		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
-	} else if (text_eq(event, "beforeMCPExecution")) {
-		const char *text = json_get_text(doc, "tool_input", NULL);
-		struct json *parsed;
-		ret->tool_name = arena_printf(a, "mcp__%s", json_get_text(doc, "tool_name", "unknown"));
-		if (text && json_parse(a, bytes_of(text), "tool_input", NULL, &parsed, e) == OK)
-			input = parsed;
-		else if (text)
-			return e->rc;
-	} else {
-		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the event '%.60s' is not known", event);
-	}
-	ret->input = input;
-	return OK;
-}
-
-int propose_payload(struct arena *a, struct bytes payload, struct tool_call *ret, struct err *e)
-{
-	static const char *const names[] = { "tool_name", "toolName", NULL };
-	static const char *const inputs[] = { "tool_input", "toolInput", "args", NULL };
-	struct json_limits limits = { .size_bytes = PAYLOAD_LIMIT };
-	struct tool_call call = { 0 };
-	struct json *doc;
-	int rc = json_parse(a, payload, "payload", &limits, &doc, e);
-
-	if (rc)
-		return rc;
-	if (!json_is(doc, JSON_OBJECT))
-		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the payload is no JSON object");
-	const struct json *name = first_member(doc, names), *input = first_member(doc, inputs);
-	const char *event = json_get_text(doc, "hook_event_name", "");
-	call.session = json_get_text(doc, "session_id", json_get_text(doc, "conversation_id", NULL));
-	call.cwd = json_get_text(doc, "cwd", json_text(json_at(json_get(doc, "workspace_roots"), 0)));
-	call.use_id = json_get_text(doc, "tool_use_id", NULL);
-	call.response = json_get(doc, "tool_response");
-	if (text_starts(event, "before")) {
-		rc = from_event(a, doc, event, &call, e);
-		if (rc)
-			return rc;
-	} else {
-		call.tool_name = json_text(name);
-		call.input = input ? (struct json *)input : json_new(a, JSON_OBJECT);
-	}
-	if (!call.tool_name || !*call.tool_name)
-		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the payload names no tool");
-	if (!json_is(call.input, JSON_OBJECT))
-		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the tool's input is no JSON object");
-	*ret = call;
-	return OK;
 }

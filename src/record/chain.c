@@ -103,7 +103,7 @@ static bool relock(struct recorder *r)
 		is_same_file(&now, &r->lock);
 }
 
-int chain_lock(struct recorder *r, struct err *e)
+int recorder_lock(struct recorder *r, struct err *e)
 {
 	struct stat st;
 
@@ -129,7 +129,7 @@ int chain_lock(struct recorder *r, struct err *e)
 	return OK;
 }
 
-void chain_unlock(struct recorder *r)
+void recorder_unlock(struct recorder *r)
 {
 	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
 		drop_fd(&r->lock_fd);
@@ -423,7 +423,7 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	if (n == 0)
 		return OK;
 	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
-	int rc = chain_lock(r, e);
+	int rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	b->a = a;
@@ -433,7 +433,7 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	/* Others may go on from here if they know where the chain ends and there is room for their leaves. */
 	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
 	if (!b->is_locked)
-		chain_unlock(r);
+		recorder_unlock(r);
 	if (rc)
 		return rc;
 	r->begun = b;
@@ -469,7 +469,7 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	r->begun = NULL;
 	if (rc == OK && r->sys->sync(r->sys, r->fd))
 		rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	b->is_locked = b->is_locked || chain_lock(r, NULL) == OK;
+	b->is_locked = b->is_locked || recorder_lock(r, NULL) == OK;
 	if (rc && b->is_locked)
 		take_back(r, b, e);
 	if (rc == OK && b->is_locked && b->is_known) {
@@ -479,7 +479,7 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	if (rc || !b->is_locked || !b->is_known)
 		chain_forget(r);
 	if (b->is_locked)
-		chain_unlock(r);
+		recorder_unlock(r);
 	return rc;
 }
 

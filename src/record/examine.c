@@ -1,12 +1,12 @@
 /* examine.c — where the chain ends, from the receipts themselves.
  *
  * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after somebody changed it.
- * Every receipt of the file is read, its hash computed, its link to the one before followed, and its leaf compared with the log;
- * then the tree is built and compared with the newest signed head.  Older files of the chain are read only when they were
- * touched, or their leaves are gone.
+ * Every receipt of the file is read, its hash computed, and its link to the one before followed; then the tree is built and compared
+ * with the newest signed head.  Older files of the chain are read only when they were touched, or their leaves do not fit.
  *
- * What a crash can leave is mended: a torn last line, leaves that are missing or were never written out (they do not read as
- * hashes).  Whatever a crash cannot leave is damage, and damage is never mended here. */
+ * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from receipts and never believed
+ * against them: where one differs, the receipt's own signature is asked, and the leaf is made again.  A hole in the chain is passed
+ * when a repair has put it on record (proof/gap.h).  Everything else is damage, and damage is never mended here. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -105,8 +105,13 @@ static bool has_leaf(const struct stored *s, uint64_t i)
 
 /* One walk along the chain.  Leaves are collected behind those that were taken as stored. */
 struct walk {
+	struct recorder *r;
 	struct arena scratch;
 	struct arena *a;
+	const struct stored *stored;
+	struct gaps gaps;
+	uint64_t wrong; /* leaves that are not those of their receipts */
+	bool has_gaps, has_taken; /* has_taken: older files were not read */
 	const char *file;
 	struct chain_end at;
 	struct hash *leaves;
@@ -123,23 +128,79 @@ static void add_leaf(struct walk *w, struct hash leaf)
 	w->leaves[w->n++] = leaf;
 }
 
-static int check_link(const struct walk *w, const struct chain_end *next, const struct json *receipt,
-	uint64_t line, struct err *e)
+static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct walk *w = arg;
+	struct json *receipt;
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (is_whole && memmem(text.p, text.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) &&
+		json_parse(&scratch, text, RECEIPTS, NULL, &receipt, NULL) == OK &&
+		gap_is_seam(&scratch, receipt) && receipt_is_own(w->r, &scratch, receipt))
+		(void)gaps_take(&w->gaps, w->a, receipt);
+	return OK;
+}
+
+/* Seams stand behind the holes they tell of: the whole chain is searched for them when the first hole is met. */
+static void load_gaps(struct walk *w)
+{
+	char **files;
+	size_t n;
+
+	if (w->has_gaps || receipts_files(w->r->sys, w->a, w->r->state_fd, &files, &n, NULL))
+		return;
+	w->has_gaps = true;
+	for (size_t i = 0; i < n; i++)
+		(void)lines_each(w->r->sys, w->r->state_fd, files[i], take_seam, w, NULL);
+}
+
+/* Lost receipts that are on record still have their place in the tree. */
+static bool pass_gap(struct walk *w, const struct chain_end *next)
+{
+	load_gaps(w);
+	const struct gap *g = gaps_find(&w->gaps, w->at.clock, &w->at.last, next->clock, &next->last);
+	if (!g)
+		return false;
+	for (uint64_t i = 0; i + g->after + 1 < g->next; i++)
+		add_leaf(w, g->leaves[i]);
+	w->at.clock = g->next - 1;
+	return true;
+}
+
+static int check_link(struct walk *w, const struct chain_end *next, const struct json *receipt, uint64_t line,
+	struct err *e)
 {
 	char previous[SHA256_HEX] = "";
 
 	if (w->at.clock)
 		hex_encode(w->at.last.b, SHA256_SIZE, previous);
+	if (w->at.chain_id[0] && !text_eq(w->at.chain_id, next->chain_id))
+		return damaged(e, "%s line %llu belongs to another chain", w->file, (unsigned long long)line);
+	bool continues = text_eq(json_get_text(receipt, "prev_hash", "?"), previous);
+	if ((next->clock == w->at.clock + 1 && continues) || pass_gap(w, next))
+		return OK;
 	if (next->clock != w->at.clock + 1)
 		return damaged(e, "%s line %llu has clock %llu where %llu follows", w->file,
 			(unsigned long long)line, (unsigned long long)next->clock,
 			(unsigned long long)w->at.clock + 1);
-	if (!text_eq(json_get_text(receipt, "prev_hash", "?"), previous))
-		return damaged(e, "%s line %llu does not continue the receipt before it", w->file,
-			(unsigned long long)line);
-	if (w->at.clock && !text_eq(w->at.chain_id, next->chain_id))
-		return damaged(e, "%s line %llu belongs to another chain", w->file, (unsigned long long)line);
-	return OK;
+	return damaged(
+		e, "%s line %llu does not continue the receipt before it", w->file, (unsigned long long)line);
+}
+
+/* The receipt or its leaf is wrong.  Whose signature holds is right. */
+static int check_leaf(struct walk *w, const struct json *receipt, const struct hash *leaf, struct err *e)
+{
+	const struct stored *s = w->stored;
+
+	if (!has_leaf(s, w->n) || hash_eq(&s->leaves[w->n], leaf))
+		return OK;
+	w->wrong++;
+	if (receipt_is_own(w->r, &w->scratch, receipt))
+		return OK;
+	return damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->n + 1);
 }
 
 static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
@@ -153,12 +214,15 @@ static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 		return damaged(e, "%s ends in the middle of a line", w->file);
 	if (chain_read_last(&w->scratch, text, w->file, &next, &receipt, NULL))
 		return damaged(e, "%s line %llu is no receipt", w->file, (unsigned long long)line);
+	struct hash leaf = merkle_leaf(next.last.b, SHA256_SIZE);
 	int rc = check_link(w, &next, receipt, line, e);
+	if (rc == OK)
+		rc = check_leaf(w, receipt, &leaf, e);
 	if (rc)
 		return rc;
 	memcpy(w->at.chain_id, next.chain_id, sizeof(next.chain_id));
 	chain_step(&w->at, &next.last);
-	add_leaf(w, merkle_leaf(next.last.b, SHA256_SIZE));
+	add_leaf(w, leaf);
 	arena_reset(&w->scratch);
 	return OK;
 }
@@ -212,6 +276,7 @@ static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const
 		rc = end_of_file(r, a, files[n - 2], &older, e);
 		if (rc == OK && take_stored(w, stored, older.clock)) {
 			w->at = older;
+			w->has_taken = true;
 			first = n - 1;
 		}
 	}
@@ -220,10 +285,8 @@ static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const
 
 static int compare_leaves(const struct walk *w, const struct stored *stored, struct err *e)
 {
-	for (uint64_t i = 0; i < w->n; i++)
-		if (has_leaf(stored, i) && !hash_eq(&stored->leaves[i], &w->leaves[i]))
-			return damaged(
-				e, "receipt %llu is not the one the log knows", (unsigned long long)i + 1);
+	if (w->wrong > 1 && 2 * w->wrong > w->n)
+		return damaged(e, "these are not the receipts the log knows");
 	for (uint64_t i = w->n; i < stored->n; i++)
 		if (stored->is_there[i])
 			return damaged(e, "the log knows receipt %llu but the chain ends at %llu",
@@ -264,7 +327,7 @@ static int mend_leaves(
 {
 	uint64_t first = 0;
 
-	while (first < w->n && has_leaf(stored, first))
+	while (first < w->n && has_leaf(stored, first) && hash_eq(&stored->leaves[first], &w->leaves[first]))
 		first++;
 	if (first == w->n && stored->n == w->n && !stored->is_torn)
 		return OK;
@@ -283,9 +346,19 @@ static int mend_leaves(
 	return OK;
 }
 
+static int walk_and_build(struct recorder *r, struct arena *a, bool are_known, const struct stored *stored,
+	struct walk *w, struct err *e)
+{
+	*w = (struct walk){ .r = r, .a = a, .stored = stored };
+	int rc = walk_chain(r, a, are_known, stored, w, e);
+	if (rc == OK)
+		rc = compare_leaves(w, stored, e);
+	return rc ? rc : build_tree(r, a, w, e);
+}
+
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e)
 {
-	struct walk w = { .a = a };
+	struct walk w;
 	struct stored stored = { 0 };
 	struct hash segments;
 	struct bytes last;
@@ -297,12 +370,11 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK)
 		rc = read_stored(r, a, &stored, e);
-	if (rc == OK)
-		rc = walk_chain(r, a, known && hash_eq(&known->segments, &segments), &stored, &w, e);
-	if (rc == OK)
-		rc = compare_leaves(&w, &stored, e);
-	if (rc == OK)
-		rc = build_tree(r, a, &w, e);
+	if (rc)
+		return rc;
+	rc = walk_and_build(r, a, known && hash_eq(&known->segments, &segments), &stored, &w, e);
+	if (rc == E_CORRUPT && w.has_taken) /* the stored leaves may be what is wrong */
+		rc = walk_and_build(r, a, false, &stored, &w, e);
 	if (rc == OK)
 		rc = mend_leaves(r, a, &w, &stored, e);
 	if (rc)

@@ -247,6 +247,14 @@ static bool is_of_this_line(struct history *h, const char *hex)
 	return is_found;
 }
 
+bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex)
+{
+	struct history h = { .sys = s, .a = a, .dirfd = dirfd, .lock_fd = -1 };
+
+	h.path = arena_printf(a, "%s/%s", dir, KEY_HISTORY);
+	return is_of_this_line(&h, pub_hex);
+}
+
 int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
 	const char *reason, const char *since, struct json **ret_link, struct err *e)
 {

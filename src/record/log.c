@@ -330,7 +330,7 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 {
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY", "no signing key; 'helm key create' makes one");
-	int rc = chain_lock(r, e);
+	int rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	rc = chain_settle(r, a, e);
@@ -340,32 +340,37 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 		rc = err_set(e, E_MISSING, "LOG_EMPTY", "nothing has been recorded here yet");
 	if (rc == OK)
 		rc = log_put_head(r, a, ret_head, e);
-	chain_unlock(r);
+	recorder_unlock(r);
 	return rc;
 }
 
 int log_settle(struct recorder *r, struct arena *a, struct err *e)
 {
-	int rc = chain_lock(r, e);
+	int rc = recorder_lock(r, e);
 
 	if (rc)
 		return rc;
 	rc = chain_settle(r, a, e);
 	if (rc == OK)
 		rc = log_flush(r, e);
-	chain_unlock(r);
+	recorder_unlock(r);
 	return rc;
+}
+
+int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
+{
+	chain_forget(r);
+	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
+	return chain_settle(r, a, e);
 }
 
 int log_refresh(struct recorder *r, struct arena *a, struct err *e)
 {
-	int rc = chain_lock(r, e);
+	int rc = recorder_lock(r, e);
 
 	if (rc)
 		return rc;
-	chain_forget(r);
-	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
-	rc = chain_settle(r, a, e);
-	chain_unlock(r);
+	rc = log_rebuild(r, a, e);
+	recorder_unlock(r);
 	return rc;
 }

@@ -2,11 +2,12 @@
 #ifndef RECORD_PARTS_H
 #define RECORD_PARTS_H
 
+#include "proof/gap.h"
 #include "record/record.h"
 
 #define EDGE LOG_DIR "/edge"
 #define LOG_LOCK LOG_DIR "/lock"
-#define REPAIR_EFFECT "helm.log/repair"
+
 #define ROTATE_EFFECT "helm.log/rotate"
 
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
@@ -19,10 +20,7 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 /* One step on: `chain` is the newest receipt now. */
 void chain_step(struct chain_end *at, const struct hash *chain);
 
-/* chain.c.  Every look at the end of the chain and every change happens between these two. */
-int chain_lock(struct recorder *r, struct err *e);
-void chain_unlock(struct recorder *r);
-/* Under the lock: open the files and know where the chain ends, from the edge file where that is current, else from the
+/* chain.c.  Under the lock: open the files and know where the chain ends, from the edge file where that is current, else from the
  * receipts themselves. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
 /* The chain ends where r->at says. */
@@ -60,7 +58,9 @@ int log_flush(struct recorder *r, struct err *e);
 void log_head_if_due(struct recorder *r, struct arena *a);
 int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
 
-/* repair.c: is the chain's last line the seam of a repair that was not completed?  Then complete it. */
+/* repair.c: signed by the key that appends, or by one this user had before it. */
+bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt);
+/* Is the chain's last line the seam of a repair that was not completed?  Then complete it. */
 int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e);
 
 /* ledger.c: the rows of recorder_row() are on disk, or were given up. */

@@ -82,6 +82,7 @@ struct lines {
 	char *hold;
 	size_t n, cap;
 	off_t at; /* of hold[0] */
+	off_t end; /* nothing behind it is read; -1: all */
 	uint64_t number;
 };
 
@@ -111,9 +112,15 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 			l->hold = arena_grow(&l->a, l->hold, l->cap, 2 * l->cap);
 			l->cap *= 2;
 		}
-		ssize_t got = s->pread(s, fd, l->hold + l->n, l->cap - l->n, l->at + (off_t)l->n);
+		off_t at = l->at + (off_t)l->n;
+		size_t room = l->cap - l->n;
+		if (l->end >= 0 && (off_t)room > l->end - at)
+			room = (size_t)(l->end - at);
+		ssize_t got = room ? s->pread(s, fd, l->hold + l->n, room, at) : 0;
 		if (got < 0)
 			return err_sys(e, "LOG_READ", "cannot read %s", l->file);
+		if (got == 0 && room && l->end >= 0)
+			return err_set(e, E_IO, "LOG_MOVED", "%s was shortened while it was read", l->file);
 		if (got == 0)
 			break;
 		l->n += (size_t)got;
@@ -125,17 +132,29 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
 }
 
-int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+static int lines_of(
+	struct sys *s, int fd, const char *file, off_t end, line_visit *fn, void *arg, struct err *e)
 {
-	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-	struct lines l = { .file = file, .cap = READ_STEP };
+	struct lines l = { .file = file, .cap = READ_STEP, .end = end };
 
-	if (fd < 0)
-		return err_sys(e, "LOG_READ", "cannot read %s", file);
 	l.hold = arena_text(&l.a, l.cap);
 	int rc = read_lines(&l, s, fd, fn, arg, e);
 	arena_done(&l.a);
 	return rc;
+}
+
+int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+{
+	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+
+	return fd < 0 ? err_sys(e, "LOG_READ", "cannot read %s", file)
+		      : lines_of(s, fd, file, -1, fn, arg, e);
+}
+
+int log_file_lines(
+	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e)
+{
+	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, f->size_bytes, fn, arg, e);
 }
 
 struct each {

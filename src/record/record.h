@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "proof/gap.h"
 #include "proof/key.h"
 #include "proof/merkle.h"
 #include "record/index.h"
@@ -52,6 +53,7 @@ struct recorder {
 	struct sys *sys;
 	int state_fd; /* borrowed */
 	struct key *key; /* borrowed; NULL: reading only */
+	const char *keys_dir; /* where the history of that key lies; NULL: only the key itself is ours */
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
 	struct chain_end at; /* as of the last append */
@@ -161,6 +163,33 @@ int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void 
 #define HEADS LOG_DIR "/heads.jsonl"
 #define ANCHORS LOG_DIR "/anchors.json"
 
+/* The log at one moment, for whoever reads while others write: files that are open, and how far they count. */
+struct log_file {
+	const char *name;
+	int fd; /* -1: there is none */
+	off_t size_bytes; /* at that moment; what lies behind is not looked at */
+	struct file_mark mark;
+};
+struct log_cut {
+	struct sys *sys;
+	struct log_file *chain; /* oldest first */
+	size_t n;
+	struct log_file leaves, heads;
+	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
+};
+/* CUT_MOMENT: the lock is held only while lengths are taken.  CUT_HELD: until the cut is closed.  CUT_LOCKED: the caller has it. */
+enum cut_lock { CUT_MOMENT, CUT_HELD, CUT_LOCKED };
+int log_cut_take(
+	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e);
+void log_cut_close(struct log_cut *c); /* for AUTO(); fine on what log_cut_take() gave, also when it failed */
+bool log_cut_is_current(const struct log_cut *c); /* nothing has been written since */
+/* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
+int log_file_read(
+	const struct log_cut *c, const struct log_file *f, void *to, size_t n, off_t at, struct err *e);
+/* Lines of one of its files, up to where it counts. */
+int log_file_lines(
+	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e);
+
 /* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e);
@@ -175,18 +204,39 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 /* The newest signed head, or NULL.  LOG_DAMAGED when the last line is none. */
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e);
 
-/* What somebody found who looked at everything: the chain is good up to `good_bytes` of `file`. */
-struct log_damage {
-	const char *file;
-	off_t good_bytes;
-	off_t file_size; /* as it was when it was looked at: repair refuses when it has changed since */
-	const char *why;
+/* Every look at the end of the chain and every change happens between these two; for whoever looks and changes in one go. */
+int recorder_lock(struct recorder *r, struct err *e);
+void recorder_unlock(struct recorder *r);
+
+/* What is to become of a damaged log, planned by somebody who looked at everything under the lock that is still held. */
+struct log_run {
+	off_t at, n;
 };
-/* Cut the chain there.  What is cut is kept beside it under another name, heads that are no longer about this log are put
- * aside, and a signed seam, in the chain from the moment of the cut on, says what was lost and why.  Killed half way, the next
- * writer completes it. */
-int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
+struct log_mend {
+	const char *file;
+	off_t size_bytes; /* as it was looked at */
+	struct log_run *kept; /* what stays, in this order */
+	size_t kept_n;
+	struct log_run *out; /* what is no receipt of this chain; copied beside the file */
+	size_t out_n;
+};
+struct log_plan {
+	const char *why;
+	struct log_mend *files; /* those that change; of receipts.jsonl at least what stays */
+	size_t n;
+	struct gaps gaps; /* holes to put on record */
+	bool drops_heads, drops_anchors; /* they do not fit this log, or cannot be read: put aside */
+	uint64_t
+		clock; /* of the last receipt that stays, its chain hash, and the chain's name; "" when none does */
+	struct hash last;
+	const char *chain_id;
+};
+/* Take out what is no receipt, and sign a seam at the end of the chain that tells of it.  No receipt that is kept is touched: files
+ * are made anew and renamed.  What is taken out lies beside them.  Killed half way, the next writer completes it. */
+int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
 	struct err *e);
+/* Under the lock: make leaves and edge again from the receipts. */
+int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 
 /* ---- the keys of this user (docs/formats/key-history.md) ---- */
 
@@ -196,6 +246,8 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_damage *dam
 
 /* The key in force.  A rotation that was interrupted behind its link is completed first.  Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* Is this public key (hex) in force, or was it before without another line beginning since? */
+bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
 /* A first key, and the first link. */
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* A new key takes over.  The old secret is destroyed only after the new one and the link are on disk. */

@@ -1,11 +1,12 @@
-/* repair.c — putting damage on record.
+/* repair.c — taking out what is no receipt, and saying so.
  *
- * The cut and the seam that tells of it are one step: a new chain file, the good beginning and the signed seam, takes the place
- * of the old one by rename.  There is no moment at which the chain is shorter and does not say so.
+ * A repair never removes a receipt that verifies.  It takes out bytes that are none, keeps them beside the file, and signs a seam at
+ * the end of the chain: which bytes of which file, their digests, and the holes they leave (proof/gap.h).
  *
- * Before it, what is cut is copied aside.  After it, later files of the chain are renamed, heads about the lost receipts are put
- * aside, leaves are made again, and a new head is signed.  The seam names the heads file of before by its hash: as long as
- * log/heads.jsonl is still that one, or is not there, the rest has not been done, and whoever comes next does it. */
+ * The moment of the repair is one rename: a new receipts.jsonl, what stays of the old one and the seam behind it.  There is no moment at
+ * which the chain has a hole and does not say so.  Before it, what is taken out is copied aside.  After it, older files are made anew
+ * by what the seam says of them, heads that do not fit are put aside, leaves are made again.  All of that may be done any number of times, and
+ * whoever finds the seam at the end of the chain and the rest undone does it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -17,19 +18,149 @@
 #include <string.h>
 
 #define CHAIN_LIMIT ((size_t)1 << 32)
+enum { COPY_STEP = 256 << 10 };
 
-/* Signed by the key that is appending: nobody else's word makes us drop leaves. */
-static bool is_own_seam(struct recorder *r, struct arena *a, const struct json *last)
+bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt)
 {
-	uint8_t signature[SIGN_SIZE];
-	const char *text = json_get_text(last, "signature", "");
+	uint8_t signature[SIGN_SIZE], pub[SIGN_PUBLIC];
+	const char *text = json_get_text(receipt, "signature", "");
+	const char *named = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
 	struct bytes preimage;
 
-	return text_eq(json_get_text(last, "effect_id", ""), REPAIR_EFFECT) && r->key &&
-		hex_decode(text, strlen(text), signature, SIGN_SIZE, true) &&
-		receipt_preimage_v5(a, last, &preimage, NULL) == OK &&
-		sign_verify(key_public(r->key), preimage, signature);
+	return hex_decode(text, strlen(text), signature, SIGN_SIZE, true) &&
+		hex_decode(named, strlen(named), pub, SIGN_PUBLIC, true) &&
+		((r->key && memcmp(pub, key_public(r->key), SIGN_PUBLIC) == 0) ||
+			(r->keys_dir && keys_knows(r->sys, a, AT_FDCWD, r->keys_dir, named))) &&
+		receipt_preimage_v5(a, receipt, &preimage, NULL) == OK &&
+		sign_verify(pub, preimage, signature);
 }
+
+/* ---- runs of bytes as text: "0+1200,1300+55" ---- */
+
+static char *runs_text(struct arena *a, const struct log_run *runs, size_t n)
+{
+	struct buf to;
+
+	buf_init(&to, a);
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&to, "%s%lld+%lld", i ? "," : "", (long long)runs[i].at, (long long)runs[i].n);
+	buf_add(&to, "", 0);
+	return to.p ? to.p : arena_strdup(a, "");
+}
+
+static bool read_runs(struct arena *a, const char *text, struct log_run **ret, size_t *ret_n)
+{
+	size_t n = 0, cap = 1;
+
+	for (const char *p = text; *p; p++)
+		cap += *p == ',';
+	struct log_run *runs = arena_zalloc(a, cap, sizeof(*runs));
+	while (*text) {
+		char *end;
+		long long at = strtoll(text, &end, 10);
+		if (end == text || *end != '+')
+			return false;
+		text = end + 1;
+		long long size = strtoll(text, &end, 10);
+		if (end == text || at < 0 || size < 0 || (*end && *end != ','))
+			return false;
+		runs[n++] = (struct log_run){ at, size };
+		text = *end ? end + 1 : end;
+	}
+	*ret = runs;
+	*ret_n = n;
+	return true;
+}
+
+/* ---- copying runs ---- */
+
+struct copy {
+	struct recorder *r;
+	const char *file;
+	int from;
+	const struct log_run *runs;
+	size_t n;
+	struct bytes tail;
+	struct sha256 digest;
+	off_t bytes;
+};
+
+static int copy_run(
+	struct copy *c, struct sys *s, int fd, const struct log_run *run, char *step, struct err *e)
+{
+	for (off_t done = 0; done < run->n;) {
+		size_t n = run->n - done < COPY_STEP ? (size_t)(run->n - done) : COPY_STEP;
+		if (pread_all(s, c->from, step, n, run->at + done))
+			return err_sys(e, "LOG_REPAIR", "cannot read %s", c->file);
+		sha256_add(&c->digest, step, n);
+		if (fd >= 0 && write_all(s, fd, step, n))
+			return err_sys(e, "LOG_REPAIR", "cannot write what stays of %s", c->file);
+		done += (off_t)n;
+		c->bytes += (off_t)n;
+	}
+	return OK;
+}
+
+/* To fd, or with -1 only through the digest. */
+static int copy_runs(void *arg, struct sys *s, int fd, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *step = arena_text(&a, COPY_STEP);
+	struct copy *c = arg;
+	int rc = OK;
+
+	sha256_begin(&c->digest);
+	c->bytes = 0;
+	for (size_t i = 0; rc == OK && i < c->n; i++)
+		rc = copy_run(c, s, fd, &c->runs[i], step, e);
+	if (rc == OK && c->tail.n && fd >= 0 && write_all(s, fd, c->tail.p, c->tail.n))
+		rc = err_sys(e, "LOG_REPAIR", "cannot write the seam behind %s", c->file);
+	return rc;
+}
+
+static char *digest_of(struct arena *a, struct copy *c)
+{
+	struct hash h;
+
+	sha256_end(&c->digest, h.b);
+	return hash_hex(a, &h);
+}
+
+static int open_chain_file(struct recorder *r, const char *file, int *ret, struct err *e)
+{
+	*ret = r->sys->open(r->sys, r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	return *ret < 0 ? err_sys(e, "LOG_REPAIR", "cannot read %s", file) : OK;
+}
+
+/* The digest of these runs of a file. */
+static int hash_runs(struct recorder *r, struct arena *a, const char *file, const struct log_run *runs,
+	size_t n, char **ret, off_t *ret_bytes, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = open_chain_file(r, file, &fd, e);
+	struct copy c = { .r = r, .file = file, .from = fd, .runs = runs, .n = n };
+
+	if (rc == OK)
+		rc = copy_runs(&c, r->sys, -1, e);
+	if (rc)
+		return rc;
+	*ret = digest_of(a, &c);
+	if (ret_bytes)
+		*ret_bytes = c.bytes;
+	return OK;
+}
+
+static int hash_file(struct recorder *r, struct arena *a, const char *file, char **ret, struct err *e)
+{
+	struct stat st;
+
+	if (r->sys->stat(r->sys, r->state_fd, file, &st, AT_SYMLINK_NOFOLLOW))
+		return err_sys(e, "LOG_REPAIR", "cannot look at %s", file);
+	struct log_run all = { 0, st.st_size };
+	return hash_runs(r, a, file, &all, 1, ret, NULL, e);
+}
+
+/* ---- behind the rename ---- */
 
 /* The heads file by its hash; "" when there is none. */
 static int heads_digest(struct recorder *r, struct arena *a, const char **ret, struct err *e)
@@ -53,139 +184,157 @@ static int put_aside(struct recorder *r, const char *from, const char *to, struc
 	return err_sys(e, "LOG_REPAIR", "cannot put %s aside as %s", from, to);
 }
 
+static bool is_older_file(const char *name)
+{
+	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true);
+}
+
+/* An older file as it was: made anew.  As it is to be: nothing to do.  Anything else is new damage, which the check finds. */
+static int mend_older(struct recorder *r, struct arena *a, const struct json *row, struct err *e)
+{
+	const char *file = json_get_text(row, "file", "");
+	AUTO(close_fd) int fd = -1;
+	struct log_run *runs;
+	size_t n;
+	char *now;
+
+	if (!is_older_file(file) ||
+		text_eq(json_get_text(row, "sha256_before", ""), json_get_text(row, "sha256_after", "?")) ||
+		!read_runs(a, json_get_text(row, "kept", "?"), &runs, &n))
+		return OK;
+	int rc = hash_file(r, a, file, &now, e);
+	if (rc || !text_eq(now, json_get_text(row, "sha256_before", "")))
+		return rc;
+	rc = open_chain_file(r, file, &fd, e);
+	struct copy c = { .r = r, .file = file, .from = fd, .runs = runs, .n = n };
+	return rc ? rc : file_replace_by(r->sys, r->state_fd, file, 0600, copy_runs, &c, e);
+}
+
 /* Everything behind the rename; may be done any number of times. */
 static int finish(struct recorder *r, struct arena *a, const struct json *seam, struct err *e)
 {
-	const struct json *about = json_get(seam, "metadata"), *files = json_get(about, "set_aside");
-	const char *mark = json_get_text(about, "mark", "repair");
+	const struct json *about = json_get(seam, "metadata");
+	const char *mark = json_get_text(about, "mark", "repair"), *heads;
+	const char *dropped = json_get_text(about, "heads_sha256", NULL);
 	int rc = OK;
 
-	json_each (file, files) {
-		const char *name = json_text(file);
-		if (rc == OK && name &&
-			text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true))
-			rc = put_aside(r, name, arena_printf(a, "%s.damaged-%s", name, mark), e);
-	}
-	if (rc == OK && r->sys->fsync(r->sys, r->state_fd))
-		rc = err_sys(e, "LOG_REPAIR", "cannot make the repair durable");
+	json_each (row, json_get(about, "files"))
+		if (rc == OK)
+			rc = mend_older(r, a, row, e);
+	if (rc == OK && json_get_bool(about, "drops_anchors", false))
+		rc = put_aside(r, ANCHORS, arena_printf(a, "%s.before-%s", ANCHORS, mark), e);
+	if (rc == OK && dropped)
+		rc = heads_digest(r, a, &heads, e);
+	if (rc == OK && dropped && *heads && text_eq(heads, dropped))
+		rc = put_aside(r, HEADS, arena_printf(a, "%s.before-%s", HEADS, mark), e);
 	if (rc == OK && r->sys->truncate(r->sys, r->leaves_fd, 0))
 		rc = err_sys(e, "LOG_REPAIR", "cannot empty %s", LEAVES);
-	if (rc == OK)
-		rc = put_aside(r, HEADS, arena_printf(a, "%s.before-%s", HEADS, mark), e);
+	if (rc == OK && r->sys->fsync(r->sys, r->state_fd))
+		rc = err_sys(e, "LOG_REPAIR", "cannot make the repair durable");
 	return rc;
 }
 
+/* Only the newest receipt is asked: whoever appended behind a seam had completed it. */
 int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e)
 {
 	struct json *last;
-	const char *heads;
 
-	if (!last_line.n || json_parse(a, last_line, RECEIPTS, NULL, &last, NULL) || !is_own_seam(r, a, last))
+	if (!last_line.n || json_parse(a, last_line, RECEIPTS, NULL, &last, NULL) || !gap_is_seam(a, last) ||
+		!receipt_is_own(r, a, last))
 		return OK;
-	int rc = heads_digest(r, a, &heads, e);
-	if (rc)
-		return rc;
-	if (*heads && !text_eq(heads, json_get_text(json_get(last, "metadata"), "heads_sha256", "?")))
-		return OK; /* later heads: it was completed long ago */
 	return finish(r, a, last, e);
 }
 
-/* The good beginning, what is cut off it, and where the chain ends then. */
-struct cut {
-	struct bytes good, bad;
-	struct chain_end at;
-	struct json *set_aside; /* later files of the chain, except receipts.jsonl */
-	bool loses_newest; /* receipts.jsonl is one of the later files: kept as a copy */
-};
+/* ---- the repair ---- */
 
-static int read_changed(struct err *e, const char *file)
+/* A copy of what is taken out of one file. */
+static int keep_out(struct recorder *r, struct arena *a, const struct log_mend *m, const char *mark,
+	struct json *row, struct err *e)
 {
-	return err_set(e, E_INPUT, "LOG_CHANGED",
-		"%s has changed since it was checked; run the command again", file);
-}
+	AUTO(close_fd) int fd = -1;
+	const char *name = arena_printf(a, "%s.damaged-%s", m->file, mark);
 
-static int end_of_good(
-	struct recorder *r, struct arena *a, struct cut *c, char **files, size_t i, struct err *e)
-{
-	struct bytes text = c->good;
-
-	for (;;) {
-		while (text.n && text.p[text.n - 1] == '\n')
-			text.n--;
-		if (text.n) {
-			const uint8_t *start = memrchr(text.p, '\n', text.n);
-			if (start) {
-				text.n -= (size_t)(start + 1 - text.p);
-				text.p = start + 1;
-			}
-			return chain_read_last(a, text, RECEIPTS, &c->at, NULL, e);
-		}
-		if (i == 0)
-			return chain_begin(r, a, &c->at, e);
-		int rc = file_read(r->sys, a, r->state_fd, files[--i], CHAIN_LIMIT, 0, &text, e);
-		if (rc)
-			return rc;
-	}
-}
-
-static int plan_cut(
-	struct recorder *r, struct arena *a, const struct log_damage *damage, struct cut *c, struct err *e)
-{
-	char **files;
-	size_t n, i = 0;
-	struct bytes text = { NULL, 0 };
-	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
-
+	if (!m->out_n)
+		return OK;
+	int rc = open_chain_file(r, m->file, &fd, e);
 	if (rc)
 		return rc;
-	while (i < n && !text_eq(files[i], damage->file))
-		i++;
-	if (i < n)
-		rc = file_read(r->sys, a, r->state_fd, damage->file, CHAIN_LIMIT, 0, &text, e);
+	struct copy c = { .r = r, .file = m->file, .from = fd, .runs = m->out, .n = m->out_n };
+	rc = file_replace_by(r->sys, r->state_fd, name, 0600, copy_runs, &c, e);
 	if (rc)
 		return rc;
-	if ((off_t)text.n != damage->file_size || damage->good_bytes > damage->file_size)
-		return read_changed(e, damage->file);
-	size_t good = (size_t)damage->good_bytes;
-	c->good = (struct bytes){ text.p, good };
-	c->bad = (struct bytes){ text.p ? text.p + good : NULL, text.n - good };
-	c->set_aside = json_new(a, JSON_ARRAY);
-	/* The damaged segment too: its good part lives on in receipts.jsonl. */
-	for (size_t k = i; k < n; k++)
-		if (!text_eq(files[k], RECEIPTS))
-			json_pushs(a, c->set_aside, files[k]);
-	c->loses_newest = i + 1 < n && text_eq(files[n - 1], RECEIPTS);
-	return end_of_good(r, a, c, files, i < n ? i : n, e);
+	json_sets(a, row, "kept_as", name);
+	json_seti(a, row, "lost_bytes", (int64_t)c.bytes);
+	json_sets(a, row, "lost_sha256", digest_of(a, &c));
+	return OK;
 }
 
-/* A copy of what will no longer be in the chain. */
-static int keep_cut(struct recorder *r, struct arena *a, const struct cut *c, const char *mark,
-	struct json *about, struct err *e)
-{
-	struct bytes text = c->bad;
-	int rc = OK;
-
-	if (c->loses_newest)
-		rc = file_read(r->sys, a, r->state_fd, RECEIPTS, CHAIN_LIMIT, 0, &text, e);
-	if (rc || !text.n)
-		return rc;
-	const char *name = arena_printf(a, "%s.damaged-%s", RECEIPTS, mark);
-	json_sets(a, about, "kept_as", name);
-	json_seti(a, about, "lost_bytes", (int64_t)text.n);
-	json_sets(a, about, "lost_sha256", sha256_hex(a, text.p, text.n));
-	return file_create(r->sys, r->state_fd, name, 0600, text, e);
-}
-
-static int sign_seam(struct recorder *r, struct arena *a, const struct cut *c, struct json *about,
+static int describe_file(struct recorder *r, struct arena *a, const struct log_mend *m, const char *mark,
 	struct json **ret, struct err *e)
 {
-	struct hash chain;
-	char *id;
-	int rc = record_new_id(a, r->sys, "seam-", &id, e);
-	struct buf text;
+	struct json *row = json_new(a, JSON_OBJECT);
+	char *before, *after;
+	int rc = hash_file(r, a, m->file, &before, e);
 
+	if (rc == OK)
+		rc = hash_runs(r, a, m->file, m->kept, m->kept_n, &after, NULL, e);
 	if (rc)
 		return rc;
+	json_sets(a, row, "file", m->file);
+	json_sets(a, row, "kept", runs_text(a, m->kept, m->kept_n));
+	json_sets(a, row, "sha256_before", before);
+	json_sets(a, row, "sha256_after", after);
+	*ret = row;
+	return keep_out(r, a, m, mark, row, e);
+}
+
+static int describe(
+	struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about, struct err *e)
+{
+	struct json *files = json_new(a, JSON_ARRAY), *gaps = json_new(a, JSON_ARRAY), *head = NULL, *row;
+	const char *mark = json_get_text(about, "mark", ""), *heads;
+	int rc = OK;
+
+	for (size_t i = 0; rc == OK && i < plan->n; i++) {
+		rc = describe_file(r, a, &plan->files[i], mark, &row, e);
+		if (rc == OK)
+			json_push(a, files, row);
+	}
+	for (size_t i = 0; i < plan->gaps.n; i++)
+		json_push(a, gaps, gap_json(a, &plan->gaps.list[i]));
+	if (files->n)
+		json_set(a, about, "files", files);
+	if (gaps->n)
+		json_set(a, about, "gaps", gaps);
+	if (plan->drops_anchors)
+		json_setb(a, about, "drops_anchors", true);
+	if (rc == OK && plan->drops_heads)
+		rc = heads_digest(r, a, &heads, e);
+	if (rc || !plan->drops_heads)
+		return rc;
+	json_sets(a, about, "heads_sha256", heads);
+	if (log_last_head(r->sys, a, r->state_fd, &head, NULL) == OK && head) {
+		json_seti(a, about, "head_tree_size", json_get_int(head, "tree_size", 0));
+		json_sets(a, about, "head_root_hash", json_get_text(head, "root_hash", ""));
+	}
+	return OK;
+}
+
+static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about,
+	struct json **ret, struct err *e)
+{
+	struct chain_end at = { .clock = plan->clock, .last = plan->last };
+	struct hash chain;
+	struct buf text;
+	char *id;
+	int rc = record_new_id(a, r->sys, "seam-", &id, e);
+
+	if (rc == OK && !*plan->chain_id)
+		rc = chain_begin(r, a, &at, e);
+	if (rc)
+		return rc;
+	if (*plan->chain_id)
+		snprintf(at.chain_id, sizeof(at.chain_id), "%s", plan->chain_id);
 	buf_init(&text, a);
 	json_canonical(&text, about);
 	struct draft seam = { .decision_id = id,
@@ -194,78 +343,71 @@ static int sign_seam(struct recorder *r, struct arena *a, const struct cut *c, s
 		.type = "seam",
 		.output_hash = sha256_prefixed(a, text.p, text.n),
 		.metadata = about };
-	return draft_sign(r, &c->at, a, &seam, ret, &chain, e);
+	return draft_sign(r, &at, a, &seam, ret, &chain, e);
 }
 
-/* The moment of the cut. */
-static int swap_chain(
-	struct recorder *r, struct arena *a, const struct cut *c, const struct json *seam, struct err *e)
+/* The moment of the repair: what stays of receipts.jsonl, and the seam. */
+static int swap_chain(struct recorder *r, struct arena *a, const struct log_plan *plan,
+	const struct json *seam, struct err *e)
 {
-	struct buf text;
+	AUTO(close_fd) int fd = -1;
+	struct copy c = { .r = r, .file = RECEIPTS };
+	struct log_run all = { 0, 0 };
+	struct buf line;
+	struct stat st;
+	int rc;
 
-	buf_init(&text, a);
-	buf_room(&text, c->good.n + 4096);
-	buf_add(&text, c->good.p ? (const char *)c->good.p : "", c->good.n);
-	json_canonical(&text, seam);
-	buf_addc(&text, '\n');
-	return file_replace(r->sys, r->state_fd, RECEIPTS, 0600, buf_bytes(&text), e);
-}
-
-static int repair_locked(struct recorder *r, struct arena *a, const struct log_damage *damage,
-	struct json **ret_seam, struct err *e)
-{
-	struct json *about = json_new(a, JSON_OBJECT), *head = NULL, *seam;
-	struct cut c = { 0 };
-	const char *heads;
-	char *unique;
-	int rc = plan_cut(r, a, damage, &c, e);
-
-	if (rc == OK)
-		rc = record_new_id(a, r->sys, "", &unique, e);
-	if (rc)
-		return rc;
-	char *mark = arena_printf(a, "%s-%.8s", text_time_compact(a, r->sys->now_us(r->sys)), unique);
-	json_sets(a, about, "why", damage->why);
-	json_sets(a, about, "mark", mark);
-	if (c.set_aside->n)
-		json_set(a, about, "set_aside", c.set_aside);
-	rc = keep_cut(r, a, &c, mark, about, e);
-	if (rc == OK)
-		rc = heads_digest(r, a, &heads, e);
-	if (rc)
-		return rc;
-	json_sets(a, about, "heads_sha256", heads);
-	if (log_last_head(r->sys, a, r->state_fd, &head, NULL) == OK && head) {
-		json_seti(a, about, "head_tree_size", json_get_int(head, "tree_size", 0));
-		json_sets(a, about, "head_root_hash", json_get_text(head, "root_hash", ""));
+	for (size_t i = 0; i < plan->n; i++)
+		if (text_eq(plan->files[i].file, RECEIPTS)) {
+			c.runs = plan->files[i].kept;
+			c.n = plan->files[i].kept_n;
+		}
+	rc = open_chain_file(r, RECEIPTS, &fd, e);
+	if (rc == E_MISSING) /* and nothing but that: whatever else fails must not look like an empty chain */
+		rc = OK;
+	else if (rc == OK && r->sys->stat(r->sys, fd, "", &st, AT_EMPTY_PATH))
+		rc = err_sys(e, "LOG_REPAIR", "cannot look at %s", RECEIPTS);
+	else if (rc == OK && !c.runs) { /* nothing is taken out of it */
+		all.n = st.st_size;
+		c.runs = &all;
+		c.n = 1;
 	}
-	if (rc == OK)
-		rc = sign_seam(r, a, &c, about, &seam, e);
-	if (rc == OK)
-		rc = swap_chain(r, a, &c, seam, e);
 	if (rc)
 		return rc;
-	chain_forget(r);
-	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
-	rc = chain_settle(r, a, e); /* does the rest */
-	if (rc == OK)
-		rc = log_put_head(r, a, NULL, e);
-	if (rc == OK && ret_seam)
-		*ret_seam = seam;
-	return rc;
+	c.from = fd;
+	buf_init(&line, a);
+	json_canonical(&line, seam);
+	buf_addc(&line, '\n');
+	c.tail = buf_bytes(&line);
+	return file_replace_by(r->sys, r->state_fd, RECEIPTS, 0600, copy_runs, &c, e);
 }
 
-int log_repair(struct recorder *r, struct arena *a, const struct log_damage *damage, struct json **ret_seam,
+int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
 	struct err *e)
 {
+	struct json *about = json_new(a, JSON_OBJECT), *seam;
+	char *unique;
+
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY", "no signing key; 'helm key create' makes one");
-	int rc = chain_lock(r, e);
+	int rc = record_new_id(a, r->sys, "", &unique, e);
 	if (rc)
 		return rc;
-	rc = repair_locked(r, a, damage, ret_seam, e);
+	json_sets(a, about, "why", plan->why);
+	json_sets(a, about, "mark",
+		arena_printf(a, "%s-%.8s", text_time_compact(a, r->sys->now_us(r->sys)), unique));
+	rc = describe(r, a, plan, about, e);
+	if (rc == OK)
+		rc = sign_seam(r, a, plan, about, &seam, e);
+	if (rc == OK)
+		rc = swap_chain(r, a, plan, seam, e);
+	if (rc == OK)
+		rc = log_rebuild(r, a, e); /* does the rest */
+	if (rc == OK)
+		rc = log_put_head(r, a, NULL, e);
 	if (rc)
 		chain_forget(r);
-	chain_unlock(r);
+	if (rc == OK && ret_seam)
+		*ret_seam = seam;
 	return rc;
 }

@@ -214,6 +214,9 @@ struct walk {
 	const struct job *job;
 	const char *name;
 	struct sessions sessions;
+	struct gaps gaps; /* that repairs in this text have put on record */
+	bool has_gaps;
+	uint64_t lost; /* in gaps */
 	bool starts_late; /* some session's beginning is not here */
 	const char *identity_fault, *hash_fault, *link_fault;
 	bool is_governed, is_observed;
@@ -263,6 +266,45 @@ static void break_link(struct walk *w, size_t i, const char *member, const char 
 	(void)verify_fail(w->v, "closure_failed", "%s", w->link_fault);
 }
 
+/* Whose signature counts here. */
+static bool is_identified(const struct walk *w, const struct facts *f)
+{
+	return f->is_sound &&
+		(f->trusted == ANSWER_YES ||
+			(w->v->trust->allow_self_attested && w->v->trust->key_count == 0));
+}
+
+/* A repair tells of holes that stand before it: the text is searched for its seams when the first hole is met. */
+static void load_gaps(struct walk *w)
+{
+	struct json *seam;
+
+	for (size_t i = 0; !w->has_gaps && i < w->job->n; i++) {
+		struct bytes line = w->job->lines[i];
+		if (memmem(line.p, line.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) &&
+			is_identified(w, &w->job->facts[i]) &&
+			json_parse(w->v->a, line, w->name, NULL, &seam, NULL) == OK &&
+			gap_is_seam(w->v->a, seam))
+			(void)gaps_take(&w->gaps, w->v->a, seam);
+	}
+	w->has_gaps = true;
+}
+
+/* The gap between two receipts, when it is on record here or where the caller looked; or NULL. */
+static const struct gap *gap_between(struct walk *w, const struct facts *before, const struct facts *f)
+{
+	uint64_t after = before ? (uint64_t)before->clock : 0;
+	const struct hash *hash = before ? &before->chain : NULL;
+
+	load_gaps(w);
+	const struct gap *g = f->clock < 1 || !f->is_hashed
+		? NULL
+		: gaps_find(&w->gaps, after, hash, (uint64_t)f->clock, &f->chain);
+	if (!g && f->clock > 0 && f->is_hashed && w->v->trust->gaps)
+		g = gaps_find(w->v->trust->gaps, after, hash, (uint64_t)f->clock, &f->chain);
+	return g;
+}
+
 static void check_link(struct walk *w, size_t i, size_t last)
 {
 	const struct facts *f = &w->job->facts[i], *before = &w->job->facts[last];
@@ -270,6 +312,13 @@ static void check_link(struct walk *w, size_t i, size_t last)
 
 	if (w->link_fault || !before->is_hashed)
 		return;
+	if (f->prev == PREV_HASH && hash_eq(&f->previous, &before->chain) && f->clock > before->clock)
+		return;
+	const struct gap *g = gap_between(w, before, f);
+	if (g) {
+		w->lost += g->next - g->after - 1;
+		return;
+	}
 	if (f->prev != PREV_HASH || !hash_eq(&f->previous, &before->chain))
 		break_link(w, i, "prev_hash", hash_hex(a, &before->chain),
 			f->prev == PREV_HASH ? hash_hex(a, &f->previous) : "(empty)");
@@ -285,12 +334,9 @@ static void take_facts(struct walk *w, size_t i)
 		.trusted = f->trusted,
 		.is_legacy = f->is_legacy,
 		.is_self_attested = f->is_self_attested };
-	bool is_identified = f->is_sound &&
-		(f->trusted == ANSWER_YES ||
-			(w->v->trust->allow_self_attested && w->v->trust->key_count == 0));
 
 	verify_merge(w->v, &one, i == 0);
-	if (!is_identified && !w->identity_fault)
+	if (!is_identified(w, f) && !w->identity_fault)
 		explain_line(w, i);
 	if (!f->is_hashed && !w->hash_fault)
 		w->hash_fault = arena_printf(w->v->a, "line %zu has no chain hash", i + 1);
@@ -332,6 +378,11 @@ static void conclude(struct walk *w)
 	json_seti(v->a, v->values, "receipts", (int64_t)n);
 	json_seti(v->a, v->values, "sessions", (int64_t)w->sessions.count);
 	verify_value(v, "head", hash_hex(v->a, &w->job->facts[n - 1].chain));
+	if (w->lost)
+		verify_note(v,
+			arena_printf(v->a,
+				"%llu receipts are lost; repairs in this chain have put that on record",
+				(unsigned long long)w->lost));
 	if (w->starts_late)
 		verify_note(v,
 			"a session's first receipts are not in this file; what came before is not "
@@ -373,12 +424,19 @@ static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t 
 
 /* With a root from elsewhere it can be known whether this is the whole log, and the unsigned members of the last receipt are
  * covered too. */
-static void check_root(struct verification *v, const struct job *job)
+static void check_root(struct walk *w)
 {
+	struct verification *v = w->v;
+	const struct job *job = w->job;
 	struct merkle tree = { 0 };
 	struct hash want, have;
 
 	for (size_t i = 0; i < job->n; i++) {
+		const struct facts *f = &job->facts[i], *before = i ? f - 1 : NULL;
+		const struct gap *g =
+			f->clock == (before ? before->clock + 1 : 1) ? NULL : gap_between(w, before, f);
+		for (uint64_t k = 0; g && k < g->next - g->after - 1; k++)
+			merkle_append(&tree, &g->leaves[k]);
 		struct hash leaf = merkle_leaf(job->facts[i].chain.b, SHA256_SIZE);
 		merkle_append(&tree, &leaf);
 	}
@@ -396,6 +454,15 @@ static void check_root(struct verification *v, const struct job *job)
 			"changed");
 	}
 	verify_check(v, "log_root", v->complete == ANSWER_YES ? CHECK_PASS : CHECK_FAIL, "");
+}
+
+bool verify_receipt_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
+	struct hash *ret_chain)
+{
+	bool is_hashed = false;
+
+	*ret = NULL;
+	return verify_line(v, line, name, ret, ret_chain, &is_hashed) && is_hashed;
 }
 
 void verify_receipt_lines(
@@ -425,7 +492,7 @@ void verify_receipt_lines(
 		take_facts(&w, i);
 	conclude(&w);
 	if (v->trust->root)
-		check_root(v, &job);
+		check_root(&w);
 	if (ret_chain)
 		*ret_chain = chain_hashes(v->a, &job, ret_n);
 }

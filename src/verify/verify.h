@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/stream.h"
+#include "proof/gap.h"
 #include "proof/merkle.h"
 
 #include <stdbool.h>
@@ -46,6 +47,7 @@ struct trust {
 	const char *root,
 		*old_root; /* roots from elsewhere, for proofs: hex, or "sha256:" and hex for packs; or NULL */
 	const struct json *side_head; /* the head file beside an audit log, or NULL */
+	const struct gaps *gaps; /* holes in a chain that are on record elsewhere; or NULL */
 	unsigned threads; /* for long chains; 0 or 1: only the caller, at most 64 */
 };
 
@@ -109,6 +111,9 @@ void verify_receipts(struct verification *v, const struct json *receipts, const 
  * file order (in v->a): the leaf inputs of the log; *ret_n is 0 when some line has none. */
 void verify_receipt_lines(
 	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n);
+/* One line of such a chain alone: everything but its place.  *ret is the receipt, NULL when it is none. */
+bool verify_receipt_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
+	struct hash *ret_chain);
 void verify_decision(struct verification *v, const struct json *decision);
 void verify_intent(struct verification *v, const struct json *intent);
 void verify_permit(struct verification *v, const struct json *permit);

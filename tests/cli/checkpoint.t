@@ -29,14 +29,14 @@ ok "a missing path is refused" says 1 "no such file" helm checkpoint create --in
 ok "the state is refused" says 1 "Helm's own state" helm checkpoint create --include .helm
 ok "nothing was left by the errors" sh -c '[ -z "$(ls "$0/.helm/checkpoints")" ]' "$ws"
 
-ok "create prints the record" is_json helm checkpoint create --label first
+ok "create prints the record" is_json helm checkpoint create --label first --json
 cp "$scratch/.stdout" first.json
 id=$(field checkpoint_id first.json)
 ok "it has the original's members" sh -c 'for m in checkpoint_id label created_at paths archive; do grep -q "\"$m\"" first.json || exit 1; done'
 ok "list shows it" says 0 "$id" helm checkpoint list
 ok "show by beginning" says 0 "restore=helm checkpoint restore $id" helm checkpoint show "$(echo "$id" | cut -c1-12)"
-ok "preview lists files" says 0 '"src/main.c"' helm checkpoint preview latest
-ok "preview is JSON" is_json helm checkpoint preview "$id"
+ok "preview lists files" says 0 '"src/main.c"' helm checkpoint preview latest --json
+ok "preview is JSON" is_json helm checkpoint preview "$id" --json
 ok "without .git" sh -c '! grep -q HEAD "$0"' "$scratch/.stdout"
 
 echo "int broken;" >"$ws/src/main.c"
@@ -48,7 +48,7 @@ ok "preview --diff shows the way back" says 0 "+int main;" helm checkpoint previ
 ok "and what is missing" grep -q "^missing  *Makefile" "$scratch/.stdout"
 ok "and what is new" grep -q "^new  *src/new.c" "$scratch/.stdout"
 ok "preview --diff --json is JSON" is_json helm checkpoint preview "$id" --diff --json
-ok "--only narrows" says 0 '"src/main.c"' helm checkpoint preview "$id" --only src
+ok "--only narrows" says 0 '"src/main.c"' helm checkpoint preview "$id" --only src --json
 ok "dry run of a restore" says 0 "nothing was changed" helm checkpoint restore "$id" --dry-run
 ok "changes nothing" holds "$ws/src/main.c" "int broken;"
 ok "restore one file" says 0 "written=1" helm checkpoint restore "$id" --only "$ws/src/main.c"
@@ -78,7 +78,7 @@ printf '*.o\n' >"$ws/.helmignore"
 : >"$ws/x.o"
 : >"$ws/y.tmp"
 ok "ignore rules" helm checkpoint create --label ignore --exclude '*.tmp'
-helm checkpoint preview latest >"$scratch/preview"
+helm checkpoint preview latest --json >"$scratch/preview"
 ok "leave out what they say" sh -c '! grep -qE "x\.o|y\.tmp" "$0" && grep -q helmignore "$0"' "$scratch/preview"
 helm checkpoint list --limit 1 --json >"$scratch/.one"
 ok "--limit 1 gives one" sh -c '[ "$(grep -c checkpoint_id "$0")" = 1 ]' "$scratch/.one"
@@ -151,7 +151,7 @@ echo '{"task_id": "today"}' >"$ws/.helm/task-ledger.jsonl"
 rm -rf "$ws/docs" && mkdir "$ws/docs"
 printf 'new text\nsecond line\n' >"$ws/docs/a.md"
 ok "an old checkpoint is listed" says 0 "$old" helm checkpoint list
-ok "and previewed" says 0 '"docs/run.sh"' helm checkpoint preview "$old"
+ok "and previewed" says 0 '"docs/run.sh"' helm checkpoint preview "$old" --json
 ok "with its long names" grep -q "nnnnnnnnnn.md" "$scratch/.stdout"
 ok "with diffs" says 0 "+old text" helm checkpoint preview "$old" --diff
 ok "a preview wrote nothing" test ! -e "$ws/.helm/checkpoints/objects"

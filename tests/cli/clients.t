@@ -81,7 +81,7 @@ if runs "$claude"; then
   rm "$scratch/bin/helm"
   ok "claude-code: without Helm's program" drive claude-code "$asked" "$denied"
   ok "claude-code: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"
-  ok "claude-code: and status sees it" says 0 broken helm setup status claude-code
+  ok "claude-code: and status sees it" says 1 broken helm setup status claude-code
   cp "$HELM_REAL" "$scratch/bin/helm"
   ok "claude-code: removed, and nothing is left" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && ! test -e .claude' "$HELM_REAL" "$scratch"
 else
@@ -90,7 +90,7 @@ fi
 
 if runs "$codex"; then
   fresh
-  ok "codex: setup says that it is not armed yet" says 0 "NOT ARMED YET" install codex --yes
+  ok "codex: setup says that it is not armed yet" says 1 "NOT ARMED YET" install codex --yes
   mkdir -p "$scratch/home/.codex"
   printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >"$scratch/home/.codex/config.toml"
   # Trust, as a person gives it in /hooks: the hash of the hook as it is.
@@ -115,7 +115,7 @@ PY
   cp "$HELM_REAL" "$scratch/bin/helm"
   # What "not armed" means: without trust the client skips the hook, and says nothing.
   sed -i '/^\[hooks/d; /^trusted_hash/d' "$scratch/home/.codex/config.toml"
-  ok "codex: untrusted, status does not call it armed" says 0 "not_armed" helm setup status codex
+  ok "codex: untrusted, status does not call it armed" says 1 "not_armed" helm setup status codex
   drive codex "$asked" >/dev/null 2>&1
   if [ -d "$project/victim" ]; then echo "# codex: an untrusted hook was not skipped this time"; else echo "# codex: an untrusted hook was skipped, as said"; fi
   mkdir -p "$project/victim"

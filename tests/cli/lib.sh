@@ -12,8 +12,8 @@ cd "$scratch" || exit 1
 count=0
 failures=0
 # The same answers when an agent runs the tests.
-unset HELM_TASK_ID OPENCLAW_TASK_ID CLAUDECODE CLAUDE_CODE_ENTRYPOINT CODEX_SANDBOX CODEX_SANDBOX_NETWORK_DISABLED CODEX_THREAD_ID \
-  CODEX_CI CURSOR_AGENT GEMINI_CLI OPENCODE AUGMENT_AGENT CLINE_ACTIVE COPILOT_AGENT AI_AGENT
+# shellcheck disable=SC2046 # names on purpose
+unset $(sh "$HELM_SOURCE/tools/clients.sh" marks)
 
 # helm ARGS...: the program in an empty environment with a private home.  Extra variables: HELM_ENV="A=1 B=2".
 helm() {

@@ -23,19 +23,29 @@ ok "and writes nothing" same "$settings" before.json
 ok "no state either" test ! -e "$ws/.helm/setup.json"
 ok "nobody there to approve: refused" says 2 "--yes" sh -c 'HOME="$1/home" "$0" setup claude-code </dev/null' "$HELM_REAL" "$scratch"
 ok "an unknown client is wrong usage" exits 2 helm setup nobody --yes
+ok "nothing armed: the exit code of status says so" says 1 "not guarded" helm setup status
 ok "it installs, and tests itself" says 0 "a destructive call was denied, and its receipt rcpt_" helm setup claude-code --yes
 ok "what was there stays" grep -q '"model": "opus",   "big": 1.50,' "$settings"
 ok "and is still JSON" is_json cat "$settings"
 ok "a failure of ours blocks" grep -q '"onFailure": "block"' "$settings"
 ok "also when there is no program any more" grep -qF ' || exit 2"' "$settings"
 ok "the outcome is asked for too" grep -q 'hook post-tool' "$settings"
+ok "the self-test is marked as one where calls are listed" grep -q '"self_test": *true' "$ws/.helm/tool-calls.jsonl"
+ok "and in its receipt" grep -q '"self_test":true' "$ws/.helm/receipts.jsonl"
 ok "the receipt is on record and verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 ok "no recovery file is left" test ! -e "$ws/.helm/setup-recovery.json"
 ok "status says armed" says 0 "armed" helm setup status claude-code
+ok "also when it is asked about all" says 0 "armed" helm setup status
 ok "so does the doctor" says 0 "agent:claude-code:project" helm doctor --skip-discovery
 cp "$settings" installed.json
 helm setup claude-code --yes >/dev/null
 ok "again: replaced, not doubled" same "$settings" installed.json
+helm init --path "$scratch/other" >/dev/null
+ok "pointing it to another workspace is said" says 0 "until now $ws, from now on $scratch/other" helm setup claude-code --yes --workspace "$scratch/other"
+ok "and back, in JSON" says 0 "\"previous_workspace\": \"$scratch/other\"" helm setup claude-code --yes --json
+ok "to the same one: not a word" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >said && ! grep "until now" said' "$HELM_REAL" "$scratch"
+rm -f said
+ok "that is the file as installed" same "$settings" installed.json
 ok "removed, byte for byte" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && cmp "$2" before.json' "$HELM_REAL" "$scratch" "$settings"
 ok "removing again finds nothing" says 0 "nothing of ours was there" helm setup remove claude-code --yes
 
@@ -72,8 +82,8 @@ ok "a linked directory too" refuses "symbolic link"
 ok "nothing was written through it" sh -c 'test "$(cat elsewhere/settings.json)" = "{}"'
 rm .claude
 
-ok "codex is installed" says 0 "NOT ARMED YET" helm setup codex --yes
-ok "and never called armed before it is trusted" says 0 "not_armed" helm setup status codex
+ok "codex is installed" says 1 "NOT ARMED YET" helm setup codex --yes
+ok "and never called armed before it is trusted" says 1 "not_armed" helm setup status codex
 ok "the doctor says so and is not content" says 1 "trust it with /hooks" helm doctor --skip-discovery
 state() { helm setup status codex --json | grep -c '"armed": true'; }
 # The hash of a trusted hook, computed by another program.
@@ -94,7 +104,7 @@ ok "trusted, in a project that is not: still not armed" sh -c 'test "$0" = 0' "$
 printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >>"$scratch/home/.codex/config.toml"
 ok "trusted: armed" sh -c 'test "$0" = 1' "$(state)"
 sed -i 's/sha256:..../sha256:0000/' "$scratch/home/.codex/config.toml"
-ok "another version trusted: not armed" says 0 "another version" helm setup status codex
+ok "another version trusted: not armed" says 1 "another version" helm setup status codex
 helm setup remove codex --yes >/dev/null
 
 ok "cursor" says 0 "armed" helm setup cursor --yes
@@ -129,15 +139,16 @@ rm -r "$scratch/home/.hermes"
 ok "hermes has no settings of a project" says 2 "--scope user" helm setup hermes --scope project --yes
 ok "deepseek is not edited, but told what to paste" says 1 "fail_closed: true" helm setup deepseek --yes
 ok "JSON is one document" is_json helm setup claude-code --yes --json
+ok "an alias is the same client" says 0 "claude-code" helm setup status claude
 ok "a missing entry is seen" sh -c 'sed -i s/post-tool/no-tool/ "$2"; HOME="$1/home" "$0" setup status claude-code | grep -q degraded' "$HELM_REAL" "$scratch" "$settings"
 sed -i 's/no-tool/post-tool/; s/"onFailure": "block"/"x": 1/' "$settings"
 ok "a missing onFailure is told" says 0 "onFailure" helm setup status claude-code
 put .claude/settings.local.json '{"disableAllHooks": true}'
-ok "hooks switched off: not armed" says 0 "disableAllHooks" helm setup status claude-code
+ok "hooks switched off: not armed" says 1 "disableAllHooks" helm setup status claude-code
 ok "the doctor is not content" exits 1 helm doctor --skip-discovery
 rm .claude/settings.local.json
 sed -i "s|$HELM_REAL|/nowhere/helm|" "$settings"
-ok "a program that is gone: broken" says 0 "/nowhere/helm" helm setup status claude-code
+ok "a program that is gone: broken" says 1 "/nowhere/helm" helm setup status claude-code
 ok "a moved program is replaced" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >/dev/null && ! grep -q nowhere "$2" && test "$(grep -c pre-tool "$2")" = 1' "$HELM_REAL" "$scratch" "$settings"
 helm setup remove claude-code --yes >/dev/null
 ok "user scope goes to the home directory" sh -c 'HOME="$1/home" "$0" setup claude-code --scope user --yes >/dev/null && test -s "$1/home/.claude/settings.json" && ! test -e "$2"' "$HELM_REAL" "$scratch" "$settings"

@@ -48,3 +48,12 @@ struct decision guard_fixture_argv(const struct guard_fixture *g, struct arena *
 	propose_argv(a, &g->at, argv, argc, p);
 	return judge(g, a, profile, p);
 }
+
+struct decision guard_fixture_tool(
+	const struct guard_fixture *g, struct arena *a, const char *profile, const struct tool_call *call)
+{
+	struct proposal *p = arena_zalloc(a, 1, sizeof(*p));
+
+	propose_tool(a, &g->at, call, p);
+	return judge(g, a, profile, p);
+}

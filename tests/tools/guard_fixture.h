@@ -20,5 +20,7 @@ struct decision guard_fixture_shell(
 	const struct guard_fixture *g, struct arena *a, const char *profile, const char *text, size_t n);
 struct decision guard_fixture_argv(const struct guard_fixture *g, struct arena *a, const char *profile,
 	const char *const *argv, size_t argc);
+struct decision guard_fixture_tool(
+	const struct guard_fixture *g, struct arena *a, const char *profile, const struct tool_call *call);
 
 #endif

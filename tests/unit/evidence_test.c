@@ -1,7 +1,6 @@
 /* evidence_test.c — a workspace's records on their way out: what is chosen, and what the receipts say for themselves. */
 #include "audit/audit.h"
 #include "base/file.h"
-#include "kernel/setup/setup.h"
 #include "tools/packs.h"
 #include "tools/unit.h"
 
@@ -9,7 +8,6 @@ static struct scratch t;
 static struct arena a;
 static struct err e;
 static struct key *key;
-static struct workspace ws;
 
 enum { ISSUED = 5 };
 
@@ -21,7 +19,6 @@ static int setup(void **state)
 	scratch_open(&t);
 	key = packs_key(&t);
 	e = (struct err){ 0 };
-	ws = (struct workspace){ .state_fd = t.fd };
 	recorder_open(&r, sys_real(), t.fd, key);
 	for (int i = 0; i < ISSUED; i++) {
 		struct json *metadata = json_new(&a, JSON_OBJECT);
@@ -58,7 +55,7 @@ static size_t collect(const struct evidence_choice *choice, struct pack_item **r
 	size_t n;
 
 	assert_int_equal(
-		evidence_collect(sys_real(), &a, ws.state_fd, choice, ret_items, &n, &about, &e), OK);
+		evidence_collect(sys_real(), &a, t.fd, choice, ret_items, &n, &about, &e), OK);
 	assert_string_equal(about.actor_did, "did:helm:user_1");
 	return n;
 }
@@ -125,7 +122,7 @@ static void by_time(void **state)
 	size_t n;
 
 	assert_int_equal(
-		evidence_collect(sys_real(), &a, ws.state_fd, &none, &items, &n, &about, &e), E_MISSING);
+		evidence_collect(sys_real(), &a, t.fd, &none, &items, &n, &about, &e), E_MISSING);
 	assert_string_equal(e.code, "PACK_EMPTY");
 }
 

@@ -6,7 +6,11 @@
 #include "tools/unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 struct fixture {
 	struct arena a;
@@ -77,6 +81,16 @@ static void check(struct fixture *f, struct arena *a, struct log_report *report)
 		fail_msg("%s", e.text);
 }
 
+static void repair(struct fixture *f)
+{
+	struct log_check_options options = { .root_fd = f->dir.fd };
+	struct log_repaired done;
+	struct err e = { 0 };
+
+	if (audit_repair(&f->r, &f->a, &f->trust, &options, true, &done, &e))
+		fail_msg("%s", e.text);
+}
+
 static char *content(struct fixture *f, const char *file)
 {
 	struct bytes text;
@@ -109,7 +123,7 @@ static void sound(void **state)
 	end(&f);
 }
 
-/* One bit of every byte of the chain: the damage is found, and the chain is called good up to that receipt or before it. */
+/* One bit of every byte of the chain: the damage is found. */
 static void every_byte_of_the_chain(void **state)
 {
 	(void)state;
@@ -128,8 +142,6 @@ static void every_byte_of_the_chain(void **state)
 		check(&f, &a, &report);
 		if (report.is_sound || !report.is_damaged)
 			fail_msg("a changed byte at %zu goes unnoticed", i);
-		const char *line = memrchr(text, '\n', i);
-		assert_true(report.damage.good_bytes <= (line ? line + 1 - text : 0));
 		assert_int_equal(pwrite(fd, &text[i], 1, (off_t)i), 1);
 	}
 	close(fd);
@@ -181,7 +193,7 @@ static void anchor_finds_a_clean_cut(void **state)
 	assert_true(report.is_damaged);
 	assert_true(has_finding(&report, "receipts_lost"));
 	/* It is put on record, and the old anchor is explained by that. */
-	assert_int_equal(log_repair(&f.r, &f.a, &report.damage, NULL, &e), OK);
+	repair(&f);
 	check(&f, &f.a, &report);
 	assert_true(report.is_sound);
 	assert_true(has_finding(&report, "anchor_before_repair"));
@@ -221,13 +233,12 @@ static void missing_files(void **state)
 	(void)state;
 	struct fixture f;
 	struct log_report report;
-	struct err e = { 0 };
 
 	begin(&f, 12, 6000);
 	assert_int_equal(unlinkat(f.dir.fd, "receipts-000001.jsonl", 0), 0);
 	check(&f, &f.a, &report);
 	assert_true(report.is_damaged);
-	assert_int_equal(log_repair(&f.r, &f.a, &report.damage, NULL, &e), OK);
+	repair(&f);
 	check(&f, &f.a, &report);
 	assert_true(report.is_sound);
 	append(&f, "dec-after");
@@ -267,6 +278,244 @@ static void torn_end_is_no_damage(void **state)
 	end(&f);
 }
 
+/* ---- beside a writer ---- */
+
+static void write_until_killed(struct fixture *f)
+{
+	AUTO(key_free) struct key *key = NULL;
+	struct err e = { 0 };
+
+	if (key_load(sys_real(), f->dir.fd, "keys", "root", &key, &e))
+		_exit(1);
+	AUTO(recorder_close) struct recorder r;
+	recorder_open(&r, sys_real(), f->dir.fd, key);
+	r.rotate_bytes = 20000;
+	r.head_interval = 7;
+	for (unsigned i = 0;; i++) {
+		struct timespec pause = { 0, 1000000 };
+		nanosleep(&pause, NULL); /* so that the chain stays short enough to be checked often */
+		AUTO(arena_done) struct arena a = { 0 };
+		struct draft d = { .decision_id = arena_printf(&a, "w-%d-%u", (int)getpid(), i),
+			.effect_id = "EXECUTE_COMMAND",
+			.status = "ALLOW",
+			.verdict = "ALLOW" };
+		if (recorder_append(&r, &a, &d, 1, NULL, &e))
+			_exit(1);
+	}
+}
+
+/* Writers that rotate and sign heads all the time: a check never takes them for damage. */
+static void beside_a_writer(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report report;
+	pid_t writers[2];
+
+	begin(&f, 5, 1 << 20);
+	for (int i = 0; i < 2; i++) {
+		writers[i] = fork();
+		if (!writers[i])
+			write_until_killed(&f);
+	}
+	uint64_t last = 0;
+	for (int i = 0; i < 15; i++) {
+		AUTO(arena_done) struct arena a = { 0 };
+		check(&f, &a, &report);
+		if (!report.is_sound) {
+			struct buf b;
+			buf_init(&b, &a);
+			json_write(&b, json_get(report.doc, "findings"), 0);
+			fail_msg("round %d: %s", i, b.p);
+		}
+		assert_true(report.receipts >= last);
+		last = report.receipts;
+	}
+	for (int i = 0; i < 2; i++) {
+		int status;
+		kill(writers[i], SIGKILL);
+		assert_int_equal(waitpid(writers[i], &status, 0), writers[i]);
+		assert_true(WIFSIGNALED(status)); /* it was still at work */
+	}
+	assert_true(last > 5);
+	end(&f);
+}
+
+/* ---- repairs ---- */
+
+static uint64_t dice_state = 88172645463325252u;
+static unsigned dice(unsigned n)
+{
+	dice_state ^= dice_state << 13;
+	dice_state ^= dice_state >> 7;
+	dice_state ^= dice_state << 17;
+	return (unsigned)(dice_state % n);
+}
+
+/* Some damage to one file of the chain. */
+static void wound(struct fixture *f, const char *file)
+{
+	char *text = content(f, file), *lines[64], *out = arena_text(&f->a, 2 * strlen(text) + 4096);
+	int n = 0;
+
+	for (char *p = text; *p && n < 64; n++) {
+		char *end = strchr(p, '\n') + 1;
+		lines[n] = arena_strndup(&f->a, p, (size_t)(end - p));
+		p = end;
+	}
+	int at = (int)dice((unsigned)n), other = (int)dice((unsigned)n), kind = (int)dice(7);
+	char *tmp = lines[at];
+	if (kind == 0)
+		tmp[dice((unsigned)strlen(tmp) - 1)] ^= (char)(1 << dice(7));
+	if (kind == 1)
+		lines[at] = arena_strdup(&f->a, "");
+	if (kind == 2)
+		lines[at] = arena_printf(&f->a, "%s%s", tmp, tmp);
+	if (kind == 3) {
+		lines[at] = lines[other];
+		lines[other] = tmp;
+	}
+	if (kind == 4)
+		lines[at] = arena_printf(&f->a, "garbage %u\n%s", dice(1000), tmp);
+	if (kind == 5)
+		lines[at] = arena_strndup(&f->a, tmp, strlen(tmp) / 2);
+	if (kind == 6)
+		lines[at] = arena_strdup(&f->a, "{}\n[]\n\n");
+	out[0] = '\0';
+	size_t used = 0;
+	for (int i = 0; i < n; i++)
+		used += (size_t)snprintf(out + used, strlen(lines[i]) + 1, "%s", lines[i]);
+	scratch_put(&f->dir, file, out);
+}
+
+struct survivors {
+	struct fixture *f;
+	struct json *ids; /* of receipts that verify, by clock, and their chain hashes */
+	struct json *named; /* chain hashes that a receipt says it continues, by the clock before its own */
+};
+
+static int note_survivor(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct survivors *s = arg;
+	struct verification v;
+	struct json *receipt;
+	struct hash chain;
+	struct buf spelling;
+
+	(void)offset;
+	(void)number;
+	(void)e;
+	verification_begin(&v, &a, &s->f->trust, "receipt");
+	if (!is_whole || !verify_receipt_line(&v, text, "line", &receipt, &chain))
+		return OK;
+	buf_init(&spelling, &a);
+	json_canonical(&spelling, receipt);
+	if (!bytes_eq(buf_bytes(&spelling), text))
+		return OK;
+	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+	json_sets(&s->f->a, s->ids, arena_printf(&a, "%lld", (long long)clock), hash_hex(&a, &chain));
+	json_sets(&s->f->a, s->named, arena_printf(&a, "%lld", (long long)clock - 1),
+		json_get_text(receipt, "prev_hash", ""));
+	return OK;
+}
+
+static struct json *survivors(struct fixture *f)
+{
+	struct survivors s = { f, json_new(&f->a, JSON_OBJECT), json_new(&f->a, JSON_OBJECT) };
+	struct err e = { 0 };
+	char **files;
+	size_t n;
+
+	assert_int_equal(receipts_files(sys_real(), &f->a, f->dir.fd, &files, &n, &e), OK);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(lines_each(sys_real(), f->dir.fd, files[i], note_survivor, &s, &e), OK);
+	/* One that was changed where only the chain hash sees it is none of them. */
+	for (uint32_t i = s.ids->n; i-- > 0;) {
+		const struct json_member *m = &s.ids->members[i];
+		const char *named = json_get_text(s.named, m->name, NULL);
+		if (named && !text_eq(named, json_text(m->value)))
+			(void)json_remove(s.ids, m->name);
+	}
+	return s.ids;
+}
+
+/* Whatever happened to the files: every receipt that verified before the repair is in the chain behind it, the log is sound,
+ * and work goes on. */
+static void no_repair_removes_a_receipt(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		struct fixture f;
+		struct log_report report;
+		char **files;
+		size_t n;
+		struct err e = { 0 };
+		begin(&f, 14, 6000);
+		assert_int_equal(receipts_files(sys_real(), &f.a, f.dir.fd, &files, &n, &e), OK);
+		assert_true(n > 1);
+		for (unsigned k = 0; k <= dice(3); k++)
+			wound(&f, files[dice((unsigned)n)]);
+		if (dice(3) == 0)
+			(void)unlinkat(f.dir.fd, "log/leaves", 0);
+		struct json *before = survivors(&f);
+		check(&f, &f.a, &report);
+		bool was_damaged = report.is_damaged;
+		repair(&f);
+		struct json *after = survivors(&f);
+		json_each_member (m, before)
+			if (!json_get(after, m->name))
+				fail_msg("round %d: the repair removed %s", round, m->name);
+		assert_int_equal(after->n, before->n + was_damaged); /* and the seam */
+		check(&f, &f.a, &report);
+		if (!report.is_sound) {
+			struct buf b;
+			buf_init(&b, &f.a);
+			json_write(&b, json_get(report.doc, "findings"), 0);
+			fail_msg("round %d: %s", round, b.p);
+		}
+		append(&f, "dec-after");
+		recorder_close(&f.r);
+		(void)unlinkat(f.dir.fd, "log/edge", 0);
+		recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+		append(&f, "dec-later");
+		check(&f, &f.a, &report);
+		assert_true(report.is_sound);
+		end(&f);
+	}
+}
+
+/* One wrong digit in what is made from the receipts: it is made again, and nothing is lost. */
+static void wrong_leaves_are_made_again(void **state)
+{
+	(void)state;
+	for (int older = 0; older < 2; older++) {
+		struct fixture f;
+		struct log_report report;
+		begin(&f, 14, 6000);
+		char *leaves = content(&f, "log/leaves");
+		size_t at = older ? 70 : strlen(leaves) - 5;
+		leaves[at] = leaves[at] == 'a' ? 'b' : 'a';
+		scratch_put(&f.dir, "log/leaves", leaves);
+		check(&f, &f.a, &report);
+		assert_true(report.is_sound && report.has_wrong_leaves);
+		struct json *before = survivors(&f);
+		if (older) {
+			recorder_close(&f.r);
+			(void)unlinkat(f.dir.fd, "log/edge", 0);
+			recorder_open(&f.r, sys_real(), f.dir.fd, f.key);
+			append(&f, "dec-after"); /* a writer that looks is not stopped by it */
+		} else {
+			repair(&f);
+			assert_int_equal(survivors(&f)->n, before->n);
+		}
+		check(&f, &f.a, &report);
+		assert_true(report.is_sound && !report.has_wrong_leaves);
+		end(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +527,9 @@ int main(void)
 		cmocka_unit_test(missing_files),
 		cmocka_unit_test(foreign_key),
 		cmocka_unit_test(torn_end_is_no_damage),
+		cmocka_unit_test(beside_a_writer),
+		cmocka_unit_test(no_repair_removes_a_receipt),
+		cmocka_unit_test(wrong_leaves_are_made_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

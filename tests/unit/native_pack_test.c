@@ -1,7 +1,6 @@
 /* native_pack_test.c — the numbered layout: seal, chain walk, tapes, and the words each failure is reported with. */
 #include "audit/audit.h"
 #include "base/hash.h"
-#include "kernel/setup/setup.h"
 #include "proof/pack.h"
 #include "tools/packs.h"
 #include "tools/unit.h"

@@ -6,6 +6,7 @@
  * the ways that lie open. */
 #include "base/proc.h"
 #include "base/text.h"
+#include "clients/clients.h"
 #include "kernel/approval/approval.h"
 #include "kernel/hook.h"
 #include "propose/propose.h"
@@ -14,12 +15,6 @@
 #include <unistd.h>
 
 enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 3, RECENT_CALLS = 2000 };
-
-/* What clients set for the commands they run. */
-static const char *const markers[] = { "HELM_TASK_ID", "OPENCLAW_TASK_ID", "CLAUDECODE",
-	"CLAUDE_CODE_ENTRYPOINT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID",
-	"CODEX_CI", "CURSOR_AGENT", "GEMINI_CLI", "OPENCODE", "AUGMENT_AGENT", "CLINE_ACTIVE",
-	"COPILOT_AGENT", "AI_AGENT" };
 
 /* Programs that only pass on what they were given. */
 static bool is_wrapper(const char *name)
@@ -65,15 +60,12 @@ int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *
 	struct proc_info p = { .parent = getppid() };
 	struct json *rows;
 
-	for (size_t i = 0; i < ARRAY_SIZE(markers); i++) {
-		const char *value = s->getenv(s, markers[i]);
-		if (value && *value)
-			return err_set(e, E_DENIED, "APPROVAL_INSIDE",
-				"%s is set: this is inside an agent or a guarded run, which cannot answer "
-				"for a "
-				"person; use a terminal of your own",
-				markers[i]);
-	}
+	const char *mark = clients_mark_in_environment(s);
+	if (mark)
+		return err_set(e, E_DENIED, "APPROVAL_INSIDE",
+			"%s is set: this is inside an agent or a guarded run, which cannot answer for a "
+			"person; use a terminal of your own",
+			mark);
 	int rc = rows_tail(s, a, ws->state_fd, TOOL_CALLS, RECENT_CALLS, &rows, e);
 	if (rc)
 		return rc;

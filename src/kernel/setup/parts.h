@@ -1,4 +1,4 @@
-/* parts.h — inside kernel/: which file of which agent client holds our entries, and how they look.
+/* parts.h — inside kernel/setup/: our entries in the settings of agent clients (clients/clients.h says how these look).
  *
  * An entry is ours when its command runs a program called helm with `hook pre-tool` or `hook post-tool` for that client,
  * wherever that program lies: a moved program is replaced, never doubled. */
@@ -6,42 +6,29 @@
 #define KERNEL_SETUP_PARTS_H
 
 #include "base/yaml_edit.h"
+#include "clients/clients.h"
 #include "kernel/setup/setup.h"
 
 enum { SETUP_FILE_LIMIT = 4 << 20 };
 #define SETUP_RECORDS "setup.json"
 #define SETUP_RECOVERY "setup-recovery.json"
 
-struct setup_event {
-	const char *event, *verb; /* "PreToolUse", "pre-tool" */
-};
-
-struct setup_client {
-	const char *name;
-	const char *file; /* below the root; NULL: its format cannot be edited in place */
-	const char *fresh; /* a new file begins as this */
-	bool is_flat; /* events hold commands, not groups of them */
-	bool can_block; /* knows "onFailure" */
-	bool is_yaml; /* else JSON */
-	bool is_of_user; /* reads the user's file only */
-	struct setup_event events[4];
-};
-
-/* E_USAGE SETUP_CLIENT. */
-int setup_find_client(const char *name, const struct setup_client **ret, struct err *e);
-const struct setup_client *setup_client_at(size_t i); /* NULL past the end */
+/* E_USAGE SETUP_CLIENT: nobody is called that.  E_INPUT SETUP_NO_HOOK: we know it, but no hook of it. */
+int setup_find_client(struct arena *a, const char *name, const struct client **ret, struct err *e);
 
 /* A settings file as a tree. */
-int setup_parse(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+int setup_parse(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct json **ret, struct err *e);
 
 /* The command a client runs, for `sh -c`. */
-char *setup_command(const struct setup *s, const struct setup_client *c, const char *verb);
-struct json *setup_entry(const struct setup *s, const struct setup_client *c, const struct setup_event *ev);
+char *setup_command(const struct setup *s, const struct client *c, const char *verb);
 
 /* Words of a command that is only quoted words; leading NAME=VALUE and a final "|| exit 2" are left out.  NULL: it is more than that. */
 struct json *setup_words(struct arena *a, const char *command);
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client);
+
+/* The workspace an entry of ours decides by; NULL when it names none. */
+const char *setup_workspace_of(struct arena *a, const struct json *entry);
 
 /* The first entry of ours in a parsed settings file. */
 struct setup_place {
@@ -50,11 +37,11 @@ struct setup_place {
 	const struct json *entry; /* with the command */
 	const struct json *box; /* the group; the entry itself when flat */
 };
-bool setup_find_entry(struct arena *a, const struct setup_client *c, const struct json *doc, const char *verb,
+bool setup_find_entry(struct arena *a, const struct client *c, const struct json *doc, const char *verb,
 	struct setup_place *ret);
 
 /* All of ours taken out, and what became empty by that. */
-int setup_drop_entries(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+int setup_drop_entries(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e);
 
 /* A settings file below its root, never through a link: missing is OK with ret->p NULL.  ret_dir, when not NULL, receives the

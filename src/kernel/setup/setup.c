@@ -157,7 +157,7 @@ static int put_record(
 /* ---- planning ---- */
 
 /* The file as it was before us: exactly, when nobody touched it since. */
-static int without_ours(const struct setup *s, const struct setup_client *c, const struct json *record,
+static int without_ours(const struct setup *s, const struct client *c, const struct json *record,
 	struct bytes text, const char *path, struct bytes *ret, bool *ret_is_exact, struct err *e)
 {
 	const struct json *spans = json_get(record, "spans");
@@ -182,7 +182,7 @@ static int without_ours(const struct setup *s, const struct setup_client *c, con
 	return setup_drop_entries(s->a, c, text, path, ret, e);
 }
 
-static int insert_ours(const struct setup *s, const struct setup_client *c, struct setup_change *ch,
+static int insert_ours(const struct setup *s, const struct client *c, struct setup_change *ch,
 	struct bytes text, struct err *e)
 {
 	struct arena *a = s->a;
@@ -190,12 +190,12 @@ static int insert_ours(const struct setup *s, const struct setup_client *c, stru
 	int rc = OK;
 
 	json_sets(a, ch->record, "original_sha256", digest_of(a, text));
-	for (const struct setup_event *ev = c->events; rc == OK && ev->event; ev++) {
+	for (const struct client_event *ev = c->setup->events; rc == OK && ev->event; ev++) {
 		const char *path[] = { "hooks", ev->event };
 		struct json_span span = { 0 };
 		struct json *pair = json_new(a, JSON_ARRAY);
-		struct json *entry = setup_entry(s, c, ev);
-		rc = c->is_yaml
+		struct json *entry = c->setup->entry(a, setup_command(s, c, ev->verb), ev->verb);
+		rc = c->setup->is_yaml
 			? yaml_edit_insert(a, text, ch->path, "hooks", ev->event, entry, &text, &span, e)
 			: json_edit_append(a, text, ch->path, path, 2, entry, &text, &span, e);
 		json_push(a, pair, json_number(a, (int64_t)span.at));
@@ -208,21 +208,38 @@ static int insert_ours(const struct setup *s, const struct setup_client *c, stru
 	return rc;
 }
 
+/* The workspace that the entry there decides by, when it is not ours. */
+static const char *other_workspace(
+	const struct setup *s, const struct client *c, struct bytes text, const char *path)
+{
+	struct setup_place place;
+	struct json *doc;
+
+	if (!text.p || setup_parse(s->a, c, text, path, &doc, NULL) ||
+		!setup_find_entry(s->a, c, doc, "pre-tool", &place))
+		return NULL;
+	const char *there = setup_workspace_of(s->a, place.entry);
+	return there && !text_eq(there, s->ws->root) ? there : NULL;
+}
+
 int setup_plan(
 	const struct setup *s, const char *client, const char *scope, struct setup_change *ret, struct err *e)
 {
 	struct arena *a = s->a;
-	const struct setup_client *c;
-	struct setup_change ch = { .client = client, .mode = 0600 };
+	const struct client *c;
+	struct setup_change ch = { .mode = 0600 };
 	struct json *rows, *old;
 	bool is_exact;
-	int rc = setup_find_client(client, &c, e);
+	int rc = setup_find_client(s->a, client, &c, e);
 
-	if (rc == OK && !c->file)
-		rc = err_set(
+	if (rc)
+		return rc;
+	ch.client = client = c->name;
+	if (!c->setup)
+		return err_set(
 			e, E_INPUT, "SETUP_PASTE", "the settings of %s cannot be edited in place", client);
-	ch.scope = scope ? scope : rc == OK && !c->is_of_user && s->project ? "project" : "user";
-	if (rc == OK && c->is_of_user && !text_eq(ch.scope, "user"))
+	ch.scope = scope ? scope : !c->setup->is_of_user && s->project ? "project" : "user";
+	if (c->setup->is_of_user && !text_eq(ch.scope, "user"))
 		rc = err_set(e, E_USAGE, "SETUP_SCOPE", "%s reads the user's settings only; use --scope user",
 			client);
 	if (rc == OK)
@@ -231,15 +248,16 @@ int setup_plan(
 		rc = setup_records(s, &rows, e);
 	if (rc)
 		return rc;
-	ch.file = c->file;
+	ch.file = c->setup->file;
 	ch.path = arena_printf(a, "%s/%s", ch.root, ch.file);
 	ch.command = setup_command(s, c, "pre-tool");
 	rc = setup_read(s, ch.root, ch.file, &ch.before, &ch.mode, NULL, e);
 	if (rc)
 		return rc;
+	ch.moved_from = other_workspace(s, c, ch.before, ch.path);
 	old = setup_record_of(rows, client, ch.path);
 	ch.existed = ch.before.p && json_get_bool(old, "existed", true);
-	struct bytes base = bytes_of(c->fresh);
+	struct bytes base = bytes_of(c->setup->fresh);
 	if (ch.before.p)
 		rc = without_ours(s, c, old, ch.before, ch.path, &base, &is_exact, e);
 	if (rc)
@@ -350,51 +368,21 @@ static int still_as_planned(const struct setup *s, const struct setup_change *c,
 
 /* ---- the self-test ---- */
 
-static const char *test_payload(const struct setup *s, const struct setup_change *c)
+static const char *test_payload(const struct setup *s, const struct client *c, const char *cwd)
 {
-	struct arena *a = s->a;
-	struct json *doc = json_new(a, JSON_OBJECT), *input = json_new(a, JSON_OBJECT);
 	struct buf text;
 
-	json_sets(a, doc, "session_id", "helm-setup-self-test");
-	json_sets(a, doc, "cwd", c->root);
-	if (text_eq(c->client, "cursor")) {
-		json_sets(a, doc, "hook_event_name", "beforeShellExecution");
-		json_sets(a, doc, "command", "rm -rf /");
-	} else if (text_eq(c->client, "hermes")) {
-		json_sets(a, doc, "tool_name", "terminal");
-		json_sets(a, input, "command", "rm -rf /");
-		json_set(a, doc, "args", input);
-	} else {
-		json_sets(a, doc, "hook_event_name", "PreToolUse");
-		json_sets(a, doc, "tool_name", "Bash");
-		json_sets(a, input, "command", "rm -rf /");
-		json_set(a, doc, "tool_input", input);
-	}
-	buf_init(&text, a);
-	json_write(&text, doc, 0);
+	buf_init(&text, s->a);
+	json_write(&text, clients_test_payload(c, s->a, cwd, "rm -rf /"), 0);
 	return text.p;
 }
 
 /* The text of a denial, or NULL when the answer is anything else. */
-static const char *denial_text(const struct setup *s, const struct setup_change *c, struct bytes answer)
+static const char *denial_text(const struct setup *s, const struct client *c, struct bytes answer)
 {
 	struct json *doc;
 
-	if (json_parse(s->a, answer, "answer", NULL, &doc, NULL))
-		return NULL;
-	if (text_eq(c->client, "cursor"))
-		return text_eq(json_get_text(doc, "permission", ""), "deny")
-			? json_get_text(doc, "agent_message", NULL)
-			: NULL;
-	if (text_eq(c->client, "hermes"))
-		return text_eq(json_get_text(doc, "action", ""), "block")
-			? json_get_text(doc, "message", NULL)
-			: NULL;
-	const struct json *inner = json_get(doc, "hookSpecificOutput");
-	return text_eq(json_get_text(inner, "permissionDecision", ""), "deny")
-		? json_get_text(inner, "permissionDecisionReason", NULL)
-		: NULL;
+	return json_parse(s->a, answer, "answer", NULL, &doc, NULL) ? NULL : c->speech->denial(doc);
 }
 
 static const char *receipt_named(struct arena *a, const char *text)
@@ -438,15 +426,16 @@ static int self_test(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e)
 {
 	const char *const argv[] = { "/bin/sh", "-c", c->command, NULL };
+	const struct client *client = clients_find(c->client);
 	struct proc_spec spec = PROC_SPEC(argv);
 	struct proc_output got = { 0 };
-	int rc = proc_capture(
-		s->sys, s->a, &spec, bytes_of(test_payload(s, c)), 1 << 20, SELF_TEST_MS, &got, e);
+	int rc = proc_capture(s->sys, s->a, &spec, bytes_of(test_payload(s, client, c->root)), 1 << 20,
+		SELF_TEST_MS, &got, e);
 
 	if (rc)
 		return err_wrap(e, "the command that was written cannot be run");
 	/* 0 with an answer, or the code that is a block to every client. */
-	const char *text = got.end.code == 0 || got.end.code == 2 ? denial_text(s, c, got.out) : NULL;
+	const char *text = got.end.code == 0 || got.end.code == 2 ? denial_text(s, client, got.out) : NULL;
 	if (!text)
 		return err_set(e, E_INPUT, "SETUP_SELF_TEST",
 			"the command that was written did not deny a destructive call (exit code %d)",
@@ -505,29 +494,29 @@ int setup_install(
 }
 
 /* Nothing but what a new file begins with. */
-static bool is_bare(const struct setup *s, const struct setup_client *c, struct bytes text)
+static bool is_bare(const struct setup *s, const struct client *c, struct bytes text)
 {
 	struct json *doc, *fresh;
 
 	return setup_parse(s->a, c, text, "", &doc, NULL) == OK &&
-		setup_parse(s->a, c, bytes_of(c->fresh), "", &fresh, NULL) == OK &&
+		setup_parse(s->a, c, bytes_of(c->setup->fresh), "", &fresh, NULL) == OK &&
 		(json_eq(doc, fresh) || (json_is(doc, JSON_OBJECT) && doc->n == 0));
 }
 
-static int plan_one_removal(const struct setup *s, const struct setup_client *c, const char *scope,
+static int plan_one_removal(const struct setup *s, const struct client *c, const char *scope,
 	const char *root, struct json *record, struct setup_change *ret, bool *ret_is_there, struct err *e)
 {
 	struct setup_change ch = { .client = c->name,
 		.scope = scope,
 		.root = root,
-		.file = c->file,
-		.path = arena_printf(s->a, "%s/%s", root, c->file),
+		.file = c->setup->file,
+		.path = arena_printf(s->a, "%s/%s", root, c->setup->file),
 		.command = json_get_text(record, "command", ""),
 		.is_removal = true,
 		.mode = 0600,
 		.record = record };
 	bool is_exact = false;
-	int rc = setup_read(s, root, c->file, &ch.before, &ch.mode, NULL, e);
+	int rc = setup_read(s, root, c->setup->file, &ch.before, &ch.mode, NULL, e);
 
 	*ret_is_there = false;
 	if (rc == OK && ch.before.p)
@@ -546,19 +535,21 @@ int setup_plan_removal(const struct setup *s, const char *client, const char *sc
 	struct setup_change **ret, size_t *ret_n, struct err *e)
 {
 	static const char *const scopes[] = { "user", "project" };
-	const struct setup_client *c;
+	const struct client *c;
 	struct json *rows;
 	size_t n = 0;
 	bool is_there;
-	int rc = setup_find_client(client, &c, e);
+	int rc = setup_find_client(s->a, client, &c, e);
 
-	if (rc == OK && !c->file)
-		rc = err_set(e, E_INPUT, "SETUP_PASTE",
+	if (rc)
+		return rc;
+	client = c->name;
+	if (!c->setup)
+		return err_set(e, E_INPUT, "SETUP_PASTE",
 			"the settings of %s were not edited by this program; take out by hand what was "
 			"pasted",
 			client);
-	if (rc == OK)
-		rc = setup_records(s, &rows, e);
+	rc = setup_records(s, &rows, e);
 	if (rc)
 		return rc;
 	struct setup_change *all = arena_zalloc(s->a, rows->n + ARRAY_SIZE(scopes), sizeof(*all));
@@ -573,8 +564,8 @@ int setup_plan_removal(const struct setup *s, const char *client, const char *sc
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(scopes); i++) {
 		const char *root = i == 0 ? s->home : s->project;
-		if (!root || (scope && !text_eq(scope, scopes[i])) || (i == 1 && c->is_of_user) ||
-			setup_record_of(rows, client, arena_printf(s->a, "%s/%s", root, c->file)))
+		if (!root || (scope && !text_eq(scope, scopes[i])) || (i == 1 && c->setup->is_of_user) ||
+			setup_record_of(rows, client, arena_printf(s->a, "%s/%s", root, c->setup->file)))
 			continue;
 		rc = plan_one_removal(s, c, scopes[i], root, NULL, &all[n], &is_there, e);
 		if (rc)
@@ -638,11 +629,13 @@ static int repair_install(const struct setup *s, const struct json *doc, struct 
 int setup_repair(const struct setup *s, const char *client, const char **ret_what, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
-	const struct setup_client *c;
+	const struct client *c;
 	struct bytes now;
 	struct json *doc;
-	int rc = setup_find_client(client, &c, e);
+	int rc = setup_find_client(s->a, client, &c, e);
 
+	if (rc == OK && !c->setup)
+		rc = err_set(e, E_INPUT, "SETUP_PASTE", "the settings of %s are never edited", c->name);
 	if (rc == OK)
 		rc = lock_setup(s, &lock, e);
 	if (rc)
@@ -654,10 +647,10 @@ int setup_repair(const struct setup *s, const char *client, const char **ret_wha
 	rc = doc_load(s->sys, s->a, s->ws->state_fd, &RECOVERY, &doc, e);
 	if (rc)
 		return rc;
-	if (!text_eq(json_get_text(doc, "client", ""), client))
+	if (!text_eq(json_get_text(doc, "client", ""), c->name))
 		return err_set(e, E_USAGE, "SETUP_CLIENT", "what was interrupted is the setup of %s",
 			json_get_text(doc, "client", "?"));
-	rc = setup_read(s, json_get_text(doc, "root", "/"), c->file, &now, NULL, NULL, e);
+	rc = setup_read(s, json_get_text(doc, "root", "/"), c->setup->file, &now, NULL, NULL, e);
 	if (rc)
 		return rc;
 	if (text_eq(json_get_text(doc, "operation", ""), "install")) {

@@ -24,6 +24,8 @@ struct setup_change {
 	const char *client, *scope, *root, *file; /* file: below root */
 	const char *path; /* both together */
 	const char *command; /* as written for the call before a tool */
+	const char *
+		moved_from; /* the workspace that the entry it replaces decided by, when that is another; or NULL */
 	bool existed, is_removal;
 	struct bytes before, after; /* p NULL: no file */
 	unsigned mode;
@@ -47,8 +49,11 @@ int setup_remove(const struct setup *s, const struct setup_change *c, struct err
 /* Finish or take back what was interrupted.  *ret_what is a sentence. */
 int setup_repair(const struct setup *s, const char *client, const char **ret_what, struct err *e);
 
-/* Rows {client, scope, file, state, armed, detail, warnings}: state is armed, not_armed, degraded, broken, absent or
- * recovery_required.  `client` NULL: all.  Reads only; nothing is called armed that was not seen to be. */
+/* Rows {client, scope, file, settings, state, armed, detail, warnings}: state is armed, not_armed, degraded, broken, absent,
+ * recovery_required or, for a client whose settings we cannot judge, unknown; `settings` are the files there that steer the
+ * client.  `client` NULL: all.  Reads only; nothing is called armed that was not seen to be. */
 struct json *setup_status(const struct setup *s, const char *client);
+/* Something is armed, and nothing that was put in is less than that. */
+bool setup_is_sound(const struct json *rows);
 
 #endif

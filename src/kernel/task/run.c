@@ -1,4 +1,4 @@
-/* run.c — a guarded run (ops-cli.md: profile run), step by step; each stop appends its row before it returns.
+/* run.c — a guarded run , step by step; each stop appends its row before it returns.
  *
  *   queued -> decided and on record -> blocked | handoff_required
  *                                   -> checkpoint -> running -> completed | failed | timeout
@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "clients/clients.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
@@ -281,20 +282,23 @@ static const char *const *writable_paths(struct task *t)
 
 /* What decides about runs must not be changed by one, although it lies where a run may write: state, the workspace's own rules,
  * and the settings that arm the guard in agent clients. */
-static const char *const *frozen_paths(struct task *t)
+static const char *const *frozen_paths(struct task *t, const char *const *writable)
 {
-	static const char *const settings[] = { ".claude/settings.json", ".claude/settings.local.json",
-		".codex/hooks.json", ".codex/config.toml", ".cursor/hooks.json" };
 	struct arena *a = t->k->a;
-	struct json *list = json_new(a, JSON_ARRAY);
+	const char *roots[] = { t->k->ws->root, t->work_tree, t->k->ws->home };
+	struct json *list = json_new(a, JSON_ARRAY), *settings = json_new(a, JSON_ARRAY);
 
 	add_path(a, list, t->k->ws->state_dir);
 	add_path(a, list, arena_printf(a, "%s/references", t->k->ws->root));
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		add_path(a, list, arena_printf(a, "%s/%s", t->k->ws->root, settings[i]));
-		if (t->work_tree)
-			add_path(a, list, arena_printf(a, "%s/%s", t->work_tree, settings[i]));
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		if (roots[i])
+			clients_settings_in(t->k->sys, a, NULL, roots[i], settings);
+	json_each (one, settings)
+		for (const char *const *w = writable; *w; w++)
+			if (path_is_below(json_text(one), *w)) {
+				add_path(a, list, json_text(one));
+				break;
+			}
 	return path_list(a, list);
 }
 
@@ -485,11 +489,12 @@ static void ended(void *arg)
 
 static int run_it(struct task *t, struct err *e)
 {
+	const char *const *writable = writable_paths(t);
 	struct sandbox_rules rules = {
 		.network = t->profile->network == ALLOWANCE_YES ? NETWORK_FULL : t->profile->reach,
-		.write_paths = writable_paths(t),
+		.write_paths = writable,
 		.hidden = hidden_paths(t),
-		.read_only = t->profile->writes == ALLOWANCE_YES ? frozen_paths(t) : NULL,
+		.read_only = t->profile->writes == ALLOWANCE_YES ? frozen_paths(t, writable) : NULL,
 		.best_effort = t->profile->sandbox == SANDBOX_BEST_EFFORT,
 	};
 	const char **argv = arena_zalloc(t->k->a, t->spec->argc + 1, sizeof(*argv));

@@ -220,24 +220,6 @@ HANDLER(kubectl_scale)
 	fx(k, to_zero ? TAG_CLOUD_DELETE : TAG_CLOUD_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* Our own program: asking it to look away is not for those it watches. */
-HANDLER(helm_profile)
-{
-	size_t i = 0;
-	for (; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
-		const struct word *x = &k->rest[i];
-		bool is_mode = word_is(x, "--guard-mode") && i + 1 < k->rest_count;
-		if (word_starts(x, "--approve-risk") ||
-			word_is_any(x, "--guard-mode=off --guard-mode=audit") ||
-			(is_mode && !word_is(&k->rest[i + 1], "enforce")))
-			fx(k, TAG_TAMPER_GUARD, x, 0);
-	}
-	if (i + 1 < k->rest_count)
-		run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "helm profile run");
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
-}
-
 /* gh api: a request in disguise. */
 HANDLER(gh_api)
 {

@@ -70,16 +70,6 @@ static const struct {
 	{ "/.config/autostart/", TAG_PERSISTENCE_UNIT },
 	{ "/etc/init.d/", TAG_PERSISTENCE_UNIT },
 	{ "/etc/rc.local", TAG_PERSISTENCE_UNIT },
-	{ "/.claude/settings.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.claude/settings.local.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.claude.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.codex/hooks.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.codex/config.toml", TAG_PERSISTENCE_CLIENT },
-	{ "/.cursor/hooks.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.cursor/mcp.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.mcp.json", TAG_PERSISTENCE_CLIENT },
-	{ "/.hermes/config.yaml", TAG_PERSISTENCE_CLIENT },
-	{ "/.dsh/hooks.json", TAG_PERSISTENCE_CLIENT },
 };
 
 static enum tag place_of(const char *path)
@@ -93,7 +83,7 @@ static enum tag place_of(const char *path)
 		if (hit && (is_below || !hit[n]))
 			return places[i].tag;
 	}
-	return TAG_COUNT;
+	return clients_care_anywhere(path) ? TAG_PERSISTENCE_CLIENT : TAG_COUNT;
 }
 
 static bool is_sink(const struct word *x)

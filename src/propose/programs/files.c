@@ -92,11 +92,11 @@ HANDLER(shred)
 /* A destination that is surely a directory: the file gets the source's name below it. */
 static struct word destination(struct call *k, const struct word *dir, const struct word *from, bool is_dir)
 {
-	static const char known[] = ".codex .claude .cursor .git .ssh hooks .hermes .dsh";
+	static const char known[] = ".git .ssh hooks";
 	const char *base = strrchr(dir->text, '/');
 	base = base ? base + 1 : dir->text;
 	if (dir->certainty != CERTAIN || from->certainty != CERTAIN ||
-		!(is_dir || !*base || list_has(known, base, strlen(base))))
+		!(is_dir || !*base || list_has(known, base, strlen(base)) || clients_care_below(base)))
 		return *dir;
 	const char *name = strrchr(from->text, '/');
 	name = name ? name + 1 : from->text;

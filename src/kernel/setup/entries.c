@@ -1,39 +1,24 @@
-/* clients.c — the clients whose settings can be edited, and finding our entries in them; see setup.h. */
+/* entries.c — the command a client runs, and our entries in a file of its settings; see parts.h. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/setup/parts.h"
 
 #include <string.h>
 
-enum { CLIENT_TIMEOUT_S = 30, MAX_ENTRIES = 256 };
+enum { MAX_ENTRIES = 256 };
 
-static const struct setup_client clients[] = {
-	{ "claude-code", ".claude/settings.json", "{}\n", false, true, false, false,
-		{ { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } } },
-	{ "codex", ".codex/hooks.json", "{}\n", false, false, false, false,
-		{ { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } } },
-	{ "cursor", ".cursor/hooks.json", "{\n  \"version\": 1\n}\n", true, false, false, false,
-		{ { "beforeShellExecution", "pre-tool" }, { "beforeMCPExecution", "pre-tool" },
-			{ "beforeReadFile", "pre-tool" } } },
-	{ "hermes", ".hermes/config.yaml", "", true, false, true, true, { { "pre_tool_call", "pre-tool" } } },
-	{ .name = "deepseek" },
-	{ .name = "vscode" },
-};
-
-const struct setup_client *setup_client_at(size_t i)
+int setup_find_client(struct arena *a, const char *name, const struct client **ret, struct err *e)
 {
-	return i < ARRAY_SIZE(clients) ? &clients[i] : NULL;
-}
+	const struct client *c = clients_find(name);
 
-int setup_find_client(const char *name, const struct setup_client **ret, struct err *e)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(clients); i++)
-		if (text_eq(clients[i].name, name)) {
-			*ret = &clients[i];
-			return OK;
-		}
-	return err_set(e, E_USAGE, "SETUP_CLIENT",
-		"no client is called '%s': claude-code, codex, cursor, hermes, deepseek, vscode", name);
+	if (!c)
+		return err_set(e, E_USAGE, "SETUP_CLIENT", "no client is called '%s': %s", name,
+			clients_with_hook(a));
+	if (!c->speech)
+		return err_set(e, E_INPUT, "SETUP_NO_HOOK",
+			"there is no hook for %s yet; run it inside walls: 'helm run -- COMMAND'", c->title);
+	*ret = c;
+	return OK;
 }
 
 /* ---- commands ---- */
@@ -41,7 +26,7 @@ int setup_find_client(const char *name, const struct setup_client **ret, struct 
 /* A program that is gone, or dies, would be exit code 127 or a signal, and that clients take for "go on".  2 is a block to all. */
 static const char or_block[] = " || exit 2";
 
-char *setup_command(const struct setup *s, const struct setup_client *c, const char *verb)
+char *setup_command(const struct setup *s, const struct client *c, const char *verb)
 {
 	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
 	const char *before = moved && *moved
@@ -51,45 +36,6 @@ char *setup_command(const struct setup *s, const struct setup_client *c, const c
 	return arena_printf(s->a, "%s%s hook %s --client %s --workspace %s%s", before,
 		text_quote(s->a, s->program), verb, c->name, text_quote(s->a, s->ws->root),
 		text_eq(verb, "pre-tool") ? or_block : "");
-}
-
-/* Hermes: what fails is a block only where the entry says so. */
-static struct json *hermes_entry(const struct setup *s, const struct setup_client *c)
-{
-	struct json *one = json_new(s->a, JSON_OBJECT);
-
-	json_sets(s->a, one, "matcher", ".*");
-	json_sets(s->a, one, "command", setup_command(s, c, "pre-tool"));
-	json_setb(s->a, one, "fail_closed", true);
-	json_seti(s->a, one, "timeout", CLIENT_TIMEOUT_S);
-	return one;
-}
-
-struct json *setup_entry(const struct setup *s, const struct setup_client *c, const struct setup_event *ev)
-{
-	struct arena *a = s->a;
-	struct json *group = json_new(a, JSON_OBJECT), *handlers = json_new(a, JSON_ARRAY),
-		    *one = json_new(a, JSON_OBJECT);
-
-	if (c->is_yaml)
-		return hermes_entry(s, c);
-	if (!c->is_flat)
-		json_sets(a, one, "type", "command");
-	json_sets(a, one, "command", setup_command(s, c, ev->verb));
-	json_seti(a, one, "timeout", CLIENT_TIMEOUT_S);
-	if (c->is_flat) {
-		json_setb(a, one, "failClosed", true);
-		return one;
-	}
-	if (text_eq(ev->verb, "pre-tool")) {
-		json_sets(a, one, "statusMessage", "Checking HELM policy");
-		if (c->can_block)
-			json_sets(a, one, "onFailure", "block");
-	}
-	json_push(a, handlers, one);
-	json_sets(a, group, "matcher", ".*");
-	json_set(a, group, "hooks", handlers);
-	return group;
 }
 
 /* One word, quotes taken off.  NULL when it holds what a shell would act upon. */
@@ -151,6 +97,16 @@ static const char *word_at(const struct json *words, size_t i)
 	return word ? word : "";
 }
 
+const char *setup_workspace_of(struct arena *a, const struct json *entry)
+{
+	const struct json *words = setup_words(a, json_get_text(entry, "command", ""));
+
+	for (size_t i = 1; words && i + 1 < words->n; i++)
+		if (text_eq(word_at(words, i), "--workspace"))
+			return word_at(words, i + 1);
+	return NULL;
+}
+
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client)
 {
 	const char *text = json_text(command);
@@ -168,7 +124,7 @@ bool setup_is_ours(struct arena *a, const struct json *command, const char *clie
 
 /* ---- entries ---- */
 
-static bool matches(struct arena *a, const struct setup_client *c, const struct json *entry, const char *verb)
+static bool matches(struct arena *a, const struct client *c, const struct json *entry, const char *verb)
 {
 	const struct json *command = json_get(entry, "command");
 
@@ -176,14 +132,14 @@ static bool matches(struct arena *a, const struct setup_client *c, const struct 
 		(!verb || text_eq(word_at(setup_words(a, json_text(command)), 2), verb));
 }
 
-static bool find_in_group(struct arena *a, const struct setup_client *c, const struct json *group,
-	const char *verb, struct setup_place *ret)
+static bool find_in_group(struct arena *a, const struct client *c, const struct json *group, const char *verb,
+	struct setup_place *ret)
 {
 	const struct json *handlers = json_get(group, "hooks");
 
 	ret->box = group;
 	ret->handler = 0;
-	if (c->is_flat) {
+	if (c->setup->is_flat) {
 		ret->entry = group;
 		return matches(a, c, group, verb);
 	}
@@ -195,7 +151,7 @@ static bool find_in_group(struct arena *a, const struct setup_client *c, const s
 	return false;
 }
 
-bool setup_find_entry(struct arena *a, const struct setup_client *c, const struct json *doc, const char *verb,
+bool setup_find_entry(struct arena *a, const struct client *c, const struct json *doc, const char *verb,
 	struct setup_place *ret)
 {
 	const struct json *hooks = json_get(doc, "hooks");
@@ -210,8 +166,8 @@ bool setup_find_entry(struct arena *a, const struct setup_client *c, const struc
 }
 
 /* How much goes: the handler, or whatever holds nothing else. */
-static size_t removal_path(const struct setup_client *c, const struct json *doc, const struct setup_place *p,
-	struct json_step *path)
+static size_t removal_path(
+	const struct client *c, const struct json *doc, const struct setup_place *p, struct json_step *path)
 {
 	const struct json *hooks = json_get(doc, "hooks"), *groups = json_get(hooks, p->event),
 			  *handlers = json_get(p->box, "hooks");
@@ -221,20 +177,21 @@ static size_t removal_path(const struct setup_client *c, const struct json *doc,
 	path[2] = (struct json_step){ NULL, p->group };
 	path[3] = (struct json_step){ "hooks", 0 };
 	path[4] = (struct json_step){ NULL, p->handler };
-	if (!c->is_flat && handlers->n > 1)
+	if (!c->setup->is_flat && handlers->n > 1)
 		return 5;
 	if (groups->n > 1)
 		return 3;
 	return hooks->n > 1 ? 2 : 1;
 }
 
-int setup_parse(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+int setup_parse(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct json **ret, struct err *e)
 {
-	return c->is_yaml ? yaml_edit_read(a, text, name, ret, e) : json_parse(a, text, name, NULL, ret, e);
+	return c->setup->is_yaml ? yaml_edit_read(a, text, name, ret, e)
+				 : json_parse(a, text, name, NULL, ret, e);
 }
 
-int setup_drop_entries(struct arena *a, const struct setup_client *c, struct bytes text, const char *name,
+int setup_drop_entries(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e)
 {
 	for (size_t i = 0; i < MAX_ENTRIES; i++) {
@@ -248,7 +205,7 @@ int setup_drop_entries(struct arena *a, const struct setup_client *c, struct byt
 			*ret = text;
 			return OK;
 		}
-		if (c->is_yaml)
+		if (c->setup->is_yaml)
 			rc = yaml_edit_remove(a, text, name, "hooks", place.event, place.group, &text, e);
 		else
 			rc = json_edit_remove(
@@ -261,25 +218,9 @@ int setup_drop_entries(struct arena *a, const struct setup_client *c, struct byt
 
 const char *setup_snippet(const struct setup *s, const char *client, struct err *e)
 {
-	const struct setup_client *c;
+	const struct client *c;
 
-	if (setup_find_client(client, &c, e) || c->file)
+	if (setup_find_client(s->a, client, &c, e) || c->setup)
 		return NULL;
-	const char *command = setup_command(s, c, "pre-tool");
-	if (text_eq(client, "deepseek"))
-		return arena_printf(s->a,
-			"The DeepSeek harness loads hooks by a plugin named in a YAML file, which cannot be "
-			"edited "
-			"byte for byte.\n"
-			"Enable @deepseek-ai/dsh-hooks-claude-code in cordis.patch.yml with configPath "
-			"~/.dsh/hooks.json and\nfail_closed: true, and let that file run, before every "
-			"tool:\n\n%s\n",
-			command);
-	return arena_printf(s->a,
-		"VS Code has no settings file for hooks that this program knows.  Where your version reads "
-		"Claude "
-		"Code's\nsettings, 'helm setup claude-code --scope project' guards it; otherwise let its "
-		"hook for "
-		"tool calls run:\n\n%s\n",
-		command);
+	return arena_printf(s->a, "%s\n\n%s\n", c->paste, setup_command(s, c, "pre-tool"));
 }

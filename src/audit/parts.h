@@ -1,0 +1,14 @@
+/* parts.h — inside audit/: what checking and repairing share. */
+#ifndef AUDIT_PARTS_H
+#define AUDIT_PARTS_H
+
+#include "audit/audit.h"
+#include "proof/gap.h"
+
+enum { LEAF_TEXT = 65 }; /* a line of log/leaves */
+
+/* One look at the log, with the lock as it says; *ret_is_current: nobody has written since.  See log_check(). */
+int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, bool *ret_is_current, struct err *e);
+
+#endif

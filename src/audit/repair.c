@@ -1,0 +1,435 @@
+/* repair.c — which bytes of a damaged log are no receipts, and what to sign about it.
+ *
+ * Looked at and repaired under one lock.  Every line of every file of the chain is asked alone whether it is a receipt that verifies;
+ * those that do are put in the order of their clocks, and whatever lies between two that do not follow each other is a gap.  What
+ * stays out: lines that are no receipt or do not verify, second copies, receipts of another chain, and of two that claim
+ * the same place the one that nothing continues. */
+#include "audit/parts.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "proof/preimage.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { LINE_LIMIT = 64 << 20 };
+
+struct line {
+	off_t at, n; /* with its newline */
+	uint64_t clock;
+	struct hash chain, prev;
+	bool is_good; /* a receipt, unchanged */
+	bool is_trusted, is_kept;
+};
+
+struct planning {
+	struct sys *sys;
+	struct arena *a;
+	struct recorder *r;
+	struct trust trust; /* and the gaps that are on record */
+	struct gaps known;
+	const struct log_cut *cut;
+	struct log_plan plan;
+	const char *session;
+	/* The file being read. */
+	const struct log_file *file;
+	struct line *lines;
+	size_t n, cap;
+};
+
+/* ---- one file, line by line ---- */
+
+static bool is_spelled(struct arena *a, struct bytes text, const struct json *receipt)
+{
+	struct buf spelling;
+
+	buf_init(&spelling, a);
+	json_canonical(&spelling, receipt);
+	return bytes_eq(buf_bytes(&spelling), text);
+}
+
+static void judge_line(struct planning *p, struct line *l, struct bytes text)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct trust anyone = { .allow_self_attested = true };
+	struct verification v;
+	struct json *receipt;
+	struct hash chain;
+
+	verification_begin(&v, &scratch, &anyone, "receipt");
+	if (!verify_receipt_line(&v, text, "line", &receipt, &l->chain) || v.integrity != ANSWER_YES ||
+		!is_spelled(&scratch, text, receipt))
+		return;
+	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+	const char *prev = json_get_text(receipt, "prev_hash", ""),
+		   *session = json_get_text(receipt, "session_id", "");
+	if (clock < 1 || (*prev && !hash_from_hex(prev, &l->prev)))
+		return;
+	l->clock = (uint64_t)clock;
+	verification_begin(&v, &scratch, &p->trust, "receipt");
+	l->is_trusted = verify_receipt_line(&v, text, "line", &receipt, &chain) && v.trusted == ANSWER_YES;
+	if (!p->session && l->is_trusted)
+		p->session = arena_strdup(p->a, session);
+	l->is_good = p->session && text_eq(p->session, session);
+}
+
+static int take_line(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct planning *p = arg;
+
+	(void)number;
+	(void)e;
+	if (p->n == p->cap) {
+		size_t cap = p->cap ? 2 * p->cap : 1024;
+		p->lines = arena_grow(p->a, p->lines, p->cap * sizeof(*p->lines), cap * sizeof(*p->lines));
+		p->cap = cap;
+	}
+	struct line *l = &p->lines[p->n++];
+	*l = (struct line){ .at = offset, .n = (off_t)text.n + (is_whole ? 1 : 0) };
+	if (is_whole)
+		judge_line(p, l, text);
+	return OK;
+}
+
+static int by_clock(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+
+	if (a->clock != b->clock)
+		return a->clock < b->clock ? -1 : 1;
+	return a->at < b->at ? -1 : 1;
+}
+
+/* ---- which of them stay ---- */
+
+/* Of several with one clock: the one that the next receipt continues, else the first. */
+static size_t choose(const struct line *v, size_t n, size_t first, size_t *ret_end)
+{
+	size_t end = first + 1;
+
+	while (end < n && v[end].clock == v[first].clock)
+		end++;
+	*ret_end = end;
+	for (size_t i = first; i < end; i++)
+		for (size_t k = end; k < n && v[k].clock == v[first].clock + 1; k++)
+			if (hash_eq(&v[k].prev, &v[i].chain))
+				return i;
+	return first;
+}
+
+/* Leaves of lost receipts: of the last one by what the next receipt says of it, of the others as they are stored. */
+static void fill_leaves(struct planning *p, struct gap *g, const struct hash *prev)
+{
+	uint64_t lost = g->next - g->after - 1;
+	char text[LEAF_TEXT];
+
+	g->leaves = arena_zalloc(p->a, lost + 1, sizeof(*g->leaves));
+	for (uint64_t i = 0; i < lost; i++) {
+		off_t at = (off_t)((g->after + i) * LEAF_TEXT);
+		if (p->cut->leaves.fd < 0 ||
+			log_file_read(p->cut, &p->cut->leaves, text, LEAF_TEXT, at, NULL) ||
+			text[64] != '\n' || !hex_decode(text, 64, g->leaves[i].b, SHA256_SIZE, true))
+			g->leaves[i] = gap_unknown_leaf();
+	}
+	if (lost)
+		g->leaves[lost - 1] = merkle_leaf(prev->b, SHA256_SIZE);
+}
+
+static int add_gap(struct planning *p, const struct line *l, struct err *e)
+{
+	struct gaps *to = &p->plan.gaps;
+	struct gap g = {
+		.after = p->plan.clock, .next = l->clock, .before = p->plan.last, .behind = l->chain
+	};
+
+	if (gaps_find(&p->known, g.after, &g.before, g.next, &g.behind))
+		return OK; /* on record already */
+	if (g.next - g.after > LINE_LIMIT)
+		return err_set(e, E_LIMIT, "LOG_REPAIR", "receipt %llu is too far from the one before it",
+			(unsigned long long)l->clock);
+	fill_leaves(p, &g, &l->prev);
+	if (to->n == to->cap) {
+		size_t cap = to->cap ? 2 * to->cap : 8;
+		to->list = arena_grow(p->a, to->list, to->cap * sizeof(g), cap * sizeof(g));
+		to->cap = cap;
+	}
+	to->list[to->n++] = g;
+	return OK;
+}
+
+static bool continues(const struct planning *p, const struct line *l)
+{
+	static const struct hash none;
+
+	return l->clock == p->plan.clock + 1 && hash_eq(&l->prev, p->plan.clock ? &p->plan.last : &none);
+}
+
+/* What the chain was before its newest receipt, in the same file. */
+struct step {
+	struct line *line; /* that receipt; NULL: it is in another file */
+	uint64_t clock;
+	struct hash last;
+};
+
+/* The next receipt, signed, says that another one stood before it: this one was changed in what only the chain hash covers. */
+static void doubt_newest(struct planning *p, const struct step *newest, const struct line *next)
+{
+	if (!newest->line || next->clock != p->plan.clock + 1 || !next->is_trusted)
+		return;
+	newest->line->is_kept = false;
+	p->plan.clock = newest->clock;
+	p->plan.last = newest->last;
+}
+
+static int keep_lines(struct planning *p, struct line *v, size_t n, struct err *e)
+{
+	struct step newest = { 0 };
+	int rc = OK;
+
+	for (size_t i = 0, end; rc == OK && i < n; i = end) {
+		struct line *l = &v[choose(v, n, i, &end)];
+		if (!l->is_good || l->clock <= p->plan.clock)
+			continue;
+		if (!continues(p, l) && !l->is_trusted)
+			continue; /* nobody we know says that it belongs here */
+		if (!continues(p, l)) {
+			doubt_newest(p, &newest, l);
+			rc = add_gap(p, l, e);
+		}
+		l->is_kept = true;
+		newest = (struct step){ l, p->plan.clock, p->plan.last };
+		p->plan.clock = l->clock;
+		p->plan.last = l->chain;
+	}
+	return rc;
+}
+
+/* ---- the file as it will be ---- */
+
+static int by_place(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Lines that stand next to each other are one run. */
+static struct log_run *runs_of(struct planning *p, const struct line *v, size_t n, bool kept, size_t *ret_n)
+{
+	struct log_run *runs = arena_zalloc(p->a, n + 1, sizeof(*runs));
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].is_kept != kept)
+			continue;
+		if (count && runs[count - 1].at + runs[count - 1].n == v[i].at)
+			runs[count - 1].n += v[i].n;
+		else
+			runs[count++] = (struct log_run){ v[i].at, v[i].n };
+	}
+	*ret_n = count;
+	return runs;
+}
+
+static int plan_file(struct planning *p, const struct log_file *f, struct err *e)
+{
+	struct log_mend *m = &p->plan.files[p->plan.n];
+	size_t gaps = p->plan.gaps.n;
+
+	p->file = f;
+	p->n = 0;
+	int rc = log_file_lines(p->cut, f, take_line, p, e);
+	if (rc || !p->n)
+		return rc;
+	qsort(p->lines, p->n, sizeof(*p->lines), by_clock);
+	rc = keep_lines(p, p->lines, p->n, e);
+	if (rc)
+		return rc;
+	*m = (struct log_mend){ .file = f->name, .size_bytes = f->size_bytes };
+	m->kept = runs_of(p, p->lines, p->n, true, &m->kept_n);
+	qsort(p->lines, p->n, sizeof(*p->lines), by_place);
+	m->out = runs_of(p, p->lines, p->n, false, &m->out_n);
+	/* Also a file that only lacks something: what is left of it goes on record. */
+	bool is_same = !m->out_n && m->kept_n == 1 && p->plan.gaps.n == gaps;
+	p->plan.n += !is_same;
+	return OK;
+}
+
+static int plan_files(struct planning *p, struct err *e)
+{
+	int rc = OK;
+
+	p->plan.files = arena_zalloc(p->a, p->cut->n + 1, sizeof(*p->plan.files));
+	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
+		rc = plan_file(p, &p->cut->chain[i], e);
+	p->plan.chain_id = p->session && p->plan.clock ? p->session : "";
+	return rc;
+}
+
+/* Heads that were signed fit the tree with the leaves of the lost as they are stored, or they go, and so do those leaves. */
+static void settle_heads(struct planning *p, const struct log_report *report, bool fit)
+{
+	p->plan.drops_anchors = report->has_wrong_anchors;
+	p->plan.drops_heads = !fit;
+	for (size_t i = 0; !fit && i < p->plan.gaps.n; i++) {
+		struct gap *g = &p->plan.gaps.list[i];
+		for (uint64_t k = 0; k + g->after + 2 < g->next; k++)
+			g->leaves[k] = gap_unknown_leaf();
+	}
+}
+
+/* ---- would the heads still be true? ---- */
+
+struct growing {
+	struct planning *p;
+	struct merkle tree;
+	uint64_t clock;
+	struct hash last;
+	struct json *heads; /* in the order they were signed */
+	uint32_t at;
+	bool fit;
+};
+
+static void grow(struct growing *g, const struct hash *leaf)
+{
+	merkle_append(&g->tree, leaf);
+	while (g->at < g->heads->n &&
+		(uint64_t)json_get_int(g->heads->items[g->at], "tree_size", -1) == g->tree.size) {
+		struct hash root = merkle_head(&g->tree), said;
+		g->fit = g->fit &&
+			hash_from_hex(json_get_text(g->heads->items[g->at], "root_hash", ""), &said) &&
+			hash_eq(&root, &said);
+		g->at++;
+	}
+}
+
+static int grow_line(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct growing *g = arg;
+	struct json *receipt;
+	struct hash chain;
+
+	(void)offset;
+	(void)number;
+	(void)e;
+	if (!is_whole || json_parse(&scratch, text, "line", NULL, &receipt, NULL) ||
+		receipt_chain_hash(&scratch, receipt, chain.b, NULL))
+		return OK;
+	uint64_t clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+	const struct gap *gap = gaps_find(&g->p->plan.gaps, g->clock, &g->last, clock, &chain);
+	if (!gap)
+		gap = gaps_find(&g->p->known, g->clock, &g->last, clock, &chain);
+	if (clock != g->clock + 1 && !gap)
+		return OK; /* it does not stay */
+	for (uint64_t i = 0; gap && i + gap->after + 1 < gap->next; i++)
+		grow(g, &gap->leaves[i]);
+	struct hash leaf = merkle_leaf(chain.b, SHA256_SIZE);
+	grow(g, &leaf);
+	g->clock = clock;
+	g->last = chain;
+	return OK;
+}
+
+static int take_head(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct growing *g = arg;
+	struct json *head;
+
+	(void)offset;
+	(void)number;
+	(void)e;
+	if (is_whole && json_parse(g->p->a, text, HEADS, NULL, &head, NULL) == OK)
+		json_push(g->p->a, g->heads, head);
+	else
+		g->fit = g->fit && !is_whole;
+	return OK;
+}
+
+/* Only where lines stay in their order; after a reordering the heads are signed anew. */
+static int heads_fit(struct planning *p, bool *ret, struct err *e)
+{
+	struct growing g = { .p = p, .heads = json_new(p->a, JSON_ARRAY), .fit = true };
+	int rc = log_file_lines(p->cut, &p->cut->heads, take_head, &g, e);
+
+	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
+		rc = log_file_lines(p->cut, &p->cut->chain[i], grow_line, &g, e);
+	*ret = g.fit && g.at == g.heads->n && g.clock == p->plan.clock;
+	return rc;
+}
+
+/* ---- all of it ---- */
+
+static int load_known_gaps(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct planning *p = arg;
+	struct verification v;
+	struct json *seam;
+
+	(void)offset;
+	(void)number;
+	(void)e;
+	if (!is_whole || !memmem(text.p, text.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) ||
+		json_parse(&scratch, text, "seam", NULL, &seam, NULL) || !gap_is_seam(&scratch, seam))
+		return OK;
+	verification_begin(&v, &scratch, &p->trust, "receipt");
+	verify_receipt(&v, seam);
+	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
+		(void)gaps_take(&p->known, p->a, seam);
+	return OK;
+}
+
+static int make_plan(struct planning *p, const struct log_report *report, struct err *e)
+{
+	bool fit = false;
+	int rc = OK;
+
+	p->plan.why = report->why;
+	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
+		rc = log_file_lines(p->cut, &p->cut->chain[i], load_known_gaps, p, e);
+	if (rc == OK)
+		rc = plan_files(p, e);
+	if (rc == OK)
+		rc = heads_fit(p, &fit, e);
+	if (rc == OK)
+		settle_heads(p, report, fit);
+	return rc;
+}
+
+static int repair_locked(struct recorder *r, struct arena *a, const struct trust *trust,
+	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
+{
+	AUTO(log_cut_close)
+	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
+	struct planning p = { .sys = r->sys, .a = a, .r = r, .trust = *trust, .cut = &cut };
+	bool is_current;
+	int rc = log_check_cut(
+		r->sys, a, r->state_fd, CUT_LOCKED, trust, options, &ret->report, &is_current, e);
+
+	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
+		return rc;
+	if (!ret->report.is_damaged)
+		return log_rebuild(r, a, e);
+	rc = log_cut_take(r->sys, a, r->state_fd, CUT_LOCKED, &cut, e);
+	if (rc == OK)
+		rc = make_plan(&p, &ret->report, e);
+	ret->plan = p.plan;
+	return rc || !apply ? rc : log_repair(r, a, &p.plan, &ret->seam, e);
+}
+
+int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
+	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
+{
+	*ret = (struct log_repaired){ 0 };
+	int rc = recorder_lock(r, e);
+	if (rc)
+		return rc;
+	rc = repair_locked(r, a, trust, options, apply, ret, e);
+	recorder_unlock(r);
+	return rc;
+}

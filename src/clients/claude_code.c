@@ -1,0 +1,117 @@
+/* claude_code.c — Claude Code.
+ *
+ * Its hooks are groups of commands below an event's name; a denial is a JSON document on standard output with exit code 0.  Newer
+ * versions know "onFailure": "block" for a hook that crashed or took too long; older ones go on, which setup status tells. */
+#include "base/text.h"
+#include "clients/parts.h"
+
+struct json *claude_answer(struct arena *a, const char *word, const char *text, const char *person)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
+
+	(void)person;
+	json_sets(a, inner, "hookEventName", "PreToolUse");
+	json_sets(a, inner, "permissionDecision", word);
+	json_sets(a, inner, "permissionDecisionReason", text);
+	json_set(a, doc, "hookSpecificOutput", inner);
+	return doc;
+}
+
+const char *claude_denial(const struct json *answer)
+{
+	const struct json *inner = json_get(answer, "hookSpecificOutput");
+
+	return text_eq(json_get_text(inner, "permissionDecision", ""), "deny")
+		? json_get_text(inner, "permissionDecisionReason", NULL)
+		: NULL;
+}
+
+struct json *claude_payload(struct arena *a, const char *command)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *input = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "hook_event_name", "PreToolUse");
+	json_sets(a, doc, "tool_name", "Bash");
+	json_sets(a, input, "command", command);
+	json_set(a, doc, "tool_input", input);
+	return doc;
+}
+
+static struct json *entry_of(struct arena *a, const char *command, const char *verb, bool can_block)
+{
+	struct json *group = json_new(a, JSON_OBJECT), *handlers = json_new(a, JSON_ARRAY),
+		    *one = json_new(a, JSON_OBJECT);
+
+	json_sets(a, one, "type", "command");
+	json_sets(a, one, "command", command);
+	json_seti(a, one, "timeout", CLIENT_TIMEOUT_S);
+	if (text_eq(verb, "pre-tool")) {
+		json_sets(a, one, "statusMessage", "Checking HELM policy");
+		if (can_block)
+			json_sets(a, one, "onFailure", "block");
+	}
+	json_push(a, handlers, one);
+	json_sets(a, group, "matcher", ".*");
+	json_set(a, group, "hooks", handlers);
+	return group;
+}
+
+struct json *claude_entry_plain(struct arena *a, const char *command, const char *verb)
+{
+	return entry_of(a, command, verb, false);
+}
+
+static struct json *claude_entry(struct arena *a, const char *command, const char *verb)
+{
+	return entry_of(a, command, verb, true);
+}
+
+static void check_disabled(struct client_look *l, const char *path)
+{
+	struct json *doc = client_read_json(l, path);
+
+	if (json_get_bool(doc, "disableAllHooks", false))
+		look_is(l, "not_armed", arena_printf(l->a, "'%s' says disableAllHooks: no hook runs", path));
+	if (json_get_bool(doc, "allowManagedHooksOnly", false))
+		look_is(l, "not_armed",
+			arena_printf(l->a, "'%s' says allowManagedHooksOnly: ours is skipped", path));
+}
+
+/* Every file of settings it reads may switch all hooks off. */
+static void claude_look(struct client_look *l)
+{
+	const char *roots[] = { l->home, l->project, l->root };
+
+	if (!text_eq(json_get_text(l->entry, "onFailure", ""), "block"))
+		json_pushs(l->a, l->warnings,
+			"the entry lacks \"onFailure\": \"block\": a call passes when Helm is ended by a "
+			"time-out");
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+		if (!roots[i])
+			continue;
+		check_disabled(l, arena_printf(l->a, "%s/.claude/settings.json", roots[i]));
+		check_disabled(l, arena_printf(l->a, "%s/.claude/settings.local.json", roots[i]));
+	}
+	check_disabled(l, "/etc/claude-code/managed-settings.json");
+}
+
+static const struct client_speech speech = {
+	.can_ask = true, .answer = claude_answer, .denial = claude_denial, .payload = claude_payload
+};
+
+static const struct client_setup setup = { .file = ".claude/settings.json",
+	.fresh = "{}\n",
+	.events = { { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } },
+	.entry = claude_entry,
+	.look = claude_look };
+
+const struct client client_claude_code = { .name = "claude-code",
+	.alias = "claude",
+	.title = "Claude Code",
+	.marks = MARKS("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"),
+	.files = FILES({ ".claude/settings.json", CARE_CLOSED },
+		{ ".claude/settings.local.json", CARE_CLOSED }, { ".claude/settings*.json", CARE_CLOSED },
+		{ ".claude/hooks/", CARE_CLOSED }, { ".claude.json", CARE_CLOSED },
+		{ ".mcp.json", CARE_ASK }),
+	.speech = &speech,
+	.setup = &setup };

@@ -1,0 +1,126 @@
+/* clients.h — the agent clients we know: one row each, and the questions everyone else asks about them.
+ *
+ * Whatever differs from client to client stands in that client's file here and nowhere else: what it sets in the environment, which
+ * files steer it, how it says what it is about to do, how it wants to be answered, and how a hook is put into its settings.
+ * The guard, the walls of a run, setup, doctor, the hook commands and the check for a person at the keyboard all ask this
+ * room, so a client that is added here is known to all of them.
+ *
+ * Add a client: a file with its row, and its name in the list of parts.h. */
+#ifndef CLIENTS_CLIENTS_H
+#define CLIENTS_CLIENTS_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/sys.h"
+
+/* ---- what it is about to do ---- */
+
+struct tool_call {
+	const char *tool_name;
+	struct json *input; /* object */
+	const char *session; /* or NULL */
+	const char *cwd; /* as the client said it; or NULL */
+	const char *use_id; /* the client's id of this call; or NULL */
+	const struct json *response; /* after the call; or NULL */
+	bool is_self_test; /* made by `helm setup`, not by a client */
+};
+
+struct client_speech {
+	bool can_ask; /* it can put a question to its person */
+	int deny_exit; /* exit code that goes with a denial */
+	bool wants_stderr; /* shows its model what stands there */
+	/* Tool and input of a payload, where it does not say them in the common members; else NULL.  *ret_is_read false: the
+	 * common members hold. */
+	int (*read)(struct arena *a, const struct json *doc, struct tool_call *ret, bool *ret_is_read,
+		struct err *e);
+	/* "deny" or, when it can, "ask": `text` for the model, `person` for the person. */
+	struct json *(*answer)(struct arena *a, const char *word, const char *text, const char *person);
+	/* The model's text of an answer that denies; NULL when it says anything else. */
+	const char *(*denial)(const struct json *answer);
+	/* The payload of a shell command, as the client would write it. */
+	struct json *(*payload)(struct arena *a, const char *command);
+};
+
+/* ---- its settings ---- */
+
+enum client_care {
+	CARE_NONE, /* no settings of a client */
+	CARE_ASK, /* starts programs of its own, or loosens the client's questions: a person is asked */
+	CARE_CLOSED, /* holds hooks or can switch them off: closed to everything that is governed */
+};
+
+/* Below a home directory or a project.  Ends in "/": everything in that directory.  A '*' is any text in the last name.
+ * Inside a guarded run all of them are read-only, whatever the care. */
+struct client_file {
+	const char *path;
+	enum client_care care;
+};
+
+/* Our entry in a settings file, looked at: what lets the client skip it?  `state` and `detail` as in setup_status(). */
+struct client_look {
+	struct sys *sys;
+	struct arena *a;
+	const char *home, *project; /* or NULL */
+	const char *scope, *root, *path; /* the settings file and where it lies */
+	const struct json *entry, *box; /* ours, and the group around it */
+	size_t group, handler;
+	struct json *warnings;
+	const char *state, *detail;
+};
+
+struct client_event {
+	const char *event, *verb; /* "PreToolUse", "pre-tool" */
+};
+
+/* How our entries are put into a file of its settings. */
+struct client_setup {
+	const char *file; /* one of `files` */
+	const char *fresh; /* a new file begins as this */
+	bool is_yaml; /* else JSON */
+	bool is_flat; /* events hold commands, not groups of them */
+	bool is_of_user; /* reads the user's file only */
+	struct client_event events[4];
+	/* One entry, in its group where there are groups. */
+	struct json *(*entry)(struct arena *a, const char *command, const char *verb);
+	void (*look)(struct client_look *l); /* or NULL */
+};
+
+/* ---- a client ---- */
+
+struct client {
+	const char *name, *alias; /* alias: or NULL */
+	const char *title; /* as people write it */
+	const char *const *marks; /* variables it sets for the commands it runs; ends in NULL; or NULL */
+	const struct client_file *files; /* ends in a NULL path */
+	const struct client_speech *speech; /* NULL: we know no hook of it */
+	const struct client_setup *setup; /* NULL: its settings cannot be edited in place */
+	const char *
+		paste; /* for a hook without setup: what a person does with the command that follows; or NULL */
+};
+
+const struct client *clients_at(size_t i); /* NULL past the end */
+const struct client *clients_find(const char *name); /* by name or alias; NULL: nobody is called that */
+/* "claude-code, codex, ...": those with a hook. */
+const char *clients_with_hook(struct arena *a);
+
+/* The variables by which a command knows that an agent, or a guarded run, started it. */
+const char *clients_mark_at(size_t i); /* NULL past the end */
+const char *clients_mark_in_environment(struct sys *s); /* the first that is set; or NULL */
+
+/* What a path is: below the root it is looked up in, or below any directory at all. */
+enum client_care clients_care(const char *path_below_root);
+enum client_care clients_care_anywhere(const char *path);
+/* The same for a directory: what lies below it, at worst. */
+enum client_care clients_care_below(const char *path_below_root);
+/* What is there of one client's settings (NULL: of all) below `root`: full paths, appended to `list`. */
+void clients_settings_in(
+	struct sys *s, struct arena *a, const struct client *c, const char *root, struct json *list);
+
+/* What a client wrote to its hook.  E_INPUT HOOK_PAYLOAD or a JSON error. */
+int clients_read_call(
+	const struct client *c, struct arena *a, struct bytes payload, struct tool_call *ret, struct err *e);
+/* A payload as clients_read_call() reads it, marked as a test of ours. */
+struct json *clients_test_payload(
+	const struct client *c, struct arena *a, const char *cwd, const char *command);
+
+#endif

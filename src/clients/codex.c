@@ -1,0 +1,127 @@
+/* codex.c — Codex.
+ *
+ * It speaks as Claude Code does, but has no question to put to a person.  It skips without a word every hook that a person has not
+ * trusted, so "armed" needs proof: the hash of the very hook in config.toml. */
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "clients/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+enum { CONFIG_LIMIT = 4 << 20 };
+
+/* `name = value` below the table `header` of a TOML file, as written; NULL when it is not there in that plain form. */
+static const char *toml_value(struct arena *a, struct bytes text, const char *header, const char *name)
+{
+	bool is_in = false;
+
+	for (struct bytes rest = text; rest.p && rest.n;) {
+		struct bytes line = text_cut(&rest, '\n');
+		while (line.n && strchr(" \t", line.p[0])) {
+			line.p++;
+			line.n--;
+		}
+		while (line.n && strchr(" \t\r", line.p[line.n - 1]))
+			line.n--;
+		const char *one = arena_strndup(a, (const char *)line.p, line.n);
+		if (*one == '[')
+			is_in = text_eq(one, header);
+		if (!is_in || !text_starts(one, name))
+			continue;
+		one += strlen(name);
+		one += strspn(one, " \t");
+		if (*one == '=')
+			return one + 1 + strspn(one + 1, " \t");
+	}
+	return NULL;
+}
+
+/* What Codex hashes when a person trusts a hook: event, matcher and handler, canonical, defaults filled in. */
+static const char *trusted_hash(const struct client_look *l)
+{
+	struct arena *a = l->a;
+	struct json *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
+		    *one = json_new(a, JSON_OBJECT);
+	struct buf text;
+
+	json_setb(a, one, "async", json_get_bool(l->entry, "async", false));
+	json_sets(a, one, "command", json_get_text(l->entry, "command", ""));
+	if (json_get_text(l->entry, "statusMessage", NULL))
+		json_sets(a, one, "statusMessage", json_get_text(l->entry, "statusMessage", ""));
+	json_seti(a, one, "timeout", json_get_int(l->entry, "timeout", 600));
+	json_sets(a, one, "type", "command");
+	json_push(a, list, one);
+	json_sets(a, doc, "event_name", "pre_tool_use");
+	json_set(a, doc, "hooks", list);
+	if (json_get_text(l->box, "matcher", NULL))
+		json_sets(a, doc, "matcher", json_get_text(l->box, "matcher", ""));
+	buf_init(&text, a);
+	json_canonical(&text, doc);
+	return sha256_prefixed(a, text.p, text.n);
+}
+
+static struct bytes read_config(struct client_look *l)
+{
+	const char *moved = l->sys->getenv(l->sys, "CODEX_HOME");
+	const char *path = moved && *moved ? arena_printf(l->a, "%s/config.toml", moved)
+					   : arena_printf(l->a, "%s/.codex/config.toml", l->home);
+	struct bytes text = { 0 };
+
+	(void)!file_read(l->sys, l->a, AT_FDCWD, path, CONFIG_LIMIT, FILE_FOLLOW, &text, NULL);
+	return text;
+}
+
+static bool is_false(const char *value)
+{
+	return value && text_starts(value, "false");
+}
+
+static void codex_look(struct client_look *l)
+{
+	struct arena *a = l->a;
+	struct bytes text = read_config(l);
+	const char *key =
+		arena_printf(a, "[hooks.state.\"%s:pre_tool_use:%zu:%zu\"]", l->path, l->group, l->handler);
+	const char *trusted = toml_value(a, text, key, "trusted_hash"),
+		   *level = toml_value(a, text, arena_printf(a, "[projects.\"%s\"]", l->root), "trust_level");
+
+	if (text_eq(l->state, "broken"))
+		return;
+	if (is_false(toml_value(a, text, "[features]", "hooks")) ||
+		is_false(toml_value(a, text, "[features]", "codex_hooks")))
+		look_is(l, "not_armed", "Codex's hooks are switched off in config.toml ([features])");
+	else if (is_false(toml_value(a, text, key, "enabled")))
+		look_is(l, "not_armed", "the hook is switched off in Codex; switch it on with /hooks");
+	else if (!trusted)
+		look_is(l, "not_armed",
+			"configured, not armed: Codex skips a hook without a word until you trust it; start "
+			"codex and trust it with /hooks");
+	else if (!text_starts(trusted, arena_printf(a, "\"%s\"", trusted_hash(l))))
+		look_is(l, "not_armed",
+			"configured, not armed: what you trusted in Codex is another version of the hook; "
+			"trust it again with /hooks");
+	else if (text_eq(l->scope, "project") && (!level || !text_starts(level, "\"trusted\"")))
+		look_is(l, "not_armed",
+			"configured, not armed: Codex does not trust this project and reads no hooks from "
+			"it");
+}
+
+static const struct client_speech speech = {
+	.answer = claude_answer, .denial = claude_denial, .payload = claude_payload
+};
+
+static const struct client_setup setup = { .file = ".codex/hooks.json",
+	.fresh = "{}\n",
+	.events = { { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } },
+	.entry = claude_entry_plain,
+	.look = codex_look };
+
+const struct client client_codex = { .name = "codex",
+	.title = "Codex",
+	.marks = MARKS("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
+	.files = FILES({ ".codex/config.toml", CARE_CLOSED }, { ".codex/hooks.json", CARE_CLOSED },
+		{ ".codex/hooks*", CARE_CLOSED }, { ".codex/hooks/", CARE_CLOSED }),
+	.speech = &speech,
+	.setup = &setup };

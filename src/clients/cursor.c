@@ -1,0 +1,98 @@
+/* cursor.c — Cursor.
+ *
+ * It names the event instead of the tool, and asks before commands, calls of servers and reads, not before edits. */
+#include "base/text.h"
+#include "clients/parts.h"
+
+static int cursor_read(
+	struct arena *a, const struct json *doc, struct tool_call *ret, bool *ret_is_read, struct err *e)
+{
+	const char *event = json_get_text(doc, "hook_event_name", "");
+	struct json *input = json_new(a, JSON_OBJECT);
+
+	if (!text_starts(event, "before"))
+		return OK;
+	if (text_eq(event, "beforeShellExecution")) {
+		ret->tool_name = "Bash";
+		json_sets(a, input, "command", json_get_text(doc, "command", ""));
+	} else if (text_eq(event, "beforeReadFile")) {
+		ret->tool_name = "Read";
+		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
+	} else if (text_eq(event, "beforeMCPExecution")) {
+		const char *text = json_get_text(doc, "tool_input", NULL);
+		int rc = text ? json_parse(a, bytes_of(text), "tool_input", NULL, &input, e) : OK;
+		if (rc)
+			return rc;
+		ret->tool_name = arena_printf(a, "mcp__%s", json_get_text(doc, "tool_name", "unknown"));
+	} else {
+		return err_set(e, E_INPUT, "HOOK_PAYLOAD", "the event '%.60s' is not known", event);
+	}
+	ret->input = input;
+	*ret_is_read = true;
+	return OK;
+}
+
+static struct json *cursor_answer(struct arena *a, const char *word, const char *text, const char *person)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "permission", word);
+	json_sets(a, doc, "user_message", person);
+	json_sets(a, doc, "agent_message", text);
+	return doc;
+}
+
+static const char *cursor_denial(const struct json *answer)
+{
+	return text_eq(json_get_text(answer, "permission", ""), "deny")
+		? json_get_text(answer, "agent_message", NULL)
+		: NULL;
+}
+
+static struct json *cursor_payload(struct arena *a, const char *command)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+
+	json_sets(a, doc, "hook_event_name", "beforeShellExecution");
+	json_sets(a, doc, "command", command);
+	return doc;
+}
+
+static struct json *cursor_entry(struct arena *a, const char *command, const char *verb)
+{
+	struct json *one = json_new(a, JSON_OBJECT);
+
+	(void)verb;
+	json_sets(a, one, "command", command);
+	json_seti(a, one, "timeout", CLIENT_TIMEOUT_S);
+	json_setb(a, one, "failClosed", true);
+	return one;
+}
+
+static void cursor_look(struct client_look *l)
+{
+	json_pushs(l->a, l->warnings,
+		"Cursor asks before commands, MCP calls and reads; its edits are not stopped by this");
+}
+
+static const struct client_speech speech = { .can_ask = true,
+	.read = cursor_read,
+	.answer = cursor_answer,
+	.denial = cursor_denial,
+	.payload = cursor_payload };
+
+static const struct client_setup setup = { .file = ".cursor/hooks.json",
+	.fresh = "{\n  \"version\": 1\n}\n",
+	.is_flat = true,
+	.events = { { "beforeShellExecution", "pre-tool" }, { "beforeMCPExecution", "pre-tool" },
+		{ "beforeReadFile", "pre-tool" } },
+	.entry = cursor_entry,
+	.look = cursor_look };
+
+const struct client client_cursor = { .name = "cursor",
+	.title = "Cursor",
+	.marks = MARKS("CURSOR_AGENT"),
+	.files = FILES({ ".cursor/hooks.json", CARE_CLOSED }, { ".cursor/hooks/", CARE_CLOSED },
+		{ ".cursor/mcp.json", CARE_ASK }),
+	.speech = &speech,
+	.setup = &setup };
