@@ -207,13 +207,8 @@ static struct bytes exec_form(struct arena *a, struct bytes b)
 		return b;
 	buf_init(&out, a);
 	json_each (word, list) {
-		buf_adds(&out, out.n ? " '" : "'");
-		for (const char *s = json_text(word); s && *s; s++)
-			if (*s == '\'')
-				buf_adds(&out, "'\\''");
-			else
-				buf_addc(&out, *s);
-		buf_addc(&out, '\'');
+		const char *text = json_text(word);
+		buf_addf(&out, "%s%s", out.n ? " " : "", text_quote(a, text ? text : ""));
 	}
 	return buf_bytes(&out);
 }
