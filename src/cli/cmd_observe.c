@@ -107,6 +107,8 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
 		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
+	if (json_get(doc, "tree"))
+		out(r, "tree=%s\n", safe_member(r, doc, "tree"));
 	print_map(r, "task_status_counts", json_get(doc, "task_status_counts"));
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
@@ -133,6 +135,10 @@ int cmd_status(struct run *r, struct err *e)
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
 	add_approvals(r, doc);
+	if (!r->path_option)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
+	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
+		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
 	if (brief && !r->is_json)
 		say_approvals(r);
 	if (r->is_json)

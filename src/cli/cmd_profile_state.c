@@ -134,13 +134,15 @@ int cmd_profile_pause(struct run *r, struct err *e)
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, doc, "profile", p->name);
 		json_sets(r->a, doc, "resume_token", token);
-		json_setb(r->a, doc, "gate_on", pause_gate_is_on(r->sys));
+		json_setb(r->a, doc, "gate_on", true); /* for readers from when a pause needed a gate */
 		out_json(r, doc);
 		return 0;
 	}
 	out(r, "profile=%s\nresume_token=%s\n", p->name, token);
-	if (!pause_gate_is_on(r->sys))
-		out(r, "note=the pause gate is off: set HELM_PAUSE_GATE=1 for runs to be stopped by this\n");
+	out(r,
+		"note=runs and agents' calls under it are refused until 'helm profile resume %s --token "
+		"TOKEN'\n",
+		p->name);
 	return 0;
 }
 

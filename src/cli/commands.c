@@ -112,8 +112,9 @@ static const struct cmd row_checkpoint_preview = { KNOWN(checkpoint_preview), "C
 	NULL, checkpoint_preview_opts, NEEDS_WORKSPACE, cmd_checkpoint_preview };
 
 static const struct cmd row_checkpoint_show = { KNOWN(checkpoint_show), "CHECKPOINT", 1, 1,
-	"show one checkpoint's record", "CHECKPOINT is an id, the beginning of one, or 'latest'.", NULL, NULL,
-	NEEDS_WORKSPACE, cmd_checkpoint_show };
+	"show one checkpoint's record",
+	"CHECKPOINT is an id, a label, the beginning of an id, or 'latest'.  Safety copies go by their whole id only.",
+	NULL, NULL, NEEDS_WORKSPACE, cmd_checkpoint_show };
 
 static const struct cmd row_checkpoint_recommend = { KNOWN(checkpoint_recommend), "", 0, 0,
 	"name the checkpoint that leads back to before a risky task", NULL, NULL, checkpoint_task_opts,
@@ -290,8 +291,8 @@ static const struct cmd row_verify = { KNOWN(verify), "FILE...", 1, -1,
 	"what a receipt, chain, proof or pack proves",
 	"Finds out what each file is and answers two questions, never merged: is it unchanged, and is it signed by a key you trust.  "
 	"Trust comes only from --key and --trust, never from the file.  "
-	"The first line is ADMISSIBLE (both), UNVERIFIED (not both were established) or TAMPERED; the first broken link is named exactly.  "
-	"Works offline, on any machine.  Exit 0 only when every file is ADMISSIBLE.",
+	"The first line is ADMISSIBLE (both), UNVERIFIED (not both were established), TAMPERED, DAMAGED (it ends too early) or NOT A RECORD; the first broken link is named exactly.  "
+	"Works offline, on any machine.  Exit 0 only when every file is ADMISSIBLE, 2 when those that are not are no records.",
 	NULL, verify_opts, 0, cmd_verify };
 
 static const struct cmd row_evidence_export = { KNOWN(evidence_export), "", 0, 0,
@@ -372,7 +373,8 @@ static const struct cmd row_profile_use = { KNOWN(profile_use), "PROFILE", 1, 1,
 	profile_use_opts, NEEDS_WORKSPACE, cmd_profile_use };
 
 static const struct cmd row_profile_pause = { KNOWN(profile_pause), "PROFILE", 1, 1,
-	"let nobody start this profile for now", "Runs are stopped by it only while HELM_PAUSE_GATE is set.",
+	"let nobody start this profile for now",
+	"Runs and agents' calls under it are refused, on record, until it is resumed.  HELM_PAUSE_GATE, which older versions needed for that, changes nothing any more.",
 	NULL, profile_pause_opts, NEEDS_WORKSPACE, cmd_profile_pause };
 
 static const struct cmd row_profile_resume = { KNOWN(profile_resume), "PROFILE", 1, 1,

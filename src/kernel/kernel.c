@@ -8,6 +8,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/settle.h"
+#include "kernel/task/task.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -110,8 +111,8 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 }
 
 /* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static void raise_to(struct kernel *k, enum action action, enum reason_code reason, const char *rule,
-	const char *text, struct decision *d)
+static struct finding *raise_to(struct kernel *k, enum action action, enum reason_code reason,
+	const char *rule, const char *text, struct decision *d)
 {
 	struct finding *f = arena_zalloc(k->a, 1, sizeof(*f));
 
@@ -125,6 +126,24 @@ static void raise_to(struct kernel *k, enum action action, enum reason_code reas
 	d->detail_code = rule;
 	d->summary = text;
 	d->decisive = f;
+	return f;
+}
+
+/* A freeze and a pause stand above every mode and every approval. */
+static void look_for_stops(struct kernel *k, const struct request *q, struct handling *ret)
+{
+	const char *frozen = freeze_in_force(k, q->subject_id);
+	const char *paused = frozen ? NULL : pause_in_force(k, q->profile->name);
+
+	if (frozen)
+		raise_to(k, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
+	if (paused)
+		raise_to(k, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, &ret->decision)
+			->instead = arena_printf(k->a,
+			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
+			q->profile->name);
+	if (frozen || paused)
+		ret->verdict = V_DENY;
 }
 
 /* The door asks too: its reason is one more that an answer has to meet. */
@@ -162,12 +181,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
 			q->floor_rule, q->floor_text, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
-	/* A freeze stands above every mode and every approval. */
-	const char *frozen = freeze_in_force(k, q->subject_id);
-	if (frozen) {
-		raise_to(k, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
-		ret->verdict = V_DENY;
-	}
+	look_for_stops(k, q, ret);
 }
 
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */
