@@ -1,5 +1,5 @@
-# helm_embed(OUT DIR...): every file below the directories becomes bytes inside the program (base/embed.h), by .incbin, with its
-# SHA-256.  The table holds distances from itself, not addresses, so that nothing has to be relocated at start.
+# helm_embed(OUT DIR...): every file below the directories becomes bytes inside the program (base/embed.h), by .incbin.  The
+# table holds distances from itself, not addresses, so that nothing has to be relocated at start.
 function(helm_embed out)
   set(asm ".section .rodata\n")
   set(rows "")
@@ -12,14 +12,13 @@ function(helm_embed out)
   list(SORT all)
   set(paths "")
   foreach(file ${all})
-    if(file MATCHES "/examples/")
+    if(file MATCHES "/examples/|^share/programs/") # those are a table in the program (generate.cmake)
       continue()
     endif()
     string(APPEND asm ".balign 16\nembed_${number}:\n.incbin \"${PROJECT_SOURCE_DIR}/${file}\"\nembed_${number}_end:\n.byte 0\n")
     string(APPEND asm ".balign 16\nembed_${number}_name:\n.asciz \"${file}\"\n")
-    file(SHA256 ${PROJECT_SOURCE_DIR}/${file} digest)
     string(APPEND rows ".long embed_${number}_name - embed_table, embed_${number} - embed_table\n"
-      ".long embed_${number}_end - embed_${number}\n.asciz \"${digest}\"\n.balign 4\n")
+      ".long embed_${number}_end - embed_${number}\n")
     list(APPEND paths ${PROJECT_SOURCE_DIR}/${file})
     math(EXPR number "${number} + 1")
   endforeach()
@@ -28,6 +27,5 @@ function(helm_embed out)
   set(target ${CMAKE_BINARY_DIR}/embedded.S)
   file(CONFIGURE OUTPUT ${target} CONTENT "${asm}" @ONLY)
   set_source_files_properties(${target} PROPERTIES OBJECT_DEPENDS "${paths}")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${paths}) # their digests are in the table
   set(${out} ${target} PARENT_SCOPE)
 endfunction()

@@ -1,7 +1,7 @@
 # Program, man pages, completions and the files in share/.  Man pages and completions are printed by the program itself, from
 # its table of commands.
 install(TARGETS helm RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY share/ DESTINATION ${CMAKE_INSTALL_DATADIR}/helm)
+install(DIRECTORY share/ DESTINATION ${CMAKE_INSTALL_DATADIR}/helm PATTERN programs EXCLUDE)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(CODE "
   set(helm \"${CMAKE_BINARY_DIR}/helm\")

@@ -17,7 +17,4 @@ void fuzz_one(const uint8_t *data, size_t size)
 
 	if (rc ? claims != NULL || !e.code[0] : !json_is(claims, JSON_OBJECT) || json_get(claims, "_sd"))
 		__builtin_trap();
-	const char *text = arena_strndup(&a, (const char *)data, size), *const names[] = { "prompt" };
-	char *shown;
-	(void)sdjwt_present(&a, text, names, 1, &shown, &e);
 }

@@ -7,7 +7,6 @@
 struct embedded {
 	int32_t name, content;
 	uint32_t n;
-	char sha256[65 + 3];
 };
 extern const struct embedded embed_table[];
 extern const uint64_t embed_count;
@@ -51,11 +50,4 @@ bool embed_find(const char *name, struct bytes *ret)
 	if (row)
 		*ret = (struct bytes){ (const uint8_t *)at_distance(row->content), row->n };
 	return row;
-}
-
-const char *embed_sha256(const char *name)
-{
-	const struct embedded *row = find(name);
-
-	return row ? row->sha256 : NULL;
 }

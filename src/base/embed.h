@@ -8,8 +8,6 @@
 
 /* By its path in the source tree, "share/execution_profiles.json".  The bytes are followed by a NUL. */
 bool embed_find(const char *name, struct bytes *ret);
-/* Its SHA-256 in hex, as of the build; NULL when there is no such file. */
-const char *embed_sha256(const char *name);
 /* The i-th file, in order of names; false past the end. */
 bool embed_at(size_t i, const char **ret_name, struct bytes *ret);
 

@@ -85,17 +85,8 @@ int pattern_compile(
 	p->code = pcre2_compile((PCRE2_SPTR)regex, n, options_of(flags), &number, &offset, c);
 	if (!p->code)
 		return refuse(regex, n, number, offset, e);
-	/* Without machine code the interpreter does the same work slower. */
-	if (flags & PATTERN_FAST)
-		(void)pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE);
 	*ret = p;
 	return OK;
-}
-
-void pattern_done(struct pattern *p)
-{
-	if (p)
-		pcre2_code_free(p->code);
 }
 
 static int limit_reached(int number, struct err *e)
@@ -143,32 +134,19 @@ static int search(
 	return found < 0 ? limit_reached(found, e) : found;
 }
 
-int pattern_groups(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
-	size_t count, struct err *e)
+int pattern_search(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
+	struct err *e)
 {
-	AUTO(free_match_data) pcre2_match_data *m = pcre2_match_data_create((uint32_t)count, NULL);
+	AUTO(free_match_data) pcre2_match_data *m = pcre2_match_data_create(1, NULL);
 
 	if (!m)
 		BUG("out of memory");
 	int found = search(p, text, n, from, m, e);
 	if (found <= 0)
 		return found;
-	const size_t *at = pcre2_get_ovector_pointer(m);
-	for (size_t i = 0; i < count; i++) {
-		bool is_set = i < (size_t)found && at[2 * i] != PCRE2_UNSET;
-		ret[i] = (struct pattern_span){ is_set ? at[2 * i] : SIZE_MAX,
-			is_set ? at[2 * i + 1] : SIZE_MAX };
+	if (ret) {
+		const size_t *at = pcre2_get_ovector_pointer(m);
+		*ret = (struct pattern_span){ at[0], at[1] };
 	}
 	return 1;
-}
-
-int pattern_search(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
-	struct err *e)
-{
-	struct pattern_span whole;
-	int found = pattern_groups(p, text, n, from, &whole, 1, e);
-
-	if (found == 1 && ret)
-		*ret = whole;
-	return found;
 }

@@ -4,8 +4,7 @@
  * that backtracks too long gives an error, never an answer.  The caller treats that error as it treats everything it did
  * not understand: not allowed, not valid, report it.
  *
- * A compiled pattern lives in the arena and is not changed by matching.  With PATTERN_FAST it is also compiled to machine
- * code, which pays from some kilobytes of text on and lives until pattern_done(). */
+ * A compiled pattern lives in the arena and is not changed by matching. */
 #ifndef BASE_PATTERN_H
 #define BASE_PATTERN_H
 
@@ -17,7 +16,6 @@
 
 enum {
 	PATTERN_CASELESS = 1,
-	PATTERN_FAST = 2, /* machine code */
 	PATTERN_MULTILINE = 4, /* ^ and $ at line ends, too */
 	PATTERN_DOTALL = 8, /* . matches a newline */
 	PATTERN_ECMA =
@@ -31,7 +29,6 @@ struct pattern;
 /* PATTERN_SYNTAX names the offset and the reason.  Patterns longer than 64 KiB are refused (PATTERN_SIZE). */
 int pattern_compile(
 	struct arena *a, const char *regex, size_t n, unsigned flags, struct pattern **ret, struct err *e);
-void pattern_done(struct pattern *p); /* only needed after PATTERN_FAST; the rest is the arena's */
 
 struct pattern_span {
 	size_t start, end;
@@ -41,10 +38,5 @@ struct pattern_span {
  * PATTERN_LIMIT when the budget ran out, E_INPUT with PATTERN_TEXT when the text is not UTF-8. */
 int pattern_search(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
 	struct err *e);
-
-/* The same with capture groups: ret[0] is the whole match, ret[i] the i-th group, start == SIZE_MAX where a group took no
- * part.  At most `count` are filled. */
-int pattern_groups(const struct pattern *p, const char *text, size_t n, size_t from, struct pattern_span *ret,
-	size_t count, struct err *e);
 
 #endif

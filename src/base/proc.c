@@ -139,12 +139,6 @@ void proc_done(struct proc *p)
 		end_group(p, &gone);
 }
 
-void proc_signal(const struct proc *p, int signal)
-{
-	if (p->pid > 0)
-		(void)kill(-p->pid, signal);
-}
-
 int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };

@@ -41,7 +41,6 @@ int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, st
  * is up: the group is killed then too.  Either way the child is gone and *p is empty afterwards. */
 int proc_wait(struct sys *s, struct proc *p, int timeout_ms, struct proc_end *ret, struct err *e);
 
-void proc_signal(const struct proc *p, int signal); /* to the whole group */
 void proc_done(
 	struct proc *p); /* kill and reap if it is still there; for AUTO(), with struct proc p = { 0 } */
 

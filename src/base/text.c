@@ -223,6 +223,21 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 	return b.p;
 }
 
+char *text_quote(struct arena *a, const char *word)
+{
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_addc(&b, '\'');
+	for (; *word; word++)
+		if (*word == '\'')
+			buf_adds(&b, "'\\''");
+		else
+			buf_addc(&b, *word);
+	buf_addc(&b, '\'');
+	return b.p;
+}
+
 /* ---- integers and fields ---- */
 
 bool text_int(const char *s, int64_t *ret_value)

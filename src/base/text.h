@@ -57,6 +57,9 @@ size_t text_width(const char *p, size_t n);
  * ill-formed bytes become visible \xHH or \u{HHHH}; newline and tab too unless keep_lines. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
 
+/* One word for a POSIX shell, in single quotes: whatever it holds, it stays one word and nothing in it is expanded. */
+char *text_quote(struct arena *a, const char *word);
+
 /* Comparable spelling of well-formed UTF-8: case folded and composed (NFC), so that names a file system may take for the
  * same give the same text.  text_nfc only composes. */
 char *text_fold(struct arena *a, const char *p, size_t n);

@@ -96,14 +96,11 @@ int cmd_guard_check(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
-	if (opt_flag(r, "batch")) {
-		guard_compile(&g, r->a);
+	if (opt_flag(r, "batch"))
 		return guard_batch(r, &g, e);
-	}
 	if ((rc = judge_words(r, &g, &d, e)))
 		return rc;
 	if (r->is_json) {
-		guard_compile(&g, r->a);
 		d.policy_sha256 = policy_sha256(r->a, g.policy);
 		out_json(r, decision_to_json(r->a, &d));
 	} else {
@@ -275,7 +272,6 @@ int cmd_guard_explain(struct run *r, struct err *e)
 	if (rc || (rc = judge_words(r, &g, &d, e)))
 		return rc;
 	if (r->is_json) {
-		guard_compile(&g, r->a);
 		d.policy_sha256 = policy_sha256(r->a, g.policy);
 		out_json(r, decision_to_json(r->a, &d));
 	} else {
@@ -351,7 +347,6 @@ int cmd_guard_rules(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
-	guard_compile(&g, r->a);
 	if (policy_error(g.policy))
 		warn(r, "the policy was not understood, so everything needs approval: %s",
 			policy_error(g.policy));

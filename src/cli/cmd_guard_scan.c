@@ -315,7 +315,6 @@ int cmd_guard_scan(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
-	guard_compile(&s.guard, r->a);
 	/* A file's own text is judged, not what other files it names hold at the moment. */
 	s.guard.at.inspect_scripts = false;
 	for (size_t i = 0; i < r->arg_count; i++)

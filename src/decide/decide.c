@@ -157,13 +157,18 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 
 static void judge_by_rules(struct judge *j, const struct effect *e)
 {
-	const uint16_t *list = j->policy->by_kind[e->kind];
+	const struct policy *p = j->policy;
+	struct rule r;
 
-	for (uint16_t i = 0; i < j->policy->by_kind_count[e->kind]; i++) {
-		const struct rule *r = &j->policy->rules[list[i]];
-		if (rules_hold(r, e, j->profile, j->at->workspace))
-			apply_rule(j, r, e);
+	for (size_t i = shipped_kind_start[e->kind]; i < shipped_kind_start[e->kind + 1]; i++) {
+		policy_shipped_rule(p, shipped_by_kind[i], &r);
+		if (rules_hold(&r, e, j->profile, j->at->workspace))
+			apply_rule(j, &r, e);
 	}
+	for (size_t i = 0; i < p->rule_count; i++)
+		if ((!p->rules[i].kinds || (p->rules[i].kinds >> e->kind & 1)) &&
+			rules_hold(&p->rules[i], e, j->profile, j->at->workspace))
+			apply_rule(j, &p->rules[i], e);
 }
 
 static void say(struct judge *j, enum action action, const char *rule, enum reason_code reason,

@@ -24,13 +24,9 @@ struct policy_source {
 	const char
 		*read_error; /* the file is there but could not be read: the policy fails closed; or NULL */
 	bool override_accepted; /* a person has accepted this very file's `override` member */
-	/* Bit per effect_kind: compile only shipped rules that can speak about these; 0: all.  For one question whose effects
-	 * are known (policy_kinds); ignored when there is a file. */
-	uint64_t only_kinds;
 };
-uint64_t policy_kinds(const struct proposal *p);
 
-/* Compile the shipped rules and, when given, the file.  Never fails: a file that is not understood gives a policy that
+/* The shipped rules, which are part of the program, and, when given, the file.  Never fails: a file that is not understood gives a policy that
  * keeps every shipped rule and asks about everything (policy_error says why, version 0).  `from` may be NULL. */
 const struct policy *policy_compile(struct arena *a, const struct policy_source *from);
 

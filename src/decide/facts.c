@@ -275,8 +275,10 @@ void facts_groups(struct decision *d, const struct decide_context *at)
 			group_one(d, &p->effects[i]);
 	if (p->shell_wrapped)
 		use_group(d, GROUP_BROAD_SHELL);
-	for (size_t i = 0; i < p->step_count; i++)
-		if (text_starts(p->steps[i].text, "git diff") || text_starts(p->steps[i].text, "git status"))
+	for (size_t i = 0; i < p->step_count; i++) {
+		const char *verb = p->steps[i].git_verb;
+		if (verb && (text_eq(verb, "diff") || text_eq(verb, "status")))
 			use_group(d, GROUP_GIT_DIFF);
+	}
 	d->has_denied_group = d->denied_used_count > 0;
 }

@@ -73,7 +73,6 @@ static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, s
 	return false;
 }
 
-/* NULL when the shipped rules are all there is. */
 static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
 {
 	struct policy_source from = { 0 };
@@ -82,11 +81,11 @@ static const struct policy *load_policy(struct guard *g, struct arena *a, const 
 	int rc;
 
 	if (!workspace)
-		return NULL;
+		return policy_compile(a, NULL);
 	from.file_name = arena_printf(a, "%s/references/guard_policy.json", workspace);
 	rc = file_read(g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
 	if (rc == E_MISSING)
-		return NULL;
+		return policy_compile(a, NULL);
 	if (rc)
 		from.read_error = arena_strdup(a, e.text);
 	p = policy_compile(a, &from);
@@ -123,19 +122,6 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	return OK;
 }
 
-void guard_compile(struct guard *g, struct arena *a)
-{
-	if (!g->policy)
-		g->policy = policy_compile(a, NULL);
-}
-
-const struct policy *guard_policy(const struct guard *g, struct arena *a, const struct proposal *p)
-{
-	struct policy_source needed = { .only_kinds = policy_kinds(p) };
-
-	return g->policy ? g->policy : policy_compile(a, &needed);
-}
-
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {
@@ -148,7 +134,7 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 
 	if (rc)
 		return rc;
-	decide(guard_policy(g, a, p), found, p, &at, ret);
+	decide(g->policy, found, p, &at, ret);
 	return OK;
 }
 

@@ -13,7 +13,7 @@
 struct guard {
 	struct sys *sys;
 	struct profiles profiles;
-	const struct policy *policy; /* NULL: the shipped rules, compiled as far as a question needs them */
+	const struct policy *policy;
 	struct surroundings at;
 };
 
@@ -21,10 +21,6 @@ struct guard {
  * valid is no error: it asks about everything. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e);
-/* Compile the whole policy, for many questions or to look at it. */
-void guard_compile(struct guard *g, struct arena *a);
-/* What of the policy can speak about this proposal, or all of it. */
-const struct policy *guard_policy(const struct guard *g, struct arena *a, const struct proposal *p);
 /* What is known about a place: `cwd`, NULL for the current directory.  In `a`. */
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd);
 /* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be

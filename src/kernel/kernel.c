@@ -178,7 +178,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 
 	h->args_sha256 = args_digest(h->a, q);
 	understand(q, h);
-	decide(guard_policy(&k->guard, h->a, &h->proposal), q->profile, &h->proposal, &context, &h->decision);
+	decide(k->guard.policy, q->profile, &h->proposal, &context, &h->decision);
 	if (q->at_least.action == ACTION_ASK)
 		add_ask(h->a, q, &h->decision);
 	if (q->at_least.action > h->decision.action)

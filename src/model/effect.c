@@ -34,6 +34,34 @@ bool effect_kind_parse(const char *name, enum effect_kind *ret)
 	return false;
 }
 
+bool effect_flag_parse(const char *name, unsigned *ret)
+{
+	static const struct {
+		const char *name;
+		unsigned flag;
+	} flags[] = {
+		{ "recursive", FXF_RECURSIVE },
+		{ "force", FXF_FORCE },
+		{ "privileged", FXF_PRIVILEGED },
+		{ "overwrite", FXF_OVERWRITE },
+		{ "append", FXF_APPEND },
+		{ "irrecoverable", FXF_IRRECOVERABLE },
+		{ "mutating", FXF_MUTATING },
+		{ "unset_root", FXF_UNSET_ROOT },
+		{ "setuid", FXF_SETUID },
+		{ "inside_container", FXF_INSIDE_CONTAINER },
+		{ "remote_side", FXF_REMOTE_SIDE },
+		{ "find", FXF_FIND },
+		{ "host_mount", FXF_HOST_MOUNT },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (text_eq(flags[i].name, name)) {
+			*ret = flags[i].flag;
+			return true;
+		}
+	return false;
+}
+
 const char *path_class_name(enum path_class c)
 {
 	static const char *const names[] = {

@@ -113,6 +113,9 @@ enum effect_flags {
 	FXF_IN_REPOSITORY = 1 << 17 /* git works on the repository above `cwd` and on no other place */
 };
 
+/* By the names that rules and share/programs/ use; those that only explain or guide have none. */
+bool effect_flag_parse(const char *name, unsigned *ret);
+
 struct span {
 	uint32_t start, end; /* bytes in the source's text, end exclusive */
 };
@@ -155,6 +158,7 @@ struct step {
 	const char *program; /* resolved head, or NULL when dynamic */
 	const char *text; /* the command with its words resolved, unknown parts as "…" */
 	const char *wrappers; /* "sudo env" — what was peeled, or NULL */
+	const char *git_verb; /* the subcommand, where it is git and that is known; or NULL */
 	uint32_t first_effect, effect_count;
 };
 

@@ -51,11 +51,3 @@ bool urn_is_valid(const char *s)
 			return is_identifier(colon + 1) && (!types[i].is_hash || is_hash(colon + 1));
 	return false;
 }
-
-char *urn_of(struct arena *a, const char *type, const char *s)
-{
-	char *head = arena_printf(a, "%s%s:", PREFIX, type);
-	char *urn = text_starts(s, head) ? arena_strdup(a, s) : arena_printf(a, "%s%s", head, s);
-
-	return urn_is_valid(urn) ? urn : NULL;
-}

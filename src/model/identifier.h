@@ -10,7 +10,4 @@
  * pgnode, effect-digest, bundle-hash) carry exactly a bare SHA-256 hash. */
 bool urn_is_valid(const char *s);
 
-/* The URN of a bare identifier of that type, or the URN itself when it already is one of that type; NULL when neither. */
-char *urn_of(struct arena *a, const char *type, const char *s);
-
 #endif

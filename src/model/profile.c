@@ -18,7 +18,6 @@ static const char *const group_names[] = {
 	TOOL_GROUPS(TOOL_GROUP_NAME)
 #undef TOOL_GROUP_NAME
 };
-static const char *const allowance_names[] = { "no", "yes", "decided by the target" };
 static const char *const checkpoint_names[] = { "never", "optional", "required", "manual" };
 static const char *const reach_names[] = { "none", "loopback", "full" };
 static const char *const sandbox_names[] = { "best-effort", "required" };
@@ -40,19 +39,9 @@ bool tool_group_parse(const char *name, enum tool_group *ret)
 	return false;
 }
 
-const char *allowance_name(enum allowance v)
-{
-	return allowance_names[v];
-}
-
 const char *checkpoint_rule_name(enum checkpoint_rule v)
 {
 	return checkpoint_names[v];
-}
-
-const char *network_reach_name(enum network_reach v)
-{
-	return reach_names[v];
 }
 
 /* One file being read: where errors say they come from, and the warnings so far. */

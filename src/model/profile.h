@@ -96,8 +96,6 @@ int profiles_get(const struct profiles *p, const char *name, const struct profil
 struct json *profile_compute_grant(
 	struct arena *a, const struct profile *p, const enum tool_group *requested, size_t n);
 
-const char *allowance_name(enum allowance v);
 const char *checkpoint_rule_name(enum checkpoint_rule v);
-const char *network_reach_name(enum network_reach v);
 
 #endif

@@ -53,9 +53,5 @@ struct reason {
 const struct reason *reason_get(enum reason_code code);
 /* By its text, exactly; NULL when there is no such code. */
 const struct reason *reason_find(const char *code);
-/* May a decision with this verdict carry the code? */
-bool reason_fits(const struct reason *r, enum verdict v);
-/* "class_forbidden", ...; NULL when unclassified. */
-const char *finality_name(enum finality f);
 
 #endif

@@ -232,9 +232,6 @@ PROJECTION(host_action_projection, MEMBER("action_id", TEXT, ALWAYS), MEMBER("de
 	MEMBER("timestamp", TIME, ALWAYS), MEMBER("tool_name", TEXT, ALWAYS),
 	MEMBER("transport", TEXT, OMIT));
 
-PROJECTION(hardware_root_projection, MEMBER("hardware_root_type", TEXT, OMIT),
-	MEMBER("measurement_time", TIME, UNSET));
-
 PROJECTION(host_receipt_projection, MEMBER_OF("action_event", OBJECT, OMIT, host_action_projection),
 	MEMBER("agent_id", TEXT, OMIT), MEMBER_OF("event", OBJECT, ALWAYS, host_event_projection),
 	MEMBER("event_kind", TEXT, OMIT), MEMBER("hardware_root", RAW, OMIT), MEMBER("host_id", TEXT, ALWAYS),

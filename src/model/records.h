@@ -62,7 +62,6 @@ extern const struct projection tree_head_projection;
 /* External host evidence. */
 extern const struct projection host_event_projection;
 extern const struct projection host_action_projection;
-extern const struct projection hardware_root_projection;
 extern const struct projection host_receipt_projection;
 
 /* Journals. */

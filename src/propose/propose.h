@@ -34,6 +34,10 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
 	struct proposal *ret);
 
+/* Shells, by name or path: of sh's language (bash, dash, ksh, ...), and of any (fish, csh, ... too). */
+bool shell_speaks_sh(const char *path);
+bool shell_is_known(const char *path);
+
 /* What an agent's tool call would do.  A tool nobody knows is one FX_UNKNOWN with tag "tool.unknown" or "mcp.call". */
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
@@ -54,7 +58,6 @@ enum script_kind {
 #undef SCRIPT_ENUM
 		SCRIPT_KIND_COUNT /* not recognised */
 };
-const char *script_kind_name(enum script_kind k);
 bool script_kind_parse(const char *name, enum script_kind *ret);
 
 /* One piece of shell text found in a file.  Its newlines are those of the file, so the line of an offset is `line` plus the

@@ -76,7 +76,6 @@ struct assignment {
 	bool is_append;
 };
 
-struct scope; /* walk.c: variables, functions, aliases, working directory */
 struct walk; /* one analysis */
 
 /* A simple command with its words expanded. */
@@ -90,7 +89,6 @@ struct command {
 	struct feed in; /* standard input, redirections applied */
 	struct feed
 		out; /* set by classify_command: what it prints, for the right side of a pipe and for $(...) */
-	struct scope *scope; /* where it runs */
 	const struct source *source;
 	struct span at;
 	unsigned
@@ -131,6 +129,9 @@ struct effect *walk_effect(
 struct effect *walk_path(
 	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand);
 
+/* git's subcommand is known: the step says so. */
+void walk_git_verb(struct walk *w, const char *verb);
+
 struct arena *walk_arena(struct walk *w);
 /* One pointer per analysis for classify.c (files written so far, for "written, then run"); NULL at first. */
 void **walk_notes(struct walk *w);
@@ -145,11 +146,8 @@ struct word walk_word(struct walk *w, const char *text, struct span at);
 const char *walk_marked(struct walk *w, const struct word *x);
 /* "$DIR/tool", $(npm bin)/tool: where it lies is not known, but what it is called is. */
 bool walk_knows_name(const struct word *x);
-/* Value of a variable if known, else NULL. */
-const char *walk_variable(struct walk *w, const struct command *c, const char *name);
 /* Has the text so far given it a value, or asked for it? */
 bool walk_names_variable(struct walk *w, const char *name);
-void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value);
 
 /* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can
  * match. */

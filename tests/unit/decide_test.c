@@ -1,7 +1,11 @@
 /* decide_test.c — the ladder, on effects made by hand: what each tag means, what files may add, what can never be lowered. */
 #include "decide/decide.h"
 
+#include "base/embed.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "decide/policy/policy.h"
+#include "tools/reasons.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -75,31 +79,8 @@ static const struct {
 #undef X
 };
 
-/* One question compiles only the rules it needs; that must be exactly the rules that could hold. */
-static void partial_policies_judge_like_the_whole(void **state)
-{
-	(void)state;
-	for (size_t t = 0; t < ARRAY_SIZE(tags); t++)
-		for (int class = 0; class < PATH_CLASS_COUNT; class ++) {
-			struct effect e = { .kind = tags[t].kind,
-				.tag = tags[t].tag,
-				.path_class = (enum path_class) class,
-				.flags = class % 2 ? FXF_RECURSIVE | FXF_OVERWRITE : 0 };
-			struct proposal p = { .effects = &e, .effect_count = 1 };
-			struct policy_source from = { .only_kinds = policy_kinds(&p) };
-			struct arena_mark m = arena_mark(&a);
-			struct decision part = judge(policy_compile(&a, &from), "risky_edit", &e, 1);
-			struct decision whole = judge(shipped, "risky_edit", &e, 1);
-			assert_int_equal(part.action, whole.action);
-			assert_int_equal(part.finding_count, whole.finding_count);
-			for (size_t i = 0; i < part.finding_count; i++)
-				assert_string_equal(part.findings[i].rule, whole.findings[i].rule);
-			arena_release(&a, m);
-		}
-}
-
-/* The layout that reading rule by rule relies upon gives the same rules as reading the file as a whole. */
-static void the_shipped_file_is_laid_out_as_relied_upon(void **state)
+/* What the build made of the shipped file is what stands there. */
+static void the_shipped_rules_are_those_of_the_file(void **state)
 {
 	static char text[1 << 17];
 	FILE *f = fopen("share/guard_rules.json", "r");
@@ -119,8 +100,31 @@ static void the_shipped_file_is_laid_out_as_relied_upon(void **state)
 		assert_string_equal(r.id, json_get_text(rule, "id", ""));
 		assert_string_equal(r.text, json_get_text(rule, "text", ""));
 		assert_true(json_eq(r.when, json_get(rule, "when")));
+		assert_string_equal(r.origin, "built-in");
+		assert_string_equal(action_name(r.action), json_get_text(rule, "action", ""));
+		const char *instead = json_get_text(rule, "instead", ""),
+			   *profile = json_get_text(rule, "profile", "");
+		assert_string_equal(r.instead ? r.instead : "", instead);
+		assert_string_equal(r.recommended_profile ? r.recommended_profile : "", profile);
 	}
 	assert_false(policy_rule(shipped, n, &r));
+	struct bytes inside;
+	assert_true(embed_find("share/guard_rules.json", &inside));
+	assert_true(bytes_eq(inside, (struct bytes){ (const uint8_t *)text, bytes }));
+	assert_string_equal(policy_sha256(&a, NULL), sha256_hex(&a, text, bytes));
+}
+
+/* The list of rules for a kind leaves out none: a rule of each kind speaks as the whole list would. */
+static void a_kind_has_all_its_rules(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < FX_KIND_COUNT; kind++) {
+		size_t at = shipped_kind_start[kind];
+		for (size_t i = 0; i < shipped_rule_count; i++)
+			if (!shipped_rules[i].kinds || (shipped_rules[i].kinds >> kind & 1))
+				assert_int_equal(shipped_by_kind[at++], i);
+		assert_int_equal(at, shipped_kind_start[kind + 1]);
+	}
 }
 
 static void rules_name_only_tags_that_exist(void **state)
@@ -726,8 +730,8 @@ static void the_list_of_targets_stays_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(partial_policies_judge_like_the_whole, begin, done),
-		cmocka_unit_test_setup_teardown(the_shipped_file_is_laid_out_as_relied_upon, begin, done),
+		cmocka_unit_test_setup_teardown(the_shipped_rules_are_those_of_the_file, begin, done),
+		cmocka_unit_test_setup_teardown(a_kind_has_all_its_rules, begin, done),
 		cmocka_unit_test_setup_teardown(rules_name_only_tags_that_exist, begin, done),
 		cmocka_unit_test_setup_teardown(every_tag_is_judged_as_meant, begin, done),
 		cmocka_unit_test_setup_teardown(every_refusal_explains_itself, begin, done),

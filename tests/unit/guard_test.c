@@ -258,12 +258,37 @@ static void shared_vectors(void **state)
 	assert_int_equal(s.failures, 0);
 }
 
+/* Which tool groups a command uses is told by what was understood, not by how its text begins. */
+static bool uses(const char *text, enum tool_group group)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct decision d = guard_fixture_shell(&g, &a, "workspace_edit", text, strlen(text));
+
+	for (size_t i = 0; i < d.used_count; i++)
+		if (d.used[i] == group)
+			return true;
+	return false;
+}
+
+static void looking_with_git_is_known_by_its_verb(void **state)
+{
+	(void)state;
+	assert_true(uses("git diff", GROUP_GIT_DIFF));
+	assert_true(uses("make && git -C sub status --short", GROUP_GIT_DIFF));
+	assert_true(uses("env /usr/bin/git diff HEAD", GROUP_GIT_DIFF));
+	assert_false(uses("git difftool", GROUP_GIT_DIFF));
+	assert_false(uses("git log", GROUP_GIT_DIFF));
+	assert_false(uses("'git diff' x", GROUP_GIT_DIFF));
+	assert_false(uses("echo git diff", GROUP_GIT_DIFF));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fixed_cases, begin, done),
 		cmocka_unit_test_setup_teardown(destructive_commands_are_stopped, begin, done),
 		cmocka_unit_test_setup_teardown(ordinary_work_is_left_alone, begin, done),
+		cmocka_unit_test_setup_teardown(looking_with_git_is_known_by_its_verb, begin, done),
 		cmocka_unit_test_setup_teardown(shared_vectors, begin, done),
 	};
 	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);

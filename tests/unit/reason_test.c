@@ -1,5 +1,5 @@
 /* reason_test.c — the registry of reason codes holds together, and agrees with the published one where that is present. */
-#include "model/reason.h"
+#include "tools/reasons.h"
 
 #include "base/text.h"
 

@@ -273,9 +273,6 @@ static void names_of_things(void **state)
 	assert_false(urn_is_valid("urn:helm:session:"));
 	assert_false(urn_is_valid("urn:helm:session:a b"));
 	assert_false(urn_is_valid("urn:helm:effect:telephony:originate_call"));
-	assert_string_equal(urn_of(&a, "key", "k1"), "urn:helm:key:k1");
-	assert_string_equal(urn_of(&a, "key", "urn:helm:key:k1"), "urn:helm:key:k1");
-	assert_null(urn_of(&a, "receipt", "k1"));
 	assert_string_equal(receipt_tenant_id(&a, "tenant-a", "dec-1", NULL),
 		"rcpt-13d598ece014d9bde0e27e55da8dac924ecd3489c6470a3925b4ae1514a9fd16");
 }

@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "proof/sdjwt.h"
 #include "tools/packs.h"
+#include "tools/sdjwt_issue.h"
 #include "tools/unit.h"
 
 static struct scratch t;

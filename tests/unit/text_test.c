@@ -97,6 +97,13 @@ static void test_safe(void **state)
 	assert_string_equal(text_safe(*state, "", 0, true), "");
 }
 
+static void test_quote(void **state)
+{
+	assert_string_equal(text_quote(*state, ""), "''");
+	assert_string_equal(text_quote(*state, "a b"), "'a b'");
+	assert_string_equal(text_quote(*state, "it's $HOME"), "'it'\\''s $HOME'");
+}
+
 static void test_int(void **state)
 {
 	int64_t v = 5;
@@ -293,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_utf8_ill_formed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_width, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_safe, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quote, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_int, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time_printing, setup, teardown),

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { MAX_RULES = 60000 };
+
 static int bad(struct err *e, const struct policy_source *from, const char *where, const char *why)
 {
 	return err_set(e, E_INPUT, "GUARD_POLICY", "%s: %s: %s", from->file_name, where, why);
@@ -98,11 +100,12 @@ static int add_effect_rule(struct file_reader *r, const struct json *doc)
 	if (rule.action < r->action)
 		rule.action = r->action;
 	if (p->rule_count == p->rule_room) {
-		p->rules = arena_grow(r->a, p->rules, p->rule_room * sizeof(*p->rules),
-			2 * p->rule_room * sizeof(*p->rules));
-		p->rule_room *= 2;
+		size_t room = p->rule_room ? 2 * p->rule_room : 16;
+		p->rules = arena_grow(
+			r->a, p->rules, p->rule_room * sizeof(*p->rules), room * sizeof(*p->rules));
+		p->rule_room = room;
 	}
-	if (p->rule_count >= UINT16_MAX)
+	if (p->rule_count >= MAX_RULES)
 		return bad(r->e, r->from, rule.id, "too many rules");
 	p->rules[p->rule_count++] = rule;
 	return OK;
@@ -206,6 +209,7 @@ static int add_profile_rules(struct file_reader *r, const struct json *doc)
 static int check_override(struct file_reader *r, const struct json *override)
 {
 	const struct policy *p = r->policy;
+	struct rule rule;
 
 	if (override && !json_is(override, JSON_OBJECT))
 		return bad(r->e, r->from, "override", "must be an object of rule ids and actions");
@@ -213,9 +217,8 @@ static int check_override(struct file_reader *r, const struct json *override)
 		enum action action;
 		if (!json_text(m->value) || !action_parse(json_text(m->value), &action))
 			return bad(r->e, r->from, m->name, "must name an action");
-		for (size_t i = 0; i < p->rule_count; i++)
-			if (text_eq(p->rules[i].id, m->name) && p->rules[i].action == ACTION_DENY &&
-				action < ACTION_DENY)
+		for (size_t i = 0; policy_rule_at(p, i, &rule); i++)
+			if (text_eq(rule.id, m->name) && rule.action == ACTION_DENY && action < ACTION_DENY)
 				return bad(r->e, r->from, m->name, "a rule that denies cannot be lowered");
 	}
 	return OK;
@@ -226,13 +229,14 @@ static void apply_override(struct policy *p, const struct json *override, bool i
 {
 	json_each_member (m, override) {
 		enum action action = ACTION_DENY;
+		struct rule rule;
 		action_parse(json_text(m->value), &action);
-		for (size_t i = 0; i < p->rule_count; i++) {
-			if (!text_eq(p->rules[i].id, m->name))
+		for (size_t i = 0; policy_rule_at(p, i, &rule); i++) {
+			if (!text_eq(rule.id, m->name))
 				continue;
-			if (is_accepted || action > p->rules[i].action)
-				p->rules[i].action = action;
-			else if (action < p->rules[i].action)
+			if (is_accepted || action > rule.action)
+				policy_set_action(p, i, action);
+			else if (action < rule.action)
 				p->has_unaccepted_override = true;
 		}
 	}

@@ -17,9 +17,8 @@ struct rule {
 	enum undo undo;
 
 	uint64_t kinds; /* bit per effect_kind */
-	const char **tags; /* globs; NULL-terminated; or NULL */
-	const char **programs, **targets;
-	const char **profiles;
+	/* Globs, each ended by NUL, an empty one behind the last; or NULL. */
+	const char *tags, *programs, *targets, *profiles;
 	unsigned flags, not_flags; /* all of, none of enum effect_flags */
 	unsigned classes, not_classes; /* bit per path_class */
 	unsigned certainties; /* bit per certainty */
@@ -28,8 +27,26 @@ struct rule {
 	bool only_read_only; /* the profile does not allow writes */
 
 	const char *origin;
-	const struct json *when;
+	const struct json *when; /* NULL for a shipped rule: policy_rule() reads it where it is asked for */
 };
+
+/* A shipped rule, as the build made it of share/guard_rules.json (tools/generate/rules.c).  Texts are distances in
+ * shipped_text, 0: none; so the table needs no relocation. */
+struct shipped_rule {
+	uint64_t kinds;
+	uint32_t id, text, instead, recommended_profile, when;
+	uint32_t tags, programs, targets, profiles;
+	uint32_t flags, not_flags;
+	uint16_t classes, not_classes, reason;
+	uint8_t certainties, action, undo, where;
+	bool is_destructive, only_above, only_read_only;
+};
+extern const struct shipped_rule shipped_rules[];
+extern const size_t shipped_rule_count;
+extern const char shipped_text[];
+extern const char shipped_sha256[]; /* of the file they were made from, in hex */
+/* Which of them can hold for a kind: shipped_by_kind from shipped_kind_start[kind] up to that of the next kind. */
+extern const uint16_t shipped_by_kind[], shipped_kind_start[FX_KIND_COUNT + 1];
 
 /* A rule of a workspace file that looks at the text. */
 struct text_rule {
@@ -54,18 +71,23 @@ struct policy {
 	bool has_unaccepted_override;
 	enum guard_mode default_mode;
 	bool permits_off;
-	struct bytes builtin, file;
+	struct arena *a;
+	struct bytes file;
 
-	struct rule *rules; /* the shipped ones first */
+	uint8_t *shipped_actions; /* of the shipped rules, where the file changes one; or NULL */
+	struct rule *rules; /* of the file, after the shipped ones */
 	size_t rule_count, rule_room;
-	const uint16_t *by_kind[FX_KIND_COUNT]; /* indexes of rules that can hold for the kind */
-	uint16_t by_kind_count[FX_KIND_COUNT];
 
 	struct text_rule *text_rules;
 	size_t text_rule_count;
 	struct profile_rule *profile_rules;
 	size_t profile_rule_count;
 };
+
+/* policy.c: the i-th rule, the shipped ones first; false past the end. */
+bool policy_rule_at(const struct policy *p, size_t i, struct rule *ret);
+void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret); /* i < shipped_rule_count */
+void policy_set_action(struct policy *p, size_t i, enum action action);
 
 /* rules.c: one rule object of either file; the caller has looked that it has an id. */
 int rules_parse_one(

@@ -6,25 +6,6 @@
 #include "base/text.h"
 #include "decide/policy/policy.h"
 
-static const struct {
-	const char *name;
-	unsigned flag;
-} flag_names[] = {
-	{ "recursive", FXF_RECURSIVE },
-	{ "force", FXF_FORCE },
-	{ "privileged", FXF_PRIVILEGED },
-	{ "overwrite", FXF_OVERWRITE },
-	{ "append", FXF_APPEND },
-	{ "irrecoverable", FXF_IRRECOVERABLE },
-	{ "mutating", FXF_MUTATING },
-	{ "unset_root", FXF_UNSET_ROOT },
-	{ "setuid", FXF_SETUID },
-	{ "inside_container", FXF_INSIDE_CONTAINER },
-	{ "remote_side", FXF_REMOTE_SIDE },
-	{ "find", FXF_FIND },
-	{ "host_mount", FXF_HOST_MOUNT },
-};
-
 static const char *const class_names[] = {
 #define CLASS_NAME(id, name) name,
 	PATH_CLASSES(CLASS_NAME)
@@ -51,14 +32,6 @@ static int find_name(const char *const *names, size_t n, const char *name)
 	return -1;
 }
 
-static int flag_bit(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(flag_names); i++)
-		if (text_eq(flag_names[i].name, name))
-			return (int)flag_names[i].flag;
-	return -1;
-}
-
 /* A text or a list of texts, as a NULL-terminated array. */
 static int read_words(struct reader *r, const struct json *v, const char *member, const char ***ret)
 {
@@ -82,6 +55,22 @@ static int read_words(struct reader *r, const struct json *v, const char *member
 	return OK;
 }
 
+/* The same as one text: each word ended by NUL, an empty one behind the last. */
+static int read_globs(struct reader *r, const char **words, const char *member, const char **ret)
+{
+	struct buf b;
+
+	buf_init(&b, r->a);
+	for (; *words; words++) {
+		if (!**words)
+			return bad(r, "must not be empty:", member);
+		buf_add(&b, *words, strlen(*words) + 1);
+	}
+	buf_addc(&b, '\0');
+	*ret = b.p;
+	return OK;
+}
+
 static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 {
 	for (; *words; words++) {
@@ -96,10 +85,10 @@ static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 static int read_flags(struct reader *r, const char **words, unsigned *ret)
 {
 	for (; *words; words++) {
-		int bit = flag_bit(*words);
-		if (bit < 0)
+		unsigned flag;
+		if (!effect_flag_parse(*words, &flag))
 			return bad(r, "no such flag:", *words);
-		*ret |= (unsigned)bit;
+		*ret |= flag;
 	}
 	return OK;
 }
@@ -144,16 +133,14 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 	if (text_eq(name, "where"))
 		return read_where(r, words, &rule->where);
 	if (text_eq(name, "tag"))
-		rule->tags = words;
-	else if (text_eq(name, "program"))
-		rule->programs = words;
-	else if (text_eq(name, "target"))
-		rule->targets = words;
-	else if (text_eq(name, "profile"))
-		rule->profiles = words;
-	else
-		return bad(r, "no such condition:", name);
-	return OK;
+		return read_globs(r, words, name, &rule->tags);
+	if (text_eq(name, "program"))
+		return read_globs(r, words, name, &rule->programs);
+	if (text_eq(name, "target"))
+		return read_globs(r, words, name, &rule->targets);
+	if (text_eq(name, "profile"))
+		return read_globs(r, words, name, &rule->profiles);
+	return bad(r, "no such condition:", name);
 }
 
 static int read_condition(struct reader *r, const char *name, const struct json *v, struct rule *rule)
@@ -236,12 +223,12 @@ int rules_parse_one(
 	return OK;
 }
 
-static bool any_glob(const char **globs, const char *s, bool path)
+static bool any_glob(const char *globs, const char *s, bool path)
 {
 	if (!s)
 		return false;
-	for (; *globs; globs++)
-		if (text_glob(*globs, s, path))
+	for (; *globs; globs += strlen(globs) + 1)
+		if (text_glob(globs, s, path))
 			return true;
 	return false;
 }

@@ -9,6 +9,7 @@
 #include "clients/clients.h"
 #include "kernel/approval/approval.h"
 #include "kernel/hook.h"
+#include "propose/propose.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +19,11 @@ enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 3, RECENT_CALLS = 2000 };
 /* Programs that only pass on what they were given. */
 static bool is_wrapper(const char *name)
 {
-	static const char *const names[] = { "sh", "bash", "dash", "zsh", "fish", "ash", "ksh", "mksh",
-		"busybox", "env", "nice", "timeout", "stdbuf", "setsid", "nohup" };
+	static const char *const names[] = { "busybox", "env", "nice", "timeout", "stdbuf", "setsid",
+		"nohup" };
 
+	if (shell_is_known(name))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (text_eq(names[i], name))
 			return true;

@@ -23,32 +23,18 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
 
 /* ---- commands ---- */
 
-static char *quoted(struct arena *a, const char *word)
-{
-	struct buf b;
-
-	buf_init(&b, a);
-	buf_addc(&b, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_adds(&b, "'\\''");
-		else
-			buf_addc(&b, *word);
-	buf_addc(&b, '\'');
-	return b.p;
-}
-
 /* A program that is gone, or dies, would be exit code 127 or a signal, and that clients take for "go on".  2 is a block to all. */
 static const char or_block[] = " || exit 2";
 
 char *setup_command(const struct setup *s, const struct client *c, const char *verb)
 {
 	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
-	const char *before =
-		moved && *moved ? arena_printf(s->a, "HELM_HOME=%s ", quoted(s->a, s->ws->helm_home)) : "";
+	const char *before = moved && *moved
+		? arena_printf(s->a, "HELM_HOME=%s ", text_quote(s->a, s->ws->helm_home))
+		: "";
 
 	return arena_printf(s->a, "%s%s hook %s --client %s --workspace %s%s", before,
-		quoted(s->a, s->program), verb, c->name, quoted(s->a, s->ws->root),
+		text_quote(s->a, s->program), verb, c->name, text_quote(s->a, s->ws->root),
 		text_eq(verb, "pre-tool") ? or_block : "");
 }
 

@@ -22,17 +22,7 @@ static void quote(struct buf *to, const char *word)
 	static const char plain[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
 
-	if (*word && !word[strspn(word, plain)]) {
-		buf_adds(to, word);
-		return;
-	}
-	buf_addc(to, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_adds(to, "'\\''");
-		else
-			buf_addc(to, *word);
-	buf_addc(to, '\'');
+	buf_adds(to, *word && !word[strspn(word, plain)] ? word : text_quote(to->a, word));
 }
 
 char *task_preview(struct arena *a, const char *const *argv, size_t argc)

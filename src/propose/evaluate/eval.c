@@ -224,7 +224,6 @@ static void around_begin(struct walk *w, const struct shell_node *n, struct arou
 		return;
 	*a = (struct around){ .in = w->in };
 	a->c = (struct command){ .in = w->in, .source = w->script->source, .at = n->at, .flags = w->flags };
-	a->c.scope = (struct scope *)w;
 	eval_redirs(w, n->redirs, &a->c);
 	w->in = a->c.in;
 	a->captures = eval_redirects_output(&a->c);
@@ -615,10 +614,8 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 	case SH_COND:
 		for (const struct shell_word *word = n->words; word && !w->is_stopped; word = word->next)
 			eval_late_text(w,
-				&(struct command){ .at = n->at,
-					.source = w->script->source,
-					.flags = w->flags,
-					.scope = (struct scope *)w },
+				&(struct command){
+					.at = n->at, .source = w->script->source, .flags = w->flags },
 				expand_text(w, word, 0), false);
 		break;
 	default:

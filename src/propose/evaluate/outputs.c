@@ -193,12 +193,12 @@ static bool prints_settings(const struct command *c, const char *name)
 {
 	static const char *const relays[] = { "cat", "head", "tail", "sed", "awk", "grep", "echo", "printf",
 		"base64", "xxd", "tr", "rev", "jq", "tac", "sort", "cut", "ssh", "git", "python", "python3",
-		"perl", "node", "sh", "bash" };
+		"perl", "node" };
 	static const char *const verbs[] = { "completion", "completions", "shellenv", "docker-env",
 		"podman-env", "shell.bash", "shell.zsh", "shell.posix" };
 	if (text_eq(name, "dircolors") || text_eq(name, "register-python-argcomplete"))
 		return true;
-	if (c->argc < 2 || c->argv[1].certainty != CERTAIN)
+	if (c->argc < 2 || c->argv[1].certainty != CERTAIN || shell_is_known(name))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(relays); i++)
 		if (text_eq(name, relays[i]))

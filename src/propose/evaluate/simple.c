@@ -116,14 +116,9 @@ static bool is_pure_hole(const struct word *x)
 
 static bool has_heredoc_shell(const struct word *head)
 {
-	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "source",
-		"." };
 	const char *base = path_base(head->text);
 
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (text_eq(base, shells[i]))
-			return true;
-	return false;
+	return shell_speaks_sh(base) || text_eq(base, "source") || text_eq(base, ".");
 }
 
 /* bash <(echo ...): the file it is given is text we know. */
@@ -280,7 +275,6 @@ void eval_simple(struct walk *w, const void *arg)
 		eval_stop(w, "expansion_limit", "more than 20000 commands to judge");
 		return;
 	}
-	c.scope = (struct scope *)w;
 	bool declares = node->words && declares_names(node->words);
 	for (const struct shell_word *word = node->words; word && !w->is_stopped; word = word->next) {
 		if (declares && word->name_n)

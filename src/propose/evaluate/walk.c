@@ -101,6 +101,11 @@ void walk_step_end(struct walk *w, uint32_t outer)
 	w->step = outer;
 }
 
+void walk_git_verb(struct walk *w, const char *verb)
+{
+	w->p->steps[w->step].git_verb = verb;
+}
+
 void walk_judged(struct walk *w, const char *path, struct bytes text)
 {
 	enum { MAX_FILES = 32 };
@@ -314,11 +319,9 @@ void eval_text(struct walk *w, const struct command *from, const struct script_c
 /* bash -c TEXT NAME ARG...: what $0, $1, ... are inside. */
 static void set_arguments(struct walk *w, const struct command *from, const struct word *text)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "busybox" };
-	bool is_shell = false;
+	const char *head = from->argc ? path_base(from->argv[0].text) : "";
+	bool is_shell = shell_speaks_sh(head) || text_eq(head, "busybox");
 
-	for (size_t i = 0; from->argc && i < ARRAY_SIZE(shells); i++)
-		is_shell |= text_eq(path_base(from->argv[0].text), shells[i]);
 	for (size_t i = 1; is_shell && i < from->argc; i++) {
 		if (from->argv[i].text != text->text)
 			continue;
@@ -442,26 +445,9 @@ bool walk_knows_name(const struct word *x)
 	return slash && slash[1] && !has_mark(slash);
 }
 
-const char *walk_variable(struct walk *w, const struct command *c, const char *name)
-{
-	const struct value *v = scope_variable(w, name, strlen(name));
-
-	(void)c;
-	if (v->n == 0 || v->is_array)
-		return NULL;
-	const char *text = v->items[eval_choose(w, v, v->n)];
-	return has_mark(text) ? NULL : text;
-}
-
 bool walk_names_variable(struct walk *w, const char *name)
 {
 	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
-}
-
-void walk_set_variable(struct walk *w, struct command *c, const char *name, const struct word *value)
-{
-	(void)c;
-	scope_set_variable(w, name, strlen(name), value_text(w, word_marked(w, value)));
 }
 
 /* ---- the way in ---- */
@@ -574,7 +560,6 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 	describe_argv(ret, argv, argc);
 	c.source = ret->source;
 	c.at = (struct span){ 0, (uint32_t)joined.n };
-	c.scope = (struct scope *)&w;
 	if (argc) {
 		w.step = walk_step_begin(&w, &c);
 		classify_command(&w, &c);

@@ -16,11 +16,6 @@ static const char *const kind_names[] = {
 #undef SCRIPT_NAME
 };
 
-const char *script_kind_name(enum script_kind k)
-{
-	return (unsigned)k < ARRAY_SIZE(kind_names) ? kind_names[k] : "unknown";
-}
-
 bool script_kind_parse(const char *name, enum script_kind *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
@@ -83,7 +78,6 @@ bool harvest_starts(struct bytes b, const char *prefix)
 
 static bool has_shell_shebang(struct bytes text)
 {
-	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "ash" };
 	struct bytes rest = text, line = text_cut(&rest, '\n');
 	char word[64];
 	size_t n = line.n;
@@ -101,10 +95,7 @@ static bool has_shell_shebang(struct bytes text)
 		return false;
 	memcpy(word, line.p, n);
 	word[n] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-		if (text_eq(path_base(word), shells[i]))
-			return true;
-	return false;
+	return shell_speaks_sh(word);
 }
 
 enum script_kind harvest_guess(const char *name, struct bytes text)
@@ -216,13 +207,8 @@ static struct bytes exec_form(struct arena *a, struct bytes b)
 		return b;
 	buf_init(&out, a);
 	json_each (word, list) {
-		buf_adds(&out, out.n ? " '" : "'");
-		for (const char *s = json_text(word); s && *s; s++)
-			if (*s == '\'')
-				buf_adds(&out, "'\\''");
-			else
-				buf_addc(&out, *s);
-		buf_addc(&out, '\'');
+		const char *text = json_text(word);
+		buf_addf(&out, "%s%s", out.n ? " " : "", text_quote(a, text ? text : ""));
 	}
 	return buf_bytes(&out);
 }

@@ -26,17 +26,17 @@ static const char secrets[] = "get-secret-value print-access-token print-identit
 static const struct word *first_operand(struct call *k, size_t *ret)
 {
 	size_t places[1];
-	if (!verb_words(k, k->program->spec, 1, places))
+	if (!verb_words(k, program_options(k->program), 1, places))
 		return NULL;
 	*ret = places[0];
 	return &k->rest[places[0]];
 }
 
 /* By the first word that is a verb.  Nouns in front are skipped, names behind it do not count. */
-static void classify_by_verb(struct call *k)
+HANDLER(by_verb)
 {
 	size_t places[6];
-	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
+	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
 	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
 	bool is_secret = false, reads = false;
 	for (size_t i = 0; i < n; i++) {
@@ -97,7 +97,7 @@ static bool is_bucket(const struct word *x)
 }
 
 /* aws s3, gsutil: files and buckets. */
-static void classify_bucket(struct call *k)
+HANDLER(bucket)
 {
 	size_t at = 0;
 	const struct word *verb = first_operand(k, &at);
@@ -107,7 +107,8 @@ static void classify_bucket(struct call *k)
 		return;
 	}
 	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest + at + 1, k->rest_count - at - 1, k->program->spec, &p);
+	args_parse(
+		walk_arena(k->w), k->rest + at + 1, k->rest_count - at - 1, program_options(k->program), &p);
 	const struct word *to = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
 	bool deletes = word_is_any(verb, "rm rb") ||
 		(word_is_any(verb, "sync rsync") && args_find(k->rest, k->rest_count, "delete d"));
@@ -134,15 +135,15 @@ static void classify_bucket(struct call *k)
 	}
 }
 
-static void classify_aws(struct call *k)
+HANDLER(aws)
 {
 	size_t places[2];
-	size_t n = verb_words(k, k->program->spec, 2, places);
+	size_t n = verb_words(k, program_options(k->program), 2, places);
 	if (n && word_is(&k->rest[places[0]], "s3")) {
 		struct call inner = *k;
 		inner.rest += places[0] + 1;
 		inner.rest_count -= places[0] + 1;
-		classify_bucket(&inner);
+		handle_bucket(&inner);
 	} else if (n > 1 && word_is(&k->rest[places[0]], "ssm") &&
 		word_is_any(&k->rest[places[1]], "send-command start-session")) {
 		fx(k, TAG_CLOUD_EXEC, &k->rest[places[1]], 0);
@@ -153,15 +154,15 @@ static void classify_aws(struct call *k)
 		word_is_any(&k->rest[places[1]], "get export-credentials")) {
 		fx(k, TAG_SECRET_STORE, &k->rest[places[1]], 0);
 	} else {
-		classify_by_verb(k);
+		handle_by_verb(k);
 	}
 }
 
 /* atmos terraform deploy vpc: the words of another tool, with a component in front. */
-static void classify_atmos(struct call *k)
+HANDLER(atmos)
 {
 	size_t places[2];
-	size_t n = verb_words(k, k->program->spec, 2, places);
+	size_t n = verb_words(k, program_options(k->program), 2, places);
 	struct word *v = n ? &k->rest[places[0]] : NULL;
 	if (n && word_is_any(v, "terraform tf tofu opentofu helmfile hf")) {
 		bool is_helm = word_is_any(v, "helmfile hf");
@@ -174,17 +175,17 @@ static void classify_atmos(struct call *k)
 	}
 }
 
-static void classify_bq(struct call *k)
+HANDLER(bq)
 {
 	size_t places[2];
-	size_t n = verb_words(k, k->program->spec, 2, places);
+	size_t n = verb_words(k, program_options(k->program), 2, places);
 	if (n > 1 && word_is(&k->rest[places[0]], "query"))
 		classify_sql(k, &k->rest[places[1]]);
-	classify_by_verb(k);
+	handle_by_verb(k);
 }
 
 /* kubectl exec POD -- command */
-static void kubectl_exec(struct call *k)
+HANDLER(kubectl_exec)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "c=n=:container=,namespace= itq:stdin,tty,quiet",
@@ -198,7 +199,7 @@ static void kubectl_exec(struct call *k)
 		}
 }
 
-static void kubectl_get(struct call *k)
+HANDLER(kubectl_get)
 {
 	bool is_secret = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -209,7 +210,7 @@ static void kubectl_get(struct call *k)
 		0);
 }
 
-static void kubectl_scale(struct call *k)
+HANDLER(kubectl_scale)
 {
 	bool to_zero = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -220,7 +221,7 @@ static void kubectl_scale(struct call *k)
 }
 
 /* gh api: a request in disguise. */
-static void gh_api(struct call *k)
+HANDLER(gh_api)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
@@ -235,81 +236,8 @@ static void gh_api(struct call *k)
 		fx(k, TAG_NETWORK_GET, url, 0);
 }
 
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-#define CALL(words, run) \
-	{ \
-		words, NULL, NULL, TAG_READ_QUERY, 0, run \
-	}
-#define END \
-	{ \
-		NULL, NULL, NULL, 0, 0, NULL \
-	}
-
-static const struct verb kubectl_verbs[] = {
-	CALL("get", kubectl_get),
-	CALL("exec", kubectl_exec),
-	CALL("scale", kubectl_scale),
-	ROW("describe|logs|top|explain|version|cluster-info|api-resources|api-versions|diff|wait|events|"
-	    "kustomize|options|completion|plugin|help",
-		NULL, NULL, TAG_REMOTE_READ),
-	ROW("config view", "raw", NULL, TAG_SECRET_STORE),
-	ROW("config view|get-contexts|current-context|get-clusters|get-users", NULL, NULL, TAG_REMOTE_READ),
-	ROW("config delete-context|delete-cluster|delete-user|unset", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("auth can-i|whoami", NULL, NULL, TAG_REMOTE_READ),
-	ROW("rollout status|history", NULL, NULL, TAG_REMOTE_READ),
-	ROW("delete|drain|cordon|taint", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("replace", "force", NULL, TAG_CLOUD_DELETE),
-	ROW("apply", "prune", NULL, TAG_CLOUD_DELETE),
-	ROW("port-forward|proxy", NULL, NULL, TAG_LISTEN_TUNNEL),
-	ROW("cp", NULL, NULL, TAG_REMOTE_COPY),
-	ROW("attach|debug|run", NULL, NULL, TAG_CLOUD_EXEC),
-	ROW("create|expose|autoscale", NULL, NULL, TAG_CLOUD_CREATE),
-	ROW("apply|patch|edit|label|annotate|set|rollout|certificate|uncordon", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("* list|ls|get|view|show|search|info|version|status|tree", NULL, NULL,
-		TAG_REMOTE_READ), /* plugins */
-	END,
-};
-
-static const struct verb kustomize_verbs[] = {
-	ROW("edit|create|localize", NULL, NULL, TAG_WRITE_TOOL),
-	END,
-};
-
-static const struct verb terraform_verbs[] = {
-	ROW("destroy", NULL, NULL, TAG_CLOUD_DESTROY),
-	ROW("apply|plan", "destroy", NULL, TAG_CLOUD_DESTROY),
-	ROW("run-all|run destroy", NULL, NULL, TAG_CLOUD_DESTROY),
-	ROW("run-all|run plan|validate|output|show", NULL, NULL, TAG_CLOUD_READ),
-	ROW("state list|show|pull", NULL, NULL, TAG_CLOUD_READ),
-	ROW("state|import|taint|untaint|force-unlock|refresh", NULL, NULL, TAG_CLOUD_STATE),
-	ROW("workspace list|show|select|new", NULL, NULL, TAG_CLOUD_READ),
-	ROW("workspace delete", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("plan|validate|show|output|graph|providers|version|get|console|test|metadata|help|hclfmt|graph-"
-	    "dependencies",
-		NULL, NULL, TAG_CLOUD_READ),
-	ROW("fmt|init|login|logout", NULL, NULL, TAG_WRITE_TOOL),
-	ROW("apply|run-all|run|cloud", NULL, NULL, TAG_CLOUD_CHANGE),
-	END,
-};
-
-static const struct verb pulumi_verbs[] = {
-	ROW("destroy|down", NULL, NULL, TAG_CLOUD_DESTROY),
-	ROW("stack rm", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("state|refresh|import|cancel", NULL, NULL, TAG_CLOUD_STATE),
-	ROW("up|update", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("config set|set-all|rm", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("preview|pre|stack|config|logs|whoami|about|version|history|org|schema|policy", NULL, NULL,
-		TAG_CLOUD_READ),
-	ROW("new|install|login|logout", NULL, NULL, TAG_WRITE_TOOL),
-	END,
-};
-
 /* gh alias set name '!text': a shell runs the text when the name is used */
-static void gh_alias(struct call *k)
+HANDLER(gh_alias)
 {
 	bool is_shell = args_find(k->rest, k->rest_count, "s shell");
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -323,156 +251,11 @@ static void gh_alias(struct call *k)
 	fx(k, TAG_WRITE_CONFIG, NULL, 0);
 }
 
-static const struct verb gh_verbs[] = {
-	CALL("api", gh_api),
-	ROW("auth token", NULL, NULL, TAG_SECRET_STORE),
-	ROW("auth status", "t show-token", NULL, TAG_SECRET_STORE),
-	ROW("auth status", NULL, NULL, TAG_NETWORK_GET),
-	CALL("alias set", gh_alias),
-	ROW("auth|config|alias", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("repo|release|issue|secret|variable|run|workflow|cache|gist|label|codespace|ssh-key|gpg-key|"
-	    "project|ruleset|mr|ci|variable|deploy-key|snippet "
-	    "delete|archive|remove|disable|delete-asset|item-delete|cancel|rename|destroy",
-		NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("repo|project delete|archive", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("repo|pr|mr clone|checkout|sync", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("release|repo|issue|pr|mr|gist|secret|variable|workflow|run|label|project|codespace|ssh-key|gpg-"
-	    "key|cache|snippet|ci|deploy-key "
-	    "create|edit|upload|comment|merge|close|reopen|review|ready|set|run|rerun|enable|add|fork|pin|"
-	    "unpin|lock|unlock|transfer|ssh|cp|update|approve|note|retry|trigger|develop",
-		NULL, NULL, TAG_PUBLISH_RELEASE),
-	ROW("extension|ext install|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL),
-	ROW("extension|ext exec|remove", NULL, NULL, TAG_PACKAGE_REMOVE),
-	ROW("completion|help|version|extension", NULL, NULL, TAG_READ_QUERY),
-	END,
-};
-
-static const struct verb vault_verbs[] = {
-	ROW("delete|unwrap", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("kv delete|destroy|metadata", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("secrets|auth|audit|lease|token|policy|plugin|namespace disable|revoke|delete|deregister", NULL,
-		NULL, TAG_CLOUD_DELETE),
-	ROW("operator|plugin|write|patch", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("kv put|patch|rollback|undelete", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("read|print|token", NULL, NULL, TAG_SECRET_STORE),
-	ROW("kv get", NULL, NULL, TAG_SECRET_STORE),
-	ROW("status|list|version|kv|secrets|auth|policy|path-help|server|login", NULL, NULL, TAG_CLOUD_READ),
-	END,
-};
-
-static const struct verb hosting_verbs[] = {
-	ROW("deploy|publish|promote|up|release|push|launch|alias|redeploy", NULL, NULL, TAG_PUBLISH_DEPLOY),
-	ROW("pages|versions|functions|hosting:channel deploy|publish|upload", NULL, NULL, TAG_PUBLISH_DEPLOY),
-	ROW("teardown|down|destroy|delete|rm|remove|rollback|disable|unlink", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("db reset", NULL, NULL, TAG_DB_DROP),
-	ROW("db|config push", NULL, "dry-run", TAG_CLOUD_CHANGE),
-	ROW("migration|migrations repair|squash|down|revert", NULL, NULL, TAG_DB_CHANGE),
-	ROW("db migrate", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("stop", "no-backup", NULL, TAG_DB_DROP),
-	ROW("d1 execute", NULL, NULL, TAG_SQL_OPAQUE),
-	ROW("dev|serve|emulators:start|build|local|start|test|init|link|types|generate|lint|preview", NULL,
-		NULL, TAG_SCRIPT_BUILD),
-	END,
-};
-static void classify_hosting(struct call *k)
+HANDLER(hosting)
 {
 	size_t place;
-	if (!verb_words(k, k->program->spec, 1, &place))
+	if (!verb_words(k, program_options(k->program), 1, &place))
 		fx(k, text_eq(k->head, "vercel") ? TAG_PUBLISH_DEPLOY : TAG_CLOUD_READ, NULL, 0);
-	else if (!run_rows(k, hosting_verbs))
-		classify_by_verb(k);
+	else if (!run_rows(k))
+		handle_by_verb(k);
 }
-
-#define CLOUD(name, spec) \
-	{ \
-		name, classify_by_verb, TAG_CLOUD_UNKNOWN, spec, NULL, 0, 0 \
-	}
-#define HOST(name) \
-	{ \
-		name, classify_hosting, TAG_CLOUD_UNKNOWN, "", NULL, 0, 0 \
-	}
-#define VERBS(name, tag, spec, verbs) \
-	{ \
-		name, NULL, tag, spec, verbs, 0, 0 \
-	}
-#define KUBECTL \
-	"nscuv=:namespace=,context=,cluster=,user=,server=,kubeconfig=,token=,as=,as-group=,request-" \
-	"timeout=,v=,selector=,output=,filename= l=o=f="
-
-static const struct program rows[] = {
-	CLOUD("aliyun", "p="),
-	CLOUD("amplify", ""),
-	CLOUD("argo", "n="),
-	CLOUD("argocd", ""),
-	{ "atmos", classify_atmos, TAG_CLOUD_UNKNOWN, ":base-path=,logs-level=,config=", NULL, 0, 0 },
-	{ "aws", classify_aws, TAG_CLOUD_CHANGE,
-		":profile=,region=,output=,endpoint-url=,ca-bundle=,cli-read-timeout=,cli-connect-timeout=,"
-		"color=,query=,bucket=,key=,"
-		"acl=,exclude=,include=,storage-class=,metadata=,page-size=,grants=",
-		NULL, 0, 0 },
-	CLOUD("az", "gno=:resource-group=,name=,output=,subscription=,query="),
-	{ "bq", classify_bq, TAG_CLOUD_UNKNOWN, ":project_id=,location=,format=", NULL, 0, 0 },
-	CLOUD("cdk", "ac=:app=,context=,profile=,output="),
-	CLOUD("cdktf", ""),
-	CLOUD("cf", ""),
-	CLOUD("circleci", ""),
-	CLOUD("consul", ""),
-	CLOUD("copilot", ""),
-	CLOUD("doctl", "tco=:context=,format="),
-	CLOUD("doppler", ""),
-	CLOUD("eb", ""),
-	CLOUD("ecs-cli", ""),
-	CLOUD("eksctl", "fnr=:cluster=,name=,region="),
-	CLOUD("exo", ""),
-	HOST("firebase"),
-	CLOUD("flux", "n="),
-	HOST("fly"),
-	HOST("flyctl"),
-	CLOUD("gcloud", ":project=,zone=,region=,format=,filter=,account=,configuration="),
-	VERBS("gh", TAG_NETWORK_GET, "R=:repo=", gh_verbs),
-	VERBS("glab", TAG_NETWORK_GET, "R=:repo=", gh_verbs),
-	{ "gsutil", classify_bucket, TAG_CLOUD_CHANGE, "oh=", NULL, 0, 0 },
-	CLOUD("hcloud", ""),
-	CLOUD("helmfile", "fenl="),
-	CLOUD("heroku", "ar=:app=,remote="),
-	VERBS("hub", TAG_NETWORK_GIT, "", gh_verbs),
-	CLOUD("ibmcloud", ""),
-	CLOUD("infisical", ":domain=,env=,path=,projectId=,token="),
-	CLOUD("istioctl", "n="),
-	CLOUD("jenkins-cli", ""),
-	VERBS("k", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),
-	CLOUD("k9s", ""),
-	VERBS("kubectl", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),
-	VERBS("kustomize", TAG_READ_QUERY, "", kustomize_verbs),
-	CLOUD("linkerd", ""),
-	CLOUD("linode-cli", ""),
-	CLOUD("mc", ""),
-	HOST("netlify"),
-	CLOUD("nomad", ""),
-	VERBS("oc", TAG_CLOUD_CHANGE, KUBECTL, kubectl_verbs),
-	CLOUD("oci", ""),
-	CLOUD("openstack", ""),
-	CLOUD("pscale", ""),
-	VERBS("pulumi", TAG_CLOUD_CHANGE, "sC=:stack=,cwd=", pulumi_verbs),
-	HOST("railway"),
-	CLOUD("render", ""),
-	CLOUD("s5cmd", ""),
-	HOST("sam"),
-	CLOUD("scw", ""),
-	HOST("serverless"),
-	HOST("sls"),
-	HOST("sst"),
-	CLOUD("stripe", ""),
-	HOST("supabase"),
-	HOST("surge"),
-	VERBS("terraform", TAG_CLOUD_UNKNOWN, "~:chdir=", terraform_verbs),
-	VERBS("terragrunt", TAG_CLOUD_UNKNOWN, "~:chdir=,terragrunt-working-dir=", terraform_verbs),
-	VERBS("tofu", TAG_CLOUD_UNKNOWN, "~:chdir=", terraform_verbs),
-	CLOUD("twilio", ""),
-	VERBS("vault", TAG_CLOUD_CHANGE, ":address=,namespace=", vault_verbs),
-	CLOUD("velero", "n="),
-	HOST("vercel"),
-	CLOUD("vultr-cli", ""),
-	HOST("wrangler"),
-};
-const struct program_table programs_cloud = { rows, ARRAY_SIZE(rows) };

@@ -586,9 +586,8 @@ static void survey(struct code *c)
 		} else if (t->kind == T_STRING) {
 			c->has_shell_text |= strstr(t->text, "/bin/sh") || strstr(t->text, "/bin/bash") ||
 				strstr(t->text, "cmd.exe") || strstr(t->text, "bash -i") ||
-				strstr(t->text, "sh -i") || text_eq(t->text, "sh") ||
-				text_eq(t->text, "bash") || strstr(t->text, "powershell") ||
-				strstr(t->text, "/bin/zsh");
+				strstr(t->text, "sh -i") || strstr(t->text, "powershell") ||
+				strstr(t->text, "/bin/zsh") || shell_is_known(t->text);
 			c->child_process |= strstr(t->text, "child_process") != NULL;
 			c->decodes |= text_eq(t->text, "base64") || text_eq(t->text, "hex") ||
 				text_eq(t->text, "rot13");

@@ -1,4 +1,4 @@
-/* code.h — inside the reading of inline code: the tokens code_lex.c cuts, and classify_code.c looks at. */
+/* code.h — inside the reading of inline code: the tokens code_lex.c cuts, and code.c looks at. */
 #ifndef PROPOSE_PROGRAMS_CODE_H
 #define PROPOSE_PROGRAMS_CODE_H
 

@@ -117,13 +117,13 @@ static void run_inside(struct call *k, enum tag t)
 		run_argv(k, v, have, in.flags, k->head);
 }
 
-static void docker_run(struct call *k)
+HANDLER(docker_run)
 {
 	run_inside(k, TAG_CONTAINER_RUN);
 }
 
 /* docker stop $(docker ps -q) is all of them, whatever they do */
-static void docker_stop(struct call *k)
+HANDLER(docker_stop)
 {
 	bool all = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -132,12 +132,12 @@ static void docker_stop(struct call *k)
 	fx(k, all ? TAG_CONTAINER_KILL : TAG_CONTAINER_STOP, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-static void docker_exec(struct call *k)
+HANDLER(docker_exec)
 {
 	run_inside(k, TAG_CONTAINER_EXEC);
 }
 
-static void docker_cp(struct call *k)
+HANDLER(docker_cp)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "aLq", &p);
@@ -150,7 +150,7 @@ static void docker_cp(struct call *k)
 }
 
 /* vagrant ssh -c text, multipass exec name -- command */
-static void machine_ssh(struct call *k)
+HANDLER(machine_ssh)
 {
 	fx(k, TAG_CONTAINER_EXEC, NULL, 0);
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
@@ -162,143 +162,8 @@ static void machine_ssh(struct call *k)
 		}
 }
 
-static void docker_compose(struct call *k)
+HANDLER(docker_compose)
 {
 	k->program = program_find("docker-compose", 14);
 	run_verbs(k);
 }
-
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-#define FORCED(words, needs, tag) \
-	{ \
-		words, needs, NULL, tag, FXF_FORCE, NULL \
-	}
-#define CALL(words, run) \
-	{ \
-		words, NULL, NULL, TAG_READ_QUERY, 0, run \
-	}
-#define END \
-	{ \
-		NULL, NULL, NULL, 0, 0, NULL \
-	}
-
-static const struct verb compose_verbs[] = {
-	ROW("down", "v volumes rmi", NULL, TAG_CONTAINER_VOLUME_REMOVE),
-	ROW("down|stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
-	FORCED("rm", "f force v s", TAG_CONTAINER_REMOVE),
-	ROW("rm", NULL, NULL, TAG_CONTAINER_REMOVE),
-	ROW("kill", NULL, NULL, TAG_CONTAINER_KILL),
-	ROW("ps|logs|config|images|top|port|version|ls|events|convert|help|stats|wait|volumes", NULL, NULL,
-		TAG_CONTAINER_READ),
-	CALL("run", docker_run),
-	CALL("exec", docker_exec),
-	CALL("cp", docker_cp),
-	ROW("build|pull|create", NULL, NULL, TAG_CONTAINER_BUILD),
-	ROW("push", NULL, NULL, TAG_PUBLISH_IMAGE),
-	ROW("up|start|watch|scale|attach", NULL, NULL, TAG_CONTAINER_UP),
-	END,
-};
-
-static const struct verb docker_verbs[] = {
-	ROW("images|i|content|snapshots rm|remove|delete|del|kill", NULL, NULL, TAG_CONTAINER_IMAGE_REMOVE),
-	CALL("run|create", docker_run),
-	CALL("container run|create", docker_run),
-	CALL("exec", docker_exec),
-	CALL("container exec", docker_exec),
-	CALL("compose", docker_compose),
-	CALL("cp", docker_cp),
-	CALL("container cp", docker_cp),
-	ROW("ps|images|logs|inspect|version|info|top|stats|port|diff|history|events|search|wait|help|ls",
-		NULL, NULL, TAG_CONTAINER_READ),
-	ROW("container|image|volume|network|system|builder|buildx|context|manifest|plugin|secret|config|"
-	    "service|stack|node|swarm|scout|sbom|pod|machine "
-	    "ls|list|inspect|df|ps|logs|info|events|du|show|top|stats|history|port|diff|exists|imagetools|"
-	    "services",
-		NULL, NULL, TAG_CONTAINER_READ),
-	ROW("scout|sbom", NULL, NULL, TAG_CONTAINER_READ),
-	FORCED("rm", "f force v volumes a all", TAG_CONTAINER_REMOVE),
-	ROW("rm|remove", NULL, NULL, TAG_CONTAINER_REMOVE),
-	FORCED("container|pod rm|remove", "f force v volumes", TAG_CONTAINER_REMOVE),
-	ROW("container|pod rm|remove", NULL, NULL, TAG_CONTAINER_REMOVE),
-	ROW("rmi", NULL, NULL, TAG_CONTAINER_IMAGE_REMOVE),
-	ROW("image rm|remove|rmi", NULL, NULL, TAG_CONTAINER_IMAGE_REMOVE),
-	ROW("volume rm|remove|prune", NULL, NULL, TAG_CONTAINER_VOLUME_REMOVE),
-	ROW("* prune", NULL, NULL, TAG_CONTAINER_PRUNE),
-	ROW("system reset|renumber", NULL, NULL, TAG_CONTAINER_PRUNE),
-	ROW("kill", NULL, NULL, TAG_CONTAINER_KILL),
-	ROW("container|pod kill", NULL, NULL, TAG_CONTAINER_KILL),
-	CALL("stop|restart|pause", docker_stop),
-	ROW("unpause", NULL, NULL, TAG_CONTAINER_STOP),
-	ROW("container|pod stop|restart|pause|unpause", NULL, NULL, TAG_CONTAINER_STOP),
-	ROW("build", "push", NULL, TAG_PUBLISH_IMAGE),
-	ROW("buildx|image build|bake", "push", NULL, TAG_PUBLISH_IMAGE),
-	ROW("rmp|stopp", NULL, NULL, TAG_CONTAINER_REMOVE),
-	ROW("build|commit|tag|save|export|load|import|pull|create|bake", NULL, NULL, TAG_CONTAINER_BUILD),
-	ROW("container|image|buildx|builder|volume|network|manifest|pod "
-	    "build|commit|tag|save|export|load|import|pull|create|bake|use|annotate",
-		NULL, NULL, TAG_CONTAINER_BUILD),
-	ROW("push", NULL, NULL, TAG_PUBLISH_IMAGE),
-	ROW("image|manifest|plugin push", NULL, NULL, TAG_PUBLISH_IMAGE),
-	ROW("start|attach", NULL, NULL, TAG_CONTAINER_UP),
-	ROW("container|pod start|attach", NULL, NULL, TAG_CONTAINER_UP),
-	ROW("login|logout", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("context use|show", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("network connect|disconnect", NULL, NULL, TAG_CONTAINER_UP),
-	END,
-};
-
-static const struct verb lxc_verbs[] = {
-	CALL("exec", docker_exec),
-	ROW("delete|rm|destroy|delsnapshot|rollback", NULL, NULL, TAG_CONTAINER_REMOVE),
-	ROW("list|ls|info|version", NULL, NULL, TAG_CONTAINER_READ),
-	ROW("stop|restart", "force f", NULL, TAG_CONTAINER_KILL),
-	ROW("stop|start|restart|pause", NULL, NULL, TAG_CONTAINER_STOP),
-	ROW("* delete|rm|remove|destroy", NULL, NULL, TAG_CONTAINER_REMOVE),
-	END,
-};
-
-static const struct verb machine_verbs[] = {
-	ROW("destroy|delete|rm|remove|purge|undefine|unregistervm|snapshot-delete|vol-delete|vol-wipe|pool-"
-	    "destroy",
-		NULL, NULL, TAG_CONTAINER_REMOVE),
-	ROW("box|snapshot|cluster|registry|node|global-status|image delete|remove|rm|prune|stop|purge", NULL,
-		NULL, TAG_CONTAINER_REMOVE),
-	ROW("controlvm", NULL, NULL, TAG_CONTAINER_KILL),
-	ROW("status|list|ls|info|version|ssh-config|global-status|ip|logs|dominfo|showvminfo|profile|get|"
-	    "nodes",
-		NULL, NULL, TAG_CONTAINER_READ),
-	ROW("stop|halt|suspend|pause|shutdown|reboot", NULL, NULL, TAG_CONTAINER_STOP),
-	CALL("ssh|shell|exec", machine_ssh),
-	ROW("up|start|create|launch|provision|reload|resume|init|box|cluster|load|kubectl|addons|tunnel|"
-	    "dashboard|service|docker-env",
-		NULL, NULL, TAG_CONTAINER_UP),
-	END,
-};
-
-#define GLOBAL "Hcl=:host=,context=,config=,log-level=,connection=,url=,root=,namespace=,address="
-#define COMPOSE "fp=:file=,project-name=,profile=,env-file=,project-directory=,progress=,ansi="
-static const struct program rows[] = {
-	{ "colima", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "crictl", NULL, TAG_CONTAINER_READ, "rc=", docker_verbs, 0, 0 },
-	{ "ctr", NULL, TAG_CONTAINER_CHANGE, "na=", docker_verbs, 0, 0 },
-	{ "docker", NULL, TAG_CONTAINER_CHANGE, GLOBAL, docker_verbs, 0, 0 },
-	{ "docker-compose", NULL, TAG_CONTAINER_CHANGE, COMPOSE, compose_verbs, 0, 0 },
-	{ "k3d", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "kind", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "limactl", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "lxc", NULL, TAG_CONTAINER_CHANGE, "", lxc_verbs, 0, 0 },
-	{ "minikube", NULL, TAG_CONTAINER_UP, "p=", machine_verbs, 0, 0 },
-	{ "multipass", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "nerdctl", NULL, TAG_CONTAINER_CHANGE, GLOBAL, docker_verbs, 0, 0 },
-	{ "pct", NULL, TAG_CONTAINER_CHANGE, "", lxc_verbs, 0, 0 },
-	{ "podman", NULL, TAG_CONTAINER_CHANGE, GLOBAL, docker_verbs, 0, 0 },
-	{ "podman-compose", NULL, TAG_CONTAINER_CHANGE, COMPOSE, compose_verbs, 0, 0 },
-	{ "qm", NULL, TAG_CONTAINER_CHANGE, "", lxc_verbs, 0, 0 },
-	{ "vagrant", NULL, TAG_CONTAINER_UP, "", machine_verbs, 0, 0 },
-	{ "vboxmanage", NULL, TAG_CONTAINER_CHANGE, "", machine_verbs, 0, 0 },
-	{ "virsh", NULL, TAG_CONTAINER_CHANGE, "c=", machine_verbs, 0, 0 },
-};
-const struct program_table programs_containers = { rows, ARRAY_SIZE(rows) };

@@ -299,13 +299,13 @@ void classify_sql(struct call *k, const struct word *text)
 }
 
 /* Item 0: SQL text.  Item 1: a file of it.  Item 2: only asks.  mode bit 1: the last operand is SQL (sqlite3). */
-static void classify_sql_client(struct call *k)
+HANDLER(sql_client)
 {
 	enum { TEXT, FILE_, ASKS };
 	struct args s;
 	bool has_sql = false, asks = false;
 	size_t operands = 0;
-	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, k->program->spec);
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, program_options(k->program));
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == TEXT && s.value.text) {
 			classify_sql(k, &s.value);
@@ -316,7 +316,7 @@ static void classify_sql_client(struct call *k)
 		} else if (item == ASKS) {
 			asks = true;
 		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && ++operands > 1 &&
-			k->program->mode) {
+			k->program->mode & MODE_DATABASE_FILE) {
 			classify_sql(k, &s.value);
 			has_sql = true;
 		}
@@ -389,7 +389,7 @@ static void redis_lines(struct call *k, const char *p, size_t n)
 	}
 }
 
-static void classify_redis(struct call *k)
+HANDLER(redis)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
@@ -442,7 +442,7 @@ static void mongo_text(struct call *k, const char *p, size_t n)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_mongo(struct call *k)
+HANDLER(mongo)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
@@ -460,25 +460,6 @@ static void classify_mongo(struct call *k)
 		fx(k, TAG_SQL_SESSION, NULL, 0);
 }
 
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-#define END \
-	{ \
-		NULL, NULL, NULL, 0, 0, NULL \
-	}
-#define CALL(words, run) \
-	{ \
-		words, NULL, NULL, TAG_READ_QUERY, 0, run \
-	}
-static const struct verb mysqladmin_verbs[] = {
-	ROW("drop", NULL, NULL, TAG_DB_DROP),
-	ROW("shutdown|kill|flush-tables|flush-privileges|password|reload|refresh|stop-slave|stop-replica",
-		NULL, NULL, TAG_DB_CHANGE),
-	ROW("create", NULL, NULL, TAG_SQL_WRITE),
-	END,
-};
 /* Code that runs inside an application can change its data without any of the usual names: what it says counts. */
 static void run_application_code(struct call *k, const char *language, const struct word *text)
 {
@@ -494,7 +475,7 @@ static void run_application_code(struct call *k, const char *language, const str
 		classify_code(k, language, text);
 }
 
-static void rails_runner(struct call *k)
+HANDLER(rails_runner)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:environment=", &p);
@@ -506,7 +487,7 @@ static void rails_runner(struct call *k)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 }
 
-static void artisan_tinker(struct call *k)
+HANDLER(artisan_tinker)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, ":execute=", &p);
@@ -516,27 +497,8 @@ static void artisan_tinker(struct call *k)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-static const struct verb rails_verbs[] = {
-	ROW("db:drop|db:reset|db:drop:all|db:purge|db:migrate:reset|db:schema:load|db:truncate_all|db:drop:_"
-	    "unsafe|db:setup|db:wipe",
-		NULL, NULL, TAG_DB_DROP),
-	ROW("db:rollback|db:migrate:down|db:migrate:redo|db:structure:load", NULL, NULL, TAG_DB_CHANGE),
-	ROW("db:migrate|db:seed|db:create|db:prepare", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("destroy|d", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
-	ROW("gitlab:backup:restore|gitlab:cleanup:repos|gitlab:cleanup:dirs", NULL, NULL, TAG_DB_RESTORE),
-	CALL("runner|r", rails_runner),
-	END,
-};
-static const struct verb artisan_verbs[] = {
-	ROW("migrate:fresh|migrate:reset|migrate:refresh|db:wipe", NULL, NULL, TAG_DB_DROP),
-	ROW("migrate:rollback|queue:flush|queue:clear|model:prune", NULL, NULL, TAG_DB_CHANGE),
-	ROW("cache:clear|config:clear|route:clear|view:clear|optimize:clear", NULL, NULL, TAG_DELETE_CACHE),
-	ROW("migrate|db:seed", NULL, NULL, TAG_DB_MIGRATE),
-	CALL("tinker", artisan_tinker),
-	END,
-};
 /* manage.py shell -c: Python. */
-static void django_shell(struct call *k)
+HANDLER(django_shell)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "c=:command= i=:interface=", &p);
@@ -545,105 +507,17 @@ static void django_shell(struct call *k)
 	else
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 }
-static const struct verb flask_verbs[] = {
-	ROW("db downgrade|stamp", NULL, NULL, TAG_DB_CHANGE),
-	ROW("db", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("drop-db|drop_db|drop|reset-db|reset_db|dropdb|recreate-db", NULL, NULL, TAG_DB_DROP),
-	END,
-};
-static const struct verb django_verbs[] = {
-	ROW("flush|reset_db|sqlflush|clearsessions|delete_squashed_migrations|reset_schema", NULL, NULL,
-		TAG_DB_DROP),
-	ROW("migrate * zero", NULL, NULL, TAG_DB_CHANGE),
-	ROW("migrate|loaddata|createcachetable", NULL, NULL, TAG_DB_MIGRATE),
-	{ "shell|shell_plus", "c command", NULL, 0, 0, django_shell },
-	ROW("runserver|runserver_plus", NULL, NULL, TAG_SCRIPT_BUILD),
-	ROW("dbshell", NULL, NULL, TAG_SQL_SESSION),
-	END,
-};
-static const struct verb symfony_verbs[] = {
-	ROW("doctrine:database:drop|doctrine:schema:drop|d:d:d|d:s:d", NULL, NULL, TAG_DB_DROP),
-	ROW("doctrine:schema:update", "force f", NULL, TAG_DB_CHANGE),
-	ROW("doctrine:fixtures:load|doctrine:query:sql|dbal:run-sql", NULL, NULL, TAG_DB_CHANGE),
-	ROW("cache:clear|c:c", NULL, NULL, TAG_DELETE_CACHE),
-	END,
-};
-static const struct verb prisma_verbs[] = {
-	ROW("migrate reset", NULL, NULL, TAG_DB_DROP),
-	ROW("db push", "force-reset accept-data-loss", NULL, TAG_DB_DROP),
-	ROW("db execute", NULL, NULL, TAG_SQL_OPAQUE),
-	ROW("migrate resolve", NULL, NULL, TAG_DB_CHANGE),
-	ROW("migrate|db", NULL, NULL, TAG_DB_MIGRATE),
-	ROW("generate|format|init", NULL, NULL, TAG_WRITE_TOOL),
-	ROW("validate|version|studio", NULL, NULL, TAG_READ_QUERY),
-	END,
-};
-static const struct verb sequelize_verbs[] = {
-	ROW("db:drop|db:migrate:undo:all", NULL, NULL, TAG_DB_DROP),
-	ROW("db:migrate:undo|db:seed:undo|db:seed:undo:all", NULL, NULL, TAG_DB_CHANGE),
-	END,
-};
-/* alembic, knex, typeorm, flyway, liquibase, diesel, sqlx, goose, dbmate, migrate, mix ecto, drizzle-kit, atlas, supabase */
-static const struct verb migration_verbs[] = {
-	ROW("downgrade|upgrade", "sql", NULL, TAG_READ_QUERY), /* alembic: prints what it would do */
-	ROW("schema:drop|dropall|dropAll|drop-all|clean|drop|reset|ecto.drop|ecto.reset|db:drop|db:reset|"
-	    "schema:sync",
-		NULL, NULL, TAG_DB_DROP),
-	ROW("database|schema|db|migration|mig reset|drop|clean|revert|redo", NULL, NULL, TAG_DB_DROP),
-	ROW("downgrade|rollback|down|down-to|undo|revert|redo|ecto.rollback|migrate:rollback|migrate:down|"
-	    "migration:revert|rollback-count|rollbacktodate|rollbackCount|rollbackToDate|rollback-to-date",
-		NULL, NULL, TAG_DB_CHANGE),
-	ROW("migrate:latest|migrate:up|migrate|up|upgrade|update|migration:run|apply|push|generate|run|ecto."
-	    "migrate",
-		NULL, NULL, TAG_DB_MIGRATE),
-	END,
-};
-static const struct verb etcd_verbs[] = {
-	ROW("del|rm|rmdir", NULL, NULL, TAG_KV_DELETE),
-	ROW("put|set|mk|update", NULL, NULL, TAG_KV_WRITE),
-	ROW("snapshot restore", NULL, NULL, TAG_DB_RESTORE),
-	ROW("member|auth|user|role|compaction|defrag|alarm|move-leader remove|delete|disable|disarm", NULL,
-		NULL, TAG_KV_CONFIG),
-	END,
-};
-static const struct verb kafka_verbs[] = {
-	ROW("", "delete delete-topic delete-offsets remove", NULL, TAG_DB_DROP),
-	ROW("", "alter create add reset-offsets execute add-config delete-config", NULL, TAG_DB_CHANGE),
-	END,
-};
-static const struct verb rabbit_verbs[] = {
-	ROW("reset|force_reset|delete_queue|purge_queue|delete_vhost|delete_user|stop_app|stop|shutdown|"
-	    "forget_cluster_node|clear_permissions|eval|"
-	    "close_all_connections",
-		NULL, NULL, TAG_DB_DROP),
-	ROW("add_user|set_permissions|change_password|set_policy|join_cluster|start_app|add_vhost|set_user_"
-	    "tags",
-		NULL, NULL, TAG_DB_CHANGE),
-	END,
-};
-static const struct verb nodetool_verbs[] = {
-	ROW("drain|decommission|removenode|assassinate|clearsnapshot|truncatehints|stopdaemon|move|rebuild|"
-	    "disablegossip|disablebinary|stop|garbagecollect|scrub|cleanup",
-		NULL, NULL, TAG_DB_CHANGE),
-	END,
-};
-static const struct verb influx_verbs[] = {
-	ROW("delete", NULL, NULL, TAG_DB_DROP),
-	ROW("bucket|org|user|auth|task delete|remove|rm", NULL, NULL, TAG_DB_DROP),
-	ROW("restore", NULL, NULL, TAG_DB_RESTORE),
-	END,
-};
 
 /* Version 1 takes statements, version 2 verbs. */
-static void classify_influx(struct call *k)
+HANDLER(influx)
 {
 	if (args_find(k->rest, k->rest_count, "execute"))
-		classify_sql_client(k);
+		handle_sql_client(k);
 	else
 		run_verbs(k);
 }
 
-static void classify_pg_ctl(struct call *k)
+HANDLER(pg_ctl)
 {
 	size_t places[1];
 	size_t n = verb_words(k, "Dlopt=:pgdata=,log=,options=,timeout=", 1, places);
@@ -652,7 +526,7 @@ static void classify_pg_ctl(struct call *k)
 }
 
 /* Without a database to restore to it prints a list or a script. */
-static void classify_pg_restore(struct call *k)
+HANDLER(pg_restore)
 {
 	bool restores = args_find(k->rest, k->rest_count, "d dbname");
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
@@ -660,107 +534,3 @@ static void classify_pg_restore(struct call *k)
 			(void)fx_path(k, TAG_WRITE_FILE, &k->rest[i + 1], FXF_OVERWRITE);
 	fx(k, restores ? TAG_DB_RESTORE : TAG_READ_QUERY, NULL, 0);
 }
-
-#define CLIENT(name, spec, mode) \
-	{ \
-		name, classify_sql_client, TAG_SQL_SESSION, spec, NULL, 0, mode \
-	}
-#define TAGGED(name, tag) \
-	{ \
-		name, NULL, tag, NULL, NULL, 0, 0 \
-	}
-#define VERBS(name, tag, verbs) \
-	{ \
-		name, NULL, tag, "", verbs, 0, 0 \
-	}
-#define PSQL \
-	"c=:command= f=:file= l:list,help,version " \
-	"hpUdvLoRFPT=:host=,port=,username=,dbname=,set=,variable=,output=,log-file= aAbeEHnqsStwWxXz01"
-#define MYSQL \
-	"e=:execute=,init-command= :_file= :help " \
-	"hPuDS=:host=,port=,user=,database=,socket=,protocol=,defaults-file= p?:password BNtrsvfnA"
-
-static const struct program rows[] = {
-	VERBS("alembic", TAG_READ_QUERY, migration_verbs),
-	{ "artisan", NULL, TAG_SCRIPT_BUILD, "", artisan_verbs, 0, 0 },
-	VERBS("atlas", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	CLIENT("beeline", "e= f=:_file= :help,version u=n=p=d=i=", 0),
-	CLIENT("clickhouse-client",
-		"q=:query= :queries-file= :help,version hudp=:host=,port=,user=,password=,database=", 0),
-	{ "console", NULL, TAG_SCRIPT_BUILD, "", symfony_verbs, 0, 0 },
-	CLIENT("cqlsh", "e=:execute= f=:file= :help,version uk=:username=,password=,keyspace=", 0),
-	TAGGED("createdb", TAG_SQL_WRITE),
-	TAGGED("createuser", TAG_SQL_ALTER),
-	VERBS("dbmate", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	VERBS("diesel", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	VERBS("drizzle-kit", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	TAGGED("dropdb", TAG_DB_DROP),
-	TAGGED("dropuser", TAG_DB_DROP),
-	CLIENT("duckdb", "c=s=:cmd= f=init=:init= :help,version", 1),
-	TAGGED("elasticdump", TAG_DB_RESTORE),
-	{ "etcdctl", NULL, TAG_READ_QUERY, ":endpoints=,cert=,key=,cacert=,user=", etcd_verbs, 0, 0 },
-	VERBS("flask", TAG_SCRIPT_BUILD, flask_verbs),
-	VERBS("flyway", TAG_READ_QUERY, migration_verbs),
-	VERBS("gitlab-rails", TAG_SCRIPT_BUILD, rails_verbs),
-	VERBS("gitlab-rake", TAG_SCRIPT_BUILD, rails_verbs),
-	VERBS("goose", TAG_READ_QUERY, migration_verbs),
-	CLIENT("hive", "e= f=:_file= :help,version S=i=", 0),
-	{ "influx", classify_influx, TAG_READ_QUERY,
-		"~:execute= :_file= :help,version :host=,port=,database=,username=,password=", influx_verbs,
-		0, 0 },
-	TAGGED("initdb", TAG_WRITE_TOOL),
-	VERBS("kafka-acls", TAG_READ_QUERY, kafka_verbs),
-	VERBS("kafka-configs", TAG_READ_QUERY, kafka_verbs),
-	VERBS("kafka-consumer-groups", TAG_READ_QUERY, kafka_verbs),
-	TAGGED("kafka-delete-records", TAG_DB_DROP),
-	VERBS("kafka-topics", TAG_READ_QUERY, kafka_verbs),
-	VERBS("knex", TAG_READ_QUERY, migration_verbs),
-	VERBS("liquibase", TAG_READ_QUERY, migration_verbs),
-	VERBS("manage.py", TAG_SCRIPT_BUILD, django_verbs),
-	CLIENT("mariadb", MYSQL, 0),
-	VERBS("mariadb-admin", TAG_READ_QUERY, mysqladmin_verbs),
-	VERBS("migrate", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	{ "mongo", classify_mongo, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
-	TAGGED("mongodump", TAG_READ_QUERY),
-	TAGGED("mongoexport", TAG_READ_QUERY),
-	TAGGED("mongoimport", TAG_DB_RESTORE),
-	TAGGED("mongorestore", TAG_DB_RESTORE),
-	{ "mongosh", classify_mongo, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
-	CLIENT("mycli", MYSQL, 0),
-	CLIENT("mysql", MYSQL, 0),
-	{ "mysqladmin", NULL, TAG_READ_QUERY, "hPuS=:host=,port=,user=,socket= p?:password", mysqladmin_verbs,
-		0, 0 },
-	TAGGED("mysqlcheck", TAG_READ_QUERY),
-	TAGGED("mysqldump", TAG_READ_QUERY),
-	TAGGED("mysqlimport", TAG_DB_RESTORE),
-	VERBS("nodetool", TAG_READ_QUERY, nodetool_verbs),
-	TAGGED("pg_basebackup", TAG_READ_QUERY),
-	{ "pg_ctl", classify_pg_ctl, TAG_PROCESS_SERVICE, NULL, NULL, 0, 0 },
-	TAGGED("pg_dropcluster", TAG_DB_DROP),
-	TAGGED("pg_dump", TAG_READ_QUERY),
-	TAGGED("pg_dumpall", TAG_READ_QUERY),
-	TAGGED("pg_isready", TAG_READ_QUERY),
-	TAGGED("pg_resetwal", TAG_DB_DROP),
-	{ "pg_restore", classify_pg_restore, TAG_DB_RESTORE, NULL, NULL, 0, 0 },
-	CLIENT("pgcli", PSQL, 0),
-	VERBS("prisma", TAG_READ_QUERY, prisma_verbs),
-	CLIENT("psql", PSQL, 0),
-	VERBS("rabbitmqctl", TAG_READ_QUERY, rabbit_verbs),
-	VERBS("rails", TAG_SCRIPT_BUILD, rails_verbs),
-	VERBS("rake", TAG_SCRIPT_BUILD, rails_verbs),
-	{ "redis-cli", classify_redis, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
-	TAGGED("reindexdb", TAG_SQL_MAINTENANCE),
-	VERBS("sequelize", TAG_DB_MIGRATE, sequelize_verbs),
-	VERBS("sequelize-cli", TAG_DB_MIGRATE, sequelize_verbs),
-	CLIENT("snowsql", "q=:query= f=:filename= :help,version audsrw=", 0),
-	CLIENT("spark-sql", "e= f=:_file= :help,version S=i=", 0),
-	CLIENT("sqlcmd", "qQ=:query= i=:input-file= :help,version SUPdo=", 0),
-	CLIENT("sqlite", "cmd=:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),
-	CLIENT("sqlite3", "~:cmd= :init= :help,version :separator=,newline=,nullvalue=", 1),
-	VERBS("sqlx", TAG_UNKNOWN_PROGRAM, migration_verbs),
-	VERBS("typeorm", TAG_READ_QUERY, migration_verbs),
-	CLIENT("usql", "c=:command= f=:file= l:list,help,version", 0),
-	TAGGED("vacuumdb", TAG_SQL_MAINTENANCE),
-	{ "valkey-cli", classify_redis, TAG_SQL_SESSION, NULL, NULL, 0, 0 },
-};
-const struct program_table programs_data = { rows, ARRAY_SIZE(rows) };

@@ -59,7 +59,7 @@ static void find_action(struct call *k, size_t *i, struct word *starts, size_t s
 	}
 }
 
-static void classify_find(struct call *k)
+HANDLER(find)
 {
 	size_t i = 0, first;
 	while (i < k->rest_count &&
@@ -91,7 +91,7 @@ static void classify_find(struct call *k)
 		}
 }
 
-static void classify_fd(struct call *k)
+HANDLER(fd)
 {
 	struct word here = walk_word(k->w, ".", k->c->at);
 	struct word *start = &here;
@@ -191,7 +191,7 @@ static bool sed_empties(const struct word *script)
 	return false;
 }
 
-static void classify_sed(struct call *k)
+HANDLER(sed)
 {
 	enum { IN_PLACE, EXPR, FILE_ };
 	struct args s;
@@ -299,7 +299,7 @@ static void editor_command(struct call *k, const struct word *x)
 	}
 }
 
-static void classify_editor(struct call *k)
+HANDLER(editor)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		struct word *x = &k->rest[i];
@@ -349,7 +349,7 @@ static void calculator_text(struct call *k, const char *text, size_t n)
 	}
 }
 
-static void classify_calculator(struct call *k)
+HANDLER(calculator)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "e=:expression= f=:file= D=I=U=:define=", &p);
@@ -360,27 +360,3 @@ static void classify_calculator(struct call *k)
 	fx_read(k, p.operands, p.operand_count);
 	nothing(k);
 }
-
-#define RUNS(name, run) \
-	{ \
-		name, run, TAG_WRITE_FILE, NULL, NULL, 0, 0 \
-	}
-static const struct program rows[] = {
-	RUNS("bc", classify_calculator),
-	RUNS("dc", classify_calculator),
-	RUNS("ed", classify_editor),
-	RUNS("emacs", classify_editor),
-	RUNS("ex", classify_editor),
-	RUNS("fd", classify_fd),
-	RUNS("fdfind", classify_fd),
-	RUNS("find", classify_find),
-	RUNS("gfind", classify_find),
-	RUNS("gsed", classify_sed),
-	RUNS("m4", classify_calculator),
-	RUNS("nano", classify_editor),
-	RUNS("nvim", classify_editor),
-	RUNS("sed", classify_sed),
-	RUNS("vi", classify_editor),
-	RUNS("vim", classify_editor),
-};
-const struct program_table programs_edit = { rows, ARRAY_SIZE(rows) };

@@ -40,9 +40,9 @@ static bool is_precious_glob(const struct word *x)
 	return dot && base[0] == '*' && dot <= base + 2 && list_has(kinds, dot + 1, strlen(dot + 1));
 }
 
-static void classify_rm(struct call *k)
+HANDLER(rm)
 {
-	enum { R, F, ROOT, DRY };
+	enum { R, F, ROOT };
 	struct parsed p;
 	parse(k,
 		"rR:recursive f:force :no-preserve-root n:dry-run d:dir iI:interactive v:verbose "
@@ -50,8 +50,6 @@ static void classify_rm(struct call *k)
 		&p);
 	unsigned flags =
 		(args_has(&p, R) ? FXF_RECURSIVE : 0) | (args_has(&p, F) ? FXF_FORCE : 0) | k->program->flags;
-	if (args_has(&p, DRY) && k->program->mode)
-		flags |= FXF_DRY_RUN;
 	if (args_find(k->rest, k->rest_count, "help version"))
 		p.operand_count = 0;
 	/* An unknown word in front could bring -r with it. */
@@ -61,20 +59,19 @@ static void classify_rm(struct call *k)
 	fx_paths(k, args_has(&p, ROOT) ? TAG_DELETE_NO_PRESERVE : k->program->tag, p.operands,
 		p.operand_count, flags);
 	for (size_t i = 0; i < p.operand_count; i++)
-		if (is_precious_glob(&p.operands[i]) && !(flags & FXF_DRY_RUN))
+		if (is_precious_glob(&p.operands[i]))
 			(void)fx_path(k, TAG_DELETE_GLOB, &p.operands[i], flags);
 	if (!p.operand_count)
 		nothing(k);
 }
 
 /* rmdir removes empty directories only, except as the Windows command. */
-static void classify_rmdir(struct call *k)
+HANDLER(rmdir)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i], "/s /S /q /Q")) {
-			const struct program *del = program_find("del", 3);
-			k->program = del;
-			del->run(k);
+			k->program = program_find("del", 3);
+			classify_known(k);
 			return;
 		}
 	struct parsed p;
@@ -82,7 +79,7 @@ static void classify_rmdir(struct call *k)
 	fx_paths(k, TAG_DELETE_FILE, p.operands, p.operand_count, args_has(&p, 0) ? FXF_RECURSIVE : 0);
 }
 
-static void classify_shred(struct call *k)
+HANDLER(shred)
 {
 	struct parsed p;
 	parse(k, "n=:iterations s=:size :random-source= uzfvx:remove,zero,force,verbose,exact r:recursive",
@@ -125,7 +122,7 @@ static bool split_transfer(struct parsed *p, int item_t, struct transfer *t)
 	return t->to && t->from_count;
 }
 
-static void classify_mv(struct call *k)
+HANDLER(mv)
 {
 	enum { T, F, N };
 	struct parsed p;
@@ -190,7 +187,7 @@ static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 	}
 }
 
-static void classify_cp(struct call *k)
+HANDLER(cp)
 {
 	enum { T, R, F, N, A, L };
 	struct parsed p;
@@ -239,7 +236,7 @@ static bool opens_or_locks(const struct word *mode)
 		: false;
 }
 
-static void classify_install(struct call *k)
+HANDLER(install)
 {
 	enum { T, D, M, O };
 	struct parsed p;
@@ -258,7 +255,7 @@ static void classify_install(struct call *k)
 		fx_paths(k, TAG_PERMISSION_SETUID, p.operands, p.operand_count, FXF_SETUID);
 }
 
-static void classify_ln(struct call *k)
+HANDLER(ln)
 {
 	enum { T, F };
 	struct parsed p;
@@ -295,7 +292,7 @@ static bool dd_wrecks(struct call *k)
 	return endless && (!counts || in_place);
 }
 
-static void classify_dd(struct call *k)
+HANDLER(dd)
 {
 	enum tag t = dd_wrecks(k) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -322,7 +319,7 @@ static bool reads_nothing(const struct feed *in)
 		(in->kind == FEED_FILE && text_eq(in->text, "/dev/null"));
 }
 
-static void classify_tee(struct call *k)
+HANDLER(tee)
 {
 	struct parsed p;
 	parse(k, "a:append i:ignore-interrupts p?:output-error", &p);
@@ -338,7 +335,7 @@ static void classify_tee(struct call *k)
 	k->c->out = k->c->in;
 }
 
-static void classify_truncate(struct call *k)
+HANDLER(truncate)
 {
 	struct parsed p;
 	parse(k, "s=:size r=:reference co:no-create,io-blocks", &p);
@@ -349,17 +346,17 @@ static void classify_truncate(struct call *k)
 }
 
 /* Everything that just writes the files it is given. */
-static void classify_writer(struct call *k)
+HANDLER(writer)
 {
 	struct parsed p;
-	parse(k, k->program->spec ? k->program->spec : "", &p);
+	parse(k, program_options(k->program), &p);
 	if (!p.operand_count)
 		fx(k, k->program->tag, NULL, k->program->flags);
 	fx_paths(k, k->program->tag, p.operands, p.operand_count, k->program->flags);
 }
 
 /* A shell that reads a pipe made by hand is half of a back-connect; nobody makes one for a local script. */
-static void classify_fifo(struct call *k)
+HANDLER(fifo)
 {
 	struct parsed p;
 	parse(k, "m=:mode Z:context", &p);
@@ -373,7 +370,7 @@ static void classify_fifo(struct call *k)
 	}
 }
 
-static void classify_chmod(struct call *k)
+HANDLER(chmod)
 {
 	enum { R, REF };
 	struct parsed p;
@@ -396,11 +393,11 @@ static void classify_chmod(struct call *k)
 }
 
 /* chown, chgrp, setfacl, chattr, setcap, chcon: the first operand says what, unless an option did. */
-static void classify_owner(struct call *k)
+HANDLER(owner)
 {
 	enum { R, WHAT };
 	struct parsed p;
-	parse(k, k->program->spec, &p);
+	parse(k, program_options(k->program), &p);
 	unsigned flags = args_has(&p, R) ? FXF_RECURSIVE : 0;
 	size_t first = args_has(&p, WHAT) ? 0 : 1;
 	if (p.operand_count > first)
@@ -409,7 +406,7 @@ static void classify_owner(struct call *k)
 		nothing(k);
 }
 
-static void classify_chattr(struct call *k)
+HANDLER(chattr)
 {
 	bool recursive = args_find(k->rest, k->rest_count, "R");
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -427,7 +424,7 @@ static bool is_remote(const struct word *x)
 		!(colon == x->text + 1 && colon[1] == '\\');
 }
 
-static void classify_rsync(struct call *k)
+HANDLER(rsync)
 {
 	enum { DELETE, RSH, DRY, REMOVE, RSYNC_PATH };
 	struct parsed p;
@@ -498,7 +495,7 @@ static void tar_option(struct call *k, int item, const struct word *value)
 	}
 }
 
-static void classify_tar(struct call *k)
+HANDLER(tar)
 {
 	static const char spec[] =
 		"I=F=:to-command=,use-compress-program=,info-script=,new-volume-script=,rmt-command=,rsh-"
@@ -565,7 +562,7 @@ static void classify_tar(struct call *k)
 	}
 }
 
-static void classify_unzip(struct call *k)
+HANDLER(unzip)
 {
 	struct parsed p;
 	parse(k, "d=:directory ltzpcZv x= o:overwrite", &p);
@@ -579,7 +576,7 @@ static void classify_unzip(struct call *k)
 		fx_read(k, p.operands, 1);
 }
 
-static void classify_zip(struct call *k)
+HANDLER(zip)
 {
 	struct parsed p;
 	parse(k, "~:TT=,unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
@@ -601,7 +598,7 @@ static void classify_zip(struct call *k)
 		fx_paths(k, TAG_DELETE_FILE, p.operands + 1, p.operand_count - 1, FXF_RECURSIVE);
 }
 
-static void classify_cpio(struct call *k)
+HANDLER(cpio)
 {
 	struct parsed p;
 	parse(k, "D=:directory F=O=:file i:extract t:list p:pass-through o:create E=I=R=H=C=M=", &p);
@@ -620,7 +617,7 @@ static void classify_cpio(struct call *k)
 		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
 }
 
-static void classify_7z(struct call *k)
+HANDLER(7z)
 {
 	struct parsed p;
 	parse(k, "~o=p=t=m= yr sdel", &p);
@@ -637,7 +634,7 @@ static void classify_7z(struct call *k)
 }
 
 /* gzip and its kin replace the file, or work as filters. */
-static void classify_compressor(struct call *k)
+HANDLER(compressor)
 {
 	struct parsed p;
 	parse(k,
@@ -654,7 +651,7 @@ static void classify_compressor(struct call *k)
 	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
 }
 
-static void classify_patch(struct call *k)
+HANDLER(patch)
 {
 	struct parsed p;
 	parse(k,
@@ -668,7 +665,7 @@ static void classify_patch(struct call *k)
 		fx(k, TAG_WRITE_EDIT, NULL, flags);
 }
 
-static void classify_split(struct call *k)
+HANDLER(split)
 {
 	struct parsed p;
 	parse(k, "abClnfk=:suffix-length,bytes,line-bytes,lines,number,prefix", &p);
@@ -684,7 +681,7 @@ static void classify_split(struct call *k)
 }
 
 /* Readers with an output option. */
-static void classify_sort(struct call *k)
+HANDLER(sort)
 {
 	struct parsed p;
 	parse(k,
@@ -700,7 +697,7 @@ static void classify_sort(struct call *k)
 		nothing(k);
 }
 
-static void classify_uniq(struct call *k)
+HANDLER(uniq)
 {
 	struct parsed p;
 	parse(k, "f=s=w=:skip-fields,skip-chars,check-chars", &p);
@@ -710,95 +707,3 @@ static void classify_uniq(struct call *k)
 	else if (!p.operand_count)
 		nothing(k);
 }
-
-#define DELETES(name, flags, mode) \
-	{ \
-		name, classify_rm, TAG_DELETE_FILE, NULL, NULL, flags, mode \
-	}
-#define WRITES(name, tag, spec, flags) \
-	{ \
-		name, classify_writer, tag, spec, NULL, flags, 0 \
-	}
-#define RUNS(name, run) \
-	{ \
-		name, run, TAG_WRITE_FILE, NULL, NULL, 0, 0 \
-	}
-
-static const struct program rows[] = {
-	RUNS("7z", classify_7z),
-	RUNS("7za", classify_7z),
-	RUNS("bsdtar", classify_tar),
-	RUNS("bunzip2", classify_compressor),
-	RUNS("bzip2", classify_compressor),
-	{ "ccencrypt", classify_writer, TAG_WRITE_FILE, "K=k=E=S=", NULL, FXF_OVERWRITE | FXF_IRRECOVERABLE,
-		0 },
-	{ "ccrypt", classify_writer, TAG_WRITE_FILE, "K=k=E=S=", NULL, FXF_OVERWRITE | FXF_IRRECOVERABLE, 0 },
-	RUNS("chattr", classify_chattr),
-	{ "chcon", classify_owner, TAG_PERMISSION_ACL,
-		"R:recursive :reference= t=u=r=l=:type,user,role,range vhHLP", NULL, 0, 0 },
-	{ "chgrp", classify_owner, TAG_PERMISSION_OWNER, "R:recursive :reference= cfvhHLP:from=", NULL, 0,
-		0 },
-	RUNS("chmod", classify_chmod),
-	{ "chown", classify_owner, TAG_PERMISSION_OWNER, "R:recursive :reference= cfvhHLP :from=", NULL, 0,
-		0 },
-	RUNS("compress", classify_compressor),
-	RUNS("cp", classify_cp),
-	RUNS("cpio", classify_cpio),
-	RUNS("csplit", classify_split),
-	RUNS("dcfldd", classify_dd),
-	RUNS("dd", classify_dd),
-	RUNS("ddrescue", classify_cp),
-	DELETES("del-cli", FXF_RECURSIVE, 0),
-	WRITES("dos2unix", TAG_WRITE_EDIT, "", 0),
-	WRITES("fallocate", TAG_WRITE_FILE, "l=o=:length,offset", 0),
-	RUNS("gcp", classify_cp),
-	RUNS("ginstall", classify_install),
-	RUNS("gmv", classify_mv),
-	DELETES("grm", 0, 0),
-	RUNS("gtar", classify_tar),
-	RUNS("gunzip", classify_compressor),
-	RUNS("gzip", classify_compressor),
-	RUNS("install", classify_install),
-	RUNS("ln", classify_ln),
-	RUNS("lz4", classify_compressor),
-	RUNS("lzma", classify_compressor),
-	WRITES("mkdir", TAG_WRITE_DIR, "m=:mode", 0),
-	RUNS("mkfifo", classify_fifo),
-	RUNS("mknod", classify_fifo),
-	RUNS("mv", classify_mv),
-	RUNS("patch", classify_patch),
-	RUNS("pigz", classify_compressor),
-	{ "restorecon", classify_owner, TAG_PERMISSION_ACL, "RrF:recursive n", NULL, 0, 0 },
-	DELETES("rimraf", FXF_RECURSIVE | FXF_FORCE, 0),
-	DELETES("rm", 0, 0),
-	RUNS("rmdir", classify_rmdir),
-	RUNS("rsync", classify_rsync),
-	RUNS("sdelete", classify_shred),
-	RUNS("sdelete64", classify_shred),
-	{ "setcap", classify_owner, TAG_PERMISSION_CAPABILITY, "_ _ r q v n=", NULL, FXF_SETUID, 0 },
-	{ "setfacl", classify_owner, TAG_PERMISSION_ACL,
-		"R:recursive m=x=M=X=b:modify=,remove=,set=,remove-all,restore= kdn", NULL, 0, 0 },
-	RUNS("shred", classify_shred),
-	RUNS("sort", classify_sort),
-	RUNS("split", classify_split),
-	RUNS("sponge", classify_tee),
-	RUNS("srm", classify_shred),
-	RUNS("tar", classify_tar),
-	RUNS("tee", classify_tee),
-	WRITES("touch", TAG_WRITE_FILE, "d=r=t=:date,reference,time", 0),
-	DELETES("trash", FXF_RECURSIVE, 0),
-	DELETES("trash-put", FXF_RECURSIVE, 0),
-	RUNS("truncate", classify_truncate),
-	RUNS("uniq", classify_uniq),
-	WRITES("unix2dos", TAG_WRITE_EDIT, "", 0),
-	DELETES("unlink", 0, 0),
-	RUNS("unrar", classify_7z),
-	RUNS("unxz", classify_compressor),
-	RUNS("unzip", classify_unzip),
-	RUNS("unzstd", classify_compressor),
-	RUNS("wipe", classify_shred),
-	RUNS("xz", classify_compressor),
-	RUNS("zip", classify_zip),
-	RUNS("zstd", classify_compressor),
-};
-const struct program_table programs_files = { rows, ARRAY_SIZE(rows) };

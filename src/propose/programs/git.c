@@ -141,7 +141,7 @@ static void discards(struct call *k, enum tag t, const struct word *target, unsi
 		e->flags |= FXF_IN_REPOSITORY;
 }
 
-static void git_checkout(struct call *k)
+HANDLER(git_checkout)
 {
 	bool dashes = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -161,7 +161,7 @@ static void git_checkout(struct call *k)
 		fx(k, TAG_WRITE_GIT, last, 0);
 }
 
-static void git_switch(struct call *k)
+HANDLER(git_switch)
 {
 	if (has(k, "C force-create"))
 		fx(k, TAG_GIT_BRANCH_DELETE, NULL, 0);
@@ -171,7 +171,7 @@ static void git_switch(struct call *k)
 		fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-static void git_restore(struct call *k)
+HANDLER(git_restore)
 {
 	bool only_index = has(k, "S staged") && !has(k, "W worktree");
 	const struct word *last = k->rest_count ? &k->rest[k->rest_count - 1] : NULL;
@@ -190,7 +190,7 @@ static bool has_unknown_word(struct call *k)
 	return false;
 }
 
-static void git_reset(struct call *k)
+HANDLER(git_reset)
 {
 	if (has(k, "hard merge keep"))
 		discards(k, TAG_GIT_RESET_HARD, NULL, 0, true);
@@ -199,7 +199,7 @@ static void git_reset(struct call *k)
 			0);
 }
 
-static void git_clean(struct call *k)
+HANDLER(git_clean)
 {
 	unsigned flags = (has(k, "f force") ? FXF_FORCE : 0) | (has(k, "d x") ? FXF_RECURSIVE : 0);
 	if (has(k, "n dry-run"))
@@ -211,7 +211,7 @@ static void git_clean(struct call *k)
 		fx(k, has_unknown_word(k) ? TAG_DYNAMIC_OPTION : TAG_READ_QUERY, NULL, 0);
 }
 
-static void git_branch(struct call *k)
+HANDLER(git_branch)
 {
 	bool deletes = has(k, "D") || (has(k, "d delete") && has(k, "f force"));
 	struct parsed p;
@@ -229,7 +229,7 @@ static void git_branch(struct call *k)
 			NULL, 0);
 }
 
-static void git_tag(struct call *k)
+HANDLER(git_tag)
 {
 	struct parsed p;
 	operands(k, "m=F=u=:message=,file=,local-user=,sort=,format=,contains=,points-at=", &p);
@@ -240,7 +240,7 @@ static void git_tag(struct call *k)
 			0);
 }
 
-static void git_push(struct call *k)
+HANDLER(git_push)
 {
 	struct parsed p;
 	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
@@ -264,7 +264,7 @@ static void git_push(struct call *k)
 			fx(k, TAG_DYNAMIC_OPTION, &p.operands[i], 0);
 }
 
-static void git_network(struct call *k)
+HANDLER(git_network)
 {
 	struct parsed p;
 	operands(k,
@@ -281,9 +281,9 @@ static void git_network(struct call *k)
 	fx(k, TAG_NETWORK_GIT, url, 0);
 }
 
-static void git_clone(struct call *k)
+HANDLER(git_clone)
 {
-	git_network(k);
+	handle_git_network(k);
 	struct parsed p;
 	operands(k,
 		"b=u=c=o=j=:branch=,upload-pack=,config=,origin=,depth=,reference=,template=,jobs=,filter=",
@@ -292,13 +292,13 @@ static void git_clone(struct call *k)
 		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[1], 0);
 }
 
-static void git_pull(struct call *k)
+HANDLER(git_pull)
 {
-	git_network(k);
+	handle_git_network(k);
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-static void git_rebase(struct call *k)
+HANDLER(git_rebase)
 {
 	struct args s;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
@@ -313,14 +313,14 @@ static void git_rebase(struct call *k)
 		NULL, 0);
 }
 
-static void git_bisect(struct call *k)
+HANDLER(git_bisect)
 {
 	if (k->rest_count > 1 && word_is(&k->rest[0], "run"))
 		run_argv(k, k->rest + 1, k->rest_count - 1, 0, "git bisect run");
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-static void git_submodule_foreach(struct call *k)
+HANDLER(git_submodule_foreach)
 {
 	size_t i = 0;
 	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
@@ -330,7 +330,7 @@ static void git_submodule_foreach(struct call *k)
 		run_text(k, &text, 0, "git submodule foreach");
 }
 
-static void git_config(struct call *k)
+HANDLER(git_config)
 {
 	struct parsed p;
 	operands(k, "f=:file=,blob=,type=,default=,comment=,value=", &p);
@@ -358,7 +358,7 @@ static void git_config(struct call *k)
 	}
 }
 
-static void git_rm(struct call *k)
+HANDLER(git_rm)
 {
 	struct parsed p;
 	operands(k, "r f:force n:dry-run :cached q:quiet", &p);
@@ -370,7 +370,7 @@ static void git_rm(struct call *k)
 	fx_paths(k, TAG_DELETE_GIT, p.operands, p.operand_count, flags);
 }
 
-static void git_grep(struct call *k)
+HANDLER(git_grep)
 {
 	struct parsed p;
 	operands(k, "O?:open-files-in-pager", &p);
@@ -379,7 +379,7 @@ static void git_grep(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void git_difftool(struct call *k)
+HANDLER(git_difftool)
 {
 	struct parsed p;
 	operands(k, "x=:extcmd= t=:tool=", &p);
@@ -389,7 +389,7 @@ static void git_difftool(struct call *k)
 }
 
 /* log, diff, show: readers with one way to write. */
-static void git_look(struct call *k)
+HANDLER(git_look)
 {
 	struct parsed p;
 	operands(k, ":output= O=S=G=L=n=:pretty=,format=,since=,until=,author=,grep=", &p);
@@ -400,7 +400,7 @@ static void git_look(struct call *k)
 }
 
 /* What is staged will be published some day. */
-static void git_add(struct call *k)
+HANDLER(git_add)
 {
 	struct parsed p;
 	operands(k, "A:all :chmod=,pathspec-from-file=", &p);
@@ -413,7 +413,7 @@ static void git_add(struct call *k)
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-static void git_archive(struct call *k)
+HANDLER(git_archive)
 {
 	struct parsed p;
 	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
@@ -426,98 +426,6 @@ static void git_archive(struct call *k)
 	else
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
-
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-#define CALL(words, run) \
-	{ \
-		words, NULL, NULL, TAG_READ_QUERY, 0, run \
-	}
-static const struct verb git_verbs[] = {
-	CALL("checkout", git_checkout),
-	CALL("switch", git_switch),
-	CALL("restore", git_restore),
-	CALL("reset", git_reset),
-	CALL("clean", git_clean),
-	CALL("branch", git_branch),
-	CALL("tag", git_tag),
-	CALL("push", git_push),
-	CALL("pull", git_pull),
-	CALL("clone", git_clone),
-	CALL("fetch|ls-remote", git_network),
-	CALL("rebase", git_rebase),
-	CALL("bisect", git_bisect),
-	CALL("config", git_config),
-	CALL("rm", git_rm),
-	CALL("grep", git_grep),
-	CALL("difftool|mergetool", git_difftool),
-	CALL("archive", git_archive),
-	CALL("log|diff|show|whatchanged", git_look),
-	CALL("add|stage", git_add),
-	ROW("commit", "amend", NULL, TAG_GIT_REBASE),
-	ROW("status|blame|annotate|describe|rev-parse|rev-list|ls-files|ls-tree|cat-file|shortlog", NULL,
-		NULL, TAG_READ_QUERY),
-	ROW("name-rev|merge-base|for-each-ref|show-ref|show-branch|count-objects|fsck|verify-commit|verify-"
-	    "tag|var|help|version",
-		NULL, NULL, TAG_READ_QUERY),
-	ROW("check-ignore|check-attr|check-ref-format|diff-tree|diff-index|diff-files|range-diff|cherry|"
-	    "check-mailmap|stripspace|column",
-		NULL, NULL, TAG_READ_QUERY),
-	ROW("stash drop|clear", NULL, NULL, TAG_GIT_STASH_DROP),
-	ROW("stash list|show", NULL, NULL, TAG_READ_QUERY),
-	ROW("stash", NULL, NULL, TAG_WRITE_GIT),
-	ROW("reflog expire|delete|drop", NULL, "n dry-run", TAG_GIT_REFLOG),
-	ROW("reflog", NULL, NULL, TAG_READ_QUERY),
-	ROW("gc", "prune", "no-prune", TAG_GIT_GC),
-	ROW("gc|repack|pack-refs|multi-pack-index|commit-graph|pack-objects|unpack-objects", NULL, NULL,
-		TAG_WRITE_GIT),
-	ROW("prune", NULL, "n dry-run", TAG_GIT_GC),
-	ROW("lfs prune", NULL, "d dry-run", TAG_GIT_GC),
-	ROW("lfs migrate", NULL, NULL, TAG_GIT_REWRITE),
-	ROW("lfs ls-files|env|status|track", NULL, NULL, TAG_READ_QUERY),
-	ROW("lfs", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("update-ref|delete-ref", NULL, NULL, TAG_GIT_REF),
-	ROW("symbolic-ref", "d delete", NULL, TAG_GIT_REF),
-	ROW("filter-branch|filter-repo|fast-import|replace", NULL, NULL, TAG_GIT_REWRITE),
-	ROW("remote remove|rm|set-url", NULL, NULL, TAG_GIT_REMOTE),
-	ROW("remote update|prune|show", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("remote add|rename|set-head|set-branches", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("remote", NULL, NULL, TAG_READ_QUERY),
-	ROW("submodule deinit", NULL, NULL, TAG_GIT_SUBMODULE),
-	CALL("submodule foreach", git_submodule_foreach),
-	ROW("submodule update|add|init|sync|set-url|set-branch", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("submodule", NULL, NULL, TAG_READ_QUERY),
-	ROW("worktree remove", NULL, NULL, TAG_GIT_WORKTREE),
-	ROW("worktree list", NULL, NULL, TAG_READ_QUERY),
-	ROW("worktree", NULL, NULL, TAG_WRITE_GIT),
-	ROW("checkout-index", "f force", "prefix", TAG_GIT_DISCARD),
-	ROW("checkout-index", NULL, NULL, TAG_WRITE_GIT),
-	ROW("read-tree", "u m reset", NULL, TAG_GIT_DISCARD),
-	ROW("notes remove|prune", NULL, NULL, TAG_GIT_REF),
-	ROW("notes list|show", NULL, NULL, TAG_READ_QUERY),
-	ROW("send-email|imap-send", NULL, NULL, TAG_NETWORK_MAIL),
-	ROW("daemon|instaweb|http-backend", NULL, NULL, TAG_LISTEN_PORT),
-	ROW("credential fill", NULL, NULL, TAG_SECRET_STORE),
-	ROW("credential reject|erase", NULL, NULL, TAG_DELETE_KEY),
-	ROW("maintenance start|register|stop", NULL, NULL, TAG_CRON_EDIT),
-	ROW("svn dcommit|branch|tag", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	ROW("svn|p4|request-pull|fetch-pack|send-pack", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("apply", "unsafe-paths", NULL, TAG_GIT_DISCARD),
-	ROW("commit|merge|cherry-pick|revert|am|apply|mv|init|notes|format-patch|sparse-checkout|bundle|"
-	    "hash-object|mktree",
-		NULL, NULL, TAG_WRITE_GIT),
-	ROW("write-tree|commit-tree|update-index|merge-file|merge-tree|rerere|maintenance|symbolic-ref|"
-	    "flow|absorb|citool|gui",
-		NULL, NULL, TAG_WRITE_GIT),
-	ROW("send-pack", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
-static const char git_spec[] =
-	"+C= c= :git-dir=,work-tree=,namespace=,exec-path=,super-prefix=,config-env=,attr-source= "
-	"pPh:paginate,no-pager,bare,no-replace-objects,literal-pathspecs,glob-pathspecs";
 
 /* git takes the beginning of a long option for the whole: --har is --hard. */
 static void complete_options(struct call *k)
@@ -539,15 +447,15 @@ static void complete_options(struct call *k)
 	}
 }
 
-static void classify_git(struct call *k)
+HANDLER(git)
 {
-	static const struct program with_verbs = { "git", NULL, TAG_UNKNOWN_PROGRAM, "", git_verbs, 0, 0 };
+	const char *options = program_options(k->program);
 	struct git g = { 0 };
 	struct args s;
 	struct arena *a = walk_arena(k->w);
 	size_t place;
-	const struct word *verb = verb_words(k, git_spec, 1, &place) ? &k->rest[place] : NULL;
-	args_start(&s, a, k->rest, verb ? place : k->rest_count, git_spec);
+	const struct word *verb = verb_words(k, options, 1, &place) ? &k->rest[place] : NULL;
+	args_start(&s, a, k->rest, verb ? place : k->rest_count, options);
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == 0 && s.value.text) {
 			g.dir = s.value;
@@ -567,7 +475,7 @@ static void classify_git(struct call *k)
 		fx(k, TAG_DYNAMIC_OPTION, verb, 0);
 		return;
 	}
-	k->program = &with_verbs;
+	walk_git_verb(k->w, verb->text);
 	if (g.alias_text) {
 		k->rest += place + 1;
 		k->rest_count -= place + 1;
@@ -591,57 +499,7 @@ static void classify_git(struct call *k)
 			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &g.dir);
-	run_verbs(k);
+	run_verbs_at(k, TAG_UNKNOWN_PROGRAM);
 	if (g.has_dir)
 		walk_set_cwd(k->w, k->c, &back);
 }
-
-static const struct verb svn_verbs[] = {
-	ROW("revert|cleanup", NULL, NULL, TAG_GIT_DISCARD),
-	ROW("delete|del|remove|rm", NULL, NULL, TAG_DELETE_GIT),
-	ROW("commit|ci|import|copy|cp|lock|unlock|propset", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	ROW("checkout|co|update|up|switch|export|log|merge", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("status|st|diff|info|list|ls|cat|blame|propget|proplist|help", NULL, NULL, TAG_READ_QUERY),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb hg_verbs[] = {
-	ROW("update|up|checkout|co", "C clean", NULL, TAG_GIT_DISCARD),
-	ROW("revert|purge|strip|rollback|shelve", NULL, NULL, TAG_GIT_DISCARD),
-	ROW("push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	ROW("pull|clone|incoming|outgoing", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("status|st|diff|log|cat|annotate|blame|branches|tags|heads|id|identify|summary|parents|root|help",
-		NULL, NULL, TAG_READ_QUERY),
-	ROW("remove|rm", NULL, NULL, TAG_DELETE_GIT),
-	ROW("histedit|rebase", NULL, NULL, TAG_GIT_REBASE),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb jj_verbs[] = {
-	ROW("abandon|restore", NULL, NULL, TAG_GIT_DISCARD),
-	ROW("op|operation abandon|restore", NULL, NULL, TAG_GIT_REFLOG),
-	ROW("git push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	ROW("git", NULL, NULL, TAG_NETWORK_GIT),
-	ROW("log|status|st|diff|show|evolog|file|help", NULL, NULL, TAG_READ_QUERY),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
-static const struct verb p4_verbs[] = {
-	ROW("revert|clean|obliterate", NULL, NULL, TAG_GIT_DISCARD),
-	ROW("sync", "f", NULL, TAG_GIT_DISCARD),
-	ROW("client|workspace|branch|label|user|depot|change|changelist", "d", NULL, TAG_GIT_BRANCH_DELETE),
-	ROW("submit|push", NULL, NULL, TAG_NETWORK_GIT_PUSH),
-	ROW("opened|changes|diff|describe|filelog|files|info|status|where|print|annotate|help", NULL, NULL,
-		TAG_READ_QUERY),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
-static const struct program rows[] = {
-	{ "bfg", NULL, TAG_GIT_REWRITE, NULL, NULL, 0, 0 },
-	{ "git", classify_git, TAG_WRITE_GIT, git_spec, git_verbs, 0, 0 },
-	{ "git-filter-repo", NULL, TAG_GIT_REWRITE, NULL, NULL, 0, 0 },
-	{ "git-lfs", NULL, TAG_NETWORK_GIT, NULL, NULL, 0, 0 },
-	{ "hg", NULL, TAG_WRITE_GIT, "R=:repository=,cwd=,config=", hg_verbs, 0, 0 },
-	{ "jj", NULL, TAG_WRITE_GIT, "R=:repository=", jj_verbs, 0, 0 },
-	{ "p4", NULL, TAG_WRITE_GIT, "cupHP=", p4_verbs, 0, 0 },
-	{ "svn", NULL, TAG_WRITE_GIT, ":username=,password=,config-dir=", svn_verbs, 0, 0 },
-};
-const struct program_table programs_git = { rows, ARRAY_SIZE(rows) };

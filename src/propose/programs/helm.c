@@ -2,33 +2,12 @@
  *
  * Ours is asked first, because what it does depends on who asks: looking is reading, governed work is writing, `helm run` is the
  * command behind it, and whatever changes what governs is not for those who are governed.  A word that only the other helm
- * knows is judged as its own; where both know a word the stricter meaning stands. */
+ * knows is judged as its own (the verbs of share/programs/cloud.txt); where both know a word the stricter meaning stands. */
 #include "propose/programs/programs.h"
 
 #include "model/command.h"
 
 #include <string.h>
-
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-
-/* The Kubernetes package manager.  The first row is for words near our own, whatever stands in front of them. */
-static const struct verb kubernetes_verbs[] = {
-	ROW("approve|approval|approvals|trust|key|keys|setup|freeze|unfreeze", NULL, NULL, TAG_TAMPER_GUARD),
-	ROW("uninstall|delete|del|un", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("install|upgrade|rollback", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("push", NULL, NULL, TAG_PUBLISH_PACKAGE),
-	ROW("repo add|update|remove", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("plugin install|update|uninstall", NULL, NULL, TAG_PACKAGE_INSTALL),
-	ROW("plugin|unittest", NULL, NULL, TAG_CLOUD_READ),
-	ROW("create|package|dependency|dep", NULL, NULL, TAG_WRITE_TOOL),
-	ROW("list|ls|status|get|template|lint|show|search|version|history|env|repo|pull|test|verify|diff|"
-	    "help|completion",
-		NULL, NULL, TAG_CLOUD_READ),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
 
 /* Where the second word of a command stands: options may come between, as the command line itself allows. */
 static size_t second_place(const struct call *k)
@@ -185,7 +164,7 @@ static bool is_for_cluster(const struct call *k)
 	return k->rest_count > 1 && word_is(&k->rest[0], "status") && !word_starts(&k->rest[1], "--");
 }
 
-static void classify_helm(struct call *k)
+HANDLER(helm)
 {
 	const struct word *first = k->rest_count ? &k->rest[0] : NULL;
 	if (!first) {
@@ -215,9 +194,3 @@ static void classify_helm(struct call *k)
 			rest[inner.rest_count++] = k->rest[i];
 	own_command(&inner, c);
 }
-
-static const struct program rows[] = {
-	{ "helm", classify_helm, TAG_CLOUD_CHANGE,
-		"nf=:namespace=,kube-context=,kubeconfig=", kubernetes_verbs, 0, 0 },
-};
-const struct program_table programs_helm = { rows, ARRAY_SIZE(rows) };

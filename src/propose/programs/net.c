@@ -65,7 +65,7 @@ static const char curl_spec[] =
 	"fsSLkvigNnlpaqRjBZ0123456#:location,silent,show-error,fail,insecure,include,verbose,compressed,"
 	"globoff,create-dirs";
 
-static void classify_curl(struct call *k)
+HANDLER(curl)
 {
 	enum { X, DATA, FORM, UPLOAD, OUT, REMOTE, GET, HEAD, RESOLVE, PROXY, CONFIG };
 	struct parsed p;
@@ -108,7 +108,7 @@ static void classify_curl(struct call *k)
 											 : FEED_FETCHED };
 }
 
-static void classify_wget(struct call *k)
+HANDLER(wget)
 {
 	enum { OUT, DIR, POST, POST_FILE, METHOD, ASK, SPIDER, INPUT };
 	struct parsed p;
@@ -141,7 +141,7 @@ static void classify_wget(struct call *k)
 }
 
 /* httpie and its kin: METHOD URL item...; items with = or @ are data. */
-static void classify_http(struct call *k)
+HANDLER(http)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
@@ -167,10 +167,10 @@ static void classify_http(struct call *k)
 	k->c->out.kind = FEED_FETCHED;
 }
 
-static void classify_fetcher(struct call *k)
+HANDLER(fetcher)
 {
 	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count, k->program->spec, &p);
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
 	fx(k, TAG_NETWORK_GET, p.operand_count ? &p.operands[0] : NULL, 0);
 	if (p.values[0])
 		write_download(k, p.values[0]);
@@ -184,7 +184,7 @@ static bool sends_something(const struct call *k)
 	return k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY;
 }
 
-static void classify_nc(struct call *k)
+HANDLER(nc)
 {
 	enum { EXEC, LISTEN, ZERO };
 	struct parsed p;
@@ -205,7 +205,7 @@ static void classify_nc(struct call *k)
 	k->c->out.kind = FEED_SOCKET;
 }
 
-static void classify_socat(struct call *k)
+HANDLER(socat)
 {
 	bool is_net = false, execs = false, listens = false;
 	const struct word *text = NULL;
@@ -229,7 +229,7 @@ static void classify_socat(struct call *k)
 	k->c->out.kind = FEED_SOCKET;
 }
 
-static void classify_telnet(struct call *k)
+HANDLER(telnet)
 {
 	fx(k, sends_something(k) ? TAG_NETWORK_UPLOAD : TAG_NETWORK_CONNECT,
 		k->rest_count ? &k->rest[0] : NULL, sends_something(k) ? FXF_MUTATING : 0);
@@ -250,7 +250,7 @@ static void ssh_setting(struct call *k, const struct word *x)
 	}
 }
 
-static void classify_ssh(struct call *k)
+HANDLER(ssh)
 {
 	enum { TUNNEL, OPTION };
 	struct args s;
@@ -291,7 +291,7 @@ static bool is_remote(const struct word *x)
 	return colon && colon > x->text && (!slash || colon < slash || strstr(x->text, "://"));
 }
 
-static void classify_scp(struct call *k)
+HANDLER(scp)
 {
 	enum { PROGRAM, OPTION };
 	struct parsed p;
@@ -316,7 +316,7 @@ static void classify_scp(struct call *k)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_remote_client(struct call *k)
+HANDLER(remote_client)
 {
 	fx(k, TAG_NETWORK_CONNECT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 	fx(k, k->program->tag, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, FXF_MUTATING);
@@ -331,7 +331,7 @@ static void classify_remote_client(struct call *k)
 		}
 }
 
-static void classify_ansible(struct call *k)
+HANDLER(ansible)
 {
 	enum { ARGS, MODULE_, CHECK, LIST };
 	struct parsed p;
@@ -359,7 +359,7 @@ static void classify_ansible(struct call *k)
 }
 
 /* pdsh -w hosts text, mosh host -- cmd, rsh host text */
-static void classify_rsh(struct call *k)
+HANDLER(rsh)
 {
 	struct args s;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
@@ -383,7 +383,7 @@ static void classify_rsh(struct call *k)
 	}
 }
 
-static void classify_ssh_keygen(struct call *k)
+HANDLER(ssh_keygen)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "f= R= lyFBLE t=b=C=N=P=s=", &p);
@@ -396,7 +396,7 @@ static void classify_ssh_keygen(struct call *k)
 }
 
 /* Programs made to be evaluated: eval "$(ssh-agent -s)" is a habit, not a trick. */
-static void classify_environment_printer(struct call *k)
+HANDLER(environment_printer)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
 	if (verb && word_is_any(verb, "exec x") && k->rest_count > 1) {
@@ -416,44 +416,8 @@ static void classify_environment_printer(struct call *k)
 		k->c->out = (struct feed){ .kind = FEED_KNOWN, .text = "", .n = 0 };
 }
 
-#define ROW(words, needs, forbids, tag) \
-	{ \
-		words, needs, forbids, tag, 0, NULL \
-	}
-static const struct verb rclone_verbs[] = {
-	ROW("delete|purge|deletefile|rmdir|rmdirs|cleanup|sync|bisync|move|moveto|dedupe", NULL, NULL,
-		TAG_REMOTE_DELETE),
-	ROW("copy|copyto|copyurl|rcat|touch|mkdir|settier", NULL, NULL, TAG_REMOTE_COPY),
-	ROW("serve|rcd", NULL, NULL, TAG_LISTEN_PORT),
-	ROW("mount|nfsmount", NULL, NULL, TAG_KERNEL_MOUNT),
-	ROW("config", NULL, NULL, TAG_WRITE_CONFIG),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb server_verbs[] = {
-	ROW("run|start|file-server|reverse-proxy|respond", NULL, NULL, TAG_LISTEN_PORT),
-	ROW("stop|reload|trust|untrust|upgrade", NULL, NULL, TAG_PROCESS_SERVICE),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb gio_verbs[] = {
-	ROW("trash|remove", NULL, NULL, TAG_UNKNOWN_DESTRUCTIVE),
-	ROW("copy|move|save|mkdir|rename|set", NULL, NULL, TAG_WRITE_FILE),
-	ROW("mount", NULL, NULL, TAG_KERNEL_MOUNT),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb smbclient_verbs[] = {
-	ROW("", "L list", "c command", TAG_NETWORK_LOOKUP),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-static const struct verb s3cmd_verbs[] = {
-	ROW("del|rm|rb|expire|abortmp|delpolicy|dellifecycle", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("sync|mv", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("put|cp|modify|setacl|setpolicy|mb", NULL, NULL, TAG_CLOUD_UPLOAD),
-	ROW("ls|la|info|du|get", NULL, NULL, TAG_CLOUD_READ),
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
 /* A window is local, unless it is sent to another display. */
-static void classify_xterm(struct call *k)
+HANDLER(xterm)
 {
 	bool far = args_find(k->rest, k->rest_count, "display");
 	fx(k, far ? TAG_NETWORK_CONNECT : TAG_READ_QUERY, NULL, 0);
@@ -462,188 +426,11 @@ static void classify_xterm(struct call *k)
 			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "xterm -e");
 }
 
-#define RUNS(name, run) \
-	{ \
-		name, run, TAG_NETWORK_CONNECT, "", NULL, 0, 0 \
-	}
-#define TAGGED(name, tag) \
-	{ \
-		name, NULL, tag, NULL, NULL, 0, 0 \
-	}
 /* socket -p 'sh -i' host port: a program at the other end of a connection */
-static void classify_socket(struct call *k)
+HANDLER(socket)
 {
 	bool serves = false;
 	for (size_t i = 0; i < k->rest_count; i++)
 		serves |= word_starts(&k->rest[i], "-") && strchr(k->rest[i].text, 'p');
 	fx(k, serves ? TAG_REVERSE_SHELL : TAG_NETWORK_GET, NULL, 0);
 }
-
-static const struct program rows[] = {
-	TAGGED("ab", TAG_NETWORK_SCAN),
-	TAGGED("aircrack-ng", TAG_NETWORK_SCAN),
-	TAGGED("aireplay-ng", TAG_NETWORK_SCAN),
-	TAGGED("airodump-ng", TAG_NETWORK_SCAN),
-	TAGGED("amass", TAG_NETWORK_SCAN),
-	RUNS("ansible", classify_ansible),
-	RUNS("ansible-playbook", classify_ansible),
-	{ "ansible-vault", NULL, TAG_SECRET_STORE, NULL, NULL, 0, 0 },
-	{ "aria2c", classify_fetcher, TAG_NETWORK_GET, "o=:out= d=:dir= ixsjk=", NULL, 0, 0 },
-	TAGGED("arping", TAG_NETWORK_LOOKUP),
-	TAGGED("arpspoof", TAG_NETWORK_SCAN),
-	{ "axel", classify_fetcher, TAG_NETWORK_GET, "o=:output= n=s=", NULL, 0, 0 },
-	TAGGED("beef-xss", TAG_NETWORK_SCAN),
-	TAGGED("bettercap", TAG_NETWORK_SCAN),
-	TAGGED("bfgminer", TAG_NETWORK_CONNECT),
-	TAGGED("bloodhound-python", TAG_NETWORK_SCAN),
-	TAGGED("bore", TAG_LISTEN_TUNNEL),
-	{ "caddy", NULL, TAG_READ_QUERY, "", server_verbs, 0, 0 },
-	TAGGED("ccminer", TAG_NETWORK_CONNECT),
-	TAGGED("certipy", TAG_NETWORK_SCAN),
-	TAGGED("cewl", TAG_NETWORK_SCAN),
-	TAGGED("cgminer", TAG_NETWORK_CONNECT),
-	TAGGED("chisel", TAG_LISTEN_TUNNEL),
-	TAGGED("chntpw", TAG_NETWORK_SCAN),
-	TAGGED("cloudflared", TAG_LISTEN_TUNNEL),
-	TAGGED("cpuminer", TAG_NETWORK_CONNECT),
-	TAGGED("crackmapexec", TAG_NETWORK_SCAN),
-	TAGGED("croc", TAG_NETWORK_UPLOAD),
-	TAGGED("crunch", TAG_NETWORK_SCAN),
-	RUNS("curl", classify_curl),
-	TAGGED("dig", TAG_NETWORK_LOOKUP),
-	TAGGED("dirb", TAG_NETWORK_SCAN),
-	RUNS("direnv", classify_environment_printer),
-	TAGGED("dnsrecon", TAG_NETWORK_SCAN),
-	TAGGED("dnsspoof", TAG_NETWORK_SCAN),
-	TAGGED("doggo", TAG_NETWORK_LOOKUP),
-	TAGGED("drill", TAG_NETWORK_LOOKUP),
-	TAGGED("dsniff", TAG_NETWORK_SCAN),
-	TAGGED("dumpcap", TAG_NETWORK_SCAN),
-	TAGGED("enum4linux", TAG_NETWORK_SCAN),
-	TAGGED("ethminer", TAG_NETWORK_CONNECT),
-	TAGGED("ettercap", TAG_NETWORK_SCAN),
-	TAGGED("evil-winrm", TAG_NETWORK_SCAN),
-	TAGGED("feroxbuster", TAG_NETWORK_SCAN),
-	TAGGED("ffuf", TAG_NETWORK_SCAN),
-	RUNS("fnm", classify_environment_printer),
-	TAGGED("frpc", TAG_LISTEN_TUNNEL),
-	{ "ftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
-	{ "gio", NULL, TAG_READ_QUERY, "", gio_verbs, 0, 0 },
-	TAGGED("gobuster", TAG_NETWORK_SCAN),
-	TAGGED("goldeneye", TAG_NETWORK_SCAN),
-	TAGGED("grpcurl", TAG_NETWORK_GET),
-	TAGGED("hashcat", TAG_NETWORK_SCAN),
-	TAGGED("hashid", TAG_NETWORK_SCAN),
-	TAGGED("hey", TAG_NETWORK_SCAN),
-	TAGGED("host", TAG_NETWORK_LOOKUP),
-	TAGGED("hping", TAG_NETWORK_SCAN),
-	TAGGED("hping3", TAG_NETWORK_SCAN),
-	RUNS("http", classify_http),
-	TAGGED("http-server", TAG_LISTEN_PORT),
-	RUNS("httpie", classify_http),
-	RUNS("https", classify_http),
-	TAGGED("hydra", TAG_NETWORK_SCAN),
-	TAGGED("iperf3", TAG_NETWORK_CONNECT),
-	TAGGED("john", TAG_NETWORK_SCAN),
-	TAGGED("kismet", TAG_NETWORK_SCAN),
-	TAGGED("lazagne", TAG_NETWORK_SCAN),
-	{ "lftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
-	TAGGED("linenum", TAG_NETWORK_SCAN),
-	TAGGED("links", TAG_NETWORK_GET),
-	TAGGED("linpeas", TAG_NETWORK_SCAN),
-	TAGGED("live-server", TAG_LISTEN_PORT),
-	TAGGED("lolminer", TAG_NETWORK_CONNECT),
-	TAGGED("lt", TAG_LISTEN_TUNNEL),
-	TAGGED("lynx", TAG_NETWORK_GET),
-	TAGGED("macchanger", TAG_NETWORK_SCAN),
-	TAGGED("mail", TAG_NETWORK_MAIL),
-	TAGGED("mailx", TAG_NETWORK_MAIL),
-	TAGGED("masscan", TAG_NETWORK_SCAN),
-	TAGGED("medusa", TAG_NETWORK_SCAN),
-	TAGGED("mimikatz", TAG_NETWORK_SCAN),
-	TAGGED("minerd", TAG_NETWORK_CONNECT),
-	RUNS("mise", classify_environment_printer),
-	TAGGED("mitmdump", TAG_NETWORK_SCAN),
-	TAGGED("mitmproxy", TAG_NETWORK_SCAN),
-	RUNS("mosh", classify_rsh),
-	TAGGED("msfconsole", TAG_NETWORK_SCAN),
-	TAGGED("msfvenom", TAG_NETWORK_SCAN),
-	TAGGED("mtr", TAG_NETWORK_LOOKUP),
-	TAGGED("mutt", TAG_NETWORK_MAIL),
-	TAGGED("nanominer", TAG_NETWORK_CONNECT),
-	TAGGED("nbminer", TAG_NETWORK_CONNECT),
-	RUNS("nc", classify_nc),
-	RUNS("ncat", classify_nc),
-	RUNS("netcat", classify_nc),
-	TAGGED("ngrok", TAG_LISTEN_TUNNEL),
-	TAGGED("nikto", TAG_NETWORK_SCAN),
-	TAGGED("nmap", TAG_NETWORK_SCAN),
-	TAGGED("nslookup", TAG_NETWORK_LOOKUP),
-	TAGGED("nuclei", TAG_NETWORK_SCAN),
-	RUNS("opam", classify_environment_printer),
-	TAGGED("patator", TAG_NETWORK_SCAN),
-	RUNS("pdsh", classify_rsh),
-	TAGGED("phoenixminer", TAG_NETWORK_CONNECT),
-	TAGGED("ping", TAG_NETWORK_LOOKUP),
-	TAGGED("ping6", TAG_NETWORK_LOOKUP),
-	TAGGED("pspy64", TAG_NETWORK_SCAN),
-	RUNS("pyenv", classify_environment_printer),
-	RUNS("rbenv", classify_environment_printer),
-	{ "rclone", NULL, TAG_CLOUD_READ,
-		":config=,transfers=,log-level=,filter=,include=,exclude=", rclone_verbs, 0, 0 },
-	RUNS("rcp", classify_scp),
-	TAGGED("reaver", TAG_NETWORK_SCAN),
-	TAGGED("responder", TAG_NETWORK_SCAN),
-	RUNS("rlogin", classify_rsh),
-	RUNS("rsh", classify_rsh),
-	TAGGED("rubeus", TAG_NETWORK_SCAN),
-	TAGGED("rustscan", TAG_NETWORK_SCAN),
-	{ "s3cmd", NULL, TAG_CLOUD_UNKNOWN, "c=:config=,region=,host=", s3cmd_verbs, 0, 0 },
-	RUNS("scp", classify_scp),
-	TAGGED("searchsploit", TAG_NETWORK_SCAN),
-	TAGGED("sendmail", TAG_NETWORK_MAIL),
-	TAGGED("setoolkit", TAG_NETWORK_SCAN),
-	{ "sftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
-	TAGGED("siege", TAG_NETWORK_SCAN),
-	TAGGED("slowhttptest", TAG_NETWORK_SCAN),
-	TAGGED("slowloris", TAG_NETWORK_SCAN),
-	{ "smbclient", NULL, TAG_REMOTE_COPY, "", smbclient_verbs, 0, 0 },
-	RUNS("socat", classify_socat),
-	RUNS("socket", classify_socket),
-	TAGGED("sqlmap", TAG_NETWORK_SCAN),
-	RUNS("ssh", classify_ssh),
-	RUNS("ssh-add", classify_environment_printer),
-	RUNS("ssh-agent", classify_environment_printer),
-	TAGGED("ssh-copy-id", TAG_REMOTE_COPY),
-	RUNS("ssh-keygen", classify_ssh_keygen),
-	TAGGED("ssh-keyscan", TAG_NETWORK_LOOKUP),
-	RUNS("starship", classify_environment_printer),
-	TAGGED("subfinder", TAG_NETWORK_SCAN),
-	TAGGED("swaks", TAG_NETWORK_MAIL),
-	TAGGED("t-rex", TAG_NETWORK_CONNECT),
-	TAGGED("t50", TAG_NETWORK_SCAN),
-	TAGGED("tcpdump", TAG_NETWORK_SCAN),
-	RUNS("telnet", classify_telnet),
-	{ "tftp", classify_remote_client, TAG_REMOTE_COPY, "", NULL, 0, 0 },
-	TAGGED("theharvester", TAG_NETWORK_SCAN),
-	TAGGED("tracepath", TAG_NETWORK_LOOKUP),
-	TAGGED("traceroute", TAG_NETWORK_LOOKUP),
-	TAGGED("tshark", TAG_NETWORK_SCAN),
-	TAGGED("w3m", TAG_NETWORK_GET),
-	TAGGED("websocat", TAG_NETWORK_CONNECT),
-	RUNS("wget", classify_wget),
-	RUNS("wget2", classify_wget),
-	TAGGED("whois", TAG_NETWORK_LOOKUP),
-	TAGGED("wifite", TAG_NETWORK_SCAN),
-	TAGGED("wpscan", TAG_NETWORK_SCAN),
-	TAGGED("wrk", TAG_NETWORK_SCAN),
-	RUNS("xh", classify_http),
-	TAGGED("xmr-stak", TAG_NETWORK_CONNECT),
-	TAGGED("xmrig", TAG_NETWORK_CONNECT),
-	RUNS("xterm", classify_xterm),
-	{ "youtube-dl", classify_fetcher, TAG_NETWORK_GET, "o=:output= f=", NULL, 0, 0 },
-	{ "yt-dlp", classify_fetcher, TAG_NETWORK_GET, "o=:output= f=", NULL, 0, 0 },
-	TAGGED("zmap", TAG_NETWORK_SCAN),
-	RUNS("zoxide", classify_environment_printer),
-};
-const struct program_table programs_net = { rows, ARRAY_SIZE(rows) };

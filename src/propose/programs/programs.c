@@ -1,7 +1,7 @@
 /* programs.c — from a simple command to its effects: which program is it, and what do its assignments and redirections do.
  *
  * The head is resolved to a program's plain name (path, letter case, .exe and version suffixes are spelling, not meaning)
- * and looked up in the tables of the domains.  What no table knows is FX_UNKNOWN; with a destroying verb among its first
+ * and looked up in the table that was made from share/programs/.  What is not there is FX_UNKNOWN; with a destroying verb among its first
  * words it says so, because command-line interfaces are built alike. */
 #include "propose/programs/programs.h"
 
@@ -11,9 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* The names stand in the rows, so that nothing has to be relocated. */
 static const struct {
-	const char *name;
-	enum effect_kind kind;
+	char name[27];
+	uint8_t kind;
 } tags[] = {
 #define X(id, name, kind, meant, meaning, example) { name, FX_##kind },
 #include "propose/programs/tags.def"
@@ -27,26 +28,8 @@ const char *tag_name(enum tag t)
 
 enum effect_kind tag_kind(enum tag t)
 {
-	return tags[t].kind;
+	return (enum effect_kind)tags[t].kind;
 }
-
-const struct program_table *const program_tables[] = {
-	&programs_readers,
-	&programs_files,
-	&programs_edit,
-	&programs_git,
-	&programs_wrappers,
-	&programs_shells,
-	&programs_packages,
-	&programs_net,
-	&programs_containers,
-	&programs_cloud,
-	&programs_helm,
-	&programs_host,
-	&programs_data,
-	&programs_windows,
-};
-const size_t program_table_count = ARRAY_SIZE(program_tables);
 
 static int compare(const char *name, size_t n, const char *row)
 {
@@ -54,28 +37,18 @@ static int compare(const char *name, size_t n, const char *row)
 	return order ? order : row[n] ? -1 : 0;
 }
 
-static const struct program *find_in(const struct program_table *t, const char *name, size_t n)
+const struct program *program_find(const char *name, size_t n)
 {
-	size_t low = 0, high = t->count;
+	size_t low = 0, high = program_count;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
-		int order = compare(name, n, t->rows[mid].name);
+		int order = compare(name, n, program_name(&programs[mid]));
 		if (!order)
-			return &t->rows[mid];
+			return &programs[mid];
 		if (order < 0)
 			high = mid;
 		else
 			low = mid + 1;
-	}
-	return NULL;
-}
-
-const struct program *program_find(const char *name, size_t n)
-{
-	for (size_t i = 0; i < program_table_count; i++) {
-		const struct program *p = find_in(program_tables[i], name, n);
-		if (p)
-			return p;
 	}
 	return NULL;
 }
@@ -228,7 +201,7 @@ bool is_loose_program(const struct word *x)
 }
 
 /* LESSOPEN="| filter %s", "|| filter %s", "-filter": the sign says how less reads it. */
-static const char *program_text(const struct assignment *x)
+static const char *named_program(const struct assignment *x)
 {
 	const char *text = x->value.text;
 	return text_eq(x->name, "LESSOPEN") ? text + strspn(text, "|- ") : text;
@@ -276,7 +249,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
 			strpbrk(x->value.text, " `$;|")) {
 			struct word text = walk_word(k->w,
-				arena_printf(walk_arena(k->w), "%s file", program_text(x)), x->value.at);
+				arena_printf(walk_arena(k->w), "%s file", named_program(x)), x->value.at);
 			run_text(k, &text, 0, x->name);
 		}
 		/* GIT_EXTERNAL_DIFF=./x: a file from here, run under another program's name */
@@ -317,8 +290,7 @@ static void classify_socket_redirect(struct call *k, const struct redirect *r)
 	bool is_write = r->op != REDIR_IN;
 	fx(k, TAG_NETWORK_DEV_TCP, &r->target, is_write ? FXF_MUTATING : 0);
 	if (k->c->argc && k->head &&
-		list_has("sh bash zsh dash ksh ash mksh fish csh tcsh pwsh powershell exec", k->head,
-			strlen(k->head)))
+		(shell_is_known(k->head) || list_has("pwsh powershell exec", k->head, strlen(k->head))))
 		fx(k, TAG_REVERSE_SHELL, &r->target, 0);
 }
 
@@ -482,7 +454,7 @@ void classify_unknown(struct call *k)
 	}
 	find_secret_operand(k);
 	for (size_t i = 0; i < k->rest_count; i++) /* logsave f /bin/sh, openvpn --up '/bin/sh -c x' */
-		if (word_is_any(&k->rest[i], "/bin/sh /bin/bash /bin/dash /bin/zsh") ||
+		if ((word_starts(&k->rest[i], "/bin/") && shell_speaks_sh(k->rest[i].text)) ||
 			word_has(&k->rest[i], "/bin/sh -") || word_has(&k->rest[i], "(\"/bin/sh\")")) {
 			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 			return;
@@ -521,9 +493,9 @@ void classify_unknown(struct call *k)
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
-	if (p->run)
-		p->run(k);
-	else if (p->verbs)
+	if (p->handler)
+		program_handle(p->handler, k);
+	else if (p->verb_count)
 		run_verbs(k);
 	else
 		fx(k, p->tag, k->rest_count ? &k->rest[0] : NULL, p->flags);
@@ -609,7 +581,7 @@ static void classify_head(struct call *k)
 	if (!k->program)
 		k->program = find_family(k->head, strlen(k->head));
 	if (k->program)
-		k->head = k->program->name;
+		k->head = program_name(k->program);
 	struct feed content;
 	/* 'rm -rf /' as one word: no path, whatever follows the blank */
 	size_t word_n = strcspn(head->text, " \t\n");

@@ -1,7 +1,9 @@
-/* programs.h — inside the knowledge of programs: one call, its effects, and the tables.
+/* programs.h — inside the knowledge of programs: one call, its effects, and the table.
  *
- * classify.c finds the program; a row of one of the tables says what it does, either by a function or by a table of verbs
- * (verbs.c).  Every table is sorted by name; a test checks it.  Adding a program is adding a row. */
+ * programs.c finds the program; its row says what it does: by a tag, by verbs (verbs.c) or by a handler.  The rows are the text
+ * files of share/programs/ (docs/formats/programs.md), made into one table by tools/generate/programs.c when Helm is built.
+ * Adding a program is adding a line there.  Handlers are C, for programs where options or operands decide: HANDLER(tar) here
+ * is "run: tar" there. */
 #ifndef PROPOSE_PROGRAMS_PROGRAMS_H
 #define PROPOSE_PROGRAMS_PROGRAMS_H
 
@@ -20,25 +22,58 @@ enum effect_kind tag_kind(enum tag t);
 
 struct call;
 
-/* A way to use a program: its subcommand words ("volume rm", alternatives as "rm|remove", "*" for any word), options that
+/* Bits that a row gives its handler. */
+enum mode_number {
+#define X(id, name, meaning) MODE_NUMBER_##id,
+#include "propose/programs/modes.def"
+#undef X
+};
+enum mode {
+#define X(id, name, meaning) MODE_##id = 1 << MODE_NUMBER_##id,
+#include "propose/programs/modes.def"
+#undef X
+};
+
+/* The rows.  Texts are distances in program_text, where 0 is the empty one: a table without addresses needs no relocation.
+ *
+ * A way to use a program: its subcommand words ("volume rm", alternatives as "rm|remove", "*" for any word), options that
  * must and must not be there (args_find lists), and what it then does.  The first matching row speaks. */
 struct verb {
-	const char *words;
-	const char *needs, *forbids;
-	enum tag tag;
-	unsigned flags;
-	void (*run)(struct call *); /* instead of the tag; call->rest are the words after the verb */
+	uint32_t words, needs, without;
+	uint16_t tag; /* enum tag */
+	uint16_t handler; /* instead of the tag; call->rest are the words after the verb */
+	uint32_t flags;
 };
 
 struct program {
-	const char *name;
-	void (*run)(struct call *); /* NULL: run_verbs when there are verbs, else one effect of `tag` */
-	enum tag tag; /* what it does, or its verbs do unless a row says otherwise */
-	const char *spec; /* its options; for verbs: those before the subcommand that take values */
-	const struct verb *verbs; /* ends with words NULL */
-	unsigned flags; /* of the effect */
-	unsigned mode; /* bits for `run` */
+	uint32_t name;
+	uint32_t options; /* for verbs: those before the subcommand that take values */
+	uint16_t first_verb, verb_count;
+	uint16_t tag; /* what it does, or its verbs do unless a row says otherwise */
+	uint16_t handler; /* 0: run_verbs when there are verbs, else one effect of `tag` */
+	uint32_t flags; /* of the effect */
+	uint32_t mode; /* for the handler */
 };
+
+extern const char program_text[];
+extern const struct verb program_verbs[];
+extern const struct program programs[]; /* sorted by name */
+extern const size_t program_count;
+
+static inline const char *program_name(const struct program *p)
+{
+	return program_text + p->name;
+}
+static inline const char *program_options(const struct program *p)
+{
+	return program_text + p->options;
+}
+
+/* Defines what "run: name" does. */
+#define HANDLER(name) \
+	void handle_##name(struct call *k); \
+	void handle_##name(struct call *k)
+void program_handle(unsigned handler, struct call *k);
 
 /* A command being understood. */
 struct call {
@@ -52,7 +87,7 @@ struct call {
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
-/* classify.c */
+/* programs.c, effect.c */
 void classify_known(struct call *k); /* k->program is set */
 void classify_unknown(struct call *k);
 const struct program *program_find(const char *name, size_t n);
@@ -69,7 +104,7 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n); /* and everyt
 struct word word_below(struct call *k, const struct word *dir);
 /* NAME=value as a word of env, sudo or export: counts as in front of a command. */
 bool is_assignment(const struct word *x);
-bool task_destroys(const struct word *x); /* classify_packages.c: db:reset, drop-db */
+bool task_destroys(const struct word *x); /* packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
 /* Other commands inside this one.  The words are copied. */
@@ -88,7 +123,9 @@ const char *note_program(struct call *k, const char *path); /* that a link at `p
 
 /* verbs.c */
 void run_verbs(struct call *k);
-bool run_rows(struct call *k, const struct verb *rows); /* false: no row speaks */
+bool run_rows(struct call *k); /* the rows only; false: none speaks */
+/* The options before the verb have been read, `rest` starts with it; what no row knows does `t`. */
+void run_verbs_at(struct call *k, enum tag t);
 /* The subcommand words: options (with values by `spec`) skipped.  Returns how many, at most `max`; places[i] is the index
  * in rest. */
 size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places);
@@ -98,32 +135,19 @@ bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
 
-/* classify_shell.c: run text as a program of this kind; what the feed is when it is unknown. */
-void run_stdin_shell(struct call *k, const struct feed *in, const char *language);
+/* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);
-void classify_shell(struct call *k);
-void classify_interpreter(struct call *k);
-void classify_show(struct call *k); /* classify_win.c: type, Get-Content */
+void handle_interpreter(struct call *k);
+void handle_show(struct call *k); /* windows.c: type, Get-Content */
 void classify_path_head(struct call *k); /* ./x or /a/b/x that is not in the tables, or was just written */
 
-/* classify_code.c: inline code.  `language` is "python", "perl", "ruby", "node", "php", "lua", "awk", ... */
+/* code.c: inline code.  `language` is "python", "perl", "ruby", "node", "php", "lua", "awk", ... */
 void classify_code(struct call *k, const char *language, const struct word *text);
 void classify_code_bytes(struct call *k, const char *language, const char *text, size_t n);
-/* classify_win.c: text for cmd or PowerShell. */
+/* windows.c: text for cmd or PowerShell. */
 void classify_windows_text(struct call *k, const struct word *text);
-/* classify_data.c: SQL text. */
+/* data.c: SQL text. */
 void classify_sql(struct call *k, const struct word *text);
 void classify_sql_bytes(struct call *k, const char *text, size_t n);
-
-/* Head tables, one per domain. */
-struct program_table {
-	const struct program *rows;
-	size_t count;
-};
-extern const struct program_table programs_wrappers, programs_files, programs_edit, programs_readers,
-	programs_git, programs_net, programs_data, programs_cloud, programs_helm, programs_containers,
-	programs_host, programs_packages, programs_shells, programs_windows;
-extern const struct program_table *const program_tables[];
-extern const size_t program_table_count;
 
 #endif

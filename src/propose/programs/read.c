@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-enum {
-	PATTERN_FIRST = 1, /* the first operand is no file, unless item 0 of the spec was given */
-	NOT_FILES = 2, /* operands are not files at all */
-	FILTER = 4, /* what it prints is its input, transformed */
-	METADATA = 8 /* names, sizes, kinds and numbers, never what is in the file */
-};
-
 static void pass_on(struct call *k)
 {
 	if (k->c->in.kind == FEED_FETCHED)
@@ -34,21 +27,22 @@ static void look_at(struct call *k, const struct word *v, size_t n)
 	}
 }
 
-static void classify_reader(struct call *k)
+HANDLER(reader)
 {
 	struct parsed p;
 	unsigned mode = k->program->mode;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count, k->program->spec ? k->program->spec : "", &p);
-	size_t first = mode & PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
-	if (mode & NOT_FILES || p.operand_count == first)
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
+	size_t first = mode & MODE_PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
+	if (mode & MODE_NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
-	else if (mode & METADATA && !(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
+	else if (mode & MODE_METADATA &&
+		!(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
 		look_at(k, p.operands, p.operand_count);
-	else if (mode & PATTERN_FIRST)
+	else if (mode & MODE_PATTERN_FIRST)
 		fx_read_tree(k, p.operands + first, p.operand_count - first);
 	else
 		fx_read(k, p.operands + first, p.operand_count - first);
-	if (mode & FILTER)
+	if (mode & MODE_FILTER)
 		pass_on(k);
 }
 
@@ -125,7 +119,7 @@ static bool outputs_unknown(struct call *k)
 	return true;
 }
 
-static void classify_echo(struct call *k)
+HANDLER(echo)
 {
 	fx(k, TAG_READ_QUERY, NULL, 0);
 	if (outputs_unknown(k))
@@ -181,7 +175,7 @@ static size_t print_format(struct buf *b, const char *format, const struct word 
 	return used;
 }
 
-static void classify_printf(struct call *k)
+HANDLER(printf)
 {
 	size_t i = k->rest_count && word_is(&k->rest[0], "--") ? 1 : 0;
 	fx(k, TAG_READ_QUERY, NULL, 0);
@@ -200,7 +194,7 @@ static void classify_printf(struct call *k)
 	k->c->out = (struct feed){ .kind = FEED_KNOWN, .text = b.p, .n = b.n };
 }
 
-static void classify_cat(struct call *k)
+HANDLER(cat)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "AbeEnstTuv", &p);
@@ -279,7 +273,7 @@ static void decoded_output(struct call *k, bool (*decode)(struct buf *, const ch
 	k->c->out = out;
 }
 
-static void classify_base64(struct call *k)
+HANDLER(base64)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "dD:decode wi:ignore-garbage o=", &p);
@@ -290,7 +284,7 @@ static void classify_base64(struct call *k)
 		decoded_output(k, text_eq(k->head, "base64") ? decode_base64 : NULL);
 }
 
-static void classify_xxd(struct call *k)
+HANDLER(xxd)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
@@ -305,13 +299,13 @@ static void classify_xxd(struct call *k)
 }
 
 /* rev, tr, od, uudecode and the rest: what comes out is not what went in. */
-static void classify_decoder(struct call *k)
+HANDLER(decoder)
 {
-	classify_reader(k);
+	handle_reader(k);
 	decoded_output(k, NULL);
 }
 
-static void classify_openssl(struct call *k)
+HANDLER(openssl)
 {
 	if (k->rest_count && word_is(&k->rest[0], "s_client")) {
 		fx(k, TAG_NETWORK_CONNECT, k->rest_count > 1 ? &k->rest[k->rest_count - 1] : NULL, 0);
@@ -338,7 +332,7 @@ static void classify_openssl(struct call *k)
 		decoded_output(k, NULL);
 }
 
-static void classify_gpg(struct call *k)
+HANDLER(gpg)
 {
 	if (args_find(k->rest, k->rest_count,
 		    "delete-key delete-keys delete-secret-key delete-secret-keys "
@@ -355,7 +349,7 @@ static void classify_gpg(struct call *k)
 	decoded_output(k, NULL);
 }
 
-static void classify_environment(struct call *k)
+HANDLER(environment)
 {
 	if (!k->rest_count || (args_find(k->rest, k->rest_count, "p x") && k->rest_count == 1)) {
 		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
@@ -367,18 +361,18 @@ static void classify_environment(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_printenv(struct call *k)
+HANDLER(printenv)
 {
 	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
 /* set alone prints every variable; with options it only changes the shell. */
-static void classify_set(struct call *k)
+HANDLER(set)
 {
 	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
-static void classify_unset(struct call *k)
+HANDLER(unset)
 {
 	fx(k, TAG_READ_QUERY, NULL, 0);
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -388,14 +382,14 @@ static void classify_unset(struct call *k)
 			fx(k, TAG_DELETE_HISTORY, &k->rest[i], 0);
 }
 
-static void classify_history(struct call *k)
+HANDLER(history)
 {
 	bool erases = args_find(k->rest, k->rest_count, "c d w delete clear") ||
 		(k->rest_count && word_is_any(&k->rest[0], "clear delete"));
 	fx(k, erases ? TAG_DELETE_HISTORY : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_source(struct call *k)
+HANDLER(source)
 {
 	if (!k->rest_count)
 		return;
@@ -404,18 +398,18 @@ static void classify_source(struct call *k)
 }
 
 /* type NAME asks about a command; type FILE is the Windows cat. */
-static void classify_type(struct call *k)
+HANDLER(type)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (strpbrk(k->rest[i].text, "./\\")) {
-			classify_show(k);
+			handle_show(k);
 			return;
 		}
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 /* awk: its program is code; -i inplace edits. */
-static void classify_awk(struct call *k)
+HANDLER(awk)
 {
 	enum { FILE_, SOURCE, INCLUDE };
 	struct parsed p;
@@ -436,22 +430,22 @@ static void classify_awk(struct call *k)
 }
 
 /* Readers that write with -o or -i. */
-static void classify_output_option(struct call *k)
+HANDLER(output_option)
 {
 	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count, k->program->spec, &p);
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
 	if (p.values[0])
 		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
 	if (args_has(&p, 1) && p.operand_count)
 		fx_paths(k, TAG_WRITE_EDIT, p.operands + 1, p.operand_count - 1, FXF_OVERWRITE);
 	if (!p.values[0] && !args_has(&p, 1))
 		fx(k, TAG_READ_QUERY, NULL, 0);
-	if (k->program->mode & FILTER)
+	if (k->program->mode & MODE_FILTER)
 		pass_on(k);
 }
 
 /* A lister that can act: dmesg -C, journalctl --vacuum, date -s ... */
-static void classify_log(struct call *k)
+HANDLER(log)
 {
 	bool erases = args_find(k->rest, k->rest_count,
 		"C c clear read-clear vacuum-time vacuum-size vacuum-files rotate flush relinquish-var "
@@ -462,25 +456,25 @@ static void classify_log(struct call *k)
 	fx(k, erases ? TAG_DELETE_LOG : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_date(struct call *k)
+HANDLER(date)
 {
 	bool sets = args_find(k->rest, k->rest_count, "s set");
 	fx(k, sets ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_hostname(struct call *k)
+HANDLER(hostname)
 {
 	bool sets = k->rest_count && !word_starts(&k->rest[0], "-");
 	fx(k, sets || args_find(k->rest, k->rest_count, "b F") ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_ss(struct call *k)
+HANDLER(ss)
 {
 	fx(k, args_find(k->rest, k->rest_count, "K kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
 }
 
 /* The pager may be told to run something; agents never do, so only that is looked at. */
-static void classify_man(struct call *k)
+HANDLER(man)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "P=:pager= H= M=:manpath=", &p);
@@ -490,18 +484,18 @@ static void classify_man(struct call *k)
 }
 
 /* less +!cmd starts with a command of the reader's, here to run another program. */
-static void classify_less(struct call *k)
+HANDLER(less)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (word_starts(&k->rest[i], "+!")) {
 			struct word text = word_tail(&k->rest[i], 2);
 			run_text(k, &text, 0, "less +!");
 		}
-	classify_reader(k);
+	handle_reader(k);
 }
 
 /* rg --pre program: run for every file it searches */
-static void classify_rg(struct call *k)
+HANDLER(rg)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		bool is_next = word_is(&k->rest[i], "--pre") && i + 1 < k->rest_count;
@@ -512,298 +506,5 @@ static void classify_rg(struct call *k)
 		if (is_loose_program(&text))
 			fx(k, TAG_ENVIRONMENT_LOADER, &k->rest[i], 0);
 	}
-	classify_reader(k);
+	handle_reader(k);
 }
-
-#define READ(name, spec, mode) \
-	{ \
-		name, classify_reader, TAG_READ_FILE, spec, NULL, 0, mode \
-	}
-#define QUERY(name) \
-	{ \
-		name, classify_reader, TAG_READ_QUERY, "", NULL, 0, NOT_FILES \
-	}
-#define RUNS(name, run) \
-	{ \
-		name, run, TAG_READ_QUERY, "", NULL, 0, 0 \
-	}
-#define GREP \
-	"ef=:regexp=,file= " \
-	"m=A=B=C=d=D=:max-count,after-context,before-context,context,include=,exclude=,exclude-dir=,color="
-#define RG \
-	"ef=:regexp=,file= " \
-	"g=t=T=m=A=B=C=j=M=r=E=:glob,type,type-not,max-count,after-context,before-context,context,replace," \
-	"max-depth=,iglob=,sort=,color=,pre=,pre-glob="
-
-static const struct program rows[] = {
-	RUNS(".", classify_source),
-	QUERY(":"),
-	QUERY("["),
-	QUERY("[["),
-	READ("ack", GREP, PATTERN_FIRST),
-	QUERY("acpi"),
-	READ("ag", RG, PATTERN_FIRST),
-	QUERY("alias"),
-	QUERY("ansible-doc"),
-	QUERY("apropos"),
-	QUERY("arp-scan"),
-	RUNS("awk", classify_awk),
-	READ("b2sum", "", 0),
-	RUNS("base32", classify_base64),
-	RUNS("base64", classify_base64),
-	QUERY("basename"),
-	QUERY("basenc"),
-	READ("bat", "l=H=r=:language,style=,theme=,line-range,paging=,color=", 0),
-	READ("batcat", "l=", 0),
-	QUERY("bg"),
-	QUERY("bind"),
-	READ("blkid", "", METADATA),
-	QUERY("break"),
-	READ("bzcat", "", FILTER),
-	READ("bzgrep", GREP, PATTERN_FIRST),
-	QUERY("cal"),
-	QUERY("caller"),
-	RUNS("cat", classify_cat),
-	QUERY("cd"),
-	READ("cksum", "", 0),
-	QUERY("clear"),
-	READ("cloc", "", 0),
-	READ("cmp", "n=i=", 0),
-	READ("col", "", FILTER),
-	READ("colordiff", "", 0),
-	READ("column", "s=o=c=", FILTER),
-	READ("comm", "", 0),
-	QUERY("compgen"),
-	QUERY("complete"),
-	QUERY("continue"),
-	READ("crc32", "", 0),
-	READ("csvcut", "c=", FILTER),
-	READ("csvlook", "", FILTER),
-	READ("cut", "d=f=c=b=:delimiter,fields,characters,bytes", FILTER),
-	RUNS("date", classify_date),
-	RUNS("declare", classify_environment),
-	READ("delta", "", FILTER),
-	READ("df", "t=x=B=", 0),
-	READ("diff", "U=C=I=x=X=L=:label=,exclude=", 0),
-	READ("diff3", "", 0),
-	READ("difft", "", 0),
-	READ("dir", "", METADATA),
-	QUERY("dircolors"),
-	QUERY("dirname"),
-	QUERY("dirs"),
-	QUERY("disown"),
-	RUNS("dmesg", classify_log),
-	QUERY("dpkg-query"),
-	READ("du", "d=t=:max-depth=,exclude=,threshold=", METADATA),
-	READ("dumpe2fs", "", METADATA),
-	READ("dust", "d=n=", METADATA),
-	RUNS("echo", classify_echo),
-	READ("egrep", GREP, PATTERN_FIRST),
-	QUERY("enable"),
-	READ("exa", "L=I=s=", METADATA),
-	READ("exiftool", "", 0),
-	QUERY("exit"),
-	READ("expand", "t=", FILTER),
-	RUNS("export", classify_environment),
-	QUERY("expr"),
-	READ("eza", "L=I=s=", METADATA),
-	QUERY("factor"),
-	QUERY("false"),
-	QUERY("fc"),
-	QUERY("fc-list"),
-	QUERY("fg"),
-	READ("fgrep", GREP, PATTERN_FIRST),
-	READ("file", "m=F=f=", METADATA),
-	READ("fmt", "w=", FILTER),
-	READ("fold", "w=", FILTER),
-	QUERY("free"),
-	QUERY("fzf"),
-	RUNS("gawk", classify_awk),
-	QUERY("getconf"),
-	QUERY("getent"),
-	READ("getfacl", "", 0),
-	QUERY("getopt"),
-	QUERY("getopts"),
-	RUNS("gpg", classify_gpg),
-	RUNS("gpg2", classify_gpg),
-	READ("grep", GREP, PATTERN_FIRST),
-	QUERY("groups"),
-	QUERY("hash"),
-	READ("head", "n=c=:lines,bytes", FILTER),
-	QUERY("help"),
-	READ("hexdump", "n=s=e=", FILTER),
-	READ("hexyl", "n=", FILTER),
-	RUNS("history", classify_history),
-	QUERY("hostid"),
-	RUNS("hostname", classify_hostname),
-	QUERY("htop"),
-	{ "iconv", classify_output_option, TAG_READ_QUERY, "o=:output= _ f=t=:from-code,to-code", NULL, 0,
-		FILTER },
-	QUERY("id"),
-	READ("identify", "", 0),
-	QUERY("info"),
-	QUERY("iostat"),
-	QUERY("jobs"),
-	READ("join", "t=j=1=2=", FILTER),
-	RUNS("journalctl", classify_log),
-	READ("jq", "f:from-file L=:indent=,arg=,argjson= ", PATTERN_FIRST | FILTER),
-	QUERY("killsnoop"),
-	QUERY("last"),
-	QUERY("lastlog"),
-	READ("ldd", "", 0),
-	{ "less", classify_less, TAG_READ_FILE, "p=P=", NULL, 0, 0 },
-	QUERY("let"),
-	RUNS("local", classify_environment),
-	QUERY("locale"),
-	QUERY("locate"),
-	QUERY("logger"),
-	QUERY("logname"),
-	QUERY("logout"),
-	QUERY("look"),
-	READ("ls", "I=w=T=:ignore=,width=,color=,sort=,format=", METADATA),
-	QUERY("lsb_release"),
-	QUERY("lsblk"),
-	QUERY("lscpu"),
-	QUERY("lsd"),
-	QUERY("lsmod"),
-	QUERY("lsof"),
-	QUERY("lspci"),
-	QUERY("lsusb"),
-	QUERY("ltrace-stat"),
-	RUNS("man", classify_man),
-	QUERY("mapfile"),
-	RUNS("mawk", classify_awk),
-	READ("md5", "", 0),
-	READ("md5sum", "", 0),
-	READ("mdls", "", 0),
-	READ("mediainfo", "", 0),
-	QUERY("mktemp"),
-	READ("mlr", "", NOT_FILES | FILTER),
-	{ "more", classify_less, TAG_READ_FILE, "", NULL, 0, 0 },
-	QUERY("mpstat"),
-	RUNS("nawk", classify_awk),
-	QUERY("ncal"),
-	QUERY("ncdu"),
-	QUERY("neofetch"),
-	QUERY("netstat"),
-	READ("nl", "b=w=s=", FILTER),
-	READ("nm", "", 0),
-	QUERY("nproc"),
-	QUERY("numfmt"),
-	READ("objdump", "j=M=", 0),
-	RUNS("od", classify_decoder),
-	RUNS("openssl", classify_openssl),
-	READ("otool", "", 0),
-	READ("pandoc", "o=", NOT_FILES),
-	READ("paste", "d=", FILTER),
-	QUERY("pathchk"),
-	READ("pcregrep", GREP, PATTERN_FIRST),
-	READ("pdftotext", "", 0),
-	QUERY("pgrep"),
-	QUERY("pidof"),
-	QUERY("pidstat"),
-	QUERY("pinky"),
-	QUERY("pmap"),
-	QUERY("popd"),
-	QUERY("posh"),
-	READ("pr", "", FILTER),
-	RUNS("printenv", classify_printenv),
-	RUNS("printf", classify_printf),
-	QUERY("procs"),
-	QUERY("ps"),
-	QUERY("pstree"),
-	QUERY("ptx"),
-	QUERY("pushd"),
-	QUERY("pwd"),
-	QUERY("pwgen"),
-	QUERY("read"),
-	QUERY("readarray"),
-	READ("readelf", "", 0),
-	QUERY("readlink"),
-	RUNS("readonly", classify_environment),
-	QUERY("realpath"),
-	QUERY("return"),
-	RUNS("rev", classify_decoder),
-	{ "rg", classify_rg, TAG_READ_FILE, RG, NULL, 0, PATTERN_FIRST },
-	QUERY("rpmquery"),
-	QUERY("runlevel"),
-	QUERY("sar"),
-	READ("scc", "", METADATA),
-	READ("sdiff", "w=", 0),
-	QUERY("select"),
-	QUERY("seq"),
-	RUNS("set", classify_set),
-	READ("sha1sum", "", 0),
-	READ("sha224sum", "", 0),
-	READ("sha256sum", "", 0),
-	READ("sha384sum", "", 0),
-	READ("sha512sum", "", 0),
-	READ("shasum", "a=", 0),
-	READ("shellcheck", "s=e=f=S=:shell,exclude,format,severity", 0),
-	QUERY("shift"),
-	QUERY("shopt"),
-	READ("shuf", "n=e=i=", FILTER),
-	READ("size", "", 0),
-	QUERY("slabtop"),
-	QUERY("sleep"),
-	QUERY("slop"),
-	RUNS("source", classify_source),
-	RUNS("ss", classify_ss),
-	READ("stat", "c=:format=,printf=", METADATA),
-	READ("strings", "n=t=e=", FILTER),
-	QUERY("stty"),
-	READ("sum", "", 0),
-	QUERY("suspend"),
-	READ("tac", "s=", FILTER),
-	READ("tail", "n=c=s=:lines,bytes,pid=,sleep-interval=", FILTER),
-	QUERY("test"),
-	QUERY("tig"),
-	QUERY("times"),
-	QUERY("tldr"),
-	READ("tokei", "", METADATA),
-	QUERY("top"),
-	QUERY("tput"),
-	{ "tr", classify_decoder, TAG_READ_QUERY, "", NULL, 0, NOT_FILES },
-	QUERY("trap"),
-	READ("tree", "L=I=P=o=", METADATA),
-	QUERY("true"),
-	QUERY("tsort"),
-	QUERY("tty"),
-	RUNS("type", classify_type),
-	RUNS("typeset", classify_environment),
-	QUERY("ulimit"),
-	QUERY("umask"),
-	QUERY("unalias"),
-	QUERY("uname"),
-	READ("unexpand", "t=", FILTER),
-	RUNS("unset", classify_unset),
-	QUERY("uptime"),
-	QUERY("users"),
-	RUNS("uudecode", classify_decoder),
-	RUNS("uuencode", classify_decoder),
-	QUERY("uuidgen"),
-	READ("vdir", "", METADATA),
-	QUERY("vmstat"),
-	QUERY("w"),
-	QUERY("wait"),
-	READ("wc", ":files0-from=", METADATA),
-	QUERY("whatis"),
-	QUERY("whereis"),
-	QUERY("which"),
-	QUERY("who"),
-	QUERY("whoami"),
-	READ("xmllint", "", 0),
-	READ("xq", "", PATTERN_FIRST | FILTER),
-	READ("xsv", "", NOT_FILES | FILTER),
-	RUNS("xxd", classify_xxd),
-	READ("xzcat", "", FILTER),
-	READ("xzgrep", GREP, PATTERN_FIRST),
-	QUERY("yes"),
-	{ "yq", classify_output_option, TAG_READ_QUERY,
-		":_out= i:inplace,in-place p=o=:input-format=,output-format=", NULL, 0, FILTER },
-	READ("zcat", "", FILTER),
-	READ("zgrep", GREP, PATTERN_FIRST),
-	READ("zless", "", 0),
-	READ("zstdcat", "", FILTER),
-};
-const struct program_table programs_readers = { rows, ARRAY_SIZE(rows) };

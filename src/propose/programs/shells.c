@@ -11,6 +11,22 @@
 
 enum { SCRIPT_MAX_BYTES = 256 << 10 };
 
+static bool has_mode(const char *path, unsigned mode)
+{
+	const struct program *p = program_find(path_base(path), strlen(path_base(path)));
+	return p && p->mode & mode;
+}
+
+bool shell_speaks_sh(const char *path)
+{
+	return has_mode(path, MODE_SPEAKS_SH);
+}
+
+bool shell_is_known(const char *path)
+{
+	return has_mode(path, MODE_SPEAKS_SH | MODE_OTHER_LANGUAGE);
+}
+
 static bool is_shell_language(const char *language)
 {
 	return text_eq(language, "sh");
@@ -98,7 +114,7 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		fx(k, is_shell ? TAG_STDIN_SHELL : TAG_STDIN_CODE, NULL, 0);
 }
 
-void run_stdin_shell(struct call *k, const struct feed *in, const char *language)
+static void run_stdin_shell(struct call *k, const struct feed *in, const char *language)
 {
 	run_feed(k, in, language, false);
 }
@@ -219,8 +235,7 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 			}
 		} else if (letter == 's') {
 			o->reads_stdin = true;
-		} else if (letter == 'n' && x->text[0] == '-' &&
-			list_has("sh bash dash ksh zsh ash mksh yash", k->head, strlen(k->head))) {
+		} else if (letter == 'n' && x->text[0] == '-' && k->program->mode & MODE_SPEAKS_SH) {
 			o->asks = true;
 		} else if (letter == 'o' || letter == 'O') {
 			if (j + 1 == x->text_n)
@@ -271,7 +286,7 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 	return i;
 }
 
-void classify_shell(struct call *k)
+HANDLER(shell)
 {
 	struct shell_options o = { 0 };
 	size_t i = read_shell_options(k, &o);
@@ -291,7 +306,7 @@ void classify_shell(struct call *k)
 }
 
 /* pwsh, powershell, cmd. */
-static void classify_powershell(struct call *k)
+HANDLER(powershell)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
@@ -406,13 +421,13 @@ static bool only_prints(struct call *k, const char *language)
 	return false;
 }
 
-void classify_interpreter(struct call *k)
+HANDLER(interpreter)
 {
 	const char *language = language_named(k->head);
 	struct args s;
 	struct arena *a = walk_arena(k->w);
 	bool has_code = false, edits = false;
-	args_start(&s, a, k->rest, k->rest_count, k->program->spec);
+	args_start(&s, a, k->rest, k->rest_count, program_options(k->program));
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == CODE && s.value.text) {
 			has_code = true;
@@ -455,7 +470,7 @@ void classify_interpreter(struct call *k)
 }
 
 /* deno and bun: subcommands first. */
-static void run_eval(struct call *k)
+HANDLER(eval)
 {
 	size_t i = 0;
 	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
@@ -463,7 +478,7 @@ static void run_eval(struct call *k)
 	if (i < k->rest_count)
 		classify_code(k, "node", &k->rest[i]);
 }
-static void run_file(struct call *k)
+HANDLER(file)
 {
 	size_t i = 0;
 	while (i < k->rest_count && word_starts(&k->rest[i], "-"))
@@ -475,7 +490,7 @@ static void run_file(struct call *k)
 }
 
 /* erl -eval 'io:format("hi"), halt().' */
-static void classify_erl(struct call *k)
+HANDLER(erl)
 {
 	bool has_code = false;
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
@@ -487,40 +502,10 @@ static void classify_erl(struct call *k)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-static const struct verb eval_verbs[] = {
-	{ "eval", NULL, NULL, TAG_DYNAMIC_CODE, 0, NULL },
-	{ "", "eval", NULL, TAG_DYNAMIC_CODE, 0, NULL },
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
-static const struct verb deno_verbs[] = {
-	{ "eval", NULL, NULL, 0, 0, run_eval },
-	{ "run|serve", NULL, NULL, 0, 0, run_file },
-	{ "test|bench|check|lint|task|compile|bundle|doc|coverage", NULL, NULL, TAG_SCRIPT_BUILD, 0, NULL },
-	{ "fmt|init", NULL, NULL, TAG_WRITE_TOOL, 0, NULL },
-	{ "info|types|completions|help", NULL, NULL, TAG_READ_QUERY, 0, NULL },
-	{ "install|add|upgrade|update|cache", NULL, NULL, TAG_PACKAGE_INSTALL, 0, NULL },
-	{ "remove|uninstall", NULL, NULL, TAG_PACKAGE_REMOVE, 0, NULL },
-	{ "publish", NULL, NULL, TAG_PUBLISH_PACKAGE, 0, NULL },
-	{ "deploy", NULL, NULL, TAG_PUBLISH_DEPLOY, 0, NULL },
-	{ NULL, NULL, NULL, 0, 0, NULL },
-};
-
-static void classify_bun(struct call *k)
+HANDLER(bun)
 {
-	static const struct verb verbs[] = {
-		{ "run", NULL, NULL, 0, 0, run_file },
-		{ "test|build", NULL, NULL, TAG_SCRIPT_BUILD, 0, NULL },
-		{ "x", NULL, NULL, TAG_PACKAGE_RUN, 0, NULL },
-		{ "install|i|add|a|update|link|create|upgrade", NULL, NULL, TAG_PACKAGE_INSTALL, 0, NULL },
-		{ "remove|rm", NULL, NULL, TAG_PACKAGE_REMOVE, 0, NULL },
-		{ "publish", NULL, NULL, TAG_PUBLISH_PACKAGE, 0, NULL },
-		{ "pm|outdated|info|why", NULL, NULL, TAG_READ_QUERY, 0, NULL },
-		{ NULL, NULL, NULL, 0, 0, NULL },
-	};
-	static const struct program with_verbs = { "bun", NULL, TAG_SCRIPT_FILE, "", verbs, 0, 0 };
 	if (args_find(k->rest, k->rest_count, "e eval p print") || !k->rest_count) {
-		classify_interpreter(k);
+		handle_interpreter(k);
 		return;
 	}
 	if (k->rest_count > 1 && word_is(&k->rest[0], "run") && task_destroys(&k->rest[1]) &&
@@ -528,12 +513,11 @@ static void classify_bun(struct call *k)
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[1], 0);
 		return;
 	}
-	k->program = &with_verbs;
-	run_verbs(k);
+	run_verbs_at(k, TAG_SCRIPT_FILE);
 }
 
 /* expect -c 'spawn cmd; ...': the programs it starts; the rest is a conversation. */
-static void classify_expect(struct call *k)
+HANDLER(expect)
 {
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+c= f=", &p);
@@ -554,81 +538,7 @@ static void classify_expect(struct call *k)
 	fx(k, TAG_UNKNOWN_CODE, NULL, 0);
 }
 
-static void classify_osascript(struct call *k)
+HANDLER(osascript)
 {
-	classify_interpreter(k);
+	handle_interpreter(k);
 }
-
-#define SHELL(name) \
-	{ \
-		name, classify_shell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 \
-	}
-#define LANGUAGE(name, spec) \
-	{ \
-		name, classify_interpreter, TAG_STDIN_CODE, "+" spec, NULL, 0, 0 \
-	}
-#define PYTHON "c= m= :_in_place :_preload= W=X=:check-hash-based-pycs= BEIOPSqsuvx"
-#define PERL "e=E= :_module= i? :_preload= I=M=m= F? C?"
-#define RUBY "e= :_module= i? r=:require= C=I=E=:encoding= F? K?"
-#define NODE \
-	"e=p=:eval=,print= :_module= :_in_place r=:require=,import=,loader=,experimental-loader= " \
-	"C=:input-type=,conditions="
-
-static const struct program rows[] = {
-	SHELL("ash"),
-	SHELL("bash"),
-	{ "bun", classify_bun, TAG_STDIN_CODE, "+" NODE, NULL, 0, 0 },
-	LANGUAGE("clj", "e=:eval= :_module= :_in_place"),
-	LANGUAGE("clojure", "e=:eval= :_module= :_in_place"),
-	{ "cmd", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
-	{ "crystal", NULL, TAG_SCRIPT_BUILD, "", eval_verbs, 0, 0 },
-	SHELL("csh"),
-	SHELL("dash"),
-	{ "deno", NULL, TAG_SCRIPT_FILE, "", deno_verbs, 0, 0 },
-	LANGUAGE("elixir", "e=:eval= :_module= :_in_place r=S="),
-	SHELL("elvish"),
-	{ "erl", classify_erl, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
-	{ "expect", classify_expect, TAG_STDIN_CODE, NULL, NULL, 0, 0 },
-	SHELL("fish"),
-	LANGUAGE("groovy", "e= :_module= i?"),
-	LANGUAGE("guile", "c= :_module= :_in_place l=L=e="),
-	LANGUAGE("jshell", ":_code="),
-	LANGUAGE("julia", "eE=:eval=,print= :_module= :_in_place L=:load="),
-	SHELL("ksh"),
-	LANGUAGE("lua", "e= :_module= :_in_place l="),
-	LANGUAGE("luajit", "e= :_module= :_in_place l="),
-	SHELL("mksh"),
-	LANGUAGE("node", NODE),
-	LANGUAGE("nodejs", NODE),
-	SHELL("nu"),
-	LANGUAGE("ocaml", "e= :_module= :_in_place I="),
-	SHELL("oil"),
-	{ "osascript", classify_osascript, TAG_STDIN_CODE, "+e= :_module= :_in_place :_preload= l=", NULL, 0,
-		0 },
-	SHELL("osh"),
-	LANGUAGE("perl", PERL),
-	LANGUAGE("php", "r=B=R=E=:run= :_module= :_in_place d=c=z= f=F=S=t="),
-	{ "powershell", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
-	{ "pwsh", classify_powershell, TAG_STDIN_SHELL, NULL, NULL, 0, 0 },
-	LANGUAGE("pypy", PYTHON),
-	LANGUAGE("pypy3", PYTHON),
-	LANGUAGE("python", PYTHON),
-	LANGUAGE("python2", PYTHON),
-	LANGUAGE("python3", PYTHON),
-	LANGUAGE("r", "e= :_module= :_in_place f="),
-	SHELL("rbash"),
-	SHELL("rc"),
-	LANGUAGE("rscript", "e= :_module="),
-	LANGUAGE("ruby", RUBY),
-	LANGUAGE("sbcl", ":eval= :_module= :_in_place :load="),
-	LANGUAGE("scala", "e= :_module= :_in_place"),
-	SHELL("sh"),
-	LANGUAGE("tclsh", ":_code="),
-	SHELL("tcsh"),
-	LANGUAGE("ts-node", NODE),
-	LANGUAGE("tsx", NODE),
-	SHELL("xonsh"),
-	SHELL("yash"),
-	SHELL("zsh"),
-};
-const struct program_table programs_shells = { rows, ARRAY_SIZE(rows) };

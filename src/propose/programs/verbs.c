@@ -1,7 +1,7 @@
 /* verbs.c — programs whose meaning is in their subcommands: git-like command lines as rows of a table.
  *
- * A row names the words after the options, the options that must or must not be present, and the effect.  Most of what
- * is known about container, cloud and package tools is such rows. */
+ * A row (the indented lines of share/programs/) names the words after the options, the options that must or must not be
+ * present, and the effect.  Most of what is known about container, cloud and package tools is such rows. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@ size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places)
 {
 	struct args s;
 	size_t n = 0;
-	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, spec ? spec : "");
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, spec);
 	for (int item; n < max && (item = args_next(&s)) != ARG_END;)
 		if (item == ARG_OPERAND || item == ARG_DYNAMIC)
 			places[n++] = (size_t)(s.word - k->rest);
@@ -39,16 +39,16 @@ static bool word_matches(const char *pattern, size_t n, const struct word *x)
 static int row_matches(const struct call *k, const struct verb *row, const size_t *places, size_t n)
 {
 	int used = 0;
-	for (const char *p = row->words; *p;) {
+	for (const char *p = program_text + row->words; *p;) {
 		const char *end = strchrnul(p, ' ');
 		if ((size_t)used >= n || !word_matches(p, (size_t)(end - p), &k->rest[places[used]]))
 			return -1;
 		used++;
 		p = *end ? end + 1 : end;
 	}
-	if (row->needs && !args_find(k->rest, k->rest_count, row->needs))
+	if (row->needs && !args_find(k->rest, k->rest_count, program_text + row->needs))
 		return -1;
-	if (row->forbids && args_find(k->rest, k->rest_count, row->forbids))
+	if (row->without && args_find(k->rest, k->rest_count, program_text + row->without))
 		return -1;
 	return used;
 }
@@ -66,12 +66,12 @@ static unsigned dry_flag(const struct call *k)
 
 static void run_row(struct call *k, const struct verb *row, const size_t *places, size_t n, size_t used)
 {
-	if (row->run) {
+	if (row->handler) {
 		struct call inner = *k;
 		size_t from = used ? places[used - 1] + 1 : 0;
 		inner.rest += from;
 		inner.rest_count -= from;
-		row->run(&inner);
+		program_handle(row->handler, &inner);
 		return;
 	}
 	unsigned flags = row->flags;
@@ -92,11 +92,12 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 	fx(k, dry_tag(row->tag, flags), target, flags);
 }
 
-bool run_rows(struct call *k, const struct verb *rows)
+bool run_rows(struct call *k)
 {
 	size_t places[6];
-	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
-	for (const struct verb *row = rows; row->words; row++) {
+	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
+	for (size_t i = 0; i < k->program->verb_count; i++) {
+		const struct verb *row = &program_verbs[k->program->first_verb + i];
 		int used = row_matches(k, row, places, n);
 		if (used >= 0) {
 			run_row(k, row, places, n, (size_t)used);
@@ -120,7 +121,7 @@ static bool names_destruction(struct call *k)
 	size_t places[3];
 	if (kind != FX_READ && kind != FX_WRITE && kind != FX_UNKNOWN && k->program->tag != TAG_REMOTE_READ)
 		return false;
-	size_t n = verb_words(k, k->program->spec, ARRAY_SIZE(places), places);
+	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
 		if (verb_only_shows(x))
@@ -135,13 +136,13 @@ void run_verbs(struct call *k)
 {
 	const struct program *p = k->program;
 	size_t place;
-	if (run_rows(k, p->verbs))
+	if (run_rows(k))
 		return;
 	if (args_find(k->rest, k->rest_count, "help")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
-	size_t n = verb_words(k, p->spec, 1, &place);
+	size_t n = verb_words(k, program_options(p), 1, &place);
 	/* A word that is not known where the verb should be could be any of them. */
 	if (n && k->rest[place].certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
@@ -149,6 +150,17 @@ void run_verbs(struct call *k)
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
 		fx(k, dry_tag(p->tag, dry_flag(k)), n ? &k->rest[place] : NULL, p->flags | dry_flag(k));
+}
+
+void run_verbs_at(struct call *k, enum tag t)
+{
+	const struct program *was = k->program;
+	struct program bare = *was;
+	bare.options = 0;
+	bare.tag = t;
+	k->program = &bare;
+	run_verbs(k);
+	k->program = was;
 }
 
 /* The first part of a verb such as "terminate-instances", or the last of "apps:destroy". */

@@ -45,7 +45,7 @@ static bool is_switch(const struct word *x)
 	return (x->text[0] == '/' && strlen(x->text) <= 5 && !strchr(x->text + 1, '/')) || x->text[0] == '-';
 }
 
-static void classify_del(struct call *k)
+HANDLER(del)
 {
 	bool recursive = any_says(k, "/s -recurse -r -rec -recursive") || text_eq(k->head, "rd") ||
 		text_eq(k->head, "rmdir");
@@ -89,7 +89,7 @@ static bool is_hive(const char *path)
 }
 
 /* Get-Content, type: what they show may be a secret; backslashes separate too. */
-void classify_show(struct call *k)
+HANDLER(show)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
@@ -111,15 +111,15 @@ void classify_show(struct call *k)
 }
 
 /* copy FROM TO */
-static void classify_copy(struct call *k)
+HANDLER(copy)
 {
-	classify_show(k);
+	handle_show(k);
 	if (k->rest_count > 1)
 		(void)fx_path(k, TAG_WRITE_FILE, &k->rest[k->rest_count - 1], FXF_OVERWRITE);
 }
 
 /* procdump -ma lsass.exe: the process that knows everybody's password. */
-static void classify_dump(struct call *k)
+HANDLER(dump)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (strcasestr(k->rest[i].text, "lsass"))
@@ -127,7 +127,7 @@ static void classify_dump(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_format(struct call *k)
+HANDLER(format)
 {
 	bool drive = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -137,7 +137,7 @@ static void classify_format(struct call *k)
 		0);
 }
 
-static void classify_reg(struct call *k)
+HANDLER(reg)
 {
 	bool reads = k->rest_count && says(&k->rest[0], "query compare export save");
 	if (k->rest_count > 1 && is_hive(k->rest[1].text))
@@ -145,12 +145,12 @@ static void classify_reg(struct call *k)
 	fx(k, reads ? TAG_READ_QUERY : TAG_KERNEL_REGISTRY, k->rest_count > 1 ? &k->rest[1] : NULL, 0);
 }
 
-static void classify_vssadmin(struct call *k)
+HANDLER(vssadmin)
 {
 	fx(k, k->rest_count && says(&k->rest[0], "list") ? TAG_READ_QUERY : TAG_DEVICE_SNAPSHOT, NULL, 0);
 }
 
-static void classify_wmic(struct call *k)
+HANDLER(wmic)
 {
 	bool deletes = any_says(k, "delete");
 	fx(k,
@@ -160,7 +160,7 @@ static void classify_wmic(struct call *k)
 		NULL, 0);
 }
 
-static void classify_net_win(struct call *k)
+HANDLER(net_win)
 {
 	if (k->rest_count && says(&k->rest[0], "user localgroup group accounts"))
 		fx(k, k->rest_count > 2 ? TAG_ACCOUNT_CHANGE : TAG_READ_QUERY, NULL, 0);
@@ -172,13 +172,13 @@ static void classify_net_win(struct call *k)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_sc(struct call *k)
+HANDLER(sc)
 {
 	bool reads = k->rest_count && says(&k->rest[0], "query queryex qc qdescription");
 	fx(k, reads ? TAG_READ_QUERY : TAG_PROCESS_SERVICE, NULL, 0);
 }
 
-static void classify_netsh(struct call *k)
+HANDLER(netsh)
 {
 	fx(k,
 		any_says(k, "show") && !any_says(k, "set add delete reset") ? TAG_READ_QUERY
@@ -186,7 +186,7 @@ static void classify_netsh(struct call *k)
 		NULL, 0);
 }
 
-static void classify_schtasks(struct call *k)
+HANDLER(schtasks)
 {
 	fx(k,
 		any_says(k, "/create /change /run")   ? TAG_PERSISTENCE_TASK_WIN
@@ -195,7 +195,7 @@ static void classify_schtasks(struct call *k)
 		NULL, 0);
 }
 
-static void classify_cipher(struct call *k)
+HANDLER(cipher)
 {
 	bool wipes = false;
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -203,7 +203,7 @@ static void classify_cipher(struct call *k)
 	fx(k, wipes ? TAG_DEVICE_WIPE : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_iex(struct call *k)
+HANDLER(iex)
 {
 	bool fetches = any_says(k, "iwr irm curl wget invoke-webrequest invoke-restmethod");
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -218,7 +218,7 @@ static void classify_iex(struct call *k)
 		fx(k, fetches || k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
-static void classify_iwr(struct call *k)
+HANDLER(iwr)
 {
 	fx(k, TAG_NETWORK_GET, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 	if (any_says(k, "post put delete patch -body -infile"))
@@ -227,7 +227,7 @@ static void classify_iwr(struct call *k)
 }
 
 /* Without one of its verbs it only shows. */
-static void classify_icacls(struct call *k)
+HANDLER(icacls)
 {
 	static const char *const verbs[] = { "/grant", "/deny", "/reset", "/setowner", "/remove", "/restore",
 		"/inheritance" };
@@ -240,19 +240,19 @@ static void classify_icacls(struct call *k)
 }
 
 /* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions */
-static void classify_protection(struct call *k)
+HANDLER(protection)
 {
 	bool weakens =
 		any_says(k, "unload detach -u -uninstall -removedefinitions -disableservice /uninstall");
 	fx(k, weakens ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_auditpol(struct call *k)
+HANDLER(auditpol)
 {
 	fx(k, any_says(k, "/clear /remove /set /restore") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
 }
 
-static void classify_robocopy(struct call *k)
+HANDLER(robocopy)
 {
 	bool deletes = any_says(k, "/mir /purge /move /mov");
 	fx(k, deletes ? TAG_DELETE_WIN : TAG_WRITE_FILE, k->rest_count > 1 ? &k->rest[1] : NULL, 0);
@@ -345,101 +345,3 @@ void classify_windows_text(struct call *k, const struct word *text)
 	}
 	k->c->in = in;
 }
-
-#define TAGGED(name, tag) \
-	{ \
-		name, NULL, tag, NULL, NULL, 0, 0 \
-	}
-#define RUNS(name, run) \
-	{ \
-		name, run, TAG_DELETE_WIN, NULL, NULL, 0, 0 \
-	}
-static const struct program rows[] = {
-	TAGGED("add-type", TAG_DYNAMIC_CODE),
-	TAGGED("attrib", TAG_PERMISSION_ATTR),
-	RUNS("auditpol", classify_auditpol),
-	TAGGED("bcdedit", TAG_KERNEL_BOOT),
-	TAGGED("bitsadmin", TAG_NETWORK_GET),
-	TAGGED("certutil", TAG_NETWORK_GET),
-	RUNS("cipher", classify_cipher),
-	TAGGED("clear-content", TAG_WRITE_TRUNCATE),
-	TAGGED("clear-disk", TAG_DEVICE_WIPE),
-	TAGGED("clear-eventlog", TAG_DELETE_LOG),
-	TAGGED("clear-recyclebin", TAG_DELETE_WIN),
-	RUNS("copy", classify_copy),
-	RUNS("copy-item", classify_copy),
-	RUNS("cpi", classify_copy),
-	RUNS("del", classify_del),
-	TAGGED("disable-computerrestore", TAG_KERNEL_SECURITY),
-	TAGGED("diskpart", TAG_DEVICE_FORMAT_WIN),
-	TAGGED("dism", TAG_PACKAGE_INSTALL),
-	TAGGED("dsrm", TAG_ACCOUNT_CHANGE),
-	RUNS("erase", classify_del),
-	TAGGED("findstr", TAG_READ_QUERY),
-	RUNS("fltmc", classify_protection),
-	RUNS("format", classify_format),
-	RUNS("format-volume", classify_format),
-	TAGGED("fsutil", TAG_DEVICE_VOLUME_CHANGE),
-	RUNS("gc", classify_show),
-	TAGGED("get-childitem", TAG_READ_QUERY),
-	RUNS("get-content", classify_show),
-	TAGGED("get-process", TAG_READ_QUERY),
-	TAGGED("get-service", TAG_READ_QUERY),
-	RUNS("icacls", classify_icacls),
-	RUNS("iex", classify_iex),
-	TAGGED("initialize-disk", TAG_DEVICE_WIPE),
-	RUNS("invoke-expression", classify_iex),
-	RUNS("invoke-restmethod", classify_iwr),
-	RUNS("invoke-webrequest", classify_iwr),
-	TAGGED("ipconfig", TAG_READ_QUERY),
-	RUNS("irm", classify_iwr),
-	RUNS("iwr", classify_iwr),
-	TAGGED("logoff", TAG_PROCESS_SESSION),
-	TAGGED("manage-bde", TAG_DEVICE_CRYPT),
-	RUNS("mpcmdrun", classify_protection),
-	TAGGED("mshta", TAG_DYNAMIC_TEXT),
-	RUNS("net", classify_net_win),
-	RUNS("netsh", classify_netsh),
-	TAGGED("new-item", TAG_WRITE_FILE),
-	TAGGED("new-localuser", TAG_ACCOUNT_CHANGE),
-	TAGGED("ntdsutil", TAG_SECRET_STORE),
-	RUNS("procdump", classify_dump),
-	RUNS("procdump64", classify_dump),
-	RUNS("rd", classify_del),
-	RUNS("reg", classify_reg),
-	TAGGED("regedit", TAG_KERNEL_REGISTRY),
-	TAGGED("regsvr32", TAG_DYNAMIC_TEXT),
-	RUNS("remove-item", classify_del),
-	TAGGED("remove-localuser", TAG_ACCOUNT_CHANGE),
-	TAGGED("remove-partition", TAG_DEVICE_PARTITION),
-	TAGGED("reset-computer", TAG_POWER_OFF),
-	TAGGED("restart-computer", TAG_POWER_OFF),
-	RUNS("ri", classify_del),
-	RUNS("robocopy", classify_robocopy),
-	TAGGED("rundll32", TAG_DYNAMIC_TEXT),
-	RUNS("sc", classify_sc),
-	RUNS("schtasks", classify_schtasks),
-	RUNS("select-string", classify_show),
-	TAGGED("set-content", TAG_WRITE_FILE),
-	TAGGED("set-executionpolicy", TAG_KERNEL_SECURITY),
-	TAGGED("set-mppreference", TAG_KERNEL_SECURITY),
-	TAGGED("setx", TAG_KERNEL_REGISTRY),
-	TAGGED("start-process", TAG_DYNAMIC_TEXT),
-	TAGGED("stop-computer", TAG_POWER_OFF),
-	TAGGED("stop-process", TAG_PROCESS_KILL),
-	TAGGED("stop-service", TAG_PROCESS_SERVICE),
-	RUNS("sysmon", classify_protection),
-	RUNS("sysmon64", classify_protection),
-	TAGGED("systeminfo", TAG_READ_QUERY),
-	{ "takeown", NULL, TAG_PERMISSION_OWNER, NULL, NULL, FXF_RECURSIVE, 0 },
-	TAGGED("taskkill", TAG_PROCESS_KILL),
-	TAGGED("tasklist", TAG_READ_QUERY),
-	RUNS("vssadmin", classify_vssadmin),
-	TAGGED("wbadmin", TAG_DELETE_BACKUP),
-	TAGGED("wevtutil", TAG_DELETE_LOG),
-	RUNS("wmic", classify_wmic),
-	TAGGED("write-host", TAG_READ_QUERY),
-	TAGGED("write-output", TAG_READ_QUERY),
-	RUNS("xcopy", classify_copy),
-};
-const struct program_table programs_windows = { rows, ARRAY_SIZE(rows) };

@@ -10,17 +10,9 @@
 
 #include <string.h>
 
+/* Every row of a wrapper starts its options with these five items; those it does not have are called _text, _shell, _nothing,
+ * _dir. */
 enum { ITEM_TEXT, ITEM_SHELL, ITEM_NOTHING, ITEM_DIR, ITEM_ASK };
-enum {
-	SKIP_1 = 1, /* one operand of its own comes first */
-	SKIP_2 = 2,
-	ASSIGNS = 4, /* NAME=value words come before the command */
-	SHELL_ALONE = 8, /* without a command it starts a shell */
-	AS_TEXT = 16, /* the words are glued and given to a shell */
-	TEXT_AFTER = 32, /* the text option may follow the operands (flock file -c text) */
-	LAX = 64, /* options we do not know are nothing to worry about */
-	NO_EFFECT = 128 /* the wrapper itself is not worth a word */
-};
 
 struct inner {
 	struct word *v;
@@ -32,8 +24,8 @@ struct inner {
 static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 {
 	struct args s;
-	unsigned skip = k->program->mode & (SKIP_1 | SKIP_2);
-	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, k->program->spec);
+	unsigned skip = k->program->mode & MODE_SKIP_1 ? 1 : 0;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, program_options(k->program));
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == ITEM_TEXT && s.value.text) {
 			run_text(k, &s.value, flags, k->head);
@@ -51,14 +43,14 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 		} else if (item == ARG_UNKNOWN) {
 			in->has_unknown = true;
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			if (k->program->mode & ASSIGNS && is_assignment(&s.value)) {
+			if (k->program->mode & MODE_ASSIGNS && is_assignment(&s.value)) {
 				note_assignment(k, &s.value);
 				s.is_over = false;
 				continue;
 			}
 			if (skip) {
 				skip--;
-				s.is_over = (k->program->mode & TEXT_AFTER) == 0;
+				s.is_over = (k->program->mode & MODE_TEXT_AFTER) == 0;
 				continue;
 			}
 			size_t at = (size_t)(s.word - k->rest);
@@ -72,7 +64,7 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 static void run_inner(struct call *k, struct inner *in, unsigned flags)
 {
 	unsigned mode = k->program->mode;
-	if (in->has_unknown && !(mode & LAX))
+	if (in->has_unknown && !(mode & MODE_LAX))
 		fx(k, TAG_UNKNOWN_OPTION, &k->rest[0], 0);
 	if (in->asks || in->runs_nothing) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
@@ -80,28 +72,29 @@ static void run_inner(struct call *k, struct inner *in, unsigned flags)
 	}
 	if (in->shell && !in->ran_text)
 		fx(k, flags & FXF_PRIVILEGED ? TAG_PRIVILEGE_SHELL : TAG_STDIN_SHELL, NULL, 0);
-	if (in->n && mode & AS_TEXT) {
+	if (in->n && mode & MODE_AS_TEXT) {
 		struct word text = words_join(walk_arena(k->w), in->v, in->n);
 		run_text(k, &text, flags, k->head);
 	} else if (in->n) {
 		run_argv_in(k, in->dir, in->v, in->n, flags, k->head);
-	} else if (mode & SHELL_ALONE && !in->ran_text && !in->shell) {
+	} else if (mode & MODE_SHELL_ALONE && !in->ran_text && !in->shell) {
 		fx(k, flags & FXF_PRIVILEGED ? TAG_PRIVILEGE_SHELL : TAG_STDIN_SHELL, NULL, 0);
 	}
 }
 
-static void classify_wrapper(struct call *k)
+HANDLER(wrapper)
 {
 	struct inner in = { 0 };
 	unsigned flags = k->program->flags;
-	if (!(k->program->mode & NO_EFFECT))
+	/* A row that names no tag says that the wrapper itself is not worth a word. */
+	if (k->program->tag != TAG_READ_QUERY)
 		fx(k, k->program->tag, NULL, 0);
 	read_wrapper(k, flags, &in);
 	run_inner(k, &in, flags);
 }
 
 /* su [options] [-] [user [args]]: the rest is given to the user's shell. */
-static void classify_su(struct call *k)
+HANDLER(su)
 {
 	struct inner in = { 0 };
 	struct word *rest = k->rest;
@@ -155,7 +148,7 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 		run_argv(k, v, have, 0, "env -S");
 }
 
-static void classify_env(struct call *k)
+HANDLER(env)
 {
 	struct args s;
 	struct word dir = { 0 };
@@ -265,7 +258,7 @@ static struct word substitute(
 /* xargs sh -c, parallel bash -c: what is run comes from the input. */
 static bool wants_script(const struct word *v, size_t n)
 {
-	return n > 1 && word_is_any(&v[0], "sh bash dash zsh ksh /bin/sh /bin/bash") &&
+	return n > 1 && v[0].certainty == CERTAIN && shell_speaks_sh(v[0].text) &&
 		word_is_any(&v[n - 1], "-c -lc -ec -xc");
 }
 
@@ -304,8 +297,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 		return;
 	}
 	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
-		v[2].certainty == CERTAIN &&
-		list_has("sh bash dash zsh ksh", path_base(v[0].text), strlen(path_base(v[0].text)));
+		v[2].certainty == CERTAIN && shell_speaks_sh(v[0].text);
 	for (size_t j = 0; j < item_count && j < 64; j++) {
 		if (is_script && items[j].certainty == DYNAMIC && items[j].origin <= ORIGIN_UNKNOWN) {
 			run_with_unknown(k, &v[2], mark, &items[j], flags);
@@ -318,7 +310,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 	}
 }
 
-static void classify_xargs(struct call *k)
+HANDLER(xargs)
 {
 	struct args s;
 	const char *mark = NULL, *separators = " \t\n";
@@ -372,7 +364,7 @@ static void run_quoted(struct call *k, const struct word *text, const struct wor
 }
 
 /* parallel cmd ::: items, or items from standard input; the command goes to a shell. */
-static void classify_parallel(struct call *k)
+HANDLER(parallel)
 {
 	struct arena *a = walk_arena(k->w);
 	struct args s;
@@ -423,7 +415,7 @@ static void classify_parallel(struct call *k)
 	}
 }
 
-static void classify_multicall(struct call *k)
+HANDLER(multicall)
 {
 	if (k->rest_count && !word_starts(&k->rest[0], "-"))
 		run_argv(k, k->rest, k->rest_count, 0, k->head);
@@ -435,7 +427,7 @@ static void classify_multicall(struct call *k)
 }
 
 /* gdb --args prog ...; gdb -ex 'shell ...' */
-static void classify_gdb(struct call *k)
+HANDLER(gdb)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
 		if (word_is_any(&k->rest[i], "--args -args --")) {
@@ -464,7 +456,7 @@ static void classify_gdb(struct call *k)
 }
 
 /* Every program of a directory, whatever lies there. */
-static void classify_run_parts(struct call *k)
+HANDLER(run_parts)
 {
 	bool looks = args_find(k->rest, k->rest_count, "test list help version");
 	fx(k, looks ? TAG_READ_QUERY : TAG_DYNAMIC_TEXT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL,
@@ -472,7 +464,7 @@ static void classify_run_parts(struct call *k)
 }
 
 /* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no option value. */
-static void classify_bwrap(struct call *k)
+HANDLER(bwrap)
 {
 	static const char pairs[] =
 		"--bind --ro-bind --dev-bind --bind-try --ro-bind-try --dev-bind-try --symlink --setenv "
@@ -499,7 +491,7 @@ static void classify_bwrap(struct call *k)
 }
 
 /* command, builtin, exec: the walker knows them as builtins; as programs of an argv they come here. */
-static void classify_command_word(struct call *k)
+HANDLER(command_word)
 {
 	struct inner in = { 0 };
 	read_wrapper(k, 0, &in);
@@ -509,188 +501,10 @@ static void classify_command_word(struct call *k)
 		run_argv(k, in.v, in.n, 0, k->head);
 }
 
-static void classify_sudoedit(struct call *k)
+HANDLER(sudoedit)
 {
 	fx(k, TAG_PRIVILEGE_SUDO, NULL, 0);
 	for (size_t i = 0; i < k->rest_count; i++)
 		if (!word_starts(&k->rest[i], "-"))
 			(void)fx_path(k, TAG_WRITE_EDIT, &k->rest[i], FXF_PRIVILEGED);
 }
-
-/* Five leading items that a row does not have. */
-#define NO_TEXT ":_text= "
-#define NO_SHELL ":_shell "
-#define NO_NOTHING ":_nothing "
-#define NO_DIR ":_dir= "
-#define ASK ":help,version "
-#define PLAIN "+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR ASK
-#define WRAP(name, spec, mode) \
-	{ \
-		name, classify_wrapper, TAG_READ_QUERY, spec, NULL, 0, (mode) | NO_EFFECT \
-	}
-
-static const char sudo_spec[] =
-	"+" NO_TEXT
-	"si:shell,login lvkKV:list,validate,reset-timestamp,remove-timestamp,kill D=:chdir :help,version "
-	"u=g=h=p=C=T=U=t=R=r=a=c=:user,group,host,prompt,close-from,command-timeout,other-user,type,role,"
-	"chroot "
-	"AbEHnPSB:askpass,background,preserve-env,set-home,non-interactive,preserve-groups,stdin,bell e:edit "
-	"L N";
-
-static const struct program rows[] = {
-	WRAP("arch", PLAIN "", LAX),
-	WRAP("builtin", PLAIN "", LAX),
-	{ "busybox", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
-	{ "bwrap", classify_bwrap, TAG_CONTAINER_CONFINE, NULL, NULL, 0, 0 },
-	WRAP("caffeinate", "+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR ASK "disum t= w=", LAX),
-	WRAP("catchsegv", PLAIN "", LAX),
-	WRAP("ccache", "+" NO_TEXT NO_SHELL "scCzpxMFV:show-stats,cleanup,clear,zero-stats " NO_DIR ASK, LAX),
-	WRAP("choom", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "n=:adjust", 0),
-	WRAP("chpst", PLAIN "u=U=b=/=n=l=L=m=d=o=p=f=c=r=t=e= vPV012", 0),
-	WRAP("chronic", PLAIN "ve", 0),
-	{ "chroot", classify_wrapper, TAG_CONTAINER_NAMESPACE, PLAIN ":userspec=,groups= :skip-chdir", NULL,
-		0, SKIP_1 | SHELL_ALONE },
-	WRAP("chrt",
-		"+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "T=P=D=:sched-runtime,sched-period,sched-deadline "
-		"frobiamdRv:fifo,rr,other,batch,idle,deadline,all,max,reset-"
-		"on-fork",
-		SKIP_1),
-	{ "command", classify_command_word, TAG_READ_QUERY,
-		"+" NO_TEXT NO_SHELL NO_NOTHING NO_DIR "vV:help,version p", NULL, 0, LAX },
-	{ "coreutils", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
-	WRAP("cpulimit", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "l=e=P=:limit,exe,path zibv", LAX),
-	WRAP("daemonize", "+" NO_TEXT NO_SHELL NO_NOTHING "c= " ASK "e=o=p=l=u=E= av", LAX),
-	WRAP("dbus-run-session", PLAIN ":dbus-daemon=,config-file=", LAX),
-	WRAP("distcc", PLAIN "", LAX),
-	{ "doas", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
-		ASSIGNS | SHELL_ALONE },
-	WRAP("dumb-init", PLAIN "r= cv", LAX),
-	{ "dzdo", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
-		ASSIGNS | SHELL_ALONE },
-	WRAP("eatmydata", PLAIN "", LAX),
-	WRAP("entr", PLAIN "acdnprsxz", LAX),
-	{ "env", classify_env, TAG_CREDENTIAL_ENVIRONMENT, NULL, NULL, 0, 0 },
-	WRAP("exec", PLAIN "a= lc", LAX),
-	WRAP("fakeroot", PLAIN "ls=b=i= u", LAX),
-	WRAP("faketime", PLAIN "fmp:exclude-monotonic", SKIP_1 | LAX),
-	WRAP("firejail", PLAIN "c", LAX),
-	WRAP("flock",
-		"+c=:command " NO_SHELL "u:unlock " NO_DIR ASK "w=E=:timeout=,wait=,conflict-exit-code= "
-		"sxenoFv:shared,exclusive,nonblock,nb,close,fork,verbose,no-fork",
-		SKIP_1 | TEXT_AFTER),
-	{ "gdb", classify_gdb, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
-	{ "gosu", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, SKIP_1 },
-	WRAP("gtimeout", PLAIN "s=k=:signal=,kill-after= vfp:preserve-status,foreground,verbose", SKIP_1),
-	WRAP("hyperfine",
-		PLAIN "w=m=M=r=p=c=S=s=u=n=i:warmup,min-runs,max-runs,runs,prepare,cleanup,shell,setup,time-"
-		      "unit,command-name",
-		AS_TEXT | LAX),
-	WRAP("ionice",
-		"+" NO_TEXT NO_SHELL "p=P=u=:pid,pgid,uid " NO_DIR ASK "c=n=:class=,classdata= t:ignore", 0),
-	WRAP("ld-linux", PLAIN ":library-path=,preload=,argv0=,audit=,inhibit-rpath= :verify,list", LAX),
-	WRAP("linux32", PLAIN "", LAX),
-	WRAP("linux64", PLAIN "", LAX),
-	{ "lldb", classify_gdb, TAG_SCRIPT_BUILD, NULL, NULL, 0, 0 },
-	WRAP("ltrace",
-		"+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK
-		"e=o=l=x=s=n=F=u=a=w=A=D=:output,filter,library,config,"
-		"indent,strlen tifrdSCVcLT:timestamp,follow-forks,demangle",
-		0),
-	WRAP("memusage", PLAIN "", LAX),
-	WRAP("nice", PLAIN "n=:adjustment 0123456789", 0),
-	WRAP("nocache", PLAIN "n=", LAX),
-	WRAP("nohup", PLAIN "", 0),
-	{ "nsenter", classify_wrapper, TAG_CONTAINER_NAMESPACE,
-		PLAIN "t=S=G=:target,setuid,setgid "
-		      "r?w?m?u?i?n?p?C?U?T?:root,wd,mount,uts,ipc,net,pid,cgroup,user,time "
-		      "aFZ:all,no-fork,follow-context,preserve-credentials",
-		NULL, 0, SHELL_ALONE | LAX },
-	WRAP("numactl", PLAIN "i=m=p=N=C=:interleave,membind,preferred,cpunodebind,physcpubind lsa", LAX),
-	{ "parallel", classify_parallel, TAG_READ_QUERY, NULL, NULL, 0, 0 },
-	{ "pkexec", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "u=:user= :disable-internal-agent,keep-cwd",
-		NULL, FXF_PRIVILEGED, SHELL_ALONE },
-	WRAP("prlimit", "+" NO_TEXT NO_SHELL "p=:pid " NO_DIR ASK "o=:output=", LAX),
-	WRAP("proot", "+" NO_TEXT NO_SHELL NO_NOTHING "w=:pwd,cwd " ASK "r=b=q=k=i=R=S=:rootfs,bind,mount 0",
-		LAX),
-	WRAP("proxychains", PLAIN "f= q", LAX),
-	WRAP("qemu-user", PLAIN "L=s=cpu=E=U=0=r=B=g=D=d=", LAX),
-	WRAP("retry", PLAIN "d=t=m=x=:delay,times", LAX),
-	WRAP("rlwrap", PLAIN "f=H=b=c=C=D=e=g=l=m=M=p=P=q=s=S=t=w=z=", LAX),
-	WRAP("rr", PLAIN "", LAX),
-	{ "run-parts", classify_run_parts, TAG_DYNAMIC_TEXT, NULL, NULL, 0, 0 },
-	{ "runas", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED,
-		LAX | SKIP_1 | AS_TEXT },
-	{ "runuser", classify_wrapper, TAG_PRIVILEGE_SUDO,
-		"+c=C=:command,session-command l:login " NO_NOTHING NO_DIR ASK
-		"u=g=G=s=w=:user,group,supp-group,shell,whitelist-environment "
-		"fmpP:fast,preserve-environment,pty",
-		NULL, FXF_PRIVILEGED, LAX },
-	WRAP("sccache", "+" NO_TEXT NO_SHELL "sz:show-stats,zero-stats,start-server,stop-server " NO_DIR ASK,
-		LAX),
-	WRAP("script",
-		"+c=:command " NO_SHELL NO_NOTHING NO_DIR ASK
-		"I=O=B=E=m=o=T=:log-in,log-out,log-io,echo,logging-format,"
-		"output-limit,log-timing aefqt:append,return,flush,quiet,timing",
-		SKIP_1 | TEXT_AFTER | SHELL_ALONE | LAX),
-	WRAP("setarch", PLAIN "vR3BFILSTXZ", SKIP_1 | LAX),
-	{ "setpriv", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, LAX },
-	WRAP("setsid", PLAIN "fwc:ctty,fork,wait", 0),
-	WRAP("softlimit", PLAIN "m=d=s=l=a=o=p=f=c=r=t=", LAX),
-	WRAP("sshpass", PLAIN "p=f=d=P= evV", LAX),
-	{ "start-stop-daemon", classify_wrapper, TAG_PROCESS_SERVICE,
-		"+" NO_TEXT NO_SHELL NO_NOTHING "d=:chdir= " ASK
-		"a=x=n=u=p=c=g=s=R=N=r=k=K=P=I=O=:startas,exec,name,user,pidfile,chuid,group,signal,retry,"
-		"nicelevel,chroot "
-		"SKTHbmoqtvC:start,stop,background,make-pidfile,oknodo,quiet,test,verbose",
-		NULL, 0, LAX },
-	WRAP("stdbuf", PLAIN "i=o=e=:input,output,error", 0),
-	WRAP("strace",
-		"+" NO_TEXT NO_SHELL "p=:attach " NO_DIR ASK
-		"e=o=u=s=P=E=S=a=O=I=U=X=b=:trace,output,user,env,string-limit,summary-sort-by,filter,detach-"
-		"on,trace-path "
-		"fFDxykKcCwtTzZvVrAiqdnNhY:follow-forks,summary,summary-only,summary-wall-clock,timestamps,"
-		"syscall-times,"
-		"instruction-pointer,stack-trace,decode-fds,quiet",
-		0),
-	{ "su", classify_su, TAG_PRIVILEGE_SUDO,
-		"+c=C=:command=,session-command= l:login " NO_NOTHING NO_DIR ASK
-		"g=s=G=w=:group,shell,supp-group,whitelist-environment fmpP:fast,preserve-environment,pty",
-		NULL, FXF_PRIVILEGED, LAX },
-	{ "su-exec", classify_wrapper, TAG_PRIVILEGE_SUDO, PLAIN "", NULL, FXF_PRIVILEGED, SKIP_1 },
-	{ "sudo", classify_wrapper, TAG_PRIVILEGE_SUDO, sudo_spec, NULL, FXF_PRIVILEGED,
-		ASSIGNS | SHELL_ALONE },
-	{ "sudoedit", classify_sudoedit, TAG_PRIVILEGE_SUDO, NULL, NULL, 0, 0 },
-	WRAP("systemd-inhibit", PLAIN ":what=,who=,why=,mode= :list", LAX),
-	{ "systemd-run", classify_wrapper, TAG_PROCESS_SERVICE,
-		"+" NO_TEXT "S:shell " NO_NOTHING "d=:working-directory= " ASK
-		"p=u=E=H=M=t=:property=,unit=,setenv=,host=,machine=,uid=,gid=,nice=,slice=,on-calendar=,on-"
-		"active=,on-boot=,"
-		"description=,service-type= "
-		"rPGq:user,system,scope,remain-after-exit,wait,pty,pipe,quiet,collect,no-block",
-		NULL, 0, LAX },
-	WRAP("taskset", "+" NO_TEXT NO_SHELL "p:pid " NO_DIR ASK "c:cpu-list a:all-tasks", SKIP_1),
-	WRAP("time", PLAIN "f=o=:format=,output= pavq:portability,append,verbose,quiet l", 0),
-	WRAP("timeout", PLAIN "s=k=:signal=,kill-after= vfp:preserve-status,foreground,verbose", SKIP_1),
-	WRAP("tini", PLAIN "p=e= sgvw", LAX),
-	WRAP("torify", PLAIN "", LAX),
-	WRAP("torsocks", PLAIN "u=p=a=P= iqd", LAX),
-	{ "toybox", classify_multicall, TAG_READ_QUERY, NULL, NULL, 0, 0 },
-	WRAP("trickle", PLAIN "d=u=w=t=l=n= s", LAX),
-	WRAP("unbuffer", PLAIN "p", 0),
-	{ "unshare", classify_wrapper, TAG_CONTAINER_NAMESPACE,
-		"+" NO_TEXT NO_SHELL NO_NOTHING "w=:wd= " ASK
-		"S=G=R=:setuid=,setgid=,root=,map-user=,map-group=,propagation=,setgroups= "
-		"muinpCUTrcf:mount,uts,ipc,net,pid,user,cgroup,time,fork,map-root-user,map-current-user,"
-		"mount-proc,kill-child",
-		NULL, 0, SHELL_ALONE | LAX },
-	WRAP("valgrind", PLAIN "qvh", LAX),
-	WRAP("watch",
-		PLAIN "n=q=s=:interval=,equexit= "
-		      "bcdegptwxCr:beep,color,differences,errexit,chgexit,precise,no-title,no-wrap,exec",
-		AS_TEXT),
-	WRAP("winpty", PLAIN "", LAX),
-	{ "xargs", classify_xargs, TAG_READ_QUERY, NULL, NULL, 0, 0 },
-	WRAP("xvfb-run",
-		PLAIN "e=f=n=p=s=w=:error-file=,auth-file=,server-num=,server-args= al:auto-servernum", LAX),
-};
-const struct program_table programs_wrappers = { rows, ARRAY_SIZE(rows) };
