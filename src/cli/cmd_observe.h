@@ -9,5 +9,9 @@ struct observed observed_from(struct run *r);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
 const char *safe_member(struct run *r, const struct json *row, const char *name);
+/* One sentence, broken between words at the terminal's width; later lines begin `indent` columns in. */
+void out_sentence(struct run *r, size_t indent, const char *text);
+/* What standing() found wrong, each with its remedy. */
+void say_wrong(struct run *r, const struct json *wrong);
 
 #endif

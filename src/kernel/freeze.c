@@ -59,6 +59,7 @@ static int record(struct kernel *k, const char *effect, const char *principal, c
 		return rc;
 	json_sets(k->a, about, "principal", principal);
 	json_sets(k->a, about, "reason", reason);
+	json_sets(k->a, about, "by", arena_printf(k->a, "user:%u", (unsigned)k->sys->euid(k->sys)));
 	struct draft d = { .decision_id = id,
 		.effect_id = effect,
 		.status = "RECORDED",

@@ -30,11 +30,17 @@ int observe_failed_commands(
 /* Records of checkpoints/index.json, newest last. */
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e);
 
-int observe_status(const struct observed *o, struct json **ret, struct err *e);
-/* health, reasons, last_task, counts, latest_checkpoint, next. */
-int observe_brief(const struct observed *o, struct json **ret, struct err *e);
-/* The brief as at most ten plain sentences. */
+/* The documents of docs/formats/status.md.  `standing` is what standing() of the kernel found: all of it is in both, and nothing is
+ * well while it has a reason.  status adds tasks, failures, checkpoints; brief the last of each; both health and next. */
+int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
+int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e);
+/* The brief as plain sentences, one per line; the first one is the headline. */
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us);
+/* Sentences about parts of those documents: is all well; agents' calls; one freeze; profile. */
+char *observe_headline(struct arena *a, const struct json *doc);
+char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us);
+char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us);
+char *observe_profile_text(struct arena *a, const struct json *profile);
 
 /* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  A member `record`
  * {sound, receipts, findings}, put in by whoever checked the log, is shown by the page. */
