@@ -12,6 +12,7 @@
  * it works with the shipped defaults.  It only reads. */
 struct guard {
 	struct sys *sys;
+	const struct workspace *ws; /* borrowed; or NULL */
 	struct profiles profiles;
 	const struct policy *policy; /* NULL: the shipped rules, compiled as far as a question needs them */
 	struct surroundings at;
@@ -28,8 +29,12 @@ const struct policy *guard_policy(const struct guard *g, struct arena *a, const 
 /* The same guard, looking from another directory. */
 void guard_at(struct guard *g, struct arena *a, const char *cwd);
 
-/* Understand and judge.  `profile` NULL is workspace_edit.  The only failure is E_USAGE PROFILE_UNKNOWN.  The decision and
- * the proposal it points to live in `a`. */
+/* Which profile judges: the one asked for, else the one the workspace has chosen, else workspace_edit.  An error when the choice
+ * cannot be read. */
+int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e);
+
+/* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE PROFILE_UNKNOWN.  The decision
+ * and the proposal it points to live in `a`. */
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
 	struct decision *ret, struct err *e);
 int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
@@ -37,5 +42,15 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 /* A proposal made elsewhere. */
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
+
+/* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
+void guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
+	const char *text, struct decision *d);
+
+/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive, frozen, frozen_principals,
+ * grants, before_freeze, sentences}.  A freeze of everything, or one that cannot be read, denies it in `d` as it would be denied
+ * anywhere; the rest is only told.  NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
+struct json *guard_foresee(
+	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);
 
 #endif

@@ -109,24 +109,6 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
 }
 
-/* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static void raise_to(struct kernel *k, enum action action, enum reason_code reason, const char *rule,
-	const char *text, struct decision *d)
-{
-	struct finding *f = arena_zalloc(k->a, 1, sizeof(*f));
-
-	*f = (struct finding){ .action = action, .rule = rule, .reason = reason, .text = text };
-	d->action = action;
-	if (action_verdict(action) != V_ALLOW && d->verdict == V_ALLOW)
-		d->verdict = action_verdict(action);
-	if (action == ACTION_DENY)
-		d->verdict = V_DENY;
-	d->reason_code = reason;
-	d->detail_code = rule;
-	d->summary = text;
-	d->decisive = f;
-}
-
 /* The door asks too: its reason is one more that an answer has to meet. */
 static void add_ask(struct kernel *k, const struct request *q, struct decision *d)
 {
@@ -154,19 +136,20 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 		propose_argv(k->a, &k->guard.at, q->argv, q->argc, &ret->proposal);
 	else
 		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
-	decide(guard_policy(&k->guard, k->a, &ret->proposal), q->profile, &ret->proposal, &context,
-		&ret->decision);
+	const struct policy *policy = guard_policy(&k->guard, k->a, &ret->proposal);
+	decide(policy, q->profile, &ret->proposal, &context, &ret->decision);
+	decide_advice(policy, &k->guard.profiles, &ret->proposal, &context, &ret->decision);
 	if (q->floor == ACTION_ASK)
 		add_ask(k, q, &ret->decision);
 	if (q->floor > ret->decision.action)
-		raise_to(k, q->floor,
+		guard_raise(k->a, q->floor,
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
 			q->floor_rule, q->floor_text, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
 	/* A freeze stands above every mode and every approval. */
 	const char *frozen = freeze_in_force(k, q->subject_id);
 	if (frozen) {
-		raise_to(k, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
+		guard_raise(k->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
 		ret->verdict = V_DENY;
 	}
 }

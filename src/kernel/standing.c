@@ -237,7 +237,7 @@ static void look_at_approvals(struct look_around *x)
 	if (ok)
 		approvals_count(doc, x->now_us, &pending, &in_force);
 	else
-		add_wrong(x, "approvals", e.text, "nothing is granted and nothing can be answered",
+		add_wrong(x, "approvals", e.text, "nothing is granted until it is mended or moved away",
 			put_aside(x, APPROVALS, ""));
 	json_setb(x->a, part, "readable", ok);
 	json_seti(x->a, part, "pending", (int64_t)pending);
