@@ -448,7 +448,8 @@ int cmd_log_sessions(struct run *r, struct err *e)
 	struct observed o = observed_from(r);
 	struct json *all;
 	int64_t now = r->sys->now_us(r->sys), us;
-	int rc = observe_sessions(&o, &all, e);
+	bool is_cut;
+	int rc = observe_sessions(&o, true, &all, &is_cut, e);
 
 	if (rc)
 		return rc;
@@ -462,6 +463,8 @@ int cmd_log_sessions(struct run *r, struct err *e)
 			   *cells[8] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
+		if (json_get_bool(s, "self_test", false))
+			cells[0] = arena_printf(r->a, "%s (self-test)", cells[0]);
 		cells[7] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
 		out_row(t, cells, NULL);
 	}
