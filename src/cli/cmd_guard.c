@@ -50,7 +50,7 @@ static void print_outlook(struct run *r, const struct json *now)
 {
 	json_each (text, json_get(now, "sentences")) {
 		out(r, "  now      ");
-		out_sentence(r, 11, text_safe(r->a, json_text(text), strlen(json_text(text)), false));
+		out_sentence(r, 11, 11, text_safe(r->a, json_text(text), strlen(json_text(text)), false));
 	}
 }
 
@@ -115,7 +115,8 @@ static void print_check(struct run *r, const struct decision *d, const struct js
 	out(r, "%s%s%s", paint(r, action_paint(d->action)), action_name(d->action), paint(r, PAINT_OFF));
 	if (f)
 		out(r, "  %s%s%s", paint(r, PAINT_MUTED), f->rule, paint(r, PAINT_OFF));
-	out(r, "  %s\n", d->summary);
+	out(r, "  ");
+	out_sentence(r, strlen(action_name(d->action)) + 2 + (f ? strlen(f->rule) + 2 : 0), 2, d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
 	if (d->verdict == V_ALLOW)
@@ -124,7 +125,7 @@ static void print_check(struct run *r, const struct decision *d, const struct js
 		print_span(r, f);
 	print_groups(r, d);
 	if (f && f->instead)
-		out(r, "  instead  %s\n", f->instead);
+		out_sentence(r, 0, 11, arena_printf(r->a, "  instead  %s", f->instead));
 	if (d->recommended_profile)
 		out(r,
 			"  profile  under %s it is allowed: helm run --profile %s ..., or helm profile use "

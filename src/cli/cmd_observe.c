@@ -74,13 +74,13 @@ static const char *safe_text(struct run *r, const char *text)
 }
 
 /* Words broken between at the terminal's width; later lines are indented. */
-void out_sentence(struct run *r, size_t indent, const char *text)
+void out_sentence(struct run *r, size_t used, size_t indent, const char *text)
 {
-	size_t width = out_width(r), used = 0;
+	size_t width = out_width(r);
 
 	for (const char *word = text; *word;) {
 		size_t n = strcspn(word, " "), wide = text_width(word, n);
-		if (used && width != SIZE_MAX && used + 1 + wide > width) {
+		if (word != text && width != SIZE_MAX && used + 1 + wide > width) {
 			out(r, "\n%*s", (int)indent, "");
 			used = indent;
 		} else if (word != text) {
@@ -94,12 +94,30 @@ void out_sentence(struct run *r, size_t indent, const char *text)
 	out(r, "\n");
 }
 
+const char *clip(struct run *r, const char *text, size_t columns)
+{
+	size_t n = 0, used = 0, all = strlen(text);
+	uint32_t cp;
+
+	if (out_width(r) == SIZE_MAX || text_width(text, all) <= columns)
+		return text;
+	while (n < all) {
+		size_t step = text_decode(text + n, all - n, &cp);
+		step = step ? step : 1;
+		used += text_width(text + n, step);
+		if (used >= columns)
+			break;
+		n += step;
+	}
+	return arena_printf(r->a, "%.*s…", (int)n, text);
+}
+
 void say_wrong(struct run *r, const struct json *wrong)
 {
 	json_each (w, wrong) {
 		out(r, "%swrong%s  ", paint(r, PAINT_BAD), paint(r, PAINT_OFF));
-		out_sentence(r, 7, safe_member(r, w, "text"));
-		out_sentence(r, 7, arena_printf(r->a, "       remedy: %s", safe_member(r, w, "remedy")));
+		out_sentence(r, 7, 7, safe_member(r, w, "text"));
+		out_sentence(r, 0, 7, arena_printf(r->a, "       remedy: %s", safe_member(r, w, "remedy")));
 	}
 }
 
@@ -149,7 +167,9 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
 		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
 	print_standing(r, doc);
-	out(r, "task_status_counts=%s\n", counts_text(r, json_get(doc, "task_status_counts")));
+	out(r, "task_status_counts=%s (of the last %lld tasks)\n",
+		counts_text(r, json_get(doc, "task_status_counts")),
+		(long long)json_get_int(doc, "tasks_counted", 0));
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
 		json_get(doc, "recent_checkpoints")->n);
@@ -167,7 +187,7 @@ static void print_brief(struct run *r, const struct json *doc)
 
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
-		out_sentence(r, 2, text_safe(r->a, (const char *)line.p, line.n, false));
+		out_sentence(r, 0, 2, text_safe(r->a, (const char *)line.p, line.n, false));
 	}
 }
 
@@ -216,11 +236,11 @@ static const char *ago_member(struct run *r, const struct json *row, const char 
 	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
 }
 
-static void print_tasks(struct run *r, const struct json *tasks)
+static void print_tasks(struct run *r, const struct json *tasks, int64_t counted)
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
 
-	heading(r, "Recent tasks");
+	heading(r, tasks->n < counted ? "Recent tasks (more: helm task list)" : "Recent tasks");
 	if (!tasks->n) {
 		out(r, "Nothing has been run with 'helm run' yet.\n");
 		return;
@@ -242,7 +262,9 @@ static void print_checkpoints(struct run *r, const struct json *checkpoints)
 
 	if (!checkpoints->n)
 		return;
-	heading(r, "Recent checkpoints");
+	heading(r,
+		checkpoints->n < 5 ? "Recent checkpoints"
+				   : "Recent checkpoints (more: helm checkpoint list)");
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (uint32_t i = checkpoints->n; i-- > 0;) {
 		const struct json *row = checkpoints->items[i];
@@ -263,23 +285,23 @@ static void print_dashboard(struct run *r, const struct json *status)
 	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
 		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
 	out(r, "%s", paint(r, ok ? PAINT_GOOD : PAINT_WARN));
-	out_sentence(r, 2, safe_text(r, observe_headline(r->a, status)));
+	out_sentence(r, 0, 2, safe_text(r, observe_headline(r->a, status)));
 	out(r, "%s", paint(r, PAINT_OFF));
 	say_wrong(r, json_get(status, "wrong"));
 	heading(r, "In force");
 	json_each (f, json_get(status, "freeze")) {
 		out(r, "%s", paint(r, PAINT_BAD));
-		out_sentence(r, 2, safe_text(r, observe_freeze_text(r->a, f, now)));
+		out_sentence(r, 0, 2, safe_text(r, observe_freeze_text(r->a, f, now)));
 		out(r, "%s", paint(r, PAINT_OFF));
 	}
-	out_sentence(r, 2, safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
-	out_sentence(r, 2, safe_member(r, json_get(status, "containment"), "text"));
-	out_sentence(r, 2, safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
+	out_sentence(r, 0, 2, safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
+	out_sentence(r, 0, 2, safe_member(r, json_get(status, "containment"), "text"));
+	out_sentence(r, 0, 2, safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
 	print_approvals(r, json_get(status, "approvals"));
-	print_tasks(r, json_get(status, "recent_tasks"));
+	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
 	print_checkpoints(r, json_get(status, "recent_checkpoints"));
 	heading(r, "Next");
-	out_sentence(r, 2, safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
+	out_sentence(r, 0, 2, safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
 static int show_dashboard(struct run *r, struct err *e)
@@ -442,12 +464,11 @@ int cmd_capability_diff(struct run *r, struct err *e)
 
 int cmd_log_sessions(struct run *r, struct err *e)
 {
-	static const char *const heads[] = { "SESSION", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED",
-		"FILES", "LAST" };
+	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
+		"SESSION" };
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
 	struct json *all;
-	int64_t now = r->sys->now_us(r->sys), us;
 	bool is_cut;
 	int rc = observe_sessions(&o, true, &all, &is_cut, e);
 
@@ -459,15 +480,15 @@ int cmd_log_sessions(struct run *r, struct err *e)
 	}
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (s, all) {
-		const char *last = json_get_text(s, "last_at", ""),
-			   *cells[8] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
+		const char *cells[8] = { ago_member(r, s, "last_at", "last_at"),
+			safe_member(r, s, "client") };
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
-		if (json_get_bool(s, "self_test", false))
-			cells[0] = arena_printf(r->a, "%s (self-test)", cells[0]);
-		cells[7] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
+		cells[7] = arena_printf(r->a, "%s%s", safe_member(r, s, "session"),
+			json_get_bool(s, "self_test", false) ? " (self-test)" : "");
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
+	out(r, "\nhelm report --session SESSION tells one of them; the beginning of its id is enough.\n");
 	return 0;
 }

@@ -50,13 +50,16 @@ static const char *cell(struct run *r, const struct json *row, const char *name)
 
 	if (text_eq(name, "verdict"))
 		return answer_word(r, row);
+	if (text_eq(name, "became") && !json_get(row, name))
+		name = "outcome";
 	if (text_eq(name, "session") && json_get_bool(row, "self_test", false))
 		return arena_printf(r->a, "%s (self-test)", safe_member(r, row, name));
 	if (json_int(json_get(row, name), &n))
 		return arena_printf(r->a, "%lld", (long long)n);
 	if (text_ends(name, "_at") || text_eq(name, "at"))
 		return short_time(r, safe_member(r, row, name));
-	return safe_member(r, row, name);
+	return text_eq(name, "task_name") ? clip(r, safe_member(r, row, name), out_width(r) / 4)
+					  : safe_member(r, row, name);
 }
 
 /* A table of some members of each row of a list, and how many there are when not all are shown; nothing at all when there are no rows. */
@@ -148,15 +151,14 @@ static void print_report(struct run *r, const struct json *doc)
 	section(r, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF);
 	section(r, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc, "recent_checkpoints",
 		saved_heads, saved, PAINT_OFF);
-	out(r, "\nNext: helm report --format html --out report.html   makes a page of it\n");
+	out(r, "\n");
+	out_sentence(r, 0, 2, "Next: helm report --format html --out report.html makes a page of it");
 }
 
 static void print_session(struct run *r, const struct json *doc)
 {
-	static const char *const heads[] = { "WHEN", "ANSWER", "OUTCOME", "WHAT BECAME OF IT", "TOOL", "CALL",
-		NULL },
-				 *const members[] = { "at", "verdict", "outcome", "became", "tool",
-					 "preview" };
+	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "CALL", NULL },
+				 *const members[] = { "at", "verdict", "became", "tool", "preview" };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));

@@ -66,6 +66,12 @@ static bool is_wanted(struct run *r, const struct json *row)
 		(!skill || text_eq(skill, json_get_text(row, "skill", "")));
 }
 
+/* On a narrow terminal the beginning of an id is enough: every command takes it. */
+static const char *clip_id(struct run *r, const char *id)
+{
+	return strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
+}
+
 /* The list as JSON is a list and has no place for it: it is said beside, for both. */
 static void warn_partial(struct run *r, uint32_t shown, uint32_t of, bool is_cut)
 {
@@ -106,8 +112,8 @@ int cmd_task_list(struct run *r, struct err *e)
 	json_each (row, shown) {
 		const char *at = json_get_text(row, "updated_at",
 			json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
-		const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
-			safe_member(r, row, "profile"),
+		const char *cells[] = { clip_id(r, safe_member(r, row, "task_id")),
+			safe_member(r, row, "status"), safe_member(r, row, "profile"),
 			text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
 			safe_member(r, row, "task_name") };
 		enum paint paints[] = { PAINT_MUTED, paint_for_status(cells[1]), PAINT_OFF, PAINT_MUTED,

@@ -90,7 +90,9 @@ const struct cmd commands[] = {
 
 	/* Looking. */
 	{ "status", "", 0, 0, "say how things stand",
-		"With --brief: a few plain sentences, and one command to go on with.",
+		"What is in force, what agents did, what waits, what is wrong and how to mend it.  With "
+		"--brief: a few "
+		"plain sentences, and one command to go on with.",
 		"$ helm status --brief", status_opts, NEEDS_WORKSPACE, cmd_status, "helm_status" },
 	{ "dashboard", "", 0, 0, "show recent tasks, checkpoints and what to do next", NULL,
 		"$ helm dashboard", dashboard_opts, NEEDS_WORKSPACE, cmd_dashboard, NULL },
@@ -100,8 +102,8 @@ const struct cmd commands[] = {
 		"DENY refuses it.\nAn empty line ends it.",
 		"$ helm watch", NULL, NEEDS_WORKSPACE, cmd_watch, NULL },
 	{ "report", "", 0, 0, "what happened: runs, what was stopped and why, checkpoints, receipts",
-		"The html form is one self-contained page.", "$ helm report --format markdown", report_opts,
-		NEEDS_WORKSPACE, cmd_report, "helm_report" },
+		"A list that is cut says so; --limit 0 shows all.  The html form is one self-contained page.",
+		"$ helm report --format markdown", report_opts, NEEDS_WORKSPACE, cmd_report, "helm_report" },
 	{ "run-contract", "", 0, 0, "show what a task was allowed to do", NULL, "$ helm run-contract",
 		contract_opts, NEEDS_WORKSPACE, cmd_run_contract, NULL },
 	{ "capability-diff", "", 0, 0, "compare what two tasks were allowed to do", NULL,

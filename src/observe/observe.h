@@ -78,7 +78,8 @@ int observe_sessions(
 /* Calls that were asked or denied, oldest first, each with `became`. */
 int observe_stopped_calls(const struct observed *o, bool wants_all, const struct json *answers,
 	struct json **ret, bool *ret_is_cut, struct err *e);
-int observe_session(const struct observed *o, const char *session, const struct json *answers,
+/* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */
+int observe_session(const struct observed *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e);
 char *observe_session_markdown(struct arena *a, const struct json *session);
 char *observe_session_html(struct arena *a, const struct json *session);

@@ -109,7 +109,25 @@ int observe_stopped_calls(const struct observed *o, bool wants_all, const struct
 
 static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
 
-int observe_session(const struct observed *o, const char *session, const struct json *answers,
+/* The whole id from its beginning.  NULL when there is none, or more than one. */
+static const char *whole_session(const struct json *rows, const char *start, bool *ret_is_ambiguous)
+{
+	const char *found = NULL;
+
+	*ret_is_ambiguous = false;
+	json_each (row, rows) {
+		const char *id = json_get_text(row, "session", "-");
+		if (text_eq(id, start))
+			return id;
+		if (!*start || !text_starts(id, start) || (found && text_eq(found, id)))
+			continue;
+		*ret_is_ambiguous |= found != NULL;
+		found = id;
+	}
+	return *ret_is_ambiguous ? NULL : found;
+}
+
+int observe_session(const struct observed *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
@@ -120,10 +138,15 @@ int observe_session(const struct observed *o, const char *session, const struct 
 
 	if (rc)
 		return rc;
+	bool is_ambiguous;
+	const char *session = whole_session(rows, start, &is_ambiguous);
+	if (is_ambiguous)
+		return err_set(
+			e, E_INPUT, "SESSION_AMBIGUOUS", "more than one session starts with '%s'", start);
 	fates_begin(&fates, a, rows, answers);
 	for (uint32_t i = 0; i < rows->n; i++) {
 		const struct json *row = rows->items[i];
-		if (!text_eq(json_get_text(row, "session", "-"), session) ||
+		if (!session || !text_eq(json_get_text(row, "session", "-"), session) ||
 			!json_get_text(row, "verdict", NULL))
 			continue;
 		struct json *call = json_copy(a, row);
@@ -142,7 +165,7 @@ int observe_session(const struct observed *o, const char *session, const struct 
 	}
 	if (!calls->n)
 		return err_set(e, E_MISSING, "SESSION_MISSING",
-			"no session is called '%s'; 'helm log sessions' lists them", session);
+			"no session is called '%s'; 'helm log sessions' lists them", start);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_sets(a, doc, "session", session);

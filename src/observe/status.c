@@ -99,6 +99,7 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 	json_each_member (m, standing)
 		json_set(a, doc, m->name, m->value);
 	json_set(a, doc, "task_status_counts", status_counts(a, tasks));
+	json_seti(a, doc, "tasks_counted", tasks->n);
 	json_set(a, doc, "recent_tasks", last_items(a, tasks, 5));
 	json_set(a, doc, "recent_failed_commands", failed);
 	json_set(a, doc, "recent_checkpoints", checkpoints);
