@@ -157,8 +157,9 @@ static void print_report(struct run *r, const struct json *doc)
 
 static void print_session(struct run *r, const struct json *doc)
 {
-	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "CALL", NULL },
-				 *const members[] = { "at", "verdict", "became", "tool", "preview" };
+	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
+		NULL },
+				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));

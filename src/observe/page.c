@@ -255,7 +255,10 @@ static void call_item(struct buf *b, const struct json *call)
 	path_list(b, "changed", json_get(call, "changed_files"));
 	path_list(b, "deleted", json_get(call, "deleted_files"));
 	if (json_get_text(call, "checkpoint_id", NULL)) {
-		buf_adds(b, " · undo with ");
+		const char *became = json_get_text(call, "became", "ran");
+		buf_adds(b,
+			text_starts(became, "ran") ? " · undo with "
+						   : " · its files were saved; if it runs, undo with ");
 		element(b, "code", NULL,
 			arena_printf(b->a, "helm checkpoint restore %s",
 				json_get_text(call, "checkpoint_id", "")));
