@@ -20,6 +20,8 @@ struct look {
 	uint64_t leaves; /* so many hashes are in log/leaves */
 	struct chain_end at; /* the receipt looked at last */
 	struct json *last; /* the newest receipt */
+	struct gaps
+		gaps; /* holes that seams among them tell of: a seam stands behind its holes, so it is met first */
 };
 
 static uint64_t size_of(struct look *l, const char *file)
@@ -67,11 +69,14 @@ static int look_at_lines(struct look *l, struct bytes text, bool is_start, struc
 		if (rc)
 			return rc;
 		hex_encode(at.last.b, SHA256_SIZE, own);
-		if (l->last && (at.clock + 1 != l->at.clock || !text_eq(own, wanted)))
+		if (l->last && (at.clock + 1 != l->at.clock || !text_eq(own, wanted)) &&
+			!gaps_find(&l->gaps, at.clock, &at.last, l->at.clock, &l->at.last))
 			return damaged(e, "receipt %llu of %s does not continue the one before it",
 				(unsigned long long)l->at.clock, RECEIPTS);
 		if ((rc = compare_leaf(l, &at, e)))
 			return rc;
+		if (gap_is_seam(l->a, receipt))
+			(void)gaps_take(&l->gaps, l->a, receipt);
 		snprintf(wanted, sizeof(wanted), "%s", json_get_text(receipt, "prev_hash", ""));
 		l->at = at;
 		if (!l->last)
@@ -79,6 +84,19 @@ static int look_at_lines(struct look *l, struct bytes text, bool is_start, struc
 		end = newline ? newline : text.p;
 	}
 	return OK;
+}
+
+/* Where the last whole line ends, without its newline.  What a crash left behind it was never acknowledged, and the next writer sets it
+ * aside; a whole receipt that only lacks its newline counts, as it does for the writer. */
+static size_t whole_lines(struct look *l, const char *text, size_t n)
+{
+	const char *newline = memrchr(text, '\n', n), *rest = newline ? newline + 1 : text;
+	struct bytes line = { (const uint8_t *)rest, (size_t)(text + n - rest) };
+	struct chain_end at;
+
+	if (line.n && chain_read_last(l->a, line, RECEIPTS, &at, NULL, NULL) == OK)
+		return n;
+	return newline ? (size_t)(newline - text) : 0;
 }
 
 static int look_at_chain(struct look *l, struct err *e)
@@ -98,12 +116,11 @@ static int look_at_chain(struct look *l, struct err *e)
 		char *text = arena_text(l->a, n + 1);
 		if (pread_all(l->s, fd, text, n, (off_t)(size - n)))
 			return err_sys(e, "LOG_READ", "cannot read the end of %s", RECEIPTS);
-		if (text[n - 1] != '\n')
-			return damaged(e, "the last line of %s is cut off", RECEIPTS);
+		size_t end = whole_lines(l, text, n);
 		/* A receipt larger than the window: look at more. */
-		if (!memrchr(text, '\n', n - 1) && n < size && n < LOOK_LIMIT)
+		if ((!end || !memrchr(text, '\n', end)) && n < size && n < LOOK_LIMIT)
 			continue;
-		return look_at_lines(l, (struct bytes){ (uint8_t *)text, n - 1 }, n == size, e);
+		return look_at_lines(l, (struct bytes){ (uint8_t *)text, end }, n == size, e);
 	}
 }
 

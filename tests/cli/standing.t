@@ -112,6 +112,9 @@ damaged_chain() { # damaged_chain WHAT TEXT: after three receipts and some damag
   ok "$1: told everywhere" everywhere "$2" 1
   ok "$1: not healthy" not_healthy
   ok "$1: doctor has a remedy" says 1 "helm log repair" helm doctor --skip-discovery
+  helm log repair --yes >/dev/null 2>&1
+  ok "$1: which mends it" says 0 "healthy=yes" helm doctor --skip-discovery
+  ok "$1: and says so" sh -c 'HOME="$1/home" "$0" log check >/dev/null' "$HELM_REAL" "$scratch"
 }
 with_receipts() {
   fresh
@@ -129,7 +132,15 @@ printf 'garbage\n' >>"$state/receipts.jsonl"
 damaged_chain "garbage behind it" "is no receipt"
 with_receipts
 printf '{"half' >>"$state/receipts.jsonl"
-damaged_chain "a line that was cut" "is cut off"
+ok "a write that never ended is no damage" first "All is well."
+helm run --task-id t4 -- true >/dev/null
+ok "the next writer sets it aside" first "All is well."
+with_receipts
+printf '%s' "$(cat "$state/receipts.jsonl")" >"$state/whole" && mv "$state/whole" "$state/receipts.jsonl"
+ok "nor is a newline that is missing" first "All is well."
+with_receipts
+sed -i '4s/"verdict":"ALLOW"/"verdict":"DENY"/' "$state/receipts.jsonl"
+damaged_chain "a receipt before the newest changed" "does not continue the one before it"
 with_receipts
 rm "$state/receipts.jsonl"
 damaged_chain "the chain gone" "has none"
