@@ -1,27 +1,28 @@
 #!/bin/sh
-# packages.sh [build|check|oracle|clients]: install what is missing, by name, and nothing else.
+# packages.sh [build|check|oracle|clients|fresh]: install what is missing, by name, and nothing else.
 # As root directly, otherwise with sudo; says what and why before it does; does nothing when everything is there.
 set -eu
 
-build="gcc g++ make cmake ninja-build pkg-config git ca-certificates
+build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev"
-check="libcmocka-dev clang-format shellcheck python3 strace libjansson-dev"
-oracle="shfmt minisign openssl nodejs npm zsh fish mandoc"
+check="make libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl"
+oracle="ca-certificates nodejs npm zsh fish mandoc"
+fresh="mmdebstrap git"
 
 case "${1:-build}" in
   build) wanted=$build why="to build helm" ;;
   check) wanted="$build $check" why="to build helm and run its tests" ;;
   oracle | clients) wanted="$build $check $oracle" why="to build helm, run its tests and compare with other tools" ;;
-  *) echo "usage: tools/packages.sh [build|check|oracle|clients]" >&2; exit 2 ;;
+  fresh) wanted=$fresh why="to make a fresh Debian" ;;
+  *) echo "usage: tools/packages.sh [build|check|oracle|clients|fresh]" >&2; exit 2 ;;
 esac
 
 missing=""
 for package in $wanted; do
   # A tool that is there already need not come from its package.
   case $package in
-    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | shfmt | minisign | openssl | npm | zsh | fish | mandoc)
+    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | npm | zsh | fish | mandoc)
       command -v "$package" >/dev/null 2>&1 && continue ;;
-    g++) command -v g++ >/dev/null 2>&1 && continue ;;
     nodejs) command -v node >/dev/null 2>&1 && continue ;;
     ninja-build) command -v ninja >/dev/null 2>&1 && continue ;;
   esac
@@ -29,18 +30,17 @@ for package in $wanted; do
 done
 [ -n "$missing" ] || exit 0
 
-echo "Installing missing packages $why:$missing"
 if [ "$(id -u)" -eq 0 ]; then
   run=""
 elif command -v sudo >/dev/null 2>&1; then
   run="sudo"
 else
-  echo "These packages are missing and this user cannot install them; as root: apt-get install$missing" >&2
+  echo "Missing packages $why; this user cannot install them.  As root: apt-get install --no-install-recommends$missing" >&2
   exit 1
 fi
-export DEBIAN_FRONTEND=noninteractive
+echo "Installing missing packages $why:$missing"
 # shellcheck disable=SC2086 # the lists are words on purpose
-{ $run apt-get update -q >/dev/null && $run apt-get install -q -y --no-install-recommends $missing >/dev/null; } || {
+{ $run apt-get update -q >/dev/null && $run env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >/dev/null; } || {
   echo "Could not install:$missing" >&2
   exit 1
 }

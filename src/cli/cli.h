@@ -1,6 +1,7 @@
 /* cli.h — the doors for people: one table of commands, one way to read options, one way to print.
  *
- * A command is one row of commands.c: name, arguments, help, options, what main() must open first, and the function.
+ * A command is one line of model/command.def (name, class, group, tool) and one row of commands.c: arguments, help, options,
+ * what main() must open first, and the function.
  * Dispatch, --help, usage errors, man page, completion and `help --json` all come from that row.  The function receives
  * opened objects, prints through out_*(), and returns an exit code or a negative rc with *e filled; main() alone prints the
  * error and picks the exit code. */
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/sys.h"
+#include "model/command.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +28,8 @@ enum needs {
 		8, /* words after -- are a child's argv, untouched; without -- the first unknown bare word starts it */
 	PATH_IS_VALUE =
 		16, /* --path after the verb is this command's own option; the workspace is --workspace */
-	HIDDEN = 32 /* plumbing: in help --all and the man page, not in the short list */
+	DOCUMENT =
+		32 /* prints a document that is meant to be kept or read by a program: bytes as they are, never wrapped */
 };
 
 enum opt_kind { OPT_FLAG, OPT_VALUE, OPT_LIST, OPT_INT };
@@ -41,8 +44,9 @@ struct opt {
 
 struct run;
 struct cmd {
-	const char *name; /* "checkpoint create" */
-	const char *args; /* "[PATH...]" as shown; "" for none */
+	const struct helm_command *is; /* its name, class, group and tool: a row of model/command.def */
+	const char *
+		args; /* "[PATH...]" as shown; "" for none.  TASK, PROFILE, ... are also what completion offers */
 	int min_args, max_args; /* positionals; max -1 = any number */
 	const char *help; /* one line */
 	const char *about; /* paragraphs for --help and the man page; NULL = only the line */
@@ -52,9 +56,8 @@ struct cmd {
 		*opts; /* ends in { 0 }; or NULL.  --json, --path/--workspace and --help are always there */
 	unsigned needs;
 	int (*fn)(struct run *r, struct err *e);
-	const char *tool; /* MCP tool name, or NULL when not offered there */
 };
-extern const struct cmd commands[];
+extern const struct cmd *const commands[]; /* in the order of command.def */
 extern const size_t command_count;
 
 /* Families: the first word of two-word commands. */
@@ -85,6 +88,7 @@ struct run {
 	struct workspace *ws; /* as `needs` says */
 	bool is_json;
 	bool wants_help;
+	bool is_document; /* what is printed is one after all: a diff, a man page */
 	bool is_tty; /* standard output is a terminal */
 	bool has_color; /* and colour is wanted */
 	struct buf *out;
@@ -100,6 +104,12 @@ size_t opt_list(const struct run *r, const char *name, const char ***ret); /* in
 void out(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_json(struct run *r, const struct json *v); /* one document, two-space indent, final newline */
 void out_line_json(struct run *r, const struct json *v); /* one line, for streams */
+/* The result of a command by the one rule for all of them: the document for --json, else lines and tables for people. */
+void out_result(struct run *r, const struct json *v);
+/* The second half of that rule, for commands that choose between more than the two. */
+void out_pretty(struct run *r, const struct json *v);
+/* Paragraphs wrapped to the screen, each line after the first `indent` columns in; lines that start with a blank stay whole. */
+void out_text(struct run *r, size_t indent, const char *text);
 void out_flush(struct run *r);
 void warn(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3))); /* "helm: warning: ..." */
@@ -117,10 +127,11 @@ enum paint {
 };
 const char *paint(const struct run *r, enum paint p);
 
-/* Columns of the terminal, or SIZE_MAX in a pipe. */
+/* Columns of the screen: COLUMNS, or what the terminal says, or 80. */
 size_t out_width(const struct run *r);
 
-/* A table on the terminal or in a pipe: columns sized to their widest cell, the last one cut to the terminal's width. */
+/* A table: columns sized to their widest cell.  A last cell that does not fit is wrapped between words, below itself; in a pipe
+ * without COLUMNS each row stays one line, for those who read lines. */
 struct out_table;
 struct out_table *out_table(struct run *r, const char *const *headings, size_t columns);
 void out_row(
@@ -139,7 +150,7 @@ void progress_begin(struct progress *p, struct run *r, const char *what, uint64_
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
 
-/* Exit codes of ops-cli.md 1.7. */
+/* Exit codes, the same for every command. */
 enum {
 	EXIT_NO = 1,
 	EXIT_USAGE = 2,

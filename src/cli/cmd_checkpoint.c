@@ -50,7 +50,11 @@ const struct opt checkpoint_restore_opts[] = {
 
 int checkpoint_cli_open(struct run *r, struct checkpoint_store *st, struct err *e)
 {
-	return checkpoint_open(st, r->sys, r->a, r->ws->root_fd, r->ws->state_fd, r->ws->state_name, e);
+	/* Whoever names a workspace means its own files. */
+	if (!r->path_option)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
+	return workspace_checkpoints(r->sys, r->a, r->ws,
+		text_eq(r->cmd->is->name, "checkpoint create") && !opt_flag(r, "dry-run"), st, e);
 }
 
 /* Paths as people give them: relative to the workspace, or absolute inside it. */
@@ -61,10 +65,10 @@ static int inside(struct run *r, const char **paths, size_t n, const char ***ret
 	for (size_t i = 0; i < n; i++) {
 		const char *path = path_clean(r->a, paths[i]);
 		if (path[0] == '/') {
-			if (!path_is_below(path, r->ws->root))
+			if (!path_is_below(path, r->ws->tree))
 				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
-					"'%s' is outside the workspace %s", paths[i], r->ws->root);
-			path += strlen(r->ws->root);
+					"'%s' is outside the workspace %s", paths[i], r->ws->tree);
+			path += strlen(r->ws->tree);
 			path += *path == '/';
 		}
 		v[i] = *path ? path : ".";
@@ -164,6 +168,7 @@ static void say_created(struct run *r, const struct checkpoint_result *made)
 	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
 		made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
 		made->is_same ? ", the same as the last one" : "");
+	out(r, "saved %s\n", safe(r, r->ws->tree));
 	out(r, "read %" PRIu64 " changed files, stored %s", made->read_files,
 		checkpoint_size_text(r->a, (int64_t)made->stored_bytes));
 	out(r, made->excluded ? "; left out %" PRIu64 "\n" : "\n", made->excluded);
@@ -175,6 +180,7 @@ static int say_dry_run(struct run *r, const struct checkpoint_result *made)
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_setb(r->a, doc, "dry_run", true);
+		json_sets(r->a, doc, "root", safe(r, r->ws->tree));
 		json_seti(r->a, doc, "files", (int64_t)made->files);
 		json_seti(r->a, doc, "directories", (int64_t)made->directories);
 		json_seti(r->a, doc, "links", (int64_t)made->links);
@@ -186,9 +192,9 @@ static int say_dry_run(struct run *r, const struct checkpoint_result *made)
 		out_json(r, doc);
 		return 0;
 	}
-	out(r, "would save %" PRIu64 " files, %s; %" PRIu64 " of them (%s) are new or changed\n", made->files,
-		checkpoint_size_text(r->a, (int64_t)made->bytes), made->read_files,
-		checkpoint_size_text(r->a, (int64_t)made->read_bytes));
+	out(r, "would save %s: %" PRIu64 " files, %s; %" PRIu64 " of them (%s) are new or changed\n",
+		safe(r, r->ws->tree), made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
+		made->read_files, checkpoint_size_text(r->a, (int64_t)made->read_bytes));
 	return 0;
 }
 
@@ -222,10 +228,16 @@ int cmd_checkpoint_create(struct run *r, struct err *e)
 		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
 	if (made.unstable)
 		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+	if (made.repaired || made.damaged_packs)
+		warn(r,
+			"the store was damaged: %" PRIu64 " objects and %" PRIu64
+			" packs; what they held of these files was saved again, older checkpoints may have "
+			"lost files",
+			made.repaired, made.damaged_packs);
 	if (q.is_dry_run)
 		return say_dry_run(r, &made);
-	/* The original prints the record and nothing else; scripts read it from a pipe. */
-	if (r->is_json || !r->is_tty)
+	json_sets(r->a, made.record, "root", safe(r, r->ws->tree));
+	if (r->is_json)
 		out_json(r, made.record);
 	else
 		say_created(r, &made);
@@ -284,7 +296,8 @@ int cmd_checkpoint_list(struct run *r, struct err *e)
 		return 0;
 	}
 	if (!all->n) {
-		out(r, "no checkpoints yet; `helm checkpoint create` makes one\n");
+		out(r, "no checkpoints of %s yet; `helm checkpoint create` makes one\n",
+			safe(r, r->ws->tree));
 		return 0;
 	}
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
@@ -425,7 +438,8 @@ int cmd_checkpoint_preview(struct run *r, struct err *e)
 		.with_diff = with_diff };
 	if (checkpoint_restore(&st, &q, &back, e))
 		return e->rc;
-	if (!r->is_json && (r->is_tty || with_diff)) {
+	if (!r->is_json) {
+		r->is_document = with_diff;
 		put_changes(r, &back, with_diff ? SIZE_MAX : SHOWN_MAX);
 		out(r, "%s%" PRIu64 " of %zu entries are as they were saved\n",
 			back.unchanged == back.change_count ? "" : "\n", back.unchanged, back.change_count);
@@ -488,6 +502,8 @@ static int new_task_id(struct run *r, char **ret, struct err *e)
 static void say_restored(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
+	json_each (path, back->leftovers)
+		out(r, "%s leftover %s\n", is_dry_run ? "would remove" : "removed", json_text(path));
 	if (is_dry_run) {
 		out(r, "\nnothing was changed; %" PRIu64 " entries are as they were saved\n",
 			back->unchanged);
@@ -513,6 +529,7 @@ static struct json *restored_json(struct run *r, const struct checkpoint_restore
 	json_seti(r->a, doc, "deleted", (int64_t)back->deleted);
 	json_seti(r->a, doc, "unchanged", (int64_t)back->unchanged);
 	json_seti(r->a, doc, "skipped", (int64_t)back->skipped);
+	json_set(r->a, doc, "leftovers", back->leftovers);
 	json_set(r->a, doc, "changes", changes_json(r, back, false));
 	return doc;
 }

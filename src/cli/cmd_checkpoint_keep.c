@@ -99,7 +99,7 @@ int cmd_checkpoint_finalize(struct run *r, struct err *e)
 	struct json *final = finalization(r, a.task);
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
-		json_sets(r->a, doc, "workspace", r->ws->root);
+		json_sets(r->a, doc, "workspace", r->ws->tree);
 		json_set(r->a, doc, "task", or_null(r, a.task));
 		json_set(r->a, doc, "checkpoint", or_null(r, a.checkpoint));
 		json_set(r->a, doc, "finalization", final);
@@ -132,7 +132,7 @@ static struct json *prune_json(
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
-	json_sets(r->a, doc, "workspace", r->ws->root);
+	json_sets(r->a, doc, "workspace", r->ws->tree);
 	json_seti(r->a, doc, "keep_recent", p->keep_recent);
 	json_seti(r->a, doc, "keep_days", p->keep_days);
 	json_set(r->a, doc, "max_total_mb", number_or_null(r, p->max_total_mb));
@@ -213,7 +213,7 @@ int cmd_checkpoint_policy(struct run *r, struct err *e)
 
 	if (checkpoint_cli_open(r, &st, e) || checkpoint_policy(&st, &p, e))
 		return e->rc;
-	json_set(r->a, doc, "path", json_stringf(r->a, "%s/references/checkpoint_policy.json", r->ws->root));
+	json_set(r->a, doc, "path", json_stringf(r->a, "%s/references/checkpoint_policy.json", r->ws->tree));
 	json_sets(r->a, doc, "source", p.is_file ? "file" : "default");
 	json_seti(r->a, policy, "keep_recent", p.keep_recent);
 	json_seti(r->a, policy, "keep_days", p.keep_days);

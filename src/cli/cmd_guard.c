@@ -50,7 +50,7 @@ static void print_outlook(struct run *r, const struct json *now)
 {
 	json_each (text, json_get(now, "sentences")) {
 		out(r, "  now      ");
-		out_sentence(r, 11, 11, text_safe(r->a, json_text(text), strlen(json_text(text)), false));
+		out(r, "%s\n", text_safe(r->a, json_text(text), strlen(json_text(text)), false));
 	}
 }
 
@@ -116,7 +116,7 @@ static void print_check(struct run *r, const struct decision *d, const struct js
 	if (f)
 		out(r, "  %s%s%s", paint(r, PAINT_MUTED), f->rule, paint(r, PAINT_OFF));
 	out(r, "  ");
-	out_sentence(r, strlen(action_name(d->action)) + 2 + (f ? strlen(f->rule) + 2 : 0), 2, d->summary);
+	out(r, "%s\n", d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
 	if (d->verdict == V_ALLOW)
@@ -125,7 +125,7 @@ static void print_check(struct run *r, const struct decision *d, const struct js
 		print_span(r, f);
 	print_groups(r, d);
 	if (f && f->instead)
-		out_sentence(r, 0, 11, arena_printf(r->a, "  instead  %s", f->instead));
+		out(r, "%s\n", arena_printf(r->a, "  instead  %s", f->instead));
 	if (d->recommended_profile)
 		out(r,
 			"  profile  under %s it is allowed: helm run --profile %s ..., or helm profile use "
@@ -306,8 +306,9 @@ static void print_explanation(struct run *r, const struct decision *d, const str
 	if (d->recommended_profile && d->verdict != V_ALLOW)
 		out(r, "  %sunder the profile %s it is allowed%s\n", paint(r, PAINT_MUTED),
 			d->recommended_profile, paint(r, PAINT_OFF));
-	if (d->detail_code && text_eq(d->detail_code, "deny.frozen"))
-		out(r, "  %s▲ deny.frozen%s  %s\n", paint(r, PAINT_BAD), paint(r, PAINT_OFF), d->summary);
+	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
+		out(r, "  %s▲ %s%s  %s\n", paint(r, PAINT_BAD), d->detail_code, paint(r, PAINT_OFF),
+			d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
 	out(r, "\n");

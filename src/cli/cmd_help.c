@@ -29,15 +29,21 @@ static int help_topic(struct run *r, struct err *e)
 		r->arg_count > 1 ? arena_printf(r->a, "%s %s", r->args[0], r->args[1]) : r->args[0];
 
 	for (size_t i = 0; i < command_count; i++)
-		if (text_eq(commands[i].name, name)) {
-			gen_help(r, &commands[i]);
+		if (text_eq(commands[i]->is->name, name)) {
+			gen_help(r, commands[i]);
 			return 0;
 		}
-	if (!f || r->arg_count > 1)
-		return err_set(
-			e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help' lists them", name);
-	gen_family_help(r, f);
-	return 0;
+	if (f && r->arg_count == 1) {
+		gen_family_help(r, f);
+		return 0;
+	}
+	for (int g = 0; g < COMMAND_GROUPS && r->arg_count == 1; g++)
+		if (text_eq(command_group_name((enum command_group)g), name)) {
+			gen_group_help(r, (enum command_group)g);
+			return 0;
+		}
+	return err_set(
+		e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help --all' lists them", name);
 }
 
 int cmd_help(struct run *r, struct err *e)
@@ -55,12 +61,16 @@ int cmd_help(struct run *r, struct err *e)
 		const struct family *f = r->arg_count ? family_named(r->args[0]) : NULL;
 		if (r->arg_count && !f)
 			return err_set(e, E_INPUT, "HELP_TOPIC", "no family is called '%s'", r->args[0]);
+		r->is_document = true;
 		gen_man(r->out, f);
 		return 0;
 	}
 	if (r->arg_count)
 		return help_topic(r, e);
-	gen_overview(r, opt_flag(r, "all"));
+	if (opt_flag(r, "all"))
+		gen_everything(r);
+	else
+		gen_overview(r);
 	return 0;
 }
 

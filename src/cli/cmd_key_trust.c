@@ -139,7 +139,7 @@ static void trust_list(struct run *r, const struct store *s)
 		return;
 	}
 	if (!s->keys->n) {
-		out(r, "No keys are trusted yet; 'helm %s add KEY' adds one.\n", r->cmd->name);
+		out(r, "No keys are trusted yet; 'helm %s add KEY' adds one.\n", r->cmd->is->name);
 		return;
 	}
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));

@@ -73,51 +73,12 @@ static const char *safe_text(struct run *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-/* Words broken between at the terminal's width; later lines are indented. */
-void out_sentence(struct run *r, size_t used, size_t indent, const char *text)
-{
-	size_t width = out_width(r);
-
-	for (const char *word = text; *word;) {
-		size_t n = strcspn(word, " "), wide = text_width(word, n);
-		if (word != text && width != SIZE_MAX && used + 1 + wide > width) {
-			out(r, "\n%*s", (int)indent, "");
-			used = indent;
-		} else if (word != text) {
-			out(r, " ");
-			used++;
-		}
-		out(r, "%.*s", (int)n, word);
-		used += wide;
-		word += n + (word[n] == ' ');
-	}
-	out(r, "\n");
-}
-
-const char *clip(struct run *r, const char *text, size_t columns)
-{
-	size_t n = 0, used = 0, all = strlen(text);
-	uint32_t cp;
-
-	if (out_width(r) == SIZE_MAX || text_width(text, all) <= columns)
-		return text;
-	while (n < all) {
-		size_t step = text_decode(text + n, all - n, &cp);
-		step = step ? step : 1;
-		used += text_width(text + n, step);
-		if (used >= columns)
-			break;
-		n += step;
-	}
-	return arena_printf(r->a, "%.*s…", (int)n, text);
-}
-
-void say_wrong(struct run *r, const struct json *wrong)
+static void say_wrong(struct run *r, const struct json *wrong)
 {
 	json_each (w, wrong) {
 		out(r, "%swrong%s  ", paint(r, PAINT_BAD), paint(r, PAINT_OFF));
-		out_sentence(r, 7, 7, safe_member(r, w, "text"));
-		out_sentence(r, 0, 7, arena_printf(r->a, "       remedy: %s", safe_member(r, w, "remedy")));
+		out(r, "%s\n", safe_member(r, w, "text"));
+		out(r, "%s\n", arena_printf(r->a, "       remedy: %s", safe_member(r, w, "remedy")));
 	}
 }
 
@@ -154,6 +115,8 @@ static void print_standing(struct run *r, const struct json *doc)
 		out(r, "frozen=%s\n", safe_text(r, observe_freeze_text(r->a, f, r->sys->now_us(r->sys))));
 	if (!freeze || !freeze->n)
 		out(r, "frozen=no\n");
+	json_each (p, json_get(doc, "paused"))
+		out(r, "paused=%s\n", safe_text(r, observe_pause_text(r->a, p, r->sys->now_us(r->sys))));
 	out(r, "containment=%s\n", safe_member(r, json_get(doc, "containment"), "text"));
 	print_calls(r, "agent_calls_last_hour", json_get(calls, "last_hour"));
 	print_calls(r, "agent_calls_last_24_hours", json_get(calls, "last_24_hours"));
@@ -166,6 +129,8 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
 		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
+	if (json_get(doc, "tree"))
+		out(r, "tree=%s\n", safe_member(r, doc, "tree"));
 	print_standing(r, doc);
 	out(r, "task_status_counts=%s (of the last %lld tasks)\n",
 		counts_text(r, json_get(doc, "task_status_counts")),
@@ -187,7 +152,7 @@ static void print_brief(struct run *r, const struct json *doc)
 
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
-		out_sentence(r, 0, 2, text_safe(r->a, (const char *)line.p, line.n, false));
+		out(r, "%s\n", text_safe(r->a, (const char *)line.p, line.n, false));
 	}
 }
 
@@ -202,6 +167,10 @@ int cmd_status(struct run *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	if (!r->path_option)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
+	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
+		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
 	if (r->is_json)
 		out_json(r, doc);
 	else if (brief)
@@ -285,23 +254,26 @@ static void print_dashboard(struct run *r, const struct json *status)
 	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
 		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
 	out(r, "%s", paint(r, ok ? PAINT_GOOD : PAINT_WARN));
-	out_sentence(r, 0, 2, safe_text(r, observe_headline(r->a, status)));
+	out(r, "%s\n", safe_text(r, observe_headline(r->a, status)));
 	out(r, "%s", paint(r, PAINT_OFF));
 	say_wrong(r, json_get(status, "wrong"));
 	heading(r, "In force");
 	json_each (f, json_get(status, "freeze")) {
 		out(r, "%s", paint(r, PAINT_BAD));
-		out_sentence(r, 0, 2, safe_text(r, observe_freeze_text(r->a, f, now)));
+		out(r, "%s\n", safe_text(r, observe_freeze_text(r->a, f, now)));
 		out(r, "%s", paint(r, PAINT_OFF));
 	}
-	out_sentence(r, 0, 2, safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
-	out_sentence(r, 0, 2, safe_member(r, json_get(status, "containment"), "text"));
-	out_sentence(r, 0, 2, safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
+	json_each (p, json_get(status, "paused"))
+		out(r, "%s%s%s\n", paint(r, PAINT_BAD), safe_text(r, observe_pause_text(r->a, p, now)),
+			paint(r, PAINT_OFF));
+	out(r, "%s\n", safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
+	out(r, "%s\n", safe_member(r, json_get(status, "containment"), "text"));
+	out(r, "%s\n", safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
 	print_approvals(r, json_get(status, "approvals"));
 	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
 	print_checkpoints(r, json_get(status, "recent_checkpoints"));
 	heading(r, "Next");
-	out_sentence(r, 0, 2, safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
+	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
 static int show_dashboard(struct run *r, struct err *e)

@@ -36,22 +36,26 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 
 int cmd_profile_list(struct run *r, struct err *e)
 {
+	static const char *const heads[] = { "PROFILE", "BACKEND", "RUNTIME", "CHECKPOINT", "WHAT FOR" };
 	struct json *list = json_new(r->a, JSON_ARRAY);
 	struct profiles p;
 	int rc = load(r, &p, e);
 
 	if (rc)
 		return rc;
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (size_t i = 0; i < p.count; i++) {
-		if (r->is_json)
-			json_push(r->a, list, profile_row(r->a, &p.list[i]));
-		else
-			out(r, "%s\t%s\truntime=%s\tcheckpoint=%s\t%s\n", p.list[i].name, p.list[i].backend,
-				p.list[i].runtime_backend, checkpoint_rule_name(p.list[i].checkpoint),
-				p.list[i].description);
+		const char *cells[] = { p.list[i].name, p.list[i].backend, p.list[i].runtime_backend,
+			checkpoint_rule_name(p.list[i].checkpoint), p.list[i].description };
+		for (size_t k = 0; k < ARRAY_SIZE(cells); k++)
+			cells[k] = text_safe(r->a, cells[k], strlen(cells[k]), false);
+		out_row(t, cells, NULL);
+		json_push(r->a, list, profile_row(r->a, &p.list[i]));
 	}
 	if (r->is_json)
 		out_json(r, list);
+	else
+		out_table_end(t);
 	return 0;
 }
 
@@ -63,7 +67,7 @@ int cmd_profile_show(struct run *r, struct err *e)
 
 	if (rc || (rc = profiles_get(&p, r->args[0], &found, e)))
 		return rc;
-	out_json(r, found->document);
+	out_result(r, found->document);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ const struct opt profile_resume_opts[] = {
 
 int cmd_profile_ledger(struct run *r, struct err *e)
 {
+	static const char *const heads[] = { "TASK", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct json *rows;
 	int rc = rows_tail(
 		r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 20), &rows, e);
@@ -33,12 +34,15 @@ int cmd_profile_ledger(struct run *r, struct err *e)
 		out_json(r, rows);
 		return 0;
 	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (row, rows) {
-		struct buf line;
-		buf_init(&line, r->a);
-		json_write(&line, row, JSON_SPACED | JSON_SORT_BYTES);
-		out(r, "%s\n", text_safe(r->a, line.p, line.n, false));
+		const char *at = json_get(row, "finished_at") ? "finished_at" : "started_at";
+		const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
+			safe_member(r, row, "profile"), safe_member(r, row, at),
+			safe_member(r, row, "task_name") };
+		out_row(t, cells, NULL);
 	}
+	out_table_end(t);
 	return 0;
 }
 
@@ -130,13 +134,15 @@ int cmd_profile_pause(struct run *r, struct err *e)
 		struct json *doc = json_new(r->a, JSON_OBJECT);
 		json_sets(r->a, doc, "profile", p->name);
 		json_sets(r->a, doc, "resume_token", token);
-		json_setb(r->a, doc, "gate_on", pause_gate_is_on(r->sys));
+		json_setb(r->a, doc, "gate_on", true); /* for readers from when a pause needed a gate */
 		out_json(r, doc);
 		return 0;
 	}
 	out(r, "profile=%s\nresume_token=%s\n", p->name, token);
-	if (!pause_gate_is_on(r->sys))
-		out(r, "note=the pause gate is off: set HELM_PAUSE_GATE=1 for runs to be stopped by this\n");
+	out(r,
+		"note=runs and agents' calls under it are refused until 'helm profile resume %s --token "
+		"TOKEN'\n",
+		p->name);
 	return 0;
 }
 

@@ -257,8 +257,8 @@ int cmd_receipts_show(struct run *r, struct err *e)
 	if (r->is_json) {
 		out_json(r, doc);
 	} else {
-		out_json(r, w.found);
-		out(r, "%s  %s line %llu%s%s\n", headline_name(verification_headline(&v)), w.file,
+		out_pretty(r, w.found);
+		out(r, "\n%s  %s line %llu%s%s\n", headline_name(verification_headline(&v)), w.file,
 			(unsigned long long)w.line, v.text ? ": " : "", v.text ? v.text : "");
 	}
 	return verification_headline(&v) == HEADLINE_ADMISSIBLE ? 0 : EXIT_NO;

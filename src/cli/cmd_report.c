@@ -58,8 +58,7 @@ static const char *cell(struct run *r, const struct json *row, const char *name)
 		return arena_printf(r->a, "%lld", (long long)n);
 	if (text_ends(name, "_at") || text_eq(name, "at"))
 		return short_time(r, safe_member(r, row, name));
-	return text_eq(name, "task_name") ? clip(r, safe_member(r, row, name), out_width(r) / 4)
-					  : safe_member(r, row, name);
+	return safe_member(r, row, name);
 }
 
 /* A table of some members of each row of a list, and how many there are when not all are shown; nothing at all when there are no rows. */
@@ -152,7 +151,7 @@ static void print_report(struct run *r, const struct json *doc)
 	section(r, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc, "recent_checkpoints",
 		saved_heads, saved, PAINT_OFF);
 	out(r, "\n");
-	out_sentence(r, 0, 2, "Next: helm report --format html --out report.html makes a page of it");
+	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
 
 static void print_session(struct run *r, const struct json *doc)
@@ -231,6 +230,7 @@ int cmd_report(struct run *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
 		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
 	if (text_eq(format, "markdown")) {

@@ -69,7 +69,7 @@ static bool is_wanted(struct run *r, const struct json *row)
 /* On a narrow terminal the beginning of an id is enough: every command takes it. */
 static const char *clip_id(struct run *r, const char *id)
 {
-	return strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
+	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
 }
 
 /* The list as JSON is a list and has no place for it: it is said beside, for both. */

@@ -51,6 +51,20 @@ static bool is_archive(struct bytes text)
 		(text.n > 262 && memcmp(text.p + 257, "ustar", 5) == 0);
 }
 
+/* Told from its names alone, so that no link or device in some other directory is taken for damage. */
+static bool is_pack_directory(struct run *r, struct arena *a, const char *name)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_list(r->sys, a, AT_FDCWD, name, &names, &n, NULL))
+		return true; /* that it cannot be read is said by who reads it */
+	for (size_t i = 0; i < n; i++)
+		if (verify_pack_name(names[i]))
+			return true;
+	return false;
+}
+
 static void verify_packed(struct run *r, struct arena *a, const char *name, struct verification *v)
 {
 	struct err why = { 0 };
@@ -58,6 +72,8 @@ static void verify_packed(struct run *r, struct arena *a, const char *name, stru
 
 	if (verify_pack_open(r->sys, a, AT_FDCWD, name, &p, &why))
 		verify_pack_unreadable(v, &why);
+	else if (!verify_pack_is_one(&p))
+		verify_no_record(v);
 	else
 		verify_pack(v, &p);
 }
@@ -82,7 +98,10 @@ static int verify_file(struct run *r, struct arena *a, const char *name, struct 
 
 	verification_begin(v, a, trust, "evidence pack");
 	if (file_is_dir(r->sys, AT_FDCWD, name)) {
-		verify_packed(r, a, name, v);
+		if (is_pack_directory(r, a, name))
+			verify_packed(r, a, name, v);
+		else
+			verify_no_record(v);
 		return OK;
 	}
 	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
@@ -134,9 +153,14 @@ static void show_broken(struct run *r, const struct verification *v)
 static void show(struct run *r, const char *name, const struct verification *v)
 {
 	static const char *const words[] = { "ok", "FAIL", "-" };
-	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_GOOD };
+	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
 	enum headline h = verification_headline(v);
 
+	if (h == HEADLINE_NO_RECORD) {
+		out(r, "%s%s%s  %s: %s\n", paint(r, paints[h]), headline_name(h), paint(r, PAINT_OFF),
+			shown(r, name), v->text);
+		return;
+	}
 	out(r, "%s%s%s  %s (%s)\n", paint(r, paints[h]), headline_name(h), paint(r, PAINT_OFF),
 		shown(r, name), v->kind);
 	out(r, "  unchanged   %s\n", answer_name(v->integrity));
@@ -159,7 +183,7 @@ int cmd_verify(struct run *r, struct err *e)
 {
 	struct json *results = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
 	struct trust trust;
-	bool all = true;
+	bool all = true, is_only_strange = true;
 
 	if (read_trust(r, &trust, e))
 		return e->rc;
@@ -169,7 +193,9 @@ int cmd_verify(struct run *r, struct err *e)
 		if ((opt_text(r, "proof", NULL) ? verify_shown : verify_file)(
 			    r, &a, r->args[i], &trust, &v, e))
 			return e->rc;
-		all = all && verification_headline(&v) == HEADLINE_ADMISSIBLE;
+		enum headline h = verification_headline(&v);
+		all = all && h == HEADLINE_ADMISSIBLE;
+		is_only_strange = is_only_strange && (h == HEADLINE_ADMISSIBLE || h == HEADLINE_NO_RECORD);
 		if (r->is_json) {
 			struct json *one = verification_json(&a, &v);
 			json_sets(&a, one, "file", r->args[i]);
@@ -182,5 +208,5 @@ int cmd_verify(struct run *r, struct err *e)
 	json_set(r->a, doc, "results", results);
 	if (r->is_json)
 		out_json(r, doc);
-	return all ? 0 : EXIT_NO;
+	return all ? 0 : is_only_strange ? EXIT_USAGE : EXIT_NO;
 }

@@ -106,21 +106,11 @@ static void print_checks(struct run *r, const struct json *checks)
 	}
 	json_each (row, checks) {
 		bool ok = json_get_bool(row, "ok", false);
-		const char *detail = safe_member(r, row, "detail"),
-			   *remedy = json_get_text(row, "remedy", NULL);
-		size_t used = (size_t)widest + 8 + text_width(detail, strlen(detail));
-		out(r, "%s%-4s%s  ", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
-			paint(r, PAINT_OFF));
-		if (used <= out_width(r))
-			out(r, "%-*s  %s\n", widest, safe_member(r, row, "name"), detail);
-		else
-			out_sentence(
-				r, 6, 6, arena_printf(r->a, "%s: %s", safe_member(r, row, "name"), detail));
-		if (remedy) {
-			out(r, "      ");
-			out_sentence(
-				r, 6, 6, arena_printf(r->a, "remedy: %s", safe_member(r, row, "remedy")));
-		}
+		out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
+			paint(r, PAINT_OFF), widest, safe_member(r, row, "name"),
+			safe_member(r, row, "detail"));
+		if (json_get_text(row, "remedy", NULL))
+			out(r, "      remedy: %s\n", safe_member(r, row, "remedy"));
 	}
 }
 

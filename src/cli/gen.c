@@ -1,4 +1,4 @@
-/* gen.c — help, man pages and completion, all from the table, so that none of them can drift. */
+/* gen.c — help and man pages, all from the table, so that none of them can drift. */
 #include "cli/gen.h"
 
 #include "cli/opt.h"
@@ -9,12 +9,12 @@ static bool in_family(const struct cmd *c, const struct family *f)
 {
 	size_t n = strlen(f->name);
 
-	return strncmp(c->name, f->name, n) == 0 && c->name[n] == ' ';
+	return strncmp(c->is->name, f->name, n) == 0 && c->is->name[n] == ' ';
 }
 
 static void usage_words(struct buf *to, const struct cmd *c)
 {
-	buf_addf(to, "helm %s", c->name);
+	buf_addf(to, "helm %s", c->is->name);
 	for (const struct opt *o = c->opts; o && o->name; o++)
 		if (o->is_required)
 			buf_addf(to, " --%s %s", o->name, o->value);
@@ -30,9 +30,21 @@ void gen_usage(struct buf *to, const struct cmd *c)
 	if (c)
 		usage_words(to, c);
 	else
-		buf_adds(to, "helm <command> [<verb>] [options] [arguments] [-- child command ...]");
+		buf_adds(to, "helm <command> [<verb>] [options] [arguments] [-- command ...]");
 	buf_addc(to, '\n');
 }
+
+/* What people come for, in the order they come. */
+static const char *const group_help[COMMAND_GROUPS] = {
+	[GROUP_START] = "set Helm up, and see that it stands",
+	[GROUP_WORK] = "run things inside the boundary, save and go back",
+	[GROUP_LOOK] = "what happened, and what would",
+	[GROUP_ANSWER] = "what waits for a person",
+	[GROUP_PROVE] = "show others, and yourself, that the record is true",
+	[GROUP_GOVERN] = "say what is allowed, and who signs for it",
+	[GROUP_SERVE] = "answer other programs",
+	[GROUP_PLUMBING] = "for scripts, clients and tests",
+};
 
 static void banner(struct run *r)
 {
@@ -41,50 +53,153 @@ static void banner(struct run *r)
 		"█▀▀█ █▀▀ █   █ ▀ █",
 		"▀  ▀ ▀▀▀ ▀▀▀ ▀   ▀",
 	};
+	static const char *const beside[] = { "", "   The boundary", "   an agent's actions pass through." };
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		out(r, "%s%s%s\n", paint(r, PAINT_ACCENT), lines[i], paint(r, PAINT_OFF));
-	out(r, "%sThe boundary an agent's actions pass through.%s\n\n", paint(r, PAINT_MUTED),
-		paint(r, PAINT_OFF));
+		out(r, "%s%s%s%s\n", paint(r, PAINT_ACCENT), lines[i], paint(r, PAINT_OFF), beside[i]);
+	out(r, "\n");
 }
 
-static void help_row(struct run *r, const char *name, const char *help)
+/* "margin name   help" with the help wrapped below itself.  A name that is too long has a line of its own. */
+static void help_row(struct run *r, const char *margin, size_t room, const char *name, const char *help)
 {
-	out(r, "  %s%-14s%s %s\n", paint(r, PAINT_ACCENT), name, paint(r, PAINT_OFF), help);
+	size_t n = text_width(name, strlen(name)), indent = strlen(margin);
+
+	out(r, "%s%s%s%s%s%s", paint(r, PAINT_BOLD), margin, paint(r, PAINT_OFF), paint(r, PAINT_ACCENT),
+		name, paint(r, PAINT_OFF));
+	if (n > room)
+		out(r, "\n%*s", (int)(indent + room + 2), "");
+	else
+		out(r, "%*s", (int)(room - n + 2), "");
+	out_text(r, indent + room + 2, help);
 }
 
-void gen_overview(struct run *r, bool all)
+static size_t noun_length(const struct cmd *c)
+{
+	return strcspn(c->is->name, " ");
+}
+
+static bool same_noun(const struct cmd *x, const struct cmd *y)
+{
+	return noun_length(x) == noun_length(y) && strncmp(x->is->name, y->is->name, noun_length(x)) == 0;
+}
+
+/* All commands of one group that share a first word: "checkpoint create|list|restore|...", as far as there is room. */
+static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t *ret_count)
+{
+	struct buf text;
+	bool is_cut = false;
+
+	buf_init(&text, a);
+	buf_add(&text, of->is->name, noun_length(of));
+	*ret_count = 0;
+	for (size_t i = 0; i < command_count; i++) {
+		const struct cmd *c = commands[i];
+		if (c->is->group != of->is->group || !same_noun(c, of))
+			continue;
+		const char *verb = strchr(c->is->name, ' ') ? strchr(c->is->name, ' ') + 1 : c->args;
+		++*ret_count;
+		if (is_cut || text.n + strlen(verb) + 5 > room) {
+			is_cut = true;
+			continue;
+		}
+		buf_addf(&text, "%c%s", *ret_count == 1 ? ' ' : '|', verb);
+	}
+	if (is_cut)
+		buf_adds(&text, *ret_count > 1 && strchr(text.p, ' ') ? "|..." : " ...");
+	return text.p;
+}
+
+static const struct family *family_of(const struct cmd *c)
+{
+	for (size_t i = 0; i < family_count; i++)
+		if (strlen(families[i].name) == noun_length(c) &&
+			strncmp(families[i].name, c->is->name, noun_length(c)) == 0)
+			return &families[i];
+	return NULL;
+}
+
+static bool is_first_of_noun(size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (commands[i]->is->group == commands[at]->is->group && same_noun(commands[i], commands[at]))
+			return false;
+	return true;
+}
+
+/* One line per noun, the name of the group in front of the first. */
+static void overview_group(struct run *r, enum command_group g, size_t room)
+{
+	const char *margin = command_group_name(g);
+
+	for (size_t i = 0; i < command_count; i++) {
+		const struct cmd *c = commands[i];
+		size_t verbs;
+		if (c->is->group != g || !is_first_of_noun(i))
+			continue;
+		char *name = verbs_of(r->a, c, room, &verbs);
+		const struct family *f = verbs > 1 ? family_of(c) : NULL;
+		help_row(r, arena_printf(r->a, "%-8s", margin), room, f ? name : c->is->name,
+			f ? f->help : c->help);
+		margin = "";
+	}
+}
+
+void gen_overview(struct run *r)
 {
 	struct buf usage;
+	size_t room = out_width(r) >= 76 ? 26 : 17;
 
 	banner(r);
 	buf_init(&usage, r->a);
 	gen_usage(&usage, NULL);
-	out(r, "%s\ncommands:\n", usage.p);
+	out_text(r, 7, usage.p);
+	out(r, "\n");
+	for (int g = 0; g < GROUP_PLUMBING; g++)
+		overview_group(r, (enum command_group)g, room);
+	out(r, "\n");
+	out_text(r, 0, "'helm help WORD' explains a word or a group; 'helm help --all' lists all.");
+}
+
+void gen_group_help(struct run *r, enum command_group g)
+{
+	bool has_rows = false;
+
 	for (size_t i = 0; i < command_count; i++) {
-		if (strchr(commands[i].name, ' ') || (commands[i].needs & HIDDEN && !all))
+		if (commands[i]->is->group != g)
 			continue;
-		help_row(r, commands[i].name, commands[i].help);
+		if (!has_rows)
+			out(r, "%s%s%s: %s\n", paint(r, PAINT_BOLD), command_group_name(g),
+				paint(r, PAINT_OFF), group_help[g]);
+		has_rows = true;
+		help_row(r, "  ", 22, commands[i]->is->name, commands[i]->help);
 	}
-	for (size_t i = 0; i < family_count; i++) {
-		struct buf verbs;
-		buf_init(&verbs, r->a);
-		for (size_t k = 0; k < command_count; k++)
-			if (in_family(&commands[k], &families[i]))
-				buf_addf(&verbs, "%s%s", verbs.n ? ", " : "",
-					strchr(commands[k].name, ' ') + 1);
-		help_row(r, families[i].name, families[i].help);
-		out(r, "  %14s %s%s%s\n", "", paint(r, PAINT_MUTED), verbs.p, paint(r, PAINT_OFF));
+}
+
+void gen_everything(struct run *r)
+{
+	for (int g = 0; g < COMMAND_GROUPS; g++) {
+		size_t before = r->out->n;
+		gen_group_help(r, (enum command_group)g);
+		if (r->out->n != before)
+			out(r, "\n");
 	}
-	out(r, "\n'helm <command> --help' explains one of them.\n");
+	out_text(r, 0, "'helm help WORD' and 'helm WORD VERB --help' explain one of them.");
+}
+
+static void help_verbs(struct run *r, const struct family *f)
+{
+	out(r, "\nverbs:\n");
+	for (size_t i = 0; i < command_count; i++)
+		if (in_family(commands[i], f))
+			help_row(r, "  ", 14, strchr(commands[i]->is->name, ' ') + 1, commands[i]->help);
 }
 
 void gen_family_help(struct run *r, const struct family *f)
 {
-	out(r, "usage: helm %s <verb> [options] [arguments]\n\n%s\n\nverbs:\n", f->name, f->help);
-	for (size_t i = 0; i < command_count; i++)
-		if (in_family(&commands[i], f))
-			help_row(r, strchr(commands[i].name, ' ') + 1, commands[i].help);
-	out(r, "\n'helm %s <verb> --help' explains one of them.\n", f->name);
+	out(r, "usage: helm %s <verb> [options] [arguments]\n\n%s\n", f->name, f->help);
+	help_verbs(r, f);
+	out(r, "\n");
+	out_text(r, 0, arena_printf(r->a, "'helm %s <verb> --help' explains one of them.", f->name));
 }
 
 static void option_text(struct buf *to, const struct opt *o)
@@ -100,13 +215,11 @@ static void help_options(struct run *r, const struct opt *o)
 		struct buf left;
 		buf_init(&left, r->a);
 		option_text(&left, o);
-		if (left.n > 26)
-			out(r, "  %s%s%s\n  %26s %s", paint(r, PAINT_ACCENT), left.p, paint(r, PAINT_OFF), "",
-				o->help);
-		else
-			out(r, "  %s%-26s%s %s", paint(r, PAINT_ACCENT), left.p, paint(r, PAINT_OFF),
-				o->help);
-		out(r, "%s\n", o->kind == OPT_LIST ? " (repeatable)" : o->is_required ? " (required)" : "");
+		help_row(r, "  ", 26, left.p,
+			arena_printf(r->a, "%s%s", o->help,
+				o->kind == OPT_LIST	 ? " (repeatable)"
+					: o->is_required ? " (required)"
+							 : ""));
 	}
 }
 
@@ -116,12 +229,18 @@ void gen_help(struct run *r, const struct cmd *c)
 
 	buf_init(&usage, r->a);
 	gen_usage(&usage, c);
-	out(r, "%s\n%s\n", usage.p, c->help);
-	if (c->about)
-		out(r, "\n%s\n", c->about);
+	out_text(r, 7, usage.p);
+	out(r, "\n");
+	out_text(r, 0, c->help);
+	if (c->about) {
+		out(r, "\n");
+		out_text(r, 0, c->about);
+	}
 	out(r, "\noptions:\n");
 	help_options(r, c->opts);
 	help_options(r, opt_globals());
+	if (!strchr(c->is->name, ' ') && family_of(c))
+		help_verbs(r, family_of(c));
 	if (c->examples)
 		out(r, "\nexamples:\n%s\n", c->examples);
 }
@@ -154,18 +273,22 @@ struct json *gen_json(struct arena *a)
 	json_sets(a, doc, "version", HELM_VERSION);
 	json_set(a, doc, "global_options", options_json(a, opt_globals()));
 	for (size_t i = 0; i < command_count; i++) {
+		const struct cmd *c = commands[i];
 		struct json *one = json_new(a, JSON_OBJECT);
-		json_sets(a, one, "name", commands[i].name);
-		json_sets(a, one, "arguments", commands[i].args);
-		json_sets(a, one, "help", commands[i].help);
-		if (commands[i].about)
-			json_sets(a, one, "about", commands[i].about);
-		if (commands[i].examples)
-			json_sets(a, one, "examples", commands[i].examples);
-		json_setb(a, one, "plumbing", commands[i].needs & HIDDEN);
-		if (commands[i].tool)
-			json_sets(a, one, "tool", commands[i].tool);
-		json_set(a, one, "options", options_json(a, commands[i].opts));
+		json_sets(a, one, "name", c->is->name);
+		json_sets(a, one, "class", command_class_name(c->is->class));
+		json_sets(a, one, "group", command_group_name(c->is->group));
+		json_sets(a, one, "arguments", c->args);
+		json_sets(a, one, "help", c->help);
+		if (c->about)
+			json_sets(a, one, "about", c->about);
+		if (c->examples)
+			json_sets(a, one, "examples", c->examples);
+		json_setb(a, one, "plumbing", c->is->group == GROUP_PLUMBING);
+		json_setb(a, one, "document", c->needs & DOCUMENT);
+		if (c->is->tool)
+			json_sets(a, one, "tool", c->is->tool);
+		json_set(a, one, "options", options_json(a, c->opts));
 		json_push(a, all, one);
 	}
 	json_set(a, doc, "commands", all);
@@ -210,7 +333,7 @@ static void man_options(struct buf *to, const struct opt *o)
 static void man_command(struct buf *to, const struct cmd *c)
 {
 	buf_adds(to, ".SS \"");
-	roff(to, c->name);
+	roff(to, c->is->name);
 	buf_adds(to, "\"\n.B ");
 	struct buf usage;
 	buf_init(&usage, to->a);
@@ -273,8 +396,8 @@ static void man_program(struct buf *to)
 		"decides by profile and policy, lets the kernel enforce that, and records what "
 		"happened.\n.SH COMMANDS\n");
 	for (size_t i = 0; i < command_count; i++)
-		if (!strchr(commands[i].name, ' '))
-			man_command(to, &commands[i]);
+		if (!strchr(commands[i]->is->name, ' '))
+			man_command(to, commands[i]);
 	for (size_t i = 0; i < family_count; i++) {
 		buf_addf(to, ".SS \"%s\"\n", families[i].name);
 		roff(to, families[i].help);
@@ -300,110 +423,7 @@ void gen_man(struct buf *to, const struct family *f)
 	man_head(to, arena_printf(to->a, "helm-%s", f->name), f->help);
 	buf_addf(to, "%s \\fIverb\\fR [options] [arguments]\n.SH VERBS\n", f->name);
 	for (size_t i = 0; i < command_count; i++)
-		if (in_family(&commands[i], f))
-			man_command(to, &commands[i]);
+		if (in_family(commands[i], f))
+			man_command(to, commands[i]);
 	buf_adds(to, ".SH SEE ALSO\n.BR helm (1)\n");
-}
-
-/* The scripts ask the program itself, which answers from the table in a millisecond; files are the fallback. */
-void gen_completion(struct buf *to, const char *shell)
-{
-	if (text_eq(shell, "bash"))
-		buf_adds(to,
-			"# bash completion for helm\n"
-			"_helm() {\n"
-			"  local IFS=$'\\n'\n"
-			"  COMPREPLY=($(compgen -W \"$(helm completion words -- "
-			"\"${COMP_WORDS[@]:1:COMP_CWORD}\" "
-			"2>/dev/null)\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
-			"}\n"
-			"complete -o default -F _helm helm\n");
-	else if (text_eq(shell, "zsh"))
-		buf_adds(to,
-			"#compdef helm\n"
-			"# zsh completion for helm\n"
-			"_helm() {\n"
-			"  local -a found\n"
-			"  found=(${(f)\"$(helm completion words -- ${words[2,CURRENT]} 2>/dev/null)\"})\n"
-			"  if (( $#found )); then compadd -a found; else _files; fi\n"
-			"}\n"
-			"if [ \"$funcstack[1]\" = \"_helm\" ]; then _helm \"$@\"; else compdef _helm helm; "
-			"fi\n");
-	else
-		buf_adds(to,
-			"# fish completion for helm\n"
-			"function __helm_words\n"
-			"  set -l words (commandline -opc) (commandline -ct)\n"
-			"  helm completion words -- $words[2..-1] 2>/dev/null\n"
-			"end\n"
-			"complete -c helm -a '(__helm_words)'\n");
-}
-
-static void offer(struct run *r, const char *word, const char *typed)
-{
-	if (strncmp(word, typed, strlen(typed)) == 0)
-		out(r, "%s\n", word);
-}
-
-static void offer_options(struct run *r, const struct opt *o, const char *typed)
-{
-	for (; o && o->name; o++)
-		offer(r, arena_printf(r->a, "--%s", o->name), typed);
-}
-
-static void offer_choices(struct run *r, const struct opt *o, const char *typed)
-{
-	struct bytes rest = bytes_of(o->choices ? o->choices : "");
-
-	while (o->choices && rest.p) {
-		struct bytes one = text_cut(&rest, '|');
-		offer(r, arena_strndup(r->a, (const char *)one.p, one.n), typed);
-	}
-}
-
-static const struct cmd *command_named(const char *first, const char *second)
-{
-	for (size_t i = 0; i < command_count; i++) {
-		const char *space = strchr(commands[i].name, ' ');
-		if (!space ? text_eq(commands[i].name, first)
-			   : second && strlen(first) == (size_t)(space - commands[i].name) &&
-					strncmp(commands[i].name, first, strlen(first)) == 0 &&
-					text_eq(space + 1, second))
-			return &commands[i];
-	}
-	return NULL;
-}
-
-void gen_candidates(struct run *r, char **words, size_t n)
-{
-	const char *typed = n ? words[n - 1] : "";
-
-	if (n <= 1) {
-		for (size_t i = 0; i < command_count; i++)
-			if (!strchr(commands[i].name, ' ') && !(commands[i].needs & HIDDEN))
-				offer(r, commands[i].name, typed);
-		for (size_t i = 0; i < family_count; i++)
-			offer(r, families[i].name, typed);
-		return;
-	}
-	const struct cmd *c = command_named(words[0], n > 2 ? words[1] : NULL);
-	if (!c) {
-		for (size_t i = 0; n == 2 && i < command_count; i++) {
-			const char *space = strchr(commands[i].name, ' ');
-			if (space && strlen(words[0]) == (size_t)(space - commands[i].name) &&
-				strncmp(commands[i].name, words[0], strlen(words[0])) == 0)
-				offer(r, space + 1, typed);
-		}
-		return;
-	}
-	for (const struct opt *o = c->opts; o && o->name; o++)
-		if (o->kind != OPT_FLAG && strncmp(words[n - 2], "--", 2) == 0 &&
-			text_eq(words[n - 2] + 2, o->name)) {
-			offer_choices(r, o, typed);
-			return;
-		}
-	if (typed[0] == '-') {
-		offer_options(r, c->opts, typed);
-		offer_options(r, opt_globals(), typed);
-	}
 }

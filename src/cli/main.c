@@ -60,24 +60,13 @@ static const struct cmd *find_command(char **argv, size_t argc, size_t *ret_used
 				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
 			? 1
 			: 2;
-	for (size_t i = 0; i < command_count; i++) {
-		const char *space = strchr(commands[i].name, ' ');
-		if (!space && text_eq(commands[i].name, argv[0])) {
-			*ret_used = 1;
-			return &commands[i];
-		}
-		if (!space || verb >= argc || strlen(argv[0]) != (size_t)(space - commands[i].name))
-			continue;
-		if (memcmp(commands[i].name, argv[0], strlen(argv[0])) == 0 &&
-			text_eq(space + 1, argv[verb])) {
-			char *word = argv[verb];
-			memmove(argv + 2, argv + 1, (verb - 1) * sizeof(*argv));
-			argv[1] = word;
-			*ret_used = 2;
-			return &commands[i];
-		}
+	const struct helm_command *found = command_find(argv[0], verb < argc ? argv[verb] : NULL, ret_used);
+	if (found && *ret_used == 2) {
+		char *word = argv[verb];
+		memmove(argv + 2, argv + 1, (verb - 1) * sizeof(*argv));
+		argv[1] = word;
 	}
-	return NULL;
+	return found ? commands[found - command_table] : NULL;
 }
 
 static const struct family *find_family(const char *name)
@@ -88,12 +77,33 @@ static const struct family *find_family(const char *name)
 	return NULL;
 }
 
+/* The right words for a wrong one: the same verb of some noun ("restore": 'checkpoint restore'), else what is spelled most
+ * alike.  NULL when nothing is. */
+static const char *suggestion(struct run *r, const struct family *f, const char *word)
+{
+	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
+	size_t n = 0;
+
+	for (size_t i = 0; i < command_count; i++) {
+		const char *name = commands[i]->is->name, *space = strchr(name, ' ');
+		if (!f && space && text_eq(space + 1, word))
+			return name;
+		if (f && space && strncmp(name, f->name, strlen(f->name)) == 0 &&
+			name[strlen(f->name)] == ' ')
+			names[n++] = space + 1;
+		else if (!f && !space)
+			names[n++] = name;
+	}
+	for (size_t i = 0; !f && i < family_count; i++)
+		names[n++] = families[i].name;
+	const char *near = text_nearest(word, names, n);
+	return near && f ? arena_printf(r->a, "%s %s", f->name, near) : near;
+}
+
 static int unknown_command(struct run *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
 	const struct family *f = find_family(argv[0]);
-	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
-	size_t n = 0;
 
 	for (size_t i = 1; f && i < argc; i++)
 		if (text_eq(argv[i], "--help") || text_eq(argv[i], "-h")) {
@@ -106,20 +116,16 @@ static int unknown_command(struct run *r, char **argv, size_t argc)
 		out_flush(r);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; i < command_count; i++) {
-		const char *space = strchr(commands[i].name, ' ');
-		if (f && space && strncmp(commands[i].name, f->name, strlen(f->name)) == 0)
-			names[n++] = space + 1;
-		else if (!f && !space)
-			names[n++] = commands[i].name;
-	}
-	for (size_t i = 0; !f && i < family_count; i++)
-		names[n++] = families[i].name;
-	const char *word = f ? argv[1] : argv[0];
-	const char *near = text_nearest(word, names, n);
-	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'%s%s%s%s%s", f ? f->name : "",
-		f ? " " : "", word, near ? "; did you mean '" : "; see 'helm --help'",
-		near && f ? f->name : "", near && f ? " " : "", near ? near : "", near ? "'?" : "");
+	const char *word = f ? argv[1] : argv[0], *near = suggestion(r, f, word);
+	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'; %s%s%s", f ? f->name : "",
+		f ? " " : "", word,
+		near	    ? "did you mean '"
+			: f ? "see 'helm help "
+			    : "see 'helm --help",
+		near	    ? near
+			: f ? f->name
+			    : "",
+		near ? "'?" : "'");
 	return report(r, &e);
 }
 
@@ -182,7 +188,7 @@ int main(int argc, char **argv)
 		return report(&r, &e);
 	}
 	if (text_eq(argv[1], "--help") || text_eq(argv[1], "-h")) {
-		gen_overview(&r, false);
+		gen_overview(&r);
 		out_flush(&r);
 		return 0;
 	}

@@ -1,4 +1,8 @@
-/* out.c — everything a command prints goes through here: buffered, coloured only for eyes, quiet when nobody listens. */
+/* out.c — one way to print: buffered, wrapped to the screen between words, painted only where paint shows, quiet when nobody
+ * listens.
+ *
+ * Wrapping happens where the text leaves: every line a command prints for people comes by here, so none has to think of the
+ * width of a screen.  In a pipe lines stay whole, unless COLUMNS asks otherwise; documents and JSON always do. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -6,10 +10,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { FLUSH_AT = 64 << 10 };
+enum { FLUSH_AT = 64 << 10, TABLE_INDENT = 4, LAST_NEEDS = 24 };
 
 /* A reader that went away ends the program without a word; any other failure to print is an error worth an exit code. */
 static void write_all(struct sys *s, int fd, const char *p, size_t n)
@@ -28,16 +33,166 @@ static void write_all(struct sys *s, int fd, const char *p, size_t n)
 	}
 }
 
-void out_flush(struct run *r)
+/* ---- wrapping ---- */
+
+static bool asked_columns(const struct run *r, size_t *ret)
 {
-	write_all(r->sys, 1, r->out->p, r->out->n);
-	r->out->n = 0;
+	const char *columns = r->sys->getenv(r->sys, "COLUMNS");
+	int64_t n;
+
+	if (!columns || !text_int(columns, &n) || n < 20)
+		return false;
+	*ret = (size_t)n;
+	return true;
 }
 
+size_t out_width(const struct run *r)
+{
+	struct winsize size;
+	size_t n;
+
+	if (asked_columns(r, &n))
+		return n;
+	if (r->is_tty && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+		return size.ws_col;
+	return 80;
+}
+
+/* The width that lines have to keep to, or SIZE_MAX where they stay whole. */
+static size_t line_width(const struct run *r)
+{
+	size_t n;
+
+	if (r->is_json || r->is_document || (r->cmd && r->cmd->needs & DOCUMENT) ||
+		!(r->is_tty || asked_columns(r, &n)))
+		return SIZE_MAX;
+	return out_width(r);
+}
+
+/* Columns of text that may hold escape sequences. */
+static size_t visible(const char *p, size_t n)
+{
+	size_t wide = 0, from = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] != '\033')
+			continue;
+		wide += text_width(p + from, i - from);
+		while (i + 1 < n && !((p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= 'a' && p[i] <= 'z')))
+			i++;
+		from = i + 1;
+	}
+	return from < n ? wide + text_width(p + from, n - from) : wide;
+}
+
+/* Append one line that begins in column `column`; what does not fit goes on in column `hang` below.  Words stay whole. */
+static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t column, size_t hang)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < n;) {
+		size_t blanks = 0;
+		for (; i < n && p[i] == ' '; i++)
+			blanks++;
+		size_t from = i;
+		while (i < n && p[i] != ' ')
+			i++;
+		if (from == i)
+			break;
+		size_t wide = visible(p + from, i - from);
+		/* a word too long for any line stays where it is, unless more room is below */
+		bool fits_below = hang + wide <= width || column + blanks > hang;
+		if (!is_first && column + blanks + wide > width && fits_below) {
+			buf_addf(to, "\n%*s", (int)hang, "");
+			column = hang;
+			blanks = 0;
+		}
+		buf_addf(to, "%*s", (int)blanks, "");
+		buf_add(to, p + from, i - from);
+		column += blanks + wide;
+		is_first = false;
+	}
+}
+
+/* Where the rest of a long line goes: below the value of "name  value", below the first word of an indented line. */
+static size_t hang_of(const char *p, size_t n, size_t width)
+{
+	size_t lead = 0;
+
+	while (lead < n && p[lead] == ' ')
+		lead++;
+	for (size_t i = lead + 1; i + 1 < n; i++) {
+		if (p[i] != ' ' || p[i + 1] != ' ' || strchr(".;:!?", p[i - 1]))
+			continue;
+		while (i < n && p[i] == ' ')
+			i++;
+		size_t column = visible(p, i);
+		return column <= width / 2 ? column : lead;
+	}
+	return lead;
+}
+
+static void wrap_lines(struct buf *to, const char *p, size_t n, size_t width)
+{
+	while (n) {
+		const char *end = memchr(p, '\n', n);
+		size_t line = end ? (size_t)(end - p) : n;
+		if (visible(p, line) > width)
+			wrap(to, p, line, width, 0, hang_of(p, line, width));
+		else
+			buf_add(to, p, line);
+		if (end)
+			buf_addc(to, '\n');
+		p += line + (end ? 1 : 0);
+		n -= line + (end ? 1 : 0);
+	}
+}
+
+static void flush_part(struct run *r, size_t n)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	size_t width = line_width(r);
+
+	if (width == SIZE_MAX) {
+		write_all(r->sys, 1, r->out->p, n);
+	} else {
+		struct buf wrapped;
+		buf_init(&wrapped, &a);
+		wrap_lines(&wrapped, r->out->p, n, width);
+		write_all(r->sys, 1, wrapped.p, wrapped.n);
+	}
+	r->out->n -= n;
+	memmove(r->out->p, r->out->p + n, r->out->n);
+}
+
+void out_flush(struct run *r)
+{
+	if (r->out->n)
+		flush_part(r, r->out->n);
+}
+
+/* Whole lines only, as the width of a line is known at its end. */
 static void flush_when_full(struct run *r)
 {
-	if (r->out->n >= FLUSH_AT)
-		out_flush(r);
+	const char *end = r->out->n >= FLUSH_AT ? memrchr(r->out->p, '\n', r->out->n) : NULL;
+
+	if (end)
+		flush_part(r, (size_t)(end - r->out->p) + 1);
+}
+
+void out_text(struct run *r, size_t indent, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		if (*text == ' ')
+			buf_add(r->out, text, n);
+		else
+			wrap(r->out, text, n, out_width(r), indent, indent);
+		text += n;
+		if (*text && *++text)
+			buf_addf(r->out, "\n%*s", *text == '\n' ? 0 : (int)indent, "");
+	}
+	buf_addc(r->out, '\n');
 }
 
 void out(struct run *r, const char *fmt, ...)
@@ -139,41 +294,21 @@ void out_row(struct out_table *t, const char *const *cells, const enum paint *pa
 	t->rows++;
 }
 
-size_t out_width(const struct run *r)
+/* Where the columns stand: side by side, and those that do not fit on further lines, indented, the same way in every row. */
+static void table_places(const struct out_table *t, const size_t *widths, size_t total, size_t *places)
 {
-	struct winsize size;
-	const char *columns = r->sys->getenv(r->sys, "COLUMNS");
-	int64_t n;
+	size_t at = 0;
 
-	if (!r->is_tty)
-		return SIZE_MAX;
-	if (columns && text_int(columns, &n) && n >= 20)
-		return (size_t)n;
-	if (ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		return size.ws_col;
-	return 80;
-}
-
-/* The longest beginning of a cell that fits in `room` columns. */
-static size_t cut_to(const char *cell, size_t room)
-{
-	size_t at = 0, n = strlen(cell), used = 0;
-
-	while (at < n) {
-		uint32_t cp;
-		size_t step = text_decode(cell + at, n - at, &cp);
-		if (!step)
-			step = 1;
-		size_t wide = text_width(cell + at, step);
-		if (used + wide > room)
-			break;
-		used += wide;
-		at += step;
+	for (size_t i = 0; i < t->columns; i++) {
+		size_t need = i + 1 == t->columns && widths[i] > LAST_NEEDS ? LAST_NEEDS : widths[i];
+		if (i && at + need > total)
+			at = TABLE_INDENT;
+		places[i] = at;
+		at += widths[i] + 2;
 	}
-	return at;
 }
 
-static void table_row(struct out_table *t, size_t row, const size_t *widths, size_t total)
+static void table_row(struct out_table *t, size_t row, const size_t *places, size_t total)
 {
 	struct run *r = t->r;
 	size_t used = 0;
@@ -181,17 +316,19 @@ static void table_row(struct out_table *t, size_t row, const size_t *widths, siz
 	for (size_t i = 0; i < t->columns; i++) {
 		const char *cell = t->cells[row * t->columns + i];
 		enum paint p = t->paints[row * t->columns + i];
-		size_t n = strlen(cell), width = text_width(cell, n);
-		bool last = i + 1 == t->columns;
-		const char *tail = "";
-		if (last && total != SIZE_MAX && used + width > total && total > used + 1) {
-			n = cut_to(cell, total - used - 1);
-			tail = "…";
+		size_t n = strlen(cell);
+		if (i && places[i] <= places[i - 1]) {
+			buf_addc(r->out, '\n');
+			used = 0;
 		}
-		out(r, "%s%.*s%s%s", p ? paint(r, p) : "", (int)n, cell, tail, p ? paint(r, PAINT_OFF) : "");
-		if (!last)
-			out(r, "%*s", (int)(widths[i] - width + 2), "");
-		used += widths[i] + 2;
+		buf_addf(r->out, "%*s%s", (int)(places[i] - used), "", p ? paint(r, p) : "");
+		if (i + 1 == t->columns && total != SIZE_MAX)
+			wrap(r->out, cell, n, total, places[i], places[i]);
+		else
+			buf_add(r->out, cell, n);
+		if (p)
+			buf_adds(r->out, paint(r, PAINT_OFF));
+		used = places[i] + text_width(cell, n);
 	}
 	out(r, "\n");
 }
@@ -199,7 +336,8 @@ static void table_row(struct out_table *t, size_t row, const size_t *widths, siz
 void out_table_end(struct out_table *t)
 {
 	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
-	size_t total = out_width(t->r);
+	size_t *places = arena_zalloc(t->r->a, t->columns, sizeof(*places));
+	size_t total = line_width(t->r);
 
 	for (size_t row = 0; row < t->rows; row++)
 		for (size_t i = 0; i < t->columns; i++) {
@@ -208,8 +346,9 @@ void out_table_end(struct out_table *t)
 			if (width > widths[i])
 				widths[i] = width;
 		}
+	table_places(t, widths, total, places);
 	for (size_t row = 0; row < t->rows; row++)
-		table_row(t, row, widths, total);
+		table_row(t, row, places, total);
 }
 
 /* Progress: at most ten lines a second, on one line of standard error that is wiped at the end. */

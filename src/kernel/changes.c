@@ -178,12 +178,12 @@ static bool compare(struct look *l, const char *id)
 	struct checkpoint_restore how = { .id = id, .is_dry_run = true };
 	struct err e;
 
-	if (checkpoint_open(&store, k->sys, k->a, k->ws->root_fd, k->ws->state_fd, k->ws->state_name, &e))
+	if (workspace_checkpoints(k->sys, k->a, k->ws, false, &store, &e))
 		return false;
 	int rc = checkpoint_restore(&store, &how, &now, &e);
 	for (size_t i = 0; rc == OK && i < now.change_count; i++) {
 		const struct checkpoint_change *c = &now.changes[i];
-		const char *path = arena_printf(k->a, "%s/%s", k->ws->root, c->path);
+		const char *path = arena_printf(k->a, "%s/%s", k->ws->tree, c->path);
 		if (c->state == CHECKPOINT_MISSING && !text_eq(c->kind, "dir"))
 			add(l, l->to->deleted, path);
 		else if ((c->state == CHECKPOINT_CHANGED || c->state == CHECKPOINT_NEW) &&

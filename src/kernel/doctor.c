@@ -5,6 +5,7 @@
  * variables, local model servers by whether their port on loopback answers. */
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/hook.h"
 #include "kernel/setup/setup.h"
 #include "kernel/standing.h"
@@ -55,6 +56,35 @@ static void check_directory(struct exam *x, const char *path)
 	bool ok = file_is_dir(x->s, x->ws->root_fd, path);
 
 	check(x, path, ok, ok ? "present" : "missing; 'helm init' creates it");
+}
+
+/* What interrupted checkpoints and restores left behind.  Looks only. */
+static void check_leftovers(struct exam *x)
+{
+	static const char name[] = "checkpoint_leftovers";
+	struct checkpoint_store store;
+	struct checkpoint_policy policy;
+	struct checkpoint_pruned found;
+	struct err e = { 0 };
+
+	if (x->ws->state_fd < 0)
+		return;
+	if (checkpoint_open(&store, x->s, x->a, x->ws->root_fd, x->ws->state_fd, x->ws->state_name, &e)) {
+		check(x, name, false, arena_strdup(x->a, e.text));
+		return;
+	}
+	if (checkpoint_policy(&store, &policy, &e) ||
+		checkpoint_prune(&store, &policy, NULL, false, &found, &e))
+		check(x, name, false, arena_strdup(x->a, e.text));
+	else
+		check(x, name, !found.leftovers->n,
+			found.leftovers->n
+				? arena_printf(x->a,
+					  "%u, the first is '%s'; 'helm checkpoint prune --apply' removes "
+					  "them",
+					  found.leftovers->n, json_text(json_at(found.leftovers, 0)))
+				: "none");
+	checkpoint_close(&store);
 }
 
 static void check_sources(struct exam *x)
@@ -229,6 +259,16 @@ static void check_state(struct exam *x, const struct json *now)
 	}
 	if (!freeze || !freeze->n)
 		check_standing(x, now, "freeze", "nothing is frozen");
+	json_each (p, json_get(now, "paused")) {
+		const char *name = json_get_text(p, "profile", "");
+		check(x, "pauses", false,
+			arena_printf(a, "the profile %s is paused since %s: %s", name,
+				json_get_text(p, "since", "?"), json_get_text(p, "reason", "")));
+		json_sets(a, x->checks->items[x->checks->n - 1], "remedy",
+			arena_printf(a, "helm profile resume %s --token TOKEN", name));
+	}
+	if (!json_get(now, "paused") || !json_get(now, "paused")->n)
+		check_standing(x, now, "pauses", "no profile is paused");
 	check_standing(x, now, "checkpoints", "readable");
 	check_standing(x, now, "approvals",
 		arena_printf(a, "%lld waiting, %lld grants in force%s",
@@ -364,6 +404,7 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 	if (ws->exists) {
 		check_directory(&x, ws->state_name);
 		check_directory(&x, arena_printf(a, "%s/checkpoints", ws->state_name));
+		check_leftovers(&x);
 		check_sources(&x);
 		check_ledger(&x, TASK_LEDGER);
 		check_ledger(&x, COMMAND_LOG);

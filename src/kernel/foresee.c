@@ -20,21 +20,24 @@ static void tell(struct outlook *o, const char *text)
 	json_pushs(o->a, o->sentences, text);
 }
 
-static void look_at_freeze(struct outlook *o, struct decision *d)
+static void look_at_stops(struct outlook *o, struct decision *d)
 {
 	struct json *doc, *some = json_new(o->a, JSON_ARRAY);
 	struct kernel k = { .sys = o->g->sys, .a = o->a, .ws = (struct workspace *)o->g->ws };
-	const char *frozen = freeze_in_force(&k, NULL);
+	const char *before = d->summary ? d->summary : "", *verdict = verdict_name(d->verdict),
+		   *action = action_name(d->action);
+	bool stops = kernel_stops(&k, NULL, d->profile->name, d),
+	     frozen = stops && d->reason_code == REASON_SYSTEM_FROZEN;
 
-	json_setb(o->a, o->doc, "frozen", frozen != NULL);
-	if (frozen) {
-		const char *before = d->summary ? d->summary : "";
-		json_sets(o->a, o->doc, "before_freeze", verdict_name(d->verdict));
+	json_setb(o->a, o->doc, "frozen", frozen);
+	json_setb(o->a, o->doc, "paused", stops && !frozen);
+	if (stops) {
+		json_sets(o->a, o->doc, "otherwise", verdict);
 		tell(o,
-			arena_printf(o->a, "without the freeze: %s%s%s", action_name(d->action),
+			arena_printf(o->a, "without the %s: %s%s%s", frozen ? "freeze" : "pause", action,
 				*before ? ", " : "", before));
-		guard_raise(o->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, d);
-	} else if (freeze_load(o->g->sys, o->a, o->g->ws, &doc, NULL) == OK) {
+	}
+	if (!frozen && freeze_load(o->g->sys, o->a, o->g->ws, &doc, NULL) == OK) {
 		json_each_member (m, doc) {
 			json_pushs(o->a, some, m->name);
 			tell(o, arena_printf(o->a, "%s is frozen: for it this is denied", m->name));
@@ -125,7 +128,7 @@ struct json *guard_foresee(
 	if (!g->ws || g->ws->state_fd < 0)
 		return NULL;
 	json_sets(a, o.doc, "profile", d->profile->name);
-	look_at_freeze(&o, d);
+	look_at_stops(&o, d);
 	look_at_saving(&o, d);
 	look_at_grants(&o, args_sha256, d);
 	json_set(a, o.doc, "sentences", o.sentences);

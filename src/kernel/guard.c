@@ -120,7 +120,7 @@ const struct policy *guard_policy(const struct guard *g, struct arena *a, const 
 	return g->policy ? g->policy : policy_compile(a, &needed);
 }
 
-void guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
+struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
 	const char *text, struct decision *d)
 {
 	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
@@ -136,6 +136,7 @@ void guard_raise(struct arena *a, enum action action, enum reason_code reason, c
 	d->summary = text;
 	d->decisive = f;
 	d->recommended_profile = NULL; /* it spoke about the rules alone */
+	return f;
 }
 
 int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e)

@@ -44,12 +44,12 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 	struct decision *ret, struct err *e);
 
 /* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
-void guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
+struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
 	const char *text, struct decision *d);
 
-/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive, frozen, frozen_principals,
- * grants, before_freeze, sentences}.  A freeze of everything, or one that cannot be read, denies it in `d` as it would be denied
- * anywhere; the rest is only told.  NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
+/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive, frozen, paused, otherwise,
+ * frozen_principals, grants, sentences}.  A freeze of everything, or one that cannot be read, and a pause of the profile deny it in `d`
+ * as they would anywhere; the rest is only told.  NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
 struct json *guard_foresee(
 	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);
 

@@ -238,6 +238,7 @@ int hook_before(struct kernel *k, const char *client, bool can_ask, const struct
 	if (rc)
 		return rc;
 	guard_at(&k->guard, a, call->cwd);
+	workspace_stand(k->sys, a, k->ws, k->guard.at.cwd);
 	propose_tool(a, &k->guard.at, call, &proposal);
 	unknown_tools(q.profile, &proposal, &q);
 	kernel_decide(k, &q, &h);
@@ -331,6 +332,7 @@ int hook_after(struct kernel *k, const char *client, const struct tool_call *cal
 	int64_t code;
 	if (json_int(json_get(call->response, "exit_code"), &code))
 		json_seti(a, row, "exit_code", code);
+	workspace_stand(k->sys, a, k->ws, call->cwd);
 	note_changes(k, before, row, about);
 	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 	/* A call that only read left no decision to bind an outcome to. */

@@ -8,6 +8,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/settle.h"
+#include "kernel/task/task.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -109,6 +110,21 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
 }
 
+bool kernel_stops(struct kernel *k, const char *principal, const char *profile, struct decision *d)
+{
+	const char *frozen = freeze_in_force(k, principal);
+	const char *paused = frozen ? NULL : pause_in_force(k, profile);
+
+	if (frozen)
+		guard_raise(k->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, d);
+	if (paused)
+		guard_raise(k->a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)
+			->instead = arena_printf(k->a,
+			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
+			profile);
+	return frozen || paused;
+}
+
 /* The door asks too: its reason is one more that an answer has to meet. */
 static void add_ask(struct kernel *k, const struct request *q, struct decision *d)
 {
@@ -146,12 +162,8 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *r
 			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
 			q->floor_rule, q->floor_text, &ret->decision);
 	ret->verdict = decision_effective(&ret->decision);
-	/* A freeze stands above every mode and every approval. */
-	const char *frozen = freeze_in_force(k, q->subject_id);
-	if (frozen) {
-		guard_raise(k->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
+	if (kernel_stops(k, q->subject_id, q->profile->name, &ret->decision))
 		ret->verdict = V_DENY;
-	}
 }
 
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */

@@ -104,6 +104,9 @@ int kernel_commit(struct kernel *k, struct err *e);
 /* The exact input of a request, as receipts have it. */
 char *kernel_args_digest(struct kernel *k, const struct request *q);
 
+/* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d` says so. */
+bool kernel_stops(struct kernel *k, const char *principal, const char *profile, struct decision *d);
+
 /* Only the first two steps: what would be decided.  Writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret);
 /* The steps behind it, for a door that has to see the decision in between: `ret` as kernel_decide() filled it. */

@@ -9,6 +9,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/task/task.h"
 #include "verify/verify.h"
 
 #include <errno.h>
@@ -128,6 +129,30 @@ static void look_at_freeze(struct look_around *x)
 		add_reason(x,
 			arena_printf(x->a, "%s is frozen%s%s", text_eq(m->name, "*") ? "everything" : m->name,
 				*reason ? ": " : "", reason));
+	}
+}
+
+/* A paused profile is refused at every door. */
+static void look_at_pauses(struct look_around *x)
+{
+	struct json *doc, *list = json_new(x->a, JSON_ARRAY);
+	struct err e = { 0 };
+
+	json_set(x->a, x->doc, "paused", list);
+	if (pause_load(x->s, x->a, x->ws, &doc, &e)) {
+		add_wrong(x, "pauses", e.text, NULL, put_aside(x, "profile-pause-state.json", ""));
+		return;
+	}
+	json_each_member (m, doc) {
+		struct json *one = json_new(x->a, JSON_OBJECT);
+		const char *reason = json_get_text(m->value, "reason", "");
+		json_sets(x->a, one, "profile", m->name);
+		json_sets(x->a, one, "reason", reason);
+		json_sets(x->a, one, "since", json_get_text(m->value, "paused_at", NULL));
+		json_push(x->a, list, one);
+		add_reason(x,
+			arena_printf(
+				x->a, "the profile %s is paused%s%s", m->name, *reason ? ": " : "", reason));
 	}
 }
 
@@ -382,6 +407,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_state(&x);
 		look_at_record(&x);
 		look_at_freeze(&x);
+		look_at_pauses(&x);
 		look_at_profile(&x);
 		look_at_policy(&x);
 		look_at_ledger(&x, TASK_LEDGER);

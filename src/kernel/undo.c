@@ -59,7 +59,7 @@ static bool tag_is(const struct effect *e, const char *tag)
 /* Relative to the root; NULL when it is not strictly below. */
 static const char *below_root(struct saving *u, const char *path)
 {
-	const char *root = u->k->ws->root;
+	const char *root = u->k->ws->tree;
 
 	return root[1] && path && path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1
 										    : NULL;
@@ -71,7 +71,7 @@ static bool add_path(struct saving *u, const char *relative)
 
 	if (u->path_count == PATHS_MAX)
 		return doubt(u, "there are too many operands");
-	if (u->k->sys->stat(u->k->sys, u->k->ws->root_fd, relative, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (u->k->sys->stat(u->k->sys, u->k->ws->tree_fd, relative, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		S_ISLNK(st.st_mode))
 		return doubt(u, arena_printf(u->k->a, "'%s' is a link", shown(u, relative)));
 	u->paths[u->path_count++] = relative;
@@ -93,7 +93,7 @@ static bool add_matches(struct saving *u, const char *relative)
 		dir[strlen(dir) - 1] = '\0';
 	if (!known && *dir)
 		return add_path(u, dir);
-	if (file_list(u->k->sys, u->k->a, u->k->ws->root_fd, *dir ? dir : ".", &names, &n, NULL))
+	if (file_list(u->k->sys, u->k->a, u->k->ws->tree_fd, *dir ? dir : ".", &names, &n, NULL))
 		return doubt(u, "the directory of a pattern cannot be read");
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(names[i], name, known) == 0 &&
@@ -232,7 +232,7 @@ static bool ignores_state(struct saving *u, const char *top)
 	if (!text_eq(top, u->k->ws->root))
 		return true;
 	if (file_read(
-		    u->k->sys, u->k->a, u->k->ws->root_fd, ".gitignore", 1 << 20, FILE_BENEATH, &text, NULL))
+		    u->k->sys, u->k->a, u->k->ws->tree_fd, ".gitignore", 1 << 20, FILE_BENEATH, &text, NULL))
 		return false;
 	while (text.p) {
 		struct bytes line = text_cut(&text, '\n');
@@ -286,14 +286,14 @@ static bool is_same_top(struct saving *u, const char *from, const char *top)
 static bool cover_repository(struct saving *u, const struct effect *e)
 {
 	struct sys *s = u->k->sys;
-	const char *root = u->k->ws->root;
+	const char *root = u->k->ws->tree;
 
 	if (!(e->flags & FXF_IN_REPOSITORY) || (e->flags & FXF_PRIVILEGED) || !e->cwd ||
 		!path_is_below(e->cwd, root))
 		return doubt(u, "git would work outside the workspace, or in a place that is not certain");
 	const char *inside = text_eq(e->cwd, root) ? "." : e->cwd + strlen(root) + 1;
 	AUTO(close_fd)
-	int fd = s->open(s, u->k->ws->root_fd, inside, O_PATH | O_DIRECTORY, 0,
+	int fd = s->open(s, u->k->ws->tree_fd, inside, O_PATH | O_DIRECTORY, 0,
 		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0)
 		return doubt(u, "git would stand in a directory that is reached through a link");
@@ -419,7 +419,7 @@ static bool keep_existing(struct saving *u)
 	size_t n = 0;
 
 	for (size_t i = 0; i < u->path_count; i++)
-		if (file_exists(k->sys, k->ws->root_fd, u->paths[i]))
+		if (file_exists(k->sys, k->ws->tree_fd, u->paths[i]))
 			u->paths[n++] = u->paths[i];
 	u->path_count = n ? n : u->path_count;
 	for (size_t i = 0; !n && i < u->path_count; i++) {
@@ -427,7 +427,7 @@ static bool keep_existing(struct saving *u)
 		do {
 			char *slash = strrchr(dir, '/');
 			slash ? (void)(*slash = '\0') : (void)(dir = arena_strdup(k->a, "."));
-		} while (!text_eq(dir, ".") && !file_exists(k->sys, k->ws->root_fd, dir));
+		} while (!text_eq(dir, ".") && !file_exists(k->sys, k->ws->tree_fd, dir));
 		u->paths[i] = dir;
 	}
 	return n > 0;
@@ -451,7 +451,7 @@ static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **
 		.max_files = FILES_MAX,
 		.max_bytes = BYTES_MAX,
 		.time_limit_ms = limit_ms };
-	int rc = checkpoint_open(&store, k->sys, k->a, k->ws->root_fd, k->ws->state_fd, k->ws->state_name, e);
+	int rc = workspace_checkpoints(k->sys, k->a, k->ws, true, &store, e);
 
 	if (rc == OK) {
 		rc = checkpoint_create(&store, &want, &made, e);
@@ -517,7 +517,7 @@ static bool is_about_workspace(struct saving *u)
 		if (e && e->target && below_root(u, e->target))
 			return true;
 	}
-	return cwd && path_is_below(cwd, u->k->ws->root);
+	return cwd && path_is_below(cwd, u->k->ws->tree);
 }
 
 /* The operands when all of them are known, else nothing: then the whole workspace is saved. */

@@ -6,7 +6,10 @@
 #include "kernel/workspace.h"
 #include "base/embed.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
+#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -189,6 +192,117 @@ static int open_quietly(struct sys *s, const char *path)
 	return s->open(s, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, 0);
 }
 
+/* ---- the place one stands in ---- */
+
+static void leave_tree(struct workspace *ws)
+{
+	if (ws->tree_fd != ws->root_fd)
+		close_fd(&ws->tree_fd);
+	ws->tree = ws->root;
+	ws->tree_fd = ws->root_fd;
+	ws->points_dir = ws->state_dir;
+	ws->no_tree = NULL;
+}
+
+static bool is_default(struct arena *a, const struct workspace *ws)
+{
+	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));
+}
+
+static bool is_system(const char *dir)
+{
+	static const char *const whole[] = { "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64",
+		"/proc", "/sbin", "/sys", "/usr" };
+	static const char *const tops[] = { "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv",
+		"/tmp", "/var", "/var/tmp" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
+		if (path_is_below(dir, whole[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++)
+		if (text_eq(dir, tops[i]))
+			return true;
+	return false;
+}
+
+/* Why a directory is too much to be somebody's work; NULL: it is not. */
+static const char *too_much(const struct workspace *ws, const char *dir)
+{
+	if (text_eq(dir, "/"))
+		return "it is the whole machine";
+	if (ws->home && path_is_below(ws->home, dir))
+		return "it is the home directory, or above it";
+	if (ws->helm_home && (path_is_below(dir, ws->helm_home) || path_is_below(ws->helm_home, dir)))
+		return "it is Helm's own, or holds that";
+	return is_system(dir) ? "it is a system directory" : NULL;
+}
+
+void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
+{
+	char hex[SHA256_HEX];
+	uint8_t digest[SHA256_SIZE];
+
+	leave_tree(ws);
+	dir = absolute(a, dir ? dir : ".");
+	if (!is_default(a, ws) || path_is_below(dir, ws->root))
+		return;
+	const char *top = kernel_work_tree(s, a, dir, ws->home);
+	const char *why = too_much(ws, dir);
+	if (why || !ws->helm_home) {
+		ws->no_tree =
+			arena_printf(a, "'%s' cannot be saved: %s", dir, why ? why : "there is no helm home");
+		return;
+	}
+	if (!top || too_much(ws, top))
+		top = dir;
+	sha256(top, strlen(top), digest);
+	hex_encode(digest, sizeof(digest), hex);
+	ws->tree = top;
+	ws->tree_fd = open_quietly(s, top);
+	ws->points_dir = arena_printf(a, "%s/trees/%s", ws->helm_home, hex);
+	if (ws->tree_fd < 0)
+		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
+}
+
+/* Which tree a directory of checkpoints belongs to; its name is only a digest. */
+static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws, int fd, struct err *e)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+	struct buf text;
+
+	if (file_exists(s, fd, "tree.json"))
+		return OK;
+	json_seti(a, doc, "schema_version", 1);
+	json_sets(a, doc, "tree", text_safe(a, ws->tree, strlen(ws->tree), false));
+	json_sets(a, doc, "created_at", text_time_iso(a, s->now_us(s)));
+	buf_init(&text, a);
+	json_write(&text, doc, JSON_INDENT);
+	buf_addc(&text, '\n');
+	return file_replace(s, fd, "tree.json", 0600, buf_bytes(&text), e);
+}
+
+int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
+	struct checkpoint_store *ret, struct err *e)
+{
+	if (ws->no_tree)
+		return err_set(e, E_INPUT, "CHECKPOINT_PLACE",
+			"%s; go into a project, or name a workspace with --path ('helm init --path DIR' "
+			"makes one)",
+			ws->no_tree);
+	if (text_eq(ws->tree, ws->root))
+		return checkpoint_open(ret, s, a, ws->root_fd, ws->state_fd, ws->state_name, e);
+	int rc = will_write ? file_mkdirs(s, AT_FDCWD, ws->points_dir, 0700, e) : OK;
+	int fd = rc == OK ? open_quietly(s, ws->points_dir) : -1;
+	if (rc == OK && will_write)
+		rc = fd < 0 ? err_sys(e, "CHECKPOINT_WRITE", "cannot open '%s'", ws->points_dir)
+			    : name_tree(s, a, ws, fd, e);
+	if (rc == OK)
+		rc = checkpoint_open_beside(ret, s, a, ws->tree_fd, fd, ws->points_dir, ws->state_fd, e);
+	if (rc)
+		close_fd(&fd);
+	return rc;
+}
+
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e)
 {
@@ -210,6 +324,9 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->state_dir = arena_printf(a, "%s/%s", ws->root, ws->state_name);
 	ws->root_fd = open_quietly(s, ws->root);
 	ws->exists = ws->root_fd >= 0;
+	ws->tree = ws->root;
+	ws->tree_fd = ws->root_fd;
+	ws->points_dir = ws->state_dir;
 	ws->state_fd = open_quietly(s, ws->state_dir);
 	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
 		workspace_close(ws);
@@ -217,6 +334,12 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 			*ret = NULL;
 			return OK;
 		}
+		if (text_eq(c.source, "default"))
+			return err_set(e, E_MISSING, "WORKSPACE_MISSING",
+				"there is no workspace here, and '%s' is not a workspace; 'helm init' makes "
+				"it one for "
+				"work anywhere, 'helm init --path .' makes this directory one",
+				ws->root);
 		return err_set(e, E_MISSING, "WORKSPACE_MISSING",
 			"'%s' is not a workspace; 'helm init --path %s' makes it one", ws->root, ws->root);
 	}
@@ -228,9 +351,10 @@ void workspace_close(struct workspace *ws)
 {
 	if (!ws)
 		return;
+	leave_tree(ws);
 	close_fd(&ws->root_fd);
 	close_fd(&ws->state_fd);
-	ws->root_fd = ws->state_fd = -1;
+	ws->root_fd = ws->state_fd = ws->tree_fd = -1;
 }
 
 /* What init makes.  Files come from share/. */

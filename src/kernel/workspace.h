@@ -25,6 +25,12 @@ struct workspace {
 	struct json *markers; /* names that told the layout */
 	bool exists; /* the root is a directory */
 	int root_fd, state_fd; /* -1 when not there */
+
+	/* What checkpoints are made of, and where they lie: root and state_dir, until workspace_stand() says otherwise. */
+	const char *tree;
+	int tree_fd; /* borrowed from root_fd when tree is root */
+	const char *points_dir;
+	const char *no_tree; /* why nothing can be saved from where one stands; or NULL */
 };
 
 /* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest directory above the
@@ -35,6 +41,18 @@ enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e);
 void workspace_close(struct workspace *ws); /* NULL is fine */
+
+/* Somebody works in `dir` (NULL: the current directory).  The default workspace is Helm's own place and holds nobody's work: used
+ * from elsewhere, its checkpoints are of the work tree one stands in (the git top level, else the directory), and are kept beside
+ * it, in <helm home>/trees/<sha256 of the path>/ (docs/formats/checkpoint.md).  Never of /, the home directory or above it, a
+ * system directory or the helm home: then no_tree says why.  For every other workspace this changes nothing. */
+void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir);
+
+/* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from there.  `will_write` makes
+ * the directory they are kept in. */
+struct checkpoint_store;
+int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
+	struct checkpoint_store *ret, struct err *e);
 
 /* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);

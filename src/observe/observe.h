@@ -43,6 +43,7 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 char *observe_headline(struct arena *a, const struct json *doc);
 char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us);
 char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us);
+char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us);
 char *observe_profile_text(struct arena *a, const struct json *profile);
 
 /* What happened: tasks, what was stopped and why, agents' sessions, checkpoints, failed commands, receipts.  At most `limit` of each

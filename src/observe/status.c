@@ -118,7 +118,7 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"freeze", "containment", "calls", "approvals", "wrong", "next" };
+		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = observe_status(o, standing, &status, e);
@@ -273,6 +273,19 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 	return b.p;
 }
 
+char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us)
+{
+	const char *name = json_get_text(one, "profile", ""), *why = json_get_text(one, "reason", ""),
+		   *since = json_get_text(one, "since", "");
+	int64_t us;
+
+	return arena_printf(a,
+		"The profile %s is paused%s%s%s%s. To go on: helm profile resume %s --token TOKEN", name,
+		text_parse_time(since, strlen(since), &us) ? " since " : "",
+		text_parse_time(since, strlen(since), &us) ? observe_ago(a, us, now_us) : "",
+		*why ? ": " : "", why, name);
+}
+
 char *observe_profile_text(struct arena *a, const struct json *profile)
 {
 	const char *name = json_get_text(profile, "name", NULL);
@@ -298,6 +311,8 @@ static void standing_sentences(struct buf *b, const struct json *doc, int64_t no
 			json_get_text(w, "remedy", ""));
 	json_each (f, json_get(doc, "freeze"))
 		buf_addf(b, "%s\n", observe_freeze_text(b->a, f, now_us));
+	json_each (p, json_get(doc, "paused"))
+		buf_addf(b, "%s\n", observe_pause_text(b->a, p, now_us));
 	if (pending)
 		buf_addf(b, "%lld %s for your answer: helm approval list\n", (long long)pending,
 			pending == 1 ? "request waits" : "requests wait");

@@ -11,7 +11,7 @@
 #include "model/effect.h"
 #include "propose/propose.h"
 
-/* Limits of guard-and-profiles.md 2.8. */
+/* Beyond these nothing more is looked at, and the text counts as unreadable. */
 enum { WALK_MAX_DEPTH = 16, WALK_MAX_NODES = 20000, WALK_MAX_TEXT = 1 << 20, WALK_MAX_BRACES = 256 };
 
 /* Where text that nobody typed comes from; the later one is the worse one. */

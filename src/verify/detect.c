@@ -212,7 +212,69 @@ static void verify_tree(struct verification *v, const struct json *doc)
 			kinds[i].fn(v, doc);
 			return;
 		}
-	(void)verify_fail(v, "unknown_document", "this is no kind of record that can be verified here");
+	verify_no_record(v);
+}
+
+/* Does a text that cannot be read begin like a record?  Names that nothing else has. */
+static bool begins_like_record(struct bytes text)
+{
+	static const char *const marks[] = { "\"receipt_id\"", "\"signature_version\"", "\"decision_id\"",
+		"\"permit_id\"", "\"receipt_version\"", "\"would_have_verdict\"", "\"node_hash\"",
+		"\"phenotype_hash\"", "\"args_hash\"", "\"tree_size\"", "\"audit_path\"",
+		"\"consistency_path\"", "\"aat_version\"", "\"previous_hash\"", "\"helm-key-history/",
+		"\"merkle_path\"", "\"compile_receipt\"", "\"launch_effect_receipt",
+		"\"external_decision_receipt", "\"external_receipt_chain", "\"external_host_receipt",
+		"\"emergency-stop-fence" };
+	size_t n = text.n < 65536 ? text.n : 65536;
+
+	if (!n || (text.p[0] != '{' && text.p[0] != '['))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (memmem(text.p, n, marks[i], strlen(marks[i])))
+			return true;
+	return false;
+}
+
+/* It ends inside a value. */
+static bool is_cut_off(struct bytes text)
+{
+	bool in_string = false;
+	int64_t depth = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		if (in_string && text.p[i] == '\\')
+			i++;
+		else if (text.p[i] == '"')
+			in_string = !in_string;
+		else if (!in_string)
+			depth += (text.p[i] == '{' || text.p[i] == '[') -
+				(text.p[i] == '}' || text.p[i] == ']');
+	}
+	return in_string || depth > 0;
+}
+
+static void refute_unreadable(struct verification *v, struct bytes text, const struct err *e)
+{
+	if (!begins_like_record(text)) {
+		verify_no_record(v);
+		return;
+	}
+	v->is_damaged = is_cut_off(text);
+	(void)verify_refute_err(v, e);
+}
+
+/* The last line is not whole, and nothing before it is wrong. */
+static bool has_torn_tail(const struct verification *v, struct bytes text, const char *name)
+{
+	struct bytes last = { 0 }, rest = text;
+	struct json *row;
+	struct err e;
+
+	if (!text.n || text.p[text.n - 1] == '\n' || !v->error || !text_starts(v->error, "JSON_"))
+		return false;
+	while (rest.p)
+		last = text_cut(&rest, '\n');
+	return json_parse(v->a, last, name, NULL, &row, &e) && is_cut_off(last);
 }
 
 static void verify_audit_lines(struct verification *v, struct bytes text, const char *name)
@@ -276,10 +338,12 @@ void verify_document(struct verification *v, struct bytes text, const char *name
 		verify_sdjwt(v, text);
 		return;
 	}
-	if (verify_lines(v, text, name))
+	if (verify_lines(v, text, name)) {
+		v->is_damaged = has_torn_tail(v, text, name);
 		return;
+	}
 	if (json_parse(v->a, text, name, NULL, &doc, &e)) {
-		(void)verify_refute_err(v, &e);
+		refute_unreadable(v, text, &e);
 		return;
 	}
 	verify_tree(v, doc);

@@ -33,9 +33,28 @@ char *pack_join(struct arena *a, const struct json *texts, const char *between)
 void verify_pack_unreadable(struct verification *v, const struct err *why)
 {
 	v->kind = "evidence pack";
+	v->is_damaged = text_ends(why->code, "_TRUNCATED");
 	verify_check(v, "archive", CHECK_FAIL, arena_strdup(v->a, why->text));
 	verify_refute(v, "archive", "%s", why->text);
 	verify_value(v, "archive_error", why->code);
+}
+
+bool verify_pack_name(const char *path)
+{
+	size_t n = strcspn(path, "/");
+	struct bytes first = { (const uint8_t *)path, n };
+
+	return bytes_is(first, "manifest.json") || bytes_is(first, "proofgraph.json") ||
+		bytes_is(first, "receipts") || bytes_is(first, "transparency") ||
+		(strspn(path, "0123456789") == 2 && path[2] == '_');
+}
+
+bool verify_pack_is_one(const struct pack *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (verify_pack_name(p->files[i].path))
+			return true;
+	return false;
 }
 
 void verify_pack(struct verification *v, const struct pack *p)

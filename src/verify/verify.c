@@ -15,11 +15,18 @@ const char *answer_name(enum answer x)
 
 const char *headline_name(enum headline h)
 {
-	return h == HEADLINE_ADMISSIBLE ? "ADMISSIBLE" : h == HEADLINE_UNVERIFIED ? "UNVERIFIED" : "TAMPERED";
+	static const char *const names[] = { "TAMPERED", "UNVERIFIED", "ADMISSIBLE", "DAMAGED",
+		"NOT A RECORD" };
+
+	return names[h];
 }
 
 enum headline verification_headline(const struct verification *v)
 {
+	if (v->is_no_record)
+		return HEADLINE_NO_RECORD;
+	if (v->is_damaged)
+		return HEADLINE_DAMAGED;
 	if (v->integrity == ANSWER_NO || v->complete == ANSWER_NO)
 		return HEADLINE_TAMPERED;
 	if (v->integrity == ANSWER_YES && v->trusted == ANSWER_YES && !v->error)
@@ -70,6 +77,13 @@ bool verify_refute(struct verification *v, const char *error, const char *fmt, .
 bool verify_refute_err(struct verification *v, const struct err *e)
 {
 	return verify_refute(v, e->code, "%s", e->text);
+}
+
+void verify_no_record(struct verification *v)
+{
+	v->kind = "unknown";
+	v->is_no_record = true;
+	(void)verify_fail(v, "unknown_document", "this is not a record Helm knows");
 }
 
 void verify_at(struct verification *v, const char *record, const char *member, const char *expected,

@@ -82,6 +82,7 @@ struct verification {
 	const struct trusted_key *signer_key; /* the trusted key that verified, or NULL */
 	const char *signer; /* hex of the key that verified, or NULL */
 	bool is_legacy, is_self_attested;
+	bool is_no_record, is_damaged;
 	struct check *checks;
 	size_t check_count, check_cap;
 	struct json *values; /* what was recomputed: hashes, preimages */
@@ -90,14 +91,22 @@ struct verification {
 
 void verification_begin(struct verification *v, struct arena *a, const struct trust *trust, const char *kind);
 
-enum headline { HEADLINE_TAMPERED, HEADLINE_UNVERIFIED, HEADLINE_ADMISSIBLE };
-/* ADMISSIBLE: integrity and trust both established.  TAMPERED: integrity refuted.  All else is UNVERIFIED. */
+enum headline {
+	HEADLINE_TAMPERED,
+	HEADLINE_UNVERIFIED,
+	HEADLINE_ADMISSIBLE,
+	HEADLINE_DAMAGED,
+	HEADLINE_NO_RECORD
+};
+/* ADMISSIBLE: integrity and trust both established.  TAMPERED: it is a record, and its integrity is refuted.  DAMAGED: it begins
+ * like one and ends too early.  NO_RECORD: nothing says that it ever was one.  All else is UNVERIFIED. */
 enum headline verification_headline(const struct verification *v);
 const char *headline_name(enum headline h);
 struct json *verification_json(struct arena *a, const struct verification *v);
 
 /* Any document: finds out what it is and verifies it.  A text of several lines, each an object, is a chain or journal.
- * `name` is for messages.  Always fills *v; what cannot be read at all is TAMPERED with the parser's words. */
+ * `name` is for messages.  Always fills *v.  What cannot be read is TAMPERED or DAMAGED with the parser's words when it begins like
+ * a record, and no record otherwise. */
 void verify_document(struct verification *v, struct bytes text, const char *name);
 
 /* The kinds, when the caller knows.  All fill *v after verification_begin(). */
@@ -208,6 +217,11 @@ const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
 
 /* Whatever layout it is.  v->error names the first failing step; every step or check is in v->checks. */
 void verify_pack(struct verification *v, const struct pack *p);
+/* It has at least one of the files that some layout of packs is told by; this path is such a file, or leads to one. */
+bool verify_pack_is_one(const struct pack *p);
+bool verify_pack_name(const char *path);
+/* Nothing says that this is a record. */
+void verify_no_record(struct verification *v);
 /* The same for a pack that could not even be read: step "archive". */
 void verify_pack_unreadable(struct verification *v, const struct err *why);
 

@@ -7,6 +7,17 @@ ok "--help lists commands" says 0 "create or complete a workspace" helm --help
 ok "--version" says 0 "helm $(cat "$HELM_SOURCE/VERSION")" helm --version
 ok "an unknown command is answered with the nearest" says 2 "did you mean 'init'" helm initt
 ok "an unknown option is answered with the nearest" says 2 "did you mean '--force'" helm init --forse
+ok "a noun, too" says 2 "did you mean 'checkpoint'" helm chekpoint list
+ok "and its verb" says 2 "did you mean 'checkpoint restore'" helm checkpoint restor
+ok "a verb without its noun is found" says 2 "did you mean 'checkpoint restore'" helm restore
+ok "a verb of another noun is not offered" says 2 "see 'helm help log'" helm log zzzzzz
+ok "what is like nothing is not guessed at" says 2 "see 'helm --help'" helm frobnicate
+ok "swapped letters are found" says 2 "did you mean 'status'" helm sttaus
+ok "a longer option, too" says 2 "did you mean '--skip-discovery'" helm doctor --skip-discovry
+ok "an option like nothing is not guessed at" sh -c '! "$0" init --qqqq 2>&1 | grep -q "did you mean"' "$HELM_REAL"
+ok "help explains a group" says 0 "checkpoint restore" helm help work
+ok "help explains a noun" says 0 "bring files back" helm help checkpoint
+ok "help of nothing says where to look" says 1 "helm help --all" helm help nonsense
 ok "a usage line comes with it" says 2 "usage: helm init" helm init --forse
 ok "a flag takes no value" says 2 "takes no value" helm init --force=yes
 ok "a missing value is said" says 2 "needs a value" helm init --path
@@ -29,7 +40,35 @@ ok "a closed pipe ends quietly" sh -c '"$0" help --json 2>err | head -c 1 >/dev/
 ok "a full disk is an error, not silence" sh -c '"$0" help --json >/dev/full 2>err; test $? -eq 1 && grep -q "cannot write" err' "$HELM_REAL"
 ok "bash completion offers commands" says 0 "doctor" helm completion words -- d
 ok "and options" says 0 "--skip-discovery" helm completion words -- doctor --s
+helm init >/dev/null
+helm run --task-id task-one -- true
+helm checkpoint create --label before >/dev/null
+helm run -- rm -rf x >/dev/null 2>&1
+offers() { # offers WORD -- WORDS...: the candidates for the last of the words have it
+  wanted=$1
+  shift
+  helm completion words "$@" >candidates && grep -qx -e "$wanted" candidates
+}
+ok "profiles are offered" offers risky_edit -- profile use ''
+ok "as values of options" offers inspect_local -- run --profile i
+ok "clients are offered" offers claude-code -- setup repair cl
+ok "verbs and clients stand together" offers status -- setup ''
+ok "tasks are offered" offers task-one -- task show ''
+ok "checkpoints are offered" offers '.*-before' -- checkpoint restore 2
+ok "requests are offered" offers 'approval-.*' -- approval approve ''
+ok "receipts are offered" offers 'rcpt_.*' -- receipts show rcpt
+ok "choices are offered" offers remove -- key trust ''
+ok "another workspace is asked where it is named" sh -c '! "$0" completion words -- task show --path /nowhere "" | grep .' "$HELM_REAL"
+ok "nothing is offered behind --" sh -c '! "$0" completion words -- run -- "" | grep .' "$HELM_REAL"
+quiet() { [ -z "$(helm completion words -- "$@" 2>&1)" ]; }
+ok "nonsense is answered with nothing" quiet nonsense more words
+echo '{' >"$scratch/home/.helm/workspace/.helm/approvals.json"
+ok "a broken file is answered with nothing" quiet approval approve ''
+mkdir -p "$scratch/home/.helm/workspace/.helm/checkpoints" && printf '[{"checkpoint_id":"a b$(x)"},{"checkpoint_id":"fine"}]' >"$scratch/home/.helm/workspace/.helm/checkpoints/index.json"
+ok "a name that a shell would read is not offered" sh -c '! env -i HOME="$1" "$0" completion words -- checkpoint show "" | grep "x)"' "$HELM_REAL" "$scratch/home"
 if command -v bash >/dev/null; then
+  ok "the bash script completes names" env -i HOME="$scratch/home" PATH="$HELM_BUILD:$PATH" bash -c '. <(helm completion bash); COMP_WORDS=(helm task show task-o); COMP_CWORD=3; _helm; [ "${COMPREPLY[0]}" = task-one ]'
+  ok "and options' values" env -i HOME="$scratch/home" PATH="$HELM_BUILD:$PATH" bash -c '. <(helm completion bash); COMP_WORDS=(helm run --profile ri); COMP_CWORD=3; _helm; [ "${COMPREPLY[0]}" = risky_edit ]'
   ok "the bash script completes" bash -c 'PATH="$1:$PATH"; . <("$1/helm" completion bash); COMP_WORDS=(helm doc); COMP_CWORD=1; _helm; [ "${COMPREPLY[0]}" = doctor ]' - "$HELM_BUILD"
 fi
 if command -v zsh >/dev/null; then ok "the zsh script parses" sh -c '"$0" completion zsh >z && zsh -n z' "$HELM_REAL"; fi

@@ -18,7 +18,7 @@ holds() { # holds FILE TEXT
   [ "$(cat "$1")" = "$2" ] || { echo "$1 is: $(cat "$1")"; return 1; }
 }
 
-ok "list before the first" says 0 "no checkpoints yet" helm checkpoint list
+ok "list before the first" says 0 "no checkpoints of $ws yet" helm checkpoint list
 ok "list --json before the first" says 0 "[]" helm checkpoint list --json
 ok "an unknown id is exit 1" says 1 "no checkpoint 'nope'" helm checkpoint show nope
 ok "dry run counts" says 0 "would save" helm checkpoint create --dry-run
@@ -29,14 +29,14 @@ ok "a missing path is refused" says 1 "no such file" helm checkpoint create --in
 ok "the state is refused" says 1 "Helm's own state" helm checkpoint create --include .helm
 ok "nothing was left by the errors" sh -c '[ -z "$(ls "$0/.helm/checkpoints")" ]' "$ws"
 
-ok "create prints the record" is_json helm checkpoint create --label first
+ok "create prints the record" is_json helm checkpoint create --label first --json
 cp "$scratch/.stdout" first.json
 id=$(field checkpoint_id first.json)
 ok "it has the original's members" sh -c 'for m in checkpoint_id label created_at paths archive; do grep -q "\"$m\"" first.json || exit 1; done'
 ok "list shows it" says 0 "$id" helm checkpoint list
 ok "show by beginning" says 0 "restore=helm checkpoint restore $id" helm checkpoint show "$(echo "$id" | cut -c1-12)"
-ok "preview lists files" says 0 '"src/main.c"' helm checkpoint preview latest
-ok "preview is JSON" is_json helm checkpoint preview "$id"
+ok "preview lists files" says 0 '"src/main.c"' helm checkpoint preview latest --json
+ok "preview is JSON" is_json helm checkpoint preview "$id" --json
 ok "without .git" sh -c '! grep -q HEAD "$0"' "$scratch/.stdout"
 
 echo "int broken;" >"$ws/src/main.c"
@@ -48,7 +48,7 @@ ok "preview --diff shows the way back" says 0 "+int main;" helm checkpoint previ
 ok "and what is missing" grep -q "^missing  *Makefile" "$scratch/.stdout"
 ok "and what is new" grep -q "^new  *src/new.c" "$scratch/.stdout"
 ok "preview --diff --json is JSON" is_json helm checkpoint preview "$id" --diff --json
-ok "--only narrows" says 0 '"src/main.c"' helm checkpoint preview "$id" --only src
+ok "--only narrows" says 0 '"src/main.c"' helm checkpoint preview "$id" --only src --json
 ok "dry run of a restore" says 0 "nothing was changed" helm checkpoint restore "$id" --dry-run
 ok "changes nothing" holds "$ws/src/main.c" "int broken;"
 ok "restore one file" says 0 "written=1" helm checkpoint restore "$id" --only "$ws/src/main.c"
@@ -65,9 +65,49 @@ ok "twice: begun and done" sh -c '[ "$(grep -c "checkpoint restore" "$0")" = 4 ]
 ok "--delete-new removes them" says 0 "deleted=1" helm checkpoint restore "$id" --delete-new
 ok "really" test ! -e "$ws/src/new.c"
 ok "the safety checkpoint has them" says 0 "pre-restore" helm checkpoint list
-ok "and brings them back" helm checkpoint restore latest
+safety=$(helm checkpoint list --json | sed -n 's/.*"checkpoint_id": "\(.*pre-restore[^"]*\)".*/\1/p' | tail -n 1)
+ok "latest is not the safety checkpoint" says 0 "written=0" helm checkpoint restore latest
+ok "nor is any name but its whole id" says 1 "no checkpoint" helm checkpoint restore pre-restore
+ok "nor a part of it" says 1 "no checkpoint" helm checkpoint show "${safety%?}"
+ok "its id brings them back" helm checkpoint restore "$safety"
 ok "as promised" holds "$ws/src/new.c" new
-ok "nothing to do is fine" says 0 "written=0" helm checkpoint restore latest
+echo "int damaged;" >"$ws/src/main.c"
+ok "latest once" helm checkpoint restore latest
+ok "latest twice does not bring the damage back" helm checkpoint restore latest
+ok "as it was saved" holds "$ws/src/main.c" "int main;"
+
+ok "a path that is not in it is an error" says 1 "'src/nope.c' is not in checkpoint '$id'" helm checkpoint restore "$id" --only src/nope.c
+echo "int damaged;" >"$ws/src/main.c"
+ok "also beside one that is" says 1 "'nope'" helm checkpoint restore "$id" --only src/main.c --only nope
+ok "and nothing is restored" holds "$ws/src/main.c" "int damaged;"
+ok "nor previewed" says 1 "'src/nope.c' is not in" helm checkpoint preview "$id" --only src/nope.c
+ok "a new file is not in it" says 1 "'src/new.c' is not in" helm checkpoint restore "$id" --only src/new.c
+ok "but can be removed" says 0 "deleted=1" helm checkpoint restore "$id" --only src/new.c --delete-new
+ok "a directory that is in it" says 0 "written=1" helm checkpoint restore "$id" --only src
+
+: >"$ws/src/.helm-restore-1f"
+echo "int damaged;" >"$ws/src/main.c"
+ok "what an interrupted restore left is removed by the next" says 0 "removed leftover src/.helm-restore-1f" helm checkpoint restore "$id"
+ok "really" test ! -e "$ws/src/.helm-restore-1f"
+: >"$ws/src/.helm-restore-2"
+ok "doctor names it and what removes it" says 1 "helm checkpoint prune --apply" helm doctor --skip-discovery
+ok "prune does" says 0 "removed leftover src/.helm-restore-2" helm checkpoint prune --apply
+ok "doctor is content then" says 0 "checkpoint_leftovers" helm doctor --skip-discovery
+
+# Labels are names.
+ok "a reserved label is a usage error" says 2 "reserved" helm checkpoint create --label pre-restore
+ok "so is latest" says 2 "reserved" helm checkpoint create --label latest
+helm checkpoint create --label before-risky-work >/dev/null
+echo "int risky;" >"$ws/src/main.c"
+ok "restore by label" says 0 "written=1" helm checkpoint restore before-risky-work
+ok "it is back" holds "$ws/src/main.c" "int main;"
+helm checkpoint create --label before-risky-work >/dev/null
+ok "twice the same files are one name" exits 0 helm checkpoint show before-risky-work
+echo "int risky;" >"$ws/src/main.c"
+helm checkpoint create --label before-risky-work >/dev/null
+ok "different files are not" says 1 "before-risky-work-" helm checkpoint restore before-risky-work
+ok "it says how many" says 1 "3 checkpoints are labelled 'before-risky-work'" helm checkpoint show before-risky-work
+helm checkpoint restore "$id" --delete-new >/dev/null
 
 ok "what cannot be recorded is not done" sh -c 'echo damaged >"$0/Makefile"; rm "$0/.helm/task-ledger.jsonl"; mkdir "$0/.helm/task-ledger.jsonl"' "$ws"
 ok "it says so" exits 1 helm checkpoint restore "$id"
@@ -78,7 +118,7 @@ printf '*.o\n' >"$ws/.helmignore"
 : >"$ws/x.o"
 : >"$ws/y.tmp"
 ok "ignore rules" helm checkpoint create --label ignore --exclude '*.tmp'
-helm checkpoint preview latest >"$scratch/preview"
+helm checkpoint preview latest --json >"$scratch/preview"
 ok "leave out what they say" sh -c '! grep -qE "x\.o|y\.tmp" "$0" && grep -q helmignore "$0"' "$scratch/preview"
 helm checkpoint list --limit 1 --json >"$scratch/.one"
 ok "--limit 1 gives one" sh -c '[ "$(grep -c checkpoint_id "$0")" = 1 ]' "$scratch/.one"
@@ -151,7 +191,7 @@ echo '{"task_id": "today"}' >"$ws/.helm/task-ledger.jsonl"
 rm -rf "$ws/docs" && mkdir "$ws/docs"
 printf 'new text\nsecond line\n' >"$ws/docs/a.md"
 ok "an old checkpoint is listed" says 0 "$old" helm checkpoint list
-ok "and previewed" says 0 '"docs/run.sh"' helm checkpoint preview "$old"
+ok "and previewed" says 0 '"docs/run.sh"' helm checkpoint preview "$old" --json
 ok "with its long names" grep -q "nnnnnnnnnn.md" "$scratch/.stdout"
 ok "with diffs" says 0 "+old text" helm checkpoint preview "$old" --diff
 ok "a preview wrote nothing" test ! -e "$ws/.helm/checkpoints/objects"

@@ -5,28 +5,38 @@
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
 state=$ws/.helm/profile-pause-state.json
-gated() { HELM_ENV="HELM_PAUSE_GATE=1" helm "$@"; }
+with_gate() { HELM_ENV="HELM_PAUSE_GATE=0" helm "$@"; }
+hook() { printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s"}' "$1" | helm hook pre-tool --client claude-code; }
+denied() { hook "$1" | grep -F '"permissionDecision":"deny"' | grep -F "$2"; }
+passes() { test -z "$(hook "$1")"; }
 
 ok "nothing is paused at first" says 0 "no profile is paused" helm profile paused
 ok "a profile that does not exist" says 2 "inspect_local" helm profile pause nosuch --reason x
-ok "pause says that the gate is off" says 0 "HELM_PAUSE_GATE=1" helm profile pause risky_edit --reason "fire drill"
+ok "pause one" says 0 "profile=risky_edit" helm profile pause risky_edit --reason "fire drill"
+ok "agents' calls under another profile pass" passes ls
 token=$(helm profile pause workspace_edit --reason "second" | sed -n 's/^resume_token=//p')
 ok "it gives a token" test "${#token}" -eq 32
 ok "which is not in the file" sh -c '! grep -q "$0" "$1"' "$token" "$state"
 ok "nor in the list" sh -c '! printf %s "$0" | grep -q token' "$(helm profile paused --json)"
 ok "paused lists it" says 0 "fire drill" helm profile paused
-ok "without the gate, runs start" exits 0 helm run -- true
-ok "with it, they do not" says 26 "profile workspace_edit is paused: second" gated run -- true
-ok "an approval does not help" exits 26 gated run --approve-risk -- true
-ok "other profiles start" exits 0 gated run --profile inspect_local -- true
+ok "runs do not start" says 26 "profile workspace_edit is paused: second" helm run -- true
+ok "it is said what to do" says 26 "helm profile resume workspace_edit" helm profile run workspace_edit -- true
+ok "the older variable changes nothing" exits 26 with_gate run -- true
+ok "an approval does not help" exits 26 helm run --approve-risk -- true
+ok "nor does audit mode" exits 26 helm run --guard-mode audit -- true
+ok "an agent's call is denied, also one that only reads" denied ls "profile workspace_edit is paused: second"
+ok "the refusals are on record" sh -c 'grep -c "\"rule\": *\"deny.paused\"" "$0" | grep -qx 6' "$ws/.helm/receipts.jsonl"
+ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+ok "other profiles start" exits 0 helm run --profile inspect_local -- true
 ok "the ledger says so" says 0 "blocked_by_pause" helm profile ledger --json
 ok "another token does not resume" says 1 "not the token" helm profile resume workspace_edit --token 0123456789abcdef0123456789abcdef
 ok "nor none" exits 1 helm profile resume workspace_edit --token ""
-ok "it is still paused" exits 26 gated run -- true
+ok "it is still paused" exits 26 helm run -- true
 ok "the token resumes" says 0 "resumed=yes" helm profile resume workspace_edit --token "$token"
-ok "runs start again" exits 0 gated run -- true
+ok "runs start again" exits 0 helm run -- true
+ok "agents' calls pass again" passes ls
 ok "twice is said" says 1 "is not paused" helm profile resume workspace_edit --token "$token"
-ok "the other one stays paused" exits 26 gated run --profile risky_edit -- true
+ok "the other one stays paused" exits 26 helm run --profile risky_edit -- true
 
 ok "json" is_json helm profile pause workspace_edit --reason x --json
 token=$(helm profile pause workspace_edit --reason x --json | sed -n 's/.*"resume_token": *"\([0-9a-f]*\)".*/\1/p')
@@ -39,11 +49,12 @@ ok "and resumes" says 0 "resumed=yes" helm profile resume workspace_edit --token
 
 for text in '{' '[]' '' '{"workspace_edit": {}, "workspace_edit": {}}'; do
   printf '%s' "$text" >"$state"
-  ok "damaged ($text): nothing runs behind the gate" says 1 "counts as paused" gated run -- true
+  ok "damaged ($text): nothing runs" says 26 "counts as paused" helm run -- true
+  ok "nor passes" denied ls "counts as paused"
   ok "and it is said" says 1 "counts as paused" helm profile paused
 done
 printf '{"workspace_edit": 1}' >"$state"
-ok "an entry of another shape pauses too" exits 26 gated run -- true
+ok "an entry of another shape pauses too" exits 26 helm run -- true
 ok "and no token ends it" exits 1 helm profile resume workspace_edit --token ""
 
 rm "$state"

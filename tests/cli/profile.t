@@ -1,14 +1,14 @@
 # profile list, show, policy: with and without a workspace.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
-lists_five() { [ "$(helm profile list | wc -l)" -eq 5 ]; }
-tabs() { helm profile list | awk -F '\t' 'NF != 5 { exit 1 }'; }
+lists_five() { [ "$(helm profile list | wc -l)" -eq 6 ]; }
+columns() { helm profile list | awk -F '  +' 'NF != 5 { exit 1 }'; }
 
 ok "five profiles ship and need no workspace" lists_five
-ok "a row has five fields between tabs" tabs
+ok "a row has five fields in columns" columns
 ok "the list is JSON" is_json helm profile list --json
-ok "one profile is JSON" is_json helm profile show risky_edit
-ok "a profile shows its rights" says 0 '"writes_allowed": "depends-on-target"' helm profile show remote_handoff
+ok "one profile is JSON" is_json helm profile show risky_edit --json
+ok "a profile shows its rights" says 0 '"writes_allowed": "depends-on-target"' helm profile show remote_handoff --json
 ok "an unknown profile names the known ones" says 2 \
   "inspect_local, remote_handoff, risky_edit, service_ops, workspace_edit" helm profile show yolo
 ok "no skill policy is one line" says 0 "no skill has a profile policy" helm profile policy
@@ -19,7 +19,7 @@ cat >ws/references/execution_profiles.json <<'EOF'
 {"profiles": {"mine": {"backend": "local", "checkpoint": "never", "writes_allowed": true, "network_allowed": false}}}
 EOF
 echo '{"allowed_profiles": ["mine"], "default_profile": "mine"}' >ws/skills/writer/contract.json
-ok "a workspace's own profiles take the place of the shipped ones" says 0 "mine	local" helm profile list --path ws
+ok "a workspace's own profiles take the place of the shipped ones" says 0 "mine     local" helm profile list --path ws
 ok "a shipped one is then unknown" exits 2 helm profile show risky_edit --path ws
 ok "a skill's contract shows in the policy" says 0 '"default_profile": "mine"' helm profile policy --path ws
 
@@ -38,7 +38,7 @@ quiet() { [ -z "$(hook)" ]; }
 ok "a refusal names the profile that would permit it" says 0 "helm profile use service_ops" hook
 ok "a profile can be chosen" says 0 "default_profile=service_ops" helm profile use service_ops --path chosen
 ok "and agents' calls are judged by it" quiet
-ok "the choice is on record" says 0 '"effect_id": "helm.profile/use"' helm receipts show "$(helm receipts list --path chosen --json | sed -n 's/.*"receipt_id": "\(.*\)".*/\1/p' | sed -n 2p)" --path chosen
+ok "the choice is on record" says 0 "helm.profile/use" helm receipts show "$(helm receipts list --path chosen --json | sed -n 's/.*"receipt_id": "\(.*\)".*/\1/p' | sed -n 2p)" --path chosen
 ok "the rest of the file is as it was" grep -q helm_version chosen/.helm/workspace.json
 ok "an unknown one is not chosen" exits 2 helm profile use yolo --path chosen
 HELM_ENV=HELM_TASK_ID=t

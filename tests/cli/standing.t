@@ -75,6 +75,13 @@ fresh
 helm freeze --principal agent:codex --reason "" >/dev/null
 ok "a freeze of one is told" everywhere "agent:codex is frozen" 1
 
+# paused
+fresh
+helm profile pause workspace_edit --reason "on holiday" >/dev/null
+ok "paused is not well" not_well
+ok "paused is told everywhere" everywhere "the profile workspace_edit is paused: on holiday" 1
+ok "guard check denies it" says 25 "on holiday" helm guard check -- touch file
+
 # (c) another profile
 fresh
 helm profile use inspect_local >/dev/null
@@ -90,7 +97,7 @@ ok "also by the first sentence" first "what destroys is saved first and then run
 ok "which does not say that all is well" sh -c '! printf %s "$0" | grep -q "All is well"' "$(helm status --brief)"
 
 # (f) state files that cannot be read
-for file in workspace.json freeze.json approvals.json checkpoints/index.json; do
+for file in workspace.json freeze.json approvals.json profile-pause-state.json checkpoints/index.json; do
   fresh
   echo '{"broken' >"$state/$file"
   ok "$file cannot be read: not well" not_well

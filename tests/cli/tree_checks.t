@@ -1,5 +1,6 @@
 #!/bin/sh
-# The checks of the tree can fail: each rule of tools/layers.sh and tools/invariants.sh against a small tree that breaks it.
+# The checks of the tree can fail: each rule of tools/layers.sh and tools/invariants.sh, and the comparison of tools/reproducible.sh,
+# against a small tree that breaks it.
 # shellcheck disable=SC2059,SC2317 # formats on purpose; called through ok
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 tree=$scratch/tree
@@ -78,4 +79,42 @@ ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\nI
 ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\nverify: tests/unit/x_test.c::goo\n'
 ok "a missing file is found" rows 1 "no such file" 'INV-001: x\nverify: tests/unit/y_test.c::good\n'
 ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\nverify: tests/unit/x_test.c::good\nINV-001: x\nverify: tests/unit/x_test.c::good\n'
+
+program() { # program EXIT MESSAGE EXPRESSION: a program whose main returns it, built twice
+  fresh
+  printf 'cmake_minimum_required(VERSION 3.25)\nproject(helm C)\nadd_executable(helm main.c)\n' >"$tree/CMakeLists.txt"
+  printf '#include <stdio.h>\nint main(void)\n{\n\treturn puts(%s);\n}\n' "$3" >"$tree/main.c"
+  cmake -G Ninja -S "$tree" -B "$tree/build/first" -DCMAKE_BUILD_TYPE=Release >/dev/null || return 1
+  says "$1" "$2" env HELM_SOURCE="$tree" HELM_BUILD="$tree/build/first" sh "$HELM_SOURCE/tools/reproducible.sh"
+}
+ok "the same program twice passes" program 0 "  -" '"x"'
+ok "a path in the program is found" program 1 "the two builds differ" __FILE__
+ok "a time in the program is found" program 1 "the two builds differ" __TIME__
+
+# ./check with a cmake and a ctest that only say how they end.
+checked() { # checked EXIT MESSAGE CMAKE-EXIT CTEST-EXIT OPTION...
+  fresh
+  mkdir -p "$tree/tools" "$tree/bin" "$tree/build/release"
+  cp "$HELM_SOURCE/check" "$tree/check"
+  : >"$tree/tools/packages.sh"
+  : >"$tree/build/release/passed" # by the run before
+  printf 'echo "SKIPPED: not now"\nexit 77\n' >"$tree/tools/fresh.sh"
+  printf '#!/bin/sh\necho "cmake $*"\nexit %s\n' "$3" >"$tree/bin/cmake"
+  printf '#!/bin/sh\necho "ctest $*"\nexit %s\n' "$4" >"$tree/bin/ctest"
+  for tool in clang-format shellcheck git; do printf '#!/bin/sh\nexit 0\n' >"$tree/bin/$tool"; done
+  chmod +x "$tree"/bin/*
+  want=$1 text=$2
+  shift 4
+  says "$want" "$text" env PATH="$tree/bin:$PATH" sh "$tree/check" --quick "$@"
+}
+ok "a check whose tests pass passes" checked 0 "all checks passed" 0 0
+ok "a check whose tests fail, or are not there, fails" checked 1 "failed: release" 0 8
+ok "a check that cannot configure insists on the tests, and fails" checked 1 "-DHELM_REQUIRE_TESTS=ON" 1 0
+ok "what was skipped is said" checked 0 "all checks passed (SKIPPED: fresh machine)" 0 0 --fresh
+ok "an option it does not know is refused" checked 2 "usage: ./check" 0 0 --frsh
+as_nobody() { # the test's user, or nobody where that is root; the script comes in as text, since nobody may not read our home
+  if [ "$(id -u)" -ne 0 ]; then "$@"; else setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; fi
+}
+not_root() { (cd / && as_nobody sh -s <"$HELM_SOURCE/tools/fresh.sh"); }
+ok "a fresh machine needs root, and says so" says 77 "SKIPPED: only root" not_root
 finish

@@ -51,6 +51,23 @@ ok "and what is made after it" passes "rm -rf build && mkdir -p build && make -j
 ok "what is not there" passes "rm -rf nowhere"
 ok "what find selects" passes "find build -name '*.o' -delete"
 ok "modes" passes "chmod -R go-w build"
+flip() { # flip FILE OFFSET: one bit of a file
+  byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+  # shellcheck disable=SC2059 # the byte is in the format
+  printf "\\$(printf %03o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+mkdir "$ws/five"
+for i in 1 2 3 4 5; do echo "file number $i" >"$ws/five/$i"; done
+helm checkpoint create --include five --path "$ws" >/dev/null 2>&1
+for pack in "$ws"/.helm/checkpoints/objects/*.pack; do flip "$pack" 12; done
+comes_back() {
+  passes "rm -rf five" || return 1
+  id=$(field checkpoint_id)
+  rm -rf "$ws/five"
+  helm checkpoint restore "$id" --path "$ws" || return 1
+  for i in 1 2 3 4 5; do [ "$(cat "$ws/five/$i")" = "file number $i" ] || return 1; done
+}
+ok "what the store holds already is read back before it is relied upon" comes_back
 echo log >"$ws/run.log"
 ok "emptying a file" passes "truncate -s 0 run.log"
 id=$(field checkpoint_id)

@@ -42,7 +42,32 @@ ok "a key that is none is misuse" says 2 "neither 64 hex digits nor" helm verify
 ok "no file is misuse" exits 2 helm verify
 ok "a missing file is an error" says 1 "nowhere" helm verify nowhere.json
 echo '{"hello":1}' >strange.json
-ok "what is no record is not established" says 1 "UNVERIFIED" helm verify strange.json
+ok "what is no record is said to be none" says 2 "this is not a record Helm knows" helm verify strange.json
+not_tampered() { ! grep -q TAMPERED "$scratch/.stdout"; }
+ok "and not called tampered with" not_tampered
+echo 'Dear diary' >diary.txt
+: >empty
+printf '[1, 2, 3]' >list.json
+printf '{"a": {"b": [1' >cut.json
+printf '\177ELF\002\001\001' >program
+mkdir -p folder/sub && echo x >folder/sub/file
+tar -cf folder.tar folder
+ln -s nowhere folder/link
+tar -czf folder.tar.gz folder/sub
+for f in diary.txt empty list.json cut.json program folder folder.tar folder.tar.gz; do
+  ok "$f is no record" says 2 "NOT A RECORD" helm verify "$f" --key $key
+  ok "and not called tampered with ($f)" not_tampered
+done
+ok "a record that fails beside it is what counts" exits 1 helm verify diary.txt edited.json --key $key
+ok "a whole one does not make up for it" exits 2 helm verify receipt.json diary.txt --key $key
+ok "JSON says it too" says 2 '"headline": "NOT A RECORD"' helm verify diary.txt --json
 echo '{"receipt_id":' >torn.json
-ok "what cannot be read is tampered with, at its place" says 1 "torn.json:" helm verify torn.json
+ok "a record that was cut off is damaged, at its place" says 1 "torn.json:" helm verify torn.json
+ok "and is called that" says 1 "DAMAGED" helm verify torn.json
+head -c 400 receipt.json >short.json
+ok "a shortened receipt" says 1 "DAMAGED" helm verify short.json --key $key
+head -c "$(($(wc -c <chain.jsonl) - 20))" chain.jsonl >short.jsonl
+ok "a shortened chain" says 1 "DAMAGED" helm verify short.jsonl --key $key
+printf '{"receipt_id": "a", "receipt_id": "b"}' >twice.json
+ok "one that was made ambiguous is tampered with" says 1 "TAMPERED" helm verify twice.json
 finish

@@ -30,6 +30,51 @@ HELM_ENV="HELM_WORKSPACE=$scratch/project"
 ok "HELM_WORKSPACE counts" says 0 "source=env" helm detect
 ok "--path wins over it" says 0 "workspace=$scratch/other" helm detect --path other
 HELM_ENV=
+# Without a workspace here: the work tree one stands in, its checkpoints beside Helm's own files.
+tree=$scratch/home/code/app
+mkdir -p "$tree/src/deep" "$tree/.git" "$scratch/home/code/plain"
+for i in 1 2 3; do echo "source $i" >"$tree/src/$i.c"; done
+in_tree() { (cd "$tree/src/deep" && helm "$@"); }
+kept=$scratch/home/.helm/trees
+ok "a dry run says which directory" says 0 "would save $tree: 3 files" in_tree checkpoint create --dry-run
+ok "and makes nothing" test ! -e "$kept"
+ok "there are none at first" says 0 "no checkpoints of $tree yet" in_tree checkpoint list
+ok "looking makes nothing either" test ! -e "$kept"
+ok "a checkpoint is of the tree" says 0 "\"root\": \"$tree\"" in_tree checkpoint create --label mine
+ok "and says how many files" grep -q '"files": 3' "$scratch/.stdout"
+ok "it is kept in the helm home" sh -c 'grep -q "\"tree\": \"$1\"" "$0"/*/tree.json' "$kept" "$tree"
+ok "for nobody else" sh -c 'test "$(stat -c %a "$0"/*)" = 700' "$kept"
+ok "and not in the tree" test ! -e "$tree/.helm"
+ok "nor in the default workspace" sh -c '! grep -q mine "$0/.helm/checkpoints/index.json" 2>/dev/null' "$ws"
+rm -rf "$tree/src/1.c" "$tree/src/2.c"
+ok "it brings the files back" says 0 "written=2" in_tree checkpoint restore mine
+ok "really" grep -q "source 2" "$tree/src/2.c"
+ok "on record" grep -q "checkpoint restore" "$ws/.helm/task-ledger.jsonl"
+ok "an absolute path" says 0 "unchanged=1" in_tree checkpoint restore mine --only "$tree/src/2.c"
+ok "another tree has its own" says 0 "no checkpoints of $scratch/home/code/plain yet" sh -c 'cd "$1/home/code/plain" && HOME="$1/home" "$0" checkpoint list' "$HELM_REAL" "$scratch"
+ok "a named workspace is itself" says 0 "no checkpoints of $ws yet" in_tree checkpoint list --path "$ws"
+ok "status says which place" says 0 "tree=$tree" in_tree status
+ok "risky_edit saves the tree" exits 0 in_tree profile run risky_edit -- sh -c 'rm ../3.c'
+in_tree checkpoint list >"$scratch/.list"
+ok "and says so in its list" grep -q risky_edit-checkpoint "$scratch/.list"
+ok "latest brings back what it deleted" says 0 "written=1" in_tree checkpoint restore latest
+ok "really" grep -q "source 3" "$tree/src/3.c"
+in_tree run --guard-mode audit -- sh -c "ls -R '$kept'; ls '$tree/src'" >"$scratch/.ls" 2>&1
+ok "a run sees the tree" grep -q 2.c "$scratch/.ls"
+ok "and not what is kept of it" sh -c '! grep -qE "tree.json|index.json" "$0"' "$scratch/.ls"
+in_tree profile use workspace_edit --destructive checkpoint >/dev/null
+ok "a loss in the tree is undone, not asked" exits 0 sh -c 'cd "$2/src" && HOME="$1/home" "$0" run -- rm -rf 1.c' "$HELM_REAL" "$scratch" "$tree"
+ok "as it says" says 0 "written=1" in_tree checkpoint restore latest
+in_tree profile use workspace_edit --destructive ask >/dev/null
+refused() { says 1 "$2" sh -c 'cd "$2" && HOME="$1/home" "$0" checkpoint create' "$HELM_REAL" "$scratch" "$1"; }
+ok "not the home directory" refused "$scratch/home" "it is the home directory"
+ok "nor above it" refused "$scratch" "it is the home directory, or above it"
+ok "nor /" refused / "it is the whole machine"
+ok "nor the system's" refused /etc "it is a system directory"
+ok "nor Helm's own" refused "$kept" "it is Helm's own"
+ok "it says what to do" refused / "helm init --path DIR"
+ok "nor does a run that must save first" says 1 "the required checkpoint failed" sh -c 'cd "$1/home" && HOME="$1/home" "$0" profile run risky_edit -- true' "$HELM_REAL" "$scratch"
+
 if [ "$(id -u)" -ne 0 ]; then
   mkdir closed && chmod 500 closed
   ok "a place that cannot be made is one line" says 1 "cannot create workspace" helm init --path closed/w

@@ -218,6 +218,114 @@ static void damage_stops_removal(void **state)
 	refuses(checkpoint_prune(&st, &p, NULL, true, &gone, &e), "CHECKPOINT_OBJECT");
 	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &left, &e));
 	assert_int_equal(left, n);
+	ok(checkpoint_list(&st, &list, &e));
+	assert_int_equal(list->n, 4);
+}
+
+static const char *only_pack(void)
+{
+	char **names;
+	size_t n;
+
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+	assert_int_equal(n, 1);
+	return arena_printf(&a, ".helm/checkpoints/objects/%s", names[0]);
+}
+
+static void flip(const char *path, off_t at)
+{
+	int fd = openat(t.fd, path, O_RDWR);
+	uint8_t b;
+
+	assert_true(fd >= 0 && pread(fd, &b, 1, at) == 1);
+	b ^= 1;
+	assert_int_equal(pwrite(fd, &b, 1, at), 1);
+	close(fd);
+}
+
+/* Content is read before anything goes, not only manifests. */
+static void one_bit_stops_removal(void **state)
+{
+	(void)state;
+	struct json *list;
+
+	make_tree();
+	create();
+	flip(only_pack(), 8); /* the first byte of the first object: README */
+	scratch_put(&t, "src/a.c", "int other;\n");
+	f.clock_us += DAY;
+	ok(checkpoint_create(&st,
+		&(struct checkpoint_request){
+			.label = "src", .paths = (const char *[]){ "src" }, .path_count = 1 },
+		&made, &e));
+	struct checkpoint_policy p = policy(2, 0);
+	refuses(checkpoint_prune(&st, &p, NULL, true, &gone, &e), "CHECKPOINT_OBJECT");
+	ok(checkpoint_list(&st, &list, &e));
+	assert_int_equal(list->n, 2);
+	/* Once the damaged one may go, it goes, and the other one is whole. */
+	p = policy(1, 0);
+	prune(&p, NULL, true);
+	assert_int_equal(gone.prune->n, 1);
+	scratch_put(&t, "src/a.c", "x");
+	restore(NULL);
+	is("src/a.c", "int other;\n");
+}
+
+/* Two packs with the same objects, as an interrupted prune leaves them: a whole copy is found, and survives. */
+static void the_whole_copy_is_kept(void **state)
+{
+	(void)state;
+	char **names;
+	size_t n;
+
+	for (int turn = 0; turn < 2; turn++) {
+		const char *copies[] = { "pack-00000000000000000000000000000000.pack",
+			"pack-ffffffffffffffffffffffffffffffff.pack" };
+		scratch_put(&t, "file", turn ? "second" : "first");
+		create();
+		ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+		const char *now = names[0];
+		for (size_t i = 1; i < n; i++)
+			now = text_eq(names[i], copies[0]) || text_eq(names[i], copies[1]) ? now : names[i];
+		const char *from = arena_printf(&a, ".helm/checkpoints/objects/%s", now);
+		const char *to = arena_printf(&a, ".helm/checkpoints/objects/%s", copies[turn]);
+		struct bytes pack;
+		ok(file_read(s, &a, t.fd, from, 1 << 20, 0, &pack, &e));
+		ok(file_replace(s, t.fd, to, 0600, pack, &e));
+		flip(turn ? from : to, 8);
+		checkpoint_close(&st);
+		open_store();
+		struct checkpoint_policy p = policy(9, 9);
+		prune(&p, NULL, true);
+		prune(&p, NULL, true);
+		scratch_put(&t, "file", "x");
+		restore(&(struct checkpoint_restore){ .id = made.id, .no_backup = true });
+		is("file", turn ? "second" : "first");
+	}
+}
+
+/* A pack whose index is damaged counts as not there; what nobody needs of it goes. */
+static void unreadable_packs_go(void **state)
+{
+	(void)state;
+	struct stat sb;
+
+	make_tree();
+	create();
+	const char *pack = only_pack();
+	sb = stat_of(pack);
+	flip(pack, sb.st_size - 60);
+	checkpoint_close(&st);
+	open_store();
+	struct checkpoint_policy p = policy(1, 0);
+	refuses(checkpoint_prune(&st, &p, NULL, true, &gone, &e), "CHECKPOINT_OBJECT");
+	assert_true(scratch_has(&t, pack));
+	create();
+	prune(&p, NULL, true);
+	assert_false(scratch_has(&t, pack));
+	scratch_put(&t, "README", "x");
+	restore(NULL);
+	is("README", "read me\n");
 }
 
 static void nothing_there(void **state)
@@ -239,6 +347,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(many_small_packs_become_one, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(leftovers, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(damage_stops_removal, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(one_bit_stops_removal, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(the_whole_copy_is_kept, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(unreadable_packs_go, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(nothing_there, setup_clock, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static int read_rows(struct checkpoint_store *st, struct row_reader *r, struct e
 {
 	struct sys *s = st->sys;
 	AUTO(arena_done) struct arena a = { 0 };
-	AUTO(close_fd) int fd = s->open(s, st->state_fd, "task-ledger.jsonl", O_RDONLY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd) int fd = s->open(s, st->ledger_fd, "task-ledger.jsonl", O_RDONLY | O_NOFOLLOW, 0, 0);
 	size_t cap = BLOCK * 2, n = 0;
 	char *text = arena_text(&a, cap);
 
@@ -168,7 +168,8 @@ static struct json *newest_before(const struct json *array, int64_t us)
 	json_each (v, array) {
 		const char *text = json_get_text(v, "created_at", "");
 		int64_t at;
-		if (text_parse_time(text, strlen(text), &at) && at <= us && at >= hit_us) {
+		if (!checkpoint_is_safety(v) && text_parse_time(text, strlen(text), &at) && at <= us &&
+			at >= hit_us) {
 			hit = v;
 			hit_us = at;
 		}
@@ -215,8 +216,8 @@ int checkpoint_recommend(
 		advice.relation = "before";
 	}
 	if (!advice.checkpoint) {
-		advice.checkpoint = json_at(array, array->n - 1u);
-		advice.relation = "after";
+		advice.checkpoint = checkpoint_newest(array);
+		advice.relation = advice.checkpoint ? "after" : "none";
 	}
 	*ret = advice;
 	return OK;

@@ -4,13 +4,16 @@
  * read what is not known to be unchanged into one new pack, write the manifest as an object, make the pack durable and read
  * it back, and last put the record into the index.  Only that last rename makes the checkpoint exist.
  *
+ * What is in the store already is not believed to be whole because it once was: it is read back, all of it for somebody who
+ * relies on the checkpoint, some of it otherwise, and saved anew from the files when it is damaged.
+ *
  * A file is saved as it was at one moment: its times are compared before and after reading, and reading is tried again when
  * they moved.  One that never stands still is saved as read and marked. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
 
-enum { IGNORE_LIMIT = 1 << 20, TRIES = 3, SPACE_MARGIN = 8 << 20 };
+enum { IGNORE_LIMIT = 1 << 20, TRIES = 3, SPACE_MARGIN = 8 << 20, SAMPLE = 64 };
 /* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their zeros. */
 #define YOUNG_NS 20000000
 #define YOUNG_COARSE_NS 2000000000
@@ -152,6 +155,9 @@ static int choose(struct maker *m, struct err *e)
 			"label '%s' must be 1 to 64 letters, digits, '.', '_' or '-', the first a letter or "
 			"digit",
 			q->label);
+	if (!q->is_safety && (text_eq(q->label, CHECKPOINT_SAFETY) || text_eq(q->label, "latest")))
+		return err_set(
+			e, E_USAGE, "CHECKPOINT_LABEL", "label '%s' is reserved; choose another", q->label);
 	if (checkpoint_policy(m->st, &m->policy, e))
 		return e->rc;
 	m->sel.are_exact = q->are_exact;
@@ -274,6 +280,62 @@ static int look(struct maker *m, struct err *e)
 			"%llu MiB to save, but only %lld MiB are free; free some or leave files out with "
 			"--exclude",
 			(unsigned long long)(m->to_read_bytes >> 20), (long long)(room >> 20));
+	return OK;
+}
+
+/* ---- what is known is in the store ---- */
+
+static int check_object(void *arg, const struct object_id *id, struct err *e)
+{
+	struct maker *m = arg;
+
+	if (!pool_check(m->st->pool, id))
+		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object is missing or damaged");
+	return OK;
+}
+
+static bool is_whole(struct maker *m, const struct content *c)
+{
+	struct err why;
+
+	return content_objects(m->st->pool, m->a, c, check_object, m, &why) == OK;
+}
+
+static bool is_there(struct maker *m, const struct content *c)
+{
+	return pool_find(m->st->pool, c->is_list ? &c->list : &c->sha) != NULL;
+}
+
+/* Files that the store cannot give back are read like new ones.  A few are looked into, others each time; one that is damaged
+ * makes it all of them. */
+static int check_known(struct maker *m, struct err *e)
+{
+	struct sys *s = m->st->sys;
+	size_t known = m->res.files - m->to_read_files, stride = known / SAMPLE + 1, k = 0;
+	bool is_damaged = false;
+
+	if (!known)
+		return OK;
+	if (pool_load(m->st->pool, e))
+		return e->rc;
+	if (m->req->is_complete)
+		stride = 1;
+	size_t first = (size_t)s->now_us(s) % stride;
+	for (size_t i = 0; i < m->entries.n; i++) {
+		struct entry *x = &m->entries.v[i];
+		if (!x->is_known)
+			continue;
+		bool is_due = k++ % stride == first;
+		x->is_known = is_due ? is_whole(m, &x->content) : is_there(m, &x->content);
+		is_damaged |= !x->is_known;
+		if (m->deadline_us && s->mono_us(s) > m->deadline_us)
+			return err_set(e, E_LIMIT, "CHECKPOINT_TIME", "reading the store back took too long");
+	}
+	for (size_t i = 0; is_damaged && i < m->entries.n; i++) {
+		struct entry *x = &m->entries.v[i];
+		x->is_known = x->is_known && is_whole(m, &x->content);
+	}
+	m->is_all_known = m->is_all_known && !is_damaged && is_whole(m, &m->cache.tree);
 	return OK;
 }
 
@@ -442,6 +504,7 @@ static int save_tree(struct maker *m, struct err *e)
 
 	buf_init(&text, m->a);
 	tree_write(&text, &m->sel, &m->entries);
+	m->st->pool->checks_all = true; /* without its manifest a checkpoint is nothing */
 	feed_begin(&m->feed, m->st->pool, m->a, true);
 	if (feed_add(&m->feed, buf_bytes(&text), e) || feed_end(&m->feed, &m->tree, e))
 		return err_wrap(e, "manifest");
@@ -487,7 +550,7 @@ static struct json *new_record(struct maker *m, const char *created)
 	for (size_t i = 0; i < m->sel.path_count; i++)
 		json_pushs(a, paths, text_safe(a, m->sel.paths[i], strlen(m->sel.paths[i]), false));
 	json_set(a, r, "paths", paths);
-	json_set(a, r, "archive", json_stringf(a, "%s/checkpoints/objects", m->st->state_name));
+	json_set(a, r, "archive", json_stringf(a, "%s/checkpoints/objects", m->st->where));
 	json_sets(a, r, "format", "objects/1");
 	if (m->req->task_id)
 		json_sets(a, r, "task_id", m->req->task_id);
@@ -499,6 +562,8 @@ static struct json *new_record(struct maker *m, const char *created)
 	json_seti(a, r, "bytes", (int64_t)m->res.bytes);
 	json_seti(a, r, "stored_bytes", (int64_t)m->res.stored_bytes);
 	json_seti(a, r, "skipped", (int64_t)m->res.skipped_count);
+	if (m->res.repaired)
+		json_seti(a, r, "repaired", (int64_t)m->res.repaired);
 	return r;
 }
 
@@ -531,6 +596,12 @@ static void list_skipped(struct maker *m)
 
 static int make(struct maker *m, struct json *array, struct err *e)
 {
+	struct pool *pool = m->st->pool;
+
+	pool->checks_all = m->req->is_complete;
+	pool->reused = pool->replaced = 0;
+	if (check_known(m, e))
+		return e->rc;
 	m->tree = m->cache.tree;
 	m->res.is_same = m->is_all_known;
 	if (!m->is_all_known) {
@@ -540,7 +611,9 @@ static int make(struct maker *m, struct json *array, struct err *e)
 		m->res.is_same = m->cache.is_found && object_eq(&m->tree.sha, &m->cache.tree.sha);
 	}
 	list_skipped(m);
-	if (pool_commit(m->st->pool, &m->res.stored_bytes, e))
+	m->res.repaired = pool->replaced;
+	m->res.damaged_packs = pool->damaged_count;
+	if (pool_commit(pool, &m->res.stored_bytes, e))
 		return e->rc;
 	if (!m->is_all_known && is_cached(m) && cache_save(m->st, m->a, &m->sel, &m->entries, &m->tree, e))
 		return e->rc;

@@ -1,7 +1,7 @@
 /* checkpoint.h — the state of a workspace's files, to go back to (docs/formats/checkpoint.md).
  *
  * A checkpoint exists when its record is in checkpoints/index.json, and then everything it needs is on disk and was read
- * back once.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
+ * back.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
  * link, or touches version-control directories and Helm's own state, unless a request says so.
  *
  * Every function below needs a real `struct err *`. */
@@ -22,9 +22,12 @@ struct pool;
 struct checkpoint_store {
 	struct sys *sys;
 	struct arena *a; /* lives as long as the store */
-	int root_fd; /* the workspace; borrowed */
-	int state_fd; /* its state directory; borrowed */
-	const char *state_name; /* ".helm": how the state directory is called from the root */
+	int root_fd; /* the workspace or work tree; borrowed */
+	int state_fd; /* the directory that holds checkpoints/; need not lie below the root; -1: there is none yet */
+	int ledger_fd; /* the directory of the task ledger; borrowed */
+	bool owns_state; /* state_fd is closed with the store */
+	const char *state_name; /* ".helm": how a state directory is called when it lies in the root */
+	const char *where; /* the directory that holds checkpoints/, as records name it */
 	int dir_fd; /* <state>/checkpoints, or -1 while there is none */
 	dev_t state_dev;
 	ino_t state_ino;
@@ -34,6 +37,10 @@ struct checkpoint_store {
 /* Creates nothing: a workspace without checkpoints opens as an empty store. */
 int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
 	const char *state_name, struct err *e);
+/* The same for a tree whose checkpoints lie elsewhere: in points_fd, which the store takes over (-1: there are none), called
+ * `where`. */
+int checkpoint_open_beside(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd,
+	int points_fd, const char *where, int ledger_fd, struct err *e);
 void checkpoint_close(struct checkpoint_store *st);
 
 /* Called often during long work, from the thread that asked for it. */
@@ -54,8 +61,10 @@ struct checkpoint_request {
 	bool skip_missing; /* a path that does not exist is left out, as long as one exists */
 	bool are_exact; /* the paths are single entries: directories without their content */
 	bool is_dry_run; /* writes nothing */
+	bool is_safety; /* made by a restore, of what it is about to replace */
 	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
-	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back. */
+	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back.  All of
+	 * it that is in the store already is read back; without this, some of it. */
 	bool is_complete;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
 	const char *
@@ -77,6 +86,9 @@ struct checkpoint_result {
 	uint64_t stored_bytes; /* what it added to the store */
 	uint64_t excluded; /* left out by a rule, directories counted once */
 	uint64_t unstable; /* files that kept changing while they were read */
+	uint64_t repaired; /* objects that were damaged in the store and were saved anew from the files */
+	uint64_t
+		damaged_packs; /* packs that cannot be read at all; what they held of these files was saved anew */
 	bool is_same; /* the tree is that of the last checkpoint with this selection */
 	struct checkpoint_skip *skipped; /* could not be saved: unreadable, sockets, ... */
 	size_t skipped_count;
@@ -92,7 +104,10 @@ int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_reque
  * array of objects. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e);
 
-/* By id, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when more than one fits. */
+/* By id, by label, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when several fit that do not
+ * hold the same.  What a restore saved before it replaced anything (label CHECKPOINT_SAFETY) is found by its whole id only: it
+ * holds what somebody wanted to get rid of. */
+#define CHECKPOINT_SAFETY "pre-restore"
 int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
 
 /* What a checkpoint holds against what is on disk. */
@@ -140,6 +155,8 @@ struct checkpoint_restored {
 	size_t change_count;
 	uint64_t written, unchanged, touched, deleted, skipped;
 	uint64_t written_bytes;
+	struct json *
+		leftovers; /* paths: what an interrupted restore had left and this one removed (a dry run: would) */
 };
 
 /* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the old or the

@@ -11,35 +11,62 @@
 enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
 enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
 
-int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
-	const char *state_name, struct err *e)
+static int open_in(struct checkpoint_store st, struct checkpoint_store *ret, struct err *e)
 {
-	struct checkpoint_store st = { .sys = s,
-		.a = a,
-		.root_fd = root_fd,
-		.state_fd = state_fd,
-		.state_name = state_name,
-		.dir_fd = -1 };
-	struct stat sb;
+	struct sys *s = st.sys;
+	int state_fd = st.state_fd;
+	struct stat sb = { 0 };
 
+	st.pool = arena_zalloc(st.a, 1, sizeof(*st.pool));
+	pool_init(st.pool, s, st.a, -1);
+	st.dir_fd = -1;
+	if (state_fd < 0) {
+		*ret = st;
+		return OK;
+	}
 	if (s->stat(s, state_fd, "", &sb, AT_EMPTY_PATH))
 		return err_sys(e, "CHECKPOINT_READ", "cannot look at the state directory");
 	st.state_dev = sb.st_dev;
 	st.state_ino = sb.st_ino;
-	st.pool = arena_zalloc(a, 1, sizeof(*st.pool));
-	pool_init(st.pool, s, a, -1);
 	st.dir_fd = s->open(s, state_fd, "checkpoints", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (st.dir_fd < 0 && errno != ENOENT)
-		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", state_name);
+		return err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints", st.where);
 	if (st.dir_fd >= 0)
 		st.pool->dir_fd = s->open(s, st.dir_fd, "objects", O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 	if (st.dir_fd >= 0 && st.pool->dir_fd < 0 && errno != ENOENT) {
-		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", state_name);
+		err_sys(e, "CHECKPOINT_READ", "cannot open %s/checkpoints/objects", st.where);
 		close_fd(&st.dir_fd);
 		return e->rc;
 	}
 	*ret = st;
 	return OK;
+}
+
+int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
+	const char *state_name, struct err *e)
+{
+	return open_in((struct checkpoint_store){ .sys = s,
+			       .a = a,
+			       .root_fd = root_fd,
+			       .state_fd = state_fd,
+			       .ledger_fd = state_fd,
+			       .state_name = state_name,
+			       .where = state_name },
+		ret, e);
+}
+
+int checkpoint_open_beside(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd,
+	int points_fd, const char *where, int ledger_fd, struct err *e)
+{
+	return open_in((struct checkpoint_store){ .sys = s,
+			       .a = a,
+			       .root_fd = root_fd,
+			       .state_fd = points_fd,
+			       .ledger_fd = ledger_fd,
+			       .owns_state = true,
+			       .state_name = ".helm",
+			       .where = where },
+		ret, e);
 }
 
 void checkpoint_close(struct checkpoint_store *st)
@@ -49,6 +76,8 @@ void checkpoint_close(struct checkpoint_store *st)
 		close_fd(&st->pool->dir_fd);
 	}
 	close_fd(&st->dir_fd);
+	if (st->owns_state)
+		close_fd(&st->state_fd);
 	st->dir_fd = -1;
 	st->pool = NULL;
 }
@@ -145,40 +174,87 @@ int checkpoint_save_index(struct checkpoint_store *st, const struct json *array,
 	return rc ? err_wrap(e, "checkpoint index") : OK;
 }
 
-static struct json *pick(const struct json *array, const char *id, size_t *ret_hits)
+bool checkpoint_is_safety(const struct json *record)
+{
+	return text_eq(json_get_text(record, "label", ""), CHECKPOINT_SAFETY);
+}
+
+static int unknown(const char *id, struct err *e)
+{
+	return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",
+		"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
+}
+
+/* The same files: which of them is meant does not matter. */
+static bool is_same_tree(const struct json *x, const struct json *y)
+{
+	const char *tree = json_get_text(x, "tree", NULL);
+
+	return tree && text_eq(tree, json_get_text(y, "tree", ""));
+}
+
+/* The newest of this label, when the others hold the same. */
+static int pick_label(const struct json *array, const char *label, struct json **ret, struct err *e)
 {
 	struct json *hit = NULL;
+	size_t hits = 0, n = 0;
+	bool are_same = true;
+	char ids[300] = "";
 
-	*ret_hits = 0;
-	if (text_eq(id, "latest")) {
-		*ret_hits = array->n ? 1 : 0;
-		return array->n ? json_at(array, array->n - 1u) : NULL;
-	}
 	json_each (v, array) {
-		const char *name = json_get_text(v, "checkpoint_id", "");
-		if (text_eq(name, id)) {
-			*ret_hits = 1;
-			return v;
-		}
-		if (text_starts(name, id)) {
-			hit = v;
-			++*ret_hits;
-		}
+		if (!text_eq(json_get_text(v, "label", ""), label) || checkpoint_is_safety(v))
+			continue;
+		are_same = are_same && (!hit || is_same_tree(hit, v));
+		hit = v;
+		hits++;
+		int more = snprintf(ids + n, sizeof(ids) - n, "%s%s", n ? ", " : "",
+			json_get_text(v, "checkpoint_id", "?"));
+		n = n + (size_t)more < sizeof(ids) ? n + (size_t)more : sizeof(ids) - 1;
 	}
-	return hit;
+	if (hits > 1 && !are_same)
+		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
+			"%zu checkpoints are labelled '%s' and hold different files; give an id: %s", hits,
+			label, ids);
+	*ret = hit;
+	return OK;
+}
+
+static int pick_beginning(const struct json *array, const char *id, struct json **ret, struct err *e)
+{
+	size_t hits = 0;
+
+	json_each (v, array)
+		if (text_starts(json_get_text(v, "checkpoint_id", ""), id) && !checkpoint_is_safety(v)) {
+			*ret = v;
+			hits++;
+		}
+	if (hits > 1)
+		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
+			"'%s' begins %zu checkpoint ids; give more of it", id, hits);
+	return OK;
+}
+
+struct json *checkpoint_newest(const struct json *array)
+{
+	for (uint32_t i = array->n; i-- > 0;)
+		if (!checkpoint_is_safety(array->items[i]))
+			return array->items[i];
+	return NULL;
 }
 
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e)
 {
-	size_t hits;
-	struct json *hit = *id ? pick(array, id, &hits) : NULL;
+	struct json *hit = text_eq(id, "latest") ? checkpoint_newest(array) : NULL;
 
+	json_each (v, array)
+		if (text_eq(json_get_text(v, "checkpoint_id", ""), id))
+			hit = v;
+	if (!hit && *id && pick_label(array, id, &hit, e))
+		return e->rc;
+	if (!hit && *id && pick_beginning(array, id, &hit, e))
+		return e->rc;
 	if (!hit)
-		return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",
-			"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
-	if (hits > 1)
-		return err_set(e, E_INPUT, "CHECKPOINT_AMBIGUOUS",
-			"'%s' begins %zu checkpoint ids; give more of it", id, hits);
+		return unknown(id, e);
 	*ret_record = hit;
 	return OK;
 }

@@ -8,16 +8,19 @@
  *
  * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32, little-endian.
  * An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.  The trailer is the index's
- * offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  The name is the first half of that digest, so two
- * packs of one name have the same objects.
+ * offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  A pack's name is drawn at random and never given twice:
+ * who has written a pack anew may then remove the old one, whatever an interrupted attempt before left behind.
  *
- * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never wrong bytes. */
+ * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never wrong bytes.  Where
+ * there are several copies of an object, a whole one is found.  A pack whose index is damaged counts as not there, so that what
+ * it held is saved anew by the next checkpoint of the same files. */
 #include "execute/checkpoint/parts.h"
 
 #include <endian.h>
 #include <errno.h>
 
 enum { ROW_SIZE = 48, TRAILER_SIZE = 56, OUT_SIZE = 256 << 10, TINY = 96, MAX_ROWS = 64 << 20 };
+enum { REUSE_CHECKED = 256, REUSE_STRIDE = 16 };
 static const char head_magic[8] = "HELMPK1\n";
 static const char tail_magic[8] = "HELMPKE1";
 
@@ -76,15 +79,23 @@ static size_t slot_of(const struct pool *p, const struct object_id *id)
 	return at;
 }
 
+/* The first copy of an object that is not known to be damaged is the one that is found. */
+static void give_slot(struct pool *p, size_t index)
+{
+	size_t at = slot_of(p, &p->all[index].id);
+
+	if (!p->slots[at] || p->all[p->slots[at] - 1].is_bad)
+		p->slots[at] = (uint32_t)index + 1;
+}
+
 static void grow_slots(struct pool *p)
 {
 	p->slot_count = p->slot_count ? p->slot_count * 2 : 4096;
 	p->slots = arena_zalloc(p->a, p->slot_count, sizeof(*p->slots));
 	for (size_t i = 0; i < p->count; i++)
-		p->slots[slot_of(p, &p->all[i].id)] = (uint32_t)i + 1;
+		give_slot(p, i);
 }
 
-/* The first pack that has an object wins: later copies are of the same bytes. */
 static void insert(struct pool *p, const struct object *o)
 {
 	if (p->count == p->cap) {
@@ -93,21 +104,26 @@ static void insert(struct pool *p, const struct object *o)
 		p->cap = cap;
 	}
 	p->all[p->count++] = *o;
-	if (p->count * 2 > p->slot_count) {
+	if (p->count * 2 > p->slot_count)
 		grow_slots(p);
-		return;
-	}
-	size_t at = slot_of(p, &o->id);
-	if (!p->slots[at])
-		p->slots[at] = (uint32_t)p->count;
+	else
+		give_slot(p, p->count - 1);
 }
 
-const struct object *pool_find(const struct pool *p, const struct object_id *id)
+/* What stands in the table under this name, also when it is known to be damaged. */
+static struct object *find_any(const struct pool *p, const struct object_id *id)
 {
 	if (!p->slot_count)
 		return NULL;
 	uint32_t slot = p->slots[slot_of(p, id)];
 	return slot ? &p->all[slot - 1] : NULL;
+}
+
+const struct object *pool_find(const struct pool *p, const struct object_id *id)
+{
+	const struct object *o = find_any(p, id);
+
+	return o && !o->is_bad ? o : NULL;
 }
 
 static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
@@ -143,22 +159,24 @@ static int corrupt(const char *name, const char *why, struct err *e)
 	return err_set(e, E_CORRUPT, "CHECKPOINT_PACK", "pack '%s' is damaged: %s", name, why);
 }
 
-/* Rows of a pack's index into the table.  `limit` is where the objects end. */
-static int take_rows(
-	struct pool *p, const uint8_t *rows, uint64_t count, uint64_t limit, const char *name, struct err *e)
+static struct object row_object(const uint8_t *row)
 {
-	for (uint64_t i = 0; i < count; i++, rows += ROW_SIZE) {
-		struct object o = { .pack = (uint32_t)p->pack_count - 1,
-			.at = get64(rows + 32),
-			.stored_n = get32(rows + 40),
-			.raw_n = get32(rows + 44) };
-		memcpy(o.id.b, rows, SHA256_SIZE);
+	struct object o = { .at = get64(row + 32), .stored_n = get32(row + 40), .raw_n = get32(row + 44) };
+
+	memcpy(o.id.b, row, SHA256_SIZE);
+	return o;
+}
+
+/* `limit` is where the objects end. */
+static bool are_rows_ok(const uint8_t *rows, uint64_t count, uint64_t limit)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		struct object o = row_object(rows + i * ROW_SIZE);
 		if (o.at < sizeof(head_magic) || o.at > limit || o.stored_n > limit - o.at ||
 			o.raw_n > CHUNK_MAX || o.stored_n > o.raw_n)
-			return corrupt(name, "an index row is out of range", e);
-		insert(p, &o);
+			return false;
 	}
-	return OK;
+	return true;
 }
 
 static int load_pack(struct pool *p, const char *name, struct err *e)
@@ -185,10 +203,14 @@ static int load_pack(struct pool *p, const char *name, struct err *e)
 	sha256(rows, count * ROW_SIZE, digest);
 	if (memcmp(digest, tail + 16, SHA256_SIZE))
 		return corrupt(name, "the index does not match its digest", e);
-	struct pack *k = add_pack(p, name, size);
-	if (take_rows(p, rows, count, index_at, name, e))
-		return e->rc;
-	k->count = (uint32_t)count;
+	if (!are_rows_ok(rows, count, index_at))
+		return corrupt(name, "an index row is out of range", e);
+	add_pack(p, name, size)->count = (uint32_t)count;
+	for (uint64_t i = 0; i < count; i++) {
+		struct object o = row_object(rows + i * ROW_SIZE);
+		o.pack = (uint32_t)p->pack_count - 1;
+		insert(p, &o);
+	}
 	return OK;
 }
 
@@ -201,10 +223,16 @@ int pool_load(struct pool *p, struct err *e)
 		return OK;
 	if (file_list(p->sys, p->a, p->dir_fd, ".", &names, &n, e))
 		return err_wrap(e, "checkpoint objects");
-	for (size_t i = 0; i < n; i++)
-		if (text_starts(names[i], "pack-") && text_ends(names[i], ".pack"))
-			if (load_pack(p, names[i], e))
-				return e->rc;
+	p->damaged = arena_zalloc(p->a, n + 1, sizeof(*p->damaged));
+	p->damaged_count = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!text_starts(names[i], "pack-") || !text_ends(names[i], ".pack") ||
+			load_pack(p, names[i], e) == OK)
+			continue;
+		if (e->rc != E_CORRUPT)
+			return e->rc;
+		p->damaged[p->damaged_count++] = names[i];
+	}
 	p->is_loaded = true;
 	return OK;
 }
@@ -255,24 +283,64 @@ static int read_object(struct pool *p, int fd, const struct object *o, struct by
 	return OK;
 }
 
-int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e)
+static int read_copy(struct pool *p, const struct object *o, struct bytes *ret, struct err *e)
 {
-	const struct object *o;
 	int fd;
 
-	if (pool_load(p, e))
-		return e->rc;
-	need_scratch(p);
-	o = pool_find(p, id);
-	if (!o) {
-		char hex[SHA256_HEX];
-		hex_encode(id->b, SHA256_SIZE, hex);
-		return err_set(
-			e, E_CORRUPT, "CHECKPOINT_OBJECT", "object %.16s... is missing from the store", hex);
-	}
 	if (pack_fd(p, o->pack, &fd, e))
 		return e->rc;
 	return read_object(p, fd, o, ret, e);
+}
+
+/* The copy that was found is damaged: is there another one? */
+static int read_other(struct pool *p, struct object *bad, struct bytes *ret, struct err *e)
+{
+	struct err why;
+
+	bad->is_bad = true;
+	for (size_t i = 0; i < p->count; i++) {
+		struct object *o = &p->all[i];
+		if (o->is_bad || !object_eq(&o->id, &bad->id))
+			continue;
+		if (read_copy(p, o, ret, &why) == OK) {
+			give_slot(p, i);
+			return OK;
+		}
+		o->is_bad = true;
+	}
+	return e->rc;
+}
+
+int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e)
+{
+	if (pool_load(p, e))
+		return e->rc;
+	need_scratch(p);
+	struct object *o = find_any(p, id);
+	if (!o) {
+		char hex[SHA256_HEX];
+		hex_encode(id->b, SHA256_SIZE, hex);
+		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT",
+			"object %.16s... is missing from the store%s%s", hex,
+			p->damaged_count ? "; damaged: " : "", p->damaged_count ? p->damaged[0] : "");
+	}
+	return read_copy(p, o, ret, e) == OK ? OK : read_other(p, o, ret, e);
+}
+
+bool pool_check(struct pool *p, const struct object_id *id)
+{
+	struct object *o = find_any(p, id);
+	struct bytes got;
+	struct err why;
+
+	if (!o)
+		return false;
+	if (o->is_checked || (p->writer && o->pack == p->pack_count - 1))
+		return true; /* what is being written is read back when it is committed */
+	if (pool_read(p, id, &got, &why))
+		return false;
+	find_any(p, id)->is_checked = true;
+	return true;
 }
 
 /* ---- writing ---- */
@@ -328,6 +396,20 @@ int pool_begin(struct pool *p, struct err *e)
 	return put(p, head_magic, sizeof(head_magic), e);
 }
 
+/* An object that is there already is relied upon, so it is read: the first ones, then every so often, or all of them. */
+static bool can_reuse(struct pool *p, const struct object_id *id)
+{
+	bool is_due = p->checks_all || p->reused < REUSE_CHECKED || p->reused % REUSE_STRIDE == 0;
+
+	if (!find_any(p, id))
+		return false;
+	p->reused++;
+	if (is_due ? pool_check(p, id) : pool_find(p, id) != NULL)
+		return true;
+	p->replaced++;
+	return false;
+}
+
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e)
 {
 	struct object o = { .raw_n = (uint32_t)raw.n };
@@ -338,7 +420,7 @@ int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err
 	*ret = o.id;
 	if (!p->writer && pool_begin(p, e))
 		return e->rc;
-	if (pool_find(p, &o.id))
+	if (can_reuse(p, &o.id))
 		return OK;
 	if (raw.n > TINY) {
 		if (zst_pack(&p->zst, raw, 1, p->stored, zst_bound(CHUNK_MAX), &n, e))
@@ -378,14 +460,13 @@ static int by_id(const void *x, const void *y)
 	return memcmp(((const struct object *)x)->id.b, ((const struct object *)y)->id.b, SHA256_SIZE);
 }
 
-/* Index and trailer; the digest gives the pack its name. */
-static int put_index(struct pool *p, uint8_t digest[SHA256_SIZE], struct err *e)
+static int put_index(struct pool *p, struct err *e)
 {
 	struct pool_writer *w = p->writer;
 	size_t count = p->count - w->first;
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct object *sorted = arena_alloc(&scratch, count * sizeof(*sorted) + 1);
-	uint8_t *rows = arena_alloc(&scratch, count * ROW_SIZE + 1), tail[TRAILER_SIZE];
+	uint8_t *rows = arena_alloc(&scratch, count * ROW_SIZE + 1), tail[TRAILER_SIZE], digest[SHA256_SIZE];
 
 	if (count)
 		memcpy(sorted, p->all + w->first, count * sizeof(*sorted));
@@ -442,8 +523,8 @@ void pool_drop(struct pool *p)
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e)
 {
 	struct pool_writer *w = p->writer;
-	uint8_t digest[SHA256_SIZE];
-	char name[64], hex[SHA256_HEX];
+	uint8_t random[16];
+	char name[64], hex[2 * sizeof(random) + 1];
 
 	*ret_bytes = 0;
 	if (!w)
@@ -452,15 +533,17 @@ int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e)
 		pool_drop(p);
 		return OK;
 	}
-	if (put_index(p, digest, e))
+	if (put_index(p, e))
 		return e->rc;
 	if (p->sys->sync(p->sys, w->fd))
 		return err_sys(e, "CHECKPOINT_SYNC", "cannot make checkpoint objects durable");
 	if (verify_written(p, e))
 		return e->rc;
-	hex_encode(digest, SHA256_SIZE, hex);
-	snprintf(name, sizeof(name), "pack-%.32s.pack", hex);
-	if (p->sys->rename(p->sys, p->dir_fd, w->name, p->dir_fd, name, 0) ||
+	if (p->sys->random(p->sys, random, sizeof(random)))
+		return err_sys(e, "CHECKPOINT_RANDOM", "no random numbers");
+	hex_encode(random, sizeof(random), hex);
+	snprintf(name, sizeof(name), "pack-%s.pack", hex);
+	if (p->sys->rename(p->sys, p->dir_fd, w->name, p->dir_fd, name, RENAME_NOREPLACE) ||
 		p->sys->fsync(p->sys, p->dir_fd))
 		return err_sys(e, "CHECKPOINT_SYNC", "cannot store checkpoint objects");
 	struct pack *k = &p->packs[p->pack_count - 1];

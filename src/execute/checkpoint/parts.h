@@ -92,6 +92,8 @@ int checkpoint_lock(
 	struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e); /* 0: two minutes */
 bool checkpoint_label_ok(const char *label);
 bool checkpoint_id_ok(const char *id); /* safe as the name of a directory */
+bool checkpoint_is_safety(const struct json *record);
+struct json *checkpoint_newest(const struct json *array); /* that is no safety copy; or NULL */
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e);
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e);
 int checkpoint_record_tree(const struct json *record, struct content *ret, struct err *e);
@@ -151,6 +153,8 @@ struct object {
 	uint32_t pack; /* index into the pool's packs */
 	uint32_t stored_n, raw_n; /* equal: stored as it is */
 	uint64_t at;
+	bool is_checked; /* was read, and is what its name says */
+	bool is_bad; /* this copy cannot be read */
 };
 struct pack {
 	const char *name;
@@ -170,6 +174,11 @@ struct pool {
 	uint32_t *slots; /* open addressing; 0 is empty, else index + 1 */
 	size_t slot_count;
 	bool is_loaded;
+	const char **damaged; /* packs whose index cannot be read; they count as not there */
+	size_t damaged_count;
+	bool checks_all; /* pool_add() reads back every object it finds, not only some */
+	uint64_t reused,
+		replaced; /* by pool_add(): objects that were there; those of them that were damaged */
 	struct {
 		uint32_t pack;
 		int fd;
@@ -182,11 +191,15 @@ void pool_done(struct pool *p);
 /* Read the indexes of all packs, once. */
 int pool_load(struct pool *p, struct err *e);
 const struct object *pool_find(const struct pool *p, const struct object_id *id);
-/* The object's bytes, checked against its name; valid until the next call. */
+/* The object's bytes, checked against its name; valid until the next call.  Of several copies, one that is whole. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e);
+/* It is there and can be read.  When not, pool_find() does not find it any more, and pool_add() writes it anew.  The pool must
+ * be loaded. */
+bool pool_check(struct pool *p, const struct object_id *id);
 
 /* Write new objects into one pack.  begin; add...; commit makes them durable, reads them back and gives them their
- * final name; without a commit, pool_done() removes what was written.  An object that is there already is not added. */
+ * final name; without a commit, pool_done() removes what was written.  An object that is there already, whole as far as it was
+ * looked at (checks_all), is not added. */
 int pool_begin(struct pool *p, struct err *e);
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e);
 /* Into the new pack, from another: for rewriting packs. */

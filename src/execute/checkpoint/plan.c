@@ -232,6 +232,23 @@ static int load_tree(struct plan *p, struct err *e)
 	return OK;
 }
 
+/* Every path that was asked for is in the checkpoint, or is new and may go. */
+static int check_only(struct plan *p, struct err *e)
+{
+	for (size_t i = 0; i < p->req->only_count; i++) {
+		const char *path = p->req->only[i];
+		bool found = text_eq(path, ".");
+		for (size_t k = 0; !found && k < p->n; k++)
+			found = (p->steps[k].want || p->req->delete_new) &&
+				checkpoint_path_covers(path, p->steps[k].path);
+		if (!found)
+			return err_set(e, E_MISSING, "CHECKPOINT_PATH",
+				"'%s' is not in checkpoint '%s'; nothing was done", path,
+				json_get_text(p->record, "checkpoint_id", "?"));
+	}
+	return OK;
+}
+
 int plan_make(struct plan *p, struct checkpoint_store *st, const struct checkpoint_restore *req,
 	struct arena *a, struct err *e)
 {
@@ -254,5 +271,5 @@ int plan_make(struct plan *p, struct checkpoint_store *st, const struct checkpoi
 	cache_load(st, a, &p->tree.sel, &cache);
 	cache_match(&cache, &p->disk);
 	merge(p);
-	return OK;
+	return check_only(p, e);
 }

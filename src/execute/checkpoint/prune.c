@@ -1,9 +1,12 @@
 /* prune.c — which checkpoints go, and what goes with them.
  *
- * Retention looks at records only.  Removing is in an order that is safe at every step: first the index without the records,
- * durable; then the directories; then objects that no remaining tree needs.  A pack with little left in it is written anew
- * before it goes, and so are many small ones.  If one remaining tree cannot be read, no object is removed: what it needs is
- * not known.
+ * Retention looks at records only.  Before anything is removed, every object of every checkpoint that stays is read and compared
+ * with its digest.  If one cannot be read, nothing is removed: what that checkpoint needs is not known, and another copy may lie
+ * in what would go.
+ *
+ * Then, in an order that is safe at every step: the index without the records, durable; the directories; and objects that no
+ * remaining tree needs.  A pack with little left in it is written anew before it goes, and so are many small ones; the new pack
+ * has a name that no pack had before, so that what goes is never what was just written.
  *
  * A crash anywhere leaves files that nothing names.  They are harmless, and the next prune finds them by that. */
 #include "execute/checkpoint/parts.h"
@@ -271,13 +274,18 @@ static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 static int mark(void *arg, const struct object_id *id, struct err *e)
 {
 	struct pruner *p = arg;
-	const struct object *o = pool_find(p->st->pool, id);
+	struct pool *pool = p->st->pool;
 
-	if (!o)
-		return err_set(
-			e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object of a kept checkpoint is missing");
-	p->is_live[o - p->st->pool->all] = 1;
+	if (!pool_check(pool, id))
+		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object of it is missing or damaged");
+	p->is_live[pool_find(pool, id) - pool->all] = 1;
 	return OK;
+}
+
+static int damaged(const struct json *record, struct err *e)
+{
+	return err_wrap(e, "nothing was removed: checkpoint '%s', which stays, is damaged",
+		json_get_text(record, "checkpoint_id", "?"));
 }
 
 static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
@@ -292,24 +300,29 @@ static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
 		return OK;
 	if (checkpoint_record_tree(record, &c, e) || content_objects(pool, &a, &c, mark, p, e) ||
 		content_load(pool, &a, &c, TREE_LIMIT, &text, e) || tree_parse(&a, text, &tree, e))
-		return err_wrap(e, "checkpoint '%s' is damaged; no object is removed",
-			json_get_text(record, "checkpoint_id", "?"));
+		return damaged(record, e);
 	for (size_t i = 0; i < tree.entries.n; i++)
 		if (tree.entries.v[i].type == ENTRY_FILE &&
 			content_objects(pool, &a, &tree.entries.v[i].content, mark, p, e))
-			return err_wrap(e, "checkpoint '%s' is damaged; no object is removed",
-				json_get_text(record, "checkpoint_id", "?"));
+			return damaged(record, e);
 	return OK;
 }
 
-/* Several checkpoints of one tree need the same objects: look at each tree once. */
+/* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects: look at each tree once. */
 static int mark_all(struct pruner *p, struct err *e)
 {
+	struct pool *pool = p->st->pool;
 	const char *seen = NULL;
 
-	json_each (record, p->array) {
+	if (pool->dir_fd < 0)
+		return OK;
+	if (pool_load(pool, e))
+		return e->rc;
+	p->is_live = arena_zalloc(p->a, pool->count + 1, 1);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct json *record = p->v[i].record;
 		const char *tree = json_get_text(record, "tree", "");
-		if (seen && text_eq(seen, tree))
+		if (!is_kept(&p->v[i]) || (seen && text_eq(seen, tree)))
 			continue;
 		if (mark_tree(p, record, e))
 			return e->rc;
@@ -352,13 +365,8 @@ static int collect(struct pruner *p, struct err *e)
 
 	if (pool->dir_fd < 0)
 		return OK;
-	if (pool_load(pool, e))
-		return e->rc;
-	p->is_live = arena_zalloc(p->a, pool->count + 1, 1);
 	struct use *use = arena_zalloc(p->a, pool->pack_count + 1, sizeof(*use));
 	size_t packs = pool->pack_count, objects = pool->count;
-	if (mark_all(p, e))
-		return e->rc;
 	if (choose_packs(p, use)) {
 		if (pool_begin(pool, e))
 			return e->rc;
@@ -372,6 +380,12 @@ static int collect(struct pruner *p, struct err *e)
 		if ((!use[i].live_bytes || use[i].is_rewritten) &&
 			s->unlink(s, pool->dir_fd, pool->packs[i].name, 0))
 			return err_sys(e, "CHECKPOINT_WRITE", "cannot remove pack '%s'", pool->packs[i].name);
+	/* Everything that stays was read from other packs. */
+	for (size_t i = 0; i < pool->damaged_count; i++) {
+		json_pushs(p->st->a, p->res.leftovers, pool->damaged[i]);
+		if (s->unlink(s, pool->dir_fd, pool->damaged[i], 0))
+			return err_sys(e, "CHECKPOINT_WRITE", "cannot remove pack '%s'", pool->damaged[i]);
+	}
 	if (s->fsync(s, pool->dir_fd))
 		return err_sys(e, "CHECKPOINT_SYNC", "cannot make the removal durable");
 	return OK;
@@ -403,7 +417,7 @@ static int carry_out(struct pruner *p, struct err *e)
 {
 	uint64_t now;
 
-	if (drop_records(p, e) || sweep(p, p->st->dir_fd, true, e) ||
+	if (mark_all(p, e) || drop_records(p, e) || sweep(p, p->st->dir_fd, true, e) ||
 		sweep(p, p->st->pool->dir_fd, true, e) || sweep_temps(p, true, e) || collect(p, e))
 		return e->rc;
 	if (p->st->sys->fsync(p->st->sys, p->st->dir_fd))

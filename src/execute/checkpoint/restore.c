@@ -453,7 +453,8 @@ static int back_up(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
 	const char **paths = arena_zalloc(r->a, p->n + 1, sizeof(*paths));
-	struct checkpoint_request q = { .label = "pre-restore",
+	struct checkpoint_request q = { .label = CHECKPOINT_SAFETY,
+		.is_safety = true,
 		.paths = paths,
 		.are_exact = true,
 		.skip_missing = true,
@@ -601,6 +602,10 @@ static int report(struct restorer *r, struct err *e)
 	struct plan *p = &r->plan;
 
 	r->res.record = p->record;
+	r->res.leftovers = json_new(r->st->a, JSON_ARRAY);
+	for (size_t i = 0; i < p->temps.n; i++)
+		json_pushs(r->st->a, r->res.leftovers,
+			text_safe(r->st->a, p->temps.v[i].path, strlen(p->temps.v[i].path), false));
 	r->res.changes = arena_zalloc(r->st->a, p->n + 1, sizeof(*r->res.changes));
 	for (size_t i = 0; i < p->n; i++)
 		if (add_change(r, &p->steps[i], e))

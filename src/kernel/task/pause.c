@@ -1,4 +1,4 @@
-/* pause.c — profiles that nobody may start for now.
+/* pause.c — profiles that nobody may start for now.  Every decision asks, whichever door it came through.
  *
  * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once and only its hash is
  * kept, so that reading the file does not let anybody resume.  A file that cannot be read counts as "everything is paused". */
@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 
 static const struct doc PAUSES = { .file = "profile-pause-state.json",
 	.lock = "profile-pause-state.lock",
@@ -18,28 +17,25 @@ static const struct doc PAUSES = { .file = "profile-pause-state.json",
 	.style = JSON_SORT_BYTES,
 	.code = "PAUSE_STATE" };
 
-bool pause_gate_is_on(struct sys *s)
-{
-	static const char *const names[] = { "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE" };
-	static const char *const yes[] = { "1", "true", "yes" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *v = s->getenv(s, names[i]);
-		v = v ? v + strspn(v, " \t") : "";
-		size_t n = strcspn(v, " \t");
-		for (size_t k = 0; k < ARRAY_SIZE(yes); k++)
-			if (n == strlen(yes[k]) && strncasecmp(v, yes[k], n) == 0 &&
-				!v[n + strspn(v + n, " \t")])
-				return true;
-	}
-	return false;
-}
-
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	int rc = doc_load(s, a, ws->state_fd, &PAUSES, ret, e);
 
 	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
+}
+
+const char *pause_in_force(struct kernel *k, const char *profile)
+{
+	struct json *doc;
+	struct err e = { 0 };
+
+	if (pause_load(k->sys, k->a, k->ws, &doc, &e))
+		return arena_strdup(k->a, e.text);
+	const struct json *entry = json_get(doc, profile);
+	if (!entry)
+		return NULL;
+	return arena_printf(
+		k->a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
 
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,

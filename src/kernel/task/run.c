@@ -1,4 +1,4 @@
-/* run.c — a guarded run (ops-cli.md: profile run), step by step; each stop appends its row before it returns.
+/* run.c — a guarded run , step by step; each stop appends its row before it returns.
  *
  *   queued -> decided and on record -> blocked | handoff_required
  *                                   -> checkpoint -> running -> completed | failed | timeout
@@ -166,6 +166,18 @@ static int wait_for_person(struct task *t, struct err *e)
 	return waiting_add(t->k, h->question, e);
 }
 
+static int blocked_by_pause(struct task *t, struct err *e)
+{
+	const struct decision *d = &t->report->handling.decision;
+
+	t->report->exit_code = 26;
+	t->report->message = d->summary;
+	t->report->hint = d->decisive->instead;
+	json_sets(t->k->a, t->row, "reason", d->summary);
+	json_sets(t->k->a, t->row, "updated_at", now(t));
+	return put_row(t, "blocked_by_pause", e);
+}
+
 static int blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -173,6 +185,8 @@ static int blocked(struct task *t, struct err *e)
 	const char *why = joined_reasons(t, d);
 	struct arena *a = t->k->a;
 
+	if (d->detail_code && text_eq(d->detail_code, PAUSE_RULE))
+		return blocked_by_pause(t, e);
 	t->report->exit_code = denied ? 25 : 24;
 	t->report->message = arena_printf(a, "%s: %s",
 		d->has_denied_group && d->action < ACTION_DENY ? "TOOL GRANT DENY"
@@ -214,8 +228,7 @@ static int save_checkpoint(struct task *t, bool required, struct err *e)
 		.time_limit_ms = 60000,
 	};
 	struct checkpoint_result made;
-	int rc = checkpoint_open(
-		&store, t->k->sys, t->k->a, t->k->ws->root_fd, t->k->ws->state_fd, t->k->ws->state_name, e);
+	int rc = workspace_checkpoints(t->k->sys, t->k->a, t->k->ws, true, &store, e);
 
 	if (rc == OK) {
 		rc = checkpoint_create(&store, &want, &made, e);
@@ -258,6 +271,7 @@ static const char *const *hidden_paths(struct task *t)
 	} else if (home) {
 		add_path(a, list, arena_printf(a, "%s/keys", home));
 		add_path(a, list, arena_printf(a, "%s/trust", home));
+		add_path(a, list, arena_printf(a, "%s/trees", home));
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
@@ -613,29 +627,6 @@ static int check_skill(struct task *t, struct err *e)
 		t->profile->name, list.p);
 }
 
-static int check_pause(struct task *t, bool *ret_paused, struct err *e)
-{
-	struct sys *s = t->k->sys;
-	struct json *doc;
-
-	*ret_paused = false;
-	if (!pause_gate_is_on(s))
-		return OK;
-	int rc = pause_load(s, t->k->a, t->k->ws, &doc, e);
-	if (rc)
-		return rc; /* the gate is on and cannot be read: nothing runs */
-	struct json *entry = json_get(doc, t->profile->name);
-	if (!entry)
-		return OK;
-	*ret_paused = true;
-	t->report->exit_code = 26;
-	t->report->message = arena_printf(t->k->a, "profile %s is paused: %s", t->profile->name,
-		json_get_text(entry, "reason", "no reason given"));
-	json_sets(t->k->a, t->row, "reason", json_get_text(entry, "reason", ""));
-	json_sets(t->k->a, t->row, "updated_at", now(t));
-	return put_row(t, "blocked_by_pause", e);
-}
-
 static int hand_off(struct task *t, struct err *e)
 {
 	struct arena *a = t->k->a;
@@ -763,7 +754,6 @@ static int new_task_id(struct kernel *k, const char *given, const char **ret, st
 int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e)
 {
 	struct task *t = arena_zalloc(k->a, 1, sizeof(*t));
-	bool paused = false;
 
 	*t = (struct task){ .k = k, .spec = spec, .report = ret, .digests = json_new(k->a, JSON_ARRAY) };
 	*ret = (struct run_report){ 0 };
@@ -775,12 +765,11 @@ int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *r
 	if (rc)
 		return rc;
 	guard_at(&k->guard, k->a, spec->cwd);
+	workspace_stand(k->sys, k->a, k->ws, spec->cwd);
 	t->work_tree = k->guard.at.work_tree;
 	t->row = task_stub(k, spec, t->profile, t->id);
 	identify_process(t);
 	ret->task_id = t->id;
-	rc = check_pause(t, &paused, e);
-	if (rc == OK && !paused)
-		rc = decide_and_run(t, e);
+	rc = decide_and_run(t, e);
 	return rc ? rc : kernel_commit(k, e); /* rows that no receipt followed */
 }

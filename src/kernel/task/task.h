@@ -60,8 +60,9 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 
 /* ---- pauses ---- */
 
-/* Do pauses stop runs?  Only while HELM_PAUSE_GATE, or its older name, says 1, true or yes. */
-bool pause_gate_is_on(struct sys *s);
+/* Why nobody may start this profile now; NULL: it is not paused.  What cannot be read is a pause. */
+const char *pause_in_force(struct kernel *k, const char *profile);
+#define PAUSE_RULE "deny.paused" /* of a decision that a pause made */
 /* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* The token that ends the pause is given once and kept only as a hash. */

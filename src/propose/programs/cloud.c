@@ -219,24 +219,6 @@ static void kubectl_scale(struct call *k)
 	fx(k, to_zero ? TAG_CLOUD_DELETE : TAG_CLOUD_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* Our own program: asking it to look away is not for those it watches. */
-static void helm_profile(struct call *k)
-{
-	size_t i = 0;
-	for (; i < k->rest_count && !word_is(&k->rest[i], "--"); i++) {
-		const struct word *x = &k->rest[i];
-		bool is_mode = word_is(x, "--guard-mode") && i + 1 < k->rest_count;
-		if (word_starts(x, "--approve-risk") ||
-			word_is_any(x, "--guard-mode=off --guard-mode=audit") ||
-			(is_mode && !word_is(&k->rest[i + 1], "enforce")))
-			fx(k, TAG_TAMPER_GUARD, x, 0);
-	}
-	if (i + 1 < k->rest_count)
-		run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "helm profile run");
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
-}
-
 /* gh api: a request in disguise. */
 static void gh_api(struct call *k)
 {
@@ -294,32 +276,6 @@ static const struct verb kubectl_verbs[] = {
 
 static const struct verb kustomize_verbs[] = {
 	ROW("edit|create|localize", NULL, NULL, TAG_WRITE_TOOL),
-	END,
-};
-
-static const struct verb helm_verbs[] = {
-	CALL("profile run", helm_profile),
-	CALL("run", helm_profile),
-	ROW("guard tune", "apply", NULL, TAG_TAMPER_GUARD),
-	ROW("approval list|show", NULL, NULL, TAG_READ_QUERY),
-	ROW("approval|approvals|watch", NULL, NULL, TAG_TAMPER_GUARD),
-	ROW("profile use|pause|resume", NULL, NULL, TAG_TAMPER_GUARD),
-	ROW("log repair", NULL, NULL, TAG_TAMPER_GUARD),
-	ROW("checkpoint prune", "apply", NULL, TAG_TAMPER_GUARD),
-	ROW("setup status", NULL, NULL, TAG_READ_QUERY),
-	ROW("approve|approval|trust|key|keys|setup|freeze|unfreeze", NULL, NULL, TAG_TAMPER_GUARD),
-	ROW("uninstall|delete|del|un", NULL, NULL, TAG_CLOUD_DELETE),
-	ROW("install|upgrade|rollback", NULL, NULL, TAG_CLOUD_CHANGE),
-	ROW("push", NULL, NULL, TAG_PUBLISH_PACKAGE),
-	ROW("repo add|update|remove", NULL, NULL, TAG_WRITE_CONFIG),
-	ROW("plugin install|update|uninstall", NULL, NULL, TAG_PACKAGE_INSTALL),
-	ROW("plugin|unittest", NULL, NULL, TAG_CLOUD_READ),
-	ROW("create|package|dependency|dep", NULL, NULL, TAG_WRITE_TOOL),
-	ROW("list|ls|status|get|template|lint|show|search|version|history|env|repo|pull|test|verify|diff|"
-	    "help|completion",
-		NULL, NULL, TAG_CLOUD_READ),
-	ROW("guard|profile|report|health|doctor|ledger|context|memory|task|receipt|log|commands", NULL, NULL,
-		TAG_READ_QUERY),
 	END,
 };
 
@@ -477,7 +433,6 @@ static const struct program rows[] = {
 	VERBS("glab", TAG_NETWORK_GET, "R=:repo=", gh_verbs),
 	{ "gsutil", classify_bucket, TAG_CLOUD_CHANGE, "oh=", NULL, 0, 0 },
 	CLOUD("hcloud", ""),
-	VERBS("helm", TAG_CLOUD_CHANGE, "nf=:namespace=,kube-context=,kubeconfig=", helm_verbs),
 	CLOUD("helmfile", "fenl="),
 	CLOUD("heroku", "ar=:app=,remote="),
 	VERBS("hub", TAG_NETWORK_GIT, "", gh_verbs),

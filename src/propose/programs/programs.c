@@ -41,6 +41,7 @@ const struct program_table *const program_tables[] = {
 	&programs_net,
 	&programs_containers,
 	&programs_cloud,
+	&programs_helm,
 	&programs_host,
 	&programs_data,
 	&programs_windows,

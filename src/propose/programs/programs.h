@@ -121,8 +121,8 @@ struct program_table {
 	size_t count;
 };
 extern const struct program_table programs_wrappers, programs_files, programs_edit, programs_readers,
-	programs_git, programs_net, programs_data, programs_cloud, programs_containers, programs_host,
-	programs_packages, programs_shells, programs_windows;
+	programs_git, programs_net, programs_data, programs_cloud, programs_helm, programs_containers,
+	programs_host, programs_packages, programs_shells, programs_windows;
 extern const struct program_table *const program_tables[];
 extern const size_t program_table_count;
 

@@ -1,0 +1,319 @@
+/* complete.c — what may be typed next: words of the table, and names of what is there.
+ *
+ * The shells' scripts ask the program itself (`helm completion words -- WORD...`), which answers from the table, the ends of
+ * the ledgers and small files, in a few milliseconds.  A person who presses Tab asked no question: whatever fails here means
+ * that nothing is offered, and is not said. */
+#include "base/text.h"
+#include "cli/cmd_observe.h"
+#include "cli/gen.h"
+#include "cli/opt.h"
+#include "kernel/approval/approval.h"
+#include "kernel/setup/setup.h"
+#include "kernel/workspace.h"
+#include "model/profile.h"
+#include "record/record.h"
+
+#include <string.h>
+
+enum { NEWEST = 50 };
+
+void gen_completion(struct buf *to, const char *shell)
+{
+	if (text_eq(shell, "bash"))
+		buf_adds(to,
+			"# bash completion for helm\n"
+			"_helm() {\n"
+			"  local IFS=$'\\n'\n"
+			"  COMPREPLY=($(compgen -W \"$(helm completion words -- "
+			"\"${COMP_WORDS[@]:1:COMP_CWORD}\" "
+			"2>/dev/null)\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
+			"}\n"
+			"complete -o default -F _helm helm\n");
+	else if (text_eq(shell, "zsh"))
+		buf_adds(to,
+			"#compdef helm\n"
+			"# zsh completion for helm\n"
+			"_helm() {\n"
+			"  local -a found\n"
+			"  found=(${(f)\"$(helm completion words -- ${words[2,CURRENT]} 2>/dev/null)\"})\n"
+			"  if (( $#found )); then compadd -a found; else _files; fi\n"
+			"}\n"
+			"if [ \"$funcstack[1]\" = \"_helm\" ]; then _helm \"$@\"; else compdef _helm helm; "
+			"fi\n");
+	else
+		buf_adds(to,
+			"# fish completion for helm\n"
+			"function __helm_words\n"
+			"  set -l words (commandline -opc) (commandline -ct)\n"
+			"  helm completion words -- $words[2..-1] 2>/dev/null\n"
+			"end\n"
+			"complete -c helm -a '(__helm_words)'\n");
+}
+
+static void offer(struct run *r, const char *word, const char *typed)
+{
+	if (strncmp(word, typed, strlen(typed)) == 0)
+		out(r, "%s\n", word);
+}
+
+/* A name from a file: one that a terminal cannot show as it is, or that is no single word, is not offered. */
+static void offer_name(struct run *r, const char *name, const char *typed)
+{
+	if (name && *name && !strpbrk(name, " \t\n'\"$`\\") &&
+		text_eq(text_safe(r->a, name, strlen(name), false), name))
+		offer(r, name, typed);
+}
+
+static void offer_options(struct run *r, const struct opt *o, const char *typed)
+{
+	for (; o && o->name; o++)
+		offer(r, arena_printf(r->a, "--%s", o->name), typed);
+}
+
+static void offer_choices(struct run *r, const char *choices, const char *typed)
+{
+	struct bytes rest = bytes_of(choices);
+
+	while (rest.p) {
+		struct bytes one = text_cut(&rest, '|');
+		offer(r, arena_strndup(r->a, (const char *)one.p, one.n), typed);
+	}
+}
+
+/* ---- what is there ---- */
+
+static void offer_profiles(struct run *r, const char *typed)
+{
+	struct profiles p;
+
+	if (!r->ws || profiles_load(r->sys, r->a, r->ws->root, &p, NULL))
+		profiles_builtin(r->a, &p);
+	for (size_t i = 0; i < p.count; i++)
+		offer_name(r, p.list[i].name, typed);
+}
+
+static void offer_clients(struct run *r, const char *typed)
+{
+	struct setup s;
+	const char *last = "";
+
+	if (!r->ws || setup_open(r->sys, r->a, r->ws, NULL, &s, NULL))
+		return;
+	json_each (row, setup_status(&s, NULL)) {
+		const char *name = json_get_text(row, "client", "");
+		if (!text_eq(name, last))
+			offer_name(r, name, typed);
+		last = name;
+	}
+}
+
+/* Members of rows, the newest first, each name once in a row. */
+static void offer_rows(struct run *r, const struct json *rows, const char *member, const char *typed)
+{
+	const char *last = "";
+
+	for (uint32_t i = rows->n; i-- > 0;) {
+		const char *name = json_get_text(rows->items[i], member, "");
+		if (!text_eq(name, last))
+			offer_name(r, name, typed);
+		last = name;
+	}
+}
+
+static void offer_checkpoints(struct run *r, const char *typed)
+{
+	struct observed o = observed_from(r);
+	struct json *rows;
+
+	if (observe_checkpoints(&o, NEWEST, &rows, NULL) == OK && rows->n) {
+		offer(r, "latest", typed);
+		offer_rows(r, rows, "checkpoint_id", typed);
+	}
+}
+
+static void offer_tasks(struct run *r, const char *typed)
+{
+	struct observed o = observed_from(r);
+	struct json *rows;
+
+	if (observe_tasks(&o, NEWEST, &rows, NULL) == OK)
+		offer_rows(r, rows, "task_id", typed);
+}
+
+static void offer_sessions(struct run *r, const char *typed)
+{
+	struct observed o = observed_from(r);
+	struct json *rows;
+	bool is_cut;
+
+	if (observe_sessions(&o, false, &rows, &is_cut, NULL) == OK)
+		offer_rows(r, rows, "session", typed);
+}
+
+static void offer_receipts(struct run *r, const char *typed)
+{
+	struct json *rows;
+
+	if (rows_tail(r->sys, r->a, r->ws->state_fd, RECEIPTS, NEWEST, &rows, NULL) == OK)
+		offer_rows(r, rows, "receipt_id", typed);
+}
+
+/* Requests or grants in this state. */
+static void offer_answers(struct run *r, bool grants, const char *state, const char *typed)
+{
+	struct json *doc;
+	int64_t now = r->sys->now_us(r->sys);
+
+	if (approvals_load(r->sys, r->a, r->ws, &doc, NULL))
+		return;
+	json_each_member (m, json_get(doc, grants ? "grants" : "requests"))
+		if (text_eq((grants ? grant_state : approval_state)(m->value, now), state))
+			offer_name(r, m->name, typed);
+}
+
+/* `kind` is one word of a row's arguments or of an option's value, as help shows it. */
+static void offer_kind(struct run *r, const char *kind, const char *typed)
+{
+	if (text_eq(kind, "PROFILE"))
+		offer_profiles(r, typed);
+	if (text_eq(kind, "CLIENT"))
+		offer_clients(r, typed);
+	if (!r->ws || r->ws->state_fd < 0)
+		return;
+	if (text_eq(kind, "CHECKPOINT"))
+		offer_checkpoints(r, typed);
+	if (text_eq(kind, "TASK"))
+		offer_tasks(r, typed);
+	if (text_eq(kind, "SESSION"))
+		offer_sessions(r, typed);
+	if (text_eq(kind, "RECEIPT"))
+		offer_receipts(r, typed);
+	if (text_eq(kind, "REQUEST"))
+		offer_answers(r, false, "pending", typed);
+	if (text_eq(kind, "APPROVED"))
+		offer_answers(r, false, "approved", typed);
+	if (text_eq(kind, "GRANT"))
+		offer_answers(r, true, "in force", typed);
+}
+
+/* "REQUEST|GRANT", "[CLIENT]", "add|list|remove [KEY]": words in capitals are kinds, others are themselves. */
+static void offer_argument(struct run *r, const char *args, size_t place, const char *typed)
+{
+	struct bytes words = bytes_of(args);
+	struct bytes word = { 0 };
+
+	for (size_t i = 0; words.p && i <= place; i++)
+		word = text_cut(&words, ' ');
+	char *text = arena_strndup(r->a, (const char *)word.p, word.n);
+	struct bytes rest = bytes_of(text);
+	while (rest.p) {
+		struct bytes one = text_cut(&rest, '|');
+		char *name = arena_strndup(r->a, (const char *)one.p, one.n);
+		name += *name == '[';
+		name[strcspn(name, "].")] = '\0';
+		if (*name >= 'a' && *name <= 'z')
+			offer(r, name, typed);
+		else
+			offer_kind(r, name, typed);
+	}
+}
+
+/* An option's value: its choices, or what its name or its value's name means. */
+static void offer_value(struct run *r, const struct opt *o, const char *typed)
+{
+	if (o->choices)
+		offer_choices(r, o->choices, typed);
+	else if (text_ends(o->name, "task-id"))
+		offer_kind(r, "TASK", typed);
+	else if (text_eq(o->name, "profile"))
+		offer_kind(r, "PROFILE", typed);
+	else if (text_eq(o->name, "client"))
+		offer_kind(r, "CLIENT", typed);
+	else if (text_eq(o->name, "session"))
+		offer_kind(r, "SESSION", typed);
+	else if (text_eq(o->name, "approval-id"))
+		offer_kind(r, "APPROVED", typed);
+	else
+		offer_kind(r, o->value, typed);
+}
+
+/* ---- where the cursor stands ---- */
+
+static void offer_commands(struct run *r, const char *typed)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (!strchr(commands[i]->is->name, ' ') && commands[i]->is->group != GROUP_PLUMBING)
+			offer(r, commands[i]->is->name, typed);
+	for (size_t i = 0; i < family_count; i++)
+		offer(r, families[i].name, typed);
+}
+
+static void offer_verbs(struct run *r, const char *noun, const char *typed)
+{
+	size_t n = strlen(noun);
+
+	for (size_t i = 0; i < command_count; i++)
+		if (strncmp(commands[i]->is->name, noun, n) == 0 && commands[i]->is->name[n] == ' ')
+			offer(r, commands[i]->is->name + n + 1, typed);
+}
+
+static const struct opt *value_option(const struct cmd *c, const char *word)
+{
+	const struct opt *lists[] = { c->opts, opt_globals() };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (const struct opt *o = lists[i]; o && o->name; o++)
+			if (o->kind != OPT_FLAG && strncmp(word, "--", 2) == 0 && text_eq(word + 2, o->name))
+				return o;
+	return NULL;
+}
+
+/* The workspace of the words typed so far, so that `--path W` completes from W. */
+static void open_workspace(struct run *r, char **words, size_t n)
+{
+	const char *path = NULL;
+
+	for (size_t i = 0; i + 2 < n; i++)
+		if (text_eq(words[i], "--path") || text_eq(words[i], "--workspace"))
+			path = words[i + 1];
+	if (workspace_open(r->sys, r->a, path, WORKSPACE_OPTIONAL, &r->ws, NULL))
+		r->ws = NULL;
+}
+
+void gen_candidates(struct run *r, char **words, size_t n)
+{
+	const char *typed = n ? words[n - 1] : "";
+	size_t used = 1, place = 0;
+
+	if (n <= 1) {
+		offer_commands(r, typed);
+		return;
+	}
+	const struct helm_command *known = command_find(words[0], n > 2 ? words[1] : NULL, &used);
+	if (n == 2)
+		offer_verbs(r, words[0], typed);
+	if (!known)
+		return;
+	const struct cmd *c = commands[known - command_table];
+	const struct opt *o = n > used ? value_option(c, words[n - 2]) : NULL;
+	open_workspace(r, words, n);
+	if (o) {
+		offer_value(r, o, typed);
+		return;
+	}
+	if (typed[0] == '-') {
+		offer_options(r, c->opts, typed);
+		offer_options(r, opt_globals(), typed);
+		return;
+	}
+	for (size_t i = used; i + 1 < n; i++) {
+		if (text_eq(words[i], "--"))
+			return;
+		if (words[i][0] != '-')
+			place++;
+		else if (value_option(c, words[i]))
+			i++;
+	}
+	if (c->max_args < 0 || place < (size_t)c->max_args)
+		offer_argument(r, c->args, place, typed);
+}

@@ -1,0 +1,45 @@
+#!/bin/sh
+# ./demo runs to its end, and each line it shows, read by a shell, is the command it ran: it can be pasted.
+# shellcheck disable=SC2016,SC2317 # texts for sh -c; called through ok
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+. "$HELM_SOURCE/tools/quote.sh"
+
+# words ARGS...: the arguments, each ended by a line that no argument of these tests has
+cat >words.sh <<'W'
+words() { for word in "$@"; do printf '%s\n<end>\n' "$word"; done; }
+W
+. ./words.sh
+round_trip() {
+  words "$@" >sent
+  # Read by a new shell, as a pasted line would be.
+  { cat words.sh; printf 'words '; quoted "$@"; echo; } >line.sh
+  sh line.sh >back && cmp sent back
+}
+ok "plain words are left as they are" test "$(quoted helm run --profile=x -- git status)" = 'helm run --profile=x -- git status'
+ok "an empty word survives" round_trip a '' b
+ok "variables and tildes survive" round_trip 'X=rm; $X -fr ~' '~' '$HOME' '`id`' '$(id)'
+ok "quotes survive" round_trip "it's" "'" "''" '"' "a'\"b" "\\'" '\'
+ok "operators survive" round_trip 'a&b' 'a|b' 'a;b' '<x' '>x' '(x)' '{a,b}' '!' '!!' '#x' '*' '?' '[a]' '^a' '%1'
+ok "spaces, tabs and newlines survive" round_trip ' a  b ' "$(printf 'a\tb')" 'two
+lines' 'ends so
+'
+ok "letters beyond ASCII survive" round_trip 'ä' '日本' "$(printf '\033[1m')"
+
+# The demo with a helm that notes its arguments before it is the real one.
+cat >noting <<W
+#!/bin/sh
+. '$scratch/words.sh'
+words "\$@" >>'$scratch/ran'
+exec '$HELM_REAL' "\$@"
+W
+chmod +x noting
+ok "the demo runs to its end" exits 0 env NO_COLOR=1 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_SOURCE/demo" "$scratch/noting"
+cp .stdout shown 2>/dev/null
+# What it showed, run by a shell whose helm only notes.
+{ cat words.sh; echo 'helm() { words "$@"; }'; sed -n 's/^\$ \(helm .*\)/\1/p' shown; } >pasted.sh
+: >call.json
+sh pasted.sh >back 2>&1
+ok "it shows commands" sh -c 'test "$(grep -c "^[$] helm " shown)" -ge 15'
+ok "each line shown is what was run" cmp back ran
+ok "a destructive text is shown quoted" grep -qxF "\$ helm guard check --shell 'X=rm; \$X -fr ~'" shown
+finish

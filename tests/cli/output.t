@@ -1,0 +1,200 @@
+#!/bin/sh
+# What commands print, all of them: text for people, one JSON document with --json, lines that keep to the screen's width.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+command -v python3 >/dev/null || skip_all "python3 is not here"
+
+cat >output.py <<'PY'
+import json, os, re, shlex, subprocess, sys
+helm, home, what = sys.argv[1:4]
+env = {"PATH": os.path.dirname(helm) + ":" + os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8",
+       "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
+bad = 0
+
+def run(words, columns=None, stdin=b""):
+    e = dict(env, COLUMNS=str(columns)) if columns else env
+    return subprocess.run([helm] + words, capture_output=True, env=e, cwd=home, input=stdin, timeout=60)
+
+def text(words, columns=None):
+    return run(words, columns).stdout.decode()
+
+def fail(*words):
+    global bad
+    bad += 1
+    print(*words)
+
+def document(words):
+    return json.loads(run(words).stdout)
+
+commands = document(["help", "--json"])["commands"]
+
+def prepare():
+    for words in (["init"], ["run", "--task-name", "first of two tasks", "--", "true"], ["run", "--", "ls"], ["run", "--", "rm", "-rf", "x"],
+                  ["checkpoint", "create", "--label", "a"], ["log", "head", "--sign"], ["evidence", "export", "--all", "--out", "p.tar"]):
+        run(words)
+    with open(os.path.join(home, "doc.json"), "w") as f:
+        f.write('{"a": 1}\n')
+    with open(os.path.join(home, "script.sh"), "w") as f:
+        f.write("ls\nrm -rf /\n")
+    with open(os.path.join(home, "r.jsonl"), "wb") as f:
+        f.write(run(["receipts", "export"]).stdout)
+
+# How each command is called here.  One that has arguments no line knows must be given one.
+SPECIAL = {
+    "verify": "r.jsonl", "guard scan": "script.sh", "schema validate": "doc.json doc.json", "canonical": "doc.json",
+    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
+    "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
+    "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
+    "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
+    "run": "-- true", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
+    "log consistency": "1", "key trust": "list", "approval trust": "list", "freeze": "status", "demo": "--path demo-ws",
+}
+
+def ids():
+    tasks = document(["task", "list", "--json"])
+    asked = document(["approval", "list", "--json", "--all"])
+    request = re.search(r"approval-[0-9a-f]+", json.dumps(asked))
+    return {"TASK": tasks[0]["task_id"], "CHECKPOINT": "latest", "PROFILE": "inspect_local", "CLIENT": "claude-code",
+            "RECEIPT": "1", "REQUEST": request.group(0), "REQUEST|GRANT": request.group(0), "GRANT": "grant-x", "PACK": "p.tar",
+            "RECEIPT|INDEX": "0"}
+
+def call(c, known):
+    name, args = c["name"], c["arguments"]
+    if name in SPECIAL:
+        tail = SPECIAL[name].replace("TASK", known["TASK"])
+    elif args == "" or args.startswith("["):
+        tail = ""
+    elif args in known:
+        tail = known[args]
+    else:
+        fail("no call is known for '%s %s'; add it to SPECIAL in tests/cli/output.t" % (name, args))
+        tail = ""
+    return name.split(), shlex.split(tail)
+
+def is_json(out, is_lines):
+    try:
+        if is_lines:
+            for line in out.splitlines():
+                json.loads(line)
+        else:
+            json.loads(out)
+        return True
+    except ValueError:
+        return False
+
+# Prints what another program printed, or prints line by line while time goes on.
+CHILD = ("run", "profile run", "hook pre-tool", "hook post-tool")
+STREAM = ("receipts tail", "receipts export")
+
+def rule():
+    known, seen = ids(), 0
+    for c in commands:
+        words, tail = call(c, known)
+        if c["name"] in CHILD:
+            continue
+        seen += 1
+        plain = run(words + tail)
+        if plain.returncode == 2:
+            fail("wrong usage:", words, tail, plain.stderr.decode())
+        if not c["document"] and plain.stdout[:1] in (b"{", b"["):
+            fail("JSON by default:", words, plain.stdout[:60])
+        out = run(words + ["--json"] + tail).stdout
+        if not out.strip() and c["name"] in STREAM:
+            continue
+        if c["name"] != "completion" and not is_json(out, c["name"] in STREAM):
+            fail("not JSON with --json:", words, tail, out[:80])
+    print(seen, "commands")
+    if seen < 80:
+        fail("too few")
+
+# A line is longer than the screen only where it ends in one word that fits nowhere.
+def too_wide(line, width):
+    if len(line) <= width or not line.split():
+        return False
+    start = len(line.rstrip()) - len(line.split()[-1])
+    return start > width // 2 or (start > 0 and len(line.split()) > 1 and len(line.split()[-1]) <= width // 2)
+
+def check_width(words, width):
+    for line in text(words, width).splitlines():
+        if too_wide(line, width):
+            fail("too wide:", words, repr(line))
+
+def same_words(words, width):
+    def plain(columns):
+        return [re.sub(r".*[0-9].*", "N", w) for w in text(words, columns).split()]
+    if plain(width) != plain(500):
+        fail("other words at", width, "columns:", words)
+
+LISTS = ("status", "status --brief", "dashboard", "task list", "checkpoint list", "receipts list", "receipts show 1", "profile list",
+         "profile show inspect_local", "profile ledger", "approval list", "guard rules", "guard explain -- rm -rf x", "report",
+         "setup status", "doctor", "key show", "log check", "help --all", "help checkpoint", "help look", "evidence summary p.tar")
+
+def width():
+    for line in LISTS:
+        words = line.split()
+        if not text(words):
+            fail("prints nothing:", words)
+        check_width(words, 60)
+        same_words(words, 60)
+    for c in commands:
+        shown = text(c["name"].split() + ["--help"]).split("\nexamples:")[0]
+        for line in shown.splitlines():
+            if too_wide(line, 80):
+                fail("help too wide:", c["name"], repr(line))
+
+def overview():
+    lines = text(["--help"]).splitlines()
+    if not 24 <= len(lines) <= 40 or max(map(len, lines)) > 80:
+        fail("the overview is", len(lines), "lines of up to", max(map(len, lines)), "columns")
+    check_width(["--help"], 60)
+    shown = text(["--help"])
+    for c in commands:
+        noun = c["name"].split()[0]
+        if not c["plumbing"] and not re.search(r"(?m)^(\w+)? +%s( |$)" % re.escape(noun), shown):
+            fail("the overview lacks", c["name"])
+        if ("  %s " % c["name"]) not in text(["help", "--all"]) + " ":
+            fail("help --all lacks", c["name"])
+        if ("  %s " % c["name"]) not in text(["help", c["group"]]) + " ":
+            fail("help", c["group"], "lacks", c["name"])
+    for word in ("canonical", "conform", "schema", "hook ", "db "):
+        if word in shown:
+            fail("plumbing in the overview:", word)
+
+# The same on a terminal of 60 columns, with colour: escape sequences stay whole and take no room.
+def terminal():
+    import fcntl, pty, struct, termios
+    for line in ("--help", "help checkpoint", "task list", "dashboard", "guard explain -- rm -rf x", "profile list"):
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+        p = subprocess.Popen([helm] + line.split(), stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=home,
+                             env=dict(env, TERM="xterm-256color"))
+        os.close(slave)
+        out = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            out += part
+        p.wait()
+        os.close(master)
+        shown = out.decode()
+        plain = re.sub("\033\\[[0-9;]*m", "", shown)
+        if "\033[" not in shown:
+            fail("no colour:", line)
+        if "\033" in plain:
+            fail("a broken escape sequence:", line)
+        for one in plain.splitlines():
+            if too_wide(one, 60):
+                fail("too wide:", line, repr(one))
+
+prepare()
+{"terminal": terminal, "rule": rule, "width": width, "overview": overview}[what]()
+sys.exit(1 if bad else 0)
+PY
+ok "the overview is one screen, and nothing is missing" python3 output.py "$HELM_REAL" "$scratch/home" overview
+ok "nothing is wider than the screen, and no word is broken" python3 output.py "$HELM_REAL" "$scratch/home" width
+ok "nor on a terminal, where there is colour" python3 output.py "$HELM_REAL" "$scratch/home" terminal
+ok "every command prints text, and one JSON document with --json" python3 output.py "$HELM_REAL" "$scratch/home" rule
+finish
