@@ -270,6 +270,35 @@ static void profiles_give_and_take_rights(void **state)
 	assert_int_equal(one("remote_handoff", write).action, ACTION_ASK);
 }
 
+/* Of what rules have in mind only that stays which permits it. */
+static void advice_leads_somewhere(void **state)
+{
+	struct effect write = { .kind = FX_WRITE, .tag = "write.file", .target = "f", .path_class = PATH_IN };
+	struct effect wipe = { .kind = FX_DELETE,
+		.tag = "delete.file",
+		.target = "d",
+		.path_class = PATH_IN,
+		.certainty = CERTAIN,
+		.flags = FXF_RECURSIVE };
+	struct effect look = { .kind = FX_READ, .tag = "read.file", .target = "f", .path_class = PATH_IN };
+	struct decide_context at = { .a = &a, .workspace = "/home/u/ws" };
+	struct profiles none = { 0 };
+	struct decision d = one("inspect_local", write);
+
+	(void)state;
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_string_equal(d.recommended_profile, "workspace_edit");
+	decide_advice(shipped, &none, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+	d = one("workspace_edit", wipe);
+	assert_string_equal(d.recommended_profile, "risky_edit");
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+	d = one("workspace_edit", look);
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+}
+
 /* The guard asks, but the profile denies the group: an approval could not lift it. */
 static void a_denied_tool_group_denies(void **state)
 {
@@ -739,6 +768,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_search_from_the_workspace_asks_and_from_above_denies, begin, done),
 		cmocka_unit_test_setup_teardown(profiles_give_and_take_rights, begin, done),
+		cmocka_unit_test_setup_teardown(advice_leads_somewhere, begin, done),
 		cmocka_unit_test_setup_teardown(a_denied_tool_group_denies, begin, done),
 		cmocka_unit_test_setup_teardown(modes_change_what_happens_not_what_is_said, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_is_never_allowed, begin, done),
