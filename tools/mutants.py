@@ -17,7 +17,7 @@ and each test has its own pid namespace, which also ends whatever a test left be
 
 The choice is the same every time: places are ranked by a hash of what they are, not of where they stand, one per function
 before a second, functions that judge or wall first.  Exit: 0 when every survivor is explained, 1 when not, 2 for wrong usage."""
-import ctypes, hashlib, json, os, queue, re, shutil, subprocess, sys, threading, time
+import ctypes, fcntl, hashlib, json, os, queue, re, shutil, socket, struct, subprocess, sys, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORK = os.path.join(ROOT, "build", "mutants")
@@ -48,7 +48,7 @@ WEIGHT = {"verdict": 6, "drop call": 3, "drop check": 3, "drop loop": 2, "return
 # What nobody can see missing from outside: memory and descriptors given back, words printed for a person.
 UNSEEN = re.compile(r"free|close|arena|done$|destroy|munlock|memzero|va_(start|end)|memcpy|memset|madvise|init$|assert|BUG")
 # Functions that decide, permit, wall or verify: each gets a mutant before any other function does.
-JUDGING_FILE = re.compile(r"(^|/)decide/|/(sandbox|landlock|seccomp|settle|gate|guard|kernel|pause|freeze|approver)\w*\.c$")
+JUDGING_FILE = re.compile(r"(^|/)decide/|/(sandbox|landlock|seccomp|settle|guard|kernel|pause|freeze|approver)\.c$")
 JUDGING_NAME = re.compile(r"verif|check|judge|decide|permit|allow|deny|refus|settle|confine|wall|cover|hid(e|den)|protect"
                           r"|trust|signature|matches|valid|approv|may_|is_safe|must_")
 
@@ -69,7 +69,7 @@ class Place:
         self.before, self.after = squeeze(before), squeeze(after)
         self.line = reader.source.count("\n", 0, start) + 1
         self.judged, self.number = judged, 0
-        what = "\0".join((os.path.basename(self.file), func, kind, self.before, self.after))
+        what = "\0".join((func, kind, self.before, self.after))
         u = (int.from_bytes(hashlib.sha256(what.encode()).digest()[:6], "big") + 1) / 2 ** 48
         self.rank = u ** (1 / WEIGHT[kind])
 
@@ -157,7 +157,7 @@ class Reader:
             return i + 1
         if t.kind == "name" and nxt == ":" and t.text not in TYPE_WORDS:
             return i + 2
-        if t.kind == "name" and nxt == "(" and t.text not in TYPE_WORDS:
+        if t.kind == "name" and nxt == "(" and t.text not in TYPE_WORDS and t.text != "return":
             close = self.match(i + 1)
             after = self.toks[close + 1]
             if after.text == "{" or after.kind == "name":  # a loop made by a macro
@@ -284,7 +284,7 @@ class Reader:
             k = i + 3
         if self.toks[k].kind == "name" and self.toks[k + 1].text == "(" and self.match(k + 1) == end - 1:
             if not UNSEEN.search(self.toks[k].text):
-                self.add("drop call", i, end, lambda n: f"if (!mutant({n})) {text}", text + ";", "")
+                self.add("drop call", i, end, lambda n: f"do {{ if (!mutant({n})) {text}; }} while (0)", text + ";", "")
             return
         if "=" in words or "|=" in words or "&=" in words:
             op = next(x for x in range(len(words)) if words[x] in ("=", "|=", "&="))
@@ -437,12 +437,12 @@ def close_world():
     attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # read-only, recursively
     must(libc.mount(b"none", b"/", None, 0x44000, None), "private mounts")
     must(libc.syscall(442, -100, b"/", 0x8000, ctypes.byref(attributes), 32), "read-only")
-    for place in ["/tmp", "/var/tmp", "/dev/shm", "/run", os.path.expanduser("~")]:
-        if os.path.isdir(place) and not ROOT.startswith(place + "/"):
-            mount("tmpfs", place, "mode=1777")
+    for place in ("/tmp", "/var/tmp", "/dev/shm"):
+        if ROOT.startswith(place + "/"):
+            sys.exit(f"mutants: the tree lies in {place}, which is emptied for every test; put it elsewhere")
+        mount("tmpfs", place, "mode=1777")
     os.makedirs(STATE, exist_ok=True)
     mount("tmpfs", STATE, "mode=0777")
-    import fcntl, socket, struct
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
         fcntl.ioctl(s, 0x8914, struct.pack("16sH14s", b"lo", 0x49, b""))
 

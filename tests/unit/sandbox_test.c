@@ -7,6 +7,7 @@
 #include "tools/unit.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -82,7 +83,6 @@ static int try_udp(void)
 	return fd >= 0 && sendto(fd, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) == 1 ? 0 : -1;
 }
 
-/* Climb to the parent's or any other process' root through /proc. */
 /* The process that waits for us shares its memory with helm. */
 static int try_parent_memory(const char *what)
 {
@@ -92,6 +92,7 @@ static int try_parent_memory(const char *what)
 	return open(path, O_RDONLY) < 0 ? -1 : 0;
 }
 
+/* Climb to the parent's or any other process' root through /proc. */
 static int try_proc_root(const char *path)
 {
 	char name[PATH_MAX];
@@ -132,12 +133,30 @@ static int try_read(const char *path)
 	return fd >= 0 && read(fd, &byte, 1) == 1 ? 0 : -1;
 }
 
+/* There is a name in it that can be seen. */
+static int try_list(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry = NULL;
+
+	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.' &&
+		(!entry->d_name[1] || !strcmp(entry->d_name, "..")))
+		;
+	int saved = dir ? ENOENT : errno;
+	if (dir)
+		closedir(dir);
+	errno = saved;
+	return entry ? 0 : -1;
+}
+
 static int probe(const char *name, const char *arg, const char *arg2)
 {
 	if (!strcmp(name, "write"))
 		return try_write(arg);
 	if (!strcmp(name, "read"))
 		return try_read(arg);
+	if (!strcmp(name, "list"))
+		return try_list(arg);
 	if (!strcmp(name, "rename"))
 		return rename(arg, arg2);
 	if (!strcmp(name, "link"))
@@ -379,6 +398,8 @@ static void test_keys_and_state(void **state)
 
 	(void)state;
 	REFUSED(rules, "read", at("keys/root.key"), NULL);
+	REFUSED(rules, "list", keys_dir, NULL);
+	WORKS(rules, "list", state_dir, NULL);
 	WORKS(rules, "read", at("in/.helm/ledger"), NULL);
 	REFUSED(rules, "write", at("in/.helm/ledger"), NULL);
 	REFUSED(rules, "unlink", at("in/.helm/ledger"), NULL);
@@ -448,20 +469,42 @@ static void test_network_full(void **state)
 	close(server);
 }
 
-static void test_unix_sockets(void **state)
+static int listen_in_file_system(const char *path)
 {
-	struct sandbox_rules rules = usual(NETWORK_LOOPBACK);
 	struct sockaddr_un on = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
-	snprintf(on.sun_path, sizeof(on.sun_path), "%.90s/s", base);
+	snprintf(on.sun_path, sizeof(on.sun_path), "%s", path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&on, sizeof(on)), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	REFUSED(rules, "unix", on.sun_path, NULL);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+static void test_unix_sockets(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_LOOPBACK);
+	int fd = listen_in_file_system(at("s"));
+
+	(void)state;
+	REFUSED(rules, "unix", at("s"), NULL);
 	rules.unix_sockets = true;
-	WORKS(rules, "unix", on.sun_path, NULL);
+	WORKS(rules, "unix", at("s"), NULL);
 	close(fd);
+}
+
+/* `sandbox_test --serve SOCKET`: somebody outside to talk to, for tests/cli/walls.t.  Listens on SOCKET and on a port of the
+ * loopback that it prints, until its input ends. */
+static int serve(const char *path)
+{
+	char port[16], byte;
+
+	if (listen_outside(port) < 0 || listen_in_file_system(path) < 0)
+		return 1;
+	printf("%s\n", port);
+	fflush(stdout);
+	while (read(0, &byte, 1) > 0)
+		;
+	return 0;
 }
 
 static void test_other_processes(void **state)
@@ -770,6 +813,8 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && !strcmp(argv[1], "--probe"))
 		_exit(probe(argv[2], argv[3], argv[4]) == 0 ? 0 : errno ? errno : 255);
+	if (argc == 3 && !strcmp(argv[1], "--serve"))
+		return serve(argv[2]);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, set_up, tear_down);
