@@ -470,9 +470,10 @@ def run_one(job):
     env.update(e.split("=", 1) for e in job["env"])
     started = time.monotonic()
     with open(STATE + "/output", "wb") as out:
-        child = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--"] + job["command"],
-                                 cwd=job["cwd"], env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                 start_new_session=True)
+        # The shell is process 1 there: it waits for whoever lost its parent, as an init does.
+        spaces = ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", "--", "sh", "-c", '"$@"; exit $?', "sh"]
+        child = subprocess.Popen(spaces + job["command"], cwd=job["cwd"], env=env, stdin=subprocess.DEVNULL, stdout=out,
+                                 stderr=out, start_new_session=True)
         try:
             code = child.wait(job["timeout"])
         except subprocess.TimeoutExpired:

@@ -27,6 +27,13 @@ for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27
   sleep 0.1
 done
 port=$(cat "$scratch/port")
+# And somebody to be hurt, with a number that nobody inside has: those start at 1 again.
+while :; do
+  sleep 600 &
+  other=$!
+  [ $other -gt 100 ] && break
+  kill $other
+done
 
 # attempt PROFILE WHAT ARGS: $said becomes 0 when the probe got through, or the error number it met.
 attempt() {
@@ -95,8 +102,8 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: a file outside cannot be removed" closed $p unlink "$scratch/outside/file"
   ok "$p: a mode outside cannot be changed" closed $p chmod "$scratch/outside/file"
   ok "$p: the shared /tmp cannot be written" closed $p write "/tmp/helm-walls-$$"
-  ok "$p: a process outside cannot be signalled" closed $p kill $$
-  ok "$p: a process outside cannot be traced" closed $p ptrace $$
+  ok "$p: a process outside cannot be signalled" closed $p kill $other
+  ok "$p: a process outside cannot be traced" closed $p ptrace $other
   ok "$p: an open file is not handed down" closed_fd $p
   ok "$p: the covers cannot be taken off" closed $p umount "$home/keys"
   ok "$p: nothing can be mounted" closed $p mount "$scratch/project"
@@ -143,6 +150,7 @@ handed_over() {
 }
 ok "remote_handoff: nothing runs here" handed_over
 ok "nothing outside was changed" unchanged
+kill $other
 exec 8>&-
 wait
 finish

@@ -507,13 +507,30 @@ static int serve(const char *path)
 	return 0;
 }
 
+/* A process outside with a number that nobody inside has: those start at 1 again. */
+static pid_t outsider(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+		if (pid == 0)
+			for (;;)
+				pause();
+		assert_true(pid > 0);
+		if (pid > 100)
+			return pid;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
 static void test_other_processes(void **state)
 {
 	struct sandbox_rules rules = usual(NETWORK_NONE);
+	pid_t other = outsider();
 	char pid[16];
 
 	(void)state;
-	snprintf(pid, sizeof(pid), "%d", getpid());
+	snprintf(pid, sizeof(pid), "%d", other);
 	REFUSED(rules, "kill", pid, NULL);
 	REFUSED(rules, "ptrace", pid, NULL);
 	REFUSED(rules, "parent-memory", "mem", NULL);
@@ -521,6 +538,8 @@ static void test_other_processes(void **state)
 	REFUSED(rules, "parent-memory", "environ", NULL);
 	REFUSED(rules, "unshare", NULL, NULL);
 	assert_true(last.report.signals_confined && last.report.no_new_privileges);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
 }
 
 static void test_inherited_descriptor_is_closed(void **state)
