@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mutants.py [N] [--list] [--only TEXT] [--all-tests]: does some test notice when the program is wrong?
+"""mutants.py [N] [--list] [--only TEXT] [--jobs N]: does some test notice when the program is wrong?
 
 A mutant is the program with one small mistake: a condition negated, an error not returned, a call left out, DENY become ALLOW.
 Each one must make at least one test fail.  One that does not, a survivor, is either a gap, and gets a test, or means the same
@@ -373,7 +373,7 @@ def make_tree(chosen):
     """A copy of the tree with the mistakes in it.  Files that did not change keep their time, so that little is rebuilt."""
     listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True)
     names = {n.decode() for n in listed.stdout.split(b"\0") if n}
-    by_file = {}
+    by_file, digest = {}, hashlib.sha256()
     for p in chosen:
         by_file.setdefault(p.file, []).append(p)
     for name in sorted(names):
@@ -389,6 +389,7 @@ def make_tree(chosen):
             data = (HEAD + text).encode()
         elif name == "tests/cli/lib.sh":  # the first failure is enough
             data = data.replace(b'echo "not ok $count - $what"', b'echo "not ok $count - $what"; exit 1')
+        digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
         write_if_new(target, data)
         shutil.copymode(source, target)
     runtime = "src/base/mutant_runtime.c"
@@ -398,6 +399,7 @@ def make_tree(chosen):
             path = os.path.relpath(os.path.join(folder, name), TREE)
             if path not in names and path != runtime:
                 os.remove(os.path.join(TREE, path))
+    return digest.hexdigest()
 
 
 def build():
@@ -507,7 +509,7 @@ class Worker:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, test, mutant, timeout, record=False):
-        job = dict(test, mutant=mutant, timeout=timeout, record=record)
+        job = {k: test[k] for k in ("command", "cwd", "env")} | {"mutant": mutant, "timeout": timeout, "record": record}
         self.process.stdin.write(json.dumps(job) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -546,8 +548,16 @@ def in_parallel(workers, items, do):
         raise errors[0]
 
 
-def baseline(workers, tests):
-    failed = []
+def baseline(workers, tests, digest):
+    """Every test without a mistake; sets its time and what it reaches.  Known from the last time when nothing changed since."""
+    failed, kept = [], os.path.join(WORK, "baseline.json")
+    if os.path.exists(kept):
+        with open(kept, encoding="utf-8") as f:
+            known = json.load(f)
+        if known["digest"] == digest and all(t["name"] in known["tests"] for t in tests):
+            for t in tests:
+                t["time"], t["hits"] = known["tests"][t["name"]][0], set(known["tests"][t["name"]][1])
+            return
 
     def do(w, test):
         got = w.run(test, 0, 300, record=True)
@@ -560,9 +570,11 @@ def baseline(workers, tests):
         print(f"mutants: {name} fails without any mistake ({got['code']}):\n{got['output']}")
     if failed:
         sys.exit(1)
+    with open(kept, "w", encoding="utf-8") as f:
+        json.dump({"digest": digest, "tests": {t["name"]: [t["time"], sorted(t["hits"])] for t in tests}}, f)
 
 
-def hunt(workers, tests, chosen, quiet):
+def hunt(workers, tests, chosen):
     """Gives each mutant to the tests that reach it until one fails.  Adds p.caught, p.ran."""
     kills, lock, done = {}, threading.Lock(), [0]
 
@@ -586,9 +598,8 @@ def hunt(workers, tests, chosen, quiet):
                 break
         with lock:
             done[0] += 1
-            if not quiet:
-                how = f"caught by {p.caught}" if p.caught else f"SURVIVED {len(p.ran)} tests"
-                print(f"[{done[0]}/{len(chosen)}] {p.file}:{p.line} {p.func}: {p.mutation()}: {how}", flush=True)
+            how = f"caught by {p.caught}" if p.caught else f"SURVIVED {len(p.ran)} tests"
+            print(f"[{done[0]}/{len(chosen)}] {p.file}:{p.line} {p.func}: {p.mutation()}: {how}", flush=True)
 
     in_parallel(workers, chosen, do)
 
@@ -651,15 +662,15 @@ def main(words):
         for p in hunted:
             print(f"{p.file}:{p.line} [{p.kind}] {p.func}: {p.mutation()}")
         return 0
-    make_tree(chosen)
+    digest = make_tree(chosen)
     build()
     tests = list_tests()
     os.makedirs(STATE, exist_ok=True)
     workers = [Worker() for _ in range(jobs)]
     print(f"built in {time.monotonic() - started:.0f} s; {len(tests)} tests without a mistake first", flush=True)
-    baseline(workers, tests)
+    baseline(workers, tests, digest)
     print(f"they pass, {time.monotonic() - started:.0f} s; now the mutants", flush=True)
-    hunt(workers, tests, hunted, False)
+    hunt(workers, tests, hunted)
     for w in workers:
         w.end()
     return report(hunted, places, read_allowed(), time.monotonic() - started)
