@@ -455,6 +455,69 @@ static void files_add_text_and_effect_rules(void **state)
 	assert_string_equal(d.findings[1].rule, "x.docs");
 }
 
+/* Only a denial is the worst there is: a text that asks is scored by what the command does. */
+static void a_text_rule_that_asks_is_no_denial(void **state)
+{
+	static const char *const lists[] = { "absolute_deny", "require_approval" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct policy *p = with_file(
+			arena_printf(&a,
+				"{\"version\": 1, \"%s\": [{\"id\": \"x\", \"patterns\": [\"the text\"]}]}",
+				lists[i]),
+			false);
+		struct effect e = { .kind = FX_READ, .target = "/home/u/ws/a", .path_class = PATH_IN };
+		struct decision d = judge(p, "workspace_edit", &e, 1);
+		assert_int_equal(d.action, i == 0 ? ACTION_DENY : ACTION_ASK);
+		if (i == 0)
+			assert_int_equal(d.score_hundredths, 100);
+		else
+			assert_true(d.score_hundredths < 100);
+	}
+}
+
+/* A rule is said once about one step, however many operands it has; about another step it is said again. */
+static void a_rule_speaks_once_about_one_step(void **state)
+{
+	struct effect twice[2] = { { .kind = FX_DELETE,
+					   .tag = "delete.glob",
+					   .program = "rm",
+					   .target = "/home/u/ws/a",
+					   .path_class = PATH_IN },
+		{ .kind = FX_DELETE,
+			.tag = "delete.glob",
+			.program = "rm",
+			.target = "/home/u/ws/a",
+			.path_class = PATH_IN } };
+	struct decision once = judge(shipped, "workspace_edit", twice, 1),
+			same = judge(shipped, "workspace_edit", twice, 2);
+
+	(void)state;
+	assert_true(once.finding_count > 0);
+	assert_int_equal(same.finding_count, once.finding_count);
+	twice[1].step = 1;
+	assert_true(judge(shipped, "workspace_edit", twice, 2).finding_count > once.finding_count);
+}
+
+/* What was decoded only to be shown is shown, and judges nothing. */
+static void decoded_text_is_shown_and_not_judged(void **state)
+{
+	struct decision d = one("workspace_edit",
+		(struct effect){ .kind = FX_DELETE,
+			.tag = "delete.glob",
+			.program = "rm",
+			.target = "/",
+			.path_class = PATH_ROOT,
+			.flags = FXF_DECODED | FXF_RECURSIVE });
+
+	(void)state;
+	assert_int_equal(d.action, ACTION_ALLOW);
+	assert_int_equal(d.finding_count, 1);
+	assert_string_equal(d.findings[0].rule, "note.decoded_payload");
+	assert_non_null(strstr(d.findings[0].text, "holds rm on /"));
+}
+
 static void a_pipe_pattern_looks_at_neighbours(void **state)
 {
 	const struct policy *p = with_file(
@@ -741,6 +804,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_policy_files_fail_closed, begin, done),
 		cmocka_unit_test_setup_teardown(an_unreadable_policy_fails_closed, begin, done),
 		cmocka_unit_test_setup_teardown(files_add_text_and_effect_rules, begin, done),
+		cmocka_unit_test_setup_teardown(a_text_rule_that_asks_is_no_denial, begin, done),
+		cmocka_unit_test_setup_teardown(a_rule_speaks_once_about_one_step, begin, done),
+		cmocka_unit_test_setup_teardown(decoded_text_is_shown_and_not_judged, begin, done),
 		cmocka_unit_test_setup_teardown(a_pipe_pattern_looks_at_neighbours, begin, done),
 		cmocka_unit_test_setup_teardown(the_shipped_lists_add_no_text_rules, begin, done),
 		cmocka_unit_test_setup_teardown(an_override_needs_a_person, begin, done),

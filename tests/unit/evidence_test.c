@@ -94,6 +94,12 @@ static void everything(void **state)
 	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "hashes_verified", 0), ISSUED - 1);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_failed", -1), 0);
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), ISSUED);
+	/* Without a key there is nothing to check signatures with, and that is no failure. */
+	struct trust nobody = { 0 };
+	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), 0);
 }
 
 static void by_task(void **state)
