@@ -11,12 +11,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -209,6 +211,8 @@ static int probe(const char *name, const char *arg, const char *arg2)
 		return try_fd(arg);
 	if (!strcmp(name, "symlink-out"))
 		return try_symlink_out(arg, arg2);
+	if (!strcmp(name, "bounding")) /* a capability that some program could still give it */
+		return prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1 ? 0 : -1;
 	if (!strcmp(name, "tiocsti"))
 		return ioctl(0, TIOCSTI, "x");
 	errno = ENOSYS;
@@ -537,6 +541,8 @@ static void test_other_processes(void **state)
 	REFUSED(rules, "parent-memory", "maps", NULL);
 	REFUSED(rules, "parent-memory", "environ", NULL);
 	REFUSED(rules, "unshare", NULL, NULL);
+	REFUSED(rules, "bounding", NULL, NULL);
+	assert_true(last.report.capabilities_dropped);
 	assert_true(last.report.signals_confined && last.report.no_new_privileges);
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
@@ -557,6 +563,10 @@ static void test_inherited_descriptor_is_closed(void **state)
 static void test_older_landlock(void **state)
 {
 	(void)state;
+	mkdir(at("in/move"), 0755);
+	mkdir(at("in/move/a"), 0755);
+	mkdir(at("in/move/b"), 0755);
+	put(at("in/move/a/f"), "moved");
 	for (int abi = 1; abi <= 6; abi++) {
 		struct sandbox_rules rules = usual(NETWORK_NONE);
 		rules.landlock_abi_limit = abi;
@@ -565,6 +575,12 @@ static void test_older_landlock(void **state)
 		REFUSED(rules, "truncate", at("out/file"), NULL);
 		REFUSED(rules, "read", at("keys/root.key"), NULL);
 		assert_int_equal(last.report.landlock_abi, abi);
+		/* Moving from one directory into another is known from level 2 on; before, it is refused altogether. */
+		if (abi == 1)
+			REFUSED(rules, "rename", at("in/move/a/f"), at("in/move/b/f"));
+		else
+			WORKS(rules, "rename", at(abi % 2 ? "in/move/b/f" : "in/move/a/f"),
+				at(abi % 2 ? "in/move/a/f" : "in/move/b/f"));
 	}
 }
 
@@ -585,6 +601,37 @@ static void test_without_namespaces(void **state)
 	WORKS(rules, "read", at("out/file"), NULL);
 	assert_true(last.report.keys_hidden);
 	assert_false(last.report.state_protected);
+	/* State in no writable place needs no cover. */
+	static const char *outside[2];
+	outside[0] = at("out");
+	rules.read_only = outside;
+	REFUSED(rules, "write", at("out/file"), NULL);
+	assert_true(last.report.state_protected);
+}
+
+/* A protected place that is not there takes nothing away from the others. */
+static void test_missing_state(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_NONE);
+	const char *frozen[] = { at("in/not-there"), state_dir, NULL };
+
+	(void)state;
+	rules.read_only = frozen;
+	REFUSED(rules, "write", at("in/.helm/ledger"), NULL);
+	assert_true(last.report.state_protected);
+}
+
+/* Rules that the kernel cannot be told refuse the run, also where less is accepted: who asked for a place gets it or nothing. */
+static void test_rules_that_cannot_be_told(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_NONE);
+	const char *writes[] = { at("loop"), NULL };
+
+	(void)state;
+	assert_int_equal(symlink(at("loop"), at("loop")), 0);
+	rules.best_effort = true;
+	rules.write_paths = writes;
+	assert_int_equal(attempt(&rules, "write", "/dev/null", NULL), -1);
 }
 
 /* ---- how a run ends ---- */
@@ -620,6 +667,11 @@ static void test_exit_codes(void **state)
 	assert_int_equal(last.out.bytes, 3);
 	assert_memory_equal(last.out.tail, "out", 3);
 	assert_memory_equal(last.err.tail, "err", 3);
+	uint8_t hash[SHA256_SIZE];
+	sha256("out", 3, hash);
+	assert_memory_equal(last.out.sha256, hash, SHA256_SIZE);
+	sha256("err", 3, hash);
+	assert_memory_equal(last.err.sha256, hash, SHA256_SIZE);
 }
 
 /* A run with nothing but a private place, as the caller of run_start() has it. */
@@ -820,6 +872,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_inherited_descriptor_is_closed),
 		cmocka_unit_test(test_older_landlock),
 		cmocka_unit_test(test_without_namespaces),
+		cmocka_unit_test(test_missing_state),
+		cmocka_unit_test(test_rules_that_cannot_be_told),
 		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_not_found),
 		cmocka_unit_test(test_last_look),
