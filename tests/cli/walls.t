@@ -129,6 +129,13 @@ for p in workspace_edit risky_edit service_ops; do
   ok "$p: nothing leaves the work tree through a link" closed $p symlink-out "$scratch/project" "$scratch/outside/file"
 done
 
+# A profile of the workspace's own may name one more place.
+mkdir "$scratch/extra"
+sed 's|"profiles": {|"profiles": { "one_more": { "description": "x", "backend": "local", "runtime_backend": "local-shell", "runtime_target_kind": "workspace", "isolation": "shared-session", "handoff_required": false, "writes_allowed": true, "network_allowed": false, "checkpoint": "never", "network": "none", "sandbox": "required", "write_paths": ["'"$scratch/extra"'"], "intended_for": ["x"] },|' \
+  "$elsewhere/references/execution_profiles.json" >"$scratch/profiles" && cp "$scratch/profiles" "$elsewhere/references/execution_profiles.json"
+ok "a place that a profile names can be written" at_elsewhere open one_more write "$scratch/extra/made"
+ok "its neighbours cannot" at_elsewhere closed one_more write "$scratch/outside/new"
+
 # Network: none, one's own loopback, all of it.
 ok "inspect_local: not even a loopback of its own" closed inspect_local loopback
 ok "inspect_local: no datagrams" closed inspect_local udp
@@ -143,6 +150,10 @@ done
 ok "service_ops: others can be reached" open service_ops connect "$port"
 ok "service_ops: a socket in the file system can be reached" open service_ops unix "$scratch/outside/socket"
 ok "service_ops: the environment is handed down" secret_variable service_ops sesame
+
+# Own variables are handed down, and where to find things.
+inside_env() { HELM_ENV="HELM_NOTE=one OPENCLAW_NOTE=two" inside inspect_local "one two" sh -c 'echo "$HELM_NOTE $OPENCLAW_NOTE"'; }
+ok "inspect_local: variables of ours are handed down" inside_env
 
 handed_over() {
   says 0 "handoff_required" helm profile run remote_handoff --guard-mode audit --runtime-target box -- touch "$scratch/project/handed" &&
