@@ -24,6 +24,14 @@ logged() { quietly profile run inspect_local -- echo hello && grep -q '"componen
 fresh "a command log row was written" logged
 walls_told() { quietly profile run inspect_local -- echo hello && grep -q '"files_confined":true' "$ws/.helm/receipts.jsonl"; }
 fresh "the walls are in the receipt" walls_told
+asked_for() { # the digest of exactly these words is in both receipts, and other words have another
+  quietly profile run inspect_local -- echo one && quietly profile run inspect_local -- echo two
+  for word in one two; do
+    sum=$(printf '["echo","%s"]' $word | sha256sum | cut -d' ' -f1)
+    [ "$(grep -c "\"args_hash\":\"sha256:$sum\"" "$ws/.helm/receipts.jsonl")" -ge 1 ] || return 1
+  done
+}
+fresh "what was asked for is in the receipt as a digest" asked_for
 fresh "the child's exit code is handed on" exits 7 helm profile run inspect_local -- sh -c 'exit 7'
 failed_with() { exits 7 helm profile run inspect_local -- sh -c 'exit 7' && has '"failure_signature"'; }
 fresh "and recorded with a failure signature" failed_with

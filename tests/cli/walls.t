@@ -129,6 +129,16 @@ for p in workspace_edit risky_edit service_ops; do
   ok "$p: nothing leaves the work tree through a link" closed $p symlink-out "$scratch/project" "$scratch/outside/file"
 done
 
+# Whoever starts in the home directory, or above it, does not get all of it as a work tree.
+started_in() { # started_in DIR COMMAND...
+  dir=$1
+  shift
+  (cd "$dir" && "$@")
+}
+ok "the home directory is no work tree" started_in "$scratch/home" closed workspace_edit write "$scratch/home/.profile"
+ok "nor is what lies above it" started_in "$scratch" closed workspace_edit write "$scratch/outside/file"
+ok "nor is all there is" started_in / closed workspace_edit write "$scratch/outside/file"
+
 # A profile of the workspace's own may name one more place.
 mkdir "$scratch/extra"
 sed 's|"profiles": {|"profiles": { "one_more": { "description": "x", "backend": "local", "runtime_backend": "local-shell", "runtime_target_kind": "workspace", "isolation": "shared-session", "handoff_required": false, "writes_allowed": true, "network_allowed": false, "checkpoint": "never", "network": "none", "sandbox": "required", "write_paths": ["'"$scratch/extra"'"], "intended_for": ["x"] },|' \
