@@ -152,6 +152,7 @@ static void dishonest_exporter(void **state)
 	items[2].content = bytes_of(text);
 	judge(items, n, &v, &p);
 	assert_string_equal(v.error, "receipts");
+	assert_int_equal(find_check(&v, "receipts")->status, CHECK_FAIL);
 	assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 }
 
