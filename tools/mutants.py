@@ -75,13 +75,14 @@ class Place:
         squeeze = lambda text: re.sub(r"\s+", " ", text).strip()
         self.before, self.after = squeeze(before), squeeze(after)
         self.line = reader.source.count("\n", 0, start) + 1
-        self.judged, self.number = judged, 0
+        self.judged, self.number, self.turn = judged, 0, 1
         what = "\0".join((func, kind, self.before, self.after))
         u = (int.from_bytes(hashlib.sha256(what.encode()).digest()[:6], "big") + 1) / 2 ** 48
         self.rank = u ** (1 / WEIGHT[kind])
 
     def mutation(self):
-        return f"{self.before} => {self.after}"
+        """What the place is known by: the second of the same in a function says so."""
+        return f"{self.before} => {self.after}" + (f" [{self.turn}]" if self.turn > 1 else "")
 
     def key(self):
         return (self.file, self.func, self.mutation())
@@ -198,8 +199,9 @@ class Reader:
 
     def add(self, kind, a, b, render, before, after):
         if self.usable(a, b):
-            self.places.append(Place(self, self.func, kind, self.toks[a].start, self.toks[b - 1].end, render, before, after,
-                                     self.judged))
+            p = Place(self, self.func, kind, self.toks[a].start, self.toks[b - 1].end, render, before, after, self.judged)
+            p.turn += sum((q.func, q.before, q.after) == (p.func, p.before, p.after) for q in self.places)
+            self.places.append(p)
 
     def condition(self, word, a, b, body):
         text = self.text(a, b)

@@ -154,6 +154,12 @@ static void dishonest_exporter(void **state)
 	assert_string_equal(v.error, "receipts");
 	assert_int_equal(find_check(&v, "receipts")->status, CHECK_FAIL);
 	assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	struct trust nobody = { 0 };
+	struct json *report;
+	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_string_not_equal(json_get_text(report, "status", ""), "COMPLETE");
+	assert_non_null(
+		strstr(json_text(json_at(json_get(report, "issues"), 0)), "the chain breaks at receipt"));
 }
 
 static void dishonest_leaves(void **state)
