@@ -23,6 +23,8 @@ checks() { # checks FILE NAME=STATUS...
 ok "an archive that is cut fails as such" checks evidencepack-v1/own-cut.tar archive=fail
 ok "what the pack has not is not applicable" checks native-pack/own-valid.tar file_hashes=not_applicable
 ok "an edited manifest" checks evidencepack-v1/own-hash-flipped.tar archive=pass manifest_hash=fail signature=fail merkle_root=pass
+ok "a version that is not known stops the rest" checks evidencepack-v1/own-version-2.tar manifest=fail manifest_hash=not_applicable \
+  signature=not_applicable merkle_root=not_applicable
 ok "the form is told" sh -c 'grep -q "\"form\": \"tar\"" "$0"' "$scratch/.checks"
 other=ed6a47a39da869b5446155e40b2d93f1e3f0167be26732bae7a3ef9d8e3a3fd3
 ok "under another key the seal is not trusted" says 1 "by none of the keys given" helm verify "$cases/evidencepack-v1/own-valid-signed.tar" --key $other

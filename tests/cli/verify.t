@@ -54,6 +54,18 @@ ok "a proxy journal" says 0 "ADMISSIBLE" helm verify proxy.jsonl --key $key
 ok "without a key it is unchanged, no more" says 1 "UNVERIFIED" helm verify proxy.jsonl
 ok "under another key it is not what it says" says 1 "a signature by a given key" helm verify proxy.jsonl --key $other
 
+# decisions of others: the cases hold them together with the key, so they are taken out first
+if command -v python3 >/dev/null 2>&1; then
+  for name in trusted edited; do
+    python3 -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["document"], sys.stdout)' "$cases/external-decision/$name.json" >$name-decision.json
+  done
+  ok "a decision made elsewhere, under its key" says 0 '"self_attested": false' helm verify trusted-decision.json --key $key --json
+  ok "under the key it brings along" says 1 '"self_attested": true' helm verify trusted-decision.json --json
+  ok "under another key nothing is established" says 1 '"integrity": "not established"' helm verify trusted-decision.json --key $other --json
+  ok "edited, under its key" says 1 TAMPERED helm verify edited-decision.json --key $key
+  ok "edited, under the key it brings along" says 1 TAMPERED helm verify edited-decision.json
+fi
+
 # a pack about the making of something
 provenance() { # provenance SCRIPT FILE: a copy with one file changed by sed
   rm -rf changed

@@ -826,6 +826,8 @@ def logs(three):
     tl("consistency-new", {"consistency_proof": c, **dict(roots, trusted_new_root=root(6))}, "does not reproduce new root (split view)")
     tl("head-unsigned", {"sth": {k: v for k, v in head().items() if k != "signature"}, "trusted_public_key": KEY}, "STH is unsigned")
     tl("head-size", {"sth": dict(head(), tree_size=6), "trusted_public_key": KEY}, "STH signature invalid")
+    rootless = {"log_id": sha(public(SEED)), "root_hash": "z" * 64, "timestamp": "2026-03-01T00:00:00Z", "tree_size": 7}
+    tl("head-rootless", {"sth": dict(rootless, public_key=KEY, signature=sign_hex(cb(rootless))), "trusted_public_key": KEY}, "undecodable hash")
     tl("head-stranger", {"sth": head(7, STRANGER), "trusted_public_key": KEY}, "STH signature invalid")
     tl("equivocation", {"sth_a": head(), "sth_b": dict(head(), root_hash=root(6))}, "equivocation")
 
