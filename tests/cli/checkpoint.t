@@ -150,7 +150,7 @@ mkdir "$ws/references/checkpoint_policy.json"
 ok "a policy that cannot be read is not a default" says 1 "checkpoint_policy.json" helm checkpoint policy
 rmdir "$ws/references/checkpoint_policy.json"
 own_state() { # saved for whoever looks at it later, and never put back
-  echo then >"$ws/.helm/mark" && helm checkpoint create --label state --include-state --exclude '*.c' >/dev/null || return 1
+  echo before >"$ws/.helm/mark" && helm checkpoint create --label state --include-state --exclude '*.c' >/dev/null || return 1
   echo now >"$ws/.helm/mark"
   says 0 '".helm/mark"' helm checkpoint preview latest --diff --json || return 1
   if grep -F "Helm's own state" "$scratch/.stdout"; then return 1; fi # there to be looked at

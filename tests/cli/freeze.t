@@ -46,6 +46,19 @@ no_lift() {
   quietly helm freeze && unrecorded terminal -- helm unfreeze && exits 25 helm run -- true
 }
 ok "nor does its end" no_lift
+each_failure() { # whoever is told that a freeze is lifted finds it lifted, whatever failed
+  n=6 # where writing begins; before, files are opened
+  while [ $n -le 11 ]; do
+    fresh_workspace
+    quietly helm freeze || return 1
+    if (HELM_REAL=$HELM_TWIN HELM_ENV="HELM_TEST_FAIL_AT=$n:EIO" quietly terminal -- helm unfreeze) && test -e "$ws/.helm/freeze.json"; then
+      echo "call $n failed, and nobody was told"
+      return 1
+    fi
+    n=$((n + 1))
+  done
+}
+ok "a freeze that could not be lifted is not said to be" each_failure
 no_lock() { fresh_workspace && mkdir "$ws/.helm/freeze.lock" && exits 1 helm freeze && test ! -e "$ws/.helm/freeze.json"; }
 ok "nor when it cannot be had alone" no_lock
 finish
