@@ -42,6 +42,7 @@ fresh_workspace() {
     cp -a home .fresh-home
   fi
   ws=$scratch/home/.helm/workspace
+  # shellcheck disable=SC2034 # for whoever calls this
   ledger=$ws/.helm/task-ledger.jsonl
   cd project || exit 1
 }
