@@ -82,7 +82,7 @@ class Place:
 
     def mutation(self):
         """What the place is known by: the second of the same in a function says so."""
-        return f"{self.before} => {self.after}" + (f" [{self.turn}]" if self.turn > 1 else "")
+        return f"{self.before} => {self.after or '(left out)'}" + (f" [{self.turn}]" if self.turn > 1 else "")
 
     def key(self):
         return (self.file, self.func, self.mutation())
@@ -655,7 +655,7 @@ def report(chosen, places, allowed, seconds):
     known = {p.key() for p in places}
     stale = [number for key, number in allowed.items() if key not in known]
     for p in survivors:
-        print(f"\nSURVIVOR {p.file}:{p.line} in {p.func}()\n  - {p.before}\n  + {p.after or '(nothing)'}\n"
+        print(f"\nSURVIVOR {p.file}:{p.line} in {p.func}()\n  - {p.before}\n  + {p.after or '(left out)'}\n"
               f"  tests: {' '.join(p.ran) or 'none reaches it'}\n  key: {' | '.join(p.key())}")
     for number in sorted(stale):
         print(f"tools/mutants.allow:{number}: there is no such place any more; take the line out")

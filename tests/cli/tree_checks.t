@@ -144,12 +144,11 @@ EOC
 12 if (a == 2) => if (!(a == 2))
 12 if (a == 2) => if (a != 2)
 12 if (a == 2) => if (a == 3)
-13 call(a); => 
-15 other("x", a); => 
+13 call(a); => (left out)
+15 other("x", a); => (left out)
 16 return a && s => return (a && s, 0)
 16 return a && s => return a || s
 EOC
-  sed -i 's/\\x20/ /' "$scratch/wanted"
   places() {
     PYTHONDONTWRITEBYTECODE=1 python3 -c 'import sys
 sys.path.insert(0, sys.argv[1] + "/tools")
