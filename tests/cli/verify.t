@@ -19,6 +19,7 @@ ok "a member that hides behind another's case is refused" says 1 "letter case" h
 
 ok "a chain is admissible" says 0 "ADMISSIBLE" helm verify chain.jsonl --key $key
 ok "its end is not established" says 0 "not established" helm verify chain.jsonl --key $key
+ok "without a key nobody is identified, whatever key it brings along" says 1 "FAIL  identity: line 1" helm verify chain.jsonl
 sed '2d' chain.jsonl >gap.jsonl
 ok "a dropped receipt breaks the next one's link" says 1 "line 2" helm verify gap.jsonl --key $key
 ok "and the member is named" says 1 "prev_hash" helm verify gap.jsonl --key $key
