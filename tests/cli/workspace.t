@@ -24,6 +24,9 @@ from_below() { (cd project/sub && helm "$@"); }
 ok "found from below" says 0 "workspace=$scratch/project" from_below doctor --skip-discovery
 ok "detect looks where it stands, too" says 0 "source=cwd" from_below detect
 ok "a directory with docs is generic only when named" says 0 "layout=generic" helm detect --path other
+mkdir -p "$scratch/home/.openclaw"
+ok "another runtime that is here is told" says 0 "found_openclaw=$scratch/home/.openclaw" helm detect
+rmdir "$scratch/home/.openclaw"
 ok "~ is not a workspace although it has .helm" says 0 "layout=unknown" helm detect --path "$scratch/home/nowhere"
 ok "the home directory leads to the nested workspace" says 0 "source=nested" helm detect --path "$scratch/home"
 HELM_ENV="HELM_WORKSPACE=$scratch/project"
