@@ -43,7 +43,7 @@ ok "a dry run says which directory" says 0 "would save $tree: 3 files" in_tree c
 ok "and makes nothing" test ! -e "$kept"
 ok "there are none at first" says 0 "no checkpoints of $tree yet" in_tree checkpoint list
 ok "looking makes nothing either" test ! -e "$kept"
-ok "a checkpoint is of the tree" says 0 "\"root\": \"$tree\"" in_tree checkpoint create --label mine
+ok "a checkpoint is of the tree" says 0 "\"root\": \"$tree\"" in_tree checkpoint create --label mine --json
 ok "and says how many files" grep -q '"files": 3' "$scratch/.stdout"
 ok "it is kept in the helm home" sh -c 'grep -q "\"tree\": \"$1\"" "$0"/*/tree.json' "$kept" "$tree"
 ok "for nobody else" sh -c 'test "$(stat -c %a "$0"/*)" = 700' "$kept"
