@@ -4,6 +4,7 @@
  * the ledgers and small files, in a few milliseconds.  A person who presses Tab asked no question: whatever fails here means
  * that nothing is offered, and is not said. */
 #include "base/text.h"
+#include "cli/checkpoint.h"
 #include "cli/cmd_observe.h"
 #include "cli/gen.h"
 #include "cli/opt.h"
@@ -120,15 +121,21 @@ static void offer_rows(struct run *r, const struct json *rows, const char *membe
 	}
 }
 
+/* Of the tree one stands in; by id, and by what people called them. */
 static void offer_checkpoints(struct run *r, const char *typed)
 {
-	struct observed o = observed_from(r);
+	struct checkpoint_store st;
 	struct json *rows;
+	struct err e = { 0 };
 
-	if (observe_checkpoints(&o, NEWEST, &rows, NULL) == OK && rows->n) {
+	if (!r->ws || checkpoint_cli_open(r, &st, &e))
+		return;
+	if (checkpoint_list(&st, &rows, &e) == OK && rows->n) {
 		offer(r, "latest", typed);
 		offer_rows(r, rows, "checkpoint_id", typed);
+		offer_rows(r, rows, "label", typed);
 	}
+	checkpoint_close(&st);
 }
 
 static void offer_tasks(struct run *r, const char *typed)

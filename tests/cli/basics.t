@@ -42,6 +42,8 @@ ok "bash completion offers commands" says 0 "doctor" helm completion words -- d
 ok "and options" says 0 "--skip-discovery" helm completion words -- doctor --s
 helm init >/dev/null
 helm run --task-id task-one -- true
+mkdir "$scratch/project" && cd "$scratch/project" || exit 1
+echo x >file
 helm checkpoint create --label before >/dev/null
 helm run -- rm -rf x >/dev/null 2>&1
 offers() { # offers WORD -- WORDS...: the candidates for the last of the words have it
@@ -55,6 +57,7 @@ ok "clients are offered" offers claude-code -- setup repair cl
 ok "verbs and clients stand together" offers status -- setup ''
 ok "tasks are offered" offers task-one -- task show ''
 ok "checkpoints are offered" offers '.*-before' -- checkpoint restore 2
+ok "by their labels, too" offers before -- checkpoint restore b
 ok "requests are offered" offers 'approval-.*' -- approval approve ''
 ok "receipts are offered" offers 'rcpt_.*' -- receipts show rcpt
 ok "choices are offered" offers remove -- key trust ''

@@ -6,13 +6,15 @@ command -v python3 >/dev/null || skip_all "python3 is not here"
 cat >output.py <<'PY'
 import json, os, re, shlex, subprocess, sys
 helm, home, what = sys.argv[1:4]
+project = os.path.join(home, "project")  # a directory one works in: the home itself is saved by nobody
+os.makedirs(project, exist_ok=True)
 env = {"PATH": os.path.dirname(helm) + ":" + os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8",
        "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")}
 bad = 0
 
 def run(words, columns=None, stdin=b""):
     e = dict(env, COLUMNS=str(columns)) if columns else env
-    return subprocess.run([helm] + words, capture_output=True, env=e, cwd=home, input=stdin, timeout=60)
+    return subprocess.run([helm] + words, capture_output=True, env=e, cwd=project, input=stdin, timeout=60)
 
 def text(words, columns=None):
     return run(words, columns).stdout.decode()
@@ -31,11 +33,11 @@ def prepare():
     for words in (["init"], ["run", "--task-name", "first of two tasks", "--", "true"], ["run", "--", "ls"], ["run", "--", "rm", "-rf", "x"],
                   ["checkpoint", "create", "--label", "a"], ["log", "head", "--sign"], ["evidence", "export", "--all", "--out", "p.tar"]):
         run(words)
-    with open(os.path.join(home, "doc.json"), "w") as f:
+    with open(os.path.join(project, "doc.json"), "w") as f:
         f.write('{"a": 1}\n')
-    with open(os.path.join(home, "script.sh"), "w") as f:
+    with open(os.path.join(project, "script.sh"), "w") as f:
         f.write("ls\nrm -rf /\n")
-    with open(os.path.join(home, "r.jsonl"), "wb") as f:
+    with open(os.path.join(project, "r.jsonl"), "wb") as f:
         f.write(run(["receipts", "export"]).stdout)
 
 # How each command is called here.  One that has arguments no line knows must be given one.
@@ -165,7 +167,7 @@ def terminal():
     for line in ("--help", "help checkpoint", "task list", "dashboard", "guard explain -- rm -rf x", "profile list"):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-        p = subprocess.Popen([helm] + line.split(), stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=home,
+        p = subprocess.Popen([helm] + line.split(), stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, cwd=project,
                              env=dict(env, TERM="xterm-256color"))
         os.close(slave)
         out = b""
