@@ -128,6 +128,9 @@ void json_canonical(struct buf *to, const struct json *v);
  * non_interoperable_number and the text names the first offending path ($, $.a, $.a[2]) in canonical order. */
 int json_canonical_strict(struct buf *to, const struct json *v, struct err *e);
 
+/* "sha256:" and 64 hex digits: the SHA-256 of the canonical bytes, by which receipts speak of a document. */
+char *json_sha256(struct arena *a, const struct json *v);
+
 /* The first name in document order that was there before: true, and the places of both.  n log n, whatever the names. */
 bool json_duplicate(const struct json_member *members, uint32_t n, uint32_t *ret_first, uint32_t *ret_again);
 

@@ -6,6 +6,7 @@
  * first differing byte is looked at twice.
  *
  * Recursion is bounded: no tree is deeper than JSON_DEEPEST (the parser refuses it; a built one is a bug). */
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/scan.h"
 
@@ -389,6 +390,15 @@ static int refuse_number(const struct json *root, const struct json *number, str
 		"number %.40s%s at %s is not interoperable: use an integer of at most 2^53-1 either way, or "
 		"a string",
 		number->text, number->n > 40 ? "..." : "", path.p);
+}
+
+char *json_sha256(struct arena *a, const struct json *v)
+{
+	struct buf text;
+
+	buf_init(&text, a);
+	json_canonical(&text, v);
+	return sha256_prefixed(a, text.p, text.n);
 }
 
 int json_canonical_strict(struct buf *to, const struct json *v, struct err *e)

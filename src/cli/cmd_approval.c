@@ -240,7 +240,7 @@ static void tell_grant(struct run *r, const struct json *receipt)
 }
 
 int approval_confirm_and_give(
-	struct run *r, struct kernel *k, struct approval *g, const struct approver *who, struct err *e)
+	struct run *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
 {
 	struct json *receipt;
 	struct buf text;
@@ -249,7 +249,7 @@ int approval_confirm_and_give(
 	grant_describe(r, &text, g);
 	if (!confirms(r, who, text.p, "APPROVE"))
 		return not_confirmed(r);
-	int rc = approval_give(k, g, who, &receipt, e);
+	int rc = grant_give(k, r->a, g, who, &receipt, e);
 	if (rc == OK)
 		tell_grant(r, receipt);
 	return rc;
@@ -261,9 +261,9 @@ static int show_and_approve(struct run *r, struct kernel *k, const struct approv
 	const struct json *request = json_get(entry, "request");
 	const char *id = json_get_text(request, "approval_id", "");
 	struct json *receipt;
-	struct approval g;
+	struct grant g;
 	struct buf text;
-	int rc = approval_draft(r->a, request, t, &g, e);
+	int rc = grant_draft(r->a, request, t, &g, e);
 
 	if (rc)
 		return rc;
@@ -273,7 +273,7 @@ static int show_and_approve(struct run *r, struct kernel *k, const struct approv
 	grant_describe(r, &text, &g);
 	if (!confirms(r, who, text.p, "APPROVE"))
 		return not_confirmed(r);
-	rc = approval_approve(k, id, t, who, &receipt, e);
+	rc = approval_approve(k, r->a, id, t, who, &receipt, e);
 	if (rc == OK)
 		tell_grant(r, receipt);
 	return rc;
@@ -299,7 +299,7 @@ static int run_approved(struct run *r, struct kernel *k, const struct json *requ
 	for (uint32_t i = 0; i < argv->n; i++)
 		words[i] = json_text(argv->items[i]);
 	out_flush(r);
-	int rc = task_run(k, &spec, &report, e);
+	int rc = task_run(k, r->a, &spec, &report, e);
 	if (rc)
 		return rc;
 	run_tell(r, &report);
@@ -320,11 +320,11 @@ int cmd_approval_approve(struct run *r, struct err *e)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
-		rc = approval_get(&k, r->args[0], &entry, e);
+		rc = approval_get(&k, r->a, r->args[0], &entry, e);
 		bool runs = opt_flag(r, "run");
-		if (rc == OK && !text_eq(approval_state(entry, r->sys->now_us(r->sys)), "pending"))
+		if (rc == OK && !text_eq(request_state(entry, r->sys->now_us(r->sys)), "pending"))
 			rc = err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", r->args[0],
-				approval_state(entry, r->sys->now_us(r->sys)));
+				request_state(entry, r->sys->now_us(r->sys)));
 		if (rc == OK && runs && !json_get(json_get(entry, "request"), "argv"))
 			rc = err_set(e, E_INPUT, "APPROVAL_RUN",
 				"request %s has no command to run from here: whoever asked repeats it",
@@ -339,8 +339,8 @@ int cmd_approval_approve(struct run *r, struct err *e)
 	return rc;
 }
 
-typedef int refuse_fn(struct kernel *k, const char *id, const char *reason, const struct approver *who,
-	struct json **ret, struct err *e);
+typedef int refuse_fn(struct kernel *k, struct arena *a, const char *id, const char *reason,
+	const struct approver *who, struct json **ret, struct err *e);
 
 /* Saying no is shown and typed as saying yes is. */
 static int refuse(
@@ -358,7 +358,7 @@ static int refuse(
 		rc = not_confirmed(r);
 		kernel_close(&k);
 	} else if (rc == OK) {
-		rc = fn(&k, r->args[0], opt_text(r, "reason", ""), &who, &receipt, e);
+		rc = fn(&k, r->a, r->args[0], opt_text(r, "reason", ""), &who, &receipt, e);
 		kernel_close(&k);
 		if (rc == OK && r->is_json)
 			out_json(r, receipt);
@@ -378,7 +378,7 @@ int cmd_approval_deny(struct run *r, struct err *e)
 
 	if (rc)
 		return rc;
-	rc = approval_get(&k, r->args[0], &entry, e);
+	rc = approval_get(&k, r->a, r->args[0], &entry, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;
@@ -389,7 +389,7 @@ int cmd_approval_deny(struct run *r, struct err *e)
 
 int cmd_approval_revoke(struct run *r, struct err *e)
 {
-	return refuse(r, approval_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
+	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
 		"Revoked", e);
 }
 
@@ -407,16 +407,17 @@ static int read_request(struct run *r, struct kernel *k, struct request *q, stru
 	if ((text != NULL) == (r->child_count > 0))
 		return err_set(e, E_USAGE, "GRANT_COMMAND",
 			"say what to grant: --shell TEXT, or -- COMMAND ARGS...");
-	q->door = "grant";
-	q->subject_id = opt_text(r, "principal", NULL);
-	q->session = opt_text(r, "session-id", NULL);
-	q->tool_name = text ? "sh" : path_base(r->child[0]);
-	q->action = "EXECUTE_COMMAND";
-	q->mode = GUARD_ENFORCE;
+	q->who.door = "grant";
+	q->who.subject_id = opt_text(r, "principal", NULL);
+	q->who.session = opt_text(r, "session-id", NULL);
+	q->what.tool = text ? "sh" : path_base(r->child[0]);
+	q->what.action = "EXECUTE_COMMAND";
 	if (text)
-		q->shell = bytes_of(text);
-	q->argv = text ? NULL : (const char *const *)r->child;
-	q->argc = r->child_count;
+		q->what.shell = bytes_of(text);
+	q->what.argv = text ? NULL : (const char *const *)r->child;
+	q->what.argc = r->child_count;
+	q->where = &k->guard.at;
+	q->mode = GUARD_ENFORCE;
 	return OK;
 }
 
@@ -425,7 +426,7 @@ int cmd_approval_grant(struct run *r, struct err *e)
 	struct approver who = { 0 };
 	struct approval_terms terms;
 	struct request q = { 0 };
-	struct approval g;
+	struct grant g;
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
@@ -438,12 +439,12 @@ int cmd_approval_grant(struct run *r, struct err *e)
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
 		rc = read_request(r, &k, &q, e);
-		if (rc == OK && terms.reach == REACH_EXACT && q.shell.p)
+		if (rc == OK && terms.reach == REACH_EXACT && q.what.shell.p)
 			rc = err_set(e, E_USAGE, "GRANT_EXACT",
 				"a text alone is not a call: give --shape, --path or --host, or -- COMMAND "
 				"for 'helm run'");
 		if (rc == OK)
-			rc = approval_draft_for(&k, &q, &terms, &g, e);
+			rc = grant_draft_for(&k, r->a, &q, &terms, &g, e);
 		if (rc == OK)
 			rc = approval_confirm_and_give(r, &k, &g, &who, e);
 		kernel_close(&k);
@@ -471,7 +472,7 @@ int approval_ask_person(struct run *r, const char *id, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = approval_get(&k, id, &entry, e);
+	rc = approval_get(&k, r->a, id, &entry, e);
 	if (rc == OK) {
 		buf_init(&text, r->a);
 		approval_describe(r, &text, entry);
@@ -480,9 +481,9 @@ int approval_ask_person(struct run *r, const char *id, struct err *e)
 		if (!approver_says(r, text.p, words, &typed))
 			rc = OK;
 		else if (text_eq(typed, "APPROVE"))
-			rc = approval_approve(&k, id, &once, &who, &receipt, e);
+			rc = approval_approve(&k, r->a, id, &once, &who, &receipt, e);
 		else
-			rc = approval_deny(&k, id, "", &who, &receipt, e);
+			rc = approval_deny(&k, r->a, id, "", &who, &receipt, e);
 	}
 	kernel_close(&k);
 	return rc;

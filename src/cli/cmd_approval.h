@@ -11,7 +11,7 @@ void approval_describe(struct run *r, struct buf *to, const struct json *entry);
 /* Effects that a shape covers, in words. */
 void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n);
 /* What a grant lets through, in words. */
-void grant_describe(struct run *r, struct buf *to, const struct approval *g);
+void grant_describe(struct run *r, struct buf *to, const struct grant *g);
 /* Requests that wait and grants in force; `all`: also those that are settled.  Numbers count the waiting ones from 1. */
 void approvals_print(struct run *r, const struct json *doc, bool all);
 /* The n-th request that waits, from 1; NULL when there are not so many. */
@@ -27,7 +27,7 @@ bool approver_says(struct run *r, const char *text, const char *const *words, co
 int approval_read_end(struct run *r, struct approval_terms *t, struct err *e);
 /* Show a drafted grant, take the word, give it. */
 int approval_confirm_and_give(
-	struct run *r, struct kernel *k, struct approval *g, const struct approver *who, struct err *e);
+	struct run *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e);
 
 /* One request, shown and answered by typed words. */
 int approval_ask_person(struct run *r, const char *id, struct err *e);

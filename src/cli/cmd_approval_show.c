@@ -83,7 +83,7 @@ static void describe_reasons(struct run *r, struct buf *to, const struct json *r
 void approval_describe(struct run *r, struct buf *to, const struct json *entry)
 {
 	const struct json *request = json_get(entry, "request");
-	const char *state = approval_state(entry, r->sys->now_us(r->sys));
+	const char *state = request_state(entry, r->sys->now_us(r->sys));
 
 	buf_addf(to, "%sRequest %s%s, %s\n", paint(r, PAINT_BOLD), safe_member(r, request, "approval_id"),
 		paint(r, PAINT_OFF), safe(r, state));
@@ -105,7 +105,7 @@ void approval_describe(struct run *r, struct buf *to, const struct json *entry)
 
 /* ---- one grant ---- */
 
-static const char *effect_text(struct run *r, const struct approval *g, const struct cover *c)
+static const char *effect_text(struct run *r, const struct grant *g, const struct cover *c)
 {
 	const char *where = g->reach == REACH_PATH	 ? arena_printf(r->a, ", below %s", safe(r, g->path))
 		: g->reach == REACH_HOST		 ? arena_printf(r->a, ", on %s", safe(r, g->host))
@@ -121,7 +121,7 @@ static const char *effect_text(struct run *r, const struct approval *g, const st
 }
 
 /* What reads the same is said once. */
-static void describe_effects(struct run *r, struct buf *to, const struct approval *g)
+static void describe_effects(struct run *r, struct buf *to, const struct grant *g)
 {
 	const char **said = arena_zalloc(r->a, g->cover_count + 1, sizeof(*said));
 	size_t n = 0;
@@ -140,12 +140,12 @@ static void describe_effects(struct run *r, struct buf *to, const struct approva
 
 void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n)
 {
-	struct approval g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
+	struct grant g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
 
 	describe_effects(r, to, &g);
 }
 
-void grant_describe(struct run *r, struct buf *to, const struct approval *g)
+void grant_describe(struct run *r, struct buf *to, const struct grant *g)
 {
 	static const char *const reach[] = { "this very command, in this directory",
 		"any command with these effects and no others that ask",
@@ -170,11 +170,11 @@ static const struct json *grant_of(const struct json *entry)
 
 static void describe_grant_entry(struct run *r, struct buf *to, const char *id, const struct json *entry)
 {
-	struct approval g;
+	struct grant g;
 
 	buf_addf(to, "%sGrant %s%s, %s\n", paint(r, PAINT_BOLD), safe(r, id), paint(r, PAINT_OFF),
 		grant_state(entry, r->sys->now_us(r->sys)));
-	if (approval_from_json(r->a, grant_of(entry), &g, NULL)) {
+	if (grant_from_json(r->a, grant_of(entry), &g, NULL)) {
 		buf_adds(to, "  not understood: it grants nothing\n");
 		return;
 	}
@@ -194,7 +194,7 @@ static void print_waiting(struct run *r, const struct json *requests, bool all)
 
 	json_each_member (m, requests) {
 		const struct json *request = json_get(m->value, "request");
-		const char *state = approval_state(m->value, now);
+		const char *state = request_state(m->value, now);
 		bool waits = text_eq(state, "pending");
 		if (!waits && !all)
 			continue;
@@ -218,10 +218,10 @@ static void print_grants(struct run *r, const struct json *grants, bool all)
 	int64_t now = r->sys->now_us(r->sys);
 
 	json_each_member (m, grants) {
-		struct approval g;
+		struct grant g;
 		const char *state = grant_state(m->value, now);
 		if ((!text_eq(state, "in force") && !all) ||
-			approval_from_json(r->a, grant_of(m->value), &g, NULL))
+			grant_from_json(r->a, grant_of(m->value), &g, NULL))
 			continue;
 		out(r, "    %s  %s, %s%s, %s, for %s\n", safe(r, m->name),
 			text_eq(state, "in force") ? how_long(r, g.expires_us) : state, reach_name(g.reach),
@@ -249,7 +249,7 @@ void approvals_print(struct run *r, const struct json *doc, bool all)
 const char *approvals_nth(struct run *r, const struct json *doc, int64_t n)
 {
 	json_each_member (m, json_get(doc, "requests"))
-		if (text_eq(approval_state(m->value, r->sys->now_us(r->sys)), "pending") && --n == 0)
+		if (text_eq(request_state(m->value, r->sys->now_us(r->sys)), "pending") && --n == 0)
 			return m->name;
 	return NULL;
 }
@@ -263,7 +263,7 @@ static struct json *flat(struct run *r, const struct json *entry)
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		if (json_get(entry, members[i]))
 			json_set(r->a, doc, members[i], json_get(entry, members[i]));
-	json_sets(r->a, doc, "state", approval_state(entry, r->sys->now_us(r->sys)));
+	json_sets(r->a, doc, "state", request_state(entry, r->sys->now_us(r->sys)));
 	json_sets(
 		r->a, doc, "decision_receipt", json_get_text(json_get(entry, "receipt"), "receipt_id", NULL));
 	return doc;
@@ -289,7 +289,7 @@ static void print_json(struct run *r, const struct json *doc, bool all)
 	int64_t now = r->sys->now_us(r->sys);
 
 	json_each_member (m, json_get(doc, "requests"))
-		if (all || text_eq(approval_state(m->value, now), "pending"))
+		if (all || text_eq(request_state(m->value, now), "pending"))
 			json_push(r->a, requests, flat(r, m->value));
 	json_each_member (m, json_get(doc, "grants"))
 		if (all || text_eq(grant_state(m->value, now), "in force"))
@@ -330,7 +330,7 @@ int cmd_approval_show(struct run *r, struct err *e)
 	rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
 	struct json *grant = rc ? NULL : json_get(json_get(doc, "grants"), id);
 	if (rc == OK && !grant)
-		rc = approval_get(&k, id, &entry, e);
+		rc = approval_get(&k, r->a, id, &entry, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

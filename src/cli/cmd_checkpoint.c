@@ -484,21 +484,6 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
 }
 
-static int new_task_id(struct run *r, char **ret, struct err *e)
-{
-	uint8_t b[16];
-	char hex[33];
-
-	if (r->sys->random(r->sys, b, sizeof(b)))
-		return err_sys(e, "RANDOM", "no random numbers");
-	b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
-	b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
-	for (size_t i = 0; i < sizeof(b); i++)
-		snprintf(hex + 2 * i, 3, "%02x", b[i]);
-	*ret = arena_printf(r->a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
-	return OK;
-}
-
 static void say_restored(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
@@ -564,7 +549,7 @@ int cmd_checkpoint_restore(struct run *r, struct err *e)
 	size_t n = opt_list(r, "only", &given);
 
 	if (checkpoint_cli_open(r, &st, e) || inside(r, given, n, &only, e) ||
-		new_task_id(r, &writer.task_id, e))
+		record_new_task_id(r->a, r->sys, &writer.task_id, e))
 		return e->rc;
 	struct checkpoint_restore q = { .id = r->args[0],
 		.only = only,

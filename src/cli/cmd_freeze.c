@@ -12,8 +12,8 @@ const struct opt freeze_opts[] = {
 	{ 0 },
 };
 
-typedef int change_fn(
-	struct kernel *k, const char *principal, const char *reason, struct json **ret, struct err *e);
+typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret, struct err *e);
 
 static int from_outside(struct run *r, change_fn *fn, struct err *e)
 {
@@ -55,7 +55,7 @@ static int change(struct run *r, change_fn *fn, const char *word, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = fn(&k, who, opt_text(r, "reason", ""), &receipt, e);
+	rc = fn(&k, r->a, who, opt_text(r, "reason", ""), &receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

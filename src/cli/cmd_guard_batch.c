@@ -151,7 +151,7 @@ static int judge_line(struct run *r, const struct guard *base, struct arena *a, 
 	if ((rc = optional_text(doc, "profile", &profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))
 		return rc;
 	if (cwd)
-		guard_at(&g, a, cwd);
+		g.at = guard_at(&g, a, cwd);
 	if (shell) {
 		if (!json_is(shell, JSON_STRING))
 			return err_set(e, E_INPUT, "BATCH_MEMBER", "'shell' must be a text");

@@ -155,7 +155,7 @@ int cmd_hook_pre_tool(struct run *r, struct err *e)
 		rc = open_kernel(r, &k, e);
 	if (rc)
 		return refuse_for(r, c, e);
-	rc = hook_before(&k, c->name, c->speech->can_ask, &call, &answer, e);
+	rc = hook_before(&k, r->a, c->name, c->speech->can_ask, &call, &answer, e);
 	kernel_close(&k);
 	if (rc)
 		return refuse_for(r, c, e);
@@ -177,7 +177,7 @@ int cmd_hook_post_tool(struct run *r, struct err *e)
 		rc = open_kernel(r, &k, e);
 	if (rc)
 		return rc;
-	rc = hook_after(&k, c->name, &call, e);
+	rc = hook_after(&k, r->a, c->name, &call, e);
 	kernel_close(&k);
 	return rc;
 }

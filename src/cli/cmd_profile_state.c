@@ -106,7 +106,7 @@ int cmd_profile_use(struct run *r, struct err *e)
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = workspace_use_profile(&k, r->args[0], opt_text(r, "destructive", NULL), &receipt, e);
+	rc = workspace_use_profile(&k, r->a, r->args[0], opt_text(r, "destructive", NULL), &receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

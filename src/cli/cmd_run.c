@@ -164,7 +164,7 @@ static int run_with(struct run *r, struct run_spec *spec, struct err *e)
 		return rc;
 	rc = task_close_orphans(r->sys, r->a, r->ws, false, &closed, e);
 	if (rc == OK)
-		rc = task_run(&k, spec, &report, e);
+		rc = task_run(&k, r->a, spec, &report, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

@@ -67,7 +67,7 @@ static int apply(struct run *r, struct kernel *k, const struct json *proposal, c
 	struct approval_terms terms = { .reach = REACH_SHAPE };
 	const char *id = json_get_text(proposal, "approval_id", NULL);
 	struct json *entry;
-	struct approval g;
+	struct grant g;
 
 	if (!id)
 		return err_set(e, E_MISSING, "TUNE_REQUEST",
@@ -75,9 +75,9 @@ static int apply(struct run *r, struct kernel *k, const struct json *proposal, c
 			"without");
 	int rc = approval_read_end(r, &terms, e);
 	if (rc == OK)
-		rc = approval_get(k, id, &entry, e);
+		rc = approval_get(k, r->a, id, &entry, e);
 	if (rc == OK)
-		rc = approval_draft(r->a, json_get(entry, "request"), &terms, &g, e);
+		rc = grant_draft(r->a, json_get(entry, "request"), &terms, &g, e);
 	return rc ? rc : approval_confirm_and_give(r, k, &g, who, e);
 }
 
@@ -97,7 +97,8 @@ int cmd_guard_tune(struct run *r, struct err *e)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
-		rc = tune_propose(&k, (r->sys->now_us(r->sys) / 1000000 - days * 86400) * 1000000, &doc, e);
+		rc = tune_propose(
+			&k, r->a, (r->sys->now_us(r->sys) / 1000000 - days * 86400) * 1000000, &doc, e);
 		const struct json *one =
 			rc || number < 1 ? NULL : json_at(json_get(doc, "proposals"), (size_t)number - 1);
 		if (rc == OK && number && !one)

@@ -166,7 +166,7 @@ static void offer_answers(struct run *r, bool grants, const char *state, const c
 	if (approvals_load(r->sys, r->a, r->ws, &doc, NULL))
 		return;
 	json_each_member (m, json_get(doc, grants ? "grants" : "requests"))
-		if (text_eq((grants ? grant_state : approval_state)(m->value, now), state))
+		if (text_eq((grants ? grant_state : request_state)(m->value, now), state))
 			offer_name(r, m->name, typed);
 }
 

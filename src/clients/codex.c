@@ -44,7 +44,6 @@ static const char *trusted_hash(const struct client_look *l)
 	struct arena *a = l->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
 		    *one = json_new(a, JSON_OBJECT);
-	struct buf text;
 
 	json_setb(a, one, "async", json_get_bool(l->entry, "async", false));
 	json_sets(a, one, "command", json_get_text(l->entry, "command", ""));
@@ -57,9 +56,7 @@ static const char *trusted_hash(const struct client_look *l)
 	json_set(a, doc, "hooks", list);
 	if (json_get_text(l->box, "matcher", NULL))
 		json_sets(a, doc, "matcher", json_get_text(l->box, "matcher", ""));
-	buf_init(&text, a);
-	json_canonical(&text, doc);
-	return sha256_prefixed(a, text.p, text.n);
+	return json_sha256(a, doc);
 }
 
 static struct bytes read_config(struct client_look *l)

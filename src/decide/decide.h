@@ -8,9 +8,9 @@
 #define DECIDE_DECIDE_H
 
 #include "base/mem.h"
-#include "model/approval.h"
 #include "model/decision.h"
 #include "model/effect.h"
+#include "model/grant.h"
 #include "model/profile.h"
 
 #include <stdbool.h>
@@ -82,11 +82,11 @@ struct question {
 /* Is everything the decision asks answered by these grants?  ret_used[i] says whether grants[i] was needed.  Pure.  Only ever true
  * for a decision that is ESCALATE: a denial is never lifted.  Every reason to ask needs a grant that is in force, is meant for who
  * asks, and covers that rule on that effect; what cannot be known beforehand is covered only by an exact grant for one use. */
-bool lift(struct arena *a, const struct decision *d, const struct question *q, const struct approval *grants,
-	size_t n, bool *ret_used);
+bool grants_answer(struct arena *a, const struct decision *d, const struct question *q,
+	const struct grant *grants, size_t n, bool *ret_used);
 
 /* Would a REACH_SHAPE grant answer everything of this, whoever asks and whenever? */
-bool approval_covers(const struct approval *g, const struct cover *asked, size_t n);
+bool grant_covers(const struct grant *g, const struct cover *asked, size_t n);
 
 /* The host of a URL, of user@host:path or of a bare name, in lower case; NULL when the text leaves any doubt. */
 const char *host_of(struct arena *a, const char *target);

@@ -204,7 +204,7 @@ static void use_group(struct decision *d, enum tool_group g)
 		if (d->used[i] == g)
 			return;
 	d->used[d->used_count++] = g;
-	if (d->profile->grants[g] == GRANT_DENY)
+	if (d->profile->tool_rules[g] == TOOLS_DENY)
 		d->denied_used[d->denied_used_count++] = g;
 }
 

@@ -68,8 +68,17 @@ struct watch {
 	int out_fd, err_fd; /* our ends of the output pipes, or -1 */
 	struct sha256 out_hash, err_hash;
 	int terminal; /* descriptor of the terminal we gave away, or -1 */
-	int64_t deadline_us, kill_us, sign_us;
+	int64_t deadline_us, kill_us;
+	int64_t back_us; /* when the caller wants to be back, or 0 */
 	bool has_ended;
+};
+
+struct running {
+	struct stage stage;
+	struct watch watch;
+	struct run_result result;
+	sigset_t old_signals;
+	bool is_open; /* the gate */
 };
 
 /* ---- in the ward ---- */
@@ -450,8 +459,8 @@ static int next_timeout_ms(struct watch *w)
 {
 	int64_t at = w->kill_us ? w->kill_us : w->deadline_us;
 
-	if (w->sign_us && (!at || w->sign_us < at))
-		at = w->sign_us;
+	if (w->back_us && (!at || w->back_us < at))
+		at = w->back_us;
 	if (!at)
 		return -1;
 	int64_t left = at - w->s->mono_us(w->s);
@@ -462,10 +471,6 @@ static void check_clock(struct watch *w)
 {
 	int64_t now = w->s->mono_us(w->s);
 
-	if (w->sign_us && now >= w->sign_us) {
-		w->request->sign_of_life(w->request->arg);
-		w->sign_us = now + w->request->sign_ms * 1000;
-	}
 	if (w->kill_us && now >= w->kill_us) {
 		end_all(w);
 		w->kill_us = now + 1000000;
@@ -475,10 +480,13 @@ static void check_clock(struct watch *w)
 	}
 }
 
-static void wait_for_end(struct watch *w)
+/* False: it is time to be back, and it is still running. */
+static bool wait_for_end(struct watch *w)
 {
 	while (!w->has_ended || w->out_fd >= 0 || w->err_fd >= 0) {
 		bool running = !w->has_ended;
+		if (running && w->back_us && w->s->mono_us(w->s) >= w->back_us)
+			return false;
 		struct pollfd p[] = {
 			{ running ? w->pid_fd : -1, POLLIN, 0 },
 			{ w->signal_fd, POLLIN, 0 },
@@ -506,6 +514,7 @@ static void wait_for_end(struct watch *w)
 		if (!w->has_ended)
 			check_clock(w);
 	}
+	return true;
 }
 
 static void judge_end(struct watch *w)
@@ -566,58 +575,25 @@ static int find_terminal(const struct run_request *request)
 	return 0;
 }
 
-/* The walls go up while the caller puts on record what is about to happen. */
-static int open_gate(struct watch *w, struct err *e)
+/* The warden is there, or cannot be. */
+static void await_warden(struct running *r)
 {
-	const struct run_request *request = w->request;
-	int rc = request->commit ? request->commit(request->arg, e) : OK;
-
-	while (sem_wait(&w->stage->started) && errno == EINTR)
+	while (sem_wait(&r->stage.started) && errno == EINTR)
 		;
-	w->warden = w->stage->warden;
-	w->stage->is_called_off = rc != OK;
-	w->result->started_us = w->s->now_us(w->s);
-	int64_t now = w->s->mono_us(w->s);
-	w->deadline_us = request->timeout_ms > 0 ? now + request->timeout_ms * 1000 : 0;
-	w->sign_us = request->sign_of_life ? now + request->sign_ms * 1000 : 0;
-	sem_post(&w->stage->gate);
-	if (w->warden < 0 && rc == OK) {
-		errno = w->stage->start_errno;
-		rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
-	}
-	return rc;
+	r->watch.warden = r->stage.warden;
 }
 
-/* From the open gate to the end of the command. */
-static int see_through(struct watch *w, struct err *e)
+static void open_gate(struct running *r, bool is_called_off)
 {
-	struct pipes *p = &w->pipes;
-
-	setpgid(w->warden, w->warden);
-	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
-	w->control = p->control[0];
-	w->out_fd = p->out[0];
-	w->err_fd = p->err[0];
-	p->out[0] = p->err[0] = -1;
-	close_fd(&p->out[1]);
-	close_fd(&p->err[1]);
-	p->out[1] = p->err[1] = -1;
-	sha256_begin(&w->out_hash);
-	sha256_begin(&w->err_hash);
-	wait_for_end(w);
-	w->result->finished_us = w->s->now_us(w->s);
-	judge_end(w);
-	if (w->stage->changed[0])
-		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", w->stage->changed);
-	if (w->stage->report.refused[0])
-		return err_set(e, E_DENIED, "SANDBOX_REFUSED",
-			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
-			w->stage->report.refused);
-	return OK;
+	r->stage.is_called_off = is_called_off;
+	r->is_open = true;
+	sem_post(&r->stage.gate);
 }
 
-static void release(struct watch *w)
+static void release(struct running *r)
 {
+	struct watch *w = &r->watch;
+
 	take_terminal(w);
 	close_fd(&w->signal_fd);
 	close_fd(&w->pid_fd);
@@ -626,6 +602,7 @@ static void release(struct watch *w)
 	close_pair(w->pipes.control);
 	close_pair(w->pipes.out);
 	close_pair(w->pipes.err);
+	sigprocmask(SIG_SETMASK, &r->old_signals, NULL);
 }
 
 static const char **make_shell_argv(struct arena *a, const char *const *argv)
@@ -640,43 +617,100 @@ static const char **make_shell_argv(struct arena *a, const char *const *argv)
 	return shell;
 }
 
-int run_command(struct sys *s, const struct run_request *request, struct run_result *ret, struct err *e)
+int run_start(struct sys *s, struct arena *a, const struct run_request *request, struct running **ret,
+	struct err *e)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	struct run_result result = { .captured = request->capture };
-	struct stage stage = { .request = request,
-		.shell_argv = make_shell_argv(&a, request->argv),
+	struct running *r = arena_zalloc(a, 1, sizeof(*r));
+	struct watch *w = &r->watch;
+
+	r->result.captured = request->capture;
+	r->stage = (struct stage){ .request = request,
+		.shell_argv = make_shell_argv(a, request->argv),
 		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
 		.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
 		.terminal = find_terminal(request) };
-	struct watch w = { .s = s,
+	*w = (struct watch){ .s = s,
 		.request = request,
-		.result = &result,
-		.stage = &stage,
+		.result = &r->result,
+		.stage = &r->stage,
 		.pid_fd = -1,
-		.signal_fd = -1,
 		.out_fd = -1,
 		.err_fd = -1,
-		.terminal = stage.terminal };
-	sigset_t old;
-
-	w.signal_fd = open_signals(&old);
-	int rc = OK;
-	bool is_piped = open_pipes(&stage.pipes, request->capture) == 0;
-	w.pipes = stage.pipes;
-	if (!is_piped || start_keeper(&stage)) {
-		rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
-	} else {
-		rc = open_gate(&w, e);
-		if (rc == OK)
-			rc = see_through(&w, e);
-		if (rc == OK)
-			*ret = result;
-		if (rc == OK && request->ended)
-			request->ended(request->arg);
-		end_keeper(&stage);
+		.terminal = r->stage.terminal };
+	w->signal_fd = open_signals(&r->old_signals);
+	bool is_piped = open_pipes(&r->stage.pipes, request->capture) == 0;
+	w->pipes = r->stage.pipes;
+	if (is_piped && start_keeper(&r->stage) == 0) {
+		*ret = r;
+		return OK;
 	}
-	release(&w);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	int rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
+	release(r);
 	return rc;
+}
+
+int run_go(struct running *r, struct err *e)
+{
+	struct watch *w = &r->watch;
+	struct pipes *p = &w->pipes;
+
+	await_warden(r);
+	r->result.started_us = w->s->now_us(w->s);
+	if (w->request->timeout_ms > 0)
+		w->deadline_us = w->s->mono_us(w->s) + w->request->timeout_ms * 1000;
+	open_gate(r, false);
+	if (w->warden < 0) {
+		errno = r->stage.start_errno;
+		return err_sys(e, "RUN_START", "cannot start '%s'", w->request->argv[0]);
+	}
+	setpgid(w->warden, w->warden);
+	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
+	w->control = p->control[0];
+	w->out_fd = p->out[0];
+	w->err_fd = p->err[0];
+	p->out[0] = p->err[0] = -1;
+	close_fd(&p->out[1]);
+	close_fd(&p->err[1]);
+	p->out[1] = p->err[1] = -1;
+	sha256_begin(&w->out_hash);
+	sha256_begin(&w->err_hash);
+	return OK;
+}
+
+int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, struct err *e)
+{
+	struct watch *w = &r->watch;
+
+	w->back_us = for_ms ? w->s->mono_us(w->s) + for_ms * 1000 : 0;
+	if (!wait_for_end(w)) {
+		*ret = NULL;
+		return OK;
+	}
+	r->result.finished_us = w->s->now_us(w->s);
+	judge_end(w);
+	if (r->stage.changed[0])
+		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", r->stage.changed);
+	if (r->stage.report.refused[0])
+		return err_set(e, E_DENIED, "SANDBOX_REFUSED",
+			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
+			r->stage.report.refused);
+	*ret = &r->result;
+	return OK;
+}
+
+void run_end(struct running **given)
+{
+	struct running *r = *given;
+
+	if (!r)
+		return;
+	*given = NULL;
+	if (!r->is_open) {
+		await_warden(r);
+		open_gate(r, true);
+	} else if (r->watch.warden > 0 && !r->watch.has_ended) {
+		end_all(&r->watch);
+	}
+	end_keeper(&r->stage);
+	release(r);
 }

@@ -65,18 +65,16 @@ static void push_new(struct arena *a, struct json *list, const char *path, uint3
 		json_pushs(a, list, path);
 }
 
-static const char *tree_of(struct kernel *k)
+static const char *tree_of(const struct kernel *k, const struct surroundings *at)
 {
-	const struct surroundings *at = &k->guard.at;
-
 	if (at->work_tree)
 		return at->work_tree;
 	return at->cwd && path_is_below(at->cwd, k->ws->root) ? k->ws->root : NULL;
 }
 
-struct json *changes_expect(struct kernel *k, const struct proposal *p)
+struct json *changes_expect(
+	struct kernel *k, struct arena *a, const struct surroundings *at, const struct proposal *p)
 {
-	struct arena *a = k->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *writes = json_new(a, JSON_ARRAY),
 		    *removes = json_new(a, JSON_ARRAY);
 	bool is_open = !p->readable;
@@ -96,8 +94,9 @@ struct json *changes_expect(struct kernel *k, const struct proposal *p)
 		json_set(a, doc, "writes", writes);
 	if (removes->n)
 		json_set(a, doc, "removes", removes);
-	if (is_open && tree_of(k))
-		json_sets(a, doc, "tree", tree_of(k));
+	const char *tree = is_open ? tree_of(k, at) : NULL;
+	if (tree)
+		json_sets(a, doc, "tree", tree);
 	return doc->n ? doc : NULL;
 }
 
@@ -105,25 +104,26 @@ struct json *changes_expect(struct kernel *k, const struct proposal *p)
 
 struct look {
 	struct kernel *k;
+	struct arena *a;
 	struct changes *to;
 	const char *root; /* of the walk */
 	int64_t since_us;
 	size_t seen;
 };
 
-static const char *shown(struct kernel *k, const char *path)
+static const char *shown(const struct look *l, const char *path)
 {
-	const char *root = k->ws->root;
+	const char *root = l->k->ws->root;
 	const char *relative =
 		path_is_below(path, root) && !text_eq(path, root) ? path + strlen(root) + 1 : path;
 
-	return text_safe(k->a, relative, strlen(relative), false);
+	return text_safe(l->a, relative, strlen(relative), false);
 }
 
 static void add(struct look *l, struct json *list, const char *path)
 {
 	l->to->is_partial |= list->n == SHOWN_MAX;
-	push_new(l->k->a, list, shown(l->k, path), SHOWN_MAX);
+	push_new(l->a, list, shown(l, path), SHOWN_MAX);
 }
 
 static bool is_newer(const struct look *l, const struct stat *st)
@@ -144,7 +144,7 @@ static int visit(
 	if (S_ISDIR(st->st_mode))
 		return text_eq(name, ".git") || text_eq(name, l->k->ws->state_name) ? FILE_SKIP : 0;
 	if (is_newer(l, st))
-		add(l, l->to->changed, arena_printf(l->k->a, "%s/%s", l->root, relative));
+		add(l, l->to->changed, arena_printf(l->a, "%s/%s", l->root, relative));
 	return 0;
 }
 
@@ -178,12 +178,12 @@ static bool compare(struct look *l, const char *id)
 	struct checkpoint_restore how = { .id = id, .is_dry_run = true };
 	struct err e;
 
-	if (workspace_checkpoints(k->sys, k->a, k->ws, false, &store, &e))
+	if (workspace_checkpoints(k->sys, l->a, k->ws, false, &store, &e))
 		return false;
 	int rc = checkpoint_restore(&store, &how, &now, &e);
 	for (size_t i = 0; rc == OK && i < now.change_count; i++) {
 		const struct checkpoint_change *c = &now.changes[i];
-		const char *path = arena_printf(k->a, "%s/%s", k->ws->tree, c->path);
+		const char *path = arena_printf(l->a, "%s/%s", k->ws->tree, c->path);
 		if (c->state == CHECKPOINT_MISSING && !text_eq(c->kind, "dir"))
 			add(l, l->to->deleted, path);
 		else if ((c->state == CHECKPOINT_CHANGED || c->state == CHECKPOINT_NEW) &&
@@ -201,10 +201,11 @@ static void find_gone(struct look *l, const struct json *expected)
 			add(l, l->to->deleted, json_text(path));
 }
 
-struct json *changes_gone(struct kernel *k, const struct json *expected, const char *checkpoint_id)
+struct json *changes_gone(
+	struct kernel *k, struct arena *a, const struct json *expected, const char *checkpoint_id)
 {
-	struct changes found = { json_new(k->a, JSON_ARRAY), json_new(k->a, JSON_ARRAY), false };
-	struct look l = { .k = k, .to = &found };
+	struct changes found = { json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), false };
+	struct look l = { .k = k, .a = a, .to = &found };
 
 	if (checkpoint_id)
 		(void)compare(&l, checkpoint_id);
@@ -212,11 +213,11 @@ struct json *changes_gone(struct kernel *k, const struct json *expected, const c
 	return found.deleted;
 }
 
-void changes_find(struct kernel *k, const struct json *expected, const char *checkpoint_id, int64_t since_us,
-	struct changes *ret)
+void changes_find(struct kernel *k, struct arena *a, const struct json *expected, const char *checkpoint_id,
+	int64_t since_us, struct changes *ret)
 {
-	struct changes found = { json_new(k->a, JSON_ARRAY), json_new(k->a, JSON_ARRAY), false };
-	struct look l = { .k = k, .to = &found, .since_us = since_us };
+	struct changes found = { json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), false };
+	struct look l = { .k = k, .a = a, .to = &found, .since_us = since_us };
 	const char *tree = json_get_text(expected, "tree", NULL);
 	bool was_saved = checkpoint_id && compare(&l, checkpoint_id);
 

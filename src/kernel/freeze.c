@@ -7,6 +7,7 @@
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/act.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -22,89 +23,82 @@ int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, stru
 	return doc_load(s, a, ws->state_fd, &FREEZES, ret, e);
 }
 
-const char *freeze_in_force(struct kernel *k, const char *principal)
+const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal)
 {
 	struct json *doc;
 	struct err e = { 0 };
 
-	if (freeze_load(k->sys, k->a, k->ws, &doc, &e))
-		return arena_printf(k->a, "whether a freeze is in force cannot be read (%s)", e.text);
+	if (freeze_load(k->sys, a, k->ws, &doc, &e))
+		return arena_printf(a, "whether a freeze is in force cannot be read (%s)", e.text);
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
 	const struct json *one = all ? all : own;
 	if (!one)
 		return NULL;
 	const char *reason = json_get_text(json_get(one, "metadata"), "reason", "");
-	return arena_printf(k->a, "a person has frozen %s%s%s", all ? "everything" : principal,
-		*reason ? ": " : "", reason);
+	return arena_printf(
+		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
 }
 
-static int store(struct kernel *k, const struct json *doc, struct err *e)
+static int store(struct kernel *k, struct arena *a, const struct json *doc, struct err *e)
 {
 	if (doc->n)
-		return doc_replace(k->sys, k->a, k->ws->state_fd, &FREEZES, doc, e);
+		return doc_replace(k->sys, a, k->ws->state_fd, &FREEZES, doc, e);
 	if (k->sys->unlink(k->sys, k->ws->state_fd, FREEZES.file, 0))
 		return err_sys(e, "FREEZE_FILE", "cannot remove %s", FREEZES.file);
 	return OK;
 }
 
-/* The record first: a freeze or its end that is not on record does not happen. */
-static int record(struct kernel *k, const char *effect, const char *principal, const char *reason,
-	struct json **ret, struct err *e)
+static int record(struct kernel *k, struct arena *a, const char *effect, const char *principal,
+	const char *reason, struct json **ret, struct err *e)
 {
-	struct json *about = json_new(k->a, JSON_OBJECT);
-	char *id;
-	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+	struct json *about = json_new(a, JSON_OBJECT);
 
-	if (rc)
-		return rc;
-	json_sets(k->a, about, "principal", principal);
-	json_sets(k->a, about, "reason", reason);
-	struct draft d = { .decision_id = id,
-		.effect_id = effect,
-		.status = "RECORDED",
-		.reason_code = "SYSTEM_FROZEN",
-		.policy_hash = k->policy_hash,
-		.type = "freeze",
-		.metadata = about };
-	return recorder_append(&k->recorder, k->a, &d, 1, ret, e);
+	json_sets(a, about, "principal", principal);
+	json_sets(a, about, "reason", reason);
+	return act_record(k, a,
+		&(struct act){ .effect_id = effect,
+			.type = "freeze",
+			.reason_code = "SYSTEM_FROZEN",
+			.about = about },
+		ret, e);
 }
 
-int freeze_set(
-	struct kernel *k, const char *principal, const char *reason, struct json **ret_receipt, struct err *e)
+int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	struct json *doc, *receipt;
 	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
 
-	if (rc == OK && freeze_load(k->sys, k->a, k->ws, &doc, e))
-		doc = json_new(k->a, JSON_OBJECT); /* what cannot be read is replaced by a freeze that can */
+	if (rc == OK && freeze_load(k->sys, a, k->ws, &doc, e))
+		doc = json_new(a, JSON_OBJECT); /* what cannot be read is replaced by a freeze that can */
 	if (rc == OK)
-		rc = record(k, "helm.freeze/set", principal, reason, &receipt, e);
+		rc = record(k, a, "helm.freeze/set", principal, reason, &receipt, e);
 	if (rc)
 		return rc;
-	json_set(k->a, doc, principal, receipt);
-	rc = store(k, doc, e);
+	json_set(a, doc, principal, receipt);
+	rc = store(k, a, doc, e);
 	if (rc == OK)
 		*ret_receipt = receipt;
 	return rc;
 }
 
-int freeze_lift(
-	struct kernel *k, const char *principal, const char *reason, struct json **ret_receipt, struct err *e)
+int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	struct json *doc;
 	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
 
 	if (rc == OK)
-		rc = freeze_load(k->sys, k->a, k->ws, &doc, e);
+		rc = freeze_load(k->sys, a, k->ws, &doc, e);
 	if (rc)
 		return rc;
 	if (!json_get(doc, principal))
 		return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", principal);
-	rc = record(k, "helm.freeze/lift", principal, reason, ret_receipt, e);
+	rc = record(k, a, "helm.freeze/lift", principal, reason, ret_receipt, e);
 	if (rc)
 		return rc;
 	(void)json_remove(doc, principal);
-	return store(k, doc, e);
+	return store(k, a, doc, e);
 }

@@ -7,10 +7,10 @@
 /* {principal: signed receipt}; "*" is everybody. */
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* Why nothing is allowed for this principal now, or NULL.  A file that cannot be read is a reason. */
-const char *freeze_in_force(struct kernel *k, const char *principal);
-int freeze_set(struct kernel *k, const char *principal, const char *reason, struct json **ret_receipt,
-	struct err *e);
-int freeze_lift(struct kernel *k, const char *principal, const char *reason, struct json **ret_receipt,
-	struct err *e);
+const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal);
+int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e);
+int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
+	struct json **ret_receipt, struct err *e);
 
 #endif

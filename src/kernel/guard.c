@@ -1,10 +1,10 @@
 /* guard.c — everything the guard needs to know about a place, read once: profiles, policy, directories.
  *
  * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood closes. */
+#include "kernel/guard.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,21 +22,37 @@ static const char *current_directory(struct arena *a)
 	return copy;
 }
 
-void guard_at(struct guard *g, struct arena *a, const char *cwd)
+const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
+{
+	char *dir = arena_strdup(a, cwd);
+
+	while (dir[0] && !text_eq(dir, "/")) {
+		if (file_exists(s, AT_FDCWD, arena_printf(a, "%s/.git", dir)))
+			break;
+		char *slash = strrchr(dir, '/');
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	const char *top = text_eq(dir, "/") ? cwd : dir;
+	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
+}
+
+struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
 {
 	const char *here = current_directory(a);
+	struct surroundings at = g->at;
 
 	if (!cwd)
 		cwd = here;
 	else if (*cwd != '/')
 		cwd = here ? path_join(a, here, cwd) : NULL;
-	g->at.cwd = cwd ? path_clean(a, cwd) : NULL;
-	g->at.work_tree = g->at.cwd ? kernel_work_tree(g->sys, a, g->at.cwd, g->at.home) : NULL;
+	at.cwd = cwd ? path_clean(a, cwd) : NULL;
+	at.work_tree = at.cwd ? kernel_work_tree(g->sys, a, at.cwd, at.home) : NULL;
 	/* Without a workspace, the state that one here would have is protected all the same. */
-	if (!g->at.workspace && (g->at.work_tree || g->at.cwd))
-		g->at.state_dir = arena_printf(a, "%s/.helm", g->at.work_tree ? g->at.work_tree : g->at.cwd);
-	if (g->at.work_tree && g->at.workspace && text_eq(g->at.work_tree, g->at.workspace))
-		g->at.work_tree = NULL;
+	if (!at.workspace && (at.work_tree || at.cwd))
+		at.state_dir = arena_printf(a, "%s/.helm", at.work_tree ? at.work_tree : at.cwd);
+	if (at.work_tree && at.workspace && text_eq(at.work_tree, at.workspace))
+		at.work_tree = NULL;
+	return at;
 }
 
 /* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies. */
@@ -101,7 +117,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
 	g.policy = load_policy(&g, a, g.at.workspace);
-	guard_at(&g, a, cwd);
+	g.at = guard_at(&g, a, cwd);
 	*ret = g;
 	return OK;
 }

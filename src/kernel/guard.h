@@ -21,8 +21,11 @@ struct guard {
  * valid is no error: it asks about everything. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e);
-/* The same guard, looking from another directory. */
-void guard_at(struct guard *g, struct arena *a, const char *cwd);
+/* What is known about a place: `cwd`, NULL for the current directory.  In `a`. */
+struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd);
+/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be
+ * writable just because somebody stands there. */
+const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
 
 /* Understand and judge.  `profile` NULL is workspace_edit.  The only failure is E_USAGE PROFILE_UNKNOWN.  The decision and
  * the proposal it points to live in `a`. */

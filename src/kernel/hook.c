@@ -47,19 +47,10 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
-static char *input_digest(struct arena *a, const struct tool_call *call)
-{
-	struct buf text;
-
-	buf_init(&text, a);
-	json_canonical(&text, call->input);
-	return sha256_prefixed(a, text.p, text.n);
-}
-
 static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
-	const char *digest, const struct handling *h)
+	const struct surroundings *at, const char *digest, const struct handling *h)
 {
-	struct arena *a = k->a;
+	struct arena *a = h->a;
 	struct json *row = json_new(a, JSON_OBJECT);
 
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
@@ -73,7 +64,7 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "verdict", verdict_name(h->verdict));
 	json_sets(a, row, "rule", h->decision.detail_code);
 	json_sets(a, row, "decision_id", h->decision_id);
-	struct json *expected = h->decision_id ? changes_expect(k, &h->proposal) : NULL;
+	struct json *expected = h->decision_id ? changes_expect(k, a, at, &h->proposal) : NULL;
 	if (expected)
 		json_set(a, row, "expected_changes", expected);
 	if (h->settled.by)
@@ -87,19 +78,20 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 
 /* The row of a call that was decided on record: who called, what was asked, and what let it through. */
 static struct json *decided_row(struct kernel *k, const char *client, const struct tool_call *call,
-	const char *digest, const struct handling *h)
+	const struct surroundings *at, const char *digest, const struct handling *h)
 {
-	struct json *row = call_row(k, client, call, digest, h);
+	struct arena *a = h->a;
+	struct json *row = call_row(k, client, call, at, digest, h);
 	int64_t pid, start;
 
 	approver_caller(k->sys, &pid, &start);
 	if (pid) {
-		json_seti(k->a, row, "client_pid", pid);
-		json_seti(k->a, row, "client_start", start);
+		json_seti(a, row, "client_pid", pid);
+		json_seti(a, row, "client_start", start);
 	}
 	if (h->question) {
-		json_sets(k->a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
-		json_set(k->a, row, "covers", json_get(h->question, "covers"));
+		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
+		json_set(a, row, "covers", json_get(h->question, "covers"));
 	}
 	return row;
 }
@@ -137,32 +129,32 @@ static int count_refusal(void *arg, struct json *row)
 	return 0;
 }
 
-static size_t refusals_in_a_row(struct kernel *k, const char *session, const char *digest)
+static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *session, const char *digest)
 {
 	struct refusals r = { session, digest, 1 };
 
 	if (session)
-		(void)rows_back(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, session, count_refusal,
-			&r, NULL);
+		(void)rows_back(
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, session, count_refusal, &r, NULL);
 	return r.n;
 }
 
-static void explain(struct kernel *k, const struct tool_call *call, const struct handling *h, size_t in_a_row,
-	struct hook_answer *ret)
+static void explain(
+	const struct tool_call *call, const struct handling *h, size_t in_a_row, struct hook_answer *ret)
 {
 	const struct decision *d = &h->decision;
 	const struct reason *reason = reason_get(d->reason_code);
 	const char *what = d->summary ? d->summary : "it could not be understood";
 	const char *instead = d->decisive && d->decisive->instead ? d->decisive->instead
 		: d->recommended_profile
-		? arena_printf(k->a,
+		? arena_printf(h->a,
 			  "do without it; or a person chooses another profile: helm profile use %s",
 			  d->recommended_profile)
 		: reason->remedy;
 	bool asks = h->verdict == V_ESCALATE;
 	struct buf text;
 
-	buf_init(&text, k->a);
+	buf_init(&text, h->a);
 	buf_addf(&text, "HELM %s %s: %s (receipt: %s) [%s] kernel=%s %s.",
 		asks ? "needs approval for" : "denied", call->tool_name, reason->code,
 		ret->receipt_id ? ret->receipt_id : "-",
@@ -188,8 +180,8 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 			"do something else.",
 			in_a_row);
 	ret->code = reason->code;
-	ret->text = text_safe(k->a, text.p, text.n, false);
-	ret->short_text = text_safe(k->a, what, strlen(what), false);
+	ret->text = text_safe(h->a, text.p, text.n, false);
+	ret->short_text = text_safe(h->a, what, strlen(what), false);
 }
 
 /* What the profile says about tools nobody knows. */
@@ -199,68 +191,72 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 		const char *tag = proposal->effects[i].tag;
 		if (!tag || (!text_eq(tag, "tool.unknown") && !text_eq(tag, "mcp.call")))
 			continue;
-		q->floor_rule = "risk.unknown_tool";
-		q->floor_text = "it is a tool the guard does not know";
-		q->floor_effect = &proposal->effects[i];
+		q->at_least.rule = "risk.unknown_tool";
+		q->at_least.text = "it is a tool the guard does not know";
+		q->at_least.effect = &proposal->effects[i];
 		if (p->unknown_tool == UNKNOWN_DENY)
-			q->floor = ACTION_DENY;
+			q->at_least.action = ACTION_DENY;
 		else if (p->unknown_tool == UNKNOWN_ASK)
-			q->floor = ACTION_ASK;
+			q->at_least.action = ACTION_ASK;
 	}
 }
 
-int hook_before(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
-	struct hook_answer *ret, struct err *e)
+static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
-	struct arena *a = k->a;
-	struct handling h = { 0 };
+	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
+}
+
+int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
+	const struct tool_call *call, struct hook_answer *ret, struct err *e)
+{
+	struct handling h = { .a = a };
 	struct proposal proposal = { 0 };
-	const char *digest = input_digest(a, call);
-	struct request q = { .door = arena_printf(a, "hook/%s", client),
-		.subject_id = arena_printf(a, "agent:%s", client),
-		.session = call->session,
-		.tool_name = call->tool_name,
-		.action = "AGENT_TOOL_CALL",
-		.proposal = &proposal,
-		.args = bytes_of(digest),
-		.can_ask = can_ask,
-		.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)),
-		.mode = GUARD_ENFORCE };
+	struct surroundings at = guard_at(&k->guard, a, call->cwd);
+	const char *digest = json_sha256(a, call->input);
+	struct request q = { .who = { .door = arena_printf(a, "hook/%s", client),
+				     .subject_id = arena_printf(a, "agent:%s", client),
+				     .session = call->session },
+		.what = { .tool = call->tool_name,
+			.action = "AGENT_TOOL_CALL",
+			.proposal = &proposal,
+			.args = bytes_of(digest),
+			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
+		.where = &at,
+		.mode = GUARD_ENFORCE,
+		.answer = { .can_ask = can_ask } };
 	const char *chosen;
 	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
 
 	if (call->is_self_test) {
-		q.metadata = json_new(a, JSON_OBJECT);
-		json_setb(a, q.metadata, "self_test", true);
+		q.what.about = json_new(a, JSON_OBJECT);
+		json_setb(a, q.what.about, "self_test", true);
 	}
 	if (rc == OK)
 		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
 	if (rc)
 		return rc;
-	guard_at(&k->guard, a, call->cwd);
-	workspace_stand(k->sys, a, k->ws, k->guard.at.cwd);
-	propose_tool(a, &k->guard.at, call, &proposal);
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
+	workspace_stand(k->sys, a, ws, at.cwd);
+	propose_tool(a, &at, call, &proposal);
 	unknown_tools(q.profile, &proposal, &q);
 	kernel_decide(k, &q, &h);
 	*ret = (struct hook_answer){ .verdict = V_DENY };
 	if (only_reads(&h)) {
-		rc = ledger_note(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, call_row(k, client, call, digest, &h), e);
+		rc = note(k, a, call_row(k, client, call, &at, digest, &h), e);
 		if (rc == OK)
 			*ret = (struct hook_answer){ .verdict = V_ALLOW, .is_quiet = true, .code = "" };
 		return rc;
 	}
-	rc = kernel_carry_out(k, &q, &h, e);
-	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, call->session, digest);
+	rc = kernel_record(k, &q, &h, e);
+	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, digest);
 	if (rc == OK)
-		rc = ledger_note(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, decided_row(k, client, call, digest, &h), e);
+		rc = note(k, a, decided_row(k, client, call, &at, digest, &h), e);
 	if (rc)
 		return rc;
 	ret->receipt_id = json_get_text(h.decision_receipt, "receipt_id", NULL);
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
-		explain(k, call, &h, in_a_row, ret);
+		explain(call, &h, in_a_row, ret);
 	ret->verdict = h.verdict;
 	return OK;
 }
@@ -281,18 +277,19 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
-static const struct json *find_call(struct kernel *k, const char *use_id, struct err *e)
+static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };
 
 	if (use_id)
 		(void)rows_back(
-			k->sys, k->a, k->ws->state_fd, TOOL_CALLS, CALLS_BACK, use_id, is_the_call, &q, e);
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, CALLS_BACK, use_id, is_the_call, &q, e);
 	return q.found;
 }
 
 /* Names go into the note of the call, numbers into its receipt. */
-static void note_changes(struct kernel *k, const struct json *before, struct json *row, struct json *about)
+static void note_changes(
+	struct kernel *k, struct arena *a, const struct json *before, struct json *row, struct json *about)
 {
 	const char *at = json_get_text(before, "at", "");
 	struct changes found;
@@ -300,47 +297,45 @@ static void note_changes(struct kernel *k, const struct json *before, struct jso
 
 	if (!json_get_text(before, "decision_id", NULL) || !text_parse_time(at, strlen(at), &since))
 		return;
-	changes_find(k, json_get(before, "expected_changes"), json_get_text(before, "checkpoint_id", NULL),
+	changes_find(k, a, json_get(before, "expected_changes"), json_get_text(before, "checkpoint_id", NULL),
 		since, &found);
-	json_set(k->a, row, "changed_files", found.changed);
-	json_set(k->a, row, "deleted_files", found.deleted);
-	json_setb(k->a, row, "changes_partial", found.is_partial);
-	json_seti(k->a, about, "changed_files", found.changed->n);
-	json_seti(k->a, about, "deleted_files", found.deleted->n);
+	json_set(a, row, "changed_files", found.changed);
+	json_set(a, row, "deleted_files", found.deleted);
+	json_setb(a, row, "changes_partial", found.is_partial);
+	json_seti(a, about, "changed_files", found.changed->n);
+	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
-int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e)
+int hook_after(
+	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e)
 {
-	struct arena *a = k->a;
-	const struct json *before = find_call(k, call->use_id, e);
+	const struct json *before = find_call(k, a, call->use_id, e);
 	const char *decision = json_get_text(before, "decision_id", NULL);
 	struct json *row = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
-	struct buf response;
 
-	buf_init(&response, a);
-	if (call->response)
-		json_canonical(&response, call->response);
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_sets(a, row, "client", client);
 	json_sets(a, row, "session", call->session);
 	json_sets(a, row, "tool", call->tool_name);
 	json_sets(a, row, "tool_use_id", call->use_id);
-	json_sets(a, row, "outcome_sha256", sha256_prefixed(a, response.p, response.n));
+	json_sets(a, row, "outcome_sha256",
+		call->response ? json_sha256(a, call->response) : sha256_prefixed(a, "", 0));
 	bool failed = json_get_bool(call->response, "is_error", false) ||
 		json_get_bool(call->response, "interrupted", false);
 	json_sets(a, row, "outcome", failed ? "failed" : "done");
 	int64_t code;
 	if (json_int(json_get(call->response, "exit_code"), &code))
 		json_seti(a, row, "exit_code", code);
-	workspace_stand(k->sys, a, k->ws, call->cwd);
-	note_changes(k, before, row, about);
-	int rc = ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
+	workspace_stand(k->sys, a, ws, call->cwd);
+	note_changes(k, a, before, row, about);
+	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))
 		return rc;
 	/* The client asked, and its person said yes. */
 	const char *asked = json_get_text(before, "approval_id", NULL);
-	if (asked && (rc = approval_answered_elsewhere(k, asked, e)))
+	if (asked && (rc = approval_answered_elsewhere(k, a, asked, e)))
 		return rc;
 	json_sets(a, about, "door", arena_printf(a, "hook/%s", client));
 	if (call->session)

@@ -17,10 +17,11 @@ struct hook_answer {
 
 /* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is decided and signed
  * before the answer is known.  `can_ask`: the client can put a question to a person.  An error means that it must be blocked. */
-int hook_before(struct kernel *k, const char *client, bool can_ask, const struct tool_call *call,
-	struct hook_answer *ret, struct err *e);
+int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
+	const struct tool_call *call, struct hook_answer *ret, struct err *e);
 
 /* What became of it: an outcome receipt bound to the decision of the same call. */
-int hook_after(struct kernel *k, const char *client, const struct tool_call *call, struct err *e);
+int hook_after(
+	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e);
 
 #endif

@@ -1,7 +1,9 @@
 /* kernel.c — the product in one function: kernel_handle().
  *
  * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is still decided and on
- * record; nothing runs before its decision is on disk; what ran leaves a second record. */
+ * record; nothing runs before its decision is on disk; what ran leaves a second record.
+ *
+ * Nothing here remembers a request: what belongs to it lives in its struct handling and in that one's arena. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -32,7 +34,7 @@ static int keys_dir(struct sys *s, struct arena *a, const char **ret, struct err
 int kernel_open_unarmed(
 	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
 {
-	struct kernel k = { .sys = s, .a = a, .ws = ws };
+	struct kernel k = { .sys = s, .ws = ws };
 	const char *keys;
 	int rc = guard_open(s, a, ws, NULL, &k.guard, e);
 
@@ -51,12 +53,8 @@ int kernel_open_unarmed(
 
 int kernel_arm(struct kernel *k, struct err *e)
 {
-	const char *keys;
-	int rc = k->key ? OK : keys_dir(k->sys, k->a, &keys, e);
+	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
 
-	if (rc || k->key)
-		return rc;
-	rc = keys_load(k->sys, AT_FDCWD, keys, &k->key, e);
 	k->recorder.key = k->key;
 	return rc == E_MISSING ? no_key(e) : rc;
 }
@@ -96,25 +94,13 @@ void kernel_close(struct kernel *k)
 	key_free(&k->key);
 }
 
-const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
-{
-	char *dir = arena_strdup(a, cwd);
-
-	while (dir[0] && !text_eq(dir, "/")) {
-		if (file_exists(s, AT_FDCWD, arena_printf(a, "%s/.git", dir)))
-			break;
-		char *slash = strrchr(dir, '/');
-		slash[slash == dir ? 1 : 0] = '\0';
-	}
-	const char *top = text_eq(dir, "/") ? cwd : dir;
-	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
-}
+/* ---- propose and decide ---- */
 
 /* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static struct finding *raise_to(struct kernel *k, enum action action, enum reason_code reason,
+static struct finding *raise_to(struct arena *a, enum action action, enum reason_code reason,
 	const char *rule, const char *text, struct decision *d)
 {
-	struct finding *f = arena_zalloc(k->a, 1, sizeof(*f));
+	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
 
 	*f = (struct finding){ .action = action, .rule = rule, .reason = reason, .text = text };
 	d->action = action;
@@ -130,76 +116,81 @@ static struct finding *raise_to(struct kernel *k, enum action action, enum reaso
 }
 
 /* A freeze and a pause stand above every mode and every approval. */
-static void look_for_stops(struct kernel *k, const struct request *q, struct handling *ret)
+static void look_for_stops(struct kernel *k, const struct request *q, struct handling *h)
 {
-	const char *frozen = freeze_in_force(k, q->subject_id);
-	const char *paused = frozen ? NULL : pause_in_force(k, q->profile->name);
+	const char *frozen = freeze_in_force(k, h->a, q->who.subject_id);
+	const char *paused = frozen ? NULL : pause_in_force(k, h->a, q->profile->name);
 
 	if (frozen)
-		raise_to(k, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &ret->decision);
+		raise_to(h->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &h->decision);
 	if (paused)
-		raise_to(k, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, &ret->decision)
-			->instead = arena_printf(k->a,
+		raise_to(h->a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, &h->decision)
+			->instead = arena_printf(h->a,
 			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
 			q->profile->name);
 	if (frozen || paused)
-		ret->verdict = V_DENY;
+		h->verdict = V_DENY;
 }
 
 /* The door asks too: its reason is one more that an answer has to meet. */
-static void add_ask(struct kernel *k, const struct request *q, struct decision *d)
+static void add_ask(struct arena *a, const struct request *q, struct decision *d)
 {
-	struct ask *asks = arena_alloc(k->a, (d->ask_count + 1) * sizeof(*asks));
+	struct ask *asks = arena_alloc(a, (d->ask_count + 1) * sizeof(*asks));
 
 	if (d->ask_count)
 		memcpy(asks, d->asks, d->ask_count * sizeof(*asks));
-	asks[d->ask_count++] = (struct ask){ q->floor_rule, q->floor_effect, UNDO_NONE };
+	asks[d->ask_count++] = (struct ask){ q->at_least.rule, q->at_least.effect, UNDO_NONE };
 	d->asks = asks;
 }
 
-void kernel_decide(struct kernel *k, const struct request *q, struct handling *ret)
+/* The exact input, as a digest: receipts prove what was asked without repeating it. */
+static const char *args_digest(struct arena *a, const struct request *q)
 {
-	struct decide_context context = { .a = k->a,
+	if (q->what.args.p)
+		return sha256_prefixed(a, q->what.args.p, q->what.args.n);
+	if (!q->what.argv)
+		return sha256_prefixed(a, q->what.shell.p, q->what.shell.n);
+	struct json *argv = json_new(a, JSON_ARRAY);
+	for (size_t i = 0; i < q->what.argc; i++)
+		json_pushs(a, argv, q->what.argv[i]);
+	return json_sha256(a, argv);
+}
+
+static void understand(const struct request *q, struct handling *h)
+{
+	if (q->what.proposal)
+		h->proposal = *q->what.proposal;
+	else if (q->what.argv)
+		propose_argv(h->a, q->where, q->what.argv, q->what.argc, &h->proposal);
+	else
+		propose_shell(h->a, q->where, q->what.shell, &h->proposal);
+}
+
+void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
+{
+	struct decide_context context = { .a = h->a,
 		.mode = q->mode,
 		.workspace = k->ws->root,
-		.task_name = q->task_name,
-		.task_goal = q->task_goal,
+		.task_name = q->what.task_name,
+		.task_goal = q->what.task_goal,
 		.policy_sha256 = k->policy_hash + strlen("sha256:"),
 		.now_us = k->sys->now_us(k->sys) };
 
-	if (q->proposal)
-		ret->proposal = *q->proposal;
-	else if (q->argv)
-		propose_argv(k->a, &k->guard.at, q->argv, q->argc, &ret->proposal);
-	else
-		propose_shell(k->a, &k->guard.at, q->shell, &ret->proposal);
-	decide(k->guard.policy, q->profile, &ret->proposal, &context, &ret->decision);
-	if (q->floor == ACTION_ASK)
-		add_ask(k, q, &ret->decision);
-	if (q->floor > ret->decision.action)
-		raise_to(k, q->floor,
-			q->floor == ACTION_DENY ? REASON_POLICY_VIOLATION : REASON_APPROVAL_REQUIRED,
-			q->floor_rule, q->floor_text, &ret->decision);
-	ret->verdict = decision_effective(&ret->decision);
-	look_for_stops(k, q, ret);
+	h->args_sha256 = args_digest(h->a, q);
+	understand(q, h);
+	decide(k->guard.policy, q->profile, &h->proposal, &context, &h->decision);
+	if (q->at_least.action == ACTION_ASK)
+		add_ask(h->a, q, &h->decision);
+	if (q->at_least.action > h->decision.action)
+		raise_to(h->a, q->at_least.action,
+			q->at_least.action == ACTION_DENY ? REASON_POLICY_VIOLATION
+							  : REASON_APPROVAL_REQUIRED,
+			q->at_least.rule, q->at_least.text, &h->decision);
+	h->verdict = decision_effective(&h->decision);
+	look_for_stops(k, q, h);
 }
 
-/* The exact input, as a digest: receipts prove what was asked without repeating it. */
-char *kernel_args_digest(struct kernel *k, const struct request *q)
-{
-	struct buf text;
-
-	if (q->args.p)
-		return sha256_prefixed(k->a, q->args.p, q->args.n);
-	if (!q->argv)
-		return sha256_prefixed(k->a, q->shell.p, q->shell.n);
-	struct json *argv = json_new(k->a, JSON_ARRAY);
-	for (size_t i = 0; i < q->argc; i++)
-		json_pushs(k->a, argv, q->argv[i]);
-	buf_init(&text, k->a);
-	json_canonical(&text, argv);
-	return sha256_prefixed(k->a, text.p, text.n);
-}
+/* ---- record ---- */
 
 static struct json *judged_files(struct arena *a, const struct proposal *p)
 {
@@ -215,162 +206,157 @@ static struct json *judged_files(struct arena *a, const struct proposal *p)
 }
 
 /* What both receipts of one request say about it. */
-static struct json *about(struct kernel *k, const struct request *q, const struct handling *o)
+static struct json *about(const struct request *q, const struct handling *h)
 {
-	struct json *doc = q->metadata ? json_copy(k->a, q->metadata) : json_new(k->a, JSON_OBJECT);
+	struct arena *a = h->a;
+	struct json *doc = q->what.about ? json_copy(a, q->what.about) : json_new(a, JSON_OBJECT);
 
-	json_sets(k->a, doc, "door", q->door);
-	json_sets(k->a, doc, "profile", q->profile->name);
-	json_sets(k->a, doc, "guard_action", action_name(o->decision.action));
-	json_sets(k->a, doc, "guard_mode", guard_mode_name(q->mode));
-	if (o->decision.detail_code)
-		json_sets(k->a, doc, "rule", o->decision.detail_code);
-	if (o->proposal.file_count)
-		json_set(k->a, doc, "judged_files", judged_files(k->a, &o->proposal));
-	if (q->session)
-		json_sets(k->a, doc, "session", q->session);
-	if (q->task_id)
-		json_sets(k->a, doc, "task_id", q->task_id);
-	if (o->settled.by) {
-		if (!text_eq(o->settled.by, "checkpoint") && !text_eq(o->settled.by, "handoff"))
-			json_setb(k->a, doc, "approved", true);
-		json_sets(k->a, doc, "settled_by", o->settled.by);
+	json_sets(a, doc, "door", q->who.door);
+	json_sets(a, doc, "profile", q->profile->name);
+	json_sets(a, doc, "guard_action", action_name(h->decision.action));
+	json_sets(a, doc, "guard_mode", guard_mode_name(q->mode));
+	if (h->decision.detail_code)
+		json_sets(a, doc, "rule", h->decision.detail_code);
+	if (h->proposal.file_count)
+		json_set(a, doc, "judged_files", judged_files(a, &h->proposal));
+	if (q->who.session)
+		json_sets(a, doc, "session", q->who.session);
+	if (q->what.task_id)
+		json_sets(a, doc, "task_id", q->what.task_id);
+	if (h->settled.by) {
+		if (!text_eq(h->settled.by, "checkpoint") && !text_eq(h->settled.by, "handoff"))
+			json_setb(a, doc, "approved", true);
+		json_sets(a, doc, "settled_by", h->settled.by);
 	}
-	json_each_member (m, o->settled.about)
-		json_set(k->a, doc, m->name, m->value);
-	if (o->question) {
-		json_sets(k->a, doc, "approval_id", json_get_text(o->question, "approval_id", ""));
-		json_sets(k->a, doc, "request_sha256", o->question_digest);
+	json_each_member (m, h->settled.about)
+		json_set(a, doc, m->name, m->value);
+	if (h->question) {
+		json_sets(a, doc, "approval_id", json_get_text(h->question, "approval_id", ""));
+		json_sets(a, doc, "request_sha256", h->question_sha256);
 	}
 	return doc;
 }
 
-static int record_first(
-	struct kernel *k, const struct request *q, struct handling *o, const char *args, struct err *e)
+/* What both receipts of one request have in common. */
+static struct draft draft_of(const struct kernel *k, const struct request *q, const struct handling *h)
 {
-	const char *reason = o->verdict == V_ALLOW ? "" : reason_get(o->decision.reason_code)->code;
+	return (struct draft){ .decision_id = h->decision_id,
+		.effect_id = q->what.action,
+		.verdict = verdict_name(h->verdict),
+		.policy_hash = k->policy_hash,
+		.args_hash = h->args_sha256,
+		.executor_id = q->who.subject_id,
+		.correlation_id = q->who.session,
+		.tool_name = q->what.tool };
+}
+
+/* Signed and written; not yet known to be on disk. */
+static int begin_decision(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	const char *reason = h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code;
 	struct json *record;
 	char *content_hash, *id;
-	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+	int rc = record_new_id(h->a, k->sys, "dec-", &id, e);
 
 	if (rc)
 		return rc;
 	struct decision_draft d = { .id = id,
-		.verdict = verdict_name(o->verdict),
-		.subject_id = q->subject_id,
-		.action = q->action,
-		.resource = q->tool_name,
-		.effect_digest = args + strlen("sha256:"),
+		.verdict = verdict_name(h->verdict),
+		.subject_id = q->who.subject_id,
+		.action = q->what.action,
+		.resource = q->what.tool,
+		.effect_digest = h->args_sha256 + strlen("sha256:"),
 		.policy_content_hash = k->policy_hash,
-		.policy_version = arena_printf(k->a, "%d", o->decision.policy_version),
-		.reason = o->decision.detail_code,
+		.policy_version = arena_printf(h->a, "%d", h->decision.policy_version),
+		.reason = h->decision.detail_code,
 		.reason_code = reason,
-		.phenotype_hash = o->question ? o->question_digest
-			: o->settled.about    ? approval_digest(k->a, o->settled.about)
+		.phenotype_hash = h->question ? h->question_sha256
+			: h->settled.about    ? json_sha256(h->a, h->settled.about)
 					      : NULL };
-	rc = record_decision(k->a, k->sys, k->key, &d, &record, &content_hash, e);
+	rc = record_decision(h->a, k->sys, k->key, &d, &record, &content_hash, e);
 	if (rc)
 		return rc;
-	struct draft r = { .decision_id = id,
-		.effect_id = q->action,
-		.status = d.verdict,
-		.verdict = d.verdict,
-		.reason_code = reason,
-		.policy_hash = k->policy_hash,
-		.args_hash = args,
-		.output_hash = content_hash,
-		.executor_id = q->subject_id,
-		.correlation_id = q->session,
-		.type = "decision",
-		.tool_name = q->tool_name,
-		.metadata = about(k, q, o),
-		.subject = record };
-	o->decision_id = id;
-	rc = recorder_begin(&k->recorder, k->a, &r, 1, &o->decision_receipt, e);
-	/* Whoever executes waits for the disk itself, as late as possible; any other answer is on disk before it is given. */
-	return rc || (o->verdict == V_ALLOW && q->execute) ? rc : kernel_commit(k, e);
+	h->decision_id = id;
+	struct draft r = draft_of(k, q, h);
+	r.type = "decision";
+	r.status = d.verdict;
+	r.reason_code = reason;
+	r.output_hash = content_hash;
+	r.metadata = about(q, h);
+	r.subject = record;
+	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
 }
 
-int kernel_commit(struct kernel *k, struct err *e)
+int kernel_commit(struct kernel *k, struct handling *h, struct err *e)
 {
-	int rc = recorder_finish(&k->recorder, k->a, e);
+	int rc = recorder_finish(&k->recorder, h->a, e);
 
 	if (rc)
-		k->is_unrecorded = true;
+		h->is_unrecorded = true;
 	return rc;
 }
 
-static int record_second(struct kernel *k, const struct request *q, struct handling *o, const char *args,
-	const struct json *happened, const char *status, struct err *e)
+/* Not being able to keep it changes nothing about the answer: nothing happens either way. */
+static void keep_question(struct kernel *k, struct handling *h)
 {
-	struct json *doc = about(k, q, o);
-	struct buf text;
+	struct err e = { 0 };
 
+	if (approval_keep(k, h, &e) == OK)
+		h->is_question_kept = true;
+	else if (!h->approval_note)
+		h->approval_note = arena_printf(h->a, "the request could not be kept: %s", e.text);
+}
+
+int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
+{
+	int rc = kernel_arm(k, e);
+
+	if (rc)
+		return rc;
+	if (h->verdict == V_ESCALATE)
+		settle(k, q, h); /* has the question been answered already? */
+	rc = begin_decision(k, q, h, e);
+	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk before it is given. */
+	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))
+		rc = kernel_commit(k, h, e);
+	if (rc)
+		return err_wrap(e, "not recorded, so not done");
+	if (h->question)
+		keep_question(k, h);
+	return OK;
+}
+
+/* ---- execute, and record again ---- */
+
+int kernel_permit(struct kernel *k, struct handling *h, struct err *e)
+{
+	if (h->verdict != V_ALLOW || !h->decision_receipt || h->is_unrecorded)
+		return err_set(
+			e, E_DENIED, "KERNEL_PERMIT", "it was not allowed on record, so it is not done");
+	int rc = kernel_commit(k, h, e);
+	return rc ? err_wrap(e, "not recorded, so not done") : OK;
+}
+
+int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h, const struct json *happened,
+	const char *status, struct err *e)
+{
+	struct draft r = draft_of(k, q, h);
+
+	r.receipt_id = arena_printf(h->a, "rcpt_%s_outcome", h->decision_id);
+	r.type = "outcome";
+	r.status = status;
+	r.output_hash = json_sha256(h->a, happened);
+	r.metadata = about(q, h);
 	json_each_member (m, happened)
-		json_set(k->a, doc, m->name, m->value);
-	buf_init(&text, k->a);
-	json_canonical(&text, happened);
-	struct draft r = { .receipt_id = arena_printf(k->a, "rcpt_%s_outcome", o->decision_id),
-		.decision_id = o->decision_id,
-		.effect_id = q->action,
-		.status = status,
-		.verdict = verdict_name(o->verdict),
-		.policy_hash = k->policy_hash,
-		.args_hash = args,
-		.output_hash = sha256_prefixed(k->a, text.p, text.n),
-		.executor_id = q->subject_id,
-		.correlation_id = q->session,
-		.type = "outcome",
-		.tool_name = q->tool_name,
-		.metadata = doc };
-	int rc = recorder_append(&k->recorder, k->a, &r, 1, &o->outcome_receipt, e);
+		json_set(h->a, r.metadata, m->name, m->value);
+	int rc = recorder_append(&k->recorder, h->a, &r, 1, &h->outcome_receipt, e);
 	if (rc)
 		snprintf(e->code, sizeof(e->code), "RECORD_OUTCOME");
 	return rc;
 }
 
-/* Not being able to keep it changes nothing about the answer: nothing happens either way. */
-static void keep_question(struct kernel *k, struct handling *o)
+int kernel_handle(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
-	struct err e = { 0 };
-
-	if (approval_keep(k, o, &e) == OK)
-		o->is_question_kept = true;
-	else if (!o->approval_note)
-		o->approval_note = arena_printf(k->a, "the request could not be kept: %s", e.text);
-}
-
-int kernel_carry_out(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
-{
-	struct json *happened = json_new(k->a, JSON_OBJECT);
-	const char *args = kernel_args_digest(k, q), *status = "UNKNOWN";
-
-	int rc = kernel_arm(k, e);
-	if (rc)
-		return rc;
-	if (ret->verdict == V_ESCALATE)
-		settle(k, q, args, ret); /* has the question been answered already? */
-	rc = record_first(k, q, ret, args, e); /* signed, chained; durable before anything happens */
-	if (rc)
-		return err_wrap(e, "not recorded, so not done");
-	if (ret->question)
-		keep_question(k, ret);
-	if (ret->verdict != V_ALLOW || !q->execute)
-		return OK;
-	rc = q->execute(q->arg, &ret->decision, ret->decision_id, happened, &status, e);
-	struct err late = { 0 }; /* what actually happened, also when that was a failure */
-	if (kernel_commit(k, &late) || k->is_unrecorded) /* it may have ended before it came to that */
-		return rc ? rc : err_set(e, E_IO, "LOG_APPEND", "not recorded, so not done: %s", late.text);
-	int late_rc = record_second(k, q, ret, args, happened, status, &late);
-	if (rc == OK && late_rc) {
-		*e = late;
-		rc = late_rc;
-	}
-	return rc;
-}
-
-int kernel_handle(struct kernel *k, const struct request *q, struct handling *ret, struct err *e)
-{
-	kernel_decide(k, q, ret); /* propose and decide: pure, at worst DENY */
-	return kernel_carry_out(k, q, ret, e); /* settle, record, execute, record */
+	kernel_decide(k, q, h); /* propose and decide: pure, at worst DENY */
+	return kernel_record(k, q, h, e); /* settle; signed, chained, durable */
 }

@@ -1,11 +1,11 @@
 /* settings.c — what a workspace has chosen: <state>/workspace.json.
  *
- * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and cannot be read is an
- * error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
+ * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and
+ * cannot be read is an error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "kernel/kernel.h"
+#include "kernel/act.h"
 
 static const struct doc SETTINGS = { .file = "workspace.json",
 	.lock = "workspace.lock",
@@ -53,30 +53,22 @@ int workspace_destructive(struct sys *s, struct arena *a, const struct workspace
 	return OK;
 }
 
-static int record(struct kernel *k, const char *before, const char *after, const char *destructive,
-	struct json **ret_receipt, struct err *e)
+static int record(struct kernel *k, struct arena *a, const char *before, const char *after,
+	const char *destructive, struct json **ret_receipt, struct err *e)
 {
-	struct json *about = json_new(k->a, JSON_OBJECT);
-	char *id;
-	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+	struct json *about = json_new(a, JSON_OBJECT);
 
-	if (rc)
-		return rc;
-	json_sets(k->a, about, "before", before);
-	json_sets(k->a, about, "after", after);
+	json_sets(a, about, "before", before);
+	json_sets(a, about, "after", after);
 	if (destructive)
-		json_sets(k->a, about, "destructive", destructive);
-	struct draft d = { .decision_id = id,
-		.effect_id = "helm.profile/use",
-		.status = "RECORDED",
-		.policy_hash = k->policy_hash,
-		.type = "setting",
-		.metadata = about };
-	return recorder_append(&k->recorder, k->a, &d, 1, ret_receipt, e);
+		json_sets(a, about, "destructive", destructive);
+	return act_record(k, a,
+		&(struct act){ .effect_id = "helm.profile/use", .type = "setting", .about = about },
+		ret_receipt, e);
 }
 
-int workspace_use_profile(
-	struct kernel *k, const char *name, const char *destructive, struct json **ret_receipt, struct err *e)
+int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
+	struct json **ret_receipt, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	const struct profile *profile;
@@ -86,14 +78,14 @@ int workspace_use_profile(
 	if (rc == OK)
 		rc = doc_lock(k->sys, k->ws->state_fd, &SETTINGS, &lock, e);
 	if (rc == OK)
-		rc = load(k->sys, k->a, k->ws, &doc, e);
+		rc = load(k->sys, a, k->ws, &doc, e);
 	if (rc == OK)
-		rc = record(k, json_get_text(doc, "default_profile", DEFAULT_PROFILE), name, destructive,
+		rc = record(k, a, json_get_text(doc, "default_profile", DEFAULT_PROFILE), name, destructive,
 			ret_receipt, e);
 	if (rc)
 		return rc;
-	json_sets(k->a, doc, "default_profile", name);
+	json_sets(a, doc, "default_profile", name);
 	if (destructive)
-		json_sets(k->a, doc, "destructive", destructive);
-	return doc_replace(k->sys, k->a, k->ws->state_fd, &SETTINGS, doc, e);
+		json_sets(a, doc, "destructive", destructive);
+	return doc_replace(k->sys, a, k->ws->state_fd, &SETTINGS, doc, e);
 }

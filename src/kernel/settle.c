@@ -9,27 +9,27 @@
 #include "kernel/approval/approval.h"
 
 /* A person started this run and said so. */
-static bool by_hand(const struct request *q, struct handling *o)
+static bool by_hand(const struct request *q, struct handling *h)
 {
-	if (!q->is_approved)
+	if (!q->answer.is_approved)
 		return false;
 	/* What is only handed on is not approved by anybody here. */
-	o->settled.by = q->execute ? "approve-risk" : "handoff";
+	h->settled.by = q->is_done_here ? "approve-risk" : "handoff";
 	return true;
 }
 
-void settle(struct kernel *k, const struct request *q, const char *args, struct handling *o)
+void settle(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct json *doc = NULL;
 	struct err e = { 0 };
 
-	if (!by_hand(q, o) && approvals_load(k->sys, k->a, k->ws, &doc, &e))
-		o->approval_note = arena_printf(k->a, "whether it was approved cannot be read (%s)", e.text);
-	if (o->settled.by || approval_lifts(k, q, args, doc, o) || undo_settles(k, q, o))
-		o->verdict = V_ALLOW;
-	else if (approval_pose(k, q, args, doc, o, &e))
-		o->approval_note = arena_strdup(k->a, e.text);
+	if (!by_hand(q, h) && approvals_load(k->sys, h->a, k->ws, &doc, &e))
+		h->approval_note = arena_printf(h->a, "whether it was approved cannot be read (%s)", e.text);
+	if (h->settled.by || grants_settle(k, q, doc, h) || undo_settles(k, q, h))
+		h->verdict = V_ALLOW;
+	else if (approval_pose(k, q, doc, h, &e))
+		h->approval_note = arena_strdup(h->a, e.text);
 	/* A guarded run saves by itself, once it is sure to start. */
-	if (text_starts(q->door, "hook/") && (o->verdict == V_ALLOW || q->can_ask))
-		undo_save(k, q, o);
+	if (text_starts(q->who.door, "hook/") && (h->verdict == V_ALLOW || q->answer.can_ask))
+		undo_save(k, q, h);
 }

@@ -30,7 +30,7 @@ enum {
 struct saving {
 	struct kernel *k;
 	const struct request *q;
-	const struct handling *o;
+	const struct handling *h;
 	const char *paths[PATHS_MAX];
 	size_t path_count;
 	bool is_plain; /* something follows links or changes files in place */
@@ -46,7 +46,7 @@ static bool doubt(struct saving *u, const char *why)
 
 static const char *shown(struct saving *u, const char *text)
 {
-	return text_safe(u->k->a, text, strnlen(text, 200), false);
+	return text_safe(u->h->a, text, strnlen(text, 200), false);
 }
 
 static bool tag_is(const struct effect *e, const char *tag)
@@ -73,7 +73,7 @@ static bool add_path(struct saving *u, const char *relative)
 		return doubt(u, "there are too many operands");
 	if (u->k->sys->stat(u->k->sys, u->k->ws->tree_fd, relative, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		S_ISLNK(st.st_mode))
-		return doubt(u, arena_printf(u->k->a, "'%s' is a link", shown(u, relative)));
+		return doubt(u, arena_printf(u->h->a, "'%s' is a link", shown(u, relative)));
 	u->paths[u->path_count++] = relative;
 	return true;
 }
@@ -83,7 +83,7 @@ static bool add_matches(struct saving *u, const char *relative)
 {
 	const char *name = path_base(relative);
 	size_t known = strcspn(name, "*?[");
-	char *dir = arena_strndup(u->k->a, relative, (size_t)(name - relative));
+	char *dir = arena_strndup(u->h->a, relative, (size_t)(name - relative));
 	char **names;
 	size_t n;
 
@@ -93,38 +93,13 @@ static bool add_matches(struct saving *u, const char *relative)
 		dir[strlen(dir) - 1] = '\0';
 	if (!known && *dir)
 		return add_path(u, dir);
-	if (file_list(u->k->sys, u->k->a, u->k->ws->tree_fd, *dir ? dir : ".", &names, &n, NULL))
+	if (file_list(u->k->sys, u->h->a, u->k->ws->tree_fd, *dir ? dir : ".", &names, &n, NULL))
 		return doubt(u, "the directory of a pattern cannot be read");
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(names[i], name, known) == 0 &&
-			!add_path(u, *dir ? arena_printf(u->k->a, "%s/%s", dir, names[i]) : names[i]))
+			!add_path(u, *dir ? arena_printf(u->h->a, "%s/%s", dir, names[i]) : names[i]))
 			return false;
 	return true;
-}
-
-/* As it is written: no "..", whose meaning depends on links, nothing a shell would still replace, no pattern for directories. */
-static bool is_written_out(const struct effect *e)
-{
-	const struct source *s = e->source;
-
-	if (!s || e->at.end > s->n || e->at.start >= e->at.end)
-		return false;
-	for (size_t i = e->at.start; i < e->at.end; i++)
-		if (strchr("$`~({!", s->text[i]) ||
-			(i > e->at.start && s->text[i] == '/' && strchr("*?]", s->text[i - 1])) ||
-			(s->text[i] == '.' && i + 1 < e->at.end && s->text[i + 1] == '.'))
-			return false;
-	return true;
-}
-
-static bool moves(const struct step *s)
-{
-	static const char *const names[] = { "cd", "pushd", "popd", "chdir" };
-
-	for (size_t i = 0; s->program && i < ARRAY_SIZE(names); i++)
-		if (text_eq(s->program, names[i]))
-			return true;
-	return false;
 }
 
 /* Where the command can stand when the effect happens.  A `cd` may fail and the rest go on, so that is where it started as well
@@ -132,51 +107,23 @@ static bool moves(const struct step *s)
  * started when that is another place, else NULL. */
 static bool is_placed(struct saving *u, const struct effect *e, const char **ret_from)
 {
-	const struct proposal *p = &u->o->proposal;
-	const char *from = u->k->guard.at.cwd, *way = NULL;
-	size_t count = 0;
+	const struct proposal *p = &u->h->proposal;
+	const char *from = u->q->where->cwd;
 
-	for (size_t i = 0; i < p->step_count; i++)
-		if (moves(&p->steps[i])) {
-			count++;
-			way = p->steps[i].text;
-		}
 	*ret_from = NULL;
-	if (!e->cwd || !from || count > 1)
+	if (!e->cwd || !from || p->move_count > 1)
 		return doubt(u, "the directory it runs in is not certain");
 	if (text_eq(e->cwd, from))
 		return true;
 	*ret_from = from;
-	if (count == 0 ? e->kind == FX_GIT : text_eq(way, arena_printf(u->k->a, "cd %s", e->cwd)))
+	if (p->move_count ? p->moves_to && text_eq(p->moves_to, e->cwd) : e->kind == FX_GIT)
 		return true;
 	return doubt(u, "the directory it runs in is not certain");
 }
 
-/* The input itself, or what a shell is given with it. */
-static bool is_shell_text(const struct source *s)
-{
-	static const char *const shells[] = { "sh -c", "bash -c", "dash -c", "zsh -c" };
-
-	for (; s && s->via; s = s->parent) {
-		bool found = false;
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			found |= text_eq(s->via, shells[i]);
-		if (!found)
-			return false;
-	}
-	return s != NULL;
-}
-
-/* A program in between may start it elsewhere, or on other operands; a script may be another one by then. */
 static bool is_started_directly(struct saving *u, const struct effect *e)
 {
-	const struct proposal *p = &u->o->proposal;
-	const struct step *s = e->step < p->step_count ? &p->steps[e->step] : NULL;
-
-	if (s && is_shell_text(e->source) && !s->wrappers &&
-		(s->parent >= p->step_count || p->steps[s->parent].source != s->source))
-		return true;
-	return doubt(u, "another program starts it");
+	return e->is_direct || doubt(u, "another program starts it");
 }
 
 static bool add_operand(struct saving *u, const char *relative, bool is_pattern)
@@ -197,14 +144,14 @@ static bool cover_files(struct saving *u, const struct effect *e)
 		return doubt(u, "a checkpoint does not hold what it changes");
 	if (deletes && (e->flags & FXF_FIND))
 		return doubt(u, "what it deletes is chosen by another command");
-	if (e->certainty == DYNAMIC || (e->certainty != CERTAIN && !is_pattern) || !is_written_out(e))
+	if (e->certainty == DYNAMIC || (e->certainty != CERTAIN && !is_pattern) || !e->is_literal)
 		return doubt(u, "its operand is not written out");
 	const char *relative = e->path_class == PATH_IN ? below_root(u, e->target) : NULL;
 	if (!relative)
 		return doubt(
 			u, "its operand is not below the workspace's root, which checkpoints are made of");
 	if (e->resolved && !text_eq(e->resolved, e->target))
-		return doubt(u, arena_printf(u->k->a, "a link leads to '%s'", shown(u, e->resolved)));
+		return doubt(u, arena_printf(u->h->a, "a link leads to '%s'", shown(u, e->resolved)));
 	if (is_pattern && !deletes)
 		return doubt(u, "its operand is a pattern");
 	const char *from;
@@ -215,7 +162,7 @@ static bool cover_files(struct saving *u, const struct effect *e)
 		return false;
 	if (!from || !path_is_below(e->target, e->cwd))
 		return true;
-	const char *other = below_root(u, arena_printf(u->k->a, "%s%s", from, e->target + strlen(e->cwd)));
+	const char *other = below_root(u, arena_printf(u->h->a, "%s%s", from, e->target + strlen(e->cwd)));
 	return other ? add_operand(u, other, is_pattern)
 		     : doubt(u, "its operand would be another one if 'cd' failed");
 }
@@ -232,11 +179,11 @@ static bool ignores_state(struct saving *u, const char *top)
 	if (!text_eq(top, u->k->ws->root))
 		return true;
 	if (file_read(
-		    u->k->sys, u->k->a, u->k->ws->tree_fd, ".gitignore", 1 << 20, FILE_BENEATH, &text, NULL))
+		    u->k->sys, u->h->a, u->k->ws->tree_fd, ".gitignore", 1 << 20, FILE_BENEATH, &text, NULL))
 		return false;
 	while (text.p) {
 		struct bytes line = text_cut(&text, '\n');
-		const char *rule = arena_strndup(u->k->a, (const char *)line.p, line.n);
+		const char *rule = arena_strndup(u->h->a, (const char *)line.p, line.n);
 		if (rule[0] == '!')
 			return false;
 		rule += rule[0] == '/';
@@ -259,26 +206,18 @@ static bool is_plain_repository(struct saving *u, const char *top)
 	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
 		if (s->getenv(s, elsewhere[i]))
 			return false;
-	if (s->stat(s, AT_FDCWD, arena_printf(u->k->a, "%s/.git", top), &st, AT_SYMLINK_NOFOLLOW) ||
+	if (s->stat(s, AT_FDCWD, arena_printf(u->h->a, "%s/.git", top), &st, AT_SYMLINK_NOFOLLOW) ||
 		!S_ISDIR(st.st_mode))
 		return false;
-	const char *config = arena_printf(u->k->a, "%s/.git/config", top);
-	if (file_read(s, u->k->a, AT_FDCWD, config, 1 << 20, 0, &text, NULL))
+	const char *config = arena_printf(u->h->a, "%s/.git/config", top);
+	if (file_read(s, u->h->a, AT_FDCWD, config, 1 << 20, 0, &text, NULL))
 		return false;
-	return !strcasestr(arena_strndup(u->k->a, (const char *)text.p, text.n), "worktree");
-}
-
-static bool has_moves(struct saving *u)
-{
-	for (size_t i = 0; i < u->o->proposal.step_count; i++)
-		if (moves(&u->o->proposal.steps[i]))
-			return true;
-	return false;
+	return !strcasestr(arena_strndup(u->h->a, (const char *)text.p, text.n), "worktree");
 }
 
 static bool is_same_top(struct saving *u, const char *from, const char *top)
 {
-	const char *other = kernel_work_tree(u->k->sys, u->k->a, from, u->k->ws->home);
+	const char *other = kernel_work_tree(u->k->sys, u->h->a, from, u->k->ws->home);
 
 	return other && text_eq(other, top);
 }
@@ -297,10 +236,10 @@ static bool cover_repository(struct saving *u, const struct effect *e)
 		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0)
 		return doubt(u, "git would stand in a directory that is reached through a link");
-	const char *from, *top = kernel_work_tree(s, u->k->a, e->cwd, u->k->ws->home);
+	const char *from, *top = kernel_work_tree(s, u->h->a, e->cwd, u->k->ws->home);
 	if (!is_started_directly(u, e) || !is_placed(u, e, &from))
 		return false;
-	if (from && top && has_moves(u) && !is_same_top(u, from, top))
+	if (from && top && u->h->proposal.move_count && !is_same_top(u, from, top))
 		return doubt(u, "it would be another repository if 'cd' failed");
 	if (!top || !path_is_below(top, root) || !is_plain_repository(u, top))
 		return doubt(u, "the repository does not lie whole in the workspace");
@@ -326,43 +265,15 @@ static bool can_move_names(const struct effect *e)
 		!tag_is(e, "write.touch");
 }
 
-static bool has_word(const char *text, const char *word)
+static bool comes_after(const struct effect *x, const struct effect *loss)
 {
-	size_t n = strlen(word);
-
-	for (const char *at = text; (at = strstr(at, word)); at += n)
-		if ((at == text || strchr(" \t\n;&|", at[-1])) && (!at[n] || strchr(" \t\n;&|", at[n])))
-			return true;
-	return false;
-}
-
-/* One command after the other, each once: no loop, no function, nothing at the same time. */
-static bool is_sequence(struct saving *u, const struct source *s)
-{
-	static const char *const words[] = { "for", "while", "until", "select", "function", "trap", "coproc",
-		"eval" };
-	const char *text = arena_strndup(u->k->a, s->text, s->n);
-
-	if (strpbrk(text, "({`"))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (has_word(text, words[i]))
-			return false;
-	for (const char *p = text; (p = strpbrk(p, "&|")); p += 2)
-		if (p[1] != p[0])
-			return false;
-	return true;
-}
-
-static bool comes_after(struct saving *u, const struct effect *x, const struct effect *loss)
-{
-	return x->source == loss->source && x->at.start >= loss->at.end && is_sequence(u, x->source);
+	return x->source == loss->source && x->at.start >= loss->at.end && x->is_in_sequence;
 }
 
 /* Nothing else in the command may change what a loss is about before it happens. */
 static bool is_undisturbed(struct saving *u, const struct effect *loss)
 {
-	const struct proposal *p = &u->o->proposal;
+	const struct proposal *p = &u->h->proposal;
 
 	for (size_t i = 0; i < p->effect_count; i++) {
 		const struct effect *x = &p->effects[i];
@@ -372,7 +283,7 @@ static bool is_undisturbed(struct saving *u, const struct effect *loss)
 			continue;
 		if (x->step == loss->step && x->kind == FX_WRITE)
 			continue; /* the receiving side of the same program */
-		if (!comes_after(u, x, loss))
+		if (!comes_after(x, loss))
 			return doubt(u, "another part of the command could change where its operands lead");
 	}
 	return true;
@@ -386,7 +297,7 @@ static bool covers(struct saving *u, const struct ask *ask)
 
 	if (ask->undo != UNDO_CHECKPOINT)
 		return doubt(u,
-			arena_printf(u->k->a, "%s asks, and a checkpoint does not answer that", ask->rule));
+			arena_printf(u->h->a, "%s asks, and a checkpoint does not answer that", ask->rule));
 	if (!e)
 		return true;
 	if (!(e->kind == FX_GIT ? cover_repository(u, e) : cover_files(u, e)))
@@ -397,12 +308,12 @@ static bool covers(struct saving *u, const struct ask *ask)
 /* The reasons of the decision itself; what a door or a freeze added is not among them. */
 static bool is_all_covered(struct saving *u)
 {
-	const struct decision *d = &u->o->decision;
+	const struct decision *d = &u->h->decision;
 	bool is_own = false;
 
 	for (size_t i = 0; i < d->finding_count; i++)
 		is_own |= d->decisive == &d->findings[i];
-	if (!is_own || !d->ask_count || d->has_more_asks || !u->o->proposal.readable)
+	if (!is_own || !d->ask_count || d->has_more_asks || !u->h->proposal.readable)
 		return false;
 	for (size_t i = 0; i < d->ask_count; i++)
 		if (!covers(u, &d->asks[i]))
@@ -423,10 +334,10 @@ static bool keep_existing(struct saving *u)
 			u->paths[n++] = u->paths[i];
 	u->path_count = n ? n : u->path_count;
 	for (size_t i = 0; !n && i < u->path_count; i++) {
-		char *dir = arena_strdup(k->a, u->paths[i]);
+		char *dir = arena_strdup(u->h->a, u->paths[i]);
 		do {
 			char *slash = strrchr(dir, '/');
-			slash ? (void)(*slash = '\0') : (void)(dir = arena_strdup(k->a, "."));
+			slash ? (void)(*slash = '\0') : (void)(dir = arena_strdup(u->h->a, "."));
 		} while (!text_eq(dir, ".") && !file_exists(k->sys, k->ws->tree_fd, dir));
 		u->paths[i] = dir;
 	}
@@ -440,7 +351,7 @@ static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **
 	struct checkpoint_result made;
 	bool exists = u->path_count && keep_existing(u);
 	struct checkpoint_request want = { .label = "undo",
-		.task_id = u->q->task_id,
+		.task_id = u->q->what.task_id,
 		.paths = u->path_count ? u->paths : NULL,
 		.path_count = u->path_count,
 		.skip_missing = true,
@@ -451,7 +362,7 @@ static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **
 		.max_files = FILES_MAX,
 		.max_bytes = BYTES_MAX,
 		.time_limit_ms = limit_ms };
-	int rc = workspace_checkpoints(k->sys, k->a, k->ws, true, &store, e);
+	int rc = workspace_checkpoints(k->sys, u->h->a, k->ws, true, &store, e);
 
 	if (rc == OK) {
 		rc = checkpoint_create(&store, &want, &made, e);
@@ -462,58 +373,58 @@ static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **
 	return rc;
 }
 
-static void note(struct handling *o, struct arena *a, const char *name, const char *text)
+static void note(struct handling *h, const char *name, const char *text)
 {
-	if (!o->settled.about)
-		o->settled.about = json_new(a, JSON_OBJECT);
-	json_sets(a, o->settled.about, name, text);
+	if (!h->settled.about)
+		h->settled.about = json_new(h->a, JSON_OBJECT);
+	json_sets(h->a, h->settled.about, name, text);
 }
 
 static bool is_hook(const struct request *q)
 {
-	return text_starts(q->door, "hook/");
+	return text_starts(q->who.door, "hook/");
 }
 
-static bool is_wanted(struct kernel *k, const struct request *q)
+static bool is_wanted(struct kernel *k, const struct request *q, struct arena *a)
 {
 	enum destructive_rule rule;
 	struct err e;
 
-	return workspace_destructive(k->sys, k->a, k->ws, q->profile, &rule, &e) == OK &&
+	return workspace_destructive(k->sys, a, k->ws, q->profile, &rule, &e) == OK &&
 		rule == DESTRUCTIVE_CHECKPOINT;
 }
 
-bool undo_settles(struct kernel *k, const struct request *q, struct handling *o)
+bool undo_settles(struct kernel *k, const struct request *q, struct handling *h)
 {
-	struct saving u = { .k = k, .q = q, .o = o };
+	struct saving u = { .k = k, .q = q, .h = h };
 	struct err e = { 0 };
 
-	if (!o->decision.destructive && !o->decision.ask_count)
+	if (!h->decision.destructive && !h->decision.ask_count)
 		return false;
-	if (!is_wanted(k, q))
+	if (!is_wanted(k, q, h->a))
 		return false;
 	if (!is_all_covered(&u)) {
-		if (u.why && o->decision.destructive)
-			o->settled.why_asked = u.why;
+		if (u.why && h->decision.destructive)
+			h->settled.why_asked = u.why;
 		return false;
 	}
-	if (save(&u, true, is_hook(q) ? HOOK_MS : RUN_MS, &o->settled.checkpoint_id, &e)) {
-		o->settled.why_asked = arena_strdup(k->a, e.text);
-		note(o, k->a, "checkpoint_error", o->settled.why_asked);
+	if (save(&u, true, is_hook(q) ? HOOK_MS : RUN_MS, &h->settled.checkpoint_id, &e)) {
+		h->settled.why_asked = arena_strdup(h->a, e.text);
+		note(h, "checkpoint_error", h->settled.why_asked);
 		return false;
 	}
-	o->settled.by = "checkpoint";
-	note(o, k->a, "checkpoint_id", o->settled.checkpoint_id);
+	h->settled.by = "checkpoint";
+	note(h, "checkpoint_id", h->settled.checkpoint_id);
 	return true;
 }
 
 /* Is there reason to think that files of the workspace are concerned? */
 static bool is_about_workspace(struct saving *u)
 {
-	const char *cwd = u->k->guard.at.cwd;
+	const char *cwd = u->q->where->cwd;
 
-	for (size_t i = 0; i < u->o->decision.ask_count; i++) {
-		const struct effect *e = u->o->decision.asks[i].effect;
+	for (size_t i = 0; i < u->h->decision.ask_count; i++) {
+		const struct effect *e = u->h->decision.asks[i].effect;
 		if (e && e->target && below_root(u, e->target))
 			return true;
 	}
@@ -523,8 +434,8 @@ static bool is_about_workspace(struct saving *u)
 /* The operands when all of them are known, else nothing: then the whole workspace is saved. */
 static void choose_known(struct saving *u)
 {
-	for (size_t i = 0; i < u->o->decision.ask_count; i++) {
-		const struct effect *e = u->o->decision.asks[i].effect;
+	for (size_t i = 0; i < u->h->decision.ask_count; i++) {
+		const struct effect *e = u->h->decision.asks[i].effect;
 		const char *relative = e && e->kind != FX_GIT && e->certainty == CERTAIN &&
 				!(e->flags & FXF_FIND) && !strpbrk(e->target ? e->target : "*", "*?[")
 			? below_root(u, e->target)
@@ -536,18 +447,18 @@ static void choose_known(struct saving *u)
 	}
 }
 
-void undo_save(struct kernel *k, const struct request *q, struct handling *o)
+void undo_save(struct kernel *k, const struct request *q, struct handling *h)
 {
-	struct saving u = { .k = k, .q = q, .o = o };
+	struct saving u = { .k = k, .q = q, .h = h };
 	struct err e = { 0 };
 
-	if (!o->decision.destructive || o->settled.checkpoint_id ||
-		json_get(o->settled.about, "checkpoint_error") || !is_about_workspace(&u))
+	if (!h->decision.destructive || h->settled.checkpoint_id ||
+		json_get(h->settled.about, "checkpoint_error") || !is_about_workspace(&u))
 		return;
 	choose_known(&u);
 	u.why = NULL;
-	if (save(&u, false, HOOK_MS, &o->settled.checkpoint_id, &e))
-		note(o, k->a, "checkpoint_error", arena_strdup(k->a, e.text));
+	if (save(&u, false, HOOK_MS, &h->settled.checkpoint_id, &e))
+		note(h, "checkpoint_error", arena_strdup(h->a, e.text));
 	else
-		note(o, k->a, "checkpoint_id", o->settled.checkpoint_id);
+		note(h, "checkpoint_id", h->settled.checkpoint_id);
 }

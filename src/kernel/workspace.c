@@ -204,6 +204,11 @@ static void leave_tree(struct workspace *ws)
 	ws->no_tree = NULL;
 }
 
+void workspace_leave(struct workspace **ws)
+{
+	leave_tree(*ws);
+}
+
 static bool is_default(struct arena *a, const struct workspace *ws)
 {
 	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));

@@ -47,6 +47,8 @@ void workspace_close(struct workspace *ws); /* NULL is fine */
  * it, in <helm home>/trees/<sha256 of the path>/ (docs/formats/checkpoint.md).  Never of /, the home directory or above it, a
  * system directory or the helm home: then no_tree says why.  For every other workspace this changes nothing. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir);
+void workspace_leave(
+	struct workspace **ws); /* before `a` ends, where the workspace outlives it; for AUTO() */
 
 /* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from there.  `will_write` makes
  * the directory they are kept in. */

@@ -143,6 +143,10 @@ struct effect {
 	const struct source *source;
 	struct span at;
 	uint32_t step; /* index into proposal.steps */
+	/* What is plain about it, for whoever answers for it; false where in doubt. */
+	bool is_literal; /* the operand is written out: nothing in it is still to be replaced or resolved */
+	bool is_direct; /* the input, or a text it gives to a shell, starts it: no program and no script in between */
+	bool is_in_sequence; /* its text is one command after the other, each once: what stands behind happens after */
 };
 
 /* One simple command as understood, for explanations. */
@@ -179,6 +183,9 @@ struct proposal {
 	const char *unreadable_text; /* for a person, with position */
 	struct span unreadable_at;
 	uint32_t max_depth;
+	uint32_t move_count; /* steps that change the directory; known when some effect can lose files */
+	const char
+		*moves_to; /* where the last of them goes, when that is written out and absolute; or NULL */
 
 	/* The original's classification members, kept for the ledger. */
 	const char *normalized_command;

@@ -190,8 +190,8 @@ static int read_profile(struct reader *r, const struct json *doc, struct profile
 	return read_rules(r, doc, p);
 }
 
-static int read_group_list(struct reader *r, const struct json *doc, const char *list, enum grant g,
-	enum grant grants[GROUP_COUNT])
+static int read_group_list(struct reader *r, const struct json *doc, const char *list, enum tool_rule g,
+	enum tool_rule tool_rules[GROUP_COUNT])
 {
 	const struct json *v = json_get(doc, list);
 
@@ -207,7 +207,7 @@ static int read_group_list(struct reader *r, const struct json *doc, const char 
 			return err_set(r->e, E_INPUT, "TOOL_GROUPS",
 				"%s: profile '%s': '%s' has no such group: %s", r->file, r->profile, list,
 				json_text(item) ? json_text(item) : json_type_name(item));
-		grants[group] = g;
+		tool_rules[group] = g;
 	}
 	return OK;
 }
@@ -224,10 +224,10 @@ static int read_groups(struct reader *r, const struct json *profiles, struct pro
 	if (!json_is(doc, JSON_OBJECT))
 		return err_set(r->e, E_INPUT, "TOOL_GROUPS", "%s: profile '%s' must be an object, found %s",
 			r->file, r->profile, json_type_name(doc));
-	if ((rc = read_group_list(r, doc, "allow", GRANT_ALLOW, p->grants)) ||
-		(rc = read_group_list(r, doc, "ask", GRANT_ASK, p->grants)))
+	if ((rc = read_group_list(r, doc, "allow", TOOLS_ALLOW, p->tool_rules)) ||
+		(rc = read_group_list(r, doc, "ask", TOOLS_ASK, p->tool_rules)))
 		return rc;
-	return read_group_list(r, doc, "deny", GRANT_DENY, p->grants);
+	return read_group_list(r, doc, "deny", TOOLS_DENY, p->tool_rules);
 }
 
 /* {"profiles": {...}} of either file. */
@@ -375,6 +375,6 @@ struct json *profile_compute_grant(
 	json_set(a, grant, "requires_approval", json_new(a, JSON_ARRAY));
 	json_set(a, grant, "denied", json_new(a, JSON_ARRAY));
 	for (size_t i = 0; i < n; i++)
-		json_pushs(a, json_get(grant, lists[p->grants[requested[i]]]), group_names[requested[i]]);
+		json_pushs(a, json_get(grant, lists[p->tool_rules[requested[i]]]), group_names[requested[i]]);
 	return grant;
 }

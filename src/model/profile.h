@@ -42,7 +42,7 @@ enum tool_group {
 const char *tool_group_name(enum tool_group g);
 bool tool_group_parse(const char *name, enum tool_group *ret);
 
-enum grant { GRANT_ASK, GRANT_ALLOW, GRANT_DENY };
+enum tool_rule { TOOLS_ASK, TOOLS_ALLOW, TOOLS_DENY };
 
 struct profile {
 	const char *name;
@@ -61,7 +61,7 @@ struct profile {
 	const char *const *intended_for;
 	size_t intended_for_count;
 	const char *browser_policy_ref; /* or NULL */
-	enum grant grants[GROUP_COUNT];
+	enum tool_rule tool_rules[GROUP_COUNT];
 	const struct json *document; /* as written in the file */
 };
 

@@ -283,7 +283,6 @@ struct json *pack_summary(struct arena *a, const struct json *manifest, const st
 	struct json *s = json_new(a, JSON_OBJECT), *found = json_new(a, JSON_ARRAY);
 	const char *created = json_get_text(manifest, "created_at", "");
 	int64_t total = 0, signatures = 0;
-	struct buf b;
 
 	created = stamp_canonical(a, created, strlen(created), false);
 	generated_at = stamp_canonical(a, generated_at, strlen(generated_at), false);
@@ -306,9 +305,7 @@ struct json *pack_summary(struct arena *a, const struct json *manifest, const st
 	json_seti(a, s, "signature_count", signatures);
 	json_sets(a, s, "policy_hash", json_get_text(manifest, "policy_hash", ""));
 	json_sets(a, s, "generated_at", generated_at);
-	buf_init(&b, a);
-	json_canonical(&b, s);
-	json_sets(a, s, "summary_hash", sha256_prefixed(a, b.p, b.n));
+	json_sets(a, s, "summary_hash", json_sha256(a, s));
 	return s;
 }
 

@@ -322,4 +322,5 @@ void propose_tool(
 	else
 		add(&b, FX_UNKNOWN, "tool.unknown", call->tool_name);
 	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
+	propose_mark_plain(ret);
 }

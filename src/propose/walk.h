@@ -156,4 +156,7 @@ enum path_class paths_classify(const struct surroundings *at, struct arena *a, c
 /* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
 bool paths_is_secret(const struct surroundings *at, const char *path);
 
+/* plain.c: the last thing, when all effects are there. */
+void propose_mark_plain(struct proposal *p);
+
 #endif

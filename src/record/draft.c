@@ -21,6 +21,20 @@ int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret
 	return OK;
 }
 
+int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e)
+{
+	uint8_t raw[16];
+	char hex[33];
+
+	if (s->random(s, raw, sizeof(raw)))
+		return err_sys(e, "TASK_ID", "cannot make a task id");
+	raw[6] = (uint8_t)((raw[6] & 0x0f) | 0x40);
+	raw[8] = (uint8_t)((raw[8] & 0x3f) | 0x80);
+	hex_encode(raw, sizeof(raw), hex);
+	*ret = arena_printf(a, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+	return OK;
+}
+
 void chain_step(struct chain_end *at, const struct hash *chain)
 {
 	at->clock++;

@@ -221,27 +221,6 @@ int log_leaves(
 	return OK;
 }
 
-int log_tree(struct sys *s, int state_fd, struct merkle *ret, struct err *e)
-{
-	AUTO(leaves_close) struct leaf_reader r = { .fd = -1 };
-	AUTO(arena_done) struct arena a = { 0 };
-	struct merkle tree = { 0 };
-	int rc = leaves_open(s, &a, state_fd, &r, e);
-
-	if (rc)
-		return rc;
-	struct hash *some = arena_alloc(&a, LEAVES_AT_ONCE * sizeof(*some));
-	while (tree.size < r.n) {
-		rc = leaves_read(&r, tree.size, some, e);
-		if (rc < 0)
-			return rc;
-		for (int i = 0; i < rc; i++)
-			merkle_append(&tree, &some[i]);
-	}
-	*ret = tree;
-	return OK;
-}
-
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, state_fd, HEADS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);

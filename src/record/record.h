@@ -134,6 +134,8 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 
 /* A fresh identifier: prefix and 32 hex digits. */
 int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret, struct err *e);
+/* A fresh task id: a random UUID. */
+int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e);
 
 /* Many writers in one process: each call waits until its receipts are on disk, and all that wait at the same time share
  * one write and one sync.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
@@ -193,8 +195,6 @@ int log_file_lines(
 /* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e);
-/* The tree over them, without keeping them. */
-int log_tree(struct sys *s, int state_fd, struct merkle *ret, struct err *e);
 /* Make sure that leaves and edge are there for every receipt; costs nothing when they are. */
 int log_settle(struct recorder *r, struct arena *a, struct err *e);
 /* Look at the whole chain file, and make leaves and edge agree with it.  LOG_DAMAGED when that would hide something. */

@@ -325,7 +325,6 @@ static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan 
 {
 	struct chain_end at = { .clock = plan->clock, .last = plan->last };
 	struct hash chain;
-	struct buf text;
 	char *id;
 	int rc = record_new_id(a, r->sys, "seam-", &id, e);
 
@@ -335,13 +334,11 @@ static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan 
 		return rc;
 	if (*plan->chain_id)
 		snprintf(at.chain_id, sizeof(at.chain_id), "%s", plan->chain_id);
-	buf_init(&text, a);
-	json_canonical(&text, about);
 	struct draft seam = { .decision_id = id,
 		.effect_id = REPAIR_EFFECT,
 		.status = "DAMAGED",
 		.type = "seam",
-		.output_hash = sha256_prefixed(a, text.p, text.n),
+		.output_hash = json_sha256(a, about),
 		.metadata = about };
 	return draft_sign(r, &at, a, &seam, ret, &chain, e);
 }

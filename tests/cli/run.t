@@ -65,7 +65,7 @@ ok "the next run is given the newest" sh -c 'newest=$(ls "$1" | tail -n 1); HOME
 ok "a reader that leaves ends the command" sh -c 'HOME='"$scratch/home"' timeout 20 "$0" run -- yes | head -n 1 | grep -q y' "$HELM_REAL"
 
 # helm itself is killed: the next run finds the row and closes it
-HOME=$scratch/home "$HELM_REAL" profile run inspect_local --task-id killed-one -- sleep 60 >/dev/null 2>&1 &
+HOME=$scratch/home "$HELM_REAL" profile run inspect_local --task-id killed-one -- sleep "60.$$" >/dev/null 2>&1 &
 pid=$!
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
   grep -q '"killed-one"' "$ledger" && has '"running"' >/dev/null && break
@@ -75,7 +75,7 @@ kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
 ok "after a kill the next run works" exits 0 helm run -- true
 ok "and closes the orphan" sh -c 'grep "\"killed-one\"" "$0" | tail -n 1 | grep -q "\"failed\""' "$ledger"
-ok "nothing of it is left" sh -c '! pgrep -f "sleep 6[0]" >/dev/null'
+ok "nothing of it is left" sh -c '! pgrep -f "sleep 60[.]$0" >/dev/null' "$$"
 
 # no receipt, no effect
 if [ "$(id -u)" -ne 0 ]; then

@@ -12,6 +12,7 @@ struct place {
 	struct arena a;
 	struct workspace *ws;
 	struct kernel k;
+	struct surroundings at;
 	bool is_open;
 	const char *env[4];
 };
@@ -34,7 +35,7 @@ static int place_open(struct crash *c, struct sys *s, struct place *p, struct er
 		rc = kernel_open(s, &p->a, p->ws, &p->k, e);
 	p->is_open = rc == OK;
 	if (rc == OK)
-		guard_at(&p->k.guard, &p->a, ws);
+		p->at = guard_at(&p->k.guard, &p->a, ws);
 	return rc;
 }
 
@@ -48,13 +49,10 @@ static void calm(struct crash *c, struct fault *f, struct place *p)
 
 static int ask(struct place *p, enum verdict *ret, struct err *e)
 {
-	struct handling h = { 0 };
-	struct request q = { .door = "test",
-		.subject_id = "agent:x",
-		.session = "s",
-		.tool_name = "sh",
-		.action = "EXECUTE_COMMAND",
-		.shell = bytes_of("rm -rf build"),
+	struct handling h = { .a = &p->a };
+	struct request q = { .who = { .door = "test", .subject_id = "agent:x", .session = "s" },
+		.what = { .tool = "sh", .action = "EXECUTE_COMMAND", .shell = bytes_of("rm -rf build") },
+		.where = &p->at,
 		.profile = profiles_find(&p->k.guard.profiles, "workspace_edit"),
 		.mode = GUARD_ENFORCE };
 	int rc = kernel_handle(&p->k, &q, &h, e);
@@ -75,8 +73,8 @@ static int approve(struct place *p, struct err *e)
 	int rc = approvals_load(sys, &p->a, p->ws, &doc, e);
 
 	json_each_member (m, rc ? NULL : json_get(doc, "requests"))
-		if (text_eq(approval_state(m->value, sys->now_us(sys)), "pending"))
-			return approval_approve(&p->k, m->name, &once, &who, &receipt, e);
+		if (text_eq(request_state(m->value, sys->now_us(sys)), "pending"))
+			return approval_approve(&p->k, &p->a, m->name, &once, &who, &receipt, e);
 	return rc;
 }
 

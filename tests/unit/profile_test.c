@@ -65,7 +65,7 @@ static void what_is_not_said_is_not_allowed(void **state)
 	assert_int_equal(p.warning_count, 2);
 	assert_non_null(strstr(p.warnings[0], "writes_allowed"));
 	for (int g = 0; g < GROUP_COUNT; g++)
-		assert_int_equal(p.list[0].grants[g], GRANT_ASK);
+		assert_int_equal(p.list[0].tool_rules[g], TOOLS_ASK);
 }
 
 static void a_text_means_the_target_decides(void **state)

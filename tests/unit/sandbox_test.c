@@ -3,7 +3,7 @@
  * The test program runs itself as the ward: `sandbox_test --probe NAME ARG` tries one thing and exits 0 when it worked, or
  * with the errno it got.  Each test says what must not work under which rules, on this kernel and with older Landlock levels
  * pretended.  A wall that this machine cannot put up at all is skipped by name, never passed. */
-#include "kernel/kernel.h"
+#include "execute/execute.h"
 #include "tools/unit.h"
 
 #include <arpa/inet.h>
@@ -228,6 +228,36 @@ static struct sandbox_rules usual(enum network_reach network)
 
 static struct run_result last;
 
+/* What the caller of a run does while the walls go up. */
+typedef int meanwhile(void *arg, struct err *e);
+
+/* The steps of a run in a row, coming back every look_ms (0: not); *ret_looks, unless NULL, says how often it was still running. */
+static int run_steps(const struct run_request *request, meanwhile *commit, void *arg, int64_t look_ms,
+	int *ret_looks, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(run_end) struct running *r = NULL;
+	const struct run_result *result = NULL;
+	int looks = 0, rc = run_start(sys_real(), &a, request, &r, e);
+
+	if (rc == OK && commit)
+		rc = commit(arg, e);
+	if (rc == OK)
+		rc = run_go(r, e);
+	while (rc == OK && (rc = run_wait(r, look_ms, &result, e)) == OK && !result)
+		looks++;
+	if (rc == OK)
+		last = *result;
+	if (ret_looks)
+		*ret_looks = looks;
+	return rc;
+}
+
+static int run_command(const struct run_request *request, struct err *e)
+{
+	return run_steps(request, NULL, NULL, 0, NULL, e);
+}
+
 /* The errno the ward got, 0 for success; -1 when the run was refused. */
 static int attempt(const struct sandbox_rules *rules, const char *name, const char *arg, const char *arg2)
 {
@@ -242,7 +272,7 @@ static int attempt(const struct sandbox_rules *rules, const char *name, const ch
 		.rules = rules };
 	struct err e = { 0 };
 
-	if (run_command(sys_real(), &request, &last, &e)) {
+	if (run_command(&request, &e)) {
 		print_message("%s: %s\n", name, e.text);
 		return -1;
 	}
@@ -514,7 +544,7 @@ static int run_shell(const char *script, int64_t timeout_ms)
 		.rules = &rules };
 	struct err e = { 0 };
 
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), 0);
+	assert_int_equal(run_command(&request, &e), 0);
 	return last.exit_code;
 }
 
@@ -530,9 +560,8 @@ static void test_exit_codes(void **state)
 	assert_memory_equal(last.err.tail, "err", 3);
 }
 
-/* A run with nothing but a private place, as the caller of run_command() has it. */
-static int run_plainly(const char *const *argv, const char *path, int (*commit)(void *, struct err *),
-	void *arg, struct err *e)
+/* A run with nothing but a private place, as the caller of run_start() has it. */
+static int run_plainly(const char *const *argv, const char *path, meanwhile *commit, void *arg, struct err *e)
 {
 	static const char *const none[] = { NULL };
 	const char *writable[] = { at("in"), NULL };
@@ -546,12 +575,10 @@ static int run_plainly(const char *const *argv, const char *path, int (*commit)(
 		.cwd = "/",
 		.capture = true,
 		.quiet = true,
-		.commit = commit,
-		.arg = arg,
 		.rules = &rules };
 
 	snprintf(variable, sizeof(variable), "PATH=%s", path);
-	return run_command(sys_real(), &request, &last, e);
+	return run_steps(&request, commit, arg, 0, NULL, e);
 }
 
 static int say_no(void *arg, struct err *e)
@@ -626,7 +653,7 @@ static void test_not_found(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), 0);
+	assert_int_equal(run_command(&request, &e), 0);
 	assert_int_equal(last.exit_code, 127);
 	assert_int_equal(last.report.exec_errno, ENOENT);
 }
@@ -644,11 +671,6 @@ static bool agree(void *arg, char *why, size_t why_n)
 	(void)why;
 	(void)why_n;
 	return true;
-}
-
-static void count(void *arg)
-{
-	++*(int *)arg;
 }
 
 /* The last look comes before the command, and what refuses is not run; a given program is run whatever argv[0] says. */
@@ -671,11 +693,11 @@ static void test_last_look(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), E_DENIED);
+	assert_int_equal(run_command(&request, &e), E_DENIED);
 	assert_string_equal(e.code, "RUN_CHANGED");
 	assert_string_equal(e.text, "not run: it is another one");
 	request.last_look = agree;
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(run_command(&request, &e), OK);
 	assert_int_equal(last.exit_code, 5);
 	assert_memory_equal(last.out.tail, "called-otherwise", 16);
 }
@@ -694,19 +716,14 @@ static void test_signs_of_life(void **state)
 		.cwd = "/",
 		.capture = true,
 		.quiet = true,
-		.sign_of_life = count,
-		.sign_ms = 20,
-		.arg = &signs,
 		.rules = &rules };
 	struct err e = { 0 };
 
 	(void)state;
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(run_steps(&request, NULL, NULL, 20, &signs, &e), OK);
 	assert_int_equal(last.exit_code, 0);
 	assert_in_range(signs, 2, 20);
-	request.sign_ms = 60000;
-	signs = 0;
-	assert_int_equal(run_command(sys_real(), &request, &last, &e), OK);
+	assert_int_equal(run_steps(&request, NULL, NULL, 60000, &signs, &e), OK);
 	assert_int_equal(signs, 0);
 }
 

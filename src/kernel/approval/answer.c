@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/act.h"
 #include "kernel/approval/parts.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static const char APPROVER_DOMAIN[] = "helm:approval:v1\n";
 
 /* The answer's own bytes, signed by the key a person registered for this. */
 static void add_approver(
-	struct kernel *k, const struct approver *who, const struct json *what, struct json *about)
+	struct arena *a, const struct approver *who, const struct json *what, struct json *about)
 {
 	uint8_t signature[SIGN_SIZE];
 	char hex[2 * SIGN_SIZE + 1], id[KEY_ID];
@@ -22,51 +23,45 @@ static void add_approver(
 
 	if (!who->key)
 		return;
-	doc = json_new(k->a, JSON_OBJECT);
-	buf_init(&text, k->a);
+	doc = json_new(a, JSON_OBJECT);
+	buf_init(&text, a);
 	buf_adds(&text, APPROVER_DOMAIN);
 	json_canonical(&text, what);
 	key_sign(who->key, buf_bytes(&text), signature);
 	hex_encode(signature, SIGN_SIZE, hex);
 	key_id(key_public(who->key), id);
-	json_sets(k->a, doc, "key_id", id);
-	json_sets(k->a, doc, "signature", hex);
-	json_set(k->a, about, "approver", doc);
+	json_sets(a, doc, "key_id", id);
+	json_sets(a, doc, "signature", hex);
+	json_set(a, about, "approver", doc);
 }
 
-/* `what` stands in the receipt's metadata under `name`; its digest is what the signature covers. */
-static int record(struct kernel *k, const char *effect, const char *type, const char *name, struct json *what,
+/* `what` stands in the receipt's metadata under its type; its digest is what the signature covers. */
+static int record(struct kernel *k, struct arena *a, const char *effect, const char *type, struct json *what,
 	const struct approver *who, struct json **ret, struct err *e)
 {
-	struct json *about = json_new(k->a, JSON_OBJECT);
-	char *id;
-	int rc = record_new_id(k->a, k->sys, "dec-", &id, e);
+	struct json *about = json_new(a, JSON_OBJECT);
 
-	if (rc)
-		return rc;
-	json_set(k->a, about, name, what);
-	add_approver(k, who, what, about);
-	struct draft d = { .decision_id = id,
-		.effect_id = effect,
-		.status = "RECORDED",
-		.policy_hash = k->policy_hash,
-		.args_hash = json_get_text(what, "args_sha256", NULL),
-		.output_hash = approval_digest(k->a, what),
-		.executor_id = who->name,
-		.type = type,
-		.metadata = about };
-	return recorder_append(&k->recorder, k->a, &d, 1, ret, e);
+	json_set(a, about, type, what);
+	add_approver(a, who, what, about);
+	return act_record(k, a,
+		&(struct act){ .effect_id = effect,
+			.type = type,
+			.args_hash = json_get_text(what, "args_sha256", NULL),
+			.output_hash = json_sha256(a, what),
+			.executor_id = who->name,
+			.about = about },
+		ret, e);
 }
 
-static const char *now_text(struct kernel *k)
+static const char *now_text(struct kernel *k, struct arena *a)
 {
-	return text_time_z(k->a, k->sys->now_us(k->sys));
+	return text_time_z(a, k->sys->now_us(k->sys));
 }
 
 /* ---- requests ---- */
 
-static int find_request(
-	struct kernel *k, const struct json *requests, const char *id, struct json **ret, struct err *e)
+static int find_request(struct kernel *k, struct arena *a, const struct json *requests, const char *id,
+	struct json **ret, struct err *e)
 {
 	struct json *entry = json_get(requests, id);
 
@@ -74,7 +69,7 @@ static int find_request(
 		return err_set(e, E_MISSING, "APPROVAL_MISSING",
 			"there is no request '%s'; 'helm approval list' shows those that wait", id);
 	const char *own = json_get_text(json_get(entry, "request"), "approval_id", "");
-	if (!text_eq(own, id) || !approval_is_genuine(k, entry))
+	if (!text_eq(own, id) || !request_is_genuine(k, a, entry))
 		return err_set(e, E_CORRUPT, "APPROVAL_TAMPERED",
 			"request %s is not what was asked: it does not agree with the signed decision it "
 			"belongs "
@@ -84,31 +79,32 @@ static int find_request(
 	return OK;
 }
 
-int approval_get(struct kernel *k, const char *id, struct json **ret_entry, struct err *e)
+int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e)
 {
 	struct json *doc;
-	int rc = approvals_load(k->sys, k->a, k->ws, &doc, e);
+	int rc = approvals_load(k->sys, a, k->ws, &doc, e);
 
-	return rc ? rc : find_request(k, json_get(doc, "requests"), id, ret_entry, e);
+	return rc ? rc : find_request(k, a, json_get(doc, "requests"), id, ret_entry, e);
 }
 
 static int find_pending(struct approval_store *st, const char *id, struct json **ret, struct err *e)
 {
-	int rc = find_request(st->k, st->requests, id, ret, e);
+	int rc = find_request(st->k, st->a, st->requests, id, ret, e);
 
 	if (rc)
 		return rc;
-	const char *state = approval_state(*ret, st->k->sys->now_us(st->k->sys));
+	const char *state = request_state(*ret, st->k->sys->now_us(st->k->sys));
 	if (!text_eq(state, "pending"))
 		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
 	return OK;
 }
 
-static void resolve(struct kernel *k, struct json *entry, const char *response, const char *responder)
+static void resolve(
+	struct kernel *k, struct arena *a, struct json *entry, const char *response, const char *responder)
 {
-	json_sets(k->a, entry, "response", response);
-	json_sets(k->a, entry, "responder", responder);
-	json_sets(k->a, entry, "resolved_at", now_text(k));
+	json_sets(a, entry, "response", response);
+	json_sets(a, entry, "responder", responder);
+	json_sets(a, entry, "resolved_at", now_text(k, a));
 }
 
 /* ---- reach ---- */
@@ -149,35 +145,36 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 
 /* ---- grants ---- */
 
-static int make_grant(struct approval_store *st, struct approval *g, const struct approver *who,
+static int make_grant(struct approval_store *st, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {
 	struct kernel *k = st->k;
+	struct arena *a = st->a;
 	char *id;
-	int rc = record_new_id(k->a, k->sys, "", &id, e);
+	int rc = record_new_id(a, k->sys, "", &id, e);
 
 	if (rc)
 		return rc;
-	g->id = arena_printf(k->a, "grant-%.12s", id);
+	g->id = arena_printf(a, "grant-%.12s", id);
 	/* Whole seconds: what is written reads back the same. */
 	g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
 	g->responder = who->name;
-	rc = record(k, GRANT_EFFECT, "grant", "grant", approval_to_json(k->a, g), who, ret_receipt, e);
+	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), who, ret_receipt, e);
 	if (rc)
 		return rc;
-	struct json *entry = json_new(k->a, JSON_OBJECT);
-	json_set(k->a, entry, "receipt", *ret_receipt);
-	json_set(k->a, st->grants, g->id, entry);
+	struct json *entry = json_new(a, JSON_OBJECT);
+	json_set(a, entry, "receipt", *ret_receipt);
+	json_set(a, st->grants, g->id, entry);
 	return OK;
 }
 
-int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
-	struct approval *ret, struct err *e)
+int grant_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
+	struct grant *ret, struct err *e)
 {
 	const char *session = json_get_text(request, "session", NULL);
 	/* A run is gone on with from wherever a person stands. */
 	bool is_run = json_get_text(request, "task_id", NULL) != NULL, is_exact = t->reach == REACH_EXACT;
-	struct approval g = { .reach = t->reach,
+	struct grant g = { .reach = t->reach,
 		.is_once = t->is_once,
 		.principal = json_get_text(request, "principal", NULL),
 		.profile = json_get_text(request, "profile", ""),
@@ -201,60 +198,50 @@ int approval_draft(struct arena *a, const struct json *request, const struct app
 	return rc;
 }
 
-int approval_approve(struct kernel *k, const char *id, const struct approval_terms *t,
+int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct json *entry, *receipt;
-	int rc = approval_store_open(&st, k, e);
+	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc == OK)
 		rc = find_pending(&st, id, &entry, e);
 	if (rc)
 		return rc;
 	const struct json *request = json_get(entry, "request");
-	struct approval g;
-	rc = approval_draft(k->a, request, t, &g, e);
+	struct grant g;
+	rc = grant_draft(a, request, t, &g, e);
 	if (rc == OK)
 		rc = make_grant(&st, &g, who, &receipt, e);
 	if (rc)
 		return rc;
-	resolve(k, entry, "approved", who->name);
-	json_sets(k->a, entry, "grant_id", g.id);
+	resolve(k, a, entry, "approved", who->name);
+	json_sets(a, entry, "grant_id", g.id);
 	rc = approval_store_write(&st, e);
 	if (rc == OK)
-		rc = waiting_settle(k, request, "approved", who->name, e);
+		rc = waiting_settle(k, a, request, "approved", who->name, e);
 	if (rc == OK)
 		*ret_receipt = receipt;
 	return rc;
 }
 
-int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
-	struct err *e)
+int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
+	struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	int rc = approval_store_open(&st, k, e);
+	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc == OK)
 		rc = make_grant(&st, g, who, ret_receipt, e);
 	return rc ? rc : approval_store_write(&st, e);
 }
 
-int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
-	struct approval *ret, struct err *e)
+int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
+	const struct approval_terms *t, struct grant *ret, struct err *e)
 {
-	struct handling h = { 0 };
+	struct handling h = { .a = a };
 	bool is_exact = t->reach == REACH_EXACT;
-	struct approval g = { .reach = t->reach,
-		.is_once = t->is_once,
-		.principal = q->subject_id,
-		.session = q->session,
-		.profile = q->profile->name,
-		.args_sha256 = is_exact ? kernel_args_digest(k, q) : NULL,
-		.cwd = is_exact ? k->guard.at.cwd : NULL,
-		.path = t->path,
-		.host = t->host,
-		.expires_us = t->expires_us };
 
 	kernel_decide(k, q, &h);
 	if (h.verdict == V_ALLOW)
@@ -262,41 +249,51 @@ int approval_draft_for(struct kernel *k, const struct request *q, const struct a
 	if (h.verdict != V_ESCALATE)
 		return err_set(e, E_DENIED, "GRANT_DENIED", "it is denied, and no grant lifts a denial: %s",
 			h.decision.summary ? h.decision.summary : "");
-	g.covers = covers_of(k->a, &h.decision, &g.cover_count);
+	struct grant g = { .reach = t->reach,
+		.is_once = t->is_once,
+		.principal = q->who.subject_id,
+		.session = q->who.session,
+		.profile = q->profile->name,
+		.args_sha256 = is_exact ? h.args_sha256 : NULL,
+		.cwd = is_exact ? q->where->cwd : NULL,
+		.path = t->path,
+		.host = t->host,
+		.expires_us = t->expires_us };
+	g.covers = covers_of(a, &h.decision, &g.cover_count);
 	int rc = can_reach(g.covers, g.cover_count, t, e);
 	if (rc == OK)
 		*ret = g;
 	return rc;
 }
 
-int approval_deny(struct kernel *k, const char *id, const char *reason, const struct approver *who,
-	struct json **ret_receipt, struct err *e)
+int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
+	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	struct json *entry, *what = json_new(k->a, JSON_OBJECT);
-	int rc = approval_store_open(&st, k, e);
+	struct json *entry, *what = json_new(a, JSON_OBJECT);
+	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc == OK)
 		rc = find_pending(&st, id, &entry, e);
 	if (rc)
 		return rc;
-	json_sets(k->a, what, "approval_id", id);
-	json_sets(k->a, what, "args_sha256", json_get_text(json_get(entry, "request"), "args_sha256", ""));
-	json_sets(k->a, what, "reason", reason);
-	rc = record(k, "helm.approval/deny", "denial", "denial", what, who, ret_receipt, e);
+	json_sets(a, what, "approval_id", id);
+	json_sets(a, what, "args_sha256", json_get_text(json_get(entry, "request"), "args_sha256", ""));
+	json_sets(a, what, "reason", reason);
+	rc = record(k, a, "helm.approval/deny", "denial", what, who, ret_receipt, e);
 	if (rc)
 		return rc;
-	resolve(k, entry, "denied", who->name);
+	resolve(k, a, entry, "denied", who->name);
 	rc = approval_store_write(&st, e);
-	return rc ? rc : waiting_settle(k, json_get(entry, "request"), "cancelled", who->name, e);
+	return rc ? rc : waiting_settle(k, a, json_get(entry, "request"), "cancelled", who->name, e);
 }
 
-int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
-	struct json **ret_receipt, struct err *e)
+int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
+	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	struct json *what = json_new(k->a, JSON_OBJECT);
-	int rc = approval_store_open(&st, k, e);
+	struct json *what = json_new(a, JSON_OBJECT);
+	int rc = approval_store_open(&st, k, a, e);
 
 	if (rc)
 		return rc;
@@ -307,23 +304,23 @@ int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, 
 	const char *state = grant_state(entry, k->sys->now_us(k->sys));
 	if (!text_eq(state, "in force"))
 		return err_set(e, E_INPUT, "GRANT_SETTLED", "grant %s is %s already", grant_id, state);
-	json_sets(k->a, what, "grant_id", grant_id);
-	json_sets(k->a, what, "reason", reason);
-	rc = record(k, REVOKE_EFFECT, "revocation", "revocation", what, who, ret_receipt, e);
+	json_sets(a, what, "grant_id", grant_id);
+	json_sets(a, what, "reason", reason);
+	rc = record(k, a, REVOKE_EFFECT, "revocation", what, who, ret_receipt, e);
 	if (rc)
 		return rc;
-	json_sets(k->a, entry, "revoked_at", now_text(k));
+	json_sets(a, entry, "revoked_at", now_text(k, a));
 	return approval_store_write(&st, e);
 }
 
-int approval_answered_elsewhere(struct kernel *k, const char *id, struct err *e)
+int approval_answered_elsewhere(struct kernel *k, struct arena *a, const char *id, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	int rc = approval_store_open(&st, k, e);
+	int rc = approval_store_open(&st, k, a, e);
 	struct json *entry = rc ? NULL : json_get(st.requests, id);
 
-	if (rc || !entry || !text_eq(approval_state(entry, k->sys->now_us(k->sys)), "pending"))
+	if (rc || !entry || !text_eq(request_state(entry, k->sys->now_us(k->sys)), "pending"))
 		return rc;
-	resolve(k, entry, "answered in the client", "the client's own question");
+	resolve(k, a, entry, "answered in the client", "the client's own question");
 	return approval_store_write(&st, e);
 }

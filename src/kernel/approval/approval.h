@@ -15,7 +15,7 @@
 int approvals_load(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* "pending", "approved", "denied", "answered in the client" or "expired". */
-const char *approval_state(const struct json *request_entry, int64_t now_us);
+const char *request_state(const struct json *request_entry, int64_t now_us);
 /* "in force", "used", "revoked" or "expired". */
 const char *grant_state(const struct json *grant_entry, int64_t now_us);
 void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending, size_t *ret_in_force);
@@ -34,28 +34,28 @@ struct approver {
 };
 
 /* A request, proven to be what was asked: APPROVAL_MISSING, APPROVAL_TAMPERED. */
-int approval_get(struct kernel *k, const char *id, struct json **ret_entry, struct err *e);
+int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e);
 /* Each leaves a signed receipt in the chain first, then takes effect.  A request is answered once: APPROVAL_SETTLED when it was
  * answered or has expired.  APPROVAL_REACH when what was asked may not be granted so far. */
-int approval_approve(struct kernel *k, const char *id, const struct approval_terms *t,
+int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	const struct approver *who, struct json **ret_receipt, struct err *e);
-int approval_deny(struct kernel *k, const char *id, const char *reason, const struct approver *who,
-	struct json **ret_receipt, struct err *e);
-int approval_revoke(struct kernel *k, const char *grant_id, const char *reason, const struct approver *who,
-	struct json **ret_receipt, struct err *e);
+int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
+	const struct approver *who, struct json **ret_receipt, struct err *e);
+int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
+	const struct approver *who, struct json **ret_receipt, struct err *e);
 /* Give what was drafted: signed first, then kept. */
-int approval_give(struct kernel *k, struct approval *g, const struct approver *who, struct json **ret_receipt,
-	struct err *e);
+int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
+	struct json **ret_receipt, struct err *e);
 /* From the questions since then: {since, questions, must_be_asked, proposals: [{number, saves, denied_by_you, principal, covers, examples,
  * approval_id}]}, the one that saves most first.  approval_id: a request to make the grant from; null when none is kept.  Reads only. */
-int tune_propose(struct kernel *k, int64_t since_us, struct json **ret, struct err *e);
+int tune_propose(struct kernel *k, struct arena *a, int64_t since_us, struct json **ret, struct err *e);
 /* The grant that would answer this request: everything but its id, time and giver. */
-int approval_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
-	struct approval *ret, struct err *e);
+int grant_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
+	struct grant *ret, struct err *e);
 /* The same for something nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing would be, GRANT_DENIED.  A
  * subject or session that is NULL means anybody. */
-int approval_draft_for(struct kernel *k, const struct request *q, const struct approval_terms *t,
-	struct approval *ret, struct err *e);
+int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
+	const struct approval_terms *t, struct grant *ret, struct err *e);
 
 /* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent client. */
 int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
@@ -67,26 +67,22 @@ void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks);
 
 /* `doc`: as approvals_load() gave it, or NULL when it could not be read.
  *
- * Does a grant that is kept answer the decision?  Then o->settled is filled, and what may be used once has been used up on disk.
- * Whatever cannot be read or verified grants nothing; o->approval_note says so. */
-bool approval_lifts(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
-	struct handling *o);
+ * Does a grant that is kept answer the decision?  Then h->settled is filled, and what may be used once has been used up on disk.
+ * Whatever cannot be read or verified grants nothing; h->approval_note says so. */
+bool grants_settle(struct kernel *k, const struct request *q, const struct json *doc, struct handling *h);
 
-/* The question as a person will read it: o->question, its digest, and whether the same one is kept already. */
-int approval_pose(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
-	struct handling *o, struct err *e);
+/* The question as a person will read it: h->question, its digest, and whether the same one is kept already. */
+int approval_pose(
+	struct kernel *k, const struct request *q, const struct json *doc, struct handling *h, struct err *e);
 /* After the decision is on record: keep the question where a person finds it. */
-int approval_keep(struct kernel *k, struct handling *o, struct err *e);
+int approval_keep(struct kernel *k, struct handling *h, struct err *e);
 
 /* The client asked its own person, who said yes: the call has been made. */
-int approval_answered_elsewhere(struct kernel *k, const char *id, struct err *e);
-
-/* SHA-256 over the canonical bytes. */
-char *approval_digest(struct arena *a, const struct json *doc);
+int approval_answered_elsewhere(struct kernel *k, struct arena *a, const char *id, struct err *e);
 
 /* waiting.c: the same pause in the original's file, for its readers. */
-int waiting_add(struct kernel *k, const struct json *request, struct err *e);
-int waiting_settle(struct kernel *k, const struct json *request, const char *response, const char *responder,
-	struct err *e);
+int waiting_add(struct kernel *k, struct arena *a, const struct json *request, struct err *e);
+int waiting_settle(struct kernel *k, struct arena *a, const struct json *request, const char *response,
+	const char *responder, struct err *e);
 
 #endif

@@ -16,63 +16,63 @@ static const int64_t REQUEST_US = INT64_C(86400) * 1000000;
 
 /* ---- grants ---- */
 
-bool approval_is_ours(struct kernel *k, const struct json *receipt, struct approval *ret)
+/* The one key that grants and questions of this machine are signed with. */
+static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json *doc, const char *kind,
+	void (*verify)(struct verification *v, const struct json *doc))
 {
 	struct trusted_key own = { .id = "" };
 	struct trust trust = { .keys = &own, .key_count = 1 };
 	struct verification v;
-	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
 
 	memcpy(own.key, key_public(k->key), KEY_SIZE);
-	verification_begin(&v, k->a, &trust, "receipt");
-	verify_receipt(&v, receipt);
-	if (v.integrity != ANSWER_YES || v.trusted != ANSWER_YES || !grant)
-		return false;
-	/* The signature covers the digest, and the digest the grant. */
-	return text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
-		text_eq(json_get_text(receipt, "output_hash", ""), approval_digest(k->a, grant)) &&
-		approval_from_json(k->a, grant, ret, NULL) == OK;
+	verification_begin(&v, a, &trust, kind);
+	verify(&v, doc);
+	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
 }
 
-bool approval_is_genuine(struct kernel *k, const struct json *entry)
+bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt, struct grant *ret)
 {
-	struct trusted_key own = { .id = "" };
-	struct trust trust = { .keys = &own, .key_count = 1 };
-	struct verification v;
-	const struct json *receipt = json_get(entry, "receipt"), *record = json_get(receipt, "subject");
+	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
 
-	memcpy(own.key, key_public(k->key), KEY_SIZE);
-	verification_begin(&v, k->a, &trust, "decision record");
-	verify_decision(&v, record);
-	if (v.integrity != ANSWER_YES || v.trusted != ANSWER_YES ||
-		!text_eq(json_get_text(record, "verdict", ""), verdict_name(V_ESCALATE)))
-		return false;
-	return text_eq(json_get_text(record, "phenotype_hash", ""),
-		approval_digest(k->a, json_get(entry, "request")));
+	/* The signature covers the digest, and the digest the grant. */
+	return grant && is_signed_by_us(k, a, receipt, "receipt", verify_receipt) &&
+		text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
+		text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, grant)) &&
+		grant_from_json(a, grant, ret, NULL) == OK;
+}
+
+bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry)
+{
+	const struct json *record = json_get(json_get(entry, "receipt"), "subject");
+
+	return is_signed_by_us(k, a, record, "decision record", verify_decision) &&
+		text_eq(json_get_text(record, "verdict", ""), verdict_name(V_ESCALATE)) &&
+		text_eq(json_get_text(record, "phenotype_hash", ""),
+			json_sha256(a, json_get(entry, "request")));
 }
 
 struct kept_grants {
-	struct approval *all;
+	struct grant *all;
 	struct json **entries;
 	bool *used;
 	size_t n;
 };
 
-static void read_grants(struct kernel *k, const struct json *doc, struct kept_grants *ret)
+static void read_grants(struct kernel *k, struct arena *a, const struct json *doc, struct kept_grants *ret)
 {
 	const struct json *grants = json_get(doc, "grants");
 	int64_t now = k->sys->now_us(k->sys);
 
-	ret->all = arena_zalloc(k->a, grants->n + 1, sizeof(*ret->all));
-	ret->entries = arena_zalloc(k->a, grants->n + 1, sizeof(*ret->entries));
-	ret->used = arena_zalloc(k->a, grants->n + 1, sizeof(*ret->used));
+	ret->all = arena_zalloc(a, grants->n + 1, sizeof(*ret->all));
+	ret->entries = arena_zalloc(a, grants->n + 1, sizeof(*ret->entries));
+	ret->used = arena_zalloc(a, grants->n + 1, sizeof(*ret->used));
 	ret->n = 0;
 	json_each_member (m, grants) {
 		const struct json *grant =
 			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
-		struct approval *g = &ret->all[ret->n];
-		if (!text_eq(grant_state(m->value, now), "in force") ||
-			approval_from_json(k->a, grant, g, NULL) || !text_eq(g->id, m->name))
+		struct grant *g = &ret->all[ret->n];
+		if (!text_eq(grant_state(m->value, now), "in force") || grant_from_json(a, grant, g, NULL) ||
+			!text_eq(g->id, m->name))
 			continue;
 		ret->entries[ret->n++] = m->value;
 	}
@@ -106,13 +106,13 @@ static int look_for_end(
 }
 
 /* The document could have been put back; the chain cannot.  From the newest file back to the one in which it was given. */
-static bool is_over_on_record(struct kernel *k, const struct approval *g)
+static bool is_over_on_record(struct kernel *k, struct arena *a, const struct grant *g)
 {
 	struct sighting s = { .id = g->id, .is_once = g->is_once };
 	char **files;
 	size_t n;
 
-	if (receipts_files(k->sys, k->a, k->ws->state_fd, &files, &n, NULL))
+	if (receipts_files(k->sys, a, k->ws->state_fd, &files, &n, NULL))
 		return true;
 	while (n-- > 0 && !s.is_over && !s.is_given)
 		if (lines_each(k->sys, k->ws->state_fd, files[n], look_for_end, &s, NULL) < 0)
@@ -121,22 +121,23 @@ static bool is_over_on_record(struct kernel *k, const struct approval *g)
 }
 
 /* Only those that are needed are verified; one that is not ours is left out, and the rest must do without it. */
-static bool answered_by(struct kernel *k, const struct decision *d, const struct question *q,
-	struct kept_grants *kept, struct handling *o)
+static bool answered_by(
+	struct kernel *k, const struct question *q, struct kept_grants *kept, struct handling *h)
 {
-	while (lift(k->a, d, q, kept->all, kept->n, kept->used)) {
+	while (grants_answer(h->a, &h->decision, q, kept->all, kept->n, kept->used)) {
 		bool all_hold = true;
 		for (size_t i = 0; i < kept->n; i++) {
-			struct approval whole;
+			struct grant whole;
 			const char *wrong = !kept->used[i] ? NULL
-				: !approval_is_ours(k, json_get(kept->entries[i], "receipt"), &whole)
+				: !grant_is_ours(k, h->a, json_get(kept->entries[i], "receipt"), &whole)
 				? "does not verify under this machine's key"
-				: is_over_on_record(k, &whole) ? "was used or revoked before, says the record"
-							       : NULL;
+				: is_over_on_record(k, h->a, &whole)
+				? "was used or revoked before, says the record"
+				: NULL;
 			if (!wrong)
 				continue;
-			o->approval_note = arena_printf(k->a, "%s %s",
-				text_safe(k->a, kept->all[i].id, strnlen(kept->all[i].id, 64), false), wrong);
+			h->approval_note = arena_printf(h->a, "%s %s",
+				text_safe(h->a, kept->all[i].id, strnlen(kept->all[i].id, 64), false), wrong);
 			kept->all[i].expires_us = 0;
 			all_hold = false;
 		}
@@ -155,60 +156,58 @@ static bool needs_using_up(const struct kept_grants *kept)
 }
 
 /* Of two that come at once exactly one finds it unused. */
-static bool use_up(struct kernel *k, const struct decision *d, const struct question *q,
-	struct kept_grants *kept, struct handling *o)
+static bool use_up(struct kernel *k, const struct question *q, struct kept_grants *kept, struct handling *h)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct err e = { 0 };
 
-	if (approval_store_open(&st, k, &e)) {
-		o->approval_note = arena_strdup(k->a, e.text);
+	if (approval_store_open(&st, k, h->a, &e)) {
+		h->approval_note = arena_strdup(h->a, e.text);
 		return false;
 	}
-	read_grants(k, st.doc, kept);
-	if (!answered_by(k, d, q, kept, o))
+	read_grants(k, h->a, st.doc, kept);
+	if (!answered_by(k, q, kept, h))
 		return false;
 	for (size_t i = 0; i < kept->n; i++)
 		if (kept->used[i] && kept->all[i].is_once)
 			json_sets(
-				k->a, kept->entries[i], "used_at", text_time_z(k->a, k->sys->now_us(k->sys)));
+				h->a, kept->entries[i], "used_at", text_time_z(h->a, k->sys->now_us(k->sys)));
 	if (approval_store_write(&st, &e) == OK)
 		return true;
-	o->approval_note = arena_printf(k->a, "a grant could not be used up: %s", e.text);
+	h->approval_note = arena_printf(h->a, "a grant could not be used up: %s", e.text);
 	return false;
 }
 
-static void settle_by(struct kernel *k, const struct kept_grants *kept, struct handling *o)
+static void settle_by(const struct kept_grants *kept, struct handling *h)
 {
-	struct json *about = json_new(k->a, JSON_OBJECT), *ids = json_new(k->a, JSON_ARRAY);
+	struct json *about = json_new(h->a, JSON_OBJECT), *ids = json_new(h->a, JSON_ARRAY);
 
 	for (size_t i = 0; i < kept->n; i++)
 		if (kept->used[i])
-			json_pushs(k->a, ids, kept->all[i].id);
-	json_set(k->a, about, "grant_ids", ids);
-	o->settled = (struct settlement){ .by = "grant", .about = about };
+			json_pushs(h->a, ids, kept->all[i].id);
+	json_set(h->a, about, "grant_ids", ids);
+	h->settled = (struct settlement){ .by = "grant", .about = about };
 }
 
-bool approval_lifts(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
-	struct handling *o)
+bool grants_settle(struct kernel *k, const struct request *q, const struct json *doc, struct handling *h)
 {
-	struct question question = { .principal = q->subject_id,
-		.session = q->session,
+	struct question question = { .principal = q->who.subject_id,
+		.session = q->who.session,
 		.profile = q->profile->name,
-		.cwd = k->guard.at.cwd,
-		.args_sha256 = args,
-		.request_id = q->approval_id,
+		.cwd = q->where->cwd,
+		.args_sha256 = h->args_sha256,
+		.request_id = q->answer.approval_id,
 		.now_us = k->sys->now_us(k->sys) };
 	struct kept_grants kept;
 
 	if (!doc || !json_get(doc, "grants")->n)
 		return false;
-	read_grants(k, doc, &kept);
-	if (!answered_by(k, &o->decision, &question, &kept, o))
+	read_grants(k, h->a, doc, &kept);
+	if (!answered_by(k, &question, &kept, h))
 		return false;
-	if (needs_using_up(&kept) && !use_up(k, &o->decision, &question, &kept, o))
+	if (needs_using_up(&kept) && !use_up(k, &question, &kept, h))
 		return false;
-	settle_by(k, &kept, o);
+	settle_by(&kept, h);
 	return true;
 }
 
@@ -265,11 +264,21 @@ static void add_reasons(struct arena *a, const struct decision *d, struct json *
 	json_set(a, doc, "understood", understood);
 }
 
-/* What the person answers.  `old`: the members that an earlier asking fixed; or NULL. */
-static struct json *compose(struct kernel *k, const struct request *q, const char *args,
-	const struct decision *d, const char *id, const struct json *old)
+/* The command line that goes on after an approval.  What must not be written down is not: then there is none. */
+static const char *resume_line(struct arena *a, const struct request *q, const char *id)
 {
-	struct arena *a = k->a;
+	if (!q->answer.resume_before)
+		return NULL;
+	const char *line = arena_printf(a, "%s%s%s", q->answer.resume_before, id, q->answer.resume_after);
+	size_t n = strlen(line);
+	return privacy_redact(a, line, n, &n) == line && text_utf8_valid(line, n) == n ? line : NULL;
+}
+
+/* What the person answers.  `old`: the members that an earlier asking fixed; or NULL. */
+static struct json *compose(struct kernel *k, const struct request *q, const struct handling *h,
+	const char *id, const struct json *old)
+{
+	struct arena *a = h->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *options = json_new(a, JSON_ARRAY);
 	int64_t now = k->sys->now_us(k->sys);
 	size_t n;
@@ -277,30 +286,30 @@ static struct json *compose(struct kernel *k, const struct request *q, const cha
 	json_pushs(a, options, "approve");
 	json_pushs(a, options, "cancel");
 	json_sets(a, doc, "approval_id", id);
-	json_sets(a, doc, "task_id", old ? json_get_text(old, "task_id", NULL) : q->task_id);
-	json_sets(a, doc, "pending_action", q->action);
-	json_sets(a, doc, "resource", text_safe(a, q->tool_name, strlen(q->tool_name), false));
-	add_reasons(a, d, doc);
+	json_sets(a, doc, "task_id", old ? json_get_text(old, "task_id", NULL) : q->what.task_id);
+	json_sets(a, doc, "pending_action", q->what.action);
+	json_sets(a, doc, "resource", text_safe(a, q->what.tool, strlen(q->what.tool), false));
+	add_reasons(a, &h->decision, doc);
 	json_set(a, doc, "options", options);
 	json_sets(a, doc, "created_at", old ? json_get_text(old, "created_at", "") : text_time_z(a, now));
 	json_sets(a, doc, "expires_at",
 		old ? json_get_text(old, "expires_at", "") : text_time_z(a, now + REQUEST_US));
-	const char *resume = q->resume ? q->resume(q->arg, id) : NULL;
+	const char *resume = resume_line(a, q, id);
 	json_sets(a, doc, "resume_command", resume);
-	json_sets(a, doc, "principal", q->subject_id);
-	json_sets(a, doc, "session", q->session);
-	json_sets(a, doc, "door", q->door);
+	json_sets(a, doc, "principal", q->who.subject_id);
+	json_sets(a, doc, "session", q->who.session);
+	json_sets(a, doc, "door", q->who.door);
 	json_sets(a, doc, "profile", q->profile->name);
-	json_sets(a, doc, "cwd", k->guard.at.cwd);
-	json_sets(a, doc, "args_sha256", args);
-	json_sets(a, doc, "preview", readable(a, q->preview ? q->preview : q->tool_name));
-	if (resume && q->argv) {
+	json_sets(a, doc, "cwd", q->where->cwd);
+	json_sets(a, doc, "args_sha256", h->args_sha256);
+	json_sets(a, doc, "preview", readable(a, q->what.preview ? q->what.preview : q->what.tool));
+	if (resume && q->what.argv) {
 		struct json *argv = json_new(a, JSON_ARRAY);
-		for (size_t i = 0; i < q->argc; i++)
-			json_pushs(a, argv, q->argv[i]);
+		for (size_t i = 0; i < q->what.argc; i++)
+			json_pushs(a, argv, q->what.argv[i]);
 		json_set(a, doc, "argv", argv);
 	}
-	struct cover *covers = covers_of(a, d, &n);
+	struct cover *covers = covers_of(a, &h->decision, &n);
 	json_set(a, doc, "covers", covers_to_json(a, covers, n));
 	return doc;
 }
@@ -314,63 +323,62 @@ static bool has_text(const struct json *doc, const char *name, const char *value
 
 /* The same question that waits already: byte for byte what we would ask now, so that nobody can have slipped another text under
  * its name before we sign it. */
-static struct json *find_same(struct kernel *k, const struct request *q, const char *args,
-	const struct json *doc, const struct decision *d)
+static struct json *find_same(
+	struct kernel *k, const struct request *q, const struct json *doc, const struct handling *h)
 {
 	json_each_member (m, json_get(doc, "requests")) {
 		const struct json *old = json_get(m->value, "request");
-		if (!text_eq(approval_state(m->value, k->sys->now_us(k->sys)), "pending") ||
-			!text_is_id(m->name) || !has_text(old, "args_sha256", args) ||
-			!has_text(old, "principal", q->subject_id) || !has_text(old, "session", q->session))
+		if (!text_eq(request_state(m->value, k->sys->now_us(k->sys)), "pending") ||
+			!text_is_id(m->name) || !has_text(old, "args_sha256", h->args_sha256) ||
+			!has_text(old, "principal", q->who.subject_id) ||
+			!has_text(old, "session", q->who.session))
 			continue;
 		const char *task = json_get_text(old, "task_id", NULL);
-		struct json *now = compose(k, q, args, d, m->name, old);
-		if ((!task || text_is_id(task)) &&
-			text_eq(approval_digest(k->a, now), approval_digest(k->a, old)))
+		struct json *now = compose(k, q, h, m->name, old);
+		if ((!task || text_is_id(task)) && text_eq(json_sha256(h->a, now), json_sha256(h->a, old)))
 			return now;
 	}
 	return NULL;
 }
 
-int approval_pose(struct kernel *k, const struct request *q, const char *args, const struct json *doc,
-	struct handling *o, struct err *e)
+int approval_pose(
+	struct kernel *k, const struct request *q, const struct json *doc, struct handling *h, struct err *e)
 {
 	char *id;
 
-	o->question = find_same(k, q, args, doc, &o->decision);
-	o->is_question_kept = o->question != NULL;
-	if (!o->question) {
-		int rc = record_new_id(k->a, k->sys, "", &id, e);
+	h->question = find_same(k, q, doc, h);
+	h->is_question_kept = h->question != NULL;
+	if (!h->question) {
+		int rc = record_new_id(h->a, k->sys, "", &id, e);
 		if (rc)
 			return rc;
-		o->question =
-			compose(k, q, args, &o->decision, arena_printf(k->a, "approval-%.12s", id), NULL);
+		h->question = compose(k, q, h, arena_printf(h->a, "approval-%.12s", id), NULL);
 	}
 	struct buf text;
-	buf_init(&text, k->a);
-	json_canonical(&text, o->question);
+	buf_init(&text, h->a);
+	json_canonical(&text, h->question);
 	if (text_utf8_valid(text.p, text.n) != text.n) {
-		o->question = NULL;
+		h->question = NULL;
 		return err_set(e, E_INPUT, "APPROVAL_TEXT",
 			"a name in it is no UTF-8 text, so no request can be kept");
 	}
-	o->question_digest = approval_digest(k->a, o->question);
+	h->question_sha256 = json_sha256(h->a, h->question);
 	return OK;
 }
 
-int approval_keep(struct kernel *k, struct handling *o, struct err *e)
+int approval_keep(struct kernel *k, struct handling *h, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
-	struct json *entry = json_new(k->a, JSON_OBJECT);
-	int rc = o->is_question_kept ? OK : approval_store_open(&st, k, e);
+	struct json *entry = json_new(h->a, JSON_OBJECT);
+	int rc = h->is_question_kept ? OK : approval_store_open(&st, k, h->a, e);
 
-	if (rc || o->is_question_kept)
+	if (rc || h->is_question_kept)
 		return rc;
-	json_set(k->a, entry, "request", o->question);
-	json_sets(k->a, entry, "response", NULL);
-	json_sets(k->a, entry, "responder", NULL);
-	json_sets(k->a, entry, "resolved_at", NULL);
-	json_set(k->a, entry, "receipt", o->decision_receipt);
-	json_set(k->a, st.requests, json_get_text(o->question, "approval_id", ""), entry);
+	json_set(h->a, entry, "request", h->question);
+	json_sets(h->a, entry, "response", NULL);
+	json_sets(h->a, entry, "responder", NULL);
+	json_sets(h->a, entry, "resolved_at", NULL);
+	json_set(h->a, entry, "receipt", h->decision_receipt);
+	json_set(h->a, st.requests, json_get_text(h->question, "approval_id", ""), entry);
 	return approval_store_write(&st, e);
 }

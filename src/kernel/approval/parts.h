@@ -7,18 +7,19 @@
 /* Hold the lock, read, change, write: what is read under the lock is what is replaced. */
 struct approval_store {
 	struct kernel *k;
+	struct arena *a;
 	struct json *doc, *requests, *grants;
 	int lock_fd;
 };
-int approval_store_open(struct approval_store *st, struct kernel *k, struct err *e);
+int approval_store_open(struct approval_store *st, struct kernel *k, struct arena *a, struct err *e);
 void approval_store_close(struct approval_store *st); /* for AUTO(), with lock_fd -1 */
 /* Old ones that are settled go; the rest is on disk when this returns OK. */
 int approval_store_write(struct approval_store *st, struct err *e);
 
 /* Is this a grant we signed, unchanged?  Then *ret is what it grants. */
-bool approval_is_ours(struct kernel *k, const struct json *receipt, struct approval *ret);
+bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt, struct grant *ret);
 
 /* The signed decision that this entry's request was made for is ours and is about these very bytes. */
-bool approval_is_genuine(struct kernel *k, const struct json *entry);
+bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry);
 
 #endif

@@ -5,7 +5,6 @@
  * understood grants nothing. */
 #include "base/doc.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/parts.h"
 
@@ -49,7 +48,7 @@ static bool is_past(const struct json *doc, const char *name, int64_t now_us)
 	return !text_parse_time(text, strlen(text), &us) || us <= now_us;
 }
 
-const char *approval_state(const struct json *entry, int64_t now_us)
+const char *request_state(const struct json *entry, int64_t now_us)
 {
 	const char *response = json_get_text(entry, "response", NULL);
 
@@ -73,20 +72,21 @@ void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending
 {
 	*ret_pending = *ret_in_force = 0;
 	json_each_member (m, json_get(doc, "requests"))
-		*ret_pending += text_eq(approval_state(m->value, now_us), "pending");
+		*ret_pending += text_eq(request_state(m->value, now_us), "pending");
 	json_each_member (m, json_get(doc, "grants"))
 		*ret_in_force += text_eq(grant_state(m->value, now_us), "in force");
 }
 
 /* ---- changing ---- */
 
-int approval_store_open(struct approval_store *st, struct kernel *k, struct err *e)
+int approval_store_open(struct approval_store *st, struct kernel *k, struct arena *a, struct err *e)
 {
 	int rc = doc_lock(k->sys, k->ws->state_fd, &QUESTIONS, &st->lock_fd, e);
 
 	st->k = k;
+	st->a = a;
 	if (rc == OK)
-		rc = approvals_load(k->sys, k->a, k->ws, &st->doc, e);
+		rc = approvals_load(k->sys, a, k->ws, &st->doc, e);
 	if (rc)
 		return rc;
 	st->requests = json_get(st->doc, "requests");
@@ -131,7 +131,7 @@ static void prune(struct approval_store *st, int64_t now_us)
 	approvals_count(st->doc, now_us, &pending, &in_force);
 	for (uint32_t i = 0; pending > MAX_PENDING && i < st->requests->n;) {
 		const struct json_member *m = &st->requests->members[i];
-		if (!text_eq(approval_state(m->value, now_us), "pending")) {
+		if (!text_eq(request_state(m->value, now_us), "pending")) {
 			i++;
 			continue;
 		}
@@ -145,14 +145,5 @@ int approval_store_write(struct approval_store *st, struct err *e)
 	struct kernel *k = st->k;
 
 	prune(st, k->sys->now_us(k->sys));
-	return doc_replace(k->sys, k->a, k->ws->state_fd, &QUESTIONS, st->doc, e);
-}
-
-char *approval_digest(struct arena *a, const struct json *doc)
-{
-	struct buf text;
-
-	buf_init(&text, a);
-	json_canonical(&text, doc);
-	return sha256_prefixed(a, text.p, text.n);
+	return doc_replace(k->sys, st->a, k->ws->state_fd, &QUESTIONS, st->doc, e);
 }

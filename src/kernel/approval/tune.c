@@ -23,6 +23,7 @@ struct asked {
 
 struct tuning {
 	struct kernel *k;
+	struct arena *a;
 	const struct json *requests;
 	int64_t since_us;
 	struct asked *all;
@@ -50,9 +51,9 @@ static bool all_may_widen(const struct asked *q)
 /* Would a grant for the shape of x have answered y? */
 static bool answers(const struct asked *x, const struct asked *y)
 {
-	struct approval g = { .reach = REACH_SHAPE, .covers = x->covers, .cover_count = x->cover_count };
+	struct grant g = { .reach = REACH_SHAPE, .covers = x->covers, .cover_count = x->cover_count };
 
-	return text_eq(x->client, y->client) && approval_covers(&g, y->covers, y->cover_count);
+	return text_eq(x->client, y->client) && grant_covers(&g, y->covers, y->cover_count);
 }
 
 static void note_shape(struct tuning *t, size_t i)
@@ -83,7 +84,7 @@ static void read_row(struct tuning *t, const struct json *row)
 		return;
 	}
 	if (t->n == MAX_QUESTIONS ||
-		covers_from_json(t->k->a, json_get(row, "covers"), &q.covers, &q.cover_count, NULL))
+		covers_from_json(t->a, json_get(row, "covers"), &q.covers, &q.cover_count, NULL))
 		return;
 	response = json_get_text(json_get(t->requests, id), "response", "");
 	q.was_denied = text_eq(response, "denied");
@@ -107,7 +108,7 @@ static const char *provable(const struct tuning *t, const struct asked *x)
 	for (size_t i = t->n; i-- > 0;) {
 		const struct json *entry = json_get(t->requests, t->all[i].id);
 		if (entry && answers(&t->all[i], x) && answers(x, &t->all[i]) &&
-			approval_is_genuine(t->k, entry))
+			request_is_genuine(t->k, t->a, entry))
 			return t->all[i].id;
 	}
 	return NULL;
@@ -123,7 +124,7 @@ static void add_new(struct arena *a, struct json *list, const char *text)
 
 static struct json *propose(struct tuning *t, const struct asked *x, size_t saves)
 {
-	struct arena *a = t->k->a;
+	struct arena *a = t->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *examples = json_new(a, JSON_ARRAY);
 	size_t denied = 0;
 
@@ -150,7 +151,7 @@ static struct json *propose(struct tuning *t, const struct asked *x, size_t save
 
 static struct json *choose(struct tuning *t)
 {
-	struct json *list = json_new(t->k->a, JSON_ARRAY);
+	struct json *list = json_new(t->a, JSON_ARRAY);
 
 	while (list->n < MAX_PROPOSALS) {
 		const struct asked *best = NULL;
@@ -165,33 +166,33 @@ static struct json *choose(struct tuning *t)
 		if (!best)
 			break;
 		struct json *one = propose(t, best, most);
-		json_seti(t->k->a, one, "number", list->n + 1);
-		json_push(t->k->a, list, one);
+		json_seti(t->a, one, "number", list->n + 1);
+		json_push(t->a, list, one);
 	}
 	return list;
 }
 
-int tune_propose(struct kernel *k, int64_t since_us, struct json **ret, struct err *e)
+int tune_propose(struct kernel *k, struct arena *a, int64_t since_us, struct json **ret, struct err *e)
 {
-	struct tuning t = { .k = k, .since_us = since_us };
-	struct json *rows, *approvals, *doc = json_new(k->a, JSON_OBJECT);
+	struct tuning t = { .k = k, .a = a, .since_us = since_us };
+	struct json *rows, *approvals, *doc = json_new(a, JSON_OBJECT);
 	size_t fixed = 0;
-	int rc = approvals_load(k->sys, k->a, k->ws, &approvals, e);
+	int rc = approvals_load(k->sys, a, k->ws, &approvals, e);
 
 	if (rc == OK)
-		rc = rows_tail(k->sys, k->a, k->ws->state_fd, TOOL_CALLS, MAX_ROWS, &rows, e);
+		rc = rows_tail(k->sys, a, k->ws->state_fd, TOOL_CALLS, MAX_ROWS, &rows, e);
 	if (rc)
 		return rc;
 	t.requests = json_get(approvals, "requests");
-	t.all = arena_zalloc(k->a, MAX_QUESTIONS, sizeof(*t.all));
+	t.all = arena_zalloc(a, MAX_QUESTIONS, sizeof(*t.all));
 	json_each (row, rows)
 		read_row(&t, row);
 	for (size_t i = 0; i < t.n; i++)
 		fixed += !t.all[i].can_widen;
-	json_sets(k->a, doc, "since", text_time_z(k->a, since_us));
-	json_seti(k->a, doc, "questions", (int64_t)t.n);
-	json_seti(k->a, doc, "must_be_asked", (int64_t)fixed);
-	json_set(k->a, doc, "proposals", choose(&t));
+	json_sets(a, doc, "since", text_time_z(a, since_us));
+	json_seti(a, doc, "questions", (int64_t)t.n);
+	json_seti(a, doc, "must_be_asked", (int64_t)fixed);
+	json_set(a, doc, "proposals", choose(&t));
 	*ret = doc;
 	return OK;
 }

@@ -25,89 +25,89 @@ static struct json *part(struct arena *a, struct json *doc, const char *name)
 	return doc_part(a, doc, name);
 }
 
-static int load(struct kernel *k, struct json **ret, struct err *e)
+static int load(struct kernel *k, struct arena *a, struct json **ret, struct err *e)
 {
-	int rc = doc_load(k->sys, k->a, k->ws->state_fd, &RUNTIME, ret, e);
+	int rc = doc_load(k->sys, a, k->ws->state_fd, &RUNTIME, ret, e);
 
 	if (rc == OK && !(*ret)->n)
-		json_seti(k->a, *ret, "runtime_state_schema_version", 1);
+		json_seti(a, *ret, "runtime_state_schema_version", 1);
 	return rc;
 }
 
-/* Gates that ended long ago. */
-static void prune(struct kernel *k, struct json *gates)
+/* Pauses that ended long ago. */
+static void prune(struct kernel *k, struct json *pauses)
 {
 	int64_t before = k->sys->now_us(k->sys) - KEPT_US, us;
 
-	for (uint32_t i = gates->n; i-- > 0;) {
-		const char *end = json_get_text(gates->members[i].value, "expires_at", "");
+	for (uint32_t i = pauses->n; i-- > 0;) {
+		const char *end = json_get_text(pauses->members[i].value, "expires_at", "");
 		if (text_parse_time(end, strlen(end), &us) && us < before)
-			(void)json_remove(gates, gates->members[i].name);
+			(void)json_remove(pauses, pauses->members[i].name);
 	}
 }
 
-static int store(struct kernel *k, struct json *doc, struct err *e)
+static int store(struct kernel *k, struct arena *a, struct json *doc, struct err *e)
 {
-	prune(k, part(k->a, doc, "approval_gates"));
-	(void)part(k->a, doc, "task_runs");
-	(void)part(k->a, doc, "agent_registry");
-	return doc_replace(k->sys, k->a, k->ws->state_fd, &RUNTIME, doc, e);
+	prune(k, part(a, doc, "approval_gates"));
+	(void)part(a, doc, "task_runs");
+	(void)part(a, doc, "agent_registry");
+	return doc_replace(k->sys, a, k->ws->state_fd, &RUNTIME, doc, e);
 }
 
 static void set_task(
-	struct kernel *k, struct json *doc, const char *task, const char *status, const char *pending)
+	struct arena *a, struct json *doc, const char *task, const char *status, const char *pending)
 {
-	struct json *run = part(k->a, part(k->a, doc, "task_runs"), task);
+	struct json *run = part(a, part(a, doc, "task_runs"), task);
 
-	json_sets(k->a, run, "status", status);
-	json_sets(k->a, run, "pending_approval_id", pending);
+	json_sets(a, run, "status", status);
+	json_sets(a, run, "pending_approval_id", pending);
 }
 
-int waiting_add(struct kernel *k, const struct json *request, struct err *e)
+int waiting_add(struct kernel *k, struct arena *a, const struct json *request, struct err *e)
 {
 	static const char *const members[] = { "approval_id", "task_id", "pending_action", "resource",
 		"risk_reason", "risk_class", "options", "expires_at", "resume_command", "created_at" };
 	AUTO(close_fd) int lock = -1;
 	const char *id = json_get_text(request, "approval_id", ""),
 		   *task = json_get_text(request, "task_id", "");
-	struct json *doc, *gate = json_new(k->a, JSON_OBJECT);
+	struct json *doc, *pause = json_new(a, JSON_OBJECT);
 	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 
 	if (rc == OK)
-		rc = load(k, &doc, e);
+		rc = load(k, a, &doc, e);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_set(k->a, gate, members[i], json_get(request, members[i]));
-	json_sets(k->a, gate, "response", NULL);
-	json_sets(k->a, gate, "responder", NULL);
-	json_sets(k->a, gate, "resolved_at", NULL);
-	json_set(k->a, part(k->a, doc, "approval_gates"), id, gate);
-	set_task(k, doc, task, "paused", id);
-	return store(k, doc, e);
+		json_set(a, pause, members[i], json_get(request, members[i]));
+	json_sets(a, pause, "response", NULL);
+	json_sets(a, pause, "responder", NULL);
+	json_sets(a, pause, "resolved_at", NULL);
+	json_set(a, part(a, doc, "approval_gates"), id, pause);
+	set_task(a, doc, task, "paused", id);
+	return store(k, a, doc, e);
 }
 
-int waiting_settle(struct kernel *k, const struct json *request, const char *response, const char *responder,
-	struct err *e)
+int waiting_settle(struct kernel *k, struct arena *a, const struct json *request, const char *response,
+	const char *responder, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	const char *id = json_get_text(request, "approval_id", ""),
 		   *task = json_get_text(request, "task_id", NULL);
 	struct json *doc;
 
-	if (!task) /* not a run: there is no gate */
+	if (!task) /* not a run: nothing is paused */
 		return OK;
 	int rc = doc_lock(k->sys, k->ws->state_fd, &RUNTIME, &lock, e);
 	if (rc == OK)
-		rc = load(k, &doc, e);
+		rc = load(k, a, &doc, e);
 	if (rc)
 		return rc;
-	struct json *gate = json_get(part(k->a, doc, "approval_gates"), id);
-	if (!gate)
+	struct json *pause = json_get(part(a, doc, "approval_gates"), id);
+	if (!pause)
 		return OK;
-	json_sets(k->a, gate, "response", response);
-	json_sets(k->a, gate, "responder", responder);
-	json_sets(k->a, gate, "resolved_at", text_time_z(k->a, k->sys->now_us(k->sys)));
-	set_task(k, doc, task, text_eq(response, "approved") ? "running" : "cancelled", NULL);
-	return store(k, doc, e);
+	json_sets(a, pause, "response", response);
+	json_sets(a, pause, "responder", responder);
+	json_sets(a, pause, "resolved_at", text_time_z(a, k->sys->now_us(k->sys)));
+	set_task(a, doc, task, text_eq(response, "approved") ? "running" : "cancelled", NULL);
+	return store(k, a, doc, e);
 }

@@ -43,27 +43,28 @@ static const char *next_step(const char *status)
 	return "read the failure, then retry with 'helm task retry'";
 }
 
-void task_list_cards(struct kernel *k, struct task_cards *ret)
+void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret)
 {
 	char **names;
 	size_t n, from = 0;
 
 	*ret = (struct task_cards){ 0 };
-	if (file_list(k->sys, k->a, k->ws->state_fd, CARDS, &names, &n, NULL))
+	if (file_list(k->sys, a, k->ws->state_fd, CARDS, &names, &n, NULL))
 		return;
 	while (from < n && names[from][0] == '.')
 		from++;
 	*ret = (struct task_cards){ .names = names + from, .n = n - from };
 	if (ret->n)
-		ret->newest = arena_printf(k->a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]);
+		ret->newest = arena_printf(a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]);
 }
 
 /* The oldest card's file becomes the new one: put aside, written over, and given its name, so that a reader sees one card or
  * the other. */
-static int rewrite_oldest(struct kernel *k, int dir, const char *oldest, const char *name, struct bytes text)
+static int rewrite_oldest(
+	struct kernel *k, struct arena *a, int dir, const char *oldest, const char *name, struct bytes text)
 {
 	struct sys *s = k->sys;
-	const char *aside = arena_printf(k->a, ".%s.tmp", oldest);
+	const char *aside = arena_printf(a, ".%s.tmp", oldest);
 	struct stat st;
 
 	if (s->rename(s, dir, oldest, dir, aside, RENAME_NOREPLACE))
@@ -79,7 +80,8 @@ static int rewrite_oldest(struct kernel *k, int dir, const char *oldest, const c
 }
 
 /* A card that a power cut loses is not missed: the ledger has the facts. */
-static int put_card(struct kernel *k, const struct task_cards *old, const char *name, struct bytes text)
+static int put_card(
+	struct kernel *k, struct arena *a, const struct task_cards *old, const char *name, struct bytes text)
 {
 	struct sys *s = k->sys;
 	struct err e;
@@ -93,14 +95,14 @@ static int put_card(struct kernel *k, const struct task_cards *old, const char *
 	/* Many, from times when all were kept, go a few at a time. */
 	for (size_t i = 1; i <= extra && i <= DROP_AT_ONCE; i++)
 		(void)s->unlink(s, dir, old->names[i], 0);
-	if (old->n >= KEEP_CARDS && rewrite_oldest(k, dir, old->names[0], name, text) == OK)
+	if (old->n >= KEEP_CARDS && rewrite_oldest(k, a, dir, old->names[0], name, text) == OK)
 		return OK;
 	return file_put(s, dir, name, 0600, text, &e);
 }
 
-const char *task_snapshot(struct kernel *k, const struct task_cards *old, const struct json *given)
+const char *task_snapshot(
+	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *given)
 {
-	struct arena *a = k->a;
 	struct json *row = json_copy(a, given);
 
 	privacy_redact_json(a, row);
@@ -132,7 +134,7 @@ const char *task_snapshot(struct kernel *k, const struct task_cards *old, const 
 		buf_adds(&text, "- rollback_or_resume_hint: no checkpoint is attached\n");
 	const char *name_now = arena_printf(
 		a, "%s-%s-%s.md", text_time_compact(a, k->sys->now_us(k->sys)), slug(a, id), slug(a, name));
-	return put_card(k, old, name_now, buf_bytes(&text))
+	return put_card(k, a, old, name_now, buf_bytes(&text))
 		? NULL
 		: arena_printf(a, "%s/" CARDS "/%s", k->ws->state_name, name_now);
 }

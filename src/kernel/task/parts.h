@@ -1,4 +1,4 @@
-/* parts.h — inside kernel/: one guarded run, from the queued row to the final one. */
+/* parts.h — inside task/: one guarded run, from the queued row to the final one. */
 #ifndef KERNEL_TASK_PARTS_H
 #define KERNEL_TASK_PARTS_H
 
@@ -6,41 +6,18 @@
 
 #include <sys/stat.h>
 
-/* The ledger's stub, present in every row of a task. */
-struct json *task_stub(
-	struct kernel *k, const struct run_spec *spec, const struct profile *profile, const char *task_id);
-/* "error_class" and friends for a row that failed; NULL when it did not. */
-struct json *task_failure_signature(
-	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
 /* Resume cards there are, oldest first. */
 struct task_cards {
 	char **names;
 	size_t n;
 	const char *newest; /* absolute; NULL when there is none */
 };
-void task_list_cards(struct kernel *k, struct task_cards *ret);
-/* One more, for the next run; returns its path relative to the workspace, or NULL.  Old ones make room. */
-const char *task_snapshot(struct kernel *k, const struct task_cards *old, const struct json *row);
-/* Who used what: only on final, blocked and audit rows. */
-struct json *task_experience(struct arena *a, const struct json *row);
-/* What was remembered of it: nothing, and it says so. */
-struct json *task_memory_capture(struct arena *a, int exit_code);
-/* Files below `root` changed since, relative to it, at most 500. */
-struct json *task_touched(
-	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us);
-/* Environment of the child by profile, with the task's own variables. */
-const char **task_environment(struct kernel *k, const struct run_spec *spec, const char *task_id,
-	const char *tmp, const char *card);
-char *task_preview(struct arena *a, const char *const *argv, size_t argc);
 
 /* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is none. */
 struct task_tmp {
 	const char *path, *name;
 	int fd, rack; /* locked while in use */
 };
-void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret);
-/* Everything in it is gone afterwards. */
-void task_tmp_give(struct sys *s, struct task_tmp *tmp);
 
 /* The program of a run, found once, and the scripts that were judged for it. */
 struct task_program {
@@ -51,10 +28,83 @@ struct task_program {
 	const struct judged_file *files;
 	size_t file_count;
 };
-void task_find_program(struct kernel *k, const struct run_spec *spec, struct task_program *ret);
+
+/* One run: what is known so far, filled from top to bottom by the steps of run.c. */
+struct task {
+	struct kernel *k;
+	struct arena *a;
+	const struct run_spec *spec;
+	struct run_report *report;
+	/* before it is judged */
+	const struct profile *profile;
+	const char *id;
+	struct surroundings at;
+	struct json *row; /* grows from stage to stage; each append writes all of it */
+	struct json *digests; /* of the rows written so far */
+	/* what is asked */
+	struct task_program program;
+	struct request request;
+	/* once it is allowed */
+	struct json *expected; /* changes that the effects name */
+	struct task_tmp tmp;
+	struct task_cards cards;
+	struct sandbox_rules rules;
+	struct run_request run;
+	/* how it came out */
+	const struct run_result *result; /* NULL: nothing was executed */
+	struct json *happened; /* for the outcome receipt */
+	const char *outcome; /* the same in one word */
+};
+
+/* ---- rows.c ---- */
+
+/* The members that every row of the task has. */
+void task_begin_row(struct task *t);
+int task_put_row(struct task *t, const char *status, struct err *e);
+/* A row that ends the task.  stage and reason of a failure; or NULL. */
+int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e);
+int task_put_command_log(struct task *t, struct err *e);
+/* The last row of something that was executed; t->outcome is known then. */
+int task_put_final(struct task *t, struct err *e);
+/* The same for the receipt: t->happened. */
+void task_tell_end(struct task *t);
+/* An argv as a person would type it. */
+char *task_preview(struct arena *a, const char *const *argv, size_t argc);
+
+/* ---- failure.c ---- */
+
+/* "error_class" and friends for a row that failed; NULL when it did not. */
+struct json *task_failure_signature(
+	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result);
+/* Who used what: only on final, blocked and audit rows. */
+struct json *task_experience(struct arena *a, const struct json *row);
+
+/* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
+
+void task_walls(struct task *t);
+
+/* ---- card.c ---- */
+
+void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret);
+/* One more, for the next run; returns its path relative to the workspace, or NULL.  Old ones make room. */
+const char *task_snapshot(
+	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *row);
+
+/* ---- tmp.c ---- */
+
+void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret);
+/* Everything in it is gone afterwards. */
+void task_tmp_give(struct sys *s, struct task_tmp *tmp);
+
+/* ---- program.c ---- */
+
+void task_find_program(
+	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret);
 struct json *task_program_json(struct arena *a, const struct task_program *p); /* path, size, sha256 */
 /* Still the same files?  Says which one is not. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n);
+
+/* ---- heartbeat.c ---- */
 
 /* Signs of life: <state>/heartbeats/TASK.json with heartbeat_at and pid.  None of it can fail a run. */
 #define HEARTBEATS "heartbeats"

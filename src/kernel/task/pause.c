@@ -24,18 +24,18 @@ int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struc
 	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
 }
 
-const char *pause_in_force(struct kernel *k, const char *profile)
+const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile)
 {
 	struct json *doc;
 	struct err e = { 0 };
 
-	if (pause_load(k->sys, k->a, k->ws, &doc, &e))
-		return arena_strdup(k->a, e.text);
+	if (pause_load(k->sys, a, k->ws, &doc, &e))
+		return arena_strdup(a, e.text);
 	const struct json *entry = json_get(doc, profile);
 	if (!entry)
 		return NULL;
 	return arena_printf(
-		k->a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
+		a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
 
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,

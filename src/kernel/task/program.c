@@ -56,14 +56,15 @@ static bool digest_of(struct sys *s, const char *path, char hex[SHA256_HEX])
 	return n == 0;
 }
 
-void task_find_program(struct kernel *k, const struct run_spec *spec, struct task_program *ret)
+void task_find_program(
+	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret)
 {
 	struct task_program p = { .sys = k->sys };
 	char hex[SHA256_HEX];
 
-	p.path = look_up(k->sys, k->a, spec->argv[0], spec->cwd, &p.st);
+	p.path = look_up(k->sys, a, spec->argv[0], spec->cwd, &p.st);
 	if (p.path && p.st.st_size <= DIGEST_MAX && digest_of(k->sys, p.path, hex))
-		p.sha256 = arena_strdup(k->a, hex);
+		p.sha256 = arena_strdup(a, hex);
 	*ret = p;
 }
 

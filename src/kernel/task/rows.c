@@ -1,17 +1,20 @@
-/* rows.c — the pieces of a run's rows: how a row begins, environment, touched paths, failure signature. */
+/* rows.c — the rows of a run: how the row begins, what each stage adds to it, and how it is appended.
+ *
+ * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into the outcome receipt. */
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/proc.h"
 #include "base/text.h"
+#include "kernel/changes.h"
 #include "kernel/task/parts.h"
 #include "privacy/privacy.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-extern char **environ;
+/* ---- the beginning ---- */
 
 /* A word as a person would type it. */
 static void quote(struct buf *to, const char *word)
@@ -33,6 +36,11 @@ char *task_preview(struct arena *a, const char *const *argv, size_t argc)
 		quote(&text, argv[i]);
 	}
 	return text.p;
+}
+
+static const char *now(struct task *t)
+{
+	return text_time_iso(t->a, t->k->sys->now_us(t->k->sys));
 }
 
 static char *default_name(struct arena *a, const struct run_spec *spec)
@@ -68,10 +76,18 @@ static struct json *tool_grant(struct arena *a, const struct profile *p)
 	return grant;
 }
 
-struct json *task_stub(
-	struct kernel *k, const struct run_spec *spec, const struct profile *p, const char *task_id)
+/* By pid and start time, so that a later process with the same pid is not taken for it. */
+static void identify_process(struct task *t)
 {
-	struct arena *a = k->a;
+	json_seti(t->a, t->row, "pid", getpid());
+	json_seti(t->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
+}
+
+void task_begin_row(struct task *t)
+{
+	const struct run_spec *spec = t->spec;
+	const struct profile *p = t->profile;
+	struct arena *a = t->a;
 	struct json *row = json_new(a, JSON_OBJECT), *command = json_new(a, JSON_ARRAY),
 		    *paths = json_new(a, JSON_ARRAY);
 
@@ -79,7 +95,7 @@ struct json *task_stub(
 		json_pushs(a, command, spec->argv[i]);
 	for (size_t i = 0; i < spec->checkpoint_path_count; i++)
 		json_pushs(a, paths, spec->checkpoint_paths[i]);
-	json_sets(a, row, "task_id", task_id);
+	json_sets(a, row, "task_id", t->id);
 	json_sets(a, row, "parent_task_id", spec->parent_task_id);
 	json_sets(a, row, "task_name", spec->task_name ? spec->task_name : default_name(a, spec));
 	json_sets(a, row, "task_goal", spec->task_goal);
@@ -95,7 +111,7 @@ struct json *task_stub(
 	json_set(a, row, "command", command);
 	json_sets(a, row, "command_preview", task_preview(a, spec->argv, spec->argc));
 	json_sets(a, row, "cwd", spec->cwd);
-	json_sets(a, row, "started_at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_sets(a, row, "started_at", now(t));
 	json_sets(a, row, "checkpoint_label",
 		spec->label ? spec->label : arena_printf(a, "%s-checkpoint", p->name));
 	json_set(a, row, "checkpoint_paths", paths);
@@ -105,76 +121,9 @@ struct json *task_stub(
 	json_set(a, row, "runtime_env", runtime_env(a));
 	json_set(a, row, "tool_grant", tool_grant(a, p));
 	json_sets(a, row, "guard_mode", guard_mode_name(spec->mode));
-	return row;
-}
-
-/* ---- environment ---- */
-
-static bool is_listed(const char *entry, const char *const *names)
-{
-	size_t n = strcspn(entry, "=");
-
-	for (; *names; names++)
-		if (strlen(*names) == n && strncmp(entry, *names, n) == 0)
-			return true;
-	return false;
-}
-
-/* Gates and approvals are ours to set: a child must not hand them on to the next helm. */
-static bool is_control(const char *entry)
-{
-	static const char *const control[] = { "HELM_GUARD_MODE", "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE",
-		"HELM_BROWSER_GATE", "OPENCLAW_BROWSER_GATE", "HELM_APPROVAL", "TMPDIR", "TMP", "TEMP",
-		NULL };
-
-	return is_listed(entry, control);
-}
-
-static bool may_pass(const char *entry, const struct profile *p)
-{
-	static const char *const basic[] = { "PATH", "HOME", "LANG", "LC_ALL", "TERM", "SHELL", "USER",
-		"LOGNAME", "SYSTEMROOT", "COMSPEC", "NO_COLOR", "COLORTERM", NULL };
-	static const char *const working[] = { "PWD", "OLDPWD", "VIRTUAL_ENV", "CONDA_DEFAULT_ENV",
-		"CONDA_PREFIX", NULL };
-
-	if (is_control(entry))
-		return false;
-	if (p->network == ALLOWANCE_YES)
-		return true;
-	return is_listed(entry, basic) || text_starts(entry, "HELM_") || text_starts(entry, "OPENCLAW_") ||
-		(p->writes == ALLOWANCE_YES && is_listed(entry, working));
-}
-
-static void put(struct arena *a, const char **env, size_t *n, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	env[(*n)++] = arena_printf(a, "HELM_%s=%s", name, value);
-	env[(*n)++] = arena_printf(a, "OPENCLAW_%s=%s", name, value);
-}
-
-const char **task_environment(
-	struct kernel *k, const struct run_spec *spec, const char *task_id, const char *tmp, const char *card)
-{
-	const struct profile *p = profiles_find(&k->guard.profiles, spec->profile);
-	size_t n = 0, have = 0;
-
-	while (environ[have])
-		have++;
-	const char **env = arena_zalloc(k->a, have + 32, sizeof(*env));
-	for (size_t i = 0; i < have; i++)
-		if (may_pass(environ[i], p) && !text_starts(environ[i], "HELM_TASK_") &&
-			!text_starts(environ[i], "OPENCLAW_TASK_"))
-			env[n++] = environ[i];
-	put(k->a, env, &n, "TASK_ID", task_id);
-	put(k->a, env, &n, "TASK_PROFILE", spec->profile);
-	put(k->a, env, &n, "TASK_SKILL", spec->skill);
-	put(k->a, env, &n, "TASK_NAME", spec->task_name);
-	put(k->a, env, &n, "PREVIOUS_STATE_SNAPSHOT", card);
-	env[n++] = arena_printf(k->a, "HELM_WORKSPACE=%s", k->ws->root);
-	if (tmp)
-		env[n++] = arena_printf(k->a, "TMPDIR=%s", tmp);
-	return env;
+	t->row = row;
+	t->digests = json_new(a, JSON_ARRAY);
+	identify_process(t);
 }
 
 /* ---- what changed ---- */
@@ -203,7 +152,7 @@ static int look_at(
 	return ++t->seen > 200000 ? E_LIMIT : 0;
 }
 
-struct json *task_touched(
+static struct json *touched_below(
 	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us)
 {
 	struct touched t = { a, json_new(a, JSON_ARRAY), state_name, since_us, 0 };
@@ -213,183 +162,47 @@ struct json *task_touched(
 	return t.paths;
 }
 
-/* ---- how it failed ---- */
+/* ---- appending ---- */
 
-static const struct {
-	const char *word, *error_class;
-} failure_words[] = {
-	{ "invalid_grant", "credential_invalid_grant" },
-	{ "malformed patch", "patch_failed" },
-	{ "hunk failed", "patch_failed" },
-	{ "patch does not apply", "patch_failed" },
-	{ "command not found", "command_not_found" },
-	{ "no such file or directory", "file_not_found" },
-	{ "permission denied", "permission_denied" },
-	{ "operation not permitted", "permission_denied" },
-	{ "read-only file system", "permission_denied" },
-	{ "network is unreachable", "network_unreachable" },
-	{ "could not resolve host", "dns_failure" },
-	{ "name or service not known", "dns_failure" },
-	{ "temporary failure in name resolution", "dns_failure" },
-	{ "too many requests", "rate_limited" },
-	{ "rate limit", "rate_limited" },
-	{ "no space left on device", "disk_full" },
-	{ "out of memory", "out_of_memory" },
-	{ "cannot allocate memory", "out_of_memory" },
-	{ "assertion", "assertion_failed" },
-	{ "syntaxerror", "syntax_error" },
-	{ "syntax error", "syntax_error" },
-	{ "modulenotfounderror", "import_error" },
-	{ "importerror", "import_error" },
-	{ "cannot find module", "import_error" },
-	{ "merge conflict", "merge_conflict" },
-	{ "timed out", "timeout" },
-};
-
-static const char *class_of(const char *text, size_t n)
+static int append(struct task *t, const char *file, const struct json *row, struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(failure_words); i++) {
-		size_t len = strlen(failure_words[i].word);
-		for (size_t at = 0; at + len <= n; at++)
-			if (strncasecmp(text + at, failure_words[i].word, len) == 0)
-				return failure_words[i].error_class;
-	}
-	return NULL;
+	char digest[SHA256_HEX];
+	int rc = recorder_row(&t->k->recorder, t->a, file, row, digest, e);
+
+	if (rc == OK)
+		json_pushs(t->a, t->digests, digest);
+	return rc;
 }
 
-static const char *error_class(const struct json *row, const struct run_result *result)
+int task_put_row(struct task *t, const char *status, struct err *e)
 {
-	const char *stage = json_get_text(row, "failure_stage", ""),
-		   *status = json_get_text(row, "status", "");
-	const char *reason = json_get_text(row, "failure_reason", ""), *found = NULL;
-
-	if (text_eq(stage, "guard") || text_eq(stage, "tool_grant"))
-		return "guard_deny";
-	if (text_eq(status, "timeout"))
-		return "timeout";
-	if (result && result->captured)
-		found = class_of(result->err.tail, result->err.tail_n);
-	if (!found)
-		found = class_of(reason, strlen(reason));
-	if (!found && result && result->exit_signal)
-		found = "signal_killed";
-	return found ? found : "exit_nonzero";
+	json_sets(t->a, t->row, "status", status);
+	t->report->status = status;
+	return append(t, TASK_LEDGER, t->row, e);
 }
 
-/* Parts that differ from run to run are named by what they are, so that equal failures have equal fingerprints. */
-static char *normal_target(struct arena *a, const struct workspace *ws, const char *text)
+/* A row that ends the task. */
+int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e)
 {
-	struct buf out;
+	struct arena *a = t->a;
 
-	buf_init(&out, a);
-	for (const char *p = text; *p;) {
-		size_t hex = strspn(p, "0123456789abcdef"), digits = strspn(p, "0123456789");
-		bool word_start = p == text || !isalnum((unsigned char)p[-1]);
-		if (ws->root && strncmp(p, ws->root, strlen(ws->root)) == 0) {
-			buf_adds(&out, "<workspace>");
-			p += strlen(ws->root);
-		} else if (ws->home && ws->home[1] && strncmp(p, ws->home, strlen(ws->home)) == 0) {
-			buf_adds(&out, "~");
-			p += strlen(ws->home);
-		} else if (word_start && hex >= 8 && p[hex] == '-' && strspn(p, "0123456789abcdef-") == 36) {
-			buf_adds(&out, "<uuid>");
-			p += 36;
-		} else if (word_start && hex >= 7 && hex <= 40 && hex > digits) {
-			buf_adds(&out, "<sha>");
-			p += hex;
-		} else if (digits >= 4) {
-			buf_adds(&out, "<n>");
-			p += digits;
-		} else {
-			buf_addc(&out, *p++);
-		}
-	}
-	return out.p;
+	json_sets(a, t->row, "finished_at", now(t));
+	json_sets(a, t->row, "status", status);
+	if (stage)
+		json_sets(a, t->row, "failure_stage", stage);
+	if (reason)
+		json_sets(a, t->row, "failure_reason", reason);
+	json_set(a, t->row, "experience_attribution", task_experience(a, t->row));
+	struct json *signature = task_failure_signature(a, t->k->ws, t->row, t->result);
+	if (signature)
+		json_set(a, t->row, "failure_signature", signature);
+	return task_put_row(t, status, e);
 }
 
-static const char *tool_of(const struct json *row)
-{
-	const struct json *command = json_get(row, "command");
-	const char *head = json_text(json_at(command, 0)), *base = head ? path_base(head) : "";
+/* ---- the end ---- */
 
-	if (text_starts(base, "python") && command->n > 1) {
-		const char *first = json_text(json_at(command, 1));
-		if (first && text_eq(first, "-m"))
-			return json_text(json_at(command, 2)) ? json_text(json_at(command, 2)) : base;
-		if (first && first[0] != '-')
-			return path_base(first);
-	}
-	return base;
-}
-
-struct json *task_failure_signature(
-	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result)
-{
-	const char *status = json_get_text(row, "status", ""),
-		   *stage = json_get_text(row, "failure_stage", "");
-	const char *profile = json_get_text(row, "profile", ""),
-		   *preview = json_get_text(row, "command_preview", "");
-	struct json *doc = json_new(a, JSON_OBJECT);
-	uint8_t hash[SHA256_SIZE];
-	char hex[SHA256_HEX];
-
-	if (!text_eq(status, "failed") && !text_eq(status, "timeout") && !text_eq(status, "blocked"))
-		return NULL;
-	bool guard = text_eq(stage, "guard") || text_eq(stage, "tool_grant");
-	const char *component = guard ? "guard" : "runner", *class = error_class(row, result),
-		   *tool = tool_of(row);
-	const char *target = guard	 ? arena_printf(a, "profile:%s", profile)
-		: strlen(preview) <= 128 ? normal_target(a, ws, preview)
-					 : tool;
-	const char *text = arena_printf(a, "%s|%s|%s|%s", component, tool, class, target);
-	sha256(text, strlen(text), hash);
-	hex_encode(hash, 4, hex);
-	json_sets(a, doc, "component", component);
-	json_sets(a, doc, "tool", tool);
-	json_sets(a, doc, "profile", profile);
-	json_sets(a, doc, "error_class", class);
-	json_sets(a, doc, "target", target);
-	json_sets(a, doc, "fingerprint", hex);
-	return doc;
-}
-
-struct json *task_experience(struct arena *a, const struct json *row)
-{
-	struct json *doc = json_new(a, JSON_OBJECT), *signal = json_new(a, JSON_OBJECT),
-		    *tools = json_new(a, JSON_ARRAY), *selected = json_new(a, JSON_ARRAY),
-		    *skills = json_new(a, JSON_ARRAY), *flags = json_new(a, JSON_ARRAY);
-	const struct json *grant = json_get(row, "tool_grant");
-	static const char *const lists[] = { "granted", "requires_approval", "denied" };
-	bool service = text_eq(json_get_text(row, "profile", ""), "service_ops");
-
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_each (name, json_get(grant, lists[i]))
-			json_push(a, tools, name);
-	json_pushs(a, selected, tool_of(row));
-	if (json_get_text(row, "skill", NULL))
-		json_pushs(a, skills, json_get_text(row, "skill", NULL));
-	if (service) {
-		struct json *flag = json_new(a, JSON_OBJECT);
-		json_sets(a, flag, "type", "missing_service_ops_evidence");
-		json_push(a, flags, flag);
-	}
-	json_sets(a, signal, "status", json_get_text(row, "status", ""));
-	json_sets(a, signal, "evidence_state", service ? "missing_required" : "missing_optional");
-	json_setb(a, signal, "user_correction", false);
-	json_set(a, doc, "memory_candidates", json_new(a, JSON_ARRAY));
-	json_set(a, doc, "memory_selected", json_new(a, JSON_ARRAY));
-	json_set(a, doc, "skill_candidates", json_new(a, JSON_ARRAY));
-	json_set(a, doc, "skill_selected", skills);
-	json_set(a, doc, "tool_candidates", tools);
-	json_set(a, doc, "tool_selected", selected);
-	json_sets(a, doc, "selection_reason", "the command that was given");
-	json_set(a, doc, "outcome_signal", signal);
-	json_sets(a, doc, "retrospective_score", NULL);
-	json_set(a, doc, "review_flags", flags);
-	return doc;
-}
-
-struct json *task_memory_capture(struct arena *a, int exit_code)
+/* What was remembered of it: nothing, and it says so. */
+static struct json *memory_capture(struct arena *a, int exit_code)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
 
@@ -398,4 +211,143 @@ struct json *task_memory_capture(struct arena *a, int exit_code)
 	json_sets(a, doc, "reason", "this version does not write memory: nothing was captured or planned");
 	json_seti(a, doc, "task_exit_code", exit_code);
 	return doc;
+}
+
+static void protections(struct arena *a, struct json *to, const struct sandbox_report *r)
+{
+	struct json *p = json_new(a, JSON_OBJECT);
+
+	json_seti(a, p, "landlock_abi", r->landlock_abi);
+	json_setb(a, p, "seccomp", r->seccomp);
+	json_setb(a, p, "no_new_privileges", r->no_new_privileges);
+	json_setb(a, p, "files_confined", r->files_confined);
+	json_setb(a, p, "metadata_confined", r->metadata_confined);
+	json_setb(a, p, "network_closed", r->network_closed);
+	json_setb(a, p, "network_namespace", r->network_namespace);
+	json_setb(a, p, "signals_confined", r->signals_confined);
+	json_setb(a, p, "keys_hidden", r->keys_hidden);
+	json_setb(a, p, "state_protected", r->state_protected);
+	json_sets(a, p, "missing", r->missing);
+	json_set(a, to, "protections", p);
+}
+
+static const char *tail_text(struct task *t, const struct run_stream *s)
+{
+	size_t n;
+	const char *clean = privacy_redact(t->a, s->tail, s->tail_n, &n);
+
+	return text_safe(t->a, clean, n, true);
+}
+
+int task_put_command_log(struct task *t, struct err *e)
+{
+	struct arena *a = t->a;
+	const struct run_result *r = t->result;
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "task_id", t->id);
+	json_sets(a, row, "component", "runner");
+	json_sets(a, row, "label", json_get_text(t->row, "task_name", ""));
+	json_sets(a, row, "command_preview", json_get_text(t->row, "command_preview", ""));
+	json_sets(a, row, "profile", t->profile->name);
+	json_sets(a, row, "cwd", t->spec->cwd);
+	json_sets(a, row, "started_at", text_time_iso(a, r->started_us));
+	json_sets(a, row, "finished_at", text_time_iso(a, r->finished_us));
+	json_seti(a, row, "duration_ms", (r->finished_us - r->started_us) / 1000);
+	json_seti(a, row, "exit_code", r->exit_code);
+	if (r->exit_signal)
+		json_seti(a, row, "exit_signal", r->exit_signal);
+	json_setb(a, row, "timed_out", r->timed_out);
+	json_setb(a, row, "captured", r->captured);
+	if (r->captured) {
+		json_seti(a, row, "stdout_bytes", (int64_t)r->out.bytes);
+		json_seti(a, row, "stderr_bytes", (int64_t)r->err.bytes);
+		json_sets(a, row, "stdout_tail", tail_text(t, &r->out));
+		json_sets(a, row, "stderr_tail", tail_text(t, &r->err));
+		json_setb(
+			a, row, "truncated", r->out.bytes > RUN_TAIL_BYTES || r->err.bytes > RUN_TAIL_BYTES);
+	}
+	return append(t, COMMAND_LOG, row, e);
+}
+
+void task_tell_end(struct task *t)
+{
+	struct arena *a = t->a;
+	const struct run_result *r = t->result;
+	char hex[SHA256_HEX];
+
+	json_seti(a, t->happened, "exit_code", r->exit_code);
+	if (r->exit_signal)
+		json_seti(a, t->happened, "exit_signal", r->exit_signal);
+	json_setb(a, t->happened, "timed_out", r->timed_out);
+	if (r->captured) {
+		hex_encode(r->out.sha256, SHA256_SIZE, hex);
+		json_sets(a, t->happened, "stdout_sha256", hex);
+		hex_encode(r->err.sha256, SHA256_SIZE, hex);
+		json_sets(a, t->happened, "stderr_sha256", hex);
+	}
+	if (t->report->checkpoint_id)
+		json_sets(a, t->happened, "checkpoint_id", t->report->checkpoint_id);
+	protections(a, t->happened, &r->report);
+	json_set(a, t->happened, "rows_sha256", t->digests);
+}
+
+static const char *why_not_executed(struct task *t)
+{
+	int code = t->result->report.exec_errno;
+
+	if (!code)
+		return NULL;
+	return arena_printf(t->a, "'%s': %s", t->spec->argv[0],
+		t->result->exit_code == 127 ? "command not found" : strerror(code));
+}
+
+/* Times show what was written; what is gone shows only where it was named, or was saved before. */
+static void put_changes(struct task *t)
+{
+	struct arena *a = t->a;
+	const char *root = t->at.work_tree ? t->at.work_tree : t->k->ws->root;
+	struct json *touched = json_new(a, JSON_ARRAY), *deleted = json_new(a, JSON_ARRAY);
+
+	if (t->profile->writes == ALLOWANCE_YES) {
+		touched = touched_below(t->k->sys, a, root, t->k->ws->state_name, t->result->started_us);
+		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
+	}
+	json_each (path, deleted)
+		json_push(a, touched, path);
+	json_set(a, t->row, "touched_paths", touched);
+	json_set(a, t->row, "deleted_paths", deleted);
+}
+
+int task_put_final(struct task *t, struct err *e)
+{
+	struct arena *a = t->a;
+	const struct run_result *r = t->result;
+	const char *why = why_not_executed(t), *status = r->exit_code == 0 ? "completed" : "failed";
+
+	json_seti(a, t->row, "exit_code", r->exit_code);
+	if (r->exit_signal)
+		json_seti(a, t->row, "exit_signal", r->exit_signal);
+	protections(a, t->row, &r->report);
+	put_changes(t);
+	json_set(a, t->row, "memory_capture", memory_capture(a, r->exit_code));
+	if (r->timed_out) {
+		status = "timeout";
+		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
+	} else if (r->interrupted && r->exit_code) {
+		why = arena_printf(a, "interrupted; the command ended with %d", r->exit_code);
+	}
+	if (why)
+		t->report->message = why;
+	if (t->report->handling.settled.by && text_eq(t->report->handling.settled.by, "checkpoint"))
+		t->report->hint = arena_printf(a,
+			"this ran without a question; it can be undone with: helm checkpoint restore %s",
+			t->report->handling.settled.checkpoint_id);
+	json_sets(a, t->row, "finished_at", now(t));
+	json_sets(a, t->row, "status", status);
+	const char *snapshot = task_snapshot(t->k, a, &t->cards, t->row);
+	if (snapshot)
+		json_sets(a, t->row, "state_snapshot", snapshot);
+	t->outcome = r->timed_out ? "TIMEOUT" : r->exit_code == 0 ? "COMPLETED" : "FAILED";
+	return task_put_last(t, status, r->exit_code ? "execution" : NULL, why, e);
 }

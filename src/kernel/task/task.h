@@ -28,7 +28,6 @@ struct run_report {
 	int exit_code;
 	const char *task_id, *status; /* of the last row */
 	struct handling handling;
-	bool was_decided;
 	const char *checkpoint_id; /* or NULL */
 	const char *message; /* for standard error, one line; or NULL */
 	const char *hint; /* what to do next; or NULL */
@@ -38,7 +37,8 @@ struct run_report {
 
 /* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those before a task exists
  * (unknown profile, no key, a ledger that cannot be written). */
-int task_run(struct kernel *k, const struct run_spec *spec, struct run_report *ret, struct err *e);
+int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
+	struct err *e);
 
 /* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed` row.  `all`: also
  * old rows.  *ret_closed says how many. */
@@ -61,7 +61,7 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 /* ---- pauses ---- */
 
 /* Why nobody may start this profile now; NULL: it is not paused.  What cannot be read is a pause. */
-const char *pause_in_force(struct kernel *k, const char *profile);
+const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile);
 #define PAUSE_RULE "deny.paused" /* of a decision that a pause made */
 /* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);

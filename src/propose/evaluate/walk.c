@@ -495,6 +495,7 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 	ret->shell_wrapped = true;
 	ret->shell_inner_command = copy;
 	run_input(&w, ret->source);
+	propose_mark_plain(ret);
 }
 
 static bool is_operator(const char *s)
@@ -567,4 +568,5 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 	/* Whoever wrote an operator may have meant a shell to see it. */
 	if (ret->operator_in_argv && !w.is_stopped)
 		run_input(&w, ret->source);
+	propose_mark_plain(ret);
 }

@@ -1,5 +1,5 @@
-/* approval.c — grants as JSON, and back. */
-#include "model/approval.h"
+/* grant.c — grants as JSON, and back. */
+#include "model/grant.h"
 
 #include "base/text.h"
 
@@ -112,7 +112,7 @@ static void set_given(struct arena *a, struct json *doc, const char *name, const
 		json_sets(a, doc, name, value);
 }
 
-struct json *approval_to_json(struct arena *a, const struct approval *g)
+struct json *grant_to_json(struct arena *a, const struct grant *g)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
 
@@ -142,7 +142,7 @@ static bool read_time(const struct json *doc, const char *name, int64_t *ret)
 }
 
 /* Each reach has what bounds it, or it is none. */
-static bool is_bounded(const struct approval *g)
+static bool is_bounded(const struct grant *g)
 {
 	switch (g->reach) {
 	case REACH_EXACT:
@@ -157,9 +157,9 @@ static bool is_bounded(const struct approval *g)
 	return false;
 }
 
-int approval_from_json(struct arena *a, const struct json *doc, struct approval *ret, struct err *e)
+int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, struct err *e)
 {
-	struct approval g = { .id = json_get_text(doc, "grant_id", NULL),
+	struct grant g = { .id = json_get_text(doc, "grant_id", NULL),
 		.principal = json_get_text(doc, "principal", NULL),
 		.session = json_get_text(doc, "session", NULL),
 		.profile = json_get_text(doc, "profile", NULL),

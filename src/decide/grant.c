@@ -1,4 +1,4 @@
-/* lift.c — does an answer that was given beforehand answer this question?
+/* grant.c — does an answer that was given beforehand answer this question?
  *
  * A question is a list of reasons: this rule, about this effect.  An answer must meet every one of them.  What is compared is what
  * the command would do, never how it is spelled, so a grant for deleting below build/ holds for any program that deletes there and
@@ -184,7 +184,7 @@ static bool glob_is_tame(const struct effect *e)
 }
 
 static bool path_covers(
-	const struct approval *g, const struct cover *granted, const struct cover *c, const struct effect *e)
+	const struct grant *g, const struct cover *granted, const struct cover *c, const struct effect *e)
 {
 	if (!is_same_effect(granted, c) || !is_path_kind(c->kind) || c->path_class >= PATH_UP || !e->target ||
 		strstr(e->target, "/../"))
@@ -195,7 +195,7 @@ static bool path_covers(
 		(!e->resolved || is_strictly_below(e->resolved, g->path));
 }
 
-static bool host_covers(struct arena *a, const struct approval *g, const struct cover *granted,
+static bool host_covers(struct arena *a, const struct grant *g, const struct cover *granted,
 	const struct cover *c, const struct effect *e)
 {
 	const char *host = c->certainty == CERTAIN ? host_of(a, e->target) : NULL;
@@ -204,7 +204,7 @@ static bool host_covers(struct arena *a, const struct approval *g, const struct 
 		(c->flags & FXF_ONE_HOST) && host && text_eq(host, g->host);
 }
 
-static bool cover_answers(struct arena *a, const struct approval *g, const struct cover *granted,
+static bool cover_answers(struct arena *a, const struct grant *g, const struct cover *granted,
 	const struct cover *c, const struct effect *e)
 {
 	switch (g->reach) {
@@ -221,7 +221,7 @@ static bool cover_answers(struct arena *a, const struct approval *g, const struc
 }
 
 /* Meant for who asks, and in force. */
-static bool is_for(const struct approval *g, const struct question *q)
+static bool is_for(const struct grant *g, const struct question *q)
 {
 	if (q->now_us < g->created_us || q->now_us >= g->expires_us || !text_eq(g->profile, q->profile))
 		return false;
@@ -235,7 +235,7 @@ static bool is_for(const struct approval *g, const struct question *q)
 		(q->cwd && text_eq(g->args_sha256, q->args_sha256) && text_eq(g->cwd, q->cwd));
 }
 
-static bool answers(struct arena *a, const struct approval *g, const struct question *q,
+static bool answers(struct arena *a, const struct grant *g, const struct question *q,
 	const struct decision *d, const struct cover *c, const struct effect *e)
 {
 	bool is_seen_whole = d->proposal->readable && !d->has_more_asks;
@@ -249,7 +249,7 @@ static bool answers(struct arena *a, const struct approval *g, const struct ques
 }
 
 /* One that stays is taken before one that is used up. */
-static const struct approval *find(struct arena *a, const struct approval *grants, size_t n,
+static const struct grant *find(struct arena *a, const struct grant *grants, size_t n,
 	const struct question *q, const struct decision *d, const struct cover *c, const struct effect *e)
 {
 	for (int once = 0; once < 2; once++)
@@ -259,7 +259,7 @@ static const struct approval *find(struct arena *a, const struct approval *grant
 	return NULL;
 }
 
-bool approval_covers(const struct approval *g, const struct cover *asked, size_t n)
+bool grant_covers(const struct grant *g, const struct cover *asked, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t k = 0;
@@ -272,15 +272,15 @@ bool approval_covers(const struct approval *g, const struct cover *asked, size_t
 	return n > 0 && g->reach == REACH_SHAPE;
 }
 
-bool lift(struct arena *a, const struct decision *d, const struct question *q, const struct approval *grants,
-	size_t n, bool *ret_used)
+bool grants_answer(struct arena *a, const struct decision *d, const struct question *q,
+	const struct grant *grants, size_t n, bool *ret_used)
 {
 	memset(ret_used, 0, n * sizeof(*ret_used));
 	if (d->verdict != V_ESCALATE || d->action != ACTION_ASK || !d->ask_count)
 		return false;
 	for (size_t i = 0; i < d->ask_count; i++) {
 		struct cover c = cover_of(a, &d->asks[i]);
-		const struct approval *g = find(a, grants, n, q, d, &c, d->asks[i].effect);
+		const struct grant *g = find(a, grants, n, q, d, &c, d->asks[i].effect);
 		if (!g)
 			return false;
 		ret_used[g - grants] = true;

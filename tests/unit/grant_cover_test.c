@@ -1,4 +1,4 @@
-/* lift_cover_test.c — grants and questions made by hand: from a pair that fits, one thing changed at a time, and the answer no longer
+/* grant_cover_test.c — grants and questions made by hand: from a pair that fits, one thing changed at a time, and the answer no longer
  * holds. */
 #include "base/text.h"
 #include "decide/decide.h"
@@ -34,11 +34,11 @@ static struct decision decision_of(const struct effect *e, const char *rule, boo
 	};
 }
 
-static bool is_lifted(const struct pair *x)
+static bool is_answered(const struct pair *x)
 {
 	struct decision d = decision_of(&x->asked, x->asked_rule, x->asked_whole),
 			was = decision_of(&x->granted, x->granted_rule, x->granted_whole);
-	struct approval g = { .id = "grant-1",
+	struct grant g = { .id = "grant-1",
 		.reach = x->reach,
 		.is_once = x->is_once,
 		.profile = "p",
@@ -59,7 +59,7 @@ static bool is_lifted(const struct pair *x)
 	((struct proposal *)d.proposal)->readable = !x->is_unreadable;
 	d.has_more_asks = x->has_more;
 	g.covers = covers_of(&a, &was, &g.cover_count);
-	return lift(&a, &d, &q, &g, 1, &used);
+	return grants_answer(&a, &d, &q, &g, 1, &used);
 }
 
 static struct pair pair_of(enum reach reach, struct effect e)
@@ -78,12 +78,12 @@ static int done(void **state)
 }
 
 /* The pair fits; with the change it must answer as said. */
-#define CHANGED(change, lifted) \
+#define CHANGED(change, answered) \
 	do { \
 		struct pair x = good; \
-		assert_true(is_lifted(&x)); \
+		assert_true(is_answered(&x)); \
 		change; \
-		assert_int_equal(is_lifted(&x), lifted); \
+		assert_int_equal(is_answered(&x), answered); \
 	} while (0)
 
 static void a_shape_is_rule_kind_tag_class_and_flags(void **state)
@@ -258,18 +258,18 @@ static void a_grant_covers_questions_by_their_shape(void **state)
 		.kind = FX_DELETE, .tag = "delete.file", .path_class = PATH_OUT, .target = "/x"
 	};
 	struct decision d_in = decision_of(&in, "r", false), d_out = decision_of(&out, "r", false);
-	struct approval g = { .reach = REACH_SHAPE };
+	struct grant g = { .reach = REACH_SHAPE };
 	size_t n_in, n_out;
 	struct cover *asked_in = covers_of(&a, &d_in, &n_in), *asked_out = covers_of(&a, &d_out, &n_out);
 
 	(void)state;
 	g.covers = asked_in;
 	g.cover_count = n_in;
-	assert_true(approval_covers(&g, asked_in, n_in));
-	assert_false(approval_covers(&g, asked_out, n_out));
-	assert_false(approval_covers(&g, asked_in, 0));
+	assert_true(grant_covers(&g, asked_in, n_in));
+	assert_false(grant_covers(&g, asked_out, n_out));
+	assert_false(grant_covers(&g, asked_in, 0));
 	g.reach = REACH_EXACT;
-	assert_false(approval_covers(&g, asked_in, n_in));
+	assert_false(grant_covers(&g, asked_in, n_in));
 }
 
 int main(void)
@@ -286,5 +286,5 @@ int main(void)
 		cmocka_unit_test(what_was_not_seen_whole_is_not_widened),
 		cmocka_unit_test(a_grant_covers_questions_by_their_shape),
 	};
-	return cmocka_run_group_tests_name("lift", tests, NULL, done);
+	return cmocka_run_group_tests_name("grant_cover", tests, NULL, done);
 }

@@ -1,4 +1,4 @@
-/* lift_test.c — answers given beforehand: what they reach, and what they never reach. */
+/* grant_test.c — answers given beforehand: what they reach, and what they never reach. */
 #include "base/json.h"
 #include "base/text.h"
 #include "tools/cases.h"
@@ -28,10 +28,10 @@ static struct decision judge(struct arena *a, const char *text)
 }
 
 /* What a person grants who was asked about this command. */
-static struct approval granted(struct arena *a, const char *text, enum reach reach, bool once)
+static struct grant granted(struct arena *a, const char *text, enum reach reach, bool once)
 {
 	struct decision d = judge(a, text);
-	struct approval x = { .id = "grant-1",
+	struct grant x = { .id = "grant-1",
 		.reach = reach,
 		.is_once = once,
 		.profile = profile,
@@ -44,30 +44,32 @@ static struct approval granted(struct arena *a, const char *text, enum reach rea
 	return x;
 }
 
-static bool is_lifted(struct arena *a, const char *text, const struct approval *grants, size_t n)
+static bool is_answered(struct arena *a, const char *text, const struct grant *grants, size_t n)
 {
 	struct decision d = judge(a, text);
 	struct question q = asked(text);
 	bool used[8];
 
-	return lift(a, &d, &q, grants, n, used);
+	return grants_answer(a, &d, &q, grants, n, used);
 }
 
-static void expect(const char *from, enum reach reach, const char *to, const char *path_or_host, bool lifted)
+static void expect(
+	const char *from, enum reach reach, const char *to, const char *path_or_host, bool answered)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct approval x = granted(&a, from, reach, false);
+	struct grant x = granted(&a, from, reach, false);
 
 	x.path = x.host = path_or_host;
-	if (is_lifted(&a, to, &x, 1) != lifted)
-		fail_msg("%s for '%s' %s '%s'", reach_name(reach), from, lifted ? "asks about" : "lifts", to);
+	if (is_answered(&a, to, &x, 1) != answered)
+		fail_msg("%s for '%s' %s '%s'", reach_name(reach), from, answered ? "asks about" : "answers",
+			to);
 }
 
 static void shapes(void **state)
 {
 	static const struct {
 		const char *from, *to;
-		bool lifted;
+		bool answered;
 	} cases[] = {
 		{ "rm -rf build", "rm -rf dist", true },
 		{ "rm -rf build", "rm -r src/a src/b", true },
@@ -97,14 +99,14 @@ static void shapes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		expect(cases[i].from, REACH_SHAPE, cases[i].to, NULL, cases[i].lifted);
+		expect(cases[i].from, REACH_SHAPE, cases[i].to, NULL, cases[i].answered);
 }
 
 static void paths(void **state)
 {
 	static const struct {
 		const char *from, *path, *to;
-		bool lifted;
+		bool answered;
 	} cases[] = {
 		{ "rm -rf build", "/home/user/work/build", "rm -rf build/a build/b/c", true },
 		{ "rm -rf build", "/home/user/work/build", "rm -rf build/*", true },
@@ -121,7 +123,7 @@ static void paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		expect(cases[i].from, REACH_PATH, cases[i].to, cases[i].path, cases[i].lifted);
+		expect(cases[i].from, REACH_PATH, cases[i].to, cases[i].path, cases[i].answered);
 }
 
 static void hosts(void **state)
@@ -182,17 +184,17 @@ static void bounds_of_a_grant(void **state)
 	AUTO(arena_done) struct arena a = { 0 };
 	const char *text = "git reset --hard";
 	struct decision d = judge(&a, text);
-	const struct approval good = granted(&a, text, REACH_EXACT, true);
+	const struct grant good = granted(&a, text, REACH_EXACT, true);
 	bool used[1];
 
 	(void)state;
-#define TRY(change, lifted) \
+#define TRY(change, answered) \
 	do { \
-		struct approval x = good; \
+		struct grant x = good; \
 		struct question q = asked(text); \
 		change; \
-		assert_int_equal(lift(&a, &d, &q, &x, 1, used), lifted); \
-		assert_int_equal(used[0], lifted); \
+		assert_int_equal(grants_answer(&a, &d, &q, &x, 1, used), answered); \
+		assert_int_equal(used[0], answered); \
 	} while (0)
 	TRY((void)0, true);
 	TRY(x.principal = "agent:x", true);
@@ -221,15 +223,15 @@ static void several_together(void **state)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	const char *text = "rm -rf build; git reset --hard";
-	struct approval both[3] = { granted(&a, "rm -rf dist", REACH_SHAPE, false),
+	struct grant both[3] = { granted(&a, "rm -rf dist", REACH_SHAPE, false),
 		granted(&a, "git reset --hard", REACH_SHAPE, false), granted(&a, text, REACH_EXACT, true) };
 	struct decision d = judge(&a, text);
 	struct question q = asked(text);
 	bool used[3];
 
 	(void)state;
-	assert_false(lift(&a, &d, &q, both, 1, used));
-	assert_true(lift(&a, &d, &q, both, 3, used));
+	assert_false(grants_answer(&a, &d, &q, both, 1, used));
+	assert_true(grants_answer(&a, &d, &q, both, 3, used));
 	assert_true(used[0] && used[1]);
 	assert_false(used[2]); /* what is used up is taken last */
 }
@@ -237,25 +239,25 @@ static void several_together(void **state)
 static void what_is_kept_reads_back(void **state)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct approval x = granted(&a, "rm -rf build; git reset --hard; echo \"", REACH_EXACT, true), y;
+	struct grant x = granted(&a, "rm -rf build; git reset --hard; echo \"", REACH_EXACT, true), y;
 	struct err e = { 0 };
 
 	(void)state;
 	x.created_us = 1000000;
 	x.expires_us = 2000000;
-	struct json *doc = approval_to_json(&a, &x);
-	assert_int_equal(approval_from_json(&a, doc, &y, &e), OK);
-	assert_true(json_eq(doc, approval_to_json(&a, &y)));
+	struct json *doc = grant_to_json(&a, &x);
+	assert_int_equal(grant_from_json(&a, doc, &y, &e), OK);
+	assert_true(json_eq(doc, grant_to_json(&a, &y)));
 	assert_int_equal(y.cover_count, x.cover_count);
 	static const char *const members[] = { "grant_id", "reach", "once", "profile", "args_sha256", "cwd",
 		"created_at", "expires_at", "responder", "covers" };
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		struct json *less = json_copy(&a, doc);
 		(void)json_remove(less, members[i]);
-		assert_int_equal(approval_from_json(&a, less, &y, &e), E_INPUT);
+		assert_int_equal(grant_from_json(&a, less, &y, &e), E_INPUT);
 	}
 	json_seti(&a, doc, "session", 1);
-	assert_int_equal(approval_from_json(&a, doc, &y, &e), E_INPUT);
+	assert_int_equal(grant_from_json(&a, doc, &y, &e), E_INPUT);
 }
 
 /* ---- properties, on every command of the tables ---- */
@@ -284,44 +286,44 @@ static void each_command(each_fn *fn)
 	}
 }
 
-static size_t lifted_count, denied_count;
+static size_t answered_count, denied_count;
 
-static void exact_lifts_only_questions(struct arena *a, const char *text, const struct decision *d)
+static void exact_answers_only_questions(struct arena *a, const char *text, const struct decision *d)
 {
-	struct approval x = granted(a, text, REACH_EXACT, true);
-	bool lifted = is_lifted(a, text, &x, 1);
+	struct grant x = granted(a, text, REACH_EXACT, true);
+	bool answered = is_answered(a, text, &x, 1);
 
-	if (lifted != (d->verdict == V_ESCALATE))
+	if (answered != (d->verdict == V_ESCALATE))
 		fail_msg("'%s' is %s and %s", text, verdict_name(d->verdict),
-			lifted ? "lifted" : "not lifted");
-	lifted_count += lifted;
+			answered ? "answered" : "not answered");
+	answered_count += answered;
 	denied_count += d->verdict == V_DENY;
 	/* A shape never reaches further than a look at the same command. */
-	struct approval wide = granted(a, text, REACH_SHAPE, false);
-	if (is_lifted(a, text, &wide, 1) && d->verdict != V_ESCALATE)
-		fail_msg("'%s' is lifted by its shape", text);
+	struct grant wide = granted(a, text, REACH_SHAPE, false);
+	if (is_answered(a, text, &wide, 1) && d->verdict != V_ESCALATE)
+		fail_msg("'%s' is answered by its shape", text);
 }
 
-static void a_denial_is_never_lifted(void **state)
+static void a_denial_is_never_answered(void **state)
 {
 	(void)state;
-	each_command(exact_lifts_only_questions);
-	assert_true(lifted_count > 100 && denied_count > 100);
+	each_command(exact_answers_only_questions);
+	assert_true(answered_count > 100 && denied_count > 100);
 }
 
 static const char *const parts[] = { "rm -rf build", "git reset --hard", "kill -9 1", "rm -rf build/*",
 	"docker rm -f x" };
 
-/* What lifts the whole also lifts what was added to it. */
+/* What answers the whole also answers what was added to it. */
 static void adding(struct arena *a, const char *text, const struct decision *d)
 {
 	if (d->verdict != V_ESCALATE || strpbrk(text, "#\\<(") || !d->proposal->readable)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		struct approval x = granted(a, parts[i], REACH_SHAPE, false);
+		struct grant x = granted(a, parts[i], REACH_SHAPE, false);
 		const char *whole = arena_printf(a, "%s; %s", parts[i], text);
-		if (is_lifted(a, whole, &x, 1) && !is_lifted(a, text, &x, 1))
-			fail_msg("a grant for '%s' lifts '%s', but not '%s'", parts[i], whole, text);
+		if (is_answered(a, whole, &x, 1) && !is_answered(a, text, &x, 1))
+			fail_msg("a grant for '%s' answers '%s', but not '%s'", parts[i], whole, text);
 	}
 }
 
@@ -355,7 +357,7 @@ int main(void)
 		cmocka_unit_test(bounds_of_a_grant),
 		cmocka_unit_test(several_together),
 		cmocka_unit_test(what_is_kept_reads_back),
-		cmocka_unit_test(a_denial_is_never_lifted),
+		cmocka_unit_test(a_denial_is_never_answered),
 		cmocka_unit_test(an_added_effect_must_be_covered),
 	};
 	return cmocka_run_group_tests(tests, begin, done);

@@ -1,10 +1,10 @@
-/* approval.h — what a person was asked, and what a person has granted.
+/* grant.h — what a person was asked, and what a person has granted.
  *
  * A decision asks because of effects: this rule, about this effect, on this operand.  A `cover` is one such reason without the
  * operand's text: receipts say what was granted without repeating what was typed.  A grant lists the covers it answers and how
  * far it reaches; decide/ says whether it answers a question. */
-#ifndef MODEL_APPROVAL_H
-#define MODEL_APPROVAL_H
+#ifndef MODEL_GRANT_H
+#define MODEL_GRANT_H
 
 #include "base/err.h"
 #include "base/json.h"
@@ -34,7 +34,7 @@ enum reach {
 };
 const char *reach_name(enum reach r);
 
-struct approval {
+struct grant {
 	const char *id; /* "grant-" and 12 hex digits */
 	enum reach reach;
 	bool is_once;
@@ -53,7 +53,7 @@ struct approval {
 struct json *covers_to_json(struct arena *a, const struct cover *covers, size_t n);
 int covers_from_json(
 	struct arena *a, const struct json *doc, struct cover **ret, size_t *ret_n, struct err *e);
-struct json *approval_to_json(struct arena *a, const struct approval *g);
-int approval_from_json(struct arena *a, const struct json *doc, struct approval *ret, struct err *e);
+struct json *grant_to_json(struct arena *a, const struct grant *g);
+int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, struct err *e);
 
 #endif

@@ -1,0 +1,185 @@
+/* walls.c — from profile to walls: what a run may write, what is hidden from it, what it may only read, and the environment it
+ * gets.
+ *
+ * This is all of what a profile means to the operating system; execute/ puts it up and knows no profiles. */
+#include "base/file.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/task/parts.h"
+
+#include <string.h>
+
+extern char **environ;
+
+/* ---- environment ---- */
+
+static bool is_listed(const char *entry, const char *const *names)
+{
+	size_t n = strcspn(entry, "=");
+
+	for (; *names; names++)
+		if (strlen(*names) == n && strncmp(entry, *names, n) == 0)
+			return true;
+	return false;
+}
+
+/* Gates and approvals are ours to set: a child must not hand them on to the next helm. */
+static bool is_control(const char *entry)
+{
+	static const char *const control[] = { "HELM_GUARD_MODE", "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE",
+		"HELM_BROWSER_GATE", "OPENCLAW_BROWSER_GATE", "HELM_APPROVAL", "TMPDIR", "TMP", "TEMP",
+		NULL };
+
+	return is_listed(entry, control);
+}
+
+static bool may_pass(const char *entry, const struct profile *p)
+{
+	static const char *const basic[] = { "PATH", "HOME", "LANG", "LC_ALL", "TERM", "SHELL", "USER",
+		"LOGNAME", "SYSTEMROOT", "COMSPEC", "NO_COLOR", "COLORTERM", NULL };
+	static const char *const working[] = { "PWD", "OLDPWD", "VIRTUAL_ENV", "CONDA_DEFAULT_ENV",
+		"CONDA_PREFIX", NULL };
+
+	if (is_control(entry))
+		return false;
+	if (p->network == ALLOWANCE_YES)
+		return true;
+	return is_listed(entry, basic) || text_starts(entry, "HELM_") || text_starts(entry, "OPENCLAW_") ||
+		(p->writes == ALLOWANCE_YES && is_listed(entry, working));
+}
+
+static void put(struct arena *a, const char **env, size_t *n, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	env[(*n)++] = arena_printf(a, "HELM_%s=%s", name, value);
+	env[(*n)++] = arena_printf(a, "OPENCLAW_%s=%s", name, value);
+}
+
+/* By profile, with the task's own variables. */
+static const char *const *environment_of(const struct task *t)
+{
+	struct arena *a = t->a;
+	size_t n = 0, have = 0;
+
+	while (environ[have])
+		have++;
+	const char **env = arena_zalloc(a, have + 32, sizeof(*env));
+	for (size_t i = 0; i < have; i++)
+		if (may_pass(environ[i], t->profile) && !text_starts(environ[i], "HELM_TASK_") &&
+			!text_starts(environ[i], "OPENCLAW_TASK_"))
+			env[n++] = environ[i];
+	put(a, env, &n, "TASK_ID", t->id);
+	put(a, env, &n, "TASK_PROFILE", t->spec->profile);
+	put(a, env, &n, "TASK_SKILL", t->spec->skill);
+	put(a, env, &n, "TASK_NAME", t->spec->task_name);
+	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", t->cards.newest);
+	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
+	if (t->tmp.path)
+		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmp.path);
+	return env;
+}
+
+/* ---- places ---- */
+
+static void add_path(struct arena *a, struct json *list, const char *path)
+{
+	if (path)
+		json_pushs(a, list, path);
+}
+
+static const char *const *path_list(struct arena *a, const struct json *list)
+{
+	const char **all = arena_zalloc(a, (size_t)list->n + 1, sizeof(*all));
+
+	for (size_t i = 0; i < list->n; i++)
+		all[i] = json_text(list->items[i]);
+	return all;
+}
+
+/* ~/.helm is closed.  When the workspace itself lies in it, its secrets are closed one by one. */
+static const char *const *hidden_paths(const struct task *t)
+{
+	struct arena *a = t->a;
+	struct json *list = json_new(a, JSON_ARRAY);
+	const char *home = t->k->ws->helm_home;
+
+	if (home && !path_is_below(t->k->ws->root, home)) {
+		add_path(a, list, home);
+	} else if (home) {
+		add_path(a, list, arena_printf(a, "%s/keys", home));
+		add_path(a, list, arena_printf(a, "%s/trust", home));
+		add_path(a, list, arena_printf(a, "%s/trees", home));
+	}
+	if (t->profile->writes != ALLOWANCE_YES)
+		add_path(a, list, t->k->ws->state_dir);
+	return path_list(a, list);
+}
+
+static const char *const *writable_paths(const struct task *t)
+{
+	struct arena *a = t->a;
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	add_path(a, list, t->tmp.path);
+	if (t->profile->writes == ALLOWANCE_YES) {
+		add_path(a, list, t->k->ws->root);
+		add_path(a, list, t->at.work_tree);
+		add_path(a, list, "/dev/shm");
+	}
+	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
+		add_path(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
+	return path_list(a, list);
+}
+
+/* What decides about runs must not be changed by one, although it lies where a run may write: state, the workspace's own rules,
+ * and the settings that arm the guard in agent clients. */
+static const char *const *frozen_paths(const struct task *t, const char *const *writable)
+{
+	struct arena *a = t->a;
+	const char *roots[] = { t->k->ws->root, t->at.work_tree, t->k->ws->home };
+	struct json *list = json_new(a, JSON_ARRAY), *settings = json_new(a, JSON_ARRAY);
+
+	add_path(a, list, t->k->ws->state_dir);
+	add_path(a, list, arena_printf(a, "%s/references", t->k->ws->root));
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
+		if (roots[i])
+			clients_settings_in(t->k->sys, a, NULL, roots[i], settings);
+	json_each (one, settings)
+		for (const char *const *w = writable; *w; w++)
+			if (path_is_below(json_text(one), *w)) {
+				add_path(a, list, json_text(one));
+				break;
+			}
+	return path_list(a, list);
+}
+
+static bool last_look(void *arg, char *why, size_t why_n)
+{
+	return task_program_is_same(arg, why, why_n);
+}
+
+void task_walls(struct task *t)
+{
+	const struct profile *p = t->profile;
+	const char *const *writable = writable_paths(t);
+	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
+
+	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
+	t->rules = (struct sandbox_rules){
+		.network = p->network == ALLOWANCE_YES ? NETWORK_FULL : p->reach,
+		.write_paths = writable,
+		.hidden = hidden_paths(t),
+		.read_only = p->writes == ALLOWANCE_YES ? frozen_paths(t, writable) : NULL,
+		.best_effort = p->sandbox == SANDBOX_BEST_EFFORT,
+	};
+	t->run = (struct run_request){ .argv = argv,
+		.program = t->program.path,
+		.last_look = last_look,
+		.arg = &t->program,
+		.environment = environment_of(t),
+		.cwd = t->spec->cwd,
+		.timeout_ms = t->spec->timeout_s * 1000,
+		.capture = !t->spec->is_terminal,
+		.rules = &t->rules };
+}
