@@ -340,6 +340,23 @@ struct json *json_copy(struct arena *a, const struct json *v)
 	return to;
 }
 
+void json_make_utf8(struct arena *a, struct json *v)
+{
+	size_t n;
+
+	if (v->type == JSON_STRING) {
+		v->text = text_utf8(a, v->text, v->n, TEXT_BYTE, &n);
+		v->n = (uint32_t)n;
+	}
+	json_each (item, v)
+		json_make_utf8(a, item);
+	json_each_member (m, v) {
+		m->name = text_utf8(a, m->name, m->name_n, TEXT_BYTE, &n);
+		m->name_n = (uint32_t)n;
+		json_make_utf8(a, m->value);
+	}
+}
+
 /* ---- doubles ---- */
 
 /* value = 0.DIGITS * 10^point, DIGITS without trailing zeros. */

@@ -110,6 +110,8 @@ void json_push(struct arena *a, struct json *arr, struct json *value);
 void json_pushs(struct arena *a, struct json *arr, const char *value);
 bool json_remove(struct json *obj, const char *name);
 struct json *json_copy(struct arena *a, const struct json *v); /* deep */
+/* Every text and name in a tree, in place, as json_write() would write it: for what is signed and must be readable. */
+void json_make_utf8(struct arena *a, struct json *v);
 
 /* Writing. */
 enum {
@@ -119,9 +121,12 @@ enum {
 	JSON_HTML_SAFE = 8, /* < > & U+2028 U+2029 as \u escapes ("ordinary JSON" of the evidence formats) */
 	JSON_SPACED = 16 /* ", " and ": " on one line, as Python's default: the ledgers' spelling */
 };
+/* What is written is always UTF-8: a byte of a text that is none (names of files and words of commands may hold any) is written as
+ * the four characters \xHH. */
 void json_write(struct buf *to, const struct json *v, unsigned flags);
 
-/* Canonical JSON v1: no white space, members in UTF-16 order, number tokens verbatim, only the escapes that must be. */
+/* Canonical JSON v1: no white space, members in UTF-16 order, number tokens verbatim, only the escapes that must be.  Bytes stay as
+ * they are, so that a digest is over what was really there. */
 void json_canonical(struct buf *to, const struct json *v);
 
 /* The same, refused when some number is not interoperable (-?(0|[1-9][0-9]*), not -0, |n| <= 2^53-1).  The error code is

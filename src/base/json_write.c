@@ -341,7 +341,7 @@ static void write_value(struct writer *w, const struct json *v)
 	}
 }
 
-void json_write(struct buf *to, const struct json *v, unsigned flags)
+static void write_tree(struct buf *to, const struct json *v, unsigned flags)
 {
 	struct writer w = { .to = to, .flags = flags };
 
@@ -349,9 +349,21 @@ void json_write(struct buf *to, const struct json *v, unsigned flags)
 	to->p[to->n] = '\0';
 }
 
+void json_write(struct buf *to, const struct json *v, unsigned flags)
+{
+	size_t start = to->n, n;
+
+	write_tree(to, v, flags);
+	const char *text = text_utf8(to->a, to->p + start, to->n - start, TEXT_BYTE_JSON, &n);
+	if (text == to->p + start)
+		return;
+	to->n = start;
+	buf_add(to, text, n);
+}
+
 void json_canonical(struct buf *to, const struct json *v)
 {
-	json_write(to, v, JSON_SORT);
+	write_tree(to, v, JSON_SORT);
 }
 
 /* ---- strict ---- */

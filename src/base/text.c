@@ -238,6 +238,27 @@ char *text_quote(struct arena *a, const char *word)
 	return b.p;
 }
 
+const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark, size_t *ret_n)
+{
+	size_t good = text_utf8_valid(p, n);
+	struct buf b;
+
+	*ret_n = n;
+	if (good == n)
+		return p;
+	buf_init(&b, a);
+	while (good < n) {
+		buf_add(&b, p, good);
+		buf_addf(&b, "%s%02X", mark, (uint8_t)p[good]);
+		p += good + 1;
+		n -= good + 1;
+		good = text_utf8_valid(p, n);
+	}
+	buf_add(&b, p, n);
+	*ret_n = b.n;
+	return b.p;
+}
+
 /* ---- integers and fields ---- */
 
 bool text_int(const char *s, int64_t *ret_value)

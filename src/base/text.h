@@ -56,6 +56,11 @@ size_t text_width(const char *p, size_t n);
 /* Bytes for a terminal or log from bytes nobody trusts: control characters (C0, DEL, C1), bidirectional overrides and
  * ill-formed bytes become visible \xHH or \u{HHHH}; newline and tab too unless keep_lines. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines);
+/* Well-formed UTF-8 from any bytes: each byte that is none becomes `mark` and two hexadecimal digits, everything else stays.  The same
+ * pointer when there is nothing to do. */
+const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark, size_t *ret_n);
+#define TEXT_BYTE "\\x" /* as a person reads it: \xFF */
+#define TEXT_BYTE_JSON "\\\\x" /* the same inside a JSON text */
 
 /* One word for a POSIX shell, in single quotes: whatever it holds, it stays one word and nothing in it is expanded. */
 char *text_quote(struct arena *a, const char *word);

@@ -5,13 +5,15 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_observe.h"
+#include "kernel/kernel.h"
 
 #include <string.h>
 
 enum { MAX_STEPS_SHOWN = 400 };
 
 const struct opt guard_check_opts[] = {
-	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
+	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default: the workspace's)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "judge this text as a shell would read it", NULL, false },
 	{ "batch", OPT_FLAG, NULL, "JSON lines in, JSON lines out (see below)", NULL, false },
@@ -19,7 +21,7 @@ const struct opt guard_check_opts[] = {
 	{ 0 },
 };
 const struct opt guard_explain_opts[] = {
-	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default workspace_edit)", NULL, false },
+	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default: the workspace's)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "explain this text as a shell would read it", NULL, false },
 	{ 0 },
@@ -30,6 +32,33 @@ static enum paint action_paint(enum action a)
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
 
 	return paints[a];
+}
+
+/* What a door that acts would find behind the rules. */
+static struct json *foresee(struct run *r, const struct guard *g, struct decision *d)
+{
+	const char *text = opt_text(r, "shell", NULL);
+	struct request q = { .what = { .argv = text ? NULL : (const char *const *)r->child,
+				     .argc = r->child_count,
+				     .shell = bytes_of(text ? text : "") } };
+
+	return guard_foresee(g, r->a, request_sha256(r->a, &q), d);
+}
+
+static void print_outlook(struct run *r, const struct json *now)
+{
+	json_each (text, json_get(now, "sentences")) {
+		out(r, "  now      ");
+		out(r, "%s\n", text_safe(r->a, json_text(text), strlen(json_text(text)), false));
+	}
+}
+
+static void answer_json(struct run *r, struct guard *g, struct decision *d, struct json *now)
+{
+	d->policy_sha256 = policy_sha256(r->a, g->policy);
+	struct json *doc = decision_to_json(r->a, d);
+	json_set(r->a, doc, "now", now ? now : json_new(r->a, JSON_NULL));
+	out_json(r, doc);
 }
 
 /* The words to judge: --shell TEXT, or everything after --. */
@@ -68,24 +97,38 @@ static void print_groups(struct run *r, const struct decision *d)
 			tool_group_name(d->denied_used[i]));
 }
 
-static void print_check(struct run *r, const struct decision *d)
+/* By which profile, and what happens to what destroys: said when that is not as shipped. */
+static void print_under(struct run *r, const struct decision *d, const struct json *now)
+{
+	const char *destructive = json_get_text(now, "destructive", "ask");
+
+	if (!text_eq(d->profile->name, "workspace_edit") || !text_eq(destructive, "ask"))
+		out(r, "  under    profile %s, destructive=%s\n", d->profile->name, destructive);
+}
+
+static void print_check(struct run *r, const struct decision *d, const struct json *now)
 {
 	const struct finding *f = d->decisive;
 
 	out(r, "%s%s%s", paint(r, action_paint(d->action)), action_name(d->action), paint(r, PAINT_OFF));
 	if (f)
 		out(r, "  %s%s%s", paint(r, PAINT_MUTED), f->rule, paint(r, PAINT_OFF));
-	out(r, "  %s\n", d->summary);
+	out(r, "  ");
+	out(r, "%s\n", d->summary);
+	print_under(r, d, now);
+	print_outlook(r, now);
 	if (d->verdict == V_ALLOW)
 		return;
 	if (f)
 		print_span(r, f);
 	print_groups(r, d);
 	if (f && f->instead)
-		out(r, "  instead  %s\n", f->instead);
+		out(r, "%s\n", arena_printf(r->a, "  instead  %s", f->instead));
 	if (d->recommended_profile)
-		out(r, "  or under %s: helm guard check --profile %s ...\n", d->recommended_profile,
-			d->recommended_profile);
+		out(r,
+			"  profile  under %s it is allowed: helm run --profile %s ..., or helm profile use "
+			"%s\n",
+			d->recommended_profile, d->recommended_profile, d->recommended_profile);
 }
 
 int cmd_guard_check(struct run *r, struct err *e)
@@ -100,12 +143,11 @@ int cmd_guard_check(struct run *r, struct err *e)
 		return guard_batch(r, &g, e);
 	if ((rc = judge_words(r, &g, &d, e)))
 		return rc;
-	if (r->is_json) {
-		d.policy_sha256 = policy_sha256(r->a, g.policy);
-		out_json(r, decision_to_json(r->a, &d));
-	} else {
-		print_check(r, &d);
-	}
+	struct json *now = foresee(r, &g, &d);
+	if (r->is_json)
+		answer_json(r, &g, &d, now);
+	else
+		print_check(r, &d, now);
 	return decision_exit(&d);
 }
 
@@ -240,7 +282,7 @@ static void print_whole_findings(struct run *r, const struct decision *d)
 	print_groups(r, d);
 }
 
-static void print_explanation(struct run *r, const struct decision *d)
+static void print_explanation(struct run *r, const struct decision *d, const struct json *now)
 {
 	enum paint p = d->verdict == V_DENY ? PAINT_BAD : action_paint(d->action);
 
@@ -258,8 +300,13 @@ static void print_explanation(struct run *r, const struct decision *d)
 	if (d->verdict == V_ALLOW)
 		out(r, "  %s\n", d->summary);
 	if (d->recommended_profile && d->verdict != V_ALLOW)
-		out(r, "  %sthe profile meant for this: %s%s\n", paint(r, PAINT_MUTED),
+		out(r, "  %sunder the profile %s it is allowed%s\n", paint(r, PAINT_MUTED),
 			d->recommended_profile, paint(r, PAINT_OFF));
+	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
+		out(r, "  %s▲ %s%s  %s\n", paint(r, PAINT_BAD), d->detail_code, paint(r, PAINT_OFF),
+			d->summary);
+	print_under(r, d, now);
+	print_outlook(r, now);
 	out(r, "\n");
 }
 
@@ -271,12 +318,11 @@ int cmd_guard_explain(struct run *r, struct err *e)
 
 	if (rc || (rc = judge_words(r, &g, &d, e)))
 		return rc;
-	if (r->is_json) {
-		d.policy_sha256 = policy_sha256(r->a, g.policy);
-		out_json(r, decision_to_json(r->a, &d));
-	} else {
-		print_explanation(r, &d);
-	}
+	struct json *now = foresee(r, &g, &d);
+	if (r->is_json)
+		answer_json(r, &g, &d, now);
+	else
+		print_explanation(r, &d, now);
 	return decision_exit(&d);
 }
 

@@ -87,7 +87,8 @@ static void answer_error(
 	out_line_json(r, v);
 }
 
-static void answer_decision(struct run *r, struct arena *a, const struct json *id, const struct decision *d)
+static void answer_decision(
+	struct run *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
 {
 	static const char *const members[] = { "action", "verdict", "reason_code", "detail_code",
 		"understood", "instead", "recommended_profile", "selected_profile", "risk_score",
@@ -102,6 +103,8 @@ static void answer_decision(struct run *r, struct arena *a, const struct json *i
 	else
 		for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 			json_set(a, v, members[i], json_get(full, members[i]));
+	if (now)
+		json_set(a, v, "now", now);
 	out_line_json(r, v);
 }
 
@@ -181,7 +184,8 @@ static void answer_line(struct run *r, const struct guard *g, struct arena *a, s
 	if (rc)
 		answer_error(r, a, json_get(doc, "id"), number, &e);
 	else
-		answer_decision(r, a, json_get(doc, "id"), &d);
+		answer_decision(r, a, json_get(doc, "id"), &d,
+			guard_foresee(g, a, NULL, &d)); /* also denies when frozen */
 }
 
 int guard_batch(struct run *r, struct guard *g, struct err *e)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "kernel/standing.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -67,40 +68,61 @@ static void print_map(struct run *r, const char *name, const struct json *v)
 	out(r, "%s=%s\n", name, text.p);
 }
 
-/* What waits for a person and what was granted; NULL when that cannot be read. */
-static struct json *load_approvals(struct run *r, size_t *ret_pending, size_t *ret_in_force)
+static const char *safe_text(struct run *r, const char *text)
 {
-	struct json *doc = NULL;
-
-	*ret_pending = *ret_in_force = 0;
-	if (approvals_load(r->sys, r->a, r->ws, &doc, NULL) == OK)
-		approvals_count(doc, r->sys->now_us(r->sys), ret_pending, ret_in_force);
-	return doc;
+	return text_safe(r->a, text, strlen(text), false);
 }
 
-static void add_approvals(struct run *r, struct json *doc)
+static void say_wrong(struct run *r, const struct json *wrong)
 {
-	struct json *part = json_new(r->a, JSON_OBJECT);
-	size_t pending, in_force;
-
-	json_setb(r->a, part, "readable", load_approvals(r, &pending, &in_force) != NULL);
-	json_seti(r->a, part, "pending", (int64_t)pending);
-	json_seti(r->a, part, "grants_in_force", (int64_t)in_force);
-	json_set(r->a, doc, "approvals", part);
+	json_each (w, wrong) {
+		out(r, "%swrong%s  ", paint(r, PAINT_BAD), paint(r, PAINT_OFF));
+		out(r, "%s\n", safe_member(r, w, "text"));
+		out(r, "%s\n", arena_printf(r->a, "       remedy: %s", safe_member(r, w, "remedy")));
+	}
 }
 
-static void say_approvals(struct run *r)
+/* "completed 2, failed 1" */
+static const char *counts_text(struct run *r, const struct json *counts)
 {
-	size_t pending, in_force;
+	struct buf text;
 
-	if (!load_approvals(r, &pending, &in_force))
-		out(r, "What was approved cannot be read, so nothing is: helm approval list\n");
-	if (pending)
-		out(r, "%zu %s for your answer: helm approval list\n", pending,
-			pending == 1 ? "request waits" : "requests wait");
-	if (in_force)
-		out(r, "%zu %s in force: helm approval list\n", in_force,
-			in_force == 1 ? "grant is" : "grants are");
+	buf_init(&text, r->a);
+	json_each_member (m, counts)
+		buf_addf(&text, "%s%s %s", m == counts->members ? "" : ", ", m->name, m->value->text);
+	return text.n ? safe_text(r, text.p) : "-";
+}
+
+static void print_calls(struct run *r, const char *name, const struct json *n)
+{
+	out(r, "%s=passed %lld, asked %lld, refused %lld\n", name, (long long)json_get_int(n, "passed", 0),
+		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
+}
+
+static void print_standing(struct run *r, const struct json *doc)
+{
+	const struct json *freeze = json_get(doc, "freeze"), *calls = json_get(doc, "calls"),
+			  *approvals = json_get(doc, "approvals");
+
+	out(r, "health=%s\n", safe_member(r, doc, "health"));
+	json_each (why, json_get(doc, "reasons"))
+		out(r, "attention=%s\n", safe_text(r, json_text(why)));
+	json_each (w, json_get(doc, "wrong"))
+		out(r, "remedy=%s\n", safe_member(r, w, "remedy"));
+	out(r, "profile=%s\ndestructive=%s\n", safe_member(r, json_get(doc, "profile"), "name"),
+		safe_member(r, json_get(doc, "profile"), "destructive"));
+	json_each (f, freeze)
+		out(r, "frozen=%s\n", safe_text(r, observe_freeze_text(r->a, f, r->sys->now_us(r->sys))));
+	if (!freeze || !freeze->n)
+		out(r, "frozen=no\n");
+	json_each (p, json_get(doc, "paused"))
+		out(r, "paused=%s\n", safe_text(r, observe_pause_text(r->a, p, r->sys->now_us(r->sys))));
+	out(r, "containment=%s\n", safe_member(r, json_get(doc, "containment"), "text"));
+	print_calls(r, "agent_calls_last_hour", json_get(calls, "last_hour"));
+	print_calls(r, "agent_calls_last_24_hours", json_get(calls, "last_24_hours"));
+	out(r, "pending_approvals=%lld\ngrants_in_force=%lld\n",
+		(long long)json_get_int(approvals, "pending", 0),
+		(long long)json_get_int(approvals, "grants_in_force", 0));
 }
 
 static void print_status(struct run *r, const struct json *doc, bool verbose)
@@ -109,44 +131,50 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
 	if (json_get(doc, "tree"))
 		out(r, "tree=%s\n", safe_member(r, doc, "tree"));
-	print_map(r, "task_status_counts", json_get(doc, "task_status_counts"));
+	print_standing(r, doc);
+	out(r, "task_status_counts=%s (of the last %lld tasks)\n",
+		counts_text(r, json_get(doc, "task_status_counts")),
+		(long long)json_get_int(doc, "tasks_counted", 0));
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
 		json_get(doc, "recent_checkpoints")->n);
-	out(r, "pending_approvals=%lld\ngrants_in_force=%lld\n",
-		(long long)json_get_int(json_get(doc, "approvals"), "pending", 0),
-		(long long)json_get_int(json_get(doc, "approvals"), "grants_in_force", 0));
 	json_each (row, json_get(doc, "recent_tasks"))
 		if (verbose)
 			out(r, "task=%s status=%s profile=%s name=%s\n", safe_member(r, row, "task_id"),
 				safe_member(r, row, "status"), safe_member(r, row, "profile"),
 				safe_member(r, row, "task_name"));
+	out(r, "next=%s\n", safe_member(r, doc, "next"));
+}
+
+static void print_brief(struct run *r, const struct json *doc)
+{
+	struct bytes rest = bytes_of(observe_brief_text(r->a, doc, r->sys->now_us(r->sys)));
+
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		out(r, "%s\n", text_safe(r->a, (const char *)line.p, line.n, false));
+	}
 }
 
 int cmd_status(struct run *r, struct err *e)
 {
 	struct observed o = observed_from(r);
-	struct json *doc;
+	struct json *doc, *now = standing(r->sys, r->a, r->ws);
 	bool brief = opt_flag(r, "brief");
-	int rc = brief ? observe_brief(&o, &doc, e) : observe_status(&o, &doc, e);
+	int rc = brief ? observe_brief(&o, now, &doc, e) : observe_status(&o, now, &doc, e);
 
 	if (rc)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
-	add_approvals(r, doc);
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
 	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
 		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
-	if (brief && !r->is_json)
-		say_approvals(r);
 	if (r->is_json)
 		out_json(r, doc);
 	else if (brief)
-		out(r, "%s",
-			text_safe(r->a, observe_brief_text(r->a, doc, r->sys->now_us(r->sys)),
-				strlen(observe_brief_text(r->a, doc, r->sys->now_us(r->sys))), true));
+		print_brief(r, doc);
 	else
 		print_status(r, doc, opt_flag(r, "verbose"));
 	return 0;
@@ -157,80 +185,109 @@ static void heading(struct run *r, const char *text)
 	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
 }
 
-static void print_approvals(struct run *r)
+static void print_approvals(struct run *r, const struct json *part)
 {
-	size_t pending, in_force;
-	struct json *doc = load_approvals(r, &pending, &in_force);
+	struct json *doc;
 
-	if (!doc)
-		say_approvals(r);
-	if (!pending && !in_force)
+	if (!json_get_int(part, "pending", 0) && !json_get_int(part, "grants_in_force", 0))
+		return;
+	if (approvals_load(r->sys, r->a, r->ws, &doc, NULL))
 		return;
 	heading(r, "Approvals");
 	approvals_print(r, doc, false);
 }
 
-static void print_dashboard(struct run *r, const struct json *status, const struct json *brief)
+static const char *ago_member(struct run *r, const struct json *row, const char *name, const char *other)
 {
-	static const char *const task_heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
-	static const char *const checkpoint_heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
-	int64_t now = r->sys->now_us(r->sys), us;
+	const char *at = json_get_text(row, name, json_get_text(row, other, ""));
+	int64_t us;
 
-	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
-		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
-	out(r, "%s\n",
-		text_safe(r->a, observe_brief_text(r->a, brief, now),
-			strcspn(observe_brief_text(r->a, brief, now), "\n"), false));
-	print_approvals(r);
-	heading(r, "Recent tasks");
-	struct out_table *t = out_table(r, task_heads, ARRAY_SIZE(task_heads));
-	struct json *tasks = json_get(status, "recent_tasks");
+	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
+}
+
+static void print_tasks(struct run *r, const struct json *tasks, int64_t counted)
+{
+	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
+
+	heading(r, tasks->n < counted ? "Recent tasks (more: helm task list)" : "Recent tasks");
+	if (!tasks->n) {
+		out(r, "Nothing has been run with 'helm run' yet.\n");
+		return;
+	}
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (uint32_t i = tasks->n; i-- > 0;) {
 		const struct json *row = tasks->items[i];
-		const char *at = json_get_text(row, "finished_at", json_get_text(row, "started_at", ""));
 		const char *cells[] = { safe_member(r, row, "status"), safe_member(r, row, "profile"),
-			text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
-			safe_member(r, row, "task_name") };
+			ago_member(r, row, "finished_at", "started_at"), safe_member(r, row, "task_name") };
 		enum paint paints[] = { paint_for_status(cells[0]), PAINT_OFF, PAINT_MUTED, PAINT_OFF };
 		out_row(t, cells, paints);
 	}
 	out_table_end(t);
-	struct json *checkpoints = json_get(status, "recent_checkpoints");
-	if (checkpoints->n) {
-		heading(r, "Recent checkpoints");
-		t = out_table(r, checkpoint_heads, ARRAY_SIZE(checkpoint_heads));
-	}
+}
+
+static void print_checkpoints(struct run *r, const struct json *checkpoints)
+{
+	static const char *const heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
+
+	if (!checkpoints->n)
+		return;
+	heading(r,
+		checkpoints->n < 5 ? "Recent checkpoints"
+				   : "Recent checkpoints (more: helm checkpoint list)");
+	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	for (uint32_t i = checkpoints->n; i-- > 0;) {
 		const struct json *row = checkpoints->items[i];
-		const char *at = json_get_text(row, "created_at", "");
-		const char *cells[] = { text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now)
-									     : "-",
+		const char *cells[] = { ago_member(r, row, "created_at", "created_at"),
 			safe_member(r, row, "label"), safe_member(r, row, "checkpoint_id") };
 		enum paint paints[] = { PAINT_MUTED, PAINT_OFF, PAINT_OFF };
 		out_row(t, cells, paints);
 	}
-	if (checkpoints->n)
-		out_table_end(t);
-	const char *next = json_get_text(brief, "next", "");
+	out_table_end(t);
+}
+
+static void print_dashboard(struct run *r, const struct json *status)
+{
+	int64_t now = r->sys->now_us(r->sys);
+	bool ok = text_eq(json_get_text(status, "health", ""), "ok");
+	const char *next = json_get_text(status, "next", "");
+
+	out(r, "%sHelm%s  %s  (%s)\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
+		safe_member(r, status, "workspace"), safe_member(r, status, "layout"));
+	out(r, "%s", paint(r, ok ? PAINT_GOOD : PAINT_WARN));
+	out(r, "%s\n", safe_text(r, observe_headline(r->a, status)));
+	out(r, "%s", paint(r, PAINT_OFF));
+	say_wrong(r, json_get(status, "wrong"));
+	heading(r, "In force");
+	json_each (f, json_get(status, "freeze")) {
+		out(r, "%s", paint(r, PAINT_BAD));
+		out(r, "%s\n", safe_text(r, observe_freeze_text(r->a, f, now)));
+		out(r, "%s", paint(r, PAINT_OFF));
+	}
+	json_each (p, json_get(status, "paused"))
+		out(r, "%s%s%s\n", paint(r, PAINT_BAD), safe_text(r, observe_pause_text(r->a, p, now)),
+			paint(r, PAINT_OFF));
+	out(r, "%s\n", safe_text(r, observe_profile_text(r->a, json_get(status, "profile"))));
+	out(r, "%s\n", safe_member(r, json_get(status, "containment"), "text"));
+	out(r, "%s\n", safe_text(r, observe_calls_text(r->a, json_get(status, "calls"), now)));
+	print_approvals(r, json_get(status, "approvals"));
+	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
+	print_checkpoints(r, json_get(status, "recent_checkpoints"));
 	heading(r, "Next");
-	out(r, "%s\n", text_eq(next, "helm dashboard") ? "helm report" : next);
+	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
 static int show_dashboard(struct run *r, struct err *e)
 {
 	struct observed o = observed_from(r);
-	struct json *status, *brief;
-	int rc = observe_status(&o, &status, e);
+	struct json *status;
+	int rc = observe_status(&o, standing(r->sys, r->a, r->ws), &status, e);
 
-	if (rc == OK)
-		rc = observe_brief(&o, &brief, e);
 	if (rc)
 		return rc;
-	add_approvals(r, status);
 	if (r->is_json)
 		out_json(r, status);
 	else
-		print_dashboard(r, status, brief);
+		print_dashboard(r, status);
 	out_flush(r);
 	return 0;
 }
@@ -379,13 +436,13 @@ int cmd_capability_diff(struct run *r, struct err *e)
 
 int cmd_log_sessions(struct run *r, struct err *e)
 {
-	static const char *const heads[] = { "SESSION", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED",
-		"FILES", "LAST" };
+	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
+		"SESSION" };
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
 	struct json *all;
-	int64_t now = r->sys->now_us(r->sys), us;
-	int rc = observe_sessions(&o, &all, e);
+	bool is_cut;
+	int rc = observe_sessions(&o, true, &all, &is_cut, e);
 
 	if (rc)
 		return rc;
@@ -395,13 +452,15 @@ int cmd_log_sessions(struct run *r, struct err *e)
 	}
 	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
 	json_each (s, all) {
-		const char *last = json_get_text(s, "last_at", ""),
-			   *cells[8] = { safe_member(r, s, "session"), safe_member(r, s, "client") };
+		const char *cells[8] = { ago_member(r, s, "last_at", "last_at"),
+			safe_member(r, s, "client") };
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
-		cells[7] = text_parse_time(last, strlen(last), &us) ? observe_ago(r->a, us, now) : "-";
+		cells[7] = arena_printf(r->a, "%s%s", safe_member(r, s, "session"),
+			json_get_bool(s, "self_test", false) ? " (self-test)" : "");
 		out_row(t, cells, NULL);
 	}
 	out_table_end(t);
+	out(r, "\nhelm report --session SESSION tells one of them; the beginning of its id is enough.\n");
 	return 0;
 }

@@ -194,7 +194,8 @@ int cmd_receipts_list(struct run *r, struct err *e)
 	else if (!n)
 		out(r, "No receipts.\n");
 	else if (newest.n > n)
-		out(r, "The newest %zu of %llu; --limit 0 shows all.\n", n, (unsigned long long)newest.n);
+		out(r, "%zu of %llu, all with %s\n", n, (unsigned long long)newest.n,
+			n < MAX_KEPT ? "--limit 0" : "'helm receipts export'");
 	if (newest.unreadable)
 		warn(r, "%llu lines are no receipts; see 'helm log check'",
 			(unsigned long long)newest.unreadable);

@@ -4,6 +4,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
 #include "cli/cmd_observe.h"
+#include "kernel/approval/approval.h"
 #include "kernel/workspace.h"
 
 #include <fcntl.h>
@@ -13,7 +14,7 @@
 enum { CHECK_LIMIT = 100000 };
 
 const struct opt report_opts[] = {
-	{ "limit", OPT_INT, "N", "how many tasks (default 20, 0 all)", NULL, false },
+	{ "limit", OPT_INT, "N", "how many of each list (default 20, 0 all)", NULL, false },
 	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
@@ -23,21 +24,49 @@ const struct opt report_opts[] = {
 
 /* ---- text ---- */
 
+/* "11-16 05:36": the whole time is in every other form of the report. */
+static const char *short_time(struct run *r, const char *stamp)
+{
+	int64_t us;
+
+	return text_parse_time(stamp, strlen(stamp), &us)
+		? arena_strndup(r->a, text_time_local(r->a, us) + strlen("2026-"), strlen("11-16 05:36"))
+		: stamp;
+}
+
+static const char *answer_word(struct run *r, const struct json *row)
+{
+	const char *verdict = json_get_text(row, "verdict", "");
+	const char *word = text_eq(verdict, "ALLOW") ? "passed"
+		: text_eq(verdict, "ESCALATE")	     ? "asked"
+						     : "refused";
+
+	return json_get_bool(row, "self_test", false) ? arena_printf(r->a, "%s (self-test)", word) : word;
+}
+
 static const char *cell(struct run *r, const struct json *row, const char *name)
 {
 	int64_t n;
 
+	if (text_eq(name, "verdict"))
+		return answer_word(r, row);
+	if (text_eq(name, "became") && !json_get(row, name))
+		name = "outcome";
+	if (text_eq(name, "session") && json_get_bool(row, "self_test", false))
+		return arena_printf(r->a, "%s (self-test)", safe_member(r, row, name));
 	if (json_int(json_get(row, name), &n))
 		return arena_printf(r->a, "%lld", (long long)n);
 	if (text_ends(name, "_at") || text_eq(name, "at"))
-		return observe_when(r->a, safe_member(r, row, name));
+		return short_time(r, safe_member(r, row, name));
 	return safe_member(r, row, name);
 }
 
-/* A table of some members of each row; nothing at all when there are no rows. */
-static void section(struct run *r, const char *title, const struct json *rows, const char *const *heads,
-	const char *const *members, enum paint first)
+/* A table of some members of each row of a list, and how many there are when not all are shown; nothing at all when there are no rows. */
+static void section(struct run *r, const char *title, const struct json *doc, const char *list,
+	const char *const *heads, const char *const *members, enum paint first)
 {
+	const struct json *rows = json_get(doc, list);
+	const char *cut = observe_cut(r->a, doc, list);
 	size_t columns = 0;
 	enum paint paints[8] = { first };
 	const char *cells[8];
@@ -46,7 +75,8 @@ static void section(struct run *r, const char *title, const struct json *rows, c
 		columns++;
 	if (!rows || !rows->n)
 		return;
-	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), title, paint(r, PAINT_OFF));
+	out(r, "\n%s%s%s%s%s%s\n", paint(r, PAINT_ACCENT), title, paint(r, PAINT_OFF), cut ? " (" : "",
+		cut ? cut : "", cut ? ")" : "");
 	struct out_table *t = out_table(r, heads, columns);
 	json_each (row, rows) {
 		for (size_t i = 0; i < columns; i++)
@@ -60,16 +90,21 @@ static void counts_line(struct run *r, const struct json *doc)
 {
 	const struct json *counts = json_get(doc, "task_status_counts"),
 			  *receipts = json_get(doc, "receipts");
-	int64_t tasks = json_get_int(doc, "period_task_count", 0);
+	int64_t tasks = json_get_int(doc, "period_task_count", 0),
+		tests = json_get_int(receipts, "self_tests", 0);
 
 	out(r, "%lld run%s", (long long)tasks, tasks == 1 ? "" : "s");
 	json_each_member (m, counts)
 		out(r, "%s%s %s", m == counts->members ? ": " : ", ",
 			text_safe(r->a, m->name, m->name_n, false), m->value->text);
-	out(r, ".  %lld decisions allowed, %lld asked, %lld denied.\n",
+	out(r, ".\nDecisions on record: %lld allowed, %lld asked, %lld denied.\n",
 		(long long)json_get_int(receipts, "allowed", 0),
 		(long long)json_get_int(receipts, "asked", 0),
 		(long long)json_get_int(receipts, "denied", 0));
+	if (tests)
+		out(r, "%lld of these receipts are the self-test of 'helm setup'.\n", (long long)tests);
+	if (!json_get_bool(doc, "complete", true))
+		out(r, "This is about the newest rows only; --limit 0 reads all of them.\n");
 }
 
 static void record_line(struct run *r, const struct json *record)
@@ -87,46 +122,47 @@ static void record_line(struct run *r, const struct json *record)
 
 static void print_report(struct run *r, const struct json *doc)
 {
-	static const char *const stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
-				 *const stopped[] = { "finished_at", "profile", "task_name",
-					 "failure_reason" },
-				 *const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND",
-					 NULL },
-				 *const failed[] = { "finished_at", "profile", "exit_code", "task_name",
-					 "command_preview" },
-				 *const call_heads[] = { "WHEN", "CLIENT", "VERDICT", "RULE", "CALL", NULL },
-				 *const call[] = { "at", "client", "verdict", "rule", "preview" },
-				 *const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
-				 *const run[] = { "started_at", "profile", "task_name", "command_preview" },
-				 *const session_heads[] = { "LAST CALL", "CLIENT", "SESSION", NULL },
-				 *const session[] = { "last_at", "client", "session" },
-				 *const saved_heads[] = { "MADE", "LABEL",
-					 "TO GO BACK: helm checkpoint restore", NULL },
-				 *const saved[] = { "created_at", "label", "checkpoint_id" };
+	static const char *const
+		stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
+		*const stopped[] = { "finished_at", "profile", "task_name", "failure_reason" },
+		*const failed_heads[] = { "WHEN", "PROFILE", "EXIT", "TASK", "COMMAND", NULL },
+		*const failed[] = { "finished_at", "profile", "exit_code", "task_name", "command_preview" },
+		*const call_heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "CALL", NULL },
+		*const call[] = { "at", "verdict", "became", "preview" },
+		*const run_heads[] = { "WHEN", "PROFILE", "TASK", "COMMAND", NULL },
+		*const run[] = { "started_at", "profile", "task_name", "command_preview" },
+		*const session_heads[] = { "LAST CALL", "CLIENT", "CALLS", "ASKED", "DENIED", "SESSION",
+			NULL },
+		*const session[] = { "last_at", "client", "calls", "asked", "denied", "session" },
+		*const saved_heads[] = { "MADE", "CHECKPOINT", "LABEL", NULL },
+		*const saved[] = { "created_at", "checkpoint_id", "label" };
 
 	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
-		safe_member(r, doc, "workspace"), cell(r, doc, "generated_at"));
+		safe_member(r, doc, "workspace"), observe_when(r->a, safe_member(r, doc, "generated_at")));
 	counts_line(r, doc);
 	record_line(r, json_get(doc, "record"));
-	section(r, "Stopped", json_get(doc, "blocked_tasks"), stopped_heads, stopped, PAINT_BAD);
-	section(r, "Agents' calls that did not just pass", json_get(doc, "stopped_calls"), call_heads, call,
-		PAINT_BAD);
-	section(r, "Failed", json_get(doc, "failed_tasks"), failed_heads, failed, PAINT_BAD);
-	section(r, "Running", json_get(doc, "running_tasks"), run_heads, run, PAINT_WARN);
-	section(r, "Completed", json_get(doc, "completed_tasks"), run_heads, run, PAINT_GOOD);
-	section(r, "Sessions of agents", json_get(doc, "sessions"), session_heads, session, PAINT_OFF);
-	section(r, "Checkpoints", json_get(doc, "recent_checkpoints"), saved_heads, saved, PAINT_OFF);
-	out(r, "\nNext: helm report --format html --out report.html   makes a page of it\n");
+	section(r, "Stopped", doc, "blocked_tasks", stopped_heads, stopped, PAINT_BAD);
+	section(r, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD);
+	section(r, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD);
+	section(r, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN);
+	section(r, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN);
+	section(r, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD);
+	section(r, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF);
+	section(r, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc, "recent_checkpoints",
+		saved_heads, saved, PAINT_OFF);
+	out(r, "\n");
+	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
 
 static void print_session(struct run *r, const struct json *doc)
 {
-	static const char *const heads[] = { "WHEN", "VERDICT", "OUTCOME", "TOOL", "RULE", "CALL", NULL },
-				 *const members[] = { "at", "verdict", "outcome", "tool", "rule", "preview" };
+	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
+		NULL },
+				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
-	section(r, "Calls", json_get(doc, "calls"), heads, members, PAINT_OFF);
+	section(r, "Calls", doc, "calls", heads, members, PAINT_OFF);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }
 
@@ -146,6 +182,18 @@ static int deliver(struct run *r, const char *text, struct err *e)
 	return rc;
 }
 
+/* {approval_id: how the request stands}; NULL when that cannot be read. */
+static struct json *answers(struct run *r)
+{
+	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
+
+	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL))
+		return NULL;
+	json_each_member (m, json_get(kept, "requests"))
+		json_sets(r->a, doc, m->name, request_state(m->value, r->sys->now_us(r->sys)));
+	return doc;
+}
+
 static int gather(struct run *r, const char *session, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -153,8 +201,8 @@ static int gather(struct run *r, const char *session, struct json **ret, struct 
 	int rc;
 
 	if (session)
-		return observe_session(&o, session, ret, e);
-	rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), ret, e);
+		return observe_session(&o, session, answers(r), ret, e);
+	rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), answers(r), ret, e);
 	if (rc || json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
 		return rc;
 	struct json *record = json_new(r->a, JSON_OBJECT);

@@ -66,24 +66,44 @@ static bool is_wanted(struct run *r, const struct json *row)
 		(!skill || text_eq(skill, json_get_text(row, "skill", "")));
 }
 
+/* On a narrow terminal the beginning of an id is enough: every command takes it. */
+static const char *clip_id(struct run *r, const char *id)
+{
+	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
+}
+
+/* The list as JSON is a list and has no place for it: it is said beside, for both. */
+static void warn_partial(struct run *r, uint32_t shown, uint32_t of, bool is_cut)
+{
+	warn(r, "%u of %u%s tasks, all with --limit 0", shown, of, is_cut ? " or more" : "");
+}
+
 int cmd_task_list(struct run *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct observed o = observed_from(r);
 	struct json *rows, *shown = json_new(r->a, JSON_ARRAY);
 	int64_t limit = opt_int(r, "limit", 20), now = r->sys->now_us(r->sys), us;
-	int rc = observe_tasks(&o, 0, &rows, e);
+	bool is_cut;
+	uint32_t wanted = 0;
+	int rc = observe_all_tasks(&o, limit == 0, &rows, &is_cut, e);
 
 	if (rc)
 		return rc;
-	for (uint32_t i = rows->n; i-- > 0 && (!limit || shown->n < limit);)
-		if (is_wanted(r, rows->items[i]))
+	for (uint32_t i = rows->n; i-- > 0;) {
+		if (!is_wanted(r, rows->items[i]))
+			continue;
+		wanted++;
+		if (!limit || shown->n < limit)
 			json_push(r->a, shown, rows->items[i]);
+	}
 	for (uint32_t i = 0; i < shown->n / 2; i++) { /* newest last */
 		struct json *x = shown->items[i];
 		shown->items[i] = shown->items[shown->n - 1 - i];
 		shown->items[shown->n - 1 - i] = x;
 	}
+	if (wanted > shown->n || is_cut)
+		warn_partial(r, shown->n, wanted, is_cut);
 	if (r->is_json) {
 		out_json(r, shown);
 		return 0;
@@ -92,8 +112,8 @@ int cmd_task_list(struct run *r, struct err *e)
 	json_each (row, shown) {
 		const char *at = json_get_text(row, "updated_at",
 			json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
-		const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
-			safe_member(r, row, "profile"),
+		const char *cells[] = { clip_id(r, safe_member(r, row, "task_id")),
+			safe_member(r, row, "status"), safe_member(r, row, "profile"),
 			text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
 			safe_member(r, row, "task_name") };
 		enum paint paints[] = { PAINT_MUTED, paint_for_status(cells[1]), PAINT_OFF, PAINT_MUTED,

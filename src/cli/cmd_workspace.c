@@ -1,6 +1,7 @@
 /* cmd_workspace.c — init, detect, doctor. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
 
 const struct opt init_opts[] = {
@@ -95,29 +96,42 @@ static void block(struct run *r, const char *title, const struct json *doc)
 	}
 }
 
+static void print_checks(struct run *r, const struct json *checks)
+{
+	int widest = 0;
+
+	json_each (row, checks) {
+		int n = (int)strlen(json_get_text(row, "name", ""));
+		widest = n > widest ? n : widest;
+	}
+	json_each (row, checks) {
+		bool ok = json_get_bool(row, "ok", false);
+		out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
+			paint(r, PAINT_OFF), widest, safe_member(r, row, "name"),
+			safe_member(r, row, "detail"));
+		if (json_get_text(row, "remedy", NULL))
+			out(r, "      remedy: %s\n", safe_member(r, row, "remedy"));
+	}
+}
+
 int cmd_doctor(struct run *r, struct err *e)
 {
 	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));
 	bool healthy = json_get_bool(doc, "healthy", false);
-	int widest = 0;
 
 	(void)e;
 	if (r->is_json) {
 		out_json(r, doc);
 		return healthy ? 0 : EXIT_NO;
 	}
-	out(r, "workspace=%s\nlayout=%s\nhealthy=%s\n\n", json_get_text(doc, "workspace", ""),
+	out(r, "workspace=%s\nlayout=%s\nhealthy=%s\n", json_get_text(doc, "workspace", ""),
 		json_get_text(doc, "layout", ""), healthy ? "yes" : "no");
-	json_each (row, json_get(doc, "checks")) {
-		int n = (int)strlen(json_get_text(row, "name", ""));
-		widest = n > widest ? n : widest;
-	}
-	json_each (row, json_get(doc, "checks")) {
-		bool ok = json_get_bool(row, "ok", false);
-		out(r, "%s%-4s%s  %-*s  %s\n", paint(r, ok ? PAINT_GOOD : PAINT_BAD), ok ? "ok" : "fail",
-			paint(r, PAINT_OFF), widest, json_get_text(row, "name", ""),
-			json_get_text(row, "detail", ""));
-	}
+	json_each (why, json_get(doc, "reasons"))
+		out(r, "attention=%s\n", json_text(why));
+	json_each (note, json_get(doc, "notes"))
+		out(r, "note=%s\n", json_text(note));
+	out(r, "\n");
+	print_checks(r, json_get(doc, "checks"));
 	if (json_get(doc, "discovery")) {
 		block(r, "Hardware", json_get(doc, "hardware"));
 		block(r, "Runtime model state", json_get(doc, "runtime_model_state"));

@@ -157,16 +157,17 @@ static const struct cmd row_task_mark_stale = { KNOWN(task_mark_stale), "TASK", 
 
 /* Look. */
 static const struct cmd row_status = { KNOWN(status), "", 0, 0, "say how things stand",
-	"With --brief: a few plain sentences, and one command to go on with.", "$ helm status --brief",
-	status_opts, NEEDS_WORKSPACE, cmd_status };
+	"What is in force, what agents did, what waits, what is wrong and how to mend it.  "
+	"With --brief: a few plain sentences, and one command to go on with.",
+	"$ helm status --brief", status_opts, NEEDS_WORKSPACE, cmd_status };
 
 static const struct cmd row_dashboard = { KNOWN(dashboard), "", 0, 0,
 	"recent tasks, checkpoints, what to do next", NULL, "$ helm dashboard", dashboard_opts,
 	NEEDS_WORKSPACE, cmd_dashboard };
 
 static const struct cmd row_report = { KNOWN(report), "", 0, 0, "what ran, what was stopped, and why",
-	"The html form is one self-contained page.", "$ helm report --format markdown", report_opts,
-	NEEDS_WORKSPACE, cmd_report };
+	"A list that is cut says so; --limit 0 shows all.  The html form is one self-contained page.",
+	"$ helm report --format markdown", report_opts, NEEDS_WORKSPACE, cmd_report };
 
 static const struct cmd row_guard_check = { KNOWN(guard_check), "(-- COMMAND ARGS... | --shell TEXT)", 0, 0,
 	"say what would be decided about a command",

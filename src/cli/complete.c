@@ -144,8 +144,9 @@ static void offer_sessions(struct run *r, const char *typed)
 {
 	struct observed o = observed_from(r);
 	struct json *rows;
+	bool is_cut;
 
-	if (observe_sessions(&o, &rows, NULL) == OK)
+	if (observe_sessions(&o, false, &rows, &is_cut, NULL) == OK)
 		offer_rows(r, rows, "session", typed);
 }
 

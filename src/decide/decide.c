@@ -463,3 +463,18 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 	conclude(&j);
 	*ret = d;
 }
+
+void decide_advice(const struct policy *policy, const struct profiles *profiles,
+	const struct proposal *proposal, const struct decide_context *at, struct decision *d)
+{
+	const struct profile *other =
+		d->recommended_profile ? profiles_find(profiles, d->recommended_profile) : NULL;
+	struct decision there = { 0 };
+
+	d->recommended_profile = NULL;
+	if (!other)
+		return;
+	decide(policy, other, proposal, at, &there);
+	if (there.verdict == V_ALLOW)
+		d->recommended_profile = other->name;
+}

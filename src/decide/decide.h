@@ -62,6 +62,11 @@ struct decide_context {
 void decide(const struct policy *policy, const struct profile *profile, const struct proposal *proposal,
 	const struct decide_context *at, struct decision *ret);
 
+/* A decision names the profile that its rules have in mind.  Keep that name only when the command is allowed under that profile: advice
+ * that leads to the next refusal is none.  For whoever shows the decision to somebody. */
+void decide_advice(const struct policy *policy, const struct profiles *profiles,
+	const struct proposal *proposal, const struct decide_context *at, struct decision *d);
+
 /* ---- answers ---- */
 
 /* Why a decision asks, in the form that grants speak about; equal reasons once.  In `a`. */

@@ -6,8 +6,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
-#include "kernel/approval/approval.h"
+#include "kernel/hook.h"
 #include "kernel/setup/setup.h"
+#include "kernel/standing.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -123,13 +124,14 @@ static void check_onboarding(struct exam *x)
 	}
 }
 
-/* Lines that are not JSON objects lose information silently elsewhere; here they are counted. */
+/* Lines that are not JSON objects lose information silently elsewhere; here they are counted.  Rows with bytes that are not UTF-8, as
+ * older versions wrote them, are read by every view and only worth knowing. */
 static void check_ledger(struct exam *x, const char *file)
 {
 	const char *path = arena_printf(x->a, "%s/%s", x->ws->state_name, file);
 	struct bytes text, rest;
 	struct err e = { 0 };
-	size_t rows = 0, bad = 0, first_bad = 0;
+	size_t rows = 0, bad = 0, first_bad = 0, raw = 0, first_raw = 0, n;
 
 	if (file_read(x->s, x->a, x->ws->root_fd, path, (size_t)1 << 30, 0, &text, &e)) {
 		bool none = e.rc == E_MISSING;
@@ -141,6 +143,10 @@ static void check_ledger(struct exam *x, const char *file)
 		struct arena_mark mark = arena_mark(x->a);
 		struct bytes one = text_cut(&rest, '\n');
 		struct json *row = NULL;
+		const char *clean = text_utf8(x->a, (const char *)one.p, one.n, TEXT_BYTE_JSON, &n);
+		if (clean != (const char *)one.p && !raw++)
+			first_raw = line;
+		one = (struct bytes){ (const uint8_t *)clean, n };
 		if (one.n && (json_parse(x->a, one, path, NULL, &row, &e) || !json_is(row, JSON_OBJECT)) &&
 			!bad++)
 			first_bad = line;
@@ -150,7 +156,17 @@ static void check_ledger(struct exam *x, const char *file)
 	check(x, path, bad == 0,
 		bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", bad, rows,
 			      first_bad)
-		    : arena_printf(x->a, "%zu rows", rows));
+			: raw ? arena_printf(x->a,
+					"%zu rows; %zu of them, the first is line %zu, hold bytes that are "
+					"not UTF-8, "
+					"as older versions wrote them: they are shown as \\xHH, and nothing "
+					"needs to be done",
+					rows, raw, first_raw)
+			      : arena_printf(x->a, "%zu rows", rows));
+	if (bad)
+		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy",
+			arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
+				first_bad, path));
 }
 
 static void check_protections(struct exam *x)
@@ -163,19 +179,6 @@ static void check_protections(struct exam *x)
 		    : "not offered by this kernel; profiles cannot be enforced here");
 	check(x, "kernel:seccomp", true,
 		json_get_bool(have, "seccomp", false) ? "offered" : "not offered by this kernel");
-}
-
-static void check_key(struct exam *x)
-{
-	const char *key = x->ws->helm_home ? arena_printf(x->a, "%s/keys/root.key", x->ws->helm_home) : NULL;
-	struct stat st;
-
-	if (!key || x->s->stat(x->s, AT_FDCWD, key, &st, AT_SYMLINK_NOFOLLOW))
-		check(x, "key", true, "none yet; 'helm key create' makes one");
-	else if (!S_ISREG(st.st_mode) || st.st_mode & 077)
-		check(x, "key", false, arena_printf(x->a, "%s must be a plain file of mode 0600", key));
-	else
-		check(x, "key", true, key);
 }
 
 /* A guard that looks installed and is not armed is worse than none: it is a failure.  No guard at all is only told. */
@@ -203,24 +206,79 @@ static void check_clients(struct exam *x)
 	}
 }
 
-/* Who cannot read what was approved asks about everything. */
-static void check_approvals(struct exam *x)
+/* Is this one of the things that standing() found wrong?  A name can stand there more than once. */
+static void check_standing(struct exam *x, const struct json *now, const char *name, const char *fine)
 {
-	struct json *doc;
-	struct err e = { 0 };
-	size_t pending, in_force;
+	bool ok = true;
 
-	if (x->ws->state_fd < 0)
-		return;
-	if (approvals_load(x->s, x->a, x->ws, &doc, &e)) {
-		check(x, "approvals", false,
-			arena_printf(
-				x->a, "%s; nothing is granted until it is mended or moved away", e.text));
-		return;
+	json_each (w, json_get(now, "wrong")) {
+		if (!text_eq(json_get_text(w, "name", ""), name))
+			continue;
+		ok = false;
+		check(x, name, false, json_get_text(w, "text", ""));
+		json_sets(
+			x->a, x->checks->items[x->checks->n - 1], "remedy", json_get_text(w, "remedy", NULL));
 	}
-	approvals_count(doc, x->s->now_us(x->s), &pending, &in_force);
-	check(x, "approvals", true,
-		arena_printf(x->a, "%zu waiting, %zu grants in force", pending, in_force));
+	if (ok)
+		check(x, name, true, fine);
+}
+
+static const char *counted(struct exam *x, const struct json *n)
+{
+	return arena_printf(x->a, "%lld passed, %lld asked, %lld refused",
+		(long long)json_get_int(n, "passed", 0), (long long)json_get_int(n, "asked", 0),
+		(long long)json_get_int(n, "refused", 0));
+}
+
+/* The same facts that status tells, as rows.  A freeze is no defect of the machinery, but nothing works while it lasts. */
+static void check_state(struct exam *x, const struct json *now)
+{
+	const struct json *profile = json_get(now, "profile"), *calls = json_get(now, "calls"),
+			  *approvals = json_get(now, "approvals"), *freeze = json_get(now, "freeze");
+	struct arena *a = x->a;
+
+	check_standing(x, now, "state", "can be written");
+	check_standing(
+		x, now, "record", "the newest receipts are whole; 'helm log check' looks at all of them");
+	check_standing(x, now, "key", "readable, and the one that signs");
+	check_standing(x, now, "profiles", "readable");
+	check_standing(x, now, "settings",
+		arena_printf(a, "profile %s, destructive=%s", json_get_text(profile, "name", "-"),
+			json_get_text(profile, "destructive", "-")));
+	check_standing(x, now, "policy", "readable");
+	json_each (f, freeze) {
+		const char *who = json_get_text(f, "principal", "*");
+		check(x, "freeze", false,
+			arena_printf(a, "%s is frozen since %s%s%s: %s",
+				text_eq(who, "*") ? "everything" : who, json_get_text(f, "since", "?"),
+				json_get(f, "by") ? " by " : "", json_get_text(f, "by", ""),
+				json_get_text(f, "reason", "")));
+		json_sets(a, x->checks->items[x->checks->n - 1], "remedy",
+			text_eq(who, "*") ? "helm unfreeze"
+					  : arena_printf(a, "helm unfreeze --principal %s", who));
+	}
+	if (!freeze || !freeze->n)
+		check_standing(x, now, "freeze", "nothing is frozen");
+	json_each (p, json_get(now, "paused")) {
+		const char *name = json_get_text(p, "profile", "");
+		check(x, "pauses", false,
+			arena_printf(a, "the profile %s is paused since %s: %s", name,
+				json_get_text(p, "since", "?"), json_get_text(p, "reason", "")));
+		json_sets(a, x->checks->items[x->checks->n - 1], "remedy",
+			arena_printf(a, "helm profile resume %s --token TOKEN", name));
+	}
+	if (!json_get(now, "paused") || !json_get(now, "paused")->n)
+		check_standing(x, now, "pauses", "no profile is paused");
+	check_standing(x, now, "checkpoints", "readable");
+	check_standing(x, now, "approvals",
+		arena_printf(a, "%lld waiting, %lld grants in force%s",
+			(long long)json_get_int(approvals, "pending", 0),
+			(long long)json_get_int(approvals, "grants_in_force", 0),
+			json_get_int(approvals, "pending", 0) ? "; 'helm approval list' shows them" : ""));
+	check(x, "agent-calls", true,
+		arena_printf(a, "last hour: %s; last 24 hours: %s", counted(x, json_get(calls, "last_hour")),
+			counted(x, json_get(calls, "last_24_hours"))));
+	check(x, "containment", true, json_get_text(json_get(now, "containment"), "text", ""));
 }
 
 static void check_space(struct exam *x)
@@ -333,7 +391,7 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 		"references/skill-contract-template.json" };
 	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
 	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true };
-	struct json *doc = json_new(a, JSON_OBJECT);
+	struct json *doc = json_new(a, JSON_OBJECT), *now = standing(s, a, ws);
 
 	check(&x, "workspace", ws->exists,
 		ws->exists ? ws->root
@@ -348,9 +406,11 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 		check_directory(&x, arena_printf(a, "%s/checkpoints", ws->state_name));
 		check_leftovers(&x);
 		check_sources(&x);
-		check_ledger(&x, "task-ledger.jsonl");
-		check_ledger(&x, "command-log.jsonl");
-		check_approvals(&x);
+		check_ledger(&x, TASK_LEDGER);
+		check_ledger(&x, COMMAND_LOG);
+		check_ledger(&x, TOOL_CALLS);
+		if (ws->state_fd >= 0)
+			check_state(&x, now);
 		check_space(&x);
 	}
 	check_onboarding(&x);
@@ -359,12 +419,13 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 		foreign ? "this is another runtime's workspace; give Helm one of its own with 'helm init "
 			  "--path DIR'"
 			: "separate");
-	check_key(&x);
 	check_clients(&x);
 	check_protections(&x);
 	json_sets(a, doc, "workspace", ws->root);
 	json_sets(a, doc, "layout", layout_name(ws->layout));
 	json_setb(a, doc, "healthy", x.healthy);
+	json_set(a, doc, "reasons", json_get(now, "reasons"));
+	json_set(a, doc, "notes", json_get(now, "notes"));
 	json_set(a, doc, "checks", x.checks);
 	if (!skip_discovery)
 		discover(&x, doc);

@@ -55,6 +55,7 @@ static int record(struct kernel *k, struct arena *a, const char *effect, const c
 
 	json_sets(a, about, "principal", principal);
 	json_sets(a, about, "reason", reason);
+	json_sets(a, about, "by", arena_printf(a, "user:%u", (unsigned)k->sys->euid(k->sys)));
 	return act_record(k, a,
 		&(struct act){ .effect_id = effect,
 			.type = "freeze",

@@ -98,7 +98,7 @@ static const struct policy *load_policy(struct guard *g, struct arena *a, const 
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e)
 {
-	struct guard g = { .sys = s };
+	struct guard g = { .sys = s, .ws = ws };
 	const char *tmpdir = s->getenv(s, "TMPDIR"), *home = s->getenv(s, "HOME");
 	int rc;
 
@@ -122,6 +122,32 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	return OK;
 }
 
+struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
+	const char *text, struct decision *d)
+{
+	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
+
+	*f = (struct finding){ .action = action, .rule = rule, .reason = reason, .text = text };
+	d->action = action;
+	if (action_verdict(action) != V_ALLOW && d->verdict == V_ALLOW)
+		d->verdict = action_verdict(action);
+	if (action == ACTION_DENY)
+		d->verdict = V_DENY;
+	d->reason_code = reason;
+	d->detail_code = rule;
+	d->summary = text;
+	d->decisive = f;
+	d->recommended_profile = NULL; /* it spoke about the rules alone */
+	return f;
+}
+
+int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e)
+{
+	*ret = asked ? asked : "workspace_edit";
+	return asked || !g->ws || g->ws->state_fd < 0 ? OK
+						      : workspace_default_profile(g->sys, a, g->ws, ret, e);
+}
+
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {
@@ -130,11 +156,14 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 		.workspace = g->at.workspace ? g->at.workspace : g->at.work_tree,
 		.now_us = g->sys->now_us(g->sys) };
 	const struct profile *found;
-	int rc = profiles_get(&g->profiles, profile ? profile : "workspace_edit", &found, e);
+	int rc = guard_profile(g, a, profile, &profile, e);
 
+	if (rc == OK)
+		rc = profiles_get(&g->profiles, profile, &found, e);
 	if (rc)
 		return rc;
 	decide(g->policy, found, p, &at, ret);
+	decide_advice(g->policy, &g->profiles, p, &at, ret);
 	return OK;
 }
 

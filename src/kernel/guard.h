@@ -12,6 +12,7 @@
  * it works with the shipped defaults.  It only reads. */
 struct guard {
 	struct sys *sys;
+	const struct workspace *ws; /* borrowed; or NULL */
 	struct profiles profiles;
 	const struct policy *policy;
 	struct surroundings at;
@@ -27,8 +28,12 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
  * writable just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
 
-/* Understand and judge.  `profile` NULL is workspace_edit.  The only failure is E_USAGE PROFILE_UNKNOWN.  The decision and
- * the proposal it points to live in `a`. */
+/* Which profile judges: the one asked for, else the one the workspace has chosen, else workspace_edit.  An error when the choice
+ * cannot be read. */
+int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e);
+
+/* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE PROFILE_UNKNOWN.  The decision
+ * and the proposal it points to live in `a`. */
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
 	struct decision *ret, struct err *e);
 int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
@@ -36,5 +41,15 @@ int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile
 /* A proposal made elsewhere. */
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e);
+
+/* Somebody knows something that makes an answer stricter; nothing makes it laxer. */
+struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
+	const char *text, struct decision *d);
+
+/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive, frozen, paused, otherwise,
+ * frozen_principals, grants, sentences}.  A freeze of everything, or one that cannot be read, and a pause of the profile deny it in `d`
+ * as they would anywhere; the rest is only told.  NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
+struct json *guard_foresee(
+	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);
 
 #endif

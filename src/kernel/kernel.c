@@ -96,40 +96,20 @@ void kernel_close(struct kernel *k)
 
 /* ---- propose and decide ---- */
 
-/* A door may know something that makes an answer stricter; nothing makes it laxer. */
-static struct finding *raise_to(struct arena *a, enum action action, enum reason_code reason,
-	const char *rule, const char *text, struct decision *d)
+bool kernel_stops(
+	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d)
 {
-	struct finding *f = arena_zalloc(a, 1, sizeof(*f));
-
-	*f = (struct finding){ .action = action, .rule = rule, .reason = reason, .text = text };
-	d->action = action;
-	if (action_verdict(action) != V_ALLOW && d->verdict == V_ALLOW)
-		d->verdict = action_verdict(action);
-	if (action == ACTION_DENY)
-		d->verdict = V_DENY;
-	d->reason_code = reason;
-	d->detail_code = rule;
-	d->summary = text;
-	d->decisive = f;
-	return f;
-}
-
-/* A freeze and a pause stand above every mode and every approval. */
-static void look_for_stops(struct kernel *k, const struct request *q, struct handling *h)
-{
-	const char *frozen = freeze_in_force(k, h->a, q->who.subject_id);
-	const char *paused = frozen ? NULL : pause_in_force(k, h->a, q->profile->name);
+	const char *frozen = freeze_in_force(k, a, principal);
+	const char *paused = frozen ? NULL : pause_in_force(k, a, profile);
 
 	if (frozen)
-		raise_to(h->a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, &h->decision);
+		guard_raise(a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, d);
 	if (paused)
-		raise_to(h->a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, &h->decision)
-			->instead = arena_printf(h->a,
+		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)
+			->instead = arena_printf(a,
 			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
-			q->profile->name);
-	if (frozen || paused)
-		h->verdict = V_DENY;
+			profile);
+	return frozen || paused;
 }
 
 /* The door asks too: its reason is one more that an answer has to meet. */
@@ -144,7 +124,7 @@ static void add_ask(struct arena *a, const struct request *q, struct decision *d
 }
 
 /* The exact input, as a digest: receipts prove what was asked without repeating it. */
-static const char *args_digest(struct arena *a, const struct request *q)
+const char *request_sha256(struct arena *a, const struct request *q)
 {
 	if (q->what.args.p)
 		return sha256_prefixed(a, q->what.args.p, q->what.args.n);
@@ -176,18 +156,20 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 		.policy_sha256 = k->policy_hash + strlen("sha256:"),
 		.now_us = k->sys->now_us(k->sys) };
 
-	h->args_sha256 = args_digest(h->a, q);
+	h->args_sha256 = request_sha256(h->a, q);
 	understand(q, h);
 	decide(k->guard.policy, q->profile, &h->proposal, &context, &h->decision);
+	decide_advice(k->guard.policy, &k->guard.profiles, &h->proposal, &context, &h->decision);
 	if (q->at_least.action == ACTION_ASK)
 		add_ask(h->a, q, &h->decision);
 	if (q->at_least.action > h->decision.action)
-		raise_to(h->a, q->at_least.action,
+		guard_raise(h->a, q->at_least.action,
 			q->at_least.action == ACTION_DENY ? REASON_POLICY_VIOLATION
 							  : REASON_APPROVAL_REQUIRED,
 			q->at_least.rule, q->at_least.text, &h->decision);
 	h->verdict = decision_effective(&h->decision);
-	look_for_stops(k, q, h);
+	if (kernel_stops(k, h->a, q->who.subject_id, q->profile->name, &h->decision))
+		h->verdict = V_DENY;
 }
 
 /* ---- record ---- */

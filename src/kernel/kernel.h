@@ -73,6 +73,9 @@ struct request {
 	bool is_done_here;
 };
 
+/* "sha256:..." of the exact input, as receipts have it. */
+const char *request_sha256(struct arena *a, const struct request *q);
+
 /* How a question was answered without asking anybody now: by a person beforehand, or because it can be undone. */
 struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
@@ -115,6 +118,10 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	const char *status, struct err *e);
 /* Everything that was begun is on disk.  A request that is left in any other way ends with this. */
 int kernel_commit(struct kernel *k, struct handling *h, struct err *e);
+
+/* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d` says so, in `a`. */
+bool kernel_stops(
+	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d);
 
 /* Choose the workspace's profile and, unless NULL, what happens to what destroys ("ask", "checkpoint").  The receipt is on disk
  * before the choice is.  E_USAGE PROFILE_UNKNOWN. */

@@ -237,6 +237,11 @@ static void call_item(struct buf *b, const struct json *call)
 				? arena_printf(b->a, "%s, exit %lld", json_get_text(call, "outcome", ""),
 					  (long long)code)
 				: json_get_text(call, "outcome", ""));
+	if (json_get_text(call, "became", NULL))
+		tag(b, text_eq(json_get_text(call, "became", ""), "still waiting") ? "warn" : "",
+			json_get_text(call, "became", ""));
+	if (json_get_bool(call, "self_test", false))
+		tag(b, "", "self-test of helm setup");
 	if (json_get_text(call, "rule", NULL))
 		tag(b, "", json_get_text(call, "rule", ""));
 	buf_adds(b, "</span></div>");
@@ -250,7 +255,10 @@ static void call_item(struct buf *b, const struct json *call)
 	path_list(b, "changed", json_get(call, "changed_files"));
 	path_list(b, "deleted", json_get(call, "deleted_files"));
 	if (json_get_text(call, "checkpoint_id", NULL)) {
-		buf_adds(b, " · undo with ");
+		const char *became = json_get_text(call, "became", "ran");
+		buf_adds(b,
+			text_starts(became, "ran") ? " · undo with "
+						   : " · its files were saved; if it runs, undo with ");
 		element(b, "code", NULL,
 			arena_printf(b->a, "helm checkpoint restore %s",
 				json_get_text(call, "checkpoint_id", "")));
@@ -304,6 +312,8 @@ static void session_table(struct buf *b, const struct json *rows)
 	json_each (row, rows) {
 		buf_adds(b, "<tr><td>");
 		element(b, "code", NULL, json_get_text(row, "session", ""));
+		if (json_get_bool(row, "self_test", false))
+			tag(b, "", "self-test of helm setup");
 		buf_adds(b, "</td>");
 		element(b, "td", NULL, json_get_text(row, "client", ""));
 		buf_adds(b, "<td class=soft>");
@@ -320,16 +330,24 @@ static void session_table(struct buf *b, const struct json *rows)
 static void cards(struct buf *b, const struct json *r)
 {
 	const struct json *counts = json_get(r, "task_status_counts"), *receipt = json_get(r, "receipts");
-	const struct json *checkpoints = json_get(r, "recent_checkpoints");
+	const struct json *checkpoints = json_get(json_get(r, "lists"), "recent_checkpoints");
 
 	buf_adds(b, "<div class=cards>");
 	card(b, json_get_int(counts, "completed", 0), "runs completed", "good");
 	card(b, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0), "runs failed", "bad");
 	card(b, json_get_int(receipt, "denied", 0), "denied", "bad");
 	card(b, json_get_int(receipt, "asked", 0), "asked", "warn");
-	card(b, checkpoints ? checkpoints->n : 0, "checkpoints", "accent");
+	card(b, json_get_int(checkpoints, "of", 0), "checkpoints", "accent");
 	card(b, json_get_int(receipt, "count", 0), "signed receipts", "accent");
 	buf_adds(b, "</div>");
+}
+
+/* "newest first", or "newest first: 20 of 34, all with --limit 0". */
+static const char *order_note(struct arena *a, const struct json *r, const char *list)
+{
+	const char *cut = observe_cut(a, r, list);
+
+	return cut ? arena_printf(a, "newest first: %s", cut) : "newest first";
 }
 
 char *observe_html(struct arena *a, const struct json *r)
@@ -347,16 +365,16 @@ char *observe_html(struct arena *a, const struct json *r)
 	record_banner(&b, json_get(r, "record"));
 	cards(&b, r);
 	if (calls && calls->n) {
-		section(&b, "Agents' calls that did not just pass", "newest first");
+		section(&b, "Agents' calls that did not just pass", order_note(a, r, "stopped_calls"));
 		timeline(&b, calls, call_item, "");
 	}
-	section(&b, "Runs", tasks && tasks->n ? "newest first" : NULL);
+	section(&b, "Runs", tasks && tasks->n ? order_note(a, r, "tasks") : NULL);
 	timeline(&b, tasks, run_item, "Nothing has been run yet.");
 	if (sessions && sessions->n) {
-		section(&b, "Sessions of agents", NULL);
+		section(&b, "Sessions of agents", order_note(a, r, "sessions"));
 		session_table(&b, sessions);
 	}
-	section(&b, "Checkpoints", NULL);
+	section(&b, "Checkpoints", observe_cut(a, r, "recent_checkpoints"));
 	checkpoint_table(&b, json_get(r, "recent_checkpoints"));
 	section(&b, "Do not trust this page", NULL);
 	buf_adds(&b,

@@ -1,5 +1,6 @@
 /* sessions.c — what an agent did in a session: every call, its verdict and its receipt, from tool-calls.jsonl. */
 #include "base/text.h"
+#include "observe/fate.h"
 #include "observe/observe.h"
 #include "record/record.h"
 
@@ -42,10 +43,21 @@ static void bump(struct arena *a, struct json *s, const char *name)
 	json_seti(a, s, name, json_get_int(s, name, 0) + 1);
 }
 
-int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
+/* All calls, or those within reach when only some are to be shown. */
+static int read_calls(
+	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
+{
+	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, wants_all ? 0 : REACH_CALLS, ret, e);
+
+	*ret_is_cut = rc == OK && !wants_all && (*ret)->n == REACH_CALLS;
+	return rc;
+}
+
+int observe_sessions(
+	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
 	struct json *rows, *all = json_new(o->a, JSON_ARRAY);
-	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+	int rc = read_calls(o, wants_all, &rows, ret_is_cut, e);
 
 	if (rc)
 		return rc;
@@ -58,6 +70,8 @@ int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
 				json_get_int(s, "changed_files", 0) + changed_by(row));
 			continue;
 		}
+		if (json_get_bool(row, "self_test", false)) /* of 'helm setup': no agent asked for that */
+			json_setb(o->a, s, "self_test", true);
 		bump(o->a, s, "calls");
 		bump(o->a, s,
 			text_eq(verdict, "ALLOW")	       ? "allowed"
@@ -68,13 +82,16 @@ int observe_sessions(const struct observed *o, struct json **ret, struct err *e)
 	return OK;
 }
 
-int observe_stopped_calls(const struct observed *o, struct json **ret, struct err *e)
+int observe_stopped_calls(const struct observed *o, bool wants_all, const struct json *answers,
+	struct json **ret, bool *ret_is_cut, struct err *e)
 {
 	struct json *rows, *stopped = json_new(o->a, JSON_ARRAY);
-	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+	struct fates fates;
+	int rc = read_calls(o, wants_all, &rows, ret_is_cut, e);
 
 	if (rc)
 		return rc;
+	fates_begin(&fates, o->a, rows, answers);
 	json_each (row, rows) {
 		const char *verdict = json_get_text(row, "verdict", NULL);
 		if (!verdict || text_eq(verdict, "ALLOW"))
@@ -83,6 +100,7 @@ int observe_stopped_calls(const struct observed *o, struct json **ret, struct er
 		const char *decision = json_get_text(row, "decision_id", NULL);
 		json_sets(
 			o->a, call, "receipt_id", decision ? arena_printf(o->a, "rcpt_%s", decision) : NULL);
+		json_sets(o->a, call, "became", fate_of(&fates, row));
 		json_push(o->a, stopped, call);
 	}
 	*ret = stopped;
@@ -91,33 +109,52 @@ int observe_stopped_calls(const struct observed *o, struct json **ret, struct er
 
 static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
 
-/* The outcome of a call is a later row with the same id. */
-static const struct json *outcome_of(const struct json *rows, uint32_t from, const char *use_id)
+/* The whole id from its beginning.  NULL when there is none, or more than one. */
+static const char *whole_session(const struct json *rows, const char *start, bool *ret_is_ambiguous)
 {
-	for (uint32_t i = from + 1; use_id && i < rows->n; i++)
-		if (json_get(rows->items[i], "outcome") &&
-			text_eq(json_get_text(rows->items[i], "tool_use_id", ""), use_id))
-			return rows->items[i];
-	return NULL;
+	const char *found = NULL;
+
+	*ret_is_ambiguous = false;
+	json_each (row, rows) {
+		const char *id = json_get_text(row, "session", "-");
+		if (text_eq(id, start))
+			return id;
+		if (!*start || !text_starts(id, start) || (found && text_eq(found, id)))
+			continue;
+		*ret_is_ambiguous |= found != NULL;
+		found = id;
+	}
+	return *ret_is_ambiguous ? NULL : found;
 }
 
-int observe_session(const struct observed *o, const char *session, struct json **ret, struct err *e)
+int observe_session(const struct observed *o, const char *start, const struct json *answers,
+	struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
 	struct json *rows, *doc = json_new(a, JSON_OBJECT), *calls = json_new(a, JSON_ARRAY);
-	int rc = rows_tail(o->sys, a, o->state_fd, TOOL_CALLS_FILE, REACH_CALLS, &rows, e);
+	struct fates fates;
+	bool is_cut;
+	int rc = read_calls(o, true, &rows, &is_cut, e);
 
 	if (rc)
 		return rc;
+	bool is_ambiguous;
+	const char *session = whole_session(rows, start, &is_ambiguous);
+	if (is_ambiguous)
+		return err_set(
+			e, E_INPUT, "SESSION_AMBIGUOUS", "more than one session starts with '%s'", start);
+	fates_begin(&fates, a, rows, answers);
 	for (uint32_t i = 0; i < rows->n; i++) {
 		const struct json *row = rows->items[i];
-		if (!text_eq(json_get_text(row, "session", "-"), session) ||
+		if (!session || !text_eq(json_get_text(row, "session", "-"), session) ||
 			!json_get_text(row, "verdict", NULL))
 			continue;
 		struct json *call = json_copy(a, row);
-		const struct json *end = outcome_of(rows, i, json_get_text(row, "tool_use_id", NULL));
+		const struct json *end = fate_end(&fates, row);
 		const char *decision = json_get_text(row, "decision_id", NULL);
 		json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
+		if (!text_eq(json_get_text(row, "verdict", ""), "ALLOW"))
+			json_sets(a, call, "became", fate_of(&fates, row));
 		if (json_get(end, "exit_code"))
 			json_set(a, call, "exit_code", json_get(end, "exit_code"));
 		for (size_t n = 0; n < ARRAY_SIZE(what_changed); n++)
@@ -128,7 +165,7 @@ int observe_session(const struct observed *o, const char *session, struct json *
 	}
 	if (!calls->n)
 		return err_set(e, E_MISSING, "SESSION_MISSING",
-			"no session is called '%s'; 'helm log sessions' lists them", session);
+			"no session is called '%s'; 'helm log sessions' lists them", start);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_sets(a, doc, "session", session);
@@ -143,7 +180,11 @@ static const char *how_it_went(struct arena *a, const struct json *call)
 	const char *verdict = json_get_text(call, "verdict", ""),
 		   *outcome = json_get_text(call, "outcome", NULL);
 
-	return outcome ? arena_printf(a, "%s, %s", verdict, outcome) : verdict;
+	const char *became = json_get_text(call, "became", NULL);
+
+	return arena_printf(a, "%s%s%s%s%s%s", verdict, outcome ? ", " : "", outcome ? outcome : "",
+		became ? ", " : "", became ? became : "",
+		json_get_bool(call, "self_test", false) ? ", self-test of helm setup" : "");
 }
 
 static void put_paths(struct buf *b, const char *what, const struct json *paths)

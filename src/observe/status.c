@@ -30,7 +30,56 @@ static struct json *status_counts(struct arena *a, const struct json *tasks)
 	return counts;
 }
 
-int observe_status(const struct observed *o, struct json **ret, struct err *e)
+/* "2 tasks failed" */
+static void because(struct arena *a, struct json *reasons, int64_t n, const char *one, const char *many)
+{
+	if (n)
+		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
+}
+
+static const char *next_step(const struct json *status, int64_t dead, bool has_run)
+{
+	const struct json *wrong = json_at(json_get(status, "wrong"), 0),
+			  *freeze = json_get(status, "freeze");
+
+	if (wrong)
+		return json_get_text(wrong, "remedy", "helm doctor");
+	if (freeze && freeze->n)
+		return "helm freeze status; to go on: helm unfreeze";
+	if (json_get_int(json_get(status, "approvals"), "pending", 0))
+		return "helm approval list";
+	if (dead)
+		return "helm task doctor";
+	if (json_get(status, "reasons")->n)
+		return "helm report";
+	return has_run ? "helm dashboard" : "helm run -- git status --short";
+}
+
+/* What needs a person: what `standing` found, then what became of the last tasks.  All is well only when there is nothing. */
+static int add_health(const struct observed *o, struct json *doc, struct err *e)
+{
+	struct arena *a = o->a;
+	struct json *doctor, *counts = json_get(doc, "task_status_counts"), *given = json_get(doc, "reasons"),
+			     *reasons = given ? json_copy(a, given) : json_new(a, JSON_ARRAY);
+	int rc = observe_task_doctor(o, LATEST, 120, &doctor, e);
+	int64_t dead = 0;
+
+	if (rc)
+		return rc;
+	json_each (f, json_get(doctor, "findings"))
+		dead += text_eq(json_get_text(f, "severity", ""), "warning");
+	because(a, reasons, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0),
+		"task failed", "tasks failed");
+	because(a, reasons, json_get_int(counts, "blocked", 0), "task was stopped by the guard",
+		"tasks were stopped by the guard");
+	because(a, reasons, dead, "task is stuck", "tasks are stuck");
+	json_set(a, doc, "reasons", reasons);
+	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
+	json_sets(a, doc, "next", next_step(doc, dead, json_get(doc, "recent_tasks")->n));
+	return OK;
+}
+
+int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
 	struct json *tasks, *failed, *checkpoints, *doc = json_new(a, JSON_OBJECT),
@@ -39,14 +88,18 @@ int observe_status(const struct observed *o, struct json **ret, struct err *e)
 
 	if (rc == OK)
 		rc = observe_failed_commands(o, 100, 5, &failed, e);
-	if (rc == OK)
-		rc = observe_checkpoints(o, 5, &checkpoints, e);
 	if (rc)
 		return rc;
+	/* A list of checkpoints that cannot be read is told by `standing`; the rest is told all the same. */
+	if (observe_checkpoints(o, 5, &checkpoints, NULL))
+		checkpoints = json_new(a, JSON_ARRAY);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "layout", o->layout);
 	json_sets(a, doc, "state_dir", o->state_name);
+	json_each_member (m, standing)
+		json_set(a, doc, m->name, m->value);
 	json_set(a, doc, "task_status_counts", status_counts(a, tasks));
+	json_seti(a, doc, "tasks_counted", tasks->n);
 	json_set(a, doc, "recent_tasks", last_items(a, tasks, 5));
 	json_set(a, doc, "recent_failed_commands", failed);
 	json_set(a, doc, "recent_checkpoints", checkpoints);
@@ -56,25 +109,20 @@ int observe_status(const struct observed *o, struct json **ret, struct err *e)
 		json_sets(a, card, fields[i], json_get_text(last, fields[i], NULL));
 	json_seti(a, card, "recent_failure_count", failed->n);
 	json_set(a, doc, "session_card", card);
-	*ret = doc;
-	return OK;
-}
-
-/* "2 tasks failed" */
-static void because(struct arena *a, struct json *reasons, int64_t n, const char *one, const char *many)
-{
-	if (n)
-		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
-}
-
-int observe_brief(const struct observed *o, struct json **ret, struct err *e)
-{
-	struct arena *a = o->a;
-	struct json *status, *doctor, *doc = json_new(a, JSON_OBJECT), *reasons = json_new(a, JSON_ARRAY);
-	int rc = observe_status(o, &status, e);
-
+	rc = add_health(o, doc, e);
 	if (rc == OK)
-		rc = observe_task_doctor(o, LATEST, 120, &doctor, e);
+		*ret = doc;
+	return rc;
+}
+
+int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
+{
+	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
+		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next" };
+	struct arena *a = o->a;
+	struct json *status, *doc = json_new(a, JSON_OBJECT);
+	int rc = observe_status(o, standing, &status, e);
+
 	if (rc)
 		return rc;
 	struct json *counts = json_get(status, "task_status_counts"),
@@ -82,18 +130,8 @@ int observe_brief(const struct observed *o, struct json **ret, struct err *e)
 	struct json *checkpoints = json_get(status, "recent_checkpoints"),
 		    *failed = json_get(status, "recent_failed_commands");
 	struct json *last = json_at(tasks, tasks->n ? tasks->n - 1 : 0);
-	int64_t dead = 0;
-	json_each (f, json_get(doctor, "findings"))
-		dead += text_eq(json_get_text(f, "severity", ""), "warning");
-	because(a, reasons, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0),
-		"task failed", "tasks failed");
-	because(a, reasons, json_get_int(counts, "blocked", 0), "task was stopped by the guard",
-		"tasks were stopped by the guard");
-	because(a, reasons, dead, "task is stuck", "tasks are stuck");
-	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
-	json_set(a, doc, "reasons", reasons);
-	json_sets(a, doc, "workspace", o->root);
-	json_sets(a, doc, "layout", o->layout);
+	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
+		json_set(a, doc, same[i], json_get(status, same[i]));
 	json_set(a, doc, "last_task", last ? observe_capabilities(a, last) : json_new(a, JSON_NULL));
 	if (last) {
 		struct json *t = json_get(doc, "last_task");
@@ -109,11 +147,6 @@ int observe_brief(const struct observed *o, struct json **ret, struct err *e)
 	json_seti(a, doc, "failed_commands", failed->n);
 	json_set(a, doc, "latest_checkpoint",
 		checkpoints->n ? checkpoints->items[checkpoints->n - 1] : json_new(a, JSON_NULL));
-	json_sets(a, doc, "next",
-		dead		     ? "helm task doctor"
-			: reasons->n ? "helm report"
-			: last	     ? "helm dashboard"
-				     : "helm run -- git status --short");
 	*ret = doc;
 	return OK;
 }
@@ -166,6 +199,131 @@ static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_
 		buf_addf(b, "Why: %s.\n", why);
 }
 
+static void list(struct buf *b, const struct json *texts, const char *between)
+{
+	json_each (text, texts)
+		buf_addf(b, "%s%s", text_p == texts->items ? "" : between, json_text(text));
+}
+
+char *observe_headline(struct arena *a, const struct json *doc)
+{
+	const struct json *reasons = json_get(doc, "reasons"), *notes = json_get(doc, "notes");
+	struct buf b;
+
+	buf_init(&b, a);
+	if (reasons && reasons->n) {
+		buf_adds(&b, "Needs attention: ");
+		list(&b, reasons, ", ");
+		buf_addc(&b, '.');
+	} else if (notes && notes->n) {
+		buf_adds(&b, "In order, but not as shipped: ");
+		list(&b, notes, ", ");
+		buf_addc(&b, '.');
+	} else {
+		buf_adds(&b, "All is well.");
+	}
+	return b.p;
+}
+
+static void count_clause(struct buf *b, const struct json *n)
+{
+	buf_addf(b, "%lld passed, %lld asked, %lld refused", (long long)json_get_int(n, "passed", 0),
+		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
+}
+
+char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
+{
+	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
+	const char *last = json_get_text(calls, "last_at", "");
+	int64_t us, tests = json_get_int(calls, "self_tests", 0);
+	struct buf b;
+
+	buf_init(&b, a);
+	if (!text_parse_time(last, strlen(last), &us)) {
+		buf_adds(&b, "No agent has called yet");
+	} else {
+		buf_adds(&b, "Agents' calls in the last hour: ");
+		count_clause(&b, hour);
+		buf_adds(&b, "; in the last 24 hours: ");
+		count_clause(&b, day);
+		buf_addf(&b, "%s; the newest %s", json_get_bool(calls, "complete", true) ? "" : " and more",
+			observe_ago(a, us, now_us));
+	}
+	if (tests)
+		buf_addf(&b, "; besides %lld of the self-test of 'helm setup'", (long long)tests);
+	buf_addc(&b, '.');
+	return b.p;
+}
+
+char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us)
+{
+	const char *who = json_get_text(one, "principal", "*"), *why = json_get_text(one, "reason", ""),
+		   *since = json_get_text(one, "since", ""), *by = json_get_text(one, "by", NULL);
+	int64_t us;
+	struct buf b;
+
+	buf_init(&b, a);
+	buf_addf(&b, "%s is frozen", text_eq(who, "*") ? "Everything" : who);
+	if (text_parse_time(since, strlen(since), &us))
+		buf_addf(&b, " since %s (%s)", text_time_local(a, us), observe_ago(a, us, now_us));
+	if (by)
+		buf_addf(&b, " by %s", by);
+	buf_addf(&b, "%s%s. To go on: helm unfreeze%s%s", *why ? ": " : "", why,
+		text_eq(who, "*") ? "" : " --principal ", text_eq(who, "*") ? "" : who);
+	return b.p;
+}
+
+char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us)
+{
+	const char *name = json_get_text(one, "profile", ""), *why = json_get_text(one, "reason", ""),
+		   *since = json_get_text(one, "since", "");
+	int64_t us;
+
+	return arena_printf(a,
+		"The profile %s is paused%s%s%s%s. To go on: helm profile resume %s --token TOKEN", name,
+		text_parse_time(since, strlen(since), &us) ? " since " : "",
+		text_parse_time(since, strlen(since), &us) ? observe_ago(a, us, now_us) : "",
+		*why ? ": " : "", why, name);
+}
+
+char *observe_profile_text(struct arena *a, const struct json *profile)
+{
+	const char *name = json_get_text(profile, "name", NULL);
+	bool saves = text_eq(json_get_text(profile, "destructive", ""), "checkpoint");
+
+	if (!name)
+		return arena_strdup(a, "Which profile is in force cannot be read.");
+	return arena_printf(a, "The profile in force is %s%s; what destroys is %s.", name,
+		json_get_bool(profile, "is_default", false) ? ", the shipped choice"
+							    : ", chosen for this workspace",
+		saves ? "saved first and then runs (destructive=checkpoint)"
+		      : "asked about (destructive=ask)");
+}
+
+/* What is in force, what agents did, what waits. */
+static void standing_sentences(struct buf *b, const struct json *doc, int64_t now_us)
+{
+	int64_t pending = json_get_int(json_get(doc, "approvals"), "pending", 0),
+		granted = json_get_int(json_get(doc, "approvals"), "grants_in_force", 0);
+
+	json_each (w, json_get(doc, "wrong"))
+		buf_addf(b, "Wrong: %s. Remedy: %s\n", json_get_text(w, "text", ""),
+			json_get_text(w, "remedy", ""));
+	json_each (f, json_get(doc, "freeze"))
+		buf_addf(b, "%s\n", observe_freeze_text(b->a, f, now_us));
+	json_each (p, json_get(doc, "paused"))
+		buf_addf(b, "%s\n", observe_pause_text(b->a, p, now_us));
+	if (pending)
+		buf_addf(b, "%lld %s for your answer: helm approval list\n", (long long)pending,
+			pending == 1 ? "request waits" : "requests wait");
+	if (granted)
+		buf_addf(b, "%lld %s in force: helm approval list\n", (long long)granted,
+			granted == 1 ? "grant is" : "grants are");
+	buf_addf(b, "%s\n%s\n%s\n", observe_calls_text(b->a, json_get(doc, "calls"), now_us),
+		observe_profile_text(b->a, json_get(doc, "profile")),
+		json_get_text(json_get(doc, "containment"), "text", ""));
+}
+
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
 {
 	const struct json *t = json_get(brief, "last_task"), *c = json_get(brief, "latest_checkpoint");
@@ -173,20 +331,13 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 	struct buf b;
 
 	buf_init(&b, a);
-	if (text_eq(json_get_text(brief, "health", ""), "ok")) {
-		buf_adds(&b, "All is well.\n");
-	} else {
-		buf_adds(&b, "Needs attention: ");
-		json_each (why, json_get(brief, "reasons"))
-			buf_addf(&b, "%s%s", why_p == json_get(brief, "reasons")->items ? "" : ", ",
-				json_text(why));
-		buf_adds(&b, ".\n");
-	}
+	buf_addf(&b, "%s\n", observe_headline(a, brief));
+	standing_sentences(&b, brief, now_us);
 	buf_addf(&b, "The workspace is %s.\n", json_get_text(brief, "workspace", ""));
 	if (json_is(t, JSON_OBJECT))
 		last_task_sentence(&b, t, now_us);
 	else
-		buf_adds(&b, "Nothing has been run yet.\n");
+		buf_adds(&b, "Nothing has been run with 'helm run' yet.\n");
 	if (running)
 		buf_addf(
 			&b, "%lld %s running.\n", (long long)running, running == 1 ? "task is" : "tasks are");

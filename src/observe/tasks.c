@@ -71,6 +71,18 @@ int observe_tasks(const struct observed *o, size_t limit, struct json **ret, str
 	return OK;
 }
 
+int observe_all_tasks(
+	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
+{
+	int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, wants_all ? 0 : REACH_ROWS, ret, e);
+
+	if (rc)
+		return rc;
+	*ret_is_cut = !wants_all && (*ret)->n == REACH_ROWS;
+	keep_latest(*ret);
+	return OK;
+}
+
 int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e)
 {
 	struct json *rows, *own = json_new(o->a, JSON_ARRAY);
@@ -113,7 +125,7 @@ int observe_failed_commands(
 	json_each (row, rows)
 		if (json_get_int(row, "exit_code", 0) != 0)
 			json_push(o->a, failed, row);
-	if (failed->n > limit) {
+	if (limit && failed->n > limit) {
 		memmove(failed->items, failed->items + (failed->n - limit), limit * sizeof(*failed->items));
 		failed->n = (uint32_t)limit;
 	}
@@ -130,7 +142,7 @@ int observe_checkpoints(const struct observed *o, size_t limit, struct json **re
 	if (rc)
 		return rc == E_MISSING ? OK : rc;
 	uint32_t n = json_is(all, JSON_ARRAY) ? all->n : 0;
-	for (uint32_t i = n > limit ? n - (uint32_t)limit : 0; i < n; i++)
+	for (uint32_t i = limit && n > limit ? n - (uint32_t)limit : 0; i < n; i++)
 		json_push(o->a, last, all->items[i]);
 	return OK;
 }

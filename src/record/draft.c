@@ -96,6 +96,8 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	uint8_t signature[SIGN_SIZE];
 	char hex[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
 	struct bytes preimage;
+
+	json_make_utf8(a, receipt);
 	int rc = receipt_preimage_v5(a, receipt, &preimage, e);
 
 	if (rc)
@@ -149,6 +151,7 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 		json_set(a, record, "input_context", d->input_context);
 	json_sets(a, record, "signature_type", id);
 	json_sets(a, record, "signature_version", DECISION_V4);
+	json_make_utf8(a, record);
 	int rc = decision_preimage(a, record, &preimage, e);
 	if (rc)
 		return rc;

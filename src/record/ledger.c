@@ -116,6 +116,20 @@ int ledger_note(
 	return OK;
 }
 
+/* One line of a ledger, or NULL when it is no object.  Rows of older versions can hold bytes that are no UTF-8; they are read as
+ * json_write() writes them now. */
+static struct json *read_row(struct arena *a, struct bytes line, const char *file)
+{
+	struct json *row;
+	size_t n;
+	const char *text = text_utf8(a, (const char *)line.p, line.n, TEXT_BYTE_JSON, &n);
+
+	if (json_parse(a, (struct bytes){ (const uint8_t *)text, n }, file, NULL, &row, NULL) ||
+		!json_is(row, JSON_OBJECT))
+		return NULL;
+	return row;
+}
+
 int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e)
 {
 	struct stat st;
@@ -136,11 +150,8 @@ int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit 
 	for (uint64_t line = 1; rc == OK && at < end; line++) {
 		const uint8_t *stop = memchr(at, '\n', (size_t)(end - at));
 		struct bytes text = { at, (size_t)((stop ? stop : end) - at) };
-		struct json *row = NULL;
-		if (text.n && (json_parse(&a, text, file, NULL, &row, NULL) || !json_is(row, JSON_OBJECT)))
-			row = NULL;
 		if (text.n)
-			rc = fn(arg, at - start, line, row, e);
+			rc = fn(arg, at - start, line, read_row(&a, text, file), e);
 		arena_reset(&a);
 		at = stop ? stop + 1 : end;
 	}
@@ -167,16 +178,17 @@ struct walk_back {
 	size_t lines_left;
 	row_back *fn;
 	void *arg;
+	size_t lines, unreadable; /* met so far */
 };
 
 static int visit_line(struct walk_back *w, struct bytes line)
 {
-	struct json *row;
-
-	if (!line.n || (w->word && !memmem(line.p, line.n, w->word, strlen(w->word))) ||
-		json_parse(w->a, line, w->file, NULL, &row, NULL) || !json_is(row, JSON_OBJECT))
+	if (!line.n || (w->word && !memmem(line.p, line.n, w->word, strlen(w->word))))
 		return 0;
-	return w->fn(w->arg, row);
+	struct json *row = read_row(w->a, line, w->file);
+	w->lines++;
+	w->unreadable += !row;
+	return row && w->fn ? w->fn(w->arg, row) : 0;
 }
 
 /* All whole lines of the text, the last one first.  *ret_start: how much in front belongs to a line that begins earlier. */
@@ -197,25 +209,24 @@ static int visit_text(struct walk_back *w, struct bytes text, bool is_start, siz
 }
 
 /* In blocks, so that the end of a file of a million rows costs what the end of a short one does. */
-int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
-	row_back *fn, void *arg, struct err *e)
+static int walk_back(struct walk_back *w, int dirfd, struct err *e)
 {
-	struct walk_back w = { s, a, file, word && is_plain(word) ? word : NULL, n ? n : SIZE_MAX, fn, arg };
+	struct sys *s = w->s;
 	struct stat st;
-	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
+	AUTO(close_fd) int fd = s->open(s, dirfd, w->file, O_RDONLY | O_NOFOLLOW, 0, 0);
 
 	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH)) {
-		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", file);
+		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", w->file);
 		return rc == E_MISSING ? OK : rc;
 	}
 	size_t window = FIRST_LOOK, start;
-	for (off_t end = st.st_size; end > 0 && w.lines_left;) {
+	for (off_t end = st.st_size; end > 0 && w->lines_left;) {
 		size_t size = (off_t)window < end ? window : (size_t)end;
 		off_t from = end - (off_t)size;
-		char *text = arena_text(a, size + 1);
+		char *text = arena_text(w->a, size + 1);
 		if (pread_all(s, fd, text, size, from))
-			return err_sys(e, "LEDGER_READ", "cannot read %s", file);
-		if (visit_text(&w, (struct bytes){ (uint8_t *)text, size }, from == 0, &start))
+			return err_sys(e, "LEDGER_READ", "cannot read %s", w->file);
+		if (visit_text(w, (struct bytes){ (uint8_t *)text, size }, from == 0, &start))
 			return OK;
 		/* A line longer than the window: look at more of it. */
 		end = start == size ? end : from + (off_t)start;
@@ -224,6 +235,31 @@ int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_
 		window = start == size || window < LARGEST_LOOK ? 4 * window : window;
 	}
 	return OK;
+}
+
+int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
+	row_back *fn, void *arg, struct err *e)
+{
+	struct walk_back w = { .s = s,
+		.a = a,
+		.file = file,
+		.word = word && is_plain(word) ? word : NULL,
+		.lines_left = n ? n : SIZE_MAX,
+		.fn = fn,
+		.arg = arg };
+
+	return walk_back(&w, dirfd, e);
+}
+
+int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, size_t *ret_lines,
+	size_t *ret_unreadable, struct err *e)
+{
+	struct walk_back w = { .s = s, .a = a, .file = file, .lines_left = n };
+	int rc = walk_back(&w, dirfd, e);
+
+	*ret_lines = w.lines;
+	*ret_unreadable = w.unreadable;
+	return rc;
 }
 
 struct tail {

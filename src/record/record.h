@@ -204,6 +204,11 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 /* The newest signed head, or NULL.  LOG_DAMAGED when the last line is none. */
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e);
 
+/* A look at the end of the chain that writes nothing and does not depend on its length: the last receipts are receipts, continue each
+ * other, are those the log knows, and none is missing behind them.  *ret_last is the newest one, NULL when there is none or it cannot
+ * be read.  LOG_DAMAGED, LOG_READ. */
+int log_look(struct sys *s, struct arena *a, int state_fd, struct json **ret_last, struct err *e);
+
 /* Every look at the end of the chain and every change happens between these two; for whoever looks and changes in one go. */
 int recorder_lock(struct recorder *r, struct err *e);
 void recorder_unlock(struct recorder *r);
@@ -282,6 +287,10 @@ int rows_each(
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
+
+/* Of the last n lines, how many are no rows: what they said is lost to every reader. */
+int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, size_t *ret_lines,
+	size_t *ret_unreadable, struct err *e);
 
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,

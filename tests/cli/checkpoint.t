@@ -137,7 +137,27 @@ ok "the pinned one still restores" helm checkpoint restore "$id"
 ok "unprotect" says 0 "no longer pinned" helm checkpoint protect "$id" --unprotect
 echo '{"keep_recent": "many"}' >"$ws/references/checkpoint_policy.json"
 ok "a bad policy is named" says 1 "keep_recent must be" helm checkpoint policy
+bad_policy() { # bad_policy TEXT ANSWER: nobody saves or removes by a policy that is not understood
+  printf '%s' "$1" >"$ws/references/checkpoint_policy.json"
+  says 1 "$2" helm checkpoint policy && exits 1 helm checkpoint prune --apply && exits 1 helm checkpoint create
+}
+ok "patterns that are no list" bad_policy '{"exclude": "*.o"}' "a list of patterns"
+ok "a pattern that is none" bad_policy '{"exclude": [1]}' "a list of patterns"
+ok "a policy that is no object" bad_policy '[]' "one object"
+ok "a policy that is no JSON" bad_policy '{' "checkpoint_policy.json"
 rm "$ws/references/checkpoint_policy.json"
+mkdir "$ws/references/checkpoint_policy.json"
+ok "a policy that cannot be read is not a default" says 1 "checkpoint_policy.json" helm checkpoint policy
+rmdir "$ws/references/checkpoint_policy.json"
+own_state() { # saved for whoever looks at it later, and never put back
+  echo before >"$ws/.helm/mark" && helm checkpoint create --label state --include-state --exclude '*.c' >/dev/null || return 1
+  echo now >"$ws/.helm/mark"
+  says 0 '".helm/mark"' helm checkpoint preview latest --diff --json || return 1
+  if grep -F "Helm's own state" "$scratch/.stdout"; then return 1; fi # there to be looked at
+  helm checkpoint restore latest >/dev/null && holds "$ws/.helm/mark" now
+}
+ok "Helm's state is not put back, even when it was saved" own_state
+rm -f "$ws/.helm/mark"
 
 rm -f "$ws/.helm/task-ledger.jsonl"
 ok "nothing risky" says 0 "no risky task" helm checkpoint recommend

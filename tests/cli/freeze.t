@@ -25,6 +25,40 @@ ok "both are on record" sh -c 'grep -c "helm.freeze/" "$0" | grep -qx 3' "$ws/.h
 ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
 echo '{' >"$ws/.helm/freeze.json"
 ok "a damaged file stops everything" exits 25 helm run -- true
+ok "and cannot be lifted, because it does not say what is frozen" says 1 "freeze.json" terminal -- helm unfreeze
 ok "an agent cannot lift it" exits 25 helm guard check --shell "helm unfreeze"
 ok "nor from inside a run" sh -c 'HELM_TASK_ID=x HOME="$1" "$0" unfreeze; test $? -eq 25' "$HELM_REAL" "$scratch/home"
+
+# A freeze, or its end, that cannot be recorded does not happen, and whoever asked is told.
+unrecorded() { # unrecorded COMMAND...: with a record that cannot be written it fails, and nothing is frozen or lifted by it
+  before=$(cat "$ws/.helm/freeze.json" 2>/dev/null)
+  mv "$ws/.helm/receipts.jsonl" "$ws/.helm/kept" && mkdir "$ws/.helm/receipts.jsonl"
+  exits 1 "$@"
+  rc=$?
+  rmdir "$ws/.helm/receipts.jsonl" && mv "$ws/.helm/kept" "$ws/.helm/receipts.jsonl"
+  [ $rc -eq 0 ] && [ "$(cat "$ws/.helm/freeze.json" 2>/dev/null)" = "$before" ]
+}
+quietly() { "$@" >/dev/null 2>&1; }
+no_freeze() { fresh_workspace && quietly helm run -- true && unrecorded helm freeze && exits 0 helm run -- true; }
+ok "a freeze that cannot be recorded does not happen" no_freeze
+no_lift() {
+  fresh_workspace
+  quietly helm freeze && unrecorded terminal -- helm unfreeze && exits 25 helm run -- true
+}
+ok "nor does its end" no_lift
+each_failure() { # whoever is told that a freeze is lifted finds it lifted, whatever failed
+  n=6 # where writing begins; before, files are opened
+  while [ $n -le 11 ]; do
+    fresh_workspace
+    quietly helm freeze || return 1
+    if (HELM_REAL=$HELM_TWIN HELM_ENV="HELM_TEST_FAIL_AT=$n:EIO" quietly terminal -- helm unfreeze) && test -e "$ws/.helm/freeze.json"; then
+      echo "call $n failed, and nobody was told"
+      return 1
+    fi
+    n=$((n + 1))
+  done
+}
+ok "a freeze that could not be lifted is not said to be" each_failure
+no_lock() { fresh_workspace && mkdir "$ws/.helm/freeze.lock" && exits 1 helm freeze && test ! -e "$ws/.helm/freeze.json"; }
+ok "nor when it cannot be had alone" no_lock
 finish

@@ -103,6 +103,13 @@ ok "a broken policy asks about everything" says 24 fail_closed.all helm guard ch
 ok "and keeps what denies" exits 25 helm guard check --path ws -- rm -rf /
 ok "and says so" exits 1 helm guard rules --path ws
 
+# The state of the workspace is protected from wherever one stands.
+helm init --path "$scratch/ws-real" >/dev/null
+mkdir -p "$scratch/ws-standing/.git"
+from_elsewhere() { (cd "$scratch/ws-standing" && exits 25 helm guard check --path "$scratch/ws-real" -- rm "$scratch/ws-real/.helm/receipts.jsonl"); }
+ok "its state cannot be changed from elsewhere" from_elsewhere
+rm -rf "$scratch/ws-real" "$scratch/ws-standing" "$scratch/home/.helm"
+
 find . -newer batch.jsonl ! -path './scan*' ! -path './ws*' ! -name answers ! -name q ! -name a ! -name left -type f >left
 ok "nothing was written" test ! -s left
 finish

@@ -83,4 +83,37 @@ ok "one session, call by call" says 0 "deny.rm_root" helm report --session loop
 ok "as a page, escaped" sh -c 'HOME="$1/home" "$0" report --session loop --format html --out s.html >/dev/null && grep -q "session <code>loop" s.html && ! grep -q "<script" s.html' "$HELM_REAL" "$scratch"
 ok "an unknown session is said" says 1 "no session" helm report --session nope
 ok "all of it verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
+
+# An answer is on disk before it is given: whatever fails once, a call passes only with its receipt, and never when the disk did not
+# say that it has it.
+fresh_workspace
+each_failure() {
+  n=1
+  seen=no
+  while [ $n -le 12 ]; do
+    HELM_ENV=
+    bash_call "echo hi > notes.txt" | pre claude-code # so that every round finds the same
+    bash_call "echo hi > notes.txt" | helm_twin hook pre-tool --client claude-code
+    before=$(wc -l <"$ws/.helm/receipts.jsonl")
+    rm -f "$scratch/trace"
+    HELM_ENV="HELM_TEST_TRACE=$scratch/trace HELM_TEST_FAIL_AT=$n:EIO"
+    answer=$(bash_call "echo hi > notes.txt" | helm_twin hook pre-tool --client claude-code)
+    HELM_ENV=
+    failed=$(sed -n "s/^$n //p" "$scratch/trace")
+    [ "$failed" = sync ] && seen=yes
+    if [ -z "$answer" ] && { [ "$failed" = sync ] || [ "$(wc -l <"$ws/.helm/receipts.jsonl")" -le "$before" ]; }; then
+      echo "call $n ($failed) failed, and it passed"
+      return 1
+    fi
+    n=$((n + 1))
+  done
+  [ $seen = yes ] || { echo "no sync was tried"; return 1; }
+}
+ok "a call passes only when the disk has its receipt" each_failure
+
+# What the profile says about tools nobody knows is about those only.
+fresh_workspace
+sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
+ok "one that is known is not" quiet claude-code "ls"
 finish

@@ -27,6 +27,26 @@ helm_twin() {
     HELM_TEST_CLOCK_US=1767225600000000 ${HELM_ENV:-} "$HELM_TWIN" "$@"
 }
 
+# fresh_workspace: a new home with a key and the default workspace, and an empty directory of a project to work in; sets $ws and
+# $ledger.  For cases that must not depend on what the one before did or failed to do.
+fresh_workspace() {
+  cd "$scratch" || exit 1
+  chmod -R u+rwX home project 2>/dev/null
+  rm -rf home project
+  mkdir project
+  if [ -d .fresh-home ]; then # made once; a copy is much quicker
+    cp -a .fresh-home home
+  else
+    mkdir home
+    helm init >/dev/null || { echo "Bail out! helm init failed"; exit 1; }
+    cp -a home .fresh-home
+  fi
+  ws=$scratch/home/.helm/workspace
+  # shellcheck disable=SC2034 # for whoever calls this
+  ledger=$ws/.helm/task-ledger.jsonl
+  cd project || exit 1
+}
+
 # A person at a terminal of their own: no process of the test is above it.
 needs_terminal() {
   command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to make a terminal"

@@ -73,6 +73,19 @@ ok "a changed member is named" says 1 "receipt 3 (receipts.jsonl line 3)" helm l
 ok "with the receipt in JSON" says 1 '"receipt": 3' helm log check --json
 ok "nothing is recorded meanwhile" says 1 "helm log check" helm run --path "$ws" -- true
 ok "verify names it too" says 1 "line 3" helm verify "$chain" --key "$key"
+each_failure() { # each change of the disk fails once: a repair that says it is done has done it
+  cp -a "$ws/.helm" "$scratch/forged"
+  i=1
+  while [ $i -le 24 ]; do
+    rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
+    if (HELM_ENV="${HELM_ENV:-} HELM_TEST_FAIL_AT=$i:EIO" helm_twin log repair --yes) >"$scratch/.o" 2>&1; then
+      exits 0 helm log check || { echo "call $i failed"; return 1; }
+    fi
+    i=$((i + 1))
+  done
+  rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
+}
+ok "a repair that fails on its way does not say that it is done" each_failure
 ok "repair without --yes only says what it would do" says 1 "do it with --yes" helm log repair
 ok "repair" says 0 "records the damage" helm log repair --yes
 ok "is sound then" says 0 "sound" helm log check

@@ -5,7 +5,7 @@
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
 mkdir project && cd project || exit 1
-ok "before anything ran" says 0 "Nothing has been run yet" helm status --brief
+ok "before anything ran" says 0 "Nothing has been run with 'helm run' yet" helm status --brief
 helm run --task-name "first look" --task-id t-first -- echo hi >/dev/null
 helm run --task-name "bad one" --task-id t-bad -- false 2>/dev/null
 helm run --task-name "<b>evil</b>" --task-id t-stop -- rm -rf / 2>/dev/null

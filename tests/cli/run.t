@@ -1,89 +1,151 @@
 #!/bin/sh
-# Guarded runs: decided, on record, inside their walls, and ended properly.
+# Guarded runs: decided, on record, inside their walls, and ended properly.  Each case has a workspace of its own.
+# What the walls of each profile stop is tried in walls.t.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
-helm init >/dev/null
-ws=$scratch/home/.helm/workspace
-ledger=$ws/.helm/task-ledger.jsonl
-mkdir project && cd project || exit 1
+fresh() { # fresh "description" command...: the command in a new workspace
+  fresh_workspace
+  ok "$@"
+}
 last() { tail -n 1 "$ledger"; }
 has() { last | grep -qF -e "$1" || { last; return 1; }; }
+lines() { [ "$(wc -l <"$1")" -eq "$2" ] || { cat "$1"; return 1; }; }
+quietly() { helm "$@" >/dev/null 2>&1; }
 
-ok "a read-only command runs" says 0 "hello" helm profile run inspect_local -- echo hello
-ok "its last row says completed" has '"status": "completed"'
-ok "three rows were written" sh -c 'test "$(wc -l <"$0")" -eq 3' "$ledger"
-ok "two receipts were written" sh -c 'test "$(wc -l <"$0/.helm/receipts.jsonl")" -eq 2' "$ws"
-ok "a command log row was written" grep -q '"component": "runner"' "$ws/.helm/command-log.jsonl"
-ok "the walls are in the receipt" grep -q '"files_confined":true' "$ws/.helm/receipts.jsonl"
-ok "the child's exit code is handed on" exits 7 helm profile run inspect_local -- sh -c 'exit 7'
-ok "and recorded with a failure signature" has '"failure_signature"'
-ok "a denied command does not run" says 25 "GUARD DENY" helm profile run workspace_edit -- rm -rf /
-ok "its row says blocked" has '"status": "blocked"'
-ok "a risky one asks" says 24 "APPROVAL REQUIRED" helm profile run workspace_edit -- git reset --hard
-ok "inspect_local cannot write, says the guard" exits 25 helm profile run inspect_local -- touch made
-ok "inspect_local cannot write, says the kernel" sh -c '! test -e made' 
-ok "a miss is contained" sh -c '"$0" profile run workspace_edit --guard-mode audit -- sh -c "echo x >'"$scratch"'/escaped" 2>/dev/null; ! test -e "'"$scratch"'/escaped"' "$HELM_REAL"
-mkdir -p .claude && echo '{}' >.claude/settings.json
-ok "nor can a miss change the rules of the workspace" exits 2 helm run --cwd workspace --guard-mode audit -- sh -c 'echo x >references/execution_profiles.json'
-ok "nor the settings that arm the guard" exits 2 helm run --guard-mode audit -- sh -c 'echo x >.claude/settings.json'
-ok "workspace_edit writes in the work tree" sh -c 'HOME='"$scratch/home"' "$0" profile run workspace_edit -- sh -c "echo hi >made" && test -s made' "$HELM_REAL"
-ok "not found is 127 with a row" says 127 "command not found" helm profile run inspect_local -- no-such-program-here
-ok "the row is there" has '"status": "failed"'
-ok "time runs out: 124" exits 124 helm profile run inspect_local --timeout 1 -- sleep 30
-ok "the row says timeout" has '"status": "timeout"'
-ok "an unknown profile lists the known ones" says 2 "inspect_local" helm profile run nonsense -- true
-ok "no command is wrong usage" exits 2 helm profile run inspect_local
-ok "a bad task id is refused" says 2 "no task id" helm profile run inspect_local --task-id ../x -- true
-ok "--guard-json decides and runs nothing" says 0 '"action"' helm profile run workspace_edit --guard-json -- rm -rf build
-ok "its row says guard_audit" has '"status": "guard_audit"'
-ok "risky_edit makes a checkpoint first" exits 0 helm profile run risky_edit --task-name "router refactor" -- true
-ok "the row names it" has '"checkpoint_id": "2'
-ok "a handoff runs nothing" says 0 "handoff_required" helm profile run remote_handoff --runtime-target box -- deploy
-ok "a handoff needs a target" exits 2 helm profile run remote_handoff -- deploy
-ok "secrets do not reach the ledger" sh -c 'HOME='"$scratch/home"' "$0" profile run inspect_local -- echo password=hunter2 >/dev/null; ! grep -rq hunter2 "'"$ws"'/.helm"' "$HELM_REAL"
-ok "a guarded run cannot loosen the guard" says 25 "guard" helm profile run service_ops --approve-risk -- "$HELM_REAL" profile run workspace_edit --guard-mode off -- true
-ok "helm run uses the default profile" says 0 "hi" helm run -- echo hi
+# rows and receipts of a run
+fresh "a read-only command runs" says 0 "hello" helm profile run inspect_local -- echo hello
+completed() { quietly profile run inspect_local -- echo hello && has '"status": "completed"'; }
+fresh "its last row says completed" completed
+three_rows() { quietly profile run inspect_local -- echo hello && lines "$ledger" 3; }
+fresh "three rows were written" three_rows
+two_receipts() { quietly profile run inspect_local -- echo hello && lines "$ws/.helm/receipts.jsonl" 2; }
+fresh "two receipts were written" two_receipts
+logged() { quietly profile run inspect_local -- echo hello && grep -q '"component": "runner"' "$ws/.helm/command-log.jsonl"; }
+fresh "a command log row was written" logged
+walls_told() { quietly profile run inspect_local -- echo hello && grep -q '"files_confined":true' "$ws/.helm/receipts.jsonl"; }
+fresh "the walls are in the receipt" walls_told
+asked_for() { # the digest of exactly these words is in both receipts, and other words have another
+  quietly profile run inspect_local -- echo one && quietly profile run inspect_local -- echo two
+  for word in one two; do
+    sum=$(printf '["echo","%s"]' $word | sha256sum | cut -d' ' -f1)
+    [ "$(grep -c "\"args_hash\":\"sha256:$sum\"" "$ws/.helm/receipts.jsonl")" -ge 1 ] || return 1
+  done
+}
+fresh "what was asked for is in the receipt as a digest" asked_for
+fresh "the child's exit code is handed on" exits 7 helm profile run inspect_local -- sh -c 'exit 7'
+failed_with() { exits 7 helm profile run inspect_local -- sh -c 'exit 7' && has '"failure_signature"'; }
+fresh "and recorded with a failure signature" failed_with
+
+# what the guard stops
+fresh "a denied command does not run" says 25 "GUARD DENY" helm profile run workspace_edit -- rm -rf /
+blocked() { exits 25 helm profile run workspace_edit -- rm -rf / && has '"status": "blocked"'; }
+fresh "its row says blocked" blocked
+fresh "a risky one asks" says 24 "APPROVAL REQUIRED" helm profile run workspace_edit -- git reset --hard
+no_write() { exits 25 helm profile run inspect_local -- touch made && ! test -e made; }
+fresh "inspect_local cannot write, says the guard" no_write
+
+# what the walls stop when the guard only looks on
+walled() { # walled PROFILE FILE: a run that writes FILE starts, fails, and the file is as before
+  before=$(cat "$2" 2>/dev/null)
+  says 2 "started" helm profile run "$1" --guard-mode audit -- sh -c 'echo started; echo x >"$0"' "$2" || return 1
+  [ "$(cat "$2" 2>/dev/null)" = "$before" ]
+}
+fresh "inspect_local cannot write, says the kernel" walled inspect_local "$scratch/project/made"
+fresh "a miss is contained" walled workspace_edit "$scratch/escaped"
+rules() { walled workspace_edit "$ws/references/execution_profiles.json"; }
+fresh "nor can a miss change the rules of the workspace" rules
+settings() { mkdir -p .claude && echo '{}' >.claude/settings.json && walled workspace_edit "$PWD/.claude/settings.json"; }
+fresh "nor the settings that arm the guard" settings
+writes() { quietly profile run workspace_edit -- sh -c "echo hi >made" && test -s made; }
+fresh "workspace_edit writes in the work tree" writes
+
+# how it ends
+not_found() { says 127 "command not found" helm profile run inspect_local -- no-such-program-here && has '"status": "failed"'; }
+fresh "not found is 127 with a row" not_found
+timed_out() { exits 124 helm profile run inspect_local --timeout 1 -- sleep 30 && has '"status": "timeout"'; }
+fresh "time runs out: 124 with a row" timed_out
+fresh "an unknown profile lists the known ones" says 2 "inspect_local" helm profile run nonsense -- true
+fresh "no command is wrong usage" exits 2 helm profile run inspect_local
+fresh "a bad task id is refused" says 2 "no task id" helm profile run inspect_local --task-id ../x -- true
+audited() {
+  mkdir build && says 0 '"action"' helm profile run workspace_edit --guard-json -- rm -rf build || return 1
+  test -d build && has '"status": "guard_audit"'
+}
+fresh "--guard-json decides and runs nothing" audited
+saved() { exits 0 helm profile run risky_edit --task-name "router refactor" -- true && has '"checkpoint_id": "2'; }
+fresh "risky_edit makes a checkpoint first, and the row names it" saved
+handed() { says 0 "handoff_required" helm profile run remote_handoff --runtime-target box -- touch made && ! test -e made; }
+fresh "a handoff runs nothing" handed
+fresh "a handoff needs a target" exits 2 helm profile run remote_handoff -- deploy
+no_secret() {
+  says 0 hunter2 helm profile run inspect_local -- echo password=hunter2 || return 1
+  has '"status": "completed"' && ! grep -r hunter2 "$ws/.helm"
+}
+fresh "secrets do not reach the ledger" no_secret
+fresh "a guarded run cannot loosen the guard" says 25 "guard" helm profile run service_ops --approve-risk -- "$HELM_REAL" profile run workspace_edit --guard-mode off -- true
+fresh "helm run uses the default profile" says 0 "hi" helm run -- echo hi
 
 # resume cards: the newest are kept
 many_cards() {
   i=0
+  mkdir -p "$ws/.helm/state-snapshots"
   while [ $i -lt 80 ]; do
     echo card >"$ws/.helm/state-snapshots/2000010$((i % 10))T000000Z-old-$i.md"
     i=$((i + 1))
   done
-  for _ in 1 2 3 4 5; do HOME=$scratch/home "$HELM_REAL" run -- true || return 1; done
+  for _ in 1 2 3 4 5; do helm run -- true || return 1; done
   n=$(ls "$ws/.helm/state-snapshots" | wc -l)
   [ "$n" -le 50 ] || { echo "$n cards"; return 1; }
   newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
   grep -q "current_state: " "$ws/.helm/state-snapshots/$newest" || return 1 # of a run: names go by the second
   [ -z "$(find "$ws/.helm/state-snapshots" -name '.?*')" ]
 }
-ok "old resume cards make room" many_cards
-ok "the next run is given the newest" sh -c 'newest=$(ls "$1" | tail -n 1); HOME='"$scratch/home"' "$0" run -- env | grep -q "^HELM_PREVIOUS_STATE_SNAPSHOT=.*$newest"' "$HELM_REAL" "$ws/.helm/state-snapshots"
+fresh "old resume cards make room" many_cards
+newest_card() {
+  helm run -- true || return 1
+  newest=$(ls "$ws/.helm/state-snapshots" | tail -n 1)
+  helm run -- env | grep "^HELM_PREVIOUS_STATE_SNAPSHOT=.*/$newest\$"
+}
+fresh "the next run is given the newest" newest_card
 
 # whoever writes to a reader that is gone learns it, through helm
-ok "a reader that leaves ends the command" sh -c 'HOME='"$scratch/home"' timeout 20 "$0" run -- yes | head -n 1 | grep -q y' "$HELM_REAL"
+reader_leaves() { HOME=$scratch/home timeout 20 "$HELM_REAL" run -- yes | head -n 1 | grep -q y; }
+fresh "a reader that leaves ends the command" reader_leaves
 
-# helm itself is killed: the next run finds the row and closes it
-HOME=$scratch/home "$HELM_REAL" profile run inspect_local --task-id killed-one -- sleep "60.$$" >/dev/null 2>&1 &
-pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-  grep -q '"killed-one"' "$ledger" && has '"running"' >/dev/null && break
-  sleep 0.1
-done
-kill -9 $pid 2>/dev/null
-wait $pid 2>/dev/null
-ok "after a kill the next run works" exits 0 helm run -- true
-ok "and closes the orphan" sh -c 'grep "\"killed-one\"" "$0" | tail -n 1 | grep -q "\"failed\""' "$ledger"
-ok "nothing of it is left" sh -c '! pgrep -f "sleep 60[.]$0" >/dev/null' "$$"
+# helm itself is killed: the next run finds the row and closes it.  The command holds a lock as long as it lives.
+kill_one() { # starts "killed-one" and kills helm; nothing of this looks at the processes of others
+  HOME=$scratch/home "$HELM_REAL" profile run workspace_edit --task-id killed-one -- \
+    flock "$scratch/project/alive" sleep 60 >/dev/null 2>&1 &
+  pid=$!
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+    test -e alive && ! flock -n alive true && break
+    sleep 0.1
+  done
+  held=1
+  flock -n alive true && held=0
+  kill -9 $pid 2>/dev/null
+  wait $pid 2>/dev/null
+  [ $held -eq 1 ] || { echo "the command never started"; last; return 1; }
+}
+next_works() { kill_one && exits 0 helm run -- true; }
+fresh "after a kill the next run works" next_works
+orphan_closed() { kill_one && quietly run -- true && grep '"killed-one"' "$ledger" | tail -n 1 | grep '"failed"'; }
+fresh "and closes the orphan" orphan_closed
+nothing_left() { kill_one && flock -w 10 alive true; }
+fresh "nothing of it is left" nothing_left
 
 # no receipt, no effect
 if [ "$(id -u)" -ne 0 ]; then
-  chmod 400 "$ws/.helm/receipts.jsonl"
-  ok "unwritable state: nothing runs" sh -c 'HOME='"$scratch/home"' "$0" run -- touch effect; test $? -ne 0 && ! test -e effect' "$HELM_REAL"
-  chmod 600 "$ws/.helm/receipts.jsonl"
+  unwritable() {
+    quietly run -- true
+    chmod 400 "$ws/.helm/receipts.jsonl"
+    ! helm run -- touch effect && ! test -e effect
+  }
+  fresh "unwritable state: nothing runs" unwritable
 fi
-mv "$scratch/home/.helm/keys" "$scratch/home/.helm/keys-away"
-ok "no key: nothing runs, and it says what to do" says 1 "helm key create" helm run -- touch effect
-ok "indeed not" sh -c '! test -e effect'
+no_key() {
+  mv "$scratch/home/.helm/keys" "$scratch/home/.helm/keys-away"
+  says 1 "helm key create" helm run -- touch effect && ! test -e effect
+}
+fresh "no key: nothing runs, and it says what to do" no_key
 finish

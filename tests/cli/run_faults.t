@@ -47,6 +47,18 @@ full_disk() {
   done
 }
 ok "a full disk refuses the run or closes it, with one message" full_disk
+one_failure() { # the n-th change of the disk fails, and only that: who is told that all went well finds all rows
+  n=1
+  while [ $n -le 30 ]; do
+    rows=$(wc -l <"$ledger")
+    if (cd "$ws" && HELM_ENV="HELM_TEST_FAIL_AT=$n:EIO" helm_twin run --path "$ws" -- true) >"$scratch/.o" 2>&1; then
+      [ "$(wc -l <"$ledger")" -eq $((rows + 3)) ] || { echo "at $n: not three rows"; tail -n 3 "$ledger"; return 1; }
+    fi
+    (cd "$ws" && helm run --path "$ws" -- true) >"$scratch/.o" 2>&1 || { echo "after $n:"; cat "$scratch/.o"; return 1; }
+    n=$((n + 1))
+  done
+}
+ok "one failure, at every moment: all rows or an error" one_failure
 ok "the next run works" go touch after
 ok "nothing is left open" exits 0 helm task doctor --path "$ws"
 ok "the record is whole" exits 0 helm log check --path "$ws"

@@ -117,4 +117,45 @@ as_nobody() { # the test's user, or nobody where that is root; the script comes 
 }
 not_root() { (cd / && as_nobody sh -s <"$HELM_SOURCE/tools/fresh.sh"); }
 ok "a fresh machine needs root, and says so" says 77 "SKIPPED: only root" not_root
+
+# mutants: where a mistake may be put.  Not in comments, texts, macros, tables, what is static, or labels.
+if command -v python3 >/dev/null 2>&1; then
+  cat >"$scratch/sample.c" <<'EOC'
+#define M(x) ((x) == 1)
+/* if (a == b) return 1; */
+static const int table[] = { 1 == 1, 2 };
+static int f(int a)
+{
+	static int kept = 1 == 2;
+	const char *s = "a == b";
+	switch (a) {
+	case 3 == 3:
+		return -1;
+	}
+	if (a == 2)
+		call(a);
+	else
+		other("x", a);
+	return a && s;
+}
+EOC
+  cat >"$scratch/wanted" <<'EOC'
+10 return -1 => return 0
+12 if (a == 2) => if (!(a == 2))
+12 if (a == 2) => if (a != 2)
+12 if (a == 2) => if (a == 3)
+13 call(a); => (left out)
+15 other("x", a); => (left out)
+16 return a && s => return (a && s, 0)
+16 return a && s => return a || s
+EOC
+  places() {
+    PYTHONDONTWRITEBYTECODE=1 python3 -c 'import sys
+sys.path.insert(0, sys.argv[1] + "/tools")
+import mutants
+for p in mutants.Reader("x.c", open(sys.argv[2]).read()).places:
+    print(p.line, p.mutation())' "$HELM_SOURCE" "$scratch/sample.c" | diff "$scratch/wanted" -
+  }
+  ok "mistakes are put where a program acts, and nowhere else" places
+fi
 finish

@@ -19,6 +19,7 @@ ok "a member that hides behind another's case is refused" says 1 "letter case" h
 
 ok "a chain is admissible" says 0 "ADMISSIBLE" helm verify chain.jsonl --key $key
 ok "its end is not established" says 0 "not established" helm verify chain.jsonl --key $key
+ok "without a key nobody is identified, whatever key it brings along" says 1 "FAIL  identity: line 1" helm verify chain.jsonl
 sed '2d' chain.jsonl >gap.jsonl
 ok "a dropped receipt breaks the next one's link" says 1 "line 2" helm verify gap.jsonl --key $key
 ok "and the member is named" says 1 "prev_hash" helm verify gap.jsonl --key $key
@@ -30,6 +31,60 @@ ok "an unsigned member is protected by the next link" says 1 "closure" helm veri
 ok "an empty line is corruption" says 1 "TAMPERED" helm verify blank.jsonl --key $key
 
 ok "a decision record" says 0 "decision record" helm verify decision.json --key $key
+
+# journals of others
+cp "$cases/verify/audit-trail.jsonl" "$cases/verify/audit-log.jsonl" "$cases/journals/proxy.jsonl" .
+ok "an audit trail" says 0 "ADMISSIBLE" helm verify audit-trail.jsonl --key $key
+ok "not without a key" says 1 "UNVERIFIED" helm verify audit-trail.jsonl
+ok "nor under another" says 1 "UNVERIFIED" helm verify audit-trail.jsonl --key $other
+trail() { # trail SCRIPT HEADLINE TEXT: changed by sed, it is answered so
+  sed "$1" audit-trail.jsonl >changed.jsonl
+  ! cmp -s audit-trail.jsonl changed.jsonl && says 1 "$2" helm verify changed.jsonl --key $key && grep -qF -e "$3" "$scratch/.stdout"
+}
+ok "an audit trail: a record is edited" trail '2s/"action":"read"/"action":"write"/' TAMPERED "record 2"
+ok "an audit trail: a record is dropped" trail 2d TAMPERED "previous_record_hash"
+ok "an audit trail: a signature is edited" trail '2s/"value":"...../"value":"AAAAA/' TAMPERED "signature_rejected"
+ok "an audit trail: a signature is no base64" trail '3s/"value":"/"value":"!/' TAMPERED "base64 of key and signature"
+ok "an audit trail: another algorithm" trail '3s/Ed25519/RSA/' UNVERIFIED "unsupported_algorithm"
+ok "an audit trail: a signature is taken off" trail '2s/"signature":{[^}]*},//' UNVERIFIED "not established"
+ok "an audit trail: another spelling" trail '1s/":"/": "/' TAMPERED "canonical JSON"
+ok "an audit log is unchanged, and nobody signed it" says 1 "unchanged   yes" helm verify audit-log.jsonl
+sed 2d audit-log.jsonl >cut-log.jsonl
+ok "a record of an audit log is dropped" says 1 "TAMPERED" helm verify cut-log.jsonl
+ok "a proxy journal" says 0 "ADMISSIBLE" helm verify proxy.jsonl --key $key
+ok "without a key it is unchanged, no more" says 1 "UNVERIFIED" helm verify proxy.jsonl
+ok "under another key it is not what it says" says 1 "a signature by a given key" helm verify proxy.jsonl --key $other
+
+# decisions of others: the cases hold them together with the key, so they are taken out first
+if command -v python3 >/dev/null 2>&1; then
+  for name in trusted edited; do
+    python3 -c 'import json, sys; json.dump(json.load(open(sys.argv[1]))["document"], sys.stdout)' "$cases/external-decision/$name.json" >$name-decision.json
+  done
+  ok "a decision made elsewhere, under its key" says 0 '"self_attested": false' helm verify trusted-decision.json --key $key --json
+  ok "under the key it brings along" says 1 '"self_attested": true' helm verify trusted-decision.json --json
+  ok "under another key nothing is established" says 1 '"integrity": "not established"' helm verify trusted-decision.json --key $other --json
+  ok "edited, under its key" says 1 TAMPERED helm verify edited-decision.json --key $key
+  ok "edited, under the key it brings along" says 1 TAMPERED helm verify edited-decision.json
+fi
+
+# a pack about the making of something
+provenance() { # provenance SCRIPT FILE: a copy with one file changed by sed
+  rm -rf changed
+  cp -r "$cases/verify/provenance" changed && chmod -R u+w changed && sed -i "$1" "changed/$2" && ! diff -rq "$cases/verify/provenance" changed
+}
+ok "a provenance pack" says 0 "ADMISSIBLE" helm verify "$cases/verify/provenance" --key $key
+ok "its class" says 0 '"class": "crypto_conformant_advisory"' helm verify "$cases/verify/provenance" --key $key --json
+ok "without a key its hashes are all that is shown" says 1 '"class": "hash_conformant"' helm verify "$cases/verify/provenance" --json
+ok "nor is it trusted under another" says 1 '"class": "hash_conformant"' helm verify "$cases/verify/provenance" --key $other --json
+provenance 's/said/Said/' objects/a.txt >/dev/null
+ok "a changed object" says 1 '"class": "unverified"' helm verify changed --key $key --json
+provenance 's/redacted/redaction_failed/' redaction.json >/dev/null
+ok "a redaction that failed" says 1 "redaction_report:status" helm verify changed --key $key --json
+provenance 's/"root_hash":"./"root_hash":"z/' manifest.json >/dev/null
+ok "another root" says 1 "manifest:root_hash" helm verify changed --key $key --json
+provenance 's/hash_only/everything/' manifest.json >/dev/null
+ok "a profile nobody knows" says 1 '"class": "unverified"' helm verify changed --key $key --json
+
 ok "several files: all must hold" says 1 "TAMPERED" helm verify receipt.json edited.json --key $key
 ok "JSON is one document" is_json helm verify receipt.json edited.json --key $key --json
 echo "$key" >key.pub
@@ -38,6 +93,11 @@ printf '{"keys":[{"key_id":"k","public_key_hex":"%s"}]}' $key >trust.json
 ok "a trust file" says 0 "ADMISSIBLE" helm verify receipt.json --trust trust.json
 printf '{"k":"nonsense"}' >bad-trust.json
 ok "a trust file that cannot be read is an error, not less trust" says 1 "not a public key" helm verify receipt.json --trust bad-trust.json
+printf '{"version":"evidence-pack-trust/v9","keys":[{"key_id":"k","public_key_hex":"%s"}]}' $key >new-trust.json
+ok "nor is one of a version that is not known" says 1 "known version" helm verify receipt.json --trust new-trust.json
+printf '{"keys":[{"key_id":"k","public_key_hex":"%s","not_after":"2020-01-01T00:00:00Z"}]}' $key >old-trust.json
+ok "a key that was no longer in force: a receipt" says 1 "UNVERIFIED" helm verify receipt.json --trust old-trust.json
+ok "a decision" says 1 "UNVERIFIED" helm verify decision.json --trust old-trust.json
 ok "a key that is none is misuse" says 2 "neither 64 hex digits nor" helm verify receipt.json --key nonsense
 ok "no file is misuse" exits 2 helm verify
 ok "a missing file is an error" says 1 "nowhere" helm verify nowhere.json

@@ -24,6 +24,9 @@ from_below() { (cd project/sub && helm "$@"); }
 ok "found from below" says 0 "workspace=$scratch/project" from_below doctor --skip-discovery
 ok "detect looks where it stands, too" says 0 "source=cwd" from_below detect
 ok "a directory with docs is generic only when named" says 0 "layout=generic" helm detect --path other
+mkdir -p "$scratch/home/.openclaw"
+ok "another runtime that is here is told" says 0 "found_openclaw=$scratch/home/.openclaw" helm detect
+rmdir "$scratch/home/.openclaw"
 ok "~ is not a workspace although it has .helm" says 0 "layout=unknown" helm detect --path "$scratch/home/nowhere"
 ok "the home directory leads to the nested workspace" says 0 "source=nested" helm detect --path "$scratch/home"
 HELM_ENV="HELM_WORKSPACE=$scratch/project"
@@ -40,7 +43,7 @@ ok "a dry run says which directory" says 0 "would save $tree: 3 files" in_tree c
 ok "and makes nothing" test ! -e "$kept"
 ok "there are none at first" says 0 "no checkpoints of $tree yet" in_tree checkpoint list
 ok "looking makes nothing either" test ! -e "$kept"
-ok "a checkpoint is of the tree" says 0 "\"root\": \"$tree\"" in_tree checkpoint create --label mine
+ok "a checkpoint is of the tree" says 0 "\"root\": \"$tree\"" in_tree checkpoint create --label mine --json
 ok "and says how many files" grep -q '"files": 3' "$scratch/.stdout"
 ok "it is kept in the helm home" sh -c 'grep -q "\"tree\": \"$1\"" "$0"/*/tree.json' "$kept" "$tree"
 ok "for nobody else" sh -c 'test "$(stat -c %a "$0"/*)" = 700' "$kept"

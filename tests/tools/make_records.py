@@ -681,6 +681,19 @@ def foreign():
         r.update(receipt_hash=sha(message), signature=sign_hex(message))
         return r
 
+    def described(kind, path, data):
+        write("verify/provenance/" + path, data)
+        return {"kind": kind, "path": path, "hash": sha(data), "size": len(data)}
+
+    pack = {"version": "agent_provenance_pack.v1", "pack_id": "pp", "object_hash_alg": "sha256", "canonical_json": "jcs", "capture_profile": "hash_only",
+            "objects": [described("transcript", "objects/a.txt", b"said\n"), described("diff", "objects/b.txt", b"done\n")],
+            "redaction_report": described("redaction", "redaction.json", b'{"status":"redacted","version":"1"}\n')}
+    view = {"version": pack["version"], "objects": sorted(pack["objects"] + [pack["redaction_report"]], key=lambda o: (o["kind"], o["hash"]))}
+    pack["root_hash"] = hexof(view)
+    signed = {n: pack[n] for n in ("capture_profile", "pack_id", "root_hash", "version")}
+    pack["signing"] = {"signer_key_id": "k", "signature_hex": sign_hex(cb(signed))}
+    write("verify/provenance/manifest.json", cb(pack) + b"\n")
+
     good = workstation()
     case("workstation-receipt/valid", {"receipt": good}, {"integrity": True, "receipt_hash": good["receipt_hash"], "trusted_with": KEY})
     for name, edit in {"edited": setter("verdict", "ALLOW"), "key-swapped": setter("signer_key_id", "ed25519:" + OTHER_KEY),
@@ -813,6 +826,8 @@ def logs(three):
     tl("consistency-new", {"consistency_proof": c, **dict(roots, trusted_new_root=root(6))}, "does not reproduce new root (split view)")
     tl("head-unsigned", {"sth": {k: v for k, v in head().items() if k != "signature"}, "trusted_public_key": KEY}, "STH is unsigned")
     tl("head-size", {"sth": dict(head(), tree_size=6), "trusted_public_key": KEY}, "STH signature invalid")
+    rootless = {"log_id": sha(public(SEED)), "root_hash": "z" * 64, "timestamp": "2026-03-01T00:00:00Z", "tree_size": 7}
+    tl("head-rootless", {"sth": dict(rootless, public_key=KEY, signature=sign_hex(cb(rootless))), "trusted_public_key": KEY}, "undecodable hash")
     tl("head-stranger", {"sth": head(7, STRANGER), "trusted_public_key": KEY}, "STH signature invalid")
     tl("equivocation", {"sth_a": head(), "sth_b": dict(head(), root_hash=root(6))}, "equivocation")
 
@@ -828,6 +843,19 @@ def logs(three):
     bad[2]["action"] = "c"
     case("journals/audit-log-edited", {"events": bad, "head": tip}, {"result": "reject", "at": 2})
     case("journals/audit-log-dropped", {"events": events[:1] + events[2:], "head": tip}, {"result": "reject", "at": 1})
+
+    write("verify/audit-log.jsonl", b"".join(cb(e) + b"\n" for e in events))
+
+    rows, prev = [], "0" * 64
+    for i in range(3):
+        row = {"aat_version": "1.0", "record_id": f"t{i}", "sequence": i, "timestamp": "2026-03-01T00:00:00Z", "agent_id": "a",
+               "action_type": "tool_call", "action": "read", "resource": "r", "payload_hash": sha(b"%d" % i), "previous_record_hash": prev,
+               "record_hash": ""}
+        row["record_hash"] = prev = hexof(row)
+        row["signature"] = {"algorithm": "Ed25519", "public_key": base64.b64encode(public(SEED)).decode(),
+                            "value": base64.b64encode(sign(bytes.fromhex(prev))).decode()}
+        rows.append(cb(row) + b"\n")
+    write("verify/audit-trail.jsonl", b"".join(rows))
 
     lines, prev = [], "GENESIS"
     for i in range(1, 4):
@@ -1122,6 +1150,8 @@ def more_sealed():
     boundary("extra-artifact", no("artifact_mismatch"), lambda d: d["artifacts"].update({"c": ""}))
     boundary("signature", no("signature_rejected"), lambda d: flip("signature")(d["compile_receipt"]))
     boundary("unbound", no("binding_mismatch"), lambda d: d["attestation_match"].update(receipt_hash=H("0")))
+    boundary("third-unbound", no("binding_mismatch"), lambda d: d.update(attestation=dict(d["attestation_match"], receipt_hash=H("0"))))
+    boundary("drift-unbound", no("binding_mismatch"), lambda d: d.update(attestation_drift=dict(d["attestation_match"], receipt_hash=H("0"))))
     boundary("match-with-failure", no("verdict_inconsistent"), result="FAIL")
     boundary("drift-without-failure", no("verdict_inconsistent"), verdict="DRIFT")
 
@@ -1252,6 +1282,9 @@ def launch():
     launched("binding-short", no("binding_mismatch"), lambda d: d["authority_binding"].pop("audience"))
     launched("unknown-member", no("binding_mismatch"), lambda d: d["receipt"].update(note="x"))
     launched("route-where-none-belongs", no("binding_mismatch"), provider_id="p")
+    launched("reconciled-ahead", no("binding_mismatch"), lambda d: d["receipt"].update(reconciliation_revision=2))
+    launched("reconciled-before-all", no("binding_mismatch"), lambda d: d["receipt"].update(reconciliation_revision=-1))
+    launched("no-clock", no("binding_mismatch"), lambda d: d["receipt"].update(lamport=0))
     launched("unsafe-integer", no("unsafe_integer"), lambda d: d["receipt"].update(lamport=2**53))
     launched("signature-encoding", no("invalid_encoding"), lambda d: d["receipt"].update(signature=d["receipt"]["signature"][:-1]))
     launched("stranger", no("signature_rejected"), lambda d: d["receipt"].update(

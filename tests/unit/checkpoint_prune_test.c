@@ -197,6 +197,68 @@ static void leftovers(void **state)
 	restore(NULL);
 }
 
+/* What was told to be freed is what is not there any more. */
+static void freed_is_what_is_gone(void **state)
+{
+	(void)state;
+	make_versions(6);
+	struct checkpoint_policy p = policy(2, 0);
+	prune(&p, NULL, true);
+	assert_int_equal(gone.prune->n, 4);
+	assert_true(gone.freed_bytes > 0);
+	uint64_t left = gone.total_bytes - gone.freed_bytes;
+	prune(&p, NULL, false);
+	assert_int_equal(gone.total_bytes, left);
+}
+
+/* A leftover that cannot be removed is said, not passed over: each change to the disk fails once. */
+static void what_cannot_be_removed_is_said(void **state)
+{
+	(void)state;
+	struct checkpoint_policy p;
+
+	make_tree();
+	create();
+	p = policy(5, 30);
+	bool fired = true;
+	for (unsigned n = 1; fired; n++) {
+		scratch_put(&t, "src/" RESTORE_TEMP "1f", "x");
+		f.calls = 0;
+		f.fail_at = n;
+		f.fail_errno = EIO;
+		int rc = checkpoint_prune(&st, &p, NULL, true, &gone, &e);
+		fired = fault_fired(&f);
+		f.fail_at = 0;
+		if (fired && rc == OK && scratch_has(&t, "src/" RESTORE_TEMP "1f"))
+			fail_msg("call %u failed, the leftover is there, and nobody said so", n);
+		e = (struct err){ 0 };
+	}
+}
+
+/* The tree can be read and one content cannot: a comparison that would need it is refused, not shortened. */
+static void a_lost_content_is_no_empty_difference(void **state)
+{
+	(void)state;
+	char **names;
+	size_t n;
+
+	scratch_put(&t, "same", version(100));
+	scratch_put(&t, "v", version(0));
+	create();
+	ok(file_list(s, &a, state_fd, "checkpoints/objects", &names, &n, &e));
+	assert_int_equal(n, 1);
+	scratch_put(&t, "v", version(1));
+	create();
+	checkpoint_close(&st);
+	assert_int_equal(unlinkat(state_fd, arena_printf(&a, "checkpoints/objects/%s", names[0]), 0), 0);
+	open_store();
+	scratch_put(&t, "same", "changed");
+	struct checkpoint_restore q = { .id = id_at(1), .is_dry_run = true };
+	ok(checkpoint_restore(&st, &q, &back, &e));
+	q.with_diff = true;
+	refuses(checkpoint_restore(&st, &q, &back, &e), "CHECKPOINT_OBJECT");
+}
+
 /* When a kept checkpoint cannot be read, nobody knows which objects it needs. */
 static void damage_stops_removal(void **state)
 {
@@ -346,6 +408,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(size_pressure, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(many_small_packs_become_one, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(leftovers, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(freed_is_what_is_gone, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(what_cannot_be_removed_is_said, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(a_lost_content_is_no_empty_difference, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(damage_stops_removal, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(one_bit_stops_removal, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(the_whole_copy_is_kept, setup_clock, teardown),

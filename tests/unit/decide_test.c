@@ -270,6 +270,35 @@ static void profiles_give_and_take_rights(void **state)
 	assert_int_equal(one("remote_handoff", write).action, ACTION_ASK);
 }
 
+/* Of what rules have in mind only that stays which permits it. */
+static void advice_leads_somewhere(void **state)
+{
+	struct effect write = { .kind = FX_WRITE, .tag = "write.file", .target = "f", .path_class = PATH_IN };
+	struct effect wipe = { .kind = FX_DELETE,
+		.tag = "delete.file",
+		.target = "d",
+		.path_class = PATH_IN,
+		.certainty = CERTAIN,
+		.flags = FXF_RECURSIVE };
+	struct effect look = { .kind = FX_READ, .tag = "read.file", .target = "f", .path_class = PATH_IN };
+	struct decide_context at = { .a = &a, .workspace = "/home/u/ws" };
+	struct profiles none = { 0 };
+	struct decision d = one("inspect_local", write);
+
+	(void)state;
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_string_equal(d.recommended_profile, "workspace_edit");
+	decide_advice(shipped, &none, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+	d = one("workspace_edit", wipe);
+	assert_string_equal(d.recommended_profile, "risky_edit");
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+	d = one("workspace_edit", look);
+	decide_advice(shipped, &profiles, d.proposal, &at, &d);
+	assert_null(d.recommended_profile);
+}
+
 /* The guard asks, but the profile denies the group: an approval could not lift it. */
 static void a_denied_tool_group_denies(void **state)
 {
@@ -437,6 +466,11 @@ static void an_unreadable_policy_fails_closed(void **state)
 
 	(void)state;
 	assert_int_equal(judge(policy_compile(&a, &from), "service_ops", NULL, 0).action, ACTION_ASK);
+	assert_false(policy_permits_off(policy_compile(&a, &from)));
+	/* What a file permits counts only when all of it was understood. */
+	assert_true(policy_permits_off(with_file("{\"version\": 1, \"allow_guard_off\": true}", false)));
+	assert_false(policy_permits_off(
+		with_file("{\"version\": 1, \"allow_guard_off\": true, \"absolute_deny\": {}}", false)));
 }
 
 static void files_add_text_and_effect_rules(void **state)
@@ -457,6 +491,124 @@ static void files_add_text_and_effect_rules(void **state)
 	assert_int_equal(d.action, ACTION_DENY);
 	assert_string_equal(d.findings[0].rule, "x.text");
 	assert_string_equal(d.findings[1].rule, "x.docs");
+}
+
+/* Only a denial is the worst there is: a text that asks is scored by what the command does. */
+static void a_text_rule_that_asks_is_no_denial(void **state)
+{
+	static const char *const lists[] = { "absolute_deny", "require_approval" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		const struct policy *p = with_file(
+			arena_printf(&a,
+				"{\"version\": 1, \"%s\": [{\"id\": \"x\", \"patterns\": [\"the text\"]}]}",
+				lists[i]),
+			false);
+		struct effect e = { .kind = FX_READ, .target = "/home/u/ws/a", .path_class = PATH_IN };
+		struct decision d = judge(p, "workspace_edit", &e, 1);
+		assert_int_equal(d.action, i == 0 ? ACTION_DENY : ACTION_ASK);
+		if (i == 0)
+			assert_int_equal(d.score_hundredths, 100);
+		else
+			assert_true(d.score_hundredths < 100);
+	}
+}
+
+/* A rule is said once about one step, however many operands it has; about another step it is said again. */
+static void a_rule_speaks_once_about_one_step(void **state)
+{
+	struct effect twice[2] = { { .kind = FX_DELETE,
+					   .tag = "delete.glob",
+					   .program = "rm",
+					   .target = "/home/u/ws/a",
+					   .path_class = PATH_IN },
+		{ .kind = FX_DELETE,
+			.tag = "delete.glob",
+			.program = "rm",
+			.target = "/home/u/ws/a",
+			.path_class = PATH_IN } };
+	struct decision once = judge(shipped, "workspace_edit", twice, 1),
+			same = judge(shipped, "workspace_edit", twice, 2);
+
+	(void)state;
+	assert_true(once.finding_count > 0);
+	assert_int_equal(same.finding_count, once.finding_count);
+	twice[1].step = 1;
+	assert_true(judge(shipped, "workspace_edit", twice, 2).finding_count > once.finding_count);
+}
+
+/* What was decoded only to be shown is shown, and judges nothing. */
+static void decoded_text_is_shown_and_not_judged(void **state)
+{
+	struct decision d = one("workspace_edit",
+		(struct effect){ .kind = FX_DELETE,
+			.tag = "delete.glob",
+			.program = "rm",
+			.target = "/",
+			.path_class = PATH_ROOT,
+			.flags = FXF_DECODED | FXF_RECURSIVE });
+
+	(void)state;
+	assert_int_equal(d.action, ACTION_ALLOW);
+	assert_int_equal(d.finding_count, 1);
+	assert_string_equal(d.findings[0].rule, "note.decoded_payload");
+	assert_non_null(strstr(d.findings[0].text, "holds rm on /"));
+}
+
+static bool has_category(const struct decision *d, const char *name)
+{
+	for (size_t i = 0; i < d->category_count; i++)
+		if (text_eq(d->categories[i], name))
+			return true;
+	return false;
+}
+
+static void categories_say_what_is_done(void **state)
+{
+	struct effect e = {
+		.kind = FX_WRITE, .tag = "write.file", .target = "/home/u/ws/a", .path_class = PATH_IN
+	};
+	struct decision d = judge(shipped, "workspace_edit", &e, 1);
+
+	(void)state;
+	assert_true(has_category(&d, "write"));
+	assert_false(has_category(&d, "network"));
+	e = (struct effect){ .kind = FX_NETWORK, .target = "a.example" };
+	d = judge(shipped, "workspace_edit", &e, 1);
+	assert_true(has_category(&d, "network"));
+	assert_false(has_category(&d, "write"));
+	d = judge(shipped, "workspace_edit", NULL, 0);
+	assert_int_equal(d.category_count, 1);
+	assert_true(has_category(&d, "unknown"));
+}
+
+/* Outside begins right after the temporary places: the first class beyond them counts as an escape. */
+static void a_write_outside_is_an_escape(void **state)
+{
+	struct effect e = { .kind = FX_WRITE, .tag = "write.file", .target = "/x/a", .path_class = PATH_TMP };
+	int inside = judge(shipped, "workspace_edit", &e, 1).score_hundredths;
+
+	(void)state;
+	e.path_class = PATH_OUT;
+	assert_true(judge(shipped, "workspace_edit", &e, 1).score_hundredths >= inside + 30);
+}
+
+/* A profile that only inspects never has effects that change something without writing a file; each group is named once. */
+static void who_inspects_changes_nothing(void **state)
+{
+	static const enum effect_kind kinds[] = { FX_CRON, FX_FIREWALL, FX_ACCOUNT, FX_KERNEL, FX_POWER,
+		FX_PROCESS, FX_CONTAINER };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		struct effect e[2] = { { .kind = kinds[i] }, { .kind = kinds[i] } };
+		struct decision d = judge(shipped, "inspect_local", e, 2);
+		assert_int_equal(d.used_count, 1);
+		assert_int_equal(d.used[0], GROUP_APPLY_PATCH);
+		assert_true(d.has_denied_group);
+		assert_int_equal(judge(shipped, "workspace_edit", e, 2).used_count, 0);
+	}
 }
 
 static void a_pipe_pattern_looks_at_neighbours(void **state)
@@ -739,12 +891,19 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_search_from_the_workspace_asks_and_from_above_denies, begin, done),
 		cmocka_unit_test_setup_teardown(profiles_give_and_take_rights, begin, done),
+		cmocka_unit_test_setup_teardown(advice_leads_somewhere, begin, done),
 		cmocka_unit_test_setup_teardown(a_denied_tool_group_denies, begin, done),
 		cmocka_unit_test_setup_teardown(modes_change_what_happens_not_what_is_said, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_is_never_allowed, begin, done),
 		cmocka_unit_test_setup_teardown(bad_policy_files_fail_closed, begin, done),
 		cmocka_unit_test_setup_teardown(an_unreadable_policy_fails_closed, begin, done),
 		cmocka_unit_test_setup_teardown(files_add_text_and_effect_rules, begin, done),
+		cmocka_unit_test_setup_teardown(a_text_rule_that_asks_is_no_denial, begin, done),
+		cmocka_unit_test_setup_teardown(a_rule_speaks_once_about_one_step, begin, done),
+		cmocka_unit_test_setup_teardown(decoded_text_is_shown_and_not_judged, begin, done),
+		cmocka_unit_test_setup_teardown(categories_say_what_is_done, begin, done),
+		cmocka_unit_test_setup_teardown(a_write_outside_is_an_escape, begin, done),
+		cmocka_unit_test_setup_teardown(who_inspects_changes_nothing, begin, done),
 		cmocka_unit_test_setup_teardown(a_pipe_pattern_looks_at_neighbours, begin, done),
 		cmocka_unit_test_setup_teardown(the_shipped_lists_add_no_text_rules, begin, done),
 		cmocka_unit_test_setup_teardown(an_override_needs_a_person, begin, done),

@@ -94,6 +94,12 @@ static void everything(void **state)
 	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "hashes_verified", 0), ISSUED - 1);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_failed", -1), 0);
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), ISSUED);
+	/* Without a key there is nothing to check signatures with, and that is no failure. */
+	struct trust nobody = { 0 };
+	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
+	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), 0);
 }
 
 static void by_task(void **state)
@@ -146,7 +152,14 @@ static void dishonest_exporter(void **state)
 	items[2].content = bytes_of(text);
 	judge(items, n, &v, &p);
 	assert_string_equal(v.error, "receipts");
+	assert_int_equal(find_check(&v, "receipts")->status, CHECK_FAIL);
 	assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	struct trust nobody = { 0 };
+	struct json *report;
+	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_string_not_equal(json_get_text(report, "status", ""), "COMPLETE");
+	assert_non_null(
+		strstr(json_text(json_at(json_get(report, "issues"), 0)), "the chain breaks at receipt"));
 }
 
 static void dishonest_leaves(void **state)

@@ -124,6 +124,13 @@ static void outside_of_known_places_each_operand_is_its_own(void **state)
 	CHANGED(x.asked.target = NULL, false);
 	CHANGED((x.asked.certainty = x.granted.certainty = PREFIXED), false);
 	CHANGED((x.asked.tag = x.granted.tag = NULL), true);
+	/* The same letters, divided otherwise, are something else. */
+	CHANGED((x.granted.target = "ab", x.granted.resolved = "c", x.asked.target = "a",
+			x.asked.resolved = "bc"),
+		false);
+	CHANGED((x.granted.target = x.asked.target = "ab", x.granted.resolved = x.asked.resolved = "c"),
+		true);
+	CHANGED((x.granted.resolved = "", x.asked.resolved = NULL), false);
 }
 
 static void unknown_tools_are_granted_by_name_only(void **state)

@@ -164,6 +164,8 @@ static void host_names(void **state)
 		{ "u:p@good.example", NULL },
 		{ "https://%65xample.com/", NULL },
 		{ "https:///x", NULL },
+		{ "https://.example/", NULL },
+		{ "https://-a.example/", NULL },
 		{ "", NULL },
 		{ NULL, NULL },
 	};

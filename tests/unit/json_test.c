@@ -456,6 +456,29 @@ static void test_name_order(void **state)
 	}
 }
 
+/* What is written can be read again, whatever bytes a name had; what is hashed are the bytes themselves. */
+static void test_bytes_that_are_no_text(void **state)
+{
+	struct arena *a = *state;
+	struct json *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY), *again;
+	struct buf text, raw;
+
+	json_pushs(a, list, "x\xff");
+	json_push(a, list, json_number(a, 1));
+	json_set(a, doc, "\xfe", list);
+	buf_init(&text, a);
+	buf_adds(&text, "before ");
+	json_write(&text, doc, 0);
+	assert_string_equal(text.p, "before {\"\\\\xFE\":[\"x\\\\xFF\",1]}");
+	buf_init(&raw, a);
+	json_canonical(&raw, doc);
+	assert_string_equal(raw.p, "{\"\xfe\":[\"x\xff\",1]}");
+	json_make_utf8(a, doc);
+	assert_string_equal(json_text(json_at(json_get(doc, "\\xFE"), 0)), "x\\xFF");
+	assert_int_equal(json_parse(a, bytes_of(text.p + 7), "x", NULL, &again, NULL), OK);
+	assert_true(json_eq(doc, again));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -476,6 +499,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sorting_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_strict, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_doubles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes_that_are_no_text, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_order, setup, teardown),
 	};
 

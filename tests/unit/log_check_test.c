@@ -263,6 +263,32 @@ static void foreign_key(void **state)
 	end(&f);
 }
 
+/* By somebody else's key from the first receipt on, and damaged in the last: the damage is named where it is, not where trust ends. */
+static void foreign_key_and_damage(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report report;
+
+	begin(&f, 3, 1 << 20);
+	AUTO(key_free) struct key *other = NULL;
+	struct err e = { 0 };
+	assert_int_equal(key_create(sys_real(), f.dir.fd, "others", "root", &other, &e), OK);
+	memcpy(f.trusted.key, key_public(other), KEY_SIZE);
+	char *text = content(&f, "receipts.jsonl");
+	char *third = strchr(strchr(text, '\n') + 1, '\n') + 1, *at = strstr(third, "\"signature\":\"");
+	assert_non_null(at);
+	at += strlen("\"signature\":\"");
+	*at = *at == '0' ? '1' : '0';
+	scratch_put(&f.dir, "receipts.jsonl", text);
+	check(&f, &f.a, &report);
+	assert_true(report.is_damaged);
+	const struct json *found = json_at(json_get(report.doc, "findings"), 0);
+	assert_string_equal(json_get_text(found, "severity", ""), "damage");
+	assert_int_equal(json_get_int(found, "line", 0), 3);
+	end(&f);
+}
+
 static void torn_end_is_no_damage(void **state)
 {
 	(void)state;
@@ -526,6 +552,7 @@ int main(void)
 		cmocka_unit_test(anchor_finds_a_rewrite),
 		cmocka_unit_test(missing_files),
 		cmocka_unit_test(foreign_key),
+		cmocka_unit_test(foreign_key_and_damage),
 		cmocka_unit_test(torn_end_is_no_damage),
 		cmocka_unit_test(beside_a_writer),
 		cmocka_unit_test(no_repair_removes_a_receipt),

@@ -7,15 +7,18 @@
 #include "tools/unit.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -82,7 +85,6 @@ static int try_udp(void)
 	return fd >= 0 && sendto(fd, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)) == 1 ? 0 : -1;
 }
 
-/* Climb to the parent's or any other process' root through /proc. */
 /* The process that waits for us shares its memory with helm. */
 static int try_parent_memory(const char *what)
 {
@@ -92,6 +94,7 @@ static int try_parent_memory(const char *what)
 	return open(path, O_RDONLY) < 0 ? -1 : 0;
 }
 
+/* Climb to the parent's or any other process' root through /proc. */
 static int try_proc_root(const char *path)
 {
 	char name[PATH_MAX];
@@ -132,12 +135,30 @@ static int try_read(const char *path)
 	return fd >= 0 && read(fd, &byte, 1) == 1 ? 0 : -1;
 }
 
+/* There is a name in it that can be seen. */
+static int try_list(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry = NULL;
+
+	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.' &&
+		(!entry->d_name[1] || !strcmp(entry->d_name, "..")))
+		;
+	int saved = dir ? ENOENT : errno;
+	if (dir)
+		closedir(dir);
+	errno = saved;
+	return entry ? 0 : -1;
+}
+
 static int probe(const char *name, const char *arg, const char *arg2)
 {
 	if (!strcmp(name, "write"))
 		return try_write(arg);
 	if (!strcmp(name, "read"))
 		return try_read(arg);
+	if (!strcmp(name, "list"))
+		return try_list(arg);
 	if (!strcmp(name, "rename"))
 		return rename(arg, arg2);
 	if (!strcmp(name, "link"))
@@ -190,6 +211,8 @@ static int probe(const char *name, const char *arg, const char *arg2)
 		return try_fd(arg);
 	if (!strcmp(name, "symlink-out"))
 		return try_symlink_out(arg, arg2);
+	if (!strcmp(name, "bounding")) /* a capability that some program could still give it */
+		return prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) == 1 ? 0 : -1;
 	if (!strcmp(name, "tiocsti"))
 		return ioctl(0, TIOCSTI, "x");
 	errno = ENOSYS;
@@ -379,6 +402,8 @@ static void test_keys_and_state(void **state)
 
 	(void)state;
 	REFUSED(rules, "read", at("keys/root.key"), NULL);
+	REFUSED(rules, "list", keys_dir, NULL);
+	WORKS(rules, "list", state_dir, NULL);
 	WORKS(rules, "read", at("in/.helm/ledger"), NULL);
 	REFUSED(rules, "write", at("in/.helm/ledger"), NULL);
 	REFUSED(rules, "unlink", at("in/.helm/ledger"), NULL);
@@ -448,36 +473,79 @@ static void test_network_full(void **state)
 	close(server);
 }
 
-static void test_unix_sockets(void **state)
+static int listen_in_file_system(const char *path)
 {
-	struct sandbox_rules rules = usual(NETWORK_LOOPBACK);
 	struct sockaddr_un on = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
-	snprintf(on.sun_path, sizeof(on.sun_path), "%.90s/s", base);
+	snprintf(on.sun_path, sizeof(on.sun_path), "%s", path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&on, sizeof(on)), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	REFUSED(rules, "unix", on.sun_path, NULL);
+	assert_int_equal(listen(fd, 4), 0);
+	return fd;
+}
+
+static void test_unix_sockets(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_LOOPBACK);
+	int fd = listen_in_file_system(at("s"));
+
+	(void)state;
+	REFUSED(rules, "unix", at("s"), NULL);
 	rules.unix_sockets = true;
-	WORKS(rules, "unix", on.sun_path, NULL);
+	WORKS(rules, "unix", at("s"), NULL);
 	close(fd);
+}
+
+/* `sandbox_test --serve SOCKET`: somebody outside to talk to, for tests/cli/walls.t.  Listens on SOCKET and on a port of the
+ * loopback that it prints, until its input ends. */
+static int serve(const char *path)
+{
+	char port[16], byte;
+
+	if (listen_outside(port) < 0 || listen_in_file_system(path) < 0)
+		return 1;
+	printf("%s\n", port);
+	fflush(stdout);
+	while (read(0, &byte, 1) > 0)
+		;
+	return 0;
+}
+
+/* A process outside with a number that nobody inside has: those start at 1 again. */
+static pid_t outsider(void)
+{
+	for (;;) {
+		pid_t pid = fork();
+		if (pid == 0)
+			for (;;)
+				pause();
+		assert_true(pid > 0);
+		if (pid > 100)
+			return pid;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
 }
 
 static void test_other_processes(void **state)
 {
 	struct sandbox_rules rules = usual(NETWORK_NONE);
+	pid_t other = outsider();
 	char pid[16];
 
 	(void)state;
-	snprintf(pid, sizeof(pid), "%d", getpid());
+	snprintf(pid, sizeof(pid), "%d", other);
 	REFUSED(rules, "kill", pid, NULL);
 	REFUSED(rules, "ptrace", pid, NULL);
 	REFUSED(rules, "parent-memory", "mem", NULL);
 	REFUSED(rules, "parent-memory", "maps", NULL);
 	REFUSED(rules, "parent-memory", "environ", NULL);
 	REFUSED(rules, "unshare", NULL, NULL);
+	REFUSED(rules, "bounding", NULL, NULL);
+	assert_true(last.report.capabilities_dropped);
 	assert_true(last.report.signals_confined && last.report.no_new_privileges);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
 }
 
 static void test_inherited_descriptor_is_closed(void **state)
@@ -495,6 +563,10 @@ static void test_inherited_descriptor_is_closed(void **state)
 static void test_older_landlock(void **state)
 {
 	(void)state;
+	mkdir(at("in/move"), 0755);
+	mkdir(at("in/move/a"), 0755);
+	mkdir(at("in/move/b"), 0755);
+	put(at("in/move/a/f"), "moved");
 	for (int abi = 1; abi <= 6; abi++) {
 		struct sandbox_rules rules = usual(NETWORK_NONE);
 		rules.landlock_abi_limit = abi;
@@ -503,6 +575,12 @@ static void test_older_landlock(void **state)
 		REFUSED(rules, "truncate", at("out/file"), NULL);
 		REFUSED(rules, "read", at("keys/root.key"), NULL);
 		assert_int_equal(last.report.landlock_abi, abi);
+		/* Moving from one directory into another is known from level 2 on; before, it is refused altogether. */
+		if (abi == 1)
+			REFUSED(rules, "rename", at("in/move/a/f"), at("in/move/b/f"));
+		else
+			WORKS(rules, "rename", at(abi % 2 ? "in/move/b/f" : "in/move/a/f"),
+				at(abi % 2 ? "in/move/a/f" : "in/move/b/f"));
 	}
 }
 
@@ -523,6 +601,37 @@ static void test_without_namespaces(void **state)
 	WORKS(rules, "read", at("out/file"), NULL);
 	assert_true(last.report.keys_hidden);
 	assert_false(last.report.state_protected);
+	/* State in no writable place needs no cover. */
+	static const char *outside[2];
+	outside[0] = at("out");
+	rules.read_only = outside;
+	REFUSED(rules, "write", at("out/file"), NULL);
+	assert_true(last.report.state_protected);
+}
+
+/* A protected place that is not there takes nothing away from the others. */
+static void test_missing_state(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_NONE);
+	const char *frozen[] = { at("in/not-there"), state_dir, NULL };
+
+	(void)state;
+	rules.read_only = frozen;
+	REFUSED(rules, "write", at("in/.helm/ledger"), NULL);
+	assert_true(last.report.state_protected);
+}
+
+/* Rules that the kernel cannot be told refuse the run, also where less is accepted: who asked for a place gets it or nothing. */
+static void test_rules_that_cannot_be_told(void **state)
+{
+	struct sandbox_rules rules = usual(NETWORK_NONE);
+	const char *writes[] = { at("loop"), NULL };
+
+	(void)state;
+	assert_int_equal(symlink(at("loop"), at("loop")), 0);
+	rules.best_effort = true;
+	rules.write_paths = writes;
+	assert_int_equal(attempt(&rules, "write", "/dev/null", NULL), -1);
 }
 
 /* ---- how a run ends ---- */
@@ -558,6 +667,11 @@ static void test_exit_codes(void **state)
 	assert_int_equal(last.out.bytes, 3);
 	assert_memory_equal(last.out.tail, "out", 3);
 	assert_memory_equal(last.err.tail, "err", 3);
+	uint8_t hash[SHA256_SIZE];
+	sha256("out", 3, hash);
+	assert_memory_equal(last.out.sha256, hash, SHA256_SIZE);
+	sha256("err", 3, hash);
+	assert_memory_equal(last.err.sha256, hash, SHA256_SIZE);
 }
 
 /* A run with nothing but a private place, as the caller of run_start() has it. */
@@ -758,6 +872,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_inherited_descriptor_is_closed),
 		cmocka_unit_test(test_older_landlock),
 		cmocka_unit_test(test_without_namespaces),
+		cmocka_unit_test(test_missing_state),
+		cmocka_unit_test(test_rules_that_cannot_be_told),
 		cmocka_unit_test(test_exit_codes),
 		cmocka_unit_test(test_not_found),
 		cmocka_unit_test(test_last_look),
@@ -770,6 +886,8 @@ int main(int argc, char **argv)
 
 	if (argc == 5 && !strcmp(argv[1], "--probe"))
 		_exit(probe(argv[2], argv[3], argv[4]) == 0 ? 0 : errno ? errno : 255);
+	if (argc == 3 && !strcmp(argv[1], "--serve"))
+		return serve(argv[2]);
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -292,6 +292,20 @@ static void test_nearest(void **state)
 	assert_null(text_nearest(longest, names, 4));
 }
 
+static void test_utf8_from_any_bytes(void **state)
+{
+	static const char mixed[] = "a\xff\xc3\xa4\xe2\x82";
+	static const char plain[] = "\xc3\xa4 fine";
+	size_t n;
+	const char *text = text_utf8(*state, mixed, strlen(mixed), TEXT_BYTE, &n);
+
+	assert_string_equal(text, "a\\xFF\xc3\xa4\\xE2\\x82");
+	assert_int_equal(n, strlen(text));
+	assert_string_equal(text_utf8(*state, "\xff", 1, TEXT_BYTE_JSON, &n), "\\\\xFF");
+	assert_ptr_equal(text_utf8(*state, plain, strlen(plain), TEXT_BYTE, &n), plain);
+	assert_int_equal(n, strlen(plain));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +315,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_width, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_safe, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quote, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_utf8_from_any_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_int, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_time_printing, setup, teardown),

@@ -4,6 +4,7 @@
 #include "proof/preimage.h"
 #include "proof/sign.h"
 #include "tools/unit.h"
+#include "verify/parts.h"
 #include "verify/verify.h"
 
 static struct arena a;
@@ -96,6 +97,44 @@ static struct bytes text_of(const struct json *doc)
 	buf_init(&b, &a);
 	json_write(&b, doc, 0);
 	return buf_bytes(&b);
+}
+
+/* The first thing that is wrong is the one that is named; of what is right nothing is. */
+static void the_first_place_is_named(void **state)
+{
+	struct verification v = verify(&trusting, text_of(receipt(1, "", "s")));
+
+	(void)state;
+	assert_null(v.record);
+	assert_null(v.member);
+	verify_at(&v, "one", "a", "x", "y");
+	verify_at(&v, "two", "b", "p", "q");
+	assert_string_equal(v.record, "one");
+	assert_string_equal(v.member, "a");
+	assert_string_equal(v.found, "y");
+}
+
+static void equal_heads_agree(void **state)
+{
+	struct json *x = json_new(&a, JSON_OBJECT), *y;
+	struct verification v;
+
+	(void)state;
+	json_sets(&a, x, "log_id", "l");
+	json_seti(&a, x, "tree_size", 3);
+	json_sets(&a, x, "root_hash", "r");
+	y = json_copy(&a, x);
+	verification_begin(&v, &a, &nobody, "tree head");
+	verify_tree_heads_agree(&v, x, y);
+	assert_int_equal(v.integrity, ANSWER_YES);
+	json_sets(&a, y, "root_hash", "s");
+	verification_begin(&v, &a, &nobody, "tree head");
+	verify_tree_heads_agree(&v, x, y);
+	assert_int_equal(v.integrity, ANSWER_NO);
+	json_seti(&a, y, "tree_size", 4);
+	verification_begin(&v, &a, &nobody, "tree head");
+	verify_tree_heads_agree(&v, x, y);
+	assert_int_equal(v.integrity, ANSWER_UNKNOWN);
 }
 
 static void nothing_is_trusted_without_a_key(void **state)
@@ -310,6 +349,8 @@ static void post_quantum_garbage_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_first_place_is_named, setup, teardown),
+		cmocka_unit_test_setup_teardown(equal_heads_agree, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_trusted_without_a_key, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_embedded_key_is_integrity_and_not_trust, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_key_counts_only_inside_its_window, setup, teardown),

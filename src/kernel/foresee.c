@@ -1,0 +1,136 @@
+/* foresee.c — what would become of a decision in this workspace now: freeze, destructive mode, grants.
+ *
+ * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors that act would find behind
+ * the rules: whether everything is frozen, whether a checkpoint would answer instead of a person, whether somebody has granted it
+ * already.  Reads only; a grant is named, not used up, and its signature is looked at when it is used. */
+#include "base/text.h"
+#include "kernel/approval/approval.h"
+#include "kernel/freeze.h"
+
+#include <string.h>
+
+struct outlook {
+	const struct guard *g;
+	struct arena *a;
+	struct json *doc, *sentences;
+};
+
+static void tell(struct outlook *o, const char *text)
+{
+	json_pushs(o->a, o->sentences, text);
+}
+
+static void look_at_stops(struct outlook *o, struct decision *d)
+{
+	struct json *doc, *some = json_new(o->a, JSON_ARRAY);
+	struct kernel k = { .sys = o->g->sys, .ws = (struct workspace *)o->g->ws };
+	const char *before = d->summary ? d->summary : "", *verdict = verdict_name(d->verdict),
+		   *action = action_name(d->action);
+	bool stops = kernel_stops(&k, o->a, NULL, d->profile->name, d),
+	     frozen = stops && d->reason_code == REASON_SYSTEM_FROZEN;
+
+	json_setb(o->a, o->doc, "frozen", frozen);
+	json_setb(o->a, o->doc, "paused", stops && !frozen);
+	if (stops) {
+		json_sets(o->a, o->doc, "otherwise", verdict);
+		tell(o,
+			arena_printf(o->a, "without the %s: %s%s%s", frozen ? "freeze" : "pause", action,
+				*before ? ", " : "", before));
+	}
+	if (!frozen && freeze_load(o->g->sys, o->a, o->g->ws, &doc, NULL) == OK) {
+		json_each_member (m, doc) {
+			json_pushs(o->a, some, m->name);
+			tell(o, arena_printf(o->a, "%s is frozen: for it this is denied", m->name));
+		}
+	}
+	json_set(o->a, o->doc, "frozen_principals", some);
+}
+
+/* Is the loss of files all that is asked about? */
+static bool is_only_loss(const struct decision *d)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < d->ask_count; i++) {
+		if (d->asks[i].effect && d->asks[i].undo != UNDO_CHECKPOINT)
+			return false;
+		is_any |= d->asks[i].undo == UNDO_CHECKPOINT;
+	}
+	return is_any && !d->has_more_asks;
+}
+
+static void look_at_saving(struct outlook *o, const struct decision *d)
+{
+	enum destructive_rule rule;
+
+	if (workspace_destructive(o->g->sys, o->a, o->g->ws, d->profile, &rule, NULL))
+		return;
+	json_sets(o->a, o->doc, "destructive", rule == DESTRUCTIVE_CHECKPOINT ? "checkpoint" : "ask");
+	if (d->verdict == V_ESCALATE && rule == DESTRUCTIVE_CHECKPOINT && is_only_loss(d))
+		tell(o,
+			"destructive=checkpoint: it runs without a question if everything it would lose can "
+			"be saved first");
+}
+
+/* Every grant that is in force, as far as it can be read. */
+static size_t read_grants(struct outlook *o, struct grant **ret)
+{
+	struct json *doc;
+	size_t n = 0;
+
+	if (approvals_load(o->g->sys, o->a, o->g->ws, &doc, NULL)) {
+		tell(o, "what was granted cannot be read, so nothing is");
+		return 0;
+	}
+	const struct json *grants = json_get(doc, "grants");
+	*ret = arena_zalloc(o->a, grants->n + 1, sizeof(**ret));
+	json_each_member (m, grants) {
+		const struct json *one =
+			json_get(json_get(json_get(m->value, "receipt"), "metadata"), "grant");
+		n += text_eq(grant_state(m->value, o->g->sys->now_us(o->g->sys)), "in force") &&
+			grant_from_json(o->a, one, &(*ret)[n], NULL) == OK;
+	}
+	return n;
+}
+
+static void look_at_grants(struct outlook *o, const char *args, const struct decision *d)
+{
+	struct grant *all = NULL;
+	struct json *list = json_new(o->a, JSON_ARRAY);
+	size_t n = d->verdict == V_ESCALATE ? read_grants(o, &all) : 0;
+	bool *used = arena_zalloc(o->a, n + 1, sizeof(*used));
+
+	json_set(o->a, o->doc, "grants", list);
+	for (size_t i = 0; i < n; i++) {
+		struct question q = { .principal = all[i].principal ? all[i].principal : "anybody",
+			.session = all[i].session,
+			.profile = d->profile->name,
+			.cwd = o->g->at.cwd,
+			.args_sha256 = args ? args : "",
+			.now_us = o->g->sys->now_us(o->g->sys) };
+		if (!grants_answer(o->a, d, &q, all, n, used) || !used[i])
+			continue;
+		struct json *one = json_new(o->a, JSON_OBJECT);
+		json_sets(o->a, one, "grant_id", all[i].id);
+		json_sets(o->a, one, "principal", all[i].principal);
+		json_push(o->a, list, one);
+		tell(o,
+			arena_printf(o->a, "granted already to %s by %s: it runs without a question",
+				all[i].principal ? all[i].principal : "anybody", all[i].id));
+	}
+}
+
+struct json *guard_foresee(
+	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d)
+{
+	struct outlook o = { g, a, json_new(a, JSON_OBJECT), json_new(a, JSON_ARRAY) };
+
+	if (!g->ws || g->ws->state_fd < 0)
+		return NULL;
+	json_sets(a, o.doc, "profile", d->profile->name);
+	look_at_stops(&o, d);
+	look_at_saving(&o, d);
+	look_at_grants(&o, args_sha256, d);
+	json_set(a, o.doc, "sentences", o.sentences);
+	return o.doc;
+}

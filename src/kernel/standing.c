@@ -1,0 +1,425 @@
+/* standing.c — profile, freeze, walls, agents' calls, what waits, and what is wrong: read once, for every view.
+ *
+ * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a new one.  A part that
+ * cannot be read does not stop the others: it is said in `wrong` with what it means now and what mends it. */
+#include "kernel/standing.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/approval/approval.h"
+#include "kernel/freeze.h"
+#include "kernel/hook.h"
+#include "kernel/task/task.h"
+#include "verify/verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+enum { MAX_CALLS = 50000, TAIL_LINES = 200 };
+static const int64_t HOUR_US = INT64_C(3600) * 1000000, DAY_US = INT64_C(86400) * 1000000;
+
+struct look_around {
+	struct sys *s;
+	struct arena *a;
+	struct workspace *ws;
+	struct json *doc, *wrong, *reasons, *notes;
+	int64_t now_us;
+};
+
+static void add_reason(struct look_around *x, const char *text)
+{
+	json_pushs(x->a, x->reasons, text);
+}
+
+/* `means`: what follows from it now; or NULL. */
+static void add_wrong(
+	struct look_around *x, const char *name, const char *text, const char *means, const char *remedy)
+{
+	struct json *row = json_new(x->a, JSON_OBJECT);
+	const char *all = means ? arena_printf(x->a, "%s; %s", text, means) : text;
+
+	all = text_safe(x->a, all, strlen(all), false);
+	json_sets(x->a, row, "name", name);
+	json_sets(x->a, row, "text", all);
+	json_sets(x->a, row, "remedy", remedy);
+	json_push(x->a, x->wrong, row);
+	add_reason(x, all);
+}
+
+static const char *in_state(struct look_around *x, const char *file)
+{
+	return arena_printf(x->a, "%s/%s", x->ws->state_dir, file);
+}
+
+static const char *put_aside(struct look_around *x, const char *file, const char *then)
+{
+	const char *path = in_state(x, file);
+
+	return arena_printf(x->a, "mend it, or: mv %s %s.bad%s%s", path, path, *then ? " && " : "", then);
+}
+
+/* ---- what is in force ---- */
+
+static void look_at_profile(struct look_around *x)
+{
+	struct json *part = json_new(x->a, JSON_OBJECT);
+	struct err e = { 0 };
+	struct profiles all;
+	const struct profile *p = NULL;
+	enum destructive_rule rule = DESTRUCTIVE_ASK;
+	const char *name = NULL;
+
+	if (workspace_default_profile(x->s, x->a, x->ws, &name, &e))
+		add_wrong(x, "settings", e.text, "every call of an agent is refused",
+			put_aside(x, "workspace.json", "helm profile use NAME"));
+	else if (profiles_load(x->s, x->a, x->ws->root, &all, &e))
+		add_wrong(
+			x, "profiles", e.text, "nothing is allowed", "mend that file, or: helm init --force");
+	else if (profiles_get(&all, name, &p, &e))
+		add_wrong(
+			x, "settings", e.text, "every call of an agent is refused", "helm profile use NAME");
+	else
+		(void)workspace_destructive(x->s, x->a, x->ws, p, &rule, &e);
+	bool is_default = name && text_eq(name, "workspace_edit");
+	json_sets(x->a, part, "name", name);
+	json_setb(x->a, part, "is_default", is_default);
+	json_sets(x->a, part, "destructive",
+		!p					 ? NULL
+			: rule == DESTRUCTIVE_CHECKPOINT ? "checkpoint"
+							 : "ask");
+	json_set(x->a, x->doc, "profile", part);
+	if (p && !is_default)
+		json_push(x->a, x->notes, json_stringf(x->a, "the profile is %s", name));
+	if (p && rule == DESTRUCTIVE_CHECKPOINT)
+		json_pushs(x->a, x->notes, "what destroys is saved first and then runs without a question");
+}
+
+static void look_at_policy(struct look_around *x)
+{
+	struct guard g;
+
+	if (guard_open(x->s, x->a, x->ws, x->ws->root, &g, NULL) || !g.policy || !policy_error(g.policy))
+		return;
+	add_wrong(x, "policy", policy_error(g.policy), "everything is asked about",
+		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
+}
+
+static void look_at_freeze(struct look_around *x)
+{
+	struct json *doc, *list = json_new(x->a, JSON_ARRAY);
+	struct err e = { 0 };
+
+	json_set(x->a, x->doc, "freeze", list);
+	if (freeze_load(x->s, x->a, x->ws, &doc, &e)) {
+		add_wrong(x, "freeze", e.text, "so everything counts as frozen",
+			"helm freeze && helm unfreeze");
+		return;
+	}
+	json_each_member (m, doc) {
+		const struct json *about = json_get(m->value, "metadata");
+		struct json *one = json_new(x->a, JSON_OBJECT);
+		const char *reason = json_get_text(about, "reason", "");
+		json_sets(x->a, one, "principal", m->name);
+		json_sets(x->a, one, "reason", reason);
+		json_sets(x->a, one, "since", json_get_text(m->value, "timestamp", NULL));
+		json_sets(x->a, one, "by", json_get_text(about, "by", NULL));
+		json_sets(x->a, one, "receipt_id", json_get_text(m->value, "receipt_id", NULL));
+		json_push(x->a, list, one);
+		add_reason(x,
+			arena_printf(x->a, "%s is frozen%s%s", text_eq(m->name, "*") ? "everything" : m->name,
+				*reason ? ": " : "", reason));
+	}
+}
+
+/* A paused profile is refused at every door. */
+static void look_at_pauses(struct look_around *x)
+{
+	struct json *doc, *list = json_new(x->a, JSON_ARRAY);
+	struct err e = { 0 };
+
+	json_set(x->a, x->doc, "paused", list);
+	if (pause_load(x->s, x->a, x->ws, &doc, &e)) {
+		add_wrong(x, "pauses", e.text, NULL, put_aside(x, "profile-pause-state.json", ""));
+		return;
+	}
+	json_each_member (m, doc) {
+		struct json *one = json_new(x->a, JSON_OBJECT);
+		const char *reason = json_get_text(m->value, "reason", "");
+		json_sets(x->a, one, "profile", m->name);
+		json_sets(x->a, one, "reason", reason);
+		json_sets(x->a, one, "since", json_get_text(m->value, "paused_at", NULL));
+		json_push(x->a, list, one);
+		add_reason(x,
+			arena_printf(
+				x->a, "the profile %s is paused%s%s", m->name, *reason ? ": " : "", reason));
+	}
+}
+
+/* Are agents' calls only judged, or does something hold them? */
+static void look_at_walls(struct look_around *x)
+{
+	struct json *part = json_new(x->a, JSON_OBJECT),
+		    *have = json_get(kernel_about(x->s, x->a), "protections");
+	int64_t abi = json_get_int(have, "landlock_abi", 0);
+	bool filter = json_get_bool(have, "seccomp", false);
+
+	json_sets(x->a, part, "agent_calls", "judged");
+	json_sets(x->a, part, "runs", abi || filter ? "walls" : "judged");
+	json_seti(x->a, part, "landlock_abi", abi);
+	json_setb(x->a, part, "seccomp", filter);
+	json_sets(x->a, part, "text",
+		arena_printf(x->a,
+			"Agents' calls are judged and then run by their client without walls; what 'helm "
+			"run' "
+			"starts %s%s%s.",
+			abi || filter ? "has walls: "
+				      : "has none here either, because this kernel offers none",
+			abi ? arena_printf(x->a, "files and network (Landlock ABI %lld)", (long long)abi)
+			    : "",
+			!filter	      ? ""
+				: abi ? ", system calls (seccomp)"
+				      : "only system calls (seccomp)"));
+	json_set(x->a, x->doc, "containment", part);
+}
+
+/* ---- what happened ---- */
+
+struct call_count {
+	int64_t now_us, passed[2], asked[2], refused[2], tests;
+	size_t seen;
+	const char *last_at;
+	bool is_cut;
+};
+
+static int count_call(void *arg, struct json *row)
+{
+	struct call_count *c = arg;
+	const char *at = json_get_text(row, "at", ""), *verdict = json_get_text(row, "verdict", NULL);
+	int64_t us;
+
+	if (!verdict || !text_parse_time(at, strlen(at), &us))
+		return 0;
+	if (json_get_bool(row, "self_test", false)) {
+		c->tests += c->now_us - us <= DAY_US;
+		return 0;
+	}
+	if (!c->last_at)
+		c->last_at = at;
+	if (c->now_us - us > DAY_US)
+		return 1;
+	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
+		int64_t *to = text_eq(verdict, "ALLOW") ? &c->passed[i]
+			: text_eq(verdict, "ESCALATE")	? &c->asked[i]
+							: &c->refused[i];
+		++*to;
+	}
+	return c->is_cut = ++c->seen == MAX_CALLS;
+}
+
+static struct json *count_json(struct arena *a, const struct call_count *c, int i)
+{
+	struct json *part = json_new(a, JSON_OBJECT);
+
+	json_seti(a, part, "passed", c->passed[i]);
+	json_seti(a, part, "asked", c->asked[i]);
+	json_seti(a, part, "refused", c->refused[i]);
+	return part;
+}
+
+static void look_at_calls(struct look_around *x)
+{
+	struct call_count c = { .now_us = x->now_us };
+	struct json *part = json_new(x->a, JSON_OBJECT);
+	struct err e = { 0 };
+
+	if (rows_back(x->s, x->a, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
+		add_wrong(x, "calls", e.text, "what agents did cannot be told", "helm doctor");
+	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
+	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
+	json_seti(x->a, part, "self_tests", c.tests);
+	json_sets(x->a, part, "last_at", c.last_at);
+	json_setb(x->a, part, "complete", !c.is_cut);
+	json_set(x->a, x->doc, "calls", part);
+	if (c.refused[1])
+		add_reason(x,
+			arena_printf(x->a, "%lld call%s of agents %s refused in the last 24 hours",
+				(long long)c.refused[1], c.refused[1] == 1 ? "" : "s",
+				c.refused[1] == 1 ? "was" : "were"));
+	if (c.asked[1])
+		add_reason(x,
+			arena_printf(x->a, "%lld call%s of agents needed a person in the last 24 hours",
+				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
+}
+
+static void look_at_approvals(struct look_around *x)
+{
+	struct json *doc, *part = json_new(x->a, JSON_OBJECT);
+	struct err e = { 0 };
+	size_t pending = 0, in_force = 0;
+	bool ok = approvals_load(x->s, x->a, x->ws, &doc, &e) == OK;
+
+	if (ok)
+		approvals_count(doc, x->now_us, &pending, &in_force);
+	else
+		add_wrong(x, "approvals", e.text, "nothing is granted until it is mended or moved away",
+			put_aside(x, APPROVALS, ""));
+	json_setb(x->a, part, "readable", ok);
+	json_seti(x->a, part, "pending", (int64_t)pending);
+	json_seti(x->a, part, "grants_in_force", (int64_t)in_force);
+	json_set(x->a, x->doc, "approvals", part);
+	if (pending)
+		add_reason(x,
+			arena_printf(x->a, "%zu %s for your answer", pending,
+				pending == 1 ? "request waits" : "requests wait"));
+}
+
+/* ---- what is wrong ---- */
+
+/* Is this key, or was it once, the one of this user? */
+static bool is_own_key(struct look_around *x, const char *dir, const struct key *key, const char *hex)
+{
+	char own[2 * SIGN_PUBLIC + 1];
+
+	hex_encode(key_public(key), SIGN_PUBLIC, own);
+	return text_eq(own, hex) || keys_knows(x->s, x->a, AT_FDCWD, dir, hex);
+}
+
+static void look_at_key(struct look_around *x, const struct json *last)
+{
+	AUTO(key_free) struct key *key = NULL;
+	struct err e = { 0 };
+	const char *home, *dir = "";
+	int rc = workspace_helm_home(x->s, x->a, &home, &e);
+
+	if (rc == OK) {
+		dir = arena_printf(x->a, "%s/keys", home);
+		rc = key_load(x->s, AT_FDCWD, dir, "root", &key, &e);
+	}
+	if (rc == E_MISSING) {
+		add_wrong(x, "key", "there is no signing key",
+			"nothing can be recorded, so nothing is allowed",
+			last ? "put the key back where it was, or: helm key create" : "helm key create");
+		return;
+	}
+	if (rc) {
+		add_wrong(x, "key", e.text, "nothing can be recorded, so nothing is allowed",
+			text_eq(e.code, "KEY_MODE")
+				? arena_printf(x->a, "chmod 700 %s && chmod 600 %s/root.key", dir, dir)
+				: "put the key back from a copy; 'helm key show' looks at it");
+		return;
+	}
+	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
+	if (last && !is_own_key(x, dir, key, signer))
+		add_wrong(x, "key",
+			arena_printf(x->a,
+				"the newest receipt is signed by ed25519:%.16s..., which is no key of this "
+				"user",
+				signer),
+			NULL, "helm log check");
+}
+
+/* The end of the chain, and the signature of its newest receipt. */
+static void look_at_record(struct look_around *x)
+{
+	struct json *last = NULL;
+	struct err e = { 0 };
+
+	if (log_look(x->s, x->a, x->ws->state_fd, &last, &e))
+		add_wrong(x, "record", e.text, "nothing is allowed until it is mended",
+			"helm log check, then: helm log repair --yes");
+	look_at_key(x, last);
+	if (!last)
+		return;
+	struct trust nobody = { 0 };
+	struct verification v;
+	verification_begin(&v, x->a, &nobody, "receipt");
+	verify_receipt(&v, last);
+	if (v.integrity == ANSWER_NO)
+		add_wrong(x, "record", "the signature of the newest receipt does not hold", NULL,
+			"helm log check, then: helm log repair --yes");
+}
+
+/* Lines at the end of a ledger that are no rows: what they said is lost to every view. */
+static void look_at_ledger(struct look_around *x, const char *file)
+{
+	size_t lines, bad;
+	struct err e = { 0 };
+
+	if (rows_check(x->s, x->a, x->ws->state_fd, file, TAIL_LINES, &lines, &bad, &e))
+		add_wrong(x, file, e.text, NULL, "helm doctor");
+	else if (bad)
+		add_wrong(x, file,
+			arena_printf(
+				x->a, "%zu of the last %zu lines of %s cannot be read", bad, lines, file),
+			NULL, "helm doctor names the first; helm log check says what is proven");
+}
+
+static void look_at_checkpoints(struct look_around *x)
+{
+	struct bytes text;
+	struct json *doc;
+	struct err e = { 0 };
+	int rc = file_read(x->s, x->a, x->ws->state_fd, "checkpoints/index.json", 64 << 20, 0, &text, &e);
+
+	if (rc == OK)
+		rc = json_parse(x->a, text, "checkpoints/index.json", NULL, &doc, &e);
+	if (rc && rc != E_MISSING)
+		add_wrong(x, "checkpoints", e.text, "what was saved cannot be listed or restored",
+			"put the file back from a copy; the saved files themselves are still there");
+}
+
+static void look_at_state(struct look_around *x)
+{
+	static const char *const files[] = { RECEIPTS, TASK_LEDGER, COMMAND_LOG, TOOL_CALLS };
+	struct sys *s = x->s;
+	int dir = s->open(s, x->ws->state_fd, ".", O_TMPFILE | O_WRONLY, 0600, 0);
+
+	if (dir < 0 && (errno == EROFS || errno == EACCES || errno == EPERM || errno == ENOSPC))
+		add_wrong(x, "state",
+			arena_printf(x->a, "cannot write in %s: %s", x->ws->state_dir, strerror(errno)),
+			"nothing can be recorded, so nothing is allowed",
+			arena_printf(x->a, "make it writable: ls -ld %s; df %s", x->ws->state_dir,
+				x->ws->state_dir));
+	if (dir >= 0)
+		close_fd(&dir);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int fd = s->open(
+			s, x->ws->state_fd, files[i], O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+		if (fd < 0 && errno != ENOENT)
+			add_wrong(x, "state",
+				arena_printf(x->a, "cannot write to %s: %s", in_state(x, files[i]),
+					strerror(errno)),
+				"nothing can be recorded, so nothing is allowed",
+				arena_printf(x->a, "ls -l %s; chmod u+w %s", in_state(x, files[i]),
+					in_state(x, files[i])));
+		if (fd >= 0)
+			close_fd(&fd);
+	}
+}
+
+struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
+{
+	struct look_around x = { s, a, ws, json_new(a, JSON_OBJECT), json_new(a, JSON_ARRAY),
+		json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), s->now_us(s) };
+
+	if (ws->state_fd >= 0) {
+		look_at_state(&x);
+		look_at_record(&x);
+		look_at_freeze(&x);
+		look_at_pauses(&x);
+		look_at_profile(&x);
+		look_at_policy(&x);
+		look_at_ledger(&x, TASK_LEDGER);
+		look_at_ledger(&x, COMMAND_LOG);
+		look_at_ledger(&x, TOOL_CALLS);
+		look_at_checkpoints(&x);
+		look_at_approvals(&x);
+		look_at_calls(&x);
+	}
+	look_at_walls(&x);
+	json_set(a, x.doc, "wrong", x.wrong);
+	json_set(a, x.doc, "reasons", x.reasons);
+	json_set(a, x.doc, "notes", x.notes);
+	return x.doc;
+}

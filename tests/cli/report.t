@@ -1,0 +1,73 @@
+#!/bin/sh
+# report: never silently partial, says what became of what was asked, and which calls are only a self-test.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
+
+helm init --path "$scratch/ws" >/dev/null
+cd "$scratch/ws" || exit 1
+state=$scratch/ws/.helm
+pre() { # pre COMMAND ID [SESSION]
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "${3:-s1}" "$scratch" "$2" |
+    helm hook pre-tool --client claude-code
+}
+post() { # post COMMAND ID
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"tool_response":{"exit_code":0},"session_id":"s1","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "$scratch" "$2" |
+    helm hook post-tool --client claude-code
+}
+asked_id() { sed -n 's/.*helm approval approve \(approval-[0-9a-f]*\).*/\1/p' | head -1; }
+mkdir build d1 d2 d3
+
+pre "rm -rf /" u-denied >/dev/null
+pre "rm -rf build" u-client >/dev/null
+post "rm -rf build" u-client
+id=$(pre "rm -rf d1" u-approved | asked_id)
+terminal APPROVE -- helm approval approve "$id" >/dev/null 2>&1
+pre "rm -rf d1" u-again >/dev/null
+post "rm -rf d1" u-again
+id=$(pre "rm -rf d2" u-refused | asked_id)
+terminal DENY -- helm approval deny "$id" >/dev/null 2>&1
+pre "rm -rf d3" u-waiting >/dev/null
+printf '{"at": "%s", "client": "codex", "session": "self", "tool": "Bash", "verdict": "DENY", "self_test": true, "preview": "rm -rf /self"}\n' "$(date -u +%Y-%m-%dT%H:%M:%S+00:00)" >>"$state/tool-calls.jsonl"
+
+became() { # became PREVIEW TEXT, in every form
+  for format in text markdown; do
+    helm report --format $format | sed 's/\\//g' | grep -F -e "$1" | grep -qF -e "$2" || { helm report --format $format; return 1; }
+  done
+  helm report --format html | tr '\n' ' ' | sed 's/<div class="item/\n&/g' | grep -F -e "$1" | grep -qF -e "$2" || return 1
+  helm report --json | tr -d '\n' | sed 's/"at":/\n&/g' | grep -F -e "$1" | grep -qF -e "\"became\": \"$2\""
+}
+ok "a denied call did not run" became "rm -rf /" "did not run"
+ok "answered in the client" became "rm -rf build" "ran, answered in the client"
+ok "approved and run" became "rm -rf d1" "ran, approved"
+ok "refused by a person" became "rm -rf d2" "refused by a person"
+ok "still waiting" became "rm -rf d3" "still waiting"
+ok "a self-test is marked in the text" says 0 "refused (self-test)" helm report
+ok "on the page" says 0 "self-test of helm setup" helm report --format html
+ok "in Markdown" says 0 "self-test of helm setup" helm report --format markdown
+ok "and among the sessions" says 0 "self (self-test)" helm log sessions
+ok "one session tells it too" says 0 "still waiting" helm report --session s1
+mv "$state/approvals.json" "$scratch/kept.json"
+ok "what a person said is known from the receipts when the request is gone" became "rm -rf d2" "refused by a person"
+mv "$scratch/kept.json" "$state/approvals.json"
+
+# Lists that are cut say so.
+for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+  helm run --task-id "ok-$n" --task-name "good $n" -- true >/dev/null 2>&1
+done
+for n in 1 2 3; do helm checkpoint create --label "point $n" >/dev/null 2>&1; done
+for format in text markdown html; do
+  ok "$format says what it leaves out" says 0 "10 of 14, all with --limit 0" helm report --limit 10 --format $format
+  ok "$format with --limit 0 leaves nothing out" sh -c '! HOME="$1/home" "$0" report --limit 0 --format $2 | grep -q "all with"' "$HELM_REAL" "$scratch" $format
+  ok "$format with --limit 0 has the oldest" says 0 "good 1" helm report --limit 0 --format $format
+done
+ok "calls too" says 0 "2 of 6, all with --limit 0" helm report --limit 2
+ok "checkpoints too" says 0 "all with --limit 0" helm report --limit 2 --format markdown
+ok "JSON has the numbers" says 0 '"of": 14' helm report --limit 10 --json
+all_json() { [ "$(helm report --limit 0 --json | grep -c '"command_preview": "true"')" -ge 14 ]; }
+ok "and all with --limit 0" all_json
+ok "counts are over all runs" says 0 "14 runs: completed 14" helm report --limit 2
+ok "a negative limit is refused" says 2 "from 0" helm report --limit -1
+ok "task list says it" says 0 "10 of 14 tasks, all with --limit 0" helm task list --limit 10
+ok "and nothing when it is whole" sh -c '! HOME="$1/home" "$0" task list --limit 0 2>&1 | grep -q "all with"' "$HELM_REAL" "$scratch"
+ok "receipts list says it" says 0 "all with --limit 0" helm receipts list --limit 3
+finish
