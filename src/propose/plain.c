@@ -24,18 +24,25 @@ static bool is_literal(const struct effect *e)
 	return true;
 }
 
+/* "bash -c": a shell is given the text. */
+static bool is_given_to_shell(const char *via)
+{
+	char name[16];
+	size_t n = strcspn(via, " ");
+
+	if (n >= sizeof(name) || !text_eq(via + n, " -c"))
+		return false;
+	memcpy(name, via, n);
+	name[n] = '\0';
+	return shell_speaks_sh(name);
+}
+
 /* The input itself, or what a shell is given with it. */
 static bool is_shell_text(const struct source *s)
 {
-	static const char *const shells[] = { "sh -c", "bash -c", "dash -c", "zsh -c" };
-
-	for (; s && s->via; s = s->parent) {
-		bool found = false;
-		for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
-			found |= text_eq(s->via, shells[i]);
-		if (!found)
+	for (; s && s->via; s = s->parent)
+		if (!is_given_to_shell(s->via))
 			return false;
-	}
 	return s != NULL;
 }
 

@@ -1,10 +1,7 @@
 /* decide_test.c — the ladder, on effects made by hand: what each tag means, what files may add, what can never be lowered. */
 #include "decide/decide.h"
 
-#include "base/embed.h"
-#include "base/hash.h"
 #include "base/text.h"
-#include "decide/policy/policy.h"
 #include "tools/reasons.h"
 
 #include <setjmp.h>
@@ -78,54 +75,6 @@ static const struct {
 #include "propose/programs/tags.def"
 #undef X
 };
-
-/* What the build made of the shipped file is what stands there. */
-static void the_shipped_rules_are_those_of_the_file(void **state)
-{
-	static char text[1 << 17];
-	FILE *f = fopen("share/guard_rules.json", "r");
-	struct json *doc;
-	struct rule_view r;
-	size_t n = 0;
-
-	(void)state;
-	assert_non_null(f);
-	size_t bytes = fread(text, 1, sizeof(text), f);
-	fclose(f);
-	assert_int_equal(
-		json_parse(&a, (struct bytes){ (const uint8_t *)text, bytes }, "rules", NULL, &doc, NULL),
-		OK);
-	json_each (rule, json_get(doc, "rules")) {
-		assert_true(policy_rule(shipped, n++, &r));
-		assert_string_equal(r.id, json_get_text(rule, "id", ""));
-		assert_string_equal(r.text, json_get_text(rule, "text", ""));
-		assert_true(json_eq(r.when, json_get(rule, "when")));
-		assert_string_equal(r.origin, "built-in");
-		assert_string_equal(action_name(r.action), json_get_text(rule, "action", ""));
-		const char *instead = json_get_text(rule, "instead", ""),
-			   *profile = json_get_text(rule, "profile", "");
-		assert_string_equal(r.instead ? r.instead : "", instead);
-		assert_string_equal(r.recommended_profile ? r.recommended_profile : "", profile);
-	}
-	assert_false(policy_rule(shipped, n, &r));
-	struct bytes inside;
-	assert_true(embed_find("share/guard_rules.json", &inside));
-	assert_true(bytes_eq(inside, (struct bytes){ (const uint8_t *)text, bytes }));
-	assert_string_equal(policy_sha256(&a, NULL), sha256_hex(&a, text, bytes));
-}
-
-/* The list of rules for a kind leaves out none: a rule of each kind speaks as the whole list would. */
-static void a_kind_has_all_its_rules(void **state)
-{
-	(void)state;
-	for (size_t kind = 0; kind < FX_KIND_COUNT; kind++) {
-		size_t at = shipped_kind_start[kind];
-		for (size_t i = 0; i < shipped_rule_count; i++)
-			if (!shipped_rules[i].kinds || (shipped_rules[i].kinds >> kind & 1))
-				assert_int_equal(shipped_by_kind[at++], i);
-		assert_int_equal(at, shipped_kind_start[kind + 1]);
-	}
-}
 
 static void rules_name_only_tags_that_exist(void **state)
 {
@@ -882,8 +831,6 @@ static void the_list_of_targets_stays_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_shipped_rules_are_those_of_the_file, begin, done),
-		cmocka_unit_test_setup_teardown(a_kind_has_all_its_rules, begin, done),
 		cmocka_unit_test_setup_teardown(rules_name_only_tags_that_exist, begin, done),
 		cmocka_unit_test_setup_teardown(every_tag_is_judged_as_meant, begin, done),
 		cmocka_unit_test_setup_teardown(every_refusal_explains_itself, begin, done),

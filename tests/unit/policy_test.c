@@ -1,7 +1,10 @@
 /* policy_test.c — a workspace's guard_policy.json, sentence by sentence: what each member does, and that a mistake in any of
  * them is named and makes the whole file fail closed. */
+#include "base/embed.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "decide/decide.h"
+#include "decide/policy/policy.h"
 #include "tools/unit.h"
 
 #include <string.h>
@@ -576,6 +579,55 @@ static void the_hash_is_of_everything_it_was_made_from(void **state)
 	assert_string_not_equal(policy_sha256(&a, understood("\"allow_guard_off\":  true")), one);
 }
 
+/* What the build made of the shipped file is what stands there. */
+static void the_shipped_rules_are_those_of_the_file(void **state)
+{
+	static char text[1 << 17];
+	FILE *f = fopen("share/guard_rules.json", "r");
+	struct json *doc;
+	struct rule_view r;
+	size_t n = 0;
+	const struct policy *shipped = policy_compile(&a, NULL);
+
+	(void)state;
+	assert_non_null(f);
+	size_t bytes = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_int_equal(
+		json_parse(&a, (struct bytes){ (const uint8_t *)text, bytes }, "rules", NULL, &doc, NULL),
+		OK);
+	json_each (rule, json_get(doc, "rules")) {
+		assert_true(policy_rule(shipped, n++, &r));
+		assert_string_equal(r.id, json_get_text(rule, "id", ""));
+		assert_string_equal(r.text, json_get_text(rule, "text", ""));
+		assert_true(json_eq(r.when, json_get(rule, "when")));
+		assert_string_equal(r.origin, "built-in");
+		assert_string_equal(action_name(r.action), json_get_text(rule, "action", ""));
+		const char *instead = json_get_text(rule, "instead", ""),
+			   *profile = json_get_text(rule, "profile", "");
+		assert_string_equal(r.instead ? r.instead : "", instead);
+		assert_string_equal(r.recommended_profile ? r.recommended_profile : "", profile);
+	}
+	assert_false(policy_rule(shipped, n, &r));
+	struct bytes inside;
+	assert_true(embed_find("share/guard_rules.json", &inside));
+	assert_true(bytes_eq(inside, (struct bytes){ (const uint8_t *)text, bytes }));
+	assert_string_equal(policy_sha256(&a, NULL), sha256_hex(&a, text, bytes));
+}
+
+/* The list of rules for a kind leaves out none: a rule of each kind speaks as the whole list would. */
+static void a_kind_has_all_its_rules(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < FX_KIND_COUNT; kind++) {
+		size_t at = shipped_kind_start[kind];
+		for (size_t i = 0; i < shipped_rule_count; i++)
+			if (!shipped_rules[i].kinds || (shipped_rules[i].kinds >> kind & 1))
+				assert_int_equal(shipped_by_kind[at++], i);
+		assert_int_equal(at, shipped_kind_start[kind + 1]);
+	}
+}
+
 /* ---- size ---- */
 
 static const struct policy *with_many_rules(size_t n)
@@ -631,6 +683,8 @@ int main(void)
 		cmocka_unit_test(a_text_names_nothing_where_there_is_nothing),
 		cmocka_unit_test(rules_of_the_file_are_listed_after_the_shipped_ones),
 		cmocka_unit_test(the_hash_is_of_everything_it_was_made_from),
+		cmocka_unit_test(the_shipped_rules_are_those_of_the_file),
+		cmocka_unit_test(a_kind_has_all_its_rules),
 		cmocka_unit_test(a_file_may_hold_many_rules_and_not_too_many),
 	};
 	return cmocka_run_group_tests_name("policy", tests, begin, done);
