@@ -42,7 +42,7 @@ struct opt {
 	bool is_required;
 };
 
-struct run;
+struct cli;
 struct cmd {
 	const struct helm_command *is; /* its name, class, group and tool: a row of model/command.def */
 	const char *
@@ -55,7 +55,7 @@ struct cmd {
 	const struct opt
 		*opts; /* ends in { 0 }; or NULL.  --json, --path/--workspace and --help are always there */
 	unsigned needs;
-	int (*fn)(struct run *r, struct err *e);
+	int (*fn)(struct cli *r, struct err *e);
 };
 extern const struct cmd *const commands[]; /* in the order of command.def */
 extern const size_t command_count;
@@ -73,8 +73,8 @@ struct opt_value {
 	int64_t number;
 };
 
-/* One run of one command. */
-struct run {
+/* One call of one command: what was typed, what main() has opened for it, and where its words go. */
+struct cli {
 	struct sys *sys;
 	struct arena *a;
 	const struct cmd *cmd;
@@ -95,23 +95,23 @@ struct run {
 };
 
 /* Option access by name; asking for a name that is not in the row's specs is a BUG. */
-bool opt_flag(const struct run *r, const char *name);
-const char *opt_text(const struct run *r, const char *name, const char *fallback);
-int64_t opt_int(const struct run *r, const char *name, int64_t fallback);
-size_t opt_list(const struct run *r, const char *name, const char ***ret); /* in the order given */
+bool opt_flag(const struct cli *r, const char *name);
+const char *opt_text(const struct cli *r, const char *name, const char *fallback);
+int64_t opt_int(const struct cli *r, const char *name, int64_t fallback);
+size_t opt_list(const struct cli *r, const char *name, const char ***ret); /* in the order given */
 
 /* Output.  Text is buffered and written at the end or at out_flush(); a closed pipe ends the program quietly. */
-void out(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void out_json(struct run *r, const struct json *v); /* one document, two-space indent, final newline */
-void out_line_json(struct run *r, const struct json *v); /* one line, for streams */
+void out(struct cli *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void out_json(struct cli *r, const struct json *v); /* one document, two-space indent, final newline */
+void out_line_json(struct cli *r, const struct json *v); /* one line, for streams */
 /* The result of a command by the one rule for all of them: the document for --json, else lines and tables for people. */
-void out_result(struct run *r, const struct json *v);
+void out_result(struct cli *r, const struct json *v);
 /* The second half of that rule, for commands that choose between more than the two. */
-void out_pretty(struct run *r, const struct json *v);
+void out_pretty(struct cli *r, const struct json *v);
 /* Paragraphs wrapped to the screen, each line after the first `indent` columns in; lines that start with a blank stay whole. */
-void out_text(struct run *r, size_t indent, const char *text);
-void out_flush(struct run *r);
-void warn(struct run *r, const char *fmt, ...)
+void out_text(struct cli *r, size_t indent, const char *text);
+void out_flush(struct cli *r);
+void warn(struct cli *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3))); /* "helm: warning: ..." */
 
 /* Colour: text between paint(r, PAINT_X) and paint(r, PAINT_OFF); empty strings when colour is off. */
@@ -125,15 +125,15 @@ enum paint {
 	PAINT_BAD,
 	PAINT_BOLD
 };
-const char *paint(const struct run *r, enum paint p);
+const char *paint(const struct cli *r, enum paint p);
 
 /* Columns of the screen: COLUMNS, or what the terminal says, or 80. */
-size_t out_width(const struct run *r);
+size_t out_width(const struct cli *r);
 
 /* A table: columns sized to their widest cell.  A last cell that does not fit is wrapped between words, below itself; in a pipe
  * without COLUMNS each row stays one line, for those who read lines. */
 struct out_table;
-struct out_table *out_table(struct run *r, const char *const *headings, size_t columns);
+struct out_table *out_table(struct cli *r, const char *const *headings, size_t columns);
 void out_row(
 	struct out_table *t, const char *const *cells, const enum paint *paints); /* paints may be NULL */
 void out_table_end(struct out_table *t);
@@ -146,7 +146,7 @@ struct progress {
 	int64_t started_us, shown_us;
 	bool is_on;
 };
-void progress_begin(struct progress *p, struct run *r, const char *what, uint64_t total);
+void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_t total);
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
 

@@ -57,7 +57,7 @@ enum { LONGEST_DAYS = 30 };
 
 /* ---- who answers ---- */
 
-static int open_key(struct run *r, const char *file, struct key **ret, struct err *e)
+static int open_key(struct cli *r, const char *file, struct key **ret, struct err *e)
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
 	const char *dir = slash == file ? "/"
@@ -80,7 +80,7 @@ static int open_key(struct run *r, const char *file, struct key **ret, struct er
 	return rc;
 }
 
-int approver_open(struct run *r, const char *key_file, struct approver *ret, struct err *e)
+int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e)
 {
 	struct approver who = { 0 };
 	char id[KEY_ID];
@@ -107,7 +107,7 @@ int approver_open(struct run *r, const char *key_file, struct approver *ret, str
 	return OK;
 }
 
-bool approver_says(struct run *r, const char *text, const char *const *words, const char **ret_word)
+bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word)
 {
 	int to = isatty(2) ? 2 : 1;
 	char typed[64];
@@ -128,14 +128,14 @@ bool approver_says(struct run *r, const char *text, const char *const *words, co
 	return false;
 }
 
-static int not_confirmed(struct run *r)
+static int not_confirmed(struct cli *r)
 {
 	out(r, "Nothing was changed.\n");
 	return EXIT_NO;
 }
 
 /* A key has said yes by being there; a person types the word. */
-static bool confirms(struct run *r, const struct approver *who, const char *text, const char *word)
+static bool confirms(struct cli *r, const struct approver *who, const char *text, const char *word)
 {
 	const char *const words[] = { word, NULL };
 	const char *typed;
@@ -160,7 +160,7 @@ static bool parse_duration(const char *text, int64_t *ret_us)
 	return true;
 }
 
-int approval_read_end(struct run *r, struct approval_terms *t, struct err *e)
+int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 {
 	const char *until = opt_text(r, "until", NULL), *span = opt_text(r, "for", NULL);
 	int64_t now = r->sys->now_us(r->sys),
@@ -184,7 +184,7 @@ int approval_read_end(struct run *r, struct approval_terms *t, struct err *e)
 }
 
 /* A directory that bounds something: with links resolved, and not one that holds everything. */
-static int read_directory(struct run *r, const char *given, const char **ret, struct err *e)
+static int read_directory(struct cli *r, const char *given, const char **ret, struct err *e)
 {
 	char *real = realpath(given, NULL);
 
@@ -198,7 +198,7 @@ static int read_directory(struct run *r, const char *given, const char **ret, st
 	return OK;
 }
 
-static int read_terms(struct run *r, struct approval_terms *ret, struct err *e)
+static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 {
 	const char *dir = opt_text(r, "path", NULL), *host = opt_text(r, "host", NULL);
 	bool shape = opt_flag(r, "shape"), timed = opt_text(r, "for", NULL) || opt_text(r, "until", NULL);
@@ -226,7 +226,7 @@ static int read_terms(struct run *r, struct approval_terms *ret, struct err *e)
 
 /* ---- answering ---- */
 
-static void tell_grant(struct run *r, const struct json *receipt)
+static void tell_grant(struct cli *r, const struct json *receipt)
 {
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
 
@@ -240,7 +240,7 @@ static void tell_grant(struct run *r, const struct json *receipt)
 }
 
 int approval_confirm_and_give(
-	struct run *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
+	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
 {
 	struct json *receipt;
 	struct buf text;
@@ -255,7 +255,7 @@ int approval_confirm_and_give(
 	return rc;
 }
 
-static int show_and_approve(struct run *r, struct kernel *k, const struct approver *who,
+static int show_and_approve(struct cli *r, struct kernel *k, const struct approver *who,
 	const struct approval_terms *t, const struct json *entry, struct err *e)
 {
 	const struct json *request = json_get(entry, "request");
@@ -280,7 +280,7 @@ static int show_and_approve(struct run *r, struct kernel *k, const struct approv
 }
 
 /* What was recorded, under what was recorded, where it was recorded. */
-static int run_approved(struct run *r, struct kernel *k, const struct json *request, struct err *e)
+static int run_approved(struct cli *r, struct kernel *k, const struct json *request, struct err *e)
 {
 	const struct json *argv = json_get(request, "argv");
 	const char **words = arena_zalloc(r->a, argv->n + 1, sizeof(*words));
@@ -306,7 +306,7 @@ static int run_approved(struct run *r, struct kernel *k, const struct json *requ
 	return report.exit_code;
 }
 
-int cmd_approval_approve(struct run *r, struct err *e)
+int cmd_approval_approve(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
 	struct approval_terms terms;
@@ -344,7 +344,7 @@ typedef int refuse_fn(struct kernel *k, struct arena *a, const char *id, const c
 
 /* Saying no is shown and typed as saying yes is. */
 static int refuse(
-	struct run *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
+	struct cli *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
 {
 	struct approver who = { 0 };
 	struct json *receipt;
@@ -369,7 +369,7 @@ static int refuse(
 	return rc;
 }
 
-int cmd_approval_deny(struct run *r, struct err *e)
+int cmd_approval_deny(struct cli *r, struct err *e)
 {
 	struct json *entry;
 	struct kernel k;
@@ -387,7 +387,7 @@ int cmd_approval_deny(struct run *r, struct err *e)
 	return refuse(r, approval_deny, text.p, "DENY", "Denied", e);
 }
 
-int cmd_approval_revoke(struct run *r, struct err *e)
+int cmd_approval_revoke(struct cli *r, struct err *e)
 {
 	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
 		"Revoked", e);
@@ -395,7 +395,7 @@ int cmd_approval_revoke(struct run *r, struct err *e)
 
 /* ---- without a request ---- */
 
-static int read_request(struct run *r, struct kernel *k, struct request *q, struct err *e)
+static int read_request(struct cli *r, struct kernel *k, struct request *q, struct err *e)
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
 	int rc = profile ? OK : workspace_default_profile(r->sys, r->a, r->ws, &profile, e);
@@ -421,7 +421,7 @@ static int read_request(struct run *r, struct kernel *k, struct request *q, stru
 	return OK;
 }
 
-int cmd_approval_grant(struct run *r, struct err *e)
+int cmd_approval_grant(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
 	struct approval_terms terms;
@@ -455,7 +455,7 @@ int cmd_approval_grant(struct run *r, struct err *e)
 
 /* ---- one after the other ---- */
 
-int approval_ask_person(struct run *r, const char *id, struct err *e)
+int approval_ask_person(struct cli *r, const char *id, struct err *e)
 {
 	static const char *const words[] = { "APPROVE", "DENY", NULL };
 	struct approval_terms once = { .reach = REACH_EXACT,

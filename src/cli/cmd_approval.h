@@ -7,35 +7,35 @@
 #include "kernel/task/task.h"
 
 /* Everything a person needs to answer, as text. */
-void approval_describe(struct run *r, struct buf *to, const struct json *entry);
+void approval_describe(struct cli *r, struct buf *to, const struct json *entry);
 /* Effects that a shape covers, in words. */
-void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n);
+void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t n);
 /* What a grant lets through, in words. */
-void grant_describe(struct run *r, struct buf *to, const struct grant *g);
+void grant_describe(struct cli *r, struct buf *to, const struct grant *g);
 /* Requests that wait and grants in force; `all`: also those that are settled.  Numbers count the waiting ones from 1. */
-void approvals_print(struct run *r, const struct json *doc, bool all);
+void approvals_print(struct cli *r, const struct json *doc, bool all);
 /* The n-th request that waits, from 1; NULL when there are not so many. */
-const char *approvals_nth(struct run *r, const struct json *doc, int64_t n);
+const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n);
 
 /* A person at a terminal, or a registered key: refused inside of anything that is governed. */
-int approver_open(struct run *r, const char *key_file, struct approver *ret, struct err *e);
+int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e);
 /* Show `text`, then read a line: true when it is exactly one of the words; *ret_word says which.  Nothing is read before
  * everything was shown. */
-bool approver_says(struct run *r, const char *text, const char *const *words, const char **ret_word);
+bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word);
 
 /* --for and --until of this command into terms. */
-int approval_read_end(struct run *r, struct approval_terms *t, struct err *e);
+int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e);
 /* Show a drafted grant, take the word, give it. */
 int approval_confirm_and_give(
-	struct run *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e);
+	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e);
 
 /* One request, shown and answered by typed words. */
-int approval_ask_person(struct run *r, const char *id, struct err *e);
+int approval_ask_person(struct cli *r, const char *id, struct err *e);
 
 /* cmd_run.c: what a person must know about a run, on standard error. */
-void run_tell(struct run *r, const struct run_report *report);
+void run_tell(struct cli *r, const struct run_report *report);
 
 /* cmd_key_trust.c: is this key among those that may approve? */
-int approvers_has(struct run *r, const uint8_t *pub, bool *ret, struct err *e);
+int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@ const struct opt approval_list_opts[] = {
 	{ 0 },
 };
 
-static const char *safe(struct run *r, const char *text)
+static const char *safe(struct cli *r, const char *text)
 {
 	return text_safe(r->a, text, strlen(text), false);
 }
@@ -25,7 +25,7 @@ static int64_t time_of(const struct json *doc, const char *name)
 }
 
 /* "for 3 hours", "for 2 days". */
-static const char *how_long(struct run *r, int64_t until_us)
+static const char *how_long(struct cli *r, int64_t until_us)
 {
 	int64_t s = (until_us - r->sys->now_us(r->sys)) / 1000000;
 
@@ -40,14 +40,14 @@ static const char *how_long(struct run *r, int64_t until_us)
 	return arena_printf(r->a, "for %lld days", (long long)((s + 43200) / 86400));
 }
 
-static const char *ago(struct run *r, const struct json *doc, const char *name)
+static const char *ago(struct cli *r, const struct json *doc, const char *name)
 {
 	return observe_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
 }
 
 /* ---- one request ---- */
 
-static void line(struct run *r, struct buf *to, const struct json *doc, const char *title, const char *name)
+static void line(struct cli *r, struct buf *to, const struct json *doc, const char *title, const char *name)
 {
 	const char *value = json_get_text(doc, name, NULL);
 
@@ -55,7 +55,7 @@ static void line(struct run *r, struct buf *to, const struct json *doc, const ch
 		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
 }
 
-static void describe_command(struct run *r, struct buf *to, const struct json *request)
+static void describe_command(struct cli *r, struct buf *to, const struct json *request)
 {
 	const char *text = json_get_text(request, "preview", "");
 	struct bytes rest = bytes_of(text);
@@ -69,7 +69,7 @@ static void describe_command(struct run *r, struct buf *to, const struct json *r
 	}
 }
 
-static void describe_reasons(struct run *r, struct buf *to, const struct json *request)
+static void describe_reasons(struct cli *r, struct buf *to, const struct json *request)
 {
 	const struct json *rules = json_get(request, "rules"), *texts = json_get(request, "understood");
 
@@ -80,7 +80,7 @@ static void describe_reasons(struct run *r, struct buf *to, const struct json *r
 	}
 }
 
-void approval_describe(struct run *r, struct buf *to, const struct json *entry)
+void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 {
 	const struct json *request = json_get(entry, "request");
 	const char *state = request_state(entry, r->sys->now_us(r->sys));
@@ -105,7 +105,7 @@ void approval_describe(struct run *r, struct buf *to, const struct json *entry)
 
 /* ---- one grant ---- */
 
-static const char *effect_text(struct run *r, const struct grant *g, const struct cover *c)
+static const char *effect_text(struct cli *r, const struct grant *g, const struct cover *c)
 {
 	const char *where = g->reach == REACH_PATH	 ? arena_printf(r->a, ", below %s", safe(r, g->path))
 		: g->reach == REACH_HOST		 ? arena_printf(r->a, ", on %s", safe(r, g->host))
@@ -121,7 +121,7 @@ static const char *effect_text(struct run *r, const struct grant *g, const struc
 }
 
 /* What reads the same is said once. */
-static void describe_effects(struct run *r, struct buf *to, const struct grant *g)
+static void describe_effects(struct cli *r, struct buf *to, const struct grant *g)
 {
 	const char **said = arena_zalloc(r->a, g->cover_count + 1, sizeof(*said));
 	size_t n = 0;
@@ -138,14 +138,14 @@ static void describe_effects(struct run *r, struct buf *to, const struct grant *
 	}
 }
 
-void covers_describe(struct run *r, struct buf *to, struct cover *covers, size_t n)
+void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t n)
 {
 	struct grant g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
 
 	describe_effects(r, to, &g);
 }
 
-void grant_describe(struct run *r, struct buf *to, const struct grant *g)
+void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 {
 	static const char *const reach[] = { "this very command, in this directory",
 		"any command with these effects and no others that ask",
@@ -168,7 +168,7 @@ static const struct json *grant_of(const struct json *entry)
 	return json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
 }
 
-static void describe_grant_entry(struct run *r, struct buf *to, const char *id, const struct json *entry)
+static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, const struct json *entry)
 {
 	struct grant g;
 
@@ -187,7 +187,7 @@ static void describe_grant_entry(struct run *r, struct buf *to, const char *id, 
 
 /* ---- lists ---- */
 
-static void print_waiting(struct run *r, const struct json *requests, bool all)
+static void print_waiting(struct cli *r, const struct json *requests, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
 	int number = 0;
@@ -213,7 +213,7 @@ static void print_waiting(struct run *r, const struct json *requests, bool all)
 	}
 }
 
-static void print_grants(struct run *r, const struct json *grants, bool all)
+static void print_grants(struct cli *r, const struct json *grants, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
 
@@ -230,7 +230,7 @@ static void print_grants(struct run *r, const struct json *grants, bool all)
 	}
 }
 
-void approvals_print(struct run *r, const struct json *doc, bool all)
+void approvals_print(struct cli *r, const struct json *doc, bool all)
 {
 	const struct json *requests = json_get(doc, "requests"), *grants = json_get(doc, "grants");
 	size_t pending, in_force;
@@ -246,7 +246,7 @@ void approvals_print(struct run *r, const struct json *doc, bool all)
 	print_grants(r, grants, all);
 }
 
-const char *approvals_nth(struct run *r, const struct json *doc, int64_t n)
+const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 {
 	json_each_member (m, json_get(doc, "requests"))
 		if (text_eq(request_state(m->value, r->sys->now_us(r->sys)), "pending") && --n == 0)
@@ -255,7 +255,7 @@ const char *approvals_nth(struct run *r, const struct json *doc, int64_t n)
 }
 
 /* One flat object, as older readers know it, with what is ours beside. */
-static struct json *flat(struct run *r, const struct json *entry)
+static struct json *flat(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "response", "responder", "resolved_at", "grant_id" };
 	struct json *doc = json_copy(r->a, json_get(entry, "request"));
@@ -269,7 +269,7 @@ static struct json *flat(struct run *r, const struct json *entry)
 	return doc;
 }
 
-static struct json *flat_grant(struct run *r, const struct json *entry)
+static struct json *flat_grant(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "used_at", "revoked_at" };
 	struct json *doc = grant_of(entry) ? json_copy(r->a, grant_of(entry)) : json_new(r->a, JSON_OBJECT);
@@ -282,7 +282,7 @@ static struct json *flat_grant(struct run *r, const struct json *entry)
 	return doc;
 }
 
-static void print_json(struct run *r, const struct json *doc, bool all)
+static void print_json(struct cli *r, const struct json *doc, bool all)
 {
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
 		    *grants = json_new(r->a, JSON_ARRAY);
@@ -299,7 +299,7 @@ static void print_json(struct run *r, const struct json *doc, bool all)
 	out_json(r, out_doc);
 }
 
-int cmd_approval_list(struct run *r, struct err *e)
+int cmd_approval_list(struct cli *r, struct err *e)
 {
 	struct json *doc;
 	int rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
@@ -316,7 +316,7 @@ int cmd_approval_list(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_approval_show(struct run *r, struct err *e)
+int cmd_approval_show(struct cli *r, struct err *e)
 {
 	const char *id = r->args[0];
 	struct json *doc, *entry;

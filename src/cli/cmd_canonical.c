@@ -28,7 +28,7 @@ static const char *piece(struct arena *a, struct bytes text, size_t at)
 }
 
 /* Where the input departs from its canonical form, and how. */
-static int not_canonical(struct run *r, const char *name, struct bytes text, struct bytes want, struct err *e)
+static int not_canonical(struct cli *r, const char *name, struct bytes text, struct bytes want, struct err *e)
 {
 	size_t at = 0, line = 1, column = 1;
 
@@ -49,7 +49,7 @@ static int not_canonical(struct run *r, const char *name, struct bytes text, str
 		line, column, piece(r->a, want, at), piece(r->a, text, at));
 }
 
-static void print_canonical(struct run *r, struct bytes canonical, bool is_strict)
+static void print_canonical(struct cli *r, struct bytes canonical, bool is_strict)
 {
 	if (!r->is_json) {
 		buf_add(r->out, canonical.p, canonical.n);
@@ -63,7 +63,7 @@ static void print_canonical(struct run *r, struct bytes canonical, bool is_stric
 	out_json(r, doc);
 }
 
-int cmd_canonical(struct run *r, struct err *e)
+int cmd_canonical(struct cli *r, struct err *e)
 {
 	const char *path = r->arg_count ? r->args[0] : "-";
 	const char *name = text_eq(path, "-") ? "standard input" : path;

@@ -48,7 +48,7 @@ const struct opt checkpoint_restore_opts[] = {
 
 /* ---- what all of them need ---- */
 
-int checkpoint_cli_open(struct run *r, struct checkpoint_store *st, struct err *e)
+int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *e)
 {
 	/* Whoever names a workspace means its own files. */
 	if (!r->path_option)
@@ -58,7 +58,7 @@ int checkpoint_cli_open(struct run *r, struct checkpoint_store *st, struct err *
 }
 
 /* Paths as people give them: relative to the workspace, or absolute inside it. */
-static int inside(struct run *r, const char **paths, size_t n, const char ***ret, struct err *e)
+static int inside(struct cli *r, const char **paths, size_t n, const char ***ret, struct err *e)
 {
 	const char **v = arena_zalloc(r->a, n + 1, sizeof(*v));
 
@@ -90,7 +90,7 @@ const char *checkpoint_size_text(struct arena *a, int64_t bytes)
 	return arena_printf(a, unit && n < 10 ? "%.1f %s" : "%.0f %s", n, units[unit]);
 }
 
-static const char *age_text(struct run *r, const char *created)
+static const char *age_text(struct cli *r, const char *created)
 {
 	int64_t us, seconds;
 
@@ -106,12 +106,12 @@ static const char *age_text(struct run *r, const char *created)
 	return arena_printf(r->a, "%" PRId64 " d", seconds / 86400);
 }
 
-static const char *safe(struct run *r, const char *text)
+static const char *safe(struct cli *r, const char *text)
 {
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-static const char *paths_text(struct run *r, const struct json *record)
+static const char *paths_text(struct cli *r, const struct json *record)
 {
 	struct buf to;
 
@@ -123,7 +123,7 @@ static const char *paths_text(struct run *r, const struct json *record)
 
 /* Long work shows itself on a terminal; each kind of work starts a new line of progress. */
 struct shown {
-	struct run *r;
+	struct cli *r;
 	struct progress p;
 	const char *what;
 };
@@ -150,7 +150,7 @@ static void show_end(struct shown *s)
 
 /* ---- create ---- */
 
-static struct json *skipped_json(struct run *r, const struct checkpoint_result *made)
+static struct json *skipped_json(struct cli *r, const struct checkpoint_result *made)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
 
@@ -163,7 +163,7 @@ static struct json *skipped_json(struct run *r, const struct checkpoint_result *
 	return list;
 }
 
-static void say_created(struct run *r, const struct checkpoint_result *made)
+static void say_created(struct cli *r, const struct checkpoint_result *made)
 {
 	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
 		made->files, checkpoint_size_text(r->a, (int64_t)made->bytes),
@@ -175,7 +175,7 @@ static void say_created(struct run *r, const struct checkpoint_result *made)
 	out(r, "\ngo back with:\n  helm checkpoint restore %s\n", made->id);
 }
 
-static int say_dry_run(struct run *r, const struct checkpoint_result *made)
+static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 {
 	if (r->is_json) {
 		struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -198,7 +198,7 @@ static int say_dry_run(struct run *r, const struct checkpoint_result *made)
 	return 0;
 }
 
-int cmd_checkpoint_create(struct run *r, struct err *e)
+int cmd_checkpoint_create(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	const char **given, **paths;
@@ -247,7 +247,7 @@ int cmd_checkpoint_create(struct run *r, struct err *e)
 /* ---- list, show ---- */
 
 /* A damaged index is a warning for those who only look. */
-static int load_list(struct run *r, struct checkpoint_store *st, struct json **ret, struct err *e)
+static int load_list(struct cli *r, struct checkpoint_store *st, struct json **ret, struct err *e)
 {
 	int rc = checkpoint_list(st, ret, e);
 
@@ -264,7 +264,7 @@ static bool is_pinned(const struct json *record)
 		text_eq(json_get_text(record, "retention", ""), "pinned");
 }
 
-static void put_row(struct run *r, struct out_table *t, const struct json *v)
+static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 {
 	int64_t files = json_get_int(v, "files", -1), bytes = json_get_int(v, "bytes", -1);
 	const char *cells[] = { safe(r, json_get_text(v, "checkpoint_id", "?")),
@@ -278,7 +278,7 @@ static void put_row(struct run *r, struct out_table *t, const struct json *v)
 	out_row(t, cells, paints);
 }
 
-int cmd_checkpoint_list(struct run *r, struct err *e)
+int cmd_checkpoint_list(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "ID", "LABEL", "FILES", "SIZE", "AGE", "KEPT", "PATHS" };
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -307,7 +307,7 @@ int cmd_checkpoint_list(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_checkpoint_show(struct run *r, struct err *e)
+int cmd_checkpoint_show(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct json *v;
@@ -334,7 +334,7 @@ int cmd_checkpoint_show(struct run *r, struct err *e)
 
 /* ---- preview and restore ---- */
 
-static struct json *changes_json(struct run *r, const struct checkpoint_restored *back, bool with_same)
+static struct json *changes_json(struct cli *r, const struct checkpoint_restored *back, bool with_same)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
 
@@ -366,7 +366,7 @@ static enum paint state_paint(enum checkpoint_state s)
 	return paints[s];
 }
 
-static void put_diff(struct run *r, const char *diff)
+static void put_diff(struct cli *r, const char *diff)
 {
 	struct bytes rest = bytes_of(diff);
 
@@ -382,7 +382,7 @@ static void put_diff(struct run *r, const char *diff)
 	}
 }
 
-static void put_change(struct run *r, const struct checkpoint_change *c)
+static void put_change(struct cli *r, const struct checkpoint_change *c)
 {
 	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
 		paint(r, PAINT_OFF), safe(r, c->path), text_eq(c->kind, "dir") ? "/" : "",
@@ -394,7 +394,7 @@ static void put_change(struct run *r, const struct checkpoint_change *c)
 		out(r, "  (binary, or too large to compare line by line)\n");
 }
 
-static void put_changes(struct run *r, const struct checkpoint_restored *back, size_t max)
+static void put_changes(struct cli *r, const struct checkpoint_restored *back, size_t max)
 {
 	size_t n = 0;
 
@@ -408,7 +408,7 @@ static void put_changes(struct run *r, const struct checkpoint_restored *back, s
 		out(r, "... and %zu more; --json lists them all\n", n - max);
 }
 
-static struct json *files_json(struct run *r, const struct checkpoint_restored *back)
+static struct json *files_json(struct cli *r, const struct checkpoint_restored *back)
 {
 	struct json *files = json_new(r->a, JSON_ARRAY);
 
@@ -418,7 +418,7 @@ static struct json *files_json(struct run *r, const struct checkpoint_restored *
 	return files;
 }
 
-int cmd_checkpoint_preview(struct run *r, struct err *e)
+int cmd_checkpoint_preview(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	bool with_diff = opt_flag(r, "diff");
@@ -456,14 +456,14 @@ int cmd_checkpoint_preview(struct run *r, struct err *e)
 
 /* One row of the task ledger when a restore begins and one when it is done. */
 struct row_writer {
-	struct run *r;
+	struct cli *r;
 	char *task_id, *started_at;
 };
 
 static int write_row(void *arg, const struct json *row, struct err *e)
 {
 	struct row_writer *w = arg;
-	struct run *r = w->r;
+	struct cli *r = w->r;
 	bool is_done = text_eq(json_get_text(row, "stage", ""), "finished");
 	struct json *task = json_new(r->a, JSON_OBJECT);
 	const char *id = json_get_text(row, "checkpoint_id", "");
@@ -484,7 +484,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
 }
 
-static void say_restored(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
+static void say_restored(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
 	json_each (path, back->leftovers)
@@ -502,7 +502,7 @@ static void say_restored(struct run *r, const struct checkpoint_restored *back, 
 		out(r, "undo with:\n  helm checkpoint restore %s\n", back->backup_id);
 }
 
-static struct json *restored_json(struct run *r, const struct checkpoint_restored *back, bool is_dry_run)
+static struct json *restored_json(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
@@ -521,7 +521,7 @@ static struct json *restored_json(struct run *r, const struct checkpoint_restore
 
 /* On a terminal a person may have mistyped the id. */
 static bool is_confirmed(
-	struct run *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
+	struct cli *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
 {
 	struct checkpoint_restored plan;
 	char answer[8] = "";
@@ -538,7 +538,7 @@ static bool is_confirmed(
 		(answer[0] == 'y' || answer[0] == 'Y');
 }
 
-int cmd_checkpoint_restore(struct run *r, struct err *e)
+int cmd_checkpoint_restore(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct row_writer writer = { .r = r };

@@ -26,12 +26,12 @@ const struct opt checkpoint_protect_opts[] = {
 
 /* ---- recommend, finalize ---- */
 
-static struct json *or_null(struct run *r, struct json *v)
+static struct json *or_null(struct cli *r, struct json *v)
 {
 	return v ? v : json_new(r->a, JSON_NULL);
 }
 
-static void say_advice(struct run *r, const struct checkpoint_advice *a)
+static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 {
 	out(r, "task_id=%s\ntask_name=%s\nprofile=%s\nstatus=%s\n", json_get_text(a->task, "task_id", "-"),
 		json_get_text(a->task, "task_name", "-"), json_get_text(a->task, "profile", "-"),
@@ -51,7 +51,7 @@ static void say_advice(struct run *r, const struct checkpoint_advice *a)
 	out(r, "restore_hint=helm checkpoint restore %s\n", id);
 }
 
-int cmd_checkpoint_recommend(struct run *r, struct err *e)
+int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_advice a;
@@ -75,7 +75,7 @@ int cmd_checkpoint_recommend(struct run *r, struct err *e)
 }
 
 /* The capture plan that the task's last row carries. */
-static struct json *finalization(struct run *r, const struct json *task)
+static struct json *finalization(struct cli *r, const struct json *task)
 {
 	static const char *const names[] = { "relevant", "recommended_layers", "event_types", "claim_state",
 		"retention", "review_flags", "supersession", "crystallization", "reasons", "summary" };
@@ -89,7 +89,7 @@ static struct json *finalization(struct run *r, const struct json *task)
 	return doc;
 }
 
-int cmd_checkpoint_finalize(struct run *r, struct err *e)
+int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_advice a;
@@ -122,13 +122,13 @@ int cmd_checkpoint_finalize(struct run *r, struct err *e)
 
 /* ---- prune, protect, policy ---- */
 
-static struct json *number_or_null(struct run *r, int64_t n)
+static struct json *number_or_null(struct cli *r, int64_t n)
 {
 	return n < 0 ? json_new(r->a, JSON_NULL) : json_number(r->a, n);
 }
 
 static struct json *prune_json(
-	struct run *r, const struct checkpoint_policy *p, const struct checkpoint_pruned *gone)
+	struct cli *r, const struct checkpoint_policy *p, const struct checkpoint_pruned *gone)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
@@ -145,7 +145,7 @@ static struct json *prune_json(
 	return doc;
 }
 
-static void say_pruned(struct run *r, const struct checkpoint_pruned *gone)
+static void say_pruned(struct cli *r, const struct checkpoint_pruned *gone)
 {
 	bool is_done = opt_flag(r, "apply");
 
@@ -163,7 +163,7 @@ static void say_pruned(struct run *r, const struct checkpoint_pruned *gone)
 		out(r, "do it with:\n  helm checkpoint prune --apply\n");
 }
 
-int cmd_checkpoint_prune(struct run *r, struct err *e)
+int cmd_checkpoint_prune(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_policy p;
@@ -188,7 +188,7 @@ int cmd_checkpoint_prune(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_checkpoint_protect(struct run *r, struct err *e)
+int cmd_checkpoint_protect(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	bool is_pinned = !opt_flag(r, "unprotect");
@@ -204,7 +204,7 @@ int cmd_checkpoint_protect(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_checkpoint_policy(struct run *r, struct err *e)
+int cmd_checkpoint_policy(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_policy p;

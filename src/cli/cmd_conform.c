@@ -10,7 +10,7 @@ const struct opt conform_run_opts[] = {
 	{ 0 },
 };
 
-static const char *compact(struct run *r, const struct json *v)
+static const char *compact(struct cli *r, const struct json *v)
 {
 	struct buf b;
 
@@ -19,7 +19,7 @@ static const char *compact(struct run *r, const struct json *v)
 	return text_safe(r->a, b.p, b.n, false);
 }
 
-static void show_families(struct run *r, const struct json *report)
+static void show_families(struct cli *r, const struct json *report)
 {
 	static const char *const headings[] = { "FAMILY", "PASSED", "FAILED", "NOT SUPPORTED", "UNSCORED" };
 	static const char *const members[] = { "passed", "failed", "not_supported", "unscored" };
@@ -35,7 +35,7 @@ static void show_families(struct run *r, const struct json *report)
 	out_table_end(t);
 }
 
-static void show_failures(struct run *r, const struct json *report)
+static void show_failures(struct cli *r, const struct json *report)
 {
 	json_each (f, json_get(report, "failures")) {
 		out(r, "%sFAIL%s %s\n", paint(r, PAINT_BAD), paint(r, PAINT_OFF), json_get_text(f, "id", ""));
@@ -44,7 +44,7 @@ static void show_failures(struct run *r, const struct json *report)
 	}
 }
 
-int cmd_conform_run(struct run *r, struct err *e)
+int cmd_conform_run(struct cli *r, struct err *e)
 {
 	struct json *report;
 

@@ -15,12 +15,12 @@ const struct opt db_query_opts[] = {
 	{ 0 },
 };
 
-static struct index_place place(struct run *r)
+static struct index_place place(struct cli *r)
 {
 	return (struct index_place){ r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
 }
 
-static void print(struct run *r, const struct json *doc)
+static void print(struct cli *r, const struct json *doc)
 {
 	if (r->is_json) {
 		out_json(r, doc);
@@ -37,7 +37,7 @@ static void print(struct run *r, const struct json *doc)
 	}
 }
 
-int cmd_db_init(struct run *r, struct err *e)
+int cmd_db_init(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
 	struct json *doc;
@@ -48,7 +48,7 @@ int cmd_db_init(struct run *r, struct err *e)
 	return rc;
 }
 
-int cmd_db_rebuild(struct run *r, struct err *e)
+int cmd_db_rebuild(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
 	struct json *doc;
@@ -59,7 +59,7 @@ int cmd_db_rebuild(struct run *r, struct err *e)
 	return rc;
 }
 
-int cmd_db_verify(struct run *r, struct err *e)
+int cmd_db_verify(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
 	struct json *doc;
@@ -71,7 +71,7 @@ int cmd_db_verify(struct run *r, struct err *e)
 	return json_get_int(doc, "drift", 1) ? EXIT_NO : 0;
 }
 
-int cmd_db_status(struct run *r, struct err *e)
+int cmd_db_status(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
 	struct json *doc;
@@ -82,7 +82,7 @@ int cmd_db_status(struct run *r, struct err *e)
 	return rc;
 }
 
-int cmd_db_query(struct run *r, struct err *e)
+int cmd_db_query(struct cli *r, struct err *e)
 {
 	static const char *const task_heads[] = { "TASK", "STATUS", "PROFILE", "NAME" };
 	static const char *const guard_heads[] = { "TASK", "ACTION", "PROFILE", "WHEN" };

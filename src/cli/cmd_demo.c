@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-static int must_be_empty(struct run *r, const char *dir, struct err *e)
+static int must_be_empty(struct cli *r, const char *dir, struct err *e)
 {
 	char **names;
 	size_t n;
@@ -21,7 +21,7 @@ static int must_be_empty(struct run *r, const char *dir, struct err *e)
 }
 
 /* share/demo/X goes to X, share/demo/helm/X to .helm/X. */
-static int write_files(struct run *r, struct err *e)
+static int write_files(struct cli *r, struct err *e)
 {
 	static const char prefix[] = "share/demo/", state[] = "share/demo/helm/";
 	const char *name;
@@ -48,7 +48,7 @@ static int write_files(struct run *r, struct err *e)
 }
 
 /* The failed task names the checkpoint that was really made. */
-static int bind_checkpoint(struct run *r, const char *id, struct err *e)
+static int bind_checkpoint(struct cli *r, const char *id, struct err *e)
 {
 	static const char shipped[] = "20260413T090959Z-demo-router-edit";
 	struct bytes text;
@@ -67,7 +67,7 @@ static int bind_checkpoint(struct run *r, const char *id, struct err *e)
 	return file_replace(r->sys, r->ws->state_fd, TASK_LEDGER, 0600, buf_bytes(&out_text), e);
 }
 
-int cmd_demo(struct run *r, struct err *e)
+int cmd_demo(struct cli *r, struct err *e)
 {
 	struct json *done;
 	struct checkpoint_store store;

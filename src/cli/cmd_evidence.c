@@ -3,9 +3,9 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "cli/cmd_log.h"
 #include "kernel/workspace.h"
 #include "proof/pack.h"
-#include "cli/cmd_log.h"
 
 #include <fcntl.h>
 
@@ -33,7 +33,7 @@ const struct opt evidence_prove_opts[] = {
 	{ 0 },
 };
 
-static int parse_time_option(struct run *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
+static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
 {
 	const char *text = opt_text(r, name, NULL);
 
@@ -44,7 +44,7 @@ static int parse_time_option(struct run *r, const char *name, bool *ret_has, int
 	return OK;
 }
 
-static int read_choice(struct run *r, struct evidence_choice *c, struct err *e)
+static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 {
 	int rc;
 
@@ -61,7 +61,7 @@ static int read_choice(struct run *r, struct evidence_choice *c, struct err *e)
 }
 
 /* --key DIR/NAME.key, or the key of this user. */
-static int load_key(struct run *r, struct key **ret, struct err *e)
+static int load_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *file = opt_text(r, "key", NULL), *home, *dir = ".";
 	int rc;
@@ -83,7 +83,7 @@ static int load_key(struct run *r, struct key **ret, struct err *e)
 	return key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, name, strlen(name) - 4), ret, e);
 }
 
-static void show_export(struct run *r, const struct pack_written *w, const char *path, size_t n)
+static void show_export(struct cli *r, const struct pack_written *w, const char *path, size_t n)
 {
 	const struct json *m = w->manifest;
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -112,7 +112,7 @@ static void show_export(struct run *r, const struct pack_written *w, const char 
 
 /* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that nothing inside was left
  * out.  A log that cannot be signed is no reason to withhold the evidence. */
-static void sign_newest_head(struct run *r, struct key *key)
+static void sign_newest_head(struct cli *r, struct key *key)
 {
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	struct json *head;
@@ -126,7 +126,7 @@ static void sign_newest_head(struct run *r, struct key *key)
 		warn(r, "the pack has no signed head over all receipts: %s", why.text);
 }
 
-int cmd_evidence_export(struct run *r, struct err *e)
+int cmd_evidence_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	const char *path = opt_text(r, "out", NULL);
@@ -147,7 +147,7 @@ int cmd_evidence_export(struct run *r, struct err *e)
 	return OK;
 }
 
-static int read_trust(struct run *r, struct trust *t, struct err *e)
+static int read_trust(struct cli *r, struct trust *t, struct err *e)
 {
 	const char **list;
 	size_t n = opt_list(r, "key", &list);
@@ -163,7 +163,7 @@ static int read_trust(struct run *r, struct trust *t, struct err *e)
 	return OK;
 }
 
-static void show_checks(struct run *r, const struct verification *v)
+static void show_checks(struct cli *r, const struct verification *v)
 {
 	static const char *const words[] = { "ok  ", "FAIL", "-   " };
 
@@ -178,7 +178,7 @@ static void show_checks(struct run *r, const struct verification *v)
 	}
 }
 
-static void show_verdict(struct run *r, const struct verification *v)
+static void show_verdict(struct cli *r, const struct verification *v)
 {
 	enum headline h = verification_headline(v);
 	const char *id = json_get_text(v->values, "pack_id", "");
@@ -195,7 +195,7 @@ static void show_verdict(struct run *r, const struct verification *v)
 }
 
 /* A pack, verified; unreadable archives are an answer too (exit 2), unreadable names are errors. */
-static int judge(struct run *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
+static int judge(struct cli *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
 	struct err *e)
 {
 	struct err why = { 0 };
@@ -222,7 +222,7 @@ static bool is_accepted(const struct verification *v)
 		!v->error;
 }
 
-int cmd_evidence_verify(struct run *r, struct err *e)
+int cmd_evidence_verify(struct cli *r, struct err *e)
 {
 	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested") };
 	struct verification v;
@@ -242,7 +242,7 @@ int cmd_evidence_verify(struct run *r, struct err *e)
 }
 
 /* The manifest of a pack whose content is as the manifest says; who signed it is another question. */
-static int read_manifest(struct run *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
+static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
 	size_t *ret_n, struct err *e)
 {
 	struct trust nobody = { 0 };
@@ -263,7 +263,7 @@ static int read_manifest(struct run *r, struct pack *p, struct json **ret, struc
 	return OK;
 }
 
-int cmd_evidence_prove(struct run *r, struct err *e)
+int cmd_evidence_prove(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
 	struct json *manifest, *proof;
@@ -292,7 +292,7 @@ int cmd_evidence_prove(struct run *r, struct err *e)
 	return file_replace(r->sys, AT_FDCWD, to, 0644, buf_bytes(&b), e);
 }
 
-int cmd_evidence_summary(struct run *r, struct err *e)
+int cmd_evidence_summary(struct cli *r, struct err *e)
 {
 	struct json *manifest, *summary;
 	struct pack_entry *entries;

@@ -15,7 +15,7 @@ const struct opt freeze_opts[] = {
 typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret, struct err *e);
 
-static int from_outside(struct run *r, change_fn *fn, struct err *e)
+static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 {
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
@@ -24,7 +24,7 @@ static int from_outside(struct run *r, change_fn *fn, struct err *e)
 	return fn == freeze_lift ? approver_is_outside(r->sys, r->a, r->ws, e) : OK;
 }
 
-static int show(struct run *r, struct err *e)
+static int show(struct cli *r, struct err *e)
 {
 	struct json *doc;
 	int rc = freeze_load(r->sys, r->a, r->ws, &doc, e);
@@ -44,7 +44,7 @@ static int show(struct run *r, struct err *e)
 	return 0;
 }
 
-static int change(struct run *r, change_fn *fn, const char *word, struct err *e)
+static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
 	const char *who = opt_text(r, "principal", "*");
 	struct kernel k;
@@ -67,7 +67,7 @@ static int change(struct run *r, change_fn *fn, const char *word, struct err *e)
 	return 0;
 }
 
-int cmd_freeze(struct run *r, struct err *e)
+int cmd_freeze(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "status"))
 		return show(r, e);
@@ -76,7 +76,7 @@ int cmd_freeze(struct run *r, struct err *e)
 	return change(r, freeze_set, "frozen", e);
 }
 
-int cmd_unfreeze(struct run *r, struct err *e)
+int cmd_unfreeze(struct cli *r, struct err *e)
 {
 	return change(r, freeze_lift, "unfrozen", e);
 }

@@ -35,7 +35,7 @@ static enum paint action_paint(enum action a)
 }
 
 /* What a door that acts would find behind the rules. */
-static struct json *foresee(struct run *r, const struct guard *g, struct decision *d)
+static struct json *foresee(struct cli *r, const struct guard *g, struct decision *d)
 {
 	const char *text = opt_text(r, "shell", NULL);
 	struct request q = { .what = { .argv = text ? NULL : (const char *const *)r->child,
@@ -45,7 +45,7 @@ static struct json *foresee(struct run *r, const struct guard *g, struct decisio
 	return guard_foresee(g, r->a, request_sha256(r->a, &q), d);
 }
 
-static void print_outlook(struct run *r, const struct json *now)
+static void print_outlook(struct cli *r, const struct json *now)
 {
 	json_each (text, json_get(now, "sentences")) {
 		out(r, "  now      ");
@@ -53,7 +53,7 @@ static void print_outlook(struct run *r, const struct json *now)
 	}
 }
 
-static void answer_json(struct run *r, struct guard *g, struct decision *d, struct json *now)
+static void answer_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
 {
 	d->policy_sha256 = policy_sha256(r->a, g->policy);
 	struct json *doc = decision_to_json(r->a, d);
@@ -62,7 +62,7 @@ static void answer_json(struct run *r, struct guard *g, struct decision *d, stru
 }
 
 /* The words to judge: --shell TEXT, or everything after --. */
-static int judge_words(struct run *r, const struct guard *g, struct decision *ret, struct err *e)
+static int judge_words(struct cli *r, const struct guard *g, struct decision *ret, struct err *e)
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
 
@@ -76,7 +76,7 @@ static int judge_words(struct run *r, const struct guard *g, struct decision *re
 	return guard_judge_argv(g, r->a, profile, (const char *const *)r->child, r->child_count, ret, e);
 }
 
-static void print_span(struct run *r, const struct finding *f)
+static void print_span(struct cli *r, const struct finding *f)
 {
 	size_t n = f->at.end - f->at.start;
 
@@ -90,7 +90,7 @@ static void print_span(struct run *r, const struct finding *f)
 		f->source->via ? paint(r, PAINT_OFF) : "");
 }
 
-static void print_groups(struct run *r, const struct decision *d)
+static void print_groups(struct cli *r, const struct decision *d)
 {
 	for (size_t i = 0; i < d->denied_used_count; i++)
 		out(r, "  profile  %s denies the tool group %s; no approval lifts that\n", d->profile->name,
@@ -98,7 +98,7 @@ static void print_groups(struct run *r, const struct decision *d)
 }
 
 /* By which profile, and what happens to what destroys: said when that is not as shipped. */
-static void print_under(struct run *r, const struct decision *d, const struct json *now)
+static void print_under(struct cli *r, const struct decision *d, const struct json *now)
 {
 	const char *destructive = json_get_text(now, "destructive", "ask");
 
@@ -106,7 +106,7 @@ static void print_under(struct run *r, const struct decision *d, const struct js
 		out(r, "  under    profile %s, destructive=%s\n", d->profile->name, destructive);
 }
 
-static void print_check(struct run *r, const struct decision *d, const struct json *now)
+static void print_check(struct cli *r, const struct decision *d, const struct json *now)
 {
 	const struct finding *f = d->decisive;
 
@@ -131,7 +131,7 @@ static void print_check(struct run *r, const struct decision *d, const struct js
 			d->recommended_profile, d->recommended_profile, d->recommended_profile);
 }
 
-int cmd_guard_check(struct run *r, struct err *e)
+int cmd_guard_check(struct cli *r, struct err *e)
 {
 	struct guard g;
 	struct decision d;
@@ -163,7 +163,7 @@ static bool has_sibling(const struct proposal *p, size_t i)
 }
 
 /* The bars left of a step: one pair of columns per level above it. */
-static void print_bars(struct run *r, const struct proposal *p, size_t i, bool is_head)
+static void print_bars(struct cli *r, const struct proposal *p, size_t i, bool is_head)
 {
 	size_t path[32], depth = 0;
 
@@ -200,7 +200,7 @@ static const char *where_text(const struct effect *e)
 	return texts[e->path_class];
 }
 
-static void print_effect(struct run *r, const struct proposal *p, size_t step, const struct effect *e)
+static void print_effect(struct cli *r, const struct proposal *p, size_t step, const struct effect *e)
 {
 	const char *where = where_text(e), *mark = paint(r, PAINT_MUTED), *off = paint(r, PAINT_OFF);
 
@@ -227,7 +227,7 @@ static void print_effect(struct run *r, const struct proposal *p, size_t step, c
 	out(r, "\n");
 }
 
-static void print_finding(struct run *r, const struct proposal *p, size_t step, const struct finding *f)
+static void print_finding(struct cli *r, const struct proposal *p, size_t step, const struct finding *f)
 {
 	print_bars(r, p, step, false);
 	out(r, "   %s▲ %s%s  %s\n", paint(r, action_paint(f->action)), f->rule, paint(r, PAINT_OFF), f->text);
@@ -237,7 +237,7 @@ static void print_finding(struct run *r, const struct proposal *p, size_t step, 
 	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead, paint(r, PAINT_OFF));
 }
 
-static void print_step(struct run *r, const struct decision *d, size_t i)
+static void print_step(struct cli *r, const struct decision *d, size_t i)
 {
 	const struct proposal *p = d->proposal;
 	const struct step *s = &p->steps[i];
@@ -267,7 +267,7 @@ static const char *answer(const struct decision *d)
 	return d->verdict == V_ESCALATE ? "a person must approve" : "denied";
 }
 
-static void print_whole_findings(struct run *r, const struct decision *d)
+static void print_whole_findings(struct cli *r, const struct decision *d)
 {
 	for (size_t i = 0; i < d->finding_count; i++) {
 		const struct finding *f = &d->findings[i];
@@ -282,7 +282,7 @@ static void print_whole_findings(struct run *r, const struct decision *d)
 	print_groups(r, d);
 }
 
-static void print_explanation(struct run *r, const struct decision *d, const struct json *now)
+static void print_explanation(struct cli *r, const struct decision *d, const struct json *now)
 {
 	enum paint p = d->verdict == V_DENY ? PAINT_BAD : action_paint(d->action);
 
@@ -310,7 +310,7 @@ static void print_explanation(struct run *r, const struct decision *d, const str
 	out(r, "\n");
 }
 
-int cmd_guard_explain(struct run *r, struct err *e)
+int cmd_guard_explain(struct cli *r, struct err *e)
 {
 	struct guard g;
 	struct decision d;
@@ -346,7 +346,7 @@ static struct json *rule_json(struct arena *a, const struct rule_view *rule)
 	return v;
 }
 
-static void rules_as_json(struct run *r, const struct guard *g)
+static void rules_as_json(struct cli *r, const struct guard *g)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY);
 	struct rule_view rule;
@@ -383,7 +383,7 @@ static const char *plain_text(struct arena *a, const char *text)
 	return b.p;
 }
 
-int cmd_guard_rules(struct run *r, struct err *e)
+int cmd_guard_rules(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "RULE", "ACTION", "SPEAKS WHEN" };
 	struct out_table *t;

@@ -6,6 +6,6 @@
 #include "kernel/guard.h"
 
 /* cmd_guard_batch.c: JSON lines on standard input to JSON lines on standard output. */
-int guard_batch(struct run *r, struct guard *g, struct err *e);
+int guard_batch(struct cli *r, struct guard *g, struct err *e);
 
 #endif

@@ -13,7 +13,7 @@ enum { MAX_LINE_BYTES = 4 << 20, READ_BYTES = 64 << 10 };
 
 /* Standard input, cut into lines.  Bytes [start, end) of p are waiting. */
 struct lines {
-	struct run *r;
+	struct cli *r;
 	char *p;
 	size_t start, end;
 	bool is_at_end;
@@ -75,7 +75,7 @@ static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 }
 
 static void answer_error(
-	struct run *r, struct arena *a, const struct json *id, uint64_t line, const struct err *e)
+	struct cli *r, struct arena *a, const struct json *id, uint64_t line, const struct err *e)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *error = json_new(a, JSON_OBJECT);
 
@@ -88,7 +88,7 @@ static void answer_error(
 }
 
 static void answer_decision(
-	struct run *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
+	struct cli *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
 {
 	static const char *const members[] = { "action", "verdict", "reason_code", "detail_code",
 		"understood", "instead", "recommended_profile", "selected_profile", "risk_score",
@@ -140,7 +140,7 @@ static int optional_text(const struct json *doc, const char *name, const char **
 	return OK;
 }
 
-static int judge_line(struct run *r, const struct guard *base, struct arena *a, const struct json *doc,
+static int judge_line(struct cli *r, const struct guard *base, struct arena *a, const struct json *doc,
 	struct decision *ret, struct err *e)
 {
 	const struct json *shell = json_get(doc, "shell"), *argv = json_get(doc, "argv");
@@ -166,7 +166,7 @@ static int judge_line(struct run *r, const struct guard *base, struct arena *a, 
 	return guard_judge_argv(&g, a, profile, words, n, ret, e);
 }
 
-static void answer_line(struct run *r, const struct guard *g, struct arena *a, struct bytes line,
+static void answer_line(struct cli *r, const struct guard *g, struct arena *a, struct bytes line,
 	bool is_too_long, uint64_t number)
 {
 	struct json *doc = NULL;
@@ -188,7 +188,7 @@ static void answer_line(struct run *r, const struct guard *g, struct arena *a, s
 			guard_foresee(g, a, NULL, &d)); /* also denies when frozen */
 }
 
-int guard_batch(struct run *r, struct guard *g, struct err *e)
+int guard_batch(struct cli *r, struct guard *g, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct lines in = { .r = r, .p = arena_text(r->a, MAX_LINE_BYTES + 2 * READ_BYTES) };

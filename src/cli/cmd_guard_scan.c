@@ -26,7 +26,7 @@ struct hit {
 };
 
 struct scan {
-	struct run *r;
+	struct cli *r;
 	struct guard guard;
 	struct hit *hits;
 	size_t hit_count, hit_room;
@@ -173,7 +173,7 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 	return OK;
 }
 
-static void print_hits(struct run *r, const struct scan *s)
+static void print_hits(struct cli *r, const struct scan *s)
 {
 	for (size_t i = 0; i < s->hit_count; i++) {
 		const struct hit *h = &s->hits[i];
@@ -191,7 +191,7 @@ static void print_hits(struct run *r, const struct scan *s)
 		s->file_count, s->file_count == 1 ? "" : "s");
 }
 
-static void print_json(struct run *r, const struct scan *s)
+static void print_json(struct cli *r, const struct scan *s)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
 
@@ -284,7 +284,7 @@ static struct json *result(struct arena *a, struct json *rules, const struct hit
 	return v;
 }
 
-static void print_sarif(struct run *r, const struct scan *s)
+static void print_sarif(struct cli *r, const struct scan *s)
 {
 	struct arena *a = r->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *runs = json_new(a, JSON_ARRAY),
@@ -308,7 +308,7 @@ static void print_sarif(struct run *r, const struct scan *s)
 	out_json(r, doc);
 }
 
-int cmd_guard_scan(struct run *r, struct err *e)
+int cmd_guard_scan(struct cli *r, struct err *e)
 {
 	struct scan s = { .r = r };
 	int rc = guard_open(r->sys, r->a, r->ws, NULL, &s.guard, e);

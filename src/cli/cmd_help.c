@@ -22,7 +22,7 @@ static const struct family *family_named(const char *name)
 	return NULL;
 }
 
-static int help_topic(struct run *r, struct err *e)
+static int help_topic(struct cli *r, struct err *e)
 {
 	const struct family *f = family_named(r->args[0]);
 	const char *name =
@@ -46,7 +46,7 @@ static int help_topic(struct run *r, struct err *e)
 		e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help --all' lists them", name);
 }
 
-int cmd_help(struct run *r, struct err *e)
+int cmd_help(struct cli *r, struct err *e)
 {
 	if (r->is_json) {
 		out_json(r, gen_json(r->a));
@@ -74,7 +74,7 @@ int cmd_help(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_completion(struct run *r, struct err *e)
+int cmd_completion(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "words")) {
 		gen_candidates(r, r->child, r->child_count);
@@ -87,7 +87,7 @@ int cmd_completion(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_version(struct run *r, struct err *e)
+int cmd_version(struct cli *r, struct err *e)
 {
 	(void)e;
 	if (!r->is_json) {

@@ -26,7 +26,7 @@ const struct opt hook_opts[] = {
 };
 
 /* The client that --client names. */
-static const struct client *asking_client(struct run *r, struct err *e)
+static const struct client *asking_client(struct cli *r, struct err *e)
 {
 	const char *name = opt_text(r, "client", "");
 	const struct client *c = clients_find(name);
@@ -45,7 +45,7 @@ static struct json *answer_doc(
 }
 
 /* Say no.  When even that cannot be written, exit code 2 is the block every client knows. */
-static int refuse(struct run *r, const struct client *c, bool ask, const char *text, const char *person)
+static int refuse(struct cli *r, const struct client *c, bool ask, const char *text, const char *person)
 {
 	struct buf line;
 
@@ -73,7 +73,7 @@ static const char *failure_code(const struct err *e)
 	return "[INBOX_RECEIPT_PERSISTENCE_UNAVAILABLE] receipt persistence is unavailable";
 }
 
-static int refuse_for(struct run *r, const struct client *c, const struct err *e)
+static int refuse_for(struct cli *r, const struct client *c, const struct err *e)
 {
 	const char *text = arena_printf(r->a,
 		"HELM denied this call because it could not be decided on record: %s: %s. "
@@ -101,7 +101,7 @@ static void too_late(int signal_number)
 	_exit(late_exit);
 }
 
-static void set_deadline(struct run *r, const struct client *c)
+static void set_deadline(struct cli *r, const struct client *c)
 {
 	struct itimerval when = { .it_value = { .tv_sec = DEADLINE_S } };
 	struct buf line;
@@ -121,7 +121,7 @@ static void set_deadline(struct run *r, const struct client *c)
 	setitimer(ITIMER_REAL, &when, NULL);
 }
 
-static int read_call(struct run *r, const struct client *c, struct tool_call *ret, struct err *e)
+static int read_call(struct cli *r, const struct client *c, struct tool_call *ret, struct err *e)
 {
 	struct bytes payload;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, &payload, e);
@@ -133,14 +133,14 @@ static int read_call(struct run *r, const struct client *c, struct tool_call *re
 	return clients_read_call(c, r->a, payload, ret, e);
 }
 
-static int open_kernel(struct run *r, struct kernel *ret, struct err *e)
+static int open_kernel(struct cli *r, struct kernel *ret, struct err *e)
 {
 	int rc = workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);
 
 	return rc ? rc : kernel_open_unarmed(r->sys, r->a, r->ws, ret, e);
 }
 
-int cmd_hook_pre_tool(struct run *r, struct err *e)
+int cmd_hook_pre_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
 	struct tool_call call;
@@ -164,7 +164,7 @@ int cmd_hook_pre_tool(struct run *r, struct err *e)
 	return refuse(r, c, answer.verdict == V_ESCALATE, answer.text, answer.short_text);
 }
 
-int cmd_hook_post_tool(struct run *r, struct err *e)
+int cmd_hook_post_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
 	struct tool_call call;

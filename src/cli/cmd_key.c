@@ -31,7 +31,7 @@ const struct opt key_revoke_opts[] = {
 	{ 0 },
 };
 
-static int key_dir(struct run *r, const char **ret, struct err *e)
+static int key_dir(struct cli *r, const char **ret, struct err *e)
 {
 	const char *home;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
@@ -41,7 +41,7 @@ static int key_dir(struct run *r, const char **ret, struct err *e)
 	return rc;
 }
 
-static void print_key(struct run *r, const struct key *k, const char *dir)
+static void print_key(struct cli *r, const struct key *k, const char *dir)
 {
 	const char *file = arena_printf(r->a, "%s/%s.key", dir, key_name);
 	char id[KEY_ID], hex[2 * SIGN_PUBLIC + 1];
@@ -61,7 +61,7 @@ static void print_key(struct run *r, const struct key *k, const char *dir)
 	out_json(r, doc);
 }
 
-int cmd_key_show(struct run *r, struct err *e)
+int cmd_key_show(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
 	const char *dir;
@@ -74,7 +74,7 @@ int cmd_key_show(struct run *r, struct err *e)
 	return rc;
 }
 
-int cmd_key_create(struct run *r, struct err *e)
+int cmd_key_create(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
 	const char *dir;
@@ -87,7 +87,7 @@ int cmd_key_create(struct run *r, struct err *e)
 	return rc;
 }
 
-int cmd_key_export(struct run *r, struct err *e)
+int cmd_key_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
 	const char *dir, *to = opt_text(r, "out", NULL);
@@ -113,7 +113,7 @@ int cmd_key_export(struct run *r, struct err *e)
 	return 0;
 }
 
-static void print_link(struct run *r, const struct json *link)
+static void print_link(struct cli *r, const struct json *link)
 {
 	if (r->is_json) {
 		out_json(r, link);
@@ -124,7 +124,7 @@ static void print_link(struct run *r, const struct json *link)
 			out(r, "%s=%s\n", m->name, text_safe(r->a, m->value->text, m->value->n, false));
 }
 
-int cmd_key_rotate(struct run *r, struct err *e)
+int cmd_key_rotate(struct cli *r, struct err *e)
 {
 	const char *dir;
 	struct json *link;
@@ -142,7 +142,7 @@ int cmd_key_rotate(struct run *r, struct err *e)
 }
 
 /* Times are read in any spelling and written in one. */
-static int read_since(struct run *r, const char **ret, struct err *e)
+static int read_since(struct cli *r, const char **ret, struct err *e)
 {
 	const char *text = opt_text(r, "since", NULL);
 	int64_t us;
@@ -157,7 +157,7 @@ static int read_since(struct run *r, const char **ret, struct err *e)
 	return OK;
 }
 
-int cmd_key_revoke(struct run *r, struct err *e)
+int cmd_key_revoke(struct cli *r, struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
 	const char *dir, *since;
@@ -176,7 +176,7 @@ int cmd_key_revoke(struct run *r, struct err *e)
 	return rc;
 }
 
-static void print_history(struct run *r, const struct verification *v, struct bytes text)
+static void print_history(struct cli *r, const struct verification *v, struct bytes text)
 {
 	static const char *const headings[] = { "#", "AT", "EVENT", "KEY", "REASON" };
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
@@ -201,7 +201,7 @@ static void print_history(struct run *r, const struct verification *v, struct by
 		out(r, "\nBROKEN: %s\n", v->text);
 }
 
-int cmd_key_history(struct run *r, struct err *e)
+int cmd_key_history(struct cli *r, struct err *e)
 {
 	struct trust nobody = { 0 };
 	struct verification v;

@@ -34,7 +34,7 @@ static void store_close(struct store *s)
 	close_fd(&s->lock_fd);
 }
 
-static int store_open(struct run *r, struct store *s, const char *file, bool to_write, struct err *e)
+static int store_open(struct cli *r, struct store *s, const char *file, bool to_write, struct err *e)
 {
 	const char *home;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
@@ -65,7 +65,7 @@ static int store_open(struct run *r, struct store *s, const char *file, bool to_
 	return OK;
 }
 
-static int store_write(struct run *r, const struct store *s, struct err *e)
+static int store_write(struct cli *r, const struct store *s, struct err *e)
 {
 	const struct doc file = { .file = s->path };
 
@@ -82,7 +82,7 @@ static size_t find(const struct store *s, const char *hex)
 }
 
 /* A key as it is spelled, or the file that holds it. */
-static int read_key(struct run *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
+static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
 	struct bytes text = bytes_of(word);
@@ -102,7 +102,7 @@ static int read_key(struct run *r, const char *word, char ret_hex[2 * SIGN_PUBLI
 	return OK;
 }
 
-static int trust_add(struct run *r, struct store *s, const char *hex, struct err *e)
+static int trust_add(struct cli *r, struct store *s, const char *hex, struct err *e)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
 	const char *label = opt_text(r, "label", NULL);
@@ -118,7 +118,7 @@ static int trust_add(struct run *r, struct store *s, const char *hex, struct err
 	return store_write(r, s, e);
 }
 
-static int trust_remove(struct run *r, struct store *s, const char *hex, struct err *e)
+static int trust_remove(struct cli *r, struct store *s, const char *hex, struct err *e)
 {
 	size_t at = find(s, hex);
 
@@ -130,7 +130,7 @@ static int trust_remove(struct run *r, struct store *s, const char *hex, struct 
 	return store_write(r, s, e);
 }
 
-static void trust_list(struct run *r, const struct store *s)
+static void trust_list(struct cli *r, const struct store *s)
 {
 	static const char *const headings[] = { "KEY", "ADDED", "LABEL" };
 
@@ -154,7 +154,7 @@ static void trust_list(struct run *r, const struct store *s)
 		out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
 }
 
-int approvers_has(struct run *r, const uint8_t *pub, bool *ret, struct err *e)
+int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
 	char hex[2 * SIGN_PUBLIC + 1];
@@ -168,7 +168,7 @@ int approvers_has(struct run *r, const uint8_t *pub, bool *ret, struct err *e)
 }
 
 /* A key that may approve is as good as a person: only a person at a terminal gives or takes that. */
-static int change_approvers(struct run *r, const char *action, const char *hex, struct err *e)
+static int change_approvers(struct cli *r, const char *action, const char *hex, struct err *e)
 {
 	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
 	const char *const words[] = { word, NULL };
@@ -188,7 +188,7 @@ static int change_approvers(struct run *r, const char *action, const char *hex, 
 		: err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
 }
 
-static int change_or_list(struct run *r, const char *file, struct err *e)
+static int change_or_list(struct cli *r, const char *file, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
 	const char *action = r->args[0];
@@ -214,12 +214,12 @@ static int change_or_list(struct run *r, const char *file, struct err *e)
 	return rc;
 }
 
-int cmd_key_trust(struct run *r, struct err *e)
+int cmd_key_trust(struct cli *r, struct err *e)
 {
 	return change_or_list(r, TRUSTED_KEYS, e);
 }
 
-int cmd_approval_trust(struct run *r, struct err *e)
+int cmd_approval_trust(struct cli *r, struct err *e)
 {
 	return change_or_list(r, APPROVERS, e);
 }

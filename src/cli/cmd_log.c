@@ -38,7 +38,7 @@ const struct opt log_repair_opts[] = {
 	{ 0 },
 };
 
-int cmd_log_key(struct run *r, struct key **ret, struct err *e)
+int cmd_log_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *home;
 	int rc = workspace_helm_home(r->sys, r->a, &home, e);
@@ -46,7 +46,7 @@ int cmd_log_key(struct run *r, struct key **ret, struct err *e)
 	return rc ? rc : keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
 }
 
-void cmd_log_recorder(struct run *r, struct recorder *ret, struct key *key)
+void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 {
 	struct err none = { 0 };
 	const char *home;
@@ -57,7 +57,7 @@ void cmd_log_recorder(struct run *r, struct recorder *ret, struct key *key)
 }
 
 /* What this user signed, now and before. */
-static int trust_own(struct run *r, struct trust *t, struct err *e)
+static int trust_own(struct cli *r, struct trust *t, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	const char *home;
@@ -81,7 +81,7 @@ static int trust_own(struct run *r, struct trust *t, struct err *e)
 	return OK;
 }
 
-int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err *e)
+int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err *e)
 {
 	const char **keys;
 	size_t n = has_options ? opt_list(r, "key", &keys) : 0;
@@ -98,7 +98,7 @@ int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err
 }
 
 /* Leaves that a crash left unwritten are made again from the receipts. */
-static int read_leaves(struct run *r, struct hash **ret, uint64_t *ret_n, struct err *e)
+static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct err *e)
 {
 	AUTO(recorder_close) struct recorder rec;
 	int rc;
@@ -115,7 +115,7 @@ static int read_leaves(struct run *r, struct hash **ret, uint64_t *ret_n, struct
 }
 
 /* A document for somebody else: to a new file, or to standard output. */
-static int give(struct run *r, const struct json *doc, const char *said, struct err *e)
+static int give(struct cli *r, const struct json *doc, const char *said, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
 	struct buf text;
@@ -137,7 +137,7 @@ static int give(struct run *r, const struct json *doc, const char *said, struct 
 	return 0;
 }
 
-static void show_head(struct run *r, const struct json *head)
+static void show_head(struct cli *r, const struct json *head)
 {
 	if (r->is_json) {
 		out_json(r, head);
@@ -153,7 +153,7 @@ static void show_head(struct run *r, const struct json *head)
 		out(r, "not signed; 'helm log head --sign' signs it\n");
 }
 
-int cmd_log_head(struct run *r, struct err *e)
+int cmd_log_head(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
@@ -209,7 +209,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return 1;
 }
 
-static int find_index(struct run *r, const char *word, uint64_t n, uint64_t *ret, struct err *e)
+static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret, struct err *e)
 {
 	struct wanted w = { .word = word, .a = r->a };
 	int64_t index;
@@ -241,7 +241,7 @@ static struct json *path_json(struct arena *a, const struct hash *path, size_t n
 }
 
 /* In the tree of the newest signed head where that covers the leaf: its root is the one others have. */
-static int choose_size(struct run *r, uint64_t index, uint64_t *size, struct json **ret_head, struct err *e)
+static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct json **ret_head, struct err *e)
 {
 	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, ret_head, e);
 	uint64_t head_size = rc == OK && *ret_head ? (uint64_t)json_get_int(*ret_head, "tree_size", 0) : 0;
@@ -253,7 +253,7 @@ static int choose_size(struct run *r, uint64_t index, uint64_t *size, struct jso
 	return rc;
 }
 
-int cmd_log_prove(struct run *r, struct err *e)
+int cmd_log_prove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
 	struct hash *leaves, path[MERKLE_MAX_PATH], root;
@@ -278,7 +278,7 @@ int cmd_log_prove(struct run *r, struct err *e)
 	return give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
 }
 
-static int old_size(struct run *r, uint64_t *ret, const char **ret_root, struct err *e)
+static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct err *e)
 {
 	const char *file = opt_text(r, "head", NULL);
 	struct json *head;
@@ -301,7 +301,7 @@ static int old_size(struct run *r, uint64_t *ret, const char **ret_root, struct 
 	return OK;
 }
 
-int cmd_log_consistency(struct run *r, struct err *e)
+int cmd_log_consistency(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct hash *leaves, path[MERKLE_MAX_PATH], old_root, new_root;
@@ -334,7 +334,7 @@ int cmd_log_consistency(struct run *r, struct err *e)
 	return give(r, doc, "The older log is a beginning of this one.", e);
 }
 
-int cmd_log_anchor(struct run *r, struct err *e)
+int cmd_log_anchor(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
@@ -378,7 +378,7 @@ static void step(void *arg, uint64_t done, uint64_t total)
 	progress_step(p, done >> 20);
 }
 
-static void show_finding(struct run *r, const struct json *f)
+static void show_finding(struct cli *r, const struct json *f)
 {
 	const char *severity = json_get_text(f, "severity", "");
 	bool is_notice = text_eq(severity, "notice");
@@ -398,7 +398,7 @@ static void show_finding(struct run *r, const struct json *f)
 			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
 }
 
-static void show_report(struct run *r, const struct log_report *report)
+static void show_report(struct cli *r, const struct log_report *report)
 {
 	const struct json *doc = report->doc;
 
@@ -419,7 +419,7 @@ static void show_report(struct run *r, const struct log_report *report)
 		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
 }
 
-static int run_check(struct run *r, bool has_options, struct log_report *report, struct err *e)
+static int run_check(struct cli *r, bool has_options, struct log_report *report, struct err *e)
 {
 	struct progress p;
 	struct trust trust;
@@ -434,12 +434,12 @@ static int run_check(struct run *r, bool has_options, struct log_report *report,
 	return rc;
 }
 
-int cmd_log_check_quietly(struct run *r, struct log_report *ret, struct err *e)
+int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e)
 {
 	return run_check(r, false, ret, e);
 }
 
-int cmd_log_check(struct run *r, struct err *e)
+int cmd_log_check(struct cli *r, struct err *e)
 {
 	struct log_report report;
 	int rc = run_check(r, true, &report, e);
@@ -453,7 +453,7 @@ int cmd_log_check(struct run *r, struct err *e)
 	return report.is_sound ? 0 : EXIT_NO;
 }
 
-static void show_plan(struct run *r, const struct log_plan *plan)
+static void show_plan(struct cli *r, const struct log_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
 		out(r,
@@ -466,7 +466,7 @@ static void show_plan(struct run *r, const struct log_plan *plan)
 	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
 }
 
-static void show_repaired(struct run *r, const struct json *seam)
+static void show_repaired(struct cli *r, const struct json *seam)
 {
 	const struct json *about = json_get(seam, "metadata");
 
@@ -478,7 +478,7 @@ static void show_repaired(struct run *r, const struct json *seam)
 				json_get_text(row, "kept_as", ""));
 }
 
-int cmd_log_repair(struct run *r, struct err *e)
+int cmd_log_repair(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };

@@ -7,12 +7,12 @@
 #include "proof/key.h"
 
 /* The signing key of this user. */
-int cmd_log_key(struct run *r, struct key **ret, struct err *e);
+int cmd_log_key(struct cli *r, struct key **ret, struct err *e);
 /* A writer of this workspace's chain that knows the keys this user had before. */
-void cmd_log_recorder(struct run *r, struct recorder *ret, struct key *key);
+void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key);
 /* --key and --history where the command has them and they were given; else this user's own key with its history. */
-int cmd_log_trust(struct run *r, bool has_options, struct trust *ret, struct err *e);
+int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err *e);
 /* Check the log against this user's own key with its history, and say nothing. */
-int cmd_log_check_quietly(struct run *r, struct log_report *ret, struct err *e);
+int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e);
 
 #endif

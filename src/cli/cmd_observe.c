@@ -32,7 +32,7 @@ const struct opt diff_opts[] = {
 	{ 0 },
 };
 
-struct observed observed_from(struct run *r)
+struct observed observed_from(struct cli *r)
 {
 	return (struct observed){ .sys = r->sys,
 		.a = r->a,
@@ -52,14 +52,14 @@ enum paint paint_for_status(const char *status)
 	return PAINT_WARN;
 }
 
-const char *safe_member(struct run *r, const struct json *row, const char *name)
+const char *safe_member(struct cli *r, const struct json *row, const char *name)
 {
 	const char *v = json_get_text(row, name, "-");
 
 	return text_safe(r->a, v, strlen(v), false);
 }
 
-static void print_map(struct run *r, const char *name, const struct json *v)
+static void print_map(struct cli *r, const char *name, const struct json *v)
 {
 	struct buf text;
 
@@ -68,12 +68,12 @@ static void print_map(struct run *r, const char *name, const struct json *v)
 	out(r, "%s=%s\n", name, text.p);
 }
 
-static const char *safe_text(struct run *r, const char *text)
+static const char *safe_text(struct cli *r, const char *text)
 {
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-static void say_wrong(struct run *r, const struct json *wrong)
+static void say_wrong(struct cli *r, const struct json *wrong)
 {
 	json_each (w, wrong) {
 		out(r, "%swrong%s  ", paint(r, PAINT_BAD), paint(r, PAINT_OFF));
@@ -83,7 +83,7 @@ static void say_wrong(struct run *r, const struct json *wrong)
 }
 
 /* "completed 2, failed 1" */
-static const char *counts_text(struct run *r, const struct json *counts)
+static const char *counts_text(struct cli *r, const struct json *counts)
 {
 	struct buf text;
 
@@ -93,13 +93,13 @@ static const char *counts_text(struct run *r, const struct json *counts)
 	return text.n ? safe_text(r, text.p) : "-";
 }
 
-static void print_calls(struct run *r, const char *name, const struct json *n)
+static void print_calls(struct cli *r, const char *name, const struct json *n)
 {
 	out(r, "%s=passed %lld, asked %lld, refused %lld\n", name, (long long)json_get_int(n, "passed", 0),
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
-static void print_standing(struct run *r, const struct json *doc)
+static void print_standing(struct cli *r, const struct json *doc)
 {
 	const struct json *freeze = json_get(doc, "freeze"), *calls = json_get(doc, "calls"),
 			  *approvals = json_get(doc, "approvals");
@@ -125,7 +125,7 @@ static void print_standing(struct run *r, const struct json *doc)
 		(long long)json_get_int(approvals, "grants_in_force", 0));
 }
 
-static void print_status(struct run *r, const struct json *doc, bool verbose)
+static void print_status(struct cli *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
 		safe_member(r, doc, "layout"), safe_member(r, doc, "state_dir"));
@@ -146,7 +146,7 @@ static void print_status(struct run *r, const struct json *doc, bool verbose)
 	out(r, "next=%s\n", safe_member(r, doc, "next"));
 }
 
-static void print_brief(struct run *r, const struct json *doc)
+static void print_brief(struct cli *r, const struct json *doc)
 {
 	struct bytes rest = bytes_of(observe_brief_text(r->a, doc, r->sys->now_us(r->sys)));
 
@@ -156,7 +156,7 @@ static void print_brief(struct run *r, const struct json *doc)
 	}
 }
 
-int cmd_status(struct run *r, struct err *e)
+int cmd_status(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *doc, *now = standing(r->sys, r->a, r->ws);
@@ -180,12 +180,12 @@ int cmd_status(struct run *r, struct err *e)
 	return 0;
 }
 
-static void heading(struct run *r, const char *text)
+static void heading(struct cli *r, const char *text)
 {
 	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
 }
 
-static void print_approvals(struct run *r, const struct json *part)
+static void print_approvals(struct cli *r, const struct json *part)
 {
 	struct json *doc;
 
@@ -197,7 +197,7 @@ static void print_approvals(struct run *r, const struct json *part)
 	approvals_print(r, doc, false);
 }
 
-static const char *ago_member(struct run *r, const struct json *row, const char *name, const char *other)
+static const char *ago_member(struct cli *r, const struct json *row, const char *name, const char *other)
 {
 	const char *at = json_get_text(row, name, json_get_text(row, other, ""));
 	int64_t us;
@@ -205,7 +205,7 @@ static const char *ago_member(struct run *r, const struct json *row, const char 
 	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
 }
 
-static void print_tasks(struct run *r, const struct json *tasks, int64_t counted)
+static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted)
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
 
@@ -225,7 +225,7 @@ static void print_tasks(struct run *r, const struct json *tasks, int64_t counted
 	out_table_end(t);
 }
 
-static void print_checkpoints(struct run *r, const struct json *checkpoints)
+static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 {
 	static const char *const heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
 
@@ -245,7 +245,7 @@ static void print_checkpoints(struct run *r, const struct json *checkpoints)
 	out_table_end(t);
 }
 
-static void print_dashboard(struct run *r, const struct json *status)
+static void print_dashboard(struct cli *r, const struct json *status)
 {
 	int64_t now = r->sys->now_us(r->sys);
 	bool ok = text_eq(json_get_text(status, "health", ""), "ok");
@@ -276,7 +276,7 @@ static void print_dashboard(struct run *r, const struct json *status)
 	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
-static int show_dashboard(struct run *r, struct err *e)
+static int show_dashboard(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *status;
@@ -293,7 +293,7 @@ static int show_dashboard(struct run *r, struct err *e)
 }
 
 /* A number picks a request to be answered; anything else ends it. */
-static int take_line(struct run *r, bool *ret_ends, struct err *e)
+static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 {
 	char line[32];
 	ssize_t n = read(0, line, sizeof(line) - 1);
@@ -314,7 +314,7 @@ static int take_line(struct run *r, bool *ret_ends, struct err *e)
 }
 
 /* Again and again until a line is typed or the terminal goes away. */
-static int watch(struct run *r, int64_t seconds, bool answers, struct err *e)
+static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 {
 	bool ends = false;
 	int rc = 0;
@@ -343,20 +343,20 @@ static int watch(struct run *r, int64_t seconds, bool answers, struct err *e)
 	return rc;
 }
 
-int cmd_dashboard(struct run *r, struct err *e)
+int cmd_dashboard(struct cli *r, struct err *e)
 {
 	int64_t seconds = opt_int(r, "watch", 0);
 
 	return seconds && !r->is_json ? watch(r, seconds, false, e) : show_dashboard(r, e);
 }
 
-int cmd_watch(struct run *r, struct err *e)
+int cmd_watch(struct cli *r, struct err *e)
 {
 	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
 }
 
 /* The newest row of a task, or of the latest one. */
-static int pick(struct run *r, const char *id, size_t back, struct json **ret, struct err *e)
+static int pick(struct cli *r, const char *id, size_t back, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *rows;
@@ -372,7 +372,7 @@ static int pick(struct run *r, const char *id, size_t back, struct json **ret, s
 	return OK;
 }
 
-int cmd_run_contract(struct run *r, struct err *e)
+int cmd_run_contract(struct cli *r, struct err *e)
 {
 	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
 	int rc = pick(r, opt_text(r, "task-id", NULL), 0, &row, e);
@@ -392,7 +392,7 @@ int cmd_run_contract(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_capability_diff(struct run *r, struct err *e)
+int cmd_capability_diff(struct cli *r, struct err *e)
 {
 	struct json *older, *newer, *doc = json_new(r->a, JSON_OBJECT), *changed = json_new(r->a, JSON_ARRAY);
 	int rc = pick(r, opt_text(r, "newer-task-id", NULL), 0, &newer, e);
@@ -434,7 +434,7 @@ int cmd_capability_diff(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_log_sessions(struct run *r, struct err *e)
+int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
 		"SESSION" };

@@ -5,9 +5,9 @@
 #include "cli/cli.h"
 #include "observe/observe.h"
 
-struct observed observed_from(struct run *r);
+struct observed observed_from(struct cli *r);
 enum paint paint_for_status(const char *status);
 /* A text member made safe for a terminal; "-" when it is not there. */
-const char *safe_member(struct run *r, const struct json *row, const char *name);
+const char *safe_member(struct cli *r, const struct json *row, const char *name);
 
 #endif

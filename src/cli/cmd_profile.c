@@ -11,7 +11,7 @@
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
-static int load(struct run *r, struct profiles *ret, struct err *e)
+static int load(struct cli *r, struct profiles *ret, struct err *e)
 {
 	int rc = OK;
 
@@ -34,7 +34,7 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 	return v;
 }
 
-int cmd_profile_list(struct run *r, struct err *e)
+int cmd_profile_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "PROFILE", "BACKEND", "RUNTIME", "CHECKPOINT", "WHAT FOR" };
 	struct json *list = json_new(r->a, JSON_ARRAY);
@@ -59,7 +59,7 @@ int cmd_profile_list(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_profile_show(struct run *r, struct err *e)
+int cmd_profile_show(struct cli *r, struct err *e)
 {
 	const struct profile *found;
 	struct profiles p;
@@ -73,7 +73,7 @@ int cmd_profile_show(struct run *r, struct err *e)
 
 /* --- policy: the central file, and what each skill's contract says ---------------------------------------------------- */
 
-static int read_json(struct run *r, const char *path, struct json **ret, struct err *e)
+static int read_json(struct cli *r, const char *path, struct json **ret, struct err *e)
 {
 	int rc = doc_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, ret, e);
 
@@ -98,7 +98,7 @@ static void take_policy(struct arena *a, struct json *skills, const char *skill,
 }
 
 /* A contract that cannot be read says so and the others are still shown. */
-static void take_contracts(struct run *r, struct json *skills)
+static void take_contracts(struct cli *r, struct json *skills)
 {
 	const char *dir = arena_printf(r->a, "%s/skills", r->ws->root);
 	char **names;
@@ -116,7 +116,7 @@ static void take_contracts(struct run *r, struct json *skills)
 	}
 }
 
-int cmd_profile_policy(struct run *r, struct err *e)
+int cmd_profile_policy(struct cli *r, struct err *e)
 {
 	struct json *skills = json_new(r->a, JSON_OBJECT), *doc = json_new(r->a, JSON_OBJECT),
 		    *central = NULL;

@@ -21,7 +21,7 @@ const struct opt profile_resume_opts[] = {
 	{ 0 },
 };
 
-int cmd_profile_ledger(struct run *r, struct err *e)
+int cmd_profile_ledger(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "TASK", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct json *rows;
@@ -55,7 +55,7 @@ static const struct json *newest_risky(const struct json *tasks)
 	return NULL;
 }
 
-int cmd_profile_rollback(struct run *r, struct err *e)
+int cmd_profile_rollback(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "runtime_backend",
 		"runtime_target" };
@@ -95,7 +95,7 @@ const struct opt profile_use_opts[] = {
 	{ 0 },
 };
 
-int cmd_profile_use(struct run *r, struct err *e)
+int cmd_profile_use(struct cli *r, struct err *e)
 {
 	struct kernel k;
 	struct json *receipt;
@@ -117,7 +117,7 @@ int cmd_profile_use(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_profile_pause(struct run *r, struct err *e)
+int cmd_profile_pause(struct cli *r, struct err *e)
 {
 	struct profiles all;
 	const struct profile *p;
@@ -146,7 +146,7 @@ int cmd_profile_pause(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_profile_resume(struct run *r, struct err *e)
+int cmd_profile_resume(struct cli *r, struct err *e)
 {
 	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
 
@@ -163,7 +163,7 @@ int cmd_profile_resume(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_profile_paused(struct run *r, struct err *e)
+int cmd_profile_paused(struct cli *r, struct err *e)
 {
 	struct json *doc;
 	int rc = pause_load(r->sys, r->a, r->ws, &doc, e);

@@ -44,7 +44,7 @@ struct choice {
 	bool has_since;
 };
 
-static int read_choice(struct run *r, struct choice *ret, struct err *e)
+static int read_choice(struct cli *r, struct choice *ret, struct err *e)
 {
 	const char *since = opt_text(r, "since", NULL);
 
@@ -110,7 +110,7 @@ static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes 
 }
 
 static int read_newest(
-	struct run *r, const struct choice *choice, size_t limit, struct newest *ret, struct err *e)
+	struct cli *r, const struct choice *choice, size_t limit, struct newest *ret, struct err *e)
 {
 	*ret = (struct newest){ .choice = choice, .cap = limit && limit < MAX_KEPT ? limit : MAX_KEPT };
 	ret->slots = arena_zalloc(r->a, ret->cap, sizeof(*ret->slots));
@@ -135,7 +135,7 @@ static void newest_done(struct newest *k)
 
 /* ---- showing ---- */
 
-static const char *shown(struct run *r, const struct json *receipt, const char *name)
+static const char *shown(struct cli *r, const struct json *receipt, const char *name)
 {
 	const char *s = json_get_text(receipt, name, "");
 
@@ -149,7 +149,7 @@ static enum paint paint_of(const char *status)
 	return text_eq(status, "ESCALATE") ? PAINT_WARN : PAINT_GOOD;
 }
 
-static void list_row(struct run *r, struct out_table *t, const struct json *x)
+static void list_row(struct cli *r, struct out_table *t, const struct json *x)
 {
 	const char *status = shown(r, x, "status");
 	const enum paint paints[] = { PAINT_OFF, PAINT_MUTED, paint_of(status), PAINT_OFF, PAINT_OFF,
@@ -161,7 +161,7 @@ static void list_row(struct run *r, struct out_table *t, const struct json *x)
 	out_row(t, cells, paints);
 }
 
-int cmd_receipts_list(struct run *r, struct err *e)
+int cmd_receipts_list(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
 	struct json *list = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
@@ -230,7 +230,7 @@ static int find_one(void *arg, const char *file, uint64_t line, struct bytes tex
 	return 1;
 }
 
-int cmd_receipts_show(struct run *r, struct err *e)
+int cmd_receipts_show(struct cli *r, struct err *e)
 {
 	struct wanted w = { .a = r->a, .word = r->args[0], .clock = -2 };
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -267,7 +267,7 @@ int cmd_receipts_show(struct run *r, struct err *e)
 /* ---- export ---- */
 
 struct exporting {
-	struct run *r;
+	struct cli *r;
 	const struct choice *choice;
 	struct buf *to;
 	uint64_t n;
@@ -293,7 +293,7 @@ static int export_one(void *arg, const char *file, uint64_t line, struct bytes t
 	return 0;
 }
 
-static int export_head(struct run *r, const char *to, struct err *e)
+static int export_head(struct cli *r, const char *to, struct err *e)
 {
 	struct json *head;
 	struct buf text;
@@ -310,7 +310,7 @@ static int export_head(struct run *r, const char *to, struct err *e)
 	return file_create(r->sys, AT_FDCWD, arena_printf(r->a, "%s.head", to), 0644, buf_bytes(&text), e);
 }
 
-int cmd_receipts_export(struct run *r, struct err *e)
+int cmd_receipts_export(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
@@ -342,7 +342,7 @@ int cmd_receipts_export(struct run *r, struct err *e)
 
 /* ---- tail ---- */
 
-static void tail_row(struct run *r, const struct json *x)
+static void tail_row(struct cli *r, const struct json *x)
 {
 	const char *status = shown(r, x, "status"), *reason = shown(r, x, "reason_code");
 
@@ -357,7 +357,7 @@ static void tail_row(struct run *r, const struct json *x)
 }
 
 struct following {
-	struct run *r;
+	struct cli *r;
 	const struct choice *choice;
 	int64_t clock; /* of the newest receipt seen */
 };
@@ -380,7 +380,7 @@ static int follow_one(void *arg, const char *file, uint64_t line, struct bytes t
 	return 0;
 }
 
-static int64_t chain_change(struct run *r)
+static int64_t chain_change(struct cli *r)
 {
 	struct stat st;
 
@@ -393,7 +393,7 @@ static int64_t chain_change(struct run *r)
 static int follow_once(struct following *f, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	struct run *r = f->r;
+	struct cli *r = f->r;
 	struct json *rows;
 	int rc = rows_tail(r->sys, &a, r->ws->state_fd, RECEIPTS, AT_ONCE, &rows, e);
 
@@ -406,7 +406,7 @@ static int follow_once(struct following *f, struct err *e)
 	return OK;
 }
 
-static int follow(struct run *r, const struct choice *choice, int64_t clock, struct err *e)
+static int follow(struct cli *r, const struct choice *choice, int64_t clock, struct err *e)
 {
 	struct following f = { r, choice, clock };
 	int64_t seen = 0;
@@ -422,7 +422,7 @@ static int follow(struct run *r, const struct choice *choice, int64_t clock, str
 	}
 }
 
-int cmd_receipts_tail(struct run *r, struct err *e)
+int cmd_receipts_tail(struct cli *r, struct err *e)
 {
 	int64_t limit = opt_int(r, "limit", DEFAULT_TAIL), clock = 0;
 	struct newest newest;

@@ -10,7 +10,7 @@ const struct opt replay_opts[] = {
 	{ 0 },
 };
 
-static int show_comparison(struct run *r, const struct json *report)
+static int show_comparison(struct cli *r, const struct json *report)
 {
 	bool is_same = json_get_bool(report, "identical", false);
 
@@ -30,7 +30,7 @@ static int show_comparison(struct run *r, const struct json *report)
 	return is_same ? OK : EXIT_NO;
 }
 
-static int show_replay(struct run *r, const struct json *report)
+static int show_replay(struct cli *r, const struct json *report)
 {
 	const char *status = json_get_text(report, "status", "");
 	const struct json *receipts = json_get(report, "receipts"), *runs = json_get(report, "runs");
@@ -51,7 +51,7 @@ static int show_replay(struct run *r, const struct json *report)
 	return text_eq(status, "COMPLETE") ? OK : EXIT_NO;
 }
 
-int cmd_replay(struct run *r, struct err *e)
+int cmd_replay(struct cli *r, struct err *e)
 {
 	const char *against = opt_text(r, "against", NULL), **keys;
 	struct trust trust = { 0 };

@@ -25,7 +25,7 @@ const struct opt report_opts[] = {
 /* ---- text ---- */
 
 /* "11-16 05:36": the whole time is in every other form of the report. */
-static const char *short_time(struct run *r, const char *stamp)
+static const char *short_time(struct cli *r, const char *stamp)
 {
 	int64_t us;
 
@@ -34,7 +34,7 @@ static const char *short_time(struct run *r, const char *stamp)
 		: stamp;
 }
 
-static const char *answer_word(struct run *r, const struct json *row)
+static const char *answer_word(struct cli *r, const struct json *row)
 {
 	const char *verdict = json_get_text(row, "verdict", "");
 	const char *word = text_eq(verdict, "ALLOW") ? "passed"
@@ -44,7 +44,7 @@ static const char *answer_word(struct run *r, const struct json *row)
 	return json_get_bool(row, "self_test", false) ? arena_printf(r->a, "%s (self-test)", word) : word;
 }
 
-static const char *cell(struct run *r, const struct json *row, const char *name)
+static const char *cell(struct cli *r, const struct json *row, const char *name)
 {
 	int64_t n;
 
@@ -62,7 +62,7 @@ static const char *cell(struct run *r, const struct json *row, const char *name)
 }
 
 /* A table of some members of each row of a list, and how many there are when not all are shown; nothing at all when there are no rows. */
-static void section(struct run *r, const char *title, const struct json *doc, const char *list,
+static void section(struct cli *r, const char *title, const struct json *doc, const char *list,
 	const char *const *heads, const char *const *members, enum paint first)
 {
 	const struct json *rows = json_get(doc, list);
@@ -86,7 +86,7 @@ static void section(struct run *r, const char *title, const struct json *doc, co
 	out_table_end(t);
 }
 
-static void counts_line(struct run *r, const struct json *doc)
+static void counts_line(struct cli *r, const struct json *doc)
 {
 	const struct json *counts = json_get(doc, "task_status_counts"),
 			  *receipts = json_get(doc, "receipts");
@@ -107,7 +107,7 @@ static void counts_line(struct run *r, const struct json *doc)
 		out(r, "This is about the newest rows only; --limit 0 reads all of them.\n");
 }
 
-static void record_line(struct run *r, const struct json *record)
+static void record_line(struct cli *r, const struct json *record)
 {
 	if (!record)
 		out(r, "The record was not checked: helm log check\n");
@@ -120,7 +120,7 @@ static void record_line(struct run *r, const struct json *record)
 			paint(r, PAINT_OFF));
 }
 
-static void print_report(struct run *r, const struct json *doc)
+static void print_report(struct cli *r, const struct json *doc)
 {
 	static const char *const
 		stopped_heads[] = { "WHEN", "PROFILE", "TASK", "WHY", NULL },
@@ -154,7 +154,7 @@ static void print_report(struct run *r, const struct json *doc)
 	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
 
-static void print_session(struct run *r, const struct json *doc)
+static void print_session(struct cli *r, const struct json *doc)
 {
 	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
 		NULL },
@@ -168,7 +168,7 @@ static void print_session(struct run *r, const struct json *doc)
 
 /* ---- the command ---- */
 
-static int deliver(struct run *r, const char *text, struct err *e)
+static int deliver(struct cli *r, const char *text, struct err *e)
 {
 	const char *file = opt_text(r, "out", NULL);
 
@@ -183,7 +183,7 @@ static int deliver(struct run *r, const char *text, struct err *e)
 }
 
 /* {approval_id: how the request stands}; NULL when that cannot be read. */
-static struct json *answers(struct run *r)
+static struct json *answers(struct cli *r)
 {
 	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
 
@@ -194,7 +194,7 @@ static struct json *answers(struct run *r)
 	return doc;
 }
 
-static int gather(struct run *r, const char *session, struct json **ret, struct err *e)
+static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct log_report log;
@@ -218,7 +218,7 @@ static int gather(struct run *r, const char *session, struct json **ret, struct 
 	return OK;
 }
 
-int cmd_report(struct run *r, struct err *e)
+int cmd_report(struct cli *r, struct err *e)
 {
 	const char *session = opt_text(r, "session", NULL), *file = opt_text(r, "out", NULL);
 	const char *format = r->is_json ? "json" : opt_text(r, "format", file ? "markdown" : "text");

@@ -50,7 +50,7 @@ const struct opt run_opts[] = {
 	{ 0 },
 };
 
-static int guard_mode(struct run *r, struct run_spec *spec, struct err *e)
+static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "guard-mode", NULL), *env = r->sys->getenv(r->sys, "HELM_GUARD_MODE");
 
@@ -84,7 +84,7 @@ static int guard_mode(struct run *r, struct run_spec *spec, struct err *e)
 	return OK;
 }
 
-static int working_directory(struct run *r, struct run_spec *spec, struct err *e)
+static int working_directory(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "cwd", NULL);
 	char *here = realpath(given && !text_eq(given, "workspace") ? given : ".", NULL);
@@ -100,7 +100,7 @@ static int working_directory(struct run *r, struct run_spec *spec, struct err *e
 	return OK;
 }
 
-static int read_spec(struct run *r, struct run_spec *spec, struct err *e)
+static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *meta = opt_text(r, "meta-json", NULL);
 	struct json *doc = NULL;
@@ -134,7 +134,7 @@ static int read_spec(struct run *r, struct run_spec *spec, struct err *e)
 }
 
 /* What a person must know on standard error; the command's own output went through already. */
-void run_tell(struct run *r, const struct run_report *report)
+void run_tell(struct cli *r, const struct run_report *report)
 {
 	struct buf text;
 
@@ -151,7 +151,7 @@ void run_tell(struct run *r, const struct run_report *report)
 	(void)!write(2, text.p, text.n);
 }
 
-static int run_with(struct run *r, struct run_spec *spec, struct err *e)
+static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	struct kernel k;
 	struct run_report report;
@@ -174,7 +174,7 @@ static int run_with(struct run *r, struct run_spec *spec, struct err *e)
 	return report.exit_code;
 }
 
-int cmd_profile_run(struct run *r, struct err *e)
+int cmd_profile_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = r->args[0] };
 	const char **paths;
@@ -185,7 +185,7 @@ int cmd_profile_run(struct run *r, struct err *e)
 	return run_with(r, &spec, e);
 }
 
-int cmd_run(struct run *r, struct err *e)
+int cmd_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = opt_text(r, "profile", NULL) };
 	int rc = spec.profile ? OK : workspace_default_profile(r->sys, r->a, r->ws, &spec.profile, e);

@@ -8,12 +8,12 @@
 
 enum { LARGEST_BYTES = 64 << 20 };
 
-static int read_text(struct run *r, const char *path, struct bytes *ret, struct err *e)
+static int read_text(struct cli *r, const char *path, struct bytes *ret, struct err *e)
 {
 	return file_read(r->sys, r->a, AT_FDCWD, path, LARGEST_BYTES, FILE_FOLLOW, ret, e);
 }
 
-static int parse(struct run *r, const char *path, struct bytes text, struct json **ret, struct err *e)
+static int parse(struct cli *r, const char *path, struct bytes text, struct json **ret, struct err *e)
 {
 	if (text_ends(path, ".yaml") || text_ends(path, ".yml"))
 		return conf_parse_yaml(r->a, text, path, ret, e);
@@ -21,7 +21,7 @@ static int parse(struct run *r, const char *path, struct bytes text, struct json
 }
 
 static int check_document(
-	struct run *r, const struct schema *s, const char *path, struct bytes text, struct err *e)
+	struct cli *r, const struct schema *s, const char *path, struct bytes text, struct err *e)
 {
 	struct json *doc;
 	int rc = parse(r, path, text, &doc, e);
@@ -33,7 +33,7 @@ static int check_document(
 }
 
 /* One document per line, as ledgers are. */
-static int check_lines(struct run *r, const struct schema *s, const char *path, struct bytes text,
+static int check_lines(struct cli *r, const struct schema *s, const char *path, struct bytes text,
 	int64_t *ret_count, struct err *e)
 {
 	int64_t line = 0;
@@ -51,7 +51,7 @@ static int check_lines(struct run *r, const struct schema *s, const char *path, 
 	return OK;
 }
 
-static void print_valid(struct run *r, int64_t count)
+static void print_valid(struct cli *r, int64_t count)
 {
 	if (!r->is_json) {
 		out(r, "%s: valid", r->args[1]);
@@ -68,7 +68,7 @@ static void print_valid(struct run *r, int64_t count)
 	out_json(r, doc);
 }
 
-int cmd_schema_validate(struct run *r, struct err *e)
+int cmd_schema_validate(struct cli *r, struct err *e)
 {
 	const char *path = r->args[1];
 	struct bytes text;

@@ -30,18 +30,18 @@ const struct opt setup_opts[] = {
 const struct opt setup_status_opts[] = { PROJECT, { 0 } };
 const struct opt setup_repair_opts[] = { PROJECT, { 0 } };
 
-static int open_setup(struct run *r, struct setup *ret, struct err *e)
+static int open_setup(struct cli *r, struct setup *ret, struct err *e)
 {
 	return setup_open(r->sys, r->a, r->ws, opt_text(r, "project", NULL), ret, e);
 }
 
-static const char *shown(struct run *r, const char *s)
+static const char *shown(struct cli *r, const char *s)
 {
 	return text_safe(r->a, s, strlen(s), false);
 }
 
 /* A person says so, now. */
-static int confirm(struct run *r, struct err *e)
+static int confirm(struct cli *r, struct err *e)
 {
 	char answer[64];
 
@@ -59,7 +59,7 @@ static int confirm(struct run *r, struct err *e)
 		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
-static int explain(struct run *r, const struct setup_change *c, struct err *e)
+static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 {
 	const char *profile;
 	int rc = workspace_default_profile(r->sys, r->a, r->ws, &profile, e);
@@ -87,7 +87,7 @@ static int explain(struct run *r, const struct setup_change *c, struct err *e)
 	return OK;
 }
 
-static struct json *result(struct run *r, const char *operation, const struct setup_change *c)
+static struct json *result(struct cli *r, const char *operation, const struct setup_change *c)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
@@ -102,7 +102,7 @@ static struct json *result(struct run *r, const char *operation, const struct se
 	return doc;
 }
 
-static int paste(struct run *r, const char *client, const char *snippet)
+static int paste(struct cli *r, const char *client, const char *snippet)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 
@@ -118,7 +118,7 @@ static int paste(struct run *r, const char *client, const char *snippet)
 	return EXIT_NO;
 }
 
-static int show_plan(struct run *r, const struct setup_change *c)
+static int show_plan(struct cli *r, const struct setup_change *c)
 {
 	struct json *doc = result(r, "install", c), *actions = json_new(r->a, JSON_ARRAY);
 
@@ -148,7 +148,7 @@ static const struct json *row_of(const struct setup *s, const struct setup_chang
 
 /* Put in is not armed: whoever relies on the exit code hears the difference. */
 static int show_installed(
-	struct run *r, const struct setup *s, const struct setup_change *c, const char *receipt)
+	struct cli *r, const struct setup *s, const struct setup_change *c, const char *receipt)
 {
 	struct json *doc = result(r, "install", c), *test = json_new(r->a, JSON_OBJECT);
 	const struct json *row = row_of(s, c);
@@ -186,7 +186,7 @@ static int show_installed(
 	return is_armed ? 0 : EXIT_NO;
 }
 
-int cmd_setup(struct run *r, struct err *e)
+int cmd_setup(struct cli *r, struct err *e)
 {
 	const char *client = r->args[0], *receipt = "";
 	struct setup s;
@@ -211,7 +211,7 @@ int cmd_setup(struct run *r, struct err *e)
 	return rc ? rc : show_installed(r, &s, &c, receipt);
 }
 
-int cmd_setup_remove(struct run *r, struct err *e)
+int cmd_setup_remove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
 	struct setup s;
@@ -248,7 +248,7 @@ int cmd_setup_remove(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_setup_repair(struct run *r, struct err *e)
+int cmd_setup_repair(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	const char *what = "";
@@ -269,7 +269,7 @@ int cmd_setup_repair(struct run *r, struct err *e)
 	return 0;
 }
 
-int cmd_setup_status(struct run *r, struct err *e)
+int cmd_setup_status(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "CLIENT", "SCOPE", "STATE", "DETAIL" };
 	const char *client = r->arg_count ? r->args[0] : NULL;

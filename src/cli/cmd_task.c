@@ -49,7 +49,7 @@ const struct opt task_doctor_opts[] = {
 	{ 0 },
 };
 
-static bool is_wanted(struct run *r, const struct json *row)
+static bool is_wanted(struct cli *r, const struct json *row)
 {
 	const char *status = json_get_text(row, "status", ""), *profile = opt_text(r, "profile", NULL),
 		   *skill = opt_text(r, "skill", NULL);
@@ -67,18 +67,18 @@ static bool is_wanted(struct run *r, const struct json *row)
 }
 
 /* On a narrow terminal the beginning of an id is enough: every command takes it. */
-static const char *clip_id(struct run *r, const char *id)
+static const char *clip_id(struct cli *r, const char *id)
 {
 	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
 }
 
 /* The list as JSON is a list and has no place for it: it is said beside, for both. */
-static void warn_partial(struct run *r, uint32_t shown, uint32_t of, bool is_cut)
+static void warn_partial(struct cli *r, uint32_t shown, uint32_t of, bool is_cut)
 {
 	warn(r, "%u of %u%s tasks, all with --limit 0", shown, of, is_cut ? " or more" : "");
 }
 
-int cmd_task_list(struct run *r, struct err *e)
+int cmd_task_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct observed o = observed_from(r);
@@ -124,7 +124,7 @@ int cmd_task_list(struct run *r, struct err *e)
 	return 0;
 }
 
-static void print_member(struct run *r, const struct json *row, const char *name)
+static void print_member(struct cli *r, const struct json *row, const char *name)
 {
 	const struct json *v = json_get(row, name);
 	struct buf text;
@@ -139,7 +139,7 @@ static void print_member(struct run *r, const struct json *row, const char *name
 	out(r, "%s=%s\n", name, text_safe(r->a, text.p, text.n, false));
 }
 
-int cmd_task_show(struct run *r, struct err *e)
+int cmd_task_show(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "skill",
 		"command_preview", "cwd", "exit_code", "checkpoint_id", "decision_id", "started_at",
@@ -166,7 +166,7 @@ int cmd_task_show(struct run *r, struct err *e)
 	return 0;
 }
 
-static int change(struct run *r, struct task_change *c, struct err *e)
+static int change(struct cli *r, struct task_change *c, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *rows, *row;
@@ -185,7 +185,7 @@ static int change(struct run *r, struct task_change *c, struct err *e)
 	return 0;
 }
 
-int cmd_task_block(struct run *r, struct err *e)
+int cmd_task_block(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_BLOCK,
 		.reason = opt_text(r, "reason", NULL),
@@ -195,7 +195,7 @@ int cmd_task_block(struct run *r, struct err *e)
 	return change(r, &c, e);
 }
 
-int cmd_task_complete(struct run *r, struct err *e)
+int cmd_task_complete(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_COMPLETE, .next_action = opt_text(r, "next-action", NULL) };
 	const char **evidence;
@@ -205,7 +205,7 @@ int cmd_task_complete(struct run *r, struct err *e)
 	return change(r, &c, e);
 }
 
-int cmd_task_retry(struct run *r, struct err *e)
+int cmd_task_retry(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RETRY,
 		.reason = opt_text(r, "reason", NULL),
@@ -214,7 +214,7 @@ int cmd_task_retry(struct run *r, struct err *e)
 	return change(r, &c, e);
 }
 
-int cmd_task_mark_stale(struct run *r, struct err *e)
+int cmd_task_mark_stale(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_STALE,
 		.reason = opt_text(r, "reason", NULL),
@@ -224,7 +224,7 @@ int cmd_task_mark_stale(struct run *r, struct err *e)
 	return change(r, &c, e);
 }
 
-int cmd_task_reclaim(struct run *r, struct err *e)
+int cmd_task_reclaim(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RECLAIM,
 		.reason = opt_text(r, "reason", NULL),
@@ -234,7 +234,7 @@ int cmd_task_reclaim(struct run *r, struct err *e)
 	return change(r, &c, e);
 }
 
-int cmd_task_doctor(struct run *r, struct err *e)
+int cmd_task_doctor(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *doc;

@@ -18,7 +18,7 @@ const struct opt guard_tune_opts[] = {
 	{ 0 },
 };
 
-static void print_proposal(struct run *r, const struct json *p)
+static void print_proposal(struct cli *r, const struct json *p)
 {
 	long long saves = (long long)json_get_int(p, "saves", 0),
 		  denied = (long long)json_get_int(p, "denied_by_you", 0);
@@ -42,7 +42,7 @@ static void print_proposal(struct run *r, const struct json *p)
 		out(r, "  its requests are no longer kept: ask again, or use 'helm approval grant'\n");
 }
 
-static void print_proposals(struct run *r, const struct json *doc)
+static void print_proposals(struct cli *r, const struct json *doc)
 {
 	const struct json *list = json_get(doc, "proposals");
 	long long questions = (long long)json_get_int(doc, "questions", 0);
@@ -61,7 +61,7 @@ static void print_proposals(struct run *r, const struct json *doc)
 }
 
 /* The same ceremony as any grant, from a request that agrees with its signed decision. */
-static int apply(struct run *r, struct kernel *k, const struct json *proposal, const struct approver *who,
+static int apply(struct cli *r, struct kernel *k, const struct json *proposal, const struct approver *who,
 	struct err *e)
 {
 	struct approval_terms terms = { .reach = REACH_SHAPE };
@@ -81,7 +81,7 @@ static int apply(struct run *r, struct kernel *k, const struct json *proposal, c
 	return rc ? rc : approval_confirm_and_give(r, k, &g, who, e);
 }
 
-int cmd_guard_tune(struct run *r, struct err *e)
+int cmd_guard_tune(struct cli *r, struct err *e)
 {
 	int64_t days = opt_int(r, "days", 7), number = opt_int(r, "apply", 0);
 	struct approver who = { 0 };

@@ -26,7 +26,7 @@ const struct opt verify_opts[] = {
 
 static const size_t MAX_FILE_BYTES = (size_t)4 << 30;
 
-static int read_trust(struct run *r, struct trust *ret, struct err *e)
+static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 {
 	const char *file = opt_text(r, "trust", NULL), **words;
 	size_t n = opt_list(r, "key", &words);
@@ -52,7 +52,7 @@ static bool is_archive(struct bytes text)
 }
 
 /* Told from its names alone, so that no link or device in some other directory is taken for damage. */
-static bool is_pack_directory(struct run *r, struct arena *a, const char *name)
+static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 {
 	char **names = NULL;
 	size_t n = 0;
@@ -65,7 +65,7 @@ static bool is_pack_directory(struct run *r, struct arena *a, const char *name)
 	return false;
 }
 
-static void verify_packed(struct run *r, struct arena *a, const char *name, struct verification *v)
+static void verify_packed(struct cli *r, struct arena *a, const char *name, struct verification *v)
 {
 	struct err why = { 0 };
 	struct pack p = { 0 };
@@ -79,7 +79,7 @@ static void verify_packed(struct run *r, struct arena *a, const char *name, stru
 }
 
 /* The head file beside an audit log. */
-static const struct json *side_head(struct run *r, struct arena *a, const char *name)
+static const struct json *side_head(struct cli *r, struct arena *a, const char *name)
 {
 	char *path = arena_printf(a, "%s.head", name);
 	struct json *head = NULL;
@@ -91,7 +91,7 @@ static const struct json *side_head(struct run *r, struct arena *a, const char *
 	return head;
 }
 
-static int verify_file(struct run *r, struct arena *a, const char *name, struct trust *trust,
+static int verify_file(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
 	struct bytes text;
@@ -115,7 +115,7 @@ static int verify_file(struct run *r, struct arena *a, const char *name, struct 
 }
 
 /* One entry of a pack, shown without the others. */
-static int verify_shown(struct run *r, struct arena *a, const char *name, struct trust *trust,
+static int verify_shown(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
 	const char *proof_name = opt_text(r, "proof", NULL);
@@ -131,12 +131,12 @@ static int verify_shown(struct run *r, struct arena *a, const char *name, struct
 	return OK;
 }
 
-static const char *shown(struct run *r, const char *s)
+static const char *shown(struct cli *r, const char *s)
 {
 	return s ? text_safe(r->a, s, strlen(s), false) : "";
 }
 
-static void show_broken(struct run *r, const struct verification *v)
+static void show_broken(struct cli *r, const struct verification *v)
 {
 	if (v->error)
 		out(r, "  reason      %s (%s)\n", shown(r, v->text), shown(r, v->error));
@@ -150,7 +150,7 @@ static void show_broken(struct run *r, const struct verification *v)
 		out(r, "  found       %s\n", shown(r, v->found));
 }
 
-static void show(struct run *r, const char *name, const struct verification *v)
+static void show(struct cli *r, const char *name, const struct verification *v)
 {
 	static const char *const words[] = { "ok", "FAIL", "-" };
 	static const enum paint paints[] = { PAINT_BAD, PAINT_WARN, PAINT_GOOD, PAINT_BAD, PAINT_WARN };
@@ -179,7 +179,7 @@ static void show(struct run *r, const char *name, const struct verification *v)
 		out(r, "  next: give the signer's public key with --key, from a place you trust\n");
 }
 
-int cmd_verify(struct run *r, struct err *e)
+int cmd_verify(struct cli *r, struct err *e)
 {
 	struct json *results = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
 	struct trust trust;

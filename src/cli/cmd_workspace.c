@@ -16,7 +16,7 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
-int cmd_init(struct run *r, struct err *e)
+int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
 	bool new_key = false;
@@ -42,7 +42,7 @@ int cmd_init(struct run *r, struct err *e)
 	return 0;
 }
 
-static void suggest(struct run *r, const struct json *signals)
+static void suggest(struct cli *r, const struct json *signals)
 {
 	const struct workspace *ws = r->ws;
 
@@ -57,7 +57,7 @@ static void suggest(struct run *r, const struct json *signals)
 			out(r, "found_%s=%s\n", m->name, json_text(path));
 }
 
-int cmd_detect(struct run *r, struct err *e)
+int cmd_detect(struct cli *r, struct err *e)
 {
 	const struct workspace *ws = r->ws;
 	struct json *doc = json_new(r->a, JSON_OBJECT), *signals = workspace_signals(r->sys, r->a, ws->home);
@@ -82,7 +82,7 @@ int cmd_detect(struct run *r, struct err *e)
 	return 0;
 }
 
-static void block(struct run *r, const char *title, const struct json *doc)
+static void block(struct cli *r, const char *title, const struct json *doc)
 {
 	out(r, "\n%s\n", title);
 	json_each_member (m, doc) {
@@ -96,7 +96,7 @@ static void block(struct run *r, const char *title, const struct json *doc)
 	}
 }
 
-static void print_checks(struct run *r, const struct json *checks)
+static void print_checks(struct cli *r, const struct json *checks)
 {
 	int widest = 0;
 
@@ -114,7 +114,7 @@ static void print_checks(struct run *r, const struct json *checks)
 	}
 }
 
-int cmd_doctor(struct run *r, struct err *e)
+int cmd_doctor(struct cli *r, struct err *e)
 {
 	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));
 	bool healthy = json_get_bool(doc, "healthy", false);

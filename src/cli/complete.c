@@ -51,27 +51,27 @@ void gen_completion(struct buf *to, const char *shell)
 			"complete -c helm -a '(__helm_words)'\n");
 }
 
-static void offer(struct run *r, const char *word, const char *typed)
+static void offer(struct cli *r, const char *word, const char *typed)
 {
 	if (strncmp(word, typed, strlen(typed)) == 0)
 		out(r, "%s\n", word);
 }
 
 /* A name from a file: one that a terminal cannot show as it is, or that is no single word, is not offered. */
-static void offer_name(struct run *r, const char *name, const char *typed)
+static void offer_name(struct cli *r, const char *name, const char *typed)
 {
 	if (name && *name && !strpbrk(name, " \t\n'\"$`\\") &&
 		text_eq(text_safe(r->a, name, strlen(name), false), name))
 		offer(r, name, typed);
 }
 
-static void offer_options(struct run *r, const struct opt *o, const char *typed)
+static void offer_options(struct cli *r, const struct opt *o, const char *typed)
 {
 	for (; o && o->name; o++)
 		offer(r, arena_printf(r->a, "--%s", o->name), typed);
 }
 
-static void offer_choices(struct run *r, const char *choices, const char *typed)
+static void offer_choices(struct cli *r, const char *choices, const char *typed)
 {
 	struct bytes rest = bytes_of(choices);
 
@@ -83,7 +83,7 @@ static void offer_choices(struct run *r, const char *choices, const char *typed)
 
 /* ---- what is there ---- */
 
-static void offer_profiles(struct run *r, const char *typed)
+static void offer_profiles(struct cli *r, const char *typed)
 {
 	struct profiles p;
 
@@ -93,7 +93,7 @@ static void offer_profiles(struct run *r, const char *typed)
 		offer_name(r, p.list[i].name, typed);
 }
 
-static void offer_clients(struct run *r, const char *typed)
+static void offer_clients(struct cli *r, const char *typed)
 {
 	struct setup s;
 	const char *last = "";
@@ -109,7 +109,7 @@ static void offer_clients(struct run *r, const char *typed)
 }
 
 /* Members of rows, the newest first, each name once in a row. */
-static void offer_rows(struct run *r, const struct json *rows, const char *member, const char *typed)
+static void offer_rows(struct cli *r, const struct json *rows, const char *member, const char *typed)
 {
 	const char *last = "";
 
@@ -122,7 +122,7 @@ static void offer_rows(struct run *r, const struct json *rows, const char *membe
 }
 
 /* Of the tree one stands in; by id, and by what people called them. */
-static void offer_checkpoints(struct run *r, const char *typed)
+static void offer_checkpoints(struct cli *r, const char *typed)
 {
 	struct checkpoint_store st;
 	struct json *rows;
@@ -138,7 +138,7 @@ static void offer_checkpoints(struct run *r, const char *typed)
 	checkpoint_close(&st);
 }
 
-static void offer_tasks(struct run *r, const char *typed)
+static void offer_tasks(struct cli *r, const char *typed)
 {
 	struct observed o = observed_from(r);
 	struct json *rows;
@@ -147,7 +147,7 @@ static void offer_tasks(struct run *r, const char *typed)
 		offer_rows(r, rows, "task_id", typed);
 }
 
-static void offer_sessions(struct run *r, const char *typed)
+static void offer_sessions(struct cli *r, const char *typed)
 {
 	struct observed o = observed_from(r);
 	struct json *rows;
@@ -157,7 +157,7 @@ static void offer_sessions(struct run *r, const char *typed)
 		offer_rows(r, rows, "session", typed);
 }
 
-static void offer_receipts(struct run *r, const char *typed)
+static void offer_receipts(struct cli *r, const char *typed)
 {
 	struct json *rows;
 
@@ -166,7 +166,7 @@ static void offer_receipts(struct run *r, const char *typed)
 }
 
 /* Requests or grants in this state. */
-static void offer_answers(struct run *r, bool grants, const char *state, const char *typed)
+static void offer_answers(struct cli *r, bool grants, const char *state, const char *typed)
 {
 	struct json *doc;
 	int64_t now = r->sys->now_us(r->sys);
@@ -179,7 +179,7 @@ static void offer_answers(struct run *r, bool grants, const char *state, const c
 }
 
 /* `kind` is one word of a row's arguments or of an option's value, as help shows it. */
-static void offer_kind(struct run *r, const char *kind, const char *typed)
+static void offer_kind(struct cli *r, const char *kind, const char *typed)
 {
 	if (text_eq(kind, "PROFILE"))
 		offer_profiles(r, typed);
@@ -204,7 +204,7 @@ static void offer_kind(struct run *r, const char *kind, const char *typed)
 }
 
 /* "REQUEST|GRANT", "[CLIENT]", "add|list|remove [KEY]": words in capitals are kinds, others are themselves. */
-static void offer_argument(struct run *r, const char *args, size_t place, const char *typed)
+static void offer_argument(struct cli *r, const char *args, size_t place, const char *typed)
 {
 	struct bytes words = bytes_of(args);
 	struct bytes word = { 0 };
@@ -226,7 +226,7 @@ static void offer_argument(struct run *r, const char *args, size_t place, const 
 }
 
 /* An option's value: its choices, or what its name or its value's name means. */
-static void offer_value(struct run *r, const struct opt *o, const char *typed)
+static void offer_value(struct cli *r, const struct opt *o, const char *typed)
 {
 	if (o->choices)
 		offer_choices(r, o->choices, typed);
@@ -246,7 +246,7 @@ static void offer_value(struct run *r, const struct opt *o, const char *typed)
 
 /* ---- where the cursor stands ---- */
 
-static void offer_commands(struct run *r, const char *typed)
+static void offer_commands(struct cli *r, const char *typed)
 {
 	for (size_t i = 0; i < command_count; i++)
 		if (!strchr(commands[i]->is->name, ' ') && commands[i]->is->group != GROUP_PLUMBING)
@@ -255,7 +255,7 @@ static void offer_commands(struct run *r, const char *typed)
 		offer(r, families[i].name, typed);
 }
 
-static void offer_verbs(struct run *r, const char *noun, const char *typed)
+static void offer_verbs(struct cli *r, const char *noun, const char *typed)
 {
 	size_t n = strlen(noun);
 
@@ -276,7 +276,7 @@ static const struct opt *value_option(const struct cmd *c, const char *word)
 }
 
 /* The workspace of the words typed so far, so that `--path W` completes from W. */
-static void open_workspace(struct run *r, char **words, size_t n)
+static void open_workspace(struct cli *r, char **words, size_t n)
 {
 	const char *path = NULL;
 
@@ -287,7 +287,7 @@ static void open_workspace(struct run *r, char **words, size_t n)
 		r->ws = NULL;
 }
 
-void gen_candidates(struct run *r, char **words, size_t n)
+void gen_candidates(struct cli *r, char **words, size_t n)
 {
 	const char *typed = n ? words[n - 1] : "";
 	size_t used = 1, place = 0;

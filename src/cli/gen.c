@@ -46,7 +46,7 @@ static const char *const group_help[COMMAND_GROUPS] = {
 	[GROUP_PLUMBING] = "for scripts, clients and tests",
 };
 
-static void banner(struct run *r)
+static void banner(struct cli *r)
 {
 	static const char *const lines[] = {
 		"█  █ █▀▀ █   █▄ ▄█",
@@ -60,7 +60,7 @@ static void banner(struct run *r)
 }
 
 /* "margin name   help" with the help wrapped below itself.  A name that is too long has a line of its own. */
-static void help_row(struct run *r, const char *margin, size_t room, const char *name, const char *help)
+static void help_row(struct cli *r, const char *margin, size_t room, const char *name, const char *help)
 {
 	size_t n = text_width(name, strlen(name)), indent = strlen(margin);
 
@@ -127,7 +127,7 @@ static bool is_first_of_noun(size_t at)
 }
 
 /* One line per noun, the name of the group in front of the first. */
-static void overview_group(struct run *r, enum command_group g, size_t room)
+static void overview_group(struct cli *r, enum command_group g, size_t room)
 {
 	const char *margin = command_group_name(g);
 
@@ -144,7 +144,7 @@ static void overview_group(struct run *r, enum command_group g, size_t room)
 	}
 }
 
-void gen_overview(struct run *r)
+void gen_overview(struct cli *r)
 {
 	struct buf usage;
 	size_t room = out_width(r) >= 76 ? 26 : 17;
@@ -160,7 +160,7 @@ void gen_overview(struct run *r)
 	out_text(r, 0, "'helm help WORD' explains a word or a group; 'helm help --all' lists all.");
 }
 
-void gen_group_help(struct run *r, enum command_group g)
+void gen_group_help(struct cli *r, enum command_group g)
 {
 	bool has_rows = false;
 
@@ -175,7 +175,7 @@ void gen_group_help(struct run *r, enum command_group g)
 	}
 }
 
-void gen_everything(struct run *r)
+void gen_everything(struct cli *r)
 {
 	for (int g = 0; g < COMMAND_GROUPS; g++) {
 		size_t before = r->out->n;
@@ -186,7 +186,7 @@ void gen_everything(struct run *r)
 	out_text(r, 0, "'helm help WORD' and 'helm WORD VERB --help' explain one of them.");
 }
 
-static void help_verbs(struct run *r, const struct family *f)
+static void help_verbs(struct cli *r, const struct family *f)
 {
 	out(r, "\nverbs:\n");
 	for (size_t i = 0; i < command_count; i++)
@@ -194,7 +194,7 @@ static void help_verbs(struct run *r, const struct family *f)
 			help_row(r, "  ", 14, strchr(commands[i]->is->name, ' ') + 1, commands[i]->help);
 }
 
-void gen_family_help(struct run *r, const struct family *f)
+void gen_family_help(struct cli *r, const struct family *f)
 {
 	out(r, "usage: helm %s <verb> [options] [arguments]\n\n%s\n", f->name, f->help);
 	help_verbs(r, f);
@@ -209,7 +209,7 @@ static void option_text(struct buf *to, const struct opt *o)
 		buf_addf(to, " %s", o->choices ? o->choices : o->value);
 }
 
-static void help_options(struct run *r, const struct opt *o)
+static void help_options(struct cli *r, const struct opt *o)
 {
 	for (; o && o->name; o++) {
 		struct buf left;
@@ -223,7 +223,7 @@ static void help_options(struct run *r, const struct opt *o)
 	}
 }
 
-void gen_help(struct run *r, const struct cmd *c)
+void gen_help(struct cli *r, const struct cmd *c)
 {
 	struct buf usage;
 

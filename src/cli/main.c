@@ -28,7 +28,7 @@ static int exit_code(int rc)
 
 /* Errors carry text from files and arguments, so it is made safe for a terminal first.  Under --json the document on
  * standard output says it too: a program that reads us never gets nothing. */
-static int report(struct run *r, const struct err *e)
+static int report(struct cli *r, const struct err *e)
 {
 	const char *text = text_safe(r->a, e->text, strlen(e->text), true);
 	struct buf line;
@@ -79,7 +79,7 @@ static const struct family *find_family(const char *name)
 
 /* The right words for a wrong one: the same verb of some noun ("restore": 'checkpoint restore'), else what is spelled most
  * alike.  NULL when nothing is. */
-static const char *suggestion(struct run *r, const struct family *f, const char *word)
+static const char *suggestion(struct cli *r, const struct family *f, const char *word)
 {
 	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
 	size_t n = 0;
@@ -100,7 +100,7 @@ static const char *suggestion(struct run *r, const struct family *f, const char 
 	return near && f ? arena_printf(r->a, "%s %s", f->name, near) : near;
 }
 
-static int unknown_command(struct run *r, char **argv, size_t argc)
+static int unknown_command(struct cli *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
 	const struct family *f = find_family(argv[0]);
@@ -129,7 +129,7 @@ static int unknown_command(struct run *r, char **argv, size_t argc)
 	return report(r, &e);
 }
 
-static int open_needs(struct run *r, struct err *e)
+static int open_needs(struct cli *r, struct err *e)
 {
 	unsigned needs = r->cmd->needs;
 
@@ -142,7 +142,7 @@ static int open_needs(struct run *r, struct err *e)
 	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 }
 
-static int dispatch(struct run *r, char **argv, size_t argc)
+static int dispatch(struct cli *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
 	size_t used = 0;
@@ -174,7 +174,7 @@ int main(int argc, char **argv)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	struct buf text;
-	struct run r = { .sys = sys_default(), .a = &a, .out = &text };
+	struct cli r = { .sys = sys_default(), .a = &a, .out = &text };
 	const char *term = r.sys->getenv(r.sys, "TERM");
 	const char *no_color = r.sys->getenv(r.sys, "NO_COLOR");
 

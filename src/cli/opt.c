@@ -69,7 +69,7 @@ static int check_choice(const struct opt *o, const char *value, struct err *e)
 		e, E_USAGE, "USAGE_CHOICE", "--%s takes one of %s, not '%s'", o->name, o->choices, value);
 }
 
-static int store(struct run *r, const struct opt *o, const char *text, struct err *e)
+static int store(struct cli *r, const struct opt *o, const char *text, struct err *e)
 {
 	struct opt_value v = { .opt = o, .text = text };
 
@@ -92,7 +92,7 @@ static int store(struct run *r, const struct opt *o, const char *text, struct er
 }
 
 /* One word that starts with "--".  *i moves on when the value is the next word. */
-static int take_option(struct run *r, char **argv, size_t argc, size_t *i, struct err *e)
+static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struct err *e)
 {
 	const char *word = argv[*i];
 	size_t n = strcspn(word + 2, "=");
@@ -112,7 +112,7 @@ static int take_option(struct run *r, char **argv, size_t argc, size_t *i, struc
 	return store(r, o, value, e);
 }
 
-static int check_required(const struct run *r, struct err *e)
+static int check_required(const struct cli *r, struct err *e)
 {
 	if (r->wants_help)
 		return OK;
@@ -127,7 +127,7 @@ static int check_required(const struct run *r, struct err *e)
 	return OK;
 }
 
-int opt_parse(struct run *r, char **argv, size_t argc, struct err *e)
+int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 {
 	bool takes_child = r->cmd->needs & CHILD_ARGV;
 
@@ -164,7 +164,7 @@ int opt_parse(struct run *r, char **argv, size_t argc, struct err *e)
 	return check_required(r, e);
 }
 
-static const struct opt_value *last_value(const struct run *r, const char *name)
+static const struct opt_value *last_value(const struct cli *r, const char *name)
 {
 	if (!find_in(r->cmd->opts, name, strlen(name)) && !find_in(global_opts, name, strlen(name)))
 		BUG("a command asked for an option that is not in its row");
@@ -174,26 +174,26 @@ static const struct opt_value *last_value(const struct run *r, const char *name)
 	return NULL;
 }
 
-bool opt_flag(const struct run *r, const char *name)
+bool opt_flag(const struct cli *r, const char *name)
 {
 	return last_value(r, name) != NULL;
 }
 
-const char *opt_text(const struct run *r, const char *name, const char *fallback)
+const char *opt_text(const struct cli *r, const char *name, const char *fallback)
 {
 	const struct opt_value *v = last_value(r, name);
 
 	return v && v->text ? v->text : fallback;
 }
 
-int64_t opt_int(const struct run *r, const char *name, int64_t fallback)
+int64_t opt_int(const struct cli *r, const char *name, int64_t fallback)
 {
 	const struct opt_value *v = last_value(r, name);
 
 	return v ? v->number : fallback;
 }
 
-size_t opt_list(const struct run *r, const char *name, const char ***ret)
+size_t opt_list(const struct cli *r, const char *name, const char ***ret)
 {
 	size_t n = 0;
 	const char **all = arena_zalloc(r->a, r->value_count + 1, sizeof(*all));

@@ -8,6 +8,6 @@
 const struct opt *opt_globals(void);
 
 /* Fill r->values, args, child from the words behind the command's name.  E_USAGE with the reason when they do not fit. */
-int opt_parse(struct run *r, char **argv, size_t argc, struct err *e);
+int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e);
 
 #endif

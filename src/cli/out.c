@@ -35,7 +35,7 @@ static void write_all(struct sys *s, int fd, const char *p, size_t n)
 
 /* ---- wrapping ---- */
 
-static bool asked_columns(const struct run *r, size_t *ret)
+static bool asked_columns(const struct cli *r, size_t *ret)
 {
 	const char *columns = r->sys->getenv(r->sys, "COLUMNS");
 	int64_t n;
@@ -46,7 +46,7 @@ static bool asked_columns(const struct run *r, size_t *ret)
 	return true;
 }
 
-size_t out_width(const struct run *r)
+size_t out_width(const struct cli *r)
 {
 	struct winsize size;
 	size_t n;
@@ -59,7 +59,7 @@ size_t out_width(const struct run *r)
 }
 
 /* The width that lines have to keep to, or SIZE_MAX where they stay whole. */
-static size_t line_width(const struct run *r)
+static size_t line_width(const struct cli *r)
 {
 	size_t n;
 
@@ -148,7 +148,7 @@ static void wrap_lines(struct buf *to, const char *p, size_t n, size_t width)
 	}
 }
 
-static void flush_part(struct run *r, size_t n)
+static void flush_part(struct cli *r, size_t n)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	size_t width = line_width(r);
@@ -165,14 +165,14 @@ static void flush_part(struct run *r, size_t n)
 	memmove(r->out->p, r->out->p + n, r->out->n);
 }
 
-void out_flush(struct run *r)
+void out_flush(struct cli *r)
 {
 	if (r->out->n)
 		flush_part(r, r->out->n);
 }
 
 /* Whole lines only, as the width of a line is known at its end. */
-static void flush_when_full(struct run *r)
+static void flush_when_full(struct cli *r)
 {
 	const char *end = r->out->n >= FLUSH_AT ? memrchr(r->out->p, '\n', r->out->n) : NULL;
 
@@ -180,7 +180,7 @@ static void flush_when_full(struct run *r)
 		flush_part(r, (size_t)(end - r->out->p) + 1);
 }
 
-void out_text(struct run *r, size_t indent, const char *text)
+void out_text(struct cli *r, size_t indent, const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
@@ -195,7 +195,7 @@ void out_text(struct run *r, size_t indent, const char *text)
 	buf_addc(r->out, '\n');
 }
 
-void out(struct run *r, const char *fmt, ...)
+void out(struct cli *r, const char *fmt, ...)
 {
 	va_list ap, again;
 
@@ -211,21 +211,21 @@ void out(struct run *r, const char *fmt, ...)
 	flush_when_full(r);
 }
 
-void out_json(struct run *r, const struct json *v)
+void out_json(struct cli *r, const struct json *v)
 {
 	json_write(r->out, v, JSON_INDENT);
 	buf_addc(r->out, '\n');
 	flush_when_full(r);
 }
 
-void out_line_json(struct run *r, const struct json *v)
+void out_line_json(struct cli *r, const struct json *v)
 {
 	json_write(r->out, v, 0);
 	buf_addc(r->out, '\n');
 	flush_when_full(r);
 }
 
-void warn(struct run *r, const char *fmt, ...)
+void warn(struct cli *r, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -240,7 +240,7 @@ void warn(struct run *r, const char *fmt, ...)
 	write_all(r->sys, 2, line.p, line.n);
 }
 
-const char *paint(const struct run *r, enum paint p)
+const char *paint(const struct cli *r, enum paint p)
 {
 	static const char *const codes[] = {
 		[PAINT_OFF] = "\033[0m",
@@ -257,13 +257,13 @@ const char *paint(const struct run *r, enum paint p)
 
 /* Tables: rows are kept until the end, because the widest cell is only known then. */
 struct out_table {
-	struct run *r;
+	struct cli *r;
 	size_t columns, rows, cap;
 	const char **cells;
 	enum paint *paints;
 };
 
-struct out_table *out_table(struct run *r, const char *const *headings, size_t columns)
+struct out_table *out_table(struct cli *r, const char *const *headings, size_t columns)
 {
 	struct out_table *t = arena_zalloc(r->a, 1, sizeof(*t));
 
@@ -310,7 +310,7 @@ static void table_places(const struct out_table *t, const size_t *widths, size_t
 
 static void table_row(struct out_table *t, size_t row, const size_t *places, size_t total)
 {
-	struct run *r = t->r;
+	struct cli *r = t->r;
 	size_t used = 0;
 
 	for (size_t i = 0; i < t->columns; i++) {
@@ -352,7 +352,7 @@ void out_table_end(struct out_table *t)
 }
 
 /* Progress: at most ten lines a second, on one line of standard error that is wiped at the end. */
-void progress_begin(struct progress *p, struct run *r, const char *what, uint64_t total)
+void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_t total)
 {
 	*p = (struct progress){ .sys = r->sys, .what = what, .total = total };
 	p->is_on = isatty(2) && !r->is_json;

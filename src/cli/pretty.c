@@ -39,7 +39,7 @@ static void add_value(struct buf *to, const struct json *v)
 	}
 }
 
-static const char *value_text(struct run *r, const struct json *v)
+static const char *value_text(struct cli *r, const struct json *v)
 {
 	struct buf text;
 
@@ -49,7 +49,7 @@ static const char *value_text(struct run *r, const struct json *v)
 }
 
 /* "max_files" below "limits" is "limits max files". */
-static const char *label(struct run *r, const char *above, const char *name, bool is_heading)
+static const char *label(struct cli *r, const char *above, const char *name, bool is_heading)
 {
 	char *text = arena_printf(r->a, "%s%s%s", above, *above ? " " : "", name);
 
@@ -59,7 +59,7 @@ static const char *label(struct run *r, const char *above, const char *name, boo
 }
 
 /* Lines of one object, those of objects in it included; first only measured, then printed. */
-static size_t lines(struct run *r, const struct json *v, const char *above, size_t widest, bool prints)
+static size_t lines(struct cli *r, const struct json *v, const char *above, size_t widest, bool prints)
 {
 	json_each_member (m, v) {
 		const char *name = label(r, above, m->name, false);
@@ -76,16 +76,16 @@ static size_t lines(struct run *r, const struct json *v, const char *above, size
 	return widest;
 }
 
-static void lists_inside(struct run *r, const struct json *v, const char *above);
+static void lists_inside(struct cli *r, const struct json *v, const char *above);
 
-static void object(struct run *r, const struct json *v)
+static void object(struct cli *r, const struct json *v)
 {
 	lines(r, v, "", lines(r, v, "", 0, false), true);
 	lists_inside(r, v, "");
 }
 
 /* Few members with short values, the same in every row: a table shows them best. */
-static bool fits_table(struct run *r, const struct json *list)
+static bool fits_table(struct cli *r, const struct json *list)
 {
 	const struct json *first = list->items[0];
 
@@ -104,7 +104,7 @@ static bool fits_table(struct run *r, const struct json *list)
 	return true;
 }
 
-static void list_of_objects(struct run *r, const struct json *list)
+static void list_of_objects(struct cli *r, const struct json *list)
 {
 	const char *cells[TABLE_COLUMNS];
 	const struct json *first = list->items[0];
@@ -132,7 +132,7 @@ static void list_of_objects(struct run *r, const struct json *list)
 	out_table_end(t);
 }
 
-static void lists_inside(struct run *r, const struct json *v, const char *above)
+static void lists_inside(struct cli *r, const struct json *v, const char *above)
 {
 	json_each_member (m, v) {
 		const char *name = label(r, above, m->name, false);
@@ -145,7 +145,7 @@ static void lists_inside(struct run *r, const struct json *v, const char *above)
 	}
 }
 
-void out_pretty(struct run *r, const struct json *v)
+void out_pretty(struct cli *r, const struct json *v)
 {
 	if (json_is(v, JSON_OBJECT) && v->n)
 		object(r, v);
@@ -158,7 +158,7 @@ void out_pretty(struct run *r, const struct json *v)
 		out(r, "%s\n", is_plain(v) ? value_text(r, v) : "nothing");
 }
 
-void out_result(struct run *r, const struct json *v)
+void out_result(struct cli *r, const struct json *v)
 {
 	if (r->is_json)
 		out_json(r, v);

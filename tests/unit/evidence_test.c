@@ -54,8 +54,7 @@ static size_t collect(const struct evidence_choice *choice, struct pack_item **r
 	struct pack_about about;
 	size_t n;
 
-	assert_int_equal(
-		evidence_collect(sys_real(), &a, t.fd, choice, ret_items, &n, &about, &e), OK);
+	assert_int_equal(evidence_collect(sys_real(), &a, t.fd, choice, ret_items, &n, &about, &e), OK);
 	assert_string_equal(about.actor_did, "did:helm:user_1");
 	return n;
 }
@@ -127,8 +126,7 @@ static void by_time(void **state)
 	struct pack_about about;
 	size_t n;
 
-	assert_int_equal(
-		evidence_collect(sys_real(), &a, t.fd, &none, &items, &n, &about, &e), E_MISSING);
+	assert_int_equal(evidence_collect(sys_real(), &a, t.fd, &none, &items, &n, &about, &e), E_MISSING);
 	assert_string_equal(e.code, "PACK_EMPTY");
 }
 
