@@ -18,8 +18,7 @@ struct collection {
 	const struct evidence_choice *choice;
 	struct pack_item *items;
 	size_t n, cap;
-	uint64_t position; /* of the current receipt in the chain, from 1 */
-	uint64_t clock; /* of the newest receipt */
+	uint64_t clock; /* of the newest receipt: its place in the chain, from 1 */
 	uint64_t leaves; /* receipts that the log knows: they are on disk */
 	size_t settled; /* items up to the last of those */
 	struct json *head;
@@ -137,12 +136,11 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 
 	(void)file;
 	(void)line;
-	c->position++;
 	c->clock = receipt ? (uint64_t)json_get_int(receipt, "lamport_clock", 0) : c->clock;
 	if (!receipt || !is_chosen(c, receipt))
 		return OK;
 	note_receipt(c, receipt);
-	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->position,
+	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->clock,
 		safe_name(c->a, json_get_text(receipt, "receipt_id", "")));
 	int rc = add_item(c, path, copy_bytes(c->a, text), e);
 	if (c->clock <= c->leaves)

@@ -27,6 +27,8 @@ struct claim {
 	uint32_t line; /* of heads.jsonl */
 	const char *where; /* of an anchor */
 	const char *timestamp;
+	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
+	struct hash found;
 };
 
 struct claims {
@@ -64,6 +66,7 @@ struct log_checking {
 	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
 	struct claims claims;
 	struct stored_leaves stored;
+	uint64_t confirmed; /* size of the largest signed head that fits */
 	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
 	bool is_damaged;
 	bool is_current; /* nobody has written since the moment it was looked at */
@@ -150,7 +153,7 @@ static void load_gaps(struct log_checking *c)
 
 /* ---- the tree, and what was said about it ---- */
 
-static void check_claim(struct log_checking *c, const struct claim *claim);
+static void check_claim(struct log_checking *c, struct claim *claim);
 
 static void check_stored(struct log_checking *c, const struct hash *leaf)
 {
@@ -329,6 +332,11 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 		json_seti(c->a, seam, "receipt", (int64_t)c->n + 1);
 		json_sets(c->a, seam, "timestamp", json_get_text(receipt, "timestamp", ""));
 		json_sets(c->a, seam, "why", json_get_text(about, "why", ""));
+		if (json_get(about,
+			    "heads_sha256")) /* from here on the tree is another one than was signed before */
+			json_seti(c->a, seam, "anew_from",
+				json_get_int(json_at(json_get(about, "gaps"), 0), "after", (int64_t)c->n) +
+					1);
 		json_push(c->a, c->seams, seam);
 	}
 	if (!text_eq(effect, "helm.log/rotate") || c->line != 1)
@@ -463,7 +471,13 @@ static int read_pieces(struct log_checking *c, const struct log_file *f, struct 
 			return OK;
 		}
 	}
-	if (held)
+	/* No proper beginning of a JSON object is one: what reads as one is a whole line whose newline was lost, and the next writer
+	 * adds it.  Anything else was never completed. */
+	struct json *whole;
+	struct bytes rest = { (uint8_t *)hold, held };
+	if (held && hold[0] == '{' && json_parse(&a, rest, f->name, NULL, &whole, NULL) == OK)
+		check_piece(c, rest);
+	else if (held)
 		note_torn(c);
 	return OK;
 }
@@ -512,9 +526,17 @@ static int check_files(struct log_checking *c, struct err *e)
  * the chain say something: there were receipts. */
 static void conclude_leaves(struct log_checking *c)
 {
-	const struct stored_leaves *l = &c->stored;
+	struct stored_leaves *l = &c->stored;
 	uint64_t missing = l->unreadable + (l->n < c->tree.size ? c->tree.size - l->n : 0);
 
+	/* The newest receipt has none behind it that confirms what its signature does not cover: a head does, or only its leaf. */
+	if (c->is_last_wrong && !c->is_broken && c->confirmed < c->tree.size) {
+		name_line(c,
+			find_out(c, "damage", "changed",
+				"the newest receipt is not the one the log knows: it was changed"),
+			c->line, c->n);
+		l->wrong--;
+	}
 	if (l->n > c->tree.size && !c->is_broken)
 		(void)find_out(c, "damage", "receipts_lost",
 			arena_printf(c->a,
@@ -595,7 +617,8 @@ static const struct json *later_repair(struct log_checking *c, const struct clai
 		const char *when = json_get_text(seam, "timestamp", "");
 		if (text_parse_time(claim->timestamp, strlen(claim->timestamp), &head_us) &&
 			text_parse_time(when, strlen(when), &seam_us) && head_us <= seam_us &&
-			(uint64_t)json_get_int(seam, "receipt", 0) <= claim->size)
+			((uint64_t)json_get_int(seam, "receipt", 0) <= claim->size ||
+				(uint64_t)json_get_int(seam, "anew_from", INT64_MAX) <= claim->size))
 			return seam;
 	}
 	return NULL;
@@ -616,15 +639,24 @@ static void refute_claim(
 		(void)find_out(c, "damage", what, text);
 }
 
-static void check_claim(struct log_checking *c, const struct claim *claim)
+static void check_claim(struct log_checking *c, struct claim *claim)
 {
 	struct hash have = merkle_head(&c->tree);
 
-	if (claim->size != c->tree.size || hash_eq(&claim->root, &have))
+	if (claim->size != c->tree.size)
 		return;
+	if (hash_eq(&claim->root, &have)) {
+		c->confirmed = claim->size;
+		return;
+	}
 	c->report->has_wrong_heads |= !claim->is_anchor;
 	if (c->is_broken) /* it is about receipts that are not there: their loss was said */
 		return;
+	if (claim->is_anchor) { /* a repair further on may explain it */
+		claim->is_refuted = true;
+		claim->found = have;
+		return;
+	}
 	refute_claim(c, claim, "rewritten",
 		arena_printf(c->a,
 			"%s: the first %llu receipts are not those that were signed at %s: expected root "
@@ -636,6 +668,15 @@ static void check_claim(struct log_checking *c, const struct claim *claim)
 /* Heads of a log that was longer. */
 static void check_longer_claims(struct log_checking *c)
 {
+	for (size_t i = 0; i < c->claims.at; i++)
+		if (c->claims.list[i].is_refuted)
+			refute_claim(c, &c->claims.list[i], "rewritten",
+				arena_printf(c->a,
+					"%s: the first %llu receipts are not those that were signed at %s: expected root %.64s, found %s",
+					where_of(c, &c->claims.list[i]),
+					(unsigned long long)c->claims.list[i].size,
+					c->claims.list[i].timestamp, hash_hex(c->a, &c->claims.list[i].root),
+					hash_hex(c->a, &c->claims.list[i].found)));
 	for (; c->claims.at < c->claims.n; c->claims.at++) {
 		const struct claim *claim = &c->claims.list[c->claims.at];
 		refute_claim(c, claim, "receipts_lost",

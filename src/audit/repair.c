@@ -12,8 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { LINE_LIMIT = 64 << 20 };
-
 struct line {
 	off_t at, n; /* with its newline */
 	uint64_t clock;
@@ -112,9 +110,11 @@ static size_t choose(const struct line *v, size_t n, size_t first, size_t *ret_e
 		end++;
 	*ret_end = end;
 	for (size_t i = first; i < end; i++)
-		for (size_t k = end; k < n && v[k].clock == v[first].clock + 1; k++)
-			if (hash_eq(&v[k].prev, &v[i].chain))
+		for (size_t k = end; v[i].is_good && k < n && v[k].clock == v[first].clock + 1; k++)
+			if (v[k].is_good && hash_eq(&v[k].prev, &v[i].chain))
 				return i;
+	while (first + 1 < end && !v[first].is_good)
+		first++;
 	return first;
 }
 
@@ -145,7 +145,7 @@ static int add_gap(struct planning *p, const struct line *l, struct err *e)
 
 	if (gaps_find(&p->known, g.after, &g.before, g.next, &g.behind))
 		return OK; /* on record already */
-	if (g.next - g.after > LINE_LIMIT)
+	if (g.next - g.after > GAP_MOST)
 		return err_set(e, E_LIMIT, "LOG_REPAIR", "receipt %llu is too far from the one before it",
 			(unsigned long long)l->clock);
 	fill_leaves(p, &g, &l->prev);
@@ -283,6 +283,7 @@ static void settle_heads(struct planning *p, const struct log_report *report, bo
 
 struct growing {
 	struct planning *p;
+	const struct log_mend *file; /* what stays of the file being read; NULL: all of it */
 	struct merkle tree;
 	uint64_t clock;
 	struct hash last;
@@ -304,6 +305,14 @@ static void grow(struct growing *g, const struct hash *leaf)
 	}
 }
 
+static bool stays(const struct log_mend *m, off_t at)
+{
+	for (size_t i = 0; m && i < m->kept_n; i++)
+		if (at >= m->kept[i].at && at < m->kept[i].at + m->kept[i].n)
+			return true;
+	return !m;
+}
+
 static int grow_line(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -312,10 +321,10 @@ static int grow_line(
 	struct json *receipt;
 	struct hash chain;
 
-	(void)offset;
 	(void)number;
 	(void)e;
-	if (!is_whole || json_parse(&scratch, text, "line", NULL, &receipt, NULL) ||
+	if (!is_whole || !stays(g->file, offset) ||
+		json_parse(&scratch, text, "line", NULL, &receipt, NULL) ||
 		receipt_chain_hash(&scratch, receipt, chain.b, NULL))
 		return OK;
 	uint64_t clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
@@ -355,8 +364,13 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 	struct growing g = { .p = p, .heads = json_new(p->a, JSON_ARRAY), .fit = true };
 	int rc = log_file_lines(p->cut, &p->cut->heads, take_head, &g, e);
 
-	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
+	for (size_t i = 0; rc == OK && i < p->cut->n; i++) {
+		g.file = NULL;
+		for (size_t k = 0; k < p->plan.n; k++)
+			if (text_eq(p->plan.files[k].file, p->cut->chain[i].name))
+				g.file = &p->plan.files[k];
 		rc = log_file_lines(p->cut, &p->cut->chain[i], grow_line, &g, e);
+	}
 	*ret = g.fit && g.at == g.heads->n && g.clock == p->plan.clock;
 	return rc;
 }

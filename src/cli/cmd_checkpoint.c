@@ -304,6 +304,8 @@ int cmd_checkpoint_list(struct cli *r, struct err *e)
 	json_each (v, shown)
 		put_row(r, t, v);
 	out_table_end(t);
+	if (shown->n < all->n)
+		out(r, "%u of %u, all with --limit 0\n", shown->n, all->n);
 	return 0;
 }
 

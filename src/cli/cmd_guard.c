@@ -110,7 +110,10 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 {
 	const struct finding *f = d->decisive;
 
-	out(r, "%s%s%s", paint(r, action_paint(d->action)), action_name(d->action), paint(r, PAINT_OFF));
+	/* A profile may deny what a rule would only ask about: what happens is said, as the exit code does. */
+	enum action action = d->verdict == V_DENY ? ACTION_DENY : d->action;
+
+	out(r, "%s%s%s", paint(r, action_paint(action)), action_name(action), paint(r, PAINT_OFF));
 	if (f)
 		out(r, "  %s%s%s", paint(r, PAINT_MUTED), f->rule, paint(r, PAINT_OFF));
 	out(r, "  ");

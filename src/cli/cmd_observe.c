@@ -34,13 +34,17 @@ const struct opt diff_opts[] = {
 
 struct observed observed_from(struct cli *r)
 {
+	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
+	if (!r->path_option)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
 	return (struct observed){ .sys = r->sys,
 		.a = r->a,
 		.root = r->ws->root,
 		.layout = layout_name(r->ws->layout),
 		.state_name = r->ws->state_name,
 		.root_fd = r->ws->root_fd,
-		.state_fd = r->ws->state_fd };
+		.state_fd = r->ws->state_fd,
+		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir };
 }
 
 enum paint paint_for_status(const char *status)

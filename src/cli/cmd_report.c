@@ -109,12 +109,17 @@ static void counts_line(struct cli *r, const struct json *doc)
 
 static void record_line(struct cli *r, const struct json *record)
 {
+	int64_t lost = json_get_int(record, "lost", 0);
+
 	if (!record)
 		out(r, "The record was not checked: helm log check\n");
 	else if (json_get_bool(record, "sound", false))
-		out(r, "%sThe record is whole%s: %lld receipts, each signed and chained.\n",
-			paint(r, PAINT_GOOD), paint(r, PAINT_OFF),
-			(long long)json_get_int(record, "receipts", 0));
+		out(r, "%sThe record is %s%s: %lld receipts, each signed and chained%s.\n",
+			paint(r, lost ? PAINT_WARN : PAINT_GOOD), lost ? "sound" : "whole",
+			paint(r, PAINT_OFF), (long long)json_get_int(record, "receipts", 0),
+			lost ? arena_printf(
+				       r->a, "; %lld lost, which a repair has put on record", (long long)lost)
+			     : "");
 	else
 		out(r, "%sThe record is damaged or not trusted%s: helm log check\n", paint(r, PAINT_BAD),
 			paint(r, PAINT_OFF));
@@ -212,6 +217,7 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 	json_setb(r->a, record, "sound", rc == OK && log.is_sound);
 	if (rc == OK) {
 		json_seti(r->a, record, "receipts", (int64_t)log.receipts);
+		json_seti(r->a, record, "lost", json_get_int(log.doc, "lost_on_record", 0));
 		json_set(r->a, record, "findings", json_get(log.doc, "findings"));
 	}
 	json_set(r->a, *ret, "record", record);

@@ -354,8 +354,9 @@ static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SI
 
 static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"put damage on record, so that work can go on",
-	"The chain is cut behind its last good receipt; what is cut is kept beside it; a signed seam says what was lost and why.  "
-	"Refuses when nothing is wrong.",
+	"Takes out what is no receipt and keeps it beside the file; every receipt that verifies stays; a signed seam at the end of the chain says what is lost and why.  "
+	"Leaves, which are made from the receipts, are made again."
+	"  Refuses when nothing is wrong.",
 	NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair };
 
 /* Govern. */

@@ -3,12 +3,14 @@
  * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a new one.  A part that
  * cannot be read does not stop the others: it is said in `wrong` with what it means now and what mends it. */
 #include "kernel/standing.h"
+#include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/setup/setup.h"
 #include "kernel/task/task.h"
 #include "verify/verify.h"
 
@@ -319,6 +321,22 @@ static void look_at_key(struct look_around *x, const struct json *last)
 			NULL, "helm log check");
 }
 
+/* Where the files are not as the last writer left them, the next writer looks at all of them before it goes on; so do we. */
+static bool look_at_all(struct look_around *x)
+{
+	struct trust anyone = { .allow_self_attested = true };
+	struct log_check_options options = { .root_fd = x->ws->root_fd };
+	struct log_report report;
+	struct err e = { 0 };
+
+	if (log_is_as_left(x->s, x->a, x->ws->state_fd) ||
+		log_check(x->s, x->a, x->ws->state_fd, &anyone, &options, &report, &e) || !report.is_damaged)
+		return false;
+	add_wrong(x, "record", report.why, "nothing is allowed until it is mended",
+		"helm log check, then: helm log repair --yes");
+	return true;
+}
+
 /* The end of the chain, and the signature of its newest receipt. */
 static void look_at_record(struct look_around *x)
 {
@@ -328,6 +346,8 @@ static void look_at_record(struct look_around *x)
 	if (log_look(x->s, x->a, x->ws->state_fd, &last, &e))
 		add_wrong(x, "record", e.text, "nothing is allowed until it is mended",
 			"helm log check, then: helm log repair --yes");
+	else if (look_at_all(x))
+		last = NULL;
 	look_at_key(x, last);
 	if (!last)
 		return;
@@ -367,6 +387,26 @@ static void look_at_checkpoints(struct look_around *x)
 	if (rc && rc != E_MISSING)
 		add_wrong(x, "checkpoints", e.text, "what was saved cannot be listed or restored",
 			"put the file back from a copy; the saved files themselves are still there");
+}
+
+/* Guards that a person put in front of a client, and that do not hold. */
+static void look_at_guards(struct look_around *x)
+{
+	struct setup s;
+	struct err e = { 0 };
+
+	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
+		return;
+	json_each (row, setup_status(&s, NULL)) {
+		const char *state = json_get_text(row, "state", "");
+		if (text_eq(state, "armed") || text_eq(state, "absent") || text_eq(state, "unknown"))
+			continue;
+		add_wrong(x, "guard",
+			arena_printf(x->a, "the guard in front of %s (%s) is %s: %s",
+				json_get_text(row, "client", ""), json_get_text(row, "scope", ""), state,
+				json_get_text(row, "detail", "")),
+			NULL, "helm setup status");
+	}
 }
 
 static void look_at_state(struct look_around *x)
@@ -415,6 +455,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_ledger(&x, TOOL_CALLS);
 		look_at_checkpoints(&x);
 		look_at_approvals(&x);
+		look_at_guards(&x);
 		look_at_calls(&x);
 	}
 	look_at_walls(&x);

@@ -120,7 +120,7 @@ static void card(struct buf *b, int64_t n, const char *label, const char *tone)
 /* Is the record whole?  Said at the top, because everything below rests on it. */
 static void record_banner(struct buf *b, const struct json *record)
 {
-	int64_t n = json_get_int(record, "receipts", 0);
+	int64_t n = json_get_int(record, "receipts", 0), lost = json_get_int(record, "lost", 0);
 
 	if (!record) {
 		buf_adds(b,
@@ -128,10 +128,10 @@ static void record_banner(struct buf *b, const struct json *record)
 			"<code>helm log check</code> does that.</div>");
 	} else if (json_get_bool(record, "sound", false)) {
 		buf_addf(b,
-			"<div class=\"banner good\">The record is whole: %lld receipts, each signed and "
-			"chained, "
-			"checked when this page was made.</div>",
-			(long long)n);
+			"<div class=\"banner %s\">The record is %s: %lld receipts, each signed and chained, "
+			"checked when this page was made.%s</div>",
+			lost ? "warn" : "good", lost ? "sound" : "whole", (long long)n,
+			lost ? " Others are lost, which a repair has put on record." : "");
 	} else {
 		buf_adds(b, "<div class=\"banner bad\">The record is damaged or not trusted: ");
 		json_each (f, json_get(record, "findings"))

@@ -6,6 +6,7 @@
 #include "observe/observe.h"
 #include "record/record.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +137,10 @@ int observe_failed_commands(
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
-	int rc = doc_read(o->sys, o->a, o->state_fd, "checkpoints/index.json", 64 << 20, 0, &all, e);
+	const char *name = "checkpoints/index.json";
+	int rc = o->points_dir
+		? doc_read(o->sys, o->a, AT_FDCWD, path_join(o->a, o->points_dir, name), 64 << 20, 0, &all, e)
+		: doc_read(o->sys, o->a, o->state_fd, name, 64 << 20, 0, &all, e);
 
 	*ret = last;
 	if (rc)

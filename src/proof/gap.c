@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { MOST_LOST = 1 << 22 }; /* in one gap: more than one file of a chain holds */
-
 struct hash gap_unknown_leaf(void)
 {
 	return merkle_leaf("", 0);
@@ -34,7 +32,7 @@ static bool read_gap(struct arena *a, const struct json *from, struct gap *ret)
 	const struct json *leaves = json_get(from, "leaves");
 	int64_t after = json_get_int(from, "after", -1), next = json_get_int(from, "next", -1);
 
-	if (after < 0 || next <= after || next - after > MOST_LOST || !json_is(leaves, JSON_ARRAY) ||
+	if (after < 0 || next <= after || next - after > GAP_MOST || !json_is(leaves, JSON_ARRAY) ||
 		leaves->n != (uint64_t)(next - after - 1) ||
 		!read_side(from, "before", (uint64_t)after, &ret->before) ||
 		!read_side(from, "behind", (uint64_t)next, &ret->behind))

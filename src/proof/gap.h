@@ -11,6 +11,7 @@
 #include "proof/merkle.h"
 
 #define REPAIR_EFFECT "helm.log/repair"
+enum { GAP_MOST = 1 << 22 }; /* receipts lost in one gap: more than some files of a chain hold */
 
 struct gap {
 	uint64_t after, next; /* clocks of the receipts on both sides; after 0: the beginning is lost */

@@ -111,6 +111,7 @@ struct walk {
 	const struct stored *stored;
 	struct gaps gaps;
 	uint64_t wrong; /* leaves that are not those of their receipts */
+	uint64_t last_wrong; /* number of the newest such receipt */
 	bool has_gaps, has_taken; /* has_taken: older files were not read */
 	const char *file;
 	struct chain_end at;
@@ -198,6 +199,7 @@ static int check_leaf(struct walk *w, const struct json *receipt, const struct h
 	if (!has_leaf(s, w->n) || hash_eq(&s->leaves[w->n], leaf))
 		return OK;
 	w->wrong++;
+	w->last_wrong = w->n + 1;
 	if (receipt_is_own(w->r, &w->scratch, receipt))
 		return OK;
 	return damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->n + 1);
@@ -375,6 +377,9 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 	rc = walk_and_build(r, a, known && hash_eq(&known->segments, &segments), &stored, &w, e);
 	if (rc == E_CORRUPT && w.has_taken) /* the stored leaves may be what is wrong */
 		rc = walk_and_build(r, a, false, &stored, &w, e);
+	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, or by nothing but its leaf. */
+	if (rc == OK && w.last_wrong == w.n && w.n && w.at.heads_at < w.n)
+		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w.n);
 	if (rc == OK)
 		rc = mend_leaves(r, a, &w, &stored, e);
 	if (rc)

@@ -353,3 +353,19 @@ int log_refresh(struct recorder *r, struct arena *a, struct err *e)
 	recorder_unlock(r);
 	return rc;
 }
+
+bool log_is_as_left(struct sys *s, struct arena *a, int state_fd)
+{
+	AUTO(recorder_close) struct recorder r;
+	struct chain_end edge;
+	struct hash segments;
+	struct stat st;
+
+	recorder_open(&r, s, state_fd, NULL);
+	if (s->stat(s, state_fd, RECEIPTS, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	r.edge_fd = s->open(s, state_fd, EDGE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	struct file_mark now = mark_of(&st);
+	return r.edge_fd >= 0 && edge_read(&r, &edge) && mark_eq(&now, &edge.file) &&
+		segments_mark(&r, a, &segments, NULL) == OK && hash_eq(&segments, &edge.segments);
+}

@@ -211,6 +211,9 @@ int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **re
  * be read.  LOG_DAMAGED, LOG_READ. */
 int log_look(struct sys *s, struct arena *a, int state_fd, struct json **ret_last, struct err *e);
 
+/* Is the chain, as far as its files tell from outside, exactly as the last writer left it?  Nothing is read but that. */
+bool log_is_as_left(struct sys *s, struct arena *a, int state_fd);
+
 /* Every look at the end of the chain and every change happens between these two; for whoever looks and changes in one go. */
 int recorder_lock(struct recorder *r, struct err *e);
 void recorder_unlock(struct recorder *r);

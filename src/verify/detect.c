@@ -253,9 +253,23 @@ static bool is_cut_off(struct bytes text)
 	return in_string || depth > 0;
 }
 
+/* Lines of objects, the first of which is no record of any kind: somebody's journal, or a ledger. */
+static bool is_other_journal(struct verification *v, struct bytes text)
+{
+	struct bytes rest = text, first = text_cut(&rest, '\n');
+	struct json *row;
+
+	if (!rest.n || json_parse(v->a, first, "line", NULL, &row, NULL) || !json_is(row, JSON_OBJECT))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (has_members(row, kinds[i].members))
+			return false;
+	return true;
+}
+
 static void refute_unreadable(struct verification *v, struct bytes text, const struct err *e)
 {
-	if (!begins_like_record(text)) {
+	if (!begins_like_record(text) || is_other_journal(v, text)) {
 		verify_no_record(v);
 		return;
 	}

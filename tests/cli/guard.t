@@ -112,4 +112,5 @@ rm -rf "$scratch/ws-real" "$scratch/ws-standing" "$scratch/home/.helm"
 
 find . -newer batch.jsonl ! -path './scan*' ! -path './ws*' ! -name answers ! -name q ! -name a ! -name left -type f >left
 ok "nothing was written" test ! -s left
+ok "what a profile denies is called denied, as the exit code says" sh -c '"$0" guard check --shell "npm install" | head -1 | grep -q ^deny' "$HELM_REAL"
 finish

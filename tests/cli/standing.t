@@ -178,4 +178,31 @@ fresh
 printf '{"at": "%s", "client": "codex", "session": "x", "tool": "Bash", "verdict": "DENY", "self_test": true, "preview": "rm -rf /"}\n' "$(date -u +%Y-%m-%dT%H:%M:%S+00:00)" >>"$state/tool-calls.jsonl"
 ok "a self-test is no refused call" first "All is well."
 ok "but told as what it is" says 0 "self-test" helm status --brief
+# A receipt that was changed in the middle: whoever runs next is refused, and every view knows it before.
+fresh
+helm run -- true
+helm run -- true
+helm run -- true
+sed -i '1s/"ALLOW"/"DENY!"/' "$state/receipts.jsonl"
+ok "a changed receipt is not well" not_well
+ok "and told everywhere" everywhere "nothing is allowed until it is mended" 1
+ok "as the next run does" says 1 "log check" helm run -- true
+
+# The guard in front of an agent was put in, and somebody took it out, or broke the file.
+fresh
+helm setup claude-code --scope project --yes >/dev/null 2>&1
+ok "an armed guard is well" first "All is well."
+echo '{bad' >"$scratch/project/.claude/settings.json"
+ok "a broken guard is not" not_well
+ok "and is told everywhere" everywhere "guard in front of claude-code" 1
+rm -r "$scratch/project/.claude"
+ok "nor is one that is gone" not_well
+ok "which is told, too" everywhere "are gone" 1
+
+# Checkpoints of the tree one stands in are seen by every view.
+fresh
+echo x >"$scratch/project/file"
+helm checkpoint create --label here >/dev/null
+ok "status knows the checkpoints of this tree" says 0 "-here" helm status --json
+ok "and so does the report" says 0 "here" helm report
 finish

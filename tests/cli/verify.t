@@ -130,4 +130,8 @@ head -c "$(($(wc -c <chain.jsonl) - 20))" chain.jsonl >short.jsonl
 ok "a shortened chain" says 1 "DAMAGED" helm verify short.jsonl --key $key
 printf '{"receipt_id": "a", "receipt_id": "b"}' >twice.json
 ok "one that was made ambiguous is tampered with" says 1 "TAMPERED" helm verify twice.json
+helm init --path ledgers >/dev/null
+helm run --path ledgers -- true >/dev/null 2>&1
+helm run --path ledgers -- true >/dev/null 2>&1
+ok "a ledger is no record, and not called tampered with" says 2 "NOT A RECORD" helm verify ledgers/.helm/task-ledger.jsonl
 finish

@@ -304,6 +304,63 @@ static void torn_end_is_no_damage(void **state)
 	end(&f);
 }
 
+/* What no signature covers of the newest receipt is known only to its leaf: that is believed, and nobody writes behind it. */
+static void the_newest_receipt_is_held_by_its_leaf(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report report;
+
+	begin(&f, 4, 1 << 20);
+	append(&f, "dec-last"); /* no head covers it */
+	char *text = content(&f, "receipts.jsonl"), *last = text, *at;
+	while ((at = strstr(last + 1, "\"door\":\"test\"")))
+		last = at;
+	memcpy(last, "\"door\":\"tesT\"", strlen("\"door\":\"tesT\""));
+	scratch_put(&f.dir, "receipts.jsonl", text);
+	check(&f, &f.a, &report);
+	assert_true(report.is_damaged && !report.is_sound);
+	struct err e = { 0 };
+	struct draft d = {
+		.decision_id = "dec-x", .effect_id = "EXECUTE_COMMAND", .status = "ALLOW", .verdict = "ALLOW"
+	};
+	assert_true(recorder_append(&f.r, &f.a, &d, 1, NULL, &e) < 0);
+	assert_string_equal(e.code, "LOG_DAMAGED");
+	repair(&f);
+	check(&f, &f.a, &report);
+	assert_true(report.is_sound);
+	assert_int_equal(json_get(report.doc, "repairs")->n, 1); /* and it says so for ever */
+	end(&f);
+}
+
+/* Two damages, one after the other, and a head kept elsewhere: each repair ends it. */
+static void repairs_converge_with_an_anchor(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report report;
+	struct json *head;
+	struct err e = { 0 };
+
+	begin(&f, 8, 1 << 20);
+	assert_int_equal(log_anchor(&f.r, &f.a, f.dir.fd, arena_printf(&f.a, "%s/outside.json", f.dir.path),
+				 &head, &e),
+		OK);
+	char *text = content(&f, "receipts.jsonl");
+	scratch_put(&f.dir, "receipts.jsonl", strchr(text, '\n') + 1);
+	repair(&f);
+	check(&f, &f.a, &report);
+	assert_true(report.is_sound);
+	text = content(&f, "receipts.jsonl");
+	memcpy(strstr(text, "\"door\":\"test\""), "\"door\":\"tesT\"", strlen("\"door\":\"tesT\""));
+	scratch_put(&f.dir, "receipts.jsonl", text);
+	repair(&f);
+	check(&f, &f.a, &report);
+	if (!report.is_sound)
+		fail_msg("%s", report.why);
+	end(&f);
+}
+
 /* ---- beside a writer ---- */
 
 static void write_until_killed(struct fixture *f)
@@ -554,6 +611,8 @@ int main(void)
 		cmocka_unit_test(foreign_key),
 		cmocka_unit_test(foreign_key_and_damage),
 		cmocka_unit_test(torn_end_is_no_damage),
+		cmocka_unit_test(the_newest_receipt_is_held_by_its_leaf),
+		cmocka_unit_test(repairs_converge_with_an_anchor),
 		cmocka_unit_test(beside_a_writer),
 		cmocka_unit_test(no_repair_removes_a_receipt),
 		cmocka_unit_test(wrong_leaves_are_made_again),

@@ -111,8 +111,8 @@ static void look_at_file(struct look *l)
 				s->a, "a change was interrupted; run 'helm setup repair %s'", l->c->name));
 }
 
-static void add_row(
-	const struct setup *s, const struct client *c, const char *scope, const char *root, struct json *rows)
+static void add_row(const struct setup *s, const struct client *c, const char *scope, const char *root,
+	const struct json *records, struct json *rows)
 {
 	struct arena *a = s->a;
 	struct json *row = json_new(a, JSON_OBJECT), *settings = json_new(a, JSON_ARRAY);
@@ -140,6 +140,12 @@ static void add_row(
 			arena_printf(a,
 				"not guarded: there is no hook for %s yet; 'helm run' puts it inside walls",
 				c->title));
+	/* What a person put in and somebody took out is no client that was never guarded. */
+	if (text_eq(l.at.state, "absent") && setup_record_of(records, c->name, l.at.path))
+		look_is(&l, "broken",
+			arena_printf(a,
+				"our entries were put in and are gone; 'helm setup %s --scope %s' puts them back, 'helm setup remove %s' ends it",
+				c->name, scope, c->name));
 	json_sets(a, row, "client", c->name);
 	json_sets(a, row, "scope", scope);
 	json_sets(a, row, "file", l.at.path);
@@ -162,15 +168,15 @@ struct json *setup_status(const struct setup *s, const char *client)
 		if (client && c != wanted)
 			continue;
 		if (s->home)
-			add_row(s, c, "user", s->home, rows);
+			add_row(s, c, "user", s->home, records, rows);
 		if (s->project && !(c->setup && c->setup->is_of_user))
-			add_row(s, c, "project", s->project, rows);
+			add_row(s, c, "project", s->project, records, rows);
 		json_each (record, records) {
 			const char *root = json_get_text(record, "root", "");
 			if (c->setup && text_eq(json_get_text(record, "client", ""), c->name) && *root &&
 				!(s->home && text_eq(root, s->home)) &&
 				!(s->project && text_eq(root, s->project)))
-				add_row(s, c, json_get_text(record, "scope", ""), root, rows);
+				add_row(s, c, json_get_text(record, "scope", ""), root, records, rows);
 		}
 	}
 	return rows;
