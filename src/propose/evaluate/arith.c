@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+/* One expression being read. is_wrong is never taken back; all loops and recursions end once it is set. */
 struct expression {
 	struct walk *w;
 	const char *p;

@@ -18,6 +18,7 @@ struct range {
 	bool is_letters;
 };
 
+/* One pair of braces with its commas, or with a range when it has none. */
 struct group {
 	struct place open, close, commas[WALK_MAX_BRACES];
 	size_t comma_count;

@@ -161,7 +161,7 @@ void eval_capture_begin(struct walk *w);
 struct feed eval_capture_end(struct walk *w);
 void eval_prints(struct walk *w, const struct feed *out);
 
-/* eval_simple.c */
+/* simple.c */
 struct simple_run {
 	const struct shell_node *node;
 	const struct word *extra;
@@ -202,7 +202,7 @@ struct fork {
 };
 void fork_begin(struct walk *w, struct fork *f);
 void fork_cut(struct walk *w, struct fork *f);
-/* Returns whether anything differs from before.  ret_overflow: some alternatives were dropped for "unknown". */
+/* Returns whether anything differs from before.  may_skip: perhaps none of the branches ran. */
 bool fork_end(struct walk *w, struct fork *f, bool may_skip);
 
 /* words.c */

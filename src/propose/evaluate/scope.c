@@ -105,6 +105,7 @@ static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *empt
 static const struct value unknown = { unknown_items, 1, false, false, false },
 			  filled = { filled_items, 1, false, false, false };
 static const struct value unset = { empty_items, 0, false, false, false };
+/* "$@" of the input itself: there may be any number of arguments. */
 static const struct value unknown_list = { unknown_items, 0, true, true, false };
 
 static bool value_equal(const struct value *x, const struct value *y)
