@@ -25,6 +25,7 @@ struct make {
 
 static const char unknown[] = "${make}";
 
+/* Names that a variable of make usually has. */
 static bool is_name(struct bytes b)
 {
 	for (size_t i = 0; i < b.n; i++)
@@ -33,6 +34,7 @@ static bool is_name(struct bytes b)
 	return b.n > 0;
 }
 
+/* The definition nearest above counts; conditionals of make are not followed. */
 static const struct bytes *find_variable(const struct make *m, struct bytes name)
 {
 	for (size_t i = m->var_count; i-- > 0;)
@@ -41,7 +43,8 @@ static const struct bytes *find_variable(const struct make *m, struct bytes name
 	return NULL;
 }
 
-/* NAME = value, NAME := value, NAME ?= value, NAME += more. */
+/* NAME = value, NAME := value, NAME ?= value, NAME += more. NAME != command is left out: its value is
+ * what a command prints. */
 static void note_variable(struct make *m, struct bytes line)
 {
 	const uint8_t *eq = memchr(line.p, '=', line.n);
@@ -79,7 +82,8 @@ static size_t closing(struct bytes b)
 	return 0;
 }
 
-/* Does a program's name come next?  Behind nothing, an operator, a word of the grammar, or assignments. */
+/* Whether a program's name comes next in the text written so far: behind nothing, an operator, a word of
+ * the grammar, or assignments. */
 static bool is_at_command(const struct buf *out)
 {
 	static const char *const before[] = { "if", "elif", "while", "until", "then", "do", "else", "!",
@@ -107,7 +111,8 @@ static bool is_at_command(const struct buf *out)
 	}
 }
 
-/* $(GO), $(CC): called like what it is.  $(Q) and its kin only silence the line. */
+/* $(GO), $(CC): a variable in the place of a program is taken for the program of that name, unless the
+ * name is a word of the shell's grammar. $(Q) and its kin only silence the line and vanish. */
 static void add_program(struct make *m, struct bytes name, struct bytes after, struct buf *out)
 {
 	static const char silent[] = " Q V E AT QUIET SILENT hide NO_ECHO ECHO_PREFIX QUIET_CC QUIET_GEN ";
@@ -127,7 +132,8 @@ static void add_program(struct make *m, struct bytes name, struct bytes after, s
 
 static void expand(struct make *m, struct bytes b, struct buf *out);
 
-/* $@, $<, $(@D): files of the build. */
+/* $@, $<, $(@D): files of the build. $@ is the goal when that is one plain name; otherwise a harmless
+ * name stands for the file. */
 static void add_automatic(struct make *m, char which, bool is_dir, struct buf *out)
 {
 	bool is_plain = m->goal.n && !memchr(m->goal.p, '%', m->goal.n) && !memchr(m->goal.p, ' ', m->goal.n);
@@ -138,6 +144,7 @@ static void add_automatic(struct make *m, char which, bool is_dir, struct buf *o
 		buf_adds(out, is_dir ? "make-directory" : which == '@' ? "make-target" : "make-source");
 }
 
+/* $(NAME): its value, a well-known meaning, the program of that name, or unknown. */
 static void add_variable(struct make *m, struct bytes name, struct bytes after, struct buf *out)
 {
 	const struct bytes *value = find_variable(m, name);
@@ -190,6 +197,7 @@ static void expand(struct make *m, struct bytes b, struct buf *out)
 	m->depth--;
 }
 
+/* One recipe line with its continuations. The marks @ - + in front are make's own. */
 static void add_recipe(struct make *m, struct line_reader *in, struct bytes line)
 {
 	uint32_t first = in->line;
@@ -210,6 +218,7 @@ static void add_recipe(struct make *m, struct line_reader *in, struct bytes line
 		m->h->list[before].shown = all;
 }
 
+/* "target: ..." and not "NAME := value". */
 static bool is_rule(struct bytes line, const uint8_t *colon)
 {
 	return colon && !(colon + 1 < line.p + line.n && colon[1] == '=') &&
@@ -234,6 +243,7 @@ static struct bytes whole_line(struct make *m, struct line_reader *in, struct by
 	return buf_bytes(&out);
 }
 
+/* Definitions are collected while reading, so a recipe sees those above it. */
 void harvest_make(struct harvest *h, struct bytes text)
 {
 	struct make *m = arena_zalloc(h->a, 1, sizeof(*m));

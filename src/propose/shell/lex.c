@@ -1,8 +1,13 @@
-/* lex.c — tokens and words of the shell: operators, quoting, here-documents.
+/* lex.c — tokens and words of the shell: operators, quoting, arrays.
  *
- * There is no separate token stream: what a byte means depends on where the parser stands (a word, double quotes, ${...},
- * arithmetic), and a word may hold whole commands, which are parsed where they stand.  Literal text is a slice of the
- * source; it is copied only where a line continuation or tab stripping takes bytes out of it. */
+ * There is no separate token stream: what a byte means depends on where the parser stands (a word,
+ * double quotes, ${...}, arithmetic), and a word may hold whole commands, which are parsed where they
+ * stand. A token must therefore not be looked at before the parser knows by which rules it is to be
+ * read; assign_ok is set before lex_peek() for that reason.
+ *
+ * Literal text is a slice of the source; it is copied only where a line continuation or tab stripping
+ * takes bytes out of it. All scans go forward, so the work is linear; the searches for a closing
+ * parenthesis of arithmetic are bounded. */
 #include "propose/shell/parser.h"
 
 enum { META = 1, QUOTE = 2, LIVE = 4, BRACE = 8 };
@@ -37,6 +42,8 @@ static uint8_t class_of(char c)
 	return classes[(unsigned char)c];
 }
 
+/* Appends a part to a word. The first part is paid for by the word itself; each further one counts as a
+ * node. */
 struct shell_part *part_add(struct parser *p, struct shell_word *w, struct shell_part ***end,
 	enum part_kind kind, bool is_quoted, size_t from)
 {
@@ -106,6 +113,7 @@ static void lex_quoted_step(struct parser *p, struct shell_word *w, struct shell
 	}
 }
 
+/* "text", with pos at the quote. */
 void lex_double(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos++;
@@ -123,6 +131,7 @@ void lex_double(struct parser *p, struct shell_word *w, struct shell_part ***end
 		part_add_text(p, w, end, "", 0, true, from);
 }
 
+/* The end of the text is moved to `stop` meanwhile, so that nothing inside can read beyond it. */
 struct shell_word *lex_bounded(struct parser *p, size_t stop, bool is_heredoc)
 {
 	size_t n = p->n;
@@ -205,7 +214,7 @@ static char simple_escape(char c)
 	return found ? to[found - from] : '\0';
 }
 
-/* One escape of $'...' at s[*at], just behind the backslash. */
+/* One escape of $'...'; *at is just behind the backslash. An escape that is not known stays as it is. */
 static void decode_escape(struct buf *to, const char *s, size_t n, size_t *at)
 {
 	size_t from = *at;
@@ -256,6 +265,8 @@ void lex_ansi(struct parser *p, struct shell_word *w, struct shell_part ***end)
 	part_add_text(p, w, end, to.p, strnlen(to.p, to.n), true, from);
 }
 
+/* Where the quoted text that starts at `at` ends; only to find out where an expression ends, not to read
+ * it. */
 static size_t skip_quoted(const struct parser *p, size_t at)
 {
 	char quote = p->s[at++];
@@ -268,6 +279,8 @@ static size_t skip_quoted(const struct parser *p, size_t at)
 /* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. */
 enum { LONGEST_EXPRESSION = 64 << 10 };
 
+/* Where the bracket closes that was opened before `at`, with quotes and backslashes respected; SIZE_MAX
+ * when it does not. */
 static size_t find_close(const struct parser *p, size_t at, char open, char close)
 {
 	size_t stop = p->n - at > LONGEST_EXPRESSION ? at + LONGEST_EXPRESSION : p->n;
@@ -291,6 +304,8 @@ static size_t find_close(const struct parser *p, size_t at, char open, char clos
 	return SIZE_MAX;
 }
 
+/* What begins with "((" is arithmetic only when "))" closes it; otherwise it is a subshell inside a
+ * subshell. */
 size_t lex_arith_end(const struct parser *p, size_t from)
 {
 	size_t at = find_close(p, from, '(', ')');
@@ -314,7 +329,8 @@ void lex_arith(struct parser *p, struct shell_word *w, struct shell_part ***end,
 	part_add(p, w, end, PART_ARITH, is_quoted, at.start)->arith = inner;
 }
 
-/* A run of ordinary bytes.  Line continuations inside it vanish, so that `i\<newline>f` is still one text. */
+/* A run of ordinary bytes. Line continuations inside it vanish, so that `i\<newline>f` is still one
+ * text. Returns the classes of the bytes seen. */
 static uint8_t lex_run(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -343,6 +359,7 @@ static uint8_t lex_run(struct parser *p, struct shell_word *w, struct shell_part
 	return seen;
 }
 
+/* <(commands) or >(commands) */
 static void lex_process(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -354,7 +371,7 @@ static void lex_process(struct parser *p, struct shell_word *w, struct shell_par
 	part_add(p, w, end, kind, false, from)->script = script;
 }
 
-/* Is the "(" at pos, inside a word, one of ?( *( +( @( !( ? */
+/* Whether the "(" at pos, inside a word, belongs to ?( *( +( @( or !( of an extended glob. */
 static bool starts_extglob(const struct parser *p, const struct shell_word *w)
 {
 	if (p->pos + 1 >= p->n || p->s[p->pos + 1] == ')')
@@ -365,6 +382,7 @@ static bool starts_extglob(const struct parser *p, const struct shell_word *w)
 	return before == '?' || before == '*' || before == '+' || before == '@' || before == '!';
 }
 
+/* A backslash outside quotes: the next byte is literal, and a newline vanishes. */
 static void lex_escape(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -400,8 +418,8 @@ static void lex_quoting(struct parser *p, struct shell_word *w, struct shell_par
 	}
 }
 
-/* The parts of one word.  `depth` counts open parentheses of extended globs and regular expressions, inside which blanks
- * and operators are ordinary bytes. */
+/* The parts of one word. `depth` counts open parentheses of extended globs and regular expressions,
+ * inside which blanks and operators are ordinary bytes. */
 static void lex_parts(struct parser *p, struct shell_word *w, struct shell_part ***end, bool is_regex)
 {
 	uint32_t depth = 0;
@@ -435,8 +453,9 @@ static void lex_parts(struct parser *p, struct shell_word *w, struct shell_part 
 		!(seen & LIVE);
 }
 
-/* Where an assignment may stand, everything between the brackets of NAME[...] belongs to the word, blanks and quotes
- * too; with "=" behind it, it is the index. */
+/* Where an assignment may stand, everything between the brackets of NAME[...] belongs to the word,
+ * blanks and quotes too. With "=" behind the bracket it is the index of an assignment; otherwise the
+ * parts become ordinary parts of the word. */
 static void lex_index(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos, at = from;
@@ -472,6 +491,8 @@ static void lex_index(struct parser *p, struct shell_word *w, struct shell_part 
 	part_add_text(p, w, end, "]", 1, true, close);
 }
 
+/* Recognises NAME= and NAME+= at the start of a word. Whether it is an assignment depends on where the
+ * word stands; the parser decides that. */
 static void find_assignment(struct shell_word *w)
 {
 	const struct shell_part *part = w->first;
@@ -489,6 +510,7 @@ static void find_assignment(struct shell_word *w)
 	w->is_append = is_append;
 }
 
+/* One word by the rules of its place: a regular expression, an element of an array, or an ordinary word. */
 static struct shell_word *lex_word_in(struct parser *p, bool is_regex, bool is_element)
 {
 	struct shell_word *w = arena_zalloc(p->a, 1, sizeof(*w));
@@ -511,6 +533,7 @@ static void lex_comment(struct parser *p)
 	p->pos = newline ? (size_t)(newline - p->s) : p->n;
 }
 
+/* Skips blanks, line continuations and a comment. */
 void lex_blanks(struct parser *p)
 {
 	char c = lex_cur(p);
@@ -523,7 +546,8 @@ void lex_blanks(struct parser *p)
 		lex_comment(p);
 }
 
-/* The elements of name=( ... ), with pos behind "(". */
+/* The elements of name=( ... ), with pos behind "(". Newlines separate them, unless a here-document
+ * waits for one. */
 static void lex_array(struct parser *p, struct shell_word *w)
 {
 	size_t open = p->pos - 1;
@@ -607,7 +631,8 @@ static enum redirect_op lex_greater(struct parser *p)
 	return take_if(p, '|') ? REDIR_CLOBBER : REDIR_OUT;
 }
 
-/* 2> and {fd}> : digits or a name in braces with the operator right behind. */
+/* 2> and {fd}>: digits or a name in braces with the operator right behind. False, and nothing is taken,
+ * when it is none. */
 static bool lex_fd(struct parser *p, struct token *t)
 {
 	size_t at = p->pos;
@@ -634,6 +659,7 @@ static bool lex_fd(struct parser *p, struct token *t)
 	return true;
 }
 
+/* & && &> &>> */
 static enum token_kind lex_amp(struct parser *p, struct token *t)
 {
 	if (take_if(p, '&'))
@@ -662,6 +688,7 @@ static enum token_kind lex_pipe(struct parser *p)
 	return take_if(p, '&') ? TOK_PIPE_BOTH : TOK_PIPE;
 }
 
+/* The operator at pos. A newline is the place where waiting here-documents are read. */
 static enum token_kind lex_operator(struct parser *p, struct token *t)
 {
 	char c = p->s[p->pos++];
@@ -690,6 +717,7 @@ static enum token_kind lex_operator(struct parser *p, struct token *t)
 	}
 }
 
+/* The next token, kept until lex_take(). After a failure it is always the end. */
 struct token *lex_peek(struct parser *p)
 {
 	if (p->has_token)
@@ -717,6 +745,7 @@ struct token *lex_peek(struct parser *p)
 	return &p->token;
 }
 
+/* Behind any token an assignment may stand, unless the caller switches that off. */
 void lex_take(struct parser *p)
 {
 	p->has_token = false;
