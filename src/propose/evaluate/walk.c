@@ -255,7 +255,7 @@ struct effect *walk_path(
 		e->certainty = PREFIXED;
 		e->flags |= FXF_OPEN_END;
 	}
-	/* Deleting or moving "workspace/*" does as much harm as doing it to the workspace itself. */
+	/* Deleting or moving all that is in the workspace does as much harm as doing it to the workspace itself. */
 	if ((kind == FX_DELETE || kind == FX_MOVE) && tail == TAIL_GLOB && text_ends(text, "/*") &&
 		e->path_class < PATH_UP && paths_is_protected(w->at, w->a, text))
 		e->path_class = PATH_UP;
