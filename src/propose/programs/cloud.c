@@ -23,6 +23,7 @@ static const char secrets[] = "get-secret-value print-access-token print-identit
 			      "get-login-password get-access-token "
 			      "get-credential-report get-password-data show-connection-string";
 
+/* The first word that is no option, and its place. */
 static const struct word *first_operand(struct call *k, size_t *ret)
 {
 	size_t places[1];
@@ -32,7 +33,8 @@ static const struct word *first_operand(struct call *k, size_t *ret)
 	return &k->rest[places[0]];
 }
 
-/* By the first word that is a verb.  Nouns in front are skipped, names behind it do not count. */
+/* Judges by the first word that is a verb. Nouns in front are skipped, and names behind it do not count:
+ * the word behind `describe` may be called "delete". */
 HANDLER(by_verb)
 {
 	size_t places[6];
@@ -91,12 +93,13 @@ HANDLER(by_verb)
 			flags);
 }
 
+/* The operand lies in the cloud. */
 static bool is_bucket(const struct word *x)
 {
 	return word_starts(x, "s3://") || word_starts(x, "gs://") || word_starts(x, "https://");
 }
 
-/* aws s3, gsutil: files and buckets. */
+/* aws s3, gsutil: files and buckets. The direction of a copy decides between upload and download. */
 HANDLER(bucket)
 {
 	size_t at = 0;
@@ -135,6 +138,7 @@ HANDLER(bucket)
 	}
 }
 
+/* Subcommands with traps first (s3, ssm, configure); all others are judged by their verb. */
 HANDLER(aws)
 {
 	size_t places[2];
@@ -158,7 +162,7 @@ HANDLER(aws)
 	}
 }
 
-/* atmos terraform deploy vpc: the words of another tool, with a component in front. */
+/* atmos terraform deploy vpc: the words of another tool, which is then judged as itself. */
 HANDLER(atmos)
 {
 	size_t places[2];
@@ -175,6 +179,7 @@ HANDLER(atmos)
 	}
 }
 
+/* bq query takes SQL. */
 HANDLER(bq)
 {
 	size_t places[2];
@@ -184,7 +189,7 @@ HANDLER(bq)
 	handle_by_verb(k);
 }
 
-/* kubectl exec POD -- command */
+/* kubectl exec POD -- command: the command runs elsewhere. */
 HANDLER(kubectl_exec)
 {
 	struct parsed p;
@@ -199,6 +204,7 @@ HANDLER(kubectl_exec)
 		}
 }
 
+/* Listing secrets by name is harmless; printing them in full (-o) is not. */
 HANDLER(kubectl_get)
 {
 	bool is_secret = false;
@@ -210,6 +216,7 @@ HANDLER(kubectl_get)
 		0);
 }
 
+/* To zero is as good as a deletion. */
 HANDLER(kubectl_scale)
 {
 	bool to_zero = false;
@@ -220,7 +227,7 @@ HANDLER(kubectl_scale)
 	fx(k, to_zero ? TAG_CLOUD_DELETE : TAG_CLOUD_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* gh api: a request in disguise. */
+/* Any request to the service; the method decides, and fields make it a POST. */
 HANDLER(gh_api)
 {
 	struct parsed p;
@@ -236,7 +243,7 @@ HANDLER(gh_api)
 		fx(k, TAG_NETWORK_GET, url, 0);
 }
 
-/* gh alias set name '!text': a shell runs the text when the name is used */
+/* gh alias set name '!text': a shell runs the text when the name is used. */
 HANDLER(gh_alias)
 {
 	bool is_shell = args_find(k->rest, k->rest_count, "s shell");
@@ -251,6 +258,7 @@ HANDLER(gh_alias)
 	fx(k, TAG_WRITE_CONFIG, NULL, 0);
 }
 
+/* vercel alone deploys. */
 HANDLER(hosting)
 {
 	size_t place;

@@ -468,6 +468,9 @@ static void complete_options(struct call *k)
 	}
 }
 
+/* Options before the subcommand are read first: they change the directory, set what git runs, or define
+ * the alias that is used. Then the rows and handlers of the subcommand see the words from the subcommand
+ * on. */
 HANDLER(git)
 {
 	const char *options = program_options(k->program);

@@ -1,4 +1,7 @@
-/* host.c — the machine itself: processes, services, power, disks, firewall, accounts, kernel, schedules. */
+/* host.c — the machine itself: processes, services, power, disks, firewall, accounts, kernel, schedules.
+ *
+ * Most of these programs can both show and change. Each handler finds out which it is, by the options or
+ * verbs that only ask; what is not known to be a question counts as a change. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
@@ -8,6 +11,8 @@ static bool has(struct call *k, const char *options)
 	return args_find(k->rest, k->rest_count, options);
 }
 
+/* A list of signals and signal 0 only ask. -1 as a target is every process; %job is one that this shell
+ * itself started. */
 HANDLER(kill)
 {
 	bool lists = false, probes = false, all = false;
@@ -55,18 +60,20 @@ HANDLER(fuser)
 	fx(k, has(k, "k kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Runlevels 0, 1, 6 and s end what runs; others start and stop services. */
 HANDLER(init)
 {
 	bool is_power = k->rest_count && word_is_any(&k->rest[0], "0 1 6 s S");
 	fx(k, is_power ? TAG_POWER_OFF : TAG_PROCESS_SERVICE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
+/* shutdown -c takes an announced shutdown back. */
 HANDLER(power)
 {
 	fx(k, k->rest_count && word_is(&k->rest[0], "-c") ? TAG_PROCESS_SERVICE : TAG_POWER_OFF, NULL, 0);
 }
 
-/* A disk tool that also lists. */
+/* Partitioning tools that also list; which options list differs by tool. */
 HANDLER(disk)
 {
 	const char *asks = text_eq(k->head, "sgdisk") ? "p i v print info verify"
@@ -105,6 +112,7 @@ HANDLER(fsck)
 		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Alone it lists. Otherwise the place it is mounted on is changed; -a may mean any place. */
 HANDLER(mount)
 {
 	struct parsed p;
@@ -122,6 +130,7 @@ HANDLER(mount)
 		(void)fx_path(k, TAG_KERNEL_MOUNT, &root, 0);
 }
 
+/* name=value sets. */
 HANDLER(sysctl)
 {
 	bool sets = has(k, "w write p load system");
@@ -130,6 +139,7 @@ HANDLER(sysctl)
 	fx(k, sets ? TAG_KERNEL_SYSCTL : TAG_READ_QUERY, NULL, 0);
 }
 
+/* -r deletes, -l shows, anything else replaces or edits. */
 HANDLER(crontab)
 {
 	if (has(k, "r"))
@@ -143,6 +153,7 @@ HANDLER(crontab)
 		fx(k, TAG_PERSISTENCE_AT, NULL, 0);
 }
 
+/* Known input is the command that will run later, so it is judged now. */
 HANDLER(at)
 {
 	if (has(k, "l") || text_eq(k->head, "atq")) {
@@ -205,7 +216,7 @@ HANDLER(setenforce)
 	fx(k, TAG_KERNEL_SECURITY, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* security (macOS keychains), pass, secret-tool */
+/* security of macOS, pass, secret-tool: stores of secrets. Reading one is a secret read, not a query. */
 HANDLER(keychain)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
@@ -226,7 +237,7 @@ HANDLER(keychain)
 		fx(k, TAG_WRITE_CONFIG, verb, 0);
 }
 
-/* name=value and -x change, -set... too; a name alone is shown. */
+/* name=value, -x and -set... change; a name alone is shown. */
 HANDLER(sysrc)
 {
 	bool changes = has(k, "x");
@@ -235,7 +246,7 @@ HANDLER(sysrc)
 	fx(k, changes ? k->program->tag : TAG_READ_QUERY, NULL, 0);
 }
 
-/* timedatectl, hostnamectl: alone they show, as does a noun without a value. */
+/* timedatectl and hostnamectl: alone they show, as does a noun without a value. */
 HANDLER(timedatectl)
 {
 	size_t places[2];
@@ -259,7 +270,8 @@ HANDLER(swap)
 	fx(k, has(k, "s show summary") ? TAG_READ_QUERY : TAG_KERNEL_SWAP, NULL, 0);
 }
 
-/* One command of tmux; its commands are separated by a word ";". */
+/* One command of tmux: what it runs in a new window, or types into an existing one, is judged as a
+ * command. */
 static void classify_tmux_command(struct call *k)
 {
 	static const char runs[] = "new-session new new-window neww split-window splitw run-shell run "
@@ -299,6 +311,7 @@ static void classify_tmux_command(struct call *k)
 	}
 }
 
+/* Commands are separated by a word ";". */
 HANDLER(tmux)
 {
 	struct call one = *k;
@@ -312,6 +325,7 @@ HANDLER(tmux)
 	}
 }
 
+/* -X sends a command to a session; operands otherwise are a program. */
 HANDLER(screen)
 {
 	struct parsed p;
@@ -341,7 +355,7 @@ HANDLER(kernel_code)
 	fx(k, asks ? TAG_READ_QUERY : TAG_KERNEL_MODULE, NULL, 0);
 }
 
-/* The Mac's own firewall: --get... asks, everything else changes it. */
+/* The firewall of macOS: --get... asks, everything else changes it. */
 HANDLER(app_firewall)
 {
 	bool asks = !k->rest_count || word_starts(&k->rest[0], "--get") || word_starts(&k->rest[0], "--list");

@@ -11,6 +11,7 @@
 
 enum { SCRIPT_MAX_BYTES = 256 << 10 };
 
+/* The programs' table says which programs are shells. */
 static bool has_mode(const char *path, unsigned mode)
 {
 	const struct program *p = program_find(path_base(path), strlen(path_base(path)));
@@ -32,6 +33,7 @@ static bool is_shell_language(const char *language)
 	return text_eq(language, "sh");
 }
 
+/* Runs known text in a language. Text for Windows' shells that comes from a file is not read. */
 static void run_bytes(
 	struct call *k, const char *language, const char *text, size_t n, unsigned flags, const char *via)
 {
@@ -47,7 +49,9 @@ static void run_bytes(
 		classify_code_bytes(&at, language, text, n);
 }
 
-/* Read a shell script inside the workspace and go through it.  False: not read. */
+/* Reads a shell script inside the workspace and goes through it. The text that was judged is recorded
+ * with its digest (walk_judged). False when it was not read: no file access, not in the workspace, too
+ * large, or no text. */
 static bool inspect(struct call *k, const char *path, enum path_class where, const char *language)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
@@ -65,6 +69,8 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 	return true;
 }
 
+/* A shell or interpreter is given this as its program. Known text is judged; everything else is named
+ * for what it is, and the rules decide. is_file: it comes from a file that this text has written. */
 static void run_feed(struct call *k, const struct feed *in, const char *language, bool is_file)
 {
 	bool is_shell = is_shell_language(language);
@@ -119,7 +125,7 @@ static void run_stdin_shell(struct call *k, const struct feed *in, const char *l
 	run_feed(k, in, language, false);
 }
 
-/* Which language a file of this name is in. */
+/* Which language a file of this name is in, or NULL. */
 static const char *language_of(const char *path)
 {
 	static const struct {
@@ -133,6 +139,8 @@ static const char *language_of(const char *path)
 	return NULL;
 }
 
+/* A file given to a shell or interpreter. The effect "a script is run" is always added; its content is
+ * judged as well when it was written earlier in this text or may be read. */
 void run_script(struct call *k, const struct word *path, const char *language)
 {
 	struct feed content;
@@ -161,7 +169,9 @@ void run_script(struct call *k, const struct word *path, const char *language)
 		(void)inspect(k, target, where, language);
 }
 
-/* A path as head: a script of the workspace, a file that was just written, or a program nobody knows. */
+/* A path in the place of the program: a script of the workspace, a file that was just written, a link to
+ * a known program, or a program nobody knows. The tests go from what is known for certain to what is
+ * only assumed. */
 void classify_path_head(struct call *k)
 {
 	const struct word *head = &k->c->argv[0];
@@ -191,6 +201,7 @@ void classify_path_head(struct call *k)
 		e->certainty != CERTAIN) {
 		enum path_class where = e->path_class;
 		const char *target = e->target;
+		/* A program of the system is no script: it is judged by its name. */
 		if (k->program || where == PATH_SYS) {
 			e->kind = FX_READ;
 			e->tag = tag_name(TAG_READ_QUERY);
@@ -222,6 +233,7 @@ struct shell_options {
 	struct word attached; /* -c'text' */
 };
 
+/* Bundled letters, such as -lc. *i is moved when a letter takes the next word. */
 static void read_cluster(struct call *k, const struct word *x, size_t *i, struct shell_options *o)
 {
 	for (size_t j = 1; j < x->known_n; j++) {
@@ -247,6 +259,7 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 	}
 }
 
+/* Returns the place of the first word that is no option. */
 static size_t read_shell_options(struct call *k, struct shell_options *o)
 {
 	static const char valueless[] =
@@ -286,6 +299,8 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 	return i;
 }
 
+/* The order is the shell's own: -c takes the text from the words, -s or no operand from standard input,
+ * and otherwise the first operand is a script. */
 HANDLER(shell)
 {
 	struct shell_options o = { 0 };
@@ -305,7 +320,8 @@ HANDLER(shell)
 	}
 }
 
-/* pwsh, powershell, cmd. */
+/* pwsh, powershell and cmd. Options may be abbreviated and in any case; -EncodedCommand is decoded text
+ * by definition. */
 HANDLER(powershell)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -351,6 +367,7 @@ HANDLER(powershell)
  * loaded first. */
 enum { CODE, MODULE, IN_PLACE, PRELOAD };
 
+/* python -m name: well-known modules are judged for what they do, programs among them as those programs. */
 static void run_module(struct call *k, struct word *v, size_t n)
 {
 	static const struct {
@@ -380,6 +397,7 @@ static void run_module(struct call *k, struct word *v, size_t n)
 	fx(k, v[0].certainty == CERTAIN ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT, &v[0], 0);
 }
 
+/* The language of an interpreter by its name. */
 static const char *language_named(const char *head)
 {
 	static const char *const prefixes[] = { "python", "perl", "ruby", "node", "php", "lua" };
@@ -391,7 +409,8 @@ static const char *language_named(const char *head)
 								: head;
 }
 
-/* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own. */
+/* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own have rows in
+ * the table. */
 static void run_script_operand(struct call *k, struct word *v, size_t n, const char *language)
 {
 	const char *base = strrchr(v[0].text, '/');
@@ -421,6 +440,8 @@ static bool only_prints(struct call *k, const char *language)
 	return false;
 }
 
+/* Items of the row's options come in the order of the enum above. What an interpreter prints may be
+ * anything, and counts as decoded text. */
 HANDLER(interpreter)
 {
 	const char *language = language_named(k->head);
@@ -478,6 +499,7 @@ HANDLER(eval)
 	if (i < k->rest_count)
 		classify_code(k, "node", &k->rest[i]);
 }
+/* A script by address or by name. */
 HANDLER(file)
 {
 	size_t i = 0;
@@ -516,7 +538,7 @@ HANDLER(bun)
 	run_verbs_at(k, TAG_SCRIPT_FILE);
 }
 
-/* expect -c 'spawn cmd; ...': the programs it starts; the rest is a conversation. */
+/* expect -c 'spawn cmd; ...': the programs it starts are judged; the rest is a conversation. */
 HANDLER(expect)
 {
 	struct parsed p;

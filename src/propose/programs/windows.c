@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* One of a list, without case. */
 static bool says(const struct word *x, const char *list)
 {
 	char low[24] = { 0 };
@@ -24,7 +25,7 @@ static bool any_says(struct call *k, const char *list)
 	return false;
 }
 
-/* A drive's root or a directory of the system. */
+/* A drive's root or a directory of the system, also by the variables that usually name them. */
 static bool is_system_path(const struct word *x)
 {
 	const char *p = x->text;
@@ -40,11 +41,14 @@ static bool is_system_path(const struct word *x)
 		strncasecmp(p, "users", 5) == 0 || strncasecmp(p, "boot", 4) == 0;
 }
 
+/* /s, /q, -Force: options of cmd and PowerShell. A longer word with a slash is a path. */
 static bool is_switch(const struct word *x)
 {
 	return (x->text[0] == '/' && strlen(x->text) <= 5 && !strchr(x->text + 1, '/')) || x->text[0] == '-';
 }
 
+/* del, rd and Remove-Item. Windows paths are not resolved here; drives and system directories are told
+ * by their look. */
 HANDLER(del)
 {
 	bool recursive = any_says(k, "/s -recurse -r -rec -recursive") || text_eq(k->head, "rd") ||
@@ -71,7 +75,8 @@ HANDLER(del)
 		fx(k, recursive || is_piped ? TAG_DELETE_WIN : TAG_READ_QUERY, NULL, 0);
 }
 
-/* The files that hold a Windows machine's or domain's password hashes.  A shell may have eaten the backslashes. */
+/* The files that hold a Windows machine's or domain's password hashes. A shell may have eaten the
+ * backslashes, so separators are ignored. */
 static bool is_hive(const char *path)
 {
 	static const char *const hives[] = { "configsam", "configsecurity", "ntds.dit", "hklmsam",
@@ -88,7 +93,7 @@ static bool is_hive(const char *path)
 	return false;
 }
 
-/* Get-Content, type: what they show may be a secret; backslashes separate too. */
+/* Get-Content and type show files, and a file may be a secret; backslashes separate too. */
 HANDLER(show)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -127,6 +132,7 @@ HANDLER(dump)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* format with a drive; the same name without one may be any other tool. */
 HANDLER(format)
 {
 	bool drive = false;
@@ -137,6 +143,7 @@ HANDLER(format)
 		0);
 }
 
+/* Saving a hive gives away the password hashes in it. */
 HANDLER(reg)
 {
 	bool reads = k->rest_count && says(&k->rest[0], "query compare export save");
@@ -160,6 +167,7 @@ HANDLER(wmic)
 		NULL, 0);
 }
 
+/* net user, net stop, net share and the like. */
 HANDLER(net_win)
 {
 	if (k->rest_count && says(&k->rest[0], "user localgroup group accounts"))
@@ -203,6 +211,7 @@ HANDLER(cipher)
 	fx(k, wipes ? TAG_DEVICE_WIPE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Invoke-Expression runs a text: fetched, or unknown. The same name is the prompt of Elixir. */
 HANDLER(iex)
 {
 	bool fetches = any_says(k, "iwr irm curl wget invoke-webrequest invoke-restmethod");
@@ -218,6 +227,7 @@ HANDLER(iex)
 		fx(k, fetches || k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
+/* Invoke-WebRequest and its kin. */
 HANDLER(iwr)
 {
 	fx(k, TAG_NETWORK_GET, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
@@ -239,7 +249,7 @@ HANDLER(icacls)
 		changes ? FXF_RECURSIVE : 0);
 }
 
-/* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions */
+/* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions: switches protection off. */
 HANDLER(protection)
 {
 	bool weakens =
@@ -266,7 +276,7 @@ static bool program_find_any_case(struct call *k, const char *name, size_t n)
 	return program_find(low, n) != NULL;
 }
 
-/* Words of one statement. */
+/* The words of one statement; quotes are removed. */
 static size_t split(
 	struct call *k, const char *p, const char *end, struct word *v, size_t max, struct span at)
 {
@@ -293,7 +303,8 @@ static size_t split(
 	return n;
 }
 
-/* for %f in (*) do del %f; if exist x rd x: the command inside is what counts.  Returns how many words come before it. */
+/* for %f in (*) do del %f; if exist x rd x: the command inside is what counts. Returns how many words
+ * come before it. */
 static size_t skip_clause(const struct word *v, size_t n)
 {
 	size_t i = 0;
@@ -307,7 +318,7 @@ static size_t skip_clause(const struct word *v, size_t n)
 	return n && says(&v[0], "@echo call start & . cmd") && n > 1 && word_is_any(&v[0], "& .") ? 1 : 0;
 }
 
-/* IEX(New-Object ...): the parenthesis needs no blank. */
+/* IEX(New-Object ...): the parenthesis needs no blank, so a known name in front of it is cut off. */
 static void cut_parenthesis(struct call *k, struct word *v, size_t *n)
 {
 	size_t name = strcspn(v[0].text, "(");
@@ -319,6 +330,7 @@ static void cut_parenthesis(struct call *k, struct word *v, size_t *n)
 	++*n;
 }
 
+/* Each statement is judged as a command of its own; behind a bar it gets the output of the one before. */
 void classify_windows_text(struct call *k, const struct word *text)
 {
 	if (text->certainty != CERTAIN)

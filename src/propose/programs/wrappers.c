@@ -14,6 +14,7 @@
  * _dir. */
 enum { ITEM_TEXT, ITEM_SHELL, ITEM_NOTHING, ITEM_DIR, ITEM_ASK };
 
+/* What a wrapper's words say: the inner command, where it runs, and what else the options ask for. */
 struct inner {
 	struct word *v;
 	size_t n;
@@ -21,6 +22,7 @@ struct inner {
 	bool runs_nothing, asks, shell, ran_text, has_unknown;
 };
 
+/* Reads the options of a wrapper and finds the inner command. An option's text is run at once. */
 static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 {
 	struct args s;
@@ -61,6 +63,8 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 	}
 }
 
+/* Judges what was found. An option that is not known could take the next word, so what runs is then not
+ * certain; that is an effect of its own, unless the row says that it does not matter. */
 static void run_inner(struct call *k, struct inner *in, unsigned flags)
 {
 	unsigned mode = k->program->mode;
@@ -82,6 +86,7 @@ static void run_inner(struct call *k, struct inner *in, unsigned flags)
 	}
 }
 
+/* The handler of most rows. */
 HANDLER(wrapper)
 {
 	struct inner in = { 0 };
@@ -93,7 +98,8 @@ HANDLER(wrapper)
 	run_inner(k, &in, flags);
 }
 
-/* su [options] [-] [user [args]]: the rest is given to the user's shell. */
+/* su [options] [-] [user [args]]: what follows is given to the user's shell, so options are looked for
+ * again behind the user. */
 HANDLER(su)
 {
 	struct inner in = { 0 };
@@ -114,6 +120,7 @@ HANDLER(su)
 		fx(k, TAG_PRIVILEGE_SHELL, NULL, 0);
 }
 
+/* env -S splits its text at blanks and goes on as if those words had been given. */
 static void env_split(struct call *k, const struct word *text, struct word *rest, size_t n)
 {
 	/* env -S splits at blanks and then goes on as if those words had been given. */
@@ -148,6 +155,7 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 		run_argv(k, v, have, 0, "env -S");
 }
 
+/* Assignments and options, then the command. Alone it prints all variables, which may hold credentials. */
 HANDLER(env)
 {
 	struct args s;
@@ -185,7 +193,8 @@ HANDLER(env)
 		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
-/* The words xargs and parallel would append, when the input is known; else one word nobody knows. */
+/* The words that xargs and parallel would take from standard input; when the input is not known, one
+ * word that nobody knows. */
 static struct word *input_words(struct call *k, const char *separators, size_t *ret_n)
 {
 	struct arena *a = walk_arena(k->w);
@@ -223,7 +232,7 @@ static struct word *input_words(struct call *k, const char *separators, size_t *
 	return v;
 }
 
-/* Replace every `mark` in a word by the item. */
+/* Replaces every `mark` in a word by the item. The result is known up to the first part that is not. */
 static struct word substitute(
 	struct arena *a, const struct word *x, const char *mark, const struct word *item)
 {
@@ -255,14 +264,15 @@ static struct word substitute(
 	return r;
 }
 
-/* xargs sh -c, parallel bash -c: what is run comes from the input. */
+/* xargs sh -c, parallel bash -c: the text that is run comes from the input. */
 static bool wants_script(const struct word *v, size_t n)
 {
 	return n > 1 && v[0].certainty == CERTAIN && shell_speaks_sh(v[0].text) &&
 		word_is_any(&v[n - 1], "-c -lc -ec -xc");
 }
 
-/* sh -c 'echo {}; wc -l {}': a text in which a name stands that nobody knows; where it stands is judged. */
+/* sh -c 'echo {}; wc -l {}': a known text with an unknown name in it. The text is walked with a marker
+ * in the name's place, so it is judged where the name stands. */
 static void run_with_unknown(
 	struct call *k, const struct word *text, const char *mark, const struct word *item, unsigned flags)
 {
@@ -279,7 +289,8 @@ static void run_with_unknown(
 	walk_bytes(k->w, &inner, b.p, b.n, text->at, "sh -c");
 }
 
-/* Run a template once for every item (at most a few: the rest would say the same), or once with all appended. */
+/* Runs the command once for every item (64 at most: the rest would say the same), or once with all items
+ * appended. */
 static void run_template(struct call *k, struct word *v, size_t n, const char *mark, struct word *items,
 	size_t item_count, unsigned flags, const char *via)
 {
@@ -310,6 +321,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 	}
 }
 
+/* The inner command does not read the input that xargs reads, so its own input is empty. */
 HANDLER(xargs)
 {
 	struct args s;
@@ -345,7 +357,7 @@ HANDLER(xargs)
 	k->c->in = in;
 }
 
-/* An item nobody knows goes into the text quoted, so it is an operand and nothing else. */
+/* parallel quotes the items it puts in, so an unknown one is an operand and nothing else. */
 static void run_quoted(struct call *k, const struct word *text, const struct word *item)
 {
 	struct word any = {
@@ -415,6 +427,7 @@ HANDLER(parallel)
 	}
 }
 
+/* busybox, toybox: the first word is the program. */
 HANDLER(multicall)
 {
 	if (k->rest_count && !word_starts(&k->rest[0], "-"))
@@ -426,7 +439,7 @@ HANDLER(multicall)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* gdb --args prog ...; gdb -ex 'shell ...' */
+/* gdb --args prog ... runs a program; gdb -ex 'shell ...' runs a command. */
 HANDLER(gdb)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -463,7 +476,9 @@ HANDLER(run_parts)
 		0);
 }
 
-/* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no option value. */
+/* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no
+ * option value. When this machine's root is bound writable, the command does not count as inside a
+ * container. */
 HANDLER(bwrap)
 {
 	static const char pairs[] =
@@ -490,7 +505,8 @@ HANDLER(bwrap)
 		run_argv(k, k->rest + i, k->rest_count - i, flags, k->head);
 }
 
-/* command, builtin, exec: the walker knows them as builtins; as programs of an argv they come here. */
+/* command, builtin and exec: in a shell's text the walker knows them as builtins; as programs of an argv
+ * they come here. */
 HANDLER(command_word)
 {
 	struct inner in = { 0 };
@@ -501,6 +517,7 @@ HANDLER(command_word)
 		run_argv(k, in.v, in.n, 0, k->head);
 }
 
+/* Edits files with privileges. */
 HANDLER(sudoedit)
 {
 	fx(k, TAG_PRIVILEGE_SUDO, NULL, 0);
