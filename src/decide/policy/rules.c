@@ -21,6 +21,7 @@ struct reader {
 	struct err *e;
 };
 
+/* Every message names the file, the rule and the word that was not understood. */
 static int bad(struct reader *r, const char *what, const char *word)
 {
 	return err_set(r->e, E_INPUT, "GUARD_RULE", "%s: rule '%s': %s '%s'", r->origin, r->id, what, word);
@@ -74,6 +75,7 @@ static int read_globs(struct reader *r, const char **words, const char *member, 
 	return OK;
 }
 
+/* Kinds become bits, so that a rule is tested against an effect without comparing texts. */
 static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 {
 	for (; *words; words++) {
@@ -96,6 +98,7 @@ static int read_flags(struct reader *r, const char **words, unsigned *ret)
 	return OK;
 }
 
+/* For path classes and certainties, whose names are given by the caller. */
 static int read_bits(struct reader *r, const char **words, const char *const *names, size_t n, unsigned *ret)
 {
 	for (; *words; words++) {
@@ -107,6 +110,7 @@ static int read_bits(struct reader *r, const char **words, const char *const *na
 	return OK;
 }
 
+/* One word only: a rule that holds both here and elsewhere leaves the member out. */
 static int read_where(struct reader *r, const char **words, enum where *ret)
 {
 	static const char *const names[] = { "any", "here", "elsewhere" };
@@ -210,6 +214,7 @@ int rules_parse_one(
 	rule.id = r.id;
 	if (!action_parse(action, &rule.action))
 		return bad(&r, "no such action:", action);
+	/* Older files say "description" where newer ones say "text"; without either, the id must do. */
 	rule.text = json_get_text(doc, "text", NULL);
 	if (!rule.text)
 		rule.text = json_get_text(doc, "description", rule.id);

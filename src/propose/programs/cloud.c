@@ -1,16 +1,20 @@
 /* cloud.c — control planes: kubernetes, infrastructure tools, cloud and hosting command lines.
  *
- * These interfaces are built alike: nouns, then a verb.  Tools with traps have their own rows; the rest is judged by the
- * first word that is a verb we know. */
+ * These interfaces are built alike: nouns, then a verb, then names. Tools with traps have their own rows
+ * or handlers; the rest is judged by the first word that is a verb we know. The lists of verbs are the
+ * knowledge here. A word may be both a noun and a verb ("run", "auth", "config"); such words are skipped
+ * or taken by the words behind them. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
 
+/* Verbs after which something is gone or no longer serves. */
 static const char destroying[] = "delete destroy terminate remove rm rb purge drop drain cordon uninstall "
 				 "deregister revoke disable detach deallocate reset suspend "
 				 "abandon teardown unset undeploy evict wipe erase decommission unpublish "
 				 "cancel deprovision disassociate release empty flush clear kill leave "
 				 "unlink unregister force-delete";
+/* Verbs that change something that can be changed back. */
 static const char changing[] = "create update set add apply deploy put modify run start stop restart scale "
 			       "patch edit enable attach upload import restore rollback "
 			       "promote replace resize reboot publish push associate authorize register "
@@ -19,6 +23,7 @@ static const char changing[] = "create update set add apply deploy put modify ru
 			       "unlock failover rotate generate provision build submit "
 			       "resume clone new init cp mv mb make launch reload taint label annotate "
 			       "expose autoscale approve batch on off";
+/* Verbs that print a credential, although their first part only says "get" or "print". */
 static const char secrets[] = "get-secret-value print-access-token print-identity-token get-session-token "
 			      "get-login-password get-access-token "
 			      "get-credential-report get-password-data show-connection-string";

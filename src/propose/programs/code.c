@@ -362,6 +362,7 @@ static void open_effect(struct code *c, size_t i)
 	const struct word *path = r.n ? &r.strings[0] : NULL;
 	if (c->language & PERL) {
 		const char *first = path ? path->text : "";
+		/* perl: open(F, '>', name) has a mode of its own, open(F, '>name') has it in the name. */
 		bool has_mode = r.n > 1 && strspn(first, "+<>|-: utf8") == strlen(first);
 		const struct word *file = has_mode ? &r.strings[1] : path;
 		size_t n = strlen(first);
@@ -381,6 +382,7 @@ static void open_effect(struct code *c, size_t i)
 		}
 		return;
 	}
+	/* A mode is short; a longer text as the last argument is something else, such as an encoding. */
 	bool writes = strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed);
 	struct word unknown = dynamic_word(c);
 	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i);
@@ -403,6 +405,8 @@ static void run_effect(struct code *c, size_t i)
 {
 	struct arguments r;
 	read_arguments(c, i + 1, &r);
+	/* These names are common in JavaScript; they run programs only when the module for that is
+	 * mentioned. */
 	if (c->language & NODE && is_name(&c->v[i], "exec spawn fork") && !c->child_process)
 		return; /* regex.exec() */
 	if (!r.n && !r.has_parens && !r.is_computed)
@@ -418,6 +422,7 @@ static void run_effect(struct code *c, size_t i)
 	size_t n = r.n;
 	/* execl(path, argv[0], ...): the name it gets may be any; the path is what runs */
 	const char *name = arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n);
+	/* execl(path, argv[0], ...): the name the program gets may be any; the path is what runs. */
 	bool names_itself = text_starts(name, "execl") || text_starts(name, "execv") ||
 		text_starts(name, "spawnl") || text_starts(name, "spawnv");
 	if (n > 1 && (names_itself || (text_starts(name, "exec") && text_eq(v[0].text, v[1].text)))) {
@@ -719,6 +724,7 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 	size_t room = n + 3 < TOKENS_MAX ? n + 3 : TOKENS_MAX;
 	c.v = arena_alloc(walk_arena(k->w), (room + 2) * sizeof(*c.v));
 	code_lex(&c, text, text + n);
+	/* The text was cut at the limit: what follows was not seen. */
 	if (c.n + 2 >= TOKENS_MAX)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 	survey(&c);
@@ -744,6 +750,8 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 			look_at_string(&c, i);
 		}
 	}
+	/* A socket together with a shell or with redirected descriptors is how reverse shells look in
+	 * every language. */
 	if (c.has_socket && (c.has_dup || c.has_shell_text)) {
 		fx(k, TAG_REVERSE_SHELL, NULL, 0);
 		c.any = true;

@@ -1,7 +1,10 @@
 /* containers.c — docker and its kin: what is removed, what a container may reach, and what runs in it.
  *
- * A command inside a container is analysed like any other, marked as inside.  When the container sees this machine's root or
- * system directories, that mark is joined by "host mount": the walls are not there. */
+ * A command inside a container is analysed like any other, and each of its effects is marked as inside:
+ * deleting /etc there is not deleting it here. That holds only while the walls stand. When the container
+ * is given this machine's root, system directories, credentials or the engine's socket, the mark is
+ * joined by "host mount", and the effects count as being here. Options that take walls away
+ * (--privileged, host namespaces, capabilities) are effects of their own. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
@@ -12,10 +15,12 @@ static bool is_host_path(struct call *k, const struct word *source, bool is_read
 {
 	if (!word_starts(source, "/"))
 		return false;
+	/* Whoever can talk to the engine can start a container with any mount. */
 	if (word_has(source, "docker.sock") || word_has(source, "containerd.sock") ||
 		word_has(source, "podman.sock"))
 		return true;
 	size_t n = source->known_n;
+	/* Paths are judged without a slash at the end. */
 	while (n > 1 && source->text[n - 1] == '/')
 		n--;
 	const char *path = arena_strndup(walk_arena(k->w), source->text, n);

@@ -1,8 +1,12 @@
 /* data.c — databases: what SQL, key-value and document commands would do.
  *
- * SQL is read word by word with comments, strings and quoted names taken out, statement by statement.  The first word names
- * the statement; a WITH in front is looked through.  What comes from a file or from unknown input is opaque: it may be
- * anything. */
+ * SQL is read word by word with comments, strings and quoted names taken out, statement by statement.
+ * The first word names the statement; a WITH in front is looked through. No dialect is parsed: the
+ * clients of many databases come here, and the words that destroy are the same in all of them. What
+ * comes from a file or from unknown input is opaque: it may be anything, and is asked about.
+ *
+ * Strings are taken out first because data must not be taken for statements: INSERT ... VALUES ('drop
+ * table x') only inserts. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -108,6 +112,7 @@ static bool next_statement(struct sql *q, struct statement *s)
 		any |= !isspace((unsigned char)c);
 		if (c == '\'' || c == '"' || c == '`') {
 			const char *next = skip_quoted(q->p, q->end, c);
+			/* The first string is kept: COPY ... PROGRAM 'command' runs it. */
 			if (c == '\'' && !s->string) {
 				s->string = q->p + 1;
 				s->string_n = (size_t)(next - q->p) > 1 ? (size_t)(next - q->p) - 2 : 0;
@@ -285,6 +290,7 @@ void classify_sql_bytes(struct call *k, const char *text, size_t n)
 			q.p++;
 		if (q.p >= q.end)
 			break;
+		/* Lines that the client takes for itself do not reach the server. */
 		bool is_client = *q.p == '\\' ||
 			(*q.p == '.' && q.p + 1 < q.end && isalpha((unsigned char)q.p[1])) ||
 			strncasecmp(q.p, "source ", q.end - q.p < 7 ? (size_t)(q.end - q.p) : 7) == 0 ||
@@ -372,6 +378,7 @@ static enum tag redis_tag(const char *command, const char *next)
 		  "PUBLISH PERSIST SETBIT PFADD GEOADD COPY",
 			TAG_KV_WRITE },
 	};
+	/* Commands that read or change by their second word. */
 	static const char *const pairs[] = { "CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT",
 		"CLUSTER RESET", "CLUSTER FORGET", "CLUSTER FLUSHSLOTS", "CLUSTER FAILOVER", "SCRIPT FLUSH",
 		"SCRIPT KILL", "CLIENT KILL", "CLIENT PAUSE", "LATENCY RESET" };

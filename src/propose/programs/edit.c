@@ -79,6 +79,7 @@ HANDLER(find)
 	struct word *starts = i > first ? k->rest + first : &here;
 	size_t start_count = i > first ? i - first : 1;
 	fx_read(k, starts, start_count);
+	/* A test by name that selects files with a secret's name. */
 	const struct word *secret = NULL;
 	for (; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i],
@@ -168,6 +169,7 @@ static void sed_script(struct call *k, const struct word *script)
 				else if (*p == end)
 					part++;
 			}
+			/* "w" is the last flag, because the rest of the line is the file's name. */
 			size_t flags = strspn(p, "gpiIme0123456789Mw");
 			if (cmd == 's' && memchr(p, 'e', flags))
 				fx(k, TAG_DYNAMIC_CODE, script, 0);
@@ -181,6 +183,7 @@ static void sed_script(struct call *k, const struct word *script)
 				flags = strcspn(p, "\n");
 			}
 			p += flags;
+			/* These take the rest of the line: texts, file names, labels. */
 		} else if (cmd && strchr("aicrRbtT:", cmd)) {
 			p += line;
 		}
@@ -225,6 +228,7 @@ HANDLER(sed)
 	}
 	size_t first = 0;
 	if (!has_script && n) {
+		/* On BSD systems -i takes a suffix as the next word, which may be empty. */
 		if (edits && !files[0].text_n && n > 1) /* BSD: sed -i '' script */
 			first = 1;
 		empties |= sed_empties(&files[first]);

@@ -60,7 +60,7 @@ HANDLER(rm)
 		(args_has(&p, R) ? FXF_RECURSIVE : 0) | (args_has(&p, F) ? FXF_FORCE : 0) | k->program->flags;
 	if (args_find(k->rest, k->rest_count, "help version"))
 		p.operand_count = 0;
-	/* An unknown word in front could bring -r with it. */
+	/* An unknown, unquoted word in front of the operands could hold -r. */
 	if (p.has_dynamic && p.operand_count > 1 && p.operands[0].certainty == DYNAMIC &&
 		!p.operands[0].is_quoted)
 		flags |= FXF_RECURSIVE;
@@ -152,6 +152,7 @@ HANDLER(mv)
 	unsigned flags = (args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
 	for (size_t i = 0; i < t.from_count; i++)
 		(void)fx_path(k, TAG_MOVE_FROM, &t.from[i], flags);
+	/* Moving a file over the null device replaces the device. */
 	if (word_is(t.to, "/dev/null")) {
 		fx(k, TAG_DEVICE_NULL, t.to, flags);
 		return;
@@ -360,7 +361,7 @@ HANDLER(truncate)
 {
 	struct parsed p;
 	parse(k, "s=:size r=:reference co:no-create,io-blocks", &p);
-	/* A size is how empty files are made; only zero, less or unknown throws content away. */
+	/* truncate -s 1G makes a file; only zero, a smaller or an unknown size throws content away. */
 	const struct word *size = p.values[0];
 	bool makes = size && size->certainty == CERTAIN && size->text_n && !strchr("0-</", size->text[0]);
 	fx_paths(k, makes ? TAG_WRITE_FILE : TAG_WRITE_TRUNCATE, p.operands, p.operand_count, FXF_OVERWRITE);
@@ -469,6 +470,7 @@ HANDLER(rsync)
 		run_text(k, p.values[RSH], 0, "rsync -e");
 	for (size_t i = 0; i < p.operand_count; i++) {
 		const struct word *x = &p.operands[i];
+		/* A single operand is only listed. */
 		bool is_last = i + 1 == p.operand_count && i > 0;
 		if (is_remote(x)) {
 			fx(k, TAG_NETWORK_CONNECT, x, 0);

@@ -1,7 +1,13 @@
 /* git.c — git and other version control: what discards work, what rewrites history, what runs programs.
  *
- * Ordinary work (status, add, commit, switch, merge, stash, fetch) must pass; so each subcommand is read with its options.
- * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec, submodule foreach. */
+ * Ordinary work (status, add, commit, switch, merge, stash, fetch) must pass without a question; so each
+ * subcommand is read with its options, and only what can lose something gets a tag that rules ask about.
+ * What git itself can bring back (a commit, a merge, a rebase through the reflog) is ordinary;
+ * uncommitted changes that are overwritten, branches deleted by force and forced pushes are not.
+ *
+ * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec,
+ * submodule foreach, filters and hooks. Whatever the call itself names as such a program is judged as a
+ * command. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -158,9 +164,11 @@ HANDLER(git_checkout)
 	struct parsed p;
 	operands(k, "bB=:orphan= :conflict=,pathspec-from-file=", &p);
 	bool creates = args_has(&p, 0) || has(k, "t track detach");
+	/* Behind "--" stand paths; two operands are a commit and a path; one may be a path by its look. */
 	bool loses = dashes || has(k, "f force ours theirs pathspec-from-file") ||
 		(!creates && p.operand_count > 1) ||
 		(!creates && p.operand_count == 1 && looks_like_path(&p.operands[0]));
+	/* -B moves a branch that may exist: its commits may then be reachable from nowhere. */
 	if (has(k, "B"))
 		fx(k, TAG_GIT_BRANCH_DELETE, p.values[0], 0);
 	const struct word *last = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
@@ -261,6 +269,7 @@ HANDLER(git_push)
 	struct parsed p;
 	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
 	operands(k, "o=:push-option=,repo= :receive-pack=,exec=", &p);
+	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
 	bool deletes = has(k, "d delete prune mirror");
 	if (p.values[1])
@@ -489,6 +498,7 @@ HANDLER(git)
 		}
 		if (item == 2 && s.word && word_starts(s.word, "--exec-path="))
 			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
+		/* A setting or --git-dir and its kin may lead git to another repository. */
 		k->is_elsewhere |= item == 1 || item == 2;
 	}
 	if (!verb) {

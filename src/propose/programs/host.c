@@ -28,6 +28,7 @@ HANDLER(kill)
 		} else if (word_is(x, "--")) {
 			i++;
 			break;
+			/* As the first word -1 is a signal, as a later one it is a target. */
 		} else if (i > 0 && word_is(x, "-1")) {
 			all = true;
 		} else if (!word_starts(x, "-")) {
@@ -178,6 +179,7 @@ HANDLER(firewall)
 		lists = k->rest_count &&
 			word_is_any(&k->rest[k->rest_count > 1 && word_starts(&k->rest[0], "-")],
 				"list monitor describe");
+	/* iptables -L lists, but -L together with an option of a change is a part of that change. */
 	else if (text_starts(k->head, "ip")) /* -L and -S ask; -A, -s and the like are of a change */
 		lists &= !has(k, "A D I R F X P Z N E append delete insert replace flush policy");
 	else if (text_eq(k->head, "pfctl"))
@@ -299,6 +301,7 @@ static void classify_tmux_command(struct call *k)
 		struct parsed p;
 		args_parse(
 			walk_arena(k->w), k->rest + places[0] + 1, k->rest_count - places[0] - 1, "tN=", &p);
+		/* Keys at the end are pressed, not typed. */
 		while (p.operand_count && word_is_any(&p.operands[p.operand_count - 1], "Enter C-m ENTER"))
 			p.operand_count--;
 		struct word text = words_join(walk_arena(k->w), p.operands, p.operand_count);

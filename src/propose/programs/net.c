@@ -110,6 +110,7 @@ HANDLER(curl)
 		}
 	}
 	for (size_t i = 0; i < k->rest_count; i++)
+		/* Talking to a container engine by hand is as good as running it. */
 		if (word_has(&k->rest[i], "docker.sock") || word_has(&k->rest[i], "containerd.sock") ||
 			word_has(&k->rest[i], "podman.sock"))
 			fx(k, TAG_CONTAINER_PRIVILEGED, &k->rest[i], 0);
@@ -294,6 +295,7 @@ HANDLER(ssh)
 			from = s.i;
 		}
 	}
+	/* Options and configuration files can lead through or to other hosts. */
 	unsigned one = args_find(k->rest, from, "o J F W S") ? 0 : FXF_ONE_HOST;
 	fx(k, TAG_NETWORK_CONNECT, host, one);
 	fx(k, TAG_REMOTE_SHELL, host, FXF_MUTATING | one);

@@ -1,7 +1,9 @@
 /* packages.c — package managers, publishers, build tools, test runners and language toolchains.
  *
- * Building and testing is the daily work: it runs project code, which the sandbox contains, and is not stopped here.
- * Installing brings in code of others, publishing sends ours out. */
+ * Building and testing is the daily work: it runs project code, which the sandbox contains, and is not
+ * stopped here. Installing brings in code of others, publishing sends ours out; both have tags of their
+ * own. Project tasks (npm run x, make x) are opaque: what they do stands in files that are not read
+ * here, so only their names can warn. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
@@ -38,6 +40,7 @@ HANDLER(npx)
 			continue;
 		fx(k, TAG_PACKAGE_RUN, &s.value, 0);
 		size_t n = strcspn(s.value.text, "@");
+		/* A version behind "@" is not part of the tool's name. */
 		const struct program *p =
 			s.value.certainty == CERTAIN && n ? program_find(s.value.text, n) : NULL;
 		if (p) {
@@ -241,6 +244,7 @@ HANDLER(go)
 	run_verbs(k);
 }
 
+/* dpkg, rpm and pacman say by options what other managers say by verbs. */
 HANDLER(dpkg)
 {
 	if (args_find(k->rest, k->rest_count, "i install unpack configure"))

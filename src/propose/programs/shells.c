@@ -1,7 +1,10 @@
 /* shells.c — shells and interpreters: where the text they run comes from, and what it would do.
  *
- * The text is an argument (-c, -e), a file, or standard input.  Known text is read; a file inside the workspace is read
- * where that was asked for; anything else is named for what it is: fetched, decoded, written a moment ago, or unknown. */
+ * The text is an argument (-c, -e), a file, or standard input. Known text is read, in sh by the
+ * evaluator and in other languages by code.c. A shell script inside the workspace is read where that was
+ * asked for. Anything else is named for what it is: fetched, decoded, written a moment ago, or unknown;
+ * each has its own tag, because "runs what it downloaded" and "runs a script of the project" deserve
+ * different answers. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
@@ -9,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Larger files are not read, and count as scripts whose text is not known. */
 enum { SCRIPT_MAX_BYTES = 256 << 10 };
 
 /* The programs' table says which programs are shells. */
@@ -83,6 +87,8 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		return;
 	case FEED_DECODED:
 		fx(k, TAG_DECODE_EXEC, NULL, 0);
+		/* The decoded text is shown with its effects for information; they do not count
+		 * (FXF_DECODED). */
 		if (in->text)
 			run_bytes(k, language, in->text, in->n, FXF_DECODED, "decoded text");
 		return;
@@ -185,6 +191,7 @@ void classify_path_head(struct call *k)
 			head, 0);
 		return;
 	}
+	/* ln -s /bin/rm y; ./y runs rm. */
 	const char *known = e->target ? note_program(k, e->target) : NULL;
 	if (known) { /* ln -s /bin/rm y; ./y */
 		struct word *argv = arena_zalloc(walk_arena(k->w), k->c->argc, sizeof(*argv));
@@ -253,6 +260,7 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 			if (j + 1 == x->text_n)
 				++*i;
 			return;
+			/* No option of a shell is a digit or a sign, so this word is no bundle of options. */
 		} else if (letter < 'A') {
 			fx(k, TAG_UNKNOWN_OPTION, x, 0);
 		}
@@ -330,6 +338,7 @@ HANDLER(powershell)
 		for (size_t j = 0; j < sizeof(low) - 1 && j < x->known_n; j++)
 			low[j] =
 				(char)(x->text[j] >= 'A' && x->text[j] <= 'Z' ? x->text[j] + 32 : x->text[j]);
+		/* -e, -enc, -EncodedCommand, but not -ExecutionPolicy. */
 		if (text_starts(low, "-e") && !text_starts(low, "-ex")) {
 			fx(k, TAG_DECODE_EXEC, NULL, 0);
 			return;
@@ -464,6 +473,7 @@ HANDLER(interpreter)
 		} else if (item == PRELOAD && s.value.text) {
 			run_script(k, &s.value, language);
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			/* The operand is given back: from here on stand the script and its arguments. */
 			s.i--;
 			break;
 		}

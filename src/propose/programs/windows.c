@@ -1,7 +1,10 @@
-/* windows.c — Windows commands: they are judged on any system, because agents write them anywhere.
+/* windows.c — Windows commands: they are judged on any system, because agents write them anywhere, and
+ * some run through interoperability layers.
  *
- * cmd and PowerShell texts are split in a simple way (statements at ; & | and newlines, words at blanks outside quotes): enough
- * to find the command and its operands, which is all that is judged. */
+ * cmd and PowerShell texts are split in a simple way (statements at ; & | { } and newlines, words at
+ * blanks outside quotes): enough to find the command and its operands, which is all that is judged.
+ * Names and options are compared without case. Paths with drive letters are not paths of this machine,
+ * so they get tags of their own instead of a path class. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -66,6 +69,7 @@ HANDLER(del)
 			fx(k, TAG_DELETE_WIN, x, recursive ? FXF_RECURSIVE : 0);
 		else
 			(void)fx_path(k, TAG_DELETE_FILE, x, 0);
+		/* A path of this machine given to a Windows command is judged as that path too. */
 		if (word_is_any(x, "/ ~ ~/ .. .") || word_starts(x, "/"))
 			(void)fx_path(k, TAG_DELETE_FILE, x, recursive ? FXF_RECURSIVE : 0);
 	}
@@ -108,6 +112,7 @@ HANDLER(show)
 		for (char *p = path; *p; p++)
 			if (*p == '\\')
 				*p = '/';
+		/* A shell that ate the backslashes has glued the directory to the name. */
 		const char *env = strstr(path, ".env");
 		struct word plain = walk_word(k->w, env ? env : path, x->at);
 		fx_read(k, &plain, 1);

@@ -1,9 +1,16 @@
-/* wrappers.c — programs whose business is to run another one.
+/* wrappers.c — programs whose business is to run another one: sudo, env, timeout, xargs, parallel, gdb
+ * and many more.
  *
- * One table.  Each row's option specification starts with the same five items, so that one function reads them all:
- * 0 an option whose value is shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that
- * names the working directory, 4 options that only ask.  What is left after options, assignments and skipped operands is
- * the inner command. */
+ * Most of them differ only in their options, so they are rows of share/programs/ read by one function.
+ * Each such row starts its option specification with the same five items: 0 an option whose value is
+ * shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that names
+ * the working directory, 4 options that only ask. What is left after options, assignments and skipped
+ * operands is the inner command, and it is judged like any other, with the flags of its wrapper (sudo
+ * makes it privileged, chroot or unshare put it inside).
+ *
+ * A wrapper must never make its command look milder. An option the row does not know may take the next
+ * word as its value, so that the inner command would begin elsewhere; therefore unknown options are an
+ * effect of their own. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
@@ -307,6 +314,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 		run_argv(k, all, n + item_count, flags, via);
 		return;
 	}
+	/* A shell with a known text and an unknown name in it: the text can still be judged. */
 	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
 		v[2].certainty == CERTAIN && shell_speaks_sh(v[0].text);
 	for (size_t j = 0; j < item_count && j < 64; j++) {
@@ -342,6 +350,7 @@ HANDLER(xargs)
 		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
 			break;
 	}
+	/* The loop has stopped at the first operand; from there on stands the command. */
 	size_t at = s.value.text && s.word && s.is_over ? (size_t)(s.word - k->rest) : k->rest_count;
 	if (at >= k->rest_count) {
 		fx(k, TAG_READ_QUERY, NULL, 0); /* xargs alone is echo */
@@ -401,6 +410,7 @@ HANDLER(parallel)
 	} else {
 		items = input_words(k, "\n", &item_count);
 	}
+	/* Without a command of its own, parallel runs each item as one. */
 	if (end == at) { /* the items are the commands */
 		for (size_t i = 0; i < item_count && i < 64; i++)
 			run_text(k, &items[i], 0, "parallel");
@@ -411,6 +421,7 @@ HANDLER(parallel)
 	if (wants_script(v, n))
 		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
 	struct word text = words_join(a, v, n);
+	/* Without a place for the item, it is appended. */
 	if (!word_has(&text, "{}")) {
 		struct word tail = walk_word(k->w, " {}", v[0].at);
 		text.text = arena_printf(a, "%s%s", text.text, tail.text);
@@ -450,6 +461,7 @@ HANDLER(gdb)
 		if (word_is_any(&k->rest[i], "-ex -eval-command --eval-command -o --one-line") &&
 			i + 1 < k->rest_count) {
 			struct word x = k->rest[i + 1];
+			/* How gdb and lldb call a shell. */
 			size_t skip = word_starts(&x, "shell ")	     ? 6
 				: word_starts(&x, "platform shell ") ? 15
 				: word_starts(&x, "!")		     ? 1
@@ -494,6 +506,7 @@ HANDLER(bwrap)
 			i++;
 			break;
 		}
+		/* Only the root is looked at: with it writable, nothing is confined. */
 		bool is_pair = word_is_any(&k->rest[i], pairs);
 		if (is_pair && !word_has(&k->rest[i], "ro-bind") && i + 1 < k->rest_count &&
 			word_is(&k->rest[i + 1], "/"))
