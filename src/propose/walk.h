@@ -50,6 +50,7 @@ struct feed {
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
 };
 
+/* Operators of redirections; where two spellings mean the same there is one name. */
 enum redirect_op {
 	REDIR_IN,
 	REDIR_OUT,
@@ -63,6 +64,7 @@ enum redirect_op {
 	REDIR_HEREDOC,
 	REDIR_HERESTRING
 };
+/* A redirection with its word expanded. */
 struct redirect {
 	enum redirect_op op;
 	int fd; /* -1: the operator's default */
@@ -70,6 +72,7 @@ struct redirect {
 	struct span at;
 };
 
+/* NAME=value or NAME+=value in front of a command. */
 struct assignment {
 	const char *name;
 	struct word value;

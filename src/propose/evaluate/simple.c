@@ -356,6 +356,7 @@ void eval_simple(struct walk *w, const void *arg)
 
 /* ---- functions ---- */
 
+/* A variable that a function has made local, and the value to give back at its end. */
 struct local {
 	struct local *next;
 	struct change was;
@@ -381,6 +382,7 @@ void eval_local(struct walk *w, struct binding *b)
 static void call_function(struct walk *w, struct command *c, const struct function *fn)
 {
 	uint32_t active = 0;
+	/* The innermost call of the same function that is still running. */
 	const struct frame *self = NULL;
 
 	for (const struct frame *f = w->frames; f; f = f->outer)

@@ -165,6 +165,7 @@ static void harvest_history(struct harvest *h, struct bytes text)
 {
 	struct line_reader in = { text, 0 };
 	struct bytes line;
+	/* fish writes YAML-like entries; only the line with the command matters. */
 	bool is_fish = harvest_starts(text, "- cmd: ");
 
 	while (harvest_line(&in, &line)) {
@@ -284,6 +285,7 @@ static void harvest_run(struct harvest *h, struct line_reader *in, struct bytes 
 		size_t n = 0;
 		while (harvest_line(in, &body_line) && !bytes_eq(harvest_trim(body_line), tag))
 			n = (size_t)(body_line.p + body_line.n - start);
+		/* The body starts on the line behind RUN. */
 		harvest_add(h, (struct bytes){ start, n }, first + 1, "RUN", true);
 	} else if (harvest_starts(all, "[")) {
 		harvest_add(h, exec_form(h->a, all), first, "RUN", true);
@@ -306,6 +308,7 @@ static void harvest_docker(struct harvest *h, struct bytes text)
 
 /* --- package.json ----------------------------------------------------------------------------------------------------- */
 
+/* The line of a place in a text, from 1. */
 static uint32_t line_of(struct bytes text, size_t at)
 {
 	uint32_t line = 1;
@@ -328,6 +331,7 @@ static void harvest_package_json(struct harvest *h, struct bytes text)
 				line_of(text, m->value->at), arena_printf(h->a, "script %s", m->name), false);
 }
 
+/* One reader for each kind of file; all add their snippets to the same list. */
 void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct snippet **ret, size_t *ret_n)
 {
 	struct harvest h = { .a = a };

@@ -68,7 +68,7 @@ static void note_variable(struct make *m, struct bytes line)
 		m->vars[m->var_count++] = (struct make_variable){ name, value };
 }
 
-/* Where the bracket that opens at b.p[1] closes; 0: nowhere. */
+/* Where the bracket that opens at b.p[1] closes; 0 when it does not. */
 static size_t closing(struct bytes b)
 {
 	char open = (char)b.p[1], close = open == '(' ? ')' : '}';
@@ -121,6 +121,7 @@ static void add_program(struct make *m, struct bytes name, struct bytes after, s
 		"until function select ";
 	char *low = arena_printf(m->h->a, " %.*s ", (int)name.n, (const char *)name.p);
 
+	/* A variable directly followed by another one is a prefix of it, and vanishes too. */
 	if (strstr(silent, low) || (after.n && after.p[0] == '$'))
 		return;
 	for (char *p = low; *p; p++)
@@ -225,7 +226,7 @@ static bool is_rule(struct bytes line, const uint8_t *colon)
 		!memchr(line.p, '=', (size_t)(colon - line.p));
 }
 
-/* A definition that goes on on the next lines. */
+/* A definition that goes on on the next lines, joined with blanks as make does. */
 static struct bytes whole_line(struct make *m, struct line_reader *in, struct bytes line)
 {
 	struct bytes next = line;

@@ -45,6 +45,8 @@ HANDLER(by_verb)
 	size_t places[6];
 	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
 	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
+	/* Whether a noun for secrets was seen, and whether a word was seen that may be a noun or a
+	 * reading verb. */
 	bool is_secret = false, reads = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];

@@ -25,6 +25,7 @@ unsigned code_language(const char *name)
 /* Behind a comment at p, or p when there is none. Text in comments must not be taken for calls. */
 static const char *skip_code_comment(unsigned language, const char *p, const char *end)
 {
+	/* Which signs start a comment in this language. */
 	bool hash = language & (PY | PERL | RUBY | PHP | AWK | OTHER);
 	bool slashes = language & (NODE | PHP);
 	bool dashes = language & LUA;
@@ -203,6 +204,7 @@ static const char *lex_string(struct code *c, const char *p, const char *end, bo
 		add_string(c, p + 3, (size_t)((close ? close : end) - p - 3), *p, false, is_f);
 		return close ? close + 3 : end;
 	}
+	/* In these languages backquotes are strings or nothing; in all others they run a command. */
 	bool is_command = *p == '`' && !(c->language & (NODE | PY | LUA | AWK));
 	const char *after = string_end(p, end, *p, &n);
 	add_string(c, p + 1, n, *p, is_command, is_f);
@@ -223,6 +225,7 @@ void code_lex(struct code *c, const char *p, const char *end)
 		}
 		const char *past = skip_pattern(c, p, end);
 		if (past) {
+			/* A pattern stands where a value can stand, and is of no further interest. */
 			c->v[c->n++] = (struct token){ .kind = T_NUMBER, .text = p, .n = 1 };
 			p = past;
 		} else if (*p == '"' || *p == '\'' || *p == '`') {
@@ -236,6 +239,7 @@ void code_lex(struct code *c, const char *p, const char *end)
 				p++;
 			}
 			size_t n = (size_t)(p - from);
+			/* f"...", rb'...': letters in front of a string of python. */
 			bool prefix = c->language & PY && p < end && (*p == '"' || *p == '\'') && n <= 2;
 			const char *quoted = prefix
 				? lex_string(c, p, end, memchr(from, 'f', n) || memchr(from, 'F', n))

@@ -196,6 +196,7 @@ static enum tag tag_of_select(const struct statement *s)
 		    "DBLINK_EXEC LO_IMPORT LO_EXPORT "
 		    "LOAD_FILE SYS_EXEC SYS_EVAL XP_CMDSHELL PG_LS_DIR PG_ROTATE_LOGFILE SETVAL"))
 		return TAG_SQL_MAINTENANCE;
+	/* EXPLAIN alone only plans; with ANALYZE it executes the statement. */
 	bool carries = list_has("WITH EXPLAIN", s->words[0], strlen(s->words[0]));
 	if (text_eq(s->words[0], "EXPLAIN") && !has_word(s, 1, "ANALYZE ANALYSE"))
 		carries = false;
@@ -234,6 +235,7 @@ static void judge_statement(struct call *k, const struct statement *s)
 		t = TAG_SQL_MAINTENANCE; /* the server runs it, with its powers */
 	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
 		t = TAG_SQL_ALTER;
+	/* A word that is not known: some dialect's own statement. */
 	if (t == TAG_COUNT)
 		t = has_word(s, 0, "DROP TRUNCATE DELETE") ? TAG_SQL_DROP : TAG_SQL_READ;
 	if ((t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE) && !has_word(s, 1, "WHERE LIMIT"))

@@ -183,8 +183,8 @@ static void sed_script(struct call *k, const struct word *script)
 				flags = strcspn(p, "\n");
 			}
 			p += flags;
-			/* These take the rest of the line: texts, file names, labels. */
 		} else if (cmd && strchr("aicrRbtT:", cmd)) {
+			/* These take the rest of the line: texts, file names, labels. */
 			p += line;
 		}
 	}

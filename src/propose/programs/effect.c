@@ -80,6 +80,8 @@ static enum tag place_of(const char *path)
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const char *part = places[i].part;
 		size_t n = strlen(part);
+		/* An entry that ends in a slash, or one of the system's, covers what lies below it; any
+		 * other one must be the end of the path. */
 		bool is_below =
 			part[n - 1] == '/' || text_starts(part, "/etc/") || text_starts(part, "/var/");
 		const char *hit = strstr(path, part);
@@ -210,7 +212,8 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	enum effect_kind kind = tag_kind(t);
 	if ((kind == FX_WRITE || kind == FX_READ) && is_sink(target))
 		return NULL;
-	/* grep -rl x | xargs sed -i: files somebody listed, edited in place. */
+	/* grep -rl x | xargs sed -i: files that somebody listed are edited in place; which ones is not
+	 * known, and that is ordinary. */
 	if (t == TAG_WRITE_EDIT && target->certainty == DYNAMIC && target->is_guarded)
 		return fx(k, t, NULL, flags);
 	struct effect *e = walk_path(k->w, k->c, kind, target);

@@ -28,8 +28,8 @@ HANDLER(kill)
 		} else if (word_is(x, "--")) {
 			i++;
 			break;
-			/* As the first word -1 is a signal, as a later one it is a target. */
 		} else if (i > 0 && word_is(x, "-1")) {
+			/* As the first word -1 is a signal, as a later one it is a target. */
 			all = true;
 		} else if (!word_starts(x, "-")) {
 			break;

@@ -17,6 +17,7 @@ bool task_destroys(const struct word *x)
 		return false;
 	if (verb_in(verbs, x->text, x->text_n))
 		return true;
+	/* Words that say that the task is about data. */
 	bool is_data =
 		word_has(x, "db") || word_has(x, "database") || word_has(x, "prisma") || word_has(x, "prod");
 	return is_data &&

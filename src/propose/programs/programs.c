@@ -246,6 +246,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
 		return;
 	}
+	/* Settings after which the shell no longer keeps what was typed. */
 	bool forgets = text_eq(x->name, "HISTFILE") || text_eq(x->name, "HISTIGNORE") ||
 		text_eq(x->name, "HISTCONTROL") ||
 		((text_eq(x->name, "HISTSIZE") || text_eq(x->name, "HISTFILESIZE")) &&
@@ -279,6 +280,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 			continue;
 		}
+		/* For loaders and proxies the value decides whether it matters. */
 		bool is_plain =
 			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
 			is_plain_value(k, x);
@@ -351,6 +353,7 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 		fx_read(k, &r->target, 1);
 		return;
 	}
+	/* Appending keeps what is there; every other output replaces it. */
 	bool appends = r->op == REDIR_APPEND || r->op == REDIR_BOTH_APPEND;
 	struct effect *e = fx_path(k, TAG_WRITE_REDIRECT, &r->target, appends ? FXF_APPEND : FXF_OVERWRITE);
 	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
@@ -554,7 +557,7 @@ static bool is_disguised(const struct word *head)
 	return false;
 }
 
-/* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several. */
+/* U+00A0 in UTF-8. */
 static const char hard_blank[] = "\xc2\xa0";
 
 /* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several, so the
@@ -602,6 +605,7 @@ static void classify_head(struct call *k)
 	}
 	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
 		const char *base = strrchr(head->text, '/') + 1;
+		/* The known text ends inside the name, so more of the name may follow. */
 		bool cut = head->known_n > (size_t)(base - head->text) && !strchr(base, '.');
 		if (!*base || head->is_glob || cut) {
 			fx(k, TAG_DYNAMIC_HEAD, head, 0);
@@ -622,6 +626,7 @@ static void classify_head(struct call *k)
 		fx(k, TAG_DYNAMIC_HEAD, head, 0);
 		return;
 	}
+	/* Scripts of the system's services, whatever their names are. */
 	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
 	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
 		classify_path_head(k);
@@ -647,6 +652,8 @@ static void find_password_file(struct call *k)
 	for (size_t i = 1; i < k->c->argc; i++) {
 		const struct word *x = &k->c->argv[i];
 		const char *at = strstr(x->text, "/etc/");
+		/* The path stands at the start of the word or behind a sign that introduces a file name
+		 * (if=, @, file://, <). */
 		bool begins = at && (at == x->text || strchr("=@/:<.", at[-1]));
 		if (!begins || strchr(x->text, ' '))
 			continue;

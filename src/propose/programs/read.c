@@ -36,10 +36,13 @@ HANDLER(reader)
 	struct parsed p;
 	unsigned mode = k->program->mode;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
+	/* grep PATTERN file, but grep -e PATTERN file: with the option there is no pattern among the
+	 * operands. */
 	size_t first = mode & MODE_PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
 	if (mode & MODE_NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (mode & MODE_METADATA &&
+		/* file -s reads devices. */
 		!(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
 		look_at(k, p.operands, p.operand_count);
 	else if (mode & MODE_PATTERN_FIRST)

@@ -260,8 +260,8 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 			if (j + 1 == x->text_n)
 				++*i;
 			return;
-			/* No option of a shell is a digit or a sign, so this word is no bundle of options. */
 		} else if (letter < 'A') {
+			/* No option of a shell is a digit or a sign, so this word is no bundle of options. */
 			fx(k, TAG_UNKNOWN_OPTION, x, 0);
 		}
 	}

@@ -151,7 +151,7 @@ void run_verbs(struct call *k)
 		return;
 	}
 	size_t n = verb_words(k, program_options(p), 1, &place);
-	/* A word that is not known where the verb should be could be any of them. */
+	/* A word that is not known in the place of the verb could be any verb. */
 	if (n && k->rest[place].certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
 	else if (names_destruction(k))
@@ -182,6 +182,7 @@ bool verb_in(const char *list, const char *word, size_t n)
 	size_t part = strcspn(word, "-_");
 	if (part < n && list_has(list, word, part))
 		return true;
+	/* apps:destroy: the last part is the verb. */
 	const char *colon = memrchr(word, ':', n);
 	if (colon)
 		return verb_in(list, colon + 1, n - (size_t)(colon + 1 - word));

@@ -140,6 +140,7 @@ HANDLER(dump)
 /* format with a drive; the same name without one may be any other tool. */
 HANDLER(format)
 {
+	/* "c:" or "c:\" alone. */
 	bool drive = false;
 	for (size_t i = 0; i < k->rest_count; i++)
 		drive |= isalpha((unsigned char)k->rest[i].text[0]) && k->rest[i].text[1] == ':' &&
@@ -357,6 +358,7 @@ void classify_windows_text(struct call *k, const struct word *text)
 			cut_parenthesis(k, v, &n);
 		if (n > from)
 			run_argv(k, v + from, n - from, 0, k->head);
+		/* Only a single bar is a pipe. */
 		k->c->in = stop < end && *stop == '|' && stop + 1 < end && stop[1] != '|' ? k->c->out : in;
 		p = stop + 1;
 	}

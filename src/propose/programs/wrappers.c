@@ -6,11 +6,11 @@
  * shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that names
  * the working directory, 4 options that only ask. What is left after options, assignments and skipped
  * operands is the inner command, and it is judged like any other, with the flags of its wrapper (sudo
- * makes it privileged, chroot or unshare put it inside).
+ * makes it privileged).
  *
  * A wrapper must never make its command look milder. An option the row does not know may take the next
  * word as its value, so that the inner command would begin elsewhere; therefore unknown options are an
- * effect of their own. */
+ * effect of their own, unless the row is lax. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"

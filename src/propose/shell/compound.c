@@ -68,6 +68,7 @@ static struct shell_node *parse_if(struct parser *p)
 		}
 		c->body = parse_body(p);
 		enum keyword next = parse_keyword_of(lex_peek(p));
+		/* Behind else only fi may come; behind any other clause also elif and else. */
 		if (next != KW_FI && (k == KW_ELSE || (next != KW_ELIF && next != KW_ELSE))) {
 			parse_unexpected(p, "'fi'");
 			return NULL;
@@ -113,6 +114,8 @@ static struct shell_node *parse_for_arith(struct parser *p, size_t from, size_t 
 	}
 	for (size_t i = inner; i < close; i++)
 		separators += p->s[i] == ';';
+	/* A substitution with a semicolon in it would be counted too; such a loop is refused, which is
+	 * the safe side. */
 	if (separators != 2)
 		parse_fail(p, "parse_error", inner, "expected two ';' in 'for ((', found %d", separators);
 	lex_take(p);
@@ -289,6 +292,7 @@ static struct shell_node *parse_coproc(struct parser *p)
 	struct shell_node *n = parse_new_node(p, SH_COPROC, lex_peek(p)->at.start);
 
 	lex_take(p);
+	/* A coprocess runs beside the shell. */
 	n->is_background = true;
 	struct token *t = lex_peek(p);
 	if (t->kind != TOK_WORD || t->word->name_n || parse_keyword_of(t) != KW_NONE) {

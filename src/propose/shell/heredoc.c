@@ -66,6 +66,7 @@ static struct bytes read_line(
 		while (end - slashes > from && p->s[end - slashes - 1] == '\\')
 			slashes++;
 		p->pos = newline ? end + 1 : p->n;
+		/* In a quoted here-document a backslash is an ordinary byte. */
 		bool goes_on = !r->is_quoted && newline && slashes % 2 == 1 && p->pos < p->n;
 		if (!goes_on && !*ret_joined)
 			return (struct bytes){ (const uint8_t *)p->s + from, end - from };
@@ -155,10 +156,11 @@ static void read_body(struct parser *p, struct shell_redir *r)
 		struct bytes line = read_line(p, r, &joined, &is_joined);
 		if (bytes_eq(line, delimiter))
 			break;
+		/* The line starts behind its tabs, so it is no longer the slice of the source. */
 		bool is_stripped = line.n > 0 && !is_joined && line.p != (const uint8_t *)p->s + line_at;
 		keep_line(p, &b, line, line_at, is_joined || is_stripped || (r->strips_tabs && line.n == 0));
 	}
-	/* Without its delimiter the body runs to the end, as in the shell. */
+	/* Without its delimiter the body runs to the end of the text, as in the shell. */
 	r->word = body_word(p, r, &b);
 }
 

@@ -10,6 +10,7 @@
  * parenthesis of arithmetic are bounded. */
 #include "propose/shell/parser.h"
 
+/* Classes of bytes, as bits: a byte may be of several. */
 enum { META = 1, QUOTE = 2, LIVE = 4, BRACE = 8 };
 
 /* META ends a word, QUOTE starts something, LIVE may be a glob or tilde when it is not quoted. */
@@ -192,7 +193,7 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Up to `max` digits of a base at *at. */
+/* Reads up to `max` digits of a base at *at, which is moved behind them. */
 static uint32_t read_digits(const char *s, size_t n, size_t *at, int max, int base)
 {
 	uint32_t value = 0;
@@ -206,6 +207,7 @@ static uint32_t read_digits(const char *s, size_t n, size_t *at, int max, int ba
 	return value;
 }
 
+/* Escapes of one letter; 0 when it is none. */
 static char simple_escape(char c)
 {
 	static const char from[] = "abeEfnrtv\\'\"?", to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
@@ -276,7 +278,8 @@ static size_t skip_quoted(const struct parser *p, size_t at)
 	return at + 1;
 }
 
-/* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. */
+/* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. The bound keeps
+ * a text full of open brackets from costing the square of its length. */
 enum { LONGEST_EXPRESSION = 64 << 10 };
 
 /* Where the bracket closes that was opened before `at`, with quotes and backslashes respected; SIZE_MAX
@@ -318,6 +321,7 @@ size_t lex_close_bracket(const struct parser *p, size_t from)
 	return find_close(p, from, '[', ']');
 }
 
+/* Arithmetic is kept as its parts, because expansions in it run before it is computed. */
 void lex_arith(struct parser *p, struct shell_word *w, struct shell_part ***end, struct span at, size_t skip,
 	bool is_quoted)
 {
@@ -448,6 +452,7 @@ static void lex_parts(struct parser *p, struct shell_word *w, struct shell_part 
 	}
 	if (depth > 0)
 		parse_fail(p, "parse_error", w->at.start, "this pattern's parenthesis is never closed");
+	/* What was seen decides later which expansions have to be tried at all. */
 	w->has_brace = seen & BRACE;
 	w->is_plain = w->first && !w->first->next && w->first->kind == PART_TEXT && !w->first->is_quoted &&
 		!(seen & LIVE);
@@ -518,6 +523,7 @@ static struct shell_word *lex_word_in(struct parser *p, bool is_regex, bool is_e
 
 	(void)parse_count(p);
 	w->at.start = (uint32_t)p->pos;
+	/* NAME[...] is special only where an assignment may stand; [...]= only inside an array. */
 	if ((p->assign_ok && is_name_start(p->s[p->pos])) || (is_element && p->s[p->pos] == '['))
 		lex_index(p, w, &end);
 	lex_parts(p, w, &end, is_regex);
@@ -581,6 +587,7 @@ static void lex_array(struct parser *p, struct shell_word *w)
 	p->assign_ok = assign_ok;
 }
 
+/* An ordinary word, or NAME=( ... ) where that is allowed. */
 struct shell_word *lex_word(struct parser *p)
 {
 	struct shell_word *w = lex_word_in(p, false, false);
@@ -609,6 +616,7 @@ static bool take_if(struct parser *p, char c)
 	return true;
 }
 
+/* Operators that start with "<", the first byte already taken. */
 static enum redirect_op lex_less(struct parser *p, struct token *t)
 {
 	if (take_if(p, '<')) {
@@ -622,6 +630,7 @@ static enum redirect_op lex_less(struct parser *p, struct token *t)
 	return take_if(p, '>') ? REDIR_RDWR : REDIR_IN;
 }
 
+/* Operators that start with ">", the first byte already taken. */
 static enum redirect_op lex_greater(struct parser *p)
 {
 	if (take_if(p, '>'))
@@ -672,6 +681,7 @@ static enum token_kind lex_amp(struct parser *p, struct token *t)
 	return TOK_AMP;
 }
 
+/* ; ;; ;& and ;;& */
 static enum token_kind lex_semi(struct parser *p)
 {
 	if (take_if(p, '&'))
@@ -728,6 +738,7 @@ struct token *lex_peek(struct parser *p)
 	char c = lex_cur(p);
 	if (p->pos < p->n) {
 		bool is_process = (c == '<' || c == '>') && lex_next(p) == '(';
+		/* A number or {name} is part of a redirection only when the operator follows at once. */
 		if ((is_digit(c) || c == '{') && lex_fd(p, &t))
 			t.kind = lex_operator(p, &t);
 		else if ((class_of(c) & META) && !is_process)

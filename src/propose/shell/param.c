@@ -7,7 +7,8 @@
  * substitutions in its operand still run. */
 #include "propose/shell/parser.h"
 
-/* Where an operand of ${...} ends, besides "}": '/' before a replacement, ':' before a length. */
+/* The rules for reading one operand of ${...}: where it ends besides "}" ('/' before a replacement, ':'
+ * before a length), and what quotes mean in it. */
 struct operand {
 	char stop; /* or 0 */
 	bool in_quotes; /* the whole ${...} stands between double quotes */
@@ -71,6 +72,7 @@ static void lex_operand_escape(
 	p->pos += 2;
 	if (next == '\n')
 		return;
+	/* Before any other byte the backslash stays. */
 	if (!o->in_quotes || strchr("$`\\\"}", next))
 		part_add_text(p, w, end, p->s + from + 1, 1, true, from);
 	else
@@ -118,6 +120,7 @@ static struct shell_word *lex_operand(struct parser *p, struct operand o)
 	return w;
 }
 
+/* Parameters of one sign: $@, $*, $#, $?, $-, $$, $!. */
 static bool is_special(char c)
 {
 	return c && strchr("@*#?-$!", c);
@@ -211,6 +214,7 @@ static bool read_default(struct parser *p, struct shell_param *param, struct ope
 		return false;
 	p->pos++;
 	param->op = (enum param_op)(PARAM_DEFAULT + (found - ops));
+	/* Only for these operators, and only between double quotes, single quotes are ordinary bytes. */
 	o.keeps_single = o.in_quotes;
 	param->word = lex_operand(p, o);
 	return true;
@@ -302,6 +306,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 		param->op = PARAM_NAMES;
 	}
 	if (p->pos < p->n && lex_cur(p) != '}') {
+		/* A length or a list of names with a further operator is something that is not known. */
 		enum param_op before = param->op;
 		read_op(p, param, in_quotes);
 		if (before != PARAM_PLAIN || !param->name_n)

@@ -24,6 +24,7 @@ enum token_kind {
 	TOK_TEST_NEXT /* ;;& */
 };
 
+/* One token of lookahead. Its word may hold whole commands, which are parsed by then. */
 struct token {
 	enum token_kind kind;
 	struct span at;
@@ -33,6 +34,7 @@ struct token {
 	int fd;
 };
 
+/* In the order of the table `keywords` in shell.c. */
 enum keyword {
 	KW_NONE,
 	KW_IF,
@@ -58,6 +60,8 @@ enum keyword {
 	KW_COND /* [[ */
 };
 
+/* The state of one parse. Text inside $(...) is parsed with the same state, in place; backquotes and
+ * copied here-documents are texts of their own and get a parser of their own. */
 struct parser {
 	struct arena *a;
 	const struct source *source;

@@ -231,7 +231,7 @@ struct shell_node *parse_list(struct parser *p)
 	}
 }
 
-/* A list that must hold a command. */
+/* A list that must hold a command: the shell refuses an empty body. */
 struct shell_node *parse_body(struct parser *p)
 {
 	struct shell_node *list = parse_list(p);
@@ -261,7 +261,7 @@ bool parse_is_compound(const struct token *t)
 	}
 }
 
-/* "time", its -p and --, and "!" in any number. */
+/* "time", its -p and --, and "!" in any number. Each "!" turns the sense round. */
 static void parse_prefixes(struct parser *p, bool *ret_negated, bool *ret_timed)
 {
 	for (;;) {
@@ -342,6 +342,7 @@ static void add_pending(struct parser *p, struct shell_redir *r)
 /* One redirection with its word. */
 static bool parse_redir(struct parser *p, struct shell_redir ***end)
 {
+	/* A copy, because reading the word overwrites the token. */
 	struct token t = *lex_peek(p);
 	struct shell_redir *r = arena_zalloc(p->a, 1, sizeof(*r));
 
@@ -487,6 +488,7 @@ struct shell_node *parse_command(struct parser *p)
 	if (!parse_enter(p))
 		return NULL;
 	enum keyword k = parse_keyword_of(lex_peek(p));
+	/* A reserved word that cannot start a command is an error here, as in bash. */
 	if (k == KW_NOT || (ends_list(lex_peek(p)) && k != KW_NONE)) {
 		parse_unexpected(p, "a command");
 		return NULL;
@@ -495,6 +497,7 @@ struct shell_node *parse_command(struct parser *p)
 	if (n && !p->is_failed) {
 		struct shell_redir **end = &n->redirs;
 		n->at.end = (uint32_t)(p->has_token ? p->token.at.start : p->pos);
+		/* The redirections behind these belong to their body, which has taken them already. */
 		if (n->kind != SH_FUNCTION && n->kind != SH_COPROC)
 			(void)parse_redirs(p, &end);
 		if (lex_peek(p)->kind == TOK_WORD || lex_peek(p)->kind == TOK_OPEN) {
