@@ -65,7 +65,8 @@ HANDLER(by_verb)
 			: word_is_any(x, "ssh exec console shell run-command ssh-into") ? TAG_CLOUD_EXEC
 			: verb_in(changing, x->text, x->text_n)				? TAG_CLOUD_CHANGE
 											: TAG_COUNT;
-		/* gcloud run services list, gcloud deploy releases list: a product's name */
+		/* gcloud run services list, gcloud deploy releases list: the first word is the name of a
+		 * product and no verb. */
 		if (t == TAG_CLOUD_CHANGE && !i && n > 2 && word_is_any(x, "run deploy build"))
 			continue;
 		/* "auth list", "config set": the noun is harmless, the verb decides, but both can be read as verbs. */

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 
+/* By the beginning of the name, so that python3 is python. */
 unsigned code_language(const char *name)
 {
 	static const struct {

@@ -322,7 +322,8 @@ void classify_sql(struct call *k, const struct word *text)
 
 /* Item 0 of the options is SQL text, item 1 a file of it, item 2 options that only ask.
  * MODE_DATABASE_FILE: operands behind the first are SQL (sqlite3). Without any of these, standard input
- * is the text. */
+ * is the text: known input is judged, a terminal is a session in which a person or agent types, and
+ * anything else is opaque. */
 HANDLER(sql_client)
 {
 	enum { TEXT, FILE_, ASKS };
@@ -504,6 +505,7 @@ static void run_application_code(struct call *k, const char *language, const str
 		classify_code(k, language, text);
 }
 
+/* The first operand is a script or code of the application. */
 HANDLER(rails_runner)
 {
 	struct parsed p;
@@ -516,6 +518,7 @@ HANDLER(rails_runner)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 }
 
+/* --execute takes code of the application; without it a prompt opens. */
 HANDLER(artisan_tinker)
 {
 	struct parsed p;
@@ -526,7 +529,7 @@ HANDLER(artisan_tinker)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* manage.py shell -c: Python. */
+/* manage.py shell -c takes Python. */
 HANDLER(django_shell)
 {
 	struct parsed p;
@@ -546,6 +549,7 @@ HANDLER(influx)
 		run_verbs(k);
 }
 
+/* Starts and stops a server; only `status` asks. */
 HANDLER(pg_ctl)
 {
 	size_t places[1];

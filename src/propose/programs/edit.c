@@ -365,6 +365,7 @@ static void calculator_text(struct call *k, const char *text, size_t n)
 	}
 }
 
+/* Expressions on the command line and known standard input are both read for commands. */
 HANDLER(calculator)
 {
 	struct parsed p;

@@ -49,6 +49,7 @@ HANDLER(kill)
 		fx(k, TAG_PROCESS_KILL, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Signal 0 and -l only look which processes match. */
 HANDLER(pkill)
 {
 	bool probes = has(k, "0 l list") || (k->rest_count && word_is(&k->rest[0], "-0"));
@@ -56,6 +57,7 @@ HANDLER(pkill)
 		0);
 }
 
+/* Shows who uses a file, and with -k kills them. */
 HANDLER(fuser)
 {
 	fx(k, has(k, "k kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
@@ -99,6 +101,7 @@ HANDLER(badblocks)
 		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Shows and tunes a disk; some options erase it. */
 HANDLER(hdparm)
 {
 	bool erases = has(k,
@@ -107,6 +110,7 @@ HANDLER(hdparm)
 	fx(k, erases ? TAG_DEVICE_WIPE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Repairs, unless told to change nothing. */
 HANDLER(fsck)
 {
 	fx(k, has(k, "n N") ? TAG_DEVICE_READ : TAG_DEVICE_VOLUME_CHANGE,
@@ -193,11 +197,13 @@ HANDLER(ip_netns_exec)
 		run_argv(k, k->rest + 1, k->rest_count - 1, 0, "ip netns exec");
 }
 
+/* With a setting behind the interface it changes the network. */
 HANDLER(ifconfig)
 {
 	fx(k, k->rest_count > 1 ? TAG_FIREWALL_ROUTE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* The verb may stand behind options, so every word is looked at. */
 HANDLER(route)
 {
 	bool changes = false;
@@ -206,6 +212,7 @@ HANDLER(route)
 	fx(k, changes ? TAG_FIREWALL_ROUTE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Changes a password, unless the state of it is asked for. */
 HANDLER(passwd)
 {
 	bool is_query = has(k, "S status") || (text_eq(k->head, "chage") && has(k, "l list"));

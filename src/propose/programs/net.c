@@ -313,7 +313,8 @@ static bool is_remote(const struct word *x)
 	return colon && colon > x->text && (!slash || colon < slash || strstr(x->text, "://"));
 }
 
-/* A local operand in front is sent, a local last one is written. */
+/* A local operand in front is sent, and a local last one is written as a download; -S and ProxyCommand
+ * run programs here. */
 HANDLER(scp)
 {
 	enum { PROGRAM, OPTION };

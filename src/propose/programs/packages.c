@@ -256,6 +256,7 @@ HANDLER(dpkg)
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 }
 
+/* Queries are named; whatever is neither a query nor an erasure installs. */
 HANDLER(rpm)
 {
 	if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
@@ -265,6 +266,7 @@ HANDLER(rpm)
 			NULL, 0);
 }
 
+/* Operations are capital letters; s, i and l make most of them a query. */
 HANDLER(pacman)
 {
 	bool reads = args_find(k->rest, k->rest_count, "Q query F files") ||

@@ -382,6 +382,7 @@ HANDLER(environment)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* Alone it prints every variable; with a name only that one. */
 HANDLER(printenv)
 {
 	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
@@ -486,6 +487,7 @@ HANDLER(date)
 	fx(k, sets ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
+/* With a name as its operand it renames the machine. */
 HANDLER(hostname)
 {
 	bool sets = k->rest_count && !word_starts(&k->rest[0], "-");

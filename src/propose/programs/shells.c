@@ -521,7 +521,7 @@ HANDLER(file)
 		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
 }
 
-/* erl -eval 'io:format("hi"), halt().' */
+/* erl -eval takes code; anything else starts a system of the project. */
 HANDLER(erl)
 {
 	bool has_code = false;
@@ -534,6 +534,8 @@ HANDLER(erl)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* bun runs code, scripts of the project, and is a package manager; the options of the first kind are
+ * looked for first. */
 HANDLER(bun)
 {
 	if (args_find(k->rest, k->rest_count, "e eval p print") || !k->rest_count) {

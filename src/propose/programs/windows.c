@@ -163,6 +163,7 @@ HANDLER(vssadmin)
 	fx(k, k->rest_count && says(&k->rest[0], "list") ? TAG_READ_QUERY : TAG_DEVICE_SNAPSHOT, NULL, 0);
 }
 
+/* Deleting shadow copies takes the backups away; calling and terminating concern processes. */
 HANDLER(wmic)
 {
 	bool deletes = any_says(k, "delete");
@@ -192,6 +193,7 @@ HANDLER(sc)
 	fx(k, reads ? TAG_READ_QUERY : TAG_PROCESS_SERVICE, NULL, 0);
 }
 
+/* Shows, or changes the network and the firewall. */
 HANDLER(netsh)
 {
 	fx(k,
@@ -200,6 +202,7 @@ HANDLER(netsh)
 		NULL, 0);
 }
 
+/* A task that is created runs later without being asked. */
 HANDLER(schtasks)
 {
 	fx(k,
@@ -209,6 +212,7 @@ HANDLER(schtasks)
 		NULL, 0);
 }
 
+/* /w overwrites free space, after which nothing can be brought back. */
 HANDLER(cipher)
 {
 	bool wipes = false;
@@ -268,6 +272,7 @@ HANDLER(auditpol)
 	fx(k, any_says(k, "/clear /remove /set /restore") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
 }
 
+/* /mir and its kin delete what is not in the source. */
 HANDLER(robocopy)
 {
 	bool deletes = any_says(k, "/mir /purge /move /mov");
