@@ -436,7 +436,7 @@ static void run_effect(struct code *c, size_t i)
 		run_argv(c->k, v, n, 0, "inline code");
 }
 
-/* Code inside code. A literal is read in the same language, one level only. */
+/* Code inside code. One literal is read in the same language; anything computed is dynamic. */
 static void eval_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -446,7 +446,7 @@ static void eval_effect(struct code *c, size_t i)
 	if (r.n == 1 && !r.is_computed && !is_joined(c, i + 1)) {
 		static const char *const names[] = { "python", "perl", "ruby", "node", "php", "lua" };
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
-			/* A literal that itself evaluates something is not followed, so that this ends. */
+			/* A literal in which "eval" occurs is not read further. */
 			if (code_language(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
 				classify_code_bytes(c->k, names[j], r.strings[0].text, r.strings[0].text_n);
 		return;

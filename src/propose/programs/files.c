@@ -197,7 +197,7 @@ static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 		struct feed content = { .kind = FEED_UNKNOWN };
 		if (!e || !e->target)
 			continue;
-		/* A file that this text has written before keeps its known content here. */
+		/* What this text has written to the destination before stays on record as its content. */
 		(void)note_find(k, e->target, &content);
 		note_written(k, e->target, content);
 	}
