@@ -1,9 +1,15 @@
-/* decide.c — the ladder.
+/* decide.c — from the effects of a command to one decision.
  *
- * Every rung speaks about every effect: rules, the profile's rights, the workspace's own rules, what could not be read, and
- * last the score.  The strictest voice decides.  The original took the first rung that matched; taking the strictest one
- * gives the same answers where its order was meant (deny before ask before warn) and makes the answer monotone: nothing
- * that is added to a command can lower it. */
+ * Every source of objections looks at every effect: the rules, the rights of the profile, the
+ * workspace's own rules, what could not be read, and last the risk score. Each objection is a finding
+ * with an action (allow, warn, ask, deny), and the strictest action decides. No source can silence
+ * another one. Therefore the answer is monotone: adding a command, a wrapper or a rule can make it
+ * stricter, never milder. Whoever extends this file must keep it so, because a command could otherwise
+ * be made acceptable by putting something else next to it.
+ *
+ * Two lists come out. Findings explain the decision to a person; equal ones are left out and their
+ * number is limited. Asks are for the machine: each reason to ask, complete, because a grant must answer
+ * every one of them (grant.c). */
 #include "decide/decide.h"
 
 #include "base/text.h"
@@ -11,7 +17,8 @@
 
 #include <string.h>
 
-/* Enough for any explanation; the action itself counts every finding. */
+/* Findings beyond the limit are not kept, but they still raise the action. Asks beyond the limit set
+ * has_more_asks, and then only a grant for this very input can answer. */
 enum { MAX_FINDINGS = 200, MAX_ASKS = 400 };
 
 struct judge {
@@ -24,7 +31,8 @@ struct judge {
 	bool is_denied_by_rule;
 };
 
-/* What a target is called in a sentence: of a path known only in part, what is known of it. */
+/* How a sentence names the target of an effect; NULL when there is nothing to name. A path of which only
+ * the beginning is known is shown with an ellipsis behind it. */
 static const char *target_text(struct arena *a, const struct effect *e)
 {
 	if (!e || !e->target || !*e->target)
@@ -33,7 +41,8 @@ static const char *target_text(struct arena *a, const struct effect *e)
 	return is_open ? arena_printf(a, "%s…", e->target) : e->target;
 }
 
-/* Nothing to name: ": {target}" at the end and " ({target})" are left out.  Returns where the text goes on. */
+/* Removes the words around a {target} that has no value, so that a sentence does not end in ": " or
+ * contain "()". Elsewhere a phrase stands in for the name. Returns where the text goes on. */
 static const char *leave_out(struct buf *b, const char *text)
 {
 	if (!*text && b->n > 2 && memcmp(b->p + b->n - 2, ": ", 2) == 0) {
@@ -47,7 +56,8 @@ static const char *leave_out(struct buf *b, const char *text)
 	return text;
 }
 
-/* Fill {program} and {target} in a rule's text. */
+/* Fills in {program} and {target} in a rule's text. Both come from the command that is judged, so they
+ * are made safe to show and cut to 200 bytes. */
 static const char *render(struct arena *a, const char *text, const struct effect *e)
 {
 	struct buf b;
@@ -76,11 +86,16 @@ static const char *render(struct arena *a, const char *text, const struct effect
 	return b.p;
 }
 
+/* Two effects of one step that meet the same rule are one finding for a person: rm of ten files is said
+ * once. */
 static bool is_same(const struct finding *f, const char *rule, const struct effect *e)
 {
 	return f->effect && e && f->effect->step == e->step && text_eq(f->rule, rule);
 }
 
+/* Records a finding and raises the action. The strictest finding so far is always kept in findings[0];
+ * so a full list can give up its last entry for a stricter one and the decisive finding is never lost.
+ * Returns NULL when the finding was not kept; its action counts all the same. */
 static struct finding *add(struct judge *j, enum action action, const char *rule, enum reason_code reason,
 	const char *text, const struct effect *e)
 {
@@ -112,7 +127,8 @@ static struct finding *add(struct judge *j, enum action action, const char *rule
 	return f;
 }
 
-/* Answering takes all of them, also those a person need not read. */
+/* Notes a reason to ask. It is called before has_spoken() hides repetitions: a person need not read an
+ * equal reason twice, but a grant has to cover each effect it is about. */
 static void note_ask(
 	struct judge *j, enum action action, const char *rule, const struct effect *e, enum undo undo)
 {
@@ -129,6 +145,7 @@ static void note_ask(
 	d->asks[d->ask_count++] = (struct ask){ rule, e, undo };
 }
 
+/* Whether this rule already has a finding about the same step. */
 static bool has_spoken(const struct judge *j, const char *rule, const struct effect *e)
 {
 	for (size_t i = 0; i < j->d->finding_count; i++)
@@ -137,6 +154,8 @@ static bool has_spoken(const struct judge *j, const char *rule, const struct eff
 	return false;
 }
 
+/* The rule holds for the effect. The order matters: what counts (destructive, denied, ask) is noted for
+ * every effect, and only then a repetition is left out of the list of findings. */
 static void apply_rule(struct judge *j, const struct rule *r, const struct effect *e)
 {
 	struct finding *f;
@@ -155,6 +174,8 @@ static void apply_rule(struct judge *j, const struct rule *r, const struct effec
 	f->undo = r->undo;
 }
 
+/* Tries the shipped rules that can hold for this kind of effect, found by an index made at build time,
+ * and all rules of the workspace's file. */
 static void judge_by_rules(struct judge *j, const struct effect *e)
 {
 	const struct policy *p = j->policy;
@@ -171,6 +192,8 @@ static void judge_by_rules(struct judge *j, const struct effect *e)
 			apply_rule(j, &p->rules[i], e);
 }
 
+/* Adds a finding that does not come from a rule with a condition. Like apply_rule(), it notes the ask
+ * first. */
 static void say(struct judge *j, enum action action, const char *rule, enum reason_code reason,
 	const char *text, const struct effect *e, const char *instead, const char *profile)
 {
@@ -191,6 +214,8 @@ static enum action stricter(enum action x, enum action y)
 	return x > y ? x : y;
 }
 
+/* What a profile's right means: "no", or a workspace policy that takes the right away, denies; "the
+ * target decides" asks. */
 static enum action action_for(enum allowance right, bool is_taken_away)
 {
 	if (right == ALLOWANCE_NO || is_taken_away)
@@ -230,6 +255,7 @@ static void judge_network(struct judge *j, const struct effect *e)
 			e, NULL, NULL);
 }
 
+/* The rights of the profile: changing files, using the network, running tools nobody knows. */
 static void judge_by_profile(struct judge *j, const struct effect *e)
 {
 	if (facts_writes(e))
@@ -242,6 +268,8 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 			"{program} is not known here, and the profile wants that asked", e, NULL, NULL);
 }
 
+/* All there is to say about one effect. Decoded text is shown for information only: the program that
+ * decodes and runs it has its own effect, which is judged. A dry run changes nothing and is not judged. */
 static void judge_effect(struct judge *j, const struct effect *e)
 {
 	if (e->flags & FXF_DECODED) {
@@ -259,6 +287,7 @@ static void judge_effect(struct judge *j, const struct effect *e)
 			"{program} would run {target}, whose text was not read", e, NULL, NULL);
 }
 
+/* The workspace's rules that look at the text of the command instead of its effects. */
 static void judge_texts(struct judge *j)
 {
 	const struct policy *p = j->policy;
@@ -275,6 +304,8 @@ static void judge_texts(struct judge *j)
 	}
 }
 
+/* The command could not be understood to its end, so nobody can say what else it does: a person is
+ * asked. */
 static void judge_unreadable(struct judge *j)
 {
 	const struct proposal *p = j->proposal;
@@ -291,7 +322,8 @@ static void judge_unreadable(struct judge *j)
 	}
 }
 
-/* It asks because other rules have found something destructive: when each of those can be undone, so is this. */
+/* This asks only because other rules have found something destructive. When each of those can be undone
+ * from a checkpoint, so can this; therefore it carries UNDO_CHECKPOINT itself. */
 static void say_destructive(struct judge *j)
 {
 	note_ask(j, j->raise->on_destructive, "profile.destructive", NULL, UNDO_CHECKPOINT);
@@ -299,7 +331,8 @@ static void say_destructive(struct judge *j)
 		"the workspace's policy speaks about destructive commands under this profile", NULL);
 }
 
-/* What is about the whole command rather than one effect. */
+/* What is about the whole command rather than one effect. It runs after the effects, because the last
+ * question depends on whether one of them was destructive. */
 static void judge_whole(struct judge *j)
 {
 	if (j->policy->error)
@@ -323,7 +356,8 @@ static void judge_whole(struct judge *j)
 		say_destructive(j);
 }
 
-/* The last rung.  A sum of small things may ask or warn; to deny takes a rule that says so. */
+/* The last source of objections. A sum of small things may warn or ask, and only when nothing has asked
+ * yet; to deny takes a rule that says so. */
 static void judge_by_score(struct judge *j)
 {
 	struct decision *d = j->d;
@@ -335,6 +369,7 @@ static void judge_by_score(struct judge *j)
 	buf_addf(&b, "risk score %d.%02d:", d->score_hundredths / 100, d->score_hundredths % 100);
 	for (size_t i = 0; i < d->part_count; i++)
 		buf_addf(&b, "%s %s", i == 0 ? "" : ",", d->parts[i].name);
+	/* Names of parts are identifiers; a person reads them as words. */
 	for (char *at = b.p; (at = strchr(at, '_'));)
 		*at = ' ';
 	if (d->score_hundredths >= 70)
@@ -347,8 +382,8 @@ static void judge_by_score(struct judge *j)
 			b.p, NULL, NULL, NULL);
 }
 
-/* Worst first; among equals the order of the command.  What speaks louder than ALLOW has a finding, so then the first one
- * is the decisive one. */
+/* Strictest first; among equals, the order of the command. Every action above ALLOW has a finding, so
+ * the first one is then the decisive one. */
 static void sort_findings(struct decision *d, struct arena *a)
 {
 	struct finding *sorted = arena_alloc(a, (d->finding_count + 1) * sizeof(*sorted));
@@ -363,6 +398,8 @@ static void sort_findings(struct decision *d, struct arena *a)
 		d->decisive = &sorted[0];
 }
 
+/* The profile that a refused or questioned command is better run under, or NULL. This is only what the
+ * rules have in mind; decide_advice() checks whether it helps. */
 static const char *recommend(const struct decision *d)
 {
 	const char *name = d->profile->name;
@@ -398,7 +435,8 @@ static const char *summarize(struct arena *a, const struct proposal *p)
 	return b.n ? b.p : "it would change nothing";
 }
 
-/* The registry's code for what the guard said; the rule id is the detail. */
+/* The public reason code for the decision. A profile that lacks a right is "insufficient privilege"; a
+ * rule that denies is a policy violation; all else is a matter of approval. */
 static enum reason_code registry_code(const struct decision *d)
 {
 	if (d->action == ACTION_DENY) {
@@ -409,6 +447,9 @@ static enum reason_code registry_code(const struct decision *d)
 	return d->has_denied_group ? REASON_INSUFFICIENT_PRIVILEGE : REASON_APPROVAL_REQUIRED;
 }
 
+/* Turns the findings into the verdict. A tool group that the profile denies makes the verdict DENY even
+ * when no single rule denied; the detail code then names the grant of tools, so that the reason shown is
+ * the real one. */
 static void conclude(struct judge *j)
 {
 	struct decision *d = j->d;
@@ -427,6 +468,7 @@ static void conclude(struct judge *j)
 		d->detail_code = "tool_grant";
 }
 
+/* The workspace policy's stricter settings for this profile, or NULL. */
 static const struct profile_rule *find_raise(const struct policy *p, const char *profile)
 {
 	for (size_t i = 0; i < p->profile_rule_count; i++)
@@ -435,9 +477,12 @@ static const struct profile_rule *find_raise(const struct policy *p, const char 
 	return NULL;
 }
 
+/* The order of the steps matters. The score needs to know whether a rule denied or found something
+ * destructive, so the rules come first; the score may add a finding, so sorting comes last. */
 void decide(const struct policy *policy, const struct profile *profile, const struct proposal *proposal,
 	const struct decide_context *at, struct decision *ret)
 {
+	/* Until conclude() sets it, the verdict is DENY. */
 	struct decision d = { .verdict = V_DENY,
 		.action = ACTION_ALLOW,
 		.profile = profile,

@@ -1,7 +1,10 @@
-/* facts.c — what the effects amount to, in the words of the original's ledger: detected flags, categories, target paths, the
- * risk score and the tool groups used.
+/* facts.c — what the effects of a command amount to: detected flags, categories, target paths, the risk
+ * score and the tool groups used. decide.c asks for them; they are shown, recorded, and (score and
+ * groups) count in the decision.
  *
- * All of it is computed from effects, never from text: a `~` in a comment is not an escape from the workspace. */
+ * All of it is computed from effects, never from the text of the command: a `~` in a comment is not an
+ * escape from the workspace, and a word in quotes is not a program. The names of categories and score
+ * parts are part of the recorded format and must stay as they are. */
 #include "base/text.h"
 #include "decide/policy/policy.h"
 
@@ -14,17 +17,21 @@ static bool tag_is(const struct effect *e, const char *tag)
 	return e->tag && text_eq(e->tag, tag);
 }
 
-/* Facts about a dry run or about decoded text explain; they do not count, and are asked nothing further. */
+/* Effects of a dry run and of decoded text are there to explain. They do not count in any fact. */
 static bool counts(const struct effect *e)
 {
 	return !(e->flags & (FXF_DRY_RUN | FXF_DECODED));
 }
 
+/* The effect happens inside a container or on another machine. A directory of this machine mounted into
+ * a container is still here. */
 static bool is_elsewhere(const struct effect *e)
 {
 	return (e->flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) && !(e->flags & FXF_HOST_MOUNT);
 }
 
+/* Some tags are named as exceptions because their effect is not on files here: a forced push changes the
+ * remote side, running a package's program or reading a device changes nothing by itself. */
 bool facts_writes(const struct effect *e)
 {
 	if (e->path_class == PATH_SINK || is_elsewhere(e))
@@ -36,6 +43,7 @@ bool facts_writes(const struct effect *e)
 	case FX_PERMISSION:
 	case FX_PERSISTENCE:
 		return true;
+	/* Every other destructive git command changes the work tree or the repository here. */
 	case FX_GIT:
 		return !tag_is(e, "git.push_force") && !tag_is(e, "git.push_delete");
 	case FX_PACKAGE:
@@ -47,6 +55,7 @@ bool facts_writes(const struct effect *e)
 	}
 }
 
+/* Regardless of any profile: does the effect use the network from this machine? */
 static bool touches_network(const struct effect *e)
 {
 	if (is_elsewhere(e))
@@ -55,7 +64,9 @@ static bool touches_network(const struct effect *e)
 		(e->kind == FX_REMOTE && !tag_is(e, "remote.read"));
 }
 
-/* The host of "http://localhost:8080/x", "127.0.0.1:80" or "::1".  User info could hide another host: not loopback. */
+/* Whether a target such as "http://localhost:8080/x", "127.0.0.1:80" or "::1" is this machine. A name in
+ * front of an `@` could hide another host, so such a target is not taken for loopback; neither is
+ * anything else in doubt. */
 static bool is_loopback(const char *target)
 {
 	const char *host = target ? strstr(target, "://") : NULL;
@@ -72,6 +83,7 @@ static bool is_loopback(const char *target)
 	return text_starts(host, "127.") && strspn(host, "0123456789.") == n;
 }
 
+/* A profile may permit the loopback only. That helps only when the target is known for certain. */
 bool facts_uses_network(const struct effect *e, const struct profile *profile)
 {
 	if (!touches_network(e))
@@ -79,6 +91,7 @@ bool facts_uses_network(const struct effect *e, const struct profile *profile)
 	return !(profile->reach == NETWORK_LOOPBACK && e->certainty == CERTAIN && is_loopback(e->target));
 }
 
+/* Lists are short and bounded; what does not fit is dropped, because these lists only inform. */
 static void add_unique(const char **list, size_t *n, size_t max, const char *text)
 {
 	for (size_t i = 0; i < *n; i++)
@@ -93,6 +106,7 @@ static void add_category(struct decision *d, const char *name)
 	add_unique(d->categories, &d->category_count, MAX_CATEGORIES, name);
 }
 
+/* Adds what one effect contributes to the flags, categories and target paths of the decision. */
 static void collect_one(struct decision *d, const struct effect *e)
 {
 	add_category(d, effect_kind_category(e->kind));
@@ -108,6 +122,7 @@ static void collect_one(struct decision *d, const struct effect *e)
 	d->remote |= e->kind == FX_REMOTE;
 }
 
+/* Runs after the rules, which set d->destructive. */
 void facts_collect(struct decision *d, const struct decide_context *at)
 {
 	const struct proposal *p = d->proposal;
@@ -129,6 +144,7 @@ void facts_collect(struct decision *d, const struct decide_context *at)
 		add_category(d, "unknown");
 }
 
+/* Adds one named part to the score. The parts are kept, so that the score can be explained. */
 static void add_part(struct decision *d, const char *name, int hundredths)
 {
 	d->parts[d->part_count++] = (struct score_part){ name, hundredths };
@@ -140,6 +156,8 @@ struct tally {
 	bool writes, acts_remotely, reads_remotely, deletes_recursively, escapes, mismatches, is_unknown;
 };
 
+/* Each fact counts once, however many effects show it: the score does not grow with the length of a
+ * command. */
 static void tally_one(struct tally *t, const struct effect *e, const struct profile *profile)
 {
 	bool writes = facts_writes(e);
@@ -155,6 +173,8 @@ static void tally_one(struct tally *t, const struct effect *e, const struct prof
 	t->is_unknown |= e->kind == FX_UNKNOWN || e->kind == FX_SCRIPT || tag_is(e, "package.run");
 }
 
+/* The weights, in hundredths. 0.35 warns and 0.70 asks (decide.c), so a write alone warns and a write
+ * outside the workspace together with a profile that does not fit asks. */
 static void score_parts(struct decision *d, const struct tally *t)
 {
 	if (t->writes)
@@ -182,6 +202,7 @@ static void score_parts(struct decision *d, const struct tally *t)
 		d->score_hundredths = 100;
 }
 
+/* What a rule denies has the full score and nothing else; the parts would only distract. */
 void facts_score(struct decision *d, const struct decide_context *at, bool is_denied_by_rule)
 {
 	const struct proposal *p = d->proposal;
@@ -198,6 +219,7 @@ void facts_score(struct decision *d, const struct decide_context *at, bool is_de
 	score_parts(d, &t);
 }
 
+/* Notes the use of a tool group once, and whether the profile denies it. */
 static void use_group(struct decision *d, enum tool_group g)
 {
 	for (size_t i = 0; i < d->used_count; i++)
@@ -225,6 +247,9 @@ static bool is_ordinary_database_work(const struct effect *e)
 		(e->program && text_starts(e->program, "sqlite"));
 }
 
+/* Effects that leave this machine in the sense of the group "external network": also those that are not
+ * network programs, such as publishing a package, changing a cloud service or a database in ways that
+ * are not everyday work. */
 static bool reaches_out(const struct effect *e, const struct profile *profile)
 {
 	if (facts_uses_network(e, profile) || changes_cloud(e) || e->kind == FX_PUBLISH ||
@@ -233,8 +258,9 @@ static bool reaches_out(const struct effect *e, const struct profile *profile)
 	return changes_database(e) && !is_ordinary_database_work(e);
 }
 
-/* Effects that change something although they write no file: a profile that only inspects must never have them, not even
- * with an approval. */
+/* Effects that change something although they write no file. A profile that only inspects must never
+ * have them, not even with an approval; group_one() therefore counts them to the group of changes, which
+ * such a profile denies. */
 static bool mutates(const struct effect *e)
 {
 	switch ((int)e->kind) {
@@ -253,6 +279,7 @@ static bool mutates(const struct effect *e)
 	}
 }
 
+/* A rebase is not counted as destructive git: what it replaces can be found in the reflog. */
 static void group_one(struct decision *d, const struct effect *e)
 {
 	if (reaches_out(e, d->profile))
@@ -265,6 +292,7 @@ static void group_one(struct decision *d, const struct effect *e)
 		use_group(d, GROUP_SECRETS_READ);
 }
 
+/* Must run before conclude(): a denied group makes the verdict DENY. */
 void facts_groups(struct decision *d, const struct decide_context *at)
 {
 	const struct proposal *p = d->proposal;

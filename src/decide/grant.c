@@ -18,12 +18,14 @@ static bool is_path_kind(enum effect_kind k)
 	return k == FX_WRITE || k == FX_DELETE || k == FX_MOVE || k == FX_PERMISSION;
 }
 
+/* Effects that run a text which is not known when the question is asked. */
 static bool is_opaque_kind(enum effect_kind k)
 {
 	return k == FX_DYNAMIC_EXEC || k == FX_DECODE_EXEC || k == FX_FETCH_EXEC || k == FX_STDIN_SHELL;
 }
 
-/* Not known beforehand: what a person saw once says nothing about the next time. */
+/* What cannot be known beforehand: a person's answer about it says nothing about the next time, even for
+ * the same input. */
 bool cover_is_once_only(const struct cover *c)
 {
 	if (c->is_whole)
@@ -31,6 +33,9 @@ bool cover_is_once_only(const struct cover *c)
 	return c->certainty == DYNAMIC || (c->flags & FXF_OPEN_END) || is_opaque_kind(c->kind);
 }
 
+/* Only kinds of effects whose operand says all that matters may be covered by more than the exact input.
+ * The list names what is allowed, so a new kind cannot be widened until somebody adds it. The guard's
+ * own state, and every class above it, never can. */
 bool cover_may_widen(const struct cover *c)
 {
 	static const uint64_t wide = UINT64_C(1) << FX_WRITE | UINT64_C(1) << FX_DELETE |
@@ -47,6 +52,7 @@ bool cover_may_widen(const struct cover *c)
 
 /* ---- reasons ---- */
 
+/* Each part is hashed with its length in front, so that no two different operands give the same bytes. */
 static void add_part(struct sha256 *h, const char *text)
 {
 	uint64_t n = text ? strlen(text) + 1 : 0; /* nothing and empty differ */
@@ -56,6 +62,8 @@ static void add_part(struct sha256 *h, const char *text)
 		sha256_add(h, text, strlen(text));
 }
 
+/* A digest of what the effect is about: the operand as it is written, where its links lead, and the
+ * directory it is relative to. A grant holds the digest instead of the text, which may be private. */
 static const char *operand_digest(struct arena *a, const struct effect *e)
 {
 	struct sha256 h;
@@ -71,6 +79,7 @@ static const char *operand_digest(struct arena *a, const struct effect *e)
 	return hex;
 }
 
+/* A reason to ask in the form that grants use. Without an effect it is about the command as a whole. */
 static struct cover cover_of(struct arena *a, const struct ask *ask)
 {
 	const struct effect *e = ask->effect;
@@ -105,6 +114,8 @@ struct cover *covers_of(struct arena *a, const struct decision *d, size_t *ret_n
 
 /* ---- hosts ---- */
 
+/* Letters, digits, and . - _ only; everything else could be read differently by the program that
+ * connects. */
 static bool is_plain_host(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -113,6 +124,9 @@ static bool is_plain_host(const char *s, size_t n)
 	return n > 0 && isalnum((unsigned char)s[0]);
 }
 
+/* The order of the steps is that of URL parsers: the host stands behind the LAST `@` of the authority
+ * ("a@b@host"), and the port is cut off after that. Programs disagree about backslashes and blanks, so a
+ * text with them has no host. */
 const char *host_of(struct arena *a, const char *target)
 {
 	const char *scheme = target ? strstr(target, "://") : NULL, *start = scheme ? scheme + 3 : target;
@@ -141,7 +155,8 @@ const char *host_of(struct arena *a, const char *target)
 
 /* ---- matching ---- */
 
-/* No more than was granted; and where it happens must be the same place. */
+/* The command may not do more than was granted. Where it happens (container, remote side) and whether it
+ * only appends must be exactly the same, because there less is not safer. */
 static bool flags_fit(unsigned have, unsigned granted)
 {
 	static const unsigned same = FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE | FXF_APPEND | FXF_HOST_MOUNT;
@@ -149,16 +164,20 @@ static bool flags_fit(unsigned have, unsigned granted)
 	return !(have & ~granted) && (have & same) == (granted & same);
 }
 
+/* The common ground of all wider grants: the same rule asked about the same kind of effect in the same
+ * place. */
 static bool is_same_effect(const struct cover *granted, const struct cover *c)
 {
 	return !granted->is_whole && text_eq(granted->rule, c->rule) && granted->kind == c->kind &&
 		text_eq(granted->tag, c->tag) && flags_fit(c->flags, granted->flags);
 }
 
-/* Operands in the workspace, or in a temporary directory, are alike; of all others each is its own. */
+/* A grant by shape: paths in the workspace are alike, and so are paths in a temporary directory. Any
+ * other operand must be the very same one. */
 static bool shape_covers(const struct cover *granted, const struct cover *c)
 {
-	/* Programs name hosts in more ways than their first operand. */
+	/* Many programs take further hosts from options and files. FXF_ONE_HOST says that the operand is
+	 * the only one. */
 	if ((c->kind == FX_NETWORK || c->kind == FX_REMOTE) && !(c->flags & FXF_ONE_HOST))
 		return false;
 	bool is_alike = is_path_kind(c->kind) && (c->path_class == PATH_IN || c->path_class == PATH_TMP);
@@ -174,7 +193,9 @@ static bool is_strictly_below(const char *path, const char *dir)
 	return path[0] == '/' && !text_eq(path, dir) && path_is_below(path, dir);
 }
 
-/* A glob names entries of the directory it stands in; removing such an entry follows no link. */
+/* A glob may be covered by a grant for a directory only when it deletes and has its pattern in the last
+ * component: then it names entries of one directory, and removing an entry follows no link. Names with a
+ * leading dot are left to a new question. */
 static bool glob_is_tame(const struct effect *e)
 {
 	const char *slash = strrchr(e->target, '/');
@@ -183,6 +204,8 @@ static bool glob_is_tame(const struct effect *e)
 	return e->kind == FX_DELETE && slash && fixed > (size_t)(slash - e->target) && slash[1] != '.';
 }
 
+/* A grant for a directory covers paths strictly below it, as written and after following links. "/../"
+ * is refused because its meaning depends on links. */
 static bool path_covers(
 	const struct grant *g, const struct cover *granted, const struct cover *c, const struct effect *e)
 {
@@ -204,6 +227,8 @@ static bool host_covers(struct arena *a, const struct grant *g, const struct cov
 		(c->flags & FXF_ONE_HOST) && host && text_eq(host, g->host);
 }
 
+/* Whether one part of a grant answers one reason. An exact grant must be equal; all other reaches hold
+ * only for what may widen. */
 static bool cover_answers(struct arena *a, const struct grant *g, const struct cover *granted,
 	const struct cover *c, const struct effect *e)
 {
@@ -220,7 +245,8 @@ static bool cover_answers(struct arena *a, const struct grant *g, const struct c
 	return false;
 }
 
-/* Meant for who asks, and in force. */
+/* Whether the grant is meant for who asks, and in force now. A member that the grant leaves open holds
+ * for everybody; an exact grant also names the input and the directory. */
 static bool is_for(const struct grant *g, const struct question *q)
 {
 	if (q->now_us < g->created_us || q->now_us >= g->expires_us || !text_eq(g->profile, q->profile))
@@ -235,6 +261,8 @@ static bool is_for(const struct grant *g, const struct question *q)
 		(q->cwd && text_eq(g->args_sha256, q->args_sha256) && text_eq(g->cwd, q->cwd));
 }
 
+/* When not everything the command does is known (unreadable, or too many asks to keep), only an exact
+ * grant for one use counts: then a person has seen this very input. */
 static bool answers(struct arena *a, const struct grant *g, const struct question *q,
 	const struct decision *d, const struct cover *c, const struct effect *e)
 {
@@ -248,7 +276,7 @@ static bool answers(struct arena *a, const struct grant *g, const struct questio
 	return false;
 }
 
-/* One that stays is taken before one that is used up. */
+/* A grant that stays valid is preferred to one that is used up by this use. */
 static const struct grant *find(struct arena *a, const struct grant *grants, size_t n,
 	const struct question *q, const struct decision *d, const struct cover *c, const struct effect *e)
 {
@@ -259,6 +287,8 @@ static const struct grant *find(struct arena *a, const struct grant *grants, siz
 	return NULL;
 }
 
+/* Used to find out whether an existing grant makes a new one unnecessary. False for an empty list:
+ * nothing asked is nothing covered. */
 bool grant_covers(const struct grant *g, const struct cover *asked, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -272,6 +302,8 @@ bool grant_covers(const struct grant *g, const struct cover *asked, size_t n)
 	return n > 0 && g->reach == REACH_SHAPE;
 }
 
+/* All or nothing: one reason without a grant leaves the whole question open. ret_used is then
+ * meaningless and must not be used to consume grants. */
 bool grants_answer(struct arena *a, const struct decision *d, const struct question *q,
 	const struct grant *grants, size_t n, bool *ret_used)
 {

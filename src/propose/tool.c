@@ -87,6 +87,7 @@ static const struct {
 	{ "readmcpresourcetool", TOOL_QUIET },
 };
 
+/* Names are compared without case, because clients write them differently. */
 static enum tool_kind kind_of(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
@@ -95,6 +96,7 @@ static enum tool_kind kind_of(const char *name)
 	return TOOL_UNKNOWN;
 }
 
+/* One proposal under construction. */
 struct build {
 	struct arena *a;
 	const struct surroundings *at;
@@ -103,6 +105,8 @@ struct build {
 	size_t cap;
 };
 
+/* Adds an effect about the whole call. The pointer is valid until the next call, because the list may
+ * move. */
 static struct effect *add(struct build *b, enum effect_kind kind, const char *tag, const char *target)
 {
 	if (b->p->effect_count == b->cap) {
@@ -122,7 +126,8 @@ static struct effect *add(struct build *b, enum effect_kind kind, const char *ta
 	return fx;
 }
 
-/* A path operand, judged as a redirection to it would be. */
+/* Adds an effect on a path, judged as a redirection to it in a shell would be. Writing a file that a
+ * client trusts adds a second effect. */
 static void add_path(struct build *b, enum effect_kind kind, const char *tag, const char *path)
 {
 	const char *base = b->at->cwd ? b->at->cwd : "/", *resolved = NULL;
@@ -149,6 +154,7 @@ static void add_path(struct build *b, enum effect_kind kind, const char *tag, co
 	}
 }
 
+/* The first of these members that is a text and not empty: clients name the same thing differently. */
 static const char *first_text(const struct json *input, const char *const *names)
 {
 	for (; *names; names++) {
@@ -163,6 +169,8 @@ static const char *const path_names[] = { "file_path", "path", "target_file", "n
 	"file", "relative_workspace_path", NULL };
 static const char *const text_names[] = { "command", "cmd", "patch", "diff", "input", NULL };
 
+/* Marks the proposal so that a person is asked; nothing is guessed from a call that does not say what it
+ * changes. */
 static bool unreadable(struct build *b, const char *text)
 {
 	b->p->readable = false;
@@ -171,7 +179,8 @@ static bool unreadable(struct build *b, const char *text)
 	return false;
 }
 
-/* Every file a patch names: added, changed, deleted, moved to; also the unified form. */
+/* Every file a patch names: added, changed, deleted, moved to; also in the unified form. A patch that
+ * names none is unreadable. */
 static void patch_paths(struct build *b, const char *text)
 {
 	static const struct {
@@ -203,6 +212,7 @@ static void patch_paths(struct build *b, const char *text)
 		(void)unreadable(b, "the patch names no file");
 }
 
+/* An edit must name its file, or carry a patch that does. */
 static void propose_edit(struct build *b, enum tool_kind kind)
 {
 	const struct json *input = b->call->input;
@@ -227,6 +237,7 @@ static void propose_read(struct build *b)
 		add(b, FX_READ, "read.file", NULL);
 }
 
+/* A search names no address, and so can be covered by no grant for a host. */
 static void propose_web(struct build *b)
 {
 	const char *url = json_get_text(b->call->input, "url", NULL);
@@ -235,7 +246,8 @@ static void propose_web(struct build *b)
 	fx->flags |= url ? FXF_ONE_HOST : 0;
 }
 
-/* Tools of servers: verbs that only look, and all others. */
+/* A server's tool whose name starts with a verb that only looks. The name stands behind the last "__" of
+ * "mcp__server__name". */
 static bool only_looks(const char *name)
 {
 	static const char *const verbs[] = { "get", "list", "read", "search", "find", "query", "describe",
@@ -253,6 +265,7 @@ static bool only_looks(const char *name)
 	return false;
 }
 
+/* The name is all that is known of such a tool: one that only looks is a read, any other is unknown. */
 static void propose_server_tool(struct build *b)
 {
 	const char *name = b->call->tool_name;
@@ -260,7 +273,7 @@ static void propose_server_tool(struct build *b)
 	add(b, only_looks(name) ? FX_READ : FX_UNKNOWN, only_looks(name) ? "mcp.read" : "mcp.call", name);
 }
 
-/* A command is text, or an argv whose shell we peel like any other. */
+/* A command is a text for a shell, or an argv, whose shell is looked through like any other. */
 static void propose_command(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
 {
@@ -289,6 +302,8 @@ unknown:
 	ret->unreadable_text = "the call has no command that can be read";
 }
 
+/* Shell tools go through the analysis of commands. All others become one step with the effects their
+ * kind has. */
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
 {

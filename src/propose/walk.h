@@ -1,5 +1,5 @@
-/* walk.h — the seam inside propose/ between the evaluator (words.c, walk.c) and the knowledge of programs (classify.c and
- * the tables beside it).  Not visible outside this folder.
+/* walk.h — the seam inside propose/ between the evaluator (evaluate/) and the knowledge of programs (programs/).  Not
+ * visible outside this folder.
  *
  * shell.c turns text into a tree.  walk.c goes through the tree in the order of execution, expands words with what is
  * known (variables, IFS, functions, aliases, working directory) and hands each simple command to classify_command().  That
@@ -50,6 +50,7 @@ struct feed {
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
 };
 
+/* Operators of redirections; where two spellings mean the same there is one name. */
 enum redirect_op {
 	REDIR_IN,
 	REDIR_OUT,
@@ -63,6 +64,7 @@ enum redirect_op {
 	REDIR_HEREDOC,
 	REDIR_HERESTRING
 };
+/* A redirection with its word expanded. */
 struct redirect {
 	enum redirect_op op;
 	int fd; /* -1: the operator's default */
@@ -70,6 +72,7 @@ struct redirect {
 	struct span at;
 };
 
+/* NAME=value or NAME+=value in front of a command. */
 struct assignment {
 	const char *name;
 	struct word value;
@@ -103,7 +106,7 @@ struct command {
  * classify_command() sees such a command with argc 0, for its assignments and redirections only; it sees `.` and
  * `source` as they are.
  *
- * classify.c: add the effects of one simple command, of its prefix assignments and of its redirections (the walker adds
+ * programs/programs.c: add the effects of one simple command, of its prefix assignments and of its redirections (the walker adds
  * none for those; the redirections of a compound command come as a command with argc 0 whose `out` the walker has set).
  * Never fails: what it does not know is FX_UNKNOWN. */
 void classify_command(struct walk *w, struct command *c);
@@ -133,7 +136,7 @@ struct effect *walk_path(
 void walk_git_verb(struct walk *w, const char *verb);
 
 struct arena *walk_arena(struct walk *w);
-/* One pointer per analysis for classify.c (files written so far, for "written, then run"); NULL at first. */
+/* One pointer per analysis for programs/ (files written so far, for "written, then run"); NULL at first. */
 void **walk_notes(struct walk *w);
 const struct surroundings *walk_surroundings(const struct walk *w);
 /* The command's current directory as far as known: absolute and clean, or NULL. */

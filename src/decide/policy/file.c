@@ -1,10 +1,15 @@
-/* file.c — a workspace's guard_policy.json, in the schema the original used.
+/* file.c — reads a workspace's guard_policy.json.
  *
- * Its rules look at text: substrings, pipe patterns, regular expressions; ours may also look at effects.  A file that was
- * copied from the shipped defaults says nothing new, and its substrings would stop `grep 'rm -rf' notes`: the built-in rules
- * of the same ids judge the same things by meaning.  So a pattern that stands in the shipped file under the same id is left
- * out, and what a person added is kept.  Nothing in the file can lower a rule, except `override`, and that only for rules
- * that ask and only when a person has accepted this very file. */
+ * The rules of this format look at text: substrings, pipe patterns, regular expressions; a rule of type
+ * "effect" looks at effects like a shipped rule. Many files began as a copy of the shipped defaults.
+ * Such a copy says nothing new, and its substrings would stop `grep 'rm -rf' notes`, although built-in
+ * rules of the same ids already judge the same things by meaning. So a pattern that stands in the
+ * shipped file under the same id is left out, and what a person added is kept.
+ *
+ * The file lies in the workspace, where the agent may be able to write. Therefore it can only make the
+ * guard stricter. The one exception is `override`, and that works only for rules that ask and only when
+ * a person has accepted this very file. Any mistake fails the whole file; policy.c then asks about
+ * everything. */
 #include "decide/policy/policy.h"
 
 #include "base/embed.h"
@@ -19,6 +24,8 @@ static int bad(struct err *e, const struct policy_source *from, const char *wher
 	return err_set(e, E_INPUT, "GUARD_POLICY", "%s: %s: %s", from->file_name, where, why);
 }
 
+/* The defaults as they ship, to recognise copies of them. They are part of the program, so a failure is
+ * a bug. */
 static const struct json *shipped_policy(struct arena *a)
 {
 	struct bytes text;
@@ -53,6 +60,7 @@ struct file_reader {
 	struct err *e;
 };
 
+/* Adds a rule about text. The rule does not count when all its patterns are copies of shipped ones. */
 static int add_text_rule(struct file_reader *r, const struct json *doc, const char *id, bool is_regex)
 {
 	const struct json *patterns = json_get(doc, "patterns");
@@ -89,6 +97,7 @@ static int add_text_rule(struct file_reader *r, const struct json *doc, const ch
 	return OK;
 }
 
+/* A rule in a list is at least as strict as the list is named: "warn" in absolute_deny still denies. */
 static int add_effect_rule(struct file_reader *r, const struct json *doc)
 {
 	struct policy *p = r->policy;
@@ -111,6 +120,7 @@ static int add_effect_rule(struct file_reader *r, const struct json *doc)
 	return OK;
 }
 
+/* An unknown type is an error: to skip the rule would leave the author believing that it holds. */
 static int add_rule(struct file_reader *r, const struct json *doc)
 {
 	const char *id = json_get_text(doc, "id", NULL), *type = json_get_text(doc, "type", "substring");
@@ -142,6 +152,7 @@ static int add_list(struct file_reader *r, const struct json *doc, const struct 
 	return OK;
 }
 
+/* Reads an action that a profile is to be raised to; left out or null: none. */
 static int read_raise(struct file_reader *r, const struct json *doc, const char *profile, const char *name,
 	enum action *ret)
 {
@@ -155,7 +166,8 @@ static int read_raise(struct file_reader *r, const struct json *doc, const char 
 	return OK;
 }
 
-/* "false" with quotes would otherwise take nothing away, and nobody would notice. */
+/* Reads a right as true or false, nothing else. The text "false" would otherwise take nothing away, and
+ * nobody would notice. `strict` is the value that makes the profile stricter. */
 static int read_right(struct file_reader *r, const struct json *doc, const char *profile, const char *name,
 	bool strict, bool *ret)
 {
@@ -205,7 +217,8 @@ static int add_profile_rules(struct file_reader *r, const struct json *doc)
 	return OK;
 }
 
-/* {"rule id": "warn"}: lower rules that ask.  A deny is not a matter of taste. */
+/* {"rule id": "warn"} changes the action of a rule. A rule that denies cannot be lowered, with or
+ * without acceptance. */
 static int check_override(struct file_reader *r, const struct json *override)
 {
 	const struct policy *p = r->policy;
@@ -224,7 +237,9 @@ static int check_override(struct file_reader *r, const struct json *override)
 	return OK;
 }
 
-/* Only what was checked as a whole: a file with one mistake must leave every shipped rule as it is. */
+/* Runs only after the whole file was found to be right, so that a file with a mistake leaves every
+ * shipped rule as it is. Raising a rule needs nobody's acceptance; lowering one without it is noted, so
+ * that the person can be told. */
 static void apply_override(struct policy *p, const struct json *override, bool is_accepted)
 {
 	json_each_member (m, override) {
@@ -258,6 +273,7 @@ static int read_settings(struct file_reader *r, const struct json *doc)
 	return OK;
 }
 
+/* Overrides come last: they may name rules that the file itself adds. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e)
 {
 	struct file_reader r = { .a = a, .policy = p, .from = from, .e = e };
@@ -284,8 +300,8 @@ int policy_file_add(struct arena *a, struct policy *p, const struct policy_sourc
 	return OK;
 }
 
-/* "curl|sh": curl is any word of one piece between bars, sh the first word of the next.  A side left out, "|sh", stands for
- * anything. */
+/* Looks for a word in one piece of a pipeline, without case. An empty word stands for anything;
+ * only_first looks at the program's place only. */
 static bool has_word(const char *piece, size_t n, const char *word, size_t word_n, bool only_first)
 {
 	size_t i = 0;
@@ -307,6 +323,8 @@ static bool has_word(const char *piece, size_t n, const char *word, size_t word_
 	return false;
 }
 
+/* A pattern like "curl|sh" holds when curl is any word of one piece of a pipeline and sh the first word
+ * of the next one. A side that is left out, as in "|sh", stands for anything. */
 static bool pipe_pattern_holds(const char *pattern, const char *text)
 {
 	const char *bar = strchr(pattern, '|'), *left = pattern, *right, *next;
@@ -329,6 +347,8 @@ static bool pipe_pattern_holds(const char *pattern, const char *text)
 	return false;
 }
 
+/* A regular expression that runs out of its budget gives an answer that is not 0, and so counts as a
+ * match. */
 static bool text_holds(const struct text_rule *r, const char *text)
 {
 	if (!text)
@@ -342,7 +362,9 @@ static bool text_holds(const struct text_rule *r, const char *text)
 	return false;
 }
 
-/* Sources are borrowed bytes; a copy gives them their NUL. */
+/* Looks at the command as it was given, at the text inside a shell wrapper, and at every step after
+ * expansion, so that quoting or a wrapper does not hide a text. Sources are borrowed bytes without a
+ * NUL; they are copied for that. */
 bool policy_text_holds(const struct text_rule *r, const struct proposal *p, struct arena *a)
 {
 	if (text_holds(r, p->normalized_command) || text_holds(r, p->shell_inner_command))

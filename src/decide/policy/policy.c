@@ -1,7 +1,9 @@
 /* policy.c — the policy of one place: the shipped rules, and what its file adds.
  *
- * The shipped rules are data of the program (policy.h), found by the kind of an effect; nothing is read or built for them at
- * start.  Only a workspace's own file is read here. */
+ * The shipped rules are constant tables that the build makes from share/guard_rules.json (policy.h).
+ * Nothing is read or built for them at start, because the guard runs in front of every command and must
+ * be quick. Only a workspace's own file is read, and a file that cannot be understood makes the policy
+ * stricter, never weaker. */
 #include "decide/policy/policy.h"
 
 #include "base/embed.h"
@@ -10,11 +12,14 @@
 
 #include <string.h>
 
+/* Texts are stored as distances into one block; 0 means that there is none. */
 static const char *text_or_null(uint32_t distance)
 {
 	return distance ? shipped_text + distance : NULL;
 }
 
+/* Fills in a rule from the table. Its action may have been changed by the workspace's file
+ * (policy_set_action). */
 void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
 {
 	const struct shipped_rule *s = &shipped_rules[i];
@@ -55,6 +60,8 @@ bool policy_rule_at(const struct policy *p, size_t i, struct rule *ret)
 	return true;
 }
 
+/* The tables of the program are constant; the first change of a shipped rule copies all actions into the
+ * policy. */
 void policy_set_action(struct policy *p, size_t i, enum action action)
 {
 	if (i >= shipped_rule_count) {
@@ -69,7 +76,9 @@ void policy_set_action(struct policy *p, size_t i, enum action action)
 	p->shipped_actions[i] = (uint8_t)action;
 }
 
-/* The file was not understood: the shipped rules stay, and a person is asked about everything. */
+/* The file was not understood. The shipped rules stay in force, and because `error` is set, decide.c
+ * asks a person about every command. Rules of the file that were read before the mistake are dropped:
+ * half a policy is not what its author wrote. */
 static void fail_closed(struct policy *p, const char *why)
 {
 	p->version = 0;
@@ -79,6 +88,8 @@ static void fail_closed(struct policy *p, const char *why)
 	p->rule_count = p->text_rule_count = p->profile_rule_count = 0;
 }
 
+/* A file that is there but cannot be read is treated like one that is wrong; only a file that does not
+ * exist adds nothing. */
 const struct policy *policy_compile(struct arena *a, const struct policy_source *from)
 {
 	struct policy *p = arena_zalloc(a, 1, sizeof(*p));
@@ -122,6 +133,8 @@ bool policy_permits_off(const struct policy *p)
 	return p->permits_off;
 }
 
+/* The digest goes into records, to show later which rules were in force. Without a file it is the one
+ * the build computed. */
 const char *policy_sha256(struct arena *a, const struct policy *p)
 {
 	uint8_t digest[SHA256_SIZE];
@@ -142,7 +155,8 @@ const char *policy_sha256(struct arena *a, const struct policy *p)
 	return hex;
 }
 
-/* The condition of a shipped rule as it is written. */
+/* The condition of a shipped rule as it is written in the rules file. It is parsed here, because only
+ * `guard rules` shows it. */
 static const struct json *shipped_when(const struct policy *p, size_t i)
 {
 	struct json *when;
@@ -153,6 +167,8 @@ static const struct json *shipped_when(const struct policy *p, size_t i)
 	return when;
 }
 
+/* The order is that of judging: shipped rules, the file's rules about effects, the file's rules about
+ * text. */
 bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret)
 {
 	struct rule r;

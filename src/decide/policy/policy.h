@@ -52,7 +52,7 @@ extern const uint16_t shipped_by_kind[], shipped_kind_start[FX_KIND_COUNT + 1];
 struct text_rule {
 	const char *id, *text, *recommended_profile;
 	enum action action;
-	const char **substrings; /* lower case; NULL-terminated */
+	const char **substrings; /* compared without case; NULL-terminated */
 	const struct pattern **patterns; /* NULL-terminated */
 	const char *origin;
 	const struct json *document;
@@ -96,9 +96,9 @@ int rules_parse_one(
 bool rules_hold(
 	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace);
 
-/* policy_file.c: add what a workspace's guard_policy.json says. */
+/* file.c: add what a workspace's guard_policy.json says. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e);
-/* policy_file.c: does a text rule hold for the proposal?  A pattern that runs out of budget holds. */
+/* file.c: does a text rule hold for the proposal?  A pattern that runs out of budget holds. */
 bool policy_text_holds(const struct text_rule *r, const struct proposal *p, struct arena *a);
 
 /* facts.c: what the effects amount to: detected flags, categories, target paths, score, tool groups. */

@@ -1,7 +1,9 @@
 /* rules.c — one rule: reading it, and asking whether it holds for an effect.
  *
- * A rule file is trusted to be strict, not to be right: an unknown member, kind, tag form, flag or class makes the rule
- * unreadable, because a condition that is only half understood would hold less often than its author thinks. */
+ * A condition has many optional members, and a rule holds when all that are given hold. So a member that
+ * is not understood must not be skipped: for an unknown member, kind, flag or class the rule is refused
+ * with an error. Otherwise the rule would hold in other cases than its author thinks, and nobody would
+ * notice. */
 #include "base/file.h"
 #include "base/text.h"
 #include "decide/policy/policy.h"
@@ -19,6 +21,7 @@ struct reader {
 	struct err *e;
 };
 
+/* Every message names the file, the rule and the word that was not understood. */
 static int bad(struct reader *r, const char *what, const char *word)
 {
 	return err_set(r->e, E_INPUT, "GUARD_RULE", "%s: rule '%s': %s '%s'", r->origin, r->id, what, word);
@@ -32,7 +35,7 @@ static int find_name(const char *const *names, size_t n, const char *name)
 	return -1;
 }
 
-/* A text or a list of texts, as a NULL-terminated array. */
+/* A text, or a list of texts that is not empty, as a NULL-terminated array. */
 static int read_words(struct reader *r, const struct json *v, const char *member, const char ***ret)
 {
 	const char **words;
@@ -55,7 +58,8 @@ static int read_words(struct reader *r, const struct json *v, const char *member
 	return OK;
 }
 
-/* The same as one text: each word ended by NUL, an empty one behind the last. */
+/* Packs words into one text: each ended by NUL, an empty one behind the last. This is the form the build
+ * gives to shipped rules, so both are matched by the same code. */
 static int read_globs(struct reader *r, const char **words, const char *member, const char **ret)
 {
 	struct buf b;
@@ -71,6 +75,7 @@ static int read_globs(struct reader *r, const char **words, const char *member, 
 	return OK;
 }
 
+/* Kinds become bits, so that a rule is tested against an effect without comparing texts. */
 static int read_kinds(struct reader *r, const char **words, uint64_t *ret)
 {
 	for (; *words; words++) {
@@ -93,6 +98,7 @@ static int read_flags(struct reader *r, const char **words, unsigned *ret)
 	return OK;
 }
 
+/* For path classes and certainties, whose names are given by the caller. */
 static int read_bits(struct reader *r, const char **words, const char *const *names, size_t n, unsigned *ret)
 {
 	for (; *words; words++) {
@@ -104,6 +110,7 @@ static int read_bits(struct reader *r, const char **words, const char *const *na
 	return OK;
 }
 
+/* One word only: a rule that holds both here and elsewhere leaves the member out. */
 static int read_where(struct reader *r, const char **words, enum where *ret)
 {
 	static const char *const names[] = { "any", "here", "elsewhere" };
@@ -165,6 +172,8 @@ static int read_condition(struct reader *r, const char *name, const struct json 
 	return read_word_condition(r, name, words, rule);
 }
 
+/* Without a reason in the file, a rule that denies has the general reason for a denial, and any other
+ * that for an approval. */
 static int read_reason(struct reader *r, const struct json *doc, struct rule *rule)
 {
 	const char *code = json_get_text(doc, "reason", NULL);
@@ -180,6 +189,7 @@ static int read_reason(struct reader *r, const struct json *doc, struct rule *ru
 	return OK;
 }
 
+/* Only a checkpoint can undo. An unknown word is refused, because `undo` makes a rule milder in use. */
 static int read_undo(struct reader *r, const struct json *doc, struct rule *rule)
 {
 	const struct json *v = json_get(doc, "undo");
@@ -192,6 +202,7 @@ static int read_undo(struct reader *r, const struct json *doc, struct rule *rule
 	return OK;
 }
 
+/* Used for workspace files and by the build for the shipped ones. *ret is set only on success. */
 int rules_parse_one(
 	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e)
 {
@@ -203,6 +214,7 @@ int rules_parse_one(
 	rule.id = r.id;
 	if (!action_parse(action, &rule.action))
 		return bad(&r, "no such action:", action);
+	/* Older files say "description" where newer ones say "text"; without either, the id must do. */
 	rule.text = json_get_text(doc, "text", NULL);
 	if (!rule.text)
 		rule.text = json_get_text(doc, "description", rule.id);
@@ -223,6 +235,7 @@ int rules_parse_one(
 	return OK;
 }
 
+/* Whether one of the packed globs matches. What is not known (NULL) is matched by none. */
 static bool any_glob(const char *globs, const char *s, bool path)
 {
 	if (!s)
@@ -233,6 +246,7 @@ static bool any_glob(const char *globs, const char *s, bool path)
 	return false;
 }
 
+/* A mount of this machine's directory into a container is here, although the program runs elsewhere. */
 static bool where_holds(enum where where, unsigned flags)
 {
 	bool elsewhere = (flags & (FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE)) && !(flags & FXF_HOST_MOUNT);
@@ -240,12 +254,14 @@ static bool where_holds(enum where where, unsigned flags)
 	return where == WHERE_ANY || (where == WHERE_ELSEWHERE) == elsewhere;
 }
 
+/* The target is a directory that contains the workspace; deleting it deletes the workspace too. */
 static bool is_above(const struct effect *e, const char *workspace)
 {
 	return workspace && e->target && !text_eq(e->target, workspace) &&
 		path_is_below(workspace, e->target);
 }
 
+/* A target is compared as it is written and as it resolves: a link cannot lead around a rule. */
 static bool names_hold(const struct rule *r, const struct effect *e, const struct profile *profile)
 {
 	if (r->tags && !any_glob(r->tags, e->tag, false))
@@ -257,6 +273,7 @@ static bool names_hold(const struct rule *r, const struct effect *e, const struc
 	return !r->profiles || any_glob(r->profiles, profile->name, false);
 }
 
+/* Cheap tests on bits come first; globs are tried last. The caller has already looked at the kind. */
 bool rules_hold(
 	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace)
 {

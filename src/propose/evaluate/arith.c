@@ -1,10 +1,18 @@
 /* arith.c — the shell's arithmetic on what is known: C's operators over 64-bit integers, and variables.
  *
- * Only constants matter here, so everything odd (a name that is not a number, a division by zero) is "not known". */
+ * Used for $((...)), ((...)), let, array indices and slices. Only constants matter here: a result is
+ * worth having when it turns an index or a path into something certain. So everything odd (a name whose
+ * value is not a number, an array element, a division by zero, too deep nesting) sets is_wrong, and the
+ * caller treats the whole expression as not known. A text with markers must not come here; callers test
+ * that first.
+ *
+ * The parser is a recursive descent with precedence climbing for the binary operators. Assignments
+ * inside the expression are made at once, as the shell does. */
 #include "propose/evaluate/evaluate.h"
 
 #include <errno.h>
 
+/* One expression being read. is_wrong is never taken back; all loops and recursions end once it is set. */
 struct expression {
 	struct walk *w;
 	const char *p;
@@ -31,6 +39,7 @@ static bool is_number(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* The value of a digit in any base up to 36; 99, which is no digit in any of them, for other bytes. */
 static int digit_value(char c)
 {
 	if (is_number(c))
@@ -40,6 +49,8 @@ static int digit_value(char c)
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
 }
 
+/* Decimal, 0x..., 0... (octal) and BASE#digits. Overflow wraps around, as in the shell. A letter or
+ * digit left behind the number makes the expression wrong: 08 is an error in the shell too. */
 static int64_t parse_number(struct expression *e)
 {
 	uint64_t value = 0, base = 10;
@@ -66,6 +77,8 @@ static int64_t parse_number(struct expression *e)
 	return (int64_t)value;
 }
 
+/* The value of a variable. Unset and empty are 0, as in the shell. More than one possible value, or a
+ * text that is no plain number (the shell would evaluate that text again), is not known. */
 static int64_t variable(struct expression *e, const char *name, size_t n)
 {
 	const struct value *v = scope_variable(e->w, name, n);
@@ -78,6 +91,8 @@ static int64_t variable(struct expression *e, const char *name, size_t n)
 	return value;
 }
 
+/* When the value is not known the variable still changes: it then holds some text that is not empty (the
+ * marker \2). */
 static void assign(struct expression *e, const char *name, size_t n, int64_t value)
 {
 	const char *text = e->is_wrong ? "\2" : arena_printf(e->w->a, "%lld", (long long)value);
@@ -85,6 +100,8 @@ static void assign(struct expression *e, const char *name, size_t n, int64_t val
 	scope_set_variable(e->w, name, n, value_text(e->w, text));
 }
 
+/* One binary operator. Sums, products and shifts are made on unsigned numbers, where overflow is
+ * defined; a division that would trap is wrong. */
 static int64_t compute(struct expression *e, char op, char op2, int64_t x, int64_t y)
 {
 	uint64_t ux = (uint64_t)x, uy = (uint64_t)y;
@@ -127,6 +144,7 @@ static int64_t compute(struct expression *e, char op, char op2, int64_t x, int64
 	}
 }
 
+/* A variable, with whatever may follow it: ++ and --, an assignment, or an operator with "=" behind it. */
 static int64_t parse_name(struct expression *e)
 {
 	const char *name = e->p;
@@ -152,6 +170,7 @@ static int64_t parse_name(struct expression *e)
 		assign(e, name, n, value);
 		return value;
 	}
+	/* <= and >= compare; only <<= and >>= assign. */
 	size_t op_n = (e->p[0] == '<' && e->p[1] == '<') || (e->p[0] == '>' && e->p[1] == '>') ? 2 : 1;
 	if (*e->p && strchr("+-*/%&|^<>", *e->p) && e->p[op_n] == '=' &&
 		(op_n == 2 || (*e->p != '<' && *e->p != '>'))) {
@@ -165,6 +184,8 @@ static int64_t parse_name(struct expression *e)
 	return variable(e, name, n);
 }
 
+/* A sign or another unary operator, a parenthesis, ++x and --x, a number or a name. The depth is counted
+ * here and in parse_binary(), the two places through which every recursion goes. */
 static int64_t parse_unary(struct expression *e)
 {
 	int64_t value = 0;
@@ -209,7 +230,8 @@ static int64_t parse_unary(struct expression *e)
 	return value;
 }
 
-/* How strongly an operator at p binds, 0 for none, and its length. */
+/* How strongly the operator at p binds, and its length; 0 when there is none. Operators of two bytes
+ * stand first in the table, so that "<<" is not read as "<". */
 static int binds(const char *p, size_t *ret_n)
 {
 	static const struct {
@@ -229,6 +251,8 @@ static int binds(const char *p, size_t *ret_n)
 	return 0;
 }
 
+/* Precedence climbing: takes operators that bind at least as strongly as `least`. The right side must
+ * bind more strongly than the operator, so all operators associate to the left. */
 static int64_t parse_binary(struct expression *e, int least)
 {
 	int64_t x = parse_unary(e);
@@ -249,7 +273,8 @@ static int64_t parse_binary(struct expression *e, int least)
 	}
 }
 
-/* Both arms of ?: are evaluated; nothing here has effects but assignments. */
+/* A binary expression, or one with ?: behind it. Both arms of ?: are evaluated, and assignments in both
+ * are made. */
 static int64_t parse_assignment(struct expression *e)
 {
 	int64_t x = parse_binary(e, 1);
@@ -279,6 +304,7 @@ static int64_t parse_commas(struct expression *e)
 	return x;
 }
 
+/* An empty expression is 0, as in the shell. Text left behind the expression makes it unknown. */
 bool arith_eval(struct walk *w, const char *text, int64_t *ret)
 {
 	struct expression e = { .w = w, .p = text };

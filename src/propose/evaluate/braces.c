@@ -1,7 +1,9 @@
 /* braces.c — {a,b} and {1..5}: one word becomes several, before anything else is expanded.
  *
- * Works on lists of parts, because what stands between the braces may be quoted or expand itself.  The leftmost group is
- * taken apart and the results are looked at again, until no group is left or the limit is reached. */
+ * Works on lists of parts, because what stands between the braces may be quoted or expand itself. In
+ * each round the leftmost group of every word is taken apart; the results are looked at again, until no
+ * group is left or the limit is reached. Both the number of words and the bytes looked at are limited,
+ * because a few dozen bytes of braces can stand for millions of words. */
 #include "propose/evaluate/evaluate.h"
 
 /* A place in a list of parts. */
@@ -16,18 +18,21 @@ struct range {
 	bool is_letters;
 };
 
+/* One pair of braces with its commas, or with a range when it has none. */
 struct group {
 	struct place open, close, commas[WALK_MAX_BRACES];
 	size_t comma_count;
 	struct range range; /* when there are no commas */
 };
 
+/* Braces count only in text that is not quoted. */
 static bool is_live(const struct shell_part *p)
 {
 	return p->kind == PART_TEXT && !p->is_quoted;
 }
 
-/* a..b or a..b..step, of numbers or letters. */
+/* Reads a..b or a..b..step, of numbers or single letters. A step of 0 counts as 1, and its sign is
+ * ignored: the ends say the direction, as in the shell. */
 static bool read_range(struct arena *a, const char *text, size_t n, struct range *r)
 {
 	const char *low = arena_strndup(a, text, n);
@@ -55,7 +60,9 @@ static bool read_range(struct arena *a, const char *text, size_t n, struct range
 	return true;
 }
 
-/* The end of the group that opens at `from`; collects its commas.  False: it is no group. */
+/* Finds the brace that closes the group opening at `from`, and collects the commas of its own level.
+ * False when it is no group: never closed, or neither comma nor range in it; the brace is then ordinary
+ * text. */
 static bool scan_group(struct walk *w, struct place from, struct group *g)
 {
 	uint32_t depth = 0;
@@ -85,7 +92,9 @@ static bool scan_group(struct walk *w, struct place from, struct group *g)
 	return false;
 }
 
-/* The first real group at or behind `from`.  Groups that are none cost one scan each; their number is limited. */
+/* The first real group of the list. A brace that opens no group costs a scan to the end of its text, so
+ * a text full of them would cost the square of its length; the number of tries and the bytes scanned are
+ * limited. */
 static bool find_group(struct walk *w, struct shell_part *first, struct group *g)
 {
 	uint32_t tries = 0;
@@ -108,7 +117,8 @@ static bool find_group(struct walk *w, struct shell_part *first, struct group *g
 	return false;
 }
 
-/* Append copies of the parts between two places. */
+/* Appends copies of the parts between two places. Texts are cut to the slice that is meant; empty
+ * unquoted ones are left out, but a quoted empty text stays, because it makes a word. */
 static void copy_between(struct walk *w, struct shell_part ***end, struct place from, struct place to)
 {
 	for (struct shell_part *p = from.part; p; p = p->next) {
@@ -130,6 +140,8 @@ static void copy_between(struct walk *w, struct shell_part ***end, struct place 
 	}
 }
 
+/* The word with its group replaced: what stands before it, then `text` or the parts between `from` and
+ * `to`, then what stands behind it. */
 static struct shell_part *with_middle(struct walk *w, struct shell_part *first, const struct group *g,
 	struct place from, struct place to, const char *text)
 {
@@ -156,6 +168,7 @@ struct parts_list {
 	size_t n, cap;
 };
 
+/* False at the limit, which also ends the whole analysis: words left out would be words not judged. */
 static bool push(struct walk *w, struct parts_list *l, struct shell_part *p)
 {
 	if (l->n >= WALK_MAX_BRACES) {
@@ -171,6 +184,7 @@ static bool push(struct walk *w, struct parts_list *l, struct shell_part *p)
 	return true;
 }
 
+/* One word for each number or letter. The step may lead beyond 64 bits; then the range is over. */
 static void push_range(struct walk *w, struct shell_part *first, const struct group *g, struct parts_list *to)
 {
 	const struct range *r = &g->range;
@@ -198,6 +212,7 @@ static void push_list(struct walk *w, struct shell_part *first, const struct gro
 	}
 }
 
+/* Rounds over the whole list, one group per word and round, until a round finds none. */
 size_t expand_braces(struct walk *w, const struct shell_word *word, struct shell_part ***ret)
 {
 	struct parts_list now = { 0 };

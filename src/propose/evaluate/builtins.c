@@ -1,8 +1,17 @@
-/* builtins.c — the shell's own commands that change what is known: variables, directory, aliases, functions, input. */
+/* builtins.c — the shell's own commands that change what is known: variables, directory, aliases,
+ * functions, input.
+ *
+ * These commands are kept from the knowledge of programs, because their effect is on the evaluator's own
+ * state: after `cd /` every relative path means something else. Each handler first adds the effects of
+ * its assignments and redirections (effects_only) and then changes the state. What a handler cannot
+ * follow it sets to unknown, never leaves as it was. The bytes \1 and \2 in texts are markers:
+ * "anything", and "anything but nothing" (evaluate.h). */
 #include "propose/evaluate/evaluate.h"
 
 #include "base/file.h"
 
+/* Adds the effects of assignments and redirections, as if of a command without words. The builtin itself
+ * prints nothing, unless its handler says otherwise afterwards. */
 static void effects_only(struct walk *w, struct command *c)
 {
 	struct command rest = *c;
@@ -21,6 +30,7 @@ static bool is_option(const struct word *x)
 
 /* ---- assignments ---- */
 
+/* The elements of name=( ... ). With [index]= in it, places are no longer what the order says. */
 static const struct value *elements_of(struct walk *w, const struct shell_word *first)
 {
 	struct word_list list = { 0 };
@@ -42,6 +52,8 @@ static const struct value *elements_of(struct walk *w, const struct shell_word *
 	return v;
 }
 
+/* All elements of both, in order. When the first may have more elements than are known, places are not
+ * certain. */
 static const struct value *joined_arrays(struct walk *w, const struct value *x, const struct value *y)
 {
 	struct value *v = value_new(w, x->n + y->n, true);
@@ -54,7 +66,8 @@ static const struct value *joined_arrays(struct walk *w, const struct value *x, 
 	return v;
 }
 
-/* name[index]=text.  What a place held before may stay in view where the place is not known. */
+/* name[index]=text. When the place is not known, the old elements stay in view beside the new one, so
+ * that nothing possible is lost. */
 static const struct value *with_element(
 	struct walk *w, const struct value *old, const char *index, const char *text)
 {
@@ -74,6 +87,8 @@ static const struct value *with_element(
 	return v;
 }
 
+/* Makes one assignment of the grammar, and describes it for the effects. An appended text joins the
+ * chosen value. */
 void builtin_assign(struct walk *w, const struct shell_word *word, struct assignment *ret)
 {
 	const char *name = arena_strndup(w->a, word->first->text, word->name_n);
@@ -104,7 +119,7 @@ void builtin_assign(struct walk *w, const struct shell_word *word, struct assign
 	scope_set_variable(w, name, word->name_n, v);
 }
 
-/* NAME=value that came as an ordinary word. */
+/* Makes an assignment that came as an ordinary word, such as an argument of export. */
 static bool assign_word(struct walk *w, const struct word *x)
 {
 	const char *marked = word_marked(w, x), *equals = strchr(marked, '=');
@@ -115,6 +130,8 @@ static bool assign_word(struct walk *w, const struct word *x)
 	return true;
 }
 
+/* declare, export, local, readonly, typeset. Alone or with -p they print all variables, which may hold
+ * credentials. */
 static void run_declare(struct walk *w, struct command *c)
 {
 	bool prints = c->argc == 1 && !c->assign_count, names = false, keys = false;
@@ -146,7 +163,7 @@ static void run_declare(struct walk *w, struct command *c)
 	}
 }
 
-/* unset 'a[1]': one element less, and the others keep their places. */
+/* unset 'a[1]': one element less, and the others keep their places; which one is gone is not followed. */
 static void unset_element(struct walk *w, const char *text)
 {
 	size_t n = strcspn(text, "[");
@@ -159,6 +176,8 @@ static void unset_element(struct walk *w, const char *text)
 	scope_set_variable(w, text, n, v);
 }
 
+/* Unsets variables and functions. Taking away what marks a governed process, or the shell's history
+ * file, is an effect. */
 static void run_unset(struct walk *w, struct command *c)
 {
 	bool functions = false, variables = false;
@@ -173,7 +192,8 @@ static void run_unset(struct walk *w, struct command *c)
 		if (x->certainty != CERTAIN)
 			continue;
 		struct binding *b = scope_binding(w, BIND_FUNCTION, x->text, x->text_n, false);
-		/* What marks a governed process, and where a shell keeps its history, are not a command's to take away. */
+		/* Variables that mark a governed process, and the place of a shell's history, are not a
+		 * command's to take away. */
 		if (text_starts(x->text, "HELM_") || text_starts(x->text, "OPENCLAW_"))
 			walk_effect(w, c, FX_TAMPER, x)->tag = "tamper.variable";
 		else if (text_eq(x->text, "HISTFILE"))
@@ -188,6 +208,8 @@ static void run_unset(struct walk *w, struct command *c)
 	effects_only(w, c);
 }
 
+/* Makes the words from `from` on the positional arguments. An unquoted unknown word may be any number of
+ * words. */
 static void set_arguments(struct walk *w, const struct command *c, size_t from)
 {
 	struct value *v = value_new(w, (uint32_t)(c->argc - from), true);
@@ -199,6 +221,8 @@ static void set_arguments(struct walk *w, const struct command *c, size_t from)
 	scope_set_variable(w, "@", 1, v);
 }
 
+/* Alone it prints every variable; otherwise its options are skipped, and what follows them are the
+ * arguments. */
 static void run_set(struct walk *w, struct command *c)
 {
 	size_t i = 1;
@@ -226,6 +250,7 @@ static void run_set(struct walk *w, struct command *c)
 		set_arguments(w, c, i);
 }
 
+/* When it is not known how many are shifted, all stay in view without their places. */
 static void run_shift(struct walk *w, struct command *c)
 {
 	const struct value *v = scope_variable(w, "@", 1);
@@ -233,7 +258,7 @@ static void run_shift(struct walk *w, struct command *c)
 	bool is_known = c->argc == 1 || (c->argv[1].certainty == CERTAIN && text_int(c->argv[1].text, &n));
 
 	effects_only(w, c);
-	/* More than there are is an error, and shifts nothing. */
+	/* To shift more arguments than there are is an error in the shell and shifts nothing. */
 	if (is_known && (n <= 0 || (n > v->n && !v->is_open)))
 		return;
 	is_known &= n <= v->n && !v->is_keyed;
@@ -241,7 +266,8 @@ static void run_shift(struct walk *w, struct command *c)
 	struct value *rest = value_new(w, v->n - gone, true);
 	if (rest->n)
 		memcpy(rest->items, v->items + gone, rest->n * sizeof(*rest->items));
-	/* In a loop, how often it ran is not known; what is left stays in view by the merge of rounds. */
+	/* How often a loop has shifted is not known; the merge of its rounds keeps what each of them
+	 * left. */
 	rest->is_open = v->is_open;
 	rest->is_keyed = !is_known;
 	scope_set_variable(w, "@", 1, rest);
@@ -249,7 +275,8 @@ static void run_shift(struct walk *w, struct command *c)
 
 /* ---- input ---- */
 
-/* Fields of a line go to the names in turn, the last one gets the rest; each line is one possibility. */
+/* Gives the fields of one line to the names in turn; the last name gets the rest. Each line of the input
+ * is one possibility, since read may stand in a loop. */
 static void read_line(struct walk *w, const char *line, size_t n, const struct word *names, size_t count,
 	const struct value **values)
 {
@@ -269,6 +296,8 @@ static void read_line(struct walk *w, const char *line, size_t n, const struct w
 	}
 }
 
+/* With known input the variables may be any of its lines; otherwise they are as unknown as the input is
+ * bad. */
 static void run_read(struct walk *w, struct command *c)
 {
 	static const struct word reply = { .text = "REPLY", .text_n = 5, .known_n = 5 };
@@ -317,6 +346,7 @@ static void run_complete(struct walk *w, struct command *c)
 	run_option_text(w, c, "-C", "complete -C");
 }
 
+/* Known input gives the elements, one for each line; otherwise the array may hold anything. */
 static void run_mapfile(struct walk *w, struct command *c)
 {
 	const struct word *name = &c->argv[c->argc - 1];
@@ -336,6 +366,7 @@ static void run_mapfile(struct walk *w, struct command *c)
 		scope_set_variable(w, name->text, name->text_n, v);
 }
 
+/* Which option comes is not followed; its name is never empty, its argument may be. */
 static void run_getopts(struct walk *w, struct command *c)
 {
 	effects_only(w, c);
@@ -344,6 +375,7 @@ static void run_getopts(struct walk *w, struct command *c)
 	scope_set_variable(w, "OPTARG", 6, value_text(w, "\1"));
 }
 
+/* Evaluated for its assignments. */
 static void run_let(struct walk *w, struct command *c)
 {
 	int64_t value;
@@ -357,6 +389,8 @@ static void run_let(struct walk *w, struct command *c)
 
 /* ---- directory ---- */
 
+/* Without a word to HOME, with "-" back to where it was before. A directory that is not known makes
+ * relative paths unknown. */
 static void change_directory(struct walk *w, struct command *c, const struct word *to)
 {
 	const struct value *v = NULL;
@@ -389,6 +423,7 @@ static void run_cd(struct walk *w, struct command *c)
 	change_directory(w, c, directory_operand(c));
 }
 
+/* +N and -N rotate the stack, which is not followed: then the directory is unknown. */
 static void run_pushd(struct walk *w, struct command *c)
 {
 	const struct word *to = directory_operand(c);
@@ -419,12 +454,15 @@ static void run_popd(struct walk *w, struct command *c)
 
 /* ---- texts ---- */
 
+/* How running a text of this origin is called. */
 static const char *tag_of(enum origin o, enum effect_kind *ret)
 {
 	*ret = o == ORIGIN_FETCHED ? FX_FETCH_EXEC : o == ORIGIN_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
 	return o == ORIGIN_FETCHED ? "fetch.exec" : o == ORIGIN_DECODED ? "decode.exec" : "dynamic.text";
 }
 
+/* Runs the words from `from` on, joined by blanks, as a text. When part of it is not known, that itself
+ * is an effect; what is known is walked all the same. */
 static void run_words(struct walk *w, struct command *c, size_t from, const char *via, bool in_place)
 {
 	struct buf b;
@@ -449,6 +487,7 @@ static void run_words(struct walk *w, struct command *c, size_t from, const char
 		&(struct script_call){ .text = b.p, .n = b.n, .at = at, .via = via, .in_place = in_place });
 }
 
+/* The text runs in place: what it sets remains. */
 static void run_eval(struct walk *w, struct command *c)
 {
 	size_t from = 1;
@@ -460,6 +499,8 @@ static void run_eval(struct walk *w, struct command *c)
 		run_words(w, c, from, "eval", true);
 }
 
+/* The text runs later, at a signal or at the end; it is judged at once, and what it sets does not
+ * remain. */
 static void run_trap(struct walk *w, struct command *c)
 {
 	size_t i = 1;
@@ -506,6 +547,7 @@ static void run_hash(struct walk *w, struct command *c)
 			word_marked(w, &c->argv[2]));
 }
 
+/* enable -f loads a builtin from a shared object: code of somebody else, run inside the shell. */
 static void run_enable(struct walk *w, struct command *c)
 {
 	effects_only(w, c);
@@ -515,6 +557,7 @@ static void run_enable(struct walk *w, struct command *c)
 
 /* ---- commands in front of commands ---- */
 
+/* Runs the words behind a prefix such as exec or command. Neither aliases nor functions apply to them. */
 static void run_rest(struct walk *w, struct command *c, size_t from)
 {
 	struct command inner = *c;
@@ -528,6 +571,7 @@ static void run_rest(struct walk *w, struct command *c, size_t from)
 	c->out = inner.out;
 }
 
+/* exec 3<>/dev/tcp/host/port: the descriptor is remembered, so that a later <&3 is seen as a socket. */
 static void note_sockets(struct walk *w, const struct command *c)
 {
 	for (size_t i = 0; i < c->redir_count; i++) {
@@ -537,6 +581,7 @@ static void note_sockets(struct walk *w, const struct command *c)
 	}
 }
 
+/* With a command it runs that; without one its redirections stay in force for the rest of the shell. */
 static void run_exec(struct walk *w, struct command *c)
 {
 	size_t i = 1;
@@ -568,6 +613,8 @@ static bool run_command(struct walk *w, struct command *c)
 	return true;
 }
 
+/* Behind exit and return nothing more runs in this branch. Its changes are dropped when the branches are
+ * merged (fork_cut). */
 static void run_exit(struct walk *w, struct command *c)
 {
 	effects_only(w, c);
@@ -623,6 +670,7 @@ static const struct {
 	{ "unset", run_unset },
 };
 
+/* command and printf decide themselves whether they are meant; all others are found in the table. */
 bool builtin_run(struct walk *w, struct command *c)
 {
 	const char *name = c->argv[0].text;

@@ -1,12 +1,20 @@
 /* eval.c — through the tree in the order of execution.
  *
- * No branch is left out because its condition looks false: whatever might run is judged.  What a branch changes is then
- * merged with what the others leave (scope.c), and a command whose words have several possible values is judged for each.
- * Loops are walked until what they change settles, a few times at most. */
+ * No branch is left out because its condition looks false: whatever might run is judged. What a branch
+ * changes is then merged with what the others leave (scope.c), so a variable may have several values
+ * afterwards. A command whose words depend on such variables is judged once for each combination:
+ * eval_choose() says which value to take in the present try, and for_each_choice() goes on to the next
+ * combination until all were tried. Loops are walked until what they change settles, three times at
+ * most.
+ *
+ * Tests like [ -n "$x" ] are the one kind of condition that is believed: they are how careful scripts
+ * protect `rm -rf "$x"/...`, and behind them the variable is known not to be empty. */
 #include "propose/evaluate/evaluate.h"
 
 /* ---- several values ---- */
 
+/* `key` identifies the thing that has n possible values; asking again with the same key in one try gives
+ * the same answer. A new key starts with 0 and is remembered, so that next_choice() can count it up. */
 uint32_t eval_choose(struct walk *w, const void *key, uint32_t n)
 {
 	if (n <= 1)
@@ -22,7 +30,8 @@ uint32_t eval_choose(struct walk *w, const void *key, uint32_t n)
 	return 0;
 }
 
-/* The next combination, or false when all were tried. */
+/* Counts the choices made since `base` like digits of a number, the last one fastest. A digit that is
+ * used up is forgotten, because later choices may depend on it. False when all combinations were tried. */
 static bool next_choice(struct walk *w, uint32_t base)
 {
 	while (w->choice_n > base) {
@@ -34,6 +43,7 @@ static bool next_choice(struct walk *w, uint32_t base)
 	return false;
 }
 
+/* How many combinations the choices seen so far make, and how many values the largest of them has. */
 static uint64_t combinations(const struct walk *w, uint32_t base, uint32_t *ret_most)
 {
 	uint64_t all = 1;
@@ -47,8 +57,9 @@ static uint64_t combinations(const struct walk *w, uint32_t base, uint32_t *ret_
 	return all;
 }
 
-/* Run fn for every combination of values it looks at; what the runs change is merged.  Too many combinations: every value
- * is still tried, but not with every other. */
+/* Runs fn for every combination of the values it looks at, and merges what the runs change. When there
+ * are too many combinations, all choices are moved together instead (the "diagonal"): every value is
+ * still tried, but not with every other. Inside a diagonal nothing is multiplied again. */
 static void for_each_choice(struct walk *w, void (*fn)(struct walk *, const void *), const void *arg)
 {
 	uint32_t base = w->choice_n, most, tries = 1;
@@ -87,6 +98,7 @@ static void for_each_choice(struct walk *w, void (*fn)(struct walk *, const void
 
 /* ---- output ---- */
 
+/* Starts to collect what is printed, for $(...), pipes and redirections of compound commands. */
 void eval_capture_begin(struct walk *w)
 {
 	struct capture *c = arena_alloc(w->a, sizeof(*c));
@@ -98,6 +110,8 @@ void eval_capture_begin(struct walk *w)
 	w->capture = c;
 }
 
+/* What was collected, in the most exact form: one file or decoded text, known bytes, a known beginning,
+ * or only the kind. */
 struct feed eval_capture_end(struct walk *w)
 {
 	struct capture *c = w->capture;
@@ -112,6 +126,8 @@ struct feed eval_capture_end(struct walk *w)
 	return (struct feed){ .kind = c->kind, .is_filled = c->is_filled };
 }
 
+/* How dangerous it would be to run such output as a program. A list prints what the worst of its
+ * commands prints. */
 static int badness(enum feed_kind k)
 {
 	static const int order[] = { [FEED_EMPTY] = 0,
@@ -126,13 +142,16 @@ static int badness(enum feed_kind k)
 	return order[k];
 }
 
-/* A command printed something: it is part of what the list around it prints. */
+/* A command printed something: it becomes part of what the list around it prints. Known text stays known
+ * only while every command before it was known and surely ran; a command that may not run makes the
+ * whole unknown. */
 void eval_prints(struct walk *w, const struct feed *out)
 {
 	struct capture *c = w->capture;
 
 	if (!c || out->kind == FEED_EMPTY)
 		return;
+	/* Inside a branch that began after the capture, it is not certain that this is printed. */
 	bool is_maybe = w->conditional > c->conditional;
 	bool is_sole = c->kind == FEED_EMPTY && !is_maybe && out->text &&
 		(out->kind == FEED_FILE || out->kind == FEED_DECODED);
@@ -156,6 +175,8 @@ void eval_prints(struct walk *w, const struct feed *out)
 	}
 	if (!is_maybe)
 		c->is_filled |= out->is_filled;
+	/* Known text behind an unknown one leaves the known beginning as it is; anything else makes it
+	 * worthless. */
 	if (c->kind == FEED_UNKNOWN && out->kind != FEED_KNOWN)
 		c->text = (struct buf){ 0 };
 	if (c->kind == FEED_KNOWN || c->kind == FEED_EMPTY) {
@@ -176,6 +197,8 @@ static void run_script(struct walk *w, const struct shell_script *script)
 	w->script = outer;
 }
 
+/* Goes one level deeper into texts inside texts. False at the limit, which stops the analysis, or when
+ * it has stopped. */
 bool eval_enter(struct walk *w)
 {
 	if (w->depth >= WALK_MAX_DEPTH) {
@@ -188,6 +211,7 @@ bool eval_enter(struct walk *w)
 	return !w->is_stopped;
 }
 
+/* Runs in a subshell: what it changes is undone, and an exit in it ends only itself. */
 struct feed eval_output(struct walk *w, const struct shell_script *script)
 {
 	size_t mark = w->log_n;
@@ -199,7 +223,7 @@ struct feed eval_output(struct walk *w, const struct shell_script *script)
 	eval_capture_begin(w);
 	run_script(w, script);
 	struct feed out = eval_capture_end(w);
-	/* $(<file) */
+	/* $(<file) prints the file, although no command does. */
 	if (first && !first->next && first->kind == SH_SIMPLE && !first->words && first->redirs &&
 		out.kind == FEED_EMPTY)
 		out.kind = FEED_UNKNOWN;
@@ -211,7 +235,8 @@ struct feed eval_output(struct walk *w, const struct shell_script *script)
 
 /* ---- nodes ---- */
 
-/* Redirections of a compound command: its input is set, the rest is judged once its output is known. */
+/* The redirections of a compound command. Its input is set before the body is walked; the effects of its
+ * redirections are added behind it, when it is known what is written. */
 struct around {
 	struct command c;
 	struct feed in;
@@ -246,6 +271,9 @@ static void around_end(struct walk *w, const struct shell_node *n, struct around
 
 static void eval_node(struct walk *w, const struct shell_node *n);
 
+/* Each side gets the output of the one before as its input. Each side runs in a subshell, so its changes
+ * are dropped (is_dead makes fork_cut() drop them); only the last side keeps them as possible, because
+ * some shells run it in place. */
 static void eval_pipeline(struct walk *w, const struct shell_node *n)
 {
 	struct feed in = w->in, out = { .kind = FEED_EMPTY };
@@ -273,7 +301,9 @@ static void eval_pipeline(struct walk *w, const struct shell_node *n)
 	eval_prints(w, &out);
 }
 
-/* The right side of ||: the cd before it may be what failed. */
+/* The right side of ||. It runs when the left side failed, and the cd in it may be what failed, so both
+ * directories are possible. Behind it, the list goes on where the cd led: `cd x || exit` is how scripts
+ * make sure of that. */
 static void eval_otherwise(struct walk *w, const struct shell_node *item, const struct value *dir)
 {
 	struct binding *b = scope_binding(w, BIND_DIRECTORY, "", 0, true);
@@ -289,7 +319,8 @@ static void eval_otherwise(struct walk *w, const struct shell_node *item, const 
 	w->conditional--;
 }
 
-/* What `[ -n "$x" ]` says about x, in all its spellings; NULL: the command is no such test. */
+/* The variable that a test like `[ -n "$x" ]`, `test "$x"` or `[[ ! -z $x ]]` is about, or NULL when the
+ * command is no such test. *ret_filled says whether the test holds when the variable is not empty. */
 static const struct shell_param *tested_name(const struct shell_node *n, bool *ret_filled)
 {
 	const struct shell_word *w = n->words;
@@ -324,7 +355,7 @@ static bool is_name_text(const char *p, size_t n)
 	return n > 0;
 }
 
-/* From here on the variable is known not to be empty. */
+/* From here on the variable is known not to be empty. Only values that are wholly unknown change. */
 static void assume_filled(struct walk *w, const struct shell_param *p)
 {
 	const struct value *old = scope_variable(w, p->name, p->name_n);
@@ -342,7 +373,8 @@ static void assume_filled(struct walk *w, const struct shell_param *p)
 	scope_set_variable(w, p->name, p->name_n, v);
 }
 
-/* Commands joined by &&: each runs only when the one before it did. */
+/* Commands joined by &&: each runs only when the one before it succeeded, so a test before it holds.
+ * Returns the first item that is joined differently. */
 static const struct shell_node *eval_ands(
 	struct walk *w, const struct shell_node *before, const struct shell_node *item)
 {
@@ -356,6 +388,9 @@ static const struct shell_node *eval_ands(
 	return item;
 }
 
+/* Goes through the items from left to right. A run of && forms one branch; a || behind it forms the
+ * other one. What ends in exit leaves the branch, and therefore the test in front of it says something
+ * about all that follows. */
 static void eval_and_or(struct walk *w, const struct shell_node *n)
 {
 	const struct value *dir = scope_directory(w);
@@ -368,6 +403,8 @@ static void eval_and_or(struct walk *w, const struct shell_node *n)
 		const struct shell_param *p = tested_name(before, &is_filled);
 		fork_begin(w, &f);
 		if (was_and) {
+			/* With a || behind the run, the run itself may not happen; without one, what it
+			 * prints counts as printed. */
 			bool has_other = false;
 			for (const struct shell_node *x = item; x && !has_other; x = x->next)
 				has_other = x->join == JOIN_OR;
@@ -401,6 +438,8 @@ static void eval_and_or(struct walk *w, const struct shell_node *n)
 	}
 }
 
+/* The first condition always runs. Each clause starts from the state behind it, and without an else the
+ * state may also stay as it is. */
 static void eval_if(struct walk *w, const struct shell_node *n)
 {
 	struct fork f;
@@ -428,6 +467,7 @@ static void eval_if(struct walk *w, const struct shell_node *n)
 		assume_filled(w, p);
 }
 
+/* Every clause may run. The subject and the patterns are expanded for the commands inside them. */
 static void eval_case(struct walk *w, const struct shell_node *n)
 {
 	struct fork f;
@@ -448,8 +488,8 @@ static void eval_case(struct walk *w, const struct shell_node *n)
 	(void)fork_end(w, &f, !has_rest);
 }
 
-/* A loop's body, walked again while what it changes still changes what it does.  Only the outermost loop repeats: the
- * inner ones are inside every round of it. */
+/* A loop's body, walked again while what it changes still changes what it does. Only the outermost loop
+ * repeats: the inner ones are inside every round of it, and repeating each would multiply the work. */
 static void eval_loop(struct walk *w, const struct shell_node *condition, const struct shell_node *body)
 {
 	bool is_outer = w->loops == 0;
@@ -466,14 +506,15 @@ static void eval_loop(struct walk *w, const struct shell_node *condition, const 
 		fork_cut(w, &f);
 		if (!fork_end(w, &f, true) || !is_outer || round == 2)
 			break;
-		/* The next round sees all that this one saw, and more. */
+		/* The next round starts from the merged state, so it finds all that this one found, and
+		 * more; this one's effects are dropped. */
 		w->p->effect_count = effects;
 		w->p->step_count = steps;
 	}
 	w->loops--;
 }
 
-/* while :; do a & done: nothing in it ever waits. */
+/* while :; do a & done: nothing in it ever waits, so processes pile up without end. */
 static void find_bomb(struct walk *w, const struct shell_node *n)
 {
 	const struct shell_node *c = n->items;
@@ -497,6 +538,8 @@ static void find_bomb(struct walk *w, const struct shell_node *n)
 	walk_step_end(w, outer);
 }
 
+/* The variable may be each of the words. A glob among them is marked as one name, so that "$f" is judged
+ * as one file of that directory rather than as an unknown text. */
 static void eval_for(struct walk *w, const struct shell_node *n)
 {
 	struct word_list words = { 0 };
@@ -544,7 +587,7 @@ static void eval_arith(struct walk *w, const struct shell_word *word)
 		(void)arith_eval(w, text, &value);
 }
 
-/* for ((i = 0; ...)): its variables have values we do not follow. */
+/* for ((i = 0; ...)): its variables are numbers that are not followed; they are known not to be empty. */
 static void eval_for_arith(struct walk *w, const struct shell_node *n)
 {
 	const char *text = expand_text(w, n->words, 0);
@@ -558,6 +601,7 @@ static void eval_for_arith(struct walk *w, const struct shell_node *n)
 	eval_loop(w, NULL, n->body);
 }
 
+/* What is changed inside is undone behind it. */
 static void eval_subshell(struct walk *w, const struct shell_node *list, bool is_background)
 {
 	size_t mark = w->log_n;
@@ -570,6 +614,7 @@ static void eval_subshell(struct walk *w, const struct shell_node *list, bool is
 	w->is_dead = was_dead;
 }
 
+/* A command that gets an alias's arguments is recognised by its node. */
 static void eval_simple_node(struct walk *w, const struct shell_node *n)
 {
 	struct simple_run run = { n, n == w->extra_node ? w->extra : NULL,
@@ -579,6 +624,7 @@ static void eval_simple_node(struct walk *w, const struct shell_node *n)
 		for_each_choice(w, eval_simple, &run);
 }
 
+/* One compound command, its redirections already handled by the caller. */
 static void eval_compound(struct walk *w, const struct shell_node *n)
 {
 	switch (n->kind) {
@@ -611,6 +657,7 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 	case SH_ARITH:
 		eval_arith(w, n->words);
 		break;
+	/* Conditions are not decided, but substitutions and subscripts in them run. */
 	case SH_COND:
 		for (const struct shell_word *word = n->words; word && !w->is_stopped; word = word->next)
 			eval_late_text(w,
@@ -649,6 +696,7 @@ static void eval_node(struct walk *w, const struct shell_node *n)
 	around_end(w, n, &a);
 }
 
+/* A command in the background runs in a subshell of its own. */
 void eval_list(struct walk *w, const struct shell_node *first)
 {
 	for (const struct shell_node *n = first; n && !w->is_stopped; n = n->next) {

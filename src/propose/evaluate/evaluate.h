@@ -44,6 +44,8 @@ struct value {
 
 enum binding_kind { BIND_VARIABLE, BIND_FUNCTION, BIND_ALIAS, BIND_DIRECTORY };
 
+/* A name and what it means at this point of the walk. The epochs belong to the merging of branches in
+ * scope.c. */
 struct binding {
 	struct binding *next; /* in its bucket */
 	const char *name;
@@ -55,6 +57,7 @@ struct binding {
 	const void *merged;
 };
 
+/* A function that the text defines. */
 struct function {
 	const struct shell_node *node;
 	const struct shell_script *script; /* for its source */
@@ -63,11 +66,13 @@ struct function {
 	struct function *older; /* in order of definition */
 };
 
+/* An entry of the log: what a binding was before it was set. */
 struct change {
 	struct binding *binding;
 	const void *before;
 };
 
+/* One thing with several possible values, and which of them is taken in the present try (eval_choose). */
 struct choice {
 	const void *key;
 	uint32_t n, i;
@@ -84,6 +89,7 @@ struct capture {
 		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };
 
+/* A call of a function that is being walked. */
 struct frame {
 	struct frame *outer;
 	const struct shell_node *function;
@@ -92,6 +98,8 @@ struct frame {
 	struct local *locals; /* to be given back at its end */
 };
 
+/* All that one analysis knows. Members in groups: where results go and limits; names and their log;
+ * choices; where in the execution the walk stands; the scratch stack of words.c. */
 struct walk {
 	struct arena *a;
 	const struct surroundings *at;
@@ -161,7 +169,7 @@ void eval_capture_begin(struct walk *w);
 struct feed eval_capture_end(struct walk *w);
 void eval_prints(struct walk *w, const struct feed *out);
 
-/* eval_simple.c */
+/* A simple command to be judged, with the words an alias gives it. */
 struct simple_run {
 	const struct shell_node *node;
 	const struct word *extra;
@@ -202,7 +210,7 @@ struct fork {
 };
 void fork_begin(struct walk *w, struct fork *f);
 void fork_cut(struct walk *w, struct fork *f);
-/* Returns whether anything differs from before.  ret_overflow: some alternatives were dropped for "unknown". */
+/* Returns whether anything differs from before.  may_skip: perhaps none of the branches ran. */
 bool fork_end(struct walk *w, struct fork *f, bool may_skip);
 
 /* words.c */

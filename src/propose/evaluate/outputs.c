@@ -1,11 +1,14 @@
 /* outputs.c — what some ordinary programs print, for $(...) and pipes.
  *
- * Scripts are full of $(pwd), $(dirname "$0") and $(mktemp -d); knowing what these can and cannot be is the difference
- * between "deletes a temporary directory" and "deletes something".  Everything else stays unknown. */
+ * Scripts are full of $(pwd), $(dirname "$0") and $(mktemp -d); knowing what these can and cannot be is
+ * the difference between "deletes a temporary directory" and "deletes something". There are three
+ * degrees: the exact text (known), how the text begins (prefixed), and that it is not empty (is_filled,
+ * which rules out `rm -rf "$(x)/"` meaning the root). Everything else stays unknown. */
 #include "propose/evaluate/evaluate.h"
 
 #include "base/file.h"
 
+/* The program prints exactly this line. A text with markers is known only in part. */
 static void known(struct walk *w, struct command *c, const char *text)
 {
 	const char *line = arena_printf(w->a, "%s\n", text);
@@ -15,6 +18,7 @@ static void known(struct walk *w, struct command *c, const char *text)
 	};
 }
 
+/* The output begins with this text and goes on with something unknown. */
 static void prefixed(struct command *c, const char *text, size_t n)
 {
 	c->out = (struct feed){ .kind = FEED_UNKNOWN, .text = text, .n = n, .is_filled = true };
@@ -39,6 +43,7 @@ static void print_pwd(struct walk *w, struct command *c)
 		c->out.is_filled = true;
 }
 
+/* Computed from the text alone, as dirname does; it is never empty. */
 static void print_dirname(struct walk *w, struct command *c)
 {
 	const char *path = operand(c);
@@ -64,6 +69,7 @@ static void print_basename(struct walk *w, struct command *c)
 		known(w, c, path_base(path_clean(w->a, c->argv[1].text)));
 }
 
+/* The path made absolute. Links are not followed here; that is done where the path is judged. */
 static void print_realpath(struct walk *w, struct command *c)
 {
 	const char *path = operand(c), *cwd = walk_cwd(w, c);
@@ -72,6 +78,8 @@ static void print_realpath(struct walk *w, struct command *c)
 		known(w, c, path_join(w->a, cwd ? cwd : "/", path));
 }
 
+/* A name in the temporary directory, or where the template says; what replaces the X's is not known. Any
+ * option that is not certain leaves the output unknown. */
 static void print_mktemp(struct walk *w, struct command *c)
 {
 	const char *dir = w->at->tmpdir ? w->at->tmpdir : "/tmp";
@@ -98,6 +106,7 @@ static void print_mktemp(struct walk *w, struct command *c)
 	prefixed(c, text, strlen(text));
 }
 
+/* `git rev-parse --show-toplevel`: the work tree the command stands in. */
 static void print_toplevel(struct walk *w, struct command *c)
 {
 	for (size_t i = 1; i < c->argc; i++)
@@ -110,7 +119,7 @@ static void print_toplevel(struct walk *w, struct command *c)
 		}
 }
 
-/* Where a program lies is not known, but which one it is: $(which python3) x is python3 x. */
+/* Where a program lies is not known, but which one it is: `$(which python3) x` is judged as `python3 x`. */
 static void print_which(struct walk *w, struct command *c)
 {
 	if (c->argc == 2 && c->argv[1].certainty == CERTAIN && c->argv[1].text_n && c->argv[1].text[0] != '-')
@@ -119,7 +128,8 @@ static void print_which(struct walk *w, struct command *c)
 		c->out.is_filled = true;
 }
 
-/* date +%F begins with a century: a log named after the day lies where the log is put. */
+/* `date +%F` begins with a century and has no slash in it: a log named after the day lies where the log
+ * is put. */
 static void print_date(struct walk *w, struct command *c)
 {
 	const char *format = operand(c);
@@ -134,17 +144,21 @@ static void print_date(struct walk *w, struct command *c)
 		prefixed(c, "1", 1);
 }
 
+/* "%%" is how kill and wait name the current job; programs that get it are known to mean a job of this
+ * shell. */
 static void print_jobs(struct walk *w, struct command *c)
 {
 	known(w, c, "%%");
 }
 
+/* Something unknown that is never empty. */
 static void print_something(struct walk *w, struct command *c)
 {
 	(void)w;
 	c->out.is_filled = true;
 }
 
+/* Programs that work and stay silent. */
 static void print_nothing(struct walk *w, struct command *c)
 {
 	(void)w;
@@ -187,8 +201,10 @@ static const struct {
 	{ "whoami", print_something },
 };
 
-/* eval "$(kubectl completion bash)", eval "$(brew shellenv)": settings a program prints for the shell that asked it.  They
- * are trusted as much as the program is that was run to get them; one that prints what others wrote is no such program. */
+/* eval "$(kubectl completion bash)", eval "$(brew shellenv)": settings that a program prints for the
+ * shell that asked. Running the program already trusts it, so its settings are not judged as unknown
+ * text. That does not hold for the programs in `relays`, which print what others wrote, nor for shells
+ * and interpreters. */
 static bool prints_settings(const struct command *c, const char *name)
 {
 	static const char *const relays[] = { "cat", "head", "tail", "sed", "awk", "grep", "echo", "printf",
@@ -209,6 +225,8 @@ static bool prints_settings(const struct command *c, const char *name)
 	return false;
 }
 
+/* Called after a program was classified. Refines only what is still wholly unknown, and only where
+ * somebody captures the output. */
 void outputs_refine(struct walk *w, struct command *c)
 {
 	if (!w->capture || c->out.kind != FEED_UNKNOWN || c->out.text || !c->argc ||

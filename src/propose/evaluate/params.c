@@ -1,10 +1,12 @@
 /* params.c — parameters and their operators, as far as operands are known.
  *
- * Where a value is not known, every outcome an operator can have is tried: ${x:-/} is "/" in one try and something that
- * is not empty in the other. */
+ * Where a value is not known, every outcome an operator can have is tried: ${x:-/} is "/" in one try and
+ * something that is not empty in the other. Where an operator cannot be computed, its result is
+ * "blurred" to one unknown text that is as bad as the worst part of its input, so that fetched or
+ * decoded text stays recognisable through any number of operators. */
 #include "propose/evaluate/evaluate.h"
 
-/* One element, it cannot be said which, or none. */
+/* Some element of an array, tried one after the other, and as a last try none of them. */
 static const char *any_element(struct walk *w, const void *key, const struct value *v)
 {
 	uint32_t i = eval_choose(w, key, v->n + 1);
@@ -12,7 +14,8 @@ static const char *any_element(struct walk *w, const void *key, const struct val
 	return i < v->n ? v->items[i] : v->is_open ? "\1" : "";
 }
 
-/* One of the values a variable may have.  Looking at a long one costs, whatever is then made of it. */
+/* One of the values a variable may have. The bytes of a long value are counted, because operators will
+ * look at all of them. */
 static const char *pick(struct walk *w, const struct value *v)
 {
 	if (v->n == 0)
@@ -23,6 +26,7 @@ static const char *pick(struct walk *w, const struct value *v)
 	return s;
 }
 
+/* Whether the value may be the empty text: nothing in it but markers that allow it. */
 static bool is_maybe_empty(const char *s)
 {
 	for (; *s; s++)
@@ -59,7 +63,8 @@ static bool is_literal_pattern(const char *p)
 	return !strpbrk(p, "*?[\\(");
 }
 
-/* A value with unknown parts, cut by a pattern: exact only where literal text decides it. */
+/* A value with unknown parts, cut by a pattern: exact only where literal text decides it, blurred
+ * otherwise. */
 static const char *cut_marked(struct walk *w, const char *s, const char *pattern, bool at_head)
 {
 	size_t n = strlen(s), m = strlen(pattern);
@@ -77,6 +82,7 @@ static const char *cut_marked(struct walk *w, const char *s, const char *pattern
 	return at_head ? s + m : text_keep(w, s, n - m);
 }
 
+/* Matches a pattern against n bytes. The cost is counted in advance; at the limit the analysis stops. */
 static bool matches(struct walk *w, const char *pattern, const char *p, size_t n)
 {
 	w->bytes += 64 + n * (1 + strlen(pattern) / 4);
@@ -87,6 +93,8 @@ static bool matches(struct walk *w, const char *pattern, const char *p, size_t n
 	return text_glob(pattern, arena_strndup(w->a, p, n), false);
 }
 
+/* ${x#p} ${x##p} ${x%p} ${x%%p}: tries every length, from the longest or the shortest. Long values and
+ * extended globs are not computed. */
 static const char *cut(struct walk *w, const char *s, const char *pattern, bool at_head, bool is_longest)
 {
 	size_t n = strlen(s);
@@ -114,13 +122,15 @@ static size_t longest_match(struct walk *w, const char *pattern, const char *s, 
 	return 0;
 }
 
+/* ${x/p/with} in its variants. Left to right; behind a replacement the search goes on after it. */
 static const char *replace(struct walk *w, const struct shell_param *p, const char *s)
 {
 	const char *pattern = expand_pattern(w, p->word), *with = p->word2 ? expand_text(w, p->word2, 0) : "";
 	size_t n = strlen(s);
 	struct buf b;
 
-	/* "&" may stand for what was matched: bash 5.2 does so, older ones do not. */
+	/* Whether "&" in the replacement stands for what was matched depends on the version of bash, so
+	 * that is not computed. */
 	if (has_mark(s) || has_mark(pattern) || n > 256 || strchr(pattern, '(') || strchr(with, '&'))
 		return *s ? blur(s) : s;
 	buf_init(&b, w->a);
@@ -149,6 +159,7 @@ static const char *replace(struct walk *w, const struct shell_param *p, const ch
 	return text_keep(w, b.p, b.n);
 }
 
+/* ${x^} ${x^^} ${x,} ${x,,}. With a pattern only some letters change, and the result is blurred. */
 static const char *change_case(struct walk *w, const struct shell_param *p, const char *s)
 {
 	char *copy = arena_strdup(w->a, s);
@@ -173,6 +184,7 @@ static bool number(struct walk *w, const struct shell_word *word, int64_t *ret)
 	return !has_mark(text) && arith_eval(w, text, ret);
 }
 
+/* ${x:from:len}; negative numbers count from the end. */
 static const char *slice(struct walk *w, const struct shell_param *p, const char *s)
 {
 	int64_t from = 0, len = INT64_MAX, n = (int64_t)strlen(s);
@@ -190,7 +202,8 @@ static const char *slice(struct walk *w, const struct shell_param *p, const char
 	return end <= from ? "" : text_keep(w, s + from, (size_t)(end - from));
 }
 
-/* - = ? + */
+/* The operators - = ? and +. When the value is not known, having a value and having none are two choices
+ * that are both tried. ${x:?} ends the shell when x is empty, so behind it the value is known not to be. */
 static const char *with_default(struct walk *w, const struct shell_part *part, const char *s, bool is_unset)
 {
 	const struct shell_param *p = part->param;
@@ -214,6 +227,7 @@ static const char *with_default(struct walk *w, const struct shell_part *part, c
 	}
 }
 
+/* The index is @ or *: all elements. */
 static bool is_every(const struct shell_word *index)
 {
 	return index &&
@@ -227,6 +241,7 @@ static bool is_arguments(const struct shell_param *p)
 	return p->name_n == 1 && (p->name[0] == '@' || p->name[0] == '*');
 }
 
+/* ${#x}: a number of elements or bytes. Not known, it is still not empty. */
 static const char *length_of(
 	struct walk *w, const struct shell_param *p, const struct value *v, const char *s)
 {
@@ -235,6 +250,7 @@ static const char *length_of(
 	return has_mark(s) ? "\2" : arena_printf(w->a, "%zu", strlen(s));
 }
 
+/* The operator of a parameter on one value. */
 static const char *apply(struct walk *w, const struct shell_part *part, const struct value *v, const char *s)
 {
 	const struct shell_param *p = part->param;
@@ -273,6 +289,8 @@ struct range {
 	int64_t from, count;
 };
 
+/* Which elements ${a[@]:from:count} means; all of them when that is not known. Arguments count from 1,
+ * because $0 stands before them. */
 static struct range slice_range(struct walk *w, const struct shell_param *p, const struct value *v)
 {
 	static const struct range all = { 0, INT64_MAX };
@@ -292,7 +310,7 @@ static struct range slice_range(struct walk *w, const struct shell_param *p, con
 	return r;
 }
 
-/* What "$*" and "${a[*]}" put between elements. */
+/* What "$*" and "${a[*]}" put between elements: the first character of IFS. */
 static const char *separator(struct walk *w)
 {
 	const struct value *ifs = scope_variable(w, "IFS", 3);
@@ -336,7 +354,7 @@ static void add_elements(
 	}
 }
 
-/* "${a[1]}": one element. */
+/* "${a[1]}": one element, or any when the index or the places are not known. */
 static const char *element(
 	struct walk *w, const struct shell_part *part, const struct value *v, const char *index)
 {
@@ -351,6 +369,7 @@ static const char *element(
 	return v->is_open ? "\1" : "";
 }
 
+/* $1, ${10}, ...: an argument of the script or function. */
 static const struct value *positional(struct walk *w, const struct shell_part *part)
 {
 	const struct shell_param *p = part->param;
@@ -393,7 +412,8 @@ static bool is_variable_name(const char *s)
 	return *s && !(*s >= '0' && *s <= '9') && strspn(s, letters) == strlen(s);
 }
 
-/* ${!x}: another name, or "1", "a[2]", "@"; only plain names are followed.  With an index it means still other things. */
+/* ${!x}: the value of x is the name of another variable. Only plain names are followed; "1", "a[2]" and
+ * "@" are not. */
 static const struct value *follow(struct walk *w, const struct shell_param *p, const struct value *v)
 {
 	if (!p->is_indirect || p->op == PARAM_NAMES)
@@ -404,6 +424,7 @@ static const struct value *follow(struct walk *w, const struct shell_param *p, c
 	return scope_variable(w, name, strlen(name));
 }
 
+/* Expands one parameter into the fields. A list ("$@", "${a[@]}") makes a field for each element. */
 void expand_param(struct walk *w, const struct shell_part *part, struct fields *f)
 {
 	const struct shell_param *p = part->param;

@@ -1,10 +1,17 @@
 /* scope.c — what is known at a point of the walk: variables, functions, aliases, the working directory.
  *
- * One hash table of bindings and one log of changes.  A subshell is left by undoing the log to its mark.  Branches that may
- * or may not run are walked one after the other from the same state; their changes are then merged, so that a variable
- * has every value some branch gave it.  All of it costs as much as was changed, never as much as is known. */
+ * One hash table of bindings and one log of changes. Each change of a binding is logged with the value
+ * it had before. A subshell is left by undoing the log back to the mark where it began. Branches that
+ * may or may not run are walked one after the other from the same state (struct fork): at the end of
+ * each branch its changes are noted and undone, and when all were walked the notes are merged, so that a
+ * variable has every value some branch gave it. All of it costs as much as was changed, never as much as
+ * is known, so deep nesting does not make the analysis slow.
+ *
+ * Values are immutable and may be shared. In texts, the bytes \1 and \2 are the markers "anything" and
+ * "anything but nothing" (evaluate.h). */
 #include "propose/evaluate/evaluate.h"
 
+/* FNV-1a over the kind and the name. */
 static uint32_t hash_name(enum binding_kind kind, const char *name, size_t n)
 {
 	uint32_t h = 2166136261u ^ (uint32_t)kind;
@@ -29,6 +36,8 @@ static void grow_table(struct walk *w)
 	w->table_size = size;
 }
 
+/* The one binding of this kind and name. A binding never moves and is never removed, so pointers to it
+ * stay valid during the whole analysis. */
 struct binding *scope_binding(struct walk *w, enum binding_kind kind, const char *name, size_t n, bool create)
 {
 	uint32_t hash = hash_name(kind, name, n);
@@ -53,6 +62,7 @@ struct binding *scope_binding(struct walk *w, enum binding_kind kind, const char
 	return b;
 }
 
+/* Every change goes through here, so that it can be undone. */
 void scope_set(struct walk *w, struct binding *b, const void *value)
 {
 	if (b->now == value)
@@ -66,6 +76,7 @@ void scope_set(struct walk *w, struct binding *b, const void *value)
 	b->now = value;
 }
 
+/* Takes back all changes since `mark`, the newest first. */
 void scope_undo(struct walk *w, size_t mark)
 {
 	while (w->log_n > mark) {
@@ -94,6 +105,7 @@ static const char *unknown_items[] = { "\1" }, *filled_items[] = { "\2" }, *empt
 static const struct value unknown = { unknown_items, 1, false, false, false },
 			  filled = { filled_items, 1, false, false, false };
 static const struct value unset = { empty_items, 0, false, false, false };
+/* "$@" of the input itself: there may be any number of arguments. */
 static const struct value unknown_list = { unknown_items, 0, true, true, false };
 
 static bool value_equal(const struct value *x, const struct value *y)
@@ -109,12 +121,15 @@ static bool value_equal(const struct value *x, const struct value *y)
 	return true;
 }
 
-/* A value that could hurt: kept when others must make room. */
+/* Whether a value could do harm as an operand (a path, an option, an expansion, a glob). Such values are
+ * kept when there are too many alternatives and others must make room. */
 static bool is_pointed(const char *s)
 {
 	return *s == '/' || *s == '~' || *s == '.' || *s == '-' || *s == '$' || is_mark(*s) || strchr(s, '*');
 }
 
+/* Adds an alternative once. "Anything" swallows "anything but nothing". False when there was no room:
+ * then the caller must add "anything", so that nothing is lost. */
 static bool add_item(struct value *v, const char *s)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
@@ -137,7 +152,9 @@ static bool add_item(struct value *v, const char *s)
 	return false;
 }
 
-/* Everything either may be.  Too many alternatives become "unknown" as one of them; an array keeps all its elements. */
+/* Everything either may be. When the alternatives do not fit, the first one becomes "anything", which
+ * includes whatever was left out. An unset scalar counts as empty. Of two arrays all elements are kept,
+ * but not their places. */
 const struct value *value_union(struct walk *w, const struct value *x, const struct value *y)
 {
 	if (value_equal(x, y))
@@ -152,6 +169,8 @@ const struct value *value_union(struct walk *w, const struct value *x, const str
 		fits &= add_item(v, x->items[i]);
 	for (uint32_t i = 0; i < y->n; i++)
 		fits &= add_item(v, y->items[i]);
+	/* After a merge nobody knows which of the arrays it is, so neither number nor order of elements
+	 * is certain. */
 	v->is_open = v->is_keyed = is_array;
 	if (!fits)
 		v->items[0] = "\1";
@@ -168,6 +187,7 @@ static const char *environment_value(const struct walk *w, const char *name, siz
 	return NULL;
 }
 
+/* Whether the name is in a list separated by blanks. */
 static bool is_one_of(const char *list, const char *name, size_t n)
 {
 	for (const char *p = list; *p;) {
@@ -179,7 +199,8 @@ static bool is_one_of(const char *list, const char *name, size_t n)
 	return false;
 }
 
-/* What a CI runner sets for every step: its checkout, its temporary directory, the files steps talk to it through. */
+/* What a CI runner sets for every step: its checkout, its temporary directory, and the files through
+ * which steps talk to it. Such scripts would otherwise be full of writes to unknown places. */
 static const char *runner_value(const struct walk *w, const char *name, size_t n)
 {
 	const char *tmpdir = w->at->tmpdir ? w->at->tmpdir : "/tmp";
@@ -193,7 +214,8 @@ static const char *runner_value(const struct walk *w, const char *name, size_t n
 	return NULL;
 }
 
-/* Not assigned in the text: the shell's own, the environment's, or nobody knows. */
+/* The value of a variable that the text has not assigned: the shell's own, the environment's, or
+ * unknown. The last list names variables that the shell always fills, although with what is not known. */
 static const struct value *outside_variable(struct walk *w, const char *name, size_t n)
 {
 	const char *text = NULL;
@@ -227,6 +249,8 @@ static const struct value *outside_variable(struct walk *w, const char *name, si
 	return &unknown;
 }
 
+/* Never NULL. An outside value is kept in the binding without a log entry: it is not a change, it was so
+ * all the time. PWD is not kept, because it follows the working directory. */
 const struct value *scope_variable(struct walk *w, const char *name, size_t n)
 {
 	struct binding *b = scope_binding(w, BIND_VARIABLE, name, n, true);
@@ -239,6 +263,7 @@ const struct value *scope_variable(struct walk *w, const char *name, size_t n)
 	return v;
 }
 
+/* NULL unsets the variable, which is different from never having been assigned. */
 void scope_set_variable(struct walk *w, const char *name, size_t n, const struct value *v)
 {
 	scope_set(w, scope_binding(w, BIND_VARIABLE, name, n, true), v ? v : &unset);
@@ -253,6 +278,7 @@ const struct value *scope_directory(struct walk *w)
 	return b->now;
 }
 
+/* OLDPWD follows, so that `cd -` leads back. */
 void scope_set_directory(struct walk *w, const struct value *v)
 {
 	const struct value *before = scope_directory(w);
@@ -268,6 +294,7 @@ struct fork_change {
 	const void *value;
 };
 
+/* Starts a choice between branches. is_dead is about the branch that is walked, so it starts afresh. */
 void fork_begin(struct walk *w, struct fork *f)
 {
 	*f = (struct fork){ .mark = w->log_n, .was_dead = w->is_dead };
@@ -285,6 +312,9 @@ static void fork_note(struct walk *w, struct fork *f, struct binding *b)
 	f->changes[f->n++] = (struct fork_change){ b, b->now };
 }
 
+/* Ends one branch: notes the final value of each binding it changed, once, and restores the state before
+ * the branch. A branch that ended in exit or return leaves nothing to those behind it, so its changes
+ * are dropped and it does not count. */
 void fork_cut(struct walk *w, struct fork *f)
 {
 	uint32_t epoch = ++w->epoch;
@@ -303,7 +333,8 @@ void fork_cut(struct walk *w, struct fork *f)
 	scope_undo(w, f->mark);
 }
 
-/* Functions and aliases do not have alternatives: the last one defined stays, as possible but not certain. */
+/* What a binding may be after one of two branches. Variables have alternatives; functions and aliases do
+ * not: the one defined last stays, marked as not certain when only one branch defines it. */
 static const void *merge(struct walk *w, const struct binding *b, const void *x, const void *y)
 {
 	if (b->kind != BIND_VARIABLE && b->kind != BIND_DIRECTORY) {
@@ -327,11 +358,16 @@ static const void *merge(struct walk *w, const struct binding *b, const void *x,
 	return value_union(w, x, y);
 }
 
+/* Leaves what may be true after any of the branches. may_skip says that perhaps none of them ran, so the
+ * values from before remain possible; so they do for a binding that not every branch changed. The epochs
+ * make each binding be merged once, without clearing anything between forks. Returns whether anything
+ * differs from before, which tells a loop whether to go on. */
 bool fork_end(struct walk *w, struct fork *f, bool may_skip)
 {
 	uint32_t epoch = ++w->epoch;
 	size_t mark = w->log_n;
 
+	/* When every branch ended in exit or return, nothing behind them runs. */
 	w->is_dead = f->was_dead || (!may_skip && f->branches == 0);
 	for (size_t i = 0; i < f->n; i++) {
 		struct binding *b = f->changes[i].binding;

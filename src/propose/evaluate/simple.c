@@ -1,9 +1,16 @@
-/* simple.c — one simple command: its words expanded, its redirections, and who runs it (alias, function, builtin or
- * program). */
+/* simple.c — one simple command: its words expanded, its redirections, and who runs it (alias, function,
+ * builtin or program).
+ *
+ * The order in eval_simple() is that of the shell: words, redirections, assignments, then the command.
+ * It may run several times for one command, once for each combination of values its words can have
+ * (for_each_choice in eval.c); it must therefore change what is known only through scope_set(), so that
+ * a try can be undone. */
 #include "propose/evaluate/evaluate.h"
 
 #include "base/file.h"
 
+/* What standard input is after a redirection. Where the text comes from (network, decoder, socket) is
+ * kept, because a shell that reads it would run it. */
 static void set_feed(struct walk *w, struct command *c, const struct redirect *r)
 {
 	const char *marked;
@@ -12,6 +19,7 @@ static void set_feed(struct walk *w, struct command *c, const struct redirect *r
 	case REDIR_HEREDOC:
 	case REDIR_HERESTRING:
 		marked = word_marked(w, &r->target);
+		/* Nothing but unknown text: then only where it comes from is worth knowing. */
 		if (r->target.certainty != CERTAIN && !r->target.text[strspn(r->target.text, " \t\n")])
 			c->in = (struct feed){ .kind = r->target.origin == ORIGIN_FETCHED ? FEED_FETCHED
 					: r->target.origin == ORIGIN_DECODED		  ? FEED_DECODED
@@ -56,6 +64,8 @@ static bool is_output(enum redirect_op op)
 		op == REDIR_BOTH_APPEND;
 }
 
+/* Expands the redirections of a command and notes what they do to its input. Their effects are added
+ * later, by classify_command(). */
 void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c)
 {
 	size_t n = 0;
@@ -109,11 +119,13 @@ bool eval_redirects_output(const struct command *c)
 	return false;
 }
 
+/* An unquoted expansion of which nothing is known: it may also be no word at all. */
 static bool is_pure_hole(const struct word *x)
 {
 	return x->certainty == DYNAMIC && x->text_n == 0 && !x->is_quoted && !x->is_guarded;
 }
 
+/* Programs that run the text they are given as a file. */
 static bool has_heredoc_shell(const struct word *head)
 {
 	const char *base = path_base(head->text);
@@ -121,7 +133,7 @@ static bool has_heredoc_shell(const struct word *head)
 	return shell_speaks_sh(base) || text_eq(base, "source") || text_eq(base, ".");
 }
 
-/* bash <(echo ...): the file it is given is text we know. */
+/* bash <(echo ...): the file that the shell is given is text we know, so it is judged as a script. */
 static void walk_known_process(struct walk *w, struct command *c, const struct shell_node *node)
 {
 	const struct shell_word *word = node->words ? node->words->next : NULL;
@@ -141,7 +153,8 @@ static void walk_known_process(struct walk *w, struct command *c, const struct s
 	}
 }
 
-/* Commands whose NAME=value arguments are assignments: not split, and staying. */
+/* Commands whose NAME=value arguments are assignments: the value is not split, and it stays after the
+ * command. */
 static bool declares_names(const struct shell_word *head)
 {
 	static const char *const names[] = { "export", "readonly", "declare", "typeset", "local" };
@@ -152,7 +165,8 @@ static bool declares_names(const struct shell_word *head)
 	return false;
 }
 
-/* Make the assignments among the words; `before` notes what was, is_local hides it from the function's caller. */
+/* Makes the assignments among the words. `before`, when given, gets the old values; is_local gives the
+ * function's caller its value back at the end of the function. */
 static void assign_all(struct walk *w, const struct shell_word *word, struct command *c,
 	struct change *before, bool is_local)
 {
@@ -185,7 +199,8 @@ static bool is_secret_name(const char *name, size_t n)
 	return false;
 }
 
-/* echo $API_KEY: printed for whoever reads the output.  In a pipe it goes to a program instead. */
+/* echo $API_KEY shows a credential to whoever reads the output. In a pipe it goes to a program instead,
+ * and a value that the text itself has set is no secret. */
 static void find_printed_secret(struct walk *w, struct command *c, const struct shell_node *node)
 {
 	const struct shell_word *head = node->words;
@@ -208,7 +223,8 @@ static void find_printed_secret(struct walk *w, struct command *c, const struct 
 		}
 }
 
-/* Text the shell expands once more when it is used: a subscript (a[$(cmd)]), or all of a prompt. */
+/* Some text is expanded once more when the shell uses it: subscripts, as in a[$(cmd)], and prompts. A
+ * command hidden there runs although it was quoted, so it is judged. */
 void eval_late_text(struct walk *w, const struct command *c, const char *text, bool is_prompt)
 {
 	const char *open = text && (is_prompt || strchr(text, '[')) ? strstr(text, "$(") : NULL;
@@ -223,6 +239,7 @@ void eval_late_text(struct walk *w, const struct command *c, const char *text, b
 	}
 }
 
+/* Looks for such text in the arguments of builtins that take names, and in assigned values. */
 static void find_late_text(struct walk *w, const struct command *c)
 {
 	static const char *const names[] = { "let", "unset", "read", "declare", "typeset", "local", "export",
@@ -244,7 +261,7 @@ static void find_late_text(struct walk *w, const struct command *c)
 	}
 }
 
-/* bash /dev/fd/3 3<<< text */
+/* bash /dev/fd/3 3<<< text: the script is the here-document of that number. */
 static void walk_numbered_input(struct walk *w, struct command *c)
 {
 	if (c->argc < 2 || !c->redir_count || c->argv[0].certainty != CERTAIN ||
@@ -261,6 +278,8 @@ static void walk_numbered_input(struct walk *w, struct command *c)
 	}
 }
 
+/* The last steps matter: assignments in front of a command are taken back only after everything that may
+ * look at them, and output that goes to a file is not part of what the surrounding list prints. */
 void eval_simple(struct walk *w, const void *arg)
 {
 	const struct simple_run *run = arg;
@@ -304,6 +323,8 @@ void eval_simple(struct walk *w, const void *arg)
 	}
 	if (w->is_stopped)
 		return;
+	/* Several possible directories count as a choice, even when no word depends on it: relative
+	 * paths do. */
 	const struct value *dir = scope_directory(w);
 	if (dir->n > 1)
 		(void)eval_choose(w, dir, dir->n);
@@ -316,7 +337,7 @@ void eval_simple(struct walk *w, const void *arg)
 	find_late_text(w, &c);
 	walk_numbered_input(w, &c);
 	walk_step_end(w, outer);
-	/* In front of a command they hold for it only; alone, they stay. */
+	/* Assignments in front of a command hold for it only; without a command, they stay. */
 	for (size_t i = 0; c.argc && node->assigns && i < assigns && before[i].binding; i++)
 		scope_set(w, before[i].binding, before[i].before);
 	if (c.argc && is_pure_hole(&c.argv[0]) &&
@@ -335,11 +356,14 @@ void eval_simple(struct walk *w, const void *arg)
 
 /* ---- functions ---- */
 
+/* A variable that a function has made local, and the value to give back at its end. */
 struct local {
 	struct local *next;
 	struct change was;
 };
 
+/* Only the first `local` of a name in a frame saves the value; a second one would save the function's
+ * own. */
 void eval_local(struct walk *w, struct binding *b)
 {
 	if (!w->frames)
@@ -352,9 +376,13 @@ void eval_local(struct walk *w, struct binding *b)
 	w->frames->locals = l;
 }
 
+/* Walks the body with the call's arguments. A function that calls itself in the background, or on both
+ * sides of one pipeline, multiplies without end: a fork bomb. Recursion is followed a few levels only;
+ * more would show nothing new. */
 static void call_function(struct walk *w, struct command *c, const struct function *fn)
 {
 	uint32_t active = 0;
+	/* The innermost call of the same function that is still running. */
 	const struct frame *self = NULL;
 
 	for (const struct frame *f = w->frames; f; f = f->outer)
@@ -400,12 +428,16 @@ static void call_function(struct walk *w, struct command *c, const struct functi
 	w->frames = frame->outer;
 	scope_set_variable(w, "@", 1, before);
 	w->depth--;
+	/* Redirections of the call are judged like those of a compound command, when its output is
+	 * known. */
 	struct command redirs = *c;
 	redirs.argc = 0;
 	if (redirs.redir_count)
 		classify_command(w, &redirs);
 }
 
+/* A function defined inside a branch is not certain: the name may also mean a program, and both are
+ * judged. */
 void eval_define(struct walk *w, const struct shell_node *node)
 {
 	struct function *fn = arena_zalloc(w->a, 1, sizeof(*fn));
@@ -419,7 +451,9 @@ void eval_define(struct walk *w, const struct shell_node *node)
 	scope_set(w, scope_binding(w, BIND_FUNCTION, node->name, node->name_n, true), fn);
 }
 
-/* Functions nobody called may be called later, with anything. */
+/* Functions nobody called may be called later by whoever reads this text, with any arguments; so their
+ * bodies are judged. A body may define further functions, which are then judged too; the number of
+ * rounds is limited. */
 void eval_uncalled(struct walk *w)
 {
 	static const char *no_items[1];
@@ -448,6 +482,8 @@ void eval_uncalled(struct walk *w)
 
 /* ---- dispatch ---- */
 
+/* Walks the alias's text, the arguments added to its last command. The alias is hidden meanwhile: as in
+ * the shell, it is not expanded inside itself. */
 static void run_alias(struct walk *w, struct command *c, struct binding *alias)
 {
 	const char *text = alias->now;
@@ -471,6 +507,9 @@ static void run_program(struct walk *w, struct command *c)
 	outputs_refine(w, c);
 }
 
+/* The order is the shell's: alias, function, builtin, program. But an alias or a function that may not
+ * be in force does not hide what comes after it: non-interactive shells do not expand aliases, so both
+ * meanings are judged. */
 void eval_dispatch(struct walk *w, struct command *c, bool is_plain)
 {
 	if (c->argc == 0) {

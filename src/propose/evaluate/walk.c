@@ -1,7 +1,10 @@
 /* walk.c — the seam to the knowledge of programs, and the way in.
  *
- * Effects and steps are collected here; texts and argument lists that a program would run come back in; propose_shell() and
- * propose_argv() start it all. */
+ * propose_shell() and propose_argv() start an analysis. The knowledge of programs (programs/) adds its
+ * effects through walk_effect() and walk_path(), and hands back what a program would itself run: texts
+ * through walk_text() and walk_bytes(), argument lists through walk_argv(). Each of these goes one level
+ * deeper, and depth and work are limited; at a limit the walk stops and the proposal is marked
+ * unreadable, so that it is asked about and never taken as harmless. */
 #include "propose/evaluate/evaluate.h"
 
 #include "base/file.h"
@@ -10,6 +13,7 @@
 #include <limits.h>
 #include <string.h>
 
+/* Stops the analysis. The first reason is kept, because it is the cause of all that follow. */
 void eval_stop(struct walk *w, const char *code, const char *text)
 {
 	w->is_stopped = true;
@@ -22,6 +26,8 @@ void eval_stop(struct walk *w, const char *code, const char *text)
 
 /* ---- steps and effects ---- */
 
+/* Redirections as they appear in the text of a step. The contents of here-documents are left out; only
+ * their size is shown. */
 static void add_redirects(struct buf *b, const struct command *c)
 {
 	static const char *const operators[] = { [REDIR_IN] = "<",
@@ -49,6 +55,8 @@ static void add_redirects(struct buf *b, const struct command *c)
 	}
 }
 
+/* The command after expansion, for people and for text rules. An ellipsis stands for what is not known.
+ * Long texts are cut: the text explains, and effects are what is judged. */
 static const char *step_text(struct walk *w, const struct command *c)
 {
 	struct buf b;
@@ -73,6 +81,8 @@ static const char *step_text(struct walk *w, const struct command *c)
 	return b.p;
 }
 
+/* Opens a step inside the current one. The caller sets w->step to the result, and gives the outer step
+ * back with walk_step_end(). */
 uint32_t walk_step_begin(struct walk *w, const struct command *c)
 {
 	struct proposal *p = w->p;
@@ -106,6 +116,8 @@ void walk_git_verb(struct walk *w, const char *verb)
 	w->p->steps[w->step].git_verb = verb;
 }
 
+/* Remembers the digest of a file whose text was judged. Whoever runs the command later can then notice
+ * that the file was changed in between. Beyond 32 files the others are simply not vouched for. */
 void walk_judged(struct walk *w, const char *path, struct bytes text)
 {
 	enum { MAX_FILES = 32 };
@@ -125,7 +137,7 @@ void walk_judged(struct walk *w, const char *path, struct bytes text)
 	p->files[p->file_count++] = (struct judged_file){ path, arena_strdup(w->a, hex) };
 }
 
-/* Where the command works when there is only one answer. */
+/* The directory the command works in, when there is only one possible answer. */
 static const char *only_directory(struct walk *w)
 {
 	const struct value *dir = scope_directory(w);
@@ -133,6 +145,7 @@ static const char *only_directory(struct walk *w)
 	return dir->n == 1 && dir->items[0][0] == '/' && !has_mark(dir->items[0]) ? dir->items[0] : NULL;
 }
 
+/* The pointer is valid only until the next effect is added, because the list may move. */
 struct effect *walk_effect(
 	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand)
 {
@@ -159,18 +172,21 @@ struct effect *walk_effect(
 	return e;
 }
 
-/* What happens to the thing a path names matters; what is only read does not need its links followed. */
+/* Only effects that change what a path names need its links followed; that costs system calls. */
 static bool follows_links(enum effect_kind kind)
 {
 	return kind == FX_WRITE || kind == FX_DELETE || kind == FX_MOVE || kind == FX_PERMISSION ||
 		kind == FX_DEVICE || kind == FX_PERSISTENCE || kind == FX_TAMPER;
 }
 
-/* A marked path made absolute against the working directory.  NULL: neither it nor the directory says where it starts. */
+/* A path made absolute against the working directory, its markers kept. NULL when neither the path nor
+ * the directory says where it starts: then it could be anywhere. */
 static const char *absolute(struct walk *w, const struct command *c, const char *marked)
 {
 	if (marked[0] == '/')
 		return marked;
+	/* A shell has expanded a tilde before this point. In an argument list it is taken for the home
+	 * directory, the worse reading. */
 	if (c->is_argv && marked[0] == '~' && (marked[1] == '/' || !marked[1]) && w->at->home)
 		return arena_printf(w->a, "%s%s", w->at->home, marked + 1);
 	if (is_mark(marked[0]) && marked[0] != MARK_NAME)
@@ -182,7 +198,8 @@ static const char *absolute(struct walk *w, const struct command *c, const char 
 	return arena_printf(w->a, "%s/%s", base, marked);
 }
 
-/* The operand with its unknown parts left out names something that must not vanish. */
+/* `rm -rf "$DIR/"`: without its unknown parts the operand names something that must not vanish. A part
+ * that is known not to be empty (is_guarded) rules that out. */
 static bool is_unset_root(struct walk *w, const struct command *c, const struct word *x)
 {
 	if (x->origin == ORIGIN_LITERAL || x->is_guarded || !x->text_n)
@@ -191,6 +208,9 @@ static bool is_unset_root(struct walk *w, const struct command *c, const struct 
 	return path && !has_mark(path) && paths_is_protected(w->at, w->a, path);
 }
 
+/* Adds an effect on a path. What is known of the path decides how it is judged: a full path, a glob, or
+ * a known beginning with an open end (judged by everything it can lead to). A path that cannot be made
+ * absolute has no path class and is DYNAMIC. */
 struct effect *walk_path(
 	struct walk *w, const struct command *c, enum effect_kind kind, const struct word *operand)
 {
@@ -209,6 +229,8 @@ struct effect *walk_path(
 				operand->text + operand->known_n);
 		return e;
 	}
+	/* A name that a glob matched is known to be one component; it reads as the glob again. Every
+	 * other marker ends what is known. */
 	size_t known = 0;
 	while (path[known] && (!is_mark(path[known]) || path[known] == MARK_NAME))
 		known++;
@@ -221,6 +243,8 @@ struct effect *walk_path(
 			*p = '*';
 	if (tail == TAIL_GLOB && !strpbrk(text, "*?[") && !operand->is_glob)
 		tail = TAIL_NONE;
+	/* Cleaning removes a slash at the end, but "dir/" with an open end names things inside dir, and
+	 * "dir" also its neighbours. */
 	bool ends_dir = tail == TAIL_OPEN && known > 0 && text[known - 1] == '/';
 	text = path_clean(w->a, text);
 	if (ends_dir && text[1])
@@ -231,7 +255,7 @@ struct effect *walk_path(
 		e->certainty = PREFIXED;
 		e->flags |= FXF_OPEN_END;
 	}
-	/* All that is in the workspace is as much as the workspace. */
+	/* Deleting or moving all that is in the workspace does as much harm as doing it to the workspace itself. */
 	if ((kind == FX_DELETE || kind == FX_MOVE) && tail == TAIL_GLOB && text_ends(text, "/*") &&
 		e->path_class < PATH_UP && paths_is_protected(w->at, w->a, text))
 		e->path_class = PATH_UP;
@@ -253,6 +277,8 @@ static const struct shell_node *last_command(const struct shell_node *n)
 	return NULL;
 }
 
+/* Keeps the first error. The place is translated to the text that was given, so that it can be shown
+ * there. */
 static void note_unreadable(struct walk *w, const struct shell_error *error)
 {
 	if (!w->p->readable)
@@ -266,6 +292,8 @@ static void note_unreadable(struct walk *w, const struct shell_error *error)
 		w->p->unreadable_at = s->in_parent;
 }
 
+/* Parses a text and walks it. Commands before a syntax error are walked too, because a shell would have
+ * run them. */
 static void run_text(struct walk *w, const struct script_call *call, const struct source *source)
 {
 	struct shell_script *script = arena_alloc(w->a, sizeof(*script));
@@ -287,6 +315,9 @@ static void run_text(struct walk *w, const struct script_call *call, const struc
 	w->extra_node = extra_node;
 }
 
+/* Walks a text that `from` runs, one level deeper, with from's input and flags, and stores what it
+ * prints in from->out. Unless the text runs in place (eval, source), all it changes is undone
+ * afterwards. */
 void eval_text(struct walk *w, const struct command *from, const struct script_call *call)
 {
 	struct source *source = arena_alloc(w->a, sizeof(*source));
@@ -316,7 +347,8 @@ void eval_text(struct walk *w, const struct command *from, const struct script_c
 	w->depth--;
 }
 
-/* bash -c TEXT NAME ARG...: what $0, $1, ... are inside. */
+/* bash -c TEXT NAME ARG...: sets $0, $1, ... for the text. The word is found among the arguments by its
+ * address. */
 static void set_arguments(struct walk *w, const struct command *from, const struct word *text)
 {
 	const char *head = from->argc ? path_base(from->argv[0].text) : "";
@@ -336,6 +368,7 @@ static void set_arguments(struct walk *w, const struct command *from, const stru
 	}
 }
 
+/* The arguments are set before and undone after the text. */
 void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via)
 {
 	const char *marked = word_marked(w, text);
@@ -347,6 +380,7 @@ void walk_text(struct walk *w, const struct command *from, const struct word *te
 	scope_undo(w, mark);
 }
 
+/* Text read with "." or "source" runs in place: what it sets remains. */
 void walk_bytes(struct walk *w, const struct command *from, const char *text, size_t n, struct span at,
 	const char *via)
 {
@@ -357,6 +391,8 @@ void walk_bytes(struct walk *w, const struct command *from, const char *text, si
 		&(struct script_call){ .text = text, .n = n, .at = at, .via = via, .in_place = sources });
 }
 
+/* The inner command has neither the assignments nor the redirections of the outer one: those belong to
+ * the wrapper and were judged with it. */
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
 	const char *via)
 {
@@ -403,6 +439,7 @@ const struct surroundings *walk_surroundings(const struct walk *w)
 	return w->at;
 }
 
+/* When there are several possible directories, the one chosen for the present try (eval_choose). */
 const char *walk_cwd(const struct walk *w, const struct command *c)
 {
 	struct walk *mutable = (struct walk *)w;
@@ -415,11 +452,13 @@ const char *walk_cwd(const struct walk *w, const struct command *c)
 	return path[0] == '/' && !has_mark(path) ? path : NULL;
 }
 
+/* A directory that is not known makes every relative path behind it unknown. */
 void walk_set_cwd(struct walk *w, struct command *c, const struct word *dir)
 {
 	const char *path = absolute(w, c, word_marked(w, dir));
 
-	/* Longer than any path can be: no such directory, and joining it over and over would cost squares. */
+	/* No directory has such a long name. Joining one path to the next over and over would cost the
+	 * square of the text. */
 	if (!path || strlen(path) >= PATH_MAX)
 		path = "\1";
 	else if (!has_mark(path))
@@ -452,6 +491,8 @@ bool walk_names_variable(struct walk *w, const char *name)
 
 /* ---- the way in ---- */
 
+/* The first step has no parent, which UINT32_MAX says; a diagonal of -1 means that none is being tried
+ * (eval.c). */
 static void begin(struct walk *w, struct arena *a, const struct surroundings *at, struct proposal *ret)
 {
 	*ret = (struct proposal){ .readable = true };
@@ -467,6 +508,7 @@ static void begin(struct walk *w, struct arena *a, const struct surroundings *at
 	w->scratch = arena_text(a, w->scratch_cap);
 }
 
+/* Functions that were defined and never called are judged last (eval_uncalled). */
 static void run_input(struct walk *w, const struct source *source)
 {
 	struct command none = { .source = NULL };
@@ -498,6 +540,7 @@ void propose_shell(struct arena *a, const struct surroundings *at, struct bytes 
 	propose_mark_plain(ret);
 }
 
+/* Words that a shell would read as operators. */
 static bool is_operator(const char *s)
 {
 	static const char *const operators[] = { "|", "||", "&", "&&", ";", "<", ">", ">>", "<<", "<<<", "<>",
@@ -521,6 +564,7 @@ static bool owns_operators(const char *head)
 	return false;
 }
 
+/* Notes the text of `sh -c TEXT` for people and for text rules. */
 static void describe_argv(struct proposal *p, const char *const *argv, size_t argc)
 {
 	const char *base = argc ? path_base(argv[0]) : "";
@@ -534,6 +578,8 @@ static void describe_argv(struct proposal *p, const char *const *argv, size_t ar
 		}
 }
 
+/* No shell is involved, so nothing in the words is expanded. Operators as separate words are suspicious,
+ * though: then the words are also judged as if a shell read them, in addition and never instead. */
 void propose_argv(struct arena *a, const struct surroundings *at, const char *const *argv, size_t argc,
 	struct proposal *ret)
 {

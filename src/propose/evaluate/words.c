@@ -1,8 +1,14 @@
-/* words.c — from a word of the grammar to the words a program gets: tilde, parameters, substitutions, splitting, quotes.
+/* words.c — from a word of the grammar to the words a program gets: tilde, parameters, substitutions,
+ * splitting, quotes.
  *
- * Text is built on one scratch stack (substitutions nest) with markers for what is not known, and copied out once it is
- * complete.  Globs are not matched against the file system: the pattern itself is the value, and is judged by everything
- * it can match. */
+ * Text is built on one scratch stack (substitutions nest) with markers for what is not known, and copied
+ * out once it is complete. Each builder remembers its base in the stack and gives it back at its end;
+ * nobody may keep a pointer into the stack, because it moves when it grows. Globs are not matched
+ * against the file system: the pattern itself is the value, and is judged by everything it can match.
+ *
+ * There are two forms of a value. Inside the evaluator it is "marked" text (evaluate.h). For the
+ * knowledge of programs it is a struct word: the text without its unknown parts, how much of it is
+ * known, and where the unknown parts come from. word_of_marked() and word_marked() translate. */
 #include "propose/evaluate/evaluate.h"
 
 bool has_mark(const char *s)
@@ -13,6 +19,8 @@ bool has_mark(const char *s)
 	return false;
 }
 
+/* Every text made by expansion is counted, because a few doublings of a variable would otherwise fill
+ * the memory. */
 const char *text_keep(struct walk *w, const char *p, size_t n)
 {
 	w->bytes += n;
@@ -21,6 +29,7 @@ const char *text_keep(struct walk *w, const char *p, size_t n)
 	return arena_strndup(w->a, p, n);
 }
 
+/* Appends to the text under construction, at the top of the stack. */
 static void scratch_add(struct walk *w, const char *p, size_t n)
 {
 	if (w->scratch_cap - w->scratch_n < n) {
@@ -50,7 +59,9 @@ static enum origin origin_of(char mark)
 	return mark == MARK_FETCHED ? ORIGIN_FETCHED : mark == MARK_DECODED ? ORIGIN_DECODED : ORIGIN_UNKNOWN;
 }
 
-/* Take the markers out: a name from a glob reads as the glob it was. */
+/* Turns marked text into a word by taking the markers out. A name that came from a glob reads as "*".
+ * known_n is where the first marker or glob stands; the word is guarded when each unknown part is known
+ * not to be empty. */
 static void strip_marks(struct walk *w, struct word *x, const char *marked, size_t n, size_t glob_at)
 {
 	char *text = arena_text(w->a, n + 1);
@@ -85,6 +96,7 @@ static void strip_marks(struct walk *w, struct word *x, const char *marked, size
 	x->marked = text_keep(w, marked, n);
 }
 
+/* `glob_at` is where the first live glob character stands; SIZE_MAX when there is none. */
 struct word word_of_marked(struct walk *w, const char *marked, size_t n, size_t glob_at, struct span at)
 {
 	struct word x = { .at = at, .is_glob = glob_at != SIZE_MAX };
@@ -101,7 +113,9 @@ struct word word_of_marked(struct walk *w, const char *marked, size_t n, size_t 
 	return x;
 }
 
-/* The evaluator's spelling of a word that may have been taken apart and put together by others since. */
+/* The marked form of a word. Programs' handlers cut words and put them together; x->marked is used only
+ * while it still says the same as x->text. Otherwise one marker is put where the known text ends, which
+ * is less exact but safe. */
 const char *word_marked(struct walk *w, const struct word *x)
 {
 	static const char marks[] = { [ORIGIN_LITERAL] = MARK_UNKNOWN,
@@ -129,6 +143,7 @@ const char *word_marked(struct walk *w, const struct word *x)
 
 /* ---- fields ---- */
 
+/* Ends the present field, if there is one, and makes it a word. */
 void fields_break(struct walk *w, struct fields *f)
 {
 	if (!f->to || !f->is_open)
@@ -146,6 +161,8 @@ static bool is_glob_char(char c)
 	return c == '*' || c == '?' || c == '[';
 }
 
+/* Adds text to the present field. With `escapes`, quoted characters that mean something in patterns get
+ * a backslash. */
 void fields_add(struct walk *w, struct fields *f, const char *p, size_t n, bool is_quoted)
 {
 	f->is_open |= n > 0 || is_quoted;
@@ -167,6 +184,7 @@ void fields_add(struct walk *w, struct fields *f, const char *p, size_t n, bool 
 	scratch_add(w, p, n);
 }
 
+/* An IFS that is not known is taken for the usual one. */
 static const char *current_ifs(struct walk *w)
 {
 	const struct value *v = scope_variable(w, "IFS", 3);
@@ -174,6 +192,7 @@ static const char *current_ifs(struct walk *w)
 	return v->n == 1 && !v->is_array && !has_mark(v->items[0]) ? v->items[0] : " \t\n";
 }
 
+/* Adds the value of an expansion, split into fields at IFS unless it is quoted or one text is wanted. */
 void fields_add_value(struct walk *w, struct fields *f, const char *s, bool is_quoted)
 {
 	size_t n = strlen(s);
@@ -203,6 +222,8 @@ void fields_add_value(struct walk *w, struct fields *f, const char *s, bool is_q
 	}
 }
 
+/* The output of a command as the value of $(...): known text without newlines at its end, or a marker
+ * that says where it comes from. */
 const char *mark_of_feed(struct walk *w, const struct feed *f)
 {
 	switch (f->kind) {
@@ -231,6 +252,7 @@ const char *mark_of_feed(struct walk *w, const struct feed *f)
 	return "\1";
 }
 
+/* <(...) and >(...): a file /dev/fd/N, whose marker tells what can be read from it. */
 static void add_process(struct walk *w, const struct shell_part *part, struct fields *f)
 {
 	struct feed out = eval_output(w, part->script);
@@ -248,6 +270,7 @@ static void add_process(struct walk *w, const struct shell_part *part, struct fi
 	fields_add(w, f, text, strlen(text), true);
 }
 
+/* A number that is not known is still not empty. */
 static void add_arith(struct walk *w, const struct shell_part *part, struct fields *f)
 {
 	const char *text = expand_text(w, part->arith, 0);
@@ -262,6 +285,7 @@ static void add_arith(struct walk *w, const struct shell_part *part, struct fiel
 	fields_add_value(w, f, number, part->is_quoted);
 }
 
+/* Expands the parts of a word in order. Quoted expansions make a field even when they are empty. */
 void expand_parts(struct walk *w, const struct shell_part *first, struct fields *f)
 {
 	for (const struct shell_part *part = first; part && !w->is_stopped; part = part->next) {
@@ -290,7 +314,9 @@ void expand_parts(struct walk *w, const struct shell_part *first, struct fields 
 	}
 }
 
-/* ~ and ~/..., ~+ and ~-: what it stands for, and how many bytes it takes; NULL: none.  ~user is somebody's home. */
+/* What a tilde at the start stands for, and how many bytes of the text it takes; NULL when there is
+ * none. ~user is taken for the usual place of homes, which is enough to see that it lies outside the
+ * workspace. */
 static const char *tilde(struct walk *w, const char *p, size_t n, size_t *ret_n)
 {
 	size_t len = 1;
@@ -313,7 +339,8 @@ static const char *tilde(struct walk *w, const char *p, size_t n, size_t *ret_n)
 	return arena_printf(w->a, "/home/%.*s", (int)len - 1, p + 1);
 }
 
-/* The first part with its tilde; the value is quoted: neither split nor a glob. */
+/* Adds the first part with its tilde expanded and returns the part to go on with. The value counts as
+ * quoted: it is neither split nor a glob. `skip` is the length of NAME= in front of a value. */
 static const struct shell_part *add_tilde(
 	struct walk *w, const struct shell_part *part, uint32_t skip, struct fields *f)
 {
@@ -338,6 +365,7 @@ static const struct shell_part *add_tilde(
 	return part->next;
 }
 
+/* One word after its braces were expanded, into as many fields as it makes. */
 static void expand_fields(
 	struct walk *w, const struct shell_part *first, struct word_list *to, const struct shell_word *word)
 {
@@ -358,6 +386,7 @@ static void expand_fields(
 	w->scratch_n = f.base;
 }
 
+/* Plain words, which are the most common, take a short way. */
 void expand_word(struct walk *w, const struct shell_word *word, struct word_list *to)
 {
 	struct shell_part **list;
@@ -374,6 +403,7 @@ void expand_word(struct walk *w, const struct shell_word *word, struct word_list
 		expand_fields(w, list[i], to, word);
 }
 
+/* The word as one marked text, not split. */
 static const char *expand_one(struct walk *w, const struct shell_word *word, uint32_t skip, bool escapes)
 {
 	struct fields f = { .base = w->scratch_n, .glob_at = SIZE_MAX, .escapes = escapes };

@@ -1,13 +1,14 @@
-/* blocks.c — run blocks of CI files.
+/* blocks.c — run blocks of CI files: "run:" of GitHub workflows, "script:" of GitLab files.
  *
- * They are read line by line: what matters is which lines reach a shell and where they stand, not the rest of the format.
- * A value that the CI system would put in, and that is not known here, becomes a shell parameter, which the analysis treats
- * as unknown. */
+ * YAML is not parsed. The files are read line by line by their indentation: what matters is which lines
+ * reach a shell and where they stand, not the rest of the format. A value that the CI system would put
+ * in, and that is not known here, becomes a shell parameter, which the analysis treats as unknown. */
 #include "propose/harvest/harvest.h"
 
 #include <string.h>
 
-/* "${{ expression }}" is put in by the CI system before the shell starts: unknown. */
+/* "${{ expression }}" is replaced by the CI system before the shell starts; the parameter ${expression}
+ * stands for it here. */
 static struct bytes without_expressions(struct arena *a, struct bytes b)
 {
 	struct buf out;
@@ -28,6 +29,7 @@ static struct bytes without_expressions(struct arena *a, struct bytes b)
 	return buf_bytes(&out);
 }
 
+/* The text is judged with its expressions replaced, and shown as it stands in the file. */
 static void add_text(struct harvest *h, struct bytes text, uint32_t line, const char *where)
 {
 	size_t before = h->n;
@@ -37,7 +39,7 @@ static void add_text(struct harvest *h, struct bytes text, uint32_t line, const 
 		h->list[before].shown = text;
 }
 
-/* A plain or quoted scalar on one line. */
+/* A plain or quoted scalar on one line, with the quotes and their escapes removed. */
 static struct bytes scalar(struct arena *a, struct bytes b)
 {
 	struct buf out;
@@ -84,6 +86,7 @@ static void add_block(
 	add_text(h, buf_bytes(&out), first, where);
 }
 
+/* "|", ">", with "-" or "+" or a digit behind it: the text is in the following lines. */
 static bool is_block_mark(struct bytes value)
 {
 	return value.n && (value.p[0] == '|' || value.p[0] == '>') && value.n <= 3;
@@ -140,7 +143,8 @@ static bool value_of(struct bytes line, const char *key, struct bytes *ret, size
 	return true;
 }
 
-/* Does this step name a shell that is none?  `in` stands behind the line of its "run:". */
+/* Whether the step names an interpreter that is no shell, such as "shell: python". `in` stands behind
+ * the line of its "run:". */
 static bool is_other_language(struct line_reader in, size_t indent)
 {
 	static const char *const languages[] = { "python", "pwsh", "powershell", "cmd", "node", "perl",
@@ -162,6 +166,7 @@ static bool is_other_language(struct line_reader in, size_t indent)
 	return false;
 }
 
+/* "shell:" may stand before or behind the "run:" of its step, so both directions are looked at. */
 void harvest_yaml(struct harvest *h, struct bytes text, bool is_gitlab)
 {
 	static const char *const lists[] = { "script", "before_script", "after_script" };

@@ -1,8 +1,9 @@
-/* harvest.c — find the shell text in files: whole scripts, histories, Dockerfiles, package.json; recipes and CI files are in
- * harvest_blocks.c.
+/* harvest.c — finds the shell text in files: whole scripts, histories, Dockerfiles, package.json.
+ * Makefiles are read in make.c, CI files in blocks.c.
  *
- * The readers look for the places where text is handed to a shell and for nothing else.  They keep the file's newlines, so
- * that a finding can name its line, and they never fail: a file that is not what its name says gives nothing. */
+ * The readers look for the places where text is handed to a shell and for nothing else. They keep the
+ * file's newlines, so that a finding can name its line, and they never fail: a file that is not what its
+ * name says gives nothing. */
 #include "propose/harvest/harvest.h"
 
 #include "base/file.h"
@@ -26,6 +27,8 @@ bool script_kind_parse(const char *name, enum script_kind *ret)
 	return false;
 }
 
+/* Blank text is left out, so a caller that wants to change the snippet it added must look whether there
+ * is one. */
 void harvest_add(struct harvest *h, struct bytes text, uint32_t line, const char *where, bool is_in_container)
 {
 	if (harvest_trim(text).n == 0)
@@ -76,6 +79,7 @@ bool harvest_starts(struct bytes b, const char *prefix)
 	return b.n >= n && memcmp(b.p, prefix, n) == 0;
 }
 
+/* Whether the first line names a shell that speaks sh, directly or through env. */
 static bool has_shell_shebang(struct bytes text)
 {
 	struct bytes rest = text, line = text_cut(&rest, '\n');
@@ -98,6 +102,8 @@ static bool has_shell_shebang(struct bytes text)
 	return shell_speaks_sh(word);
 }
 
+/* By name first, in the order of the table; a file without a telling name counts as a script only by its
+ * first line. */
 enum script_kind harvest_guess(const char *name, struct bytes text)
 {
 	static const struct {
@@ -140,7 +146,7 @@ enum script_kind harvest_guess(const char *name, struct bytes text)
 
 /* --- history: one command per line, in the dialects of bash, zsh and fish -------------------------------------------- */
 
-/* ": 1700000000:0;command" */
+/* zsh puts ": 1700000000:0;" in front of each command. */
 static struct bytes without_zsh_stamp(struct bytes line)
 {
 	size_t i = 2;
@@ -154,10 +160,12 @@ static struct bytes without_zsh_stamp(struct bytes line)
 	return line;
 }
 
+/* One command per line, in the dialects of bash, zsh and fish. */
 static void harvest_history(struct harvest *h, struct bytes text)
 {
 	struct line_reader in = { text, 0 };
 	struct bytes line;
+	/* fish writes YAML-like entries; only the line with the command matters. */
 	bool is_fish = harvest_starts(text, "- cmd: ");
 
 	while (harvest_line(&in, &line)) {
@@ -173,6 +181,7 @@ static void harvest_history(struct harvest *h, struct bytes text)
 
 /* --- Dockerfile ------------------------------------------------------------------------------------------------------- */
 
+/* Instructions of a Dockerfile are written in any case. */
 static bool is_instruction(struct bytes line, const char *name)
 {
 	size_t n = strlen(name);
@@ -180,7 +189,7 @@ static bool is_instruction(struct bytes line, const char *name)
 	return line.n > n && strncasecmp((const char *)line.p, name, n) == 0 && strchr(" \t", line.p[n]);
 }
 
-/* --mount=..., --network=... stand before the command. */
+/* --mount=..., --network=... stand between RUN and the command. */
 static struct bytes without_run_options(struct bytes b)
 {
 	b = harvest_trim(b);
@@ -213,7 +222,7 @@ static struct bytes exec_form(struct arena *a, struct bytes b)
 	return buf_bytes(&out);
 }
 
-/* RUN <<EOF ... EOF: the body is the program, up to the line that is the tag. */
+/* RUN <<EOF: the following lines are the program, up to the line that is the tag. */
 static bool heredoc_tag(struct bytes b, struct bytes *ret)
 {
 	size_t n = 0;
@@ -244,7 +253,8 @@ static struct bytes whole_instruction(struct line_reader *in, struct bytes first
 	return all;
 }
 
-/* Comment lines inside an instruction are dropped by the builder before the shell sees them. */
+/* Comment lines inside an instruction are dropped by the builder before the shell sees them. A lone
+ * backslash in their place keeps the number of lines and continues the command. */
 static struct bytes without_comment_lines(struct arena *a, struct bytes b)
 {
 	struct line_reader in = { b, 0 };
@@ -263,6 +273,7 @@ static struct bytes without_comment_lines(struct arena *a, struct bytes b)
 	return buf_bytes(&out);
 }
 
+/* One RUN instruction in any of its three forms. */
 static void harvest_run(struct harvest *h, struct line_reader *in, struct bytes line, size_t skip)
 {
 	uint32_t first = in->line;
@@ -274,6 +285,7 @@ static void harvest_run(struct harvest *h, struct line_reader *in, struct bytes 
 		size_t n = 0;
 		while (harvest_line(in, &body_line) && !bytes_eq(harvest_trim(body_line), tag))
 			n = (size_t)(body_line.p + body_line.n - start);
+		/* The body starts on the line behind RUN. */
 		harvest_add(h, (struct bytes){ start, n }, first + 1, "RUN", true);
 	} else if (harvest_starts(all, "[")) {
 		harvest_add(h, exec_form(h->a, all), first, "RUN", true);
@@ -296,6 +308,7 @@ static void harvest_docker(struct harvest *h, struct bytes text)
 
 /* --- package.json ----------------------------------------------------------------------------------------------------- */
 
+/* The line of a place in a text, from 1. */
 static uint32_t line_of(struct bytes text, size_t at)
 {
 	uint32_t line = 1;
@@ -305,6 +318,7 @@ static uint32_t line_of(struct bytes text, size_t at)
 	return line;
 }
 
+/* The members of "scripts"; npm runs each with a shell. */
 static void harvest_package_json(struct harvest *h, struct bytes text)
 {
 	struct json *doc;
@@ -317,6 +331,7 @@ static void harvest_package_json(struct harvest *h, struct bytes text)
 				line_of(text, m->value->at), arena_printf(h->a, "script %s", m->name), false);
 }
 
+/* One reader for each kind of file; all add their snippets to the same list. */
 void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct snippet **ret, size_t *ret_n)
 {
 	struct harvest h = { .a = a };

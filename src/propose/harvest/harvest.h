@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "propose/propose.h"
 
+/* The list under construction, shared by all readers. */
 struct harvest {
 	struct arena *a;
 	struct snippet *list;

@@ -25,6 +25,7 @@ struct make {
 
 static const char unknown[] = "${make}";
 
+/* Names that a variable of make usually has. */
 static bool is_name(struct bytes b)
 {
 	for (size_t i = 0; i < b.n; i++)
@@ -33,6 +34,7 @@ static bool is_name(struct bytes b)
 	return b.n > 0;
 }
 
+/* The definition nearest above counts; conditionals of make are not followed. */
 static const struct bytes *find_variable(const struct make *m, struct bytes name)
 {
 	for (size_t i = m->var_count; i-- > 0;)
@@ -41,7 +43,8 @@ static const struct bytes *find_variable(const struct make *m, struct bytes name
 	return NULL;
 }
 
-/* NAME = value, NAME := value, NAME ?= value, NAME += more. */
+/* NAME = value, NAME := value, NAME ?= value, NAME += more. NAME != command is left out: its value is
+ * what a command prints. */
 static void note_variable(struct make *m, struct bytes line)
 {
 	const uint8_t *eq = memchr(line.p, '=', line.n);
@@ -65,7 +68,7 @@ static void note_variable(struct make *m, struct bytes line)
 		m->vars[m->var_count++] = (struct make_variable){ name, value };
 }
 
-/* Where the bracket that opens at b.p[1] closes; 0: nowhere. */
+/* Where the bracket that opens at b.p[1] closes; 0 when it does not. */
 static size_t closing(struct bytes b)
 {
 	char open = (char)b.p[1], close = open == '(' ? ')' : '}';
@@ -79,7 +82,8 @@ static size_t closing(struct bytes b)
 	return 0;
 }
 
-/* Does a program's name come next?  Behind nothing, an operator, a word of the grammar, or assignments. */
+/* Whether a program's name comes next in the text written so far: behind nothing, an operator, a word of
+ * the grammar, or assignments. */
 static bool is_at_command(const struct buf *out)
 {
 	static const char *const before[] = { "if", "elif", "while", "until", "then", "do", "else", "!",
@@ -107,7 +111,8 @@ static bool is_at_command(const struct buf *out)
 	}
 }
 
-/* $(GO), $(CC): called like what it is.  $(Q) and its kin only silence the line. */
+/* $(GO), $(CC): a variable in the place of a program is taken for the program of that name, unless the
+ * name is a word of the shell's grammar. $(Q) and its kin only silence the line and vanish. */
 static void add_program(struct make *m, struct bytes name, struct bytes after, struct buf *out)
 {
 	static const char silent[] = " Q V E AT QUIET SILENT hide NO_ECHO ECHO_PREFIX QUIET_CC QUIET_GEN ";
@@ -116,6 +121,7 @@ static void add_program(struct make *m, struct bytes name, struct bytes after, s
 		"until function select ";
 	char *low = arena_printf(m->h->a, " %.*s ", (int)name.n, (const char *)name.p);
 
+	/* A variable directly followed by another one is a prefix of it, and vanishes too. */
 	if (strstr(silent, low) || (after.n && after.p[0] == '$'))
 		return;
 	for (char *p = low; *p; p++)
@@ -127,7 +133,8 @@ static void add_program(struct make *m, struct bytes name, struct bytes after, s
 
 static void expand(struct make *m, struct bytes b, struct buf *out);
 
-/* $@, $<, $(@D): files of the build. */
+/* $@, $<, $(@D): files of the build. $@ is the goal when that is one plain name; otherwise a harmless
+ * name stands for the file. */
 static void add_automatic(struct make *m, char which, bool is_dir, struct buf *out)
 {
 	bool is_plain = m->goal.n && !memchr(m->goal.p, '%', m->goal.n) && !memchr(m->goal.p, ' ', m->goal.n);
@@ -138,6 +145,7 @@ static void add_automatic(struct make *m, char which, bool is_dir, struct buf *o
 		buf_adds(out, is_dir ? "make-directory" : which == '@' ? "make-target" : "make-source");
 }
 
+/* $(NAME): its value, a well-known meaning, the program of that name, or unknown. */
 static void add_variable(struct make *m, struct bytes name, struct bytes after, struct buf *out)
 {
 	const struct bytes *value = find_variable(m, name);
@@ -190,6 +198,7 @@ static void expand(struct make *m, struct bytes b, struct buf *out)
 	m->depth--;
 }
 
+/* One recipe line with its continuations. The marks @ - + in front are make's own. */
 static void add_recipe(struct make *m, struct line_reader *in, struct bytes line)
 {
 	uint32_t first = in->line;
@@ -210,13 +219,14 @@ static void add_recipe(struct make *m, struct line_reader *in, struct bytes line
 		m->h->list[before].shown = all;
 }
 
+/* "target: ..." and not "NAME := value". */
 static bool is_rule(struct bytes line, const uint8_t *colon)
 {
 	return colon && !(colon + 1 < line.p + line.n && colon[1] == '=') &&
 		!memchr(line.p, '=', (size_t)(colon - line.p));
 }
 
-/* A definition that goes on on the next lines. */
+/* A definition that goes on on the next lines, joined with blanks as make does. */
 static struct bytes whole_line(struct make *m, struct line_reader *in, struct bytes line)
 {
 	struct bytes next = line;
@@ -234,6 +244,7 @@ static struct bytes whole_line(struct make *m, struct line_reader *in, struct by
 	return buf_bytes(&out);
 }
 
+/* Definitions are collected while reading, so a recipe sees those above it. */
 void harvest_make(struct harvest *h, struct bytes text)
 {
 	struct make *m = arena_zalloc(h->a, 1, sizeof(*m));

@@ -1,16 +1,20 @@
 /* cloud.c — control planes: kubernetes, infrastructure tools, cloud and hosting command lines.
  *
- * These interfaces are built alike: nouns, then a verb.  Tools with traps have their own rows; the rest is judged by the
- * first word that is a verb we know. */
+ * These interfaces are built alike: nouns, then a verb, then names. Tools with traps have their own rows
+ * or handlers; the rest is judged by the first word that is a verb we know. The lists of verbs are the
+ * knowledge here. A word may be both a noun and a verb ("run", "auth", "config"); such words are skipped
+ * or taken by the words behind them. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
 
+/* Verbs after which something is gone or no longer serves. */
 static const char destroying[] = "delete destroy terminate remove rm rb purge drop drain cordon uninstall "
 				 "deregister revoke disable detach deallocate reset suspend "
 				 "abandon teardown unset undeploy evict wipe erase decommission unpublish "
 				 "cancel deprovision disassociate release empty flush clear kill leave "
 				 "unlink unregister force-delete";
+/* Verbs that change something that can be changed back. */
 static const char changing[] = "create update set add apply deploy put modify run start stop restart scale "
 			       "patch edit enable attach upload import restore rollback "
 			       "promote replace resize reboot publish push associate authorize register "
@@ -19,10 +23,12 @@ static const char changing[] = "create update set add apply deploy put modify ru
 			       "unlock failover rotate generate provision build submit "
 			       "resume clone new init cp mv mb make launch reload taint label annotate "
 			       "expose autoscale approve batch on off";
+/* Verbs that print a credential, although their first part only says "get" or "print". */
 static const char secrets[] = "get-secret-value print-access-token print-identity-token get-session-token "
 			      "get-login-password get-access-token "
 			      "get-credential-report get-password-data show-connection-string";
 
+/* The first word that is no option, and its place. */
 static const struct word *first_operand(struct call *k, size_t *ret)
 {
 	size_t places[1];
@@ -32,12 +38,15 @@ static const struct word *first_operand(struct call *k, size_t *ret)
 	return &k->rest[places[0]];
 }
 
-/* By the first word that is a verb.  Nouns in front are skipped, names behind it do not count. */
+/* Judges by the first word that is a verb. Nouns in front are skipped, and names behind it do not count:
+ * the word behind `describe` may be called "delete". */
 HANDLER(by_verb)
 {
 	size_t places[6];
 	size_t n = verb_words(k, program_options(k->program), ARRAY_SIZE(places), places);
 	unsigned flags = args_find(k->rest, k->rest_count, "dry-run dryrun what-if whatif") ? FXF_DRY_RUN : 0;
+	/* Whether a noun for secrets was seen, and whether a word was seen that may be a noun or a
+	 * reading verb. */
 	bool is_secret = false, reads = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct word *x = &k->rest[places[i]];
@@ -56,7 +65,8 @@ HANDLER(by_verb)
 			: word_is_any(x, "ssh exec console shell run-command ssh-into") ? TAG_CLOUD_EXEC
 			: verb_in(changing, x->text, x->text_n)				? TAG_CLOUD_CHANGE
 											: TAG_COUNT;
-		/* gcloud run services list, gcloud deploy releases list: a product's name */
+		/* gcloud run services list, gcloud deploy releases list: the first word is the name of a
+		 * product and no verb. */
 		if (t == TAG_CLOUD_CHANGE && !i && n > 2 && word_is_any(x, "run deploy build"))
 			continue;
 		/* "auth list", "config set": the noun is harmless, the verb decides, but both can be read as verbs. */
@@ -91,12 +101,13 @@ HANDLER(by_verb)
 			flags);
 }
 
+/* The operand lies in the cloud. */
 static bool is_bucket(const struct word *x)
 {
 	return word_starts(x, "s3://") || word_starts(x, "gs://") || word_starts(x, "https://");
 }
 
-/* aws s3, gsutil: files and buckets. */
+/* aws s3, gsutil: files and buckets. The direction of a copy decides between upload and download. */
 HANDLER(bucket)
 {
 	size_t at = 0;
@@ -135,6 +146,7 @@ HANDLER(bucket)
 	}
 }
 
+/* Subcommands with traps first (s3, ssm, configure); all others are judged by their verb. */
 HANDLER(aws)
 {
 	size_t places[2];
@@ -158,7 +170,7 @@ HANDLER(aws)
 	}
 }
 
-/* atmos terraform deploy vpc: the words of another tool, with a component in front. */
+/* atmos terraform deploy vpc: the words of another tool, which is then judged as itself. */
 HANDLER(atmos)
 {
 	size_t places[2];
@@ -175,6 +187,7 @@ HANDLER(atmos)
 	}
 }
 
+/* bq query takes SQL. */
 HANDLER(bq)
 {
 	size_t places[2];
@@ -184,7 +197,7 @@ HANDLER(bq)
 	handle_by_verb(k);
 }
 
-/* kubectl exec POD -- command */
+/* kubectl exec POD -- command: the command runs elsewhere. */
 HANDLER(kubectl_exec)
 {
 	struct parsed p;
@@ -199,6 +212,7 @@ HANDLER(kubectl_exec)
 		}
 }
 
+/* Listing secrets by name is harmless; printing them in full (-o) is not. */
 HANDLER(kubectl_get)
 {
 	bool is_secret = false;
@@ -210,6 +224,7 @@ HANDLER(kubectl_get)
 		0);
 }
 
+/* To zero is as good as a deletion. */
 HANDLER(kubectl_scale)
 {
 	bool to_zero = false;
@@ -220,7 +235,7 @@ HANDLER(kubectl_scale)
 	fx(k, to_zero ? TAG_CLOUD_DELETE : TAG_CLOUD_CHANGE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* gh api: a request in disguise. */
+/* Any request to the service; the method decides, and fields make it a POST. */
 HANDLER(gh_api)
 {
 	struct parsed p;
@@ -236,7 +251,7 @@ HANDLER(gh_api)
 		fx(k, TAG_NETWORK_GET, url, 0);
 }
 
-/* gh alias set name '!text': a shell runs the text when the name is used */
+/* gh alias set name '!text': a shell runs the text when the name is used. */
 HANDLER(gh_alias)
 {
 	bool is_shell = args_find(k->rest, k->rest_count, "s shell");
@@ -251,6 +266,7 @@ HANDLER(gh_alias)
 	fx(k, TAG_WRITE_CONFIG, NULL, 0);
 }
 
+/* vercel alone deploys. */
 HANDLER(hosting)
 {
 	size_t place;

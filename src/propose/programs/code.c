@@ -1,8 +1,13 @@
 /* code.c — code given on a command line: python -c, perl -e, node -e and their kin.
  *
- * No language is parsed.  The text is cut into strings, names and marks, comments taken out, and the names of functions
- * that delete, write, run or send are looked for.  A literal argument is taken at its word: a path is judged, a command is
- * analysed.  Anything computed is dynamic.  That is enough for one-liners, which is where an agent hides or hurries. */
+ * No language is parsed. The text is cut into strings, names and marks (code_lex.c), comments taken out,
+ * and the names of functions that delete, write, run or send are looked for. A literal argument is taken
+ * at its word: a path is judged, a command is analysed. Anything computed is dynamic, which asks a
+ * person. That is enough for one-liners, which is where an agent hides or hurries; it errs on the side
+ * of seeing a call where there is none.
+ *
+ * Two passes: survey() collects what only the whole text can tell (imports, sockets, decoders), then
+ * each token is looked at. */
 #include "propose/programs/code.h"
 
 #include <ctype.h>
@@ -25,7 +30,8 @@ enum what {
 	SQL
 };
 
-/* `owner`: what must stand before the dot ("" nothing, NULL anything). */
+/* The functions that are looked for. `owner` is what must stand before the dot: "" is nothing, NULL is
+ * anything, and "()" is the result of a call. */
 static const struct {
 	const char *names;
 	unsigned languages;
@@ -104,7 +110,7 @@ static const struct {
 		SQL, 0 },
 };
 
-/* import os as o: what `o` stands for. */
+/* import os as o: the name that `o` stands for. */
 static const struct token *unaliased(const struct code *c, const struct token *t)
 {
 	for (size_t m = 0; t->kind == T_NAME && m < c->import_count; m++) {
@@ -116,7 +122,7 @@ static const struct token *unaliased(const struct code *c, const struct token *t
 	return t;
 }
 
-/* from os import remove, or *: the name is called without its owner. */
+/* from os import remove, or *: the function is called without its owner. */
 static bool is_imported(const struct code *c, size_t i, const char *owner)
 {
 	if (!(c->language & PY) || !*owner || !is_mark(&c->v[i + 1], "("))
@@ -135,6 +141,7 @@ static bool is_imported(const struct code *c, size_t i, const char *owner)
 	return false;
 }
 
+/* Whether what stands before the name allows it to be the function of the table. */
 static bool owner_fits(const struct code *c, size_t i, const char *owner)
 {
 	if (!owner)
@@ -153,6 +160,7 @@ static bool owner_fits(const struct code *c, size_t i, const char *owner)
 
 /* The arguments of a call, as far as they are literal. */
 enum { STRINGS_MAX = 32 };
+/* The arguments of a call, as far as they are literal. */
 struct arguments {
 	struct word strings[STRINGS_MAX];
 	size_t n;
@@ -163,6 +171,7 @@ struct arguments {
 	bool has_parens;
 };
 
+/* Strings joined by + are put together; more arguments than there is room for count as computed. */
 static void add_argument(struct code *c, struct arguments *r, const struct token *t, bool joins)
 {
 	struct word x = walk_word(c->k->w, t->text, c->k->c->at);
@@ -177,6 +186,8 @@ static void add_argument(struct code *c, struct arguments *r, const struct token
 	}
 }
 
+/* A name among the arguments makes them computed, unless it is a constant or an option that changes
+ * nothing. */
 static void read_name_argument(const struct code *c, size_t i, struct arguments *r)
 {
 	const struct token *t = &c->v[i];
@@ -191,7 +202,8 @@ static void read_name_argument(const struct code *c, size_t i, struct arguments 
 		r->is_computed = true;
 }
 
-/* From the token behind the name. */
+/* Reads the arguments from the token behind the function's name. Languages that call without parentheses
+ * end them at a semicolon or at a word such as `if`. */
 static void read_arguments(struct code *c, size_t i, struct arguments *r)
 {
 	*r = (struct arguments){ 0 };
@@ -231,6 +243,8 @@ static void read_arguments(struct code *c, size_t i, struct arguments *r)
 		} else if (is_mark(t, "+") || is_mark(t, "%") ||
 			(is_mark(t, ".") && c->language & (PERL | PHP))) {
 			joins = is_mark(&c->v[i], "+") || is_mark(&c->v[i], ".");
+			/* Two literals joined are still literal; anything else with an operator is
+			 * computed. */
 			bool folds = i > from && c->v[i - 1].kind == T_STRING && c->v[i + 1].kind == T_STRING;
 			r->is_computed |= !folds;
 			r->is_list |= false;
@@ -245,7 +259,8 @@ static void read_arguments(struct code *c, size_t i, struct arguments *r)
 	r->is_list |= r->n > 1;
 }
 
-/* Was some string put together from pieces?  A command that was is not taken at its word. */
+/* Whether some string was put together from pieces. A command that was is not taken at its word: that is
+ * how names are hidden. */
 static bool is_joined(const struct code *c, size_t i)
 {
 	for (size_t j = i; j < c->n && j < i + 64 && !is_mark(&c->v[j], ")") && !is_mark(&c->v[j], ";"); j++)
@@ -254,6 +269,7 @@ static bool is_joined(const struct code *c, size_t i)
 	return false;
 }
 
+/* An operand nobody knows. */
 static struct word dynamic_word(struct code *c)
 {
 	return (struct word){ .text = "",
@@ -263,7 +279,7 @@ static struct word dynamic_word(struct code *c)
 		.at = c->k->c->at };
 }
 
-/* Path('x').unlink(): the string stands before the name. */
+/* Path('x').unlink(): the path stands before the function's name. */
 static bool string_before(struct code *c, size_t i, struct word *ret)
 {
 	if (i < 5 || !is_mark(&c->v[i - 1], ".") || !is_mark(&c->v[i - 2], ")") ||
@@ -277,6 +293,7 @@ static bool string_before(struct code *c, size_t i, struct word *ret)
 	return true;
 }
 
+/* An effect on the first `count` literal paths; when there are too few of them, on a path nobody knows. */
 static void file_effect(struct code *c, size_t i, enum tag t, unsigned flags, size_t count)
 {
 	struct arguments r;
@@ -294,6 +311,7 @@ static void file_effect(struct code *c, size_t i, enum tag t, unsigned flags, si
 	}
 }
 
+/* rename(from, to). Moving something to /dev/null destroys it. */
 static void move_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -309,7 +327,8 @@ static void move_effect(struct code *c, size_t i)
 	}
 }
 
-/* chmod(path, mode) here, chmod(mode, path) in perl and ruby: any string is a path. */
+/* chmod(path, mode) in most languages, chmod(mode, path) in perl and ruby: any string is taken for a
+ * path. */
 static void permit_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -320,7 +339,7 @@ static void permit_effect(struct code *c, size_t i)
 		fx(c->k, TAG_PERMISSION_MODE, NULL, 0);
 }
 
-/* open(f, 'w').close(), or nothing done with it at all. */
+/* open(f, 'w').close(), or nothing done with it at all: the file is emptied. */
 static bool is_closed_at_once(const struct code *c, size_t i)
 {
 	size_t depth = 0;
@@ -333,6 +352,8 @@ static bool is_closed_at_once(const struct code *c, size_t i)
 		(is_mark(&c->v[i + 1], ".") && is_name(&c->v[i + 2], "close"));
 }
 
+/* Whether a file is read or written depends on the mode. perl puts it in front of the name and may open
+ * a command instead; so may ruby. */
 static void open_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -341,6 +362,7 @@ static void open_effect(struct code *c, size_t i)
 	const struct word *path = r.n ? &r.strings[0] : NULL;
 	if (c->language & PERL) {
 		const char *first = path ? path->text : "";
+		/* perl: open(F, '>', name) has a mode of its own, open(F, '>name') has it in the name. */
 		bool has_mode = r.n > 1 && strspn(first, "+<>|-: utf8") == strlen(first);
 		const struct word *file = has_mode ? &r.strings[1] : path;
 		size_t n = strlen(first);
@@ -360,6 +382,7 @@ static void open_effect(struct code *c, size_t i)
 		}
 		return;
 	}
+	/* A mode is short; a longer text as the last argument is something else, such as an encoding. */
 	bool writes = strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed);
 	struct word unknown = dynamic_word(c);
 	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i);
@@ -376,10 +399,14 @@ static void open_effect(struct code *c, size_t i)
 		fx_read(c->k, path, 1);
 }
 
+/* A function that runs a command. A literal command is judged; one that is computed is dynamic, or worse
+ * when the code also fetches or decodes something. */
 static void run_effect(struct code *c, size_t i)
 {
 	struct arguments r;
 	read_arguments(c, i + 1, &r);
+	/* These names are common in JavaScript; they run programs only when the module for that is
+	 * mentioned. */
 	if (c->language & NODE && is_name(&c->v[i], "exec spawn fork") && !c->child_process)
 		return; /* regex.exec() */
 	if (!r.n && !r.has_parens && !r.is_computed)
@@ -395,6 +422,7 @@ static void run_effect(struct code *c, size_t i)
 	size_t n = r.n;
 	/* execl(path, argv[0], ...): the name it gets may be any; the path is what runs */
 	const char *name = arena_strndup(walk_arena(c->k->w), c->v[i].text, c->v[i].n);
+	/* execl(path, argv[0], ...): the name the program gets may be any; the path is what runs. */
 	bool names_itself = text_starts(name, "execl") || text_starts(name, "execv") ||
 		text_starts(name, "spawnl") || text_starts(name, "spawnv");
 	if (n > 1 && (names_itself || (text_starts(name, "exec") && text_eq(v[0].text, v[1].text)))) {
@@ -408,6 +436,7 @@ static void run_effect(struct code *c, size_t i)
 		run_argv(c->k, v, n, 0, "inline code");
 }
 
+/* Code inside code. One literal is read in the same language; anything computed is dynamic. */
 static void eval_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -417,6 +446,7 @@ static void eval_effect(struct code *c, size_t i)
 	if (r.n == 1 && !r.is_computed && !is_joined(c, i + 1)) {
 		static const char *const names[] = { "python", "perl", "ruby", "node", "php", "lua" };
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
+			/* A literal in which "eval" occurs is not read further. */
 			if (code_language(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
 				classify_code_bytes(c->k, names[j], r.strings[0].text, r.strings[0].text_n);
 		return;
@@ -429,6 +459,7 @@ static void eval_effect(struct code *c, size_t i)
 			NULL, 0);
 }
 
+/* execute() is a common name; only a literal that starts with a word of SQL is judged as SQL. */
 static void sql_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -459,6 +490,7 @@ static bool writes_empty(const struct code *c, size_t i)
 	return false;
 }
 
+/* The effect of one call that was found. */
 static void act(struct code *c, size_t i, enum what what, unsigned flags)
 {
 	c->any = true;
@@ -513,6 +545,7 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 	}
 }
 
+/* The name is imported or defined here, not called. */
 static bool is_mentioned_only(const struct code *c, size_t i)
 {
 	return i && is_name(&c->v[i - 1], "import from def function sub use require new class as") &&
@@ -529,6 +562,7 @@ static bool hides_function(const struct code *c, size_t i)
 		is_name(&c->v[i - 2], "process");
 }
 
+/* The first row of the table that fits speaks. */
 static void look_at_name(struct code *c, size_t i)
 {
 	if (hides_function(c, i)) {
@@ -547,7 +581,8 @@ static void look_at_name(struct code *c, size_t i)
 		}
 }
 
-/* import a.b as c, from a import b as c: remembered by place, so that looking one up costs the same in any text. */
+/* import a.b as c, from a import b as c: remembered by place, so that looking one up costs the same in
+ * any text. When there are too many to remember, the code counts as dynamic. */
 static void note_import(struct code *c, size_t i)
 {
 	bool is_alias = is_name(&c->v[i], "as") && i > 1 &&
@@ -562,7 +597,7 @@ static void note_import(struct code *c, size_t i)
 		c->imports_overflow = true;
 }
 
-/* What the whole says: names that matter wherever they stand. */
+/* What the whole says: names and strings that matter wherever they stand. */
 static void survey(struct code *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -627,7 +662,7 @@ static void look_at_string(struct code *c, size_t i)
 	}
 }
 
-/* awk: print > "file", print | "cmd", "cmd" | getline. */
+/* awk: print > "file", print | "cmd", "cmd" | getline. A > inside parentheses compares. */
 static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 {
 	const struct token *t = &c->v[i];
@@ -653,8 +688,8 @@ static void look_at_awk(struct code *c, size_t i, bool *prints, int *depth)
 	}
 }
 
-/* do shell script "..." of AppleScript; run(`...`) of julia is a command string; "..." ! of Scala; file delete and exec
- * of Tcl; tell ... to delete. */
+/* Languages that have only a few telling forms: do shell script "..." of AppleScript, "..." ! of Scala,
+ * file delete of Tcl, tell ... to delete. */
 static void look_at_other(struct code *c, size_t i)
 {
 	bool bangs = is_mark(&c->v[i + 1], "!") || (is_mark(&c->v[i + 1], ".") && is_mark(&c->v[i + 2], "!"));
@@ -681,12 +716,15 @@ static void look_at_other(struct code *c, size_t i)
 	}
 }
 
+/* When nothing telling was found the code is unknown, not harmless; only awk, which mostly reads, counts
+ * as reading. */
 void classify_code_bytes(struct call *k, const char *language, const char *text, size_t n)
 {
 	struct code c = { .k = k, .language = code_language(language) };
 	size_t room = n + 3 < TOKENS_MAX ? n + 3 : TOKENS_MAX;
 	c.v = arena_alloc(walk_arena(k->w), (room + 2) * sizeof(*c.v));
 	code_lex(&c, text, text + n);
+	/* The text was cut at the limit: what follows was not seen. */
 	if (c.n + 2 >= TOKENS_MAX)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 	survey(&c);
@@ -712,6 +750,8 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 			look_at_string(&c, i);
 		}
 	}
+	/* A socket together with a shell or with redirected descriptors is how reverse shells look in
+	 * every language. */
 	if (c.has_socket && (c.has_dup || c.has_shell_text)) {
 		fx(k, TAG_REVERSE_SHELL, NULL, 0);
 		c.any = true;
@@ -724,6 +764,7 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 		fx(k, c.language & AWK ? TAG_READ_QUERY : TAG_UNKNOWN_CODE, NULL, 0);
 }
 
+/* Code that is not certain gets an effect for that, and what is known of it is read in addition. */
 void classify_code(struct call *k, const char *language, const struct word *text)
 {
 	if (text->certainty != CERTAIN) {

@@ -9,6 +9,8 @@
 enum { PY = 1, PERL = 2, RUBY = 4, NODE = 8, PHP = 16, LUA = 32, AWK = 64, OTHER = 128, ANY = 255 };
 enum token_kind { T_END, T_NAME, T_STRING, T_NUMBER, T_MARK };
 
+/* A piece of code. Texts of strings are copies with their escapes removed; all others point into the
+ * code. */
 struct token {
 	enum token_kind kind;
 	const char *text; /* of a string: the value */
@@ -19,6 +21,7 @@ struct token {
 
 enum { TOKENS_MAX = 1 << 16, IMPORTS_MAX = 64, IMPORTED_NAMES = 128 };
 
+/* One text of code being looked at. */
 struct code {
 	struct call *k;
 	unsigned language;

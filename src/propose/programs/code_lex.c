@@ -1,11 +1,15 @@
 /* code_lex.c — inline code cut into strings, names and marks.
  *
- * One lexer for all languages: what they differ in is how comments start and how strings are written.  A string keeps
- * whether something is computed inside it, and whether it is a command by itself (backquotes, qx, %x). */
+ * One lexer for all languages: what they differ in is how comments start and how strings are written. A
+ * string keeps whether something is computed inside it, and whether it is a command by itself
+ * (backquotes, qx, %x). Where a language is ambiguous without a parser (is "/" a division or a pattern?)
+ * the token before decides; a wrong guess can hide a string, so the guess leans towards reading code as
+ * code. */
 #include "propose/programs/code.h"
 
 #include <ctype.h>
 
+/* By the beginning of the name, so that python3 is python. */
 unsigned code_language(const char *name)
 {
 	static const struct {
@@ -19,8 +23,10 @@ unsigned code_language(const char *name)
 	return OTHER;
 }
 
+/* Behind a comment at p, or p when there is none. Text in comments must not be taken for calls. */
 static const char *skip_code_comment(unsigned language, const char *p, const char *end)
 {
+	/* Which signs start a comment in this language. */
 	bool hash = language & (PY | PERL | RUBY | PHP | AWK | OTHER);
 	bool slashes = language & (NODE | PHP);
 	bool dashes = language & LUA;
@@ -36,7 +42,8 @@ static const char *skip_code_comment(unsigned language, const char *p, const cha
 	return p;
 }
 
-/* The end of a string that starts at p with `open`; *ret_n is the value's length. */
+/* The end of a string that starts at p with `open`; *ret_n is the value's length. Brackets as quotes
+ * nest. */
 static const char *string_end(const char *p, const char *end, char open, size_t *ret_n)
 {
 	static const char pairs[] = "()[]{}<>";
@@ -56,7 +63,8 @@ static const char *string_end(const char *p, const char *end, char open, size_t 
 	return q < end ? q + 1 : end;
 }
 
-/* Escapes removed; the quotes of the outer shell are long gone. */
+/* The value of a string, its escapes removed. Zero bytes are left out, because values are texts that end
+ * in NUL. */
 static const char *unescaped(struct arena *a, const char *p, size_t n, size_t *ret_n)
 {
 	if (!memchr(p, '\\', n)) {
@@ -91,6 +99,7 @@ static const char *unescaped(struct arena *a, const char *p, size_t n, size_t *r
 	return out;
 }
 
+/* Adds a string, and notes whether the language would compute something inside it. */
 static void add_string(struct code *c, const char *p, size_t n, char open, bool is_command, bool is_f)
 {
 	struct token *t = &c->v[c->n++];
@@ -104,7 +113,7 @@ static void add_string(struct code *c, const char *p, size_t n, char open, bool 
 		t->is_computed = memchr(p, '$', n) || (c->language & PERL && memchr(p, '@', n));
 }
 
-/* q(..) qq{..} qx/../ of perl, %x(..) %q[..] of ruby; p is behind the name.  NULL: not one. */
+/* q(..), qq{..}, qx/../ and qw of perl; p is behind the name. NULL when it is none. */
 static const char *quote_operator(
 	struct code *c, const char *name, size_t name_n, const char *p, const char *end)
 {
@@ -122,7 +131,8 @@ static const char *quote_operator(
 	return after;
 }
 
-/* The end of a pattern that starts at p with a slash: a line, a class may hold slashes. */
+/* The end of a pattern that starts at p with a slash. It stands on one line, and a class in it may hold
+ * slashes. */
 static const char *pattern_end(const char *p, const char *end)
 {
 	bool in_class = false;
@@ -139,7 +149,7 @@ static const char *pattern_end(const char *p, const char *end)
 	return NULL;
 }
 
-/* A slash where no value stands before it begins a regular expression, not a division. */
+/* A slash where no value stands before it begins a regular expression; NULL when it is a division. */
 static const char *skip_pattern(const struct code *c, const char *p, const char *end)
 {
 	if (!(c->language & (NODE | PERL | RUBY | AWK)) || *p != '/')
@@ -158,7 +168,8 @@ static const char *skip_pattern(const struct code *c, const char *p, const char 
 	return is_operand ? NULL : pattern_end(p, end);
 }
 
-/* m/../ qr/../ tr/../../ s/../../ of perl.  With /e the replacement is code, and stays. */
+/* m/../ qr/../ tr/../../ s/../../ of perl, skipped as a whole. With /e the replacement is code, and
+ * stays to be read. */
 static const char *skip_match_operator(
 	const struct code *c, const char *name, size_t n, const char *p, const char *end)
 {
@@ -184,6 +195,7 @@ static const char *skip_match_operator(
 	return after;
 }
 
+/* A string at p, with the triple quotes of python. */
 static const char *lex_string(struct code *c, const char *p, const char *end, bool is_f)
 {
 	size_t n;
@@ -193,12 +205,14 @@ static const char *lex_string(struct code *c, const char *p, const char *end, bo
 		add_string(c, p + 3, (size_t)((close ? close : end) - p - 3), *p, false, is_f);
 		return close ? close + 3 : end;
 	}
+	/* In these languages backquotes are strings or nothing; in all others they run a command. */
 	bool is_command = *p == '`' && !(c->language & (NODE | PY | LUA | AWK));
 	const char *after = string_end(p, end, *p, &n);
 	add_string(c, p + 1, n, *p, is_command, is_f);
 	return after;
 }
 
+/* At the limit of tokens it just stops; classify_code_bytes() sees that and calls the code dynamic. */
 void code_lex(struct code *c, const char *p, const char *end)
 {
 	while (p < end && c->n + 2 < TOKENS_MAX) {
@@ -212,6 +226,7 @@ void code_lex(struct code *c, const char *p, const char *end)
 		}
 		const char *past = skip_pattern(c, p, end);
 		if (past) {
+			/* A pattern stands where a value can stand, and is of no further interest. */
 			c->v[c->n++] = (struct token){ .kind = T_NUMBER, .text = p, .n = 1 };
 			p = past;
 		} else if (*p == '"' || *p == '\'' || *p == '`') {
@@ -225,6 +240,7 @@ void code_lex(struct code *c, const char *p, const char *end)
 				p++;
 			}
 			size_t n = (size_t)(p - from);
+			/* f"...", rb'...': letters in front of a string of python. */
 			bool prefix = c->language & PY && p < end && (*p == '"' || *p == '\'') && n <= 2;
 			const char *quoted = prefix
 				? lex_string(c, p, end, memchr(from, 'f', n) || memchr(from, 'F', n))

@@ -1,20 +1,26 @@
 /* containers.c — docker and its kin: what is removed, what a container may reach, and what runs in it.
  *
- * A command inside a container is analysed like any other, marked as inside.  When the container sees this machine's root or
- * system directories, that mark is joined by "host mount": the walls are not there. */
+ * A command inside a container is analysed like any other, and each of its effects is marked as inside:
+ * deleting /etc there is not deleting it here. That holds only while the walls stand. When the container
+ * is given this machine's root, system directories, credentials or the engine's socket, the mark is
+ * joined by "host mount", and the effects count as being here. Options that take walls away
+ * (--privileged, host namespaces, capabilities) are effects of their own. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
 
-/* Is this a path whose sharing gives the machine away? */
+/* Whether sharing this path with a container gives the machine away: the root, the guard's state,
+ * credentials, the container engine's own socket, or, when it is writable, the system. */
 static bool is_host_path(struct call *k, const struct word *source, bool is_read_only)
 {
 	if (!word_starts(source, "/"))
 		return false;
+	/* Whoever can talk to the engine can start a container with any mount. */
 	if (word_has(source, "docker.sock") || word_has(source, "containerd.sock") ||
 		word_has(source, "podman.sock"))
 		return true;
 	size_t n = source->known_n;
+	/* Paths are judged without a slash at the end. */
 	while (n > 1 && source->text[n - 1] == '/')
 		n--;
 	const char *path = arena_strndup(walk_arena(k->w), source->text, n);
@@ -66,12 +72,14 @@ static const char run_spec[] =
 	"profile=,file=,project-name= "
 	"itdPqTxf:rm,interactive,tty,detach,init,read-only,publish-all,no-deps,quiet,stdin,service-ports";
 
+/* How a command inside a container runs. */
 struct inside {
 	unsigned flags;
 	struct word *entry; /* --entrypoint */
 	size_t from; /* first word after the options */
 };
 
+/* Reads the options up to the image or container. Each option that opens a wall is an effect of its own. */
 static void read_run_options(struct call *k, struct inside *in)
 {
 	enum { VOLUME, MOUNT, PRIVILEGED, NAMESPACE, CAPABILITY, ENTRY };
@@ -122,7 +130,7 @@ HANDLER(docker_run)
 	run_inside(k, TAG_CONTAINER_RUN);
 }
 
-/* docker stop $(docker ps -q) is all of them, whatever they do */
+/* docker stop $(docker ps -q) stops all of them, whatever they do. */
 HANDLER(docker_stop)
 {
 	bool all = false;
@@ -137,6 +145,7 @@ HANDLER(docker_exec)
 	run_inside(k, TAG_CONTAINER_EXEC);
 }
 
+/* A path with a colon lies in a container; any other one is here. */
 HANDLER(docker_cp)
 {
 	struct parsed p;
@@ -149,7 +158,7 @@ HANDLER(docker_cp)
 	fx(k, TAG_CONTAINER_EXEC, NULL, 0);
 }
 
-/* vagrant ssh -c text, multipass exec name -- command */
+/* vagrant ssh -c text, multipass exec name -- command. */
 HANDLER(machine_ssh)
 {
 	fx(k, TAG_CONTAINER_EXEC, NULL, 0);
@@ -162,6 +171,7 @@ HANDLER(machine_ssh)
 		}
 }
 
+/* "docker compose" has the verbs of docker-compose. */
 HANDLER(docker_compose)
 {
 	k->program = program_find("docker-compose", 14);

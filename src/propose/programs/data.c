@@ -1,8 +1,12 @@
 /* data.c — databases: what SQL, key-value and document commands would do.
  *
- * SQL is read word by word with comments, strings and quoted names taken out, statement by statement.  The first word names
- * the statement; a WITH in front is looked through.  What comes from a file or from unknown input is opaque: it may be
- * anything. */
+ * SQL is read word by word with comments, strings and quoted names taken out, statement by statement.
+ * The first word names the statement; a WITH in front is looked through. No dialect is parsed: the
+ * clients of many databases come here, and the words that destroy are the same in all of them. What
+ * comes from a file or from unknown input is opaque: it may be anything, and is asked about.
+ *
+ * Strings are taken out first because data must not be taken for statements: INSERT ... VALUES ('drop
+ * table x') only inserts. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -11,6 +15,8 @@
 
 enum { STATEMENT_WORDS = 48 };
 
+/* The words of one statement. Longer statements and words are cut, which is enough to tell what a
+ * statement does. */
 struct statement {
 	char words[STATEMENT_WORDS][20]; /* upper case, cut */
 	const char *raw[STATEMENT_WORDS]; /* where they stand */
@@ -23,6 +29,7 @@ struct sql {
 	const char *p, *end;
 };
 
+/* Behind a quoted text; doubled quotes stay inside. */
 static const char *skip_quoted(const char *p, const char *end, char quote)
 {
 	for (p++; p < end; p++) {
@@ -38,7 +45,7 @@ static const char *skip_quoted(const char *p, const char *end, char quote)
 	return end;
 }
 
-/* $tag$ ... $tag$ */
+/* $tag$ ... $tag$ of PostgreSQL. */
 static const char *skip_dollar(const char *p, const char *end)
 {
 	const char *tag_end = p + 1;
@@ -51,6 +58,8 @@ static const char *skip_dollar(const char *p, const char *end)
 	return close ? close + n : end;
 }
 
+/* Behind a comment, or p when there is none. MySQL runs what stands in a comment that starts with an
+ * exclamation mark, so that text is read. */
 static const char *skip_comment(const char *p, const char *end)
 {
 	if (p + 1 >= end)
@@ -68,6 +77,7 @@ static const char *skip_comment(const char *p, const char *end)
 	return p;
 }
 
+/* Adds a word in upper case and returns where it ends. */
 static const char *add_word(struct statement *s, const char *p, const char *end)
 {
 	size_t n = 0;
@@ -81,7 +91,7 @@ static const char *add_word(struct statement *s, const char *p, const char *end)
 	return p;
 }
 
-/* The next statement's words.  False at the end. */
+/* Collects the words of the next statement. False at the end. */
 static bool next_statement(struct sql *q, struct statement *s)
 {
 	*s = (struct statement){ 0 };
@@ -102,6 +112,7 @@ static bool next_statement(struct sql *q, struct statement *s)
 		any |= !isspace((unsigned char)c);
 		if (c == '\'' || c == '"' || c == '`') {
 			const char *next = skip_quoted(q->p, q->end, c);
+			/* The first string is kept: COPY ... PROGRAM 'command' runs it. */
 			if (c == '\'' && !s->string) {
 				s->string = q->p + 1;
 				s->string_n = (size_t)(next - q->p) > 1 ? (size_t)(next - q->p) - 2 : 0;
@@ -121,7 +132,7 @@ static bool next_statement(struct sql *q, struct statement *s)
 	return any;
 }
 
-/* DROP TABLE IF EXISTS users, UPDATE users SET ...: what it is about, as it was written. */
+/* DROP TABLE IF EXISTS users, UPDATE users SET ...: what the statement is about, as it was written. */
 static const char *statement_object(struct call *k, const struct statement *s)
 {
 	static const char grammar[] =
@@ -133,6 +144,7 @@ static const char *statement_object(struct call *k, const struct statement *s)
 	return NULL;
 }
 
+/* Whether one of the words stands at `from` or behind it. */
 static bool has_word(const struct statement *s, size_t from, const char *list)
 {
 	for (size_t i = from; i < s->n; i++)
@@ -162,6 +174,7 @@ static const struct {
 	{ "RESTORE BACKUP", TAG_DB_RESTORE },
 };
 
+/* What a statement that starts with this word does; TAG_COUNT when the word is not known. */
 static enum tag tag_of_word(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sql_verbs); i++)
@@ -175,7 +188,7 @@ static bool is_changing(enum tag t)
 	return t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE || t == TAG_SQL_DROP || t == TAG_SQL_TRUNCATE;
 }
 
-/* SELECT can act through functions; EXPLAIN ANALYZE and WITH carry another statement. */
+/* A SELECT can act through functions; WITH and EXPLAIN ANALYZE carry another statement that is executed. */
 static enum tag tag_of_select(const struct statement *s)
 {
 	if (has_word(s, 0,
@@ -183,6 +196,7 @@ static enum tag tag_of_select(const struct statement *s)
 		    "DBLINK_EXEC LO_IMPORT LO_EXPORT "
 		    "LOAD_FILE SYS_EXEC SYS_EVAL XP_CMDSHELL PG_LS_DIR PG_ROTATE_LOGFILE SETVAL"))
 		return TAG_SQL_MAINTENANCE;
+	/* EXPLAIN alone only plans; with ANALYZE it executes the statement. */
 	bool carries = list_has("WITH EXPLAIN", s->words[0], strlen(s->words[0]));
 	if (text_eq(s->words[0], "EXPLAIN") && !has_word(s, 1, "ANALYZE ANALYSE"))
 		carries = false;
@@ -194,6 +208,7 @@ static enum tag tag_of_select(const struct statement *s)
 	return has_word(s, 1, "INTO OUTFILE DUMPFILE") ? TAG_SQL_WRITE : TAG_SQL_READ;
 }
 
+/* COPY ... PROGRAM and xp_cmdshell: the server runs the string as a command. */
 static void run_sql_program(struct call *k, const struct statement *s)
 {
 	struct word text = walk_word(
@@ -204,6 +219,8 @@ static void run_sql_program(struct call *k, const struct statement *s)
 		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
+/* The first word names the statement, and the other words can only make it worse. A statement that is
+ * not known counts as reading unless a destroying word stands in it. */
 static void judge_statement(struct call *k, const struct statement *s)
 {
 	if (!s->n)
@@ -218,9 +235,11 @@ static void judge_statement(struct call *k, const struct statement *s)
 		t = TAG_SQL_MAINTENANCE; /* the server runs it, with its powers */
 	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
 		t = TAG_SQL_ALTER;
+	/* A word that is not known: some dialect's own statement. */
 	if (t == TAG_COUNT)
 		t = has_word(s, 0, "DROP TRUNCATE DELETE") ? TAG_SQL_DROP : TAG_SQL_READ;
 	if ((t == TAG_SQL_DELETE || t == TAG_SQL_UPDATE) && !has_word(s, 1, "WHERE LIMIT"))
+		/* Without a condition it changes every row. */
 		flags = FXF_FORCE;
 	if (t == TAG_SQL_MAINTENANCE && text_eq(s->words[0], "VACUUM") && !has_word(s, 1, "FULL"))
 		t = TAG_SQL_WRITE;
@@ -230,7 +249,7 @@ static void judge_statement(struct call *k, const struct statement *s)
 	fx_name(k, t, target, flags);
 }
 
-/* \! and .shell run programs, \i and .read run files, the rest look. */
+/* Commands of the client itself: \! and .shell run programs, \i and .read run files, the rest look. */
 static void judge_client_line(struct call *k, const char *p, size_t n)
 {
 	static const struct {
@@ -263,6 +282,7 @@ static void judge_client_line(struct call *k, const char *p, size_t n)
 	fx(k, TAG_SQL_READ, NULL, 0);
 }
 
+/* Lines for the client and statements for the server may alternate. */
 void classify_sql_bytes(struct call *k, const char *text, size_t n)
 {
 	struct sql q = { text, text + n };
@@ -272,6 +292,7 @@ void classify_sql_bytes(struct call *k, const char *text, size_t n)
 			q.p++;
 		if (q.p >= q.end)
 			break;
+		/* Lines that the client takes for itself do not reach the server. */
 		bool is_client = *q.p == '\\' ||
 			(*q.p == '.' && q.p + 1 < q.end && isalpha((unsigned char)q.p[1])) ||
 			strncasecmp(q.p, "source ", q.end - q.p < 7 ? (size_t)(q.end - q.p) : 7) == 0 ||
@@ -288,6 +309,7 @@ void classify_sql_bytes(struct call *k, const char *text, size_t n)
 	}
 }
 
+/* What is not certain is opaque, and what is known of it is judged in addition. */
 void classify_sql(struct call *k, const struct word *text)
 {
 	if (text->certainty != CERTAIN)
@@ -298,7 +320,10 @@ void classify_sql(struct call *k, const struct word *text)
 		fx(k, TAG_SQL_READ, NULL, 0);
 }
 
-/* Item 0: SQL text.  Item 1: a file of it.  Item 2: only asks.  mode bit 1: the last operand is SQL (sqlite3). */
+/* Item 0 of the options is SQL text, item 1 a file of it, item 2 options that only ask.
+ * MODE_DATABASE_FILE: operands behind the first are SQL (sqlite3). Without any of these, standard input
+ * is the text: known input is judged, a terminal is a session in which a person or agent types, and
+ * anything else is opaque. */
 HANDLER(sql_client)
 {
 	enum { TEXT, FILE_, ASKS };
@@ -336,7 +361,8 @@ HANDLER(sql_client)
 	}
 }
 
-/* --- key-value stores --- */
+/* What a command of redis does; `next` is its first argument, which decides for CONFIG, CLUSTER and the
+ * like. */
 static enum tag redis_tag(const char *command, const char *next)
 {
 	static const struct {
@@ -355,6 +381,7 @@ static enum tag redis_tag(const char *command, const char *next)
 		  "PUBLISH PERSIST SETBIT PFADD GEOADD COPY",
 			TAG_KV_WRITE },
 	};
+	/* Commands that read or change by their second word. */
 	static const char *const pairs[] = { "CONFIG SET", "CONFIG REWRITE", "CONFIG RESETSTAT",
 		"CLUSTER RESET", "CLUSTER FORGET", "CLUSTER FLUSHSLOTS", "CLUSTER FAILOVER", "SCRIPT FLUSH",
 		"SCRIPT KILL", "CLIENT KILL", "CLIENT PAUSE", "LATENCY RESET" };
@@ -373,6 +400,7 @@ static enum tag redis_tag(const char *command, const char *next)
 	return TAG_READ_QUERY;
 }
 
+/* One command per line. */
 static void redis_lines(struct call *k, const char *p, size_t n)
 {
 	struct bytes rest = { (const uint8_t *)p, n };
@@ -389,6 +417,7 @@ static void redis_lines(struct call *k, const char *p, size_t n)
 	}
 }
 
+/* One argument with blanks is a whole command line; otherwise the operands are the command. */
 HANDLER(redis)
 {
 	struct parsed p;
@@ -409,7 +438,7 @@ HANDLER(redis)
 		fx(k, k->c->in.kind == FEED_INHERIT ? TAG_SQL_SESSION : TAG_SQL_OPAQUE, NULL, 0);
 }
 
-/* --- document stores: JavaScript with methods --- */
+/* Methods are found by name behind a dot or a bracket, wherever they stand. */
 static void mongo_text(struct call *k, const char *p, size_t n)
 {
 	static const struct {
@@ -460,7 +489,8 @@ HANDLER(mongo)
 		fx(k, TAG_SQL_SESSION, NULL, 0);
 }
 
-/* Code that runs inside an application can change its data without any of the usual names: what it says counts. */
+/* Code that runs inside an application can change its data without any of the usual names: a word of
+ * changing in it is enough to ask. */
 static void run_application_code(struct call *k, const char *language, const struct word *text)
 {
 	static const char *const says[] = { "delete", "destroy", "drop", "truncate", "update", "remove",
@@ -475,6 +505,7 @@ static void run_application_code(struct call *k, const char *language, const str
 		classify_code(k, language, text);
 }
 
+/* The first operand is a script or code of the application. */
 HANDLER(rails_runner)
 {
 	struct parsed p;
@@ -487,6 +518,7 @@ HANDLER(rails_runner)
 		fx(k, TAG_DYNAMIC_CODE, NULL, 0);
 }
 
+/* --execute takes code of the application; without it a prompt opens. */
 HANDLER(artisan_tinker)
 {
 	struct parsed p;
@@ -497,7 +529,7 @@ HANDLER(artisan_tinker)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* manage.py shell -c: Python. */
+/* manage.py shell -c takes Python. */
 HANDLER(django_shell)
 {
 	struct parsed p;
@@ -517,6 +549,7 @@ HANDLER(influx)
 		run_verbs(k);
 }
 
+/* Starts and stops a server; only `status` asks. */
 HANDLER(pg_ctl)
 {
 	size_t places[1];

@@ -1,6 +1,7 @@
-/* edit.c — programs that carry a small language: find, fd, sed and the editors.
+/* edit.c — programs that carry a small language: find, fd, sed, the editors, bc and m4.
  *
- * Each is a reader until its language says otherwise: -delete and -exec of find, e and w of sed, :! of an editor. */
+ * Each is a reader until its language says otherwise: -delete and -exec of find, e and w of sed, :! of
+ * an editor. The languages are read just far enough to find those commands. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
@@ -10,7 +11,8 @@ static void nothing(struct call *k)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* Run a template with {} for each start (a few say as much as all). */
+/* Runs the command of -exec with {} replaced by some file below each start. Eight starts show as much as
+ * all of them. */
 static void run_selected(
 	struct call *k, struct word *v, size_t n, struct word *starts, size_t start_count, bool append)
 {
@@ -38,6 +40,7 @@ static void run_selected(
 	}
 }
 
+/* One action of find. *i is moved behind the words it takes. */
 static void find_action(struct call *k, size_t *i, struct word *starts, size_t start_count)
 {
 	struct word *v = k->rest;
@@ -59,6 +62,8 @@ static void find_action(struct call *k, size_t *i, struct word *starts, size_t s
 	}
 }
 
+/* Options, then the places to start from, then the expression. Values of tests are skipped, so that
+ * `-name -delete` is no deletion. */
 HANDLER(find)
 {
 	size_t i = 0, first;
@@ -74,6 +79,7 @@ HANDLER(find)
 	struct word *starts = i > first ? k->rest + first : &here;
 	size_t start_count = i > first ? i - first : 1;
 	fx_read(k, starts, start_count);
+	/* A test by name that selects files with a secret's name. */
 	const struct word *secret = NULL;
 	for (; i < k->rest_count; i++)
 		if (word_is_any(&k->rest[i],
@@ -84,13 +90,15 @@ HANDLER(find)
 				secret = &k->rest[i + 1];
 			i++;
 		} else {
-			/* find . -name .env -exec cat {} ;: whichever they are, they are secrets */
+			/* find . -name .env -exec cat {} ;: whichever files they are, they are secrets,
+			 * and the command gets them. */
 			if (secret && word_is_any(&k->rest[i], "-exec -execdir -ok -okdir"))
 				fx(k, TAG_SECRET_FILE, secret, 0);
 			find_action(k, &i, starts, start_count);
 		}
 }
 
+/* The first operand is the pattern, the second the place to start from. */
 HANDLER(fd)
 {
 	struct word here = walk_word(k->w, ".", k->c->at);
@@ -115,7 +123,8 @@ HANDLER(fd)
 	nothing(k);
 }
 
-/* sed: a reader, until it edits in place, executes (e) or writes (w). */
+/* A script of sed: finds the commands that run something (e, s///e) or write a file (w, s///w).
+ * Addresses, patterns and texts are skipped, so that an "e" in them does not count. */
 static void sed_script(struct call *k, const struct word *script)
 {
 	if (script->certainty != CERTAIN && !script->known_n) {
@@ -160,6 +169,7 @@ static void sed_script(struct call *k, const struct word *script)
 				else if (*p == end)
 					part++;
 			}
+			/* "w" is the last flag, because the rest of the line is the file's name. */
 			size_t flags = strspn(p, "gpiIme0123456789Mw");
 			if (cmd == 's' && memchr(p, 'e', flags))
 				fx(k, TAG_DYNAMIC_CODE, script, 0);
@@ -174,6 +184,7 @@ static void sed_script(struct call *k, const struct word *script)
 			}
 			p += flags;
 		} else if (cmd && strchr("aicrRbtT:", cmd)) {
+			/* These take the rest of the line: texts, file names, labels. */
 			p += line;
 		}
 	}
@@ -191,6 +202,7 @@ static bool sed_empties(const struct word *script)
 	return false;
 }
 
+/* What it prints went through a filter, so it is no longer what was read. */
 HANDLER(sed)
 {
 	enum { IN_PLACE, EXPR, FILE_ };
@@ -216,6 +228,7 @@ HANDLER(sed)
 	}
 	size_t first = 0;
 	if (!has_script && n) {
+		/* On BSD systems -i takes a suffix as the next word, which may be empty. */
 		if (edits && !files[0].text_n && n > 1) /* BSD: sed -i '' script */
 			first = 1;
 		empties |= sed_empties(&files[first]);
@@ -235,7 +248,7 @@ HANDLER(sed)
 		k->c->out = (struct feed){ .kind = FEED_DECODED };
 }
 
-/* %d, 1,$d, ,d, g/./d: every line goes. */
+/* %d, 1,$d, ,d, g/./d: commands of an editor after which no line is left. */
 static bool deletes_all(const struct word *x)
 {
 	static const char *const ranges[] = { "%", "1,$", ",", "0,$", "g/^/", "g/./", "g/.*/", "v/^$/",
@@ -251,6 +264,8 @@ static bool deletes_all(const struct word *x)
 	return text_starts(p, "normal ggdG") || text_starts(p, "norm ggdG");
 }
 
+/* One command given to an editor on its command line or its input: another file, a program behind "!",
+ * or code of a language that is built in. */
 static void editor_command(struct call *k, const struct word *x)
 {
 	struct word text = *x;
@@ -299,6 +314,7 @@ static void editor_command(struct call *k, const struct word *x)
 	}
 }
 
+/* A file that is opened may be written. Known standard input is a script of commands (ed, ex). */
 HANDLER(editor)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -349,6 +365,7 @@ static void calculator_text(struct call *k, const char *text, size_t n)
 	}
 }
 
+/* Expressions on the command line and known standard input are both read for commands. */
 HANDLER(calculator)
 {
 	struct parsed p;

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+/* What every effect of a call has: the tag, its flags, and the program's plain name. */
 static void fill(struct call *k, struct effect *e, enum tag t, unsigned flags)
 {
 	e->tag = tag_name(t);
@@ -22,6 +23,7 @@ struct effect *fx(struct call *k, enum tag t, const struct word *target, unsigne
 	return e;
 }
 
+/* For a target that is no word of the command. */
 struct effect *fx_name(struct call *k, enum tag t, const char *target, unsigned flags)
 {
 	struct effect *e = fx(k, t, NULL, flags);
@@ -72,11 +74,14 @@ static const struct {
 	{ "/etc/rc.local", TAG_PERSISTENCE_UNIT },
 };
 
+/* What kind of file this is, by the table above; TAG_COUNT when it is an ordinary one. */
 static enum tag place_of(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const char *part = places[i].part;
 		size_t n = strlen(part);
+		/* An entry that ends in a slash, or one of the system's, covers what lies below it; any
+		 * other one must be the end of the path. */
 		bool is_below =
 			part[n - 1] == '/' || text_starts(part, "/etc/") || text_starts(part, "/var/");
 		const char *hit = strstr(path, part);
@@ -86,6 +91,7 @@ static enum tag place_of(const char *path)
 	return clients_care_anywhere(path) ? TAG_PERSISTENCE_CLIENT : TAG_COUNT;
 }
 
+/* Writing there leaves nothing behind. */
 static bool is_sink(const struct word *x)
 {
 	return word_is_any(x, "/dev/null /dev/stdout /dev/stderr /dev/tty /dev/stdin /dev/full") ||
@@ -97,7 +103,8 @@ static bool is_change(enum effect_kind kind)
 	return kind == FX_WRITE || kind == FX_MOVE;
 }
 
-/* A device is never an ordinary file. */
+/* A device is never an ordinary file: reading and writing one are effects of their own. A write that
+ * turns out to go to a sink becomes a harmless read. */
 static void judge_device(struct effect *e)
 {
 	bool is_read = e->kind == FX_READ;
@@ -113,6 +120,8 @@ static void judge_device(struct effect *e)
 
 /* The newest of so many is enough: commands that write and then run a file do both nearby. */
 enum { NOTES_MAX = 64 };
+/* What the text has written and linked so far. Only the newest entries are kept: commands that write a
+ * file and then run it do both nearby. */
 struct notes {
 	size_t count, link_count;
 	struct {
@@ -124,6 +133,7 @@ struct notes {
 	} written[NOTES_MAX];
 };
 
+/* Remembers the content of a file, so that running it later in the same text is judged by that content. */
 void note_written(struct call *k, const char *path, struct feed content)
 {
 	void **place = walk_notes(k->w);
@@ -135,6 +145,7 @@ void note_written(struct call *k, const char *path, struct feed content)
 	n->written[i].content = content;
 }
 
+/* Remembers a symbolic link. A relative target is relative to the directory of the link. */
 void note_link(struct call *k, const char *path, const struct word *to)
 {
 	struct arena *a = walk_arena(k->w);
@@ -152,7 +163,8 @@ void note_link(struct call *k, const char *path, const struct word *to)
 	n->links[i].to = is_free ? to->text : arena_printf(a, "%.*s/%s", (int)(slash - path), path, to->text);
 }
 
-/* Where a path leads when it goes through a link made earlier; NULL: through none. */
+/* Where a path leads when it goes through a link made earlier, or NULL. is_entry: the last component
+ * itself is meant and not what it points to, as when a link is deleted. */
 static const char *through_link(struct call *k, const char *path, bool is_entry)
 {
 	struct notes *n = *walk_notes(k->w);
@@ -166,12 +178,14 @@ static const char *through_link(struct call *k, const char *path, bool is_entry)
 	return NULL;
 }
 
+/* ln -s /bin/rm y: then ./y is rm. */
 const char *note_program(struct call *k, const char *path)
 {
 	const char *to = through_link(k, path, false);
 	return to && program_find(path_base(to), strlen(path_base(to))) ? to : NULL;
 }
 
+/* The newest entry of a path counts. Without a path it only says whether anything was noted. */
 bool note_find(struct call *k, const char *path, struct feed *ret)
 {
 	struct notes *n = *walk_notes(k->w);
@@ -188,12 +202,18 @@ bool note_find(struct call *k, const char *path, struct feed *ret)
 	return false;
 }
 
+/* The one place where an effect on a file is made. It adds the effect by path class, the same effect on
+ * what a link made earlier leads to, and a second effect when the file is one that others run or trust.
+ * Reading a file with a secret's name becomes a secret read. The effect returned is the one on the path
+ * itself; when a second one was added it is a copy, because adding an effect may move the list, so
+ * changes to it are then lost. */
 struct effect *fx_path(struct call *k, enum tag t, const struct word *target, unsigned flags)
 {
 	enum effect_kind kind = tag_kind(t);
 	if ((kind == FX_WRITE || kind == FX_READ) && is_sink(target))
 		return NULL;
-	/* grep -rl x | xargs sed -i: files somebody listed, edited in place. */
+	/* grep -rl x | xargs sed -i: files that somebody listed are edited in place; which ones is not
+	 * known, and that is ordinary. */
 	if (t == TAG_WRITE_EDIT && target->certainty == DYNAMIC && target->is_guarded)
 		return fx(k, t, NULL, flags);
 	struct effect *e = walk_path(k->w, k->c, kind, target);
@@ -206,6 +226,8 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 		: NULL;
 	if (to) {
 		struct word real = walk_word(k->w, to, target->at);
+		/* The effect on the real place is added first and the list may move, so the first effect
+		 * is made anew behind it. */
 		if (!text_eq(real.text, e->target) && k->link_depth < 4) {
 			k->link_depth++;
 			(void)fx_path(k, t, &real, flags);
@@ -243,6 +265,7 @@ void fx_paths(struct call *k, enum tag t, const struct word *v, size_t n, unsign
 		(void)fx_path(k, t, &v[i], flags);
 }
 
+/* "-" is standard input. */
 void fx_read(struct call *k, const struct word *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -250,7 +273,7 @@ void fx_read(struct call *k, const struct word *v, size_t n)
 			(void)fx_path(k, TAG_READ_FILE, &v[i], 0);
 }
 
-/* Directories that are full of credentials: listing them is harmless, taking them along is not. */
+/* Directories that are full of credentials: listing them is harmless, copying them along is not. */
 static bool is_secret_tree(const char *path)
 {
 	static const char *const names[] = { "/.ssh", "/.aws", "/.gnupg", "/.kube", "/.config/gcloud",
@@ -262,6 +285,7 @@ static bool is_secret_tree(const char *path)
 	return false;
 }
 
+/* Like fx_read() for programs that take whole directories along (cp -r, tar, scp). */
 void fx_read_tree(struct call *k, const struct word *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -275,12 +299,14 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n)
 	}
 }
 
+/* The path is the root or below it. */
 static bool is_inside(const char *path, const char *root)
 {
 	size_t n = root ? strlen(root) : 0;
 	return n && strncmp(path, root, n) == 0 && (path[n] == '/' || !path[n]);
 }
 
+/* Stands for some file below a directory, whose name is not known. */
 struct word word_below(struct call *k, const struct word *dir)
 {
 	const struct surroundings *at = walk_surroundings(k->w);

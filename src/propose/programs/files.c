@@ -1,4 +1,9 @@
-/* files.c — programs that make, change and remove files. */
+/* files.c — programs that make, change and remove files: rm, cp, mv, ln, chmod, tar and their kin.
+ *
+ * Each handler reads the program's options by specification, separates operands from option values, and
+ * says what happens to which path; how bad that is, is for the rules to decide by path class and flags.
+ * Options that run a program (tar --to-command, rsync -e, split --filter) are judged as that program.
+ * When the call changes nothing it is said to read, so that every command has at least one effect. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
@@ -11,12 +16,14 @@ static void parse(struct call *k, const char *spec, struct parsed *p)
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, p);
 }
 
+/* The call only reports. */
 static void nothing(struct call *k)
 {
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* Sources and documents, as against what a build or a run leaves behind. */
+/* A glob for all sources or documents of a directory (*.py, *.md), as against what a build or a run
+ * leaves behind. */
 static bool is_precious_glob(const struct word *x)
 {
 	static const char kinds[] =
@@ -40,6 +47,7 @@ static bool is_precious_glob(const struct word *x)
 	return dot && base[0] == '*' && dot <= base + 2 && list_has(kinds, dot + 1, strlen(dot + 1));
 }
 
+/* Also for programs that work like it (the row gives tag and flags). */
 HANDLER(rm)
 {
 	enum { R, F, ROOT };
@@ -52,7 +60,7 @@ HANDLER(rm)
 		(args_has(&p, R) ? FXF_RECURSIVE : 0) | (args_has(&p, F) ? FXF_FORCE : 0) | k->program->flags;
 	if (args_find(k->rest, k->rest_count, "help version"))
 		p.operand_count = 0;
-	/* An unknown word in front could bring -r with it. */
+	/* An unknown, unquoted word in front of the operands could hold -r. */
 	if (p.has_dynamic && p.operand_count > 1 && p.operands[0].certainty == DYNAMIC &&
 		!p.operands[0].is_quoted)
 		flags |= FXF_RECURSIVE;
@@ -79,6 +87,7 @@ HANDLER(rmdir)
 	fx_paths(k, TAG_DELETE_FILE, p.operands, p.operand_count, args_has(&p, 0) ? FXF_RECURSIVE : 0);
 }
 
+/* Overwrites before removing, so nothing can be brought back. */
 HANDLER(shred)
 {
 	struct parsed p;
@@ -89,7 +98,8 @@ HANDLER(shred)
 		(void)fx_path(k, TAG_DELETE_SHRED, &p.operands[i], flags);
 }
 
-/* A destination that is surely a directory: the file gets the source's name below it. */
+/* Where a file ends up when the destination is surely a directory: below it, under its own name. That
+ * matters for places where the name decides, such as .git/hooks and the settings of clients. */
 static struct word destination(struct call *k, const struct word *dir, const struct word *from, bool is_dir)
 {
 	static const char known[] = ".git .ssh hooks";
@@ -109,6 +119,8 @@ struct transfer {
 	size_t from_count;
 	bool into; /* -t: the destination is a directory */
 };
+/* Sources and destination of cp, mv, ln and install. The destination is the last operand, unless -t
+ * names it. False when one of the two is missing. */
 static bool split_transfer(struct parsed *p, int item_t, struct transfer *t)
 {
 	*t = (struct transfer){
@@ -122,6 +134,8 @@ static bool split_transfer(struct parsed *p, int item_t, struct transfer *t)
 	return t->to && t->from_count;
 }
 
+/* The source goes away and the destination is replaced; both are judged. What moves is not known, so
+ * running it later is not known either. */
 HANDLER(mv)
 {
 	enum { T, F, N };
@@ -138,6 +152,7 @@ HANDLER(mv)
 	unsigned flags = (args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
 	for (size_t i = 0; i < t.from_count; i++)
 		(void)fx_path(k, TAG_MOVE_FROM, &t.from[i], flags);
+	/* Moving a file over the null device replaces the device. */
 	if (word_is(t.to, "/dev/null")) {
 		fx(k, TAG_DEVICE_NULL, t.to, flags);
 		return;
@@ -150,7 +165,7 @@ HANDLER(mv)
 	}
 }
 
-/* cp .env.example .env where there is none yet: placeholders, nothing lost. */
+/* cp .env.example .env where there is none yet: only placeholders are written, and nothing is lost. */
 static bool is_first_from_template(
 	struct call *k, const struct word *from, const struct word *to, unsigned flags)
 {
@@ -168,7 +183,7 @@ static bool is_first_from_template(
 			!file_exists(at->sys, AT_FDCWD, path_join(walk_arena(k->w), cwd, to->text)));
 }
 
-/* cp, install: sources are read, destinations written. */
+/* cp and install: sources are read, destinations written. */
 static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 {
 	bool empties = t->from_count == 1 && word_is_any(&t->from[0], "/dev/null /dev/zero /dev/urandom");
@@ -182,6 +197,7 @@ static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 		struct feed content = { .kind = FEED_UNKNOWN };
 		if (!e || !e->target)
 			continue;
+		/* What this text has written to the destination before stays on record as its content. */
 		(void)note_find(k, e->target, &content);
 		note_written(k, e->target, content);
 	}
@@ -208,6 +224,7 @@ HANDLER(cp)
 	copy_files(k, &t, flags);
 }
 
+/* Whether the mode sets the setuid, setgid or sticky bit, in octal or in letters. */
 static bool sets_special_bits(const struct word *mode)
 {
 	size_t n = strspn(mode->text, "01234567");
@@ -220,7 +237,7 @@ static bool sets_special_bits(const struct word *mode)
 	return sign && strpbrk(sign, "st") != NULL;
 }
 
-/* Writable for everybody, or usable by nobody. */
+/* Whether the mode makes the file writable for everybody, or usable by nobody. */
 static bool opens_or_locks(const struct word *mode)
 {
 	size_t n = strspn(mode->text, "01234567");
@@ -236,6 +253,7 @@ static bool opens_or_locks(const struct word *mode)
 		: false;
 }
 
+/* Copies, or makes directories with -d; -m may set special bits. */
 HANDLER(install)
 {
 	enum { T, D, M, O };
@@ -255,6 +273,7 @@ HANDLER(install)
 		fx_paths(k, TAG_PERMISSION_SETUID, p.operands, p.operand_count, FXF_SETUID);
 }
 
+/* The link is remembered, because later writes through it go elsewhere. */
 HANDLER(ln)
 {
 	enum { T, F };
@@ -278,7 +297,8 @@ HANDLER(ln)
 	}
 }
 
-/* Zeros without an end fill the disk; with notrunc they go over what is there. */
+/* Zeros without an end fill the disk; with notrunc they go over what is there; an empty input leaves an
+ * empty file. */
 static bool dd_wrecks(struct call *k)
 {
 	bool endless = false, counts = false, in_place = false;
@@ -292,6 +312,7 @@ static bool dd_wrecks(struct call *k)
 	return endless && (!counts || in_place);
 }
 
+/* Operands are NAME=value. An operand that is not known at all could be of=. */
 HANDLER(dd)
 {
 	enum tag t = dd_wrecks(k) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
@@ -312,13 +333,14 @@ HANDLER(dd)
 	}
 }
 
-/* tee f < /dev/null, cat /dev/null | sponge f */
+/* tee f < /dev/null, cat /dev/null | sponge f: the file is emptied. */
 static bool reads_nothing(const struct feed *in)
 {
 	return in->kind == FEED_EMPTY || (in->kind == FEED_KNOWN && !in->n) ||
 		(in->kind == FEED_FILE && text_eq(in->text, "/dev/null"));
 }
 
+/* Writes its input to files and passes it on. */
 HANDLER(tee)
 {
 	struct parsed p;
@@ -339,13 +361,13 @@ HANDLER(truncate)
 {
 	struct parsed p;
 	parse(k, "s=:size r=:reference co:no-create,io-blocks", &p);
-	/* A size is how empty files are made; only zero, less or unknown throws content away. */
+	/* truncate -s 1G makes a file; only zero, a smaller or an unknown size throws content away. */
 	const struct word *size = p.values[0];
 	bool makes = size && size->certainty == CERTAIN && size->text_n && !strchr("0-</", size->text[0]);
 	fx_paths(k, makes ? TAG_WRITE_FILE : TAG_WRITE_TRUNCATE, p.operands, p.operand_count, FXF_OVERWRITE);
 }
 
-/* Everything that just writes the files it is given. */
+/* Programs that just write the files they are given; the row says by which tag. */
 HANDLER(writer)
 {
 	struct parsed p;
@@ -355,7 +377,8 @@ HANDLER(writer)
 	fx_paths(k, k->program->tag, p.operands, p.operand_count, k->program->flags);
 }
 
-/* A shell that reads a pipe made by hand is half of a back-connect; nobody makes one for a local script. */
+/* A pipe made by hand that a shell reads is half of a back-connect, so what comes out of it counts as a
+ * socket. */
 HANDLER(fifo)
 {
 	struct parsed p;
@@ -370,11 +393,12 @@ HANDLER(fifo)
 	}
 }
 
+/* The first operand is the mode, unless --reference gives it. */
 HANDLER(chmod)
 {
 	enum { R, REF };
 	struct parsed p;
-	/* A mode like -x or -rwx looks like an option. */
+	/* A mode like -x or -rwx looks like an unknown option; then the first operand is already a file. */
 	parse(k,
 		"R:recursive :reference= cfvhHLP:changes,silent,quiet,verbose,no-preserve-root,preserve-root",
 		&p);
@@ -406,6 +430,7 @@ HANDLER(owner)
 		nothing(k);
 }
 
+/* +i and -i are attributes, not options; everything else is a file. */
 HANDLER(chattr)
 {
 	bool recursive = args_find(k->rest, k->rest_count, "R");
@@ -416,6 +441,7 @@ HANDLER(chattr)
 	}
 }
 
+/* host:path, but neither ./a:b nor a drive letter. */
 static bool is_remote(const struct word *x)
 {
 	const char *colon = memchr(x->text, ':', x->text_n);
@@ -424,6 +450,7 @@ static bool is_remote(const struct word *x)
 		!(colon == x->text + 1 && colon[1] == '\\');
 }
 
+/* The last operand is the destination. With --delete what is not in the source goes there. */
 HANDLER(rsync)
 {
 	enum { DELETE, RSH, DRY, REMOVE, RSYNC_PATH };
@@ -443,6 +470,7 @@ HANDLER(rsync)
 		run_text(k, p.values[RSH], 0, "rsync -e");
 	for (size_t i = 0; i < p.operand_count; i++) {
 		const struct word *x = &p.operands[i];
+		/* A single operand is only listed. */
 		bool is_last = i + 1 == p.operand_count && i > 0;
 		if (is_remote(x)) {
 			fx(k, TAG_NETWORK_CONNECT, x, 0);
@@ -463,6 +491,7 @@ HANDLER(rsync)
 
 enum { TAR_CREATE = 1, TAR_EXTRACT = 2, TAR_LIST = 4, TAR_CHANGE = 8 };
 
+/* What a letter of the first word makes tar do. */
 static unsigned tar_mode(char letter)
 {
 	switch (letter) {
@@ -482,6 +511,7 @@ static unsigned tar_mode(char letter)
 	}
 }
 
+/* Options whose value is a command. */
 static void tar_option(struct call *k, int item, const struct word *value)
 {
 	enum { COMMAND, CHECKPOINT };
@@ -495,6 +525,9 @@ static void tar_option(struct call *k, int item, const struct word *value)
 	}
 }
 
+/* Options may come in a first word without a dash; then their values are the following words, in the
+ * order of the letters. What an archive holds is not known, so extracting writes some file below the
+ * directory. */
 HANDLER(tar)
 {
 	static const char spec[] =
@@ -527,7 +560,7 @@ HANDLER(tar)
 		}
 		from = from + old_values < k->rest_count ? from + old_values : k->rest_count;
 	}
-	/* -P, --absolute-names: the archive says where its files go. */
+	/* With -P the archive itself says where its files go. */
 	bool anywhere = (has_old && word_has(&k->rest[0], "P")) ||
 		args_find(k->rest + from, k->rest_count - from, "P absolute-names absolute-paths");
 	args_start(&s, a, k->rest + from, k->rest_count - from, spec);
@@ -562,6 +595,7 @@ HANDLER(tar)
 	}
 }
 
+/* Extracts, unless it lists, tests or prints. */
 HANDLER(unzip)
 {
 	struct parsed p;
@@ -576,6 +610,7 @@ HANDLER(unzip)
 		fx_read(k, p.operands, 1);
 }
 
+/* -m removes the files it has packed; -T with -TT runs a command. */
 HANDLER(zip)
 {
 	struct parsed p;
@@ -598,6 +633,7 @@ HANDLER(zip)
 		fx_paths(k, TAG_DELETE_FILE, p.operands + 1, p.operand_count - 1, FXF_RECURSIVE);
 }
 
+/* Extracts or copies below a directory; -o only writes an archive. */
 HANDLER(cpio)
 {
 	struct parsed p;
@@ -617,6 +653,7 @@ HANDLER(cpio)
 		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_RECURSIVE);
 }
 
+/* The first operand is the command. */
 HANDLER(7z)
 {
 	struct parsed p;
@@ -633,7 +670,7 @@ HANDLER(7z)
 		nothing(k);
 }
 
-/* gzip and its kin replace the file, or work as filters. */
+/* gzip and its kin replace the file, or work as filters. What they print went through a decoder. */
 HANDLER(compressor)
 {
 	struct parsed p;
@@ -651,6 +688,7 @@ HANDLER(compressor)
 	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
 }
 
+/* Which files a patch changes is said by the patch, which is not read here. */
 HANDLER(patch)
 {
 	struct parsed p;
@@ -665,6 +703,7 @@ HANDLER(patch)
 		fx(k, TAG_WRITE_EDIT, NULL, flags);
 }
 
+/* Where the pieces go is known only by their prefix. */
 HANDLER(split)
 {
 	struct parsed p;
@@ -680,7 +719,7 @@ HANDLER(split)
 		}
 }
 
-/* Readers with an output option. */
+/* A reader with an output option and a helper program. */
 HANDLER(sort)
 {
 	struct parsed p;
@@ -697,6 +736,7 @@ HANDLER(sort)
 		nothing(k);
 }
 
+/* The second operand is written. */
 HANDLER(uniq)
 {
 	struct parsed p;

@@ -1,14 +1,21 @@
 /* git.c — git and other version control: what discards work, what rewrites history, what runs programs.
  *
- * Ordinary work (status, add, commit, switch, merge, stash, fetch) must pass; so each subcommand is read with its options.
- * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec, submodule foreach. */
+ * Ordinary work (status, add, commit, switch, merge, stash, fetch) must pass without a question; so each
+ * subcommand is read with its options, and only what can lose something gets a tag that rules ask about.
+ * What git itself can bring back (a commit, a merge, a rebase through the reflog) is ordinary;
+ * uncommitted changes that are overwritten, branches deleted by force and forced pushes are not.
+ *
+ * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec,
+ * submodule foreach, filters and hooks. Whatever the call itself names as such a program is judged as a
+ * command. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
-/* A pager or editor as people set them: a program that only shows or edits, with options. */
+/* A pager or editor as people set them: a program that only shows or edits, with options and nothing
+ * that a shell would act on. */
 static bool is_plain_helper(const struct word *value)
 {
 	static const char helpers[] = "cat less more most bat delta diff-so-fancy vim nvim vi nano emacs "
@@ -19,7 +26,7 @@ static bool is_plain_helper(const struct word *value)
 		!strpbrk(value->text, ";|&$`<>()!+\\\n");
 }
 
-/* Settings whose value git runs. */
+/* Settings whose value git runs as a program, or which lead git to another repository or configuration. */
 static bool is_exec_key(const char *key)
 {
 	static const char *const keys[] = { "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor",
@@ -39,6 +46,7 @@ static bool is_exec_key(const char *key)
 	return strncasecmp(key, "pager.", 6) == 0;
 }
 
+/* What the options before the subcommand say. */
 struct git {
 	struct word dir; /* -C */
 	bool has_dir;
@@ -46,6 +54,8 @@ struct git {
 	const struct word *alias_text; /* the alias this call uses, given by -c */
 };
 
+/* -c key=value: a setting for this call only. A value that git would run is judged as a command; an
+ * alias is remembered when this call uses it. */
 static void git_setting(struct call *k, const struct word *x, const struct word *verb, struct git *g)
 {
 	size_t n = strcspn(x->text, "=");
@@ -73,6 +83,7 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	}
 }
 
+/* An alias that starts with "!" is a shell command, any other one is words of git. */
 static void run_alias(struct call *k, const struct word *text)
 {
 	struct arena *a = walk_arena(k->w);
@@ -110,7 +121,8 @@ static void operands(struct call *k, const char *spec, struct parsed *p)
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, spec, p);
 }
 
-/* Does this single word name a path rather than a branch? */
+/* Whether a single operand of checkout names a file rather than a branch, for which git would look into
+ * the repository. A suffix like .py says file; versions such as 4.x do not. */
 static bool looks_like_path(const struct word *x)
 {
 	if (word_is_any(x, ". .. * :/") || word_starts(x, "./") || word_starts(x, "../") ||
@@ -129,7 +141,9 @@ static bool looks_like_path(const struct word *x)
 		strspn(dot + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == n;
 }
 
-/* An effect that throws away files.  Bounded: only in the work tree, and only what is no longer wanted there. */
+/* An effect that throws away changes to files. is_bounded: only in the work tree, and only what git
+ * tracks or cleans there; then, unless git was told to work elsewhere, the effect is marked as inside
+ * the repository, which a checkpoint can undo. */
 static void discards(struct call *k, enum tag t, const struct word *target, unsigned flags, bool is_bounded)
 {
 	static const char *const names[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR" };
@@ -141,6 +155,7 @@ static void discards(struct call *k, enum tag t, const struct word *target, unsi
 		e->flags |= FXF_IN_REPOSITORY;
 }
 
+/* With paths it overwrites files; with a branch it refuses to lose changes, unless forced. */
 HANDLER(git_checkout)
 {
 	bool dashes = false;
@@ -149,9 +164,11 @@ HANDLER(git_checkout)
 	struct parsed p;
 	operands(k, "bB=:orphan= :conflict=,pathspec-from-file=", &p);
 	bool creates = args_has(&p, 0) || has(k, "t track detach");
+	/* Behind "--" stand paths; two operands are a commit and a path; one may be a path by its look. */
 	bool loses = dashes || has(k, "f force ours theirs pathspec-from-file") ||
 		(!creates && p.operand_count > 1) ||
 		(!creates && p.operand_count == 1 && looks_like_path(&p.operands[0]));
+	/* -B moves a branch that may exist: its commits may then be reachable from nowhere. */
 	if (has(k, "B"))
 		fx(k, TAG_GIT_BRANCH_DELETE, p.values[0], 0);
 	const struct word *last = p.operand_count ? &p.operands[p.operand_count - 1] : NULL;
@@ -161,6 +178,7 @@ HANDLER(git_checkout)
 		fx(k, TAG_WRITE_GIT, last, 0);
 }
 
+/* Loses changes only when told to. */
 HANDLER(git_switch)
 {
 	if (has(k, "C force-create"))
@@ -171,6 +189,7 @@ HANDLER(git_switch)
 		fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
+/* With --staged alone only the index changes. */
 HANDLER(git_restore)
 {
 	bool only_index = has(k, "S staged") && !has(k, "W worktree");
@@ -181,7 +200,7 @@ HANDLER(git_restore)
 		discards(k, TAG_GIT_DISCARD, last, 0, true);
 }
 
-/* An option word that is not known could be the dangerous one. */
+/* A word that is not known could be the dangerous option. */
 static bool has_unknown_word(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -190,6 +209,7 @@ static bool has_unknown_word(struct call *k)
 	return false;
 }
 
+/* Only --hard, --merge and --keep touch files. */
 HANDLER(git_reset)
 {
 	if (has(k, "hard merge keep"))
@@ -199,6 +219,7 @@ HANDLER(git_reset)
 			0);
 }
 
+/* Without -f git refuses, so that only reports. */
 HANDLER(git_clean)
 {
 	unsigned flags = (has(k, "f force") ? FXF_FORCE : 0) | (has(k, "d x") ? FXF_RECURSIVE : 0);
@@ -211,6 +232,7 @@ HANDLER(git_clean)
 		fx(k, has_unknown_word(k) ? TAG_DYNAMIC_OPTION : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Deleting or moving a branch by force can lose its commits. */
 HANDLER(git_branch)
 {
 	bool deletes = has(k, "D") || (has(k, "d delete") && has(k, "f force"));
@@ -229,6 +251,7 @@ HANDLER(git_branch)
 			NULL, 0);
 }
 
+/* Deleting or moving a tag; listing and verifying only read. */
 HANDLER(git_tag)
 {
 	struct parsed p;
@@ -240,11 +263,13 @@ HANDLER(git_tag)
 			0);
 }
 
+/* A force or a deletion can be said by an option, by "+" or by ":" in front of a branch. */
 HANDLER(git_push)
 {
 	struct parsed p;
 	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
 	operands(k, "o=:push-option=,repo= :receive-pack=,exec=", &p);
+	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
 	bool deletes = has(k, "d delete prune mirror");
 	if (p.values[1])
@@ -264,6 +289,7 @@ HANDLER(git_push)
 			fx(k, TAG_DYNAMIC_OPTION, &p.operands[i], 0);
 }
 
+/* fetch, ls-remote and the like. An address "ext::command" runs a command. */
 HANDLER(git_network)
 {
 	struct parsed p;
@@ -298,6 +324,7 @@ HANDLER(git_pull)
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
+/* --exec runs a command after each commit. */
 HANDLER(git_rebase)
 {
 	struct args s;
@@ -330,6 +357,7 @@ HANDLER(git_submodule_foreach)
 		run_text(k, &text, 0, "git submodule foreach");
 }
 
+/* A key that git runs is a way to have a program started later, so setting it is persistence. */
 HANDLER(git_config)
 {
 	struct parsed p;
@@ -358,6 +386,7 @@ HANDLER(git_config)
 	}
 }
 
+/* With --cached only the index changes. */
 HANDLER(git_rm)
 {
 	struct parsed p;
@@ -399,7 +428,7 @@ HANDLER(git_look)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* What is staged will be published some day. */
+/* What is staged will be published some day, so secrets are named. */
 HANDLER(git_add)
 {
 	struct parsed p;
@@ -427,7 +456,8 @@ HANDLER(git_archive)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* git takes the beginning of a long option for the whole: --har is --hard. */
+/* git takes the beginning of a long option for the whole: --har is --hard. Options that matter are
+ * written out before they are looked for. */
 static void complete_options(struct call *k)
 {
 	static const struct {
@@ -447,6 +477,9 @@ static void complete_options(struct call *k)
 	}
 }
 
+/* Options before the subcommand are read first: they change the directory, set what git runs, or define
+ * the alias that is used. Then the rows and handlers of the subcommand see the words from the subcommand
+ * on. */
 HANDLER(git)
 {
 	const char *options = program_options(k->program);
@@ -465,6 +498,7 @@ HANDLER(git)
 		}
 		if (item == 2 && s.word && word_starts(s.word, "--exec-path="))
 			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
+		/* A setting or --git-dir and its kin may lead git to another repository. */
 		k->is_elsewhere |= item == 1 || item == 2;
 	}
 	if (!verb) {

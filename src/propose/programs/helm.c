@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Where the second word of a command stands: options may come between, as the command line itself allows. */
+/* Where the second word of a command stands: options may come between, as the command line itself
+ * allows. */
 static size_t second_place(const struct call *k)
 {
 	size_t i = 1;
@@ -25,14 +26,16 @@ static bool stands_free(const struct word *v, size_t i)
 		(v[i - 1].certainty == CERTAIN && word_has(&v[i - 1], "="));
 }
 
+/* --name or --name=value. */
 static bool says_option(const struct word *x, const char *option)
 {
 	size_t n = strlen(option);
 	return word_is(x, option) || (word_starts(x, option) && x->known_n > n && x->text[n] == '=');
 }
 
-/* The class of these words.  What makes a command stricter counts wherever it stands; what makes it laxer only where it
- * cannot be anything else. */
+/* The class of these words. What makes a command stricter counts wherever it stands; what makes it laxer
+ * only where it cannot be anything else. *ret_is_unknown: a word that is not known could be the one that
+ * makes it stricter. */
 static enum command_class class_of(
 	const struct call *k, const struct helm_command *c, size_t end, bool *ret_is_unknown)
 {
@@ -97,6 +100,7 @@ static void argument(struct call *k, const char *option, size_t n, const struct 
 		fx_read(k, x, 1);
 }
 
+/* Judges every argument and option value as a path that is read or written. */
 static void arguments(struct call *k, size_t end, bool acts)
 {
 	for (size_t i = 0; i < end; i++) {
@@ -112,6 +116,8 @@ static void arguments(struct call *k, size_t end, bool acts)
 	}
 }
 
+/* One of our own commands. The class from the command table decides: looking reads, working writes,
+ * wrapping is judged by the command inside, and controlling the guard is tampering. */
 static void own_command(struct call *k, const struct helm_command *c)
 {
 	size_t end = 0;
@@ -164,6 +170,7 @@ static bool is_for_cluster(const struct call *k)
 	return k->rest_count > 1 && word_is(&k->rest[0], "status") && !word_starts(&k->rest[1], "--");
 }
 
+/* Our own commands first, then the first words of them, then the verbs of the other helm. */
 HANDLER(helm)
 {
 	const struct word *first = k->rest_count ? &k->rest[0] : NULL;

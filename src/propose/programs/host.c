@@ -1,4 +1,7 @@
-/* host.c — the machine itself: processes, services, power, disks, firewall, accounts, kernel, schedules. */
+/* host.c — the machine itself: processes, services, power, disks, firewall, accounts, kernel, schedules.
+ *
+ * Most of these programs can both show and change. Each handler finds out which it is, by the options or
+ * verbs that only ask; what is not known to be a question counts as a change. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
@@ -8,6 +11,8 @@ static bool has(struct call *k, const char *options)
 	return args_find(k->rest, k->rest_count, options);
 }
 
+/* A list of signals and signal 0 only ask. -1 as a target is every process; %job is one that this shell
+ * itself started. */
 HANDLER(kill)
 {
 	bool lists = false, probes = false, all = false;
@@ -24,6 +29,7 @@ HANDLER(kill)
 			i++;
 			break;
 		} else if (i > 0 && word_is(x, "-1")) {
+			/* As the first word -1 is a signal, as a later one it is a target. */
 			all = true;
 		} else if (!word_starts(x, "-")) {
 			break;
@@ -43,6 +49,7 @@ HANDLER(kill)
 		fx(k, TAG_PROCESS_KILL, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Signal 0 and -l only look which processes match. */
 HANDLER(pkill)
 {
 	bool probes = has(k, "0 l list") || (k->rest_count && word_is(&k->rest[0], "-0"));
@@ -50,23 +57,26 @@ HANDLER(pkill)
 		0);
 }
 
+/* Shows who uses a file, and with -k kills them. */
 HANDLER(fuser)
 {
 	fx(k, has(k, "k kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Runlevels 0, 1, 6 and s end what runs; others start and stop services. */
 HANDLER(init)
 {
 	bool is_power = k->rest_count && word_is_any(&k->rest[0], "0 1 6 s S");
 	fx(k, is_power ? TAG_POWER_OFF : TAG_PROCESS_SERVICE, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
+/* shutdown -c takes an announced shutdown back. */
 HANDLER(power)
 {
 	fx(k, k->rest_count && word_is(&k->rest[0], "-c") ? TAG_PROCESS_SERVICE : TAG_POWER_OFF, NULL, 0);
 }
 
-/* A disk tool that also lists. */
+/* Partitioning tools that also list; which options list differs by tool. */
 HANDLER(disk)
 {
 	const char *asks = text_eq(k->head, "sgdisk") ? "p i v print info verify"
@@ -91,6 +101,7 @@ HANDLER(badblocks)
 		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Shows and tunes a disk; some options erase it. */
 HANDLER(hdparm)
 {
 	bool erases = has(k,
@@ -99,12 +110,14 @@ HANDLER(hdparm)
 	fx(k, erases ? TAG_DEVICE_WIPE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Repairs, unless told to change nothing. */
 HANDLER(fsck)
 {
 	fx(k, has(k, "n N") ? TAG_DEVICE_READ : TAG_DEVICE_VOLUME_CHANGE,
 		k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
 }
 
+/* Alone it lists. Otherwise the place it is mounted on is changed; -a may mean any place. */
 HANDLER(mount)
 {
 	struct parsed p;
@@ -122,6 +135,7 @@ HANDLER(mount)
 		(void)fx_path(k, TAG_KERNEL_MOUNT, &root, 0);
 }
 
+/* name=value sets. */
 HANDLER(sysctl)
 {
 	bool sets = has(k, "w write p load system");
@@ -130,6 +144,7 @@ HANDLER(sysctl)
 	fx(k, sets ? TAG_KERNEL_SYSCTL : TAG_READ_QUERY, NULL, 0);
 }
 
+/* -r deletes, -l shows, anything else replaces or edits. */
 HANDLER(crontab)
 {
 	if (has(k, "r"))
@@ -143,6 +158,7 @@ HANDLER(crontab)
 		fx(k, TAG_PERSISTENCE_AT, NULL, 0);
 }
 
+/* Known input is the command that will run later, so it is judged now. */
 HANDLER(at)
 {
 	if (has(k, "l") || text_eq(k->head, "atq")) {
@@ -167,6 +183,7 @@ HANDLER(firewall)
 		lists = k->rest_count &&
 			word_is_any(&k->rest[k->rest_count > 1 && word_starts(&k->rest[0], "-")],
 				"list monitor describe");
+	/* iptables -L lists, but -L together with an option of a change is a part of that change. */
 	else if (text_starts(k->head, "ip")) /* -L and -S ask; -A, -s and the like are of a change */
 		lists &= !has(k, "A D I R F X P Z N E append delete insert replace flush policy");
 	else if (text_eq(k->head, "pfctl"))
@@ -180,11 +197,13 @@ HANDLER(ip_netns_exec)
 		run_argv(k, k->rest + 1, k->rest_count - 1, 0, "ip netns exec");
 }
 
+/* With a setting behind the interface it changes the network. */
 HANDLER(ifconfig)
 {
 	fx(k, k->rest_count > 1 ? TAG_FIREWALL_ROUTE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* The verb may stand behind options, so every word is looked at. */
 HANDLER(route)
 {
 	bool changes = false;
@@ -193,6 +212,7 @@ HANDLER(route)
 	fx(k, changes ? TAG_FIREWALL_ROUTE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Changes a password, unless the state of it is asked for. */
 HANDLER(passwd)
 {
 	bool is_query = has(k, "S status") || (text_eq(k->head, "chage") && has(k, "l list"));
@@ -205,7 +225,7 @@ HANDLER(setenforce)
 	fx(k, TAG_KERNEL_SECURITY, k->rest_count ? &k->rest[0] : NULL, 0);
 }
 
-/* security (macOS keychains), pass, secret-tool */
+/* security of macOS, pass, secret-tool: stores of secrets. Reading one is a secret read, not a query. */
 HANDLER(keychain)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
@@ -226,7 +246,7 @@ HANDLER(keychain)
 		fx(k, TAG_WRITE_CONFIG, verb, 0);
 }
 
-/* name=value and -x change, -set... too; a name alone is shown. */
+/* name=value, -x and -set... change; a name alone is shown. */
 HANDLER(sysrc)
 {
 	bool changes = has(k, "x");
@@ -235,7 +255,7 @@ HANDLER(sysrc)
 	fx(k, changes ? k->program->tag : TAG_READ_QUERY, NULL, 0);
 }
 
-/* timedatectl, hostnamectl: alone they show, as does a noun without a value. */
+/* timedatectl and hostnamectl: alone they show, as does a noun without a value. */
 HANDLER(timedatectl)
 {
 	size_t places[2];
@@ -259,7 +279,8 @@ HANDLER(swap)
 	fx(k, has(k, "s show summary") ? TAG_READ_QUERY : TAG_KERNEL_SWAP, NULL, 0);
 }
 
-/* One command of tmux; its commands are separated by a word ";". */
+/* One command of tmux: what it runs in a new window, or types into an existing one, is judged as a
+ * command. */
 static void classify_tmux_command(struct call *k)
 {
 	static const char runs[] = "new-session new new-window neww split-window splitw run-shell run "
@@ -287,6 +308,7 @@ static void classify_tmux_command(struct call *k)
 		struct parsed p;
 		args_parse(
 			walk_arena(k->w), k->rest + places[0] + 1, k->rest_count - places[0] - 1, "tN=", &p);
+		/* Keys at the end are pressed, not typed. */
 		while (p.operand_count && word_is_any(&p.operands[p.operand_count - 1], "Enter C-m ENTER"))
 			p.operand_count--;
 		struct word text = words_join(walk_arena(k->w), p.operands, p.operand_count);
@@ -299,6 +321,7 @@ static void classify_tmux_command(struct call *k)
 	}
 }
 
+/* Commands are separated by a word ";". */
 HANDLER(tmux)
 {
 	struct call one = *k;
@@ -312,6 +335,7 @@ HANDLER(tmux)
 	}
 }
 
+/* -X sends a command to a session; operands otherwise are a program. */
 HANDLER(screen)
 {
 	struct parsed p;
@@ -341,7 +365,7 @@ HANDLER(kernel_code)
 	fx(k, asks ? TAG_READ_QUERY : TAG_KERNEL_MODULE, NULL, 0);
 }
 
-/* The Mac's own firewall: --get... asks, everything else changes it. */
+/* The firewall of macOS: --get... asks, everything else changes it. */
 HANDLER(app_firewall)
 {
 	bool asks = !k->rest_count || word_starts(&k->rest[0], "--get") || word_starts(&k->rest[0], "--list");

@@ -1,9 +1,15 @@
-/* net.c — programs that talk to other machines: what is fetched, what is sent, who may connect. */
+/* net.c — programs that talk to other machines: what is fetched, what is sent, who may connect.
+ *
+ * Three things are followed. What is fetched is marked FEED_FETCHED, in a pipe and as a written file, so
+ * that running it is seen. What is sent is an upload or a change, and files that are sent are read.
+ * FXF_ONE_HOST says that the target is the only host the call can reach; grants for a host rely on it,
+ * so it is set only when no option could name another. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
 #include <strings.h>
 
+/* Also for URLs: what stands behind the last slash. */
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -18,7 +24,7 @@ static void write_download(struct call *k, const struct word *path)
 		note_written(k, e->target, (struct feed){ .kind = FEED_FETCHED });
 }
 
-/* The file name a downloader takes from the address. */
+/* For programs that take the file's name from the address. */
 static void write_named_by_url(struct call *k, const struct word *url, const struct word *dir)
 {
 	const char *name = base_name(url->text);
@@ -32,7 +38,7 @@ static void write_named_by_url(struct call *k, const struct word *url, const str
 	write_download(k, &file);
 }
 
-/* Data that goes out: "@file" names a file, anything else is itself the data. */
+/* Data that goes out: "@file" and "name=@file" name a file, anything else is itself the data. */
 static void send_data(
 	struct call *k, const struct word *data, const struct word *url, bool at_means_file, unsigned flags)
 {
@@ -48,6 +54,8 @@ static void send_data(
 	}
 }
 
+/* The first items are those that curl's handler looks at; the others are there so that their values are
+ * not taken for addresses. */
 static const char curl_spec[] =
 	"X=:request= d=:data=,data-ascii=,data-binary=,data-raw=,data-urlencode=,json=,url-query= "
 	"F=:form=,form-string= T=:upload-file= "
@@ -65,6 +73,8 @@ static const char curl_spec[] =
 	"fsSLkvigNnlpaqRjBZ0123456#:location,silent,show-error,fail,insecure,include,verbose,compressed,"
 	"globoff,create-dirs";
 
+/* Read twice: once for the address and the method, which other options depend on, and once for options
+ * that may repeat. */
 HANDLER(curl)
 {
 	enum { X, DATA, FORM, UPLOAD, OUT, REMOTE, GET, HEAD, RESOLVE, PROXY, CONFIG };
@@ -74,6 +84,7 @@ HANDLER(curl)
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
 	const struct word *method = p.values[X];
 	bool is_get = args_has(&p, GET) || (method && word_is_any(method, "GET HEAD OPTIONS get head"));
+	/* More addresses, a proxy, other name resolution or a file of options could all lead elsewhere. */
 	bool is_one = p.operand_count == 1 && !p.values[RESOLVE] && !p.values[PROXY] && !p.values[CONFIG] &&
 		!args_find(k->rest, k->rest_count, "url next Z parallel unix-socket abstract-unix-socket");
 	unsigned one = is_one ? FXF_ONE_HOST : 0;
@@ -99,6 +110,7 @@ HANDLER(curl)
 		}
 	}
 	for (size_t i = 0; i < k->rest_count; i++)
+		/* Talking to a container engine by hand is as good as running it. */
 		if (word_has(&k->rest[i], "docker.sock") || word_has(&k->rest[i], "containerd.sock") ||
 			word_has(&k->rest[i], "podman.sock"))
 			fx(k, TAG_CONTAINER_PRIVILEGED, &k->rest[i], 0);
@@ -108,6 +120,7 @@ HANDLER(curl)
 											 : FEED_FETCHED };
 }
 
+/* Unlike curl it writes a file unless told otherwise. */
 HANDLER(wget)
 {
 	enum { OUT, DIR, POST, POST_FILE, METHOD, ASK, SPIDER, INPUT };
@@ -140,7 +153,7 @@ HANDLER(wget)
 		write_named_by_url(k, url, p.values[DIR]);
 }
 
-/* httpie and its kin: METHOD URL item...; items with = or @ are data. */
+/* httpie and its kin: METHOD URL item...; items with = or @ are data, and data makes the request a POST. */
 HANDLER(http)
 {
 	struct parsed p;
@@ -167,6 +180,7 @@ HANDLER(http)
 	k->c->out.kind = FEED_FETCHED;
 }
 
+/* Programs that fetch one address into a file; item 0 of the options names the file. */
 HANDLER(fetcher)
 {
 	struct parsed p;
@@ -179,11 +193,13 @@ HANDLER(fetcher)
 	k->c->out.kind = FEED_FETCHED;
 }
 
+/* Whether standard input is something that would be sent. */
 static bool sends_something(const struct call *k)
 {
 	return k->c->in.kind != FEED_INHERIT && k->c->in.kind != FEED_EMPTY;
 }
 
+/* -e makes it a shell for the other side. */
 HANDLER(nc)
 {
 	enum { EXEC, LISTEN, ZERO };
@@ -205,6 +221,7 @@ HANDLER(nc)
 	k->c->out.kind = FEED_SOCKET;
 }
 
+/* Two addresses are connected; a program at one end and the network at the other is a reverse shell. */
 HANDLER(socat)
 {
 	bool is_net = false, execs = false, listens = false;
@@ -229,6 +246,7 @@ HANDLER(socat)
 	k->c->out.kind = FEED_SOCKET;
 }
 
+/* Whatever is piped in is sent. */
 HANDLER(telnet)
 {
 	fx(k, sends_something(k) ? TAG_NETWORK_UPLOAD : TAG_NETWORK_CONNECT,
@@ -236,7 +254,7 @@ HANDLER(telnet)
 	k->c->out.kind = FEED_SOCKET;
 }
 
-/* -o ProxyCommand=text runs here, not there. */
+/* -o ProxyCommand=text and its kin run here, not there. */
 static void ssh_setting(struct call *k, const struct word *x)
 {
 	static const char *const keys[] = { "ProxyCommand", "LocalCommand", "KnownHostsCommand",
@@ -250,6 +268,8 @@ static void ssh_setting(struct call *k, const struct word *x)
 	}
 }
 
+/* Options may stand before and behind the host; the first operand behind it starts the command. The
+ * command is judged as running on the other side. */
 HANDLER(ssh)
 {
 	enum { TUNNEL, OPTION };
@@ -275,6 +295,7 @@ HANDLER(ssh)
 			from = s.i;
 		}
 	}
+	/* Options and configuration files can lead through or to other hosts. */
 	unsigned one = args_find(k->rest, from, "o J F W S") ? 0 : FXF_ONE_HOST;
 	fx(k, TAG_NETWORK_CONNECT, host, one);
 	fx(k, TAG_REMOTE_SHELL, host, FXF_MUTATING | one);
@@ -284,6 +305,7 @@ HANDLER(ssh)
 	}
 }
 
+/* host:path or a URL. */
 static bool is_remote(const struct word *x)
 {
 	const char *colon = memchr(x->text, ':', x->text_n);
@@ -291,6 +313,8 @@ static bool is_remote(const struct word *x)
 	return colon && colon > x->text && (!slash || colon < slash || strstr(x->text, "://"));
 }
 
+/* A local operand in front is sent, and a local last one is written as a download; -S and ProxyCommand
+ * run programs here. */
 HANDLER(scp)
 {
 	enum { PROGRAM, OPTION };
@@ -316,6 +340,7 @@ HANDLER(scp)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* sftp, ftp, lftp: a session in which files are changed on the other side. */
 HANDLER(remote_client)
 {
 	fx(k, TAG_NETWORK_CONNECT, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
@@ -331,6 +356,7 @@ HANDLER(remote_client)
 		}
 }
 
+/* Runs modules on hosts; with the shell modules the arguments are a command. */
 HANDLER(ansible)
 {
 	enum { ARGS, MODULE_, CHECK, LIST };
@@ -358,7 +384,8 @@ HANDLER(ansible)
 		run_text(k, p.values[ARGS], FXF_REMOTE_SIDE, "ansible -a");
 }
 
-/* pdsh -w hosts text, mosh host -- cmd, rsh host text */
+/* pdsh -w hosts text, mosh host -- cmd, rsh host text: the host is an option's value or the first
+ * operand. */
 HANDLER(rsh)
 {
 	struct args s;
@@ -383,6 +410,7 @@ HANDLER(rsh)
 	}
 }
 
+/* -l, -y and the like only show. */
 HANDLER(ssh_keygen)
 {
 	struct parsed p;
@@ -395,7 +423,8 @@ HANDLER(ssh_keygen)
 		fx(k, TAG_WRITE_TOOL, NULL, 0);
 }
 
-/* Programs made to be evaluated: eval "$(ssh-agent -s)" is a habit, not a trick. */
+/* Programs made to be evaluated: eval "$(ssh-agent -s)" is a habit, not a trick. Their output counts as
+ * empty text. */
 HANDLER(environment_printer)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
@@ -426,7 +455,7 @@ HANDLER(xterm)
 			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, "xterm -e");
 }
 
-/* socket -p 'sh -i' host port: a program at the other end of a connection */
+/* socket -p 'sh -i' host port: a program at the other end of a connection. */
 HANDLER(socket)
 {
 	bool serves = false;

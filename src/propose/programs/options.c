@@ -1,7 +1,11 @@
-/* options.c — reading options by specification; see options.h.
+/* options.c — reading options by specification; see options.h for how a specification is written.
  *
- * The specification is scanned as text for each option: they are short, and a scan of a hundred bytes costs less than
- * keeping a parsed copy for each of several hundred programs. */
+ * The specification is scanned as text for each option: they are short, and a scan of a hundred bytes
+ * costs less than keeping a parsed copy for each of several hundred programs.
+ *
+ * Words may be known only in part. A question about a word is answered from its known beginning; what
+ * could be an option but is not known is reported as ARG_DYNAMIC, so that the handler can assume the
+ * worst. */
 #include "propose/programs/options.h"
 
 #include "base/text.h"
@@ -35,11 +39,13 @@ bool word_starts(const struct word *x, const char *prefix)
 	return x->known_n >= n && memcmp(x->text, prefix, n) == 0;
 }
 
+/* Looks at all known text, also behind unknown parts; good for finding something, not for ruling it out. */
 bool word_has(const struct word *x, const char *part)
 {
 	return memmem(x->text, x->text_n, part, strlen(part)) != NULL;
 }
 
+/* The marked spelling no longer fits the rest, so it is dropped (see word_marked in words.c). */
 struct word word_tail(const struct word *x, size_t skip)
 {
 	struct word r = *x;
@@ -50,6 +56,7 @@ struct word word_tail(const struct word *x, size_t skip)
 	return r;
 }
 
+/* At most the known beginning; the result is certain. */
 struct word word_head(struct arena *a, const struct word *x, size_t n)
 {
 	struct word r = *x;
@@ -63,6 +70,7 @@ struct word word_head(struct arena *a, const struct word *x, size_t n)
 	return r;
 }
 
+/* The result is as uncertain as the less certain of the two. */
 struct word word_join(struct arena *a, const struct word *dir, const struct word *x)
 {
 	if (!dir || !dir->text || word_starts(x, "/") || word_starts(x, "~"))
@@ -83,6 +91,7 @@ struct word word_join(struct arena *a, const struct word *dir, const struct word
 	return r;
 }
 
+/* What is known of the result ends at the first word that is not certain. */
 struct word words_join(struct arena *a, const struct word *v, size_t n)
 {
 	struct word r = { .text = "", .at = n ? v[0].at : (struct span){ 0 } };
@@ -110,6 +119,7 @@ struct word words_join(struct arena *a, const struct word *v, size_t n)
 	return r;
 }
 
+/* Takes the marks "~" and "+" off the specification. */
 void args_start(struct args *s, struct arena *a, struct word *v, size_t n, const char *spec)
 {
 	*s = (struct args){ .a = a, .v = v, .n = n };
@@ -127,6 +137,8 @@ struct item {
 	char takes; /* '=', '?' or 0 */
 };
 
+/* Cuts the next item off a specification. "=" and "?" end the letters only at the end of the item or
+ * before ":", because both can themselves be letters of options. */
 static bool next_item(const char **spec, struct item *it)
 {
 	const char *p = *spec;
@@ -151,6 +163,7 @@ static bool next_item(const char **spec, struct item *it)
 	return true;
 }
 
+/* Whether the name is one of the item's long names, or, unless `exact`, the beginning of one. */
 static bool long_matches(const struct item *it, const char *name, size_t n, bool exact)
 {
 	for (const char *p = it->longs; p && p < it->end;) {
@@ -164,6 +177,8 @@ static bool long_matches(const struct item *it, const char *name, size_t n, bool
 	return false;
 }
 
+/* An exact name wins over an abbreviation. An abbreviation that fits several items takes the first:
+ * programs refuse it, so it does not matter which. */
 static int find_long(const char *spec, const char *name, size_t n, struct item *it)
 {
 	for (int exact = 1; exact >= 0; exact--) {
@@ -175,6 +190,7 @@ static int find_long(const char *spec, const char *name, size_t n, struct item *
 	return ARG_UNKNOWN;
 }
 
+/* The item that has this letter. */
 static int find_short(const char *spec, char letter, struct item *it)
 {
 	const char *p = spec;
@@ -190,6 +206,8 @@ static void take_next(struct args *s)
 		s->value = s->v[s->i++];
 }
 
+/* The next letter of a bundle. An option with a value takes the rest of the word, or the next word when
+ * nothing is left. */
 static int next_short(struct args *s)
 {
 	struct item it;
@@ -212,6 +230,7 @@ static int next_short(struct args *s)
 	return found;
 }
 
+/* --name, --name=value, --name value; `dashes` is how many the program uses. */
 static int next_long(struct args *s, size_t dashes)
 {
 	struct item it;
@@ -230,6 +249,8 @@ static int next_long(struct args *s, size_t dashes)
 	return found;
 }
 
+/* The order of the tests matters: a word of which nothing is known is neither option nor operand for
+ * sure, and behind "--" or the first operand of a wrapper everything is an operand. */
 int args_next(struct args *s)
 {
 	s->value = (struct word){ 0 };
@@ -262,6 +283,7 @@ int args_next(struct args *s)
 	return next_short(s);
 }
 
+/* Reads everything at once, for programs where the order of options does not matter. */
 void args_parse(struct arena *a, struct word *v, size_t n, const char *spec, struct parsed *ret)
 {
 	struct args s;
@@ -283,6 +305,8 @@ void args_parse(struct arena *a, struct word *v, size_t n, const char *spec, str
 	}
 }
 
+/* A single letter is looked for in bundles, so "-rf" says both r and f; this may see too much (the value
+ * of an attached option), which is the safe side for most callers. */
 bool word_is_option(const struct word *x, const char *names)
 {
 	if (x->known_n < 2 || x->text[0] != '-')
@@ -300,6 +324,7 @@ bool word_is_option(const struct word *x, const char *names)
 	return false;
 }
 
+/* Does not know which options take values: a value that looks like an option counts as one. */
 bool args_find(const struct word *v, size_t n, const char *names)
 {
 	for (size_t i = 0; i < n && !word_is(&v[i], "--"); i++)

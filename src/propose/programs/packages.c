@@ -1,12 +1,15 @@
 /* packages.c — package managers, publishers, build tools, test runners and language toolchains.
  *
- * Building and testing is the daily work: it runs project code, which the sandbox contains, and is not stopped here.
- * Installing brings in code of others, publishing sends ours out. */
+ * Building and testing is the daily work: it runs project code, which the sandbox contains, and is not
+ * stopped here. Installing brings in code of others, publishing sends ours out; both have tags of their
+ * own. Project tasks (npm run x, make x) are opaque: what they do stands in files that are not read
+ * here, so only their names can warn. */
 #include "propose/programs/programs.h"
 
 #include <string.h>
 
-/* A task whose name says what it does to the data: db:reset, drop-db, destroy. */
+/* A task whose name says what it does to the data: db:reset, drop-db, destroy. Softer verbs count only
+ * together with a word for data, because `reset` alone may reset anything. */
 bool task_destroys(const struct word *x)
 {
 	static const char verbs[] = "destroy drop nuke wipe purge teardown uninstall obliterate";
@@ -14,6 +17,7 @@ bool task_destroys(const struct word *x)
 		return false;
 	if (verb_in(verbs, x->text, x->text_n))
 		return true;
+	/* Words that say that the task is about data. */
 	bool is_data =
 		word_has(x, "db") || word_has(x, "database") || word_has(x, "prisma") || word_has(x, "prod");
 	return is_data &&
@@ -22,7 +26,7 @@ bool task_destroys(const struct word *x)
 			word_has(x, "purge"));
 }
 
-/* npx tool args: known tools are judged as themselves, the rest as fetched packages. */
+/* npx tool args: known tools are judged as themselves, all are fetched packages that run. */
 HANDLER(npx)
 {
 	struct args s;
@@ -37,6 +41,7 @@ HANDLER(npx)
 			continue;
 		fx(k, TAG_PACKAGE_RUN, &s.value, 0);
 		size_t n = strcspn(s.value.text, "@");
+		/* A version behind "@" is not part of the tool's name. */
 		const struct program *p =
 			s.value.certainty == CERTAIN && n ? program_find(s.value.text, n) : NULL;
 		if (p) {
@@ -53,7 +58,7 @@ HANDLER(npx)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* poetry run cmd, uv run cmd, bundle exec cmd ... */
+/* poetry run cmd, uv run cmd, bundle exec cmd: the first operand starts the command. */
 HANDLER(rest)
 {
 	struct args s;
@@ -87,7 +92,7 @@ HANDLER(texts)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* npm explore pkg -- cmd */
+/* npm explore pkg -- cmd; without a command it opens a shell. */
 HANDLER(after_dashes)
 {
 	size_t i = 0;
@@ -99,7 +104,7 @@ HANDLER(after_dashes)
 		fx(k, TAG_STDIN_SHELL, NULL, 0);
 }
 
-/* The project's own tasks: what they do is not known, but some say it. */
+/* The project's own tasks: what they do is not known, but some names say it. */
 HANDLER(task)
 {
 	size_t place;
@@ -109,7 +114,7 @@ HANDLER(task)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* java -jar tool.jar delete-job x */
+/* java -jar tool.jar delete-job x: the words behind the archive are those of a program nobody knows. */
 HANDLER(java)
 {
 	for (size_t i = 0; i + 2 < k->rest_count; i++)
@@ -130,7 +135,8 @@ static bool is_plain_shell(const struct word *x)
 		(!strchr(x->text, '/') || word_starts(x, "/bin/") || word_starts(x, "/usr/bin/"));
 }
 
-/* make: targets are the project's; SHELL= and --eval are texts. */
+/* Targets are the project's own business. SHELL=, --eval and a makefile from standard input are texts
+ * from outside, and are judged. */
 HANDLER(make)
 {
 	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
@@ -178,6 +184,7 @@ HANDLER(make)
 	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
 }
 
+/* cmake -E is a toolbox that deletes files and runs programs; otherwise cmake builds. */
 HANDLER(cmake)
 {
 	for (size_t i = 0; i + 1 < k->rest_count; i++)
@@ -204,7 +211,7 @@ HANDLER(cmake)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* yarn alone installs; yarn with a word it does not know runs the project's script of that name. */
+/* yarn alone installs; with a word it does not know it runs the project's script of that name. */
 HANDLER(yarn)
 {
 	size_t place;
@@ -220,6 +227,7 @@ HANDLER(yarn)
 			NULL, 0);
 }
 
+/* go run of a file written a moment ago runs that text. */
 HANDLER(go)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -237,6 +245,7 @@ HANDLER(go)
 	run_verbs(k);
 }
 
+/* dpkg, rpm and pacman say by options what other managers say by verbs. */
 HANDLER(dpkg)
 {
 	if (args_find(k->rest, k->rest_count, "i install unpack configure"))
@@ -247,6 +256,7 @@ HANDLER(dpkg)
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 }
 
+/* Queries are named; whatever is neither a query nor an erasure installs. */
 HANDLER(rpm)
 {
 	if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
@@ -256,6 +266,7 @@ HANDLER(rpm)
 			NULL, 0);
 }
 
+/* Operations are capital letters; s, i and l make most of them a query. */
 HANDLER(pacman)
 {
 	bool reads = args_find(k->rest, k->rest_count, "Q query F files") ||
@@ -264,7 +275,7 @@ HANDLER(pacman)
 	fx(k, removes ? TAG_PACKAGE_REMOVE : reads ? TAG_PACKAGE_READ : TAG_PACKAGE_INSTALL, NULL, 0);
 }
 
-/* Formatters and linters: read, unless told to write. */
+/* Formatters and linters read, unless they are told to write or are known to write by themselves. */
 HANDLER(linter)
 {
 	bool writes = args_find(k->rest, k->rest_count, "fix write w i in-place inplace fix-dry-run apply") ||

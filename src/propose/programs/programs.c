@@ -31,12 +31,14 @@ enum effect_kind tag_kind(enum tag t)
 	return (enum effect_kind)tags[t].kind;
 }
 
+/* Compares n bytes of a name with the name of a row, as strcmp() would. */
 static int compare(const char *name, size_t n, const char *row)
 {
 	int order = strncmp(name, row, n);
 	return order ? order : row[n] ? -1 : 0;
 }
 
+/* Binary search; the table is sorted when it is made. */
 const struct program *program_find(const char *name, size_t n)
 {
 	size_t low = 0, high = program_count;
@@ -53,7 +55,8 @@ const struct program *program_find(const char *name, size_t n)
 	return NULL;
 }
 
-/* Families of programs that share a prefix: mkfs.ext4, newfs_msdos, python3.11, gcc-12. */
+/* Families of programs that share a prefix, and names with a version: mkfs.ext4, newfs_msdos,
+ * python3.11, gcc-12. */
 static const struct program *find_family(const char *name, size_t n)
 {
 	static const struct {
@@ -78,7 +81,8 @@ static const struct program *find_family(const char *name, size_t n)
 	return program_find(name, n);
 }
 
-/* Basename, lower case, without .exe and the like. */
+/* The name without its path, in lower case, without .exe and the like. Backslashes separate too, for
+ * Windows paths. */
 static const char *plain_name(struct arena *a, const struct word *head)
 {
 	const char *base = head->text;
@@ -98,6 +102,7 @@ static const char *plain_name(struct arena *a, const struct word *head)
 	return name;
 }
 
+/* The words are copied, because handlers change the words they are given. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via)
 {
 	if (!n)
@@ -107,6 +112,8 @@ void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const ch
 	walk_argv(k->w, k->c, copy, n, flags, via);
 }
 
+/* Runs a text as far as it is known. When part of it is not known, running it is itself an effect, named
+ * by where the text comes from; the known beginning is judged in addition. */
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via)
 {
 	struct command inner = *k->c;
@@ -124,6 +131,8 @@ void run_text(struct call *k, const struct word *text, unsigned flags, const cha
 	fx(&at, t, text, 0);
 }
 
+/* Changes the working directory, runs, and changes back. A directory that was not known before is not
+ * known afterwards either. */
 void run_argv_in(
 	struct call *k, const struct word *dir, struct word *v, size_t n, unsigned flags, const char *via)
 {
@@ -139,7 +148,8 @@ void run_argv_in(
 	walk_set_cwd(k->w, k->c, &back);
 }
 
-/* A list of directories for the loader: those of the system and of the workspace, and what was there before. */
+/* A list of directories for the loader that holds only those of the system and of the workspace, and
+ * what was there before. */
 static bool is_plain_search_path(struct call *k, const struct word *value)
 {
 	struct arena *a = walk_arena(k->w);
@@ -148,6 +158,7 @@ static bool is_plain_search_path(struct call *k, const struct word *value)
 	while (rest.p && rest.n) {
 		struct bytes part = text_cut(&rest, ':');
 		const char *dir = arena_strndup(a, (const char *)part.p, part.n);
+		/* An empty entry, or one that is only an unknown part: the old value of the variable. */
 		if (!part.n || (part.n == 1 && (unsigned char)dir[0] < ' '))
 			continue;
 		if (dir[0] != '/' && !cwd)
@@ -174,7 +185,8 @@ static bool names_local_host(const char *url)
 	return false;
 }
 
-/* The variable is one that matters, this value of it does not: ENV=test, NODE_OPTIONS=--max-old-space-size=4096. */
+/* The variable is one that matters, but this value of it does not: ENV=test,
+ * NODE_OPTIONS=--max-old-space-size=4096. */
 static bool is_plain_value(struct call *k, const struct assignment *x)
 {
 	const struct word *v = &x->value;
@@ -193,7 +205,7 @@ static bool is_plain_value(struct call *k, const struct assignment *x)
 	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
 }
 
-/* Not one of the machine's programs: a file of the workspace, or of a place everybody writes to. */
+/* Not one of the machine's programs: a file of the workspace, or of a place everybody can write to. */
 bool is_loose_program(const struct word *x)
 {
 	return word_starts(x, "./") || word_starts(x, "../") || word_starts(x, "/tmp/") ||
@@ -207,7 +219,9 @@ static const char *named_program(const struct assignment *x)
 	return text_eq(x->name, "LESSOPEN") ? text + strspn(text, "|- ") : text;
 }
 
-/* Assignments in front of a command, or alone, that change how programs are found, loaded or reached. */
+/* Assignments, in front of a command or alone, that change how programs are found, loaded or reached.
+ * Setting one of our own variables is an attempt on the guard; setting the history's to nothing hides
+ * what was done. */
 static void classify_assignment(struct call *k, const struct assignment *x)
 {
 	static const struct {
@@ -232,6 +246,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
 		return;
 	}
+	/* Settings after which the shell no longer keeps what was typed. */
 	bool forgets = text_eq(x->name, "HISTFILE") || text_eq(x->name, "HISTIGNORE") ||
 		text_eq(x->name, "HISTCONTROL") ||
 		((text_eq(x->name, "HISTSIZE") || text_eq(x->name, "HISTFILESIZE")) &&
@@ -245,7 +260,8 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		if (!list_has(known[i].names, x->name, n))
 			continue;
-		/* A program named for others to run is itself a command, and gets a file. */
+		/* The value names a program that others will run with a file as its argument; so it is
+		 * judged as that command. */
 		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
 			strpbrk(x->value.text, " `$;|")) {
 			struct word text = walk_word(k->w,
@@ -264,6 +280,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 			continue;
 		}
+		/* For loaders and proxies the value decides whether it matters. */
 		bool is_plain =
 			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
 			is_plain_value(k, x);
@@ -271,6 +288,7 @@ static void classify_assignment(struct call *k, const struct assignment *x)
 	}
 }
 
+/* NAME=... with the name and the sign known. */
 bool is_assignment(const struct word *x)
 {
 	size_t n = strspn(x->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
@@ -285,6 +303,7 @@ void note_assignment(struct call *k, const struct word *x)
 	classify_assignment(k, &as);
 }
 
+/* A shell whose input or output is a socket is a reverse shell. */
 static void classify_socket_redirect(struct call *k, const struct redirect *r)
 {
 	bool is_write = r->op != REDIR_IN;
@@ -309,6 +328,8 @@ static bool writes_nothing(const struct call *k)
 				text_eq(out->text, "/dev/urandom")));
 }
 
+/* The effect of one redirection. What is written is remembered, so that a script made this way is judged
+ * when it is run. */
 static void classify_redirect(struct call *k, const struct redirect *r)
 {
 	switch (r->op) {
@@ -332,6 +353,7 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 		fx_read(k, &r->target, 1);
 		return;
 	}
+	/* Appending keeps what is there; every other output replaces it. */
 	bool appends = r->op == REDIR_APPEND || r->op == REDIR_BOTH_APPEND;
 	struct effect *e = fx_path(k, TAG_WRITE_REDIRECT, &r->target, appends ? FXF_APPEND : FXF_OVERWRITE);
 	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
@@ -352,7 +374,8 @@ static bool is_device_operand(const struct word *x)
 	return false;
 }
 
-/* hdfs dfs -rm, tool --purge, k3s-uninstall.sh: an option or the program's own name says it. */
+/* hdfs dfs -rm, tool --purge, k3s-uninstall.sh: an option or the program's own name says that it
+ * destroys. */
 static bool says_destruction(const struct call *k)
 {
 	static const char options[] =
@@ -375,7 +398,9 @@ static bool says_destruction(const struct call *k)
 			k->head, strcspn(k->head, "-"));
 }
 
-/* Set-ItemProperty, Add-MpPreference: a cmdlet whose verb changes the system.  Those that only arrange the session pass. */
+/* Set-ItemProperty, Add-MpPreference: a cmdlet of PowerShell whose verb changes the system. Those that
+ * only arrange the session are listed as harmless. The capitals tell a cmdlet from a program with a dash
+ * in its name. */
 static bool is_changing_cmdlet(const struct call *k)
 {
 	static const char verbs[] =
@@ -395,7 +420,7 @@ static bool is_changing_cmdlet(const struct call *k)
 		!list_has(harmless, k->head, strlen(k->head));
 }
 
-/* unshadow /etc/passwd /etc/shadow: whatever it is, it is given a secret. */
+/* unshadow /etc/passwd /etc/shadow: whatever the program is, it is given a secret. */
 static void find_secret_operand(struct call *k)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -442,7 +467,9 @@ static bool says_publishing(const struct call *k, const size_t *places, size_t n
 		(n > 1 && word_is_any(&k->rest[places[1]], "publish push upload deploy"));
 }
 
-/* Nothing in the tables: the words themselves must tell. */
+/* Nothing in the tables: the words themselves must tell. The tests go from the most telling to the
+ * least, and each that speaks ends the search; what is left is an unknown program, and the profile
+ * decides about those. */
 void classify_unknown(struct call *k)
 {
 	size_t places[4];
@@ -490,6 +517,7 @@ void classify_unknown(struct call *k)
 			NULL, 0);
 }
 
+/* By handler, by rows of verbs, or by the one tag of the program. */
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
@@ -501,12 +529,14 @@ void classify_known(struct call *k)
 		fx(k, p->tag, k->rest_count ? &k->rest[0] : NULL, p->flags);
 }
 
+/* The only argument asks for help or the version; no program does anything else then. */
 static bool only_asks_help(const struct call *k)
 {
 	return k->rest_count == 1 && word_is_any(&k->rest[0], "--help --version -V -version --usage");
 }
 
-/* A name that only looks like one: other alphabets' letters, spaces that are none, signs without a width. */
+/* A name that only looks like a known one: letters of other alphabets, spaces that are none, signs
+ * without a width. */
 static bool is_disguised(const struct word *head)
 {
 	static const struct {
@@ -527,9 +557,11 @@ static bool is_disguised(const struct word *head)
 	return false;
 }
 
-/* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several. */
+/* U+00A0 in UTF-8. */
 static const char hard_blank[] = "\xc2\xa0";
 
+/* A pasted command whose blanks are U+00A0: a shell sees one word, the person meant several, so the
+ * several are judged. */
 static void run_split(struct call *k, const struct word *head)
 {
 	size_t n = 0;
@@ -546,6 +578,9 @@ static void run_split(struct call *k, const struct word *head)
 	run_argv(k, v, n, 0, "hard blanks");
 }
 
+/* Finds out which program the first word names, and judges the command as that program. The order
+ * matters: first the heads that are no plain name at all, then heads known only in part, then paths of
+ * files that may have been written a moment ago, and only then the tables. */
 static void classify_head(struct call *k)
 {
 	struct word *head = &k->c->argv[0];
@@ -570,6 +605,7 @@ static void classify_head(struct call *k)
 	}
 	if (head->certainty != CERTAIN) { /* "$DIR/tool": the name may still be known */
 		const char *base = strrchr(head->text, '/') + 1;
+		/* The known text ends inside the name, so more of the name may follow. */
 		bool cut = head->known_n > (size_t)(base - head->text) && !strchr(base, '.');
 		if (!*base || head->is_glob || cut) {
 			fx(k, TAG_DYNAMIC_HEAD, head, 0);
@@ -590,6 +626,7 @@ static void classify_head(struct call *k)
 		fx(k, TAG_DYNAMIC_HEAD, head, 0);
 		return;
 	}
+	/* Scripts of the system's services, whatever their names are. */
 	bool is_init = text_starts(head->text, "/etc/init.d/") || text_starts(head->text, "/etc/rc.d/");
 	if (strchr(head->text, '/') && (!k->program || is_init || note_find(k, NULL, &content)))
 		classify_path_head(k);
@@ -603,7 +640,8 @@ static void classify_head(struct call *k)
 		classify_unknown(k);
 }
 
-/* The system's password hashes, whoever is told to open them; only asking about the file is harmless. */
+/* The system's password hashes, whichever program is told to open them; only asking about the file is
+ * harmless. This runs for every command, because the programs that can open a file cannot all be known. */
 static void find_password_file(struct call *k)
 {
 	static const char asks[] =
@@ -614,6 +652,8 @@ static void find_password_file(struct call *k)
 	for (size_t i = 1; i < k->c->argc; i++) {
 		const struct word *x = &k->c->argv[i];
 		const char *at = strstr(x->text, "/etc/");
+		/* The path stands at the start of the word or behind a sign that introduces a file name
+		 * (if=, @, file://, <). */
 		bool begins = at && (at == x->text || strchr("=@/:<.", at[-1]));
 		if (!begins || strchr(x->text, ' '))
 			continue;
@@ -626,7 +666,8 @@ static void find_password_file(struct call *k)
 	}
 }
 
-/* --password-command=/tmp/x, -o ssh_command=/tmp/x: a program from a place everybody writes to, to be run by another */
+/* --password-command=/tmp/x, -o ssh_command=/tmp/x: a program from a place everybody can write to, to be
+ * run by another one. */
 static void find_named_program(struct call *k)
 {
 	for (size_t i = 1; i < k->c->argc; i++) {
@@ -646,7 +687,7 @@ static void find_named_program(struct call *k)
 	}
 }
 
-/* env > file: every credential this process was given, kept where others read. */
+/* env > file: every credential this process was given, kept where others may read it. */
 static bool prints_environment(const struct call *k)
 {
 	static const char heads[] = "env printenv set export declare";
@@ -661,12 +702,15 @@ static bool prints_environment(const struct call *k)
 	return kept;
 }
 
+/* Assignments come first, as in the shell. Redirections come last: what they write is known only when
+ * the command's output is. */
 void classify_command(struct walk *w, struct command *c)
 {
 	struct call k = { .w = w, .c = c, .head = c->argc ? c->argv[0].text : "" };
 	if (c->argc) {
 		k.rest = c->argv + 1;
 		k.rest_count = c->argc - 1;
+		/* What goes through an unknown program is still fetched text. */
 		c->out = (struct feed){ .kind = c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_UNKNOWN };
 	}
 	for (size_t i = 0; i < c->assign_count; i++)

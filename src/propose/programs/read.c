@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+/* What a filter prints is its input, changed: fetched text stays fetched, anything else counts as
+ * decoded. */
 static void pass_on(struct call *k)
 {
 	if (k->c->in.kind == FEED_FETCHED)
@@ -27,15 +29,20 @@ static void look_at(struct call *k, const struct word *v, size_t n)
 	}
 }
 
+/* For all programs that only read. The mode of the row says what the first operand is and whether files
+ * are opened at all. */
 HANDLER(reader)
 {
 	struct parsed p;
 	unsigned mode = k->program->mode;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, program_options(k->program), &p);
+	/* grep PATTERN file, but grep -e PATTERN file: with the option there is no pattern among the
+	 * operands. */
 	size_t first = mode & MODE_PATTERN_FIRST && !args_has(&p, 0) && p.operand_count ? 1 : 0;
 	if (mode & MODE_NOT_FILES || p.operand_count == first)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (mode & MODE_METADATA &&
+		/* file -s reads devices. */
 		!(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
 		look_at(k, p.operands, p.operand_count);
 	else if (mode & MODE_PATTERN_FIRST)
@@ -54,7 +61,8 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What follows a backslash; returns where the text goes on. */
+/* What follows a backslash in echo -e and printf; returns where the text goes on. Zero bytes are left
+ * out. */
 static const char *unescape(const char *p, struct buf *b)
 {
 	switch (*p) {
@@ -104,7 +112,7 @@ static void add_unescaped(struct buf *b, const char *text)
 			buf_addc(b, *p++);
 }
 
-/* The output cannot be known; say where it comes from. */
+/* When a word is not certain, the output is not either; this notes where it comes from. */
 static bool outputs_unknown(struct call *k)
 {
 	enum origin worst = ORIGIN_LITERAL;
@@ -119,6 +127,7 @@ static bool outputs_unknown(struct call *k)
 	return true;
 }
 
+/* The text is followed exactly, because a shell behind a pipe would run it. */
 HANDLER(echo)
 {
 	fx(k, TAG_READ_QUERY, NULL, 0);
@@ -147,7 +156,8 @@ HANDLER(echo)
 	k->c->out = (struct feed){ .kind = FEED_KNOWN, .text = b.p, .n = b.n };
 }
 
-/* One pass over the format; arguments consumed as they come. */
+/* One pass over the format, consuming arguments as they come; widths and precisions are ignored. Returns
+ * how many were used. */
 static size_t print_format(struct buf *b, const char *format, const struct word *v, size_t n)
 {
 	size_t used = 0;
@@ -175,6 +185,7 @@ static size_t print_format(struct buf *b, const char *format, const struct word 
 	return used;
 }
 
+/* The format is used again while arguments are left, as printf does. The number of rounds is limited. */
 HANDLER(printf)
 {
 	size_t i = k->rest_count && word_is(&k->rest[0], "--") ? 1 : 0;
@@ -194,6 +205,7 @@ HANDLER(printf)
 	k->c->out = (struct feed){ .kind = FEED_KNOWN, .text = b.p, .n = b.n };
 }
 
+/* One known file is passed on as that file, so that `cat x.sh | sh` can be judged by the script. */
 HANDLER(cat)
 {
 	struct parsed p;
@@ -214,6 +226,7 @@ HANDLER(cat)
 	}
 }
 
+/* Both alphabets, the usual one and the one for URLs. */
 static int base64_value(char c)
 {
 	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -225,6 +238,7 @@ static int base64_value(char c)
 	return at ? (int)(at - alphabet) : -1;
 }
 
+/* False when the text is no base64. */
 static bool decode_base64(struct buf *b, const char *p, size_t n)
 {
 	unsigned bits = 0, have = 0;
@@ -245,6 +259,7 @@ static bool decode_base64(struct buf *b, const char *p, size_t n)
 	return b->n > 0;
 }
 
+/* Anything that is no digit is skipped, as xxd does. */
 static bool decode_hex(struct buf *b, const char *p, size_t n)
 {
 	unsigned value = 0, have = 0;
@@ -259,7 +274,8 @@ static bool decode_hex(struct buf *b, const char *p, size_t n)
 	return b->n > 0;
 }
 
-/* Decoded text is kept for the report: it will be shown what it says, and asked about all the same. */
+/* What a decoder prints. When the input is known the decoded text is kept for the report: a person sees
+ * what it says, and is asked about it all the same. */
 static void decoded_output(struct call *k, bool (*decode)(struct buf *, const char *, size_t))
 {
 	struct feed out = { .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
@@ -273,6 +289,7 @@ static void decoded_output(struct call *k, bool (*decode)(struct buf *, const ch
 	k->c->out = out;
 }
 
+/* base64, base32 and the like; only base64 is decoded here. */
 HANDLER(base64)
 {
 	struct parsed p;
@@ -284,6 +301,7 @@ HANDLER(base64)
 		decoded_output(k, text_eq(k->head, "base64") ? decode_base64 : NULL);
 }
 
+/* The second operand is written. */
 HANDLER(xxd)
 {
 	struct parsed p;
@@ -305,6 +323,7 @@ HANDLER(decoder)
 	decoded_output(k, NULL);
 }
 
+/* A subcommand decides: a connection, a server, a decoder, or files that are read and written. */
 HANDLER(openssl)
 {
 	if (k->rest_count && word_is(&k->rest[0], "s_client")) {
@@ -316,7 +335,7 @@ HANDLER(openssl)
 		fx(k, TAG_LISTEN_PORT, NULL, 0);
 		return;
 	}
-	/* Making a new key for a test server is no leak of an old one. */
+	/* Making a new key for a test server does not reveal an old one. */
 	bool makes_key = k->rest_count &&
 		(word_is_any(&k->rest[0], "genrsa genpkey ecparam dhparam gendsa x509 ca") ||
 			(word_is(&k->rest[0], "req") &&
@@ -332,6 +351,7 @@ HANDLER(openssl)
 		decoded_output(k, NULL);
 }
 
+/* What gpg prints may be decrypted text. */
 HANDLER(gpg)
 {
 	if (args_find(k->rest, k->rest_count,
@@ -349,6 +369,7 @@ HANDLER(gpg)
 	decoded_output(k, NULL);
 }
 
+/* export and its kin as programs: alone they print all variables; with NAME=value they assign. */
 HANDLER(environment)
 {
 	if (!k->rest_count || (args_find(k->rest, k->rest_count, "p x") && k->rest_count == 1)) {
@@ -361,6 +382,7 @@ HANDLER(environment)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* Alone it prints every variable; with a name only that one. */
 HANDLER(printenv)
 {
 	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
@@ -372,6 +394,7 @@ HANDLER(set)
 	fx(k, k->rest_count ? TAG_READ_QUERY : TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
+/* As a program of an argv; in a shell's text the builtin of the same name is used. */
 HANDLER(unset)
 {
 	fx(k, TAG_READ_QUERY, NULL, 0);
@@ -382,6 +405,7 @@ HANDLER(unset)
 			fx(k, TAG_DELETE_HISTORY, &k->rest[i], 0);
 }
 
+/* Erasing the history hides what was done. */
 HANDLER(history)
 {
 	bool erases = args_find(k->rest, k->rest_count, "c d w delete clear") ||
@@ -389,6 +413,7 @@ HANDLER(history)
 	fx(k, erases ? TAG_DELETE_HISTORY : TAG_READ_QUERY, NULL, 0);
 }
 
+/* The file is read and runs in this shell. */
 HANDLER(source)
 {
 	if (!k->rest_count)
@@ -397,7 +422,7 @@ HANDLER(source)
 	run_script(k, &k->rest[0], "sh");
 }
 
-/* type NAME asks about a command; type FILE is the Windows cat. */
+/* type NAME asks about a command; type FILE is the cat of Windows. */
 HANDLER(type)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -408,7 +433,7 @@ HANDLER(type)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* awk: its program is code; -i inplace edits. */
+/* Its program is code; -i inplace edits the files. */
 HANDLER(awk)
 {
 	enum { FILE_, SOURCE, INCLUDE };
@@ -429,7 +454,7 @@ HANDLER(awk)
 	pass_on(k);
 }
 
-/* Readers that write with -o or -i. */
+/* Readers that write with -o (item 0 of the options) or in place (item 1). */
 HANDLER(output_option)
 {
 	struct parsed p;
@@ -444,7 +469,7 @@ HANDLER(output_option)
 		pass_on(k);
 }
 
-/* A lister that can act: dmesg -C, journalctl --vacuum, date -s ... */
+/* Programs that show logs and can also erase them. */
 HANDLER(log)
 {
 	bool erases = args_find(k->rest, k->rest_count,
@@ -462,6 +487,7 @@ HANDLER(date)
 	fx(k, sets ? TAG_KERNEL_CLOCK : TAG_READ_QUERY, NULL, 0);
 }
 
+/* With a name as its operand it renames the machine. */
 HANDLER(hostname)
 {
 	bool sets = k->rest_count && !word_starts(&k->rest[0], "-");
@@ -473,7 +499,7 @@ HANDLER(ss)
 	fx(k, args_find(k->rest, k->rest_count, "K kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
 }
 
-/* The pager may be told to run something; agents never do, so only that is looked at. */
+/* The pager is a command. */
 HANDLER(man)
 {
 	struct parsed p;
@@ -483,7 +509,7 @@ HANDLER(man)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* less +!cmd starts with a command of the reader's, here to run another program. */
+/* +!cmd makes less run a command at its start. */
 HANDLER(less)
 {
 	for (size_t i = 0; i < k->rest_count; i++)
@@ -494,7 +520,7 @@ HANDLER(less)
 	handle_reader(k);
 }
 
-/* rg --pre program: run for every file it searches */
+/* --pre names a program that is run for every file searched. */
 HANDLER(rg)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {

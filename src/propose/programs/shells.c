@@ -1,7 +1,10 @@
 /* shells.c — shells and interpreters: where the text they run comes from, and what it would do.
  *
- * The text is an argument (-c, -e), a file, or standard input.  Known text is read; a file inside the workspace is read
- * where that was asked for; anything else is named for what it is: fetched, decoded, written a moment ago, or unknown. */
+ * The text is an argument (-c, -e), a file, or standard input. Known text is read, in sh by the
+ * evaluator and in other languages by code.c. A shell script inside the workspace is read where that was
+ * asked for. Anything else is named for what it is: fetched, decoded, written a moment ago, or unknown;
+ * each has its own tag, because "runs what it downloaded" and "runs a script of the project" deserve
+ * different answers. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
@@ -9,8 +12,10 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Larger files are not read, and count as scripts whose text is not known. */
 enum { SCRIPT_MAX_BYTES = 256 << 10 };
 
+/* The programs' table says which programs are shells. */
 static bool has_mode(const char *path, unsigned mode)
 {
 	const struct program *p = program_find(path_base(path), strlen(path_base(path)));
@@ -32,6 +37,7 @@ static bool is_shell_language(const char *language)
 	return text_eq(language, "sh");
 }
 
+/* Runs known text in a language. Text for Windows' shells that comes from a file is not read. */
 static void run_bytes(
 	struct call *k, const char *language, const char *text, size_t n, unsigned flags, const char *via)
 {
@@ -47,7 +53,9 @@ static void run_bytes(
 		classify_code_bytes(&at, language, text, n);
 }
 
-/* Read a shell script inside the workspace and go through it.  False: not read. */
+/* Reads a shell script inside the workspace and goes through it. The text that was judged is recorded
+ * with its digest (walk_judged). False when it was not read: no file access, not in the workspace, too
+ * large, or no text. */
 static bool inspect(struct call *k, const char *path, enum path_class where, const char *language)
 {
 	const struct surroundings *at = walk_surroundings(k->w);
@@ -65,6 +73,8 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 	return true;
 }
 
+/* A shell or interpreter is given this as its program. Known text is judged; everything else is named
+ * for what it is, and the rules decide. is_file: it comes from a file that this text has written. */
 static void run_feed(struct call *k, const struct feed *in, const char *language, bool is_file)
 {
 	bool is_shell = is_shell_language(language);
@@ -77,6 +87,8 @@ static void run_feed(struct call *k, const struct feed *in, const char *language
 		return;
 	case FEED_DECODED:
 		fx(k, TAG_DECODE_EXEC, NULL, 0);
+		/* The decoded text is shown with its effects for information; they do not count
+		 * (FXF_DECODED). */
 		if (in->text)
 			run_bytes(k, language, in->text, in->n, FXF_DECODED, "decoded text");
 		return;
@@ -119,7 +131,7 @@ static void run_stdin_shell(struct call *k, const struct feed *in, const char *l
 	run_feed(k, in, language, false);
 }
 
-/* Which language a file of this name is in. */
+/* Which language a file of this name is in, or NULL. */
 static const char *language_of(const char *path)
 {
 	static const struct {
@@ -133,6 +145,8 @@ static const char *language_of(const char *path)
 	return NULL;
 }
 
+/* A file given to a shell or interpreter. The effect "a script is run" is always added; its content is
+ * judged as well when it was written earlier in this text or may be read. */
 void run_script(struct call *k, const struct word *path, const char *language)
 {
 	struct feed content;
@@ -161,7 +175,9 @@ void run_script(struct call *k, const struct word *path, const char *language)
 		(void)inspect(k, target, where, language);
 }
 
-/* A path as head: a script of the workspace, a file that was just written, or a program nobody knows. */
+/* A path in the place of the program: a script of the workspace, a file that was just written, a link to
+ * a known program, or a program nobody knows. The tests go from what is known for certain to what is
+ * only assumed. */
 void classify_path_head(struct call *k)
 {
 	const struct word *head = &k->c->argv[0];
@@ -175,6 +191,7 @@ void classify_path_head(struct call *k)
 			head, 0);
 		return;
 	}
+	/* ln -s /bin/rm y; ./y runs rm. */
 	const char *known = e->target ? note_program(k, e->target) : NULL;
 	if (known) { /* ln -s /bin/rm y; ./y */
 		struct word *argv = arena_zalloc(walk_arena(k->w), k->c->argc, sizeof(*argv));
@@ -191,6 +208,7 @@ void classify_path_head(struct call *k)
 		e->certainty != CERTAIN) {
 		enum path_class where = e->path_class;
 		const char *target = e->target;
+		/* A program of the system is no script: it is judged by its name. */
 		if (k->program || where == PATH_SYS) {
 			e->kind = FX_READ;
 			e->tag = tag_name(TAG_READ_QUERY);
@@ -222,6 +240,7 @@ struct shell_options {
 	struct word attached; /* -c'text' */
 };
 
+/* Bundled letters, such as -lc. *i is moved when a letter takes the next word. */
 static void read_cluster(struct call *k, const struct word *x, size_t *i, struct shell_options *o)
 {
 	for (size_t j = 1; j < x->known_n; j++) {
@@ -242,11 +261,13 @@ static void read_cluster(struct call *k, const struct word *x, size_t *i, struct
 				++*i;
 			return;
 		} else if (letter < 'A') {
+			/* No option of a shell is a digit or a sign, so this word is no bundle of options. */
 			fx(k, TAG_UNKNOWN_OPTION, x, 0);
 		}
 	}
 }
 
+/* Returns the place of the first word that is no option. */
 static size_t read_shell_options(struct call *k, struct shell_options *o)
 {
 	static const char valueless[] =
@@ -286,6 +307,8 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 	return i;
 }
 
+/* The order is the shell's own: -c takes the text from the words, -s or no operand from standard input,
+ * and otherwise the first operand is a script. */
 HANDLER(shell)
 {
 	struct shell_options o = { 0 };
@@ -305,7 +328,8 @@ HANDLER(shell)
 	}
 }
 
-/* pwsh, powershell, cmd. */
+/* pwsh, powershell and cmd. Options may be abbreviated and in any case; -EncodedCommand is decoded text
+ * by definition. */
 HANDLER(powershell)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -314,6 +338,7 @@ HANDLER(powershell)
 		for (size_t j = 0; j < sizeof(low) - 1 && j < x->known_n; j++)
 			low[j] =
 				(char)(x->text[j] >= 'A' && x->text[j] <= 'Z' ? x->text[j] + 32 : x->text[j]);
+		/* -e, -enc, -EncodedCommand, but not -ExecutionPolicy. */
 		if (text_starts(low, "-e") && !text_starts(low, "-ex")) {
 			fx(k, TAG_DECODE_EXEC, NULL, 0);
 			return;
@@ -351,6 +376,7 @@ HANDLER(powershell)
  * loaded first. */
 enum { CODE, MODULE, IN_PLACE, PRELOAD };
 
+/* python -m name: well-known modules are judged for what they do, programs among them as those programs. */
 static void run_module(struct call *k, struct word *v, size_t n)
 {
 	static const struct {
@@ -380,6 +406,7 @@ static void run_module(struct call *k, struct word *v, size_t n)
 	fx(k, v[0].certainty == CERTAIN ? TAG_SCRIPT_FILE : TAG_DYNAMIC_TEXT, &v[0], 0);
 }
 
+/* The language of an interpreter by its name. */
 static const char *language_named(const char *head)
 {
 	static const char *const prefixes[] = { "python", "perl", "ruby", "node", "php", "lua" };
@@ -391,7 +418,8 @@ static const char *language_named(const char *head)
 								: head;
 }
 
-/* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own. */
+/* python manage.py flush, php artisan migrate:fresh: scripts that are programs of their own have rows in
+ * the table. */
 static void run_script_operand(struct call *k, struct word *v, size_t n, const char *language)
 {
 	const char *base = strrchr(v[0].text, '/');
@@ -421,6 +449,8 @@ static bool only_prints(struct call *k, const char *language)
 	return false;
 }
 
+/* Items of the row's options come in the order of the enum above. What an interpreter prints may be
+ * anything, and counts as decoded text. */
 HANDLER(interpreter)
 {
 	const char *language = language_named(k->head);
@@ -443,6 +473,7 @@ HANDLER(interpreter)
 		} else if (item == PRELOAD && s.value.text) {
 			run_script(k, &s.value, language);
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+			/* The operand is given back: from here on stand the script and its arguments. */
 			s.i--;
 			break;
 		}
@@ -478,6 +509,7 @@ HANDLER(eval)
 	if (i < k->rest_count)
 		classify_code(k, "node", &k->rest[i]);
 }
+/* A script by address or by name. */
 HANDLER(file)
 {
 	size_t i = 0;
@@ -489,7 +521,7 @@ HANDLER(file)
 		fx(k, strchr(k->rest[i].text, '.') ? TAG_SCRIPT_FILE : TAG_SCRIPT_BUILD, &k->rest[i], 0);
 }
 
-/* erl -eval 'io:format("hi"), halt().' */
+/* erl -eval takes code; anything else starts a system of the project. */
 HANDLER(erl)
 {
 	bool has_code = false;
@@ -502,6 +534,8 @@ HANDLER(erl)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* bun runs code, scripts of the project, and is a package manager; the options of the first kind are
+ * looked for first. */
 HANDLER(bun)
 {
 	if (args_find(k->rest, k->rest_count, "e eval p print") || !k->rest_count) {
@@ -516,7 +550,7 @@ HANDLER(bun)
 	run_verbs_at(k, TAG_SCRIPT_FILE);
 }
 
-/* expect -c 'spawn cmd; ...': the programs it starts; the rest is a conversation. */
+/* expect -c 'spawn cmd; ...': the programs it starts are judged; the rest is a conversation. */
 HANDLER(expect)
 {
 	struct parsed p;

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
+/* Places are kept instead of words, because a handler needs to know where its own words begin. */
 size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places)
 {
 	struct args s;
@@ -18,7 +19,7 @@ size_t verb_words(struct call *k, const char *spec, size_t max, size_t *places)
 	return n;
 }
 
-/* "rm|remove" against a word. */
+/* "rm|remove" against a word; "*" is any word. A word that is not certain matches nothing here. */
 static bool word_matches(const char *pattern, size_t n, const struct word *x)
 {
 	if (x->certainty != CERTAIN)
@@ -35,7 +36,8 @@ static bool word_matches(const char *pattern, size_t n, const struct word *x)
 	return false;
 }
 
-/* How many words of the row match; -1 when one does not. */
+/* How many words of the row match; -1 when one does not, or when an option that the row asks for is
+ * missing or excluded. */
 static int row_matches(const struct call *k, const struct verb *row, const size_t *places, size_t n)
 {
 	int used = 0;
@@ -53,17 +55,19 @@ static int row_matches(const struct call *k, const struct verb *row, const size_
 	return used;
 }
 
-/* A rehearsal of a change to the cloud only looks. */
+/* A rehearsal of a change to the cloud only reads there. */
 static enum tag dry_tag(enum tag t, unsigned flags)
 {
 	return flags & FXF_DRY_RUN && tag_kind(t) == FX_CLOUD ? TAG_REMOTE_READ : t;
 }
 
+/* The options by which most tools only say what they would do. */
 static unsigned dry_flag(const struct call *k)
 {
 	return args_find(k->rest, k->rest_count, "dry-run dryrun just-print") ? FXF_DRY_RUN : 0;
 }
 
+/* The effect of a row, or its handler with the words behind the verb. */
 static void run_row(struct call *k, const struct verb *row, const size_t *places, size_t n, size_t used)
 {
 	if (row->handler) {
@@ -81,7 +85,8 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 	}
 	flags |= dry_flag(k);
 	const struct word *target = used < n ? &k->rest[places[used]] : n ? &k->rest[places[n - 1]] : NULL;
-	/* npm publish publishes no "publish"; kubectl delete ns prod deletes "ns prod" */
+	/* The target is the word behind the verb: npm publish has none, and kubectl delete ns prod is
+	 * about "ns prod". */
 	struct word both;
 	if (used == n && tag_kind(row->tag) == FX_PUBLISH)
 		target = NULL;
@@ -92,6 +97,7 @@ static void run_row(struct call *k, const struct verb *row, const size_t *places
 	fx(k, dry_tag(row->tag, flags), target, flags);
 }
 
+/* The first row that matches speaks, so rows with more words or options stand above the general ones. */
 bool run_rows(struct call *k)
 {
 	size_t places[6];
@@ -107,14 +113,15 @@ bool run_rows(struct call *k)
 	return false;
 }
 
-/* pip show drop, brew search purge: what follows is the name of a thing. */
+/* pip show drop, brew search purge: behind such a verb stands the name of a thing, not another verb. */
 bool verb_only_shows(const struct word *x)
 {
 	return word_is_any(
 		x, "show info search find list ls describe get view cat explain help why inspect doc man");
 }
 
-/* No row knows these words, and the program itself is harmless: then they are taken at their face. */
+/* No row knows these words, and the program itself is harmless: then a destroying verb among them is
+ * taken at its word. */
 static bool names_destruction(struct call *k)
 {
 	enum effect_kind kind = tag_kind(k->program->tag);
@@ -132,6 +139,7 @@ static bool names_destruction(struct call *k)
 	return false;
 }
 
+/* Rows first, then help, then what the words say, and last the tag of the program itself. */
 void run_verbs(struct call *k)
 {
 	const struct program *p = k->program;
@@ -143,7 +151,7 @@ void run_verbs(struct call *k)
 		return;
 	}
 	size_t n = verb_words(k, program_options(p), 1, &place);
-	/* A word that is not known where the verb should be could be any of them. */
+	/* A word that is not known in the place of the verb could be any verb. */
 	if (n && k->rest[place].certainty != CERTAIN)
 		fx(k, TAG_DYNAMIC_OPTION, &k->rest[place], 0);
 	else if (names_destruction(k))
@@ -152,6 +160,8 @@ void run_verbs(struct call *k)
 		fx(k, dry_tag(p->tag, dry_flag(k)), n ? &k->rest[place] : NULL, p->flags | dry_flag(k));
 }
 
+/* The program's own options must not be looked for again behind the verb, so a copy of the program
+ * without them is used. */
 void run_verbs_at(struct call *k, enum tag t)
 {
 	const struct program *was = k->program;
@@ -163,7 +173,8 @@ void run_verbs_at(struct call *k, enum tag t)
 	k->program = was;
 }
 
-/* The first part of a verb such as "terminate-instances", or the last of "apps:destroy". */
+/* Compares the verb alone, the first part of "terminate-instances", the last of "apps:destroy", or the
+ * first word of "TerminateInstances". */
 bool verb_in(const char *list, const char *word, size_t n)
 {
 	if (list_has(list, word, n))
@@ -171,6 +182,7 @@ bool verb_in(const char *list, const char *word, size_t n)
 	size_t part = strcspn(word, "-_");
 	if (part < n && list_has(list, word, part))
 		return true;
+	/* apps:destroy: the last part is the verb. */
 	const char *colon = memrchr(word, ':', n);
 	if (colon)
 		return verb_in(list, colon + 1, n - (size_t)(colon + 1 - word));
@@ -185,6 +197,7 @@ bool verb_in(const char *list, const char *word, size_t n)
 	return i < n && isupper((unsigned char)word[i]) && list_has(list, low, i);
 }
 
+/* Verbs of command lines that take something away for good. */
 bool verb_is_destroying(const char *word, size_t n)
 {
 	static const char verbs[] =
@@ -204,6 +217,7 @@ bool verb_is_destroying(const char *word, size_t n)
 	return tail && list_has(last, tail + 1, n - (size_t)(tail + 1 - word));
 }
 
+/* Verbs that only report. */
 bool verb_is_reading(const char *word, size_t n)
 {
 	static const char verbs[] = "get list ls describe show status info view inspect help version search "

@@ -1,13 +1,17 @@
-/* windows.c — Windows commands: they are judged on any system, because agents write them anywhere.
+/* windows.c — Windows commands: they are judged on any system, because agents write them anywhere, and
+ * some run through interoperability layers.
  *
- * cmd and PowerShell texts are split in a simple way (statements at ; & | and newlines, words at blanks outside quotes): enough
- * to find the command and its operands, which is all that is judged. */
+ * cmd and PowerShell texts are split in a simple way (statements at ; & | { } and newlines, words at
+ * blanks outside quotes): enough to find the command and its operands, which is all that is judged.
+ * Names and options are compared without case. Paths with drive letters are not paths of this machine,
+ * so they get tags of their own instead of a path class. */
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
+/* One of a list, without case. */
 static bool says(const struct word *x, const char *list)
 {
 	char low[24] = { 0 };
@@ -24,7 +28,7 @@ static bool any_says(struct call *k, const char *list)
 	return false;
 }
 
-/* A drive's root or a directory of the system. */
+/* A drive's root or a directory of the system, also by the variables that usually name them. */
 static bool is_system_path(const struct word *x)
 {
 	const char *p = x->text;
@@ -40,11 +44,14 @@ static bool is_system_path(const struct word *x)
 		strncasecmp(p, "users", 5) == 0 || strncasecmp(p, "boot", 4) == 0;
 }
 
+/* /s, /q, -Force: options of cmd and PowerShell. A longer word with a slash is a path. */
 static bool is_switch(const struct word *x)
 {
 	return (x->text[0] == '/' && strlen(x->text) <= 5 && !strchr(x->text + 1, '/')) || x->text[0] == '-';
 }
 
+/* del, rd and Remove-Item. Windows paths are not resolved here; drives and system directories are told
+ * by their look. */
 HANDLER(del)
 {
 	bool recursive = any_says(k, "/s -recurse -r -rec -recursive") || text_eq(k->head, "rd") ||
@@ -62,6 +69,7 @@ HANDLER(del)
 			fx(k, TAG_DELETE_WIN, x, recursive ? FXF_RECURSIVE : 0);
 		else
 			(void)fx_path(k, TAG_DELETE_FILE, x, 0);
+		/* A path of this machine given to a Windows command is judged as that path too. */
 		if (word_is_any(x, "/ ~ ~/ .. .") || word_starts(x, "/"))
 			(void)fx_path(k, TAG_DELETE_FILE, x, recursive ? FXF_RECURSIVE : 0);
 	}
@@ -71,7 +79,8 @@ HANDLER(del)
 		fx(k, recursive || is_piped ? TAG_DELETE_WIN : TAG_READ_QUERY, NULL, 0);
 }
 
-/* The files that hold a Windows machine's or domain's password hashes.  A shell may have eaten the backslashes. */
+/* The files that hold a Windows machine's or domain's password hashes. A shell may have eaten the
+ * backslashes, so separators are ignored. */
 static bool is_hive(const char *path)
 {
 	static const char *const hives[] = { "configsam", "configsecurity", "ntds.dit", "hklmsam",
@@ -88,7 +97,7 @@ static bool is_hive(const char *path)
 	return false;
 }
 
-/* Get-Content, type: what they show may be a secret; backslashes separate too. */
+/* Get-Content and type show files, and a file may be a secret; backslashes separate too. */
 HANDLER(show)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -103,6 +112,7 @@ HANDLER(show)
 		for (char *p = path; *p; p++)
 			if (*p == '\\')
 				*p = '/';
+		/* A shell that ate the backslashes has glued the directory to the name. */
 		const char *env = strstr(path, ".env");
 		struct word plain = walk_word(k->w, env ? env : path, x->at);
 		fx_read(k, &plain, 1);
@@ -127,8 +137,10 @@ HANDLER(dump)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
+/* format with a drive; the same name without one may be any other tool. */
 HANDLER(format)
 {
+	/* "c:" or "c:\" alone. */
 	bool drive = false;
 	for (size_t i = 0; i < k->rest_count; i++)
 		drive |= isalpha((unsigned char)k->rest[i].text[0]) && k->rest[i].text[1] == ':' &&
@@ -137,6 +149,7 @@ HANDLER(format)
 		0);
 }
 
+/* Saving a hive gives away the password hashes in it. */
 HANDLER(reg)
 {
 	bool reads = k->rest_count && says(&k->rest[0], "query compare export save");
@@ -150,6 +163,7 @@ HANDLER(vssadmin)
 	fx(k, k->rest_count && says(&k->rest[0], "list") ? TAG_READ_QUERY : TAG_DEVICE_SNAPSHOT, NULL, 0);
 }
 
+/* Deleting shadow copies takes the backups away; calling and terminating concern processes. */
 HANDLER(wmic)
 {
 	bool deletes = any_says(k, "delete");
@@ -160,6 +174,7 @@ HANDLER(wmic)
 		NULL, 0);
 }
 
+/* net user, net stop, net share and the like. */
 HANDLER(net_win)
 {
 	if (k->rest_count && says(&k->rest[0], "user localgroup group accounts"))
@@ -178,6 +193,7 @@ HANDLER(sc)
 	fx(k, reads ? TAG_READ_QUERY : TAG_PROCESS_SERVICE, NULL, 0);
 }
 
+/* Shows, or changes the network and the firewall. */
 HANDLER(netsh)
 {
 	fx(k,
@@ -186,6 +202,7 @@ HANDLER(netsh)
 		NULL, 0);
 }
 
+/* A task that is created runs later without being asked. */
 HANDLER(schtasks)
 {
 	fx(k,
@@ -195,6 +212,7 @@ HANDLER(schtasks)
 		NULL, 0);
 }
 
+/* /w overwrites free space, after which nothing can be brought back. */
 HANDLER(cipher)
 {
 	bool wipes = false;
@@ -203,6 +221,7 @@ HANDLER(cipher)
 	fx(k, wipes ? TAG_DEVICE_WIPE : TAG_READ_QUERY, NULL, 0);
 }
 
+/* Invoke-Expression runs a text: fetched, or unknown. The same name is the prompt of Elixir. */
 HANDLER(iex)
 {
 	bool fetches = any_says(k, "iwr irm curl wget invoke-webrequest invoke-restmethod");
@@ -218,6 +237,7 @@ HANDLER(iex)
 		fx(k, fetches || k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
+/* Invoke-WebRequest and its kin. */
 HANDLER(iwr)
 {
 	fx(k, TAG_NETWORK_GET, k->rest_count ? &k->rest[k->rest_count - 1] : NULL, 0);
@@ -239,7 +259,7 @@ HANDLER(icacls)
 		changes ? FXF_RECURSIVE : 0);
 }
 
-/* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions */
+/* fltmc unload, sysmon -u, MpCmdRun -RemoveDefinitions: switches protection off. */
 HANDLER(protection)
 {
 	bool weakens =
@@ -252,6 +272,7 @@ HANDLER(auditpol)
 	fx(k, any_says(k, "/clear /remove /set /restore") ? TAG_KERNEL_SECURITY : TAG_READ_QUERY, NULL, 0);
 }
 
+/* /mir and its kin delete what is not in the source. */
 HANDLER(robocopy)
 {
 	bool deletes = any_says(k, "/mir /purge /move /mov");
@@ -266,7 +287,7 @@ static bool program_find_any_case(struct call *k, const char *name, size_t n)
 	return program_find(low, n) != NULL;
 }
 
-/* Words of one statement. */
+/* The words of one statement; quotes are removed. */
 static size_t split(
 	struct call *k, const char *p, const char *end, struct word *v, size_t max, struct span at)
 {
@@ -293,7 +314,8 @@ static size_t split(
 	return n;
 }
 
-/* for %f in (*) do del %f; if exist x rd x: the command inside is what counts.  Returns how many words come before it. */
+/* for %f in (*) do del %f; if exist x rd x: the command inside is what counts. Returns how many words
+ * come before it. */
 static size_t skip_clause(const struct word *v, size_t n)
 {
 	size_t i = 0;
@@ -307,7 +329,7 @@ static size_t skip_clause(const struct word *v, size_t n)
 	return n && says(&v[0], "@echo call start & . cmd") && n > 1 && word_is_any(&v[0], "& .") ? 1 : 0;
 }
 
-/* IEX(New-Object ...): the parenthesis needs no blank. */
+/* IEX(New-Object ...): the parenthesis needs no blank, so a known name in front of it is cut off. */
 static void cut_parenthesis(struct call *k, struct word *v, size_t *n)
 {
 	size_t name = strcspn(v[0].text, "(");
@@ -319,6 +341,7 @@ static void cut_parenthesis(struct call *k, struct word *v, size_t *n)
 	++*n;
 }
 
+/* Each statement is judged as a command of its own; behind a bar it gets the output of the one before. */
 void classify_windows_text(struct call *k, const struct word *text)
 {
 	if (text->certainty != CERTAIN)
@@ -340,6 +363,7 @@ void classify_windows_text(struct call *k, const struct word *text)
 			cut_parenthesis(k, v, &n);
 		if (n > from)
 			run_argv(k, v + from, n - from, 0, k->head);
+		/* Only a single bar is a pipe. */
 		k->c->in = stop < end && *stop == '|' && stop + 1 < end && stop[1] != '|' ? k->c->out : in;
 		p = stop + 1;
 	}

@@ -1,9 +1,16 @@
-/* wrappers.c — programs whose business is to run another one.
+/* wrappers.c — programs whose business is to run another one: sudo, env, timeout, xargs, parallel, gdb
+ * and many more.
  *
- * One table.  Each row's option specification starts with the same five items, so that one function reads them all:
- * 0 an option whose value is shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that
- * names the working directory, 4 options that only ask.  What is left after options, assignments and skipped operands is
- * the inner command. */
+ * Most of them differ only in their options, so they are rows of share/programs/ read by one function.
+ * Each such row starts its option specification with the same five items: 0 an option whose value is
+ * shell text, 1 options that open a shell, 2 options after which nothing is run, 3 an option that names
+ * the working directory, 4 options that only ask. What is left after options, assignments and skipped
+ * operands is the inner command, and it is judged like any other, with the flags of its wrapper (sudo
+ * makes it privileged).
+ *
+ * A wrapper must never make its command look milder. An option the row does not know may take the next
+ * word as its value, so that the inner command would begin elsewhere; therefore unknown options are an
+ * effect of their own, unless the row is lax. */
 #include "propose/programs/programs.h"
 
 #include "base/file.h"
@@ -14,6 +21,7 @@
  * _dir. */
 enum { ITEM_TEXT, ITEM_SHELL, ITEM_NOTHING, ITEM_DIR, ITEM_ASK };
 
+/* What a wrapper's words say: the inner command, where it runs, and what else the options ask for. */
 struct inner {
 	struct word *v;
 	size_t n;
@@ -21,6 +29,7 @@ struct inner {
 	bool runs_nothing, asks, shell, ran_text, has_unknown;
 };
 
+/* Reads the options of a wrapper and finds the inner command. An option's text is run at once. */
 static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 {
 	struct args s;
@@ -61,6 +70,8 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 	}
 }
 
+/* Judges what was found. An option that is not known could take the next word, so what runs is then not
+ * certain; that is an effect of its own, unless the row says that it does not matter. */
 static void run_inner(struct call *k, struct inner *in, unsigned flags)
 {
 	unsigned mode = k->program->mode;
@@ -82,6 +93,7 @@ static void run_inner(struct call *k, struct inner *in, unsigned flags)
 	}
 }
 
+/* The handler of most rows. */
 HANDLER(wrapper)
 {
 	struct inner in = { 0 };
@@ -93,7 +105,8 @@ HANDLER(wrapper)
 	run_inner(k, &in, flags);
 }
 
-/* su [options] [-] [user [args]]: the rest is given to the user's shell. */
+/* su [options] [-] [user [args]]: what follows is given to the user's shell, so options are looked for
+ * again behind the user. */
 HANDLER(su)
 {
 	struct inner in = { 0 };
@@ -114,6 +127,7 @@ HANDLER(su)
 		fx(k, TAG_PRIVILEGE_SHELL, NULL, 0);
 }
 
+/* env -S splits its text at blanks and goes on as if those words had been given. */
 static void env_split(struct call *k, const struct word *text, struct word *rest, size_t n)
 {
 	/* env -S splits at blanks and then goes on as if those words had been given. */
@@ -148,6 +162,7 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 		run_argv(k, v, have, 0, "env -S");
 }
 
+/* Assignments and options, then the command. Alone it prints all variables, which may hold credentials. */
 HANDLER(env)
 {
 	struct args s;
@@ -185,7 +200,8 @@ HANDLER(env)
 		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
-/* The words xargs and parallel would append, when the input is known; else one word nobody knows. */
+/* The words that xargs and parallel would take from standard input; when the input is not known, one
+ * word that nobody knows. */
 static struct word *input_words(struct call *k, const char *separators, size_t *ret_n)
 {
 	struct arena *a = walk_arena(k->w);
@@ -223,7 +239,7 @@ static struct word *input_words(struct call *k, const char *separators, size_t *
 	return v;
 }
 
-/* Replace every `mark` in a word by the item. */
+/* Replaces every `mark` in a word by the item. The result is known up to the first part that is not. */
 static struct word substitute(
 	struct arena *a, const struct word *x, const char *mark, const struct word *item)
 {
@@ -255,14 +271,15 @@ static struct word substitute(
 	return r;
 }
 
-/* xargs sh -c, parallel bash -c: what is run comes from the input. */
+/* xargs sh -c, parallel bash -c: the text that is run comes from the input. */
 static bool wants_script(const struct word *v, size_t n)
 {
 	return n > 1 && v[0].certainty == CERTAIN && shell_speaks_sh(v[0].text) &&
 		word_is_any(&v[n - 1], "-c -lc -ec -xc");
 }
 
-/* sh -c 'echo {}; wc -l {}': a text in which a name stands that nobody knows; where it stands is judged. */
+/* sh -c 'echo {}; wc -l {}': a known text with an unknown name in it. The text is walked with a marker
+ * in the name's place, so it is judged where the name stands. */
 static void run_with_unknown(
 	struct call *k, const struct word *text, const char *mark, const struct word *item, unsigned flags)
 {
@@ -279,7 +296,8 @@ static void run_with_unknown(
 	walk_bytes(k->w, &inner, b.p, b.n, text->at, "sh -c");
 }
 
-/* Run a template once for every item (at most a few: the rest would say the same), or once with all appended. */
+/* Runs the command once for every item (64 at most: the rest would say the same), or once with all items
+ * appended. */
 static void run_template(struct call *k, struct word *v, size_t n, const char *mark, struct word *items,
 	size_t item_count, unsigned flags, const char *via)
 {
@@ -296,6 +314,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 		run_argv(k, all, n + item_count, flags, via);
 		return;
 	}
+	/* A shell with a known text and an unknown name in it: the text can still be judged. */
 	bool is_script = n > 2 && v[0].certainty == CERTAIN && word_is(&v[1], "-c") &&
 		v[2].certainty == CERTAIN && shell_speaks_sh(v[0].text);
 	for (size_t j = 0; j < item_count && j < 64; j++) {
@@ -310,6 +329,7 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 	}
 }
 
+/* The inner command does not read the input that xargs reads, so its own input is empty. */
 HANDLER(xargs)
 {
 	struct args s;
@@ -330,6 +350,7 @@ HANDLER(xargs)
 		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
 			break;
 	}
+	/* The loop has stopped at the first operand; from there on stands the command. */
 	size_t at = s.value.text && s.word && s.is_over ? (size_t)(s.word - k->rest) : k->rest_count;
 	if (at >= k->rest_count) {
 		fx(k, TAG_READ_QUERY, NULL, 0); /* xargs alone is echo */
@@ -345,7 +366,7 @@ HANDLER(xargs)
 	k->c->in = in;
 }
 
-/* An item nobody knows goes into the text quoted, so it is an operand and nothing else. */
+/* parallel quotes the items it puts in, so an unknown one is an operand and nothing else. */
 static void run_quoted(struct call *k, const struct word *text, const struct word *item)
 {
 	struct word any = {
@@ -389,6 +410,7 @@ HANDLER(parallel)
 	} else {
 		items = input_words(k, "\n", &item_count);
 	}
+	/* Without a command of its own, parallel runs each item as one. */
 	if (end == at) { /* the items are the commands */
 		for (size_t i = 0; i < item_count && i < 64; i++)
 			run_text(k, &items[i], 0, "parallel");
@@ -399,6 +421,7 @@ HANDLER(parallel)
 	if (wants_script(v, n))
 		fx(k, TAG_DYNAMIC_TEXT, &v[n - 1], 0);
 	struct word text = words_join(a, v, n);
+	/* Without a place for the item, it is appended. */
 	if (!word_has(&text, "{}")) {
 		struct word tail = walk_word(k->w, " {}", v[0].at);
 		text.text = arena_printf(a, "%s%s", text.text, tail.text);
@@ -415,6 +438,7 @@ HANDLER(parallel)
 	}
 }
 
+/* busybox, toybox: the first word is the program. */
 HANDLER(multicall)
 {
 	if (k->rest_count && !word_starts(&k->rest[0], "-"))
@@ -426,7 +450,7 @@ HANDLER(multicall)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* gdb --args prog ...; gdb -ex 'shell ...' */
+/* gdb --args prog ... runs a program; gdb -ex 'shell ...' runs a command. */
 HANDLER(gdb)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -437,6 +461,7 @@ HANDLER(gdb)
 		if (word_is_any(&k->rest[i], "-ex -eval-command --eval-command -o --one-line") &&
 			i + 1 < k->rest_count) {
 			struct word x = k->rest[i + 1];
+			/* How gdb and lldb call a shell. */
 			size_t skip = word_starts(&x, "shell ")	     ? 6
 				: word_starts(&x, "platform shell ") ? 15
 				: word_starts(&x, "!")		     ? 1
@@ -463,7 +488,9 @@ HANDLER(run_parts)
 		0);
 }
 
-/* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no option value. */
+/* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no
+ * option value. When this machine's root is bound writable, the command does not count as inside a
+ * container. */
 HANDLER(bwrap)
 {
 	static const char pairs[] =
@@ -479,6 +506,7 @@ HANDLER(bwrap)
 			i++;
 			break;
 		}
+		/* Only the root is looked at: with it writable, nothing is confined. */
 		bool is_pair = word_is_any(&k->rest[i], pairs);
 		if (is_pair && !word_has(&k->rest[i], "ro-bind") && i + 1 < k->rest_count &&
 			word_is(&k->rest[i + 1], "/"))
@@ -490,7 +518,8 @@ HANDLER(bwrap)
 		run_argv(k, k->rest + i, k->rest_count - i, flags, k->head);
 }
 
-/* command, builtin, exec: the walker knows them as builtins; as programs of an argv they come here. */
+/* command, builtin and exec: in a shell's text the walker knows them as builtins; as programs of an argv
+ * they come here. */
 HANDLER(command_word)
 {
 	struct inner in = { 0 };
@@ -501,6 +530,7 @@ HANDLER(command_word)
 		run_argv(k, in.v, in.n, 0, k->head);
 }
 
+/* Edits files with privileges. */
 HANDLER(sudoedit)
 {
 	fx(k, TAG_PRIVILEGE_SUDO, NULL, 0);

@@ -1,6 +1,12 @@
-/* compound.c — compound commands: groups, conditions, loops, case, functions, coprocesses. */
+/* compound.c — compound commands: groups, conditions, loops, case, functions, coprocesses.
+ *
+ * Each function is called with the word or token that starts the command as the next token, and takes
+ * everything through the word that ends it. Redirections behind it are read by parse_command(). A
+ * function gives NULL, or a node that is not complete, when parsing has failed; callers look at
+ * is_failed and never use such a node. */
 #include "propose/shell/parser.h"
 
+/* { list; } */
 static struct shell_node *parse_group(struct parser *p)
 {
 	struct shell_node *n = parse_new_node(p, SH_GROUP, lex_peek(p)->at.start);
@@ -10,6 +16,7 @@ static struct shell_node *parse_group(struct parser *p)
 	return parse_take_keyword(p, KW_CLOSE) ? n : NULL;
 }
 
+/* ( list ) */
 static struct shell_node *parse_subshell(struct parser *p)
 {
 	struct shell_node *n = parse_new_node(p, SH_SUBSHELL, lex_peek(p)->at.start);
@@ -24,7 +31,8 @@ static struct shell_node *parse_subshell(struct parser *p)
 	return n;
 }
 
-/* (( ... )): NULL without failure when it is not arithmetic but a subshell in a subshell. */
+/* (( ... )). NULL without failure when it is not arithmetic but a subshell in a subshell: which of the
+ * two it is can be told only by looking for the "))" at the end. */
 static struct shell_node *parse_arith(struct parser *p)
 {
 	size_t from = lex_peek(p)->at.start, inner = lex_peek(p)->at.end;
@@ -42,6 +50,7 @@ static struct shell_node *parse_arith(struct parser *p)
 	return n;
 }
 
+/* if, elif and else become a chain of clauses; the one of else has no condition. */
 static struct shell_node *parse_if(struct parser *p)
 {
 	struct shell_node *n = parse_new_node(p, SH_IF, lex_peek(p)->at.start);
@@ -59,6 +68,7 @@ static struct shell_node *parse_if(struct parser *p)
 		}
 		c->body = parse_body(p);
 		enum keyword next = parse_keyword_of(lex_peek(p));
+		/* Behind else only fi may come; behind any other clause also elif and else. */
 		if (next != KW_FI && (k == KW_ELSE || (next != KW_ELIF && next != KW_ELSE))) {
 			parse_unexpected(p, "'fi'");
 			return NULL;
@@ -91,7 +101,7 @@ static struct shell_node *parse_while(struct parser *p)
 	return n;
 }
 
-/* for ((init; condition; step)), with pos behind the first parenthesis. */
+/* for ((init; condition; step)); `inner` is the place behind the two parentheses. */
 static struct shell_node *parse_for_arith(struct parser *p, size_t from, size_t inner)
 {
 	struct shell_node *n = parse_new_node(p, SH_FOR_ARITH, from);
@@ -104,6 +114,8 @@ static struct shell_node *parse_for_arith(struct parser *p, size_t from, size_t 
 	}
 	for (size_t i = inner; i < close; i++)
 		separators += p->s[i] == ';';
+	/* A substitution with a semicolon in it would be counted too; such a loop is refused, which is
+	 * the safe side. */
 	if (separators != 2)
 		parse_fail(p, "parse_error", inner, "expected two ';' in 'for ((', found %d", separators);
 	lex_take(p);
@@ -117,6 +129,7 @@ static struct shell_node *parse_for_arith(struct parser *p, size_t from, size_t 
 	return n;
 }
 
+/* The words behind "in". NAME=(...) is no assignment there. */
 static void parse_for_words(struct parser *p, struct shell_node *n)
 {
 	struct shell_word **end = &n->words;
@@ -136,6 +149,8 @@ static void parse_for_words(struct parser *p, struct shell_node *n)
 		lex_take(p);
 }
 
+/* for and select. Without "in" the loop goes over the arguments; braces as a body are allowed only
+ * behind a separator. */
 static struct shell_node *parse_for(struct parser *p)
 {
 	size_t from = lex_peek(p)->at.start;
@@ -169,6 +184,7 @@ static struct shell_node *parse_for(struct parser *p)
 	return n;
 }
 
+/* pattern | pattern ) of one clause of case. */
 static bool parse_patterns(struct parser *p, struct shell_clause *c)
 {
 	struct shell_word **end = &c->patterns;
@@ -195,6 +211,7 @@ static bool parse_patterns(struct parser *p, struct shell_clause *c)
 	}
 }
 
+/* ;; ;& and ;;& all just end a clause: the evaluator judges every clause anyway. */
 static struct shell_node *parse_case(struct parser *p)
 {
 	struct shell_node *n = parse_new_node(p, SH_CASE, lex_peek(p)->at.start);
@@ -240,6 +257,7 @@ static struct shell_node *parse_case(struct parser *p)
 	return n;
 }
 
+/* function NAME [()] body */
 static struct shell_node *parse_function_keyword(struct parser *p)
 {
 	size_t from = lex_peek(p)->at.start;
@@ -267,11 +285,14 @@ static struct shell_node *parse_function_keyword(struct parser *p)
 	return parse_function_body(p, n);
 }
 
+/* coproc [NAME] command. A first word is a name only when a compound command follows; otherwise it is
+ * the program. */
 static struct shell_node *parse_coproc(struct parser *p)
 {
 	struct shell_node *n = parse_new_node(p, SH_COPROC, lex_peek(p)->at.start);
 
 	lex_take(p);
+	/* A coprocess runs beside the shell. */
 	n->is_background = true;
 	struct token *t = lex_peek(p);
 	if (t->kind != TOK_WORD || t->word->name_n || parse_keyword_of(t) != KW_NONE) {

@@ -1,6 +1,9 @@
 /* cond.c — [[ ... ]]: an expression of its own, in which words are not split and < > ( ) are operators.
  *
- * Only the operands are kept: the evaluator does not decide conditions, but substitutions inside them run. */
+ * Only the operands are kept, in one chain: the evaluator does not decide conditions, but substitutions
+ * inside them run, and must be found. The grammar is still checked as bash does, because a text that
+ * bash refuses must not be judged as if it ran. assign_ok is switched off after each token, so that a
+ * word like a=(b) is not read as an array. */
 #include "propose/shell/parser.h"
 
 static void parse_or(struct parser *p, struct shell_word ***end);
@@ -23,6 +26,7 @@ static void wrong(struct parser *p, const char *expected)
 	parse_fail(p, "parse_error", lex_peek(p)->at.start, "expected %s in [[ ... ]]", expected);
 }
 
+/* Adds the word at the next token to the chain of operands. */
 static void keep(struct parser *p, struct shell_word ***end)
 {
 	**end = lex_peek(p)->word;
@@ -39,6 +43,8 @@ static void operand(struct parser *p, struct shell_word ***end)
 		keep(p, end);
 }
 
+/* -f, -z and the like. Such a word is an operator only when no binary operator follows it: [[ -f = x ]]
+ * compares texts. */
 static bool is_unary(const struct shell_word *w)
 {
 	const struct shell_part *part = w->first;
@@ -49,6 +55,7 @@ static bool is_unary(const struct shell_word *w)
 
 enum binary { NOT_BINARY, BINARY, REGEX };
 
+/* Whether an operator with two operands comes next. < and > arrive as redirections. */
 static enum binary binary_of(struct parser *p)
 {
 	static const char *const names[] = { "=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt",
@@ -67,7 +74,8 @@ static enum binary binary_of(struct parser *p)
 	return NOT_BINARY;
 }
 
-/* The next operand is lexed by other rules, so it must not have been looked at yet. */
+/* The pattern behind =~. It is lexed by other rules (parentheses and bars are ordinary), so lex_peek()
+ * must not have looked at it yet. */
 static void regex_operand(struct parser *p, struct shell_word ***end)
 {
 	lex_take(p);
@@ -81,6 +89,7 @@ static void regex_operand(struct parser *p, struct shell_word ***end)
 	*end = &(**end)->next;
 }
 
+/* A parenthesis, a unary test, a comparison, or a single word. */
 static void parse_primary(struct parser *p, struct shell_word ***end)
 {
 	struct token *t = lex_peek(p);
@@ -129,6 +138,7 @@ static void parse_not(struct parser *p, struct shell_word ***end)
 	parse_primary(p, end);
 }
 
+/* && and || bind differently, but only operands are wanted, so both are read in one loop. */
 static void parse_or(struct parser *p, struct shell_word ***end)
 {
 	for (;;) {
@@ -142,6 +152,7 @@ static void parse_or(struct parser *p, struct shell_word ***end)
 	}
 }
 
+/* [[ expression ]], which is the next token. */
 struct shell_node *parse_cond(struct parser *p)
 {
 	struct shell_node *n = arena_zalloc(p->a, 1, sizeof(*n));

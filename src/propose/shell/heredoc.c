@@ -1,7 +1,13 @@
-/* heredoc.c — here-documents: the delimiter where it is named, the body where the line ends. */
+/* heredoc.c — here-documents: the delimiter where it is named, the body where the line ends.
+ *
+ * The redirection waits in the parser's queue until the newline (lex_operator), and then the bodies of
+ * all that wait are read in order. A body is a slice of the source wherever possible; it is copied only
+ * when tabs are stripped or lines joined, and is then parsed as a text of its own. A body with an
+ * unquoted delimiter is expanded like double-quoted text, so commands inside it run and are found. */
 #include "propose/shell/parser.h"
 
-/* The word behind <<: nothing is expanded in it, quotes are removed, and any quote makes the body literal. */
+/* The word behind <<: nothing is expanded in it, quotes are removed, and any quote makes the body
+ * literal. */
 bool lex_delimiter(struct parser *p, struct shell_redir *r)
 {
 	struct buf to;
@@ -34,13 +40,16 @@ bool lex_delimiter(struct parser *p, struct shell_redir *r)
 	return !p->is_failed;
 }
 
+/* The body read so far. */
 struct body {
 	size_t from, to; /* of the slice, when nothing had to be taken out */
 	struct buf copy; /* else */
 	bool is_copied;
 };
 
-/* One line of the body at p->pos, joined with the next ones where an unquoted backslash ends it.  Returns its text. */
+/* One line of the body at p->pos, joined with the next ones where an unquoted backslash ends it: so does
+ * the shell, before it compares the line with the delimiter. An even number of backslashes does not
+ * continue. */
 static struct bytes read_line(
 	struct parser *p, const struct shell_redir *r, struct buf *joined, bool *ret_joined)
 {
@@ -57,6 +66,7 @@ static struct bytes read_line(
 		while (end - slashes > from && p->s[end - slashes - 1] == '\\')
 			slashes++;
 		p->pos = newline ? end + 1 : p->n;
+		/* In a quoted here-document a backslash is an ordinary byte. */
 		bool goes_on = !r->is_quoted && newline && slashes % 2 == 1 && p->pos < p->n;
 		if (!goes_on && !*ret_joined)
 			return (struct bytes){ (const uint8_t *)p->s + from, end - from };
@@ -70,6 +80,8 @@ static struct bytes read_line(
 	}
 }
 
+/* Adds a line to the body. The first line that differs from the source starts a copy of all lines so
+ * far. */
 static void keep_line(struct parser *p, struct body *b, struct bytes line, size_t line_at, bool must_copy)
 {
 	if (!b->is_copied && must_copy) {
@@ -85,7 +97,7 @@ static void keep_line(struct parser *p, struct body *b, struct bytes line, size_
 	b->to = p->pos;
 }
 
-/* A copied body is parsed as a text of its own; positions in it are those of the whole body. */
+/* A copied body is parsed as a text of its own; its place in the parent is the whole body. */
 static struct shell_word *expand_copy(struct parser *p, struct buf *text, struct span at)
 {
 	struct source *source = arena_alloc(p->a, sizeof(*source));
@@ -106,6 +118,7 @@ static struct shell_word *expand_copy(struct parser *p, struct buf *text, struct
 	return w;
 }
 
+/* The body as a word: parsed for expansions, or one literal part when the delimiter was quoted. */
 static struct shell_word *body_word(struct parser *p, const struct shell_redir *r, struct body *b)
 {
 	struct span at = { (uint32_t)b->from, (uint32_t)b->to };
@@ -130,6 +143,7 @@ static struct shell_word *body_word(struct parser *p, const struct shell_redir *
 	return w;
 }
 
+/* Reads up to the delimiter. */
 static void read_body(struct parser *p, struct shell_redir *r)
 {
 	struct body b = { .from = p->pos, .to = p->pos };
@@ -142,13 +156,15 @@ static void read_body(struct parser *p, struct shell_redir *r)
 		struct bytes line = read_line(p, r, &joined, &is_joined);
 		if (bytes_eq(line, delimiter))
 			break;
+		/* The line starts behind its tabs, so it is no longer the slice of the source. */
 		bool is_stripped = line.n > 0 && !is_joined && line.p != (const uint8_t *)p->s + line_at;
 		keep_line(p, &b, line, line_at, is_joined || is_stripped || (r->strips_tabs && line.n == 0));
 	}
-	/* Without its delimiter the body runs to the end, as in the shell. */
+	/* Without its delimiter the body runs to the end of the text, as in the shell. */
 	r->word = body_word(p, r, &b);
 }
 
+/* The queue is emptied first: a body may itself hold substitutions with here-documents. */
 void lex_heredocs(struct parser *p)
 {
 	struct shell_redir *r = p->pending;

@@ -1,10 +1,16 @@
-/* lex.c — tokens and words of the shell: operators, quoting, here-documents.
+/* lex.c — tokens and words of the shell: operators, quoting, arrays.
  *
- * There is no separate token stream: what a byte means depends on where the parser stands (a word, double quotes, ${...},
- * arithmetic), and a word may hold whole commands, which are parsed where they stand.  Literal text is a slice of the
- * source; it is copied only where a line continuation or tab stripping takes bytes out of it. */
+ * There is no separate token stream: what a byte means depends on where the parser stands (a word,
+ * double quotes, ${...}, arithmetic), and a word may hold whole commands, which are parsed where they
+ * stand. A token must therefore not be looked at before the parser knows by which rules it is to be
+ * read; assign_ok is set before lex_peek() for that reason.
+ *
+ * Literal text is a slice of the source; it is copied only where a line continuation or tab stripping
+ * takes bytes out of it. All scans go forward, so the work is linear; the searches for a closing
+ * parenthesis of arithmetic are bounded. */
 #include "propose/shell/parser.h"
 
+/* Classes of bytes, as bits: a byte may be of several. */
 enum { META = 1, QUOTE = 2, LIVE = 4, BRACE = 8 };
 
 /* META ends a word, QUOTE starts something, LIVE may be a glob or tilde when it is not quoted. */
@@ -37,6 +43,8 @@ static uint8_t class_of(char c)
 	return classes[(unsigned char)c];
 }
 
+/* Appends a part to a word. The first part is paid for by the word itself; each further one counts as a
+ * node. */
 struct shell_part *part_add(struct parser *p, struct shell_word *w, struct shell_part ***end,
 	enum part_kind kind, bool is_quoted, size_t from)
 {
@@ -106,6 +114,7 @@ static void lex_quoted_step(struct parser *p, struct shell_word *w, struct shell
 	}
 }
 
+/* "text", with pos at the quote. */
 void lex_double(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos++;
@@ -123,6 +132,7 @@ void lex_double(struct parser *p, struct shell_word *w, struct shell_part ***end
 		part_add_text(p, w, end, "", 0, true, from);
 }
 
+/* The end of the text is moved to `stop` meanwhile, so that nothing inside can read beyond it. */
 struct shell_word *lex_bounded(struct parser *p, size_t stop, bool is_heredoc)
 {
 	size_t n = p->n;
@@ -183,7 +193,7 @@ static int hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Up to `max` digits of a base at *at. */
+/* Reads up to `max` digits of a base at *at, which is moved behind them. */
 static uint32_t read_digits(const char *s, size_t n, size_t *at, int max, int base)
 {
 	uint32_t value = 0;
@@ -197,6 +207,7 @@ static uint32_t read_digits(const char *s, size_t n, size_t *at, int max, int ba
 	return value;
 }
 
+/* Escapes of one letter; 0 when it is none. */
 static char simple_escape(char c)
 {
 	static const char from[] = "abeEfnrtv\\'\"?", to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
@@ -205,7 +216,7 @@ static char simple_escape(char c)
 	return found ? to[found - from] : '\0';
 }
 
-/* One escape of $'...' at s[*at], just behind the backslash. */
+/* One escape of $'...'; *at is just behind the backslash. An escape that is not known stays as it is. */
 static void decode_escape(struct buf *to, const char *s, size_t n, size_t *at)
 {
 	size_t from = *at;
@@ -256,6 +267,8 @@ void lex_ansi(struct parser *p, struct shell_word *w, struct shell_part ***end)
 	part_add_text(p, w, end, to.p, strnlen(to.p, to.n), true, from);
 }
 
+/* Where the quoted text that starts at `at` ends; only to find out where an expression ends, not to read
+ * it. */
 static size_t skip_quoted(const struct parser *p, size_t at)
 {
 	char quote = p->s[at++];
@@ -265,9 +278,12 @@ static size_t skip_quoted(const struct parser *p, size_t at)
 	return at + 1;
 }
 
-/* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. */
+/* Longer than any expression: beyond it, what looks like arithmetic is not taken for it. The bound keeps
+ * a text full of open brackets from costing the square of its length. */
 enum { LONGEST_EXPRESSION = 64 << 10 };
 
+/* Where the bracket closes that was opened before `at`, with quotes and backslashes respected; SIZE_MAX
+ * when it does not. */
 static size_t find_close(const struct parser *p, size_t at, char open, char close)
 {
 	size_t stop = p->n - at > LONGEST_EXPRESSION ? at + LONGEST_EXPRESSION : p->n;
@@ -291,6 +307,8 @@ static size_t find_close(const struct parser *p, size_t at, char open, char clos
 	return SIZE_MAX;
 }
 
+/* What begins with "((" is arithmetic only when "))" closes it; otherwise it is a subshell inside a
+ * subshell. */
 size_t lex_arith_end(const struct parser *p, size_t from)
 {
 	size_t at = find_close(p, from, '(', ')');
@@ -303,6 +321,7 @@ size_t lex_close_bracket(const struct parser *p, size_t from)
 	return find_close(p, from, '[', ']');
 }
 
+/* Arithmetic is kept as its parts, because expansions in it run before it is computed. */
 void lex_arith(struct parser *p, struct shell_word *w, struct shell_part ***end, struct span at, size_t skip,
 	bool is_quoted)
 {
@@ -314,7 +333,8 @@ void lex_arith(struct parser *p, struct shell_word *w, struct shell_part ***end,
 	part_add(p, w, end, PART_ARITH, is_quoted, at.start)->arith = inner;
 }
 
-/* A run of ordinary bytes.  Line continuations inside it vanish, so that `i\<newline>f` is still one text. */
+/* A run of ordinary bytes. Line continuations inside it vanish, so that `i\<newline>f` is still one
+ * text. Returns the classes of the bytes seen. */
 static uint8_t lex_run(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -343,6 +363,7 @@ static uint8_t lex_run(struct parser *p, struct shell_word *w, struct shell_part
 	return seen;
 }
 
+/* <(commands) or >(commands) */
 static void lex_process(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -354,7 +375,7 @@ static void lex_process(struct parser *p, struct shell_word *w, struct shell_par
 	part_add(p, w, end, kind, false, from)->script = script;
 }
 
-/* Is the "(" at pos, inside a word, one of ?( *( +( @( !( ? */
+/* Whether the "(" at pos, inside a word, belongs to ?( *( +( @( or !( of an extended glob. */
 static bool starts_extglob(const struct parser *p, const struct shell_word *w)
 {
 	if (p->pos + 1 >= p->n || p->s[p->pos + 1] == ')')
@@ -365,6 +386,7 @@ static bool starts_extglob(const struct parser *p, const struct shell_word *w)
 	return before == '?' || before == '*' || before == '+' || before == '@' || before == '!';
 }
 
+/* A backslash outside quotes: the next byte is literal, and a newline vanishes. */
 static void lex_escape(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -400,8 +422,8 @@ static void lex_quoting(struct parser *p, struct shell_word *w, struct shell_par
 	}
 }
 
-/* The parts of one word.  `depth` counts open parentheses of extended globs and regular expressions, inside which blanks
- * and operators are ordinary bytes. */
+/* The parts of one word. `depth` counts open parentheses of extended globs and regular expressions,
+ * inside which blanks and operators are ordinary bytes. */
 static void lex_parts(struct parser *p, struct shell_word *w, struct shell_part ***end, bool is_regex)
 {
 	uint32_t depth = 0;
@@ -430,13 +452,15 @@ static void lex_parts(struct parser *p, struct shell_word *w, struct shell_part 
 	}
 	if (depth > 0)
 		parse_fail(p, "parse_error", w->at.start, "this pattern's parenthesis is never closed");
+	/* What was seen decides later which expansions have to be tried at all. */
 	w->has_brace = seen & BRACE;
 	w->is_plain = w->first && !w->first->next && w->first->kind == PART_TEXT && !w->first->is_quoted &&
 		!(seen & LIVE);
 }
 
-/* Where an assignment may stand, everything between the brackets of NAME[...] belongs to the word, blanks and quotes
- * too; with "=" behind it, it is the index. */
+/* Where an assignment may stand, everything between the brackets of NAME[...] belongs to the word,
+ * blanks and quotes too. With "=" behind the bracket it is the index of an assignment; otherwise the
+ * parts become ordinary parts of the word. */
 static void lex_index(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos, at = from;
@@ -472,6 +496,8 @@ static void lex_index(struct parser *p, struct shell_word *w, struct shell_part 
 	part_add_text(p, w, end, "]", 1, true, close);
 }
 
+/* Recognises NAME= and NAME+= at the start of a word. Whether it is an assignment depends on where the
+ * word stands; the parser decides that. */
 static void find_assignment(struct shell_word *w)
 {
 	const struct shell_part *part = w->first;
@@ -489,6 +515,7 @@ static void find_assignment(struct shell_word *w)
 	w->is_append = is_append;
 }
 
+/* One word by the rules of its place: a regular expression, an element of an array, or an ordinary word. */
 static struct shell_word *lex_word_in(struct parser *p, bool is_regex, bool is_element)
 {
 	struct shell_word *w = arena_zalloc(p->a, 1, sizeof(*w));
@@ -496,6 +523,7 @@ static struct shell_word *lex_word_in(struct parser *p, bool is_regex, bool is_e
 
 	(void)parse_count(p);
 	w->at.start = (uint32_t)p->pos;
+	/* NAME[...] is special only where an assignment may stand; [...]= only inside an array. */
 	if ((p->assign_ok && is_name_start(p->s[p->pos])) || (is_element && p->s[p->pos] == '['))
 		lex_index(p, w, &end);
 	lex_parts(p, w, &end, is_regex);
@@ -511,6 +539,7 @@ static void lex_comment(struct parser *p)
 	p->pos = newline ? (size_t)(newline - p->s) : p->n;
 }
 
+/* Skips blanks, line continuations and a comment. */
 void lex_blanks(struct parser *p)
 {
 	char c = lex_cur(p);
@@ -523,7 +552,8 @@ void lex_blanks(struct parser *p)
 		lex_comment(p);
 }
 
-/* The elements of name=( ... ), with pos behind "(". */
+/* The elements of name=( ... ), with pos behind "(". Newlines separate them, unless a here-document
+ * waits for one. */
 static void lex_array(struct parser *p, struct shell_word *w)
 {
 	size_t open = p->pos - 1;
@@ -557,6 +587,7 @@ static void lex_array(struct parser *p, struct shell_word *w)
 	p->assign_ok = assign_ok;
 }
 
+/* An ordinary word, or NAME=( ... ) where that is allowed. */
 struct shell_word *lex_word(struct parser *p)
 {
 	struct shell_word *w = lex_word_in(p, false, false);
@@ -585,6 +616,7 @@ static bool take_if(struct parser *p, char c)
 	return true;
 }
 
+/* Operators that start with "<", the first byte already taken. */
 static enum redirect_op lex_less(struct parser *p, struct token *t)
 {
 	if (take_if(p, '<')) {
@@ -598,6 +630,7 @@ static enum redirect_op lex_less(struct parser *p, struct token *t)
 	return take_if(p, '>') ? REDIR_RDWR : REDIR_IN;
 }
 
+/* Operators that start with ">", the first byte already taken. */
 static enum redirect_op lex_greater(struct parser *p)
 {
 	if (take_if(p, '>'))
@@ -607,7 +640,8 @@ static enum redirect_op lex_greater(struct parser *p)
 	return take_if(p, '|') ? REDIR_CLOBBER : REDIR_OUT;
 }
 
-/* 2> and {fd}> : digits or a name in braces with the operator right behind. */
+/* 2> and {fd}>: digits or a name in braces with the operator right behind. False, and nothing is taken,
+ * when it is none. */
 static bool lex_fd(struct parser *p, struct token *t)
 {
 	size_t at = p->pos;
@@ -634,6 +668,7 @@ static bool lex_fd(struct parser *p, struct token *t)
 	return true;
 }
 
+/* & && &> &>> */
 static enum token_kind lex_amp(struct parser *p, struct token *t)
 {
 	if (take_if(p, '&'))
@@ -646,6 +681,7 @@ static enum token_kind lex_amp(struct parser *p, struct token *t)
 	return TOK_AMP;
 }
 
+/* ; ;; ;& and ;;& */
 static enum token_kind lex_semi(struct parser *p)
 {
 	if (take_if(p, '&'))
@@ -662,6 +698,7 @@ static enum token_kind lex_pipe(struct parser *p)
 	return take_if(p, '&') ? TOK_PIPE_BOTH : TOK_PIPE;
 }
 
+/* The operator at pos. A newline is the place where waiting here-documents are read. */
 static enum token_kind lex_operator(struct parser *p, struct token *t)
 {
 	char c = p->s[p->pos++];
@@ -690,6 +727,7 @@ static enum token_kind lex_operator(struct parser *p, struct token *t)
 	}
 }
 
+/* The next token, kept until lex_take(). After a failure it is always the end. */
 struct token *lex_peek(struct parser *p)
 {
 	if (p->has_token)
@@ -700,6 +738,7 @@ struct token *lex_peek(struct parser *p)
 	char c = lex_cur(p);
 	if (p->pos < p->n) {
 		bool is_process = (c == '<' || c == '>') && lex_next(p) == '(';
+		/* A number or {name} is part of a redirection only when the operator follows at once. */
 		if ((is_digit(c) || c == '{') && lex_fd(p, &t))
 			t.kind = lex_operator(p, &t);
 		else if ((class_of(c) & META) && !is_process)
@@ -717,6 +756,7 @@ struct token *lex_peek(struct parser *p)
 	return &p->token;
 }
 
+/* Behind any token an assignment may stand, unless the caller switches that off. */
 void lex_take(struct parser *p)
 {
 	p->has_token = false;

@@ -1,13 +1,21 @@
-/* param.c — everything that starts with a dollar sign. */
+/* param.c — everything that starts with a dollar sign: $x, ${...}, $(...), $((...)), $[...], $'...' and
+ * $"...".
+ *
+ * The hard part is ${...}: its operand follows other rules for quotes than the text around it, and they
+ * differ by operator and by whether the whole stands between double quotes. struct operand carries these
+ * rules. An operator that is not known is accepted as PARAM_OTHER with an unknown value, because the
+ * substitutions in its operand still run. */
 #include "propose/shell/parser.h"
 
-/* Where an operand of ${...} ends, besides "}": '/' before a replacement, ':' before a length. */
+/* The rules for reading one operand of ${...}: where it ends besides "}" ('/' before a replacement, ':'
+ * before a length), and what quotes mean in it. */
 struct operand {
 	char stop; /* or 0 */
 	bool in_quotes; /* the whole ${...} stands between double quotes */
 	bool keeps_single; /* there, single quotes are ordinary bytes for - = ? + */
 };
 
+/* Whether the operand ends at the present byte. */
 static bool ends_operand(const struct parser *p, const struct operand *o)
 {
 	char c = p->s[p->pos];
@@ -15,7 +23,8 @@ static bool ends_operand(const struct parser *p, const struct operand *o)
 	return c == '}' || (o->stop && c == o->stop);
 }
 
-/* Single quotes that do not quote must still pair up, and hide a brace between them. */
+/* Between double quotes, single quotes in ${x:-'a}b'} do not quote, but they must still pair up, and
+ * they hide a brace. */
 static void lex_kept_single(struct parser *p, struct shell_word *w, struct shell_part ***end)
 {
 	size_t from = p->pos;
@@ -38,6 +47,7 @@ static void lex_kept_single(struct parser *p, struct shell_word *w, struct shell
 	part_add_text(p, w, end, "'", 1, true, stop);
 }
 
+/* A run of ordinary bytes of an operand. */
 static void lex_operand_text(
 	struct parser *p, struct shell_word *w, struct shell_part ***end, const struct operand *o)
 {
@@ -48,6 +58,7 @@ static void lex_operand_text(
 	part_add_text(p, w, end, p->s + from, p->pos - from, o->in_quotes, from);
 }
 
+/* A backslash: between double quotes it keeps its meaning before a few bytes only. */
 static void lex_operand_escape(
 	struct parser *p, struct shell_word *w, struct shell_part ***end, const struct operand *o)
 {
@@ -61,12 +72,14 @@ static void lex_operand_escape(
 	p->pos += 2;
 	if (next == '\n')
 		return;
+	/* Before any other byte the backslash stays. */
 	if (!o->in_quotes || strchr("$`\\\"}", next))
 		part_add_text(p, w, end, p->s + from + 1, 1, true, from);
 	else
 		part_add_text(p, w, end, p->s + from, 2, true, from);
 }
 
+/* One piece of an operand: quoted text, an expansion, or ordinary bytes. */
 static void lex_operand_step(
 	struct parser *p, struct shell_word *w, struct shell_part ***end, const struct operand *o)
 {
@@ -107,12 +120,14 @@ static struct shell_word *lex_operand(struct parser *p, struct operand o)
 	return w;
 }
 
+/* Parameters of one sign: $@, $*, $#, $?, $-, $$, $!. */
 static bool is_special(char c)
 {
 	return c && strchr("@*#?-$!", c);
 }
 
-/* The name of a parameter at pos: a name, digits or one special byte.  0: none. */
+/* The length of the parameter's name at pos: a name, digits, or one special byte; 0 when there is none.
+ * Without braces only one digit counts: $10 is ${1}0. */
 static size_t name_length(const struct parser *p, bool in_braces)
 {
 	size_t at = p->pos;
@@ -164,6 +179,7 @@ static bool take(struct parser *p, char c)
 	return true;
 }
 
+/* /pattern/with, //pattern/with, /#pattern/with, /%pattern/with */
 static void read_replacement(struct parser *p, struct shell_param *param, struct operand o)
 {
 	param->op = PARAM_REPLACE;
@@ -177,6 +193,7 @@ static void read_replacement(struct parser *p, struct shell_param *param, struct
 		param->word2 = lex_operand(p, o);
 }
 
+/* :offset or :offset:length */
 static void read_slice(struct parser *p, struct shell_param *param, struct operand o)
 {
 	param->op = PARAM_SLICE;
@@ -187,6 +204,7 @@ static void read_slice(struct parser *p, struct shell_param *param, struct opera
 		param->word2 = lex_operand(p, o);
 }
 
+/* - = ? and +. False when none of them comes next. */
 static bool read_default(struct parser *p, struct shell_param *param, struct operand o)
 {
 	static const char ops[] = "-=?+";
@@ -196,12 +214,13 @@ static bool read_default(struct parser *p, struct shell_param *param, struct ope
 		return false;
 	p->pos++;
 	param->op = (enum param_op)(PARAM_DEFAULT + (found - ops));
+	/* Only for these operators, and only between double quotes, single quotes are ordinary bytes. */
 	o.keeps_single = o.in_quotes;
 	param->word = lex_operand(p, o);
 	return true;
 }
 
-/* The operator behind the name. */
+/* The operator behind the name. A ":" may belong to :- and its kin or start a slice. */
 static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 {
 	struct operand o = { .in_quotes = in_quotes };
@@ -234,7 +253,8 @@ static void read_op(struct parser *p, struct shell_param *param, bool in_quotes)
 	}
 }
 
-/* ${#x} is a length; ${#} and ${#-...} are the number of arguments. */
+/* ${#x} is a length, but ${#} and ${#-...} are the number of arguments; ${!x} is indirect, but ${!} and
+ * ${!-...} are the last job. */
 static void read_prefix(struct parser *p, struct shell_param *param)
 {
 	char c = lex_cur(p), next = lex_next(p);
@@ -252,6 +272,7 @@ static void read_prefix(struct parser *p, struct shell_param *param)
 	}
 }
 
+/* x[index]; the index is read like double-quoted text. */
 static void read_index(struct parser *p, struct shell_param *param)
 {
 	if (lex_cur(p) != '[' || !is_name_start(param->name[0]))
@@ -271,6 +292,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 {
 	char c = lex_cur(p);
 
+	/* ${ command; } of some shells: they disagree about what it means, so it is refused. */
 	if (c == ' ' || c == '\t' || c == '\n' || c == '|') {
 		parse_fail(p, "parse_error", from, "expected a name behind ${");
 		return;
@@ -284,6 +306,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 		param->op = PARAM_NAMES;
 	}
 	if (p->pos < p->n && lex_cur(p) != '}') {
+		/* A length or a list of names with a further operator is something that is not known. */
 		enum param_op before = param->op;
 		read_op(p, param, in_quotes);
 		if (before != PARAM_PLAIN || !param->name_n)
@@ -296,6 +319,7 @@ static void lex_braced(struct parser *p, struct shell_param *param, bool in_quot
 	p->pos++;
 }
 
+/* $name or ${...}, with pos behind the dollar sign. */
 static void lex_param(
 	struct parser *p, struct shell_word *w, struct shell_part ***end, bool in_quotes, size_t from)
 {
@@ -314,7 +338,8 @@ static void lex_param(
 		part_add(p, w, end, PART_PARAM, in_quotes, from)->param = param;
 }
 
-/* $( or $(( with pos at the first parenthesis. */
+/* $( or $((, with pos at the first parenthesis. $(( that is not closed by )) is a command substitution
+ * with a subshell. */
 static void lex_command(
 	struct parser *p, struct shell_word *w, struct shell_part ***end, bool in_quotes, size_t from)
 {
@@ -334,6 +359,7 @@ static void lex_command(
 	part_add(p, w, end, PART_COMMAND, in_quotes, from)->script = script;
 }
 
+/* A dollar sign that starts nothing is a literal one. */
 void lex_dollar(struct parser *p, struct shell_word *w, struct shell_part ***end, bool in_quotes)
 {
 	size_t from = p->pos++;

@@ -1,4 +1,4 @@
-/* parser.h — what the halves of the parser share: shell_lex.c (words, quoting, here-documents) and shell.c
+/* parser.h — what the halves of the parser share: lex.c (words, quoting, here-documents) and shell.c
  * (commands).  They call each other, because a word may hold commands. */
 #ifndef PROPOSE_SHELL_PARSER_H
 #define PROPOSE_SHELL_PARSER_H
@@ -24,6 +24,7 @@ enum token_kind {
 	TOK_TEST_NEXT /* ;;& */
 };
 
+/* One token of lookahead. Its word may hold whole commands, which are parsed by then. */
 struct token {
 	enum token_kind kind;
 	struct span at;
@@ -33,6 +34,7 @@ struct token {
 	int fd;
 };
 
+/* In the order of the table `keywords` in shell.c. */
 enum keyword {
 	KW_NONE,
 	KW_IF,
@@ -58,6 +60,8 @@ enum keyword {
 	KW_COND /* [[ */
 };
 
+/* The state of one parse. Text inside $(...) is parsed with the same state, in place; backquotes and
+ * copied here-documents are texts of their own and get a parser of their own. */
 struct parser {
 	struct arena *a;
 	const struct source *source;
@@ -93,17 +97,17 @@ struct shell_node *parse_body(struct parser *p); /* a list that must hold a comm
 struct shell_node *parse_command(struct parser *p);
 struct shell_node *parse_simple(struct parser *p, struct shell_word *taken);
 struct shell_node *parse_function_body(struct parser *p, struct shell_node *n);
-/* shell_compound.c: NULL without failure when the next token starts none. */
+/* compound.c: NULL without failure when the next token starts none. */
 struct shell_node *parse_compound(struct parser *p);
 struct shell_script *parse_nested(
 	struct parser *p, size_t open_at); /* pos is behind "(": reads through ")" */
 struct shell_script *parse_other(struct parser *p, const char *text, size_t n, struct span in_parent,
 	const char *via); /* another text, as its own source */
 
-/* shell_cond.c: [[ ... ]], which is the next token. */
+/* cond.c: [[ ... ]], which is the next token. */
 struct shell_node *parse_cond(struct parser *p);
 
-/* shell_lex.c */
+/* lex.c */
 struct token *lex_peek(struct parser *p);
 void lex_take(struct parser *p);
 void lex_blanks(struct parser *p);
@@ -115,11 +119,11 @@ struct shell_word *lex_bounded(struct parser *p, size_t end, bool is_heredoc);
 size_t lex_arith_end(const struct parser *p, size_t from);
 size_t lex_close_bracket(const struct parser *p, size_t from);
 
-/* shell_heredoc.c */
+/* heredoc.c */
 bool lex_delimiter(struct parser *p, struct shell_redir *r); /* the word behind << */
 void lex_heredocs(struct parser *p); /* the pending bodies, which start at pos */
 
-/* shell_param.c */
+/* param.c */
 void lex_dollar(struct parser *p, struct shell_word *w, struct shell_part ***end, bool in_quotes);
 
 /* Parts are appended at *end. */

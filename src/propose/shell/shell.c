@@ -1,7 +1,12 @@
-/* shell.c — the commands of the shell's grammar: lists, pipelines, compound commands, functions.
+/* shell.c — the commands of the shell's grammar: lists, pipelines, simple commands, functions.
  *
- * A recursive descent with one token of lookahead.  Reserved words are words like any other until they stand where a
- * command starts.  Lists and pipelines are chains, so only real nesting recurses, and that is bounded. */
+ * A recursive descent with one token of lookahead. Reserved words are words like any other until they
+ * stand where a command starts. Lists and pipelines are chains, so only real nesting recurses, and that
+ * is bounded by parse_enter().
+ *
+ * A failure needs no special way out: parse_fail() keeps the first error and makes the rest of the text
+ * read as its end, so every loop stops by itself. Whoever builds a node checks is_failed and gives NULL;
+ * a list keeps the commands that were complete before the failure, because a shell would have run them. */
 #include "propose/shell/shell.h"
 
 #include "propose/shell/parser.h"
@@ -14,6 +19,7 @@ static const char *const keywords[] = { "", "if", "then", "else", "elif", "fi", 
 static struct shell_node *parse_pipeline(struct parser *p);
 static bool parse_redirs(struct parser *p, struct shell_redir ***end);
 
+/* The place of the error is counted in lines and columns of the text that is being parsed, for people. */
 void parse_fail(struct parser *p, const char *code, size_t at, const char *fmt, ...)
 {
 	char text[160];
@@ -39,6 +45,7 @@ void parse_fail(struct parser *p, const char *code, size_t at, const char *fmt, 
 	p->has_token = false;
 }
 
+/* The level is counted even on failure, so that callers can always count it back. */
 bool parse_enter(struct parser *p)
 {
 	if (!p->is_failed && p->nesting >= SHELL_MAX_NESTING)
@@ -47,6 +54,7 @@ bool parse_enter(struct parser *p)
 	return !p->is_failed;
 }
 
+/* The limit is shared by all texts of one analysis (struct shell_limits), so nesting cannot multiply it. */
 bool parse_count(struct parser *p)
 {
 	if (p->limits->nodes >= p->limits->max_nodes) {
@@ -76,6 +84,8 @@ struct shell_node *parse_new_node(struct parser *p, enum shell_kind kind, size_t
 	return n;
 }
 
+/* Which reserved word this token is. A quoted word is never one. It is for the caller to know whether a
+ * reserved word may stand here. */
 enum keyword parse_keyword_of(const struct token *t)
 {
 	if (t->kind != TOK_WORD)
@@ -89,6 +99,7 @@ enum keyword parse_keyword_of(const struct token *t)
 	return KW_NONE;
 }
 
+/* What an error message calls the token that was found. */
 static void describe(const struct parser *p, const struct token *t, char to[32])
 {
 	size_t n = t->at.end - t->at.start;
@@ -124,6 +135,8 @@ bool parse_take_keyword(struct parser *p, enum keyword k)
 	return true;
 }
 
+/* Reading the first newline also reads the here-documents that wait for it, so the newlines directly
+ * behind it can be skipped as plain bytes. */
 void parse_skip_newlines(struct parser *p)
 {
 	while (lex_peek(p)->kind == TOK_NEWLINE) {
@@ -133,6 +146,8 @@ void parse_skip_newlines(struct parser *p)
 	}
 }
 
+/* Tokens that cannot start a command: they end the list, and the construct around it decides whether
+ * they fit. */
 static bool ends_list(const struct token *t)
 {
 	switch (t->kind) {
@@ -163,6 +178,7 @@ static bool ends_list(const struct token *t)
 	}
 }
 
+/* Pipelines joined by && and ||. A single pipeline is returned as it is, without a node around it. */
 static struct shell_node *parse_and_or(struct parser *p)
 {
 	struct shell_node *first = parse_pipeline(p), *last = first;
@@ -190,7 +206,8 @@ static struct shell_node *parse_and_or(struct parser *p)
 	return group;
 }
 
-/* and-or lists with their separators, up to a token that cannot start one.  On failure what was complete remains. */
+/* and-or lists with their separators, up to a token that cannot start one. On failure what was complete
+ * remains. */
 struct shell_node *parse_list(struct parser *p)
 {
 	struct shell_node *first = NULL, **end = &first;
@@ -214,7 +231,7 @@ struct shell_node *parse_list(struct parser *p)
 	}
 }
 
-/* A list that must hold a command. */
+/* A list that must hold a command: the shell refuses an empty body. */
 struct shell_node *parse_body(struct parser *p)
 {
 	struct shell_node *list = parse_list(p);
@@ -224,6 +241,7 @@ struct shell_node *parse_body(struct parser *p)
 	return list;
 }
 
+/* Whether the token starts a compound command that may be the body of a function. */
 bool parse_is_compound(const struct token *t)
 {
 	if (t->kind == TOK_OPEN)
@@ -243,7 +261,7 @@ bool parse_is_compound(const struct token *t)
 	}
 }
 
-/* "time", its -p and --, and "!" in any number. */
+/* "time", its -p and --, and "!" in any number. Each "!" turns the sense round. */
 static void parse_prefixes(struct parser *p, bool *ret_negated, bool *ret_timed)
 {
 	for (;;) {
@@ -270,6 +288,8 @@ static bool ends_pipeline(const struct token *t)
 		t->kind == TOK_AND || t->kind == TOK_OR || t->kind == TOK_CLOSE;
 }
 
+/* Commands joined by | and |&. "!" and "time" may also stand alone, as in bash; then the command is
+ * empty. */
 static struct shell_node *parse_pipeline(struct parser *p)
 {
 	size_t from = lex_peek(p)->at.start;
@@ -311,14 +331,18 @@ static struct shell_node *parse_pipeline(struct parser *p)
 	return pipe;
 }
 
+/* The body of a here-document starts behind the end of the present line; until then the redirection
+ * waits in a queue. */
 static void add_pending(struct parser *p, struct shell_redir *r)
 {
 	*p->pending_end = r;
 	p->pending_end = &r->next_pending;
 }
 
+/* One redirection with its word. */
 static bool parse_redir(struct parser *p, struct shell_redir ***end)
 {
+	/* A copy, because reading the word overwrites the token. */
 	struct token t = *lex_peek(p);
 	struct shell_redir *r = arena_zalloc(p->a, 1, sizeof(*r));
 
@@ -359,7 +383,8 @@ static bool parse_redirs(struct parser *p, struct shell_redir ***end)
 	return !p->is_failed;
 }
 
-/* Commands whose arguments may be NAME=(...). */
+/* Commands whose arguments may be NAME=(...): behind them an array is allowed where otherwise "(" is an
+ * error. */
 static bool declares(const struct shell_word *w)
 {
 	static const char *const names[] = { "declare", "typeset", "local", "export", "readonly", "alias",
@@ -371,6 +396,7 @@ static bool declares(const struct shell_word *w)
 	return false;
 }
 
+/* Any compound command may be the body of a function. */
 struct shell_node *parse_function_body(struct parser *p, struct shell_node *n)
 {
 	parse_skip_newlines(p);
@@ -383,6 +409,7 @@ struct shell_node *parse_function_body(struct parser *p, struct shell_node *n)
 	return p->is_failed ? NULL : n;
 }
 
+/* The name of a function or variable, with its quotes removed. */
 void parse_set_name(struct parser *p, struct shell_node *n, const struct shell_word *w)
 {
 	struct buf b;
@@ -395,7 +422,7 @@ void parse_set_name(struct parser *p, struct shell_node *n, const struct shell_w
 	n->name_n = b.n;
 }
 
-/* name () body, with pos behind the name and "(" as the next token. */
+/* name () body; the next token is "(". */
 static struct shell_node *parse_function(struct parser *p, struct shell_word *name)
 {
 	struct shell_node *n = parse_new_node(p, SH_FUNCTION, name->at.start);
@@ -410,7 +437,9 @@ static struct shell_node *parse_function(struct parser *p, struct shell_word *na
 	return parse_function_body(p, n);
 }
 
-/* A simple command, or a function's definition.  `taken`: its first word when that was already read. */
+/* A simple command, or the definition of a function, which cannot be told apart before the "(" is seen.
+ * `taken` is the first word when it was already read. assign_ok tells the lexer before each word whether
+ * NAME=(...) may stand there. */
 struct shell_node *parse_simple(struct parser *p, struct shell_word *taken)
 {
 	struct shell_node *n = parse_new_node(p, SH_SIMPLE, taken ? taken->at.start : lex_peek(p)->at.start);
@@ -452,11 +481,14 @@ struct shell_node *parse_simple(struct parser *p, struct shell_word *taken)
 	return p->is_failed ? NULL : n;
 }
 
+/* A compound or simple command with the redirections behind it. A word directly behind a compound
+ * command is an error. */
 struct shell_node *parse_command(struct parser *p)
 {
 	if (!parse_enter(p))
 		return NULL;
 	enum keyword k = parse_keyword_of(lex_peek(p));
+	/* A reserved word that cannot start a command is an error here, as in bash. */
 	if (k == KW_NOT || (ends_list(lex_peek(p)) && k != KW_NONE)) {
 		parse_unexpected(p, "a command");
 		return NULL;
@@ -465,6 +497,7 @@ struct shell_node *parse_command(struct parser *p)
 	if (n && !p->is_failed) {
 		struct shell_redir **end = &n->redirs;
 		n->at.end = (uint32_t)(p->has_token ? p->token.at.start : p->pos);
+		/* The redirections behind these belong to their body, which has taken them already. */
 		if (n->kind != SH_FUNCTION && n->kind != SH_COPROC)
 			(void)parse_redirs(p, &end);
 		if (lex_peek(p)->kind == TOK_WORD || lex_peek(p)->kind == TOK_OPEN) {
@@ -478,6 +511,8 @@ struct shell_node *parse_command(struct parser *p)
 	return p->is_failed ? NULL : n;
 }
 
+/* The commands inside $( ), <( ) or >( ), with pos behind the "(". They are parsed in place, in the same
+ * text; the state of the outer command (token, here-documents waiting) is put aside meanwhile. */
 struct shell_script *parse_nested(struct parser *p, size_t open_at)
 {
 	struct shell_script *script = arena_zalloc(p->a, 1, sizeof(*script));
@@ -497,7 +532,8 @@ struct shell_script *parse_nested(struct parser *p, size_t open_at)
 	else if (!p->is_failed && lex_peek(p)->kind != TOK_CLOSE)
 		parse_unexpected(p, "')'");
 	lex_take(p);
-	/* A body that did not start inside starts behind the line that holds the whole substitution. */
+	/* A here-document opened inside whose body has not started yet starts behind the line that holds
+	 * the whole substitution; its turn comes after those that were waiting outside. */
 	if (pending) {
 		*pending_end = p->pending;
 		if (!p->pending)
@@ -509,6 +545,8 @@ struct shell_script *parse_nested(struct parser *p, size_t open_at)
 	return script;
 }
 
+/* Another text, such as what stands between backquotes after its backslashes were removed. It becomes a
+ * source of its own, and an error in it is an error of the whole. */
 struct shell_script *parse_other(
 	struct parser *p, const char *text, size_t n, struct span in_parent, const char *via)
 {
@@ -539,6 +577,8 @@ struct shell_script *parse_other(
 	return script;
 }
 
+/* A text with a NUL byte is refused: a shell would drop the byte or stop there, and the two readings
+ * differ. */
 void shell_parse(struct arena *a, const struct source *source, struct shell_limits *limits,
 	struct shell_script *ret, struct shell_error *ret_error)
 {

@@ -23,6 +23,8 @@ enum part_kind {
 	PART_PROC_OUT /* >(...) */
 };
 
+/* A piece of a word. Parts keep whether they were quoted, because only unquoted ones are split and
+ * matched as globs. */
 struct shell_part {
 	enum part_kind kind;
 	bool is_quoted;
@@ -37,6 +39,7 @@ struct shell_part {
 	};
 };
 
+/* A word as it is written. What it stands for is found by the evaluator (evaluate/words.c). */
 struct shell_word {
 	struct shell_part *first; /* NULL: the empty operand of ${x:-} */
 	struct shell_word *next;
@@ -68,6 +71,7 @@ enum param_op {
 	PARAM_OTHER /* @Q and whatever else: the value is not known */
 };
 
+/* $x or ${x...}: a name and at most one operator. */
 struct shell_param {
 	const char *name; /* also "@" "*" "#" "?" "-" "$" "!" and digits */
 	size_t name_n;
@@ -80,6 +84,7 @@ struct shell_param {
 	struct shell_word *word, *word2; /* operands; word2: replacement, length */
 };
 
+/* One redirection as it is written. */
 struct shell_redir {
 	enum redirect_op op;
 	int fd; /* -1: default */
@@ -94,6 +99,7 @@ struct shell_redir {
 	struct shell_redir *next_pending; /* while its body has not been read */
 };
 
+/* Kinds of commands. Which members of struct shell_node a kind uses stands beside them. */
 enum shell_kind {
 	SH_SIMPLE,
 	SH_PIPELINE,
@@ -133,6 +139,7 @@ struct shell_node {
 	bool has_in; /* FOR */
 };
 
+/* A branch of if, or one list of patterns of case with its commands. */
 struct shell_clause {
 	struct shell_clause *next;
 	struct shell_node *condition; /* IF; NULL: else */
