@@ -64,6 +64,8 @@ static const uint8_t hex_values[256] = {
 };
 /* clang-format on */
 
+/* One pass gathers what all digits have in common and what any of them has; only then is anything written.
+ * With strict_lower capital letters are refused, because one hash must have one spelling. */
 bool hex_decode(const char *s, size_t len, uint8_t *out, size_t n, bool strict_lower)
 {
 	const uint8_t *p = (const uint8_t *)s;
@@ -142,7 +144,8 @@ static int base64_value(char c, enum base64_form form)
 	return -1;
 }
 
-/* How many of the n characters carry bits: all but the '=' that must be there. */
+/* How many of the n characters carry bits. With padding the length is a multiple of four and at most two
+ * '=' end it; a single leftover character is never possible. */
 static bool base64_body(const char *s, size_t n, bool padded, size_t *ret_body)
 {
 	size_t body = n;
@@ -157,6 +160,8 @@ static bool base64_body(const char *s, size_t n, bool padded, size_t *ret_body)
 	return body % 4 != 1;
 }
 
+/* Strict: no white space, no missing or extra padding, and the unused bits of the last digit are zero. So
+ * each value has one spelling. */
 bool base64_decode(
 	struct arena *a, const char *s, size_t n, enum base64_form form, bool padded, struct bytes *ret)
 {

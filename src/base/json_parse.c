@@ -51,6 +51,7 @@ struct place {
 	size_t line, column;
 };
 
+/* Columns count characters, not bytes. Counted only when an error is told. */
 static struct place place_of(const struct parser *p, size_t offset)
 {
 	struct place at = { 1, 1 };
@@ -64,6 +65,7 @@ static struct place place_of(const struct parser *p, size_t offset)
 	return at;
 }
 
+/* What stands there, in words that are safe to print. */
 static void describe(const struct parser *p, size_t offset, char *to, size_t size)
 {
 	const char *s = (const char *)p->given.p + offset;
@@ -81,7 +83,8 @@ static void describe(const struct parser *p, size_t offset, char *to, size_t siz
 		snprintf(to, size, "U+%04X", cp);
 }
 
-/* "name:line:column: expected WANTED, found ..." */
+/* "name:line:column: expected WANTED, found ...". Returns NULL, so that a reader ends with `return
+ * fail(...)`. */
 static char *fail(struct parser *p, const char *at, const char *code, const char *wanted)
 {
 	size_t offset = (size_t)(at - p->text);
@@ -133,7 +136,7 @@ static int hex_value(char c)
 	return -1;
 }
 
-/* Four hex digits at s, or -1; stops at the zero behind the text. */
+/* Four hex digits at s, or -1. It cannot run past the end: the zero behind the text is no digit. */
 static int32_t hex4(const char *s)
 {
 	int32_t value = 0;
@@ -147,7 +150,8 @@ static int32_t hex4(const char *s)
 	return value;
 }
 
-/* s is behind "\u".  Writes the character at *to. */
+/* s is behind "\u". Writes the character at *to. Surrogates must come in pairs: a lone one has no UTF-8
+ * form, and readers differ in what they make of it. */
 static char *read_unicode_escape(struct parser *p, char *s, char **to)
 {
 	int32_t unit = hex4(s);
@@ -206,7 +210,9 @@ static char *read_wide(struct parser *p, char *s, char **to)
 	return s;
 }
 
-/* s is behind the opening quote.  Decodes in place; returns what follows the closing quote. */
+/* s is behind the opening quote. Decodes in place, which works because no escape is shorter than its
+ * character; returns what follows the closing quote. Runs of plain ASCII, which are most of any text, are
+ * found eight bytes at a time. */
 static inline char *read_string(struct parser *p, char *s, const char **ret_text, uint32_t *ret_n)
 {
 	char *start = s, *to = s;
@@ -253,7 +259,8 @@ static char *read_digits(struct parser *p, char *s, const char *wanted)
 	return s;
 }
 
-/* The caller writes the NUL behind the token when it has read what stands there. */
+/* Keeps the token as text. The byte behind it is still needed, so the caller writes the NUL there after
+ * having read it. */
 static char *read_number(struct parser *p, char *s, struct json *v)
 {
 	char *start = s;
@@ -292,7 +299,8 @@ static char *read_word(struct parser *p, char *s, struct json *v, const char *wo
 
 /* ---- memory ---- */
 
-/* Nodes come in runs, so that most cost no call; a small document takes a small run. */
+/* Nodes are allocated in runs, so that most cost no call; a small document takes a small run. NULL when
+ * the limit of nodes is reached. */
 static struct json *more_nodes(struct parser *p, const char *at)
 {
 	size_t rest = (size_t)(p->end - at);
@@ -329,7 +337,8 @@ static bool same_name(const struct json_member *x, const struct json_member *y)
 	return x->name_n == y->name_n && memcmp(x->name, y->name, x->name_n) == 0;
 }
 
-/* One of 64 bits, from the length and the ends of the name.  There are always 8 readable bytes: the text is padded. */
+/* One of 64 bits, from the length and both ends of the name. Eight bytes are always readable, because the
+ * text is padded. */
 static inline uint64_t mark_of(const char *name, uint32_t n)
 {
 	uint64_t head = scan_load(name);
@@ -341,7 +350,8 @@ static inline uint64_t mark_of(const char *name, uint32_t n)
 	return UINT64_C(1) << ((head + n) * UINT64_C(0x9e3779b97f4a7c15) >> 58);
 }
 
-/* The name on top of the stack against the others of its object, while there are few. */
+/* Compares the newest name with the others of its object while there are few. When its mark was not seen
+ * before, the name is new and nothing is compared. */
 static inline bool check_small(struct parser *p, struct frame *f)
 {
 	struct json_member *m = p->stack + p->stack_n - 1;
@@ -375,6 +385,7 @@ static inline char *skip_space(char *s)
 	return s;
 }
 
+/* A byte-order mark is named, since it cannot be seen in an editor. */
 static char *fail_value(struct parser *p, char *s)
 {
 	if (s == p->text && p->given.n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0)
@@ -519,6 +530,7 @@ static struct json *read_document(struct parser *p)
 			fail_limit(p, s, "JSON_SIZE", "a number of values of at most", p->nodes_limit);
 			return NULL;
 		}
+		/* `at` is the offset in the text: editors and error messages use it. */
 		*v = (struct json){ .at = (uint32_t)(s - p->text) };
 		if (!root)
 			root = v;

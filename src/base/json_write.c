@@ -43,12 +43,14 @@ int json_name_cmp(const char *x, size_t xn, const char *y, size_t yn)
 	return (xn > yn) - (xn < yn);
 }
 
-/* A member with the first bytes of its name as a number that compares the same way. */
+/* A member with the first eight bytes of its name as a number that compares in the same way, so that most
+ * comparisons need no look at the names. */
 struct sort_key {
 	uint64_t head;
 	const struct json_member *member;
 };
 
+/* Big-endian, so that the first byte weighs most; short names are filled up with zeros. */
 static inline uint64_t head_of(const struct json_member *m, bool is_utf16)
 {
 	uint32_t n = m->name_n;
@@ -98,6 +100,7 @@ static int bytes_key_order(const void *x, const void *y)
 	return key_order(x, y, false);
 }
 
+/* Objects are small, and for few keys insertion is faster than qsort(). */
 static void sort_keys(struct sort_key *keys, uint32_t n, bool is_utf16)
 {
 	if (n > INSERTION_SORT) {
@@ -134,7 +137,7 @@ static void write_escape(struct buf *to, uint8_t c)
 	}
 }
 
-/* These leave the final NUL to json_write(). */
+/* put_char(), put() and put_quoted() do not write the final NUL; write_tree() does that once. */
 static inline void put_char(struct buf *to, char c)
 {
 	*buf_room(to, 1) = c;
@@ -170,7 +173,8 @@ static void write_escaped(struct buf *to, const char *s, size_t n)
 	put_char(to, '"');
 }
 
-/* Bytes of the character at s that pages and scripts would misread, or 0. */
+/* How many bytes the character at s has when pages or scripts would misread it; otherwise 0. U+2028 and
+ * U+2029 end a line in older scripts. */
 static size_t html_unsafe(const char *s, size_t n, uint32_t *ret_cp)
 {
 	if (*s == '<' || *s == '>' || *s == '&') {
@@ -296,7 +300,7 @@ static void write_object(struct writer *w, const struct json *v)
 	write_close(w, '}', v->n);
 }
 
-/* -?(0|[1-9][0-9]*), not -0, at most 2^53-1 either way: what every reader understands alike. */
+/* -?(0|[1-9][0-9]*), not -0, at most 2^53-1 either way: the integers that every reader understands alike. */
 static bool is_interoperable(const struct json *v)
 {
 	static const char largest[] = "9007199254740991";
@@ -349,6 +353,7 @@ static void write_tree(struct buf *to, const struct json *v, unsigned flags)
 	to->p[to->n] = '\0';
 }
 
+/* Bytes that are no UTF-8 are replaced in the finished text, so what is written can always be read. */
 void json_write(struct buf *to, const struct json *v, unsigned flags)
 {
 	size_t start = to->n, n;
@@ -361,6 +366,7 @@ void json_write(struct buf *to, const struct json *v, unsigned flags)
 	buf_add(to, text, n);
 }
 
+/* Writes strings as they are: a hash must cover the very bytes. */
 void json_canonical(struct buf *to, const struct json *v)
 {
 	write_tree(to, v, JSON_SORT);
@@ -368,7 +374,7 @@ void json_canonical(struct buf *to, const struct json *v)
 
 /* ---- strict ---- */
 
-/* The path of `wanted` below v, added to `path`; only walked when there is something to report. */
+/* The path of `wanted` below v, added to `path`. Only walked when there is something to report. */
 static bool find_path(struct buf *path, const struct json *v, const struct json *wanted)
 {
 	size_t before = path->n;
@@ -413,6 +419,7 @@ char *json_sha256(struct arena *a, const struct json *v)
 	return sha256_prefixed(a, text.p, text.n);
 }
 
+/* On refusal nothing is left in the buffer. */
 int json_canonical_strict(struct buf *to, const struct json *v, struct err *e)
 {
 	struct writer w = { .to = to, .flags = JSON_SORT, .is_strict = true };

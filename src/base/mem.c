@@ -1,8 +1,14 @@
 /* mem.c — a bump allocator over a chain of blocks.
  *
- * Blocks double in size up to 1 MiB, so small requests touch little memory and large ones cost few mallocs.  Under
- * AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a poisoned gap, so
- * overruns are found although nothing is ever freed on its own. */
+ * Everything a command needs is allocated from an arena and given back at once when it ends, so no path
+ * through the code can leak or free twice. Blocks double in size up to 1 MiB: small requests touch little
+ * memory, and large ones cost few mallocs.
+ *
+ * Each arena has a limit of bytes. Passing it, like running out of memory, never returns to the caller: no
+ * allocation has to be checked.
+ *
+ * Under AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a
+ * poisoned gap, so overruns are found although nothing is ever freed on its own. */
 #include "base/mem.h"
 
 #include "base/err.h"
@@ -41,6 +47,7 @@ static void die_exhausted(size_t wanted)
 
 void (*arena_on_exhausted)(size_t wanted_bytes) = die_exhausted;
 
+/* The hook may jump away (tests do) or say something; when it comes back the program ends. */
 static void exhausted(size_t wanted)
 {
 	arena_on_exhausted(wanted);
@@ -66,6 +73,7 @@ static void add_block(struct arena *a, size_t need)
 	HIDE(b->data, size);
 }
 
+/* The limit counts what was asked for, without padding and gaps, so it means the same in every build. */
 static void *take(struct arena *a, size_t n, size_t align)
 {
 	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
@@ -134,6 +142,8 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	return p;
 }
 
+/* Grows in place when p is the newest allocation and the block has room; otherwise copies. The old place
+ * stays valid but must not be used. */
 void *arena_grow(struct arena *a, void *p, size_t old_n, size_t new_n)
 {
 	size_t more = new_n - old_n;
@@ -167,6 +177,7 @@ static void pop_block(struct arena *a)
 	free(b);
 }
 
+/* Back to a mark: blocks above it are freed, and what is behind it in its block is free again. */
 void arena_release(struct arena *a, struct arena_mark m)
 {
 	while (a->top != m.top)
@@ -178,6 +189,7 @@ void arena_release(struct arena *a, struct arena_mark m)
 		HIDE(a->next, (size_t)(a->end - a->next));
 }
 
+/* Keeps the newest block, which is the largest, so a loop that resets soon allocates nothing. */
 void arena_reset(struct arena *a)
 {
 	struct arena_block *keep = a->top;

@@ -12,8 +12,8 @@ static size_t drop_last(const char *out, size_t n, size_t floor)
 	return n > floor ? n - 1 : floor;
 }
 
-/* `..` cancels the component before it; at the root it vanishes, at the start of a relative path it stays.  `floor` is
- * the part of the output that can never be cancelled. */
+/* ".." cancels the component before it. At the root it vanishes; at the start of a relative path it stays.
+ * `floor` is the part of the output that can never be cancelled. */
 char *path_clean(struct arena *a, const char *path)
 {
 	char *out = arena_text(a, strlen(path) + 2);
@@ -55,6 +55,7 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* A directory counts as below itself. Both paths must be clean: this compares text. */
 bool path_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);

@@ -20,6 +20,7 @@ enum {
 	HEAP_LIMIT_KIB = 8 << 10
 };
 
+/* A compiled pattern. */
 struct pattern {
 	pcre2_code *code;
 	bool is_bytes;
@@ -30,12 +31,14 @@ static void *allocate(size_t n, void *arena)
 	return arena_alloc(arena, n);
 }
 
+/* PCRE2 wants to free; the arena does that. */
 static void keep(void *p, void *arena)
 {
 	(void)p;
 	(void)arena;
 }
 
+/* In ECMA patterns `$` is the very end, [] is empty and \d \w \s mean ASCII. */
 static uint32_t options_of(unsigned flags)
 {
 	/* No pattern may turn characters into bytes, or bytes into characters, on its own. */

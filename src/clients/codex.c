@@ -14,7 +14,8 @@
 
 enum { CONFIG_LIMIT = 4 << 20 };
 
-/* `name = value` below the table `header` of a TOML file, as written; NULL when it is not there in that plain form. */
+/* The value of `name = value` below the table `header` of a TOML file, as it is written there. NULL when
+ * it does not stand there in that plain form. */
 static const char *toml_value(struct arena *a, struct bytes text, const char *header, const char *name)
 {
 	bool is_in = false;

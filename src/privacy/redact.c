@@ -163,6 +163,8 @@ static struct hit match_url(const char *p, size_t n)
 }
 
 static const struct {
+	/* Keys that services mark with a prefix of their own. `least` spares short words that happen to
+	 * begin alike. */
 	const char *prefix;
 	size_t least; /* further characters */
 	bool (*fn)(char);
