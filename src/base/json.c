@@ -419,8 +419,9 @@ static void increment(struct shortest *d)
 	d->point++;
 }
 
-/* The shortest decimal that reads back as value (> 0).  At a power of two the doubles below are twice as dense as those
- * above, so the nearest decimal of some length may miss where its upper neighbour hits: both are tried. */
+/* The shortest decimal that reads back as value, which is above 0. At a power of two the doubles below are
+ * twice as dense as those above, so the nearest decimal of some length may miss where its upper neighbour
+ * hits. So both are tried. */
 static struct shortest find_shortest(double value)
 {
 	struct shortest d;

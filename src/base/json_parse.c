@@ -1,13 +1,18 @@
-/* json_parse.c — the strict parser.
+/* json_parse.c — the strict JSON parser.
  *
- * One pass, no recursion.  The text is copied once into the arena, with zero bytes behind it; strings are decoded in
- * place there (an escape is never shorter than what it stands for) and ended by a NUL where their quote was.  So a tree
- * costs one node per value, no allocation per string, and the scanner may read past the end without asking.
+ * Strict means: one document, UTF-8, no duplicate names, no lone surrogates, no comments, no trailing
+ * commas. Two readers must never understand one text differently, because what is parsed here is judged,
+ * hashed and signed.
  *
- * Children of open containers wait on a stack; when a container closes, its children are copied once into an array of the
- * right size.  Duplicate names are found while an object is small by a 64-bit set of name marks, and a walk over the names only
- * when a mark repeats; an object of many members is sorted once when it closes.  Neither can be made quadratic by
- * choosing names, and neither needs a secret.
+ * One pass, no recursion. The text is copied once into the arena, with zero bytes behind it. Strings are
+ * decoded in place there (an escape is never shorter than what it stands for) and are ended by a NUL where
+ * their quote was. So a tree costs one node per value and no allocation per string, and the scanner may
+ * read past the end without asking.
+ *
+ * Children of open containers wait on a stack; when a container closes, its children are copied once into
+ * an array of the right size. While an object is small, duplicate names are found by a set of 64 name
+ * marks, and names are compared only when a mark repeats. An object of many members is sorted once when it
+ * closes. Neither way can be made quadratic by choosing names, and neither needs a secret.
  *
  * Failure is a cold path: it looks at the caller's untouched text to say where and what. */
 #include "base/json.h"

@@ -1,11 +1,13 @@
 /* json_write.c — the writers: ordinary, indented, canonical, and canonical with refusal.
  *
- * There is one writer.  Its spellings differ in four places only: what stands between tokens, the order of members, which
- * characters are escaped, and whether a number may be refused.  Canonical order is by UTF-16 code units, which is byte
- * order except that characters from U+10000 on come before U+E000..U+FFFF; so names are compared as bytes and only the
- * first differing byte is looked at twice.
+ * There is one writer. Its spellings differ in four places only: what stands between tokens, the order of
+ * members, which characters are escaped, and whether a number may be refused. The canonical form is what
+ * hashes and signatures cover. Its order of names is by UTF-16 code units, which is byte order except that
+ * characters from U+10000 on come before U+E000..U+FFFF. So names are compared as bytes, and only the
+ * first byte that differs is looked at twice.
  *
- * Recursion is bounded: no tree is deeper than JSON_DEEPEST (the parser refuses it; a built one is a bug). */
+ * Recursion is bounded: no tree is deeper than JSON_DEEPEST. The parser refuses deeper texts, and a deeper
+ * tree that was built is a bug. */
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/scan.h"

@@ -47,7 +47,7 @@ static void die_exhausted(size_t wanted)
 
 void (*arena_on_exhausted)(size_t wanted_bytes) = die_exhausted;
 
-/* The hook may jump away (tests do) or say something; when it comes back the program ends. */
+/* Never returns to the caller: should the hook come back, the program ends all the same. */
 static void exhausted(size_t wanted)
 {
 	arena_on_exhausted(wanted);

@@ -1,5 +1,6 @@
-/* path.c — paths as text.  Nothing here looks at the file system, so nothing here may be used to decide what a path
- * means there: that is the job of the open call (file.c). */
+/* path.c — paths as text. Nothing here looks at the file system, so nothing here decides what a path means
+ * there: only the open call does that (file.c). A link in the middle of a path makes its clean text lead
+ * elsewhere. */
 #include "base/file.h"
 
 #include <string.h>

@@ -1,11 +1,15 @@
-/* pattern.c — PCRE2 behind limits; see pattern.h.
+/* pattern.c — regular expressions (PCRE2) behind limits; see pattern.h.
  *
- * Compiled patterns are allocated in the caller's arena through PCRE2's memory hooks, so there is nothing to free but
- * machine code, which PCRE2 keeps in pages of its own.  The text is checked to be UTF-8 here, by our own rules, and PCRE2 is
- * told so: its answer to bad text would be an error anyway, only slower.
+ * Patterns come from rule files and schemas, and texts from agents, so neither may cost unbounded time or
+ * memory: the length of a pattern, the steps of a search and its heap are limited. A search that hits a
+ * limit is an error and never "no match", since "no match" would let something pass.
  *
- * ECMA patterns are those of JSON Schema.  PCRE2 understands that syntax; options make \uHHHH known, `$` the very end, and
- * \d \w \s \b ASCII. */
+ * Compiled patterns are allocated in the caller's arena through PCRE2's memory hooks, so there is nothing
+ * to free. The text is checked to be UTF-8 here, by our own rules, and PCRE2 is told so and need not check
+ * again.
+ *
+ * ECMA patterns are those of JSON Schema. PCRE2 understands that syntax; options make \uHHHH known, `$`
+ * the very end, and \d \w \s \b ASCII. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/pattern.h"
 
@@ -107,6 +111,7 @@ static void free_match_data(pcre2_match_data **m)
 	pcre2_match_data_free(*m);
 }
 
+/* The limits are the same for every search, so they are made once per process. */
 static pcre2_match_context *limits;
 
 static void make_limits(void)

@@ -1,8 +1,12 @@
 /* schema_check.c — checking a value against a compiled schema.
  *
- * The walk follows schema and value together.  It carries its path on the C stack, for the message, and a budget of
- * steps: alternatives inside alternatives can multiply, and a reference can lead back to itself without taking a step into
- * the value.  A budget that runs out is an error, never an answer; so is a pattern that gives up, even below `not`. */
+ * The walk follows schema and value together. It carries its path on the C stack, for the message, and a
+ * budget of steps: alternatives inside alternatives can multiply, and a reference can lead back to itself
+ * without taking a step into the value.
+ *
+ * There are three answers: valid, a violation (E_INPUT), and no answer. A budget that runs out and a
+ * pattern that gives up are no answer. They must never be taken for one, not even below `not`, where a
+ * violation would mean "valid". */
 #include "base/schema.h"
 
 #include "base/schema_node.h"
@@ -37,6 +41,7 @@ static void add_path(struct buf *b, const struct spot *at)
 		buf_addf(b, "[%u]", at->index);
 }
 
+/* The value as JSON, at most 80 bytes of it. */
 static const char *shown(struct arena *a, const struct json *v)
 {
 	struct buf b;
@@ -49,7 +54,8 @@ static const char *shown(struct arena *a, const struct json *v)
 	return arena_printf(a, "%s%s", safe, b.n > 80 ? "..." : "");
 }
 
-/* "$.a[2]: type: expected string, found 5".  What was found is the value itself unless `found` says it better. */
+/* "$.a[2]: type: expected string, found 5". What was found is the value itself unless `found` says it
+ * better. Inside an alternative no message is made: it would be thrown away. */
 static int violation(struct checker *c, const struct spot *at, const char *keyword, const char *expected,
 	const char *found, const struct json *v)
 {
@@ -80,7 +86,7 @@ static int out_of_range(struct checker *c)
 	return err_set(c->e, E_LIMIT, "SCHEMA_NUMBER", "a number's exponent is beyond what can be compared");
 }
 
-/* Whether v fits n; an error that is no answer goes to *ret_rc. */
+/* Whether v fits n. An error that is no answer goes to *ret_rc, and the caller must look at it first. */
 static bool fits(struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at,
 	int *ret_rc)
 {
@@ -95,6 +101,7 @@ static bool fits(struct checker *c, const struct schema_node *n, const struct js
 
 /* ---- any value ---- */
 
+/* Every integer is a number, too. */
 static unsigned types_of(const struct json *v)
 {
 	static const unsigned types[] = { [JSON_NULL] = TYPE_NULL,
@@ -131,6 +138,7 @@ static int check_values(
 
 /* ---- numbers ---- */
 
+/* Only for the message: the caller has compared already. */
 static int check_bound(struct checker *c, const struct schema_bound *b, const struct json *v,
 	const struct spot *at, const char *keyword, const char *words, bool is_kept)
 {
@@ -142,6 +150,7 @@ static int check_bound(struct checker *c, const struct schema_bound *b, const st
 	return violation(c, at, keyword, expected, NULL, v);
 }
 
+/* Compared exactly, as decimals; nothing goes through a double. */
 static int check_number(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -172,6 +181,7 @@ static int check_number(
 
 /* ---- strings ---- */
 
+/* JSON Schema counts characters, not bytes. */
 static uint64_t count_characters(const struct json *v)
 {
 	uint64_t count = 0;
@@ -203,7 +213,7 @@ static bool is_hex(char c)
 	return c && strchr("0123456789abcdefABCDEF", c);
 }
 
-/* scheme ":" and characters of RFC 3986, percent signs followed by two hex digits. */
+/* A scheme, ':' and characters of RFC 3986; each percent sign is followed by two hex digits. */
 static bool is_uri(const char *s, size_t n)
 {
 	size_t i = 0;
@@ -245,7 +255,8 @@ static int matches(struct checker *c, const struct schema_pattern *p, const char
 {
 	int found = pattern_search(p->pattern, text, n, 0, NULL, c->e);
 
-	/* Text we parsed is UTF-8; a built value that is not gives no answer either. */
+	/* E_INPUT ? E_LIMIT : found; == Parsed text is UTF-8. A built value that is not UTF-8 gives no
+	 * answer; E_INPUT would read as a violation. */
 	return found == E_INPUT ? E_LIMIT : found;
 }
 
@@ -335,6 +346,7 @@ static int check_name(
 	return n->names ? check(c, n->names, &name, at) : OK;
 }
 
+/* Properties, then patterns, then additionalProperties for a name that neither of them knows. */
 static int check_member(
 	struct checker *c, const struct schema_node *n, const struct json_member *m, const struct spot *at)
 {
@@ -383,7 +395,8 @@ static int by_bytes(const void *x, const void *y)
 	return order ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* Each item as its key, sorted: equal ones are neighbours. */
+/* Each item is written as its key and the keys are sorted: equal ones become neighbours, and the cost is
+ * not quadratic. */
 static int check_unique(struct checker *c, const struct json *v, const struct spot *at)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -452,6 +465,7 @@ static int check_any(
 	return rc ? rc : violation(c, at, "anyOf", "at least one alternative to fit", NULL, v);
 }
 
+/* All alternatives are tried, because a second that fits makes the value invalid. */
 static int check_one(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -477,6 +491,7 @@ static int check_condition(
 	return branch ? check(c, branch, v, at) : OK;
 }
 
+/* Keywords that look at the same value again with other schemas. */
 static int check_in_place(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -497,6 +512,7 @@ static int check_in_place(
 
 /* ---- the walk ---- */
 
+/* Keywords that look at this value alone. They come first: they are cheap and give the clearest message. */
 static int check_itself(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -524,6 +540,7 @@ static int check_itself(
 	return OK;
 }
 
+/* One step of the walk; children are visited last. */
 static int check(struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
 	if (c->depth == DEEPEST || ++c->steps > STEPS)
