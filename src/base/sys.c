@@ -1,4 +1,8 @@
-/* sys.c — the real outside world: thin calls, retried when a signal interrupts them. */
+/* sys.c — the real outside world: thin calls, retried when a signal interrupts them.
+ *
+ * Everything that touches the system goes through struct sys, so that tests can put a world in its place
+ * that fails, crashes or lies at a chosen call. Every descriptor is opened with O_CLOEXEC: nothing leaks
+ * into the programs that are run. */
 #include "base/sys.h"
 
 #include <arpa/inet.h>
@@ -17,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Repeats a call that a signal interrupted. */
 #define RETRY(call) \
 	({ \
 		__typeof__(call) result_; \
@@ -26,6 +31,8 @@
 		result_; \
 	})
 
+/* With `resolve` the kernel itself keeps the path inside the directory (openat2). Checking the path first
+ * and opening it then would leave a gap in which a link could be put there. */
 static int real_open(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	(void)s;
@@ -34,7 +41,7 @@ static int real_open(struct sys *s, int dirfd, const char *path, int flags, mode
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
 	if (flags & O_CREAT)
 		how.mode = mode;
-	/* EAGAIN: something was renamed while the kernel looked; the walk is simply done again. */
+	/* EAGAIN: something was renamed while the kernel walked the path; the walk is simply done again. */
 	long fd;
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
@@ -72,6 +79,8 @@ static int real_fsync(struct sys *s, int fd)
 	return RETRY(fsync(fd));
 }
 
+/* Starts writing to disk without waiting, so that a later sync has less to do. Only a hint: its failure
+ * means nothing. */
 static void real_write_back(struct sys *s, int fd)
 {
 	(void)s;
@@ -227,7 +236,8 @@ static const char *real_getenv(struct sys *s, const char *name)
 	return getenv(name);
 }
 
-/* Loopback answers at once, yes or no. */
+/* Whether somebody listens on this port of the machine itself. Loopback answers at once, yes or no; the
+ * half second is for a machine under load. */
 static bool real_port_open(struct sys *s, uint16_t port)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };

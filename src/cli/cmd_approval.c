@@ -1,7 +1,12 @@
 /* cmd_approval.c — approval approve, deny, revoke, grant: a person answers.
  *
- * Everything is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.  Standard
- * input must be a terminal, and what is shown must go to one, unless a key answers that a person registered for this. */
+ * An approval lets an agent do what the rules would stop, so the question here is who answers. Everything
+ * is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.
+ * Standard input must be a terminal, and what is shown must go to one, unless a key answers that a person
+ * registered for this. An agent can neither sit at a terminal of its own nor register a key;
+ * approver_is_outside() refuses whoever runs inside a guarded run or below an agent.
+ *
+ * The order is always: read the options, find out who answers, open the kernel, show, ask, record. */
 #include "cli/cmd_approval.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -32,6 +37,7 @@
 			"answer with this registered approver's key instead of a terminal", NULL, false \
 	}
 
+/* How far an answer reaches; shared by approve and grant. */
 const struct opt approval_approve_opts[] = {
 	REACH_OPTIONS,
 	{ "run", OPT_FLAG, NULL, "run the command at once, when the request came from a run", NULL, false },
@@ -57,6 +63,8 @@ enum { LONGEST_DAYS = 30 };
 
 /* ---- who answers ---- */
 
+/* Loads NAME.key from its directory and asks whether it is registered. An unregistered key is no approver,
+ * however valid its signature would be. */
 static int open_key(struct cli *r, const char *file, struct key **ret, struct err *e)
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
@@ -80,6 +88,7 @@ static int open_key(struct cli *r, const char *file, struct key **ret, struct er
 	return rc;
 }
 
+/* Who answers: a registered key, or a person at a terminal. On doubt nobody does. */
 int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e)
 {
 	struct approver who = { 0 };
@@ -107,6 +116,8 @@ int approver_open(struct cli *r, const char *key_file, struct approver *ret, str
 	return OK;
 }
 
+/* Shows the text and reads one line. True only when the line is exactly one of the words. Input that was
+ * typed before the text was shown is thrown away. */
 bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word)
 {
 	int to = isatty(2) ? 2 : 1;
@@ -128,13 +139,14 @@ bool approver_says(struct cli *r, const char *text, const char *const *words, co
 	return false;
 }
 
+/* Anything but the word leaves everything as it was. */
 static int not_confirmed(struct cli *r)
 {
 	out(r, "Nothing was changed.\n");
 	return EXIT_NO;
 }
 
-/* A key has said yes by being there; a person types the word. */
+/* A key has said yes by being given; a person types the word. */
 static bool confirms(struct cli *r, const struct approver *who, const char *text, const char *word)
 {
 	const char *const words[] = { word, NULL };
@@ -148,6 +160,8 @@ static bool confirms(struct cli *r, const struct approver *who, const char *text
 
 /* ---- how far ---- */
 
+/* A positive number with a unit: 30m, 8h, 2d, 90s. The limit on the number keeps the product from
+ * overflowing. */
 static bool parse_duration(const char *text, int64_t *ret_us)
 {
 	char *end;
@@ -160,6 +174,8 @@ static bool parse_duration(const char *text, int64_t *ret_us)
 	return true;
 }
 
+/* When a grant ends: --until, --for, or a default that is longer for narrow grants. Every grant ends,
+ * after at most 30 days. Whole seconds, because the record keeps whole seconds. */
 int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 {
 	const char *until = opt_text(r, "until", NULL), *span = opt_text(r, "for", NULL);
@@ -183,7 +199,8 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 	return OK;
 }
 
-/* A directory that bounds something: with links resolved, and not one that holds everything. */
+/* A directory that bounds a grant: with links resolved, and not one that holds the whole workspace or
+ * home, since that would bound nothing. */
 static int read_directory(struct cli *r, const char *given, const char **ret, struct err *e)
 {
 	char *real = realpath(given, NULL);
@@ -198,6 +215,7 @@ static int read_directory(struct cli *r, const char *given, const char **ret, st
 	return OK;
 }
 
+/* At most one kind of reach. Without any option a grant covers this very command once. */
 static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 {
 	const char *dir = opt_text(r, "path", NULL), *host = opt_text(r, "host", NULL);
@@ -239,6 +257,7 @@ static void tell_grant(struct cli *r, const struct json *receipt)
 		json_get_text(grant, "grant_id", ""));
 }
 
+/* Describes the grant as it will be recorded, asks, and records it. */
 int approval_confirm_and_give(
 	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
 {
@@ -255,6 +274,7 @@ int approval_confirm_and_give(
 	return rc;
 }
 
+/* Shows the request and, below it, exactly what the answer would grant. */
 static int show_and_approve(struct cli *r, struct kernel *k, const struct approver *who,
 	const struct approval_terms *t, const struct json *entry, struct err *e)
 {
@@ -279,7 +299,8 @@ static int show_and_approve(struct cli *r, struct kernel *k, const struct approv
 	return rc;
 }
 
-/* What was recorded, under what was recorded, where it was recorded. */
+/* Runs what was recorded, under the profile that was recorded, in the directory that was recorded: nothing
+ * of it comes from the command line now. */
 static int run_approved(struct cli *r, struct kernel *k, const struct json *request, struct err *e)
 {
 	const struct json *argv = json_get(request, "argv");
@@ -306,6 +327,7 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 	return report.exit_code;
 }
 
+/* All checks come before the question: a person is never asked about something that cannot be done. */
 int cmd_approval_approve(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
@@ -342,7 +364,7 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 typedef int refuse_fn(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct approver *who, struct json **ret, struct err *e);
 
-/* Saying no is shown and typed as saying yes is. */
+/* Saying no is shown and confirmed in the same way as saying yes. */
 static int refuse(
 	struct cli *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
 {
@@ -369,6 +391,7 @@ static int refuse(
 	return rc;
 }
 
+/* The kernel is opened only to read the request here; refuse() opens it again after it knows who answers. */
 int cmd_approval_deny(struct cli *r, struct err *e)
 {
 	struct json *entry;
@@ -395,6 +418,7 @@ int cmd_approval_revoke(struct cli *r, struct err *e)
 
 /* ---- without a request ---- */
 
+/* The command to grant in advance, as a request that nobody made yet. */
 static int read_request(struct cli *r, struct kernel *k, struct request *q, struct err *e)
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
@@ -421,6 +445,8 @@ static int read_request(struct cli *r, struct kernel *k, struct request *q, stru
 	return OK;
 }
 
+/* A grant without a request. A shell text alone names no directory and no argument list, so it cannot be
+ * granted exactly. */
 int cmd_approval_grant(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
@@ -455,6 +481,8 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 
 /* ---- one after the other ---- */
 
+/* Called by `helm watch`: one request, answered once or not at all. Any other line goes back without a
+ * change. */
 int approval_ask_person(struct cli *r, const char *id, struct err *e)
 {
 	static const char *const words[] = { "APPROVE", "DENY", NULL };

@@ -1,4 +1,9 @@
-/* cmd_approval_show.c — approval list, approval show: what waits for a person, and what was granted, in words. */
+/* cmd_approval_show.c — approval list, approval show: what waits for a person, and what was granted, in
+ * words.
+ *
+ * Agents write much of what is shown here, and a person decides by it. So every text goes through safe():
+ * control characters, direction marks and bad bytes are made visible and cannot hide a part of a command.
+ * The same descriptions are shown before an answer is asked for. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -11,6 +16,7 @@ const struct opt approval_list_opts[] = {
 	{ 0 },
 };
 
+/* What an agent wrote, harmless for a terminal. */
 static const char *safe(struct cli *r, const char *text)
 {
 	return text_safe(r->a, text, strlen(text), false);
@@ -24,7 +30,7 @@ static int64_t time_of(const struct json *doc, const char *name)
 	return text_parse_time(text, strlen(text), &us) ? us : 0;
 }
 
-/* "for 3 hours", "for 2 days". */
+/* "for 3 hours", "for 2 days", "no longer". */
 static const char *how_long(struct cli *r, int64_t until_us)
 {
 	int64_t s = (until_us - r->sys->now_us(r->sys)) / 1000000;
@@ -47,6 +53,7 @@ static const char *ago(struct cli *r, const struct json *doc, const char *name)
 
 /* ---- one request ---- */
 
+/* One "title value" line; nothing when the member is missing. */
 static void line(struct cli *r, struct buf *to, const struct json *doc, const char *title, const char *name)
 {
 	const char *value = json_get_text(doc, name, NULL);
@@ -55,6 +62,8 @@ static void line(struct cli *r, struct buf *to, const struct json *doc, const ch
 		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
 }
 
+/* A command of several lines is shown line by line, never joined or cut: what is approved is what was
+ * seen. */
 static void describe_command(struct cli *r, struct buf *to, const struct json *request)
 {
 	const char *text = json_get_text(request, "preview", "");
@@ -69,6 +78,7 @@ static void describe_command(struct cli *r, struct buf *to, const struct json *r
 	}
 }
 
+/* Why it was asked: each rule with what it understood. */
 static void describe_reasons(struct cli *r, struct buf *to, const struct json *request)
 {
 	const struct json *rules = json_get(request, "rules"), *texts = json_get(request, "understood");
@@ -80,6 +90,7 @@ static void describe_reasons(struct cli *r, struct buf *to, const struct json *r
 	}
 }
 
+/* One request: who asked, what, where, why, and until when it waits. */
 void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 {
 	const struct json *request = json_get(entry, "request");
@@ -105,6 +116,7 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 
 /* ---- one grant ---- */
 
+/* One effect of a grant in words, with the operands it may touch. */
 static const char *effect_text(struct cli *r, const struct grant *g, const struct cover *c)
 {
 	const char *where = g->reach == REACH_PATH	 ? arena_printf(r->a, ", below %s", safe(r, g->path))
@@ -120,7 +132,7 @@ static const char *effect_text(struct cli *r, const struct grant *g, const struc
 		safe(r, c->tag), *c->tag ? ")" : "", where, safe(r, c->rule));
 }
 
-/* What reads the same is said once. */
+/* Effects that read the same are said once. */
 static void describe_effects(struct cli *r, struct buf *to, const struct grant *g)
 {
 	const char **said = arena_zalloc(r->a, g->cover_count + 1, sizeof(*said));
@@ -145,6 +157,7 @@ void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t
 	describe_effects(r, to, &g);
 }
 
+/* What a grant covers, for whom, where and until when; shown before it is given and afterwards. */
 void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 {
 	static const char *const reach[] = { "this very command, in this directory",
@@ -168,6 +181,7 @@ static const struct json *grant_of(const struct json *entry)
 	return json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
 }
 
+/* A grant that is not understood grants nothing, and the text says so. */
 static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, const struct json *entry)
 {
 	struct grant g;
@@ -187,6 +201,7 @@ static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, 
 
 /* ---- lists ---- */
 
+/* Requests that wait get numbers, so that `helm watch` can take one; answered ones do not. */
 static void print_waiting(struct cli *r, const struct json *requests, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -213,6 +228,7 @@ static void print_waiting(struct cli *r, const struct json *requests, bool all)
 	}
 }
 
+/* Grants that cannot be understood are left out of the list: they are not in force. */
 static void print_grants(struct cli *r, const struct json *grants, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -246,6 +262,7 @@ void approvals_print(struct cli *r, const struct json *doc, bool all)
 	print_grants(r, grants, all);
 }
 
+/* The id of the n-th waiting request, counted as print_waiting() numbers them. */
 const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 {
 	json_each_member (m, json_get(doc, "requests"))
@@ -254,7 +271,7 @@ const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 	return NULL;
 }
 
-/* One flat object, as older readers know it, with what is ours beside. */
+/* One flat object, as older readers know it, with the newer members beside them. */
 static struct json *flat(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "response", "responder", "resolved_at", "grant_id" };
@@ -316,6 +333,7 @@ int cmd_approval_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The id may name a grant or a request; grants are looked up first. */
 int cmd_approval_show(struct cli *r, struct err *e)
 {
 	const char *id = r->args[0];

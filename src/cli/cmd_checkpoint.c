@@ -1,4 +1,9 @@
-/* cmd_checkpoint.c — checkpoint create, list, show, preview, restore. */
+/* cmd_checkpoint.c — checkpoint create, list, show, preview, restore.
+ *
+ * The work is done in execute/checkpoint; here options become requests, and results become text or JSON. A
+ * restore changes files, so on a terminal it shows its plan and asks, it saves what it replaces unless
+ * that is declined, and it writes a row to the task ledger before and after, so that a crash in the middle
+ * can be seen. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -48,6 +53,8 @@ const struct opt checkpoint_restore_opts[] = {
 
 /* ---- what all of them need ---- */
 
+/* Opens the store of the tree the user stands in, or of the workspace that --path names: whoever names a
+ * workspace means its own files. Only `create` may make a store that is not there. */
 int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *e)
 {
 	/* Whoever names a workspace means its own files. */
@@ -57,7 +64,7 @@ int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *
 		text_eq(r->cmd->is->name, "checkpoint create") && !opt_flag(r, "dry-run"), st, e);
 }
 
-/* Paths as people give them: relative to the workspace, or absolute inside it. */
+/* Paths as people give them, relative to the workspace or absolute inside it, as paths relative to it. */
 static int inside(struct cli *r, const char **paths, size_t n, const char ***ret, struct err *e)
 {
 	const char **v = arena_zalloc(r->a, n + 1, sizeof(*v));
@@ -77,6 +84,7 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 	return OK;
 }
 
+/* One digit behind the point below ten: "1.5 MiB", "12 MiB". */
 const char *checkpoint_size_text(struct arena *a, int64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -128,6 +136,7 @@ struct shown {
 	const char *what;
 };
 
+/* Kinds are told apart by the address of their name: the store passes the same text for one kind. */
 static void show_step(void *arg, const char *what, uint64_t done, uint64_t total)
 {
 	struct shown *s = arg;
@@ -150,6 +159,7 @@ static void show_end(struct shown *s)
 
 /* ---- create ---- */
 
+/* Files that could not be saved are always told: a checkpoint that lacks them must not look complete. */
 static struct json *skipped_json(struct cli *r, const struct checkpoint_result *made)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
@@ -198,6 +208,7 @@ static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 	return 0;
 }
 
+/* Warnings come before the result, for a dry run as well. */
 int cmd_checkpoint_create(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -246,7 +257,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 
 /* ---- list, show ---- */
 
-/* A damaged index is a warning for those who only look. */
+/* A damaged index is only a warning for those who look; whoever writes is refused by the store itself. */
 static int load_list(struct cli *r, struct checkpoint_store *st, struct json **ret, struct err *e)
 {
 	int rc = checkpoint_list(st, ret, e);
@@ -258,6 +269,7 @@ static int load_list(struct cli *r, struct checkpoint_store *st, struct json **r
 	return OK;
 }
 
+/* Two members say it: `retention` is how older records spelled it. */
 static bool is_pinned(const struct json *record)
 {
 	return json_get_bool(record, "pinned", false) ||
@@ -278,6 +290,7 @@ static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 	out_row(t, cells, paints);
 }
 
+/* The newest come last, so that they stand next to the prompt. */
 int cmd_checkpoint_list(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "ID", "LABEL", "FILES", "SIZE", "AGE", "KEPT", "PATHS" };
@@ -334,6 +347,7 @@ int cmd_checkpoint_show(struct cli *r, struct err *e)
 
 /* ---- preview and restore ---- */
 
+/* Files that are as they were saved are listed only when asked for. */
 static struct json *changes_json(struct cli *r, const struct checkpoint_restored *back, bool with_same)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
@@ -382,6 +396,7 @@ static void put_diff(struct cli *r, const char *diff)
 	}
 }
 
+/* "left alone" explains what a restore will not touch. */
 static void put_change(struct cli *r, const struct checkpoint_change *c)
 {
 	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
@@ -408,6 +423,7 @@ static void put_changes(struct cli *r, const struct checkpoint_restored *back, s
 		out(r, "... and %zu more; --json lists them all\n", n - max);
 }
 
+/* What the checkpoint holds: everything except files that are only on disk. */
 static struct json *files_json(struct cli *r, const struct checkpoint_restored *back)
 {
 	struct json *files = json_new(r->a, JSON_ARRAY);
@@ -418,6 +434,8 @@ static struct json *files_json(struct cli *r, const struct checkpoint_restored *
 	return files;
 }
 
+/* A restore that changes nothing, over everything that was saved, including what a real restore leaves
+ * alone by default. */
 int cmd_checkpoint_preview(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -460,6 +478,7 @@ struct row_writer {
 	char *task_id, *started_at;
 };
 
+/* Process id and start time are in the row, so that a restore that died is recognised as dead. */
 static int write_row(void *arg, const struct json *row, struct err *e)
 {
 	struct row_writer *w = arg;
@@ -484,6 +503,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
 }
 
+/* Always ends with the way back, when there is one. */
 static void say_restored(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
@@ -519,7 +539,8 @@ static struct json *restored_json(struct cli *r, const struct checkpoint_restore
 	return doc;
 }
 
-/* On a terminal a person may have mistyped the id. */
+/* On a terminal a person may have mistyped the id, so the plan is shown and asked about. Scripts are not
+ * asked. */
 static bool is_confirmed(
 	struct cli *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
 {

@@ -1,4 +1,8 @@
-/* cmd_checkpoint_keep.c — checkpoint recommend, finalize, prune, protect, policy. */
+/* cmd_checkpoint_keep.c — checkpoint recommend, finalize, prune, protect, policy: which checkpoint to go
+ * back to, and how long each is kept.
+ *
+ * Pruning deletes, so it only says what would go unless --apply is given. What a task refers to and what
+ * is pinned stays, as the policy file says. */
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
@@ -31,6 +35,8 @@ static struct json *or_null(struct cli *r, struct json *v)
 	return v ? v : json_new(r->a, JSON_NULL);
 }
 
+/* A checkpoint that was made after the task began may hold the damage already; that is said before the
+ * command to restore it. */
 static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 {
 	out(r, "task_id=%s\ntask_name=%s\nprofile=%s\nstatus=%s\n", json_get_text(a->task, "task_id", "-"),
@@ -74,7 +80,7 @@ int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* The capture plan that the task's last row carries. */
+/* The capture plan that the task's last row carries; null members where it has none. */
 static struct json *finalization(struct cli *r, const struct json *task)
 {
 	static const char *const names[] = { "relevant", "recommended_layers", "event_types", "claim_state",
@@ -122,6 +128,7 @@ int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 
 /* ---- prune, protect, policy ---- */
 
+/* -1 means "no limit" inside, and null outside. */
 static struct json *number_or_null(struct cli *r, int64_t n)
 {
 	return n < 0 ? json_new(r->a, JSON_NULL) : json_number(r->a, n);
@@ -163,6 +170,7 @@ static void say_pruned(struct cli *r, const struct checkpoint_pruned *gone)
 		out(r, "do it with:\n  helm checkpoint prune --apply\n");
 }
 
+/* Options replace single values of the policy. -1 is "no limit" for the total size. */
 int cmd_checkpoint_prune(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };

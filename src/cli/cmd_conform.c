@@ -1,4 +1,7 @@
-/* cmd_conform.c — helm conform: published answers against ours. */
+/* cmd_conform.c — helm conform: published test cases against our answers.
+ *
+ * The cases come from a directory, so that a new edition can be checked without a new program. No case
+ * passed is a failure, too: an empty directory proves nothing. */
 #include "audit/audit.h"
 #include "cli/cmd.h"
 

@@ -1,4 +1,7 @@
-/* cmd_db.c — the query index over the ledgers. */
+/* cmd_db.c — the query index over the ledgers.
+ *
+ * The ledgers are the truth; the index is a copy that answers questions faster and can be made again at
+ * any time. `db verify` compares the two and exits with EXIT_NO when they differ. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -20,6 +23,7 @@ static struct index_place place(struct cli *r)
 	return (struct index_place){ r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
 }
 
+/* One name=value line per member. */
 static void print(struct cli *r, const struct json *doc)
 {
 	if (r->is_json) {
@@ -59,6 +63,7 @@ int cmd_db_rebuild(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* A document without "drift" counts as drifted. */
 int cmd_db_verify(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
@@ -82,6 +87,7 @@ int cmd_db_status(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* With --guard-action rows are decisions of the guard, otherwise tasks; the columns follow. */
 int cmd_db_query(struct cli *r, struct err *e)
 {
 	static const char *const task_heads[] = { "TASK", "STATUS", "PROFILE", "NAME" };

@@ -1,4 +1,9 @@
-/* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere. */
+/* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere.
+ *
+ * A pack is an archive of receipts and what belongs to them, with a signed manifest. Whoever gets one
+ * needs only the public key of the signer. Three questions are kept apart in every answer: is the content
+ * unchanged, is the signer trusted, is it complete. A pack that passes on its own key alone is never
+ * called trusted. */
 #include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -44,6 +49,8 @@ static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int
 	return OK;
 }
 
+/* What to export must be said: everything, or a choice, but not both and not neither. A forgotten option
+ * must not leak the whole record. */
 static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 {
 	int rc;
@@ -61,6 +68,7 @@ static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 }
 
 /* --key DIR/NAME.key, or the key of this user. */
+/* The key that signs the pack: the file that --key names, or the key of this user. */
 static int load_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *file = opt_text(r, "key", NULL), *home, *dir = ".";
@@ -110,8 +118,9 @@ static void show_export(struct cli *r, const struct pack_written *w, const char 
 	out_json(r, doc);
 }
 
-/* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that nothing inside was left
- * out.  A log that cannot be signed is no reason to withhold the evidence. */
+/* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that
+ * nothing inside was left out. A log that cannot be signed is no reason to withhold the evidence: then it
+ * is a warning. */
 static void sign_newest_head(struct cli *r, struct key *key)
 {
 	AUTO(recorder_close) struct recorder rec = { 0 };
@@ -147,6 +156,7 @@ int cmd_evidence_export(struct cli *r, struct err *e)
 	return OK;
 }
 
+/* Only keys that the caller names are trusted. */
 static int read_trust(struct cli *r, struct trust *t, struct err *e)
 {
 	const char **list;
@@ -194,7 +204,8 @@ static void show_verdict(struct cli *r, const struct verification *v)
 		out(r, "note: %s\n", json_text(note));
 }
 
-/* A pack, verified; unreadable archives are an answer too (exit 2), unreadable names are errors. */
+/* Verifies a pack. An unreadable archive is an answer, too (exit code 2); a name that leads to no readable
+ * file is an error. */
 static int judge(struct cli *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
 	struct err *e)
 {
@@ -241,7 +252,8 @@ int cmd_evidence_verify(struct cli *r, struct err *e)
 	return rc ? rc : is_accepted(&v) ? OK : EXIT_NO;
 }
 
-/* The manifest of a pack whose content is as the manifest says; who signed it is another question. */
+/* The manifest of a pack whose content is as the manifest says. Who signed it is another question, which
+ * `evidence verify` answers. */
 static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
 	size_t *ret_n, struct err *e)
 {
@@ -263,6 +275,7 @@ static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struc
 	return OK;
 }
 
+/* A proof that one file is in the pack, for somebody who must not see the others. */
 int cmd_evidence_prove(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);

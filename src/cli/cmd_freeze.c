@@ -1,4 +1,7 @@
-/* cmd_freeze.c — stop everything, and let it go on. */
+/* cmd_freeze.c — freeze, unfreeze: stop everything, and let it go on.
+ *
+ * Stopping must be easy and going on must be deliberate: anybody outside a guarded run may freeze, but
+ * only somebody who is not stopped by it, a person and not an agent, may lift it. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -15,6 +18,7 @@ const struct opt freeze_opts[] = {
 typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret, struct err *e);
 
+/* Whether the caller may do this. A guarded run may do neither: it could stop others or free itself. */
 static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 {
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
@@ -44,6 +48,7 @@ static int show(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The freeze takes effect with its receipt, which is shown. */
 static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
 	const char *who = opt_text(r, "principal", "*");

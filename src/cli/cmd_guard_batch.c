@@ -1,7 +1,9 @@
-/* cmd_guard_batch.c — one question per line in, one answer per line out, in order, as long as the other side wants.
+/* cmd_guard_batch.c — one question per line in, one answer per line out, in order, for as long as the
+ * other side wants.
  *
- * A client keeps this running beside an agent, so an answer leaves as soon as no further question is waiting, a bad line is
- * answered and the next one still is, nothing is carried from one line to the next, and memory does not grow. */
+ * A client keeps this running beside an agent. So an answer leaves as soon as no further question is
+ * waiting; a bad line is answered with an error, and the next one is still judged; nothing is carried from
+ * one line to the next; and memory does not grow, because each line's arena is reset. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_guard.h"
@@ -20,7 +22,8 @@ struct lines {
 	uint64_t number; /* of the line given last, from 1 */
 };
 
-/* More bytes, after the answers so far have left.  False at the end. */
+/* Reads more bytes, after the answers so far have left: the other side may wait for them before it asks
+ * again. False at the end. */
 static bool fill(struct lines *in)
 {
 	ssize_t n;
@@ -42,7 +45,8 @@ static bool fill(struct lines *in)
 	return true;
 }
 
-/* The next line without its newline.  A line that is too long comes cut, with *ret_too_long; its rest is dropped. */
+/* The next line without its newline. A line that is too long is dropped and told by *ret_too_long. A last
+ * line without a newline counts. */
 static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 {
 	size_t looked = 0;
@@ -74,6 +78,7 @@ static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 	return true;
 }
 
+/* An error is an answer: it carries the id of the question, and the number of its line when there is none. */
 static void answer_error(
 	struct cli *r, struct arena *a, const struct json *id, uint64_t line, const struct err *e)
 {
@@ -87,6 +92,7 @@ static void answer_error(
 	out_line_json(r, v);
 }
 
+/* Without --full only the members that a client acts on. */
 static void answer_decision(
 	struct cli *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
 {
@@ -126,7 +132,7 @@ static int words_of(struct arena *a, const struct json *list, const char ***ret,
 	return OK;
 }
 
-/* A text member that may be missing or null, nothing else. */
+/* A text member that may be missing or null, but nothing else. */
 static int optional_text(const struct json *doc, const char *name, const char **ret, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -140,6 +146,7 @@ static int optional_text(const struct json *doc, const char *name, const char **
 	return OK;
 }
 
+/* The guard is copied, so that a cwd of one line does not hold for the next. */
 static int judge_line(struct cli *r, const struct guard *base, struct arena *a, const struct json *doc,
 	struct decision *ret, struct err *e)
 {
@@ -166,6 +173,7 @@ static int judge_line(struct cli *r, const struct guard *base, struct arena *a, 
 	return guard_judge_argv(&g, a, profile, words, n, ret, e);
 }
 
+/* Exactly one answer per question, whatever happens. */
 static void answer_line(struct cli *r, const struct guard *g, struct arena *a, struct bytes line,
 	bool is_too_long, uint64_t number)
 {

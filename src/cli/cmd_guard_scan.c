@@ -1,5 +1,8 @@
-/* cmd_guard_scan.c — what would the guard stop in these files?  Scripts, makefiles, CI files, Dockerfiles, package.json and
- * shell histories, each finding with its line; for eyes, as JSON, or as SARIF for code-scanning views. */
+/* cmd_guard_scan.c — what would the guard stop in these files?
+ *
+ * Scripts, makefiles, CI files, Dockerfiles, package.json and shell histories are cut into the commands
+ * they hold, and each is judged as if it were about to run. Findings come with their line: for eyes, as
+ * JSON, or as SARIF for code-scanning views. Nothing is run. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -33,7 +36,7 @@ struct scan {
 	size_t file_count, snippet_count;
 };
 
-/* Where in the snippet itself a finding points: climb from a nested text to the word that carried it. */
+/* Where in the snippet itself a finding points: climbs from a nested text to the word that carried it. */
 static size_t offset_in_snippet(const struct finding *f)
 {
 	const struct source *s = f->source;
@@ -62,7 +65,7 @@ static size_t line_start(struct bytes b, uint32_t line)
 	return i;
 }
 
-/* The line of the snippet that holds the offset. */
+/* The line of the snippet that holds the offset, without its indentation and at most 160 bytes of it. */
 static const char *line_text(struct arena *a, struct bytes b, size_t at)
 {
 	size_t start = at < b.n ? at : b.n ? b.n - 1 : 0, end = start;
@@ -78,6 +81,7 @@ static const char *line_text(struct arena *a, struct bytes b, size_t at)
 	return text_safe(a, (const char *)b.p + start, end - start, false);
 }
 
+/* The text shown is that of the file where it differs from what was judged. */
 static void add_hit(struct scan *s, const char *file, const struct snippet *from, const struct finding *f,
 	enum verdict verdict)
 {
@@ -95,7 +99,8 @@ static void add_hit(struct scan *s, const char *file, const struct snippet *from
 	s->hits[s->hit_count++] = (struct hit){ file, from->where, text, from->line + line, *f, verdict };
 }
 
-/* While an image is built its own files change, packages come and the network is used: that is what a build is. */
+/* While an image is built, its own files change, packages come and the network is used: that is what a
+ * build is, and no finding. */
 static bool is_part_of_a_build(const struct effect *e)
 {
 	switch ((int)e->kind) {
@@ -114,6 +119,7 @@ static bool is_part_of_a_build(const struct effect *e)
 	}
 }
 
+/* What is left after that: effects that reach out of the container. */
 static void keep_what_matters_in_a_build(struct proposal *p)
 {
 	size_t kept = 0;
@@ -126,6 +132,7 @@ static void keep_what_matters_in_a_build(struct proposal *p)
 	p->effect_count = kept;
 }
 
+/* Only what would be asked about or denied is a hit. */
 static int scan_snippet(struct scan *s, const char *file, const struct snippet *from, struct err *e)
 {
 	struct proposal *p = arena_zalloc(s->r->a, 1, sizeof(*p));
@@ -144,6 +151,7 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 	return OK;
 }
 
+/* A file of an unknown kind is a warning and not an error, so that a whole tree can be given. */
 static int scan_file(struct scan *s, const char *file, struct err *e)
 {
 	const char *type = opt_text(s->r, "type", NULL);
@@ -241,7 +249,7 @@ static const char *uri(struct arena *a, const char *file)
 	return b.p;
 }
 
-/* The index of a rule among those listed so far; it is listed when it is new. */
+/* The index of a rule among those listed so far; a new rule is listed. */
 static int64_t rule_index(struct arena *a, struct json *rules, const struct finding *f)
 {
 	struct json *rule;

@@ -1,4 +1,7 @@
-/* cmd_help.c — help, version, completion: what the program knows about itself. */
+/* cmd_help.c — help, version, completion: what the program knows about itself.
+ *
+ * Everything is made from the command table (gen.c), so that help, man pages and completion cannot
+ * disagree with what the program accepts. */
 #include "cli/cmd.h"
 
 #include "base/text.h"
@@ -22,6 +25,7 @@ static const struct family *family_named(const char *name)
 	return NULL;
 }
 
+/* A topic is a command, a family of commands, or a group, in this order. */
 static int help_topic(struct cli *r, struct err *e)
 {
 	const struct family *f = family_named(r->args[0]);
@@ -74,6 +78,7 @@ int cmd_help(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* "words" is what the completion scripts call: it prints the candidates for a line that is being typed. */
 int cmd_completion(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "words")) {

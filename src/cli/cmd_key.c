@@ -1,7 +1,9 @@
-/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine records.
+/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine
+ * records.
  *
- * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace.  No command prints the secret.  None replaces it without a
- * link in the key history: whoever replaces a key silently makes old records look foreign. */
+ * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace. No command prints the
+ * secret. None replaces the key without a link in the key history: a key that is replaced silently makes
+ * old records look as if somebody else had signed them. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
@@ -41,6 +43,7 @@ static int key_dir(struct cli *r, const char **ret, struct err *e)
 	return rc;
 }
 
+/* The public half only. */
 static void print_key(struct cli *r, const struct key *k, const char *dir)
 {
 	const char *file = arena_printf(r->a, "%s/%s.key", dir, key_name);
@@ -87,6 +90,7 @@ int cmd_key_create(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* --out makes a new file and never overwrites one. */
 int cmd_key_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
@@ -113,6 +117,7 @@ int cmd_key_export(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Members that are empty are left out. */
 static void print_link(struct cli *r, const struct json *link)
 {
 	if (r->is_json) {
@@ -176,6 +181,7 @@ int cmd_key_revoke(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Lines that are no JSON are passed over here; the verification above them has reported them. */
 static void print_history(struct cli *r, const struct verification *v, struct bytes text)
 {
 	static const char *const headings[] = { "#", "AT", "EVENT", "KEY", "REASON" };
@@ -201,6 +207,7 @@ static void print_history(struct cli *r, const struct verification *v, struct by
 		out(r, "\nBROKEN: %s\n", v->text);
 }
 
+/* The history is verified before it is shown, and the exit code is that of the verification. */
 int cmd_key_history(struct cli *r, struct err *e)
 {
 	struct trust nobody = { 0 };
@@ -218,6 +225,7 @@ int cmd_key_history(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	while (text.n && text.p[text.n - 1] != '\n')
+		/* A last line without a newline is what a crash left of a link that nobody was told about. */
 		text.n--; /* what a crash left of a link nobody was told about */
 	verification_begin(&v, r->a, &nobody, "key history");
 	verify_key_history(&v, text, KEY_HISTORY);

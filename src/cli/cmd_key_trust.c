@@ -1,8 +1,10 @@
-/* cmd_key_trust.c — key trust, approval trust: the keys of others that this user has decided to trust, for one thing or another.
+/* cmd_key_trust.c — key trust, approval trust: the keys of others that this user has decided to trust, for
+ * one thing or another.
  *
- * Those for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in
- * there alone: a verification uses the file when it is named.  Those that may approve what an agent asks for stand beside it in
- * approvers.json; to put one there takes what an approval takes. */
+ * Keys for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has. Being in
+ * there alone makes nothing trusted: a verification uses the file only when it is named. Keys that may
+ * approve what an agent asks for stand beside it in approvers.json; to put one there takes what an
+ * approval takes. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -23,6 +25,7 @@ const struct opt key_trust_opts[] = {
 	{ 0 },
 };
 
+/* One of the two files, read, and locked when it is to be changed. */
 struct store {
 	const char *dir, *path;
 	struct json *doc, *keys;
@@ -34,6 +37,8 @@ static void store_close(struct store *s)
 	close_fd(&s->lock_fd);
 }
 
+/* Changes hold the lock from reading to writing, so that two of them do not lose one. A missing file is an
+ * empty one. */
 static int store_open(struct cli *r, struct store *s, const char *file, bool to_write, struct err *e)
 {
 	const char *home;
@@ -72,6 +77,7 @@ static int store_write(struct cli *r, const struct store *s, struct err *e)
 	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
+/* The place of a key, or the number of keys when it is not there. Hex is compared without case. */
 static size_t find(const struct store *s, const char *hex)
 {
 	size_t i = 0;
@@ -81,7 +87,8 @@ static size_t find(const struct store *s, const char *hex)
 	return i;
 }
 
-/* A key as it is spelled, or the file that holds it. */
+/* A key as it is spelled, or the file that holds it. A weak key is refused at once and not tried as a file
+ * name. */
 static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
@@ -154,6 +161,8 @@ static void trust_list(struct cli *r, const struct store *s)
 		out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
 }
 
+/* Whether a key may approve. A file that cannot be read is an error and not a "no", so that the reason is
+ * told. */
 int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
@@ -167,7 +176,7 @@ int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
 	return OK;
 }
 
-/* A key that may approve is as good as a person: only a person at a terminal gives or takes that. */
+/* A key that may approve is as good as a person, so only a person at a terminal gives or takes that. */
 static int change_approvers(struct cli *r, const char *action, const char *hex, struct err *e)
 {
 	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
@@ -188,6 +197,7 @@ static int change_approvers(struct cli *r, const char *action, const char *hex, 
 		: err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
 }
 
+/* The person is asked before the lock is taken: nobody should wait for somebody who is reading. */
 static int change_or_list(struct cli *r, const char *file, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };

@@ -1,4 +1,12 @@
-/* cmd_log.c — log head, prove, consistency, anchor, check, repair: the tamper-evident log over the receipts. */
+/* cmd_log.c — log head, prove, consistency, anchor, check, repair: the tamper-evident log over the
+ * receipts.
+ *
+ * Each receipt is a leaf of a Merkle tree. A signed head fixes how many there are and what they say; a
+ * proof shows that one receipt is in it, or that an older log is a beginning of this one. What a head
+ * cannot show is that receipts behind it were cut off, so heads can be anchored outside the workspace.
+ *
+ * Repair never makes damage invisible: it takes out what is no receipt, keeps it beside the log, and signs
+ * a seam that says so. */
 #include "cli/cmd_log.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -38,6 +46,7 @@ const struct opt log_repair_opts[] = {
 	{ 0 },
 };
 
+/* The key of this user. */
 int cmd_log_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *home;
@@ -46,6 +55,7 @@ int cmd_log_key(struct cli *r, struct key **ret, struct err *e)
 	return rc ? rc : keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
 }
 
+/* Without a home there is no key directory; the recorder then works without the key history. */
 void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 {
 	struct err none = { 0 };
@@ -56,7 +66,8 @@ void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 		ret->keys_dir = path_join(r->a, home, "keys");
 }
 
-/* What this user signed, now and before. */
+/* Trusts what this user signed, now and with earlier keys. Without a key there is nobody's word to compare
+ * with, and the answer of the check will say so. */
 static int trust_own(struct cli *r, struct trust *t, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -81,6 +92,7 @@ static int trust_own(struct cli *r, struct trust *t, struct err *e)
 	return OK;
 }
 
+/* The keys that --key names, or else our own. Signatures are checked on all cores. */
 int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err *e)
 {
 	const char **keys;
@@ -97,7 +109,8 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
-/* Leaves that a crash left unwritten are made again from the receipts. */
+/* The leaf file is derived: leaves that a crash left unwritten, or a file that is damaged, are made again
+ * from the receipts. */
 static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct err *e)
 {
 	AUTO(recorder_close) struct recorder rec;
@@ -114,7 +127,7 @@ static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct
 	return rc;
 }
 
-/* A document for somebody else: to a new file, or to standard output. */
+/* A document for somebody else: to a new file, or to standard output. An existing file is not overwritten. */
 static int give(struct cli *r, const struct json *doc, const char *said, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
@@ -153,6 +166,7 @@ static void show_head(struct cli *r, const struct json *head)
 		out(r, "not signed; 'helm log head --sign' signs it\n");
 }
 
+/* Without --sign the last signed head is shown, or the unsigned root when there is none. */
 int cmd_log_head(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -184,6 +198,7 @@ int cmd_log_head(struct cli *r, struct err *e)
 
 /* ---- proofs ---- */
 
+/* What find_receipt() looks for. */
 struct wanted {
 	const char *word;
 	int64_t clock; /* of the receipt found, 0 before */
@@ -191,6 +206,7 @@ struct wanted {
 	struct arena *a;
 };
 
+/* Returns 1 to stop the walk at the first receipt with that id. */
 static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -209,6 +225,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return 1;
 }
 
+/* A number is an index; anything else the id of a receipt or decision. Clocks count from 1, leaves from 0. */
 static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret, struct err *e)
 {
 	struct wanted w = { .word = word, .a = r->a };
@@ -240,7 +257,8 @@ static struct json *path_json(struct arena *a, const struct hash *path, size_t n
 	return list;
 }
 
-/* In the tree of the newest signed head where that covers the leaf: its root is the one others have. */
+/* The proof is made in the tree of the newest signed head where that covers the leaf: its root is the one
+ * that others have. */
 static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct json **ret_head, struct err *e)
 {
 	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, ret_head, e);
@@ -278,6 +296,7 @@ int cmd_log_prove(struct cli *r, struct err *e)
 	return give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
 }
 
+/* The size of the older log, and its root when a kept head was given. */
 static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct err *e)
 {
 	const char *file = opt_text(r, "head", NULL);
@@ -301,6 +320,8 @@ static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct 
 	return OK;
 }
 
+/* A log that is shorter than the older one has lost receipts. One with another root at that size shows
+ * different people different logs. Both are errors, not proofs. */
 int cmd_log_consistency(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -334,6 +355,7 @@ int cmd_log_consistency(struct cli *r, struct err *e)
 	return give(r, doc, "The older log is a beginning of this one.", e);
 }
 
+/* An anchor inside the state directory is refused: whoever changes the log could change the anchor, too. */
 int cmd_log_anchor(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -370,6 +392,7 @@ int cmd_log_anchor(struct cli *r, struct err *e)
 
 /* ---- check and repair ---- */
 
+/* Progress is shown in MiB. */
 static void step(void *arg, uint64_t done, uint64_t total)
 {
 	struct progress *p = arg;
@@ -378,6 +401,7 @@ static void step(void *arg, uint64_t done, uint64_t total)
 	progress_step(p, done >> 20);
 }
 
+/* Where, what, and what was expected; a notice is no damage. */
 static void show_finding(struct cli *r, const struct json *f)
 {
 	const char *severity = json_get_text(f, "severity", "");
@@ -398,6 +422,7 @@ static void show_finding(struct cli *r, const struct json *f)
 			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
 }
 
+/* The verdict last, where the eye stops; with what the check could not see. */
 static void show_report(struct cli *r, const struct log_report *report)
 {
 	const struct json *doc = report->doc;
@@ -478,6 +503,7 @@ static void show_repaired(struct cli *r, const struct json *seam)
 				json_get_text(row, "kept_as", ""));
 }
 
+/* Without --yes only the plan is shown, and the exit code says that something is to be done. */
 int cmd_log_repair(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;

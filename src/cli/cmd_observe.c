@@ -1,4 +1,9 @@
-/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff: looking at what was recorded. */
+/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff, log sessions: looking at what
+ * was recorded.
+ *
+ * The documents come from observe/ and from the kernel's standing(); here they are printed. Whatever a row
+ * says was written by an agent or taken from its commands, so it goes through text_safe() before it
+ * reaches a terminal. */
 #include "cli/cmd_observe.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -32,6 +37,7 @@ const struct opt diff_opts[] = {
 	{ 0 },
 };
 
+/* The workspace as observe/ wants it. */
 struct observed observed_from(struct cli *r)
 {
 	return (struct observed){ .sys = r->sys,
@@ -52,6 +58,7 @@ enum paint paint_for_status(const char *status)
 	return PAINT_WARN;
 }
 
+/* The text of a member, harmless for a terminal; "-" when it is missing. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name)
 {
 	const char *v = json_get_text(row, name, "-");
@@ -99,6 +106,7 @@ static void print_calls(struct cli *r, const char *name, const struct json *n)
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
+/* What is in force and what needs a person, one name=value per line for scripts. */
 static void print_standing(struct cli *r, const struct json *doc)
 {
 	const struct json *freeze = json_get(doc, "freeze"), *calls = json_get(doc, "calls"),
@@ -146,6 +154,7 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	out(r, "next=%s\n", safe_member(r, doc, "next"));
 }
 
+/* Made safe line by line: the newlines between sentences are ours, those inside are not. */
 static void print_brief(struct cli *r, const struct json *doc)
 {
 	struct bytes rest = bytes_of(observe_brief_text(r->a, doc, r->sys->now_us(r->sys)));
@@ -156,6 +165,8 @@ static void print_brief(struct cli *r, const struct json *doc)
 	}
 }
 
+/* What was recorded is made public before `tree` is added, and `tree`, a local path, is left out of a
+ * public status. */
 int cmd_status(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -185,6 +196,7 @@ static void heading(struct cli *r, const char *text)
 	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
 }
 
+/* Only when there is something to say; a list that cannot be read is told by `standing` already. */
 static void print_approvals(struct cli *r, const struct json *part)
 {
 	struct json *doc;
@@ -205,6 +217,7 @@ static const char *ago_member(struct cli *r, const struct json *row, const char 
 	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
 }
 
+/* The newest first. */
 static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted)
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
@@ -245,6 +258,7 @@ static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 	out_table_end(t);
 }
 
+/* The verdict, what is wrong, what is in force, what waits, what happened, and the next step. */
 static void print_dashboard(struct cli *r, const struct json *status)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -292,7 +306,7 @@ static int show_dashboard(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* A number picks a request to be answered; anything else ends it. */
+/* A number picks a request to be answered; any other line ends the watch. */
 static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 {
 	char line[32];
@@ -313,7 +327,8 @@ static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 	return id ? approval_ask_person(r, id, e) : rc;
 }
 
-/* Again and again until a line is typed or the terminal goes away. */
+/* Shows the dashboard again and again until a line is typed or the terminal goes away. Each round gives
+ * its memory back, so it can run for days; the output buffer is made anew because it lay in that memory. */
 static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 {
 	bool ends = false;
@@ -355,7 +370,7 @@ int cmd_watch(struct cli *r, struct err *e)
 	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
 }
 
-/* The newest row of a task, or of the latest one. */
+/* The newest row of the named task, or of the latest but `back`. NULL when there are not so many. */
 static int pick(struct cli *r, const char *id, size_t back, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -392,6 +407,7 @@ int cmd_run_contract(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Only members that both tasks have are compared. */
 int cmd_capability_diff(struct cli *r, struct err *e)
 {
 	struct json *older, *newer, *doc = json_new(r->a, JSON_OBJECT), *changed = json_new(r->a, JSON_ARRAY);

@@ -1,4 +1,7 @@
-/* cmd_profile.c — the profiles there are, one of them, and which skills may use which. */
+/* cmd_profile.c — profile list, show, policy: the profiles there are, one of them, and which skills may
+ * use which.
+ *
+ * Outside a workspace the shipped profiles are shown, so the commands work before anything is set up. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -11,6 +14,7 @@
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
+/* Warnings about rights that a file does not mention are told every time it is read. */
 static int load(struct cli *r, struct profiles *ret, struct err *e)
 {
 	int rc = OK;
@@ -73,6 +77,7 @@ int cmd_profile_show(struct cli *r, struct err *e)
 
 /* --- policy: the central file, and what each skill's contract says ---------------------------------------------------- */
 
+/* A missing file is no error and no document. */
 static int read_json(struct cli *r, const char *path, struct json **ret, struct err *e)
 {
 	int rc = doc_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, ret, e);
@@ -82,6 +87,7 @@ static int read_json(struct cli *r, const char *path, struct json **ret, struct 
 	return rc == E_MISSING ? OK : rc;
 }
 
+/* Copies the two members that matter, if they are there. */
 static void take_policy(struct arena *a, struct json *skills, const char *skill, const struct json *from)
 {
 	static const char *const members[] = { "allowed_profiles", "default_profile" };
@@ -97,7 +103,7 @@ static void take_policy(struct arena *a, struct json *skills, const char *skill,
 	}
 }
 
-/* A contract that cannot be read says so and the others are still shown. */
+/* What each skill's contract says. One that cannot be read is a warning; the others are still shown. */
 static void take_contracts(struct cli *r, struct json *skills)
 {
 	const char *dir = arena_printf(r->a, "%s/skills", r->ws->root);
@@ -116,6 +122,7 @@ static void take_contracts(struct cli *r, struct json *skills)
 	}
 }
 
+/* The central file is read last, so that it wins over the contracts. */
 int cmd_profile_policy(struct cli *r, struct err *e)
 {
 	struct json *skills = json_new(r->a, JSON_OBJECT), *doc = json_new(r->a, JSON_OBJECT),

@@ -95,6 +95,7 @@ const char *risk_level(int score_hundredths)
 	return score_hundredths < 95 ? "high" : "critical";
 }
 
+/* Scores are written as fractions: 95 is 0.95. */
 static struct json *hundredths(struct arena *a, int n)
 {
 	return json_double(a, n / 100.0);
@@ -166,6 +167,7 @@ static struct json *reason_codes(struct arena *a, const struct decision *d)
 	return arr;
 }
 
+/* What the command does, as older readers of the ledger know it. */
 static struct json *classification(struct arena *a, const struct decision *d)
 {
 	const struct proposal *p = d->proposal;
@@ -187,6 +189,7 @@ static struct json *classification(struct arena *a, const struct decision *d)
 	return c;
 }
 
+/* Start and end as offsets in the text of the command. */
 static struct json *span_json(struct arena *a, struct span at)
 {
 	struct json *v = json_new(a, JSON_ARRAY);
@@ -303,6 +306,7 @@ static void add_new_members(struct arena *a, const struct decision *d, struct js
 	json_sets(a, v, "mode", guard_mode_name(d->mode));
 }
 
+/* The order of members is part of the format: see the head of this file. */
 struct json *decision_to_json(struct arena *a, const struct decision *d)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *parts = json_new(a, JSON_OBJECT);

@@ -130,6 +130,7 @@ static bool is_empty(const struct json *v)
 	return v->type != JSON_TRUE && v->n == 0;
 }
 
+/* Missing and null are the same to a table. */
 static bool is_nothing(const struct json *v)
 {
 	return !v || v->type == JSON_NULL;
@@ -166,6 +167,7 @@ static int write_int(struct buf *to, const struct member *m, const struct json *
 	return OK;
 }
 
+/* A missing truth value is false. */
 static int write_bool(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (!is_nothing(v) && !json_is_bool(v))
@@ -241,6 +243,7 @@ static int write_any(struct buf *to, const struct member *m, const struct json *
 	return OK;
 }
 
+/* A list of texts, or an error: one number among them would be hashed differently elsewhere. */
 static int write_texts(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (v->type != JSON_ARRAY)
@@ -253,6 +256,7 @@ static int write_texts(struct buf *to, const struct member *m, const struct json
 	return OK;
 }
 
+/* An object whose values are texts, sorted by name as canonical JSON is. */
 static int write_map(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (v->type != JSON_OBJECT)
@@ -268,6 +272,7 @@ static int write_map(struct buf *to, const struct member *m, const struct json *
 static int write_record(struct buf *to, const struct projection *p, const struct except *but,
 	const struct json *record, int depth, struct err *e);
 
+/* Each object goes through the table of the member; errors say which one failed. */
 static int write_objects(
 	struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
 {
@@ -304,6 +309,7 @@ static int write_absent(struct buf *to, const struct member *m)
 	return OK;
 }
 
+/* Dispatches on the shape that the table gives this member. */
 static int write_value(struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
 {
 	switch (m->shape) {
@@ -351,6 +357,8 @@ static bool is_written(const struct member *m, const struct json *v, const struc
 	return m->presence != OMIT || !is_empty(v);
 }
 
+/* A cleared member is written as an empty text whatever it held. A required one must be there and not
+ * null. A constant is written whatever the record says. */
 static int write_member(struct buf *to, const struct member *m, const struct json *v,
 	const struct except *but, int depth, struct err *e)
 {

@@ -43,6 +43,7 @@ static void element(struct buf *b, const char *name, const char *class, const ch
 	buf_addf(b, "</%s>", name);
 }
 
+/* A small label behind a name; `tone` is its colour. */
 static void tag(struct buf *b, const char *tone, const char *text)
 {
 	buf_addc(b, ' ');
@@ -110,6 +111,7 @@ static char *end(struct buf *b, const struct json *doc)
 	return b->p;
 }
 
+/* `title` is a fixed text of this file. */
 static void section(struct buf *b, const char *title, const char *note)
 {
 	buf_addf(b, "<h2>%s", title);
@@ -283,6 +285,7 @@ static void call_item(struct buf *b, const struct json *call)
 
 typedef void item_fn(struct buf *b, const struct json *row);
 
+/* A list of items on one line of time, or a sentence when there are none. */
 static void timeline(struct buf *b, const struct json *rows, item_fn *item, const char *nothing)
 {
 	if (!rows || !rows->n) {
@@ -295,6 +298,7 @@ static void timeline(struct buf *b, const struct json *rows, item_fn *item, cons
 	buf_adds(b, "</div>");
 }
 
+/* Each row carries the command that goes back to it. */
 static void checkpoint_table(struct buf *b, const struct json *rows)
 {
 	if (!rows || !rows->n) {
@@ -316,6 +320,7 @@ static void checkpoint_table(struct buf *b, const struct json *rows)
 	buf_adds(b, "</table>");
 }
 
+/* One row per session, with the verdicts counted. */
 static void session_table(struct buf *b, const struct json *rows)
 {
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied" };
@@ -366,6 +371,8 @@ static const char *order_note(struct arena *a, const struct json *r, const char 
 	return cut ? arena_printf(a, "newest first: %s", cut) : "newest first";
 }
 
+/* The order is the order of need: can the record be trusted, how much happened, what was stopped, what
+ * ran, and how to go back. */
 char *observe_html(struct arena *a, const struct json *r)
 {
 	const struct json *sessions = json_get(r, "sessions"), *calls = json_get(r, "stopped_calls");
@@ -399,6 +406,7 @@ char *observe_html(struct arena *a, const struct json *r)
 	return end(&b, r);
 }
 
+/* One session, every call in its order. */
 char *observe_session_html(struct arena *a, const struct json *doc)
 {
 	struct buf b;

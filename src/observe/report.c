@@ -77,7 +77,7 @@ static struct json *receipts(const struct observed *o, struct json *answers)
 	return doc;
 }
 
-/* Rows with one of these states. */
+/* Rows that are in one of these states. */
 static struct json *with_status(struct arena *a, const struct json *tasks, const char *const *states)
 {
 	struct json *out = json_new(a, JSON_ARRAY);
@@ -103,6 +103,7 @@ static void put_list(
 	json_set(a, json_get(doc, "lists"), name, about);
 }
 
+/* How much of a list is shown, or NULL when all of it is. */
 const char *observe_cut(struct arena *a, const struct json *report, const char *list)
 {
 	const struct json *about = json_get(json_get(report, "lists"), list);
@@ -224,6 +225,7 @@ static void section(struct buf *b, const char *title, const struct json *r, cons
 		buf_adds(b, "- None\n");
 }
 
+/* The same document as the page shows, in a form that fits into a ticket. */
 char *observe_markdown(struct arena *a, const struct json *r)
 {
 	static const char *const task[] = { "task_name", "profile", "finished_at", NULL };

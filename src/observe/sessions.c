@@ -60,6 +60,8 @@ static int read_calls(
 	return rc;
 }
 
+/* Sessions in the order of their first call. Counts are of calls only; an outcome adds to the changed
+ * files. */
 int observe_sessions(
 	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -209,6 +211,7 @@ static void put_paths(struct buf *b, const char *what, const struct json *paths)
 	buf_addc(b, '\n');
 }
 
+/* One line per call, with what it changed and how to undo it below. */
 char *observe_session_markdown(struct arena *a, const struct json *doc)
 {
 	struct buf b;

@@ -25,6 +25,7 @@ static struct json *last_items(struct arena *a, const struct json *list, uint32_
 	return out;
 }
 
+/* How many of the last tasks are in each state. */
 static struct json *status_counts(struct arena *a, const struct json *tasks)
 {
 	struct json *counts = json_new(a, JSON_OBJECT);
@@ -86,6 +87,8 @@ static int add_health(const struct observed *o, struct json *doc, struct err *e)
 	return OK;
 }
 
+/* Tasks and failures must be readable, or there is no status. Everything that `standing` found is copied
+ * in before health is judged. */
 int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
@@ -186,6 +189,7 @@ const char *observe_when(struct arena *a, const char *stamp)
 	return text_parse_time(stamp, strlen(stamp), &us) ? text_time_local(a, us) : stamp;
 }
 
+/* One sentence about the last task, and a second one for why it did not complete. */
 static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_us)
 {
 	const char *at = json_get_text(t, "finished_at", ""), *status = json_get_text(t, "status", "");
@@ -272,6 +276,7 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 	return b.p;
 }
 
+/* Who is frozen, since when, by whom and why; and always the way back. */
 char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *who = json_get_text(one, "principal", "*"), *why = json_get_text(one, "reason", ""),
@@ -303,6 +308,8 @@ char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us
 		*why ? ": " : "", why, name);
 }
 
+/* What the profile does with destructive commands is said every time, because it is the choice that
+ * matters most. */
 char *observe_profile_text(struct arena *a, const struct json *profile)
 {
 	const char *name = json_get_text(profile, "name", NULL);
@@ -341,6 +348,7 @@ static void standing_sentences(struct buf *b, const struct json *doc, int64_t no
 		json_get_text(json_get(doc, "containment"), "text", ""));
 }
 
+/* The headline first: whoever reads only one line reads that one. */
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
 {
 	const struct json *t = json_get(brief, "last_task"), *c = json_get(brief, "latest_checkpoint");

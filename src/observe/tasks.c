@@ -79,6 +79,7 @@ int observe_tasks(const struct observed *o, size_t limit, struct json **ret, str
 	return OK;
 }
 
+/* Reading exactly as many rows as the reach means that there may be more. */
 int observe_all_tasks(
 	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -123,6 +124,7 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 	return OK;
 }
 
+/* Rows without an exit code did not fail. */
 int observe_failed_commands(
 	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e)
 {
@@ -159,6 +161,7 @@ int observe_checkpoints(const struct observed *o, size_t limit, struct json **re
 
 /* ---- doctor ---- */
 
+/* One finding with the command that a person can use to settle it. */
 static void finding(struct arena *a, struct json *to, const struct json *row, const char *severity,
 	const char *kind, const char *action)
 {
@@ -235,6 +238,7 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 			arena_printf(a, "helm task show %s", id));
 }
 
+/* "ok" only means that there is no warning; notes may be there. */
 int observe_task_doctor(
 	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
 {
