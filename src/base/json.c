@@ -440,8 +440,8 @@ static struct shortest find_shortest(double value)
 	return d;
 }
 
-/* As Number::toString of ECMAScript, which the canonical form of JSON prescribes: plain digits for
- * exponents from -7 to 20, otherwise scientific. */
+/* As Number::toString of ECMAScript, which the canonical form of JSON prescribes: plain digits from 1e-6
+ * up to below 1e21, otherwise scientific. */
 static void print_decimal(struct buf *b, const struct shortest *d)
 {
 	if (d->n <= d->point && d->point <= 21) {

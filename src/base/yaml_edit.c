@@ -174,7 +174,7 @@ struct spot {
 	bool needs_outer, needs_inner;
 };
 
-/* Our item goes first in the list, so that it runs first. */
+/* Where our item goes: before the first item of the list, or below the innermost key that is there. */
 static struct spot find_spot(const struct lines *l, const char *outer, const char *inner)
 {
 	size_t top = find_key(l, 0, 0, outer);

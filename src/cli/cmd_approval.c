@@ -3,8 +3,8 @@
  * An approval lets an agent do what the rules would stop, so the question here is who answers. Everything
  * is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.
  * Standard input must be a terminal, and what is shown must go to one, unless a key answers that a person
- * registered for this. An agent can neither sit at a terminal of its own nor register a key;
- * approver_is_outside() refuses whoever runs inside a guarded run or below an agent.
+ * registered for this. Before that, approver_is_outside() refuses callers that a guarded run or an agent
+ * started.
  *
  * The order is always: read the options, find out who answers, open the kernel, show, ask, record. */
 #include "cli/cmd_approval.h"
@@ -37,7 +37,7 @@
 			"answer with this registered approver's key instead of a terminal", NULL, false \
 	}
 
-/* How far an answer reaches; shared by approve and grant. */
+/* The options of REACH_OPTIONS say how far an answer reaches; approve and grant share them. */
 const struct opt approval_approve_opts[] = {
 	REACH_OPTIONS,
 	{ "run", OPT_FLAG, NULL, "run the command at once, when the request came from a run", NULL, false },

@@ -257,7 +257,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 
 /* ---- list, show ---- */
 
-/* A damaged index is only a warning for those who look; whoever writes is refused by the store itself. */
+/* For those who only look, a damaged index is a warning and an empty list. */
 static int load_list(struct cli *r, struct checkpoint_store *st, struct json **ret, struct err *e)
 {
 	int rc = checkpoint_list(st, ret, e);

@@ -55,7 +55,7 @@ static void print_outlook(struct cli *r, const struct json *now)
 	}
 }
 
-/* The hash of the policy is computed only here: nobody else shows it, and it costs time. */
+/* The hash of the policy costs time, so it is computed only where it is shown. */
 static void answer_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
 {
 	d->policy_sha256 = policy_sha256(r->a, g->policy);

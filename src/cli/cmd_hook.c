@@ -139,7 +139,8 @@ static int read_call(struct cli *r, const struct client *c, struct tool_call *re
 	return clients_read_call(c, r->a, payload, ret, e);
 }
 
-/* "Unarmed": a workspace without a key is opened, too, and the decision says what is missing. */
+/* "Unarmed": that there is a key is checked, but it is loaded only when something is signed. An allowed
+ * look costs less that way. */
 static int open_kernel(struct cli *r, struct kernel *ret, struct err *e)
 {
 	int rc = workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);

@@ -1,4 +1,8 @@
-/* cmd_run.c — profile run, and its short form run. */
+/* cmd_run.c — profile run, and its short form run.
+ *
+ * Options become a run_spec, and kernel/task does the rest: judge, record, run behind walls, record again.
+ * What is decided here is who may loosen the guard: nobody from inside a guarded run, and no agent for
+ * what it runs itself. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -50,6 +54,8 @@ const struct opt run_opts[] = {
 	{ 0 },
 };
 
+/* The option wins over the environment. A mode that is not understood enforces. Only callers outside of
+ * any guarded run may loosen it or approve a risk. */
 static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "guard-mode", NULL), *env = r->sys->getenv(r->sys, "HELM_GUARD_MODE");
@@ -84,6 +90,7 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 	return OK;
 }
 
+/* Links are resolved now, so that the directory that is judged is the directory that is used. */
 static int working_directory(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "cwd", NULL);
@@ -100,6 +107,7 @@ static int working_directory(struct cli *r, struct run_spec *spec, struct err *e
 	return OK;
 }
 
+/* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *meta = opt_text(r, "meta-json", NULL);
@@ -133,7 +141,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	return rc ? rc : working_directory(r, spec, e);
 }
 
-/* What a person must know on standard error; the command's own output went through already. */
+/* Tells a person on standard error what must be known; the command's own output went through already. */
 void run_tell(struct cli *r, const struct run_report *report)
 {
 	struct buf text;
@@ -151,6 +159,8 @@ void run_tell(struct cli *r, const struct run_report *report)
 	(void)!write(2, text.p, text.n);
 }
 
+/* Runs that died without a last word are closed first, so that the ledger is right before a new one
+ * begins. The exit code is that of the command. */
 static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	struct kernel k;
@@ -185,6 +195,7 @@ int cmd_profile_run(struct cli *r, struct err *e)
 	return run_with(r, &spec, e);
 }
 
+/* Without --profile the workspace's choice holds. */
 int cmd_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = opt_text(r, "profile", NULL) };

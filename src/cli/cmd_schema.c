@@ -1,4 +1,7 @@
-/* cmd_schema.c — schema validate: is this document what that schema describes? */
+/* cmd_schema.c — schema validate: is this document what that schema describes?
+ *
+ * The same checker guards our own formats, so a format's schema can be tried on any file. YAML is told by
+ * its name; a .jsonl file is one document per line. */
 #include "base/conf.h"
 #include "base/file.h"
 #include "base/schema.h"
@@ -32,7 +35,8 @@ static int check_document(
 	return rc ? err_wrap(e, "%s", path) : OK;
 }
 
-/* One document per line, as ledgers are. */
+/* One document per line, as ledgers are. Each line gives its memory back, so a ledger of any length can be
+ * checked. */
 static int check_lines(struct cli *r, const struct schema *s, const char *path, struct bytes text,
 	int64_t *ret_count, struct err *e)
 {

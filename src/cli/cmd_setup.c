@@ -1,6 +1,10 @@
-/* cmd_setup.c — put Helm in front of an agent client, look whether it stands there, and take it away again.
+/* cmd_setup.c — setup: put Helm in front of an agent client, look whether it stands there, and take it
+ * away again.
  *
- * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE, elsewhere --yes says so. */
+ * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE,
+ * elsewhere --yes says so. After an installation a destructive call is made through the new entry, and it
+ * must be denied with a receipt that verifies. "Installed" is not yet "armed": a client may still skip the
+ * hook, and the exit code tells the difference. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "clients/clients.h"
@@ -40,7 +44,7 @@ static const char *shown(struct cli *r, const char *s)
 	return text_safe(r->a, s, strlen(s), false);
 }
 
-/* A person says so, now. */
+/* A person says so, now. Without a terminal --yes must be given. */
 static int confirm(struct cli *r, struct err *e)
 {
 	char answer[64];
@@ -59,6 +63,7 @@ static int confirm(struct cli *r, struct err *e)
 		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
+/* What the entry runs and by which rules calls will be decided, in words, before it is asked about. */
 static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 {
 	const char *profile;
@@ -102,6 +107,8 @@ static struct json *result(struct cli *r, const char *operation, const struct se
 	return doc;
 }
 
+/* For clients whose settings cannot be edited safely: what a person pastes. Nothing was armed, so the exit
+ * code is "no". */
 static int paste(struct cli *r, const char *client, const char *snippet)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -118,6 +125,7 @@ static int paste(struct cli *r, const char *client, const char *snippet)
 	return EXIT_NO;
 }
 
+/* The whole file as it would be, and nothing written. */
 static int show_plan(struct cli *r, const struct setup_change *c)
 {
 	struct json *doc = result(r, "install", c), *actions = json_new(r->a, JSON_ARRAY);
@@ -137,7 +145,7 @@ static int show_plan(struct cli *r, const struct setup_change *c)
 	return 0;
 }
 
-/* The row of the file that was changed. */
+/* The status row of the file that was changed. */
 static const struct json *row_of(const struct setup *s, const struct setup_change *c)
 {
 	json_each (row, setup_status(s, c->client))
@@ -186,6 +194,7 @@ static int show_installed(
 	return is_armed ? 0 : EXIT_NO;
 }
 
+/* Plan, explain, ask, install, and then look again at what the client would really do. */
 int cmd_setup(struct cli *r, struct err *e)
 {
 	const char *client = r->args[0], *receipt = "";
@@ -211,6 +220,7 @@ int cmd_setup(struct cli *r, struct err *e)
 	return rc ? rc : show_installed(r, &s, &c, receipt);
 }
 
+/* Takes out our entries only. Receipts and keys stay: what happened is not undone. */
 int cmd_setup_remove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
@@ -248,6 +258,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Finishes or takes back a change that a crash interrupted. */
 int cmd_setup_repair(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -269,6 +280,7 @@ int cmd_setup_repair(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The exit code is 0 only when everything that is installed is armed. */
 int cmd_setup_status(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "CLIENT", "SCOPE", "STATE", "DETAIL" };

@@ -1,4 +1,8 @@
-/* cmd_task.c — tasks: list, show, and the moves a person makes. */
+/* cmd_task.c — tasks: list, show, doctor, and the moves a person makes (block, complete, retry,
+ * mark-stale, reclaim).
+ *
+ * A move appends a row to the ledger; nothing that was recorded is changed. Which moves make sense from
+ * which state is decided in kernel/task; --force overrides that, and the row says so. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -49,6 +53,7 @@ const struct opt task_doctor_opts[] = {
 	{ 0 },
 };
 
+/* Whether a task passes all filters that were given. */
 static bool is_wanted(struct cli *r, const struct json *row)
 {
 	const char *status = json_get_text(row, "status", ""), *profile = opt_text(r, "profile", NULL),
@@ -72,12 +77,14 @@ static const char *clip_id(struct cli *r, const char *id)
 	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
 }
 
-/* The list as JSON is a list and has no place for it: it is said beside, for both. */
+/* The list as JSON has no place for this, so it is said on standard error, for both forms. */
 static void warn_partial(struct cli *r, uint32_t shown, uint32_t of, bool is_cut)
 {
 	warn(r, "%u of %u%s tasks, all with --limit 0", shown, of, is_cut ? " or more" : "");
 }
 
+/* Rows are taken from the newest back and then turned round, so that the limit keeps the newest and they
+ * stand last. */
 int cmd_task_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
@@ -139,6 +146,7 @@ static void print_member(struct cli *r, const struct json *row, const char *name
 	out(r, "%s=%s\n", name, text_safe(r->a, text.p, text.n, false));
 }
 
+/* The newest row is the state of the task; --history shows how it came there. */
 int cmd_task_show(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "skill",
@@ -166,6 +174,7 @@ int cmd_task_show(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The task may be named by the beginning of its id; its newest row is what is changed. */
 static int change(struct cli *r, struct task_change *c, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -234,6 +243,7 @@ int cmd_task_reclaim(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* --fix closes only runs whose process is gone; everything else is for a person. */
 int cmd_task_doctor(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);

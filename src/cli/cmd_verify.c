@@ -1,4 +1,8 @@
-/* cmd_verify.c — helm verify: what a file proves, in two answers, and where it breaks first. */
+/* cmd_verify.c — helm verify: what a file proves, in separate answers, and where it breaks first.
+ *
+ * Works on any machine, without a workspace. Whether the file is unchanged, whether a trusted key signed
+ * it, and whether it is complete are three answers that are never merged. Trust comes only from what the
+ * caller names; keys inside the file prove nothing but that it agrees with itself. */
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "verify/verify.h"
@@ -26,6 +30,7 @@ const struct opt verify_opts[] = {
 
 static const size_t MAX_FILE_BYTES = (size_t)4 << 30;
 
+/* A key that cannot be read is wrong usage: verifying with fewer keys than were given would mislead. */
 static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 {
 	const char *file = opt_text(r, "trust", NULL), **words;
@@ -45,6 +50,7 @@ static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
+/* Told by content and not by name: gzip's first bytes, or tar's mark. */
 static bool is_archive(struct bytes text)
 {
 	return (text.n > 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) ||
@@ -65,6 +71,7 @@ static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 	return false;
 }
 
+/* An archive that cannot be read is damaged evidence, not an error of usage. */
 static void verify_packed(struct cli *r, struct arena *a, const char *name, struct verification *v)
 {
 	struct err why = { 0 };
@@ -78,7 +85,7 @@ static void verify_packed(struct cli *r, struct arena *a, const char *name, stru
 		verify_pack(v, &p);
 }
 
-/* The head file beside an audit log. */
+/* The head file beside an audit log; NULL when there is none that can be read. */
 static const struct json *side_head(struct cli *r, struct arena *a, const char *name)
 {
 	char *path = arena_printf(a, "%s.head", name);
@@ -91,6 +98,7 @@ static const struct json *side_head(struct cli *r, struct arena *a, const char *
 	return head;
 }
 
+/* What kind of file it is decides how it is verified; a file that is none of ours is said to be no record. */
 static int verify_file(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
@@ -114,7 +122,7 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 	return OK;
 }
 
-/* One entry of a pack, shown without the others. */
+/* One entry of a pack, shown without the others, against its proof. */
 static int verify_shown(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
@@ -136,6 +144,7 @@ static const char *shown(struct cli *r, const char *s)
 	return s ? text_safe(r->a, s, strlen(s), false) : "";
 }
 
+/* The first thing that broke, as exactly as it is known. */
 static void show_broken(struct cli *r, const struct verification *v)
 {
 	if (v->error)
@@ -179,6 +188,8 @@ static void show(struct cli *r, const char *name, const struct verification *v)
 		out(r, "  next: give the signer's public key with --key, from a place you trust\n");
 }
 
+/* Each file has an arena of its own. Exit code 0 only when all are admissible; 2 when the others are
+ * merely no records. */
 int cmd_verify(struct cli *r, struct err *e)
 {
 	struct json *results = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);

@@ -1,8 +1,12 @@
-/* commands.c — THE TABLE.  Every command is one row; see cli.h for what a row makes.
+/* commands.c — the table of commands. Every command is one row; see cli.h for what a row makes.
  *
- * What a command is called, does to the world and where it is listed is said in model/command.def; here are its texts,
- * options and function.  A row that is missing here, or that command.def does not name, does not compile.  Texts are
- * whole sentences, one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. */
+ * What a command is called, what it does to the world and where it is listed is said in model/command.def;
+ * here are its texts, options and function. A row that is missing here, or that command.def does not name,
+ * does not compile.
+ *
+ * Help, man pages, completion and `helm help --json` are made from these rows. Texts are whole sentences,
+ * one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. Lines
+ * of examples that begin with "$ " are commands that can be run as they stand. */
 #include "cli/cmd.h"
 
 #define KNOWN(id) &command_table[COMMAND_##id]

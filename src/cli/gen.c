@@ -1,4 +1,5 @@
-/* gen.c — help and man pages, all from the table, so that none of them can drift. */
+/* gen.c — help, man pages and the JSON description of all commands, made from the table, so that none of
+ * them can drift from what the program accepts. */
 #include "cli/gen.h"
 
 #include "cli/opt.h"
@@ -12,6 +13,7 @@ static bool in_family(const struct cmd *c, const struct family *f)
 	return strncmp(c->is->name, f->name, n) == 0 && c->is->name[n] == ' ';
 }
 
+/* Required options are shown, the others are summed up as [options]. */
 static void usage_words(struct buf *to, const struct cmd *c)
 {
 	buf_addf(to, "helm %s", c->is->name);
@@ -34,7 +36,7 @@ void gen_usage(struct buf *to, const struct cmd *c)
 	buf_addc(to, '\n');
 }
 
-/* What people come for, in the order they come. */
+/* What people come for, in the order in which they come. */
 static const char *const group_help[COMMAND_GROUPS] = {
 	[GROUP_START] = "set Helm up, and see that it stands",
 	[GROUP_WORK] = "run things inside the boundary, save and go back",
@@ -59,7 +61,7 @@ static void banner(struct cli *r)
 	out(r, "\n");
 }
 
-/* "margin name   help" with the help wrapped below itself.  A name that is too long has a line of its own. */
+/* "margin name help" with the help wrapped below itself. A name that is too long has a line of its own. */
 static void help_row(struct cli *r, const char *margin, size_t room, const char *name, const char *help)
 {
 	size_t n = text_width(name, strlen(name)), indent = strlen(margin);
@@ -83,7 +85,8 @@ static bool same_noun(const struct cmd *x, const struct cmd *y)
 	return noun_length(x) == noun_length(y) && strncmp(x->is->name, y->is->name, noun_length(x)) == 0;
 }
 
-/* All commands of one group that share a first word: "checkpoint create|list|restore|...", as far as there is room. */
+/* All commands of one group that share a first word: "checkpoint create|list|restore|...", as far as there
+ * is room. */
 static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t *ret_count)
 {
 	struct buf text;
@@ -118,6 +121,7 @@ static const struct family *family_of(const struct cmd *c)
 	return NULL;
 }
 
+/* Whether no earlier row of the same group has this first word: the overview shows each once. */
 static bool is_first_of_noun(size_t at)
 {
 	for (size_t i = 0; i < at; i++)
@@ -126,7 +130,7 @@ static bool is_first_of_noun(size_t at)
 	return true;
 }
 
-/* One line per noun, the name of the group in front of the first. */
+/* One line per first word, with the name of the group before the first line. */
 static void overview_group(struct cli *r, enum command_group g, size_t room)
 {
 	const char *margin = command_group_name(g);
@@ -144,6 +148,7 @@ static void overview_group(struct cli *r, enum command_group g, size_t room)
 	}
 }
 
+/* Plumbing is left out: it is for scripts, and --all lists it. */
 void gen_overview(struct cli *r)
 {
 	struct buf usage;
@@ -175,6 +180,7 @@ void gen_group_help(struct cli *r, enum command_group g)
 	}
 }
 
+/* Groups without commands leave no empty line. */
 void gen_everything(struct cli *r)
 {
 	for (int g = 0; g < COMMAND_GROUPS; g++) {
@@ -223,6 +229,7 @@ static void help_options(struct cli *r, const struct opt *o)
 	}
 }
 
+/* A command that is also the name of a family lists its verbs, too. */
 void gen_help(struct cli *r, const struct cmd *c)
 {
 	struct buf usage;
@@ -265,6 +272,7 @@ static struct json *options_json(struct arena *a, const struct opt *o)
 	return all;
 }
 
+/* For programs that want to know what there is; the tests compare it with what the program does. */
 struct json *gen_json(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
@@ -295,7 +303,8 @@ struct json *gen_json(struct arena *a)
 	return doc;
 }
 
-/* roff: a backslash, and a dot or quote at the start of a line, would be instructions. */
+/* Text for a man page. A backslash, and a dot or quote at the start of a line, would be instructions; a
+ * plain '-' would be typeset as a hyphen that cannot be copied. */
 static void roff(struct buf *to, const char *s)
 {
 	bool at_start = true;
@@ -330,6 +339,7 @@ static void man_options(struct buf *to, const struct opt *o)
 	}
 }
 
+/* One command as a subsection. */
 static void man_command(struct buf *to, const struct cmd *c)
 {
 	buf_adds(to, ".SS \"");
@@ -364,6 +374,7 @@ static void man_head(struct buf *to, const char *name, const char *what)
 	buf_adds(to, "\n.SH SYNOPSIS\n.B helm\n");
 }
 
+/* The meaning of exit codes is the same for every command. */
 static void man_exit_codes(struct buf *to)
 {
 	static const struct {
@@ -385,6 +396,7 @@ static void man_exit_codes(struct buf *to)
 		buf_addf(to, ".TP\n.B %s\n%s.\n", rows[i].code, rows[i].what);
 }
 
+/* The page of the program holds the one-word commands and points to the pages of the families. */
 static void man_program(struct buf *to)
 {
 	man_head(to, "helm", "the boundary an agent's actions pass through");

@@ -1,7 +1,9 @@
 /* opt.c — reading the command line against a command's option specs.
  *
- * Grammar: `helm FAMILY [--path W] VERB [options and arguments mixed] [-- child argv]`.  Long options only, `--name value` and
- * `--name=value`.  A wrong word is answered with one usage line, the reason and the nearest right word, exit 2. */
+ * Grammar: `helm FAMILY [--path W] VERB [options and arguments mixed] [-- child argv]`. Long options only,
+ * `--name value` and `--name=value`. A wrong word is answered with one usage line, the reason and the
+ * nearest right word, and exit code 2. Options are never abbreviated: a new option must not change what an
+ * old script means. */
 #include "cli/opt.h"
 
 #include "base/text.h"
@@ -30,7 +32,7 @@ static const struct opt *find_in(const struct opt *opts, const char *name, size_
 	return NULL;
 }
 
-/* The command's own options win: `profile run --path` is not the workspace. */
+/* The command's own options win over the global ones: `profile run --path` is not the workspace. */
 static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_t n)
 {
 	const struct opt *o = cmd ? find_in(cmd->opts, name, n) : NULL;
@@ -38,6 +40,7 @@ static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_
 	return o ? o : find_in(global_opts, name, n);
 }
 
+/* Names the option that is spelled most alike. */
 static int unknown_option(const struct cmd *cmd, const char *word, struct err *e)
 {
 	const char *names[96];
@@ -69,6 +72,8 @@ static int check_choice(const struct opt *o, const char *value, struct err *e)
 		e, E_USAGE, "USAGE_CHOICE", "--%s takes one of %s, not '%s'", o->name, o->choices, value);
 }
 
+/* The four global options are recognised by their place in global_opts. Values are kept in order, for
+ * options that may be repeated. */
 static int store(struct cli *r, const struct opt *o, const char *text, struct err *e)
 {
 	struct opt_value v = { .opt = o, .text = text };
@@ -91,7 +96,7 @@ static int store(struct cli *r, const struct opt *o, const char *text, struct er
 	return OK;
 }
 
-/* One word that starts with "--".  *i moves on when the value is the next word. */
+/* One word that starts with "--". *i moves on when the value is the next word. */
 static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struct err *e)
 {
 	const char *word = argv[*i];
@@ -112,6 +117,7 @@ static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struc
 	return store(r, o, value, e);
 }
 
+/* Not asked when help is wanted: help must work with missing arguments. */
 static int check_required(const struct cli *r, struct err *e)
 {
 	if (r->wants_help)
@@ -127,6 +133,8 @@ static int check_required(const struct cli *r, struct err *e)
 	return OK;
 }
 
+/* A command that takes a child command also takes it without "--", from the first word that is no argument
+ * of its own. From there on nothing is read as our option. */
 int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 {
 	bool takes_child = r->cmd->needs & CHILD_ARGV;
@@ -164,6 +172,8 @@ int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 	return check_required(r, e);
 }
 
+/* The last value given wins. Asking for an option that is not in the row is a mistake in this program,
+ * found at the first call. */
 static const struct opt_value *last_value(const struct cli *r, const char *name)
 {
 	if (!find_in(r->cmd->opts, name, strlen(name)) && !find_in(global_opts, name, strlen(name)))

@@ -73,7 +73,7 @@ static struct json *claude_entry(struct arena *a, const char *command, const cha
 	return entry_of(a, command, verb, true);
 }
 
-/* A file that cannot be read switches nothing off: Claude Code cannot read it either. */
+/* A file that is missing or cannot be read switches nothing off. */
 static void check_disabled(struct client_look *l, const char *path)
 {
 	struct json *doc = client_read_json(l, path);

@@ -2,8 +2,8 @@
  *
  * It speaks as Claude Code does, but it cannot put a question to its person. It silently skips every hook
  * that a person has not trusted, so "armed" needs proof: the hash of this very hook, which Codex writes
- * into config.toml when a person trusts it. Only the few plain lines that Codex itself writes there are
- * read; on any other spelling the answer is "not armed", which is the safe side. */
+ * into config.toml when a person trusts it. Only the plain form that Codex itself writes is read; trust in
+ * any other spelling is not seen, and then the hook counts as not armed. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

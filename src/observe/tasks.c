@@ -55,7 +55,7 @@ static void keep_latest(struct json *rows)
 	qsort(rows->items, rows->n, sizeof(*rows->items), by_order);
 }
 
-/* Eight rows per task is what a usual run writes; the piece grows fourfold while it holds too few tasks. */
+/* Starts with eight rows per wanted task; the piece grows fourfold while it holds too few tasks. */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	size_t want = limit ? limit * 8 : REACH_ROWS;
