@@ -244,6 +244,7 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 
 /* ---- answering ---- */
 
+/* The receipt for programs; for a person the end of the grant and the way to take it back. */
 static void tell_grant(struct cli *r, const struct json *receipt)
 {
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
@@ -410,6 +411,7 @@ int cmd_approval_deny(struct cli *r, struct err *e)
 	return refuse(r, approval_deny, text.p, "DENY", "Denied", e);
 }
 
+/* Only what would end is shown: the grant itself needs no reading to be taken back. */
 int cmd_approval_revoke(struct cli *r, struct err *e)
 {
 	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",

@@ -22,6 +22,7 @@ static const char *safe(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* 0 for a time that is missing or cannot be read: then it is long over. */
 static int64_t time_of(const struct json *doc, const char *name)
 {
 	const char *text = json_get_text(doc, name, "");
@@ -46,6 +47,7 @@ static const char *how_long(struct cli *r, int64_t until_us)
 	return arena_printf(r->a, "for %lld days", (long long)((s + 43200) / 86400));
 }
 
+/* How long ago a recorded time was. */
 static const char *ago(struct cli *r, const struct json *doc, const char *name)
 {
 	return observe_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
@@ -150,6 +152,7 @@ static void describe_effects(struct cli *r, struct buf *to, const struct grant *
 	}
 }
 
+/* The same words for covers that no grant holds yet; `guard tune` shows them. */
 void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t n)
 {
 	struct grant g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
@@ -176,6 +179,7 @@ void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 		how_long(r, g->expires_us));
 }
 
+/* The grant inside the receipt that gave it. */
 static const struct json *grant_of(const struct json *entry)
 {
 	return json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
@@ -246,6 +250,7 @@ static void print_grants(struct cli *r, const struct json *grants, bool all)
 	}
 }
 
+/* The list for eyes: what waits, then what is in force; with `all` also what is over. */
 void approvals_print(struct cli *r, const struct json *doc, bool all)
 {
 	const struct json *requests = json_get(doc, "requests"), *grants = json_get(doc, "grants");
@@ -286,6 +291,7 @@ static struct json *flat(struct cli *r, const struct json *entry)
 	return doc;
 }
 
+/* One flat object per grant: what was granted, and what became of it. */
 static struct json *flat_grant(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "used_at", "revoked_at" };
@@ -299,6 +305,7 @@ static struct json *flat_grant(struct cli *r, const struct json *entry)
 	return doc;
 }
 
+/* Without --all only what waits and what is in force. */
 static void print_json(struct cli *r, const struct json *doc, bool all)
 {
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
@@ -316,6 +323,7 @@ static void print_json(struct cli *r, const struct json *doc, bool all)
 	out_json(r, out_doc);
 }
 
+/* Ends with the command that answers the first request. */
 int cmd_approval_list(struct cli *r, struct err *e)
 {
 	struct json *doc;

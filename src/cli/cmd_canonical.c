@@ -55,6 +55,7 @@ static int not_canonical(struct cli *r, const char *name, struct bytes text, str
 		line, column, piece(r->a, want, at), piece(r->a, text, at));
 }
 
+/* The bytes themselves, without a newline: whoever pipes them into a hash must get the right one. */
 static void print_canonical(struct cli *r, struct bytes canonical, bool is_strict)
 {
 	if (!r->is_json) {

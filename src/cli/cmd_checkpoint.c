@@ -98,6 +98,7 @@ const char *checkpoint_size_text(struct arena *a, int64_t bytes)
 	return arena_printf(a, unit && n < 10 ? "%.1f %s" : "%.0f %s", n, units[unit]);
 }
 
+/* A short age for a table; "-" when the time cannot be read. */
 static const char *age_text(struct cli *r, const char *created)
 {
 	int64_t us, seconds;
@@ -119,6 +120,7 @@ static const char *safe(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* The paths that were chosen, as they were given. */
 static const char *paths_text(struct cli *r, const struct json *record)
 {
 	struct buf to;
@@ -173,6 +175,7 @@ static struct json *skipped_json(struct cli *r, const struct checkpoint_result *
 	return list;
 }
 
+/* What was saved, what it cost, and how to go back. */
 static void say_created(struct cli *r, const struct checkpoint_result *made)
 {
 	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
@@ -185,6 +188,7 @@ static void say_created(struct cli *r, const struct checkpoint_result *made)
 	out(r, "\ngo back with:\n  helm checkpoint restore %s\n", made->id);
 }
 
+/* The same numbers as a real checkpoint, without one. */
 static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 {
 	if (r->is_json) {
@@ -276,6 +280,7 @@ static bool is_pinned(const struct json *record)
 		text_eq(json_get_text(record, "retention", ""), "pinned");
 }
 
+/* Records of older versions lack some members; they show "-". */
 static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 {
 	int64_t files = json_get_int(v, "files", -1), bytes = json_get_int(v, "bytes", -1);
@@ -320,6 +325,7 @@ int cmd_checkpoint_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Every member of the record, and the two commands that use it. */
 int cmd_checkpoint_show(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -372,6 +378,7 @@ static struct json *changes_json(struct cli *r, const struct checkpoint_restored
 	return list;
 }
 
+/* The order is that of enum checkpoint_state. */
 static enum paint state_paint(enum checkpoint_state s)
 {
 	static const enum paint paints[] = { PAINT_MUTED, PAINT_WARN, PAINT_WARN, PAINT_BAD, PAINT_GOOD,
@@ -380,6 +387,7 @@ static enum paint state_paint(enum checkpoint_state s)
 	return paints[s];
 }
 
+/* Colours by the first letter of each line, as every diff is coloured. */
 static void put_diff(struct cli *r, const char *diff)
 {
 	struct bytes rest = bytes_of(diff);
@@ -409,6 +417,7 @@ static void put_change(struct cli *r, const struct checkpoint_change *c)
 		out(r, "  (binary, or too large to compare line by line)\n");
 }
 
+/* Entries that are as they were saved are not listed. What is beyond `max` is counted. */
 static void put_changes(struct cli *r, const struct checkpoint_restored *back, size_t max)
 {
 	size_t n = 0;
@@ -522,6 +531,7 @@ static void say_restored(struct cli *r, const struct checkpoint_restored *back, 
 		out(r, "undo with:\n  helm checkpoint restore %s\n", back->backup_id);
 }
 
+/* Only what was changed is listed. */
 static struct json *restored_json(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -559,6 +569,7 @@ static bool is_confirmed(
 		(answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* The id of the task is made first, so that the rows before and after carry the same one. */
 int cmd_checkpoint_restore(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };

@@ -57,6 +57,8 @@ static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 	out(r, "restore_hint=helm checkpoint restore %s\n", id);
 }
 
+/* Which checkpoint leads back from the newest risky task. "exact" is true only for one that was made
+ * before it. */
 int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -95,6 +97,7 @@ static struct json *finalization(struct cli *r, const struct json *task)
 	return doc;
 }
 
+/* The same advice, with the plan for what is to be remembered of the task. Changes nothing. */
 int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -152,6 +155,7 @@ static struct json *prune_json(
 	return doc;
 }
 
+/* Reasons are told for each checkpoint that goes. */
 static void say_pruned(struct cli *r, const struct checkpoint_pruned *gone)
 {
 	bool is_done = opt_flag(r, "apply");
@@ -196,6 +200,7 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* A pinned checkpoint stays, whatever retention says. */
 int cmd_checkpoint_protect(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -212,6 +217,7 @@ int cmd_checkpoint_protect(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The policy in force, and whether it comes from a file or is the default. */
 int cmd_checkpoint_policy(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };

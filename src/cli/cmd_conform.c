@@ -22,6 +22,7 @@ static const char *compact(struct cli *r, const struct json *v)
 	return text_safe(r->a, b.p, b.n, false);
 }
 
+/* One row per family of cases. What is not supported is counted apart and never as passed. */
 static void show_families(struct cli *r, const struct json *report)
 {
 	static const char *const headings[] = { "FAMILY", "PASSED", "FAILED", "NOT SUPPORTED", "UNSCORED" };
@@ -38,6 +39,7 @@ static void show_families(struct cli *r, const struct json *report)
 	out_table_end(t);
 }
 
+/* The expected answer beside ours, as compact JSON. */
 static void show_failures(struct cli *r, const struct json *report)
 {
 	json_each (f, json_get(report, "failures")) {

@@ -18,6 +18,7 @@ const struct opt db_query_opts[] = {
 	{ 0 },
 };
 
+/* Where the index lies. */
 static struct index_place place(struct cli *r)
 {
 	return (struct index_place){ r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
@@ -41,6 +42,7 @@ static void print(struct cli *r, const struct json *doc)
 	}
 }
 
+/* Makes the index, or reads only what was added to the ledgers since. */
 int cmd_db_init(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
@@ -52,6 +54,7 @@ int cmd_db_init(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Throws the index away and reads everything again. */
 int cmd_db_rebuild(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* A directory that is not there counts as empty. */
 static int must_be_empty(struct cli *r, const char *dir, struct err *e)
 {
 	char **names;

@@ -38,6 +38,7 @@ const struct opt evidence_prove_opts[] = {
 	{ 0 },
 };
 
+/* *ret_has says whether the option was given at all. */
 static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
 {
 	const char *text = opt_text(r, name, NULL);
@@ -91,6 +92,7 @@ static int load_key(struct cli *r, struct key **ret, struct err *e)
 	return key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, name, strlen(name) - 4), ret, e);
 }
 
+/* Ends with the command by which others verify the pack. */
 static void show_export(struct cli *r, const struct pack_written *w, const char *path, size_t n)
 {
 	const struct json *m = w->manifest;
@@ -135,6 +137,7 @@ static void sign_newest_head(struct cli *r, struct key *key)
 		warn(r, "the pack has no signed head over all receipts: %s", why.text);
 }
 
+/* The order matters: the head is signed before anything is collected, so that it is part of the pack. */
 int cmd_evidence_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -173,6 +176,7 @@ static int read_trust(struct cli *r, struct trust *t, struct err *e)
 	return OK;
 }
 
+/* Every check with its result; "-" is one that does not apply. */
 static void show_checks(struct cli *r, const struct verification *v)
 {
 	static const char *const words[] = { "ok  ", "FAIL", "-   " };
@@ -188,6 +192,7 @@ static void show_checks(struct cli *r, const struct verification *v)
 	}
 }
 
+/* The headline, then the checks, then the three answers on one line. */
 static void show_verdict(struct cli *r, const struct verification *v)
 {
 	enum headline h = verification_headline(v);
@@ -233,6 +238,7 @@ static bool is_accepted(const struct verification *v)
 		!v->error;
 }
 
+/* The exit code follows the verdict: 0 accepted, 1 not accepted, 2 unreadable. */
 int cmd_evidence_verify(struct cli *r, struct err *e)
 {
 	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested") };
@@ -305,6 +311,7 @@ int cmd_evidence_prove(struct cli *r, struct err *e)
 	return file_replace(r->sys, AT_FDCWD, to, 0644, buf_bytes(&b), e);
 }
 
+/* What is inside, not who signed it; the last line says so. */
 int cmd_evidence_summary(struct cli *r, struct err *e)
 {
 	struct json *manifest, *summary;

@@ -28,6 +28,7 @@ static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 	return fn == freeze_lift ? approver_is_outside(r->sys, r->a, r->ws, e) : OK;
 }
 
+/* What is frozen, since when and why. */
 static int show(struct cli *r, struct err *e)
 {
 	struct json *doc;
@@ -72,6 +73,7 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	return 0;
 }
 
+/* "status" is an argument and not a verb of its own, so any other argument is refused. */
 int cmd_freeze(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "status"))

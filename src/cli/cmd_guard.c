@@ -28,6 +28,7 @@ const struct opt guard_explain_opts[] = {
 	{ 0 },
 };
 
+/* The order is that of enum action. */
 static enum paint action_paint(enum action a)
 {
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
@@ -47,6 +48,7 @@ static struct json *foresee(struct cli *r, const struct guard *g, struct decisio
 	return guard_foresee(g, r->a, request_sha256(r->a, &q), d);
 }
 
+/* What else would decide now: sentences from the kernel. */
 static void print_outlook(struct cli *r, const struct json *now)
 {
 	json_each (text, json_get(now, "sentences")) {
@@ -138,6 +140,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 			d->recommended_profile, d->recommended_profile, d->recommended_profile);
 }
 
+/* With --batch the questions come from standard input instead (cmd_guard_batch.c). */
 int cmd_guard_check(struct cli *r, struct err *e)
 {
 	struct guard g;
@@ -237,6 +240,7 @@ static void print_effect(struct cli *r, const struct proposal *p, size_t step, c
 	out(r, "\n");
 }
 
+/* A finding below the step it is about, with what to do instead. */
 static void print_finding(struct cli *r, const struct proposal *p, size_t step, const struct finding *f)
 {
 	print_bars(r, p, step, false);
@@ -272,6 +276,7 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 			print_finding(r, p, i, &d->findings[k]);
 }
 
+/* The verdict in words for a person. */
 static const char *answer(const struct decision *d)
 {
 	if (d->verdict == V_ALLOW)
@@ -342,6 +347,7 @@ int cmd_guard_explain(struct cli *r, struct err *e)
 
 /* --- rules ------------------------------------------------------------------------------------------------------------ */
 
+/* One rule with everything that decides when it speaks. */
 static struct json *rule_json(struct arena *a, const struct rule_view *rule)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -360,6 +366,7 @@ static struct json *rule_json(struct arena *a, const struct rule_view *rule)
 	return v;
 }
 
+/* The rules together with the hash of the policy, so that a reader can tell which policy they belong to. */
 static void rules_as_json(struct cli *r, const struct guard *g)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY);

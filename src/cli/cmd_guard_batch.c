@@ -114,6 +114,7 @@ static void answer_decision(
 	out_line_json(r, v);
 }
 
+/* An argument list from JSON. A text with a NUL is refused: a program would see only its beginning. */
 static int words_of(struct arena *a, const struct json *list, const char ***ret, size_t *ret_n, struct err *e)
 {
 	const char **argv;
@@ -196,6 +197,7 @@ static void answer_line(struct cli *r, const struct guard *g, struct arena *a, s
 			guard_foresee(g, a, NULL, &d)); /* also denies when frozen */
 }
 
+/* One buffer for all lines; empty lines are passed over. */
 int guard_batch(struct cli *r, struct guard *g, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };

@@ -47,6 +47,7 @@ static size_t offset_in_snippet(const struct finding *f)
 	return at.start;
 }
 
+/* How many lines lie before this offset. */
 static uint32_t newlines_before(struct bytes b, size_t at)
 {
 	uint32_t n = 0;
@@ -56,6 +57,7 @@ static uint32_t newlines_before(struct bytes b, size_t at)
 	return n;
 }
 
+/* Where the line with this number, from 0, begins. */
 static size_t line_start(struct bytes b, uint32_t line)
 {
 	size_t i = 0;
@@ -181,6 +183,7 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 	return OK;
 }
 
+/* FILE:LINE first, as compilers print it, so that editors can jump there. */
 static void print_hits(struct cli *r, const struct scan *s)
 {
 	for (size_t i = 0; i < s->hit_count; i++) {
@@ -199,6 +202,7 @@ static void print_hits(struct cli *r, const struct scan *s)
 		s->file_count, s->file_count == 1 ? "" : "s");
 }
 
+/* The same findings for programs. */
 static void print_json(struct cli *r, const struct scan *s)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
@@ -265,6 +269,7 @@ static int64_t rule_index(struct arena *a, struct json *rules, const struct find
 	return (int64_t)rules->n - 1;
 }
 
+/* Where a hit lies, as SARIF wants it. */
 static struct json *location(struct arena *a, const struct hit *h)
 {
 	struct json *physical = json_new(a, JSON_OBJECT), *artifact = json_new(a, JSON_OBJECT);
@@ -279,6 +284,7 @@ static struct json *location(struct arena *a, const struct hit *h)
 	return v;
 }
 
+/* One SARIF result. What would be denied is an error, what would be asked about a warning. */
 static struct json *result(struct arena *a, struct json *rules, const struct hit *h)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *locations = json_new(a, JSON_ARRAY);
@@ -292,6 +298,7 @@ static struct json *result(struct arena *a, struct json *rules, const struct hit
 	return v;
 }
 
+/* SARIF 2.1.0 with one run; rules are listed as they are met. */
 static void print_sarif(struct cli *r, const struct scan *s)
 {
 	struct arena *a = r->a;
@@ -316,6 +323,7 @@ static void print_sarif(struct cli *r, const struct scan *s)
 	out_json(r, doc);
 }
 
+/* Findings make the exit code "no", so that a pipeline can stop on them. */
 int cmd_guard_scan(struct cli *r, struct err *e)
 {
 	struct scan s = { .r = r };

@@ -50,6 +50,7 @@ static int help_topic(struct cli *r, struct err *e)
 		e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help --all' lists them", name);
 }
 
+/* The forms exclude each other; the first that is asked for wins. */
 int cmd_help(struct cli *r, struct err *e)
 {
 	if (r->is_json) {
@@ -92,6 +93,7 @@ int cmd_completion(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* As JSON also what the program is made of and what the kernel offers. */
 int cmd_version(struct cli *r, struct err *e)
 {
 	(void)e;

@@ -99,6 +99,7 @@ static char late_text[1024];
 static size_t late_n;
 static int late_exit;
 
+/* Runs in a signal handler: only write() and _exit() are allowed here. */
 static void too_late(int signal_number)
 {
 	(void)signal_number;
@@ -127,6 +128,8 @@ static void set_deadline(struct cli *r, const struct client *c)
 	setitimer(ITIMER_REAL, &when, NULL);
 }
 
+/* Whatever is wrong with reading the payload is told as HOOK_PAYLOAD, which refuse_for() answers in the
+ * safest way. */
 static int read_call(struct cli *r, const struct client *c, struct tool_call *ret, struct err *e)
 {
 	struct bytes payload;

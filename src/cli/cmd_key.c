@@ -33,6 +33,7 @@ const struct opt key_revoke_opts[] = {
 	{ 0 },
 };
 
+/* ~/.helm/keys, or below HELM_HOME. */
 static int key_dir(struct cli *r, const char **ret, struct err *e)
 {
 	const char *home;
@@ -77,6 +78,7 @@ int cmd_key_show(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Refuses when there is a key already: a new one must come by rotation. */
 int cmd_key_create(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
@@ -129,6 +131,7 @@ static void print_link(struct cli *r, const struct json *link)
 			out(r, "%s=%s\n", m->name, text_safe(r->a, m->value->text, m->value->n, false));
 }
 
+/* The link is signed by the old key and by the new one; it is shown together with what others need. */
 int cmd_key_rotate(struct cli *r, struct err *e)
 {
 	const char *dir;
@@ -162,6 +165,7 @@ static int read_since(struct cli *r, const char **ret, struct err *e)
 	return OK;
 }
 
+/* Everything is read and checked before the history is touched. */
 int cmd_key_revoke(struct cli *r, struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];

@@ -70,6 +70,7 @@ static int store_open(struct cli *r, struct store *s, const char *file, bool to_
 	return OK;
 }
 
+/* The file is replaced whole, under the lock that store_open() took. */
 static int store_write(struct cli *r, const struct store *s, struct err *e)
 {
 	const struct doc file = { .file = s->path };
@@ -109,6 +110,7 @@ static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLI
 	return OK;
 }
 
+/* A key that is there already is an error, so that its label is not changed by accident. */
 static int trust_add(struct cli *r, struct store *s, const char *hex, struct err *e)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
@@ -137,6 +139,7 @@ static int trust_remove(struct cli *r, struct store *s, const char *hex, struct 
 	return store_write(r, s, e);
 }
 
+/* After a change the whole list is shown. */
 static void trust_list(struct cli *r, const struct store *s)
 {
 	static const char *const headings[] = { "KEY", "ADDED", "LABEL" };

@@ -150,6 +150,7 @@ static int give(struct cli *r, const struct json *doc, const char *said, struct 
 	return 0;
 }
 
+/* An unsigned root is shown as such: it proves nothing to others. */
 static void show_head(struct cli *r, const struct json *head)
 {
 	if (r->is_json) {
@@ -248,6 +249,7 @@ static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret
 	return OK;
 }
 
+/* The hashes of a proof, from the leaf upwards. */
 static struct json *path_json(struct arena *a, const struct hash *path, size_t n)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -271,6 +273,7 @@ static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct jso
 	return rc;
 }
 
+/* The head goes into the document when the proof belongs to it. */
 int cmd_log_prove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
@@ -444,6 +447,7 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
 }
 
+/* The check with progress; options are read only where the command has them. */
 static int run_check(struct cli *r, bool has_options, struct log_report *report, struct err *e)
 {
 	struct progress p;
@@ -459,6 +463,7 @@ static int run_check(struct cli *r, bool has_options, struct log_report *report,
 	return rc;
 }
 
+/* For the report: the same check, printed by somebody else. */
 int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e)
 {
 	return run_check(r, false, ret, e);
@@ -478,6 +483,7 @@ int cmd_log_check(struct cli *r, struct err *e)
 	return report.is_sound ? 0 : EXIT_NO;
 }
 
+/* What a repair would do, before anything is done. */
 static void show_plan(struct cli *r, const struct log_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
@@ -491,6 +497,7 @@ static void show_plan(struct cli *r, const struct log_plan *plan)
 	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
 }
 
+/* Names where the bytes that were taken out are kept. */
 static void show_repaired(struct cli *r, const struct json *seam)
 {
 	const struct json *about = json_get(seam, "metadata");

@@ -49,6 +49,7 @@ struct observed observed_from(struct cli *r)
 		.state_fd = r->ws->state_fd };
 }
 
+/* What needs no look is green, what failed is red, everything else is in between. */
 enum paint paint_for_status(const char *status)
 {
 	if (text_eq(status, "completed"))
@@ -80,6 +81,7 @@ static const char *safe_text(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* What is wrong, each with its remedy. */
 static void say_wrong(struct cli *r, const struct json *wrong)
 {
 	json_each (w, wrong) {
@@ -133,6 +135,7 @@ static void print_standing(struct cli *r, const struct json *doc)
 		(long long)json_get_int(approvals, "grants_in_force", 0));
 }
 
+/* One name=value per line, for scripts and for eyes. */
 static void print_status(struct cli *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
@@ -209,6 +212,7 @@ static void print_approvals(struct cli *r, const struct json *part)
 	approvals_print(r, doc, false);
 }
 
+/* The age of the first of two members that is there. */
 static const char *ago_member(struct cli *r, const struct json *row, const char *name, const char *other)
 {
 	const char *at = json_get_text(row, name, json_get_text(row, other, ""));
@@ -238,6 +242,7 @@ static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted
 	out_table_end(t);
 }
 
+/* The newest first; the status holds at most five, so five may mean more. */
 static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 {
 	static const char *const heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
@@ -290,6 +295,7 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
+/* One picture of how things stand; under --json the status document itself. */
 static int show_dashboard(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -358,6 +364,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 	return rc;
 }
 
+/* With --watch the picture is shown again and again; that makes no sense as JSON. */
 int cmd_dashboard(struct cli *r, struct err *e)
 {
 	int64_t seconds = opt_int(r, "watch", 0);
@@ -365,6 +372,7 @@ int cmd_dashboard(struct cli *r, struct err *e)
 	return seconds && !r->is_json ? watch(r, seconds, false, e) : show_dashboard(r, e);
 }
 
+/* Without a terminal it is shown once, so that it can be piped. */
 int cmd_watch(struct cli *r, struct err *e)
 {
 	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
@@ -387,6 +395,7 @@ static int pick(struct cli *r, const char *id, size_t back, struct json **ret, s
 	return OK;
 }
 
+/* What a task was allowed to do, member by member. */
 int cmd_run_contract(struct cli *r, struct err *e)
 {
 	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
@@ -450,6 +459,7 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* All sessions of agents with their counts. */
 int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",

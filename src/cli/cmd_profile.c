@@ -28,6 +28,7 @@ static int load(struct cli *r, struct profiles *ret, struct err *e)
 	return rc;
 }
 
+/* The profile's document with its name in front. */
 static struct json *profile_row(struct arena *a, const struct profile *p)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -38,6 +39,7 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 	return v;
 }
 
+/* Texts of a workspace's own profiles are made safe: anybody may have written them. */
 int cmd_profile_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "PROFILE", "BACKEND", "RUNTIME", "CHECKPOINT", "WHAT FOR" };

@@ -155,6 +155,7 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The token proves that whoever resumes is who paused. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
 	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);

@@ -49,6 +49,7 @@ struct choice {
 	bool has_since;
 };
 
+/* The same filters for list, export and tail. */
 static int read_choice(struct cli *r, struct choice *ret, struct err *e)
 {
 	const char *since = opt_text(r, "since", NULL);
@@ -154,6 +155,7 @@ static const char *shown(struct cli *r, const struct json *receipt, const char *
 	return text_safe(r->a, s, strlen(s), false);
 }
 
+/* Refused and broken things are red, questions yellow. */
 static enum paint paint_of(const char *status)
 {
 	if (text_eq(status, "DENY") || text_eq(status, "FAILED") || text_eq(status, "DAMAGED"))
@@ -365,6 +367,7 @@ int cmd_receipts_export(struct cli *r, struct err *e)
 
 /* ---- tail ---- */
 
+/* One line per receipt, so that it can be followed and piped. */
 static void tail_row(struct cli *r, const struct json *x)
 {
 	const char *status = shown(r, x, "status"), *reason = shown(r, x, "reason_code");
@@ -386,6 +389,7 @@ struct following {
 	int64_t clock; /* of the newest receipt seen */
 };
 
+/* Shows a receipt that is newer than all seen so far. */
 static int follow_one(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -449,6 +453,7 @@ static int follow(struct cli *r, const struct choice *choice, int64_t clock, str
 	}
 }
 
+/* The newest ones first, and with --follow whatever comes. */
 int cmd_receipts_tail(struct cli *r, struct err *e)
 {
 	int64_t limit = opt_int(r, "limit", DEFAULT_TAIL), clock = 0;

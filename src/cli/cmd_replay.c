@@ -57,6 +57,7 @@ static int show_replay(struct cli *r, const struct json *report)
 	return text_eq(status, "COMPLETE") ? OK : EXIT_NO;
 }
 
+/* Keys are optional: without them links are checked and signatures are not. */
 int cmd_replay(struct cli *r, struct err *e)
 {
 	const char *against = opt_text(r, "against", NULL), **keys;

@@ -93,6 +93,7 @@ static void section(struct cli *r, const char *title, const struct json *doc, co
 	out_table_end(t);
 }
 
+/* The numbers in one sentence each; self-tests are told apart, and so is a reach that was too short. */
 static void counts_line(struct cli *r, const struct json *doc)
 {
 	const struct json *counts = json_get(doc, "task_status_counts"),
@@ -163,6 +164,7 @@ static void print_report(struct cli *r, const struct json *doc)
 	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
 
+/* One session, call by call. */
 static void print_session(struct cli *r, const struct json *doc)
 {
 	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",

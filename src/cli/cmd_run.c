@@ -184,6 +184,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 	return report.exit_code;
 }
 
+/* --path names what the checkpoint saves here; the workspace is --workspace. */
 int cmd_profile_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = r->args[0] };

@@ -16,6 +16,7 @@ static int read_text(struct cli *r, const char *path, struct bytes *ret, struct 
 	return file_read(r->sys, r->a, AT_FDCWD, path, LARGEST_BYTES, FILE_FOLLOW, ret, e);
 }
 
+/* YAML is told by its name, since every JSON text is YAML as well. */
 static int parse(struct cli *r, const char *path, struct bytes text, struct json **ret, struct err *e)
 {
 	if (text_ends(path, ".yaml") || text_ends(path, ".yml"))
@@ -23,6 +24,7 @@ static int parse(struct cli *r, const char *path, struct bytes text, struct json
 	return json_parse(r->a, text, text_eq(path, "-") ? "standard input" : path, NULL, ret, e);
 }
 
+/* A violation is an error that names the file and the place in it. */
 static int check_document(
 	struct cli *r, const struct schema *s, const char *path, struct bytes text, struct err *e)
 {
@@ -72,6 +74,7 @@ static void print_valid(struct cli *r, int64_t count)
 	out_json(r, doc);
 }
 
+/* The schema is compiled before the document is read: a wrong schema is the first thing to know. */
 int cmd_schema_validate(struct cli *r, struct err *e)
 {
 	const char *path = r->args[1];

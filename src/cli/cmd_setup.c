@@ -92,6 +92,7 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 	return OK;
 }
 
+/* What every operation reports about a change: which client, which file, which command. */
 static struct json *result(struct cli *r, const char *operation, const struct setup_change *c)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -280,7 +281,7 @@ int cmd_setup_repair(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* The exit code is 0 only when everything that is installed is armed. */
+/* The exit code is 0 only when a guard is armed and none that was put in is less than that. */
 int cmd_setup_status(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "CLIENT", "SCOPE", "STATE", "DETAIL" };

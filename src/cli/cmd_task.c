@@ -2,7 +2,7 @@
  * mark-stale, reclaim).
  *
  * A move appends a row to the ledger; nothing that was recorded is changed. Which moves make sense from
- * which state is decided in kernel/task; --force overrides that, and the row says so. */
+ * which state is decided in kernel/task; --force makes the others, too. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -131,6 +131,8 @@ int cmd_task_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* One name=value line. Lists and objects are written as JSON with sorted names, so that two outputs can be
+ * compared. */
 static void print_member(struct cli *r, const struct json *row, const char *name)
 {
 	const struct json *v = json_get(row, name);
@@ -194,6 +196,7 @@ static int change(struct cli *r, struct task_change *c, struct err *e)
 	return 0;
 }
 
+/* Somebody must act before this task can go on; the reason is required. */
 int cmd_task_block(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_BLOCK,
@@ -204,6 +207,7 @@ int cmd_task_block(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Evidence is recorded as it is given; `task doctor` points out completed tasks that have none. */
 int cmd_task_complete(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_COMPLETE, .next_action = opt_text(r, "next-action", NULL) };
@@ -214,6 +218,7 @@ int cmd_task_complete(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Makes a new task that names the old one as its parent. */
 int cmd_task_retry(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RETRY,
@@ -223,6 +228,7 @@ int cmd_task_retry(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* For a task that claims to run while nobody works on it. */
 int cmd_task_mark_stale(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_STALE,
@@ -233,6 +239,7 @@ int cmd_task_mark_stale(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Makes a task ready again, under a new owner. */
 int cmd_task_reclaim(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RECLAIM,

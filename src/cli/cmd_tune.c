@@ -47,6 +47,7 @@ static void print_proposal(struct cli *r, const struct json *p)
 		out(r, "  its requests are no longer kept: ask again, or use 'helm approval grant'\n");
 }
 
+/* Says how many questions there were, and how many of them no grant can answer. */
 static void print_proposals(struct cli *r, const struct json *doc)
 {
 	const struct json *list = json_get(doc, "proposals");

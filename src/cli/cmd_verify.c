@@ -159,6 +159,7 @@ static void show_broken(struct cli *r, const struct verification *v)
 		out(r, "  found       %s\n", shown(r, v->found));
 }
 
+/* The headline first, then the three answers, then the first break and every check. */
 static void show(struct cli *r, const char *name, const struct verification *v)
 {
 	static const char *const words[] = { "ok", "FAIL", "-" };

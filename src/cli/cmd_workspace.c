@@ -86,6 +86,7 @@ int cmd_detect(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* A part of the document as indented name=value lines. */
 static void block(struct cli *r, const char *title, const struct json *doc)
 {
 	out(r, "\n%s\n", title);

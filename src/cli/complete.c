@@ -101,6 +101,7 @@ static void offer_profiles(struct cli *r, const char *typed)
 		offer_name(r, p.list[i].name, typed);
 }
 
+/* Every client that setup knows, once. */
 static void offer_clients(struct cli *r, const char *typed)
 {
 	struct setup s;
@@ -256,6 +257,7 @@ static void offer_value(struct cli *r, const struct opt *o, const char *typed)
 
 /* ---- where the cursor stands ---- */
 
+/* Plumbing is not offered: it is for scripts. */
 static void offer_commands(struct cli *r, const char *typed)
 {
 	for (size_t i = 0; i < command_count; i++)
@@ -265,6 +267,7 @@ static void offer_commands(struct cli *r, const char *typed)
 		offer(r, families[i].name, typed);
 }
 
+/* The second words that go with a first one. */
 static void offer_verbs(struct cli *r, const char *noun, const char *typed)
 {
 	size_t n = strlen(noun);

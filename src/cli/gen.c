@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* Whether a command's first word is the family's name and a second one follows. */
 static bool in_family(const struct cmd *c, const struct family *f)
 {
 	size_t n = strlen(f->name);
@@ -26,6 +27,7 @@ static void usage_words(struct buf *to, const struct cmd *c)
 		buf_addf(to, " %s", c->args);
 }
 
+/* One line; without a command the general form. */
 void gen_usage(struct buf *to, const struct cmd *c)
 {
 	buf_adds(to, "usage: ");
@@ -75,11 +77,13 @@ static void help_row(struct cli *r, const char *margin, size_t room, const char 
 	out_text(r, indent + room + 2, help);
 }
 
+/* The length of a command's first word. */
 static size_t noun_length(const struct cmd *c)
 {
 	return strcspn(c->is->name, " ");
 }
 
+/* Whether two commands share their first word. */
 static bool same_noun(const struct cmd *x, const struct cmd *y)
 {
 	return noun_length(x) == noun_length(y) && strncmp(x->is->name, y->is->name, noun_length(x)) == 0;
@@ -112,6 +116,7 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 	return text.p;
 }
 
+/* The family of a command's first word, or NULL. */
 static const struct family *family_of(const struct cmd *c)
 {
 	for (size_t i = 0; i < family_count; i++)
@@ -165,6 +170,7 @@ void gen_overview(struct cli *r)
 	out_text(r, 0, "'helm help WORD' explains a word or a group; 'helm help --all' lists all.");
 }
 
+/* Nothing is printed for a group without commands. */
 void gen_group_help(struct cli *r, enum command_group g)
 {
 	bool has_rows = false;
@@ -208,6 +214,7 @@ void gen_family_help(struct cli *r, const struct family *f)
 	out_text(r, 0, arena_printf(r->a, "'helm %s <verb> --help' explains one of them.", f->name));
 }
 
+/* "--name VALUE", or the choices in the place of the value. */
 static void option_text(struct buf *to, const struct opt *o)
 {
 	buf_addf(to, "--%s", o->name);
@@ -215,6 +222,7 @@ static void option_text(struct buf *to, const struct opt *o)
 		buf_addf(to, " %s", o->choices ? o->choices : o->value);
 }
 
+/* Own and global options look alike; what is required or repeatable is said behind the text. */
 static void help_options(struct cli *r, const struct opt *o)
 {
 	for (; o && o->name; o++) {
@@ -365,6 +373,7 @@ static void man_command(struct buf *to, const struct cmd *c)
 	}
 }
 
+/* The date is left empty, so that a page depends on nothing but the version. */
 static void man_head(struct buf *to, const char *name, const char *what)
 {
 	buf_addf(to, ".TH %s 1 \"\" \"helm %s\" \"Helm\"\n.SH NAME\n", name, HELM_VERSION);
@@ -426,6 +435,7 @@ static void man_program(struct buf *to)
 	man_exit_codes(to);
 }
 
+/* Without a family the page of the program. */
 void gen_man(struct buf *to, const struct family *f)
 {
 	if (!f) {

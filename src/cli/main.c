@@ -178,6 +178,8 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	return rc;
 }
 
+/* What needs no command (no words, --help, --version) is answered here; everything else goes through the
+ * table. */
 int main(int argc, char **argv)
 {
 	AUTO(arena_done) struct arena a = { 0 };

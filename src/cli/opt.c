@@ -59,6 +59,7 @@ static int unknown_option(const struct cmd *cmd, const char *word, struct err *e
 	return err_set(e, E_USAGE, "USAGE_OPTION", "unknown option '%s'", word);
 }
 
+/* `choices` is the same text that help shows. */
 static int check_choice(const struct opt *o, const char *value, struct err *e)
 {
 	struct bytes rest = bytes_of(o->choices);
@@ -184,11 +185,13 @@ static const struct opt_value *last_value(const struct cli *r, const char *name)
 	return NULL;
 }
 
+/* Asks only whether the option was given. */
 bool opt_flag(const struct cli *r, const char *name)
 {
 	return last_value(r, name) != NULL;
 }
 
+/* The value, or the fallback when the option was not given. */
 const char *opt_text(const struct cli *r, const char *name, const char *fallback)
 {
 	const struct opt_value *v = last_value(r, name);
@@ -196,6 +199,7 @@ const char *opt_text(const struct cli *r, const char *name, const char *fallback
 	return v && v->text ? v->text : fallback;
 }
 
+/* A number from 0 up; store() has checked it. */
 int64_t opt_int(const struct cli *r, const char *name, int64_t fallback)
 {
 	const struct opt_value *v = last_value(r, name);
@@ -203,6 +207,7 @@ int64_t opt_int(const struct cli *r, const char *name, int64_t fallback)
 	return v ? v->number : fallback;
 }
 
+/* All values in the order in which they were given. */
 size_t opt_list(const struct cli *r, const char *name, const char ***ret)
 {
 	size_t n = 0;

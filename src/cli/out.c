@@ -49,6 +49,7 @@ static bool asked_columns(const struct cli *r, size_t *ret)
 	return true;
 }
 
+/* The width of the screen: what COLUMNS asks, what the terminal says, or 80. */
 size_t out_width(const struct cli *r)
 {
 	struct winsize size;
@@ -204,6 +205,7 @@ void out_text(struct cli *r, size_t indent, const char *text)
 	buf_addc(r->out, '\n');
 }
 
+/* Measures first, so that the text is formatted into the buffer once and never cut. */
 void out(struct cli *r, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -250,6 +252,7 @@ void warn(struct cli *r, const char *fmt, ...)
 	write_all(r->sys, 2, line.p, line.n);
 }
 
+/* An empty text where colour is off, so that callers need not ask. */
 const char *paint(const struct cli *r, enum paint p)
 {
 	static const char *const codes[] = {
@@ -265,7 +268,7 @@ const char *paint(const struct cli *r, enum paint p)
 	return r->has_color ? codes[p] : "";
 }
 
-/* Tables: rows are kept until the end, because the widest cell is only known then. */
+/* Rows are kept until out_table_end(), because the widest cell is only known then. */
 struct out_table {
 	struct cli *r;
 	size_t columns, rows, cap;
@@ -346,6 +349,7 @@ static void table_row(struct out_table *t, size_t row, const size_t *places, siz
 	out(r, "\n");
 }
 
+/* Measures all cells, places the columns once, and prints every row in the same way. */
 void out_table_end(struct out_table *t)
 {
 	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
@@ -392,6 +396,7 @@ static void show(struct progress *p, int64_t now)
 		write_all(p->sys, 2, line, (size_t)n);
 }
 
+/* Cheap when nobody looks; otherwise at most ten times a second. */
 void progress_step(struct progress *p, uint64_t done)
 {
 	p->done = done;

@@ -17,6 +17,7 @@ static bool is_plain(const struct json *v)
 	return !json_is(v, JSON_OBJECT) && !json_is(v, JSON_ARRAY);
 }
 
+/* Told by its first item. */
 static bool is_list_of_objects(const struct json *v)
 {
 	return json_is(v, JSON_ARRAY) && v->n && json_is(v->items[0], JSON_OBJECT);
@@ -108,6 +109,7 @@ static bool fits_table(struct cli *r, const struct json *list)
 	return true;
 }
 
+/* A table where it fits; otherwise one block of lines per object. */
 static void list_of_objects(struct cli *r, const struct json *list)
 {
 	const char *cells[TABLE_COLUMNS];
@@ -150,6 +152,7 @@ static void lists_inside(struct cli *r, const struct json *v, const char *above)
 	}
 }
 
+/* An empty object or list is "nothing". */
 void out_pretty(struct cli *r, const struct json *v)
 {
 	if (json_is(v, JSON_OBJECT) && v->n)
@@ -163,6 +166,7 @@ void out_pretty(struct cli *r, const struct json *v)
 		out(r, "%s\n", is_plain(v) ? value_text(r, v) : "nothing");
 }
 
+/* The one rule for results: the document for --json, lines and tables otherwise. */
 void out_result(struct cli *r, const struct json *v)
 {
 	if (r->is_json)
