@@ -221,6 +221,7 @@ static int read_radix(struct conf *c, const char *text, struct json **ret)
 	return OK;
 }
 
+/* At least one digit must follow the prefix. */
 static bool looks_like_radix(const char *text)
 {
 	const char *digits = text_starts(text, "0x") ? "0123456789abcdefABCDEF" : "01234567";
@@ -313,6 +314,7 @@ static int enter(struct conf *c, const yaml_char_t *tag, const char *kind)
 	return OK;
 }
 
+/* The depth is given back on every way out. */
 static int read_sequence(struct conf *c, struct json **ret)
 {
 	struct json *list = json_new(c->a, JSON_ARRAY), *item;
@@ -475,6 +477,7 @@ static int check_bytes(struct bytes text, const char *name, struct err *e)
 		text.p[bad]);
 }
 
+/* Events and parser are freed on every way out; the tree stays in the caller's arena. */
 int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
 {
 	struct err local;

@@ -184,6 +184,7 @@ static int open_locked(struct sys *s, int dirfd, const char *path, int flags, mo
 	}
 }
 
+/* The lock file is made when it is missing. Closing the descriptor gives the lock up. */
 int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_fd, struct err *e)
 {
 	return open_locked(s, dirfd, path, O_RDWR | O_CREAT, 0600, wait_ms, ret_fd, e);
@@ -191,6 +192,7 @@ int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_
 
 /* directories */
 
+/* Links are followed here: the caller names a directory it trusts. */
 int file_open_dir(struct sys *s, int dirfd, const char *path, int *ret_fd, struct err *e)
 {
 	int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY, 0, 0);
@@ -221,6 +223,7 @@ static int open_parent(
 	return rc;
 }
 
+/* Makes a new name durable. Without it a file may be whole and yet be gone after a power failure. */
 static int sync_parent(struct sys *s, int dirfd, const char *path, struct err *e)
 {
 	AUTO(close_fd) int dir = -1;
@@ -273,6 +276,7 @@ int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct 
 	}
 }
 
+/* A dangling link exists, too. */
 bool file_exists(struct sys *s, int dirfd, const char *path)
 {
 	struct stat st;
@@ -280,6 +284,7 @@ bool file_exists(struct sys *s, int dirfd, const char *path)
 	return s->stat(s, dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Links are followed. */
 bool file_is_dir(struct sys *s, int dirfd, const char *path)
 {
 	struct stat st;
@@ -567,6 +572,7 @@ int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, 0, e);
 }
 
+/* Never replaces: two processes that create the same file cannot both succeed. */
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_NEW, e);
@@ -578,6 +584,7 @@ int file_replace_by(
 	return put_file(s, dirfd, path, mode, fill, arg, 0, e);
 }
 
+/* Not synced: for files that can be made again, or that the caller syncs together. */
 int file_put(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_UNSYNCED, e);
@@ -700,6 +707,7 @@ static void remove_inside(struct sys *s, int fd, int depth)
 	}
 }
 
+/* Says nothing: it cleans up, and what stays does no harm. */
 void file_remove_tree(struct sys *s, int dirfd, const char *path)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
@@ -710,6 +718,7 @@ void file_remove_tree(struct sys *s, int dirfd, const char *path)
 	(void)s->unlink(s, dirfd, path, AT_REMOVEDIR);
 }
 
+/* Depth first, names in byte order; the callback may skip a directory or end the walk. */
 int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)
 {
 	struct walk w = { .s = s, .fn = fn, .arg = arg };

@@ -36,6 +36,7 @@ static struct json_member *find(const struct json *obj, const char *name, size_t
 	return NULL;
 }
 
+/* NULL for anything that is no object or has no such member. */
 struct json *json_get(const struct json *obj, const char *name)
 {
 	struct json_member *m = find(obj, name, strlen(name));
@@ -69,6 +70,7 @@ bool json_get_bool(const struct json *obj, const char *name, bool fallback)
 	return json_is_bool(v) ? v->type == JSON_TRUE : fallback;
 }
 
+/* False for fractions, exponents and what does not fit: nothing is rounded. */
 bool json_int(const struct json *v, int64_t *ret)
 {
 	return json_is(v, JSON_NUMBER) && text_int(v->text, ret);
@@ -96,6 +98,7 @@ static int by_name(const void *x, const void *y)
 	return json_name_cmp(a->name, a->name_n, b->name, b->name_n);
 }
 
+/* Pointers are sorted, the object itself keeps its order. */
 static const struct json_member **sorted_members(struct arena *a, const struct json *obj)
 {
 	const struct json_member **sorted = arena_alloc(a, obj->n * sizeof(const struct json_member *));
@@ -123,6 +126,7 @@ static bool large_object_eq(const struct json *x, const struct json *y)
 	return true;
 }
 
+/* The order of members does not matter. Equal counts and unique names make one direction enough. */
 static bool object_eq(const struct json *x, const struct json *y)
 {
 	if (x->n > 16)
@@ -223,6 +227,7 @@ struct json *json_string(struct arena *a, const char *s)
 	return json_stringn(a, s, strlen(s));
 }
 
+/* A text made by a format, without a copy. */
 struct json *json_stringf(struct arena *a, const char *fmt, ...)
 {
 	struct buf b;
@@ -310,6 +315,7 @@ void json_pushs(struct arena *a, struct json *arr, const char *value)
 	json_push(a, arr, value ? json_string(a, value) : NULL);
 }
 
+/* The order of the other members is kept. */
 bool json_remove(struct json *obj, const char *name)
 {
 	struct json_member *m = find(obj, name, strlen(name));

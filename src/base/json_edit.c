@@ -21,6 +21,7 @@ struct edit {
 	bool is_tall; /* written over several lines, or nothing that would say */
 };
 
+/* Ends at the first byte that is no white space; inside a container there always is one. */
 static size_t skip_space(const struct edit *x, size_t at)
 {
 	while (strchr(" \t\r\n", x->t[at]))
@@ -202,6 +203,7 @@ int json_edit_append(struct arena *a, struct bytes text, const char *name, const
 	return OK;
 }
 
+/* Takes a span out that an insertion returned, which gives the old text back byte for byte. */
 struct bytes json_edit_cut(struct arena *a, struct bytes text, struct json_span span)
 {
 	struct buf all;
@@ -214,6 +216,7 @@ struct bytes json_edit_cut(struct arena *a, struct bytes text, struct json_span 
 	return buf_bytes(&all);
 }
 
+/* The value one step down, by name or by index, and its place among its siblings. */
 static const struct json *child(const struct json *box, struct json_step step, size_t *ret_index)
 {
 	if (!step.name) {

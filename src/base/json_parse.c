@@ -111,6 +111,7 @@ static char *fail_limit(struct parser *p, const char *at, const char *code, cons
 	return NULL;
 }
 
+/* Both places are named: a person must choose one of them. */
 static char *fail_duplicate(
 	struct parser *p, const struct json_member *first, const struct json_member *again)
 {
@@ -398,6 +399,7 @@ static char *fail_value(struct parser *p, char *s)
 	return fail(p, s, "JSON_SYNTAX", "a value");
 }
 
+/* Depth is checked before anything is pushed. */
 static char *open_container(struct parser *p, char *s, struct json *v, enum json_type type)
 {
 	if (p->depth == p->depth_limit)
@@ -409,6 +411,7 @@ static char *open_container(struct parser *p, char *s, struct json *v, enum json
 	return s + 1;
 }
 
+/* Names of large objects are checked here, all at once. */
 static bool close_object(struct parser *p, struct json *v, uint32_t first, uint32_t n)
 {
 	size_t size = n * sizeof(struct json_member);
@@ -524,6 +527,8 @@ static inline char *read_after_open(struct parser *p, char *s)
 	return is_object ? read_name(p, s) : s;
 }
 
+/* One round per value. A value is linked to its container before it is read, so that nothing has to be
+ * remembered across rounds. */
 static struct json *read_document(struct parser *p)
 {
 	char *s = skip_space(p->text);
@@ -583,6 +588,7 @@ static struct json_limits limits_of(const struct json_limits *given)
 	return lim;
 }
 
+/* Stack and frames for usual documents lie on the C stack; only unusual ones allocate. */
 int json_parse(struct arena *a, struct bytes text, const char *name, const struct json_limits *given,
 	struct json **ret, struct err *e)
 {

@@ -33,6 +33,7 @@ static inline unsigned utf16_rank(uint8_t c)
 	return c >= 0xf0 ? c - 2u : c + 5u;
 }
 
+/* The order of names in canonical JSON. The first byte that differs decides, by its rank. */
 int json_name_cmp(const char *x, size_t xn, const char *y, size_t yn)
 {
 	size_t n = xn < yn ? xn : yn;
@@ -162,6 +163,7 @@ static inline void put_quoted(struct buf *to, const char *s, size_t n)
 	to->n += n + 2;
 }
 
+/* Only what must be escaped is: quotes, backslashes and control characters. */
 static void write_escaped(struct buf *to, const char *s, size_t n)
 {
 	put_char(to, '"');
@@ -190,6 +192,7 @@ static size_t html_unsafe(const char *s, size_t n, uint32_t *ret_cp)
 	return 0;
 }
 
+/* For JSON inside a page: no byte in it can end a script or open a tag. */
 static void write_html_safe(struct buf *to, const char *s, size_t n)
 {
 	put_char(to, '"');
@@ -242,6 +245,7 @@ static inline void write_gap(struct writer *w, uint32_t i)
 		put_char(w->to, ' ');
 }
 
+/* A tree that is too deep would overflow the stack of some reader; building one is a mistake of ours. */
 static void write_open(struct writer *w, char bracket)
 {
 	if (++w->depth > JSON_DEEPEST)
@@ -277,6 +281,7 @@ static inline void write_member(struct writer *w, const struct json_member *m, u
 	write_value(w, m->value);
 }
 
+/* Few members are sorted on the stack, without an allocation. */
 static void write_sorted(struct writer *w, const struct json *v)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -319,6 +324,7 @@ static bool is_interoperable(const struct json *v)
 	return memcmp(digits, largest, n) <= 0;
 }
 
+/* NULL is written as null, so that a tree with holes is still a document. */
 static void write_value(struct writer *w, const struct json *v)
 {
 	switch (v ? (enum json_type)v->type : JSON_NULL) {
@@ -398,6 +404,7 @@ static bool find_path(struct buf *path, const struct json *v, const struct json 
 	return false;
 }
 
+/* Names the place of the number; the tree is walked again only for this message. */
 static int refuse_number(const struct json *root, const struct json *number, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -412,6 +419,7 @@ static int refuse_number(const struct json *root, const struct json *number, str
 		number->text, number->n > 40 ? "..." : "", path.p);
 }
 
+/* The hash of the canonical bytes, with its prefix: one value, one hash, on any machine. */
 char *json_sha256(struct arena *a, const struct json *v)
 {
 	struct buf text;

@@ -54,6 +54,7 @@ static void exhausted(size_t wanted)
 	abort();
 }
 
+/* A request that is larger than a block gets one of its own size. */
 static void add_block(struct arena *a, size_t need)
 {
 	size_t size = a->top ? a->top->size * 2 : FIRST_BLOCK;
@@ -97,6 +98,7 @@ void *arena_alloc(struct arena *a, size_t n)
 	return take(a, n, ALIGN);
 }
 
+/* The product is checked: a count from outside must not wrap round. */
 void *arena_zalloc(struct arena *a, size_t count, size_t size)
 {
 	size_t n;
@@ -126,6 +128,7 @@ char *arena_strdup(struct arena *a, const char *s)
 	return arena_strndup(a, s, strlen(s));
 }
 
+/* Measures first, so the text is exactly as long as it is. */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -168,6 +171,7 @@ struct arena_mark arena_mark(const struct arena *a)
 	return (struct arena_mark){ a->top, a->next, a->used_bytes };
 }
 
+/* Poison is taken off before free(), or the allocator itself would be accused. */
 static void pop_block(struct arena *a)
 {
 	struct arena_block *b = a->top;

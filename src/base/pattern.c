@@ -60,6 +60,7 @@ static uint32_t options_of(unsigned flags)
 	return options;
 }
 
+/* The pattern is shown cut and harmless: it may come from a stranger's file. */
 static int refuse(const char *regex, size_t n, int number, size_t offset, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -71,6 +72,7 @@ static int refuse(const char *regex, size_t n, int number, size_t offset, struct
 		text_safe(&scratch, regex, n < 120 ? n : 120, false), offset, (const char *)why);
 }
 
+/* Nesting is limited as well, because the compiler of PCRE2 recurses. */
 int pattern_compile(
 	struct arena *a, const char *regex, size_t n, unsigned flags, struct pattern **ret, struct err *e)
 {

@@ -117,6 +117,7 @@ static _Noreturn void become(
 
 /* our side */
 
+/* The three answers a person can act on: no such program, not executable, anything else. */
 static int start_failed(struct err *e, const char *name, int why)
 {
 	if (why == ENOENT)
@@ -151,6 +152,7 @@ void proc_done(struct proc *p)
 		end_group(p, &gone);
 }
 
+/* Either a running program or an error; a child that failed is reaped before this returns. */
 int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -203,6 +205,7 @@ static int64_t deadline_of(struct sys *s, int timeout_ms)
 	return timeout_ms < 0 ? -1 : s->mono_us(s) + (int64_t)timeout_ms * 1000;
 }
 
+/* The group is ended before the error is told. */
 static int timed_out(struct proc *p, struct err *e)
 {
 	proc_done(p);
@@ -219,6 +222,7 @@ static void ended(struct proc *p, struct proc_end *ret)
 	ret->code = how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
 }
 
+/* When time is up the whole group is killed and E_LIMIT is returned. */
 int proc_wait(struct sys *s, struct proc *p, int timeout_ms, struct proc_end *ret, struct err *e)
 {
 	int64_t deadline = deadline_of(s, timeout_ms);

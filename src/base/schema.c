@@ -62,6 +62,7 @@ static void add_where(struct buf *b, const struct where *at)
 		buf_addf(b, "/%d", at->index);
 }
 
+/* The one form of an error: "name: schema at #/path: why". */
 static int refuse(struct compiler *c, const struct where *at, const char *code, const char *why)
 {
 	struct buf b;
@@ -90,6 +91,7 @@ static struct seen *slot_of(struct seen *table, uint32_t cap, const struct json 
 	return &table[i];
 }
 
+/* Doubles; entries are placed anew, since their slots depend on the size. */
 static void grow_table(struct compiler *c)
 {
 	uint32_t cap = c->table_cap ? c->table_cap * 2 : 64;
@@ -161,6 +163,7 @@ static int by_name(const void *x, const void *y)
 	return json_name_cmp(a->name, a->name_n, b->name, b->name_n);
 }
 
+/* Members sorted by name, so that their order makes no difference. */
 static bool write_key_object(struct buf *to, const struct json *v)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -206,6 +209,7 @@ static const struct {
 	{ "integer", TYPE_INTEGER }, { "string", TYPE_STRING }, { "array", TYPE_ARRAY },
 	{ "object", TYPE_OBJECT } };
 
+/* The text of all types is kept for the message: "expected string or null". */
 static int add_type(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(type_names); i++)
@@ -287,6 +291,7 @@ static int by_property(const void *x, const void *y)
 	return order ? order : (a->name_n > b->name_n) - (a->name_n < b->name_n);
 }
 
+/* Sorted once here, so that each member of a value is found by halving. */
 static int key_properties(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
@@ -306,6 +311,7 @@ static int key_properties(
 	return OK;
 }
 
+/* Patterns are compiled now: a wrong one is an error of the schema, not of the value. */
 static int set_pattern(
 	struct compiler *c, struct schema_pattern *p, const char *text, size_t len, const struct where *at)
 {
@@ -354,6 +360,7 @@ static int key_required(
 	return OK;
 }
 
+/* When this member is there, those must be there, too. */
 static int key_dependent_required(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
@@ -579,6 +586,7 @@ static int set_schemas(
 	return OK;
 }
 
+/* Sizes are whole numbers, but may be written as 2.0 or 1e3. */
 static int set_size(struct compiler *c, int64_t *size, const struct json *v, const struct where *at)
 {
 	struct decimal d;
@@ -594,6 +602,8 @@ static int set_size(struct compiler *c, int64_t *size, const struct json *v, con
 	return OK;
 }
 
+/* The text is kept for messages, the exact decimal for comparing. The divisor of multipleOf is limited in
+ * digits, because decimal_is_multiple() computes with 64 bits. */
 static int set_bound(
 	struct compiler *c, struct schema_bound *bound, const struct json *v, const struct where *at)
 {
@@ -702,6 +712,7 @@ static int compile_pending(struct compiler *c)
 	return OK;
 }
 
+/* References may lead to subschemas that stand further down, so the pending ones are compiled at the end. */
 int schema_compile(
 	struct arena *a, const struct json *doc, const char *name, struct schema **ret, struct err *e)
 {

@@ -30,6 +30,7 @@ static int check(struct checker *c, const struct schema_node *n, const struct js
 
 /* ---- messages ---- */
 
+/* The path from the top, outermost first: "$.a[2]". */
 static void add_path(struct buf *b, const struct spot *at)
 {
 	if (!at)
@@ -118,6 +119,7 @@ static unsigned types_of(const struct json *v)
 	return types[v->type];
 }
 
+/* Compares keys, so that 1.0 fits an enum that says 1. */
 static int check_values(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -191,6 +193,7 @@ static uint64_t count_characters(const struct json *v)
 	return count;
 }
 
+/* 8-4-4-4-12 hex digits in either case. */
 static bool is_uuid(const char *s, size_t n)
 {
 	if (n != 36)
@@ -233,6 +236,7 @@ static bool is_uri(const char *s, size_t n)
 	return true;
 }
 
+/* Formats that we do not know were compiled to FORMAT_NONE and fit everything. */
 static bool has_format(enum schema_format format, const struct json *v)
 {
 	int64_t us;
@@ -260,6 +264,7 @@ static int matches(struct checker *c, const struct schema_pattern *p, const char
 	return found == E_INPUT ? E_LIMIT : found;
 }
 
+/* Length, pattern, format: the cheap check first. */
 static int check_string(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -303,6 +308,7 @@ static int check_required(struct checker *c, const struct json *names, const str
 	return OK;
 }
 
+/* What concerns the object as a whole; its members come later. */
 static int check_object_itself(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -317,6 +323,7 @@ static int check_object_itself(
 	return rc;
 }
 
+/* A binary search in the order of by_property() in schema.c. */
 static const struct schema_property *find_property(const struct schema_node *n, const struct json_member *m)
 {
 	uint32_t low = 0, high = n->property_count;
@@ -338,6 +345,7 @@ static const struct schema_property *find_property(const struct schema_node *n, 
 	return NULL;
 }
 
+/* A member's name is checked as a string value of its own. */
 static int check_name(
 	struct checker *c, const struct schema_node *n, const struct json_member *m, const struct spot *at)
 {
@@ -417,6 +425,7 @@ static int check_unique(struct checker *c, const struct json *v, const struct sp
 	return OK;
 }
 
+/* One item that fits is enough. */
 static int check_contains(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -439,6 +448,7 @@ static int check_array_itself(
 	return !rc && n->contains ? check_contains(c, n, v, at) : rc;
 }
 
+/* The first items have schemas of their own (prefixItems), the others share one. */
 static int check_array(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -454,6 +464,7 @@ static int check_array(
 
 /* ---- alternatives ---- */
 
+/* One alternative that fits is enough; the others are not looked at. */
 static int check_any(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -480,6 +491,7 @@ static int check_one(
 		c, at, "oneOf", count ? "only one alternative to fit" : "one alternative to fit", NULL, v);
 }
 
+/* `if` never fails by itself: it only chooses between `then` and `else`. */
 static int check_condition(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -559,6 +571,7 @@ static int check(struct checker *c, const struct schema_node *n, const struct js
 	return rc;
 }
 
+/* A local error takes the message when the caller wants none: checks rely on having one. */
 int schema_check(const struct schema *s, const struct json *instance, struct err *e)
 {
 	struct err local;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+/* Zero bytes mean the end. */
 static int read_bytes(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	struct stream_bytes *s = (struct stream_bytes *)stream;
@@ -29,6 +30,7 @@ struct stream *stream_from_bytes(struct stream_bytes *s, struct bytes from)
 	return &s->stream;
 }
 
+/* One read() of the descriptor; a signal does not end it. */
 static int read_ahead(struct stream_fd *s, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	ssize_t got;
@@ -126,6 +128,7 @@ struct sink *sink_to_buf(struct sink_buf *s, struct buf *to)
 	return &s->sink;
 }
 
+/* All bytes or an error that names the file. */
 static int write_all(struct sink_fd *s, const char *p, size_t n, struct err *e)
 {
 	while (n) {
@@ -169,6 +172,7 @@ static int write_fd(struct sink *sink, const void *p, size_t n, struct err *e)
 	return OK;
 }
 
+/* The caller flushes at the end: closing without that loses what is held. */
 struct sink *sink_to_fd(struct sink_fd *s, struct sys *sys, int fd, const char *name)
 {
 	s->sink.write = write_fd;

@@ -67,12 +67,14 @@ static ssize_t real_write(struct sys *s, int fd, const void *from, size_t n)
 	return RETRY(write(fd, from, n));
 }
 
+/* Data and the size of the file, but not its times: enough to read it back. */
 static int real_sync(struct sys *s, int fd)
 {
 	(void)s;
 	return RETRY(fdatasync(fd));
 }
 
+/* Everything about the file; for directories the names in it. */
 static int real_fsync(struct sys *s, int fd)
 {
 	(void)s;
@@ -89,6 +91,7 @@ static void real_write_back(struct sys *s, int fd)
 	errno = saved;
 }
 
+/* One sync for many files at once. */
 static int real_syncfs(struct sys *s, int fd)
 {
 	(void)s;
@@ -107,6 +110,7 @@ static ssize_t real_getdents(struct sys *s, int dirfd, void *to, size_t n)
 	return getdents64(dirfd, to, n);
 }
 
+/* What an ordinary user may still write, or -1. */
 static int64_t real_free_bytes(struct sys *s, int fd)
 {
 	struct statvfs v;
@@ -123,6 +127,7 @@ static int real_truncate(struct sys *s, int fd, off_t size)
 	return RETRY(ftruncate(fd, size));
 }
 
+/* With RENAME_NOREPLACE in `flags` an existing target is kept. */
 static int real_rename(
 	struct sys *s, int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
@@ -184,6 +189,7 @@ static ssize_t real_readlink(struct sys *s, int dirfd, const char *path, char *t
 	return readlinkat(dirfd, path, to, n);
 }
 
+/* flock(): the lock belongs to the open file, so it ends with the process that holds it. */
 static int real_lock(struct sys *s, int fd, int op)
 {
 	(void)s;
@@ -204,6 +210,7 @@ static int64_t real_now_us(struct sys *s)
 	return clock_us(CLOCK_REALTIME);
 }
 
+/* For measuring time: it never jumps, unlike the clock on the wall. */
 static int64_t real_mono_us(struct sys *s)
 {
 	(void)s;
@@ -218,6 +225,7 @@ static void real_sleep_us(struct sys *s, int64_t us)
 	(void)nanosleep(&t, NULL);
 }
 
+/* From the kernel, never from a generator of our own. */
 static int real_random(struct sys *s, void *to, size_t n)
 {
 	(void)s;
@@ -271,6 +279,7 @@ static pid_t real_fork(struct sys *s)
 	return fork();
 }
 
+/* One table for the whole process; it is never changed. */
 struct sys *sys_real(void)
 {
 	static struct sys real = {

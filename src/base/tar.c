@@ -27,6 +27,7 @@ struct tar_names {
 	uint32_t count, cap;
 };
 
+/* Limits that are not given get defaults: 1 GiB in all, 200 000 entries. */
 void tar_open(struct tar_reader *r, struct arena *a, struct stream *in, const struct tar_limits *lim)
 {
 	memset(r, 0, sizeof(*r));
@@ -87,6 +88,7 @@ static const char *bad_path(const char *path, size_t n)
 	return text_utf8_valid(path, n) == n ? NULL : "is not UTF-8";
 }
 
+/* Used for reading and for writing: what we would not accept we do not write. */
 int tar_check_path(const char *path, size_t n, struct err *e)
 {
 	const char *why = bad_path(path, n);
@@ -102,6 +104,8 @@ int tar_check_path(const char *path, size_t n, struct err *e)
 	return err_set(e, E_INPUT, "TAR_NAME", "the name '%s' in the archive %s", shown, why);
 }
 
+/* FNV-1a. An archive that makes names collide only slows its own reading, and the number of names is
+ * limited. */
 static uint32_t name_hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -121,6 +125,7 @@ static struct tar_name *name_slot(const struct tar_names *t, const char *folded,
 	return &t->slots[i];
 }
 
+/* Doubles; names keep their hash, so nothing is hashed again. */
 static void names_grow(struct arena *a, struct tar_names *t)
 {
 	struct tar_names next = { arena_zalloc(a, t->cap * 2, sizeof(*t->slots)), t->count, t->cap * 2 };
@@ -195,6 +200,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
+/* A whole block or an error: an archive that ends early is damaged. */
 static int read_block(struct tar_reader *r, uint8_t block[TAR_BLOCK], struct err *e)
 {
 	size_t got = 0;
@@ -244,6 +250,7 @@ int tar_read(struct tar_reader *r, void *to, size_t n, size_t *ret_n, struct err
 	return OK;
 }
 
+/* What the caller did not read of the last entry is read and dropped, padding included. */
 static int skip_entry(struct tar_reader *r, struct err *e)
 {
 	uint8_t piece[4096];
@@ -577,6 +584,7 @@ static int read_headers(struct tar_reader *r, struct header *h, struct extra *x,
 	return err_set(e, E_INPUT, "TAR_PAX", "the archive has too many extended headers in a row");
 }
 
+/* The entry is acceptable; from here on tar_read() gives its content. */
 static int take_entry(
 	struct tar_reader *r, const struct header *h, const char *path, struct tar_entry *ret, struct err *e)
 {
@@ -594,6 +602,7 @@ static int take_entry(
 	return OK;
 }
 
+/* Nothing of an entry is believed before type, size and path have been checked, in this order. */
 int tar_next(struct tar_reader *r, struct tar_entry *ret, bool *ret_more, struct err *e)
 {
 	struct header h;

@@ -134,6 +134,7 @@ size_t text_decode(const char *p, size_t n, uint32_t *ret_cp)
 	return len;
 }
 
+/* The caller knows that cp is a character; surrogates and values past U+10FFFF must not come here. */
 size_t text_encode(uint32_t cp, char to[4])
 {
 	if (cp < 0x80) {
@@ -181,6 +182,7 @@ size_t text_utf8_valid(const char *p, size_t n)
 	return n;
 }
 
+/* Columns on a terminal: wide characters take two, combining ones none. */
 size_t text_width(const char *p, size_t n)
 {
 	size_t width = 0;
@@ -246,6 +248,7 @@ char *text_quote(struct arena *a, const char *word)
 	return b.p;
 }
 
+/* Bytes that are no UTF-8 become `mark` and two hex digits. The same pointer when there are none. */
 const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark, size_t *ret_n)
 {
 	size_t good = text_utf8_valid(p, n);
@@ -358,6 +361,7 @@ static struct civil civil_from_us(int64_t us)
 		.us = (int)fraction };
 }
 
+/* Microseconds are written only when there are any, so a whole second has one spelling. */
 static char *print_time(struct arena *a, int64_t us, const char *zone)
 {
 	struct civil t = civil_from_us(us);
@@ -387,6 +391,7 @@ char *text_time_compact(struct arena *a, int64_t us)
 		t.minute, t.second);
 }
 
+/* On the reader's clock; for screens only, never for records. */
 char *text_time_local(struct arena *a, int64_t us)
 {
 	time_t seconds = (time_t)(us / 1000000);
@@ -414,6 +419,7 @@ struct time_text {
 	bool is_bad;
 };
 
+/* Exactly so many digits. */
 static int take_digits(struct time_text *t, int count)
 {
 	int value = 0;
@@ -579,6 +585,7 @@ static size_t bracket_char(const struct glob *g, size_t j, uint32_t *ret_cp)
 	return skip + next_char(g->pattern + j + skip, g->n - j - skip, ret_cp);
 }
 
+/* A range compares code points. A '-' at the end stands for itself. */
 static bool bracket_matches(const struct glob *g, size_t i, size_t len, uint32_t cp)
 {
 	size_t j = i + 1, end = i + len - 1;
@@ -626,7 +633,7 @@ static size_t star_length(const struct glob *g, size_t i)
 	return n;
 }
 
-/* A star may match nothing: being before it is being behind it. */
+/* A star may match nothing: being before it is being behind it, too. */
 static void pass_stars(const struct glob *g, uint8_t *states)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -770,6 +777,7 @@ char *text_fold(struct arena *a, const char *p, size_t n)
 	return copy;
 }
 
+/* One form for characters that can be written in several ways, case untouched. */
 char *text_nfc(struct arena *a, const char *p, size_t n)
 {
 	return is_ascii(p, n) ? arena_strndup(a, p, n)

@@ -91,6 +91,7 @@ static size_t find_key(const struct lines *l, size_t from, size_t indent, const 
 
 /* ---- proof ---- */
 
+/* A file with nothing but comments is an empty mapping, although YAML calls it null. */
 int yaml_edit_read(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
 {
 	struct lines l;
@@ -103,6 +104,7 @@ int yaml_edit_read(struct arena *a, struct bytes text, const char *name, struct 
 	return conf_parse_yaml(a, text, name, ret, e);
 }
 
+/* A file that is written in another way is left alone, and the message says why. */
 static int refuse(struct err *e, const char *name, const char *outer, const char *inner)
 {
 	return err_set(e, E_INPUT, "YAML_EDIT_SHAPE",

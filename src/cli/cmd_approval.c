@@ -190,6 +190,7 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 	if (until && !text_parse_time(until, strlen(until), &t->expires_us))
 		return err_set(
 			e, E_USAGE, "APPROVAL_END", "'%s' is no time; write 2026-04-13T09:10:00Z", until);
+	/* A grant that is over already would be recorded and never used; that is surely a mistake. */
 	if (t->expires_us <= now)
 		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is over already", until ? until : span);
 	if (t->expires_us > now + LONGEST_DAYS * INT64_C(86400) * 1000000)
@@ -233,6 +234,7 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 	if (dir)
 		rc = read_directory(r, dir, &t.path, e);
 	t.host = host ? host_of(r->a, host) : NULL;
+	/* A host is taken only when it reads the same after parsing: no user, port or path may hide in it. */
 	if (host && (!t.host || strcasecmp(t.host, host) != 0))
 		return err_set(e, E_USAGE, "APPROVAL_HOST", "'%s' is no plain name of a host", host);
 	if (rc == OK)
@@ -279,6 +281,7 @@ int approval_confirm_and_give(
 static int show_and_approve(struct cli *r, struct kernel *k, const struct approver *who,
 	const struct approval_terms *t, const struct json *entry, struct err *e)
 {
+	/* The draft only serves to show what would be granted; approval_approve() records the answer. */
 	const struct json *request = json_get(entry, "request");
 	const char *id = json_get_text(request, "approval_id", "");
 	struct json *receipt;

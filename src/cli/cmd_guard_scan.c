@@ -165,6 +165,7 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 
 	if ((rc = file_read(s->r->sys, s->r->a, AT_FDCWD, file, MAX_SCRIPT_BYTES, FILE_FOLLOW, &text, e)))
 		return rc;
+	/* --type wins over a guess from name and content. */
 	if (!type || !script_kind_parse(type, &kind))
 		kind = text_eq(file, "-") ? SCRIPT_SHELL : harvest_guess(file, text);
 	if (kind == SCRIPT_KIND_COUNT) {

@@ -123,6 +123,7 @@ static void set_deadline(struct cli *r, const struct client *c)
 	buf_addc(&line, '\n');
 	late_n = line.n < sizeof(late_text) ? line.n : sizeof(late_text);
 	memcpy(late_text, line.p, late_n);
+	/* The handler has no arguments, so all that it needs is global. */
 	late_exit = c->speech->deny_exit;
 	signal(SIGALRM, too_late);
 	setitimer(ITIMER_REAL, &when, NULL);

@@ -118,6 +118,7 @@ static int trust_add(struct cli *r, struct store *s, const char *hex, struct err
 
 	if (find(s, hex) < s->keys->n)
 		return err_set(e, E_INPUT, "TRUST_EXISTS", "the key is trusted already");
+	/* The form that every --trust FILE has, so that the file can be given to others. */
 	json_sets(r->a, row, "key_id", arena_printf(r->a, "ed25519:%s", hex));
 	json_sets(r->a, row, "public_key_hex", hex);
 	if (label)

@@ -75,6 +75,8 @@ static int trust_own(struct cli *r, struct trust *t, struct err *e)
 	char hex[2 * SIGN_PUBLIC + 1];
 	int rc = cmd_log_key(r, &key, e);
 
+	/* E_CORRUPT && text_eq(e->code, "LOG_LEAVES") == Leaves can always be made again from the
+	 * receipts, so damage to them alone is mended on the way. */
 	if (rc == E_MISSING)
 		return OK; /* nobody's word to compare with: the answer will say so */
 	if (rc)
@@ -341,6 +343,7 @@ int cmd_log_consistency(struct cli *r, struct err *e)
 		return err_set(e, E_CORRUPT, "LOG_SHORTER",
 			"this log has %llu receipts and cannot continue one of %llu: receipts are lost",
 			(unsigned long long)n, (unsigned long long)old);
+	/* Both roots are computed from our own leaves; the claimed one is only compared. */
 	old_root = merkle_root(leaves, old);
 	new_root = merkle_root(leaves, n);
 	if (claimed && !text_eq(claimed, hash_hex(r->a, &old_root)))

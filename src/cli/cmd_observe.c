@@ -343,6 +343,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 	while (rc == 0 && !ends) {
 		if (r->is_tty)
 			out(r, "\033[H\033[2J");
+		/* Everything that this round allocates is given back below. */
 		struct arena_mark mark = arena_mark(r->a);
 		struct buf *saved = r->out;
 		rc = show_dashboard(r, e);

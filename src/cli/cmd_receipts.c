@@ -251,6 +251,7 @@ static int find_one(void *arg, const char *file, uint64_t line, struct bytes tex
  * verification. A clock of -2 matches no receipt. */
 int cmd_receipts_show(struct cli *r, struct err *e)
 {
+	/* find_one() takes -1 for a receipt without a clock. */
 	struct wanted w = { .a = r->a, .word = r->args[0], .clock = -2 };
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct verification v;

@@ -246,6 +246,7 @@ int cmd_report(struct cli *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	/* Documents are never wrapped to the screen. */
 	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
 		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);

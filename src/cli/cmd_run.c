@@ -60,6 +60,7 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "guard-mode", NULL), *env = r->sys->getenv(r->sys, "HELM_GUARD_MODE");
 
+	/* Whatever is not said or not understood below leaves the guard on. */
 	spec->mode = GUARD_ENFORCE;
 	spec->mode_source = "default";
 	if (given) {

@@ -114,6 +114,7 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 	}
 	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
 		return e->rc;
+	/* Read for every file: whether it is needed is known only when the kind of the file is. */
 	trust->side_head = side_head(r, a, name);
 	if (is_archive(text))
 		verify_packed(r, a, name, v);

@@ -47,6 +47,7 @@ const char *guard_mode_name(enum guard_mode m)
 	return mode_names[m];
 }
 
+/* An unknown mode is false, and *ret is left alone. */
 bool guard_mode_parse(const char *name, enum guard_mode *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++)
@@ -119,6 +120,7 @@ static struct json *text_list(struct arena *a, const char *const *list, size_t n
 	return arr;
 }
 
+/* Lists are short, so a walk is enough. */
 static void push_unique(struct arena *a, struct json *arr, const char *text)
 {
 	json_each (item, arr)

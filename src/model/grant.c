@@ -124,6 +124,7 @@ static void set_given(struct arena *a, struct json *doc, const char *name, const
 		json_sets(a, doc, name, value);
 }
 
+/* Times are written in UTC; bounds that do not hold are left out. */
 struct json *grant_to_json(struct arena *a, const struct grant *g)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -146,6 +147,7 @@ struct json *grant_to_json(struct arena *a, const struct grant *g)
 	return doc;
 }
 
+/* A missing time is no time. */
 static bool read_time(const struct json *doc, const char *name, int64_t *ret)
 {
 	const char *text = json_get_text(doc, name, "");

@@ -58,6 +58,7 @@ struct reader {
 	struct err *e;
 };
 
+/* Names file, profile and member, what is expected and what is there. */
 static int bad_field(struct reader *r, const char *field, const char *want, const struct json *found)
 {
 	return err_set(r->e, E_INPUT, "PROFILE_FIELD", "%s: profile '%s': '%s' must be %s, found %s", r->file,
@@ -308,6 +309,7 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 	return OK;
 }
 
+/* The shipped profiles are read by the same code; an error in them is a mistake of the build. */
 void profiles_builtin(struct arena *a, struct profiles *ret)
 {
 	struct err e;

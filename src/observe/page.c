@@ -63,6 +63,7 @@ static void when(struct buf *b, const char *stamp)
 		text_time_iso(b->a, us), text_time_local(b->a, us));
 }
 
+/* Good, bad, or something in between that is not settled. */
 static const char *tone_of_status(const char *status)
 {
 	if (text_eq(status, "completed"))
@@ -99,6 +100,7 @@ static void begin(struct buf *b, struct arena *a, const char *title, const char 
 	element(b, "h1", NULL, heading);
 }
 
+/* The time zone is named, since all times on the page are local. */
 static char *end(struct buf *b, const struct json *doc)
 {
 	const char *made = json_get_text(doc, "generated_at", "");

@@ -201,6 +201,7 @@ static const char *how_it_went(struct arena *a, const struct json *call)
 		json_get_bool(call, "self_test", false) ? ", self-test of helm setup" : "");
 }
 
+/* Nothing at all when there are no paths. */
 static void put_paths(struct buf *b, const char *what, const struct json *paths)
 {
 	if (!paths || !paths->n)

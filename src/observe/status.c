@@ -16,6 +16,7 @@ static void count(struct arena *a, struct json *counts, const char *name)
 	json_seti(a, counts, name, json_get_int(counts, name, 0) + 1);
 }
 
+/* The last n of a list, in their order. */
 static struct json *last_items(struct arena *a, const struct json *list, uint32_t n)
 {
 	struct json *out = json_new(a, JSON_ARRAY);
@@ -182,6 +183,7 @@ char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
 	return arena_printf(a, "%lld day%s ago", (long long)(s / 86400), s / 86400 == 1 ? "" : "s");
 }
 
+/* A recorded time on the reader's clock; what is no time comes back as it is. */
 const char *observe_when(struct arena *a, const char *stamp)
 {
 	int64_t us;
@@ -295,6 +297,7 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 	return b.p;
 }
 
+/* The way back needs the token that was shown when it was paused. */
 char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *name = json_get_text(one, "profile", ""), *why = json_get_text(one, "reason", ""),
