@@ -18,7 +18,7 @@ bool decimal_read(const char *token, struct decimal *ret)
 	if (exponent > INT32_MAX || exponent < INT32_MIN)
 		return false;
 	int64_t point = (dot ? dot : end) - p + exponent;
-	/* '0' || *p == '.'); p++) == Leading zeros move the point; the dot itself does not count as a
+	/* Leading zeros move the point; the dot itself does not count as a
 	 * digit. */
 	for (; p < end && (*p == '0' || *p == '.'); p++)
 		point -= *p == '0';

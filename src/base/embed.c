@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-/* Written by cmake/embed.cmake: distances from the start of the table. */
 /* Written by cmake/embed.cmake. Names and contents are given as distances from the start of the table and
  * not as pointers, so the table needs no relocation when the program starts. */
 struct embedded {

@@ -20,7 +20,6 @@
 
 extern char **environ;
 
-/* Together more than a pipe can hold, so that one round empties it, and the deadline is looked at between rounds. */
 /* Together they are more than a pipe can hold, so one round empties it; the deadline is looked at between
  * rounds. */
 enum { CAPTURE_STEP = 16 << 10, CAPTURE_ROUND = 80 };

@@ -259,7 +259,7 @@ static int matches(struct checker *c, const struct schema_pattern *p, const char
 {
 	int found = pattern_search(p->pattern, text, n, 0, NULL, c->e);
 
-	/* E_INPUT ? E_LIMIT : found; == Parsed text is UTF-8. A built value that is not UTF-8 gives no
+	/* Parsed text is UTF-8. A built value that is not UTF-8 gives no
 	 * answer; E_INPUT would read as a violation. */
 	return found == E_INPUT ? E_LIMIT : found;
 }

@@ -59,6 +59,7 @@ const struct opt approval_grant_opts[] = {
 	{ 0 },
 };
 
+/* A grant that never ends would be forgotten and stay open for whatever comes. */
 enum { LONGEST_DAYS = 30 };
 
 /* ---- who answers ---- */
@@ -120,6 +121,7 @@ int approver_open(struct cli *r, const char *key_file, struct approver *ret, str
  * typed before the text was shown is thrown away. */
 bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word)
 {
+	/* Standard error first: standard output may be a pipe that nobody reads. */
 	int to = isatty(2) ? 2 : 1;
 	char typed[64];
 
@@ -230,6 +232,7 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 
 	if (shape + (dir != NULL) + (host != NULL) > 1)
 		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape, --path and --host");
+	/* The narrowest reach is the default: this command, once. A session or a time makes it last. */
 	t.is_once = opt_flag(r, "once") || (t.reach == REACH_EXACT && !t.is_for_session && !timed);
 	if (dir)
 		rc = read_directory(r, dir, &t.path, e);
@@ -314,6 +317,7 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 		.argc = argv->n,
 		.parent_task_id = json_get_text(request, "task_id", NULL),
 		.approval_id = json_get_text(request, "approval_id", NULL),
+		/* The grant answers what is asked; everything else is still enforced. */
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.timeout_s = 1800,
@@ -461,6 +465,7 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
+	/* --session means "the session that asked", and here nobody asked. */
 	if (rc == OK && terms.is_for_session)
 		rc = err_set(e, E_USAGE, "GRANT_SESSION", "name the session: --session-id ID");
 	if (rc == OK)

@@ -163,6 +163,7 @@ void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t
 /* What a grant covers, for whom, where and until when; shown before it is given and afterwards. */
 void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 {
+	/* The order is that of enum reach. */
 	static const char *const reach[] = { "this very command, in this directory",
 		"any command with these effects and no others that ask",
 		"any command with these effects below one directory",
@@ -218,6 +219,7 @@ static void print_waiting(struct cli *r, const struct json *requests, bool all)
 		if (!waits && !all)
 			continue;
 		const char *text = json_get_text(request, "preview", "");
+		/* The number is what a person types in `helm watch`. */
 		if (waits)
 			out(r, "%2d  ", ++number);
 		else

@@ -459,6 +459,7 @@ int cmd_checkpoint_preview(struct cli *r, struct err *e)
 		.only = only,
 		.only_count = n,
 		.is_dry_run = true,
+		/* A preview shows everything that was saved, also what a restore would leave alone. */
 		.include_git = true,
 		.include_state = true,
 		.all_links = true,
@@ -559,6 +560,7 @@ static bool is_confirmed(
 
 	if (opt_flag(r, "yes") || r->is_json || !r->is_tty || !isatty(0))
 		return true;
+	/* The plan is the restore itself, run without changing anything, so it cannot differ from it. */
 	q.is_dry_run = true;
 	if (checkpoint_restore(st, &q, &plan, e))
 		return true; /* the restore itself will say what is wrong */

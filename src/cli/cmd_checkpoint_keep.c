@@ -190,6 +190,7 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	if (p.keep_recent < 0 || p.keep_days < 0 || p.max_total_mb < -1)
 		return err_set(
 			e, E_USAGE, "USAGE", "--keep-recent, --keep-days and --max-total-mb take 0 or more");
+	/* What tasks refer to is read from the ledgers each time: a kept list could be out of date. */
 	if (checkpoint_referenced(&st, &referenced, e) ||
 		checkpoint_prune(&st, &p, referenced, opt_flag(r, "apply"), &gone, e))
 		return e->rc;

@@ -66,5 +66,6 @@ int cmd_conform_run(struct cli *r, struct err *e)
 		out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)passed, (long long)failed,
 			(long long)unknown);
 	}
+	/* Nothing passed means nothing was tested. */
 	return failed == 0 && passed > 0 ? 0 : EXIT_NO;
 }

@@ -62,13 +62,13 @@ static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 		(rc = parse_time_option(r, "until", &c->has_until, &c->until_us, e)))
 		return rc;
 	bool has_choice = c->task || c->session || c->has_since || c->has_until;
+	/* Exactly one of the two. */
 	if (has_choice == opt_flag(r, "all"))
 		return err_set(e, E_USAGE, "CHOICE",
 			"say what to export: --all, or --task, --session, --since, --until");
 	return OK;
 }
 
-/* --key DIR/NAME.key, or the key of this user. */
 /* The key that signs the pack: the file that --key names, or the key of this user. */
 static int load_key(struct cli *r, struct key **ret, struct err *e)
 {
@@ -221,6 +221,7 @@ static int judge(struct cli *r, const char *path, struct trust *trust, struct ve
 		verify_pack(v, p);
 		return OK;
 	}
+	/* The file is not there or cannot be read: that says nothing about the pack. */
 	if (why.rc == E_IO || why.rc == E_MISSING) {
 		*e = why;
 		return why.rc;
@@ -263,6 +264,7 @@ int cmd_evidence_verify(struct cli *r, struct err *e)
 static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
 	size_t *ret_n, struct err *e)
 {
+	/* Nobody is trusted here, because only the content is asked about. */
 	struct trust nobody = { 0 };
 	struct verification v;
 	int rc = judge(r, r->args[0], &nobody, &v, p, e);
@@ -294,6 +296,7 @@ int cmd_evidence_prove(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* Paths are compared exactly, as the manifest spells them. */
 	while (i < n && !text_eq(entries[i].path, r->args[1]))
 		i++;
 	if (i == n)

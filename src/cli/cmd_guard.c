@@ -126,6 +126,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 	out(r, "%s\n", d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
+	/* What passes needs no place and no advice. */
 	if (d->verdict == V_ALLOW)
 		return;
 	if (f)
@@ -180,6 +181,7 @@ static void print_bars(struct cli *r, const struct proposal *p, size_t i, bool i
 
 	for (size_t at = i; depth < ARRAY_SIZE(path); at = p->steps[at].parent) {
 		path[depth++] = at;
+		/* A parent out of range marks a step at the top. */
 		if (p->steps[at].parent >= p->step_count)
 			break;
 	}

@@ -33,6 +33,7 @@ static bool fill(struct lines *in)
 	memmove(in->p, in->p + in->start, in->end - in->start);
 	in->end -= in->start;
 	in->start = 0;
+	/* Before read() may block. */
 	out_flush(in->r);
 	do
 		n = in->r->sys->read(in->r->sys, 0, in->p + in->end, READ_BYTES);
@@ -62,6 +63,7 @@ static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 			return true;
 		}
 		looked = in->end - in->start;
+		/* What was read of the long line is dropped at once, so the buffer never grows. */
 		if (looked > MAX_LINE_BYTES) {
 			*ret_too_long = true;
 			in->start = in->end;
@@ -157,6 +159,7 @@ static int judge_line(struct cli *r, const struct guard *base, struct arena *a, 
 	size_t n;
 	int rc;
 
+	/* Exactly one of `shell` and `argv`. */
 	if (!json_is(doc, JSON_OBJECT) || !shell == !argv)
 		return err_set(e, E_INPUT, "BATCH_LINE", "must be an object with either 'shell' or 'argv'");
 	if ((rc = optional_text(doc, "profile", &profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))

@@ -143,6 +143,7 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 
 	s->snippet_count++;
 	propose_shell(s->r->a, &s->guard.at, from->text, p);
+	/* Commands of a Dockerfile run inside the image that is being built. */
 	if (from->is_in_container)
 		keep_what_matters_in_a_build(p);
 	if ((rc = guard_judge(&s->guard, s->r->a, opt_text(s->r, "profile", NULL), p, &d, e)))

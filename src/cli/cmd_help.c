@@ -41,6 +41,7 @@ static int help_topic(struct cli *r, struct err *e)
 		gen_family_help(r, f);
 		return 0;
 	}
+	/* Groups are tried last: their names are plain words that a command may have as well. */
 	for (int g = 0; g < COMMAND_GROUPS && r->arg_count == 1; g++)
 		if (text_eq(command_group_name((enum command_group)g), name)) {
 			gen_group_help(r, (enum command_group)g);

@@ -105,6 +105,7 @@ int cmd_key_export(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	hex_encode(key_public(k), SIGN_PUBLIC, line);
+	/* In the place of the NUL that hex_encode() wrote. */
 	line[2 * SIGN_PUBLIC] = '\n';
 	if (to) {
 		rc = file_create(r->sys, AT_FDCWD, to, 0644,

@@ -214,6 +214,7 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	if (is_list != (r->arg_count == 1))
 		return err_set(
 			e, E_USAGE, "USAGE_KEY", "'%s' %s", action, is_list ? "takes no key" : "needs a key");
+	/* The key is read before a person is asked, so that they see which one it is. */
 	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
 	if (rc == OK && !is_list && text_eq(file, APPROVERS))
 		rc = change_approvers(r, action, hex, e);

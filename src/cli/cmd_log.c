@@ -75,8 +75,6 @@ static int trust_own(struct cli *r, struct trust *t, struct err *e)
 	char hex[2 * SIGN_PUBLIC + 1];
 	int rc = cmd_log_key(r, &key, e);
 
-	/* E_CORRUPT && text_eq(e->code, "LOG_LEAVES") == Leaves can always be made again from the
-	 * receipts, so damage to them alone is mended on the way. */
 	if (rc == E_MISSING)
 		return OK; /* nobody's word to compare with: the answer will say so */
 	if (rc)
@@ -122,6 +120,7 @@ static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
 	if (rc == OK)
 		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
+	/* Leaves can always be made again from the receipts, so damage to them alone is mended on the way. */
 	if (rc == E_CORRUPT && text_eq(e->code, "LOG_LEAVES") && (rc = log_refresh(&rec, r->a, e)) == OK)
 		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
 	if (rc == OK && *ret_n == 0)
@@ -224,6 +223,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->clock = json_get_int(receipt, "lamport_clock", 0);
+	/* The receipt dies with this call, so its id is copied. */
 	w->id = arena_strdup(w->a, json_get_text(receipt, "receipt_id", ""));
 	return 1;
 }
@@ -268,6 +268,7 @@ static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct jso
 	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, ret_head, e);
 	uint64_t head_size = rc == OK && *ret_head ? (uint64_t)json_get_int(*ret_head, "tree_size", 0) : 0;
 
+	/* A head over more leaves than there are is no use: the log was cut, and `log check` tells that. */
 	if (head_size > index && head_size <= *size)
 		*size = head_size;
 	else
@@ -377,6 +378,7 @@ int cmd_log_anchor(struct cli *r, struct err *e)
 		if (!getcwd(cwd, sizeof(cwd)))
 			return err_sys(e, "ANCHOR_PATH", "cannot tell the current directory");
 		to = path_clean(r->a, path_join(r->a, cwd, to));
+		/* The path is cleaned first, so that ".." cannot lead back inside. */
 		if (path_is_below(to, r->ws->state_dir))
 			return err_set(e, E_INPUT, "ANCHOR_INSIDE",
 				"'%s' is inside the workspace's state: whoever changes the log could change "
@@ -535,6 +537,7 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	progress_end(&p);
 	if (rc)
 		return rc;
+	/* A repair of a sound log would put a seam where none belongs. */
 	if (!done.report.is_damaged && !done.report.has_wrong_leaves)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			"there is nothing to repair: 'helm log check' finds no damage");

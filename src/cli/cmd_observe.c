@@ -183,6 +183,7 @@ int cmd_status(struct cli *r, struct err *e)
 		observe_make_public(r->a, doc, r->ws->home);
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
+	/* Only told when the user stands in another tree than the workspace's own. */
 	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
 		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
 	if (r->is_json)
@@ -320,6 +321,7 @@ static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 	struct json *doc;
 	int64_t number;
 
+	/* Every way out that is not an answer ends the watch. */
 	*ret_ends = true;
 	if (n <= 0)
 		return 0;
@@ -356,6 +358,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 		arena_release(r->a, mark);
 		buf_init(r->out, r->a);
 		struct pollfd key = { 0, POLLIN, 0 };
+		/* Without a terminal nothing can be typed, so only the time is waited for. */
 		if (rc || poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) == 0)
 			continue;
 		if (!answers)

@@ -19,6 +19,7 @@ static int load(struct cli *r, struct profiles *ret, struct err *e)
 {
 	int rc = OK;
 
+	/* Outside of a workspace nobody has profiles of their own. */
 	if (r->ws)
 		rc = profiles_load(r->sys, r->a, r->ws->root, ret, e);
 	else

@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* MAX_KEPT bounds the memory of a list; POLL_US is how often --follow looks; AT_ONCE how many new receipts
+ * one look expects. */
 enum { DEFAULT_LIST = 50, DEFAULT_TAIL = 10, MAX_KEPT = 100000, POLL_US = 200000, AT_ONCE = 256 };
 
 #define CHOICE_OPTS \
@@ -401,6 +403,7 @@ static int follow_one(void *arg, const char *file, uint64_t line, struct bytes t
 	(void)line;
 	(void)text;
 	(void)e;
+	/* Rows that were shown already come again with every look at the end of the file. */
 	if (!receipt || clock <= f->clock)
 		return 0;
 	f->clock = clock;

@@ -86,6 +86,7 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 		: OK;
 	if (rc)
 		return rc;
+	/* Said every time, and recorded, because nothing else will be looked at. */
 	if (spec->mode == GUARD_OFF)
 		warn(r, "the guard is off for this run; that is recorded");
 	return OK;
@@ -133,6 +134,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->guard_json = opt_flag(r, "guard-json");
 	spec->timeout_s = opt_int(r, "timeout", 1800);
 	spec->is_terminal = r->is_tty && isatty(2);
+	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&
 		(json_parse(r->a, bytes_of(meta), "--meta-json", NULL, &doc, e) ||
 			!json_is(doc, JSON_OBJECT)))

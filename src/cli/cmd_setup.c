@@ -51,6 +51,7 @@ static int confirm(struct cli *r, struct err *e)
 
 	if (opt_flag(r, "yes"))
 		return OK;
+	/* A program that reads JSON cannot type a word. */
 	if (!isatty(0) || r->is_json)
 		return err_set(e, E_USAGE, "SETUP_CONFIRM", "nobody is there to approve this; say --yes");
 	out(r, "Type APPROVE to go on: ");
@@ -173,6 +174,8 @@ static int show_installed(
 		json_setb(r->a, doc, "codex_trust_pending", text_eq(c->client, "codex") && !is_armed);
 		json_sets(r->a, doc, "detail", json_get_text(row, "detail", ""));
 		json_set(r->a, doc, "warnings", json_copy(r->a, json_get(row, "warnings")));
+		/* setup_install() fails unless the test call was denied and its receipt verifies, so both
+		 * are true here. */
 		json_setb(r->a, test, "denied", true);
 		json_sets(r->a, test, "receipt_id", receipt);
 		json_setb(r->a, test, "verified", true);
@@ -205,6 +208,7 @@ int cmd_setup(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* Clients without settings that can be edited have text to paste instead. */
 	const char *snippet = setup_snippet(&s, client, e);
 	if (snippet)
 		return paste(r, client, snippet);

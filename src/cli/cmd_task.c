@@ -256,6 +256,7 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 	struct observed o = observed_from(r);
 	struct json *doc;
 	size_t closed = 0;
+	/* Closed first, so that the findings below are what is left. */
 	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, true, &closed, e) : OK;
 
 	if (rc == OK)

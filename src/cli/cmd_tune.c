@@ -71,6 +71,7 @@ static void print_proposals(struct cli *r, const struct json *doc)
 static int apply(struct cli *r, struct kernel *k, const struct json *proposal, const struct approver *who,
 	struct err *e)
 {
+	/* A proposal is about effects, so the grant is, too. */
 	struct approval_terms terms = { .reach = REACH_SHAPE };
 	const char *id = json_get_text(proposal, "approval_id", NULL);
 	struct json *entry;

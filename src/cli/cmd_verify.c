@@ -28,6 +28,7 @@ const struct opt verify_opts[] = {
 	{ 0 },
 };
 
+/* A chain of millions of receipts is a file of some gigabytes. */
 static const size_t MAX_FILE_BYTES = (size_t)4 << 30;
 
 /* A key that cannot be read is wrong usage: verifying with fewer keys than were given would mislead. */

@@ -309,11 +309,13 @@ void gen_candidates(struct cli *r, char **words, size_t n)
 	const char *typed = n ? words[n - 1] : "";
 	size_t used = 1, place = 0;
 
+	/* The first word: a command or a family. */
 	if (n <= 1) {
 		offer_commands(r, typed);
 		return;
 	}
 	const struct helm_command *known = command_find(words[0], n > 2 ? words[1] : NULL, &used);
+	/* The second word may complete a family's verb. */
 	if (n == 2)
 		offer_verbs(r, words[0], typed);
 	if (!known)
@@ -325,6 +327,7 @@ void gen_candidates(struct cli *r, char **words, size_t n)
 		offer_value(r, o, typed);
 		return;
 	}
+	/* Own options first, then those of all commands. */
 	if (typed[0] == '-') {
 		offer_options(r, c->opts, typed);
 		offer_options(r, opt_globals(), typed);

@@ -105,6 +105,7 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 			continue;
 		const char *verb = strchr(c->is->name, ' ') ? strchr(c->is->name, ' ') + 1 : c->args;
 		++*ret_count;
+		/* Five columns are kept for the separator and "|...". */
 		if (is_cut || text.n + strlen(verb) + 5 > room) {
 			is_cut = true;
 			continue;
@@ -318,6 +319,7 @@ static void roff(struct buf *to, const char *s)
 	bool at_start = true;
 
 	for (; *s; s++) {
+		/* "\&" is nothing that takes no room, but the line no longer starts with the dot. */
 		if (at_start && (*s == '.' || *s == '\''))
 			buf_adds(to, "\\&");
 		if (*s == '\\')

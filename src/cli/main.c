@@ -59,6 +59,7 @@ static const struct cmd *find_command(char **argv, size_t argc, size_t *ret_used
 {
 	size_t verb = 1;
 
+	/* Options before the verb are stepped over; those that take a value take the next word along. */
 	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--"))
 		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
 				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
@@ -172,6 +173,7 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	rc = open_needs(r, &e);
 	if (rc == OK)
 		rc = r->cmd->fn(r, &e);
+	/* Errors are below zero; anything else is the command's own exit code. */
 	if (rc < 0)
 		return report(r, &e);
 	out_flush(r);
@@ -192,6 +194,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	buf_init(&text, &a);
 	r.is_tty = isatty(1);
+	/* NO_COLOR and TERM=dumb are what people and tools use to switch colour off. */
 	r.has_color = r.is_tty && !(no_color && *no_color) && !(term && text_eq(term, "dumb"));
 	if (argc < 2) {
 		struct err e = { 0 };

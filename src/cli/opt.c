@@ -140,6 +140,7 @@ int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 {
 	bool takes_child = r->cmd->needs & CHILD_ARGV;
 
+	/* No more values than words can come. */
 	r->values = arena_zalloc(r->a, r->value_count + argc + 1, sizeof(*r->values));
 	r->args = arena_zalloc(r->a, argc + 1, sizeof(*r->args));
 	for (size_t i = 0; i < argc; i++) {
@@ -152,6 +153,7 @@ int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 				r->child_count = argc - i - 1;
 				break;
 			}
+			/* Behind "--" everything is an argument, even if it begins with a dash. */
 			while (++i < argc)
 				r->args[r->arg_count++] = argv[i];
 		} else if (bare && takes_child && r->arg_count == (size_t)r->cmd->max_args) {

@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* LAST_NEEDS: columns that a long last cell must have beside the others, or it goes to a line of its own. */
 enum { FLUSH_AT = 64 << 10, TABLE_INDENT = 4, LAST_NEEDS = 24 };
 
 /* A reader that went away ends the program without a word. Any other failure to print is an error worth an
@@ -82,6 +83,7 @@ static size_t visible(const char *p, size_t n)
 		if (p[i] != '\033')
 			continue;
 		wide += text_width(p + from, i - from);
+		/* An escape sequence ends with a letter. */
 		while (i + 1 < n && !((p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= 'a' && p[i] <= 'z')))
 			i++;
 		from = i + 1;
@@ -133,6 +135,7 @@ static size_t hang_of(const char *p, size_t n, size_t width)
 		while (i < n && p[i] == ' ')
 			i++;
 		size_t column = visible(p, i);
+		/* A value that begins far to the right would leave too little room below itself. */
 		return column <= width / 2 ? column : lead;
 	}
 	return lead;

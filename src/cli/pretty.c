@@ -102,6 +102,7 @@ static bool fits_table(struct cli *r, const struct json *list)
 		json_each_member (m, row)
 			if (!json_get(first, m->name) || json_is(m->value, JSON_OBJECT) ||
 				is_list_of_objects(m->value) ||
+				/* Compared by address: it asks whether m is the last member. */
 				(m->name != row->members[row->n - 1].name &&
 					strlen(value_text(r, m->value)) > CELL_LONGEST))
 				return false;

@@ -313,7 +313,7 @@ struct json *decision_to_json(struct arena *a, const struct decision *d)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *parts = json_new(a, JSON_OBJECT);
 
-	/* GUARD_OFF) { == With the guard off nothing was judged, so nothing else is said. */
+	/* With the guard off nothing was judged, so nothing else is said. */
 	if (d->mode == GUARD_OFF) {
 		json_setb(a, v, "enabled", false);
 		json_sets(a, v, "mode", "off");

@@ -101,7 +101,6 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 		rc = observe_failed_commands(o, 100, 5, &failed, e);
 	if (rc)
 		return rc;
-	/* A list of checkpoints that cannot be read is told by `standing`; the rest is told all the same. */
 	/* An unreadable list of checkpoints is reported by `standing` already; everything else is told all
 	 * the same. */
 	if (observe_checkpoints(o, 5, &checkpoints, NULL))
