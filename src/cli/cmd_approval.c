@@ -75,6 +75,7 @@ static int open_key(struct cli *r, const char *file, struct key **ret, struct er
 	size_t n = strlen(base);
 	bool is_registered = false;
 
+	/* The public half is looked for beside it, under the same name. */
 	if (!text_ends(base, ".key"))
 		return err_set(
 			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
@@ -212,6 +213,7 @@ static int read_directory(struct cli *r, const char *given, const char **ret, st
 		return err_sys(e, "APPROVAL_PATH", "cannot use '%s'", given);
 	*ret = arena_strdup(r->a, real);
 	free(real);
+	/* The directory holds the workspace, or is it. */
 	if (path_is_below(r->ws->root, *ret) || (r->ws->home && path_is_below(r->ws->home, *ret)))
 		return err_set(e, E_USAGE, "APPROVAL_PATH",
 			"'%s' holds the whole workspace or home: name a directory inside", *ret);
@@ -274,6 +276,7 @@ int approval_confirm_and_give(
 	grant_describe(r, &text, g);
 	if (!confirms(r, who, text.p, "APPROVE"))
 		return not_confirmed(r);
+	/* Only now is anything written. */
 	int rc = grant_give(k, r->a, g, who, &receipt, e);
 	if (rc == OK)
 		tell_grant(r, receipt);
@@ -351,6 +354,7 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
 		rc = approval_get(&k, r->a, r->args[0], &entry, e);
+		/* Whether it can be run is asked before the person answers. */
 		bool runs = opt_flag(r, "run");
 		if (rc == OK && !text_eq(request_state(entry, r->sys->now_us(r->sys)), "pending"))
 			rc = err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", r->args[0],

@@ -88,6 +88,7 @@ int cmd_canonical(struct cli *r, struct err *e)
 		return rc;
 	buf_init(&canonical, r->a);
 	rc = json_canonical_strict(&canonical, doc, e);
+	/* Without --strict the refusal is only reported as "interoperable": false. */
 	if (rc && (is_check || opt_flag(r, "strict")))
 		return err_wrap(e, "%s", name);
 	if (rc)

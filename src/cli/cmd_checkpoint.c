@@ -15,6 +15,7 @@
 
 #include <inttypes.h>
 
+/* A screen's worth; --json lists everything. */
 enum { SHOWN_MAX = 40 };
 
 const struct opt checkpoint_create_opts[] = {
@@ -75,6 +76,7 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 			if (!path_is_below(path, r->ws->tree))
 				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
 					"'%s' is outside the workspace %s", paths[i], r->ws->tree);
+			/* Below the tree: what is left is relative to it. */
 			path += strlen(r->ws->tree);
 			path += *path == '/';
 		}
@@ -143,6 +145,7 @@ static void show_step(void *arg, const char *what, uint64_t done, uint64_t total
 {
 	struct shown *s = arg;
 
+	/* Another kind of work begins. */
 	if (s->what != what) {
 		if (s->what)
 			progress_end(&s->p);
@@ -243,6 +246,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
 	if (made.unstable)
 		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+	/* Damage that was found on the way is told even when the checkpoint itself is whole. */
 	if (made.repaired || made.damaged_packs)
 		warn(r,
 			"the store was damaged: %" PRIu64 " objects and %" PRIu64
@@ -498,6 +502,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	const char *id = json_get_text(row, "checkpoint_id", "");
 	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
 
+	/* The first row; the second one keeps its time. */
 	if (!w->started_at)
 		w->started_at = arena_strdup(r->a, now);
 	json_sets(r->a, task, "task_id", w->task_id);

@@ -91,6 +91,7 @@ int cmd_demo(struct cli *r, struct err *e)
 		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
 	if (rc == OK)
 		rc = write_files(r, e);
+	/* The state directory did not exist when the workspace was opened. */
 	if (rc == OK && r->ws->state_fd < 0)
 		rc = file_open_dir(r->sys, r->ws->root_fd, ".helm", &r->ws->state_fd, e);
 	if (rc == OK)

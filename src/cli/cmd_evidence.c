@@ -79,6 +79,7 @@ static int load_key(struct cli *r, struct key **ret, struct err *e)
 		if ((rc = workspace_helm_home(r->sys, r->a, &home, e)))
 			return rc;
 		rc = keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
+		/* Without a key there is no pack; the message says how to make one. */
 		return rc == E_MISSING
 			? err_wrap(e, "a pack must be signed; make a key with 'helm key create'")
 			: rc;
@@ -131,6 +132,7 @@ static void sign_newest_head(struct cli *r, struct key *key)
 
 	cmd_log_recorder(r, &rec, key);
 	int rc = log_settle(&rec, r->a, &why);
+	/* A head that covers everything already need not be signed again. */
 	if (rc == OK && rec.at.clock > rec.at.heads_at)
 		rc = log_sign_head(&rec, r->a, &head, &why);
 	if (rc)

@@ -21,6 +21,7 @@ typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, 
 /* Whether the caller may do this. A guarded run may do neither: it could stop others or free itself. */
 static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 {
+	/* Every guarded run sets this variable for what it starts. */
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
 			"a guarded run cannot freeze or unfreeze; a person does that");

@@ -71,6 +71,7 @@ static int judge_words(struct cli *r, const struct guard *g, struct decision *re
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
 
+	/* Two commands could not be told apart in one answer. */
 	if (text && r->child_count)
 		return err_set(e, E_USAGE, "USAGE_TWO_COMMANDS", "give --shell TEXT or -- COMMAND, not both");
 	if (text)
@@ -150,6 +151,7 @@ int cmd_guard_check(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The guard is opened once for all lines. */
 	if (opt_flag(r, "batch"))
 		return guard_batch(r, &g, e);
 	if ((rc = judge_words(r, &g, &d, e)))
@@ -323,6 +325,7 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 	if (d->recommended_profile && d->verdict != V_ALLOW)
 		out(r, "  %sunder the profile %s it is allowed%s\n", paint(r, PAINT_MUTED),
 			d->recommended_profile, paint(r, PAINT_OFF));
+	/* A freeze or pause stands above everything that the rules say. */
 	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
 		out(r, "  %s▲ %s%s  %s\n", paint(r, PAINT_BAD), d->detail_code, paint(r, PAINT_OFF),
 			d->summary);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Larger files are hardly written by hand. */
 enum { MAX_SCRIPT_BYTES = 16 << 20, MAX_SNIPPET = 160 };
 
 const struct opt guard_scan_opts[] = {
@@ -42,6 +43,7 @@ static size_t offset_in_snippet(const struct finding *f)
 	const struct source *s = f->source;
 	struct span at = f->at;
 
+	/* Each step leads from a text to the place of the word that held it. */
 	for (; s && s->parent; s = s->parent)
 		at = s->in_parent;
 	return at.start;

@@ -54,6 +54,7 @@ static int refuse(struct cli *r, const struct client *c, bool ask, const char *t
 	buf_init(&line, r->a);
 	json_write(&line, answer_doc(r->a, c, ask, text, person), 0);
 	buf_addc(&line, '\n');
+	/* Half an answer is none. */
 	if (r->sys->write(r->sys, 1, line.p, line.n) != (ssize_t)line.n) {
 		(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
 		_exit(2);
@@ -126,6 +127,7 @@ static void set_deadline(struct cli *r, const struct client *c)
 	/* The handler has no arguments, so all that it needs is global. */
 	late_exit = c->speech->deny_exit;
 	signal(SIGALRM, too_late);
+	/* The handler is in place before the clock starts. */
 	setitimer(ITIMER_REAL, &when, NULL);
 }
 
@@ -173,6 +175,7 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e)
 	kernel_close(&k);
 	if (rc)
 		return refuse_for(r, c, e);
+	/* Silence lets the client ask its own questions. */
 	if (answer.verdict == V_ALLOW)
 		return 0;
 	return refuse(r, c, answer.verdict == V_ESCALATE, answer.text, answer.short_text);

@@ -231,7 +231,8 @@ int cmd_key_history(struct cli *r, struct err *e)
 		return rc;
 	while (text.n && text.p[text.n - 1] != '\n')
 		/* A last line without a newline is what a crash left of a link that nobody was told about. */
-		text.n--; /* what a crash left of a link nobody was told about */
+		text.n--;
+	/* The history proves itself: each link is signed by the key before it. */
 	verification_begin(&v, r->a, &nobody, "key history");
 	verify_key_history(&v, text, KEY_HISTORY);
 	if (r->is_json) {

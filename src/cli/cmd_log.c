@@ -100,6 +100,7 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int rc = OK;
 
+	/* Checking signatures is what takes the time. */
 	*ret = (struct trust){ .threads = cores > 1 ? (unsigned)cores : 1 };
 	if (!n)
 		return trust_own(r, ret, e);
@@ -116,6 +117,7 @@ static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct
 	AUTO(recorder_close) struct recorder rec;
 	int rc;
 
+	/* Without a key: leaves are not signed. */
 	cmd_log_recorder(r, &rec, NULL);
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
 	if (rc == OK)
@@ -244,6 +246,7 @@ static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret
 	int rc = receipts_each(r->sys, r->ws->state_fd, find_receipt, &w, e);
 	if (rc)
 		return rc;
+	/* Not found, or a receipt whose leaf is not there. */
 	if (w.clock < 1 || (uint64_t)w.clock > n)
 		return err_set(
 			e, E_MISSING, "LOG_RECEIPT", "no receipt or decision '%s' in this workspace", word);

@@ -430,6 +430,7 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 		rc = pick(r, opt_text(r, "older-task-id", NULL), 1, &older, e);
 	if (rc)
 		return rc;
+	/* A task that does not exist has no members, so nothing differs from it. */
 	struct json *before = older ? observe_capabilities(r->a, older) : json_new(r->a, JSON_OBJECT);
 	struct json *after = newer ? observe_capabilities(r->a, newer) : json_new(r->a, JSON_OBJECT);
 	json_each_member (m, before) {
@@ -468,6 +469,7 @@ int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
 		"SESSION" };
+	/* In the order of the headings. */
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
 	struct json *all;

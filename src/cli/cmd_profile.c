@@ -101,6 +101,7 @@ static void take_policy(struct arena *a, struct json *skills, const char *skill,
 		if (!v)
 			continue;
 		if (!row)
+			/* Skills without either member do not appear. */
 			json_set(a, skills, skill, row = json_new(a, JSON_OBJECT));
 		json_set(a, row, members[i], json_copy(a, v));
 	}
@@ -142,6 +143,7 @@ int cmd_profile_policy(struct cli *r, struct err *e)
 		take_contracts(r, skills);
 	json_each_member (m, json_get(central, "skills"))
 		take_policy(r->a, skills, m->name, m->value);
+	/* No policy is an answer, too, and not an empty screen. */
 	if (skills->n == 0 && !r->is_json) {
 		out(r, "no skill has a profile policy; every skill may use every profile\n");
 		return 0;

@@ -73,6 +73,7 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The newest row of the named task. */
 	const struct json *row = id ? rows->items[rows->n - 1] : newest_risky(rows);
 	if (!row) {
 		if (r->is_json)

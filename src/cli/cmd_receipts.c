@@ -115,6 +115,7 @@ static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes 
 	}
 	if (!is_chosen(k->choice, receipt))
 		return 0;
+	/* The oldest slot is used again when the ring is full. */
 	struct slot *s = &k->slots[k->n++ % k->cap];
 	arena_reset(&s->a);
 	s->receipt = json_copy(&s->a, receipt);
@@ -313,6 +314,7 @@ static int export_one(void *arg, const char *file, uint64_t line, struct bytes t
 	x->n++;
 	buf_add(x->to, text.p, text.n); /* byte for byte: that is what was signed and hashed */
 	buf_addc(x->to, '\n');
+	/* A reader at the other end of a pipe need not wait for the whole log. */
 	if (x->to == x->r->out)
 		out_flush(x->r);
 	return 0;
@@ -433,6 +435,7 @@ static int follow_once(struct following *f, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The first row read is not the next one: something lies between. */
 	if (rows->n && json_get_int(rows->items[0], "lamport_clock", 0) > f->clock + 1)
 		return receipts_each(r->sys, r->ws->state_fd, follow_one, f, e);
 	json_each (row, rows)

@@ -250,6 +250,7 @@ int cmd_report(struct cli *r, struct err *e)
 	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
 		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
+	/* Made safe as a whole, since it may be read in a terminal. */
 	if (text_eq(format, "markdown")) {
 		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
 		return deliver(r, text_safe(r->a, md, strlen(md), true), e);

@@ -68,6 +68,8 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 		(void)guard_mode_parse(given, &spec->mode);
 	} else if (env && *env) {
 		spec->mode_source = "env";
+		/* An environment variable is easily misspelled; a misspelled one must not switch anything
+		 * off. */
 		if (!guard_mode_parse(env, &spec->mode)) {
 			warn(r, "HELM_GUARD_MODE is '%s', which is no mode; enforcing", env);
 			spec->mode = GUARD_ENFORCE;
@@ -116,6 +118,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	struct json *doc = NULL;
 	int rc = OK;
 
+	/* What to run always stands behind "--" or behind our own arguments. */
 	if (!r->child_count)
 		return err_set(e, E_USAGE, "RUN_COMMAND", "say what to run, after --");
 	spec->argv = (const char *const *)r->child;

@@ -51,6 +51,7 @@ static int check_lines(struct cli *r, const struct schema *s, const char *path, 
 		int rc = check_document(r, s, name, one, e);
 		if (rc)
 			return rc;
+		/* The document is not needed once it has been checked. */
 		arena_release(r->a, before);
 	}
 	*ret_count = line;

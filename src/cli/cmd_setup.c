@@ -74,6 +74,7 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 		return rc;
 	out(r, "%s, scope %s: %s %s\n", c->client, c->scope, c->before.p ? "edits" : "creates",
 		shown(r, c->path));
+	/* The client was set up for another workspace before. */
 	if (c->moved_from)
 		out(r,
 			"  %snow decides by another workspace%s: until now %s, from now on %s.\n  What was "
@@ -242,6 +243,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 		out(r, "%s, scope %s: %s %s\n", changes[i].client, changes[i].scope,
 			changes[i].after.p ? "takes our entries out of" : "removes",
 			shown(r, changes[i].path));
+	/* Nothing to remove needs no word from anybody. */
 	if (n && !opt_flag(r, "dry-run"))
 		rc = confirm(r, e);
 	for (size_t i = 0; i < n && rc == OK; i++) {

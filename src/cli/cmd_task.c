@@ -109,6 +109,7 @@ int cmd_task_list(struct cli *r, struct err *e)
 		shown->items[i] = shown->items[shown->n - 1 - i];
 		shown->items[shown->n - 1 - i] = x;
 	}
+	/* Said before the list, so that it is not overlooked below it. */
 	if (wanted > shown->n || is_cut)
 		warn_partial(r, shown->n, wanted, is_cut);
 	if (r->is_json) {

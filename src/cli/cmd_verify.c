@@ -202,6 +202,7 @@ int cmd_verify(struct cli *r, struct err *e)
 	if (read_trust(r, &trust, e))
 		return e->rc;
 	for (size_t i = 0; i < r->arg_count; i++) {
+		/* Files may be large, and each gives its memory back before the next. */
 		AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
 		struct verification v;
 		if ((opt_text(r, "proof", NULL) ? verify_shown : verify_file)(

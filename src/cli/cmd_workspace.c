@@ -49,6 +49,7 @@ static void suggest(struct cli *r, const struct json *signals)
 {
 	const struct workspace *ws = r->ws;
 
+	/* Not a workspace of ours yet. */
 	if (ws->layout == LAYOUT_UNKNOWN || ws->layout == LAYOUT_GENERIC)
 		out(r, "suggestion=helm init --path %s\n", ws->root);
 	if (ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES)

@@ -195,6 +195,7 @@ static void offer_kind(struct cli *r, const char *kind, const char *typed)
 		offer_profiles(r, typed);
 	if (text_eq(kind, "CLIENT"))
 		offer_clients(r, typed);
+	/* Everything below is read from the state of a workspace. */
 	if (!r->ws || r->ws->state_fd < 0)
 		return;
 	if (text_eq(kind, "CHECKPOINT"))
@@ -333,6 +334,7 @@ void gen_candidates(struct cli *r, char **words, size_t n)
 		offer_options(r, opt_globals(), typed);
 		return;
 	}
+	/* Counts the arguments before the cursor; values of options are none. */
 	for (size_t i = used; i + 1 < n; i++) {
 		if (text_eq(words[i], "--"))
 			return;

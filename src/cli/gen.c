@@ -103,6 +103,7 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 		const struct cmd *c = commands[i];
 		if (c->is->group != of->is->group || !same_noun(c, of))
 			continue;
+		/* A command of one word shows its arguments in the place of a verb. */
 		const char *verb = strchr(c->is->name, ' ') ? strchr(c->is->name, ' ') + 1 : c->args;
 		++*ret_count;
 		/* Five columns are kept for the separator and "|...". */
@@ -158,6 +159,7 @@ static void overview_group(struct cli *r, enum command_group g, size_t room)
 void gen_overview(struct cli *r)
 {
 	struct buf usage;
+	/* On a narrow screen the names give way to their explanations. */
 	size_t room = out_width(r) >= 76 ? 26 : 17;
 
 	banner(r);

@@ -122,6 +122,7 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 		out_flush(r);
 		return EXIT_USAGE;
 	}
+	/* Of a family the second word is the wrong one. */
 	const char *word = f ? argv[1] : argv[0], *near = suggestion(r, f, word);
 	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'; %s%s%s", f ? f->name : "",
 		f ? " " : "", word,

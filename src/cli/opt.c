@@ -79,6 +79,7 @@ static int store(struct cli *r, const struct opt *o, const char *text, struct er
 {
 	struct opt_value v = { .opt = o, .text = text };
 
+	/* Negative numbers have no meaning for any option there is. */
 	if (o->kind == OPT_INT && (!text_int(text, &v.number) || v.number < 0))
 		return err_set(e, E_USAGE, "USAGE_NUMBER", "--%s takes a whole number from 0, not '%s'",
 			o->name, text);

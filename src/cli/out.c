@@ -24,6 +24,7 @@ static void write_all(struct sys *s, int fd, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t done = s->write(s, fd, p, n);
+		/* `helm ... | head` is no error. */
 		if (done < 0 && errno == EPIPE)
 			_exit(0);
 		if (done < 0) {
@@ -319,6 +320,7 @@ static void table_places(const struct out_table *t, const size_t *widths, size_t
 
 	for (size_t i = 0; i < t->columns; i++) {
 		size_t need = i + 1 == t->columns && widths[i] > LAST_NEEDS ? LAST_NEEDS : widths[i];
+		/* This column and those behind it go to another line. */
 		if (i && at + need > total)
 			at = TABLE_INDENT;
 		places[i] = at;
@@ -388,6 +390,7 @@ static void show(struct progress *p, int64_t now)
 	double rate = seconds > 0 ? (double)p->done / seconds : 0;
 	int n;
 
+	/* Without a total there is no time left to tell. */
 	if (p->total && rate > 0)
 		n = snprintf(line, sizeof(line), "\r\033[K%s: %llu of %llu, %.0f/s, %.0f s left", p->what,
 			(unsigned long long)p->done, (unsigned long long)p->total, rate,
