@@ -1,20 +1,24 @@
-/* conf.c — YAML events into the JSON tree.
+/* conf.c — YAML into the JSON tree, for policies and rule packs that people write.
  *
- * YAML has many ways to say one thing and some ways to say two.  What readers of different versions would understand
- * differently is refused here with the remedy in the message: merge keys, numbers with leading zeros, keys that are not
- * text, tags of other schemas, anchors.  What is left has one meaning, and policies are hashed in their canonical JSON.
+ * YAML has many ways to say one thing, and some texts that two readers understand differently. A policy
+ * must have one meaning, so what readers of different versions would take differently is refused here,
+ * with the remedy in the message: merge keys, numbers with leading zeros, keys that are not text, tags of
+ * other schemas, anchors and aliases. What is left is hashed in its canonical JSON.
  *
- * Recursion follows the nesting of the document, which is limited before each step down. */
+ * The text comes from outside, so size, depth and number of values are limited. Recursion follows the
+ * nesting of the document, which is checked before each step down. */
 #include "base/conf.h"
 
 #include <yaml.h>
 
 enum { DEEPEST = 64, LARGEST_BYTES = 1 << 20, MOST_NODES = 100000 };
 
+/* A place in the text, counted from 1 as editors do. */
 struct place {
 	uint32_t line, column;
 };
 
+/* `scratch` holds what only messages and checks need; the tree goes to `a`. */
 struct conf {
 	struct arena *a;
 	struct arena scratch;
@@ -37,6 +41,7 @@ static struct place here(const struct conf *c)
 	return (struct place){ (uint32_t)m->line + 1, (uint32_t)m->column + 1 };
 }
 
+/* The one form of an error: "name:line:column: expected WANTED, found FOUND". */
 static int refuse(struct conf *c, enum rc rc, const char *code, const char *wanted, const char *found)
 {
 	struct place at = here(c);
@@ -45,6 +50,7 @@ static int refuse(struct conf *c, enum rc rc, const char *code, const char *want
 		found);
 }
 
+/* At most 60 bytes of a text, made harmless for a terminal. */
 static const char *quoted(struct conf *c, const char *text, size_t n)
 {
 	size_t shown = n < 60 ? n : 60;
@@ -60,6 +66,7 @@ static int refuse_scalar(struct conf *c, const char *code, const char *wanted)
 	return refuse(c, E_INPUT, code, wanted, quoted(c, text, c->event.data.scalar.length));
 }
 
+/* What libyaml complains about. Errors of its reader have no mark of their own, so the parser's is taken. */
 static int refuse_syntax(struct conf *c)
 {
 	const yaml_parser_t *y = &c->yaml;
@@ -74,6 +81,7 @@ static int refuse_syntax(struct conf *c)
 
 /* ---- events ---- */
 
+/* Takes the next event; the one before it is given back first, so its text must not be used any more. */
 static int next(struct conf *c)
 {
 	if (c->has_event)
@@ -85,6 +93,7 @@ static int next(struct conf *c)
 	return OK;
 }
 
+/* Anchors and aliases let a small text stand for a huge tree, and a value mean something at a distance. */
 static bool has_anchor(const yaml_event_t *event)
 {
 	switch (event->type) {
@@ -99,7 +108,8 @@ static bool has_anchor(const yaml_event_t *event)
 	}
 }
 
-/* The name of a core tag behind its prefix ("" for none, "str" for the non-specific one), or NULL for any other. */
+/* The name of a core tag behind its prefix: "" for no tag, "str" for the non-specific tag "!". NULL for
+ * any other tag. */
 static const char *core_tag(const yaml_char_t *tag)
 {
 	static const char prefix[] = "tag:yaml.org,2002:";
@@ -160,6 +170,7 @@ static bool looks_like_number(const char *p)
 	return *p == '\0';
 }
 
+/* A number keeps its digits as text, so no precision is lost before it is compared or hashed. */
 static struct json *number_token(struct conf *c, const char *text, size_t n)
 {
 	struct json *v = json_new(c->a, JSON_NUMBER);
@@ -194,7 +205,7 @@ static int read_decimal(struct conf *c, const char *text, struct json **ret)
 	return OK;
 }
 
-/* 0x1f or 0o17. */
+/* A hexadecimal or octal integer: 0x1f, 0o17. The digits were checked by looks_like_radix(). */
 static int read_radix(struct conf *c, const char *text, struct json **ret)
 {
 	int base = text[1] == 'x' ? 16 : 8;
@@ -210,6 +221,7 @@ static int read_radix(struct conf *c, const char *text, struct json **ret)
 	return OK;
 }
 
+/* At least one digit must follow the prefix. */
 static bool looks_like_radix(const char *text)
 {
 	const char *digits = text_starts(text, "0x") ? "0123456789abcdefABCDEF" : "01234567";
@@ -219,7 +231,8 @@ static bool looks_like_radix(const char *text)
 	return text[2 + strspn(text + 2, digits)] == '\0';
 }
 
-/* What a plain scalar means by the core schema. */
+/* What a plain scalar means by YAML's core schema. Words such as "yes" and "on" are texts there, unlike in
+ * older YAML. */
 static int resolve(struct conf *c, const char *text, size_t n, struct json **ret)
 {
 	if (IS_ONE_OF(text, "", "~", "null", "Null", "NULL"))
@@ -239,6 +252,7 @@ static int resolve(struct conf *c, const char *text, size_t n, struct json **ret
 	return OK;
 }
 
+/* Whether a resolved value is of the type that its explicit tag promises. */
 static bool tag_fits(const char *tag, const struct json *v)
 {
 	switch ((enum json_type)v->type) {
@@ -257,6 +271,8 @@ static bool tag_fits(const char *tag, const struct json *v)
 	return false;
 }
 
+/* Quoted text is text. A plain scalar is resolved; one that holds a NUL cannot be a number or word and
+ * stays text. */
 static int read_scalar(struct conf *c, struct json **ret)
 {
 	const char *text = (const char *)c->event.data.scalar.value;
@@ -283,6 +299,8 @@ static int read_scalar(struct conf *c, struct json **ret)
 
 /* ---- collections ---- */
 
+/* One step down: the tag must fit and the depth must not be used up. The caller steps up again whatever
+ * comes. */
 static int enter(struct conf *c, const yaml_char_t *tag, const char *kind)
 {
 	const char *core = core_tag(tag);
@@ -296,6 +314,7 @@ static int enter(struct conf *c, const yaml_char_t *tag, const char *kind)
 	return OK;
 }
 
+/* The depth is given back on every way out. */
 static int read_sequence(struct conf *c, struct json **ret)
 {
 	struct json *list = json_new(c->a, JSON_ARRAY), *item;
@@ -312,7 +331,8 @@ static int read_sequence(struct conf *c, struct json **ret)
 	return rc;
 }
 
-/* A key is text: quoted, or plain and not null, a truth value or a number. */
+/* A key is text: quoted, or plain and neither null nor a truth value nor a number. "1:" and "yes:" would
+ * be read differently elsewhere. */
 static int read_key(struct conf *c, struct json **ret)
 {
 	struct json *key;
@@ -332,6 +352,8 @@ static int read_key(struct conf *c, struct json **ret)
 	return OK;
 }
 
+/* Without a search for the name: json_set() would make large maps quadratic. Names are checked once at the
+ * end. */
 static void add_member(struct conf *c, struct json *map, const struct json *key, struct json *value)
 {
 	if (map->n == map->cap) {
@@ -343,6 +365,7 @@ static void add_member(struct conf *c, struct json *map, const struct json *key,
 	map->members[map->n++] = (struct json_member){ .name = key->text, .name_n = key->n, .value = value };
 }
 
+/* Duplicate keys are an error that names both places: readers differ in which one wins. */
 static int check_names(struct conf *c, const struct json *map, const struct place *places)
 {
 	uint32_t first, again;
@@ -356,6 +379,7 @@ static int check_names(struct conf *c, const struct json *map, const struct plac
 		places[first].column);
 }
 
+/* Remembers the place of each key for the message about duplicates. */
 static int read_mapping(struct conf *c, struct json **ret)
 {
 	struct json *map = json_new(c->a, JSON_OBJECT), *key = NULL, *value;
@@ -386,6 +410,7 @@ static int read_mapping(struct conf *c, struct json **ret)
 	return rc;
 }
 
+/* Counts every value, so that a wide document is stopped as well as a deep one. */
 static int read_value(struct conf *c, struct json **ret)
 {
 	if (has_anchor(&c->event))
@@ -407,6 +432,8 @@ static int read_value(struct conf *c, struct json **ret)
 
 /* ---- document ---- */
 
+/* Exactly one document: start of stream, document, end. A second document would be seen by some readers
+ * only. */
 static int read_document(struct conf *c, struct json **ret)
 {
 	struct json *v;
@@ -431,7 +458,8 @@ static int read_document(struct conf *c, struct json **ret)
 	return rc;
 }
 
-/* What must be looked at before libyaml sees it: it stops at a NUL as if the text ended there. */
+/* Checked before libyaml sees the text, because libyaml stops at a NUL as if the text ended there: what
+ * stands behind it would go unseen. */
 static int check_bytes(struct bytes text, const char *name, struct err *e)
 {
 	if (text.n > LARGEST_BYTES)
@@ -449,6 +477,7 @@ static int check_bytes(struct bytes text, const char *name, struct err *e)
 		text.p[bad]);
 }
 
+/* Events and parser are freed on every way out; the tree stays in the caller's arena. */
 int conf_parse_yaml(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
 {
 	struct err local;

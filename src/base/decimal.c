@@ -1,6 +1,11 @@
-/* decimal.c — exact decimal comparison; see decimal.h. */
+/* decimal.c — exact comparison of decimal numbers as they are written; see decimal.h.
+ *
+ * JSON Schema compares numbers of any size, and a double would round them: 9007199254740993 is not
+ * 9007199254740992. So a number stays its digits: digits without zeros at either end, and the place of the
+ * decimal point. Comparing is then comparing texts; divisibility is arithmetic modulo the divisor. */
 #include "base/decimal.h"
 
+/* The token is a well-formed JSON number. False only when the exponent is beyond 32 bits. */
 bool decimal_read(const char *token, struct decimal *ret)
 {
 	const char *p = token + (*token == '-');
@@ -13,6 +18,8 @@ bool decimal_read(const char *token, struct decimal *ret)
 	if (exponent > INT32_MAX || exponent < INT32_MIN)
 		return false;
 	int64_t point = (dot ? dot : end) - p + exponent;
+	/* Leading zeros move the point; the dot itself does not count as a
+	 * digit. */
 	for (; p < end && (*p == '0' || *p == '.'); p++)
 		point -= *p == '0';
 	while (end > p && (end[-1] == '0' || end[-1] == '.'))
@@ -26,6 +33,7 @@ bool decimal_read(const char *token, struct decimal *ret)
 	return true;
 }
 
+/* The next digit; the dot that may stand among the digits is stepped over. */
 static inline char digit_at(const char **p)
 {
 	if (**p == '.')
@@ -33,6 +41,7 @@ static inline char digit_at(const char **p)
 	return *(*p)++;
 }
 
+/* The digits have no leading zeros, so the place of the point decides first. */
 static int cmp_magnitude(const struct decimal *x, const struct decimal *y)
 {
 	const char *px = x->digits, *py = y->digits;
@@ -81,6 +90,7 @@ static uint64_t digits_mod(const struct decimal *d, uint64_t m)
 	return r;
 }
 
+/* 10^exponent mod m by repeated squaring, so a huge exponent costs no more than 64 steps. */
 static uint64_t pow10_mod(uint64_t exponent, uint64_t m)
 {
 	uint64_t r = 1 % m;
@@ -91,8 +101,9 @@ static uint64_t pow10_mod(uint64_t exponent, uint64_t m)
 	return r;
 }
 
-/* Neither number's digits end in zero.  So when the value has finer places than the divisor it cannot be a multiple, and
- * otherwise what remains is a question about whole numbers. */
+/* Neither number's digits end in zero. So when the value has finer places than the divisor it cannot be a
+ * multiple; otherwise both are scaled to whole numbers, and the remainder is computed without ever forming
+ * the value. */
 bool decimal_is_multiple(const struct decimal *value, const struct decimal *divisor)
 {
 	const char *p = divisor->digits;

@@ -1,4 +1,9 @@
-/* doc.c — small JSON documents that are read and replaced whole; see doc.h. */
+/* doc.c — small JSON documents that are read whole and replaced whole; see doc.h.
+ *
+ * State that changes (freezes, requests, settings) lives in such files. A change is: doc_lock, doc_load,
+ * edit the tree, doc_replace, unlock. The lock is a file of its own, because the document itself is
+ * replaced and a lock on it would be on a file that nobody uses any more. Readers take no lock: the rename
+ * shows them the old document or the new one. */
 #include "base/doc.h"
 #include "base/file.h"
 
@@ -18,6 +23,8 @@ int doc_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t
 	return rc ? rc : json_parse(a, text, path, NULL, ret, e);
 }
 
+/* A missing file is the empty document. One that is not of the expected type is corrupt and is not
+ * overwritten. */
 int doc_load(struct sys *s, struct arena *a, int dirfd, const struct doc *d, struct json **ret, struct err *e)
 {
 	struct json *doc;
@@ -47,6 +54,7 @@ int doc_replace(
 	return file_replace(s, dirfd, d->file, d->mode ? d->mode : 0600, buf_bytes(&text), e);
 }
 
+/* The object under a name, made on first use. */
 struct json *doc_part(struct arena *a, struct json *doc, const char *name)
 {
 	struct json *v = json_get(doc, name);

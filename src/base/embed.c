@@ -1,9 +1,14 @@
-/* embed.c — looking up files that the build put into the program. */
+/* embed.c — looking up files that the build put into the program: shipped profiles, rules, schemas and
+ * pages.
+ *
+ * They are in the program so that it works without an installation directory, and so that nobody changes
+ * the shipped rules without changing the program. */
 #include "base/embed.h"
 
 #include <string.h>
 
-/* Written by cmake/embed.cmake: distances from the start of the table. */
+/* Written by cmake/embed.cmake. Names and contents are given as distances from the start of the table and
+ * not as pointers, so the table needs no relocation when the program starts. */
 struct embedded {
 	int32_t name, content;
 	uint32_t n;
@@ -25,7 +30,7 @@ bool embed_at(size_t i, const char **ret_name, struct bytes *ret)
 	return true;
 }
 
-/* The table is sorted by name. */
+/* A binary search: the build sorts the table by name. */
 static const struct embedded *find(const char *name)
 {
 	size_t low = 0, high = embed_count;

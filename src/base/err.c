@@ -1,11 +1,14 @@
-/* err.c — filling the caller's error; see err.h for the contract. */
+/* err.c — filling the caller's error; see err.h for the contract.
+ *
+ * Every function here accepts a NULL error, for callers that only need to know that something failed, and
+ * returns the code, so that a failure is one `return err_set(...)`. */
 #include "base/err.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Cut text ends in dots, so that nobody takes half a path for the whole. */
+/* Text that was cut ends in dots, so that nobody takes half a path for the whole. */
 __attribute__((format(printf, 3, 0))) static void format(char *to, size_t size, const char *fmt, va_list ap)
 {
 	int n = vsnprintf(to, size, fmt, ap);
@@ -38,6 +41,8 @@ int err_set(struct err *e, enum rc rc, const char *code, const char *fmt, ...)
 	return fill(e, rc, 0, code);
 }
 
+/* errno is saved first and restored at the end: formatting may change it, and the caller may still look at
+ * it. A missing file has a code of its own, since many callers treat it as "empty". */
 int err_sys(struct err *e, const char *code, const char *fmt, ...)
 {
 	int saved = errno;
@@ -54,6 +59,7 @@ int err_sys(struct err *e, const char *code, const char *fmt, ...)
 	return fill(e, saved == ENOENT ? E_MISSING : E_IO, saved, code);
 }
 
+/* Puts what was being done before why it failed. When the text gets too long, its end is lost. */
 int err_wrap(struct err *e, const char *fmt, ...)
 {
 	char outer[sizeof(e->text)];
@@ -73,6 +79,8 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	return e->rc;
 }
 
+/* Says where and ends the program at once: state that is not understood must not be acted on. write() is
+ * used, because stdio may be what is broken. */
 void err_bug(const char *file, int line, const char *what)
 {
 	char text[256];

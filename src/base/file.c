@@ -1,13 +1,15 @@
 /* file.c — files that survive a crash.
  *
- * Append: a file is locked, its tail repaired, one whole line written and synced, and only then does the caller hear OK.
- * The directory entry is synced before the first line, not after it: whoever finds a line in the file may rely on the
- * file being there after a power failure, whichever process created it.
+ * Append: a file is locked, its tail is repaired, one whole line is written and synced, and only then does
+ * the caller hear OK. The directory entry is synced before the first line and not after it: whoever finds
+ * a line in the file may rely on the file being there after a power failure, whichever process created it.
  *
- * Replace: the new bytes are complete and synced under a name nobody reads before the rename makes them visible.
+ * Replace: the new bytes are complete and synced under a name nobody reads before the rename makes them
+ * visible. A reader sees the old content or the new, never a mixture.
  *
- * What was opened is what is used: type and size are asked of the descriptor, and a lock counts only if the name still
- * leads to the locked file. */
+ * Trust: what was opened is what is used. Type and size are asked of the descriptor and not of the name,
+ * links are refused unless a caller wants them, and a lock counts only if the name still leads to the
+ * locked file. */
 #include "base/file.h"
 
 #include "base/hash.h"
@@ -28,7 +30,8 @@ static int fd_stat(struct sys *s, int fd, struct stat *st)
 	return s->stat(s, fd, "", st, AT_EMPTY_PATH);
 }
 
-/* An open() that failed, in the words a user needs.  ELOOP is how O_NOFOLLOW says "symbolic link". */
+/* A failed open() in the words a user needs. ELOOP is how O_NOFOLLOW says "symbolic link", EXDEV how
+ * RESOLVE_BENEATH says "outside". */
 static int open_failed(struct err *e, const char *path)
 {
 	if (errno == ELOOP)
@@ -40,6 +43,7 @@ static int open_failed(struct err *e, const char *path)
 	return err_sys(e, "FILE_OPEN", "cannot open '%s'", path);
 }
 
+/* All bytes or -1; a short write is continued. */
 static int write_all(struct sys *s, int fd, const void *from, size_t n)
 {
 	for (size_t done = 0; done < n;) {
@@ -75,7 +79,9 @@ static int too_large(struct err *e, const char *path, size_t max_bytes)
 		max_bytes);
 }
 
-/* Up to the end, or to one byte past the limit.  `hint` is the expected size; a file that grows meanwhile is read on. */
+/* Reads to the end, or to one byte past the limit. `hint` is the expected size; the file may grow
+ * meanwhile, so the size alone is not believed. A NUL is put behind the bytes for callers that take them
+ * as text. */
 static int read_to_end(struct sys *s, struct arena *a, int fd, const char *path, size_t hint,
 	size_t max_bytes, struct bytes *ret, struct err *e)
 {
@@ -102,13 +108,15 @@ static int read_to_end(struct sys *s, struct arena *a, int fd, const char *path,
 	return OK;
 }
 
+/* "-" is standard input, but only for paths that a person gave (FILE_FOLLOW). */
 int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_t max_bytes, unsigned flags,
 	struct bytes *ret, struct err *e)
 {
 	if ((flags & FILE_FOLLOW) && strcmp(path, "-") == 0)
 		return read_to_end(s, a, STDIN_FILENO, "standard input", READ_STEP, max_bytes, ret, e);
 
-	/* O_NONBLOCK: a FIFO put in our way must not hold us up before its type is known. */
+	/* O_NONBLOCK: opening a FIFO that somebody put here would wait for a writer, before its type can
+	 * be asked. */
 	int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | (flags & FILE_FOLLOW ? 0 : O_NOFOLLOW);
 	uint64_t resolve = flags & FILE_BENEATH ? RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS : 0;
 	AUTO(close_fd) int fd = s->open(s, dirfd, path, how, 0, resolve);
@@ -128,6 +136,8 @@ int file_read(struct sys *s, struct arena *a, int dirfd, const char *path, size_
 
 /* locks */
 
+/* Waits up to wait_ms for the lock; a negative time waits for ever. flock() has no time-out, so it is
+ * polled. */
 static int lock_until(struct sys *s, int fd, int wait_ms)
 {
 	if (wait_ms < 0)
@@ -141,7 +151,8 @@ static int lock_until(struct sys *s, int fd, int wait_ms)
 	return 0;
 }
 
-/* The name may lead to another file by the time the lock is ours: then the lock is on something nobody uses. */
+/* Whether the name still leads to the locked file. Between open and lock another process may have renamed
+ * a new file into its place; then the lock is on something nobody uses. */
 static bool is_still(struct sys *s, int dirfd, const char *path, int fd)
 {
 	struct stat now, held;
@@ -150,6 +161,7 @@ static bool is_still(struct sys *s, int dirfd, const char *path, int fd)
 		now.st_dev == held.st_dev && now.st_ino == held.st_ino;
 }
 
+/* Opens and locks, and begins again when the file was replaced meanwhile. */
 static int open_locked(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, int wait_ms,
 	int *ret_fd, struct err *e)
 {
@@ -172,6 +184,7 @@ static int open_locked(struct sys *s, int dirfd, const char *path, int flags, mo
 	}
 }
 
+/* The lock file is made when it is missing. Closing the descriptor gives the lock up. */
 int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_fd, struct err *e)
 {
 	return open_locked(s, dirfd, path, O_RDWR | O_CREAT, 0600, wait_ms, ret_fd, e);
@@ -179,6 +192,7 @@ int file_lock(struct sys *s, int dirfd, const char *path, int wait_ms, int *ret_
 
 /* directories */
 
+/* Links are followed here: the caller names a directory it trusts. */
 int file_open_dir(struct sys *s, int dirfd, const char *path, int *ret_fd, struct err *e)
 {
 	int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY, 0, 0);
@@ -209,6 +223,7 @@ static int open_parent(
 	return rc;
 }
 
+/* Makes a new name durable. Without it a file may be whole and yet be gone after a power failure. */
 static int sync_parent(struct sys *s, int dirfd, const char *path, struct err *e)
 {
 	AUTO(close_fd) int dir = -1;
@@ -222,6 +237,8 @@ static int sync_parent(struct sys *s, int dirfd, const char *path, struct err *e
 	return OK;
 }
 
+/* The new entry is made durable at once. Another process may make the same directory first, which is as
+ * good. */
 static int make_dir(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e)
 {
 	if (s->mkdir(s, dirfd, path, mode) == 0)
@@ -235,6 +252,7 @@ static int make_dir(struct sys *s, int dirfd, const char *path, mode_t mode, str
 	return err_sys(e, "FILE_MKDIR", "cannot make directory '%s'", path);
 }
 
+/* Cuts the path at each '/' in turn and makes what is missing, from the top down. */
 int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -258,6 +276,7 @@ int file_mkdirs(struct sys *s, int dirfd, const char *path, mode_t mode, struct 
 	}
 }
 
+/* A dangling link exists, too. */
 bool file_exists(struct sys *s, int dirfd, const char *path)
 {
 	struct stat st;
@@ -265,6 +284,7 @@ bool file_exists(struct sys *s, int dirfd, const char *path)
 	return s->stat(s, dirfd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* Links are followed. */
 bool file_is_dir(struct sys *s, int dirfd, const char *path)
 {
 	struct stat st;
@@ -274,7 +294,8 @@ bool file_is_dir(struct sys *s, int dirfd, const char *path)
 
 /* append */
 
-/* No proper beginning of a JSON object or array is one itself, so a line that is one was written to its end. */
+/* Whether a last line without a newline was written to its end. No proper beginning of a JSON object or
+ * array is one itself, so a line that parses is whole and only its newline is missing. */
 static bool is_whole_line(struct arena *a, const char *p, size_t n)
 {
 	struct json *line;
@@ -283,7 +304,8 @@ static bool is_whole_line(struct arena *a, const char *p, size_t n)
 		json_parse(a, (struct bytes){ (const uint8_t *)p, n }, "", NULL, &line, NULL) == OK;
 }
 
-/* Where the line that has no newline starts: behind the last newline, or at 0. */
+/* Where the line without a newline starts: behind the last newline, or at 0. Read backwards in steps,
+ * since the file may be huge and the line is short. */
 static int find_tail(struct sys *s, int fd, off_t size, off_t *ret_start)
 {
 	char step[TAIL_STEP];
@@ -304,7 +326,8 @@ static int find_tail(struct sys *s, int fd, off_t size, off_t *ret_start)
 	return 0;
 }
 
-/* What is cut off is kept: bytes nobody acknowledged may still tell a person what happened. */
+/* Keeps the bytes that are about to be cut off in a file beside it. Nobody acknowledged them, but they may
+ * still tell a person what happened. */
 static int keep_torn(struct sys *s, struct arena *a, int dirfd, const char *path, mode_t mode,
 	const char *tail, size_t n, struct err *e)
 {
@@ -319,7 +342,8 @@ static int keep_torn(struct sys *s, struct arena *a, int dirfd, const char *path
 	return sync_parent(s, dirfd, torn, e);
 }
 
-/* Bring a file whose last byte is not a newline back to whole lines. */
+/* Brings a file whose last byte is not a newline back to whole lines. A line that is whole gets its
+ * newline; a torn one is moved aside first and cut off after that, so a crash in between loses nothing. */
 static int repair_tail(
 	struct sys *s, int fd, int dirfd, const char *path, mode_t mode, off_t *size, struct err *e)
 {
@@ -351,6 +375,8 @@ static int repair_tail(
 	return OK;
 }
 
+/* The size to append at, after repair. An empty file may be new, so its directory entry is synced before
+ * anything is written to it. */
 static int check_tail(
 	struct sys *s, int fd, int dirfd, const char *path, mode_t mode, off_t *ret_size, struct err *e)
 {
@@ -369,7 +395,8 @@ static int check_tail(
 	return last == '\n' ? OK : repair_tail(s, fd, dirfd, path, mode, ret_size, e);
 }
 
-/* Write, and sync unless somebody else will, or leave the file as it was. */
+/* Writes line and newline in one call, and syncs unless the caller will. On failure the file is cut back
+ * to its old size, so that no half line stays; if even that fails, the error says so. */
 static int write_line(
 	struct sys *s, int fd, const char *path, off_t size, struct bytes line, bool sync_now, struct err *e)
 {
@@ -387,6 +414,7 @@ static int write_line(
 	return rc;
 }
 
+/* The lock is held in *ret_fd until the caller closes it. */
 static int append_line(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line,
 	bool sync_now, int *ret_fd, off_t *ret_offset, struct err *e)
 {
@@ -413,6 +441,8 @@ int file_append_line(struct sys *s, int dirfd, const char *path, mode_t mode, st
 	return append_line(s, dirfd, path, mode, line, true, &fd, ret_offset, e);
 }
 
+/* For many lines that are synced together: the lock is given up, the descriptor kept, and the caller syncs
+ * it before it calls anything done. */
 int file_append_later(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes line, int *ret_fd,
 	struct err *e)
 {
@@ -435,6 +465,8 @@ static int exists_already(struct err *e, const char *path)
 	return err_set(e, E_INPUT, "FILE_EXISTS", "'%s' exists already", path);
 }
 
+/* What stands at the name may be replaced: only a regular file, never a link or device. This is for a
+ * clear message; the rename itself never follows a link. */
 static int check_target(
 	struct sys *s, int dir, const char *name, const char *path, bool must_be_new, struct err *e)
 {
@@ -452,7 +484,8 @@ static int check_target(
 	return OK;
 }
 
-/* A new file beside `name`, under a name nobody reads.  Returns its descriptor or -1. */
+/* A new file beside `name`, under a name nobody reads: hidden and random. In the same directory, because a
+ * rename works only within one file system. Returns its descriptor or -1. */
 static int open_temporary(
 	struct sys *s, struct arena *a, int dir, const char *name, mode_t mode, const char **ret_temp)
 {
@@ -470,7 +503,8 @@ static int open_temporary(
 	}
 }
 
-/* Give the temporary its name, which must be free.  A file system without RENAME_NOREPLACE has links. */
+/* Gives the temporary its name, which must be free. A file system without RENAME_NOREPLACE says EINVAL;
+ * there a hard link, which never replaces, does the same. */
 static int rename_new(struct sys *s, int dir, const char *temp, const char *name)
 {
 	if (s->rename(s, dir, temp, dir, name, RENAME_NOREPLACE) == 0)
@@ -484,6 +518,8 @@ static int rename_new(struct sys *s, int dir, const char *temp, const char *name
 
 enum { PUT_NEW = 1, PUT_UNSYNCED = 2 };
 
+/* The order is the guarantee: write, sync the bytes, rename, sync the directory. A crash before the rename
+ * leaves the old file; after it the new one is whole. The temporary is removed on every failure. */
 static int put_file(struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg,
 	unsigned how, struct err *e)
 {
@@ -536,6 +572,7 @@ int file_replace(struct sys *s, int dirfd, const char *path, mode_t mode, struct
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, 0, e);
 }
 
+/* Never replaces: two processes that create the same file cannot both succeed. */
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_NEW, e);
@@ -547,6 +584,7 @@ int file_replace_by(
 	return put_file(s, dirfd, path, mode, fill, arg, 0, e);
 }
 
+/* Not synced: for files that can be made again, or that the caller syncs together. */
 int file_put(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e)
 {
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_UNSYNCED, e);
@@ -559,6 +597,7 @@ static int by_bytes(const void *x, const void *y)
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
+/* Names are sorted by bytes, so that every walk and every hash over a tree has one order. */
 static int list_fd(struct sys *s, struct arena *a, int fd, const char *path, char ***ret_names, size_t *ret_n,
 	struct err *e)
 {
@@ -609,6 +648,8 @@ struct walk {
 
 static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, struct err *e);
 
+/* What vanished since it was listed is passed over: trees change while they are walked. Links are visited,
+ * but never followed. */
 static int walk_one(struct walk *w, int fd, const char *name, const char *rel, unsigned depth, struct err *e)
 {
 	struct stat st;
@@ -626,6 +667,7 @@ static int walk_one(struct walk *w, int fd, const char *name, const char *rel, u
 	return walk_dir(w, sub, rel, depth + 1, e);
 }
 
+/* Each level gives its memory back, so a walk costs what one path of directories costs. */
 static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, struct err *e)
 {
 	struct arena_mark mark = arena_mark(&w->a);
@@ -644,6 +686,8 @@ static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, str
 	return rc;
 }
 
+/* Removes as much as it can. unlink() is tried first; what is no file is entered by descriptor and never
+ * through a link, so nothing outside the tree is touched. */
 static void remove_inside(struct sys *s, int fd, int depth)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -663,6 +707,7 @@ static void remove_inside(struct sys *s, int fd, int depth)
 	}
 }
 
+/* Says nothing: it cleans up, and what stays does no harm. */
 void file_remove_tree(struct sys *s, int dirfd, const char *path)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
@@ -673,6 +718,7 @@ void file_remove_tree(struct sys *s, int dirfd, const char *path)
 	(void)s->unlink(s, dirfd, path, AT_REMOVEDIR);
 }
 
+/* Depth first, names in byte order; the callback may skip a directory or end the walk. */
 int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)
 {
 	struct walk w = { .s = s, .fn = fn, .arg = arg };

@@ -1,9 +1,9 @@
 /* gzip.c — the only file that knows zlib (docs/decisions/0005).
  *
- * A compressed file is a promise about memory made by whoever wrote it.  So the output is counted against an absolute
- * limit and against the input that produced it, while it is produced; the first 4 MiB are free of the ratio, because
- * archives of small files start with long runs of zeros.  zlib's memory comes from the caller's arena, so nothing has to
- * be given back. */
+ * A compressed file promises an amount of memory, and whoever wrote the file chose it. So the output is
+ * counted while it is produced, against an absolute limit and against the input that produced it. The
+ * first 4 MiB are exempt from the ratio, because archives of small files begin with long runs of zeros.
+ * zlib's memory comes from the caller's arena, so nothing has to be given back. */
 #include "base/gzip.h"
 
 #include <zlib.h>
@@ -32,6 +32,8 @@ static void gzip_free(voidpf arena, voidpf p)
 	(void)p;
 }
 
+/* Input that ends before the gzip data does is an error and not an end: half an archive must not pass for
+ * a whole one. */
 static int more_input(struct gzip *g, struct err *e)
 {
 	size_t got = 0;
@@ -47,7 +49,8 @@ static int more_input(struct gzip *g, struct err *e)
 	return OK;
 }
 
-/* One member is one document: bytes behind it would be seen by some readers and not by others. */
+/* One gzip member is one document. Bytes behind it would be read by some programs and not by others, so
+ * they are refused. */
 static int at_end(struct gzip *g, struct err *e)
 {
 	char extra;
@@ -63,6 +66,7 @@ static int at_end(struct gzip *g, struct err *e)
 	return OK;
 }
 
+/* Checked after each piece, and a piece is at most 1 MiB, so a bomb is stopped before it does harm. */
 static int check_limits(const struct gzip *g, struct err *e)
 {
 	if (g->out_bytes > g->lim.max_bytes)
@@ -75,6 +79,7 @@ static int check_limits(const struct gzip *g, struct err *e)
 	return OK;
 }
 
+/* Goes on until there is some output or the data ends; *ret_n is 0 only at the end. */
 static int gzip_read(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	struct gzip *g = (struct gzip *)stream;
@@ -116,6 +121,7 @@ int gzip_open(
 	g->z.zalloc = gzip_alloc;
 	g->z.zfree = gzip_free;
 	g->z.opaque = a;
+	/* 15 is the largest window; 16 more accepts the gzip header only, no raw or zlib data. */
 	if (inflateInit2(&g->z, 15 + 16) != Z_OK)
 		return err_set(e, E_INPUT, "GZIP_DAMAGED", "the gzip reader cannot start");
 	*ret = &g->stream;

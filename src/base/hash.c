@@ -1,8 +1,12 @@
 /* hash.c — SHA-256, hex and base64.
  *
- * SHA-256 is libcrypto's low-level code and nothing else of it: the EVP layer fetches providers at start, which costs
- * more than hashing a receipt, while these four functions pull in a handful of objects and choose the processor's SHA
- * instructions by themselves.  They are marked deprecated only to steer applications to EVP. */
+ * Of libcrypto only its low-level SHA-256 code is used. The EVP layer fetches providers at start, which
+ * costs more than hashing a receipt, while these few functions pull in a handful of objects and choose the
+ * processor's SHA instructions by themselves. They are marked deprecated only to steer applications to
+ * EVP.
+ *
+ * The decoders are strict, because hashes and signatures are compared as text in many places: each value
+ * has exactly one accepted spelling. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/hash.h"
 
@@ -52,8 +56,8 @@ void hex_encode(const uint8_t *p, size_t n, char *out)
 	out[2 * n] = '\0';
 }
 
-/* The value of a digit, with flags beside it: DIGIT for every digit, UPPER for capital ones.  A table, because leaves of logs come
- * by the million. */
+/* The value of a hex digit, with flags beside it: DIGIT for every digit, UPPER for capital ones. A table
+ * is used, because logs hold millions of hashes. */
 enum { DIGIT = 0x10, UPPER = 0x20 };
 /* clang-format off */
 static const uint8_t hex_values[256] = {
@@ -64,6 +68,8 @@ static const uint8_t hex_values[256] = {
 };
 /* clang-format on */
 
+/* One pass gathers what all digits have in common and what any of them has; only then is anything written.
+ * With strict_lower capital letters are refused, because one hash must have one spelling. */
 bool hex_decode(const char *s, size_t len, uint8_t *out, size_t n, bool strict_lower)
 {
 	const uint8_t *p = (const uint8_t *)s;
@@ -142,7 +148,8 @@ static int base64_value(char c, enum base64_form form)
 	return -1;
 }
 
-/* How many of the n characters carry bits: all but the '=' that must be there. */
+/* How many of the n characters carry bits. With padding the length is a multiple of four and at most two
+ * '=' end it; a single leftover character is never possible. */
 static bool base64_body(const char *s, size_t n, bool padded, size_t *ret_body)
 {
 	size_t body = n;
@@ -157,6 +164,8 @@ static bool base64_body(const char *s, size_t n, bool padded, size_t *ret_body)
 	return body % 4 != 1;
 }
 
+/* Strict: no white space, no missing or extra padding, and the unused bits of the last digit are zero. So
+ * each value has one spelling. */
 bool base64_decode(
 	struct arena *a, const char *s, size_t n, enum base64_form form, bool padded, struct bytes *ret)
 {
@@ -172,7 +181,8 @@ bool base64_decode(
 		if (value < 0)
 			return false;
 		group = group << 6 | (uint32_t)value;
-		/* After 2, 3, 4 digits of a group one more byte is complete; what is below it waits or must be zero. */
+		/* After 2, 3 and 4 digits of a group one more byte is complete. The bits below it belong
+		 * to the next byte, or must be zero at the end. */
 		if (i % 4 != 0)
 			to[count++] = (uint8_t)(group >> (6 - 2 * (i % 4)));
 	}

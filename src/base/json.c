@@ -1,4 +1,8 @@
-/* json.c — reading and building JSON trees (parser: json_parse.c, writers: json_write.c). */
+/* json.c — reading and building JSON trees (parser: json_parse.c, writers: json_write.c).
+ *
+ * A tree lives in an arena and is never freed on its own. Readers accept NULL everywhere, so a chain of
+ * json_get() calls needs no checks: what is missing or of another type gives the fallback. Numbers keep
+ * the text they were written in. */
 #include "base/json.h"
 
 #include <math.h>
@@ -23,6 +27,7 @@ const char *json_type_name(const struct json *v)
 	return v ? names[v->type] : "nothing";
 }
 
+/* A walk: objects are small, and the order of members must be kept anyway. */
 static struct json_member *find(const struct json *obj, const char *name, size_t n)
 {
 	json_each_member (m, obj)
@@ -31,6 +36,7 @@ static struct json_member *find(const struct json *obj, const char *name, size_t
 	return NULL;
 }
 
+/* NULL for anything that is no object or has no such member. */
 struct json *json_get(const struct json *obj, const char *name)
 {
 	struct json_member *m = find(obj, name, strlen(name));
@@ -43,6 +49,8 @@ struct json *json_at(const struct json *arr, size_t i)
 	return json_is(arr, JSON_ARRAY) && i < arr->n ? arr->items[i] : NULL;
 }
 
+/* NULL for a string that holds a NUL: as C text it would be cut, and a check of the cut text would say
+ * nothing about the whole. */
 const char *json_text(const struct json *v)
 {
 	return json_is(v, JSON_STRING) && strlen(v->text) == v->n ? v->text : NULL;
@@ -62,6 +70,7 @@ bool json_get_bool(const struct json *obj, const char *name, bool fallback)
 	return json_is_bool(v) ? v->type == JSON_TRUE : fallback;
 }
 
+/* False for fractions, exponents and what does not fit: nothing is rounded. */
 bool json_int(const struct json *v, int64_t *ret)
 {
 	return json_is(v, JSON_NUMBER) && text_int(v->text, ret);
@@ -89,6 +98,7 @@ static int by_name(const void *x, const void *y)
 	return json_name_cmp(a->name, a->name_n, b->name, b->name_n);
 }
 
+/* Pointers are sorted, the object itself keeps its order. */
 static const struct json_member **sorted_members(struct arena *a, const struct json *obj)
 {
 	const struct json_member **sorted = arena_alloc(a, obj->n * sizeof(const struct json_member *));
@@ -116,6 +126,7 @@ static bool large_object_eq(const struct json *x, const struct json *y)
 	return true;
 }
 
+/* The order of members does not matter. Equal counts and unique names make one direction enough. */
 static bool object_eq(const struct json *x, const struct json *y)
 {
 	if (x->n > 16)
@@ -136,6 +147,7 @@ static bool array_eq(const struct json *x, const struct json *y)
 	return true;
 }
 
+/* Numbers are equal when their tokens are: 1 and 1.0 differ here. */
 bool json_eq(const struct json *x, const struct json *y)
 {
 	if (!x || !y || x->type != y->type || x->n != y->n)
@@ -161,6 +173,8 @@ static int by_name_then_place(const void *x, const void *y)
 	return order ? order : (a > b) - (a < b);
 }
 
+/* Of several duplicates the one that is repeated first in the text is reported, whatever the order of
+ * sorting. */
 bool json_duplicate(const struct json_member *members, uint32_t n, uint32_t *ret_first, uint32_t *ret_again)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -213,6 +227,7 @@ struct json *json_string(struct arena *a, const char *s)
 	return json_stringn(a, s, strlen(s));
 }
 
+/* A text made by a format, without a copy. */
 struct json *json_stringf(struct arena *a, const char *fmt, ...)
 {
 	struct buf b;
@@ -243,6 +258,7 @@ struct json *json_bool(struct arena *a, bool value)
 	return json_new(a, value ? JSON_TRUE : JSON_FALSE);
 }
 
+/* `text`, `items` and `members` share one place in the node, so growing either sets all. */
 static void grow(struct arena *a, struct json *v, size_t element)
 {
 	uint32_t cap = v->cap ? v->cap * 2 : 8;
@@ -255,6 +271,7 @@ static void grow(struct arena *a, struct json *v, size_t element)
 	v->cap = cap;
 }
 
+/* Replaces the value in its place when the name is there; otherwise adds it at the end. NULL becomes null. */
 void json_set(struct arena *a, struct json *obj, const char *name, struct json *value)
 {
 	size_t n = strlen(name);
@@ -298,6 +315,7 @@ void json_pushs(struct arena *a, struct json *arr, const char *value)
 	json_push(a, arr, value ? json_string(a, value) : NULL);
 }
 
+/* The order of the other members is kept. */
 bool json_remove(struct json *obj, const char *name)
 {
 	struct json_member *m = find(obj, name, strlen(name));
@@ -321,6 +339,7 @@ static void copy_members(struct arena *a, struct json *to, const struct json *fr
 	}
 }
 
+/* Deep: the copy may be changed and outlive the arena of the original. */
 struct json *json_copy(struct arena *a, const struct json *v)
 {
 	struct json *to = json_new(a, (enum json_type)v->type);
@@ -340,6 +359,8 @@ struct json *json_copy(struct arena *a, const struct json *v)
 	return to;
 }
 
+/* Texts and names that are no UTF-8 get visible replacements; for trees that were built from file names
+ * and output. */
 void json_make_utf8(struct arena *a, struct json *v)
 {
 	size_t n;
@@ -365,6 +386,7 @@ struct shortest {
 	int n, point;
 };
 
+/* Reads a candidate back with strtod(), which rounds correctly; so no own arithmetic has to be trusted. */
 static double shortest_value(const struct shortest *d)
 {
 	char text[40];
@@ -373,6 +395,7 @@ static double shortest_value(const struct shortest *d)
 	return strtod(text, NULL);
 }
 
+/* The value rounded to so many digits. */
 static void round_to(struct shortest *d, double value, int digits)
 {
 	char text[40];
@@ -402,8 +425,9 @@ static void increment(struct shortest *d)
 	d->point++;
 }
 
-/* The shortest decimal that reads back as value (> 0).  At a power of two the doubles below are twice as dense as those
- * above, so the nearest decimal of some length may miss where its upper neighbour hits: both are tried. */
+/* The shortest decimal that reads back as value, which is above 0. At a power of two the doubles below are
+ * twice as dense as those above, so the nearest decimal of some length may miss where its upper neighbour
+ * hits. So both are tried. */
 static struct shortest find_shortest(double value)
 {
 	struct shortest d;
@@ -422,7 +446,8 @@ static struct shortest find_shortest(double value)
 	return d;
 }
 
-/* Number::toString of ECMAScript. */
+/* As Number::toString of ECMAScript, which the canonical form of JSON prescribes: plain digits from 1e-6
+ * up to below 1e21, otherwise scientific. */
 static void print_decimal(struct buf *b, const struct shortest *d)
 {
 	if (d->n <= d->point && d->point <= 21) {
@@ -442,6 +467,7 @@ static void print_decimal(struct buf *b, const struct shortest *d)
 	}
 }
 
+/* What JSON cannot say (infinities, NaN) becomes null; -0 becomes 0. */
 struct json *json_double(struct arena *a, double value)
 {
 	struct buf b;

@@ -1,7 +1,13 @@
 /* json_edit.c — insertions and removals in the text of a JSON document; see json_edit.h.
  *
- * The parser tells where each value begins.  Where it ends is found by skipping over text that is known to be well-formed: what
- * is looked at lies inside an array or object, so the closing bracket stops every search. */
+ * People's settings files are edited, so everything that is not ours must stay byte for byte: comments are
+ * no JSON, but order, spacing and number spellings are kept. Only the inserted piece is written, in the
+ * indentation and line ends of the file, and its span is returned so that it can be taken out again
+ * exactly.
+ *
+ * The parser tells where each value begins. Where it ends is found by skipping over text that is known to
+ * be well-formed: what is looked at lies inside an array or object, so its closing bracket stops every
+ * search. */
 #include "base/json_edit.h"
 
 #include <string.h>
@@ -15,6 +21,7 @@ struct edit {
 	bool is_tall; /* written over several lines, or nothing that would say */
 };
 
+/* Ends at the first byte that is no white space; inside a container there always is one. */
 static size_t skip_space(const struct edit *x, size_t at)
 {
 	while (strchr(" \t\r\n", x->t[at]))
@@ -22,6 +29,7 @@ static size_t skip_space(const struct edit *x, size_t at)
 	return at;
 }
 
+/* Behind the closing quote; an escaped character is stepped over. */
 static size_t string_end(const struct edit *x, size_t at)
 {
 	for (at++; x->t[at] != '"'; at++)
@@ -29,6 +37,7 @@ static size_t string_end(const struct edit *x, size_t at)
 	return at + 1;
 }
 
+/* Behind the value at `at`. Brackets are counted without looking which kind: the text is well-formed. */
 static size_t value_end(const struct edit *x, size_t at)
 {
 	size_t depth = 0;
@@ -67,6 +76,8 @@ static const char *line_indent(const struct edit *x, size_t at)
 	return arena_strndup(x->a, x->t + start, end - start);
 }
 
+/* Learns the file's habits: line ends from its first line, indentation from its first member, one line or
+ * several from the whole. */
 static void edit_begin(struct edit *x, struct arena *a, struct bytes text, const struct json *root)
 {
 	*x = (struct edit){ a, (const char *)text.p, text.n, "\n", "  ", root->n == 0 };
@@ -81,7 +92,7 @@ static void edit_begin(struct edit *x, struct arena *a, struct bytes text, const
 	}
 }
 
-/* Our writer's two spaces become the file's own indentation. */
+/* Writes a value with the writer's two spaces per step turned into the file's own indentation. */
 static void add_indented(struct buf *to, const struct edit *x, const struct json *v, const char *indent)
 {
 	struct buf plain;
@@ -125,6 +136,8 @@ static size_t last_end(const struct edit *x, const struct json *box)
 	return value_end(x, last->at);
 }
 
+/* Puts a value behind the last one of an array or object. It is written on a line of its own if its
+ * neighbours are; an empty container follows the habit of the file. */
 static void insert(const struct edit *x, const struct json *box, const char *member, const struct json *v,
 	struct bytes *ret, struct json_span *ret_span)
 {
@@ -153,6 +166,8 @@ static void insert(const struct edit *x, const struct json *box, const char *mem
 	*ret_span = (struct json_span){ at, piece.n };
 }
 
+/* Walks down as far as the path exists. What is missing of it is built around the value from the inside
+ * out, and the whole is inserted once. */
 int json_edit_append(struct arena *a, struct bytes text, const char *name, const char *const *path,
 	size_t depth, const struct json *value, struct bytes *ret, struct json_span *ret_span, struct err *e)
 {
@@ -188,6 +203,7 @@ int json_edit_append(struct arena *a, struct bytes text, const char *name, const
 	return OK;
 }
 
+/* Takes a span out that an insertion returned, which gives the old text back byte for byte. */
 struct bytes json_edit_cut(struct arena *a, struct bytes text, struct json_span span)
 {
 	struct buf all;
@@ -200,6 +216,7 @@ struct bytes json_edit_cut(struct arena *a, struct bytes text, struct json_span 
 	return buf_bytes(&all);
 }
 
+/* The value one step down, by name or by index, and its place among its siblings. */
 static const struct json *child(const struct json *box, struct json_step step, size_t *ret_index)
 {
 	if (!step.name) {
@@ -219,6 +236,7 @@ static const struct json *sibling(const struct json *box, size_t i)
 	return box->type == JSON_ARRAY ? box->items[i] : box->members[i].value;
 }
 
+/* Takes the comma along: the one before the value, or for a first value the one behind it. */
 int json_edit_remove(struct arena *a, struct bytes text, const char *name, const struct json_step *path,
 	size_t depth, struct bytes *ret, struct err *e)
 {

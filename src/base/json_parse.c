@@ -1,13 +1,18 @@
-/* json_parse.c — the strict parser.
+/* json_parse.c — the strict JSON parser.
  *
- * One pass, no recursion.  The text is copied once into the arena, with zero bytes behind it; strings are decoded in
- * place there (an escape is never shorter than what it stands for) and ended by a NUL where their quote was.  So a tree
- * costs one node per value, no allocation per string, and the scanner may read past the end without asking.
+ * Strict means: one document, UTF-8, no duplicate names, no lone surrogates, no comments, no trailing
+ * commas. Two readers must never understand one text differently, because what is parsed here is judged,
+ * hashed and signed.
  *
- * Children of open containers wait on a stack; when a container closes, its children are copied once into an array of the
- * right size.  Duplicate names are found while an object is small by a 64-bit set of name marks, and a walk over the names only
- * when a mark repeats; an object of many members is sorted once when it closes.  Neither can be made quadratic by
- * choosing names, and neither needs a secret.
+ * One pass, no recursion. The text is copied once into the arena, with zero bytes behind it. Strings are
+ * decoded in place there (an escape is never shorter than what it stands for) and are ended by a NUL where
+ * their quote was. So a tree costs one node per value and no allocation per string, and the scanner may
+ * read past the end without asking.
+ *
+ * Children of open containers wait on a stack; when a container closes, its children are copied once into
+ * an array of the right size. While an object is small, duplicate names are found by a set of 64 name
+ * marks, and names are compared only when a mark repeats. An object of many members is sorted once when it
+ * closes. Neither way can be made quadratic by choosing names, and neither needs a secret.
  *
  * Failure is a cold path: it looks at the caller's untouched text to say where and what. */
 #include "base/json.h"
@@ -51,6 +56,7 @@ struct place {
 	size_t line, column;
 };
 
+/* Columns count characters, not bytes. Counted only when an error is told. */
 static struct place place_of(const struct parser *p, size_t offset)
 {
 	struct place at = { 1, 1 };
@@ -64,6 +70,7 @@ static struct place place_of(const struct parser *p, size_t offset)
 	return at;
 }
 
+/* What stands there, in words that are safe to print. */
 static void describe(const struct parser *p, size_t offset, char *to, size_t size)
 {
 	const char *s = (const char *)p->given.p + offset;
@@ -81,7 +88,8 @@ static void describe(const struct parser *p, size_t offset, char *to, size_t siz
 		snprintf(to, size, "U+%04X", cp);
 }
 
-/* "name:line:column: expected WANTED, found ..." */
+/* "name:line:column: expected WANTED, found ...". Returns NULL, so that a reader ends with `return
+ * fail(...)`. */
 static char *fail(struct parser *p, const char *at, const char *code, const char *wanted)
 {
 	size_t offset = (size_t)(at - p->text);
@@ -103,6 +111,7 @@ static char *fail_limit(struct parser *p, const char *at, const char *code, cons
 	return NULL;
 }
 
+/* Both places are named: a person must choose one of them. */
 static char *fail_duplicate(
 	struct parser *p, const struct json_member *first, const struct json_member *again)
 {
@@ -133,7 +142,7 @@ static int hex_value(char c)
 	return -1;
 }
 
-/* Four hex digits at s, or -1; stops at the zero behind the text. */
+/* Four hex digits at s, or -1. It cannot run past the end: the zero behind the text is no digit. */
 static int32_t hex4(const char *s)
 {
 	int32_t value = 0;
@@ -147,7 +156,8 @@ static int32_t hex4(const char *s)
 	return value;
 }
 
-/* s is behind "\u".  Writes the character at *to. */
+/* s is behind "\u". Writes the character at *to. Surrogates must come in pairs: a lone one has no UTF-8
+ * form, and readers differ in what they make of it. */
 static char *read_unicode_escape(struct parser *p, char *s, char **to)
 {
 	int32_t unit = hex4(s);
@@ -206,7 +216,9 @@ static char *read_wide(struct parser *p, char *s, char **to)
 	return s;
 }
 
-/* s is behind the opening quote.  Decodes in place; returns what follows the closing quote. */
+/* s is behind the opening quote. Decodes in place, which works because no escape is shorter than its
+ * character; returns what follows the closing quote. Runs of plain ASCII, which are most of any text, are
+ * found eight bytes at a time. */
 static inline char *read_string(struct parser *p, char *s, const char **ret_text, uint32_t *ret_n)
 {
 	char *start = s, *to = s;
@@ -253,7 +265,8 @@ static char *read_digits(struct parser *p, char *s, const char *wanted)
 	return s;
 }
 
-/* The caller writes the NUL behind the token when it has read what stands there. */
+/* Keeps the token as text. The byte behind it is still needed, so the caller writes the NUL there after
+ * having read it. */
 static char *read_number(struct parser *p, char *s, struct json *v)
 {
 	char *start = s;
@@ -292,7 +305,8 @@ static char *read_word(struct parser *p, char *s, struct json *v, const char *wo
 
 /* ---- memory ---- */
 
-/* Nodes come in runs, so that most cost no call; a small document takes a small run. */
+/* Nodes are allocated in runs, so that most cost no call; a small document takes a small run. NULL when
+ * the limit of nodes is reached. */
 static struct json *more_nodes(struct parser *p, const char *at)
 {
 	size_t rest = (size_t)(p->end - at);
@@ -329,7 +343,8 @@ static bool same_name(const struct json_member *x, const struct json_member *y)
 	return x->name_n == y->name_n && memcmp(x->name, y->name, x->name_n) == 0;
 }
 
-/* One of 64 bits, from the length and the ends of the name.  There are always 8 readable bytes: the text is padded. */
+/* One of 64 bits, from the length and both ends of the name. Eight bytes are always readable, because the
+ * text is padded. */
 static inline uint64_t mark_of(const char *name, uint32_t n)
 {
 	uint64_t head = scan_load(name);
@@ -341,7 +356,8 @@ static inline uint64_t mark_of(const char *name, uint32_t n)
 	return UINT64_C(1) << ((head + n) * UINT64_C(0x9e3779b97f4a7c15) >> 58);
 }
 
-/* The name on top of the stack against the others of its object, while there are few. */
+/* Compares the newest name with the others of its object while there are few. When its mark was not seen
+ * before, the name is new and nothing is compared. */
 static inline bool check_small(struct parser *p, struct frame *f)
 {
 	struct json_member *m = p->stack + p->stack_n - 1;
@@ -375,6 +391,7 @@ static inline char *skip_space(char *s)
 	return s;
 }
 
+/* A byte-order mark is named, since it cannot be seen in an editor. */
 static char *fail_value(struct parser *p, char *s)
 {
 	if (s == p->text && p->given.n >= 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0)
@@ -382,6 +399,7 @@ static char *fail_value(struct parser *p, char *s)
 	return fail(p, s, "JSON_SYNTAX", "a value");
 }
 
+/* Depth is checked before anything is pushed. */
 static char *open_container(struct parser *p, char *s, struct json *v, enum json_type type)
 {
 	if (p->depth == p->depth_limit)
@@ -393,6 +411,7 @@ static char *open_container(struct parser *p, char *s, struct json *v, enum json
 	return s + 1;
 }
 
+/* Names of large objects are checked here, all at once. */
 static bool close_object(struct parser *p, struct json *v, uint32_t first, uint32_t n)
 {
 	size_t size = n * sizeof(struct json_member);
@@ -508,6 +527,8 @@ static inline char *read_after_open(struct parser *p, char *s)
 	return is_object ? read_name(p, s) : s;
 }
 
+/* One round per value. A value is linked to its container before it is read, so that nothing has to be
+ * remembered across rounds. */
 static struct json *read_document(struct parser *p)
 {
 	char *s = skip_space(p->text);
@@ -519,6 +540,7 @@ static struct json *read_document(struct parser *p)
 			fail_limit(p, s, "JSON_SIZE", "a number of values of at most", p->nodes_limit);
 			return NULL;
 		}
+		/* `at` is the offset in the text: editors and error messages use it. */
 		*v = (struct json){ .at = (uint32_t)(s - p->text) };
 		if (!root)
 			root = v;
@@ -566,6 +588,7 @@ static struct json_limits limits_of(const struct json_limits *given)
 	return lim;
 }
 
+/* Stack and frames for usual documents lie on the C stack; only unusual ones allocate. */
 int json_parse(struct arena *a, struct bytes text, const char *name, const struct json_limits *given,
 	struct json **ret, struct err *e)
 {

@@ -1,11 +1,13 @@
 /* json_write.c — the writers: ordinary, indented, canonical, and canonical with refusal.
  *
- * There is one writer.  Its spellings differ in four places only: what stands between tokens, the order of members, which
- * characters are escaped, and whether a number may be refused.  Canonical order is by UTF-16 code units, which is byte
- * order except that characters from U+10000 on come before U+E000..U+FFFF; so names are compared as bytes and only the
- * first differing byte is looked at twice.
+ * There is one writer. Its spellings differ in four places only: what stands between tokens, the order of
+ * members, which characters are escaped, and whether a number may be refused. The canonical form is what
+ * hashes and signatures cover. Its order of names is by UTF-16 code units, which is byte order except that
+ * characters from U+10000 on come before U+E000..U+FFFF. So names are compared as bytes, and only the
+ * first byte that differs is looked at twice.
  *
- * Recursion is bounded: no tree is deeper than JSON_DEEPEST (the parser refuses it; a built one is a bug). */
+ * Recursion is bounded: no tree is deeper than JSON_DEEPEST. The parser refuses deeper texts, and a deeper
+ * tree that was built is a bug. */
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/scan.h"
@@ -31,6 +33,7 @@ static inline unsigned utf16_rank(uint8_t c)
 	return c >= 0xf0 ? c - 2u : c + 5u;
 }
 
+/* The order of names in canonical JSON. The first byte that differs decides, by its rank. */
 int json_name_cmp(const char *x, size_t xn, const char *y, size_t yn)
 {
 	size_t n = xn < yn ? xn : yn;
@@ -43,12 +46,14 @@ int json_name_cmp(const char *x, size_t xn, const char *y, size_t yn)
 	return (xn > yn) - (xn < yn);
 }
 
-/* A member with the first bytes of its name as a number that compares the same way. */
+/* A member with the first eight bytes of its name as a number that compares in the same way, so that most
+ * comparisons need no look at the names. */
 struct sort_key {
 	uint64_t head;
 	const struct json_member *member;
 };
 
+/* Big-endian, so that the first byte weighs most; short names are filled up with zeros. */
 static inline uint64_t head_of(const struct json_member *m, bool is_utf16)
 {
 	uint32_t n = m->name_n;
@@ -98,6 +103,7 @@ static int bytes_key_order(const void *x, const void *y)
 	return key_order(x, y, false);
 }
 
+/* Objects are small, and for few keys insertion is faster than qsort(). */
 static void sort_keys(struct sort_key *keys, uint32_t n, bool is_utf16)
 {
 	if (n > INSERTION_SORT) {
@@ -134,7 +140,7 @@ static void write_escape(struct buf *to, uint8_t c)
 	}
 }
 
-/* These leave the final NUL to json_write(). */
+/* put_char(), put() and put_quoted() do not write the final NUL; write_tree() does that once. */
 static inline void put_char(struct buf *to, char c)
 {
 	*buf_room(to, 1) = c;
@@ -157,6 +163,7 @@ static inline void put_quoted(struct buf *to, const char *s, size_t n)
 	to->n += n + 2;
 }
 
+/* Only what must be escaped is: quotes, backslashes and control characters. */
 static void write_escaped(struct buf *to, const char *s, size_t n)
 {
 	put_char(to, '"');
@@ -170,7 +177,8 @@ static void write_escaped(struct buf *to, const char *s, size_t n)
 	put_char(to, '"');
 }
 
-/* Bytes of the character at s that pages and scripts would misread, or 0. */
+/* How many bytes the character at s has when pages or scripts would misread it; otherwise 0. U+2028 and
+ * U+2029 end a line in older scripts. */
 static size_t html_unsafe(const char *s, size_t n, uint32_t *ret_cp)
 {
 	if (*s == '<' || *s == '>' || *s == '&') {
@@ -184,6 +192,7 @@ static size_t html_unsafe(const char *s, size_t n, uint32_t *ret_cp)
 	return 0;
 }
 
+/* For JSON inside a page: no byte in it can end a script or open a tag. */
 static void write_html_safe(struct buf *to, const char *s, size_t n)
 {
 	put_char(to, '"');
@@ -236,6 +245,7 @@ static inline void write_gap(struct writer *w, uint32_t i)
 		put_char(w->to, ' ');
 }
 
+/* A tree that is too deep would overflow the stack of some reader; building one is a mistake of ours. */
 static void write_open(struct writer *w, char bracket)
 {
 	if (++w->depth > JSON_DEEPEST)
@@ -271,6 +281,7 @@ static inline void write_member(struct writer *w, const struct json_member *m, u
 	write_value(w, m->value);
 }
 
+/* Few members are sorted on the stack, without an allocation. */
 static void write_sorted(struct writer *w, const struct json *v)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -296,7 +307,7 @@ static void write_object(struct writer *w, const struct json *v)
 	write_close(w, '}', v->n);
 }
 
-/* -?(0|[1-9][0-9]*), not -0, at most 2^53-1 either way: what every reader understands alike. */
+/* -?(0|[1-9][0-9]*), not -0, at most 2^53-1 either way: the integers that every reader understands alike. */
 static bool is_interoperable(const struct json *v)
 {
 	static const char largest[] = "9007199254740991";
@@ -313,6 +324,7 @@ static bool is_interoperable(const struct json *v)
 	return memcmp(digits, largest, n) <= 0;
 }
 
+/* NULL is written as null, so that a tree with holes is still a document. */
 static void write_value(struct writer *w, const struct json *v)
 {
 	switch (v ? (enum json_type)v->type : JSON_NULL) {
@@ -349,6 +361,7 @@ static void write_tree(struct buf *to, const struct json *v, unsigned flags)
 	to->p[to->n] = '\0';
 }
 
+/* Bytes that are no UTF-8 are replaced in the finished text, so what is written can always be read. */
 void json_write(struct buf *to, const struct json *v, unsigned flags)
 {
 	size_t start = to->n, n;
@@ -361,6 +374,7 @@ void json_write(struct buf *to, const struct json *v, unsigned flags)
 	buf_add(to, text, n);
 }
 
+/* Writes strings as they are: a hash must cover the very bytes. */
 void json_canonical(struct buf *to, const struct json *v)
 {
 	write_tree(to, v, JSON_SORT);
@@ -368,7 +382,7 @@ void json_canonical(struct buf *to, const struct json *v)
 
 /* ---- strict ---- */
 
-/* The path of `wanted` below v, added to `path`; only walked when there is something to report. */
+/* The path of `wanted` below v, added to `path`. Only walked when there is something to report. */
 static bool find_path(struct buf *path, const struct json *v, const struct json *wanted)
 {
 	size_t before = path->n;
@@ -390,6 +404,7 @@ static bool find_path(struct buf *path, const struct json *v, const struct json 
 	return false;
 }
 
+/* Names the place of the number; the tree is walked again only for this message. */
 static int refuse_number(const struct json *root, const struct json *number, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -404,6 +419,7 @@ static int refuse_number(const struct json *root, const struct json *number, str
 		number->text, number->n > 40 ? "..." : "", path.p);
 }
 
+/* The hash of the canonical bytes, with its prefix: one value, one hash, on any machine. */
 char *json_sha256(struct arena *a, const struct json *v)
 {
 	struct buf text;
@@ -413,6 +429,7 @@ char *json_sha256(struct arena *a, const struct json *v)
 	return sha256_prefixed(a, text.p, text.n);
 }
 
+/* On refusal nothing is left in the buffer. */
 int json_canonical_strict(struct buf *to, const struct json *v, struct err *e)
 {
 	struct writer w = { .to = to, .flags = JSON_SORT, .is_strict = true };

@@ -1,8 +1,14 @@
 /* mem.c — a bump allocator over a chain of blocks.
  *
- * Blocks double in size up to 1 MiB, so small requests touch little memory and large ones cost few mallocs.  Under
- * AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a poisoned gap, so
- * overruns are found although nothing is ever freed on its own. */
+ * Everything a command needs is allocated from an arena and given back at once when it ends, so no path
+ * through the code can leak or free twice. Blocks double in size up to 1 MiB: small requests touch little
+ * memory, and large ones cost few mallocs.
+ *
+ * Each arena has a limit of bytes. Passing it, like running out of memory, never returns to the caller: no
+ * allocation has to be checked.
+ *
+ * Under AddressSanitizer the unused tail of each block is poisoned and every allocation is followed by a
+ * poisoned gap, so overruns are found although nothing is ever freed on its own. */
 #include "base/mem.h"
 
 #include "base/err.h"
@@ -41,12 +47,14 @@ static void die_exhausted(size_t wanted)
 
 void (*arena_on_exhausted)(size_t wanted_bytes) = die_exhausted;
 
+/* Never returns to the caller: should the hook come back, the program ends all the same. */
 static void exhausted(size_t wanted)
 {
 	arena_on_exhausted(wanted);
 	abort();
 }
 
+/* A request that is larger than a block gets one of its own size. */
 static void add_block(struct arena *a, size_t need)
 {
 	size_t size = a->top ? a->top->size * 2 : FIRST_BLOCK;
@@ -66,6 +74,7 @@ static void add_block(struct arena *a, size_t need)
 	HIDE(b->data, size);
 }
 
+/* The limit counts what was asked for, without padding and gaps, so it means the same in every build. */
 static void *take(struct arena *a, size_t n, size_t align)
 {
 	size_t limit = a->limit_bytes ? a->limit_bytes : DEFAULT_LIMIT;
@@ -89,6 +98,7 @@ void *arena_alloc(struct arena *a, size_t n)
 	return take(a, n, ALIGN);
 }
 
+/* The product is checked: a count from outside must not wrap round. */
 void *arena_zalloc(struct arena *a, size_t count, size_t size)
 {
 	size_t n;
@@ -118,6 +128,7 @@ char *arena_strdup(struct arena *a, const char *s)
 	return arena_strndup(a, s, strlen(s));
 }
 
+/* Measures first, so the text is exactly as long as it is. */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -134,6 +145,8 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	return p;
 }
 
+/* Grows in place when p is the newest allocation and the block has room; otherwise copies. The old place
+ * stays valid but must not be used. */
 void *arena_grow(struct arena *a, void *p, size_t old_n, size_t new_n)
 {
 	size_t more = new_n - old_n;
@@ -158,6 +171,7 @@ struct arena_mark arena_mark(const struct arena *a)
 	return (struct arena_mark){ a->top, a->next, a->used_bytes };
 }
 
+/* Poison is taken off before free(), or the allocator itself would be accused. */
 static void pop_block(struct arena *a)
 {
 	struct arena_block *b = a->top;
@@ -167,6 +181,7 @@ static void pop_block(struct arena *a)
 	free(b);
 }
 
+/* Back to a mark: blocks above it are freed, and what is behind it in its block is free again. */
 void arena_release(struct arena *a, struct arena_mark m)
 {
 	while (a->top != m.top)
@@ -178,6 +193,7 @@ void arena_release(struct arena *a, struct arena_mark m)
 		HIDE(a->next, (size_t)(a->end - a->next));
 }
 
+/* Keeps the newest block, which is the largest, so a loop that resets soon allocates nothing. */
 void arena_reset(struct arena *a)
 {
 	struct arena_block *keep = a->top;

@@ -1,5 +1,6 @@
-/* path.c — paths as text.  Nothing here looks at the file system, so nothing here may be used to decide what a path
- * means there: that is the job of the open call (file.c). */
+/* path.c — paths as text. Nothing here looks at the file system, so nothing here decides what a path means
+ * there: only the open call does that (file.c). A link in the middle of a path makes its clean text lead
+ * elsewhere. */
 #include "base/file.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ static size_t drop_last(const char *out, size_t n, size_t floor)
 	return n > floor ? n - 1 : floor;
 }
 
-/* `..` cancels the component before it; at the root it vanishes, at the start of a relative path it stays.  `floor` is
- * the part of the output that can never be cancelled. */
+/* ".." cancels the component before it. At the root it vanishes; at the start of a relative path it stays.
+ * `floor` is the part of the output that can never be cancelled. */
 char *path_clean(struct arena *a, const char *path)
 {
 	char *out = arena_text(a, strlen(path) + 2);
@@ -55,6 +56,7 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* A directory counts as below itself. Both paths must be clean: this compares text. */
 bool path_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);

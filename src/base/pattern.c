@@ -1,11 +1,15 @@
-/* pattern.c — PCRE2 behind limits; see pattern.h.
+/* pattern.c — regular expressions (PCRE2) behind limits; see pattern.h.
  *
- * Compiled patterns are allocated in the caller's arena through PCRE2's memory hooks, so there is nothing to free but
- * machine code, which PCRE2 keeps in pages of its own.  The text is checked to be UTF-8 here, by our own rules, and PCRE2 is
- * told so: its answer to bad text would be an error anyway, only slower.
+ * Patterns come from rule files and schemas, and texts from agents, so neither may cost unbounded time or
+ * memory: the length of a pattern, the steps of a search and its heap are limited. A search that hits a
+ * limit is an error and never "no match", since "no match" would let something pass.
  *
- * ECMA patterns are those of JSON Schema.  PCRE2 understands that syntax; options make \uHHHH known, `$` the very end, and
- * \d \w \s \b ASCII. */
+ * Compiled patterns are allocated in the caller's arena through PCRE2's memory hooks, so there is nothing
+ * to free. The text is checked to be UTF-8 here, by our own rules, and PCRE2 is told so and need not check
+ * again.
+ *
+ * ECMA patterns are those of JSON Schema. PCRE2 understands that syntax; options make \uHHHH known, `$`
+ * the very end, and \d \w \s \b ASCII. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/pattern.h"
 
@@ -20,6 +24,7 @@ enum {
 	HEAP_LIMIT_KIB = 8 << 10
 };
 
+/* A compiled pattern. */
 struct pattern {
 	pcre2_code *code;
 	bool is_bytes;
@@ -30,12 +35,14 @@ static void *allocate(size_t n, void *arena)
 	return arena_alloc(arena, n);
 }
 
+/* PCRE2 wants to free; the arena does that. */
 static void keep(void *p, void *arena)
 {
 	(void)p;
 	(void)arena;
 }
 
+/* In ECMA patterns `$` is the very end, [] is empty and \d \w \s mean ASCII. */
 static uint32_t options_of(unsigned flags)
 {
 	/* No pattern may turn characters into bytes, or bytes into characters, on its own. */
@@ -53,6 +60,7 @@ static uint32_t options_of(unsigned flags)
 	return options;
 }
 
+/* The pattern is shown cut and harmless: it may come from a stranger's file. */
 static int refuse(const char *regex, size_t n, int number, size_t offset, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -64,6 +72,7 @@ static int refuse(const char *regex, size_t n, int number, size_t offset, struct
 		text_safe(&scratch, regex, n < 120 ? n : 120, false), offset, (const char *)why);
 }
 
+/* Nesting is limited as well, because the compiler of PCRE2 recurses. */
 int pattern_compile(
 	struct arena *a, const char *regex, size_t n, unsigned flags, struct pattern **ret, struct err *e)
 {
@@ -104,6 +113,7 @@ static void free_match_data(pcre2_match_data **m)
 	pcre2_match_data_free(*m);
 }
 
+/* The limits are the same for every search, so they are made once per process. */
 static pcre2_match_context *limits;
 
 static void make_limits(void)

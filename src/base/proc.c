@@ -1,8 +1,11 @@
 /* proc.c — starting and ending helper processes.
  *
- * A child that cannot run its program says why through a pipe that closes by itself when the program starts, so proc_start()
- * knows the truth before it returns.  Its group is killed while its leader is dead but not yet reaped: until then the number
- * cannot belong to anybody else. */
+ * A child that cannot run its program says why through a pipe that closes by itself when the program
+ * starts, so proc_start() knows the truth before it returns.
+ *
+ * Every child leads a process group of its own. The group is killed while its leader is dead but not yet
+ * reaped: until then the number cannot belong to anybody else. So ending a helper ends everything it
+ * started, and nothing else. */
 #include "base/proc.h"
 
 #include <errno.h>
@@ -17,11 +20,14 @@
 
 extern char **environ;
 
-/* Together more than a pipe can hold, so that one round empties it, and the deadline is looked at between rounds. */
+/* Together they are more than a pipe can hold, so one round empties it; the deadline is looked at between
+ * rounds. */
 enum { CAPTURE_STEP = 16 << 10, CAPTURE_ROUND = 80 };
 
 /* finding the program */
 
+/* *why becomes EACCES when something is there that cannot be run, which is a better answer than "not
+ * found". */
 static bool is_program(struct sys *s, const char *path, int *why)
 {
 	struct stat st;
@@ -34,8 +40,8 @@ static bool is_program(struct sys *s, const char *path, int *why)
 	return false;
 }
 
-/* As execvp does, but before there is a child.  An empty element of PATH is not the current directory: what an agent can write
- * must not become a helper. */
+/* As execvp() does, but before there is a child. Elements of PATH that are empty or relative are skipped:
+ * what an agent can write in its current directory must not become a helper. */
 static const char *find_program(struct sys *s, struct arena *a, const struct proc_spec *spec, int *why)
 {
 	const char *name = spec->argv[0];
@@ -60,6 +66,7 @@ static const char *find_program(struct sys *s, struct arena *a, const struct pro
 
 /* the child's side: only calls that are safe after fork */
 
+/* Ignored and blocked signals would be inherited by the program. */
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -70,7 +77,8 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The three streams may sit on each other's numbers: first lift them out of the way, then put them down. */
+/* The three streams may sit on each other's numbers. So they are first lifted out of the way and then put
+ * down. */
 static bool place_streams(const struct proc_spec *spec, int null_fd)
 {
 	const int from[3] = { spec->in_fd, spec->out_fd, spec->err_fd };
@@ -87,7 +95,9 @@ static bool place_streams(const struct proc_spec *spec, int null_fd)
 	return true;
 }
 
-/* All other descriptors vanish with exec; the report pipe has to live until then. */
+/* The child's side. The parent-death signal is set before the parent is checked: a parent that died in
+ * between is noticed either way. All other descriptors vanish with exec; the report pipe has to live until
+ * then. */
 static _Noreturn void become(
 	const struct proc_spec *spec, const char *program, int null_fd, int report_fd, pid_t parent)
 {
@@ -106,6 +116,7 @@ static _Noreturn void become(
 
 /* our side */
 
+/* The three answers a person can act on: no such program, not executable, anything else. */
 static int start_failed(struct err *e, const char *name, int why)
 {
 	if (why == ENOENT)
@@ -122,6 +133,7 @@ static void reap(struct proc *p, siginfo_t *ret)
 		;
 }
 
+/* Kills before reaping. The second kill is for a child that did not get as far as its own group. */
 static void end_group(struct proc *p, siginfo_t *ret)
 {
 	(void)kill(-p->pid, SIGKILL);
@@ -139,6 +151,7 @@ void proc_done(struct proc *p)
 		end_group(p, &gone);
 }
 
+/* Either a running program or an error; a child that failed is reaped before this returns. */
 int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -167,6 +180,8 @@ int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, st
 		return err_sys(e, "PROC_START", "cannot watch '%s'", name);
 	(void)close(tell);
 	tell = -1;
+	/* End of file means that exec closed the pipe: the program runs. A number is the errno of what
+	 * failed. */
 	if (s->read(s, hear, &why, sizeof(why)) != 0)
 		return start_failed(e, name, why);
 	*ret = p;
@@ -174,7 +189,8 @@ int proc_start(struct sys *s, const struct proc_spec *spec, struct proc *ret, st
 	return OK;
 }
 
-/* Milliseconds left, for poll(2); -1 = for ever. */
+/* Milliseconds left, for poll(2); -1 means for ever. Rounded up, so that poll() does not wake a moment too
+ * early. */
 static int left_ms(struct sys *s, int64_t deadline_us)
 {
 	if (deadline_us < 0)
@@ -188,12 +204,14 @@ static int64_t deadline_of(struct sys *s, int timeout_ms)
 	return timeout_ms < 0 ? -1 : s->mono_us(s) + (int64_t)timeout_ms * 1000;
 }
 
+/* The group is ended before the error is told. */
 static int timed_out(struct proc *p, struct err *e)
 {
 	proc_done(p);
 	return err_set(e, E_LIMIT, "PROC_TIMEOUT", "a helper process took too long and was ended");
 }
 
+/* 128 + signal is how shells report a process that a signal ended. */
 static void ended(struct proc *p, struct proc_end *ret)
 {
 	siginfo_t how;
@@ -203,6 +221,7 @@ static void ended(struct proc *p, struct proc_end *ret)
 	ret->code = how.si_code == CLD_EXITED ? how.si_status : 128 + how.si_status;
 }
 
+/* When time is up the whole group is killed and E_LIMIT is returned. */
 int proc_wait(struct sys *s, struct proc *p, int timeout_ms, struct proc_end *ret, struct err *e)
 {
 	int64_t deadline = deadline_of(s, timeout_ms);
@@ -219,6 +238,7 @@ int proc_wait(struct sys *s, struct proc *p, int timeout_ms, struct proc_end *re
 
 /* capture */
 
+/* One captured stream. */
 struct stream {
 	int fd;
 	uint8_t *p;
@@ -226,7 +246,8 @@ struct stream {
 	bool is_cut;
 };
 
-/* Read what is there now.  False at the end of the stream. */
+/* Reads what is there now. False at the end of the stream. What is beyond max_bytes is read and dropped,
+ * so that the child never blocks on a full pipe. */
 static bool drain(struct sys *s, struct arena *a, struct stream *to, size_t max_bytes)
 {
 	uint8_t step[CAPTURE_STEP];
@@ -257,7 +278,8 @@ static struct bytes stream_bytes(struct arena *a, struct stream *from)
 	return (struct bytes){ from->p, from->n };
 }
 
-/* The end of the process ends the reading, not that of its streams: a grandchild may hold them open for ever. */
+/* The end of the process ends the reading, not the end of its streams: a grandchild may hold them open for
+ * ever. What the process wrote before it ended is in the pipes and is still read. */
 static int read_streams(struct sys *s, struct arena *a, struct proc *p, struct stream io[2], size_t max_bytes,
 	int64_t deadline, struct proc_output *ret, struct err *e)
 {
@@ -281,7 +303,7 @@ static int read_streams(struct sys *s, struct arena *a, struct proc *p, struct s
 	return OK;
 }
 
-/* Input as a file in memory: the child reads at its own pace, and nobody waits for anybody. */
+/* Input is a file in memory: the child reads at its own pace, and neither side waits for the other. */
 static int input_fd(struct sys *s, struct bytes input)
 {
 	AUTO(close_fd) int fd = memfd_create("input", MFD_CLOEXEC);
@@ -311,6 +333,7 @@ static bool make_stream(struct stream *io, int *ret_write_fd)
 	return true;
 }
 
+/* The write ends are closed here right after the start, or the streams would never end. */
 int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, struct bytes input,
 	size_t max_bytes, int timeout_ms, struct proc_output *ret, struct err *e)
 {
@@ -349,6 +372,7 @@ int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, s
 	return OK;
 }
 
+/* What the kernel says about a process; pid 0 is ourselves. False when there is none. */
 bool proc_look(struct sys *s, int64_t pid, struct proc_info *ret)
 {
 	char path[64] = "/proc/self/stat", text[1024];

@@ -1,9 +1,11 @@
 /* schema.c — compiling JSON Schema.
  *
- * A schema becomes a graph of nodes, one per subschema, with every keyword checked and prepared: patterns compiled, numbers
- * taken apart, property names sorted, references resolved (so that a recursive schema is a cycle of pointers).  Every
- * member of a schema must be a keyword we know; a misspelt or newer one is refused, because a schema that is only half
- * understood must not say "valid". */
+ * A schema becomes a graph of nodes, one per subschema, with every keyword checked and prepared: patterns
+ * compiled, numbers taken apart, property names sorted, references resolved (so that a recursive schema is
+ * a cycle of pointers).
+ *
+ * Every member of a schema must be a keyword we know. A misspelt or newer one is refused, because a schema
+ * that is only half understood must not say "valid". Keywords that only annotate are listed as such. */
 #include "base/schema.h"
 
 #include "base/schema_node.h"
@@ -15,6 +17,7 @@ struct where {
 	int index; /* when name is NULL */
 };
 
+/* A subschema and its node. */
 struct seen {
 	const struct json *json;
 	struct schema_node *node;
@@ -47,6 +50,7 @@ static int compile(
 
 /* ---- errors ---- */
 
+/* The path from the top, outermost first. */
 static void add_where(struct buf *b, const struct where *at)
 {
 	if (!at)
@@ -58,6 +62,7 @@ static void add_where(struct buf *b, const struct where *at)
 		buf_addf(b, "/%d", at->index);
 }
 
+/* The one form of an error: "name: schema at #/path: why". */
 static int refuse(struct compiler *c, const struct where *at, const char *code, const char *why)
 {
 	struct buf b;
@@ -75,6 +80,8 @@ static int invalid(struct compiler *c, const struct where *at, const char *expec
 
 /* ---- table of subschemas ---- */
 
+/* Open addressing by the address of the JSON node; the table is never more than half full, so the search
+ * ends. */
 static struct seen *slot_of(struct seen *table, uint32_t cap, const struct json *v)
 {
 	uint32_t i = (uint32_t)((uintptr_t)v * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (cap - 1);
@@ -84,6 +91,7 @@ static struct seen *slot_of(struct seen *table, uint32_t cap, const struct json 
 	return &table[i];
 }
 
+/* Doubles; entries are placed anew, since their slots depend on the size. */
 static void grow_table(struct compiler *c)
 {
 	uint32_t cap = c->table_cap ? c->table_cap * 2 : 64;
@@ -114,6 +122,8 @@ static struct schema_node *node_of(struct compiler *c, const struct json *v, boo
 
 static bool write_key_object(struct buf *to, const struct json *v);
 
+/* A text that two values share exactly when JSON Schema calls them equal: 1 and 1.0 are, and the order of
+ * members does not matter. False for a number whose exponent is too large to compare. */
 bool schema_key(struct buf *to, const struct json *v)
 {
 	struct decimal d;
@@ -153,6 +163,7 @@ static int by_name(const void *x, const void *y)
 	return json_name_cmp(a->name, a->name_n, b->name, b->name_n);
 }
 
+/* Members sorted by name, so that their order makes no difference. */
 static bool write_key_object(struct buf *to, const struct json *v)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -180,6 +191,7 @@ static bool write_key_object(struct buf *to, const struct json *v)
 typedef int keyword_fn(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at);
 
+/* Keywords that say nothing about validity. Definitions are compiled when a reference reaches them. */
 static int key_annotation(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
@@ -197,6 +209,7 @@ static const struct {
 	{ "integer", TYPE_INTEGER }, { "string", TYPE_STRING }, { "array", TYPE_ARRAY },
 	{ "object", TYPE_OBJECT } };
 
+/* The text of all types is kept for the message: "expected string or null". */
 static int add_type(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(type_names); i++)
@@ -210,6 +223,7 @@ static int add_type(struct compiler *c, struct schema_node *n, const struct json
 	return invalid(c, at, "one of null, boolean, number, integer, string, array, object");
 }
 
+/* One type or a list of them. "integer" is a number without a fraction, however it is written. */
 static int key_type(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	int rc = OK;
@@ -234,6 +248,7 @@ static int add_value(struct compiler *c, struct schema_node *n, const struct jso
 	return OK;
 }
 
+/* const and enum share one list; a schema that has both is refused instead of one overwriting the other. */
 static int set_values(struct compiler *c, struct schema_node *n, const struct json *shown, uint32_t count,
 	const char *keyword, const struct where *at)
 {
@@ -266,6 +281,7 @@ static int key_enum(struct compiler *c, struct schema_node *n, const struct json
 	return rc;
 }
 
+/* Plain byte order: find_property() in schema_check.c searches by it. */
 static int by_property(const void *x, const void *y)
 {
 	const struct schema_property *a = x, *b = y;
@@ -275,6 +291,7 @@ static int by_property(const void *x, const void *y)
 	return order ? order : (a->name_n > b->name_n) - (a->name_n < b->name_n);
 }
 
+/* Sorted once here, so that each member of a value is found by halving. */
 static int key_properties(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
@@ -294,6 +311,7 @@ static int key_properties(
 	return OK;
 }
 
+/* Patterns are compiled now: a wrong one is an error of the schema, not of the value. */
 static int set_pattern(
 	struct compiler *c, struct schema_pattern *p, const char *text, size_t len, const struct where *at)
 {
@@ -342,6 +360,7 @@ static int key_required(
 	return OK;
 }
 
+/* When this member is there, those must be there, too. */
 static int key_dependent_required(
 	struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
@@ -374,6 +393,7 @@ static int key_pattern(
 	return set_pattern(c, &n->pattern, v->text, v->n, at);
 }
 
+/* Known formats are checked; others are only annotations, as the standard says. */
 static int key_format(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	const char *text = json_text(v);
@@ -399,7 +419,7 @@ static int hex_value(char x)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* One step of a JSON pointer inside a URI fragment: %HH, then ~1 and ~0. */
+/* One step of a JSON pointer inside a URI fragment: first %HH is decoded, then ~1 and ~0. */
 static char *pointer_step(struct compiler *c, struct bytes part)
 {
 	char *text = arena_text(&c->scratch, part.n + 1), *to = text;
@@ -426,6 +446,7 @@ static char *pointer_step(struct compiler *c, struct bytes part)
 	return text;
 }
 
+/* What a pointer leads to within the document, or NULL. */
 static const struct json *follow_pointer(struct compiler *c, const char *pointer)
 {
 	const struct json *v = c->doc;
@@ -445,6 +466,8 @@ static const struct json *follow_pointer(struct compiler *c, const char *pointer
 	return v;
 }
 
+/* References lead into the same document only: a schema must not make us read files or the network. The
+ * target may still be compiled later, so its node is taken now and filled from the list of pending ones. */
 static int key_ref(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	const char *text = json_text(v);
@@ -473,6 +496,7 @@ static int key_ref(struct compiler *c, struct schema_node *n, const struct json 
 	return OK;
 }
 
+/* An $id below the top would change what references mean there. */
 static int key_id(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	(void)n;
@@ -562,6 +586,7 @@ static int set_schemas(
 	return OK;
 }
 
+/* Sizes are whole numbers, but may be written as 2.0 or 1e3. */
 static int set_size(struct compiler *c, int64_t *size, const struct json *v, const struct where *at)
 {
 	struct decimal d;
@@ -577,6 +602,8 @@ static int set_size(struct compiler *c, int64_t *size, const struct json *v, con
 	return OK;
 }
 
+/* The text is kept for messages, the exact decimal for comparing. The divisor of multipleOf is limited in
+ * digits, because decimal_is_multiple() computes with 64 bits. */
 static int set_bound(
 	struct compiler *c, struct schema_bound *bound, const struct json *v, const struct where *at)
 {
@@ -592,6 +619,7 @@ static int set_bound(
 	return OK;
 }
 
+/* The table is walked: schemas are compiled rarely. */
 static const struct keyword *find_keyword(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
@@ -600,6 +628,7 @@ static const struct keyword *find_keyword(const char *name)
 	return NULL;
 }
 
+/* Members that begin with "x-" are extensions for others and mean nothing here. */
 static int apply_keyword(
 	struct compiler *c, struct schema_node *n, const struct json_member *m, const struct where *at)
 {
@@ -625,7 +654,8 @@ static int apply_keyword(
 	return OK;
 }
 
-/* In draft-07 what stands beside a $ref is ignored, later it counts: a schema that means two things is refused. */
+/* In draft-07 what stands beside a $ref is ignored; in later drafts it counts. A schema that means two
+ * things is refused. */
 static bool has_ambiguous_ref(const struct compiler *c, const struct json *v)
 {
 	if (!c->is_draft07 || !json_get(v, "$ref"))
@@ -638,6 +668,7 @@ static bool has_ambiguous_ref(const struct compiler *c, const struct json *v)
 	return false;
 }
 
+/* -1 stands for "no limit" in the three ranges. */
 static int fill(struct compiler *c, struct schema_node *n, const struct json *v, const struct where *at)
 {
 	n->members = n->count = n->length = (struct schema_range){ -1, -1 };
@@ -658,6 +689,7 @@ static int fill(struct compiler *c, struct schema_node *n, const struct json *v,
 	return OK;
 }
 
+/* A subschema that was met before is not compiled again, so cycles end. */
 static int compile(struct compiler *c, const struct json *v, const struct where *at, struct schema_node **ret)
 {
 	bool is_new;
@@ -666,7 +698,8 @@ static int compile(struct compiler *c, const struct json *v, const struct where 
 	return is_new ? fill(c, *ret, v, at) : OK;
 }
 
-/* Targets of references wait in a list instead of being compiled at once: a chain of references is no recursion here. */
+/* Targets of references wait in a list instead of being compiled at once, so that a chain of references is
+ * no recursion here. */
 static int compile_pending(struct compiler *c)
 {
 	while (c->pending) {
@@ -679,6 +712,7 @@ static int compile_pending(struct compiler *c)
 	return OK;
 }
 
+/* References may lead to subschemas that stand further down, so the pending ones are compiled at the end. */
 int schema_compile(
 	struct arena *a, const struct json *doc, const char *name, struct schema **ret, struct err *e)
 {

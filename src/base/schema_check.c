@@ -1,8 +1,12 @@
 /* schema_check.c — checking a value against a compiled schema.
  *
- * The walk follows schema and value together.  It carries its path on the C stack, for the message, and a budget of
- * steps: alternatives inside alternatives can multiply, and a reference can lead back to itself without taking a step into
- * the value.  A budget that runs out is an error, never an answer; so is a pattern that gives up, even below `not`. */
+ * The walk follows schema and value together. It carries its path on the C stack, for the message, and a
+ * budget of steps: alternatives inside alternatives can multiply, and a reference can lead back to itself
+ * without taking a step into the value.
+ *
+ * There are three answers: valid, a violation (E_INPUT), and no answer. A budget that runs out and a
+ * pattern that gives up are no answer. They must never be taken for one, not even below `not`, where a
+ * violation would mean "valid". */
 #include "base/schema.h"
 
 #include "base/schema_node.h"
@@ -26,6 +30,7 @@ static int check(struct checker *c, const struct schema_node *n, const struct js
 
 /* ---- messages ---- */
 
+/* The path from the top, outermost first: "$.a[2]". */
 static void add_path(struct buf *b, const struct spot *at)
 {
 	if (!at)
@@ -37,6 +42,7 @@ static void add_path(struct buf *b, const struct spot *at)
 		buf_addf(b, "[%u]", at->index);
 }
 
+/* The value as JSON, at most 80 bytes of it. */
 static const char *shown(struct arena *a, const struct json *v)
 {
 	struct buf b;
@@ -49,7 +55,8 @@ static const char *shown(struct arena *a, const struct json *v)
 	return arena_printf(a, "%s%s", safe, b.n > 80 ? "..." : "");
 }
 
-/* "$.a[2]: type: expected string, found 5".  What was found is the value itself unless `found` says it better. */
+/* "$.a[2]: type: expected string, found 5". What was found is the value itself unless `found` says it
+ * better. Inside an alternative no message is made: it would be thrown away. */
 static int violation(struct checker *c, const struct spot *at, const char *keyword, const char *expected,
 	const char *found, const struct json *v)
 {
@@ -80,7 +87,7 @@ static int out_of_range(struct checker *c)
 	return err_set(c->e, E_LIMIT, "SCHEMA_NUMBER", "a number's exponent is beyond what can be compared");
 }
 
-/* Whether v fits n; an error that is no answer goes to *ret_rc. */
+/* Whether v fits n. An error that is no answer goes to *ret_rc, and the caller must look at it first. */
 static bool fits(struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at,
 	int *ret_rc)
 {
@@ -95,6 +102,7 @@ static bool fits(struct checker *c, const struct schema_node *n, const struct js
 
 /* ---- any value ---- */
 
+/* Every integer is a number, too. */
 static unsigned types_of(const struct json *v)
 {
 	static const unsigned types[] = { [JSON_NULL] = TYPE_NULL,
@@ -111,6 +119,7 @@ static unsigned types_of(const struct json *v)
 	return types[v->type];
 }
 
+/* Compares keys, so that 1.0 fits an enum that says 1. */
 static int check_values(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -131,6 +140,7 @@ static int check_values(
 
 /* ---- numbers ---- */
 
+/* Only for the message: the caller has compared already. */
 static int check_bound(struct checker *c, const struct schema_bound *b, const struct json *v,
 	const struct spot *at, const char *keyword, const char *words, bool is_kept)
 {
@@ -142,6 +152,7 @@ static int check_bound(struct checker *c, const struct schema_bound *b, const st
 	return violation(c, at, keyword, expected, NULL, v);
 }
 
+/* Compared exactly, as decimals; nothing goes through a double. */
 static int check_number(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -172,6 +183,7 @@ static int check_number(
 
 /* ---- strings ---- */
 
+/* JSON Schema counts characters, not bytes. */
 static uint64_t count_characters(const struct json *v)
 {
 	uint64_t count = 0;
@@ -181,6 +193,7 @@ static uint64_t count_characters(const struct json *v)
 	return count;
 }
 
+/* 8-4-4-4-12 hex digits in either case. */
 static bool is_uuid(const char *s, size_t n)
 {
 	if (n != 36)
@@ -203,7 +216,7 @@ static bool is_hex(char c)
 	return c && strchr("0123456789abcdefABCDEF", c);
 }
 
-/* scheme ":" and characters of RFC 3986, percent signs followed by two hex digits. */
+/* A scheme, ':' and characters of RFC 3986; each percent sign is followed by two hex digits. */
 static bool is_uri(const char *s, size_t n)
 {
 	size_t i = 0;
@@ -223,6 +236,7 @@ static bool is_uri(const char *s, size_t n)
 	return true;
 }
 
+/* Formats that we do not know were compiled to FORMAT_NONE and fit everything. */
 static bool has_format(enum schema_format format, const struct json *v)
 {
 	int64_t us;
@@ -245,10 +259,12 @@ static int matches(struct checker *c, const struct schema_pattern *p, const char
 {
 	int found = pattern_search(p->pattern, text, n, 0, NULL, c->e);
 
-	/* Text we parsed is UTF-8; a built value that is not gives no answer either. */
+	/* Parsed text is UTF-8. A built value that is not UTF-8 gives no
+	 * answer; E_INPUT would read as a violation. */
 	return found == E_INPUT ? E_LIMIT : found;
 }
 
+/* Length, pattern, format: the cheap check first. */
 static int check_string(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -292,6 +308,7 @@ static int check_required(struct checker *c, const struct json *names, const str
 	return OK;
 }
 
+/* What concerns the object as a whole; its members come later. */
 static int check_object_itself(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -306,6 +323,7 @@ static int check_object_itself(
 	return rc;
 }
 
+/* A binary search in the order of by_property() in schema.c. */
 static const struct schema_property *find_property(const struct schema_node *n, const struct json_member *m)
 {
 	uint32_t low = 0, high = n->property_count;
@@ -327,6 +345,7 @@ static const struct schema_property *find_property(const struct schema_node *n, 
 	return NULL;
 }
 
+/* A member's name is checked as a string value of its own. */
 static int check_name(
 	struct checker *c, const struct schema_node *n, const struct json_member *m, const struct spot *at)
 {
@@ -335,6 +354,7 @@ static int check_name(
 	return n->names ? check(c, n->names, &name, at) : OK;
 }
 
+/* Properties, then patterns, then additionalProperties for a name that neither of them knows. */
 static int check_member(
 	struct checker *c, const struct schema_node *n, const struct json_member *m, const struct spot *at)
 {
@@ -383,7 +403,8 @@ static int by_bytes(const void *x, const void *y)
 	return order ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* Each item as its key, sorted: equal ones are neighbours. */
+/* Each item is written as its key and the keys are sorted: equal ones become neighbours, and the cost is
+ * not quadratic. */
 static int check_unique(struct checker *c, const struct json *v, const struct spot *at)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -404,6 +425,7 @@ static int check_unique(struct checker *c, const struct json *v, const struct sp
 	return OK;
 }
 
+/* One item that fits is enough. */
 static int check_contains(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -426,6 +448,7 @@ static int check_array_itself(
 	return !rc && n->contains ? check_contains(c, n, v, at) : rc;
 }
 
+/* The first items have schemas of their own (prefixItems), the others share one. */
 static int check_array(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -441,6 +464,7 @@ static int check_array(
 
 /* ---- alternatives ---- */
 
+/* One alternative that fits is enough; the others are not looked at. */
 static int check_any(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -452,6 +476,7 @@ static int check_any(
 	return rc ? rc : violation(c, at, "anyOf", "at least one alternative to fit", NULL, v);
 }
 
+/* All alternatives are tried, because a second that fits makes the value invalid. */
 static int check_one(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -466,6 +491,7 @@ static int check_one(
 		c, at, "oneOf", count ? "only one alternative to fit" : "one alternative to fit", NULL, v);
 }
 
+/* `if` never fails by itself: it only chooses between `then` and `else`. */
 static int check_condition(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -477,6 +503,7 @@ static int check_condition(
 	return branch ? check(c, branch, v, at) : OK;
 }
 
+/* Keywords that look at the same value again with other schemas. */
 static int check_in_place(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -497,6 +524,7 @@ static int check_in_place(
 
 /* ---- the walk ---- */
 
+/* Keywords that look at this value alone. They come first: they are cheap and give the clearest message. */
 static int check_itself(
 	struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
@@ -524,6 +552,7 @@ static int check_itself(
 	return OK;
 }
 
+/* One step of the walk; children are visited last. */
 static int check(struct checker *c, const struct schema_node *n, const struct json *v, const struct spot *at)
 {
 	if (c->depth == DEEPEST || ++c->steps > STEPS)
@@ -542,6 +571,7 @@ static int check(struct checker *c, const struct schema_node *n, const struct js
 	return rc;
 }
 
+/* A local error takes the message when the caller wants none: checks rely on having one. */
 int schema_check(const struct schema *s, const struct json *instance, struct err *e)
 {
 	struct err local;

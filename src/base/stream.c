@@ -1,8 +1,14 @@
-/* stream.c — see stream.h. */
+/* stream.c — sources and sinks of bytes: memory, a descriptor, or bytes that were already read joined with
+ * the rest; see stream.h.
+ *
+ * Archives and compressed files are read through these, so that a reader does not care where its bytes
+ * come from. The descriptor's sink hashes what passes through it: the hash of a written file is known
+ * without reading it again. */
 #include "base/stream.h"
 
 #include <errno.h>
 
+/* Zero bytes mean the end. */
 static int read_bytes(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	struct stream_bytes *s = (struct stream_bytes *)stream;
@@ -24,6 +30,7 @@ struct stream *stream_from_bytes(struct stream_bytes *s, struct bytes from)
 	return &s->stream;
 }
 
+/* One read() of the descriptor; a signal does not end it. */
 static int read_ahead(struct stream_fd *s, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	ssize_t got;
@@ -37,6 +44,7 @@ static int read_ahead(struct stream_fd *s, void *to, size_t n, size_t *ret_n, st
 	return OK;
 }
 
+/* Small reads are served from a buffer; large ones go straight to the caller's memory. */
 static int read_fd(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	struct stream_fd *s = (struct stream_fd *)stream;
@@ -67,6 +75,7 @@ struct stream *stream_from_fd(struct stream_fd *s, struct sys *sys, int fd, cons
 	return &s->stream;
 }
 
+/* First the bytes that somebody looked at to tell the format, then the rest of the stream. */
 static int read_joined(struct stream *stream, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	struct stream_joined *s = (struct stream_joined *)stream;
@@ -88,6 +97,7 @@ struct stream *stream_join(struct stream_joined *s, struct bytes first, struct s
 	return &s->stream;
 }
 
+/* Reads until n bytes are there or the stream ends; *ret_n below n means the end. */
 int stream_fill(struct stream *s, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	size_t have = 0;
@@ -118,6 +128,7 @@ struct sink *sink_to_buf(struct sink_buf *s, struct buf *to)
 	return &s->sink;
 }
 
+/* All bytes or an error that names the file. */
 static int write_all(struct sink_fd *s, const char *p, size_t n, struct err *e)
 {
 	while (n) {
@@ -132,6 +143,7 @@ static int write_all(struct sink_fd *s, const char *p, size_t n, struct err *e)
 	return OK;
 }
 
+/* What is held back stays held when it cannot be written. */
 int sink_fd_flush(struct sink_fd *s, struct err *e)
 {
 	int rc = write_all(s, s->hold, s->held, e);
@@ -141,6 +153,7 @@ int sink_fd_flush(struct sink_fd *s, struct err *e)
 	return rc;
 }
 
+/* The hash and the size count what was handed in, whether or not it is on disk already. */
 static int write_fd(struct sink *sink, const void *p, size_t n, struct err *e)
 {
 	struct sink_fd *s = (struct sink_fd *)sink;
@@ -159,6 +172,7 @@ static int write_fd(struct sink *sink, const void *p, size_t n, struct err *e)
 	return OK;
 }
 
+/* The caller flushes at the end: closing without that loses what is held. */
 struct sink *sink_to_fd(struct sink_fd *s, struct sys *sys, int fd, const char *name)
 {
 	s->sink.write = write_fd;

@@ -1,4 +1,8 @@
-/* sys.c — the real outside world: thin calls, retried when a signal interrupts them. */
+/* sys.c — the real outside world: thin calls, retried when a signal interrupts them.
+ *
+ * Everything that touches the system goes through struct sys, so that tests can put a world in its place
+ * that fails, crashes or lies at a chosen call. Every descriptor is opened with O_CLOEXEC: nothing leaks
+ * into the programs that are run. */
 #include "base/sys.h"
 
 #include <arpa/inet.h>
@@ -17,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Repeats a call that a signal interrupted. */
 #define RETRY(call) \
 	({ \
 		__typeof__(call) result_; \
@@ -26,6 +31,8 @@
 		result_; \
 	})
 
+/* With `resolve` the kernel itself keeps the path inside the directory (openat2). Checking the path first
+ * and opening it then would leave a gap in which a link could be put there. */
 static int real_open(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
 {
 	(void)s;
@@ -34,7 +41,7 @@ static int real_open(struct sys *s, int dirfd, const char *path, int flags, mode
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve };
 	if (flags & O_CREAT)
 		how.mode = mode;
-	/* EAGAIN: something was renamed while the kernel looked; the walk is simply done again. */
+	/* EAGAIN: something was renamed while the kernel walked the path; the walk is simply done again. */
 	long fd;
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
@@ -60,18 +67,22 @@ static ssize_t real_write(struct sys *s, int fd, const void *from, size_t n)
 	return RETRY(write(fd, from, n));
 }
 
+/* Data and the size of the file, but not its times: enough to read it back. */
 static int real_sync(struct sys *s, int fd)
 {
 	(void)s;
 	return RETRY(fdatasync(fd));
 }
 
+/* Everything about the file; for directories the names in it. */
 static int real_fsync(struct sys *s, int fd)
 {
 	(void)s;
 	return RETRY(fsync(fd));
 }
 
+/* Starts writing to disk without waiting, so that a later sync has less to do. Only a hint: its failure
+ * means nothing. */
 static void real_write_back(struct sys *s, int fd)
 {
 	(void)s;
@@ -80,6 +91,7 @@ static void real_write_back(struct sys *s, int fd)
 	errno = saved;
 }
 
+/* One sync for many files at once. */
 static int real_syncfs(struct sys *s, int fd)
 {
 	(void)s;
@@ -98,6 +110,7 @@ static ssize_t real_getdents(struct sys *s, int dirfd, void *to, size_t n)
 	return getdents64(dirfd, to, n);
 }
 
+/* What an ordinary user may still write, or -1. */
 static int64_t real_free_bytes(struct sys *s, int fd)
 {
 	struct statvfs v;
@@ -114,6 +127,7 @@ static int real_truncate(struct sys *s, int fd, off_t size)
 	return RETRY(ftruncate(fd, size));
 }
 
+/* With RENAME_NOREPLACE in `flags` an existing target is kept. */
 static int real_rename(
 	struct sys *s, int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
@@ -175,6 +189,7 @@ static ssize_t real_readlink(struct sys *s, int dirfd, const char *path, char *t
 	return readlinkat(dirfd, path, to, n);
 }
 
+/* flock(): the lock belongs to the open file, so it ends with the process that holds it. */
 static int real_lock(struct sys *s, int fd, int op)
 {
 	(void)s;
@@ -195,6 +210,7 @@ static int64_t real_now_us(struct sys *s)
 	return clock_us(CLOCK_REALTIME);
 }
 
+/* For measuring time: it never jumps, unlike the clock on the wall. */
 static int64_t real_mono_us(struct sys *s)
 {
 	(void)s;
@@ -209,6 +225,7 @@ static void real_sleep_us(struct sys *s, int64_t us)
 	(void)nanosleep(&t, NULL);
 }
 
+/* From the kernel, never from a generator of our own. */
 static int real_random(struct sys *s, void *to, size_t n)
 {
 	(void)s;
@@ -227,7 +244,8 @@ static const char *real_getenv(struct sys *s, const char *name)
 	return getenv(name);
 }
 
-/* Loopback answers at once, yes or no. */
+/* Whether somebody listens on this port of the machine itself. Loopback answers at once, yes or no; the
+ * half second is for a machine under load. */
 static bool real_port_open(struct sys *s, uint16_t port)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -261,6 +279,7 @@ static pid_t real_fork(struct sys *s)
 	return fork();
 }
 
+/* One table for the whole process; it is never changed. */
 struct sys *sys_real(void)
 {
 	static struct sys real = {

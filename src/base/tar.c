@@ -1,13 +1,18 @@
 /* tar.c — the archive reader; see tar.h for what it refuses.
  *
- * An archive is read once, front to back.  What has to be remembered is the set of names: every file and directory,
- * including directories that are only implied by a path, under its case-folded spelling, so that "A" and "a", or a file
- * "x" and a directory "x", are met the moment the second one arrives.  Checksums are compared in their exact spelling and
- * padding must be zero: no bit of a well-formed archive can be changed without being noticed here or in the content. */
+ * An archive comes from somebody else, and evidence is read from it, so two programs must never see
+ * different files in it. It is read once, front to back. What has to be remembered is the set of names:
+ * every file and directory, including directories that are only implied by a path, under its case-folded
+ * spelling. So "A" and "a", or a file "x" and a directory "x", are met the moment the second one arrives.
+ *
+ * Checksums are compared in their exact spelling and padding must be zero: no bit of a well-formed archive
+ * can be changed without being noticed here or in the content. `departure` notes the first thing in which
+ * the archive differs from the one form that tar_write.c writes. */
 #include "base/tar.h"
 
 enum { PAX_MAX = 64 << 10, TRAILING_MAX = 1 << 20 };
 
+/* NAME_IMPLIED: a directory that stands in a path but has no entry of its own (yet). */
 enum name_kind { NAME_FILE, NAME_DIR, NAME_IMPLIED };
 
 struct tar_name {
@@ -22,6 +27,7 @@ struct tar_names {
 	uint32_t count, cap;
 };
 
+/* Limits that are not given get defaults: 1 GiB in all, 200 000 entries. */
 void tar_open(struct tar_reader *r, struct arena *a, struct stream *in, const struct tar_limits *lim)
 {
 	memset(r, 0, sizeof(*r));
@@ -54,6 +60,8 @@ static const char *bad_component(const char *p, size_t n)
 	return NULL;
 }
 
+/* Why a path is not acceptable, or NULL. What is refused would mean something else on some system:
+ * absolute paths, "..", drive letters, backslashes, control characters, bytes that are no UTF-8. */
 static const char *bad_path(const char *path, size_t n)
 {
 	const char *why = NULL;
@@ -80,6 +88,7 @@ static const char *bad_path(const char *path, size_t n)
 	return text_utf8_valid(path, n) == n ? NULL : "is not UTF-8";
 }
 
+/* Used for reading and for writing: what we would not accept we do not write. */
 int tar_check_path(const char *path, size_t n, struct err *e)
 {
 	const char *why = bad_path(path, n);
@@ -95,6 +104,8 @@ int tar_check_path(const char *path, size_t n, struct err *e)
 	return err_set(e, E_INPUT, "TAR_NAME", "the name '%s' in the archive %s", shown, why);
 }
 
+/* FNV-1a. An archive that makes names collide only slows its own reading, and the number of names is
+ * limited. */
 static uint32_t name_hash(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -104,6 +115,7 @@ static uint32_t name_hash(const char *s)
 	return h;
 }
 
+/* Open addressing; the table is never more than half full. */
 static struct tar_name *name_slot(const struct tar_names *t, const char *folded, uint32_t hash)
 {
 	uint32_t i = hash & (t->cap - 1);
@@ -113,6 +125,7 @@ static struct tar_name *name_slot(const struct tar_names *t, const char *folded,
 	return &t->slots[i];
 }
 
+/* Doubles; names keep their hash, so nothing is hashed again. */
 static void names_grow(struct arena *a, struct tar_names *t)
 {
 	struct tar_names next = { arena_zalloc(a, t->cap * 2, sizeof(*t->slots)), t->count, t->cap * 2 };
@@ -123,6 +136,7 @@ static void names_grow(struct arena *a, struct tar_names *t)
 	*t = next;
 }
 
+/* A name came again. Only a directory may: implied any number of times, and once in an entry of its own. */
 static int name_met(const struct tar_name *old, const char *exact, enum name_kind kind, struct err *e)
 {
 	if (!text_eq(old->exact, exact))
@@ -138,6 +152,7 @@ static int name_met(const struct tar_name *old, const char *exact, enum name_kin
 	return err_set(e, E_INPUT, "TAR_DUPLICATE", "'%s' is a file and a directory in the archive", exact);
 }
 
+/* Remembers a name. The memory of a name that is known already is given back. */
 static int name_add(struct tar_reader *r, const char *path, size_t n, enum name_kind kind, struct err *e)
 {
 	struct arena_mark mark = arena_mark(r->a);
@@ -185,6 +200,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
+/* A whole block or an error: an archive that ends early is damaged. */
 static int read_block(struct tar_reader *r, uint8_t block[TAR_BLOCK], struct err *e)
 {
 	size_t got = 0;
@@ -198,6 +214,7 @@ static int read_block(struct tar_reader *r, uint8_t block[TAR_BLOCK], struct err
 	return OK;
 }
 
+/* Padding is checked and not just skipped: it is a place where bytes could hide. */
 static int skip_padding(struct tar_reader *r, struct err *e)
 {
 	uint8_t pad[TAR_BLOCK];
@@ -216,6 +233,7 @@ static int skip_padding(struct tar_reader *r, struct err *e)
 	return OK;
 }
 
+/* Content of the current entry; never beyond it. */
 int tar_read(struct tar_reader *r, void *to, size_t n, size_t *ret_n, struct err *e)
 {
 	size_t got = 0;
@@ -232,6 +250,7 @@ int tar_read(struct tar_reader *r, void *to, size_t n, size_t *ret_n, struct err
 	return OK;
 }
 
+/* What the caller did not read of the last entry is read and dropped, padding included. */
 static int skip_entry(struct tar_reader *r, struct err *e)
 {
 	uint8_t piece[4096];
@@ -244,7 +263,7 @@ static int skip_entry(struct tar_reader *r, struct err *e)
 	return r->pad_bytes ? skip_padding(r, e) : OK;
 }
 
-/* One zero block was read: another must follow, and then only zeros. */
+/* One zero block was read: another must follow, and behind it only zeros, up to 1 MiB of them. */
 static int read_end(struct tar_reader *r, struct err *e)
 {
 	uint8_t block[TAR_BLOCK];
@@ -288,7 +307,7 @@ static bool get_octal(const uint8_t *p, size_t n, uint64_t *ret)
 	return true;
 }
 
-/* Six digits, then NUL and space in either order: the spellings in use, two bits apart. */
+/* The field holds six digits, then NUL and space in either order: the two spellings in use. */
 static bool checksum_ok(const uint8_t *block)
 {
 	uint32_t sum = 8 * ' ', stated = 0;
@@ -319,6 +338,7 @@ static size_t field_length(const uint8_t *p, size_t n)
 	return end ? (size_t)(end - p) : n;
 }
 
+/* Only ustar, pax and GNU headers; the prefix field means something in POSIX headers only. */
 static int parse_header(const uint8_t *block, struct header *h, struct err *e)
 {
 	bool is_posix = memcmp(block + 257, "ustar\00000", 8) == 0;
@@ -352,6 +372,8 @@ struct extra {
 	uint64_t size;
 };
 
+/* Keys that do not change what a file is. Vendors' own keys carry a dot; GNU.sparse changes what the
+ * content means, so it is not ignored. */
 static bool is_ignored_key(struct bytes key)
 {
 	static const char *const known[] = { "atime", "ctime", "mtime", "uid", "gid", "uname", "gname",
@@ -364,6 +386,7 @@ static bool is_ignored_key(struct bytes key)
 	return memchr(key.p, '.', key.n) && !(key.n >= 10 && memcmp(key.p, "GNU.sparse", 10) == 0);
 }
 
+/* A path or size may be given once. Any key that is neither known nor harmless is an error. */
 static int take_record(struct extra *x, struct bytes key, struct bytes value, struct err *e)
 {
 	char digits[24];
@@ -411,6 +434,8 @@ static int parse_pax(struct bytes body, struct extra *x, struct err *e)
 	return OK;
 }
 
+/* Keeps the header's bytes for note_form(); headers that are longer than ours can be are a departure by
+ * themselves. */
 static void keep_raw(struct tar_reader *r, const uint8_t *p, size_t n)
 {
 	if (r->raw_n + n > sizeof(r->raw)) {
@@ -422,6 +447,7 @@ static void keep_raw(struct tar_reader *r, const uint8_t *p, size_t n)
 	r->raw_n += n;
 }
 
+/* The body of a pax header ('x') or of a GNU long name ('L'). */
 static int read_extra(struct tar_reader *r, const struct header *h, struct extra *x, struct err *e)
 {
 	size_t padded = (size_t)(h->size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK, got = 0;
@@ -452,6 +478,7 @@ static int read_extra(struct tar_reader *r, const struct header *h, struct extra
 	return rc;
 }
 
+/* Files and directories only. Links could lead out of the archive, and devices are no evidence. */
 static int check_type(const struct header *h, struct err *e)
 {
 	switch (h->type) {
@@ -471,6 +498,7 @@ static int check_type(const struct header *h, struct err *e)
 	}
 }
 
+/* Limits are checked before a byte of content is read. */
 static int check_size(struct tar_reader *r, const struct header *h, const struct extra *x, struct err *e)
 {
 	if (x->has_size && x->size != h->size)
@@ -512,6 +540,7 @@ static int clean_path(
 	return OK;
 }
 
+/* Whether this entry is written exactly as tar_write.c would write it. */
 static void note_form(struct tar_reader *r, const struct tar_entry *entry)
 {
 	uint8_t header[TAR_HEADER_MAX];
@@ -527,7 +556,8 @@ static void note_form(struct tar_reader *r, const struct tar_entry *entry)
 		r->departure = "its headers have other modes, owners, times or name forms";
 }
 
-/* Header blocks up to and including the one that describes a file or directory; type 0 at the end of the archive. */
+/* Header blocks up to and including the one that describes a file or directory; type 0 at the end of the
+ * archive. At most two extended headers may come before an entry. */
 static int read_headers(struct tar_reader *r, struct header *h, struct extra *x, struct err *e)
 {
 	uint8_t block[TAR_BLOCK];
@@ -554,6 +584,7 @@ static int read_headers(struct tar_reader *r, struct header *h, struct extra *x,
 	return err_set(e, E_INPUT, "TAR_PAX", "the archive has too many extended headers in a row");
 }
 
+/* The entry is acceptable; from here on tar_read() gives its content. */
 static int take_entry(
 	struct tar_reader *r, const struct header *h, const char *path, struct tar_entry *ret, struct err *e)
 {
@@ -571,6 +602,7 @@ static int take_entry(
 	return OK;
 }
 
+/* Nothing of an entry is believed before type, size and path have been checked, in this order. */
 int tar_next(struct tar_reader *r, struct tar_entry *ret, bool *ret_more, struct err *e)
 {
 	struct header h;

@@ -1,7 +1,10 @@
-/* tar_write.c — the one form this program writes: same files, same bytes, on any machine (docs/formats/tar.md).
+/* tar_write.c — the one form of archive this program writes: the same files give the same bytes on any
+ * machine (docs/formats/tar.md).
  *
- * Every field that could differ between two machines is a constant.  Names that fit neither the name field nor the split
- * into prefix and name travel in a pax record; the header behind it then carries what is left of the name in ASCII. */
+ * Every field that could differ between two machines (times, owners, modes) is a constant, and files come
+ * in ascending order, so an archive can be compared and signed by its hash. Names that fit neither the
+ * name field nor the split into prefix and name travel in a pax record; the header behind it then carries
+ * what is left of the name in ASCII. */
 #include "base/tar.h"
 
 struct field {
@@ -19,6 +22,7 @@ static void put_octal(struct field f, uint64_t value)
 		f.at[i] = (uint8_t)('0' + (value & 7));
 }
 
+/* The sum counts its own field as eight spaces. */
 static void put_checksum(uint8_t *block)
 {
 	uint32_t sum = 8 * ' ';
@@ -107,7 +111,8 @@ static size_t put_pax(const char *path, uint8_t *to)
 	return TAR_BLOCK + (n + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
-/* Where an ASCII name over 100 bytes splits into prefix and name, or 0. */
+/* Where an ASCII name of more than 100 bytes splits into prefix (at most 155) and name (at most 100); 0
+ * when it does not. */
 static size_t split_at(const char *path, size_t n)
 {
 	size_t i = n > 156 ? 156 : n;
@@ -145,6 +150,8 @@ void tar_begin(struct tar_writer *w, struct sink *to)
 	*w = (struct tar_writer){ .to = to };
 }
 
+/* The caller announced a size and must have given exactly that: anything else would shift all that
+ * follows. */
 static int end_entry(struct tar_writer *w, struct err *e)
 {
 	uint32_t pad = w->pad_bytes;
@@ -155,6 +162,7 @@ static int end_entry(struct tar_writer *w, struct err *e)
 	return pad ? w->to->write(w->to, zeros, pad, e) : OK;
 }
 
+/* Order and size are checked here, so an archive that was written can always be read back by tar.c. */
 int tar_add(struct tar_writer *w, const char *path, uint64_t size_bytes, struct err *e)
 {
 	uint8_t header[TAR_HEADER_MAX];

@@ -1,7 +1,8 @@
 /* text.c — text: growing buffers, UTF-8, numbers, times, globs, nearest names.
  *
- * Everything here is total: any bytes go in, and the worst that comes out is "no".  Nothing depends on the locale or on
- * the process's time zone, because what is printed here ends up in records that must read the same everywhere. */
+ * Everything here is total: any bytes go in, and the worst that comes out is "no". Nothing depends on the
+ * locale, and only text_time_local() and text_time_zone(), which are for a person's eyes, depend on the
+ * time zone: what ends up in records must read the same everywhere. */
 #include "base/text.h"
 
 #include "base/err.h"
@@ -20,6 +21,7 @@ void buf_init(struct buf *b, struct arena *a)
 	b->p[0] = '\0';
 }
 
+/* Doubles, so that appending n bytes one by one costs O(n). One byte more is kept for the final NUL. */
 char *buf_grow(struct buf *b, size_t n)
 {
 	size_t cap = b->cap * 2;
@@ -53,6 +55,7 @@ void buf_addc(struct buf *b, char c)
 	buf_add(b, &c, 1);
 }
 
+/* Tries the room that is there first; most texts fit. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -105,6 +108,7 @@ static bool is_second_byte(uint8_t lead, uint8_t c)
 	}
 }
 
+/* The length of the character at p, or 0 when the bytes there are no well-formed UTF-8. */
 size_t text_decode(const char *p, size_t n, uint32_t *ret_cp)
 {
 	const uint8_t *s = (const uint8_t *)p;
@@ -130,6 +134,7 @@ size_t text_decode(const char *p, size_t n, uint32_t *ret_cp)
 	return len;
 }
 
+/* The caller knows that cp is a character; surrogates and values past U+10FFFF must not come here. */
 size_t text_encode(uint32_t cp, char to[4])
 {
 	if (cp < 0x80) {
@@ -154,6 +159,7 @@ size_t text_encode(uint32_t cp, char to[4])
 	return 4;
 }
 
+/* How many bytes at the start are well-formed; n when all are. Eight ASCII bytes are passed at once. */
 size_t text_utf8_valid(const char *p, size_t n)
 {
 	size_t i = 0;
@@ -176,6 +182,7 @@ size_t text_utf8_valid(const char *p, size_t n)
 	return n;
 }
 
+/* Columns on a terminal: wide characters take two, combining ones none. */
 size_t text_width(const char *p, size_t n)
 {
 	size_t width = 0;
@@ -195,13 +202,15 @@ size_t text_width(const char *p, size_t n)
 	return width;
 }
 
-/* Characters that move the cursor, change the direction of the line, or are invisible on purpose. */
+/* Characters that move the cursor, change the direction of the line, or are invisible on purpose. In a
+ * question to a person they could hide what is asked. */
 static bool is_unsafe(uint32_t cp)
 {
 	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x061c || cp == 0x200e || cp == 0x200f ||
 		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
 }
 
+/* What a person may be shown: unsafe characters and bad bytes become visible escapes. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 {
 	struct buf b;
@@ -223,6 +232,7 @@ char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 	return b.p;
 }
 
+/* For a POSIX shell: inside single quotes nothing is special but the quote itself. */
 char *text_quote(struct arena *a, const char *word)
 {
 	struct buf b;
@@ -238,6 +248,7 @@ char *text_quote(struct arena *a, const char *word)
 	return b.p;
 }
 
+/* Bytes that are no UTF-8 become `mark` and two hex digits. The same pointer when there are none. */
 const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark, size_t *ret_n)
 {
 	size_t good = text_utf8_valid(p, n);
@@ -261,6 +272,8 @@ const char *text_utf8(struct arena *a, const char *p, size_t n, const char *mark
 
 /* ---- integers and fields ---- */
 
+/* The whole text must be a decimal number that fits. Negative numbers are built downwards, so that the
+ * smallest one fits, too. */
 bool text_int(const char *s, int64_t *ret_value)
 {
 	bool is_negative = *s == '-';
@@ -280,6 +293,7 @@ bool text_int(const char *s, int64_t *ret_value)
 	return true;
 }
 
+/* The part up to the separator; *rest becomes what is behind it, with p NULL after the last part. */
 struct bytes text_cut(struct bytes *rest, char sep)
 {
 	struct bytes part = *rest;
@@ -317,6 +331,7 @@ static int64_t days_from_civil(int64_t year, int month, int day)
 	return era * 146097 + day_of_era - 719468;
 }
 
+/* The inverse of days_from_civil(). Rounds towards the past, so that times before 1970 are right. */
 static struct civil civil_from_us(int64_t us)
 {
 	int64_t s = us / US_PER_S, fraction = us % US_PER_S;
@@ -346,6 +361,7 @@ static struct civil civil_from_us(int64_t us)
 		.us = (int)fraction };
 }
 
+/* Microseconds are written only when there are any, so a whole second has one spelling. */
 static char *print_time(struct arena *a, int64_t us, const char *zone)
 {
 	struct civil t = civil_from_us(us);
@@ -375,6 +391,7 @@ char *text_time_compact(struct arena *a, int64_t us)
 		t.minute, t.second);
 }
 
+/* On the reader's clock; for screens only, never for records. */
 char *text_time_local(struct arena *a, int64_t us)
 {
 	time_t seconds = (time_t)(us / 1000000);
@@ -402,6 +419,7 @@ struct time_text {
 	bool is_bad;
 };
 
+/* Exactly so many digits. */
 static int take_digits(struct time_text *t, int count)
 {
 	int value = 0;
@@ -430,7 +448,7 @@ static void want_char(struct time_text *t, char c)
 		t->is_bad = true;
 }
 
-/* Microseconds of ".123456789"; digits past the sixth are cut, more than nine are refused. */
+/* Microseconds of ".123456789". Digits past the sixth are cut off; more than nine are refused. */
 static int take_fraction(struct time_text *t)
 {
 	int us = 0, digits = 0;
@@ -471,6 +489,7 @@ static int days_in_month(int64_t year, int month)
 	return days[month - 1] + (month == 2 && is_leap);
 }
 
+/* A date and time that exist. Second 60 is allowed only as a leap second. */
 static bool is_possible(const struct civil *c, int offset_s)
 {
 	if (c->year < 1 || c->month < 1 || c->month > 12 || c->day < 1 ||
@@ -485,6 +504,7 @@ static bool is_possible(const struct civil *c, int offset_s)
 	return ((utc_s % S_PER_DAY) + S_PER_DAY) % S_PER_DAY == S_PER_DAY - 60;
 }
 
+/* RFC 3339, or the compact form 20240131T235959Z. Anything before, behind or between is refused. */
 bool text_parse_time(const char *s, size_t n, int64_t *ret_us)
 {
 	struct time_text t = { .p = s, .end = s + n };
@@ -557,6 +577,7 @@ static size_t bracket_length(const struct glob *g, size_t i)
 	return 0;
 }
 
+/* An escaped character stands for itself. */
 static size_t bracket_char(const struct glob *g, size_t j, uint32_t *ret_cp)
 {
 	size_t skip = g->pattern[j] == '\\' ? 1 : 0;
@@ -564,6 +585,7 @@ static size_t bracket_char(const struct glob *g, size_t j, uint32_t *ret_cp)
 	return skip + next_char(g->pattern + j + skip, g->n - j - skip, ret_cp);
 }
 
+/* A range compares code points. A '-' at the end stands for itself. */
 static bool bracket_matches(const struct glob *g, size_t i, size_t len, uint32_t cp)
 {
 	size_t j = i + 1, end = i + len - 1;
@@ -611,7 +633,7 @@ static size_t star_length(const struct glob *g, size_t i)
 	return n;
 }
 
-/* A star may match nothing: being before it is being behind it. */
+/* A star may match nothing: being before it is being behind it, too. */
 static void pass_stars(const struct glob *g, uint8_t *states)
 {
 	for (size_t i = 0; i < g->n; i++)
@@ -619,6 +641,7 @@ static void pass_stars(const struct glob *g, uint8_t *states)
 			states[i + star_length(g, i)] = 1;
 }
 
+/* The set of positions after one more character. A single star does not cross '/' in paths; two stars do. */
 static void glob_step(const struct glob *g, const uint8_t *now, uint8_t *next, uint32_t cp)
 {
 	memset(next, 0, g->n + 1);
@@ -636,6 +659,7 @@ static void glob_step(const struct glob *g, const uint8_t *now, uint8_t *next, u
 	pass_stars(g, next);
 }
 
+/* Short patterns keep their two sets on the stack. */
 bool text_glob(const char *pattern, const char *s, bool path)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -673,7 +697,7 @@ static size_t min3(size_t x, size_t y, size_t z)
 	return least < z ? least : z;
 }
 
-/* Optimal string alignment: insert, delete, change, or swap two neighbours. */
+/* Optimal string alignment: the number of insertions, deletions, changes and swaps of two neighbours. */
 static size_t edit_distance(const char *x, size_t xn, const char *y, size_t yn)
 {
 	size_t rows[3][NEAREST_LONGEST + 1];
@@ -697,6 +721,7 @@ static size_t edit_distance(const char *x, size_t xn, const char *y, size_t yn)
 	return above[yn];
 }
 
+/* A name counts as near when fewer than half of the word's letters differ, and at most three. */
 const char *text_nearest(const char *word, const char *const *names, size_t n)
 {
 	size_t word_n = strlen(word), best = 4;
@@ -719,7 +744,8 @@ const char *text_nearest(const char *word, const char *const *names, size_t n)
 
 /* ---- folding ---- */
 
-/* utf8proc allocates what it returns; it is copied into the arena and given back here. */
+/* utf8proc allocates what it returns; it is copied into the arena and freed here. Text that cannot be
+ * mapped stays as it is. */
 static char *map_text(struct arena *a, const char *p, size_t n, utf8proc_option_t options)
 {
 	utf8proc_uint8_t *mapped = NULL;
@@ -739,6 +765,7 @@ static bool is_ascii(const char *p, size_t n)
 	return true;
 }
 
+/* For names that must not differ in case or form only, as on file systems that ignore it. */
 char *text_fold(struct arena *a, const char *p, size_t n)
 {
 	if (!is_ascii(p, n))
@@ -750,12 +777,14 @@ char *text_fold(struct arena *a, const char *p, size_t n)
 	return copy;
 }
 
+/* One form for characters that can be written in several ways, case untouched. */
 char *text_nfc(struct arena *a, const char *p, size_t n)
 {
 	return is_ascii(p, n) ? arena_strndup(a, p, n)
 			      : map_text(a, p, n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
 }
 
+/* Ids become parts of paths, so they hold no '/' and begin with no dot. */
 bool text_is_id(const char *s)
 {
 	size_t n = strlen(s);

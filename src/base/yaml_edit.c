@@ -1,4 +1,9 @@
-/* yaml_edit.c — lines in, lines out, and proof that nothing else changed (yaml_edit.h). */
+/* yaml_edit.c — lines in, lines out, and proof that nothing else changed (yaml_edit.h).
+ *
+ * A YAML file is edited as lines, because no library keeps a person's comments and layout. Finding the
+ * right line is a guess that fits how people write such files. So each edit is proved: the text is parsed
+ * before and after, and both trees must be equal but for the one item. An edit that cannot be proved is
+ * refused, and the file stays as it was. */
 #include "base/yaml_edit.h"
 
 #include "base/conf.h"
@@ -22,6 +27,7 @@ struct lines {
 	const char *newline;
 };
 
+/* Indentation counts spaces only: YAML allows no tabs there. */
 static void lines_split(struct lines *l, struct arena *a, struct bytes text)
 {
 	size_t cap = 1;
@@ -44,7 +50,7 @@ static void lines_split(struct lines *l, struct arena *a, struct bytes text)
 	}
 }
 
-/* Does the line begin, at its indentation, with `name:`? */
+/* Whether the line begins, at its indentation, with `name:`. */
 static bool line_is_key(const struct lines *l, size_t i, const char *name)
 {
 	const struct line *x = &l->list[i];
@@ -68,7 +74,8 @@ static size_t next_content(const struct lines *l, size_t i)
 	return i;
 }
 
-/* The line of a key among siblings that stand at `indent`, from line `from` to the first line that is further out; l->n: none. */
+/* The line of a key among siblings at `indent`, from line `from` to the first line that is further out.
+ * l->n when there is none. */
 static size_t find_key(const struct lines *l, size_t from, size_t indent, const char *name)
 {
 	for (size_t i = from; i < l->n; i++) {
@@ -84,6 +91,7 @@ static size_t find_key(const struct lines *l, size_t from, size_t indent, const 
 
 /* ---- proof ---- */
 
+/* A file with nothing but comments is an empty mapping, although YAML calls it null. */
 int yaml_edit_read(struct arena *a, struct bytes text, const char *name, struct json **ret, struct err *e)
 {
 	struct lines l;
@@ -96,6 +104,7 @@ int yaml_edit_read(struct arena *a, struct bytes text, const char *name, struct 
 	return conf_parse_yaml(a, text, name, ret, e);
 }
 
+/* A file that is written in another way is left alone, and the message says why. */
 static int refuse(struct err *e, const char *name, const char *outer, const char *inner)
 {
 	return err_set(e, E_INPUT, "YAML_EDIT_SHAPE",
@@ -103,7 +112,7 @@ static int refuse(struct err *e, const char *name, const char *outer, const char
 		outer, inner);
 }
 
-/* The items of the list; NULL when something on the way is of another kind. */
+/* The items of the list, empty when it is missing. NULL when something on the way is of another kind. */
 static struct json *items_of(struct arena *a, struct json *root, const char *outer, const char *inner)
 {
 	struct json *box = json_get(root, outer), *list = json_get(box, inner);
@@ -114,7 +123,7 @@ static struct json *items_of(struct arena *a, struct json *root, const char *out
 	return json_is(list, JSON_ARRAY) ? list : json_new(a, JSON_ARRAY);
 }
 
-/* The same but for this list?  Empty and missing are the same. */
+/* Whether both trees are the same apart from this list. An empty list and a missing one are the same. */
 static bool same_around(
 	struct arena *a, const struct json *x, const struct json *y, const char *outer, const char *inner)
 {
@@ -148,6 +157,7 @@ static void put_line(struct buf *b, size_t indent, const char *newline, const ch
 	buf_addf(b, "%*s%s%s", (int)indent, "", text, newline);
 }
 
+/* A JSON scalar is a YAML scalar, so values are written as JSON and need no quoting rules of YAML. */
 static void put_item(struct buf *b, const struct lines *l, size_t indent, const struct json *item)
 {
 	json_each_member (m, item) {
@@ -166,6 +176,7 @@ struct spot {
 	bool needs_outer, needs_inner;
 };
 
+/* Where our item goes: before the first item of the list, or below the innermost key that is there. */
 static struct spot find_spot(const struct lines *l, const char *outer, const char *inner)
 {
 	size_t top = find_key(l, 0, 0, outer);
@@ -184,6 +195,7 @@ static struct spot find_spot(const struct lines *l, const char *outer, const cha
 	return (struct spot){ key + 1, l->list[key].indent + 2, false, false };
 }
 
+/* Builds the new text, then proves it: same tree around the list, and exactly this item more at its head. */
 int yaml_edit_insert(struct arena *a, struct bytes text, const char *name, const char *outer,
 	const char *inner, const struct json *item, struct bytes *ret, struct json_span *ret_span,
 	struct err *e)
@@ -246,6 +258,8 @@ static bool find_item(const struct lines *l, size_t key, size_t index, size_t *r
 	return false;
 }
 
+/* Takes the keys above along when the item was their only content, so that an insertion is undone
+ * completely. */
 int yaml_edit_remove(struct arena *a, struct bytes text, const char *name, const char *outer,
 	const char *inner, size_t index, struct bytes *ret, struct err *e)
 {

@@ -1,4 +1,8 @@
-/* zst.c — the only includer of zstd. */
+/* zst.c — the only file that knows zstd.
+ *
+ * The contexts are made on first use and kept, because making one costs more than packing a block. The
+ * size of the result is known to whoever unpacks, so a damaged or hostile frame can never write more than
+ * that. */
 #include "base/zst.h"
 
 #include <zstd.h>
@@ -27,6 +31,7 @@ int zst_pack(struct zst *z, struct bytes from, int level, void *to, size_t room,
 	return OK;
 }
 
+/* Exactly n bytes must come out; fewer mean that the frame is another one. */
 int zst_unpack(struct zst *z, struct bytes frame, void *to, size_t n, struct err *e)
 {
 	if (!z->unpack && !(z->unpack = ZSTD_createDCtx()))

@@ -1,7 +1,12 @@
 /* cmd_approval.c — approval approve, deny, revoke, grant: a person answers.
  *
- * Everything is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.  Standard
- * input must be a terminal, and what is shown must go to one, unless a key answers that a person registered for this. */
+ * An approval lets an agent do what the rules would stop, so the question here is who answers. Everything
+ * is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.
+ * Standard input must be a terminal, and what is shown must go to one, unless a key answers that a person
+ * registered for this. Before that, approver_is_outside() refuses callers that a guarded run or an agent
+ * started.
+ *
+ * The order is always: read the options, find out who answers, open the kernel, show, ask, record. */
 #include "cli/cmd_approval.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -32,6 +37,7 @@
 			"answer with this registered approver's key instead of a terminal", NULL, false \
 	}
 
+/* The options of REACH_OPTIONS say how far an answer reaches; approve and grant share them. */
 const struct opt approval_approve_opts[] = {
 	REACH_OPTIONS,
 	{ "run", OPT_FLAG, NULL, "run the command at once, when the request came from a run", NULL, false },
@@ -53,10 +59,13 @@ const struct opt approval_grant_opts[] = {
 	{ 0 },
 };
 
+/* A grant that never ends would be forgotten and stay open for whatever comes. */
 enum { LONGEST_DAYS = 30 };
 
 /* ---- who answers ---- */
 
+/* Loads NAME.key from its directory and asks whether it is registered. An unregistered key is no approver,
+ * however valid its signature would be. */
 static int open_key(struct cli *r, const char *file, struct key **ret, struct err *e)
 {
 	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
@@ -66,6 +75,7 @@ static int open_key(struct cli *r, const char *file, struct key **ret, struct er
 	size_t n = strlen(base);
 	bool is_registered = false;
 
+	/* The public half is looked for beside it, under the same name. */
 	if (!text_ends(base, ".key"))
 		return err_set(
 			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
@@ -80,6 +90,7 @@ static int open_key(struct cli *r, const char *file, struct key **ret, struct er
 	return rc;
 }
 
+/* Who answers: a registered key, or a person at a terminal. On doubt nobody does. */
 int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e)
 {
 	struct approver who = { 0 };
@@ -107,8 +118,11 @@ int approver_open(struct cli *r, const char *key_file, struct approver *ret, str
 	return OK;
 }
 
+/* Shows the text and reads one line. True only when the line is exactly one of the words. Input that was
+ * typed before the text was shown is thrown away. */
 bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word)
 {
+	/* Standard error first: standard output may be a pipe that nobody reads. */
 	int to = isatty(2) ? 2 : 1;
 	char typed[64];
 
@@ -128,13 +142,14 @@ bool approver_says(struct cli *r, const char *text, const char *const *words, co
 	return false;
 }
 
+/* Anything but the word leaves everything as it was. */
 static int not_confirmed(struct cli *r)
 {
 	out(r, "Nothing was changed.\n");
 	return EXIT_NO;
 }
 
-/* A key has said yes by being there; a person types the word. */
+/* A key has said yes by being given; a person types the word. */
 static bool confirms(struct cli *r, const struct approver *who, const char *text, const char *word)
 {
 	const char *const words[] = { word, NULL };
@@ -148,6 +163,8 @@ static bool confirms(struct cli *r, const struct approver *who, const char *text
 
 /* ---- how far ---- */
 
+/* A positive number with a unit: 30m, 8h, 2d, 90s. The limit on the number keeps the product from
+ * overflowing. */
 static bool parse_duration(const char *text, int64_t *ret_us)
 {
 	char *end;
@@ -160,6 +177,8 @@ static bool parse_duration(const char *text, int64_t *ret_us)
 	return true;
 }
 
+/* When a grant ends: --until, --for, or a default that is longer for narrow grants. Every grant ends,
+ * after at most 30 days. Whole seconds, because the record keeps whole seconds. */
 int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 {
 	const char *until = opt_text(r, "until", NULL), *span = opt_text(r, "for", NULL);
@@ -174,6 +193,7 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 	if (until && !text_parse_time(until, strlen(until), &t->expires_us))
 		return err_set(
 			e, E_USAGE, "APPROVAL_END", "'%s' is no time; write 2026-04-13T09:10:00Z", until);
+	/* A grant that is over already would be recorded and never used; that is surely a mistake. */
 	if (t->expires_us <= now)
 		return err_set(e, E_USAGE, "APPROVAL_END", "'%s' is over already", until ? until : span);
 	if (t->expires_us > now + LONGEST_DAYS * INT64_C(86400) * 1000000)
@@ -183,7 +203,8 @@ int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e)
 	return OK;
 }
 
-/* A directory that bounds something: with links resolved, and not one that holds everything. */
+/* A directory that bounds a grant: with links resolved, and not one that holds the whole workspace or
+ * home, since that would bound nothing. */
 static int read_directory(struct cli *r, const char *given, const char **ret, struct err *e)
 {
 	char *real = realpath(given, NULL);
@@ -192,12 +213,14 @@ static int read_directory(struct cli *r, const char *given, const char **ret, st
 		return err_sys(e, "APPROVAL_PATH", "cannot use '%s'", given);
 	*ret = arena_strdup(r->a, real);
 	free(real);
+	/* The directory holds the workspace, or is it. */
 	if (path_is_below(r->ws->root, *ret) || (r->ws->home && path_is_below(r->ws->home, *ret)))
 		return err_set(e, E_USAGE, "APPROVAL_PATH",
 			"'%s' holds the whole workspace or home: name a directory inside", *ret);
 	return OK;
 }
 
+/* At most one kind of reach. Without any option a grant covers this very command once. */
 static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 {
 	const char *dir = opt_text(r, "path", NULL), *host = opt_text(r, "host", NULL);
@@ -211,10 +234,12 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 
 	if (shape + (dir != NULL) + (host != NULL) > 1)
 		return err_set(e, E_USAGE, "APPROVAL_REACH", "give one of --shape, --path and --host");
+	/* The narrowest reach is the default: this command, once. A session or a time makes it last. */
 	t.is_once = opt_flag(r, "once") || (t.reach == REACH_EXACT && !t.is_for_session && !timed);
 	if (dir)
 		rc = read_directory(r, dir, &t.path, e);
 	t.host = host ? host_of(r->a, host) : NULL;
+	/* A host is taken only when it reads the same after parsing: no user, port or path may hide in it. */
 	if (host && (!t.host || strcasecmp(t.host, host) != 0))
 		return err_set(e, E_USAGE, "APPROVAL_HOST", "'%s' is no plain name of a host", host);
 	if (rc == OK)
@@ -226,6 +251,7 @@ static int read_terms(struct cli *r, struct approval_terms *ret, struct err *e)
 
 /* ---- answering ---- */
 
+/* The receipt for programs; for a person the end of the grant and the way to take it back. */
 static void tell_grant(struct cli *r, const struct json *receipt)
 {
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
@@ -239,6 +265,7 @@ static void tell_grant(struct cli *r, const struct json *receipt)
 		json_get_text(grant, "grant_id", ""));
 }
 
+/* Describes the grant as it will be recorded, asks, and records it. */
 int approval_confirm_and_give(
 	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
 {
@@ -249,15 +276,18 @@ int approval_confirm_and_give(
 	grant_describe(r, &text, g);
 	if (!confirms(r, who, text.p, "APPROVE"))
 		return not_confirmed(r);
+	/* Only now is anything written. */
 	int rc = grant_give(k, r->a, g, who, &receipt, e);
 	if (rc == OK)
 		tell_grant(r, receipt);
 	return rc;
 }
 
+/* Shows the request and, below it, exactly what the answer would grant. */
 static int show_and_approve(struct cli *r, struct kernel *k, const struct approver *who,
 	const struct approval_terms *t, const struct json *entry, struct err *e)
 {
+	/* The draft only serves to show what would be granted; approval_approve() records the answer. */
 	const struct json *request = json_get(entry, "request");
 	const char *id = json_get_text(request, "approval_id", "");
 	struct json *receipt;
@@ -279,7 +309,8 @@ static int show_and_approve(struct cli *r, struct kernel *k, const struct approv
 	return rc;
 }
 
-/* What was recorded, under what was recorded, where it was recorded. */
+/* Runs what was recorded, under the profile that was recorded, in the directory that was recorded: nothing
+ * of it comes from the command line now. */
 static int run_approved(struct cli *r, struct kernel *k, const struct json *request, struct err *e)
 {
 	const struct json *argv = json_get(request, "argv");
@@ -289,6 +320,7 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 		.argc = argv->n,
 		.parent_task_id = json_get_text(request, "task_id", NULL),
 		.approval_id = json_get_text(request, "approval_id", NULL),
+		/* The grant answers what is asked; everything else is still enforced. */
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.timeout_s = 1800,
@@ -306,6 +338,7 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 	return report.exit_code;
 }
 
+/* All checks come before the question: a person is never asked about something that cannot be done. */
 int cmd_approval_approve(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
@@ -321,6 +354,7 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
 		rc = approval_get(&k, r->a, r->args[0], &entry, e);
+		/* Whether it can be run is asked before the person answers. */
 		bool runs = opt_flag(r, "run");
 		if (rc == OK && !text_eq(request_state(entry, r->sys->now_us(r->sys)), "pending"))
 			rc = err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", r->args[0],
@@ -342,7 +376,7 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 typedef int refuse_fn(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct approver *who, struct json **ret, struct err *e);
 
-/* Saying no is shown and typed as saying yes is. */
+/* Saying no is shown and confirmed in the same way as saying yes. */
 static int refuse(
 	struct cli *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
 {
@@ -369,6 +403,7 @@ static int refuse(
 	return rc;
 }
 
+/* The kernel is opened only to read the request here; refuse() opens it again after it knows who answers. */
 int cmd_approval_deny(struct cli *r, struct err *e)
 {
 	struct json *entry;
@@ -387,6 +422,7 @@ int cmd_approval_deny(struct cli *r, struct err *e)
 	return refuse(r, approval_deny, text.p, "DENY", "Denied", e);
 }
 
+/* Only what would end is shown: the grant itself needs no reading to be taken back. */
 int cmd_approval_revoke(struct cli *r, struct err *e)
 {
 	return refuse(r, grant_revoke, arena_printf(r->a, "Grant %s ends now.\n", r->args[0]), "REVOKE",
@@ -395,6 +431,7 @@ int cmd_approval_revoke(struct cli *r, struct err *e)
 
 /* ---- without a request ---- */
 
+/* The command to grant in advance, as a request that nobody made yet. */
 static int read_request(struct cli *r, struct kernel *k, struct request *q, struct err *e)
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
@@ -421,6 +458,8 @@ static int read_request(struct cli *r, struct kernel *k, struct request *q, stru
 	return OK;
 }
 
+/* A grant without a request. A shell text alone names no directory and no argument list, so it cannot be
+ * granted exactly. */
 int cmd_approval_grant(struct cli *r, struct err *e)
 {
 	struct approver who = { 0 };
@@ -430,6 +469,7 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
+	/* --session means "the session that asked", and here nobody asked. */
 	if (rc == OK && terms.is_for_session)
 		rc = err_set(e, E_USAGE, "GRANT_SESSION", "name the session: --session-id ID");
 	if (rc == OK)
@@ -455,6 +495,8 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 
 /* ---- one after the other ---- */
 
+/* Called by `helm watch`: one request, answered once or not at all. Any other line goes back without a
+ * change. */
 int approval_ask_person(struct cli *r, const char *id, struct err *e)
 {
 	static const char *const words[] = { "APPROVE", "DENY", NULL };

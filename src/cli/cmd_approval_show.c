@@ -1,4 +1,9 @@
-/* cmd_approval_show.c — approval list, approval show: what waits for a person, and what was granted, in words. */
+/* cmd_approval_show.c — approval list, approval show: what waits for a person, and what was granted, in
+ * words.
+ *
+ * Agents write much of what is shown here, and a person decides by it. So every text goes through safe():
+ * control characters, direction marks and bad bytes are made visible and cannot hide a part of a command.
+ * The same descriptions are shown before an answer is asked for. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -11,11 +16,13 @@ const struct opt approval_list_opts[] = {
 	{ 0 },
 };
 
+/* What an agent wrote, harmless for a terminal. */
 static const char *safe(struct cli *r, const char *text)
 {
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* 0 for a time that is missing or cannot be read: then it is long over. */
 static int64_t time_of(const struct json *doc, const char *name)
 {
 	const char *text = json_get_text(doc, name, "");
@@ -24,7 +31,7 @@ static int64_t time_of(const struct json *doc, const char *name)
 	return text_parse_time(text, strlen(text), &us) ? us : 0;
 }
 
-/* "for 3 hours", "for 2 days". */
+/* "for 3 hours", "for 2 days", "no longer". */
 static const char *how_long(struct cli *r, int64_t until_us)
 {
 	int64_t s = (until_us - r->sys->now_us(r->sys)) / 1000000;
@@ -40,6 +47,7 @@ static const char *how_long(struct cli *r, int64_t until_us)
 	return arena_printf(r->a, "for %lld days", (long long)((s + 43200) / 86400));
 }
 
+/* How long ago a recorded time was. */
 static const char *ago(struct cli *r, const struct json *doc, const char *name)
 {
 	return observe_ago(r->a, time_of(doc, name), r->sys->now_us(r->sys));
@@ -47,6 +55,7 @@ static const char *ago(struct cli *r, const struct json *doc, const char *name)
 
 /* ---- one request ---- */
 
+/* One "title value" line; nothing when the member is missing. */
 static void line(struct cli *r, struct buf *to, const struct json *doc, const char *title, const char *name)
 {
 	const char *value = json_get_text(doc, name, NULL);
@@ -55,6 +64,8 @@ static void line(struct cli *r, struct buf *to, const struct json *doc, const ch
 		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
 }
 
+/* A command of several lines is shown line by line, never joined or cut: what is approved is what was
+ * seen. */
 static void describe_command(struct cli *r, struct buf *to, const struct json *request)
 {
 	const char *text = json_get_text(request, "preview", "");
@@ -69,6 +80,7 @@ static void describe_command(struct cli *r, struct buf *to, const struct json *r
 	}
 }
 
+/* Why it was asked: each rule with what it understood. */
 static void describe_reasons(struct cli *r, struct buf *to, const struct json *request)
 {
 	const struct json *rules = json_get(request, "rules"), *texts = json_get(request, "understood");
@@ -80,6 +92,7 @@ static void describe_reasons(struct cli *r, struct buf *to, const struct json *r
 	}
 }
 
+/* One request: who asked, what, where, why, and until when it waits. */
 void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 {
 	const struct json *request = json_get(entry, "request");
@@ -105,6 +118,7 @@ void approval_describe(struct cli *r, struct buf *to, const struct json *entry)
 
 /* ---- one grant ---- */
 
+/* One effect of a grant in words, with the operands it may touch. */
 static const char *effect_text(struct cli *r, const struct grant *g, const struct cover *c)
 {
 	const char *where = g->reach == REACH_PATH	 ? arena_printf(r->a, ", below %s", safe(r, g->path))
@@ -120,7 +134,7 @@ static const char *effect_text(struct cli *r, const struct grant *g, const struc
 		safe(r, c->tag), *c->tag ? ")" : "", where, safe(r, c->rule));
 }
 
-/* What reads the same is said once. */
+/* Effects that read the same are said once. */
 static void describe_effects(struct cli *r, struct buf *to, const struct grant *g)
 {
 	const char **said = arena_zalloc(r->a, g->cover_count + 1, sizeof(*said));
@@ -138,6 +152,7 @@ static void describe_effects(struct cli *r, struct buf *to, const struct grant *
 	}
 }
 
+/* The same words for covers that no grant holds yet; `guard tune` shows them. */
 void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t n)
 {
 	struct grant g = { .reach = REACH_SHAPE, .covers = covers, .cover_count = n };
@@ -145,8 +160,10 @@ void covers_describe(struct cli *r, struct buf *to, struct cover *covers, size_t
 	describe_effects(r, to, &g);
 }
 
+/* What a grant covers, for whom, where and until when; shown before it is given and afterwards. */
 void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 {
+	/* The order is that of enum reach. */
 	static const char *const reach[] = { "this very command, in this directory",
 		"any command with these effects and no others that ask",
 		"any command with these effects below one directory",
@@ -163,11 +180,13 @@ void grant_describe(struct cli *r, struct buf *to, const struct grant *g)
 		how_long(r, g->expires_us));
 }
 
+/* The grant inside the receipt that gave it. */
 static const struct json *grant_of(const struct json *entry)
 {
 	return json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
 }
 
+/* A grant that is not understood grants nothing, and the text says so. */
 static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, const struct json *entry)
 {
 	struct grant g;
@@ -187,6 +206,7 @@ static void describe_grant_entry(struct cli *r, struct buf *to, const char *id, 
 
 /* ---- lists ---- */
 
+/* Requests that wait get numbers, so that `helm watch` can take one; answered ones do not. */
 static void print_waiting(struct cli *r, const struct json *requests, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -199,6 +219,7 @@ static void print_waiting(struct cli *r, const struct json *requests, bool all)
 		if (!waits && !all)
 			continue;
 		const char *text = json_get_text(request, "preview", "");
+		/* The number is what a person types in `helm watch`. */
 		if (waits)
 			out(r, "%2d  ", ++number);
 		else
@@ -213,6 +234,7 @@ static void print_waiting(struct cli *r, const struct json *requests, bool all)
 	}
 }
 
+/* Grants that cannot be understood are left out of the list: they are not in force. */
 static void print_grants(struct cli *r, const struct json *grants, bool all)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -230,6 +252,7 @@ static void print_grants(struct cli *r, const struct json *grants, bool all)
 	}
 }
 
+/* The list for eyes: what waits, then what is in force; with `all` also what is over. */
 void approvals_print(struct cli *r, const struct json *doc, bool all)
 {
 	const struct json *requests = json_get(doc, "requests"), *grants = json_get(doc, "grants");
@@ -246,6 +269,7 @@ void approvals_print(struct cli *r, const struct json *doc, bool all)
 	print_grants(r, grants, all);
 }
 
+/* The id of the n-th waiting request, counted as print_waiting() numbers them. */
 const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 {
 	json_each_member (m, json_get(doc, "requests"))
@@ -254,7 +278,7 @@ const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n)
 	return NULL;
 }
 
-/* One flat object, as older readers know it, with what is ours beside. */
+/* One flat object, as older readers know it, with the newer members beside them. */
 static struct json *flat(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "response", "responder", "resolved_at", "grant_id" };
@@ -269,6 +293,7 @@ static struct json *flat(struct cli *r, const struct json *entry)
 	return doc;
 }
 
+/* One flat object per grant: what was granted, and what became of it. */
 static struct json *flat_grant(struct cli *r, const struct json *entry)
 {
 	static const char *const members[] = { "used_at", "revoked_at" };
@@ -282,6 +307,7 @@ static struct json *flat_grant(struct cli *r, const struct json *entry)
 	return doc;
 }
 
+/* Without --all only what waits and what is in force. */
 static void print_json(struct cli *r, const struct json *doc, bool all)
 {
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
@@ -299,6 +325,7 @@ static void print_json(struct cli *r, const struct json *doc, bool all)
 	out_json(r, out_doc);
 }
 
+/* Ends with the command that answers the first request. */
 int cmd_approval_list(struct cli *r, struct err *e)
 {
 	struct json *doc;
@@ -316,6 +343,7 @@ int cmd_approval_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The id may name a grant or a request; grants are looked up first. */
 int cmd_approval_show(struct cli *r, struct err *e)
 {
 	const char *id = r->args[0];

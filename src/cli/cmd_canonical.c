@@ -1,4 +1,8 @@
-/* cmd_canonical.c — canonical: the bytes that are hashed and signed, or the exact reason there are none. */
+/* cmd_canonical.c — canonical: the bytes that are hashed and signed, or the exact reason there are none.
+ *
+ * For people who write their own verifier: they compare their bytes with these. Without --strict a number
+ * that other programs may read differently is accepted, and the JSON output says that the text is not
+ * interoperable. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
@@ -19,6 +23,7 @@ static bool is_space(uint8_t c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
+/* A few bytes at the place, or words for the end. */
 static const char *piece(struct arena *a, struct bytes text, size_t at)
 {
 	size_t n = text.n - at < 24 ? text.n - at : 24;
@@ -27,7 +32,8 @@ static const char *piece(struct arena *a, struct bytes text, size_t at)
 		 : "the end of the text";
 }
 
-/* Where the input departs from its canonical form, and how. */
+/* Says where the input first departs from its canonical form, and how. White space has a message of its
+ * own, since it is the usual reason and cannot be seen. */
 static int not_canonical(struct cli *r, const char *name, struct bytes text, struct bytes want, struct err *e)
 {
 	size_t at = 0, line = 1, column = 1;
@@ -49,6 +55,7 @@ static int not_canonical(struct cli *r, const char *name, struct bytes text, str
 		line, column, piece(r->a, want, at), piece(r->a, text, at));
 }
 
+/* The bytes themselves, without a newline: whoever pipes them into a hash must get the right one. */
 static void print_canonical(struct cli *r, struct bytes canonical, bool is_strict)
 {
 	if (!r->is_json) {
@@ -63,6 +70,8 @@ static void print_canonical(struct cli *r, struct bytes canonical, bool is_stric
 	out_json(r, doc);
 }
 
+/* The strict writer is tried first even when it is not asked for: its answer is what "interoperable"
+ * reports. */
 int cmd_canonical(struct cli *r, struct err *e)
 {
 	const char *path = r->arg_count ? r->args[0] : "-";
@@ -79,6 +88,7 @@ int cmd_canonical(struct cli *r, struct err *e)
 		return rc;
 	buf_init(&canonical, r->a);
 	rc = json_canonical_strict(&canonical, doc, e);
+	/* Without --strict the refusal is only reported as "interoperable": false. */
 	if (rc && (is_check || opt_flag(r, "strict")))
 		return err_wrap(e, "%s", name);
 	if (rc)

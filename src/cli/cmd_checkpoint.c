@@ -1,4 +1,9 @@
-/* cmd_checkpoint.c — checkpoint create, list, show, preview, restore. */
+/* cmd_checkpoint.c — checkpoint create, list, show, preview, restore.
+ *
+ * The work is done in execute/checkpoint; here options become requests, and results become text or JSON. A
+ * restore changes files, so on a terminal it shows its plan and asks, it saves what it replaces unless
+ * that is declined, and it writes a row to the task ledger before and after, so that a crash in the middle
+ * can be seen. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
@@ -10,6 +15,7 @@
 
 #include <inttypes.h>
 
+/* A screen's worth; --json lists everything. */
 enum { SHOWN_MAX = 40 };
 
 const struct opt checkpoint_create_opts[] = {
@@ -48,6 +54,8 @@ const struct opt checkpoint_restore_opts[] = {
 
 /* ---- what all of them need ---- */
 
+/* Opens the store of the tree the user stands in, or of the workspace that --path names: whoever names a
+ * workspace means its own files. Only `create` may make a store that is not there. */
 int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *e)
 {
 	/* Whoever names a workspace means its own files. */
@@ -57,7 +65,7 @@ int checkpoint_cli_open(struct cli *r, struct checkpoint_store *st, struct err *
 		text_eq(r->cmd->is->name, "checkpoint create") && !opt_flag(r, "dry-run"), st, e);
 }
 
-/* Paths as people give them: relative to the workspace, or absolute inside it. */
+/* Paths as people give them, relative to the workspace or absolute inside it, as paths relative to it. */
 static int inside(struct cli *r, const char **paths, size_t n, const char ***ret, struct err *e)
 {
 	const char **v = arena_zalloc(r->a, n + 1, sizeof(*v));
@@ -68,6 +76,7 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 			if (!path_is_below(path, r->ws->tree))
 				return err_set(e, E_INPUT, "CHECKPOINT_PATH",
 					"'%s' is outside the workspace %s", paths[i], r->ws->tree);
+			/* Below the tree: what is left is relative to it. */
 			path += strlen(r->ws->tree);
 			path += *path == '/';
 		}
@@ -77,6 +86,7 @@ static int inside(struct cli *r, const char **paths, size_t n, const char ***ret
 	return OK;
 }
 
+/* One digit behind the point below ten: "1.5 MiB", "12 MiB". */
 const char *checkpoint_size_text(struct arena *a, int64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -90,6 +100,7 @@ const char *checkpoint_size_text(struct arena *a, int64_t bytes)
 	return arena_printf(a, unit && n < 10 ? "%.1f %s" : "%.0f %s", n, units[unit]);
 }
 
+/* A short age for a table; "-" when the time cannot be read. */
 static const char *age_text(struct cli *r, const char *created)
 {
 	int64_t us, seconds;
@@ -111,6 +122,7 @@ static const char *safe(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* The paths that were chosen, as they were given. */
 static const char *paths_text(struct cli *r, const struct json *record)
 {
 	struct buf to;
@@ -128,10 +140,12 @@ struct shown {
 	const char *what;
 };
 
+/* Kinds are told apart by the address of their name: the store passes the same text for one kind. */
 static void show_step(void *arg, const char *what, uint64_t done, uint64_t total)
 {
 	struct shown *s = arg;
 
+	/* Another kind of work begins. */
 	if (s->what != what) {
 		if (s->what)
 			progress_end(&s->p);
@@ -150,6 +164,7 @@ static void show_end(struct shown *s)
 
 /* ---- create ---- */
 
+/* Files that could not be saved are always told: a checkpoint that lacks them must not look complete. */
 static struct json *skipped_json(struct cli *r, const struct checkpoint_result *made)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
@@ -163,6 +178,7 @@ static struct json *skipped_json(struct cli *r, const struct checkpoint_result *
 	return list;
 }
 
+/* What was saved, what it cost, and how to go back. */
 static void say_created(struct cli *r, const struct checkpoint_result *made)
 {
 	out(r, "%s%s%s: %" PRIu64 " files, %s%s\n", paint(r, PAINT_ACCENT), made->id, paint(r, PAINT_OFF),
@@ -175,6 +191,7 @@ static void say_created(struct cli *r, const struct checkpoint_result *made)
 	out(r, "\ngo back with:\n  helm checkpoint restore %s\n", made->id);
 }
 
+/* The same numbers as a real checkpoint, without one. */
 static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 {
 	if (r->is_json) {
@@ -198,6 +215,7 @@ static int say_dry_run(struct cli *r, const struct checkpoint_result *made)
 	return 0;
 }
 
+/* Warnings come before the result, for a dry run as well. */
 int cmd_checkpoint_create(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -228,6 +246,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 		warn(r, "not saved: %s (%s)", safe(r, made.skipped[i].path), made.skipped[i].reason);
 	if (made.unstable)
 		warn(r, "%" PRIu64 " files changed while they were read; they are marked", made.unstable);
+	/* Damage that was found on the way is told even when the checkpoint itself is whole. */
 	if (made.repaired || made.damaged_packs)
 		warn(r,
 			"the store was damaged: %" PRIu64 " objects and %" PRIu64
@@ -246,7 +265,7 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 
 /* ---- list, show ---- */
 
-/* A damaged index is a warning for those who only look. */
+/* For those who only look, a damaged index is a warning and an empty list. */
 static int load_list(struct cli *r, struct checkpoint_store *st, struct json **ret, struct err *e)
 {
 	int rc = checkpoint_list(st, ret, e);
@@ -258,12 +277,14 @@ static int load_list(struct cli *r, struct checkpoint_store *st, struct json **r
 	return OK;
 }
 
+/* Two members say it: `retention` is how older records spelled it. */
 static bool is_pinned(const struct json *record)
 {
 	return json_get_bool(record, "pinned", false) ||
 		text_eq(json_get_text(record, "retention", ""), "pinned");
 }
 
+/* Records of older versions lack some members; they show "-". */
 static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 {
 	int64_t files = json_get_int(v, "files", -1), bytes = json_get_int(v, "bytes", -1);
@@ -278,6 +299,7 @@ static void put_row(struct cli *r, struct out_table *t, const struct json *v)
 	out_row(t, cells, paints);
 }
 
+/* The newest come last, so that they stand next to the prompt. */
 int cmd_checkpoint_list(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "ID", "LABEL", "FILES", "SIZE", "AGE", "KEPT", "PATHS" };
@@ -309,6 +331,7 @@ int cmd_checkpoint_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Every member of the record, and the two commands that use it. */
 int cmd_checkpoint_show(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -336,6 +359,7 @@ int cmd_checkpoint_show(struct cli *r, struct err *e)
 
 /* ---- preview and restore ---- */
 
+/* Files that are as they were saved are listed only when asked for. */
 static struct json *changes_json(struct cli *r, const struct checkpoint_restored *back, bool with_same)
 {
 	struct json *list = json_new(r->a, JSON_ARRAY);
@@ -360,6 +384,7 @@ static struct json *changes_json(struct cli *r, const struct checkpoint_restored
 	return list;
 }
 
+/* The order is that of enum checkpoint_state. */
 static enum paint state_paint(enum checkpoint_state s)
 {
 	static const enum paint paints[] = { PAINT_MUTED, PAINT_WARN, PAINT_WARN, PAINT_BAD, PAINT_GOOD,
@@ -368,6 +393,7 @@ static enum paint state_paint(enum checkpoint_state s)
 	return paints[s];
 }
 
+/* Colours by the first letter of each line, as every diff is coloured. */
 static void put_diff(struct cli *r, const char *diff)
 {
 	struct bytes rest = bytes_of(diff);
@@ -384,6 +410,7 @@ static void put_diff(struct cli *r, const char *diff)
 	}
 }
 
+/* "left alone" explains what a restore will not touch. */
 static void put_change(struct cli *r, const struct checkpoint_change *c)
 {
 	out(r, "%s%-8s%s %s%s%s%s\n", paint(r, state_paint(c->state)), checkpoint_state_name(c->state),
@@ -396,6 +423,7 @@ static void put_change(struct cli *r, const struct checkpoint_change *c)
 		out(r, "  (binary, or too large to compare line by line)\n");
 }
 
+/* Entries that are as they were saved are not listed. What is beyond `max` is counted. */
 static void put_changes(struct cli *r, const struct checkpoint_restored *back, size_t max)
 {
 	size_t n = 0;
@@ -410,6 +438,7 @@ static void put_changes(struct cli *r, const struct checkpoint_restored *back, s
 		out(r, "... and %zu more; --json lists them all\n", n - max);
 }
 
+/* What the checkpoint holds: everything except files that are only on disk. */
 static struct json *files_json(struct cli *r, const struct checkpoint_restored *back)
 {
 	struct json *files = json_new(r->a, JSON_ARRAY);
@@ -420,6 +449,8 @@ static struct json *files_json(struct cli *r, const struct checkpoint_restored *
 	return files;
 }
 
+/* A restore that changes nothing, over everything that was saved, including what a real restore leaves
+ * alone by default. */
 int cmd_checkpoint_preview(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -434,6 +465,7 @@ int cmd_checkpoint_preview(struct cli *r, struct err *e)
 		.only = only,
 		.only_count = n,
 		.is_dry_run = true,
+		/* A preview shows everything that was saved, also what a restore would leave alone. */
 		.include_git = true,
 		.include_state = true,
 		.all_links = true,
@@ -462,6 +494,7 @@ struct row_writer {
 	char *task_id, *started_at;
 };
 
+/* Process id and start time are in the row, so that a restore that died is recognised as dead. */
 static int write_row(void *arg, const struct json *row, struct err *e)
 {
 	struct row_writer *w = arg;
@@ -471,6 +504,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	const char *id = json_get_text(row, "checkpoint_id", "");
 	const char *now = text_time_iso(r->a, r->sys->now_us(r->sys));
 
+	/* The first row; the second one keeps its time. */
 	if (!w->started_at)
 		w->started_at = arena_strdup(r->a, now);
 	json_sets(r->a, task, "task_id", w->task_id);
@@ -486,6 +520,7 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
 }
 
+/* Always ends with the way back, when there is one. */
 static void say_restored(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	put_changes(r, back, SHOWN_MAX);
@@ -504,6 +539,7 @@ static void say_restored(struct cli *r, const struct checkpoint_restored *back, 
 		out(r, "undo with:\n  helm checkpoint restore %s\n", back->backup_id);
 }
 
+/* Only what was changed is listed. */
 static struct json *restored_json(struct cli *r, const struct checkpoint_restored *back, bool is_dry_run)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -521,7 +557,8 @@ static struct json *restored_json(struct cli *r, const struct checkpoint_restore
 	return doc;
 }
 
-/* On a terminal a person may have mistyped the id. */
+/* On a terminal a person may have mistyped the id, so the plan is shown and asked about. Scripts are not
+ * asked. */
 static bool is_confirmed(
 	struct cli *r, struct checkpoint_store *st, struct checkpoint_restore q, struct err *e)
 {
@@ -530,6 +567,7 @@ static bool is_confirmed(
 
 	if (opt_flag(r, "yes") || r->is_json || !r->is_tty || !isatty(0))
 		return true;
+	/* The plan is the restore itself, run without changing anything, so it cannot differ from it. */
 	q.is_dry_run = true;
 	if (checkpoint_restore(st, &q, &plan, e))
 		return true; /* the restore itself will say what is wrong */
@@ -540,6 +578,7 @@ static bool is_confirmed(
 		(answer[0] == 'y' || answer[0] == 'Y');
 }
 
+/* The id of the task is made first, so that the rows before and after carry the same one. */
 int cmd_checkpoint_restore(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };

@@ -1,4 +1,8 @@
-/* cmd_checkpoint_keep.c — checkpoint recommend, finalize, prune, protect, policy. */
+/* cmd_checkpoint_keep.c — checkpoint recommend, finalize, prune, protect, policy: which checkpoint to go
+ * back to, and how long each is kept.
+ *
+ * Pruning deletes, so it only says what would go unless --apply is given. What a task refers to and what
+ * is pinned stays, as the policy file says. */
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
@@ -31,6 +35,8 @@ static struct json *or_null(struct cli *r, struct json *v)
 	return v ? v : json_new(r->a, JSON_NULL);
 }
 
+/* A checkpoint that was made after the task began may hold the damage already; that is said before the
+ * command to restore it. */
 static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 {
 	out(r, "task_id=%s\ntask_name=%s\nprofile=%s\nstatus=%s\n", json_get_text(a->task, "task_id", "-"),
@@ -51,6 +57,8 @@ static void say_advice(struct cli *r, const struct checkpoint_advice *a)
 	out(r, "restore_hint=helm checkpoint restore %s\n", id);
 }
 
+/* Which checkpoint leads back from the newest risky task. "exact" is true only for one that was made
+ * before it. */
 int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -74,7 +82,7 @@ int cmd_checkpoint_recommend(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* The capture plan that the task's last row carries. */
+/* The capture plan that the task's last row carries; null members where it has none. */
 static struct json *finalization(struct cli *r, const struct json *task)
 {
 	static const char *const names[] = { "relevant", "recommended_layers", "event_types", "claim_state",
@@ -89,6 +97,7 @@ static struct json *finalization(struct cli *r, const struct json *task)
 	return doc;
 }
 
+/* The same advice, with the plan for what is to be remembered of the task. Changes nothing. */
 int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -122,6 +131,7 @@ int cmd_checkpoint_finalize(struct cli *r, struct err *e)
 
 /* ---- prune, protect, policy ---- */
 
+/* -1 means "no limit" inside, and null outside. */
 static struct json *number_or_null(struct cli *r, int64_t n)
 {
 	return n < 0 ? json_new(r->a, JSON_NULL) : json_number(r->a, n);
@@ -145,6 +155,7 @@ static struct json *prune_json(
 	return doc;
 }
 
+/* Reasons are told for each checkpoint that goes. */
 static void say_pruned(struct cli *r, const struct checkpoint_pruned *gone)
 {
 	bool is_done = opt_flag(r, "apply");
@@ -163,6 +174,7 @@ static void say_pruned(struct cli *r, const struct checkpoint_pruned *gone)
 		out(r, "do it with:\n  helm checkpoint prune --apply\n");
 }
 
+/* Options replace single values of the policy. -1 is "no limit" for the total size. */
 int cmd_checkpoint_prune(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -178,6 +190,7 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	if (p.keep_recent < 0 || p.keep_days < 0 || p.max_total_mb < -1)
 		return err_set(
 			e, E_USAGE, "USAGE", "--keep-recent, --keep-days and --max-total-mb take 0 or more");
+	/* What tasks refer to is read from the ledgers each time: a kept list could be out of date. */
 	if (checkpoint_referenced(&st, &referenced, e) ||
 		checkpoint_prune(&st, &p, referenced, opt_flag(r, "apply"), &gone, e))
 		return e->rc;
@@ -188,6 +201,7 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* A pinned checkpoint stays, whatever retention says. */
 int cmd_checkpoint_protect(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
@@ -204,6 +218,7 @@ int cmd_checkpoint_protect(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The policy in force, and whether it comes from a file or is the default. */
 int cmd_checkpoint_policy(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };

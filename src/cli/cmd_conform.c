@@ -1,4 +1,7 @@
-/* cmd_conform.c — helm conform: published answers against ours. */
+/* cmd_conform.c — helm conform: published test cases against our answers.
+ *
+ * The cases come from a directory, so that a new edition can be checked without a new program. No case
+ * passed is a failure, too: an empty directory proves nothing. */
 #include "audit/audit.h"
 #include "cli/cmd.h"
 
@@ -19,6 +22,7 @@ static const char *compact(struct cli *r, const struct json *v)
 	return text_safe(r->a, b.p, b.n, false);
 }
 
+/* One row per family of cases. What is not supported is counted apart and never as passed. */
 static void show_families(struct cli *r, const struct json *report)
 {
 	static const char *const headings[] = { "FAMILY", "PASSED", "FAILED", "NOT SUPPORTED", "UNSCORED" };
@@ -35,6 +39,7 @@ static void show_families(struct cli *r, const struct json *report)
 	out_table_end(t);
 }
 
+/* The expected answer beside ours, as compact JSON. */
 static void show_failures(struct cli *r, const struct json *report)
 {
 	json_each (f, json_get(report, "failures")) {
@@ -61,5 +66,6 @@ int cmd_conform_run(struct cli *r, struct err *e)
 		out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)passed, (long long)failed,
 			(long long)unknown);
 	}
+	/* Nothing passed means nothing was tested. */
 	return failed == 0 && passed > 0 ? 0 : EXIT_NO;
 }

@@ -1,4 +1,7 @@
-/* cmd_db.c — the query index over the ledgers. */
+/* cmd_db.c — the query index over the ledgers.
+ *
+ * The ledgers are the truth; the index is a copy that answers questions faster and can be made again at
+ * any time. `db verify` compares the two and exits with EXIT_NO when they differ. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -15,11 +18,13 @@ const struct opt db_query_opts[] = {
 	{ 0 },
 };
 
+/* Where the index lies. */
 static struct index_place place(struct cli *r)
 {
 	return (struct index_place){ r->sys, r->a, r->ws->state_dir, r->ws->state_fd };
 }
 
+/* One name=value line per member. */
 static void print(struct cli *r, const struct json *doc)
 {
 	if (r->is_json) {
@@ -37,6 +42,7 @@ static void print(struct cli *r, const struct json *doc)
 	}
 }
 
+/* Makes the index, or reads only what was added to the ledgers since. */
 int cmd_db_init(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
@@ -48,6 +54,7 @@ int cmd_db_init(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Throws the index away and reads everything again. */
 int cmd_db_rebuild(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
@@ -59,6 +66,7 @@ int cmd_db_rebuild(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* A document without "drift" counts as drifted. */
 int cmd_db_verify(struct cli *r, struct err *e)
 {
 	struct index_place at = place(r);
@@ -68,6 +76,7 @@ int cmd_db_verify(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	print(r, doc);
+	/* Doubt counts as drift. */
 	return json_get_int(doc, "drift", 1) ? EXIT_NO : 0;
 }
 
@@ -82,6 +91,7 @@ int cmd_db_status(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* With --guard-action rows are decisions of the guard, otherwise tasks; the columns follow. */
 int cmd_db_query(struct cli *r, struct err *e)
 {
 	static const char *const task_heads[] = { "TASK", "STATUS", "PROFILE", "NAME" };

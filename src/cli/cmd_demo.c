@@ -1,4 +1,7 @@
-/* cmd_demo.c — a small workspace to try things on: two tasks, a failed one among them, and a real checkpoint to go back to. */
+/* cmd_demo.c — a small workspace to try things on: two tasks, a failed one among them, and a real
+ * checkpoint to go back to.
+ *
+ * It is written only into a new or empty directory, so it can never mix with somebody's files. */
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -9,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* A directory that is not there counts as empty. */
 static int must_be_empty(struct cli *r, const char *dir, struct err *e)
 {
 	char **names;
@@ -20,7 +24,7 @@ static int must_be_empty(struct cli *r, const char *dir, struct err *e)
 		e, E_INPUT, "DEMO_NOT_EMPTY", "'%s' is not empty; name another place with --path", dir);
 }
 
-/* share/demo/X goes to X, share/demo/helm/X to .helm/X. */
+/* Shipped files: share/demo/X goes to X, share/demo/helm/X to .helm/X. */
 static int write_files(struct cli *r, struct err *e)
 {
 	static const char prefix[] = "share/demo/", state[] = "share/demo/helm/";
@@ -47,7 +51,8 @@ static int write_files(struct cli *r, struct err *e)
 	return OK;
 }
 
-/* The failed task names the checkpoint that was really made. */
+/* The shipped ledger names a checkpoint that does not exist. Its id is replaced by that of the one that
+ * was really made, so that the failed task can be undone. */
 static int bind_checkpoint(struct cli *r, const char *id, struct err *e)
 {
 	static const char shipped[] = "20260413T090959Z-demo-router-edit";
@@ -67,6 +72,7 @@ static int bind_checkpoint(struct cli *r, const char *id, struct err *e)
 	return file_replace(r->sys, r->ws->state_fd, TASK_LEDGER, 0600, buf_bytes(&out_text), e);
 }
 
+/* Files are written before the checkpoint is made, or there would be nothing to save. */
 int cmd_demo(struct cli *r, struct err *e)
 {
 	struct json *done;
@@ -85,6 +91,7 @@ int cmd_demo(struct cli *r, struct err *e)
 		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
 	if (rc == OK)
 		rc = write_files(r, e);
+	/* The state directory did not exist when the workspace was opened. */
 	if (rc == OK && r->ws->state_fd < 0)
 		rc = file_open_dir(r->sys, r->ws->root_fd, ".helm", &r->ws->state_fd, e);
 	if (rc == OK)

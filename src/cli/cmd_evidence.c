@@ -1,4 +1,9 @@
-/* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere. */
+/* cmd_evidence.c — evidence export, verify, prove, summary: packs that prove themselves elsewhere.
+ *
+ * A pack is an archive of receipts and what belongs to them, with a signed manifest. Whoever gets one
+ * needs only the public key of the signer. Three questions are kept apart in every answer: is the content
+ * unchanged, is the signer trusted, is it complete. A pack that passes on its own key alone is never
+ * called trusted. */
 #include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -33,6 +38,7 @@ const struct opt evidence_prove_opts[] = {
 	{ 0 },
 };
 
+/* *ret_has says whether the option was given at all. */
 static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int64_t *ret_us, struct err *e)
 {
 	const char *text = opt_text(r, name, NULL);
@@ -44,6 +50,8 @@ static int parse_time_option(struct cli *r, const char *name, bool *ret_has, int
 	return OK;
 }
 
+/* What to export must be said: everything, or a choice, but not both and not neither. A forgotten option
+ * must not leak the whole record. */
 static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 {
 	int rc;
@@ -54,13 +62,14 @@ static int read_choice(struct cli *r, struct evidence_choice *c, struct err *e)
 		(rc = parse_time_option(r, "until", &c->has_until, &c->until_us, e)))
 		return rc;
 	bool has_choice = c->task || c->session || c->has_since || c->has_until;
+	/* Exactly one of the two. */
 	if (has_choice == opt_flag(r, "all"))
 		return err_set(e, E_USAGE, "CHOICE",
 			"say what to export: --all, or --task, --session, --since, --until");
 	return OK;
 }
 
-/* --key DIR/NAME.key, or the key of this user. */
+/* The key that signs the pack: the file that --key names, or the key of this user. */
 static int load_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *file = opt_text(r, "key", NULL), *home, *dir = ".";
@@ -70,6 +79,7 @@ static int load_key(struct cli *r, struct key **ret, struct err *e)
 		if ((rc = workspace_helm_home(r->sys, r->a, &home, e)))
 			return rc;
 		rc = keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
+		/* Without a key there is no pack; the message says how to make one. */
 		return rc == E_MISSING
 			? err_wrap(e, "a pack must be signed; make a key with 'helm key create'")
 			: rc;
@@ -83,6 +93,7 @@ static int load_key(struct cli *r, struct key **ret, struct err *e)
 	return key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, name, strlen(name) - 4), ret, e);
 }
 
+/* Ends with the command by which others verify the pack. */
 static void show_export(struct cli *r, const struct pack_written *w, const char *path, size_t n)
 {
 	const struct json *m = w->manifest;
@@ -110,8 +121,9 @@ static void show_export(struct cli *r, const struct pack_written *w, const char 
 	out_json(r, doc);
 }
 
-/* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that nothing inside was left
- * out.  A log that cannot be signed is no reason to withhold the evidence. */
+/* A signed head over everything recorded so far goes along, so that whoever has the pack can tell that
+ * nothing inside was left out. A log that cannot be signed is no reason to withhold the evidence: then it
+ * is a warning. */
 static void sign_newest_head(struct cli *r, struct key *key)
 {
 	AUTO(recorder_close) struct recorder rec = { 0 };
@@ -120,12 +132,14 @@ static void sign_newest_head(struct cli *r, struct key *key)
 
 	cmd_log_recorder(r, &rec, key);
 	int rc = log_settle(&rec, r->a, &why);
+	/* A head that covers everything already need not be signed again. */
 	if (rc == OK && rec.at.clock > rec.at.heads_at)
 		rc = log_sign_head(&rec, r->a, &head, &why);
 	if (rc)
 		warn(r, "the pack has no signed head over all receipts: %s", why.text);
 }
 
+/* The order matters: the head is signed before anything is collected, so that it is part of the pack. */
 int cmd_evidence_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -147,6 +161,7 @@ int cmd_evidence_export(struct cli *r, struct err *e)
 	return OK;
 }
 
+/* Only keys that the caller names are trusted. */
 static int read_trust(struct cli *r, struct trust *t, struct err *e)
 {
 	const char **list;
@@ -163,6 +178,7 @@ static int read_trust(struct cli *r, struct trust *t, struct err *e)
 	return OK;
 }
 
+/* Every check with its result; "-" is one that does not apply. */
 static void show_checks(struct cli *r, const struct verification *v)
 {
 	static const char *const words[] = { "ok  ", "FAIL", "-   " };
@@ -178,6 +194,7 @@ static void show_checks(struct cli *r, const struct verification *v)
 	}
 }
 
+/* The headline, then the checks, then the three answers on one line. */
 static void show_verdict(struct cli *r, const struct verification *v)
 {
 	enum headline h = verification_headline(v);
@@ -194,7 +211,8 @@ static void show_verdict(struct cli *r, const struct verification *v)
 		out(r, "note: %s\n", json_text(note));
 }
 
-/* A pack, verified; unreadable archives are an answer too (exit 2), unreadable names are errors. */
+/* Verifies a pack. An unreadable archive is an answer, too (exit code 2); a name that leads to no readable
+ * file is an error. */
 static int judge(struct cli *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
 	struct err *e)
 {
@@ -205,6 +223,7 @@ static int judge(struct cli *r, const char *path, struct trust *trust, struct ve
 		verify_pack(v, p);
 		return OK;
 	}
+	/* The file is not there or cannot be read: that says nothing about the pack. */
 	if (why.rc == E_IO || why.rc == E_MISSING) {
 		*e = why;
 		return why.rc;
@@ -222,6 +241,7 @@ static bool is_accepted(const struct verification *v)
 		!v->error;
 }
 
+/* The exit code follows the verdict: 0 accepted, 1 not accepted, 2 unreadable. */
 int cmd_evidence_verify(struct cli *r, struct err *e)
 {
 	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested") };
@@ -241,10 +261,12 @@ int cmd_evidence_verify(struct cli *r, struct err *e)
 	return rc ? rc : is_accepted(&v) ? OK : EXIT_NO;
 }
 
-/* The manifest of a pack whose content is as the manifest says; who signed it is another question. */
+/* The manifest of a pack whose content is as the manifest says. Who signed it is another question, which
+ * `evidence verify` answers. */
 static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struct pack_entry **ret_entries,
 	size_t *ret_n, struct err *e)
 {
+	/* Nobody is trusted here, because only the content is asked about. */
 	struct trust nobody = { 0 };
 	struct verification v;
 	int rc = judge(r, r->args[0], &nobody, &v, p, e);
@@ -263,6 +285,7 @@ static int read_manifest(struct cli *r, struct pack *p, struct json **ret, struc
 	return OK;
 }
 
+/* A proof that one file is in the pack, for somebody who must not see the others. */
 int cmd_evidence_prove(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
@@ -275,6 +298,7 @@ int cmd_evidence_prove(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* Paths are compared exactly, as the manifest spells them. */
 	while (i < n && !text_eq(entries[i].path, r->args[1]))
 		i++;
 	if (i == n)
@@ -292,6 +316,7 @@ int cmd_evidence_prove(struct cli *r, struct err *e)
 	return file_replace(r->sys, AT_FDCWD, to, 0644, buf_bytes(&b), e);
 }
 
+/* What is inside, not who signed it; the last line says so. */
 int cmd_evidence_summary(struct cli *r, struct err *e)
 {
 	struct json *manifest, *summary;

@@ -1,4 +1,7 @@
-/* cmd_freeze.c — stop everything, and let it go on. */
+/* cmd_freeze.c — freeze, unfreeze: stop everything, and let it go on.
+ *
+ * Stopping must be easy and going on must be deliberate: anybody outside a guarded run may freeze, but
+ * only somebody who is not stopped by it, a person and not an agent, may lift it. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -15,8 +18,10 @@ const struct opt freeze_opts[] = {
 typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret, struct err *e);
 
+/* Whether the caller may do this. A guarded run may do neither: it could stop others or free itself. */
 static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 {
+	/* Every guarded run sets this variable for what it starts. */
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
 			"a guarded run cannot freeze or unfreeze; a person does that");
@@ -24,6 +29,7 @@ static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 	return fn == freeze_lift ? approver_is_outside(r->sys, r->a, r->ws, e) : OK;
 }
 
+/* What is frozen, since when and why. */
 static int show(struct cli *r, struct err *e)
 {
 	struct json *doc;
@@ -44,6 +50,7 @@ static int show(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The freeze takes effect with its receipt, which is shown. */
 static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
 	const char *who = opt_text(r, "principal", "*");
@@ -67,6 +74,7 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	return 0;
 }
 
+/* "status" is an argument and not a verb of its own, so any other argument is refused. */
 int cmd_freeze(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "status"))

@@ -1,6 +1,7 @@
 /* cmd_guard.c — ask the guard: check (one answer), explain (the whole reasoning, for a person), rules.
  *
- * Nothing here runs anything or writes anything. */
+ * Nothing here runs anything or writes anything: the same judgement is made as before a real run, and only
+ * the answer is printed. The exit code is that of the decision, so that scripts can ask, too. */
 #include "cli/cmd_guard.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -27,6 +28,7 @@ const struct opt guard_explain_opts[] = {
 	{ 0 },
 };
 
+/* The order is that of enum action. */
 static enum paint action_paint(enum action a)
 {
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
@@ -34,7 +36,8 @@ static enum paint action_paint(enum action a)
 	return paints[a];
 }
 
-/* What a door that acts would find behind the rules. */
+/* What a run would find behind the rules now: a freeze, a pause, a grant. It may turn the decision into a
+ * denial. */
 static struct json *foresee(struct cli *r, const struct guard *g, struct decision *d)
 {
 	const char *text = opt_text(r, "shell", NULL);
@@ -45,6 +48,7 @@ static struct json *foresee(struct cli *r, const struct guard *g, struct decisio
 	return guard_foresee(g, r->a, request_sha256(r->a, &q), d);
 }
 
+/* What else would decide now: sentences from the kernel. */
 static void print_outlook(struct cli *r, const struct json *now)
 {
 	json_each (text, json_get(now, "sentences")) {
@@ -53,6 +57,7 @@ static void print_outlook(struct cli *r, const struct json *now)
 	}
 }
 
+/* The hash of the policy costs time, so it is computed only where it is shown. */
 static void answer_json(struct cli *r, struct guard *g, struct decision *d, struct json *now)
 {
 	d->policy_sha256 = policy_sha256(r->a, g->policy);
@@ -61,11 +66,12 @@ static void answer_json(struct cli *r, struct guard *g, struct decision *d, stru
 	out_json(r, doc);
 }
 
-/* The words to judge: --shell TEXT, or everything after --. */
+/* What to judge: --shell TEXT, or everything behind "--". Exactly one of them. */
 static int judge_words(struct cli *r, const struct guard *g, struct decision *ret, struct err *e)
 {
 	const char *text = opt_text(r, "shell", NULL), *profile = opt_text(r, "profile", NULL);
 
+	/* Two commands could not be told apart in one answer. */
 	if (text && r->child_count)
 		return err_set(e, E_USAGE, "USAGE_TWO_COMMANDS", "give --shell TEXT or -- COMMAND, not both");
 	if (text)
@@ -76,6 +82,7 @@ static int judge_words(struct cli *r, const struct guard *g, struct decision *re
 	return guard_judge_argv(g, r->a, profile, (const char *const *)r->child, r->child_count, ret, e);
 }
 
+/* The part of the command that the finding is about, and the text it was nested in. */
 static void print_span(struct cli *r, const struct finding *f)
 {
 	size_t n = f->at.end - f->at.start;
@@ -90,6 +97,7 @@ static void print_span(struct cli *r, const struct finding *f)
 		f->source->via ? paint(r, PAINT_OFF) : "");
 }
 
+/* A tool group that the profile denies is final: no approval lifts it. */
 static void print_groups(struct cli *r, const struct decision *d)
 {
 	for (size_t i = 0; i < d->denied_used_count; i++)
@@ -97,7 +105,8 @@ static void print_groups(struct cli *r, const struct decision *d)
 			tool_group_name(d->denied_used[i]));
 }
 
-/* By which profile, and what happens to what destroys: said when that is not as shipped. */
+/* By which profile it was judged and what happens to destructive commands; said only when it is not as
+ * shipped. */
 static void print_under(struct cli *r, const struct decision *d, const struct json *now)
 {
 	const char *destructive = json_get_text(now, "destructive", "ask");
@@ -106,6 +115,7 @@ static void print_under(struct cli *r, const struct decision *d, const struct js
 		out(r, "  under    profile %s, destructive=%s\n", d->profile->name, destructive);
 }
 
+/* The answer on one line, and for what does not pass why, where and what to do instead. */
 static void print_check(struct cli *r, const struct decision *d, const struct json *now)
 {
 	const struct finding *f = d->decisive;
@@ -120,6 +130,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 	out(r, "%s\n", d->summary);
 	print_under(r, d, now);
 	print_outlook(r, now);
+	/* What passes needs no place and no advice. */
 	if (d->verdict == V_ALLOW)
 		return;
 	if (f)
@@ -134,6 +145,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 			d->recommended_profile, d->recommended_profile, d->recommended_profile);
 }
 
+/* With --batch the questions come from standard input instead (cmd_guard_batch.c). */
 int cmd_guard_check(struct cli *r, struct err *e)
 {
 	struct guard g;
@@ -142,6 +154,7 @@ int cmd_guard_check(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The guard is opened once for all lines. */
 	if (opt_flag(r, "batch"))
 		return guard_batch(r, &g, e);
 	if ((rc = judge_words(r, &g, &d, e)))
@@ -156,7 +169,8 @@ int cmd_guard_check(struct cli *r, struct err *e)
 
 /* --- explain: the command as a tree ---------------------------------------------------------------------------------- */
 
-/* Is there a later step with the same parent?  Decides between a branch and a corner. */
+/* Whether there is a later step with the same parent. It decides between a branch and a corner in the
+ * tree. */
 static bool has_sibling(const struct proposal *p, size_t i)
 {
 	for (size_t k = i + 1; k < p->step_count; k++)
@@ -165,13 +179,14 @@ static bool has_sibling(const struct proposal *p, size_t i)
 	return false;
 }
 
-/* The bars left of a step: one pair of columns per level above it. */
+/* The bars left of a step, one column per level above it. Deeper than 32 levels they are cut. */
 static void print_bars(struct cli *r, const struct proposal *p, size_t i, bool is_head)
 {
 	size_t path[32], depth = 0;
 
 	for (size_t at = i; depth < ARRAY_SIZE(path); at = p->steps[at].parent) {
 		path[depth++] = at;
+		/* A parent out of range marks a step at the top. */
 		if (p->steps[at].parent >= p->step_count)
 			break;
 	}
@@ -185,6 +200,7 @@ static void print_bars(struct cli *r, const struct proposal *p, size_t i, bool i
 	out(r, "%s", paint(r, PAINT_OFF));
 }
 
+/* Where a path lies, in words. */
 static const char *where_text(const struct effect *e)
 {
 	static const char *const texts[] = {
@@ -203,6 +219,7 @@ static const char *where_text(const struct effect *e)
 	return texts[e->path_class];
 }
 
+/* One effect below its step: kind, target, where it leads and how sure that is. */
 static void print_effect(struct cli *r, const struct proposal *p, size_t step, const struct effect *e)
 {
 	const char *where = where_text(e), *mark = paint(r, PAINT_MUTED), *off = paint(r, PAINT_OFF);
@@ -230,6 +247,7 @@ static void print_effect(struct cli *r, const struct proposal *p, size_t step, c
 	out(r, "\n");
 }
 
+/* A finding below the step it is about, with what to do instead. */
 static void print_finding(struct cli *r, const struct proposal *p, size_t step, const struct finding *f)
 {
 	print_bars(r, p, step, false);
@@ -240,6 +258,8 @@ static void print_finding(struct cli *r, const struct proposal *p, size_t step, 
 	out(r, "     %sinstead: %s%s\n", paint(r, PAINT_MUTED), f->instead, paint(r, PAINT_OFF));
 }
 
+/* A step with its effects and what the rules say about them. A finding that a stricter one outspeaks is
+ * left out. */
 static void print_step(struct cli *r, const struct decision *d, size_t i)
 {
 	const struct proposal *p = d->proposal;
@@ -263,6 +283,7 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 			print_finding(r, p, i, &d->findings[k]);
 }
 
+/* The verdict in words for a person. */
 static const char *answer(const struct decision *d)
 {
 	if (d->verdict == V_ALLOW)
@@ -270,6 +291,7 @@ static const char *answer(const struct decision *d)
 	return d->verdict == V_ESCALATE ? "a person must approve" : "denied";
 }
 
+/* Findings about the command as a whole, which belong to no step. */
 static void print_whole_findings(struct cli *r, const struct decision *d)
 {
 	for (size_t i = 0; i < d->finding_count; i++) {
@@ -285,6 +307,7 @@ static void print_whole_findings(struct cli *r, const struct decision *d)
 	print_groups(r, d);
 }
 
+/* The verdict first, then the command as a tree, then what concerns all of it. */
 static void print_explanation(struct cli *r, const struct decision *d, const struct json *now)
 {
 	enum paint p = d->verdict == V_DENY ? PAINT_BAD : action_paint(d->action);
@@ -305,6 +328,7 @@ static void print_explanation(struct cli *r, const struct decision *d, const str
 	if (d->recommended_profile && d->verdict != V_ALLOW)
 		out(r, "  %sunder the profile %s it is allowed%s\n", paint(r, PAINT_MUTED),
 			d->recommended_profile, paint(r, PAINT_OFF));
+	/* A freeze or pause stands above everything that the rules say. */
 	if (json_get_bool(now, "frozen", false) || json_get_bool(now, "paused", false))
 		out(r, "  %s▲ %s%s  %s\n", paint(r, PAINT_BAD), d->detail_code, paint(r, PAINT_OFF),
 			d->summary);
@@ -331,6 +355,7 @@ int cmd_guard_explain(struct cli *r, struct err *e)
 
 /* --- rules ------------------------------------------------------------------------------------------------------------ */
 
+/* One rule with everything that decides when it speaks. */
 static struct json *rule_json(struct arena *a, const struct rule_view *rule)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -349,6 +374,7 @@ static struct json *rule_json(struct arena *a, const struct rule_view *rule)
 	return v;
 }
 
+/* The rules together with the hash of the policy, so that a reader can tell which policy they belong to. */
 static void rules_as_json(struct cli *r, const struct guard *g)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *rules = json_new(r->a, JSON_ARRAY);
@@ -366,7 +392,7 @@ static void rules_as_json(struct cli *r, const struct guard *g)
 	out_json(r, doc);
 }
 
-/* In a table a rule speaks of "it" and "its target". */
+/* The text of a rule with "it" and "its target" in the place of what a command would fill in. */
 static const char *plain_text(struct arena *a, const char *text)
 {
 	struct buf b;
@@ -386,6 +412,7 @@ static const char *plain_text(struct arena *a, const char *text)
 	return b.p;
 }
 
+/* A policy that was not understood is told first: then everything needs approval, whatever the table says. */
 int cmd_guard_rules(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "RULE", "ACTION", "SPEAKS WHEN" };

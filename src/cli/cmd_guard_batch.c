@@ -1,7 +1,9 @@
-/* cmd_guard_batch.c — one question per line in, one answer per line out, in order, as long as the other side wants.
+/* cmd_guard_batch.c — one question per line in, one answer per line out, in order, for as long as the
+ * other side wants.
  *
- * A client keeps this running beside an agent, so an answer leaves as soon as no further question is waiting, a bad line is
- * answered and the next one still is, nothing is carried from one line to the next, and memory does not grow. */
+ * A client keeps this running beside an agent. So an answer leaves as soon as no further question is
+ * waiting; a bad line is answered with an error, and the next one is still judged; nothing is carried from
+ * one line to the next; and memory does not grow, because each line's arena is reset. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_guard.h"
@@ -20,7 +22,8 @@ struct lines {
 	uint64_t number; /* of the line given last, from 1 */
 };
 
-/* More bytes, after the answers so far have left.  False at the end. */
+/* Reads more bytes, after the answers so far have left: the other side may wait for them before it asks
+ * again. False at the end. */
 static bool fill(struct lines *in)
 {
 	ssize_t n;
@@ -30,6 +33,7 @@ static bool fill(struct lines *in)
 	memmove(in->p, in->p + in->start, in->end - in->start);
 	in->end -= in->start;
 	in->start = 0;
+	/* Before read() may block. */
 	out_flush(in->r);
 	do
 		n = in->r->sys->read(in->r->sys, 0, in->p + in->end, READ_BYTES);
@@ -42,7 +46,8 @@ static bool fill(struct lines *in)
 	return true;
 }
 
-/* The next line without its newline.  A line that is too long comes cut, with *ret_too_long; its rest is dropped. */
+/* The next line without its newline. A line that is too long is dropped and told by *ret_too_long. A last
+ * line without a newline counts. */
 static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 {
 	size_t looked = 0;
@@ -58,6 +63,7 @@ static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 			return true;
 		}
 		looked = in->end - in->start;
+		/* What was read of the long line is dropped at once, so the buffer never grows. */
 		if (looked > MAX_LINE_BYTES) {
 			*ret_too_long = true;
 			in->start = in->end;
@@ -74,6 +80,7 @@ static bool next_line(struct lines *in, struct bytes *ret, bool *ret_too_long)
 	return true;
 }
 
+/* An error is an answer: it carries the id of the question, and the number of its line when there is none. */
 static void answer_error(
 	struct cli *r, struct arena *a, const struct json *id, uint64_t line, const struct err *e)
 {
@@ -87,6 +94,7 @@ static void answer_error(
 	out_line_json(r, v);
 }
 
+/* Without --full only the members that a client acts on. */
 static void answer_decision(
 	struct cli *r, struct arena *a, const struct json *id, const struct decision *d, struct json *now)
 {
@@ -108,6 +116,7 @@ static void answer_decision(
 	out_line_json(r, v);
 }
 
+/* An argument list from JSON. A text with a NUL is refused: a program would see only its beginning. */
 static int words_of(struct arena *a, const struct json *list, const char ***ret, size_t *ret_n, struct err *e)
 {
 	const char **argv;
@@ -126,7 +135,7 @@ static int words_of(struct arena *a, const struct json *list, const char ***ret,
 	return OK;
 }
 
-/* A text member that may be missing or null, nothing else. */
+/* A text member that may be missing or null, but nothing else. */
 static int optional_text(const struct json *doc, const char *name, const char **ret, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -140,6 +149,7 @@ static int optional_text(const struct json *doc, const char *name, const char **
 	return OK;
 }
 
+/* The guard is copied, so that a cwd of one line does not hold for the next. */
 static int judge_line(struct cli *r, const struct guard *base, struct arena *a, const struct json *doc,
 	struct decision *ret, struct err *e)
 {
@@ -149,6 +159,7 @@ static int judge_line(struct cli *r, const struct guard *base, struct arena *a, 
 	size_t n;
 	int rc;
 
+	/* Exactly one of `shell` and `argv`. */
 	if (!json_is(doc, JSON_OBJECT) || !shell == !argv)
 		return err_set(e, E_INPUT, "BATCH_LINE", "must be an object with either 'shell' or 'argv'");
 	if ((rc = optional_text(doc, "profile", &profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))
@@ -166,6 +177,7 @@ static int judge_line(struct cli *r, const struct guard *base, struct arena *a, 
 	return guard_judge_argv(&g, a, profile, words, n, ret, e);
 }
 
+/* Exactly one answer per question, whatever happens. */
 static void answer_line(struct cli *r, const struct guard *g, struct arena *a, struct bytes line,
 	bool is_too_long, uint64_t number)
 {
@@ -188,6 +200,7 @@ static void answer_line(struct cli *r, const struct guard *g, struct arena *a, s
 			guard_foresee(g, a, NULL, &d)); /* also denies when frozen */
 }
 
+/* One buffer for all lines; empty lines are passed over. */
 int guard_batch(struct cli *r, struct guard *g, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };

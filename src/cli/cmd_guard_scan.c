@@ -1,5 +1,8 @@
-/* cmd_guard_scan.c — what would the guard stop in these files?  Scripts, makefiles, CI files, Dockerfiles, package.json and
- * shell histories, each finding with its line; for eyes, as JSON, or as SARIF for code-scanning views. */
+/* cmd_guard_scan.c — what would the guard stop in these files?
+ *
+ * Scripts, makefiles, CI files, Dockerfiles, package.json and shell histories are cut into the commands
+ * they hold, and each is judged as if it were about to run. Findings come with their line: for eyes, as
+ * JSON, or as SARIF for code-scanning views. Nothing is run. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -8,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Larger files are hardly written by hand. */
 enum { MAX_SCRIPT_BYTES = 16 << 20, MAX_SNIPPET = 160 };
 
 const struct opt guard_scan_opts[] = {
@@ -33,17 +37,19 @@ struct scan {
 	size_t file_count, snippet_count;
 };
 
-/* Where in the snippet itself a finding points: climb from a nested text to the word that carried it. */
+/* Where in the snippet itself a finding points: climbs from a nested text to the word that carried it. */
 static size_t offset_in_snippet(const struct finding *f)
 {
 	const struct source *s = f->source;
 	struct span at = f->at;
 
+	/* Each step leads from a text to the place of the word that held it. */
 	for (; s && s->parent; s = s->parent)
 		at = s->in_parent;
 	return at.start;
 }
 
+/* How many lines lie before this offset. */
 static uint32_t newlines_before(struct bytes b, size_t at)
 {
 	uint32_t n = 0;
@@ -53,6 +59,7 @@ static uint32_t newlines_before(struct bytes b, size_t at)
 	return n;
 }
 
+/* Where the line with this number, from 0, begins. */
 static size_t line_start(struct bytes b, uint32_t line)
 {
 	size_t i = 0;
@@ -62,7 +69,7 @@ static size_t line_start(struct bytes b, uint32_t line)
 	return i;
 }
 
-/* The line of the snippet that holds the offset. */
+/* The line of the snippet that holds the offset, without its indentation and at most 160 bytes of it. */
 static const char *line_text(struct arena *a, struct bytes b, size_t at)
 {
 	size_t start = at < b.n ? at : b.n ? b.n - 1 : 0, end = start;
@@ -78,6 +85,7 @@ static const char *line_text(struct arena *a, struct bytes b, size_t at)
 	return text_safe(a, (const char *)b.p + start, end - start, false);
 }
 
+/* The text shown is that of the file where it differs from what was judged. */
 static void add_hit(struct scan *s, const char *file, const struct snippet *from, const struct finding *f,
 	enum verdict verdict)
 {
@@ -95,7 +103,8 @@ static void add_hit(struct scan *s, const char *file, const struct snippet *from
 	s->hits[s->hit_count++] = (struct hit){ file, from->where, text, from->line + line, *f, verdict };
 }
 
-/* While an image is built its own files change, packages come and the network is used: that is what a build is. */
+/* While an image is built, its own files change, packages come and the network is used: that is what a
+ * build is, and no finding. */
 static bool is_part_of_a_build(const struct effect *e)
 {
 	switch ((int)e->kind) {
@@ -114,6 +123,7 @@ static bool is_part_of_a_build(const struct effect *e)
 	}
 }
 
+/* What is left after that: effects that reach out of the container. */
 static void keep_what_matters_in_a_build(struct proposal *p)
 {
 	size_t kept = 0;
@@ -126,6 +136,7 @@ static void keep_what_matters_in_a_build(struct proposal *p)
 	p->effect_count = kept;
 }
 
+/* Only what would be asked about or denied is a hit. */
 static int scan_snippet(struct scan *s, const char *file, const struct snippet *from, struct err *e)
 {
 	struct proposal *p = arena_zalloc(s->r->a, 1, sizeof(*p));
@@ -134,6 +145,7 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 
 	s->snippet_count++;
 	propose_shell(s->r->a, &s->guard.at, from->text, p);
+	/* Commands of a Dockerfile run inside the image that is being built. */
 	if (from->is_in_container)
 		keep_what_matters_in_a_build(p);
 	if ((rc = guard_judge(&s->guard, s->r->a, opt_text(s->r, "profile", NULL), p, &d, e)))
@@ -144,6 +156,7 @@ static int scan_snippet(struct scan *s, const char *file, const struct snippet *
 	return OK;
 }
 
+/* A file of an unknown kind is a warning and not an error, so that a whole tree can be given. */
 static int scan_file(struct scan *s, const char *file, struct err *e)
 {
 	const char *type = opt_text(s->r, "type", NULL);
@@ -155,6 +168,7 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 
 	if ((rc = file_read(s->r->sys, s->r->a, AT_FDCWD, file, MAX_SCRIPT_BYTES, FILE_FOLLOW, &text, e)))
 		return rc;
+	/* --type wins over a guess from name and content. */
 	if (!type || !script_kind_parse(type, &kind))
 		kind = text_eq(file, "-") ? SCRIPT_SHELL : harvest_guess(file, text);
 	if (kind == SCRIPT_KIND_COUNT) {
@@ -173,6 +187,7 @@ static int scan_file(struct scan *s, const char *file, struct err *e)
 	return OK;
 }
 
+/* FILE:LINE first, as compilers print it, so that editors can jump there. */
 static void print_hits(struct cli *r, const struct scan *s)
 {
 	for (size_t i = 0; i < s->hit_count; i++) {
@@ -191,6 +206,7 @@ static void print_hits(struct cli *r, const struct scan *s)
 		s->file_count, s->file_count == 1 ? "" : "s");
 }
 
+/* The same findings for programs. */
 static void print_json(struct cli *r, const struct scan *s)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *list = json_new(r->a, JSON_ARRAY);
@@ -241,7 +257,7 @@ static const char *uri(struct arena *a, const char *file)
 	return b.p;
 }
 
-/* The index of a rule among those listed so far; it is listed when it is new. */
+/* The index of a rule among those listed so far; a new rule is listed. */
 static int64_t rule_index(struct arena *a, struct json *rules, const struct finding *f)
 {
 	struct json *rule;
@@ -257,6 +273,7 @@ static int64_t rule_index(struct arena *a, struct json *rules, const struct find
 	return (int64_t)rules->n - 1;
 }
 
+/* Where a hit lies, as SARIF wants it. */
 static struct json *location(struct arena *a, const struct hit *h)
 {
 	struct json *physical = json_new(a, JSON_OBJECT), *artifact = json_new(a, JSON_OBJECT);
@@ -271,6 +288,7 @@ static struct json *location(struct arena *a, const struct hit *h)
 	return v;
 }
 
+/* One SARIF result. What would be denied is an error, what would be asked about a warning. */
 static struct json *result(struct arena *a, struct json *rules, const struct hit *h)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *locations = json_new(a, JSON_ARRAY);
@@ -284,6 +302,7 @@ static struct json *result(struct arena *a, struct json *rules, const struct hit
 	return v;
 }
 
+/* SARIF 2.1.0 with one run; rules are listed as they are met. */
 static void print_sarif(struct cli *r, const struct scan *s)
 {
 	struct arena *a = r->a;
@@ -308,6 +327,7 @@ static void print_sarif(struct cli *r, const struct scan *s)
 	out_json(r, doc);
 }
 
+/* Findings make the exit code "no", so that a pipeline can stop on them. */
 int cmd_guard_scan(struct cli *r, struct err *e)
 {
 	struct scan s = { .r = r };

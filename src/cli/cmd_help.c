@@ -1,4 +1,7 @@
-/* cmd_help.c — help, version, completion: what the program knows about itself. */
+/* cmd_help.c — help, version, completion: what the program knows about itself.
+ *
+ * Everything is made from the command table (gen.c), so that help, man pages and completion cannot
+ * disagree with what the program accepts. */
 #include "cli/cmd.h"
 
 #include "base/text.h"
@@ -22,6 +25,7 @@ static const struct family *family_named(const char *name)
 	return NULL;
 }
 
+/* A topic is a command, a family of commands, or a group, in this order. */
 static int help_topic(struct cli *r, struct err *e)
 {
 	const struct family *f = family_named(r->args[0]);
@@ -37,6 +41,7 @@ static int help_topic(struct cli *r, struct err *e)
 		gen_family_help(r, f);
 		return 0;
 	}
+	/* Groups are tried last: their names are plain words that a command may have as well. */
 	for (int g = 0; g < COMMAND_GROUPS && r->arg_count == 1; g++)
 		if (text_eq(command_group_name((enum command_group)g), name)) {
 			gen_group_help(r, (enum command_group)g);
@@ -46,6 +51,7 @@ static int help_topic(struct cli *r, struct err *e)
 		e, E_INPUT, "HELP_TOPIC", "no command is called '%s'; 'helm help --all' lists them", name);
 }
 
+/* The forms exclude each other; the first that is asked for wins. */
 int cmd_help(struct cli *r, struct err *e)
 {
 	if (r->is_json) {
@@ -74,6 +80,7 @@ int cmd_help(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* "words" is what the completion scripts call: it prints the candidates for a line that is being typed. */
 int cmd_completion(struct cli *r, struct err *e)
 {
 	if (r->arg_count && text_eq(r->args[0], "words")) {
@@ -87,6 +94,7 @@ int cmd_completion(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* As JSON also what the program is made of and what the kernel offers. */
 int cmd_version(struct cli *r, struct err *e)
 {
 	(void)e;

@@ -1,9 +1,10 @@
 /* cmd_hook.c — what an agent client runs before and after each tool call.
  *
- * Whatever goes wrong here must end in a block, in the words of the client that asked: clients take a crash, a time-out or an
- * odd exit code for "go on".  So nothing is left to main(): the payload is read with a limit, a deadline of our own ends in a
- * denial, and every error becomes one.  An allowed call gets no answer at all: saying "allow" would switch off the client's
- * own questions. */
+ * Whatever goes wrong here must end in a block, in the words of the client that asked: clients take a
+ * crash, a time-out or an unexpected exit code for "go on". So nothing is left to main(): the payload is
+ * read with a limit, a deadline of our own ends in a denial, and every error becomes one.
+ *
+ * An allowed call gets no answer at all: saying "allow" would switch off the client's own questions. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -38,13 +39,14 @@ static const struct client *asking_client(struct cli *r, struct err *e)
 	return NULL;
 }
 
+/* A client that cannot ask its person gets a denial in the place of a question. */
 static struct json *answer_doc(
 	struct arena *a, const struct client *c, bool ask, const char *text, const char *person)
 {
 	return c->speech->answer(a, ask && c->speech->can_ask ? "ask" : "deny", text, person);
 }
 
-/* Say no.  When even that cannot be written, exit code 2 is the block every client knows. */
+/* Says no. When even that cannot be written, exit code 2 is the block that every client knows. */
 static int refuse(struct cli *r, const struct client *c, bool ask, const char *text, const char *person)
 {
 	struct buf line;
@@ -52,6 +54,7 @@ static int refuse(struct cli *r, const struct client *c, bool ask, const char *t
 	buf_init(&line, r->a);
 	json_write(&line, answer_doc(r->a, c, ask, text, person), 0);
 	buf_addc(&line, '\n');
+	/* Half an answer is none. */
 	if (r->sys->write(r->sys, 1, line.p, line.n) != (ssize_t)line.n) {
 		(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
 		_exit(2);
@@ -61,7 +64,7 @@ static int refuse(struct cli *r, const struct client *c, bool ask, const char *t
 	return c->speech->deny_exit;
 }
 
-/* Which of our parts was missing decides the word. */
+/* Which of our parts was missing, as a code that the model and a person can act on. */
 static const char *failure_code(const struct err *e)
 {
 	if (text_starts(e->code, "KEY_") || text_eq(e->code, "HOME_UNSET") || text_eq(e->code, "LOG_KEY"))
@@ -73,6 +76,8 @@ static const char *failure_code(const struct err *e)
 	return "[INBOX_RECEIPT_PERSISTENCE_UNAVAILABLE] receipt persistence is unavailable";
 }
 
+/* Turns an error of ours into a denial. A payload that could not be read may not come from the client we
+ * think, so it is answered by exit code 2, which all clients take as a block. */
 static int refuse_for(struct cli *r, const struct client *c, const struct err *e)
 {
 	const char *text = arena_printf(r->a,
@@ -89,11 +94,13 @@ static int refuse_for(struct cli *r, const struct client *c, const struct err *e
 	return refuse(r, c, false, text, "Helm could not decide this on record");
 }
 
-/* The deadline: made before anything else, said by a signal handler with what was prepared. */
+/* The answer for the deadline is made before anything else, because a signal handler may only write what
+ * was prepared. */
 static char late_text[1024];
 static size_t late_n;
 static int late_exit;
 
+/* Runs in a signal handler: only write() and _exit() are allowed here. */
 static void too_late(int signal_number)
 {
 	(void)signal_number;
@@ -101,6 +108,7 @@ static void too_late(int signal_number)
 	_exit(late_exit);
 }
 
+/* Our deadline is shorter than the one in the client's settings, so that we are the one who answers. */
 static void set_deadline(struct cli *r, const struct client *c)
 {
 	struct itimerval when = { .it_value = { .tv_sec = DEADLINE_S } };
@@ -116,11 +124,15 @@ static void set_deadline(struct cli *r, const struct client *c)
 	buf_addc(&line, '\n');
 	late_n = line.n < sizeof(late_text) ? line.n : sizeof(late_text);
 	memcpy(late_text, line.p, late_n);
+	/* The handler has no arguments, so all that it needs is global. */
 	late_exit = c->speech->deny_exit;
 	signal(SIGALRM, too_late);
+	/* The handler is in place before the clock starts. */
 	setitimer(ITIMER_REAL, &when, NULL);
 }
 
+/* Whatever is wrong with reading the payload is told as HOOK_PAYLOAD, which refuse_for() answers in the
+ * safest way. */
 static int read_call(struct cli *r, const struct client *c, struct tool_call *ret, struct err *e)
 {
 	struct bytes payload;
@@ -133,6 +145,8 @@ static int read_call(struct cli *r, const struct client *c, struct tool_call *re
 	return clients_read_call(c, r->a, payload, ret, e);
 }
 
+/* "Unarmed": that there is a key is checked, but it is loaded only when something is signed. An allowed
+ * look costs less that way. */
 static int open_kernel(struct cli *r, struct kernel *ret, struct err *e)
 {
 	int rc = workspace_open(r->sys, r->a, r->path_option, 0, &r->ws, e);
@@ -140,6 +154,8 @@ static int open_kernel(struct cli *r, struct kernel *ret, struct err *e)
 	return rc ? rc : kernel_open_unarmed(r->sys, r->a, r->ws, ret, e);
 }
 
+/* Every path from here to the end answers: with silence for an allowed call, with a refusal for anything
+ * else. */
 int cmd_hook_pre_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
@@ -159,11 +175,13 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e)
 	kernel_close(&k);
 	if (rc)
 		return refuse_for(r, c, e);
+	/* Silence lets the client ask its own questions. */
 	if (answer.verdict == V_ALLOW)
 		return 0;
 	return refuse(r, c, answer.verdict == V_ESCALATE, answer.text, answer.short_text);
 }
 
+/* After the call there is nothing to stop, so errors are only errors here. */
 int cmd_hook_post_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);

@@ -1,7 +1,9 @@
-/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine records.
+/* cmd_key.c — key show, create, export, rotate, revoke, history: the key that signs what this machine
+ * records.
  *
- * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace.  No command prints the secret.  None replaces it without a
- * link in the key history: whoever replaces a key silently makes old records look foreign. */
+ * It lives in ~/.helm/keys (HELM_HOME moves ~/.helm), outside every workspace. No command prints the
+ * secret. None replaces the key without a link in the key history: a key that is replaced silently makes
+ * old records look as if somebody else had signed them. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
@@ -31,6 +33,7 @@ const struct opt key_revoke_opts[] = {
 	{ 0 },
 };
 
+/* ~/.helm/keys, or below HELM_HOME. */
 static int key_dir(struct cli *r, const char **ret, struct err *e)
 {
 	const char *home;
@@ -41,6 +44,7 @@ static int key_dir(struct cli *r, const char **ret, struct err *e)
 	return rc;
 }
 
+/* The public half only. */
 static void print_key(struct cli *r, const struct key *k, const char *dir)
 {
 	const char *file = arena_printf(r->a, "%s/%s.key", dir, key_name);
@@ -74,6 +78,7 @@ int cmd_key_show(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Refuses when there is a key already: a new one must come by rotation. */
 int cmd_key_create(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
@@ -87,6 +92,7 @@ int cmd_key_create(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* --out makes a new file and never overwrites one. */
 int cmd_key_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *k = NULL;
@@ -99,6 +105,7 @@ int cmd_key_export(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	hex_encode(key_public(k), SIGN_PUBLIC, line);
+	/* In the place of the NUL that hex_encode() wrote. */
 	line[2 * SIGN_PUBLIC] = '\n';
 	if (to) {
 		rc = file_create(r->sys, AT_FDCWD, to, 0644,
@@ -113,6 +120,7 @@ int cmd_key_export(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Members that are empty are left out. */
 static void print_link(struct cli *r, const struct json *link)
 {
 	if (r->is_json) {
@@ -124,6 +132,7 @@ static void print_link(struct cli *r, const struct json *link)
 			out(r, "%s=%s\n", m->name, text_safe(r->a, m->value->text, m->value->n, false));
 }
 
+/* The link is signed by the old key and by the new one; it is shown together with what others need. */
 int cmd_key_rotate(struct cli *r, struct err *e)
 {
 	const char *dir;
@@ -157,6 +166,7 @@ static int read_since(struct cli *r, const char **ret, struct err *e)
 	return OK;
 }
 
+/* Everything is read and checked before the history is touched. */
 int cmd_key_revoke(struct cli *r, struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
@@ -176,6 +186,7 @@ int cmd_key_revoke(struct cli *r, struct err *e)
 	return rc;
 }
 
+/* Lines that are no JSON are passed over here; the verification above them has reported them. */
 static void print_history(struct cli *r, const struct verification *v, struct bytes text)
 {
 	static const char *const headings[] = { "#", "AT", "EVENT", "KEY", "REASON" };
@@ -201,6 +212,7 @@ static void print_history(struct cli *r, const struct verification *v, struct by
 		out(r, "\nBROKEN: %s\n", v->text);
 }
 
+/* The history is verified before it is shown, and the exit code is that of the verification. */
 int cmd_key_history(struct cli *r, struct err *e)
 {
 	struct trust nobody = { 0 };
@@ -218,7 +230,9 @@ int cmd_key_history(struct cli *r, struct err *e)
 	if (rc)
 		return rc;
 	while (text.n && text.p[text.n - 1] != '\n')
-		text.n--; /* what a crash left of a link nobody was told about */
+		/* A last line without a newline is what a crash left of a link that nobody was told about. */
+		text.n--;
+	/* The history proves itself: each link is signed by the key before it. */
 	verification_begin(&v, r->a, &nobody, "key history");
 	verify_key_history(&v, text, KEY_HISTORY);
 	if (r->is_json) {

@@ -1,8 +1,10 @@
-/* cmd_key_trust.c — key trust, approval trust: the keys of others that this user has decided to trust, for one thing or another.
+/* cmd_key_trust.c — key trust, approval trust: the keys of others that this user has decided to trust, for
+ * one thing or another.
  *
- * Those for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has.  Nothing is trusted because it is in
- * there alone: a verification uses the file when it is named.  Those that may approve what an agent asks for stand beside it in
- * approvers.json; to put one there takes what an approval takes. */
+ * Keys for verifying stand in ~/.helm/trust/keys.json, in the form that every --trust FILE has. Being in
+ * there alone makes nothing trusted: a verification uses the file only when it is named. Keys that may
+ * approve what an agent asks for stand beside it in approvers.json; to put one there takes what an
+ * approval takes. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -23,6 +25,7 @@ const struct opt key_trust_opts[] = {
 	{ 0 },
 };
 
+/* One of the two files, read, and locked when it is to be changed. */
 struct store {
 	const char *dir, *path;
 	struct json *doc, *keys;
@@ -34,6 +37,8 @@ static void store_close(struct store *s)
 	close_fd(&s->lock_fd);
 }
 
+/* Changes hold the lock from reading to writing, so that two of them do not lose one. A missing file is an
+ * empty one. */
 static int store_open(struct cli *r, struct store *s, const char *file, bool to_write, struct err *e)
 {
 	const char *home;
@@ -65,6 +70,7 @@ static int store_open(struct cli *r, struct store *s, const char *file, bool to_
 	return OK;
 }
 
+/* The file is replaced whole, under the lock that store_open() took. */
 static int store_write(struct cli *r, const struct store *s, struct err *e)
 {
 	const struct doc file = { .file = s->path };
@@ -72,6 +78,7 @@ static int store_write(struct cli *r, const struct store *s, struct err *e)
 	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
+/* The place of a key, or the number of keys when it is not there. Hex is compared without case. */
 static size_t find(const struct store *s, const char *hex)
 {
 	size_t i = 0;
@@ -81,7 +88,8 @@ static size_t find(const struct store *s, const char *hex)
 	return i;
 }
 
-/* A key as it is spelled, or the file that holds it. */
+/* A key as it is spelled, or the file that holds it. A weak key is refused at once and not tried as a file
+ * name. */
 static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
@@ -102,6 +110,7 @@ static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLI
 	return OK;
 }
 
+/* A key that is there already is an error, so that its label is not changed by accident. */
 static int trust_add(struct cli *r, struct store *s, const char *hex, struct err *e)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
@@ -109,6 +118,7 @@ static int trust_add(struct cli *r, struct store *s, const char *hex, struct err
 
 	if (find(s, hex) < s->keys->n)
 		return err_set(e, E_INPUT, "TRUST_EXISTS", "the key is trusted already");
+	/* The form that every --trust FILE has, so that the file can be given to others. */
 	json_sets(r->a, row, "key_id", arena_printf(r->a, "ed25519:%s", hex));
 	json_sets(r->a, row, "public_key_hex", hex);
 	if (label)
@@ -130,6 +140,7 @@ static int trust_remove(struct cli *r, struct store *s, const char *hex, struct 
 	return store_write(r, s, e);
 }
 
+/* After a change the whole list is shown. */
 static void trust_list(struct cli *r, const struct store *s)
 {
 	static const char *const headings[] = { "KEY", "ADDED", "LABEL" };
@@ -154,6 +165,8 @@ static void trust_list(struct cli *r, const struct store *s)
 		out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
 }
 
+/* Whether a key may approve. A file that cannot be read is an error and not a "no", so that the reason is
+ * told. */
 int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
@@ -167,7 +180,7 @@ int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
 	return OK;
 }
 
-/* A key that may approve is as good as a person: only a person at a terminal gives or takes that. */
+/* A key that may approve is as good as a person, so only a person at a terminal gives or takes that. */
 static int change_approvers(struct cli *r, const char *action, const char *hex, struct err *e)
 {
 	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
@@ -188,6 +201,7 @@ static int change_approvers(struct cli *r, const char *action, const char *hex, 
 		: err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
 }
 
+/* The person is asked before the lock is taken: nobody should wait for somebody who is reading. */
 static int change_or_list(struct cli *r, const char *file, struct err *e)
 {
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
@@ -200,6 +214,7 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	if (is_list != (r->arg_count == 1))
 		return err_set(
 			e, E_USAGE, "USAGE_KEY", "'%s' %s", action, is_list ? "takes no key" : "needs a key");
+	/* The key is read before a person is asked, so that they see which one it is. */
 	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
 	if (rc == OK && !is_list && text_eq(file, APPROVERS))
 		rc = change_approvers(r, action, hex, e);

@@ -1,4 +1,12 @@
-/* cmd_log.c — log head, prove, consistency, anchor, check, repair: the tamper-evident log over the receipts. */
+/* cmd_log.c — log head, prove, consistency, anchor, check, repair: the tamper-evident log over the
+ * receipts.
+ *
+ * Each receipt is a leaf of a Merkle tree. A signed head fixes how many there are and what they say; a
+ * proof shows that one receipt is in it, or that an older log is a beginning of this one. What a head
+ * cannot show is that receipts behind it were cut off, so heads can be anchored outside the workspace.
+ *
+ * Repair never makes damage invisible: it takes out what is no receipt, keeps it beside the log, and signs
+ * a seam that says so. */
 #include "cli/cmd_log.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -38,6 +46,7 @@ const struct opt log_repair_opts[] = {
 	{ 0 },
 };
 
+/* The key of this user. */
 int cmd_log_key(struct cli *r, struct key **ret, struct err *e)
 {
 	const char *home;
@@ -46,6 +55,7 @@ int cmd_log_key(struct cli *r, struct key **ret, struct err *e)
 	return rc ? rc : keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
 }
 
+/* Without a home there is no key directory; the recorder then works without the key history. */
 void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 {
 	struct err none = { 0 };
@@ -56,7 +66,8 @@ void cmd_log_recorder(struct cli *r, struct recorder *ret, struct key *key)
 		ret->keys_dir = path_join(r->a, home, "keys");
 }
 
-/* What this user signed, now and before. */
+/* Trusts what this user signed, now and with earlier keys. Without a key there is nobody's word to compare
+ * with, and the answer of the check will say so. */
 static int trust_own(struct cli *r, struct trust *t, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -81,6 +92,7 @@ static int trust_own(struct cli *r, struct trust *t, struct err *e)
 	return OK;
 }
 
+/* The keys that --key names, or else our own. Signatures are checked on all cores. */
 int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err *e)
 {
 	const char **keys;
@@ -88,6 +100,7 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	int rc = OK;
 
+	/* Checking signatures is what takes the time. */
 	*ret = (struct trust){ .threads = cores > 1 ? (unsigned)cores : 1 };
 	if (!n)
 		return trust_own(r, ret, e);
@@ -97,16 +110,19 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
-/* Leaves that a crash left unwritten are made again from the receipts. */
+/* The leaf file is derived: leaves that a crash left unwritten, or a file that is damaged, are made again
+ * from the receipts. */
 static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct err *e)
 {
 	AUTO(recorder_close) struct recorder rec;
 	int rc;
 
+	/* Without a key: leaves are not signed. */
 	cmd_log_recorder(r, &rec, NULL);
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
 	if (rc == OK)
 		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
+	/* Leaves can always be made again from the receipts, so damage to them alone is mended on the way. */
 	if (rc == E_CORRUPT && text_eq(e->code, "LOG_LEAVES") && (rc = log_refresh(&rec, r->a, e)) == OK)
 		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
 	if (rc == OK && *ret_n == 0)
@@ -114,7 +130,7 @@ static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct
 	return rc;
 }
 
-/* A document for somebody else: to a new file, or to standard output. */
+/* A document for somebody else: to a new file, or to standard output. An existing file is not overwritten. */
 static int give(struct cli *r, const struct json *doc, const char *said, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
@@ -137,6 +153,7 @@ static int give(struct cli *r, const struct json *doc, const char *said, struct 
 	return 0;
 }
 
+/* An unsigned root is shown as such: it proves nothing to others. */
 static void show_head(struct cli *r, const struct json *head)
 {
 	if (r->is_json) {
@@ -153,6 +170,7 @@ static void show_head(struct cli *r, const struct json *head)
 		out(r, "not signed; 'helm log head --sign' signs it\n");
 }
 
+/* Without --sign the last signed head is shown, or the unsigned root when there is none. */
 int cmd_log_head(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -184,6 +202,7 @@ int cmd_log_head(struct cli *r, struct err *e)
 
 /* ---- proofs ---- */
 
+/* What find_receipt() looks for. */
 struct wanted {
 	const char *word;
 	int64_t clock; /* of the receipt found, 0 before */
@@ -191,6 +210,7 @@ struct wanted {
 	struct arena *a;
 };
 
+/* Returns 1 to stop the walk at the first receipt with that id. */
 static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -205,10 +225,12 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->clock = json_get_int(receipt, "lamport_clock", 0);
+	/* The receipt dies with this call, so its id is copied. */
 	w->id = arena_strdup(w->a, json_get_text(receipt, "receipt_id", ""));
 	return 1;
 }
 
+/* A number is an index; anything else the id of a receipt or decision. Clocks count from 1, leaves from 0. */
 static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret, struct err *e)
 {
 	struct wanted w = { .word = word, .a = r->a };
@@ -224,6 +246,7 @@ static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret
 	int rc = receipts_each(r->sys, r->ws->state_fd, find_receipt, &w, e);
 	if (rc)
 		return rc;
+	/* Not found, or a receipt whose leaf is not there. */
 	if (w.clock < 1 || (uint64_t)w.clock > n)
 		return err_set(
 			e, E_MISSING, "LOG_RECEIPT", "no receipt or decision '%s' in this workspace", word);
@@ -231,6 +254,7 @@ static int find_index(struct cli *r, const char *word, uint64_t n, uint64_t *ret
 	return OK;
 }
 
+/* The hashes of a proof, from the leaf upwards. */
 static struct json *path_json(struct arena *a, const struct hash *path, size_t n)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -240,12 +264,14 @@ static struct json *path_json(struct arena *a, const struct hash *path, size_t n
 	return list;
 }
 
-/* In the tree of the newest signed head where that covers the leaf: its root is the one others have. */
+/* The proof is made in the tree of the newest signed head where that covers the leaf: its root is the one
+ * that others have. */
 static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct json **ret_head, struct err *e)
 {
 	int rc = log_last_head(r->sys, r->a, r->ws->state_fd, ret_head, e);
 	uint64_t head_size = rc == OK && *ret_head ? (uint64_t)json_get_int(*ret_head, "tree_size", 0) : 0;
 
+	/* A head over more leaves than there are is no use: the log was cut, and `log check` tells that. */
 	if (head_size > index && head_size <= *size)
 		*size = head_size;
 	else
@@ -253,6 +279,7 @@ static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct jso
 	return rc;
 }
 
+/* The head goes into the document when the proof belongs to it. */
 int cmd_log_prove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
@@ -278,6 +305,7 @@ int cmd_log_prove(struct cli *r, struct err *e)
 	return give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
 }
 
+/* The size of the older log, and its root when a kept head was given. */
 static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct err *e)
 {
 	const char *file = opt_text(r, "head", NULL);
@@ -301,6 +329,8 @@ static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct 
 	return OK;
 }
 
+/* A log that is shorter than the older one has lost receipts. One with another root at that size shows
+ * different people different logs. Both are errors, not proofs. */
 int cmd_log_consistency(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -317,6 +347,7 @@ int cmd_log_consistency(struct cli *r, struct err *e)
 		return err_set(e, E_CORRUPT, "LOG_SHORTER",
 			"this log has %llu receipts and cannot continue one of %llu: receipts are lost",
 			(unsigned long long)n, (unsigned long long)old);
+	/* Both roots are computed from our own leaves; the claimed one is only compared. */
 	old_root = merkle_root(leaves, old);
 	new_root = merkle_root(leaves, n);
 	if (claimed && !text_eq(claimed, hash_hex(r->a, &old_root)))
@@ -334,6 +365,7 @@ int cmd_log_consistency(struct cli *r, struct err *e)
 	return give(r, doc, "The older log is a beginning of this one.", e);
 }
 
+/* An anchor inside the state directory is refused: whoever changes the log could change the anchor, too. */
 int cmd_log_anchor(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -349,6 +381,7 @@ int cmd_log_anchor(struct cli *r, struct err *e)
 		if (!getcwd(cwd, sizeof(cwd)))
 			return err_sys(e, "ANCHOR_PATH", "cannot tell the current directory");
 		to = path_clean(r->a, path_join(r->a, cwd, to));
+		/* The path is cleaned first, so that ".." cannot lead back inside. */
 		if (path_is_below(to, r->ws->state_dir))
 			return err_set(e, E_INPUT, "ANCHOR_INSIDE",
 				"'%s' is inside the workspace's state: whoever changes the log could change "
@@ -370,6 +403,7 @@ int cmd_log_anchor(struct cli *r, struct err *e)
 
 /* ---- check and repair ---- */
 
+/* Progress is shown in MiB. */
 static void step(void *arg, uint64_t done, uint64_t total)
 {
 	struct progress *p = arg;
@@ -378,6 +412,7 @@ static void step(void *arg, uint64_t done, uint64_t total)
 	progress_step(p, done >> 20);
 }
 
+/* Where, what, and what was expected; a notice is no damage. */
 static void show_finding(struct cli *r, const struct json *f)
 {
 	const char *severity = json_get_text(f, "severity", "");
@@ -398,6 +433,7 @@ static void show_finding(struct cli *r, const struct json *f)
 			json_get_text(f, "expected", "?"), json_get_text(f, "found", "nothing"));
 }
 
+/* The verdict last, where the eye stops; with what the check could not see. */
 static void show_report(struct cli *r, const struct log_report *report)
 {
 	const struct json *doc = report->doc;
@@ -419,6 +455,7 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
 }
 
+/* The check with progress; options are read only where the command has them. */
 static int run_check(struct cli *r, bool has_options, struct log_report *report, struct err *e)
 {
 	struct progress p;
@@ -434,6 +471,7 @@ static int run_check(struct cli *r, bool has_options, struct log_report *report,
 	return rc;
 }
 
+/* For the report: the same check, printed by somebody else. */
 int cmd_log_check_quietly(struct cli *r, struct log_report *ret, struct err *e)
 {
 	return run_check(r, false, ret, e);
@@ -453,6 +491,7 @@ int cmd_log_check(struct cli *r, struct err *e)
 	return report.is_sound ? 0 : EXIT_NO;
 }
 
+/* What a repair would do, before anything is done. */
 static void show_plan(struct cli *r, const struct log_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
@@ -466,6 +505,7 @@ static void show_plan(struct cli *r, const struct log_plan *plan)
 	out(r, "would sign a seam at the end of the chain that says so; do it with --yes\n");
 }
 
+/* Names where the bytes that were taken out are kept. */
 static void show_repaired(struct cli *r, const struct json *seam)
 {
 	const struct json *about = json_get(seam, "metadata");
@@ -478,6 +518,7 @@ static void show_repaired(struct cli *r, const struct json *seam)
 				json_get_text(row, "kept_as", ""));
 }
 
+/* Without --yes only the plan is shown, and the exit code says that something is to be done. */
 int cmd_log_repair(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -499,6 +540,7 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	progress_end(&p);
 	if (rc)
 		return rc;
+	/* A repair of a sound log would put a seam where none belongs. */
 	if (!done.report.is_damaged && !done.report.has_wrong_leaves)
 		return err_set(e, E_INPUT, "LOG_SOUND",
 			"there is nothing to repair: 'helm log check' finds no damage");

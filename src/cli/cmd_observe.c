@@ -1,4 +1,9 @@
-/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff: looking at what was recorded. */
+/* cmd_observe.c — status, dashboard, watch, run-contract, capability-diff, log sessions: looking at what
+ * was recorded.
+ *
+ * The documents come from observe/ and from the kernel's standing(); here they are printed. Whatever a row
+ * says was written by an agent or taken from its commands, so it goes through text_safe() before it
+ * reaches a terminal. */
 #include "cli/cmd_observe.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -32,6 +37,7 @@ const struct opt diff_opts[] = {
 	{ 0 },
 };
 
+/* The workspace as observe/ wants it. */
 struct observed observed_from(struct cli *r)
 {
 	/* Whoever names a workspace means its own files; else it is the tree one stands in. */
@@ -47,6 +53,7 @@ struct observed observed_from(struct cli *r)
 		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir };
 }
 
+/* What needs no look is green, what failed is red, everything else is in between. */
 enum paint paint_for_status(const char *status)
 {
 	if (text_eq(status, "completed"))
@@ -56,6 +63,7 @@ enum paint paint_for_status(const char *status)
 	return PAINT_WARN;
 }
 
+/* The text of a member, harmless for a terminal; "-" when it is missing. */
 const char *safe_member(struct cli *r, const struct json *row, const char *name)
 {
 	const char *v = json_get_text(row, name, "-");
@@ -77,6 +85,7 @@ static const char *safe_text(struct cli *r, const char *text)
 	return text_safe(r->a, text, strlen(text), false);
 }
 
+/* What is wrong, each with its remedy. */
 static void say_wrong(struct cli *r, const struct json *wrong)
 {
 	json_each (w, wrong) {
@@ -103,6 +112,7 @@ static void print_calls(struct cli *r, const char *name, const struct json *n)
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
+/* What is in force and what needs a person, one name=value per line for scripts. */
 static void print_standing(struct cli *r, const struct json *doc)
 {
 	const struct json *freeze = json_get(doc, "freeze"), *calls = json_get(doc, "calls"),
@@ -129,6 +139,7 @@ static void print_standing(struct cli *r, const struct json *doc)
 		(long long)json_get_int(approvals, "grants_in_force", 0));
 }
 
+/* One name=value per line, for scripts and for eyes. */
 static void print_status(struct cli *r, const struct json *doc, bool verbose)
 {
 	out(r, "workspace=%s\nlayout=%s\nstate_dir=%s\n", safe_member(r, doc, "workspace"),
@@ -150,6 +161,7 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	out(r, "next=%s\n", safe_member(r, doc, "next"));
 }
 
+/* Made safe line by line: the newlines between sentences are ours, those inside are not. */
 static void print_brief(struct cli *r, const struct json *doc)
 {
 	struct bytes rest = bytes_of(observe_brief_text(r->a, doc, r->sys->now_us(r->sys)));
@@ -160,6 +172,8 @@ static void print_brief(struct cli *r, const struct json *doc)
 	}
 }
 
+/* What was recorded is made public before `tree` is added, and `tree`, a local path, is left out of a
+ * public status. */
 int cmd_status(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -173,6 +187,7 @@ int cmd_status(struct cli *r, struct err *e)
 		observe_make_public(r->a, doc, r->ws->home);
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
+	/* Only told when the user stands in another tree than the workspace's own. */
 	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
 		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
 	if (r->is_json)
@@ -189,6 +204,7 @@ static void heading(struct cli *r, const char *text)
 	out(r, "\n%s%s%s\n", paint(r, PAINT_ACCENT), text, paint(r, PAINT_OFF));
 }
 
+/* Only when there is something to say; a list that cannot be read is told by `standing` already. */
 static void print_approvals(struct cli *r, const struct json *part)
 {
 	struct json *doc;
@@ -201,6 +217,7 @@ static void print_approvals(struct cli *r, const struct json *part)
 	approvals_print(r, doc, false);
 }
 
+/* The age of the first of two members that is there. */
 static const char *ago_member(struct cli *r, const struct json *row, const char *name, const char *other)
 {
 	const char *at = json_get_text(row, name, json_get_text(row, other, ""));
@@ -209,6 +226,7 @@ static const char *ago_member(struct cli *r, const struct json *row, const char 
 	return text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, r->sys->now_us(r->sys)) : "-";
 }
 
+/* The newest first. */
 static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted)
 {
 	static const char *const heads[] = { "STATUS", "PROFILE", "WHEN", "TASK" };
@@ -229,6 +247,7 @@ static void print_tasks(struct cli *r, const struct json *tasks, int64_t counted
 	out_table_end(t);
 }
 
+/* The newest first; the status holds at most five, so five may mean more. */
 static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 {
 	static const char *const heads[] = { "WHEN", "LABEL", "CHECKPOINT" };
@@ -249,6 +268,7 @@ static void print_checkpoints(struct cli *r, const struct json *checkpoints)
 	out_table_end(t);
 }
 
+/* The verdict, what is wrong, what is in force, what waits, what happened, and the next step. */
 static void print_dashboard(struct cli *r, const struct json *status)
 {
 	int64_t now = r->sys->now_us(r->sys);
@@ -280,6 +300,7 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
 
+/* One picture of how things stand; under --json the status document itself. */
 static int show_dashboard(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -296,7 +317,7 @@ static int show_dashboard(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* A number picks a request to be answered; anything else ends it. */
+/* A number picks a request to be answered; any other line ends the watch. */
 static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 {
 	char line[32];
@@ -304,6 +325,7 @@ static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 	struct json *doc;
 	int64_t number;
 
+	/* Every way out that is not an answer ends the watch. */
 	*ret_ends = true;
 	if (n <= 0)
 		return 0;
@@ -317,7 +339,8 @@ static int take_line(struct cli *r, bool *ret_ends, struct err *e)
 	return id ? approval_ask_person(r, id, e) : rc;
 }
 
-/* Again and again until a line is typed or the terminal goes away. */
+/* Shows the dashboard again and again until a line is typed or the terminal goes away. Each round gives
+ * its memory back, so it can run for days; the output buffer is made anew because it lay in that memory. */
 static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 {
 	bool ends = false;
@@ -326,6 +349,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 	while (rc == 0 && !ends) {
 		if (r->is_tty)
 			out(r, "\033[H\033[2J");
+		/* Everything that this round allocates is given back below. */
 		struct arena_mark mark = arena_mark(r->a);
 		struct buf *saved = r->out;
 		rc = show_dashboard(r, e);
@@ -338,6 +362,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 		arena_release(r->a, mark);
 		buf_init(r->out, r->a);
 		struct pollfd key = { 0, POLLIN, 0 };
+		/* Without a terminal nothing can be typed, so only the time is waited for. */
 		if (rc || poll(&key, isatty(0) ? 1 : 0, (int)seconds * 1000) == 0)
 			continue;
 		if (!answers)
@@ -347,6 +372,7 @@ static int watch(struct cli *r, int64_t seconds, bool answers, struct err *e)
 	return rc;
 }
 
+/* With --watch the picture is shown again and again; that makes no sense as JSON. */
 int cmd_dashboard(struct cli *r, struct err *e)
 {
 	int64_t seconds = opt_int(r, "watch", 0);
@@ -354,12 +380,13 @@ int cmd_dashboard(struct cli *r, struct err *e)
 	return seconds && !r->is_json ? watch(r, seconds, false, e) : show_dashboard(r, e);
 }
 
+/* Without a terminal it is shown once, so that it can be piped. */
 int cmd_watch(struct cli *r, struct err *e)
 {
 	return r->is_tty && !r->is_json ? watch(r, 2, isatty(0), e) : show_dashboard(r, e);
 }
 
-/* The newest row of a task, or of the latest one. */
+/* The newest row of the named task, or of the latest but `back`. NULL when there are not so many. */
 static int pick(struct cli *r, const char *id, size_t back, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -376,6 +403,7 @@ static int pick(struct cli *r, const char *id, size_t back, struct json **ret, s
 	return OK;
 }
 
+/* What a task was allowed to do, member by member. */
 int cmd_run_contract(struct cli *r, struct err *e)
 {
 	struct json *row, *doc = json_new(r->a, JSON_OBJECT);
@@ -396,6 +424,7 @@ int cmd_run_contract(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Only members that both tasks have are compared. */
 int cmd_capability_diff(struct cli *r, struct err *e)
 {
 	struct json *older, *newer, *doc = json_new(r->a, JSON_OBJECT), *changed = json_new(r->a, JSON_ARRAY);
@@ -405,6 +434,7 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 		rc = pick(r, opt_text(r, "older-task-id", NULL), 1, &older, e);
 	if (rc)
 		return rc;
+	/* A task that does not exist has no members, so nothing differs from it. */
 	struct json *before = older ? observe_capabilities(r->a, older) : json_new(r->a, JSON_OBJECT);
 	struct json *after = newer ? observe_capabilities(r->a, newer) : json_new(r->a, JSON_OBJECT);
 	json_each_member (m, before) {
@@ -438,10 +468,12 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* All sessions of agents with their counts. */
 int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
 		"SESSION" };
+	/* In the order of the headings. */
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
 	struct json *all;

@@ -1,4 +1,7 @@
-/* cmd_profile.c — the profiles there are, one of them, and which skills may use which. */
+/* cmd_profile.c — profile list, show, policy: the profiles there are, one of them, and which skills may
+ * use which.
+ *
+ * Outside a workspace the shipped profiles are shown, so the commands work before anything is set up. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -11,10 +14,12 @@
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
+/* Warnings about rights that a file does not mention are told every time it is read. */
 static int load(struct cli *r, struct profiles *ret, struct err *e)
 {
 	int rc = OK;
 
+	/* Outside of a workspace nobody has profiles of their own. */
 	if (r->ws)
 		rc = profiles_load(r->sys, r->a, r->ws->root, ret, e);
 	else
@@ -24,6 +29,7 @@ static int load(struct cli *r, struct profiles *ret, struct err *e)
 	return rc;
 }
 
+/* The profile's document with its name in front. */
 static struct json *profile_row(struct arena *a, const struct profile *p)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -34,6 +40,7 @@ static struct json *profile_row(struct arena *a, const struct profile *p)
 	return v;
 }
 
+/* Texts of a workspace's own profiles are made safe: anybody may have written them. */
 int cmd_profile_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "PROFILE", "BACKEND", "RUNTIME", "CHECKPOINT", "WHAT FOR" };
@@ -73,6 +80,7 @@ int cmd_profile_show(struct cli *r, struct err *e)
 
 /* --- policy: the central file, and what each skill's contract says ---------------------------------------------------- */
 
+/* A missing file is no error and no document. */
 static int read_json(struct cli *r, const char *path, struct json **ret, struct err *e)
 {
 	int rc = doc_read(r->sys, r->a, AT_FDCWD, path, MAX_FILE_BYTES, FILE_FOLLOW, ret, e);
@@ -82,6 +90,7 @@ static int read_json(struct cli *r, const char *path, struct json **ret, struct 
 	return rc == E_MISSING ? OK : rc;
 }
 
+/* Copies the two members that matter, if they are there. */
 static void take_policy(struct arena *a, struct json *skills, const char *skill, const struct json *from)
 {
 	static const char *const members[] = { "allowed_profiles", "default_profile" };
@@ -92,12 +101,13 @@ static void take_policy(struct arena *a, struct json *skills, const char *skill,
 		if (!v)
 			continue;
 		if (!row)
+			/* Skills without either member do not appear. */
 			json_set(a, skills, skill, row = json_new(a, JSON_OBJECT));
 		json_set(a, row, members[i], json_copy(a, v));
 	}
 }
 
-/* A contract that cannot be read says so and the others are still shown. */
+/* What each skill's contract says. One that cannot be read is a warning; the others are still shown. */
 static void take_contracts(struct cli *r, struct json *skills)
 {
 	const char *dir = arena_printf(r->a, "%s/skills", r->ws->root);
@@ -116,6 +126,7 @@ static void take_contracts(struct cli *r, struct json *skills)
 	}
 }
 
+/* The central file is read last, so that it wins over the contracts. */
 int cmd_profile_policy(struct cli *r, struct err *e)
 {
 	struct json *skills = json_new(r->a, JSON_OBJECT), *doc = json_new(r->a, JSON_OBJECT),
@@ -132,6 +143,7 @@ int cmd_profile_policy(struct cli *r, struct err *e)
 		take_contracts(r, skills);
 	json_each_member (m, json_get(central, "skills"))
 		take_policy(r->a, skills, m->name, m->value);
+	/* No policy is an answer, too, and not an empty screen. */
 	if (skills->n == 0 && !r->is_json) {
 		out(r, "no skill has a profile policy; every skill may use every profile\n");
 		return 0;

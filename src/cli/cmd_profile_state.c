@@ -1,4 +1,8 @@
-/* cmd_profile_state.c — profile ledger, rollback, pause, resume, paused. */
+/* cmd_profile_state.c — profile ledger, rollback, use, pause, resume, paused: what a profile did, and
+ * whether it may be used.
+ *
+ * A pause stops a profile until the token that was shown comes back; only its hash is kept. Choosing the
+ * profile in force is a signed record, and what runs under the guard cannot choose for itself. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -21,6 +25,7 @@ const struct opt profile_resume_opts[] = {
 	{ 0 },
 };
 
+/* The rows as they were written; `task list` shows one row per task instead. */
 int cmd_profile_ledger(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "TASK", "STATUS", "PROFILE", "WHEN", "NAME" };
@@ -46,6 +51,7 @@ int cmd_profile_ledger(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The newest task that can be undone or that ran under the profile for risky edits. */
 static const struct json *newest_risky(const struct json *tasks)
 {
 	for (uint32_t i = tasks->n; i-- > 0;)
@@ -55,6 +61,7 @@ static const struct json *newest_risky(const struct json *tasks)
 	return NULL;
 }
 
+/* Only names the checkpoint and the command; it restores nothing. */
 int cmd_profile_rollback(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "runtime_backend",
@@ -66,6 +73,7 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The newest row of the named task. */
 	const struct json *row = id ? rows->items[rows->n - 1] : newest_risky(rows);
 	if (!row) {
 		if (r->is_json)
@@ -95,6 +103,7 @@ const struct opt profile_use_opts[] = {
 	{ 0 },
 };
 
+/* A guarded run would otherwise loosen the rules that it runs under. */
 int cmd_profile_use(struct cli *r, struct err *e)
 {
 	struct kernel k;
@@ -117,6 +126,7 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The token is shown once, here. */
 int cmd_profile_pause(struct cli *r, struct err *e)
 {
 	struct profiles all;
@@ -146,6 +156,7 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The token proves that whoever resumes is who paused. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
 	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
@@ -163,6 +174,7 @@ int cmd_profile_resume(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Tokens and their hashes are taken out before anything is shown. */
 int cmd_profile_paused(struct cli *r, struct err *e)
 {
 	struct json *doc;

@@ -1,4 +1,8 @@
-/* cmd_receipts.c — receipts list, show, export, tail: what was recorded, for people and for programs. */
+/* cmd_receipts.c — receipts list, show, export, tail: what was recorded, for people and for programs.
+ *
+ * The log may hold millions of receipts, so all commands walk it once and keep only what they print. Lines
+ * that are no receipts are counted or named and never silently skipped. An export is byte for byte what
+ * was signed: a receipt that is parsed and written again may no longer verify. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -8,6 +12,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* MAX_KEPT bounds the memory of a list; POLL_US is how often --follow looks; AT_ONCE how many new receipts
+ * one look expects. */
 enum { DEFAULT_LIST = 50, DEFAULT_TAIL = 10, MAX_KEPT = 100000, POLL_US = 200000, AT_ONCE = 256 };
 
 #define CHOICE_OPTS \
@@ -38,12 +44,14 @@ const struct opt receipts_tail_opts[] = {
 
 /* ---- choosing ---- */
 
+/* Which receipts are wanted. */
 struct choice {
 	const char *session, *task, *verdict;
 	int64_t since_us;
 	bool has_since;
 };
 
+/* The same filters for list, export and tail. */
 static int read_choice(struct cli *r, struct choice *ret, struct err *e)
 {
 	const char *since = opt_text(r, "since", NULL);
@@ -58,6 +66,8 @@ static int read_choice(struct cli *r, struct choice *ret, struct err *e)
 	return OK;
 }
 
+/* A session or task is named in different members by different kinds of receipts; any of them counts. A
+ * receipt without a readable time is not newer than anything. */
 static bool is_chosen(const struct choice *c, const struct json *receipt)
 {
 	const struct json *about = json_get(receipt, "metadata");
@@ -76,7 +86,8 @@ static bool is_chosen(const struct choice *c, const struct json *receipt)
 	return !c->has_since || (text_parse_time(time, strlen(time), &us) && us >= c->since_us);
 }
 
-/* The newest so many of those chosen, each in an arena of its own that is used again. */
+/* A ring of the newest so many of those chosen. Each slot has an arena of its own that is used again, so
+ * memory is bounded by the limit and not by the log. */
 struct newest {
 	const struct choice *choice;
 	struct slot {
@@ -88,6 +99,7 @@ struct newest {
 	uint64_t unreadable;
 };
 
+/* Overwrites the oldest slot when the ring is full. */
 static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -103,12 +115,14 @@ static int keep_newest(void *arg, const char *file, uint64_t line, struct bytes 
 	}
 	if (!is_chosen(k->choice, receipt))
 		return 0;
+	/* The oldest slot is used again when the ring is full. */
 	struct slot *s = &k->slots[k->n++ % k->cap];
 	arena_reset(&s->a);
 	s->receipt = json_copy(&s->a, receipt);
 	return 0;
 }
 
+/* A limit of 0 means "all", up to MAX_KEPT; more than that is what export is for. */
 static int read_newest(
 	struct cli *r, const struct choice *choice, size_t limit, struct newest *ret, struct err *e)
 {
@@ -117,6 +131,7 @@ static int read_newest(
 	return receipts_each(r->sys, r->ws->state_fd, keep_newest, ret, e);
 }
 
+/* The i-th of those kept, the oldest first. */
 static const struct json *newest_at(const struct newest *k, size_t i)
 {
 	return k->slots[k->n > k->cap ? (k->n + i) % k->cap : i].receipt;
@@ -135,6 +150,7 @@ static void newest_done(struct newest *k)
 
 /* ---- showing ---- */
 
+/* A member of a receipt, harmless for a terminal. */
 static const char *shown(struct cli *r, const struct json *receipt, const char *name)
 {
 	const char *s = json_get_text(receipt, name, "");
@@ -142,6 +158,7 @@ static const char *shown(struct cli *r, const struct json *receipt, const char *
 	return text_safe(r->a, s, strlen(s), false);
 }
 
+/* Refused and broken things are red, questions yellow. */
 static enum paint paint_of(const char *status)
 {
 	if (text_eq(status, "DENY") || text_eq(status, "FAILED") || text_eq(status, "DAMAGED"))
@@ -161,6 +178,7 @@ static void list_row(struct cli *r, struct out_table *t, const struct json *x)
 	out_row(t, cells, paints);
 }
 
+/* Says how many matched in all, so that a cut list is not taken for the whole. */
 int cmd_receipts_list(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "#", "TIME", "STATUS", "TOOL", "EFFECT", "RECEIPT" };
@@ -212,6 +230,8 @@ struct wanted {
 	uint64_t line;
 };
 
+/* Returns 1 to stop the walk. A number is compared with the place in the chain, a text with both kinds of
+ * ids. */
 static int find_one(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
 	struct err *e)
 {
@@ -230,8 +250,11 @@ static int find_one(void *arg, const char *file, uint64_t line, struct bytes tex
 	return 1;
 }
 
+/* The receipt is verified under our own keys before it is shown; the exit code is that of the
+ * verification. A clock of -2 matches no receipt. */
 int cmd_receipts_show(struct cli *r, struct err *e)
 {
+	/* find_one() takes -1 for a receipt without a clock. */
 	struct wanted w = { .a = r->a, .word = r->args[0], .clock = -2 };
 	struct json *doc = json_new(r->a, JSON_OBJECT);
 	struct verification v;
@@ -266,6 +289,7 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 
 /* ---- export ---- */
 
+/* Where the receipts go, and how many went there. */
 struct exporting {
 	struct cli *r;
 	const struct choice *choice;
@@ -273,6 +297,8 @@ struct exporting {
 	uint64_t n;
 };
 
+/* To standard output each receipt leaves at once; for a file they are gathered, since the file is created
+ * whole. */
 static int export_one(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -288,11 +314,13 @@ static int export_one(void *arg, const char *file, uint64_t line, struct bytes t
 	x->n++;
 	buf_add(x->to, text.p, text.n); /* byte for byte: that is what was signed and hashed */
 	buf_addc(x->to, '\n');
+	/* A reader at the other end of a pipe need not wait for the whole log. */
 	if (x->to == x->r->out)
 		out_flush(x->r);
 	return 0;
 }
 
+/* The newest signed head goes beside the file: with it a reader can tell that nothing was cut off. */
 static int export_head(struct cli *r, const char *to, struct err *e)
 {
 	struct json *head;
@@ -310,6 +338,8 @@ static int export_head(struct cli *r, const char *to, struct err *e)
 	return file_create(r->sys, AT_FDCWD, arena_printf(r->a, "%s.head", to), 0644, buf_bytes(&text), e);
 }
 
+/* An existing file is not overwritten. The arena's limit is raised, because a whole log may go into one
+ * file. */
 int cmd_receipts_export(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
@@ -342,6 +372,7 @@ int cmd_receipts_export(struct cli *r, struct err *e)
 
 /* ---- tail ---- */
 
+/* One line per receipt, so that it can be followed and piped. */
 static void tail_row(struct cli *r, const struct json *x)
 {
 	const char *status = shown(r, x, "status"), *reason = shown(r, x, "reason_code");
@@ -356,12 +387,14 @@ static void tail_row(struct cli *r, const struct json *x)
 		shown(r, x, "effect_id"), shown(r, x, "receipt_id"), *reason ? "  " : "", reason);
 }
 
+/* The clock of the newest receipt seen makes sure that each is shown once. */
 struct following {
 	struct cli *r;
 	const struct choice *choice;
 	int64_t clock; /* of the newest receipt seen */
 };
 
+/* Shows a receipt that is newer than all seen so far. */
 static int follow_one(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -372,6 +405,7 @@ static int follow_one(void *arg, const char *file, uint64_t line, struct bytes t
 	(void)line;
 	(void)text;
 	(void)e;
+	/* Rows that were shown already come again with every look at the end of the file. */
 	if (!receipt || clock <= f->clock)
 		return 0;
 	f->clock = clock;
@@ -380,6 +414,7 @@ static int follow_one(void *arg, const char *file, uint64_t line, struct bytes t
 	return 0;
 }
 
+/* A number that changes whenever the newest file does, from one stat(). */
 static int64_t chain_change(struct cli *r)
 {
 	struct stat st;
@@ -389,7 +424,8 @@ static int64_t chain_change(struct cli *r)
 	return (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec + st.st_size;
 }
 
-/* Usually the end of the newest file is enough; after a rotation, or a long pause, everything is looked through. */
+/* The end of the newest file is usually enough. After a rotation or a long pause there is a gap before it,
+ * and everything is looked through. */
 static int follow_once(struct following *f, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -399,6 +435,7 @@ static int follow_once(struct following *f, struct err *e)
 
 	if (rc)
 		return rc;
+	/* The first row read is not the next one: something lies between. */
 	if (rows->n && json_get_int(rows->items[0], "lamport_clock", 0) > f->clock + 1)
 		return receipts_each(r->sys, r->ws->state_fd, follow_one, f, e);
 	json_each (row, rows)
@@ -406,6 +443,7 @@ static int follow_once(struct following *f, struct err *e)
 	return OK;
 }
 
+/* Polls, because it must work on every file system; ends only by a signal or an error. */
 static int follow(struct cli *r, const struct choice *choice, int64_t clock, struct err *e)
 {
 	struct following f = { r, choice, clock };
@@ -422,6 +460,7 @@ static int follow(struct cli *r, const struct choice *choice, int64_t clock, str
 	}
 }
 
+/* The newest ones first, and with --follow whatever comes. */
 int cmd_receipts_tail(struct cli *r, struct err *e)
 {
 	int64_t limit = opt_int(r, "limit", DEFAULT_TAIL), clock = 0;

@@ -1,4 +1,8 @@
-/* cmd_replay.c — replay: a pack played back, or two compared. */
+/* cmd_replay.c — replay: a pack played back, or two compared.
+ *
+ * Nothing is executed: the recorded decisions are followed again, link by link, and any that do not agree
+ * are told. With --against the decisions of two packs are compared, for example before and after a change
+ * of policy. */
 #include "audit/audit.h"
 #include "cli/cmd.h"
 
@@ -10,6 +14,7 @@ const struct opt replay_opts[] = {
 	{ 0 },
 };
 
+/* Exit code 0 only when the two packs decide everything alike. */
 static int show_comparison(struct cli *r, const struct json *report)
 {
 	bool is_same = json_get_bool(report, "identical", false);
@@ -30,6 +35,7 @@ static int show_comparison(struct cli *r, const struct json *report)
 	return is_same ? OK : EXIT_NO;
 }
 
+/* Anything but COMPLETE is a "no", an empty pack as well. */
 static int show_replay(struct cli *r, const struct json *report)
 {
 	const char *status = json_get_text(report, "status", "");
@@ -51,6 +57,7 @@ static int show_replay(struct cli *r, const struct json *report)
 	return text_eq(status, "COMPLETE") ? OK : EXIT_NO;
 }
 
+/* Keys are optional: without them links are checked and signatures are not. */
 int cmd_replay(struct cli *r, struct err *e)
 {
 	const char *against = opt_text(r, "against", NULL), **keys;

@@ -1,4 +1,8 @@
-/* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program. */
+/* cmd_report.c — report: what happened, for a terminal, for a mail, for a browser, for a program.
+ *
+ * observe/ makes the document; this file adds whether the record behind it is whole, and prints it in one
+ * of the forms. What is written for others goes through observe_make_public() with --public, before any
+ * form is made of it, so no form can forget it. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -34,6 +38,7 @@ static const char *short_time(struct cli *r, const char *stamp)
 		: stamp;
 }
 
+/* The verdict in a word for people. Anything that neither passed nor was asked was refused. */
 static const char *answer_word(struct cli *r, const struct json *row)
 {
 	const char *verdict = json_get_text(row, "verdict", "");
@@ -44,6 +49,7 @@ static const char *answer_word(struct cli *r, const struct json *row)
 	return json_get_bool(row, "self_test", false) ? arena_printf(r->a, "%s (self-test)", word) : word;
 }
 
+/* One cell of a table. `became` falls back to the outcome, which calls that simply ran have instead. */
 static const char *cell(struct cli *r, const struct json *row, const char *name)
 {
 	int64_t n;
@@ -61,7 +67,8 @@ static const char *cell(struct cli *r, const struct json *row, const char *name)
 	return safe_member(r, row, name);
 }
 
-/* A table of some members of each row of a list, and how many there are when not all are shown; nothing at all when there are no rows. */
+/* A table of some members of each row of a list, and how many there are when not all are shown. Nothing at
+ * all when there are no rows. */
 static void section(struct cli *r, const char *title, const struct json *doc, const char *list,
 	const char *const *heads, const char *const *members, enum paint first)
 {
@@ -86,6 +93,7 @@ static void section(struct cli *r, const char *title, const struct json *doc, co
 	out_table_end(t);
 }
 
+/* The numbers in one sentence each; self-tests are told apart, and so is a reach that was too short. */
 static void counts_line(struct cli *r, const struct json *doc)
 {
 	const struct json *counts = json_get(doc, "task_status_counts"),
@@ -107,6 +115,7 @@ static void counts_line(struct cli *r, const struct json *doc)
 		out(r, "This is about the newest rows only; --limit 0 reads all of them.\n");
 }
 
+/* Says that nobody checked rather than nothing. */
 static void record_line(struct cli *r, const struct json *record)
 {
 	int64_t lost = json_get_int(record, "lost", 0);
@@ -125,6 +134,7 @@ static void record_line(struct cli *r, const struct json *record)
 			paint(r, PAINT_OFF));
 }
 
+/* What was stopped comes first, what went well last. */
 static void print_report(struct cli *r, const struct json *doc)
 {
 	static const char *const
@@ -159,6 +169,7 @@ static void print_report(struct cli *r, const struct json *doc)
 	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
 
+/* One session, call by call. */
 static void print_session(struct cli *r, const struct json *doc)
 {
 	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
@@ -173,6 +184,7 @@ static void print_session(struct cli *r, const struct json *doc)
 
 /* ---- the command ---- */
 
+/* To standard output, or to a file that is replaced whole. */
 static int deliver(struct cli *r, const char *text, struct err *e)
 {
 	const char *file = opt_text(r, "out", NULL);
@@ -187,7 +199,8 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 	return rc;
 }
 
-/* {approval_id: how the request stands}; NULL when that cannot be read. */
+/* {approval_id: how the request stands}; NULL when that cannot be read, and then the report tells less but
+ * is still made. */
 static struct json *answers(struct cli *r)
 {
 	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
@@ -199,6 +212,8 @@ static struct json *answers(struct cli *r)
 	return doc;
 }
 
+/* The document, with the check of the record in it. A log that is too long to check on the way is left
+ * unchecked, and the report says so. */
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -224,6 +239,7 @@ static int gather(struct cli *r, const char *session, struct json **ret, struct 
 	return OK;
 }
 
+/* --out without --format means Markdown; the text form is for a terminal only. */
 int cmd_report(struct cli *r, struct err *e)
 {
 	const char *session = opt_text(r, "session", NULL), *file = opt_text(r, "out", NULL);
@@ -236,9 +252,11 @@ int cmd_report(struct cli *r, struct err *e)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	/* Documents are never wrapped to the screen. */
 	r->is_document = !text_eq(format, "text");
 	if (text_eq(format, "html"))
 		return deliver(r, session ? observe_session_html(r->a, doc) : observe_html(r->a, doc), e);
+	/* Made safe as a whole, since it may be read in a terminal. */
 	if (text_eq(format, "markdown")) {
 		const char *md = session ? observe_session_markdown(r->a, doc) : observe_markdown(r->a, doc);
 		return deliver(r, text_safe(r->a, md, strlen(md), true), e);

@@ -1,4 +1,8 @@
-/* cmd_run.c — profile run, and its short form run. */
+/* cmd_run.c — profile run, and its short form run.
+ *
+ * Options become a run_spec, and kernel/task does the rest: judge, record, run behind walls, record again.
+ * What is decided here is who may loosen the guard: nobody from inside a guarded run, and no agent for
+ * what it runs itself. */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -50,10 +54,13 @@ const struct opt run_opts[] = {
 	{ 0 },
 };
 
+/* The option wins over the environment. A mode that is not understood enforces. Only callers outside of
+ * any guarded run may loosen it or approve a risk. */
 static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "guard-mode", NULL), *env = r->sys->getenv(r->sys, "HELM_GUARD_MODE");
 
+	/* Whatever is not said or not understood below leaves the guard on. */
 	spec->mode = GUARD_ENFORCE;
 	spec->mode_source = "default";
 	if (given) {
@@ -61,6 +68,8 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 		(void)guard_mode_parse(given, &spec->mode);
 	} else if (env && *env) {
 		spec->mode_source = "env";
+		/* An environment variable is easily misspelled; a misspelled one must not switch anything
+		 * off. */
 		if (!guard_mode_parse(env, &spec->mode)) {
 			warn(r, "HELM_GUARD_MODE is '%s', which is no mode; enforcing", env);
 			spec->mode = GUARD_ENFORCE;
@@ -79,11 +88,13 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 		: OK;
 	if (rc)
 		return rc;
+	/* Said every time, and recorded, because nothing else will be looked at. */
 	if (spec->mode == GUARD_OFF)
 		warn(r, "the guard is off for this run; that is recorded");
 	return OK;
 }
 
+/* Links are resolved now, so that the directory that is judged is the directory that is used. */
 static int working_directory(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "cwd", NULL);
@@ -100,12 +111,14 @@ static int working_directory(struct cli *r, struct run_spec *spec, struct err *e
 	return OK;
 }
 
+/* Everything that can be wrong with the words is found before the kernel is opened. */
 static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	const char *meta = opt_text(r, "meta-json", NULL);
 	struct json *doc = NULL;
 	int rc = OK;
 
+	/* What to run always stands behind "--" or behind our own arguments. */
 	if (!r->child_count)
 		return err_set(e, E_USAGE, "RUN_COMMAND", "say what to run, after --");
 	spec->argv = (const char *const *)r->child;
@@ -124,6 +137,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	spec->guard_json = opt_flag(r, "guard-json");
 	spec->timeout_s = opt_int(r, "timeout", 1800);
 	spec->is_terminal = r->is_tty && isatty(2);
+	/* Kept with the task as it is; it has no meaning for the guard. */
 	if (meta &&
 		(json_parse(r->a, bytes_of(meta), "--meta-json", NULL, &doc, e) ||
 			!json_is(doc, JSON_OBJECT)))
@@ -133,7 +147,7 @@ static int read_spec(struct cli *r, struct run_spec *spec, struct err *e)
 	return rc ? rc : working_directory(r, spec, e);
 }
 
-/* What a person must know on standard error; the command's own output went through already. */
+/* Tells a person on standard error what must be known; the command's own output went through already. */
 void run_tell(struct cli *r, const struct run_report *report)
 {
 	struct buf text;
@@ -151,6 +165,8 @@ void run_tell(struct cli *r, const struct run_report *report)
 	(void)!write(2, text.p, text.n);
 }
 
+/* Runs that died without a last word are closed first, so that the ledger is right before a new one
+ * begins. The exit code is that of the command. */
 static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 {
 	struct kernel k;
@@ -174,6 +190,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 	return report.exit_code;
 }
 
+/* --path names what the checkpoint saves here; the workspace is --workspace. */
 int cmd_profile_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = r->args[0] };
@@ -185,6 +202,7 @@ int cmd_profile_run(struct cli *r, struct err *e)
 	return run_with(r, &spec, e);
 }
 
+/* Without --profile the workspace's choice holds. */
 int cmd_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = opt_text(r, "profile", NULL) };

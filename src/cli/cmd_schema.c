@@ -1,4 +1,7 @@
-/* cmd_schema.c — schema validate: is this document what that schema describes? */
+/* cmd_schema.c — schema validate: is this document what that schema describes?
+ *
+ * The same checker guards our own formats, so a format's schema can be tried on any file. YAML is told by
+ * its name; a .jsonl file is one document per line. */
 #include "base/conf.h"
 #include "base/file.h"
 #include "base/schema.h"
@@ -13,6 +16,7 @@ static int read_text(struct cli *r, const char *path, struct bytes *ret, struct 
 	return file_read(r->sys, r->a, AT_FDCWD, path, LARGEST_BYTES, FILE_FOLLOW, ret, e);
 }
 
+/* YAML is told by its name, since every JSON text is YAML as well. */
 static int parse(struct cli *r, const char *path, struct bytes text, struct json **ret, struct err *e)
 {
 	if (text_ends(path, ".yaml") || text_ends(path, ".yml"))
@@ -20,6 +24,7 @@ static int parse(struct cli *r, const char *path, struct bytes text, struct json
 	return json_parse(r->a, text, text_eq(path, "-") ? "standard input" : path, NULL, ret, e);
 }
 
+/* A violation is an error that names the file and the place in it. */
 static int check_document(
 	struct cli *r, const struct schema *s, const char *path, struct bytes text, struct err *e)
 {
@@ -32,7 +37,8 @@ static int check_document(
 	return rc ? err_wrap(e, "%s", path) : OK;
 }
 
-/* One document per line, as ledgers are. */
+/* One document per line, as ledgers are. Each line gives its memory back, so a ledger of any length can be
+ * checked. */
 static int check_lines(struct cli *r, const struct schema *s, const char *path, struct bytes text,
 	int64_t *ret_count, struct err *e)
 {
@@ -45,6 +51,7 @@ static int check_lines(struct cli *r, const struct schema *s, const char *path, 
 		int rc = check_document(r, s, name, one, e);
 		if (rc)
 			return rc;
+		/* The document is not needed once it has been checked. */
 		arena_release(r->a, before);
 	}
 	*ret_count = line;
@@ -68,6 +75,7 @@ static void print_valid(struct cli *r, int64_t count)
 	out_json(r, doc);
 }
 
+/* The schema is compiled before the document is read: a wrong schema is the first thing to know. */
 int cmd_schema_validate(struct cli *r, struct err *e)
 {
 	const char *path = r->args[1];

@@ -1,6 +1,10 @@
-/* cmd_setup.c — put Helm in front of an agent client, look whether it stands there, and take it away again.
+/* cmd_setup.c — setup: put Helm in front of an agent client, look whether it stands there, and take it
+ * away again.
  *
- * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE, elsewhere --yes says so. */
+ * Nothing is changed before a person has seen what would change: on a terminal they type APPROVE,
+ * elsewhere --yes says so. After an installation a destructive call is made through the new entry, and it
+ * must be denied with a receipt that verifies. "Installed" is not yet "armed": a client may still skip the
+ * hook, and the exit code tells the difference. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "clients/clients.h"
@@ -40,13 +44,14 @@ static const char *shown(struct cli *r, const char *s)
 	return text_safe(r->a, s, strlen(s), false);
 }
 
-/* A person says so, now. */
+/* A person says so, now. Without a terminal --yes must be given. */
 static int confirm(struct cli *r, struct err *e)
 {
 	char answer[64];
 
 	if (opt_flag(r, "yes"))
 		return OK;
+	/* A program that reads JSON cannot type a word. */
 	if (!isatty(0) || r->is_json)
 		return err_set(e, E_USAGE, "SETUP_CONFIRM", "nobody is there to approve this; say --yes");
 	out(r, "Type APPROVE to go on: ");
@@ -59,6 +64,7 @@ static int confirm(struct cli *r, struct err *e)
 		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
+/* What the entry runs and by which rules calls will be decided, in words, before it is asked about. */
 static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 {
 	const char *profile;
@@ -68,6 +74,7 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 		return rc;
 	out(r, "%s, scope %s: %s %s\n", c->client, c->scope, c->before.p ? "edits" : "creates",
 		shown(r, c->path));
+	/* The client was set up for another workspace before. */
 	if (c->moved_from)
 		out(r,
 			"  %snow decides by another workspace%s: until now %s, from now on %s.\n  What was "
@@ -87,6 +94,7 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 	return OK;
 }
 
+/* What every operation reports about a change: which client, which file, which command. */
 static struct json *result(struct cli *r, const char *operation, const struct setup_change *c)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -102,6 +110,8 @@ static struct json *result(struct cli *r, const char *operation, const struct se
 	return doc;
 }
 
+/* For clients whose settings cannot be edited safely: what a person pastes. Nothing was armed, so the exit
+ * code is "no". */
 static int paste(struct cli *r, const char *client, const char *snippet)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -118,6 +128,7 @@ static int paste(struct cli *r, const char *client, const char *snippet)
 	return EXIT_NO;
 }
 
+/* The whole file as it would be, and nothing written. */
 static int show_plan(struct cli *r, const struct setup_change *c)
 {
 	struct json *doc = result(r, "install", c), *actions = json_new(r->a, JSON_ARRAY);
@@ -137,7 +148,7 @@ static int show_plan(struct cli *r, const struct setup_change *c)
 	return 0;
 }
 
-/* The row of the file that was changed. */
+/* The status row of the file that was changed. */
 static const struct json *row_of(const struct setup *s, const struct setup_change *c)
 {
 	json_each (row, setup_status(s, c->client))
@@ -164,6 +175,8 @@ static int show_installed(
 		json_setb(r->a, doc, "codex_trust_pending", text_eq(c->client, "codex") && !is_armed);
 		json_sets(r->a, doc, "detail", json_get_text(row, "detail", ""));
 		json_set(r->a, doc, "warnings", json_copy(r->a, json_get(row, "warnings")));
+		/* setup_install() fails unless the test call was denied and its receipt verifies, so both
+		 * are true here. */
 		json_setb(r->a, test, "denied", true);
 		json_sets(r->a, test, "receipt_id", receipt);
 		json_setb(r->a, test, "verified", true);
@@ -186,6 +199,7 @@ static int show_installed(
 	return is_armed ? 0 : EXIT_NO;
 }
 
+/* Plan, explain, ask, install, and then look again at what the client would really do. */
 int cmd_setup(struct cli *r, struct err *e)
 {
 	const char *client = r->args[0], *receipt = "";
@@ -195,6 +209,7 @@ int cmd_setup(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	/* Clients without settings that can be edited have text to paste instead. */
 	const char *snippet = setup_snippet(&s, client, e);
 	if (snippet)
 		return paste(r, client, snippet);
@@ -211,6 +226,7 @@ int cmd_setup(struct cli *r, struct err *e)
 	return rc ? rc : show_installed(r, &s, &c, receipt);
 }
 
+/* Takes out our entries only. Receipts and keys stay: what happened is not undone. */
 int cmd_setup_remove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *done = json_new(r->a, JSON_ARRAY);
@@ -227,6 +243,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 		out(r, "%s, scope %s: %s %s\n", changes[i].client, changes[i].scope,
 			changes[i].after.p ? "takes our entries out of" : "removes",
 			shown(r, changes[i].path));
+	/* Nothing to remove needs no word from anybody. */
 	if (n && !opt_flag(r, "dry-run"))
 		rc = confirm(r, e);
 	for (size_t i = 0; i < n && rc == OK; i++) {
@@ -248,6 +265,7 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* Finishes or takes back a change that a crash interrupted. */
 int cmd_setup_repair(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
@@ -269,6 +287,7 @@ int cmd_setup_repair(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The exit code is 0 only when a guard is armed and none that was put in is less than that. */
 int cmd_setup_status(struct cli *r, struct err *e)
 {
 	static const char *const headings[] = { "CLIENT", "SCOPE", "STATE", "DETAIL" };

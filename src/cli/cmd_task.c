@@ -1,4 +1,8 @@
-/* cmd_task.c — tasks: list, show, and the moves a person makes. */
+/* cmd_task.c — tasks: list, show, doctor, and the moves a person makes (block, complete, retry,
+ * mark-stale, reclaim).
+ *
+ * A move appends a row to the ledger; nothing that was recorded is changed. Which moves make sense from
+ * which state is decided in kernel/task; --force makes the others, too. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -49,6 +53,7 @@ const struct opt task_doctor_opts[] = {
 	{ 0 },
 };
 
+/* Whether a task passes all filters that were given. */
 static bool is_wanted(struct cli *r, const struct json *row)
 {
 	const char *status = json_get_text(row, "status", ""), *profile = opt_text(r, "profile", NULL),
@@ -72,12 +77,14 @@ static const char *clip_id(struct cli *r, const char *id)
 	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
 }
 
-/* The list as JSON is a list and has no place for it: it is said beside, for both. */
+/* The list as JSON has no place for this, so it is said on standard error, for both forms. */
 static void warn_partial(struct cli *r, uint32_t shown, uint32_t of, bool is_cut)
 {
 	warn(r, "%u of %u%s tasks, all with --limit 0", shown, of, is_cut ? " or more" : "");
 }
 
+/* Rows are taken from the newest back and then turned round, so that the limit keeps the newest and they
+ * stand last. */
 int cmd_task_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
@@ -102,6 +109,7 @@ int cmd_task_list(struct cli *r, struct err *e)
 		shown->items[i] = shown->items[shown->n - 1 - i];
 		shown->items[shown->n - 1 - i] = x;
 	}
+	/* Said before the list, so that it is not overlooked below it. */
 	if (wanted > shown->n || is_cut)
 		warn_partial(r, shown->n, wanted, is_cut);
 	if (r->is_json) {
@@ -124,6 +132,8 @@ int cmd_task_list(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* One name=value line. Lists and objects are written as JSON with sorted names, so that two outputs can be
+ * compared. */
 static void print_member(struct cli *r, const struct json *row, const char *name)
 {
 	const struct json *v = json_get(row, name);
@@ -139,6 +149,7 @@ static void print_member(struct cli *r, const struct json *row, const char *name
 	out(r, "%s=%s\n", name, text_safe(r->a, text.p, text.n, false));
 }
 
+/* The newest row is the state of the task; --history shows how it came there. */
 int cmd_task_show(struct cli *r, struct err *e)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "profile", "skill",
@@ -166,6 +177,7 @@ int cmd_task_show(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* The task may be named by the beginning of its id; its newest row is what is changed. */
 static int change(struct cli *r, struct task_change *c, struct err *e)
 {
 	struct observed o = observed_from(r);
@@ -185,6 +197,7 @@ static int change(struct cli *r, struct task_change *c, struct err *e)
 	return 0;
 }
 
+/* Somebody must act before this task can go on; the reason is required. */
 int cmd_task_block(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_BLOCK,
@@ -195,6 +208,7 @@ int cmd_task_block(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Evidence is recorded as it is given; `task doctor` points out completed tasks that have none. */
 int cmd_task_complete(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_COMPLETE, .next_action = opt_text(r, "next-action", NULL) };
@@ -205,6 +219,7 @@ int cmd_task_complete(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Makes a new task that names the old one as its parent. */
 int cmd_task_retry(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RETRY,
@@ -214,6 +229,7 @@ int cmd_task_retry(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* For a task that claims to run while nobody works on it. */
 int cmd_task_mark_stale(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_STALE,
@@ -224,6 +240,7 @@ int cmd_task_mark_stale(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* Makes a task ready again, under a new owner. */
 int cmd_task_reclaim(struct cli *r, struct err *e)
 {
 	struct task_change c = { .to = TASK_RECLAIM,
@@ -234,11 +251,13 @@ int cmd_task_reclaim(struct cli *r, struct err *e)
 	return change(r, &c, e);
 }
 
+/* --fix closes only runs whose process is gone; everything else is for a person. */
 int cmd_task_doctor(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
 	struct json *doc;
 	size_t closed = 0;
+	/* Closed first, so that the findings below are what is left. */
 	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, true, &closed, e) : OK;
 
 	if (rc == OK)

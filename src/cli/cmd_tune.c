@@ -1,4 +1,8 @@
-/* cmd_tune.c — guard tune: fewer questions, by grants that a person chooses. */
+/* cmd_tune.c — guard tune: fewer questions, by grants that a person chooses.
+ *
+ * Looks at the questions of the last days and proposes grants that would have answered several of them. A
+ * proposal is only a suggestion: it shows what it would let through, including what a person denied, and
+ * it is given with the same ceremony as any grant. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
@@ -18,6 +22,7 @@ const struct opt guard_tune_opts[] = {
 	{ 0 },
 };
 
+/* What the person denied before is told in red: such a grant would have overruled them. */
 static void print_proposal(struct cli *r, const struct json *p)
 {
 	long long saves = (long long)json_get_int(p, "saves", 0),
@@ -42,6 +47,7 @@ static void print_proposal(struct cli *r, const struct json *p)
 		out(r, "  its requests are no longer kept: ask again, or use 'helm approval grant'\n");
 }
 
+/* Says how many questions there were, and how many of them no grant can answer. */
 static void print_proposals(struct cli *r, const struct json *doc)
 {
 	const struct json *list = json_get(doc, "proposals");
@@ -60,10 +66,12 @@ static void print_proposals(struct cli *r, const struct json *doc)
 		out(r, "No grant would have answered more than one of them.\n");
 }
 
-/* The same ceremony as any grant, from a request that agrees with its signed decision. */
+/* The grant is drafted from a request that agrees with its signed decision, and not from the proposal's
+ * text. */
 static int apply(struct cli *r, struct kernel *k, const struct json *proposal, const struct approver *who,
 	struct err *e)
 {
+	/* A proposal is about effects, so the grant is, too. */
 	struct approval_terms terms = { .reach = REACH_SHAPE };
 	const char *id = json_get_text(proposal, "approval_id", NULL);
 	struct json *entry;
@@ -81,6 +89,7 @@ static int apply(struct cli *r, struct kernel *k, const struct json *proposal, c
 	return rc ? rc : approval_confirm_and_give(r, k, &g, who, e);
 }
 
+/* Who answers is found out first when something is to be granted; looking needs nobody. */
 int cmd_guard_tune(struct cli *r, struct err *e)
 {
 	int64_t days = opt_int(r, "days", 7), number = opt_int(r, "apply", 0);

@@ -1,4 +1,8 @@
-/* cmd_verify.c — helm verify: what a file proves, in two answers, and where it breaks first. */
+/* cmd_verify.c — helm verify: what a file proves, in separate answers, and where it breaks first.
+ *
+ * Works on any machine, without a workspace. Whether the file is unchanged, whether a trusted key signed
+ * it, and whether it is complete are three answers that are never merged. Trust comes only from what the
+ * caller names; keys inside the file prove nothing but that it agrees with itself. */
 #include "base/file.h"
 #include "cli/cmd.h"
 #include "verify/verify.h"
@@ -24,8 +28,10 @@ const struct opt verify_opts[] = {
 	{ 0 },
 };
 
+/* A chain of millions of receipts is a file of some gigabytes. */
 static const size_t MAX_FILE_BYTES = (size_t)4 << 30;
 
+/* A key that cannot be read is wrong usage: verifying with fewer keys than were given would mislead. */
 static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 {
 	const char *file = opt_text(r, "trust", NULL), **words;
@@ -45,6 +51,7 @@ static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
+/* Told by content and not by name: gzip's first bytes, or tar's mark. */
 static bool is_archive(struct bytes text)
 {
 	return (text.n > 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) ||
@@ -65,6 +72,7 @@ static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 	return false;
 }
 
+/* An archive that cannot be read is damaged evidence, not an error of usage. */
 static void verify_packed(struct cli *r, struct arena *a, const char *name, struct verification *v)
 {
 	struct err why = { 0 };
@@ -78,7 +86,7 @@ static void verify_packed(struct cli *r, struct arena *a, const char *name, stru
 		verify_pack(v, &p);
 }
 
-/* The head file beside an audit log. */
+/* The head file beside an audit log; NULL when there is none that can be read. */
 static const struct json *side_head(struct cli *r, struct arena *a, const char *name)
 {
 	char *path = arena_printf(a, "%s.head", name);
@@ -91,6 +99,7 @@ static const struct json *side_head(struct cli *r, struct arena *a, const char *
 	return head;
 }
 
+/* What kind of file it is decides how it is verified; a file that is none of ours is said to be no record. */
 static int verify_file(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
@@ -106,6 +115,7 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 	}
 	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
 		return e->rc;
+	/* Read for every file: whether it is needed is known only when the kind of the file is. */
 	trust->side_head = side_head(r, a, name);
 	if (is_archive(text))
 		verify_packed(r, a, name, v);
@@ -114,7 +124,7 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 	return OK;
 }
 
-/* One entry of a pack, shown without the others. */
+/* One entry of a pack, shown without the others, against its proof. */
 static int verify_shown(struct cli *r, struct arena *a, const char *name, struct trust *trust,
 	struct verification *v, struct err *e)
 {
@@ -136,6 +146,7 @@ static const char *shown(struct cli *r, const char *s)
 	return s ? text_safe(r->a, s, strlen(s), false) : "";
 }
 
+/* The first thing that broke, as exactly as it is known. */
 static void show_broken(struct cli *r, const struct verification *v)
 {
 	if (v->error)
@@ -150,6 +161,7 @@ static void show_broken(struct cli *r, const struct verification *v)
 		out(r, "  found       %s\n", shown(r, v->found));
 }
 
+/* The headline first, then the three answers, then the first break and every check. */
 static void show(struct cli *r, const char *name, const struct verification *v)
 {
 	static const char *const words[] = { "ok", "FAIL", "-" };
@@ -179,6 +191,8 @@ static void show(struct cli *r, const char *name, const struct verification *v)
 		out(r, "  next: give the signer's public key with --key, from a place you trust\n");
 }
 
+/* Each file has an arena of its own. Exit code 0 only when all are admissible; 2 when the others are
+ * merely no records. */
 int cmd_verify(struct cli *r, struct err *e)
 {
 	struct json *results = json_new(r->a, JSON_ARRAY), *doc = json_new(r->a, JSON_OBJECT);
@@ -188,6 +202,7 @@ int cmd_verify(struct cli *r, struct err *e)
 	if (read_trust(r, &trust, e))
 		return e->rc;
 	for (size_t i = 0; i < r->arg_count; i++) {
+		/* Files may be large, and each gives its memory back before the next. */
 		AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
 		struct verification v;
 		if ((opt_text(r, "proof", NULL) ? verify_shown : verify_file)(

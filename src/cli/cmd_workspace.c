@@ -1,4 +1,5 @@
-/* cmd_workspace.c — init, detect, doctor. */
+/* cmd_workspace.c — init, detect, doctor: make a workspace, tell what a directory is, and say whether
+ * everything stands. */
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
@@ -16,6 +17,7 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
+/* Running it again completes what is missing and changes nothing that is there, unless --force is given. */
 int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
@@ -42,10 +44,12 @@ int cmd_init(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* What a person may want to do next with this directory. */
 static void suggest(struct cli *r, const struct json *signals)
 {
 	const struct workspace *ws = r->ws;
 
+	/* Not a workspace of ours yet. */
 	if (ws->layout == LAYOUT_UNKNOWN || ws->layout == LAYOUT_GENERIC)
 		out(r, "suggestion=helm init --path %s\n", ws->root);
 	if (ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES)
@@ -57,6 +61,7 @@ static void suggest(struct cli *r, const struct json *signals)
 			out(r, "found_%s=%s\n", m->name, json_text(path));
 }
 
+/* Reads only. */
 int cmd_detect(struct cli *r, struct err *e)
 {
 	const struct workspace *ws = r->ws;
@@ -82,6 +87,7 @@ int cmd_detect(struct cli *r, struct err *e)
 	return 0;
 }
 
+/* A part of the document as indented name=value lines. */
 static void block(struct cli *r, const char *title, const struct json *doc)
 {
 	out(r, "\n%s\n", title);
@@ -96,6 +102,7 @@ static void block(struct cli *r, const char *title, const struct json *doc)
 	}
 }
 
+/* Names are measured first, so that the details stand in one column. */
 static void print_checks(struct cli *r, const struct json *checks)
 {
 	int widest = 0;
@@ -114,6 +121,7 @@ static void print_checks(struct cli *r, const struct json *checks)
 	}
 }
 
+/* Always prints every check; the exit code says whether all of them passed. */
 int cmd_doctor(struct cli *r, struct err *e)
 {
 	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));

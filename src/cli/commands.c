@@ -1,8 +1,12 @@
-/* commands.c — THE TABLE.  Every command is one row; see cli.h for what a row makes.
+/* commands.c — the table of commands. Every command is one row; see cli.h for what a row makes.
  *
- * What a command is called, does to the world and where it is listed is said in model/command.def; here are its texts,
- * options and function.  A row that is missing here, or that command.def does not name, does not compile.  Texts are
- * whole sentences, one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. */
+ * What a command is called, what it does to the world and where it is listed is said in model/command.def;
+ * here are its texts, options and function. A row that is missing here, or that command.def does not name,
+ * does not compile.
+ *
+ * Help, man pages, completion and `helm help --json` are made from these rows. Texts are whole sentences,
+ * one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. Lines
+ * of examples that begin with "$ " are commands that can be run as they stand. */
 #include "cli/cmd.h"
 
 #define KNOWN(id) &command_table[COMMAND_##id]
@@ -27,7 +31,7 @@ const struct family families[] = {
 };
 const size_t family_count = ARRAY_SIZE(families) - 1;
 
-/* Start. */
+/* Start: from nothing to a guard that is armed. */
 static const struct cmd row_init = { KNOWN(init), "", 0, 0, "create or complete a workspace",
 	"Creates the directories of a workspace and copies the reference files that are missing.  "
 	"Nothing that is there is changed; --force replaces reference files by the shipped ones and keeps each changed file as FILE.bak.",
@@ -73,7 +77,7 @@ static const struct cmd row_detect = { KNOWN(detect), "", 0, 0, "tell what kind 
 static const struct cmd row_help = { KNOWN(help), "[COMMAND [VERB] | GROUP]", 0, 2,
 	"explain helm, or one command", NULL, "$ helm help init", help_opts, 0, cmd_help };
 
-/* Work. */
+/* Work: run things inside the boundary, save and go back, and move tasks along. */
 static const struct cmd row_run = { KNOWN(run), "-- COMMAND [ARGS...]", 0, 0,
 	"run a command under the default profile", "Short for 'profile run' with the default profile.",
 	"$ helm run -- git status --short", run_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_run };
@@ -155,7 +159,7 @@ static const struct cmd row_task_mark_stale = { KNOWN(task_mark_stale), "TASK", 
 	"mark a task nobody works on any more", NULL, NULL, task_stale_opts, NEEDS_WORKSPACE,
 	cmd_task_mark_stale };
 
-/* Look. */
+/* Look: these read, and change nothing unless an option says so (`task doctor --fix`). */
 static const struct cmd row_status = { KNOWN(status), "", 0, 0, "say how things stand",
 	"What is in force, what agents did, what waits, what is wrong and how to mend it.  "
 	"With --brief: a few plain sentences, and one command to go on with.",
@@ -238,7 +242,7 @@ static const struct cmd row_capability_diff = { KNOWN(capability_diff), "", 0, 0
 	"compare what two tasks were allowed to do", NULL, "$ helm capability-diff", diff_opts,
 	NEEDS_WORKSPACE, cmd_capability_diff };
 
-/* Answer. */
+/* Answer: what waits for a person, and what only a person or a key that a person registered may say. */
 static const struct cmd row_watch = { KNOWN(watch), "", 0, 0, "the dashboard, live, and answer what waits",
 	"Shows what waits for a person by number.  "
 	"A number shows that request; then APPROVE lets it happen once, DENY refuses it.  "
@@ -287,7 +291,7 @@ static const struct cmd row_guard_tune = { KNOWN(guard_tune), "", 0, 0,
 	"Grants nothing unless told: --apply K shows proposal K and takes the word APPROVE, as every approval does.",
 	"$ helm guard tune --days 30", guard_tune_opts, NEEDS_WORKSPACE, cmd_guard_tune };
 
-/* Prove. */
+/* Prove: for others as well as for ourselves. Those that only check a file need no workspace. */
 static const struct cmd row_verify = { KNOWN(verify), "FILE...", 1, -1,
 	"what a receipt, chain, proof or pack proves",
 	"Finds out what each file is and answers two questions, never merged: is it unchanged, and is it signed by a key you trust.  "
@@ -359,7 +363,7 @@ static const struct cmd row_log_repair = { KNOWN(log_repair), "", 0, 0,
 	"  Refuses when nothing is wrong.",
 	NULL, log_repair_opts, NEEDS_WORKSPACE, cmd_log_repair };
 
-/* Govern. */
+/* Govern: what is allowed, who signs, and the switch that stops everything. */
 static const struct cmd row_profile_list = { KNOWN(profile_list), "", 0, 0, "list the execution profiles",
 	NULL, "$ helm profile list", NULL, MAY_WORKSPACE, cmd_profile_list };
 
@@ -444,7 +448,7 @@ static const struct cmd row_key_trust = { KNOWN(key_trust), "add|list|remove [KE
 	"The keys stand in ~/.helm/trust/keys.json, for 'helm verify --trust'.",
 	"$ helm key trust list", key_trust_opts, 0, cmd_key_trust };
 
-/* Plumbing. */
+/* Plumbing: for scripts, clients and tests. */
 static const struct cmd row_version = { KNOWN(version), "", 0, 0,
 	"say which version this is, of what it is made, and what the kernel offers", NULL, "$ helm version",
 	NULL, 0, cmd_version };
@@ -508,6 +512,7 @@ static const struct cmd row_schema_validate = { KNOWN(schema_validate), "SCHEMA 
 	"The schema may use the keywords our contracts use; one that uses more is refused, because half a check is none.",
 	NULL, NULL, 0, cmd_schema_validate };
 
+/* Former names, kept so that old scripts go on working. */
 static const struct cmd row_checkpoint_recommend_old = { KNOWN(checkpoint_recommend_old), "", 0, 0,
 	"the same as `checkpoint recommend`", NULL, NULL, checkpoint_task_opts, NEEDS_WORKSPACE,
 	cmd_checkpoint_recommend };

@@ -1,8 +1,11 @@
 /* complete.c — what may be typed next: words of the table, and names of what is there.
  *
- * The shells' scripts ask the program itself (`helm completion words -- WORD...`), which answers from the table, the ends of
- * the ledgers and small files, in a few milliseconds.  A person who presses Tab asked no question: whatever fails here means
- * that nothing is offered, and is not said. */
+ * The shells' scripts ask the program itself (`helm completion words -- WORD...`), which answers from the
+ * table, the ends of the ledgers and small files, in a few milliseconds. A person who presses Tab asked no
+ * question: whatever fails here means that nothing is offered, and no error is printed.
+ *
+ * Names come from files that agents may write, and a shell inserts them into a command line. So only names
+ * that are one harmless word are offered. */
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd_observe.h"
@@ -18,6 +21,8 @@
 
 enum { NEWEST = 50 };
 
+/* The scripts stay small on purpose: they hand over the words and print the answers, so they need no
+ * update when commands change. */
 void gen_completion(struct buf *to, const char *shell)
 {
 	if (text_eq(shell, "bash"))
@@ -51,13 +56,15 @@ void gen_completion(struct buf *to, const char *shell)
 			"complete -c helm -a '(__helm_words)'\n");
 }
 
+/* Prints a word if it begins with what was typed. */
 static void offer(struct cli *r, const char *word, const char *typed)
 {
 	if (strncmp(word, typed, strlen(typed)) == 0)
 		out(r, "%s\n", word);
 }
 
-/* A name from a file: one that a terminal cannot show as it is, or that is no single word, is not offered. */
+/* Offers a name from a file. One that a terminal cannot show as it is, or that a shell would take for more
+ * than one word, is not offered. */
 static void offer_name(struct cli *r, const char *name, const char *typed)
 {
 	if (name && *name && !strpbrk(name, " \t\n'\"$`\\") &&
@@ -83,6 +90,7 @@ static void offer_choices(struct cli *r, const char *choices, const char *typed)
 
 /* ---- what is there ---- */
 
+/* The workspace's profiles, or the shipped ones when there are none to read. */
 static void offer_profiles(struct cli *r, const char *typed)
 {
 	struct profiles p;
@@ -93,6 +101,7 @@ static void offer_profiles(struct cli *r, const char *typed)
 		offer_name(r, p.list[i].name, typed);
 }
 
+/* Every client that setup knows, once. */
 static void offer_clients(struct cli *r, const char *typed)
 {
 	struct setup s;
@@ -108,7 +117,7 @@ static void offer_clients(struct cli *r, const char *typed)
 	}
 }
 
-/* Members of rows, the newest first, each name once in a row. */
+/* A member of each row, the newest first; a name that comes several times in a row is offered once. */
 static void offer_rows(struct cli *r, const struct json *rows, const char *member, const char *typed)
 {
 	const char *last = "";
@@ -121,7 +130,7 @@ static void offer_rows(struct cli *r, const struct json *rows, const char *membe
 	}
 }
 
-/* Of the tree one stands in; by id, and by what people called them. */
+/* Checkpoints of the tree one stands in: by id, and by the label that a person gave. */
 static void offer_checkpoints(struct cli *r, const char *typed)
 {
 	struct checkpoint_store st;
@@ -178,13 +187,15 @@ static void offer_answers(struct cli *r, bool grants, const char *state, const c
 			offer_name(r, m->name, typed);
 }
 
-/* `kind` is one word of a row's arguments or of an option's value, as help shows it. */
+/* `kind` is one word of a row's arguments or of an option's value, as help shows it. Most kinds need a
+ * workspace with state. */
 static void offer_kind(struct cli *r, const char *kind, const char *typed)
 {
 	if (text_eq(kind, "PROFILE"))
 		offer_profiles(r, typed);
 	if (text_eq(kind, "CLIENT"))
 		offer_clients(r, typed);
+	/* Everything below is read from the state of a workspace. */
 	if (!r->ws || r->ws->state_fd < 0)
 		return;
 	if (text_eq(kind, "CHECKPOINT"))
@@ -203,7 +214,8 @@ static void offer_kind(struct cli *r, const char *kind, const char *typed)
 		offer_answers(r, true, "in force", typed);
 }
 
-/* "REQUEST|GRANT", "[CLIENT]", "add|list|remove [KEY]": words in capitals are kinds, others are themselves. */
+/* Reads the same text that help shows: "REQUEST|GRANT", "[CLIENT]", "add|list|remove [KEY]". Words in
+ * capitals are kinds; others stand for themselves. */
 static void offer_argument(struct cli *r, const char *args, size_t place, const char *typed)
 {
 	struct bytes words = bytes_of(args);
@@ -225,7 +237,7 @@ static void offer_argument(struct cli *r, const char *args, size_t place, const 
 	}
 }
 
-/* An option's value: its choices, or what its name or its value's name means. */
+/* The value of an option: its choices, or what the option's name or its value's name means. */
 static void offer_value(struct cli *r, const struct opt *o, const char *typed)
 {
 	if (o->choices)
@@ -246,6 +258,7 @@ static void offer_value(struct cli *r, const struct opt *o, const char *typed)
 
 /* ---- where the cursor stands ---- */
 
+/* Plumbing is not offered: it is for scripts. */
 static void offer_commands(struct cli *r, const char *typed)
 {
 	for (size_t i = 0; i < command_count; i++)
@@ -255,6 +268,7 @@ static void offer_commands(struct cli *r, const char *typed)
 		offer(r, families[i].name, typed);
 }
 
+/* The second words that go with a first one. */
 static void offer_verbs(struct cli *r, const char *noun, const char *typed)
 {
 	size_t n = strlen(noun);
@@ -264,6 +278,7 @@ static void offer_verbs(struct cli *r, const char *noun, const char *typed)
 			offer(r, commands[i]->is->name + n + 1, typed);
 }
 
+/* The option of this name that takes a value, or NULL. */
 static const struct opt *value_option(const struct cmd *c, const char *word)
 {
 	const struct opt *lists[] = { c->opts, opt_globals() };
@@ -275,7 +290,7 @@ static const struct opt *value_option(const struct cmd *c, const char *word)
 	return NULL;
 }
 
-/* The workspace of the words typed so far, so that `--path W` completes from W. */
+/* Opens the workspace of the words typed so far, so that `--path W` completes from W. */
 static void open_workspace(struct cli *r, char **words, size_t n)
 {
 	const char *path = NULL;
@@ -287,16 +302,21 @@ static void open_workspace(struct cli *r, char **words, size_t n)
 		r->ws = NULL;
 }
 
+/* The last word is the one being typed. What stands before it decides: nothing, a family, an option that
+ * wants a value, or arguments, of which the place is counted. Behind "--" the words belong to another
+ * program. */
 void gen_candidates(struct cli *r, char **words, size_t n)
 {
 	const char *typed = n ? words[n - 1] : "";
 	size_t used = 1, place = 0;
 
+	/* The first word: a command or a family. */
 	if (n <= 1) {
 		offer_commands(r, typed);
 		return;
 	}
 	const struct helm_command *known = command_find(words[0], n > 2 ? words[1] : NULL, &used);
+	/* The second word may complete a family's verb. */
 	if (n == 2)
 		offer_verbs(r, words[0], typed);
 	if (!known)
@@ -308,11 +328,13 @@ void gen_candidates(struct cli *r, char **words, size_t n)
 		offer_value(r, o, typed);
 		return;
 	}
+	/* Own options first, then those of all commands. */
 	if (typed[0] == '-') {
 		offer_options(r, c->opts, typed);
 		offer_options(r, opt_globals(), typed);
 		return;
 	}
+	/* Counts the arguments before the cursor; values of options are none. */
 	for (size_t i = used; i + 1 < n; i++) {
 		if (text_eq(words[i], "--"))
 			return;

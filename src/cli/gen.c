@@ -1,10 +1,12 @@
-/* gen.c — help and man pages, all from the table, so that none of them can drift. */
+/* gen.c — help, man pages and the JSON description of all commands, made from the table, so that none of
+ * them can drift from what the program accepts. */
 #include "cli/gen.h"
 
 #include "cli/opt.h"
 
 #include <string.h>
 
+/* Whether a command's first word is the family's name and a second one follows. */
 static bool in_family(const struct cmd *c, const struct family *f)
 {
 	size_t n = strlen(f->name);
@@ -12,6 +14,7 @@ static bool in_family(const struct cmd *c, const struct family *f)
 	return strncmp(c->is->name, f->name, n) == 0 && c->is->name[n] == ' ';
 }
 
+/* Required options are shown, the others are summed up as [options]. */
 static void usage_words(struct buf *to, const struct cmd *c)
 {
 	buf_addf(to, "helm %s", c->is->name);
@@ -24,6 +27,7 @@ static void usage_words(struct buf *to, const struct cmd *c)
 		buf_addf(to, " %s", c->args);
 }
 
+/* One line; without a command the general form. */
 void gen_usage(struct buf *to, const struct cmd *c)
 {
 	buf_adds(to, "usage: ");
@@ -34,7 +38,7 @@ void gen_usage(struct buf *to, const struct cmd *c)
 	buf_addc(to, '\n');
 }
 
-/* What people come for, in the order they come. */
+/* What people come for, in the order in which they come. */
 static const char *const group_help[COMMAND_GROUPS] = {
 	[GROUP_START] = "set Helm up, and see that it stands",
 	[GROUP_WORK] = "run things inside the boundary, save and go back",
@@ -59,7 +63,7 @@ static void banner(struct cli *r)
 	out(r, "\n");
 }
 
-/* "margin name   help" with the help wrapped below itself.  A name that is too long has a line of its own. */
+/* "margin name help" with the help wrapped below itself. A name that is too long has a line of its own. */
 static void help_row(struct cli *r, const char *margin, size_t room, const char *name, const char *help)
 {
 	size_t n = text_width(name, strlen(name)), indent = strlen(margin);
@@ -73,17 +77,20 @@ static void help_row(struct cli *r, const char *margin, size_t room, const char 
 	out_text(r, indent + room + 2, help);
 }
 
+/* The length of a command's first word. */
 static size_t noun_length(const struct cmd *c)
 {
 	return strcspn(c->is->name, " ");
 }
 
+/* Whether two commands share their first word. */
 static bool same_noun(const struct cmd *x, const struct cmd *y)
 {
 	return noun_length(x) == noun_length(y) && strncmp(x->is->name, y->is->name, noun_length(x)) == 0;
 }
 
-/* All commands of one group that share a first word: "checkpoint create|list|restore|...", as far as there is room. */
+/* All commands of one group that share a first word: "checkpoint create|list|restore|...", as far as there
+ * is room. */
 static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t *ret_count)
 {
 	struct buf text;
@@ -96,8 +103,10 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 		const struct cmd *c = commands[i];
 		if (c->is->group != of->is->group || !same_noun(c, of))
 			continue;
+		/* A command of one word shows its arguments in the place of a verb. */
 		const char *verb = strchr(c->is->name, ' ') ? strchr(c->is->name, ' ') + 1 : c->args;
 		++*ret_count;
+		/* Five columns are kept for the separator and "|...". */
 		if (is_cut || text.n + strlen(verb) + 5 > room) {
 			is_cut = true;
 			continue;
@@ -109,6 +118,7 @@ static char *verbs_of(struct arena *a, const struct cmd *of, size_t room, size_t
 	return text.p;
 }
 
+/* The family of a command's first word, or NULL. */
 static const struct family *family_of(const struct cmd *c)
 {
 	for (size_t i = 0; i < family_count; i++)
@@ -118,6 +128,7 @@ static const struct family *family_of(const struct cmd *c)
 	return NULL;
 }
 
+/* Whether no earlier row of the same group has this first word: the overview shows each once. */
 static bool is_first_of_noun(size_t at)
 {
 	for (size_t i = 0; i < at; i++)
@@ -126,7 +137,7 @@ static bool is_first_of_noun(size_t at)
 	return true;
 }
 
-/* One line per noun, the name of the group in front of the first. */
+/* One line per first word, with the name of the group before the first line. */
 static void overview_group(struct cli *r, enum command_group g, size_t room)
 {
 	const char *margin = command_group_name(g);
@@ -144,9 +155,11 @@ static void overview_group(struct cli *r, enum command_group g, size_t room)
 	}
 }
 
+/* Plumbing is left out: it is for scripts, and --all lists it. */
 void gen_overview(struct cli *r)
 {
 	struct buf usage;
+	/* On a narrow screen the names give way to their explanations. */
 	size_t room = out_width(r) >= 76 ? 26 : 17;
 
 	banner(r);
@@ -160,6 +173,7 @@ void gen_overview(struct cli *r)
 	out_text(r, 0, "'helm help WORD' explains a word or a group; 'helm help --all' lists all.");
 }
 
+/* Nothing is printed for a group without commands. */
 void gen_group_help(struct cli *r, enum command_group g)
 {
 	bool has_rows = false;
@@ -175,6 +189,7 @@ void gen_group_help(struct cli *r, enum command_group g)
 	}
 }
 
+/* Groups without commands leave no empty line. */
 void gen_everything(struct cli *r)
 {
 	for (int g = 0; g < COMMAND_GROUPS; g++) {
@@ -202,6 +217,7 @@ void gen_family_help(struct cli *r, const struct family *f)
 	out_text(r, 0, arena_printf(r->a, "'helm %s <verb> --help' explains one of them.", f->name));
 }
 
+/* "--name VALUE", or the choices in the place of the value. */
 static void option_text(struct buf *to, const struct opt *o)
 {
 	buf_addf(to, "--%s", o->name);
@@ -209,6 +225,7 @@ static void option_text(struct buf *to, const struct opt *o)
 		buf_addf(to, " %s", o->choices ? o->choices : o->value);
 }
 
+/* Own and global options look alike; what is required or repeatable is said behind the text. */
 static void help_options(struct cli *r, const struct opt *o)
 {
 	for (; o && o->name; o++) {
@@ -223,6 +240,7 @@ static void help_options(struct cli *r, const struct opt *o)
 	}
 }
 
+/* A command that is also the name of a family lists its verbs, too. */
 void gen_help(struct cli *r, const struct cmd *c)
 {
 	struct buf usage;
@@ -265,6 +283,7 @@ static struct json *options_json(struct arena *a, const struct opt *o)
 	return all;
 }
 
+/* For programs that want to know what there is; the tests compare it with what the program does. */
 struct json *gen_json(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *all = json_new(a, JSON_ARRAY);
@@ -295,12 +314,14 @@ struct json *gen_json(struct arena *a)
 	return doc;
 }
 
-/* roff: a backslash, and a dot or quote at the start of a line, would be instructions. */
+/* Text for a man page. A backslash, and a dot or quote at the start of a line, would be instructions; a
+ * plain '-' would be typeset as a hyphen that cannot be copied. */
 static void roff(struct buf *to, const char *s)
 {
 	bool at_start = true;
 
 	for (; *s; s++) {
+		/* "\&" is nothing that takes no room, but the line no longer starts with the dot. */
 		if (at_start && (*s == '.' || *s == '\''))
 			buf_adds(to, "\\&");
 		if (*s == '\\')
@@ -330,6 +351,7 @@ static void man_options(struct buf *to, const struct opt *o)
 	}
 }
 
+/* One command as a subsection. */
 static void man_command(struct buf *to, const struct cmd *c)
 {
 	buf_adds(to, ".SS \"");
@@ -355,6 +377,7 @@ static void man_command(struct buf *to, const struct cmd *c)
 	}
 }
 
+/* The date is left empty, so that a page depends on nothing but the version. */
 static void man_head(struct buf *to, const char *name, const char *what)
 {
 	buf_addf(to, ".TH %s 1 \"\" \"helm %s\" \"Helm\"\n.SH NAME\n", name, HELM_VERSION);
@@ -364,6 +387,7 @@ static void man_head(struct buf *to, const char *name, const char *what)
 	buf_adds(to, "\n.SH SYNOPSIS\n.B helm\n");
 }
 
+/* The meaning of exit codes is the same for every command. */
 static void man_exit_codes(struct buf *to)
 {
 	static const struct {
@@ -385,6 +409,7 @@ static void man_exit_codes(struct buf *to)
 		buf_addf(to, ".TP\n.B %s\n%s.\n", rows[i].code, rows[i].what);
 }
 
+/* The page of the program holds the one-word commands and points to the pages of the families. */
 static void man_program(struct buf *to)
 {
 	man_head(to, "helm", "the boundary an agent's actions pass through");
@@ -414,6 +439,7 @@ static void man_program(struct buf *to)
 	man_exit_codes(to);
 }
 
+/* Without a family the page of the program. */
 void gen_man(struct buf *to, const struct family *f)
 {
 	if (!f) {

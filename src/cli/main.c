@@ -1,6 +1,7 @@
 /* main.c — find the row, read the options, open what the row needs, run it, report.
  *
- * The only place that turns an error into words on standard error and an exit code. */
+ * This is the only place that turns an error into words on standard error and an exit code (hooks are the
+ * exception: their errors are answers). A command returns an error below zero, or its own exit code. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* Most errors are a plain "no"; usage, denial and a needed approval have codes of their own that scripts
+ * rely on. */
 static int exit_code(int rc)
 {
 	switch (rc) {
@@ -26,8 +29,8 @@ static int exit_code(int rc)
 	}
 }
 
-/* Errors carry text from files and arguments, so it is made safe for a terminal first.  Under --json the document on
- * standard output says it too: a program that reads us never gets nothing. */
+/* Errors carry text from files and arguments, so it is made safe for a terminal first. Under --json the
+ * document on standard output says it, too: a program that reads us never gets nothing. */
 static int report(struct cli *r, const struct err *e)
 {
 	const char *text = text_safe(r->a, e->text, strlen(e->text), true);
@@ -49,12 +52,14 @@ static int report(struct cli *r, const struct err *e)
 	return exit_code(e->rc);
 }
 
-/* Two words name a command of a family, one word the others.  Options may stand between the two words, so that
- * `helm profile --path W run` works.  Returns how many words of argv were used up; they are moved to the front. */
+/* Two words name a command of a family, one word the others. Options may stand between the two words, so
+ * that `helm profile --path W run` works. *ret_used says how many words of argv were used up; they are
+ * moved to the front. */
 static const struct cmd *find_command(char **argv, size_t argc, size_t *ret_used)
 {
 	size_t verb = 1;
 
+	/* Options before the verb are stepped over; those that take a value take the next word along. */
 	while (verb < argc && argv[verb][0] == '-' && !text_eq(argv[verb], "--"))
 		verb += strchr(argv[verb], '=') || text_eq(argv[verb], "--json") ||
 				text_eq(argv[verb], "--help") || text_eq(argv[verb], "-h")
@@ -77,8 +82,8 @@ static const struct family *find_family(const char *name)
 	return NULL;
 }
 
-/* The right words for a wrong one: the same verb of some noun ("restore": 'checkpoint restore'), else what is spelled most
- * alike.  NULL when nothing is. */
+/* The right words for a wrong one: the same verb of some family ("restore": 'checkpoint restore'),
+ * otherwise what is spelled most alike. NULL when nothing is. */
 static const char *suggestion(struct cli *r, const struct family *f, const char *word)
 {
 	const char **names = arena_zalloc(r->a, command_count + family_count, sizeof(*names));
@@ -100,6 +105,7 @@ static const char *suggestion(struct cli *r, const struct family *f, const char 
 	return near && f ? arena_printf(r->a, "%s %s", f->name, near) : near;
 }
 
+/* A family without a verb shows its verbs, with the exit code of wrong usage unless help was asked for. */
 static int unknown_command(struct cli *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
@@ -116,6 +122,7 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 		out_flush(r);
 		return EXIT_USAGE;
 	}
+	/* Of a family the second word is the wrong one. */
 	const char *word = f ? argv[1] : argv[0], *near = suggestion(r, f, word);
 	err_set(&e, E_USAGE, "USAGE_COMMAND", "unknown command '%s%s%s'; %s%s%s", f ? f->name : "",
 		f ? " " : "", word,
@@ -129,6 +136,8 @@ static int unknown_command(struct cli *r, char **argv, size_t argc)
 	return report(r, &e);
 }
 
+/* The workspace, as the command's row wants it: it must be there, may be there, will be made, or is only
+ * looked at. */
 static int open_needs(struct cli *r, struct err *e)
 {
 	unsigned needs = r->cmd->needs;
@@ -142,6 +151,7 @@ static int open_needs(struct cli *r, struct err *e)
 	return workspace_open(r->sys, r->a, r->path_option, how, &r->ws, e);
 }
 
+/* Nothing is opened before the words have been understood. */
 static int dispatch(struct cli *r, char **argv, size_t argc)
 {
 	struct err e = { 0 };
@@ -164,12 +174,15 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	rc = open_needs(r, &e);
 	if (rc == OK)
 		rc = r->cmd->fn(r, &e);
+	/* Errors are below zero; anything else is the command's own exit code. */
 	if (rc < 0)
 		return report(r, &e);
 	out_flush(r);
 	return rc;
 }
 
+/* What needs no command (no words, --help, --version) is answered here; everything else goes through the
+ * table. */
 int main(int argc, char **argv)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -178,9 +191,11 @@ int main(int argc, char **argv)
 	const char *term = r.sys->getenv(r.sys, "TERM");
 	const char *no_color = r.sys->getenv(r.sys, "NO_COLOR");
 
+	/* A reader that went away is noticed by write(), where output can end quietly. */
 	signal(SIGPIPE, SIG_IGN);
 	buf_init(&text, &a);
 	r.is_tty = isatty(1);
+	/* NO_COLOR and TERM=dumb are what people and tools use to switch colour off. */
 	r.has_color = r.is_tty && !(no_color && *no_color) && !(term && text_eq(term, "dumb"));
 	if (argc < 2) {
 		struct err e = { 0 };

@@ -1,7 +1,9 @@
 /* opt.c — reading the command line against a command's option specs.
  *
- * Grammar: `helm FAMILY [--path W] VERB [options and arguments mixed] [-- child argv]`.  Long options only, `--name value` and
- * `--name=value`.  A wrong word is answered with one usage line, the reason and the nearest right word, exit 2. */
+ * Grammar: `helm FAMILY [--path W] VERB [options and arguments mixed] [-- child argv]`. Long options only,
+ * `--name value` and `--name=value`. A wrong word is answered with one usage line, the reason and the
+ * nearest right word, and exit code 2. Options are never abbreviated: a new option must not change what an
+ * old script means. */
 #include "cli/opt.h"
 
 #include "base/text.h"
@@ -30,7 +32,7 @@ static const struct opt *find_in(const struct opt *opts, const char *name, size_
 	return NULL;
 }
 
-/* The command's own options win: `profile run --path` is not the workspace. */
+/* The command's own options win over the global ones: `profile run --path` is not the workspace. */
 static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_t n)
 {
 	const struct opt *o = cmd ? find_in(cmd->opts, name, n) : NULL;
@@ -38,6 +40,7 @@ static const struct opt *find_opt(const struct cmd *cmd, const char *name, size_
 	return o ? o : find_in(global_opts, name, n);
 }
 
+/* Names the option that is spelled most alike. */
 static int unknown_option(const struct cmd *cmd, const char *word, struct err *e)
 {
 	const char *names[96];
@@ -56,6 +59,7 @@ static int unknown_option(const struct cmd *cmd, const char *word, struct err *e
 	return err_set(e, E_USAGE, "USAGE_OPTION", "unknown option '%s'", word);
 }
 
+/* `choices` is the same text that help shows. */
 static int check_choice(const struct opt *o, const char *value, struct err *e)
 {
 	struct bytes rest = bytes_of(o->choices);
@@ -69,10 +73,13 @@ static int check_choice(const struct opt *o, const char *value, struct err *e)
 		e, E_USAGE, "USAGE_CHOICE", "--%s takes one of %s, not '%s'", o->name, o->choices, value);
 }
 
+/* The four global options are recognised by their place in global_opts. Values are kept in order, for
+ * options that may be repeated. */
 static int store(struct cli *r, const struct opt *o, const char *text, struct err *e)
 {
 	struct opt_value v = { .opt = o, .text = text };
 
+	/* Negative numbers have no meaning for any option there is. */
 	if (o->kind == OPT_INT && (!text_int(text, &v.number) || v.number < 0))
 		return err_set(e, E_USAGE, "USAGE_NUMBER", "--%s takes a whole number from 0, not '%s'",
 			o->name, text);
@@ -91,7 +98,7 @@ static int store(struct cli *r, const struct opt *o, const char *text, struct er
 	return OK;
 }
 
-/* One word that starts with "--".  *i moves on when the value is the next word. */
+/* One word that starts with "--". *i moves on when the value is the next word. */
 static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struct err *e)
 {
 	const char *word = argv[*i];
@@ -112,6 +119,7 @@ static int take_option(struct cli *r, char **argv, size_t argc, size_t *i, struc
 	return store(r, o, value, e);
 }
 
+/* Not asked when help is wanted: help must work with missing arguments. */
 static int check_required(const struct cli *r, struct err *e)
 {
 	if (r->wants_help)
@@ -127,10 +135,13 @@ static int check_required(const struct cli *r, struct err *e)
 	return OK;
 }
 
+/* A command that takes a child command also takes it without "--", from the first word that is no argument
+ * of its own. From there on nothing is read as our option. */
 int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 {
 	bool takes_child = r->cmd->needs & CHILD_ARGV;
 
+	/* No more values than words can come. */
 	r->values = arena_zalloc(r->a, r->value_count + argc + 1, sizeof(*r->values));
 	r->args = arena_zalloc(r->a, argc + 1, sizeof(*r->args));
 	for (size_t i = 0; i < argc; i++) {
@@ -143,6 +154,7 @@ int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 				r->child_count = argc - i - 1;
 				break;
 			}
+			/* Behind "--" everything is an argument, even if it begins with a dash. */
 			while (++i < argc)
 				r->args[r->arg_count++] = argv[i];
 		} else if (bare && takes_child && r->arg_count == (size_t)r->cmd->max_args) {
@@ -164,6 +176,8 @@ int opt_parse(struct cli *r, char **argv, size_t argc, struct err *e)
 	return check_required(r, e);
 }
 
+/* The last value given wins. Asking for an option that is not in the row is a mistake in this program,
+ * found at the first call. */
 static const struct opt_value *last_value(const struct cli *r, const char *name)
 {
 	if (!find_in(r->cmd->opts, name, strlen(name)) && !find_in(global_opts, name, strlen(name)))
@@ -174,11 +188,13 @@ static const struct opt_value *last_value(const struct cli *r, const char *name)
 	return NULL;
 }
 
+/* Asks only whether the option was given. */
 bool opt_flag(const struct cli *r, const char *name)
 {
 	return last_value(r, name) != NULL;
 }
 
+/* The value, or the fallback when the option was not given. */
 const char *opt_text(const struct cli *r, const char *name, const char *fallback)
 {
 	const struct opt_value *v = last_value(r, name);
@@ -186,6 +202,7 @@ const char *opt_text(const struct cli *r, const char *name, const char *fallback
 	return v && v->text ? v->text : fallback;
 }
 
+/* A number from 0 up; store() has checked it. */
 int64_t opt_int(const struct cli *r, const char *name, int64_t fallback)
 {
 	const struct opt_value *v = last_value(r, name);
@@ -193,6 +210,7 @@ int64_t opt_int(const struct cli *r, const char *name, int64_t fallback)
 	return v ? v->number : fallback;
 }
 
+/* All values in the order in which they were given. */
 size_t opt_list(const struct cli *r, const char *name, const char ***ret)
 {
 	size_t n = 0;

@@ -1,8 +1,9 @@
-/* out.c — one way to print: buffered, wrapped to the screen between words, painted only where paint shows, quiet when nobody
- * listens.
+/* out.c — one way to print: buffered, wrapped to the screen between words, painted only where paint shows,
+ * quiet when nobody listens.
  *
- * Wrapping happens where the text leaves: every line a command prints for people comes by here, so none has to think of the
- * width of a screen.  In a pipe lines stay whole, unless COLUMNS asks otherwise; documents and JSON always do. */
+ * Wrapping happens where the text leaves the program: every line a command prints for people comes by
+ * here, so no command has to think of the width of a screen. In a pipe lines stay whole, unless COLUMNS
+ * asks otherwise; documents and JSON are never wrapped. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -14,13 +15,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* LAST_NEEDS: columns that a long last cell must have beside the others, or it goes to a line of its own. */
 enum { FLUSH_AT = 64 << 10, TABLE_INDENT = 4, LAST_NEEDS = 24 };
 
-/* A reader that went away ends the program without a word; any other failure to print is an error worth an exit code. */
+/* A reader that went away ends the program without a word. Any other failure to print is an error worth an
+ * exit code. */
 static void write_all(struct sys *s, int fd, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t done = s->write(s, fd, p, n);
+		/* `helm ... | head` is no error. */
 		if (done < 0 && errno == EPIPE)
 			_exit(0);
 		if (done < 0) {
@@ -35,6 +39,7 @@ static void write_all(struct sys *s, int fd, const char *p, size_t n)
 
 /* ---- wrapping ---- */
 
+/* COLUMNS, when it is a sensible number. */
 static bool asked_columns(const struct cli *r, size_t *ret)
 {
 	const char *columns = r->sys->getenv(r->sys, "COLUMNS");
@@ -46,6 +51,7 @@ static bool asked_columns(const struct cli *r, size_t *ret)
 	return true;
 }
 
+/* The width of the screen: what COLUMNS asks, what the terminal says, or 80. */
 size_t out_width(const struct cli *r)
 {
 	struct winsize size;
@@ -69,7 +75,7 @@ static size_t line_width(const struct cli *r)
 	return out_width(r);
 }
 
-/* Columns of text that may hold escape sequences. */
+/* The columns that a text takes on the screen, without its escape sequences. */
 static size_t visible(const char *p, size_t n)
 {
 	size_t wide = 0, from = 0;
@@ -78,6 +84,7 @@ static size_t visible(const char *p, size_t n)
 		if (p[i] != '\033')
 			continue;
 		wide += text_width(p + from, i - from);
+		/* An escape sequence ends with a letter. */
 		while (i + 1 < n && !((p[i] >= 'A' && p[i] <= 'Z') || (p[i] >= 'a' && p[i] <= 'z')))
 			i++;
 		from = i + 1;
@@ -85,7 +92,8 @@ static size_t visible(const char *p, size_t n)
 	return from < n ? wide + text_width(p + from, n - from) : wide;
 }
 
-/* Append one line that begins in column `column`; what does not fit goes on in column `hang` below.  Words stay whole. */
+/* Appends one line that begins in column `column`; what does not fit goes on in column `hang` below. Words
+ * stay whole. */
 static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t column, size_t hang)
 {
 	bool is_first = true;
@@ -114,7 +122,8 @@ static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t c
 	}
 }
 
-/* Where the rest of a long line goes: below the value of "name  value", below the first word of an indented line. */
+/* Where the rest of a long line goes: below the value of "name value", or below the first word of an
+ * indented line. Two blanks behind a sentence's end do not count as such a gap. */
 static size_t hang_of(const char *p, size_t n, size_t width)
 {
 	size_t lead = 0;
@@ -127,11 +136,13 @@ static size_t hang_of(const char *p, size_t n, size_t width)
 		while (i < n && p[i] == ' ')
 			i++;
 		size_t column = visible(p, i);
+		/* A value that begins far to the right would leave too little room below itself. */
 		return column <= width / 2 ? column : lead;
 	}
 	return lead;
 }
 
+/* Lines that fit are left exactly as they are, blanks and all. */
 static void wrap_lines(struct buf *to, const char *p, size_t n, size_t width)
 {
 	while (n) {
@@ -148,6 +159,7 @@ static void wrap_lines(struct buf *to, const char *p, size_t n, size_t width)
 	}
 }
 
+/* Writes the first n bytes of the buffer, wrapped where that is wanted. */
 static void flush_part(struct cli *r, size_t n)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -171,7 +183,7 @@ void out_flush(struct cli *r)
 		flush_part(r, r->out->n);
 }
 
-/* Whole lines only, as the width of a line is known at its end. */
+/* Whole lines only, because the width of a line is known at its end. */
 static void flush_when_full(struct cli *r)
 {
 	const char *end = r->out->n >= FLUSH_AT ? memrchr(r->out->p, '\n', r->out->n) : NULL;
@@ -180,6 +192,8 @@ static void flush_when_full(struct cli *r)
 		flush_part(r, (size_t)(end - r->out->p) + 1);
 }
 
+/* Paragraphs for help: each line of `text` is wrapped; one that begins with a blank is an example and
+ * stays as it is. */
 void out_text(struct cli *r, size_t indent, const char *text)
 {
 	while (*text) {
@@ -195,6 +209,7 @@ void out_text(struct cli *r, size_t indent, const char *text)
 	buf_addc(r->out, '\n');
 }
 
+/* Measures first, so that the text is formatted into the buffer once and never cut. */
 void out(struct cli *r, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -225,6 +240,7 @@ void out_line_json(struct cli *r, const struct json *v)
 	flush_when_full(r);
 }
 
+/* What was printed before leaves first, so that the two streams stay in order on a terminal. */
 void warn(struct cli *r, const char *fmt, ...)
 {
 	char text[1024];
@@ -240,6 +256,7 @@ void warn(struct cli *r, const char *fmt, ...)
 	write_all(r->sys, 2, line.p, line.n);
 }
 
+/* An empty text where colour is off, so that callers need not ask. */
 const char *paint(const struct cli *r, enum paint p)
 {
 	static const char *const codes[] = {
@@ -255,7 +272,7 @@ const char *paint(const struct cli *r, enum paint p)
 	return r->has_color ? codes[p] : "";
 }
 
-/* Tables: rows are kept until the end, because the widest cell is only known then. */
+/* Rows are kept until out_table_end(), because the widest cell is only known then. */
 struct out_table {
 	struct cli *r;
 	size_t columns, rows, cap;
@@ -276,6 +293,7 @@ struct out_table *out_table(struct cli *r, const char *const *headings, size_t c
 	return t;
 }
 
+/* Cells are copied, so the caller may use its memory again. */
 void out_row(struct out_table *t, const char *const *cells, const enum paint *paints)
 {
 	if (t->rows == t->cap) {
@@ -294,13 +312,15 @@ void out_row(struct out_table *t, const char *const *cells, const enum paint *pa
 	t->rows++;
 }
 
-/* Where the columns stand: side by side, and those that do not fit on further lines, indented, the same way in every row. */
+/* Where the columns stand: side by side, and those that do not fit on further lines, indented, in the same
+ * way in every row. The last column may wrap, so it needs only some room. */
 static void table_places(const struct out_table *t, const size_t *widths, size_t total, size_t *places)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < t->columns; i++) {
 		size_t need = i + 1 == t->columns && widths[i] > LAST_NEEDS ? LAST_NEEDS : widths[i];
+		/* This column and those behind it go to another line. */
 		if (i && at + need > total)
 			at = TABLE_INDENT;
 		places[i] = at;
@@ -308,6 +328,7 @@ static void table_places(const struct out_table *t, const size_t *widths, size_t
 	}
 }
 
+/* A column that stands further left than the one before it begins a new line. */
 static void table_row(struct out_table *t, size_t row, const size_t *places, size_t total)
 {
 	struct cli *r = t->r;
@@ -333,6 +354,7 @@ static void table_row(struct out_table *t, size_t row, const size_t *places, siz
 	out(r, "\n");
 }
 
+/* Measures all cells, places the columns once, and prints every row in the same way. */
 void out_table_end(struct out_table *t)
 {
 	size_t *widths = arena_zalloc(t->r->a, t->columns, sizeof(*widths));
@@ -351,7 +373,8 @@ void out_table_end(struct out_table *t)
 		table_row(t, row, places, total);
 }
 
-/* Progress: at most ten lines a second, on one line of standard error that is wiped at the end. */
+/* Progress is shown at most ten times a second, on one line of standard error that is wiped at the end.
+ * Only a terminal sees it. */
 void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_t total)
 {
 	*p = (struct progress){ .sys = r->sys, .what = what, .total = total };
@@ -359,6 +382,7 @@ void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_
 	p->started_us = p->shown_us = r->sys->mono_us(r->sys);
 }
 
+/* The time left is guessed from the rate so far. */
 static void show(struct progress *p, int64_t now)
 {
 	char line[160];
@@ -366,6 +390,7 @@ static void show(struct progress *p, int64_t now)
 	double rate = seconds > 0 ? (double)p->done / seconds : 0;
 	int n;
 
+	/* Without a total there is no time left to tell. */
 	if (p->total && rate > 0)
 		n = snprintf(line, sizeof(line), "\r\033[K%s: %llu of %llu, %.0f/s, %.0f s left", p->what,
 			(unsigned long long)p->done, (unsigned long long)p->total, rate,
@@ -377,6 +402,7 @@ static void show(struct progress *p, int64_t now)
 		write_all(p->sys, 2, line, (size_t)n);
 }
 
+/* Cheap when nobody looks; otherwise at most ten times a second. */
 void progress_step(struct progress *p, uint64_t done)
 {
 	p->done = done;

@@ -1,7 +1,8 @@
-/* pretty.c — documents for people: what --json prints as an object is lines of "name  value", a list of objects is a table.
+/* pretty.c — documents for people: what --json prints as an object is lines of "name value"; a list of
+ * objects is a table.
  *
- * For commands whose result needs no layout of its own.  Nothing is left out: what is too deep for a line is written as a
- * value of its path ("limits max files"). */
+ * For commands whose result needs no layout of its own. Nothing is left out: what is too deep for a line
+ * is written as a value of its path ("limits max files"). */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -16,11 +17,13 @@ static bool is_plain(const struct json *v)
 	return !json_is(v, JSON_OBJECT) && !json_is(v, JSON_ARRAY);
 }
 
+/* Told by its first item. */
 static bool is_list_of_objects(const struct json *v)
 {
 	return json_is(v, JSON_ARRAY) && v->n && json_is(v->items[0], JSON_OBJECT);
 }
 
+/* Yes and no for truth values, "-" for nothing, lists joined by commas. */
 static void add_value(struct buf *to, const struct json *v)
 {
 	if (json_text(v) && *json_text(v)) {
@@ -58,7 +61,8 @@ static const char *label(struct cli *r, const char *above, const char *name, boo
 	return text_safe(r->a, text, strlen(text), false);
 }
 
-/* Lines of one object, those of objects in it included; first only measured, then printed. */
+/* The lines of one object, including those of objects in it. Called twice: first only to measure the
+ * names, then to print. */
 static size_t lines(struct cli *r, const struct json *v, const char *above, size_t widest, bool prints)
 {
 	json_each_member (m, v) {
@@ -78,13 +82,14 @@ static size_t lines(struct cli *r, const struct json *v, const char *above, size
 
 static void lists_inside(struct cli *r, const struct json *v, const char *above);
 
+/* Lines first, then the lists that did not fit into lines. */
 static void object(struct cli *r, const struct json *v)
 {
 	lines(r, v, "", lines(r, v, "", 0, false), true);
 	lists_inside(r, v, "");
 }
 
-/* Few members with short values, the same in every row: a table shows them best. */
+/* A table fits few members with short values that are the same in every row. The last column may be long. */
 static bool fits_table(struct cli *r, const struct json *list)
 {
 	const struct json *first = list->items[0];
@@ -97,6 +102,7 @@ static bool fits_table(struct cli *r, const struct json *list)
 		json_each_member (m, row)
 			if (!json_get(first, m->name) || json_is(m->value, JSON_OBJECT) ||
 				is_list_of_objects(m->value) ||
+				/* Compared by address: it asks whether m is the last member. */
 				(m->name != row->members[row->n - 1].name &&
 					strlen(value_text(r, m->value)) > CELL_LONGEST))
 				return false;
@@ -104,6 +110,7 @@ static bool fits_table(struct cli *r, const struct json *list)
 	return true;
 }
 
+/* A table where it fits; otherwise one block of lines per object. */
 static void list_of_objects(struct cli *r, const struct json *list)
 {
 	const char *cells[TABLE_COLUMNS];
@@ -132,6 +139,7 @@ static void list_of_objects(struct cli *r, const struct json *list)
 	out_table_end(t);
 }
 
+/* Lists of objects, each under the name of its path. */
 static void lists_inside(struct cli *r, const struct json *v, const char *above)
 {
 	json_each_member (m, v) {
@@ -145,6 +153,7 @@ static void lists_inside(struct cli *r, const struct json *v, const char *above)
 	}
 }
 
+/* An empty object or list is "nothing". */
 void out_pretty(struct cli *r, const struct json *v)
 {
 	if (json_is(v, JSON_OBJECT) && v->n)
@@ -158,6 +167,7 @@ void out_pretty(struct cli *r, const struct json *v)
 		out(r, "%s\n", is_plain(v) ? value_text(r, v) : "nothing");
 }
 
+/* The one rule for results: the document for --json, lines and tables otherwise. */
 void out_result(struct cli *r, const struct json *v)
 {
 	if (r->is_json)

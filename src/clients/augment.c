@@ -1,4 +1,5 @@
-/* augment.c — Augment's command line.  No hook of ours yet: its settings hold hooks and tool permissions. */
+/* augment.c — Augment's command line. It has no hook of ours yet. Its settings hold hooks and tool
+ * permissions, so a write to them is asked about. */
 #include "clients/parts.h"
 
 const struct client client_augment = { .name = "augment",

@@ -1,10 +1,15 @@
-/* claude_code.c — Claude Code.
+/* claude_code.c — Claude Code: how it asks, how it is answered and how its settings are read.
  *
- * Its hooks are groups of commands below an event's name; a denial is a JSON document on standard output with exit code 0.  Newer
- * versions know "onFailure": "block" for a hook that crashed or took too long; older ones go on, which setup status tells. */
+ * Its hooks are groups of commands below an event's name. A denial is a JSON document on standard output
+ * with exit code 0. Newer versions know "onFailure": "block" for a hook that crashed or took too long;
+ * older versions let the call pass then, and `helm setup status` says so.
+ *
+ * Other clients took over its words, so the answer, the denial, the payload and the plain entry are shared
+ * through parts.h. */
 #include "base/text.h"
 #include "clients/parts.h"
 
+/* There is one text for both model and person here, so `person` is not used. */
 struct json *claude_answer(struct arena *a, const char *word, const char *text, const char *person)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
@@ -37,6 +42,8 @@ struct json *claude_payload(struct arena *a, const char *command)
 	return doc;
 }
 
+/* One group that holds our command for every tool. Only the entry before a call may block: what fails
+ * after a call has nothing left to stop. */
 static struct json *entry_of(struct arena *a, const char *command, const char *verb, bool can_block)
 {
 	struct json *group = json_new(a, JSON_OBJECT), *handlers = json_new(a, JSON_ARRAY),
@@ -66,6 +73,7 @@ static struct json *claude_entry(struct arena *a, const char *command, const cha
 	return entry_of(a, command, verb, true);
 }
 
+/* A file that is missing or cannot be read switches nothing off. */
 static void check_disabled(struct client_look *l, const char *path)
 {
 	struct json *doc = client_read_json(l, path);
@@ -77,7 +85,9 @@ static void check_disabled(struct client_look *l, const char *path)
 			arena_printf(l->a, "'%s' says allowManagedHooksOnly: ours is skipped", path));
 }
 
-/* Every file of settings it reads may switch all hooks off. */
+/* Looks through every settings file that Claude Code reads, since each of them can switch all hooks off:
+ * those of the user, of the project and of the place where our entry lies, and the one an administrator
+ * manages. */
 static void claude_look(struct client_look *l)
 {
 	const char *roots[] = { l->home, l->project, l->root };

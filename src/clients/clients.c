@@ -1,4 +1,11 @@
-/* clients.c — the lookups over all rows, and what payloads of all clients have in common; see clients.h. */
+/* clients.c — the lookups over all rows, and what payloads of all clients have in common; see clients.h.
+ *
+ * Two kinds of callers come here. Setup, doctor and the hook commands ask for one client by name. The
+ * guard asks about paths: for each path a command wants to write, whether it steers any client at all, so
+ * those lookups are made to be cheap.
+ *
+ * A payload comes from outside and is read narrowly: a size limit, an object, a tool's name and an object
+ * of input are needed, and anything less is an error that the hook turns into a denial. */
 #include "clients/clients.h"
 #include "base/doc.h"
 #include "base/file.h"
@@ -14,7 +21,8 @@ enum { PAYLOAD_LIMIT = 8 << 20, SETTINGS_LIMIT = 4 << 20 };
 static const struct client *const all[] = { CLIENTS(CLIENTS_ADDRESS) };
 #undef CLIENTS_ADDRESS
 
-/* Set by nobody in particular: by guarded runs, and by convention. */
+/* Marks of no client in particular: a guarded run sets the first, and some agents set the second by
+ * convention. */
 static const struct client somebody = { .marks = MARKS("HELM_TASK_ID", "AI_AGENT") };
 
 const struct client *clients_at(size_t i)
@@ -43,6 +51,7 @@ const char *clients_with_hook(struct arena *a)
 
 /* ---- marks ---- */
 
+/* Row 0 is `somebody`; behind it come the clients in their order. */
 const char *clients_mark_at(size_t i)
 {
 	for (size_t k = 0; k <= ARRAY_SIZE(all); k++)
@@ -66,7 +75,8 @@ const char *clients_mark_in_environment(struct sys *s)
 
 /* ---- settings ---- */
 
-/* Every path a command names is held against every row: the first byte says no to most. */
+/* Whether a path is the one a row names: a directory (ends in '/'), a name with one '*', or the very path.
+ * Every path of every command is held against every row, and the first byte rules most of them out. */
 static bool is_it(const char *pattern, const char *path)
 {
 	if (*pattern != *path)
@@ -81,6 +91,7 @@ static bool is_it(const char *pattern, const char *path)
 		text_ends(path, star + 1);
 }
 
+/* The strictest care of all rows that name this path. */
 enum client_care clients_care(const char *path)
 {
 	enum client_care care = CARE_NONE;
@@ -92,6 +103,9 @@ enum client_care clients_care(const char *path)
 	return care;
 }
 
+/* The same for a path whose root is not known: each of its tails is tried, so that
+ * /any/where/.claude/settings.json is found. An absolute path begins with '/', which no row does; its
+ * first tail is tried in the loop. */
 enum client_care clients_care_anywhere(const char *path)
 {
 	enum client_care care = *path == '/' ? CARE_NONE : clients_care(path);
@@ -103,6 +117,7 @@ enum client_care clients_care_anywhere(const char *path)
 	return care;
 }
 
+/* For whoever moves or deletes a directory: `path` is a proper parent of the named file. */
 enum client_care clients_care_below(const char *path)
 {
 	enum client_care care = CARE_NONE;
@@ -123,6 +138,7 @@ static bool has(const struct json *list, const char *text)
 	return false;
 }
 
+/* Links are not followed: a link in the place of a settings file counts as one. */
 static void add_if_there(struct sys *s, struct arena *a, const char *path, struct json *list)
 {
 	struct stat st;
@@ -147,6 +163,7 @@ static void add_matching(
 			add_if_there(s, a, arena_printf(a, "%s%s", dir, names[i]), list);
 }
 
+/* A row with a '*' needs its directory listed; any other is one stat(). */
 void clients_settings_in(
 	struct sys *s, struct arena *a, const struct client *c, const char *root, struct json *list)
 {
@@ -162,6 +179,7 @@ void clients_settings_in(
 	}
 }
 
+/* Links are followed, because the client follows them, too. */
 struct json *client_read_json(const struct client_look *l, const char *path)
 {
 	struct json *doc = NULL;
@@ -171,8 +189,11 @@ struct json *client_read_json(const struct client_look *l, const char *path)
 
 /* ---- payloads ---- */
 
+/* The member by which a payload of `helm setup` is told from one of a client. It never makes a verdict
+ * milder; it only keeps self-tests apart in the record. */
 #define SELF_TEST "self_test"
 
+/* The first member that is there under one of several names and is not null. */
 static const struct json *first_member(const struct json *doc, const char *const *names)
 {
 	for (; *names; names++) {
@@ -183,6 +204,8 @@ static const struct json *first_member(const struct json *doc, const char *const
 	return NULL;
 }
 
+/* The common members are read first; then the client's own reader may take over tool and input. What is
+ * missing is left NULL, except tool and input, without which nothing can be judged. */
 int clients_read_call(
 	const struct client *c, struct arena *a, struct bytes payload, struct tool_call *ret, struct err *e)
 {

@@ -1,4 +1,5 @@
-/* cline.c — Cline.  No hook of ours yet: programs in its hooks directory are run around every tool call. */
+/* cline.c — Cline. It has no hook of ours yet. It runs the programs in its hooks directory around every
+ * tool call, so a write there is asked about. */
 #include "clients/parts.h"
 
 const struct client client_cline = { .name = "cline",

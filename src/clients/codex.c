@@ -1,7 +1,9 @@
 /* codex.c — Codex.
  *
- * It speaks as Claude Code does, but has no question to put to a person.  It skips without a word every hook that a person has not
- * trusted, so "armed" needs proof: the hash of the very hook in config.toml. */
+ * It speaks as Claude Code does, but it cannot put a question to its person. It silently skips every hook
+ * that a person has not trusted, so "armed" needs proof: the hash of this very hook, which Codex writes
+ * into config.toml when a person trusts it. Only the plain form that Codex itself writes is read; trust in
+ * any other spelling is not seen, and then the hook counts as not armed. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -12,7 +14,8 @@
 
 enum { CONFIG_LIMIT = 4 << 20 };
 
-/* `name = value` below the table `header` of a TOML file, as written; NULL when it is not there in that plain form. */
+/* The value of `name = value` below the table `header` of a TOML file, as it is written there. NULL when
+ * it does not stand there in that plain form. */
 static const char *toml_value(struct arena *a, struct bytes text, const char *header, const char *name)
 {
 	bool is_in = false;
@@ -38,7 +41,8 @@ static const char *toml_value(struct arena *a, struct bytes text, const char *he
 	return NULL;
 }
 
-/* What Codex hashes when a person trusts a hook: event, matcher and handler, canonical, defaults filled in. */
+/* The hash that Codex computes when a person trusts a hook: event, matcher and handler as canonical JSON
+ * with defaults filled in. 600 is Codex's default time-out in seconds. */
 static const char *trusted_hash(const struct client_look *l)
 {
 	struct arena *a = l->a;
@@ -59,6 +63,7 @@ static const char *trusted_hash(const struct client_look *l)
 	return json_sha256(a, doc);
 }
 
+/* A config.toml that cannot be read is taken as empty; then nothing is trusted and the hook is not armed. */
 static struct bytes read_config(struct client_look *l)
 {
 	const char *moved = l->sys->getenv(l->sys, "CODEX_HOME");
@@ -75,6 +80,8 @@ static bool is_false(const char *value)
 	return value && text_starts(value, "false");
 }
 
+/* Asks in the order in which Codex decides: is the feature on, is this hook on, is it trusted, is what was
+ * trusted this version of it, is the project trusted. The first "no" is the detail that a person sees. */
 static void codex_look(struct client_look *l)
 {
 	struct arena *a = l->a;
@@ -84,6 +91,7 @@ static void codex_look(struct client_look *l)
 	const char *trusted = toml_value(a, text, key, "trusted_hash"),
 		   *level = toml_value(a, text, arena_printf(a, "[projects.\"%s\"]", l->root), "trust_level");
 
+	/* A broken entry has its own, better explanation already. */
 	if (text_eq(l->state, "broken"))
 		return;
 	if (is_false(toml_value(a, text, "[features]", "hooks")) ||

@@ -1,4 +1,5 @@
-/* copilot.c — GitHub Copilot's command line and cloud agent.  No hook of ours yet: its settings are watched, and it is known by its mark. */
+/* copilot.c — GitHub Copilot's command line and cloud agent. It has no hook of ours yet: a write to its
+ * settings is asked about, and the commands it starts are known by its mark in the environment. */
 #include "clients/parts.h"
 
 const struct client client_copilot = { .name = "copilot",

@@ -1,9 +1,13 @@
 /* cursor.c — Cursor.
  *
- * It names the event instead of the tool, and asks before commands, calls of servers and reads, not before edits. */
+ * Its payload names an event instead of a tool, so the event is translated to the tool that the guard
+ * knows. It asks before shell commands, calls of MCP servers and reads of files, but not before edits;
+ * `helm setup status` warns about that. */
 #include "base/text.h"
 #include "clients/parts.h"
 
+/* Events that begin with "before" are Cursor's; any other payload is read by the common members. An
+ * unknown "before" event is an error, so that a new kind of call is refused and not waved through. */
 static int cursor_read(
 	struct arena *a, const struct json *doc, struct tool_call *ret, bool *ret_is_read, struct err *e)
 {
@@ -19,6 +23,7 @@ static int cursor_read(
 		ret->tool_name = "Read";
 		json_sets(a, input, "file_path", json_get_text(doc, "file_path", ""));
 	} else if (text_eq(event, "beforeMCPExecution")) {
+		/* Cursor sends the input of an MCP call as JSON inside a text. */
 		const char *text = json_get_text(doc, "tool_input", NULL);
 		int rc = text ? json_parse(a, bytes_of(text), "tool_input", NULL, &input, e) : OK;
 		if (rc)
@@ -58,6 +63,7 @@ static struct json *cursor_payload(struct arena *a, const char *command)
 	return doc;
 }
 
+/* failClosed: Cursor blocks the call when the hook crashes or takes too long. */
 static struct json *cursor_entry(struct arena *a, const char *command, const char *verb)
 {
 	struct json *one = json_new(a, JSON_OBJECT);

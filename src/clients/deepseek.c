@@ -1,9 +1,11 @@
 /* deepseek.c — the DeepSeek harness.
  *
- * A plugin named in a YAML patch loads its hooks, so nothing is edited: a person pastes. */
+ * It loads hooks through a plugin that is named in a YAML patch of its own. That file cannot be edited in
+ * place safely, so setup prints what a person pastes. */
 #include "base/text.h"
 #include "clients/parts.h"
 
+/* It knows no question, so an escalation is answered as a denial, too. */
 static struct json *deepseek_answer(struct arena *a, const char *word, const char *text, const char *person)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);

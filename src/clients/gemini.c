@@ -1,4 +1,5 @@
-/* gemini.c — Gemini CLI.  No hook of ours yet: its settings, which hold hooks and what needs no question, are closed. */
+/* gemini.c — Gemini CLI. It has no hook of ours yet. Its settings hold hooks and the list of tools that
+ * need no question, so they are closed to everything that is governed. */
 #include "clients/parts.h"
 
 const struct client client_gemini = { .name = "gemini",

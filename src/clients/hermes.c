@@ -1,10 +1,12 @@
 /* hermes.c — Hermes.
  *
- * Its settings are YAML, of the user only.  A denial is a document and exit code 2; what fails is a block only where the entry
- * says so. */
+ * Its settings are YAML, and only the user's file is read. A denial is a document together with exit code
+ * 2. A hook that crashes or takes too long blocks the call only where the entry says fail_closed, which
+ * ours does. */
 #include "base/text.h"
 #include "clients/parts.h"
 
+/* It knows no question, so an escalation is answered as a block, too. */
 static struct json *hermes_answer(struct arena *a, const char *word, const char *text, const char *person)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -22,6 +24,7 @@ static const char *hermes_denial(const struct json *answer)
 								     : NULL;
 }
 
+/* Its shell tool is called "terminal" and its input stands in "args". */
 static struct json *hermes_payload(struct arena *a, const char *command)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *input = json_new(a, JSON_OBJECT);

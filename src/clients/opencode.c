@@ -1,4 +1,5 @@
-/* opencode.c — OpenCode.  No hook of ours yet: its settings name permissions and servers, and plugins beside them are loaded unasked. */
+/* opencode.c — OpenCode. It has no hook of ours yet. Its settings name permissions and servers, and
+ * plugins that lie beside them are loaded without a question, so a write to either is asked about. */
 #include "clients/parts.h"
 
 const struct client client_opencode = { .name = "opencode",

@@ -1,4 +1,8 @@
-/* command.c — the table of command.def, and looking a command up in it. */
+/* command.c — the table of command.def, and looking a command up in it.
+ *
+ * A command has one word or two ("run", "task list"). The table says of each whether it only looks, acts,
+ * wraps another program or controls the guard itself; the guard and the command line both read that from
+ * here, so they cannot disagree. */
 #include "model/command.h"
 
 #include "base/mem.h"
@@ -13,6 +17,9 @@ const struct helm_command command_table[COMMAND_COUNT] = {
 #undef COMMAND
 };
 
+/* Two words are tried before one: "profile pause" is found although "profile" may be a command as well.
+ * *ret_words says how many words belong to the command, so that the caller knows where its arguments
+ * begin. */
 const struct helm_command *command_find(const char *first, const char *second, size_t *ret_words)
 {
 	const struct helm_command *single = NULL;

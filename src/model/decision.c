@@ -1,7 +1,8 @@
 /* decision.c — names, and the decision as JSON.
  *
- * Member names and order are those of the original's ledger, so that its readers keep working; the members below
- * "reason_codes" are ours. */
+ * The members down to "classification", their names and their order are those that older readers of the
+ * ledger know, so that these keep working. Everything from "reason_codes" on was added later and stands
+ * behind them. */
 #include "model/decision.h"
 
 #include "base/text.h"
@@ -12,11 +13,13 @@ static const char *const action_names[] = { "allow", "warn", "require_approval",
 static const char *const mode_names[] = { "enforce", "audit", "off" };
 static const char *const certainty_names[] = { "certain", "prefixed", "dynamic" };
 
+/* A value out of range is named "deny": a broken decision must never read as a mild one. */
 const char *action_name(enum action a)
 {
 	return (unsigned)a < ARRAY_SIZE(action_names) ? action_names[a] : "deny";
 }
 
+/* "ask" is the short word for "require_approval" that rule files use. */
 bool action_parse(const char *name, enum action *ret)
 {
 	if (text_eq(name, "ask")) {
@@ -31,6 +34,7 @@ bool action_parse(const char *name, enum action *ret)
 	return false;
 }
 
+/* A warning passes; whatever is neither allowed nor asked is denied. */
 enum verdict action_verdict(enum action a)
 {
 	if (a == ACTION_ALLOW || a == ACTION_WARN)
@@ -43,6 +47,7 @@ const char *guard_mode_name(enum guard_mode m)
 	return mode_names[m];
 }
 
+/* An unknown mode is false, and *ret is left alone. */
 bool guard_mode_parse(const char *name, enum guard_mode *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(mode_names); i++)
@@ -53,6 +58,8 @@ bool guard_mode_parse(const char *name, enum guard_mode *ret)
 	return false;
 }
 
+/* Whether an earlier finding says something stricter about the same effect. Then this one need not be told
+ * to a person. Findings that belong to no effect are always told. */
 bool decision_is_outspoken(const struct decision *d, size_t i)
 {
 	const struct finding *f = &d->findings[i];
@@ -63,11 +70,13 @@ bool decision_is_outspoken(const struct decision *d, size_t i)
 	return false;
 }
 
+/* What is enforced. In audit mode the verdict is recorded, but the call passes. */
 enum verdict decision_effective(const struct decision *d)
 {
 	return d->mode == GUARD_ENFORCE ? d->verdict : V_ALLOW;
 }
 
+/* 24 and 25 are the exit codes that scripts tell "asked" and "denied" by. */
 int decision_exit(const struct decision *d)
 {
 	enum verdict v = decision_effective(d);
@@ -77,6 +86,7 @@ int decision_exit(const struct decision *d)
 	return v == V_ESCALATE ? 24 : 25;
 }
 
+/* Scores are kept in hundredths, so that no rounding of floating point decides a level. */
 const char *risk_level(int score_hundredths)
 {
 	if (score_hundredths < 35)
@@ -86,12 +96,14 @@ const char *risk_level(int score_hundredths)
 	return score_hundredths < 95 ? "high" : "critical";
 }
 
+/* Scores are written as fractions: 95 is 0.95. */
 static struct json *hundredths(struct arena *a, int n)
 {
 	return json_double(a, n / 100.0);
 }
 
-/* Words and paths may hold any bytes; JSON may not.  What is not UTF-8 is made visible. */
+/* Words and paths of a command may hold any bytes; JSON may not. What is not UTF-8 is made visible instead
+ * of being dropped. */
 static const char *printable(struct arena *a, const char *s)
 {
 	size_t n = s ? strlen(s) : 0;
@@ -108,6 +120,7 @@ static struct json *text_list(struct arena *a, const char *const *list, size_t n
 	return arr;
 }
 
+/* Lists are short, so a walk is enough. */
 static void push_unique(struct arena *a, struct json *arr, const char *text)
 {
 	json_each (item, arr)
@@ -116,7 +129,7 @@ static void push_unique(struct arena *a, struct json *arr, const char *text)
 	json_pushs(a, arr, text);
 }
 
-/* Sorted as they stand in findings; a rule that fired twice is named once. */
+/* In the order of the findings; a rule that fired twice is named once. */
 static struct json *matched_rules(struct arena *a, const struct decision *d)
 {
 	struct json *arr = json_new(a, JSON_ARRAY);
@@ -126,6 +139,7 @@ static struct json *matched_rules(struct arena *a, const struct decision *d)
 	return arr;
 }
 
+/* Reasons for a person: each finding with its rule, then the tool groups that the profile denies. */
 static struct json *reason_texts(struct arena *a, const struct decision *d)
 {
 	struct json *arr = json_new(a, JSON_ARRAY);
@@ -140,6 +154,8 @@ static struct json *reason_texts(struct arena *a, const struct decision *d)
 	return arr;
 }
 
+/* Reasons for a program. Two of them come from no finding: an operator that stood in the arguments, and a
+ * tool group that the profile denies. */
 static struct json *reason_codes(struct arena *a, const struct decision *d)
 {
 	struct json *arr = json_new(a, JSON_ARRAY);
@@ -153,6 +169,7 @@ static struct json *reason_codes(struct arena *a, const struct decision *d)
 	return arr;
 }
 
+/* What the command does, as older readers of the ledger know it. */
 static struct json *classification(struct arena *a, const struct decision *d)
 {
 	const struct proposal *p = d->proposal;
@@ -174,6 +191,7 @@ static struct json *classification(struct arena *a, const struct decision *d)
 	return c;
 }
 
+/* Start and end as offsets in the text of the command. */
 static struct json *span_json(struct arena *a, struct span at)
 {
 	struct json *v = json_new(a, JSON_ARRAY);
@@ -183,6 +201,7 @@ static struct json *span_json(struct arena *a, struct span at)
 	return v;
 }
 
+/* Members that would say the usual thing (no path class, certain, not resolved) are left out. */
 static struct json *effect_json(struct arena *a, const struct effect *e)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -201,6 +220,7 @@ static struct json *effect_json(struct arena *a, const struct effect *e)
 	return v;
 }
 
+/* The span is shown with its text only when it lies inside its source: spans of generated text may not. */
 static struct json *finding_json(struct arena *a, const struct finding *f)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -221,6 +241,7 @@ static struct json *finding_json(struct arena *a, const struct finding *f)
 	return v;
 }
 
+/* "truncated" means that a limit stopped the reader, which is something else than a syntax error. */
 static struct json *parser_json(struct arena *a, const struct proposal *p)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -237,6 +258,8 @@ static struct json *parser_json(struct arena *a, const struct proposal *p)
 	return v;
 }
 
+/* Which tool groups the profile gives, which of them this call uses, and which it uses without being given
+ * them. */
 static struct json *grant_json(struct arena *a, const struct decision *d)
 {
 	enum tool_group all[GROUP_COUNT];
@@ -262,6 +285,7 @@ static struct json *grant_json(struct arena *a, const struct decision *d)
 	return v;
 }
 
+/* The members that older readers do not know. */
 static void add_new_members(struct arena *a, const struct decision *d, struct json *v)
 {
 	struct json *effects = json_new(a, JSON_ARRAY), *findings = json_new(a, JSON_ARRAY);
@@ -284,10 +308,12 @@ static void add_new_members(struct arena *a, const struct decision *d, struct js
 	json_sets(a, v, "mode", guard_mode_name(d->mode));
 }
 
+/* The order of members is part of the format: see the head of this file. */
 struct json *decision_to_json(struct arena *a, const struct decision *d)
 {
 	struct json *v = json_new(a, JSON_OBJECT), *parts = json_new(a, JSON_OBJECT);
 
+	/* With the guard off nothing was judged, so nothing else is said. */
 	if (d->mode == GUARD_OFF) {
 		json_setb(a, v, "enabled", false);
 		json_sets(a, v, "mode", "off");

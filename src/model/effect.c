@@ -1,4 +1,8 @@
-/* effect.c — names of kinds and classes. */
+/* effect.c — names of kinds of effects, of their flags and of classes of paths.
+ *
+ * The tables are made from the lists in effect.h, so a kind that is added there has its name, its category
+ * and its clause at once. Names are part of rule files, grants and records: they may be added to, but
+ * never changed. */
 #include "model/effect.h"
 
 static const struct {
@@ -34,6 +38,8 @@ bool effect_kind_parse(const char *name, enum effect_kind *ret)
 	return false;
 }
 
+/* Flags by the names that rule files use. An unknown name is refused by the caller: a rule with a
+ * misspelled flag must not silently match everything. */
 bool effect_flag_parse(const char *name, unsigned *ret)
 {
 	static const struct {

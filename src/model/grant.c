@@ -1,4 +1,8 @@
-/* grant.c — grants as JSON, and back. */
+/* grant.c — grants as JSON, and back.
+ *
+ * A grant lets something pass that would otherwise be asked about, so reading one is strict: a member that
+ * is missing, of the wrong type or unknown makes the whole grant an error, and a grant that is not
+ * understood covers nothing. What is written can always be read back to the same grant. */
 #include "model/grant.h"
 
 #include "base/text.h"
@@ -13,6 +17,8 @@ const char *reach_name(enum reach r)
 	return reach_names[r];
 }
 
+/* Whole covers are equal by rule alone; others by every property of the effect, so that a grant for one
+ * effect never fits a similar one. */
 bool cover_eq(const struct cover *x, const struct cover *y)
 {
 	return x->is_whole == y->is_whole && text_eq(x->rule, y->rule) &&
@@ -22,6 +28,7 @@ bool cover_eq(const struct cover *x, const struct cover *y)
 				text_eq(x->operand, y->operand)));
 }
 
+/* A cover without "kind" is a whole one; cover_from_json() reads it so. */
 static struct json *cover_to_json(struct arena *a, const struct cover *c)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -47,6 +54,7 @@ struct json *covers_to_json(struct arena *a, const struct cover *covers, size_t 
 	return list;
 }
 
+/* The place of a name in a list; false for an unknown or missing one. */
 static bool find_name(const char *name, const char *const *names, size_t n, unsigned *ret)
 {
 	for (unsigned i = 0; name && i < n; i++)
@@ -67,6 +75,8 @@ static bool find_class(const char *name, enum path_class *ret)
 	return false;
 }
 
+/* "kind" decides: without it the cover is whole, with it every other member must be there and be
+ * understood. */
 static bool cover_from_json(const struct json *doc, struct cover *ret)
 {
 	const char *kind = json_get_text(doc, "kind", NULL);
@@ -92,6 +102,7 @@ static bool cover_from_json(const struct json *doc, struct cover *ret)
 	return true;
 }
 
+/* One item that is not understood spoils the list: dropping it could widen or narrow what was granted. */
 int covers_from_json(
 	struct arena *a, const struct json *doc, struct cover **ret, size_t *ret_n, struct err *e)
 {
@@ -106,12 +117,14 @@ int covers_from_json(
 	return OK;
 }
 
+/* Absent bounds are left out, since null would have to mean something. */
 static void set_given(struct arena *a, struct json *doc, const char *name, const char *value)
 {
 	if (value)
 		json_sets(a, doc, name, value);
 }
 
+/* Times are written in UTC; bounds that do not hold are left out. */
 struct json *grant_to_json(struct arena *a, const struct grant *g)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -134,6 +147,7 @@ struct json *grant_to_json(struct arena *a, const struct grant *g)
 	return doc;
 }
 
+/* A missing time is no time. */
 static bool read_time(const struct json *doc, const char *name, int64_t *ret)
 {
 	const char *text = json_get_text(doc, name, "");
@@ -141,7 +155,8 @@ static bool read_time(const struct json *doc, const char *name, int64_t *ret)
 	return text_parse_time(text, strlen(text), ret);
 }
 
-/* Each reach has what bounds it, or it is none. */
+/* Whether the member that bounds this kind of reach is there. A grant without its bound would cover
+ * everything, so it is no grant. A shape is bounded by its covers. */
 static bool is_bounded(const struct grant *g)
 {
 	switch (g->reach) {
@@ -157,6 +172,7 @@ static bool is_bounded(const struct grant *g)
 	return false;
 }
 
+/* Nothing is written to *ret unless the whole grant is understood. */
 int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, struct err *e)
 {
 	struct grant g = { .id = json_get_text(doc, "grant_id", NULL),
@@ -175,7 +191,8 @@ int grant_from_json(struct arena *a, const struct json *doc, struct grant *ret, 
 		!find_name(json_get_text(doc, "reach", NULL), reach_names, ARRAY_SIZE(reach_names), &reach) ||
 		!read_time(doc, "created_at", &g.created_us) || !read_time(doc, "expires_at", &g.expires_us))
 		return err_set(e, E_INPUT, "GRANT_FORMAT", "a grant is not understood");
-	/* A bound that is there and no text would otherwise read as "anybody". */
+	/* A bound that is there but is no text would read as NULL, which means "anybody". It is an error
+	 * instead. */
 	static const char *const bounds[] = { "principal", "session" };
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
 		if (json_get(doc, bounds[i]) && !json_get_text(doc, bounds[i], NULL))

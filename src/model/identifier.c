@@ -1,4 +1,7 @@
-/* identifier.c — names of things across systems; see identifier.h. */
+/* identifier.c — names of things across systems: urn:helm:TYPE:IDENTIFIER; see identifier.h.
+ *
+ * The types are a closed list. For some of them the identifier is the hash of the thing itself, and then
+ * it must be a whole SHA-256 in lower-case hex: two spellings of one hash would be two names of one thing. */
 #include "model/identifier.h"
 
 #include "base/hash.h"
@@ -24,6 +27,7 @@ static const struct {
 	{ "session", false },
 };
 
+/* Letters that need no quoting in paths, shells and addresses. */
 static bool is_identifier(const char *s)
 {
 	size_t n = strlen(s);

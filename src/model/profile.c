@@ -1,7 +1,11 @@
 /* profile.c — reading profiles and tool groups.
  *
- * A profile is a promise about what cannot happen, so the reader is narrow: a member of the wrong type or with an unknown
- * value is an error, a right that is missing is not given.  Members it does not know stay in `document` and mean nothing. */
+ * A profile is a promise about what cannot happen, so the reader is narrow: a member of the wrong type or
+ * with an unknown value is an error, and a right that is not mentioned is not given. Members that the
+ * reader does not know stay in `document` and mean nothing.
+ *
+ * Profiles come from a workspace's references/ directory or, where it has none, from the program itself.
+ * The same code reads both, so the shipped files are held to the same rules. */
 #include "model/profile.h"
 
 #include "base/embed.h"
@@ -44,7 +48,7 @@ const char *checkpoint_rule_name(enum checkpoint_rule v)
 	return checkpoint_names[v];
 }
 
-/* One file being read: where errors say they come from, and the warnings so far. */
+/* One file that is being read: where errors say they come from, and the warnings so far. */
 struct reader {
 	struct arena *a;
 	const char *file;
@@ -54,12 +58,14 @@ struct reader {
 	struct err *e;
 };
 
+/* Names file, profile and member, what is expected and what is there. */
 static int bad_field(struct reader *r, const char *field, const char *want, const struct json *found)
 {
 	return err_set(r->e, E_INPUT, "PROFILE_FIELD", "%s: profile '%s': '%s' must be %s, found %s", r->file,
 		r->profile, field, want, json_type_name(found));
 }
 
+/* Leaves *ret alone when the member is missing or null, so the caller's default holds. */
 static int read_text(struct reader *r, const struct json *doc, const char *field, const char **ret)
 {
 	const struct json *v = json_get(doc, field);
@@ -72,7 +78,8 @@ static int read_text(struct reader *r, const struct json *doc, const char *field
 	return OK;
 }
 
-/* A member that names one of a few words. */
+/* A member that names one of a few words. Leaves *ret alone when it is missing; any other value is an
+ * error that lists the words. */
 static int read_choice(struct reader *r, const struct json *doc, const char *field, const char *const *names,
 	size_t n, unsigned *ret)
 {
@@ -92,6 +99,7 @@ static int read_choice(struct reader *r, const struct json *doc, const char *fie
 	return bad_field(r, field, want.p, v);
 }
 
+/* A list of texts. Missing: empty. */
 static int read_list(
 	struct reader *r, const struct json *doc, const char *field, const char *const **ret, size_t *ret_n)
 {
@@ -114,7 +122,8 @@ static int read_list(
 	return OK;
 }
 
-/* true, false, or anything else: the target decides.  Left out: no, and worth a word to the person who wrote the file. */
+/* true and false mean what they say; any other value leaves the answer to the target. A missing member is
+ * taken as "no", with a warning to the person who wrote the file. */
 static enum allowance read_allowance(struct reader *r, const struct json *doc, const char *field)
 {
 	const struct json *v = json_get(doc, field);
@@ -129,6 +138,8 @@ static enum allowance read_allowance(struct reader *r, const struct json *doc, c
 	return json_is(v, JSON_TRUE) ? ALLOWANCE_YES : ALLOWANCE_NO;
 }
 
+/* Reads the members that choose among a few words. `checkpoint` has no safe default, so it must be there.
+ * What the network may reach follows from network_allowed unless it is said, and must not contradict it. */
 static int read_rules(struct reader *r, const struct json *doc, struct profile *p)
 {
 	unsigned checkpoint = CHECKPOINT_NEVER, reach, sandbox = SANDBOX_BEST_EFFORT;
@@ -156,6 +167,7 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 	return OK;
 }
 
+/* One profile. Allowances are read before the rules, because the rules must agree with them. */
 static int read_profile(struct reader *r, const struct json *doc, struct profile *p)
 {
 	const struct json *handoff;
@@ -190,6 +202,8 @@ static int read_profile(struct reader *r, const struct json *doc, struct profile
 	return read_rules(r, doc, p);
 }
 
+/* Puts the groups of one list under one rule; an unknown group is an error, since a misspelled denial
+ * would deny nothing. */
 static int read_group_list(struct reader *r, const struct json *doc, const char *list, enum tool_rule g,
 	enum tool_rule tool_rules[GROUP_COUNT])
 {
@@ -212,7 +226,8 @@ static int read_group_list(struct reader *r, const struct json *doc, const char 
 	return OK;
 }
 
-/* Deny is read last, so that it wins where a group stands in two lists; a group in none is asked about. */
+/* "deny" is read last, so that it wins where a group stands in two lists. A group in no list is asked
+ * about, which is the zero of the enum. */
 static int read_groups(struct reader *r, const struct json *profiles, struct profile *p)
 {
 	const struct json *doc = json_get(profiles, p->name);
@@ -230,7 +245,8 @@ static int read_groups(struct reader *r, const struct json *profiles, struct pro
 	return read_group_list(r, doc, "deny", TOOLS_DENY, p->tool_rules);
 }
 
-/* {"profiles": {...}} of either file. */
+/* Both files are an object with a member "profiles"; anything else is refused with the file's own error
+ * code. */
 static int parse_profiles_member(struct arena *a, struct bytes text, const char *name, const char *code,
 	struct json **ret, struct err *e)
 {
@@ -246,6 +262,7 @@ static int parse_profiles_member(struct arena *a, struct bytes text, const char 
 	return OK;
 }
 
+/* A file that the build put into the program. Its absence is a mistake of the build, not of the user. */
 static struct bytes shipped(const char *name)
 {
 	struct bytes text;
@@ -255,6 +272,8 @@ static struct bytes shipped(const char *name)
 	return text;
 }
 
+/* Profiles first, then the tool groups that belong to them. *ret is written only when everything was
+ * understood: half a set of profiles is none. */
 int profiles_parse(struct arena *a, struct bytes text, const char *name, struct bytes groups,
 	const char *groups_name, struct profiles *ret, struct err *e)
 {
@@ -270,6 +289,7 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 	if ((rc = parse_profiles_member(a, groups, groups_name, "TOOL_GROUPS", &group_doc, e)))
 		return rc;
 	result.list = arena_zalloc(a, doc->n + 1, sizeof(*result.list));
+	/* Two allowances per profile can each leave one warning. */
 	r.warnings = arena_zalloc(a, doc->n * 2 + 1, sizeof(*r.warnings));
 	json_each_member (m, doc) {
 		r.profile = m->name;
@@ -289,6 +309,7 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 	return OK;
 }
 
+/* The shipped profiles are read by the same code; an error in them is a mistake of the build. */
 void profiles_builtin(struct arena *a, struct profiles *ret)
 {
 	struct err e;
@@ -298,7 +319,8 @@ void profiles_builtin(struct arena *a, struct profiles *ret)
 		BUG("the shipped profiles are not valid");
 }
 
-/* The bytes of a file below references/, or empty when it is not there. */
+/* The bytes of a file below references/; empty when there is none. Any other failure is an error: a
+ * profile that cannot be read must not be replaced by a shipped one. */
 static int read_reference(struct sys *s, struct arena *a, const char *workspace, const char *name,
 	const char **ret_path, struct bytes *ret, struct err *e)
 {
@@ -316,6 +338,7 @@ static int read_reference(struct sys *s, struct arena *a, const char *workspace,
 	return rc;
 }
 
+/* A workspace may bring its own profiles, its own tool groups, both or none. */
 int profiles_load(struct sys *s, struct arena *a, const char *workspace, struct profiles *ret, struct err *e)
 {
 	const char *path, *groups_path;
@@ -345,6 +368,7 @@ static int compare_names(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
+/* An error that names the known profiles, sorted, so that a person finds the one that was meant. */
 int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e)
 {
 	const char *names[32];
@@ -365,6 +389,7 @@ int profiles_get(const struct profiles *p, const char *name, const struct profil
 	return err_set(e, E_USAGE, "PROFILE_UNKNOWN", "unknown profile '%s'; known are: %s", name, known);
 }
 
+/* The order of `lists` is the order of enum tool_rule. */
 struct json *profile_compute_grant(
 	struct arena *a, const struct profile *p, const enum tool_group *requested, size_t n)
 {

@@ -1,8 +1,15 @@
 /* projection.c — the interpreter of member tables; see projection.h.
  *
- * A record is read once: each of its members is looked up in the sorted table and put into its slot, then the slots are
- * written in order.  That is linear in the record and does not depend on how many members the table knows, which matters
- * when a chain of a million receipts is hashed. */
+ * A signed record is hashed in a canonical form: a fixed set of members, sorted, each written in one way.
+ * The tables in records.c say which members and how; this file reads a record by such a table. A member
+ * that the table does not know is not written, so it is not signed either.
+ *
+ * A record is read once: each of its members is looked up in the sorted table and put into its slot, and
+ * then the slots are written in order. The cost grows with the record and not with the size of the table,
+ * which matters when a chain of a million receipts is hashed.
+ *
+ * Trust: a reader that ignores letter case would take "Verdict" for "verdict", while the signature covers
+ * only the second. So a member that differs from a known one in case only is refused. */
 #include "model/projection.h"
 
 #include "model/stamp.h"
@@ -13,7 +20,7 @@
 enum { MAX_MEMBERS = 128, MAX_DEPTH = 32 };
 static const int64_t SAFE_INTEGER = 9007199254740991;
 
-/* Names are compared with their lengths: a record's name may hold NUL. */
+/* Names are compared with their lengths, because a name in a record may hold a NUL. */
 static int compare(const char *name, size_t n, const char *known)
 {
 	size_t known_n = strlen(known);
@@ -22,6 +29,7 @@ static int compare(const char *name, size_t n, const char *known)
 	return order ? order : (n > known_n) - (n < known_n);
 }
 
+/* A binary search: tables are sorted by name. */
 static const struct member *find(const struct projection *p, const char *name, size_t n)
 {
 	size_t low = 0, high = p->n;
@@ -39,8 +47,9 @@ static const struct member *find(const struct projection *p, const char *name, s
 	return NULL;
 }
 
-/* Lower case as the reference reader compares names.  Returns the folded length, or 0 when it does not fit (and so
- * cannot equal a listed name) or nothing changed. */
+/* Lower case, as readers that ignore case compare names: ASCII letters, and the two other characters that
+ * fold to ASCII letters, U+017F (long s) and U+212A (Kelvin sign). Returns the folded length; 0 when
+ * nothing changed, or when the name is too long to equal a listed one. */
 static size_t fold(const char *name, size_t n, char *to, size_t cap)
 {
 	size_t out = 0;
@@ -68,6 +77,7 @@ static size_t fold(const char *name, size_t n, char *to, size_t cap)
 	return changed ? out : 0;
 }
 
+/* Refuses a name that is unknown as it is written but known in lower case. */
 static int check_case(const struct projection *p, const struct json_member *m, struct err *e)
 {
 	char folded[64];
@@ -81,6 +91,8 @@ static int check_case(const struct projection *p, const struct json_member *m, s
 		m->name, folded);
 }
 
+/* The check of names for a whole record, also for readers that do not hash it. It follows known members
+ * into their own records and lists of records. */
 int projection_check_names(const struct projection *p, const struct json *record, struct err *e)
 {
 	json_each_member (m, record) {
@@ -105,6 +117,8 @@ static int wrong_type(const struct member *m, const struct json *v, const char *
 		json_type_name(v));
 }
 
+/* What OMIT leaves out: nothing, null, false, zero, and an empty text, list or object. A number that is no
+ * integer is never empty. */
 static bool is_empty(const struct json *v)
 {
 	int64_t number;
@@ -116,11 +130,13 @@ static bool is_empty(const struct json *v)
 	return v->type != JSON_TRUE && v->n == 0;
 }
 
+/* Missing and null are the same to a table. */
 static bool is_nothing(const struct json *v)
 {
 	return !v || v->type == JSON_NULL;
 }
 
+/* A missing text is the empty text. */
 static int write_text(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (is_nothing(v)) {
@@ -133,6 +149,7 @@ static int write_text(struct buf *to, const struct member *m, const struct json 
 	return OK;
 }
 
+/* Only integers that every reader understands alike, up to 2^53-1 either way; a missing one is 0. */
 static int write_int(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	int64_t number = 0;
@@ -150,6 +167,7 @@ static int write_int(struct buf *to, const struct member *m, const struct json *
 	return OK;
 }
 
+/* A missing truth value is false. */
 static int write_bool(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (!is_nothing(v) && !json_is_bool(v))
@@ -158,6 +176,7 @@ static int write_bool(struct buf *to, const struct member *m, const struct json 
 	return OK;
 }
 
+/* Times are rewritten in their canonical spelling; a missing one is the zero time. */
 static int write_time(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	char *text;
@@ -178,7 +197,8 @@ static int write_time(struct buf *to, const struct member *m, const struct json 
 	return OK;
 }
 
-/* A number as it comes back from an IEEE double: shortest text, -0 kept. */
+/* A number as it comes back from an IEEE double: the shortest text, with -0 kept. Records of other
+ * programs were hashed after such a round trip. */
 static struct json *through_double(struct arena *a, const struct json *v)
 {
 	double value = strtod(v->text, NULL);
@@ -192,6 +212,7 @@ static struct json *through_double(struct arena *a, const struct json *v)
 	return json_double(a, value);
 }
 
+/* A tree without a table: every number goes through a double, everything else stays as it is. */
 static struct json *free_form(struct arena *a, const struct json *v)
 {
 	struct json *copy;
@@ -212,6 +233,7 @@ static struct json *free_form(struct arena *a, const struct json *v)
 	return copy;
 }
 
+/* FREE members are rewritten, RAW members keep their number tokens. */
 static int write_any(struct buf *to, const struct member *m, const struct json *v)
 {
 	if (is_nothing(v))
@@ -221,6 +243,7 @@ static int write_any(struct buf *to, const struct member *m, const struct json *
 	return OK;
 }
 
+/* A list of texts, or an error: one number among them would be hashed differently elsewhere. */
 static int write_texts(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (v->type != JSON_ARRAY)
@@ -233,6 +256,7 @@ static int write_texts(struct buf *to, const struct member *m, const struct json
 	return OK;
 }
 
+/* An object whose values are texts, sorted by name as canonical JSON is. */
 static int write_map(struct buf *to, const struct member *m, const struct json *v, struct err *e)
 {
 	if (v->type != JSON_OBJECT)
@@ -248,6 +272,7 @@ static int write_map(struct buf *to, const struct member *m, const struct json *
 static int write_record(struct buf *to, const struct projection *p, const struct except *but,
 	const struct json *record, int depth, struct err *e);
 
+/* Each object goes through the table of the member; errors say which one failed. */
 static int write_objects(
 	struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
 {
@@ -264,6 +289,7 @@ static int write_objects(
 	return OK;
 }
 
+/* A missing object is written as an empty one, with the defaults of its own table. */
 static int write_object(
 	struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
 {
@@ -274,7 +300,7 @@ static int write_object(
 	return OK;
 }
 
-/* Lists and maps that are absent: null, or empty where the table fills them. */
+/* A list or map that is missing: null, or empty where the table says that it is filled. */
 static int write_absent(struct buf *to, const struct member *m)
 {
 	bool is_map = m->shape == SHAPE_MAP;
@@ -283,6 +309,7 @@ static int write_absent(struct buf *to, const struct member *m)
 	return OK;
 }
 
+/* Dispatches on the shape that the table gives this member. */
 static int write_value(struct buf *to, const struct member *m, const struct json *v, int depth, struct err *e)
 {
 	switch (m->shape) {
@@ -319,6 +346,8 @@ static bool listed(const char *const *names, const char *name)
 	return false;
 }
 
+/* Exceptions come first: a signature is written neither into its own preimage (absent) nor with its value
+ * (cleared to an empty text). */
 static bool is_written(const struct member *m, const struct json *v, const struct except *but)
 {
 	if (but && listed(but->absent, m->name))
@@ -328,6 +357,8 @@ static bool is_written(const struct member *m, const struct json *v, const struc
 	return m->presence != OMIT || !is_empty(v);
 }
 
+/* A cleared member is written as an empty text whatever it held. A required one must be there and not
+ * null. A constant is written whatever the record says. */
 static int write_member(struct buf *to, const struct member *m, const struct json *v,
 	const struct except *but, int depth, struct err *e)
 {
@@ -348,6 +379,8 @@ static int write_member(struct buf *to, const struct member *m, const struct jso
 	return write_value(to, m, v, depth, e);
 }
 
+/* Reads all members before writing any, since the record may have them in any order. A name that stands
+ * twice cannot occur: the parser refuses it. */
 static int write_record(struct buf *to, const struct projection *p, const struct except *but,
 	const struct json *record, int depth, struct err *e)
 {
@@ -382,6 +415,7 @@ static int write_record(struct buf *to, const struct projection *p, const struct
 	return OK;
 }
 
+/* On error nothing is left in the buffer, so that nobody hashes half a record. */
 int projection_write(struct buf *to, const struct projection *p, const struct except *but,
 	const struct json *record, struct err *e)
 {

@@ -1,13 +1,15 @@
 /* reason.c — the table of reason.def, and looking things up in it.
  *
- * The order of the table is the order of the enum (and, for the registry, the published order), so a lookup by text is a
- * scan.  It happens only for codes that come from outside: rule files, packs, receipts. */
+ * The order of the table is the order of the enum (and, for the registry, the published order), so a
+ * lookup by text walks the table. That happens only for codes that come from outside: rule files, packs
+ * and receipts. A lookup by enum is an index. */
 #include "model/reason.h"
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/text.h"
 
+/* Short words that keep a row of reason.def on few lines. */
 #define D REASON_DENIES
 #define E REASON_ESCALATES
 #define A REASON_ALLOWS

@@ -1,4 +1,9 @@
-/* records.c — the member tables of the signed records; see records.h.  Sorted by name: the interpreter relies on it. */
+/* records.c — the member tables of the signed records; see records.h.
+ *
+ * Each table lists the members of one kind of record, sorted by name: the interpreter in projection.c
+ * searches them by halves and writes them in this order. Each row says how a value is written and what
+ * happens when it is missing. A changed row changes every hash and signature over such records, so a table
+ * is only ever extended by rows that are left out when they are empty. */
 #include "model/records.h"
 
 /* Mainline receipt. */

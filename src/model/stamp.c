@@ -1,11 +1,13 @@
 /* stamp.c — times as signed records spell them; see stamp.h.
  *
- * The text is cut into whole seconds, fraction and offset.  base/text validates the date; only the fraction needs care
- * here, because base/text keeps microseconds and records keep nanoseconds. */
+ * A time is hashed as text, so one moment must have one spelling: no trailing zeros in the fraction, "Z"
+ * for a zero offset. The text is cut into whole seconds, fraction and offset. base/text checks the date;
+ * only the fraction needs care here, because base/text keeps microseconds and records keep nanoseconds. */
 #include "model/stamp.h"
 
 #include "base/text.h"
 
+/* A time cut into pieces; the pointers lead into the text it was read from. */
 struct parts {
 	int64_t whole_us; /* of the whole second, UTC */
 	uint32_t ns;
@@ -22,6 +24,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* Digits and separators where they belong, and at least one byte behind them for the offset. */
 static bool has_shape(const char *s, size_t n)
 {
 	static const char shape[] = "dddd-dd-ddTdd:dd:dd";
@@ -42,6 +45,7 @@ static bool offset_ok(const char *s, size_t n)
 		is_digit(s[4]) && is_digit(s[5]);
 }
 
+/* Fewer than nine digits are filled up with zeros. */
 static uint32_t nanoseconds(const char *digits, size_t n)
 {
 	uint32_t ns = 0;
@@ -51,6 +55,8 @@ static uint32_t nanoseconds(const char *digits, size_t n)
 	return ns;
 }
 
+/* Digits behind the ninth are cut off, as readers with nanoseconds do. The date without its fraction goes
+ * to base/text, which refuses days and hours that do not exist. */
 static bool parse(const char *s, size_t n, struct parts *ret)
 {
 	char plain[SECONDS_N + 7];
@@ -78,11 +84,13 @@ static bool parse(const char *s, size_t n, struct parts *ret)
 	return text_parse_time(plain, SECONDS_N + ret->offset_n, &ret->whole_us);
 }
 
+/* "+00:00" and "-00:00" are "Z". */
 static bool is_zero_offset(const struct parts *p)
 {
 	return p->offset_n == 1 || memcmp(p->offset + 1, "00:00", 5) == 0;
 }
 
+/* With `utc` the time is moved to UTC; otherwise it keeps its offset. NULL for what is no time. */
 char *stamp_canonical(struct arena *a, const char *s, size_t n, bool utc)
 {
 	struct parts p;
@@ -92,6 +100,7 @@ char *stamp_canonical(struct arena *a, const char *s, size_t n, bool utc)
 	if (!parse(s, n, &p))
 		return NULL;
 	offset = is_zero_offset(&p) || utc ? "Z" : arena_strndup(a, p.offset, p.offset_n);
+	/* The whole seconds alone are rewritten; an offset never changes the fraction. */
 	if (utc && !is_zero_offset(&p))
 		seconds = text_time_z(a, p.whole_us);
 	buf_init(&b, a);
@@ -104,6 +113,7 @@ char *stamp_canonical(struct arena *a, const char *s, size_t n, bool utc)
 	return b.p;
 }
 
+/* Seconds and nanoseconds are subtracted apart and then borrowed, so that no precision is lost. */
 bool stamp_between(const char *x, const char *y, int64_t *ret_s, int64_t *ret_ns)
 {
 	struct parts from, to;
@@ -132,6 +142,7 @@ bool stamp_compare(const char *x, const char *y, int *ret_order)
 	return true;
 }
 
+/* "Z" itself, with at most so many digits of fraction. */
 bool stamp_is_utc(const char *s, int max_digits)
 {
 	struct parts p;

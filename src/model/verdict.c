@@ -1,3 +1,5 @@
+/* verdict.c — verdicts as records and people spell them. Anything that is not clearly ALLOW or ESCALATE is
+ * DENY. */
 #include "model/verdict.h"
 
 const char *verdict_name(enum verdict v)

@@ -1,14 +1,19 @@
-/* page.c — what happened, as one self-contained page for somebody who was not there.
+/* page.c — what happened, as one self-contained HTML page for somebody who was not there.
  *
- * What needs a look comes first, then what ran, how to go back, and whether the record can be trusted.  No scripts, no fonts,
- * no links out; it prints well and follows the reader's light or dark.  Whatever a row says is text: it goes through html(),
- * and classes come from our own words only. */
+ * What needs a look comes first, then what ran, how to go back, and whether the record can be trusted. The
+ * page has no scripts, no fonts and no links to elsewhere; it prints well and follows the reader's light
+ * or dark setting.
+ *
+ * Agents write much of what is shown: command lines, paths, labels. So whatever a row says is text and
+ * goes through html(); tag names and classes come from words in this file only. */
 #include "base/embed.h"
 #include "base/text.h"
 #include "observe/observe.h"
 
 #include <string.h>
 
+/* Text, never markup. Quotes are escaped as well, so the result is safe inside an attribute in double
+ * quotes. */
 static void html(struct buf *b, const char *text)
 {
 	for (; *text; text++)
@@ -30,7 +35,7 @@ static void html(struct buf *b, const char *text)
 		}
 }
 
-/* <NAME CLASS>text</NAME> */
+/* <NAME CLASS>text</NAME>. `name` and `class` are words of this file and are not escaped. */
 static void element(struct buf *b, const char *name, const char *class, const char *text)
 {
 	buf_addf(b, class ? "<%s class=\"%s\">" : "<%s>", name, class);
@@ -38,13 +43,14 @@ static void element(struct buf *b, const char *name, const char *class, const ch
 	buf_addf(b, "</%s>", name);
 }
 
+/* A small label behind a name; `tone` is its colour. */
 static void tag(struct buf *b, const char *tone, const char *text)
 {
 	buf_addc(b, ' ');
 	element(b, "span", arena_printf(b->a, "tag %s", tone), text);
 }
 
-/* The reader's clock; the exact time stays in the title. */
+/* A time on the reader's clock; the exact time stays in the title. What is no time is shown as it is. */
 static void when(struct buf *b, const char *stamp)
 {
 	int64_t us;
@@ -57,6 +63,7 @@ static void when(struct buf *b, const char *stamp)
 		text_time_iso(b->a, us), text_time_local(b->a, us));
 }
 
+/* Good, bad, or something in between that is not settled. */
 static const char *tone_of_status(const char *status)
 {
 	if (text_eq(status, "completed"))
@@ -66,6 +73,7 @@ static const char *tone_of_status(const char *status)
 	return "warn";
 }
 
+/* An unknown verdict is shown as a denial: it did not pass. */
 static const char *tone_of_verdict(const char *verdict)
 {
 	return text_eq(verdict, "ALLOW") ? "good" : text_eq(verdict, "ESCALATE") ? "warn" : "bad";
@@ -76,6 +84,7 @@ static const char *word_of_verdict(const char *verdict)
 	return text_eq(verdict, "ALLOW") ? "allowed" : text_eq(verdict, "ESCALATE") ? "asked" : "denied";
 }
 
+/* `title` is written as it is: callers pass a fixed text. */
 static void begin(struct buf *b, struct arena *a, const char *title, const char *heading)
 {
 	struct bytes css = { 0 };
@@ -91,6 +100,7 @@ static void begin(struct buf *b, struct arena *a, const char *title, const char 
 	element(b, "h1", NULL, heading);
 }
 
+/* The time zone is named, since all times on the page are local. */
 static char *end(struct buf *b, const struct json *doc)
 {
 	const char *made = json_get_text(doc, "generated_at", "");
@@ -103,6 +113,7 @@ static char *end(struct buf *b, const struct json *doc)
 	return b->p;
 }
 
+/* `title` is a fixed text of this file. */
 static void section(struct buf *b, const char *title, const char *note)
 {
 	buf_addf(b, "<h2>%s", title);
@@ -111,13 +122,15 @@ static void section(struct buf *b, const char *title, const char *note)
 	buf_adds(b, "</h2>");
 }
 
+/* A number with its label; zero is shown without colour, since it needs no look. */
 static void card(struct buf *b, int64_t n, const char *label, const char *tone)
 {
 	buf_addf(b, "<div class=card><b class=%s>%lld</b><span class=soft>%s</span></div>", n ? tone : "soft",
 		(long long)n, label);
 }
 
-/* Is the record whole?  Said at the top, because everything below rests on it. */
+/* Says at the top whether the record is whole, because everything below rests on it. Without a check the
+ * page says that nobody checked, and not that all is well. */
 static void record_banner(struct buf *b, const struct json *record)
 {
 	int64_t n = json_get_int(record, "receipts", 0), lost = json_get_int(record, "lost", 0);
@@ -141,6 +154,7 @@ static void record_banner(struct buf *b, const struct json *record)
 	}
 }
 
+/* How long a run took, or NULL when it has not ended or its clock went backwards. */
 static const char *duration(struct arena *a, const struct json *row)
 {
 	const char *from = json_get_text(row, "started_execution_at", ""),
@@ -157,6 +171,7 @@ static const char *duration(struct arena *a, const struct json *row)
 	return arena_printf(a, "%lld min %lld s", (long long)(ms / 60000), (long long)(ms / 1000 % 60));
 }
 
+/* The small line below a run: when, how long, what it changed, how to undo it, which receipt proves it. */
 static void run_facts(struct buf *b, const struct json *row)
 {
 	const char *checkpoint = json_get_text(row, "checkpoint_id", NULL),
@@ -180,6 +195,7 @@ static void run_facts(struct buf *b, const struct json *row)
 	buf_adds(b, "</div>");
 }
 
+/* One run: its name and state, its command, and why it did not complete. */
 static void run_item(struct buf *b, const struct json *row)
 {
 	const char *status = json_get_text(row, "status", "unknown"), *tone = tone_of_status(status),
@@ -211,6 +227,7 @@ static void run_item(struct buf *b, const struct json *row)
 	buf_adds(b, "</div>");
 }
 
+/* Paths that a call changed or deleted, behind one word that says which. */
 static void path_list(struct buf *b, const char *what, const struct json *paths)
 {
 	const char *before = arena_printf(b->a, " · %s ", what);
@@ -222,6 +239,7 @@ static void path_list(struct buf *b, const char *what, const struct json *paths)
 	}
 }
 
+/* One call of an agent: verdict, what became of it, the rule that decided, and how to go back. */
 static void call_item(struct buf *b, const struct json *call)
 {
 	const char *verdict = json_get_text(call, "verdict", ""), *tone = tone_of_verdict(verdict);
@@ -255,6 +273,7 @@ static void call_item(struct buf *b, const struct json *call)
 	path_list(b, "changed", json_get(call, "changed_files"));
 	path_list(b, "deleted", json_get(call, "deleted_files"));
 	if (json_get_text(call, "checkpoint_id", NULL)) {
+		/* A call that only passed has no `became`: it ran. */
 		const char *became = json_get_text(call, "became", "ran");
 		buf_adds(b,
 			text_starts(became, "ran") ? " · undo with "
@@ -268,6 +287,7 @@ static void call_item(struct buf *b, const struct json *call)
 
 typedef void item_fn(struct buf *b, const struct json *row);
 
+/* A list of items on one line of time, or a sentence when there are none. */
 static void timeline(struct buf *b, const struct json *rows, item_fn *item, const char *nothing)
 {
 	if (!rows || !rows->n) {
@@ -280,6 +300,7 @@ static void timeline(struct buf *b, const struct json *rows, item_fn *item, cons
 	buf_adds(b, "</div>");
 }
 
+/* Each row carries the command that goes back to it. */
 static void checkpoint_table(struct buf *b, const struct json *rows)
 {
 	if (!rows || !rows->n) {
@@ -301,6 +322,7 @@ static void checkpoint_table(struct buf *b, const struct json *rows)
 	buf_adds(b, "</table>");
 }
 
+/* One row per session, with the verdicts counted. */
 static void session_table(struct buf *b, const struct json *rows)
 {
 	static const char *const numbers[] = { "calls", "allowed", "asked", "denied" };
@@ -327,6 +349,7 @@ static void session_table(struct buf *b, const struct json *rows)
 	buf_adds(b, "</table>");
 }
 
+/* The numbers at the top. Failed and timed out runs are one number, since both need the same look. */
 static void cards(struct buf *b, const struct json *r)
 {
 	const struct json *counts = json_get(r, "task_status_counts"), *receipt = json_get(r, "receipts");
@@ -350,6 +373,8 @@ static const char *order_note(struct arena *a, const struct json *r, const char 
 	return cut ? arena_printf(a, "newest first: %s", cut) : "newest first";
 }
 
+/* The order is the order of need: can the record be trusted, how much happened, what was stopped, what
+ * ran, and how to go back. */
 char *observe_html(struct arena *a, const struct json *r)
 {
 	const struct json *sessions = json_get(r, "sessions"), *calls = json_get(r, "stopped_calls");
@@ -383,6 +408,7 @@ char *observe_html(struct arena *a, const struct json *r)
 	return end(&b, r);
 }
 
+/* One session, every call in its order. */
 char *observe_session_html(struct arena *a, const struct json *doc)
 {
 	struct buf b;

@@ -1,4 +1,9 @@
-/* report.c — what happened, as a document and as Markdown.  page.c makes a page of the same document. */
+/* report.c — what happened, as a document and as Markdown. page.c makes an HTML page of the same document.
+ *
+ * The document is built from the tails of the ledgers, up to a reach; with a limit of 0 everything is
+ * read. `complete` in the document says whether the reach cut something off, so a number in a report is
+ * never silently too small. Receipts are counted over the whole log, because the answers of people are
+ * found there, too. */
 #include "base/text.h"
 #include "observe/observe.h"
 #include "record/record.h"
@@ -7,6 +12,7 @@
 
 enum { REACH_COMMANDS = 20000 };
 
+/* What is counted while the receipts pass by. */
 struct receipt_count {
 	struct arena *a;
 	int64_t total, allowed, denied, asked, outcomes, tests;
@@ -14,7 +20,9 @@ struct receipt_count {
 	struct json *answers; /* {approval_id: what a person said} */
 };
 
-/* A request is forgotten after a week; the receipt of its answer stays. */
+/* Remembers what a person answered to a request. The request itself is forgotten after a week, but the
+ * receipt of its answer stays. What the caller knows from the requests is already in `answers` and is not
+ * replaced. */
 static void take_answer(struct receipt_count *c, const struct json *receipt)
 {
 	const struct json *about = json_get(receipt, "metadata"), *grant = json_get(about, "grant"),
@@ -25,6 +33,7 @@ static void take_answer(struct receipt_count *c, const struct json *receipt)
 		json_sets(c->a, c->answers, id, grant ? "approved" : "denied");
 }
 
+/* Called for each receipt in order, so the last timestamp is the newest. */
 static int count_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -49,6 +58,8 @@ static int count_receipt(void *arg, const char *file, uint64_t line, struct byte
 	return 0;
 }
 
+/* Receipts that cannot be read do not stop the report: it says "readable": false and shows what was
+ * counted until then. */
 static struct json *receipts(const struct observed *o, struct json *answers)
 {
 	struct receipt_count c = { .a = o->a, .answers = answers };
@@ -66,7 +77,7 @@ static struct json *receipts(const struct observed *o, struct json *answers)
 	return doc;
 }
 
-/* Rows with one of these states. */
+/* Rows that are in one of these states. */
 static struct json *with_status(struct arena *a, const struct json *tasks, const char *const *states)
 {
 	struct json *out = json_new(a, JSON_ARRAY);
@@ -78,7 +89,7 @@ static struct json *with_status(struct arena *a, const struct json *tasks, const
 	return out;
 }
 
-/* The newest first, at most so many, and how many there are. */
+/* Puts the newest first, at most `limit` of them, and notes in `lists` how many there are in all. */
 static void put_list(
 	struct arena *a, struct json *doc, const char *name, const struct json *all, size_t limit)
 {
@@ -92,6 +103,7 @@ static void put_list(
 	json_set(a, json_get(doc, "lists"), name, about);
 }
 
+/* How much of a list is shown, or NULL when all of it is. */
 const char *observe_cut(struct arena *a, const struct json *report, const char *list)
 {
 	const struct json *about = json_get(json_get(report, "lists"), list);
@@ -102,6 +114,7 @@ const char *observe_cut(struct arena *a, const struct json *report, const char *
 		: NULL;
 }
 
+/* One count per state, and a list for each state that a reader asks about. */
 static void put_tasks(struct arena *a, struct json *doc, const struct json *tasks, size_t limit)
 {
 	static const char *const
@@ -124,6 +137,7 @@ static void put_tasks(struct arena *a, struct json *doc, const struct json *task
 	put_list(a, doc, "completed_tasks", with_status(a, tasks, done), limit);
 }
 
+/* Receipts are read first: they complete `said`, which tells what became of the stopped calls. */
 int observe_report(
 	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e)
 {
@@ -162,7 +176,8 @@ int observe_report(
 
 /* ---- Markdown ---- */
 
-/* One line, and nothing in it is markup. */
+/* Text on one line in which nothing is Markdown markup: command lines of agents must not format the
+ * report. */
 static void plain(struct buf *b, const char *text)
 {
 	for (; *text; text++) {
@@ -172,7 +187,8 @@ static void plain(struct buf *b, const char *text)
 	}
 }
 
-/* The members of a row behind its name.  `became` and a self-test are told for calls. */
+/* The members of a row behind its name, each after a dash. Names that end in "_at" are times; a number is
+ * an exit code. A self-test is marked, since no agent asked for it. */
 static void details(struct buf *b, const struct json *row, const char *const *fields)
 {
 	for (const char *const *f = fields; *f; f++) {
@@ -189,6 +205,7 @@ static void details(struct buf *b, const struct json *row, const char *const *fi
 		buf_adds(b, " — self-test of helm setup");
 }
 
+/* `fields[0]` names the row; where it is missing, its id does. */
 static void section(struct buf *b, const char *title, const struct json *r, const char *list,
 	const char *const *fields, const char *id)
 {
@@ -208,6 +225,7 @@ static void section(struct buf *b, const char *title, const struct json *r, cons
 		buf_adds(b, "- None\n");
 }
 
+/* The same document as the page shows, in a form that fits into a ticket. */
 char *observe_markdown(struct arena *a, const struct json *r)
 {
 	static const char *const task[] = { "task_name", "profile", "finished_at", NULL };

@@ -1,4 +1,9 @@
-/* sessions.c — what an agent did in a session: every call, its verdict and its receipt, from tool-calls.jsonl. */
+/* sessions.c — what an agent did in a session: every call, its verdict and its receipt, from
+ * tool-calls.jsonl.
+ *
+ * The ledger holds two kinds of rows. A call has a verdict and is written before the tool runs. An outcome
+ * has none and is written when the client reports that the tool ended; it names the call by tool_use_id.
+ * Here the two are put together again. */
 #include "base/text.h"
 #include "observe/fate.h"
 #include "observe/observe.h"
@@ -9,6 +14,7 @@
 #define TOOL_CALLS_FILE "tool-calls.jsonl"
 enum { REACH_CALLS = 50000 };
 
+/* The entry of a row's session, made on first sight. Calls without a session share the entry "-". */
 static struct json *session_entry(struct arena *a, struct json *all, const struct json *row)
 {
 	const char *id = json_get_text(row, "session", "-");
@@ -43,7 +49,8 @@ static void bump(struct arena *a, struct json *s, const char *name)
 	json_seti(a, s, name, json_get_int(s, name, 0) + 1);
 }
 
-/* All calls, or those within reach when only some are to be shown. */
+/* Reads all calls, or the last ones within reach when only some are to be shown. *ret_is_cut says that
+ * there may be older ones. */
 static int read_calls(
 	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -53,6 +60,8 @@ static int read_calls(
 	return rc;
 }
 
+/* Sessions in the order of their first call. Counts are of calls only; an outcome adds to the changed
+ * files. */
 int observe_sessions(
 	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -82,6 +91,7 @@ int observe_sessions(
 	return OK;
 }
 
+/* Rows are copied before members are added: the originals are still needed as witnesses. */
 int observe_stopped_calls(const struct observed *o, bool wants_all, const struct json *answers,
 	struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -107,9 +117,11 @@ int observe_stopped_calls(const struct observed *o, bool wants_all, const struct
 	return OK;
 }
 
+/* What an outcome says about files; copied to its call as it stands. */
 static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
 
-/* The whole id from its beginning.  NULL when there is none, or more than one. */
+/* The whole id of which `start` is the beginning. An exact match wins over longer ids that begin alike.
+ * NULL when there is none, or more than one. */
 static const char *whole_session(const struct json *rows, const char *start, bool *ret_is_ambiguous)
 {
 	const char *found = NULL;
@@ -127,6 +139,7 @@ static const char *whole_session(const struct json *rows, const char *start, boo
 	return *ret_is_ambiguous ? NULL : found;
 }
 
+/* Always reads the whole ledger: a session that is named is wanted whole, however old it is. */
 int observe_session(const struct observed *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e)
 {
@@ -175,6 +188,7 @@ int observe_session(const struct observed *o, const char *start, const struct js
 	return OK;
 }
 
+/* "ESCALATE, success, ran, approved": verdict, outcome and fate, as far as each is known. */
 static const char *how_it_went(struct arena *a, const struct json *call)
 {
 	const char *verdict = json_get_text(call, "verdict", ""),
@@ -187,6 +201,7 @@ static const char *how_it_went(struct arena *a, const struct json *call)
 		json_get_bool(call, "self_test", false) ? ", self-test of helm setup" : "");
 }
 
+/* Nothing at all when there are no paths. */
 static void put_paths(struct buf *b, const char *what, const struct json *paths)
 {
 	if (!paths || !paths->n)
@@ -197,6 +212,7 @@ static void put_paths(struct buf *b, const char *what, const struct json *paths)
 	buf_addc(b, '\n');
 }
 
+/* One line per call, with what it changed and how to undo it below. */
 char *observe_session_markdown(struct arena *a, const struct json *doc)
 {
 	struct buf b;

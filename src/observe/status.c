@@ -1,4 +1,8 @@
-/* status.c — how things stand: the document, and the few sentences a person reads at two in the morning. */
+/* status.c — how things stand: the document, and the few sentences a person reads in a hurry.
+ *
+ * The kernel finds out what is in force and what is wrong (`standing`); this file adds what became of the
+ * last tasks and says both in sentences. "All is well" is printed only when nobody has a reason against
+ * it: every finding adds to `reasons`, and health follows from that list alone. */
 #include "base/text.h"
 #include "observe/observe.h"
 #include "privacy/privacy.h"
@@ -12,6 +16,7 @@ static void count(struct arena *a, struct json *counts, const char *name)
 	json_seti(a, counts, name, json_get_int(counts, name, 0) + 1);
 }
 
+/* The last n of a list, in their order. */
 static struct json *last_items(struct arena *a, const struct json *list, uint32_t n)
 {
 	struct json *out = json_new(a, JSON_ARRAY);
@@ -21,6 +26,7 @@ static struct json *last_items(struct arena *a, const struct json *list, uint32_
 	return out;
 }
 
+/* How many of the last tasks are in each state. */
 static struct json *status_counts(struct arena *a, const struct json *tasks)
 {
 	struct json *counts = json_new(a, JSON_OBJECT);
@@ -30,13 +36,15 @@ static struct json *status_counts(struct arena *a, const struct json *tasks)
 	return counts;
 }
 
-/* "2 tasks failed" */
+/* Adds a reason such as "2 tasks failed"; nothing for zero. */
 static void because(struct arena *a, struct json *reasons, int64_t n, const char *one, const char *many)
 {
 	if (n)
 		json_push(a, reasons, json_stringf(a, "%lld %s", (long long)n, n == 1 ? one : many));
 }
 
+/* The one command a person does next: what is wrong comes before what is stopped, that before what waits
+ * for an answer, that before what merely failed. */
 static const char *next_step(const struct json *status, int64_t dead, bool has_run)
 {
 	const struct json *wrong = json_at(json_get(status, "wrong"), 0),
@@ -55,7 +63,8 @@ static const char *next_step(const struct json *status, int64_t dead, bool has_r
 	return has_run ? "helm dashboard" : "helm run -- git status --short";
 }
 
-/* What needs a person: what `standing` found, then what became of the last tasks.  All is well only when there is nothing. */
+/* Collects what needs a person: what `standing` found, then what became of the last tasks. Health is "ok"
+ * only when there is no reason at all. A task counts as stuck after 120 minutes without a sign of life. */
 static int add_health(const struct observed *o, struct json *doc, struct err *e)
 {
 	struct arena *a = o->a;
@@ -79,6 +88,8 @@ static int add_health(const struct observed *o, struct json *doc, struct err *e)
 	return OK;
 }
 
+/* Tasks and failures must be readable, or there is no status. Everything that `standing` found is copied
+ * in before health is judged. */
 int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
@@ -90,7 +101,8 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 		rc = observe_failed_commands(o, 100, 5, &failed, e);
 	if (rc)
 		return rc;
-	/* A list of checkpoints that cannot be read is told by `standing`; the rest is told all the same. */
+	/* An unreadable list of checkpoints is reported by `standing` already; everything else is told all
+	 * the same. */
 	if (observe_checkpoints(o, 5, &checkpoints, NULL))
 		checkpoints = json_new(a, JSON_ARRAY);
 	json_sets(a, doc, "workspace", o->root);
@@ -115,8 +127,10 @@ int observe_status(const struct observed *o, const struct json *standing, struct
 	return rc;
 }
 
+/* The brief is cut out of the status, so the two never disagree. */
 int observe_brief(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
+	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
 		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next" };
 	struct arena *a = o->a;
@@ -151,6 +165,8 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 	return OK;
 }
 
+/* Rounds down: "1 hour ago" is up to two hours. A time in the future is said, since it means that a clock
+ * is wrong. */
 char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
 {
 	int64_t s = (now_us - then_us) / 1000000;
@@ -166,6 +182,7 @@ char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us)
 	return arena_printf(a, "%lld day%s ago", (long long)(s / 86400), s / 86400 == 1 ? "" : "s");
 }
 
+/* A recorded time on the reader's clock; what is no time comes back as it is. */
 const char *observe_when(struct arena *a, const char *stamp)
 {
 	int64_t us;
@@ -173,6 +190,7 @@ const char *observe_when(struct arena *a, const char *stamp)
 	return text_parse_time(stamp, strlen(stamp), &us) ? text_time_local(a, us) : stamp;
 }
 
+/* One sentence about the last task, and a second one for why it did not complete. */
 static void last_task_sentence(struct buf *b, const struct json *t, int64_t now_us)
 {
 	const char *at = json_get_text(t, "finished_at", ""), *status = json_get_text(t, "status", "");
@@ -205,6 +223,8 @@ static void list(struct buf *b, const struct json *texts, const char *between)
 		buf_addf(b, "%s%s", text_p == texts->items ? "" : between, json_text(text));
 }
 
+/* Notes are changes that a person made on purpose, so they do not need attention, but are never hidden
+ * behind "All is well". */
 char *observe_headline(struct arena *a, const struct json *doc)
 {
 	const struct json *reasons = json_get(doc, "reasons"), *notes = json_get(doc, "notes");
@@ -231,6 +251,8 @@ static void count_clause(struct buf *b, const struct json *n)
 		(long long)json_get_int(n, "asked", 0), (long long)json_get_int(n, "refused", 0));
 }
 
+/* " and more": the ledger was longer than what was counted. Self-tests are named apart, since no agent
+ * made them. */
 char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_us)
 {
 	const struct json *hour = json_get(calls, "last_hour"), *day = json_get(calls, "last_24_hours");
@@ -255,6 +277,7 @@ char *observe_calls_text(struct arena *a, const struct json *calls, int64_t now_
 	return b.p;
 }
 
+/* Who is frozen, since when, by whom and why; and always the way back. */
 char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *who = json_get_text(one, "principal", "*"), *why = json_get_text(one, "reason", ""),
@@ -273,6 +296,7 @@ char *observe_freeze_text(struct arena *a, const struct json *one, int64_t now_u
 	return b.p;
 }
 
+/* The way back needs the token that was shown when it was paused. */
 char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us)
 {
 	const char *name = json_get_text(one, "profile", ""), *why = json_get_text(one, "reason", ""),
@@ -286,6 +310,8 @@ char *observe_pause_text(struct arena *a, const struct json *one, int64_t now_us
 		*why ? ": " : "", why, name);
 }
 
+/* What the profile does with destructive commands is said every time, because it is the choice that
+ * matters most. */
 char *observe_profile_text(struct arena *a, const struct json *profile)
 {
 	const char *name = json_get_text(profile, "name", NULL);
@@ -300,7 +326,7 @@ char *observe_profile_text(struct arena *a, const struct json *profile)
 		      : "asked about (destructive=ask)");
 }
 
-/* What is in force, what agents did, what waits. */
+/* The worst first: what is wrong, what is frozen or paused, what waits, and then what is in force. */
 static void standing_sentences(struct buf *b, const struct json *doc, int64_t now_us)
 {
 	int64_t pending = json_get_int(json_get(doc, "approvals"), "pending", 0),
@@ -324,6 +350,7 @@ static void standing_sentences(struct buf *b, const struct json *doc, int64_t no
 		json_get_text(json_get(doc, "containment"), "text", ""));
 }
 
+/* The headline first: whoever reads only one line reads that one. */
 char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_us)
 {
 	const struct json *t = json_get(brief, "last_task"), *c = json_get(brief, "latest_checkpoint");
@@ -355,6 +382,8 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 
 /* ---- for other eyes ---- */
 
+/* Replaces every path that tells whose machine this is by <LOCAL_PATH>. A path reaches to the next blank,
+ * quote or separator. Better too much is hidden than too little. */
 static const char *hide_paths(struct arena *a, const char *text, size_t n, const char *home)
 {
 	static const char *const places[] = { "/home/", "/Users/", "/tmp/", "/var/tmp/", "/var/folders/",
@@ -381,6 +410,8 @@ static const char *hide_paths(struct arena *a, const char *text, size_t n, const
 	return hidden ? out.p : text;
 }
 
+/* Walks a tree in place. Members that hold output of commands are replaced whole: nobody can say what
+ * stands in them. */
 static void hide_local(struct arena *a, struct json *v, const char *home)
 {
 	if (json_is(v, JSON_STRING)) {
@@ -398,6 +429,7 @@ static void hide_local(struct arena *a, struct json *v, const char *home)
 	}
 }
 
+/* Paths first, then secrets: hide_local() replaces whole texts, and what is left is scanned once. */
 void observe_make_public(struct arena *a, struct json *doc, const char *home)
 {
 	hide_local(a, doc, home);

@@ -1,4 +1,9 @@
-/* tasks.c — the latest state of tasks, from the end of the ledger. */
+/* tasks.c — the latest state of tasks, from the end of the ledger.
+ *
+ * The ledger only grows: each change of a task's state is a new row, and the newest row of a task holds.
+ * So a reader takes a piece of the end, keeps the newest row of each task and, when those are too few,
+ * takes a larger piece. The reach is bounded, which keeps `helm status` as fast on a workspace of years as
+ * on a new one. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/proc.h"
@@ -12,12 +17,13 @@
 
 enum { REACH_ROWS = 20000 };
 
+/* By task, then in the order of the ledger, so that the newest row of a task is its last. */
 static int by_id(const void *x, const void *y)
 {
 	const struct json *const *p = x, *const *q = y;
 	int c = strcmp(json_get_text(*p, "task_id", ""), json_get_text(*q, "task_id", ""));
 
-	/* Later rows are at higher addresses of the array; `at` keeps their order. */
+	/* qsort() is not stable; `at` holds the place in the ledger. */
 	return c ? c : ((*p)->at < (*q)->at ? -1 : 1);
 }
 
@@ -28,7 +34,8 @@ static int by_order(const void *x, const void *y)
 	return (*p)->at < (*q)->at ? -1 : 1;
 }
 
-/* Keep the newest row of each task, in the order in which they were written. */
+/* Keeps the newest row of each task, in the order in which the rows were written. Rows without an id are
+ * dropped. */
 static void keep_latest(struct json *rows)
 {
 	uint32_t n = 0;
@@ -49,6 +56,7 @@ static void keep_latest(struct json *rows)
 	qsort(rows->items, rows->n, sizeof(*rows->items), by_order);
 }
 
+/* Starts with eight rows per wanted task; the piece grows fourfold while it holds too few tasks. */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	size_t want = limit ? limit * 8 : REACH_ROWS;
@@ -72,6 +80,7 @@ int observe_tasks(const struct observed *o, size_t limit, struct json **ret, str
 	return OK;
 }
 
+/* Reading exactly as many rows as the reach means that there may be more. */
 int observe_all_tasks(
 	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
 {
@@ -84,6 +93,7 @@ int observe_all_tasks(
 	return OK;
 }
 
+/* An exact id wins over longer ids that begin alike; it ends the search at once. */
 int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e)
 {
 	struct json *rows, *own = json_new(o->a, JSON_ARRAY);
@@ -115,6 +125,7 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 	return OK;
 }
 
+/* Rows without an exit code did not fail. */
 int observe_failed_commands(
 	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e)
 {
@@ -134,6 +145,7 @@ int observe_failed_commands(
 	return OK;
 }
 
+/* A workspace without an index has no checkpoints, which is no error. */
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	struct json *all = NULL, *last = json_new(o->a, JSON_ARRAY);
@@ -153,6 +165,7 @@ int observe_checkpoints(const struct observed *o, size_t limit, struct json **re
 
 /* ---- doctor ---- */
 
+/* One finding with the command that a person can use to settle it. */
 static void finding(struct arena *a, struct json *to, const struct json *row, const char *severity,
 	const char *kind, const char *action)
 {
@@ -167,7 +180,8 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 	json_push(a, to, f);
 }
 
-/* By pid and start time: a later process with the same pid is somebody else. */
+/* A process is known by pid and start time together: a later process with the same pid is another one. A
+ * row without a start time is believed by its pid. */
 static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
 {
 	int64_t now = proc_start_ticks(o->sys, pid);
@@ -175,7 +189,8 @@ static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
 	return now && (!start || now == start);
 }
 
-/* The side file of a run says it later than any row; a run that is too young for one has only its rows. */
+/* A run writes its sign of life to a side file, which is newer than any row of the ledger. A run that is
+ * too young to have one has only its rows. The id becomes part of a path, so it is checked first. */
 const char *observe_heartbeat(const struct observed *o, const struct json *row)
 {
 	const char *id = json_get_text(row, "task_id", "");
@@ -188,6 +203,8 @@ const char *observe_heartbeat(const struct observed *o, const struct json *row)
 	return json_get_text(row, "heartbeat_at", NULL);
 }
 
+/* What shows that a task that is called completed did something: evidence that was given, an exit code, or
+ * a checkpoint. */
 static bool has_evidence(const struct json *row)
 {
 	const struct json *given = json_get(row, "completion_evidence");
@@ -195,6 +212,8 @@ static bool has_evidence(const struct json *row)
 	return (given && given->n) || json_get(row, "exit_code") || json_get_text(row, "checkpoint_id", NULL);
 }
 
+/* Adds what is suspicious about one task. "Not alive" and "stale" exclude each other: a dead process
+ * explains the silence. Warnings mean that the record and the world disagree; "info" only asks for a look. */
 static void examine(const struct observed *o, const struct json *row, int64_t stale_us, struct json *findings)
 {
 	struct arena *a = o->a;
@@ -223,6 +242,7 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 			arena_printf(a, "helm task show %s", id));
 }
 
+/* "ok" only means that there is no warning; notes may be there. */
 int observe_task_doctor(
 	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
 {
@@ -243,6 +263,7 @@ int observe_task_doctor(
 	return OK;
 }
 
+/* Members that a row does not have are null, so that two tasks can be compared member by member. */
 struct json *observe_capabilities(struct arena *a, const struct json *row)
 {
 	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile",

@@ -1,8 +1,16 @@
-/* redact.c — one pass over a text, one table of shapes.
+/* redact.c — finds credentials in a text and replaces them: one pass, one table of shapes.
  *
- * At each position where a word can start, every shape is asked whether it matches there and how far; the first that does wins.
- * The order matters: "Bearer TOKEN" before "authorization: ...", or the token would stay behind the word.  Matchers look only
- * forward and each consumes what it looked at, so the pass is linear. */
+ * Everything that is written to a ledger, a report or a person's screen goes through here, so the pass
+ * must be cheap and must not depend on who produced the text. At each position where a word can start,
+ * every shape is asked whether it matches there and how far it reaches; the first that matches wins. The
+ * order of the shapes matters: "Bearer TOKEN" stands before "authorization: ...", because the second shape
+ * alone would take the word "Bearer" for the secret and leave the token behind it.
+ *
+ * A matcher looks only forward, and the pass goes on behind what a match consumed, so the cost grows with
+ * the length of the text and not with its square.
+ *
+ * On doubt the scanner replaces: a word that only looks like a key is lost from the log, which is cheaper
+ * than a key that stays in it. */
 #include "base/text.h"
 #include "privacy/privacy.h"
 
@@ -10,21 +18,26 @@
 #include <string.h>
 #include <strings.h>
 
+/* What a matcher found, counted from the position it was asked about. */
 struct hit {
 	size_t keep; /* bytes at the start that stay: the key of key=value */
 	size_t end; /* end of the secret; 0: no match */
 };
 
+/* Letters of a bearer token: base64 in both alphabets, and the dots of a JWT. */
 static bool is_token(char c)
 {
 	return isalnum((unsigned char)c) || (c && strchr("._~+/=-", c));
 }
 
+/* Letters of a name or key. A '-' belongs to it, so that "--token", "x-api-key" and "-----BEGIN" start
+ * words. */
 static bool is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
+/* The end of the run of bytes from `at` that `fn` accepts. */
 static size_t run(const char *p, size_t n, size_t at, bool (*fn)(char))
 {
 	while (at < n && fn(p[at]))
@@ -32,6 +45,7 @@ static size_t run(const char *p, size_t n, size_t at, bool (*fn)(char))
 	return at;
 }
 
+/* Names and schemes are compared without case: headers and variables are written in any. */
 static bool starts(const char *p, size_t n, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -39,6 +53,7 @@ static bool starts(const char *p, size_t n, const char *prefix)
 	return n >= len && strncasecmp(p, prefix, len) == 0;
 }
 
+/* "Bearer", blanks, token. At least one blank is needed, or every word "bearers" would lose its tail. */
 static struct hit match_bearer(const char *p, size_t n)
 {
 	if (!starts(p, n, "bearer"))
@@ -78,7 +93,8 @@ static const struct {
 #undef NAME
 };
 
-/* The name ends in one of them: DB_PASSWORD, x-api-key. */
+/* Whether a name ends in one of the secret names: DB_PASSWORD, x-api-key. Only the last 60 bytes are
+ * looked at; the longest secret name is far shorter. */
 static bool is_secret_name(const char *p, size_t n)
 {
 	char plain[64];
@@ -97,6 +113,9 @@ static bool is_secret_name(const char *p, size_t n)
 	return false;
 }
 
+/* A secret name with its value, in the three forms that command lines, headers and JSON use: token=VALUE,
+ * "token": "VALUE" and --token VALUE. The name stays readable. The value ends at a blank, a quote or a
+ * separator; an empty value is no match. */
 static struct hit match_key_value(const char *p, size_t n)
 {
 	size_t name = run(p, n, 0, is_word), at = name;
@@ -127,7 +146,9 @@ static struct hit match_key_value(const char *p, size_t n)
 	return end > at ? (struct hit){ at, end } : (struct hit){ 0, 0 };
 }
 
-/* ://user:password@ */
+/* The user part of an address: scheme://user:password@host. It is one only when it holds a ':', since
+ * ssh://git@host names no secret. The whole of "user:password" is replaced, because a token often stands
+ * in the place of the user. */
 static struct hit match_url(const char *p, size_t n)
 {
 	size_t at = 3;
@@ -142,6 +163,8 @@ static struct hit match_url(const char *p, size_t n)
 }
 
 static const struct {
+	/* Keys that services mark with a prefix of their own. `least` spares short words that happen to
+	 * begin alike. */
 	const char *prefix;
 	size_t least; /* further characters */
 	bool (*fn)(char);
@@ -179,7 +202,7 @@ static struct hit match_prefix(const char *p, size_t n)
 	return (struct hit){ 0, 0 };
 }
 
-/* bot12345:AAAAAAAAAAAAAAA */
+/* The token of a Telegram bot in an address: bot12345:AAAAAAAAAAAAAAA. */
 static struct hit match_bot(const char *p, size_t n)
 {
 	size_t at = 3;
@@ -194,7 +217,7 @@ static struct hit match_bot(const char *p, size_t n)
 	return end - at > 15 ? (struct hit){ 0, end } : (struct hit){ 0, 0 };
 }
 
-/* Three base64url parts joined by dots, the first a JSON object. */
+/* A JSON Web Token: three base64url parts joined by dots. "eyJ" is how every JSON object begins in base64. */
 static struct hit match_jwt(const char *p, size_t n)
 {
 	size_t at = 0;
@@ -210,6 +233,8 @@ static struct hit match_jwt(const char *p, size_t n)
 	return (struct hit){ 0, at - 1 };
 }
 
+/* A PEM block, from its first line to the end of its last. Certificates are replaced as well as keys: they
+ * look alike until the label is read, and nobody misses one in a log. */
 static struct hit match_pem(const char *p, size_t n)
 {
 	static const char end_mark[] = "-----END ";
@@ -217,12 +242,15 @@ static struct hit match_pem(const char *p, size_t n)
 	if (n < 11 || memcmp(p, "-----BEGIN ", 11) != 0)
 		return (struct hit){ 0, 0 };
 	const char *end = memmem(p, n, end_mark, sizeof(end_mark) - 1);
+	/* Logs keep the tails of output cut to a size, so the closing line may be missing. */
 	if (!end)
 		return (struct hit){ 0, n }; /* cut off: the rest is key */
 	const char *line = memchr(end, '\n', n - (size_t)(end - p));
 	return (struct hit){ 0, line ? (size_t)(line - p) : n };
 }
 
+/* The first shape that matches here. match_url is not among them: it begins with ':', where no word
+ * starts. */
 static struct hit match(const char *p, size_t n)
 {
 	static struct hit (*const shapes[])(const char *, size_t) = { match_pem, match_bearer,
@@ -236,6 +264,8 @@ static struct hit match(const char *p, size_t n)
 	return (struct hit){ 0, 0 };
 }
 
+/* Copies only when there is something to replace: `out` is begun at the first hit, and `from` is where the
+ * part that is not copied yet begins. */
 const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *ret_n)
 {
 	struct buf out = { 0 };
@@ -249,7 +279,8 @@ const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *
 		else if (word_start && (is_word(text[at])))
 			h = match(text + at, n - at);
 		if (!h.end) {
-			/* The rest of a word cannot start a shape. */
+			/* A shape starts only where a word starts, so the rest of this word is skipped at
+			 * once. */
 			at = word_start && is_word(text[at]) ? run(text, n, at, is_word) : at + 1;
 			continue;
 		}
@@ -271,6 +302,8 @@ const char *privacy_redact(struct arena *a, const char *text, size_t n, size_t *
 	return out.p;
 }
 
+/* A member with a secret name loses its whole text, even when the text looks harmless: {"password":
+ * "hello"}. Objects and lists below such a name are walked as usual, because their own names decide. */
 void privacy_redact_json(struct arena *a, struct json *v)
 {
 	if (json_is(v, JSON_STRING)) {

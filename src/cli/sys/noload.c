@@ -1,7 +1,8 @@
 /* noload.c — the shipped program loads no code at run time.
  *
- * SQLite can load extensions, and so asks libc for dlopen().  A program with libc inside must not bring another libc in that
- * way, and a guard has no business loading code at all: the linker turns the questions to these (cmake/libraries.cmake). */
+ * SQLite can load extensions, and so asks libc for dlopen(). A program with libc inside must not bring
+ * another libc in that way, and a guard has no business loading code at all. The linker sends these calls
+ * here (cmake/libraries.cmake), and every one of them fails. */
 #include <stddef.h>
 
 void *__wrap_dlopen(const char *file, int mode);
