@@ -18,10 +18,11 @@ _Static_assert(SIGN_SEED == crypto_sign_SEEDBYTES && SIGN_PUBLIC == crypto_sign_
 		SIGN_SECRET == crypto_sign_SECRETKEYBYTES && SIGN_SIZE == crypto_sign_BYTES,
 	"sizes of Ed25519");
 
-/* L + 1, little endian. */
+/* L + 1, where L is the order of the group, little endian. */
 static const uint8_t order_plus_one[32] = { 0xee, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58, 0xd6, 0x9c, 0xf7,
 	0xa2, 0xde, 0xf9, 0xde, 0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10 };
 
+/* Multiplying by L + 1 gives the point itself exactly when it lies in the subgroup of order L. */
 bool sign_public_ok(const uint8_t pub[SIGN_PUBLIC])
 {
 	uint8_t again[SIGN_PUBLIC];
@@ -63,6 +64,8 @@ void sign_message(const uint8_t secret[SIGN_SECRET], struct bytes msg, uint8_t s
 		BUG("Ed25519 signature");
 }
 
+/* The caller learns in *ret_locked whether the memory stays out of swap; it is told to the user, not
+ * refused, because small systems limit locked memory. */
 void *secret_alloc(size_t n, bool *ret_locked)
 {
 	/* Only the guarded allocator needs it; calling it again is harmless. */
@@ -75,6 +78,8 @@ void *secret_alloc(size_t n, bool *ret_locked)
 	return p;
 }
 
+/* A write to a sealed key is a fault of this program and ends it.  Where the system cannot protect the
+ * page the key stays usable, so the result is ignored. */
 void secret_seal(void *p)
 {
 	(void)sodium_mprotect_readonly(p);
