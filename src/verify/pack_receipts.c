@@ -9,6 +9,8 @@
 
 #define LEAF_LINE 65
 
+/* What was counted over all receipts.  `foreign` are those that are unchanged but signed by keys that were
+ * not given; `unread` those too large or not JSON. */
 struct receipts {
 	struct verification *v;
 	const struct pack *p;
@@ -26,7 +28,8 @@ static bool is_receipt(const char *path)
 	return text_starts(path, "receipts/") && text_ends(path, ".json");
 }
 
-/* "receipts/00000012-id.json": 12. */
+/* The place in the log that the exporter puts into the name: "receipts/00000012-id.json" stands at 12.  0
+ * when the name has no place, which counts as misplaced. */
 static uint64_t position_of(const char *path)
 {
 	const char *digits = path + strlen("receipts/");
@@ -40,6 +43,8 @@ static uint64_t position_of(const char *path)
 	return digits[8] == '-' ? n : 0;
 }
 
+/* Recomputes the receipt's leaf and compares it with the leaf at the place its name states.  Keeps the
+ * first receipt that does not stand there. */
 static void check_place(struct receipts *r, const struct pack_file *f, const struct json *doc)
 {
 	uint64_t n = position_of(f->path);
@@ -57,6 +62,8 @@ static void check_place(struct receipts *r, const struct pack_file *f, const str
 	r->misplaced = f->path;
 }
 
+/* One file in receipts/.  Documents of other kinds lie there too and are passed over.  A receipt is only
+ * called broken when its integrity is refuted; an unknown signer is something else. */
 static void check_receipt(struct receipts *r, const struct pack_file *f)
 {
 	struct verification part;
@@ -83,6 +90,8 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 	check_place(r, f, doc);
 }
 
+/* transparency/leaves.txt holds 64 hex digits and a newline per leaf, and nothing else.  On any other form
+ * there are no leaves at all, rather than some. */
 static bool read_leaves(struct receipts *r)
 {
 	const struct pack_file *f = verify_pack_find(r->p, "transparency/leaves.txt");
@@ -102,7 +111,8 @@ static bool read_leaves(struct receipts *r)
 	return true;
 }
 
-/* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers. */
+/* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers.  The head may be
+ * older than the last leaves: the root is computed over as many leaves as it states. */
 static const char *check_head(struct receipts *r, const char **ret_detail)
 {
 	const struct pack_file *f = verify_pack_find(r->p, "transparency/head.json");
@@ -129,6 +139,8 @@ static const char *check_head(struct receipts *r, const char **ret_detail)
 	return NULL;
 }
 
+/* "Not applicable" is said instead of "pass" when some receipts could not be judged: a pass would claim
+ * all of them. */
 static void report_receipts(struct receipts *r)
 {
 	struct verification *v = r->v;
@@ -152,6 +164,8 @@ static void report_receipts(struct receipts *r)
 	}
 }
 
+/* A misplaced receipt fails even without a tree head, because leaves and receipts then contradict each
+ * other. */
 static void report_places(struct receipts *r)
 {
 	const char *why = NULL, *detail = "";
@@ -170,6 +184,7 @@ static void report_places(struct receipts *r)
 		verify_fail(r->v, "transparency", "%s", why);
 }
 
+/* The leaves are read before the receipts, which are compared with them one by one. */
 void pack_check_receipts(struct verification *v, const struct pack *p)
 {
 	struct receipts r = { .v = v, .p = p };

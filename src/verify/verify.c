@@ -1,4 +1,9 @@
-/* verify.c — the shared part of every verification: answers, findings, signatures, the report. */
+/* verify.c — the shared part of every verification: answers, findings, signatures, the report.
+ *
+ * All verifiers of this folder write their findings through the functions here.  Three rules hold for all
+ * of them.  The first failure is kept and later ones are dropped, so that the report names the cause and
+ * not its consequences.  The answers start as "not established".  A signature is tried under the keys the
+ * caller trusts before any key the record names about itself. */
 #include "verify/verify.h"
 
 #include "model/stamp.h"
@@ -21,6 +26,9 @@ const char *headline_name(enum headline h)
 	return names[h];
 }
 
+/* The order matters: what is no record at all cannot be tampered with, and a file cut short by a crash
+ * must not be called tampered.  An error keeps a record from being admissible even when both answers are
+ * yes. */
 enum headline verification_headline(const struct verification *v)
 {
 	if (v->is_no_record)
@@ -41,6 +49,8 @@ void verification_begin(struct verification *v, struct arena *a, const struct tr
 	v->notes = json_new(a, JSON_ARRAY);
 }
 
+/* Keeps the first failure and drops later ones.  Long texts are cut at 511 bytes: they may quote the
+ * document, which comes from outside. */
 __attribute__((format(printf, 3, 0))) static void set_failure(
 	struct verification *v, const char *error, const char *fmt, va_list args)
 {
@@ -86,6 +96,8 @@ void verify_no_record(struct verification *v)
 	(void)verify_fail(v, "unknown_document", "this is not a record Helm knows");
 }
 
+/* Like the failure itself, the place of it is the first one found.  The texts are kept as pointers and
+ * must live as long as v->a. */
 void verify_at(struct verification *v, const char *record, const char *member, const char *expected,
 	const char *found)
 {
@@ -97,6 +109,7 @@ void verify_at(struct verification *v, const char *record, const char *member, c
 	v->found = found;
 }
 
+/* `detail` is kept as a pointer, not copied. */
 void verify_check(struct verification *v, const char *name, enum check_status status, const char *detail)
 {
 	if (v->check_count == v->check_cap) {
@@ -108,6 +121,7 @@ void verify_check(struct verification *v, const char *name, enum check_status st
 	v->checks[v->check_count++] = (struct check){ name, status, detail };
 }
 
+/* notes and values are NULL in the fast form of long chains, in which only answers are wanted. */
 void verify_note(struct verification *v, const char *note)
 {
 	if (v->notes)
@@ -156,6 +170,7 @@ bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE])
 	return hex_decode(text, n, ret_key, KEY_SIZE, false);
 }
 
+/* Lower case only: a signature with two spellings would make two documents of one. */
 bool parse_signature(const char *text, uint8_t ret[SIGNATURE_SIZE])
 {
 	return hex_decode(text, strlen(text), ret, SIGNATURE_SIZE, true);
@@ -175,7 +190,8 @@ static char *key_hex(struct arena *a, const uint8_t key[KEY_SIZE])
 	return text;
 }
 
-/* Keys whose id the record names first, then the others.  Returns NULL when none verifies. */
+/* Tries the keys whose id the record names first, then the others.  The id saves time and decides nothing:
+ * a wrong id does not hide a right key.  NULL when none verifies. */
 static const struct trusted_key *find_signer(
 	const struct trust *t, struct bytes message, const uint8_t *signature, const char *key_id)
 {
@@ -188,6 +204,9 @@ static const struct trusted_key *find_signer(
 	return NULL;
 }
 
+/* Who signed decides three cases: a trusted key answers both integrity and trust; the record's own key
+ * answers integrity alone; no key that fits leaves integrity open, unless the record names the key it is
+ * signed with, for then it was changed. */
 bool verify_signature(struct verification *v, struct bytes message, const uint8_t signature[SIGNATURE_SIZE],
 	const uint8_t *declared, const char *key_id, const char *error)
 {
@@ -217,6 +236,8 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 					: "no key was given, and the record names none");
 }
 
+/* The window is closed at its beginning and open at its end.  A time that cannot be read lies outside.
+ * Only trusted keys have a window, so self-attested records pass here. */
 bool verify_key_window(struct verification *v, const char *time)
 {
 	const struct trusted_key *k = v->signer_key;
@@ -235,6 +256,7 @@ bool verify_key_window(struct verification *v, const char *time)
 	return verify_fail(v, "key_window", "the signing key was not in force at %s", time);
 }
 
+/* The worse of two answers; "no" is worse than "not established". */
 static enum answer merge(enum answer x, enum answer y)
 {
 	if (x == ANSWER_NO || y == ANSWER_NO)
@@ -242,6 +264,8 @@ static enum answer merge(enum answer x, enum answer y)
 	return x == ANSWER_UNKNOWN || y == ANSWER_UNKNOWN ? ANSWER_UNKNOWN : ANSWER_YES;
 }
 
+/* The first part sets the answers, because "not established", with which the whole starts, would otherwise
+ * win over every yes.  completeness is not merged: no part knows whether the whole is complete. */
 void verify_merge(struct verification *whole, const struct verification *part, bool is_first)
 {
 	whole->integrity = is_first ? part->integrity : merge(whole->integrity, part->integrity);
@@ -277,6 +301,7 @@ static struct json *checks_json(struct arena *a, const struct verification *v)
 	return list;
 }
 
+/* The report for programs.  Members without a value are left out instead of being written as null. */
 struct json *verification_json(struct arena *a, const struct verification *v)
 {
 	struct json *o = json_new(a, JSON_OBJECT);
