@@ -12,6 +12,7 @@
 
 enum { LEDGER_MAX = 256 << 20, ITEMS_MAX = 190000 };
 
+/* What was collected so far, and what the pack will say about itself. */
 struct collection {
 	struct sys *sys;
 	struct arena *a;
@@ -25,6 +26,7 @@ struct collection {
 	bool has_actors; /* more than one */
 };
 
+/* The limit is below that of readers, which leaves room for the files the pack writer adds. */
 static int add_item(struct collection *c, const char *path, struct bytes content, struct err *e)
 {
 	if (c->n >= ITEMS_MAX)
@@ -39,6 +41,7 @@ static int add_item(struct collection *c, const char *path, struct bytes content
 	return OK;
 }
 
+/* Lines live in arenas that are reset; items must outlive them. */
 static struct bytes copy_bytes(struct arena *a, struct bytes from)
 {
 	return (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)from.p, from.n), from.n };
@@ -58,6 +61,7 @@ static const char *row_time(const struct json *row, int64_t *ret_us)
 	return NULL;
 }
 
+/* Some rows carry these names in their metadata. */
 static bool has_member(const struct json *row, const char *const *names, const char *value)
 {
 	const struct json *metadata = json_get(row, "metadata");
@@ -69,6 +73,8 @@ static bool has_member(const struct json *row, const char *const *names, const c
 	return false;
 }
 
+/* All conditions that are given must hold.  A row without a time is left out when a span is asked for: it
+ * cannot be shown to lie in it. */
 static bool is_chosen(const struct collection *c, const struct json *row)
 {
 	static const char *const tasks[] = { "task_id", "correlation_id", "parent_task_id", NULL };
@@ -88,6 +94,8 @@ static bool is_chosen(const struct collection *c, const struct json *row)
 		(!choice->has_until || us < choice->until_us);
 }
 
+/* The newest time of anything chosen becomes the pack's creation time: the same selection gives the same
+ * pack. */
 static void note_time(struct collection *c, const struct json *row)
 {
 	int64_t us;
@@ -99,7 +107,7 @@ static void note_time(struct collection *c, const struct json *row)
 	c->newest = arena_strdup(c->a, text);
 }
 
-/* Letters that any file system keeps apart and no reader trips over. */
+/* Characters that every file system keeps apart and no reader of archives trips over. */
 static char *safe_name(struct arena *a, const char *id)
 {
 	size_t n = strlen(id) > 80 ? 80 : strlen(id);
@@ -111,6 +119,7 @@ static char *safe_name(struct arena *a, const char *id)
 	return *name ? name : arena_strdup(a, "receipt");
 }
 
+/* The pack names one actor when all receipts have the same, and the policy of the last one. */
 static void note_receipt(struct collection *c, const struct json *receipt)
 {
 	const char *actor = json_get_text(receipt, "executor_id", ""),
@@ -126,6 +135,7 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 	c->receipts++;
 }
 
+/* The position counts every line, chosen or not, since it names the receipt's place in the log. */
 static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -142,7 +152,7 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return add_item(c, path, copy_bytes(c->a, text), e);
 }
 
-/* Lines of a ledger that match, as they stand. */
+/* Lines that match go along as they stand; lines that are not JSON cannot be judged and are left out. */
 static int take_ledger(struct collection *c, int dirfd, const char *name, struct err *e)
 {
 	AUTO(arena_done) struct arena file = { 0 };
@@ -169,6 +179,7 @@ static int take_ledger(struct collection *c, int dirfd, const char *name, struct
 		      : OK;
 }
 
+/* All ledgers of the workspace, except the files of the chain, which are taken receipt by receipt. */
 static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 {
 	char **names;
@@ -181,6 +192,7 @@ static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 	return rc;
 }
 
+/* Leaves are optional: without them a reader cannot check places, and is told so. */
 static int take_log(struct collection *c, int state_fd, struct err *e)
 {
 	struct bytes leaves;
@@ -201,6 +213,7 @@ static int take_log(struct collection *c, int state_fd, struct err *e)
 	return OK;
 }
 
+/* Several actors are named as the workspace. */
 static const char *actor_did(const struct collection *c)
 {
 	if (!c->actor || c->has_actors)
@@ -209,6 +222,7 @@ static const char *actor_did(const struct collection *c)
 					     : arena_printf(c->a, "did:helm:%s", safe_name(c->a, c->actor));
 }
 
+/* What was asked for, as the exporter stated it. */
 static const char *intent_id(const struct collection *c)
 {
 	const struct evidence_choice *choice = c->choice;
@@ -222,6 +236,7 @@ static const char *intent_id(const struct collection *c)
 	return *since || *until ? arena_printf(c->a, "%s/%s", since, until) : "all";
 }
 
+/* The hash of nothing when no receipt names a policy: the member is required. */
 static const char *policy_hash(const struct collection *c)
 {
 	if (!c->policy_hash)
@@ -230,6 +245,7 @@ static const char *policy_hash(const struct collection *c)
 						      : arena_printf(c->a, "sha256:%s", c->policy_hash);
 }
 
+/* The log goes along only when there are receipts whose place it could show. */
 int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
 	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e)
 {

@@ -147,7 +147,8 @@ static uint8_t read_previous(const struct json *receipt, struct hash *ret)
 	return !*prev ? PREV_NONE : hash_from_hex(prev, ret) ? PREV_HASH : PREV_OTHER;
 }
 
-/* The causal session: session_id of tagged receipts, the executor of untagged ones. */
+/* The causal session: session_id of tagged receipts, the executor of untagged ones.  An absent one is a
+ * session too, the one without name. */
 static struct hash session_of(const struct json *receipt)
 {
 	const struct json *id =
@@ -222,6 +223,8 @@ struct sessions {
 	size_t mask, count;
 };
 
+/* The slot of that session, or the free one where it belongs.  The name's hash is evenly spread already,
+ * so its first bytes serve as the position. */
 static size_t *session_slot(const struct sessions *s, const struct facts *facts, const struct hash *session)
 {
 	uint64_t at;
@@ -248,6 +251,7 @@ struct walk {
 	bool is_governed, is_observed;
 };
 
+/* For the report: the number of the line and, where it can be read, the receipt's id. */
 static const char *line_name(struct walk *w, size_t i)
 {
 	struct json *receipt;
@@ -257,6 +261,7 @@ static const char *line_name(struct walk *w, size_t i)
 	return arena_printf(w->v->a, "line %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
 }
 
+/* values.line is the first faulty line, from 1; the check of whole logs uses it to name the place. */
 static void note_line(struct walk *w, size_t i)
 {
 	if (!json_get(w->v->values, "line"))

@@ -43,8 +43,9 @@ static bool check_type(struct verification *v, const struct json *record)
 	return true;
 }
 
-/* Names are checked before the preimage is made: members unknown to the format are refused, because a
- * reader could take them for something the kernel said. */
+/* Names are checked before the preimage is made: a member that differs from a known one only in letter
+ * case is refused, because some programs would read it as the known one and see another decision than the
+ * signed one. */
 void verify_decision(struct verification *v, const struct json *decision)
 {
 	struct err e = { 0 };
@@ -101,6 +102,8 @@ static bool check_effect(struct verification *v, const struct json *intent)
 		v, "effect_digest_mismatch", "effect_digest_hash is not the digest of effect_binding");
 }
 
+/* The signature first, then the effect: what the digest says only counts once it is known that the kernel
+ * signed it. */
 void verify_intent(struct verification *v, const struct json *intent)
 {
 	struct err e = { 0 };
@@ -118,6 +121,7 @@ void verify_intent(struct verification *v, const struct json *intent)
 	verify_note(v, "whether the intent's time window is open is not judged here");
 }
 
+/* Only the letters of hex digits matter here. */
 static bool has_upper(const char *s)
 {
 	for (; *s; s++)
@@ -145,7 +149,8 @@ void verify_permit_over(struct verification *v, const struct json *permit, struc
 	(void)verify_signature(v, preimage, signature, NULL, NULL, "permit_signature_rejected");
 }
 
-/* Unknown members are refused, then the signature is checked over the permit's own preimage. */
+/* Names that differ from known ones only in letter case are refused, then the signature is checked over
+ * the permit's own preimage. */
 void verify_permit(struct verification *v, const struct json *permit)
 {
 	struct err e = { 0 };

@@ -110,7 +110,7 @@ static bool read_path(
 	return true;
 }
 
-/* JSON numbers beyond a signed 64-bit integer are refused by the parser's default of -1. */
+/* A size that is absent, negative or beyond a signed 64-bit integer is refused. */
 static bool read_size(struct verification *v, const struct json *proof, const char *name, uint64_t *ret)
 {
 	int64_t n = json_get_int(proof, name, -1);

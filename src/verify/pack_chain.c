@@ -173,6 +173,7 @@ static void walk_group(struct walk *w, struct link *group, size_t n)
 			w->v, w->errors, "%zu of %zu receipts are unreachable from genesis", n - reached, n);
 }
 
+/* Sorting by group and predecessor makes each group a slice that successors() can search. */
 static void walk_groups(struct walk *w)
 {
 	qsort(w->links, w->n, sizeof(*w->links), by_group_and_prev);
@@ -198,6 +199,7 @@ static const char *describe(const struct walk *w)
 	return b.p;
 }
 
+/* The layout demands a proof graph beside its receipts; its content is judged elsewhere. */
 static bool has_graph(const struct pack *p)
 {
 	return verify_pack_find(p, "proofgraph.json") ||

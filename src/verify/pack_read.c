@@ -248,6 +248,7 @@ int verify_pack_open(
 	return verify_pack_stream(a, stream_from_fd(in, s, fd, path), ret, e);
 }
 
+/* By exact path bytes; NULL when there is no such file. */
 const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
 {
 	struct pack_file key = { .path = path };
@@ -270,6 +271,8 @@ bool pack_has_dir(const struct pack *p, const char *dir)
 	return false;
 }
 
+/* Content that was not kept is an error of its own, so that nobody takes a file that was not looked into
+ * for one that is fine. */
 int pack_json(struct arena *a, const struct pack_file *f, struct json **ret, struct err *e)
 {
 	if (!f->is_kept)

@@ -139,6 +139,7 @@ static bool step_content_hash(struct v1 *s)
 	return true;
 }
 
+/* Nearly implied by the hash; asked because readers decide by the stated size whether to fetch a file. */
 static bool step_size(struct v1 *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -349,6 +350,7 @@ static bool step_merkle_root(struct v1 *s)
 	return fail_step(s, "merkle_root", "entries_merkle_root is not the root of the entries");
 }
 
+/* The steps in their order.  Their names are part of the report and of published test cases. */
 static const struct {
 	const char *name;
 	step_fn *fn;

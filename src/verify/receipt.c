@@ -70,6 +70,7 @@ static bool check_signature(
 		v, preimage, signature, has_key ? declared : NULL, member_text(receipt, "key_id"), error);
 }
 
+/* The signature of a tagged receipt over the one preimage its tag selects. */
 static bool check_v5(struct verification *v, const struct json *receipt)
 {
 	struct err e = { 0 };

@@ -88,6 +88,7 @@ static int add_row(struct arena *a, const char *where, const char *id, const str
 	return OK;
 }
 
+/* A version may be absent, but one that is there must be known. */
 static bool is_known_version(const struct json *doc)
 {
 	const char *version = json_get_text(doc, "version", NULL);

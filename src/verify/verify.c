@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* These words are part of the report's format. */
 const char *answer_name(enum answer x)
 {
 	return x == ANSWER_YES ? "yes" : x == ANSWER_NO ? "no" : "not established";
@@ -42,6 +43,7 @@ enum headline verification_headline(const struct verification *v)
 	return HEADLINE_UNVERIFIED;
 }
 
+/* Everything starts empty and every answer "not established". */
 void verification_begin(struct verification *v, struct arena *a, const struct trust *trust, const char *kind)
 {
 	*v = (struct verification){ .a = a, .trust = trust, .kind = kind };
@@ -63,6 +65,7 @@ __attribute__((format(printf, 3, 0))) static void set_failure(
 	v->text = arena_strdup(v->a, text);
 }
 
+/* For failures that do not show a change: something is missing, not supported or not trusted. */
 bool verify_fail(struct verification *v, const char *error, const char *fmt, ...)
 {
 	va_list args;
@@ -73,6 +76,7 @@ bool verify_fail(struct verification *v, const char *error, const char *fmt, ...
 	return false;
 }
 
+/* For failures that show that the record is not what was signed. */
 bool verify_refute(struct verification *v, const char *error, const char *fmt, ...)
 {
 	va_list args;
@@ -139,6 +143,7 @@ const char *member_text(const struct json *o, const char *name)
 	return json_get_text(o, name, "");
 }
 
+/* 64 lower-case hex digits: a hash has one spelling, so hashes can be compared as texts. */
 bool is_bare_hash(const char *s)
 {
 	uint8_t hash[SHA256_SIZE];
@@ -156,6 +161,8 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Only the form is judged.  Whether the key is safe to trust is asked where it enters the trusted ones
+ * (trust.c), and again at each verification. */
 bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE])
 {
 	size_t n;

@@ -1,4 +1,8 @@
-/* base.c — handlers of the families that need no record: canonical JSON, Ed25519, identifiers. */
+/* base.c — handlers of the families that need no record: canonical JSON, Ed25519, identifiers.
+ *
+ * Other implementations publish inputs with the answers they expect.  These handlers ask the same
+ * functions that sign and verify, so a passing case is a statement about the program and not about a copy
+ * of its rules. */
 #include "audit/conform/conform.h"
 
 #include "base/hash.h"
@@ -8,6 +12,7 @@
 
 #include <string.h>
 
+/* "interoperable" says whether the strict writer accepts the value as well. */
 static void add_canonical(struct conform_case *c, const struct json *value)
 {
 	struct buf b, strict;
@@ -47,6 +52,7 @@ int conform_canonical_json(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Nothing when the text is not hex; a check of the length then refuses it. */
 static struct bytes hex_bytes(struct arena *a, const char *hex)
 {
 	size_t n = strlen(hex) / 2;
@@ -55,6 +61,7 @@ static struct bytes hex_bytes(struct arena *a, const char *hex)
 	return hex_decode(hex, strlen(hex), p, n, false) ? (struct bytes){ p, n } : (struct bytes){ NULL, 0 };
 }
 
+/* Wrong lengths are a rejected signature, not an error of the case. */
 int conform_ed25519(struct conform_case *c, struct err *e)
 {
 	struct bytes key = hex_bytes(c->a, json_get_text(c->doc, "public_key", ""));

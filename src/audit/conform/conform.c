@@ -1,4 +1,8 @@
-/* conform.c — the runner of published answers; see conform.h. */
+/* conform.c — the runner of published answers; see conform.h.
+ *
+ * Each line of cases.jsonl is one case.  Its family selects a handler; the handler fills in what this
+ * program answers; the runner compares.  A family without a handler is counted as not supported, and a
+ * case that cannot be run has failed: nothing passes by being skipped. */
 #include "audit/conform/conform.h"
 
 #include "audit/audit.h"
@@ -42,6 +46,7 @@ enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };
 enum outcome { PASSED, FAILED, NOT_SUPPORTED, UNSCORED, OUTCOMES };
 static const char *const outcome_names[OUTCOMES] = { "passed", "failed", "not_supported", "unscored" };
 
+/* Counts over all cases and per family, and the failures in full. */
 struct tally {
 	struct arena *a;
 	struct json *families; /* rows, in order of first appearance */
@@ -69,7 +74,8 @@ static const char *family_of(struct arena *a, const char *id)
 	return slash ? arena_strndup(a, id, (size_t)(slash - id)) : id;
 }
 
-/* Some answers hold what the original ships and what is advised: "shipped: X; advised: Y".  Either is an answer. */
+/* Some cases state both what the original program answers and what is advised: "shipped: X; advised: Y".
+ * Either is accepted. */
 static bool is_one_of_two(const char *expected, const char *got)
 {
 	const char *advised = strstr(expected, "; advised: ");
@@ -89,6 +95,7 @@ static bool same_value(const struct json *expected, const struct json *got)
 	return json_eq(expected, got) || (x && y && is_one_of_two(x, y));
 }
 
+/* Every expected member is there with that value; the answer may say more. */
 static bool all_members(const struct json *expected, const struct json *got)
 {
 	json_each_member (m, expected) {
@@ -98,6 +105,8 @@ static bool all_members(const struct json *expected, const struct json *got)
 	return true;
 }
 
+/* A case without any expectation fails, since it could not fail otherwise.  Cases that leave the answer to
+ * the implementation are not scored. */
 static enum outcome judge(const struct conform_case *c)
 {
 	if (text_eq(json_get_text(c->expect, "result", ""), "implementation-choice"))
@@ -144,7 +153,8 @@ static void add_failure(struct tally *t, const struct conform_case *c)
 	json_push(t->a, t->failures, f);
 }
 
-/* The first file, and its tree when it is JSON: a handler that needs the text reads c->text. */
+/* The first file, and its tree when it is JSON: a handler that needs the text reads c->text.  Files cannot
+ * lie outside the directory of cases. */
 static int load(struct conform_case *c, struct err *e)
 {
 	const char *name = json_text(json_at(c->files, 0));
@@ -159,6 +169,7 @@ static int load(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* An error of a handler is kept as part of the answer, so that the report shows why the case failed. */
 static enum outcome run_case(struct conform_case *c, conform_fn *fn)
 {
 	struct err e = { 0 };
@@ -172,6 +183,7 @@ static enum outcome run_case(struct conform_case *c, conform_fn *fn)
 	return judge(c);
 }
 
+/* Each case has its own arena; what is reported is copied out of it. */
 static int run_line(
 	struct tally *t, struct sys *s, int dirfd, struct bytes line, const char *only, struct err *e)
 {
@@ -215,6 +227,7 @@ static struct json *report(const struct tally *t, const char *dir)
 	return r;
 }
 
+/* A directory without a matching case is an error: a misspelled family must not look like success. */
 int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
 	struct json **ret_report, struct err *e)
 {

@@ -1,4 +1,7 @@
-/* records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone. */
+/* records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone.
+ *
+ * A case holds a record and the keys its verifier is given.  Records without version tag are allowed here,
+ * since cases about them ask whether they are recognised as legacy. */
 #include "audit/conform/conform.h"
 
 #include "base/hash.h"
@@ -15,6 +18,7 @@ struct asked {
 	struct verification v;
 };
 
+/* A text that is no key adds none; the case then fails to verify, as it should. */
 static void add_key(struct asked *q, const char *text)
 {
 	struct trusted_key *k = &q->keys[q->trust.key_count];
@@ -66,11 +70,13 @@ static int answer(struct conform_case *c, const struct asked *q)
 	return answer_as(c, q, is_accepted(q));
 }
 
+/* A case without its record cannot be run, which counts as failed. */
 static int missing(struct conform_case *c, const char *member, struct err *e)
 {
 	return err_set(e, E_INPUT, "CONFORM_CASE", "case '%s' has no member '%s'", c->id, member);
 }
 
+/* One tagged receipt under the given keys. */
 int conform_receipt_v5(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -84,6 +90,7 @@ int conform_receipt_v5(struct conform_case *c, struct err *e)
 
 static const char *const status_names[] = { "pass", "fail", "not_applicable" };
 
+/* A bundle; the answer also holds the state of each of the six checks. */
 int conform_receipt_chain(struct conform_case *c, struct err *e)
 {
 	struct json *checks = json_new(c->a, JSON_OBJECT);
@@ -261,7 +268,8 @@ int conform_hybrid(struct conform_case *c, struct err *e)
 	return OK;
 }
 
-/* A record beside the receipt that seals itself: found by the members it has. */
+/* A record beside the receipt that seals itself: found by the members it has, since its name differs from
+ * case to case. */
 static const struct json *companion(const struct json *doc, const char *hash_member)
 {
 	json_each_member (m, doc) {
@@ -271,6 +279,7 @@ static const struct json *companion(const struct json *doc, const char *hash_mem
 	return NULL;
 }
 
+/* With a declared hash the question is whether it is right; without one the hash itself is the answer. */
 static int launch_value(struct conform_case *c, struct asked *q, const struct json *value)
 {
 	const char *declared = json_get_text(c->doc, "declared_hash", NULL);

@@ -1,4 +1,7 @@
-/* sealed.c — handlers of the sealed contract records: one row per pack of cases. */
+/* sealed.c — handlers of the sealed contract records: one row per pack of cases.
+ *
+ * The case file itself states what a caller would pin (keys, authorities, the time of the check), so it is
+ * passed both as the document and as what is given. */
 #include "audit/conform/conform.h"
 #include "verify/verify.h"
 
@@ -14,6 +17,7 @@ static const char *text_of(const struct json *o, const char *name)
 	return json_get_text(o, name, "");
 }
 
+/* The snapshot is the case's own and counts as pinned. */
 static void approval(struct conform_case *c, struct verification *v)
 {
 	verify_approval(v, c->doc, true);
@@ -78,6 +82,7 @@ static void update(struct conform_case *c, struct verification *v)
 	verify_update_bundle(v, c->doc, c->doc);
 }
 
+/* Two forms of cases are published; they differ in the name of the member. */
 static void emergency_stop(struct conform_case *c, struct verification *v)
 {
 	const struct json *doc =
@@ -115,6 +120,7 @@ static const struct {
 	{ "update-bundle-v1", update },
 };
 
+/* The part of the id behind "sealed/" is the name of the pack. */
 static bool is_pack(const char *id, const char *pack)
 {
 	size_t n = strlen(pack);
@@ -122,6 +128,7 @@ static bool is_pack(const char *id, const char *pack)
 	return text_starts(id, "sealed/") && strncmp(id + 7, pack, n) == 0 && id[7 + n] == '/';
 }
 
+/* Runs one case and reports everything that was recomputed. */
 static int run_pack(struct conform_case *c, void (*run)(struct conform_case *, struct verification *))
 {
 	struct trusted_key key = { .id = "" };

@@ -227,7 +227,7 @@ static bool is_white(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Printable identifiers without white space, so that two of them never look alike and still differ. */
+/* An identifier is one word, so that it cannot be split or trimmed into another one on its way. */
 static bool is_token(const char *s)
 {
 	size_t n = strlen(s);
@@ -240,6 +240,7 @@ static bool is_token(const char *s)
 	return true;
 }
 
+/* A text for people; trimmed, so that it has one spelling. */
 static bool is_reason(const char *s)
 {
 	size_t n = strlen(s);
@@ -247,6 +248,7 @@ static bool is_reason(const char *s)
 	return n > 0 && n <= 2048 && !is_white(s[0]) && !is_white(s[n - 1]);
 }
 
+/* Up to 2^53 - 1, the largest integer that every JSON reader keeps exactly. */
 static bool is_count(const struct json *value)
 {
 	int64_t n;
@@ -480,6 +482,8 @@ bool sealed_pinned(struct verification *v, const struct json *pinned, const stru
 
 static const char CONNECTOR_REJECTED[] = "connector_authority_rejected";
 
+/* The embedded authority by itself: its form and its own hash.  What it must share with the record is
+ * asked later, since the contract wants other checks in between. */
 bool sealed_connector(struct verification *v, const struct json *record)
 {
 	const struct json *authority = json_get(record, "connector_authority");
