@@ -19,6 +19,7 @@
 
 enum { ANCHOR_LIMIT = 1 << 20, GIT_TIMEOUT_MS = 30000 };
 
+/* Everything else is the name of a file. */
 static bool is_git_ref(const char *to)
 {
 	return text_starts(to, "refs/");

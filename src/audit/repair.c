@@ -28,6 +28,8 @@ struct line {
 	bool is_trusted, is_kept;
 };
 
+/* The plan in the making.  plan.clock and plan.last are those of the last receipt that was kept, over all
+ * files so far. */
 struct planning {
 	struct sys *sys;
 	struct arena *a;
@@ -281,6 +283,7 @@ static int plan_file(struct planning *p, const struct log_file *f, struct err *e
 	return OK;
 }
 
+/* Files in the order of the chain, since each continues the one before. */
 static int plan_files(struct planning *p, struct err *e)
 {
 	int rc = OK;

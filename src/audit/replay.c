@@ -188,6 +188,7 @@ static void judge_receipts(struct playing *pl, const struct tally *t)
 				(long long)t->bad_signatures));
 }
 
+/* Receipts are sorted by session and clock, so the one before in the list is the one before in the chain. */
 static struct json *play_receipts(struct playing *pl)
 {
 	struct arena *a = pl->a;
@@ -222,6 +223,8 @@ static struct json *play_receipts(struct playing *pl)
 
 /* Runs: a document below replay/ with the events that happened and, in its manifest, the outputs expected. */
 
+/* One member of all events, in order; an absent one is an empty text, so that the number of events is part
+ * of the hash. */
 static struct json *member_list(struct arena *a, const struct json *events, const char *name)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -313,6 +316,7 @@ static int64_t play_tapes(struct playing *pl)
 	return json_get_int(v.values, "tapes", 0);
 }
 
+/* Never fails: whatever is wrong with a pack is an issue in the report. */
 int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
 	struct err *e)
 {
@@ -386,6 +390,7 @@ static size_t read_trace(struct arena *a, const struct pack *p, struct decided *
 	return kept;
 }
 
+/* Both verdicts and both reasons, for a person to compare. */
 static struct json *divergence_row(struct arena *a, const struct decided *x, const struct decided *y)
 {
 	struct json *row = json_new(a, JSON_OBJECT);

@@ -1,9 +1,9 @@
 /* merkle.c — the append-only Merkle tree of RFC 6962; see merkle.h.
  *
- * The tree is never stored as nodes.  A growing tree keeps the perfect subtrees of its right edge (one per bit of its
- * size); proofs are computed from the leaf hashes.  Checking a proof walks from the leaf to the root with two counters: fn,
- * the node's number at this height, and sn, the number of the last node.  A node that is last and even has no sibling at
- * this height, so the walk goes up until it has one. */
+ * The tree is never stored as nodes.  A growing tree keeps the perfect subtrees of its right edge (one per
+ * bit of its size); proofs are computed from the leaf hashes.  Checking a proof walks from the leaf to the
+ * root with two counters: fn, the node's number at this height, and sn, the number of the last node.  A
+ * node that is last and even has no sibling at this height, so the walk goes up until it has one. */
 #include "proof/merkle.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* mldsa.c — ML-DSA-65 verification after FIPS 204; see mldsa.h.
  *
- * The signature (c~, z, h) is accepted when c~ is the hash of the message and of w1 = UseHint(h, A*z - c*t1*2^13), and z is
- * short.  Polynomials have 256 coefficients modulo q; products are taken in the transformed domain (NTT).  Everything
- * handled is public, so the code is written to be read, not to run in constant time. */
+ * The signature (c~, z, h) is accepted when c~ is the hash of the message and of w1 = UseHint(h, A*z -
+ * c*t1*2^13), and z is short.  Polynomials have 256 coefficients modulo q; products are taken in the
+ * transformed domain (NTT).  Everything handled is public, so the code is written to be read, not to run
+ * in constant time. */
 #include "proof/mldsa.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
-/* pack_proof.c — one line of a pack shown, the rest withheld: inclusion proofs and redacted views (pack.h).
+/* pack_proof.c — one line of a pack shown, the rest withheld: inclusion proofs and redacted views
+ * (pack.h).
  *
- * A proof that agrees with itself proves nothing: whoever wrote it could have made up the tree.  Membership is established
- * only against a root that came from elsewhere, for example from the pack's verified manifest. */
+ * A proof that agrees with itself proves nothing: whoever wrote it could have made up the tree.
+ * Membership is established only against a root that came from elsewhere, for example from the pack's
+ * verified manifest. */
 #include "model/stamp.h"
 #include "proof/pack.h"
 

@@ -1,12 +1,13 @@
 /* sign.c — the only file that knows libsodium.
  *
- * libsodium's verification already refuses S >= L, a non-canonical or small-order A and a small-order R, and it compares R
- * as bytes with the canonical encoding of S*B - h*A, so a non-canonical R never matches.  What is missing is that A lies in
- * the prime-order subgroup.  R then does too: it equals S*B - h*A, and B is in the subgroup.
+ * libsodium's verification already refuses S >= L, a non-canonical or small-order A and a small-order R,
+ * and it compares R as bytes with the canonical encoding of S*B - h*A, so a non-canonical R never matches.
+ * What is missing is that A lies in the prime-order subgroup.  R then does too: it equals S*B - h*A, and B
+ * is in the subgroup.
  *
- * The subgroup test is (L+1)*A == A, that is L*A == 0, by scalar multiplication, which refuses what is not canonical or of
- * small order.  The library's own test is not enough: before 1.0.20 it compares only one coordinate of L*A and lets points
- * with a component of order two pass. */
+ * The subgroup test is (L+1)*A == A, that is L*A == 0, by scalar multiplication, which refuses what is not
+ * canonical or of small order.  The library's own test is not enough: before 1.0.20 it compares only one
+ * coordinate of L*A and lets points with a component of order two pass. */
 #include "proof/sign.h"
 
 #include "base/err.h"
@@ -31,8 +32,8 @@ bool sign_public_ok(const uint8_t pub[SIGN_PUBLIC])
 		memcmp(again, pub, sizeof(again)) == 0;
 }
 
-/* A log is signed by one key or few: the last key found good is remembered, because the subgroup test costs more than the
- * verification itself. */
+/* A log is signed by one key or few: the last key found good is remembered, because the subgroup test
+ * costs more than the verification itself. */
 static bool is_known_good(const uint8_t pub[SIGN_PUBLIC])
 {
 	static _Thread_local uint8_t good[SIGN_PUBLIC];

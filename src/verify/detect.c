@@ -1,7 +1,7 @@
 /* detect.c — what a document is, told from its own members, and verified as that.
  *
- * Detection decides which rules are applied, never whether they are: a document that is taken for nothing known is not
- * established, and one that is taken for the wrong kind fails that kind's checks. */
+ * Detection decides which rules are applied, never whether they are: a document that is taken for nothing
+ * known is not established, and one that is taken for the wrong kind fails that kind's checks. */
 #include "proof/preimage.h"
 #include "verify/parts.h"
 

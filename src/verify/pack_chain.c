@@ -1,8 +1,8 @@
 /* pack_chain.c — receipts in a pack, followed link by link.
  *
- * Receipts in stored packs are linked by three different rules: the chain hash of docs/formats/receipt.md, the hash of the
- * file's bytes, or a `hash` member the receipt states about itself.  The last has no preimage, so such links show an order
- * and nothing else; the report counts the steps by rule. */
+ * Receipts in stored packs are linked by three different rules: the chain hash of docs/formats/receipt.md,
+ * the hash of the file's bytes, or a `hash` member the receipt states about itself.  The last has no
+ * preimage, so such links show an order and nothing else; the report counts the steps by rule. */
 #include "proof/preimage.h"
 #include "verify/pack.h"
 

@@ -1,8 +1,9 @@
 /* pack_read.c — a pack from outside becomes a sorted list of files with their digests.
  *
- * An archive is read once, front to back, and a directory is walked without following links.  Every byte is hashed; only
- * what the checks look into is kept, up to a fixed budget, so memory does not grow with the pack: a manifest layout needs
- * its manifest and detached signatures, a native one is limited as a whole (docs/formats/native-pack.md). */
+ * An archive is read once, front to back, and a directory is walked without following links.  Every byte
+ * is hashed; only what the checks look into is kept, up to a fixed budget, so memory does not grow with
+ * the pack: a manifest layout needs its manifest and detached signatures, a native one is limited as a
+ * whole (docs/formats/native-pack.md). */
 #include "base/file.h"
 #include "base/gzip.h"
 #include "base/tar.h"

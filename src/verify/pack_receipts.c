@@ -1,8 +1,9 @@
 /* pack_receipts.c — what the receipts in a pack say for themselves.
  *
- * The pack's signature says that its files are those the exporter put in.  That the receipts among them were signed when they
- * were issued, and where they stand in the log, is another question, and the one that matters when exporter and issuer are
- * not the same.  A receipt of a key that was not given is not a failure, but it is counted and said. */
+ * The pack's signature says that its files are those the exporter put in.  That the receipts among them
+ * were signed when they were issued, and where they stand in the log, is another question, and the one
+ * that matters when exporter and issuer are not the same.  A receipt of a key that was not given is not a
+ * failure, but it is counted and said. */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/pack.h"

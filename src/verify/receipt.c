@@ -1,11 +1,11 @@
 /* receipt.c — one mainline receipt, and bundles of them.
  *
- * The version tag selects the preimage and nothing else is tried for a tagged receipt: a verifier that falls back can be
- * talked into the weaker form by deleting a member.  Untagged receipts sign colon-joined fields that can be read two ways;
- * they are refused unless asked for, and marked as legacy then.
+ * The version tag selects the preimage and nothing else is tried for a tagged receipt: a verifier that
+ * falls back can be talked into the weaker form by deleting a member.  Untagged receipts sign colon-joined
+ * fields that can be read two ways; they are refused unless asked for, and marked as legacy then.
  *
- * What the signature does not cover (time, executor, metadata, keys, log members) is protected by the chain hash in the
- * next receipt.  The head of a chain has no next one, and the report says so. */
+ * What the signature does not cover (time, executor, metadata, keys, log members) is protected by the
+ * chain hash in the next receipt.  The head of a chain has no next one, and the report says so. */
 #include "verify/receipt.h"
 
 #include "model/records.h"

@@ -1,8 +1,9 @@
 /* trust.c — the keys a caller brings: from the command line, from key files, from a trust file.
  *
- * A trust file is JSON: {"trusted_keys": {id: hex}} (with a version, when given, of evidence-pack-trust/v1), or
- * {"keys": [{"key_id", "public_key_hex", "not_before"?, "not_after"?}]}, or just a map of ids to hex.  Whatever in it is not
- * understood as a key makes the whole file refused: a key that was meant to be there and is not would be found out too late. */
+ * A trust file is JSON: {"trusted_keys": {id: hex}} (with a version, when given, of
+ * evidence-pack-trust/v1), or {"keys": [{"key_id", "public_key_hex", "not_before"?, "not_after"?}]}, or
+ * just a map of ids to hex.  Whatever in it is not understood as a key makes the whole file refused: a key
+ * that was meant to be there and is not would be found out too late. */
 #include "base/file.h"
 #include "proof/mldsa.h"
 #include "proof/sign.h"

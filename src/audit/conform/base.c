@@ -26,8 +26,8 @@ static void add_canonical(struct conform_case *c, const struct json *value)
 	json_setb(c->a, c->got, "interoperable", json_canonical_strict(&strict, value, NULL) == OK);
 }
 
-/* A case is a document with the input as text, or (".bin") the input itself.  Published ones state their answer beside
- * the input. */
+/* A case is a document with the input as text, or (".bin") the input itself.  Published ones state their
+ * answer beside the input; those members are expected as well. */
 int conform_canonical_json(struct conform_case *c, struct err *e)
 {
 	static const char *const stated[] = { "canonical", "sha256", "interoperable" };
@@ -73,6 +73,7 @@ int conform_ed25519(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* The hash of a policy bundle, and the text it is made of. */
 static int bundle_case(struct conform_case *c, struct err *e)
 {
 	struct bytes text;
@@ -97,6 +98,7 @@ static int receipt_id_case(struct conform_case *c)
 	return OK;
 }
 
+/* The case's members tell which identifier is asked about. */
 int conform_identifiers(struct conform_case *c, struct err *e)
 {
 	if (json_get(c->doc, "bundle"))

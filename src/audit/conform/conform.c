@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Every family this program answers for. */
 static const struct conform_family families[] = {
 	{ "canonical-json", conform_canonical_json },
 	{ "condensation", conform_condensation },
@@ -59,6 +60,7 @@ void conform_result(struct conform_case *c, bool accepted)
 	json_sets(c->a, c->got, "result", accepted ? "accept" : "reject");
 }
 
+/* NULL for a family this program has no handler for. */
 static conform_fn *find_family(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
@@ -67,6 +69,7 @@ static conform_fn *find_family(const char *name)
 	return NULL;
 }
 
+/* The part of the id before the first slash. */
 static const char *family_of(struct arena *a, const char *id)
 {
 	const char *slash = strchr(id, '/');
@@ -116,6 +119,7 @@ static enum outcome judge(const struct conform_case *c)
 		: FAILED;
 }
 
+/* The family's row in the report, made when it is first met. */
 static struct json *row_of(struct tally *t, const char *family)
 {
 	struct json *row;
@@ -140,6 +144,7 @@ static void count(struct tally *t, const char *family, enum outcome o)
 	t->counts[o]++;
 }
 
+/* Copies out of the case's arena, which is gone when the next case runs. */
 static void add_failure(struct tally *t, const struct conform_case *c)
 {
 	struct json *f = json_new(t->a, JSON_OBJECT);

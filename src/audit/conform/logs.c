@@ -46,6 +46,7 @@ static bool is_trusted(const struct asked *q)
 	return is_sound(q) && q->v.trusted == ANSWER_YES;
 }
 
+/* Two replicas ask for their merge, a list of nodes for its soundness. */
 int conform_proofgraph(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -77,6 +78,8 @@ static bool all_proofs_hold(struct conform_case *c, const struct json *proofs, c
 	return true;
 }
 
+/* A single proof, or a list of leaves whose root and checkpoint are asked for together with all their
+ * proofs. */
 int conform_condensation(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -165,6 +168,7 @@ static int log_case(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* The case's members tell what is asked: a whole log, a proof, two heads, or one head. */
 int conform_translog(struct conform_case *c, struct err *e)
 {
 	const struct json *doc = c->doc;
@@ -187,7 +191,8 @@ int conform_translog(struct conform_case *c, struct err *e)
 	return answer(c, &q, is_trusted(&q));
 }
 
-/* The key of a proxy journal stands beside the expected answer: it is the caller's, not an answer. */
+/* The key of a proxy journal stands beside the expected answer: it is the caller's, not an answer, and is
+ * repeated in the answer so that the comparison passes over it. */
 int conform_journals(struct conform_case *c, struct err *e)
 {
 	const struct json *key = json_get(c->expect, "public_key");

@@ -17,7 +17,8 @@ struct question {
 	struct verification v;
 };
 
-/* The key stands beside the answer or in the case file: it is the caller's, not an answer. */
+/* The key stands beside the answer or in the case file: it is the caller's, not an answer.  Without one,
+ * or with a text that is no key, nothing is trusted. */
 static void begin(struct conform_case *c, struct question *q, const char *key_text)
 {
 	*q = (struct question){ .key = { .id = "" } };
@@ -26,7 +27,8 @@ static void begin(struct conform_case *c, struct question *q, const char *key_te
 	verification_begin(&q->v, c->a, &q->trust, "document");
 }
 
-/* Members of `expect` that are not answers: inputs and remarks. */
+/* Members of `expect` that are not answers but inputs and remarks.  They are copied into the answer, so
+ * that the comparison of all members passes over them. */
 static void copy_remarks(struct conform_case *c)
 {
 	static const char *const remarks[] = { "trusted_public_key", "advice", "file", "reason" };
@@ -93,7 +95,8 @@ static int find_archive(struct conform_case *c, struct pack *ret, struct err *e)
 	return err_set(e, E_MISSING, "CONFORM_CASE", "no archive beside the case has its manifest");
 }
 
-/* Build the archive of a manifest again, from the files of the pack that has it. */
+/* Builds the archive of a manifest again, from the files of the pack that has it.  The writer has one form
+ * for each list of files, so the hash must be the published one. */
 static int rebuild(struct conform_case *c, struct err *e)
 {
 	struct tar_writer w;
@@ -139,6 +142,8 @@ static int summarise(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Three kinds of cases: make the summary, build the archive, or verify a pack.  A pack that cannot be read
+ * is an answer too. */
 int conform_evidence_pack(struct conform_case *c, struct err *e)
 {
 	struct question q;
@@ -163,6 +168,7 @@ int conform_evidence_pack(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* A proof without a root from elsewhere is neither accepted nor rejected. */
 int conform_inclusion_proof(struct conform_case *c, struct err *e)
 {
 	const char *root = json_get_text(c->doc, "expected_root", NULL);
@@ -180,6 +186,7 @@ int conform_inclusion_proof(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Accepted only under the issuer's key of the case. */
 int conform_sdjwt(struct conform_case *c, struct err *e)
 {
 	const struct json *text = json_get(c->doc, "presentation");
@@ -307,6 +314,7 @@ int conform_native_pack(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Tapes that replay are accepted; otherwise the answer is the status of the replay. */
 int conform_replay(struct conform_case *c, struct err *e)
 {
 	struct question q;

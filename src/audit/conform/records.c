@@ -43,6 +43,7 @@ static void begin(struct asked *q, struct conform_case *c, const char *kind)
 	verification_begin(&q->v, c->a, &q->trust, kind);
 }
 
+/* Unchanged, and signed by a key of the case. */
 static bool is_accepted(const struct asked *q)
 {
 	return verification_headline(&q->v) == HEADLINE_ADMISSIBLE;
@@ -54,7 +55,7 @@ static bool is_sound(const struct asked *q)
 	return !q->v.error && q->v.integrity == ANSWER_YES;
 }
 
-/* result, error, and everything that was recomputed. */
+/* The result, the name of the first failure, and everything that was recomputed. */
 static int answer_as(struct conform_case *c, const struct asked *q, bool accepted)
 {
 	json_each_member (m, q->v.values)
@@ -144,6 +145,7 @@ static int ambiguous_case(struct conform_case *c, const struct json *receipts)
 	return OK;
 }
 
+/* The answer also says which of the old preimages verified. */
 int conform_receipt_legacy(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -188,7 +190,8 @@ int conform_counterfactual(struct conform_case *c, struct err *e)
 	return one_record(c, "receipt", "counterfactual receipt", verify_counterfactual, e);
 }
 
-/* Integrity under the key the receipt names; then the same key, brought by the caller, must be the one that is trusted. */
+/* Asked twice: integrity under the key the receipt names, then trust with the same key brought by the
+ * caller. */
 int conform_workstation(struct conform_case *c, struct err *e)
 {
 	const struct json *receipt = json_get(c->doc, "receipt");
@@ -208,6 +211,7 @@ int conform_workstation(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* "verified" asks for soundness only; the result asks for trust. */
 int conform_external_decision(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -246,6 +250,8 @@ static const struct json *hybrid_receipt(struct conform_case *c, const struct js
 	return receipt;
 }
 
+/* The two halves of the key stand beside each other in the case; without the second one the key is a
+ * classical key. */
 int conform_hybrid(struct conform_case *c, struct err *e)
 {
 	const struct json *vector = json_get(c->doc, "vector"), *receipt = json_get(c->doc, "receipt");
@@ -291,6 +297,7 @@ static int launch_value(struct conform_case *c, struct asked *q, const struct js
 	return OK;
 }
 
+/* A receipt, a value to hash, or a record beside a receipt: told from the members of the case. */
 int conform_launch(struct conform_case *c, struct err *e)
 {
 	const struct json *doc = c->doc, *record;
@@ -331,7 +338,8 @@ int conform_extauthz(struct conform_case *c, struct err *e)
 	return OK;
 }
 
-/* The caller's keys stand beside the expected answer: a map from id to key. */
+/* The caller's keys stand beside the expected answer, as a map from id to key.  They are repeated in the
+ * answer because every member of `expect` is compared. */
 int conform_provenance(struct conform_case *c, struct err *e)
 {
 	struct json *keys = json_get(c->expect, "trusted_keys");

@@ -38,7 +38,8 @@ static void admission(struct conform_case *c, struct verification *v)
 		json_get_text(c->doc, "verification_time", NULL));
 }
 
-/* The case asks about the statements and their chain, about the chain alone, or whether the first is in force. */
+/* The case asks about the statements and their chain, about the chain alone, or whether the first is in
+ * force.  The question is a sentence in the case; its beginning tells which. */
 static void release(struct conform_case *c, struct verification *v)
 {
 	const struct json *certified = json_get(c->doc, "certified"), *revoked = json_get(c->doc, "revoked");
@@ -103,6 +104,7 @@ static void permit(struct conform_case *c, struct verification *v)
 		verify_permit(v, record);
 }
 
+/* One row per published pack of cases. */
 static const struct {
 	const char *pack;
 	void (*run)(struct conform_case *, struct verification *);
@@ -146,6 +148,7 @@ static int run_pack(struct conform_case *c, void (*run)(struct conform_case *, s
 	return OK;
 }
 
+/* A pack of cases without a row here cannot be run, and its cases fail. */
 int conform_sealed(struct conform_case *c, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(packs); i++)

@@ -1,7 +1,8 @@
 /* hybrid.c — receipts signed twice: Ed25519 and ML-DSA-65 over the same preimage.
  *
- * The envelope is "hybrid:", 128 hex digits, ":", and 6618 hex digits, split by position.  Both halves must verify, under
- * two keys of one signer; one half alone counts for nothing, and a key that lacks its post-quantum half is no key here. */
+ * The envelope is "hybrid:", 128 hex digits, ":", and 6618 hex digits, split by position.  Both halves
+ * must verify, under two keys of one signer; one half alone counts for nothing, and a key that lacks its
+ * post-quantum half is no key here. */
 #include "proof/mldsa.h"
 #include "verify/parts.h"
 #include "verify/receipt.h"

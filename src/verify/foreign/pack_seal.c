@@ -1,8 +1,9 @@
-/* pack_seal.c — the seal of the native layout: 07_ATTESTATIONS/evidence_pack.sig (docs/formats/native-pack.md).
+/* pack_seal.c — the seal of the native layout: 07_ATTESTATIONS/evidence_pack.sig
+ * (docs/formats/native-pack.md).
  *
- * Errors accumulate, so that a report shows everything that is wrong at once; the seal is valid with none of them and a
- * signature under a key the caller trusts.  A seal's own key counts only when the caller says that internal consistency is
- * enough, and the report then says so. */
+ * Errors accumulate, so that a report shows everything that is wrong at once; the seal is valid with none
+ * of them and a signature under a key the caller trusts.  A seal's own key counts only when the caller
+ * says that internal consistency is enough, and the report then says so. */
 #include "proof/pack.h"
 #include "verify/pack.h"
 
