@@ -621,8 +621,8 @@ static void add_claim(struct log_checking *c, const struct json *head, uint32_t 
 	l->list[l->n++] = claim;
 }
 
-/* The repair that explains an anchor which no longer fits: the anchor was signed before it and is about
- * receipts it put on record as lost.  NULL when there is none. */
+/* The repair that explains an anchor which no longer fits: the anchor was signed before it, and the
+ * repair's own receipt now stands at a place where the anchor knew another one.  NULL when there is none. */
 static const struct json *later_repair(struct log_checking *c, const struct claim *claim)
 {
 	int64_t head_us, seam_us;

@@ -86,8 +86,8 @@ static uint64_t split(uint64_t n)
 }
 
 /* Walks down from the root to the leaf and notes the root of the half that is not entered.  A path is
- * given from the leaf upwards, so it is reversed at the end.  Costs one hash of every leaf outside the
- * path; whoever needs many proofs of a large tree pays that each time. */
+ * given from the leaf upwards, so it is reversed at the end.  Hashes nearly the whole tree once for each
+ * proof, which is fine for single proofs and slow for very many. */
 size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path)
 {
 	struct hash down[MERKLE_MAX_PATH];

@@ -87,9 +87,8 @@ static const char *stray_member(const struct json *receipt)
 }
 
 /* Some members are covered neither by the signature nor by the chain hash.  In the chain of a Helm
- * workspace (its signed session begins with "ws-") they follow from the rest: log_id is the hash of the
- * signer's key, leaf_index is the clock less one, and no unknown member occurs.  So nothing in such a line
- * can be changed unnoticed. */
+ * workspace (its signed session begins with "ws-") two of them follow from the rest: log_id is the hash of
+ * the signer's key, and leaf_index is the clock less one.  A member that no receipt has is refused. */
 static bool check_workspace_form(struct verification *v, const struct json *receipt)
 {
 	const char *session = member_text(receipt, "session_id");
