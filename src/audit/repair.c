@@ -60,8 +60,8 @@ static bool is_spelled(struct arena *a, struct bytes text, const struct json *re
 
 /* A line is good when it is unchanged under the key it names and belongs to our chain; it is trusted when
  * that key is ours.  The chain is the session of the first trusted receipt, so somebody else's chain at
- * the beginning of a file cannot take its place.  The scratch arena is freed per line, so memory does not
- * grow with the log. */
+ * the beginning of a file cannot take its place.  The scratch arena is freed per line; only the facts in
+ * *l stay. */
 static void judge_line(struct planning *p, struct line *l, struct bytes text)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };

@@ -54,8 +54,8 @@ void key_free(struct key **k)
 	*k = NULL;
 }
 
-/* From the seed to a key that can sign.  The seed and its hex form are wiped, and the memory is made read-
- * only. */
+/* From the seed to a key that can sign.  The seed and its hex form are wiped, and the memory is made
+ * read-only. */
 static void key_finish(struct key *k)
 {
 	sign_expand(k->seed, k->secret, k->pub);

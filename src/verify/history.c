@@ -168,7 +168,7 @@ static bool take_event(struct history *h)
 }
 
 /* The hash of a link is over its bytes as written, so it is computed from the line, not from what was
- * parsed.  It is set last: a link that was refused leaves the state as it was. */
+ * parsed.  It is set last, once the link is accepted. */
 static bool take_link(struct history *h, struct bytes line, const char *name)
 {
 	struct verification *v = h->v;

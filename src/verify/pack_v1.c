@@ -1,5 +1,5 @@
-/* pack_v1.c — EvidencePack v1: eight steps, in order, the first failure named (docs/formats/evidence-
- * pack.md).
+/* pack_v1.c — EvidencePack v1: eight steps, in order, the first failure named
+ * (docs/formats/evidence-pack.md).
  *
  * The signature covers manifest_hash, manifest_hash covers the list of files, the list covers each file.
  * What is left open by that (who the signer says he is, when he says he signed) is closed in version 1.1
@@ -139,7 +139,8 @@ static bool step_content_hash(struct v1 *s)
 	return true;
 }
 
-/* Nearly implied by the hash; asked because readers decide by the stated size whether to fetch a file. */
+/* A file with the right hash has the right bytes.  What this catches is a manifest that states a wrong
+ * size about them. */
 static bool step_size(struct v1 *s)
 {
 	for (size_t i = 0; i < s->n; i++) {

@@ -32,8 +32,8 @@ bool verify_extauthz_shape(struct verification *v, const struct json *document)
 	return check_shape(v, document);
 }
 
-/* Hash and signature cover the response with both members empty.  The schema has already required a well-
- * formed signature. */
+/* Hash and signature cover the response with both members empty.  The schema has already required a
+ * well-formed signature. */
 void verify_extauthz(struct verification *v, const struct json *document)
 {
 	const struct json *response = json_get(document, "response");
