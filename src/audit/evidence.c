@@ -139,7 +139,8 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 	c->receipts++;
 }
 
-/* The position counts every line, chosen or not, since it names the receipt's place in the log. */
+/* The position counts the lines of the chain, chosen or not, so that a name does not depend on the
+ * selection. */
 static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
