@@ -1,8 +1,12 @@
 /* anchor.c — tree heads kept outside the workspace.
  *
- * Whoever can write the workspace can make chain, leaves and heads agree with each other.  A head that lies elsewhere, in a file or
- * behind a git reference, cannot be changed with them; with it a tail that was cut off or rewritten is found.  log/anchors.json
- * remembers where heads were put; forgetting it loses the reminder, not the anchor. */
+ * Whoever can write the workspace can make chain, leaves and heads agree with each other.  A head that
+ * lies elsewhere, in a file or behind a git reference, cannot be changed with them; with it a tail that
+ * was cut off or rewritten is found.  log/anchors.json remembers where heads were put; forgetting it loses
+ * the reminder, not the anchor.
+ *
+ * The head is put in place first and remembered after.  A crash in between leaves an anchor that nobody is
+ * reminded of, never a reminder of an anchor that does not exist. */
 #include "audit/audit.h"
 #include "base/doc.h"
 #include "base/file.h"
@@ -15,12 +19,15 @@
 
 enum { ANCHOR_LIMIT = 1 << 20, GIT_TIMEOUT_MS = 30000 };
 
+/* Everything else is the name of a file. */
 static bool is_git_ref(const char *to)
 {
 	return text_starts(to, "refs/");
 }
 
-/* git with nothing of ours but the repository: no configuration of the user or system, no hooks, no prompts. */
+/* Runs git on the repository with a fixed environment: no configuration of the user or system, no hooks,
+ * no file system monitor, no prompts, no garbage collection.  A repository from somewhere else must not be
+ * able to run a program here.  `date` makes commits reproducible. */
 static int git(struct sys *s, struct arena *a, int root_fd, const char *const *words, const char *date,
 	struct bytes input, struct bytes *ret_out, struct err *e)
 {
@@ -57,6 +64,7 @@ static const char *word(struct arena *a, struct bytes b)
 	return arena_strndup(a, (const char *)b.p, b.n);
 }
 
+/* git itself judges the name. */
 static int check_ref(struct sys *s, struct arena *a, int root_fd, const char *ref, struct err *e)
 {
 	const char *const check[] = { "check-ref-format", ref, NULL };
@@ -68,7 +76,9 @@ static int check_ref(struct sys *s, struct arena *a, int root_fd, const char *re
 	return OK;
 }
 
-/* A commit that holds the head as head.json, on top of what the reference has: its history is the log's. */
+/* Makes a commit that holds the head as head.json, on top of what the reference has, so that the
+ * reference's history is the history of heads.  Works on objects only: neither the index nor the working
+ * tree is touched. */
 static int put_in_git(struct sys *s, struct arena *a, int root_fd, const char *ref, const char *date,
 	struct bytes head, struct err *e)
 {
@@ -93,12 +103,13 @@ static int put_in_git(struct sys *s, struct arena *a, int root_fd, const char *r
 	rc = git(s, a, root_fd, on_top, date, none, &commit, e);
 	if (rc)
 		return rc;
-	/* Only if nobody moved it meanwhile. */
+	/* The old value is given, so that git refuses when somebody moved the reference meanwhile. */
 	const char *const update[] = { "update-ref", ref, word(a, commit),
 		has_old ? word(a, old) : "0000000000000000000000000000000000000000", NULL };
 	return git(s, a, root_fd, update, date, none, &commit, e);
 }
 
+/* Only the form is judged here; the signature is the matter of the check. */
 int log_anchor_read(
 	struct sys *s, struct arena *a, int root_fd, const char *to, struct json **ret, struct err *e)
 {
@@ -126,6 +137,7 @@ static const struct doc KEPT = { .file = ANCHORS,
 	.max_bytes = ANCHOR_LIMIT,
 	.code = "ANCHOR_FORM" };
 
+/* An absent file is an empty list. */
 int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e)
 {
 	struct json *doc;
@@ -139,7 +151,7 @@ int log_anchors(struct sys *s, struct arena *a, int state_fd, struct json **ret,
 	return OK;
 }
 
-/* One entry per place, the newest. */
+/* One entry per place, the newest.  The lock keeps two anchorings at once from losing one of the entries. */
 static int remember(
 	struct sys *s, struct arena *a, int state_fd, const char *to, struct json *head, struct err *e)
 {
@@ -162,7 +174,8 @@ static int remember(
 	return doc_replace(s, a, state_fd, &KEPT, doc, e);
 }
 
-/* What is there already must be about this log: an anchor is not silently exchanged for another log's. */
+/* What is there already must be an earlier head of this log: an anchor is not silently exchanged for
+ * another log's.  Nothing there is fine. */
 static int check_before(
 	struct sys *s, struct arena *a, int root_fd, int state_fd, const char *to, struct err *e)
 {
@@ -194,6 +207,7 @@ static int check_before(
 		to, (unsigned long long)size);
 }
 
+/* The old anchor is checked before a new head is signed. */
 int log_anchor(struct recorder *r, struct arena *a, int root_fd, const char *to, struct json **ret_head,
 	struct err *e)
 {

@@ -1,9 +1,9 @@
 /* evidence.c — what of a workspace goes into a pack, chosen by task, session or time.
  *
- * Receipts become one file each, byte for byte as they were signed, named by their place in the chain; rows of the ledgers
- * that match stay lines of a file.  The newest signed tree head and the log's leaf hashes go along: hashes show nothing of
- * what was left out, and with them each receipt's place can be checked.  Every path sorts behind "manifest.json", so that
- * the manifest comes first in the archive. */
+ * Receipts become one file each, byte for byte as they were signed, named by their place in the chain;
+ * rows of the ledgers that match stay lines of a file.  The newest signed tree head and the log's leaf
+ * hashes go along: hashes show nothing of what was left out, and with them each receipt's place can be
+ * checked.  Every path sorts behind "manifest.json", so that the manifest comes first in the archive. */
 #include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
@@ -12,6 +12,7 @@
 
 enum { LEDGER_MAX = 256 << 20, ITEMS_MAX = 190000 };
 
+/* What was collected so far, and what the pack will say about itself. */
 struct collection {
 	struct sys *sys;
 	struct arena *a;
@@ -28,6 +29,7 @@ struct collection {
 	bool has_actors; /* more than one */
 };
 
+/* The limit is below that of readers, which leaves room for the files the pack writer adds. */
 static int add_item(struct collection *c, const char *path, struct bytes content, struct err *e)
 {
 	if (c->n >= ITEMS_MAX)
@@ -42,6 +44,7 @@ static int add_item(struct collection *c, const char *path, struct bytes content
 	return OK;
 }
 
+/* Lines live in arenas that are reset; items must outlive them. */
 static struct bytes copy_bytes(struct arena *a, struct bytes from)
 {
 	return (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)from.p, from.n), from.n };
@@ -61,6 +64,7 @@ static const char *row_time(const struct json *row, int64_t *ret_us)
 	return NULL;
 }
 
+/* Some rows carry these names in their metadata. */
 static bool has_member(const struct json *row, const char *const *names, const char *value)
 {
 	const struct json *metadata = json_get(row, "metadata");
@@ -72,6 +76,8 @@ static bool has_member(const struct json *row, const char *const *names, const c
 	return false;
 }
 
+/* All conditions that are given must hold.  A row without a time is left out when a span is asked for: it
+ * cannot be shown to lie in it. */
 static bool is_chosen(const struct collection *c, const struct json *row)
 {
 	static const char *const tasks[] = { "task_id", "correlation_id", "parent_task_id", NULL };
@@ -91,6 +97,8 @@ static bool is_chosen(const struct collection *c, const struct json *row)
 		(!choice->has_until || us < choice->until_us);
 }
 
+/* The newest time of anything chosen becomes the pack's creation time: the same selection gives the same
+ * pack. */
 static void note_time(struct collection *c, const struct json *row)
 {
 	int64_t us;
@@ -102,7 +110,7 @@ static void note_time(struct collection *c, const struct json *row)
 	c->newest = arena_strdup(c->a, text);
 }
 
-/* Letters that any file system keeps apart and no reader trips over. */
+/* Characters that every file system keeps apart and no reader of archives trips over. */
 static char *safe_name(struct arena *a, const char *id)
 {
 	size_t n = strlen(id) > 80 ? 80 : strlen(id);
@@ -114,6 +122,7 @@ static char *safe_name(struct arena *a, const char *id)
 	return *name ? name : arena_strdup(a, "receipt");
 }
 
+/* The pack names one actor when all receipts have the same, and the policy of the last one. */
 static void note_receipt(struct collection *c, const struct json *receipt)
 {
 	const char *actor = json_get_text(receipt, "executor_id", ""),
@@ -129,6 +138,8 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 	c->receipts++;
 }
 
+/* The position counts the lines of the chain, chosen or not, so that a name does not depend on the
+ * selection. */
 static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -148,7 +159,7 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return rc;
 }
 
-/* Lines of a ledger that match, as they stand. */
+/* Lines that match go along as they stand; lines that are not JSON cannot be judged and are left out. */
 static int take_ledger(struct collection *c, int dirfd, const char *name, struct err *e)
 {
 	AUTO(arena_done) struct arena file = { 0 };
@@ -175,6 +186,7 @@ static int take_ledger(struct collection *c, int dirfd, const char *name, struct
 		      : OK;
 }
 
+/* All ledgers of the workspace, except the files of the chain, which are taken receipt by receipt. */
 static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 {
 	char **names;
@@ -187,6 +199,7 @@ static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 	return rc;
 }
 
+/* Keeps the last head that can be read to its end: the newest one signed. */
 static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
@@ -199,7 +212,8 @@ static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* Head and leaves of the same moment as the receipts. */
+/* Head and leaves of the same moment as the receipts.  Leaves are optional: without them a reader cannot
+ * check places, and is told so. */
 static int take_log(struct collection *c, const struct log_cut *cut, struct err *e)
 {
 	struct buf b;
@@ -218,8 +232,9 @@ static int take_log(struct collection *c, const struct log_cut *cut, struct err 
 	return rc ? rc : add_item(c, "transparency/leaves.txt", (struct bytes){ (uint8_t *)text, n }, e);
 }
 
-/* Receipts that a writer has written and not yet been told of are not in the log: they come into the next pack.  Where more lack their
- * leaf than can be on their way, leaves were lost, and nothing is left out for that. */
+/* Receipts whose writer has not finished yet have no leaf.  They are left out and come into the next pack.
+ * When more receipts lack their leaf than can be on their way, leaves were lost, and nothing is left out
+ * for that. */
 static void leave_out_unsettled(struct collection *c)
 {
 	if (c->clock > c->leaves && c->clock - c->leaves <= RECENT_LEAVES && c->settled < c->n) {
@@ -228,6 +243,7 @@ static void leave_out_unsettled(struct collection *c)
 	}
 }
 
+/* Several actors are named as the workspace. */
 static const char *actor_did(const struct collection *c)
 {
 	if (!c->actor || c->has_actors)
@@ -236,6 +252,7 @@ static const char *actor_did(const struct collection *c)
 					     : arena_printf(c->a, "did:helm:%s", safe_name(c->a, c->actor));
 }
 
+/* What was asked for, as the exporter stated it. */
 static const char *intent_id(const struct collection *c)
 {
 	const struct evidence_choice *choice = c->choice;
@@ -249,6 +266,7 @@ static const char *intent_id(const struct collection *c)
 	return *since || *until ? arena_printf(c->a, "%s/%s", since, until) : "all";
 }
 
+/* The hash of nothing when no receipt names a policy: the member is required. */
 static const char *policy_hash(const struct collection *c)
 {
 	if (!c->policy_hash)
@@ -257,6 +275,8 @@ static const char *policy_hash(const struct collection *c)
 						      : arena_printf(c->a, "sha256:%s", c->policy_hash);
 }
 
+/* Chain, leaves and heads are read as they were at one moment, so that they fit each other while others
+ * write.  The log goes along only when there are receipts whose place it could show. */
 int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
 	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e)
 {

@@ -1,13 +1,18 @@
 /* log_check.c — everything that can be known about a chain and its log, at one moment.
  *
- * The files are read as they were at that moment (record/cut.c), so that writers are not held up and cannot be mistaken for damage.
- * One pass in order, some MiB at a time: signatures on all cores, links and clocks, each line against its canonical spelling, each
- * leaf against the stored one; the tree grows with it, and every head that was ever signed, here and elsewhere, is
- * compared when the tree has its size.  Memory does not grow with the log.
+ * The files are read as they were at that moment (record/cut.c), so that writers are not held up and
+ * cannot be mistaken for damage.  One pass in order, some MiB at a time: signatures on all cores, links
+ * and clocks, each line against its canonical spelling, each leaf against the stored one.  The tree grows
+ * with it, and every head that was ever signed, here and elsewhere, is compared when the tree has its
+ * size.  Memory does not grow with the log.
  *
- * Three kinds of findings: damage (what was recorded is lost or changed), untrusted (unchanged, but signed by a key that is not ours), and
- * notices (what a crash may leave and the next writer mends, what can be made again from the chain, and what is lost but on
- * record). */
+ * Three kinds of findings: damage (what was recorded is lost or changed), untrusted (unchanged, but signed
+ * by a key that is not ours), and notices (what a crash may leave and the next writer mends, what can be
+ * made again from the chain, and what is lost but on record).  Only damage and untrusted make a log
+ * unsound.
+ *
+ * After a hole that is not on record the rest is still read, so that all damage is told at once; but
+ * stored leaves and heads are then not compared, because they would all differ for the same reason. */
 #include "audit/parts.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -31,6 +36,7 @@ struct claim {
 	struct hash found;
 };
 
+/* Sorted by size, so that one index follows the growing tree. */
 struct claims {
 	struct claim *list;
 	size_t n, cap, at; /* at: the next one to look at */
@@ -76,6 +82,8 @@ struct log_checking {
 	uint64_t done_bytes, total_bytes;
 };
 
+/* Records a finding and what it means for the answer.  Beyond a thousand, findings are counted and no
+ * longer kept, but they still decide the answer.  Returns the finding so that details can be added. */
 static struct json *find_out(struct log_checking *c, const char *severity, const char *what, const char *text)
 {
 	struct json *f = json_new(c->a, JSON_OBJECT);
@@ -94,6 +102,7 @@ static struct json *find_out(struct log_checking *c, const char *severity, const
 	return f;
 }
 
+/* Texts may come from a damaged file, so control characters are made harmless for a terminal. */
 static void set_text(struct log_checking *c, struct json *f, const char *name, const char *value)
 {
 	if (value && *value)
@@ -117,6 +126,8 @@ static void name_member(
 
 /* ---- gaps ---- */
 
+/* Takes the gaps of one repair.  Only a trusted signature counts: otherwise whoever cuts receipts out
+ * could sign for it. */
 static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -140,7 +151,8 @@ static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* Seams stand behind the holes they tell of: the whole chain is searched for them when the first hole is met. */
+/* A seam stands behind the holes it tells of, so the whole chain is searched when the first hole is met.
+ * A sound log never pays for this. */
 static void load_gaps(struct log_checking *c)
 {
 	if (c->has_gaps)
@@ -155,6 +167,8 @@ static void load_gaps(struct log_checking *c)
 
 static void check_claim(struct log_checking *c, struct claim *claim);
 
+/* Compares a leaf with the stored one, reading a window of stored leaves at a time.  Leaves that cannot be
+ * read count as missing, not as wrong. */
 static void check_stored(struct log_checking *c, const struct hash *leaf)
 {
 	struct stored_leaves *l = &c->stored;
@@ -181,6 +195,7 @@ static void check_stored(struct log_checking *c, const struct hash *leaf)
 	l->wrong += c->is_last_wrong;
 }
 
+/* Grows the tree by one leaf and judges every head of that size. */
 static void add_leaf(struct log_checking *c, const struct hash *leaf)
 {
 	struct claims *l = &c->claims;
@@ -202,6 +217,8 @@ static struct json *damage_at(struct log_checking *c, const char *what, const ch
 	return f;
 }
 
+/* A hole on record: its leaves take the place of the lost receipts, so that heads behind it can still be
+ * compared. */
 static void pass_gap(struct log_checking *c, const struct gap *g)
 {
 	uint64_t lost = g->next - g->after - 1;
@@ -220,7 +237,9 @@ static void pass_gap(struct log_checking *c, const struct gap *g)
 	c->lost += lost;
 }
 
-/* A hole that nobody has put on record.  The rest is looked at as well as that can be. */
+/* A hole that nobody has put on record.  Tries to say what happened: receipts missing, a receipt twice,
+ * the one before changed (when the log's leaf does not know it either), or a broken link.  Then unknown
+ * leaves fill the place, so that the rest is looked at as well as that can be. */
 static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, const char *want)
 {
 	struct hash unknown = gap_unknown_leaf();
@@ -249,7 +268,8 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
 		add_leaf(c, &unknown);
 }
 
-/* Does this receipt continue the chain?  False: it has no place in it. */
+/* Whether this receipt continues the chain.  False means that it has no place in it and does not become a
+ * leaf. */
 static bool check_link(struct log_checking *c, const struct json *receipt, const struct hash *chain)
 {
 	const char *prev = json_get_text(receipt, "prev_hash", ""), *want = "";
@@ -285,7 +305,8 @@ static bool is_receipt_member(const char *name)
 	return false;
 }
 
-/* Members that neither the signature nor the chain hash covers, and the spelling itself. */
+/* What neither the signature nor the chain hash covers: the spelling of the line, members that no receipt
+ * has, and the two members that name its place in the log. */
 static void check_unhashed(
 	struct log_checking *c, struct arena *a, struct bytes text, const struct json *receipt)
 {
@@ -311,7 +332,8 @@ static void check_unhashed(
 			sha256_hex(c->a, pub, sizeof(pub)), log_id);
 }
 
-/* A repair says which bytes of a closed file it took out, and what is left of it. */
+/* The closed file differs from what its successor states because a repair took bytes out of it, and it is
+ * exactly what that repair left. */
 static bool is_mended(struct log_checking *c, const char *file)
 {
 	load_gaps(c);
@@ -322,6 +344,8 @@ static bool is_mended(struct log_checking *c, const char *file)
 	return false;
 }
 
+/* Two receipts tell something about the chain itself: a repair, which is listed in the report, and the
+ * first receipt of a new file, which names the file before it and its hash. */
 static void check_seam(struct log_checking *c, const struct json *receipt)
 {
 	const struct json *about = json_get(receipt, "metadata");
@@ -354,6 +378,8 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 			"metadata.sha256", hash, c->previous_sha256);
 }
 
+/* One line in its place.  A line that is no receipt does not move the clock, so the next receipt shows the
+ * hole. */
 static void check_line(struct log_checking *c, struct arena *a, struct bytes text)
 {
 	struct json *receipt;
@@ -384,7 +410,8 @@ struct piece {
 	uint64_t line, receipt; /* of its first one */
 };
 
-/* With trusted keys first; when that finds damage, once more with the keys the receipts name, to find its first place. */
+/* With trusted keys first.  When that finds damage, once more with the keys the receipts name: then only
+ * real damage fails, and its first place is found even when receipts of unknown signers stand before it. */
 static void check_signatures(struct log_checking *c, const struct piece *p)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -412,6 +439,7 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 	name_member(c, f, v.member, v.expected, v.found);
 }
 
+/* Links are followed line by line, signatures are verified for the whole piece at once on several threads. */
 static void check_piece(struct log_checking *c, struct bytes text)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -436,7 +464,8 @@ static void note_torn(struct log_checking *c)
 		"file", c->file);
 }
 
-/* Lines of any length, some MiB at a time. */
+/* Reads whole lines, some MiB at a time; a line that does not fit makes the buffer grow up to a limit.
+ * *ret_whole counts bytes up to the last newline: an incomplete last line is not part of the file's hash. */
 static int read_pieces(struct log_checking *c, const struct log_file *f, struct sha256 *digest,
 	off_t *ret_whole, struct err *e)
 {
@@ -482,6 +511,7 @@ static int read_pieces(struct log_checking *c, const struct log_file *f, struct 
 	return OK;
 }
 
+/* Keeps name and hash of the file for the first receipt of the next one. */
 static int check_file(struct log_checking *c, const struct log_file *f, struct err *e)
 {
 	struct json *row = json_new(c->a, JSON_OBJECT);
@@ -522,8 +552,9 @@ static int check_files(struct log_checking *c, struct err *e)
 
 /* ---- leaves ---- */
 
-/* They are made from the receipts and can be made again: where they differ, it is they that are wrong.  Only those behind the end of
- * the chain say something: there were receipts. */
+/* Leaves are made from receipts and can be made again: where they differ, it is they that are wrong.
+ * There are two exceptions.  Leaves behind the end of the chain say that there were receipts.  And when
+ * most leaves differ, it is the receipts that were exchanged. */
 static void conclude_leaves(struct log_checking *c)
 {
 	struct stored_leaves *l = &c->stored;
@@ -561,11 +592,13 @@ static void conclude_leaves(struct log_checking *c)
 
 /* ---- heads, here and elsewhere ---- */
 
+/* Names a head for the report. */
 static const char *where_of(struct log_checking *c, const struct claim *claim)
 {
 	return claim->where ? claim->where : arena_printf(c->a, "%s line %u", HEADS, claim->line);
 }
 
+/* A head whose signature cannot be tied to any key is damage: heads here were all signed by this program. */
 static void check_head_signature(struct log_checking *c, const struct json *head, const char *where)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -587,6 +620,8 @@ static void check_head_signature(struct log_checking *c, const struct json *head
 	name_member(c, f, v.member, v.expected, v.found);
 }
 
+/* The signature is judged at once, the root when the tree has its size.  A root that cannot be read
+ * becomes zeroes, which no tree has, so it fails then. */
 static void add_claim(struct log_checking *c, const struct json *head, uint32_t line, const char *where)
 {
 	struct claims *l = &c->claims;
@@ -608,7 +643,8 @@ static void add_claim(struct log_checking *c, const struct json *head, uint32_t 
 	l->list[l->n++] = claim;
 }
 
-/* A head of before a repair is about receipts that the repair put on record as lost. */
+/* The repair that explains an anchor which no longer fits: the anchor was signed before it, and the
+ * repair's own receipt now stands at a place where the anchor knew another one.  NULL when there is none. */
 static const struct json *later_repair(struct log_checking *c, const struct claim *claim)
 {
 	int64_t head_us, seam_us;
@@ -624,7 +660,8 @@ static const struct json *later_repair(struct log_checking *c, const struct clai
 	return NULL;
 }
 
-/* Anchors are judged at the end, when all repairs are known. */
+/* A head that does not fit is damage.  An anchor is excused when a later repair explains it; heads in the
+ * workspace are not, since a repair renews them. */
 static void refute_claim(
 	struct log_checking *c, const struct claim *claim, const char *what, const char *text)
 {
@@ -639,6 +676,7 @@ static void refute_claim(
 		(void)find_out(c, "damage", what, text);
 }
 
+/* A claim of another size than the tree's is none that can be judged now. */
 static void check_claim(struct log_checking *c, struct claim *claim)
 {
 	struct hash have = merkle_head(&c->tree);
@@ -665,7 +703,7 @@ static void check_claim(struct log_checking *c, struct claim *claim)
 			hash_hex(c->a, &claim->root), hash_hex(c->a, &have)));
 }
 
-/* Heads of a log that was longer. */
+/* Heads that are left when all receipts were read speak of a log that was longer. */
 static void check_longer_claims(struct log_checking *c)
 {
 	for (size_t i = 0; i < c->claims.at; i++)
@@ -694,6 +732,7 @@ static int by_size(const void *x, const void *y)
 	return a->size < b->size ? -1 : a->size > b->size;
 }
 
+/* Exactly the six members of a head, spelled as this program writes them. */
 static bool is_head_line(struct bytes text, const struct json *head)
 {
 	static const char *const names[] = { "log_id", "public_key", "root_hash", "signature", "timestamp",
@@ -729,7 +768,9 @@ static int read_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* Read before the moment of the check: a head that is anchored meanwhile speaks of a longer log. */
+/* Read before the moment of the check: a head that is anchored meanwhile would speak of a longer log and
+ * look like lost receipts.  Each anchor gives two claims, the head as remembered and the head as it is
+ * found outside; an anchor that cannot be read is a notice, since its place may be out of reach just now. */
 static void collect_anchors(struct log_checking *c, int state_fd, struct json *shown)
 {
 	struct json *anchors = NULL;
@@ -764,7 +805,8 @@ static int64_t place_of(const struct json *finding)
 	return json_get_int(finding, "receipt", INT64_MAX);
 }
 
-/* By place in the chain, what has none behind; otherwise as found. */
+/* By place in the chain; those without a place come last.  Insertion keeps the order in which equal ones
+ * were found, and there are at most a thousand. */
 static void sort_findings(struct log_checking *c)
 {
 	struct json **items = c->findings->items;
@@ -778,6 +820,7 @@ static void sort_findings(struct log_checking *c)
 	}
 }
 
+/* The first damage in one sentence. */
 static char *why_damaged(struct log_checking *c)
 {
 	json_each (f, c->findings)
@@ -816,7 +859,8 @@ static void answer(struct log_checking *c, struct json *doc, const struct json *
 		json_seti(c->a, doc, "findings_omitted", c->omitted);
 }
 
-/* One look.  E_IO LOG_MOVED when an append was taken back while it was read. */
+/* One look at the log.  Anchors, then the moment itself, then heads, then the chain, then what only the
+ * end can tell.  E_IO LOG_MOVED when an append was taken back while it was read. */
 static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct err *e)
 {
 	AUTO(log_cut_close)
@@ -866,7 +910,9 @@ int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lo
 	return rc;
 }
 
-/* What looks like damage while somebody writes is looked at again while nobody does. */
+/* Usually the log is checked without holding up writers.  A failed append that was taken back meanwhile
+ * can look like damage.  So when damage is found and somebody has written since, the check is repeated
+ * with the lock held, and that answer counts. */
 int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, struct err *e)
 {

@@ -1,9 +1,14 @@
 /* repair.c — which bytes of a damaged log are no receipts, and what to sign about it.
  *
- * Looked at and repaired under one lock.  Every line of every file of the chain is asked alone whether it is a receipt that verifies;
- * those that do are put in the order of their clocks, and whatever lies between two that do not follow each other is a gap.  What
- * stays out: lines that are no receipt or do not verify, second copies, receipts of another chain, and of two that claim
- * the same place the one that nothing continues. */
+ * The log is looked at and repaired under one lock, so nobody writes in between.  Every line of every file
+ * of the chain is asked alone whether it is a receipt that verifies.  Those that do are put in the order
+ * of their clocks, and whatever lies between two that do not follow each other is a gap.  What stays out:
+ * lines that are no receipt or do not verify, second copies, receipts of another chain, and of two that
+ * claim the same place the one that nothing continues.
+ *
+ * Here only a plan is made.  record/ carries it out, signs the seam that tells of the gaps, and survives a
+ * crash on the way.  The plan keeps as much as it can: also the leaves of lost receipts, because with them
+ * the tree heads that were signed before the damage stay true. */
 #include "audit/parts.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -12,6 +17,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* One line of a file of the chain.  `chain` and `prev` are only set when the line was read as a receipt. */
 struct line {
 	off_t at, n; /* with its newline */
 	uint64_t clock;
@@ -20,6 +26,8 @@ struct line {
 	bool is_trusted, is_kept;
 };
 
+/* The plan in the making.  plan.clock and plan.last are those of the last receipt that was kept, over all
+ * files so far. */
 struct planning {
 	struct sys *sys;
 	struct arena *a;
@@ -37,6 +45,8 @@ struct planning {
 
 /* ---- one file, line by line ---- */
 
+/* The line is written exactly as this program writes receipts.  A line in another spelling was touched by
+ * somebody. */
 static bool is_spelled(struct arena *a, struct bytes text, const struct json *receipt)
 {
 	struct buf spelling;
@@ -46,6 +56,10 @@ static bool is_spelled(struct arena *a, struct bytes text, const struct json *re
 	return bytes_eq(buf_bytes(&spelling), text);
 }
 
+/* A line is good when it is unchanged under the key it names and belongs to our chain; it is trusted when
+ * that key is ours.  The chain is the session of the first trusted receipt, so somebody else's chain at
+ * the beginning of a file cannot take its place.  The scratch arena is freed per line; only the facts in
+ * *l stay. */
 static void judge_line(struct planning *p, struct line *l, struct bytes text)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -71,6 +85,7 @@ static void judge_line(struct planning *p, struct line *l, struct bytes text)
 	l->is_good = p->session && text_eq(p->session, session);
 }
 
+/* Collects the lines of one file.  A line without its newline is what a crash left and is no receipt. */
 static int take_line(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -90,6 +105,7 @@ static int take_line(
 	return OK;
 }
 
+/* Lines that are no receipt have clock 0 and come first. */
 static int by_clock(const void *x, const void *y)
 {
 	const struct line *a = x, *b = y;
@@ -101,7 +117,8 @@ static int by_clock(const void *x, const void *y)
 
 /* ---- which of them stay ---- */
 
-/* Of several with one clock: the one that the next receipt continues, else the first. */
+/* Of several with one clock: the one that the next receipt continues, else the first.  *ret_end is behind
+ * the last of them. */
 static size_t choose(const struct line *v, size_t n, size_t first, size_t *ret_end)
 {
 	size_t end = first + 1;
@@ -118,7 +135,8 @@ static size_t choose(const struct line *v, size_t n, size_t first, size_t *ret_e
 	return first;
 }
 
-/* Leaves of lost receipts: of the last one by what the next receipt says of it, of the others as they are stored. */
+/* The leaves of lost receipts.  That of the last one follows from the hash the next receipt carries, which
+ * is signed.  The others are taken as they are stored, or marked as unknown. */
 static void fill_leaves(struct planning *p, struct gap *g, const struct hash *prev)
 {
 	uint64_t lost = g->next - g->after - 1;
@@ -136,6 +154,7 @@ static void fill_leaves(struct planning *p, struct gap *g, const struct hash *pr
 		g->leaves[lost - 1] = merkle_leaf(prev->b, SHA256_SIZE);
 }
 
+/* Puts a hole into the plan unless an earlier repair has put it on record. */
 static int add_gap(struct planning *p, const struct line *l, struct err *e)
 {
 	struct gaps *to = &p->plan.gaps;
@@ -158,6 +177,7 @@ static int add_gap(struct planning *p, const struct line *l, struct err *e)
 	return OK;
 }
 
+/* The line follows the last one that was kept.  The very first receipt has no predecessor. */
 static bool continues(const struct planning *p, const struct line *l)
 {
 	static const struct hash none;
@@ -165,14 +185,16 @@ static bool continues(const struct planning *p, const struct line *l)
 	return l->clock == p->plan.clock + 1 && hash_eq(&l->prev, p->plan.clock ? &p->plan.last : &none);
 }
 
-/* What the chain was before its newest receipt, in the same file. */
+/* What the chain was before its newest receipt, so that the newest can be taken back. */
 struct step {
 	struct line *line; /* that receipt; NULL: it is in another file */
 	uint64_t clock;
 	struct hash last;
 };
 
-/* The next receipt, signed, says that another one stood before it: this one was changed in what only the chain hash covers. */
+/* The next receipt is trusted and names another predecessor than the newest one kept.  So the newest was
+ * changed in a member that only the chain hash covers: its own signature still verifies, but it is not
+ * what was recorded.  It is taken out again. */
 static void doubt_newest(struct planning *p, const struct step *newest, const struct line *next)
 {
 	if (!newest->line || next->clock != p->plan.clock + 1 || !next->is_trusted)
@@ -182,6 +204,9 @@ static void doubt_newest(struct planning *p, const struct step *newest, const st
 	p->plan.last = newest->last;
 }
 
+/* Goes through the receipts by clock and keeps those that continue the chain.  One that does not continue
+ * it is kept only when it is trusted, with a gap before it; otherwise anybody could tear a hole by adding
+ * a line. */
 static int keep_lines(struct planning *p, struct line *v, size_t n, struct err *e)
 {
 	struct step newest = { 0 };
@@ -214,7 +239,7 @@ static int by_place(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Lines that stand next to each other are one run. */
+/* Lines that stand next to each other, in the order given, are one run of bytes. */
 static struct log_run *runs_of(struct planning *p, const struct line *v, size_t n, bool kept, size_t *ret_n)
 {
 	struct log_run *runs = arena_zalloc(p->a, n + 1, sizeof(*runs));
@@ -232,6 +257,8 @@ static struct log_run *runs_of(struct planning *p, const struct line *v, size_t 
 	return runs;
 }
 
+/* Kept lines are collected in the order of clocks, in which they will be written; those that go out in the
+ * order of the file, in which they are set aside. */
 static int plan_file(struct planning *p, const struct log_file *f, struct err *e)
 {
 	struct log_mend *m = &p->plan.files[p->plan.n];
@@ -250,12 +277,13 @@ static int plan_file(struct planning *p, const struct log_file *f, struct err *e
 	m->kept = runs_of(p, p->lines, p->n, true, &m->kept_n);
 	qsort(p->lines, p->n, sizeof(*p->lines), by_place);
 	m->out = runs_of(p, p->lines, p->n, false, &m->out_n);
-	/* Also a file that only lacks something: what is left of it goes on record. */
+	/* A file that only lacks something is also part of the plan: what is left of it goes on record. */
 	bool is_same = !m->out_n && m->kept_n == 1 && p->plan.gaps.n == gaps;
 	p->plan.n += !is_same;
 	return OK;
 }
 
+/* Files in the order of the chain, since each continues the one before. */
 static int plan_files(struct planning *p, struct err *e)
 {
 	int rc = OK;
@@ -267,7 +295,9 @@ static int plan_files(struct planning *p, struct err *e)
 	return rc;
 }
 
-/* Heads that were signed fit the tree with the leaves of the lost as they are stored, or they go, and so do those leaves. */
+/* Heads that were signed earlier must fit the tree with the stored leaves of the lost receipts.  If they
+ * do not, some stored leaf is wrong and it is unknown which: heads and leaves both go.  The last leaf of
+ * each gap stays, since it follows from a signed receipt. */
 static void settle_heads(struct planning *p, const struct log_report *report, bool fit)
 {
 	p->plan.drops_anchors = report->has_wrong_anchors;
@@ -281,6 +311,7 @@ static void settle_heads(struct planning *p, const struct log_report *report, bo
 
 /* ---- would the heads still be true? ---- */
 
+/* The tree as it will be after the repair, grown receipt by receipt, to be compared with the heads. */
 struct growing {
 	struct planning *p;
 	const struct log_mend *file; /* what stays of the file being read; NULL: all of it */
@@ -292,6 +323,7 @@ struct growing {
 	bool fit;
 };
 
+/* Adds a leaf and compares every head of that size. */
 static void grow(struct growing *g, const struct hash *leaf)
 {
 	merkle_append(&g->tree, leaf);
@@ -305,6 +337,7 @@ static void grow(struct growing *g, const struct hash *leaf)
 	}
 }
 
+/* Is the line at this place one of those that the plan keeps? */
 static bool stays(const struct log_mend *m, off_t at)
 {
 	for (size_t i = 0; m && i < m->kept_n; i++)
@@ -313,6 +346,8 @@ static bool stays(const struct log_mend *m, off_t at)
 	return !m;
 }
 
+/* One line of the chain as it is now.  Lines that do not continue what was grown so far are those that
+ * are no receipts of this chain. */
 static int grow_line(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -342,6 +377,7 @@ static int grow_line(
 	return OK;
 }
 
+/* A head that cannot be read does not fit; an incomplete last line does no harm. */
 static int take_head(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -358,7 +394,8 @@ static int take_head(
 	return OK;
 }
 
-/* Only where lines stay in their order; after a reordering the heads are signed anew. */
+/* True when every stored head is reached and has the root of the repaired tree.  Judged only where lines
+ * stay in their order: after a reordering the heads do not fit, and are signed anew. */
 static int heads_fit(struct planning *p, bool *ret, struct err *e)
 {
 	struct growing g = { .p = p, .heads = json_new(p->a, JSON_ARRAY), .fit = true };
@@ -377,6 +414,7 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 
 /* ---- all of it ---- */
 
+/* Gaps of earlier repairs.  A seam counts only when its signer is trusted. */
 static int load_known_gaps(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
@@ -398,6 +436,8 @@ static int load_known_gaps(
 	return OK;
 }
 
+/* Known gaps first, since a hole that is on record is no damage; then the files, oldest first; then the
+ * heads, which depend on what stays. */
 static int make_plan(struct planning *p, const struct log_report *report, struct err *e)
 {
 	bool fit = false;
@@ -415,6 +455,8 @@ static int make_plan(struct planning *p, const struct log_report *report, struct
 	return rc;
 }
 
+/* The check and the plan both look at the log under the caller's lock, so they see the same bytes.  Wrong
+ * leaves alone can be made again from the receipts and need no plan. */
 static int repair_locked(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
@@ -436,6 +478,7 @@ static int repair_locked(struct recorder *r, struct arena *a, const struct trust
 	return rc || !apply ? rc : log_repair(r, a, &p.plan, &ret->seam, e);
 }
 
+/* The lock is held from the first look to the last write. */
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {

@@ -1,8 +1,12 @@
 /* replay.c — a pack played back: does what was recorded still say the same? (docs/formats/replay.md)
  *
- * Playing back executes nothing.  Receipts are followed by the chain hash, in each session by their clock; recorded runs
- * are compared with the outputs they were expected to have; tapes with their manifest.  A pack that holds nothing of a kind
- * says so by a count of zero, and a pack that holds nothing to play back at all has failed. */
+ * Playing back executes nothing.  Receipts are followed by the chain hash, in each session by their clock;
+ * recorded runs are compared with the outputs they were expected to have; tapes with their manifest.  A
+ * pack that holds nothing of a kind says so by a count of zero, and a pack that holds nothing to play back
+ * at all has failed.
+ *
+ * Differences are collected as issues, and any issue makes the status DIVERGED.  replay_compare() answers
+ * another question: where two packs decided differently about the same thing. */
 #include "audit/audit.h"
 #include "proof/pack.h"
 #include "proof/preimage.h"
@@ -14,6 +18,7 @@ struct playing {
 	struct json *issues;
 };
 
+/* One receipt.  Receipts without a session are grouped by their executor. */
 struct played {
 	const char *file, *id, *session;
 	const struct json *doc;
@@ -32,6 +37,7 @@ static bool is_receipt(const char *path)
 		(text_starts(path, "receipts/") || text_starts(path, "02_PROOFGRAPH/receipts/"));
 }
 
+/* The file name breaks ties, so that the order is the same on every run. */
 static int by_session_and_clock(const void *x, const void *y)
 {
 	const struct played *r = x, *s = y;
@@ -42,6 +48,7 @@ static int by_session_and_clock(const void *x, const void *y)
 	return order ? order : strcmp(r->file, s->file);
 }
 
+/* Receipts that cannot be read are issues and left out.  The list is sorted by session and clock. */
 static size_t read_receipts(struct playing *pl, struct played **ret)
 {
 	struct played *list = arena_zalloc(pl->a, pl->p->n + 1, sizeof(*list));
@@ -71,13 +78,16 @@ static size_t read_receipts(struct playing *pl, struct played **ret)
 	return n;
 }
 
+/* What was found over all receipts; the lists hold receipt ids. */
 struct tally {
 	struct json *breaks, *duplicates, *gaps, *reasons;
 	int64_t verified, signatures, bad_signatures;
 	bool is_ordered, has_clocks, is_chained;
 };
 
-/* Does `now` follow `before` by the chain hash?  A step of more than one is a gap: a selection, not a break. */
+/* Whether `now` follows `before` by the chain hash.  A clock that jumps is a gap: a pack may hold a
+ * selection of receipts, and the ones between cannot be compared.  The first receipt of a chain must not
+ * name a predecessor. */
 static void check_link(
 	struct playing *pl, const struct played *before, const struct played *now, struct tally *t)
 {
@@ -102,6 +112,7 @@ static void check_link(
 		t->verified++;
 }
 
+/* Timestamps may be equal but not go back; clocks must rise.  Only receipts of one session are compared. */
 static void check_order(const struct played *before, const struct played *now, struct tally *t)
 {
 	int64_t x, y;
@@ -117,6 +128,7 @@ static void check_order(const struct played *before, const struct played *now, s
 		t->has_clocks = false;
 }
 
+/* Only when the caller gave keys: without them nothing could be said about a signature. */
 static void check_signature(struct playing *pl, const struct played *r, struct tally *t)
 {
 	struct verification v;
@@ -129,6 +141,7 @@ static void check_signature(struct playing *pl, const struct played *r, struct t
 	t->bad_signatures += v.trusted != ANSWER_YES;
 }
 
+/* How often each reason code occurs, for the summary. */
 static void count_reason(struct playing *pl, const struct played *r, struct tally *t)
 {
 	const char *reason = json_get_text(r->doc, "reason_code", "");
@@ -142,6 +155,7 @@ static int by_id(const void *x, const void *y)
 	return strcmp(((const struct played *)x)->id, ((const struct played *)y)->id);
 }
 
+/* Sorts a copy by id: the list itself must stay in the order of sessions. */
 static void find_duplicates(struct playing *pl, struct played *list, size_t n, struct tally *t)
 {
 	struct played *copy = arena_zalloc(pl->a, n + 1, sizeof(*copy));
@@ -154,6 +168,8 @@ static void find_duplicates(struct playing *pl, struct played *list, size_t n, s
 			json_pushs(pl->a, t->duplicates, copy[i].id);
 }
 
+/* Turns the tally into issues, one per kind.  Gaps and timestamps out of order are told in the report but
+ * are no issue. */
 static void judge_receipts(struct playing *pl, const struct tally *t)
 {
 	if (t->breaks->n)
@@ -172,6 +188,7 @@ static void judge_receipts(struct playing *pl, const struct tally *t)
 				(long long)t->bad_signatures));
 }
 
+/* Receipts are sorted by session and clock, so the one before in the list is the one before in the chain. */
 static struct json *play_receipts(struct playing *pl)
 {
 	struct arena *a = pl->a;
@@ -206,6 +223,8 @@ static struct json *play_receipts(struct playing *pl)
 
 /* Runs: a document below replay/ with the events that happened and, in its manifest, the outputs expected. */
 
+/* One member of all events, in order; an absent one is an empty text, so that the number of events is part
+ * of the hash. */
 static struct json *member_list(struct arena *a, const struct json *events, const char *name)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -215,7 +234,8 @@ static struct json *member_list(struct arena *a, const struct json *events, cons
 	return list;
 }
 
-/* The first event whose output is not the expected one, or -1. */
+/* The first event whose output is not the expected one, or -1.  An empty expectation accepts anything; an
+ * expectation without an event is a divergence at the end. */
 static int64_t divergence(const struct json *events, const struct json *expected)
 {
 	int64_t i = 0;
@@ -229,6 +249,7 @@ static int64_t divergence(const struct json *events, const struct json *expected
 	return json_is(expected, JSON_ARRAY) && expected->n > i ? i : -1;
 }
 
+/* Sequence numbers rise strictly. */
 static bool is_sequence(const struct json *events)
 {
 	int64_t last = -1;
@@ -242,6 +263,7 @@ static bool is_sequence(const struct json *events)
 	return true;
 }
 
+/* One recorded run: its hashes over payloads and outputs, and where it diverges. */
 static struct json *play_run(struct playing *pl, const char *path, const struct json *doc)
 {
 	struct arena *a = pl->a;
@@ -264,6 +286,7 @@ static struct json *play_run(struct playing *pl, const char *path, const struct 
 	return r;
 }
 
+/* Documents below replay/ without events are something else and passed over. */
 static struct json *play_runs(struct playing *pl)
 {
 	struct json *runs = json_new(pl->a, JSON_ARRAY);
@@ -281,6 +304,7 @@ static struct json *play_runs(struct playing *pl)
 	return runs;
 }
 
+/* Returns how many tapes were checked; what is wrong with them joins the other issues. */
 static int64_t play_tapes(struct playing *pl)
 {
 	struct verification v;
@@ -292,6 +316,7 @@ static int64_t play_tapes(struct playing *pl)
 	return json_get_int(v.values, "tapes", 0);
 }
 
+/* Never fails: whatever is wrong with a pack is an issue in the report. */
 int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
 	struct err *e)
 {
@@ -314,6 +339,8 @@ int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust
 
 /* Two traces. */
 
+/* One decision, named by action and resource.  `place` is its position in the pack, so that of several
+ * about the same thing the last one can be told. */
 struct decided {
 	const char *action, *resource, *verdict, *reason;
 	size_t place;
@@ -334,7 +361,8 @@ static bool same_subject(const struct decided *x, const struct decided *y)
 	return text_eq(x->action, y->action) && text_eq(x->resource, y->resource);
 }
 
-/* A pack's decisions, sorted; of several about the same thing the last one. */
+/* A pack's decisions, sorted; of several about the same thing the last one counts.  Decision receipts name
+ * action and resource in the record they carry; others are named by effect and tool. */
 static size_t read_trace(struct arena *a, const struct pack *p, struct decided **ret)
 {
 	struct playing pl = { a, p, NULL, json_new(a, JSON_ARRAY) };
@@ -362,6 +390,7 @@ static size_t read_trace(struct arena *a, const struct pack *p, struct decided *
 	return kept;
 }
 
+/* Both verdicts and both reasons, for a person to compare. */
 static struct json *divergence_row(struct arena *a, const struct decided *x, const struct decided *y)
 {
 	struct json *row = json_new(a, JSON_OBJECT);
@@ -375,6 +404,8 @@ static struct json *divergence_row(struct arena *a, const struct decided *x, con
 	return row;
 }
 
+/* Walks both sorted traces side by side.  The place is cleared before comparing, since it only has a
+ * meaning within one pack. */
 int replay_compare(
 	struct arena *a, const struct pack *x, const struct pack *y, struct json **ret_report, struct err *e)
 {

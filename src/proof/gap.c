@@ -1,15 +1,24 @@
-/* gap.c — reading and writing what a repair tells of lost receipts; see gap.h. */
+/* gap.c — reading and writing what a repair tells of lost receipts; see gap.h.
+ *
+ * Written by the repair of a log, read by everybody who follows a chain (verify/chain.c, audit/).  A seam
+ * comes from outside, so everything in it is checked for form before any of it is used: the number of
+ * leaves must be exactly the number of lost receipts, or the root of the log would be computed over a
+ * wrong count. */
 #include "proof/gap.h"
 #include "base/hash.h"
 #include "base/text.h"
 
 #include <string.h>
 
+/* The hash of an empty leaf.  No receipt has an empty chain hash, so this can never be mistaken for a
+ * known one. */
 struct hash gap_unknown_leaf(void)
 {
 	return merkle_leaf("", 0);
 }
 
+/* The signature of a receipt does not cover its metadata but covers output_hash.  A seam is one only when
+ * output_hash is the hash of the metadata as it stands: then the signature covers what it says. */
 bool gap_is_seam(struct arena *a, const struct json *receipt)
 {
 	const struct json *about = json_get(receipt, "metadata");
@@ -19,6 +28,8 @@ bool gap_is_seam(struct arena *a, const struct json *receipt)
 	return text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, about));
 }
 
+/* The chain hash of the receipt on one side of the gap.  Clock 0 means that there is none, and then the
+ * text must be empty: a hash without a receipt would be silently ignored. */
 static bool read_side(const struct json *from, const char *name, uint64_t clock, struct hash *ret)
 {
 	const char *text = json_get_text(from, name, NULL);
@@ -27,6 +38,7 @@ static bool read_side(const struct json *from, const char *name, uint64_t clock,
 	return text && (clock ? hash_from_hex(text, ret) : !*text);
 }
 
+/* The bound on next - after keeps a forged seam from making the reader allocate without limit. */
 static bool read_gap(struct arena *a, const struct json *from, struct gap *ret)
 {
 	const struct json *leaves = json_get(from, "leaves");
@@ -39,6 +51,8 @@ static bool read_gap(struct arena *a, const struct json *from, struct gap *ret)
 		return false;
 	ret->after = (uint64_t)after;
 	ret->next = (uint64_t)next;
+	/* One more than needed, so that a gap without leaves (a link that broke with nothing lost) still
+	 * has an array. */
 	ret->leaves = arena_zalloc(a, leaves->n + 1, sizeof(*ret->leaves));
 	for (uint32_t i = 0; i < leaves->n; i++)
 		if (!hash_from_hex(json_text(leaves->items[i]), &ret->leaves[i]))
@@ -46,6 +60,8 @@ static bool read_gap(struct arena *a, const struct json *from, struct gap *ret)
 	return true;
 }
 
+/* All or nothing: when one gap of a seam is malformed the ones read before it are taken back, because half
+ * of a statement is not what was signed. */
 bool gaps_take(struct gaps *to, struct arena *a, const struct json *seam)
 {
 	const struct json *list = json_get(json_get(seam, "metadata"), "gaps");
@@ -81,6 +97,8 @@ struct json *gap_json(struct arena *a, const struct gap *g)
 	return doc;
 }
 
+/* Clocks and hashes of both sides must match.  A gap therefore excuses exactly one hole in exactly one
+ * chain and cannot be reused to hide another. */
 const struct gap *gaps_find(const struct gaps *g, uint64_t after, const struct hash *before, uint64_t next,
 	const struct hash *behind)
 {

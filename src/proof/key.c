@@ -1,8 +1,14 @@
 /* key.c — where signing keys live, and what is refused.
  *
- * The directory and the file are opened without following links, and owner and mode are asked of what was opened: a name
- * that changes under us changes nothing.  Creation puts a complete, synced file in place under a free name in one step, the
- * secret first: a .pub without its .key would promise a signer that does not exist, the other way round loses nothing. */
+ * Loading: the directory and the file are opened without following links, and owner and mode are asked of
+ * what was opened, not of the name.  Somebody who exchanges the name in between changes nothing.
+ *
+ * Creating: a complete, synced file is put in place under a free name in one step, the secret first and
+ * the public half after it.  A .pub without its .key would promise a signer that does not exist; a .key
+ * without its .pub loses nothing, because the public half follows from the seed.
+ *
+ * Replacing (key_promote): the order of its steps is chosen so that a crash between any two of them leaves
+ * a key that loads, and running it again completes it. */
 #include "proof/key.h"
 
 #include "base/file.h"
@@ -16,6 +22,8 @@
 enum { SEED_HEX = 2 * SIGN_SEED, PUBLIC_HEX = 2 * SIGN_PUBLIC };
 static const char id_prefix[] = "ed25519:";
 
+/* The seed and its hex form are in here, not on the stack, so that no copy of the secret is ever outside
+ * the locked memory. */
 struct key {
 	uint8_t secret[SIGN_SECRET];
 	uint8_t pub[SIGN_PUBLIC];
@@ -25,6 +33,8 @@ struct key {
 	char hex[SEED_HEX + 2];
 };
 
+/* Zeroed protected memory for a key.  Fails only when there is no memory; a system that cannot lock it is
+ * noted in is_locked. */
 static int key_new(struct key **ret, struct err *e)
 {
 	bool is_locked;
@@ -44,7 +54,8 @@ void key_free(struct key **k)
 	*k = NULL;
 }
 
-/* From seed to usable key; the traces of the way are wiped. */
+/* From the seed to a key that can sign.  The seed and its hex form are wiped, and the memory is made
+ * read-only. */
 static void key_finish(struct key *k)
 {
 	sign_expand(k->seed, k->secret, k->pub);
@@ -53,7 +64,9 @@ static void key_finish(struct key *k)
 	secret_seal(k);
 }
 
-/* The three things that make a secret somebody else's. */
+/* Refuses a secret that somebody else may read or have written: not a regular file, another owner, or a
+ * mode open to group or others.  Asks the open file, so what was checked is what is read.  `file` is empty
+ * for the directory itself. */
 static int check_private(
 	struct sys *s, int fd, bool want_dir, const char *dir, const char *file, struct err *e)
 {
@@ -75,6 +88,7 @@ static int check_private(
 	return OK;
 }
 
+/* The directory of keys.  It must be private too: whoever may write to it could exchange the files in it. */
 static int open_keys(struct sys *s, int dirfd, const char *dir, int *ret_fd, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
@@ -96,6 +110,8 @@ static int open_keys(struct sys *s, int dirfd, const char *dir, int *ret_fd, str
 	return OK;
 }
 
+/* O_NONBLOCK keeps a named pipe in the place of the key from hanging the program; check_private refuses it
+ * then. */
 static int open_secret(struct sys *s, int keys, const char *dir, const char *file, int *ret_fd, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, keys, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, 0);
@@ -116,7 +132,8 @@ static int open_secret(struct sys *s, int keys, const char *dir, const char *fil
 	return OK;
 }
 
-/* 64 hex digits; an editor's newline at the end is forgiven. */
+/* Exactly 64 hex digits; one newline at the end, as editors add it, is forgiven.  The buffer has room for
+ * one byte more than that, so a longer file is noticed. */
 static int read_seed(struct sys *s, int fd, struct key *k, const char *dir, const char *file, struct err *e)
 {
 	size_t n = 0;
@@ -135,6 +152,8 @@ static int read_seed(struct sys *s, int fd, struct key *k, const char *dir, cons
 	return OK;
 }
 
+/* A public half that is missing is no error.  One that is there must belong to the secret: if it does not,
+ * one of the two was exchanged, and others may already have been given the wrong one. */
 static int check_public_file(
 	struct sys *s, int keys, const char *dir, const char *file, const uint8_t *pub, struct err *e)
 {
@@ -156,6 +175,7 @@ static int check_public_file(
 	return OK;
 }
 
+/* Names become file names: no way out of the directory, no hidden file. */
 static int check_name(const char *name, struct err *e)
 {
 	if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') || strlen(name) > 64)
@@ -163,6 +183,7 @@ static int check_name(const char *name, struct err *e)
 	return OK;
 }
 
+/* The .pub is compared last, after the seed is known; until *ret is set the key is freed on every way out. */
 int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -191,7 +212,8 @@ int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct
 	return OK;
 }
 
-/* The secret goes from locked memory to the file and nowhere else. */
+/* file_create refuses a name that is taken, so two processes that create the same key at once cannot
+ * overwrite each other.  The secret goes from locked memory to the file and nowhere else. */
 static int write_seed(struct sys *s, int keys, const char *file, struct key *k, struct err *e)
 {
 	if (s->random(s, k->seed, sizeof(k->seed)))
@@ -200,6 +222,7 @@ static int write_seed(struct sys *s, int keys, const char *file, struct key *k, 
 	return file_create(s, keys, file, 0600, (struct bytes){ (const uint8_t *)k->hex, SEED_HEX }, e);
 }
 
+/* May replace what is there: the public half can always be computed again. */
 static int write_public(struct sys *s, int keys, const char *file, const uint8_t *pub, struct err *e)
 {
 	char hex[PUBLIC_HEX + 1];
@@ -208,6 +231,8 @@ static int write_public(struct sys *s, int keys, const char *file, const uint8_t
 	return file_replace(s, keys, file, 0644, (struct bytes){ (const uint8_t *)hex, PUBLIC_HEX }, e);
 }
 
+/* After the secret is on the disk, a failure to write the public half is reported, but the key stays: it
+ * is whole. */
 int key_create(struct sys *s, int dirfd, const char *dir, const char *name, struct key **ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -239,7 +264,8 @@ int key_create(struct sys *s, int dirfd, const char *dir, const char *name, stru
 	return OK;
 }
 
-/* The bytes themselves, as far as a file system lets us; the name is gone already. */
+/* Overwrites the secret of a file whose name is gone already.  On file systems that never write in place
+ * the old bytes may survive; more cannot be done from here. */
 static int wipe_file(struct sys *s, int fd)
 {
 	static const char zeros[SEED_HEX] = { 0 };
@@ -247,7 +273,7 @@ static int wipe_file(struct sys *s, int fd)
 	return s->write(s, fd, zeros, sizeof(zeros)) == (ssize_t)sizeof(zeros) ? s->fsync(s, fd) : -1;
 }
 
-/* The public half from the secret that is in place now. */
+/* Writes the public half that belongs to the secret in place now, whichever of the two keys that is. */
 static int renew_public(struct sys *s, int dirfd, const char *dir, int keys, const char *name,
 	const char *file, struct err *e)
 {
@@ -257,6 +283,16 @@ static int renew_public(struct sys *s, int dirfd, const char *dir, int keys, con
 	return rc ? rc : write_public(s, keys, file, k->pub, e);
 }
 
+/* Steps, and what a crash after each leaves behind:
+ *
+ * - the .pub of `to` is removed: `to` still loads, its public half follows from its seed;
+ * - the old secret is opened, to be wiped later; then `from` is renamed over it: `to` is the new key;
+ * - the .pub of `to` is written from the new secret;
+ * - the .pub of `from` is removed, which by now names nothing;
+ * - the old secret, which has no name any more, is overwritten through the open descriptor.
+ *
+ * When `from` is gone the rename was done by an earlier call; the steps after it are repeated, except for
+ * the wiping, for which there is nothing left to open. */
 int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, const char *to, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -272,7 +308,8 @@ int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, con
 	bool is_moved = s->stat(s, keys, from_key, &st, AT_SYMLINK_NOFOLLOW) != 0;
 	if (is_moved && errno != ENOENT)
 		return err_sys(e, "KEY_READ", "cannot look at '%s/%s'", dir, from_key);
-	/* Without its public half a key loads; with another's it does not. */
+	/* A key loads without its public half, but not beside the public half of another.  So the old one
+	 * goes first. */
 	if (!is_moved && s->unlink(s, keys, to_pub, 0) && errno != ENOENT)
 		return err_sys(e, "KEY_WRITE", "cannot replace '%s/%s'", dir, to_pub);
 	old = is_moved ? -1 : s->open(s, keys, to_key, O_WRONLY | O_NOFOLLOW, 0, 0);
@@ -317,6 +354,7 @@ static bool is_space(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* ret_pub is written only on success, so a caller never holds half a key. */
 int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e)
 {
 	size_t skip = sizeof(id_prefix) - 1;

@@ -1,13 +1,16 @@
 /* merkle.c — the append-only Merkle tree of RFC 6962; see merkle.h.
  *
- * The tree is never stored as nodes.  A growing tree keeps the perfect subtrees of its right edge (one per bit of its
- * size); proofs are computed from the leaf hashes.  Checking a proof walks from the leaf to the root with two counters: fn,
- * the node's number at this height, and sn, the number of the last node.  A node that is last and even has no sibling at
- * this height, so the walk goes up until it has one. */
+ * The tree is never stored as nodes.  A growing tree keeps the perfect subtrees of its right edge (one per
+ * bit of its size); proofs are computed from the leaf hashes.  Checking a proof walks from the leaf to the
+ * root with two counters: fn, the node's number at this height, and sn, the number of the last node.  A
+ * node that is last and even has no sibling at this height, so the walk goes up until it has one. */
 #include "proof/merkle.h"
 
 #include <string.h>
 
+/* Leaves and nodes are hashed with different first bytes (0 and 1).  Without that, the two child hashes of
+ * a node could be presented as the content of a leaf, and a proof for a leaf that never existed would
+ * hold. */
 struct hash merkle_leaf(const void *input, size_t n)
 {
 	static const uint8_t prefix = 0;
@@ -33,6 +36,9 @@ struct hash merkle_node(const struct hash *left, const struct hash *right)
 	return out;
 }
 
+/* Works like adding one to a binary number: while there already is a perfect subtree of the carried size,
+ * the two are joined and the carry is twice as large.  The place where it comes to rest is the lowest bit
+ * of size that was not set. */
 void merkle_append(struct merkle *m, const struct hash *leaf)
 {
 	struct hash carry = *leaf;
@@ -44,6 +50,8 @@ void merkle_append(struct merkle *m, const struct hash *leaf)
 	m->size++;
 }
 
+/* Folds the perfect subtrees from the smallest, which lies rightmost, to the largest.  Each larger one is
+ * the left child. */
 struct hash merkle_head(const struct merkle *m)
 {
 	struct hash root;
@@ -77,6 +85,9 @@ static uint64_t split(uint64_t n)
 	return UINT64_C(1) << (63 - __builtin_clzll(n - 1));
 }
 
+/* Walks down from the root to the leaf and notes the root of the half that is not entered.  A path is
+ * given from the leaf upwards, so it is reversed at the end.  Hashes nearly the whole tree once for each
+ * proof, which is fine for single proofs and slow for very many. */
 size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path)
 {
 	struct hash down[MERKLE_MAX_PATH];
@@ -99,6 +110,8 @@ size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t in
 	return depth;
 }
 
+/* Walks down along the right edge of the old tree.  The walk ends at the subtree that both trees share;
+ * its root is part of the path unless it is the whole old tree, whose root the verifier brings himself. */
 size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t old_n, struct hash *ret_path)
 {
 	struct hash down[MERKLE_MAX_PATH];
@@ -125,7 +138,8 @@ size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t 
 	return depth;
 }
 
-/* fn is odd, or equal to sn and so not 0. */
+/* Goes up while the node is a last node without sibling.  Ends, because the caller only comes here with fn
+ * odd, or with fn equal to sn and neither being 0. */
 static void up_to_sibling(uint64_t *fn, uint64_t *sn)
 {
 	while (!(*fn & 1)) {
@@ -134,6 +148,10 @@ static void up_to_sibling(uint64_t *fn, uint64_t *sn)
 	}
 }
 
+/* Never recurses and never looks beyond the given path: a path that is too long or too short for a tree of
+ * that size is refused even when the hashes would fold to the right root.  The order of the checks
+ * matters: size - 1 above is meaningless for an empty tree, so the sizes are judged before fn and sn are
+ * used. */
 int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t size, const struct hash *path,
 	size_t path_n, const struct hash *trusted_root, struct err *e)
 {
@@ -168,6 +186,8 @@ int merkle_check_inclusion(const struct hash *leaf, uint64_t index, uint64_t siz
 	return OK;
 }
 
+/* Two trees of one size are the same tree or two stories about one log: a log that shows different roots
+ * to different readers. */
 static int check_equal_sizes(
 	uint64_t size, size_t path_n, const struct hash *old_root, const struct hash *new_root, struct err *e)
 {
@@ -180,6 +200,8 @@ static int check_equal_sizes(
 	return OK;
 }
 
+/* The same path must lead to both roots.  One that leads to only one of them means that the log was
+ * rewritten between the two heads. */
 static int check_roots(const struct hash *fr, const struct hash *sr, const struct hash *old_root,
 	const struct hash *new_root, struct err *e)
 {
@@ -192,6 +214,8 @@ static int check_roots(const struct hash *fr, const struct hash *sr, const struc
 	return OK;
 }
 
+/* Folds the path twice at once: fr into the old root, sr into the new one.  Siblings on the left belong to
+ * both trees, siblings on the right only to the new one. */
 int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct hash *path, size_t path_n,
 	const struct hash *old_root, const struct hash *new_root, struct err *e)
 {
@@ -204,11 +228,15 @@ int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct 
 			"sizes out of order: consistency needs 1 <= old size <= new size");
 	if (old_size == new_size)
 		return check_equal_sizes(new_size, path_n, old_root, new_root, e);
+	/* Skip the levels at which the old tree is perfect: its last node has no part in the path below
+	 * them. */
 	for (; fn & 1; fn >>= 1)
 		sn >>= 1;
 	if (path_n == 0)
 		return err_set(e, E_INPUT, "MERKLE_PATH_SHORT",
 			"consistency path shorter than expected: it is empty");
+	/* When the old tree is a perfect subtree its own root starts the fold; otherwise the path brings
+	 * the start. */
 	if (fn != 0)
 		fr = sr = path[i++];
 	for (; i < path_n; i++) {
@@ -231,6 +259,7 @@ int merkle_check_consistency(uint64_t old_size, uint64_t new_size, const struct 
 	return check_roots(&fr, &sr, old_root, new_root, e);
 }
 
+/* Hashes here are public; no constant-time comparison is needed. */
 bool hash_eq(const struct hash *x, const struct hash *y)
 {
 	return memcmp(x->b, y->b, SHA256_SIZE) == 0;

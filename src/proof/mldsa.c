@@ -1,13 +1,17 @@
 /* mldsa.c — ML-DSA-65 verification after FIPS 204; see mldsa.h.
  *
- * The signature (c~, z, h) is accepted when c~ is the hash of the message and of w1 = UseHint(h, A*z - c*t1*2^13), and z is
- * short.  Polynomials have 256 coefficients modulo q; products are taken in the transformed domain (NTT).  Everything
- * handled is public, so the code is written to be read, not to run in constant time. */
+ * The signature (c~, z, h) is accepted when c~ is the hash of the message and of w1 = UseHint(h, A*z -
+ * c*t1*2^13), and z is short.  Polynomials have 256 coefficients modulo q; products are taken in the
+ * transformed domain (NTT).  Everything handled is public, so the code is written to be read, not to run
+ * in constant time. */
 #include "proof/mldsa.h"
 
 #include <string.h>
 
 enum {
+	/* Parameters of ML-DSA-65: ROWS and COLUMNS are k and l, CHALLENGE is the length of c~, GAMMA1,
+	 * GAMMA2 and BETA are the bounds on z and on the rounding.  Z_BYTES and T1_BYTES are lengths of
+	 * one packed polynomial. */
 	N = 256,
 	Q = 8380417,
 	ROWS = 6,
@@ -35,7 +39,9 @@ static uint64_t rotate(uint64_t x, unsigned n)
 	return x << n | x >> (64 - n);
 }
 
-/* Round constants come from a shift register, lane rotations from the walk of pi. */
+/* Keccak-f[1600] in the compact form: theta, then rho and pi in one walk over the lanes, then chi per row,
+ * then iota.  The round constants come from a shift register and the rotations from the number of steps
+ * walked, so that there are no tables that could be mistyped. */
 static void permute(uint64_t s[25])
 {
 	uint8_t lfsr = 1;
@@ -69,16 +75,19 @@ static void permute(uint64_t s[25])
 	}
 }
 
+/* Lanes are little endian; this works on any machine. */
 static void xor_byte(struct shake *h, size_t at, uint8_t b)
 {
 	h->lanes[at / 8] ^= (uint64_t)b << (8 * (at % 8));
 }
 
+/* `bits` is 128 or 256, the security level; the capacity is twice that. */
 static void shake_begin(struct shake *h, int bits)
 {
 	*h = (struct shake){ .rate = (size_t)(200 - bits / 4) };
 }
 
+/* Only before shake_turn. */
 static void shake_add(struct shake *h, const void *p, size_t n)
 {
 	const uint8_t *from = p;
@@ -92,6 +101,7 @@ static void shake_add(struct shake *h, const void *p, size_t n)
 	}
 }
 
+/* Pads and switches from absorbing to reading; 0x1f is the mark of SHAKE. */
 static void shake_turn(struct shake *h)
 {
 	xor_byte(h, h->at, 0x1f);
@@ -123,6 +133,7 @@ struct poly {
 	int32_t c[N];
 };
 
+/* The representative from 0 to q-1, also for negative numbers. */
 static int32_t reduce(int64_t x)
 {
 	int64_t r = x % Q;
@@ -146,6 +157,8 @@ static void roots(int32_t zetas[N])
 	}
 }
 
+/* Butterflies from wide to narrow.  Products of two transformed polynomials are taken coefficient by
+ * coefficient. */
 static void ntt(struct poly *p, const int32_t zetas[N])
 {
 	int m = 0;
@@ -161,6 +174,7 @@ static void ntt(struct poly *p, const int32_t zetas[N])
 		}
 }
 
+/* The same butterflies backwards, with the roots negated, and the factor of 256 taken out at the end. */
 static void inverse_ntt(struct poly *p, const int32_t zetas[N])
 {
 	int m = N;
@@ -178,7 +192,9 @@ static void inverse_ntt(struct poly *p, const int32_t zetas[N])
 		p->c[i] = reduce((int64_t)p->c[i] * 8347681); /* 1/256 */
 }
 
-/* Entry (row, column) of the matrix that the public key's seed stands for. */
+/* Entry (row, column) of the matrix that the public key's seed stands for.  It is already in the
+ * transformed domain.  Three bytes give 23 bits; values of q or more are thrown away, so that all others
+ * are equally likely. */
 static void expand_a(const uint8_t seed[32], uint8_t row, uint8_t column, struct poly *to)
 {
 	struct shake h;
@@ -197,7 +213,8 @@ static void expand_a(const uint8_t seed[32], uint8_t row, uint8_t column, struct
 	}
 }
 
-/* The challenge polynomial: TAU coefficients of +-1. */
+/* The challenge polynomial: TAU coefficients of +-1 and the others 0, by a shuffle that draws positions
+ * from the hash. */
 static void sample_in_ball(const uint8_t seed[CHALLENGE], struct poly *to)
 {
 	struct shake h;
@@ -230,7 +247,8 @@ static uint32_t bits_at(const uint8_t *p, size_t i, unsigned bits)
 	return x;
 }
 
-/* False when a coefficient is too large to come from an honest signer. */
+/* False when a coefficient is too large to come from an honest signer.  This bound is what makes forging
+ * hard; it is not a matter of form. */
 static bool unpack_z(const uint8_t *p, struct poly *to)
 {
 	for (size_t i = 0; i < N; i++) {
@@ -242,13 +260,15 @@ static bool unpack_z(const uint8_t *p, struct poly *to)
 	return true;
 }
 
+/* The public key holds only the high bits of t; they are put back in their place (times 2^13). */
 static void unpack_t1(const uint8_t *p, struct poly *to)
 {
 	for (size_t i = 0; i < N; i++)
 		to->c[i] = reduce((int64_t)bits_at(p, i, 10) << 13);
 }
 
-/* Positions in increasing order per row, the rest zero: one encoding only. */
+/* Positions in increasing order per row, unused places zero.  Any other encoding is refused, so that a
+ * signature cannot be changed into another valid one of the same message. */
 static bool unpack_hints(const uint8_t *y, bool hints[ROWS][N])
 {
 	int at = 0;
@@ -270,7 +290,9 @@ static bool unpack_hints(const uint8_t *y, bool hints[ROWS][N])
 	return true;
 }
 
-/* High bits of r, corrected by one where the signer left a hint. */
+/* The high bits of r, moved by one where the signer left a hint: the verifier knows t only roughly, and
+ * the hints correct what that error changed.  r - low == q - 1 is the wrap-around of the rounding and
+ * counts as 0. */
 static int32_t use_hint(bool hint, int32_t r)
 {
 	int32_t low = r % (2 * GAMMA2), high;
@@ -288,6 +310,8 @@ static int32_t use_hint(bool hint, int32_t r)
 	return low > 0 ? (high + 1) % 16 : (high + 15) % 16;
 }
 
+/* mu of the standard: the message bound to the hash of the public key.  The two zero bytes say "pure,
+ * empty context". */
 static void message_digest(const uint8_t *pub, struct bytes msg, uint8_t ret[64])
 {
 	static const uint8_t empty_context[2] = { 0, 0 };
@@ -306,7 +330,8 @@ static void message_digest(const uint8_t *pub, struct bytes msg, uint8_t ret[64]
 	shake_read(&h, ret, 64);
 }
 
-/* Row of A*z - c*t1*2^13, then its high bits, four to a coefficient. */
+/* One row of A*z - c*t1*2^13, then its high bits, four to a coefficient.  Row by row, so that the matrix
+ * is never held as a whole. */
 static void commitment_row(const uint8_t *pub, uint8_t row, const struct poly z[COLUMNS],
 	const struct poly *c, const bool hints[N], const int32_t zetas[N], uint8_t ret[N / 2])
 {
@@ -327,6 +352,8 @@ static void commitment_row(const uint8_t *pub, uint8_t row, const struct poly z[
 			(uint8_t)(use_hint(hints[i], sum.c[i]) | use_hint(hints[i + 1], sum.c[i + 1]) << 4);
 }
 
+/* Form and bounds are judged before anything expensive is computed.  Accepted only when the challenge
+ * computed from the recovered commitment is the one in the signature. */
 bool mldsa_verify(const uint8_t pub[MLDSA_PUBLIC], struct bytes msg, const uint8_t sig[MLDSA_SIGNATURE])
 {
 	uint8_t digest[64], row_bits[N / 2], again[CHALLENGE];

@@ -1,8 +1,12 @@
-/* pack.c — see pack.h.
+/* pack.c — the mathematics of evidence packs; see pack.h.
  *
- * Everything a pack proves comes down to three hashes: of the sorted list of its files (manifest_hash), of the tree over
- * that list (so that one line can be shown without the others), and of each file.  The functions here make and check the
- * first two; whoever has the files checks the third. */
+ * Everything a pack proves comes down to three hashes: of the sorted list of its files (manifest_hash), of
+ * the tree over that list (so that one line can be shown without the others), and of each file.  The
+ * functions here make and check the first two; whoever has the files checks the third.
+ *
+ * The exporter and the verifier call the same functions.  The texts are written by hand, member by member,
+ * instead of through a JSON tree: a manifest may have many entries, and the order of members is part of
+ * the format. */
 #include "proof/pack.h"
 
 #include "base/tar.h"
@@ -21,7 +25,8 @@ void pack_entries_sort(struct pack_entry *entries, size_t n)
 
 /* The tree. */
 
-/* One level up, in place; returns the new count. */
+/* One level up, in place; returns the new count.  A last node without neighbour is paired with itself.
+ * This differs from the tree of merkle.h; both are fixed by their formats. */
 static size_t tree_level(struct hash *nodes, size_t n)
 {
 	size_t up = 0;
@@ -39,6 +44,7 @@ static struct hash *tree_copy(struct arena *a, const struct hash *leaves, size_t
 	return nodes;
 }
 
+/* The scratch copy is given back to the arena, since roots of large packs are computed more than once. */
 struct hash pack_tree_root(struct arena *a, const struct hash *leaves, size_t n)
 {
 	struct arena_mark mark = arena_mark(a);
@@ -54,6 +60,8 @@ struct hash pack_tree_root(struct arena *a, const struct hash *leaves, size_t n)
 	return root;
 }
 
+/* A node without neighbour is its own sibling, so every path of one tree has the same length.  The
+ * verifier relies on that: it refuses a path whose length does not fit the count. */
 size_t pack_tree_path(struct arena *a, const struct hash *leaves, size_t n, size_t index,
 	struct pack_step ret[PACK_PATH_MAX])
 {
@@ -84,6 +92,7 @@ char *pack_hash_text(struct arena *a, const struct hash *h)
 	return arena_printf(a, "sha256:%s", hex);
 }
 
+/* Lower case only: the text of a hash is hashed again in manifests, so it must have one spelling. */
 bool pack_hash_parse(const char *s, struct hash *ret)
 {
 	return s && text_starts(s, "sha256:") && hex_decode(s + 7, strlen(s + 7), ret->b, SHA256_SIZE, true);
@@ -98,6 +107,8 @@ static void write_text(struct buf *to, const char *s)
 	json_canonical(to, &v);
 }
 
+/* One line of the manifest in canonical form, members in alphabetical order.  This text is the leaf as
+ * well as a part of the manifest's preimage. */
 static void write_entry(struct buf *to, const struct pack_entry *entry)
 {
 	buf_adds(to, "{\"content_hash\":");
@@ -109,6 +120,7 @@ static void write_entry(struct buf *to, const struct pack_entry *entry)
 	buf_addf(to, ",\"size\":%lld}", (long long)entry->size_bytes);
 }
 
+/* The buffer is used again for each entry, so a pack of many files costs one allocation. */
 static struct hash leaf_of(struct buf *scratch, const struct pack_entry *entry)
 {
 	scratch->n = 0;
@@ -145,6 +157,8 @@ static int bad_manifest(struct err *e, const char *what, const char *where)
 	return err_set(e, E_INPUT, "PACK_MANIFEST", "the manifest's %s: %s", where, what);
 }
 
+/* Paths are checked as those of archives are: an entry must not lead out of the place where a pack is
+ * unpacked. */
 static int parse_entry(const struct json *v, struct pack_entry *ret, struct err *e)
 {
 	struct hash ignored;
@@ -168,6 +182,8 @@ static int parse_entry(const struct json *v, struct pack_entry *ret, struct err 
 	return OK;
 }
 
+/* Sorted first, so that a path that stands twice is found next to itself.  Two lines for one path would
+ * let each reader believe another one. */
 int pack_manifest_entries(
 	struct arena *a, const struct json *manifest, struct pack_entry **ret, size_t *ret_n, struct err *e)
 {
@@ -192,6 +208,7 @@ int pack_manifest_entries(
 	return OK;
 }
 
+/* `after` is the text that follows the member. */
 static int write_member(
 	struct buf *to, const struct json *manifest, const char *name, const char *after, struct err *e)
 {
@@ -205,6 +222,8 @@ static int write_member(
 	return OK;
 }
 
+/* Members in alphabetical order, as canonical JSON has them.  The time is brought to one spelling; the
+ * entries must be sorted already. */
 int pack_manifest_preimage(struct arena *a, const struct json *manifest, const struct pack_entry *entries,
 	size_t n, struct bytes *ret, struct err *e)
 {
@@ -266,6 +285,7 @@ const char *pack_content_type(const char *path)
 
 /* Summary. */
 
+/* Some entry lies in a place that stands for that type of node. */
 static bool has_type(const struct pack_entry *entries, size_t n, const char *type)
 {
 	for (size_t p = 0; p < ARRAY_SIZE(places); p++)
@@ -276,6 +296,8 @@ static bool has_type(const struct pack_entry *entries, size_t n, const char *typ
 	return false;
 }
 
+/* A pack has one time, its creation; first and last event both show it.  summary_hash covers all members
+ * set before it and so must be set last. */
 struct json *pack_summary(struct arena *a, const struct json *manifest, const struct pack_entry *entries,
 	size_t n, const char *generated_at)
 {
@@ -331,6 +353,7 @@ PROJECTION(seal_projection, MEMBER_OF("anchor", OBJECT, ALWAYS, seal_anchor_proj
 	MEMBER_OF("signer", OBJECT, ALWAYS, seal_signer_projection),
 	MEMBER_OF("storage", OBJECT, ALWAYS, seal_storage_projection), MEMBER("version", TEXT, ALWAYS));
 
+/* What seals signed before the later members existed.  Kept unchanged, so that old seals keep verifying. */
 PROJECTION(seal_legacy_signer_projection, MEMBER("algorithm", TEXT, ALWAYS), MEMBER("key_id", TEXT, ALWAYS),
 	MEMBER("public_key", TEXT, OMIT), MEMBER("type", TEXT, ALWAYS));
 
@@ -347,6 +370,7 @@ PROJECTION(seal_legacy_projection, MEMBER_OF("anchor", OBJECT, ALWAYS, seal_lega
 	MEMBER_OF("storage", OBJECT, ALWAYS, seal_legacy_storage_projection),
 	MEMBER("version", TEXT, ALWAYS));
 
+/* What a seal may carry besides the members listed above is not signed and has no meaning to a verifier. */
 int pack_seal_payload(
 	struct arena *a, const struct json *seal, enum pack_seal_form form, struct bytes *ret, struct err *e)
 {
@@ -371,6 +395,7 @@ struct hash pack_native_root(struct arena *a, const struct hash *digests, size_t
 	return n ? pack_tree_root(a, leaves, n) : empty;
 }
 
+/* Escaped as the writers of run hashes escape, so that their hashes are reproduced. */
 char *pack_run_hash(struct arena *a, const struct json *hashes)
 {
 	struct buf b;

@@ -1,12 +1,15 @@
-/* pack_proof.c — one line of a pack shown, the rest withheld: inclusion proofs and redacted views (pack.h).
+/* pack_proof.c — one line of a pack shown, the rest withheld: inclusion proofs and redacted views
+ * (pack.h).
  *
- * A proof that agrees with itself proves nothing: whoever wrote it could have made up the tree.  Membership is established
- * only against a root that came from elsewhere, for example from the pack's verified manifest. */
+ * A proof that agrees with itself proves nothing: whoever wrote it could have made up the tree.
+ * Membership is established only against a root that came from elsewhere, for example from the pack's
+ * verified manifest. */
 #include "model/stamp.h"
 #include "proof/pack.h"
 
 #define PROOF_VERSION "1.0.0"
 
+/* The entry as it is shown in a proof; its members are those the leaf is made of. */
 static struct json *entry_json(struct arena *a, const struct pack_entry *entry)
 {
 	struct json *v = json_new(a, JSON_OBJECT);
@@ -18,7 +21,8 @@ static struct json *entry_json(struct arena *a, const struct pack_entry *entry)
 	return v;
 }
 
-/* "sha256:" hash of the canonical {version, binding, entry, leaf_hash}. */
+/* "sha256:" hash of the canonical {version, binding, entry, leaf_hash}.  It ties the entry to the pack it
+ * is said to come from.  NULL when the proof has no canonical form. */
 static char *binding_hash(struct arena *a, const struct json *proof)
 {
 	static const char *const bound[] = { "binding", "entry", "leaf_hash", "version" };
@@ -34,6 +38,8 @@ static char *binding_hash(struct arena *a, const struct json *proof)
 	return sha256_prefixed(a, b.p, b.n);
 }
 
+/* What the proof says about its pack.  entry_count is in it because the root alone does not fix the number
+ * of leaves. */
 static struct json *proof_binding(
 	struct arena *a, const struct json *manifest, const char *created, const struct hash *root, size_t n)
 {
@@ -48,6 +54,7 @@ static struct json *proof_binding(
 	return binding;
 }
 
+/* The caller has checked that index < n and that entries are sorted. */
 int pack_prove(struct arena *a, const struct json *manifest, const struct pack_entry *entries, size_t n,
 	size_t index, struct json **ret, struct err *e)
 {
@@ -93,6 +100,8 @@ static bool fold(const struct json *path, struct hash *running)
 	return json_is(path, JSON_ARRAY);
 }
 
+/* Exactly the four members of an entry: a fifth would be shown to a reader without being covered by the
+ * leaf. */
 static bool read_entry(const struct json *v, struct pack_entry *ret)
 {
 	struct hash ignored;
@@ -105,7 +114,9 @@ static bool read_entry(const struct json *v, struct pack_entry *ret)
 		json_int(json_get(v, "size"), &ret->size_bytes) && ret->size_bytes >= 0;
 }
 
-/* is_bound: the binding is as its hash says, so that its count means something. */
+/* Adds what is wrong with the path from `leaf` to the root.  The count in the binding is only believed
+ * when is_bound says that the binding is as its hash says.  Without an expected root an empty path is
+ * refused too: a tree of one leaf that names itself as root says nothing at all. */
 static void check_path(struct arena *a, const struct json *proof, const struct hash *leaf,
 	const char *expected_root, bool is_bound, struct json *errors)
 {
@@ -127,6 +138,8 @@ static void check_path(struct arena *a, const struct json *proof, const struct h
 				a, "binding root %.80s does not match the expected pack root", root_text));
 }
 
+/* Collects all failures instead of stopping at the first, since a reader wants to know what was changed.
+ * Only an entry that cannot be read ends it early: there is nothing to compare then. */
 void pack_check_proof(struct arena *a, const struct json *proof, const char *expected_root,
 	const char *expected_path, struct pack_proof_result *ret)
 {
@@ -164,7 +177,8 @@ void pack_check_proof(struct arena *a, const struct json *proof, const char *exp
 
 /* Redacted views: leaves are values at JSON pointers. */
 
-/* Composed, so that one text has one spelling.  A NUL would end the text for half of its readers. */
+/* One text has one spelling: Unicode characters composed (NFC).  A text with a NUL is refused, because
+ * programs that end texts at a NUL would read another one. */
 static int compose(struct arena *a, const char **text, uint32_t *n, struct err *e)
 {
 	if (memchr(*text, '\0', *n))
@@ -177,7 +191,8 @@ static int compose(struct arena *a, const char **text, uint32_t *n, struct err *
 
 static int normalize(struct arena *a, struct json *v, struct err *e);
 
-/* Two names that become the same would make the view ambiguous. */
+/* Members that are null are dropped.  Two names that become the same would make the view ambiguous and are
+ * refused. */
 static int normalize_object(struct arena *a, struct json *v, struct err *e)
 {
 	uint32_t kept = 0, first, again;
@@ -213,6 +228,7 @@ static int normalize(struct arena *a, struct json *v, struct err *e)
 	return json_is(v, JSON_OBJECT) ? normalize_object(a, v, e) : OK;
 }
 
+/* The domain and the pointer each end in a NUL, so that no text can run from one into the other. */
 int pack_view_leaf(
 	struct arena *a, const char *pointer, const struct json *value, struct hash *ret, struct err *e)
 {
@@ -231,6 +247,7 @@ int pack_view_leaf(
 	return OK;
 }
 
+/* Another domain than that of leaves, so that a node cannot be presented as a leaf. */
 struct hash pack_view_node(const struct hash *left, const struct hash *right)
 {
 	static const char domain[] = "helm:evidence:node:v1";
@@ -259,7 +276,8 @@ static char *pointer_name(struct arena *a, const char *p, size_t n)
 	return name;
 }
 
-/* The value at a JSON pointer (RFC 6901), or NULL. */
+/* The value at a JSON pointer (RFC 6901), or NULL.  NULL also for a pointer that does not begin with a
+ * slash. */
 static const struct json *at_pointer(struct arena *a, const struct json *v, const char *pointer)
 {
 	while (v && *pointer == '/') {
@@ -275,6 +293,9 @@ static const struct json *at_pointer(struct arena *a, const struct json *v, cons
 	return *pointer ? NULL : v;
 }
 
+/* One proof of a view.  `value` is NULL when the view withholds it: then only the way from the stated leaf
+ * to the root is checked.  A root that differs from the expected one is refused even when the proof agrees
+ * with itself. */
 static bool check_view_proof(struct arena *a, const char *pointer, const struct json *value,
 	const struct json *proof, const char *expected_root)
 {
@@ -299,6 +320,8 @@ static bool check_view_proof(struct arena *a, const char *pointer, const struct 
 	return hash_eq(&running, &root) && (!expected_root || text_eq(expected_root, root_text));
 }
 
+/* Values are told apart by where they lie in memory, not by what they say: an equal value elsewhere in the
+ * view is another one. */
 static int by_address(const void *x, const void *y)
 {
 	const struct json *a = *(const struct json *const *)x, *b = *(const struct json *const *)y;
@@ -306,7 +329,8 @@ static int by_address(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Every value that is shown lies at or below a proven one.  null is as good as absent; an empty list is a value. */
+/* Every value that is shown is a proven one or lies below one.  null counts as absent.  An empty list or
+ * object is a value too, and needs a proof. */
 static bool is_proven(const struct json *v, const struct json *const *proven, size_t n)
 {
 	if (json_is(v, JSON_NULL) || bsearch(&v, proven, n, sizeof(*proven), by_address))
@@ -325,6 +349,8 @@ static bool shows_nothing(const struct json *disclosed)
 	return !disclosed || (json_is(disclosed, JSON_OBJECT) && !disclosed->n);
 }
 
+/* Two questions: does each proof hold, and is there anything shown for which there is no proof.  The
+ * second keeps somebody from adding values to a view that is otherwise genuine. */
 void pack_check_view(
 	struct arena *a, const struct json *view, const char *expected_root, struct pack_proof_result *ret)
 {

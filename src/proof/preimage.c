@@ -1,10 +1,21 @@
-/* preimage.c — the exact bytes that records sign and hash; see preimage.h. */
+/* preimage.c — the exact bytes that records sign and hash; see preimage.h.
+ *
+ * Signers and verifiers both come here, so there is one definition of what a signature covers.  Most
+ * preimages are projections: a table (model/records.h) lists the members, in order, with their types and
+ * what happens when one is absent, and projection_write refuses what does not fit.  What the tables cannot
+ * express stands here: members that are computed, texts that are normalised, and the old colon-joined
+ * forms.
+ *
+ * A verifier must never get different bytes for one record depending on its mood.  Each function therefore
+ * either gives the one preimage that the record's version tag selects, or fails. */
 #include "proof/preimage.h"
 
 #include "model/records.h"
 
 #include <string.h>
 
+/* Members the log adds once a receipt is signed.  They are outside the chain hash, since they are not
+ * known when the next receipt is linked to it. */
 static const char *const AFTER_SIGNING[] = { "leaf_index", "log_id", "transparency", NULL };
 static const char *const AFTER_SIGNING_AND_SIGNATURE[] = { "leaf_index", "log_id", "signature",
 	"transparency", NULL };
@@ -19,6 +30,7 @@ char *preimage_hex(struct arena *a, struct bytes preimage)
 	return sha256_hex(a, preimage.p, preimage.n);
 }
 
+/* Canonical JSON of the members in `p`, without those in `but`.  *ret is set only on success. */
 static int project(struct arena *a, const struct projection *p, const struct except *but,
 	const struct json *record, struct bytes *ret, struct err *e)
 {
@@ -50,7 +62,10 @@ int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct byte
 		"receipt.v5 signed %s", why.text);
 }
 
-/* Fields joined by colons, unescaped.  An absent string is empty, an absent clock 0; one that is there is a number already. */
+/* Fields joined by colons, unescaped: a colon inside a field moves the border between two fields, so two
+ * records can have one preimage.  That is why these forms are only verified on request and never signed.
+ * An absent string is empty, an absent clock is 0; the caller has checked that a clock that is there is a
+ * number. */
 static int join_fields(struct arena *a, const struct json *record, const char *const *names, size_t n,
 	struct bytes *ret, struct err *e)
 {
@@ -87,6 +102,7 @@ int receipt_preimage_v4_fields(struct arena *a, const struct json *receipt, stru
 	return join_fields(a, receipt, names, ARRAY_SIZE(names), ret, e);
 }
 
+/* The whole receipt but its signature and what the log added later. */
 int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e)
 {
 	static const struct except but = { .absent = AFTER_SIGNING_AND_SIGNATURE };
@@ -94,6 +110,8 @@ int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct 
 	return project(a, &receipt_projection, &but, receipt, ret, e);
 }
 
+/* Covers the signature too, and every member the signature leaves out: once a later receipt carries this
+ * hash, nothing of the receipt can be changed unnoticed. */
 int receipt_chain_hash(
 	struct arena *a, const struct json *receipt, uint8_t ret_hash[SHA256_SIZE], struct err *e)
 {
@@ -107,6 +125,7 @@ int receipt_chain_hash(
 	return OK;
 }
 
+/* The lengths make the text unambiguous: no two pairs of tenant and decision give the same one. */
 char *receipt_tenant_id(struct arena *a, const char *tenant, const char *decision_id, const char **ret_text)
 {
 	char *text =
@@ -119,6 +138,7 @@ char *receipt_tenant_id(struct arena *a, const char *tenant, const char *decisio
 
 /* Decision records. */
 
+/* Decisions from before version tags; ambiguous like all joined fields. */
 static int decision_untagged(struct arena *a, const struct json *decision, struct bytes *ret, struct err *e)
 {
 	static const char *const names[] = { "id", "verdict", "reason", "phenotype_hash",
@@ -127,6 +147,7 @@ static int decision_untagged(struct arena *a, const struct json *decision, struc
 	return join_fields(a, decision, names, ARRAY_SIZE(names), ret, e);
 }
 
+/* The hash a decision signs in the place of its threat scan; "" when it has none. */
 static int threat_scan_hash(struct arena *a, const struct json *decision, const char **ret, struct err *e)
 {
 	const struct json *scan = json_get(decision, "threat_scan");
@@ -141,7 +162,8 @@ static int threat_scan_hash(struct arena *a, const struct json *decision, const 
 	return OK;
 }
 
-/* A view of the record with the two computed members in place of anything the record itself says under those names. */
+/* A copy of the record with the two computed members.  What the record itself says under those names is
+ * replaced: otherwise it could state the hash of a reason it does not carry. */
 static struct json *with_computed(
 	struct arena *a, const struct json *decision, const char *reason_hash, const char *scan_hash)
 {
@@ -152,6 +174,8 @@ static struct json *with_computed(
 	return view;
 }
 
+/* An unknown tag is refused and never read as untagged: the untagged form is weaker, and whoever could
+ * choose it by writing a strange tag would. */
 int decision_preimage(struct arena *a, const struct json *decision, struct bytes *ret, struct err *e)
 {
 	const struct json *tag = json_get(decision, "signature_version");
@@ -173,6 +197,8 @@ int decision_preimage(struct arena *a, const struct json *decision, struct bytes
 		return err_set(e, E_INPUT, "contract_mismatch", "member \"reason\" must be a string");
 	if (threat_scan_hash(a, decision, &scan_hash, e))
 		return E_INPUT;
+	/* Version 3 exists to bind a scan.  Without one it would have the meaning of version 2 under
+	 * another name. */
 	if (p == &decision_v3_projection && *scan_hash == '\0')
 		return err_set(e, E_INPUT, "contract_mismatch", "%s requires threat_scan", DECISION_V3);
 	const char *reason_hash = sha256_hex(a, reason ? reason->text : "", reason ? reason->n : 0);
@@ -181,11 +207,13 @@ int decision_preimage(struct arena *a, const struct json *decision, struct bytes
 
 /* Execution intents and effects. */
 
+/* The white space of ASCII, independent of the locale: the preimage must be the same everywhere. */
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Trimmed and lower-cased, ASCII only. */
 static char *taint_label(struct arena *a, const char *s, size_t n)
 {
 	char *label;
@@ -211,8 +239,9 @@ static bool has_text(const struct json *list, const char *s)
 	return false;
 }
 
-/* Labels trimmed, lower-cased, each kept once at its first place; empty ones dropped.  What is no text stays where it is, for
- * the projection to refuse: left out, it could be added to a signed record unnoticed. */
+/* Labels trimmed, lower-cased, each kept once at its first place; empty ones dropped.  A list that holds
+ * something other than a text is passed on as it is, so that the projection refuses it.  If such an item
+ * were dropped here, anybody could add one to a signed record unnoticed. */
 static struct json *normal_taint(struct arena *a, const struct json *taint)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -254,11 +283,13 @@ int effect_digest(struct arena *a, const struct json *binding, char **ret, struc
 
 /* Permits. */
 
+/* Both spellings of an effect type sign the same word. */
 static const char *effect_word(const char *type)
 {
 	return text_starts(type, "EFFECT_TYPE_") ? type + strlen("EFFECT_TYPE_") : type;
 }
 
+/* Works on a copy: the caller's document stays as it was received. */
 int permit_preimage(struct arena *a, const struct json *permit, struct bytes *ret, struct err *e)
 {
 	struct json *view;
@@ -274,6 +305,8 @@ int permit_preimage(struct arena *a, const struct json *permit, struct bytes *re
 
 /* Objects as received. */
 
+/* For records of others that are hashed as received.  Strict: a number that programs read differently is
+ * refused, because then two readers would hash different values. */
 int sealed_preimage(
 	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e)
 {
@@ -293,6 +326,8 @@ int sealed_preimage(
 	return rc;
 }
 
+/* Compatible with the writer of policy bundles, which escapes <, > and & and keeps the order of members.
+ * Rules keep their order, since the order of rules has a meaning. */
 int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *ret, struct err *e)
 {
 	static const char *const members[] = { "id", "action", "expression", "verdict", "reason" };
@@ -316,6 +351,8 @@ int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *re
 	return OK;
 }
 
+/* One link of a key history.  Both signatures (of the key in force, and of the new key) are over the same
+ * bytes, so both are left out. */
 int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e)
 {
 	struct json *bare = json_copy(a, link);

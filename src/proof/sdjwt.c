@@ -1,10 +1,16 @@
-/* sdjwt.c — see sdjwt.h. */
+/* sdjwt.c — checking selective disclosures; see sdjwt.h.
+ *
+ * The form is header.payload.signature~disclosure~disclosure~, all in base64url.  The payload lists the
+ * digests of claims that may be shown; a disclosure is [salt, name, value].  The order of the checks is:
+ * size, form, header, signature, payload, disclosures.  Nothing of the payload is looked at before its
+ * signature holds. */
 #include "proof/sdjwt.h"
 
 #include "base/hash.h"
 
 static const char *const reserved[] = { "_sd", "_sd_alg", "iss", "..." };
 
+/* Names that have a meaning in the format itself: a disclosure must not be able to set them. */
 static bool is_reserved(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(reserved); i++)
@@ -18,6 +24,7 @@ static int bad(struct err *e, const char *code, const char *why)
 	return err_set(e, E_INPUT, code, "the presentation is refused: %s", why);
 }
 
+/* One part, from base64url to JSON.  Padding is refused: one document has one spelling. */
 static int decode_json(struct arena *a, struct bytes part, const char *name, struct json **ret, struct err *e)
 {
 	struct err why = { 0 };
@@ -31,11 +38,12 @@ static int decode_json(struct arena *a, struct bytes part, const char *name, str
 	return OK;
 }
 
-/* <header>.<payload>.<signature> */
+/* <header>.<payload>.<signature>; `message` is what is signed: the first two with the dot between them. */
 struct parts {
 	struct bytes header, payload, signature, message;
 };
 
+/* Exactly three parts, none of them empty. */
 static bool split(struct bytes jwt, struct parts *p)
 {
 	struct bytes rest = jwt;
@@ -51,6 +59,8 @@ static bool split(struct bytes jwt, struct parts *p)
 	return p->header.n && p->payload.n && p->signature.n && !memchr(rest.p, '.', rest.n);
 }
 
+/* The algorithm is fixed here and not taken from the header: a header could say "none".  An extension that
+ * is marked as critical must be understood or the document refused; none is known here. */
 static int check_header(struct arena *a, struct bytes part, struct err *e)
 {
 	struct json *header;
@@ -99,7 +109,8 @@ static int check_signature(
 	return OK;
 }
 
-/* How often a digest is promised. */
+/* How often the payload promises a digest.  Anything but once is refused by the caller: a digest that
+ * stands twice makes it unclear which place is meant. */
 static size_t count_digest(const struct json *payload, const char *digest)
 {
 	size_t n = 0;
@@ -111,6 +122,8 @@ static size_t count_digest(const struct json *payload, const char *digest)
 	return n;
 }
 
+/* Adds one disclosed claim.  It must be promised by exactly one digest and must not replace a claim that
+ * is open or was disclosed before. */
 static int take_disclosure(
 	struct arena *a, const struct json *payload, struct bytes part, struct json *claims, struct err *e)
 {
@@ -132,6 +145,7 @@ static int take_disclosure(
 	return OK;
 }
 
+/* The claims the issuer left readable for everybody. */
 static struct json *open_claims(struct arena *a, const struct json *payload)
 {
 	struct json *claims = json_new(a, JSON_OBJECT);
@@ -143,6 +157,7 @@ static struct json *open_claims(struct arena *a, const struct json *payload)
 	return claims;
 }
 
+/* *ret_claims is set only when every disclosure holds: one bad disclosure refuses the whole presentation. */
 int sdjwt_verify(struct arena *a, struct bytes presentation, const uint8_t issuer[SIGN_PUBLIC],
 	struct json **ret_claims, struct err *e)
 {

@@ -1,8 +1,13 @@
 /* chain.c — long chains of receipts, one per line.
  *
- * Signatures cost nearly all the time and depend on nothing but their line, so lines are verified on all cores first; each
- * leaves a small fixed record of facts.  Then one pass in file order follows the links.  A line that fails is verified once
- * more at the end, alone, to say exactly what is wrong with it; the first pass keeps no words. */
+ * Signatures cost nearly all the time and depend on nothing but their line.  So lines are verified on all
+ * cores first, and each leaves a small fixed record of facts.  Then one pass in file order follows the
+ * links.  A line that fails is verified once more at the end, alone, to say exactly what is wrong with it;
+ * the first pass keeps no words.
+ *
+ * Threads share nothing but the counter of the next line: each writes only the facts of its own lines and
+ * allocates from its own scratch arena.  The facts are read after all threads have been joined, so no lock
+ * is needed. */
 #include "verify/receipt.h"
 
 #include "model/records.h"
@@ -17,6 +22,8 @@ enum { LINES_AT_ONCE = 32, MAX_THREADS = 64 };
 
 enum prev { PREV_NONE, PREV_HASH, PREV_OTHER };
 
+/* What the second pass needs to know about a line.  `session` is the hash of the session's name, so that
+ * facts have a fixed size. */
 struct facts {
 	struct hash chain, previous, session;
 	int64_t clock;
@@ -26,6 +33,8 @@ struct facts {
 	bool is_hashed, is_legacy, is_self_attested, is_governed, is_observed;
 };
 
+/* `next` is the first line that no thread has taken yet; everything else is constant while threads run,
+ * but for facts. */
 struct job {
 	const struct trust *trust;
 	const struct bytes *lines;
@@ -34,7 +43,9 @@ struct job {
 	atomic_size_t next;
 };
 
-/* A decision receipt may carry the decision record it stands for. */
+/* A decision receipt may carry the decision record it stands for.  Then that record must verify too, and
+ * the receipt must name its hash and its id: a genuine receipt must not lend its signature to another
+ * decision. */
 static bool check_subject(struct verification *v, const struct json *receipt)
 {
 	const struct json *subject = json_get(receipt, "subject");
@@ -44,7 +55,8 @@ static bool check_subject(struct verification *v, const struct json *receipt)
 		return true;
 	verification_begin(&one, v->a, v->trust, "decision record");
 	verify_decision(&one, subject);
-	/* Signed by the same key as the receipt is enough: what that key is worth was asked already. */
+	/* A receipt that verifies only under its own key is reported as such anyway.  The decision it
+	 * carries is then not held to a stronger rule, as long as it is unchanged. */
 	if (one.error && !(v->is_self_attested && one.integrity != ANSWER_NO)) {
 		verify_at(v, NULL, "subject", one.expected, one.found);
 		return verify_refute(v, "decision_rejected", "the decision record it carries: %s", one.text);
@@ -58,7 +70,8 @@ static bool check_subject(struct verification *v, const struct json *receipt)
 		v, "decision_binding", "the receipt stands for another decision than the one it carries");
 }
 
-/* The first member that no receipt has, or that stands in the wrong place; both lists are sorted. */
+/* The first member that no receipt has, or that stands in the wrong place; NULL when there is none.  The
+ * table is sorted, so an unsorted receipt fails here as well. */
 static const char *stray_member(const struct json *receipt)
 {
 	const struct projection *p = &receipt_projection;
@@ -73,8 +86,9 @@ static const char *stray_member(const struct json *receipt)
 	return NULL;
 }
 
-/* The chain of a Helm workspace (its session says so, signed) is written in canonical form, with members that are known, and has one
- * log over exactly itself: so what neither signature nor chain hash covers follows from the rest. */
+/* Some members are covered neither by the signature nor by the chain hash.  In the chain of a Helm
+ * workspace (its signed session begins with "ws-") two of them follow from the rest: log_id is the hash of
+ * the signer's key, and leaf_index is the clock less one.  A member that no receipt has is refused. */
 static bool check_workspace_form(struct verification *v, const struct json *receipt)
 {
 	const char *session = member_text(receipt, "session_id");
@@ -97,6 +111,7 @@ static bool check_workspace_form(struct verification *v, const struct json *rece
 		verify_at(v, NULL, "log_id", arena_strdup(v->a, log_id), member_text(receipt, "log_id"));
 		return verify_refute(v, "log_members", "log_id is not that of the signer's log");
 	}
+	/* leaf_index 0 is written by leaving the member out. */
 	if (json_get_int(receipt, "leaf_index", 0) == index &&
 		!json_get(receipt, "leaf_index") == (index == 0))
 		return true;
@@ -104,6 +119,7 @@ static bool check_workspace_form(struct verification *v, const struct json *rece
 	return verify_refute(v, "log_members", "leaf_index is not the receipt's place in the chain");
 }
 
+/* Everything about one line but its place in the chain.  *ret is NULL when the line is not JSON. */
 static bool verify_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
 	struct hash *chain, bool *hashed)
 {
@@ -119,6 +135,8 @@ static bool verify_line(struct verification *v, struct bytes line, const char *n
 		check_workspace_form(v, *ret);
 }
 
+/* The hash the receipt continues, with or without prefix; PREV_OTHER when it is something else than a
+ * hash. */
 static uint8_t read_previous(const struct json *receipt, struct hash *ret)
 {
 	const char *prev = member_text(receipt, "prev_hash");
@@ -128,7 +146,8 @@ static uint8_t read_previous(const struct json *receipt, struct hash *ret)
 	return !*prev ? PREV_NONE : hash_from_hex(prev, ret) ? PREV_HASH : PREV_OTHER;
 }
 
-/* The causal session: session_id of tagged receipts, the executor of untagged ones. */
+/* The causal session: session_id of tagged receipts, the executor of untagged ones.  An absent one is a
+ * session too, the one without name. */
 static struct hash session_of(const struct json *receipt)
 {
 	const struct json *id =
@@ -139,6 +158,8 @@ static struct hash session_of(const struct json *receipt)
 	return h;
 }
 
+/* The fast form: values and notes stay NULL, so no texts are made.  Everything in scratch is gone after
+ * this line; the facts hold copies. */
 static void take_line(struct job *job, struct arena *scratch, size_t i)
 {
 	struct facts *f = &job->facts[i];
@@ -160,6 +181,7 @@ static void take_line(struct job *job, struct arena *scratch, size_t i)
 	f->is_observed = *member_text(receipt, "args_hash") || *member_text(receipt, "output_hash");
 }
 
+/* Takes 32 lines at a time, so that threads rarely meet at the counter. */
 static void *work(void *arg)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -176,7 +198,8 @@ static void *work(void *arg)
 	}
 }
 
-/* On this thread and as many others as could be started: a thread that cannot be had costs time, not the answer. */
+/* On this thread and as many others as could be started.  When a thread cannot be started the others do
+ * its lines: it costs time, not the answer. */
 static void run(struct job *job, unsigned threads)
 {
 	pthread_t others[MAX_THREADS];
@@ -191,12 +214,16 @@ static void run(struct job *job, unsigned threads)
 		(void)pthread_join(others[i], NULL);
 }
 
-/* Sessions seen, by hash of their name: index of their last receipt, plus one. */
+/* Open hash table of the sessions seen, by hash of their name.  A slot holds the index of the session's
+ * last receipt plus one; 0 is free.  There are at least twice as many slots as lines, so a search always
+ * ends. */
 struct sessions {
 	size_t *slots;
 	size_t mask, count;
 };
 
+/* The slot of that session, or the free one where it belongs.  The name's hash is evenly spread already,
+ * so its first bytes serve as the position. */
 static size_t *session_slot(const struct sessions *s, const struct facts *facts, const struct hash *session)
 {
 	uint64_t at;
@@ -209,6 +236,7 @@ static size_t *session_slot(const struct sessions *s, const struct facts *facts,
 	}
 }
 
+/* The second pass.  The faults hold the first failure of each check, as text for the report. */
 struct walk {
 	struct verification *v;
 	const struct job *job;
@@ -222,6 +250,7 @@ struct walk {
 	bool is_governed, is_observed;
 };
 
+/* For the report: the number of the line and, where it can be read, the receipt's id. */
 static const char *line_name(struct walk *w, size_t i)
 {
 	struct json *receipt;
@@ -231,13 +260,14 @@ static const char *line_name(struct walk *w, size_t i)
 	return arena_printf(w->v->a, "line %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
 }
 
+/* values.line is the first faulty line, from 1; the check of whole logs uses it to name the place. */
 static void note_line(struct walk *w, size_t i)
 {
 	if (!json_get(w->v->values, "line"))
 		json_seti(w->v->a, w->v->values, "line", (int64_t)i + 1);
 }
 
-/* Say what is wrong with a line: verified again, with words. */
+/* Verifies a failed line again, with words, and records it as the failure of the chain. */
 static void explain_line(struct walk *w, size_t i)
 {
 	struct json *receipt = NULL;
@@ -256,6 +286,7 @@ static void explain_line(struct walk *w, size_t i)
 	(void)verify_fail(w->v, one.error ? one.error : "signer_not_trusted", "%s", w->identity_fault);
 }
 
+/* Records the first receipt that does not follow the one before it. */
 static void break_link(struct walk *w, size_t i, const char *member, const char *expected, const char *found)
 {
 	const char *record = line_name(w, i);
@@ -266,7 +297,8 @@ static void break_link(struct walk *w, size_t i, const char *member, const char 
 	(void)verify_fail(w->v, "closure_failed", "%s", w->link_fault);
 }
 
-/* Whose signature counts here. */
+/* Whose signature counts: a trusted key, or the receipt's own when the caller brought no key and said that
+ * this is enough. */
 static bool is_identified(const struct walk *w, const struct facts *f)
 {
 	return f->is_sound &&
@@ -274,7 +306,9 @@ static bool is_identified(const struct walk *w, const struct facts *f)
 			(w->v->trust->allow_self_attested && w->v->trust->key_count == 0));
 }
 
-/* A repair tells of holes that stand before it: the text is searched for its seams when the first hole is met. */
+/* A repair tells of holes that lie before it, so its receipt comes later in the file.  The text is
+ * searched for such receipts when the first hole is met, and only those with a good signature are
+ * believed: otherwise anybody could excuse missing receipts. */
 static void load_gaps(struct walk *w)
 {
 	struct json *seam;
@@ -290,7 +324,8 @@ static void load_gaps(struct walk *w)
 	w->has_gaps = true;
 }
 
-/* The gap between two receipts, when it is on record here or where the caller looked; or NULL. */
+/* The gap between two receipts, when it is on record in this text or where the caller looked; or NULL.
+ * `before` is NULL for the beginning of the chain. */
 static const struct gap *gap_between(struct walk *w, const struct facts *before, const struct facts *f)
 {
 	uint64_t after = before ? (uint64_t)before->clock : 0;
@@ -305,6 +340,8 @@ static const struct gap *gap_between(struct walk *w, const struct facts *before,
 	return g;
 }
 
+/* The receipt must carry the hash of the one before it in its session, and a later clock.  A hole is
+ * accepted only when a repair has put exactly this one on record; the receipts lost in it are counted. */
 static void check_link(struct walk *w, size_t i, size_t last)
 {
 	const struct facts *f = &w->job->facts[i], *before = &w->job->facts[last];
@@ -327,6 +364,8 @@ static void check_link(struct walk *w, size_t i, size_t last)
 			arena_printf(a, "%lld", (long long)f->clock));
 }
 
+/* Faults are explained once, for the first line that has them; the walk goes on to the end, since counts
+ * and sessions are reported either way. */
 static void take_facts(struct walk *w, size_t i)
 {
 	const struct facts *f = &w->job->facts[i];
@@ -361,6 +400,8 @@ static void report(struct walk *w, const char *name, const char *fault, bool app
 		fault ? fault : "");
 }
 
+/* Reports the checks in a fixed order.  A broken link or a missing hash refutes the chain as a whole,
+ * whatever the single receipts are worth. */
 static void conclude(struct walk *w)
 {
 	struct verification *v = w->v;
@@ -393,6 +434,7 @@ static void conclude(struct walk *w)
 	verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
 }
 
+/* An empty line is kept and fails later: it is not part of the format. */
 static size_t cut_lines(struct arena *a, struct bytes text, struct bytes **ret)
 {
 	size_t n = 0, cap = 64;
@@ -409,6 +451,8 @@ static size_t cut_lines(struct arena *a, struct bytes text, struct bytes **ret)
 	return n;
 }
 
+/* For callers that compare the chain with the log's leaves.  *ret_n is 0 when some line has no hash, so
+ * that nobody compares a list with holes. */
 static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t *ret_n)
 {
 	struct hash *list = arena_alloc(a, job->n * sizeof(*list) + 1);
@@ -422,8 +466,9 @@ static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t 
 	return list;
 }
 
-/* With a root from elsewhere it can be known whether this is the whole log, and the unsigned members of the last receipt are
- * covered too. */
+/* With a root from elsewhere it can be known whether this is the whole log, and the unsigned members of
+ * the last receipt are covered too.  Leaves of receipts that are lost are put in where a repair tells of
+ * them. */
 static void check_root(struct walk *w)
 {
 	struct verification *v = w->v;
@@ -465,6 +510,8 @@ bool verify_receipt_line(struct verification *v, struct bytes line, const char *
 	return verify_line(v, line, name, ret, ret_chain, &is_hashed) && is_hashed;
 }
 
+/* First all lines by themselves, then the walk, then the root: the root is only meaningful once every line
+ * has its hash. */
 void verify_receipt_lines(
 	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
 {

@@ -1,10 +1,15 @@
-/* decision.c — decision records, execution intents and effect permits. */
+/* decision.c — decision records, execution intents and effect permits.
+ *
+ * These are the records by which the kernel says what may happen.  Their signatures are judged here;
+ * whether a permit is still valid or was used already is the kernel's question, and the notes say that it
+ * is not answered. */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
 #include <string.h>
 
+/* The part of signature_type behind the colon is the id of the key: a hint which trusted key to try first. */
 static bool check_hex_signature(
 	struct verification *v, const struct json *record, struct bytes preimage, const char *error)
 {
@@ -19,12 +24,14 @@ static bool check_hex_signature(
 		v, preimage, signature, NULL, text_starts(type, "ed25519:") ? type + 8 : NULL, error);
 }
 
+/* The signed bytes go into the report, so that a reader can check the signature with other tools. */
 static void add_preimage(struct verification *v, struct bytes preimage)
 {
 	json_set(v->a, v->values, "preimage", json_stringn(v->a, (const char *)preimage.p, preimage.n));
 }
 
-/* signature_type names the algorithm before the colon; only Ed25519 is known here. */
+/* signature_type names the algorithm before the colon.  Others than Ed25519 are not refuted but not
+ * supported: such a record may be genuine. */
 static bool check_type(struct verification *v, const struct json *record)
 {
 	const char *type = member_text(record, "signature_type");
@@ -36,6 +43,9 @@ static bool check_type(struct verification *v, const struct json *record)
 	return true;
 }
 
+/* Names are checked before the preimage is made: a member that differs from a known one only in letter
+ * case is refused, because some programs would read it as the known one and see another decision than the
+ * signed one. */
 void verify_decision(struct verification *v, const struct json *decision)
 {
 	struct err e = { 0 };
@@ -71,6 +81,8 @@ void verify_decision(struct verification *v, const struct json *decision)
 		"the signature does not cover timestamp, policy_epoch, input_context and gate_roster_hash");
 }
 
+/* The intent signs the digest of its effect.  When the effect itself is shown too, the digest must be that
+ * of the effect shown. */
 static bool check_effect(struct verification *v, const struct json *intent)
 {
 	const struct json *binding = json_get(intent, "effect_binding");
@@ -90,6 +102,8 @@ static bool check_effect(struct verification *v, const struct json *intent)
 		v, "effect_digest_mismatch", "effect_digest_hash is not the digest of effect_binding");
 }
 
+/* The signature first, then the effect: what the digest says only counts once it is known that the kernel
+ * signed it. */
 void verify_intent(struct verification *v, const struct json *intent)
 {
 	struct err e = { 0 };
@@ -107,6 +121,7 @@ void verify_intent(struct verification *v, const struct json *intent)
 	verify_note(v, "whether the intent's time window is open is not judged here");
 }
 
+/* Only the letters of hex digits matter here. */
 static bool has_upper(const char *s)
 {
 	for (; *s; s++)
@@ -115,6 +130,7 @@ static bool has_upper(const char *s)
 	return false;
 }
 
+/* Upper-case hex gets its own words, since it is a common mistake of other implementations. */
 void verify_permit_over(struct verification *v, const struct json *permit, struct bytes preimage)
 {
 	uint8_t signature[SIGNATURE_SIZE];
@@ -133,6 +149,8 @@ void verify_permit_over(struct verification *v, const struct json *permit, struc
 	(void)verify_signature(v, preimage, signature, NULL, NULL, "permit_signature_rejected");
 }
 
+/* Names that differ from known ones only in letter case are refused, then the signature is checked over
+ * the permit's own preimage. */
 void verify_permit(struct verification *v, const struct json *permit)
 {
 	struct err e = { 0 };

@@ -1,7 +1,7 @@
 /* detect.c — what a document is, told from its own members, and verified as that.
  *
- * Detection decides which rules are applied, never whether they are: a document that is taken for nothing known is not
- * established, and one that is taken for the wrong kind fails that kind's checks. */
+ * Detection decides which rules are applied, never whether they are: a document that is taken for nothing
+ * known is not established, and one that is taken for the wrong kind fails that kind's checks. */
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
@@ -9,6 +9,8 @@
 
 typedef void verify_fn(struct verification *v, const struct json *doc);
 
+/* These adapters give all kinds one signature, so that the table below can name them.  Roots from
+ * elsewhere come from v->trust; what a caller could pin besides is not given. */
 static void tree_head(struct verification *v, const struct json *doc)
 {
 	verify_tree_head(v, doc);
@@ -114,8 +116,9 @@ static void emergency_stop(struct verification *v, const struct json *doc)
 	verify_emergency_stop(v, doc, NULL, NULL);
 }
 
-/* The first row whose members are all there decides.  "a.b" looks inside; "a=x" wants that text; "a=x*" its beginning;
- * "0.a" looks into the first element of a list. */
+/* The first row whose members are all there decides, so narrow rows stand before wide ones: "receipt_id"
+ * alone is a receipt only when nothing more special was found.  "a.b" looks inside; "a=x" wants that text;
+ * "a=x*" its beginning; "0.a" looks into the first element of a list. */
 static const struct {
 	const char *kind;
 	const char *members;
@@ -162,6 +165,7 @@ static const struct {
 	{ "decision record", "verdict phenotype_hash", verify_decision },
 };
 
+/* Follows a path of names separated by dots.  NULL when a step is missing. */
 static const struct json *look(const struct json *at, const char *path, size_t n)
 {
 	struct bytes rest = { (const uint8_t *)path, n };
@@ -178,6 +182,7 @@ static const struct json *look(const struct json *at, const char *path, size_t n
 	return at;
 }
 
+/* One word of a row's members: a path, with or without a wanted text. */
 static bool has_member(const struct json *doc, const char *want, size_t n)
 {
 	const char *equals = memchr(want, '=', n);
@@ -204,6 +209,7 @@ static bool has_members(const struct json *doc, const char *members)
 	return true;
 }
 
+/* A document that is parsed already. */
 static void verify_tree(struct verification *v, const struct json *doc)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -215,7 +221,8 @@ static void verify_tree(struct verification *v, const struct json *doc)
 	verify_no_record(v);
 }
 
-/* Does a text that cannot be read begin like a record?  Names that nothing else has. */
+/* Whether a text that cannot be read begins like a record: then it is damaged or tampered with, otherwise
+ * it is no record at all.  The marks are names that other documents do not have. */
 static bool begins_like_record(struct bytes text)
 {
 	static const char *const marks[] = { "\"receipt_id\"", "\"signature_version\"", "\"decision_id\"",
@@ -235,7 +242,7 @@ static bool begins_like_record(struct bytes text)
 	return false;
 }
 
-/* It ends inside a value. */
+/* The text ends inside a string, object or list.  Counts brackets only, without judging the rest. */
 static bool is_cut_off(struct bytes text)
 {
 	bool in_string = false;
@@ -267,6 +274,7 @@ static bool is_other_journal(struct verification *v, struct bytes text)
 	return true;
 }
 
+/* A record that ends too early is damaged; one that breaks the rules in its middle was changed. */
 static void refute_unreadable(struct verification *v, struct bytes text, const struct err *e)
 {
 	if (!begins_like_record(text) || is_other_journal(v, text)) {
@@ -277,7 +285,8 @@ static void refute_unreadable(struct verification *v, struct bytes text, const s
 	(void)verify_refute_err(v, e);
 }
 
-/* The last line is not whole, and nothing before it is wrong. */
+/* A file of lines whose last line is incomplete, as a crash while writing leaves it.  Asked only when the
+ * first failure was that a line could not be read as JSON. */
 static bool has_torn_tail(const struct verification *v, struct bytes text, const char *name)
 {
 	struct bytes last = { 0 }, rest = text;
@@ -291,6 +300,7 @@ static bool has_torn_tail(const struct verification *v, struct bytes text, const
 	return json_parse(v->a, last, name, NULL, &row, &e) && is_cut_off(last);
 }
 
+/* The audit log is judged as a whole, so all its lines are parsed first. */
 static void verify_audit_lines(struct verification *v, struct bytes text, const char *name)
 {
 	struct json *events = json_new(v->a, JSON_ARRAY), *row;
@@ -306,7 +316,8 @@ static void verify_audit_lines(struct verification *v, struct bytes text, const 
 	verify_audit_log(v, events, v->trust->side_head);
 }
 
-/* The first line tells what a file of lines holds. */
+/* The first line tells what a file of lines holds.  False when it is none of the known kinds; nothing was
+ * recorded then, and the text is read as one document. */
 static bool verify_lines(struct verification *v, struct bytes text, const char *name)
 {
 	struct bytes rest = text, first = text_cut(&rest, '\n');
@@ -335,11 +346,14 @@ static bool verify_lines(struct verification *v, struct bytes text, const char *
 	return true;
 }
 
+/* A selective disclosure begins with base64url of '{"', which is "ey", and has at least one tilde. */
 static bool is_presentation(struct bytes text)
 {
 	return text.n > 2 && text.p[0] == 'e' && text.p[1] == 'y' && memchr(text.p, '~', text.n);
 }
 
+/* Presentations first, since they are no JSON; then files of lines, whose first line alone would pass for
+ * a document; then single documents. */
 void verify_document(struct verification *v, struct bytes text, const char *name)
 {
 	struct err e = { 0 };

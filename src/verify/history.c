@@ -1,8 +1,12 @@
 /* history.c — a key history: which keys a signer had, from when to when, and which of them were revoked.
  *
- * A history alone proves nothing about who it belongs to.  But each change is signed by the key that was in force and, for a new key,
- * by that one too; so whoever trusts one key of an unbroken line has reason to trust the others, each in its time.  A key that
- * was created on its own starts another line, which trust does not reach. */
+ * A history alone proves nothing about who it belongs to.  But each change is signed by the key that was
+ * in force and, for a new key, by that one too.  Whoever trusts one key of an unbroken line therefore has
+ * reason to trust the others, each in its time.  A key that was created on its own starts another line,
+ * which trust does not reach.
+ *
+ * Links are also chained by hash and numbered, so that none can be taken out of the middle.  Links cut off
+ * at the end cannot be noticed from the history alone, and the report says so. */
 #include "base/file.h"
 #include "model/stamp.h"
 #include "proof/preimage.h"
@@ -14,6 +18,8 @@
 
 enum { HISTORY_LIMIT = 64 << 20 };
 
+/* A key as the links read so far describe it.  NULL in not_before or not_after means that there is no
+ * bound on that side. */
 struct known {
 	uint8_t key[KEY_SIZE];
 	const char *hex;
@@ -33,12 +39,14 @@ struct history {
 	struct bytes preimage;
 };
 
+/* Every failure in a history refutes the whole: the links after a broken one have no basis. */
 static bool refuse(struct history *h, const char *member, const char *expected, const char *why)
 {
 	verify_at(h->v, h->record, member, expected, member_text(h->link, member));
 	return verify_refute(h->v, "key_history", "%s: %s", h->record, why);
 }
 
+/* The key named by a member of the current link, or NULL. */
 static struct known *find(struct history *h, const char *member)
 {
 	const char *hex = member_text(h->link, member);
@@ -49,6 +57,7 @@ static struct known *find(struct history *h, const char *member)
 	return NULL;
 }
 
+/* All signatures of a link are over the same bytes: the link without its signatures. */
 static bool check_signed(struct history *h, const uint8_t key[KEY_SIZE], const char *member)
 {
 	uint8_t signature[SIGNATURE_SIZE];
@@ -59,7 +68,8 @@ static bool check_signed(struct history *h, const uint8_t key[KEY_SIZE], const c
 	return true;
 }
 
-/* A key that was not there before, and signs for itself. */
+/* A key that was not there before and signs for itself (possession), so that nobody can enter somebody
+ * else's key.  Growing the list moves it: pointers from find() are not valid after this. */
 static struct known *add_key(struct history *h)
 {
 	struct known k = { .hex = member_text(h->link, "key"), .is_active = true };
@@ -92,12 +102,15 @@ static bool take_created(struct history *h)
 		return false;
 	if (!text_eq(member_text(h->link, "signer"), k->hex))
 		return refuse(h, "signer", k->hex, "a first key is signed for by itself");
-	/* The first link may have been written long after the key was made. */
+	/* The first link may have been written long after the key was made, so the first key has no
+	 * beginning. */
 	k->not_before = h->count ? member_text(h->link, "at") : NULL;
 	k->line = h->lines++;
 	return check_signed(h, k->key, "signature");
 }
 
+/* The old key's signature is checked before the new key is entered.  One time ends the old key and begins
+ * the new one, so there is no moment with both or none. */
 static bool take_rotated(struct history *h)
 {
 	struct known *old = find(h, "previous_key");
@@ -119,6 +132,8 @@ static bool take_rotated(struct history *h)
 	return true;
 }
 
+/* Only the key in force of the same line may revoke, and not itself: a thief of an old key could otherwise
+ * revoke its successor.  A revocation can shorten the time of a key and never lengthens it. */
 static bool take_revoked(struct history *h)
 {
 	struct known *k = find(h, "key"), *signer = find(h, "signer");
@@ -152,6 +167,8 @@ static bool take_event(struct history *h)
 	return refuse(h, "event", "created, rotated or revoked", "this event is not known");
 }
 
+/* The hash of a link is over its bytes as written, so it is computed from the line, not from what was
+ * parsed.  It is set last, once the link is accepted. */
 static bool take_link(struct history *h, struct bytes line, const char *name)
 {
 	struct verification *v = h->v;
@@ -203,6 +220,7 @@ static bool is_trusted(const struct trust *t, const struct known *k)
 	return false;
 }
 
+/* Some key of that line is among the trusted ones. */
 static bool is_reached(const struct history *h, const struct trust *t, unsigned line)
 {
 	for (size_t i = 0; i < h->n; i++)
@@ -230,6 +248,8 @@ static struct json *keys_json(const struct history *h)
 	return list;
 }
 
+/* When several lines have a key in force, the last one in the file is reported as active: it is the one a
+ * signer uses now. */
 void verify_key_history(struct verification *v, struct bytes text, const char *name)
 {
 	struct history h = { .v = v };
@@ -255,6 +275,8 @@ void verify_key_history(struct verification *v, struct bytes text, const char *n
 	verify_note(v, "whether later links were cut off is not established by the history alone");
 }
 
+/* Trusted keys that the history knows are replaced by the history's, which carry windows.  If the plain
+ * ones stayed beside them, a revoked key would keep verifying everything. */
 static void merge_keys(const struct history *h, struct arena *a, struct trust *t)
 {
 	struct trusted_key *keys = arena_zalloc(a, t->key_count + h->n, sizeof(*keys));
@@ -290,6 +312,8 @@ int trust_add_history(struct sys *s, struct arena *a, const char *path, struct t
 
 	if (rc)
 		return rc;
+	/* A link without its newline was being written when the program ended.  Nobody was told about it
+	 * yet, so it is left out. */
 	while (text.n && text.p[text.n - 1] != '\n')
 		text.n--; /* what a crash left of a link nobody was told about */
 	verification_begin(&v, a, t, "key history");

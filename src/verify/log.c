@@ -1,7 +1,8 @@
 /* log.c — tree heads of the transparency log, inclusion and consistency proofs.
  *
- * A proof is checked against a root the caller has from elsewhere.  The root inside a proof proves nothing and is never
- * used. */
+ * A proof is checked against a root the caller has from elsewhere.  The root inside a proof proves nothing
+ * and is never used: whoever made up the proof made up that root as well.  The arithmetic is in
+ * proof/merkle.c; here documents are read, and failures get their stable names. */
 #include "model/records.h"
 #include "proof/merkle.h"
 #include "proof/preimage.h"
@@ -9,6 +10,7 @@
 
 #include <string.h>
 
+/* The bytes a tree head signs.  A head that does not fit the table is refuted. */
 static bool tree_head_preimage(struct verification *v, const struct json *head, struct bytes *ret)
 {
 	struct err e = { 0 };
@@ -21,6 +23,8 @@ static bool tree_head_preimage(struct verification *v, const struct json *head, 
 	return true;
 }
 
+/* A log is named by the hash of its key, so a head cannot be moved to another log.  Asked only when some
+ * key verified the head; without a signer there is nothing to compare with. */
 static bool check_log_id(struct verification *v, const struct json *head)
 {
 	uint8_t key[KEY_SIZE];
@@ -35,6 +39,8 @@ static bool check_log_id(struct verification *v, const struct json *head)
 	return verify_refute(v, "log_id mismatch", "log_id is not the hash of the signer's key");
 }
 
+/* An unsigned head is not refuted: it may be honest, but nothing is established.  One with a malformed
+ * signature is refuted, because somebody wrote it. */
 void verify_tree_head(struct verification *v, const struct json *head)
 {
 	const char *text = member_text(head, "signature"), *key_text = member_text(head, "public_key");
@@ -68,6 +74,8 @@ void verify_tree_head(struct verification *v, const struct json *head)
 		"one");
 }
 
+/* Heads of one log and size must have one root.  The two defaults differ, so that heads without a size are
+ * never taken for heads of the same size. */
 void verify_tree_heads_agree(struct verification *v, const struct json *x, const struct json *y)
 {
 	if (!text_eq(member_text(x, "log_id"), member_text(y, "log_id")) ||
@@ -85,6 +93,8 @@ void verify_tree_heads_agree(struct verification *v, const struct json *x, const
 		(long long)json_get_int(x, "tree_size", 0));
 }
 
+/* Room for one hash more than any path can have: a longer list is cut there, and the check of the path
+ * then fails on its length instead of here on memory. */
 static bool read_path(
 	struct verification *v, const struct json *list, struct hash path[MERKLE_MAX_PATH + 1], size_t *ret_n)
 {
@@ -100,6 +110,7 @@ static bool read_path(
 	return true;
 }
 
+/* A size that is absent, negative or beyond a signed 64-bit integer is refused. */
 static bool read_size(struct verification *v, const struct json *proof, const char *name, uint64_t *ret)
 {
 	int64_t n = json_get_int(proof, name, -1);
@@ -111,7 +122,8 @@ static bool read_size(struct verification *v, const struct json *proof, const ch
 	return true;
 }
 
-/* The words before the colon name the failure. */
+/* Errors of merkle.h begin with stable words and a colon.  The words before the colon become the name of
+ * the failure. */
 static void refute_proof(struct verification *v, const struct err *e)
 {
 	const char *colon = strchr(e->text, ':');
@@ -120,6 +132,8 @@ static void refute_proof(struct verification *v, const struct err *e)
 	(void)verify_refute(v, arena_strndup(v->a, e->text, n), "%s", e->text);
 }
 
+/* The form of the proof is judged first, so that a malformed proof is refuted even when no root is given.
+ * Without a root from elsewhere nothing is established. */
 void verify_inclusion(struct verification *v, const struct json *proof, const char *trusted_root)
 {
 	struct hash path[MERKLE_MAX_PATH + 1], leaf, root;
@@ -147,6 +161,8 @@ void verify_inclusion(struct verification *v, const struct json *proof, const ch
 		v->integrity = v->trusted = ANSWER_YES;
 }
 
+/* Both roots must come from elsewhere: one trusted root and one taken from the proof would show that the
+ * log has some past, not that it has this one. */
 void verify_consistency(struct verification *v, const struct json *proof, const char *trusted_old_root,
 	const char *trusted_new_root)
 {

@@ -1,4 +1,8 @@
-/* pack.c — which layout a pack has, and what can be shown of it one line at a time. */
+/* pack.c — which layout a pack has, and what can be shown of it one line at a time.
+ *
+ * Packs come in the manifest layout (pack_v1.c), the native numbered layout and export bundles
+ * (foreign/pack_native.c) and as provenance packs (foreign/provenance.c).  The choice is made from the
+ * files that are there; a wrong choice leads to a failure, never to a check that is skipped. */
 #include "verify/pack.h"
 
 #include "proof/pack.h"
@@ -17,6 +21,7 @@ void pack_add_error(struct verification *v, struct json *errors, const char *fmt
 	json_pushs(v->a, errors, text);
 }
 
+/* For findings in one line of the report. */
 char *pack_join(struct arena *a, const struct json *texts, const char *between)
 {
 	struct buf b;
@@ -30,6 +35,7 @@ char *pack_join(struct arena *a, const struct json *texts, const char *between)
 	return b.p;
 }
 
+/* An archive that ends too early is damaged, not tampered with. */
 void verify_pack_unreadable(struct verification *v, const struct err *why)
 {
 	v->kind = "evidence pack";
@@ -39,6 +45,7 @@ void verify_pack_unreadable(struct verification *v, const struct err *why)
 	verify_value(v, "archive_error", why->code);
 }
 
+/* Judges the first component of a path: a known file or folder, or a numbered name such as 02_PROOFGRAPH. */
 bool verify_pack_name(const char *path)
 {
 	size_t n = strcspn(path, "/");
@@ -57,6 +64,8 @@ bool verify_pack_is_one(const struct pack *p)
 	return false;
 }
 
+/* An index makes it the native layout, whatever else lies there.  A manifest that cannot be read is a
+ * failure of the manifest layout and not a reason to try another. */
 void verify_pack(struct verification *v, const struct pack *p)
 {
 	const struct pack_file *f = verify_pack_find(p, "manifest.json");
@@ -86,7 +95,8 @@ void verify_pack(struct verification *v, const struct pack *p)
 		verify_pack_native(v, p);
 }
 
-/* A proof with errors is refuted; one without a root from elsewhere shows nothing. */
+/* A proof with errors is refuted.  One without a root from elsewhere agrees with itself, which shows
+ * nothing, so trust stays open. */
 static bool conclude_proof(struct verification *v, const struct pack_proof_result *r, const char *code)
 {
 	if (r->errors->n) {
@@ -113,6 +123,7 @@ void verify_redacted_view(struct verification *v, const struct json *view)
 	(void)conclude_proof(v, &r, "redacted_view");
 }
 
+/* The content, when it is given, must be the one whose hash the proven entry states. */
 void verify_pack_entry(struct verification *v, const struct json *proof, const char *expected_root,
 	const char *expected_path, const struct bytes *content)
 {
@@ -132,6 +143,7 @@ void verify_pack_entry(struct verification *v, const struct json *proof, const c
 		verify_note(v, "the entry's line in the manifest is shown, its content was not given");
 }
 
+/* A presentation names no key, so each trusted one is tried as the issuer's. */
 void verify_sdjwt(struct verification *v, struct bytes presentation)
 {
 	struct json *claims = NULL;

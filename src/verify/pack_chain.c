@@ -1,8 +1,8 @@
 /* pack_chain.c — receipts in a pack, followed link by link.
  *
- * Receipts in stored packs are linked by three different rules: the chain hash of docs/formats/receipt.md, the hash of the
- * file's bytes, or a `hash` member the receipt states about itself.  The last has no preimage, so such links show an order
- * and nothing else; the report counts the steps by rule. */
+ * Receipts in stored packs are linked by three different rules: the chain hash of docs/formats/receipt.md,
+ * the hash of the file's bytes, or a `hash` member the receipt states about itself.  The last has no
+ * preimage, so such links show an order and nothing else; the report counts the steps by rule. */
 #include "proof/preimage.h"
 #include "verify/pack.h"
 
@@ -10,6 +10,8 @@ enum rule { BY_CHAIN_HASH, BY_FILE_HASH, BY_STATED_HASH, RULES };
 static const char *const rule_names[RULES] = { "chain hash", "file bytes",
 	"self-declared hash (order only)" };
 
+/* One receipt.  `names` holds what a successor could call it by, one per rule; `group` is the session or
+ * executor within which receipts are linked. */
 struct link {
 	const char *file, *id, *group, *prev; /* prev without "sha256:" */
 	const char *names[RULES]; /* its identities, without "sha256:"; NULL where there is none */
@@ -31,6 +33,8 @@ static const char *bare(const char *hash)
 	return text_starts(hash, "sha256:") ? hash + 7 : hash;
 }
 
+/* A clock that is there but not a whole number is a failure; one that is absent is judged later, when it
+ * is known whether the receipts are chained at all. */
 static void read_link(struct walk *w, const struct pack_file *f, const struct json *r)
 {
 	struct link *l = &w->links[w->n++];
@@ -52,6 +56,7 @@ static void read_link(struct walk *w, const struct pack_file *f, const struct js
 	w->is_chained |= *l->prev != 0;
 }
 
+/* JSON files directly in `dir`, not in folders below it. */
 static bool in_dir(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -60,6 +65,7 @@ static bool in_dir(const char *path, const char *dir)
 		text_ends(path, ".json");
 }
 
+/* A receipt that cannot be read is a failure: it could be the missing link. */
 static void read_links(struct walk *w, const struct pack *p, const char *dir)
 {
 	w->links = arena_zalloc(w->v->a, p->n + 1, sizeof(*w->links));
@@ -85,7 +91,8 @@ static int by_group_and_prev(const void *x, const void *y)
 	return order ? order : strcmp(l->prev, m->prev);
 }
 
-/* The first link of links[0..n) (one group, sorted by prev) whose predecessor is `name`, and how many there are. */
+/* The first link of links[0..n) (one group, sorted by prev) whose predecessor is `name`, and how many
+ * there are. */
 static size_t successors(struct link *links, size_t n, const char *name, struct link **ret)
 {
 	size_t low = 0, high = n, count = 0;
@@ -103,6 +110,8 @@ static size_t successors(struct link *links, size_t n, const char *name, struct 
 	return count;
 }
 
+/* The one successor of a receipt under any of the rules, or NULL.  Two different ones are a fork, which is
+ * a failure: a chain has one story. */
 static struct link *next_link(struct walk *w, struct link *group, size_t n, const struct link *now)
 {
 	struct link *next = NULL;
@@ -124,6 +133,7 @@ static struct link *next_link(struct walk *w, struct link *group, size_t n, cons
 	return total == 1 ? next : NULL;
 }
 
+/* Clocks in a pack rise by exactly one from 1. */
 static void check_clock(struct walk *w, const struct link *l, const struct link *before)
 {
 	int64_t expected = before ? before->clock + 1 : 1;
@@ -135,6 +145,8 @@ static void check_clock(struct walk *w, const struct link *l, const struct link 
 			(long long)l->clock, (long long)expected);
 }
 
+/* From the one receipt without predecessor along the links.  Receipts that are not reached are named only
+ * when nothing else was found, since a fork explains them. */
 static void walk_group(struct walk *w, struct link *group, size_t n)
 {
 	struct link *genesis, *before = NULL;
@@ -161,6 +173,7 @@ static void walk_group(struct walk *w, struct link *group, size_t n)
 			w->v, w->errors, "%zu of %zu receipts are unreachable from genesis", n - reached, n);
 }
 
+/* Sorting by group and predecessor makes each group a slice that successors() can search. */
 static void walk_groups(struct walk *w)
 {
 	qsort(w->links, w->n, sizeof(*w->links), by_group_and_prev);
@@ -173,6 +186,7 @@ static void walk_groups(struct walk *w)
 	}
 }
 
+/* How many steps were made under which rule, for the report. */
 static const char *describe(const struct walk *w)
 {
 	struct buf b;
@@ -185,6 +199,7 @@ static const char *describe(const struct walk *w)
 	return b.p;
 }
 
+/* The layout demands a proof graph beside its receipts; its content is judged elsewhere. */
 static bool has_graph(const struct pack *p)
 {
 	return verify_pack_find(p, "proofgraph.json") ||
@@ -202,6 +217,7 @@ static void report(struct walk *w, const char *name, const struct json *errors, 
 		verify_check(w->v, name, CHECK_PASS, detail);
 }
 
+/* Without any predecessor named there is no chain to judge, and clocks have no meaning either. */
 void pack_check_chain(struct verification *v, const struct pack *p, const char *receipts_dir)
 {
 	struct walk w = {

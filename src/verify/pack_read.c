@@ -1,8 +1,9 @@
 /* pack_read.c — a pack from outside becomes a sorted list of files with their digests.
  *
- * An archive is read once, front to back, and a directory is walked without following links.  Every byte is hashed; only
- * what the checks look into is kept, up to a fixed budget, so memory does not grow with the pack: a manifest layout needs
- * its manifest and detached signatures, a native one is limited as a whole (docs/formats/native-pack.md). */
+ * An archive is read once, front to back, and a directory is walked without following links.  Every byte
+ * is hashed; only what the checks look into is kept, up to a fixed budget, so memory does not grow with
+ * the pack: a manifest layout needs its manifest and detached signatures, a native one is limited as a
+ * whole (docs/formats/native-pack.md). */
 #include "base/file.h"
 #include "base/gzip.h"
 #include "base/tar.h"
@@ -12,6 +13,8 @@
 
 enum { PIECE = 1 << 16, KEEP_MANIFEST = 64 << 20 };
 
+/* State of one pass over a pack.  kept_bytes counts against the budget for contents; total_bytes counts
+ * everything. */
 struct reading {
 	struct arena *a;
 	struct sys *sys;
@@ -21,12 +24,15 @@ struct reading {
 	struct stream_fd *file; /* for directories */
 };
 
+/* These have their own limit, since without them nothing about the pack can be said. */
 static bool is_manifest(const char *path)
 {
 	return text_eq(path, "manifest.json") || text_eq(path, "00_INDEX.json");
 }
 
-/* Room for the content, or NULL when it is not kept. */
+/* Room for the content, or NULL when it is not kept: then the file is hashed but cannot be looked into.
+ * Sizes are those an archive states; the room is only reserved after that size was compared with the
+ * budget. */
 static uint8_t *keep_room(struct reading *r, const char *path, uint64_t size)
 {
 	if (is_manifest(path))
@@ -50,7 +56,8 @@ static struct pack_file *new_file(struct reading *r, const char *path)
 	return &p->files[p->n++];
 }
 
-/* Hash, and perhaps keep, `size` bytes of a stream. */
+/* Hashes `size` bytes of a stream and keeps them when there is room.  Reads exactly that many: a file that
+ * became shorter while it was read is refused, and bytes appended to it are not looked at. */
 static int take_content(
 	struct reading *r, struct pack_file *f, uint64_t size, struct stream *in, struct err *e)
 {
@@ -84,7 +91,8 @@ static void new_dir(struct reading *r, const char *path)
 	json_pushs(r->a, r->p->dirs, path);
 }
 
-/* Content of the current archive entry as a stream. */
+/* The content of the current archive entry as a stream, so that archives and directories share
+ * take_content. */
 struct entry_stream {
 	struct stream stream;
 	struct tar_reader *tar;
@@ -95,6 +103,8 @@ static int read_entry(struct stream *stream, void *to, size_t n, size_t *ret_n, 
 	return tar_read(((struct entry_stream *)stream)->tar, to, n, ret_n, e);
 }
 
+/* tar_next refuses links, special files, paths that lead out, and more than its limits; nothing is
+ * unpacked to the disk. */
 static int read_archive(struct reading *r, struct stream *in, struct err *e)
 {
 	struct tar_reader tar;
@@ -120,6 +130,9 @@ static int read_archive(struct reading *r, struct stream *in, struct err *e)
 	return OK;
 }
 
+/* One entry of a directory.  Links are refused rather than followed: a pack that names files elsewhere
+ * would make the verifier hash what the pack's author has no right to read.  O_NOFOLLOW covers an exchange
+ * between the look and the opening, O_NONBLOCK a pipe in its place. */
 static int visit(void *arg, int parent_fd, const char *name, const char *rel_path, const struct stat *st,
 	struct err *e)
 {
@@ -161,6 +174,7 @@ static void begin(struct reading *r, struct sys *s, struct arena *a, struct pack
 	*r = (struct reading){ .a = a, .sys = s, .p = p, .piece = arena_alloc(a, PIECE) };
 }
 
+/* Files are sorted by path bytes; verify_pack_find and the checks of layouts rely on it. */
 static void end(struct reading *r, const char *form)
 {
 	if (r->p->n)
@@ -169,6 +183,8 @@ static void end(struct reading *r, const char *form)
 	r->p->total_bytes = r->total_bytes;
 }
 
+/* The first two bytes tell gzip from plain tar; they are put back in front of the stream.  *ret is set
+ * only when the whole archive was read. */
 int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e)
 {
 	struct reading r;
@@ -218,6 +234,7 @@ static int read_dir(
 	return OK;
 }
 
+/* The path itself may be a link: it is the caller's own word, unlike what is inside the pack. */
 int verify_pack_open(
 	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e)
 {
@@ -232,6 +249,7 @@ int verify_pack_open(
 	return verify_pack_stream(a, stream_from_fd(in, s, fd, path), ret, e);
 }
 
+/* By exact path bytes; NULL when there is no such file. */
 const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
 {
 	struct pack_file key = { .path = path };
@@ -239,6 +257,7 @@ const struct pack_file *verify_pack_find(const struct pack *p, const char *path)
 	return p->n ? bsearch(&key, p->files, p->n, sizeof(*p->files), by_path) : NULL;
 }
 
+/* An archive may have entries for directories or only files below them; both count. */
 bool pack_has_dir(const struct pack *p, const char *dir)
 {
 	size_t n = strlen(dir);
@@ -253,6 +272,8 @@ bool pack_has_dir(const struct pack *p, const char *dir)
 	return false;
 }
 
+/* Content that was not kept is an error of its own, so that nobody takes a file that was not looked into
+ * for one that is fine. */
 int pack_json(struct arena *a, const struct pack_file *f, struct json **ret, struct err *e)
 {
 	if (!f->is_kept)

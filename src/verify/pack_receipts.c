@@ -1,14 +1,17 @@
 /* pack_receipts.c — what the receipts in a pack say for themselves.
  *
- * The pack's signature says that its files are those the exporter put in.  That the receipts among them were signed when they
- * were issued, and where they stand in the log, is another question, and the one that matters when exporter and issuer are
- * not the same.  A receipt of a key that was not given is not a failure, but it is counted and said. */
+ * The pack's signature says that its files are those the exporter put in.  That the receipts among them
+ * were signed when they were issued, and where they stand in the log, is another question, and the one
+ * that matters when exporter and issuer are not the same.  A receipt of a key that was not given is not a
+ * failure, but it is counted and said. */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/pack.h"
 
 #define LEAF_LINE 65
 
+/* What was counted over all receipts.  `foreign` are those that are unchanged but signed by keys that were
+ * not given; `unread` those too large or not JSON. */
 struct receipts {
 	struct verification *v;
 	const struct pack *p;
@@ -26,7 +29,8 @@ static bool is_receipt(const char *path)
 	return text_starts(path, "receipts/") && text_ends(path, ".json");
 }
 
-/* "receipts/00000012-id.json": 12. */
+/* The place in the log that the exporter puts into the name: "receipts/00000012-id.json" stands at 12.  0
+ * when the name has no place, which counts as misplaced. */
 static uint64_t position_of(const char *path)
 {
 	const char *digits = path + strlen("receipts/");
@@ -40,6 +44,8 @@ static uint64_t position_of(const char *path)
 	return digits[8] == '-' ? n : 0;
 }
 
+/* Recomputes the receipt's leaf and compares it with the leaf at the place its name states.  Keeps the
+ * first receipt that does not stand there. */
 static void check_place(struct receipts *r, const struct pack_file *f, const struct json *doc)
 {
 	uint64_t n = position_of(f->path);
@@ -57,6 +63,8 @@ static void check_place(struct receipts *r, const struct pack_file *f, const str
 	r->misplaced = f->path;
 }
 
+/* One file in receipts/.  Documents of other kinds lie there too and are passed over.  A receipt is only
+ * called broken when its integrity is refuted; an unknown signer is something else. */
 static void check_receipt(struct receipts *r, const struct pack_file *f)
 {
 	struct verification part;
@@ -83,6 +91,8 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 	check_place(r, f, doc);
 }
 
+/* transparency/leaves.txt holds 64 hex digits and a newline per leaf, and nothing else.  On any other form
+ * there are no leaves at all, rather than some. */
 static bool read_leaves(struct receipts *r)
 {
 	const struct pack_file *f = verify_pack_find(r->p, "transparency/leaves.txt");
@@ -102,7 +112,8 @@ static bool read_leaves(struct receipts *r)
 	return true;
 }
 
-/* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers. */
+/* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers.  The head may be
+ * older than the last leaves: the root is computed over as many leaves as it states. */
 static const char *check_head(struct receipts *r, const char **ret_detail)
 {
 	const struct pack_file *f = verify_pack_find(r->p, "transparency/head.json");
@@ -129,6 +140,8 @@ static const char *check_head(struct receipts *r, const char **ret_detail)
 	return NULL;
 }
 
+/* "Not applicable" is said instead of "pass" when some receipts could not be judged: a pass would claim
+ * all of them. */
 static void report_receipts(struct receipts *r)
 {
 	struct verification *v = r->v;
@@ -152,6 +165,8 @@ static void report_receipts(struct receipts *r)
 	}
 }
 
+/* A misplaced receipt fails even without a tree head, because leaves and receipts then contradict each
+ * other. */
 static void report_places(struct receipts *r)
 {
 	const char *why = NULL, *detail = "";
@@ -170,6 +185,7 @@ static void report_places(struct receipts *r)
 		verify_fail(r->v, "transparency", "%s", why);
 }
 
+/* The leaves are read before the receipts, which are compared with them one by one. */
 void pack_check_receipts(struct verification *v, const struct pack *p)
 {
 	struct receipts r = { .v = v, .p = p };

@@ -1,8 +1,13 @@
-/* pack_v1.c — EvidencePack v1: eight steps, in order, the first failure named (docs/formats/evidence-pack.md).
+/* pack_v1.c — EvidencePack v1: eight steps, in order, the first failure named
+ * (docs/formats/evidence-pack.md).
  *
- * The signature covers manifest_hash, manifest_hash covers the list of files, the list covers each file.  What is left
- * open by that (who the signer says he is, when he says he signed) is closed in version 1.1 by a seal over the whole
- * manifest; version 1.1 is inside manifest_hash, so a seal cannot be taken away unnoticed. */
+ * The signature covers manifest_hash, manifest_hash covers the list of files, the list covers each file.
+ * What is left open by that (who the signer says he is, when he says he signed) is closed in version 1.1
+ * by a seal over the whole manifest.  The version is inside manifest_hash, so a seal cannot be taken away
+ * by writing an older version.
+ *
+ * All steps are run even after a failure, so that the report is whole, except when a step says in `stop`
+ * that the later ones have nothing to work on. */
 #include "model/stamp.h"
 #include "proof/pack.h"
 #include "verify/pack.h"
@@ -27,7 +32,7 @@ static bool fail_step(struct v1 *s, const char *step, const char *text)
 	return verify_refute(s->v, step, "%s", text);
 }
 
-/* "1.<minor>.<patch>" */
+/* "1.<minor>.<patch>", each without sign or leading zero: a version has one spelling. */
 static bool read_version(const char *text, int64_t *ret_minor)
 {
 	struct bytes rest = bytes_of(text), part;
@@ -50,7 +55,8 @@ static bool read_version(const char *text, int64_t *ret_minor)
 	return !rest.p && numbers[0] == 1;
 }
 
-/* A name that equals a known one only when case is ignored is read by some programs as that one. */
+/* A member whose name equals a known one only when case is ignored.  Some programs read it as the known
+ * one, so two readers of one manifest would see different values; such a manifest is refused. */
 static const char *case_variant(struct arena *a, const struct json *manifest)
 {
 	json_each_member (m, manifest) {
@@ -62,6 +68,7 @@ static const char *case_variant(struct arena *a, const struct json *manifest)
 	return NULL;
 }
 
+/* Reading the archive has succeeded before this; here only departures from the canonical form are told. */
 static bool step_archive(struct v1 *s)
 {
 	if (s->p->departure)
@@ -71,6 +78,7 @@ static bool step_archive(struct v1 *s)
 	return true;
 }
 
+/* Everything later relies on s->entries, which are sorted and have no path twice. */
 static bool step_manifest(struct v1 *s)
 {
 	const char *variant, *version = member_text(s->manifest, "version");
@@ -95,6 +103,7 @@ static bool step_manifest(struct v1 *s)
 	return true;
 }
 
+/* A preimage that cannot be made is a failure of the manifest, not of its hash. */
 static bool step_manifest_hash(struct v1 *s)
 {
 	const char *stated = member_text(s->manifest, "manifest_hash");
@@ -112,6 +121,7 @@ static bool step_manifest_hash(struct v1 *s)
 	return fail_step(s, "manifest_hash", "manifest_hash is not the hash of the manifest");
 }
 
+/* Files that are missing are left to the step about completeness, which names them as missing. */
 static bool step_content_hash(struct v1 *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -129,6 +139,8 @@ static bool step_content_hash(struct v1 *s)
 	return true;
 }
 
+/* A file with the right hash has the right bytes.  What this catches is a manifest that states a wrong
+ * size about them. */
 static bool step_size(struct v1 *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -156,13 +168,16 @@ static bool is_listed(const struct v1 *s, const char *path)
 	return bsearch(&key, s->entries, s->n, sizeof(*s->entries), by_entry_path) != NULL;
 }
 
-/* Detached signatures cannot stand in the list they sign. */
+/* Detached signatures cannot stand in the list they sign.  A listed file of such a name is an ordinary
+ * file. */
 static bool is_detached(const struct v1 *s, const struct pack_file *f)
 {
 	return (text_starts(f->path, "signatures/") || text_eq(f->path, "manifest.sig.json")) &&
 		!is_listed(s, f->path);
 }
 
+/* Both directions: no listed file is missing and no other file is there.  The answer is "no" until both
+ * are shown. */
 static bool step_completeness(struct v1 *s)
 {
 	s->v->complete = ANSWER_NO;
@@ -184,7 +199,8 @@ static bool step_completeness(struct v1 *s)
 	return true;
 }
 
-/* The trusted key a signature verifies under; a key is trusted only for what was made while it was valid. */
+/* The trusted key a signature verifies under, or NULL.  A key is trusted only for packs made while it was
+ * valid; the time is the manifest's created_at, which manifest_hash covers. */
 static const struct trusted_key *signer_of(
 	const struct v1 *s, struct bytes message, const uint8_t signature[SIGNATURE_SIZE])
 {
@@ -204,7 +220,8 @@ static const struct trusted_key *signer_of(
 	return NULL;
 }
 
-/* One signature over the text of manifest_hash; it must verify under a trusted key, whatever others do. */
+/* One signature over the text of manifest_hash.  Each must verify under a trusted key, whatever the others
+ * do: a signature that nobody can check must not stand beside a good one as if it counted. */
 static bool check_signature(struct v1 *s, const struct json *sig, const char *where)
 {
 	const char *algorithm = json_get_text(sig, "algorithm", "Ed25519");
@@ -229,6 +246,7 @@ static bool check_signature(struct v1 *s, const struct json *sig, const char *wh
 	return true;
 }
 
+/* Signatures in files of their own.  *count grows by those that verified. */
 static bool check_detached(struct v1 *s, size_t *count)
 {
 	for (size_t i = 0; i < s->p->n; i++) {
@@ -246,7 +264,7 @@ static bool check_detached(struct v1 *s, size_t *count)
 	return true;
 }
 
-/* The signed bytes of a seal: the manifest, canonical, without the seal's own signature. */
+/* The signed bytes of a seal: the manifest in canonical form, without the seal's own signature. */
 static bool seal_message(struct v1 *s, const struct json *seal, struct buf *to)
 {
 	struct json *whole = json_new(s->v->a, JSON_OBJECT), *open = json_copy(s->v->a, seal);
@@ -258,6 +276,9 @@ static bool seal_message(struct v1 *s, const struct json *seal, struct buf *to)
 	return json_canonical_strict(to, whole, NULL) == OK;
 }
 
+/* The seal is judged under the key it names first.  That it fails there means that the manifest was
+ * changed, and refutes it.  Only then is the signer compared with the trusted keys, which decides about
+ * trust. */
 static bool check_seal(struct v1 *s)
 {
 	const struct json *seal = json_get(s->manifest, "seal");
@@ -287,6 +308,8 @@ static bool check_seal(struct v1 *s)
 	return true;
 }
 
+/* Trust is "no" (or open, when no key was given) until every signature was good and there was at least
+ * one. */
 static bool step_signature(struct v1 *s)
 {
 	const struct json *list = json_get(s->manifest, "signatures");
@@ -311,6 +334,8 @@ static bool step_signature(struct v1 *s)
 	return true;
 }
 
+/* Old packs may lack the root.  From version 1.1 on it is required, since proofs of single entries lead to
+ * it. */
 static bool step_merkle_root(struct v1 *s)
 {
 	const struct json *stated = json_get(s->manifest, "entries_merkle_root");
@@ -326,6 +351,7 @@ static bool step_merkle_root(struct v1 *s)
 	return fail_step(s, "merkle_root", "entries_merkle_root is not the root of the entries");
 }
 
+/* The steps in their order.  Their names are part of the report and of published test cases. */
 static const struct {
 	const char *name;
 	step_fn *fn;
@@ -340,6 +366,8 @@ static const struct {
 	{ "merkle_root", step_merkle_root },
 };
 
+/* A step that fails after another has already set v->error gets no detail: v->text belongs to the first
+ * failure.  When no step has refuted the pack, its contents are what the manifest says. */
 void verify_pack_v1(struct verification *v, const struct pack *p, const struct json *manifest)
 {
 	struct v1 s = { .v = v, .p = p, .manifest = manifest };

@@ -1,11 +1,11 @@
 /* receipt.c — one mainline receipt, and bundles of them.
  *
- * The version tag selects the preimage and nothing else is tried for a tagged receipt: a verifier that falls back can be
- * talked into the weaker form by deleting a member.  Untagged receipts sign colon-joined fields that can be read two ways;
- * they are refused unless asked for, and marked as legacy then.
+ * The version tag selects the preimage and nothing else is tried for a tagged receipt: a verifier that
+ * falls back can be talked into the weaker form by deleting a member.  Untagged receipts sign colon-joined
+ * fields that can be read two ways; they are refused unless asked for, and marked as legacy then.
  *
- * What the signature does not cover (time, executor, metadata, keys, log members) is protected by the chain hash in the
- * next receipt.  The head of a chain has no next one, and the report says so. */
+ * What the signature does not cover (time, executor, metadata, keys, log members) is protected by the
+ * chain hash in the next receipt.  The head of a chain has no next one, and the report says so. */
 #include "verify/receipt.h"
 
 #include "model/records.h"
@@ -20,7 +20,8 @@ static bool text_is_empty(const struct json *v)
 	return !v || (v->type == JSON_STRING && v->n == 0);
 }
 
-/* Profile and algorithm: both unsaid, or both said and what the signature is.  Nothing is guessed, nothing downgraded. */
+/* Profile and algorithm are either both unsaid, or both said and what the signature is.  Nothing is
+ * guessed and nothing is treated as a weaker form. */
 static bool check_profile(struct verification *v, const struct json *receipt)
 {
 	const struct json *profile = json_get(receipt, "signature_profile");
@@ -42,6 +43,7 @@ static bool check_profile(struct verification *v, const struct json *receipt)
 		member_text(receipt, "signature_profile"), member_text(receipt, "signature_algorithm"));
 }
 
+/* The key the receipt carries.  It can show that the receipt is unchanged, never who signed it. */
 static bool declared_key(const struct json *receipt, uint8_t ret[KEY_SIZE])
 {
 	const char *key = member_text(json_get(receipt, "public_key_set"), "ed25519");
@@ -49,6 +51,8 @@ static bool declared_key(const struct json *receipt, uint8_t ret[KEY_SIZE])
 	return *key && trust_parse_key(key, ret);
 }
 
+/* The form of the signature text decides between hybrid and classical; check_profile has refused a receipt
+ * that states another. */
 static bool check_signature(
 	struct verification *v, const struct json *receipt, struct bytes preimage, const char *error)
 {
@@ -66,6 +70,7 @@ static bool check_signature(
 		v, preimage, signature, has_key ? declared : NULL, member_text(receipt, "key_id"), error);
 }
 
+/* The signature of a tagged receipt over the one preimage its tag selects. */
 static bool check_v5(struct verification *v, const struct json *receipt)
 {
 	struct err e = { 0 };
@@ -77,7 +82,8 @@ static bool check_v5(struct verification *v, const struct json *receipt)
 	return check_signature(v, receipt, preimage, "signature_rejected");
 }
 
-/* An untagged receipt under one of the old preimages; a failure is not recorded, the caller tries the next. */
+/* Checks an untagged receipt under one of the old preimages.  Works on a verification of its own, so that
+ * a failure leaves no trace and the caller can try the next. */
 static bool try_legacy(struct verification *v, const struct json *receipt, const char *name,
 	int (*preimage_of)(struct arena *, const struct json *, struct bytes *, struct err *))
 {
@@ -97,6 +103,7 @@ static bool try_legacy(struct verification *v, const struct json *receipt, const
 	return true;
 }
 
+/* The form that covers the whole receipt is tried before the ambiguous one. */
 static bool check_untagged(struct verification *v, const struct json *receipt)
 {
 	v->is_legacy = true;
@@ -113,6 +120,7 @@ static bool check_untagged(struct verification *v, const struct json *receipt)
 	return verify_fail(v, "signature_rejected", "no preimage of an untagged receipt verifies");
 }
 
+/* A tag that is not known is refuted: it is not read as if it were absent. */
 static bool check_tag(struct verification *v, const struct json *receipt)
 {
 	const struct json *tag = json_get(receipt, "signature_version");
@@ -136,7 +144,7 @@ bool verify_receipt_core(
 	*ret_hashed = false;
 	if (!json_is(receipt, JSON_OBJECT))
 		return verify_refute(v, "contract_mismatch", "receipt must be a JSON object");
-	/* Projecting the whole receipt also refuses names that hide behind another's letter case. */
+	/* Projecting the whole receipt also refuses names that differ from known ones only in letter case. */
 	if (receipt_chain_hash(v->a, receipt, ret_chain->b, &e))
 		(void)verify_refute_err(v, &e);
 	else
@@ -147,6 +155,7 @@ bool verify_receipt_core(
 		verify_key_window(v, member_text(receipt, "timestamp"));
 }
 
+/* Names the record in the report, and says what the signature leaves open. */
 void verify_receipt(struct verification *v, const struct json *receipt)
 {
 	struct hash chain;
@@ -177,6 +186,8 @@ void verify_receipt_text(struct verification *v, struct bytes text, const char *
 
 /* Bundles.  The six checks of an offline bundle, each pass, fail or not applicable. */
 
+/* A bundle is a list of receipts in causal order, judged by six checks: identity, integrity, policy,
+ * execution_observation, closure and permit.  Each passes, fails or does not apply. */
 struct bundle {
 	struct verification *v;
 	const char *identity_fault, *hash_fault, *link_fault; /* first one, or NULL */
@@ -191,6 +202,8 @@ static const char *name_record(struct arena *a, size_t i, const struct json *rec
 	return arena_printf(a, "receipt %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
 }
 
+/* The receipt must continue the one before it: its hash, and a later clock.  Only the first broken link is
+ * kept. */
 static void check_link(struct bundle *b, size_t i, const struct json *receipt)
 {
 	struct verification *v = b->v;
@@ -219,6 +232,8 @@ static bool is_identified(const struct verification *one)
 	return one->trusted == ANSWER_YES || (one->trust->allow_self_attested && one->trust->key_count == 0);
 }
 
+/* A receipt without a chain hash is left out of the chain: its successor is compared with the last one
+ * that has a hash, and fails. */
 static void take_receipt(struct bundle *b, size_t i, const struct json *receipt)
 {
 	struct verification one, *v = b->v;
@@ -262,6 +277,7 @@ static void report_check(struct verification *v, const char *name, const char *f
 		(void)verify_fail(v, arena_printf(v->a, "%s_failed", name), "%s", fault);
 }
 
+/* What is wrong with the first permit that does not verify under a trusted key, or NULL. */
 static const char *first_bad_permit(struct verification *v, const struct json *permits)
 {
 	for (size_t i = 0; permits && i < permits->n; i++) {
@@ -275,6 +291,8 @@ static const char *first_bad_permit(struct verification *v, const struct json *p
 	return NULL;
 }
 
+/* Policy and observation only say whether such receipts are there.  A broken chain refutes the bundle; a
+ * bad permit only takes away trust. */
 static void report_checks(struct bundle *b, size_t n, const struct json *permits)
 {
 	struct verification *v = b->v;

@@ -1,8 +1,9 @@
 /* trust.c — the keys a caller brings: from the command line, from key files, from a trust file.
  *
- * A trust file is JSON: {"trusted_keys": {id: hex}} (with a version, when given, of evidence-pack-trust/v1), or
- * {"keys": [{"key_id", "public_key_hex", "not_before"?, "not_after"?}]}, or just a map of ids to hex.  Whatever in it is not
- * understood as a key makes the whole file refused: a key that was meant to be there and is not would be found out too late. */
+ * A trust file is JSON: {"trusted_keys": {id: hex}} (with a version, when given, of
+ * evidence-pack-trust/v1), or {"keys": [{"key_id", "public_key_hex", "not_before"?, "not_after"?}]}, or
+ * just a map of ids to hex.  Whatever in it is not understood as a key makes the whole file refused: a key
+ * that was meant to be there and is not would be found out too late. */
 #include "base/file.h"
 #include "proof/mldsa.h"
 #include "proof/sign.h"
@@ -14,7 +15,7 @@ enum { TRUST_FILE_MAX = 1 << 20 };
 
 enum { HYBRID_PREFIX = 7, HYBRID_KEY = HYBRID_PREFIX + 2 * KEY_SIZE + 1 + 2 * MLDSA_PUBLIC };
 
-/* "hybrid:", the Ed25519 half, ":", the ML-DSA-65 half. */
+/* "hybrid:", the Ed25519 half, ":", the ML-DSA-65 half.  Split by position, since both lengths are fixed. */
 static bool parse_hybrid(struct arena *a, const char *text, struct trusted_key *ret)
 {
 	uint8_t *ml = arena_alloc(a, MLDSA_PUBLIC);
@@ -29,7 +30,8 @@ static bool parse_hybrid(struct arena *a, const char *text, struct trusted_key *
 	return true;
 }
 
-/* A key nobody can have signed with is no key. */
+/* A key outside the prime-order group is refused here, before it can be trusted: signatures that verify
+ * under it can be made by anybody. */
 static bool parse_key(struct arena *a, const char *text, struct trusted_key *ret)
 {
 	bool ok = text_starts(text, "hybrid:") ? parse_hybrid(a, text, ret) : trust_parse_key(text, ret->key);
@@ -37,6 +39,7 @@ static bool parse_key(struct arena *a, const char *text, struct trusted_key *ret
 	return ok && sign_public_ok(ret->key);
 }
 
+/* Copies the list: the caller's array may be constant. */
 static void add_key(struct arena *a, struct trust *t, const struct trusted_key *k)
 {
 	struct trusted_key *keys = arena_zalloc(a, t->key_count + 1, sizeof(*keys));
@@ -47,6 +50,8 @@ static void add_key(struct arena *a, struct trust *t, const struct trusted_key *
 	t->keys = keys;
 }
 
+/* The text is tried as a key first and as a file name only then: a file whose name looks like a key cannot
+ * replace the key. */
 int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust *t, struct err *e)
 {
 	struct trusted_key k = { .id = "" };
@@ -65,6 +70,7 @@ int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust 
 	return OK;
 }
 
+/* One key of a trust file, in whichever of the three forms.  `id` is given when the key stands in a map. */
 static int add_row(struct arena *a, const char *where, const char *id, const struct json *row,
 	struct trust *t, struct err *e)
 {
@@ -83,6 +89,7 @@ static int add_row(struct arena *a, const char *where, const char *id, const str
 	return OK;
 }
 
+/* A version may be absent, but one that is there must be known. */
 static bool is_known_version(const struct json *doc)
 {
 	const char *version = json_get_text(doc, "version", NULL);
@@ -90,6 +97,7 @@ static bool is_known_version(const struct json *doc)
 	return !json_get(doc, "version") || (version && text_eq(version, "evidence-pack-trust/v1"));
 }
 
+/* A file without any key is refused: whoever names one expects something to be trusted. */
 int trust_add_file(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e)
 {
 	const struct json *map, *list;

@@ -1,4 +1,9 @@
-/* verify.c — the shared part of every verification: answers, findings, signatures, the report. */
+/* verify.c — the shared part of every verification: answers, findings, signatures, the report.
+ *
+ * All verifiers of this folder write their findings through the functions here.  Three rules hold for all
+ * of them.  The first failure is kept and later ones are dropped, so that the report names the cause and
+ * not its consequences.  The answers start as "not established".  A signature is tried under the keys the
+ * caller trusts before any key the record names about itself. */
 #include "verify/verify.h"
 
 #include "model/stamp.h"
@@ -8,6 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* These words are part of the report's format. */
 const char *answer_name(enum answer x)
 {
 	return x == ANSWER_YES ? "yes" : x == ANSWER_NO ? "no" : "not established";
@@ -21,6 +27,9 @@ const char *headline_name(enum headline h)
 	return names[h];
 }
 
+/* The order matters: what is no record at all cannot be tampered with, and a file cut short by a crash
+ * must not be called tampered.  An error keeps a record from being admissible even when both answers are
+ * yes. */
 enum headline verification_headline(const struct verification *v)
 {
 	if (v->is_no_record)
@@ -34,6 +43,7 @@ enum headline verification_headline(const struct verification *v)
 	return HEADLINE_UNVERIFIED;
 }
 
+/* Everything starts empty and every answer "not established". */
 void verification_begin(struct verification *v, struct arena *a, const struct trust *trust, const char *kind)
 {
 	*v = (struct verification){ .a = a, .trust = trust, .kind = kind };
@@ -41,6 +51,8 @@ void verification_begin(struct verification *v, struct arena *a, const struct tr
 	v->notes = json_new(a, JSON_ARRAY);
 }
 
+/* Keeps the first failure and drops later ones.  Long texts are cut at 511 bytes: they may quote the
+ * document, which comes from outside. */
 __attribute__((format(printf, 3, 0))) static void set_failure(
 	struct verification *v, const char *error, const char *fmt, va_list args)
 {
@@ -53,6 +65,7 @@ __attribute__((format(printf, 3, 0))) static void set_failure(
 	v->text = arena_strdup(v->a, text);
 }
 
+/* For failures that do not show a change: something is missing, not supported or not trusted. */
 bool verify_fail(struct verification *v, const char *error, const char *fmt, ...)
 {
 	va_list args;
@@ -63,6 +76,7 @@ bool verify_fail(struct verification *v, const char *error, const char *fmt, ...
 	return false;
 }
 
+/* For failures that show that the record is not what was signed. */
 bool verify_refute(struct verification *v, const char *error, const char *fmt, ...)
 {
 	va_list args;
@@ -86,6 +100,8 @@ void verify_no_record(struct verification *v)
 	(void)verify_fail(v, "unknown_document", "this is not a record Helm knows");
 }
 
+/* Like the failure itself, the place of it is the first one found.  The texts are kept as pointers and
+ * must live as long as v->a. */
 void verify_at(struct verification *v, const char *record, const char *member, const char *expected,
 	const char *found)
 {
@@ -97,6 +113,7 @@ void verify_at(struct verification *v, const char *record, const char *member, c
 	v->found = found;
 }
 
+/* `detail` is kept as a pointer, not copied. */
 void verify_check(struct verification *v, const char *name, enum check_status status, const char *detail)
 {
 	if (v->check_count == v->check_cap) {
@@ -108,6 +125,7 @@ void verify_check(struct verification *v, const char *name, enum check_status st
 	v->checks[v->check_count++] = (struct check){ name, status, detail };
 }
 
+/* notes and values are NULL in the fast form of long chains, in which only answers are wanted. */
 void verify_note(struct verification *v, const char *note)
 {
 	if (v->notes)
@@ -125,6 +143,7 @@ const char *member_text(const struct json *o, const char *name)
 	return json_get_text(o, name, "");
 }
 
+/* 64 lower-case hex digits: a hash has one spelling, so hashes can be compared as texts. */
 bool is_bare_hash(const char *s)
 {
 	uint8_t hash[SHA256_SIZE];
@@ -142,6 +161,8 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* Only the form is judged.  Whether the key is safe to trust is asked where it enters the trusted ones
+ * (trust.c), and again at each verification. */
 bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE])
 {
 	size_t n;
@@ -156,6 +177,7 @@ bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE])
 	return hex_decode(text, n, ret_key, KEY_SIZE, false);
 }
 
+/* Lower case only: a signature with two spellings would make two documents of one. */
 bool parse_signature(const char *text, uint8_t ret[SIGNATURE_SIZE])
 {
 	return hex_decode(text, strlen(text), ret, SIGNATURE_SIZE, true);
@@ -175,7 +197,8 @@ static char *key_hex(struct arena *a, const uint8_t key[KEY_SIZE])
 	return text;
 }
 
-/* Keys whose id the record names first, then the others.  Returns NULL when none verifies. */
+/* Tries the keys whose id the record names first, then the others.  The id saves time and decides nothing:
+ * a wrong id does not hide a right key.  NULL when none verifies. */
 static const struct trusted_key *find_signer(
 	const struct trust *t, struct bytes message, const uint8_t *signature, const char *key_id)
 {
@@ -188,6 +211,9 @@ static const struct trusted_key *find_signer(
 	return NULL;
 }
 
+/* Who signed decides three cases: a trusted key answers both integrity and trust; the record's own key
+ * answers integrity alone; no key that fits leaves integrity open, unless the record names the key it is
+ * signed with, for then it was changed. */
 bool verify_signature(struct verification *v, struct bytes message, const uint8_t signature[SIGNATURE_SIZE],
 	const uint8_t *declared, const char *key_id, const char *error)
 {
@@ -217,6 +243,8 @@ bool verify_signature(struct verification *v, struct bytes message, const uint8_
 					: "no key was given, and the record names none");
 }
 
+/* The window is closed at its beginning and open at its end.  A time that cannot be read lies outside.
+ * Only trusted keys have a window, so self-attested records pass here. */
 bool verify_key_window(struct verification *v, const char *time)
 {
 	const struct trusted_key *k = v->signer_key;
@@ -235,6 +263,7 @@ bool verify_key_window(struct verification *v, const char *time)
 	return verify_fail(v, "key_window", "the signing key was not in force at %s", time);
 }
 
+/* The worse of two answers; "no" is worse than "not established". */
 static enum answer merge(enum answer x, enum answer y)
 {
 	if (x == ANSWER_NO || y == ANSWER_NO)
@@ -242,6 +271,8 @@ static enum answer merge(enum answer x, enum answer y)
 	return x == ANSWER_UNKNOWN || y == ANSWER_UNKNOWN ? ANSWER_UNKNOWN : ANSWER_YES;
 }
 
+/* The first part sets the answers, because "not established", with which the whole starts, would otherwise
+ * win over every yes.  completeness is not merged: no part knows whether the whole is complete. */
 void verify_merge(struct verification *whole, const struct verification *part, bool is_first)
 {
 	whole->integrity = is_first ? part->integrity : merge(whole->integrity, part->integrity);
@@ -277,6 +308,7 @@ static struct json *checks_json(struct arena *a, const struct verification *v)
 	return list;
 }
 
+/* The report for programs.  Members without a value are left out instead of being written as null. */
 struct json *verification_json(struct arena *a, const struct verification *v)
 {
 	struct json *o = json_new(a, JSON_OBJECT);

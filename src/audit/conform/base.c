@@ -1,4 +1,8 @@
-/* base.c — handlers of the families that need no record: canonical JSON, Ed25519, identifiers. */
+/* base.c — handlers of the families that need no record: canonical JSON, Ed25519, identifiers.
+ *
+ * Other implementations publish inputs with the answers they expect.  These handlers ask the same
+ * functions that sign and verify, so a passing case is a statement about the program and not about a copy
+ * of its rules. */
 #include "audit/conform/conform.h"
 
 #include "base/hash.h"
@@ -8,6 +12,7 @@
 
 #include <string.h>
 
+/* "interoperable" says whether the strict writer accepts the value as well. */
 static void add_canonical(struct conform_case *c, const struct json *value)
 {
 	struct buf b, strict;
@@ -21,8 +26,8 @@ static void add_canonical(struct conform_case *c, const struct json *value)
 	json_setb(c->a, c->got, "interoperable", json_canonical_strict(&strict, value, NULL) == OK);
 }
 
-/* A case is a document with the input as text, or (".bin") the input itself.  Published ones state their answer beside
- * the input. */
+/* A case is a document with the input as text, or (".bin") the input itself.  Published ones state their
+ * answer beside the input; those members are expected as well. */
 int conform_canonical_json(struct conform_case *c, struct err *e)
 {
 	static const char *const stated[] = { "canonical", "sha256", "interoperable" };
@@ -47,6 +52,7 @@ int conform_canonical_json(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Nothing when the text is not hex; a check of the length then refuses it. */
 static struct bytes hex_bytes(struct arena *a, const char *hex)
 {
 	size_t n = strlen(hex) / 2;
@@ -55,6 +61,7 @@ static struct bytes hex_bytes(struct arena *a, const char *hex)
 	return hex_decode(hex, strlen(hex), p, n, false) ? (struct bytes){ p, n } : (struct bytes){ NULL, 0 };
 }
 
+/* Wrong lengths are a rejected signature, not an error of the case. */
 int conform_ed25519(struct conform_case *c, struct err *e)
 {
 	struct bytes key = hex_bytes(c->a, json_get_text(c->doc, "public_key", ""));
@@ -66,6 +73,7 @@ int conform_ed25519(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* The hash of a policy bundle, and the text it is made of. */
 static int bundle_case(struct conform_case *c, struct err *e)
 {
 	struct bytes text;
@@ -90,6 +98,7 @@ static int receipt_id_case(struct conform_case *c)
 	return OK;
 }
 
+/* The case's members tell which identifier is asked about. */
 int conform_identifiers(struct conform_case *c, struct err *e)
 {
 	if (json_get(c->doc, "bundle"))

@@ -1,4 +1,8 @@
-/* conform.c — the runner of published answers; see conform.h. */
+/* conform.c — the runner of published answers; see conform.h.
+ *
+ * Each line of cases.jsonl is one case.  Its family selects a handler; the handler fills in what this
+ * program answers; the runner compares.  A family without a handler is counted as not supported, and a
+ * case that cannot be run has failed: nothing passes by being skipped. */
 #include "audit/conform/conform.h"
 
 #include "audit/audit.h"
@@ -7,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+/* Every family this program answers for. */
 static const struct conform_family families[] = {
 	{ "canonical-json", conform_canonical_json },
 	{ "condensation", conform_condensation },
@@ -42,6 +47,7 @@ enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };
 enum outcome { PASSED, FAILED, NOT_SUPPORTED, UNSCORED, OUTCOMES };
 static const char *const outcome_names[OUTCOMES] = { "passed", "failed", "not_supported", "unscored" };
 
+/* Counts over all cases and per family, and the failures in full. */
 struct tally {
 	struct arena *a;
 	struct json *families; /* rows, in order of first appearance */
@@ -54,6 +60,7 @@ void conform_result(struct conform_case *c, bool accepted)
 	json_sets(c->a, c->got, "result", accepted ? "accept" : "reject");
 }
 
+/* NULL for a family this program has no handler for. */
 static conform_fn *find_family(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++)
@@ -62,6 +69,7 @@ static conform_fn *find_family(const char *name)
 	return NULL;
 }
 
+/* The part of the id before the first slash. */
 static const char *family_of(struct arena *a, const char *id)
 {
 	const char *slash = strchr(id, '/');
@@ -69,7 +77,8 @@ static const char *family_of(struct arena *a, const char *id)
 	return slash ? arena_strndup(a, id, (size_t)(slash - id)) : id;
 }
 
-/* Some answers hold what the original ships and what is advised: "shipped: X; advised: Y".  Either is an answer. */
+/* Some cases state both what the original program answers and what is advised: "shipped: X; advised: Y".
+ * Either is accepted. */
 static bool is_one_of_two(const char *expected, const char *got)
 {
 	const char *advised = strstr(expected, "; advised: ");
@@ -89,6 +98,7 @@ static bool same_value(const struct json *expected, const struct json *got)
 	return json_eq(expected, got) || (x && y && is_one_of_two(x, y));
 }
 
+/* Every expected member is there with that value; the answer may say more. */
 static bool all_members(const struct json *expected, const struct json *got)
 {
 	json_each_member (m, expected) {
@@ -98,6 +108,8 @@ static bool all_members(const struct json *expected, const struct json *got)
 	return true;
 }
 
+/* A case without any expectation fails, since it could not fail otherwise.  Cases that leave the answer to
+ * the implementation are not scored. */
 static enum outcome judge(const struct conform_case *c)
 {
 	if (text_eq(json_get_text(c->expect, "result", ""), "implementation-choice"))
@@ -107,6 +119,7 @@ static enum outcome judge(const struct conform_case *c)
 		: FAILED;
 }
 
+/* The family's row in the report, made when it is first met. */
 static struct json *row_of(struct tally *t, const char *family)
 {
 	struct json *row;
@@ -131,6 +144,7 @@ static void count(struct tally *t, const char *family, enum outcome o)
 	t->counts[o]++;
 }
 
+/* Copies out of the case's arena, which is gone when the next case runs. */
 static void add_failure(struct tally *t, const struct conform_case *c)
 {
 	struct json *f = json_new(t->a, JSON_OBJECT);
@@ -144,7 +158,8 @@ static void add_failure(struct tally *t, const struct conform_case *c)
 	json_push(t->a, t->failures, f);
 }
 
-/* The first file, and its tree when it is JSON: a handler that needs the text reads c->text. */
+/* The first file, and its tree when it is JSON: a handler that needs the text reads c->text.  Files cannot
+ * lie outside the directory of cases. */
 static int load(struct conform_case *c, struct err *e)
 {
 	const char *name = json_text(json_at(c->files, 0));
@@ -159,6 +174,7 @@ static int load(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* An error of a handler is kept as part of the answer, so that the report shows why the case failed. */
 static enum outcome run_case(struct conform_case *c, conform_fn *fn)
 {
 	struct err e = { 0 };
@@ -172,6 +188,7 @@ static enum outcome run_case(struct conform_case *c, conform_fn *fn)
 	return judge(c);
 }
 
+/* Each case has its own arena; what is reported is copied out of it. */
 static int run_line(
 	struct tally *t, struct sys *s, int dirfd, struct bytes line, const char *only, struct err *e)
 {
@@ -215,6 +232,7 @@ static struct json *report(const struct tally *t, const char *dir)
 	return r;
 }
 
+/* A directory without a matching case is an error: a misspelled family must not look like success. */
 int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
 	struct json **ret_report, struct err *e)
 {

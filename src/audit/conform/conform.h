@@ -32,16 +32,16 @@ struct conform_family {
 	conform_fn *fn;
 };
 
-conform_fn conform_canonical_json, conform_ed25519, conform_identifiers; /* conform_base.c */
+conform_fn conform_canonical_json, conform_ed25519, conform_identifiers; /* base.c */
 conform_fn conform_receipt_v5, conform_receipt_chain, conform_receipt_strict, conform_receipt_legacy,
 	conform_decision, conform_intent, conform_counterfactual, conform_workstation,
 	conform_external_decision, conform_host_evidence, conform_hybrid, conform_launch, conform_extauthz,
-	conform_provenance; /* conform_records.c */
-conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* conform_logs.c */
-conform_fn conform_sealed; /* conform_sealed.c */
+	conform_provenance; /* records.c */
+conform_fn conform_proofgraph, conform_condensation, conform_translog, conform_journals; /* logs.c */
+conform_fn conform_sealed; /* sealed.c */
 
 conform_fn conform_evidence_pack, conform_native_pack, conform_inclusion_proof, conform_sdjwt,
-	conform_replay; /* conform_packs.c */
+	conform_replay; /* packs.c */
 
 /* result "accept" or "reject". */
 void conform_result(struct conform_case *c, bool accepted);

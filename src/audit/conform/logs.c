@@ -1,4 +1,7 @@
-/* logs.c — handlers of graphs, logs and journals: documents whose strength is how they hang together. */
+/* logs.c — handlers of graphs, logs and journals: documents whose strength is how they hang together.
+ *
+ * Graphs and audit logs are not signed, so "sound" is all that can be asked; tree heads and proxy journals
+ * are asked for trust under the key the case gives. */
 #include "audit/conform/conform.h"
 
 #include "base/hash.h"
@@ -7,6 +10,8 @@
 
 #include <string.h>
 
+/* One question to the verifier: the caller's key and what came out.  `trust` points into the structure, so
+ * it must not be copied after begin(). */
 struct asked {
 	struct trust trust;
 	struct trusted_key key;
@@ -20,6 +25,7 @@ static void begin(struct asked *q, struct conform_case *c, const char *key)
 	verification_begin(&q->v, c->a, &q->trust, c->id);
 }
 
+/* Everything that was recomputed, the result, and the name of the first failure. */
 static int answer(struct conform_case *c, const struct asked *q, bool accepted)
 {
 	json_each_member (m, q->v.values)
@@ -40,6 +46,7 @@ static bool is_trusted(const struct asked *q)
 	return is_sound(q) && q->v.trusted == ANSWER_YES;
 }
 
+/* Two replicas ask for their merge, a list of nodes for its soundness. */
 int conform_proofgraph(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -71,6 +78,8 @@ static bool all_proofs_hold(struct conform_case *c, const struct json *proofs, c
 	return true;
 }
 
+/* A single proof, or a list of leaves whose root and checkpoint are asked for together with all their
+ * proofs. */
 int conform_condensation(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -100,6 +109,8 @@ struct whole_log {
 	bool holds;
 };
 
+/* The root of the first `size` leaves, computed from the leaves and not taken from the case; NULL when
+ * there are not so many. */
 static const char *root_at(struct conform_case *c, const struct whole_log *l, int64_t size)
 {
 	struct hash root;
@@ -110,6 +121,7 @@ static const char *root_at(struct conform_case *c, const struct whole_log *l, in
 	return hash_hex(c->a, &root);
 }
 
+/* Each proof is checked against roots that were recomputed here. */
 static void check_log_proofs(struct conform_case *c, struct whole_log *l)
 {
 	struct asked q;
@@ -127,6 +139,8 @@ static void check_log_proofs(struct conform_case *c, struct whole_log *l)
 	}
 }
 
+/* A whole log: the root after each leaf, all proofs, and the head, which must be signed and have the root
+ * of its size. */
 static int log_case(struct conform_case *c, struct err *e)
 {
 	const struct json *inputs = json_get(c->doc, "leaf_inputs_hex"), *head = json_get(c->doc, "sth");
@@ -154,6 +168,7 @@ static int log_case(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* The case's members tell what is asked: a whole log, a proof, two heads, or one head. */
 int conform_translog(struct conform_case *c, struct err *e)
 {
 	const struct json *doc = c->doc;
@@ -176,7 +191,8 @@ int conform_translog(struct conform_case *c, struct err *e)
 	return answer(c, &q, is_trusted(&q));
 }
 
-/* The key of a proxy journal stands beside the expected answer: it is the caller's, not an answer. */
+/* The key of a proxy journal stands beside the expected answer: it is the caller's, not an answer, and is
+ * repeated in the answer so that the comparison passes over it. */
 int conform_journals(struct conform_case *c, struct err *e)
 {
 	const struct json *key = json_get(c->expect, "public_key");

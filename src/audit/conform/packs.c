@@ -1,5 +1,8 @@
-/* packs.c — handlers of evidence packs and what can be shown of them: manifest and native layouts, inclusion
- * proofs, selective disclosure, tapes. */
+/* packs.c — handlers of evidence packs and what can be shown of them: manifest and native layouts,
+ * inclusion proofs, selective disclosure, tapes.
+ *
+ * Packs are verified from their bytes as `helm verify` does it.  Some cases ask to build instead: an
+ * archive from a manifest must come out the same to the byte. */
 #include "audit/conform/conform.h"
 #include "base/file.h"
 #include "base/tar.h"
@@ -14,7 +17,8 @@ struct question {
 	struct verification v;
 };
 
-/* The key stands beside the answer or in the case file: it is the caller's, not an answer. */
+/* The key stands beside the answer or in the case file: it is the caller's, not an answer.  Without one,
+ * or with a text that is no key, nothing is trusted. */
 static void begin(struct conform_case *c, struct question *q, const char *key_text)
 {
 	*q = (struct question){ .key = { .id = "" } };
@@ -23,7 +27,8 @@ static void begin(struct conform_case *c, struct question *q, const char *key_te
 	verification_begin(&q->v, c->a, &q->trust, "document");
 }
 
-/* Members of `expect` that are not answers: inputs and remarks. */
+/* Members of `expect` that are not answers but inputs and remarks.  They are copied into the answer, so
+ * that the comparison of all members passes over them. */
 static void copy_remarks(struct conform_case *c)
 {
 	static const char *const remarks[] = { "trusted_public_key", "advice", "file", "reason" };
@@ -33,7 +38,8 @@ static void copy_remarks(struct conform_case *c)
 			json_set(c->a, c->got, remarks[i], json_get(c->expect, remarks[i]));
 }
 
-/* Some answers leave the choice between two steps: "x or y". */
+/* Some answers leave the choice between two steps: "x or y".  When the step found is one of them, the
+ * expected text is given as the answer. */
 static void answer_step(struct conform_case *c, const char *step)
 {
 	const char *expected = json_get_text(c->expect, "step", ""), *found = strstr(expected, step);
@@ -51,7 +57,8 @@ static const char *case_file(const struct conform_case *c)
 	return name ? name : "";
 }
 
-/* The archive beside the case whose manifest is the case's own. */
+/* A case that asks for building holds only the manifest; the files are in an archive beside it.  Copies
+ * that were changed for other cases have the same manifest, so the archive must verify as well. */
 static int find_archive(struct conform_case *c, struct pack *ret, struct err *e)
 {
 	const char *name = case_file(c), *slash = strrchr(name, '/');
@@ -88,7 +95,8 @@ static int find_archive(struct conform_case *c, struct pack *ret, struct err *e)
 	return err_set(e, E_MISSING, "CONFORM_CASE", "no archive beside the case has its manifest");
 }
 
-/* Build the archive of a manifest again, from the files of the pack that has it. */
+/* Builds the archive of a manifest again, from the files of the pack that has it.  The writer has one form
+ * for each list of files, so the hash must be the published one. */
 static int rebuild(struct conform_case *c, struct err *e)
 {
 	struct tar_writer w;
@@ -118,6 +126,7 @@ static int rebuild(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* The hash of the evidence summary at a given time. */
 static int summarise(struct conform_case *c, struct err *e)
 {
 	const struct json *manifest = json_get(c->doc, "manifest");
@@ -133,6 +142,8 @@ static int summarise(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Three kinds of cases: make the summary, build the archive, or verify a pack.  A pack that cannot be read
+ * is an answer too. */
 int conform_evidence_pack(struct conform_case *c, struct err *e)
 {
 	struct question q;
@@ -157,6 +168,7 @@ int conform_evidence_pack(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* A proof without a root from elsewhere is neither accepted nor rejected. */
 int conform_inclusion_proof(struct conform_case *c, struct err *e)
 {
 	const char *root = json_get_text(c->doc, "expected_root", NULL);
@@ -174,6 +186,7 @@ int conform_inclusion_proof(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Accepted only under the issuer's key of the case. */
 int conform_sdjwt(struct conform_case *c, struct err *e)
 {
 	const struct json *text = json_get(c->doc, "presentation");
@@ -189,7 +202,8 @@ int conform_sdjwt(struct conform_case *c, struct err *e)
 	return OK;
 }
 
-/* Stated details are shorthand, "word;word": every word must occur in what was found. */
+/* Stated details are shorthand, "word;word": every word must occur in what was found.  An empty one wants
+ * no detail at all. */
 static bool says(const char *detail, const char *shorthand)
 {
 	struct bytes rest = bytes_of(shorthand);
@@ -208,6 +222,7 @@ static bool says(const char *detail, const char *shorthand)
 	return *shorthand || !*detail;
 }
 
+/* Names of the failed checks, and the seal's findings compared by shorthand. */
 static struct json *native_answer(
 	struct conform_case *c, const struct verification *v, const char *stated_detail)
 {
@@ -227,6 +242,7 @@ static struct json *native_answer(
 	return answer;
 }
 
+/* The signed bytes of a seal, and the roots of the index that goes with it. */
 static int seal_payload(struct conform_case *c, struct err *e)
 {
 	const char *index = json_get_text(c->doc, "index_file_text", "");
@@ -269,6 +285,7 @@ static int native_pack(struct conform_case *c, struct pack *p, struct err *e)
 	return verify_pack_open(c->sys, c->a, c->dirfd, published, p, e);
 }
 
+/* Each pack is asked twice, with and without accepting its own key, and the case states both answers. */
 int conform_native_pack(struct conform_case *c, struct err *e)
 {
 	static const char *const modes[] = { "default", "allow_self_attested" };
@@ -297,6 +314,7 @@ int conform_native_pack(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* Tapes that replay are accepted; otherwise the answer is the status of the replay. */
 int conform_replay(struct conform_case *c, struct err *e)
 {
 	struct question q;

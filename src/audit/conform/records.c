@@ -1,4 +1,7 @@
-/* records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone. */
+/* records.c — handlers of the record families: receipts, decisions, intents and what else is signed alone.
+ *
+ * A case holds a record and the keys its verifier is given.  Records without version tag are allowed here,
+ * since cases about them ask whether they are recognised as legacy. */
 #include "audit/conform/conform.h"
 
 #include "base/hash.h"
@@ -15,6 +18,7 @@ struct asked {
 	struct verification v;
 };
 
+/* A text that is no key adds none; the case then fails to verify, as it should. */
 static void add_key(struct asked *q, const char *text)
 {
 	struct trusted_key *k = &q->keys[q->trust.key_count];
@@ -39,6 +43,7 @@ static void begin(struct asked *q, struct conform_case *c, const char *kind)
 	verification_begin(&q->v, c->a, &q->trust, kind);
 }
 
+/* Unchanged, and signed by a key of the case. */
 static bool is_accepted(const struct asked *q)
 {
 	return verification_headline(&q->v) == HEADLINE_ADMISSIBLE;
@@ -50,7 +55,7 @@ static bool is_sound(const struct asked *q)
 	return !q->v.error && q->v.integrity == ANSWER_YES;
 }
 
-/* result, error, and everything that was recomputed. */
+/* The result, the name of the first failure, and everything that was recomputed. */
 static int answer_as(struct conform_case *c, const struct asked *q, bool accepted)
 {
 	json_each_member (m, q->v.values)
@@ -66,11 +71,13 @@ static int answer(struct conform_case *c, const struct asked *q)
 	return answer_as(c, q, is_accepted(q));
 }
 
+/* A case without its record cannot be run, which counts as failed. */
 static int missing(struct conform_case *c, const char *member, struct err *e)
 {
 	return err_set(e, E_INPUT, "CONFORM_CASE", "case '%s' has no member '%s'", c->id, member);
 }
 
+/* One tagged receipt under the given keys. */
 int conform_receipt_v5(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -84,6 +91,7 @@ int conform_receipt_v5(struct conform_case *c, struct err *e)
 
 static const char *const status_names[] = { "pass", "fail", "not_applicable" };
 
+/* A bundle; the answer also holds the state of each of the six checks. */
 int conform_receipt_chain(struct conform_case *c, struct err *e)
 {
 	struct json *checks = json_new(c->a, JSON_OBJECT);
@@ -137,6 +145,7 @@ static int ambiguous_case(struct conform_case *c, const struct json *receipts)
 	return OK;
 }
 
+/* The answer also says which of the old preimages verified. */
 int conform_receipt_legacy(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -181,7 +190,8 @@ int conform_counterfactual(struct conform_case *c, struct err *e)
 	return one_record(c, "receipt", "counterfactual receipt", verify_counterfactual, e);
 }
 
-/* Integrity under the key the receipt names; then the same key, brought by the caller, must be the one that is trusted. */
+/* Asked twice: integrity under the key the receipt names, then trust with the same key brought by the
+ * caller. */
 int conform_workstation(struct conform_case *c, struct err *e)
 {
 	const struct json *receipt = json_get(c->doc, "receipt");
@@ -201,6 +211,7 @@ int conform_workstation(struct conform_case *c, struct err *e)
 	return OK;
 }
 
+/* "verified" asks for soundness only; the result asks for trust. */
 int conform_external_decision(struct conform_case *c, struct err *e)
 {
 	struct asked q;
@@ -239,6 +250,8 @@ static const struct json *hybrid_receipt(struct conform_case *c, const struct js
 	return receipt;
 }
 
+/* The two halves of the key stand beside each other in the case; without the second one the key is a
+ * classical key. */
 int conform_hybrid(struct conform_case *c, struct err *e)
 {
 	const struct json *vector = json_get(c->doc, "vector"), *receipt = json_get(c->doc, "receipt");
@@ -261,7 +274,8 @@ int conform_hybrid(struct conform_case *c, struct err *e)
 	return OK;
 }
 
-/* A record beside the receipt that seals itself: found by the members it has. */
+/* A record beside the receipt that seals itself: found by the members it has, since its name differs from
+ * case to case. */
 static const struct json *companion(const struct json *doc, const char *hash_member)
 {
 	json_each_member (m, doc) {
@@ -271,6 +285,7 @@ static const struct json *companion(const struct json *doc, const char *hash_mem
 	return NULL;
 }
 
+/* With a declared hash the question is whether it is right; without one the hash itself is the answer. */
 static int launch_value(struct conform_case *c, struct asked *q, const struct json *value)
 {
 	const char *declared = json_get_text(c->doc, "declared_hash", NULL);
@@ -282,6 +297,7 @@ static int launch_value(struct conform_case *c, struct asked *q, const struct js
 	return OK;
 }
 
+/* A receipt, a value to hash, or a record beside a receipt: told from the members of the case. */
 int conform_launch(struct conform_case *c, struct err *e)
 {
 	const struct json *doc = c->doc, *record;
@@ -322,7 +338,8 @@ int conform_extauthz(struct conform_case *c, struct err *e)
 	return OK;
 }
 
-/* The caller's keys stand beside the expected answer: a map from id to key. */
+/* The caller's keys stand beside the expected answer, as a map from id to key.  They are repeated in the
+ * answer because every member of `expect` is compared. */
 int conform_provenance(struct conform_case *c, struct err *e)
 {
 	struct json *keys = json_get(c->expect, "trusted_keys");

@@ -1,4 +1,7 @@
-/* sealed.c — handlers of the sealed contract records: one row per pack of cases. */
+/* sealed.c — handlers of the sealed contract records: one row per pack of cases.
+ *
+ * The case file itself states what a caller would pin (keys, authorities, the time of the check), so it is
+ * passed both as the document and as what is given. */
 #include "audit/conform/conform.h"
 #include "verify/verify.h"
 
@@ -14,6 +17,7 @@ static const char *text_of(const struct json *o, const char *name)
 	return json_get_text(o, name, "");
 }
 
+/* The snapshot is the case's own and counts as pinned. */
 static void approval(struct conform_case *c, struct verification *v)
 {
 	verify_approval(v, c->doc, true);
@@ -34,7 +38,8 @@ static void admission(struct conform_case *c, struct verification *v)
 		json_get_text(c->doc, "verification_time", NULL));
 }
 
-/* The case asks about the statements and their chain, about the chain alone, or whether the first is in force. */
+/* The case asks about the statements and their chain, about the chain alone, or whether the first is in
+ * force.  The question is a sentence in the case; its beginning tells which. */
 static void release(struct conform_case *c, struct verification *v)
 {
 	const struct json *certified = json_get(c->doc, "certified"), *revoked = json_get(c->doc, "revoked");
@@ -78,6 +83,7 @@ static void update(struct conform_case *c, struct verification *v)
 	verify_update_bundle(v, c->doc, c->doc);
 }
 
+/* Two forms of cases are published; they differ in the name of the member. */
 static void emergency_stop(struct conform_case *c, struct verification *v)
 {
 	const struct json *doc =
@@ -98,6 +104,7 @@ static void permit(struct conform_case *c, struct verification *v)
 		verify_permit(v, record);
 }
 
+/* One row per published pack of cases. */
 static const struct {
 	const char *pack;
 	void (*run)(struct conform_case *, struct verification *);
@@ -115,6 +122,7 @@ static const struct {
 	{ "update-bundle-v1", update },
 };
 
+/* The part of the id behind "sealed/" is the name of the pack. */
 static bool is_pack(const char *id, const char *pack)
 {
 	size_t n = strlen(pack);
@@ -122,6 +130,7 @@ static bool is_pack(const char *id, const char *pack)
 	return text_starts(id, "sealed/") && strncmp(id + 7, pack, n) == 0 && id[7 + n] == '/';
 }
 
+/* Runs one case and reports everything that was recomputed. */
 static int run_pack(struct conform_case *c, void (*run)(struct conform_case *, struct verification *))
 {
 	struct trusted_key key = { .id = "" };
@@ -139,6 +148,7 @@ static int run_pack(struct conform_case *c, void (*run)(struct conform_case *, s
 	return OK;
 }
 
+/* A pack of cases without a row here cannot be run, and its cases fail. */
 int conform_sealed(struct conform_case *c, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(packs); i++)

@@ -1,4 +1,10 @@
-/* attest.c — counterfactual receipts (what would have been decided) and workstation receipts (what a local agent did). */
+/* attest.c — counterfactual receipts (what would have been decided) and workstation receipts (what a local
+ * agent did).
+ *
+ * Both carry their own hash and a signature, and both name their signer by its key.  That key shows that
+ * the receipt is unchanged; trust comes only from a key the caller brought.  The two differ in what is
+ * signed: a counterfactual receipt signs a text with its hash in it, a workstation receipt signs the bytes
+ * that are hashed. */
 #include "model/reason.h"
 #include "model/records.h"
 #include "proof/preimage.h"
@@ -6,6 +12,7 @@
 
 #include <string.h>
 
+/* Canonical bytes of the members in `p`; *ret is set only on success. */
 static int project(struct arena *a, const struct projection *p, const struct except *but,
 	const struct json *record, struct bytes *ret, struct err *e)
 {
@@ -32,6 +39,8 @@ static bool check_signature(struct verification *v, const struct json *record, s
 	return verify_signature(v, message, signature, has_key ? declared : NULL, key, "signature_rejected");
 }
 
+/* The stated hash is compared before the signature: a reader who is told about a wrong hash knows that the
+ * content was changed. */
 static bool check_hash(struct verification *v, const struct json *record, const char *computed)
 {
 	const char *stored = member_text(record, "receipt_hash");
@@ -45,6 +54,8 @@ static bool check_hash(struct verification *v, const struct json *record, const 
 
 /* Counterfactual receipts. */
 
+/* A counterfactual receipt must say that it is one.  Otherwise somebody could show it as a decision that
+ * was enforced.  A verdict that would have stopped something needs a reason from the register. */
 static bool check_counterfactual_rules(struct verification *v, const struct json *r)
 {
 	static const char *const required[] = { "receipt_id", "observe_grant_id", "boundary_record_id",
@@ -68,6 +79,8 @@ static bool check_counterfactual_rules(struct verification *v, const struct json
 	return true;
 }
 
+/* The signed text begins with "counterfactual:", so that this signature can never be used for a hash of
+ * another kind. */
 void verify_counterfactual(struct verification *v, const struct json *receipt)
 {
 	static const char *const sealed[] = { "receipt_hash", "signature", "signer_key_id", NULL };
@@ -94,6 +107,9 @@ void verify_counterfactual(struct verification *v, const struct json *receipt)
 
 /* Workstation receipts. */
 
+/* A receipt with a `request` is a policy decision and has other members.  Hash and signature cover the
+ * same bytes and are both checked even when the first fails, so that the signer is known; a wrong hash
+ * then still refutes the receipt. */
 void verify_workstation(struct verification *v, const struct json *receipt)
 {
 	static const char *const sealed[] = { "receipt_hash", "signature", NULL };

@@ -1,7 +1,8 @@
 /* extauthz.c — external authorization: request and response on the wire between a gateway and the kernel.
  *
- * The shape decides much: permit material stands in an ALLOW only, and nothing of a finished effect may stand in an answer
- * given before dispatch.  The schema is the one that is published with the program. */
+ * The shape decides much: permit material stands in an ALLOW only, and nothing of a finished effect may
+ * stand in an answer given before dispatch.  The schema is the one that is published with the program, so
+ * shape is judged here exactly as others can judge it. */
 #include "base/embed.h"
 #include "base/schema.h"
 #include "proof/preimage.h"
@@ -9,6 +10,7 @@
 
 #include <string.h>
 
+/* A schema that is missing or does not compile is a fault of this program, not of the document. */
 static bool check_shape(struct verification *v, const struct json *document)
 {
 	struct err e = { 0 };
@@ -30,6 +32,8 @@ bool verify_extauthz_shape(struct verification *v, const struct json *document)
 	return check_shape(v, document);
 }
 
+/* Hash and signature cover the response with both members empty.  The schema has already required a
+ * well-formed signature. */
 void verify_extauthz(struct verification *v, const struct json *document)
 {
 	const struct json *response = json_get(document, "response");

@@ -1,7 +1,9 @@
 /* external.c — decision receipts of other producers, in the normal form helm_external.v1.
  *
- * Such a receipt can be sound, but it is never a native one: a receipt that claims to be is refused, not rewritten.  The
- * class says how far it was established, and the weakest receipt of a bundle decides. */
+ * Such a receipt can be sound, but it is never a native one: a receipt that claims to be is refused, not
+ * rewritten.  The class says how far it was established, and the weakest receipt of a bundle decides:
+ * unverified (some check failed), compatible (sound under a key the bundle itself discloses), conformant
+ * (sound under a key the caller trusts). */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
@@ -23,15 +25,19 @@ struct external {
 	enum grade grade; /* weakest so far */
 };
 
+/* Members that are not part of what is hashed and signed: added later, or made from the rest. */
 static const char *const cleared[] = { "classification", "limitations", "original_digest", "receipt_hash",
 	"signature", NULL };
 
+/* Sets a member that is absent or empty. */
 static void fill(struct arena *a, struct json *o, const char *name, const char *value)
 {
 	if (!*member_text(o, name))
 		json_sets(a, o, name, value);
 }
 
+/* The normal form.  `kind` is always written as that of a foreign receipt, so a native claim changes the
+ * hash and fails. */
 static int preimage(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e)
 {
 	static const struct except but = { .absent = cleared };
@@ -77,6 +83,7 @@ static bool bundle_key(const struct json *bundle, const char *id, uint8_t ret[KE
 	return false;
 }
 
+/* Reports a check under the receipt's id.  One failure makes the whole bundle unverified. */
 static void check(struct external *x, const char *what, const char *fault)
 {
 	struct verification *v = x->v;
@@ -90,6 +97,7 @@ static void check(struct external *x, const char *what, const char *fault)
 	(void)verify_fail(v, arena_printf(v->a, "%s_failed", what), "%s: %s", x->id, fault);
 }
 
+/* A key the bundle discloses is used only when the caller brought none. */
 static void check_signature(struct external *x, const struct json *receipt, struct bytes message)
 {
 	struct verification one, *v = x->v;
@@ -123,6 +131,7 @@ static void check_signature(struct external *x, const struct json *receipt, stru
 		x->grade = COMPATIBLE;
 }
 
+/* A receipt need not store its hash; one that is stored must be right. */
 static void check_hash(struct external *x, const struct json *receipt, const char *computed)
 {
 	const char *stored = member_text(receipt, "receipt_hash");
@@ -138,6 +147,7 @@ static void check_hash(struct external *x, const struct json *receipt, const cha
 	check(x, "hash", NULL);
 }
 
+/* Links go to the recomputed hash of the receipt before. */
 static void check_receipt(struct external *x, const struct json *receipt, size_t i)
 {
 	struct verification *v = x->v;
@@ -172,6 +182,7 @@ static void check_receipt(struct external *x, const struct json *receipt, size_t
 	x->previous_hash = computed;
 }
 
+/* The format is named by the bundle or by a receipt in it. */
 static bool is_format(const struct json *doc, const struct json *receipts)
 {
 	if (text_eq(member_text(doc, "format_id"), FORMAT))
@@ -196,6 +207,7 @@ static const struct json *receipts_of(struct arena *a, const struct json *doc)
 	return list;
 }
 
+/* The loop ends at the first receipt with a failure. */
 void verify_external_decisions(struct verification *v, const struct json *doc)
 {
 	const struct json *receipts = receipts_of(v->a, doc);

@@ -1,7 +1,10 @@
 /* graph.c — ProofGraph nodes and condensation checkpoints.
  *
- * A node's hash covers its parents' hashes, so a graph of sound nodes whose parents are all present has no cycle.  Clocks
- * are checked all the same: a parent's clock precedes its child's. */
+ * A node's hash covers its parents' hashes, so a graph of sound nodes whose parents are all present has no
+ * cycle.  Clocks are checked all the same: a parent's clock precedes its child's.
+ *
+ * A condensation checkpoint replaces many receipts by the root of a tree over their hashes.  That tree
+ * hashes hex texts, not bytes, and has no prefixes; it is another tree than that of proof/merkle.h. */
 #include "model/records.h"
 #include "proof/merkle.h"
 #include "proof/preimage.h"
@@ -23,6 +26,7 @@ static bool node_hash(struct arena *a, const struct json *node, char **ret, stru
 	return true;
 }
 
+/* A signature's purpose, where one is stated, must be a known one. */
 static bool check_purpose(struct verification *v, const struct json *node)
 {
 	static const char *const legal[] = { "author", "witness", "countersign", "audit" };
@@ -36,6 +40,7 @@ static bool check_purpose(struct verification *v, const struct json *node)
 	return verify_refute(v, "invalid signature purpose", "sig_purpose \"%s\" is not known", purpose);
 }
 
+/* References in one spelling only, so that equal references are equal texts. */
 static bool check_refs(struct verification *v, const struct json *node)
 {
 	if (!is_bare_hash(member_text(node, "node_hash")))
@@ -48,6 +53,7 @@ static bool check_refs(struct verification *v, const struct json *node)
 	return true;
 }
 
+/* The limit is on the canonical form, which does not depend on white space. */
 static bool check_payload(struct verification *v, const struct json *node)
 {
 	struct buf b;
@@ -60,6 +66,7 @@ static bool check_payload(struct verification *v, const struct json *node)
 			v, "payload too large", "the payload is larger than %d bytes", MAX_PAYLOAD_BYTES);
 }
 
+/* A node by itself.  On failure the report names the node by its place in the list. */
 static bool check_node(struct verification *v, const struct json *node, size_t i)
 {
 	const char *stored = member_text(node, "node_hash");
@@ -83,7 +90,8 @@ at:
 	return false;
 }
 
-/* Nodes by hash, sorted, to find parents. */
+/* Nodes by hash, sorted, to find parents.  is_parent marks those that some node names; the others are the
+ * heads. */
 struct entry {
 	const char *hash;
 	const struct json *node;
@@ -102,6 +110,7 @@ static struct entry *find_node(struct entry *entries, size_t n, const char *hash
 	return bsearch(&key, entries, n, sizeof(*entries), by_hash);
 }
 
+/* Every parent is in this graph and earlier. */
 static bool check_parents(
 	struct verification *v, struct entry *entries, size_t n, const struct json *node, size_t i)
 {
@@ -123,6 +132,7 @@ static bool check_parents(
 	return true;
 }
 
+/* The nodes nobody names as parent, in the order of the document, and the highest clock. */
 static void add_heads(struct verification *v, struct entry *entries, size_t n, const struct json *nodes)
 {
 	struct json *heads = json_new(v->a, JSON_ARRAY);
@@ -139,6 +149,7 @@ static void add_heads(struct verification *v, struct entry *entries, size_t n, c
 	json_seti(v->a, v->values, "lamport", clock);
 }
 
+/* All nodes are sound before any parent is looked up: the search works on hashes that were verified. */
 void verify_proofgraph(struct verification *v, const struct json *nodes)
 {
 	size_t n = json_is(nodes, JSON_ARRAY) ? nodes->n : 0;
@@ -168,6 +179,7 @@ static int by_text(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
+/* Adds the hashes of one replica.  Stops at the first bad node; v->error then says so. */
 static size_t take_replica(struct verification *v, const struct json *nodes, const char **hashes, size_t n)
 {
 	for (size_t i = 0; json_is(nodes, JSON_ARRAY) && i < nodes->n; i++) {
@@ -178,6 +190,7 @@ static size_t take_replica(struct verification *v, const struct json *nodes, con
 	return n;
 }
 
+/* Nodes are named by their content, so merging two replicas is the union of their hashes. */
 void verify_proofgraph_merge(struct verification *v, const struct json *x, const struct json *y)
 {
 	size_t cap = (json_is(x, JSON_ARRAY) ? x->n : 0) + (json_is(y, JSON_ARRAY) ? y->n : 0), n;
@@ -198,6 +211,7 @@ void verify_proofgraph_merge(struct verification *v, const struct json *x, const
 
 /* Condensation.  Hex texts are hashed, an odd last node pairs with itself. */
 
+/* Parents are hashes of the two hex texts joined. */
 static char *pair(struct arena *a, const char *left, const char *right)
 {
 	char *text = arena_printf(a, "%s%s", left, right);
@@ -205,6 +219,7 @@ static char *pair(struct arena *a, const char *left, const char *right)
 	return sha256_hex(a, text, strlen(text));
 }
 
+/* Works in `row`, which is overwritten.  No leaves have the hash of nothing. */
 static const char *condensed_root(struct arena *a, const char **row, size_t n)
 {
 	if (n == 0)
@@ -237,6 +252,7 @@ void verify_condensation(
 	v->integrity = ANSWER_YES;
 }
 
+/* How many siblings a proof in a tree of n leaves has. */
 static size_t tree_height(int64_t n)
 {
 	size_t height = 0;
@@ -246,6 +262,8 @@ static size_t tree_height(int64_t n)
 	return height;
 }
 
+/* The length of the path follows from the count; without that check a node could be presented as a leaf of
+ * a smaller tree. */
 void verify_condensation_proof(struct verification *v, const struct json *proof)
 {
 	int64_t index = json_get_int(proof, "leaf_index", -1), count = json_get_int(proof, "leaf_count", 0);

@@ -1,7 +1,8 @@
 /* host.c — what a recorder outside the kernel saw on the host: chains of external host receipts.
  *
- * Every check is reported by name.  The chain hash and the links are compared with recomputed hashes, never with stored
- * ones.  Claims of a hardware root fail until a quote can be verified. */
+ * Every check is reported by name.  The chain hash and the links are compared with recomputed hashes,
+ * never with stored ones: a forger who changes a receipt can change its stored hash too.  Claims that
+ * cannot be checked here (a hardware root, a foreign signed payload) fail instead of being passed over. */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
@@ -20,6 +21,8 @@ struct host {
 	bool is_untrusted; /* a signature verified only under a key the chain carries */
 };
 
+/* Reports a check; `fault` is NULL when it passes.  A name is listed once in failed_checks, however many
+ * receipts fail it. */
 static void check(struct host *h, const char *name, const char *fault)
 {
 	verify_check(h->v, name, fault ? CHECK_FAIL : CHECK_PASS, fault ? fault : "");
@@ -33,6 +36,8 @@ static void check(struct host *h, const char *name, const char *fault)
 	json_pushs(h->v->a, h->failed, name);
 }
 
+/* Producers leave out what is the same for the whole chain.  The hashes are made with these members filled
+ * in. */
 static struct json *with_defaults(struct host *h, const struct json *receipt)
 {
 	static const char *const inherited[] = { "source_vendor", "source_profile" };
@@ -46,6 +51,8 @@ static struct json *with_defaults(struct host *h, const struct json *receipt)
 	return view;
 }
 
+/* A receipt is about a tool action or about a network event; each has members without which it says
+ * nothing. */
 static bool is_complete(const struct json *receipt)
 {
 	const struct json *event = json_get(receipt, "event"), *action = json_get(receipt, "action_event");
@@ -60,7 +67,8 @@ static bool is_complete(const struct json *receipt)
 		*member_text(event, "timestamp");
 }
 
-/* The receipt's own hash is made with the member empty; the signature covers it filled in. */
+/* The receipt's own hash is made with that member empty; the signature covers the receipt with the hash
+ * filled in.  The recomputed hash is filled in, not the stored one. */
 static int preimages(
 	struct host *h, struct json *view, struct bytes *ret_signed, char **ret_hash, struct err *e)
 {
@@ -82,6 +90,7 @@ static int preimages(
 	return OK;
 }
 
+/* Producers write hex or base64. */
 static bool decode_signature(struct arena *a, const char *text, uint8_t ret[SIGNATURE_SIZE])
 {
 	struct bytes raw;
@@ -94,6 +103,8 @@ static bool decode_signature(struct arena *a, const char *text, uint8_t ret[SIGN
 	return true;
 }
 
+/* What is wrong with the signature, or NULL.  The key the chain carries is tried only when the caller
+ * brought none, and then marks the chain as untrusted. */
 static const char *signature_fault(struct host *h, const struct json *receipt, struct bytes message)
 {
 	struct verification one;
@@ -117,6 +128,7 @@ static const char *signature_fault(struct host *h, const struct json *receipt, s
 	return NULL;
 }
 
+/* An empty member claims nothing. */
 static bool claims_hardware(const struct json *receipt)
 {
 	const struct json *root = json_get(receipt, "hardware_root");
@@ -124,6 +136,7 @@ static bool claims_hardware(const struct json *receipt)
 	return root && root->type != JSON_NULL && !(root->type == JSON_OBJECT && root->n == 0);
 }
 
+/* previous_hash is emptied first: when this receipt has no hash, the next one cannot follow it. */
 static void check_receipt(struct host *h, const struct json *receipt, size_t i)
 {
 	struct verification *v = h->v;
@@ -166,6 +179,7 @@ static void check_receipt(struct host *h, const struct json *receipt, size_t i)
 	h->previous_hash = hash;
 }
 
+/* The first usable key the chain carries. */
 static void find_chain_key(struct host *h)
 {
 	json_each (key, json_get(h->chain, "public_keys")) {
@@ -178,6 +192,7 @@ static void find_chain_key(struct host *h)
 	}
 }
 
+/* The chain hash is over the recomputed hashes of all receipts, joined by newlines. */
 static void check_chain(struct host *h, const struct json *receipts)
 {
 	const char *stored = member_text(h->chain, "receipt_chain_hash");
@@ -194,6 +209,7 @@ static void check_chain(struct host *h, const struct json *receipts)
 			text_eq(stored, hash) ? NULL : "receipt_chain_hash is not over the receipts' hashes");
 }
 
+/* A document is a chain, a bare list, or a single receipt. */
 static const struct json *receipts_of(struct arena *a, const struct json *doc)
 {
 	struct json *list;
@@ -207,6 +223,7 @@ static const struct json *receipts_of(struct arena *a, const struct json *doc)
 	return list;
 }
 
+/* Any failed check refutes the evidence: it is only worth something as a whole. */
 void verify_host_evidence(struct verification *v, const struct json *doc)
 {
 	struct host h = { .v = v, .chain = doc, .previous_hash = "", .failed = json_new(v->a, JSON_ARRAY) };

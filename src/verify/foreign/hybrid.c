@@ -1,7 +1,8 @@
 /* hybrid.c — receipts signed twice: Ed25519 and ML-DSA-65 over the same preimage.
  *
- * The envelope is "hybrid:", 128 hex digits, ":", and 6618 hex digits, split by position.  Both halves must verify, under
- * two keys of one signer; one half alone counts for nothing, and a key that lacks its post-quantum half is no key here. */
+ * The envelope is "hybrid:", 128 hex digits, ":", and 6618 hex digits, split by position.  Both halves
+ * must verify, under two keys of one signer; one half alone counts for nothing, and a key that lacks its
+ * post-quantum half is no key here. */
 #include "proof/mldsa.h"
 #include "verify/parts.h"
 #include "verify/receipt.h"
@@ -15,6 +16,7 @@ struct halves {
 	uint8_t ml[MLDSA_SIGNATURE];
 };
 
+/* By position, since both lengths are fixed; lower case only. */
 static bool split(const char *text, struct halves *ret)
 {
 	return strlen(text) == ENVELOPE && text[PREFIX + ED_HEX] == ':' &&
@@ -22,12 +24,14 @@ static bool split(const char *text, struct halves *ret)
 		hex_decode(text + PREFIX + ED_HEX + 1, 2 * MLDSA_SIGNATURE, ret->ml, sizeof(ret->ml), true);
 }
 
+/* The cheap signature first. */
 static bool both_verify(
 	const uint8_t *ed_key, const uint8_t *ml_key, struct bytes message, const struct halves *h)
 {
 	return verify_ed25519(ed_key, message, h->ed) && mldsa_verify(ml_key, message, h->ml);
 }
 
+/* Both keys the receipt carries. */
 static bool declared_keys(struct arena *a, const struct json *receipt, uint8_t ed[KEY_SIZE], uint8_t **ret_ml)
 {
 	const struct json *set = json_get(receipt, "public_key_set");
@@ -46,6 +50,8 @@ static char *hex_of(struct arena *a, const uint8_t key[KEY_SIZE])
 	return text;
 }
 
+/* Like verify_signature, for two signatures at once.  A trusted key without its post-quantum half is
+ * passed over: one half would be a downgrade. */
 bool verify_hybrid(
 	struct verification *v, const struct json *receipt, struct bytes message, const char *error)
 {

@@ -1,13 +1,19 @@
-/* journal.c — append-only journals: the local audit log, the model proxy's receipts, the audit-trail export.
+/* journal.c — append-only journals: the local audit log, the model proxy's receipts, the audit-trail
+ * export.
  *
- * All three are chains of hashes over what stands before; a chain cannot show that its end was cut off.  The audit log's
- * side file with the last hash can. */
+ * All three are chains of hashes over what stands before, so a change in the middle is found at the place
+ * where it was made.  A chain cannot show that its end was cut off.  The audit log's side file with the
+ * last hash can.
+ *
+ * The audit log is not signed at all; the proxy signs a few members of each receipt; the audit trail may
+ * carry a signature per record.  The report says what was not covered. */
 #include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
 #include <string.h>
 
+/* Records the first record that does not fit, by its number from 1; values.at counts from 0. */
 static bool broken_at(
 	struct verification *v, size_t i, const char *member, const char *expected, const char *found)
 {
@@ -16,6 +22,8 @@ static bool broken_at(
 	return verify_refute(v, "link_broken", "record %zu: %s is not what it must be", i + 1, member);
 }
 
+/* The event's own hash is compared before its place, so that a changed event is called changed and not out
+ * of order. */
 static bool check_event(struct verification *v, const struct json *event, size_t i, const char *previous)
 {
 	static const char *const own[] = { "hash", NULL };
@@ -38,6 +46,8 @@ static bool check_event(struct verification *v, const struct json *event, size_t
 	return true;
 }
 
+/* A head file that names another last event means that events were cut off or added; the events that are
+ * there may still be unchanged. */
 void verify_audit_log(struct verification *v, const struct json *events, const struct json *head)
 {
 	size_t n = json_is(events, JSON_ARRAY) ? events->n : 0;
@@ -71,6 +81,8 @@ void verify_audit_log(struct verification *v, const struct json *events, const s
 
 /* The proxy's journal: links are over the exact bytes of lines. */
 
+/* An unsigned record leaves trust open, a wrong signature refutes it when keys were given.  Without keys
+ * the signature cannot be judged. */
 static bool check_proxy_signature(
 	struct verification *v, const struct json *row, size_t i, struct verification *one)
 {
@@ -92,6 +104,7 @@ static bool check_proxy_signature(
 	return v->trust->key_count == 0 || broken_at(v, i, "signature", "a signature by a given key", text);
 }
 
+/* Trust of the journal is that of its weakest record. */
 static bool check_proxy_line(struct verification *v, struct bytes line, size_t i, const char *previous)
 {
 	struct verification one;
@@ -119,6 +132,8 @@ static bool check_proxy_line(struct verification *v, struct bytes line, size_t i
 	return true;
 }
 
+/* Links are over the exact bytes of lines, without their line ends, so lines are not parsed and written
+ * again. */
 void verify_proxy_journal(struct verification *v, struct bytes text)
 {
 	const char *previous = "GENESIS";
@@ -146,6 +161,8 @@ void verify_proxy_journal(struct verification *v, struct bytes text)
 
 static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
 
+/* The signature is over the 32 bytes of the record's hash.  A record without one is not refused; integrity
+ * stays open then. */
 static bool trail_signature(struct verification *v, const struct json *row, const char *hash, size_t i)
 {
 	const struct json *sig = json_get(row, "signature");
@@ -167,6 +184,7 @@ static bool trail_signature(struct verification *v, const struct json *row, cons
 		v, (struct bytes){ digest, sizeof(digest) }, signature.p, key.p, NULL, "signature_rejected");
 }
 
+/* A line must be canonical JSON to the byte: then the hash over the parsed record is a hash over the line. */
 static bool check_trail_line(
 	struct verification *v, struct bytes line, size_t i, const char *previous, const char **ret_hash)
 {
@@ -194,6 +212,8 @@ static bool check_trail_line(
 	return trail_signature(v, row, *ret_hash, i);
 }
 
+/* Each record is judged by itself and merged; the first bad one ends it, since the links behind it have no
+ * basis. */
 void verify_audit_trail(struct verification *v, struct bytes text)
 {
 	const char *previous = zeros;

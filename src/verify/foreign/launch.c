@@ -1,8 +1,11 @@
-/* launch.c — launch effect receipts (preview profile): a closed object with an identity, a base64 signature over its id, an
- * authority binding from the durable reservation, and a small graph of evidence.
+/* launch.c — launch effect receipts (preview profile): a closed object with an identity, a base64
+ * signature over its id, an authority binding from the durable reservation, and a small graph of evidence.
  *
- * The receipt's id is the hash of everything in it but id and signature; the chain id is the hash of the dispatch identity, so
- * that revisions of one dispatch share it. */
+ * The receipt's id is the hash of everything in it but id and signature; the chain id is the hash of the
+ * dispatch identity, so that revisions of one dispatch share it.
+ *
+ * The receipt is checked from the outside in: form and states first, then the hashes and the signature,
+ * then what ties it to other records.  The first failure ends it. */
 #include "model/records.h"
 #include "model/stamp.h"
 #include "proof/preimage.h"
@@ -12,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Members that identify one dispatch.  They are the same in all revisions of a receipt and in the
+ * authority binding. */
 static const char *const identity[] = { "effect_id", "tenant_id", "workspace_id", "mission_id",
 	"effect_ordinal", "input_schema_hash", "input_hash", "idempotency_key", "plan_hash", "request_hash",
 	"args_c14n_hash", "kernel_verdict_ref", "kernel_verdict_hash", "principal", "audience",
@@ -22,6 +27,7 @@ static const char *const identity[] = { "effect_id", "tenant_id", "workspace_id"
 	"evidence_reservation_ref", "policy_epoch", "emergency_fence_epoch", "connector_contract_hash",
 	"connector_authority_ref", "connector_authority_hash", "dependency_set_ref", "dependency_set_hash" };
 
+/* Members about the provider; part of the identity for the effects that have a route. */
 static const char *const route[] = { "route_binding_ref", "route_binding_hash", "route_placement_id",
 	"provider_id", "provider_account_ref", "provider_account_hash", "region_id", "offering_id",
 	"provider_connector_id", "provider_connector_contract_hash", "provider_action_urn",
@@ -39,6 +45,7 @@ static const char *const other[] = { "schema_version", "receipt_version", "kind"
 static const char *const optional[] = { "provider_operation_ref", "provider_resource_refs",
 	"evidence_pack_ref", "evidence_pack_hash", "previous_receipt_id" };
 
+/* Which tool and action belong to an effect, and which of the route members it has. */
 static const struct {
 	const char *effect, *tool, *action;
 	bool has_route, has_payload;
@@ -68,6 +75,7 @@ static bool refuse(struct verification *v, const char *member, const char *why)
 	return verify_refute(v, MISMATCH, "member \"%s\" %s", member, why);
 }
 
+/* Numbers that programs read differently are refused before anything is hashed. */
 static bool check_integers(struct verification *v, const struct json *r)
 {
 	struct buf b;
@@ -77,6 +85,8 @@ static bool check_integers(struct verification *v, const struct json *r)
 	return json_canonical_strict(&b, r, &e) == OK || verify_refute(v, "unsafe_integer", "%s", e.text);
 }
 
+/* A closed object: everything required is there, nothing unknown is, and whatever is called a hash looks
+ * like one. */
 static bool check_members(struct verification *v, const struct json *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(identity); i++)
@@ -99,6 +109,7 @@ static bool check_members(struct verification *v, const struct json *r)
 	return true;
 }
 
+/* Values the profile fixes, and members that repeat each other. */
 static bool check_constants(struct verification *v, const struct json *r)
 {
 	static const char *const fixed[][2] = { { "schema_version", "launch_effect_receipt.v1" },
@@ -116,6 +127,8 @@ static bool check_constants(struct verification *v, const struct json *r)
 	return true;
 }
 
+/* Effect, tool and action belong together, and the route members are there exactly when the effect has a
+ * route. */
 static bool check_route(struct verification *v, const struct json *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(effects); i++) {
@@ -137,6 +150,7 @@ static bool check_route(struct verification *v, const struct json *r)
 	return refuse(v, "effect_id", "is not known");
 }
 
+/* The first revision has no predecessor; each later one names it. */
 static bool check_revision(struct verification *v, const struct json *r)
 {
 	int64_t revision = json_get_int(r, "receipt_revision", 0);
@@ -150,6 +164,9 @@ static bool check_revision(struct verification *v, const struct json *r)
 	return true;
 }
 
+/* Which outcomes go with which states.  An unknown outcome keeps its dependents frozen and has no evidence
+ * pack yet; a final one needs a pack and at least one reconciliation; only an applied success releases
+ * dependents. */
 static bool check_state(struct verification *v, const struct json *r)
 {
 	const char *outcome = member_text(r, "outcome"), *status = member_text(r, "reconciliation_status");
@@ -177,6 +194,7 @@ static bool check_state(struct verification *v, const struct json *r)
 		refuse(v, "outcome", "does not fit the other states");
 }
 
+/* Copies the named members that are there. */
 static void pick(
 	struct arena *a, struct json *to, const struct json *from, const char *const *names, size_t n)
 {
@@ -185,6 +203,7 @@ static void pick(
 			json_set(a, to, names[i], json_get(from, names[i]));
 }
 
+/* The hash of the dispatch identity, with the route where there is one. */
 static bool check_chain_id(struct verification *v, const struct json *r)
 {
 	struct json *view = json_new(v->a, JSON_OBJECT);
@@ -202,6 +221,7 @@ static bool check_chain_id(struct verification *v, const struct json *r)
 	return verify_refute(v, "hash_mismatch", "receipt_chain_id is not the hash of the dispatch identity");
 }
 
+/* Hashed with id and signature empty, not absent. */
 static bool check_id(struct verification *v, const struct json *r)
 {
 	struct json *view = json_copy(v->a, r);
@@ -220,6 +240,7 @@ static bool check_id(struct verification *v, const struct json *r)
 	return verify_refute(v, "receipt_id_mismatch", "receipt_id is not the hash of the receipt");
 }
 
+/* The signature is over the text of receipt_id, which check_id has shown to be the hash of the whole. */
 static bool check_signature(struct verification *v, const struct json *r)
 {
 	const char *text = member_text(r, "signature");
@@ -232,6 +253,7 @@ static bool check_signature(struct verification *v, const struct json *r)
 		member_text(r, "signer_key_id"), "signature_rejected");
 }
 
+/* Equal on both sides, or absent on both. */
 static bool same(struct verification *v, const struct json *r, const char *name, const struct json *binding,
 	const char *there)
 {
@@ -243,6 +265,8 @@ static bool same(struct verification *v, const struct json *r, const char *name,
 	return verify_refute(v, MISMATCH, "the authority binding differs in \"%s\"", there);
 }
 
+/* The binding is what the kernel reserved before dispatch.  A receipt for anything else than what was
+ * reserved is refused.  Without a binding that stays open. */
 static bool check_binding(struct verification *v, const struct json *r, const struct json *binding)
 {
 	if (!binding) {
@@ -260,6 +284,7 @@ static bool check_binding(struct verification *v, const struct json *r, const st
 
 /* The evidence graph. */
 
+/* A list of texts in rising order, each once and none of them empty. */
 static bool is_sorted_set(const struct json *list)
 {
 	const char *before = "";
@@ -282,6 +307,8 @@ static const struct json *find_node(const struct json *nodes, const char *hash)
 	return NULL;
 }
 
+/* A node of evidence: its own hash, sorted references, the session of the receipt, a clock before the
+ * receipt's, and parents that are there and earlier.  Rising clocks also rule out a cycle. */
 static bool check_node(
 	struct verification *v, const struct json *r, const struct json *nodes, const struct json *node)
 {
@@ -320,7 +347,8 @@ static char *lower(struct arena *a, const char *s)
 	return copy;
 }
 
-/* Evidence may not lean on the receipt it is evidence for, in whatever spelling. */
+/* Evidence may not refer to the receipt it is evidence for, in whatever spelling: that would be a circle.
+ * A bare hash is refused as well, since it cannot be told what it refers to. */
 static bool leans_on_receipt(struct arena *a, const struct json *r, const char *ref)
 {
 	static const char *const own[] = { "receipt_id", "previous_receipt_id", "receipt_chain_id",
@@ -337,6 +365,7 @@ static bool leans_on_receipt(struct arena *a, const struct json *r, const char *
 	return false;
 }
 
+/* Every node is sound, no hash occurs twice, and the node the receipt names is among them. */
 static bool check_evidence(struct verification *v, const struct json *r, const struct json *dag)
 {
 	const struct json *nodes = json_get(dag, "nodes");
@@ -379,7 +408,8 @@ void verify_launch_receipt(struct verification *v, const struct json *receipt, c
 	verify_note(v, "a preview profile: it grants no dispatch");
 }
 
-/* Integers may be written 1, 1.0 or 1e0 in inputs: one value, one spelling.  What is no safe integer stays, and is refused. */
+/* Inputs may spell whole numbers as 1, 1.0 or 1e0; they are brought to one spelling.  A number that is not
+ * a safe integer stays as it is, and the strict writer refuses it. */
 static struct json *integral(struct arena *a, const struct json *v)
 {
 	struct json *copy;
@@ -416,6 +446,8 @@ void verify_launch_artifact(struct verification *v, const struct json *artifact,
 	}
 }
 
+/* Hash and signature cover the record with both members empty.  The hash may be written with or without
+ * its prefix. */
 void verify_launch_companion(struct verification *v, const struct json *record, const char *hash_member,
 	const char *signature_member)
 {

@@ -1,14 +1,19 @@
-/* pack_native.c — the native numbered layout and export bundles: checks in order, each named (docs/formats/native-pack.md).
+/* pack_native.c — the native numbered layout and export bundles: checks in order, each named
+ * (docs/formats/native-pack.md).
  *
- * Unlike the manifest layout, where one failure ends the question, stored native packs are judged by a report: every check
- * that can be made is made, and one that fails makes the pack fail.  A check for which the pack holds nothing says
- * "not established", never "passed". */
+ * Unlike the manifest layout, where one failure ends the question, stored native packs are judged by a
+ * report: every check that can be made is made, and one that fails makes the pack fail.  A check for which
+ * the pack holds nothing says "not established", never "passed".
+ *
+ * Not every failure means that the pack was changed.  A missing folder or an unknown signer leaves
+ * integrity open; a file that differs from the index refutes it.  shows_change() draws that line. */
 #include "base/tar.h"
 #include "proof/pack.h"
 #include "verify/pack.h"
 
 enum { SEARCH_BYTES = 2 << 20 };
 
+/* `receipts_dir` is where this pack keeps its receipts; export bundles and numbered packs differ in it. */
 struct native {
 	struct verification *v;
 	const struct pack *p;
@@ -23,11 +28,14 @@ static int by_path(const void *x, const void *y)
 	return strcmp(((const struct index_entry *)x)->path, ((const struct index_entry *)y)->path);
 }
 
+/* A path that would leave the folder the pack is unpacked to. */
 static bool escapes(const char *path)
 {
 	return tar_check_path(path, strlen(path), NULL) != OK;
 }
 
+/* One line of the index.  Entries with an unsafe path are reported and left out, so no later check follows
+ * them.  A hash in a wrong spelling is kept and reported by the check about roots. */
 static void read_entry(struct verification *v, const struct json *row, struct pack_index *index)
 {
 	struct index_entry *entry = &index->entries[index->n];
@@ -43,6 +51,8 @@ static void read_entry(struct verification *v, const struct json *row, struct pa
 		index->n++;
 }
 
+/* Entries are sorted by path, as the root is computed over them in that order.  A pack without an index
+ * has doc NULL and no errors: whether that matters depends on the layout. */
 void pack_index_read(struct verification *v, const struct pack *p, struct pack_index *ret)
 {
 	const struct pack_file *f = verify_pack_find(p, "00_INDEX.json");
@@ -71,12 +81,14 @@ void pack_index_read(struct verification *v, const struct pack *p, struct pack_i
 				ret->entries[i].path);
 }
 
+/* Reports a check whose failures were collected in a list. */
 static void check(struct native *s, const char *name, const struct json *errors, const char *detail)
 {
 	verify_check(s->v, name, errors->n ? CHECK_FAIL : CHECK_PASS,
 		errors->n ? pack_join(s->v->a, errors, "; ") : detail);
 }
 
+/* Without an index or a manifest there is nothing to judge by, and no other check is made. */
 static bool check_structure(struct native *s)
 {
 	if (verify_pack_find(s->p, "00_INDEX.json") || verify_pack_find(s->p, "manifest.json")) {
@@ -87,7 +99,8 @@ static bool check_structure(struct native *s)
 	return false;
 }
 
-/* The workstation dialect: a map of paths to hashes of the content without its final newline. */
+/* The workstation dialect: a map of paths to hashes of the content without its final newline, and a hash
+ * over that map. */
 static void check_workstation(struct native *s, struct json *errors)
 {
 	const struct json *files = json_get(s->index.doc, "files");
@@ -107,6 +120,8 @@ static void check_workstation(struct native *s, struct json *errors)
 	}
 }
 
+/* Every indexed file is there and has the hash the index states.  Files that are not in the index are a
+ * matter of the seal. */
 static void check_index(struct native *s)
 {
 	struct json *errors = json_copy(s->v->a, s->index.errors);
@@ -132,6 +147,7 @@ static void check_index(struct native *s)
 		check(s, "index_integrity", errors, "");
 }
 
+/* Computes the roots for the report.  They are compared with stated ones where a seal states them. */
 static void check_roots(struct native *s)
 {
 	struct hash *digests = arena_zalloc(s->v->a, s->index.n + 1, sizeof(*digests)), root;
@@ -155,12 +171,14 @@ static void check_roots(struct native *s)
 
 /* Export bundles list their files in manifest.json. */
 
+/* Files that cannot be in the list of an export bundle, since they hold or sign that list. */
 static bool is_control(const char *path)
 {
 	return text_eq(path, "manifest.json") || text_eq(path, "00_INDEX.json") ||
 		text_eq(path, "07_ATTESTATIONS/evidence_pack.sig");
 }
 
+/* Each file that differs gets a check of its own, so that the report names it. */
 static void check_hash(struct native *s, const struct json_member *m, struct json *errors)
 {
 	const struct pack_file *f = verify_pack_find(s->p, m->name);
@@ -176,6 +194,7 @@ static void check_hash(struct native *s, const struct json_member *m, struct jso
 	pack_add_error(s->v, errors, "%.300s", m->name);
 }
 
+/* Both directions: each listed file has its hash, and no file is unlisted. */
 static void check_file_hashes(struct native *s)
 {
 	const struct pack_file *f = verify_pack_find(s->p, "manifest.json");
@@ -201,13 +220,15 @@ static void check_file_hashes(struct native *s)
 
 /* Documents inside. */
 
+/* Absent, null, or empty: what a profile must not have. */
 static bool is_blank(const struct json *v)
 {
 	return !v || v->type == JSON_NULL ||
 		(v->n == 0 && (v->type == JSON_STRING || v->type == JSON_ARRAY || v->type == JSON_OBJECT));
 }
 
-/* Every object of that name, anywhere in the tree. */
+/* Looks for objects of that name anywhere in the tree.  *incomplete is set when one of them has an empty
+ * member. */
 static void find_profiles(const struct json *v, bool *found, bool *incomplete)
 {
 	json_each (item, v)
@@ -224,6 +245,8 @@ static void find_profiles(const struct json *v, bool *found, bool *incomplete)
 	}
 }
 
+/* A member whose name contains the given parts and whose value is not blank: producers name these members
+ * differently. */
 static const struct json *member_like(const struct json *o, const char *part, const char *other)
 {
 	json_each_member (m, o) {
@@ -233,6 +256,8 @@ static const struct json *member_like(const struct json *o, const char *part, co
 	return NULL;
 }
 
+/* Everything that ties a connector's call to a contract, a policy, its request and its answer.  A record
+ * that calls itself both a sample and production is refused. */
 static bool is_connector_record_complete(const struct json *r)
 {
 	bool has_all = member_like(r, "contract", NULL) && member_like(r, "policy", NULL) &&
@@ -244,6 +269,8 @@ static bool is_connector_record_complete(const struct json *r)
 	return has_all && !(json_get_bool(r, "sample", false) && json_get_bool(r, "production", false));
 }
 
+/* Searches one JSON file for profiles and connector records.  Large files and those that are not JSON are
+ * passed over. */
 static void look_into(struct native *s, const struct pack_file *f, bool found[2], struct json *profile_errors,
 	struct json *connector_errors)
 {
@@ -295,7 +322,7 @@ static bool in_dir(const char *path, const char *dir)
 #define POLICY_CLASS "mcp_policy_decision"
 #define EFFECT_CLASS "mcp_governed_effect_execution"
 
-/* The class an effect id fixes, or NULL. */
+/* The class an effect id fixes, or NULL.  The effect id is signed, a `type` member is not. */
 static const char *proof_class(const struct json *r)
 {
 	const char *effect = member_text(r, "effect_id");
@@ -305,6 +332,7 @@ static const char *proof_class(const struct json *r)
 							: NULL;
 }
 
+/* Only presence can be judged: what these hashes are made of is not in the pack.  The report says so. */
 static void check_decision_hashes(struct native *s)
 {
 	struct json *errors = json_new(s->v->a, JSON_ARRAY);
@@ -328,7 +356,8 @@ static void check_decision_hashes(struct native *s)
 	check(s, "policy_decision_hashes", errors, "presence only: the hashes are not recomputed");
 }
 
-/* A signed document inside must verify under a key the caller brought. */
+/* A signed document inside must verify under a key the caller brought.  The one exception: receipts of
+ * known classes may count under their own key when the caller allows self-attested packs. */
 static bool is_signature_trusted(
 	struct native *s, const struct pack_file *f, const struct json *doc, const char **ret_why)
 {
@@ -351,6 +380,7 @@ static bool is_signature_trusted(
 		part.is_self_attested;
 }
 
+/* Unsigned documents are passed over; the check is "not established" when none is signed. */
 static void check_embedded(struct native *s)
 {
 	struct json *errors = json_new(s->v->a, JSON_ARRAY);
@@ -374,6 +404,7 @@ static void check_embedded(struct native *s)
 			"not established: the receipts and attestations are not signed");
 }
 
+/* Each file of host evidence gets a check of its own. */
 static void check_host_evidence(struct native *s)
 {
 	for (size_t i = 0; i < s->p->n; i++) {
@@ -398,6 +429,7 @@ static void check_host_evidence(struct native *s)
 
 /* Replay. */
 
+/* The index lists which gates the producer claims to have passed; G2 is reproducibility. */
 static bool has_gate(const struct native *s, const char *gate)
 {
 	json_each (g, json_get(s->index.doc, "gates")) {
@@ -416,6 +448,8 @@ static bool has_diffs(const struct native *s)
 	return false;
 }
 
+/* The producer's own statement that replay gave the same hash.  It must at least be there and agree with
+ * itself. */
 static void check_determinism(struct native *s, struct json *errors)
 {
 	const struct pack_file *f = verify_pack_find(s->p, "02_PROOFGRAPH/determinism_manifest.json");
@@ -431,6 +465,7 @@ static void check_determinism(struct native *s, struct json *errors)
 		pack_add_error(s->v, errors, "live_hash and replay_hash differ");
 }
 
+/* Reproducibility is judged only when the pack claims it. */
 static void check_replay(struct native *s)
 {
 	struct json *errors = json_new(s->v->a, JSON_ARRAY);
@@ -454,6 +489,7 @@ static const char *const mandatory[] = { "02_PROOFGRAPH", "03_TELEMETRY", "04_EX
 static const char *const optional[] = { "00_INDEX.json", "01_SCORE.json", "00_INDEX.json.sig",
 	"01_SCORE.json.sha256", "01_SCORE.json.sig", "11_HOST_EVIDENCE", "99_EXT" };
 
+/* A departure from the layout, as a failed check named after it. */
 static void conform(struct native *s, const char *issue)
 {
 	verify_check(s->v, arena_printf(s->v->a, "conform:%s", issue), CHECK_FAIL, "");
@@ -515,6 +551,7 @@ static void check_extensions(struct native *s)
 	}
 }
 
+/* Required folders, no unknown names at the top, and no extension that the index does not declare. */
 static void check_layout(struct native *s)
 {
 	if (!s->index.doc && !verify_pack_find(s->p, "00_INDEX.json"))
@@ -528,7 +565,8 @@ static void check_layout(struct native *s)
 	check_extensions(s);
 }
 
-/* 07_ATTESTATIONS/conformance_report.sig: four hashes signed as one small map. */
+/* 07_ATTESTATIONS/conformance_report.sig signs four hashes as one small map.  It needs a key the caller
+ * brought. */
 static void check_report_signature(struct native *s)
 {
 	static const char *const signed_members[] = { "index_hash", "policy_hash", "schema_bundle_hash",
@@ -557,13 +595,16 @@ static void check_report_signature(struct native *s)
 
 /* The verdict over all checks. */
 
-/* Failures that show a change; the others show that something is missing, not trusted or not as the layout wants it. */
+/* Failures that show a change.  The others show that something is missing, not trusted, or not as the
+ * layout wants it. */
 static bool shows_change(const char *name)
 {
 	return text_eq(name, "index_integrity") || text_eq(name, "roots") || text_eq(name, "file_hashes") ||
 		text_starts(name, "hash:");
 }
 
+/* The verdict over all checks, in the order they were made, so that the first failing check names the
+ * failure.  Completeness is only known through a valid seal, which covers the list of all files. */
 static void conclude(struct native *s)
 {
 	struct verification *v = s->v;
@@ -594,6 +635,7 @@ static void conclude(struct native *s)
 					      : "none");
 }
 
+/* The checks look into contents, so all of them must have been kept in memory. */
 static bool is_within_limit(struct native *s)
 {
 	if (s->p->total_bytes <= PACK_KEEP_BYTES)
@@ -603,6 +645,7 @@ static bool is_within_limit(struct native *s)
 	return false;
 }
 
+/* The order is part of the report.  The index is read first, since most checks work on it. */
 void verify_pack_native(struct verification *v, const struct pack *p)
 {
 	struct native s = { .v = v, .p = p };

@@ -1,8 +1,9 @@
-/* pack_seal.c — the seal of the native layout: 07_ATTESTATIONS/evidence_pack.sig (docs/formats/native-pack.md).
+/* pack_seal.c — the seal of the native layout: 07_ATTESTATIONS/evidence_pack.sig
+ * (docs/formats/native-pack.md).
  *
- * Errors accumulate, so that a report shows everything that is wrong at once; the seal is valid with none of them and a
- * signature under a key the caller trusts.  A seal's own key counts only when the caller says that internal consistency is
- * enough, and the report then says so. */
+ * Errors accumulate, so that a report shows everything that is wrong at once; the seal is valid with none
+ * of them and a signature under a key the caller trusts.  A seal's own key counts only when the caller
+ * says that internal consistency is enough, and the report then says so. */
 #include "proof/pack.h"
 #include "verify/pack.h"
 
@@ -20,6 +21,7 @@ struct sealing {
 	bool is_broken; /* the pack is not what was sealed, whoever sealed it */
 };
 
+/* The profile behind its other names, or NULL. */
 static const char *profile_of(const char *name)
 {
 	static const char *const aliases[][2] = { { "", "dev-local" }, { "local-dev", "dev-local" },
@@ -33,7 +35,8 @@ static const char *profile_of(const char *name)
 	return NULL;
 }
 
-/* Every indexed file is there and unchanged, and no other is. */
+/* Every indexed file is there and unchanged, and no other is.  Both lists are sorted, so one pass compares
+ * them. */
 static void check_files(struct sealing *s)
 {
 	for (size_t i = 0; i < s->index->n; i++) {
@@ -57,6 +60,7 @@ static void check_files(struct sealing *s)
 	}
 }
 
+/* What the seal states about the index must be what the index gives: its hash, its root and its count. */
 static void check_roots(struct sealing *s)
 {
 	char *index_hash = sha256_hex(s->v->a, s->index->text.p, s->index->text.n);
@@ -73,7 +77,7 @@ static void check_roots(struct sealing *s)
 		pack_add_error(s->v, s->errors, "entry_count mismatch");
 }
 
-/* Does the seal verify under this key, in the current form or the one old seals signed? */
+/* Whether the seal verifies under this key, in the current form or in the one old seals signed. */
 static bool verifies(struct sealing *s, const uint8_t key[KEY_SIZE], const uint8_t signature[SIGNATURE_SIZE])
 {
 	static const char *const names[] = { "current", "legacy" };
@@ -94,6 +98,7 @@ static bool verifies(struct sealing *s, const uint8_t key[KEY_SIZE], const uint8
 	return false;
 }
 
+/* The key the seal carries. */
 static bool declared_key(const struct sealing *s, uint8_t ret[KEY_SIZE])
 {
 	const char *text = member_text(json_get(s->seal, "signer"), "public_key");
@@ -101,7 +106,8 @@ static bool declared_key(const struct sealing *s, uint8_t ret[KEY_SIZE])
 	return *text && hex_decode(text, strlen(text), ret, KEY_SIZE, false);
 }
 
-/* The trusted key to check with: one of the seal's key id, else the one that equals the declared key, else the first. */
+/* The trusted key to check with: the one of the seal's key id, else the one that equals the declared key,
+ * else the first. */
 static const struct trusted_key *choose_key(struct sealing *s, const char *key_id)
 {
 	const struct trust *t = s->v->trust;
@@ -117,6 +123,8 @@ static const struct trusted_key *choose_key(struct sealing *s, const char *key_i
 	return t->key_count ? &t->keys[0] : NULL;
 }
 
+/* Without a trusted key only local development seals may be checked under their own key.  It is an error
+ * all the same unless the caller allows it. */
 static void check_self_attested(
 	struct sealing *s, const char *key_id, const uint8_t signature[SIGNATURE_SIZE])
 {
@@ -143,6 +151,8 @@ static void check_self_attested(
 			s->v, "the seal verifies under its own key only: internal consistency, not trust");
 }
 
+/* A seal that names another key than the trusted one of its id is reported even when the signature
+ * verifies. */
 static void check_signature(struct sealing *s)
 {
 	const char *text = member_text(s->seal, "signature");
@@ -176,8 +186,8 @@ static void check_signature(struct sealing *s)
 		pack_add_error(s->v, s->errors, "Ed25519 seal signature verification failed");
 }
 
-/* What stronger profiles demand.  Anchors and object locks live elsewhere: offline they cannot be established, and what
- * is not established does not pass. */
+/* What stronger profiles demand.  Anchors and object locks live elsewhere: offline they cannot be
+ * established, and what is not established does not pass. */
 static void check_profile(struct sealing *s)
 {
 	const char *type = member_text(json_get(s->seal, "signer"), "type");
@@ -202,6 +212,8 @@ static void check_profile(struct sealing *s)
 		s->profile);
 }
 
+/* An unknown profile is judged by the strictest rules.  is_broken is set before the signature is looked
+ * at: it says that contents differ, whoever signed. */
 static void check_seal_document(struct sealing *s)
 {
 	const char *version = member_text(s->seal, "version");
@@ -224,6 +236,8 @@ static void check_seal_document(struct sealing *s)
 	check_profile(s);
 }
 
+/* Trust is taken back when the seal has any error: a good signature on a seal that does not fit the pack
+ * says nothing about the pack. */
 void pack_check_seal(struct verification *v, const struct pack *p, const struct pack_index *index)
 {
 	struct sealing s = { .v = v, .p = p, .index = index, .errors = json_new(v->a, JSON_ARRAY) };

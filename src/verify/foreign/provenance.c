@@ -1,7 +1,8 @@
 /* provenance.c — agent provenance packs: what an agent session was made of, by hashes.
  *
- * Such a pack is advisory: it never makes an effect native.  The class says how much was established; a manifest that is not
- * understood lowers it to unverified. */
+ * Such a pack is advisory: it never makes an effect native.  The class says how much was established: all
+ * hashes hold; they are also signed and redacted; they are also tied to a run receipt that verifies.  A
+ * manifest that is not understood lowers it to unverified. */
 #include "proof/preimage.h"
 #include "verify/pack.h"
 
@@ -21,6 +22,7 @@ struct provenance {
 	bool is_redacted, is_signed, is_bound;
 };
 
+/* Reports a check and returns its result, so that callers can collect it. */
 static bool check(struct provenance *x, const char *name, bool ok, const char *detail)
 {
 	verify_check(x->v, name, ok ? CHECK_PASS : CHECK_FAIL, ok ? "" : detail);
@@ -31,6 +33,7 @@ static bool check(struct provenance *x, const char *name, bool ok, const char *d
 	return ok;
 }
 
+/* All words are checked, without stopping at the first, so `ok` is collected with &=. */
 static void check_words(struct provenance *x)
 {
 	const struct json *m = x->manifest;
@@ -50,6 +53,7 @@ static void check_words(struct provenance *x)
 	x->is_known = ok;
 }
 
+/* The object is in the pack with the hash and size the manifest states. */
 static bool object_holds(struct provenance *x, const struct json *object)
 {
 	const struct pack_file *f = verify_pack_find(x->p, member_text(object, "path"));
@@ -58,6 +62,7 @@ static bool object_holds(struct provenance *x, const struct json *object)
 		json_get_int(object, "size", -1) == (int64_t)f->size_bytes;
 }
 
+/* The listed objects, the redaction report and, where there is one, the run receipt. */
 static void check_objects(struct provenance *x)
 {
 	const struct json *run = json_get(x->manifest, "agent_run_receipt");
@@ -83,6 +88,7 @@ static int by_kind_and_hash(const void *x, const void *y)
 	return order ? order : strcmp(member_text(p, "hash"), member_text(q, "hash"));
 }
 
+/* Only these four members of an object go into the root. */
 static void add_object(struct arena *a, struct json *list, const struct json *object)
 {
 	static const char *const names[] = { "hash", "kind", "path", "size" };
@@ -96,6 +102,7 @@ static void add_object(struct arena *a, struct json *list, const struct json *ob
 	json_push(a, list, view);
 }
 
+/* Objects sorted by kind and hash: the root does not depend on the order in the manifest. */
 static void check_root(struct provenance *x)
 {
 	struct arena *a = x->v->a;
@@ -119,6 +126,7 @@ static void check_root(struct provenance *x)
 	x->is_hashed &= check(x, "manifest:root_hash", same, "root_hash is not over the listed objects");
 }
 
+/* A pack whose redaction failed may hold secrets and is never conformant. */
 static void check_redaction(struct provenance *x)
 {
 	const struct pack_file *f =
@@ -131,6 +139,7 @@ static void check_redaction(struct provenance *x)
 		check(x, "redaction_report:status", ok, "redaction failed, or its report has no version");
 }
 
+/* The signature covers the root, the id and the capture profile.  Only a key the caller brought counts. */
 static void check_signature(struct provenance *x)
 {
 	static const char *const names[] = { "capture_profile", "pack_id", "root_hash" };
@@ -181,6 +190,7 @@ static void check_run_receipt(struct provenance *x)
 	x->is_bound = ok && has_ref;
 }
 
+/* Each class includes the conditions of the ones before it. */
 static const char *class_of(const struct provenance *x)
 {
 	if (!x->is_hashed || !x->is_known)
@@ -190,6 +200,7 @@ static const char *class_of(const struct provenance *x)
 	return x->is_bound ? "helm_bound_advisory" : "crypto_conformant_advisory";
 }
 
+/* Every check is made, whatever failed before, and all failures are listed. */
 void verify_provenance(struct verification *v, const struct pack *p)
 {
 	const struct pack_file *f = verify_pack_find(p, "manifest.json");

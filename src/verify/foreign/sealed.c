@@ -1,7 +1,11 @@
 /* sealed.c — the engine of sealed contract records; see sealed.h.
  *
- * Seal, then sign: the record without its own hash member is hashed as received; the signature covers a small payload
- * that names its domain, so that no signature of one kind can be passed off as another. */
+ * Seal, then sign: the record without its own hash member is hashed as received; the signature covers a
+ * small payload that holds this hash and names its domain, so that no signature of one kind can be passed
+ * off as another.
+ *
+ * The table says for each kind which members it must have and what form they take.  Members that the table
+ * does not name are allowed: they are covered by the hash. */
 #include "verify/foreign/sealed.h"
 
 #include "model/stamp.h"
@@ -11,6 +15,8 @@
 
 /* The table. */
 
+/* The connector that will carry out an effect, certified, and for exactly which effect.  It is embedded in
+ * other records and not signed by itself. */
 static const struct rule connector_rules[] = {
 	{ "state", WANT_ONE_OF, "certified", false },
 	{ "binding_ref tenant_id workspace_id pack_id pack_version connector_action connector_id "
@@ -31,6 +37,7 @@ const struct sealed_kind sealed_connector_authority = { "approval-connector-auth
 
 #define PACK_ACTIONS "install upgrade uninstall rollback"
 
+/* A grant was used. */
 static const struct rule consumption_rules[] = {
 	{ "action", WANT_ONE_OF, PACK_ACTIONS, false },
 	{ "approval_id grant_id tenant_id workspace_id audience consumed_by kernel_trust_root_id "
@@ -44,6 +51,7 @@ const struct sealed_kind sealed_consumption = { "approval-grant-consumption.v1",
 	"consumption_hash", "HELM/ApprovalGrantConsumptionSignature/v1",
 	"consumption_hash kernel_trust_root_id", consumption_rules };
 
+/* One dispatch may start. */
 static const struct rule admission_rules[] = {
 	{ "action", WANT_ONE_OF, PACK_ACTIONS, false },
 	{ "state", WANT_ONE_OF, "NOT_STARTED", false },
@@ -61,6 +69,7 @@ const struct sealed_kind sealed_admission = { "approval-dispatch-admission.v1", 
 	"admission_hash", "HELM/ApprovalDispatchAdmissionSignature/v1", "admission_hash kernel_trust_root_id",
 	admission_rules };
 
+/* A connector's release is certified or revoked. */
 static const struct rule release_rules[] = {
 	{ "algorithm", WANT_ONE_OF, "ed25519", false },
 	{ "state", WANT_ONE_OF, "certified revoked", false },
@@ -83,6 +92,7 @@ const struct sealed_kind sealed_release = { "connector-release-authority.v1", "2
 	"HELM/ConnectorReleaseAuthoritySignature/v1", "authority_hash authority_id registry_revision",
 	release_rules };
 
+/* A connector says whether the effect took place. */
 static const struct rule acknowledgement_rules[] = {
 	{ "algorithm", WANT_ONE_OF, "ed25519", false },
 	{ "outcome", WANT_ONE_OF, "APPLIED NOT_APPLIED", false },
@@ -100,6 +110,7 @@ const struct sealed_kind sealed_acknowledgement = { "connector-effect-acknowledg
 	"acknowledgement_hash", "HELM/ConnectorEffectAcknowledgementSignature/v1",
 	"acknowledgement_hash connector_id connector_version issuer_id", acknowledgement_rules };
 
+/* The kernel's receipt that an effect is finished. */
 static const struct rule close_rules[] = {
 	{ "outcome", WANT_ONE_OF, "APPLIED NOT_APPLIED", false },
 	{ "prior_state", WANT_ONE_OF, "STARTED UNCERTAIN", false },
@@ -123,6 +134,7 @@ static const struct rule close_rules[] = {
 const struct sealed_kind sealed_close = { "effect-close-receipt.v1", "2026-07-18", "receipt_hash",
 	"HELM/EffectCloseReceiptSignature/v1", "receipt_hash kernel_trust_root_id", close_rules };
 
+/* An operator's command about an effect that hangs. */
 static const struct rule command_rules[] = {
 	{ "algorithm", WANT_ONE_OF, "ed25519", false },
 	{ "action", WANT_ONE_OF, "HOLD RECONCILE_SOURCE REQUEST_CANCEL REQUEST_COMPENSATE", false },
@@ -146,6 +158,7 @@ static const struct rule command_rules[] = {
 const struct sealed_kind sealed_command = { "effect-disposition-command.v1", "2026-07-18", "command_hash",
 	"HELM/EffectDispositionCommandSignature/v1", "command_hash audience authority_id", command_rules };
 
+/* The kernel accepted such a command.  It never grants execution, and says so. */
 static const struct rule disposition_rules[] = {
 	{ "action", WANT_ONE_OF, "HOLD RECONCILE_SOURCE REQUEST_CANCEL REQUEST_COMPENSATE", false },
 	{ "reservation_state", WANT_ONE_OF, "STARTED UNCERTAIN", false },
@@ -173,6 +186,7 @@ const struct sealed_kind sealed_disposition = { "effect-disposition-receipt.v1",
 	"verification_scope_hash " \
 	"policy_envelope_hash authority_snapshot_hash challenge_hash"
 
+/* Approval of a generated specification: the challenge, the grant and its consumption. */
 static const struct rule spec_challenge_rules[] = {
 	{ "domain", WANT_ONE_OF, "HELM/GeneratedSpecApprovalChallenge/v1", false },
 	{ "action", WANT_ONE_OF, "approve_generated_spec", false },
@@ -213,6 +227,7 @@ static bool is_white(char c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* An identifier is one word, so that it cannot be split or trimmed into another one on its way. */
 static bool is_token(const char *s)
 {
 	size_t n = strlen(s);
@@ -225,6 +240,7 @@ static bool is_token(const char *s)
 	return true;
 }
 
+/* A text for people; trimmed, so that it has one spelling. */
 static bool is_reason(const char *s)
 {
 	size_t n = strlen(s);
@@ -232,6 +248,7 @@ static bool is_reason(const char *s)
 	return n > 0 && n <= 2048 && !is_white(s[0]) && !is_white(s[n - 1]);
 }
 
+/* Up to 2^53 - 1, the largest integer that every JSON reader keeps exactly. */
 static bool is_count(const struct json *value)
 {
 	int64_t n;
@@ -260,6 +277,7 @@ static bool is_one_of(struct arena *a, const char *s, const char *words)
 	return false;
 }
 
+/* Counts are numbers, everything else is a text. */
 static bool follows(struct arena *a, const struct rule *r, const struct json *value)
 {
 	const char *s = json_text(value);
@@ -289,6 +307,7 @@ static bool follows(struct arena *a, const struct rule *r, const struct json *va
 	return false;
 }
 
+/* Every member the rule names follows it.  A member that may lack may be absent, but not malformed. */
 static bool check_rule(
 	struct verification *v, const struct rule *r, const struct json *record, const char *error)
 {
@@ -317,6 +336,7 @@ static bool check_version(struct verification *v, const struct json *record, con
 		v, error, "%s is \"%s\", not \"%s\"", member, member_text(record, member), expected);
 }
 
+/* Both versions are exact: a record of another version follows other rules. */
 bool sealed_contract(
 	struct verification *v, const struct sealed_kind *k, const struct json *record, const char *error)
 {
@@ -331,6 +351,7 @@ bool sealed_contract(
 	return true;
 }
 
+/* The computed hash goes into the report in any case. */
 bool sealed_hash(
 	struct verification *v, const struct sealed_kind *k, const struct json *record, const char *error)
 {
@@ -348,6 +369,9 @@ bool sealed_hash(
 	return verify_refute(v, error, "%s is not the hash of the record", k->hash_member);
 }
 
+/* A pinned key replaces the caller's other keys for this one signature: a record must be signed by the one
+ * it is expected from, not by any key that is trusted for something.  v->trust is put back whatever the
+ * result. */
 bool sealed_check_signature(struct verification *v, struct bytes message, const char *signature,
 	const char *key, const char *error)
 {
@@ -371,6 +395,7 @@ bool sealed_check_signature(struct verification *v, struct bytes message, const 
 	return ok;
 }
 
+/* The payload is made from the record's own members; members that are absent there are absent here. */
 bool sealed_signature(struct verification *v, const struct sealed_kind *k, const struct json *record,
 	const char *signature, const char *key, const char *error)
 {
@@ -391,6 +416,7 @@ bool sealed_signature(struct verification *v, const struct sealed_kind *k, const
 	return sealed_check_signature(v, message, signature, key, error);
 }
 
+/* Values are compared as JSON values, so objects must agree as a whole. */
 bool sealed_bound(struct verification *v, const struct json *x, const struct json *y, const char *members,
 	const char *error)
 {
@@ -406,6 +432,7 @@ bool sealed_bound(struct verification *v, const struct json *x, const struct jso
 	return true;
 }
 
+/* Times that cannot be read are never before or after anything, so all checks of times fail on them. */
 bool is_before(const char *x, const char *y)
 {
 	int order;
@@ -432,6 +459,8 @@ bool lasts_at_most(const char *x, const char *y, int64_t seconds)
 	return stamp_between(x, y, &s, &ns) && (s < seconds || (s == seconds && ns == 0));
 }
 
+/* Everything the caller pinned is compared, whatever it is called; only the key and its window are treated
+ * apart. */
 bool sealed_pinned(struct verification *v, const struct json *pinned, const struct json *record,
 	const char *time_member, const char *error)
 {
@@ -453,6 +482,8 @@ bool sealed_pinned(struct verification *v, const struct json *pinned, const stru
 
 static const char CONNECTOR_REJECTED[] = "connector_authority_rejected";
 
+/* The embedded authority by itself: its form and its own hash.  What it must share with the record is
+ * asked later, since the contract wants other checks in between. */
 bool sealed_connector(struct verification *v, const struct json *record)
 {
 	const struct json *authority = json_get(record, "connector_authority");
@@ -461,6 +492,7 @@ bool sealed_connector(struct verification *v, const struct json *record)
 		sealed_hash(v, &sealed_connector_authority, authority, CONNECTOR_REJECTED);
 }
 
+/* What record and connector authority both say must agree.  Members only one of them has are not compared. */
 bool sealed_connector_bound(struct verification *v, const struct json *record)
 {
 	static const char *const names[] = { "tenant_id", "workspace_id", "pack_id", "pack_version",

@@ -1,7 +1,13 @@
-/* sealed_approval.c — approvals and what follows from one: assertions to a quorum, consumption of the grant, admission of a
- * dispatch, release authority of a connector.
+/* sealed_approval.c — approvals and what follows from one: assertions to a quorum, consumption of the
+ * grant, admission of a dispatch, release authority of a connector.
  *
- * The first failing step names the error; the order of steps is part of the contract. */
+ * An approval starts with a challenge, which fixes what is to be approved and by whom (an authority
+ * snapshot).  Approvers sign assertions about the hash of the challenge.  Enough of them make a grant; the
+ * grant is consumed once; a consumption admits one dispatch for a short time.  Each record names the hash
+ * of the one before it.
+ *
+ * The first failing step names the error; the order of steps is part of the contract with other
+ * implementations. */
 #include "proof/preimage.h"
 #include "verify/foreign/sealed.h"
 
@@ -15,6 +21,7 @@ struct signer {
 	const char *assertion_hash;
 };
 
+/* `signers` are those whose assertions held so far. */
 struct approval {
 	struct verification *v;
 	const struct json *snapshot, *challenge;
@@ -23,6 +30,7 @@ struct approval {
 	size_t n;
 };
 
+/* "sha256:" hash of a value as received, or NULL when it has no canonical form. */
 static char *hash_of(struct arena *a, const struct json *value, struct err *e)
 {
 	struct bytes text;
@@ -39,6 +47,8 @@ static bool has_word(const struct json *list, const char *word)
 	return false;
 }
 
+/* The key is enabled, and its tenant, workspace, role, action, audience and window all allow this
+ * approval.  A member that is missing does not allow anything. */
 static bool check_scope(struct approval *p, const struct json *key)
 {
 	const struct json *c = p->challenge, *enabled = json_get(key, "enabled");
@@ -64,6 +74,7 @@ static const struct json *find_key(const struct approval *p, const char *id)
 	return NULL;
 }
 
+/* An assertion names its domain, so that a signature made for something else is not one. */
 static bool check_envelope(struct verification *v, const struct json *assertion)
 {
 	if (text_eq(member_text(assertion, "domain"), "HELM/ApprovalAssertion/v1") &&
@@ -90,6 +101,9 @@ static bool check_assertion_signature(
 		member_text(assertion, "signature"), member_text(key, "public_key"), "signature_rejected");
 }
 
+/* One approver.  The key comes from the snapshot; a key carried beside the assertion must be the same one.
+ * Authority is judged before the signature: a good signature of somebody who may not approve is refused
+ * for that reason. */
 static bool check_assertion(struct approval *p, const struct json *entry)
 {
 	const struct json *assertion = json_get(entry, "assertion") ? json_get(entry, "assertion") : entry;
@@ -119,6 +133,7 @@ static bool check_assertion(struct approval *p, const struct json *entry)
 	return true;
 }
 
+/* Two approvers count as one when they share any of person, credential, device or key. */
 static bool share_identity(const struct signer *x, const struct signer *y)
 {
 	static const char *const names[] = { "principal_id", "credential_id", "device_id", "key_id",
@@ -130,6 +145,7 @@ static bool share_identity(const struct signer *x, const struct signer *y)
 	return false;
 }
 
+/* Duplicates are refused, not merely counted once: somebody tried to approve twice. */
 static bool check_quorum(struct approval *p)
 {
 	int64_t quorum = json_get_int(p->challenge, "quorum", 0);
@@ -157,6 +173,7 @@ static int by_signer(const void *x, const void *y)
 	return order;
 }
 
+/* Sorted by identity, so that the hash of the set does not depend on the order of the assertions. */
 static struct json *signer_list(struct approval *p)
 {
 	static const char *const names[] = { "principal_id", "credential_id", "device_id", "key_id" };
@@ -204,6 +221,7 @@ static void add_projection(struct approval *p)
 	verify_value(p->v, "verified_projection_hash", hash_of(a, view, &e));
 }
 
+/* The snapshot is the one the challenge was made for, by hash. */
 static bool check_snapshot(struct approval *p)
 {
 	struct err e = { 0 };
@@ -216,6 +234,8 @@ static bool check_snapshot(struct approval *p)
 		p->v, p->challenge, p->snapshot, "authority_source authority_version", "authority_rejected");
 }
 
+/* The connector's authority inside the challenge is sound before the challenge is hashed, and bound to it
+ * after. */
 static bool check_challenge(struct approval *p, const struct json *doc)
 {
 	const char *stated = member_text(doc, "challenge_hash");
@@ -234,6 +254,8 @@ static bool check_challenge(struct approval *p, const struct json *doc)
 	return sealed_connector_bound(p->v, p->challenge) && check_snapshot(p);
 }
 
+/* Trust depends on the snapshot.  When the caller has not pinned it, the keys came with the document: the
+ * assertions agree with the document, and that is all. */
 void verify_approval(struct verification *v, const struct json *doc, bool is_snapshot_pinned)
 {
 	const struct json *assertions = json_get(doc, "assertions");
@@ -269,6 +291,7 @@ void verify_approval(struct verification *v, const struct json *doc, bool is_sna
 
 /* Consumption of a grant. */
 
+/* A grant can only be consumed while it is live. */
 static bool consumption_steps(struct verification *v, const struct json *c)
 {
 	if (!sealed_contract(v, &sealed_consumption, c, "contract_mismatch") || !sealed_connector(v, c) ||
@@ -292,6 +315,8 @@ void verify_consumption(struct verification *v, const struct json *c, const char
 
 /* Admission of a dispatch. */
 
+/* An admission lies inside the grant's lifetime, after its consumption, and lives at most a minute.
+ * Whether it is live is judged only when the caller says at what time. */
 static bool check_admission_times(
 	struct verification *v, const struct json *admission, const struct json *consumption, const char *at)
 {
@@ -314,6 +339,8 @@ static bool check_admission_times(
 	return true;
 }
 
+/* The consumption is bound by hash and by the members both have; its own signature is the matter of
+ * verify_consumption. */
 void verify_admission(struct verification *v, const struct json *admission, const struct json *consumption,
 	const char *signature, const char *key, const char *at)
 {
@@ -335,6 +362,8 @@ void verify_admission(struct verification *v, const struct json *admission, cons
 
 /* Release authority of a connector. */
 
+/* What a statement may say by itself: its scope, its place in the chain, and how it ends.  A revocation
+ * has no end and names exactly its predecessor. */
 static bool check_release_rules(struct verification *v, const struct json *r)
 {
 	bool is_global = text_eq(member_text(r, "scope_kind"), "global");
@@ -359,6 +388,8 @@ static bool check_release_rules(struct verification *v, const struct json *r)
 	return true;
 }
 
+/* Statement and envelope must carry the same authority.  authority_id is compared first, under its own
+ * error name; the other pinned members follow. */
 void verify_release(struct verification *v, const struct json *statement, const struct json *pinned)
 {
 	const struct json *r = json_get(statement, "authority"), *envelope = json_get(statement, "envelope");
@@ -382,6 +413,8 @@ void verify_release(struct verification *v, const struct json *statement, const 
 		pinned ? member_text(pinned, "public_key") : NULL, "signature_rejected");
 }
 
+/* Everything that identifies the connector stays the same along the chain; the revision rises by one and
+ * times never go back. */
 bool verify_release_chain(struct verification *v, const struct json *older, const struct json *newer)
 {
 	static const char fixed[] =
@@ -404,6 +437,7 @@ bool verify_release_chain(struct verification *v, const struct json *older, cons
 	return true;
 }
 
+/* Only the latest statement can be in force. */
 void verify_release_current(
 	struct verification *v, const struct json *statement, const struct json *later, const char *at)
 {

@@ -1,4 +1,9 @@
-/* sealed_effect.c — how an effect ends: close receipts, dispositions under a fence, and approval of generated specs. */
+/* sealed_effect.c — how an effect ends: close receipts, dispositions under a fence, and approval of
+ * generated specs.
+ *
+ * Each ceremony is a chain of two or three records by different signers.  A record is first judged by
+ * itself (form, hash, signature), then against the one before it; the names of errors say which record
+ * failed.  Keys that the caller pins are used for exactly the record they are pinned for. */
 #include "verify/foreign/sealed.h"
 
 #include "model/stamp.h"
@@ -7,6 +12,7 @@
 
 /* Close: the connector's acknowledgement, then the kernel's receipt bound to it. */
 
+/* An effect that took place has a reference, one that did not has none. */
 static bool check_outcome(struct verification *v, const struct json *r, const char *error)
 {
 	bool is_applied = text_eq(member_text(r, "outcome"), "APPLIED");
@@ -17,7 +23,8 @@ static bool check_outcome(struct verification *v, const struct json *r, const ch
 	return verify_refute(v, error, "APPLIED names its effect, NOT_APPLIED names none");
 }
 
-/* Both spellings of the signature must verify where both are given. */
+/* A signature may stand in the envelope, beside the record, or in both places.  Each one that is given
+ * must verify. */
 static bool check_two_signatures(struct verification *v, const struct sealed_kind *k,
 	const struct json *record, const char *given, const struct json *envelope, const char *key,
 	const char *error)
@@ -34,6 +41,7 @@ static const char *pinned_key(const struct json *pinned)
 	return pinned ? member_text(pinned, "public_key") : NULL;
 }
 
+/* The connector's word, before the kernel's receipt about it is looked at. */
 static bool check_acknowledgement(struct verification *v, const struct json *doc, const struct json *pinned)
 {
 	const struct json *ack = json_get(doc, "acknowledgement"),
@@ -53,6 +61,7 @@ static bool check_acknowledgement(struct verification *v, const struct json *doc
 		"acknowledgement_signature_rejected");
 }
 
+/* An effect whose outcome was uncertain can only be closed by a reconciliation, which must be named. */
 static bool check_close_rules(struct verification *v, const struct json *r)
 {
 	if (!check_outcome(v, r, "receipt_contract_rejected"))
@@ -65,6 +74,7 @@ static bool check_close_rules(struct verification *v, const struct json *r)
 	return true;
 }
 
+/* Everything both records speak of must agree.  Clocks of connector and kernel may differ by five minutes. */
 static bool check_close_bound(struct verification *v, const struct json *r, const struct json *ack)
 {
 	static const char bound[] =
@@ -101,6 +111,7 @@ void verify_effect_close(struct verification *v, const struct json *doc, const s
 
 /* Disposition: a command under a fence, and the kernel's acceptance of it.  Neither grants execution. */
 
+/* Commands are short-lived and numbered; each but the first names the receipt of the one before it. */
 static bool check_command(struct verification *v, const struct json *doc, const struct json *pinned)
 {
 	const struct json *c = json_get(doc, "command"), *envelope = json_get(doc, "command_envelope");
@@ -125,6 +136,7 @@ static bool check_command(struct verification *v, const struct json *doc, const 
 		pinned_key(pinned), "command_signature_rejected");
 }
 
+/* The acceptance is of exactly this command, while it was live. */
 static bool check_disposition_bound(struct verification *v, const struct json *r, const struct json *c)
 {
 	static const char bound[] = "command_id command_hash disposition_sequence previous_receipt_hash "
@@ -167,6 +179,7 @@ void verify_disposition(struct verification *v, const struct json *doc, const st
 	"server_identity " \
 	"challenge_hash"
 
+/* A hold comes before the challenge, so that nobody can approve in haste; the times must be in that order. */
 static bool check_spec_challenge(struct verification *v, const struct json *c)
 {
 	static const char *const times[] = { "hold_started_at", "eligible_at", "issued_at", "expires_at" };
@@ -185,6 +198,7 @@ static bool check_spec_challenge(struct verification *v, const struct json *c)
 		verify_refute(v, "contract_mismatch", "the nonce is not 64 lower-case hex digits");
 }
 
+/* Sorted and named once, so that nobody counts twice.  Whoever asks may not approve. */
 static bool check_approvers(struct verification *v, const struct json *grant, int64_t quorum)
 {
 	const struct json *list = json_get(grant, "approver_principal_ids");
@@ -203,6 +217,7 @@ static bool check_approvers(struct verification *v, const struct json *grant, in
 	return true;
 }
 
+/* The grant cannot outlive the challenge, and repeats what the challenge asked for. */
 static bool check_spec_grant(struct verification *v, const struct json *grant, const struct json *challenge)
 {
 	const char *issued = member_text(grant, "issued_at"), *expires = member_text(grant, "expires_at");
@@ -220,6 +235,7 @@ static bool check_spec_grant(struct verification *v, const struct json *grant, c
 	return sealed_bound(v, grant, challenge, SPEC_BOUND, "grant_binding_rejected");
 }
 
+/* Used while live, and for exactly what was granted. */
 static bool check_spec_consumption(struct verification *v, const struct json *c, const struct json *grant)
 {
 	static const char bound[] =
@@ -236,6 +252,7 @@ static bool check_spec_consumption(struct verification *v, const struct json *c,
 		verify_refute(v, "inactive_grant", "the grant was not live when it was consumed");
 }
 
+/* States come in one order, each once; a second consumption would be a state too many. */
 static bool check_lifecycle(struct verification *v, const struct json *lifecycle)
 {
 	static const char *const states[] = { "HOLD_PENDING", "CHALLENGE_ISSUED", "QUORUM_VERIFIED",
@@ -250,6 +267,7 @@ static bool check_lifecycle(struct verification *v, const struct json *lifecycle
 	return true;
 }
 
+/* Challenge, grant, consumption, in the order they were made.  Both kernel signatures must verify. */
 void verify_spec_approval(struct verification *v, const struct json *doc, const struct json *given)
 {
 	const struct json *challenge = json_get(doc, "challenge"), *grant = json_get(doc, "grant");

@@ -1,12 +1,16 @@
-/* sealed_record.c — records that sign what they hash: compiled boundary profiles, posture attestations, update bundles; and the
- * emergency stop's command and acknowledgement. */
+/* sealed_record.c — records that sign what they hash: compiled boundary profiles, posture attestations,
+ * update bundles; and the emergency stop's command and acknowledgement.
+ *
+ * Here the signature covers the same bytes as the hash, unlike the records of sealed.c, which sign a small
+ * payload.  The emergency stop adds the action to those bytes, so that a signed command cannot be
+ * presented as an acknowledgement. */
 #include "verify/foreign/sealed.h"
 
 #include "proof/preimage.h"
 
 #include <string.h>
 
-/* The record with record_hash empty and signature empty, or absent where the kind leaves it out. */
+/* The record with record_hash empty, and signature empty, or absent where the kind leaves it out. */
 static bool record_payload(
 	struct verification *v, const struct json *record, bool is_signature_absent, struct bytes *ret)
 {
@@ -23,6 +27,8 @@ static bool record_payload(
 	return sealed_preimage(v->a, view, NULL, ret, &e) == OK || verify_refute_err(v, &e);
 }
 
+/* Hash, then signature.  A posture attestation may be unsigned: it is then bound to its receipt by hash
+ * only, and a note says so. */
 static bool check_record(
 	struct verification *v, const struct json *record, bool is_signature_absent, const char *key)
 {
@@ -58,6 +64,7 @@ static bool is_sorted(const struct json *list)
 	return json_is(list, JSON_ARRAY);
 }
 
+/* Hash of a list as it stands; "" when it has none, which equals no stated hash. */
 static const char *set_hash(struct verification *v, const struct json *list)
 {
 	struct err e = { 0 };
@@ -96,6 +103,7 @@ static bool check_schema(struct verification *v, const struct json *record, cons
 
 /* Boundary profiles. */
 
+/* The receipt ties the compiled artifacts to the profile they were compiled from. */
 static bool check_compile(struct verification *v, const struct json *doc, const char *key)
 {
 	const struct json *r = json_get(doc, "compile_receipt"), *list = json_get(r, "artifacts");
@@ -115,6 +123,7 @@ static bool check_compile(struct verification *v, const struct json *doc, const 
 	return check_files(v, list, json_get(doc, "artifacts"), "artifact_mismatch");
 }
 
+/* The verdict must follow from the checks that are listed: a drift cannot be called a match. */
 static bool check_verdict(struct verification *v, const struct json *attestation)
 {
 	const char *verdict = member_text(attestation, "verdict");
@@ -127,6 +136,7 @@ static bool check_verdict(struct verification *v, const struct json *attestation
 	return verify_refute(v, "verdict_inconsistent", "verdict %s with %zu failed checks", verdict, failed);
 }
 
+/* A missing attestation is no failure; one that is there must belong to this compile receipt. */
 static bool check_attestation(
 	struct verification *v, const struct json *attestation, const struct json *receipt, const char *key)
 {
@@ -150,6 +160,8 @@ void verify_boundary_profile(struct verification *v, const struct json *doc, con
 
 /* Update bundles. */
 
+/* The manifest is judged even when the payload is not there; the report then says that the payload was not
+ * given. */
 void verify_update_bundle(struct verification *v, const struct json *doc, const struct json *given)
 {
 	const struct json *m = json_get(doc, "manifest"), *list = json_get(m, "entries");
@@ -182,6 +194,7 @@ static bool is_blank(const char *s)
 	return s[strspn(s, " \t\r\n\v\f")] == '\0';
 }
 
+/* An emergency stop is addressed and lives at most ten minutes, so that an old one cannot be played again. */
 static bool check_stop_command(struct verification *v, const struct json *command)
 {
 	const char *issued = member_text(command, "issued_at"), *expires = member_text(command, "expires_at");
@@ -200,6 +213,7 @@ static bool check_stop_command(struct verification *v, const struct json *comman
 	return true;
 }
 
+/* Exactly 128 lower-case hex digits, without the prefix other records may have. */
 static bool check_raw_signature(struct verification *v, const char *signature)
 {
 	uint8_t raw[SIGNATURE_SIZE];
@@ -209,6 +223,7 @@ static bool check_raw_signature(struct verification *v, const char *signature)
 			"the signature is not exactly 128 lower-case hex digits");
 }
 
+/* What is signed: the members without receipt_hash, and with the action. */
 static bool stop_payload(
 	struct verification *v, const struct json *members, const char *action, struct bytes *ret)
 {
@@ -223,6 +238,7 @@ static bool stop_payload(
 	return sealed_preimage(v->a, view, NULL, ret, &e) == OK || verify_refute_err(v, &e);
 }
 
+/* *ret_hash is the hash of the command, which the acknowledgement must name. */
 static bool check_stop_envelope(
 	struct verification *v, const struct json *doc, const char *key, char **ret_hash)
 {
@@ -254,6 +270,7 @@ static bool check_kernel_key(struct verification *v, const struct json *state, c
 		v, state, pinned, "kernel_public_key kernel_signer_profile", "kernel_key_id_is_not_pinned");
 }
 
+/* With a keyring, the kernel's key must be pinned there, and the signature is checked under that key only. */
 static bool check_stop_ack(
 	struct verification *v, const struct json *ack, const char *command_hash, const struct json *keyring)
 {
@@ -274,6 +291,7 @@ static bool check_stop_ack(
 			keyring ? member_text(state, "kernel_public_key") : NULL, "signature_rejected");
 }
 
+/* Documents may hold a command, an acknowledgement, or both; what is there is judged. */
 void verify_emergency_stop(
 	struct verification *v, const struct json *doc, const char *command_key, const struct json *keyring)
 {

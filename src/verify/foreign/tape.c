@@ -1,4 +1,7 @@
-/* tape.c — recorded inputs of a run, checked against their manifest (docs/formats/replay.md). */
+/* tape.c — recorded inputs of a run, checked against their manifest (docs/formats/replay.md).
+ *
+ * A tape is one recorded input; the manifest lists each with its hash and its size.  All differences are
+ * collected, since somebody who replays a run wants to know every input that is not the recorded one. */
 #include "verify/pack.h"
 
 /* Raw value of a tape; false when it is absent or not base64. */
@@ -9,6 +12,7 @@ static bool tape_value(struct arena *a, const struct json *tape, struct bytes *r
 	return text && base64_decode(a, text, strlen(text), BASE64_STD, true, ret);
 }
 
+/* The first tape of that number.  A second one of the same number shows in the count. */
 static const struct json *tape_of(const struct json *tapes, int64_t seq)
 {
 	json_each (t, tapes) {
@@ -18,6 +22,8 @@ static const struct json *tape_of(const struct json *tapes, int64_t seq)
 	return NULL;
 }
 
+/* One tape against its line in the manifest.  A value may be withheld for privacy; it is then known by its
+ * hash alone, which must be the manifest's. */
 static void check_tape(struct verification *v, const struct json *entry, const struct json *tape, int64_t seq,
 	struct json *issues)
 {
@@ -44,6 +50,7 @@ static void check_tape(struct verification *v, const struct json *entry, const s
 		pack_add_error(v, issues, "tape %lld: value_hash differs from the manifest", (long long)seq);
 }
 
+/* Numbers rise strictly, so a tape cannot be listed twice. */
 static size_t check_tapes(
 	struct verification *v, const struct json *manifest, const struct json *tapes, struct json *issues)
 {
@@ -70,6 +77,7 @@ static size_t check_tapes(
 	return checked;
 }
 
+/* Without any tape nothing is established. */
 static void conclude(struct verification *v, struct json *issues, size_t n)
 {
 	v->kind = "tapes";
@@ -94,6 +102,7 @@ static bool is_tape_file(const char *path)
 	return text_starts(path, "08_TAPES/entry_") && text_ends(path, ".json");
 }
 
+/* Tapes of a pack are one file each, beside their manifest. */
 size_t pack_check_tapes(struct verification *v, const struct pack *p, struct json *issues)
 {
 	const struct pack_file *f = verify_pack_find(p, "08_TAPES/tape_manifest.json");
