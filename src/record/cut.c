@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+/* A file that is not there is an empty one (fd -1); anything but a regular file is refused. */
 static int open_file(struct log_cut *c, int state_fd, const char *name, struct log_file *ret, struct err *e)
 {
 	struct sys *s = c->sys;
@@ -30,7 +31,8 @@ static int open_file(struct log_cut *c, int state_fd, const char *name, struct l
 	return OK;
 }
 
-/* Readers share it; where nobody ever wrote there is none, and nothing to wait for. */
+/* Readers take a shared lock: they do not hold each other up, only writers.  If nobody has ever written
+ * here there is no lock file, and so nothing to wait for. */
 static int lock_shared(struct log_cut *c, int state_fd, struct err *e)
 {
 	struct sys *s = c->sys;
@@ -61,6 +63,7 @@ static int open_all(struct log_cut *c, struct arena *a, int state_fd, struct err
 	return rc;
 }
 
+/* On failure nothing stays open or locked. */
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e)
 {
@@ -90,6 +93,7 @@ void log_cut_close(struct log_cut *c)
 	*c = (struct log_cut){ .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
 }
 
+/* Any doubt counts as a change. */
 static bool is_as_it_was(const struct log_cut *c, const struct log_file *f)
 {
 	struct stat st;
@@ -110,6 +114,8 @@ bool log_cut_is_current(const struct log_cut *c)
 	return is_as_it_was(c, &c->leaves) && is_as_it_was(c, &c->heads);
 }
 
+/* Only bytes within the cut are read.  The file becomes shorter than that only when an append that failed
+ * is taken back; such bytes were never acknowledged. */
 int log_file_read(
 	const struct log_cut *c, const struct log_file *f, void *to, size_t n, off_t at, struct err *e)
 {

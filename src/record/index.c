@@ -1,7 +1,11 @@
 /* index.c — the ledgers as tables (docs/formats/index.md).
  *
  * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the rows, so that a crash
- * leaves both or neither.  A ledger that has become shorter is another ledger: everything is read again. */
+ * leaves both or neither.  A ledger that has become shorter is another ledger: everything is read again.
+ *
+ * The index is a cache for questions ("which tasks failed?").  Nothing is decided by it, and deleting it
+ * loses nothing: it is made again from the ledgers.  It is private to the user (0600), because rows hold
+ * command lines. */
 #include "record/index.h"
 
 #include "base/file.h"
@@ -30,6 +34,7 @@ static const char schema[] =
 	"CREATE INDEX IF NOT EXISTS command_by_task ON command_index(task_id);"
 	"INSERT OR IGNORE INTO schema_info VALUES('schema_version','1');";
 
+/* An open index, and the place in the ledger that is being read into it. */
 struct index {
 	const struct index_place *at;
 	sqlite3 *db;
@@ -39,6 +44,7 @@ struct index {
 	off_t end;
 };
 
+/* Every problem of the index has the same remedy, which is why the message always names it. */
 static int failed(struct index *x, const char *what, struct err *e)
 {
 	return err_set(e, E_IO, "INDEX", "cannot %s the index: %s; 'helm db rebuild' makes it anew", what,
@@ -108,6 +114,8 @@ static int put(struct index *x, const char *sql, const char *const *values, int 
 	return ok ? OK : failed(x, "write", e);
 }
 
+/* The guard's decision about a task, when its row has one.  The newest row of a task replaces the older
+ * ones. */
 static int put_guard(
 	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
@@ -131,6 +139,7 @@ static int put_guard(
 		values, ARRAY_SIZE(values), e);
 }
 
+/* A task has a row for every state it goes through; the last one counts. */
 static int put_task(struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
 	const char *id = json_get_text(row, "task_id", NULL);
@@ -162,6 +171,7 @@ static int put_command(
 		values, ARRAY_SIZE(values), e);
 }
 
+/* A line that cannot be read becomes a warning and does not stop the rest. */
 static int take_row(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e)
 {
 	struct index *x = arg;
@@ -180,6 +190,7 @@ static int take_row(void *arg, off_t offset, uint64_t line, const struct json *r
 					     : put_command(x, &a, row, text, e);
 }
 
+/* 0 for a key that is not there: then the ledger is read from its start. */
 static int64_t get_number(struct index *x, const char *key)
 {
 	sqlite3_stmt *s = NULL;
@@ -217,6 +228,7 @@ static off_t whole_size(const struct index_place *at, const char *file)
 	return end ? from + (end - tail) + 1 : 0;
 }
 
+/* Reads a ledger from where the last refresh stopped. */
 static int catch_up(struct index *x, const char *file, struct err *e)
 {
 	const char *at_key = arena_printf(x->at->a, "%s.offset", file),
@@ -233,6 +245,8 @@ static int catch_up(struct index *x, const char *file, struct err *e)
 	return rc ? rc : set_number(x, line_key, x->lines, e);
 }
 
+/* One transaction: rows and offsets are there together or not at all.  IMMEDIATE, so that two processes do
+ * not both read the same rows of a ledger. */
 static int fill(struct index *x, bool rebuild, struct err *e)
 {
 	int rc = run_sql(x, "BEGIN IMMEDIATE", e);
@@ -297,6 +311,7 @@ int index_refresh(const struct index_place *at, bool rebuild, struct json **ret,
 	return OK;
 }
 
+/* Builds a second index in memory and compares it with the stored one; changes nothing on disk. */
 int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -373,6 +388,7 @@ static struct json *row_doc(struct arena *a, sqlite3_stmt *s)
 	return doc;
 }
 
+/* Catches up first, so that an answer is never older than the ledgers. */
 int index_query(const struct index_place *at, const struct index_query *q, struct json **ret, struct err *e)
 {
 	static const char tasks[] =

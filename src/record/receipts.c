@@ -12,6 +12,7 @@
 
 enum { READ_STEP = 256 << 10, TAIL_STEP = 4 << 10, LINE_LIMIT = 64 << 20 };
 
+/* 0, or -1 with errno; on -1 a part may have been written, which the caller has to cut back. */
 int write_all(struct sys *s, int fd, const void *from, size_t n)
 {
 	for (size_t done = 0; done < n;) {
@@ -43,6 +44,8 @@ static int too_long(struct err *e, const char *file)
 	return damaged(e, "%s has a line that is longer than any receipt", file);
 }
 
+/* The window at the end of the file grows until a whole line fits in it.  A file without any newline gives
+ * an empty line and end 0: everything in it is torn. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
 	off_t *ret_end, off_t *ret_size, struct err *e)
 {
@@ -86,6 +89,7 @@ struct lines {
 	uint64_t number;
 };
 
+/* Hands out every whole line in the window, and moves the rest to its front. */
 static int give_lines(struct lines *l, line_visit *fn, void *arg, struct err *e)
 {
 	const char *end;
@@ -103,6 +107,9 @@ static int give_lines(struct lines *l, line_visit *fn, void *arg, struct err *e)
 	return rc;
 }
 
+/* Reads up to l->end, or to the end of the file.  What remains without a newline is given last, with
+ * is_whole false.  A file that ends before l->end was shortened by a writer who took an append back:
+ * LOG_MOVED. */
 static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, void *arg, struct err *e)
 {
 	for (;;) {
@@ -164,6 +171,7 @@ struct each {
 	struct arena a;
 };
 
+/* The row lives until the visitor returns; the scratch memory is used again for the next line. */
 static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct each *each = arg;
@@ -239,6 +247,7 @@ int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct er
 	return OK;
 }
 
+/* Cheap: it looks at names, sizes and times, and reads no content. */
 int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e)
 {
 	struct sha256 h;
