@@ -27,6 +27,7 @@ static bool has_word(const struct row_reader *r, struct bytes line)
 	return false;
 }
 
+/* Most lines are passed over without being parsed, because they hold none of the words. */
 static void read_line(struct row_reader *r, struct bytes line)
 {
 	struct json *row;
@@ -40,6 +41,7 @@ static void read_line(struct row_reader *r, struct bytes line)
 		r->fn(r->arg, row);
 }
 
+/* A last line without an end is read as well. */
 static int read_rows(struct checkpoint_store *st, struct row_reader *r, struct err *e)
 {
 	struct sys *s = st->sys;
@@ -86,6 +88,7 @@ struct named {
 	const char *last;
 };
 
+/* Rows of one task follow each other, so comparing with the last id avoids most duplicates. */
 static int note_id(void *arg, const struct json *row)
 {
 	struct named *n = arg;
@@ -121,6 +124,7 @@ struct search {
 	int64_t best_us;
 };
 
+/* Tasks after which somebody may want to go back. */
 static bool is_risky(const struct json *row)
 {
 	const struct json *judged = json_get(json_get(row, "guard"), "classification");
@@ -136,6 +140,7 @@ static bool is_risky(const struct json *row)
 	return false;
 }
 
+/* A time that cannot be read counts as the earliest. */
 static int64_t start_of(const struct json *row)
 {
 	const char *text = json_get_text(row, "started_at", "");
@@ -144,6 +149,7 @@ static int64_t start_of(const struct json *row)
 	return text_parse_time(text, strlen(text), &us) ? us : INT64_MIN;
 }
 
+/* The newest task that fits; of one task its last row, which knows most. */
 static int note_task(void *arg, const struct json *row)
 {
 	struct search *q = arg;
@@ -160,6 +166,7 @@ static int note_task(void *arg, const struct json *row)
 	return OK;
 }
 
+/* The newest checkpoint that was made no later than this moment: it cannot hold the task's damage. */
 static struct json *newest_before(const struct json *array, int64_t us)
 {
 	struct json *hit = NULL;

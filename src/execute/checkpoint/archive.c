@@ -59,6 +59,7 @@ static bool get_number(const uint8_t *p, size_t n, uint64_t *ret)
 	return (i == n || !p[i] || p[i] == ' ') && value <= INT64_MAX;
 }
 
+/* The checksum counts its own field as spaces. */
 static bool checksum_ok(const uint8_t *block)
 {
 	uint64_t sum = 8 * ' ', stated;
@@ -73,6 +74,7 @@ static const char *field(struct arena *a, const uint8_t *p, size_t n)
 	return arena_strndup(a, (const char *)p, strnlen((const char *)p, n));
 }
 
+/* Values that an extended header gave before are kept. */
 static int parse_header(struct arena *a, const uint8_t *block, struct member *m, struct err *e)
 {
 	uint64_t mode, uid, gid, mtime;
@@ -119,6 +121,7 @@ static bool pax_time(const char *text, int64_t *ret_ns)
 	return true;
 }
 
+/* Only path, link target and time matter here; other records are passed over. */
 static void take_record(struct arena *a, struct bytes line, struct member *m)
 {
 	const uint8_t *equals = memchr(line.p, '=', line.n);
@@ -135,6 +138,7 @@ static void take_record(struct arena *a, struct bytes line, struct member *m)
 		m->has_mtime = pax_time(value, &m->mtime_ns);
 }
 
+/* Records are "LENGTH KEY=VALUE\n", where LENGTH counts the whole record. */
 static int parse_pax(struct arena *a, struct bytes body, struct member *m, struct err *e)
 {
 	while (body.n) {
@@ -159,6 +163,7 @@ static int fill(struct loader *l, void *to, size_t n, struct err *e)
 	return got == n ? OK : damaged(e, "it ends too early");
 }
 
+/* 'x': a pax header; 'L' and 'K': GNU's long name and link target; 'g' is read and passed over. */
 static int read_extra(struct loader *l, struct member *m, struct member *next, struct err *e)
 {
 	struct arena *a = l->plan->a;
@@ -178,7 +183,8 @@ static int read_extra(struct loader *l, struct member *m, struct member *next, s
 	return OK;
 }
 
-/* The next member; type 0 at the end. */
+/* The next member with its extended headers applied; type 0 at the end.  The number of headers in a row is
+ * bounded. */
 static int next_member(struct loader *l, struct member *ret, struct err *e)
 {
 	struct member extra = { 0 };
@@ -245,6 +251,8 @@ static int into_digest(void *arg, struct bytes piece, struct err *e)
 	return OK;
 }
 
+/* A restore needs the content in the store.  A preview only needs its digest, and the text of small files
+ * for diffs. */
 static int load_content(struct loader *l, struct entry *x, struct err *e)
 {
 	struct plan *p = l->plan;
@@ -273,6 +281,7 @@ static int load_content(struct loader *l, struct entry *x, struct err *e)
 
 /* ---- members into entries ---- */
 
+/* Version-control data and Helm's state are never put back from an archive. */
 static bool is_history(struct plan *p, const char *path)
 {
 	const struct selection none = { 0 };
@@ -289,6 +298,7 @@ static bool is_history(struct plan *p, const char *path)
 	return false;
 }
 
+/* Without leading "./" and trailing slashes, as tar programs write them. */
 static const char *member_path(struct arena *a, const char *path)
 {
 	size_t n = strlen(path);
@@ -300,7 +310,7 @@ static const char *member_path(struct arena *a, const char *path)
 	return arena_strndup(a, path, n);
 }
 
-/* A hard link is the content of an earlier member, nothing on disk. */
+/* A hard link in an archive is the content of an earlier member; nothing on disk is linked. */
 static const struct entry *find_file(const struct plan *p, const char *path, const struct entry *end)
 {
 	for (const struct entry *x = end; x-- > p->tree.entries.v;)
@@ -309,6 +319,7 @@ static const struct entry *find_file(const struct plan *p, const char *path, con
 	return NULL;
 }
 
+/* A path that leads outside refuses the whole archive: it was not made from this workspace as it claims. */
 static int take_member(struct loader *l, const struct member *m, struct err *e)
 {
 	struct plan *p = l->plan;
@@ -352,6 +363,8 @@ static int by_path(const void *x, const void *y)
 	return order ? order : p->ino < q->ino ? -1 : p->ino > q->ino;
 }
 
+/* Into the order that manifests have; of two members with one name the later one counts, as when
+ * unpacking. */
 static int sort_entries(struct entries *v, struct err *e)
 {
 	size_t n = 0;

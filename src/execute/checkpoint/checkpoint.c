@@ -42,6 +42,7 @@ static int refuse_path(const char *path, const char *why, struct err *e)
 	return err_set(e, E_INPUT, "CHECKPOINT_PATH", "cannot save '%s': %s", path, why);
 }
 
+/* The first component of the path that is left out by name, or NULL. */
 static const char *hidden_part(struct maker *m, const char *path)
 {
 	struct bytes rest = bytes_of(path);
@@ -55,7 +56,8 @@ static const char *hidden_part(struct maker *m, const char *path)
 	return NULL;
 }
 
-/* Whether there is something at `path`, reached through real directories only. */
+/* Is there something at `path`, reached through real directories only?  A link as the last component is
+ * fine, it is saved as a link; one before that is refused, since it may lead out of the workspace. */
 static int look_at(struct maker *m, const char *path, bool *ret_exists, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -85,6 +87,7 @@ static int look_at(struct maker *m, const char *path, bool *ret_exists, struct e
 	return err_sys(e, "CHECKPOINT_PATH", "cannot save '%s'", path);
 }
 
+/* Refuses what lies outside, what is never saved, and what is not there. */
 static int choose_path(struct maker *m, const char *given, struct err *e)
 {
 	const char *path = path_clean(m->a, *given ? given : ".");
@@ -108,6 +111,7 @@ static int choose_path(struct maker *m, const char *given, struct err *e)
 	return OK;
 }
 
+/* No paths mean the whole workspace; paths that all turn out to be missing do not. */
 static int choose_paths(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -124,6 +128,8 @@ static int choose_paths(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Rules of the policy, of .helmignore and of the request, in this order: the last one that matches decides.
+ * Exact paths are what somebody needs to have saved, so no rule applies to them. */
 static int choose_rules(struct maker *m, struct err *e)
 {
 	struct bytes text = { 0 };
@@ -146,6 +152,7 @@ static int choose_rules(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Everything that can be wrong with the request itself; nothing has been read or written yet. */
 static int choose(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -192,12 +199,14 @@ static void count_entries(struct maker *m)
 	}
 }
 
+/* For one who relies on the checkpoint: what cannot be saved is an error, not a note. */
 static int is_missing(const char *path, const char *why, struct err *e)
 {
 	return err_set(e, E_INPUT, "CHECKPOINT_INCOMPLETE", "'%s' cannot be saved: %s", path, why);
 }
 
-/* A chosen path is saved although a rule excludes it; who relies on the rules has not chosen it. */
+/* A chosen path is saved although a rule excludes it.  Whoever relies on the checkpoint has not chosen the
+ * path but derived it from a command, so for them an excluded path is an error. */
 static int check_chosen(struct maker *m, struct err *e)
 {
 	for (size_t i = 0; i < m->sel.path_count; i++) {
@@ -217,6 +226,8 @@ static int check_chosen(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Called twice: before anything is read, so that a hopeless attempt costs little, and after reading, when
+ * files may have turned out to be unreadable or unstable. */
 static int check_complete(struct maker *m, struct err *e)
 {
 	if (!m->req->is_complete)
@@ -238,17 +249,21 @@ static int check_complete(struct maker *m, struct err *e)
 	return check_chosen(m, e);
 }
 
+/* A request may lower the policy's limits.  It may raise them only if nobody relies on it being
+ * complete. */
 static uint64_t limit(const struct checkpoint_request *q, uint64_t asked, uint64_t policy)
 {
 	return asked && (!q->is_complete || asked < policy) ? asked : policy;
 }
 
-/* A few caches are kept; single operands that are about to go must not push out those of whole trees. */
+/* Only a few caches are kept.  Single operands that are about to be deleted must not push out those of
+ * whole trees. */
 static bool is_cached(const struct maker *m)
 {
 	return !m->req->are_exact && (!m->req->is_complete || text_eq(m->sel.paths[0], "."));
 }
 
+/* Walks the tree, finds out what has to be read, and refuses when there is no room for it on the disk. */
 static int look(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -294,6 +309,7 @@ static int check_object(void *arg, const struct object_id *id, struct err *e)
 	return OK;
 }
 
+/* Every object of it was read back and is what its name says. */
 static bool is_whole(struct maker *m, const struct content *c)
 {
 	struct err why;
@@ -301,13 +317,15 @@ static bool is_whole(struct maker *m, const struct content *c)
 	return content_objects(m->st->pool, m->a, c, check_object, m, &why) == OK;
 }
 
+/* The store's index has it; its bytes were not read. */
 static bool is_there(struct maker *m, const struct content *c)
 {
 	return pool_find(m->st->pool, c->is_list ? &c->list : &c->sha) != NULL;
 }
 
-/* Files that the store cannot give back are read like new ones.  A few are looked into, others each time; one that is damaged
- * makes it all of them. */
+/* A file that the cache knows is not read, so its copy in the store must be good.  All copies are read back
+ * for somebody who relies on the checkpoint, otherwise a sample that differs from time to time.  One
+ * damaged copy in the sample makes all of them be read.  What is damaged is saved anew like a new file. */
 static int check_known(struct maker *m, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -346,7 +364,8 @@ static void skip(struct entry *x, const char *why)
 	*x = (struct entry){ .path = x->path, .type = ENTRY_SKIPPED, .text = why };
 }
 
-/* Why a file that cannot be opened or read is left out; NULL when that is a failure of ours. */
+/* Why a file that cannot be opened or read is left out of the checkpoint.  NULL: the error is not about
+ * this file, and ends the whole attempt. */
 static const char *skip_reason(int error)
 {
 	switch (error) {
@@ -366,6 +385,7 @@ static const char *skip_reason(int error)
 	}
 }
 
+/* Changed so recently that another change within the same tick of the clock would not show in its times. */
 static bool is_young(const struct entry *x, int64_t now_ns)
 {
 	bool is_coarse = x->mtime_ns % 1000000000 == 0 && x->ctime_ns % 1000000000 == 0;
@@ -396,6 +416,7 @@ static int feed_from(struct maker *m, int fd, uint64_t n, uint64_t *ret_got, str
 	return OK;
 }
 
+/* Holes of a sparse file are not read: only its extents are, one after the other. */
 static int feed_file(struct maker *m, int fd, struct entry *x, uint64_t *ret_got, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -417,7 +438,9 @@ static int feed_file(struct maker *m, int fd, struct entry *x, uint64_t *ret_got
 
 enum outcome { STEADY, MOVED, GONE };
 
-/* One attempt.  GONE: x has become a skipped entry. */
+/* One attempt at reading a file as it was at one moment.  STEADY: it did not change meanwhile.  MOVED: it
+ * did, and unless this was the last attempt nothing was stored.  GONE: the entry has become a skipped
+ * one. */
 static int try_file(struct maker *m, struct entry *x, bool is_last, enum outcome *ret, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -463,6 +486,7 @@ static int try_file(struct maker *m, struct entry *x, bool is_last, enum outcome
 	return feed_end(&m->feed, &x->content, e);
 }
 
+/* A file that keeps changing is saved as it was read the last time, and marked. */
 static int read_file(struct maker *m, struct entry *x, struct err *e)
 {
 	enum outcome how = MOVED;
@@ -498,12 +522,15 @@ static int read_files(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* The manifest goes into the store as content like any other, so unchanged parts of it are shared. */
 static int save_tree(struct maker *m, struct err *e)
 {
 	struct buf text;
 
 	buf_init(&text, m->a);
 	tree_write(&text, &m->sel, &m->entries);
+	/* Without its manifest a checkpoint is worth nothing, so parts that are in the store already are
+	 * read back. */
 	m->st->pool->checks_all = true; /* without its manifest a checkpoint is nothing */
 	feed_begin(&m->feed, m->st->pool, m->a, true);
 	if (feed_add(&m->feed, buf_bytes(&text), e) || feed_end(&m->feed, &m->tree, e))
@@ -521,6 +548,7 @@ static bool is_id_taken(struct maker *m, const struct json *array, const char *i
 	return file_exists(m->st->sys, m->st->dir_fd, id);
 }
 
+/* Time and label; a number is added when two are made in the same second. */
 static const char *new_id(struct maker *m, const struct json *array, const char *created)
 {
 	struct arena *a = m->st->a;
@@ -567,6 +595,7 @@ static struct json *new_record(struct maker *m, const char *created)
 	return r;
 }
 
+/* The moment from which the checkpoint exists. */
 static int put_record(struct maker *m, struct json *array, struct err *e)
 {
 	const char *created = text_time_compact(m->st->a, m->st->sys->now_us(m->st->sys));
@@ -579,6 +608,7 @@ static int put_record(struct maker *m, struct json *array, struct err *e)
 
 /* ---- all of it ---- */
 
+/* Copied, because the entries live no longer than this call. */
 static void list_skipped(struct maker *m)
 {
 	struct checkpoint_result *r = &m->res;
@@ -594,6 +624,7 @@ static void list_skipped(struct maker *m)
 					m->entries.v[i].text };
 }
 
+/* Pack, then cache, then record: each is durable before the next one names it. */
 static int make(struct maker *m, struct json *array, struct err *e)
 {
 	struct pool *pool = m->st->pool;
@@ -620,6 +651,7 @@ static int make(struct maker *m, struct json *array, struct err *e)
 	return put_record(m, array, e);
 }
 
+/* The limit keeps a tree of absurd size from taking all memory. */
 static int prepare(struct maker *m, struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct arena *a, struct err *e)
 {
@@ -631,6 +663,7 @@ static int prepare(struct maker *m, struct checkpoint_store *st, const struct ch
 	return choose(m, e);
 }
 
+/* On failure the unfinished pack is removed. */
 int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e)
 {

@@ -19,6 +19,7 @@ struct diff {
 	bool *gone, *come; /* per line of x and of y */
 };
 
+/* A NUL byte near the beginning makes it binary, as other tools decide it. */
 static bool is_text(struct bytes b)
 {
 	size_t n = b.n < SNIFF ? b.n : SNIFF;
@@ -26,6 +27,7 @@ static bool is_text(struct bytes b)
 	return !n || !memchr(b.p, 0, n);
 }
 
+/* Lines keep their newline, so that a missing one at the end is a difference. */
 static struct lines split(struct arena *a, struct bytes text)
 {
 	struct lines l = { 0 };
@@ -44,6 +46,7 @@ static struct lines split(struct arena *a, struct bytes text)
 	return l;
 }
 
+/* Everything in these ranges counts as replaced. */
 static void mark_all(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 {
 	for (size_t i = x0; i < x1; i++)
@@ -52,7 +55,8 @@ static void mark_all(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 		d->come[i] = true;
 }
 
-/* v[k]: how far down x the best path on diagonal k reaches.  trace[d] is v before step d. */
+/* From the end of both texts back to the start, step by step, marking the one line that each edit removed
+ * or added.  v[k] is how far down x the best path on diagonal k reaches; trace[d] is v before step d. */
 static void walk_back(struct diff *d, int **trace, int edits, int n, int m, size_t x0, size_t y0)
 {
 	int x = n, y = m;
@@ -72,6 +76,8 @@ static void walk_back(struct diff *d, int **trace, int edits, int n, int m, size
 	}
 }
 
+/* For each number of edits it finds how far one can get on every diagonal; the first path that reaches the
+ * end has the fewest edits. */
 static void compare(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 {
 	int n = (int)(x1 - x0), m = (int)(y1 - y0);

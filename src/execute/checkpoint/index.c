@@ -11,6 +11,8 @@
 enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
 enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
 
+/* Missing directories are no error: the store is empty then, and checkpoint_make_dirs() makes them when
+ * something is to be written. */
 static int open_in(struct checkpoint_store st, struct checkpoint_store *ret, struct err *e)
 {
 	struct sys *s = st.sys;
@@ -97,6 +99,7 @@ int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
 	return OK;
 }
 
+/* Directories inside are left alone. */
 int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 {
 	char **names;
@@ -110,6 +113,7 @@ int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 	return OK;
 }
 
+/* One lock for making, restoring and pruning: each of them relies on packs staying where they are. */
 int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e)
 {
 	int wait = wait_ms > 0 && wait_ms < LOCK_WAIT_MS ? (int)wait_ms : LOCK_WAIT_MS;
@@ -128,6 +132,7 @@ bool checkpoint_label_ok(const char *label)
 		strspn(label, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
+/* Ids become names of directories that prune removes, so nothing else may pass. */
 bool checkpoint_id_ok(const char *id)
 {
 	size_t n = strlen(id);
@@ -185,7 +190,7 @@ static int unknown(const char *id, struct err *e)
 		"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
 }
 
-/* The same files: which of them is meant does not matter. */
+/* They hold the same files, so it does not matter which of them is meant. */
 static bool is_same_tree(const struct json *x, const struct json *y)
 {
 	const char *tree = json_get_text(x, "tree", NULL);
@@ -193,7 +198,8 @@ static bool is_same_tree(const struct json *x, const struct json *y)
 	return tree && text_eq(tree, json_get_text(y, "tree", ""));
 }
 
-/* The newest of this label, when the others hold the same. */
+/* The newest with this label, if all with this label hold the same files.  Otherwise an error that lists
+ * the ids: restoring the wrong one would be worse than asking. */
 static int pick_label(const struct json *array, const char *label, struct json **ret, struct err *e)
 {
 	struct json *hit = NULL;
@@ -234,6 +240,7 @@ static int pick_beginning(const struct json *array, const char *id, struct json 
 	return OK;
 }
 
+/* Safety copies do not count: "latest" must not bring back what somebody just got rid of. */
 struct json *checkpoint_newest(const struct json *array)
 {
 	for (uint32_t i = array->n; i-- > 0;)
@@ -242,6 +249,7 @@ struct json *checkpoint_newest(const struct json *array)
 	return NULL;
 }
 
+/* A whole id first, then a label, then the beginning of an id. */
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e)
 {
 	struct json *hit = text_eq(id, "latest") ? checkpoint_newest(array) : NULL;
@@ -291,7 +299,7 @@ int checkpoint_protect(
 	return OK;
 }
 
-/* The tree a record of ours names. */
+/* The content that holds a record's manifest. */
 int checkpoint_record_tree(const struct json *record, struct content *ret, struct err *e)
 {
 	struct content c = { 0 };
@@ -317,6 +325,7 @@ static int bad_policy(struct err *e, const char *name, const char *want)
 		name, want);
 }
 
+/* A member that is not there leaves the default as it is. */
 static int get_count(const struct json *doc, const char *name, bool may_null, int64_t *to, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -367,6 +376,8 @@ static int read_policy(
 	return OK;
 }
 
+/* A policy that is there and not valid is an error, not the defaults: those could delete what the user
+ * wanted to keep. */
 int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
 {
 	struct checkpoint_policy p = { .keep_recent = CHECKPOINT_KEEP_RECENT,

@@ -37,6 +37,8 @@ struct pruner {
 
 /* ---- retention ---- */
 
+/* Size pressure removes only what is kept for being young; never what is recent, pinned or named by a
+ * task. */
 static bool is_kept(const struct candidate *c)
 {
 	return c->is_recent || c->is_pinned || c->is_referenced || (c->is_young && !c->is_over);
@@ -75,6 +77,8 @@ static uint64_t size_of_archive(struct pruner *p, const struct json *record)
 	return (uint64_t)st.st_size;
 }
 
+/* Looks at one record.  One whose age cannot be read counts as new, so that it is not removed by
+ * mistake. */
 static void judge(struct pruner *p, struct candidate *c, struct json *record, int64_t now_us)
 {
 	const char *created = json_get_text(record, "created_at", "");
@@ -115,6 +119,7 @@ static int measure(struct pruner *p, uint64_t *ret, struct err *e)
 	return OK;
 }
 
+/* Also decides what goes for size. */
 static int judge_all(struct pruner *p, struct err *e)
 {
 	int64_t now_us = p->st->sys->now_us(p->st->sys);
@@ -185,6 +190,8 @@ static void report(struct pruner *p)
 
 /* ---- leftovers ---- */
 
+/* A directory named like a checkpoint that no record names, or a temporary file of ours.  Anything else is
+ * not ours to remove. */
 static bool is_leftover(struct pruner *p, const char *name)
 {
 	if (text_starts(name, "tmp-") || text_eq(name, "staging") ||
@@ -238,7 +245,7 @@ static int sweep(struct pruner *p, int dir, bool apply, struct err *e)
 	return OK;
 }
 
-/* Files that a restore was bringing back when it died. */
+/* Walks the whole tree, also version-control directories, for files a restore was writing when it died. */
 static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -271,6 +278,8 @@ static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 
 /* ---- objects ---- */
 
+/* An object that something still needs must be whole; otherwise the prune stops before it removes
+ * anything. */
 static int mark(void *arg, const struct object_id *id, struct err *e)
 {
 	struct pruner *p = arg;
@@ -288,6 +297,7 @@ static int damaged(const struct json *record, struct err *e)
 		json_get_text(record, "checkpoint_id", "?"));
 }
 
+/* Everything one checkpoint needs: its manifest and the content of all its files. */
 static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
@@ -336,7 +346,7 @@ struct use {
 	bool is_rewritten;
 };
 
-/* Which packs are written anew: those mostly dead, and the small ones when there are many. */
+/* Packs that are mostly dead are written anew, and so are small ones when there are many of them. */
 static bool choose_packs(struct pruner *p, struct use *use)
 {
 	struct pool *pool = p->st->pool;
@@ -357,6 +367,7 @@ static bool choose_packs(struct pruner *p, struct use *use)
 	return any;
 }
 
+/* The new pack is durable and was read back before the first old one is removed. */
 static int collect(struct pruner *p, struct err *e)
 {
 	struct pool *pool = p->st->pool;
@@ -393,6 +404,7 @@ static int collect(struct pruner *p, struct err *e)
 
 /* ---- all of it ---- */
 
+/* The index without the records is durable before anything they name goes. */
 static int drop_records(struct pruner *p, struct err *e)
 {
 	struct json *left = json_new(p->st->a, JSON_ARRAY);
@@ -413,6 +425,7 @@ static int drop_records(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* The order is the safety; see the top of this file. */
 static int carry_out(struct pruner *p, struct err *e)
 {
 	uint64_t now;

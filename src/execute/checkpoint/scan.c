@@ -26,6 +26,8 @@ struct entry *entries_add(struct arena *a, struct entries *list)
 
 /* ---- paths ---- */
 
+/* '/' sorts before every other byte, so that everything below a directory follows it directly; with plain
+ * byte order "a-b" would stand between "a" and "a/c". */
 int checkpoint_path_cmp(const char *x, const char *y)
 {
 	const uint8_t *p = (const uint8_t *)x, *q = (const uint8_t *)y;
@@ -41,6 +43,8 @@ int checkpoint_path_cmp(const char *x, const char *y)
 	return *p < *q ? -1 : 1;
 }
 
+/* Accepts only paths that cannot lead out of the root by their text.  Links on the way are a matter of how
+ * they are opened. */
 bool checkpoint_path_ok(const char *path)
 {
 	const char *at = path;
@@ -67,6 +71,8 @@ bool checkpoint_path_covers(const char *top, const char *path)
 
 /* ---- rules ---- */
 
+/* One line as in .gitignore: '!' negates, a slash at the end means directories only, a pattern with a slash
+ * is matched against the whole path, one without against the name. */
 void rules_add(struct arena *a, struct selection *s, const char *line, size_t n)
 {
 	while (n && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t'))
@@ -101,6 +107,7 @@ void rules_add(struct arena *a, struct selection *s, const char *line, size_t n)
 	s->rule_text[i] = text;
 }
 
+/* The last rule that matches decides, so they are tried from the end. */
 bool rules_exclude(const struct selection *s, const char *path, bool is_dir)
 {
 	const char *name = path_base(path);
@@ -135,6 +142,8 @@ bool selection_hides_name(const struct selection *s, const char *name)
 	return !s->with_state && text_eq(name, ".helm");
 }
 
+/* Inside the state directory: secrets, locks, temporary files and the checkpoints themselves are never
+ * saved. */
 bool checkpoint_state_hidden(const char *name)
 {
 	static const char *const globs[] = { "checkpoints", "*.sqlite3*", "privacy-vault.json", "*.lock",
@@ -156,6 +165,8 @@ static void digest_text(struct sha256 *h, const char *text)
 	sha256_add(h, text, strlen(text) + 1);
 }
 
+/* Makes the selection canonical: sorted, without paths below other chosen paths.  The digest names the
+ * cache, so equal selections must have equal digests. */
 void selection_seal(struct selection *s)
 {
 	size_t kept = 0;
@@ -211,6 +222,8 @@ void entry_from_stat(struct entry *x, const struct stat *st)
 	x->held_bytes = x->is_sparse ? on_disk : x->size;
 }
 
+/* Asks the file system where data lies, which may change while it is asked; the caller compares times
+ * afterwards. */
 int checkpoint_extents(struct sys *s, struct arena *a, int fd, struct entry *x)
 {
 	size_t cap = 0;
@@ -272,6 +285,7 @@ static int check_limits(struct scan *sc, struct err *e)
 	return OK;
 }
 
+/* A link that vanished or became something else meanwhile is noted as changed. */
 static int read_target(struct scan *sc, int fd, const char *name, struct entry *x, struct err *e)
 {
 	char target[4097];
@@ -289,6 +303,7 @@ static int read_target(struct scan *sc, int fd, const char *name, struct entry *
 
 static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool is_state, struct err *e);
 
+/* A directory that cannot be opened becomes a skipped entry, and the walk goes on. */
 static int enter(
 	struct scan *sc, int parent, const char *name, size_t at, int depth, bool is_state, struct err *e)
 {
@@ -310,6 +325,7 @@ static int enter(
 	return scan_dir(sc, fd, path, depth + 1, is_state, e);
 }
 
+/* The chosen path itself is never excluded by a rule; by name and by inode it is. */
 static bool is_hidden(
 	struct scan *sc, const char *path, const char *name, const struct stat *st, bool in_state)
 {
@@ -324,6 +340,7 @@ static bool is_hidden(
 	return path != sc->chosen && rules_exclude(sc->sel, path, S_ISDIR(st->st_mode));
 }
 
+/* Left out on purpose, and known to whoever asked: no reason to call the checkpoint incomplete. */
 static bool is_spared(struct scan *sc, const char *path, const char *name, const struct stat *st)
 {
 	if (!sc->spared)
@@ -337,7 +354,7 @@ static bool is_spared(struct scan *sc, const char *path, const char *name, const
 	return is_there && text_eq(name, ".git");
 }
 
-/* One name in an open directory. */
+/* Files that a restore was writing when it was interrupted are collected apart, and never saved. */
 static int visit(struct scan *sc, int parent, const char *path, const char *name, int depth, bool in_state,
 	struct err *e)
 {
@@ -391,6 +408,7 @@ struct names {
 	size_t n, cap;
 };
 
+/* Each name is stored as part of its whole path, so that neither has to be built again. */
 static int read_names(struct scan *sc, int fd, const char *path, struct names *names, struct err *e)
 {
 	struct sys *s = sc->st->sys;
@@ -448,7 +466,7 @@ static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool i
 	return OK;
 }
 
-/* A path the caller chose: every component above it is a real directory. */
+/* A path the caller chose: every component above it must be a real directory. */
 static int scan_path(struct scan *sc, const char *path, struct err *e)
 {
 	struct sys *s = sc->st->sys;
