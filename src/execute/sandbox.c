@@ -9,8 +9,9 @@
  * itself or because helm died, the kernel ends everything below it.
  *
  * The order is not free.  Mounts need capabilities, so they come before these are dropped.  Landlock and
- * seccomp need no_new_privs.  Landlock has to open the paths it grants, so it comes before seccomp.  Whether
- * all other walls stand is judged just before seccomp, which refuses the run by itself when it fails. */
+ * seccomp need no_new_privs.  Landlock comes before seccomp, whose filter makes up for what an older Landlock
+ * lacks.  Whether all other walls stand is judged just before seccomp, which refuses the run by itself when
+ * it fails. */
 #include "execute/sandbox.h"
 
 #include "base/file.h"

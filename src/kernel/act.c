@@ -5,6 +5,7 @@
  * record. */
 #include "kernel/act.h"
 
+/* The caller changes things only after this returned OK. */
 int act_record(
 	struct kernel *k, struct arena *a, const struct act *act, struct json **ret_receipt, struct err *e)
 {

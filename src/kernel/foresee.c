@@ -20,6 +20,8 @@ static void tell(struct outlook *o, const char *text)
 	json_pushs(o->a, o->sentences, text);
 }
 
+/* Makes a kernel of just what kernel_stops() needs; nothing is opened or recorded.  The cast only drops a
+ * const: the workspace is not changed. */
 static void look_at_stops(struct outlook *o, struct decision *d)
 {
 	struct json *doc, *some = json_new(o->a, JSON_ARRAY);
@@ -59,6 +61,7 @@ static bool is_only_loss(const struct decision *d)
 	return is_any && !d->has_more_asks;
 }
 
+/* Only says that it would be tried: whether everything can be saved is known when it is done. */
 static void look_at_saving(struct outlook *o, const struct decision *d)
 {
 	enum destructive_rule rule;
@@ -93,6 +96,8 @@ static size_t read_grants(struct outlook *o, struct grant **ret)
 	return n;
 }
 
+/* For each grant it is asked as if by the one it was granted to, since the caller of `helm guard` is nobody
+ * in particular. */
 static void look_at_grants(struct outlook *o, const char *args, const struct decision *d)
 {
 	struct grant *all = NULL;

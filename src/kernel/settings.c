@@ -14,6 +14,7 @@ static const struct doc SETTINGS = { .file = "workspace.json",
 	.code = "PROFILE_CHOICE" };
 #define DEFAULT_PROFILE "workspace_edit"
 
+/* Names the file to mend, because until then every call is refused. */
 static int load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	struct err why = { 0 };
@@ -37,6 +38,7 @@ int workspace_default_profile(
 	return rc;
 }
 
+/* Anything but "checkpoint" means "ask", also a word that is not known. */
 int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
 	enum destructive_rule *ret, struct err *e)
 {
@@ -67,6 +69,7 @@ static int record(struct kernel *k, struct arena *a, const char *before, const c
 		ret_receipt, e);
 }
 
+/* Checks the name first, so that no unknown profile is ever chosen. */
 int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
 	struct json **ret_receipt, struct err *e)
 {

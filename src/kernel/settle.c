@@ -18,6 +18,8 @@ static bool by_hand(const struct request *q, struct handling *h)
 	return true;
 }
 
+/* The cheapest answer first: a word on the command line, then grants, then a checkpoint.  If none answers,
+ * the question is put into words for a person. */
 void settle(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct json *doc = NULL;

@@ -29,11 +29,13 @@ static const char *const openclaw_state[] = { "task-ledger.jsonl", "command-log.
 static const char *const hermes_marks[] = { ".hermes", "hermes", "notes", "history", NULL };
 static const char *const generic_marks[] = { "references", "docs", "scripts", ".obsidian", NULL };
 
+/* Is there anything of this name in the directory? */
 static bool exists(struct sys *s, struct arena *a, const char *dir, const char *name)
 {
 	return file_exists(s, AT_FDCWD, arena_printf(a, "%s/%s", dir, name));
 }
 
+/* A state directory counts only with one of Helm's own files in it. */
 static bool has_one_of(
 	struct sys *s, struct arena *a, const char *dir, const char *sub, const char *const *names)
 {
@@ -45,6 +47,7 @@ static bool has_one_of(
 	return false;
 }
 
+/* Notes every name that is there, for people who wonder why a layout was chosen. */
 static bool collect(
 	struct sys *s, struct arena *a, const char *dir, const char *const *names, struct json *markers)
 {
@@ -58,7 +61,8 @@ static bool collect(
 	return found;
 }
 
-/* `strict`: only what the walk up may stop at. */
+/* Which kind of workspace a directory is.  `strict`: only what the walk up from the current directory may
+ * stop at, which must be certain. */
 static enum layout look(struct sys *s, struct arena *a, const char *dir, bool strict, struct json *markers)
 {
 	bool bare_state = !strict && exists(s, a, dir, ".helm") && !exists(s, a, dir, ".helm/workspace");
@@ -123,6 +127,8 @@ struct choice {
 	struct json *markers;
 };
 
+/* A place that somebody named is taken as it is; if it is no workspace but holds one inside, that one is
+ * meant. */
 static void choose_named(
 	struct sys *s, struct arena *a, const char *path, const char *source, struct choice *c)
 {
@@ -144,6 +150,7 @@ static void choose_named(
 	}
 }
 
+/* The nearest directory above the current one that is a workspace; false when there is none. */
 static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -165,6 +172,7 @@ static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
 	return false;
 }
 
+/* One order for every command: named, environment, above, default. */
 static int choose(struct sys *s, struct arena *a, const char *path, const char *home, unsigned flags,
 	struct choice *c, struct err *e)
 {
@@ -194,6 +202,7 @@ static int open_quietly(struct sys *s, const char *path)
 
 /* ---- the place one stands in ---- */
 
+/* Back to the workspace itself.  tree_fd is closed only if it is not root_fd under another name. */
 static void leave_tree(struct workspace *ws)
 {
 	if (ws->tree_fd != ws->root_fd)
@@ -209,11 +218,13 @@ void workspace_leave(struct workspace **ws)
 	leave_tree(*ws);
 }
 
+/* The workspace in the home directory, which serves work in any place. */
 static bool is_default(struct arena *a, const struct workspace *ws)
 {
 	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));
 }
 
+/* The first list with everything below, the second only the directories themselves. */
 static bool is_system(const char *dir)
 {
 	static const char *const whole[] = { "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64",
@@ -230,7 +241,8 @@ static bool is_system(const char *dir)
 	return false;
 }
 
-/* Why a directory is too much to be somebody's work; NULL: it is not. */
+/* Why a directory is too much to be somebody's work; NULL when it is not.  Saving or restoring it as a
+ * whole would concern far more than one project. */
 static const char *too_much(const struct workspace *ws, const char *dir)
 {
 	if (text_eq(dir, "/"))
@@ -242,6 +254,8 @@ static const char *too_much(const struct workspace *ws, const char *dir)
 	return is_system(dir) ? "it is a system directory" : NULL;
 }
 
+/* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
+ * place for checkpoints is the digest of the tree's path, so one tree always finds its own. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
 {
 	char hex[SHA256_HEX];
@@ -269,7 +283,7 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }
 
-/* Which tree a directory of checkpoints belongs to; its name is only a digest. */
+/* Says which tree a directory of checkpoints belongs to, since its name is only a digest. */
 static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws, int fd, struct err *e)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -286,6 +300,7 @@ static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 	return file_replace(s, fd, "tree.json", 0600, buf_bytes(&text), e);
 }
 
+/* The store takes the descriptor over only when it could be opened. */
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e)
 {
@@ -308,6 +323,7 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 	return rc;
 }
 
+/* Without flags the answer is a workspace with state, or an error that says how to make one. */
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e)
 {
@@ -387,6 +403,8 @@ struct making {
 	bool force;
 };
 
+/* What the user has changed stays, unless `force` is given; even then the old file is kept as FILE.bak
+ * first. */
 static int make_file(struct making *m, const char *to, struct bytes content, struct err *e)
 {
 	struct bytes old;
@@ -410,6 +428,7 @@ static int make_file(struct making *m, const char *to, struct bytes content, str
 	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
 }
 
+/* State is private to the user: it holds commands and their output. */
 static int make_directories(struct making *m, struct err *e)
 {
 	int rc = file_mkdirs(m->s, AT_FDCWD, m->ws->root, 0755, e);
@@ -434,7 +453,7 @@ static int make_directories(struct making *m, struct err *e)
 	return OK;
 }
 
-/* Last of all, so that its presence says that the rest is complete. */
+/* Written last, so that its presence says that the rest is complete. */
 static int make_identity(struct making *m, struct err *e)
 {
 	struct json *doc = json_new(m->a, JSON_OBJECT);
@@ -484,7 +503,7 @@ int workspace_init(
 	return OK;
 }
 
-/* Signals below the home directory. */
+/* A directory that contains one that is listed already says nothing new. */
 static void add_existing(
 	struct sys *s, struct arena *a, const char *home, const char *const *names, struct json *to)
 {
@@ -500,6 +519,7 @@ static void add_existing(
 	}
 }
 
+/* A vault is a directory with .obsidian in it: the parent itself or one of its children. */
 static void add_vaults(struct sys *s, struct arena *a, const char *parent, struct json *to)
 {
 	char **names = NULL;
