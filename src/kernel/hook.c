@@ -149,8 +149,8 @@ static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *s
 	return r.n;
 }
 
-/* The text the model reads.  It follows a fixed form, which clients and tests look for: verdict, tool,
- * code, receipt, rule, what to do instead, how to escalate. */
+/* The text the model reads, always in the same form: verdict, tool, code, receipt, rule, what to do
+ * instead, how to escalate.  The self-test of the setup finds the receipt in it. */
 static void explain(
 	const struct tool_call *call, const struct handling *h, size_t in_a_row, struct hook_answer *ret)
 {

@@ -36,8 +36,8 @@ static int keys_dir(struct sys *s, struct arena *a, const char **ret, struct err
 	return rc;
 }
 
-/* Only looks whether a key file exists; loading and unlocking it is left to kernel_arm().  A hook that
- * merely lets a read pass never needs it. */
+/* Only looks whether a key file exists; loading it is left to kernel_arm().  A hook that merely lets a read
+ * pass never needs it. */
 int kernel_open_unarmed(
 	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
 {

@@ -32,6 +32,7 @@ struct tuning {
 	size_t shape_count;
 };
 
+/* From the newest back, since repeated questions follow each other closely. */
 static struct asked *find(struct tuning *t, const char *id)
 {
 	for (size_t i = t->n; i-- > 0;)
@@ -40,6 +41,7 @@ static struct asked *find(struct tuning *t, const char *id)
 	return NULL;
 }
 
+/* Every reason must allow a wider grant, or none can be proposed. */
 static bool all_may_widen(const struct asked *q)
 {
 	for (size_t i = 0; i < q->cover_count; i++)
@@ -56,6 +58,7 @@ static bool answers(const struct asked *x, const struct asked *y)
 	return text_eq(x->client, y->client) && grant_covers(&g, y->covers, y->cover_count);
 }
 
+/* Questions of the same shape lead to the same proposal, so only the first of each shape is tried. */
 static void note_shape(struct tuning *t, size_t i)
 {
 	if (!t->all[i].can_widen || t->shape_count == MAX_SHAPES)
@@ -66,6 +69,7 @@ static void note_shape(struct tuning *t, size_t i)
 	t->shapes[t->shape_count++] = i;
 }
 
+/* Only calls within the time asked for that put a question. */
 static void read_row(struct tuning *t, const struct json *row)
 {
 	const char *id = json_get_text(row, "approval_id", NULL), *at = json_get_text(row, "at", "");
@@ -93,6 +97,7 @@ static void read_row(struct tuning *t, const struct json *row)
 	note_shape(t, t->n++);
 }
 
+/* How many questions that no earlier proposal answers this one would have answered. */
 static size_t would_save(const struct tuning *t, const struct asked *x)
 {
 	size_t n = 0;
@@ -102,7 +107,8 @@ static size_t would_save(const struct tuning *t, const struct asked *x)
 	return n;
 }
 
-/* The request among those it answers that can still be proven, the newest first. */
+/* The newest request of the same shape that agrees with its signed decision.  Without one the proposal can
+ * only be looked at. */
 static const char *provable(const struct tuning *t, const struct asked *x)
 {
 	for (size_t i = t->n; i-- > 0;) {
@@ -122,6 +128,8 @@ static void add_new(struct arena *a, struct json *list, const char *text)
 	json_pushs(a, list, text);
 }
 
+/* Marks what it answers as saved, so that the next proposal counts only what is left.  What a person denied
+ * is always among the examples. */
 static struct json *propose(struct tuning *t, const struct asked *x, size_t saves)
 {
 	struct arena *a = t->a;
@@ -149,6 +157,7 @@ static struct json *propose(struct tuning *t, const struct asked *x, size_t save
 	return doc;
 }
 
+/* Greedy: the proposal that saves most, then the one that saves most of the rest. */
 static struct json *choose(struct tuning *t)
 {
 	struct json *list = json_new(t->a, JSON_ARRAY);

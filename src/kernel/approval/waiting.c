@@ -17,7 +17,7 @@ static const struct doc RUNTIME = { .file = "long-running-runtime.json",
 	.code = "RUNTIME_STATE" };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 
-/* A part that somebody made something else of is begun anew: nothing is decided from it. */
+/* A part that somebody made something else of is begun anew, since nothing is decided from it. */
 static struct json *part(struct arena *a, struct json *doc, const char *name)
 {
 	if (!json_is(json_get(doc, name), JSON_OBJECT))
@@ -54,6 +54,7 @@ static int store(struct kernel *k, struct arena *a, struct json *doc, struct err
 	return doc_replace(k->sys, a, k->ws->state_fd, &RUNTIME, doc, e);
 }
 
+/* The state of the run that waits, as older readers show it. */
 static void set_task(
 	struct arena *a, struct json *doc, const char *task, const char *status, const char *pending)
 {
@@ -63,6 +64,7 @@ static void set_task(
 	json_sets(a, run, "pending_approval_id", pending);
 }
 
+/* Only for guarded runs: an agent's call does not wait. */
 int waiting_add(struct kernel *k, struct arena *a, const struct json *request, struct err *e)
 {
 	static const char *const members[] = { "approval_id", "task_id", "pending_action", "resource",
@@ -87,6 +89,7 @@ int waiting_add(struct kernel *k, struct arena *a, const struct json *request, s
 	return store(k, a, doc, e);
 }
 
+/* A request that is not in the file is no error. */
 int waiting_settle(struct kernel *k, struct arena *a, const struct json *request, const char *response,
 	const char *responder, struct err *e)
 {

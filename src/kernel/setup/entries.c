@@ -23,9 +23,11 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
 
 /* ---- commands ---- */
 
-/* A program that is gone, or dies, would be exit code 127 or a signal, and that clients take for "go on".  2 is a block to all. */
+/* If the program is gone or dies, the shell reports 127 or a signal, which clients take for "go on".  Exit
+ * code 2 is a block to all of them. */
 static const char or_block[] = " || exit 2";
 
+/* The workspace is named, because the client may run the command from any directory. */
 char *setup_command(const struct setup *s, const struct client *c, const char *verb)
 {
 	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
@@ -38,7 +40,8 @@ char *setup_command(const struct setup *s, const struct client *c, const char *v
 		text_eq(verb, "pre-tool") ? or_block : "");
 }
 
-/* One word, quotes taken off.  NULL when it holds what a shell would act upon. */
+/* One word with its quotes taken off.  NULL when it holds anything a shell would act upon: such a command
+ * is not one of ours. */
 static const char *take_word(struct arena *a, const char **p)
 {
 	struct buf b;
@@ -72,6 +75,8 @@ static bool is_assignment(const char *word)
 	return n && word[n] == '=';
 }
 
+/* Understands only what setup_command() writes, and what a person may have made of it by quoting
+ * differently. */
 struct json *setup_words(struct arena *a, const char *command)
 {
 	struct json *words = json_new(a, JSON_ARRAY);
@@ -107,6 +112,7 @@ const char *setup_workspace_of(struct arena *a, const struct json *entry)
 	return NULL;
 }
 
+/* By program, verb and client, wherever the program lies. */
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client)
 {
 	const char *text = json_text(command);
@@ -132,6 +138,7 @@ static bool matches(struct arena *a, const struct client *c, const struct json *
 		(!verb || text_eq(word_at(setup_words(a, json_text(command)), 2), verb));
 }
 
+/* Flat clients have the command in the group itself, others a list of handlers in it. */
 static bool find_in_group(struct arena *a, const struct client *c, const struct json *group, const char *verb,
 	struct setup_place *ret)
 {
@@ -165,7 +172,7 @@ bool setup_find_entry(struct arena *a, const struct client *c, const struct json
 	return false;
 }
 
-/* How much goes: the handler, or whatever holds nothing else. */
+/* How much goes: the handler, or whatever would be empty without it. */
 static size_t removal_path(
 	const struct client *c, const struct json *doc, const struct setup_place *p, struct json_step *path)
 {
@@ -191,6 +198,7 @@ int setup_parse(struct arena *a, const struct client *c, struct bytes text, cons
 				 : json_parse(a, text, name, NULL, ret, e);
 }
 
+/* One entry at a time, parsing anew after each, because every removal moves what follows. */
 int setup_drop_entries(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e)
 {

@@ -2,7 +2,11 @@
  *
  * A settings file is the user's.  We insert our entries into its text and remember where, so that removing them gives the same
  * bytes back.  Before the first change setup-recovery.json says what is about to happen and how both states look; after the
- * last one it goes.  Whoever finds it knows from the file's digest which side of the change the machine stopped on. */
+ * last one it goes.  Whoever finds it knows from the file's digest which side of the change the machine stopped on.
+ *
+ * An installation is done only when its self-test passed: the very command that was written is run as the
+ * client would run it, with a destructive call, and must deny it with a receipt that verifies.  If not, the
+ * old file is put back. */
 #include "base/doc.h"
 #include "kernel/setup/parts.h"
 
@@ -23,6 +27,7 @@ enum { SELF_TEST_MS = 20000, RECEIPTS_BACK = 256 };
 
 /* ---- places ---- */
 
+/* The program is named by its real path, because a client runs the command from anywhere. */
 int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char *project, struct setup *ret,
 	struct err *e)
 {
@@ -42,6 +47,7 @@ int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char 
 	return OK;
 }
 
+/* The directory a scope's settings lie in. */
 static int root_of(const struct setup *s, const char *scope, const char **ret, struct err *e)
 {
 	*ret = text_eq(scope, "user") ? s->home : s->project;
@@ -52,6 +58,8 @@ static int root_of(const struct setup *s, const char *scope, const char **ret, s
 		text_eq(scope, "user") ? "HOME is not set" : "go into one, or use --scope user");
 }
 
+/* Settings behind a link belong to something else (a dotfiles repository, another user); replacing the link
+ * would break that. */
 static int refuse_path(struct err *e, const char *root, const char *file)
 {
 	if (errno == ELOOP || errno == EXDEV)
@@ -111,6 +119,8 @@ static const struct doc RECOVERY = {
 	.file = SETUP_RECOVERY, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECOVERY"
 };
 
+/* Without a file there are no installs; a damaged one is an error, since it is needed to take entries back
+ * exactly. */
 int setup_records(const struct setup *s, struct json **ret, struct err *e)
 {
 	struct json *doc;
@@ -133,7 +143,7 @@ struct json *setup_record_of(const struct json *records, const char *client, con
 	return NULL;
 }
 
-/* The row of this client and file replaced by `record`, or taken out when that is NULL. */
+/* The row of this client and file is replaced by `record`, or taken out when that is NULL. */
 static int put_record(
 	const struct setup *s, const char *client, const char *path, struct json *record, struct err *e)
 {
@@ -156,7 +166,9 @@ static int put_record(
 
 /* ---- planning ---- */
 
-/* The file as it was before us: exactly, when nobody touched it since. */
+/* The file as it was before us.  If nobody touched it since, the remembered spans are cut out and the
+ * digest proves that it is exactly the old text.  Otherwise our entries are found and removed from what it
+ * is now. */
 static int without_ours(const struct setup *s, const struct client *c, const struct json *record,
 	struct bytes text, const char *path, struct bytes *ret, bool *ret_is_exact, struct err *e)
 {
@@ -182,6 +194,7 @@ static int without_ours(const struct setup *s, const struct client *c, const str
 	return setup_drop_entries(s->a, c, text, path, ret, e);
 }
 
+/* Inserts one entry per event into the text and remembers where, so that it can be taken out again. */
 static int insert_ours(const struct setup *s, const struct client *c, struct setup_change *ch,
 	struct bytes text, struct err *e)
 {
@@ -208,7 +221,7 @@ static int insert_ours(const struct setup *s, const struct client *c, struct set
 	return rc;
 }
 
-/* The workspace that the entry there decides by, when it is not ours. */
+/* The workspace that the entry there decides by, when it is not ours: the user is told that it moves. */
 static const char *other_workspace(
 	const struct setup *s, const struct client *c, struct bytes text, const char *path)
 {
@@ -222,6 +235,8 @@ static const char *other_workspace(
 	return there && !text_eq(there, s->ws->root) ? there : NULL;
 }
 
+/* Everything is worked out in memory; nothing is written.  An earlier entry of ours is taken out first, so
+ * installing twice gives one entry. */
 int setup_plan(
 	const struct setup *s, const char *client, const char *scope, struct setup_change *ret, struct err *e)
 {
@@ -282,7 +297,8 @@ int setup_plan(
 
 /* ---- changing ---- */
 
-/* The file becomes `text`, or goes when there is none. */
+/* The file becomes `text`, or is removed when there is none.  Replaced by rename, so the client never reads
+ * half of it. */
 static int put_file(const struct setup *s, const char *root, const char *file, struct bytes text,
 	unsigned mode, struct err *e)
 {
@@ -311,6 +327,7 @@ static int put_file(const struct setup *s, const char *root, const char *file, s
 	return OK;
 }
 
+/* Only a directory that we made, and only when it is empty. */
 static void drop_directory(const struct setup *s, const struct json *record)
 {
 	const char *path = json_get_text(record, "path", "");
@@ -320,6 +337,7 @@ static void drop_directory(const struct setup *s, const struct json *record)
 			arena_strndup(s->a, path, strlen(path) - strlen(path_base(path)) - 1), AT_REMOVEDIR);
 }
 
+/* From here to finish() an interruption can be recognised and repaired. */
 static int begin(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	struct arena *a = s->a;
@@ -355,7 +373,8 @@ static int lock_setup(const struct setup *s, int *ret, struct err *e)
 	return file_lock(s->sys, s->ws->state_fd, "setup.lock", 5000, ret, e);
 }
 
-/* Nobody may have written to it between the plan and the change. */
+/* Nobody may have written to the file between the plan and the change; otherwise their change would be
+ * lost. */
 static int still_as_planned(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	struct bytes now;
@@ -395,6 +414,7 @@ static const char *receipt_named(struct arena *a, const char *text)
 	return arena_strndup(a, at, strcspn(at, ")"));
 }
 
+/* The receipt that the denial names must be on record and verify under this user's key. */
 static int verify_named(const struct setup *s, const char *id, struct err *e)
 {
 	struct trust trust = { 0 };
@@ -421,7 +441,7 @@ static int verify_named(const struct setup *s, const char *id, struct err *e)
 		"the denial names the receipt '%s', which is not on record", id);
 }
 
-/* The exact command, through a shell, as the client runs it. */
+/* Runs the exact command through a shell, as the client does. */
 static int self_test(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e)
 {
@@ -451,6 +471,7 @@ static int self_test(
 
 /* ---- install, remove, repair ---- */
 
+/* After a failed installation: file, record and directory as they were. */
 static int take_back(const struct setup *s, const struct setup_change *c, struct json *old)
 {
 	struct err ignored = { 0 };
@@ -463,6 +484,7 @@ static int take_back(const struct setup *s, const struct setup_change *c, struct
 	return rc ? rc : finish(s, &ignored);
 }
 
+/* Recovery note, file, record, self-test, and only then is the note removed. */
 int setup_install(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e)
 {
@@ -493,7 +515,7 @@ int setup_install(
 	return err_wrap(e, "nothing was installed; '%s' is as it was", c->path);
 }
 
-/* Nothing but what a new file begins with. */
+/* Nothing but what a new file begins with: a file that we made can go as a whole. */
 static bool is_bare(const struct setup *s, const struct client *c, struct bytes text)
 {
 	struct json *doc, *fresh;
@@ -503,6 +525,7 @@ static bool is_bare(const struct setup *s, const struct client *c, struct bytes 
 		(json_eq(doc, fresh) || (json_is(doc, JSON_OBJECT) && doc->n == 0));
 }
 
+/* *ret_is_there: there is something of ours to remove. */
 static int plan_one_removal(const struct setup *s, const struct client *c, const char *scope,
 	const char *root, struct json *record, struct setup_change *ret, bool *ret_is_there, struct err *e)
 {
@@ -531,6 +554,7 @@ static int plan_one_removal(const struct setup *s, const struct client *c, const
 	return OK;
 }
 
+/* Every place that is on record, and the usual places as well, in case the record was lost. */
 int setup_plan_removal(const struct setup *s, const char *client, const char *scope,
 	struct setup_change **ret, size_t *ret_n, struct err *e)
 {
@@ -600,6 +624,8 @@ int setup_remove(const struct setup *s, const struct setup_change *c, struct err
 	return rc ? rc : remove_locked(s, c, e);
 }
 
+/* The digest of the file tells which side of the change the machine stopped on.  A file that is neither was
+ * changed by somebody else, and is left alone. */
 static int repair_install(const struct setup *s, const struct json *doc, struct json *record, const char *now,
 	const char **ret_what, struct err *e)
 {

@@ -24,6 +24,7 @@ static void look_is(struct look *l, const char *state, const char *detail)
 
 /* ---- one file ---- */
 
+/* A regular file that somebody may execute. */
 static bool can_run(const struct look *l, const char *program)
 {
 	struct stat st;
@@ -32,7 +33,7 @@ static bool can_run(const struct look *l, const char *program)
 		st.st_mode & 0111;
 }
 
-/* Does the command it names exist, and does it decide by a workspace that is there? */
+/* Does the program it names exist, and does it decide by a workspace that is there? */
 static void look_at_command(struct look *l, const struct json *entry)
 {
 	struct arena *a = l->s->a;
@@ -52,6 +53,7 @@ static void look_at_command(struct look *l, const struct json *entry)
 		look_is(l, "broken", arena_printf(a, "the workspace '%s' is gone", place));
 }
 
+/* Armed until something is found that speaks against it; the client's own check has the last word. */
 static void look_at_entry(struct look *l, const struct json *doc)
 {
 	struct setup_place place, after;
@@ -87,6 +89,7 @@ static void look_at_entry(struct look *l, const struct json *doc)
 		l->c->setup->look(&l->at);
 }
 
+/* An interrupted change outweighs everything else that was found. */
 static void look_at_file(struct look *l)
 {
 	struct bytes text;
@@ -111,6 +114,7 @@ static void look_at_file(struct look *l)
 				s->a, "a change was interrupted; run 'helm setup repair %s'", l->c->name));
 }
 
+/* A client without settings in this place gives no row, unless we could install there. */
 static void add_row(
 	const struct setup *s, const struct client *c, const char *scope, const char *root, struct json *rows)
 {
@@ -151,6 +155,7 @@ static void add_row(
 	json_push(a, rows, row);
 }
 
+/* Also looks at places that are on record and are neither home nor project. */
 struct json *setup_status(const struct setup *s, const char *client)
 {
 	struct json *rows = json_new(s->a, JSON_ARRAY), *records = NULL;
@@ -176,6 +181,7 @@ struct json *setup_status(const struct setup *s, const char *client)
 	return rows;
 }
 
+/* At least one client is armed, and none is in doubt. */
 bool setup_is_sound(const struct json *rows)
 {
 	size_t armed = 0;

@@ -38,6 +38,7 @@ static const struct {
 	{ "timed out", "timeout" },
 };
 
+/* The first known phrase decides, so the list goes from special to general. */
 static const char *class_of(const char *text, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(failure_words); i++) {
@@ -49,6 +50,7 @@ static const char *class_of(const char *text, size_t n)
 	return NULL;
 }
 
+/* What helm itself did comes first, then what the command said, then how it ended. */
 static const char *error_class(const struct json *row, const struct run_result *result)
 {
 	const char *stage = json_get_text(row, "failure_stage", ""),
@@ -99,6 +101,7 @@ static char *normal_target(struct arena *a, const struct workspace *ws, const ch
 	return out.p;
 }
 
+/* For Python the module or script tells more than the interpreter does. */
 static const char *tool_of(const struct json *row)
 {
 	const struct json *command = json_get(row, "command");
@@ -114,6 +117,7 @@ static const char *tool_of(const struct json *row)
 	return base;
 }
 
+/* Four parts make the fingerprint: component, tool, class and target. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result)
 {
@@ -145,6 +149,7 @@ struct json *task_failure_signature(
 	return doc;
 }
 
+/* In the form that older readers of the ledger expect; most of it is empty here. */
 struct json *task_experience(struct arena *a, const struct json *row)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *signal = json_new(a, JSON_OBJECT),

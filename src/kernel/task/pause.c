@@ -24,6 +24,7 @@ int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struc
 	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
 }
 
+/* Why the profile is paused, or NULL. */
 const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile)
 {
 	struct json *doc;
@@ -38,6 +39,7 @@ const char *pause_in_force(struct kernel *k, struct arena *a, const char *profil
 		a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
 
+/* The token is returned once, after the pause is on disk. */
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
 	const char *reason, char **ret_token, struct err *e)
 {
@@ -64,7 +66,7 @@ int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, co
 	return rc;
 }
 
-/* Every byte is looked at, whatever differs. */
+/* Looks at every byte, whatever differs, so that the time taken tells nothing. */
 static bool same_hash(const char *x, const char *y)
 {
 	unsigned difference = 0;
@@ -76,6 +78,7 @@ static bool same_hash(const char *x, const char *y)
 	return !difference;
 }
 
+/* Without the token nobody resumes, not even who can write a command line. */
 int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
 	const char *token, struct err *e)
 {

@@ -79,6 +79,7 @@ struct json *task_program_json(struct arena *a, const struct task_program *p)
 	return doc;
 }
 
+/* The change time is compared, too: it cannot be set back after a file was written to. */
 static bool is_same(const struct stat *x, const struct stat *y)
 {
 	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
@@ -86,6 +87,7 @@ static bool is_same(const struct stat *x, const struct stat *y)
 		x->st_ctim.tv_sec == y->st_ctim.tv_sec && x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
 }
 
+/* Called in the child, which shares helm's memory: it only reads and writes `why`. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 {
 	char hex[SHA256_HEX];

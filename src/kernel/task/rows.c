@@ -65,6 +65,7 @@ static struct json *runtime_env(struct arena *a)
 	return doc;
 }
 
+/* Which groups of tools the profile grants, asks about and denies. */
 static struct json *tool_grant(struct arena *a, const struct profile *p)
 {
 	enum tool_group all[GROUP_COUNT];
@@ -76,13 +77,15 @@ static struct json *tool_grant(struct arena *a, const struct profile *p)
 	return grant;
 }
 
-/* By pid and start time, so that a later process with the same pid is not taken for it. */
+/* By pid and start time, so that a later process with the same pid is not taken for this one
+ * (orphans.c). */
 static void identify_process(struct task *t)
 {
 	json_seti(t->a, t->row, "pid", getpid());
 	json_seti(t->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
 }
 
+/* Members that are not known yet are written as null, so that every row of a task has the same ones. */
 void task_begin_row(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
@@ -136,6 +139,7 @@ struct touched {
 	size_t seen;
 };
 
+/* By ctime, with some tolerance, since the clock of file systems ticks more coarsely than ours. */
 static int look_at(
 	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
 {
@@ -164,6 +168,8 @@ static struct json *touched_below(
 
 /* ---- appending ---- */
 
+/* The row need not be on disk now: it gets there with the receipts that follow.  Its digest goes into the
+ * outcome receipt. */
 static int append(struct task *t, const char *file, const struct json *row, struct err *e)
 {
 	char digest[SHA256_HEX];
@@ -181,7 +187,7 @@ int task_put_row(struct task *t, const char *status, struct err *e)
 	return append(t, TASK_LEDGER, t->row, e);
 }
 
-/* A row that ends the task. */
+/* The row that ends the task, with what can be counted about its failure. */
 int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e)
 {
 	struct arena *a = t->a;
@@ -231,6 +237,7 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_set(a, to, "protections", p);
 }
 
+/* Output of a command, without secrets and control characters. */
 static const char *tail_text(struct task *t, const struct run_stream *s)
 {
 	size_t n;
@@ -270,6 +277,7 @@ int task_put_command_log(struct task *t, struct err *e)
 	return append(t, COMMAND_LOG, row, e);
 }
 
+/* For the receipt: numbers, digests and walls, but no text of the command's output. */
 void task_tell_end(struct task *t)
 {
 	struct arena *a = t->a;
@@ -292,6 +300,7 @@ void task_tell_end(struct task *t)
 	json_set(a, t->happened, "rows_sha256", t->digests);
 }
 
+/* NULL when the command was executed, however it ended. */
 static const char *why_not_executed(struct task *t)
 {
 	int code = t->result->report.exec_errno;
@@ -302,7 +311,7 @@ static const char *why_not_executed(struct task *t)
 		t->result->exit_code == 127 ? "command not found" : strerror(code));
 }
 
-/* Times show what was written; what is gone shows only where it was named, or was saved before. */
+/* Times show what was written.  What is gone shows only where it was named, or was saved before. */
 static void put_changes(struct task *t)
 {
 	struct arena *a = t->a;
@@ -319,6 +328,7 @@ static void put_changes(struct task *t)
 	json_set(a, t->row, "deleted_paths", deleted);
 }
 
+/* The resume card is written before the row, which names it. */
 int task_put_final(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;

@@ -27,7 +27,7 @@ static bool is_settled_by(const struct task *t, const char *what)
 	return by && text_eq(by, what);
 }
 
-/* The first of two errors is told. */
+/* Of two errors the first one is told; the second is usually a consequence. */
 static int first_error(int rc, struct err *e, int late_rc, const struct err *late)
 {
 	if (rc == OK && late_rc)
@@ -37,7 +37,8 @@ static int first_error(int rc, struct err *e, int late_rc, const struct err *lat
 
 /* ---- before it is judged ---- */
 
-/* A skill names the profiles it may run under. */
+/* A skill names the profiles it may run under.  Without a contract, or without a list in it, every profile
+ * is fine. */
 static int check_skill(struct task *t, struct err *e)
 {
 	const char *skill = t->spec->skill;
@@ -69,6 +70,7 @@ static int check_skill(struct task *t, struct err *e)
 		t->profile->name, list.p);
 }
 
+/* A given id becomes part of file names, so only harmless characters pass. */
 static int choose_id(struct task *t, struct err *e)
 {
 	const char *given = t->spec->task_id;
@@ -111,6 +113,7 @@ static bool is_remote(const struct task *t)
 	return text_eq(t->profile->backend, "manual-remote");
 }
 
+/* The request as the kernel sees it.  The program is looked up once, here, and is what will be executed. */
 static void make_request(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
@@ -149,6 +152,7 @@ static void make_request(struct task *t)
 
 /* ---- where it can stop ---- */
 
+/* Only the judgement was asked for: it is printed, and nothing is signed or run. */
 static int stop_audited(struct task *t, struct err *e)
 {
 	t->report->printed = decision_to_json(t->a, &t->report->handling.decision);
@@ -156,6 +160,7 @@ static int stop_audited(struct task *t, struct err *e)
 	return task_put_last(t, "guard_audit", NULL, NULL, e);
 }
 
+/* Everything that asks or denies, in one sentence. */
 static const char *joined_reasons(struct task *t, const struct decision *d)
 {
 	struct buf text;
@@ -171,7 +176,7 @@ static const char *joined_reasons(struct task *t, const struct decision *d)
 	return text.p;
 }
 
-/* Why the approval that was named does not help. */
+/* Why the approval that was named on the command line does not help. */
 static const char *why_not_approved(struct task *t)
 {
 	const char *id = t->spec->approval_id, *state = "not known";
@@ -194,7 +199,7 @@ static void add_hint(struct task *t, const char *more)
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, more) : more;
 }
 
-/* The pause, in the row, in the file older readers know, and in words. */
+/* The pause is put into the row, into the file older readers know, and into words. */
 static int wait_for_person(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
@@ -222,6 +227,7 @@ static int wait_for_person(struct task *t, struct err *e)
 	return waiting_add(t->k, t->a, h->question, e);
 }
 
+/* A paused profile has an exit code of its own, so that schedulers can wait. */
 static int stop_paused(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -234,6 +240,7 @@ static int stop_paused(struct task *t, struct err *e)
 	return task_put_row(t, "blocked_by_pause", e);
 }
 
+/* The exit code tells a question (a person can answer it) from a denial. */
 static int stop_blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -262,6 +269,7 @@ static int stop_blocked(struct task *t, struct err *e)
 		d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard", why, e);
 }
 
+/* Nothing is executed here; the row says where it is to be done. */
 static int stop_handed_off(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
@@ -282,6 +290,7 @@ static int stop_handed_off(struct task *t, struct err *e)
 	return task_put_last(t, "handoff_required", NULL, NULL, e);
 }
 
+/* Where a checkpoint is required, nothing runs without it. */
 static int stop_unsaved(struct task *t, struct err *e)
 {
 	const char *why = arena_strdup(t->a, e->text);
@@ -304,7 +313,7 @@ static int stop_refused(struct task *t, int refusal, struct err *e)
 
 /* ---- once it is allowed ---- */
 
-/* The guard's object, with whether somebody said yes. */
+/* The guard's judgement in the row, with whether somebody said yes. */
 static void put_decision(struct task *t)
 {
 	const struct handling *h = &t->report->handling;
@@ -346,7 +355,8 @@ static int make_checkpoint(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Where the profile requires it, and before what destroys.  *ret_stopped: it is required and failed, and its row is put. */
+/* Saves the files where the profile requires it, and before what destroys.  *ret_stopped: it was required
+ * and failed, and its row is written.  A checkpoint that is only wise may fail; the row tells. */
 static int save_first(struct task *t, bool *ret_stopped, struct err *e)
 {
 	struct handling *h = &t->report->handling;
@@ -371,7 +381,7 @@ static int save_first(struct task *t, bool *ret_stopped, struct err *e)
 	return OK;
 }
 
-/* With a sign of life now and then. */
+/* Waits for the end, and gives a sign of life every half minute. */
 static int await_end(struct task *t, struct running *r, struct err *e)
 {
 	bool has_beaten = false;
@@ -397,7 +407,9 @@ static int put_end_rows(struct task *t, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
-/* Walls, command, rows.  t->happened and t->outcome say how far it came. */
+/* Walls, command, rows.  t->happened and t->outcome say how far it came.  A run that may write is ended
+ * completely before its changes are looked at; one that may not cannot change them, so its end and the last
+ * rows go on at the same time. */
 static int execute(struct task *t, struct err *e)
 {
 	AUTO(run_end) struct running *r = NULL;
@@ -450,8 +462,8 @@ static int carry_out(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Whatever became of it stands on record, unless not even the decision does.  Rows of something that was executed and cannot be
- * synced are an error, and no reason to leave its receipt out. */
+/* Whatever became of it is put on record, unless not even the decision is.  Rows of something that was
+ * executed and cannot be synced are an error, but no reason to leave its receipt out. */
 static int put_outcome(struct task *t, int rc, struct err *e)
 {
 	struct handling *h = &t->report->handling;
@@ -466,7 +478,7 @@ static int put_outcome(struct task *t, int rc, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
-/* The sequence.  A step that stops the run has put its row. */
+/* The sequence.  A step that stops the run has written its row. */
 static int go_through(struct task *t, struct err *e)
 {
 	struct handling *h = &t->report->handling;

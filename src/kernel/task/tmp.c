@@ -19,6 +19,7 @@
 
 enum { SPARES = 8, REST_US = 50000, IN_USE = -2 };
 
+/* /tmp is open to everybody, so a directory of the right name may be somebody else's. */
 static bool is_ours(const struct stat *st, uid_t uid)
 {
 	return S_ISDIR(st->st_mode) && st->st_uid == uid && (st->st_mode & 07777) == 0700;
@@ -44,7 +45,8 @@ static int open_rack(struct sys *s, const char *path)
 	return fd;
 }
 
-/* Nothing was ever done to it.  When it was made is what stat(2) does not tell. */
+/* Was nothing ever done to it?  Its change time equals the time it was made, which stat() does not tell and
+ * statx() does.  In doubt false, and then it is replaced. */
 static bool is_untouched(struct sys *s, int fd, int64_t *ret_made_us)
 {
 	struct statx x;
@@ -93,6 +95,7 @@ static int take_spare(struct sys *s, int rack, const char *name)
 	return taken;
 }
 
+/* Never fails: without a directory path is NULL, and the run has no place for temporary files. */
 void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret)
 {
 	const char *rack_path = arena_printf(a, "%s/helm-%u", base, s->euid(s));
@@ -111,6 +114,8 @@ void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task
 	ret->fd = -1;
 }
 
+/* A directory made for this run alone is removed; a spare one goes back if it is untouched, and is replaced
+ * if it is not. */
 void task_tmp_give(struct sys *s, struct task_tmp *tmp)
 {
 	int64_t made_us;
