@@ -1,11 +1,12 @@
 /* landlock.c — which files the child may touch, told to the kernel.
  *
- * Everything may be read except what is hidden; only the given places may be written.  Rights of every Landlock level are
- * defined here, because the packaged header knows the first two; at run time the kernel is asked what it knows and the rest
- * is masked out.
+ * Everything may be read except what is hidden; only the given places may be written.  Rights of every
+ * Landlock level are defined here, because the packaged header knows the first two; at run time the kernel
+ * is asked what it knows and the rest is masked out.
  *
- * Landlock only grants, it cannot take back below a granted directory.  Hidden directories are normally covered by a private
- * mount; where that is not possible, reading is granted to every neighbour of the hidden path instead of to "/". */
+ * Landlock only grants, it cannot take back below a granted directory.  Hidden directories are normally
+ * covered by a private mount; where that is not possible, reading is granted to every neighbour of the
+ * hidden path instead of to "/". */
 #include "execute/landlock.h"
 
 #include "base/file.h"

@@ -1,14 +1,15 @@
 /* run.c — the life of one child: start, watch, pass signals on, end everything, report.
  *
- * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The warden waits for the ward
- * and reaps what is left behind; it tells helm through a pipe when the ward stopped on a terminal, so that Ctrl-Z stops helm
- * too, and when it ended.
+ * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The
+ * warden waits for the ward and reaps what is left behind; it tells helm through a pipe when the ward
+ * stopped on a terminal, so that Ctrl-Z stops helm too, and when it ended.
  *
- * Until the command is executed all of them share helm's memory, because copying page tables twice costs more than everything
- * else here.  For that a thread, the keeper, starts the warden and does nothing but wait for it: the warden, and then the ward,
- * borrow its thread-local storage, so errno and locks work as in any threaded program.  All signals are blocked in them until
- * the ward is about to become the command.  Meanwhile helm's own thread waits for the disk; the ward stands at its gate until
- * it is told that the decision is on record.
+ * Until the command is executed all of them share helm's memory, because copying page tables twice costs
+ * more than everything else here.  For that a thread, the keeper, starts the warden and does nothing but
+ * wait for it: the warden, and then the ward, borrow its thread-local storage, so errno and locks work as
+ * in any threaded program.  All signals are blocked in them until the ward is about to become the command.
+ * Meanwhile helm's own thread waits for the disk; the ward stands at its gate until it is told that the
+ * decision is on record.
  *
  * Who ends what.  With a pid namespace the kernel kills everything below the warden when the warden ends.
  * Without one the warden is a subreaper, so that stray processes become its children, and it kills them
@@ -285,7 +286,8 @@ static int be_warden(void *arg)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox_prepare(st->request->rules, &st->report))
 		_exit(EXIT_REFUSED);
-	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it, Landlock or not. */
+	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it,
+	 * Landlock or not. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	pid_t ward = clone(become_command, st->stacks + STACK_BYTES, CLONE_VM | SIGCHLD, st);
 	if (ward < 0) {

@@ -5,13 +5,13 @@
  *                              └── clone ──> ward
  *                                            sandbox_lock: descriptors, capabilities, Landlock, seccomp, then exec
  *
- * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when the warden dies, by
- * itself or because helm died, the kernel ends everything below it.
+ * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when
+ * the warden dies, by itself or because helm died, the kernel ends everything below it.
  *
  * The order is not free.  Mounts need capabilities, so they come before these are dropped.  Landlock and
- * seccomp need no_new_privs.  Landlock comes before seccomp, whose filter makes up for what an older Landlock
- * lacks.  Whether all other walls stand is judged just before seccomp, which refuses the run by itself when
- * it fails. */
+ * seccomp need no_new_privs.  Landlock comes before seccomp, whose filter makes up for what an older
+ * Landlock lacks.  Whether all other walls stand is judged just before seccomp, which refuses the run by
+ * itself when it fails. */
 #include "execute/sandbox.h"
 
 #include "base/file.h"
@@ -216,7 +216,8 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->mount_namespace = false;
 		return;
 	}
-	/* A fresh /proc shows only this run's processes; the old one would show, though not open, all others. */
+	/* A fresh /proc shows only this run's processes; the old one would show, though not open, all
+	 * others. */
 	if (report->pid_namespace)
 		(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	/* Shared memory of other programs must be neither seen nor changed. */
@@ -237,7 +238,8 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 {
 	if (rules->off)
 		return 0;
-	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones here. */
+	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones
+	 * here. */
 	if (report->user_namespace && map_user(report->uid, report->gid))
 		return refuse(report, "cannot map the user into its namespace: %s", strerror(errno));
 	if (report->mount_namespace)

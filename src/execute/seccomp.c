@@ -1,9 +1,10 @@
 /* seccomp.c — a filter written by hand, because it must be small, static and readable.
  *
- * The list is of what escapes or weakens the other walls: new namespaces and mounts, kernel modules and tracing of the kernel,
- * io_uring (it makes sockets without a system call that could be seen), raw sockets, keys of other sessions, injecting input
- * into the terminal.  Everything else is allowed: Landlock decides about files, not this filter.  A refused call fails with
- * EPERM, so that programs can report it; a foreign instruction set ends the process.
+ * The list is of what escapes or weakens the other walls: new namespaces and mounts, kernel modules and
+ * tracing of the kernel, io_uring (it makes sockets without a system call that could be seen), raw sockets,
+ * keys of other sessions, injecting input into the terminal.  Everything else is allowed: Landlock decides
+ * about files, not this filter.  A refused call fails with EPERM, so that programs can report it; a foreign
+ * instruction set ends the process.
  *
  * How the filter reads.  It is a list of instructions for a small machine with one register.  Each check
  * loads what it looks at, compares, and either answers or jumps over its own answer to the next check; jump

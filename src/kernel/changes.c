@@ -1,9 +1,10 @@
 /* changes.c — which files a call or a run has changed.
  *
- * Nobody watches the file system here.  Before the call the names are noted that its effects speak of, and which of those that
- * would go are there; afterwards they are looked at again.  Only what runs a program whose effects are not known makes a look at
- * the whole work tree worth its time, and that look sees new times, not what is gone.  Where a checkpoint was made just before,
- * it is compared with the disk instead, and sees all of it. */
+ * Nobody watches the file system here.  Before the call the names are noted that its effects speak of, and
+ * which of those that would go are there; afterwards they are looked at again.  Only what runs a program
+ * whose effects are not known makes a look at the whole work tree worth its time, and that look sees new
+ * times, not what is gone.  Where a checkpoint was made just before, it is compared with the disk instead,
+ * and sees all of it. */
 #include "kernel/changes.h"
 
 #include "base/file.h"

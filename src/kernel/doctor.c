@@ -1,8 +1,8 @@
 /* doctor.c — is this workspace, and what protects it, in order?
  *
- * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth knowing stays
- * ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by the names of environment
- * variables, local model servers by whether their port on loopback answers. */
+ * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth
+ * knowing stays ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by
+ * the names of environment variables, local model servers by whether their port on loopback answers. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"

@@ -1,8 +1,9 @@
 /* foresee.c — what would become of a decision in this workspace now: freeze, destructive mode, grants.
  *
- * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors that act would find behind
- * the rules: whether everything is frozen, whether a checkpoint would answer instead of a person, whether somebody has granted it
- * already.  Reads only; a grant is named, not used up, and its signature is looked at when it is used. */
+ * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors
+ * that act would find behind the rules: whether everything is frozen, whether a checkpoint would answer
+ * instead of a person, whether somebody has granted it already.  Reads only; a grant is named, not used up,
+ * and its signature is looked at when it is used. */
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"

@@ -1,8 +1,8 @@
 /* freeze.c — stop: nothing is allowed for a principal, or for anybody, until a person lifts it.
  *
- * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.  Every decision looks
- * there first.  A file that is there and cannot be read is a freeze of everything: whoever damages it stops the work, and
- * does not set it free. */
+ * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.
+ * Every decision looks there first.  A file that is there and cannot be read is a freeze of everything:
+ * whoever damages it stops the work, and does not set it free. */
 #include "kernel/freeze.h"
 #include "base/doc.h"
 #include "base/file.h"

@@ -1,6 +1,7 @@
 /* guard.c — everything the guard needs to know about a place, read once: profiles, policy, directories.
  *
- * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood closes.
+ * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood
+ * closes.
  *
  * Trust: the policy lies in the workspace, where an agent may be able to write.  So it may only make rules
  * stricter by itself; what would make them laxer counts only if a person has accepted that very file, by
@@ -123,7 +124,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 		.state_dir = ws ? ws->state_dir : NULL,
 		.tmpdir = tmpdir && *tmpdir == '/' ? path_clean(a, tmpdir) : "/tmp",
 		.inspect_scripts = true,
-		/* What is judged here is proposed by someone who is governed: no command may loosen its own bonds. */
+		/* What is judged here is proposed by someone who is governed: no command may loosen its own
+		 * bonds. */
 		.inside_run = true };
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;

@@ -1,8 +1,9 @@
 /* hook.c — an agent's tool call, before and after it is made.
  *
- * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of everything else:
- * understood, decided, signed and on disk, and only then answered.  The answer to a refused call tells the model what was
- * understood and what to do instead, because a model that only hears "no" tries another spelling.
+ * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of
+ * everything else: understood, decided, signed and on disk, and only then answered.  The answer to a
+ * refused call tells the model what was understood and what to do instead, because a model that only hears
+ * "no" tries another spelling.
  *
  * Order and failure.  Before an answer is given, its receipt and then its row are on their way; an error at
  * any step is reported to the caller, who must treat it as a refusal.  The row (tool-calls ledger) is a
@@ -118,8 +119,8 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 		buf_addf(text, " Note: %s.", h->approval_note);
 }
 
-/* The same call refused again and again: how many times in a row, this one included.  It is only told to the model, so a file
- * that cannot be read counts nothing. */
+/* The same call refused again and again: how many times in a row, this one included.  It is only told to
+ * the model, so a file that cannot be read counts nothing. */
 struct refusals {
 	const char *session, *digest;
 	size_t n;

@@ -1,9 +1,11 @@
 /* kernel.c — the product in one function: kernel_handle().
  *
- * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is still decided and on
- * record; nothing runs before its decision is on disk; what ran leaves a second record.
+ * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is
+ * still decided and on record; nothing runs before its decision is on disk; what ran leaves a second
+ * record.
  *
- * Nothing here remembers a request: what belongs to it lives in its struct handling and in that one's arena.
+ * Nothing here remembers a request: what belongs to it lives in its struct handling and in that one's
+ * arena.
  *
  * Where it closes.  Deciding can only say ALLOW, ESCALATE or DENY, and says DENY when in doubt.  Settling
  * can turn ESCALATE into ALLOW and nothing else.  Recording can fail, and then whoever asked is told an
@@ -322,7 +324,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 	if (h->verdict == V_ESCALATE)
 		settle(k, q, h); /* has the question been answered already? */
 	rc = begin_decision(k, q, h, e);
-	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk before it is given. */
+	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
+	 * before it is given. */
 	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))
 		rc = kernel_commit(k, h, e);
 	if (rc)

@@ -1,7 +1,8 @@
 /* settings.c — what a workspace has chosen: <state>/workspace.json.
  *
- * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and
- * cannot be read is an error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
+ * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what
+ * destroys.  A file that is there and cannot be read is an error, not the default: the choice it held may
+ * have been a stricter one.  A change is a signed record before it is a change. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

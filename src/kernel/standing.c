@@ -1,7 +1,9 @@
-/* standing.c — profile, freeze, walls, agents' calls, what waits, and what is wrong: read once, for every view.
+/* standing.c — profile, freeze, walls, agents' calls, what waits, and what is wrong: read once, for every
+ * view.
  *
- * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a new one.  A part that
- * cannot be read does not stop the others: it is said in `wrong` with what it means now and what mends it.
+ * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a
+ * new one.  A part that cannot be read does not stop the others: it is said in `wrong` with what it means
+ * now and what mends it.
  *
  * Who reads it: `helm status`, the panel and `helm doctor` show the same facts from here, so that they
  * cannot disagree. */

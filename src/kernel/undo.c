@@ -1,12 +1,14 @@
 /* undo.c — what can be undone need not be asked.
  *
- * Where the workspace says `destructive: checkpoint`, a question whose every reason is the loss of files is answered by saving
- * those files first.  The burden of proof is all on this side: the rules say which reasons a checkpoint can answer, and this
- * file lets through only what it can show to be saved whole.  Every operand must be written out, lie below the workspace's root
- * as it is written and as its links lead, and be in the checkpoint with everything below it; nothing that runs before the loss
- * may be able to change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
+ * Where the workspace says `destructive: checkpoint`, a question whose every reason is the loss of files is
+ * answered by saving those files first.  The burden of proof is all on this side: the rules say which
+ * reasons a checkpoint can answer, and this file lets through only what it can show to be saved whole.
+ * Every operand must be written out, lie below the workspace's root as it is written and as its links lead,
+ * and be in the checkpoint with everything below it; nothing that runs before the loss may be able to
+ * change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
  *
- * The same saving, without the proof, is done before a destructive call that a person is asked about or has granted. */
+ * The same saving, without the proof, is done before a destructive call that a person is asked about or has
+ * granted. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"

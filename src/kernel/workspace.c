@@ -1,8 +1,8 @@
 /* workspace.c — which directory is the workspace, and what is in a new one.
  *
- * The rule that matters: walking up from the current directory stops only at a directory that really holds Helm's state (or
- * an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have docs/ or notes/: neither is a
- * workspace by that. */
+ * The rule that matters: walking up from the current directory stops only at a directory that really holds
+ * Helm's state (or an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have
+ * docs/ or notes/: neither is a workspace by that. */
 #include "kernel/workspace.h"
 #include "base/embed.h"
 #include "base/file.h"

@@ -1,20 +1,22 @@
 /* chain.c — appending to the chain of receipts.
  *
- * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write.  Then, without
- * the lock, wait for the disk: who comes meanwhile continues the chain and waits for the same disk at the same time, and one sync
- * of the kernel serves all.  What makes that safe is that a sync covers everything before: who is told that his receipt is on
- * disk knows that of all receipts it stands on.
+ * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one
+ * write.  Then, without the lock, wait for the disk: who comes meanwhile continues the chain and waits for
+ * the same disk at the same time, and one sync of the kernel serves all.  What makes that safe is that a
+ * sync covers everything before: who is told that his receipt is on disk knows that of all receipts it
+ * stands on.
  *
  * A write or sync that fails is cut back, so the file ends where it ended.
  *
- * An append may be done in two steps, so that a caller can prepare what comes next while the disk works: the first writes, the
- * second waits.
+ * An append may be done in two steps, so that a caller can prepare what comes next while the disk works:
+ * the first writes, the second waits.
  *
- * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock, write leaves, unlock.
- * Descriptors stay open between appends of one process; whether they still lead to the files of that name is part of the look.
+ * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock,
+ * write leaves, unlock. Descriptors stay open between appends of one process; whether they still lead to
+ * the files of that name is part of the look.
  *
- * What is guaranteed.  A caller that is told OK has its receipts, and every receipt before them, on disk.
- * A caller that is told an error has none of them in the chain, unless another writer already continued it.
+ * What is guaranteed.  A caller that is told OK has its receipts, and every receipt before them, on disk. A
+ * caller that is told an error has none of them in the chain, unless another writer already continued it.
  * After a crash a receipt may be there that nobody was told about; that does no harm, since nobody has
  * acted upon it. */
 #include "base/file.h"
@@ -424,7 +426,8 @@ static int fill_batch(
 	return rc;
 }
 
-/* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the new end. */
+/* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
+ * new end. */
 static int write_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {

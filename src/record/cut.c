@@ -1,9 +1,10 @@
 /* cut.c — the log at one moment, for whoever reads while others write.
  *
- * Writers change the log only under its lock, and leave it whole when they let go: every receipt is a line with an end, every leaf and
- * every head has its receipt.  So the lengths of all files, taken under that lock, are one consistent state.  What is appended
- * later lies behind those lengths; a file that is put aside or replaced later is still the one that is open here.  Reading
- * itself needs no lock, and holds nobody up. */
+ * Writers change the log only under its lock, and leave it whole when they let go: every receipt is a line
+ * with an end, every leaf and every head has its receipt.  So the lengths of all files, taken under that
+ * lock, are one consistent state.  What is appended later lies behind those lengths; a file that is put
+ * aside or replaced later is still the one that is open here.  Reading itself needs no lock, and holds
+ * nobody up. */
 #include "base/file.h"
 #include "base/text.h"
 #include "record/parts.h"

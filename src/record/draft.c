@@ -1,7 +1,8 @@
-/* draft.c — from what happened to a signed record: receipts for the chain, and the decision records they stand for.
+/* draft.c — from what happened to a signed record: receipts for the chain, and the decision records they
+ * stand for.
  *
- * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature: signing is serial by
- * nature, and that bounds how fast a chain can grow. */
+ * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature:
+ * signing is serial by nature, and that bounds how fast a chain can grow. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "proof/preimage.h"

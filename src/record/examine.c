@@ -1,12 +1,14 @@
 /* examine.c — where the chain ends, from the receipts themselves.
  *
- * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after somebody changed it.
- * Every receipt of the file is read, its hash computed, and its link to the one before followed; then the tree is built and compared
- * with the newest signed head.  Older files of the chain are read only when they were touched, or their leaves do not fit.
+ * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after
+ * somebody changed it. Every receipt of the file is read, its hash computed, and its link to the one before
+ * followed; then the tree is built and compared with the newest signed head.  Older files of the chain are
+ * read only when they were touched, or their leaves do not fit.
  *
- * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from receipts and never believed
- * against them: where one differs, the receipt's own signature is asked, and the leaf is made again.  A hole in the chain is passed
- * when a repair has put it on record (proof/gap.h).  Everything else is damage, and damage is never mended here.
+ * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from
+ * receipts and never believed against them: where one differs, the receipt's own signature is asked, and
+ * the leaf is made again.  A hole in the chain is passed when a repair has put it on record (proof/gap.h).
+ * Everything else is damage, and damage is never mended here.
  *
  * The order matters.  First the torn end goes, so that every line is whole.  Then a repair that was
  * interrupted is completed, because it decides which files make up the chain.  Only then are marks and

@@ -1,8 +1,9 @@
 /* group.c — group commit: writers that wait at the same time share one write and one sync.
  *
- * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go, hands the lead to the first
- * who has queued up meanwhile, and wakes its own group.  Nobody waits for a timer: while the leader signs and syncs, the next
- * group forms by itself.  Each writer sleeps on a semaphore of its own and is woken exactly once. */
+ * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go,
+ * hands the lead to the first who has queued up meanwhile, and wakes its own group.  Nobody waits for a
+ * timer: while the leader signs and syncs, the next group forms by itself.  Each writer sleeps on a
+ * semaphore of its own and is woken exactly once. */
 #include "record/parts.h"
 
 #include <errno.h>

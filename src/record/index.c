@@ -1,7 +1,8 @@
 /* index.c — the ledgers as tables (docs/formats/index.md).
  *
- * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the rows, so that a crash
- * leaves both or neither.  A ledger that has become shorter is another ledger: everything is read again.
+ * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the
+ * rows, so that a crash leaves both or neither.  A ledger that has become shorter is another ledger:
+ * everything is read again.
  *
  * The index is a cache for questions ("which tasks failed?").  Nothing is decided by it, and deleting it
  * loses nothing: it is made again from the ledgers.  It is private to the user (0600), because rows hold

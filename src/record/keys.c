@@ -1,11 +1,12 @@
 /* keys.c — the keys of this user over time: create, rotate, revoke.
  *
- * keys/history.jsonl has one link per change.  A link is signed by the key in force, so that whoever trusts one key of the
- * history can follow it to the others, and a new key signs the link that introduces it, so that nobody can put a foreign key
- * there.
+ * keys/history.jsonl has one link per change.  A link is signed by the key in force, so that whoever trusts
+ * one key of the history can follow it to the others, and a new key signs the link that introduces it, so
+ * that nobody can put a foreign key there.
  *
- * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place of "root".  The link is the
- * moment of change: with it but without the last step, whoever loads the key completes it.
+ * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place
+ * of "root".  The link is the moment of change: with it but without the last step, whoever loads the key
+ * completes it.
  *
  * Trust: a reader who trusts one key follows the links.  A "revoked" link names a key that must no longer
  * be believed from some moment on.  It must be signed by a later key of the same line; a key cannot revoke

@@ -1,8 +1,9 @@
 /* ledger.c — rows of JSON, one per line, appended and never changed.
  *
- * The ledgers are what a person reads in the morning and what the index is built from.  A row is written with its keys sorted
- * and ", " and ": " between them, as the files of older workspaces are.  Credentials are taken out before a row is written;
- * the digest of what was written goes into the receipt, so that a row changed later is found. */
+ * The ledgers are what a person reads in the morning and what the index is built from.  A row is written
+ * with its keys sorted and ", " and ": " between them, as the files of older workspaces are.  Credentials
+ * are taken out before a row is written; the digest of what was written goes into the receipt, so that a
+ * row changed later is found. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -123,8 +124,8 @@ int ledger_note(
 	return OK;
 }
 
-/* One line of a ledger, or NULL when it is no object.  Rows of older versions can hold bytes that are no UTF-8; they are read as
- * json_write() writes them now. */
+/* One line of a ledger, or NULL when it is no object.  Rows of older versions can hold bytes that are no
+ * UTF-8; they are read as json_write() writes them now. */
 static struct json *read_row(struct arena *a, struct bytes line, const char *file)
 {
 	struct json *row;

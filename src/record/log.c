@@ -1,13 +1,15 @@
 /* log.c — the Merkle log over the chain: leaves, the tree's right edge, signed heads.
  *
- * log/leaves has one leaf hash per line, in the order of the chain, so its n-th line belongs to the receipt with clock n.
- * log/edge says where the chain ended and which bytes that was true of: size, inode and change time of receipts.jsonl, the last
- * chain hash, the right edge of the tree.  As long as receipts.jsonl is that very file, unchanged, a writer needs nothing else;
- * otherwise everything is looked at (examine.c).  Neither is synced: after a crash they are behind the receipts, or garbage, and
- * are made again.
+ * log/leaves has one leaf hash per line, in the order of the chain, so its n-th line belongs to the receipt
+ * with clock n. log/edge says where the chain ended and which bytes that was true of: size, inode and
+ * change time of receipts.jsonl, the last chain hash, the right edge of the tree.  As long as
+ * receipts.jsonl is that very file, unchanged, a writer needs nothing else; otherwise everything is looked
+ * at (examine.c).  Neither is synced: after a crash they are behind the receipts, or garbage, and are made
+ * again.
  *
- * The edge is written together with the receipts, so that the next process can go on while this one waits for the disk.  A leaf
- * is written only when its receipt is on disk: a leaf without receipt is damage, and a power cut must not look like that.
+ * The edge is written together with the receipts, so that the next process can go on while this one waits
+ * for the disk.  A leaf is written only when its receipt is on disk: a leaf without receipt is damage, and
+ * a power cut must not look like that.
  *
  * Who believes what: receipts are signed, and are the truth.  A signed head is a statement about the log at
  * some size, and is never rewritten.  Leaves and edge are caches without a signature; whenever they
@@ -172,7 +174,8 @@ int log_flush(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of them. */
+/* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of
+ * them. */
 struct leaf_reader {
 	struct sys *sys;
 	int fd;

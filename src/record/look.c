@@ -1,8 +1,9 @@
 /* look.c — a look at the end of the chain, for views that are asked every few seconds.
  *
- * Reads the last few receipts, the leaves the log has for them, and the size of the newest signed head; writes nothing, takes no
- * lock, and costs the same on a chain of a million receipts as on a new one.  What it finds is damage for certain; what it
- * does not find may still be damaged further back, which is what `helm log check` is for.
+ * Reads the last few receipts, the leaves the log has for them, and the size of the newest signed head;
+ * writes nothing, takes no lock, and costs the same on a chain of a million receipts as on a new one.  What
+ * it finds is damage for certain; what it does not find may still be damaged further back, which is what
+ * `helm log check` is for.
  *
  * Because it takes no lock it may meet a writer between two steps.  So damage is reported only when it is
  * still there after several looks with a pause between them. */
@@ -92,8 +93,9 @@ static int look_at_lines(struct look *l, struct bytes text, bool is_start, struc
 	return OK;
 }
 
-/* Where the last whole line ends, without its newline.  What a crash left behind it was never acknowledged, and the next writer sets it
- * aside; a whole receipt that only lacks its newline counts, as it does for the writer. */
+/* Where the last whole line ends, without its newline.  What a crash left behind it was never acknowledged,
+ * and the next writer sets it aside; a whole receipt that only lacks its newline counts, as it does for the
+ * writer. */
 static size_t whole_lines(struct look *l, const char *text, size_t n)
 {
 	const char *newline = memrchr(text, '\n', n), *rest = newline ? newline + 1 : text;

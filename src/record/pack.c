@@ -1,8 +1,9 @@
 /* pack.c — evidence packs; see record.h.
  *
- * The manifest is made in layers, each over the one before: the list of files and its hash; the signature over that hash,
- * which every reader of EvidencePack v1 understands; and the seal over the whole manifest, so that what the signature leaves
- * open (who, when) cannot be changed either.  Ed25519 is deterministic, and so is everything else. */
+ * The manifest is made in layers, each over the one before: the list of files and its hash; the signature
+ * over that hash, which every reader of EvidencePack v1 understands; and the seal over the whole manifest,
+ * so that what the signature leaves open (who, when) cannot be changed either.  Ed25519 is deterministic,
+ * and so is everything else. */
 #include "record/record.h"
 
 #include "base/file.h"

@@ -1,6 +1,7 @@
 /* receipts.c — reading the chain back: its files, their lines, their ends.
  *
- * Read in steps, not mapped: another process may cut a torn end off while we read, and a mapping would end this process. */
+ * Read in steps, not mapped: another process may cut a torn end off while we read, and a mapping would end
+ * this process. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

@@ -1,11 +1,13 @@
 /* repair.c — taking out what is no receipt, and saying so.
  *
- * A repair never removes a receipt that verifies.  It takes out bytes that are none, keeps them beside the file, and signs a seam at
- * the end of the chain: which bytes of which file, their digests, and the holes they leave (proof/gap.h).
+ * A repair never removes a receipt that verifies.  It takes out bytes that are none, keeps them beside the
+ * file, and signs a seam at the end of the chain: which bytes of which file, their digests, and the holes
+ * they leave (proof/gap.h).
  *
- * The moment of the repair is one rename: a new receipts.jsonl, what stays of the old one and the seam behind it.  There is no moment at
- * which the chain has a hole and does not say so.  Before it, what is taken out is copied aside.  After it, older files are made anew
- * by what the seam says of them, heads that do not fit are put aside, leaves are made again.  All of that may be done any number of times, and
+ * The moment of the repair is one rename: a new receipts.jsonl, what stays of the old one and the seam
+ * behind it.  There is no moment at which the chain has a hole and does not say so.  Before it, what is
+ * taken out is copied aside.  After it, older files are made anew by what the seam says of them, heads that
+ * do not fit are put aside, leaves are made again.  All of that may be done any number of times, and
  * whoever finds the seam at the end of the chain and the rest undone does it. */
 #include "base/file.h"
 #include "base/hash.h"

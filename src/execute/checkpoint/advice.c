@@ -1,8 +1,9 @@
-/* advice.c — what the task ledger says about checkpoints: which are named by tasks, and which one leads back to
- * before a risky task.
+/* advice.c — what the task ledger says about checkpoints: which are named by tasks, and which one leads
+ * back to before a risky task.
  *
- * The ledger is read as a stream, and a line is parsed only when it holds one of a few words: a ledger of a million rows has
- * few of them.  Lines that are not JSON objects are passed over here; `helm doctor` counts them. */
+ * The ledger is read as a stream, and a line is parsed only when it holds one of a few words: a ledger of a
+ * million rows has few of them.  Lines that are not JSON objects are passed over here; `helm doctor` counts
+ * them. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* archive.c — checkpoints of the program Helm descends from: a tar.gz for each.
  *
- * They are read into the same tree that our own manifests give, so preview and restore know no difference.  base/tar.h is for
- * archives from strangers and refuses links, names that differ only in case, and much else; these archives were made of this
- * very workspace, and refusing one of them would lose the way back.  So this reader takes what it can, leaves out what it
- * cannot (devices, sockets), and trusts no name: every path passes the same check as a manifest's.
+ * They are read into the same tree that our own manifests give, so preview and restore know no difference.
+ * base/tar.h is for archives from strangers and refuses links, names that differ only in case, and much
+ * else; these archives were made of this very workspace, and refusing one of them would lose the way back.
+ * So this reader takes what it can, leaves out what it cannot (devices, sockets), and trusts no name: every
+ * path passes the same check as a manifest's.
  *
- * For a restore the content goes into the object store, where it stays until the next prune.  A preview writes nothing: it
- * keeps small files in memory, for diffs. */
+ * For a restore the content goes into the object store, where it stays until the next prune.  A preview
+ * writes nothing: it keeps small files in memory, for diffs. */
 #include "base/gzip.h"
 #include "execute/checkpoint/parts.h"
 

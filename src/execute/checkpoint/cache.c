@@ -1,12 +1,13 @@
 /* cache.c — which files are as they were when they were last read.
  *
- * A file whose inode, size, mtime and ctime are the recorded ones is not read again.  That is safe only when a later change
- * would have shown: times move in ticks, so a file changed in the same tick in which it was read keeps its time.  Such
- * young files are marked when the cache is written and read again next time (git's "racily clean" rule).
+ * A file whose inode, size, mtime and ctime are the recorded ones is not read again.  That is safe only
+ * when a later change would have shown: times move in ticks, so a file changed in the same tick in which it
+ * was read keeps its time.  Such young files are marked when the cache is written and read again next time
+ * (git's "racily clean" rule).
  *
- * One cache per selection of paths and rules, named by the selection's digest.  It is derived and local: host byte order,
- * thrown away whenever something about it is odd.  It names the packs that hold what it promises; when one of
- * them is gone, so is the promise. */
+ * One cache per selection of paths and rules, named by the selection's digest.  It is derived and local:
+ * host byte order, thrown away whenever something about it is odd.  It names the packs that hold what it
+ * promises; when one of them is gone, so is the promise. */
 #include "execute/checkpoint/parts.h"
 
 enum { CACHE_LIMIT = 512 << 20, CACHES_KEPT = 8 };

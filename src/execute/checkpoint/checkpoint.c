@@ -1,20 +1,23 @@
 /* checkpoint.c — making a checkpoint.
  *
- * In order, each step leaving things as they were if it fails: choose (paths, rules), look (walk, limits, room on the disk),
- * read what is not known to be unchanged into one new pack, write the manifest as an object, make the pack durable and read
- * it back, and last put the record into the index.  Only that last rename makes the checkpoint exist.
+ * In order, each step leaving things as they were if it fails: choose (paths, rules), look (walk, limits,
+ * room on the disk), read what is not known to be unchanged into one new pack, write the manifest as an
+ * object, make the pack durable and read it back, and last put the record into the index.  Only that last
+ * rename makes the checkpoint exist.
  *
- * What is in the store already is not believed to be whole because it once was: it is read back, all of it for somebody who
- * relies on the checkpoint, some of it otherwise, and saved anew from the files when it is damaged.
+ * What is in the store already is not believed to be whole because it once was: it is read back, all of it
+ * for somebody who relies on the checkpoint, some of it otherwise, and saved anew from the files when it is
+ * damaged.
  *
- * A file is saved as it was at one moment: its times are compared before and after reading, and reading is tried again when
- * they moved.  One that never stands still is saved as read and marked. */
+ * A file is saved as it was at one moment: its times are compared before and after reading, and reading is
+ * tried again when they moved.  One that never stands still is saved as read and marked. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
 
 enum { IGNORE_LIMIT = 1 << 20, TRIES = 3, SPACE_MARGIN = 8 << 20, SAMPLE = 64 };
-/* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their zeros. */
+/* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their
+ * zeros. */
 #define YOUNG_NS 20000000
 #define YOUNG_COARSE_NS 2000000000
 
@@ -72,7 +75,8 @@ static int look_at(struct maker *m, const char *path, bool *ret_exists, struct e
 		*ret_exists = false;
 		return OK;
 	}
-	/* O_PATH with O_NOFOLLOW opens a link itself, but RESOLVE_NO_SYMLINKS refuses it: look at the name alone. */
+	/* O_PATH with O_NOFOLLOW opens a link itself, but RESOLVE_NO_SYMLINKS refuses it: look at the name
+	 * alone. */
 	const char *name = path_base(path);
 	if (errno == ELOOP && name != path) {
 		const char *parent = arena_strndup(m->a, path, (size_t)(name - path) - 1);
@@ -394,7 +398,8 @@ static bool is_young(const struct entry *x, int64_t now_ns)
 	return last > now_ns - (is_coarse ? YOUNG_COARSE_NS : YOUNG_NS);
 }
 
-/* Read n bytes, or to the end when n is UINT64_MAX.  -1 with errno on a read error; *e is filled when storing failed. */
+/* Read n bytes, or to the end when n is UINT64_MAX.  -1 with errno on a read error; *e is filled when
+ * storing failed. */
 static int feed_from(struct maker *m, int fd, uint64_t n, uint64_t *ret_got, struct err *e)
 {
 	struct sys *s = m->st->sys;

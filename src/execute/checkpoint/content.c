@@ -1,10 +1,12 @@
 /* content.c — content of any length as objects.
  *
- * Short content is one object.  Longer content is cut where a rolling hash over its last 64 bytes says so (the "gear"
- * hash of content-defined chunking), so that a byte inserted at the front of a gigabyte changes one chunk and not all that
- * follow.  The chunks are listed in an object of their own, one line each: 64 hex digits, a space, the length.
+ * Short content is one object.  Longer content is cut where a rolling hash over its last 64 bytes says so
+ * (the "gear" hash of content-defined chunking), so that a byte inserted at the front of a gigabyte changes
+ * one chunk and not all that follow.  The chunks are listed in an object of their own, one line each: 64
+ * hex digits, a space, the length.
  *
- * Manifests are cut finer than files: two checkpoints of a large tree share nearly all of their manifest. */
+ * Manifests are cut finer than files: two checkpoints of a large tree share nearly all of their
+ * manifest. */
 #include "execute/checkpoint/parts.h"
 
 enum { TREE_WHOLE = 64 << 10, TREE_MIN = 16 << 10, TREE_MAX = 256 << 10, FILE_MIN = 256 << 10 };

@@ -1,9 +1,9 @@
 /* diff.c — unified diffs for previews.
  *
- * Myers' greedy algorithm: the furthest reaching path for each number of edits, remembered step by step so that it can be
- * walked back.  Common lines at both ends are cut off first; what is left of a real change is small.  Two texts that have
- * next to nothing in common would cost quadratic time and memory: past EDITS_MAX everything between the ends counts as
- * replaced, which is also what a person would say. */
+ * Myers' greedy algorithm: the furthest reaching path for each number of edits, remembered step by step so
+ * that it can be walked back.  Common lines at both ends are cut off first; what is left of a real change
+ * is small.  Two texts that have next to nothing in common would cost quadratic time and memory: past
+ * EDITS_MAX everything between the ends counts as replaced, which is also what a person would say. */
 #include "execute/checkpoint/parts.h"
 
 enum { CONTEXT = 3, EDITS_MAX = 1500, SNIFF = 8000 };
@@ -111,8 +111,8 @@ static void put_line(struct buf *to, char sign, struct bytes line)
 		buf_adds(to, "\n\\ No newline at end of file\n");
 }
 
-/* One hunk that starts before (x, y), where the first change is; both move to its end.  It goes on over gaps of up to twice
- * the context, and ends with one context of common lines. */
+/* One hunk that starts before (x, y), where the first change is; both move to its end.  It goes on over
+ * gaps of up to twice the context, and ends with one context of common lines. */
 static void put_hunk(struct diff *d, struct buf *to, size_t *at_x, size_t *at_y)
 {
 	size_t lead = *at_x < CONTEXT ? *at_x : CONTEXT, x = *at_x - lead, y = *at_y - lead;

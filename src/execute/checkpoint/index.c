@@ -1,8 +1,8 @@
 /* index.c — the records: which checkpoints there are.
  *
- * index.json is an array in order of creation, readable by the program Helm descends from and written by it, too: members
- * we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever changes it holds the store's lock for
- * the whole read, change and replace. */
+ * index.json is an array in order of creation, readable by the program Helm descends from and written by
+ * it, too: members we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever
+ * changes it holds the store's lock for the whole read, change and replace. */
 #include "base/doc.h"
 #include "execute/checkpoint/parts.h"
 
@@ -151,7 +151,8 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
 {
 	struct json *array;
 
-	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the rest. */
+	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the
+	 * rest. */
 	int rc = st->dir_fd < 0 ? E_MISSING : doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
 	if (rc == E_MISSING) {
 		*ret_array = json_new(st->a, JSON_ARRAY);

@@ -1,19 +1,21 @@
 /* pack.c — objects by their SHA-256, many in one file.
  *
- * A file of its own for each object would cost a create, a sync and a rename each: thousands of them for one source tree.
- * So the new objects of one checkpoint go into one pack, which costs one sync, and a pack never changes once it has its
- * name:
+ * A file of its own for each object would cost a create, a sync and a rename each: thousands of them for
+ * one source tree. So the new objects of one checkpoint go into one pack, which costs one sync, and a pack
+ * never changes once it has its name:
  *
  *	"HELMPK1\n"  objects, one after the other  index  trailer
  *
- * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32, little-endian.
- * An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.  The trailer is the index's
- * offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  A pack's name is drawn at random and never given twice:
- * who has written a pack anew may then remove the old one, whatever an interrupted attempt before left behind.
+ * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32,
+ * little-endian. An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.
+ * The trailer is the index's offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  A pack's
+ * name is drawn at random and never given twice: who has written a pack anew may then remove the old one,
+ * whatever an interrupted attempt before left behind.
  *
- * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never wrong bytes.  Where
- * there are several copies of an object, a whole one is found.  A pack whose index is damaged counts as not there, so that what
- * it held is saved anew by the next checkpoint of the same files. */
+ * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never
+ * wrong bytes.  Where there are several copies of an object, a whole one is found.  A pack whose index is
+ * damaged counts as not there, so that what it held is saved anew by the next checkpoint of the same
+ * files. */
 #include "execute/checkpoint/parts.h"
 
 #include <endian.h>

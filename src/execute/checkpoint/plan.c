@@ -1,7 +1,7 @@
 /* plan.c — what a restore would do: the checkpoint's entries beside those on disk.
  *
- * Both lists are in one order, so this is a merge.  Whether a file is the same is decided by its content: a known digest
- * from the stat cache, or the file is read.  Size alone can only say that it is not. */
+ * Both lists are in one order, so this is a merge.  Whether a file is the same is decided by its content: a
+ * known digest from the stat cache, or the file is read.  Size alone can only say that it is not. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -90,7 +90,8 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 /* What a restore would not change does not count as a difference. */
 static bool is_same_meta(struct plan *p, const struct entry *want, const struct entry *have)
 {
-	/* Times of directories, and whatever a link has but its target, are not worth a change of their own. */
+	/* Times of directories, and whatever a link has but its target, are not worth a change of their
+	 * own. */
 	if (want->type == ENTRY_LINK)
 		return true;
 	/* Only root can give files away; to others the owner is no change they could make. */

@@ -1,14 +1,16 @@
 /* prune.c — which checkpoints go, and what goes with them.
  *
- * Retention looks at records only.  Before anything is removed, every object of every checkpoint that stays is read and compared
- * with its digest.  If one cannot be read, nothing is removed: what that checkpoint needs is not known, and another copy may lie
- * in what would go.
+ * Retention looks at records only.  Before anything is removed, every object of every checkpoint that stays
+ * is read and compared with its digest.  If one cannot be read, nothing is removed: what that checkpoint
+ * needs is not known, and another copy may lie in what would go.
  *
- * Then, in an order that is safe at every step: the index without the records, durable; the directories; and objects that no
- * remaining tree needs.  A pack with little left in it is written anew before it goes, and so are many small ones; the new pack
- * has a name that no pack had before, so that what goes is never what was just written.
+ * Then, in an order that is safe at every step: the index without the records, durable; the directories;
+ * and objects that no remaining tree needs.  A pack with little left in it is written anew before it goes,
+ * and so are many small ones; the new pack has a name that no pack had before, so that what goes is never
+ * what was just written.
  *
- * A crash anywhere leaves files that nothing names.  They are harmless, and the next prune finds them by that. */
+ * A crash anywhere leaves files that nothing names.  They are harmless, and the next prune finds them by
+ * that. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -139,8 +141,8 @@ static int judge_all(struct pruner *p, struct err *e)
 		return e->rc;
 	if (p->policy->max_total_mb < 0)
 		return OK;
-	/* Size pressure: what is only young goes, oldest first.  A record's size is what it added, so this is an
-	 * estimate where objects are shared. */
+	/* Size pressure: what is only young goes, oldest first.  A record's size is what it added, so this
+	 * is an estimate where objects are shared. */
 	uint64_t max = (uint64_t)p->policy->max_total_mb << 20, left = p->res.total_bytes;
 	for (size_t i = 0; i < p->n; i++)
 		if (!is_kept(p->by_age[i]))
@@ -318,7 +320,8 @@ static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
 	return OK;
 }
 
-/* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects: look at each tree once. */
+/* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects:
+ * look at each tree once. */
 static int mark_all(struct pruner *p, struct err *e)
 {
 	struct pool *pool = p->st->pool;

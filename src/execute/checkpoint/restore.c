@@ -1,14 +1,15 @@
 /* restore.c — bringing files back.
  *
- * A file is written under a temporary name beside its target, made durable, and then renamed, so that at every moment it is
- * the old or the new one.  Beside, and not in a directory of ours: so it lies on the right file system, and where that
- * directory's other files lie.  Temporary names that a crash left are never saved, and removed by the next restore or prune.
+ * A file is written under a temporary name beside its target, made durable, and then renamed, so that at
+ * every moment it is the old or the new one.  Beside, and not in a directory of ours: so it lies on the
+ * right file system, and where that directory's other files lie.  Temporary names that a crash left are
+ * never saved, and removed by the next restore or prune.
  *
- * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the whole file system
- * stands between writing and renaming, and another at the end.
+ * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the
+ * whole file system stands between writing and renaming, and another at the end.
  *
- * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced by a link after
- * the plan was made is therefore an error for the entries below it, never a way out.
+ * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced
+ * by a link after the plan was made is therefore an error for the entries below it, never a way out.
  *
  * What is about to be replaced or removed is saved first; if it cannot be saved, nothing is replaced.
  *

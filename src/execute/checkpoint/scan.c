@@ -1,10 +1,12 @@
 /* scan.c — which entries a checkpoint is about: the chosen paths, less what rules and safety leave out.
  *
- * The walk reads each directory through its parent's descriptor and never follows a link, so it cannot be led out of the
- * workspace.  Names are sorted, so two walks of one tree give one order, and everything later is a merge of sorted lists.
+ * The walk reads each directory through its parent's descriptor and never follows a link, so it cannot be
+ * led out of the workspace.  Names are sorted, so two walks of one tree give one order, and everything
+ * later is a merge of sorted lists.
  *
- * Never visited: Helm's state, recognised by its inode and by the name .helm at any depth, and version-control directories.
- * Both hold history; a file put back there from an old checkpoint would forge it. */
+ * Never visited: Helm's state, recognised by its inode and by the name .helm at any depth, and
+ * version-control directories. Both hold history; a file put back there from an old checkpoint would forge
+ * it. */
 #include "execute/checkpoint/parts.h"
 
 #include <dirent.h>

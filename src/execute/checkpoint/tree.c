@@ -1,8 +1,9 @@
 /* tree.c — a checkpoint's entries as bytes: the manifest.
  *
- * One JSON document, one entry per line, nothing in it that depends on when it was made: two checkpoints of the same tree
- * have the same manifest, and so the same object.  A path or link target that is not UTF-8 is written as base64 under
- * another member name, because a name that was changed to fit into JSON would be another name.
+ * One JSON document, one entry per line, nothing in it that depends on when it was made: two checkpoints of
+ * the same tree have the same manifest, and so the same object.  A path or link target that is not UTF-8 is
+ * written as base64 under another member name, because a name that was changed to fit into JSON would be
+ * another name.
  *
  * The parser trusts nothing: what it accepts can be restored without a second look at the paths. */
 #include "execute/checkpoint/parts.h"

@@ -1,7 +1,7 @@
 /* answer.c — a person answers: yes, no, no longer.
  *
- * The record comes first: an answer that is not in the chain has no effect.  A crash behind the record leaves a grant that nobody
- * can use, never one that is not on record.
+ * The record comes first: an answer that is not in the chain has no effect.  A crash behind the record
+ * leaves a grant that nobody can use, never one that is not on record.
  *
  * What a person may say yes to is bounded by can_reach(): a question about something that cannot be known
  * beforehand is never widened into a standing permission. */

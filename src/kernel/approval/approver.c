@@ -1,9 +1,9 @@
 /* approver.c — is it a person who answers?
  *
- * An agent must not approve what it asked for itself.  It is refused below a guarded run, where an agent client says in the
- * environment that it is one, and below any process that has called a hook of this workspace.  None of this stops a program that
- * wants to deceive and may do as it likes on the machine; the guard denies the words, the sandbox hides the keys, and this closes
- * the ways that lie open. */
+ * An agent must not approve what it asked for itself.  It is refused below a guarded run, where an agent
+ * client says in the environment that it is one, and below any process that has called a hook of this
+ * workspace.  None of this stops a program that wants to deceive and may do as it likes on the machine; the
+ * guard denies the words, the sandbox hides the keys, and this closes the ways that lie open. */
 #include "base/proc.h"
 #include "base/text.h"
 #include "clients/clients.h"

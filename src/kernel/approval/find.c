@@ -1,7 +1,8 @@
 /* find.c — a question finds its answer, or is kept until a person gives one.
  *
- * Only called when a decision asks, so what is allowed or denied costs nothing here.  A grant that may be used once is used up on
- * disk before the decision is recorded: a crash in between loses the grant and never doubles it.
+ * Only called when a decision asks, so what is allowed or denied costs nothing here.  A grant that may be
+ * used once is used up on disk before the decision is recorded: a crash in between loses the grant and
+ * never doubles it.
  *
  * Trust: approvals.json is only a file, which a program of the same user may have changed.  So a grant is
  * believed only with its signature, and only if the chain of receipts does not say that it was revoked or

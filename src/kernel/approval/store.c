@@ -1,8 +1,8 @@
 /* store.c — <state>/approvals.json: what waits for a person, and what a person has granted.
  *
- * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the signed decision it was
- * made for, a grant only as the signed receipt it is.  What is in here and is neither is passed over.  A file that cannot be
- * understood grants nothing. */
+ * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the
+ * signed decision it was made for, a grant only as the signed receipt it is.  What is in here and is
+ * neither is passed over.  A file that cannot be understood grants nothing. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

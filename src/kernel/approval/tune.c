@@ -1,9 +1,10 @@
 /* tune.c — which grants would have saved the most questions, and what they would have let through.
  *
- * The calls of the last days that a person was asked about are held against each other: a grant for the shape of one of them would have
- * answered some of the others.  The one that answers most is proposed first, then the one that answers most of what is left.  Nothing is
- * granted here.  A proposal names the request it is made from, because only a request that agrees with its signed decision may become a
- * grant; the notes it is counted from prove nothing. */
+ * The calls of the last days that a person was asked about are held against each other: a grant for the
+ * shape of one of them would have answered some of the others.  The one that answers most is proposed
+ * first, then the one that answers most of what is left.  Nothing is granted here.  A proposal names the
+ * request it is made from, because only a request that agrees with its signed decision may become a grant;
+ * the notes it is counted from prove nothing. */
 #include "base/text.h"
 #include "kernel/approval/parts.h"
 #include "kernel/hook.h"

@@ -1,7 +1,8 @@
-/* waiting.c — long-running-runtime.json: runs that wait for a person, in the form older readers of a workspace know.
+/* waiting.c — long-running-runtime.json: runs that wait for a person, in the form older readers of a
+ * workspace know.
  *
- * Nothing is decided from this file; approvals.json is what counts.  It is kept because tools of older workspaces show it, and
- * members we do not know stay as they are. */
+ * Nothing is decided from this file; approvals.json is what counts.  It is kept because tools of older
+ * workspaces show it, and members we do not know stay as they are. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

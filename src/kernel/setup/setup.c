@@ -1,8 +1,9 @@
 /* setup.c — putting Helm in front of an agent client, and taking it away again.
  *
- * A settings file is the user's.  We insert our entries into its text and remember where, so that removing them gives the same
- * bytes back.  Before the first change setup-recovery.json says what is about to happen and how both states look; after the
- * last one it goes.  Whoever finds it knows from the file's digest which side of the change the machine stopped on.
+ * A settings file is the user's.  We insert our entries into its text and remember where, so that removing
+ * them gives the same bytes back.  Before the first change setup-recovery.json says what is about to happen
+ * and how both states look; after the last one it goes.  Whoever finds it knows from the file's digest
+ * which side of the change the machine stopped on.
  *
  * An installation is done only when its self-test passed: the very command that was written is run as the
  * client would run it, with a destructive call, and must deny it with a receipt that verifies.  If not, the

@@ -1,7 +1,8 @@
 /* status.c — is the guard really armed?
  *
- * Settings that name us prove little: the program may be gone, the workspace too, and what lets a client skip hooks differs from
- * client to client (clients/).  So each of these is looked at, and a doubt is never called armed. */
+ * Settings that name us prove little: the program may be gone, the workspace too, and what lets a client
+ * skip hooks differs from client to client (clients/).  So each of these is looked at, and a doubt is never
+ * called armed. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

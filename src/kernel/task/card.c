@@ -1,8 +1,8 @@
 /* card.c — resume cards: how a task ended, for whoever goes on with it.
  *
- * One file per finished task, below state-snapshots/.  The newest ones are kept, the file of the oldest becomes the next card:
- * a new file for each run would cost more than everything that is in it, and a directory that only grows would slow down
- * every run after. */
+ * One file per finished task, below state-snapshots/.  The newest ones are kept, the file of the oldest
+ * becomes the next card: a new file for each run would cost more than everything that is in it, and a
+ * directory that only grows would slow down every run after. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"

@@ -70,7 +70,8 @@ static const char *error_class(const struct json *row, const struct run_result *
 	return found ? found : "exit_nonzero";
 }
 
-/* Parts that differ from run to run are named by what they are, so that equal failures have equal fingerprints. */
+/* Parts that differ from run to run are named by what they are, so that equal failures have equal
+ * fingerprints. */
 static char *normal_target(struct arena *a, const struct workspace *ws, const char *text)
 {
 	struct buf out;

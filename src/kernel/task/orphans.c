@@ -1,10 +1,12 @@
 /* orphans.c — runs that never got their last row, because helm itself was killed.
  *
- * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that process is gone, the run
- * has ended with it (everything below it was ended by the kernel), and a `failed` row says so.
+ * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that
+ * process is gone, the run has ended with it (everything below it was ended by the kernel), and a `failed`
+ * row says so.
  *
- * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only `task_id` and `status`
- * are picked out, and a row is parsed only when it says one of those and is the newest of its task. */
+ * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only
+ * `task_id` and `status` are picked out, and a row is parsed only when it says one of those and is the
+ * newest of its task. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/scan.h"

@@ -1,7 +1,8 @@
 /* pause.c — profiles that nobody may start for now.  Every decision asks, whichever door it came through.
  *
- * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once and only its hash is
- * kept, so that reading the file does not let anybody resume.  A file that cannot be read counts as "everything is paused". */
+ * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once
+ * and only its hash is kept, so that reading the file does not let anybody resume.  A file that cannot be
+ * read counts as "everything is paused". */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"

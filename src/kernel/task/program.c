@@ -1,9 +1,10 @@
 /* program.c — what is run is what was judged.
  *
- * Between the decision and the start lie a checkpoint, records on disk, walls: time in which somebody can put another file in the
- * place of the one that was judged.  So the program is looked up once, and known by its inode and times; a script whose text was
- * judged is known by its digest.  Both are looked at again by the child itself, as the last thing before it becomes the command.
- * Running from an open descriptor would close the last gap, too, but then a script no longer knows its own name. */
+ * Between the decision and the start lie a checkpoint, records on disk, walls: time in which somebody can
+ * put another file in the place of the one that was judged.  So the program is looked up once, and known by
+ * its inode and times; a script whose text was judged is known by its digest.  Both are looked at again by
+ * the child itself, as the last thing before it becomes the command. Running from an open descriptor would
+ * close the last gap, too, but then a script no longer knows its own name. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

@@ -1,6 +1,7 @@
 /* rows.c — the rows of a run: how the row begins, what each stage adds to it, and how it is appended.
  *
- * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into the outcome receipt. */
+ * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into
+ * the outcome receipt. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/proc.h"

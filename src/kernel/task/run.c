@@ -3,10 +3,11 @@
  *   queued -> decided, settled, on record -> blocked | handoff_required
  *                                         -> checkpoint -> running -> completed | failed | timeout
  *
- * task_run() reads from top to bottom, and the order is the promise: nothing is executed before its decision is on disk; the final
- * row is written before the outcome receipt; and the receipt carries the digests of all rows of the run.  Two things are done at
- * once, because each takes as long as the disk: the walls go up while the decision is synced, and what a run that cannot write left
- * behind is ended while its last rows are. */
+ * task_run() reads from top to bottom, and the order is the promise: nothing is executed before its
+ * decision is on disk; the final row is written before the outcome receipt; and the receipt carries the
+ * digests of all rows of the run.  Two things are done at once, because each takes as long as the disk: the
+ * walls go up while the decision is synced, and what a run that cannot write left behind is ended while its
+ * last rows are. */
 #include "kernel/task/parts.h"
 
 #include "base/file.h"
@@ -140,7 +141,8 @@ static void make_request(struct task *t)
 		.where = &t->at,
 		.profile = t->profile,
 		.mode = spec->mode,
-		/* What is handed on is not executed here, so there is nothing the guard could stop; it is on record. */
+		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
+		 * on record. */
 		.answer = { .is_approved = spec->approve_risk || is_remote(t),
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",

@@ -1,13 +1,14 @@
 /* tmp.c — a private place for temporary files, new for every run, but seldom made.
  *
- * Most commands never write a temporary file, and making and removing a directory for each run costs as much as its walls.  So a few
- * spare directories wait in /tmp/helm-<uid>, which is ours alone: a run takes one, locks it, and puts it back if nobody ever did
- * anything to it.  That is known from the inode: it was last changed when it was made.  One that was used, however little, is
- * removed and replaced by a new one; nobody ever gets the directory of somebody else, neither its files nor its modes or
- * attributes.
+ * Most commands never write a temporary file, and making and removing a directory for each run costs as
+ * much as its walls.  So a few spare directories wait in /tmp/helm-<uid>, which is ours alone: a run takes
+ * one, locks it, and puts it back if nobody ever did anything to it.  That is known from the inode: it was
+ * last changed when it was made.  One that was used, however little, is removed and replaced by a new one;
+ * nobody ever gets the directory of somebody else, neither its files nor its modes or attributes.
  *
- * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare one rests before it is
- * handed out, and who finds none makes its own.  The lock also tells cleaners of /tmp that it is in use. */
+ * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare
+ * one rests before it is handed out, and who finds none makes its own.  The lock also tells cleaners of
+ * /tmp that it is in use. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
@@ -59,7 +60,8 @@ static bool is_untouched(struct sys *s, int fd, int64_t *ret_made_us)
 	return st.st_ctim.tv_sec == x.stx_btime.tv_sec && st.st_ctim.tv_nsec == x.stx_btime.tv_nsec;
 }
 
-/* Only who has locked the very directory of that name may replace it: who waited for one that was replaced meanwhile has not. */
+/* Only who has locked the very directory of that name may replace it: who waited for one that was replaced
+ * meanwhile has not. */
 static void replace(struct sys *s, int rack, const char *name, int fd)
 {
 	struct stat held, named;
@@ -71,8 +73,8 @@ static void replace(struct sys *s, int rack, const char *name, int fd)
 	(void)s->mkdir(s, rack, name, 0700);
 }
 
-/* A spare one that has rested, locked; -1 when it is not ready, IN_USE when somebody has it.  A missing or soiled one is made anew
- * for those who come later. */
+/* A spare one that has rested, locked; -1 when it is not ready, IN_USE when somebody has it.  A missing or
+ * soiled one is made anew for those who come later. */
 static int take_spare(struct sys *s, int rack, const char *name)
 {
 	AUTO(close_fd) int fd = open_dir(s, rack, name);

@@ -1,7 +1,8 @@
-/* walls.c — from profile to walls: what a run may write, what is hidden from it, what it may only read, and the environment it
- * gets.
+/* walls.c — from profile to walls: what a run may write, what is hidden from it, what it may only read, and
+ * the environment it gets.
  *
- * This is all of what a profile means to the operating system; execute/ puts it up and knows no profiles. */
+ * This is all of what a profile means to the operating system; execute/ puts it up and knows no
+ * profiles. */
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
