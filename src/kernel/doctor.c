@@ -2,7 +2,11 @@
  *
  * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth
  * knowing stays ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by
- * the names of environment variables, local model servers by whether their port on loopback answers. */
+ * the names of environment variables, local model servers by whether their port on loopback answers.
+ *
+ * For people and for scripts: `helm doctor` prints the rows, `--json` gives the document, and the exit code
+ * follows `healthy`.  It reads much more than `helm status` does (whole ledgers, leftovers, clients), so it
+ * may take its time. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
@@ -36,7 +40,7 @@ static void check(struct exam *x, const char *name, bool ok, const char *detail)
 	x->healthy &= ok;
 }
 
-/* A file that must be there and, when it is JSON, must parse. */
+/* A file that `helm init` made and that must be there; JSON must parse. */
 static void check_reference(struct exam *x, const char *path)
 {
 	struct bytes text;
@@ -52,6 +56,7 @@ static void check_reference(struct exam *x, const char *path)
 		check(x, path, true, "present");
 }
 
+/* A directory that `helm init` made. */
 static void check_directory(struct exam *x, const char *path)
 {
 	bool ok = file_is_dir(x->s, x->ws->root_fd, path);
@@ -228,6 +233,7 @@ static void check_standing(struct exam *x, const struct json *now, const char *n
 		check(x, name, true, fine);
 }
 
+/* How agents' calls came out, in words. */
 static const char *counted(struct exam *x, const struct json *n)
 {
 	return arena_printf(x->a, "%lld passed, %lld asked, %lld refused",
@@ -297,7 +303,7 @@ static void check_space(struct exam *x)
 			arena_printf(x->a, "%lld MiB", (long long)(bytes >> 20)));
 }
 
-/* Discovery: what kind of machine this is and which models could be reached, by name only. */
+/* What kind of machine this is, for advice about local models. */
 static struct json *hardware(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -368,6 +374,7 @@ static struct json *models(struct exam *x)
 	return doc;
 }
 
+/* What could be reached.  Nothing is called: both switches say that no model is used by helm itself. */
 static void discover(struct exam *x, struct json *doc)
 {
 	struct arena *a = x->a;

@@ -126,6 +126,8 @@ static void look_at_grants(struct outlook *o, const char *args, const struct dec
 	}
 }
 
+/* The decision is changed only by a freeze or a pause, as at every door; everything else is told in
+ * sentences. */
 struct json *guard_foresee(
 	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d)
 {

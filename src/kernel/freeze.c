@@ -50,6 +50,7 @@ static int store(struct kernel *k, struct arena *a, const struct json *doc, stru
 	return OK;
 }
 
+/* The receipt of a freeze or of its end; it names who did it. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *principal,
 	const char *reason, struct json **ret, struct err *e)
 {

@@ -46,6 +46,7 @@ static const char *gist_of(const struct tool_call *call)
 	return "";
 }
 
+/* Short and printable: it is stored and shown. */
 static const char *preview_of(struct arena *a, const struct tool_call *call)
 {
 	const char *v = gist_of(call);
@@ -140,6 +141,8 @@ static int count_refusal(void *arg, struct json *row)
 	return 0;
 }
 
+/* The same call refused again and again: how many times in a row, this one included.  It is only told to
+ * the model, so a ledger that cannot be read counts nothing. */
 static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *session, const char *digest)
 {
 	struct refusals r = { session, digest, 1 };
@@ -214,6 +217,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
+/* Not synced: a row that a power cut loses is a lost note, while the receipt is on disk. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
@@ -292,6 +296,8 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
+/* By the client's own id of the call, among the newest rows.  NULL when it is not found: then there is no
+ * decision to bind to. */
 static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };

@@ -56,6 +56,7 @@ int workspace_destructive(struct sys *s, struct arena *a, const struct workspace
 	return OK;
 }
 
+/* What was chosen before and what is chosen now. */
 static int record(struct kernel *k, struct arena *a, const char *before, const char *after,
 	const char *destructive, struct json **ret_receipt, struct err *e)
 {

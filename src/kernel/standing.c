@@ -32,6 +32,7 @@ struct look_around {
 	int64_t now_us;
 };
 
+/* Why a person should look; nothing is well while there is one. */
 static void add_reason(struct look_around *x, const char *text)
 {
 	json_pushs(x->a, x->reasons, text);
@@ -53,6 +54,7 @@ static void add_wrong(
 	add_reason(x, all);
 }
 
+/* The absolute path of a file of the state, for remedies that a person can paste. */
 static const char *in_state(struct look_around *x, const char *file)
 {
 	return arena_printf(x->a, "%s/%s", x->ws->state_dir, file);
@@ -228,6 +230,7 @@ static int count_call(void *arg, struct json *row)
 	return c->is_cut = ++c->seen == MAX_CALLS;
 }
 
+/* i is 0 for the last hour and 1 for the last day. */
 static struct json *count_json(struct arena *a, const struct call_count *c, int i)
 {
 	struct json *part = json_new(a, JSON_OBJECT);
@@ -264,6 +267,7 @@ static void look_at_calls(struct look_around *x)
 				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
 }
 
+/* What waits for a person is a reason to look; a file that cannot be read grants nothing and is wrong. */
 static void look_at_approvals(struct look_around *x)
 {
 	struct json *doc, *part = json_new(x->a, JSON_OBJECT);

@@ -2,7 +2,11 @@
  *
  * The rule that matters: walking up from the current directory stops only at a directory that really holds
  * Helm's state (or an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have
- * docs/ or notes/: neither is a workspace by that. */
+ * docs/ or notes/: neither is a workspace by that.
+ *
+ * Two questions are kept apart.  Which workspace governs: one resolver answers that for every command.
+ * Which files checkpoints are made of: usually those of the workspace, but the default workspace governs
+ * work in any directory, and then it is the project one stands in (workspace_stand()). */
 #include "kernel/workspace.h"
 #include "base/embed.h"
 #include "base/file.h"
@@ -67,6 +71,8 @@ static enum layout look(struct sys *s, struct arena *a, const char *dir, bool st
 {
 	bool bare_state = !strict && exists(s, a, dir, ".helm") && !exists(s, a, dir, ".helm/workspace");
 
+	/* ~/.helm/workspace marks ~/.helm as the helm home, not as the state of a workspace in the home
+	 * directory. */
 	if (bare_state || has_one_of(s, a, dir, ".helm", helm_state)) {
 		json_pushs(a, markers, ".helm");
 		return LAYOUT_HELM;
@@ -84,6 +90,7 @@ static enum layout look(struct sys *s, struct arena *a, const char *dir, bool st
 	return LAYOUT_UNKNOWN;
 }
 
+/* Only "~" and "~/...": other users' homes are not looked up. */
 static char *expand_home(struct arena *a, const char *home, const char *path)
 {
 	if (path[0] == '~' && (path[1] == '/' || !path[1]) && home)
@@ -272,6 +279,7 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 			arena_printf(a, "'%s' cannot be saved: %s", dir, why ? why : "there is no helm home");
 		return;
 	}
+	/* A repository around the whole home directory must not make every project in it one tree. */
 	if (!top || too_much(ws, top))
 		top = dir;
 	sha256(top, strlen(top), digest);
@@ -283,7 +291,8 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }
 
-/* Says which tree a directory of checkpoints belongs to, since its name is only a digest. */
+/* Says which tree a directory of checkpoints belongs to, since its name is only a digest.  For people;
+ * nothing reads it back to decide. */
 static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws, int fd, struct err *e)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -349,6 +358,8 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->tree_fd = ws->root_fd;
 	ws->points_dir = ws->state_dir;
 	ws->state_fd = open_quietly(s, ws->state_dir);
+	/* Everything that decides or records needs state; only those who make or inspect a workspace do
+	 * without. */
 	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
 		workspace_close(ws);
 		if (flags & WORKSPACE_OPTIONAL && !path) {

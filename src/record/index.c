@@ -17,6 +17,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
+/* Tables and columns are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS schema_info(key TEXT PRIMARY KEY, value TEXT);"
 	"CREATE TABLE IF NOT EXISTS task_index(task_id TEXT PRIMARY KEY, task_name TEXT, skill TEXT, profile "
@@ -57,12 +58,14 @@ static void close_index(struct index *x)
 	(void)sqlite3_close(x->db);
 }
 
+/* Fixed statements only. */
 static int run_sql(struct index *x, const char *sql, struct err *e)
 {
 	return sqlite3_exec(x->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : failed(x, "change", e);
 }
 
-/* `path` NULL: in memory. */
+/* The file is made by us first, so that its mode is ours and nobody else can read it.  WAL lets readers go
+ * on while a refresh writes. */
 static int open_index(const struct index_place *at, const char *path, struct index *ret, struct err *e)
 {
 	*ret = (struct index){ .at = at, .warnings = json_new(at->a, JSON_ARRAY) };
@@ -101,7 +104,8 @@ static const char *as_json(struct arena *a, const struct json *v)
 	return text.p;
 }
 
-/* One INSERT with texts bound from a list; integers come as text, SQLite's columns convert them. */
+/* One INSERT with texts bound from a list; integers come as text, and SQLite's columns convert them.
+ * Values are always bound, never pasted into SQL. */
 static int put(struct index *x, const char *sql, const char *const *values, int n, struct err *e)
 {
 	sqlite3_stmt *s = NULL;
@@ -156,6 +160,7 @@ static int put_task(struct index *x, struct arena *a, const struct json *row, co
 	return rc ? rc : put_guard(x, a, row, line, e);
 }
 
+/* One row per executed command; nothing is replaced. */
 static int put_command(
 	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
@@ -207,6 +212,7 @@ static int64_t get_number(struct index *x, const char *key)
 	return n;
 }
 
+/* In the same transaction as the rows it counts. */
 static int set_number(struct index *x, const char *key, int64_t n, struct err *e)
 {
 	const char *values[] = { key, arena_printf(x->at->a, "%lld", (long long)n) };
@@ -214,7 +220,7 @@ static int set_number(struct index *x, const char *key, int64_t n, struct err *e
 	return put(x, "INSERT OR REPLACE INTO schema_info VALUES(?,?)", values, 2, e);
 }
 
-/* Whole lines only: a torn end is read when it is complete. */
+/* Up to the last newline near the end of the file: a torn end is read when it is complete. */
 static off_t whole_size(const struct index_place *at, const char *file)
 {
 	struct stat st;
@@ -271,6 +277,7 @@ static int fill(struct index *x, bool rebuild, struct err *e)
 	return rc;
 }
 
+/* -1 when the question itself failed. */
 static int64_t count(struct index *x, const char *sql)
 {
 	sqlite3_stmt *s = NULL;
@@ -295,6 +302,7 @@ static const char *index_path(const struct index_place *at)
 	return arena_printf(at->a, "%s/%s", at->state_dir, INDEX_FILE);
 }
 
+/* `rebuild` reads everything again. */
 int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -350,6 +358,7 @@ int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 	return OK;
 }
 
+/* Does not create an index that is not there. */
 int index_status(const struct index_place *at, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -368,7 +377,7 @@ int index_status(const struct index_place *at, struct json **ret, struct err *e)
 	return OK;
 }
 
-/* Columns of a row under their own names; *_json columns as JSON again. */
+/* Columns under their own names; columns called *_json become JSON again. */
 static struct json *row_doc(struct arena *a, sqlite3_stmt *s)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);

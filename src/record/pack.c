@@ -3,7 +3,10 @@
  * The manifest is made in layers, each over the one before: the list of files and its hash; the signature
  * over that hash, which every reader of EvidencePack v1 understands; and the seal over the whole manifest,
  * so that what the signature leaves open (who, when) cannot be changed either.  Ed25519 is deterministic,
- * and so is everything else. */
+ * and so is everything else.
+ *
+ * The caller gives content in memory and gets one archive file.  Nothing of the machine goes into it but
+ * what the caller put in: no owner, no mode, no time except the one that was given. */
 #include "record/record.h"
 
 #include "base/file.h"
@@ -64,6 +67,7 @@ static struct pack_entry *make_entries(struct arena *a, const struct pack_item *
 	return entries;
 }
 
+/* The list as it stands in the manifest; the hash is computed over the entries, not over this text. */
 static struct json *entries_json(struct arena *a, const struct pack_entry *entries, size_t n)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -79,7 +83,8 @@ static struct json *entries_json(struct arena *a, const struct pack_entry *entri
 	return list;
 }
 
-/* "sha256:" hash of the manifest's preimage as it stands. */
+/* "sha256:" and the hash of the manifest's preimage as it stands now; called before and after the pack has
+ * its name. */
 static int hash_manifest(struct arena *a, const struct json *m, const struct pack_entry *entries, size_t n,
 	char **ret, struct err *e)
 {
@@ -98,6 +103,7 @@ static int hash_manifest(struct arena *a, const struct json *m, const struct pac
 	return OK;
 }
 
+/* Ed25519 is deterministic, so signing again gives the same text. */
 static char *sign_text(struct arena *a, const struct key *key, struct bytes message)
 {
 	uint8_t sig[SIGN_SIZE];
@@ -216,6 +222,7 @@ static int write_files(const struct writing *wr, struct tar_writer *w, struct er
 	return OK;
 }
 
+/* Called by file_replace_by() with the temporary file. */
 static int fill_archive(void *arg, struct sys *s, int fd, struct err *e)
 {
 	const struct writing *wr = arg;

@@ -20,6 +20,7 @@ struct row_reader {
 	struct arena scratch;
 };
 
+/* A search in the raw line, much cheaper than parsing it. */
 static bool has_word(const struct row_reader *r, struct bytes line)
 {
 	for (const char *const *w = r->words; *w; w++)
@@ -102,6 +103,8 @@ static int note_id(void *arg, const struct json *row)
 	return OK;
 }
 
+/* Ids may occur more than once.  A ledger that cannot be read is an error, so that prune does not take it
+ * for "nothing is needed". */
 int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e)
 {
 	static const char *const words[] = { "\"checkpoint_id\"", NULL };
@@ -185,6 +188,7 @@ static struct json *newest_before(const struct json *array, int64_t us)
 	return hit;
 }
 
+/* The checkpoint that the task itself names, if it still exists. */
 static struct json *named_by(const struct json *array, const struct json *task)
 {
 	const char *id = json_get_text(task, "checkpoint_id", NULL);
@@ -195,6 +199,7 @@ static struct json *named_by(const struct json *array, const struct json *task)
 	return NULL;
 }
 
+/* Three answers in the order of how good they are: attached to the task, made before it, made after it. */
 int checkpoint_recommend(
 	struct checkpoint_store *st, const char *task_id, struct checkpoint_advice *ret, struct err *e)
 {

@@ -40,7 +40,8 @@ static int damaged(struct err *e, const char *why)
 
 /* ---- headers ---- */
 
-/* Octal, or GNU's base 256 with the top bit set. */
+/* Octal, or GNU's base 256 with the top bit set.  False for anything else, and for more than a signed
+ * number holds. */
 static bool get_number(const uint8_t *p, size_t n, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -70,6 +71,7 @@ static bool checksum_ok(const uint8_t *block)
 	return get_number(block + 148, 8, &stated) && stated == sum;
 }
 
+/* A field that fills its place has no NUL at its end. */
 static const char *field(struct arena *a, const uint8_t *p, size_t n)
 {
 	return arena_strndup(a, (const char *)p, strnlen((const char *)p, n));
@@ -102,7 +104,7 @@ static int parse_header(struct arena *a, const uint8_t *block, struct member *m,
 	return OK;
 }
 
-/* "1234567890.123456" */
+/* "1234567890.123456"; digits behind nanoseconds are dropped. */
 static bool pax_time(const char *text, int64_t *ret_ns)
 {
 	const char *dot = strchr(text, '.');
@@ -155,6 +157,7 @@ static int parse_pax(struct arena *a, struct bytes body, struct member *m, struc
 	return OK;
 }
 
+/* Exactly n bytes: an archive that ends early is damaged. */
 static int fill(struct loader *l, void *to, size_t n, struct err *e)
 {
 	size_t got = 0;
@@ -214,7 +217,8 @@ static int next_member(struct loader *l, struct member *ret, struct err *e)
 
 /* ---- content ---- */
 
-/* All pieces of the member's content through fn, then the padding. */
+/* All pieces of the member's content go through fn, then the padding to a whole block is read.  fn NULL:
+ * passed over. */
 static int each_piece(struct loader *l, uint64_t n, content_piece *fn, void *arg, struct err *e)
 {
 	uint8_t pad[BLOCK];
@@ -386,6 +390,7 @@ static int sort_entries(struct entries *v, struct err *e)
 	return OK;
 }
 
+/* The paths of the record, as the selection: so a restore compares the same part of the disk. */
 static int choose_paths(struct plan *p, struct err *e)
 {
 	const struct json *paths = json_get(p->record, "paths");
@@ -402,6 +407,7 @@ static int choose_paths(struct plan *p, struct err *e)
 	return OK;
 }
 
+/* One pass over the archive, which is never unpacked to disk. */
 int archive_parse(struct plan *p, struct stream *in, struct err *e)
 {
 	struct loader l = { .plan = p, .in = in };
@@ -418,6 +424,7 @@ int archive_parse(struct plan *p, struct stream *in, struct err *e)
 	}
 }
 
+/* The ratio bounds what a small file can blow up to.  On an error nothing is left in the store. */
 int checkpoint_load_archive(struct plan *p, struct err *e)
 {
 	struct sys *s = p->st->sys;

@@ -30,6 +30,7 @@ struct cache_row {
 	uint64_t content_n;
 };
 
+/* Named by the selection, so that each selection has its own. */
 static void cache_name(const struct selection *sel, char name[48])
 {
 	char hex[SHA256_HEX];
@@ -144,6 +145,7 @@ void cache_load(struct checkpoint_store *st, struct arena *a, const struct selec
 
 /* ---- saving ---- */
 
+/* The row, then path and text with their NUL, then the extents. */
 static void save_row(struct buf *to, const struct entry *x)
 {
 	struct cache_row r = { .size = x->size,

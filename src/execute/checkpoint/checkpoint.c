@@ -182,6 +182,7 @@ static int choose(struct maker *m, struct err *e)
 
 /* ---- look ---- */
 
+/* Counted again after reading, when some files may have become skipped entries. */
 static void count_entries(struct maker *m)
 {
 	struct checkpoint_result *r = &m->res;
@@ -304,6 +305,7 @@ static int look(struct maker *m, struct err *e)
 
 /* ---- what is known is in the store ---- */
 
+/* Called for every object of a content; an error ends the walk. */
 static int check_object(void *arg, const struct object_id *id, struct err *e)
 {
 	struct maker *m = arg;
@@ -398,7 +400,7 @@ static bool is_young(const struct entry *x, int64_t now_ns)
 	return last > now_ns - (is_coarse ? YOUNG_COARSE_NS : YOUNG_NS);
 }
 
-/* Read n bytes, or to the end when n is UINT64_MAX.  -1 with errno on a read error; *e is filled when
+/* Reads n bytes, or to the end when n is UINT64_MAX.  -1 with errno when reading failed; *e is filled when
  * storing failed. */
 static int feed_from(struct maker *m, int fd, uint64_t n, uint64_t *ret_got, struct err *e)
 {
@@ -508,6 +510,7 @@ static int read_file(struct maker *m, struct entry *x, struct err *e)
 	return OK;
 }
 
+/* The time limit is checked between files. */
 static int read_files(struct maker *m, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -545,6 +548,7 @@ static int save_tree(struct maker *m, struct err *e)
 
 /* ---- record ---- */
 
+/* By a record, or by a directory of an older version. */
 static bool is_id_taken(struct maker *m, const struct json *array, const char *id)
 {
 	json_each (v, array)
@@ -572,6 +576,7 @@ static void set_digest(struct arena *a, struct json *to, const char *name, const
 	json_sets(a, to, name, hex);
 }
 
+/* What a list shows, and what is needed to find the manifest. */
 static struct json *new_record(struct maker *m, const char *created)
 {
 	struct arena *a = m->st->a;
@@ -686,6 +691,7 @@ int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoin
 	return OK;
 }
 
+/* Looks only; takes no lock, so the numbers may be out of date at once. */
 static int dry_run(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e)
 {

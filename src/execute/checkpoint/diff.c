@@ -103,6 +103,7 @@ static void compare(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 	mark_all(d, x0, x1, y0, y1);
 }
 
+/* A last line without a newline is marked, as in every unified diff. */
 static void put_line(struct buf *to, char sign, struct bytes line)
 {
 	buf_addc(to, sign);
@@ -142,6 +143,7 @@ static void put_hunk(struct diff *d, struct buf *to, size_t *at_x, size_t *at_y)
 	*at_y = end_y;
 }
 
+/* From what is on disk to what the checkpoint has: what a restore would change. */
 const char *checkpoint_diff(struct arena *a, const char *path, struct bytes from, struct bytes to)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };

@@ -2,7 +2,11 @@
  *
  * index.json is an array in order of creation, readable by the program Helm descends from and written by
  * it, too: members we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever
- * changes it holds the store's lock for the whole read, change and replace. */
+ * changes it holds the store's lock for the whole read, change and replace.
+ *
+ * The index is the list of what exists: a pack or manifest without a record is a leftover, a record is
+ * written only when everything it needs is durable.  So a damaged index is never replaced by an empty one,
+ * which would turn all checkpoints into leftovers. */
 #include "base/doc.h"
 #include "execute/checkpoint/parts.h"
 
@@ -84,6 +88,7 @@ void checkpoint_close(struct checkpoint_store *st)
 	st->pool = NULL;
 }
 
+/* Private directories: checkpoints hold the content of files that may be private. */
 int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
 {
 	if (st->dir_fd < 0) {
@@ -123,6 +128,7 @@ int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, s
 	return OK;
 }
 
+/* Labels become part of ids and so of names of directories. */
 bool checkpoint_label_ok(const char *label)
 {
 	size_t n = strlen(label);
@@ -147,6 +153,7 @@ static const struct doc INDEX = {
 	.file = "index.json", .type = JSON_ARRAY, .max_bytes = INDEX_LIMIT, .code = "CHECKPOINT_INDEX"
 };
 
+/* Every record must be an object with an id, or the whole file counts as damaged. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
 {
 	struct json *array;
@@ -173,6 +180,7 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
 	return OK;
 }
 
+/* Replaced whole and durable; the caller holds the lock. */
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e)
 {
 	int rc = doc_replace(st->sys, st->a, st->dir_fd, &INDEX, array, e);
@@ -180,6 +188,7 @@ int checkpoint_save_index(struct checkpoint_store *st, const struct json *array,
 	return rc ? err_wrap(e, "checkpoint index") : OK;
 }
 
+/* Made by a restore, of what it was about to replace. */
 bool checkpoint_is_safety(const struct json *record)
 {
 	return text_eq(json_get_text(record, "label", ""), CHECKPOINT_SAFETY);
@@ -226,6 +235,7 @@ static int pick_label(const struct json *array, const char *label, struct json *
 	return OK;
 }
 
+/* A beginning that fits several ids is an error. */
 static int pick_beginning(const struct json *array, const char *id, struct json **ret, struct err *e)
 {
 	size_t hits = 0;
@@ -277,6 +287,7 @@ int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **r
 	return checkpoint_pick(array, id, ret_record, e);
 }
 
+/* Removes both forms of the mark, since older workspaces wrote another one. */
 int checkpoint_protect(
 	struct checkpoint_store *st, const char *id, bool is_pinned, struct json **ret_record, struct err *e)
 {
@@ -338,6 +349,7 @@ static int get_count(const struct json *doc, const char *name, bool may_null, in
 	return OK;
 }
 
+/* true or false and nothing else: a wrong word must not count as false. */
 static int get_switch(const struct json *doc, const char *name, bool *to, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -348,6 +360,7 @@ static int get_switch(const struct json *doc, const char *name, bool *to, struct
 	return OK;
 }
 
+/* Every member is checked; one that is wrong makes the whole policy invalid. */
 static int read_policy(
 	struct checkpoint_store *st, const struct json *doc, struct checkpoint_policy *p, struct err *e)
 {

@@ -101,6 +101,7 @@ static void grow_slots(struct pool *p)
 		give_slot(p, i);
 }
 
+/* At most half of the slots are used. */
 static void insert(struct pool *p, const struct object *o)
 {
 	if (p->count == p->cap) {
@@ -131,6 +132,7 @@ const struct object *pool_find(const struct pool *p, const struct object_id *id)
 	return o && !o->is_bad ? o : NULL;
 }
 
+/* Its objects follow in pool->all, from `first` on. */
 static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
 {
 	if (p->pack_count == p->pack_cap) {
@@ -267,6 +269,7 @@ static int pack_fd(struct pool *p, uint32_t pack, int *ret, struct err *e)
 	return OK;
 }
 
+/* Made once and kept, because every object needs them. */
 static void need_scratch(struct pool *p)
 {
 	if (p->raw)
@@ -323,6 +326,7 @@ static int read_other(struct pool *p, struct object *bad, struct bytes *ret, str
 	return e->rc;
 }
 
+/* A copy that is damaged is never returned: another copy is tried, or it is an error. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e)
 {
 	if (pool_load(p, e))
@@ -357,6 +361,7 @@ bool pool_check(struct pool *p, const struct object_id *id)
 
 /* ---- writing ---- */
 
+/* Short writes are continued. */
 static int flush(struct pool *p, struct err *e)
 {
 	struct pool_writer *w = p->writer;
@@ -528,6 +533,7 @@ void pool_forget(struct pool *p)
 	}
 }
 
+/* The temporary file goes, and so does the table, which knows its objects. */
 void pool_drop(struct pool *p)
 {
 	if (!p->writer)

@@ -65,6 +65,7 @@ static bool names_id(const struct json *list, const char *id)
 	return false;
 }
 
+/* What the checkpoint added to the store; for old archives the size of their file. */
 static uint64_t size_of_archive(struct pruner *p, const struct json *record)
 {
 	struct stat st;
@@ -157,6 +158,7 @@ static int judge_all(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* Every reason is told, so that a person sees why something stays. */
 static void report(struct pruner *p)
 {
 	struct arena *a = p->st->a;
@@ -207,6 +209,7 @@ static bool is_leftover(struct pruner *p, const char *name)
 	return true;
 }
 
+/* A directory of ours holds files only, so one level is enough. */
 static int remove_dir(struct pruner *p, int parent, const char *name, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -223,6 +226,7 @@ static int remove_dir(struct pruner *p, int parent, const char *name, struct err
 	return OK;
 }
 
+/* Leftovers in one directory of the store: told, and with `apply` removed. */
 static int sweep(struct pruner *p, int dir, bool apply, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -293,6 +297,7 @@ static int mark(void *arg, const struct object_id *id, struct err *e)
 	return OK;
 }
 
+/* The error a person needs: which checkpoint is damaged, and that nothing was removed. */
 static int damaged(const struct json *record, struct err *e)
 {
 	return err_wrap(e, "nothing was removed: checkpoint '%s', which stays, is damaged",
@@ -447,6 +452,7 @@ static int carry_out(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* Without `apply` it takes no lock and changes nothing. */
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e)
 {

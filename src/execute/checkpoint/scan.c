@@ -6,7 +6,10 @@
  *
  * Never visited: Helm's state, recognised by its inode and by the name .helm at any depth, and
  * version-control directories. Both hold history; a file put back there from an old checkpoint would forge
- * it. */
+ * it.
+ *
+ * The walk does not read files.  It notes what a later step needs to decide whether a file must be read at
+ * all: kind, size, times, inode, and how much of it is data. */
 #include "execute/checkpoint/parts.h"
 
 #include <dirent.h>
@@ -64,6 +67,7 @@ bool checkpoint_path_ok(const char *path)
 	}
 }
 
+/* Whole components only: "a" does not cover "ab". */
 bool checkpoint_path_covers(const char *top, const char *path)
 {
 	size_t n = strlen(top);
@@ -124,6 +128,7 @@ bool rules_exclude(const struct selection *s, const char *path, bool is_dir)
 	return false;
 }
 
+/* Directories in which version-control systems keep their data. */
 static bool is_vcs_name(const char *name)
 {
 	/* Called for every entry of a tree: most names are none of these by their first letter. */
@@ -137,6 +142,7 @@ static bool is_vcs_name(const char *name)
 	return false;
 }
 
+/* By name alone, at any depth. */
 bool selection_hides_name(const struct selection *s, const char *name)
 {
 	if (!s->with_vcs && is_vcs_name(name))
@@ -207,6 +213,7 @@ static int64_t ns_of(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A file that has fewer blocks than its size is sparse; held_bytes is what reading it would give. */
 void entry_from_stat(struct entry *x, const struct stat *st)
 {
 	x->mode = st->st_mode & 07777;
@@ -260,6 +267,7 @@ static void skip(struct entry *x, const char *why)
 	*x = (struct entry){ .path = x->path, .type = ENTRY_SKIPPED, .text = why };
 }
 
+/* What is neither file, directory nor link cannot be saved. */
 static const char *odd_kind(mode_t mode)
 {
 	if (S_ISFIFO(mode))
@@ -269,6 +277,7 @@ static const char *odd_kind(mode_t mode)
 	return "device";
 }
 
+/* Asked after every file, so that a huge tree is refused early and not after a long walk. */
 static int check_limits(struct scan *sc, struct err *e)
 {
 	if (sc->file_count > sc->max_files)
@@ -451,6 +460,7 @@ static int cmp_names(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
+/* Sorted names give the order that everything later relies on. */
 static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool is_state, struct err *e)
 {
 	struct names names = { 0 };
@@ -487,6 +497,7 @@ static int scan_path(struct scan *sc, const char *path, struct err *e)
 	return is_root ? scan_dir(sc, fd, "", 0, false, e) : visit(sc, fd, path, name, 0, false, e);
 }
 
+/* Paths are sorted and none lies below another, so the result is sorted as a whole. */
 int checkpoint_scan(struct scan *sc, struct err *e)
 {
 	for (size_t i = 0; i < sc->sel->path_count; i++)

@@ -54,6 +54,7 @@ static void put_common(struct buf *to, const struct entry *x)
 		x->gid, (long long)seconds, (long long)part);
 }
 
+/* Extents only for sparse files; "chunks" only for content that is a list. */
 static void put_file(struct buf *to, const struct entry *x)
 {
 	buf_addf(to, ",\"size\":%llu", (unsigned long long)x->size);
@@ -103,6 +104,8 @@ static void put_list(struct buf *to, const char *name, const char *const *v, siz
 	buf_adds(to, "],\n");
 }
 
+/* The text depends on the selection and the entries only, never on the time: equal trees give equal
+ * manifests. */
 void tree_write(struct buf *to, const struct selection *sel, const struct entries *entries)
 {
 	buf_adds(to, "{\"format\":\"" TREE_FORMAT "\",\n");
@@ -125,7 +128,7 @@ static int bad(struct err *e, const char *what)
 	return err_set(e, E_CORRUPT, "CHECKPOINT_MANIFEST", "checkpoint manifest: %s", what);
 }
 
-/* The member `name`, or `name`_b64 decoded; never with a NUL inside. */
+/* The member `name`, or `name`_b64 decoded; never with a NUL inside, which would cut a path short. */
 static const char *get_bytes(struct arena *a, const struct json *v, const char *name)
 {
 	const char *text = json_text(json_get(v, name));
@@ -141,6 +144,7 @@ static const char *get_bytes(struct arena *a, const struct json *v, const char *
 	return arena_strndup(a, (const char *)raw.p, raw.n);
 }
 
+/* Whole numbers from 0 to max. */
 static bool get_u64(const struct json *v, const char *name, uint64_t max, uint64_t *ret)
 {
 	int64_t n;
@@ -212,6 +216,7 @@ static bool get_extents(struct arena *a, const struct json *list, struct entry *
 	return true;
 }
 
+/* Size, digests and extents must agree with each other before anything is allocated for them. */
 static int parse_file(struct arena *a, const struct json *v, struct entry *x, struct err *e)
 {
 	const struct json *data = json_get(v, "data");
@@ -293,6 +298,7 @@ static int parse_entries(struct arena *a, const struct json *list, struct entrie
 	return OK;
 }
 
+/* The chosen paths are as strict as those of the entries. */
 static int parse_paths(struct arena *a, const struct json *list, struct selection *s, struct err *e)
 {
 	if (!json_is(list, JSON_ARRAY))

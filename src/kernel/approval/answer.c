@@ -85,6 +85,7 @@ static int find_request(struct kernel *k, struct arena *a, const struct json *re
 	return OK;
 }
 
+/* For showing it to a person: only a genuine request is shown. */
 int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e)
 {
 	struct json *doc;
@@ -117,11 +118,13 @@ static void resolve(
 
 /* ---- reach ---- */
 
+/* Effects that a directory can bound. */
 static bool is_for_path(const struct cover *c)
 {
 	return c->kind == FX_WRITE || c->kind == FX_DELETE || c->kind == FX_MOVE || c->kind == FX_PERMISSION;
 }
 
+/* Effects that a single named host can bound. */
 static bool is_for_host(const struct cover *c)
 {
 	return (c->kind == FX_NETWORK || c->kind == FX_REMOTE) && (c->flags & FXF_ONE_HOST);
@@ -240,6 +243,7 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 	return rc;
 }
 
+/* A grant nobody asked for; drafted by grant_draft_for(). */
 int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {

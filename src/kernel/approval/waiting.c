@@ -26,6 +26,7 @@ static struct json *part(struct arena *a, struct json *doc, const char *name)
 	return doc_part(a, doc, name);
 }
 
+/* A new file gets its version. */
 static int load(struct kernel *k, struct arena *a, struct json **ret, struct err *e)
 {
 	int rc = doc_load(k->sys, a, k->ws->state_fd, &RUNTIME, ret, e);
@@ -47,6 +48,7 @@ static void prune(struct kernel *k, struct json *pauses)
 	}
 }
 
+/* The parts that older readers expect are always there. */
 static int store(struct kernel *k, struct arena *a, struct json *doc, struct err *e)
 {
 	prune(k, part(a, doc, "approval_gates"));

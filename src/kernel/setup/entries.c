@@ -1,4 +1,10 @@
-/* entries.c — the command a client runs, and our entries in a file of its settings; see parts.h. */
+/* entries.c — the command a client runs, and our entries in a file of its settings; see parts.h.
+ *
+ * An entry is recognised by what its command does, not by where it stands: people move entries, quote them
+ * differently, or install the program elsewhere.  So the command is taken apart into words, and anything
+ * that is more than plain words is somebody else's and is left alone.
+ *
+ * Removing takes out as little as possible, but never leaves an empty group or list of ours behind. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/setup/parts.h"
@@ -7,6 +13,7 @@
 
 enum { MAX_ENTRIES = 256 };
 
+/* Tells a client nobody knows from one that is known but has no hook, for which walls are the remedy. */
 int setup_find_client(struct arena *a, const char *name, const struct client **ret, struct err *e)
 {
 	const struct client *c = clients_find(name);
@@ -68,6 +75,7 @@ static const char *take_word(struct arena *a, const char **p)
 	return b.p;
 }
 
+/* NAME= in front of the command, as setup_command() writes it for HELM_HOME. */
 static bool is_assignment(const char *word)
 {
 	size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -95,6 +103,7 @@ struct json *setup_words(struct arena *a, const char *command)
 	}
 }
 
+/* "" behind the end, so that callers need not count. */
 static const char *word_at(const struct json *words, size_t i)
 {
 	const char *word = json_text(json_at(words, i));
@@ -102,6 +111,7 @@ static const char *word_at(const struct json *words, size_t i)
 	return word ? word : "";
 }
 
+/* The word behind --workspace; NULL when the command has none or cannot be read. */
 const char *setup_workspace_of(struct arena *a, const struct json *entry)
 {
 	const struct json *words = setup_words(a, json_get_text(entry, "command", ""));
@@ -130,6 +140,7 @@ bool setup_is_ours(struct arena *a, const struct json *command, const char *clie
 
 /* ---- entries ---- */
 
+/* Is this entry ours, and for this verb?  Verb NULL: any of ours. */
 static bool matches(struct arena *a, const struct client *c, const struct json *entry, const char *verb)
 {
 	const struct json *command = json_get(entry, "command");
@@ -158,6 +169,7 @@ static bool find_in_group(struct arena *a, const struct client *c, const struct 
 	return false;
 }
 
+/* The first entry of ours, in the order of the file. */
 bool setup_find_entry(struct arena *a, const struct client *c, const struct json *doc, const char *verb,
 	struct setup_place *ret)
 {
@@ -224,6 +236,7 @@ int setup_drop_entries(struct arena *a, const struct client *c, struct bytes tex
 	return err_set(e, E_LIMIT, "SETUP_ENTRIES", "%s: more than %d entries of ours", name, MAX_ENTRIES);
 }
 
+/* For clients whose settings are not edited: a text to paste.  NULL for all others. */
 const char *setup_snippet(const struct setup *s, const char *client, struct err *e)
 {
 	const struct client *c;

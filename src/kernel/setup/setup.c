@@ -71,6 +71,8 @@ static int refuse_path(struct err *e, const char *root, const char *file)
 	return err_sys(e, "SETUP_READ", "cannot open '%s/%s'", root, file);
 }
 
+/* Opened beneath the root and through no link.  A missing directory or file is no error: ret->p is NULL
+ * then. */
 int setup_read(const struct setup *s, const char *root, const char *file, struct bytes *ret, mode_t *ret_mode,
 	int *ret_dir, struct err *e)
 {
@@ -135,6 +137,7 @@ int setup_records(const struct setup *s, struct json **ret, struct err *e)
 		: err_set(e, E_CORRUPT, "SETUP_RECORDS", "%s holds no list of installs", SETUP_RECORDS);
 }
 
+/* By client and absolute path: one client can be set up in several projects. */
 struct json *setup_record_of(const struct json *records, const char *client, const char *path)
 {
 	json_each (row, records)
@@ -360,6 +363,7 @@ static int begin(const struct setup *s, const struct setup_change *c, struct err
 	return doc_replace(s->sys, s->a, s->ws->state_fd, &RECOVERY, doc, e);
 }
 
+/* The change is complete: the recovery note goes, durably. */
 static int finish(const struct setup *s, struct err *e)
 {
 	if (s->sys->unlink(s->sys, s->ws->state_fd, SETUP_RECOVERY, 0) && errno != ENOENT)
@@ -369,6 +373,7 @@ static int finish(const struct setup *s, struct err *e)
 		: OK;
 }
 
+/* One change of settings at a time, for all clients of this workspace. */
 static int lock_setup(const struct setup *s, int *ret, struct err *e)
 {
 	return file_lock(s->sys, s->ws->state_fd, "setup.lock", 5000, ret, e);
@@ -381,6 +386,7 @@ static int still_as_planned(const struct setup *s, const struct setup_change *c,
 	struct bytes now;
 	int rc = setup_read(s, c->root, c->file, &now, NULL, NULL, e);
 
+	/* By content, not by time: an editor may save the same text again. */
 	if (rc == OK && !text_eq(digest_of(s->a, now), digest_of(s->a, c->before)))
 		rc = err_set(e, E_INPUT, "SETUP_CHANGED", "'%s' was changed meanwhile; try again", c->path);
 	return rc;
@@ -388,6 +394,7 @@ static int still_as_planned(const struct setup *s, const struct setup_change *c,
 
 /* ---- the self-test ---- */
 
+/* A call that every policy must deny.  It is only judged; nothing executes it. */
 static const char *test_payload(const struct setup *s, const struct client *c, const char *cwd)
 {
 	struct buf text;
@@ -405,6 +412,7 @@ static const char *denial_text(const struct setup *s, const struct client *c, st
 	return json_parse(s->a, answer, "answer", NULL, &doc, NULL) ? NULL : c->speech->denial(doc);
 }
 
+/* The id in "(receipt: ID)" of the hook's answer; "" when there is none. */
 static const char *receipt_named(struct arena *a, const char *text)
 {
 	const char *at = strstr(text, "(receipt: ");
@@ -455,7 +463,8 @@ static int self_test(
 
 	if (rc)
 		return err_wrap(e, "the command that was written cannot be run");
-	/* 0 with an answer, or the code that is a block to every client. */
+	/* 0 with an answer, or 2, which is a block to every client.  Any other code means the command did
+	 * not work. */
 	const char *text = got.end.code == 0 || got.end.code == 2 ? denial_text(s, client, got.out) : NULL;
 	if (!text)
 		return err_set(e, E_INPUT, "SETUP_SELF_TEST",
@@ -602,6 +611,7 @@ int setup_plan_removal(const struct setup *s, const char *client, const char *sc
 	return OK;
 }
 
+/* File first, then the record: if it stops in between, repair removes what is left. */
 static int remove_locked(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	int rc = put_file(s, c->root, c->file, c->after, c->mode, e);
@@ -613,6 +623,7 @@ static int remove_locked(const struct setup *s, const struct setup_change *c, st
 	return rc ? rc : finish(s, e);
 }
 
+/* Uses the same recovery note as an installation. */
 int setup_remove(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
@@ -653,6 +664,8 @@ static int repair_install(const struct setup *s, const struct json *doc, struct 
 	return rc;
 }
 
+/* A removal is simply done again from the present state of the file; an installation is completed or called
+ * off. */
 int setup_repair(const struct setup *s, const char *client, const char **ret_what, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;

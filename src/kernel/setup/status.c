@@ -2,7 +2,11 @@
  *
  * Settings that name us prove little: the program may be gone, the workspace too, and what lets a client
  * skip hooks differs from client to client (clients/).  So each of these is looked at, and a doubt is never
- * called armed. */
+ * called armed.
+ *
+ * States: "armed" (every check passed), "degraded" (some entries are missing), "broken" (it would not run),
+ * "recovery_required" (a change was interrupted), "absent" (no entry of ours), "unknown" (the settings
+ * cannot be judged).  Only "armed" is ever reported as armed. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -17,6 +21,7 @@ struct look {
 	struct client_look at;
 };
 
+/* The last finding counts, so checks go from the general to the decisive. */
 static void look_is(struct look *l, const char *state, const char *detail)
 {
 	l->at.state = state;
@@ -42,6 +47,7 @@ static void look_at_command(struct look *l, const struct json *entry)
 	struct json *words = setup_words(a, command);
 	const char *program = json_text(json_at(words, 0));
 
+	/* Without that ending a missing program counts as "go on" to the client. */
 	if (!text_ends(command, "|| exit 2"))
 		json_pushs(a, l->at.warnings,
 			"the command does not end in \"|| exit 2\": a call passes when Helm cannot run");

@@ -35,6 +35,7 @@ static char *slug(struct arena *a, const char *text)
 	return *start ? arena_strdup(a, start) : arena_strdup(a, "task");
 }
 
+/* Advice in one line for each way to end. */
 static const char *next_step(const char *status)
 {
 	if (text_eq(status, "completed"))

@@ -1,9 +1,14 @@
-/* change.c — a person moves a task: each change appends a copy of the newest row with what is different. */
+/* change.c — a person moves a task: each change appends a copy of the newest row with what is different.
+ *
+ * The ledger is append-only: the newest row of a task is its state, and the older ones are its history.
+ * These are acts of bookkeeping about work; they allow nothing and run nothing, so they need no
+ * decision. */
 #include "base/text.h"
 #include "kernel/task/task.h"
 
 #include <string.h>
 
+/* Nothing follows such a state by itself. */
 static bool is_terminal(const char *status)
 {
 	static const char *const ends[] = { "completed", "failed", "blocked", "timeout", "handoff_required",

@@ -1,4 +1,9 @@
-/* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints. */
+/* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints.
+ *
+ * `helm task` and the morning's summary group failures by fingerprint, to tell "the same thing forty times"
+ * from "forty things".  So everything that differs from run to run (paths of this machine, numbers, ids,
+ * hashes) is replaced by a name for its kind before the fingerprint is computed.  It is a hint for people;
+ * nothing is decided by it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"

@@ -1,7 +1,11 @@
 /* rows.c — the rows of a run: how the row begins, what each stage adds to it, and how it is appended.
  *
  * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into
- * the outcome receipt. */
+ * the outcome receipt.
+ *
+ * Rows are for people and views; receipts are what proves.  The digest of every row is in a receipt, so a
+ * row that is changed later no longer agrees with its proof.  Output of commands is kept only as a short
+ * tail without secrets; the receipt has the digest of all of it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/proc.h"
@@ -26,6 +30,7 @@ static void quote(struct buf *to, const char *word)
 	buf_adds(to, *word && !word[strspn(word, plain)] ? word : text_quote(to->a, word));
 }
 
+/* An argv as a person would type it: pasted into a shell it gives the same words. */
 char *task_preview(struct arena *a, const char *const *argv, size_t argc)
 {
 	struct buf text;
@@ -44,6 +49,7 @@ static const char *now(struct task *t)
 	return text_time_iso(t->a, t->k->sys->now_us(t->k->sys));
 }
 
+/* The first words of the command. */
 static char *default_name(struct arena *a, const struct run_spec *spec)
 {
 	struct buf name;
@@ -54,6 +60,7 @@ static char *default_name(struct arena *a, const struct run_spec *spec)
 	return name.p;
 }
 
+/* Which version ran on which system, to explain differences later. */
 static struct json *runtime_env(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -157,6 +164,7 @@ static int look_at(
 	return ++t->seen > 200000 ? E_LIMIT : 0;
 }
 
+/* A tree that cannot be walked to its end gives what was seen. */
 static struct json *touched_below(
 	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us)
 {
@@ -181,6 +189,7 @@ static int append(struct task *t, const char *file, const struct json *row, stru
 	return rc;
 }
 
+/* Each row is the whole state, so the newest one can be read alone. */
 int task_put_row(struct task *t, const char *status, struct err *e)
 {
 	json_sets(t->a, t->row, "status", status);
@@ -208,7 +217,7 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 
 /* ---- the end ---- */
 
-/* What was remembered of it: nothing, and it says so. */
+/* Says plainly that nothing was remembered, in the form older readers expect. */
 static struct json *memory_capture(struct arena *a, int exit_code)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -220,6 +229,7 @@ static struct json *memory_capture(struct arena *a, int exit_code)
 	return doc;
 }
 
+/* Which walls really stood, wall by wall. */
 static void protections(struct arena *a, struct json *to, const struct sandbox_report *r)
 {
 	struct json *p = json_new(a, JSON_OBJECT);
@@ -247,6 +257,7 @@ static const char *tail_text(struct task *t, const struct run_stream *s)
 	return text_safe(t->a, clean, n, true);
 }
 
+/* How the process ran: times, exit code, sizes and tails of its output. */
 int task_put_command_log(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;

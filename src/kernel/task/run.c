@@ -92,7 +92,8 @@ static int choose_id(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Profile, name, place and the members that every row has.  Nothing is written. */
+/* Profile, name, place, and the members that every row has.  Nothing is written, so an error here leaves no
+ * trace. */
 static int prepare(struct task *t, struct err *e)
 {
 	int rc = profiles_get(&t->k->guard.profiles, t->spec->profile, &t->profile, e);
@@ -196,6 +197,7 @@ static const char *why_not_approved(struct task *t)
 					  : arena_printf(t->a, "%s is %s", id, state);
 }
 
+/* Hints are lines for the person; they are collected in the order they come up. */
 static void add_hint(struct task *t, const char *more)
 {
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, more) : more;
@@ -327,12 +329,14 @@ static void put_decision(struct task *t)
 	json_sets(t->a, t->row, "decision_id", h->decision_id);
 }
 
+/* The row names the checkpoint, which is how prune knows that it is needed. */
 static void use_checkpoint(struct task *t, const char *id)
 {
 	json_sets(t->a, t->row, "checkpoint_id", id);
 	t->report->checkpoint_id = id;
 }
 
+/* Bounded in time: a run must not wait for ever before it starts. */
 static int make_checkpoint(struct task *t, struct err *e)
 {
 	struct kernel *k = t->k;
@@ -506,6 +510,7 @@ static int go_through(struct task *t, struct err *e)
 	return put_outcome(t, rc, e);
 }
 
+/* Whatever happens in between, rows that no receipt followed are made durable at the end. */
 int task_run(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret, struct err *e)
 {
