@@ -4,7 +4,7 @@
  * that match stay lines of a file.  The newest signed tree head and the log's leaf hashes go along: hashes show nothing of
  * what was left out, and with them each receipt's place can be checked.  Every path sorts behind "manifest.json", so that
  * the manifest comes first in the archive. */
-#include "audit/audit.h"
+#include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
 
@@ -19,6 +19,10 @@ struct collection {
 	struct pack_item *items;
 	size_t n, cap;
 	uint64_t position; /* of the current receipt in the chain, from 1 */
+	uint64_t clock; /* of the newest receipt */
+	uint64_t leaves; /* receipts that the log knows: they are on disk */
+	size_t settled; /* items up to the last of those */
+	struct json *head;
 	uint64_t receipts;
 	const char *actor, *policy_hash, *newest;
 	int64_t newest_us;
@@ -134,12 +138,16 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)file;
 	(void)line;
 	c->position++;
+	c->clock = receipt ? (uint64_t)json_get_int(receipt, "lamport_clock", 0) : c->clock;
 	if (!receipt || !is_chosen(c, receipt))
 		return OK;
 	note_receipt(c, receipt);
 	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->position,
 		safe_name(c->a, json_get_text(receipt, "receipt_id", "")));
-	return add_item(c, path, copy_bytes(c->a, text), e);
+	int rc = add_item(c, path, copy_bytes(c->a, text), e);
+	if (c->clock <= c->leaves)
+		c->settled = c->n;
+	return rc;
 }
 
 /* Lines of a ledger that match, as they stand. */
@@ -181,24 +189,45 @@ static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 	return rc;
 }
 
-static int take_log(struct collection *c, int state_fd, struct err *e)
+static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
-	struct bytes leaves;
-	struct json *head = NULL;
-	struct buf b;
-	int rc;
+	struct collection *c = arg;
 
-	if ((rc = log_last_head(c->sys, c->a, state_fd, &head, e)))
-		return rc;
-	if (head) {
-		buf_init(&b, c->a);
-		json_write(&b, head, JSON_INDENT | JSON_HTML_SAFE);
-		if ((rc = add_item(c, "transparency/head.json", buf_bytes(&b), e)))
-			return rc;
-	}
-	if (file_read(c->sys, c->a, state_fd, "log/leaves", LEDGER_MAX, 0, &leaves, NULL) == OK && leaves.n)
-		return add_item(c, "transparency/leaves.txt", leaves, e);
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (is_whole && json_parse(c->a, text, HEADS, NULL, &c->head, NULL))
+		c->head = NULL;
 	return OK;
+}
+
+/* Head and leaves of the same moment as the receipts. */
+static int take_log(struct collection *c, const struct log_cut *cut, struct err *e)
+{
+	struct buf b;
+	int rc = log_file_lines(cut, &cut->heads, keep_head, c, e);
+
+	if (rc == OK && c->head) {
+		buf_init(&b, c->a);
+		json_write(&b, c->head, JSON_INDENT | JSON_HTML_SAFE);
+		rc = add_item(c, "transparency/head.json", buf_bytes(&b), e);
+	}
+	if (rc || !c->leaves)
+		return rc;
+	size_t n = c->leaves * LEAF_TEXT;
+	char *text = arena_text(c->a, n + 1);
+	rc = log_file_read(cut, &cut->leaves, text, n, 0, e);
+	return rc ? rc : add_item(c, "transparency/leaves.txt", (struct bytes){ (uint8_t *)text, n }, e);
+}
+
+/* Receipts that a writer has written and not yet been told of are not in the log: they come into the next pack.  Where more lack their
+ * leaf than can be on their way, leaves were lost, and nothing is left out for that. */
+static void leave_out_unsettled(struct collection *c)
+{
+	if (c->clock > c->leaves && c->clock - c->leaves <= RECENT_LEAVES && c->settled < c->n) {
+		c->receipts -= c->n - c->settled;
+		c->n = c->settled;
+	}
 }
 
 static const char *actor_did(const struct collection *c)
@@ -234,16 +263,24 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e)
 {
 	struct collection c = { .sys = s, .a = a, .choice = choice };
+	AUTO(log_cut_close)
+	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
 	int rc;
 
 	if (state_fd < 0)
 		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
-	if ((rc = receipts_each(s, state_fd, take_receipt, &c, e)) || (rc = take_ledgers(&c, state_fd, e)))
+	if ((rc = log_cut_take(s, a, state_fd, CUT_MOMENT, &cut, e)))
+		return rc;
+	c.leaves = (uint64_t)cut.leaves.size_bytes / LEAF_TEXT;
+	if ((rc = log_cut_receipts(&cut, take_receipt, &c, e)))
+		return rc;
+	leave_out_unsettled(&c);
+	if ((rc = take_ledgers(&c, state_fd, e)))
 		return rc;
 	if (!c.n)
 		return err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
-	if (c.receipts && (rc = take_log(&c, state_fd, e)))
+	if (c.receipts && (rc = take_log(&c, &cut, e)))
 		return rc;
 	*ret_items = c.items;
 	*ret_n = c.n;

@@ -197,20 +197,26 @@ static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return rc;
 }
 
-int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, struct err *e)
+int log_cut_receipts(const struct log_cut *c, receipt_visit *fn, void *arg, struct err *e)
 {
-	AUTO(arena_done) struct arena a = { 0 };
 	struct each each = { .fn = fn, .arg = arg };
-	char **files;
-	size_t n;
-	int rc = receipts_files(s, &a, state_fd, &files, &n, e);
+	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		each.file = files[i];
-		rc = lines_each(s, state_fd, files[i], each_line, &each, e);
+	for (size_t i = 0; rc == OK && i < c->n; i++) {
+		each.file = c->chain[i].name;
+		rc = log_file_lines(c, &c->chain[i], each_line, &each, e);
 	}
 	arena_done(&each.a);
 	return rc > 0 ? OK : rc;
+}
+
+int receipts_each(struct sys *s, int state_fd, receipt_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut cut;
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &cut, e);
+
+	return rc ? rc : log_cut_receipts(&cut, fn, arg, e);
 }
 
 /* Segments of a rotated chain are receipts-000001.jsonl and on; the newest rows are in receipts.jsonl. */

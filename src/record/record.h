@@ -144,7 +144,7 @@ struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
 int recorder_group_append(struct recorder_group *g, const struct draft *drafts, size_t n, struct err *e);
 
-/* Visit every receipt in order, from the first segment to the last; the row is valid during the call only.  `line` counts
+/* Visit every receipt of this moment in order, from the first segment to the last; the row is valid during the call only.  `line` counts
  * within `file`.  fn returns 0 to go on, > 0 to stop, or a negative rc.  A line that is no receipt is given as NULL. */
 typedef int receipt_visit(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e);
@@ -188,6 +188,8 @@ bool log_cut_is_current(const struct log_cut *c); /* nothing has been written si
 /* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
 int log_file_read(
 	const struct log_cut *c, const struct log_file *f, void *to, size_t n, off_t at, struct err *e);
+/* Every receipt of it, as receipts_each() gives them. */
+int log_cut_receipts(const struct log_cut *c, receipt_visit *fn, void *arg, struct err *e);
 /* Lines of one of its files, up to where it counts. */
 int log_file_lines(
 	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e);
