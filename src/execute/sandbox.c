@@ -150,8 +150,7 @@ static int bind_to_itself(const char *path)
 	return mount(path, path, NULL, MS_BIND | MS_REC, NULL);
 }
 
-/* A directory that is not there needs no protection yet; that nobody makes one in its place is the caller's
- * concern. */
+/* A path that does not exist is passed over: there is nothing to mount on. */
 static int freeze_dir(const char *dir)
 {
 	if (access(dir, F_OK) && errno == ENOENT)

@@ -5,9 +5,9 @@
  * refused call tells the model what was understood and what to do instead, because a model that only hears
  * "no" tries another spelling.
  *
- * Order and failure.  Before an answer is given, its receipt and then its row are on their way; an error at
- * any step is reported to the caller, who must treat it as a refusal.  The row (tool-calls ledger) is a
- * note for people and for the second half of the hook; the receipt is what proves. */
+ * Order and failure.  Before an answer is given its receipt is on disk and its row is written; an error at
+ * any step is reported to the caller, who must treat it as a refusal.  The row (in the ledger of tool calls)
+ * is a note for people and for the second half of the hook; the receipt is what proves. */
 #include "kernel/hook.h"
 #include "base/hash.h"
 #include "base/text.h"

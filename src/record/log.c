@@ -174,8 +174,8 @@ int log_flush(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of
- * them. */
+/* The stored leaves are read in steps, so that the text of a long log need not be in memory beside its
+ * hashes. */
 struct leaf_reader {
 	struct sys *sys;
 	int fd;

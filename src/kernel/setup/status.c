@@ -4,9 +4,9 @@
  * skip hooks differs from client to client (clients/).  So each of these is looked at, and a doubt is never
  * called armed.
  *
- * States: "armed" (every check passed), "degraded" (some entries are missing), "broken" (it would not run),
- * "recovery_required" (a change was interrupted), "absent" (no entry of ours), "unknown" (the settings
- * cannot be judged).  Only "armed" is ever reported as armed. */
+ * States: "armed" (every check passed), "not_armed" (the client would not run it), "degraded" (some entries
+ * are missing), "broken" (it would not run), "recovery_required" (a change was interrupted), "absent" (no
+ * entry of ours), "unknown" (the settings cannot be judged).  Only "armed" is ever reported as armed. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -1,9 +1,9 @@
 /* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints.
  *
- * `helm task` and the morning's summary group failures by fingerprint, to tell "the same thing forty times"
- * from "forty things".  So everything that differs from run to run (paths of this machine, numbers, ids,
- * hashes) is replaced by a name for its kind before the fingerprint is computed.  It is a hint for people;
- * nothing is decided by it. */
+ * Whoever reads the ledger can group failures by fingerprint, to tell "the same thing forty times" from
+ * "forty things".  So everything that differs from run to run (paths of this machine, numbers, ids, hashes)
+ * is replaced by a name for its kind before the fingerprint is computed.  It is a hint for people; nothing
+ * is decided by it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -43,7 +43,7 @@ static const struct {
 	{ "timed out", "timeout" },
 };
 
-/* The first known phrase decides, so the list goes from special to general. */
+/* The first phrase of the list that occurs decides. */
 static const char *class_of(const char *text, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(failure_words); i++) {
