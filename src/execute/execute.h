@@ -1,6 +1,8 @@
-/* execute.h — run one command inside its walls, and know how it ended.  Checkpoints: checkpoint/checkpoint.h.
+/* execute.h — run one command inside its walls, and know how it ended.  Checkpoints:
+ * checkpoint/checkpoint.h.
  *
- * A run is four steps of its caller, so that the caller's own work stands between them in the order it happens:
+ * A run is four steps of its caller, so that the caller's own work stands between them in the order it
+ * happens:
  *
  *	run_start()    the walls go up in a child that waits at a gate
  *	...            meanwhile the decision goes to disk
@@ -9,9 +11,9 @@
  *	...            what is to be said about it, while what it left behind is being ended
  *	run_end()      nothing of it is left
  *
- * The command gets its own process group and, on a terminal, the foreground, so that interactive programs work.  INT, TERM,
- * HUP and QUIT sent to helm are passed on; when time runs out or helm is asked to end, the whole tree gets TERM, a grace
- * period, and KILL.  Nothing that the command started outlives it. */
+ * The command gets its own process group and, on a terminal, the foreground, so that interactive programs
+ * work.  INT, TERM, HUP and QUIT sent to helm are passed on; when time runs out or helm is asked to end,
+ * the whole tree gets TERM, a grace period, and KILL.  Nothing that the command started outlives it. */
 #ifndef EXECUTE_EXECUTE_H
 #define EXECUTE_EXECUTE_H
 
@@ -30,7 +32,8 @@ struct run_request {
 	bool capture; /* pass output through and keep tails and digests; off on a terminal */
 	bool quiet; /* captured output is not passed on to our own streams */
 	const struct sandbox_rules *rules;
-	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in `why`.  May be NULL. */
+	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in
+	 * `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);
 	void *arg;
 };
@@ -55,18 +58,19 @@ struct run_result {
 
 struct running;
 
-/* Put up the walls.  `request` and all it points to stay as they are until run_end().  E_IO when nothing could be started:
- * then there is nothing to end. */
+/* Put up the walls.  `request` and all it points to stay as they are until run_end().  E_IO when nothing
+ * could be started: then there is nothing to end. */
 int run_start(struct sys *s, struct arena *a, const struct run_request *request, struct running **ret,
 	struct err *e);
 /* Let it begin.  E_IO when its process could not be started. */
 int run_go(struct running *r, struct err *e);
-/* Wait until it has ended: *ret says how, and what it left behind is still being ended.  With for_ms it comes back after that time, too:
- * *ret is NULL then.  A command that fails is not an error; E_DENIED when nothing was executed: SANDBOX_REFUSED when a required
- * wall is missing, RUN_CHANGED when last_look refused. */
+/* Wait until it has ended: *ret says how, and what it left behind is still being ended.  With for_ms it
+ * comes back after that time, too: *ret is NULL then.  A command that fails is not an error; E_DENIED when
+ * nothing was executed: SANDBOX_REFUSED when a required wall is missing, RUN_CHANGED when last_look
+ * refused. */
 int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, struct err *e);
-/* Nothing of it is left, and terminal and signals are ours again.  Without run_go() nothing was ever executed; what still runs is
- * killed.  For AUTO(); NULL is fine. */
+/* Nothing of it is left, and terminal and signals are ours again.  Without run_go() nothing was ever
+ * executed; what still runs is killed.  For AUTO(); NULL is fine. */
 void run_end(struct running **r);
 
 #endif

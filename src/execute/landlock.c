@@ -1,11 +1,12 @@
 /* landlock.c — which files the child may touch, told to the kernel.
  *
- * Everything may be read except what is hidden; only the given places may be written.  Rights of every Landlock level are
- * defined here, because the packaged header knows the first two; at run time the kernel is asked what it knows and the rest
- * is masked out.
+ * Everything may be read except what is hidden; only the given places may be written.  Rights of every
+ * Landlock level are defined here, because the packaged header knows the first two; at run time the kernel
+ * is asked what it knows and the rest is masked out.
  *
- * Landlock only grants, it cannot take back below a granted directory.  Hidden directories are normally covered by a private
- * mount; where that is not possible, reading is granted to every neighbour of the hidden path instead of to "/". */
+ * Landlock only grants, it cannot take back below a granted directory.  Hidden directories are normally
+ * covered by a private mount; where that is not possible, reading is granted to every neighbour of the
+ * hidden path instead of to "/". */
 #include "execute/landlock.h"
 
 #include "base/file.h"
@@ -57,6 +58,7 @@ struct path_beneath {
 } __attribute__((packed));
 enum { RULE_PATH_BENEATH = 1, VERSION_FLAG = 1 };
 
+/* Asks the running kernel, not the headers: the program may run on another kernel than it was built for. */
 int landlock_abi(void)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_FLAG);
@@ -64,6 +66,8 @@ int landlock_abi(void)
 	return abi > 0 ? (int)abi : 0;
 }
 
+/* A ruleset that names a right the kernel does not know is refused as a whole, so newer rights are masked
+ * out. */
 static uint64_t known_fs_rights(int abi)
 {
 	uint64_t all = (1ULL << 13) - 1;
@@ -77,7 +81,9 @@ static uint64_t known_fs_rights(int abi)
 	return all;
 }
 
-/* A place that is not there needs no rule. */
+/* Allows `rights` at and below a path.  A place that does not exist, or that cannot be looked at, needs no
+ * rule: nothing is granted, so nothing can be done there.  A file takes only rights that make sense for
+ * files; the kernel refuses others. */
 static int grant(int ruleset, const char *path, uint64_t rights, uint64_t known)
 {
 	AUTO(close_fd) int fd = open(path, O_PATH | O_CLOEXEC);
@@ -108,7 +114,9 @@ static bool is_listed(const char *path, const char *const *paths)
 	return false;
 }
 
-/* Reading for everything below dir but the hidden: descends only where a hidden path lies below. */
+/* Grants reading for everything below `dir` except the hidden paths.  Since Landlock cannot take a right
+ * back below a granted directory, a directory above a hidden path gets no rule itself; its entries get one
+ * each.  It descends only along the way to hidden paths, so the number of rules stays small. */
 static int grant_read_around(
 	int ruleset, struct arena *a, const char *dir, const char *const *hidden, uint64_t known)
 {
@@ -129,6 +137,7 @@ static int grant_read_around(
 	return rc;
 }
 
+/* Devices nearly every program needs.  Writing to them changes nothing on disk. */
 static int grant_devices(int ruleset, uint64_t known)
 {
 	static const char *const sinks[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
@@ -141,6 +150,8 @@ static int grant_devices(int ruleset, uint64_t known)
 	return rc;
 }
 
+/* Closes the calling thread in, for good; everything it executes inherits that.  -1 with errno when any
+ * rule could not be added: then nothing is in force and the caller must not go on. */
 int landlock_confine(const struct landlock_rules *rules)
 {
 	int abi = rules->abi;
@@ -152,6 +163,7 @@ int landlock_confine(const struct landlock_rules *rules)
 		attr.handled_access_net = NET_BIND_TCP | NET_CONNECT_TCP;
 	if (abi >= 6)
 		attr.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+	/* Older kernels know a shorter structure and refuse a longer one that is not zero at its end. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
 	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 	if (ruleset < 0 || grant_devices(ruleset, known))

@@ -1,14 +1,19 @@
 /* run.c — the life of one child: start, watch, pass signals on, end everything, report.
  *
- * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The warden waits for the ward
- * and reaps what is left behind; it tells helm through a pipe when the ward stopped on a terminal, so that Ctrl-Z stops helm
- * too, and when it ended.
+ * helm waits in one poll(): the warden's pidfd, a signalfd, the command's output, and the clock.  The
+ * warden waits for the ward and reaps what is left behind; it tells helm through a pipe when the ward
+ * stopped on a terminal, so that Ctrl-Z stops helm too, and when it ended.
  *
- * Until the command is executed all of them share helm's memory, because copying page tables twice costs more than everything
- * else here.  For that a thread, the keeper, starts the warden and does nothing but wait for it: the warden, and then the ward,
- * borrow its thread-local storage, so errno and locks work as in any threaded program.  All signals are blocked in them until
- * the ward is about to become the command.  Meanwhile helm's own thread waits for the disk; the ward stands at its gate until
- * it is told that the decision is on record. */
+ * Until the command is executed all of them share helm's memory, because copying page tables twice costs
+ * more than everything else here.  For that a thread, the keeper, starts the warden and does nothing but
+ * wait for it: the warden, and then the ward, borrow its thread-local storage, so errno and locks work as
+ * in any threaded program.  All signals are blocked in them until the ward is about to become the command.
+ * Meanwhile helm's own thread waits for the disk; the ward stands at its gate until it is told that the
+ * decision is on record.
+ *
+ * Who ends what.  With a pid namespace the kernel kills everything below the warden when the warden ends.
+ * Without one the warden is a subreaper, so that stray processes become its children, and it kills them
+ * itself.  The warden asks the kernel to be killed when helm dies, so no run outlives helm. */
 #include "execute/execute.h"
 
 #include "base/text.h"
@@ -56,6 +61,7 @@ struct stage {
 	char changed[256]; /* why the last look refused */
 };
 
+/* What helm's own thread knows about the run while it waits. */
 struct watch {
 	struct sys *s;
 	const struct run_request *request;
@@ -83,6 +89,7 @@ struct running {
 
 /* ---- in the ward ---- */
 
+/* A handler of helm's would run in the command's process until it executes. */
 static void default_signals(void)
 {
 	for (int n = 1; n < NSIG; n++)
@@ -97,6 +104,7 @@ static void unblock_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The command's own PATH, not helm's: it is looked up as the command would look it up itself. */
 static const char *get_path(const char *const *environment)
 {
 	for (; environment && *environment; environment++)
@@ -105,7 +113,8 @@ static const char *get_path(const char *const *environment)
 	return "/usr/bin:/bin";
 }
 
-/* A script without a first line that names its interpreter is the shell's, as everywhere. */
+/* Returns only when it failed, with errno.  A script without a line that names its interpreter goes to the
+ * shell, as everywhere. */
 static void execute_file(struct stage *st, const char *file)
 {
 	char *const *environment = (char *const *)st->request->environment;
@@ -118,7 +127,8 @@ static void execute_file(struct stage *st, const char *file)
 	errno = ENOEXEC;
 }
 
-/* execvp() with the command's own PATH instead of ours.  Comes back only when it failed. */
+/* Like execvp(), but with the PATH of the command's environment.  Returns only when it failed.  A directory
+ * without permission is passed over and remembered, so that the final error is the useful one. */
 static void execute_by_name(struct stage *st, const char *name)
 {
 	bool is_forbidden = false;
@@ -148,7 +158,8 @@ static void execute_by_name(struct stage *st, const char *name)
 	errno = is_forbidden ? EACCES : ENOENT;
 }
 
-/* helm, killed before the warden asked to be told, would be missed by nobody: the other end of the control pipe tells. */
+/* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
+ * reads the control pipe any more, which poll() shows as an error. */
 static bool is_abandoned(const struct stage *st)
 {
 	struct pollfd control = { .fd = st->pipes.control[1] };
@@ -156,7 +167,8 @@ static bool is_abandoned(const struct stage *st)
 	return poll(&control, 1, 0) > 0 && control.revents & POLLERR;
 }
 
-/* Until helm opens the gate; never when helm is gone. */
+/* Waits until helm opens the gate.  Once a second it looks whether helm still exists: a ward whose helm was
+ * killed must never become the command, because nobody has its decision on record. */
 static void wait_at_gate(struct stage *st)
 {
 	struct timespec until;
@@ -173,6 +185,9 @@ static void wait_at_gate(struct stage *st)
 		_exit(EXIT_REFUSED);
 }
 
+/* The ward.  It shares helm's memory until it executes: whatever it allocates and does not free stays
+ * behind there, and it leaves with _exit().  last_look comes after the gate, as late as possible, so that
+ * the program that is executed is the one that was judged. */
 static int become_command(void *arg)
 {
 	struct stage *st = arg;
@@ -200,7 +215,8 @@ static int become_command(void *arg)
 
 /* ---- in the warden ---- */
 
-/* Without a pid namespace the kernel does not end the tree for us. */
+/* Kills all children of this process and waits for them, several times over, since a dying child may leave
+ * children of its own.  Needed only without a pid namespace. */
 static void end_strays(void)
 {
 	for (int round = 0; round < 100; round++) {
@@ -227,7 +243,7 @@ static void say(const struct stage *st, char what)
 	(void)!write(st->pipes.control[1], &what, 1);
 }
 
-/* Until the ward has ended. */
+/* Until the ward has ended.  Other children are strays that were handed to us; they are only reaped. */
 static void watch_ward(struct stage *st, pid_t ward)
 {
 	for (;;) {
@@ -247,6 +263,8 @@ static void watch_ward(struct stage *st, pid_t ward)
 	}
 }
 
+/* Sets up the process group and streams, puts up the first half of the walls, starts the ward, and waits
+ * for it.  The status goes into shared memory; the control pipe only wakes helm. */
 static int be_warden(void *arg)
 {
 	struct stage *st = arg;
@@ -268,7 +286,8 @@ static int be_warden(void *arg)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox_prepare(st->request->rules, &st->report))
 		_exit(EXIT_REFUSED);
-	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it, Landlock or not. */
+	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it,
+	 * Landlock or not. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	pid_t ward = clone(become_command, st->stacks + STACK_BYTES, CLONE_VM | SIGCHLD, st);
 	if (ward < 0) {
@@ -286,6 +305,8 @@ static int be_warden(void *arg)
 
 /* ---- the keeper ---- */
 
+/* The keeper thread: starts the warden, and then only waits.  It must not do anything else, because the
+ * warden uses this thread's errno until it ends.  WNOWAIT leaves the process for end_keeper() to reap. */
 static void *keep(void *arg)
 {
 	struct stage *st = arg;
@@ -302,6 +323,8 @@ static void *keep(void *arg)
 	return NULL;
 }
 
+/* One mapping holds three stacks: the lowest for the ward, the next for the warden, the highest for the
+ * thread itself.  All signals are blocked in the thread, and so in what it starts. */
 static int start_keeper(struct stage *st)
 {
 	pthread_attr_t how;
@@ -326,7 +349,7 @@ static int start_keeper(struct stage *st)
 	return -1;
 }
 
-/* Everything of the run is gone afterwards. */
+/* When this returns nothing of the run is left, and its stacks can be unmapped. */
 static void end_keeper(struct stage *st)
 {
 	pthread_join(st->keeper, NULL);
@@ -338,6 +361,7 @@ static void end_keeper(struct stage *st)
 
 /* ---- in helm ---- */
 
+/* To the process group of the command.  What has left that group is ended with the warden. */
 static void to_group(struct watch *w, int signal_number)
 {
 	(void)kill(-w->warden, signal_number);
@@ -349,7 +373,8 @@ static void end_all(struct watch *w)
 	(void)kill(w->warden, SIGKILL);
 }
 
-/* TERM now, KILL after the grace period. */
+/* Asks with a signal now and kills after the grace period.  CONT wakes a stopped process, which could not
+ * react otherwise.  A second Ctrl-C does not wait for the end of the grace period. */
 static void ask_to_end(struct watch *w, int signal_number)
 {
 	int64_t now = w->s->mono_us(w->s);
@@ -362,6 +387,7 @@ static void ask_to_end(struct watch *w, int signal_number)
 		end_all(w);
 }
 
+/* Keeps the last RUN_TAIL_BYTES bytes of a stream. */
 static void keep_tail(struct run_stream *stream, const char *p, size_t n)
 {
 	stream->bytes += n;
@@ -376,6 +402,7 @@ static void keep_tail(struct run_stream *stream, const char *p, size_t n)
 	stream->tail_n += n - over;
 }
 
+/* False when our own reader has gone. */
 static bool pass_on(int to, const char *p, size_t n)
 {
 	while (n) {
@@ -390,7 +417,8 @@ static bool pass_on(int to, const char *p, size_t n)
 	return true;
 }
 
-/* One read from an output pipe.  When our own reader has gone, the pipe is closed, so that the command learns it. */
+/* One read from an output pipe.  When our own reader has gone, the pipe is closed, so that the command gets
+ * the same SIGPIPE it would get without helm. */
 static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, struct sha256 *hash)
 {
 	char chunk[64 << 10];
@@ -414,7 +442,8 @@ static void give_terminal(struct watch *w)
 		(void)tcsetpgrp(w->terminal, w->warden);
 }
 
-/* From the background, where asking for the terminal would stop us. */
+/* We are in the background now, where asking for the terminal would stop us with SIGTTOU; so that signal is
+ * ignored for the moment. */
 static void take_terminal(struct watch *w)
 {
 	if (w->terminal < 0)
@@ -424,7 +453,8 @@ static void take_terminal(struct watch *w)
 	signal(SIGTTOU, SIG_DFL);
 }
 
-/* The command stopped on the terminal: so do we, and when we are continued, so is it. */
+/* The command was stopped on the terminal.  helm stops too, so that the shell shows one stopped job;
+ * continued, it continues the command. */
 static void stop_together(struct watch *w)
 {
 	take_terminal(w);
@@ -433,6 +463,7 @@ static void stop_together(struct watch *w)
 	to_group(w, SIGCONT);
 }
 
+/* 's': the ward was stopped; 'e': it has ended. */
 static void hear_warden(struct watch *w)
 {
 	char byte;
@@ -445,6 +476,7 @@ static void hear_warden(struct watch *w)
 		w->has_ended = true;
 }
 
+/* Somebody asks helm to end: the command is asked first, with the same signal. */
 static void take_signal(struct watch *w)
 {
 	struct signalfd_siginfo info;
@@ -455,6 +487,7 @@ static void take_signal(struct watch *w)
 	ask_to_end(w, (int)info.ssi_signo);
 }
 
+/* Until the nearest of: time to kill, time limit, time to be back at the caller.  -1 when there is none. */
 static int next_timeout_ms(struct watch *w)
 {
 	int64_t at = w->kill_us ? w->kill_us : w->deadline_us;
@@ -467,6 +500,7 @@ static int next_timeout_ms(struct watch *w)
 	return left <= 0 ? 0 : left / 1000 > 1000000 ? 1000000 : (int)(left / 1000) + 1;
 }
 
+/* After KILL it is tried again every second, in case something could not be killed the first time. */
 static void check_clock(struct watch *w)
 {
 	int64_t now = w->s->mono_us(w->s);
@@ -480,7 +514,9 @@ static void check_clock(struct watch *w)
 	}
 }
 
-/* False: it is time to be back, and it is still running. */
+/* False: it is time to be back, and the command is still running.  After the end of the command its output
+ * is read until the pipes close, but for no longer than a second of silence: a process outside the tree may
+ * hold them open. */
 static bool wait_for_end(struct watch *w)
 {
 	while (!w->has_ended || w->out_fd >= 0 || w->err_fd >= 0) {
@@ -517,6 +553,8 @@ static bool wait_for_end(struct watch *w)
 	return true;
 }
 
+/* From a wait status to what the caller is told.  A time limit counts as 124, whatever the command made of
+ * its signal. */
 static void judge_end(struct watch *w)
 {
 	struct run_result *r = w->result;
@@ -540,6 +578,7 @@ static void judge_end(struct watch *w)
 	}
 }
 
+/* Blocked here and read from a descriptor, so that they arrive in poll() and never interrupt anything. */
 static int open_signals(sigset_t *ret_old)
 {
 	sigset_t set;
@@ -568,6 +607,7 @@ static void close_pair(int pair[2])
 	close_fd(&pair[1]);
 }
 
+/* Only if nothing is captured and helm itself is in the foreground may it give the terminal away. */
 static int find_terminal(const struct run_request *request)
 {
 	if (request->capture || !isatty(0) || tcgetpgrp(0) != getpgrp())
@@ -575,7 +615,7 @@ static int find_terminal(const struct run_request *request)
 	return 0;
 }
 
-/* The warden is there, or cannot be. */
+/* Returns when the keeper has started the warden, or could not. */
 static void await_warden(struct running *r)
 {
 	while (sem_wait(&r->stage.started) && errno == EINTR)
@@ -583,6 +623,7 @@ static void await_warden(struct running *r)
 	r->watch.warden = r->stage.warden;
 }
 
+/* is_called_off is set before the semaphore is posted, so the ward sees it when it wakes. */
 static void open_gate(struct running *r, bool is_called_off)
 {
 	r->stage.is_called_off = is_called_off;
@@ -590,6 +631,8 @@ static void open_gate(struct running *r, bool is_called_off)
 	sem_post(&r->stage.gate);
 }
 
+/* Gives back terminal, descriptors and signal mask, in this order: signals that arrived meanwhile act
+ * last. */
 static void release(struct running *r)
 {
 	struct watch *w = &r->watch;
@@ -698,6 +741,8 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 	return OK;
 }
 
+/* Fine at every stage: before the gate was opened the ward is called off, and never becomes the command; a
+ * command that still runs is killed. */
 void run_end(struct running **given)
 {
 	struct running *r = *given;

@@ -5,8 +5,13 @@
  *                              └── clone ──> ward
  *                                            sandbox_lock: descriptors, capabilities, Landlock, seccomp, then exec
  *
- * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when the warden dies, by
- * itself or because helm died, the kernel ends everything below it. */
+ * Landlock also forbids mounting to the ward, so the covers stay; the pid namespace makes sure that when
+ * the warden dies, by itself or because helm died, the kernel ends everything below it.
+ *
+ * The order is not free.  Mounts need capabilities, so they come before these are dropped.  Landlock and
+ * seccomp need no_new_privs.  Landlock comes before seccomp, whose filter makes up for what an older
+ * Landlock lacks.  Whether all other walls stand is judged just before seccomp, which refuses the run by
+ * itself when it fails. */
 #include "execute/sandbox.h"
 
 #include "base/file.h"
@@ -35,6 +40,7 @@ int sandbox_landlock_abi(void)
 	return landlock_abi();
 }
 
+/* What the kernel offers, or less when a test asks for that. */
 static int usable_abi(const struct sandbox_rules *rules)
 {
 	int abi = landlock_abi();
@@ -42,6 +48,7 @@ static int usable_abi(const struct sandbox_rules *rules)
 	return rules->landlock_abi_limit && abi > rules->landlock_abi_limit ? rules->landlock_abi_limit : abi;
 }
 
+/* Notes a missing wall.  Whether that refuses the run is decided once, in judge(). */
 static void lacks(struct sandbox_report *report, const char *wall)
 {
 	size_t n = strlen(report->missing);
@@ -50,6 +57,7 @@ static void lacks(struct sandbox_report *report, const char *wall)
 }
 
 static int refuse(struct sandbox_report *report, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Always -1, so that it can be returned. */
 static int refuse(struct sandbox_report *report, const char *fmt, ...)
 {
 	va_list ap;
@@ -68,6 +76,8 @@ static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 	report->network_namespace = spaces & CLONE_NEWNET;
 }
 
+/* A kernel may forbid any of these namespaces to plain users, and clone() then fails as a whole.  So the
+ * attempt is all or nothing: without any of them in the second try, and the report says so. */
 pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
 	void *arg, void *stack_end)
 {
@@ -96,7 +106,8 @@ static int write_proc(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-/* The same user inside as outside: nobody becomes root by this. */
+/* The same user and group inside as outside: nobody becomes root by this.  "deny" for setgroups is what the
+ * kernel asks for before an unprivileged process may write a group map. */
 static int map_user(uid_t uid, gid_t gid)
 {
 	char uid_map[64], gid_map[64];
@@ -109,7 +120,8 @@ static int map_user(uid_t uid, gid_t gid)
 												      : 0;
 }
 
-/* An empty, unreadable place instead of the directory. */
+/* Puts an empty, unreadable file system over the directory.  What lies below can then not be reached by any
+ * name. */
 static int cover(const char *dir)
 {
 	if (access(dir, F_OK) && errno == ENOENT)
@@ -123,6 +135,7 @@ struct mount_attributes {
 };
 enum { MOUNT_READ_ONLY = 1, SYS_MOUNT_SETATTR = 442 };
 
+/* Recursively, so that mounts below the directory are no way around it. */
 static int set_read_only(const char *dir, bool on)
 {
 	struct mount_attributes change = { .set = on ? MOUNT_READ_ONLY : 0,
@@ -131,11 +144,13 @@ static int set_read_only(const char *dir, bool on)
 	return (int)syscall(SYS_MOUNT_SETATTR, AT_FDCWD, dir, AT_RECURSIVE, &change, sizeof(change));
 }
 
+/* Makes the path a mount of its own, whose attributes can be changed separately. */
 static int bind_to_itself(const char *path)
 {
 	return mount(path, path, NULL, MS_BIND | MS_REC, NULL);
 }
 
+/* A path that does not exist is passed over: there is nothing to mount on. */
 static int freeze_dir(const char *dir)
 {
 	if (access(dir, F_OK) && errno == ENOENT)
@@ -143,8 +158,9 @@ static int freeze_dir(const char *dir)
 	return bind_to_itself(dir) || set_read_only(dir, true) ? -1 : 0;
 }
 
-/* What is read-only could still be moved away with the directory it lies in, and another put in its place.  A directory that is a
- * mount of its own cannot be renamed: every one between a writable place and what is protected below it becomes one. */
+/* A read-only directory could still be moved away together with a directory above it, and another one put
+ * in its place.  A directory that is a mount cannot be renamed, so every directory between the writable
+ * place and the protected path becomes one. */
 static int pin_parents(const char *const *write_paths, const char *path)
 {
 	char dir[4096];
@@ -163,8 +179,8 @@ static int pin_parents(const char *const *write_paths, const char *path)
 	return 0;
 }
 
-/* Everything read-only but the writable places.  Landlock guards content; this guards what it does not see: modes, owners,
- * times, attributes. */
+/* Makes everything read-only but the writable places.  Landlock guards the content of files; this guards
+ * what Landlock does not see: modes, owners, times and attributes. */
 static int freeze_world(const char *const *write_paths)
 {
 	for (const char *const *p = write_paths; p && *p; p++)
@@ -178,6 +194,7 @@ static int freeze_world(const char *const *write_paths)
 	return 0;
 }
 
+/* A new network namespace has a loopback device that is down. */
 static int loopback_up(void)
 {
 	AUTO(close_fd) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -189,16 +206,20 @@ static int loopback_up(void)
 	return ioctl(fd, SIOCSIFFLAGS, &lo);
 }
 
-/* Mounts of the run.  Each failure is a missing wall, not the end: sandbox_lock decides what that means. */
+/* The mounts of this run.  A failure is a missing wall in the report, not the end: judge() decides what it
+ * means.  Covers and read-only binds come after freeze_world(), which would otherwise make writable again
+ * what they protect. */
 static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
 		return;
 	}
-	/* A fresh /proc shows only this run's processes; the old one would show, though not open, all others. */
+	/* A fresh /proc shows only this run's processes; the old one would show, though not open, all
+	 * others. */
 	if (report->pid_namespace)
 		(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	/* Shared memory of other programs must be neither seen nor changed. */
 	(void)mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
 	report->metadata_confined = freeze_world(rules->write_paths) == 0;
 	report->keys_hidden = true;
@@ -211,11 +232,13 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->state_protected &= freeze_dir(*p) == 0;
 }
 
+/* Runs in the warden, still with the capabilities that its new namespaces gave it. */
 int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	if (rules->off)
 		return 0;
-	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones here. */
+	/* In a new user namespace the ids read as "nobody" until they are mapped; helm left the real ones
+	 * here. */
 	if (report->user_namespace && map_user(report->uid, report->gid))
 		return refuse(report, "cannot map the user into its namespace: %s", strerror(errno));
 	if (report->mount_namespace)
@@ -225,7 +248,8 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 	return 0;
 }
 
-/* Capabilities a root user's programs may keep: those about its own files and processes. */
+/* Capabilities that programs of a root user may keep: those about its own files and processes.  Everything
+ * that reaches the kernel, devices or the network as a whole is dropped. */
 static bool may_keep(int capability)
 {
 	static const int kept[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID,
@@ -237,6 +261,8 @@ static bool may_keep(int capability)
 	return false;
 }
 
+/* Bounding set first, so that nothing executed later can get them back; then ambient, effective and
+ * permitted ones.  A plain user keeps none at all. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -261,6 +287,8 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, data);
 }
 
+/* Where mounts could not hide the keys, Landlock has to: then the hidden paths are left out of what may be
+ * read. */
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	int abi = usable_abi(rules);
@@ -290,7 +318,8 @@ static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
 	return false;
 }
 
-/* State that lies in no writable place is protected by Landlock already. */
+/* State that lies outside every writable place is protected by Landlock alone.  State inside one needs a
+ * read-only mount. */
 static void judge_state(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	bool outside = true;
@@ -300,6 +329,8 @@ static void judge_state(const struct sandbox_rules *rules, struct sandbox_report
 	report->state_protected |= outside && report->files_confined;
 }
 
+/* Without a network namespace of its own, "loopback only" cannot be told from "everything": no internet
+ * sockets then.  Kernels whose Landlock does not know truncation get truncate() refused here instead. */
 static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	bool own_net = report->network_namespace;
@@ -315,7 +346,8 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 	return 0;
 }
 
-/* Is everything there that the profile asked for? */
+/* Is everything there that the profile asked for?  A missing wall refuses the run, unless the profile
+ * accepts best effort. */
 static int judge(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	if (!report->files_confined)
@@ -335,6 +367,7 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 	return refuse(report, "this kernel cannot put up: %s", report->missing);
 }
 
+/* The last step before the command.  With the walls switched off only the descriptors are closed. */
 int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	struct rlimit no_core = { 0, 0 };

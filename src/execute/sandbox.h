@@ -1,12 +1,13 @@
 /* sandbox.h — inside execute/: walls around a child, made by the kernel.
  *
- * A profile's promise ("writes nothing", "no network") is kept by Landlock, seccomp, namespaces and capabilities, so that
- * a guard that was wrong is still contained.  What was really put up is reported wall by wall, and stands in the receipt.
- * A wall that a profile requires and the kernel does not give refuses the run; best effort is a choice of the user and is
- * recorded as such.
+ * A profile's promise ("writes nothing", "no network") is kept by Landlock, seccomp, namespaces and
+ * capabilities, so that a guard that was wrong is still contained.  What was really put up is reported wall
+ * by wall, and stands in the receipt. A wall that a profile requires and the kernel does not give refuses
+ * the run; best effort is a choice of the user and is recorded as such.
  *
- * Two processes take part.  The warden is the direct child of helm: it makes the namespaces and mounts, starts the ward,
- * reaps everything below and dies with helm.  The ward locks itself in and executes the command. */
+ * Two processes take part.  The warden is the direct child of helm: it makes the namespaces and mounts,
+ * starts the ward, reaps everything below and dies with helm.  The ward locks itself in and executes the
+ * command. */
 #ifndef EXECUTE_SANDBOX_H
 #define EXECUTE_SANDBOX_H
 
@@ -52,17 +53,18 @@ struct sandbox_report {
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
 };
 
-/* Start fn(arg) as the warden, with the namespaces that these rules ask for, or without them where the kernel refuses.  It shares our
- * memory: nothing is copied, and what it reports is seen at once.  It runs on the stack that ends at `stack_end`, and on the
- * calling thread's own thread-local storage (errno): that thread only waits for it until it has ended.  Returns its pid, or
- * -1 with errno. */
+/* Start fn(arg) as the warden, with the namespaces that these rules ask for, or without them where the
+ * kernel refuses.  It shares our memory: nothing is copied, and what it reports is seen at once.  It runs
+ * on the stack that ends at `stack_end`, and on the calling thread's own thread-local storage (errno): that
+ * thread only waits for it until it has ended.  Returns its pid, or -1 with errno. */
 pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
 	void *arg, void *stack_end);
 
 /* In the warden: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
 int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report);
 
-/* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with report->refused set. */
+/* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with
+ * report->refused set. */
 int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report);
 
 /* The Landlock level of this kernel, 0 when there is none. */

@@ -1,9 +1,15 @@
 /* seccomp.c — a filter written by hand, because it must be small, static and readable.
  *
- * The list is of what escapes or weakens the other walls: new namespaces and mounts, kernel modules and tracing of the kernel,
- * io_uring (it makes sockets without a system call that could be seen), raw sockets, keys of other sessions, injecting input
- * into the terminal.  Everything else is allowed: Landlock decides about files, not this filter.  A refused call fails with
- * EPERM, so that programs can report it; a foreign instruction set ends the process. */
+ * The list is of what escapes or weakens the other walls: new namespaces and mounts, kernel modules and
+ * tracing of the kernel, io_uring (it makes sockets without a system call that could be seen), raw sockets,
+ * keys of other sessions, injecting input into the terminal.  Everything else is allowed: Landlock decides
+ * about files, not this filter.  A refused call fails with EPERM, so that programs can report it; a foreign
+ * instruction set ends the process.
+ *
+ * How the filter reads.  It is a list of instructions for a small machine with one register.  Each check
+ * loads what it looks at, compares, and either answers or jumps over its own answer to the next check; jump
+ * distances count instructions, which is why the order within a check must not change.  The last answer is
+ * "allow". */
 #include "execute/seccomp.h"
 
 #include <errno.h>
@@ -89,6 +95,7 @@ struct program {
 	unsigned short n;
 };
 
+/* jt and jf say how many instructions to skip when the comparison holds, and when it does not. */
 static void add(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
 {
 	p->steps[p->n++] = (struct sock_filter){ code, jt, jf, k };
@@ -109,14 +116,16 @@ static void answer(struct program *p, uint32_t what)
 #define REFUSE (SECCOMP_RET_ERRNO | EPERM)
 #define ABSENT (SECCOMP_RET_ERRNO | ENOSYS)
 
-/* nr == call: the given answer. */
+/* The system call number is in the register; when it is `call`, the filter ends with the answer `what`. */
 static void refuse_call(struct program *p, uint32_t call, uint32_t what)
 {
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1);
 	answer(p, what);
 }
 
-/* socket(domain, type): which families exist for the child. */
+/* socket(domain, type): which families of sockets exist for the child.  First raw sockets are refused,
+ * whatever the family; netlink is excepted, because its sockets are raw by nature.  Then only the families
+ * that the rules name are allowed. */
 static void socket_rules(struct program *p, const struct seccomp_rules *rules)
 {
 	static const uint16_t inet[] = { AF_INET, AF_INET6, AF_NETLINK };
@@ -141,7 +150,8 @@ static void socket_rules(struct program *p, const struct seccomp_rules *rules)
 	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
 }
 
-/* clone with namespaces; clone3 hides its flags in memory, so it is "not there" and libc uses clone. */
+/* New namespaces would give the child new powers inside them.  clone3() takes its flags from memory, which
+ * a filter cannot look into, so it answers "no such call", and the C library falls back to clone(). */
 static void clone_rules(struct program *p)
 {
 	const uint32_t spaces = CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
@@ -155,7 +165,8 @@ static void clone_rules(struct program *p)
 	answer(p, SECCOMP_RET_ALLOW);
 }
 
-/* Typing into somebody's terminal. */
+/* TIOCSTI and TIOCLINUX put characters into a terminal as if a person had typed them: a way to run commands
+ * outside the walls once this run is over. */
 static void ioctl_rules(struct program *p)
 {
 	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
@@ -166,6 +177,8 @@ static void ioctl_rules(struct program *p)
 	answer(p, SECCOMP_RET_ALLOW);
 }
 
+/* First the instruction set is checked, since call numbers mean something else in another one.  Then the
+ * checks follow from the simplest to the most special one. */
 int seccomp_install(const struct seccomp_rules *rules)
 {
 	struct program p = { .n = 0 };

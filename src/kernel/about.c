@@ -15,6 +15,7 @@ static int landlock_abi(void)
 	return abi > 0 ? (int)abi : 0;
 }
 
+/* The build lists them as "name=version name=version ...". */
 static struct json *libraries(struct arena *a)
 {
 	struct json *all = json_new(a, JSON_OBJECT);
@@ -30,6 +31,8 @@ static struct json *libraries(struct arena *a)
 	return all;
 }
 
+/* "seccomp" and "user_namespaces" say what the kernel has, not what it would allow to this user; a run
+ * finds that out by trying and reports it. */
 struct json *kernel_about(struct sys *s, struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *protections = json_new(a, JSON_OBJECT);

@@ -1,10 +1,11 @@
 /* act.c — a person's act on record.
  *
- * What a person does to the boundary itself (stop it, choose, answer) is not decided by the boundary.  It is signed and chained like
- * everything else, and it comes before its effect: a crash in between leaves an act without effect, never an effect without a
- * record. */
+ * What a person does to the boundary itself (stop it, choose, answer) is not decided by the boundary.  It
+ * is signed and chained like everything else, and it comes before its effect: a crash in between leaves an
+ * act without effect, never an effect without a record. */
 #include "kernel/act.h"
 
+/* The caller changes things only after this returned OK. */
 int act_record(
 	struct kernel *k, struct arena *a, const struct act *act, struct json **ret_receipt, struct err *e)
 {

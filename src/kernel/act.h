@@ -11,8 +11,8 @@ struct act {
 	const char *reason_code, *args_hash, *output_hash, *executor_id; /* or NULL */
 	struct json *about; /* object: what was done */
 };
-/* The receipt is on disk when this returns OK, and only then does the act take effect: an act that is not on record did not
- * happen. */
+/* The receipt is on disk when this returns OK, and only then does the act take effect: an act that is not
+ * on record did not happen. */
 int act_record(
 	struct kernel *k, struct arena *a, const struct act *act, struct json **ret_receipt, struct err *e);
 

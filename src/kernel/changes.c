@@ -1,9 +1,10 @@
 /* changes.c — which files a call or a run has changed.
  *
- * Nobody watches the file system here.  Before the call the names are noted that its effects speak of, and which of those that
- * would go are there; afterwards they are looked at again.  Only what runs a program whose effects are not known makes a look at
- * the whole work tree worth its time, and that look sees new times, not what is gone.  Where a checkpoint was made just before,
- * it is compared with the disk instead, and sees all of it. */
+ * Nobody watches the file system here.  Before the call the names are noted that its effects speak of, and
+ * which of those that would go are there; afterwards they are looked at again.  Only what runs a program
+ * whose effects are not known makes a look at the whole work tree worth its time, and that look sees new
+ * times, not what is gone.  Where a checkpoint was made just before, it is compared with the disk instead,
+ * and sees all of it. */
 #include "kernel/changes.h"
 
 #include "base/file.h"
@@ -18,11 +19,13 @@ enum { NAMED_MAX = 32, SHOWN_MAX = 100, SEEN_MAX = 20000 };
 
 /* ---- before ---- */
 
+/* Effects that do not happen to files here: dry runs, remote sides, containers. */
 static bool is_elsewhere(const struct effect *e)
 {
 	return e->flags & (FXF_DRY_RUN | FXF_DECODED | FXF_REMOTE_SIDE | FXF_INSIDE_CONTAINER);
 }
 
+/* Kinds of effects after which a file can be another one.  Programs that are not known count. */
 static bool changes_files(const struct effect *e)
 {
 	switch (e->kind) {
@@ -45,6 +48,7 @@ static bool changes_files(const struct effect *e)
 	}
 }
 
+/* Does the effect name one certain file?  Then that file alone has to be looked at. */
 static bool is_named(const struct effect *e)
 {
 	return e->target && e->target[0] == '/' && e->certainty == CERTAIN && !(e->flags & FXF_FIND) &&
@@ -56,6 +60,7 @@ static bool goes_away(const struct effect *e)
 	return e->kind == FX_DELETE || (e->kind == FX_MOVE && e->tag && text_eq(e->tag, "move.from"));
 }
 
+/* Without duplicates, up to a limit: these lists are for people. */
 static void push_new(struct arena *a, struct json *list, const char *path, uint32_t max)
 {
 	json_each (known, list)
@@ -65,6 +70,7 @@ static void push_new(struct arena *a, struct json *list, const char *path, uint3
 		json_pushs(a, list, path);
 }
 
+/* The tree that a program with unknown effects may have changed. */
 static const char *tree_of(const struct kernel *k, const struct surroundings *at)
 {
 	if (at->work_tree)
@@ -72,6 +78,8 @@ static const char *tree_of(const struct kernel *k, const struct surroundings *at
 	return at->cwd && path_is_below(at->cwd, k->ws->root) ? k->ws->root : NULL;
 }
 
+/* Called before; what it returns is kept in the row and given to changes_find() afterwards.  NULL when no
+ * change is to be expected. */
 struct json *changes_expect(
 	struct kernel *k, struct arena *a, const struct surroundings *at, const struct proposal *p)
 {
@@ -126,6 +134,7 @@ static void add(struct look *l, struct json *list, const char *path)
 	push_new(l->a, list, shown(l, path), SHOWN_MAX);
 }
 
+/* By ctime, which a program cannot set back. */
 static bool is_newer(const struct look *l, const struct stat *st)
 {
 	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
@@ -133,6 +142,7 @@ static bool is_newer(const struct look *l, const struct stat *st)
 	return changed >= l->since_us - 10000; /* the file system's clock ticks more coarsely than ours */
 }
 
+/* Version-control data and Helm's state change all the time and are left out. */
 static int visit(
 	void *arg, int parent, const char *name, const char *relative, const struct stat *st, struct err *e)
 {
@@ -156,6 +166,7 @@ static void walk(struct look *l, const char *root)
 	l->to->is_partial |= file_walk(l->k->sys, AT_FDCWD, root, visit, l, &e) != OK;
 }
 
+/* A directory is walked, a file looked at; what is gone is found by find_gone(). */
 static void look_at(struct look *l, const char *path)
 {
 	struct sys *s = l->k->sys;
@@ -169,7 +180,7 @@ static void look_at(struct look *l, const char *path)
 		add(l, l->to->changed, path);
 }
 
-/* What the checkpoint has and the disk has not, or has otherwise. */
+/* What the checkpoint has and the disk has not, or has otherwise.  False when it could not be compared. */
 static bool compare(struct look *l, const char *id)
 {
 	struct kernel *k = l->k;
@@ -213,6 +224,8 @@ struct json *changes_gone(
 	return found.deleted;
 }
 
+/* is_partial says that more may have changed: too many files, or a walk by times, which does not show what
+ * is gone. */
 void changes_find(struct kernel *k, struct arena *a, const struct json *expected, const char *checkpoint_id,
 	int64_t since_us, struct changes *ret)
 {

@@ -4,13 +4,15 @@
 
 #include "kernel/kernel.h"
 
-/* Before: what the effects name.  {"writes": [...], "removes": [only what is there now], "tree": DIR when something that is not
- * named may change files in it}, absolute paths; NULL when nothing would be changed. */
+/* Before: what the effects name.  {"writes": [...], "removes": [only what is there now], "tree": DIR when
+ * something that is not named may change files in it}, absolute paths; NULL when nothing would be
+ * changed. */
 struct json *changes_expect(
 	struct kernel *k, struct arena *a, const struct surroundings *at, const struct proposal *p);
 
-/* After: the lists of paths that changed and that are gone, at most 100 each, relative to the workspace where they lie in it.
- * `checkpoint_id`, made just before, knows them best; may be NULL.  is_partial: there may be others. */
+/* After: the lists of paths that changed and that are gone, at most 100 each, relative to the workspace
+ * where they lie in it. `checkpoint_id`, made just before, knows them best; may be NULL.  is_partial: there
+ * may be others. */
 struct changes {
 	struct json *changed, *deleted;
 	bool is_partial;

@@ -1,8 +1,12 @@
 /* doctor.c — is this workspace, and what protects it, in order?
  *
- * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth knowing stays
- * ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by the names of environment
- * variables, local model servers by whether their port on loopback answers. */
+ * Every check is a row { name, ok, detail }.  `ok` false makes the workspace unhealthy; what is only worth
+ * knowing stays ok with a hint.  Nothing is written and nothing leaves the machine: providers are known by
+ * the names of environment variables, local model servers by whether their port on loopback answers.
+ *
+ * For people and for scripts: `helm doctor` prints the rows, `--json` gives the document, and the exit code
+ * follows `healthy`.  It reads much more than `helm status` does (whole ledgers, leftovers, clients), so it
+ * may take its time. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
@@ -24,6 +28,7 @@ struct exam {
 	bool healthy;
 };
 
+/* One row.  A single failed check makes the workspace unhealthy. */
 static void check(struct exam *x, const char *name, bool ok, const char *detail)
 {
 	struct json *row = json_new(x->a, JSON_OBJECT);
@@ -35,7 +40,7 @@ static void check(struct exam *x, const char *name, bool ok, const char *detail)
 	x->healthy &= ok;
 }
 
-/* A file that must be there and, when it is JSON, must parse. */
+/* A file that `helm init` made and that must be there; JSON must parse. */
 static void check_reference(struct exam *x, const char *path)
 {
 	struct bytes text;
@@ -51,6 +56,7 @@ static void check_reference(struct exam *x, const char *path)
 		check(x, path, true, "present");
 }
 
+/* A directory that `helm init` made. */
 static void check_directory(struct exam *x, const char *path)
 {
 	bool ok = file_is_dir(x->s, x->ws->root_fd, path);
@@ -58,7 +64,7 @@ static void check_directory(struct exam *x, const char *path)
 	check(x, path, ok, ok ? "present" : "missing; 'helm init' creates it");
 }
 
-/* What interrupted checkpoints and restores left behind.  Looks only. */
+/* What interrupted checkpoints and restores left behind.  A prune that is not applied only looks. */
 static void check_leftovers(struct exam *x)
 {
 	static const char name[] = "checkpoint_leftovers";
@@ -87,6 +93,7 @@ static void check_leftovers(struct exam *x)
 	checkpoint_close(&store);
 }
 
+/* Directories that were adopted as context and have gone since. */
 static void check_sources(struct exam *x)
 {
 	struct bytes text;
@@ -113,6 +120,7 @@ static void check_sources(struct exam *x)
 	}
 }
 
+/* Other tools that were found; only worth knowing. */
 static void check_onboarding(struct exam *x)
 {
 	struct json *found = workspace_signals(x->s, x->a, x->ws->home);
@@ -124,8 +132,8 @@ static void check_onboarding(struct exam *x)
 	}
 }
 
-/* Lines that are not JSON objects lose information silently elsewhere; here they are counted.  Rows with bytes that are not UTF-8, as
- * older versions wrote them, are read by every view and only worth knowing. */
+/* Counts lines that are not JSON objects, which other views pass over silently.  Rows with bytes that are
+ * not UTF-8, as older versions wrote them, are readable and only worth knowing. */
 static void check_ledger(struct exam *x, const char *file)
 {
 	const char *path = arena_printf(x->a, "%s/%s", x->ws->state_name, file);
@@ -169,6 +177,7 @@ static void check_ledger(struct exam *x, const char *file)
 				first_bad, path));
 }
 
+/* What the kernel lacks is only told: profiles that need it refuse by themselves. */
 static void check_protections(struct exam *x)
 {
 	struct json *have = json_get(kernel_about(x->s, x->a), "protections");
@@ -181,7 +190,8 @@ static void check_protections(struct exam *x)
 		json_get_bool(have, "seccomp", false) ? "offered" : "not offered by this kernel");
 }
 
-/* A guard that looks installed and is not armed is worse than none: it is a failure.  No guard at all is only told. */
+/* A guard that looks installed and is not armed is worse than none, so it is a failure.  No guard at all is
+ * only told. */
 static void check_clients(struct exam *x)
 {
 	struct setup s;
@@ -206,7 +216,7 @@ static void check_clients(struct exam *x)
 	}
 }
 
-/* Is this one of the things that standing() found wrong?  A name can stand there more than once. */
+/* Was this found wrong by standing()?  A name can be there more than once; each time is a row. */
 static void check_standing(struct exam *x, const struct json *now, const char *name, const char *fine)
 {
 	bool ok = true;
@@ -223,6 +233,7 @@ static void check_standing(struct exam *x, const struct json *now, const char *n
 		check(x, name, true, fine);
 }
 
+/* How agents' calls came out, in words. */
 static const char *counted(struct exam *x, const struct json *n)
 {
 	return arena_printf(x->a, "%lld passed, %lld asked, %lld refused",
@@ -230,7 +241,8 @@ static const char *counted(struct exam *x, const struct json *n)
 		(long long)json_get_int(n, "refused", 0));
 }
 
-/* The same facts that status tells, as rows.  A freeze is no defect of the machinery, but nothing works while it lasts. */
+/* The facts of standing() as rows.  A freeze is no defect of the machinery, but nothing works while it
+ * lasts. */
 static void check_state(struct exam *x, const struct json *now)
 {
 	const struct json *profile = json_get(now, "profile"), *calls = json_get(now, "calls"),
@@ -281,6 +293,7 @@ static void check_state(struct exam *x, const struct json *now)
 	check(x, "containment", true, json_get_text(json_get(now, "containment"), "text", ""));
 }
 
+/* Too little room for records means that soon nothing can be allowed. */
 static void check_space(struct exam *x)
 {
 	int64_t bytes = x->ws->root_fd >= 0 ? x->s->free_bytes(x->s, x->ws->root_fd) : -1;
@@ -290,7 +303,7 @@ static void check_space(struct exam *x)
 			arena_printf(x->a, "%lld MiB", (long long)(bytes >> 20)));
 }
 
-/* Discovery: what kind of machine this is and which models could be reached, by name only. */
+/* What kind of machine this is, for advice about local models. */
 static struct json *hardware(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -332,6 +345,7 @@ static const struct {
 	uint16_t port;
 } locals[] = { { "ollama", 11434 }, { "lm_studio", 1234 }, { "llama_cpp", 8080 }, { "vllm", 8000 } };
 
+/* Only names: no key is read out, and no provider is called. */
 static struct json *models(struct exam *x)
 {
 	struct arena *a = x->a;
@@ -360,6 +374,7 @@ static struct json *models(struct exam *x)
 	return doc;
 }
 
+/* What could be reached.  Nothing is called: both switches say that no model is used by helm itself. */
 static void discover(struct exam *x, struct json *doc)
 {
 	struct arena *a = x->a;
@@ -384,6 +399,7 @@ static void discover(struct exam *x, struct json *doc)
 	json_set(a, doc, "helm_intelligence_state", mind);
 }
 
+/* Goes on after every failure, so that one report shows everything. */
 struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery)
 {
 	static const char *const references[] = { "references/execution_profiles.json",

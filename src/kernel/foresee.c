@@ -1,8 +1,9 @@
 /* foresee.c — what would become of a decision in this workspace now: freeze, destructive mode, grants.
  *
- * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors that act would find behind
- * the rules: whether everything is frozen, whether a checkpoint would answer instead of a person, whether somebody has granted it
- * already.  Reads only; a grant is named, not used up, and its signature is looked at when it is used. */
+ * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors
+ * that act would find behind the rules: whether everything is frozen, whether a checkpoint would answer
+ * instead of a person, whether somebody has granted it already.  Reads only; a grant is named, not used up,
+ * and its signature is looked at when it is used. */
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
@@ -20,6 +21,8 @@ static void tell(struct outlook *o, const char *text)
 	json_pushs(o->a, o->sentences, text);
 }
 
+/* Makes a kernel of just what kernel_stops() needs; nothing is opened or recorded.  The cast only drops a
+ * const: the workspace is not changed. */
 static void look_at_stops(struct outlook *o, struct decision *d)
 {
 	struct json *doc, *some = json_new(o->a, JSON_ARRAY);
@@ -59,6 +62,7 @@ static bool is_only_loss(const struct decision *d)
 	return is_any && !d->has_more_asks;
 }
 
+/* Only says that it would be tried: whether everything can be saved is known when it is done. */
 static void look_at_saving(struct outlook *o, const struct decision *d)
 {
 	enum destructive_rule rule;
@@ -93,6 +97,8 @@ static size_t read_grants(struct outlook *o, struct grant **ret)
 	return n;
 }
 
+/* For each grant it is asked as if by the one it was granted to, since the caller of `helm guard` is nobody
+ * in particular. */
 static void look_at_grants(struct outlook *o, const char *args, const struct decision *d)
 {
 	struct grant *all = NULL;
@@ -120,6 +126,8 @@ static void look_at_grants(struct outlook *o, const char *args, const struct dec
 	}
 }
 
+/* The decision is changed only by a freeze or a pause, as at every door; everything else is told in
+ * sentences. */
 struct json *guard_foresee(
 	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d)
 {

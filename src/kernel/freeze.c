@@ -1,8 +1,8 @@
 /* freeze.c — stop: nothing is allowed for a principal, or for anybody, until a person lifts it.
  *
- * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.  Every decision looks
- * there first.  A file that is there and cannot be read is a freeze of everything: whoever damages it stops the work, and
- * does not set it free. */
+ * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.
+ * Every decision looks there first.  A file that is there and cannot be read is a freeze of everything:
+ * whoever damages it stops the work, and does not set it free. */
 #include "kernel/freeze.h"
 #include "base/doc.h"
 #include "base/file.h"
@@ -23,6 +23,7 @@ int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, stru
 	return doc_load(s, a, ws->state_fd, &FREEZES, ret, e);
 }
 
+/* Why `principal` is frozen, or NULL.  What cannot be read counts as a freeze. */
 const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal)
 {
 	struct json *doc;
@@ -39,6 +40,7 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
 }
 
+/* An empty document is removed, so that the usual case is a file that is not there. */
 static int store(struct kernel *k, struct arena *a, const struct json *doc, struct err *e)
 {
 	if (doc->n)
@@ -48,6 +50,7 @@ static int store(struct kernel *k, struct arena *a, const struct json *doc, stru
 	return OK;
 }
 
+/* The receipt of a freeze or of its end; it names who did it. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *principal,
 	const char *reason, struct json **ret, struct err *e)
 {
@@ -64,6 +67,7 @@ static int record(struct kernel *k, struct arena *a, const char *effect, const c
 		ret, e);
 }
 
+/* Works even if the old file is damaged: stopping must always be possible. */
 int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e)
 {
@@ -84,6 +88,7 @@ int freeze_set(struct kernel *k, struct arena *a, const char *principal, const c
 	return rc;
 }
 
+/* Needs a file that can be read: what is lifted must be known. */
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e)
 {

@@ -1,6 +1,11 @@
 /* guard.c — everything the guard needs to know about a place, read once: profiles, policy, directories.
  *
- * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood closes. */
+ * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood
+ * closes.
+ *
+ * Trust: the policy lies in the workspace, where an agent may be able to write.  So it may only make rules
+ * stricter by itself; what would make them laxer counts only if a person has accepted that very file, by
+ * its hash, in the helm home. */
 #include "kernel/guard.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -22,6 +27,7 @@ static const char *current_directory(struct arena *a)
 	return copy;
 }
 
+/* NULL rather than a tree that is too large; see guard.h. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
 {
 	char *dir = arena_strdup(a, cwd);
@@ -36,6 +42,8 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
 }
 
+/* Everything about a place that a command's meaning depends on.  An unknown directory stays NULL, which the
+ * rules treat as "not certain". */
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
 {
 	const char *here = current_directory(a);
@@ -55,7 +63,8 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
 	return at;
 }
 
-/* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies. */
+/* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies.  A file that
+ * cannot be read accepts nothing. */
 static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, struct bytes file)
 {
 	const char *hash = sha256_prefixed(a, file.p, file.n);
@@ -73,6 +82,8 @@ static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, s
 	return false;
 }
 
+/* A missing file means the shipped policy.  One that is there and cannot be read is compiled with its
+ * error, and then asks about everything. */
 static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
 {
 	struct policy_source from = { 0 };
@@ -95,6 +106,7 @@ static const struct policy *load_policy(struct guard *g, struct arena *a, const 
 	return policy_compile(a, &from);
 }
 
+/* Profiles that are not valid are an error, because without them nothing can be decided. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e)
 {
@@ -112,7 +124,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 		.state_dir = ws ? ws->state_dir : NULL,
 		.tmpdir = tmpdir && *tmpdir == '/' ? path_clean(a, tmpdir) : "/tmp",
 		.inspect_scripts = true,
-		/* What is judged here is proposed by someone who is governed: no command may loosen its own bonds. */
+		/* What is judged here is proposed by someone who is governed: no command may loosen its own
+		 * bonds. */
 		.inside_run = true };
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
@@ -122,6 +135,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	return OK;
 }
 
+/* Replaces the decisive reason by a stricter one.  The recommended profile is dropped, because another
+ * profile would not help against it. */
 struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
 	const char *text, struct decision *d)
 {

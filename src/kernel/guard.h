@@ -1,6 +1,7 @@
 /* guard.h — everything needed to judge a command, read once for one place: profiles, policy, directories.
  *
- * For whoever only wants an answer (guard check, scan, doctor).  Nothing is recorded here; kernel.h does that. */
+ * For whoever only wants an answer (guard check, scan, doctor).  Nothing is recorded here; kernel.h does
+ * that. */
 #ifndef KERNEL_GUARD_H
 #define KERNEL_GUARD_H
 
@@ -8,8 +9,8 @@
 #include "kernel/workspace.h"
 #include "propose/propose.h"
 
-/* The guard of one place: its profiles, its policy, and what is known about where a command would run.  Without a workspace
- * it works with the shipped defaults.  It only reads. */
+/* The guard of one place: its profiles, its policy, and what is known about where a command would run.
+ * Without a workspace it works with the shipped defaults.  It only reads. */
 struct guard {
 	struct sys *sys;
 	const struct workspace *ws; /* borrowed; or NULL */
@@ -18,22 +19,22 @@ struct guard {
 	struct surroundings at;
 };
 
-/* `ws` may be NULL.  `cwd` NULL is the current directory.  An error when the profiles are not valid; a policy that is not
- * valid is no error: it asks about everything. */
+/* `ws` may be NULL.  `cwd` NULL is the current directory.  An error when the profiles are not valid; a
+ * policy that is not valid is no error: it asks about everything. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e);
 /* What is known about a place: `cwd`, NULL for the current directory.  In `a`. */
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd);
-/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too much to be
- * writable just because somebody stands there. */
+/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too
+ * much to be writable just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
 
-/* Which profile judges: the one asked for, else the one the workspace has chosen, else workspace_edit.  An error when the choice
- * cannot be read. */
+/* Which profile judges: the one asked for, else the one the workspace has chosen, else workspace_edit.  An
+ * error when the choice cannot be read. */
 int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e);
 
-/* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE PROFILE_UNKNOWN.  The decision
- * and the proposal it points to live in `a`. */
+/* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE
+ * PROFILE_UNKNOWN.  The decision and the proposal it points to live in `a`. */
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
 	struct decision *ret, struct err *e);
 int guard_judge_argv(const struct guard *g, struct arena *a, const char *profile, const char *const *argv,
@@ -46,9 +47,10 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 struct finding *guard_raise(struct arena *a, enum action action, enum reason_code reason, const char *rule,
 	const char *text, struct decision *d);
 
-/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive, frozen, paused, otherwise,
- * frozen_principals, grants, sentences}.  A freeze of everything, or one that cannot be read, and a pause of the profile deny it in `d`
- * as they would anywhere; the rest is only told.  NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
+/* What would become of this decision here and now, for a run or an agent's call: {profile, destructive,
+ * frozen, paused, otherwise, frozen_principals, grants, sentences}.  A freeze of everything, or one that
+ * cannot be read, and a pause of the profile deny it in `d` as they would anywhere; the rest is only told.
+ * NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
 struct json *guard_foresee(
 	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);
 

@@ -1,8 +1,13 @@
 /* hook.c — an agent's tool call, before and after it is made.
  *
- * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of everything else:
- * understood, decided, signed and on disk, and only then answered.  The answer to a refused call tells the model what was
- * understood and what to do instead, because a model that only hears "no" tries another spelling. */
+ * Most calls only look; they pass without a word and leave a note.  Every other call goes the way of
+ * everything else: understood, decided, signed and on disk, and only then answered.  The answer to a
+ * refused call tells the model what was understood and what to do instead, because a model that only hears
+ * "no" tries another spelling.
+ *
+ * Order and failure.  Before an answer is given its receipt is on disk and its row is written; an error at
+ * any step is reported to the caller, who must treat it as a refusal.  The row (in the ledger of tool calls)
+ * is a note for people and for the second half of the hook; the receipt is what proves. */
 #include "kernel/hook.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -15,7 +20,8 @@
 
 enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CALLS_BACK = 400 };
 
-/* Nothing but reading what everybody may read. */
+/* Nothing but reading what everybody may read: such calls are noted and not signed, because signing every
+ * look at a file would cost more than it proves. */
 static bool only_reads(const struct handling *h)
 {
 	if (h->verdict != V_ALLOW || !h->proposal.readable)
@@ -26,7 +32,7 @@ static bool only_reads(const struct handling *h)
 	return true;
 }
 
-/* What a person recognises the call by. */
+/* The argument by which a person recognises the call. */
 static const char *gist_of(const struct tool_call *call)
 {
 	static const char *const names[] = { "command", "cmd", "file_path", "path", "url", "pattern",
@@ -40,6 +46,7 @@ static const char *gist_of(const struct tool_call *call)
 	return "";
 }
 
+/* Short and printable: it is stored and shown. */
 static const char *preview_of(struct arena *a, const struct tool_call *call)
 {
 	const char *v = gist_of(call);
@@ -47,6 +54,8 @@ static const char *preview_of(struct arena *a, const struct tool_call *call)
 	return text_safe(a, v, strlen(v) > 300 ? 300 : strlen(v), false);
 }
 
+/* Also notes what the call is expected to change, so that the second half of the hook knows where to
+ * look. */
 static struct json *call_row(struct kernel *k, const char *client, const struct tool_call *call,
 	const struct surroundings *at, const char *digest, const struct handling *h)
 {
@@ -76,7 +85,8 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	return row;
 }
 
-/* The row of a call that was decided on record: who called, what was asked, and what let it through. */
+/* The row of a call that was decided on record: who called, what was asked, and what let it through.  The
+ * caller's pid and start time are what later keeps an agent from approving its own request. */
 static struct json *decided_row(struct kernel *k, const char *client, const struct tool_call *call,
 	const struct surroundings *at, const char *digest, const struct handling *h)
 {
@@ -96,6 +106,7 @@ static struct json *decided_row(struct kernel *k, const char *client, const stru
 	return row;
 }
 
+/* Tells the model how a person can approve it, with the id of the request. */
 static void explain_escalation(struct buf *text, const struct handling *h)
 {
 	if (h->is_question_kept)
@@ -109,13 +120,14 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 		buf_addf(text, " Note: %s.", h->approval_note);
 }
 
-/* The same call refused again and again: how many times in a row, this one included.  It is only told to the model, so a file
- * that cannot be read counts nothing. */
+/* The same call refused again and again: how many times in a row, this one included.  It is only told to
+ * the model, so a file that cannot be read counts nothing. */
 struct refusals {
 	const char *session, *digest;
 	size_t n;
 };
 
+/* Stops at the first call of the session that was another one, or was allowed. */
 static int count_refusal(void *arg, struct json *row)
 {
 	struct refusals *r = arg;
@@ -129,6 +141,8 @@ static int count_refusal(void *arg, struct json *row)
 	return 0;
 }
 
+/* The same call refused again and again: how many times in a row, this one included.  It is only told to
+ * the model, so a ledger that cannot be read counts nothing. */
 static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *session, const char *digest)
 {
 	struct refusals r = { session, digest, 1 };
@@ -139,6 +153,8 @@ static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *s
 	return r.n;
 }
 
+/* The text the model reads, always in the same form: verdict, tool, code, receipt, rule, what to do
+ * instead, how to escalate.  The self-test of the setup finds the receipt in it. */
 static void explain(
 	const struct tool_call *call, const struct handling *h, size_t in_a_row, struct hook_answer *ret)
 {
@@ -184,7 +200,7 @@ static void explain(
 	ret->short_text = text_safe(h->a, what, strlen(what), false);
 }
 
-/* What the profile says about tools nobody knows. */
+/* What the profile says about tools that nobody knows: nothing, ask or deny. */
 static void unknown_tools(const struct profile *p, const struct proposal *proposal, struct request *q)
 {
 	for (size_t i = 0; i < proposal->effect_count; i++) {
@@ -201,11 +217,13 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
+/* Not synced: a row that a power cut loses is a lost note, while the receipt is on disk. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 }
 
+/* The answer starts as DENY and becomes another one only at the end, when everything is on record. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e)
 {
@@ -267,6 +285,7 @@ struct search {
 	const struct json *found;
 };
 
+/* The row with a verdict is the first half's; the one without is an outcome. */
 static int is_the_call(void *arg, struct json *row)
 {
 	struct search *q = arg;
@@ -277,6 +296,8 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
+/* By the client's own id of the call, among the newest rows.  NULL when it is not found: then there is no
+ * decision to bind to. */
 static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };
@@ -287,7 +308,7 @@ static const struct json *find_call(struct kernel *k, struct arena *a, const cha
 	return q.found;
 }
 
-/* Names go into the note of the call, numbers into its receipt. */
+/* Names of files go into the row; only their numbers go into the receipt, which may be shown to others. */
 static void note_changes(
 	struct kernel *k, struct arena *a, const struct json *before, struct json *row, struct json *about)
 {
@@ -306,6 +327,7 @@ static void note_changes(
 	json_seti(a, about, "deleted_files", found.deleted->n);
 }
 
+/* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
 int hook_after(
 	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e)
 {

@@ -15,8 +15,9 @@ struct hook_answer {
 	const char *receipt_id; /* or NULL */
 };
 
-/* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is decided and signed
- * before the answer is known.  `can_ask`: the client can put a question to a person.  An error means that it must be blocked. */
+/* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is
+ * decided and signed before the answer is known.  `can_ask`: the client can put a question to a person.  An
+ * error means that it must be blocked. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e);
 

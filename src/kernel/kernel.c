@@ -1,9 +1,15 @@
 /* kernel.c — the product in one function: kernel_handle().
  *
- * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is still decided and on
- * record; nothing runs before its decision is on disk; what ran leaves a second record.
+ * Every line of it is a stage, every stage a folder.  The order is the promise: what was not understood is
+ * still decided and on record; nothing runs before its decision is on disk; what ran leaves a second
+ * record.
  *
- * Nothing here remembers a request: what belongs to it lives in its struct handling and in that one's arena. */
+ * Nothing here remembers a request: what belongs to it lives in its struct handling and in that one's
+ * arena.
+ *
+ * Where it closes.  Deciding can only say ALLOW, ESCALATE or DENY, and says DENY when in doubt.  Settling
+ * can turn ESCALATE into ALLOW and nothing else.  Recording can fail, and then whoever asked is told an
+ * error, which every door treats as "not done". */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -21,6 +27,7 @@ static int no_key(struct err *e)
 		"there is no signing key yet, so nothing can be recorded; 'helm key create' makes one");
 }
 
+/* Keys belong to the user, not to a workspace: they lie in the helm home. */
 static int keys_dir(struct sys *s, struct arena *a, const char **ret, struct err *e)
 {
 	const char *home;
@@ -31,6 +38,8 @@ static int keys_dir(struct sys *s, struct arena *a, const char **ret, struct err
 	return rc;
 }
 
+/* Only looks whether a key file exists; loading it is left to kernel_arm().  A hook that merely lets a read
+ * pass never needs it. */
 int kernel_open_unarmed(
 	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e)
 {
@@ -51,6 +60,7 @@ int kernel_open_unarmed(
 	return OK;
 }
 
+/* Loads the key once.  Everything that signs calls this first. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
 	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
@@ -71,6 +81,7 @@ int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct ker
 	return rc;
 }
 
+/* An existing key that cannot be read is an error; only a missing one is made. */
 int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -96,6 +107,7 @@ void kernel_close(struct kernel *k)
 
 /* ---- propose and decide ---- */
 
+/* A freeze comes before a pause, so that its reason is the one that is told. */
 bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d)
 {
@@ -112,7 +124,8 @@ bool kernel_stops(
 	return frozen || paused;
 }
 
-/* The door asks too: its reason is one more that an answer has to meet. */
+/* The door asks too.  Its reason is added to those of the rules, so that a grant or a checkpoint must
+ * answer it as well. */
 static void add_ask(struct arena *a, const struct request *q, struct decision *d)
 {
 	struct ask *asks = arena_alloc(a, (d->ask_count + 1) * sizeof(*asks));
@@ -123,7 +136,8 @@ static void add_ask(struct arena *a, const struct request *q, struct decision *d
 	d->asks = asks;
 }
 
-/* The exact input, as a digest: receipts prove what was asked without repeating it. */
+/* The exact input as a digest: receipts prove what was asked without repeating it, since it may hold
+ * secrets. */
 const char *request_sha256(struct arena *a, const struct request *q)
 {
 	if (q->what.args.p)
@@ -136,6 +150,8 @@ const char *request_sha256(struct arena *a, const struct request *q)
 	return json_sha256(a, argv);
 }
 
+/* From the input to effects.  What cannot be understood becomes a proposal that is not readable, which the
+ * rules treat as risky; it is never an error. */
 static void understand(const struct request *q, struct handling *h)
 {
 	if (q->what.proposal)
@@ -146,6 +162,8 @@ static void understand(const struct request *q, struct handling *h)
 		propose_shell(h->a, q->where, q->what.shell, &h->proposal);
 }
 
+/* Rules first, then what the door demands, then freeze and pause: each can only make the answer stricter.
+ * Reads, but writes nothing. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct decide_context context = { .a = h->a,
@@ -174,6 +192,7 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 
 /* ---- record ---- */
 
+/* Scripts whose text was looked into, with the digest of what was read. */
 static struct json *judged_files(struct arena *a, const struct proposal *p)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -187,7 +206,8 @@ static struct json *judged_files(struct arena *a, const struct proposal *p)
 	return list;
 }
 
-/* What both receipts of one request say about it. */
+/* What both receipts of one request say about it.  "approved" is set only where a person said yes: a
+ * checkpoint or a handoff is no approval. */
 static struct json *about(const struct request *q, const struct handling *h)
 {
 	struct arena *a = h->a;
@@ -232,7 +252,8 @@ static struct draft draft_of(const struct kernel *k, const struct request *q, co
 		.tool_name = q->what.tool };
 }
 
-/* Signed and written; not yet known to be on disk. */
+/* Signs the decision record and the receipt around it, and writes them; not yet known to be on disk.  The
+ * record's phenotype_hash binds it to the question that was put, or to what answered it. */
 static int begin_decision(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
 	const char *reason = h->verdict == V_ALLOW ? "" : reason_get(h->decision.reason_code)->code;
@@ -269,6 +290,8 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 	return recorder_begin(&k->recorder, h->a, &r, 1, &h->decision_receipt, e);
 }
 
+/* Waits for the disk.  A failure is remembered in the request, so that no later step can treat it as
+ * recorded. */
 int kernel_commit(struct kernel *k, struct handling *h, struct err *e)
 {
 	int rc = recorder_finish(&k->recorder, h->a, e);
@@ -278,7 +301,8 @@ int kernel_commit(struct kernel *k, struct handling *h, struct err *e)
 	return rc;
 }
 
-/* Not being able to keep it changes nothing about the answer: nothing happens either way. */
+/* If the question cannot be kept, the answer stays the same: nothing happens either way.  The note tells
+ * whoever reads the answer. */
 static void keep_question(struct kernel *k, struct handling *h)
 {
 	struct err e = { 0 };
@@ -289,6 +313,8 @@ static void keep_question(struct kernel *k, struct handling *h)
 		h->approval_note = arena_printf(h->a, "the request could not be kept: %s", e.text);
 }
 
+/* settle() comes before the record, because the record says how the question was answered.  The question is
+ * kept after it, because it is kept together with the signed receipt. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
 	int rc = kernel_arm(k, e);
@@ -298,7 +324,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 	if (h->verdict == V_ESCALATE)
 		settle(k, q, h); /* has the question been answered already? */
 	rc = begin_decision(k, q, h, e);
-	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk before it is given. */
+	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
+	 * before it is given. */
 	if (rc == OK && !(h->verdict == V_ALLOW && q->is_done_here))
 		rc = kernel_commit(k, h, e);
 	if (rc)
@@ -310,6 +337,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 
 /* ---- execute, and record again ---- */
 
+/* The last gate before something is done.  Checks again that it was allowed and recorded, so that no order
+ * of calls in a caller can get around it. */
 int kernel_permit(struct kernel *k, struct handling *h, struct err *e)
 {
 	if (h->verdict != V_ALLOW || !h->decision_receipt || h->is_unrecorded)
@@ -319,6 +348,8 @@ int kernel_permit(struct kernel *k, struct handling *h, struct err *e)
 	return rc ? err_wrap(e, "not recorded, so not done") : OK;
 }
 
+/* The second receipt: what happened.  When it fails the effect has happened all the same, so the error has
+ * its own code. */
 int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h, const struct json *happened,
 	const char *status, struct err *e)
 {

@@ -1,10 +1,11 @@
 /* kernel.h — the verbs in order: propose, decide, settle, record, execute, record.
  *
- * `struct kernel` is the process: policy, key, chain.  It is opened once and serves any number of requests, one after the other; nothing
- * in it grows with them.  `struct handling` is one request on its way: its memory and what is known about it so far.
+ * `struct kernel` is the process: policy, key, chain.  It is opened once and serves any number of requests,
+ * one after the other; nothing in it grows with them.  `struct handling` is one request on its way: its
+ * memory and what is known about it so far.
  *
- * The other manuals of this room: workspace.h (where), guard.h (judging alone), hook.h, freeze.h, task/task.h (guarded runs),
- * approval/approval.h (questions and grants), setup/setup.h (agent clients). */
+ * The other manuals of this room: workspace.h (where), guard.h (judging alone), hook.h, freeze.h,
+ * task/task.h (guarded runs), approval/approval.h (questions and grants), setup/setup.h (agent clients). */
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
@@ -20,11 +21,11 @@ struct kernel {
 	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
 };
-/* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without a key: what cannot
- * be recorded is not decided. */
+/* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
+ * a key: what cannot be recorded is not decided. */
 int kernel_open(struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
-/* The same for a door that signs only some of what it hears: that there is a key is known, kernel_arm() loads it.  What is
- * carried out is armed first. */
+/* The same for a door that signs only some of what it hears: that there is a key is known, kernel_arm()
+ * loads it.  What is carried out is armed first. */
 int kernel_open_unarmed(
 	struct sys *s, struct arena *a, struct workspace *ws, struct kernel *ret, struct err *e);
 int kernel_arm(struct kernel *k, struct err *e);
@@ -54,7 +55,8 @@ struct request {
 	const struct surroundings *where; /* guard_at() */
 	const struct profile *profile;
 	enum guard_mode mode;
-	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does not. */
+	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does
+	 * not. */
 	struct {
 		enum action action;
 		const char *rule, *text; /* id, and the sentence of why */
@@ -68,15 +70,16 @@ struct request {
 		/* The command line that goes on once it is approved, around the id; NULL: there is none. */
 		const char *resume_before, *resume_after;
 	} answer;
-	/* This process does it: it calls kernel_permit() before and kernel_outcome() after.  Otherwise somebody else acts upon
-	 * the answer. */
+	/* This process does it: it calls kernel_permit() before and kernel_outcome() after.  Otherwise
+	 * somebody else acts upon the answer. */
 	bool is_done_here;
 };
 
 /* "sha256:..." of the exact input, as receipts have it. */
 const char *request_sha256(struct arena *a, const struct request *q);
 
-/* How a question was answered without asking anybody now: by a person beforehand, or because it can be undone. */
+/* How a question was answered without asking anybody now: by a person beforehand, or because it can be
+ * undone. */
 struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
 	struct json *about; /* members for both receipts that prove it; or NULL */
@@ -85,7 +88,8 @@ struct settlement {
 		*why_asked; /* why no checkpoint answered it, where the workspace wants that tried; or NULL */
 };
 
-/* One request on its way.  It begins as { .a = ... }: all that follows is filled step by step and lives in there. */
+/* One request on its way.  It begins as { .a = ... }: all that follows is filled step by step and lives in
+ * there. */
 struct handling {
 	struct arena *a;
 	const char *args_sha256; /* "sha256:..." of the exact input */
@@ -102,29 +106,33 @@ struct handling {
 	bool is_unrecorded; /* the decision could not be made durable: nothing may follow it */
 };
 
-/* Propose, decide, settle, record.  When it returns OK the answer is h->verdict, and it is on disk; after an error nothing may be done.
- * For a request that is done here it is the beginning of the steps below. */
+/* Propose, decide, settle, record.  When it returns OK the answer is h->verdict, and it is on disk; after
+ * an error nothing may be done. For a request that is done here it is the beginning of the steps below. */
 int kernel_handle(struct kernel *k, const struct request *q, struct handling *h, struct err *e);
 
 /* The steps.  First, pure but for looking: what would be decided.  Writes nothing, at worst DENY. */
 void kernel_decide(struct kernel *k, const struct request *q, struct handling *h);
-/* Has the question been answered already?  Then sign and write what was decided, and keep the question that is left.  On disk, except
- * for an ALLOW that is done here: kernel_permit() waits for that, as late as possible. */
+/* Has the question been answered already?  Then sign and write what was decided, and keep the question that
+ * is left.  On disk, except for an ALLOW that is done here: kernel_permit() waits for that, as late as
+ * possible. */
 int kernel_record(struct kernel *k, const struct request *q, struct handling *h, struct err *e);
-/* OK when the verdict is ALLOW and it is on disk, with the rows put so far.  Whoever acts has this OK first. */
+/* OK when the verdict is ALLOW and it is on disk, with the rows put so far.  Whoever acts has this OK
+ * first. */
 int kernel_permit(struct kernel *k, struct handling *h, struct err *e);
-/* What happened (integers and strings, goes into the receipt), and in one word.  RECORD_OUTCOME: it happened and is not on record. */
+/* What happened (integers and strings, goes into the receipt), and in one word.  RECORD_OUTCOME: it
+ * happened and is not on record. */
 int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h, const struct json *happened,
 	const char *status, struct err *e);
 /* Everything that was begun is on disk.  A request that is left in any other way ends with this. */
 int kernel_commit(struct kernel *k, struct handling *h, struct err *e);
 
-/* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d` says so, in `a`. */
+/* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d`
+ * says so, in `a`. */
 bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d);
 
-/* Choose the workspace's profile and, unless NULL, what happens to what destroys ("ask", "checkpoint").  The receipt is on disk
- * before the choice is.  E_USAGE PROFILE_UNKNOWN. */
+/* Choose the workspace's profile and, unless NULL, what happens to what destroys ("ask", "checkpoint").
+ * The receipt is on disk before the choice is.  E_USAGE PROFILE_UNKNOWN. */
 int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
 	struct json **ret_receipt, struct err *e);
 

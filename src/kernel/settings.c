@@ -1,7 +1,8 @@
 /* settings.c — what a workspace has chosen: <state>/workspace.json.
  *
- * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what destroys.  A file that is there and
- * cannot be read is an error, not the default: the choice it held may have been a stricter one.  A change is a signed record before it is a change. */
+ * Today that is the profile by which agents' calls and `helm run` are judged, and what happens to what
+ * destroys.  A file that is there and cannot be read is an error, not the default: the choice it held may
+ * have been a stricter one.  A change is a signed record before it is a change. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@ static const struct doc SETTINGS = { .file = "workspace.json",
 	.code = "PROFILE_CHOICE" };
 #define DEFAULT_PROFILE "workspace_edit"
 
+/* Names the file to mend, because until then every call is refused. */
 static int load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
 	struct err why = { 0 };
@@ -37,6 +39,7 @@ int workspace_default_profile(
 	return rc;
 }
 
+/* Anything but "checkpoint" means "ask", also a word that is not known. */
 int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
 	enum destructive_rule *ret, struct err *e)
 {
@@ -53,6 +56,7 @@ int workspace_destructive(struct sys *s, struct arena *a, const struct workspace
 	return OK;
 }
 
+/* What was chosen before and what is chosen now. */
 static int record(struct kernel *k, struct arena *a, const char *before, const char *after,
 	const char *destructive, struct json **ret_receipt, struct err *e)
 {
@@ -67,6 +71,7 @@ static int record(struct kernel *k, struct arena *a, const char *before, const c
 		ret_receipt, e);
 }
 
+/* Checks the name first, so that no unknown profile is ever chosen. */
 int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
 	struct json **ret_receipt, struct err *e)
 {

@@ -1,8 +1,9 @@
 /* settle.c — an answer that is there before the question.
  *
- * Between deciding, which is pure, and recording, which is final, a question may find its answer: a person said yes on the
- * command line, or granted it beforehand, or everything it is about was saved just now (undo.c).  Each way either answers the
- * whole question or leaves it as it is; whatever goes wrong in here leaves it asked. */
+ * Between deciding, which is pure, and recording, which is final, a question may find its answer: a person
+ * said yes on the command line, or granted it beforehand, or everything it is about was saved just now
+ * (undo.c).  Each way either answers the whole question or leaves it as it is; whatever goes wrong in here
+ * leaves it asked. */
 #include "kernel/settle.h"
 
 #include "base/text.h"
@@ -18,6 +19,8 @@ static bool by_hand(const struct request *q, struct handling *h)
 	return true;
 }
 
+/* The cheapest answer first: a word on the command line, then grants, then a checkpoint.  If none answers,
+ * the question is put into words for a person. */
 void settle(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct json *doc = NULL;

@@ -4,13 +4,15 @@
 
 #include "kernel/kernel.h"
 
-/* The decision asks.  When somebody or something has answered, h->verdict becomes V_ALLOW and h->settled says by what; else
- * nothing changes.  Only ever called on V_ESCALATE: a denial is never settled. */
+/* The decision asks.  When somebody or something has answered, h->verdict becomes V_ALLOW and h->settled
+ * says by what; else nothing changes.  Only ever called on V_ESCALATE: a denial is never settled. */
 void settle(struct kernel *k, const struct request *q, struct handling *h);
 
-/* undo.c: can everything it asks about be undone, and was it saved just now?  Then h->settled names the checkpoint. */
+/* undo.c: can everything it asks about be undone, and was it saved just now?  Then h->settled names the
+ * checkpoint. */
 bool undo_settles(struct kernel *k, const struct request *q, struct handling *h);
-/* undo.c: save what a destructive call may lose, as far as that can be done in a few seconds; h->settled names the checkpoint. */
+/* undo.c: save what a destructive call may lose, as far as that can be done in a few seconds; h->settled
+ * names the checkpoint. */
 void undo_save(struct kernel *k, const struct request *q, struct handling *h);
 
 #endif

@@ -1,7 +1,12 @@
-/* standing.c — profile, freeze, walls, agents' calls, what waits, and what is wrong: read once, for every view.
+/* standing.c — profile, freeze, walls, agents' calls, what waits, and what is wrong: read once, for every
+ * view.
  *
- * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a new one.  A part that
- * cannot be read does not stop the others: it is said in `wrong` with what it means now and what mends it. */
+ * Each part reads one file or one end of a file, so that this costs the same on an old workspace as on a
+ * new one.  A part that cannot be read does not stop the others: it is said in `wrong` with what it means
+ * now and what mends it.
+ *
+ * Who reads it: `helm status`, the panel and `helm doctor` show the same facts from here, so that they
+ * cannot disagree. */
 #include "kernel/standing.h"
 #include "audit/audit.h"
 #include "base/file.h"
@@ -29,12 +34,14 @@ struct look_around {
 	int64_t now_us;
 };
 
+/* Why a person should look; nothing is well while there is one. */
 static void add_reason(struct look_around *x, const char *text)
 {
 	json_pushs(x->a, x->reasons, text);
 }
 
-/* `means`: what follows from it now; or NULL. */
+/* Something is wrong: what, what follows from it now (`means`, or NULL), and what mends it.  It is also a
+ * reason not to call the workspace fine. */
 static void add_wrong(
 	struct look_around *x, const char *name, const char *text, const char *means, const char *remedy)
 {
@@ -49,11 +56,13 @@ static void add_wrong(
 	add_reason(x, all);
 }
 
+/* The absolute path of a file of the state, for remedies that a person can paste. */
 static const char *in_state(struct look_around *x, const char *file)
 {
 	return arena_printf(x->a, "%s/%s", x->ws->state_dir, file);
 }
 
+/* The remedy for a file that cannot be read: mend it or move it away, and then do what makes it anew. */
 static const char *put_aside(struct look_around *x, const char *file, const char *then)
 {
 	const char *path = in_state(x, file);
@@ -63,6 +72,7 @@ static const char *put_aside(struct look_around *x, const char *file, const char
 
 /* ---- what is in force ---- */
 
+/* A choice that cannot be read refuses every call, so it is wrong and not merely unknown. */
 static void look_at_profile(struct look_around *x)
 {
 	struct json *part = json_new(x->a, JSON_OBJECT);
@@ -97,6 +107,7 @@ static void look_at_profile(struct look_around *x)
 		json_pushs(x->a, x->notes, "what destroys is saved first and then runs without a question");
 }
 
+/* A policy with an error asks about everything; that is safe, but a person should know why. */
 static void look_at_policy(struct look_around *x)
 {
 	struct guard g;
@@ -107,6 +118,7 @@ static void look_at_policy(struct look_around *x)
 		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
 }
 
+/* A freeze is no defect, but a reason why nothing works. */
 static void look_at_freeze(struct look_around *x)
 {
 	struct json *doc, *list = json_new(x->a, JSON_ARRAY);
@@ -158,7 +170,7 @@ static void look_at_pauses(struct look_around *x)
 	}
 }
 
-/* Are agents' calls only judged, or does something hold them? */
+/* Says plainly that agents' own calls are judged but not held by walls; only what `helm run` starts is. */
 static void look_at_walls(struct look_around *x)
 {
 	struct json *part = json_new(x->a, JSON_OBJECT),
@@ -194,6 +206,7 @@ struct call_count {
 	bool is_cut;
 };
 
+/* From the newest row back; stops at the first one that is older than a day. */
 static int count_call(void *arg, struct json *row)
 {
 	struct call_count *c = arg;
@@ -219,6 +232,7 @@ static int count_call(void *arg, struct json *row)
 	return c->is_cut = ++c->seen == MAX_CALLS;
 }
 
+/* i is 0 for the last hour and 1 for the last day. */
 static struct json *count_json(struct arena *a, const struct call_count *c, int i)
 {
 	struct json *part = json_new(a, JSON_OBJECT);
@@ -229,6 +243,7 @@ static struct json *count_json(struct arena *a, const struct call_count *c, int 
 	return part;
 }
 
+/* Self-tests of the setup are counted apart: nobody's work was refused by them. */
 static void look_at_calls(struct look_around *x)
 {
 	struct call_count c = { .now_us = x->now_us };
@@ -254,6 +269,7 @@ static void look_at_calls(struct look_around *x)
 				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
 }
 
+/* What waits for a person is a reason to look; a file that cannot be read grants nothing and is wrong. */
 static void look_at_approvals(struct look_around *x)
 {
 	struct json *doc, *part = json_new(x->a, JSON_OBJECT);
@@ -287,6 +303,8 @@ static bool is_own_key(struct look_around *x, const char *dir, const struct key 
 	return text_eq(own, hex) || keys_knows(x->s, x->a, AT_FDCWD, dir, hex);
 }
 
+/* Also compares with the signer of the newest receipt: a key that was exchanged without a rotation is found
+ * here. */
 static void look_at_key(struct look_around *x, const struct json *last)
 {
 	AUTO(key_free) struct key *key = NULL;
@@ -337,7 +355,7 @@ static bool look_at_all(struct look_around *x)
 	return true;
 }
 
-/* The end of the chain, and the signature of its newest receipt. */
+/* The end of the chain, and the signature of its newest receipt.  `helm log check` looks at all of it. */
 static void look_at_record(struct look_around *x)
 {
 	struct json *last = NULL;
@@ -375,6 +393,7 @@ static void look_at_ledger(struct look_around *x, const char *file)
 			NULL, "helm doctor names the first; helm log check says what is proven");
 }
 
+/* Only whether the list can be read; the store itself is checked when it is used. */
 static void look_at_checkpoints(struct look_around *x)
 {
 	struct bytes text;
@@ -409,6 +428,8 @@ static void look_at_guards(struct look_around *x)
 	}
 }
 
+/* Tries to create a nameless file, and opens the files for appending: permissions alone do not tell about
+ * read-only or full file systems. */
 static void look_at_state(struct look_around *x)
 {
 	static const char *const files[] = { RECEIPTS, TASK_LEDGER, COMMAND_LOG, TOOL_CALLS };
@@ -438,6 +459,7 @@ static void look_at_state(struct look_around *x)
 	}
 }
 
+/* What is wrong comes first, because the first reason is the one that most views show. */
 struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 {
 	struct look_around x = { s, a, ws, json_new(a, JSON_OBJECT), json_new(a, JSON_ARRAY),

@@ -1,12 +1,14 @@
 /* undo.c — what can be undone need not be asked.
  *
- * Where the workspace says `destructive: checkpoint`, a question whose every reason is the loss of files is answered by saving
- * those files first.  The burden of proof is all on this side: the rules say which reasons a checkpoint can answer, and this
- * file lets through only what it can show to be saved whole.  Every operand must be written out, lie below the workspace's root
- * as it is written and as its links lead, and be in the checkpoint with everything below it; nothing that runs before the loss
- * may be able to change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
+ * Where the workspace says `destructive: checkpoint`, a question whose every reason is the loss of files is
+ * answered by saving those files first.  The burden of proof is all on this side: the rules say which
+ * reasons a checkpoint can answer, and this file lets through only what it can show to be saved whole.
+ * Every operand must be written out, lie below the workspace's root as it is written and as its links lead,
+ * and be in the checkpoint with everything below it; nothing that runs before the loss may be able to
+ * change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
  *
- * The same saving, without the proof, is done before a destructive call that a person is asked about or has granted. */
+ * The same saving, without the proof, is done before a destructive call that a person is asked about or has
+ * granted. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
@@ -38,12 +40,14 @@ struct saving {
 	const char *why; /* it stays a question */
 };
 
+/* Always false, so that a doubt is returned in the place where it arises. */
 static bool doubt(struct saving *u, const char *why)
 {
 	u->why = why;
 	return false;
 }
 
+/* Text from a command, safe to print. */
 static const char *shown(struct saving *u, const char *text)
 {
 	return text_safe(u->h->a, text, strnlen(text, 200), false);
@@ -56,7 +60,7 @@ static bool tag_is(const struct effect *e, const char *tag)
 
 /* ---- operands ---- */
 
-/* Relative to the root; NULL when it is not strictly below. */
+/* Relative to the root of what checkpoints are made of; NULL when it is not strictly below. */
 static const char *below_root(struct saving *u, const char *path)
 {
 	const char *root = u->k->ws->tree;
@@ -65,6 +69,7 @@ static const char *below_root(struct saving *u, const char *path)
 										    : NULL;
 }
 
+/* A link as an operand is a doubt: the command may act on the link or on what it leads to. */
 static bool add_path(struct saving *u, const char *relative)
 {
 	struct stat st;
@@ -78,7 +83,8 @@ static bool add_path(struct saving *u, const char *relative)
 	return true;
 }
 
-/* Whatever a pattern can match: every name with its beginning, which is more than a shell would take. */
+/* Whatever a pattern can match: every name with its fixed beginning, which is more than a shell would take.
+ * Saving too much does no harm. */
 static bool add_matches(struct saving *u, const char *relative)
 {
 	const char *name = path_base(relative);
@@ -102,9 +108,10 @@ static bool add_matches(struct saving *u, const char *relative)
 	return true;
 }
 
-/* Where the command can stand when the effect happens.  A `cd` may fail and the rest go on, so that is where it started as well
- * as where it went; and only one, to an absolute path, because others depend on each other and on CDPATH.  *ret_from is where it
- * started when that is another place, else NULL. */
+/* Is it certain where the command stands when the effect happens?  A `cd` may fail and the rest go on, so
+ * both places count: where it started and where it went.  Only one `cd`, to an absolute path, is accepted,
+ * because others depend on each other and on CDPATH.  *ret_from is where it started when that is another
+ * place, else NULL. */
 static bool is_placed(struct saving *u, const struct effect *e, const char **ret_from)
 {
 	const struct proposal *p = &u->h->proposal;
@@ -121,6 +128,7 @@ static bool is_placed(struct saving *u, const struct effect *e, const char **ret
 	return doubt(u, "the directory it runs in is not certain");
 }
 
+/* Another program in between (xargs, find -exec, a script) could change the operands. */
 static bool is_started_directly(struct saving *u, const struct effect *e)
 {
 	return e->is_direct || doubt(u, "another program starts it");
@@ -131,6 +139,8 @@ static bool add_operand(struct saving *u, const char *relative, bool is_pattern)
 	return is_pattern ? add_matches(u, relative) : add_path(u, relative);
 }
 
+/* Can a checkpoint of the operand undo this effect?  Every condition that fails names its doubt.  If a `cd`
+ * came before, the operand as seen from the starting directory is saved, too. */
 static bool cover_files(struct saving *u, const struct effect *e)
 {
 	const unsigned never = FXF_PRIVILEGED | FXF_IRRECOVERABLE | FXF_UNSET_ROOT | FXF_SETUID |
@@ -169,7 +179,8 @@ static bool cover_files(struct saving *u, const struct effect *e)
 
 /* ---- git ---- */
 
-/* git would leave Helm's state alone: it does not know it, and a plain line says that it is to be ignored. */
+/* Would git clean leave Helm's state alone?  Only if a plain line of .gitignore names it and no line
+ * negates anything: reading git's rules in full would be too easy to get wrong. */
 static bool ignores_state(struct saving *u, const char *top)
 {
 	const char *name = u->k->ws->state_name;
@@ -194,7 +205,8 @@ static bool ignores_state(struct saving *u, const char *top)
 	return found;
 }
 
-/* An ordinary repository: its data beside its files, and its files nowhere else. */
+/* An ordinary repository: its data beside its files, and its files nowhere else.  Environment variables and
+ * a configured worktree can redirect git to other files than those that would be saved. */
 static bool is_plain_repository(struct saving *u, const char *top)
 {
 	static const char *const elsewhere[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
@@ -222,6 +234,8 @@ static bool is_same_top(struct saving *u, const char *from, const char *top)
 	return other && text_eq(other, top);
 }
 
+/* git can lose any file of the repository, so its whole tree is saved, except git's own directory, which
+ * these commands do not lose. */
 static bool cover_repository(struct saving *u, const struct effect *e)
 {
 	struct sys *s = u->k->sys;
@@ -265,12 +279,14 @@ static bool can_move_names(const struct effect *e)
 		!tag_is(e, "write.touch");
 }
 
+/* Certainly later than the loss: behind it in the same text, and in a plain sequence. */
 static bool comes_after(const struct effect *x, const struct effect *loss)
 {
 	return x->source == loss->source && x->at.start >= loss->at.end && x->is_in_sequence;
 }
 
-/* Nothing else in the command may change what a loss is about before it happens. */
+/* Nothing else in the command may change what the loss is about before it happens; otherwise other files
+ * would be lost than those that were saved. */
 static bool is_undisturbed(struct saving *u, const struct effect *loss)
 {
 	const struct proposal *p = &u->h->proposal;
@@ -291,6 +307,8 @@ static bool is_undisturbed(struct saving *u, const struct effect *loss)
 
 /* ---- the proof ---- */
 
+/* One reason of the question.  It must be one that the rules let a checkpoint answer, and its effect must
+ * be covered. */
 static bool covers(struct saving *u, const struct ask *ask)
 {
 	const struct effect *e = ask->effect;
@@ -305,7 +323,8 @@ static bool covers(struct saving *u, const struct ask *ask)
 	return is_undisturbed(u, e);
 }
 
-/* The reasons of the decision itself; what a door or a freeze added is not among them. */
+/* All reasons of the decision, or none.  A decision that was made stricter by a door or a freeze has a
+ * decisive reason that is not among its own findings, and is never answered here. */
 static bool is_all_covered(struct saving *u)
 {
 	const struct decision *d = &u->h->decision;
@@ -323,7 +342,8 @@ static bool is_all_covered(struct saving *u)
 
 /* ---- saving ---- */
 
-/* Only what exists can be lost.  When nothing does, the directories in which it does not are saved: that it was not there. */
+/* Only what exists can be lost.  If nothing does, the nearest existing directories above are saved: they
+ * show that it was not there. */
 static bool keep_existing(struct saving *u)
 {
 	struct kernel *k = u->k;
@@ -344,6 +364,7 @@ static bool keep_existing(struct saving *u)
 	return n > 0;
 }
 
+/* As a proof the checkpoint must be complete, or it fails; without that it is best effort. */
 static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **ret_id, struct err *e)
 {
 	struct kernel *k = u->k;
@@ -394,6 +415,8 @@ static bool is_wanted(struct kernel *k, const struct request *q, struct arena *a
 		rule == DESTRUCTIVE_CHECKPOINT;
 }
 
+/* True: the question is answered by a checkpoint that is on disk.  False: it stays a question, and
+ * why_asked says what stood in the way. */
 bool undo_settles(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct saving u = { .k = k, .q = q, .h = h };
@@ -447,6 +470,7 @@ static void choose_known(struct saving *u)
 	}
 }
 
+/* Best effort, and never changes the answer: a person decides, and a failed attempt is only noted. */
 void undo_save(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct saving u = { .k = k, .q = q, .h = h };

@@ -1,8 +1,12 @@
 /* workspace.c — which directory is the workspace, and what is in a new one.
  *
- * The rule that matters: walking up from the current directory stops only at a directory that really holds Helm's state (or
- * an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have docs/ or notes/: neither is a
- * workspace by that. */
+ * The rule that matters: walking up from the current directory stops only at a directory that really holds
+ * Helm's state (or an OpenClaw runtime's).  A home directory has a .helm too, and many source trees have
+ * docs/ or notes/: neither is a workspace by that.
+ *
+ * Two questions are kept apart.  Which workspace governs: one resolver answers that for every command.
+ * Which files checkpoints are made of: usually those of the workspace, but the default workspace governs
+ * work in any directory, and then it is the project one stands in (workspace_stand()). */
 #include "kernel/workspace.h"
 #include "base/embed.h"
 #include "base/file.h"
@@ -29,11 +33,13 @@ static const char *const openclaw_state[] = { "task-ledger.jsonl", "command-log.
 static const char *const hermes_marks[] = { ".hermes", "hermes", "notes", "history", NULL };
 static const char *const generic_marks[] = { "references", "docs", "scripts", ".obsidian", NULL };
 
+/* Is there anything of this name in the directory? */
 static bool exists(struct sys *s, struct arena *a, const char *dir, const char *name)
 {
 	return file_exists(s, AT_FDCWD, arena_printf(a, "%s/%s", dir, name));
 }
 
+/* A state directory counts only with one of Helm's own files in it. */
 static bool has_one_of(
 	struct sys *s, struct arena *a, const char *dir, const char *sub, const char *const *names)
 {
@@ -45,6 +51,7 @@ static bool has_one_of(
 	return false;
 }
 
+/* Notes every name that is there, for people who wonder why a layout was chosen. */
 static bool collect(
 	struct sys *s, struct arena *a, const char *dir, const char *const *names, struct json *markers)
 {
@@ -58,11 +65,14 @@ static bool collect(
 	return found;
 }
 
-/* `strict`: only what the walk up may stop at. */
+/* Which kind of workspace a directory is.  `strict`: only what the walk up from the current directory may
+ * stop at, which must be certain. */
 static enum layout look(struct sys *s, struct arena *a, const char *dir, bool strict, struct json *markers)
 {
 	bool bare_state = !strict && exists(s, a, dir, ".helm") && !exists(s, a, dir, ".helm/workspace");
 
+	/* ~/.helm/workspace marks ~/.helm as the helm home, not as the state of a workspace in the home
+	 * directory. */
 	if (bare_state || has_one_of(s, a, dir, ".helm", helm_state)) {
 		json_pushs(a, markers, ".helm");
 		return LAYOUT_HELM;
@@ -80,6 +90,7 @@ static enum layout look(struct sys *s, struct arena *a, const char *dir, bool st
 	return LAYOUT_UNKNOWN;
 }
 
+/* Only "~" and "~/...": other users' homes are not looked up. */
 static char *expand_home(struct arena *a, const char *home, const char *path)
 {
 	if (path[0] == '~' && (path[1] == '/' || !path[1]) && home)
@@ -123,6 +134,8 @@ struct choice {
 	struct json *markers;
 };
 
+/* A place that somebody named is taken as it is; if it is no workspace but holds one inside, that one is
+ * meant. */
 static void choose_named(
 	struct sys *s, struct arena *a, const char *path, const char *source, struct choice *c)
 {
@@ -144,6 +157,7 @@ static void choose_named(
 	}
 }
 
+/* The nearest directory above the current one that is a workspace; false when there is none. */
 static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -165,6 +179,7 @@ static bool choose_above(struct sys *s, struct arena *a, struct choice *c)
 	return false;
 }
 
+/* One order for every command: named, environment, above, default. */
 static int choose(struct sys *s, struct arena *a, const char *path, const char *home, unsigned flags,
 	struct choice *c, struct err *e)
 {
@@ -194,6 +209,7 @@ static int open_quietly(struct sys *s, const char *path)
 
 /* ---- the place one stands in ---- */
 
+/* Back to the workspace itself.  tree_fd is closed only if it is not root_fd under another name. */
 static void leave_tree(struct workspace *ws)
 {
 	if (ws->tree_fd != ws->root_fd)
@@ -209,11 +225,13 @@ void workspace_leave(struct workspace **ws)
 	leave_tree(*ws);
 }
 
+/* The workspace in the home directory, which serves work in any place. */
 static bool is_default(struct arena *a, const struct workspace *ws)
 {
 	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));
 }
 
+/* The first list with everything below, the second only the directories themselves. */
 static bool is_system(const char *dir)
 {
 	static const char *const whole[] = { "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64",
@@ -230,7 +248,8 @@ static bool is_system(const char *dir)
 	return false;
 }
 
-/* Why a directory is too much to be somebody's work; NULL: it is not. */
+/* Why a directory is too much to be somebody's work; NULL when it is not.  Saving or restoring it as a
+ * whole would concern far more than one project. */
 static const char *too_much(const struct workspace *ws, const char *dir)
 {
 	if (text_eq(dir, "/"))
@@ -242,6 +261,8 @@ static const char *too_much(const struct workspace *ws, const char *dir)
 	return is_system(dir) ? "it is a system directory" : NULL;
 }
 
+/* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
+ * place for checkpoints is the digest of the tree's path, so one tree always finds its own. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
 {
 	char hex[SHA256_HEX];
@@ -258,6 +279,7 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 			arena_printf(a, "'%s' cannot be saved: %s", dir, why ? why : "there is no helm home");
 		return;
 	}
+	/* A repository around the whole home directory must not make every project in it one tree. */
 	if (!top || too_much(ws, top))
 		top = dir;
 	sha256(top, strlen(top), digest);
@@ -269,7 +291,8 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }
 
-/* Which tree a directory of checkpoints belongs to; its name is only a digest. */
+/* Says which tree a directory of checkpoints belongs to, since its name is only a digest.  For people;
+ * nothing reads it back to decide. */
 static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws, int fd, struct err *e)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -286,6 +309,7 @@ static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 	return file_replace(s, fd, "tree.json", 0600, buf_bytes(&text), e);
 }
 
+/* The store takes the descriptor over only when it could be opened. */
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e)
 {
@@ -308,6 +332,7 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 	return rc;
 }
 
+/* Without flags the answer is a workspace with state, or an error that says how to make one. */
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e)
 {
@@ -333,6 +358,8 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 	ws->tree_fd = ws->root_fd;
 	ws->points_dir = ws->state_dir;
 	ws->state_fd = open_quietly(s, ws->state_dir);
+	/* Everything that decides or records needs state; only those who make or inspect a workspace do
+	 * without. */
 	if (!(flags & (WORKSPACE_NEW | WORKSPACE_ANY)) && (ws->state_fd < 0 || c.layout == LAYOUT_UNKNOWN)) {
 		workspace_close(ws);
 		if (flags & WORKSPACE_OPTIONAL && !path) {
@@ -387,6 +414,8 @@ struct making {
 	bool force;
 };
 
+/* What the user has changed stays, unless `force` is given; even then the old file is kept as FILE.bak
+ * first. */
 static int make_file(struct making *m, const char *to, struct bytes content, struct err *e)
 {
 	struct bytes old;
@@ -410,6 +439,7 @@ static int make_file(struct making *m, const char *to, struct bytes content, str
 	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
 }
 
+/* State is private to the user: it holds commands and their output. */
 static int make_directories(struct making *m, struct err *e)
 {
 	int rc = file_mkdirs(m->s, AT_FDCWD, m->ws->root, 0755, e);
@@ -434,7 +464,7 @@ static int make_directories(struct making *m, struct err *e)
 	return OK;
 }
 
-/* Last of all, so that its presence says that the rest is complete. */
+/* Written last, so that its presence says that the rest is complete. */
 static int make_identity(struct making *m, struct err *e)
 {
 	struct json *doc = json_new(m->a, JSON_OBJECT);
@@ -484,7 +514,7 @@ int workspace_init(
 	return OK;
 }
 
-/* Signals below the home directory. */
+/* A directory that contains one that is listed already says nothing new. */
 static void add_existing(
 	struct sys *s, struct arena *a, const char *home, const char *const *names, struct json *to)
 {
@@ -500,6 +530,7 @@ static void add_existing(
 	}
 }
 
+/* A vault is a directory with .obsidian in it: the parent itself or one of its children. */
 static void add_vaults(struct sys *s, struct arena *a, const char *parent, struct json *to)
 {
 	char **names = NULL;

@@ -1,6 +1,7 @@
 /* workspace.h — the directory that holds Helm's state, what is in a new one, and what was chosen there.
  *
- * One resolver finds the workspace for every command (workspace_open), so that no two commands can disagree about it. */
+ * One resolver finds the workspace for every command (workspace_open), so that no two commands can disagree
+ * about it. */
 #ifndef KERNEL_WORKSPACE_H
 #define KERNEL_WORKSPACE_H
 
@@ -26,32 +27,35 @@ struct workspace {
 	bool exists; /* the root is a directory */
 	int root_fd, state_fd; /* -1 when not there */
 
-	/* What checkpoints are made of, and where they lie: root and state_dir, until workspace_stand() says otherwise. */
+	/* What checkpoints are made of, and where they lie: root and state_dir, until workspace_stand()
+	 * says otherwise. */
 	const char *tree;
 	int tree_fd; /* borrowed from root_fd when tree is root */
 	const char *points_dir;
 	const char *no_tree; /* why nothing can be saved from where one stands; or NULL */
 };
 
-/* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest directory above the
- * current one that is a workspace, else ~/.helm/workspace.  Without flags a place that is no workspace is E_MISSING with
- * the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_ANY: the place is given all the same, to be looked at.
- * WORKSPACE_NEW: that too, and the walk up is left out, because it is to be made. */
+/* Find and open the workspace: `path` (from --path) if given, else $HELM_WORKSPACE, else the nearest
+ * directory above the current one that is a workspace, else ~/.helm/workspace.  Without flags a place that
+ * is no workspace is E_MISSING with the remedy.  WORKSPACE_OPTIONAL: *ret is NULL then.  WORKSPACE_ANY: the
+ * place is given all the same, to be looked at. WORKSPACE_NEW: that too, and the walk up is left out,
+ * because it is to be made. */
 enum { WORKSPACE_OPTIONAL = 1, WORKSPACE_NEW = 2, WORKSPACE_ANY = 4 };
 int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned flags, struct workspace **ret,
 	struct err *e);
 void workspace_close(struct workspace *ws); /* NULL is fine */
 
-/* Somebody works in `dir` (NULL: the current directory).  The default workspace is Helm's own place and holds nobody's work: used
- * from elsewhere, its checkpoints are of the work tree one stands in (the git top level, else the directory), and are kept beside
- * it, in <helm home>/trees/<sha256 of the path>/ (docs/formats/checkpoint.md).  Never of /, the home directory or above it, a
- * system directory or the helm home: then no_tree says why.  For every other workspace this changes nothing. */
+/* Somebody works in `dir` (NULL: the current directory).  The default workspace is Helm's own place and
+ * holds nobody's work: used from elsewhere, its checkpoints are of the work tree one stands in (the git top
+ * level, else the directory), and are kept beside it, in <helm home>/trees/<sha256 of the path>/
+ * (docs/formats/checkpoint.md).  Never of /, the home directory or above it, a system directory or the helm
+ * home: then no_tree says why.  For every other workspace this changes nothing. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir);
 void workspace_leave(
 	struct workspace **ws); /* before `a` ends, where the workspace outlives it; for AUTO() */
 
-/* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from there.  `will_write` makes
- * the directory they are kept in. */
+/* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from
+ * there.  `will_write` makes the directory they are kept in. */
 struct checkpoint_store;
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e);
@@ -59,21 +63,23 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 /* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);
 
-/* Create what is missing: directories, reference files from share/, workspace.json.  `force` replaces reference files that
- * differ, each kept as FILE.bak first.  Idempotent, and safe to be killed at any point.  The result lists workspace,
- * state_dir, references, created, kept, replaced. */
+/* Create what is missing: directories, reference files from share/, workspace.json.  `force` replaces
+ * reference files that differ, each kept as FILE.bak first.  Idempotent, and safe to be killed at any
+ * point.  The result lists workspace, state_dir, references, created, kept, replaced. */
 int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
 
-/* The profile by which agents' calls and `helm run` are judged: `default_profile` of .helm/workspace.json, workspace_edit when
- * nothing was chosen.  An error when the choice cannot be read. */
+/* The profile by which agents' calls and `helm run` are judged: `default_profile` of .helm/workspace.json,
+ * workspace_edit when nothing was chosen.  An error when the choice cannot be read. */
 int workspace_default_profile(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
 
-/* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty ones. */
+/* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty
+ * ones. */
 struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
 
-/* What happens to what destroys: as the workspace has chosen (`destructive` in workspace.json), else as the profile says. */
+/* What happens to what destroys: as the workspace has chosen (`destructive` in workspace.json), else as the
+ * profile says. */
 int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
 	enum destructive_rule *ret, struct err *e);
 

@@ -1,17 +1,24 @@
 /* chain.c — appending to the chain of receipts.
  *
- * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one write.  Then, without
- * the lock, wait for the disk: who comes meanwhile continues the chain and waits for the same disk at the same time, and one sync
- * of the kernel serves all.  What makes that safe is that a sync covers everything before: who is told that his receipt is on
- * disk knows that of all receipts it stands on.
+ * Under the log's lock: know where the chain ends, sign the new receipts behind it, write all lines in one
+ * write.  Then, without the lock, wait for the disk: who comes meanwhile continues the chain and waits for
+ * the same disk at the same time, and one sync of the kernel serves all.  What makes that safe is that a
+ * sync covers everything before: who is told that his receipt is on disk knows that of all receipts it
+ * stands on.
  *
  * A write or sync that fails is cut back, so the file ends where it ended.
  *
- * An append may be done in two steps, so that a caller can prepare what comes next while the disk works: the first writes, the
- * second waits.
+ * An append may be done in two steps, so that a caller can prepare what comes next while the disk works:
+ * the first writes, the second waits.
  *
- * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock, write leaves, unlock.
- * Descriptors stay open between appends of one process; whether they still lead to the files of that name is part of the look. */
+ * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock,
+ * write leaves, unlock. Descriptors stay open between appends of one process; whether they still lead to
+ * the files of that name is part of the look.
+ *
+ * What is guaranteed.  A caller that is told OK has its receipts, and every receipt before them, on disk. A
+ * caller that is told an error has none of them in the chain, unless another writer already continued it.
+ * After a crash a receipt may be there that nobody was told about; that does no harm, since nobody has
+ * acted upon it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -26,6 +33,7 @@
 
 enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
 
+/* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
 {
 	*ret = (struct recorder){ .sys = s,
@@ -41,12 +49,15 @@ void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key
 		.edge_fd = -1 };
 }
 
+/* Unlike close_fd() alone, also marks the descriptor as closed, so that it can be asked for later. */
 static void drop_fd(int *fd)
 {
 	close_fd(fd);
 	*fd = -1;
 }
 
+/* After this chain_settle() opens the files again and trusts nothing it remembers.  Called whenever memory
+ * and disk may disagree: after every error, and when another process may have moved the files. */
 void chain_forget(struct recorder *r)
 {
 	drop_fd(&r->fd);
@@ -66,6 +77,8 @@ void recorder_close(struct recorder *r)
 	r->is_open = false;
 }
 
+/* The change time, not the modification time: a program can set the latter back after it changed the
+ * file. */
 struct file_mark mark_of(const struct stat *st)
 {
 	return (struct file_mark){ .dev = st->st_dev,
@@ -84,6 +97,7 @@ bool mark_eq(const struct file_mark *x, const struct file_mark *y)
 	return is_same_file(x, y) && x->size_bytes == y->size_bytes && x->changed_ns == y->changed_ns;
 }
 
+/* The mark of the file that has this name now, which need not be the file we hold open. */
 static int mark_path(struct recorder *r, const char *path, struct file_mark *ret)
 {
 	struct stat st;
@@ -94,7 +108,9 @@ static int mark_path(struct recorder *r, const char *path, struct file_mark *ret
 	return 0;
 }
 
-/* Our lock, taken again, counts only if its name still leads to it. */
+/* A lock excludes others only while the lock file keeps its name.  If somebody removed or replaced
+ * log/lock, others lock another file than we do; then this lock does not count and the caller opens the
+ * file again. */
 static bool relock(struct recorder *r)
 {
 	struct file_mark now;
@@ -103,6 +119,8 @@ static bool relock(struct recorder *r)
 		is_same_file(&now, &r->lock);
 }
 
+/* Takes the log's lock exclusively and waits for it without limit.  The descriptor is kept between appends,
+ * because locking an open file is much cheaper than opening it again. */
 int recorder_lock(struct recorder *r, struct err *e)
 {
 	struct stat st;
@@ -129,12 +147,15 @@ int recorder_lock(struct recorder *r, struct err *e)
 	return OK;
 }
 
+/* If unlocking fails, closing the descriptor releases the lock all the same. */
 void recorder_unlock(struct recorder *r)
 {
 	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
 		drop_fd(&r->lock_fd);
 }
 
+/* The random id becomes the session_id of every receipt, so that receipts of another workspace are
+ * recognised as foreign even if their clocks and hashes were to fit. */
 int chain_begin(struct recorder *r, struct arena *a, struct chain_end *at, struct err *e)
 {
 	struct chain_end fresh = { .file = at->file, .segments = at->segments };
@@ -148,6 +169,9 @@ int chain_begin(struct recorder *r, struct arena *a, struct chain_end *at, struc
 	return OK;
 }
 
+/* The hash is computed from the receipt itself; what the line says about its own place in the log is not
+ * used.  The signature is not checked here, which would be too slow for every receipt of a long chain;
+ * `helm log check` verifies all of them. */
 int chain_read_last(struct arena *a, struct bytes line, const char *file, struct chain_end *at,
 	struct json **ret, struct err *e)
 {
@@ -171,6 +195,8 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 	return OK;
 }
 
+/* O_NOFOLLOW and O_NONBLOCK: a symlink or a pipe under these names must neither lead us elsewhere nor block
+ * us. */
 static int open_files(struct recorder *r, struct err *e)
 {
 	static const int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
@@ -193,8 +219,9 @@ static int open_files(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* Does the file end with the receipt the edge speaks of?  Asked while it may not be on disk: after a power cut the name can have
- * its size and not its bytes. */
+/* Does the file really end with the receipt the edge speaks of?  Asked when leaves are missing, which means
+ * that the last receipts may never have reached the disk: after a power cut a file can have its new size
+ * while its bytes are missing. */
 static bool ends_with(struct recorder *r, struct arena *a, const struct chain_end *edge)
 {
 	struct chain_end found;
@@ -206,7 +233,9 @@ static bool ends_with(struct recorder *r, struct arena *a, const struct chain_en
 		found.clock == edge->clock && hash_eq(&found.last, &edge->last);
 }
 
-/* The edge speaks of these very files; the leaves are as many, or the missing ones are in the edge. */
+/* May the stored edge be used instead of reading the chain?  Only if it speaks of these very files,
+ * unchanged, and if every leaf is either in log/leaves or still remembered in the edge.  In doubt false:
+ * then the chain is read. */
 static bool is_current(
 	struct recorder *r, struct arena *a, const struct chain_end *edge, const struct hash *segments)
 {
@@ -222,6 +251,8 @@ static bool is_current(
 	return n == edge->clock || ends_with(r, a, edge);
 }
 
+/* The cheap question before every append: one stat of the name.  Size, inode and change time together find
+ * an append, a replacement and an edit in place. */
 bool chain_is_unchanged(struct recorder *r)
 {
 	struct file_mark now;
@@ -229,6 +260,8 @@ bool chain_is_unchanged(struct recorder *r)
 	return r->fd >= 0 && mark_path(r, RECEIPTS, &now) == 0 && mark_eq(&now, &r->at.file);
 }
 
+/* Three ways to know where the chain ends, the cheapest first: our own memory, the edge file, the receipts
+ * themselves.  The first two only if the files are proven to be unchanged since. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 {
 	struct chain_end edge;
@@ -251,14 +284,17 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
+/* Best effort: if even this fails the error says so, and the next writer finds a torn end and sets it
+ * aside. */
 static void cut_back(struct recorder *r, off_t size, struct err *e)
 {
 	if (r->sys->truncate(r->sys, r->fd, size) || r->sys->sync(r->sys, r->fd))
 		err_wrap(e, "the half-written end could not be cut");
 }
 
-/* All lines in one write; cut back when that fails, so that nothing half-written stays.  A file's name is made durable before
- * its first line, whoever created it. */
+/* All lines in one write; cut back when that fails, so that nothing half-written stays.  Before the first
+ * line of a file its name is made durable, no matter who created it: otherwise a power cut could lose the
+ * whole file although its content was synced. */
 static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 {
 	struct sys *s = r->sys;
@@ -285,6 +321,8 @@ struct batch {
 	bool is_locked; /* the chain stays locked until it is on disk */
 };
 
+/* Signs a receipt for the end of the batch and moves that end one step on; the recorder's own end stays as
+ * it is until the lines are written. */
 static int batch_add(struct recorder *r, struct batch *b, const struct draft *d, struct err *e)
 {
 	struct json *receipt;
@@ -299,6 +337,7 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 	return OK;
 }
 
+/* The hash of a whole file, read in steps, because a segment is as large as rotate_bytes. */
 static int hash_segment(struct recorder *r, const char *name, char ret_hex[SHA256_HEX], struct err *e)
 {
 	struct sys *s = r->sys;
@@ -320,7 +359,9 @@ static int hash_segment(struct recorder *r, const char *name, char ret_hex[SHA25
 	return OK;
 }
 
-/* The first receipt of a file that continues another names that file and its hash. */
+/* The first receipt of a file that continues another one names that file and its hash.  So older files
+ * cannot be exchanged or dropped without contradicting a signed receipt.  In a chain that was never rotated
+ * there is nothing to say. */
 static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
 {
 	char hex[SHA256_HEX];
@@ -346,8 +387,9 @@ static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
 	return batch_add(r, b, &seam, e);
 }
 
-/* A file that has grown large gets the next number.  Killed behind the rename, the next writer finds an empty chain file and
- * a segment without successor, which is what it also is without a kill. */
+/* Puts a large chain file aside under the next number and starts a new one.  If the process is killed after
+ * the rename, the next writer finds an empty or missing receipts.jsonl and a segment without a successor:
+ * exactly what it also finds after a rotation that completed, so nothing needs to be repaired. */
 static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 {
 	struct sys *s = r->sys;
@@ -356,7 +398,8 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 
 	if ((uint64_t)r->at.file.size_bytes < r->rotate_bytes)
 		return OK;
-	/* A sync of the new file says nothing about the old one. */
+	/* The receipts of the old file must be on disk before it is put aside: a later sync of the new file
+	 * does not cover them. */
 	int rc = log_flush(r, e);
 	if (rc == OK)
 		rc = newest_segment(r, a, &number, e);
@@ -383,7 +426,8 @@ static int fill_batch(
 	return rc;
 }
 
-/* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the new end. */
+/* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
+ * new end. */
 static int write_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
@@ -393,6 +437,8 @@ static int write_batch(
 		rc = rotate_if_large(r, b->a, e);
 	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
 		rc = chain_begin(r, b->a, &r->at, e);
+	/* Leaves of receipts that are not yet on disk are kept only in the edge, which has room for
+	 * RECENT_LEAVES.  One more than n, for the rotation seam. */
 	if (rc == OK && r->at.clock - r->leaves + n + 1 > RECENT_LEAVES)
 		rc = log_flush(r, e);
 	if (rc)
@@ -412,6 +458,8 @@ static int write_batch(
 	return OK;
 }
 
+/* The first half of an append: under the lock sign, write lines and edge.  Nothing is on disk yet, and
+ * nobody may act on it before recorder_finish() returns OK. */
 int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {
@@ -430,7 +478,9 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	rc = write_batch(r, b, drafts, n, e);
 	if (rc)
 		chain_forget(r);
-	/* Others may go on from here if they know where the chain ends and there is room for their leaves. */
+	/* Usually the lock is released now, and others may continue the chain while this one waits for the
+	 * disk.  Two cases forbid it: the edge could not be written, so others would not know where the
+	 * chain ends, or it has no room for more leaves. */
 	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
 	if (!b->is_locked)
 		recorder_unlock(r);
@@ -442,7 +492,9 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	return OK;
 }
 
-/* What was written is taken out again, unless somebody has continued it: his sync will tell him the same. */
+/* Removes what was written when the sync failed.  Only if the file still ends with our lines: once another
+ * writer has continued the chain, his receipts stand on ours and nothing can be removed; his own sync fails
+ * then, too.  The edge goes as well, because it speaks of receipts that are gone. */
 static void take_back(struct recorder *r, const struct batch *b, struct err *e)
 {
 	struct file_mark named;
@@ -456,10 +508,15 @@ static void take_back(struct recorder *r, const struct batch *b, struct err *e)
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
 }
 
+/* The second half: wait for the disk, then write the leaves.  Leaves come last, because a leaf without a
+ * receipt looks like a receipt that was removed.  If the lock cannot be had again, the receipts are durable
+ * all the same, and the next writer makes the missing leaves. */
 int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 {
 	struct batch *b = r->begun;
 
+	/* Several files are to be synced: start writing this one out now, so that the disk works on all at
+	 * once. */
 	if (b && r->late_count)
 		r->sys->write_back(r->sys, r->fd);
 	int rc = rows_sync(r, e);
@@ -483,6 +540,8 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
+/* Rows go to disk before the receipts that speak of them are written: after a power cut no receipt names a
+ * row that does not exist. */
 int recorder_append(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
 	struct json **ret_receipts, struct err *e)
 {

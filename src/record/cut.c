@@ -1,9 +1,10 @@
 /* cut.c — the log at one moment, for whoever reads while others write.
  *
- * Writers change the log only under its lock, and leave it whole when they let go: every receipt is a line with an end, every leaf and
- * every head has its receipt.  So the lengths of all files, taken under that lock, are one consistent state.  What is appended
- * later lies behind those lengths; a file that is put aside or replaced later is still the one that is open here.  Reading
- * itself needs no lock, and holds nobody up. */
+ * Writers change the log only under its lock, and leave it whole when they let go: every receipt is a line
+ * with an end, every leaf and every head has its receipt.  So the lengths of all files, taken under that
+ * lock, are one consistent state.  What is appended later lies behind those lengths; a file that is put
+ * aside or replaced later is still the one that is open here.  Reading itself needs no lock, and holds
+ * nobody up. */
 #include "base/file.h"
 #include "base/text.h"
 #include "record/parts.h"
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
+/* A file that is not there is an empty one (fd -1); anything but a regular file is refused. */
 static int open_file(struct log_cut *c, int state_fd, const char *name, struct log_file *ret, struct err *e)
 {
 	struct sys *s = c->sys;
@@ -30,7 +32,8 @@ static int open_file(struct log_cut *c, int state_fd, const char *name, struct l
 	return OK;
 }
 
-/* Readers share it; where nobody ever wrote there is none, and nothing to wait for. */
+/* Readers take a shared lock: they do not hold each other up, only writers.  If nobody has ever written
+ * here there is no lock file, and so nothing to wait for. */
 static int lock_shared(struct log_cut *c, int state_fd, struct err *e)
 {
 	struct sys *s = c->sys;
@@ -61,6 +64,7 @@ static int open_all(struct log_cut *c, struct arena *a, int state_fd, struct err
 	return rc;
 }
 
+/* On failure nothing stays open or locked. */
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e)
 {
@@ -90,6 +94,7 @@ void log_cut_close(struct log_cut *c)
 	*c = (struct log_cut){ .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
 }
 
+/* Any doubt counts as a change. */
 static bool is_as_it_was(const struct log_cut *c, const struct log_file *f)
 {
 	struct stat st;
@@ -110,6 +115,8 @@ bool log_cut_is_current(const struct log_cut *c)
 	return is_as_it_was(c, &c->leaves) && is_as_it_was(c, &c->heads);
 }
 
+/* Only bytes within the cut are read.  The file becomes shorter than that only when an append that failed
+ * is taken back; such bytes were never acknowledged. */
 int log_file_read(
 	const struct log_cut *c, const struct log_file *f, void *to, size_t n, off_t at, struct err *e)
 {

@@ -1,7 +1,8 @@
-/* draft.c — from what happened to a signed record: receipts for the chain, and the decision records they stand for.
+/* draft.c — from what happened to a signed record: receipts for the chain, and the decision records they
+ * stand for.
  *
- * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature: signing is serial by
- * nature, and that bounds how fast a chain can grow. */
+ * The signature of a receipt covers its predecessor's hash, which covers the predecessor's signature:
+ * signing is serial by nature, and that bounds how fast a chain can grow. */
 #include "base/hash.h"
 #include "base/text.h"
 #include "proof/preimage.h"
@@ -21,6 +22,7 @@ int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret
 	return OK;
 }
 
+/* Version 4, variant 1, as RFC 9562 lays them out. */
 int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e)
 {
 	uint8_t raw[16];
@@ -35,23 +37,27 @@ int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e
 	return OK;
 }
 
+/* Only clock and hash; the tree follows when the lines are written. */
 void chain_step(struct chain_end *at, const struct hash *chain)
 {
 	at->clock++;
 	at->last = *chain;
 }
 
+/* A member the signature covers must always be there, so that it has one form only. */
 static void set_signed(struct arena *a, struct json *receipt, const char *name, const char *value)
 {
 	json_sets(a, receipt, name, value ? value : "");
 }
 
+/* A member the signature does not depend on is left out when it is empty. */
 static void set_given(struct arena *a, struct json *receipt, const char *name, const char *value)
 {
 	if (value && *value)
 		json_sets(a, receipt, name, value);
 }
 
+/* The receipt without its signature: what the caller says, and its place in the chain. */
 static struct json *fill(
 	struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d)
 {
@@ -89,6 +95,9 @@ static struct json *fill(
 	return receipt;
 }
 
+/* The order is part of the format.  The signature covers the members of the preimage, the chain hash covers
+ * the signature as well, and log_id and leaf_index come last because they follow from the place and are
+ * covered by neither. */
 int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d,
 	struct json **ret, struct hash *ret_chain, struct err *e)
 {
@@ -97,6 +106,8 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	char hex[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
 	struct bytes preimage;
 
+	/* Before anything is signed: bytes that are no UTF-8 would be written differently from how they
+	 * were signed. */
 	json_make_utf8(a, receipt);
 	int rc = receipt_preimage_v5(a, receipt, &preimage, e);
 
@@ -122,6 +133,8 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	return OK;
 }
 
+/* Returns the record and the hash of what was signed.  The receipt of the decision names that hash, so
+ * record and receipt cannot be separated. */
 int record_decision(struct arena *a, struct sys *s, struct key *key, const struct decision_draft *d,
 	struct json **ret_record, char **ret_content_hash, struct err *e)
 {

@@ -1,12 +1,18 @@
 /* examine.c — where the chain ends, from the receipts themselves.
  *
- * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after somebody changed it.
- * Every receipt of the file is read, its hash computed, and its link to the one before followed; then the tree is built and compared
- * with the newest signed head.  Older files of the chain are read only when they were touched, or their leaves do not fit.
+ * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after
+ * somebody changed it. Every receipt of the file is read, its hash computed, and its link to the one before
+ * followed; then the tree is built and compared with the newest signed head.  Older files of the chain are
+ * read only when they were touched, or their leaves do not fit.
  *
- * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from receipts and never believed
- * against them: where one differs, the receipt's own signature is asked, and the leaf is made again.  A hole in the chain is passed
- * when a repair has put it on record (proof/gap.h).  Everything else is damage, and damage is never mended here. */
+ * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from
+ * receipts and never believed against them: where one differs, the receipt's own signature is asked, and
+ * the leaf is made again.  A hole in the chain is passed when a repair has put it on record (proof/gap.h).
+ * Everything else is damage, and damage is never mended here.
+ *
+ * The order matters.  First the torn end goes, so that every line is whole.  Then a repair that was
+ * interrupted is completed, because it decides which files make up the chain.  Only then are marks and
+ * leaves read, the chain walked, and leaves and edge written. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -18,6 +24,7 @@
 
 enum { TORN_LIMIT = 64 << 20 };
 
+/* After a change of our own the file's mark is another one. */
 static int refresh_mark(struct recorder *r, struct err *e)
 {
 	struct stat st;
@@ -28,7 +35,8 @@ static int refresh_mark(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* What a crash left of an unacknowledged append: kept aside, then cut. */
+/* What a crash left of an append that nobody was told about.  It is copied to receipts.jsonl.torn and
+ * synced there before it is cut off, so that no byte is ever lost. */
 static int cut_torn(struct recorder *r, char *torn, size_t n, off_t end, struct err *e)
 {
 	struct sys *s = r->sys;
@@ -44,7 +52,9 @@ static int cut_torn(struct recorder *r, char *torn, size_t n, off_t end, struct 
 	return OK;
 }
 
-/* A last line without its newline.  No proper beginning of a JSON object is one, so a line that reads as one is whole. */
+/* Deals with a last line that lacks its newline.  If it parses as a JSON object, it is complete and only
+ * gets its newline: no proper beginning of an object is an object itself.  Otherwise it is set aside.
+ * *ret_line is the last whole line afterwards. */
 static int mend_tail(struct recorder *r, struct arena *a, struct bytes *ret_line, struct err *e)
 {
 	struct sys *s = r->sys;
@@ -98,6 +108,7 @@ static int read_stored(struct recorder *r, struct arena *a, struct stored *ret, 
 	return OK;
 }
 
+/* Is there a readable leaf number i? */
 static bool has_leaf(const struct stored *s, uint64_t i)
 {
 	return i < s->n && s->is_there[i];
@@ -119,6 +130,7 @@ struct walk {
 	uint64_t n, cap;
 };
 
+/* The index of a leaf is the number of its receipt; so the order of calls is the order of the chain. */
 static void add_leaf(struct walk *w, struct hash leaf)
 {
 	if (w->n == w->cap) {
@@ -129,6 +141,9 @@ static void add_leaf(struct walk *w, struct hash leaf)
 	w->leaves[w->n++] = leaf;
 }
 
+/* Searching for the name of the effect in the raw text first is much cheaper than parsing every receipt.
+ * Only a seam that is signed by this user's own keys may explain a hole; otherwise anybody could remove
+ * receipts and explain it. */
 static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
@@ -145,7 +160,8 @@ static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* Seams stand behind the holes they tell of: the whole chain is searched for them when the first hole is met. */
+/* A seam stands behind the hole it tells of.  So when the first hole is met the whole chain is searched for
+ * seams, once; a chain without holes never pays for that. */
 static void load_gaps(struct walk *w)
 {
 	char **files;
@@ -158,7 +174,8 @@ static void load_gaps(struct walk *w)
 		(void)lines_each(w->r->sys, w->r->state_fd, files[i], take_seam, w, NULL);
 }
 
-/* Lost receipts that are on record still have their place in the tree. */
+/* Is the hole between here and `next` on record?  Then the leaves of the lost receipts, which the seam has
+ * kept, take their places in the tree, so that heads that were signed before the loss still fit. */
 static bool pass_gap(struct walk *w, const struct chain_end *next)
 {
 	load_gaps(w);
@@ -171,6 +188,8 @@ static bool pass_gap(struct walk *w, const struct chain_end *next)
 	return true;
 }
 
+/* A receipt continues the one before it if it is of the same chain, has the next clock, and names its hash;
+ * or if a repair has put the hole between them on record. */
 static int check_link(struct walk *w, const struct chain_end *next, const struct json *receipt, uint64_t line,
 	struct err *e)
 {
@@ -191,7 +210,8 @@ static int check_link(struct walk *w, const struct chain_end *next, const struct
 		e, "%s line %llu does not continue the receipt before it", w->file, (unsigned long long)line);
 }
 
-/* The receipt or its leaf is wrong.  Whose signature holds is right. */
+/* The receipt and its stored leaf disagree: one of them was changed.  If the receipt carries a valid
+ * signature of this user, the leaf is wrong and is made again.  If not, the receipt is damage. */
 static int check_leaf(struct walk *w, const struct json *receipt, const struct hash *leaf, struct err *e)
 {
 	const struct stored *s = w->stored;
@@ -205,6 +225,8 @@ static int check_leaf(struct walk *w, const struct json *receipt, const struct h
 	return damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->n + 1);
 }
 
+/* One receipt of the walk.  The first problem ends the walk; which ones follow is the business of `helm log
+ * check`. */
 static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct walk *w = arg;
@@ -241,6 +263,7 @@ static int walk_files(struct recorder *r, struct walk *w, char **files, size_t n
 	return rc;
 }
 
+/* Clock and hash of the last receipt of an older file. */
 static int end_of_file(
 	struct recorder *r, struct arena *a, const char *file, struct chain_end *ret, struct err *e)
 {
@@ -255,7 +278,8 @@ static int end_of_file(
 	return rc ? rc : chain_read_last(a, line, file, ret, NULL, e);
 }
 
-/* The leaves of older files, when those are as they were and all their leaves are stored. */
+/* Older files that nobody has touched need not be read again if all their leaves are stored.  The tree over
+ * those leaves is compared with the signed head afterwards, so wrong leaves are found. */
 static bool take_stored(struct walk *w, const struct stored *stored, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
@@ -266,6 +290,7 @@ static bool take_stored(struct walk *w, const struct stored *stored, uint64_t n)
 	return true;
 }
 
+/* From the first file, or, when the older files are known to be unchanged, from the newest one only. */
 static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const struct stored *stored,
 	struct walk *w, struct err *e)
 {
@@ -285,6 +310,8 @@ static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const
 	return rc ? rc : walk_files(r, w, files + first, n - first, e);
 }
 
+/* A single wrong leaf is a damaged cache.  When most of them differ, or when leaves exist for receipts that
+ * do not, the chain was exchanged or cut off: that is never mended. */
 static int compare_leaves(const struct walk *w, const struct stored *stored, struct err *e)
 {
 	if (w->wrong > 1 && 2 * w->wrong > w->n)
@@ -296,7 +323,8 @@ static int compare_leaves(const struct walk *w, const struct stored *stored, str
 	return OK;
 }
 
-/* Build the tree, and stop at the newest signed head on the way. */
+/* The tree is first built up to the size of the newest signed head and compared with its root.  This is
+ * what finds a chain that was rewritten consistently, with leaves and all. */
 static int build_tree(struct recorder *r, struct arena *a, struct walk *w, struct err *e)
 {
 	struct json *head;
@@ -323,7 +351,7 @@ static int build_tree(struct recorder *r, struct arena *a, struct walk *w, struc
 	return OK;
 }
 
-/* Rewrite log/leaves from the first line that is not as it should be. */
+/* Rewrites log/leaves from the first line that is not as it should be. */
 static int mend_leaves(
 	struct recorder *r, struct arena *a, const struct walk *w, const struct stored *stored, struct err *e)
 {
@@ -333,7 +361,8 @@ static int mend_leaves(
 		first++;
 	if (first == w->n && stored->n == w->n && !stored->is_torn)
 		return OK;
-	/* Somebody may still be waiting for the disk. */
+	/* Another writer may have written these receipts and still wait for the disk.  A leaf must not get
+	 * there first. */
 	if (r->sys->sync(r->sys, r->fd))
 		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
 	char *lines = arena_text(a, (w->n - first) * LEAF_LINE + 1);
@@ -358,6 +387,8 @@ static int walk_and_build(struct recorder *r, struct arena *a, bool are_known, c
 	return rc ? rc : build_tree(r, a, w, e);
 }
 
+/* Sets r->at, or reports LOG_DAMAGED and leaves everything as it was but for the torn end.  The caller
+ * holds the lock. */
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e)
 {
 	struct walk w;
@@ -388,6 +419,7 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 	w.at.segments = segments;
 	memcpy(&r->at, &w.at, sizeof(r->at));
 	r->leaves = r->at.clock;
+	/* Without an edge the next process reads the chain again: slower, and just as right. */
 	(void)edge_write(r, &r->at);
 	return OK;
 }

@@ -1,8 +1,9 @@
 /* group.c — group commit: writers that wait at the same time share one write and one sync.
  *
- * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go, hands the lead to the first
- * who has queued up meanwhile, and wakes its own group.  Nobody waits for a timer: while the leader signs and syncs, the next
- * group forms by itself.  Each writer sleeps on a semaphore of its own and is woken exactly once. */
+ * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go,
+ * hands the lead to the first who has queued up meanwhile, and wakes its own group.  Nobody waits for a
+ * timer: while the leader signs and syncs, the next group forms by itself.  Each writer sleeps on a
+ * semaphore of its own and is woken exactly once. */
 #include "record/parts.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <semaphore.h>
 #include <string.h>
 
+/* One writer in the queue; lives on that writer's stack until it is woken. */
 struct waiting {
 	const struct draft *drafts;
 	size_t n;
@@ -65,7 +67,9 @@ static void commit(struct recorder *r, struct waiting *list)
 	for (struct waiting *w = list; w; w = w->next) {
 		w->rc = rc;
 		w->err = e;
-		/* One of them is not writable as a receipt: find out which. */
+		/* One draft cannot be signed, and so nothing of the group was written.  Each writer's
+		 * drafts are appended alone now: the faulty one gets its own error, and the others are not
+		 * affected. */
 		if (rc == E_INPUT && list->next)
 			w->rc = recorder_append(r, &a, w->drafts, w->n, NULL, &w->err);
 	}
@@ -77,6 +81,9 @@ static void sleep_until_woken(struct waiting *w)
 		;
 }
 
+/* The next leader is woken before the own group, so that the next append starts as early as possible.
+ * `busy` is decided under the mutex together with the choice of the heir: nobody can queue up in between
+ * and find neither a leader nor a reason to lead. */
 static void lead(struct recorder_group *g, const struct waiting *own)
 {
 	pthread_mutex_lock(&g->mutex);
@@ -100,6 +107,8 @@ static void lead(struct recorder_group *g, const struct waiting *own)
 	}
 }
 
+/* Either leads at once, or sleeps until it is woken: with its result, or as the leader of the next group,
+ * which it is itself the first of. */
 int recorder_group_append(struct recorder_group *g, const struct draft *drafts, size_t n, struct err *e)
 {
 	struct waiting own = { .drafts = drafts, .n = n };

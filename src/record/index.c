@@ -1,7 +1,12 @@
 /* index.c — the ledgers as tables (docs/formats/index.md).
  *
- * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the rows, so that a crash
- * leaves both or neither.  A ledger that has become shorter is another ledger: everything is read again. */
+ * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the
+ * rows, so that a crash leaves both or neither.  A ledger that has become shorter is another ledger:
+ * everything is read again.
+ *
+ * The index is a cache for questions ("which tasks failed?").  Nothing is decided by it, and deleting it
+ * loses nothing: it is made again from the ledgers.  It is private to the user (0600), because rows hold
+ * command lines. */
 #include "record/index.h"
 
 #include "base/file.h"
@@ -12,6 +17,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
+/* Tables and columns are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS schema_info(key TEXT PRIMARY KEY, value TEXT);"
 	"CREATE TABLE IF NOT EXISTS task_index(task_id TEXT PRIMARY KEY, task_name TEXT, skill TEXT, profile "
@@ -30,6 +36,7 @@ static const char schema[] =
 	"CREATE INDEX IF NOT EXISTS command_by_task ON command_index(task_id);"
 	"INSERT OR IGNORE INTO schema_info VALUES('schema_version','1');";
 
+/* An open index, and the place in the ledger that is being read into it. */
 struct index {
 	const struct index_place *at;
 	sqlite3 *db;
@@ -39,6 +46,7 @@ struct index {
 	off_t end;
 };
 
+/* Every problem of the index has the same remedy, which is why the message always names it. */
 static int failed(struct index *x, const char *what, struct err *e)
 {
 	return err_set(e, E_IO, "INDEX", "cannot %s the index: %s; 'helm db rebuild' makes it anew", what,
@@ -50,12 +58,14 @@ static void close_index(struct index *x)
 	(void)sqlite3_close(x->db);
 }
 
+/* Fixed statements only. */
 static int run_sql(struct index *x, const char *sql, struct err *e)
 {
 	return sqlite3_exec(x->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : failed(x, "change", e);
 }
 
-/* `path` NULL: in memory. */
+/* The file is made by us first, so that its mode is ours and nobody else can read it.  WAL lets readers go
+ * on while a refresh writes. */
 static int open_index(const struct index_place *at, const char *path, struct index *ret, struct err *e)
 {
 	*ret = (struct index){ .at = at, .warnings = json_new(at->a, JSON_ARRAY) };
@@ -94,7 +104,8 @@ static const char *as_json(struct arena *a, const struct json *v)
 	return text.p;
 }
 
-/* One INSERT with texts bound from a list; integers come as text, SQLite's columns convert them. */
+/* One INSERT with texts bound from a list; integers come as text, and SQLite's columns convert them.
+ * Values are always bound, never pasted into SQL. */
 static int put(struct index *x, const char *sql, const char *const *values, int n, struct err *e)
 {
 	sqlite3_stmt *s = NULL;
@@ -108,6 +119,8 @@ static int put(struct index *x, const char *sql, const char *const *values, int 
 	return ok ? OK : failed(x, "write", e);
 }
 
+/* The guard's decision about a task, when its row has one.  The newest row of a task replaces the older
+ * ones. */
 static int put_guard(
 	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
@@ -131,6 +144,7 @@ static int put_guard(
 		values, ARRAY_SIZE(values), e);
 }
 
+/* A task has a row for every state it goes through; the last one counts. */
 static int put_task(struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
 	const char *id = json_get_text(row, "task_id", NULL);
@@ -146,6 +160,7 @@ static int put_task(struct index *x, struct arena *a, const struct json *row, co
 	return rc ? rc : put_guard(x, a, row, line, e);
 }
 
+/* One row per executed command; nothing is replaced. */
 static int put_command(
 	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
 {
@@ -162,6 +177,7 @@ static int put_command(
 		values, ARRAY_SIZE(values), e);
 }
 
+/* A line that cannot be read becomes a warning and does not stop the rest. */
 static int take_row(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e)
 {
 	struct index *x = arg;
@@ -180,6 +196,7 @@ static int take_row(void *arg, off_t offset, uint64_t line, const struct json *r
 					     : put_command(x, &a, row, text, e);
 }
 
+/* 0 for a key that is not there: then the ledger is read from its start. */
 static int64_t get_number(struct index *x, const char *key)
 {
 	sqlite3_stmt *s = NULL;
@@ -195,6 +212,7 @@ static int64_t get_number(struct index *x, const char *key)
 	return n;
 }
 
+/* In the same transaction as the rows it counts. */
 static int set_number(struct index *x, const char *key, int64_t n, struct err *e)
 {
 	const char *values[] = { key, arena_printf(x->at->a, "%lld", (long long)n) };
@@ -202,7 +220,7 @@ static int set_number(struct index *x, const char *key, int64_t n, struct err *e
 	return put(x, "INSERT OR REPLACE INTO schema_info VALUES(?,?)", values, 2, e);
 }
 
-/* Whole lines only: a torn end is read when it is complete. */
+/* Up to the last newline near the end of the file: a torn end is read when it is complete. */
 static off_t whole_size(const struct index_place *at, const char *file)
 {
 	struct stat st;
@@ -217,6 +235,7 @@ static off_t whole_size(const struct index_place *at, const char *file)
 	return end ? from + (end - tail) + 1 : 0;
 }
 
+/* Reads a ledger from where the last refresh stopped. */
 static int catch_up(struct index *x, const char *file, struct err *e)
 {
 	const char *at_key = arena_printf(x->at->a, "%s.offset", file),
@@ -233,6 +252,8 @@ static int catch_up(struct index *x, const char *file, struct err *e)
 	return rc ? rc : set_number(x, line_key, x->lines, e);
 }
 
+/* One transaction: rows and offsets are there together or not at all.  IMMEDIATE, so that two processes do
+ * not both read the same rows of a ledger. */
 static int fill(struct index *x, bool rebuild, struct err *e)
 {
 	int rc = run_sql(x, "BEGIN IMMEDIATE", e);
@@ -256,6 +277,7 @@ static int fill(struct index *x, bool rebuild, struct err *e)
 	return rc;
 }
 
+/* -1 when the question itself failed. */
 static int64_t count(struct index *x, const char *sql)
 {
 	sqlite3_stmt *s = NULL;
@@ -280,6 +302,7 @@ static const char *index_path(const struct index_place *at)
 	return arena_printf(at->a, "%s/%s", at->state_dir, INDEX_FILE);
 }
 
+/* `rebuild` reads everything again. */
 int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -297,6 +320,7 @@ int index_refresh(const struct index_place *at, bool rebuild, struct json **ret,
 	return OK;
 }
 
+/* Builds a second index in memory and compares it with the stored one; changes nothing on disk. */
 int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -334,6 +358,7 @@ int index_verify(const struct index_place *at, struct json **ret, struct err *e)
 	return OK;
 }
 
+/* Does not create an index that is not there. */
 int index_status(const struct index_place *at, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
@@ -352,7 +377,7 @@ int index_status(const struct index_place *at, struct json **ret, struct err *e)
 	return OK;
 }
 
-/* Columns of a row under their own names; *_json columns as JSON again. */
+/* Columns under their own names; columns called *_json become JSON again. */
 static struct json *row_doc(struct arena *a, sqlite3_stmt *s)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -373,6 +398,7 @@ static struct json *row_doc(struct arena *a, sqlite3_stmt *s)
 	return doc;
 }
 
+/* Catches up first, so that an answer is never older than the ledgers. */
 int index_query(const struct index_place *at, const struct index_query *q, struct json **ret, struct err *e)
 {
 	static const char tasks[] =

@@ -1,7 +1,8 @@
 /* index.h — inside record/ and part of record.h: a query index over the ledgers.
  *
- * The JSON lines are the truth; the index is a projection in SQLite that is caught up by byte offset, may be thrown away at any
- * time, and is never asked when something is decided.  Nothing fails because it is missing. */
+ * The JSON lines are the truth; the index is a projection in SQLite that is caught up by byte offset, may
+ * be thrown away at any time, and is never asked when something is decided.  Nothing fails because it is
+ * missing. */
 #ifndef RECORD_INDEX_H
 #define RECORD_INDEX_H
 
@@ -18,8 +19,8 @@ struct index_place {
 	int state_fd;
 };
 
-/* Bring the index up to the ledgers, from where it stopped; `rebuild` starts anew.  Counts of rows, and warnings about lines that
- * are no rows. */
+/* Bring the index up to the ledgers, from where it stopped; `rebuild` starts anew.  Counts of rows, and
+ * warnings about lines that are no rows. */
 int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e);
 
 /* Does the index say what the ledgers say?  {jsonl_task_lines, task_rows, drift, warnings}. */

@@ -1,11 +1,16 @@
 /* keys.c — the keys of this user over time: create, rotate, revoke.
  *
- * keys/history.jsonl has one link per change.  A link is signed by the key in force, so that whoever trusts one key of the
- * history can follow it to the others, and a new key signs the link that introduces it, so that nobody can put a foreign key
- * there.
+ * keys/history.jsonl has one link per change.  A link is signed by the key in force, so that whoever trusts
+ * one key of the history can follow it to the others, and a new key signs the link that introduces it, so
+ * that nobody can put a foreign key there.
  *
- * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place of "root".  The link is the
- * moment of change: with it but without the last step, whoever loads the key completes it. */
+ * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place
+ * of "root".  The link is the moment of change: with it but without the last step, whoever loads the key
+ * completes it.
+ *
+ * Trust: a reader who trusts one key follows the links.  A "revoked" link names a key that must no longer
+ * be believed from some moment on.  It must be signed by a later key of the same line; a key cannot revoke
+ * itself, since whoever stole it could do the same. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -37,6 +42,8 @@ static void history_close(struct history *h)
 	close_fd(&h->lock_fd);
 }
 
+/* State after all links: how many there are, the hash the next one has to name, and which key is in
+ * force. */
 static int read_last(struct history *h, struct err *e)
 {
 	struct bytes text;
@@ -61,6 +68,7 @@ static int read_last(struct history *h, struct err *e)
 	return rc;
 }
 
+/* Takes the lock of the keys directory until history_close(): changes of keys happen one at a time. */
 static int history_open(
 	struct sys *s, struct arena *a, int dirfd, const char *dir, struct history *ret, struct err *e)
 {
@@ -91,7 +99,8 @@ static void set_signature(
 	json_sets(a, link, name, hex);
 }
 
-/* Complete, sign and append a link.  `newcomer` also signs, or NULL. */
+/* Completes, signs and appends a link, durable on return.  `newcomer`, when given, signs too, which proves
+ * that whoever made the link has the new private key. */
 static int put_link(struct history *h, struct json *link, const struct key *signer,
 	const struct key *newcomer, struct err *e)
 {
@@ -126,7 +135,8 @@ static struct json *new_link(struct arena *a, const char *event, const char *key
 	return link;
 }
 
-/* A key that is older than its history gets its first link when the second is due. */
+/* A key that was made before there was a history gets its "created" link as soon as a second link is
+ * due. */
 static int put_first(struct history *h, const struct key *k, struct err *e)
 {
 	const char *key = public_hex(h->a, k);
@@ -134,7 +144,8 @@ static int put_first(struct history *h, const struct key *k, struct err *e)
 	return text_eq(h->active, key) ? OK : put_link(h, new_link(h->a, "created", key, ""), k, k, e);
 }
 
-/* "next" is there, and the links say that it is in force: the rest of a rotation. */
+/* The link was written but the process ended before the files were renamed: "next" exists, and the links
+ * say it is in force.  A "next" without its link was never announced and is left for the next rotation. */
 static int complete_rotation(struct history *h, struct err *e)
 {
 	AUTO(key_free) struct key *next = NULL;
@@ -149,6 +160,8 @@ static int complete_rotation(struct history *h, struct err *e)
 	return key_promote(h->sys, h->dirfd, h->dir, coming, in_force, e);
 }
 
+/* Loads the key in force, and completes an interrupted rotation first.  Takes the lock only when "next"
+ * exists, so that the usual load needs no write access to anything. */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
@@ -194,6 +207,8 @@ static int make_next(struct history *h, struct key **ret, struct err *e)
 	return rc == E_MISSING ? key_create(h->sys, h->dirfd, h->dir, coming, ret, e) : rc;
 }
 
+/* The old key signs the link that introduces the new one.  The order makes every interruption safe: before
+ * the link the old key is in force, after it the new one, whose private part is already on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
 	struct json **ret_link, struct err *e)
 {
@@ -228,7 +243,8 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	return OK;
 }
 
-/* A key that was created on its own cannot speak about those before it. */
+/* Does the key in force descend from this one?  A "created" link starts a new line: a key made on its own
+ * cannot speak about keys before it. */
 static bool is_of_this_line(struct history *h, const char *hex)
 {
 	struct bytes text;
@@ -255,6 +271,7 @@ bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	return is_of_this_line(&h, pub_hex);
 }
 
+/* Only a key of the same line, and not the one in force. */
 int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
 	const char *reason, const char *since, struct json **ret_link, struct err *e)
 {

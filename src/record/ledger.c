@@ -1,8 +1,9 @@
 /* ledger.c — rows of JSON, one per line, appended and never changed.
  *
- * The ledgers are what a person reads in the morning and what the index is built from.  A row is written with its keys sorted
- * and ", " and ": " between them, as the files of older workspaces are.  Credentials are taken out before a row is written;
- * the digest of what was written goes into the receipt, so that a row changed later is found. */
+ * The ledgers are what a person reads in the morning and what the index is built from.  A row is written
+ * with its keys sorted and ", " and ": " between them, as the files of older workspaces are.  Credentials
+ * are taken out before a row is written; the digest of what was written goes into the receipt, so that a
+ * row changed later is found. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -18,6 +19,7 @@
 /* How much of a file is looked at first, and at most at once. */
 enum { FIRST_LOOK = 8 << 10, LARGEST_LOOK = 1 << 20 };
 
+/* What is written: a copy of the row without credentials, in the one form the digest is taken of. */
 static void row_text(struct buf *line, struct arena *a, const struct json *row)
 {
 	struct json *clean = json_copy(a, row);
@@ -27,6 +29,7 @@ static void row_text(struct buf *line, struct arena *a, const struct json *row)
 	json_write(line, clean, JSON_SPACED | JSON_SORT_BYTES);
 }
 
+/* The digest of the line without its newline. */
 static void row_digest(const struct buf *line, char ret_digest[SHA256_HEX])
 {
 	uint8_t hash[SHA256_SIZE];
@@ -37,6 +40,7 @@ static void row_digest(const struct buf *line, char ret_digest[SHA256_HEX])
 	hex_encode(hash, SHA256_SIZE, ret_digest);
 }
 
+/* Durable on return.  For rows that no receipt follows. */
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e)
 {
@@ -49,7 +53,8 @@ int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file
 	return rc;
 }
 
-/* One descriptor per ledger, the newest: a sync of it covers every row before. */
+/* One descriptor per ledger, the newest: a sync of it covers all rows before.  Only a handful of ledgers
+ * exist, so a full table is a mistake of the program. */
 static void keep_late(struct recorder *r, const char *file, int fd)
 {
 	size_t i = 0;
@@ -80,6 +85,8 @@ int recorder_row(struct recorder *r, struct arena *a, const char *file, const st
 	return OK;
 }
 
+/* With several files the kernel is asked to start writing all of them first; the syncs then wait for work
+ * that is already under way.  After this no row is waiting, also when one failed. */
 int rows_sync(struct recorder *r, struct err *e)
 {
 	int rc = OK;
@@ -95,6 +102,7 @@ int rows_sync(struct recorder *r, struct err *e)
 	return rc;
 }
 
+/* A row that may be lost in a power cut: written under the file's lock, but not synced. */
 int ledger_note(
 	struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row, struct err *e)
 {
@@ -116,8 +124,8 @@ int ledger_note(
 	return OK;
 }
 
-/* One line of a ledger, or NULL when it is no object.  Rows of older versions can hold bytes that are no UTF-8; they are read as
- * json_write() writes them now. */
+/* One line of a ledger, or NULL when it is no object.  Rows of older versions can hold bytes that are no
+ * UTF-8; they are read as json_write() writes them now. */
 static struct json *read_row(struct arena *a, struct bytes line, const char *file)
 {
 	struct json *row;
@@ -130,6 +138,8 @@ static struct json *read_row(struct arena *a, struct bytes line, const char *fil
 	return row;
 }
 
+/* Visits every row from byte `from` on, which must be the start of a line.  The file is mapped, so that a
+ * long ledger need not fit into memory of ours.  A last line without an end is visited as well. */
 int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e)
 {
 	struct stat st;
@@ -159,7 +169,7 @@ int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit 
 	return rc > 0 ? OK : rc;
 }
 
-/* Is there only one way to write this in JSON? */
+/* Has this text only one spelling in JSON?  Only then can lines be searched for it without being parsed. */
 static bool is_plain(const char *word)
 {
 	size_t n = strlen(word);
@@ -191,7 +201,8 @@ static int visit_line(struct walk_back *w, struct bytes line)
 	return row && w->fn ? w->fn(w->arg, row) : 0;
 }
 
-/* All whole lines of the text, the last one first.  *ret_start: how much in front belongs to a line that begins earlier. */
+/* All whole lines of the text, the last one first.  *ret_start is how many bytes at the front belong to a
+ * line that begins before this text. */
 static int visit_text(struct walk_back *w, struct bytes text, bool is_start, size_t *ret_start)
 {
 	const uint8_t *first = is_start ? text.p : memchr(text.p, '\n', text.n), *end = text.p + text.n;
@@ -208,7 +219,8 @@ static int visit_text(struct walk_back *w, struct bytes text, bool is_start, siz
 	return rc;
 }
 
-/* In blocks, so that the end of a file of a million rows costs what the end of a short one does. */
+/* From the end in blocks, so that the last rows of a file with a million rows cost as much as those of a
+ * short one.  A line longer than the block makes the block grow until the line fits. */
 static int walk_back(struct walk_back *w, int dirfd, struct err *e)
 {
 	struct sys *s = w->s;
@@ -276,6 +288,7 @@ static int add_to_tail(void *arg, struct json *row)
 	return t->rows->n == t->n;
 }
 
+/* The last n rows in the order of the file. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e)
 {

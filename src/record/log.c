@@ -1,13 +1,19 @@
 /* log.c — the Merkle log over the chain: leaves, the tree's right edge, signed heads.
  *
- * log/leaves has one leaf hash per line, in the order of the chain, so its n-th line belongs to the receipt with clock n.
- * log/edge says where the chain ended and which bytes that was true of: size, inode and change time of receipts.jsonl, the last
- * chain hash, the right edge of the tree.  As long as receipts.jsonl is that very file, unchanged, a writer needs nothing else;
- * otherwise everything is looked at (examine.c).  Neither is synced: after a crash they are behind the receipts, or garbage, and
- * are made again.
+ * log/leaves has one leaf hash per line, in the order of the chain, so its n-th line belongs to the receipt
+ * with clock n. log/edge says where the chain ended and which bytes that was true of: size, inode and
+ * change time of receipts.jsonl, the last chain hash, the right edge of the tree.  As long as
+ * receipts.jsonl is that very file, unchanged, a writer needs nothing else; otherwise everything is looked
+ * at (examine.c).  Neither is synced: after a crash they are behind the receipts, or garbage, and are made
+ * again.
  *
- * The edge is written together with the receipts, so that the next process can go on while this one waits for the disk.  A leaf
- * is written only when its receipt is on disk: a leaf without receipt is damage, and a power cut must not look like that. */
+ * The edge is written together with the receipts, so that the next process can go on while this one waits
+ * for the disk.  A leaf is written only when its receipt is on disk: a leaf without receipt is damage, and
+ * a power cut must not look like that.
+ *
+ * Who believes what: receipts are signed, and are the truth.  A signed head is a statement about the log at
+ * some size, and is never rewritten.  Leaves and edge are caches without a signature; whenever they
+ * disagree with the receipts, they are made again. */
 #include "base/file.h"
 #include "base/text.h"
 #include "model/records.h"
@@ -27,6 +33,8 @@ struct edge_file {
 	uint8_t check[SHA256_SIZE];
 };
 
+/* One wording and one code for every kind of damage, so that callers and users always learn the same
+ * remedy. */
 int damaged(struct err *e, const char *fmt, ...)
 {
 	char what[300];
@@ -39,6 +47,9 @@ int damaged(struct err *e, const char *fmt, ...)
 		"%s; 'helm log check' explains, 'helm log repair' records it", what);
 }
 
+/* False for a file that is short, of another version, torn or inconsistent: then the caller reads the
+ * receipts.  The check is no protection against an attacker, who could compute it as well; a forged edge is
+ * found by `helm log check`. */
 bool edge_read(struct recorder *r, struct chain_end *ret)
 {
 	struct edge_file file;
@@ -56,10 +67,13 @@ bool edge_read(struct recorder *r, struct chain_end *ret)
 	return true;
 }
 
+/* Written in place and never synced.  A reader that meets a half-written edge finds that its check
+ * fails. */
 int edge_write(struct recorder *r, const struct chain_end *end)
 {
 	struct edge_file file;
 
+	/* Clears the padding between members, which is hashed as well. */
 	memset(&file, 0, sizeof(file)); /* also what lies between members */
 	memcpy(file.magic, edge_magic, sizeof(edge_magic));
 	memcpy(&file.end, end, sizeof(file.end));
@@ -69,6 +83,7 @@ int edge_write(struct recorder *r, const struct chain_end *end)
 	return write_all(r->sys, r->edge_fd, &file, sizeof(file));
 }
 
+/* False when the edge could not be written; then whoever comes next must not rely on it. */
 bool log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n)
 {
 	struct chain_end *at = &r->at;
@@ -111,6 +126,10 @@ static int put_leaves(struct recorder *r, const struct chain_end *edge, uint64_t
 	return write_all(r->sys, r->leaves_fd, lines, (size_t)(line - lines));
 }
 
+/* Several writers may arrive here in any order after one sync.  Each writes all leaves up to its own last
+ * receipt that are still missing, also those of writers before it, which is right because its sync covered
+ * their receipts.  Anything unexpected (a torn leaf line, an edge that does not remember our receipt) ends
+ * in chain_forget(): the next writer looks at everything, and no leaf is guessed. */
 void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains, size_t n)
 {
 	const struct chain_end *edge = &r->at;
@@ -143,6 +162,8 @@ void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains,
 		r->leaves = clock;
 }
 
+/* Used before steps that must not leave receipts in flight: rotation, signing a head on request, running
+ * out of room in the edge. */
 int log_flush(struct recorder *r, struct err *e)
 {
 	if (r->leaves >= r->at.clock)
@@ -153,7 +174,8 @@ int log_flush(struct recorder *r, struct err *e)
 	return OK;
 }
 
-/* The stored leaves in steps, so that a long log does not pass through memory twice.  `each` gets a run of them. */
+/* The stored leaves are read in steps, so that the text of a long log need not be in memory beside its
+ * hashes. */
 struct leaf_reader {
 	struct sys *sys;
 	int fd;
@@ -162,6 +184,7 @@ struct leaf_reader {
 };
 enum { LEAVES_AT_ONCE = 1024 };
 
+/* A log without leaves is an empty one, not an error: n is 0 then. */
 static int leaves_open(struct sys *s, struct arena *a, int state_fd, struct leaf_reader *ret, struct err *e)
 {
 	struct stat st;
@@ -202,6 +225,7 @@ static int leaves_read(struct leaf_reader *r, uint64_t at, struct hash *to, stru
 	return (int)n;
 }
 
+/* A torn last line is not counted: n is the number of whole lines. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e)
 {
@@ -221,6 +245,8 @@ int log_leaves(
 	return OK;
 }
 
+/* A torn last line was never acknowledged, and the line before it counts.  The signature is not checked
+ * here; a head is compared with the tree, and `helm log check` verifies it. */
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, state_fd, HEADS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
@@ -255,6 +281,8 @@ static char *whole_seconds(struct arena *a, int64_t us)
 	return text_time_z(a, us - us % 1000000);
 }
 
+/* Signs the tree as it is in memory.  The caller holds the lock and has every receipt on disk: a head over
+ * receipts that a power cut takes back would look like a chain that was cut off. */
 int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e)
 {
 	struct json *head = json_new(a, JSON_OBJECT);
@@ -282,7 +310,8 @@ int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, st
 	if (rc)
 		return rc;
 	r->at.heads_at = r->at.tree.size;
-	/* The chain may have been continued while we waited for the disk: the edge stays as it is but for this. */
+	/* Only heads_at changes in the stored edge: another process may have continued the chain since our
+	 * last look, and its edge is newer than ours. */
 	struct chain_end edge;
 	if (r->edge_fd >= 0) {
 		if (!edge_read(r, &edge))
@@ -336,6 +365,7 @@ int log_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
+/* Removing the edge forces chain_settle() to read the receipts.  The caller holds the lock. */
 int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
 {
 	chain_forget(r);

@@ -1,8 +1,12 @@
 /* look.c — a look at the end of the chain, for views that are asked every few seconds.
  *
- * Reads the last few receipts, the leaves the log has for them, and the size of the newest signed head; writes nothing, takes no
- * lock, and costs the same on a chain of a million receipts as on a new one.  What it finds is damage for certain; what it
- * does not find may still be damaged further back, which is what `helm log check` is for. */
+ * Reads the last few receipts, the leaves the log has for them, and the size of the newest signed head;
+ * writes nothing, takes no lock, and costs the same on a chain of a million receipts as on a new one.  What
+ * it finds is damage for certain; what it does not find may still be damaged further back, which is what
+ * `helm log check` is for.
+ *
+ * Because it takes no lock it may meet a writer between two steps.  So damage is reported only when it is
+ * still there after several looks with a pause between them. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -24,6 +28,7 @@ struct look {
 		gaps; /* holes that seams among them tell of: a seam stands behind its holes, so it is met first */
 };
 
+/* A file that is not there has size 0. */
 static uint64_t size_of(struct look *l, const char *file)
 {
 	struct stat st;
@@ -31,7 +36,8 @@ static uint64_t size_of(struct look *l, const char *file)
 	return l->s->stat(l->s, l->state_fd, file, &st, 0) ? 0 : (uint64_t)st.st_size;
 }
 
-/* Is this the receipt the log has at that place? */
+/* Is this the receipt the log has at that place?  A leaf that is missing or unreadable proves nothing,
+ * since leaves are made again by the next writer; one that says something else does. */
 static int compare_leaf(struct look *l, const struct chain_end *at, struct err *e)
 {
 	AUTO(close_fd)
@@ -50,7 +56,8 @@ static int compare_leaf(struct look *l, const struct chain_end *at, struct err *
 		: damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)at->clock);
 }
 
-/* From the newest line back: each is a receipt, and the one after it continues it. */
+/* From the newest line back: each must be a receipt, and the one after it must continue it.  Newest first,
+ * so that a seam is met before the hole it explains. */
 static int look_at_lines(struct look *l, struct bytes text, bool is_start, struct err *e)
 {
 	const uint8_t *end = text.p + text.n;
@@ -86,8 +93,9 @@ static int look_at_lines(struct look *l, struct bytes text, bool is_start, struc
 	return OK;
 }
 
-/* Where the last whole line ends, without its newline.  What a crash left behind it was never acknowledged, and the next writer sets it
- * aside; a whole receipt that only lacks its newline counts, as it does for the writer. */
+/* Where the last whole line ends, without its newline.  What a crash left behind it was never acknowledged,
+ * and the next writer sets it aside; a whole receipt that only lacks its newline counts, as it does for the
+ * writer. */
 static size_t whole_lines(struct look *l, const char *text, size_t n)
 {
 	const char *newline = memrchr(text, '\n', n), *rest = newline ? newline + 1 : text;
@@ -99,6 +107,7 @@ static size_t whole_lines(struct look *l, const char *text, size_t n)
 	return newline ? (size_t)(newline - text) : 0;
 }
 
+/* Reads a window at the end of the file, and a larger one while not even one whole line fits. */
 static int look_at_chain(struct look *l, struct err *e)
 {
 	AUTO(close_fd)
@@ -124,6 +133,8 @@ static int look_at_chain(struct look *l, struct err *e)
 	}
 }
 
+/* Leaves and signed heads exist only for receipts that were on disk.  If either knows more receipts than
+ * the chain has, receipts were removed at its end. */
 static int look_at_log(struct look *l, struct err *e)
 {
 	struct json *head;

@@ -1,8 +1,12 @@
 /* pack.c — evidence packs; see record.h.
  *
- * The manifest is made in layers, each over the one before: the list of files and its hash; the signature over that hash,
- * which every reader of EvidencePack v1 understands; and the seal over the whole manifest, so that what the signature leaves
- * open (who, when) cannot be changed either.  Ed25519 is deterministic, and so is everything else. */
+ * The manifest is made in layers, each over the one before: the list of files and its hash; the signature
+ * over that hash, which every reader of EvidencePack v1 understands; and the seal over the whole manifest,
+ * so that what the signature leaves open (who, when) cannot be changed either.  Ed25519 is deterministic,
+ * and so is everything else.
+ *
+ * The caller gives content in memory and gets one archive file.  Nothing of the machine goes into it but
+ * what the caller put in: no owner, no mode, no time except the one that was given. */
 #include "record/record.h"
 
 #include "base/file.h"
@@ -23,7 +27,8 @@ static int by_text(const void *x, const void *y)
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* What the archive's reader would refuse is refused here, before anything is signed. */
+/* Refuses, before anything is signed, whatever the reader of an archive would refuse: unsafe paths, an own
+ * manifest.json, and two names that are the same on a file system that ignores case. */
 static int check_items(struct arena *a, const struct pack_item *items, size_t n, struct err *e)
 {
 	char **folded = arena_zalloc(a, n + 1, sizeof(*folded));
@@ -46,6 +51,7 @@ static int check_items(struct arena *a, const struct pack_item *items, size_t n,
 	return OK;
 }
 
+/* Path, hash, type and size of every file; in the order of the items, which are sorted. */
 static struct pack_entry *make_entries(struct arena *a, const struct pack_item *items, size_t n)
 {
 	struct pack_entry *entries = arena_zalloc(a, n, sizeof(*entries));
@@ -61,6 +67,7 @@ static struct pack_entry *make_entries(struct arena *a, const struct pack_item *
 	return entries;
 }
 
+/* The list as it stands in the manifest; the hash is computed over the entries, not over this text. */
 static struct json *entries_json(struct arena *a, const struct pack_entry *entries, size_t n)
 {
 	struct json *list = json_new(a, JSON_ARRAY);
@@ -76,7 +83,8 @@ static struct json *entries_json(struct arena *a, const struct pack_entry *entri
 	return list;
 }
 
-/* "sha256:" hash of the manifest's preimage as it stands. */
+/* "sha256:" and the hash of the manifest's preimage as it stands now; called before and after the pack has
+ * its name. */
 static int hash_manifest(struct arena *a, const struct json *m, const struct pack_entry *entries, size_t n,
 	char **ret, struct err *e)
 {
@@ -95,6 +103,7 @@ static int hash_manifest(struct arena *a, const struct json *m, const struct pac
 	return OK;
 }
 
+/* Ed25519 is deterministic, so signing again gives the same text. */
 static char *sign_text(struct arena *a, const struct key *key, struct bytes message)
 {
 	uint8_t sig[SIGN_SIZE];
@@ -105,6 +114,7 @@ static char *sign_text(struct arena *a, const struct key *key, struct bytes mess
 	return hex;
 }
 
+/* The signature every reader of EvidencePack v1 knows: over the text of the manifest's hash. */
 static void add_signature(
 	struct arena *a, struct json *m, const char *hash, const char *at, const struct key *key)
 {
@@ -121,6 +131,7 @@ static void add_signature(
 	json_set(a, m, "signatures", list);
 }
 
+/* Signs the whole manifest in canonical form, as it stands without the seal's own signature. */
 static void add_seal(struct arena *a, struct json *m, const char *at, const struct key *key)
 {
 	struct json *seal = json_new(a, JSON_OBJECT);
@@ -138,6 +149,9 @@ static void add_seal(struct arena *a, struct json *m, const char *at, const stru
 	json_sets(a, seal, "signature", sign_text(a, key, buf_bytes(&b)));
 }
 
+/* Same items, time and key give the same manifest, byte for byte: items are sorted, and nothing random goes
+ * in.  The pack's name is derived from the hash of the manifest with an empty name; then the hash is taken
+ * again with the name in it. */
 int pack_manifest_build(struct arena *a, const struct pack_about *about, struct pack_item *items, size_t n,
 	const struct key *key, struct json **ret, struct err *e)
 {
@@ -190,7 +204,8 @@ static int add_file(struct tar_writer *w, const char *path, struct bytes content
 	return rc ? rc : tar_put(w, content.p, content.n, e);
 }
 
-/* Files in path order, the manifest in its place among them. */
+/* Files in path order, with the manifest in its place among them, so that equal packs are equal
+ * archives. */
 static int write_files(const struct writing *wr, struct tar_writer *w, struct err *e)
 {
 	size_t i = 0;
@@ -207,6 +222,7 @@ static int write_files(const struct writing *wr, struct tar_writer *w, struct er
 	return OK;
 }
 
+/* Called by file_replace_by() with the temporary file. */
 static int fill_archive(void *arg, struct sys *s, int fd, struct err *e)
 {
 	const struct writing *wr = arg;
@@ -219,6 +235,7 @@ static int fill_archive(void *arg, struct sys *s, int fd, struct err *e)
 	return sink_fd_flush(wr->sink, e);
 }
 
+/* The archive is written beside its place and renamed: a pack that exists is complete. */
 int pack_write(struct sys *s, struct arena *a, int dirfd, const char *path, const struct pack_about *about,
 	struct pack_item *items, size_t n, const struct key *key, struct pack_written *ret, struct err *e)
 {

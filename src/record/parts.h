@@ -20,8 +20,8 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 /* One step on: `chain` is the newest receipt now. */
 void chain_step(struct chain_end *at, const struct hash *chain);
 
-/* chain.c.  Under the lock: open the files and know where the chain ends, from the edge file where that is current, else from the
- * receipts themselves. */
+/* chain.c.  Under the lock: open the files and know where the chain ends, from the edge file where that is
+ * current, else from the receipts themselves. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
 /* The chain ends where r->at says. */
 bool chain_is_unchanged(struct recorder *r);
@@ -41,17 +41,18 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 /* One hash over names and marks of all segments: another one when any of them was touched. */
 int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e);
 
-/* examine.c: from the receipts to r->at, leaves and edge.  `r`'s files are open.  `known` is the edge as stored, or NULL: older
- * files it speaks of are not read again. */
+/* examine.c: from the receipts to r->at, leaves and edge.  `r`'s files are open.  `known` is the edge as
+ * stored, or NULL: older files it speaks of are not read again. */
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e);
 
 /* log.c */
 bool edge_read(struct recorder *r, struct chain_end *ret);
 int edge_write(struct recorder *r, const struct chain_end *end);
-/* The n newest receipts are written: tree and edge follow.  False when the next writer has to look for itself. */
+/* The n newest receipts are written: tree and edge follow.  False when the next writer has to look for
+ * itself. */
 bool log_advance(struct recorder *r, const struct hash *chain_hashes, size_t n);
-/* The first `clock` receipts are on disk: their leaves follow.  `chains` are the chain hashes of the last n of them, at least one.
- * Never fails for good: what cannot be written is made again later. */
+/* The first `clock` receipts are on disk: their leaves follow.  `chains` are the chain hashes of the last n
+ * of them, at least one. Never fails for good: what cannot be written is made again later. */
 void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains, size_t n);
 /* Under the lock: everything that is written is on disk, and has its leaf. */
 int log_flush(struct recorder *r, struct err *e);
@@ -66,8 +67,8 @@ int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_
 /* ledger.c: the rows of recorder_row() are on disk, or were given up. */
 int rows_sync(struct recorder *r, struct err *e);
 
-/* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its newline; bytes behind that
- * are a torn write. */
+/* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its
+ * newline; bytes behind that are a torn write. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
 	off_t *ret_end, off_t *ret_size, struct err *e);
 int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at);

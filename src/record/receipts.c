@@ -1,6 +1,11 @@
 /* receipts.c — reading the chain back: its files, their lines, their ends.
  *
- * Read in steps, not mapped: another process may cut a torn end off while we read, and a mapping would end this process. */
+ * Read in steps, not mapped: another process may cut a torn end off while we read, and a mapping would end
+ * this process.
+ *
+ * Only whole lines count.  A writer may be in the middle of a line, and a crash may have left half of one;
+ * both look the same to a reader, and neither was acknowledged to anybody.  Every reader here gives such an
+ * end separately (is_whole false) or leaves it out. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -12,6 +17,7 @@
 
 enum { READ_STEP = 256 << 10, TAIL_STEP = 4 << 10, LINE_LIMIT = 64 << 20 };
 
+/* 0, or -1 with errno; on -1 a part may have been written, which the caller has to cut back. */
 int write_all(struct sys *s, int fd, const void *from, size_t n)
 {
 	for (size_t done = 0; done < n;) {
@@ -23,6 +29,7 @@ int write_all(struct sys *s, int fd, const void *from, size_t n)
 	return 0;
 }
 
+/* All n bytes or -1: a file that is shorter than it was a moment ago is an error, not a short answer. */
 int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at)
 {
 	for (size_t done = 0; done < n;) {
@@ -38,11 +45,14 @@ int pread_all(struct sys *s, int fd, void *to, size_t n, off_t at)
 	return 0;
 }
 
+/* A bound on lines keeps a file without newlines from filling memory. */
 static int too_long(struct err *e, const char *file)
 {
 	return damaged(e, "%s has a line that is longer than any receipt", file);
 }
 
+/* The window at the end of the file grows until a whole line fits in it.  A file without any newline gives
+ * an empty line and end 0: everything in it is torn. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
 	off_t *ret_end, off_t *ret_size, struct err *e)
 {
@@ -86,6 +96,7 @@ struct lines {
 	uint64_t number;
 };
 
+/* Hands out every whole line in the window, and moves the rest to its front. */
 static int give_lines(struct lines *l, line_visit *fn, void *arg, struct err *e)
 {
 	const char *end;
@@ -103,6 +114,9 @@ static int give_lines(struct lines *l, line_visit *fn, void *arg, struct err *e)
 	return rc;
 }
 
+/* Reads up to l->end, or to the end of the file.  What remains without a newline is given last, with
+ * is_whole false.  A file that ends before l->end was shortened by a writer who took an append back:
+ * LOG_MOVED. */
 static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, void *arg, struct err *e)
 {
 	for (;;) {
@@ -132,6 +146,7 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
 }
 
+/* `end` -1 reads to wherever the file ends. */
 static int lines_of(
 	struct sys *s, int fd, const char *file, off_t end, line_visit *fn, void *arg, struct err *e)
 {
@@ -143,6 +158,7 @@ static int lines_of(
 	return rc;
 }
 
+/* O_NONBLOCK and O_NOFOLLOW: neither a pipe nor a link under this name can hold or mislead a reader. */
 int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
@@ -151,6 +167,7 @@ int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void 
 		      : lines_of(s, fd, file, -1, fn, arg, e);
 }
 
+/* A file that does not exist has no lines. */
 int log_file_lines(
 	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e)
 {
@@ -164,6 +181,7 @@ struct each {
 	struct arena a;
 };
 
+/* The row lives until the visitor returns; the scratch memory is used again for the next line. */
 static int each_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct each *each = arg;
@@ -212,6 +230,7 @@ char *segment_name(struct arena *a, unsigned number)
 	return arena_printf(a, "receipts-%06u.jsonl", number);
 }
 
+/* Segments first, by number, then the newest file: the order of the chain. */
 int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
 {
 	char **names;
@@ -229,6 +248,7 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 	return OK;
 }
 
+/* The highest number that is in use. */
 int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
 {
 	char **files;
@@ -245,6 +265,7 @@ int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct er
 	return OK;
 }
 
+/* Cheap: it looks at names, sizes and times, and reads no content. */
 int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e)
 {
 	struct sha256 h;

@@ -1,11 +1,13 @@
 /* repair.c — taking out what is no receipt, and saying so.
  *
- * A repair never removes a receipt that verifies.  It takes out bytes that are none, keeps them beside the file, and signs a seam at
- * the end of the chain: which bytes of which file, their digests, and the holes they leave (proof/gap.h).
+ * A repair never removes a receipt that verifies.  It takes out bytes that are none, keeps them beside the
+ * file, and signs a seam at the end of the chain: which bytes of which file, their digests, and the holes
+ * they leave (proof/gap.h).
  *
- * The moment of the repair is one rename: a new receipts.jsonl, what stays of the old one and the seam behind it.  There is no moment at
- * which the chain has a hole and does not say so.  Before it, what is taken out is copied aside.  After it, older files are made anew
- * by what the seam says of them, heads that do not fit are put aside, leaves are made again.  All of that may be done any number of times, and
+ * The moment of the repair is one rename: a new receipts.jsonl, what stays of the old one and the seam
+ * behind it.  There is no moment at which the chain has a hole and does not say so.  Before it, what is
+ * taken out is copied aside.  After it, older files are made anew by what the seam says of them, heads that
+ * do not fit are put aside, leaves are made again.  All of that may be done any number of times, and
  * whoever finds the seam at the end of the chain and the rest undone does it. */
 #include "base/file.h"
 #include "base/hash.h"
@@ -20,6 +22,8 @@
 #define CHAIN_LIMIT ((size_t)1 << 32)
 enum { COPY_STEP = 256 << 10 };
 
+/* A receipt names the key that signed it.  That key must be the one that appends, or one that the history
+ * of this user's keys knows; then the signature itself is checked.  In doubt false. */
 bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt)
 {
 	uint8_t signature[SIGN_SIZE], pub[SIGN_PUBLIC];
@@ -37,6 +41,7 @@ bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *rece
 
 /* ---- runs of bytes as text: "0+1200,1300+55" ---- */
 
+/* The form in which a seam keeps runs of bytes: "0+1200,1300+55" is offset plus length. */
 static char *runs_text(struct arena *a, const struct log_run *runs, size_t n)
 {
 	struct buf to;
@@ -48,6 +53,7 @@ static char *runs_text(struct arena *a, const struct log_run *runs, size_t n)
 	return to.p ? to.p : arena_strdup(a, "");
 }
 
+/* False for anything that runs_text() would not have written. */
 static bool read_runs(struct arena *a, const char *text, struct log_run **ret, size_t *ret_n)
 {
 	size_t n = 0, cap = 1;
@@ -74,6 +80,8 @@ static bool read_runs(struct arena *a, const char *text, struct log_run **ret, s
 
 /* ---- copying runs ---- */
 
+/* A copy of some runs of a file, with an optional tail behind them; digest and bytes are over the runs
+ * only. */
 struct copy {
 	struct recorder *r;
 	const char *file;
@@ -150,6 +158,7 @@ static int hash_runs(struct recorder *r, struct arena *a, const char *file, cons
 	return OK;
 }
 
+/* The digest of a file as it is now. */
 static int hash_file(struct recorder *r, struct arena *a, const char *file, char **ret, struct err *e)
 {
 	struct stat st;
@@ -162,7 +171,7 @@ static int hash_file(struct recorder *r, struct arena *a, const char *file, char
 
 /* ---- behind the rename ---- */
 
-/* The heads file by its hash; "" when there is none. */
+/* The digest of the heads file; "" when there is none. */
 static int heads_digest(struct recorder *r, struct arena *a, const char **ret, struct err *e)
 {
 	struct bytes text;
@@ -175,6 +184,7 @@ static int heads_digest(struct recorder *r, struct arena *a, const char **ret, s
 	return rc == E_MISSING ? OK : rc;
 }
 
+/* Never overwrites what was put aside before.  ENOENT means that an earlier attempt has done it. */
 static int put_aside(struct recorder *r, const char *from, const char *to, struct err *e)
 {
 	struct sys *s = r->sys;
@@ -189,7 +199,9 @@ static bool is_older_file(const char *name)
 	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl", name, true);
 }
 
-/* An older file as it was: made anew.  As it is to be: nothing to do.  Anything else is new damage, which the check finds. */
+/* Only names of older chain files are accepted, since the name comes from a file that could have been
+ * tampered with.  If the file is as the seam says it was, it is made anew; if it is as the seam says it is
+ * to be, nothing is to do; anything else is new damage, which the check finds. */
 static int mend_older(struct recorder *r, struct arena *a, const struct json *row, struct err *e)
 {
 	const char *file = json_get_text(row, "file", "");
@@ -210,7 +222,8 @@ static int mend_older(struct recorder *r, struct arena *a, const struct json *ro
 	return rc ? rc : file_replace_by(r->sys, r->state_fd, file, 0600, copy_runs, &c, e);
 }
 
-/* Everything behind the rename; may be done any number of times. */
+/* Everything after the rename.  Each step finds out by itself whether it is still to be done, so a crash at
+ * any point is made good by doing all of it again. */
 static int finish(struct recorder *r, struct arena *a, const struct json *seam, struct err *e)
 {
 	const struct json *about = json_get(seam, "metadata");
@@ -234,7 +247,8 @@ static int finish(struct recorder *r, struct arena *a, const struct json *seam, 
 	return rc;
 }
 
-/* Only the newest receipt is asked: whoever appended behind a seam had completed it. */
+/* Only the newest receipt is looked at: whoever appended behind a seam had completed the repair first.  The
+ * seam must be signed by this user, because it tells us to change files. */
 int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_line, struct err *e)
 {
 	struct json *last;
@@ -247,7 +261,7 @@ int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_
 
 /* ---- the repair ---- */
 
-/* A copy of what is taken out of one file. */
+/* Copies what is taken out of one file to a file beside it, durable before the chain changes. */
 static int keep_out(struct recorder *r, struct arena *a, const struct log_mend *m, const char *mark,
 	struct json *row, struct err *e)
 {
@@ -269,6 +283,7 @@ static int keep_out(struct recorder *r, struct arena *a, const struct log_mend *
 	return OK;
 }
 
+/* One row of the seam: which runs of the file stay, and its digest before and after. */
 static int describe_file(struct recorder *r, struct arena *a, const struct log_mend *m, const char *mark,
 	struct json **ret, struct err *e)
 {
@@ -288,6 +303,7 @@ static int describe_file(struct recorder *r, struct arena *a, const struct log_m
 	return keep_out(r, a, m, mark, row, e);
 }
 
+/* Everything the seam says.  It must be enough to complete the repair from the seam alone. */
 static int describe(
 	struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about, struct err *e)
 {
@@ -320,6 +336,7 @@ static int describe(
 	return OK;
 }
 
+/* The seam takes the place behind the last receipt that stays.  If none stays it starts a new chain. */
 static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about,
 	struct json **ret, struct err *e)
 {
@@ -343,7 +360,8 @@ static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan 
 	return draft_sign(r, &at, a, &seam, ret, &chain, e);
 }
 
-/* The moment of the repair: what stays of receipts.jsonl, and the seam. */
+/* The moment of the repair: one rename puts what stays of receipts.jsonl, and the seam behind it, in
+ * place. */
 static int swap_chain(struct recorder *r, struct arena *a, const struct log_plan *plan,
 	const struct json *seam, struct err *e)
 {
@@ -379,6 +397,8 @@ static int swap_chain(struct recorder *r, struct arena *a, const struct log_plan
 	return file_replace_by(r->sys, r->state_fd, RECEIPTS, 0600, copy_runs, &c, e);
 }
 
+/* The caller holds the lock and made the plan under it.  An error before swap_chain() leaves the chain as
+ * it was; after it the repair has happened, and the next writer completes it. */
 int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
 	struct err *e)
 {

@@ -1,8 +1,9 @@
-/* advice.c — what the task ledger says about checkpoints: which are named by tasks, and which one leads back to
- * before a risky task.
+/* advice.c — what the task ledger says about checkpoints: which are named by tasks, and which one leads
+ * back to before a risky task.
  *
- * The ledger is read as a stream, and a line is parsed only when it holds one of a few words: a ledger of a million rows has
- * few of them.  Lines that are not JSON objects are passed over here; `helm doctor` counts them. */
+ * The ledger is read as a stream, and a line is parsed only when it holds one of a few words: a ledger of a
+ * million rows has few of them.  Lines that are not JSON objects are passed over here; `helm doctor` counts
+ * them. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@ struct row_reader {
 	struct arena scratch;
 };
 
+/* A search in the raw line, much cheaper than parsing it. */
 static bool has_word(const struct row_reader *r, struct bytes line)
 {
 	for (const char *const *w = r->words; *w; w++)
@@ -27,6 +29,7 @@ static bool has_word(const struct row_reader *r, struct bytes line)
 	return false;
 }
 
+/* Most lines are passed over without being parsed, because they hold none of the words. */
 static void read_line(struct row_reader *r, struct bytes line)
 {
 	struct json *row;
@@ -40,6 +43,7 @@ static void read_line(struct row_reader *r, struct bytes line)
 		r->fn(r->arg, row);
 }
 
+/* A last line without an end is read as well. */
 static int read_rows(struct checkpoint_store *st, struct row_reader *r, struct err *e)
 {
 	struct sys *s = st->sys;
@@ -86,6 +90,7 @@ struct named {
 	const char *last;
 };
 
+/* Rows of one task follow each other, so comparing with the last id avoids most duplicates. */
 static int note_id(void *arg, const struct json *row)
 {
 	struct named *n = arg;
@@ -98,6 +103,8 @@ static int note_id(void *arg, const struct json *row)
 	return OK;
 }
 
+/* Ids may occur more than once.  A ledger that cannot be read is an error, so that prune does not take it
+ * for "nothing is needed". */
 int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e)
 {
 	static const char *const words[] = { "\"checkpoint_id\"", NULL };
@@ -121,6 +128,7 @@ struct search {
 	int64_t best_us;
 };
 
+/* Tasks after which somebody may want to go back. */
 static bool is_risky(const struct json *row)
 {
 	const struct json *judged = json_get(json_get(row, "guard"), "classification");
@@ -136,6 +144,7 @@ static bool is_risky(const struct json *row)
 	return false;
 }
 
+/* A time that cannot be read counts as the earliest. */
 static int64_t start_of(const struct json *row)
 {
 	const char *text = json_get_text(row, "started_at", "");
@@ -144,6 +153,7 @@ static int64_t start_of(const struct json *row)
 	return text_parse_time(text, strlen(text), &us) ? us : INT64_MIN;
 }
 
+/* The newest task that fits; of one task its last row, which knows most. */
 static int note_task(void *arg, const struct json *row)
 {
 	struct search *q = arg;
@@ -160,6 +170,7 @@ static int note_task(void *arg, const struct json *row)
 	return OK;
 }
 
+/* The newest checkpoint that was made no later than this moment: it cannot hold the task's damage. */
 static struct json *newest_before(const struct json *array, int64_t us)
 {
 	struct json *hit = NULL;
@@ -177,6 +188,7 @@ static struct json *newest_before(const struct json *array, int64_t us)
 	return hit;
 }
 
+/* The checkpoint that the task itself names, if it still exists. */
 static struct json *named_by(const struct json *array, const struct json *task)
 {
 	const char *id = json_get_text(task, "checkpoint_id", NULL);
@@ -187,6 +199,7 @@ static struct json *named_by(const struct json *array, const struct json *task)
 	return NULL;
 }
 
+/* Three answers in the order of how good they are: attached to the task, made before it, made after it. */
 int checkpoint_recommend(
 	struct checkpoint_store *st, const char *task_id, struct checkpoint_advice *ret, struct err *e)
 {

@@ -1,12 +1,13 @@
 /* archive.c — checkpoints of the program Helm descends from: a tar.gz for each.
  *
- * They are read into the same tree that our own manifests give, so preview and restore know no difference.  base/tar.h is for
- * archives from strangers and refuses links, names that differ only in case, and much else; these archives were made of this
- * very workspace, and refusing one of them would lose the way back.  So this reader takes what it can, leaves out what it
- * cannot (devices, sockets), and trusts no name: every path passes the same check as a manifest's.
+ * They are read into the same tree that our own manifests give, so preview and restore know no difference.
+ * base/tar.h is for archives from strangers and refuses links, names that differ only in case, and much
+ * else; these archives were made of this very workspace, and refusing one of them would lose the way back.
+ * So this reader takes what it can, leaves out what it cannot (devices, sockets), and trusts no name: every
+ * path passes the same check as a manifest's.
  *
- * For a restore the content goes into the object store, where it stays until the next prune.  A preview writes nothing: it
- * keeps small files in memory, for diffs. */
+ * For a restore the content goes into the object store, where it stays until the next prune.  A preview
+ * writes nothing: it keeps small files in memory, for diffs. */
 #include "base/gzip.h"
 #include "execute/checkpoint/parts.h"
 
@@ -39,7 +40,8 @@ static int damaged(struct err *e, const char *why)
 
 /* ---- headers ---- */
 
-/* Octal, or GNU's base 256 with the top bit set. */
+/* Octal, or GNU's base 256 with the top bit set.  False for anything else, and for more than a signed
+ * number holds. */
 static bool get_number(const uint8_t *p, size_t n, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -59,6 +61,7 @@ static bool get_number(const uint8_t *p, size_t n, uint64_t *ret)
 	return (i == n || !p[i] || p[i] == ' ') && value <= INT64_MAX;
 }
 
+/* The checksum counts its own field as spaces. */
 static bool checksum_ok(const uint8_t *block)
 {
 	uint64_t sum = 8 * ' ', stated;
@@ -68,11 +71,13 @@ static bool checksum_ok(const uint8_t *block)
 	return get_number(block + 148, 8, &stated) && stated == sum;
 }
 
+/* A field that fills its place has no NUL at its end. */
 static const char *field(struct arena *a, const uint8_t *p, size_t n)
 {
 	return arena_strndup(a, (const char *)p, strnlen((const char *)p, n));
 }
 
+/* Values that an extended header gave before are kept. */
 static int parse_header(struct arena *a, const uint8_t *block, struct member *m, struct err *e)
 {
 	uint64_t mode, uid, gid, mtime;
@@ -99,7 +104,7 @@ static int parse_header(struct arena *a, const uint8_t *block, struct member *m,
 	return OK;
 }
 
-/* "1234567890.123456" */
+/* "1234567890.123456"; digits behind nanoseconds are dropped. */
 static bool pax_time(const char *text, int64_t *ret_ns)
 {
 	const char *dot = strchr(text, '.');
@@ -119,6 +124,7 @@ static bool pax_time(const char *text, int64_t *ret_ns)
 	return true;
 }
 
+/* Only path, link target and time matter here; other records are passed over. */
 static void take_record(struct arena *a, struct bytes line, struct member *m)
 {
 	const uint8_t *equals = memchr(line.p, '=', line.n);
@@ -135,6 +141,7 @@ static void take_record(struct arena *a, struct bytes line, struct member *m)
 		m->has_mtime = pax_time(value, &m->mtime_ns);
 }
 
+/* Records are "LENGTH KEY=VALUE\n", where LENGTH counts the whole record. */
 static int parse_pax(struct arena *a, struct bytes body, struct member *m, struct err *e)
 {
 	while (body.n) {
@@ -150,6 +157,7 @@ static int parse_pax(struct arena *a, struct bytes body, struct member *m, struc
 	return OK;
 }
 
+/* Exactly n bytes: an archive that ends early is damaged. */
 static int fill(struct loader *l, void *to, size_t n, struct err *e)
 {
 	size_t got = 0;
@@ -159,6 +167,7 @@ static int fill(struct loader *l, void *to, size_t n, struct err *e)
 	return got == n ? OK : damaged(e, "it ends too early");
 }
 
+/* 'x': a pax header; 'L' and 'K': GNU's long name and link target; 'g' is read and passed over. */
 static int read_extra(struct loader *l, struct member *m, struct member *next, struct err *e)
 {
 	struct arena *a = l->plan->a;
@@ -178,7 +187,8 @@ static int read_extra(struct loader *l, struct member *m, struct member *next, s
 	return OK;
 }
 
-/* The next member; type 0 at the end. */
+/* The next member with its extended headers applied; type 0 at the end.  The number of headers in a row is
+ * bounded. */
 static int next_member(struct loader *l, struct member *ret, struct err *e)
 {
 	struct member extra = { 0 };
@@ -207,7 +217,8 @@ static int next_member(struct loader *l, struct member *ret, struct err *e)
 
 /* ---- content ---- */
 
-/* All pieces of the member's content through fn, then the padding. */
+/* All pieces of the member's content go through fn, then the padding to a whole block is read.  fn NULL:
+ * passed over. */
 static int each_piece(struct loader *l, uint64_t n, content_piece *fn, void *arg, struct err *e)
 {
 	uint8_t pad[BLOCK];
@@ -245,6 +256,8 @@ static int into_digest(void *arg, struct bytes piece, struct err *e)
 	return OK;
 }
 
+/* A restore needs the content in the store.  A preview only needs its digest, and the text of small files
+ * for diffs. */
 static int load_content(struct loader *l, struct entry *x, struct err *e)
 {
 	struct plan *p = l->plan;
@@ -273,6 +286,7 @@ static int load_content(struct loader *l, struct entry *x, struct err *e)
 
 /* ---- members into entries ---- */
 
+/* Version-control data and Helm's state are never put back from an archive. */
 static bool is_history(struct plan *p, const char *path)
 {
 	const struct selection none = { 0 };
@@ -289,6 +303,7 @@ static bool is_history(struct plan *p, const char *path)
 	return false;
 }
 
+/* Without leading "./" and trailing slashes, as tar programs write them. */
 static const char *member_path(struct arena *a, const char *path)
 {
 	size_t n = strlen(path);
@@ -300,7 +315,7 @@ static const char *member_path(struct arena *a, const char *path)
 	return arena_strndup(a, path, n);
 }
 
-/* A hard link is the content of an earlier member, nothing on disk. */
+/* A hard link in an archive is the content of an earlier member; nothing on disk is linked. */
 static const struct entry *find_file(const struct plan *p, const char *path, const struct entry *end)
 {
 	for (const struct entry *x = end; x-- > p->tree.entries.v;)
@@ -309,6 +324,7 @@ static const struct entry *find_file(const struct plan *p, const char *path, con
 	return NULL;
 }
 
+/* A path that leads outside refuses the whole archive: it was not made from this workspace as it claims. */
 static int take_member(struct loader *l, const struct member *m, struct err *e)
 {
 	struct plan *p = l->plan;
@@ -352,6 +368,8 @@ static int by_path(const void *x, const void *y)
 	return order ? order : p->ino < q->ino ? -1 : p->ino > q->ino;
 }
 
+/* Into the order that manifests have; of two members with one name the later one counts, as when
+ * unpacking. */
 static int sort_entries(struct entries *v, struct err *e)
 {
 	size_t n = 0;
@@ -372,6 +390,7 @@ static int sort_entries(struct entries *v, struct err *e)
 	return OK;
 }
 
+/* The paths of the record, as the selection: so a restore compares the same part of the disk. */
 static int choose_paths(struct plan *p, struct err *e)
 {
 	const struct json *paths = json_get(p->record, "paths");
@@ -388,6 +407,7 @@ static int choose_paths(struct plan *p, struct err *e)
 	return OK;
 }
 
+/* One pass over the archive, which is never unpacked to disk. */
 int archive_parse(struct plan *p, struct stream *in, struct err *e)
 {
 	struct loader l = { .plan = p, .in = in };
@@ -404,6 +424,7 @@ int archive_parse(struct plan *p, struct stream *in, struct err *e)
 	}
 }
 
+/* The ratio bounds what a small file can blow up to.  On an error nothing is left in the store. */
 int checkpoint_load_archive(struct plan *p, struct err *e)
 {
 	struct sys *s = p->st->sys;

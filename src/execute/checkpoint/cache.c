@@ -1,12 +1,13 @@
 /* cache.c — which files are as they were when they were last read.
  *
- * A file whose inode, size, mtime and ctime are the recorded ones is not read again.  That is safe only when a later change
- * would have shown: times move in ticks, so a file changed in the same tick in which it was read keeps its time.  Such
- * young files are marked when the cache is written and read again next time (git's "racily clean" rule).
+ * A file whose inode, size, mtime and ctime are the recorded ones is not read again.  That is safe only
+ * when a later change would have shown: times move in ticks, so a file changed in the same tick in which it
+ * was read keeps its time.  Such young files are marked when the cache is written and read again next time
+ * (git's "racily clean" rule).
  *
- * One cache per selection of paths and rules, named by the selection's digest.  It is derived and local: host byte order,
- * thrown away whenever something about it is odd.  It names the packs that hold what it promises; when one of
- * them is gone, so is the promise. */
+ * One cache per selection of paths and rules, named by the selection's digest.  It is derived and local:
+ * host byte order, thrown away whenever something about it is odd.  It names the packs that hold what it
+ * promises; when one of them is gone, so is the promise. */
 #include "execute/checkpoint/parts.h"
 
 enum { CACHE_LIMIT = 512 << 20, CACHES_KEPT = 8 };
@@ -29,6 +30,7 @@ struct cache_row {
 	uint64_t content_n;
 };
 
+/* Named by the selection, so that each selection has its own. */
 static void cache_name(const struct selection *sel, char name[48])
 {
 	char hex[SHA256_HEX];
@@ -39,6 +41,8 @@ static void cache_name(const struct selection *sel, char name[48])
 
 /* ---- loading ---- */
 
+/* The next n bytes, or NULL when there are fewer.  All reading goes through here, so a damaged cache cannot
+ * lead outside of it. */
 static const void *take(struct bytes *rest, size_t n)
 {
 	const void *p = rest->p;
@@ -50,6 +54,7 @@ static const void *take(struct bytes *rest, size_t n)
 	return p;
 }
 
+/* Checks the names only; whether the objects in them are whole is checked when they are used. */
 static bool packs_are_there(struct checkpoint_store *st, struct bytes *rest, uint64_t count)
 {
 	struct stat s;
@@ -63,7 +68,7 @@ static bool packs_are_there(struct checkpoint_store *st, struct bytes *rest, uin
 	return true;
 }
 
-/* The next row; what it points to stays in the text. */
+/* The next row; what it points to stays in the text, extents are copied for their alignment. */
 static bool next_row(struct arena *a, struct bytes *rest, struct entry *x)
 {
 	struct cache_row r;
@@ -100,6 +105,8 @@ static bool next_row(struct arena *a, struct bytes *rest, struct entry *x)
 	return true;
 }
 
+/* The digest at the end is checked, then the selection and the packs.  Any doubt gives an empty cache, and
+ * then every file is read. */
 void cache_load(struct checkpoint_store *st, struct arena *a, const struct selection *sel, struct cache *ret)
 {
 	struct cache c = { 0 };
@@ -138,6 +145,7 @@ void cache_load(struct checkpoint_store *st, struct arena *a, const struct selec
 
 /* ---- saving ---- */
 
+/* The row, then path and text with their NUL, then the extents. */
 static void save_row(struct buf *to, const struct entry *x)
 {
 	struct cache_row r = { .size = x->size,
@@ -167,7 +175,7 @@ static void save_row(struct buf *to, const struct entry *x)
 	buf_add(to, x->extents, r.extent_count * sizeof(*x->extents));
 }
 
-/* The oldest caches go, so that one-off selections do not pile up. */
+/* The oldest cache goes when there are too many, so that selections that were used once do not pile up. */
 static void drop_old_caches(struct checkpoint_store *st, struct arena *a, const char *kept)
 {
 	char **names;
@@ -193,6 +201,7 @@ static void drop_old_caches(struct checkpoint_store *st, struct arena *a, const 
 		(void)st->sys->unlink(st->sys, st->dir_fd, oldest, 0);
 }
 
+/* Replaced whole, so a reader sees the old one or the new one. */
 int cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
 	const struct entries *entries, const struct content *tree, struct err *e)
 {
@@ -231,19 +240,22 @@ static bool is_same_text(const char *x, const char *y)
 	return x == y || (x && y && text_eq(x, y));
 }
 
+/* Enough for directories and links, whose content is compared otherwise. */
 static bool is_same_stat(const struct entry *x, const struct entry *y)
 {
 	return x->type == y->type && x->mode == y->mode && x->uid == y->uid && x->gid == y->gid &&
 		x->mtime_ns == y->mtime_ns;
 }
 
-/* Times and inode say that the content is the recorded one. */
+/* Inode, size and both times say that the content is the recorded one.  ctime cannot be set back by a
+ * program, unlike mtime. */
 static bool is_known(const struct entry *was, const struct entry *now)
 {
 	return is_same_stat(was, now) && was->size == now->size && was->ctime_ns == now->ctime_ns &&
 		was->ino == now->ino && was->dev == now->dev && !was->is_racy && !was->is_unstable;
 }
 
+/* Takes over what is known about the content.  False: the entry is not as it was. */
 static bool match_one(const struct entry *was, struct entry *now)
 {
 	if (now->type == ENTRY_SKIPPED)
@@ -263,6 +275,7 @@ static bool match_one(const struct entry *was, struct entry *now)
 	return true;
 }
 
+/* Both lists are sorted by path, so this is a merge. */
 bool cache_match(const struct cache *c, struct entries *entries)
 {
 	bool is_all = c->is_found && c->count == entries->n;

@@ -1,20 +1,23 @@
 /* checkpoint.c — making a checkpoint.
  *
- * In order, each step leaving things as they were if it fails: choose (paths, rules), look (walk, limits, room on the disk),
- * read what is not known to be unchanged into one new pack, write the manifest as an object, make the pack durable and read
- * it back, and last put the record into the index.  Only that last rename makes the checkpoint exist.
+ * In order, each step leaving things as they were if it fails: choose (paths, rules), look (walk, limits,
+ * room on the disk), read what is not known to be unchanged into one new pack, write the manifest as an
+ * object, make the pack durable and read it back, and last put the record into the index.  Only that last
+ * rename makes the checkpoint exist.
  *
- * What is in the store already is not believed to be whole because it once was: it is read back, all of it for somebody who
- * relies on the checkpoint, some of it otherwise, and saved anew from the files when it is damaged.
+ * What is in the store already is not believed to be whole because it once was: it is read back, all of it
+ * for somebody who relies on the checkpoint, some of it otherwise, and saved anew from the files when it is
+ * damaged.
  *
- * A file is saved as it was at one moment: its times are compared before and after reading, and reading is tried again when
- * they moved.  One that never stands still is saved as read and marked. */
+ * A file is saved as it was at one moment: its times are compared before and after reading, and reading is
+ * tried again when they moved.  One that never stands still is saved as read and marked. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
 
 enum { IGNORE_LIMIT = 1 << 20, TRIES = 3, SPACE_MARGIN = 8 << 20, SAMPLE = 64 };
-/* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their zeros. */
+/* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their
+ * zeros. */
 #define YOUNG_NS 20000000
 #define YOUNG_COARSE_NS 2000000000
 
@@ -42,6 +45,7 @@ static int refuse_path(const char *path, const char *why, struct err *e)
 	return err_set(e, E_INPUT, "CHECKPOINT_PATH", "cannot save '%s': %s", path, why);
 }
 
+/* The first component of the path that is left out by name, or NULL. */
 static const char *hidden_part(struct maker *m, const char *path)
 {
 	struct bytes rest = bytes_of(path);
@@ -55,7 +59,8 @@ static const char *hidden_part(struct maker *m, const char *path)
 	return NULL;
 }
 
-/* Whether there is something at `path`, reached through real directories only. */
+/* Is there something at `path`, reached through real directories only?  A link as the last component is
+ * fine, it is saved as a link; one before that is refused, since it may lead out of the workspace. */
 static int look_at(struct maker *m, const char *path, bool *ret_exists, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -70,7 +75,8 @@ static int look_at(struct maker *m, const char *path, bool *ret_exists, struct e
 		*ret_exists = false;
 		return OK;
 	}
-	/* O_PATH with O_NOFOLLOW opens a link itself, but RESOLVE_NO_SYMLINKS refuses it: look at the name alone. */
+	/* O_PATH with O_NOFOLLOW opens a link itself, but RESOLVE_NO_SYMLINKS refuses it: look at the name
+	 * alone. */
 	const char *name = path_base(path);
 	if (errno == ELOOP && name != path) {
 		const char *parent = arena_strndup(m->a, path, (size_t)(name - path) - 1);
@@ -85,6 +91,7 @@ static int look_at(struct maker *m, const char *path, bool *ret_exists, struct e
 	return err_sys(e, "CHECKPOINT_PATH", "cannot save '%s'", path);
 }
 
+/* Refuses what lies outside, what is never saved, and what is not there. */
 static int choose_path(struct maker *m, const char *given, struct err *e)
 {
 	const char *path = path_clean(m->a, *given ? given : ".");
@@ -108,6 +115,7 @@ static int choose_path(struct maker *m, const char *given, struct err *e)
 	return OK;
 }
 
+/* No paths mean the whole workspace; paths that all turn out to be missing do not. */
 static int choose_paths(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -124,6 +132,8 @@ static int choose_paths(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Rules of the policy, of .helmignore and of the request, in this order: the last one that matches decides.
+ * Exact paths are what somebody needs to have saved, so no rule applies to them. */
 static int choose_rules(struct maker *m, struct err *e)
 {
 	struct bytes text = { 0 };
@@ -146,6 +156,7 @@ static int choose_rules(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Everything that can be wrong with the request itself; nothing has been read or written yet. */
 static int choose(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -171,6 +182,7 @@ static int choose(struct maker *m, struct err *e)
 
 /* ---- look ---- */
 
+/* Counted again after reading, when some files may have become skipped entries. */
 static void count_entries(struct maker *m)
 {
 	struct checkpoint_result *r = &m->res;
@@ -192,12 +204,14 @@ static void count_entries(struct maker *m)
 	}
 }
 
+/* For one who relies on the checkpoint: what cannot be saved is an error, not a note. */
 static int is_missing(const char *path, const char *why, struct err *e)
 {
 	return err_set(e, E_INPUT, "CHECKPOINT_INCOMPLETE", "'%s' cannot be saved: %s", path, why);
 }
 
-/* A chosen path is saved although a rule excludes it; who relies on the rules has not chosen it. */
+/* A chosen path is saved although a rule excludes it.  Whoever relies on the checkpoint has not chosen the
+ * path but derived it from a command, so for them an excluded path is an error. */
 static int check_chosen(struct maker *m, struct err *e)
 {
 	for (size_t i = 0; i < m->sel.path_count; i++) {
@@ -217,6 +231,8 @@ static int check_chosen(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* Called twice: before anything is read, so that a hopeless attempt costs little, and after reading, when
+ * files may have turned out to be unreadable or unstable. */
 static int check_complete(struct maker *m, struct err *e)
 {
 	if (!m->req->is_complete)
@@ -238,17 +254,21 @@ static int check_complete(struct maker *m, struct err *e)
 	return check_chosen(m, e);
 }
 
+/* A request may lower the policy's limits.  It may raise them only if nobody relies on it being
+ * complete. */
 static uint64_t limit(const struct checkpoint_request *q, uint64_t asked, uint64_t policy)
 {
 	return asked && (!q->is_complete || asked < policy) ? asked : policy;
 }
 
-/* A few caches are kept; single operands that are about to go must not push out those of whole trees. */
+/* Only a few caches are kept.  Single operands that are about to be deleted must not push out those of
+ * whole trees. */
 static bool is_cached(const struct maker *m)
 {
 	return !m->req->are_exact && (!m->req->is_complete || text_eq(m->sel.paths[0], "."));
 }
 
+/* Walks the tree, finds out what has to be read, and refuses when there is no room for it on the disk. */
 static int look(struct maker *m, struct err *e)
 {
 	const struct checkpoint_request *q = m->req;
@@ -285,6 +305,7 @@ static int look(struct maker *m, struct err *e)
 
 /* ---- what is known is in the store ---- */
 
+/* Called for every object of a content; an error ends the walk. */
 static int check_object(void *arg, const struct object_id *id, struct err *e)
 {
 	struct maker *m = arg;
@@ -294,6 +315,7 @@ static int check_object(void *arg, const struct object_id *id, struct err *e)
 	return OK;
 }
 
+/* Every object of it was read back and is what its name says. */
 static bool is_whole(struct maker *m, const struct content *c)
 {
 	struct err why;
@@ -301,13 +323,15 @@ static bool is_whole(struct maker *m, const struct content *c)
 	return content_objects(m->st->pool, m->a, c, check_object, m, &why) == OK;
 }
 
+/* The store's index has it; its bytes were not read. */
 static bool is_there(struct maker *m, const struct content *c)
 {
 	return pool_find(m->st->pool, c->is_list ? &c->list : &c->sha) != NULL;
 }
 
-/* Files that the store cannot give back are read like new ones.  A few are looked into, others each time; one that is damaged
- * makes it all of them. */
+/* A file that the cache knows is not read, so its copy in the store must be good.  All copies are read back
+ * for somebody who relies on the checkpoint, otherwise a sample that differs from time to time.  One
+ * damaged copy in the sample makes all of them be read.  What is damaged is saved anew like a new file. */
 static int check_known(struct maker *m, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -346,7 +370,8 @@ static void skip(struct entry *x, const char *why)
 	*x = (struct entry){ .path = x->path, .type = ENTRY_SKIPPED, .text = why };
 }
 
-/* Why a file that cannot be opened or read is left out; NULL when that is a failure of ours. */
+/* Why a file that cannot be opened or read is left out of the checkpoint.  NULL: the error is not about
+ * this file, and ends the whole attempt. */
 static const char *skip_reason(int error)
 {
 	switch (error) {
@@ -366,6 +391,7 @@ static const char *skip_reason(int error)
 	}
 }
 
+/* Changed so recently that another change within the same tick of the clock would not show in its times. */
 static bool is_young(const struct entry *x, int64_t now_ns)
 {
 	bool is_coarse = x->mtime_ns % 1000000000 == 0 && x->ctime_ns % 1000000000 == 0;
@@ -374,7 +400,8 @@ static bool is_young(const struct entry *x, int64_t now_ns)
 	return last > now_ns - (is_coarse ? YOUNG_COARSE_NS : YOUNG_NS);
 }
 
-/* Read n bytes, or to the end when n is UINT64_MAX.  -1 with errno on a read error; *e is filled when storing failed. */
+/* Reads n bytes, or to the end when n is UINT64_MAX.  -1 with errno when reading failed; *e is filled when
+ * storing failed. */
 static int feed_from(struct maker *m, int fd, uint64_t n, uint64_t *ret_got, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -396,6 +423,7 @@ static int feed_from(struct maker *m, int fd, uint64_t n, uint64_t *ret_got, str
 	return OK;
 }
 
+/* Holes of a sparse file are not read: only its extents are, one after the other. */
 static int feed_file(struct maker *m, int fd, struct entry *x, uint64_t *ret_got, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -417,7 +445,9 @@ static int feed_file(struct maker *m, int fd, struct entry *x, uint64_t *ret_got
 
 enum outcome { STEADY, MOVED, GONE };
 
-/* One attempt.  GONE: x has become a skipped entry. */
+/* One attempt at reading a file as it was at one moment.  STEADY: it did not change meanwhile.  MOVED: it
+ * did, and unless this was the last attempt nothing was stored.  GONE: the entry has become a skipped
+ * one. */
 static int try_file(struct maker *m, struct entry *x, bool is_last, enum outcome *ret, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -463,6 +493,7 @@ static int try_file(struct maker *m, struct entry *x, bool is_last, enum outcome
 	return feed_end(&m->feed, &x->content, e);
 }
 
+/* A file that keeps changing is saved as it was read the last time, and marked. */
 static int read_file(struct maker *m, struct entry *x, struct err *e)
 {
 	enum outcome how = MOVED;
@@ -479,6 +510,7 @@ static int read_file(struct maker *m, struct entry *x, struct err *e)
 	return OK;
 }
 
+/* The time limit is checked between files. */
 static int read_files(struct maker *m, struct err *e)
 {
 	struct sys *s = m->st->sys;
@@ -498,12 +530,15 @@ static int read_files(struct maker *m, struct err *e)
 	return OK;
 }
 
+/* The manifest goes into the store as content like any other, so unchanged parts of it are shared. */
 static int save_tree(struct maker *m, struct err *e)
 {
 	struct buf text;
 
 	buf_init(&text, m->a);
 	tree_write(&text, &m->sel, &m->entries);
+	/* Without its manifest a checkpoint is worth nothing, so parts that are in the store already are
+	 * read back. */
 	m->st->pool->checks_all = true; /* without its manifest a checkpoint is nothing */
 	feed_begin(&m->feed, m->st->pool, m->a, true);
 	if (feed_add(&m->feed, buf_bytes(&text), e) || feed_end(&m->feed, &m->tree, e))
@@ -513,6 +548,7 @@ static int save_tree(struct maker *m, struct err *e)
 
 /* ---- record ---- */
 
+/* By a record, or by a directory of an older version. */
 static bool is_id_taken(struct maker *m, const struct json *array, const char *id)
 {
 	json_each (v, array)
@@ -521,6 +557,7 @@ static bool is_id_taken(struct maker *m, const struct json *array, const char *i
 	return file_exists(m->st->sys, m->st->dir_fd, id);
 }
 
+/* Time and label; a number is added when two are made in the same second. */
 static const char *new_id(struct maker *m, const struct json *array, const char *created)
 {
 	struct arena *a = m->st->a;
@@ -539,6 +576,7 @@ static void set_digest(struct arena *a, struct json *to, const char *name, const
 	json_sets(a, to, name, hex);
 }
 
+/* What a list shows, and what is needed to find the manifest. */
 static struct json *new_record(struct maker *m, const char *created)
 {
 	struct arena *a = m->st->a;
@@ -567,6 +605,7 @@ static struct json *new_record(struct maker *m, const char *created)
 	return r;
 }
 
+/* The moment from which the checkpoint exists. */
 static int put_record(struct maker *m, struct json *array, struct err *e)
 {
 	const char *created = text_time_compact(m->st->a, m->st->sys->now_us(m->st->sys));
@@ -579,6 +618,7 @@ static int put_record(struct maker *m, struct json *array, struct err *e)
 
 /* ---- all of it ---- */
 
+/* Copied, because the entries live no longer than this call. */
 static void list_skipped(struct maker *m)
 {
 	struct checkpoint_result *r = &m->res;
@@ -594,6 +634,7 @@ static void list_skipped(struct maker *m)
 					m->entries.v[i].text };
 }
 
+/* Pack, then cache, then record: each is durable before the next one names it. */
 static int make(struct maker *m, struct json *array, struct err *e)
 {
 	struct pool *pool = m->st->pool;
@@ -620,6 +661,7 @@ static int make(struct maker *m, struct json *array, struct err *e)
 	return put_record(m, array, e);
 }
 
+/* The limit keeps a tree of absurd size from taking all memory. */
 static int prepare(struct maker *m, struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct arena *a, struct err *e)
 {
@@ -631,6 +673,7 @@ static int prepare(struct maker *m, struct checkpoint_store *st, const struct ch
 	return choose(m, e);
 }
 
+/* On failure the unfinished pack is removed. */
 int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e)
 {
@@ -648,6 +691,7 @@ int checkpoint_create_locked(struct checkpoint_store *st, const struct checkpoin
 	return OK;
 }
 
+/* Looks only; takes no lock, so the numbers may be out of date at once. */
 static int dry_run(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e)
 {

@@ -1,8 +1,9 @@
 /* checkpoint.h — the state of a workspace's files, to go back to (docs/formats/checkpoint.md).
  *
- * A checkpoint exists when its record is in checkpoints/index.json, and then everything it needs is on disk and was read
- * back.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace root, follows a symbolic
- * link, or touches version-control directories and Helm's own state, unless a request says so.
+ * A checkpoint exists when its record is in checkpoints/index.json, and then everything it needs is on disk
+ * and was read back.  Unchanged files cost one stat each.  Nothing here ever writes outside the workspace
+ * root, follows a symbolic link, or touches version-control directories and Helm's own state, unless a
+ * request says so.
  *
  * Every function below needs a real `struct err *`. */
 #ifndef EXECUTE_CHECKPOINT_CHECKPOINT_H
@@ -37,8 +38,8 @@ struct checkpoint_store {
 /* Creates nothing: a workspace without checkpoints opens as an empty store. */
 int checkpoint_open(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd, int state_fd,
 	const char *state_name, struct err *e);
-/* The same for a tree whose checkpoints lie elsewhere: in points_fd, which the store takes over (-1: there are none), called
- * `where`. */
+/* The same for a tree whose checkpoints lie elsewhere: in points_fd, which the store takes over (-1: there
+ * are none), called `where`. */
 int checkpoint_open_beside(struct checkpoint_store *ret, struct sys *s, struct arena *a, int root_fd,
 	int points_fd, const char *where, int ledger_fd, struct err *e);
 void checkpoint_close(struct checkpoint_store *st);
@@ -62,9 +63,10 @@ struct checkpoint_request {
 	bool are_exact; /* the paths are single entries: directories without their content */
 	bool is_dry_run; /* writes nothing */
 	bool is_safety; /* made by a restore, of what it is about to replace */
-	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out anything below the
-	 * paths, by a rule, by its kind or because it could not be read, or that a plain restore would not put back.  All of
-	 * it that is in the store already is read back; without this, some of it. */
+	/* For somebody who relies on it: CHECKPOINT_INCOMPLETE rather than a checkpoint that leaves out
+	 * anything below the paths, by a rule, by its kind or because it could not be read, or that a plain
+	 * restore would not put back.  All of it that is in the store already is read back; without this,
+	 * some of it. */
 	bool is_complete;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
 	const char *
@@ -94,19 +96,20 @@ struct checkpoint_result {
 	size_t skipped_count;
 };
 
-/* Limits and room on the disk are checked before anything is written.  On failure nothing is left but files that
- * checkpoint_prune() finds.  Error codes: CHECKPOINT_LABEL, CHECKPOINT_PATH, CHECKPOINT_LIMIT, CHECKPOINT_SPACE,
- * CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is not valid JSON; it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
+/* Limits and room on the disk are checked before anything is written.  On failure nothing is left but files
+ * that checkpoint_prune() finds.  Error codes: CHECKPOINT_LABEL, CHECKPOINT_PATH, CHECKPOINT_LIMIT,
+ * CHECKPOINT_SPACE, CHECKPOINT_TIME, CHECKPOINT_INCOMPLETE, CHECKPOINT_INDEX (the index is not valid JSON;
+ * it stays as it is), CHECKPOINT_READ, CHECKPOINT_WRITE. */
 int checkpoint_create(struct checkpoint_store *st, const struct checkpoint_request *req,
 	struct checkpoint_result *ret, struct err *e);
 
-/* All records in order of creation, with every member they have.  E_CORRUPT CHECKPOINT_INDEX when the file is not an
- * array of objects. */
+/* All records in order of creation, with every member they have.  E_CORRUPT CHECKPOINT_INDEX when the file
+ * is not an array of objects. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e);
 
-/* By id, by label, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when several fit that do not
- * hold the same.  What a restore saved before it replaced anything (label CHECKPOINT_SAFETY) is found by its whole id only: it
- * holds what somebody wanted to get rid of. */
+/* By id, by label, by unique beginning of an id, or "latest".  E_MISSING when there is none, E_INPUT when
+ * several fit that do not hold the same.  What a restore saved before it replaced anything (label
+ * CHECKPOINT_SAFETY) is found by its whole id only: it holds what somebody wanted to get rid of. */
 #define CHECKPOINT_SAFETY "pre-restore"
 int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
 
@@ -142,8 +145,9 @@ struct checkpoint_restore {
 	bool is_dry_run;
 	bool with_diff; /* fill change->diff; for previews */
 	const struct checkpoint_progress *progress;
-	/* Called with a row that says what is about to happen, before anything is replaced, and with what did happen
-	 * afterwards.  A failure before stops the restore: what cannot be recorded is not done.  May be NULL. */
+	/* Called with a row that says what is about to happen, before anything is replaced, and with what
+	 * did happen afterwards.  A failure before stops the restore: what cannot be recorded is not done.
+	 * May be NULL. */
 	int (*record)(void *arg, const struct json *row, struct err *e);
 	void *record_arg;
 };
@@ -159,8 +163,8 @@ struct checkpoint_restored {
 		leftovers; /* paths: what an interrupted restore had left and this one removed (a dry run: would) */
 };
 
-/* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the old or the
- * new one; running it again after a crash finishes the work.  A dry run is the preview. */
+/* Bring files back.  A file is replaced by a rename of a complete, synced one, so at every moment it is the
+ * old or the new one; running it again after a crash finishes the work.  A dry run is the preview. */
 int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_restore *req,
 	struct checkpoint_restored *ret, struct err *e);
 
@@ -185,18 +189,19 @@ struct checkpoint_pruned {
 	uint64_t freed_bytes;
 	struct json *leftovers; /* names of what crashes left behind */
 };
-/* Say, and with `apply` do, what the policy asks for; then remove objects nothing needs and leftovers of crashes.
- * `referenced` holds the ids that tasks name. */
+/* Say, and with `apply` do, what the policy asks for; then remove objects nothing needs and leftovers of
+ * crashes. `referenced` holds the ids that tasks name. */
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
 
 /* Ids of checkpoints that any row of the task ledger names. */
 int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e);
 
-/* The way back from a task: `task_id`, or NULL for the newest risky one (profile risky_edit, a checkpoint of its own, or a
- * command that was judged destructive).  relation: "attached" (the task names it), "before" (the newest made not after the
- * task's start), "after" (there is only a younger one: it may hold the damage), "none".  task and checkpoint may be NULL.
- * E_MISSING TASK_UNKNOWN when the given task is not in the ledger. */
+/* The way back from a task: `task_id`, or NULL for the newest risky one (profile risky_edit, a checkpoint
+ * of its own, or a command that was judged destructive).  relation: "attached" (the task names it),
+ * "before" (the newest made not after the task's start), "after" (there is only a younger one: it may hold
+ * the damage), "none".  task and checkpoint may be NULL. E_MISSING TASK_UNKNOWN when the given task is not
+ * in the ledger. */
 struct checkpoint_advice {
 	struct json *task, *checkpoint;
 	const char *relation;

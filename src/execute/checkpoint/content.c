@@ -1,17 +1,20 @@
 /* content.c — content of any length as objects.
  *
- * Short content is one object.  Longer content is cut where a rolling hash over its last 64 bytes says so (the "gear"
- * hash of content-defined chunking), so that a byte inserted at the front of a gigabyte changes one chunk and not all that
- * follow.  The chunks are listed in an object of their own, one line each: 64 hex digits, a space, the length.
+ * Short content is one object.  Longer content is cut where a rolling hash over its last 64 bytes says so
+ * (the "gear" hash of content-defined chunking), so that a byte inserted at the front of a gigabyte changes
+ * one chunk and not all that follow.  The chunks are listed in an object of their own, one line each: 64
+ * hex digits, a space, the length.
  *
- * Manifests are cut finer than files: two checkpoints of a large tree share nearly all of their manifest. */
+ * Manifests are cut finer than files: two checkpoints of a large tree share nearly all of their
+ * manifest. */
 #include "execute/checkpoint/parts.h"
 
 enum { TREE_WHOLE = 64 << 10, TREE_MIN = 16 << 10, TREE_MAX = 256 << 10, FILE_MIN = 256 << 10 };
 enum { LIST_LINE_MIN = 67 };
 
-/* 256 fixed random numbers (SplitMix64 from a fixed seed).  They are part of the format only in so far as other numbers
- * would cut elsewhere and share nothing with what is stored. */
+/* 256 fixed random numbers (SplitMix64 from a fixed seed).  With other numbers everything would still be
+ * readable, but content would be cut elsewhere and share nothing with what is stored.  Filled from the end,
+ * so that a first entry that is set says the table is complete. */
 static const uint64_t *gear(void)
 {
 	static uint64_t table[256];
@@ -29,6 +32,8 @@ static const uint64_t *gear(void)
 	return table;
 }
 
+/* Where the next chunk ends: at the first place behind the minimum where the hash says so, else at the end
+ * of the buffer. */
 static size_t cut_at(const struct feed *f)
 {
 	const uint64_t *g = gear();
@@ -57,6 +62,7 @@ void feed_begin(struct feed *f, struct pool *p, struct arena *a, bool is_tree)
 	f->a = a;
 }
 
+/* Stores the first n bytes of the buffer as a chunk and adds it to the list. */
 static int emit(struct feed *f, size_t n, struct err *e)
 {
 	struct object_id id;
@@ -78,6 +84,7 @@ static int emit(struct feed *f, size_t n, struct err *e)
 	return OK;
 }
 
+/* A full buffer is cut once, which always makes room. */
 int feed_room(struct feed *f, uint8_t **ret_at, size_t *ret_n, struct err *e)
 {
 	if (f->n == f->max && emit(f, cut_at(f), e))
@@ -108,6 +115,8 @@ int feed_add(struct feed *f, struct bytes from, struct err *e)
 	return OK;
 }
 
+/* Content that fits is one object; otherwise the rest is cut, and the list is stored.  Its own size bounds
+ * how large a file can be. */
 int feed_end(struct feed *f, struct content *ret, struct err *e)
 {
 	struct content c = { 0 };
@@ -139,7 +148,7 @@ static int bad_list(struct err *e)
 	return err_set(e, E_CORRUPT, "CHECKPOINT_LIST", "a list of chunks is damaged");
 }
 
-/* One line of a chunk list. */
+/* One line of a chunk list.  Lengths are bounded, so that a damaged list cannot ask for absurd memory. */
 static int parse_chunk(struct bytes line, struct object_id *id, uint64_t *ret_n, struct err *e)
 {
 	int64_t n;
@@ -170,6 +179,8 @@ static int load_list(
 	return OK;
 }
 
+/* The list is given before it is read: whoever checks objects learns first whether the list itself is
+ * whole. */
 int content_objects(struct pool *p, struct arena *a, const struct content *c, content_object *fn, void *arg,
 	struct err *e)
 {
@@ -197,6 +208,7 @@ struct reader {
 	bool is_list_seen;
 };
 
+/* The first object is the list itself, which is no part of the content. */
 static int read_chunk(void *arg, const struct object_id *id, struct err *e)
 {
 	struct reader *r = arg;
@@ -213,6 +225,8 @@ static int read_chunk(void *arg, const struct object_id *id, struct err *e)
 	return r->fn(r->arg, piece, e);
 }
 
+/* Each object is checked by its name, and the whole once more by its digest: whole chunks in a wrong order
+ * are found, too. */
 int content_read(
 	struct pool *p, struct arena *a, const struct content *c, content_piece *fn, void *arg, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* diff.c — unified diffs for previews.
  *
- * Myers' greedy algorithm: the furthest reaching path for each number of edits, remembered step by step so that it can be
- * walked back.  Common lines at both ends are cut off first; what is left of a real change is small.  Two texts that have
- * next to nothing in common would cost quadratic time and memory: past EDITS_MAX everything between the ends counts as
- * replaced, which is also what a person would say. */
+ * Myers' greedy algorithm: the furthest reaching path for each number of edits, remembered step by step so
+ * that it can be walked back.  Common lines at both ends are cut off first; what is left of a real change
+ * is small.  Two texts that have next to nothing in common would cost quadratic time and memory: past
+ * EDITS_MAX everything between the ends counts as replaced, which is also what a person would say. */
 #include "execute/checkpoint/parts.h"
 
 enum { CONTEXT = 3, EDITS_MAX = 1500, SNIFF = 8000 };
@@ -19,6 +19,7 @@ struct diff {
 	bool *gone, *come; /* per line of x and of y */
 };
 
+/* A NUL byte near the beginning makes it binary, as other tools decide it. */
 static bool is_text(struct bytes b)
 {
 	size_t n = b.n < SNIFF ? b.n : SNIFF;
@@ -26,6 +27,7 @@ static bool is_text(struct bytes b)
 	return !n || !memchr(b.p, 0, n);
 }
 
+/* Lines keep their newline, so that a missing one at the end is a difference. */
 static struct lines split(struct arena *a, struct bytes text)
 {
 	struct lines l = { 0 };
@@ -44,6 +46,7 @@ static struct lines split(struct arena *a, struct bytes text)
 	return l;
 }
 
+/* Everything in these ranges counts as replaced. */
 static void mark_all(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 {
 	for (size_t i = x0; i < x1; i++)
@@ -52,7 +55,8 @@ static void mark_all(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 		d->come[i] = true;
 }
 
-/* v[k]: how far down x the best path on diagonal k reaches.  trace[d] is v before step d. */
+/* From the end of both texts back to the start, step by step, marking the one line that each edit removed
+ * or added.  v[k] is how far down x the best path on diagonal k reaches; trace[d] is v before step d. */
 static void walk_back(struct diff *d, int **trace, int edits, int n, int m, size_t x0, size_t y0)
 {
 	int x = n, y = m;
@@ -72,6 +76,8 @@ static void walk_back(struct diff *d, int **trace, int edits, int n, int m, size
 	}
 }
 
+/* For each number of edits it finds how far one can get on every diagonal; the first path that reaches the
+ * end has the fewest edits. */
 static void compare(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 {
 	int n = (int)(x1 - x0), m = (int)(y1 - y0);
@@ -97,6 +103,7 @@ static void compare(struct diff *d, size_t x0, size_t x1, size_t y0, size_t y1)
 	mark_all(d, x0, x1, y0, y1);
 }
 
+/* A last line without a newline is marked, as in every unified diff. */
 static void put_line(struct buf *to, char sign, struct bytes line)
 {
 	buf_addc(to, sign);
@@ -105,8 +112,8 @@ static void put_line(struct buf *to, char sign, struct bytes line)
 		buf_adds(to, "\n\\ No newline at end of file\n");
 }
 
-/* One hunk that starts before (x, y), where the first change is; both move to its end.  It goes on over gaps of up to twice
- * the context, and ends with one context of common lines. */
+/* One hunk that starts before (x, y), where the first change is; both move to its end.  It goes on over
+ * gaps of up to twice the context, and ends with one context of common lines. */
 static void put_hunk(struct diff *d, struct buf *to, size_t *at_x, size_t *at_y)
 {
 	size_t lead = *at_x < CONTEXT ? *at_x : CONTEXT, x = *at_x - lead, y = *at_y - lead;
@@ -136,6 +143,7 @@ static void put_hunk(struct diff *d, struct buf *to, size_t *at_x, size_t *at_y)
 	*at_y = end_y;
 }
 
+/* From what is on disk to what the checkpoint has: what a restore would change. */
 const char *checkpoint_diff(struct arena *a, const char *path, struct bytes from, struct bytes to)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };

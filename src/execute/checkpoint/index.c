@@ -1,8 +1,12 @@
 /* index.c — the records: which checkpoints there are.
  *
- * index.json is an array in order of creation, readable by the program Helm descends from and written by it, too: members
- * we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever changes it holds the store's lock for
- * the whole read, change and replace. */
+ * index.json is an array in order of creation, readable by the program Helm descends from and written by
+ * it, too: members we do not know stay, and records of its tar.gz archives stand beside ours.  Whoever
+ * changes it holds the store's lock for the whole read, change and replace.
+ *
+ * The index is the list of what exists: a pack or manifest without a record is a leftover, a record is
+ * written only when everything it needs is durable.  So a damaged index is never replaced by an empty one,
+ * which would turn all checkpoints into leftovers. */
 #include "base/doc.h"
 #include "execute/checkpoint/parts.h"
 
@@ -11,6 +15,8 @@
 enum { INDEX_LIMIT = 64 << 20, POLICY_LIMIT = 1 << 20, LABEL_MAX = 64, LOCK_WAIT_MS = 120000 };
 enum { DEFAULT_FILES = 250000, DEFAULT_MB = 16384 };
 
+/* Missing directories are no error: the store is empty then, and checkpoint_make_dirs() makes them when
+ * something is to be written. */
 static int open_in(struct checkpoint_store st, struct checkpoint_store *ret, struct err *e)
 {
 	struct sys *s = st.sys;
@@ -82,6 +88,7 @@ void checkpoint_close(struct checkpoint_store *st)
 	st->pool = NULL;
 }
 
+/* Private directories: checkpoints hold the content of files that may be private. */
 int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
 {
 	if (st->dir_fd < 0) {
@@ -97,6 +104,7 @@ int checkpoint_make_dirs(struct checkpoint_store *st, struct err *e)
 	return OK;
 }
 
+/* Directories inside are left alone. */
 int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 {
 	char **names;
@@ -110,6 +118,7 @@ int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 	return OK;
 }
 
+/* One lock for making, restoring and pruning: each of them relies on packs staying where they are. */
 int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e)
 {
 	int wait = wait_ms > 0 && wait_ms < LOCK_WAIT_MS ? (int)wait_ms : LOCK_WAIT_MS;
@@ -119,6 +128,7 @@ int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, s
 	return OK;
 }
 
+/* Labels become part of ids and so of names of directories. */
 bool checkpoint_label_ok(const char *label)
 {
 	size_t n = strlen(label);
@@ -128,6 +138,7 @@ bool checkpoint_label_ok(const char *label)
 		strspn(label, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }
 
+/* Ids become names of directories that prune removes, so nothing else may pass. */
 bool checkpoint_id_ok(const char *id)
 {
 	size_t n = strlen(id);
@@ -142,11 +153,13 @@ static const struct doc INDEX = {
 	.file = "index.json", .type = JSON_ARRAY, .max_bytes = INDEX_LIMIT, .code = "CHECKPOINT_INDEX"
 };
 
+/* Every record must be an object with an id, or the whole file counts as damaged. */
 int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct err *e)
 {
 	struct json *array;
 
-	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the rest. */
+	/* Only a file that is certainly not there is an empty list: whoever writes it back would lose the
+	 * rest. */
 	int rc = st->dir_fd < 0 ? E_MISSING : doc_load(st->sys, st->a, st->dir_fd, &INDEX, &array, e);
 	if (rc == E_MISSING) {
 		*ret_array = json_new(st->a, JSON_ARRAY);
@@ -167,6 +180,7 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
 	return OK;
 }
 
+/* Replaced whole and durable; the caller holds the lock. */
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e)
 {
 	int rc = doc_replace(st->sys, st->a, st->dir_fd, &INDEX, array, e);
@@ -174,6 +188,7 @@ int checkpoint_save_index(struct checkpoint_store *st, const struct json *array,
 	return rc ? err_wrap(e, "checkpoint index") : OK;
 }
 
+/* Made by a restore, of what it was about to replace. */
 bool checkpoint_is_safety(const struct json *record)
 {
 	return text_eq(json_get_text(record, "label", ""), CHECKPOINT_SAFETY);
@@ -185,7 +200,7 @@ static int unknown(const char *id, struct err *e)
 		"no checkpoint '%s'; `helm checkpoint list` shows what there is", id);
 }
 
-/* The same files: which of them is meant does not matter. */
+/* They hold the same files, so it does not matter which of them is meant. */
 static bool is_same_tree(const struct json *x, const struct json *y)
 {
 	const char *tree = json_get_text(x, "tree", NULL);
@@ -193,7 +208,8 @@ static bool is_same_tree(const struct json *x, const struct json *y)
 	return tree && text_eq(tree, json_get_text(y, "tree", ""));
 }
 
-/* The newest of this label, when the others hold the same. */
+/* The newest with this label, if all with this label hold the same files.  Otherwise an error that lists
+ * the ids: restoring the wrong one would be worse than asking. */
 static int pick_label(const struct json *array, const char *label, struct json **ret, struct err *e)
 {
 	struct json *hit = NULL;
@@ -219,6 +235,7 @@ static int pick_label(const struct json *array, const char *label, struct json *
 	return OK;
 }
 
+/* A beginning that fits several ids is an error. */
 static int pick_beginning(const struct json *array, const char *id, struct json **ret, struct err *e)
 {
 	size_t hits = 0;
@@ -234,6 +251,7 @@ static int pick_beginning(const struct json *array, const char *id, struct json 
 	return OK;
 }
 
+/* Safety copies do not count: "latest" must not bring back what somebody just got rid of. */
 struct json *checkpoint_newest(const struct json *array)
 {
 	for (uint32_t i = array->n; i-- > 0;)
@@ -242,6 +260,7 @@ struct json *checkpoint_newest(const struct json *array)
 	return NULL;
 }
 
+/* A whole id first, then a label, then the beginning of an id. */
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e)
 {
 	struct json *hit = text_eq(id, "latest") ? checkpoint_newest(array) : NULL;
@@ -268,6 +287,7 @@ int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **r
 	return checkpoint_pick(array, id, ret_record, e);
 }
 
+/* Removes both forms of the mark, since older workspaces wrote another one. */
 int checkpoint_protect(
 	struct checkpoint_store *st, const char *id, bool is_pinned, struct json **ret_record, struct err *e)
 {
@@ -291,7 +311,7 @@ int checkpoint_protect(
 	return OK;
 }
 
-/* The tree a record of ours names. */
+/* The content that holds a record's manifest. */
 int checkpoint_record_tree(const struct json *record, struct content *ret, struct err *e)
 {
 	struct content c = { 0 };
@@ -317,6 +337,7 @@ static int bad_policy(struct err *e, const char *name, const char *want)
 		name, want);
 }
 
+/* A member that is not there leaves the default as it is. */
 static int get_count(const struct json *doc, const char *name, bool may_null, int64_t *to, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -328,6 +349,7 @@ static int get_count(const struct json *doc, const char *name, bool may_null, in
 	return OK;
 }
 
+/* true or false and nothing else: a wrong word must not count as false. */
 static int get_switch(const struct json *doc, const char *name, bool *to, struct err *e)
 {
 	const struct json *v = json_get(doc, name);
@@ -338,6 +360,7 @@ static int get_switch(const struct json *doc, const char *name, bool *to, struct
 	return OK;
 }
 
+/* Every member is checked; one that is wrong makes the whole policy invalid. */
 static int read_policy(
 	struct checkpoint_store *st, const struct json *doc, struct checkpoint_policy *p, struct err *e)
 {
@@ -367,6 +390,8 @@ static int read_policy(
 	return OK;
 }
 
+/* A policy that is there and not valid is an error, not the defaults: those could delete what the user
+ * wanted to keep. */
 int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
 {
 	struct checkpoint_policy p = { .keep_recent = CHECKPOINT_KEEP_RECENT,

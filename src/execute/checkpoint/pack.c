@@ -1,19 +1,21 @@
 /* pack.c — objects by their SHA-256, many in one file.
  *
- * A file of its own for each object would cost a create, a sync and a rename each: thousands of them for one source tree.
- * So the new objects of one checkpoint go into one pack, which costs one sync, and a pack never changes once it has its
- * name:
+ * A file of its own for each object would cost a create, a sync and a rename each: thousands of them for
+ * one source tree. So the new objects of one checkpoint go into one pack, which costs one sync, and a pack
+ * never changes once it has its name:
  *
  *	"HELMPK1\n"  objects, one after the other  index  trailer
  *
- * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32, little-endian.
- * An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.  The trailer is the index's
- * offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  A pack's name is drawn at random and never given twice:
- * who has written a pack anew may then remove the old one, whatever an interrupted attempt before left behind.
+ * The index has one row per object, sorted by id: id[32], offset u64, stored length u32, raw length u32,
+ * little-endian. An object whose two lengths are equal is stored as it is, otherwise it is one zstd frame.
+ * The trailer is the index's offset u64, the row count u64, SHA-256 of the index, and "HELMPKE1".  A pack's
+ * name is drawn at random and never given twice: who has written a pack anew may then remove the old one,
+ * whatever an interrupted attempt before left behind.
  *
- * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never wrong bytes.  Where
- * there are several copies of an object, a whole one is found.  A pack whose index is damaged counts as not there, so that what
- * it held is saved anew by the next checkpoint of the same files. */
+ * Whatever is read is checked against the name it was asked for by: a damaged pack gives an error, never
+ * wrong bytes.  Where there are several copies of an object, a whole one is found.  A pack whose index is
+ * damaged counts as not there, so that what it held is saved anew by the next checkpoint of the same
+ * files. */
 #include "execute/checkpoint/parts.h"
 
 #include <endian.h>
@@ -70,6 +72,8 @@ void pool_init(struct pool *p, struct sys *s, struct arena *a, int dir_fd)
 		p->open[i].fd = -1;
 }
 
+/* Ids are digests and so random enough to be their own hash.  Ends at the object's slot, or at the empty
+ * one where it belongs. */
 static size_t slot_of(const struct pool *p, const struct object_id *id)
 {
 	size_t at = (size_t)get64(id->b) & (p->slot_count - 1);
@@ -88,6 +92,7 @@ static void give_slot(struct pool *p, size_t index)
 		p->slots[at] = (uint32_t)index + 1;
 }
 
+/* Twice as many slots as objects keep searches short. */
 static void grow_slots(struct pool *p)
 {
 	p->slot_count = p->slot_count ? p->slot_count * 2 : 4096;
@@ -96,6 +101,7 @@ static void grow_slots(struct pool *p)
 		give_slot(p, i);
 }
 
+/* At most half of the slots are used. */
 static void insert(struct pool *p, const struct object *o)
 {
 	if (p->count == p->cap) {
@@ -126,6 +132,7 @@ const struct object *pool_find(const struct pool *p, const struct object_id *id)
 	return o && !o->is_bad ? o : NULL;
 }
 
+/* Its objects follow in pool->all, from `first` on. */
 static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
 {
 	if (p->pack_count == p->pack_cap) {
@@ -141,6 +148,7 @@ static struct pack *add_pack(struct pool *p, const char *name, uint64_t size)
 
 /* ---- reading ---- */
 
+/* A file that ends early is damaged, which is another thing than a failing read. */
 static int read_at(struct pool *p, int fd, void *to, size_t n, uint64_t at, const char *name, struct err *e)
 {
 	for (size_t done = 0; done < n;) {
@@ -167,7 +175,8 @@ static struct object row_object(const uint8_t *row)
 	return o;
 }
 
-/* `limit` is where the objects end. */
+/* `limit` is where the objects end.  After this no row can lead outside the file or ask for too much
+ * memory. */
 static bool are_rows_ok(const uint8_t *rows, uint64_t count, uint64_t limit)
 {
 	for (uint64_t i = 0; i < count; i++) {
@@ -179,6 +188,7 @@ static bool are_rows_ok(const uint8_t *rows, uint64_t count, uint64_t limit)
 	return true;
 }
 
+/* Reads the index only.  Nothing of the pack is in the table unless all of its index is right. */
 static int load_pack(struct pool *p, const char *name, struct err *e)
 {
 	AUTO(close_fd) int fd = p->sys->open(p->sys, p->dir_fd, name, O_RDONLY | O_NOFOLLOW, 0, 0);
@@ -214,6 +224,8 @@ static int load_pack(struct pool *p, const char *name, struct err *e)
 	return OK;
 }
 
+/* A damaged pack is set aside in `damaged` and counts as not there; a pack that cannot be read for another
+ * reason is an error, because it may be fine tomorrow. */
 int pool_load(struct pool *p, struct err *e)
 {
 	char **names;
@@ -237,6 +249,7 @@ int pool_load(struct pool *p, struct err *e)
 	return OK;
 }
 
+/* A few descriptors are kept open; packs share slots by number. */
 static int pack_fd(struct pool *p, uint32_t pack, int *ret, struct err *e)
 {
 	if (p->writer && pack == p->pack_count - 1) {
@@ -256,6 +269,7 @@ static int pack_fd(struct pool *p, uint32_t pack, int *ret, struct err *e)
 	return OK;
 }
 
+/* Made once and kept, because every object needs them. */
 static void need_scratch(struct pool *p)
 {
 	if (p->raw)
@@ -265,7 +279,7 @@ static void need_scratch(struct pool *p)
 	p->stored = arena_alloc(p->a, zst_bound(CHUNK_MAX));
 }
 
-/* Bytes of one object from an open pack, unpacked and checked. */
+/* Bytes of one object from an open pack, unpacked and checked against its name. */
 static int read_object(struct pool *p, int fd, const struct object *o, struct bytes *ret, struct err *e)
 {
 	const char *name = p->packs[o->pack].name;
@@ -292,7 +306,8 @@ static int read_copy(struct pool *p, const struct object *o, struct bytes *ret, 
 	return read_object(p, fd, o, ret, e);
 }
 
-/* The copy that was found is damaged: is there another one? */
+/* The copy that was found is damaged.  Every other copy is tried; the first whole one takes its slot, so
+ * that it is found from now on.  If there is none the first error stands. */
 static int read_other(struct pool *p, struct object *bad, struct bytes *ret, struct err *e)
 {
 	struct err why;
@@ -311,6 +326,7 @@ static int read_other(struct pool *p, struct object *bad, struct bytes *ret, str
 	return e->rc;
 }
 
+/* A copy that is damaged is never returned: another copy is tried, or it is an error. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e)
 {
 	if (pool_load(p, e))
@@ -345,6 +361,7 @@ bool pool_check(struct pool *p, const struct object_id *id)
 
 /* ---- writing ---- */
 
+/* Short writes are continued. */
 static int flush(struct pool *p, struct err *e)
 {
 	struct pool_writer *w = p->writer;
@@ -359,6 +376,7 @@ static int flush(struct pool *p, struct err *e)
 	return OK;
 }
 
+/* Collected in memory, and written in large pieces. */
 static int put(struct pool *p, const void *from, size_t n, struct err *e)
 {
 	struct pool_writer *w = p->writer;
@@ -375,6 +393,7 @@ static int put(struct pool *p, const void *from, size_t n, struct err *e)
 	return OK;
 }
 
+/* The pack gets a temporary name until pool_commit(); one that a crash leaves is found by it and pruned. */
 int pool_begin(struct pool *p, struct err *e)
 {
 	uint64_t random;
@@ -396,7 +415,8 @@ int pool_begin(struct pool *p, struct err *e)
 	return put(p, head_magic, sizeof(head_magic), e);
 }
 
-/* An object that is there already is relied upon, so it is read: the first ones, then every so often, or all of them. */
+/* An object that is there already is relied upon, so it is read back: the first ones, then every so often,
+ * or all of them. */
 static bool can_reuse(struct pool *p, const struct object_id *id)
 {
 	bool is_due = p->checks_all || p->reused < REUSE_CHECKED || p->reused % REUSE_STRIDE == 0;
@@ -410,6 +430,7 @@ static bool can_reuse(struct pool *p, const struct object_id *id)
 	return false;
 }
 
+/* Compressed when that makes it smaller; tiny objects are not tried. */
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e)
 {
 	struct object o = { .raw_n = (uint32_t)raw.n };
@@ -460,6 +481,7 @@ static int by_id(const void *x, const void *y)
 	return memcmp(((const struct object *)x)->id.b, ((const struct object *)y)->id.b, SHA256_SIZE);
 }
 
+/* The rows sorted by id, then the trailer, as the format at the top of this file says. */
 static int put_index(struct pool *p, struct err *e)
 {
 	struct pool_writer *w = p->writer;
@@ -488,7 +510,8 @@ static int put_index(struct pool *p, struct err *e)
 	return flush(p, e);
 }
 
-/* What the file gives back is what was put in: a checkpoint that cannot be read must not be reported as made. */
+/* Reads every object of the new pack back: a checkpoint that cannot be read must not be reported as
+ * made. */
 static int verify_written(struct pool *p, struct err *e)
 {
 	struct bytes got;
@@ -510,6 +533,7 @@ void pool_forget(struct pool *p)
 	}
 }
 
+/* The temporary file goes, and so does the table, which knows its objects. */
 void pool_drop(struct pool *p)
 {
 	if (!p->writer)
@@ -520,6 +544,8 @@ void pool_drop(struct pool *p)
 	pool_forget(p); /* its objects are in the table */
 }
 
+/* Content durable, read back, then renamed, then the directory durable.  Only then may a record name its
+ * objects. */
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e)
 {
 	struct pool_writer *w = p->writer;

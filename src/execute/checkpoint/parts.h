@@ -6,8 +6,9 @@
  *	tree     entries <-> the manifest's bytes, itself an object -> one digest names a whole tree
  *	plan     manifest against disk: what a restore would do
  *
- * Paths are bytes relative to the workspace root: no leading slash, no "." or "..", no empty component.  Their order is
- * that of a depth-first walk with sorted names: bytes, with '/' below everything else (checkpoint_path_cmp). */
+ * Paths are bytes relative to the workspace root: no leading slash, no "." or "..", no empty component.
+ * Their order is that of a depth-first walk with sorted names: bytes, with '/' below everything else
+ * (checkpoint_path_cmp). */
 #ifndef EXECUTE_CHECKPOINT_PARTS_H
 #define EXECUTE_CHECKPOINT_PARTS_H
 
@@ -40,8 +41,8 @@ static inline bool object_eq(const struct object_id *x, const struct object_id *
 	return __builtin_memcmp(x->b, y->b, SHA256_SIZE) == 0;
 }
 
-/* Bytes of any length in the store.  When is_list, `list` names an object that lists the chunks; otherwise the object
- * is `sha` itself. */
+/* Bytes of any length in the store.  When is_list, `list` names an object that lists the chunks; otherwise
+ * the object is `sha` itself. */
 struct content {
 	struct object_id sha; /* of all the bytes */
 	struct object_id list;
@@ -191,15 +192,16 @@ void pool_done(struct pool *p);
 /* Read the indexes of all packs, once. */
 int pool_load(struct pool *p, struct err *e);
 const struct object *pool_find(const struct pool *p, const struct object_id *id);
-/* The object's bytes, checked against its name; valid until the next call.  Of several copies, one that is whole. */
+/* The object's bytes, checked against its name; valid until the next call.  Of several copies, one that is
+ * whole. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e);
-/* It is there and can be read.  When not, pool_find() does not find it any more, and pool_add() writes it anew.  The pool must
- * be loaded. */
+/* It is there and can be read.  When not, pool_find() does not find it any more, and pool_add() writes it
+ * anew.  The pool must be loaded. */
 bool pool_check(struct pool *p, const struct object_id *id);
 
-/* Write new objects into one pack.  begin; add...; commit makes them durable, reads them back and gives them their
- * final name; without a commit, pool_done() removes what was written.  An object that is there already, whole as far as it was
- * looked at (checks_all), is not added. */
+/* Write new objects into one pack.  begin; add...; commit makes them durable, reads them back and gives
+ * them their final name; without a commit, pool_done() removes what was written.  An object that is there
+ * already, whole as far as it was looked at (checks_all), is not added. */
 int pool_begin(struct pool *p, struct err *e);
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e);
 /* Into the new pack, from another: for rewriting packs. */
@@ -208,8 +210,8 @@ void pool_forget(struct pool *p);
 void pool_drop(struct pool *p); /* give up what was added since pool_begin */
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e);
 
-/* Content of any length, fed in pieces, cut where the bytes say so.  feed_room gives memory to read into, feed_filled
- * says how much of it was used.  A feed that is begun again keeps its memory. */
+/* Content of any length, fed in pieces, cut where the bytes say so.  feed_room gives memory to read into,
+ * feed_filled says how much of it was used.  A feed that is begun again keeps its memory. */
 struct feed {
 	struct pool *pool;
 	struct arena *a;
@@ -245,8 +247,8 @@ struct tree {
 	struct entries entries;
 };
 void tree_write(struct buf *to, const struct selection *sel, const struct entries *entries);
-/* Refuses everything that is not exactly what tree_write makes: order, escapes upwards, children of a non-directory,
- * extents that overlap or pass the size. */
+/* Refuses everything that is not exactly what tree_write makes: order, escapes upwards, children of a
+ * non-directory, extents that overlap or pass the size. */
 int tree_parse(struct arena *a, struct bytes text, struct tree *ret, struct err *e);
 
 /* ---- stat cache ---- */
@@ -263,7 +265,8 @@ void cache_load(struct checkpoint_store *st, struct arena *a, const struct selec
 /* Before the record, so that a full disk is heard of while there is nothing to take back. */
 int cache_save(struct checkpoint_store *st, struct arena *a, const struct selection *sel,
 	const struct entries *entries, const struct content *tree, struct err *e);
-/* Mark the entries whose times, size and inode say that they are as they were.  True when all are, and none is missing. */
+/* Mark the entries whose times, size and inode say that they are as they were.  True when all are, and none
+ * is missing. */
 bool cache_match(const struct cache *c, struct entries *entries);
 
 /* ---- plan ---- */

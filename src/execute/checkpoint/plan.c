@@ -1,7 +1,7 @@
 /* plan.c — what a restore would do: the checkpoint's entries beside those on disk.
  *
- * Both lists are in one order, so this is a merge.  Whether a file is the same is decided by its content: a known digest
- * from the stat cache, or the file is read.  Size alone can only say that it is not. */
+ * Both lists are in one order, so this is a merge.  Whether a file is the same is decided by its content: a
+ * known digest from the stat cache, or the file is read.  Size alone can only say that it is not. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@ const char *checkpoint_state_name(enum checkpoint_state s)
 	return names[s];
 }
 
+/* Is the request about this path?  Without a list of paths it is about everything. */
 bool plan_wants(const struct plan *p, const char *path)
 {
 	if (!p->req->only_count)
@@ -27,7 +28,7 @@ bool plan_wants(const struct plan *p, const char *path)
 
 /* ---- same content? ---- */
 
-/* Digest of the file's data at the extents of `x`. -1 with errno. */
+/* The digest of the file's data at the extents of `x`, where the checkpoint has data.  -1 with errno. */
 static int digest_fd(struct plan *p, int fd, const struct entry *x, struct object_id *ret)
 {
 	struct sys *s = p->st->sys;
@@ -65,7 +66,8 @@ static bool is_same_extents(const struct entry *x, const struct entry *y)
 			memcmp(x->extents, y->extents, x->extent_count * sizeof(*x->extents)) == 0);
 }
 
-/* A file that cannot be read counts as different: it will be replaced, or the attempt reported. */
+/* Size first, then what the cache knows, and only then is the file read.  A file that cannot be read counts
+ * as different: it will be replaced, or the attempt will be reported. */
 static bool is_same_content(struct plan *p, const struct entry *want, struct entry *have)
 {
 	struct sys *s = p->st->sys;
@@ -85,9 +87,11 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 	return !digest_fd(p, fd, want, &got) && object_eq(&want->content.sha, &got);
 }
 
+/* What a restore would not change does not count as a difference. */
 static bool is_same_meta(struct plan *p, const struct entry *want, const struct entry *have)
 {
-	/* Times of directories, and whatever a link has but its target, are not worth a change of their own. */
+	/* Times of directories, and whatever a link has but its target, are not worth a change of their
+	 * own. */
 	if (want->type == ENTRY_LINK)
 		return true;
 	/* Only root can give files away; to others the owner is no change they could make. */
@@ -96,6 +100,7 @@ static bool is_same_meta(struct plan *p, const struct entry *want, const struct 
 	return want->mode == have->mode && (want->type == ENTRY_DIR || want->mtime_ns == have->mtime_ns);
 }
 
+/* In the order of cost: kind, target, content, and last what is only mode, owner or time. */
 static enum checkpoint_state compare(struct plan *p, const struct entry *want, struct entry *have)
 {
 	if (want->type == ENTRY_SKIPPED)
@@ -111,6 +116,7 @@ static enum checkpoint_state compare(struct plan *p, const struct entry *want, s
 
 /* ---- what is left alone ---- */
 
+/* Decided by the text of the link alone, without following it. */
 bool checkpoint_link_leaves(struct arena *a, const struct entry *link)
 {
 	const char *name = path_base(link->path);
@@ -120,7 +126,8 @@ bool checkpoint_link_leaves(struct arena *a, const struct entry *link)
 	return link->text[0] == '/' || text_eq(there, "..") || text_starts(there, "../");
 }
 
-/* Helm's history is never put back, not even when it was saved; version-control data only when asked for. */
+/* Why something below this path is never put back; NULL when it may be.  Helm's history is not put back
+ * even if it was saved, because an old history in its place would hide what happened since. */
 static const char *protected_part(struct plan *p, const char *path)
 {
 	struct selection rules = { .with_vcs = p->req->include_git, .with_state = p->req->include_state };
@@ -143,6 +150,7 @@ static const char *protected_part(struct plan *p, const char *path)
 	return NULL;
 }
 
+/* Sets a note on steps that will be left alone.  No note: the step is carried out. */
 static void judge(struct plan *p, struct step *t)
 {
 	if (t->state == CHECKPOINT_SAME)
@@ -163,6 +171,7 @@ static void judge(struct plan *p, struct step *t)
 
 /* ---- merge ---- */
 
+/* One path: what the checkpoint has, what the disk has, and what that means. */
 static void add_step(struct plan *p, const struct entry *want, struct entry *have)
 {
 	const char *path = want ? want->path : have->path;
@@ -181,6 +190,7 @@ static void add_step(struct plan *p, const struct entry *want, struct entry *hav
 	p->n++;
 }
 
+/* Both lists are sorted in the same order, so each entry is looked at once. */
 static void merge(struct plan *p)
 {
 	struct entries *w = &p->tree.entries, *h = &p->disk;
@@ -201,6 +211,7 @@ static void merge(struct plan *p)
 	}
 }
 
+/* By binary search, since steps are sorted by path. */
 struct step *plan_find(struct plan *p, const char *path)
 {
 	size_t low = 0, high = p->n;
@@ -218,6 +229,7 @@ struct step *plan_find(struct plan *p, const char *path)
 	return NULL;
 }
 
+/* From our own store, or from an archive of older workspaces. */
 static int load_tree(struct plan *p, struct err *e)
 {
 	struct content c;
@@ -232,7 +244,8 @@ static int load_tree(struct plan *p, struct err *e)
 	return OK;
 }
 
-/* Every path that was asked for is in the checkpoint, or is new and may go. */
+/* Every path that was asked for must be in the checkpoint, or be new and allowed to go.  A misspelt path is
+ * an error, not a restore of nothing. */
 static int check_only(struct plan *p, struct err *e)
 {
 	for (size_t i = 0; i < p->req->only_count; i++) {
@@ -249,6 +262,8 @@ static int check_only(struct plan *p, struct err *e)
 	return OK;
 }
 
+/* The disk is walked with the selection of the checkpoint, so that nothing outside of it can look like
+ * "new". */
 int plan_make(struct plan *p, struct checkpoint_store *st, const struct checkpoint_restore *req,
 	struct arena *a, struct err *e)
 {

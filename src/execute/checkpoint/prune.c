@@ -1,14 +1,16 @@
 /* prune.c — which checkpoints go, and what goes with them.
  *
- * Retention looks at records only.  Before anything is removed, every object of every checkpoint that stays is read and compared
- * with its digest.  If one cannot be read, nothing is removed: what that checkpoint needs is not known, and another copy may lie
- * in what would go.
+ * Retention looks at records only.  Before anything is removed, every object of every checkpoint that stays
+ * is read and compared with its digest.  If one cannot be read, nothing is removed: what that checkpoint
+ * needs is not known, and another copy may lie in what would go.
  *
- * Then, in an order that is safe at every step: the index without the records, durable; the directories; and objects that no
- * remaining tree needs.  A pack with little left in it is written anew before it goes, and so are many small ones; the new pack
- * has a name that no pack had before, so that what goes is never what was just written.
+ * Then, in an order that is safe at every step: the index without the records, durable; the directories;
+ * and objects that no remaining tree needs.  A pack with little left in it is written anew before it goes,
+ * and so are many small ones; the new pack has a name that no pack had before, so that what goes is never
+ * what was just written.
  *
- * A crash anywhere leaves files that nothing names.  They are harmless, and the next prune finds them by that. */
+ * A crash anywhere leaves files that nothing names.  They are harmless, and the next prune finds them by
+ * that. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -37,6 +39,8 @@ struct pruner {
 
 /* ---- retention ---- */
 
+/* Size pressure removes only what is kept for being young; never what is recent, pinned or named by a
+ * task. */
 static bool is_kept(const struct candidate *c)
 {
 	return c->is_recent || c->is_pinned || c->is_referenced || (c->is_young && !c->is_over);
@@ -61,6 +65,7 @@ static bool names_id(const struct json *list, const char *id)
 	return false;
 }
 
+/* What the checkpoint added to the store; for old archives the size of their file. */
 static uint64_t size_of_archive(struct pruner *p, const struct json *record)
 {
 	struct stat st;
@@ -75,6 +80,8 @@ static uint64_t size_of_archive(struct pruner *p, const struct json *record)
 	return (uint64_t)st.st_size;
 }
 
+/* Looks at one record.  One whose age cannot be read counts as new, so that it is not removed by
+ * mistake. */
 static void judge(struct pruner *p, struct candidate *c, struct json *record, int64_t now_us)
 {
 	const char *created = json_get_text(record, "created_at", "");
@@ -115,6 +122,7 @@ static int measure(struct pruner *p, uint64_t *ret, struct err *e)
 	return OK;
 }
 
+/* Also decides what goes for size. */
 static int judge_all(struct pruner *p, struct err *e)
 {
 	int64_t now_us = p->st->sys->now_us(p->st->sys);
@@ -134,8 +142,8 @@ static int judge_all(struct pruner *p, struct err *e)
 		return e->rc;
 	if (p->policy->max_total_mb < 0)
 		return OK;
-	/* Size pressure: what is only young goes, oldest first.  A record's size is what it added, so this is an
-	 * estimate where objects are shared. */
+	/* Size pressure: what is only young goes, oldest first.  A record's size is what it added, so this
+	 * is an estimate where objects are shared. */
 	uint64_t max = (uint64_t)p->policy->max_total_mb << 20, left = p->res.total_bytes;
 	for (size_t i = 0; i < p->n; i++)
 		if (!is_kept(p->by_age[i]))
@@ -150,6 +158,7 @@ static int judge_all(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* Every reason is told, so that a person sees why something stays. */
 static void report(struct pruner *p)
 {
 	struct arena *a = p->st->a;
@@ -185,6 +194,8 @@ static void report(struct pruner *p)
 
 /* ---- leftovers ---- */
 
+/* A directory named like a checkpoint that no record names, or a temporary file of ours.  Anything else is
+ * not ours to remove. */
 static bool is_leftover(struct pruner *p, const char *name)
 {
 	if (text_starts(name, "tmp-") || text_eq(name, "staging") ||
@@ -198,6 +209,7 @@ static bool is_leftover(struct pruner *p, const char *name)
 	return true;
 }
 
+/* A directory of ours holds files only, so one level is enough. */
 static int remove_dir(struct pruner *p, int parent, const char *name, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -214,6 +226,7 @@ static int remove_dir(struct pruner *p, int parent, const char *name, struct err
 	return OK;
 }
 
+/* Leftovers in one directory of the store: told, and with `apply` removed. */
 static int sweep(struct pruner *p, int dir, bool apply, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -238,7 +251,7 @@ static int sweep(struct pruner *p, int dir, bool apply, struct err *e)
 	return OK;
 }
 
-/* Files that a restore was bringing back when it died. */
+/* Walks the whole tree, also version-control directories, for files a restore was writing when it died. */
 static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 {
 	struct sys *s = p->st->sys;
@@ -271,6 +284,8 @@ static int sweep_temps(struct pruner *p, bool apply, struct err *e)
 
 /* ---- objects ---- */
 
+/* An object that something still needs must be whole; otherwise the prune stops before it removes
+ * anything. */
 static int mark(void *arg, const struct object_id *id, struct err *e)
 {
 	struct pruner *p = arg;
@@ -282,12 +297,14 @@ static int mark(void *arg, const struct object_id *id, struct err *e)
 	return OK;
 }
 
+/* The error a person needs: which checkpoint is damaged, and that nothing was removed. */
 static int damaged(const struct json *record, struct err *e)
 {
 	return err_wrap(e, "nothing was removed: checkpoint '%s', which stays, is damaged",
 		json_get_text(record, "checkpoint_id", "?"));
 }
 
+/* Everything one checkpoint needs: its manifest and the content of all its files. */
 static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
@@ -308,7 +325,8 @@ static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
 	return OK;
 }
 
-/* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects: look at each tree once. */
+/* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects:
+ * look at each tree once. */
 static int mark_all(struct pruner *p, struct err *e)
 {
 	struct pool *pool = p->st->pool;
@@ -336,7 +354,7 @@ struct use {
 	bool is_rewritten;
 };
 
-/* Which packs are written anew: those mostly dead, and the small ones when there are many. */
+/* Packs that are mostly dead are written anew, and so are small ones when there are many of them. */
 static bool choose_packs(struct pruner *p, struct use *use)
 {
 	struct pool *pool = p->st->pool;
@@ -357,6 +375,7 @@ static bool choose_packs(struct pruner *p, struct use *use)
 	return any;
 }
 
+/* The new pack is durable and was read back before the first old one is removed. */
 static int collect(struct pruner *p, struct err *e)
 {
 	struct pool *pool = p->st->pool;
@@ -393,6 +412,7 @@ static int collect(struct pruner *p, struct err *e)
 
 /* ---- all of it ---- */
 
+/* The index without the records is durable before anything they name goes. */
 static int drop_records(struct pruner *p, struct err *e)
 {
 	struct json *left = json_new(p->st->a, JSON_ARRAY);
@@ -413,6 +433,7 @@ static int drop_records(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* The order is the safety; see the top of this file. */
 static int carry_out(struct pruner *p, struct err *e)
 {
 	uint64_t now;
@@ -431,6 +452,7 @@ static int carry_out(struct pruner *p, struct err *e)
 	return OK;
 }
 
+/* Without `apply` it takes no lock and changes nothing. */
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e)
 {

@@ -1,16 +1,21 @@
 /* restore.c — bringing files back.
  *
- * A file is written under a temporary name beside its target, made durable, and then renamed, so that at every moment it is
- * the old or the new one.  Beside, and not in a directory of ours: so it lies on the right file system, and where that
- * directory's other files lie.  Temporary names that a crash left are never saved, and removed by the next restore or prune.
+ * A file is written under a temporary name beside its target, made durable, and then renamed, so that at
+ * every moment it is the old or the new one.  Beside, and not in a directory of ours: so it lies on the
+ * right file system, and where that directory's other files lie.  Temporary names that a crash left are
+ * never saved, and removed by the next restore or prune.
  *
- * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the whole file system
- * stands between writing and renaming, and another at the end.
+ * A few files are synced one by one.  For thousands that would take minutes; there, one barrier over the
+ * whole file system stands between writing and renaming, and another at the end.
  *
- * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced by a link after
- * the plan was made is therefore an error for the entries below it, never a way out.
+ * Every directory on the way is opened beneath the root and through no link.  A directory that was replaced
+ * by a link after the plan was made is therefore an error for the entries below it, never a way out.
  *
- * What is about to be replaced or removed is saved first; if it cannot be saved, nothing is replaced. */
+ * What is about to be replaced or removed is saved first; if it cannot be saved, nothing is replaced.
+ *
+ * The order of steps: first what is new is removed, from the inside out, to make room; then directories and
+ * files are made, in the order of paths, so that a directory comes before what is in it; last, modes and
+ * times of directories, from the inside out. */
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -32,6 +37,7 @@ struct restorer {
 	struct checkpoint_restored res;
 };
 
+/* Steps with a note are left alone. */
 static bool is_work(const struct step *t)
 {
 	return !t->note && t->state != CHECKPOINT_SAME && t->state != CHECKPOINT_UNSAVED;
@@ -44,7 +50,7 @@ static int leave(struct step *t, const char *why)
 	return OK;
 }
 
-/* Errors that are about this one entry.  All others (a full disk, a failing one) end the restore. */
+/* Errors that are about one entry only.  The others (a full or failing disk) end the restore. */
 static bool is_refusal(int error)
 {
 	switch (error) {
@@ -66,6 +72,7 @@ static bool is_refusal(int error)
 	}
 }
 
+/* After a failed call: leave this entry alone with a note, or end the restore. */
 static int leave_or_fail(struct step *t, const char *why, struct err *e)
 {
 	if (is_refusal(errno))
@@ -89,7 +96,8 @@ static const char *dir_of(struct restorer *r, const char *path)
 	return name == path ? "." : arena_strndup(r->a, path, (size_t)(name - path) - 1);
 }
 
-/* Our own directory without the write bit: lend it one, remember the mode. */
+/* A directory of ours without write permission gets it for the time being, and its mode is remembered for
+ * finish_dir(). */
 static void make_writable(struct restorer *r, const char *path, int fd)
 {
 	struct sys *s = r->st->sys;
@@ -104,7 +112,9 @@ static void make_writable(struct restorer *r, const char *path, int fd)
 		t->was_mode = st.st_mode & 07777;
 }
 
-/* Make r->parent_fd the directory of `path`, creating missing directories when `make`.  -1 with errno. */
+/* Makes r->parent_fd the directory of `path`, creating missing directories when `make`.  -1 with errno.
+ * Kept open between entries, since neighbours follow each other.  It is always opened from the root and
+ * through no link, so a directory that was exchanged meanwhile cannot lead elsewhere. */
 static int open_parent(struct restorer *r, const char *path, bool make)
 {
 	struct sys *s = r->st->sys;
@@ -152,6 +162,7 @@ static int put_bytes(struct putter *w, const uint8_t *p, size_t n, struct err *e
 	return OK;
 }
 
+/* Pieces of a sparse file's content go where its extents lie; holes stay holes. */
 static int put_piece(void *arg, struct bytes piece, struct err *e)
 {
 	struct putter *w = arg;
@@ -190,8 +201,8 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){ .tv_sec = seconds, .tv_nsec = part };
 }
 
-/* Owner first: chown clears the set-id bits.  Whoever may not give files away keeps them, and then a set-id bit would mean
- * another user than it did: it is dropped. */
+/* Owner first, because chown clears the set-id bits.  Whoever may not give files away keeps them as their
+ * own; then a set-id bit would mean another user than it did, so it is dropped. */
 static int set_meta(
 	struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x, struct err *e)
 {
@@ -209,6 +220,7 @@ static int set_meta(
 	return OK;
 }
 
+/* Created exclusively: a name that somebody else made beforehand is never written to. */
 static int put_file(
 	struct restorer *r, int dir_fd, const char *name, const struct entry *x, bool sync, struct err *e)
 {
@@ -245,6 +257,7 @@ static int put_entry(
 
 /* ---- batches ---- */
 
+/* The number of the step makes it unique within one restore. */
 static const char *temp_name(struct restorer *r, const struct step *t)
 {
 	return arena_printf(r->a, RESTORE_TEMP "%zx", (size_t)(t - r->plan.steps));
@@ -266,6 +279,7 @@ static int sync_parent(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* One sync of the whole file system instead of one for every file. */
 static int barrier(struct restorer *r, struct err *e)
 {
 	if (r->st->sys->syncfs(r->st->sys, r->st->root_fd))
@@ -273,6 +287,7 @@ static int barrier(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* Gives a finished temporary file its name.  This is the moment the old file is replaced. */
 static int place(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
@@ -305,6 +320,7 @@ static void drop_temps(struct restorer *r)
 	r->batch_bytes = 0;
 }
 
+/* All content is durable before the first file of the batch gets its name. */
 static int flush_batch(struct restorer *r, struct err *e)
 {
 	if (!r->batch_n)
@@ -318,6 +334,8 @@ static int flush_batch(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* Writes an entry under its temporary name.  A batch is bounded, so that not too much room is taken by
+ * files that exist twice. */
 static int stage(struct restorer *r, struct step *t, struct err *e)
 {
 	if (open_parent(r, t->path, true))
@@ -337,6 +355,7 @@ static int stage(struct restorer *r, struct step *t, struct err *e)
 
 /* ---- the steps ---- */
 
+/* A directory goes only when it is empty; what is in it was removed before, if it was to go. */
 static int remove_new(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
@@ -350,6 +369,8 @@ static int remove_new(struct restorer *r, struct step *t, struct err *e)
 	return sync_parent(r, e);
 }
 
+/* Something that stands in the way and is no directory was saved by back_up(), unless that was not wanted,
+ * and is removed.  The directory stays private until finish_dir() sets its final mode. */
 static int make_dir(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
@@ -404,7 +425,8 @@ static int do_step(struct restorer *r, struct step *t, struct err *e)
 	return t->state == CHECKPOINT_TOUCHED ? touch(r, t, e) : stage(r, t, e);
 }
 
-/* Modes and times of directories last, inner ones first: writing into them changes both. */
+/* Modes and times of directories come last, inner ones first, since writing into a directory changes its
+ * time and may need another mode. */
 static int finish_dir(struct restorer *r, struct step *t, struct err *e)
 {
 	struct sys *s = r->st->sys;
@@ -426,6 +448,7 @@ static int finish_dir(struct restorer *r, struct step *t, struct err *e)
 	return OK;
 }
 
+/* The three passes; see the top of this file. */
 static int apply(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
@@ -448,7 +471,8 @@ static int apply(struct restorer *r, struct err *e)
 
 /* ---- before and after ---- */
 
-/* Save what is about to be replaced, removed or touched.  Something that cannot be saved stops the restore. */
+/* Saves exactly the entries that are about to be replaced, removed or touched.  Something that cannot be
+ * saved stops the restore before anything was changed. */
 static int back_up(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
@@ -482,6 +506,7 @@ static int back_up(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* "started" is on record before anything changes; if that fails nothing is done. */
 static int record(struct restorer *r, const char *stage, struct err *e)
 {
 	struct arena *a = r->st->a;
@@ -501,7 +526,7 @@ static int record(struct restorer *r, const char *stage, struct err *e)
 	return r->req->record(r->req->record_arg, row, e);
 }
 
-/* What an interrupted restore left. */
+/* What an interrupted restore left behind. */
 static int remove_temps(struct restorer *r, struct err *e)
 {
 	struct entries *v = &r->plan.temps;
@@ -518,6 +543,8 @@ static int remove_temps(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* An error leaves a mixture of old and new files, each of them whole; running it again completes the
+ * work. */
 static int run(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
@@ -553,6 +580,7 @@ static int load_saved(struct restorer *r, const struct entry *x, struct bytes *r
 	return content_load(r->st->pool, r->a, &x->content, DIFF_LIMIT, ret, e);
 }
 
+/* Only for text of moderate size; everything else is reported as binary. */
 static int load_diff(struct restorer *r, const struct step *t, struct checkpoint_change *c, struct err *e)
 {
 	struct sys *s = r->st->sys;
@@ -597,6 +625,7 @@ static int add_change(struct restorer *r, const struct step *t, struct err *e)
 	return load_diff(r, t, c, e);
 }
 
+/* The result is copied into memory of the store, which outlives this call. */
 static int report(struct restorer *r, struct err *e)
 {
 	struct plan *p = &r->plan;
@@ -613,6 +642,7 @@ static int report(struct restorer *r, struct err *e)
 	return OK;
 }
 
+/* A dry run takes no lock and writes nothing. */
 int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_restore *req,
 	struct checkpoint_restored *ret, struct err *e)
 {

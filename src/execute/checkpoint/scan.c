@@ -1,10 +1,15 @@
 /* scan.c — which entries a checkpoint is about: the chosen paths, less what rules and safety leave out.
  *
- * The walk reads each directory through its parent's descriptor and never follows a link, so it cannot be led out of the
- * workspace.  Names are sorted, so two walks of one tree give one order, and everything later is a merge of sorted lists.
+ * The walk reads each directory through its parent's descriptor and never follows a link, so it cannot be
+ * led out of the workspace.  Names are sorted, so two walks of one tree give one order, and everything
+ * later is a merge of sorted lists.
  *
- * Never visited: Helm's state, recognised by its inode and by the name .helm at any depth, and version-control directories.
- * Both hold history; a file put back there from an old checkpoint would forge it. */
+ * Never visited: Helm's state, recognised by its inode and by the name .helm at any depth, and
+ * version-control directories. Both hold history; a file put back there from an old checkpoint would forge
+ * it.
+ *
+ * The walk does not read files.  It notes what a later step needs to decide whether a file must be read at
+ * all: kind, size, times, inode, and how much of it is data. */
 #include "execute/checkpoint/parts.h"
 
 #include <dirent.h>
@@ -26,6 +31,8 @@ struct entry *entries_add(struct arena *a, struct entries *list)
 
 /* ---- paths ---- */
 
+/* '/' sorts before every other byte, so that everything below a directory follows it directly; with plain
+ * byte order "a-b" would stand between "a" and "a/c". */
 int checkpoint_path_cmp(const char *x, const char *y)
 {
 	const uint8_t *p = (const uint8_t *)x, *q = (const uint8_t *)y;
@@ -41,6 +48,8 @@ int checkpoint_path_cmp(const char *x, const char *y)
 	return *p < *q ? -1 : 1;
 }
 
+/* Accepts only paths that cannot lead out of the root by their text.  Links on the way are a matter of how
+ * they are opened. */
 bool checkpoint_path_ok(const char *path)
 {
 	const char *at = path;
@@ -58,6 +67,7 @@ bool checkpoint_path_ok(const char *path)
 	}
 }
 
+/* Whole components only: "a" does not cover "ab". */
 bool checkpoint_path_covers(const char *top, const char *path)
 {
 	size_t n = strlen(top);
@@ -67,6 +77,8 @@ bool checkpoint_path_covers(const char *top, const char *path)
 
 /* ---- rules ---- */
 
+/* One line as in .gitignore: '!' negates, a slash at the end means directories only, a pattern with a slash
+ * is matched against the whole path, one without against the name. */
 void rules_add(struct arena *a, struct selection *s, const char *line, size_t n)
 {
 	while (n && (line[n - 1] == '\r' || line[n - 1] == ' ' || line[n - 1] == '\t'))
@@ -101,6 +113,7 @@ void rules_add(struct arena *a, struct selection *s, const char *line, size_t n)
 	s->rule_text[i] = text;
 }
 
+/* The last rule that matches decides, so they are tried from the end. */
 bool rules_exclude(const struct selection *s, const char *path, bool is_dir)
 {
 	const char *name = path_base(path);
@@ -115,6 +128,7 @@ bool rules_exclude(const struct selection *s, const char *path, bool is_dir)
 	return false;
 }
 
+/* Directories in which version-control systems keep their data. */
 static bool is_vcs_name(const char *name)
 {
 	/* Called for every entry of a tree: most names are none of these by their first letter. */
@@ -128,6 +142,7 @@ static bool is_vcs_name(const char *name)
 	return false;
 }
 
+/* By name alone, at any depth. */
 bool selection_hides_name(const struct selection *s, const char *name)
 {
 	if (!s->with_vcs && is_vcs_name(name))
@@ -135,6 +150,8 @@ bool selection_hides_name(const struct selection *s, const char *name)
 	return !s->with_state && text_eq(name, ".helm");
 }
 
+/* Inside the state directory: secrets, locks, temporary files and the checkpoints themselves are never
+ * saved. */
 bool checkpoint_state_hidden(const char *name)
 {
 	static const char *const globs[] = { "checkpoints", "*.sqlite3*", "privacy-vault.json", "*.lock",
@@ -156,6 +173,8 @@ static void digest_text(struct sha256 *h, const char *text)
 	sha256_add(h, text, strlen(text) + 1);
 }
 
+/* Makes the selection canonical: sorted, without paths below other chosen paths.  The digest names the
+ * cache, so equal selections must have equal digests. */
 void selection_seal(struct selection *s)
 {
 	size_t kept = 0;
@@ -194,6 +213,7 @@ static int64_t ns_of(struct timespec t)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* A file that has fewer blocks than its size is sparse; held_bytes is what reading it would give. */
 void entry_from_stat(struct entry *x, const struct stat *st)
 {
 	x->mode = st->st_mode & 07777;
@@ -211,6 +231,8 @@ void entry_from_stat(struct entry *x, const struct stat *st)
 	x->held_bytes = x->is_sparse ? on_disk : x->size;
 }
 
+/* Asks the file system where data lies, which may change while it is asked; the caller compares times
+ * afterwards. */
 int checkpoint_extents(struct sys *s, struct arena *a, int fd, struct entry *x)
 {
 	size_t cap = 0;
@@ -245,6 +267,7 @@ static void skip(struct entry *x, const char *why)
 	*x = (struct entry){ .path = x->path, .type = ENTRY_SKIPPED, .text = why };
 }
 
+/* What is neither file, directory nor link cannot be saved. */
 static const char *odd_kind(mode_t mode)
 {
 	if (S_ISFIFO(mode))
@@ -254,6 +277,7 @@ static const char *odd_kind(mode_t mode)
 	return "device";
 }
 
+/* Asked after every file, so that a huge tree is refused early and not after a long walk. */
 static int check_limits(struct scan *sc, struct err *e)
 {
 	if (sc->file_count > sc->max_files)
@@ -272,6 +296,7 @@ static int check_limits(struct scan *sc, struct err *e)
 	return OK;
 }
 
+/* A link that vanished or became something else meanwhile is noted as changed. */
 static int read_target(struct scan *sc, int fd, const char *name, struct entry *x, struct err *e)
 {
 	char target[4097];
@@ -289,6 +314,7 @@ static int read_target(struct scan *sc, int fd, const char *name, struct entry *
 
 static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool is_state, struct err *e);
 
+/* A directory that cannot be opened becomes a skipped entry, and the walk goes on. */
 static int enter(
 	struct scan *sc, int parent, const char *name, size_t at, int depth, bool is_state, struct err *e)
 {
@@ -310,6 +336,7 @@ static int enter(
 	return scan_dir(sc, fd, path, depth + 1, is_state, e);
 }
 
+/* The chosen path itself is never excluded by a rule; by name and by inode it is. */
 static bool is_hidden(
 	struct scan *sc, const char *path, const char *name, const struct stat *st, bool in_state)
 {
@@ -324,6 +351,7 @@ static bool is_hidden(
 	return path != sc->chosen && rules_exclude(sc->sel, path, S_ISDIR(st->st_mode));
 }
 
+/* Left out on purpose, and known to whoever asked: no reason to call the checkpoint incomplete. */
 static bool is_spared(struct scan *sc, const char *path, const char *name, const struct stat *st)
 {
 	if (!sc->spared)
@@ -337,7 +365,7 @@ static bool is_spared(struct scan *sc, const char *path, const char *name, const
 	return is_there && text_eq(name, ".git");
 }
 
-/* One name in an open directory. */
+/* Files that a restore was writing when it was interrupted are collected apart, and never saved. */
 static int visit(struct scan *sc, int parent, const char *path, const char *name, int depth, bool in_state,
 	struct err *e)
 {
@@ -391,6 +419,7 @@ struct names {
 	size_t n, cap;
 };
 
+/* Each name is stored as part of its whole path, so that neither has to be built again. */
 static int read_names(struct scan *sc, int fd, const char *path, struct names *names, struct err *e)
 {
 	struct sys *s = sc->st->sys;
@@ -431,6 +460,7 @@ static int cmp_names(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
+/* Sorted names give the order that everything later relies on. */
 static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool is_state, struct err *e)
 {
 	struct names names = { 0 };
@@ -448,7 +478,7 @@ static int scan_dir(struct scan *sc, int fd, const char *path, int depth, bool i
 	return OK;
 }
 
-/* A path the caller chose: every component above it is a real directory. */
+/* A path the caller chose: every component above it must be a real directory. */
 static int scan_path(struct scan *sc, const char *path, struct err *e)
 {
 	struct sys *s = sc->st->sys;
@@ -467,6 +497,7 @@ static int scan_path(struct scan *sc, const char *path, struct err *e)
 	return is_root ? scan_dir(sc, fd, "", 0, false, e) : visit(sc, fd, path, name, 0, false, e);
 }
 
+/* Paths are sorted and none lies below another, so the result is sorted as a whole. */
 int checkpoint_scan(struct scan *sc, struct err *e)
 {
 	for (size_t i = 0; i < sc->sel->path_count; i++)

@@ -1,8 +1,9 @@
 /* tree.c — a checkpoint's entries as bytes: the manifest.
  *
- * One JSON document, one entry per line, nothing in it that depends on when it was made: two checkpoints of the same tree
- * have the same manifest, and so the same object.  A path or link target that is not UTF-8 is written as base64 under
- * another member name, because a name that was changed to fit into JSON would be another name.
+ * One JSON document, one entry per line, nothing in it that depends on when it was made: two checkpoints of
+ * the same tree have the same manifest, and so the same object.  A path or link target that is not UTF-8 is
+ * written as base64 under another member name, because a name that was changed to fit into JSON would be
+ * another name.
  *
  * The parser trusts nothing: what it accepts can be restored without a second look at the paths. */
 #include "execute/checkpoint/parts.h"
@@ -18,7 +19,7 @@ static void put_json_text(struct buf *to, const char *text, size_t n)
 	json_write(to, &v, 0);
 }
 
-/* "name":"..." or "name_b64":"..." */
+/* "name":"..." for UTF-8, else "name_b64":"..." with the bytes as they are. */
 static void put_bytes(struct buf *to, const char *name, const char *text)
 {
 	size_t n = strlen(text);
@@ -40,6 +41,7 @@ static void put_digest(struct buf *to, const char *name, const struct object_id 
 	buf_addf(to, ",\"%s\":\"%s\"", name, hex);
 }
 
+/* Mode, owner and time; seconds and nanoseconds as text, because JSON numbers lose digits. */
 static void put_common(struct buf *to, const struct entry *x)
 {
 	int64_t seconds = x->mtime_ns / 1000000000, part = x->mtime_ns % 1000000000;
@@ -52,6 +54,7 @@ static void put_common(struct buf *to, const struct entry *x)
 		x->gid, (long long)seconds, (long long)part);
 }
 
+/* Extents only for sparse files; "chunks" only for content that is a list. */
 static void put_file(struct buf *to, const struct entry *x)
 {
 	buf_addf(to, ",\"size\":%llu", (unsigned long long)x->size);
@@ -89,6 +92,7 @@ static void put_entry(struct buf *to, const struct entry *x)
 	buf_addc(to, '}');
 }
 
+/* Each text is an object of its own, so that it can be given as base64. */
 static void put_list(struct buf *to, const char *name, const char *const *v, size_t n)
 {
 	buf_addf(to, "\"%s\":[", name);
@@ -100,6 +104,8 @@ static void put_list(struct buf *to, const char *name, const char *const *v, siz
 	buf_adds(to, "],\n");
 }
 
+/* The text depends on the selection and the entries only, never on the time: equal trees give equal
+ * manifests. */
 void tree_write(struct buf *to, const struct selection *sel, const struct entries *entries)
 {
 	buf_adds(to, "{\"format\":\"" TREE_FORMAT "\",\n");
@@ -122,7 +128,7 @@ static int bad(struct err *e, const char *what)
 	return err_set(e, E_CORRUPT, "CHECKPOINT_MANIFEST", "checkpoint manifest: %s", what);
 }
 
-/* The member `name`, or `name`_b64 decoded; never with a NUL inside. */
+/* The member `name`, or `name`_b64 decoded; never with a NUL inside, which would cut a path short. */
 static const char *get_bytes(struct arena *a, const struct json *v, const char *name)
 {
 	const char *text = json_text(json_get(v, name));
@@ -138,6 +144,7 @@ static const char *get_bytes(struct arena *a, const struct json *v, const char *
 	return arena_strndup(a, (const char *)raw.p, raw.n);
 }
 
+/* Whole numbers from 0 to max. */
 static bool get_u64(const struct json *v, const char *name, uint64_t max, uint64_t *ret)
 {
 	int64_t n;
@@ -166,6 +173,7 @@ static bool get_mode(const struct json *v, uint32_t *ret)
 	return true;
 }
 
+/* Bounded, so that the product in nanoseconds cannot overflow. */
 static bool get_mtime(const struct json *v, int64_t *ret_ns)
 {
 	const char *text = json_get_text(v, "mtime", ""), *dot = strchr(text, '.');
@@ -185,6 +193,8 @@ static bool get_mtime(const struct json *v, int64_t *ret_ns)
 	return true;
 }
 
+/* Extents must be in order, not overlap and lie within the size: the restore writes at these offsets
+ * without looking again. */
 static bool get_extents(struct arena *a, const struct json *list, struct entry *x)
 {
 	uint64_t end = 0, total = 0;
@@ -206,6 +216,7 @@ static bool get_extents(struct arena *a, const struct json *list, struct entry *
 	return true;
 }
 
+/* Size, digests and extents must agree with each other before anything is allocated for them. */
 static int parse_file(struct arena *a, const struct json *v, struct entry *x, struct err *e)
 {
 	const struct json *data = json_get(v, "data");
@@ -223,6 +234,7 @@ static int parse_file(struct arena *a, const struct json *v, struct entry *x, st
 	return OK;
 }
 
+/* Reasons come from a fixed list of ours; what is printed to a terminal may hold nothing else. */
 static bool is_reason(const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz ");
@@ -230,6 +242,7 @@ static bool is_reason(const char *s)
 	return n && n < 40 && !s[n];
 }
 
+/* Every path is checked here once and for all; a restore relies on it. */
 static int parse_entry(struct arena *a, const struct json *v, struct entry *x, struct err *e)
 {
 	const char *type = json_get_text(v, "type", "");
@@ -263,7 +276,8 @@ static int parse_entry(struct arena *a, const struct json *v, struct entry *x, s
 	return x->text && *x->text ? OK : bad(e, "a link has no target");
 }
 
-/* Order is checked, so no path occurs twice, and what follows a non-directory cannot be below it. */
+/* The order is checked, so no path occurs twice.  In that order everything below an entry follows it
+ * directly, so comparing with the entry before is enough to find something below a non-directory. */
 static int parse_entries(struct arena *a, const struct json *list, struct entries *to, struct err *e)
 {
 	const struct entry *before = NULL;
@@ -284,6 +298,7 @@ static int parse_entries(struct arena *a, const struct json *list, struct entrie
 	return OK;
 }
 
+/* The chosen paths are as strict as those of the entries. */
 static int parse_paths(struct arena *a, const struct json *list, struct selection *s, struct err *e)
 {
 	if (!json_is(list, JSON_ARRAY))
@@ -298,6 +313,8 @@ static int parse_paths(struct arena *a, const struct json *list, struct selectio
 	return OK;
 }
 
+/* Accepts only what tree_write() makes.  The rules are read back, so that a restore looks at the same part
+ * of the disk that was saved. */
 int tree_parse(struct arena *a, struct bytes text, struct tree *ret, struct err *e)
 {
 	struct json_limits lim = { .depth = 8, .size_bytes = (size_t)1 << 30, .max_nodes = 1u << 30 };

@@ -1,7 +1,10 @@
 /* answer.c — a person answers: yes, no, no longer.
  *
- * The record comes first: an answer that is not in the chain has no effect.  A crash behind the record leaves a grant that nobody
- * can use, never one that is not on record. */
+ * The record comes first: an answer that is not in the chain has no effect.  A crash behind the record
+ * leaves a grant that nobody can use, never one that is not on record.
+ *
+ * What a person may say yes to is bounded by can_reach(): a question about something that cannot be known
+ * beforehand is never widened into a standing permission. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -12,7 +15,8 @@
 
 static const char APPROVER_DOMAIN[] = "helm:approval:v1\n";
 
-/* The answer's own bytes, signed by the key a person registered for this. */
+/* An answer may also be signed with a key that a person registered for this; a prefix keeps that signature
+ * from meaning anything elsewhere. */
 static void add_approver(
 	struct arena *a, const struct approver *who, const struct json *what, struct json *about)
 {
@@ -60,6 +64,8 @@ static const char *now_text(struct kernel *k, struct arena *a)
 
 /* ---- requests ---- */
 
+/* A request that does not agree with the signed decision it belongs to was tampered with, and must not be
+ * answered. */
 static int find_request(struct kernel *k, struct arena *a, const struct json *requests, const char *id,
 	struct json **ret, struct err *e)
 {
@@ -79,6 +85,7 @@ static int find_request(struct kernel *k, struct arena *a, const struct json *re
 	return OK;
 }
 
+/* For showing it to a person: only a genuine request is shown. */
 int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e)
 {
 	struct json *doc;
@@ -87,6 +94,7 @@ int approval_get(struct kernel *k, struct arena *a, const char *id, struct json 
 	return rc ? rc : find_request(k, a, json_get(doc, "requests"), id, ret_entry, e);
 }
 
+/* Neither answered nor expired. */
 static int find_pending(struct approval_store *st, const char *id, struct json **ret, struct err *e)
 {
 	int rc = find_request(st->k, st->a, st->requests, id, ret, e);
@@ -99,6 +107,7 @@ static int find_pending(struct approval_store *st, const char *id, struct json *
 	return OK;
 }
 
+/* The history of the request stays in the document for a while; the receipt is the proof. */
 static void resolve(
 	struct kernel *k, struct arena *a, struct json *entry, const char *response, const char *responder)
 {
@@ -109,16 +118,19 @@ static void resolve(
 
 /* ---- reach ---- */
 
+/* Effects that a directory can bound. */
 static bool is_for_path(const struct cover *c)
 {
 	return c->kind == FX_WRITE || c->kind == FX_DELETE || c->kind == FX_MOVE || c->kind == FX_PERMISSION;
 }
 
+/* Effects that a single named host can bound. */
 static bool is_for_host(const struct cover *c)
 {
 	return (c->kind == FX_NETWORK || c->kind == FX_REMOTE) && (c->flags & FXF_ONE_HOST);
 }
 
+/* May this question be granted as widely as the terms say?  Every reason of it must allow that. */
 static int can_reach(const struct cover *covers, size_t n, const struct approval_terms *t, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -145,6 +157,7 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 
 /* ---- grants ---- */
 
+/* Records the grant, then puts it into the open document; the caller writes the document. */
 static int make_grant(struct approval_store *st, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {
@@ -168,6 +181,8 @@ static int make_grant(struct approval_store *st, struct grant *g, const struct a
 	return OK;
 }
 
+/* What a yes to this request would grant; nothing is changed.  An exact grant is bound to the very input
+ * and directory, and, unless it is a run, to the session that asked. */
 int grant_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
 	struct grant *ret, struct err *e)
 {
@@ -198,6 +213,8 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 	return rc;
 }
 
+/* Receipt, document, then the file for older readers.  An error after the receipt leaves a grant on record
+ * that nobody can use. */
 int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
@@ -226,6 +243,7 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 	return rc;
 }
 
+/* A grant nobody asked for; drafted by grant_draft_for(). */
 int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e)
 {
@@ -237,6 +255,7 @@ int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct 
 	return rc ? rc : approval_store_write(&st, e);
 }
 
+/* Decides as a door would, to find out what would be asked.  A denial cannot be granted away. */
 int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
 	const struct approval_terms *t, struct grant *ret, struct err *e)
 {
@@ -266,6 +285,7 @@ int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
 	return rc;
 }
 
+/* A no is on record, too, and cannot be answered again. */
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
@@ -288,6 +308,8 @@ int approval_deny(struct kernel *k, struct arena *a, const char *id, const char 
 	return rc ? rc : waiting_settle(k, a, json_get(entry, "request"), "cancelled", who->name, e);
 }
 
+/* The receipt alone ends the grant, even if the document cannot be written: see is_over_on_record() in
+ * find.c. */
 int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
 	const struct approver *who, struct json **ret_receipt, struct err *e)
 {
@@ -313,6 +335,7 @@ int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const 
 	return approval_store_write(&st, e);
 }
 
+/* Gives no grant: the client asked its own person about this one call, and it has been made. */
 int approval_answered_elsewhere(struct kernel *k, struct arena *a, const char *id, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };

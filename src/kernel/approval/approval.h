@@ -1,7 +1,8 @@
-/* approval.h — questions that wait for a person, and the grants that answer them (docs/formats/approvals.md).
+/* approval.h — questions that wait for a person, and the grants that answer them
+ * (docs/formats/approvals.md).
  *
- * A request is a question that was asked.  An approval is the act of a person who answers it with yes.  A grant is what that
- * leaves behind: a signed statement which later questions it answers. */
+ * A request is a question that was asked.  An approval is the act of a person who answers it with yes.  A
+ * grant is what that leaves behind: a signed statement which later questions it answers. */
 #ifndef KERNEL_APPROVAL_APPROVAL_H
 #define KERNEL_APPROVAL_APPROVAL_H
 
@@ -11,7 +12,8 @@
 #define GRANT_EFFECT "helm.approval/grant"
 #define REVOKE_EFFECT "helm.approval/revoke"
 
-/* {version, requests: {id: entry}, grants: {id: entry}}.  An error when the file cannot be understood: then nothing is granted. */
+/* {version, requests: {id: entry}, grants: {id: entry}}.  An error when the file cannot be understood: then
+ * nothing is granted. */
 int approvals_load(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* "pending", "approved", "denied", "answered in the client" or "expired". */
@@ -35,8 +37,9 @@ struct approver {
 
 /* A request, proven to be what was asked: APPROVAL_MISSING, APPROVAL_TAMPERED. */
 int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e);
-/* Each leaves a signed receipt in the chain first, then takes effect.  A request is answered once: APPROVAL_SETTLED when it was
- * answered or has expired.  APPROVAL_REACH when what was asked may not be granted so far. */
+/* Each leaves a signed receipt in the chain first, then takes effect.  A request is answered once:
+ * APPROVAL_SETTLED when it was answered or has expired.  APPROVAL_REACH when what was asked may not be
+ * granted so far. */
 int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	const struct approver *who, struct json **ret_receipt, struct err *e);
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
@@ -46,32 +49,36 @@ int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const 
 /* Give what was drafted: signed first, then kept. */
 int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
 	struct json **ret_receipt, struct err *e);
-/* From the questions since then: {since, questions, must_be_asked, proposals: [{number, saves, denied_by_you, principal, covers, examples,
- * approval_id}]}, the one that saves most first.  approval_id: a request to make the grant from; null when none is kept.  Reads only. */
+/* From the questions since then: {since, questions, must_be_asked, proposals: [{number, saves,
+ * denied_by_you, principal, covers, examples, approval_id}]}, the one that saves most first.  approval_id:
+ * a request to make the grant from; null when none is kept.  Reads only. */
 int tune_propose(struct kernel *k, struct arena *a, int64_t since_us, struct json **ret, struct err *e);
 /* The grant that would answer this request: everything but its id, time and giver. */
 int grant_draft(struct arena *a, const struct json *request, const struct approval_terms *t,
 	struct grant *ret, struct err *e);
-/* The same for something nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing would be, GRANT_DENIED.  A
- * subject or session that is NULL means anybody. */
+/* The same for something nobody asked for yet: what would be asked about `q`.  GRANT_NOTHING when nothing
+ * would be, GRANT_DENIED.  A subject or session that is NULL means anybody. */
 int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
 	const struct approval_terms *t, struct grant *ret, struct err *e);
 
-/* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent client. */
+/* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent
+ * client. */
 int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
-/* The program that called this hook, for the row of the call: pid and start time of the nearest ancestor that is no shell or the
- * like, or of the farthest one looked at; both 0 when a shell did in which a person types. */
+/* The program that called this hook, for the row of the call: pid and start time of the nearest ancestor
+ * that is no shell or the like, or of the farthest one looked at; both 0 when a shell did in which a person
+ * types. */
 void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks);
 
 /* ---- for the steps of the kernel itself ---- */
 
 /* `doc`: as approvals_load() gave it, or NULL when it could not be read.
  *
- * Does a grant that is kept answer the decision?  Then h->settled is filled, and what may be used once has been used up on disk.
- * Whatever cannot be read or verified grants nothing; h->approval_note says so. */
+ * Does a grant that is kept answer the decision?  Then h->settled is filled, and what may be used once has
+ * been used up on disk. Whatever cannot be read or verified grants nothing; h->approval_note says so. */
 bool grants_settle(struct kernel *k, const struct request *q, const struct json *doc, struct handling *h);
 
-/* The question as a person will read it: h->question, its digest, and whether the same one is kept already. */
+/* The question as a person will read it: h->question, its digest, and whether the same one is kept
+ * already. */
 int approval_pose(
 	struct kernel *k, const struct request *q, const struct json *doc, struct handling *h, struct err *e);
 /* After the decision is on record: keep the question where a person finds it. */

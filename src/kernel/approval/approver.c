@@ -1,9 +1,9 @@
 /* approver.c — is it a person who answers?
  *
- * An agent must not approve what it asked for itself.  It is refused below a guarded run, where an agent client says in the
- * environment that it is one, and below any process that has called a hook of this workspace.  None of this stops a program that
- * wants to deceive and may do as it likes on the machine; the guard denies the words, the sandbox hides the keys, and this closes
- * the ways that lie open. */
+ * An agent must not approve what it asked for itself.  It is refused below a guarded run, where an agent
+ * client says in the environment that it is one, and below any process that has called a hook of this
+ * workspace.  None of this stops a program that wants to deceive and may do as it likes on the machine; the
+ * guard denies the words, the sandbox hides the keys, and this closes the ways that lie open. */
 #include "base/proc.h"
 #include "base/text.h"
 #include "clients/clients.h"
@@ -16,7 +16,7 @@
 
 enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 3, RECENT_CALLS = 2000 };
 
-/* Programs that only pass on what they were given. */
+/* Programs that only pass on what they were given, so the one that asked is above them. */
 static bool is_wrapper(const char *name)
 {
 	static const char *const names[] = { "busybox", "env", "nice", "timeout", "stdbuf", "setsid",
@@ -30,6 +30,7 @@ static bool is_wrapper(const char *name)
 	return false;
 }
 
+/* Looks up a few ancestors only: the hook is started by its client directly, or through a shell. */
 void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks)
 {
 	struct proc_info p = { .parent = getppid() };
@@ -46,6 +47,7 @@ void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks)
 	}
 }
 
+/* By pid and start time, so that a later process with the same pid is not taken for it. */
 static bool has_called(const struct json *rows, const struct proc_info *p)
 {
 	for (uint32_t i = rows->n; i-- > 0;)
@@ -55,6 +57,8 @@ static bool has_called(const struct json *rows, const struct proc_info *p)
 	return false;
 }
 
+/* Marks in the environment first, then every ancestor up to the first process.  Ledger rows that cannot be
+ * read are an error, and so a refusal. */
 int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
 {
 	struct proc_info p = { .parent = getppid() };

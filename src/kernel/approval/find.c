@@ -1,7 +1,12 @@
 /* find.c — a question finds its answer, or is kept until a person gives one.
  *
- * Only called when a decision asks, so what is allowed or denied costs nothing here.  A grant that may be used once is used up on
- * disk before the decision is recorded: a crash in between loses the grant and never doubles it. */
+ * Only called when a decision asks, so what is allowed or denied costs nothing here.  A grant that may be
+ * used once is used up on disk before the decision is recorded: a crash in between loses the grant and
+ * never doubles it.
+ *
+ * Trust: approvals.json is only a file, which a program of the same user may have changed.  So a grant is
+ * believed only with its signature, and only if the chain of receipts does not say that it was revoked or
+ * used up. */
 #include "kernel/approval/parts.h"
 
 #include "base/text.h"
@@ -16,7 +21,8 @@ static const int64_t REQUEST_US = INT64_C(86400) * 1000000;
 
 /* ---- grants ---- */
 
-/* The one key that grants and questions of this machine are signed with. */
+/* The one key that grants and questions of this machine are signed with.  The signature must hold and must
+ * be by that key; anything else is no. */
 static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json *doc, const char *kind,
 	void (*verify)(struct verification *v, const struct json *doc))
 {
@@ -30,6 +36,7 @@ static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json
 	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
 }
 
+/* The signature covers the digest, and the digest covers the grant. */
 bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt, struct grant *ret)
 {
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
@@ -41,6 +48,8 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 		grant_from_json(a, grant, ret, NULL) == OK;
 }
 
+/* The signed decision said ESCALATE and named the digest of exactly this question.  So a person never
+ * approves a text that was exchanged after it was asked. */
 bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry)
 {
 	const struct json *record = json_get(json_get(entry, "receipt"), "subject");
@@ -58,6 +67,8 @@ struct kept_grants {
 	size_t n;
 };
 
+/* Grants that are in force by the document.  None is verified yet, since signatures are only checked for
+ * those that are needed. */
 static void read_grants(struct kernel *k, struct arena *a, const struct json *doc, struct kept_grants *ret)
 {
 	const struct json *grants = json_get(doc, "grants");
@@ -88,6 +99,8 @@ static bool holds(struct bytes text, const char *word)
 	return memmem(text.p, text.n, word, strlen(word)) != NULL;
 }
 
+/* Searches the raw text of the receipt; parsing every receipt of a chain would take too long.  A match too
+ * many only refuses a grant. */
 static int look_for_end(
 	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
@@ -105,7 +118,9 @@ static int look_for_end(
 	return s->is_over;
 }
 
-/* The document could have been put back; the chain cannot.  From the newest file back to the one in which it was given. */
+/* The document could have been put back to an older state; the chain cannot.  Searched from the newest file
+ * back to the one in which the grant was given.  What cannot be read counts as over, and so does a grant
+ * whose giving is not on record. */
 static bool is_over_on_record(struct kernel *k, struct arena *a, const struct grant *g)
 {
 	struct sighting s = { .id = g->id, .is_once = g->is_once };
@@ -120,7 +135,8 @@ static bool is_over_on_record(struct kernel *k, struct arena *a, const struct gr
 	return s.is_over || !s.is_given;
 }
 
-/* Only those that are needed are verified; one that is not ours is left out, and the rest must do without it. */
+/* Finds grants that answer the whole question, and verifies only these.  One that does not hold is taken
+ * out, and the rest is tried again without it, until either all hold or none are left. */
 static bool answered_by(
 	struct kernel *k, const struct question *q, struct kept_grants *kept, struct handling *h)
 {
@@ -155,7 +171,8 @@ static bool needs_using_up(const struct kept_grants *kept)
 	return false;
 }
 
-/* Of two that come at once exactly one finds it unused. */
+/* Under the lock everything is read and verified again: of two requests that come at once exactly one finds
+ * the grant unused.  It is written as used before the decision is recorded. */
 static bool use_up(struct kernel *k, const struct question *q, struct kept_grants *kept, struct handling *h)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
@@ -178,6 +195,7 @@ static bool use_up(struct kernel *k, const struct question *q, struct kept_grant
 	return false;
 }
 
+/* The ids of the grants go into both receipts, which is also how the chain knows that they were used. */
 static void settle_by(const struct kept_grants *kept, struct handling *h)
 {
 	struct json *about = json_new(h->a, JSON_OBJECT), *ids = json_new(h->a, JSON_ARRAY);
@@ -189,6 +207,7 @@ static void settle_by(const struct kept_grants *kept, struct handling *h)
 	h->settled = (struct settlement){ .by = "grant", .about = about };
 }
 
+/* Grants that may be used again need no lock; only one that is used up does. */
 bool grants_settle(struct kernel *k, const struct request *q, const struct json *doc, struct handling *h)
 {
 	struct question question = { .principal = q->who.subject_id,
@@ -213,7 +232,7 @@ bool grants_settle(struct kernel *k, const struct request *q, const struct json 
 
 /* ---- requests ---- */
 
-/* The original's classes of what needs a person. */
+/* Classes that older readers of a workspace know. */
 static const char *risk_class(const struct decision *d)
 {
 	for (size_t i = 0; i < d->ask_count; i++) {
@@ -240,6 +259,7 @@ static const char *readable(struct arena *a, const char *text)
 	return n > PREVIEW_BYTES ? arena_printf(a, "%s ... (%zu more bytes)", safe, n - PREVIEW_BYTES) : safe;
 }
 
+/* Only the findings that ask; what was merely noticed would distract. */
 static void add_reasons(struct arena *a, const struct decision *d, struct json *doc)
 {
 	struct json *rules = json_new(a, JSON_ARRAY), *understood = json_new(a, JSON_ARRAY);
@@ -264,7 +284,8 @@ static void add_reasons(struct arena *a, const struct decision *d, struct json *
 	json_set(a, doc, "understood", understood);
 }
 
-/* The command line that goes on after an approval.  What must not be written down is not: then there is none. */
+/* The command line that goes on after an approval.  If it holds something that must not be written down,
+ * there is none, and the person repeats the command by hand. */
 static const char *resume_line(struct arena *a, const struct request *q, const char *id)
 {
 	if (!q->answer.resume_before)
@@ -274,7 +295,8 @@ static const char *resume_line(struct arena *a, const struct request *q, const c
 	return privacy_redact(a, line, n, &n) == line && text_utf8_valid(line, n) == n ? line : NULL;
 }
 
-/* What the person answers.  `old`: the members that an earlier asking fixed; or NULL. */
+/* What the person answers.  `old` gives the members that an earlier asking fixed (task and times), so that
+ * the same question gives the same bytes. */
 static struct json *compose(struct kernel *k, const struct request *q, const struct handling *h,
 	const char *id, const struct json *old)
 {
@@ -321,8 +343,8 @@ static bool has_text(const struct json *doc, const char *name, const char *value
 	return value ? have && text_eq(have, value) : !have;
 }
 
-/* The same question that waits already: byte for byte what we would ask now, so that nobody can have slipped another text under
- * its name before we sign it. */
+/* The same question that waits already: byte for byte what we would ask now.  A text that somebody put
+ * under its id meanwhile differs, and is therefore never signed. */
 static struct json *find_same(
 	struct kernel *k, const struct request *q, const struct json *doc, const struct handling *h)
 {
@@ -341,6 +363,7 @@ static struct json *find_same(
 	return NULL;
 }
 
+/* Fills h->question and its digest.  The decision record will carry that digest. */
 int approval_pose(
 	struct kernel *k, const struct request *q, const struct json *doc, struct handling *h, struct err *e)
 {
@@ -366,6 +389,7 @@ int approval_pose(
 	return OK;
 }
 
+/* After the record, because it stores the signed receipt beside the question. */
 int approval_keep(struct kernel *k, struct handling *h, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };

@@ -1,8 +1,8 @@
 /* store.c — <state>/approvals.json: what waits for a person, and what a person has granted.
  *
- * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the signed decision it was
- * made for, a grant only as the signed receipt it is.  What is in here and is neither is passed over.  A file that cannot be
- * understood grants nothing. */
+ * One document under one lock, replaced whole.  It proves nothing by itself: a request counts only with the
+ * signed decision it was made for, a grant only as the signed receipt it is.  What is in here and is
+ * neither is passed over.  A file that cannot be understood grants nothing. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -19,6 +19,7 @@ static const struct doc QUESTIONS = { .file = APPROVALS,
 	.code = "APPROVALS_FORMAT" };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 
+/* A missing file is an empty document; one of another form is an error, and then nothing is granted. */
 int approvals_load(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
@@ -40,6 +41,7 @@ int approvals_load(
 
 /* ---- how things stand ---- */
 
+/* A time that cannot be read is past, so that nothing lives for ever by a typing error. */
 static bool is_past(const struct json *doc, const char *name, int64_t now_us)
 {
 	const char *text = json_get_text(doc, name, "");
@@ -48,6 +50,7 @@ static bool is_past(const struct json *doc, const char *name, int64_t now_us)
 	return !text_parse_time(text, strlen(text), &us) || us <= now_us;
 }
 
+/* An answer counts for ever; without one the request expires. */
 const char *request_state(const struct json *entry, int64_t now_us)
 {
 	const char *response = json_get_text(entry, "response", NULL);
@@ -57,6 +60,7 @@ const char *request_state(const struct json *entry, int64_t now_us)
 	return is_past(json_get(entry, "request"), "expires_at", now_us) ? "expired" : "pending";
 }
 
+/* Revoked and used come before the time, because they end a grant for good. */
 const char *grant_state(const struct json *entry, int64_t now_us)
 {
 	const struct json *grant = json_get(json_get(json_get(entry, "receipt"), "metadata"), "grant");
@@ -79,6 +83,7 @@ void approvals_count(const struct json *doc, int64_t now_us, size_t *ret_pending
 
 /* ---- changing ---- */
 
+/* The lock is held until approval_store_close(), so what is read is what is replaced. */
 int approval_store_open(struct approval_store *st, struct kernel *k, struct arena *a, struct err *e)
 {
 	int rc = doc_lock(k->sys, k->ws->state_fd, &QUESTIONS, &st->lock_fd, e);
@@ -100,7 +105,7 @@ void approval_store_close(struct approval_store *st)
 	st->lock_fd = -1;
 }
 
-/* Settled long ago: the history is in the receipts. */
+/* Settled long ago.  It may go from the document, because its history is in the receipts. */
 static bool is_old(const struct json *entry, const struct json *about, int64_t now_us)
 {
 	static const char *const ends[] = { "resolved_at", "used_at", "revoked_at" };
@@ -111,6 +116,7 @@ static bool is_old(const struct json *entry, const struct json *about, int64_t n
 	return is_past(about, "expires_at", now_us - KEPT_US);
 }
 
+/* Settled entries go after a week; of those that wait, only the newest are kept. */
 static void prune(struct approval_store *st, int64_t now_us)
 {
 	size_t pending, in_force;

@@ -1,9 +1,10 @@
 /* tune.c — which grants would have saved the most questions, and what they would have let through.
  *
- * The calls of the last days that a person was asked about are held against each other: a grant for the shape of one of them would have
- * answered some of the others.  The one that answers most is proposed first, then the one that answers most of what is left.  Nothing is
- * granted here.  A proposal names the request it is made from, because only a request that agrees with its signed decision may become a
- * grant; the notes it is counted from prove nothing. */
+ * The calls of the last days that a person was asked about are held against each other: a grant for the
+ * shape of one of them would have answered some of the others.  The one that answers most is proposed
+ * first, then the one that answers most of what is left.  Nothing is granted here.  A proposal names the
+ * request it is made from, because only a request that agrees with its signed decision may become a grant;
+ * the notes it is counted from prove nothing. */
 #include "base/text.h"
 #include "kernel/approval/parts.h"
 #include "kernel/hook.h"
@@ -32,6 +33,7 @@ struct tuning {
 	size_t shape_count;
 };
 
+/* From the newest back, since repeated questions follow each other closely. */
 static struct asked *find(struct tuning *t, const char *id)
 {
 	for (size_t i = t->n; i-- > 0;)
@@ -40,6 +42,7 @@ static struct asked *find(struct tuning *t, const char *id)
 	return NULL;
 }
 
+/* Every reason must allow a wider grant, or none can be proposed. */
 static bool all_may_widen(const struct asked *q)
 {
 	for (size_t i = 0; i < q->cover_count; i++)
@@ -56,6 +59,7 @@ static bool answers(const struct asked *x, const struct asked *y)
 	return text_eq(x->client, y->client) && grant_covers(&g, y->covers, y->cover_count);
 }
 
+/* Questions of the same shape lead to the same proposal, so only the first of each shape is tried. */
 static void note_shape(struct tuning *t, size_t i)
 {
 	if (!t->all[i].can_widen || t->shape_count == MAX_SHAPES)
@@ -66,6 +70,7 @@ static void note_shape(struct tuning *t, size_t i)
 	t->shapes[t->shape_count++] = i;
 }
 
+/* Only calls within the time asked for that put a question. */
 static void read_row(struct tuning *t, const struct json *row)
 {
 	const char *id = json_get_text(row, "approval_id", NULL), *at = json_get_text(row, "at", "");
@@ -93,6 +98,7 @@ static void read_row(struct tuning *t, const struct json *row)
 	note_shape(t, t->n++);
 }
 
+/* How many questions that no earlier proposal answers this one would have answered. */
 static size_t would_save(const struct tuning *t, const struct asked *x)
 {
 	size_t n = 0;
@@ -102,7 +108,8 @@ static size_t would_save(const struct tuning *t, const struct asked *x)
 	return n;
 }
 
-/* The request among those it answers that can still be proven, the newest first. */
+/* The newest request of the same shape that agrees with its signed decision.  Without one the proposal can
+ * only be looked at. */
 static const char *provable(const struct tuning *t, const struct asked *x)
 {
 	for (size_t i = t->n; i-- > 0;) {
@@ -122,6 +129,8 @@ static void add_new(struct arena *a, struct json *list, const char *text)
 	json_pushs(a, list, text);
 }
 
+/* Marks what it answers as saved, so that the next proposal counts only what is left.  What a person denied
+ * is always among the examples. */
 static struct json *propose(struct tuning *t, const struct asked *x, size_t saves)
 {
 	struct arena *a = t->a;
@@ -149,6 +158,7 @@ static struct json *propose(struct tuning *t, const struct asked *x, size_t save
 	return doc;
 }
 
+/* Greedy: the proposal that saves most, then the one that saves most of the rest. */
 static struct json *choose(struct tuning *t)
 {
 	struct json *list = json_new(t->a, JSON_ARRAY);

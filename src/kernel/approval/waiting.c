@@ -1,7 +1,8 @@
-/* waiting.c — long-running-runtime.json: runs that wait for a person, in the form older readers of a workspace know.
+/* waiting.c — long-running-runtime.json: runs that wait for a person, in the form older readers of a
+ * workspace know.
  *
- * Nothing is decided from this file; approvals.json is what counts.  It is kept because tools of older workspaces show it, and
- * members we do not know stay as they are. */
+ * Nothing is decided from this file; approvals.json is what counts.  It is kept because tools of older
+ * workspaces show it, and members we do not know stay as they are. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -17,7 +18,7 @@ static const struct doc RUNTIME = { .file = "long-running-runtime.json",
 	.code = "RUNTIME_STATE" };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 
-/* A part that somebody made something else of is begun anew: nothing is decided from it. */
+/* A part that somebody made something else of is begun anew, since nothing is decided from it. */
 static struct json *part(struct arena *a, struct json *doc, const char *name)
 {
 	if (!json_is(json_get(doc, name), JSON_OBJECT))
@@ -25,6 +26,7 @@ static struct json *part(struct arena *a, struct json *doc, const char *name)
 	return doc_part(a, doc, name);
 }
 
+/* A new file gets its version. */
 static int load(struct kernel *k, struct arena *a, struct json **ret, struct err *e)
 {
 	int rc = doc_load(k->sys, a, k->ws->state_fd, &RUNTIME, ret, e);
@@ -46,6 +48,7 @@ static void prune(struct kernel *k, struct json *pauses)
 	}
 }
 
+/* The parts that older readers expect are always there. */
 static int store(struct kernel *k, struct arena *a, struct json *doc, struct err *e)
 {
 	prune(k, part(a, doc, "approval_gates"));
@@ -54,6 +57,7 @@ static int store(struct kernel *k, struct arena *a, struct json *doc, struct err
 	return doc_replace(k->sys, a, k->ws->state_fd, &RUNTIME, doc, e);
 }
 
+/* The state of the run that waits, as older readers show it. */
 static void set_task(
 	struct arena *a, struct json *doc, const char *task, const char *status, const char *pending)
 {
@@ -63,6 +67,7 @@ static void set_task(
 	json_sets(a, run, "pending_approval_id", pending);
 }
 
+/* Only for guarded runs: an agent's call does not wait. */
 int waiting_add(struct kernel *k, struct arena *a, const struct json *request, struct err *e)
 {
 	static const char *const members[] = { "approval_id", "task_id", "pending_action", "resource",
@@ -87,6 +92,7 @@ int waiting_add(struct kernel *k, struct arena *a, const struct json *request, s
 	return store(k, a, doc, e);
 }
 
+/* A request that is not in the file is no error. */
 int waiting_settle(struct kernel *k, struct arena *a, const struct json *request, const char *response,
 	const char *responder, struct err *e)
 {

@@ -1,4 +1,10 @@
-/* entries.c — the command a client runs, and our entries in a file of its settings; see parts.h. */
+/* entries.c — the command a client runs, and our entries in a file of its settings; see parts.h.
+ *
+ * An entry is recognised by what its command does, not by where it stands: people move entries, quote them
+ * differently, or install the program elsewhere.  So the command is taken apart into words, and anything
+ * that is more than plain words is somebody else's and is left alone.
+ *
+ * Removing takes out as little as possible, but never leaves an empty group or list of ours behind. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/setup/parts.h"
@@ -7,6 +13,7 @@
 
 enum { MAX_ENTRIES = 256 };
 
+/* Tells a client nobody knows from one that is known but has no hook, for which walls are the remedy. */
 int setup_find_client(struct arena *a, const char *name, const struct client **ret, struct err *e)
 {
 	const struct client *c = clients_find(name);
@@ -23,9 +30,11 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
 
 /* ---- commands ---- */
 
-/* A program that is gone, or dies, would be exit code 127 or a signal, and that clients take for "go on".  2 is a block to all. */
+/* If the program is gone or dies, the shell reports 127 or a signal, which clients take for "go on".  Exit
+ * code 2 is a block to all of them. */
 static const char or_block[] = " || exit 2";
 
+/* The workspace is named, because the client may run the command from any directory. */
 char *setup_command(const struct setup *s, const struct client *c, const char *verb)
 {
 	const char *moved = s->sys->getenv(s->sys, "HELM_HOME");
@@ -38,7 +47,8 @@ char *setup_command(const struct setup *s, const struct client *c, const char *v
 		text_eq(verb, "pre-tool") ? or_block : "");
 }
 
-/* One word, quotes taken off.  NULL when it holds what a shell would act upon. */
+/* One word with its quotes taken off.  NULL when it holds anything a shell would act upon: such a command
+ * is not one of ours. */
 static const char *take_word(struct arena *a, const char **p)
 {
 	struct buf b;
@@ -65,6 +75,7 @@ static const char *take_word(struct arena *a, const char **p)
 	return b.p;
 }
 
+/* NAME= in front of the command, as setup_command() writes it for HELM_HOME. */
 static bool is_assignment(const char *word)
 {
 	size_t n = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_");
@@ -72,6 +83,8 @@ static bool is_assignment(const char *word)
 	return n && word[n] == '=';
 }
 
+/* Understands only what setup_command() writes, and what a person may have made of it by quoting
+ * differently. */
 struct json *setup_words(struct arena *a, const char *command)
 {
 	struct json *words = json_new(a, JSON_ARRAY);
@@ -90,6 +103,7 @@ struct json *setup_words(struct arena *a, const char *command)
 	}
 }
 
+/* "" behind the end, so that callers need not count. */
 static const char *word_at(const struct json *words, size_t i)
 {
 	const char *word = json_text(json_at(words, i));
@@ -97,6 +111,7 @@ static const char *word_at(const struct json *words, size_t i)
 	return word ? word : "";
 }
 
+/* The word behind --workspace; NULL when the command has none or cannot be read. */
 const char *setup_workspace_of(struct arena *a, const struct json *entry)
 {
 	const struct json *words = setup_words(a, json_get_text(entry, "command", ""));
@@ -107,6 +122,7 @@ const char *setup_workspace_of(struct arena *a, const struct json *entry)
 	return NULL;
 }
 
+/* By program, verb and client, wherever the program lies. */
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client)
 {
 	const char *text = json_text(command);
@@ -124,6 +140,7 @@ bool setup_is_ours(struct arena *a, const struct json *command, const char *clie
 
 /* ---- entries ---- */
 
+/* Is this entry ours, and for this verb?  Verb NULL: any of ours. */
 static bool matches(struct arena *a, const struct client *c, const struct json *entry, const char *verb)
 {
 	const struct json *command = json_get(entry, "command");
@@ -132,6 +149,7 @@ static bool matches(struct arena *a, const struct client *c, const struct json *
 		(!verb || text_eq(word_at(setup_words(a, json_text(command)), 2), verb));
 }
 
+/* Flat clients have the command in the group itself, others a list of handlers in it. */
 static bool find_in_group(struct arena *a, const struct client *c, const struct json *group, const char *verb,
 	struct setup_place *ret)
 {
@@ -151,6 +169,7 @@ static bool find_in_group(struct arena *a, const struct client *c, const struct 
 	return false;
 }
 
+/* The first entry of ours, in the order of the file. */
 bool setup_find_entry(struct arena *a, const struct client *c, const struct json *doc, const char *verb,
 	struct setup_place *ret)
 {
@@ -165,7 +184,7 @@ bool setup_find_entry(struct arena *a, const struct client *c, const struct json
 	return false;
 }
 
-/* How much goes: the handler, or whatever holds nothing else. */
+/* How much goes: the handler, or whatever would be empty without it. */
 static size_t removal_path(
 	const struct client *c, const struct json *doc, const struct setup_place *p, struct json_step *path)
 {
@@ -191,6 +210,7 @@ int setup_parse(struct arena *a, const struct client *c, struct bytes text, cons
 				 : json_parse(a, text, name, NULL, ret, e);
 }
 
+/* One entry at a time, parsing anew after each, because every removal moves what follows. */
 int setup_drop_entries(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e)
 {
@@ -216,6 +236,7 @@ int setup_drop_entries(struct arena *a, const struct client *c, struct bytes tex
 	return err_set(e, E_LIMIT, "SETUP_ENTRIES", "%s: more than %d entries of ours", name, MAX_ENTRIES);
 }
 
+/* For clients whose settings are not edited: a text to paste.  NULL for all others. */
 const char *setup_snippet(const struct setup *s, const char *client, struct err *e)
 {
 	const struct client *c;

@@ -1,7 +1,8 @@
-/* parts.h — inside kernel/setup/: our entries in the settings of agent clients (clients/clients.h says how these look).
+/* parts.h — inside kernel/setup/: our entries in the settings of agent clients (clients/clients.h says how
+ * these look).
  *
- * An entry is ours when its command runs a program called helm with `hook pre-tool` or `hook post-tool` for that client,
- * wherever that program lies: a moved program is replaced, never doubled. */
+ * An entry is ours when its command runs a program called helm with `hook pre-tool` or `hook post-tool` for
+ * that client, wherever that program lies: a moved program is replaced, never doubled. */
 #ifndef KERNEL_SETUP_PARTS_H
 #define KERNEL_SETUP_PARTS_H
 
@@ -23,7 +24,8 @@ int setup_parse(struct arena *a, const struct client *c, struct bytes text, cons
 /* The command a client runs, for `sh -c`. */
 char *setup_command(const struct setup *s, const struct client *c, const char *verb);
 
-/* Words of a command that is only quoted words; leading NAME=VALUE and a final "|| exit 2" are left out.  NULL: it is more than that. */
+/* Words of a command that is only quoted words; leading NAME=VALUE and a final "|| exit 2" are left out.
+ * NULL: it is more than that. */
 struct json *setup_words(struct arena *a, const char *command);
 bool setup_is_ours(struct arena *a, const struct json *command, const char *client);
 
@@ -44,8 +46,8 @@ bool setup_find_entry(struct arena *a, const struct client *c, const struct json
 int setup_drop_entries(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct bytes *ret, struct err *e);
 
-/* A settings file below its root, never through a link: missing is OK with ret->p NULL.  ret_dir, when not NULL, receives the
- * directory it lies in, or -1. */
+/* A settings file below its root, never through a link: missing is OK with ret->p NULL.  ret_dir, when not
+ * NULL, receives the directory it lies in, or -1. */
 int setup_read(const struct setup *s, const char *root, const char *file, struct bytes *ret, mode_t *ret_mode,
 	int *ret_dir, struct err *e);
 

@@ -1,8 +1,13 @@
 /* setup.c — putting Helm in front of an agent client, and taking it away again.
  *
- * A settings file is the user's.  We insert our entries into its text and remember where, so that removing them gives the same
- * bytes back.  Before the first change setup-recovery.json says what is about to happen and how both states look; after the
- * last one it goes.  Whoever finds it knows from the file's digest which side of the change the machine stopped on. */
+ * A settings file is the user's.  We insert our entries into its text and remember where, so that removing
+ * them gives the same bytes back.  Before the first change setup-recovery.json says what is about to happen
+ * and how both states look; after the last one it goes.  Whoever finds it knows from the file's digest
+ * which side of the change the machine stopped on.
+ *
+ * An installation is done only when its self-test passed: the very command that was written is run as the
+ * client would run it, with a destructive call, and must deny it with a receipt that verifies.  If not, the
+ * old file is put back. */
 #include "base/doc.h"
 #include "kernel/setup/parts.h"
 
@@ -23,6 +28,7 @@ enum { SELF_TEST_MS = 20000, RECEIPTS_BACK = 256 };
 
 /* ---- places ---- */
 
+/* The program is named by its real path, because a client runs the command from anywhere. */
 int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char *project, struct setup *ret,
 	struct err *e)
 {
@@ -42,6 +48,7 @@ int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char 
 	return OK;
 }
 
+/* The directory a scope's settings lie in. */
 static int root_of(const struct setup *s, const char *scope, const char **ret, struct err *e)
 {
 	*ret = text_eq(scope, "user") ? s->home : s->project;
@@ -52,6 +59,8 @@ static int root_of(const struct setup *s, const char *scope, const char **ret, s
 		text_eq(scope, "user") ? "HOME is not set" : "go into one, or use --scope user");
 }
 
+/* Settings behind a link belong to something else (a dotfiles repository, another user); replacing the link
+ * would break that. */
 static int refuse_path(struct err *e, const char *root, const char *file)
 {
 	if (errno == ELOOP || errno == EXDEV)
@@ -62,6 +71,8 @@ static int refuse_path(struct err *e, const char *root, const char *file)
 	return err_sys(e, "SETUP_READ", "cannot open '%s/%s'", root, file);
 }
 
+/* Opened beneath the root and through no link.  A missing directory or file is no error: ret->p is NULL
+ * then. */
 int setup_read(const struct setup *s, const char *root, const char *file, struct bytes *ret, mode_t *ret_mode,
 	int *ret_dir, struct err *e)
 {
@@ -111,6 +122,8 @@ static const struct doc RECOVERY = {
 	.file = SETUP_RECOVERY, .type = JSON_OBJECT, .max_bytes = SETUP_FILE_LIMIT, .code = "SETUP_RECOVERY"
 };
 
+/* Without a file there are no installs; a damaged one is an error, since it is needed to take entries back
+ * exactly. */
 int setup_records(const struct setup *s, struct json **ret, struct err *e)
 {
 	struct json *doc;
@@ -124,6 +137,7 @@ int setup_records(const struct setup *s, struct json **ret, struct err *e)
 		: err_set(e, E_CORRUPT, "SETUP_RECORDS", "%s holds no list of installs", SETUP_RECORDS);
 }
 
+/* By client and absolute path: one client can be set up in several projects. */
 struct json *setup_record_of(const struct json *records, const char *client, const char *path)
 {
 	json_each (row, records)
@@ -133,7 +147,7 @@ struct json *setup_record_of(const struct json *records, const char *client, con
 	return NULL;
 }
 
-/* The row of this client and file replaced by `record`, or taken out when that is NULL. */
+/* The row of this client and file is replaced by `record`, or taken out when that is NULL. */
 static int put_record(
 	const struct setup *s, const char *client, const char *path, struct json *record, struct err *e)
 {
@@ -156,7 +170,9 @@ static int put_record(
 
 /* ---- planning ---- */
 
-/* The file as it was before us: exactly, when nobody touched it since. */
+/* The file as it was before us.  If nobody touched it since, the remembered spans are cut out and the
+ * digest proves that it is exactly the old text.  Otherwise our entries are found and removed from what it
+ * is now. */
 static int without_ours(const struct setup *s, const struct client *c, const struct json *record,
 	struct bytes text, const char *path, struct bytes *ret, bool *ret_is_exact, struct err *e)
 {
@@ -182,6 +198,7 @@ static int without_ours(const struct setup *s, const struct client *c, const str
 	return setup_drop_entries(s->a, c, text, path, ret, e);
 }
 
+/* Inserts one entry per event into the text and remembers where, so that it can be taken out again. */
 static int insert_ours(const struct setup *s, const struct client *c, struct setup_change *ch,
 	struct bytes text, struct err *e)
 {
@@ -208,7 +225,7 @@ static int insert_ours(const struct setup *s, const struct client *c, struct set
 	return rc;
 }
 
-/* The workspace that the entry there decides by, when it is not ours. */
+/* The workspace that the entry there decides by, when it is not ours: the user is told that it moves. */
 static const char *other_workspace(
 	const struct setup *s, const struct client *c, struct bytes text, const char *path)
 {
@@ -222,6 +239,8 @@ static const char *other_workspace(
 	return there && !text_eq(there, s->ws->root) ? there : NULL;
 }
 
+/* Everything is worked out in memory; nothing is written.  An earlier entry of ours is taken out first, so
+ * installing twice gives one entry. */
 int setup_plan(
 	const struct setup *s, const char *client, const char *scope, struct setup_change *ret, struct err *e)
 {
@@ -282,7 +301,8 @@ int setup_plan(
 
 /* ---- changing ---- */
 
-/* The file becomes `text`, or goes when there is none. */
+/* The file becomes `text`, or is removed when there is none.  Replaced by rename, so the client never reads
+ * half of it. */
 static int put_file(const struct setup *s, const char *root, const char *file, struct bytes text,
 	unsigned mode, struct err *e)
 {
@@ -311,6 +331,7 @@ static int put_file(const struct setup *s, const char *root, const char *file, s
 	return OK;
 }
 
+/* Only a directory that we made, and only when it is empty. */
 static void drop_directory(const struct setup *s, const struct json *record)
 {
 	const char *path = json_get_text(record, "path", "");
@@ -320,6 +341,7 @@ static void drop_directory(const struct setup *s, const struct json *record)
 			arena_strndup(s->a, path, strlen(path) - strlen(path_base(path)) - 1), AT_REMOVEDIR);
 }
 
+/* From here to finish() an interruption can be recognised and repaired. */
 static int begin(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	struct arena *a = s->a;
@@ -341,6 +363,7 @@ static int begin(const struct setup *s, const struct setup_change *c, struct err
 	return doc_replace(s->sys, s->a, s->ws->state_fd, &RECOVERY, doc, e);
 }
 
+/* The change is complete: the recovery note goes, durably. */
 static int finish(const struct setup *s, struct err *e)
 {
 	if (s->sys->unlink(s->sys, s->ws->state_fd, SETUP_RECOVERY, 0) && errno != ENOENT)
@@ -350,17 +373,20 @@ static int finish(const struct setup *s, struct err *e)
 		: OK;
 }
 
+/* One change of settings at a time, for all clients of this workspace. */
 static int lock_setup(const struct setup *s, int *ret, struct err *e)
 {
 	return file_lock(s->sys, s->ws->state_fd, "setup.lock", 5000, ret, e);
 }
 
-/* Nobody may have written to it between the plan and the change. */
+/* Nobody may have written to the file between the plan and the change; otherwise their change would be
+ * lost. */
 static int still_as_planned(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	struct bytes now;
 	int rc = setup_read(s, c->root, c->file, &now, NULL, NULL, e);
 
+	/* By content, not by time: an editor may save the same text again. */
 	if (rc == OK && !text_eq(digest_of(s->a, now), digest_of(s->a, c->before)))
 		rc = err_set(e, E_INPUT, "SETUP_CHANGED", "'%s' was changed meanwhile; try again", c->path);
 	return rc;
@@ -368,6 +394,7 @@ static int still_as_planned(const struct setup *s, const struct setup_change *c,
 
 /* ---- the self-test ---- */
 
+/* A call that every policy must deny.  It is only judged; nothing executes it. */
 static const char *test_payload(const struct setup *s, const struct client *c, const char *cwd)
 {
 	struct buf text;
@@ -385,6 +412,7 @@ static const char *denial_text(const struct setup *s, const struct client *c, st
 	return json_parse(s->a, answer, "answer", NULL, &doc, NULL) ? NULL : c->speech->denial(doc);
 }
 
+/* The id in "(receipt: ID)" of the hook's answer; "" when there is none. */
 static const char *receipt_named(struct arena *a, const char *text)
 {
 	const char *at = strstr(text, "(receipt: ");
@@ -395,6 +423,7 @@ static const char *receipt_named(struct arena *a, const char *text)
 	return arena_strndup(a, at, strcspn(at, ")"));
 }
 
+/* The receipt that the denial names must be on record and verify under this user's key. */
 static int verify_named(const struct setup *s, const char *id, struct err *e)
 {
 	struct trust trust = { 0 };
@@ -421,7 +450,7 @@ static int verify_named(const struct setup *s, const char *id, struct err *e)
 		"the denial names the receipt '%s', which is not on record", id);
 }
 
-/* The exact command, through a shell, as the client runs it. */
+/* Runs the exact command through a shell, as the client does. */
 static int self_test(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e)
 {
@@ -434,7 +463,8 @@ static int self_test(
 
 	if (rc)
 		return err_wrap(e, "the command that was written cannot be run");
-	/* 0 with an answer, or the code that is a block to every client. */
+	/* 0 with an answer, or 2, which is a block to every client.  Any other code means the command did
+	 * not work. */
 	const char *text = got.end.code == 0 || got.end.code == 2 ? denial_text(s, client, got.out) : NULL;
 	if (!text)
 		return err_set(e, E_INPUT, "SETUP_SELF_TEST",
@@ -451,6 +481,7 @@ static int self_test(
 
 /* ---- install, remove, repair ---- */
 
+/* After a failed installation: file, record and directory as they were. */
 static int take_back(const struct setup *s, const struct setup_change *c, struct json *old)
 {
 	struct err ignored = { 0 };
@@ -463,6 +494,7 @@ static int take_back(const struct setup *s, const struct setup_change *c, struct
 	return rc ? rc : finish(s, &ignored);
 }
 
+/* Recovery note, file, record, self-test, and only then is the note removed. */
 int setup_install(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e)
 {
@@ -493,7 +525,7 @@ int setup_install(
 	return err_wrap(e, "nothing was installed; '%s' is as it was", c->path);
 }
 
-/* Nothing but what a new file begins with. */
+/* Nothing but what a new file begins with: a file that we made can go as a whole. */
 static bool is_bare(const struct setup *s, const struct client *c, struct bytes text)
 {
 	struct json *doc, *fresh;
@@ -503,6 +535,7 @@ static bool is_bare(const struct setup *s, const struct client *c, struct bytes 
 		(json_eq(doc, fresh) || (json_is(doc, JSON_OBJECT) && doc->n == 0));
 }
 
+/* *ret_is_there: there is something of ours to remove. */
 static int plan_one_removal(const struct setup *s, const struct client *c, const char *scope,
 	const char *root, struct json *record, struct setup_change *ret, bool *ret_is_there, struct err *e)
 {
@@ -531,6 +564,7 @@ static int plan_one_removal(const struct setup *s, const struct client *c, const
 	return OK;
 }
 
+/* Every place that is on record, and the usual places as well, in case the record was lost. */
 int setup_plan_removal(const struct setup *s, const char *client, const char *scope,
 	struct setup_change **ret, size_t *ret_n, struct err *e)
 {
@@ -577,6 +611,7 @@ int setup_plan_removal(const struct setup *s, const char *client, const char *sc
 	return OK;
 }
 
+/* File first, then the record: if it stops in between, repair removes what is left. */
 static int remove_locked(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	int rc = put_file(s, c->root, c->file, c->after, c->mode, e);
@@ -588,6 +623,7 @@ static int remove_locked(const struct setup *s, const struct setup_change *c, st
 	return rc ? rc : finish(s, e);
 }
 
+/* Uses the same recovery note as an installation. */
 int setup_remove(const struct setup *s, const struct setup_change *c, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
@@ -600,6 +636,8 @@ int setup_remove(const struct setup *s, const struct setup_change *c, struct err
 	return rc ? rc : remove_locked(s, c, e);
 }
 
+/* The digest of the file tells which side of the change the machine stopped on.  A file that is neither was
+ * changed by somebody else, and is left alone. */
 static int repair_install(const struct setup *s, const struct json *doc, struct json *record, const char *now,
 	const char **ret_what, struct err *e)
 {
@@ -626,6 +664,8 @@ static int repair_install(const struct setup *s, const struct json *doc, struct 
 	return rc;
 }
 
+/* A removal is simply done again from the present state of the file; an installation is completed or called
+ * off. */
 int setup_repair(const struct setup *s, const char *client, const char **ret_what, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;

@@ -31,17 +31,18 @@ struct setup_change {
 	unsigned mode;
 	struct json *record; /* row of setup.json */
 };
-/* `scope` NULL: project, or user when no project is stood in.  Writes nothing.  Refused: links, paths out of the root, files
- * that do not parse. */
+/* `scope` NULL: project, or user when no project is stood in.  Writes nothing.  Refused: links, paths out
+ * of the root, files that do not parse. */
 int setup_plan(const struct setup *s, const char *client, const char *scope, struct setup_change *ret,
 	struct err *e);
-/* Make it, run the command just written with a destructive call as a client would, expect a denial and verify its receipt;
- * when that fails the file is as it was.  SETUP_RECOVERY when an earlier change was interrupted. */
+/* Make it, run the command just written with a destructive call as a client would, expect a denial and
+ * verify its receipt; when that fails the file is as it was.  SETUP_RECOVERY when an earlier change was
+ * interrupted. */
 int setup_install(
 	const struct setup *s, const struct setup_change *c, const char **ret_receipt_id, struct err *e);
 
-/* How our entries are taken out again: the same bytes as before when nobody changed the file since, else only what is ours.
- * `n` 0: nothing is installed there.  scope NULL: wherever it is. */
+/* How our entries are taken out again: the same bytes as before when nobody changed the file since, else
+ * only what is ours. `n` 0: nothing is installed there.  scope NULL: wherever it is. */
 int setup_plan_removal(const struct setup *s, const char *client, const char *scope,
 	struct setup_change **ret, size_t *ret_n, struct err *e);
 int setup_remove(const struct setup *s, const struct setup_change *c, struct err *e);
@@ -49,9 +50,10 @@ int setup_remove(const struct setup *s, const struct setup_change *c, struct err
 /* Finish or take back what was interrupted.  *ret_what is a sentence. */
 int setup_repair(const struct setup *s, const char *client, const char **ret_what, struct err *e);
 
-/* Rows {client, scope, file, settings, state, armed, detail, warnings}: state is armed, not_armed, degraded, broken, absent,
- * recovery_required or, for a client whose settings we cannot judge, unknown; `settings` are the files there that steer the
- * client.  `client` NULL: all.  Reads only; nothing is called armed that was not seen to be. */
+/* Rows {client, scope, file, settings, state, armed, detail, warnings}: state is armed, not_armed,
+ * degraded, broken, absent, recovery_required or, for a client whose settings we cannot judge, unknown;
+ * `settings` are the files there that steer the client.  `client` NULL: all.  Reads only; nothing is called
+ * armed that was not seen to be. */
 struct json *setup_status(const struct setup *s, const char *client);
 /* Something is armed, and nothing that was put in is less than that. */
 bool setup_is_sound(const struct json *rows);

@@ -1,7 +1,12 @@
 /* status.c — is the guard really armed?
  *
- * Settings that name us prove little: the program may be gone, the workspace too, and what lets a client skip hooks differs from
- * client to client (clients/).  So each of these is looked at, and a doubt is never called armed. */
+ * Settings that name us prove little: the program may be gone, the workspace too, and what lets a client
+ * skip hooks differs from client to client (clients/).  So each of these is looked at, and a doubt is never
+ * called armed.
+ *
+ * States: "armed" (every check passed), "not_armed" (the client would not run it), "degraded" (some entries
+ * are missing), "broken" (it would not run), "recovery_required" (a change was interrupted), "absent" (no
+ * entry of ours), "unknown" (the settings cannot be judged).  Only "armed" is ever reported as armed. */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -16,6 +21,7 @@ struct look {
 	struct client_look at;
 };
 
+/* The last finding counts, so checks go from the general to the decisive. */
 static void look_is(struct look *l, const char *state, const char *detail)
 {
 	l->at.state = state;
@@ -24,6 +30,7 @@ static void look_is(struct look *l, const char *state, const char *detail)
 
 /* ---- one file ---- */
 
+/* A regular file that somebody may execute. */
 static bool can_run(const struct look *l, const char *program)
 {
 	struct stat st;
@@ -32,7 +39,7 @@ static bool can_run(const struct look *l, const char *program)
 		st.st_mode & 0111;
 }
 
-/* Does the command it names exist, and does it decide by a workspace that is there? */
+/* Does the program it names exist, and does it decide by a workspace that is there? */
 static void look_at_command(struct look *l, const struct json *entry)
 {
 	struct arena *a = l->s->a;
@@ -40,6 +47,7 @@ static void look_at_command(struct look *l, const struct json *entry)
 	struct json *words = setup_words(a, command);
 	const char *program = json_text(json_at(words, 0));
 
+	/* Without that ending a missing program counts as "go on" to the client. */
 	if (!text_ends(command, "|| exit 2"))
 		json_pushs(a, l->at.warnings,
 			"the command does not end in \"|| exit 2\": a call passes when Helm cannot run");
@@ -52,6 +60,7 @@ static void look_at_command(struct look *l, const struct json *entry)
 		look_is(l, "broken", arena_printf(a, "the workspace '%s' is gone", place));
 }
 
+/* Armed until something is found that speaks against it; the client's own check has the last word. */
 static void look_at_entry(struct look *l, const struct json *doc)
 {
 	struct setup_place place, after;
@@ -87,6 +96,7 @@ static void look_at_entry(struct look *l, const struct json *doc)
 		l->c->setup->look(&l->at);
 }
 
+/* An interrupted change outweighs everything else that was found. */
 static void look_at_file(struct look *l)
 {
 	struct bytes text;
@@ -111,6 +121,7 @@ static void look_at_file(struct look *l)
 				s->a, "a change was interrupted; run 'helm setup repair %s'", l->c->name));
 }
 
+/* A client without settings in this place gives no row, unless we could install there. */
 static void add_row(const struct setup *s, const struct client *c, const char *scope, const char *root,
 	const struct json *records, struct json *rows)
 {
@@ -157,6 +168,7 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 	json_push(a, rows, row);
 }
 
+/* Also looks at places that are on record and are neither home nor project. */
 struct json *setup_status(const struct setup *s, const char *client)
 {
 	struct json *rows = json_new(s->a, JSON_ARRAY), *records = NULL;
@@ -182,6 +194,7 @@ struct json *setup_status(const struct setup *s, const char *client)
 	return rows;
 }
 
+/* At least one client is armed, and none is in doubt. */
 bool setup_is_sound(const struct json *rows)
 {
 	size_t armed = 0;

@@ -1,8 +1,8 @@
 /* card.c — resume cards: how a task ended, for whoever goes on with it.
  *
- * One file per finished task, below state-snapshots/.  The newest ones are kept, the file of the oldest becomes the next card:
- * a new file for each run would cost more than everything that is in it, and a directory that only grows would slow down
- * every run after. */
+ * One file per finished task, below state-snapshots/.  The newest ones are kept, the file of the oldest
+ * becomes the next card: a new file for each run would cost more than everything that is in it, and a
+ * directory that only grows would slow down every run after. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
@@ -16,6 +16,7 @@
 #define CARDS "state-snapshots"
 enum { KEEP_CARDS = 32, DROP_AT_ONCE = 8 };
 
+/* A part of a file name: lower case, nothing that is special anywhere. */
 static char *slug(struct arena *a, const char *text)
 {
 	struct buf out;
@@ -34,6 +35,7 @@ static char *slug(struct arena *a, const char *text)
 	return *start ? arena_strdup(a, start) : arena_strdup(a, "task");
 }
 
+/* Advice in one line for each way to end. */
 static const char *next_step(const char *status)
 {
 	if (text_eq(status, "completed"))
@@ -43,6 +45,7 @@ static const char *next_step(const char *status)
 	return "read the failure, then retry with 'helm task retry'";
 }
 
+/* Names begin with a time, so their order is their age.  Names with a dot are being written. */
 void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret)
 {
 	char **names;
@@ -58,8 +61,8 @@ void task_list_cards(struct kernel *k, struct arena *a, struct task_cards *ret)
 		ret->newest = arena_printf(a, "%s/" CARDS "/%s", k->ws->state_dir, names[n - 1]);
 }
 
-/* The oldest card's file becomes the new one: put aside, written over, and given its name, so that a reader sees one card or
- * the other. */
+/* The file of the oldest card becomes the new one: put aside, written over, and given its name, so that a
+ * reader sees one card or the other.  Only a plain file without other names is written to. */
 static int rewrite_oldest(
 	struct kernel *k, struct arena *a, int dir, const char *oldest, const char *name, struct bytes text)
 {
@@ -79,7 +82,7 @@ static int rewrite_oldest(
 	return -1;
 }
 
-/* A card that a power cut loses is not missed: the ledger has the facts. */
+/* Not synced: a card that a power cut loses is not missed, since the ledger has the facts. */
 static int put_card(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const char *name, struct bytes text)
 {
@@ -100,6 +103,7 @@ static int put_card(
 	return file_put(s, dir, name, 0600, text, &e);
 }
 
+/* Secrets are taken out first, because cards are given to models. */
 const char *task_snapshot(
 	struct kernel *k, struct arena *a, const struct task_cards *old, const struct json *given)
 {

@@ -1,9 +1,14 @@
-/* change.c — a person moves a task: each change appends a copy of the newest row with what is different. */
+/* change.c — a person moves a task: each change appends a copy of the newest row with what is different.
+ *
+ * The ledger is append-only: the newest row of a task is its state, and the older ones are its history.
+ * These are acts of bookkeeping about work; they allow nothing and run nothing, so they need no
+ * decision. */
 #include "base/text.h"
 #include "kernel/task/task.h"
 
 #include <string.h>
 
+/* Nothing follows such a state by itself. */
 static bool is_terminal(const char *status)
 {
 	static const char *const ends[] = { "completed", "failed", "blocked", "timeout", "handoff_required",
@@ -15,6 +20,7 @@ static bool is_terminal(const char *status)
 	return false;
 }
 
+/* What belongs to one attempt must not look like a part of the next. */
 static void forget_run(struct json *row)
 {
 	static const char *const fields[] = { "finished_at", "started_execution_at", "exit_code",
@@ -27,6 +33,7 @@ static void forget_run(struct json *row)
 		(void)json_remove(row, fields[i]);
 }
 
+/* Added to what is there, without duplicates. */
 static void add_evidence(struct arena *a, struct json *row, const char *const *evidence, size_t n)
 {
 	struct json *all = json_get(row, "completion_evidence");
@@ -44,6 +51,7 @@ static void add_evidence(struct arena *a, struct json *row, const char *const *e
 	}
 }
 
+/* Changes that make no sense are refused unless forced; claims without evidence are refused always. */
 static int check_jump(const struct task_change *c, const char *status, struct err *e)
 {
 	bool bad = (c->to == TASK_COMPLETE && text_eq(status, "completed")) ||
@@ -65,6 +73,7 @@ static int check_jump(const struct task_change *c, const char *status, struct er
 	return OK;
 }
 
+/* A retry is a task of its own that names its parent. */
 static int retry(
 	struct json *row, struct arena *a, const struct task_change *c, const char *new_id, struct err *e)
 {
@@ -82,6 +91,7 @@ static int retry(
 	return OK;
 }
 
+/* The members of each kind of change, in the copy of the row. */
 static void apply(struct json *row, struct arena *a, const struct task_change *c, const char *now)
 {
 	static const char *const states[] = { "blocked", "completed", "ready", "stale", "ready" };
@@ -114,6 +124,7 @@ static void apply(struct json *row, struct arena *a, const struct task_change *c
 	json_seti(a, row, "task_state_schema_version", 1);
 }
 
+/* History is never edited: the change is a new row, durable on return. */
 int task_change(struct sys *s, struct arena *a, struct workspace *ws, const struct json *newest,
 	const struct task_change *c, struct json **ret, struct err *e)
 {

@@ -1,4 +1,9 @@
-/* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints. */
+/* failure.c — how a run failed, in a form that can be counted: equal failures have equal fingerprints.
+ *
+ * Whoever reads the ledger can group failures by fingerprint, to tell "the same thing forty times" from
+ * "forty things".  So everything that differs from run to run (paths of this machine, numbers, ids, hashes)
+ * is replaced by a name for its kind before the fingerprint is computed.  It is a hint for people; nothing
+ * is decided by it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -38,6 +43,7 @@ static const struct {
 	{ "timed out", "timeout" },
 };
 
+/* The first phrase of the list that occurs decides. */
 static const char *class_of(const char *text, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(failure_words); i++) {
@@ -49,6 +55,7 @@ static const char *class_of(const char *text, size_t n)
 	return NULL;
 }
 
+/* What helm itself did comes first, then what the command said, then how it ended. */
 static const char *error_class(const struct json *row, const struct run_result *result)
 {
 	const char *stage = json_get_text(row, "failure_stage", ""),
@@ -68,7 +75,8 @@ static const char *error_class(const struct json *row, const struct run_result *
 	return found ? found : "exit_nonzero";
 }
 
-/* Parts that differ from run to run are named by what they are, so that equal failures have equal fingerprints. */
+/* Parts that differ from run to run are named by what they are, so that equal failures have equal
+ * fingerprints. */
 static char *normal_target(struct arena *a, const struct workspace *ws, const char *text)
 {
 	struct buf out;
@@ -99,6 +107,7 @@ static char *normal_target(struct arena *a, const struct workspace *ws, const ch
 	return out.p;
 }
 
+/* For Python the module or script tells more than the interpreter does. */
 static const char *tool_of(const struct json *row)
 {
 	const struct json *command = json_get(row, "command");
@@ -114,6 +123,7 @@ static const char *tool_of(const struct json *row)
 	return base;
 }
 
+/* Four parts make the fingerprint: component, tool, class and target. */
 struct json *task_failure_signature(
 	struct arena *a, const struct workspace *ws, const struct json *row, const struct run_result *result)
 {
@@ -145,6 +155,7 @@ struct json *task_failure_signature(
 	return doc;
 }
 
+/* In the form that older readers of the ledger expect; most of it is empty here. */
 struct json *task_experience(struct arena *a, const struct json *row)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *signal = json_new(a, JSON_OBJECT),

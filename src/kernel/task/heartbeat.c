@@ -1,8 +1,8 @@
 /* heartbeat.c — a sign of life of a long run, beside the ledger.
  *
- * A run of hours says nothing for hours, and a ledger row every half minute would be noise that stays.  So a small file per run is
- * replaced instead and removed at the end.  It is for people and proves nothing; one that is left behind by a killed run is removed
- * when that run is closed. */
+ * A run of hours says nothing for hours, and a ledger row every half minute would be noise that stays.  So
+ * a small file per run is replaced instead and removed at the end.  It is for people and proves nothing;
+ * one that is left behind by a killed run is removed when that run is closed. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"

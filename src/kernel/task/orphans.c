@@ -1,10 +1,12 @@
 /* orphans.c — runs that never got their last row, because helm itself was killed.
  *
- * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that process is gone, the run
- * has ended with it (everything below it was ended by the kernel), and a `failed` row says so.
+ * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that
+ * process is gone, the run has ended with it (everything below it was ended by the kernel), and a `failed`
+ * row says so.
  *
- * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only `task_id` and `status`
- * are picked out, and a row is parsed only when it says one of those and is the newest of its task. */
+ * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only
+ * `task_id` and `status` are picked out, and a row is parsed only when it says one of those and is the
+ * newest of its task. */
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/scan.h"
@@ -41,7 +43,7 @@ static bool is_name(const uint8_t *p, const uint8_t *after, const char *name)
 	return (size_t)(after - p) == n + 2 && memcmp(p + 1, name, n) == 0;
 }
 
-/* The two members of the outermost object; what lies deeper is passed over. */
+/* Picks two members of the outermost object out of the text; what lies deeper is passed over. */
 static struct glance look_at_row(struct bytes line)
 {
 	struct glance g = { .line = line };
@@ -78,6 +80,7 @@ static bool is_open(const struct glance *g)
 	return says(g, "\"running\"") || says(g, "\"queued\"");
 }
 
+/* Is there no later row of the same task in what was read? */
 static bool is_newest(const struct glance *rows, size_t n, size_t at)
 {
 	for (size_t i = at + 1; i < n; i++)
@@ -110,7 +113,7 @@ static int read_end(struct sys *s, struct arena *a, int fd, struct bytes *ret, s
 	}
 }
 
-/* Newest rows of recent tasks that are open, parsed. */
+/* The newest rows of recent tasks that are still open, parsed. */
 static int recent_open(struct sys *s, struct arena *a, struct workspace *ws, struct json **ret, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, ws->state_fd, TASK_LEDGER, O_RDONLY | O_NOFOLLOW, 0, 0);
@@ -146,6 +149,8 @@ static bool has_later_row(const struct json *rows, uint32_t from, const char *ta
 	return false;
 }
 
+/* The process that wrote the row is gone: either there is none with this pid, or it started at another
+ * time. */
 static bool is_orphan(struct sys *s, const struct json *rows, uint32_t at)
 {
 	const struct json *row = rows->items[at];
@@ -158,6 +163,7 @@ static bool is_orphan(struct sys *s, const struct json *rows, uint32_t at)
 		proc_start_ticks(s, pid) != start;
 }
 
+/* The row is a copy of the last one, with how it ended. */
 static int close_orphan(
 	struct sys *s, struct arena *a, struct workspace *ws, const struct json *row, struct err *e)
 {

@@ -13,7 +13,8 @@ struct task_cards {
 	const char *newest; /* absolute; NULL when there is none */
 };
 
-/* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is none. */
+/* A private directory for temporary files below `base`, empty and untouched by anybody; path NULL: there is
+ * none. */
 struct task_tmp {
 	const char *path, *name;
 	int fd, rack; /* locked while in use */

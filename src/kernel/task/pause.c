@@ -1,7 +1,8 @@
 /* pause.c — profiles that nobody may start for now.  Every decision asks, whichever door it came through.
  *
- * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once and only its hash is
- * kept, so that reading the file does not let anybody resume.  A file that cannot be read counts as "everything is paused". */
+ * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once
+ * and only its hash is kept, so that reading the file does not let anybody resume.  A file that cannot be
+ * read counts as "everything is paused". */
 #include "base/doc.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -24,6 +25,7 @@ int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struc
 	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
 }
 
+/* Why the profile is paused, or NULL. */
 const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile)
 {
 	struct json *doc;
@@ -38,6 +40,7 @@ const char *pause_in_force(struct kernel *k, struct arena *a, const char *profil
 		a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
 
+/* The token is returned once, after the pause is on disk. */
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
 	const char *reason, char **ret_token, struct err *e)
 {
@@ -64,7 +67,7 @@ int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, co
 	return rc;
 }
 
-/* Every byte is looked at, whatever differs. */
+/* Looks at every byte, whatever differs, so that the time taken tells nothing. */
 static bool same_hash(const char *x, const char *y)
 {
 	unsigned difference = 0;
@@ -76,6 +79,7 @@ static bool same_hash(const char *x, const char *y)
 	return !difference;
 }
 
+/* Without the token nobody resumes, not even who can write a command line. */
 int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
 	const char *token, struct err *e)
 {

@@ -1,9 +1,10 @@
 /* program.c — what is run is what was judged.
  *
- * Between the decision and the start lie a checkpoint, records on disk, walls: time in which somebody can put another file in the
- * place of the one that was judged.  So the program is looked up once, and known by its inode and times; a script whose text was
- * judged is known by its digest.  Both are looked at again by the child itself, as the last thing before it becomes the command.
- * Running from an open descriptor would close the last gap, too, but then a script no longer knows its own name. */
+ * Between the decision and the start lie a checkpoint, records on disk, walls: time in which somebody can
+ * put another file in the place of the one that was judged.  So the program is looked up once, and known by
+ * its inode and times; a script whose text was judged is known by its digest.  Both are looked at again by
+ * the child itself, as the last thing before it becomes the command. Running from an open descriptor would
+ * close the last gap, too, but then a script no longer knows its own name. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -79,6 +80,7 @@ struct json *task_program_json(struct arena *a, const struct task_program *p)
 	return doc;
 }
 
+/* The change time is compared, too: it cannot be set back after a file was written to. */
 static bool is_same(const struct stat *x, const struct stat *y)
 {
 	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_size == y->st_size &&
@@ -86,6 +88,7 @@ static bool is_same(const struct stat *x, const struct stat *y)
 		x->st_ctim.tv_sec == y->st_ctim.tv_sec && x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
 }
 
+/* Called in the child, which shares helm's memory: it only reads and writes `why`. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 {
 	char hex[SHA256_HEX];

@@ -1,6 +1,11 @@
 /* rows.c — the rows of a run: how the row begins, what each stage adds to it, and how it is appended.
  *
- * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into the outcome receipt. */
+ * One row grows from stage to stage, and each append writes all of it.  The digests of all of them go into
+ * the outcome receipt.
+ *
+ * Rows are for people and views; receipts are what proves.  The digest of every row is in a receipt, so a
+ * row that is changed later no longer agrees with its proof.  Output of commands is kept only as a short
+ * tail without secrets; the receipt has the digest of all of it. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/proc.h"
@@ -25,6 +30,7 @@ static void quote(struct buf *to, const char *word)
 	buf_adds(to, *word && !word[strspn(word, plain)] ? word : text_quote(to->a, word));
 }
 
+/* An argv as a person would type it: pasted into a shell it gives the same words. */
 char *task_preview(struct arena *a, const char *const *argv, size_t argc)
 {
 	struct buf text;
@@ -43,6 +49,7 @@ static const char *now(struct task *t)
 	return text_time_iso(t->a, t->k->sys->now_us(t->k->sys));
 }
 
+/* The first words of the command. */
 static char *default_name(struct arena *a, const struct run_spec *spec)
 {
 	struct buf name;
@@ -53,6 +60,7 @@ static char *default_name(struct arena *a, const struct run_spec *spec)
 	return name.p;
 }
 
+/* Which version ran on which system, to explain differences later. */
 static struct json *runtime_env(struct arena *a)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -65,6 +73,7 @@ static struct json *runtime_env(struct arena *a)
 	return doc;
 }
 
+/* Which groups of tools the profile grants, asks about and denies. */
 static struct json *tool_grant(struct arena *a, const struct profile *p)
 {
 	enum tool_group all[GROUP_COUNT];
@@ -76,13 +85,15 @@ static struct json *tool_grant(struct arena *a, const struct profile *p)
 	return grant;
 }
 
-/* By pid and start time, so that a later process with the same pid is not taken for it. */
+/* By pid and start time, so that a later process with the same pid is not taken for this one
+ * (orphans.c). */
 static void identify_process(struct task *t)
 {
 	json_seti(t->a, t->row, "pid", getpid());
 	json_seti(t->a, t->row, "pid_start", proc_start_ticks(t->k->sys, 0));
 }
 
+/* Members that are not known yet are written as null, so that every row of a task has the same ones. */
 void task_begin_row(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
@@ -136,6 +147,7 @@ struct touched {
 	size_t seen;
 };
 
+/* By ctime, with some tolerance, since the clock of file systems ticks more coarsely than ours. */
 static int look_at(
 	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
 {
@@ -152,6 +164,7 @@ static int look_at(
 	return ++t->seen > 200000 ? E_LIMIT : 0;
 }
 
+/* A tree that cannot be walked to its end gives what was seen. */
 static struct json *touched_below(
 	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us)
 {
@@ -164,6 +177,8 @@ static struct json *touched_below(
 
 /* ---- appending ---- */
 
+/* The row need not be on disk now: it gets there with the receipts that follow.  Its digest goes into the
+ * outcome receipt. */
 static int append(struct task *t, const char *file, const struct json *row, struct err *e)
 {
 	char digest[SHA256_HEX];
@@ -174,6 +189,7 @@ static int append(struct task *t, const char *file, const struct json *row, stru
 	return rc;
 }
 
+/* Each row is the whole state, so the newest one can be read alone. */
 int task_put_row(struct task *t, const char *status, struct err *e)
 {
 	json_sets(t->a, t->row, "status", status);
@@ -181,7 +197,7 @@ int task_put_row(struct task *t, const char *status, struct err *e)
 	return append(t, TASK_LEDGER, t->row, e);
 }
 
-/* A row that ends the task. */
+/* The row that ends the task, with what can be counted about its failure. */
 int task_put_last(struct task *t, const char *status, const char *stage, const char *reason, struct err *e)
 {
 	struct arena *a = t->a;
@@ -201,7 +217,7 @@ int task_put_last(struct task *t, const char *status, const char *stage, const c
 
 /* ---- the end ---- */
 
-/* What was remembered of it: nothing, and it says so. */
+/* Says plainly that nothing was remembered, in the form older readers expect. */
 static struct json *memory_capture(struct arena *a, int exit_code)
 {
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -213,6 +229,7 @@ static struct json *memory_capture(struct arena *a, int exit_code)
 	return doc;
 }
 
+/* Which walls really stood, wall by wall. */
 static void protections(struct arena *a, struct json *to, const struct sandbox_report *r)
 {
 	struct json *p = json_new(a, JSON_OBJECT);
@@ -231,6 +248,7 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_set(a, to, "protections", p);
 }
 
+/* Output of a command, without secrets and control characters. */
 static const char *tail_text(struct task *t, const struct run_stream *s)
 {
 	size_t n;
@@ -239,6 +257,7 @@ static const char *tail_text(struct task *t, const struct run_stream *s)
 	return text_safe(t->a, clean, n, true);
 }
 
+/* How the process ran: times, exit code, sizes and tails of its output. */
 int task_put_command_log(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
@@ -270,6 +289,7 @@ int task_put_command_log(struct task *t, struct err *e)
 	return append(t, COMMAND_LOG, row, e);
 }
 
+/* For the receipt: numbers, digests and walls, but no text of the command's output. */
 void task_tell_end(struct task *t)
 {
 	struct arena *a = t->a;
@@ -292,6 +312,7 @@ void task_tell_end(struct task *t)
 	json_set(a, t->happened, "rows_sha256", t->digests);
 }
 
+/* NULL when the command was executed, however it ended. */
 static const char *why_not_executed(struct task *t)
 {
 	int code = t->result->report.exec_errno;
@@ -302,7 +323,7 @@ static const char *why_not_executed(struct task *t)
 		t->result->exit_code == 127 ? "command not found" : strerror(code));
 }
 
-/* Times show what was written; what is gone shows only where it was named, or was saved before. */
+/* Times show what was written.  What is gone shows only where it was named, or was saved before. */
 static void put_changes(struct task *t)
 {
 	struct arena *a = t->a;
@@ -319,6 +340,7 @@ static void put_changes(struct task *t)
 	json_set(a, t->row, "deleted_paths", deleted);
 }
 
+/* The resume card is written before the row, which names it. */
 int task_put_final(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;

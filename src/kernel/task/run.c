@@ -3,10 +3,11 @@
  *   queued -> decided, settled, on record -> blocked | handoff_required
  *                                         -> checkpoint -> running -> completed | failed | timeout
  *
- * task_run() reads from top to bottom, and the order is the promise: nothing is executed before its decision is on disk; the final
- * row is written before the outcome receipt; and the receipt carries the digests of all rows of the run.  Two things are done at
- * once, because each takes as long as the disk: the walls go up while the decision is synced, and what a run that cannot write left
- * behind is ended while its last rows are. */
+ * task_run() reads from top to bottom, and the order is the promise: nothing is executed before its
+ * decision is on disk; the final row is written before the outcome receipt; and the receipt carries the
+ * digests of all rows of the run.  Two things are done at once, because each takes as long as the disk: the
+ * walls go up while the decision is synced, and what a run that cannot write left behind is ended while its
+ * last rows are. */
 #include "kernel/task/parts.h"
 
 #include "base/file.h"
@@ -27,7 +28,7 @@ static bool is_settled_by(const struct task *t, const char *what)
 	return by && text_eq(by, what);
 }
 
-/* The first of two errors is told. */
+/* Of two errors the first one is told; the second is usually a consequence. */
 static int first_error(int rc, struct err *e, int late_rc, const struct err *late)
 {
 	if (rc == OK && late_rc)
@@ -37,7 +38,8 @@ static int first_error(int rc, struct err *e, int late_rc, const struct err *lat
 
 /* ---- before it is judged ---- */
 
-/* A skill names the profiles it may run under. */
+/* A skill names the profiles it may run under.  Without a contract, or without a list in it, every profile
+ * is fine. */
 static int check_skill(struct task *t, struct err *e)
 {
 	const char *skill = t->spec->skill;
@@ -69,6 +71,7 @@ static int check_skill(struct task *t, struct err *e)
 		t->profile->name, list.p);
 }
 
+/* A given id becomes part of file names, so only harmless characters pass. */
 static int choose_id(struct task *t, struct err *e)
 {
 	const char *given = t->spec->task_id;
@@ -89,7 +92,8 @@ static int choose_id(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Profile, name, place and the members that every row has.  Nothing is written. */
+/* Profile, name, place, and the members that every row has.  Nothing is written, so an error here leaves no
+ * trace. */
 static int prepare(struct task *t, struct err *e)
 {
 	int rc = profiles_get(&t->k->guard.profiles, t->spec->profile, &t->profile, e);
@@ -111,6 +115,7 @@ static bool is_remote(const struct task *t)
 	return text_eq(t->profile->backend, "manual-remote");
 }
 
+/* The request as the kernel sees it.  The program is looked up once, here, and is what will be executed. */
 static void make_request(struct task *t)
 {
 	const struct run_spec *spec = t->spec;
@@ -137,7 +142,8 @@ static void make_request(struct task *t)
 		.where = &t->at,
 		.profile = t->profile,
 		.mode = spec->mode,
-		/* What is handed on is not executed here, so there is nothing the guard could stop; it is on record. */
+		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
+		 * on record. */
 		.answer = { .is_approved = spec->approve_risk || is_remote(t),
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
@@ -149,6 +155,7 @@ static void make_request(struct task *t)
 
 /* ---- where it can stop ---- */
 
+/* Only the judgement was asked for: it is printed, and nothing is signed or run. */
 static int stop_audited(struct task *t, struct err *e)
 {
 	t->report->printed = decision_to_json(t->a, &t->report->handling.decision);
@@ -156,6 +163,7 @@ static int stop_audited(struct task *t, struct err *e)
 	return task_put_last(t, "guard_audit", NULL, NULL, e);
 }
 
+/* Everything that asks or denies, in one sentence. */
 static const char *joined_reasons(struct task *t, const struct decision *d)
 {
 	struct buf text;
@@ -171,7 +179,7 @@ static const char *joined_reasons(struct task *t, const struct decision *d)
 	return text.p;
 }
 
-/* Why the approval that was named does not help. */
+/* Why the approval that was named on the command line does not help. */
 static const char *why_not_approved(struct task *t)
 {
 	const char *id = t->spec->approval_id, *state = "not known";
@@ -189,12 +197,13 @@ static const char *why_not_approved(struct task *t)
 					  : arena_printf(t->a, "%s is %s", id, state);
 }
 
+/* Hints are lines for the person; they are collected in the order they come up. */
 static void add_hint(struct task *t, const char *more)
 {
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, more) : more;
 }
 
-/* The pause, in the row, in the file older readers know, and in words. */
+/* The pause is put into the row, into the file older readers know, and into words. */
 static int wait_for_person(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
@@ -222,6 +231,7 @@ static int wait_for_person(struct task *t, struct err *e)
 	return waiting_add(t->k, t->a, h->question, e);
 }
 
+/* A paused profile has an exit code of its own, so that schedulers can wait. */
 static int stop_paused(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -234,6 +244,7 @@ static int stop_paused(struct task *t, struct err *e)
 	return task_put_row(t, "blocked_by_pause", e);
 }
 
+/* The exit code tells a question (a person can answer it) from a denial. */
 static int stop_blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
@@ -262,6 +273,7 @@ static int stop_blocked(struct task *t, struct err *e)
 		d->has_denied_group && d->action < ACTION_DENY ? "tool_grant" : "guard", why, e);
 }
 
+/* Nothing is executed here; the row says where it is to be done. */
 static int stop_handed_off(struct task *t, struct err *e)
 {
 	struct arena *a = t->a;
@@ -282,6 +294,7 @@ static int stop_handed_off(struct task *t, struct err *e)
 	return task_put_last(t, "handoff_required", NULL, NULL, e);
 }
 
+/* Where a checkpoint is required, nothing runs without it. */
 static int stop_unsaved(struct task *t, struct err *e)
 {
 	const char *why = arena_strdup(t->a, e->text);
@@ -304,7 +317,7 @@ static int stop_refused(struct task *t, int refusal, struct err *e)
 
 /* ---- once it is allowed ---- */
 
-/* The guard's object, with whether somebody said yes. */
+/* The guard's judgement in the row, with whether somebody said yes. */
 static void put_decision(struct task *t)
 {
 	const struct handling *h = &t->report->handling;
@@ -316,12 +329,14 @@ static void put_decision(struct task *t)
 	json_sets(t->a, t->row, "decision_id", h->decision_id);
 }
 
+/* The row names the checkpoint, which is how prune knows that it is needed. */
 static void use_checkpoint(struct task *t, const char *id)
 {
 	json_sets(t->a, t->row, "checkpoint_id", id);
 	t->report->checkpoint_id = id;
 }
 
+/* Bounded in time: a run must not wait for ever before it starts. */
 static int make_checkpoint(struct task *t, struct err *e)
 {
 	struct kernel *k = t->k;
@@ -346,7 +361,8 @@ static int make_checkpoint(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Where the profile requires it, and before what destroys.  *ret_stopped: it is required and failed, and its row is put. */
+/* Saves the files where the profile requires it, and before what destroys.  *ret_stopped: it was required
+ * and failed, and its row is written.  A checkpoint that is only wise may fail; the row tells. */
 static int save_first(struct task *t, bool *ret_stopped, struct err *e)
 {
 	struct handling *h = &t->report->handling;
@@ -371,7 +387,7 @@ static int save_first(struct task *t, bool *ret_stopped, struct err *e)
 	return OK;
 }
 
-/* With a sign of life now and then. */
+/* Waits for the end, and gives a sign of life every half minute. */
 static int await_end(struct task *t, struct running *r, struct err *e)
 {
 	bool has_beaten = false;
@@ -397,7 +413,9 @@ static int put_end_rows(struct task *t, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
-/* Walls, command, rows.  t->happened and t->outcome say how far it came. */
+/* Walls, command, rows.  t->happened and t->outcome say how far it came.  A run that may write is ended
+ * completely before its changes are looked at; one that may not cannot change them, so its end and the last
+ * rows go on at the same time. */
 static int execute(struct task *t, struct err *e)
 {
 	AUTO(run_end) struct running *r = NULL;
@@ -450,8 +468,8 @@ static int carry_out(struct task *t, struct err *e)
 	return rc;
 }
 
-/* Whatever became of it stands on record, unless not even the decision does.  Rows of something that was executed and cannot be
- * synced are an error, and no reason to leave its receipt out. */
+/* Whatever became of it is put on record, unless not even the decision is.  Rows of something that was
+ * executed and cannot be synced are an error, but no reason to leave its receipt out. */
 static int put_outcome(struct task *t, int rc, struct err *e)
 {
 	struct handling *h = &t->report->handling;
@@ -466,7 +484,7 @@ static int put_outcome(struct task *t, int rc, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
-/* The sequence.  A step that stops the run has put its row. */
+/* The sequence.  A step that stops the run has written its row. */
 static int go_through(struct task *t, struct err *e)
 {
 	struct handling *h = &t->report->handling;
@@ -492,6 +510,7 @@ static int go_through(struct task *t, struct err *e)
 	return put_outcome(t, rc, e);
 }
 
+/* Whatever happens in between, rows that no receipt followed are made durable at the end. */
 int task_run(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret, struct err *e)
 {

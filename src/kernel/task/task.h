@@ -35,13 +35,13 @@ struct run_report {
 	const struct run_result *result; /* when something was executed */
 };
 
-/* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those before a task exists
- * (unknown profile, no key, a ledger that cannot be written). */
+/* One run under a profile: every stop leaves its row, and its exit code is in *ret.  Errors are those
+ * before a task exists (unknown profile, no key, a ledger that cannot be written). */
 int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
 	struct err *e);
 
-/* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed` row.  `all`: also
- * old rows.  *ret_closed says how many. */
+/* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed`
+ * row.  `all`: also old rows.  *ret_closed says how many. */
 int task_close_orphans(
 	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
 
@@ -63,7 +63,8 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 /* Why nobody may start this profile now; NULL: it is not paused.  What cannot be read is a pause. */
 const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile);
 #define PAUSE_RULE "deny.paused" /* of a decision that a pause made */
-/* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may start. */
+/* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may
+ * start. */
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* The token that ends the pause is given once and kept only as a hash. */
 int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,

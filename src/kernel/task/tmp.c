@@ -1,13 +1,14 @@
 /* tmp.c — a private place for temporary files, new for every run, but seldom made.
  *
- * Most commands never write a temporary file, and making and removing a directory for each run costs as much as its walls.  So a few
- * spare directories wait in /tmp/helm-<uid>, which is ours alone: a run takes one, locks it, and puts it back if nobody ever did
- * anything to it.  That is known from the inode: it was last changed when it was made.  One that was used, however little, is
- * removed and replaced by a new one; nobody ever gets the directory of somebody else, neither its files nor its modes or
- * attributes.
+ * Most commands never write a temporary file, and making and removing a directory for each run costs as
+ * much as its walls.  So a few spare directories wait in /tmp/helm-<uid>, which is ours alone: a run takes
+ * one, locks it, and puts it back if nobody ever did anything to it.  That is known from the inode: it was
+ * last changed when it was made.  One that was used, however little, is removed and replaced by a new one;
+ * nobody ever gets the directory of somebody else, neither its files nor its modes or attributes.
  *
- * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare one rests before it is
- * handed out, and who finds none makes its own.  The lock also tells cleaners of /tmp that it is in use. */
+ * Clocks of file systems tick coarsely: a change within the tick of the making would not show.  So a spare
+ * one rests before it is handed out, and who finds none makes its own.  The lock also tells cleaners of
+ * /tmp that it is in use. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
@@ -19,6 +20,7 @@
 
 enum { SPARES = 8, REST_US = 50000, IN_USE = -2 };
 
+/* /tmp is open to everybody, so a directory of the right name may be somebody else's. */
 static bool is_ours(const struct stat *st, uid_t uid)
 {
 	return S_ISDIR(st->st_mode) && st->st_uid == uid && (st->st_mode & 07777) == 0700;
@@ -44,7 +46,8 @@ static int open_rack(struct sys *s, const char *path)
 	return fd;
 }
 
-/* Nothing was ever done to it.  When it was made is what stat(2) does not tell. */
+/* Was nothing ever done to it?  Its change time equals the time it was made, which stat() does not tell and
+ * statx() does.  In doubt false, and then it is replaced. */
 static bool is_untouched(struct sys *s, int fd, int64_t *ret_made_us)
 {
 	struct statx x;
@@ -57,7 +60,8 @@ static bool is_untouched(struct sys *s, int fd, int64_t *ret_made_us)
 	return st.st_ctim.tv_sec == x.stx_btime.tv_sec && st.st_ctim.tv_nsec == x.stx_btime.tv_nsec;
 }
 
-/* Only who has locked the very directory of that name may replace it: who waited for one that was replaced meanwhile has not. */
+/* Only who has locked the very directory of that name may replace it: who waited for one that was replaced
+ * meanwhile has not. */
 static void replace(struct sys *s, int rack, const char *name, int fd)
 {
 	struct stat held, named;
@@ -69,8 +73,8 @@ static void replace(struct sys *s, int rack, const char *name, int fd)
 	(void)s->mkdir(s, rack, name, 0700);
 }
 
-/* A spare one that has rested, locked; -1 when it is not ready, IN_USE when somebody has it.  A missing or soiled one is made anew
- * for those who come later. */
+/* A spare one that has rested, locked; -1 when it is not ready, IN_USE when somebody has it.  A missing or
+ * soiled one is made anew for those who come later. */
 static int take_spare(struct sys *s, int rack, const char *name)
 {
 	AUTO(close_fd) int fd = open_dir(s, rack, name);
@@ -93,6 +97,7 @@ static int take_spare(struct sys *s, int rack, const char *name)
 	return taken;
 }
 
+/* Never fails: without a directory path is NULL, and the run has no place for temporary files. */
 void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task_tmp *ret)
 {
 	const char *rack_path = arena_printf(a, "%s/helm-%u", base, s->euid(s));
@@ -111,6 +116,8 @@ void task_tmp_take(struct sys *s, struct arena *a, const char *base, struct task
 	ret->fd = -1;
 }
 
+/* A directory made for this run alone is removed; a spare one goes back if it is untouched, and is replaced
+ * if it is not. */
 void task_tmp_give(struct sys *s, struct task_tmp *tmp)
 {
 	int64_t made_us;

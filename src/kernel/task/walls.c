@@ -1,7 +1,8 @@
-/* walls.c — from profile to walls: what a run may write, what is hidden from it, what it may only read, and the environment it
- * gets.
+/* walls.c — from profile to walls: what a run may write, what is hidden from it, what it may only read, and
+ * the environment it gets.
  *
- * This is all of what a profile means to the operating system; execute/ puts it up and knows no profiles. */
+ * This is all of what a profile means to the operating system; execute/ puts it up and knows no
+ * profiles. */
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
@@ -13,6 +14,7 @@ extern char **environ;
 
 /* ---- environment ---- */
 
+/* Compares the name of a NAME=value entry. */
 static bool is_listed(const char *entry, const char *const *names)
 {
 	size_t n = strcspn(entry, "=");
@@ -23,7 +25,8 @@ static bool is_listed(const char *entry, const char *const *names)
 	return false;
 }
 
-/* Gates and approvals are ours to set: a child must not hand them on to the next helm. */
+/* Gates, approvals and temporary directories are ours to set: a child must not hand its own on to the next
+ * helm. */
 static bool is_control(const char *entry)
 {
 	static const char *const control[] = { "HELM_GUARD_MODE", "HELM_PAUSE_GATE", "OPENCLAW_PAUSE_GATE",
@@ -33,6 +36,7 @@ static bool is_control(const char *entry)
 	return is_listed(entry, control);
 }
 
+/* A profile without network gets a short list of variables, because others often hold credentials. */
 static bool may_pass(const char *entry, const struct profile *p)
 {
 	static const char *const basic[] = { "PATH", "HOME", "LANG", "LC_ALL", "TERM", "SHELL", "USER",
@@ -48,6 +52,7 @@ static bool may_pass(const char *entry, const struct profile *p)
 		(p->writes == ALLOWANCE_YES && is_listed(entry, working));
 }
 
+/* Under both names, ours and the one that older tools read. */
 static void put(struct arena *a, const char **env, size_t *n, const char *name, const char *value)
 {
 	if (!value)
@@ -97,7 +102,8 @@ static const char *const *path_list(struct arena *a, const struct json *list)
 	return all;
 }
 
-/* ~/.helm is closed.  When the workspace itself lies in it, its secrets are closed one by one. */
+/* ~/.helm is closed.  If the workspace itself lies in it, its secrets are closed one by one.  A run that
+ * may not write has no business in the state, either. */
 static const char *const *hidden_paths(const struct task *t)
 {
 	struct arena *a = t->a;
@@ -132,8 +138,8 @@ static const char *const *writable_paths(const struct task *t)
 	return path_list(a, list);
 }
 
-/* What decides about runs must not be changed by one, although it lies where a run may write: state, the workspace's own rules,
- * and the settings that arm the guard in agent clients. */
+/* What decides about runs must not be changed by one, although it lies where a run may write: state, the
+ * workspace's own rules, and the settings that arm the guard in agent clients. */
 static const char *const *frozen_paths(const struct task *t, const char *const *writable)
 {
 	struct arena *a = t->a;
@@ -154,11 +160,13 @@ static const char *const *frozen_paths(const struct task *t, const char *const *
 	return path_list(a, list);
 }
 
+/* Runs in the child, as the last thing before it becomes the command. */
 static bool last_look(void *arg, char *why, size_t why_n)
 {
 	return task_program_is_same(arg, why, why_n);
 }
 
+/* The lists live in the task's memory and must stay there until the run has ended. */
 void task_walls(struct task *t)
 {
 	const struct profile *p = t->profile;
