@@ -13,7 +13,7 @@
  *
  * After a hole that is not on record the rest is still read, so that all damage is told at once; but
  * stored leaves and heads are then not compared, because they would all differ for the same reason. */
-#include "audit/parts.h"
+#include "audit/checking.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -24,67 +24,7 @@
 
 enum { MAX_FINDINGS = 1000, STEP_BYTES = 8 << 20, LINE_LIMIT = 64 << 20, LEAVES_AT_ONCE = 1024 };
 
-/* What a signed head says, here or elsewhere. */
-struct claim {
-	uint64_t size;
-	struct hash root;
-	bool is_anchor;
-	uint32_t line; /* of heads.jsonl */
-	const char *where; /* of an anchor */
-	const char *timestamp;
-	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
-	struct hash found;
-};
-
-/* Sorted by size, so that one index follows the growing tree. */
-struct claims {
-	struct claim *list;
-	size_t n, cap, at; /* at: the next one to look at */
-};
-
-/* The stored leaves, a window at a time. */
-struct stored_leaves {
-	char *step;
-	uint64_t n, from, held;
-	uint64_t wrong, unreadable;
-};
-
-struct log_checking {
-	struct sys *sys;
-	struct arena *a;
-	const struct log_cut *cut;
-	struct trust trust; /* the caller's, and the gaps that are on record */
-	const struct log_check_options *options;
-	struct log_report *report;
-	struct json *findings, *files;
-	int64_t omitted; /* findings beyond the first so many */
-	/* The chain so far. */
-	uint64_t n; /* clock of the newest receipt */
-	uint64_t receipts; /* that are there */
-	uint64_t lost; /* in gaps that are on record */
-	uint64_t gap_at; /* the receipt behind the newest of them */
-	struct hash last;
-	struct merkle tree;
-	const char *session;
-	struct json *seams; /* of repairs: {"receipt","timestamp"} */
-	struct gaps gaps;
-	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
-	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
-	struct claims claims;
-	struct stored_leaves stored;
-	uint64_t confirmed; /* size of the largest signed head that fits */
-	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
-	bool is_damaged;
-	bool is_current; /* nobody has written since the moment it was looked at */
-	/* The file being read. */
-	const char *file, *previous_file, *previous_sha256;
-	uint64_t line;
-	uint64_t done_bytes, total_bytes;
-};
-
-/* Records a finding and what it means for the answer.  Beyond a thousand, findings are counted and no
- * longer kept, but they still decide the answer.  Returns the finding so that details can be added. */
-static struct json *find_out(struct log_checking *c, const char *severity, const char *what, const char *text)
+struct json *finding_add(struct log_checking *c, const char *severity, const char *what, const char *text)
 {
 	struct json *f = json_new(c->a, JSON_OBJECT);
 
@@ -116,7 +56,7 @@ static void name_line(struct log_checking *c, struct json *f, uint64_t line, uin
 	json_seti(c->a, f, "receipt", (int64_t)receipt);
 }
 
-static void name_member(
+void finding_member(
 	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found)
 {
 	set_text(c, f, "member", member);
@@ -165,8 +105,6 @@ static void load_gaps(struct log_checking *c)
 
 /* ---- the tree, and what was said about it ---- */
 
-static void check_claim(struct log_checking *c, struct claim *claim);
-
 /* Compares a leaf with the stored one, reading a window of stored leaves at a time.  Leaves that cannot be
  * read count as missing, not as wrong. */
 static void check_stored(struct log_checking *c, const struct hash *leaf)
@@ -204,14 +142,14 @@ static void add_leaf(struct log_checking *c, const struct hash *leaf)
 		check_stored(c, leaf);
 	merkle_append(&c->tree, leaf);
 	for (; l->at < l->n && l->list[l->at].size <= c->tree.size; l->at++)
-		check_claim(c, &l->list[l->at]);
+		heads_check(c, &l->list[l->at]);
 }
 
 /* ---- one line ---- */
 
 static struct json *damage_at(struct log_checking *c, const char *what, const char *text)
 {
-	struct json *f = find_out(c, "damage", what, text);
+	struct json *f = finding_add(c, "damage", what, text);
 
 	name_line(c, f, c->line, c->n + 1);
 	return f;
@@ -222,7 +160,7 @@ static struct json *damage_at(struct log_checking *c, const char *what, const ch
 static void pass_gap(struct log_checking *c, const struct gap *g)
 {
 	uint64_t lost = g->next - g->after - 1;
-	struct json *f = find_out(c, "notice", "gap",
+	struct json *f = finding_add(c, "notice", "gap",
 		lost ? arena_printf(c->a, "%llu %s lost before it; a repair has put that on record",
 			       (unsigned long long)lost, lost == 1 ? "receipt is" : "receipts are")
 		     : arena_strdup(c->a,
@@ -245,20 +183,20 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
 	struct hash unknown = gap_unknown_leaf();
 
 	if (clock > c->n + 1)
-		name_member(c, damage_at(c, "clock", "receipts are missing before it, or out of order"),
+		finding_member(c, damage_at(c, "clock", "receipts are missing before it, or out of order"),
 			"lamport_clock", arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
 			arena_printf(c->a, "%llu", (unsigned long long)clock));
 	else if (clock < c->n + 1)
-		name_member(c, damage_at(c, "clock", "it stands twice, or out of order"), "lamport_clock",
+		finding_member(c, damage_at(c, "clock", "it stands twice, or out of order"), "lamport_clock",
 			arena_printf(c->a, "%llu", (unsigned long long)c->n + 1),
 			arena_printf(c->a, "%llu", (unsigned long long)clock));
 	else if (c->is_last_wrong && c->line > 1) {
-		struct json *f = find_out(c, "damage", "changed",
+		struct json *f = finding_add(c, "damage", "changed",
 			"it was changed: neither the receipt behind it nor the log knows it like this");
 		name_line(c, f, c->line - 1, c->n);
-		name_member(c, f, "chain hash", prev, want);
+		finding_member(c, f, "chain hash", prev, want);
 	} else
-		name_member(c,
+		finding_member(c,
 			damage_at(c, "link_broken",
 				"it does not continue the receipt before it: that one or this one was "
 				"changed"),
@@ -279,7 +217,7 @@ static bool check_link(struct log_checking *c, const struct json *receipt, const
 	if (!c->session)
 		c->session = arena_strdup(c->a, session);
 	if (!text_eq(session, c->session)) {
-		name_member(c, damage_at(c, "session", "it belongs to another chain"), "session_id",
+		finding_member(c, damage_at(c, "session", "it belongs to another chain"), "session_id",
 			c->session, session);
 		c->is_broken = true;
 		return false;
@@ -321,14 +259,14 @@ static void check_unhashed(
 		(void)damage_at(c, "spelling", "the line is not spelled as it was written");
 	json_each_member (m, receipt)
 		if (!is_receipt_member(m->name))
-			name_member(c, damage_at(c, "unknown_member", "it has a member that nobody wrote"),
+			finding_member(c, damage_at(c, "unknown_member", "it has a member that nobody wrote"),
 				m->name, "no such member", "one");
 	if (json_get_int(receipt, "leaf_index", 0) != (int64_t)c->n)
-		name_member(c, damage_at(c, "leaf_index", "it names another place in the log"), "leaf_index",
-			arena_printf(c->a, "%llu", (unsigned long long)c->n), "another number");
+		finding_member(c, damage_at(c, "leaf_index", "it names another place in the log"),
+			"leaf_index", arena_printf(c->a, "%llu", (unsigned long long)c->n), "another number");
 	if (log_id && hex_decode(key, strlen(key), pub, sizeof(pub), false) &&
 		!text_eq(log_id, sha256_hex(a, pub, sizeof(pub))))
-		name_member(c, damage_at(c, "log_id", "it names another log than its signer's"), "log_id",
+		finding_member(c, damage_at(c, "log_id", "it names another log than its signer's"), "log_id",
 			sha256_hex(c->a, pub, sizeof(pub)), log_id);
 }
 
@@ -369,11 +307,11 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 	if (c->gap_at == c->n + 1)
 		return; /* what it continues is lost, on record */
 	if (!c->previous_file || !text_eq(named, c->previous_file))
-		name_member(c, damage_at(c, "segment_missing", "the file it continues is not there"),
+		finding_member(c, damage_at(c, "segment_missing", "the file it continues is not there"),
 			"metadata.continues", named, c->previous_file ? c->previous_file : "nothing");
 	else if (!text_eq(hash, c->previous_sha256) && !is_mended(c, named))
-		name_member(c,
-			find_out(c, "damage", "segment_changed",
+		finding_member(c,
+			finding_add(c, "damage", "segment_changed",
 				arena_printf(c->a, "%s has changed since it was closed", named)),
 			"metadata.sha256", hash, c->previous_sha256);
 }
@@ -432,11 +370,12 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 	if (!v.error || text_eq(v.error, "closure_failed")) /* links were followed already */
 		return;
 	uint64_t line = (uint64_t)json_get_int(v.values, "line", 0);
-	struct json *f = find_out(c, is_damage ? "damage" : "untrusted", v.error, arena_strdup(c->a, v.text));
+	struct json *f =
+		finding_add(c, is_damage ? "damage" : "untrusted", v.error, arena_strdup(c->a, v.text));
 	json_sets(c->a, f, "file", c->file);
 	if (line)
 		name_line(c, f, p->line + line - 1, p->receipt + line - 1);
-	name_member(c, f, v.member, v.expected, v.found);
+	finding_member(c, f, v.member, v.expected, v.found);
 }
 
 /* Links are followed line by line, signatures are verified for the whole piece at once on several threads. */
@@ -458,7 +397,7 @@ static void check_piece(struct log_checking *c, struct bytes text)
 static void note_torn(struct log_checking *c)
 {
 	json_sets(c->a,
-		find_out(c, "notice", "torn",
+		finding_add(c, "notice", "torn",
 			"the last line was never completed; nobody was told that it is there, and the next "
 			"writer sets it aside"),
 		"file", c->file);
@@ -563,239 +502,31 @@ static void conclude_leaves(struct log_checking *c)
 	/* The newest receipt has none behind it that confirms what its signature does not cover: a head does, or only its leaf. */
 	if (c->is_last_wrong && !c->is_broken && c->confirmed < c->tree.size) {
 		name_line(c,
-			find_out(c, "damage", "changed",
+			finding_add(c, "damage", "changed",
 				"the newest receipt is not the one the log knows: it was changed"),
 			c->line, c->n);
 		l->wrong--;
 	}
 	if (l->n > c->tree.size && !c->is_broken)
-		(void)find_out(c, "damage", "receipts_lost",
+		(void)finding_add(c, "damage", "receipts_lost",
 			arena_printf(c->a,
 				"the log knows %llu receipts behind the last one: they were cut off",
 				(unsigned long long)(l->n - c->tree.size)));
 	if (l->wrong > 1 && 2 * l->wrong > c->tree.size)
-		(void)find_out(c, "damage", "other_history",
+		(void)finding_add(c, "damage", "other_history",
 			"these are not the receipts the log knows: another history has taken their place");
 	else if (l->wrong) {
 		c->report->has_wrong_leaves = true;
-		(void)find_out(c, "notice", "leaves",
+		(void)finding_add(c, "notice", "leaves",
 			arena_printf(c->a,
 				"%llu leaves are not those of their receipts; 'helm log repair' makes them "
 				"again",
 				(unsigned long long)l->wrong));
 	}
 	if (missing)
-		(void)find_out(c, "notice", "leaves",
+		(void)finding_add(c, "notice", "leaves",
 			arena_printf(c->a, "%llu leaves are not written; the next writer makes them again",
 				(unsigned long long)missing));
-}
-
-/* ---- heads, here and elsewhere ---- */
-
-/* Names a head for the report. */
-static const char *where_of(struct log_checking *c, const struct claim *claim)
-{
-	return claim->where ? claim->where : arena_printf(c->a, "%s line %u", HEADS, claim->line);
-}
-
-/* A head whose signature cannot be tied to any key is damage: heads here were all signed by this program. */
-static void check_head_signature(struct log_checking *c, const struct json *head, const char *where)
-{
-	AUTO(arena_done) struct arena scratch = { 0 };
-	struct verification v;
-
-	verification_begin(&v, &scratch, &c->trust, "tree head");
-	verify_tree_head(&v, head);
-	const char *named = json_get_text(head, "public_key", "");
-	if (v.integrity == ANSWER_YES && v.signer && *named && !text_eq(named, v.signer))
-		name_member(c,
-			find_out(c, "damage", "head_key",
-				arena_printf(c->a, "%s names another key than its signer's", where)),
-			"public_key", v.signer, named);
-	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
-		return;
-	struct json *f =
-		find_out(c, v.integrity == ANSWER_NO || !v.signer ? "damage" : "untrusted", "head_signature",
-			arena_printf(c->a, "%s: %s", where, v.text ? v.text : "its signer is not known"));
-	name_member(c, f, v.member, v.expected, v.found);
-}
-
-/* The signature is judged at once, the root when the tree has its size.  A root that cannot be read
- * becomes zeroes, which no tree has, so it fails then. */
-static void add_claim(struct log_checking *c, const struct json *head, uint32_t line, const char *where)
-{
-	struct claims *l = &c->claims;
-	struct claim claim = { .line = line,
-		.where = where,
-		.is_anchor = where != NULL,
-		.timestamp = arena_strdup(c->a, json_get_text(head, "timestamp", "")) };
-	int64_t size = json_get_int(head, "tree_size", 0);
-
-	claim.size = size < 0 ? 0 : (uint64_t)size;
-	check_head_signature(c, head, where_of(c, &claim));
-	if (!hash_from_hex(json_get_text(head, "root_hash", ""), &claim.root))
-		memset(&claim.root, 0, sizeof(claim.root)); /* no tree has it */
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 64;
-		l->list = arena_grow(c->a, l->list, l->cap * sizeof(*l->list), cap * sizeof(*l->list));
-		l->cap = cap;
-	}
-	l->list[l->n++] = claim;
-}
-
-/* The repair that explains an anchor which no longer fits: the anchor was signed before it, and the
- * repair's own receipt now stands at a place where the anchor knew another one.  NULL when there is none. */
-static const struct json *later_repair(struct log_checking *c, const struct claim *claim)
-{
-	int64_t head_us, seam_us;
-
-	json_each (seam, c->seams) {
-		const char *when = json_get_text(seam, "timestamp", "");
-		if (text_parse_time(claim->timestamp, strlen(claim->timestamp), &head_us) &&
-			text_parse_time(when, strlen(when), &seam_us) && head_us <= seam_us &&
-			((uint64_t)json_get_int(seam, "receipt", 0) <= claim->size ||
-				(uint64_t)json_get_int(seam, "anew_from", INT64_MAX) <= claim->size))
-			return seam;
-	}
-	return NULL;
-}
-
-/* A head that does not fit is damage.  An anchor is excused when a later repair explains it; heads in the
- * workspace are not, since a repair renews them. */
-static void refute_claim(
-	struct log_checking *c, const struct claim *claim, const char *what, const char *text)
-{
-	const struct json *seam = claim->is_anchor ? later_repair(c, claim) : NULL;
-
-	c->report->has_wrong_heads |= !claim->is_anchor;
-	if (seam)
-		(void)find_out(c, "notice", "anchor_before_repair",
-			arena_printf(c->a, "%s is older than the repair that receipt %lld records",
-				where_of(c, claim), (long long)json_get_int(seam, "receipt", 0)));
-	else
-		(void)find_out(c, "damage", what, text);
-}
-
-/* A claim of another size than the tree's is none that can be judged now. */
-static void check_claim(struct log_checking *c, struct claim *claim)
-{
-	struct hash have = merkle_head(&c->tree);
-
-	if (claim->size != c->tree.size)
-		return;
-	if (hash_eq(&claim->root, &have)) {
-		c->confirmed = claim->size;
-		return;
-	}
-	c->report->has_wrong_heads |= !claim->is_anchor;
-	if (c->is_broken) /* it is about receipts that are not there: their loss was said */
-		return;
-	if (claim->is_anchor) { /* a repair further on may explain it */
-		claim->is_refuted = true;
-		claim->found = have;
-		return;
-	}
-	refute_claim(c, claim, "rewritten",
-		arena_printf(c->a,
-			"%s: the first %llu receipts are not those that were signed at %s: expected root "
-			"%.64s, found %s",
-			where_of(c, claim), (unsigned long long)claim->size, claim->timestamp,
-			hash_hex(c->a, &claim->root), hash_hex(c->a, &have)));
-}
-
-/* Heads that are left when all receipts were read speak of a log that was longer. */
-static void check_longer_claims(struct log_checking *c)
-{
-	for (size_t i = 0; i < c->claims.at; i++)
-		if (c->claims.list[i].is_refuted)
-			refute_claim(c, &c->claims.list[i], "rewritten",
-				arena_printf(c->a,
-					"%s: the first %llu receipts are not those that were signed at %s: expected root %.64s, found %s",
-					where_of(c, &c->claims.list[i]),
-					(unsigned long long)c->claims.list[i].size,
-					c->claims.list[i].timestamp, hash_hex(c->a, &c->claims.list[i].root),
-					hash_hex(c->a, &c->claims.list[i].found)));
-	for (; c->claims.at < c->claims.n; c->claims.at++) {
-		const struct claim *claim = &c->claims.list[c->claims.at];
-		refute_claim(c, claim, "receipts_lost",
-			arena_printf(c->a,
-				"%s: the log had %llu receipts at %s and now has %llu: %llu are lost",
-				where_of(c, claim), (unsigned long long)claim->size, claim->timestamp,
-				(unsigned long long)c->n, (unsigned long long)(claim->size - c->n)));
-	}
-}
-
-static int by_size(const void *x, const void *y)
-{
-	const struct claim *a = x, *b = y;
-
-	return a->size < b->size ? -1 : a->size > b->size;
-}
-
-/* Exactly the six members of a head, spelled as this program writes them. */
-static bool is_head_line(struct bytes text, const struct json *head)
-{
-	static const char *const names[] = { "log_id", "public_key", "root_hash", "signature", "timestamp",
-		"tree_size" };
-	AUTO(arena_done) struct arena a = { 0 };
-	struct buf spelling;
-
-	buf_init(&spelling, &a);
-	json_canonical(&spelling, head);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!json_get(head, names[i]))
-			return false;
-	return head->n == ARRAY_SIZE(names) && bytes_eq(buf_bytes(&spelling), text);
-}
-
-static int read_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
-{
-	AUTO(arena_done) struct arena scratch = { 0 };
-	struct log_checking *c = arg;
-	struct json *head;
-
-	(void)offset;
-	(void)e;
-	if (!is_whole) {
-		(void)find_out(c, "notice", "torn", "the last line of " HEADS " was never completed");
-	} else if (json_parse(&scratch, text, HEADS, NULL, &head, NULL) || !is_head_line(text, head)) {
-		c->report->has_wrong_heads = true;
-		(void)find_out(c, "damage", "no_head",
-			arena_printf(c->a, "%s line %llu is no tree head", HEADS, (unsigned long long)line));
-	} else {
-		add_claim(c, head, (uint32_t)line, NULL);
-	}
-	return OK;
-}
-
-/* Read before the moment of the check: a head that is anchored meanwhile would speak of a longer log and
- * look like lost receipts.  Each anchor gives two claims, the head as remembered and the head as it is
- * found outside; an anchor that cannot be read is a notice, since its place may be out of reach just now. */
-static void collect_anchors(struct log_checking *c, int state_fd, struct json *shown)
-{
-	struct json *anchors = NULL;
-	struct err why = { 0 };
-
-	if (log_anchors(c->sys, c->a, state_fd, &anchors, &why)) {
-		c->report->has_wrong_anchors = true;
-		(void)find_out(c, "damage", "anchors",
-			arena_printf(c->a, "which heads are kept elsewhere cannot be read: %s", why.text));
-	}
-	json_each (anchor, anchors) {
-		const char *to = json_get_text(anchor, "to", "?");
-		struct json *outside, *row = json_new(c->a, JSON_OBJECT);
-		json_sets(c->a, row, "to", to);
-		json_seti(c->a, row, "tree_size", json_get_int(json_get(anchor, "head"), "tree_size", 0));
-		add_claim(c, json_get(anchor, "head"), 0, arena_printf(c->a, "anchor %s, as remembered", to));
-		bool is_there = log_anchor_read(c->sys, c->a, c->options->root_fd, to, &outside, &why) == OK;
-		if (is_there)
-			add_claim(c, outside, 0, arena_printf(c->a, "anchor %s", to));
-		else
-			(void)find_out(c, "notice", "anchor_unreadable",
-				arena_printf(c->a, "anchor %s cannot be read: %s", to, why.text));
-		json_setb(c->a, row, "readable", is_there);
-		json_push(c->a, shown, row);
-	}
 }
 
 /* ---- the answer ---- */
@@ -868,25 +599,21 @@ static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct
 	struct json *doc = json_new(c->a, JSON_OBJECT), *anchors = json_new(c->a, JSON_ARRAY);
 
 	*c->report = (struct log_report){ .is_sound = true, .doc = doc };
-	collect_anchors(c, state_fd, anchors);
+	heads_collect_anchors(c, state_fd, anchors);
 	size_t before = c->claims.n;
 	int rc = log_cut_take(c->sys, c->a, state_fd, lock, &cut, e);
 	if (rc)
 		return rc;
 	c->cut = &cut;
 	c->stored.n = (uint64_t)cut.leaves.size_bytes / LEAF_TEXT;
-	rc = log_file_lines(&cut, &cut.heads, read_head, c, e);
+	rc = heads_read(c, e);
 	size_t heads = c->claims.n - before;
-	if (c->claims.n)
-		qsort(c->claims.list, c->claims.n, sizeof(*c->claims.list), by_size);
-	for (; c->claims.at < c->claims.n && !c->claims.list[c->claims.at].size; c->claims.at++)
-		check_claim(c, &c->claims.list[c->claims.at]);
 	if (rc == OK)
 		rc = check_files(c, e);
 	if (rc)
 		return rc;
 	conclude_leaves(c);
-	check_longer_claims(c);
+	heads_conclude(c);
 	answer(c, doc, anchors, heads);
 	c->is_current = lock != CUT_MOMENT || log_cut_is_current(&cut);
 	return OK;

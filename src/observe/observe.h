@@ -16,7 +16,8 @@ struct observed {
 	struct arena *a;
 	const char *root, *layout, *state_name;
 	int root_fd, state_fd;
-	const char *points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
+	const char
+		*points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
 };
 
 /* The newest row of each of the last tasks, oldest first, at most `limit` (0: all within reach: the last 20 000 rows). */

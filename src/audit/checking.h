@@ -1,0 +1,80 @@
+/* checking.h — inside audit/: one check of a log, as log_check.c and log_heads.c share it. */
+#ifndef AUDIT_CHECKING_H
+#define AUDIT_CHECKING_H
+
+#include "audit/parts.h"
+
+/* What a signed head says, here or elsewhere. */
+struct claim {
+	uint64_t size;
+	struct hash root;
+	bool is_anchor;
+	uint32_t line; /* of heads.jsonl */
+	const char *where; /* of an anchor */
+	const char *timestamp;
+	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
+	struct hash found;
+};
+
+/* Sorted by size, so that one index follows the growing tree. */
+struct claims {
+	struct claim *list;
+	size_t n, cap, at; /* at: the next one to look at */
+};
+
+/* The stored leaves, a window at a time. */
+struct stored_leaves {
+	char *step;
+	uint64_t n, from, held;
+	uint64_t wrong, unreadable;
+};
+
+struct log_checking {
+	struct sys *sys;
+	struct arena *a;
+	const struct log_cut *cut;
+	struct trust trust; /* the caller's, and the gaps that are on record */
+	const struct log_check_options *options;
+	struct log_report *report;
+	struct json *findings, *files;
+	int64_t omitted; /* findings beyond the first so many */
+	/* The chain so far. */
+	uint64_t n; /* clock of the newest receipt */
+	uint64_t receipts; /* that are there */
+	uint64_t lost; /* in gaps that are on record */
+	uint64_t gap_at; /* the receipt behind the newest of them */
+	struct hash last;
+	struct merkle tree;
+	const char *session;
+	struct json *seams; /* of repairs: {"receipt","timestamp"} */
+	struct gaps gaps;
+	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
+	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
+	struct claims claims;
+	struct stored_leaves stored;
+	uint64_t confirmed; /* size of the largest signed head that fits */
+	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
+	bool is_damaged;
+	bool is_current; /* nobody has written since the moment it was looked at */
+	/* The file being read. */
+	const char *file, *previous_file, *previous_sha256;
+	uint64_t line;
+	uint64_t done_bytes, total_bytes;
+};
+
+/* Records a finding and what it means for the answer.  Beyond a thousand, findings are counted and no
+ * longer kept, but they still decide the answer.  Returns the finding so that details can be added. */
+
+/* One more finding; `severity` is "damage", "untrusted" or "notice".  Returns it, so that a place and members can be named. */
+struct json *finding_add(struct log_checking *c, const char *severity, const char *what, const char *text);
+void finding_member(
+	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found);
+
+/* log_heads.c.  In this order: anchors before the moment of the check is taken, heads at that moment, each claim when the tree
+ * has its size, and at the end those that speak of a longer log. */
+void heads_collect_anchors(struct log_checking *c, int state_fd, struct json *shown);
+int heads_read(struct log_checking *c, struct err *e);
+void heads_check(struct log_checking *c, struct claim *claim);
+void heads_conclude(struct log_checking *c);
+
+#endif
