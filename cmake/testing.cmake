@@ -36,7 +36,7 @@ foreach(file ${unit_files})
   target_link_libraries(${name} PRIVATE testtools helmcli PkgConfig::cmocka)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${kind}/${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300)
+  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 600)
 endforeach()
 
 # Small programs that give the oracle tests a hold on functions no command offers.
@@ -55,7 +55,7 @@ foreach(file ${cli_tests})
   get_filename_component(kind ${kind} NAME)
   add_test(NAME ${kind}/${name} COMMAND sh ${file} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   # 77 is "skipped", with the reason printed.
-  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
 
 foreach(check layers invariants reason_codes)

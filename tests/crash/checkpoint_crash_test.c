@@ -248,7 +248,7 @@ static void prune(void **state)
 
 /* Many small packs, which a prune writes anew as one.  Which of two packs with the same objects is looked at first depends on
  * their names, and those on what is in them: so several stores. */
-enum { SMALL_PACKS = 20, STORES = 6 };
+enum { SMALL_PACKS = 20, STORES = 2 };
 
 static const char *version_text(struct arena *a, const struct crash *c, int version)
 {

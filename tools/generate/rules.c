@@ -181,9 +181,8 @@ int main(int argc, char **argv)
 		print_rule(to, &rules[i]);
 	print_kinds(to, rules, n);
 	print_pool(to);
-	(void)fprintf(to,
-		"\nconst size_t shipped_rule_count = %zu;\nconst char shipped_sha256[] = \"%s\";\n", n,
-		hex);
+	(void)fprintf(to, "\nconst size_t shipped_rule_count = %zu;\nconst char shipped_sha256[] = \"%s\";\n",
+		n, hex);
 	if (ferror(to) || fclose(to))
 		stop(argv[1], strerror(errno));
 	arena_done(&a);
