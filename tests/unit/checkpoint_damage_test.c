@@ -105,6 +105,21 @@ static void small_stores_are_read_whole(void **state)
 	each_byte(false, true);
 }
 
+/* More files than are looked into: those that are in the store are not read again, whether they were looked into or not. */
+static void many_known_files(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdirat(t.fd, "m", 0755), 0);
+	for (int i = 0; i < 200; i++)
+		scratch_put(&t, arena_printf(&a, "m/%d", i), arena_printf(&a, "content %d", i));
+	wait_until_old();
+	assert_int_equal(save(false), OK);
+	assert_int_equal(made.read_files, 200);
+	reopen();
+	assert_int_equal(save(false), OK);
+	assert_int_equal(made.read_files, 0);
+}
+
 static void damage_is_said(void **state)
 {
 	(void)state;
@@ -159,6 +174,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(relied_upon, setup, teardown),
 		cmocka_unit_test_setup_teardown(relied_upon_and_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(small_stores_are_read_whole, setup, teardown),
+		cmocka_unit_test_setup_teardown(many_known_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(damage_is_said, setup, teardown),
 		cmocka_unit_test_setup_teardown(large_files, setup, teardown),
 	};

@@ -442,6 +442,26 @@ static void files_add_text_and_effect_rules(void **state)
 	assert_string_equal(d.findings[1].rule, "x.docs");
 }
 
+/* A file may raise a rule of its own as it may raise a shipped one. */
+static void a_file_raises_its_own_rule(void **state)
+{
+	static const char *const overrides[] = { "{}", "{\"x.docs\": \"deny\"}" };
+	struct effect e = { .kind = FX_WRITE, .target = "/home/u/ws/docs/a", .path_class = PATH_IN };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(overrides); i++) {
+		const struct policy *p = with_file(
+			arena_printf(&a,
+				"{\"version\": 1, \"override\": %s, \"require_approval\": [{\"id\": "
+				"\"x.docs\", \"type\": \"effect\", \"when\": {\"kind\": "
+				"\"write\", \"target\": \"/home/u/ws/docs/**\"}}]}",
+				overrides[i]),
+			false);
+		assert_null(policy_error(p));
+		assert_int_equal(judge(p, "workspace_edit", &e, 1).action, i ? ACTION_DENY : ACTION_ASK);
+	}
+}
+
 /* Only a denial is the worst there is: a text that asks is scored by what the command does. */
 static void a_text_rule_that_asks_is_no_denial(void **state)
 {
@@ -845,6 +865,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_policy_files_fail_closed, begin, done),
 		cmocka_unit_test_setup_teardown(an_unreadable_policy_fails_closed, begin, done),
 		cmocka_unit_test_setup_teardown(files_add_text_and_effect_rules, begin, done),
+		cmocka_unit_test_setup_teardown(a_file_raises_its_own_rule, begin, done),
 		cmocka_unit_test_setup_teardown(a_text_rule_that_asks_is_no_denial, begin, done),
 		cmocka_unit_test_setup_teardown(a_rule_speaks_once_about_one_step, begin, done),
 		cmocka_unit_test_setup_teardown(decoded_text_is_shown_and_not_judged, begin, done),

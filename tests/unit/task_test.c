@@ -89,9 +89,11 @@ static void completed(void **state)
 	assert_int_equal(r.exit_code, 0);
 	assert_string_equal(statuses(&r), "queued running completed");
 	assert_true(scratch_has(&x.home, "ws/made"));
-	assert_non_null(strstr(
-		json_text(json_at(json_get(kernel_fixture_last_row(&x, TASK_LEDGER), "touched_paths"), 0)),
-		"made"));
+	/* In the order of the directory, which is not the same on every file system; others may be as young. */
+	bool is_touched = false;
+	json_each (path, json_get(kernel_fixture_last_row(&x, TASK_LEDGER), "touched_paths"))
+		is_touched |= strstr(json_text(path), "made") != NULL;
+	assert_true(is_touched);
 	struct json *outcomes = kernel_fixture_receipts(&x, "outcome");
 	assert_int_equal(outcomes->n, 1);
 	/* queued, running, command log, final: the receipt knows all of them. */
