@@ -436,7 +436,9 @@ static void run_effect(struct code *c, size_t i)
 		run_argv(c->k, v, n, 0, "inline code");
 }
 
-/* Code inside code. One literal is read in the same language; anything computed is dynamic. */
+enum { CODE_MAX_DEPTH = 8 };
+
+/* Code inside code.  One literal is read in the same language; anything computed is dynamic. */
 static void eval_effect(struct code *c, size_t i)
 {
 	struct arguments r;
@@ -445,10 +447,16 @@ static void eval_effect(struct code *c, size_t i)
 		return;
 	if (r.n == 1 && !r.is_computed && !is_joined(c, i + 1)) {
 		static const char *const names[] = { "python", "perl", "ruby", "node", "php", "lua" };
+		/* Code in code in code: read as deep as anybody writes it, and beyond that not known. */
+		if (c->k->code_depth >= CODE_MAX_DEPTH) {
+			fx(c->k, TAG_DYNAMIC_CODE, NULL, 0);
+			return;
+		}
+		c->k->code_depth++;
 		for (size_t j = 0; j < ARRAY_SIZE(names); j++)
-			/* A literal in which "eval" occurs is not read further. */
-			if (code_language(names[j]) == c->language && !strstr(r.strings[0].text, "eval"))
+			if (code_language(names[j]) == c->language)
 				classify_code_bytes(c->k, names[j], r.strings[0].text, r.strings[0].text_n);
+		c->k->code_depth--;
 		return;
 	}
 	if (r.n || r.has_parens || r.is_computed)

@@ -229,9 +229,7 @@ static bool sets_special_bits(const struct word *mode)
 {
 	size_t n = strspn(mode->text, "01234567");
 	if (n && n == mode->text_n) {
-		while (n > 3 && *mode->text == '0' && mode->text_n > 4)
-			break;
-		return n >= 4 && (mode->text[n - 4] != '0' || n > 5);
+		return n >= 4 && mode->text[n - 4] != '0';
 	}
 	const char *sign = strpbrk(mode->text, "+=");
 	return sign && strpbrk(sign, "st") != NULL;
