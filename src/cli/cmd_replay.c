@@ -57,6 +57,22 @@ static int show_replay(struct cli *r, const struct json *report)
 	return text_eq(status, "COMPLETE") ? OK : EXIT_NO;
 }
 
+/* A pack that is not what was exported proves nothing by playing back. */
+static int check_unchanged(struct cli *r, const struct pack *p, const struct trust *trust, struct err *e)
+{
+	struct trust asked = *trust;
+	struct verification v;
+
+	asked.allow_self_attested = !trust->key_count;
+	verification_begin(&v, r->a, &asked, "evidence pack");
+	verify_pack(&v, p);
+	if (v.integrity != ANSWER_NO)
+		return OK;
+	return err_set(e, E_CORRUPT, "PACK_CHANGED",
+		"the pack was changed, so playing it back shows nothing: %s; 'helm evidence verify' says more",
+		v.text ? v.text : v.error);
+}
+
 /* Keys are optional: without them links are checked and signatures are not. */
 int cmd_replay(struct cli *r, struct err *e)
 {
@@ -71,6 +87,8 @@ int cmd_replay(struct cli *r, struct err *e)
 		if ((rc = trust_add_key(r->sys, r->a, keys[i], &trust, e)))
 			return rc;
 	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, r->args[0], &p, e)))
+		return rc;
+	if ((rc = check_unchanged(r, &p, &trust, e)))
 		return rc;
 	if (!against) {
 		rc = replay_pack(r->a, &p, &trust, &report, e);

@@ -84,4 +84,8 @@ ok "a signed head over all receipts goes along" says 0 "2 receipts stand in the 
 cp live.tar live1.tar
 helm evidence export --all --out live.tar --path live >/dev/null
 ok "exporting again gives the same bytes" cmp live.tar live1.tar
+ok "a live pack plays back" says 0 COMPLETE helm replay live.tar
+mkdir changed && tar xf live.tar -C changed
+sed -i 's/"ALLOW"/"DENY!"/' changed/receipts/*
+ok "one that was changed does not" says 1 "the pack was changed" helm replay changed
 finish

@@ -61,4 +61,6 @@ each_failure() { # whoever is told that a freeze is lifted finds it lifted, what
 ok "a freeze that could not be lifted is not said to be" each_failure
 no_lock() { fresh_workspace && mkdir "$ws/.helm/freeze.lock" && exits 1 helm freeze && test ! -e "$ws/.helm/freeze.json"; }
 ok "nor when it cannot be had alone" no_lock
+said_first() { fresh_workspace && quietly helm freeze --reason lunch && says 25 "frozen everything: lunch" helm run --path "$ws" -- rm -rf x; }
+ok "what is frozen is said to be, whatever the command would do" said_first
 finish

@@ -249,7 +249,8 @@ static int stop_blocked(struct task *t, struct err *e)
 {
 	const struct decision *d = &t->report->handling.decision;
 	bool denied = t->report->handling.verdict != V_ESCALATE;
-	const char *why = joined_reasons(t, d);
+	/* While everything is frozen, that is the reason, whatever else the guard would say. */
+	const char *why = d->reason_code == REASON_SYSTEM_FROZEN ? d->summary : joined_reasons(t, d);
 	struct arena *a = t->a;
 
 	t->report->exit_code = denied ? EXIT_DENIED : EXIT_ASKED;
