@@ -66,12 +66,18 @@ void finding_member(
 
 /* ---- gaps ---- */
 
-/* Takes the gaps of one repair.  Only a trusted signature counts: otherwise whoever cuts receipts out
- * could sign for it. */
+struct seams {
+	struct arena *a;
+	const struct trust *trust;
+	struct gaps *gaps;
+	struct json *mended;
+};
+
+/* A seam counts only when its metadata is what was signed, and its signer is trusted. */
 static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
-	struct log_checking *c = arg;
+	struct seams *s = arg;
 	struct verification v;
 	struct json *receipt;
 
@@ -81,25 +87,34 @@ static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	if (!is_whole || !memmem(text.p, text.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) ||
 		json_parse(&scratch, text, "seam", NULL, &receipt, NULL) || !gap_is_seam(&scratch, receipt))
 		return OK;
-	verification_begin(&v, &scratch, &c->trust, "receipt");
+	verification_begin(&v, &scratch, s->trust, "receipt");
 	verify_receipt(&v, receipt);
 	if (v.integrity != ANSWER_YES || v.trusted != ANSWER_YES)
 		return OK;
-	(void)gaps_take(&c->gaps, c->a, receipt);
+	(void)gaps_take(s->gaps, s->a, receipt);
 	json_each (row, json_get(json_get(receipt, "metadata"), "files"))
-		json_push(c->a, c->mended, json_copy(c->a, row));
+		if (s->mended)
+			json_push(s->a, s->mended, json_copy(s->a, row));
 	return OK;
 }
 
-/* A seam stands behind the holes it tells of, so the whole chain is searched when the first hole is met.
- * A sound log never pays for this. */
+void audit_seams(const struct log_cut *cut, struct arena *a, const struct trust *trust, struct gaps *gaps,
+	struct json *mended)
+{
+	struct seams s = { a, trust, gaps, mended };
+
+	/* A file that cannot be read tells of no gap; whoever reads the chain itself says so. */
+	for (size_t i = 0; i < cut->n; i++)
+		(void)log_file_lines(cut, &cut->chain[i], take_seam, &s, NULL);
+}
+
+/* A sound log never pays for this. */
 static void load_gaps(struct log_checking *c)
 {
 	if (c->has_gaps)
 		return;
 	c->has_gaps = true;
-	for (size_t i = 0; i < c->cut->n; i++)
-		(void)log_file_lines(c->cut, &c->cut->chain[i], take_seam, c, NULL);
+	audit_seams(c->cut, c->a, &c->trust, &c->gaps, c->mended);
 	c->trust.gaps = &c->gaps;
 }
 

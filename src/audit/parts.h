@@ -11,4 +11,9 @@ enum { LEAF_TEXT = 65 }; /* a line of log/leaves */
 int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, bool *ret_is_current, struct err *e);
 
+/* What repairs in this log have put on record, as far as their signers are trusted: gaps, and with `mended` not NULL rows about files that
+ * were changed.  Seams stand behind the holes they tell of, so the whole chain is searched. */
+void audit_seams(const struct log_cut *cut, struct arena *a, const struct trust *trust, struct gaps *gaps,
+	struct json *mended);
+
 #endif

@@ -414,40 +414,16 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 
 /* ---- all of it ---- */
 
-/* Gaps of earlier repairs.  A seam counts only when its signer is trusted. */
-static int load_known_gaps(
-	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
-{
-	AUTO(arena_done) struct arena scratch = { 0 };
-	struct planning *p = arg;
-	struct verification v;
-	struct json *seam;
-
-	(void)offset;
-	(void)number;
-	(void)e;
-	if (!is_whole || !memmem(text.p, text.n, REPAIR_EFFECT, strlen(REPAIR_EFFECT)) ||
-		json_parse(&scratch, text, "seam", NULL, &seam, NULL) || !gap_is_seam(&scratch, seam))
-		return OK;
-	verification_begin(&v, &scratch, &p->trust, "receipt");
-	verify_receipt(&v, seam);
-	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
-		(void)gaps_take(&p->known, p->a, seam);
-	return OK;
-}
-
 /* Known gaps first, since a hole that is on record is no damage; then the files, oldest first; then the
  * heads, which depend on what stays. */
 static int make_plan(struct planning *p, const struct log_report *report, struct err *e)
 {
 	bool fit = false;
-	int rc = OK;
+	int rc;
 
 	p->plan.why = report->why;
-	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
-		rc = log_file_lines(p->cut, &p->cut->chain[i], load_known_gaps, p, e);
-	if (rc == OK)
-		rc = plan_files(p, e);
+	audit_seams(p->cut, p->a, &p->trust, &p->known, NULL);
+	rc = plan_files(p, e);
 	if (rc == OK)
 		rc = heads_fit(p, &fit, e);
 	if (rc == OK)

@@ -342,15 +342,20 @@ static void look_at_key(struct look_around *x, const struct json *last)
 /* Where the files are not as the last writer left them, the next writer looks at all of them before it goes on; so do we. */
 static bool look_at_all(struct look_around *x)
 {
-	struct trust anyone = { .allow_self_attested = true };
+	struct trust own = { 0 };
 	struct log_check_options options = { .root_fd = x->ws->root_fd };
 	struct log_report report;
 	struct err e = { 0 };
+	const char *home;
 
-	if (log_is_as_left(x->s, x->a, x->ws->state_fd) ||
-		log_check(x->s, x->a, x->ws->state_fd, &anyone, &options, &report, &e) || !report.is_damaged)
+	if (log_is_as_left(x->s, x->a, x->ws->state_fd) || workspace_helm_home(x->s, x->a, &home, &e) ||
+		trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e))
+		return false; /* without a key nothing runs either, and that is said elsewhere */
+	(void)!trust_add_history(x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
+	int rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
+	if (rc == OK && !report.is_damaged)
 		return false;
-	add_wrong(x, "record", report.why, "nothing is allowed until it is mended",
+	add_wrong(x, "record", rc ? e.text : report.why, "nothing is allowed until it is mended",
 		"helm log check, then: helm log repair --yes");
 	return true;
 }

@@ -187,6 +187,9 @@ sed -i '1s/"ALLOW"/"DENY!"/' "$state/receipts.jsonl"
 ok "a changed receipt is not well" not_well
 ok "and told everywhere" everywhere "nothing is allowed until it is mended" 1
 ok "as the next run does" says 1 "log check" helm run -- true
+quietly_repair() { helm log repair --yes >/dev/null && rm "$state/log/edge"; }
+ok "once it is on record" quietly_repair
+ok "it is well again, also for who has to look at all of it" first "All is well."
 
 # The guard in front of an agent was put in, and somebody took it out, or broke the file.
 fresh
