@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "model/records.h"
 #include "proof/preimage.h"
+#include "proof/segment.h"
 
 #include <string.h>
 
@@ -316,7 +317,7 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 					1);
 		json_push(c->a, c->seams, seam);
 	}
-	if (!text_eq(effect, "helm.log/rotate") || c->line != 1)
+	if (!text_eq(effect, ROTATE_EFFECT) || c->line != 1)
 		return;
 	const char *named = json_get_text(about, "continues", ""), *hash = json_get_text(about, "sha256", "");
 	if (c->gap_at == c->n + 1)

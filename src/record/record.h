@@ -60,6 +60,7 @@ struct recorder {
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
+	bool reads_all; /* the next look at the chain reads every receipt of it */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
