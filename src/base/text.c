@@ -659,8 +659,9 @@ static void glob_step(const struct glob *g, const uint8_t *now, uint8_t *next, u
 	pass_stars(g, next);
 }
 
-/* Short patterns keep their two sets on the stack. */
-bool text_glob(const char *pattern, const char *s, bool path)
+/* The sets of positions in the pattern where the text may be, one character after the other: linear in the
+ * text, whatever the stars.  Short patterns keep their two sets on the stack. */
+static bool glob_sets(const char *pattern, const char *s, bool path)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct glob g = { .pattern = pattern, .n = strlen(pattern), .path = path };
@@ -684,6 +685,25 @@ bool text_glob(const char *pattern, const char *s, bool path)
 		next = swap;
 	}
 	return now[g.n] == 1;
+}
+
+/* Is it a character that stands for itself in a pattern, one byte long? */
+static bool is_literal(char c)
+{
+	return c && (unsigned char)c < 0x80 && !strchr("*?[\\", c);
+}
+
+/* Most patterns begin with letters, and most texts differ from them in one of the first: that needs no
+ * sets. */
+bool text_glob(const char *pattern, const char *s, bool path)
+{
+	while (is_literal(*pattern)) {
+		if (*s++ != *pattern++)
+			return false;
+	}
+	if (!*pattern)
+		return !*s;
+	return glob_sets(pattern, s, path);
 }
 
 /* ---- nearest name ---- */
