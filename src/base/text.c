@@ -174,6 +174,10 @@ size_t text_utf8_valid(const char *p, size_t n)
 				continue;
 			}
 		}
+		if ((uint8_t)p[i] < 0x80) {
+			i++;
+			continue;
+		}
 		size_t len = text_decode(p + i, n - i, &cp);
 		if (len == 0)
 			return i;
@@ -210,13 +214,19 @@ static bool is_unsafe(uint32_t cp)
 		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
 }
 
-/* What a person may be shown: unsafe characters and bad bytes become visible escapes. */
+/* What a person may be shown: unsafe characters and bad bytes become visible escapes. Plain letters, nearly
+ * all there are, are copied by the run. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 {
 	struct buf b;
 
 	buf_init(&b, a);
-	for (size_t i = 0; i < n;) {
+	for (size_t i = 0, plain = 0; i < n; plain = i) {
+		while (plain < n && p[plain] >= 0x20 && p[plain] < 0x7f)
+			plain++;
+		buf_add(&b, p + i, plain - i);
+		if ((i = plain) == n)
+			break;
 		uint32_t cp = 0;
 		size_t len = text_decode(p + i, n - i, &cp);
 		if (len == 0)
