@@ -405,7 +405,7 @@ class Agent(threading.Thread):
         self.path = os.path.join(site.work, self.dir)
         os.makedirs(self.path, exist_ok=True)
         self.made = 0
-        self.client = ("claude-code", "codex", "hermes", "cursor")[number % 4]
+        self.client = ("codex", "hermes", "deepseek", "cursor")[number % 4]
         self.error = None
         self.ops = [
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
@@ -654,9 +654,8 @@ class Agent(threading.Thread):
             except ValueError:
                 s.counts.found("false_alarms", "%s: prune: %s" % (s.name, done))
                 return
-            for point in doc.get("removed", []):
-                name = point.get("checkpoint_id") if isinstance(point, dict) else point
-                s.points.pop(name, None)
+            for point in doc["prune"]:
+                s.points.pop(point["checkpoint_id"] if isinstance(point, dict) else point, None)
 
     # ---- keys, the log, packs ----
 
@@ -762,6 +761,9 @@ class Agent(threading.Thread):
             s.refused(since, "a freeze is refused", done)
         else:
             s.counts.add("freezes")
+            held = self.call("hook", ["hook", "pre-tool", "--client", client], stdin=self.payload(self.new("use"), "echo a > a.txt"))
+            if not held.killed and "deny" not in held.out and held.code != 2 and "block" not in held.out:
+                s.counts.found("wrong_states", "%s: %s is frozen, and passes: %s" % (s.name, who, held))
         done = self.call("unfreeze", ["unfreeze", "--principal", who])
         for _ in range(50):
             if done.code == 0 or not (done.killed or not s.is_calm(since)):
