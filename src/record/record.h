@@ -301,6 +301,28 @@ int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);
 
+/* ---- runs that are going on ---- */
+
+#define OPEN_RUNS "open-runs" /* <state>/open-runs/TASK@PID-START, locked by the run as long as it lasts */
+struct open_run {
+	int fd; /* -1: none */
+	char name[192];
+};
+/* Before the first row of a task, which names it as `open_run`. */
+int open_run_begin(struct sys *s, int state_fd, const char *task_id, struct open_run *ret, struct err *e);
+/* After the last row.  A run that ends without one only closes the descriptor: whoever comes next sees that it is over. */
+void open_run_end(struct sys *s, int state_fd, struct open_run *r);
+/* OK: the run that made this file is over, and whoever closes it is alone.  E_MISSING: there is no such file.  E_IO: it goes on, or
+ * nobody can tell. */
+int open_run_take(struct sys *s, int state_fd, const char *name, struct open_run *ret);
+/* Does this row say `queued` or `running`, and is whoever wrote it gone?  The row may be old by now: the answer is "over" also
+ * when the run ended well after it was read, so look at row_newest() again before saying that it did not. */
+bool open_run_is_over(struct sys *s, int state_fd, const struct json *row);
+bool row_is_open(const struct json *row); /* `queued` or `running` */
+/* The newest row of a task, in `a`; *ret NULL when there is none. */
+int row_newest(
+	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e);
+
 /* ---- evidence that leaves the house ----
  *
  * A signed pack of files, the same bytes for the same content on any machine: nothing of the machine enters it, no clock (the
