@@ -40,8 +40,8 @@ int key_renew(struct recorder *r, struct err *e)
 
 	if (!r->key || !r->keys_dir)
 		return OK;
-	if (r->sys->stat(r->sys, AT_FDCWD, arena_printf(&a, "%s/root.key", r->keys_dir), &st,
-		    AT_SYMLINK_NOFOLLOW))
+	if (r->sys->stat(
+		    r->sys, AT_FDCWD, arena_printf(&a, "%s/root.key", r->keys_dir), &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT
 			? OK
 			: err_sys(e, "LOG_KEY", "cannot look whether the signing key is still in force");

@@ -179,7 +179,8 @@ static int settle_rotation(struct history *h, struct err *e)
 		return rc;
 	if (next && !text_eq(h->active, public_hex(h->a, next)))
 		return err_set(e, E_CORRUPT, "KEY_HISTORY",
-			"neither key in '%s' is the one its history names; put root.key back from a copy", h->dir);
+			"neither key in '%s' is the one its history names; put root.key back from a copy",
+			h->dir);
 	return key_promote(h->sys, h->dirfd, h->dir, coming, in_force, e);
 }
 

@@ -80,9 +80,9 @@ static bool check_signed(struct history *h, const uint8_t key[KEY_SIZE], const c
 /* Reads the key a member names, and makes room for it. */
 static bool read_key(struct history *h, const char *member, struct known *ret)
 {
-	*ret = (struct known){ .hex = member_text(h->link, member),
-		.order = (unsigned)h->sequence + 1,
-		.is_active = true };
+	*ret = (struct known){
+		.hex = member_text(h->link, member), .order = (unsigned)h->sequence + 1, .is_active = true
+	};
 	if (strlen(ret->hex) != 2 * KEY_SIZE ||
 		!hex_decode(ret->hex, strlen(ret->hex), ret->key, KEY_SIZE, true) ||
 		!sign_public_ok(ret->key))
@@ -176,8 +176,7 @@ static bool take_since(struct history *h, struct known *k)
 		return refuse(h, "since", "a time", "it is not said from when on");
 	if (json_get_int(h->link, "since_link", 0) > (int64_t)k->order)
 		since = NULL; /* by its place: behind the link that ended it nothing of it counts anyway */
-	if (since &&
-		(!k->revoked_since || (stamp_compare(since, k->revoked_since, &order) && order < 0)))
+	if (since && (!k->revoked_since || (stamp_compare(since, k->revoked_since, &order) && order < 0)))
 		k->revoked_since = since;
 	k->is_revoked = true;
 	return true;
@@ -228,8 +227,8 @@ static bool take_link(struct history *h, struct json *link, const char *hash)
 	if (!text_eq(member_text(link, "version"), KEY_HISTORY_V1))
 		return refuse(h, "version", KEY_HISTORY_V1, "this version is not known");
 	if (sequence != h->sequence + 1) {
-		verify_at(v, h->record, "sequence",
-			arena_printf(v->a, "%lld", (long long)h->sequence + 1), "another number");
+		verify_at(v, h->record, "sequence", arena_printf(v->a, "%lld", (long long)h->sequence + 1),
+			"another number");
 		return verify_refute(v, "key_history", "%s: a link is missing or out of order", h->record);
 	}
 	if (!text_eq(member_text(link, "prev_hash"), h->hash))
@@ -340,8 +339,8 @@ void verify_key_history(struct verification *v, struct bytes text, const char *n
 
 /* What is known already from a whole history stays, since a part may be older; a revocation counts wherever
  * it is told. */
-static void keep_known(const struct history *h, const struct known *from, const struct trust *t,
-	struct trusted_key *to)
+static void keep_known(
+	const struct history *h, const struct known *from, const struct trust *t, struct trusted_key *to)
 {
 	for (size_t i = 0; h->is_part && i < t->key_count; i++) {
 		const struct trusted_key *have = &t->keys[i];

@@ -53,7 +53,8 @@ struct trust {
 	const struct json *side_head; /* the head file beside an audit log, or NULL */
 	const struct gaps *gaps; /* holes in a chain that are on record elsewhere; or NULL */
 	unsigned threads; /* for long chains; 0 or 1: only the caller, at most 64 */
-	unsigned key_order; /* what is verified continues a chain whose newest key has this order; 0: it begins one */
+	unsigned
+		key_order; /* what is verified continues a chain whose newest key has this order; 0: it begins one */
 };
 
 /* 64 hex digits with optional "ed25519:" and surrounding white space. */
