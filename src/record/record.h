@@ -161,6 +161,9 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 typedef int line_visit(
 	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e);
 int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e);
+/* The same from an offset on, which must be the start of a line; `line` counts from 1 there. */
+int lines_from(
+	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 
 /* ---- the log over it ---- */
 
