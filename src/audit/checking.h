@@ -12,6 +12,7 @@ struct claim {
 	uint32_t line; /* of heads.jsonl */
 	const char *where; /* of an anchor */
 	const char *timestamp;
+	unsigned key_order; /* of its signer */
 	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
 	struct hash found;
 };
@@ -50,6 +51,10 @@ struct log_checking {
 	struct gaps gaps;
 	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
 	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
+	bool has_key_seams; /* that the chain tells of is in `trust` */
+	char signer[2 * KEY_SIZE + 1]; /* the key that the newest receipt names */
+	const struct trusted_key *signer_key; /* the same in `trust`; NULL: none */
+	unsigned key_order; /* of the newest key so far, by what receipts name */
 	struct claims claims;
 	struct stored_leaves stored;
 	uint64_t confirmed; /* size of the largest signed head that fits */
@@ -69,6 +74,9 @@ struct log_checking {
 struct json *finding_add(struct log_checking *c, const char *severity, const char *what, const char *text);
 void finding_member(
 	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found);
+
+/* log_check.c: the key with this hex among the trusted, also when only the chain itself tells of it; or NULL. */
+const struct trusted_key *checking_key(struct log_checking *c, const char *hex);
 
 /* log_heads.c.  In this order: anchors before the moment of the check is taken, heads at that moment, each claim when the tree
  * has its size, and at the end those that speak of a longer log. */
