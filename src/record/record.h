@@ -65,6 +65,7 @@ struct recorder {
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
+	bool reads_all; /* the next look at the chain reads every receipt of it */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
@@ -179,10 +180,13 @@ struct log_file {
 	int fd; /* -1: there is none */
 	off_t size_bytes; /* at that moment; what lies behind is not looked at */
 	struct file_mark mark;
+	/* It was moved away: the receipt that says so, unverified, and where to; fd is -1 when it cannot be read there. */
+	const struct json *moved;
+	const char *moved_to;
 };
 struct log_cut {
 	struct sys *sys;
-	struct log_file *chain; /* oldest first */
+	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
 	struct log_file leaves, heads;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
