@@ -12,6 +12,7 @@ struct claim {
 	uint32_t line; /* of heads.jsonl */
 	const char *where; /* of an anchor */
 	const char *timestamp;
+	unsigned key_order; /* of its signer */
 	const char *chain; /* what was verified before: of this chain; NULL: a signed head */
 	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
 	struct hash found;
@@ -45,7 +46,7 @@ struct log_checking {
 	struct arena *a;
 	const struct log_cut *cut;
 	struct trust trust; /* the caller's, and the gaps that are on record */
-	const char *trust_name; /* stands for the caller's (verified_trust()) */
+	struct json *trusted; /* the caller's, as texts (verified_trust()) */
 	const struct log_check_options *options;
 	struct log_report *report;
 	struct json *findings, *files;
@@ -62,6 +63,10 @@ struct log_checking {
 	struct gaps gaps;
 	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
 	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
+	bool has_key_seams; /* that the chain tells of is in `trust` */
+	char signer[2 * KEY_SIZE + 1]; /* the key that the newest receipt names */
+	const struct trusted_key *signer_key; /* the same in `trust`; NULL: none */
+	unsigned key_order; /* of the newest key so far, by what receipts name */
 	struct claims claims;
 	struct stored_leaves stored;
 	uint64_t confirmed; /* size of the largest signed head that fits */
@@ -86,6 +91,9 @@ struct json *finding_add(struct log_checking *c, const char *severity, const cha
 void finding_member(
 	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found);
 
+/* log_check.c: the key with this hex among the trusted, also when only the chain itself tells of it; or NULL. */
+const struct trusted_key *checking_key(struct log_checking *c, const char *hex);
+
 /* log_heads.c.  In this order: anchors before the moment of the check is taken, heads at that moment, each claim when the tree
  * has its size, and at the end those that speak of a longer log. */
 void heads_collect_anchors(struct log_checking *c, int state_fd, struct json *shown);
@@ -100,8 +108,8 @@ const struct json *moved_row(struct log_checking *c, const struct log_file *f);
 /* It cannot be read where it is: a notice. */
 void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row);
 
-/* log_verified.c.  What stands for a set of trusted keys. */
-char *verified_trust(struct arena *a, const struct trust *t);
+/* log_verified.c.  A set of trusted keys as texts. */
+struct json *verified_trust(struct arena *a, const struct trust *t);
 /* Begin behind what was verified before, if that is still what the files of the cut are, from outside; before heads_read(). */
 void verified_resume(struct log_checking *c);
 /* When everything is read: what was verified before must be a beginning of it; before heads_read(). */

@@ -70,6 +70,7 @@ struct collection {
 	struct making making;
 	struct pack_item *parts; /* of receipts as lines */
 	size_t part_n, part_cap, ledger_parts;
+	uint64_t key_seams; /* changes of keys among the receipts */
 	uint64_t clock_limit; /* receipts behind it are not known to be on disk */
 	struct json *head;
 	const char *actor, *policy_hash, *newest;
@@ -306,7 +307,6 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 	if (*policy && (!c->policy_hash || !text_eq(c->policy_hash, policy)))
 		c->policy_hash = arena_strdup(c->a, policy);
 	note_time(c, receipt);
-	c->x->receipts++;
 }
 
 static struct pack_item part_item(struct collection *c, const struct making *m, const char *path)
@@ -391,12 +391,18 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	(void)e;
 	arena_reset(&c->row);
 	if (!is_whole || json_parse(&c->row, text, RECEIPTS, NULL, &receipt, NULL) ||
-		!json_is(receipt, JSON_OBJECT) || !is_chosen(c, receipt))
+		!json_is(receipt, JSON_OBJECT))
 		return OK;
+	/* Changes of keys always go along: with them the pack can be verified from any one of the keys. */
+	bool is_seam = text_eq(json_get_text(receipt, "effect_id", ""), KEY_EFFECT);
+	bool is_wanted = is_chosen(c, receipt);
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
-	if (clock < 1 || (uint64_t)clock > c->clock_limit)
+	if ((!is_wanted && !is_seam) || clock < 1 || (uint64_t)clock > c->clock_limit)
 		return OK;
-	note_receipt(c, receipt);
+	if (is_wanted)
+		note_receipt(c, receipt);
+	c->x->receipts++;
+	c->key_seams += is_seam;
 	take_line(c, line, at, text, (uint64_t)clock);
 	take_single(c, line, at, text, (uint64_t)clock, receipt);
 	return OK;
@@ -655,7 +661,7 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 		rc = take_chain(&c, e);
 	if (rc == OK)
 		rc = take_ledgers(&c, state_fd, e);
-	if (rc == OK && !ret->n)
+	if (rc == OK && ret->n <= c.key_seams)
 		rc = err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
 	if (rc == OK && ret->receipts)

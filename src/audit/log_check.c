@@ -122,6 +122,76 @@ static void load_gaps(struct log_checking *c)
 	c->trust.gaps = &c->gaps;
 }
 
+/* ---- keys ---- */
+
+static const struct trusted_key *find_key(const struct trust *t, const uint8_t key[KEY_SIZE])
+{
+	for (size_t i = 0; i < t->key_count; i++)
+		if (memcmp(t->keys[i].key, key, KEY_SIZE) == 0)
+			return &t->keys[i];
+	return NULL;
+}
+
+struct key_seams {
+	struct arena *a;
+	const struct json **list;
+	size_t n, cap;
+};
+
+static int take_key_seam(
+	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct key_seams *s = arg;
+	struct json *receipt;
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (!is_whole || !memmem(text.p, text.n, KEY_EFFECT, strlen(KEY_EFFECT)) ||
+		json_parse(s->a, text, "seam", NULL, &receipt, NULL))
+		return OK;
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 8;
+		s->list = arena_grow(s->a, s->list, s->cap * sizeof(*s->list), cap * sizeof(*s->list));
+		s->cap = cap;
+	}
+	s->list[s->n++] = receipt;
+	return OK;
+}
+
+/* The chain is searched for changes of keys only when a key is met that is not trusted yet, and only once. */
+const struct trusted_key *checking_key(struct log_checking *c, const char *hex)
+{
+	uint8_t key[KEY_SIZE];
+	struct key_seams seams = { .a = c->a };
+
+	if (!hex_decode(hex, strlen(hex), key, KEY_SIZE, true))
+		return NULL;
+	const struct trusted_key *found = find_key(&c->trust, key);
+	if (found || c->has_key_seams || !c->trust.key_count)
+		return found;
+	c->has_key_seams = true;
+	for (size_t i = 0; i < c->cut->n; i++)
+		(void)log_file_lines(c->cut, &c->cut->chain[i], take_key_seam, &seams, NULL);
+	if (trust_add_seams(c->a, seams.list, seams.n, &c->trust))
+		c->signer[0] = '\0'; /* what was remembered of a key may have changed */
+	return find_key(&c->trust, key);
+}
+
+/* Only what the receipt names: whether that key signed it, and whether it may stand here, is asked with the
+ * signatures.  Heads are compared with this. */
+static void note_signer(struct log_checking *c, const struct json *receipt)
+{
+	const char *hex = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
+
+	if (!text_eq(hex, c->signer)) {
+		c->signer_key = checking_key(c, hex);
+		snprintf(c->signer, sizeof(c->signer), "%s", hex);
+	}
+	if (c->signer_key && c->signer_key->order > c->key_order)
+		c->key_order = c->signer_key->order;
+}
+
 /* ---- the tree, and what was said about it ---- */
 
 /* Compares a leaf with the stored one, reading a window of stored leaves at a time.  Leaves that cannot be
@@ -373,6 +443,7 @@ static void check_line(struct log_checking *c, struct arena *a, struct bytes tex
 	if (!check_link(c, receipt, &chain))
 		return;
 	check_unhashed(c, a, text, receipt);
+	note_signer(c, receipt);
 	check_seam(c, receipt);
 	struct hash leaf = merkle_leaf(chain.b, SHA256_SIZE);
 	add_leaf(c, &leaf);
@@ -395,12 +466,13 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 	AUTO(arena_done) struct arena a = { 0 };
 	struct trust anyone = {
 		.allow_self_attested = true, .threads = c->trust.threads, .gaps = c->trust.gaps
-	};
+	}; /* nobody's keys have no order either */
 	struct verification v;
 
 	verification_begin(&v, &a, &c->trust, "receipt chain");
 	verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
 	bool is_damage = v.integrity == ANSWER_NO;
+	c->trust.key_order = v.key_order;
 	if (!is_damage && v.trusted == ANSWER_YES)
 		return;
 	if (is_damage) {
@@ -737,7 +809,7 @@ static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct
 	struct json *doc = json_new(c->a, JSON_OBJECT), *anchors = json_new(c->a, JSON_ARRAY);
 
 	*c->report = (struct log_report){ .is_sound = true, .doc = doc };
-	c->trust_name = verified_trust(c->a, &c->trust);
+	c->trusted = verified_trust(c->a, &c->trust);
 	heads_collect_anchors(c, state_fd, anchors);
 	int rc = log_cut_take(c->sys, c->a, state_fd, lock, &cut, e);
 	if (rc)

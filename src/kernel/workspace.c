@@ -225,10 +225,16 @@ void workspace_leave(struct workspace **ws)
 	leave_tree(*ws);
 }
 
-/* The workspace in the home directory, which serves work in any place. */
-static bool is_default(struct arena *a, const struct workspace *ws)
+/* The workspace in the home directory, which serves work in any place.  Asked of the directories
+ * themselves: their names may differ by links. */
+static bool is_default(struct sys *s, struct arena *a, const struct workspace *ws)
 {
-	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));
+	struct stat there, own;
+
+	return ws->home &&
+		s->stat(s, AT_FDCWD, arena_printf(a, "%s/.helm/workspace", ws->home), &there, 0) == 0 &&
+		s->stat(s, ws->root_fd, "", &own, AT_EMPTY_PATH) == 0 && there.st_dev == own.st_dev &&
+		there.st_ino == own.st_ino;
 }
 
 /* The first list with everything below, the second only the directories themselves. */
@@ -277,8 +283,10 @@ const char *workspace_beside(struct arena *a, const struct workspace *ws)
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
 {
 	leave_tree(ws);
+	if (!is_default(s, a, ws))
+		return;
 	dir = absolute(a, dir ? dir : ".");
-	if (!is_default(a, ws) || path_is_below(dir, ws->root))
+	if (path_is_below(dir, ws->root))
 		return;
 	const char *top = kernel_work_tree(s, a, dir, ws->home);
 	const char *why = too_much(ws, dir);

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
+enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -71,6 +72,7 @@ void recorder_close(struct recorder *r)
 		return;
 	chain_forget(r);
 	drop_fd(&r->lock_fd);
+	key_free(&r->renewed);
 	for (size_t i = 0; i < r->late_count; i++)
 		close_fd(&r->late[i].fd);
 	r->late_count = 0;
@@ -190,6 +192,11 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 	at->last = chain;
 	memset(at->chain_id, 0, sizeof(at->chain_id));
 	memcpy(at->chain_id, id, strlen(id));
+	/* A repair may go on under another key, and tells of no change of keys. */
+	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
+	memset(at->signer, 0, sizeof(at->signer));
+	if (!text_eq(json_get_text(last, "effect_id", ""), REPAIR_EFFECT))
+		(void)hex_decode(signer, strlen(signer), at->signer, SIGN_PUBLIC, true);
 	if (ret)
 		*ret = last;
 	return OK;
@@ -333,6 +340,7 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 	json_canonical(&b->lines, receipt);
 	buf_addc(&b->lines, '\n');
 	b->receipts[b->n] = receipt;
+	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
 	chain_step(&b->at, &b->chains[b->n++]);
 	return OK;
 }
@@ -420,11 +428,17 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 	return segments_mark(r, a, &r->at.segments, e);
 }
 
+/* Before the caller's own: where the file before this one ended, and which keys followed each other since. */
 static int fill_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
-	int rc = r->at.file.size_bytes == 0 ? add_rotation_seam(r, b, e) : OK;
+	struct draft change;
+	int rc = key_seam_draft(r, b->a, &b->at, &change, e);
 
+	if (rc == OK && r->at.file.size_bytes == 0)
+		rc = add_rotation_seam(r, b, e);
+	if (rc == OK && change.effect_id)
+		rc = batch_add(r, b, &change, e);
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = batch_add(r, b, &drafts[i], e);
 	return rc;
@@ -435,22 +449,24 @@ static int fill_batch(
 static int write_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
-	int rc = chain_settle(r, b->a, e);
+	int rc = key_renew(r, e);
 
+	if (rc == OK)
+		rc = chain_settle(r, b->a, e);
 	if (rc == OK)
 		rc = rotate_if_large(r, b->a, e);
 	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
 		rc = chain_begin(r, b->a, &r->at, e);
 	/* Leaves of receipts that are not yet on disk are kept only in the edge, which has room for
-	 * RECENT_LEAVES.  One more than n, for the rotation seam. */
-	if (rc == OK && r->at.clock - r->leaves + n + 1 > RECENT_LEAVES)
+	 * RECENT_LEAVES.  Two more than n, for the seams. */
+	if (rc == OK && r->at.clock - r->leaves + n + SEAMS > RECENT_LEAVES)
 		rc = log_flush(r, e);
 	if (rc)
 		return rc;
 	b->at = r->at;
 	b->start = (off_t)r->at.file.size_bytes;
-	b->chains = arena_zalloc(b->a, n + 1, sizeof(*b->chains));
-	b->receipts = arena_zalloc(b->a, n + 1, sizeof(struct json *));
+	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
+	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
 	buf_init(&b->lines, b->a);
 	rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)

@@ -300,6 +300,7 @@ static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	if (rc)
 		return rc;
 	memcpy(w->at.chain_id, next.chain_id, sizeof(next.chain_id));
+	memcpy(w->at.signer, next.signer, sizeof(next.signer));
 	chain_step(&w->at, &next.last);
 	arena_reset(&w->scratch);
 	return OK;

@@ -24,7 +24,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char edge_magic[8] = "helmedg2";
+static const char edge_magic[8] = "helmedg3";
 
 /* A cache of this machine, in its own byte order; the hash is against torn writes. */
 struct edge_file {
@@ -341,7 +341,9 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 	int rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
-	rc = chain_settle(r, a, e);
+	rc = key_renew(r, e);
+	if (rc == OK)
+		rc = chain_settle(r, a, e);
 	if (rc == OK)
 		rc = log_flush(r, e);
 	if (rc == OK && r->at.clock == 0)

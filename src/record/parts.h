@@ -9,6 +9,8 @@
 #define EDGE LOG_DIR "/edge"
 #define LOG_LOCK LOG_DIR "/lock"
 
+#define KEY_SEAM_EFFECT "helm.key/continues" /* verify/ knows it as KEY_EFFECT */
+
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
 
 int damaged(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -65,6 +67,12 @@ void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains,
 int log_flush(struct recorder *r, struct err *e);
 void log_head_if_due(struct recorder *r, struct arena *a);
 int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
+
+/* key_seam.c.  Under the lock, before anything is signed: r->key is the key in force. */
+int key_renew(struct recorder *r, struct err *e);
+/* The seam that belongs behind `at` when another key goes on there; an empty draft (no effect_id) when there is nothing to tell. */
+int key_seam_draft(
+	struct recorder *r, struct arena *a, const struct chain_end *at, struct draft *ret, struct err *e);
 
 /* repair.c: signed by the key that appends, or by one this user had before it. */
 bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt);

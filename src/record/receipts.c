@@ -146,11 +146,11 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
 }
 
-/* `end` -1 reads to wherever the file ends. */
-static int lines_of(
-	struct sys *s, int fd, const char *file, off_t end, line_visit *fn, void *arg, struct err *e)
+/* From `at` on; `end` -1 reads to wherever the file ends. */
+static int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
+	struct err *e)
 {
-	struct lines l = { .file = file, .cap = READ_STEP, .end = end };
+	struct lines l = { .file = file, .cap = READ_STEP, .at = at, .end = end };
 
 	l.hold = arena_text(&l.a, l.cap);
 	int rc = read_lines(&l, s, fd, fn, arg, e);
@@ -159,19 +159,25 @@ static int lines_of(
 }
 
 /* O_NONBLOCK and O_NOFOLLOW: neither a pipe nor a link under this name can hold or mislead a reader. */
-int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+int lines_from(
+	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 
 	return fd < 0 ? err_sys(e, "LOG_READ", "cannot read %s", file)
-		      : lines_of(s, fd, file, -1, fn, arg, e);
+		      : lines_of(s, fd, file, from, -1, fn, arg, e);
+}
+
+int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+{
+	return lines_from(s, dirfd, file, 0, fn, arg, e);
 }
 
 /* A file that does not exist has no lines. */
 int log_file_lines(
 	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e)
 {
-	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, f->size_bytes, fn, arg, e);
+	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, 0, f->size_bytes, fn, arg, e);
 }
 
 struct each {
