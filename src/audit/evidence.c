@@ -70,7 +70,8 @@ struct collection {
 	struct making making;
 	struct pack_item *parts; /* of receipts as lines */
 	size_t part_n, part_cap, ledger_parts;
-	uint64_t key_seams; /* changes of keys among the receipts */
+	uint64_t key_seams; /* changes of keys among the receipts, */
+	struct buf keys; /* and their lines */
 	uint64_t clock_limit; /* receipts behind it are not known to be on disk */
 	struct json *head;
 	const char *actor, *policy_hash, *newest;
@@ -403,6 +404,10 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 		note_receipt(c, receipt);
 	c->x->receipts++;
 	c->key_seams += is_seam;
+	if (is_seam) {
+		buf_add(&c->keys, text.p, text.n);
+		buf_addc(&c->keys, '\n');
+	}
 	take_line(c, line, at, text, (uint64_t)clock);
 	take_single(c, line, at, text, (uint64_t)clock, receipt);
 	return OK;
@@ -474,6 +479,7 @@ static int take_chain(struct collection *c, struct err *e)
 	int rc = OK;
 
 	(void)new_source(c, cut->chain, cut->n);
+	buf_init(&c->keys, c->a);
 	c->clock_limit = clock_limit(c);
 	for (c->file = 0; rc == OK && c->file < cut->n; c->file++) {
 		if (cut->chain[c->file].fd < 0 && !c->x->away)
@@ -486,6 +492,10 @@ static int take_chain(struct collection *c, struct err *e)
 		c->x->items = c->parts;
 		c->x->n = c->part_n;
 		c->cap = c->part_cap;
+		if (c->keys.n)
+			add_item(c,
+				(struct pack_item){
+					.path = "order-of-keys.jsonl", .content = buf_bytes(&c->keys) });
 	}
 	return rc;
 }

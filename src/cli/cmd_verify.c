@@ -51,11 +51,15 @@ static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
-/* Told by content and not by name: gzip's first bytes, or tar's mark. */
-static bool is_archive(struct bytes text)
+/* Told by content and not by name: gzip's first bytes, or tar's mark.  An archive is not read into memory. */
+static bool is_archive(struct cli *r, const char *name)
 {
-	return (text.n > 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) ||
-		(text.n > 262 && memcmp(text.p + 257, "ustar", 5) == 0);
+	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
+	uint8_t start[263] = { 0 };
+	ssize_t n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
+
+	return (n > 2 && start[0] == 0x1f && start[1] == 0x8b) ||
+		(n > 262 && memcmp(start + 257, "ustar", 5) == 0);
 }
 
 /* Told from its names alone, so that no link or device in some other directory is taken for damage. */
@@ -78,7 +82,8 @@ static void verify_packed(struct cli *r, struct arena *a, const char *name, stru
 	struct err why = { 0 };
 	struct pack p = { 0 };
 
-	if (verify_pack_open(r->sys, a, AT_FDCWD, name, &p, &why))
+	if (verify_pack_open(
+		    r->sys, a, AT_FDCWD, name, &(struct pack_reading){ .trust = v->trust }, &p, &why))
 		verify_pack_unreadable(v, &why);
 	else if (!verify_pack_is_one(&p))
 		verify_no_record(v);
@@ -113,14 +118,15 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 			verify_no_record(v);
 		return OK;
 	}
+	if (is_archive(r, name)) {
+		verify_packed(r, a, name, v);
+		return OK;
+	}
 	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
 		return e->rc;
 	/* Read for every file: whether it is needed is known only when the kind of the file is. */
 	trust->side_head = side_head(r, a, name);
-	if (is_archive(text))
-		verify_packed(r, a, name, v);
-	else
-		verify_document(v, text, name);
+	verify_document(v, text, name);
 	return OK;
 }
 
