@@ -299,7 +299,7 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
  * compared; they were when the file was still here. */
 static void pass_archived(struct log_checking *c, const struct json *receipt)
 {
-	struct segment sealed;
+	struct closed_file sealed;
 
 	if (!c->skipped || c->line != 1 || !segment_read(c->a, receipt, &sealed) || sealed.clock < c->n ||
 		!text_eq(sealed.file, c->skipped->name) ||
