@@ -48,7 +48,6 @@ static unsigned check_head_signature(struct log_checking *c, const struct json *
  * becomes zeroes, which no tree has, so it fails then. */
 static void add_claim(struct log_checking *c, const struct json *head, uint32_t line, const char *where)
 {
-	struct claims *l = &c->claims;
 	struct claim claim = { .line = line,
 		.where = where,
 		.is_anchor = where != NULL,
@@ -59,12 +58,19 @@ static void add_claim(struct log_checking *c, const struct json *head, uint32_t 
 	claim.key_order = check_head_signature(c, head, where_of(c, &claim));
 	if (!hash_from_hex(json_get_text(head, "root_hash", ""), &claim.root))
 		memset(&claim.root, 0, sizeof(claim.root)); /* no tree has it */
+	heads_add(c, &claim);
+}
+
+void heads_add(struct log_checking *c, const struct claim *claim)
+{
+	struct claims *l = &c->claims;
+
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 64;
 		l->list = arena_grow(c->a, l->list, l->cap * sizeof(*l->list), cap * sizeof(*l->list));
 		l->cap = cap;
 	}
-	l->list[l->n++] = claim;
+	l->list[l->n++] = *claim;
 }
 
 /* The repair that explains an anchor which no longer fits: the anchor was signed before it, and the
@@ -91,6 +97,13 @@ static void refute_claim(
 {
 	const struct json *seam = claim->is_anchor ? later_repair(c, claim) : NULL;
 
+	if (claim->chain && c->session && !text_eq(claim->chain, c->session)) {
+		(void)finding_add(c, "notice", "another_chain",
+			arena_printf(c->a,
+				"on %s another chain was verified here, of %llu receipts; this one began anew",
+				claim->timestamp, (unsigned long long)claim->size));
+		return;
+	}
 	c->report->has_wrong_heads |= !claim->is_anchor;
 	if (seam)
 		(void)finding_add(c, "notice", "anchor_before_repair",
@@ -184,8 +197,9 @@ static int read_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	struct log_checking *c = arg;
 	struct json *head;
 
-	(void)offset;
 	(void)e;
+	if (offset < c->known.heads_bytes)
+		return OK; /* verified before */
 	if (!is_whole) {
 		(void)finding_add(c, "notice", "torn", "the last line of " HEADS " was never completed");
 	} else if (json_parse(&scratch, text, HEADS, NULL, &head, NULL) || !is_head_line(text, head)) {

@@ -355,6 +355,9 @@ static bool look_at_all(struct look_around *x)
 		trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e))
 		return false; /* without a key nothing runs either, and that is said elsewhere */
 	(void)!trust_add_history(x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
+	const char *beside = workspace_beside(x->a, x->ws);
+	if (beside)
+		options.verified = arena_printf(x->a, "%s/verified.json", beside);
 	int rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
 	if (rc == OK && !report.is_damaged)
 		return false;

@@ -345,52 +345,51 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 	return OK;
 }
 
-/* The hash of a whole file, read in steps, because a segment is as large as rotate_bytes. */
-static int hash_segment(struct recorder *r, const char *name, char ret_hex[SHA256_HEX], struct err *e)
+/* Digest and length of a whole file, read in steps, because a segment is as large as rotate_bytes. */
+int segment_hash(struct recorder *r, const char *name, struct hash *ret, uint64_t *ret_bytes, struct err *e)
 {
 	struct sys *s = r->sys;
 	AUTO(close_fd) int fd = s->open(s, r->state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	AUTO(arena_done) struct arena a = { 0 };
 	enum { STEP = 256 << 10 };
 	char *step = arena_text(&a, STEP);
-	uint8_t hash[SHA256_SIZE];
 	struct sha256 h;
 	ssize_t n = -1;
+	off_t at = 0;
 
 	sha256_begin(&h);
-	for (off_t at = 0; fd >= 0 && (n = s->pread(s, fd, step, STEP, at)) > 0; at += n)
+	for (; fd >= 0 && (n = s->pread(s, fd, step, STEP, at)) > 0; at += n)
 		sha256_add(&h, step, (size_t)n);
 	if (n < 0)
 		return err_sys(e, "LOG_READ", "cannot read %s", name);
-	sha256_end(&h, hash);
-	hex_encode(hash, SHA256_SIZE, ret_hex);
+	sha256_end(&h, ret->b);
+	*ret_bytes = (uint64_t)at;
 	return OK;
 }
 
-/* The first receipt of a file that continues another one names that file and its hash.  So older files
- * cannot be exchanged or dropped without contradicting a signed receipt.  In a chain that was never rotated
- * there is nothing to say. */
+/* The first receipt of a file that continues another one sums that one up (proof/segment.h).  So older files
+ * cannot be exchanged or dropped without contradicting a signed receipt, and need not be read to know what
+ * the chain was at their end.  In a chain that was never rotated there is nothing to say. */
 static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
 {
-	char hex[SHA256_HEX];
+	struct segment closed = { .clock = b->at.clock, .last = b->at.last, .tree = b->at.tree };
 	unsigned number;
 	int rc = newest_segment(r, b->a, &number, e);
 
 	if (rc || !number)
 		return rc;
-	const char *name = segment_name(b->a, number);
-	rc = hash_segment(r, name, hex, e);
+	closed.file = segment_name(b->a, number);
+	rc = segment_hash(r, closed.file, &closed.digest, &closed.size_bytes, e);
 	if (rc)
 		return rc;
-	struct json *about = json_new(b->a, JSON_OBJECT);
-	json_sets(b->a, about, "continues", name);
-	json_sets(b->a, about, "sha256", hex);
+	struct json *about = segment_json(b->a, &closed);
 	struct draft seam = { .decision_id =
 				      arena_printf(b->a, "seam-%llu", (unsigned long long)b->at.clock + 1),
 		.effect_id = ROTATE_EFFECT,
 		.status = "SEALED",
 		.type = "seam",
-		.output_hash = arena_printf(b->a, "sha256:%s", hex),
+		.args_hash = json_sha256(b->a, about),
+		.output_hash = arena_printf(b->a, "sha256:%s", hash_hex(b->a, &closed.digest)),
 		.metadata = about };
 	return batch_add(r, b, &seam, e);
 }
@@ -403,6 +402,7 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 	struct sys *s = r->sys;
 	unsigned number;
 	struct stat st;
+	struct err none;
 
 	if ((uint64_t)r->at.file.size_bytes < r->rotate_bytes)
 		return OK;
@@ -413,6 +413,10 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 		rc = newest_segment(r, a, &number, e);
 	if (rc)
 		return rc;
+	/* A head over all of it, so that whoever goes on from the seam still has one to compare with.  If it cannot
+	 * be signed now, he reads more. */
+	if (r->at.heads_at < r->at.clock)
+		(void)log_put_head(r, a, NULL, &none);
 	const char *name = segment_name(a, number + 1);
 	if (s->rename(s, r->state_fd, RECEIPTS, r->state_fd, name, RENAME_NOREPLACE))
 		return err_sys(e, "LOG_ROTATE", "cannot put %s aside as %s", RECEIPTS, name);

@@ -367,12 +367,16 @@ int log_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
-/* Removing the edge forces chain_settle() to read the receipts.  The caller holds the lock. */
+/* Removing the edge forces chain_settle() to look, and here at every receipt: leaves are made again from
+ * them.  The caller holds the lock. */
 int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
 {
 	chain_forget(r);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
-	return chain_settle(r, a, e);
+	r->reads_all = true;
+	int rc = chain_settle(r, a, e);
+	r->reads_all = false;
+	return rc;
 }
 
 int log_refresh(struct recorder *r, struct arena *a, struct err *e)

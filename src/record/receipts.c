@@ -236,8 +236,14 @@ char *segment_name(struct arena *a, unsigned number)
 	return arena_printf(a, "receipts-%06u.jsonl", number);
 }
 
-/* Segments first, by number, then the newest file: the order of the chain. */
-int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
+static bool is_moved_segment(const char *name)
+{
+	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl" ARCHIVED, name, true);
+}
+
+/* Segments first, by number, then the newest file: the order of the chain, and that of the bytes of their
+ * names.  A file that was put back counts, and not what says that it was moved. */
+int segments_all(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
 {
 	char **names;
 	size_t n, kept = 0;
@@ -246,20 +252,39 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 	if (rc)
 		return rc;
 	char **all = arena_zalloc(a, n + 1, sizeof(*all));
-	for (size_t i = 0; i < n; i++) /* sorted: '-' comes before '.' */
-		if (is_segment(names[i]) || text_eq(names[i], RECEIPTS))
+	for (size_t i = 0; i < n; i++) {
+		const char *last = kept ? all[kept - 1] : "";
+		if (is_segment(names[i]) || text_eq(names[i], RECEIPTS) ||
+			(is_moved_segment(names[i]) && !text_starts(names[i], *last ? last : "-")))
 			all[kept++] = names[i];
+	}
 	*ret = all;
 	*ret_n = kept;
 	return OK;
 }
 
-/* The highest number that is in use. */
+int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
+{
+	size_t n, kept = 0;
+	char **all;
+	int rc = segments_all(s, a, state_fd, &all, &n, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (!is_moved_segment(all[i]))
+			all[kept++] = all[i];
+	*ret = all;
+	*ret_n = kept;
+	return OK;
+}
+
+/* The highest number that is in use, also by what was moved away. */
 int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
 {
 	char **files;
 	size_t n;
-	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
+	int rc = segments_all(r->sys, a, r->state_fd, &files, &n, e);
 
 	if (rc)
 		return rc;

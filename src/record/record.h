@@ -65,6 +65,7 @@ struct recorder {
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
+	bool reads_all; /* the next look at the chain reads every receipt of it */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
@@ -179,10 +180,13 @@ struct log_file {
 	int fd; /* -1: there is none */
 	off_t size_bytes; /* at that moment; what lies behind is not looked at */
 	struct file_mark mark;
+	/* It was moved away: the receipt that says so, unverified, and where to; fd is -1 when it cannot be read there. */
+	const struct json *moved;
+	const char *moved_to;
 };
 struct log_cut {
 	struct sys *sys;
-	struct log_file *chain; /* oldest first */
+	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
 	struct log_file leaves, heads;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
@@ -315,6 +319,28 @@ int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);
+
+/* ---- runs that are going on ---- */
+
+#define OPEN_RUNS "open-runs" /* <state>/open-runs/TASK@PID-START, locked by the run as long as it lasts */
+struct open_run {
+	int fd; /* -1: none */
+	char name[192];
+};
+/* Before the first row of a task, which names it as `open_run`. */
+int open_run_begin(struct sys *s, int state_fd, const char *task_id, struct open_run *ret, struct err *e);
+/* After the last row.  A run that ends without one only closes the descriptor: whoever comes next sees that it is over. */
+void open_run_end(struct sys *s, int state_fd, struct open_run *r);
+/* OK: the run that made this file is over, and whoever closes it is alone.  E_MISSING: there is no such file.  E_IO: it goes on, or
+ * nobody can tell. */
+int open_run_take(struct sys *s, int state_fd, const char *name, struct open_run *ret);
+/* Does this row say `queued` or `running`, and is whoever wrote it gone?  The row may be old by now: the answer is "over" also
+ * when the run ended well after it was read, so look at row_newest() again before saying that it did not. */
+bool open_run_is_over(struct sys *s, int state_fd, const struct json *row);
+bool row_is_open(const struct json *row); /* `queued` or `running` */
+/* The newest row of a task, in `a`; *ret NULL when there is none. */
+int row_newest(
+	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e);
 
 /* ---- evidence that leaves the house ----
  *
