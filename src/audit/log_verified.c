@@ -32,7 +32,7 @@ char *verified_trust(struct arena *a, const struct trust *t)
 		const struct trusted_key *k = &t->keys[i];
 		char hex[2 * KEY_SIZE + 1];
 		hex_encode(k->key, KEY_SIZE, hex);
-		buf_addf(&text, "%s %s %s\n", hex, k->not_before ? k->not_before : "-",
+		buf_addf(&text, "%s %u %s %s\n", hex, k->order, k->not_before ? k->not_before : "-",
 			k->not_after ? k->not_after : "-");
 	}
 	return sha256_hex(a, text.p, text.n);
@@ -195,6 +195,7 @@ void verified_resume(struct log_checking *c)
 	c->lost = (uint64_t)json_get_int(doc, "lost_on_record", 0);
 	c->archived = (uint64_t)json_get_int(doc, "archived_receipts", 0);
 	c->confirmed = (uint64_t)json_get_int(doc, "confirmed", 0);
+	c->key_order = c->trust.key_order = (unsigned)json_get_int(doc, "key_order", 0);
 	resume_report(c, doc);
 }
 
@@ -321,6 +322,7 @@ void verified_keep(struct log_checking *c)
 	json_seti(c->a, doc, "lost_on_record", (int64_t)c->lost);
 	json_seti(c->a, doc, "archived_receipts", (int64_t)c->archived);
 	json_seti(c->a, doc, "confirmed", (int64_t)c->confirmed);
+	json_seti(c->a, doc, "key_order", c->trust.key_order);
 	json_set(c->a, doc, "files", files_json(c));
 	json_set(c->a, doc, "compared", claims_json(c));
 	json_set(c->a, doc, "repairs", c->seams);
