@@ -267,13 +267,21 @@ static const char *too_much(const struct workspace *ws, const char *dir)
 	return is_system(dir) ? "it is a system directory" : NULL;
 }
 
+/* Named by the digest of the path, because paths can be longer than names. */
+static const char *beside(struct arena *a, const struct workspace *ws, const char *path)
+{
+	return arena_printf(a, "%s/trees/%s", ws->helm_home, sha256_hex(a, path, strlen(path)));
+}
+
+const char *workspace_beside(struct arena *a, const struct workspace *ws)
+{
+	return ws->helm_home ? beside(a, ws, ws->root) : NULL;
+}
+
 /* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
  * place for checkpoints is the digest of the tree's path, so one tree always finds its own. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
 {
-	char hex[SHA256_HEX];
-	uint8_t digest[SHA256_SIZE];
-
 	leave_tree(ws);
 	if (!is_default(s, a, ws))
 		return;
@@ -290,11 +298,9 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 	/* A repository around the whole home directory must not make every project in it one tree. */
 	if (!top || too_much(ws, top))
 		top = dir;
-	sha256(top, strlen(top), digest);
-	hex_encode(digest, sizeof(digest), hex);
 	ws->tree = top;
 	ws->tree_fd = open_quietly(s, top);
-	ws->points_dir = arena_printf(a, "%s/trees/%s", ws->helm_home, hex);
+	ws->points_dir = beside(a, ws, top);
 	if (ws->tree_fd < 0)
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }

@@ -333,6 +333,27 @@ int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, con
 	return OK;
 }
 
+/* The public half goes last: as long as it is there, somebody sees that this was not completed. */
+int key_discard(struct sys *s, int dirfd, const char *dir, const char *name, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int keys = -1;
+	AUTO(close_fd) int old = -1;
+	const char *file = arena_printf(&a, "%s.key", name);
+	int rc = open_keys(s, dirfd, dir, &keys, e);
+
+	if (rc)
+		return rc;
+	old = s->open(s, keys, file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (old >= 0)
+		(void)wipe_file(s, old);
+	if ((s->unlink(s, keys, file, 0) && errno != ENOENT) ||
+		(s->unlink(s, keys, arena_printf(&a, "%s.pub", name), 0) && errno != ENOENT) ||
+		s->fsync(s, keys))
+		return err_sys(e, "KEY_WRITE", "cannot remove '%s/%s'", dir, file);
+	return OK;
+}
+
 const uint8_t *key_public(const struct key *k)
 {
 	return k->pub;
