@@ -116,4 +116,16 @@ fresh_workspace
 sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
+
+# Many calls between the two halves of one.
+fresh_workspace
+long_call() { printf '{"tool_name":"Bash","tool_input":{"command":"make"},"session_id":"s","cwd":"%s","tool_use_id":"long-one"%s}' "$PWD" "$1"; }
+long_call '' | pre claude-code >/dev/null
+n=0
+while [ $n -lt 1000 ]; do
+  n=$((n + 1))
+  printf '{"client": "claude-code", "tool_use_id": "u%d", "verdict": "ALLOW"}\n' $n
+done >>"$ws/.helm/tool-calls.jsonl"
+long_call ',"tool_response":{"stdout":"ok"}' | helm hook post-tool --client claude-code
+ok "an outcome finds its call however many came between" grep -q '_outcome"' "$ws/.helm/receipts.jsonl"
 finish

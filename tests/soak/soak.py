@@ -36,7 +36,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 TERMINAL = os.path.join(SOURCE, "tests", "tools", "terminal.py")
-TMPFS_BYTES = 96 << 20
+TMPFS_BYTES = 256 << 20
+LITTLE_BYTES = 24 << 20  # with less than this free, a refusal is no surprise
 TIMEOUT_S = 120
 
 
@@ -122,11 +123,11 @@ class Done:
 class Site:
     """One home, its workspace, one directory to work in, and what was acknowledged there."""
 
-    def __init__(self, name, root, build, counts, seed):
+    def __init__(self, name, root, packs, build, counts, seed):
         self.name, self.root, self.counts = name, root, counts
         self.helm, self.twin = os.path.join(build, "helm"), os.path.join(build, "helm-test")
         self.home, self.work = os.path.join(root, "home"), os.path.join(root, "work")
-        self.packs = os.path.join(root, "packs")
+        self.packs = packs
         for path in (self.home, self.work, self.packs):
             os.makedirs(path)
         self.ws = os.path.join(self.home, ".helm", "workspace")
@@ -214,7 +215,8 @@ class Site:
         """Something that should have worked did not."""
         if done.killed:
             return
-        if self.is_calm(since):
+        room = os.statvfs(self.root)
+        if self.is_calm(since) and room.f_bavail * room.f_frsize > LITTLE_BYTES:
             self.counts.found("false_alarms", "%s: %s: %s" % (self.name, what, done))
         else:
             self.counts.add("refused_in_trouble")
@@ -830,13 +832,13 @@ def main():
     counts = Counts(os.path.join(root, "findings"))
     print("soak: seed %d, %g minutes, %d agents a home, in %s" % (seed, args.minutes, args.agents, root), flush=True)
     stop, mounted = threading.Event(), None
-    sites = [Site("disk", os.path.join(root, "disk"), args.build, counts, seed)]
+    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), args.build, counts, seed)]
     small = os.path.join(root, "small")
     os.makedirs(small)
     if os.geteuid() == 0 and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=%d,mode=0700" % TMPFS_BYTES, "helm-soak", small], capture_output=True).returncode == 0:
         mounted = small
-        sites.append(Site("small", os.path.join(small, "s"), args.build, counts, seed))
+        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), args.build, counts, seed))
     else:
         print("soak: without a full disk: only root can mount a small one", flush=True)
     threads = []
