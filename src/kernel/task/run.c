@@ -190,13 +190,16 @@ static const char *joined_reasons(struct task *t, const struct decision *d)
 static const char *why_not_approved(struct task *t)
 {
 	const char *id = t->spec->approval_id, *state = "not known";
-	struct json *doc;
+	struct json *doc, *entry = NULL;
 
 	if (!id)
 		return NULL;
-	if (approvals_load(t->k->sys, t->a, t->k->ws, &doc, NULL) == OK &&
-		json_get(json_get(doc, "requests"), id))
-		state = request_state(json_get(json_get(doc, "requests"), id), t->k->sys->now_us(t->k->sys));
+	if (approvals_load(t->k->sys, t->a, t->k->ws, &doc, NULL) == OK)
+		entry = json_get(json_get(doc, "requests"), id);
+	if (!entry && text_is_id(id))
+		entry = approvals_find_settled(t->k->sys, t->a, t->k->ws, false, id);
+	if (entry)
+		state = request_state(entry, t->k->sys->now_us(t->k->sys));
 	return text_eq(state, "approved") ? arena_printf(t->a,
 						    "%s was approved, but not for this: another command, "
 						    "directory or profile, or it was used",
