@@ -14,6 +14,8 @@ const struct opt init_opts[] = {
 	{ 0 },
 };
 const struct opt doctor_opts[] = {
+	{ "deep", OPT_FLAG, NULL, "also read everything: each receipt, each file of each checkpoint", NULL,
+		false },
 	{ "skip-discovery", OPT_FLAG, NULL, "do not look at hardware, providers and local model servers",
 		NULL, false },
 	{ 0 },
@@ -130,10 +132,19 @@ static void print_checks(struct cli *r, const struct json *checks)
 /* Always prints every check; the exit code says whether all of them passed. */
 int cmd_doctor(struct cli *r, struct err *e)
 {
-	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));
+	struct shown shown = { .r = r };
+	struct doctor_options options = { .skip_discovery = opt_flag(r, "skip-discovery"),
+		.deep = opt_flag(r, "deep"),
+		.step = show_step,
+		.arg = &shown };
+	/* Whoever names a workspace means its own files. */
+	if (!r->path_option && r->ws->exists)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
+	struct json *doc = doctor_run(r->sys, r->a, r->ws, &options);
 	bool healthy = json_get_bool(doc, "healthy", false);
 
 	(void)e;
+	show_end(&shown);
 	if (r->is_json) {
 		out_json(r, doc);
 		return healthy ? 0 : EXIT_NO;

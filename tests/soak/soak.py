@@ -12,6 +12,7 @@ all agents wait, and what the model remembers is compared with what is recorded:
   false alarm   something was called damaged, or refused, and nothing was wrong
   wrong state   a run is called something it is not (a completed one failed, a killed one running)
 
+A hook that denies because time ran out, on a machine that is overloaded by others, is counted as late.
 A process that was killed told nothing, so nothing is expected of it, except that it breaks nothing.  A refusal counts only where
 nothing was damaged and the disk was not full.
 
@@ -102,7 +103,7 @@ class Counts:
                     return
                 self.seen.add(once)
             self.n[kind] += 1
-            line = "%s: %s" % (kind, text)
+            line = "%s %s: %s" % (time.strftime("%H:%M:%S"), kind, text)
             self.log.write(line + "\n")
             self.log.flush()
             if self.n[kind] <= 20:
@@ -147,6 +148,7 @@ class Site:
         self.maybe_gone = set()  # of a prune that was killed
         self.kept_packs = []
         self.frozen = {}
+        self.going = {}  # what each thread calls now
         self.rounds = 0
 
     # ---- calling helm ----
@@ -167,6 +169,7 @@ class Site:
             program, extra = self.twin, {"HELM_TEST_CLOCK_US": str(int(clock * 1000000))}
             self.counts.add("clock_steps")
         started = time.monotonic()
+        self.going[threading.get_ident()] = "%s since %.1f" % (kind, started)
         p = subprocess.Popen(list(prefix) + [program] + args, cwd=self.work, env=self.env(extra), stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         timer, shot = None, []
@@ -215,7 +218,10 @@ class Site:
         if done.killed:
             return
         room = os.statvfs(self.root)
-        if self.is_calm(since) and room.f_bavail * room.f_frsize > LITTLE_BYTES:
+        if "could not be decided in time" in done.out and os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
+            self.counts.add("late")  # others use this machine as well
+            self.counts.note("%s: late, beside %s" % (self.name, sorted(self.going.values())))
+        elif self.is_calm(since) and room.f_bavail * room.f_frsize > LITTLE_BYTES:
             self.counts.found("false_alarms", "%s: %s: %s" % (self.name, what, done))
         else:
             self.counts.add("refused_in_trouble")
@@ -880,10 +886,10 @@ def main():
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
     print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d "
-          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d lost=%d false_alarms=%d wrong_states=%d" % (
+          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d late=%d lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
               n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["full_disks"], n["refused_in_trouble"],
-              n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+              n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
     if failed or args.keep:
         print("soak: what it left is in %s" % root)
     else:
