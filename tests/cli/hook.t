@@ -117,6 +117,12 @@ sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/executio
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
 
+# A refusal names the cause.
+fresh_workspace
+echo '{broken' >"$ws/references/execution_profiles.json"
+ok "profiles that cannot be read are no fault of the call" answers claude-code 0 'INBOX_POLICY_PROFILE_UNAVAILABLE' "touch file"
+ok "a call that cannot be read is" sh -c '! printf "{bad" | "$@" 2>&1 | grep -q PROFILE_UNAVAILABLE' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" hook pre-tool --client claude-code
+
 # Many calls between the two halves of one.
 fresh_workspace
 long_call() { printf '{"tool_name":"Bash","tool_input":{"command":"make"},"session_id":"s","cwd":"%s","tool_use_id":"long-one"%s}' "$PWD" "$1"; }
