@@ -244,19 +244,30 @@ class Site:
     # ---- what is recorded ----
 
     def rows(self, name):
-        """All rows of a ledger, by their text."""
+        """All rows of a ledger, read from its files and not through helm: what was put aside first, packed or not."""
+        found, stem = [], name[:-len(".jsonl")]
+        for where in ("", "segments", "segments/waiting"):
+            folder = os.path.join(self.state, where)
+            for one in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+                if one.startswith(stem + "-") and one.endswith((".jsonl", ".jsonl.zst")):
+                    found += self.lines(os.path.join(folder, one))
+        return found + self.lines(os.path.join(self.state, name))
+
+    def lines(self, path):
         found = []
-        path = os.path.join(self.state, name)
         if not os.path.exists(path):
             return found
-        with open(path, "rb") as f:
-            for line in f.read().split(b"\n"):
-                if not line:
-                    continue
-                try:
+        if path.endswith(".zst"):
+            text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
+        else:
+            with open(path, "rb") as f:
+                text = f.read()
+        for line in text.split(b"\n"):
+            try:
+                if line:
                     found.append(json.loads(line.decode("utf-8", "replace")))
-                except ValueError:
-                    self.counts.add("torn_lines")
+            except ValueError:
+                self.counts.add("torn_lines")
         return found
 
     # ---- the comparison; nobody works meanwhile ----
