@@ -81,6 +81,8 @@ struct recorder {
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key);
 void recorder_close(struct recorder *r); /* also fine on { 0 } */
+/* Called before the key in keys_dir is loaded: as long as its file stays as it is now, appends need not look into it. */
+void recorder_mark_key(struct recorder *r);
 
 /* One receipt to be.  NULL texts are written as "" where signed, left out elsewhere. */
 struct draft {
