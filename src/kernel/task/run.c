@@ -532,5 +532,6 @@ int task_run(
 	rc = go_through(t, e);
 	struct err late = { 0 };
 	int late_rc = kernel_commit(k, &ret->handling, &late); /* rows that no receipt followed */
+	kernel_tidy(k, a);
 	return first_error(rc, e, late_rc, &late);
 }
