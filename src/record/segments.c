@@ -312,8 +312,8 @@ static int sealed_lines(struct ledger_cut *c, const char *name, off_t base, off_
 
 /* Read in steps, not mapped: a file that becomes shorter under a mapping, or a disk that fails, would end
  * this process.  What lies behind `size` is not looked at. */
-static int plain_lines(struct ledger_cut *c, int fd, off_t size, off_t base, off_t from, uint64_t *line,
-	line_visit *fn, void *arg, struct err *e)
+static int plain_lines(struct sys *s, const char *file, int fd, off_t size, off_t base, off_t from,
+	uint64_t *line, line_visit *fn, void *arg, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 * LINE_LIMIT };
 	size_t cap = READ_STEP, n = 0, used;
@@ -323,16 +323,16 @@ static int plain_lines(struct ledger_cut *c, int fd, off_t size, off_t base, off
 	while (at + (off_t)n < size) {
 		if (n == cap && cap > LINE_LIMIT)
 			return err_set(e, E_CORRUPT, "LEDGER_LINE",
-				"%s has a line that is longer than any row", c->file);
+				"%s has a line that is longer than any row", file);
 		if (n == cap) {
 			hold = arena_grow(&a, hold, cap, 2 * cap);
 			cap *= 2;
 		}
 		off_t left = size - at - (off_t)n;
 		size_t room = (off_t)(cap - n) < left ? cap - n : (size_t)left;
-		ssize_t got = c->sys->pread(c->sys, fd, hold + n, room, at + (off_t)n);
+		ssize_t got = s->pread(s, fd, hold + n, room, at + (off_t)n);
 		if (got < 0)
-			return err_sys(e, "LEDGER_READ", "cannot read %s", c->file);
+			return err_sys(e, "LEDGER_READ", "cannot read %s", file);
 		if (got == 0) /* a torn end was taken back meanwhile */
 			break;
 		n += (size_t)got;
@@ -362,7 +362,7 @@ static int part_lines(struct ledger_cut *c, struct arena *a, const struct ledger
 			c, ledger_sealed_name(a, c->file, p->number), base, from, line, fn, arg, e);
 	if (c->sys->stat(c->sys, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "LEDGER_READ", "cannot read %s", c->file);
-	return plain_lines(c, fd, st.st_size, base, from, line, fn, arg, e);
+	return plain_lines(c->sys, c->file, fd, st.st_size, base, from, line, fn, arg, e);
 }
 
 int ledger_cut_lines(
@@ -375,8 +375,8 @@ int ledger_cut_lines(
 		if (ledger_place(c->parts[i].number + 1, 0) > from)
 			rc = part_lines(c, a, &c->parts[i], from, &line, fn, arg, e);
 	if (rc == OK && c->now_fd >= 0)
-		rc = plain_lines(
-			c, c->now_fd, c->now_size, ledger_place(c->next, 0), from, &line, fn, arg, e);
+		rc = plain_lines(c->sys, c->file, c->now_fd, c->now_size, ledger_place(c->next, 0), from,
+			&line, fn, arg, e);
 	return rc > 0 ? OK : rc;
 }
 
@@ -398,6 +398,117 @@ int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct
 
 	if (rc == OK)
 		*ret = ledger_place(c.next, c.now_size);
+	return rc;
+}
+
+/* ---- the newest part of it ---- */
+
+/* The first line that starts at `at` or later. */
+static int line_from(struct sys *s, const char *file, int fd, off_t at, off_t size, off_t *ret, struct err *e)
+{
+	char step[4096];
+
+	for (at = at > 0 ? at - 1 : 0; at < size;) {
+		ssize_t n = s->pread(s, fd, step, sizeof(step), at);
+		if (n < 0)
+			return err_sys(e, "LEDGER_READ", "cannot read %s", file);
+		const char *end = n > 0 ? memchr(step, '\n', (size_t)n) : NULL;
+		if (end || n == 0) {
+			*ret = end ? at + (end - step) + 1 : size;
+			return OK;
+		}
+		at += n;
+	}
+	*ret = size;
+	return OK;
+}
+
+static int recent_in_part(struct ledger_cut *c, struct arena *a, off_t bytes, off_t *ret, struct err *e)
+{
+	const struct ledger_part *p = &c->parts[c->n - 1];
+	AUTO(segment_close) struct segment g;
+	size_t i = 0;
+
+	*ret = ledger_place(p->number, 0);
+	if (segment_open(c->sys, c->state_fd, ledger_sealed_name(a, c->file, p->number), &g, e))
+		return p->is_sealed ? e->rc : OK; /* one that waits is taken whole */
+	while (i + 1 < g.frame_count && g.frames[i].offset + bytes < g.size)
+		i++;
+	if (i)
+		*ret = ledger_place(p->number, g.frames[i].offset);
+	return OK;
+}
+
+int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(ledger_cut_close) struct ledger_cut c = { .now_fd = -1 };
+	int rc = ledger_cut_take(s, &a, state_fd, file, &c, e);
+	off_t at = 0;
+
+	if (rc)
+		return rc;
+	if (c.now_size <= bytes && c.n)
+		return recent_in_part(&c, &a, bytes, ret, e);
+	if (c.now_size > bytes)
+		rc = line_from(s, file, c.now_fd, c.now_size - bytes, c.now_size, &at, e);
+	*ret = ledger_place(c.next, at);
+	return rc;
+}
+
+/* ---- the chain, by the same places ---- */
+
+static unsigned chain_number(const struct log_cut *c, size_t i)
+{
+	if (!text_eq(c->chain[i].name, RECEIPTS))
+		return (unsigned)strtoul(c->chain[i].name + strlen("receipts-"), NULL, 10);
+	return i ? chain_number(c, i - 1) + 1 : 1;
+}
+
+int receipts_lines(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut c = { 0 };
+	uint64_t line = 0;
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &c, e);
+
+	(void)file;
+	for (size_t i = 0; rc == OK && i < c.n; i++) {
+		unsigned number = chain_number(&c, i);
+		if (c.chain[i].fd >= 0 && ledger_place(number + 1, 0) > from)
+			rc = plain_lines(s, c.chain[i].name, c.chain[i].fd, c.chain[i].size_bytes,
+				ledger_place(number, 0), from, &line, fn, arg, e);
+	}
+	return rc > 0 ? OK : rc;
+}
+
+int receipts_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e)
+{
+	return receipts_recent(s, state_fd, file, 0, ret, e);
+}
+
+int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(log_cut_close) struct log_cut c = { 0 };
+	int rc = log_cut_take(s, &a, state_fd, CUT_MOMENT, &c, e);
+	size_t i = c.n;
+
+	(void)file;
+	*ret = 0;
+	while (rc == OK && i-- > 0) {
+		const struct log_file *f = &c.chain[i];
+		off_t at = 0;
+		if (f->fd >= 0 && f->size_bytes > bytes)
+			rc = line_from(s, f->name, f->fd, f->size_bytes - bytes, f->size_bytes, &at, e);
+		*ret = ledger_place(chain_number(&c, i), at);
+		if (at || bytes == 0)
+			break;
+		bytes -= f->size_bytes < bytes ? f->size_bytes : bytes;
+		if (!bytes)
+			break;
+	}
 	return rc;
 }
 
