@@ -67,7 +67,9 @@ int db_open(const char *path, int wait_ms, struct db **ret, struct err *e)
 		: failed(db, "open", e);
 	if (rc == OK) {
 		sqlite3_busy_timeout(db->handle, wait_ms);
-		rc = db_script(db, settings, e);
+		rc = db_script(db, common, e);
+		if (rc == OK)
+			rc = db_script(db, path ? kept : own, e);
 	}
 	if (rc)
 		db_close(&db);

@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { STEP_BYTES = 4 << 20, STEP_ROWS = 20000, MAX_WARNINGS = 20, SOON_US = 1500000 };
+enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 1500000 };
 enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
 #define SCHEMA_VERSION "3"
@@ -150,7 +150,7 @@ struct step {
 	struct arena a;
 	int64_t lines; /* of the source, so far */
 	off_t end; /* behind the last whole line */
-	uint64_t bytes, rows; /* of this step */
+	uint64_t bytes, rows, most_bytes; /* of this step */
 	struct tally t;
 	char last_receipt[64];
 };
@@ -360,7 +360,8 @@ static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	if (!row && text.n)
 		warn_line(p);
 	arena_reset(&p->a);
-	return rc ? rc : ++p->rows >= STEP_ROWS || p->bytes >= STEP_BYTES;
+	p->rows++;
+	return rc ? rc : p->bytes >= p->most_bytes;
 }
 
 /* ---- catching up ---- */
@@ -407,12 +408,13 @@ static int add_counts(struct step *p, struct err *e)
 }
 
 /* Some megabytes of one source, inside a transaction.  *ret_is_done: there is nothing more. */
-static int read_step(struct index *x, const struct source *s, bool *ret_is_done, struct err *e)
+static int read_step(
+	struct index *x, const struct source *s, uint64_t most_bytes, bool *ret_is_done, struct err *e)
 {
 	AUTO(arena_done) struct arena names = { 0 };
 	const char *end_key = arena_printf(&names, "%s.place", s->file),
 		   *line_key = arena_printf(&names, "%s.lines", s->file);
-	struct step p = { .x = x, .file = s->file };
+	struct step p = { .x = x, .file = s->file, .most_bytes = most_bytes };
 	struct visit v = { &p, s };
 	int64_t from = 0;
 	int rc = get_number(x, end_key, &from, e);
@@ -423,7 +425,7 @@ static int read_step(struct index *x, const struct source *s, bool *ret_is_done,
 	if (rc == OK)
 		rc = s->lines(x->at.sys, x->at.state_fd, s->file, (off_t)from, take_line, &v, e);
 	arena_done(&p.a);
-	*ret_is_done = p.rows < STEP_ROWS && p.bytes < STEP_BYTES;
+	*ret_is_done = p.bytes < most_bytes;
 	if (rc || !p.rows)
 		return rc;
 	rc = add_counts(&p, e);
@@ -464,13 +466,14 @@ static int roll_back(struct index *x, int rc)
 }
 
 /* IMMEDIATE, so that two processes do not both read the same rows of a ledger. */
-static int one_step(struct index *x, const struct source *s, bool *ret_is_done, struct err *e)
+static int one_step(
+	struct index *x, const struct source *s, uint64_t most_bytes, bool *ret_is_done, struct err *e)
 {
 	int rc = db_script(x->db, "BEGIN IMMEDIATE", e);
 
 	if (rc)
 		return rc;
-	rc = read_step(x, s, ret_is_done, e);
+	rc = read_step(x, s, most_bytes, ret_is_done, e);
 	if (rc == OK)
 		rc = db_script(x->db, "COMMIT", e);
 	return rc ? roll_back(x, rc) : OK;
@@ -494,12 +497,14 @@ static int check_start(struct index *x, bool rebuild, struct err *e)
 /* Up to the ledgers, or until the time is over (until_us 0: never).  *ret_is_behind: it was. */
 static int fill(struct index *x, bool rebuild, int64_t until_us, bool *ret_is_behind, struct err *e)
 {
+	/* Each step waits for the disk, and holds others up while it lasts. */
+	uint64_t most_bytes = until_us ? STEP_BYTES : LONG_STEP_BYTES;
 	int rc = check_start(x, rebuild, e);
 
 	*ret_is_behind = false;
 	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++)
 		for (bool is_done = false; rc == OK && !is_done && !*ret_is_behind;) {
-			rc = one_step(x, &sources[i], &is_done, e);
+			rc = one_step(x, &sources[i], most_bytes, &is_done, e);
 			*ret_is_behind = !is_done && until_us && x->at.sys->mono_us(x->at.sys) > until_us;
 		}
 	return rc;
