@@ -8,9 +8,17 @@
 
 /* tasks.c: the index, caught up. */
 int observe_index(const struct observed *o, enum index_how how, struct index **ret, struct err *e);
-/* Rows that are kept, in the order they come. */
+/* What a row says that nobody will end any more, in the words of what will be put on record for it: rows say what was true when they
+ * were written.  The row itself, or another one in `a`. */
+struct json *true_row(const struct observed *o, struct arena *a, struct json *row);
+/* How many tasks there are in each state, by the same words. */
+int true_counts(
+	const struct observed *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e);
+extern const struct task_filter open_tasks; /* those that say `queued` or `running` */
+
+/* Rows that are kept, in the order they come, by the same words. */
 struct kept_rows {
-	struct arena *a;
+	const struct observed *o;
 	struct json *rows;
 };
 int keep_row(void *arg, struct json *row, struct err *e);
@@ -21,8 +29,6 @@ int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64
 int keep_session(void *arg, struct json *row, struct err *e); /* sessions.c; `arg` is a struct kept_rows */
 /* report.c: text on one line in which nothing is Markdown markup, because command lines of agents must not format a report. */
 void plain(struct buf *b, const char *text);
-/* Is the process alive that wrote this row?  True when the row does not say which one. */
-bool is_process_there(const struct observed *o, const struct json *row);
 
 struct fates {
 	const struct observed *o;

@@ -77,7 +77,7 @@ static int put_states(
 	struct reporting *r, const char *name, const char *const *states, size_t n, struct err *e)
 {
 	const struct task_filter f = { .states = states, .state_count = n };
-	struct kept_rows kept = { r->o->a, json_new(r->o->a, JSON_ARRAY) };
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
 	struct json *counts;
 	int64_t of = 0;
 	int rc = index_task_counts(r->x, &f, &counts, &of, e);
@@ -89,35 +89,36 @@ static int put_states(
 	return rc;
 }
 
-/* Active tasks by whether their process is there. */
+/* Open tasks by whether their run goes on. */
 struct sorting {
 	const struct reporting *r;
 	struct json *running, *ended;
 	int64_t running_count, ended_count;
 };
 
-static int sort_active(void *arg, struct json *row, struct err *e)
+static int sort_open(void *arg, struct json *row, struct err *e)
 {
+	AUTO(arena_done) struct arena scratch = { 0 };
 	struct sorting *s = arg;
-	bool is_running = is_process_there(s->r->o, row);
+	struct json *now = true_row(s->r->o, &scratch, row);
+	bool is_running = now == row, is_ended = json_get_bool(now, "is_unclosed", false);
 	struct json *to = is_running ? s->running : s->ended;
 
 	(void)e;
+	if (!is_running && !is_ended) /* it has got its last row since */
+		return OK;
 	++*(is_running ? &s->running_count : &s->ended_count);
 	if (to->n < s->r->limit)
-		json_push(s->r->o->a, to, json_copy(s->r->o->a, row));
+		json_push(s->r->o->a, to, json_copy(s->r->o->a, now));
 	return OK;
 }
 
-/* A row that says "running" or "queued" is true only while the process that wrote it is there: a run that
- * was refused or killed may have left no other row. */
-static int put_active(struct reporting *r, struct err *e)
+/* A row that says "running" or "queued" is true only while its run lasts. */
+static int put_open(struct reporting *r, struct err *e)
 {
-	static const char *const active[] = { "running", "queued" };
-	static const struct task_filter f = { .states = active, .state_count = ARRAY_SIZE(active) };
 	struct arena *a = r->o->a;
 	struct sorting s = { r, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), 0, 0 };
-	int rc = index_tasks(r->x, &f, MAX_ACTIVE, sort_active, &s, e);
+	int rc = index_tasks(r->x, &open_tasks, MAX_ACTIVE, sort_open, &s, e);
 
 	put_list(r, "running_tasks", s.running, s.running_count);
 	put_list(r, "ended_tasks", s.ended, s.ended_count);
@@ -130,10 +131,10 @@ static int put_tasks(struct reporting *r, struct err *e)
 	static const char *const failed[] = { "failed", "timeout" }, *const blocked[] = { "blocked" },
 				 *const handoff[] = { "handoff_required" }, *const done[] = { "completed" };
 	struct arena *a = r->o->a;
-	struct kept_rows kept = { a, json_new(a, JSON_ARRAY) };
+	struct kept_rows kept = { r->o, json_new(a, JSON_ARRAY) };
 	struct json *counts = NULL;
 	int64_t total = 0;
-	int rc = index_task_counts(r->x, NULL, &counts, &total, e);
+	int rc = true_counts(r->o, r->x, &counts, &total, e);
 
 	if (rc == OK)
 		rc = index_tasks(r->x, NULL, r->limit, keep_row, &kept, e);
@@ -146,7 +147,7 @@ static int put_tasks(struct reporting *r, struct err *e)
 	if (rc == OK)
 		rc = put_states(r, "blocked_tasks", blocked, ARRAY_SIZE(blocked), e);
 	if (rc == OK)
-		rc = put_active(r, e);
+		rc = put_open(r, e);
 	if (rc == OK)
 		rc = put_states(r, "handoff_tasks", handoff, ARRAY_SIZE(handoff), e);
 	return rc ? rc : put_states(r, "completed_tasks", done, ARRAY_SIZE(done), e);
@@ -154,7 +155,7 @@ static int put_tasks(struct reporting *r, struct err *e)
 
 static int put_commands(struct reporting *r, struct err *e)
 {
-	struct kept_rows kept = { r->o->a, json_new(r->o->a, JSON_ARRAY) };
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
 	int64_t of = 0;
 	int rc = index_count(r->x, "failed_commands", &of, e);
 
@@ -166,7 +167,7 @@ static int put_commands(struct reporting *r, struct err *e)
 
 static int put_sessions(struct reporting *r, struct err *e)
 {
-	struct kept_rows kept = { r->o->a, json_new(r->o->a, JSON_ARRAY) };
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
 	int64_t of = 0;
 	int rc = index_count(r->x, "sessions", &of, e);
 

@@ -16,18 +16,21 @@ enum { MOST_CALLS = 2000, MANY = 1000 };
 int keep_session(void *arg, struct json *row, struct err *e)
 {
 	struct kept_rows *k = arg;
-	struct json *entry = json_copy(k->a, row);
+	struct arena *a = k->o->a;
+	struct json *entry = json_copy(a, row);
 	bool is_test = json_get_int(row, "self_test", 0);
 
 	(void)e;
 	(void)json_remove(entry, "self_test");
 	if (is_test) /* of 'helm setup': no agent asked for that */
-		json_setb(k->a, entry, "self_test", true);
-	json_push(k->a, k->rows, entry);
+		json_setb(a, entry, "self_test", true);
+	json_push(a, k->rows, entry);
 	return OK;
 }
 
+/* One at a time, in memory that is used again. */
 struct one_by_one {
+	struct observed o;
 	struct arena a;
 	index_visit *fn;
 	void *arg;
@@ -36,8 +39,9 @@ struct one_by_one {
 static int give_session(void *arg, struct json *row, struct err *e)
 {
 	struct one_by_one *g = arg;
-	struct kept_rows one = { &g->a, json_new(&g->a, JSON_ARRAY) };
 
+	g->o.a = &g->a;
+	struct kept_rows one = { &g->o, json_new(&g->a, JSON_ARRAY) };
 	(void)keep_session(&one, row, e);
 	int rc = g->fn(g->arg, one.rows->items[0], e);
 	arena_reset(&g->a);
@@ -48,7 +52,7 @@ int observe_session_list(
 	const struct observed *o, size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
-	struct kept_rows kept = { o->a, json_new(o->a, JSON_ARRAY) };
+	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
 	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	*ret = (struct part){ 0 };
@@ -59,7 +63,7 @@ int observe_session_list(
 	ret->note = index_note(x);
 	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
 	if (ret->shown > MANY) {
-		struct one_by_one g = { .fn = fn, .arg = arg };
+		struct one_by_one g = { .o = *o, .fn = fn, .arg = arg };
 		rc = index_sessions_forth(x, (size_t)(ret->of - ret->shown), give_session, &g, e);
 		arena_done(&g.a);
 		return rc;

@@ -112,7 +112,7 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 {
 	struct arena *a = o->a;
 	AUTO(index_close) struct index *x = NULL;
-	struct kept_rows kept = { a, json_get(doc, "recent_tasks") };
+	struct kept_rows kept = { o, json_get(doc, "recent_tasks") };
 	struct recent commands = { a, o->sys->now_us(o->sys) - DAY_US, 0,
 		json_get(doc, "recent_failed_commands") };
 	struct json *counts = NULL;
@@ -120,7 +120,7 @@ static int put_tasks(const struct observed *o, struct json *doc, struct json *re
 	int rc = observe_index(o, INDEX_SOON, &x, e);
 
 	if (rc == OK)
-		rc = index_task_counts(x, NULL, &counts, &total, e);
+		rc = true_counts(o, x, &counts, &total, e);
 	if (rc == OK)
 		rc = index_tasks(x, NULL, SHOWN, keep_row, &kept, e);
 	if (rc == OK)

@@ -4,7 +4,6 @@
  * index knows that row of each task, and where the others are. */
 #include "base/doc.h"
 #include "base/file.h"
-#include "base/proc.h"
 #include "base/text.h"
 #include "observe/fate.h"
 
@@ -26,8 +25,70 @@ int keep_row(void *arg, struct json *row, struct err *e)
 	struct kept_rows *k = arg;
 
 	(void)e;
-	json_push(k->a, k->rows, json_copy(k->a, row));
+	json_push(k->o->a, k->rows, json_copy(k->o->a, true_row(k->o, k->o->a, row)));
 	return OK;
+}
+
+/* Its run may have ended well since the row was read, so the ledger is asked again. */
+struct json *true_row(const struct observed *o, struct arena *a, struct json *row)
+{
+	struct json *now = NULL;
+
+	if (!open_run_is_over(o->sys, o->state_fd, row))
+		return row;
+	if (row_newest(o->sys, a, o->state_fd, json_get_text(row, "task_id", ""), &now, NULL) || !now)
+		now = row;
+	if (!row_is_open(now))
+		return now;
+	now = json_copy(a, now);
+	json_sets(a, now, "status", "failed");
+	json_sets(a, now, "failure_stage", "execution");
+	json_sets(a, now, "failure_reason",
+		"helm was ended before the run was; the next run puts that on record, or 'helm task doctor --fix'");
+	json_setb(a, now, "is_unclosed", true);
+	return now;
+}
+
+struct correcting {
+	const struct observed *o;
+	struct json *counts;
+};
+
+static void move_count(struct correcting *c, const char *status, int64_t by)
+{
+	int64_t n = json_get_int(c->counts, status, 0) + by;
+
+	if (n > 0)
+		json_seti(c->o->a, c->counts, arena_strdup(c->o->a, status), n);
+	else
+		(void)json_remove(c->counts, status);
+}
+
+static int correct_count(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct correcting *c = arg;
+	const struct json *now = true_row(c->o, &scratch, row);
+
+	(void)e;
+	if (now == row)
+		return OK;
+	move_count(c, json_get_text(row, "status", ""), -1);
+	move_count(c, json_get_text(now, "status", ""), 1);
+	return OK;
+}
+
+static const char *const open_states[] = { "running", "queued" };
+const struct task_filter open_tasks = { .states = open_states, .state_count = ARRAY_SIZE(open_states) };
+
+int true_counts(
+	const struct observed *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e)
+{
+	struct correcting c = { .o = o };
+	int rc = index_task_counts(x, NULL, &c.counts, ret_total, e);
+
+	*ret = c.counts;
+	return rc ? rc : index_tasks(x, &open_tasks, MAX_ACTIVE, correct_count, &c, e);
 }
 
 /* Questions are answered newest first, lists are read oldest first. */
@@ -43,7 +104,7 @@ void turn_round(struct json *rows)
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
-	struct kept_rows kept = { o->a, json_new(o->a, JSON_ARRAY) };
+	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
 	int rc = observe_index(o, INDEX_SOON, &x, e);
 
 	if (rc == OK)
@@ -53,44 +114,104 @@ int observe_tasks(const struct observed *o, size_t limit, struct json **ret, str
 	return rc;
 }
 
-/* For lists that are too long to be held: everything is walked, and the oldest are passed over. */
-struct passing_over {
-	int64_t left;
+static bool is_in(const struct task_filter *f, const char *status)
+{
+	bool is_found = f->state_count == 0;
+
+	for (size_t i = 0; i < f->state_count; i++)
+		is_found |= text_eq(f->states[i], status);
+	return is_found;
+}
+
+/* A list by states is one by true states: what is over is not listed as running, but as what it is. */
+struct true_list {
+	const struct observed *o;
+	const struct task_filter *f;
+	int64_t of, open; /* tasks that pass; those that say they are open */
+	int64_t left; /* so many of the oldest are passed over */
 	index_visit *fn;
 	void *arg;
 };
 
-static int pass_over(void *arg, struct json *row, struct err *e)
+static int count_open(void *arg, struct json *row, struct err *e)
 {
-	struct passing_over *p = arg;
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct true_list *l = arg;
+	const struct json *now = true_row(l->o, &scratch, row);
 
-	return p->left-- > 0 ? OK : p->fn(p->arg, row, e);
+	(void)e;
+	l->open++;
+	l->of +=
+		is_in(l->f, json_get_text(now, "status", "")) - is_in(l->f, json_get_text(row, "status", ""));
+	return OK;
+}
+
+static int give_true(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct true_list *l = arg;
+	struct json *now = true_row(l->o, &scratch, row);
+
+	if (!is_in(l->f, json_get_text(now, "status", "")) || l->left-- > 0)
+		return OK;
+	return l->fn(l->arg, now, e);
+}
+
+/* The given states, and those in which a row can be that is wrong by now. */
+static struct task_filter with_open(const struct observed *o, const struct task_filter *f)
+{
+	struct task_filter wide = *f;
+	const char **states = arena_zalloc(o->a, f->state_count + ARRAY_SIZE(open_states), sizeof(*states));
+
+	if (!f->state_count)
+		return wide;
+	for (size_t i = 0; i < f->state_count; i++)
+		states[i] = f->states[i];
+	for (size_t i = 0; i < ARRAY_SIZE(open_states); i++)
+		if (!is_in(f, open_states[i]))
+			states[wide.state_count++] = open_states[i];
+	wide.states = states;
+	return wide;
+}
+
+static int list_true(struct index *x, struct true_list *l, const struct task_filter *wide, struct part *ret,
+	size_t limit, struct err *e)
+{
+	struct json *counts;
+	const struct task_filter open = { open_states, ARRAY_SIZE(open_states), l->f->profile, l->f->skill };
+	int rc = index_task_counts(x, l->f, &counts, &l->of, e);
+
+	if (rc == OK)
+		rc = index_tasks(x, &open, MAX_ACTIVE, count_open, l, e);
+	if (rc)
+		return rc;
+	ret->note = index_note(x);
+	ret->of = l->of;
+	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
+	l->left = ret->of - ret->shown;
+	if (ret->shown > MANY) /* too long to be held: everything is walked, and the oldest are passed over */
+		return index_tasks_forth(x, wide, give_true, l, e);
+	struct kept_rows kept = { l->o, json_new(l->o->a, JSON_ARRAY) };
+	rc = index_tasks(x, wide, (size_t)(ret->shown + l->open) + 1, keep_row, &kept, e);
+	for (uint32_t i = kept.rows->n; i-- > 0;)
+		if (!is_in(l->f, json_get_text(kept.rows->items[i], "status", "")))
+			memmove(kept.rows->items + i, kept.rows->items + i + 1,
+				(--kept.rows->n - i) * sizeof(*kept.rows->items));
+	for (int64_t i = kept.rows->n < ret->shown ? kept.rows->n : ret->shown; rc == OK && i-- > 0;)
+		rc = l->fn(l->arg, kept.rows->items[i], e);
+	return rc > 0 ? OK : rc;
 }
 
 int observe_task_list(const struct observed *o, const struct task_filter *f, size_t limit, struct part *ret,
 	index_visit *fn, void *arg, struct err *e)
 {
 	AUTO(index_close) struct index *x = NULL;
-	struct kept_rows kept = { o->a, json_new(o->a, JSON_ARRAY) };
-	struct json *counts;
+	struct true_list l = { .o = o, .f = f, .fn = fn, .arg = arg };
+	struct task_filter wide = with_open(o, f);
 	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
 	*ret = (struct part){ 0 };
-	if (rc == OK)
-		rc = index_task_counts(x, f, &counts, &ret->of, e);
-	if (rc)
-		return rc;
-	ret->note = index_note(x);
-	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
-	if (ret->shown > MANY) {
-		struct passing_over p = { ret->of - ret->shown, fn, arg };
-		return index_tasks_forth(x, f, pass_over, &p, e);
-	}
-	rc = index_tasks(x, f, MANY < limit || !limit ? MANY : limit, keep_row, &kept, e);
-	turn_round(kept.rows);
-	for (uint32_t i = 0; rc == OK && i < kept.rows->n; i++)
-		rc = fn(arg, kept.rows->items[i], e);
-	return rc > 0 ? OK : rc;
+	return rc ? rc : list_true(x, &l, &wide, ret, limit, e);
 }
 
 struct looking_for {
@@ -163,6 +284,8 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 		rc = err_set(e, E_CORRUPT, "TASK_ROWS",
 			"the index knows the task '%s', but the ledger does not; 'helm db rebuild' makes it anew",
 			t.span.id);
+	if (rc == OK)
+		t.rows->items[t.rows->n - 1] = true_row(o, o->a, t.rows->items[t.rows->n - 1]);
 	*ret_rows = t.rows;
 	return rc;
 }
@@ -206,22 +329,6 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 	json_push(a, to, f);
 }
 
-/* A process is known by pid and start time together: a later process with the same pid is another one. A
- * row without a start time is believed by its pid. */
-static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
-{
-	int64_t now = proc_start_ticks(o->sys, pid);
-
-	return now && (!start || now == start);
-}
-
-bool is_process_there(const struct observed *o, const struct json *row)
-{
-	int64_t pid = json_get_int(row, "pid", 0);
-
-	return !pid || is_alive(o, pid, json_get_int(row, "pid_start", 0));
-}
-
 /* A run writes its sign of life to a side file, which is newer than any row of the ledger. A run that is
  * too young to have one has only its rows. The id becomes part of a path, so it is checked first. */
 const char *observe_heartbeat(const struct observed *o, const struct json *row)
@@ -251,14 +358,13 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 {
 	struct arena *a = o->a;
 	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
-	bool active = text_eq(status, "running") || text_eq(status, "queued");
+	bool active = row_is_open(row);
 	const char *beat = active ? observe_heartbeat(o, row) : NULL;
 	const char *since = beat ? beat : json_get_text(row, "started_at", "");
-	int64_t pid = json_get_int(row, "pid", 0), at = 0;
+	int64_t at = 0;
 
-	if (text_eq(status, "running") && pid && !is_alive(o, pid, json_get_int(row, "pid_start", 0)))
-		finding(a, findings, row, "warning", "active_process_not_alive",
-			arena_printf(a, "helm task mark-stale %s --reason 'its process is gone'", id));
+	if (json_get_bool(row, "is_unclosed", false))
+		finding(a, findings, row, "warning", "active_process_not_alive", "helm task doctor --fix");
 	else if (active && text_parse_time(since, strlen(since), &at) &&
 		o->sys->now_us(o->sys) - at > stale_us)
 		finding(a, findings, row, "warning", "stale_active_task",
@@ -284,12 +390,12 @@ struct examining {
 
 static int examine_row(void *arg, struct json *row, struct err *e)
 {
+	AUTO(arena_done) struct arena scratch = { 0 };
 	struct examining *x = arg;
-	const char *status = json_get_text(row, "status", "");
 
 	(void)e;
-	if (!x->passes_active || (!text_eq(status, "running") && !text_eq(status, "queued")))
-		examine(x->o, row, x->stale_us, x->findings);
+	if (!x->passes_active || !row_is_open(row))
+		examine(x->o, true_row(x->o, &scratch, row), x->stale_us, x->findings);
 	return OK;
 }
 
@@ -298,11 +404,9 @@ static int examine_row(void *arg, struct json *row, struct err *e)
 int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64_t stale_minutes,
 	struct json **ret, struct err *e)
 {
-	static const char *const states[] = { "running", "queued" };
-	static const struct task_filter active = { .states = states, .state_count = ARRAY_SIZE(states) };
 	struct json *doc = json_new(o->a, JSON_OBJECT);
 	struct examining looking = { o, stale_minutes * 60 * 1000000, json_new(o->a, JSON_ARRAY), false };
-	int rc = index_tasks(x, &active, MAX_ACTIVE, examine_row, &looking, e);
+	int rc = index_tasks(x, &open_tasks, MAX_ACTIVE, examine_row, &looking, e);
 	bool ok = true;
 
 	looking.passes_active = true;

@@ -54,9 +54,9 @@ int db_script(struct db *db, const char *sql, struct err *e)
 
 int db_open(const char *path, int wait_ms, struct db **ret, struct err *e)
 {
-	static const char settings[] =
-		"PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=NORMAL;"
-		"PRAGMA cache_size=-16000; PRAGMA temp_store=FILE; PRAGMA mmap_size=0;";
+	static const char common[] = "PRAGMA cache_size=-16000; PRAGMA temp_store=FILE; PRAGMA mmap_size=0;",
+			  kept[] = "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=NORMAL;",
+			  own[] = "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"; /* gone afterwards */
 	struct db *db = calloc(1, sizeof(*db));
 
 	if (!db)

@@ -175,13 +175,13 @@ static int back_through_file(struct walk_back *w, int fd, off_t size, struct err
 
 static int back_through_segment(struct walk_back *w, const char *name, struct err *e)
 {
-	AUTO(segment_close) struct segment g;
+	AUTO(piece_close) struct piece g;
 	struct bytes text;
 	size_t start;
-	int rc = segment_open(w->c.sys, w->c.state_fd, name, &g, e);
+	int rc = piece_open(w->c.sys, w->c.state_fd, name, &g, e);
 
 	for (size_t i = rc ? 0 : g.frame_count; rc == OK && i-- > 0 && !w->is_over;) {
-		rc = segment_frame(&g, i, &text, e);
+		rc = piece_frame(&g, i, &text, e);
 		if (rc == OK)
 			visit_text(w, text, true, &start);
 	}
@@ -216,7 +216,7 @@ static bool is_what_was_read(struct walk_back *w, struct arena *a, const struct 
 {
 	struct sys *s = w->c.sys;
 	struct stat held, st;
-	struct segment g;
+	struct piece g;
 	struct bytes text;
 	char end[SAME_END];
 
@@ -225,14 +225,14 @@ static bool is_what_was_read(struct walk_back *w, struct arena *a, const struct 
 	AUTO(close_fd) int fd = p->is_sealed ? -1 : open_waiting(w, a, p->number, &st);
 	if (fd >= 0)
 		return st.st_ino == held.st_ino && st.st_dev == held.st_dev;
-	if (segment_open(s, w->c.state_fd, ledger_sealed_name(a, w->c.file, p->number), &g, NULL))
+	if (piece_open(s, w->c.state_fd, ledger_sealed_name(a, w->c.file, p->number), &g, NULL))
 		return false;
 	bool is_same = g.size == held.st_size && g.frame_count &&
-		segment_frame(&g, g.frame_count - 1, &text, NULL) == OK;
+		piece_frame(&g, g.frame_count - 1, &text, NULL) == OK;
 	size_t n = is_same && text.n < sizeof(end) ? text.n : sizeof(end);
 	is_same = is_same && pread_all(s, w->c.now_fd, end, n, held.st_size - (off_t)n) == 0 &&
 		memcmp(end, text.p + text.n - n, n) == 0;
-	segment_close(&g);
+	piece_close(&g);
 	return is_same;
 }
 

@@ -77,7 +77,7 @@ struct sealing {
 	struct arena *a;
 	const char *ledger, *waiting, *sealed;
 	unsigned number;
-	struct segment_writer w;
+	struct piece_writer w;
 	char plain_hex[SHA256_HEX], packed_hex[SHA256_HEX];
 };
 
@@ -85,7 +85,7 @@ static int take_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 {
 	(void)offset;
 	(void)line;
-	return segment_add(arg, text, is_whole, e);
+	return piece_add(arg, text, is_whole, e);
 }
 
 static int fill(void *arg, struct sys *s, int fd, struct err *e)
@@ -93,30 +93,30 @@ static int fill(void *arg, struct sys *s, int fd, struct err *e)
 	struct sealing *x = arg;
 	uint8_t hash[SHA256_SIZE];
 
-	segment_writer_begin(&x->w, s, fd);
+	piece_writer_begin(&x->w, s, fd);
 	int rc = lines_each(s, x->r->state_fd, x->waiting, take_line, &x->w, e);
 	if (rc == OK)
-		rc = segment_finish(&x->w, e);
+		rc = piece_finish(&x->w, e);
 	sha256_end(&x->w.plain, hash);
 	hex_encode(hash, SHA256_SIZE, x->plain_hex);
 	sha256_end(&x->w.packed, hash);
 	hex_encode(hash, SHA256_SIZE, x->packed_hex);
-	segment_writer_done(&x->w);
+	piece_writer_done(&x->w);
 	return rc;
 }
 
 int ledger_segment_digest(struct sys *s, int state_fd, const char *name, char ret_hex[SHA256_HEX],
 	uint64_t *ret_bytes, struct err *e)
 {
-	AUTO(segment_close) struct segment g;
+	AUTO(piece_close) struct piece g;
 	struct sha256 h;
 	struct bytes text;
 	uint8_t hash[SHA256_SIZE];
-	int rc = segment_open(s, state_fd, name, &g, e);
+	int rc = piece_open(s, state_fd, name, &g, e);
 
 	sha256_begin(&h);
 	for (size_t i = 0; rc == OK && i < g.frame_count; i++) {
-		rc = segment_frame(&g, i, &text, e);
+		rc = piece_frame(&g, i, &text, e);
 		if (rc == OK)
 			sha256_add(&h, text.p, text.n);
 	}

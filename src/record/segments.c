@@ -193,7 +193,7 @@ static int damaged_segment(struct err *e, const char *name, const char *what)
 
 /* The seek table from the end of the file.  Every number is checked against the size of the file before
  * anything is read by it. */
-static int read_table(struct segment *g, struct sys *s, off_t size, struct err *e)
+static int read_table(struct piece *g, struct sys *s, off_t size, struct err *e)
 {
 	uint8_t foot[TABLE_FOOTER];
 
@@ -214,7 +214,7 @@ static int read_table(struct segment *g, struct sys *s, off_t size, struct err *
 			 plain = little(raw + (size_t)i * TABLE_ENTRY + 4);
 		if (plain > LINE_LIMIT + READ_STEP || packed > zst_bound(LINE_LIMIT + READ_STEP))
 			return damaged_segment(e, g->name, "its table cannot be right");
-		g->frames[i] = (struct segment_frame){ at, offset, packed, plain };
+		g->frames[i] = (struct piece_frame){ at, offset, packed, plain };
 		at += packed;
 		offset += plain;
 	}
@@ -225,37 +225,37 @@ static int read_table(struct segment *g, struct sys *s, off_t size, struct err *
 	return OK;
 }
 
-void segment_close(struct segment *g)
+void piece_close(struct piece *g)
 {
 	close_fd(&g->fd);
 	zst_done(&g->zst);
 	arena_done(&g->step);
 	arena_done(&g->a);
-	*g = (struct segment){ .fd = -1 };
+	*g = (struct piece){ .fd = -1 };
 }
 
-int segment_open(struct sys *s, int state_fd, const char *name, struct segment *ret, struct err *e)
+int piece_open(struct sys *s, int state_fd, const char *name, struct piece *ret, struct err *e)
 {
 	struct stat st;
 
-	*ret = (struct segment){ .fd = s->open(s, state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0),
+	*ret = (struct piece){ .fd = s->open(s, state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0),
 		.sys = s };
 	if (ret->fd < 0 || s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH)) {
 		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", name);
-		segment_close(ret);
+		piece_close(ret);
 		return rc;
 	}
 	ret->name = arena_strdup(&ret->a, name);
 	int rc = read_table(ret, s, st.st_size, e);
 	if (rc)
-		segment_close(ret);
+		piece_close(ret);
 	return rc;
 }
 
 /* The text of one frame, valid until the next one is read. */
-int segment_frame(struct segment *g, size_t i, struct bytes *ret, struct err *e)
+int piece_frame(struct piece *g, size_t i, struct bytes *ret, struct err *e)
 {
-	const struct segment_frame *f = &g->frames[i];
+	const struct piece_frame *f = &g->frames[i];
 
 	arena_reset(&g->step);
 	uint8_t *packed = arena_alloc(&g->step, (size_t)f->packed + 1);
@@ -291,16 +291,16 @@ static int give(struct bytes text, off_t place, off_t from, uint64_t *line, line
 static int sealed_lines(struct ledger_cut *c, const char *name, off_t base, off_t from, uint64_t *line,
 	line_visit *fn, void *arg, struct err *e)
 {
-	AUTO(segment_close) struct segment g;
+	AUTO(piece_close) struct piece g;
 	struct bytes text;
 	size_t used;
-	int rc = segment_open(c->sys, c->state_fd, name, &g, e);
+	int rc = piece_open(c->sys, c->state_fd, name, &g, e);
 
 	for (size_t i = 0; rc == OK && i < g.frame_count; i++) {
 		off_t place = base + g.frames[i].offset;
 		if (place + (off_t)g.frames[i].plain <= from)
 			continue;
-		rc = segment_frame(&g, i, &text, e);
+		rc = piece_frame(&g, i, &text, e);
 		if (rc == OK)
 			rc = give(text, place, from, line, fn, arg, &used, e);
 		if (rc == OK && used < text.n && place + (off_t)used >= from)
@@ -426,11 +426,11 @@ static int line_from(struct sys *s, const char *file, int fd, off_t at, off_t si
 static int recent_in_part(struct ledger_cut *c, struct arena *a, off_t bytes, off_t *ret, struct err *e)
 {
 	const struct ledger_part *p = &c->parts[c->n - 1];
-	AUTO(segment_close) struct segment g;
+	AUTO(piece_close) struct piece g;
 	size_t i = 0;
 
 	*ret = ledger_place(p->number, 0);
-	if (segment_open(c->sys, c->state_fd, ledger_sealed_name(a, c->file, p->number), &g, e))
+	if (piece_open(c->sys, c->state_fd, ledger_sealed_name(a, c->file, p->number), &g, e))
 		return p->is_sealed ? e->rc : OK; /* one that waits is taken whole */
 	while (i + 1 < g.frame_count && g.frames[i].offset + bytes < g.size)
 		i++;
@@ -514,14 +514,14 @@ int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, 
 
 /* ---- packing ---- */
 
-static int put(struct segment_writer *w, const void *p, size_t n, struct err *e)
+static int put(struct piece_writer *w, const void *p, size_t n, struct err *e)
 {
 	w->packed_bytes += n;
 	sha256_add(&w->packed, p, n);
 	return write_all(w->sys, w->fd, p, n) ? err_sys(e, "LEDGER_SEAL", "cannot write a segment") : OK;
 }
 
-static int put_frame(struct segment_writer *w, struct bytes text, struct err *e)
+static int put_frame(struct piece_writer *w, struct bytes text, struct err *e)
 {
 	size_t room = zst_bound(text.n), n;
 
@@ -541,7 +541,7 @@ static int put_frame(struct segment_writer *w, struct bytes text, struct err *e)
 }
 
 /* Lines are gathered to frames of about SEGMENT_FRAME; a longer line is a frame of its own. */
-int segment_add(struct segment_writer *w, struct bytes line, bool is_whole, struct err *e)
+int piece_add(struct piece_writer *w, struct bytes line, bool is_whole, struct err *e)
 {
 	if (w->held.n && w->held.n + line.n >= SEGMENT_FRAME) {
 		int rc = put_frame(w, buf_bytes(&w->held), e);
@@ -561,7 +561,7 @@ int segment_add(struct segment_writer *w, struct bytes line, bool is_whole, stru
 	return OK;
 }
 
-int segment_finish(struct segment_writer *w, struct err *e)
+int piece_finish(struct piece_writer *w, struct err *e)
 {
 	uint8_t head[SKIP_HEADER], foot[TABLE_FOOTER] = { 0 };
 	int rc = w->held.n ? put_frame(w, buf_bytes(&w->held), e) : OK;
@@ -577,14 +577,14 @@ int segment_finish(struct segment_writer *w, struct err *e)
 	return rc ? rc : put(w, foot, sizeof(foot), e);
 }
 
-void segment_writer_begin(struct segment_writer *w, struct sys *s, int fd)
+void piece_writer_begin(struct piece_writer *w, struct sys *s, int fd)
 {
-	*w = (struct segment_writer){ .sys = s, .fd = fd };
+	*w = (struct piece_writer){ .sys = s, .fd = fd };
 	sha256_begin(&w->plain);
 	sha256_begin(&w->packed);
 }
 
-void segment_writer_done(struct segment_writer *w)
+void piece_writer_done(struct piece_writer *w)
 {
 	zst_done(&w->zst);
 	arena_done(&w->step);

@@ -53,26 +53,26 @@ char *ledger_waiting_name(struct arena *a, const char *file, unsigned number);
 char *ledger_sealed_name(struct arena *a, const char *file, unsigned number);
 
 /* A sealed piece.  Each frame holds whole lines. */
-struct segment_frame {
+struct piece_frame {
 	off_t at, offset; /* in the file; in the text */
 	uint32_t packed, plain; /* bytes */
 };
-struct segment {
+struct piece {
 	struct sys *sys;
 	struct arena a, step;
 	const char *name;
 	int fd;
 	struct zst zst;
-	struct segment_frame *frames;
+	struct piece_frame *frames;
 	size_t frame_count;
 	off_t size; /* of the text */
 };
-int segment_open(struct sys *s, int state_fd, const char *name, struct segment *ret, struct err *e);
-void segment_close(struct segment *g);
-int segment_frame(struct segment *g, size_t i, struct bytes *ret, struct err *e);
+int piece_open(struct sys *s, int state_fd, const char *name, struct piece *ret, struct err *e);
+void piece_close(struct piece *g);
+int piece_frame(struct piece *g, size_t i, struct bytes *ret, struct err *e);
 
 /* Packing: begin, add every line, finish.  Digests and counts are in it afterwards. */
-struct segment_writer {
+struct piece_writer {
 	struct sys *sys;
 	int fd;
 	struct arena a, hold, step;
@@ -83,9 +83,9 @@ struct segment_writer {
 	struct sha256 plain, packed;
 	uint64_t plain_bytes, packed_bytes, rows;
 };
-void segment_writer_begin(struct segment_writer *w, struct sys *s, int fd);
-int segment_add(struct segment_writer *w, struct bytes line, bool is_whole, struct err *e);
-int segment_finish(struct segment_writer *w, struct err *e);
-void segment_writer_done(struct segment_writer *w);
+void piece_writer_begin(struct piece_writer *w, struct sys *s, int fd);
+int piece_add(struct piece_writer *w, struct bytes line, bool is_whole, struct err *e);
+int piece_finish(struct piece_writer *w, struct err *e);
+void piece_writer_done(struct piece_writer *w);
 
 #endif
