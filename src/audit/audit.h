@@ -63,8 +63,8 @@ struct evidence_choice {
 	int64_t since_us, until_us; /* since <= t < until */
 	uint64_t singles; /* up to so many receipts become files of their own, more become lines; 0: 10 000 */
 };
-/* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log and the
- * ledgers are open as they were at one moment. */
+/* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log is open
+ * as it was at one moment. */
 struct evidence {
 	struct pack_item *items;
 	size_t n;
@@ -77,8 +77,7 @@ struct evidence {
 	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes);
 	void *arg;
 	struct log_cut cut;
-	struct log_file *ledgers;
-	size_t ledger_n;
+	int state_fd; /* borrowed */
 	uint64_t given_bytes;
 };
 /* E_MISSING with PACK_EMPTY when nothing matches. */

@@ -132,10 +132,10 @@ static int choose_ledgers(struct archiving *x, struct err *e)
 	struct sys *s = x->r->sys;
 	char **names;
 	size_t n;
-	int rc = file_list(s, x->a, x->r->state_fd, LEDGER_SEGMENTS_DIR, &names, &n, e);
+	int rc = file_list(s, x->a, x->r->state_fd, LEDGER_SEGMENTS, &names, &n, e);
 
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		const char *file = arena_printf(x->a, LEDGER_SEGMENTS_DIR "/%s", names[i]);
+		const char *file = arena_printf(x->a, LEDGER_SEGMENTS "/%s", names[i]);
 		struct stat st;
 		if (text_ends(names[i], ".zst") && names[i][0] != '.' &&
 			s->stat(s, x->r->state_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -268,7 +268,6 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan,
 /* Closed files that are all older than a moment, of the chain and of the ledgers, to another place: copied, made durable, read back and
  * compared; a signed receipt says what went where; a copy of that receipt takes the place of the file, which is removed last.  Killed
  * anywhere, both files or one of them are there, and the next call finishes.  Who puts a file back has it back. */
-#define LEDGER_SEGMENTS_DIR "segments"
 struct archive_how {
 	int64_t before_us;
 	const char *to; /* an absolute directory; made when it is not there */
@@ -315,6 +314,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
 #define TOOL_CALLS "tool-calls.jsonl"
+#define LEDGER_SEGMENTS "segments"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
  * line as written, without its newline. */
