@@ -311,14 +311,16 @@ static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 /* The first line of a file of the chain; false when it is not there or too long for a seam. */
 static bool first_line(struct walk *w, const char *file, struct bytes *ret)
 {
-	enum { SEAM_MOST = 64 << 10 };
 	struct sys *s = w->r->sys;
 	AUTO(close_fd) int fd = s->open(s, w->r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-	char *text = arena_text(w->a, SEAM_MOST);
-	ssize_t n = fd < 0 ? -1 : s->pread(s, fd, text, SEAM_MOST, 0);
-	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	const char *end = NULL;
 
-	*ret = (struct bytes){ (uint8_t *)text, end ? (size_t)(end - text) : 0 };
+	for (size_t most = 8 << 10; fd >= 0 && !end && most <= 64 << 10; most *= 8) {
+		char *text = arena_text(w->a, most);
+		ssize_t n = s->pread(s, fd, text, most, 0);
+		end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+		*ret = (struct bytes){ (uint8_t *)text, end ? (size_t)(end - text) : 0 };
+	}
 	return end != NULL;
 }
 
