@@ -643,7 +643,12 @@ int cmd_log_repair(struct cli *r, struct err *e)
 		out(r, "the leaves of the log were made again from the receipts; no receipt was touched\n");
 	else {
 		show_report(r, &done.report);
-		show_plan(r, &done.plan);
+		if (done.report.is_damaged)
+			show_plan(r, &done.plan);
+		else
+			out(r,
+				"would make the leaves of the log again from the receipts; no receipt is touched, and nothing is "
+				"signed; do it with --yes\n");
 	}
 	return apply ? 0 : EXIT_NO;
 }
