@@ -8,6 +8,8 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 
+#include <string.h>
+
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
@@ -69,7 +71,8 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "%s=%s\nreceipt=%s\n", word, text_eq(who, "*") ? "everybody" : who,
+		out(r, "%s=%s\nreceipt=%s\n", word,
+			text_eq(who, "*") ? "everybody" : text_safe(r->a, who, strlen(who), false),
 			safe_member(r, receipt, "receipt_id"));
 	return 0;
 }
