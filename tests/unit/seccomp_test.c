@@ -1,4 +1,5 @@
 /* seccomp_test.c — the filter of system calls, tried by a process that put it on itself. */
+#include "base/mem.h"
 #include "execute/seccomp.h"
 #include "tools/unit.h"
 
