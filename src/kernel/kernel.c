@@ -64,8 +64,12 @@ int kernel_open_unarmed(
  * force: it takes another one when keys were rotated meanwhile. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
-	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	int rc = OK;
 
+	if (!k->key) {
+		recorder_mark_key(&k->recorder);
+		rc = keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	}
 	if (!k->recorder.key)
 		k->recorder.key = k->key;
 	return rc == E_MISSING ? no_key(e) : rc;
