@@ -7,6 +7,7 @@
 #include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 
@@ -152,7 +153,7 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 		return OK;
 	note_receipt(c, receipt);
 	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->clock,
-		safe_name(c->a, json_get_text(receipt, "receipt_id", "")));
+		safe_name(c->a, receipt_id_short(c->a, json_get_text(receipt, "receipt_id", ""))));
 	int rc = add_item(c, path, copy_bytes(c->a, text), e);
 	if (c->clock <= c->leaves)
 		c->settled = c->n;

@@ -7,6 +7,7 @@
 #include "cli/cmd_observe.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
+#include "proof/preimage.h"
 
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
@@ -70,7 +71,7 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 		out_json(r, receipt);
 	else
 		out(r, "%s=%s\nreceipt=%s\n", word, text_eq(who, "*") ? "everybody" : who,
-			safe_member(r, receipt, "receipt_id"));
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }
 
