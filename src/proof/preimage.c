@@ -418,6 +418,21 @@ int sealed_preimage(
 	return rc;
 }
 
+const struct json *sealed_cleared(struct arena *a, const struct json *record)
+{
+	static const char *const pairs[][2] = { { "record_hash", "signature" },
+		{ "kernel_verdict_hash", "kernel_verdict_signature" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (json_get(record, pairs[i][0]) && json_get(record, pairs[i][1])) {
+			struct json *view = json_copy(a, record);
+			json_sets(a, view, pairs[i][0], "");
+			json_sets(a, view, pairs[i][1], "");
+			return view;
+		}
+	return record;
+}
+
 /* Compatible with the writer of policy bundles, which escapes <, > and & and keeps the order of members.
  * Rules keep their order, since the order of rules has a meaning. */
 int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *ret, struct err *e)

@@ -70,6 +70,10 @@ int permit_preimage(struct arena *a, const struct json *permit, struct bytes *re
 int sealed_preimage(
 	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e);
 
+/* A record that carries its own hash and signature, with both set to "": what they are made over, whatever wrapper holds the
+ * record.  Any other record is returned as it is. */
+const struct json *sealed_cleared(struct arena *a, const struct json *record);
+
 /* A link of a key history: the object without its two signatures. */
 #define KEY_HISTORY_V1 "helm-key-history/v1"
 int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e);

@@ -314,6 +314,7 @@ static void verify_audit_lines(struct verification *v, struct bytes text, const 
 
 	while (text.n > 0) {
 		if (json_parse(v->a, text_cut(&text, '\n'), name, NULL, &row, &e)) {
+			json_seti(v->a, v->values, "at", (int64_t)events->n);
 			(void)verify_refute_err(v, &e);
 			return;
 		}

@@ -224,11 +224,27 @@ static bool check_mark(struct verification *v, const struct json *receipt, const
 			"a member was changed that receipt_id binds");
 }
 
+/* Others may put in what their log says.  It binds nothing and is not believed, but it has its form. */
+static bool check_claims(struct verification *v, const struct json *receipt)
+{
+	const struct json *id = json_get(receipt, "log_id"), *index = json_get(receipt, "leaf_index");
+	const struct json *log = json_get(receipt, "transparency");
+
+	if (id && !json_is(id, JSON_STRING))
+		return refuse(v, LOG, "log_id", "a text", json_type_name(id), "log_id is no text");
+	if (index && json_get_int(receipt, "leaf_index", -1) < 0)
+		return refuse(
+			v, LOG, "leaf_index", "a place", json_type_name(index), "leaf_index is no place");
+	return !log || json_is(log, JSON_OBJECT) ||
+		refuse(v, LOG, "transparency", "an object", json_type_name(log), "transparency is no object");
+}
+
 bool verify_own_form(struct verification *v, const struct json *receipt, const struct receipt_text *text)
 {
-	return !receipt_is_ours(receipt) ||
-		(check_mark(v, receipt, text) && check_members(v, receipt) && check_key(v, receipt) &&
-			check_place(v, receipt));
+	if (!receipt_is_ours(receipt))
+		return check_claims(v, receipt);
+	return check_mark(v, receipt, text) && check_members(v, receipt) && check_key(v, receipt) &&
+		check_place(v, receipt);
 }
 
 /* Spelling. */

@@ -16,7 +16,7 @@ bool receipt_is_ours(const struct json *receipt);
 /* A decision carried as `subject` verifies and is the one the receipt names.  Asked after the signature. */
 bool verify_subject(struct verification *v, const struct json *receipt);
 /* Our own receipts: the mark, the members and what follows from key and place.  Asked after the signature; `text` is the
- * receipt's.  Receipts of others pass. */
+ * receipt's.  In receipts of others only what the log added must have its form. */
 bool verify_own_form(struct verification *v, const struct json *receipt, const struct receipt_text *text);
 bool is_canonical_text(struct arena *a, struct bytes text, const struct json *doc);
 /* How a document that holds receipts is spelled. */
