@@ -10,6 +10,10 @@
 
 struct log_check_options {
 	int root_fd; /* of the workspace: git references are looked up there */
+	/* Where it is kept what was verified before: a file that the governed cannot write.  NULL: everything is read, and nothing
+	 * remembered.  `all`: everything is read. */
+	const char *verified;
+	bool all;
 	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* or NULL */
 	void *arg;
 };
@@ -20,9 +24,15 @@ struct log_report {
 	bool is_damaged; /* something is lost or changed, and not on record */
 	const char *why; /* the first damage, for a person */
 	bool has_wrong_leaves, has_wrong_heads, has_wrong_anchors;
-	uint64_t receipts;
+	uint64_t
+		receipts; /* of which so many were verified at an earlier time, with the same trust, and are unchanged since */
+	uint64_t receipts_before;
+	const char *before; /* that time; NULL: everything was read now */
+	uint64_t archived; /* receipts in files that were moved away and cannot be read here */
 };
-/* Check everything, at one moment, beside any number of writers.  Reads only.  OK also when the log is damaged. */
+/* Check the log at one moment, beside any number of writers.  What was verified before is not read again while its files are, from
+ * outside, as they were then (docs/formats/receipt-log.md, "Verified before"); the slightest doubt, or any finding, and everything is
+ * read.  Changes nothing but options->verified.  OK also when the log is damaged. */
 int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, struct err *e);
 

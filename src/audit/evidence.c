@@ -25,6 +25,7 @@ struct collection {
 	size_t settled; /* items up to the last of those */
 	struct json *head;
 	uint64_t receipts;
+	size_t key_seams; /* of the items */
 	const char *actor, *policy_hash, *newest;
 	int64_t newest_us;
 	bool has_actors; /* more than one */
@@ -149,9 +150,17 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)file;
 	(void)line;
 	c->clock = receipt ? (uint64_t)json_get_int(receipt, "lamport_clock", 0) : c->clock;
-	if (!receipt || !is_chosen(c, receipt))
+	if (!receipt)
 		return OK;
-	note_receipt(c, receipt);
+	/* Changes of keys always go along: with them the pack can be verified from any one of the keys. */
+	bool is_key_seam = text_eq(json_get_text(receipt, "effect_id", ""), KEY_EFFECT);
+	if (is_chosen(c, receipt))
+		note_receipt(c, receipt);
+	else if (is_key_seam)
+		c->receipts++;
+	else
+		return OK;
+	c->key_seams += is_key_seam;
 	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->clock,
 		safe_name(c->a, receipt_id_short(c->a, json_get_text(receipt, "receipt_id", ""))));
 	int rc = add_item(c, path, copy_bytes(c->a, text), e);
@@ -296,7 +305,7 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	leave_out_unsettled(&c);
 	if ((rc = take_ledgers(&c, state_fd, e)))
 		return rc;
-	if (!c.n)
+	if (c.n <= c.key_seams)
 		return err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
 	if (c.receipts && (rc = take_log(&c, &cut, e)))

@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Beyond this many receipts the record is not checked on the way: `helm log check` does that, with progress. */
-enum { CHECK_LIMIT = 100000 };
+enum { CHECK_LIMIT = 100000, ANSWERS = 1000 };
 
 const struct opt report_opts[] = {
 	{ "limit", OPT_INT, "N", "how many of each list (default 20, 0 all)", NULL, false },
@@ -199,13 +199,14 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 	return rc;
 }
 
-/* {approval_id: how the request stands}; NULL when that cannot be read, and then the report tells less but
+/* {approval_id: how the request stands}, of those that wait and the newest that are settled; NULL when that cannot be read, and then the report tells less but
  * is still made. */
 static struct json *answers(struct cli *r)
 {
 	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
 
-	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL))
+	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL) ||
+		approvals_add_settled(r->sys, r->a, r->ws, ANSWERS, kept, NULL, NULL))
 		return NULL;
 	json_each_member (m, json_get(kept, "requests"))
 		json_sets(r->a, doc, m->name, request_state(m->value, r->sys->now_us(r->sys)));

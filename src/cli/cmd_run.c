@@ -178,7 +178,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = task_close_orphans(r->sys, r->a, r->ws, false, &closed, e);
+	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 	if (rc == OK)
 		rc = task_run(&k, r->a, spec, &report, e);
 	kernel_close(&k);

@@ -258,7 +258,7 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 	struct json *doc;
 	size_t closed = 0;
 	/* Closed first, so that the findings below are what is left. */
-	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, true, &closed, e) : OK;
+	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->ws, true, &closed, e) : OK;
 
 	if (rc == OK)
 		rc = observe_task_doctor(&o, 0, opt_int(r, "stale-minutes", 120), &doc, e);

@@ -9,6 +9,7 @@
 #include "cli/opt.h"
 #include "kernel/workspace.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -193,6 +194,11 @@ int main(int argc, char **argv)
 
 	/* A reader that went away is noticed by write(), where output can end quietly. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Most commands need some hundred kilobytes and end: memory is taken from the heap in one piece and
+	 * left to the end of the process, instead of being mapped and unmapped block by block. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 8 << 20);
+	mallopt(M_TOP_PAD, 256 << 10);
 	buf_init(&text, &a);
 	r.is_tty = isatty(1);
 	/* NO_COLOR and TERM=dumb are what people and tools use to switch colour off. */

@@ -60,12 +60,14 @@ int kernel_open_unarmed(
 	return OK;
 }
 
-/* Loads the key once.  Everything that signs calls this first. */
+/* Loads the key once.  Everything that signs calls this first.  From then on the recorder has the key in
+ * force: it takes another one when keys were rotated meanwhile. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
 	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
 
-	k->recorder.key = k->key;
+	if (!k->recorder.key)
+		k->recorder.key = k->key;
 	return rc == E_MISSING ? no_key(e) : rc;
 }
 
@@ -276,7 +278,7 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 		.phenotype_hash = h->question ? h->question_sha256
 			: h->settled.about    ? json_sha256(h->a, h->settled.about)
 					      : NULL };
-	rc = record_decision(h->a, k->sys, k->key, &d, &record, &content_hash, e);
+	rc = record_decision(h->a, k->sys, k->recorder.key, &d, &record, &content_hash, e);
 	if (rc)
 		return rc;
 	h->decision_id = id;

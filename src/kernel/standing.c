@@ -269,7 +269,8 @@ static void look_at_calls(struct look_around *x)
 				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
 }
 
-/* What waits for a person is a reason to look; a file that cannot be read grants nothing and is wrong. */
+/* What waits for a person is a reason to look; a file that cannot be read is wrong, until the next question
+ * makes it again. */
 static void look_at_approvals(struct look_around *x)
 {
 	struct json *doc, *part = json_new(x->a, JSON_OBJECT);
@@ -280,7 +281,9 @@ static void look_at_approvals(struct look_around *x)
 	if (ok)
 		approvals_count(doc, x->now_us, &pending, &in_force);
 	else
-		add_wrong(x, "approvals", e.text, "nothing is granted until it is mended or moved away",
+		add_wrong(x, "approvals", e.text,
+			"the next question puts it aside and makes standing grants again from the record; "
+			"what waited must be asked again",
 			put_aside(x, APPROVALS, ""));
 	json_setb(x->a, part, "readable", ok);
 	json_seti(x->a, part, "pending", (int64_t)pending);
@@ -352,6 +355,9 @@ static bool look_at_all(struct look_around *x)
 		trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e))
 		return false; /* without a key nothing runs either, and that is said elsewhere */
 	(void)!trust_add_history(x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
+	const char *beside = workspace_beside(x->a, x->ws);
+	if (beside)
+		options.verified = arena_printf(x->a, "%s/verified.json", beside);
 	int rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
 	if (rc == OK && !report.is_damaged)
 		return false;

@@ -346,15 +346,14 @@ static bool listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* Exceptions come first: a signature is written neither into its own preimage (absent) nor with its value
- * (cleared to an empty text). */
+/* Exceptions count more than the record: a signature is written neither into its own preimage (absent) nor
+ * with its value (cleared to an empty text). Most members of a large table are left out as empty, which is
+ * asked first. */
 static bool is_written(const struct member *m, const struct json *v, const struct except *but)
 {
-	if (but && listed(but->absent, m->name))
+	if (m->presence == OMIT && is_empty(v) && !(but && listed(but->cleared, m->name)))
 		return false;
-	if (but && listed(but->cleared, m->name))
-		return true;
-	return m->presence != OMIT || !is_empty(v);
+	return !(but && listed(but->absent, m->name));
 }
 
 /* A cleared member is written as an empty text whatever it held. A required one must be there and not

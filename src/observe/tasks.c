@@ -6,7 +6,6 @@
  * on a new one. */
 #include "base/doc.h"
 #include "base/file.h"
-#include "base/proc.h"
 #include "base/text.h"
 #include "observe/observe.h"
 #include "record/record.h"
@@ -56,6 +55,34 @@ static void keep_latest(struct json *rows)
 	qsort(rows->items, rows->n, sizeof(*rows->items), by_order);
 }
 
+/* What a row says that nobody will end any more, in the words of what will be put on record for it.  Its run may have ended
+ * well since it was read, so the ledger is asked again. */
+static struct json *true_row(const struct observed *o, struct json *row)
+{
+	struct json *now = NULL;
+
+	if (!open_run_is_over(o->sys, o->state_fd, row))
+		return row;
+	if (row_newest(o->sys, o->a, o->state_fd, json_get_text(row, "task_id", ""), &now, NULL) || !now)
+		now = row;
+	if (!row_is_open(now))
+		return now;
+	now = json_copy(o->a, now);
+	json_sets(o->a, now, "status", "failed");
+	json_sets(o->a, now, "failure_stage", "execution");
+	json_sets(o->a, now, "failure_reason",
+		"helm was ended before the run was; the next run puts that on record, or 'helm task doctor --fix'");
+	json_setb(o->a, now, "is_unclosed", true);
+	return now;
+}
+
+/* Rows say what was true when they were written. */
+static void tell_truth(const struct observed *o, struct json *rows)
+{
+	for (uint32_t i = 0; i < rows->n; i++)
+		rows->items[i] = true_row(o, rows->items[i]);
+}
+
 /* Starts with eight rows per wanted task; the piece grows fourfold while it holds too few tasks. */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
@@ -76,6 +103,7 @@ int observe_tasks(const struct observed *o, size_t limit, struct json **ret, str
 		memmove(rows->items, rows->items + (rows->n - limit), limit * sizeof(*rows->items));
 		rows->n = (uint32_t)limit;
 	}
+	tell_truth(o, rows);
 	*ret = rows;
 	return OK;
 }
@@ -90,6 +118,7 @@ int observe_all_tasks(
 		return rc;
 	*ret_is_cut = !wants_all && (*ret)->n == REACH_ROWS;
 	keep_latest(*ret);
+	tell_truth(o, *ret);
 	return OK;
 }
 
@@ -121,6 +150,7 @@ int observe_task(const struct observed *o, const char *id, struct json **ret_row
 	json_each (row, rows)
 		if (text_eq(json_get_text(row, "task_id", ""), found))
 			json_push(o->a, own, row);
+	own->items[own->n - 1] = true_row(o, own->items[own->n - 1]);
 	*ret_rows = own;
 	return OK;
 }
@@ -180,15 +210,6 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 	json_push(a, to, f);
 }
 
-/* A process is known by pid and start time together: a later process with the same pid is another one. A
- * row without a start time is believed by its pid. */
-static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
-{
-	int64_t now = proc_start_ticks(o->sys, pid);
-
-	return now && (!start || now == start);
-}
-
 /* A run writes its sign of life to a side file, which is newer than any row of the ledger. A run that is
  * too young to have one has only its rows. The id becomes part of a path, so it is checked first. */
 const char *observe_heartbeat(const struct observed *o, const struct json *row)
@@ -218,14 +239,13 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 {
 	struct arena *a = o->a;
 	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
-	bool active = text_eq(status, "running") || text_eq(status, "queued");
+	bool active = row_is_open(row);
 	const char *beat = active ? observe_heartbeat(o, row) : NULL;
 	const char *since = beat ? beat : json_get_text(row, "started_at", "");
-	int64_t pid = json_get_int(row, "pid", 0), at = 0;
+	int64_t at = 0;
 
-	if (text_eq(status, "running") && pid && !is_alive(o, pid, json_get_int(row, "pid_start", 0)))
-		finding(a, findings, row, "warning", "active_process_not_alive",
-			arena_printf(a, "helm task mark-stale %s --reason 'its process is gone'", id));
+	if (json_get_bool(row, "is_unclosed", false))
+		finding(a, findings, row, "warning", "active_process_not_alive", "helm task doctor --fix");
 	else if (active && text_parse_time(since, strlen(since), &at) &&
 		o->sys->now_us(o->sys) - at > stale_us)
 		finding(a, findings, row, "warning", "stale_active_task",

@@ -24,6 +24,8 @@ int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct
 /* Put key `from` in the place of key `to` and destroy what was there.  Whatever happens on the way, `to` loads afterwards, as the
  * one or the other; done again it completes what was begun.  A missing `from` means that it is done already. */
 int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, const char *to, struct err *e);
+/* A key that nobody was told of is destroyed; OK also when it is not there. */
+int key_discard(struct sys *s, int dirfd, const char *dir, const char *name, struct err *e);
 
 void key_free(struct key **k); /* wipes; for AUTO() */
 

@@ -39,6 +39,7 @@ struct chain_end {
 	uint64_t clock; /* of the last receipt: so many receipts, and leaves */
 	uint64_t heads_at; /* size of the newest signed head */
 	struct hash last; /* chain hash of the last receipt */
+	uint8_t signer[SIGN_PUBLIC]; /* of the last receipt that is no repair's; zeroes: not known */
 	char chain_id[136]; /* session_id of every receipt */
 	struct merkle tree;
 	/* The newest leaves, that of receipt number i (from 0) at i % RECENT_LEAVES: those of receipts that are written but not yet
@@ -53,13 +54,18 @@ struct recorder {
 	struct sys *sys;
 	int state_fd; /* borrowed */
 	struct key *key; /* borrowed; NULL: reading only */
-	const char *keys_dir; /* where the history of that key lies; NULL: only the key itself is ours */
+	/* Where that key and its history lie; NULL: only the key itself is ours.  Then each append looks whether the key is still in
+	 * force, and takes the one that is. */
+	const char *keys_dir;
+	struct key *renewed; /* own: what has taken the place of the borrowed one; or NULL */
+	struct file_mark key_file; /* of the key in force, as it was looked at */
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
 	struct chain_end at; /* as of the last append */
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
+	bool reads_all; /* the next look at the chain reads every receipt of it */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
@@ -156,6 +162,9 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 typedef int line_visit(
 	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e);
 int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e);
+/* The same from an offset on, which must be the start of a line; `line` counts from 1 there. */
+int lines_from(
+	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 
 /* ---- the log over it ---- */
 
@@ -171,10 +180,13 @@ struct log_file {
 	int fd; /* -1: there is none */
 	off_t size_bytes; /* at that moment; what lies behind is not looked at */
 	struct file_mark mark;
+	/* It was moved away: the receipt that says so, unverified, and where to; fd is -1 when it cannot be read there. */
+	const struct json *moved;
+	const char *moved_to;
 };
 struct log_cut {
 	struct sys *sys;
-	struct log_file *chain; /* oldest first */
+	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
 	struct log_file leaves, heads;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
@@ -254,16 +266,23 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
  * force and, for a new key, by that one too. */
 #define KEY_HISTORY "history.jsonl"
 
-/* The key in force.  A rotation that was interrupted behind its link is completed first.  Errors as key_load(). */
+/* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
+ * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
+/* The same, and it was not revoked. */
+bool keys_trusts(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
+/* The links behind the one that introduced this key; all of the newest line of keys when it is not known.  Empty: no history. */
+int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex,
+	struct json **ret, struct err *e);
 /* A first key, and the first link. */
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* A new key takes over.  The old secret is destroyed only after the new one and the link are on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
 	struct json **ret_link, struct err *e);
-/* What `pub` signed from `since` on (NULL: from now) is not to be trusted.  Never the key in force (KEY_ACTIVE): rotate first. */
+/* What `pub` signed from `since` on is not to be trusted; NULL: from here on, by the order of keys and whatever a clock says.
+ * Never the key in force (KEY_ACTIVE): rotate first. */
 int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
 	const char *reason, const char *since, struct json **ret_link, struct err *e);
 
@@ -300,6 +319,28 @@ int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);
+
+/* ---- runs that are going on ---- */
+
+#define OPEN_RUNS "open-runs" /* <state>/open-runs/TASK@PID-START, locked by the run as long as it lasts */
+struct open_run {
+	int fd; /* -1: none */
+	char name[192];
+};
+/* Before the first row of a task, which names it as `open_run`. */
+int open_run_begin(struct sys *s, int state_fd, const char *task_id, struct open_run *ret, struct err *e);
+/* After the last row.  A run that ends without one only closes the descriptor: whoever comes next sees that it is over. */
+void open_run_end(struct sys *s, int state_fd, struct open_run *r);
+/* OK: the run that made this file is over, and whoever closes it is alone.  E_MISSING: there is no such file.  E_IO: it goes on, or
+ * nobody can tell. */
+int open_run_take(struct sys *s, int state_fd, const char *name, struct open_run *ret);
+/* Does this row say `queued` or `running`, and is whoever wrote it gone?  The row may be old by now: the answer is "over" also
+ * when the run ended well after it was read, so look at row_newest() again before saying that it did not. */
+bool open_run_is_over(struct sys *s, int state_fd, const struct json *row);
+bool row_is_open(const struct json *row); /* `queued` or `running` */
+/* The newest row of a task, in `a`; *ret NULL when there is none. */
+int row_newest(
+	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e);
 
 /* ---- evidence that leaves the house ----
  *

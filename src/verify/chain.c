@@ -26,6 +26,7 @@ enum prev { PREV_NONE, PREV_HASH, PREV_OTHER };
 struct facts {
 	struct hash chain, previous, session;
 	int64_t clock;
+	unsigned order; /* of the signing key; then, of the newest key of its session up to here */
 	uint8_t prev; /* enum prev */
 	uint8_t integrity, trusted; /* enum answer */
 	bool is_sound; /* nothing wrong with the line alone */
@@ -36,7 +37,7 @@ struct facts {
 /* `next` is the first line that no thread has taken yet; everything else is constant while threads run,
  * but for facts. */
 struct job {
-	const struct trust *trust;
+	struct trust *trust;
 	const struct bytes *lines;
 	struct facts *facts;
 	size_t n;
@@ -104,6 +105,7 @@ static void take_line(struct job *job, struct arena *scratch, size_t i)
 	f->trusted = (uint8_t)v.trusted;
 	f->is_legacy = v.is_legacy;
 	f->is_self_attested = v.is_self_attested;
+	f->order = v.signer_key ? v.signer_key->order : 0;
 	if (!receipt)
 		return;
 	f->clock = json_get_int(receipt, "lamport_clock", -1);
@@ -297,6 +299,26 @@ static void check_link(struct walk *w, size_t i, size_t last)
 			arena_printf(a, "%lld", (long long)f->clock));
 }
 
+/* Behind a receipt of one key no older key signs.  `before` is the order of the newest one. */
+static void check_order(struct walk *w, size_t i, unsigned before)
+{
+	struct facts *f = &w->job->facts[i];
+	struct trusted_key key = { .order = f->order };
+	struct verification one = { .a = w->v->a, .trust = w->v->trust, .signer_key = &key };
+
+	f->order = verify_key_order(&one, before);
+	if (!one.error)
+		return;
+	w->v->trusted = ANSWER_NO;
+	if (w->identity_fault)
+		return;
+	const char *record = line_name(w, i);
+	note_line(w, i);
+	verify_at(w->v, record, one.member, one.expected, one.found);
+	w->identity_fault = arena_printf(w->v->a, "%s: %s", record, one.text);
+	(void)verify_fail(w->v, one.error, "%s", w->identity_fault);
+}
+
 /* Faults are explained once, for the first line that has them; the walk goes on to the end, since counts
  * and sessions are reported either way. */
 static void take_facts(struct walk *w, size_t i)
@@ -313,6 +335,8 @@ static void take_facts(struct walk *w, size_t i)
 	if (!f->is_hashed && !w->hash_fault)
 		w->hash_fault = arena_printf(w->v->a, "line %zu has no chain hash", i + 1);
 	size_t *slot = session_slot(&w->sessions, w->job->facts, &f->session);
+	check_order(w, i, *slot ? w->job->facts[*slot - 1].order : w->v->trust->key_order);
+	w->v->key_order = f->order;
 	if (*slot) {
 		check_link(w, i, *slot - 1);
 	} else {
@@ -448,15 +472,19 @@ bool verify_receipt_line(struct verification *v, struct bytes line, const char *
 	return verify_line(v, line, name, ret, ret_chain, &is_hashed, &is_respelled) && is_hashed;
 }
 
-/* First all lines by themselves, then the walk, then the root: the root is only meaningful once every line
- * has its hash. */
+/* First the keys that the chain itself tells of, then all lines by themselves, then the walk, then the root:
+ * the root is only meaningful once every line has its hash. */
 void verify_receipt_lines(
 	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
 {
 	struct bytes *lines;
 	size_t slots = 16;
-	struct job job = { .trust = v->trust };
+	struct job job = { .trust = arena_alloc(v->a, sizeof(*job.trust)) };
 
+	*job.trust = *v->trust;
+	(void)trust_add_seam_lines(v->a, text, job.trust);
+	v->trust = job.trust;
+	v->key_order = v->trust->key_order;
 	job.n = cut_lines(v->a, text, &lines);
 	if (ret_n)
 		*ret_n = 0;

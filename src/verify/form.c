@@ -43,8 +43,8 @@ static bool is_decision(const struct json *receipt, const struct json *subject)
 }
 
 /* The record by itself.  When the receipt verified only under the key it carries, its decision is judged
- * under that key too: it must be unchanged, although nothing is known about who signed.  Others may use
- * another key for decisions, and then the content hash alone ties the two. */
+ * under that key too.  It may have been signed with the key before that one, and then the content hash
+ * alone ties the two. */
 static bool check_decision(struct verification *v, const struct json *receipt, const struct json *subject,
 	struct verification *one)
 {
@@ -55,11 +55,13 @@ static bool check_decision(struct verification *v, const struct json *receipt, c
 
 	verification_begin(one, v->a, is_self ? &only : v->trust, "decision record");
 	verify_decision(one, subject);
-	one->trust = v->trust; /* `only` ends here */
+	one->trust = v->trust; /* `only` ends here, and so does its key */
+	if (is_self)
+		one->signer_key = NULL;
 	if (!one->error && receipt_is_ours(receipt) &&
 		!text_eq(member_text(subject, "signature_version"), DECISION_V4))
 		(void)verify_refute(one, "unsupported_version", "it is no %s", DECISION_V4);
-	if (!one->error || (is_self && !receipt_is_ours(receipt) && one->integrity != ANSWER_NO))
+	if (!one->error || (is_self && one->integrity != ANSWER_NO))
 		return true;
 	verify_at(v, NULL, "subject", one->expected, one->found);
 	return verify_refute(v, "decision_rejected", "the decision record it carries: %s", one->text);
@@ -76,6 +78,13 @@ bool verify_subject(struct verification *v, const struct json *receipt)
 		return true;
 	if (!check_decision(v, receipt, subject, &one))
 		return false;
+	/* Decided before a change of keys and recorded behind it: the receipt's signature covers the decision.
+	 * The other way round nobody writes it. */
+	if (one.signer_key && v->signer_key && one.signer_key->order > v->signer_key->order) {
+		v->trusted = ANSWER_NO;
+		return verify_fail(v, "key_order",
+			"the decision it carries is signed by a later key than the receipt itself");
+	}
 	if (text_eq(member_text(receipt, "output_hash"), member_text(one.values, "content_hash")) &&
 		text_eq(member_text(receipt, "decision_id"), member_text(subject, "id")))
 		return true;

@@ -8,6 +8,8 @@
 #include "proof/preimage.h"
 #include "verify/pack.h"
 
+#include <string.h>
+
 #define LEAF_LINE 65
 
 /* What was counted over all receipts.  `foreign` are those that are unchanged but signed by keys that were
@@ -19,6 +21,8 @@ struct receipts {
 	struct hash *leaves; /* of transparency/leaves.txt; NULL: none */
 	uint64_t leaf_count;
 	size_t total, trusted, foreign, unread;
+	struct hash session; /* of the receipt before, and the order of the newest key there */
+	unsigned key_order;
 	size_t placed;
 	uint64_t last; /* the highest place of a receipt */
 	uint64_t head_size; /* leaves that the tree head covers */
@@ -65,6 +69,19 @@ static void check_place(struct receipts *r, const struct pack_file *f, const str
 	r->misplaced = f->path;
 }
 
+/* Files are sorted by their place in the chain, so keys must follow each other here as they do there. */
+static void check_key_order(struct receipts *r, struct verification *part, const struct json *doc)
+{
+	const char *name = member_text(doc, "session_id");
+	struct hash session;
+
+	sha256(name, strlen(name), session.b);
+	if (!hash_eq(&session, &r->session))
+		r->key_order = 0;
+	r->session = session;
+	r->key_order = verify_key_order(part, r->key_order);
+}
+
 /* One file in receipts/.  Documents of other kinds lie there too and are passed over.  A receipt is only
  * called broken when its integrity is refuted; an unknown signer is something else. */
 static void check_receipt(struct receipts *r, const struct pack_file *f)
@@ -82,6 +99,7 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 		return;
 	}
 	r->total++;
+	check_key_order(r, &part, doc);
 	if (part.trusted == ANSWER_YES && !part.error)
 		r->trusted++;
 	else if (part.integrity != ANSWER_NO)
@@ -194,6 +212,28 @@ static void report_places(struct receipts *r)
 	verify_check(r->v, "transparency", why ? CHECK_FAIL : CHECK_PASS, why ? why : detail);
 	if (why)
 		verify_fail(r->v, "transparency", "%s", why);
+}
+
+/* Receipts in the pack may tell of changes of keys: then the pack, too, can be followed from one key to the
+ * others without the key history.  Before anything else is verified, since the pack may be signed by a key
+ * that only they introduce. */
+void pack_add_seams(struct verification *v, const struct pack *p)
+{
+	struct trust *trust = arena_alloc(v->a, sizeof(*trust));
+	const struct json **seams = arena_alloc(v->a, (p->n + 1) * sizeof(*seams));
+	size_t n = 0;
+	struct json *doc;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pack_file *f = &p->files[i];
+		if (is_receipt(f->path) && f->is_kept &&
+			memmem(f->content.p, f->content.n, KEY_EFFECT, strlen(KEY_EFFECT)) &&
+			json_parse(v->a, f->content, f->path, NULL, &doc, NULL) == OK)
+			seams[n++] = doc;
+	}
+	*trust = *v->trust;
+	if (n && trust_add_seams(v->a, seams, n, trust))
+		v->trust = trust;
 }
 
 /* The leaves are read before the receipts, which are compared with them one by one. */

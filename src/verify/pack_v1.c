@@ -453,6 +453,7 @@ void verify_pack_v1(struct verification *v, const struct pack *p, const struct j
 	struct v1 s = { .v = v, .p = p, .manifest = manifest };
 
 	v->kind = "evidence pack v1";
+	pack_add_seams(v, p);
 	verify_value(v, "pack_id", member_text(manifest, "pack_id"));
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		const char *before = v->error;

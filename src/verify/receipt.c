@@ -203,6 +203,7 @@ struct bundle {
 	const char *identity_fault, *hash_fault, *link_fault; /* first one, or NULL */
 	struct hash previous;
 	int64_t previous_clock;
+	unsigned key_order;
 	bool has_previous, is_governed, is_observed;
 	struct json *chain_hashes;
 };
@@ -251,8 +252,9 @@ static void take_receipt(struct bundle *b, size_t i, const struct json *receipt)
 	bool hashed;
 
 	verification_begin(&one, v->a, v->trust, "receipt");
-	if (!(verify_receipt_core(&one, receipt, &chain, &hashed) && is_identified(&one)) &&
-		!b->identity_fault) {
+	bool is_good = verify_receipt_core(&one, receipt, &chain, &hashed);
+	b->key_order = verify_key_order(&one, b->key_order);
+	if (!(is_good && !one.error && is_identified(&one)) && !b->identity_fault) {
 		b->identity_fault = arena_printf(v->a, "%s: %s", name_record(v->a, i, receipt),
 			one.text ? one.text
 				 : "the signature verifies only under the key the receipt carries");
@@ -328,6 +330,10 @@ void verify_receipts(struct verification *v, const struct json *receipts, const 
 		(void)verify_fail(v, "no receipts supplied", "no receipts supplied");
 		return;
 	}
+	struct trust *trust = arena_alloc(v->a, sizeof(*trust));
+	*trust = *v->trust;
+	(void)trust_add_seams(v->a, (const struct json *const *)receipts->items, receipts->n, trust);
+	v->trust = trust;
 	for (size_t i = 0; i < receipts->n; i++)
 		take_receipt(&b, i, receipts->items[i]);
 	report_checks(&b, receipts->n, json_is(permits, JSON_ARRAY) ? permits : NULL);

@@ -321,6 +321,49 @@ def check_signatures(manifest, files, listed, keys):
         need(trusted(keys, manifest["manifest_hash"].encode(), hex_bytes(one.get("signature"), 64)), "signature", "not trusted")
 
 
+# ---- keys that receipts in the pack tell of (docs/formats/key-history.md) ----
+
+
+def seam_links(files):
+    """The links that receipts of changed keys carry, each as signed, in the order of the chain."""
+    for path in sorted(files):
+        if not re.fullmatch(r"receipts/[^/]+\.json", path) or b"helm.key/continues" not in files[path]:
+            continue
+        try:
+            receipt = parse_json(files[path])
+        except Refused:
+            continue
+        about = receipt.get("metadata") if isinstance(receipt, dict) else None
+        if receipt.get("effect_id") == "helm.key/continues" and isinstance(about, dict) \
+                and receipt.get("output_hash") == prefixed(canonical(about).encode()):
+            yield from (link for link in about.get("links", []) if isinstance(link, dict))
+
+
+def rotation(link):
+    """(key before, key behind) of a link that both of them signed; or None."""
+    if link.get("version") != "helm-key-history/v1" or link.get("event") != "rotated" \
+            or link.get("signer") != link.get("previous_key"):
+        return None
+    message = canonical({name: value for name, value in link.items() if name not in ("signature", "possession")}).encode()
+    try:
+        before, behind = hex_bytes(link.get("previous_key"), 32), hex_bytes(link.get("key"), 32)
+        signatures = hex_bytes(link.get("signature"), 64), hex_bytes(link.get("possession"), 64)
+    except Refused:
+        return None
+    both = ed25519_verify(before, message, signatures[0]) and ed25519_verify(behind, message, signatures[1])
+    return (before, behind) if both else None
+
+
+def follow_keys(files, keys):
+    """The keys given, and those tied to them by changes of keys that the receipts tell of, in either direction."""
+    known, changes = set(keys), [pair for pair in map(rotation, seam_links(files)) if pair] if keys else []
+    for _ in changes:
+        for pair in changes:
+            if known & set(pair):
+                known |= set(pair)
+    return sorted(known)
+
+
 def verify(data, keys):
     if data[:2] == b"\x1f\x8b":
         try:
@@ -328,6 +371,7 @@ def verify(data, keys):
         except (OSError, EOFError, ValueError) as error:
             raise Refused("archive", str(error)) from None
     files = read_tar(data)
+    keys = follow_keys(files, keys)
     manifest, is_sealed = read_manifest(files)
     entries = read_entries(manifest)
     need(manifest.get("manifest_hash") == manifest_hash(manifest, entries), "manifest_hash", "differs")
