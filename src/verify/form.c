@@ -153,7 +153,7 @@ static const char *strange_value(const struct member *known, const struct json *
 {
 	if (known->sub || known->presence == UNSET)
 		return "a workspace writes no such member";
-	if (is_empty(v) && !may_be_empty(known))
+	if (v->type == JSON_NULL || (is_empty(v) && !may_be_empty(known)))
 		return "a member is empty that is left out then";
 	if (known->shape == SHAPE_TIME)
 		return is_own_time(json_text(v)) ? NULL : "a time is spelled otherwise";
@@ -175,6 +175,10 @@ static bool check_members(struct verification *v, const struct json *receipt)
 		if (why)
 			return refuse(v, FORM, m->name, NULL, NULL, why);
 	}
+	for (k = 0; k < p->n; k++)
+		if (p->members[k].presence == ALWAYS && !json_get(receipt, p->members[k].name))
+			return refuse(
+				v, FORM, p->members[k].name, "a value", "nothing", "a member is missing");
 	return true;
 }
 
@@ -241,7 +245,7 @@ static bool check_claims(struct verification *v, const struct json *receipt)
 
 	if (id && !json_is(id, JSON_STRING))
 		return refuse(v, LOG, "log_id", "a text", json_type_name(id), "log_id is no text");
-	if (index && json_get_int(receipt, "leaf_index", -1) < 0)
+	if (index && (json_get_int(receipt, "leaf_index", -1) < 0 || !has_plain_numbers(index)))
 		return refuse(
 			v, LOG, "leaf_index", "a place", json_type_name(index), "leaf_index is no place");
 	return !log || json_is(log, JSON_OBJECT) ||

@@ -12,7 +12,7 @@ def read(pack):
         return [(member, tar.extractfile(member).read() if member.isfile() else b"") for member in tar]
 
 
-def write(path, rows):
+def archive(rows):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for member, content in rows:
@@ -22,8 +22,12 @@ def write(path, rows):
     data = buffer.getvalue()
     # tarfile fills the last record with zeros; two blocks are enough.
     end = len(data.rstrip(b"\0"))
+    return data[:(end + 511) // 512 * 512] + bytes(1024)
+
+
+def write(path, rows):
     with open(path, "wb") as file:
-        file.write(data[:(end + 511) // 512 * 512] + bytes(1024))
+        file.write(archive(rows))
 
 
 def entry(name, kind=tarfile.REGTYPE, link=""):
