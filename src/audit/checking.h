@@ -46,7 +46,7 @@ struct log_checking {
 	struct arena *a;
 	const struct log_cut *cut;
 	struct trust trust; /* the caller's, and the gaps that are on record */
-	const char *trust_name; /* stands for the caller's (verified_trust()) */
+	struct json *trusted; /* the caller's, as texts (verified_trust()) */
 	const struct log_check_options *options;
 	struct log_report *report;
 	struct json *findings, *files;
@@ -108,8 +108,8 @@ const struct json *moved_row(struct log_checking *c, const struct log_file *f);
 /* It cannot be read where it is: a notice. */
 void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row);
 
-/* log_verified.c.  What stands for a set of trusted keys. */
-char *verified_trust(struct arena *a, const struct trust *t);
+/* log_verified.c.  A set of trusted keys as texts. */
+struct json *verified_trust(struct arena *a, const struct trust *t);
 /* Begin behind what was verified before, if that is still what the files of the cut are, from outside; before heads_read(). */
 void verified_resume(struct log_checking *c);
 /* When everything is read: what was verified before must be a beginning of it; before heads_read(). */

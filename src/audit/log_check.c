@@ -809,7 +809,7 @@ static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct
 	struct json *doc = json_new(c->a, JSON_OBJECT), *anchors = json_new(c->a, JSON_ARRAY);
 
 	*c->report = (struct log_report){ .is_sound = true, .doc = doc };
-	c->trust_name = verified_trust(c->a, &c->trust);
+	c->trusted = verified_trust(c->a, &c->trust);
 	heads_collect_anchors(c, state_fd, anchors);
 	int rc = log_cut_take(c->sys, c->a, state_fd, lock, &cut, e);
 	if (rc)

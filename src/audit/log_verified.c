@@ -22,20 +22,33 @@ enum { MOST_NOTICES = 100 };
 
 static const struct doc KEPT = { .type = JSON_OBJECT, .max_bytes = 16 << 20, .code = "LOG_VERIFIED" };
 
-/* Everything about the keys that decides who is trusted for what. */
-char *verified_trust(struct arena *a, const struct trust *t)
+/* One text per key: everything that decides what it is trusted with. */
+struct json *verified_trust(struct arena *a, const struct trust *t)
 {
-	struct buf text;
+	struct json *list = json_new(a, JSON_ARRAY);
 
-	buf_init(&text, a);
 	for (size_t i = 0; i < t->key_count; i++) {
 		const struct trusted_key *k = &t->keys[i];
 		char hex[2 * KEY_SIZE + 1];
 		hex_encode(k->key, KEY_SIZE, hex);
-		buf_addf(&text, "%s %s %s\n", hex, k->not_before ? k->not_before : "-",
-			k->not_after ? k->not_after : "-");
+		json_pushs(a, list,
+			arena_printf(a, "%s order %u from %s until %s", hex, k->order,
+				k->not_before ? k->not_before : "-", k->not_after ? k->not_after : "-"));
 	}
-	return sha256_hex(a, text.p, text.n);
+	return list;
+}
+
+/* Whoever was trusted then is trusted now, with the same.  More keys make nothing untrue. */
+static bool is_trust_enough(const struct json *then, const struct json *now)
+{
+	json_each (one, then) {
+		bool is_there = false;
+		json_each (other, now)
+			is_there |= text_eq(json_text(one), json_text(other));
+		if (!is_there)
+			return false;
+	}
+	return json_is(then, JSON_ARRAY) && then->n;
 }
 
 /* ---- marks ---- */
@@ -180,7 +193,7 @@ void verified_resume(struct log_checking *c)
 	struct hash last;
 	struct merkle tree;
 
-	if (!doc || !text_eq(json_get_text(doc, "trust", ""), c->trust_name) || !find_place(c, doc) ||
+	if (!doc || !is_trust_enough(json_get(doc, "trust"), c->trusted) || !find_place(c, doc) ||
 		!has_heads(c, doc) || !read_tree(doc, &tree) ||
 		!hash_from_hex(json_get_text(doc, "last_hash", ""), &last)) {
 		c->known = (struct verified){ 0 };
@@ -195,6 +208,8 @@ void verified_resume(struct log_checking *c)
 	c->lost = (uint64_t)json_get_int(doc, "lost_on_record", 0);
 	c->archived = (uint64_t)json_get_int(doc, "archived_receipts", 0);
 	c->confirmed = (uint64_t)json_get_int(doc, "confirmed", 0);
+	c->key_order = (unsigned)json_get_int(doc, "key_order", 0);
+	c->trust.key_order = (unsigned)json_get_int(doc, "signed_order", 0);
 	resume_report(c, doc);
 }
 
@@ -314,13 +329,15 @@ void verified_keep(struct log_checking *c)
 	json_sets(c->a, doc, "version", VERIFIED_VERSION);
 	json_sets(c->a, doc, "verified_at", text_time_z(c->a, c->sys->now_us(c->sys)));
 	json_sets(c->a, doc, "by", arena_printf(c->a, "user:%u", (unsigned)c->sys->euid(c->sys)));
-	json_sets(c->a, doc, "trust", c->trust_name);
+	json_set(c->a, doc, "trust", c->trusted);
 	json_sets(c->a, doc, "chain", c->session);
 	set_tree(c, doc);
 	json_seti(c->a, doc, "receipts", (int64_t)c->receipts);
 	json_seti(c->a, doc, "lost_on_record", (int64_t)c->lost);
 	json_seti(c->a, doc, "archived_receipts", (int64_t)c->archived);
 	json_seti(c->a, doc, "confirmed", (int64_t)c->confirmed);
+	json_seti(c->a, doc, "key_order", (int64_t)c->key_order);
+	json_seti(c->a, doc, "signed_order", (int64_t)c->trust.key_order);
 	json_set(c->a, doc, "files", files_json(c));
 	json_set(c->a, doc, "compared", claims_json(c));
 	json_set(c->a, doc, "repairs", c->seams);

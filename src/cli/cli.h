@@ -149,6 +149,14 @@ struct progress {
 void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_t total);
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
+/* The same for work of several kinds, one line after the other; kinds are told apart by the address of their name. */
+struct shown {
+	struct cli *r;
+	struct progress p;
+	const char *what;
+};
+void show_step(void *shown, const char *what, uint64_t done, uint64_t total);
+void show_end(struct shown *s);
 
 /* Exit codes, the same for every command. */
 enum {

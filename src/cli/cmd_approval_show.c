@@ -14,9 +14,8 @@
 
 const struct opt approval_list_opts[] = {
 	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
-	{ "limit", OPT_INT, "N",
-		"with --all: so many of the settled ones, the newest; 0 is every one (default 200)", NULL,
-		false },
+	{ "limit", OPT_INT, "N", "with --all: the newest N of the settled ones (default 200, at most 1000)",
+		NULL, false },
 	{ 0 },
 };
 
@@ -335,7 +334,8 @@ static void print_json(struct cli *r, const struct json *doc, bool all, bool has
 static int load_list(struct cli *r, bool all, struct json **ret, bool *ret_more, struct err *e)
 {
 	int64_t limit = opt_int(r, "limit", 200);
-	int rc = limit < 0 ? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 0 or more") : OK;
+	int rc = limit < 1 || limit > 1000 ? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 1 to 1000")
+					   : OK;
 
 	*ret_more = false;
 	if (rc == OK)
@@ -360,7 +360,10 @@ int cmd_approval_list(struct cli *r, struct err *e)
 	}
 	approvals_print(r, doc, all);
 	if (has_more)
-		out(r, "Older ones are not shown; all of them: helm approval list --all --limit 0\n");
+		out(r,
+			"Older ones are not shown: --limit shows more, 'helm approval show ID' any of them; all "
+			"stand in %s/" APPROVALS_LOG ".\n",
+			r->ws->state_dir);
 	if (approvals_nth(r, doc, 1))
 		out(r, "\nTo see and answer one: helm approval approve %s\n", approvals_nth(r, doc, 1));
 	return 0;

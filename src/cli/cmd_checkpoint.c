@@ -133,35 +133,6 @@ static const char *paths_text(struct cli *r, const struct json *record)
 	return to.n ? to.p : "-";
 }
 
-/* Long work shows itself on a terminal; each kind of work starts a new line of progress. */
-struct shown {
-	struct cli *r;
-	struct progress p;
-	const char *what;
-};
-
-/* Kinds are told apart by the address of their name: the store passes the same text for one kind. */
-static void show_step(void *arg, const char *what, uint64_t done, uint64_t total)
-{
-	struct shown *s = arg;
-
-	/* Another kind of work begins. */
-	if (s->what != what) {
-		if (s->what)
-			progress_end(&s->p);
-		progress_begin(&s->p, s->r, what, total);
-		s->what = what;
-	}
-	s->p.total = total;
-	progress_step(&s->p, done);
-}
-
-static void show_end(struct shown *s)
-{
-	if (s->what)
-		progress_end(&s->p);
-}
-
 /* ---- create ---- */
 
 /* Files that could not be saved are always told: a checkpoint that lacks them must not look complete. */

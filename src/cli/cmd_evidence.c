@@ -139,25 +139,40 @@ static void sign_newest_head(struct cli *r, struct key *key)
 		warn(r, "the pack has no signed head over all receipts: %s", why.text);
 }
 
+/* Progress is shown in MiB. */
+static void step(void *arg, uint64_t done, uint64_t total)
+{
+	(void)total;
+	progress_step(arg, done >> 20);
+}
+
 /* The order matters: the head is signed before anything is collected, so that it is part of the pack. */
 int cmd_evidence_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	const char *path = opt_text(r, "out", NULL);
 	struct evidence_choice choice = { 0 };
-	struct pack_about about;
+	AUTO(evidence_close) struct evidence found = { 0 };
 	struct pack_written written;
-	struct pack_item *items;
-	size_t n;
+	struct progress p;
 	int rc;
 
 	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)))
 		return rc;
 	sign_newest_head(r, key);
-	if ((rc = evidence_collect(r->sys, r->a, r->ws->state_fd, &choice, &items, &n, &about, e)) ||
-		(rc = pack_write(r->sys, r->a, AT_FDCWD, path, &about, items, n, key, &written, e)))
+	if ((rc = evidence_collect(r->sys, r->a, r->ws->state_fd, &choice, &found, e)))
 		return rc;
-	show_export(r, &written, path, n);
+	if (found.away)
+		warn(r, "receipts of %s are archived and cannot be read, so they are not in the pack",
+			found.away);
+	progress_begin(&p, r, "exporting MiB", found.total_bytes >> 20);
+	found.step = step;
+	found.arg = &p;
+	rc = pack_write(r->sys, r->a, AT_FDCWD, path, &found.about, found.items, found.n, key, &written, e);
+	progress_end(&p);
+	if (rc)
+		return rc;
+	show_export(r, &written, path, found.n);
 	return OK;
 }
 

@@ -9,6 +9,8 @@
 #include "kernel/freeze.h"
 #include "proof/preimage.h"
 
+#include <string.h>
+
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
@@ -70,7 +72,8 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "%s=%s\nreceipt=%s\n", word, text_eq(who, "*") ? "everybody" : who,
+		out(r, "%s=%s\nreceipt=%s\n", word,
+			text_eq(who, "*") ? "everybody" : text_safe(r->a, who, strlen(who), false),
 			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }

@@ -403,7 +403,7 @@ static void keep_tail(struct run_stream *stream, const char *p, size_t n)
 	stream->tail_n += n - over;
 }
 
-/* False when our own reader has gone. */
+/* False when our own reader has gone, or what it reads takes no more. */
 static bool pass_on(int to, const char *p, size_t n)
 {
 	while (n) {
@@ -432,6 +432,7 @@ static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, s
 		keep_tail(stream, chunk, (size_t)n);
 		if (w->request->quiet || pass_on(to, chunk, (size_t)n))
 			return;
+		stream->lost_errno = errno == EPIPE ? 0 : errno;
 	}
 	close(*fd);
 	*fd = -1;

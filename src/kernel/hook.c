@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CALLS_BACK = 400 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
 
 /* Nothing but reading what everybody may read: such calls are noted and not signed, because signing every
  * look at a file would cost more than it proves. */
@@ -297,15 +297,14 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
-/* By the client's own id of the call, among the newest rows.  NULL when it is not found: then there is no
- * decision to bind to. */
+/* By the client's own id of the call, however many calls came since.  NULL when it is not found: then there
+ * is no decision to bind to. */
 static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };
 
 	if (use_id)
-		(void)rows_back(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, CALLS_BACK, use_id, is_the_call, &q, e);
+		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, 0, use_id, is_the_call, &q, e);
 	return q.found;
 }
 

@@ -64,8 +64,12 @@ int kernel_open_unarmed(
  * force: it takes another one when keys were rotated meanwhile. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
-	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	int rc = OK;
 
+	if (!k->key) {
+		recorder_mark_key(&k->recorder);
+		rc = keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	}
 	if (!k->recorder.key)
 		k->recorder.key = k->key;
 	return rc == E_MISSING ? no_key(e) : rc;
@@ -98,7 +102,14 @@ int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct 
 	*ret_created = rc == E_MISSING;
 	if (rc == E_MISSING)
 		rc = file_mkdirs(s, AT_FDCWD, home, 0700, e);
-	return *ret_created && rc == OK ? keys_create(s, AT_FDCWD, dir, &key, e) : rc;
+	if (rc || !*ret_created)
+		return rc;
+	rc = keys_create(s, AT_FDCWD, dir, &key, e);
+	if (rc == OK || !text_eq(e->code, "KEY_EXISTS"))
+		return rc;
+	/* Somebody else was quicker, and had the lock until all of it was there. */
+	*ret_created = false;
+	return keys_load(s, AT_FDCWD, dir, &key, e);
 }
 
 void kernel_close(struct kernel *k)

@@ -137,7 +137,15 @@ int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, c
 	struct json **ret_receipt, struct err *e);
 
 /* Health of a workspace and of what protects it: the document of `helm doctor --json`.  Reads only. */
-struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery);
+struct doctor_options {
+	bool skip_discovery;
+	bool deep; /* also read everything: each receipt, each object of each checkpoint */
+	void (*step)(
+		void *arg, const char *what, uint64_t done, uint64_t total); /* of what is deep; or NULL */
+	void *arg;
+};
+struct json *doctor_run(
+	struct sys *s, struct arena *a, struct workspace *ws, const struct doctor_options *options);
 
 /* Version, libraries, and the protections this kernel offers. */
 struct json *kernel_about(struct sys *s, struct arena *a);

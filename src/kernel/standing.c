@@ -414,9 +414,41 @@ static void look_at_checkpoints(struct look_around *x)
 
 	if (rc == OK)
 		rc = json_parse(x->a, text, "checkpoints/index.json", NULL, &doc, &e);
+	if (rc == OK && !json_is(doc, JSON_ARRAY))
+		rc = err_set(&e, E_CORRUPT, "CHECKPOINT_INDEX", "checkpoints/index.json is no list");
 	if (rc && rc != E_MISSING)
 		add_wrong(x, "checkpoints", e.text, "what was saved cannot be listed or restored",
 			"put the file back from a copy; the saved files themselves are still there");
+}
+
+/* Files that nothing is decided from, and that somebody still relies on: each must be readable. */
+static void look_at_files(struct look_around *x)
+{
+	static const struct {
+		const char *file, *means, *then;
+	} files[] = {
+		{ ANCHORS, "heads that were kept elsewhere are not compared", "helm log repair --yes" },
+		{ "setup.json", "what was put in front of agent clients cannot be taken back",
+			"helm setup status" },
+		{ "long-running-runtime.json", "runs that must ask a person fail instead", "" },
+	};
+	struct err e = { 0 };
+	struct json *doc;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct bytes text;
+		int rc = file_read(x->s, x->a, x->ws->state_fd, files[i].file, 64 << 20, 0, &text, &e);
+		if (rc == E_MISSING)
+			continue;
+		if (rc == OK)
+			rc = json_parse(x->a, text, files[i].file, NULL, &doc, &e);
+		if (rc == OK && !json_is(doc, text_eq(files[i].file, ANCHORS) ? JSON_ARRAY : JSON_OBJECT))
+			rc = err_set(&e, E_CORRUPT, "STATE_FILE", "%s holds something else than it should",
+				files[i].file);
+		if (rc)
+			add_wrong(x, "files", e.text, files[i].means,
+				put_aside(x, files[i].file, files[i].then));
+	}
 }
 
 /* Guards that a person put in front of a client, and that do not hold. */
@@ -487,6 +519,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_ledger(&x, COMMAND_LOG);
 		look_at_ledger(&x, TOOL_CALLS);
 		look_at_checkpoints(&x);
+		look_at_files(&x);
 		look_at_approvals(&x);
 		look_at_guards(&x);
 		look_at_calls(&x);

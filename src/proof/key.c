@@ -152,7 +152,7 @@ static int read_seed(struct sys *s, int fd, struct key *k, const char *dir, cons
 	return OK;
 }
 
-static bool read_public(struct bytes text, uint8_t ret_pub[SIGN_PUBLIC]);
+static bool spells(struct bytes text, const uint8_t pub[SIGN_PUBLIC]);
 
 /* A public half that is missing is no error.  One that is there must belong to the secret: if it does not,
  * one of the two was exchanged, and others may already have been given the wrong one.
@@ -169,7 +169,7 @@ static int check_public_file(
 	int rc = file_read(s, &a, keys, file, 1024, 0, &text, e);
 	if (rc == E_MISSING)
 		return OK;
-	if (!rc && read_public(text, stored) && memcmp(stored, pub, sizeof(stored)) == 0)
+	if (!rc && spells(text, pub))
 		return OK;
 	if (!rc)
 		rc = key_parse_public(text, file, stored, e);
@@ -393,6 +393,19 @@ static bool read_public(struct bytes text, uint8_t ret_pub[SIGN_PUBLIC])
 	if (text.n > skip && memcmp(text.p, id_prefix, skip) == 0)
 		text.p += skip, text.n -= skip;
 	return hex_decode((const char *)text.p, text.n, ret_pub, SIGN_PUBLIC, false);
+}
+
+/* Is it the public key `pub`, however spelled? */
+static bool spells(struct bytes text, const uint8_t pub[SIGN_PUBLIC])
+{
+	uint8_t stored[SIGN_PUBLIC];
+
+	return read_public(text, stored) && memcmp(stored, pub, sizeof(stored)) == 0;
+}
+
+bool key_is_public(const struct key *k, struct bytes text)
+{
+	return spells(text, k->pub);
 }
 
 /* ret_pub is written only on success, so a caller never holds half a key. */

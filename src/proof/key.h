@@ -41,4 +41,7 @@ void key_id(const uint8_t pub[SIGN_PUBLIC], char ret_id[KEY_ID]);
  * Refuses keys that sign_public_ok() refuses. */
 int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e);
 
+/* Does the text spell the public half of this key?  Nothing needs to be proven about it then. */
+bool key_is_public(const struct key *k, struct bytes text);
+
 #endif

@@ -110,6 +110,14 @@ static int mark_path(struct recorder *r, const char *path, struct file_mark *ret
 	return 0;
 }
 
+/* Closing alone does not let go: a child that was forked meanwhile has the same descriptor, and whoever locks next would
+ * wait for it.  So unlocking is tried again before the descriptor is given up. */
+void recorder_unlock(struct recorder *r)
+{
+	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN) && r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
+		drop_fd(&r->lock_fd);
+}
+
 /* A lock excludes others only while the lock file keeps its name.  If somebody removed or replaced
  * log/lock, others lock another file than we do; then this lock does not count and the caller opens the
  * file again. */
@@ -117,8 +125,12 @@ static bool relock(struct recorder *r)
 {
 	struct file_mark now;
 
-	return r->sys->lock(r->sys, r->lock_fd, LOCK_EX) == 0 && mark_path(r, LOG_LOCK, &now) == 0 &&
-		is_same_file(&now, &r->lock);
+	if (r->sys->lock(r->sys, r->lock_fd, LOCK_EX))
+		return false;
+	if (mark_path(r, LOG_LOCK, &now) == 0 && is_same_file(&now, &r->lock))
+		return true;
+	recorder_unlock(r);
+	return false;
 }
 
 /* Takes the log's lock exclusively and waits for it without limit.  The descriptor is kept between appends,
@@ -147,13 +159,6 @@ int recorder_lock(struct recorder *r, struct err *e)
 	}
 	r->lock = mark_of(&st);
 	return OK;
-}
-
-/* If unlocking fails, closing the descriptor releases the lock all the same. */
-void recorder_unlock(struct recorder *r)
-{
-	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
-		drop_fd(&r->lock_fd);
 }
 
 /* The random id becomes the session_id of every receipt, so that receipts of another workspace are

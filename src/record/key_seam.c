@@ -21,13 +21,24 @@
 /* The public half beside the secret is ours: so is the secret, and nothing has changed. */
 static bool is_in_force(struct recorder *r, struct arena *a)
 {
-	uint8_t pub[SIGN_PUBLIC];
 	struct bytes text;
 
 	return file_read(r->sys, a, AT_FDCWD, arena_printf(a, "%s/root.pub", r->keys_dir), 1024, 0, &text,
 		       NULL) == OK &&
-		key_parse_public(text, "root.pub", pub, NULL) == OK &&
-		memcmp(pub, key_public(r->key), SIGN_PUBLIC) == 0;
+		key_is_public(r->key, text);
+}
+
+/* A file that is exchanged between this and the loading has another mark at the first append, which looks
+ * closer then. */
+void recorder_mark_key(struct recorder *r)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct stat st;
+
+	if (r->keys_dir &&
+		r->sys->stat(r->sys, AT_FDCWD, arena_printf(&a, "%s/root.key", r->keys_dir), &st,
+			AT_SYMLINK_NOFOLLOW) == 0)
+		r->key_file = mark_of(&st);
 }
 
 /* One stat when nothing has changed since the last look.  A key whose file is gone is still the newest there

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "proof/gap.h"
 #include "proof/key.h"
@@ -80,6 +81,8 @@ struct recorder {
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key);
 void recorder_close(struct recorder *r); /* also fine on { 0 } */
+/* Called before the key in keys_dir is loaded: as long as its file stays as it is now, appends need not look into it. */
+void recorder_mark_key(struct recorder *r);
 
 /* One receipt to be.  NULL texts are written as "" where signed, left out elsewhere. */
 struct draft {
@@ -348,10 +351,17 @@ int row_newest(
  * pack is as old as its newest record), no user, no host, no locale.  EvidencePack v1 with a seal over the whole manifest:
  * docs/formats/evidence-pack.md. */
 
+struct pack_item;
+/* Writes exactly the bytes whose length and digest the item names. */
+typedef int pack_give(const struct pack_item *item, struct sink *to, struct err *e);
 struct pack_item {
 	const char *path;
 	const char *content_type; /* NULL: by the path */
-	struct bytes content;
+	struct bytes content; /* or, of what need not be in memory: */
+	pack_give *give; /* NULL: content */
+	void *arg;
+	uint64_t size_bytes;
+	struct hash digest;
 };
 
 struct pack_about {
@@ -371,7 +381,8 @@ struct pack_written {
 	uint64_t size_bytes;
 	struct hash digest; /* of the archive */
 };
-/* Build and write the archive: a reader sees the old file or the whole new one, and after OK it survives a crash. */
+/* Build and write the archive, with as much in memory as the items have: a reader sees the old file or the whole new one, and after OK it survives a crash.
+ * E_IO PACK_CHANGED when an item gives other bytes than it said. */
 int pack_write(struct sys *s, struct arena *a, int dirfd, const char *path, const struct pack_about *about,
 	struct pack_item *items, size_t n, const struct key *key, struct pack_written *ret, struct err *e);
 

@@ -12,6 +12,7 @@ all agents wait, and what the model remembers is compared with what is recorded:
   false alarm   something was called damaged, or refused, and nothing was wrong
   wrong state   a run is called something it is not (a completed one failed, a killed one running)
 
+A hook that denies because time ran out, on a machine that is overloaded by others, is counted as late.
 A process that was killed told nothing, so nothing is expected of it, except that it breaks nothing.  A refusal counts only where
 nothing was damaged and the disk was not full.
 
@@ -28,7 +29,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 import time
@@ -36,7 +36,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 TERMINAL = os.path.join(SOURCE, "tests", "tools", "terminal.py")
-TMPFS_BYTES = 96 << 20
+TMPFS_BYTES = 256 << 20
+LITTLE_BYTES = 24 << 20  # with less than this free, a refusal is no surprise
 TIMEOUT_S = 120
 
 
@@ -102,7 +103,7 @@ class Counts:
                     return
                 self.seen.add(once)
             self.n[kind] += 1
-            line = "%s: %s" % (kind, text)
+            line = "%s %s: %s" % (time.strftime("%H:%M:%S"), kind, text)
             self.log.write(line + "\n")
             self.log.flush()
             if self.n[kind] <= 20:
@@ -122,11 +123,11 @@ class Done:
 class Site:
     """One home, its workspace, one directory to work in, and what was acknowledged there."""
 
-    def __init__(self, name, root, build, counts, seed):
+    def __init__(self, name, root, packs, build, counts, seed):
         self.name, self.root, self.counts = name, root, counts
         self.helm, self.twin = os.path.join(build, "helm"), os.path.join(build, "helm-test")
         self.home, self.work = os.path.join(root, "home"), os.path.join(root, "work")
-        self.packs = os.path.join(root, "packs")
+        self.packs = packs
         for path in (self.home, self.work, self.packs):
             os.makedirs(path)
         self.ws = os.path.join(self.home, ".helm", "workspace")
@@ -147,6 +148,7 @@ class Site:
         self.maybe_gone = set()  # of a prune that was killed
         self.kept_packs = []
         self.frozen = {}
+        self.going = {}  # what each thread calls now
         self.rounds = 0
 
     # ---- calling helm ----
@@ -167,6 +169,7 @@ class Site:
             program, extra = self.twin, {"HELM_TEST_CLOCK_US": str(int(clock * 1000000))}
             self.counts.add("clock_steps")
         started = time.monotonic()
+        self.going[threading.get_ident()] = "%s since %.1f" % (kind, started)
         p = subprocess.Popen(list(prefix) + [program] + args, cwd=self.work, env=self.env(extra), stdin=subprocess.PIPE,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         timer, shot = None, []
@@ -214,7 +217,11 @@ class Site:
         """Something that should have worked did not."""
         if done.killed:
             return
-        if self.is_calm(since):
+        room = os.statvfs(self.root)
+        if "could not be decided in time" in done.out and os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
+            self.counts.add("late")  # others use this machine as well
+            self.counts.note("%s: late, beside %s" % (self.name, sorted(self.going.values())))
+        elif self.is_calm(since) and room.f_bavail * room.f_frsize > LITTLE_BYTES:
             self.counts.found("false_alarms", "%s: %s: %s" % (self.name, what, done))
         else:
             self.counts.add("refused_in_trouble")
@@ -234,25 +241,33 @@ class Site:
         if done.code:
             sys.exit("soak: an approver could not be registered: %s" % done)
 
-    def public_key(self):
-        return os.path.join(self.home, ".helm", "keys", "root.pub")
-
     # ---- what is recorded ----
 
     def rows(self, name):
-        """All rows of a ledger, by their text."""
+        """All rows of a ledger, read from its files and not through helm: what was put aside first, packed or not."""
+        found, stem = [], name[:-len(".jsonl")]
+        for where in ("", "segments", "segments/waiting"):
+            folder = os.path.join(self.state, where)
+            for one in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+                if one.startswith(stem + "-") and one.endswith((".jsonl", ".jsonl.zst")):
+                    found += self.lines(os.path.join(folder, one))
+        return found + self.lines(os.path.join(self.state, name))
+
+    def lines(self, path):
         found = []
-        path = os.path.join(self.state, name)
         if not os.path.exists(path):
             return found
-        with open(path, "rb") as f:
-            for line in f.read().split(b"\n"):
-                if not line:
-                    continue
-                try:
+        if path.endswith(".zst"):
+            text = subprocess.run(["zstd", "-dc", path], capture_output=True, check=True).stdout
+        else:
+            with open(path, "rb") as f:
+                text = f.read()
+        for line in text.split(b"\n"):
+            try:
+                if line:
                     found.append(json.loads(line.decode("utf-8", "replace")))
-                except ValueError:
-                    self.counts.add("torn_lines")
+            except ValueError:
+                self.counts.add("torn_lines")
         return found
 
     # ---- the comparison; nobody works meanwhile ----
@@ -266,7 +281,7 @@ class Site:
             c.found("false_alarms", "%s: nothing goes on: %s" % (name, done))
         else:
             self.runs[settle] = {"completed"}
-        done = self.call("check", ["log", "check"])
+        done = self.call("check", ["log", "check", "--all"])
         if done.code:
             c.found("false_alarms", "%s: log check: %s" % (name, done))
         self.compare_chain()
@@ -363,7 +378,13 @@ class Site:
             write_tree(os.path.join(self.work, where), before)
 
     def verify_pack(self, pack):
-        done = self.call("verify", ["evidence", "verify", pack, "--key", self.public_key()])
+        """Sealed by the key that was in force then: all there ever were are given."""
+        keys = []
+        with open(os.path.join(self.home, ".helm", "keys", "history.jsonl"), encoding="utf-8") as f:
+            for line in f:
+                with contextlib.suppress(ValueError):
+                    keys += ["--key", json.loads(line)["key"]]
+        done = self.call("verify", ["evidence", "verify", pack] + keys)
         if done.code:
             self.counts.found("lost", "%s: pack %s does not verify: %s" % (self.name, pack, done), ("pack", self.name, pack))
 
@@ -738,8 +759,7 @@ class Agent(threading.Thread):
             s.refused(since, "an export is refused", done)
             return
         s.counts.add("exports")
-        with s.keys:  # who verifies while the key changes may name the old one
-            s.verify_pack(pack)
+        s.verify_pack(pack)
         with s.lock:
             s.kept_packs.append(pack)
             old = s.kept_packs.pop(0) if len(s.kept_packs) > 3 else None
@@ -830,13 +850,13 @@ def main():
     counts = Counts(os.path.join(root, "findings"))
     print("soak: seed %d, %g minutes, %d agents a home, in %s" % (seed, args.minutes, args.agents, root), flush=True)
     stop, mounted = threading.Event(), None
-    sites = [Site("disk", os.path.join(root, "disk"), args.build, counts, seed)]
+    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), args.build, counts, seed)]
     small = os.path.join(root, "small")
     os.makedirs(small)
     if os.geteuid() == 0 and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=%d,mode=0700" % TMPFS_BYTES, "helm-soak", small], capture_output=True).returncode == 0:
         mounted = small
-        sites.append(Site("small", os.path.join(small, "s"), args.build, counts, seed))
+        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), args.build, counts, seed))
     else:
         print("soak: without a full disk: only root can mount a small one", flush=True)
     threads = []
@@ -877,10 +897,10 @@ def main():
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
     print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d "
-          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d lost=%d false_alarms=%d wrong_states=%d" % (
+          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d late=%d lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
               n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["full_disks"], n["refused_in_trouble"],
-              n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+              n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
     if failed or args.keep:
         print("soak: what it left is in %s" % root)
     else:

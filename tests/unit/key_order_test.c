@@ -18,6 +18,7 @@ struct fixture {
 	struct key *key;
 	struct recorder r;
 	const char *keys_dir;
+	const char *verified; /* where checks remember how far they came; or NULL */
 	struct trust trust;
 };
 
@@ -99,7 +100,7 @@ static void trust_history(struct fixture *f)
 
 static void check(struct fixture *f, struct log_report *report)
 {
-	struct log_check_options options = { .root_fd = f->dir.fd };
+	struct log_check_options options = { .root_fd = f->dir.fd, .verified = f->verified };
 	struct err e = { 0 };
 
 	if (log_check(&f->f.sys, &f->a, f->dir.fd, &f->trust, &options, report, &e))
@@ -160,15 +161,15 @@ static void clocks_do_not_count(void **state)
 	end(&f);
 }
 
-/* Each piece of a long log is verified by itself; the order goes on from one to the next. */
-static void order_crosses_files(void **state)
+/* Each piece of a long log is verified by itself; the order goes on from one to the next, and from one check to the next. */
+static void order_crosses(bool is_warm)
 {
-	(void)state;
 	struct fixture f;
 	struct log_report report;
 	struct err e = { 0 };
 
 	begin(&f);
+	f.verified = is_warm ? arena_printf(&f.a, "%s/verified/log.json", f.dir.path) : NULL;
 	f.r.rotate_bytes = 1;
 	AUTO(key_free) struct key *old = NULL;
 	assert_int_equal(keys_load(&f.f.sys, f.dir.fd, "keys", &old, &e), OK);
@@ -189,6 +190,18 @@ static void order_crosses_files(void **state)
 	assert_string_equal(
 		json_get_text(json_at(json_get(report.doc, "findings"), 0), "what", ""), "key_order");
 	end(&f);
+}
+
+static void order_crosses_files(void **state)
+{
+	(void)state;
+	order_crosses(false);
+}
+
+static void order_crosses_checks(void **state)
+{
+	(void)state;
+	order_crosses(true);
 }
 
 static void old_chains_stay_good(void **state)
@@ -278,6 +291,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clocks_do_not_count),
 		cmocka_unit_test(order_crosses_files),
+		cmocka_unit_test(order_crosses_checks),
 		cmocka_unit_test(old_chains_stay_good),
 		cmocka_unit_test(heads_have_their_place),
 		cmocka_unit_test(revoked_by_place_or_time),

@@ -21,8 +21,8 @@ int approvals_load(
  * force is made again from it.  *ret_note, when not NULL, says so; NULL: nothing had to be done. */
 int approvals_restore(
 	struct kernel *k, struct arena *a, struct json **ret, const char **ret_note, struct err *e);
-/* Of the newest n settled ones (0: all) those that are not in *doc are added to it, the oldest first.
- * *ret_more: there are older ones. */
+/* Of the newest n settled ones those that are not in *doc are added to it; all are then in the order of the
+ * chain.  *ret_more: there are older ones. */
 int approvals_add_settled(struct sys *s, struct arena *a, const struct workspace *ws, size_t n,
 	struct json *doc, bool *ret_more, struct err *e);
 /* A request or grant that is settled, or NULL. */

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PENDING = 200 };
@@ -313,10 +314,26 @@ static int collect(void *arg, struct json *row)
 {
 	struct settled *c = arg;
 
-	c->has_more = c->most && c->list->n == c->most;
+	c->has_more = c->list->n == c->most;
 	if (!c->has_more)
 		json_push(c->a, c->list, row);
 	return c->has_more;
+}
+
+/* The order in which they were asked and given. */
+static int by_place(const void *x, const void *y)
+{
+	const struct json_member *a = x, *b = y;
+	int64_t i = json_get_int(json_get(a->value, "receipt"), "lamport_clock", 0),
+		j = json_get_int(json_get(b->value, "receipt"), "lamport_clock", 0);
+
+	return i < j ? -1 : i > j;
+}
+
+static void sort_part(struct json *part)
+{
+	if (part->n)
+		qsort(part->members, part->n, sizeof(*part->members), by_place);
 }
 
 /* A row may stand there twice, and an entry in the document is newer than any row about it. */
@@ -325,7 +342,7 @@ int approvals_add_settled(struct sys *s, struct arena *a, const struct workspace
 {
 	struct settled c = { .a = a, .list = json_new(a, JSON_ARRAY), .most = n };
 	struct json *seen = json_new(a, JSON_OBJECT);
-	int rc = rows_back(s, a, ws->state_fd, APPROVALS_LOG, n ? n + 1 : 0, NULL, collect, &c, e);
+	int rc = rows_back(s, a, ws->state_fd, APPROVALS_LOG, n + 1, NULL, collect, &c, e);
 
 	if (rc)
 		return rc;
@@ -344,6 +361,8 @@ int approvals_add_settled(struct sys *s, struct arena *a, const struct workspace
 		if (*id && json_is(json_get(row, "entry"), JSON_OBJECT) && !json_get(part, id))
 			json_set(a, part, id, json_get(row, "entry"));
 	}
+	sort_part(json_get(doc, "requests"));
+	sort_part(json_get(doc, "grants"));
 	if (ret_more)
 		*ret_more = c.has_more;
 	return OK;

@@ -19,7 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_ASKED = 24, EXIT_DENIED = 25, EXIT_PAUSED = 26, EXIT_NOT_STARTED = 126 };
+enum {
+	EXIT_OUTPUT = 1,
+	EXIT_USAGE = 2,
+	EXIT_ASKED = 24,
+	EXIT_DENIED = 25,
+	EXIT_PAUSED = 26,
+	EXIT_NOT_STARTED = 126
+};
 
 static bool is_settled_by(const struct task *t, const char *what)
 {
@@ -407,6 +414,19 @@ static int await_end(struct task *t, struct running *r, struct err *e)
 	return rc;
 }
 
+/* Without helm the command would have been told that its output goes nowhere; it was not, so its own "done" does not stand. */
+static void tell_lost_output(struct task *t)
+{
+	int lost = t->result->out.lost_errno ? t->result->out.lost_errno : t->result->err.lost_errno;
+
+	if (!lost)
+		return;
+	t->report->message =
+		arena_printf(t->a, "what the command printed could not be written: %s", strerror(lost));
+	if (!t->report->exit_code)
+		t->report->exit_code = EXIT_OUTPUT;
+}
+
 /* A log that cannot be written does not keep the run from getting its last row. */
 static int put_end_rows(struct task *t, struct err *e)
 {
@@ -414,6 +434,7 @@ static int put_end_rows(struct task *t, struct err *e)
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
 	t->report->exit_code = t->result->exit_code;
+	tell_lost_output(t);
 	return first_error(rc, e, late_rc, &late);
 }
 
