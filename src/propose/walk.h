@@ -48,6 +48,7 @@ struct feed {
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
+	const char *below; /* FEED_UNKNOWN: names of files below this directory; or NULL */
 };
 
 /* Operators of redirections; where two spellings mean the same there is one name. */
@@ -120,6 +121,11 @@ void walk_bytes(struct walk *w, const struct command *from, const char *text, si
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
 	const char *via);
 
+/* What would this argv, or this text, do?  Everything is taken back: nothing of it is an effect of the command.  True: an effect
+ * was found that is_bad() says yes to.  Does nothing inside another attempt. */
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
+	bool (*is_bad)(const struct effect *));
+
 /* The text of a file was judged: kept with its digest, so that it can be known whether it is that text which is run. */
 void walk_judged(struct walk *w, const char *path, struct bytes text);
 
@@ -158,6 +164,9 @@ enum path_class paths_classify(const struct surroundings *at, struct arena *a, c
 	bool is_pattern, const char **ret_resolved);
 /* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
 bool paths_is_secret(const struct surroundings *at, const char *path);
+
+/* A directory that holds such files: reading all of it reads them. */
+bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path);
 
 /* plain.c: the last thing, when all effects are there. */
 void propose_mark_plain(struct proposal *p);

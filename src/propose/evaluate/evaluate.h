@@ -85,6 +85,7 @@ struct capture {
 	enum feed_kind kind; /* EMPTY, KNOWN, or the worst seen */
 	struct buf text;
 	bool is_filled;
+	const char *below; /* some of it are names of files below this directory */
 	struct feed
 		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };
@@ -108,6 +109,7 @@ struct walk {
 	struct shell_limits limits;
 	uint32_t depth, step, work;
 	size_t bytes;
+	bool is_attempt; /* what is found will be taken back (walk_attempt) */
 	bool is_stopped; /* a limit was reached: nothing more is looked at */
 
 	struct binding **table;

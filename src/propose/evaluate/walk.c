@@ -176,7 +176,7 @@ struct effect *walk_effect(
 static bool follows_links(enum effect_kind kind)
 {
 	return kind == FX_WRITE || kind == FX_DELETE || kind == FX_MOVE || kind == FX_PERMISSION ||
-		kind == FX_DEVICE || kind == FX_PERSISTENCE || kind == FX_TAMPER;
+		kind == FX_DEVICE || kind == FX_PERSISTENCE || kind == FX_TAMPER || kind == FX_READ;
 }
 
 /* A path made absolute against the working directory, its markers kept. NULL when neither the path nor
@@ -420,6 +420,41 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 	walk_step_end(w, outer);
 	from->out = inner.out;
 	w->depth--;
+}
+
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
+	bool (*is_bad)(const struct effect *))
+{
+	struct proposal *p = w->p, before = *p;
+	struct feed out = from->out;
+	size_t mark = w->log_n;
+	bool was_dead = w->is_dead, found = false;
+
+	if (w->is_attempt || w->is_stopped)
+		return false;
+	w->is_attempt = true;
+	if (text)
+		walk_text(w, from, text, "attempt");
+	else
+		walk_argv(w, from, argv, argc, 0, "attempt");
+	for (size_t i = before.effect_count; i < p->effect_count && !found; i++)
+		found = is_bad(&p->effects[i]);
+	scope_undo(w, mark);
+	p->effect_count = before.effect_count;
+	p->step_count = before.step_count;
+	p->max_depth = before.max_depth;
+	p->file_count = before.file_count;
+	p->heredoc_input = before.heredoc_input;
+	if (!w->is_stopped) {
+		p->readable = before.readable;
+		p->unreadable_code = before.unreadable_code;
+		p->unreadable_text = before.unreadable_text;
+		p->unreadable_at = before.unreadable_at;
+	}
+	from->out = out;
+	w->is_dead = was_dead;
+	w->is_attempt = false;
+	return found;
 }
 
 /* ---- what classify may ask ---- */

@@ -272,8 +272,6 @@ HANDLER(git_push)
 	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
 	bool deletes = has(k, "d delete prune mirror");
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git push --receive-pack");
 	for (size_t i = 1; i < p.operand_count; i++) {
 		forces |= word_starts(&p.operands[i], "+");
 		deletes |= word_starts(&p.operands[i], ":") && p.operands[i].text_n > 1;
@@ -297,8 +295,6 @@ HANDLER(git_network)
 		"_ :upload-pack= "
 		"b=c=o=j=:branch=,config=,origin=,depth=,reference=,separate-git-dir=,jobs=,filter=",
 		&p);
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git --upload-pack");
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
 	if (url && word_starts(url, "ext::")) {
 		struct word text = word_tail(url, 5);
@@ -324,15 +320,8 @@ HANDLER(git_pull)
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-/* --exec runs a command after each commit. */
 HANDLER(git_rebase)
 {
-	struct args s;
-	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
-		"x=:exec= s=X=:strategy=,onto=,strategy-option=");
-	for (int item; (item = args_next(&s)) != ARG_END;)
-		if (item == 0 && s.value.text)
-			run_text(k, &s.value, 0, "git rebase --exec");
 	fx(k,
 		has(k, "root")				     ? TAG_GIT_REWRITE
 			: has(k, "abort continue skip quit") ? TAG_WRITE_GIT
@@ -408,25 +397,6 @@ HANDLER(git_grep)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-HANDLER(git_difftool)
-{
-	struct parsed p;
-	operands(k, "x=:extcmd= t=:tool=", &p);
-	if (p.values[0])
-		run_text(k, p.values[0], 0, "git difftool -x");
-	fx(k, TAG_READ_QUERY, NULL, 0);
-}
-
-/* log, diff, show: readers with one way to write. */
-HANDLER(git_look)
-{
-	struct parsed p;
-	operands(k, ":output= O=S=G=L=n=:pretty=,format=,since=,until=,author=,grep=", &p);
-	if (p.values[0])
-		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
-}
 
 /* What is staged will be published some day, so secrets are named. */
 HANDLER(git_add)
@@ -446,14 +416,9 @@ HANDLER(git_archive)
 {
 	struct parsed p;
 	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git archive --exec");
 	if (p.values[2])
 		fx(k, TAG_NETWORK_GIT, p.values[2], 0);
-	if (p.values[0])
-		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
+	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 /* git takes the beginning of a long option for the whole: --har is --hard. Options that matter are

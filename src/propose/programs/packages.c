@@ -104,6 +104,17 @@ HANDLER(after_dashes)
 		fx(k, TAG_STDIN_SHELL, NULL, 0);
 }
 
+/* nix develop -c cmd args: the command runs in the project's environment. */
+HANDLER(nix_command)
+{
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-c --command")) {
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
+			break;
+		}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* The project's own tasks: what they do is not known, but some names say it. */
 HANDLER(task)
 {
@@ -230,9 +241,6 @@ HANDLER(yarn)
 /* go run of a file written a moment ago runs that text. */
 HANDLER(go)
 {
-	for (size_t i = 0; i < k->rest_count; i++)
-		if (word_is(&k->rest[i], "-exec") && i + 1 < k->rest_count)
-			run_text(k, &k->rest[i + 1], 0, "go -exec");
 	/* go run f.go, where f.go was written a moment ago */
 	for (size_t i = 1; i < k->rest_count && word_is(&k->rest[0], "run"); i++) {
 		struct feed content;
@@ -256,10 +264,27 @@ HANDLER(dpkg)
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 }
 
+/* %(command) in a text that rpm expands is run by a shell. */
+static void expand_rpm(struct call *k, const struct word *x)
+{
+	const char *open = strstr(x->text, "%(");
+	if (open) {
+		const char *close = strrchr(open, ')');
+		size_t n = close ? (size_t)(close - open) - 2 : strlen(open + 2);
+		struct word text = walk_word(k->w, arena_strndup(walk_arena(k->w), open + 2, n), x->at);
+		run_text(k, &text, 0, "rpm --eval");
+	}
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
 /* Queries are named; whatever is neither a query nor an erasure installs. */
 HANDLER(rpm)
 {
-	if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "E=:eval= D=:define=", &p);
+	if (p.values[0])
+		expand_rpm(k, p.values[0]);
+	else if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 	else
 		fx(k, args_find(k->rest, k->rest_count, "e erase") ? TAG_PACKAGE_REMOVE : TAG_PACKAGE_INSTALL,

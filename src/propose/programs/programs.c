@@ -15,8 +15,9 @@
 static const struct {
 	char name[27];
 	uint8_t kind;
+	char meant[8];
 } tags[] = {
-#define X(id, name, kind, meant, meaning, example) { name, FX_##kind },
+#define X(id, name, kind, meant, meaning, example) { name, FX_##kind, meant },
 #include "propose/programs/tags.def"
 #undef X
 };
@@ -359,7 +360,9 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
 		e->path_class != PATH_TMP)
 		e->tag = tag_name(TAG_WRITE_TRUNCATE);
-	if (e && e->target)
+	if (e && e->target && appends)
+		note_appended(k, e->target, k->c->out);
+	else if (e && e->target)
 		note_written(k, e->target, k->c->out);
 }
 
@@ -433,6 +436,93 @@ static void find_secret_operand(struct call *k)
 	}
 }
 
+/* Whoever runs it, this is no ordinary work: it reaches out of the workspace, or at the guard. */
+static bool is_grave(const struct effect *e)
+{
+	if (e->flags & (FXF_DECODED | FXF_DRY_RUN))
+		return false;
+	switch (e->kind) {
+	case FX_WRITE:
+	case FX_MOVE:
+	case FX_PERMISSION:
+		return e->path_class == PATH_HOME || e->path_class >= PATH_SYS;
+	case FX_DELETE:
+		return e->path_class >= PATH_HOME || e->certainty == DYNAMIC;
+	case FX_DEVICE:
+	case FX_PRIVILEGE:
+	case FX_PERSISTENCE:
+	case FX_CRON:
+	case FX_SECRET_READ:
+	case FX_TAMPER:
+	case FX_FETCH_EXEC:
+	case FX_DECODE_EXEC:
+	case FX_FORK_BOMB:
+	case FX_REVERSE_SHELL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* It would be asked about if it stood alone. */
+static bool is_questionable(const struct effect *e)
+{
+	for (size_t i = 0; i < TAG_COUNT; i++)
+		if (e->tag && text_eq(tags[i].name, e->tag) &&
+			(text_eq(tags[i].meant, "ask") || text_eq(tags[i].meant, "deny")))
+			return !(e->flags & (FXF_DECODED | FXF_DRY_RUN));
+	return is_grave(e);
+}
+
+/* A word that may begin a command: the name of a program we know. */
+static bool begins_command(const char *text)
+{
+	size_t n = strcspn(text, " \t\n");
+	const char *slash = memrchr(text, '/', n);
+	const char *base = slash ? slash + 1 : text;
+	return program_find(base, n - (size_t)(base - text)) != NULL;
+}
+
+/* Behind these words the next one is text for people. */
+static bool says_message(const struct word *x)
+{
+	return word_is_option(x,
+		"m message title summary description body comment note notes subject reason text name label help "
+		"pattern query search filter");
+}
+
+/* direnv-like programs that nobody knows: `tool exec rm -rf ~`, `tool --cmd 'rm -rf ~'`.  Where the words say that a command
+ * follows, it must be one that would be asked about; elsewhere one that no ordinary work contains. */
+static bool carries_command(struct call *k)
+{
+	static const char runs[] =
+		"-- exec run x shell spawn start stat record trace do call cmd command eval launch with";
+	enum { MAX_TRIES = 8 };
+	unsigned tries = 0;
+	for (size_t i = 0; i < k->rest_count && tries < MAX_TRIES; i++) {
+		const struct word *before = i ? &k->rest[i - 1] : NULL;
+		struct word text = k->rest[i];
+		const char *equals = text.text[0] == '-' ? strchr(text.text, '=') : NULL;
+		if (text.certainty != CERTAIN || (before && says_message(before)) || says_message(&text))
+			continue;
+		if (equals)
+			text = word_tail(&text, (size_t)(equals + 1 - text.text));
+		if (!begins_command(text.text))
+			continue;
+		bool is_line = strpbrk(text.text, " \t\n") != NULL;
+		bool is_told = equals || (before && (word_starts(before, "-") || word_is_any(before, runs)));
+		if (!is_line && (equals || i + 1 == k->rest_count))
+			continue;
+		tries++;
+		if (walk_attempt(k->w, k->c, k->rest + i, k->rest_count - i, is_line ? &text : NULL,
+			    is_told ? is_questionable : is_grave)) {
+			fx(k, TAG_UNKNOWN_COMMAND, &k->rest[i], 0);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* DROP TABLE x, typed where a database's prompt was meant. */
 static bool run_bare_sql(struct call *k)
 {
@@ -486,6 +576,8 @@ void classify_unknown(struct call *k)
 			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 			return;
 		}
+	if (carries_command(k))
+		return;
 	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
@@ -521,6 +613,8 @@ void classify_unknown(struct call *k)
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
+	if (p->value_count)
+		classify_values(k);
 	if (p->handler)
 		program_handle(p->handler, k);
 	else if (p->verb_count)
