@@ -116,6 +116,8 @@ void classify_command(struct walk *w, struct command *c);
 void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via);
 void walk_bytes(struct walk *w, const struct command *from, const char *text, size_t n, struct span at,
 	const char *via); /* text known as bytes: decoded, read from a script */
+/* Text that a shell expands when it shows it, as a prompt. */
+void walk_prompt(struct walk *w, const struct command *from, const char *text);
 /* Another argv run by `from` (peeled wrapper, xargs template, find -exec).  add_flags are or-ed into the inner command's.
  * The inner command's `out` is copied back to from->out when it takes from's place (wrappers). */
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,

@@ -666,10 +666,10 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 	/* Conditions are not decided, but substitutions and subscripts in them run. */
 	case SH_COND:
 		for (const struct shell_word *word = n->words; word && !w->is_stopped; word = word->next)
-			eval_late_text(w,
+			eval_subscript(w,
 				&(struct command){
 					.at = n->at, .source = w->script->source, .flags = w->flags },
-				expand_text(w, word, 0), false);
+				expand_text(w, word, 0));
 		break;
 	default:
 		break;

@@ -391,6 +391,11 @@ void walk_bytes(struct walk *w, const struct command *from, const char *text, si
 		&(struct script_call){ .text = text, .n = n, .at = at, .via = via, .in_place = sources });
 }
 
+void walk_prompt(struct walk *w, const struct command *from, const char *text)
+{
+	eval_prompt(w, from, text);
+}
+
 /* The inner command has neither the assignments nor the redirections of the outer one: those belong to
  * the wrapper and were judged with it. */
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,

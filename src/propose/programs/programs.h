@@ -122,6 +122,8 @@ bool is_assignment(const struct word *x);
 bool task_destroys(const struct word *x); /* packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
+void classify_assignment(struct call *k, const struct assignment *x);
+bool git_key_runs(const char *key); /* git.c: git runs the value of this setting */
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via);

@@ -142,6 +142,15 @@ static void judge_setting(struct call *k, const struct word *x)
 		run_text(k, &value, 0, arena_strndup(walk_arena(k->w), x->text, n));
 }
 
+/* clone -c key=value is kept in the new repository. */
+static void judge_git_setting(struct call *k, const struct word *x)
+{
+	size_t n = strcspn(x->text, "=");
+
+	if (git_key_runs(arena_strndup(walk_arena(k->w), x->text, n)) || word_has(x, "=!"))
+		fx(k, TAG_PERSISTENCE_GIT_CONFIG, x, 0);
+}
+
 static void judge_listen(struct call *k, const struct word *x)
 {
 	if (!word_starts(x, "127.") && !word_starts(x, "localhost") && !word_starts(x, "[::1]") &&
@@ -200,8 +209,9 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		judge_config(k, x);
 		break;
 	case VALUE_WRITE:
+		/* "$BUILD/app": where it goes is the project's business when its name is known and ordinary. */
 		if (!word_is(x, "-"))
-			(void)fx_path(k, TAG_WRITE_FILE, x, FXF_OVERWRITE);
+			(void)fx_path(k, walk_knows_name(x) ? TAG_WRITE_TOOL : TAG_WRITE_FILE, x, FXF_OVERWRITE);
 		break;
 	case VALUE_INTO:
 		inside = word_below(k, x);
@@ -215,6 +225,9 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		break;
 	case VALUE_SETTING:
 		judge_setting(k, x);
+		break;
+	case VALUE_GITSETTING:
+		judge_git_setting(k, x);
 		break;
 	case VALUE_LISTEN:
 		judge_listen(k, x);
