@@ -139,62 +139,6 @@ HANDLER(java)
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
-/* make SHELL=/bin/bash: one of the machine's own shells. */
-static bool is_plain_shell(const struct word *x)
-{
-	return x->certainty == CERTAIN && shell_speaks_sh(x->text) &&
-		(!strchr(x->text, '/') || word_starts(x, "/bin/") || word_starts(x, "/usr/bin/"));
-}
-
-/* Targets are the project's own business. SHELL=, --eval and a makefile from standard input are texts
- * from outside, and are judged. */
-HANDLER(make)
-{
-	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
-	for (size_t i = 0; i + 1 < k->rest_count; i++)
-		if (word_is_any(&k->rest[i], "--eval -E")) {
-			const char *recipe = strchr(k->rest[i + 1].text, ';');
-			struct word text = recipe
-				? word_tail(&k->rest[i + 1], (size_t)(recipe + 1 - k->rest[i + 1].text))
-				: k->rest[i + 1];
-			run_text(k, &text, 0, "make --eval");
-		}
-	for (size_t i = 0; i < k->rest_count; i++) {
-		const struct word *x = &k->rest[i];
-		if (word_starts(x, "--eval=") || word_starts(x, "SHELL=")) {
-			struct word text = word_tail(x, word_starts(x, "SHELL=") ? 6 : 7);
-			const char *open = strstr(text.text, "$(shell ");
-			if (word_starts(x, "SHELL=") && !is_plain_shell(&text)) {
-				run_text(k, &text, 0, "make SHELL=");
-			} else if (open) {
-				const char *close = strrchr(open, ')');
-				size_t from = (size_t)(open + 8 - text.text);
-				size_t n = close ? (size_t)(close - text.text) - from : text.text_n - from;
-				struct word inner = walk_word(
-					k->w, arena_strndup(walk_arena(k->w), text.text + from, n), x->at);
-				run_text(k, &inner, 0, "make --eval");
-			} else if (word_starts(
-					   x, "--eval=")) { /* the recipe: behind a tab or ';', and - @ + */
-				const char *recipe = strpbrk(text.text, "\t;");
-				size_t skip = recipe ? (size_t)(recipe - text.text) : text.text_n;
-				skip += strspn(text.text + skip, "\t; -@+");
-				struct word inner = word_tail(&text, skip);
-				if (recipe)
-					run_text(k, &inner, 0, "make --eval");
-			}
-		}
-	}
-	for (size_t i = 0; i + 1 < k->rest_count; i++)
-		if (word_is_any(&k->rest[i], "-f --file --makefile") &&
-			(word_is_any(&k->rest[i + 1], "- /dev/stdin") ||
-				word_starts(&k->rest[i + 1], "/dev/fd/")))
-			fx(k, k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
-	for (size_t i = 0; !flags && i < k->rest_count; i++)
-		if (task_destroys(&k->rest[i]) && !(i && word_is_any(&k->rest[i - 1], "-C -f -I -o -W")))
-			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[i], 0);
-	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
-}
-
 /* cmake -E is a toolbox that deletes files and runs programs; otherwise cmake builds. */
 HANDLER(cmake)
 {
@@ -210,6 +154,12 @@ HANDLER(cmake)
 				for (size_t j = 1; j < n; j++)
 					if (!word_starts(&v[j], "-"))
 						(void)fx_path(k, TAG_DELETE_FILE, &v[j], flags);
+				return;
+			}
+			if (word_is_any(&v[0], "copy copy_directory rename copy_if_different create_symlink touch cat tar") && n > 1) {
+				fx_read_tree(k, v + 1, n - 2);
+				if (!word_is(&v[0], "cat"))
+					(void)fx_path(k, TAG_WRITE_FILE, &v[n - 1], FXF_OVERWRITE);
 				return;
 			}
 			if (word_is_any(&v[0], "env time chdir")) {

@@ -97,6 +97,8 @@ struct call {
 	const struct program *program;
 	struct word *rest; /* words after the head, or after the verb */
 	size_t rest_count;
+	const struct word *operands; /* words that inline code is given */
+	size_t operand_count;
 	unsigned code_depth; /* texts of code inside each other that are being read */
 	unsigned link_depth; /* links followed to where this path leads */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */

@@ -1,0 +1,142 @@
+/* builds.c — make: the texts that its command line carries, and the recipes of the makefile it would follow.
+ *
+ * Targets are the project's own business and are not asked about; what reaches out of the project is.  So everything that make
+ * would evaluate is judged: --eval and variables with $(shell ...), SHELL=, a makefile from standard input or written a
+ * moment ago, and the recipes of the makefile on disk (project.c says how much of those counts). */
+#include "propose/programs/programs.h"
+
+#include "base/file.h"
+
+#include <string.h>
+
+/* make SHELL=/bin/bash: one of the machine's own shells. */
+static bool is_plain_shell(const struct word *x)
+{
+	return x->certainty == CERTAIN && shell_speaks_sh(x->text) &&
+		(!strchr(x->text, '/') || word_starts(x, "/bin/") || word_starts(x, "/usr/bin/"));
+}
+
+/* $(shell CMD), ${shell CMD}, and NAME!=CMD: make runs CMD when it reads the text. */
+static void shell_functions(struct call *k, const char *text, struct span at)
+{
+	for (const char *p = text; (p = strstr(p, "shell "));) {
+		bool is_call = p >= text + 2 && (p[-1] == '(' || p[-1] == '{') && p[-2] == '$';
+		p += 6;
+		if (!is_call)
+			continue;
+		char open = p[-7], close = open == '(' ? ')' : '}';
+		unsigned depth = 1;
+		size_t n = 0;
+		for (; p[n]; n++) {
+			depth += p[n] == open;
+			if (p[n] == close && --depth == 0)
+				break;
+		}
+		struct word inner = walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), at);
+		run_text(k, &inner, 0, "make $(shell)");
+		p += n;
+	}
+}
+
+/* Text of a makefile that is known: functions, and recipes behind a tab or ";". */
+static void makefile_text(struct call *k, const char *text, size_t n)
+{
+	struct snippet *list;
+	size_t count;
+	const char *copy = arena_strndup(walk_arena(k->w), text, n);
+	shell_functions(k, copy, k->c->at);
+	harvest(walk_arena(k->w), SCRIPT_MAKE, (struct bytes){ (const uint8_t *)copy, n }, &list, &count);
+	for (size_t i = 0; i < count; i++)
+		walk_bytes(k->w, k->c, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
+}
+
+/* --eval TEXT: one rule, or anything else that may stand in a makefile. */
+static void eval_text(struct call *k, const struct word *x)
+{
+	const char *recipe = strpbrk(x->text, "\t;");
+	shell_functions(k, x->text, x->at);
+	if (x->certainty != CERTAIN)
+		fx(k, TAG_DYNAMIC_TEXT, x, 0);
+	if (recipe) { /* the recipe: behind a tab or ';', and - @ + */
+		struct word inner = word_tail(x, (size_t)(recipe - x->text) + strspn(recipe, "\t; -@+"));
+		run_text(k, &inner, 0, "make --eval");
+	} else if (!strchr(x->text, ':') && !strchr(x->text, '=') && !strchr(x->text, '$')) {
+		run_text(k, x, 0, "make --eval");
+	}
+}
+
+/* NAME=value on the command line. */
+static void variable(struct call *k, const struct word *x, size_t name_n)
+{
+	struct word value = word_tail(x, name_n + strspn(x->text + name_n, ":?+!="));
+	bool runs = memchr(x->text + name_n, '!', strspn(x->text + name_n, ":?+!=")) != NULL;
+	shell_functions(k, value.text, x->at);
+	if (runs || strncmp(x->text, ".SHELLFLAGS", 11) == 0) {
+		struct word text = word_tail(&value, strspn(value.text, "-c \""));
+		run_text(k, &text, 0, "make");
+	} else if (strncmp(x->text, "SHELL=", 6) == 0 && !is_plain_shell(&value)) {
+		if (is_loose_program(&value))
+			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+		run_text(k, &value, 0, "make SHELL=");
+	} else if (strncmp(x->text, "MAKEFLAGS", 9) == 0 || strncmp(x->text, "PATH=", 5) == 0) {
+		note_assignment(k, x);
+	}
+}
+
+/* The makefile that is named: standard input, a file written a moment ago, or one of the project. */
+static void makefile(struct call *k, const struct word *x)
+{
+	struct feed content = k->c->in;
+	bool is_input = word_is_any(x, "- /dev/stdin") || word_starts(x, "/dev/fd/");
+	struct effect *e = is_input ? NULL : fx_path(k, TAG_SCRIPT_FILE, x, 0);
+	bool is_known = is_input || (e && e->target && note_find(k, e->target, &content));
+	if (is_known && content.kind == FEED_KNOWN && !word_starts(x, "/dev/fd/"))
+		makefile_text(k, content.text, content.n);
+	else if (is_known)
+		fx(k, content.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
+	else if (e && e->path_class != PATH_IN)
+		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+}
+
+/* Which file make would take by itself, if it was written a moment ago. */
+static void default_makefile(struct call *k)
+{
+	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
+	const char *cwd = walk_cwd(k->w, k->c);
+	struct feed content;
+	for (size_t i = 0; cwd && *walk_notes(k->w) && i < ARRAY_SIZE(names); i++)
+		if (note_find(k, path_join(walk_arena(k->w), cwd, names[i]), &content)) {
+			struct word x = walk_word(k->w, names[i], k->c->at);
+			makefile(k, &x);
+			return;
+		}
+}
+
+HANDLER(make)
+{
+	enum { EVAL, FILE_, DIR_, DRY, VALUES };
+	struct args s;
+	bool has_file = false;
+	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
+		"E=:eval= f=:file=,makefile= C=:directory= n:just-print,dry-run,recon "
+		"IoWV=:include-dir=,old-file=,assume-old=,what-if=,new-file=,assume-new= j?l?O?:jobs,load-average,output-sync");
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		size_t name_n = s.value.text ? strcspn(s.value.text, ":?+!= \t") : 0;
+		if (item == EVAL && s.value.text) {
+			eval_text(k, &s.value);
+		} else if (item == FILE_ && s.value.text) {
+			makefile(k, &s.value);
+			has_file = true;
+		} else if (item == ARG_OPERAND && name_n && strchr(s.value.text, '=')) {
+			variable(k, &s.value, name_n);
+		} else if (item == ARG_OPERAND && !flags && task_destroys(&s.value)) {
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &s.value, 0);
+		} else if (s.letter == 'V' && s.value.text && strstr(s.value.text, ":!")) { /* bmake -V '${:!cmd!}' */
+			fx(k, TAG_DYNAMIC_TEXT, &s.value, 0);
+		}
+	}
+	if (!has_file)
+		default_makefile(k);
+	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
+}
