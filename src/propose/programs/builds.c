@@ -48,6 +48,17 @@ static void makefile_text(struct call *k, const char *text, size_t n)
 	harvest(walk_arena(k->w), SCRIPT_MAKE, (struct bytes){ (const uint8_t *)copy, n }, &list, &count);
 	for (size_t i = 0; i < count; i++)
 		walk_bytes(k->w, k->c, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
+	/* all: deps; command */
+	struct bytes rest = { (const uint8_t *)copy, n };
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		const char *colon = memchr(line.p, ':', line.n);
+		const char *recipe = colon ? memchr(colon, ';', line.n - (size_t)(colon - (const char *)line.p)) : NULL;
+		if (recipe && line.p[0] != '\t' && line.p[0] != '#') {
+			recipe += 1 + strspn(recipe + 1, " -@+");
+			walk_bytes(k->w, k->c, recipe, line.n - (size_t)(recipe - (const char *)line.p), k->c->at, "make recipe");
+		}
+	}
 }
 
 /* --eval TEXT: one rule, or anything else that may stand in a makefile. */

@@ -226,6 +226,12 @@ void open_effect(struct code *c, size_t i)
 	read_arguments(c, i + 1, &r);
 	const char *mode = r.mode && *r.mode ? r.mode : r.n > 1 ? r.strings[r.n - 1].text : "r";
 	const struct word *path = r.n ? &r.strings[0] : NULL;
+	/* open(p, 'w'): the one literal is the mode, and the name is computed. */
+	if (r.n == 1 && r.is_computed && r.at[0] > i + 2 && path->text_n <= 4 &&
+		strspn(path->text, "rwaxbtU+") == path->text_n && !(c->language & PERL)) {
+		mode = path->text;
+		path = NULL;
+	}
 	if (c->language & PERL) {
 		const char *first = path ? path->text : "";
 		/* perl: open(F, '>', name) has a mode of its own, open(F, '>name') has it in the name. */

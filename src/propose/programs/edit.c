@@ -116,6 +116,8 @@ HANDLER(find)
 			find_action(k, &i, starts, start_count);
 		}
 	k->c->out = found_below(k, starts, start_count);
+	if (secret) /* find / -name id_rsa | xargs cat */
+		k->c->out.below = secret->text;
 }
 
 /* The places fd searches: the operands behind the pattern, or what --search-path and --base-directory say. */
@@ -176,7 +178,7 @@ static void sed_script(struct call *k, const struct word *script)
 			fx(k, TAG_DYNAMIC_OPTION, script, 0);
 		return;
 	}
-	for (const char *p = script->text; *p;) {
+	for (const char *p = walk_marked(k->w, script); *p;) {
 		p += strspn(p, " \t\n;{}");
 		/* address: numbers, $, /re/, \cREc, with commas and ! */
 		for (;;) {
@@ -227,7 +229,13 @@ static void sed_script(struct call *k, const struct word *script)
 				flags = strcspn(p, "\n");
 			}
 			p += flags;
-		} else if (cmd && strchr("aicrRbtT:", cmd)) {
+		} else if (cmd == 'r' || cmd == 'R') {
+			size_t skip = strspn(p, " \t");
+			struct word arg = walk_word(k->w,
+				arena_strndup(walk_arena(k->w), p + skip, line - (skip < line ? skip : line)), script->at);
+			fx_read(k, &arg, arg.text_n ? 1 : 0);
+			p += line;
+		} else if (cmd && strchr("aicbtT:", cmd)) {
 			/* These take the rest of the line: texts, file names, labels. */
 			p += line;
 		}
@@ -318,6 +326,15 @@ static void editor_command(struct call *k, const struct word *x)
 		fx_read(k, &file, 1);
 		return;
 	}
+	/* w FILE, w! FILE, saveas FILE, W FILE */
+	size_t verb = strspn(x->text, ": ");
+	static const char *const writes[] = { "w ", "w! ", "write ", "write! ", "saveas ", "saveas! ", "sav ", "W ", "wq " };
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
+		if (text_starts(x->text + verb, writes[i]) && x->text[verb + strlen(writes[i])] != '!') {
+			struct word file = word_tail(x, verb + strlen(writes[i]));
+			(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+			return;
+		}
 	if (deletes_all(x)) {
 		fx(k, TAG_WRITE_TRUNCATE, NULL, 0);
 		return;

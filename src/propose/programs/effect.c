@@ -211,8 +211,10 @@ void fx_read_tree(struct call *k, const struct word *v, size_t n)
 		if (word_is(&v[i], "-"))
 			continue;
 		struct effect *e = fx_path(k, TAG_READ_FILE, &v[i], FXF_RECURSIVE);
+		const char *real = e ? note_physical(k, &v[i], false) : NULL;
 		if (e && e->kind == FX_READ && e->target &&
 			(paths_holds_secrets(at, walk_arena(k->w), e->target) ||
+				(real && paths_holds_secrets(at, walk_arena(k->w), real)) ||
 				(e->resolved && paths_holds_secrets(at, walk_arena(k->w), e->resolved)))) {
 			e->kind = FX_SECRET_READ;
 			e->tag = tag_name(TAG_SECRET_FILE);

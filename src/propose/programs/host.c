@@ -296,7 +296,7 @@ HANDLER(swap)
 static void classify_tmux_command(struct call *k)
 {
 	static const char runs[] = "new-session new new-window neww split-window splitw run-shell run "
-				   "respawn-pane respawnp if-shell";
+				   "respawn-pane respawnp if-shell pipe-pane pipep display-popup popup";
 	size_t places[1];
 	size_t n = verb_words(k, "LSf=", 1, places);
 	const struct word *verb = n ? &k->rest[places[0]] : NULL;

@@ -261,3 +261,35 @@ HANDLER(linter)
 		writes = false;
 	fx(k, writes ? TAG_WRITE_TOOL : TAG_READ_QUERY, NULL, 0);
 }
+
+/* TeX runs programs when it is told to, or when the text on its command line says so. */
+HANDLER(tex)
+{
+	bool escapes = args_find(k->rest, k->rest_count, "shell-escape enable-write18");
+	for (size_t i = 0; i < k->rest_count; i++)
+		escapes |= word_has(&k->rest[i], "write18") || word_has(&k->rest[i], "\\input|");
+	if (escapes)
+		fx(k, TAG_DYNAMIC_OPTION, NULL, 0);
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* The last operand is written; one that starts with a bar is a command. */
+HANDLER(converter)
+{
+	const struct word *last = k->rest_count > 1 ? &k->rest[k->rest_count - 1] : NULL;
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "|")) {
+			struct word text = word_tail(&k->rest[i], 1);
+			run_text(k, &text, 0, k->head);
+		}
+	for (size_t i = 0; i + 1 < k->rest_count; i++) { /* what is read may be named with its kind: file:PATH */
+		const char *colon = strchr(k->rest[i].text, ':');
+		struct word from = word_tail(&k->rest[i], colon ? (size_t)(colon + 1 - k->rest[i].text) : 0);
+		if (paths_is_secret(walk_surroundings(k->w), from.text))
+			fx_read(k, &from, 1);
+	}
+	if (last && !word_starts(last, "-") && !word_starts(last, "|"))
+		(void)fx_path(k, walk_knows_name(last) ? TAG_WRITE_TOOL : TAG_WRITE_FILE, last, 0);
+	else
+		fx(k, TAG_WRITE_TOOL, NULL, 0);
+}

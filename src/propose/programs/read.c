@@ -521,3 +521,24 @@ HANDLER(less)
 		}
 	handle_reader(k);
 }
+
+/* fzf --bind 'key:execute(command)': actions that run a command.  What they name is known when it is chosen. */
+HANDLER(fzf)
+{
+	static const char *const actions[] = { "execute(", "execute-silent(", "become(", "reload(", "reload-sync(",
+		"transform(", "preview(" };
+	for (size_t i = 0; i < k->rest_count; i++) {
+		bool is_next = word_is(&k->rest[i], "--bind") && i + 1 < k->rest_count;
+		if (!is_next && !word_starts(&k->rest[i], "--bind="))
+			continue;
+		const struct word *x = &k->rest[is_next ? i + 1 : i];
+		for (size_t j = 0; j < ARRAY_SIZE(actions); j++)
+			for (const char *p = x->text; (p = strstr(p, actions[j]));) {
+				p += strlen(actions[j]);
+				size_t n = strcspn(p, ")");
+				struct word text = walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), x->at);
+				run_text(k, &text, 0, "fzf --bind");
+			}
+	}
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}

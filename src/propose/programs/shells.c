@@ -319,6 +319,9 @@ static bool zsh_evaluates(const char *text)
 		if (strstr(text, parts[i]) &&
 			!(text_eq(parts[i], "print -P") && !strstr(text, "$(") && !strchr(text, '`')))
 			return true;
+	/* An array without an index is all of its words. */
+	if (strstr(text, "=(") && (strstr(text, "; $") || strstr(text, ";$") || strstr(text, "\n$")))
+		return true;
 	for (const char *p = text; *p; p++) /* =rm, at the start of a command */
 		if (*p == '=' && p[1] >= 'a' && p[1] <= 'z' && (p == text || strchr(";|&({\n", p[-1]) || (p[-1] == ' ' && p >= text + 2 && strchr(";|&({", p[-2]))))
 			return true;

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -158,7 +159,7 @@ static void judge_listen(struct call *k, const struct word *x)
 		fx(k, TAG_LISTEN_PORT, x, 0);
 }
 
-/* The program gets a file as its argument; so it is judged as that command. */
+/* The program gets files as its arguments; so it is judged as that command. */
 static void judge_program(struct call *k, const struct word *x, const char *via)
 {
 	struct word text = *x;
@@ -166,7 +167,7 @@ static void judge_program(struct call *k, const struct word *x, const char *via)
 	if (is_loose_program(x))
 		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 	if (x->certainty == CERTAIN)
-		text = walk_word(k->w, arena_printf(walk_arena(k->w), "%s file", x->text), x->at);
+		text = walk_word(k->w, arena_printf(walk_arena(k->w), "%s ./*", x->text), x->at);
 	run_text(k, &text, 0, via);
 }
 
@@ -187,11 +188,18 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 	const char *via =
 		arena_printf(walk_arena(k->w), "%s %s", k->head, program_text + row->option);
 	struct word inside;
+	ptrdiff_t when = 0;
 
 	if (!x->text_n && x->certainty == CERTAIN)
 		return;
 	switch ((enum value_meaning)row->meaning) {
 	case VALUE_TEXT:
+		/* yt-dlp --exec after_move:cmd says when it runs */
+		if (text_eq(k->head, "yt-dlp") && x->certainty == CERTAIN && strspn(x->text, "abcdefghijklmnopqrstuvwxyz_") &&
+			x->text[strspn(x->text, "abcdefghijklmnopqrstuvwxyz_")] == ':')
+			when = strchr(x->text, ':') + 1 - x->text;
+		inside = word_tail(x, (size_t)when);
+		x = &inside;
 		if (is_loose_program(x))
 			fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 		run_text(k, x, 0, via);
@@ -200,7 +208,7 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		judge_program(k, x, via);
 		break;
 	case VALUE_CODE:
-		classify_code(k, k->head, x);
+		classify_code(k, text_eq(k->head, "latexmk") ? "perl" : text_eq(k->head, "rake") ? "ruby" : k->head, x);
 		break;
 	case VALUE_LOAD:
 		load_code(k, x, k->head);

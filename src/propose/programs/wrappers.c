@@ -65,6 +65,8 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 			}
 			if (skip) {
 				skip--;
+				if (k->program->mode & MODE_WRITES_1)
+					(void)fx_path(k, TAG_WRITE_FILE, &s.value, FXF_OVERWRITE);
 				s.is_over = (k->program->mode & MODE_TEXT_AFTER) == 0;
 				continue;
 			}
