@@ -712,7 +712,56 @@ HANDLER(compressor)
 	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
 }
 
-/* Which files a patch changes is said by the patch, which is not read here. */
+/* Every file a patch names: added, changed, deleted, moved to; also in the unified form.  Headers are found as those who apply
+ * patches find them: blanks around them do not matter.  Returns how many. */
+static size_t patch_files(struct call *k, const char *text, size_t n, unsigned flags)
+{
+	static const struct {
+		const char *mark;
+		enum tag tag;
+	} marks[] = { { "*** Add File:", TAG_WRITE_EDIT }, { "*** Update File:", TAG_WRITE_EDIT },
+		{ "*** Delete File:", TAG_DELETE_FILE }, { "*** Move to:", TAG_WRITE_EDIT }, { "+++ b/", TAG_WRITE_EDIT },
+		{ "+++ ", TAG_WRITE_EDIT }, { "--- a/", TAG_WRITE_EDIT }, { "rename to ", TAG_WRITE_EDIT },
+		{ "rename from ", TAG_WRITE_EDIT }, { "copy to ", TAG_WRITE_EDIT } };
+	struct bytes rest = { (const uint8_t *)text, n };
+	size_t found = 0;
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		char *copy = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
+		copy += strspn(copy, " \t");
+		for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+			if (!text_starts(copy, marks[i].mark))
+				continue;
+			char *path = copy + strlen(marks[i].mark);
+			path += strspn(path, " \t");
+			path[strcspn(path, "\t\r")] = '\0';
+			for (size_t len = strlen(path); len && path[len - 1] == ' '; len--)
+				path[len - 1] = '\0';
+			if (*path && !text_eq(path, "/dev/null")) {
+				struct word x = walk_word(k->w, path, k->c->at);
+				(void)fx_path(k, marks[i].tag, &x, flags | (marks[i].tag == TAG_WRITE_EDIT ? FXF_OVERWRITE : 0));
+				found++;
+			}
+			break;
+		}
+	}
+	return found;
+}
+
+/* The patch is the argument or standard input.  One that names no file cannot be judged. */
+HANDLER(apply_patch)
+{
+	size_t found = 0;
+	bool is_known = k->rest_count || k->c->in.kind == FEED_KNOWN;
+	if (k->rest_count)
+		found = patch_files(k, k->rest[0].text, k->rest[0].text_n, 0);
+	else if (k->c->in.kind == FEED_KNOWN)
+		found = patch_files(k, k->c->in.text, k->c->in.n, 0);
+	if (!is_known || !found || (k->rest_count && k->rest[0].certainty != CERTAIN))
+		fx(k, TAG_DYNAMIC_OPTION, NULL, 0);
+}
+
+/* Which files a patch changes is said by the patch; it is read where it is part of the command. */
 HANDLER(patch)
 {
 	struct parsed p;
@@ -721,6 +770,8 @@ HANDLER(patch)
 		"RNEfstblcenu",
 		&p);
 	unsigned flags = args_has(&p, 1) ? FXF_DRY_RUN : 0;
+	if (k->c->in.kind == FEED_KNOWN && !p.values[0])
+		(void)patch_files(k, k->c->in.text, k->c->in.n, flags);
 	if (p.operand_count)
 		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[0], flags);
 	else
