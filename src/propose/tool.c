@@ -331,7 +331,15 @@ static bool says_delete(const char *name)
 static bool says_write(const char *name)
 {
 	static const char *const verbs[] = { "write", "create", "edit", "update", "append", "save", "put", "set", "move",
-		"rename", "copy", "replace", "insert", "patch", "upload", "mkdir", "touch", "overwrite", "modify", "apply" };
+		"rename", "copy", "replace", "insert", "patch", "mkdir", "touch", "overwrite", "modify", "apply" };
+
+	return name_says(name, verbs, ARRAY_SIZE(verbs));
+}
+
+/* Such a tool opens whatever lies below the place it is given. */
+static bool says_search(const char *name)
+{
+	static const char *const verbs[] = { "search", "grep", "find", "scan", "archive", "zip", "tar", "upload", "sync" };
 
 	return name_says(name, verbs, ARRAY_SIZE(verbs));
 }
@@ -449,8 +457,12 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 			as_path(b, "rm", path);
 		else if (!is_old && (says_write(tool) || has_content(input)))
 			as_path(b, "tee", path);
-		else
+		else if (says_search(tool)) {
+			const char *argv[] = { "grep", "-r", "--", "pattern", path };
+			as_command(b, argv, ARRAY_SIZE(argv));
+		} else {
 			as_path(b, "cat", path);
+		}
 	}
 }
 

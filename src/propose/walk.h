@@ -128,6 +128,17 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
 	bool (*is_bad)(const struct effect *));
 
+/* A script is read for what matters in it: of the effects found since `mark`, those that keeps() says yes to count for the
+ * current step, and the others are forgotten. */
+struct walk_mark {
+	size_t effects, steps;
+	bool readable;
+};
+struct walk_mark walk_mark(const struct walk *w);
+void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *));
+/* The newest effect of the current step that starts a script: its text was read to its end. */
+void walk_was_read(struct walk *w);
+
 /* The text of a file was judged: kept with its digest, so that it can be known whether it is that text which is run. */
 void walk_judged(struct walk *w, const char *path, struct bytes text);
 

@@ -462,6 +462,39 @@ bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_
 	return found;
 }
 
+struct walk_mark walk_mark(const struct walk *w)
+{
+	return (struct walk_mark){ w->p->effect_count, w->p->step_count, w->p->readable };
+}
+
+void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *))
+{
+	struct proposal *p = w->p;
+	size_t n = mark.effects;
+
+	for (size_t i = mark.effects; i < p->effect_count; i++)
+		if (keeps(&p->effects[i])) {
+			p->effects[n] = p->effects[i];
+			p->effects[n++].step = w->step;
+		}
+	p->effect_count = n;
+	p->step_count = mark.steps;
+	/* A script that cannot be parsed to its end is unread, which its own effect says. */
+	if (mark.readable && !w->is_stopped) {
+		p->readable = true;
+		p->unreadable_code = p->unreadable_text = NULL;
+	}
+}
+
+void walk_was_read(struct walk *w)
+{
+	for (size_t i = w->p->effect_count; i-- > 0;)
+		if (w->p->effects[i].kind == FX_SCRIPT) {
+			w->p->effects[i].flags |= FXF_WAS_READ;
+			return;
+		}
+}
+
 /* ---- what classify may ask ---- */
 
 struct arena *walk_arena(struct walk *w)

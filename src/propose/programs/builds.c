@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* make SHELL=/bin/bash: one of the machine's own shells. */
@@ -44,10 +45,11 @@ static void makefile_text(struct call *k, const char *text, size_t n)
 	struct snippet *list;
 	size_t count;
 	const char *copy = arena_strndup(walk_arena(k->w), text, n);
+	struct command inner = *k->c; /* what a recipe prints is not followed */
 	shell_functions(k, copy, k->c->at);
 	harvest(walk_arena(k->w), SCRIPT_MAKE, (struct bytes){ (const uint8_t *)copy, n }, &list, &count);
 	for (size_t i = 0; i < count; i++)
-		walk_bytes(k->w, k->c, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
+		walk_bytes(k->w, &inner, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
 	/* all: deps; command */
 	struct bytes rest = { (const uint8_t *)copy, n };
 	while (rest.p && rest.n) {
@@ -56,7 +58,7 @@ static void makefile_text(struct call *k, const char *text, size_t n)
 		const char *recipe = colon ? memchr(colon, ';', line.n - (size_t)(colon - (const char *)line.p)) : NULL;
 		if (recipe && line.p[0] != '\t' && line.p[0] != '#') {
 			recipe += 1 + strspn(recipe + 1, " -@+");
-			walk_bytes(k->w, k->c, recipe, line.n - (size_t)(recipe - (const char *)line.p), k->c->at, "make recipe");
+			walk_bytes(k->w, &inner, recipe, line.n - (size_t)(recipe - (const char *)line.p), k->c->at, "make recipe");
 		}
 	}
 }
@@ -95,7 +97,7 @@ static void variable(struct call *k, const struct word *x, size_t name_n)
 }
 
 /* The makefile that is named: standard input, a file written a moment ago, or one of the project. */
-static void makefile(struct call *k, const struct word *x)
+static void makefile(struct call *k, const struct word *x, const struct word *goals, size_t count)
 {
 	struct feed content = k->c->in;
 	bool is_input = word_is_any(x, "- /dev/stdin") || word_starts(x, "/dev/fd/");
@@ -107,47 +109,71 @@ static void makefile(struct call *k, const struct word *x)
 		fx(k, content.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
 	else if (e && e->path_class != PATH_IN)
 		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
+	else if (e && e->target)
+		project_makefile(k, e->target, goals, count);
 }
 
-/* Which file make would take by itself, if it was written a moment ago. */
-static void default_makefile(struct call *k)
+/* Which file make would take by itself: the first of these that is there. */
+static void default_makefile(struct call *k, const struct word *goals, size_t count)
 {
 	static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
+	const struct surroundings *at = walk_surroundings(k->w);
 	const char *cwd = walk_cwd(k->w, k->c);
 	struct feed content;
-	for (size_t i = 0; cwd && *walk_notes(k->w) && i < ARRAY_SIZE(names); i++)
-		if (note_find(k, path_join(walk_arena(k->w), cwd, names[i]), &content)) {
+	for (size_t i = 0; cwd && i < ARRAY_SIZE(names); i++) {
+		const char *path = path_join(walk_arena(k->w), cwd, names[i]);
+		if (note_find(k, path, &content)) {
 			struct word x = walk_word(k->w, names[i], k->c->at);
-			makefile(k, &x);
+			makefile(k, &x, goals, count);
 			return;
 		}
+		if (at->sys && at->inspect_scripts && file_exists(at->sys, AT_FDCWD, path)) {
+			project_makefile(k, path, goals, count);
+			return;
+		}
+	}
 }
 
+/* The words of the command line, read once for texts and variables, and then for the makefile with its goals. */
 HANDLER(make)
 {
-	enum { EVAL, FILE_, DIR_, DRY, VALUES };
+	enum { EVAL, FILE_, DIR_ };
 	struct args s;
-	bool has_file = false;
+	struct word file = { 0 }, dir = { 0 };
+	struct word *goals = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*goals));
+	size_t count = 0;
 	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
-		"E=:eval= f=:file=,makefile= C=:directory= n:just-print,dry-run,recon "
+		"E=:eval= f=:file=,makefile= C=:directory= "
 		"IoWV=:include-dir=,old-file=,assume-old=,what-if=,new-file=,assume-new= j?l?O?:jobs,load-average,output-sync");
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		size_t name_n = s.value.text ? strcspn(s.value.text, ":?+!= \t") : 0;
-		if (item == EVAL && s.value.text) {
+		if (item == EVAL && s.value.text)
 			eval_text(k, &s.value);
-		} else if (item == FILE_ && s.value.text) {
-			makefile(k, &s.value);
-			has_file = true;
-		} else if (item == ARG_OPERAND && name_n && strchr(s.value.text, '=')) {
+		else if (item == FILE_ && s.value.text)
+			file = s.value;
+		else if (item == DIR_ && s.value.text)
+			dir = s.value;
+		else if (item == ARG_OPERAND && name_n && strchr(s.value.text, '='))
 			variable(k, &s.value, name_n);
-		} else if (item == ARG_OPERAND && !flags && task_destroys(&s.value)) {
-			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &s.value, 0);
-		} else if (s.letter == 'V' && s.value.text && strstr(s.value.text, ":!")) { /* bmake -V '${:!cmd!}' */
+		else if (item == ARG_OPERAND)
+			goals[count++] = s.value;
+		else if (s.letter == 'V' && s.value.text && strstr(s.value.text, ":!")) /* bmake -V '${:!cmd!}' */
 			fx(k, TAG_DYNAMIC_TEXT, &s.value, 0);
-		}
 	}
-	if (!has_file)
-		default_makefile(k);
+	for (size_t i = 0; !flags && i < count; i++)
+		if (task_destroys(&goals[i]))
+			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &goals[i], 0);
+	const char *was = walk_cwd(k->w, k->c);
+	struct word back = was ? walk_word(k->w, arena_strdup(walk_arena(k->w), was), k->c->at)
+			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };
+	if (dir.text)
+		walk_set_cwd(k->w, k->c, &dir);
+	if (file.text)
+		makefile(k, &file, goals, count);
+	else if (!flags)
+		default_makefile(k, goals, count);
+	if (dir.text)
+		walk_set_cwd(k->w, k->c, &back);
 	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
 }

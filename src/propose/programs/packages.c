@@ -125,6 +125,22 @@ HANDLER(task)
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
+/* npm run NAME: what package.json says that it does. */
+HANDLER(npm_run)
+{
+	size_t place;
+	if (verb_words(k, "", 1, &place))
+		project_script(k, &k->rest[place]);
+	handle_task(k);
+}
+
+/* npm test, npm start: the verb, which stands in front of the words that are left, is the script's name. */
+HANDLER(npm_script)
+{
+	project_script(k, k->rest - 1);
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* java -jar tool.jar delete-job x: the words behind the archive are those of a program nobody knows. */
 HANDLER(java)
 {
@@ -179,8 +195,11 @@ HANDLER(yarn)
 	bool has_verb = verb_words(k, program_options(k->program), 1, &place);
 	if (has_verb && strchr(k->rest[place].text, ':') && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
-	else if (has_verb || !text_eq(program_name(k->program), "yarn"))
+	else if (has_verb || !text_eq(program_name(k->program), "yarn")) {
+		if (has_verb)
+			project_script(k, &k->rest[place]);
 		run_verbs(k);
+	}
 	else
 		fx(k,
 			args_find(k->rest, k->rest_count, "v version help h") ? TAG_PACKAGE_READ

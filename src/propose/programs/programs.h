@@ -168,6 +168,11 @@ bool names_command(const char *name, size_t n);
 /* A file or module whose code another program takes in. */
 void load_code(struct call *k, const struct word *x, const char *language);
 
+/* project.c: scripts and build files on disk, read for what reaches out of the project. */
+void project_code(struct call *k, const char *path, const char *language);
+void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
+
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);
 void handle_interpreter(struct call *k);

@@ -60,6 +60,8 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 	struct bytes text;
+	if (!is_shell_language(language) && where == PATH_IN)
+		project_code(k, path, language);
 	if (!at->sys || !at->inspect_scripts || where != PATH_IN || !is_shell_language(language) ||
 		k->c->flags & FXF_REMOTE_SIDE)
 		return false;
@@ -68,6 +70,7 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 	if (memchr(text.p, 0, text.n))
 		return false;
 	walk_judged(k->w, path, text);
+	walk_was_read(k->w);
 	walk_bytes(k->w, k->c, (const char *)text.p, text.n, k->c->at,
 		arena_printf(walk_arena(k->w), "script %s", path));
 	return true;
