@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "kernel/workspace.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -222,7 +223,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)text;
 	(void)e;
 	if (!receipt ||
-		(!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+		(!receipt_id_is(json_get_text(receipt, "receipt_id", ""), w->word) &&
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->clock = json_get_int(receipt, "lamport_clock", 0);
