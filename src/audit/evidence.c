@@ -14,6 +14,7 @@
 #include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -417,7 +418,8 @@ static void take_single(struct collection *c, uint64_t line, off_t at, struct by
 	add_item(c,
 		part_item(c, &m,
 			arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)clock,
-				safe_name(c->a, json_get_text(receipt, "receipt_id", "")))));
+				safe_name(c->a,
+					receipt_id_short(c->a, json_get_text(receipt, "receipt_id", ""))))));
 }
 
 /* The position is the receipt's place in the chain, so that a name does not depend on the selection.  Receipts

@@ -101,6 +101,8 @@ int cmd_checkpoint_policy(struct cli *r, struct err *e);
 
 /* cmd_verify.c */
 extern const struct opt verify_opts[];
+/* Told by content and names: this file or directory may be a pack.  What cannot be read may be one. */
+bool may_be_pack(struct cli *r, struct arena *a, const char *name);
 int cmd_verify(struct cli *r, struct err *e);
 
 /* cmd_workspace.c */

@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
+#include "proof/preimage.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ static void line(struct cli *r, struct buf *to, const struct json *doc, const ch
 	const char *value = json_get_text(doc, name, NULL);
 
 	if (value)
-		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
+		buf_addf(to, "  %-10s %s\n", title, safe(r, receipt_id_short(r->a, value)));
 }
 
 /* A command of several lines is shown line by line, never joined or cut: what is approved is what was

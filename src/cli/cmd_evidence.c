@@ -227,18 +227,26 @@ static void show_verdict(struct cli *r, const struct verification *v)
 		out(r, "note: %s\n", json_text(note));
 }
 
-/* Verifies a pack. An unreadable archive is an answer, too (exit code 2); a name that leads to no readable
- * file is an error. */
+/* Verifies a pack. An unreadable archive and a file that is no pack are answers, too (exit code 2), the same
+ * as those of 'helm verify'; a name that leads to no readable file is an error. */
 static int judge(struct cli *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
 	struct err *e)
 {
 	struct err why = { 0 };
 
 	verification_begin(v, r->a, trust, "evidence pack");
+	*p = (struct pack){ 0 };
+	if (!may_be_pack(r, r->a, path)) {
+		verify_no_record(v);
+		return EXIT_USAGE;
+	}
 	if (!verify_pack_open(
 		    r->sys, r->a, AT_FDCWD, path, &(struct pack_reading){ .trust = trust }, p, &why)) {
-		verify_pack(v, p);
-		return OK;
+		if (verify_pack_is_one(p))
+			verify_pack(v, p);
+		else
+			verify_no_record(v);
+		return verify_pack_is_one(p) ? OK : EXIT_USAGE;
 	}
 	/* The file is not there or cannot be read: that says nothing about the pack. */
 	if (why.rc == E_IO || why.rc == E_MISSING) {

@@ -7,6 +7,7 @@
 #include "cli/cmd_observe.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
+#include "proof/preimage.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	else
 		out(r, "%s=%s\nreceipt=%s\n", word,
 			text_eq(who, "*") ? "everybody" : text_safe(r->a, who, strlen(who), false),
-			safe_member(r, receipt, "receipt_id"));
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "kernel/workspace.h"
+#include "proof/preimage.h"
 #include "proof/segment.h"
 
 #include <fcntl.h>
@@ -234,7 +235,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)text;
 	(void)e;
 	if (!receipt ||
-		(!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+		(!receipt_id_is(json_get_text(receipt, "receipt_id", ""), w->word) &&
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->clock = json_get_int(receipt, "lamport_clock", 0);
@@ -490,6 +491,7 @@ static void show_finding(struct cli *r, const struct json *f)
 	out(r, "%s%s%s  ", paint(r, is_notice ? PAINT_WARN : PAINT_BAD),
 		is_notice			      ? "note  "
 			: text_eq(severity, "damage") ? "DAMAGE"
+			: text_eq(severity, "rows")   ? "CHANGED"
 						      : "UNTRUSTED",
 		paint(r, PAINT_OFF));
 	if (json_get(f, "receipt"))
@@ -518,6 +520,9 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "        %llu receipts were verified on %s, %llu now; --all reads everything\n",
 			(unsigned long long)report->receipts_before, report->before,
 			(unsigned long long)(report->receipts - report->receipts_before));
+	if (json_get_int(json_get(doc, "rows"), "since_receipt", 1) > 1)
+		out(r, "        rows of the ledgers were compared from receipt %lld on; --all compares all\n",
+			(long long)json_get_int(json_get(doc, "rows"), "since_receipt", 1));
 	if (report->archived)
 		out(r, "        %llu receipts more are archived and were not looked at\n",
 			(unsigned long long)report->archived);
@@ -557,6 +562,8 @@ static int run_check(struct cli *r, bool has_options, struct log_report *report,
 	progress_begin(&p, r, "checking MiB", 0);
 	rc = log_check(r->sys, r->a, r->ws->state_fd, &trust, &options, report, e);
 	progress_end(&p);
+	if (rc == OK && has_options)
+		rc = audit_rows(r->sys, r->a, r->ws->state_fd, options.all, report, e);
 	return rc;
 }
 

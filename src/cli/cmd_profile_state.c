@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_observe.h"
 #include "kernel/task/task.h"
+#include "proof/preimage.h"
 
 const struct opt profile_ledger_opts[] = {
 	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
@@ -128,7 +129,8 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0], safe_member(r, receipt, "receipt_id"));
+		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0],
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }
 

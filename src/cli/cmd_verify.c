@@ -51,15 +51,21 @@ static int read_trust(struct cli *r, struct trust *ret, struct err *e)
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
-/* Told by content and not by name: gzip's first bytes, or tar's mark.  An archive is not read into memory. */
-static bool is_archive(struct cli *r, const char *name)
+/* Told by content and not by name: gzip's first bytes, or tar's mark. */
+static bool is_archive(struct bytes text)
+{
+	return (text.n > 2 && text.p[0] == 0x1f && text.p[1] == 0x8b) ||
+		(text.n > 262 && memcmp(text.p + 257, "ustar", 5) == 0);
+}
+
+/* -1: it cannot be read. */
+static int is_archive_file(struct cli *r, const char *name)
 {
 	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
-	uint8_t start[263] = { 0 };
+	uint8_t start[512];
 	ssize_t n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
 
-	return (n > 2 && start[0] == 0x1f && start[1] == 0x8b) ||
-		(n > 262 && memcmp(start + 257, "ustar", 5) == 0);
+	return n < 0 ? -1 : is_archive((struct bytes){ start, (size_t)n });
 }
 
 /* Told from its names alone, so that no link or device in some other directory is taken for damage. */
@@ -74,6 +80,13 @@ static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 		if (verify_pack_name(names[i]))
 			return true;
 	return false;
+}
+
+bool may_be_pack(struct cli *r, struct arena *a, const char *name)
+{
+	if (file_is_dir(r->sys, AT_FDCWD, name))
+		return is_pack_directory(r, a, name);
+	return is_archive_file(r, name) != 0;
 }
 
 /* An archive that cannot be read is damaged evidence, not an error of usage. */
@@ -118,7 +131,7 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 			verify_no_record(v);
 		return OK;
 	}
-	if (is_archive(r, name)) {
+	if (is_archive_file(r, name) == 1) { /* never read into memory as a whole */
 		verify_packed(r, a, name, v);
 		return OK;
 	}

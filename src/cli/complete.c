@@ -15,6 +15,7 @@
 #include "kernel/setup/setup.h"
 #include "kernel/workspace.h"
 #include "model/profile.h"
+#include "proof/preimage.h"
 #include "record/record.h"
 
 #include <string.h>
@@ -123,7 +124,7 @@ static void offer_rows(struct cli *r, const struct json *rows, const char *membe
 	const char *last = "";
 
 	for (uint32_t i = rows->n; i-- > 0;) {
-		const char *name = json_get_text(rows->items[i], member, "");
+		const char *name = receipt_id_short(r->a, json_get_text(rows->items[i], member, ""));
 		if (!text_eq(name, last))
 			offer_name(r, name, typed);
 		last = name;

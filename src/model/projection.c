@@ -378,6 +378,16 @@ static int write_member(struct buf *to, const struct member *m, const struct jso
 	return write_value(to, m, v, depth, e);
 }
 
+/* Notes where the member stands that was written from `at` on. */
+static void note_span(const struct except *but, const char *name, size_t at, size_t end)
+{
+	for (struct span *s = but ? but->spans : NULL; s && s->name; s++)
+		if (strcmp(s->name, name) == 0) {
+			s->at = at;
+			s->n = end - at;
+		}
+}
+
 /* Reads all members before writing any, since the record may have them in any order. A name that stands
  * twice cannot occur: the parser refuses it. */
 static int write_record(struct buf *to, const struct projection *p, const struct except *but,
@@ -402,6 +412,7 @@ static int write_record(struct buf *to, const struct projection *p, const struct
 	}
 	buf_addc(to, '{');
 	for (size_t i = 0; i < p->n; i++) {
+		size_t at = to->n;
 		if (!is_written(&p->members[i], slots[i], but))
 			continue;
 		if (!first)
@@ -409,6 +420,7 @@ static int write_record(struct buf *to, const struct projection *p, const struct
 		first = false;
 		if (write_member(to, &p->members[i], slots[i], but, depth, e))
 			return e ? (int)e->rc : E_INPUT;
+		note_span(but, p->members[i].name, at, to->n);
 	}
 	buf_addc(to, '}');
 	return OK;

@@ -72,6 +72,7 @@ struct leaf_check {
 	bool is_done; /* there were leaves, and they were looked at when all receipts were known */
 	bool is_malformed;
 	uint64_t count, placed;
+	uint64_t last; /* the highest place of a receipt */
 	const char *misplaced;
 	uint64_t head_size; /* of the tree head; 0: none */
 	struct hash root; /* at that size */

@@ -308,6 +308,7 @@ static void end_file(struct leaves_feed *f)
 
 	sha256_end(&wanted, want.b);
 	sha256_end(&f->digest, have.b);
+	f->to->last = file->last > f->to->last ? file->last : f->to->last;
 	if (hash_eq(&want, &have))
 		f->to->placed += file->count;
 	else
@@ -319,6 +320,8 @@ static void take_leaf(struct leaves_feed *f, const struct hash *leaf)
 {
 	uint64_t clock = ++f->to->count;
 
+	if (f->next < f->n && f->singles[f->next].at == clock)
+		f->to->last = clock;
 	for (; f->next < f->n && f->singles[f->next].at == clock; f->next++)
 		if (hash_eq(&f->singles[f->next].leaf, leaf))
 			f->to->placed++;

@@ -57,6 +57,8 @@ if command -v git >/dev/null 2>&1; then
   record 1
   ok "again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
   ok "the reference has both" sh -c 'test "$(git -C "$0" rev-list --count refs/helm/log)" = 2' "$ws"
+  git -C "$ws" tag taken "$(git -C "$ws" hash-object -w --stdin </dev/null)"
+  ok "a reference that holds something else is left alone" says 1 "refs/tags/taken" helm log anchor --to refs/tags/taken
   ok "a bad reference name" says 2 "not a name git accepts" helm log anchor --to 'refs/a..b'
 fi
 ok "check compares with the anchors" says 0 "anchors" helm log check
@@ -197,4 +199,9 @@ ok "a chain that began anew is said" says 0 "another chain was verified here" he
 restore
 other=3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29
 ok "another key is not trusted, but nothing is damaged" says 1 "UNTRUSTED" helm log check --key $other
+if git init -q --object-format=sha256 "$scratch/wide" 2>/dev/null; then
+  helm init --path "$scratch/wide" >/dev/null && cd "$scratch/wide" && helm run -- true >/dev/null 2>&1
+  ok "anchor in a sha256 repository" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+  ok "and again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+fi
 finish

@@ -38,6 +38,9 @@ static void begin(struct fixture *f)
 		part.rows = i ? 0 : plan.rows;
 		assert_int_equal(store_fill(sys_real(), f->t.fd, f->key, &part, &f->e), OK);
 	}
+	AUTO(recorder_close) struct recorder r;
+	recorder_open(&r, sys_real(), f->t.fd, f->key);
+	assert_int_equal(log_sign_head(&r, &f->a, NULL, &f->e), OK);
 }
 
 static void end(struct fixture *f)

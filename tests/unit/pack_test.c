@@ -137,12 +137,12 @@ static void edits_are_named(void **state)
 	edited("\"size\": ", "\"size\": 1", "manifest_hash");
 	edited("\"size\": ", "\"size\": -", "manifest");
 	edited("\"path\": \"policy/", "\"path\": \"../policy/", "manifest");
-	edited("\"seal\"", "\"sael\"", "signature");
+	edited("\"seal\"", "\"sael\"", "manifest");
 	edited("\"signed_at\": \"2026", "\"signed_at\": \"2025", "signature");
 	edited("\"key_id\": \"ed", "\"key_id\": \"xx", "signature");
 	edited("\"algorithm\": \"Ed25519\"", "\"algorithm\": \"ML-DSA-65\"", "signature");
 	edited("\"entries_merkle_root\": \"sha256:", "\"entries_merkle_root\": \"sha256:0", "signature");
-	edited("{\n", "{\n  \"extra\": 1,\n", "signature");
+	edited("{\n", "{\n  \"extra\": 1,\n", "manifest");
 	edited("\"entries\": [", "\"entries\": [ [", "manifest");
 }
 
@@ -288,11 +288,11 @@ static void key_window(void **state)
 
 	assert_int_equal(verify_pack_bytes(&a, archive_of_all(), &p, &e), OK);
 	k.not_before = "2026-04-13T12:00:00Z";
-	k.not_after = "2026-04-13T12:00:00Z";
+	k.not_after = "2026-04-13T12:00:00.000001Z";
 	verification_begin(&v, &a, &trust, "pack");
 	verify_pack(&v, &p);
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
-	k.not_after = "2026-04-13T11:59:59Z";
+	k.not_after = "2026-04-13T12:00:00Z"; /* no longer in force at this moment */
 	k.not_before = NULL;
 	verification_begin(&v, &a, &trust, "pack");
 	verify_pack(&v, &p);
