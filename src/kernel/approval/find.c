@@ -41,6 +41,17 @@ static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json
 	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
 }
 
+/* In the one order of members that a receipt has in the chain: the document keeps it as it was made. */
+static struct json *in_order(struct arena *a, const struct json *receipt)
+{
+	struct buf text;
+	struct json *sorted;
+
+	buf_init(&text, a);
+	json_canonical(&text, receipt);
+	return json_parse(a, buf_bytes(&text), "receipt", NULL, &sorted, NULL) ? NULL : sorted;
+}
+
 /* The signature covers the digest, and the digest covers the grant. */
 bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt, struct grant *ret)
 {
@@ -48,7 +59,7 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 
 	/* The signature covers the digest, and the digest the grant. */
 	const char *key = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
-	return grant && is_signed_by_us(k, a, receipt, key, "receipt", verify_receipt) &&
+	return grant && is_signed_by_us(k, a, in_order(a, receipt), key, "receipt", verify_receipt) &&
 		text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
 		text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, grant)) &&
 		grant_from_json(a, grant, ret, NULL) == OK;
