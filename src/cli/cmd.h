@@ -135,6 +135,7 @@ int cmd_watch(struct cli *r, struct err *e);
 int cmd_report(struct cli *r, struct err *e);
 int cmd_run_contract(struct cli *r, struct err *e);
 int cmd_capability_diff(struct cli *r, struct err *e);
+extern const struct opt log_sessions_opts[];
 int cmd_log_sessions(struct cli *r, struct err *e);
 
 /* cmd_task.c */

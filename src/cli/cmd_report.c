@@ -111,8 +111,9 @@ static void counts_line(struct cli *r, const struct json *doc)
 		(long long)json_get_int(receipts, "denied", 0));
 	if (tests)
 		out(r, "%lld of these receipts are the self-test of 'helm setup'.\n", (long long)tests);
-	if (!json_get_bool(doc, "complete", true))
-		out(r, "This is about the newest rows only; --limit 0 reads all of them.\n");
+	if (json_get(doc, "note"))
+		out(r, "Note: %s%s.\n", safe_member(r, doc, "note"),
+			json_get_bool(doc, "complete", true) ? "" : "; --limit 0 reads all of them");
 }
 
 /* Says that nobody checked rather than nothing. */
@@ -160,6 +161,8 @@ static void print_report(struct cli *r, const struct json *doc)
 	section(r, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD);
 	section(r, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD);
 	section(r, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN);
+	section(r, "Ended without a last row; to close them: helm task doctor --fix", doc, "ended_tasks",
+		run_heads, run, PAINT_BAD);
 	section(r, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN);
 	section(r, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD);
 	section(r, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF);
@@ -178,6 +181,9 @@ static void print_session(struct cli *r, const struct json *doc)
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
+	if (json_get(doc, "calls_of"))
+		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
+			(long long)json_get_int(doc, "calls_of", 0));
 	section(r, "Calls", doc, "calls", heads, members, PAINT_OFF);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }

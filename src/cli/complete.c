@@ -157,14 +157,28 @@ static void offer_tasks(struct cli *r, const char *typed)
 		offer_rows(r, rows, "task_id", typed);
 }
 
+struct kept {
+	struct arena *a;
+	struct json *rows;
+};
+
+static int keep_session(void *arg, struct json *row, struct err *e)
+{
+	struct kept *k = arg;
+
+	(void)e;
+	json_push(k->a, k->rows, json_copy(k->a, row));
+	return OK;
+}
+
 static void offer_sessions(struct cli *r, const char *typed)
 {
 	struct observed o = observed_from(r);
-	struct json *rows;
-	bool is_cut;
+	struct kept k = { r->a, json_new(r->a, JSON_ARRAY) };
+	struct part part;
 
-	if (observe_sessions(&o, false, &rows, &is_cut, NULL) == OK)
-		offer_rows(r, rows, "session", typed);
+	if (observe_session_list(&o, NEWEST, &part, keep_session, &k, NULL) == OK)
+		offer_rows(r, k.rows, "session", typed);
 }
 
 static void offer_receipts(struct cli *r, const char *typed)

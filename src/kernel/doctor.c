@@ -112,7 +112,16 @@ static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 	o->step(o->arg, "receipts, MiB", done_bytes >> 20, total_bytes >> 20);
 }
 
-/* Every receipt, link, leaf, head and anchor, as `helm log check --all` does it. */
+/* Was anything found about the rows of ledgers? */
+static bool has_rows(const struct log_report *report)
+{
+	json_each (f, json_get(report->doc, "findings"))
+		if (text_eq(json_get_text(f, "severity", ""), "rows"))
+			return true;
+	return false;
+}
+
+/* Every receipt, link, leaf, head and anchor, and every row that they speak of, as `helm log check --all` does it. */
 static void check_whole_record(struct exam *x)
 {
 	static const char name[] = "record:all";
@@ -133,11 +142,15 @@ static void check_whole_record(struct exam *x)
 			x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
 	if (rc == OK)
 		rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
+	if (rc == OK)
+		rc = audit_rows(x->s, x->a, x->ws->state_fd, true, &report, &e);
 	if (rc || !report.is_sound) {
 		check(x, name, false,
-			rc		     ? arena_strdup(x->a, e.text)
-				: report.why ? report.why
-					     : "not all of it is signed by a key of this user");
+			rc		      ? arena_strdup(x->a, e.text)
+				: *report.why ? report.why
+				: has_rows(&report)
+				? "rows of the ledgers are not those that receipts speak of"
+				: "not all of it is signed by a key of this user");
 		remedy(x, "helm log check --all says everything that is wrong");
 		return;
 	}
@@ -263,49 +276,83 @@ static void check_onboarding(struct exam *x)
 	}
 }
 
+/* What a ledger holds, counted line by line.  `first_bad` and `first_raw` count within the piece that `place` names. */
+struct ledger_count {
+	struct arena a;
+	const char *file;
+	size_t rows, bad, raw, line, first_bad, first_raw;
+	off_t place, bad_place; /* of the newest line; of the first bad one */
+};
+
+static unsigned piece_of(off_t place)
+{
+	return (unsigned)(place >> LEDGER_PLACE_BITS) + 1;
+}
+
+static int count_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct ledger_count *c = arg;
+	size_t n;
+
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	c->line = piece_of(place) == piece_of(c->place) ? c->line + 1 : 1;
+	c->place = place;
+	if (!text.n)
+		return OK;
+	c->rows++;
+	if (text_utf8(&c->a, (const char *)text.p, text.n, TEXT_BYTE_JSON, &n) != (const char *)text.p &&
+		!c->raw++)
+		c->first_raw = c->line;
+	if (!row_parse(&c->a, text, c->file) && !c->bad++) {
+		c->first_bad = c->line;
+		c->bad_place = place;
+	}
+	arena_reset(&c->a);
+	return OK;
+}
+
+/* How to look at the first bad line: older pieces are packed. */
+static const char *how_to_look(struct exam *x, const struct ledger_count *c, const char *path)
+{
+	int stem = (int)(strlen(path) - strlen(".jsonl")), dir = (int)(path_base(path) - path);
+
+	return piece_of(c->bad_place) == piece_of(c->place)
+		? arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
+			  c->first_bad, path)
+		: arena_printf(x->a,
+			  "zstd -dc %.*ssegments/%.*s-%06u.jsonl.zst | sed -n %zup shows it; helm log check says "
+			  "what is proven",
+			  dir, path, stem - dir, path + dir, piece_of(c->bad_place), c->first_bad);
+}
+
 /* Counts lines that are not JSON objects, which other views pass over silently.  Rows with bytes that are
  * not UTF-8, as older versions wrote them, are readable and only worth knowing. */
 static void check_ledger(struct exam *x, const char *file)
 {
 	const char *path = arena_printf(x->a, "%s/%s", x->ws->state_name, file);
-	struct bytes text, rest;
+	struct ledger_count c = { .file = file };
 	struct err e = { 0 };
-	size_t rows = 0, bad = 0, first_bad = 0, raw = 0, first_raw = 0, n;
+	int rc = x->ws->state_fd < 0 ? OK : ledger_lines(x->s, x->ws->state_fd, file, 0, count_line, &c, &e);
 
-	if (file_read(x->s, x->a, x->ws->root_fd, path, (size_t)1 << 30, 0, &text, &e)) {
-		bool none = e.rc == E_MISSING;
-		check(x, path, none, none ? "no rows yet" : arena_strdup(x->a, e.text));
+	arena_done(&c.a);
+	if (rc) {
+		check(x, path, false, arena_strdup(x->a, e.text));
 		return;
 	}
-	rest = text;
-	for (size_t line = 1; rest.p && rest.n; line++) {
-		struct arena_mark mark = arena_mark(x->a);
-		struct bytes one = text_cut(&rest, '\n');
-		struct json *row = NULL;
-		const char *clean = text_utf8(x->a, (const char *)one.p, one.n, TEXT_BYTE_JSON, &n);
-		if (clean != (const char *)one.p && !raw++)
-			first_raw = line;
-		one = (struct bytes){ (const uint8_t *)clean, n };
-		if (one.n && (json_parse(x->a, one, path, NULL, &row, &e) || !json_is(row, JSON_OBJECT)) &&
-			!bad++)
-			first_bad = line;
-		rows += one.n > 0;
-		arena_release(x->a, mark);
-	}
-	check(x, path, bad == 0,
-		bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", bad, rows,
-			      first_bad)
-			: raw ? arena_printf(x->a,
-					"%zu rows; %zu of them, the first is line %zu, hold bytes that are "
-					"not UTF-8, "
-					"as older versions wrote them: they are shown as \\xHH, and nothing "
-					"needs to be done",
-					rows, raw, first_raw)
-			      : arena_printf(x->a, "%zu rows", rows));
-	if (bad)
-		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy",
-			arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
-				first_bad, path));
+	check(x, path, c.bad == 0,
+		c.bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", c.bad,
+				c.rows, c.first_bad)
+			: !c.rows ? "no rows yet"
+			: c.raw	  ? arena_printf(x->a,
+					    "%zu rows; %zu of them, the first is line %zu, hold bytes that are "
+					      "not UTF-8, as older versions wrote them: they are shown as \\xHH, "
+					      "and nothing needs to be done",
+					    c.rows, c.raw, c.first_raw)
+				  : arena_printf(x->a, "%zu rows", c.rows));
+	if (c.bad)
+		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
 
 /* What the kernel lacks is only told: profiles that need it refuse by themselves. */

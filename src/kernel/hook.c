@@ -378,5 +378,8 @@ int hook_after(
 		.type = "outcome",
 		.tool_name = call->tool_name,
 		.metadata = about };
-	return recorder_append(&k->recorder, a, &d, 1, NULL, e);
+	rc = recorder_append(&k->recorder, a, &d, 1, NULL, e);
+	if (rc == OK)
+		kernel_tidy(k, a); /* the tool is done, and nobody waits for a verdict */
+	return rc;
 }

@@ -381,6 +381,14 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	return rc;
 }
 
+void kernel_tidy(struct kernel *k, struct arena *a)
+{
+	struct err e = { 0 };
+	size_t sealed;
+
+	(void)ledger_seal(&k->recorder, a, &sealed, &e);
+}
+
 int kernel_handle(struct kernel *k, const struct request *q, struct handling *h, struct err *e)
 {
 	kernel_decide(k, q, h); /* propose and decide: pure, at worst DENY */

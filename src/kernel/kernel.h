@@ -126,6 +126,10 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 /* Everything that was begun is on disk.  A request that is left in any other way ends with this. */
 int kernel_commit(struct kernel *k, struct handling *h, struct err *e);
 
+/* Housekeeping at the end, when nobody waits any more: ledgers that were put aside are sealed.  Cannot fail; what is not done now
+ * is done by the next one. */
+void kernel_tidy(struct kernel *k, struct arena *a);
+
 /* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d`
  * says so, in `a`. */
 bool kernel_stops(

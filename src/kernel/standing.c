@@ -202,7 +202,7 @@ static void look_at_walls(struct look_around *x)
 struct call_count {
 	int64_t now_us, passed[2], asked[2], refused[2], tests;
 	size_t seen;
-	const char *last_at;
+	char last_at[64]; /* the row is gone when the next one is read */
 	bool is_cut;
 };
 
@@ -219,8 +219,8 @@ static int count_call(void *arg, struct json *row)
 		c->tests += c->now_us - us <= DAY_US;
 		return 0;
 	}
-	if (!c->last_at)
-		c->last_at = at;
+	if (!c->last_at[0])
+		snprintf(c->last_at, sizeof(c->last_at), "%s", at);
 	if (c->now_us - us > DAY_US)
 		return 1;
 	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
@@ -250,12 +250,12 @@ static void look_at_calls(struct look_around *x)
 	struct json *part = json_new(x->a, JSON_OBJECT);
 	struct err e = { 0 };
 
-	if (rows_back(x->s, x->a, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
+	if (rows_back(x->s, NULL, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
 		add_wrong(x, "calls", e.text, "what agents did cannot be told", "helm doctor");
 	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
 	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
 	json_seti(x->a, part, "self_tests", c.tests);
-	json_sets(x->a, part, "last_at", c.last_at);
+	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
 	json_setb(x->a, part, "complete", !c.is_cut);
 	json_set(x->a, x->doc, "calls", part);
 	if (c.refused[1])
@@ -395,7 +395,7 @@ static void look_at_ledger(struct look_around *x, const char *file)
 	size_t lines, bad;
 	struct err e = { 0 };
 
-	if (rows_check(x->s, x->a, x->ws->state_fd, file, TAIL_LINES, &lines, &bad, &e))
+	if (rows_check(x->s, x->ws->state_fd, file, TAIL_LINES, &lines, &bad, &e))
 		add_wrong(x, file, e.text, NULL, "helm doctor");
 	else if (bad)
 		add_wrong(x, file,

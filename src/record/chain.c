@@ -42,6 +42,7 @@ void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key
 		.key = key,
 		.head_interval = DEFAULT_HEADS,
 		.rotate_bytes = DEFAULT_ROTATE,
+		.ledger_bytes = LEDGER_ROTATE_BYTES,
 		.is_open = true,
 		.owner = getpid(),
 		.lock_fd = -1,

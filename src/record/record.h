@@ -62,6 +62,7 @@ struct recorder {
 	struct file_mark key_file; /* of the key in force, as it was looked at */
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
+	off_t ledger_bytes; /* the same for the ledgers that recorder_row() appends to */
 	struct chain_end at; /* as of the last append */
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
@@ -74,7 +75,7 @@ struct recorder {
 	struct late_row {
 		const char *file;
 		int fd;
-	} late[4]; /* ledgers with rows that the next receipts wait for */
+	} late[8]; /* files with rows that the next receipts wait for */
 	size_t late_count;
 };
 
@@ -293,6 +294,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
+#define TOOL_CALLS "tool-calls.jsonl"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
  * line as written, without its newline. */
@@ -303,20 +305,56 @@ int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file
 int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	struct err *e);
 
-/* Every row from byte `from` on, in order.  A missing file has none; a line that is no object is given as NULL.  The row is
- * valid during the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
-typedef int row_visit(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e);
+/* Ledgers are put aside piece by piece and sealed (docs/formats/ledgers.md): appending does the first by itself when the file has
+ * this many bytes; ledger_rotate() is for tests with less.  OK also when the file could not be put aside; an error means that it was,
+ * and that this may not survive a power failure. */
+enum { LEDGER_ROTATE_BYTES = 16 << 20 };
+int ledger_rotate(struct sys *s, int state_fd, const char *file, off_t limit, bool is_durable, struct err *e);
+/* Pack what was put aside, and its digest into the chain.  For whoever is not in a hurry: some tens of milliseconds for each piece,
+ * next to nothing when there is none.  OK also when another process is at it. */
+#define LEDGER_ROTATE_EFFECT "helm.ledger/rotate"
+int ledger_seal(struct recorder *r, struct arena *a, size_t *ret_sealed, struct err *e);
+/* SHA-256 and size of the text in a sealed piece (its path below the state).  E_CORRUPT LEDGER_SEGMENT when it cannot be unpacked. */
+int ledger_segment_digest(struct sys *s, int state_fd, const char *name, char ret_hex[SHA256_HEX],
+	uint64_t *ret_bytes, struct err *e);
+
+/* A place in a ledger: the piece, counted from 1, and the offset in it.  0 is the beginning.  Places grow with the ledger, and stay what
+ * they are when pieces are put aside, sealed or taken away. */
+enum { LEDGER_PLACE_BITS = 40 };
+static inline off_t ledger_place(unsigned number, off_t offset)
+{
+	return (off_t)(number - 1) << LEDGER_PLACE_BITS | offset;
+}
+
+/* Every line of a ledger from a place on, in order, as it is at this moment: `offset` is its place, `line` counts from 1 with the first one
+ * given.  A last line without an end has is_whole false.  A ledger that is not there has none.  fn returns 0 to go on, > 0 to
+ * stop, or a negative rc. */
+int ledger_lines(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+/* A place so that about the last `bytes` of the ledger lie behind it. */
+int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
+/* Where the next row will be. */
+int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
+
+/* Every row from a place on, in order; a line that is no object is given as NULL.  The row is valid during the call only. */
+typedef int row_visit(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e);
 int rows_each(
 	struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e);
+/* The row at a place; NULL when there is none, or it is no object. */
+int row_at(struct sys *s, struct arena *a, int dirfd, const char *file, off_t place, struct json **ret,
+	struct err *e);
+/* One line as a row, NULL when it is none.  The text must stay. */
+struct json *row_parse(struct arena *a, struct bytes line, const char *file);
 
-/* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the file's length.
- * With a `word` rows without it may be passed over unread.  The row stays in `a`.  fn returns 0 to go on, anything else to stop. */
+/* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the ledger's length.
+ * With a `word` rows without it may be passed over unread.  The row stays in `a`; NULL: it is valid during the call only, and a walk
+ * over everything takes no more memory than one row.  fn returns 0 to go on, anything else to stop. */
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
-int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, size_t *ret_lines,
+int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,
 	size_t *ret_unreadable, struct err *e);
 
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */

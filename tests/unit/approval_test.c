@@ -480,7 +480,7 @@ static void a_snapshot_that_does_not_fit_is_nothing(void **state)
 	const char *grant = approve("rm -rf dist", &wide);
 	const char *path = arena_printf(&x.request, ".helm/trees/%s/grants.json",
 		sha256_hex(&x.request, x.ws->root, strlen(x.ws->root)));
-	const char *alive = scratch_get(&x.home, path);
+	const char *alive = arena_strdup(&x.request, scratch_get(&x.home, path));
 	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
 	static const char *const wrong[] = { "", "{}", "[",
 		"{\"version\":1,\"line_at\":0,\"offset\":99,\"chain_hash\":\"\"}" };

@@ -4,7 +4,6 @@
  * with the errno it got.  Each test says what must not work under which rules, on this kernel and with older Landlock levels
  * pretended.  A wall that this machine cannot put up at all is skipped by name, never passed. */
 #include "execute/execute.h"
-#include "execute/seccomp.h"
 #include "tools/unit.h"
 
 #include <arpa/inet.h>
@@ -858,36 +857,6 @@ static void test_nothing_outlives_the_command(void **state)
 	assert_true(last.finished_us - last.started_us < 60000000);
 }
 
-/* Every call of the list is refused, whatever stands around it, and the calls next to each are not: they get as far as
- * finding their arguments wrong, or nobody knows them. */
-static void test_listed_calls(void **state)
-{
-	(void)state;
-	static const int listed[] = { SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare,
-		SYS_setns, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick,
-		442 /* mount_setattr */, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
-		SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_quotactl, SYS_bpf, SYS_perf_event_open,
-		SYS_userfaultfd, SYS_io_uring_setup, SYS_add_key, SYS_request_key, SYS_keyctl,
-		SYS_open_by_handle_at, SYS_fanotify_init, SYS_pidfd_getfd, SYS_settimeofday,
-		SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname };
-	static const int free_calls[] = { SYS_read, SYS_openat, SYS_fstat, SYS_mkdirat, SYS_getdents64,
-		SYS_statx, SYS_execveat, SYS_close, SYS_preadv2, SYS_faccessat2 };
-	pid_t pid = fork();
-	int status;
-
-	if (pid == 0) {
-		struct seccomp_rules rules = { 0 };
-		int wrong = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || seccomp_install(&rules);
-		for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
-			wrong += syscall(listed[i], -1L, -1L, -1L, -1L, -1L, -1L) != -1 || errno != EPERM;
-		for (size_t i = 0; i < ARRAY_SIZE(free_calls); i++)
-			wrong += syscall(free_calls[i], -1L, -1L, -1L, -1L, -1L, -1L) != -1 || errno == EPERM;
-		_exit(wrong);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -910,7 +879,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_last_look),
 		cmocka_unit_test(test_signs_of_life),
 		cmocka_unit_test(test_nothing_before_the_record),
-		cmocka_unit_test(test_listed_calls),
 		cmocka_unit_test(test_by_name),
 		cmocka_unit_test(test_timeout_ends_the_tree),
 		cmocka_unit_test(test_nothing_outlives_the_command),

@@ -583,5 +583,6 @@ int task_run(
 	if (t->is_ended)
 		open_run_end(k->sys, k->ws->state_fd, &t->open);
 	close_fd(&t->open.fd);
+	kernel_tidy(k, a);
 	return first_error(rc, e, late_rc, &late);
 }
