@@ -554,6 +554,8 @@ int index_open(const struct index_place *at, enum index_how how, struct index **
 		*ret = x;
 		return OK;
 	}
+	if (is_behind)
+		why = (struct err){ 0 };
 	db_close(&x->db);
 	rc = fill_own(x, how, e);
 	if (rc) {

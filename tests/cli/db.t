@@ -63,6 +63,7 @@ ok "nothing is missing, nothing twice" says 0 "drift=0" helm db verify
 # ---- memory does not grow with the ledgers ----
 awk 'BEGIN { for (i = 0; i < 60000; i++) printf "{\"filler\": \"%0900d\", \"status\": \"completed\", \"task_id\": \"more-%d\"}\n", i, i }' >>"$ws/.helm/task-ledger.jsonl"
 narrow() { (
+  # shellcheck disable=SC3045
   ulimit -v 64000
   helm "$@"
 ); }
