@@ -129,15 +129,17 @@ int cmd_profile_use(struct cli *r, struct err *e)
 /* The token is shown once, here. */
 int cmd_profile_pause(struct cli *r, struct err *e)
 {
-	struct profiles all;
+	struct kernel k;
 	const struct profile *p;
 	char *token;
-	int rc = profiles_load(r->sys, r->a, r->ws->root, &all, e);
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
+	if (rc)
+		return rc;
+	rc = profiles_get(&k.guard.profiles, r->args[0], &p, e);
 	if (rc == OK)
-		rc = profiles_get(&all, r->args[0], &p, e);
-	if (rc == OK)
-		rc = pause_profile(r->sys, r->a, r->ws, p->name, opt_text(r, "reason", ""), &token, e);
+		rc = pause_profile(&k, r->a, p->name, opt_text(r, "reason", ""), &token, e);
+	kernel_close(&k);
 	if (rc)
 		return rc;
 	if (r->is_json) {
@@ -159,8 +161,13 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 /* The token proves that whoever resumes is who paused. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
-	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
+	struct kernel k;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
+	if (rc)
+		return rc;
+	rc = resume_profile(&k, r->a, r->args[0], opt_text(r, "token", ""), e);
+	kernel_close(&k);
 	if (rc)
 		return rc;
 	if (r->is_json) {

@@ -3,13 +3,12 @@
  * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood
  * closes.
  *
- * Trust: the policy lies in the workspace, where an agent may be able to write.  So it may only make rules
- * stricter by itself; what would make them laxer counts only if a person has accepted that very file, by
- * its hash, in the helm home. */
+ * Trust: profiles and policy lie in the workspace, where an agent may be able to write.  So a file there may only make rules stricter;
+ * what would make them laxer counts only if a person has accepted those very bytes (posture.h). */
 #include "kernel/guard.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
+#include "kernel/posture.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -63,46 +62,28 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
 	return at;
 }
 
-/* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies.  A file that
- * cannot be read accepts nothing. */
-static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, struct bytes file)
+/* What a person accepted holds, whatever has become of the file since.  Where nothing was accepted the file can only make rules
+ * stricter.  A missing file means the shipped policy; one that cannot be read is compiled with its error, and then asks
+ * about everything. */
+static const struct policy *load_policy(struct guard *g, struct arena *a)
 {
-	const char *hash = sha256_prefixed(a, file.p, file.n);
-	struct bytes text, line;
-
-	if (!helm_home ||
-		file_read(s, a, AT_FDCWD, arena_printf(a, "%s/accepted_policies", helm_home),
-			MAX_POLICY_BYTES, FILE_FOLLOW, &text, NULL))
-		return false;
-	while (text.p) {
-		line = text_cut(&text, '\n');
-		if (bytes_is(line, hash))
-			return true;
-	}
-	return false;
-}
-
-/* A missing file means the shipped policy.  One that is there and cannot be read is compiled with its
- * error, and then asks about everything. */
-static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
-{
+	static const char file[] = "references/guard_policy.json";
 	struct policy_source from = { 0 };
-	const struct policy *p;
-	struct err e;
+	struct err e = { 0 };
 	int rc;
 
-	if (!workspace)
+	if (!g->ws)
 		return policy_compile(a, NULL);
-	from.file_name = arena_printf(a, "%s/references/guard_policy.json", workspace);
-	rc = file_read(g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
+	from.file_name = arena_printf(a, "%s/%s", g->ws->root, file);
+	rc = accepted_read(g->sys, a, g->ws, file, &from.file, &e);
+	from.override_accepted = rc == OK;
+	if (rc == E_MISSING)
+		rc = file_read(
+			g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
 	if (rc == E_MISSING)
 		return policy_compile(a, NULL);
 	if (rc)
 		from.read_error = arena_strdup(a, e.text);
-	p = policy_compile(a, &from);
-	if (!policy_wants_override(p) || !is_accepted(g->sys, a, g->at.helm_home, from.file))
-		return p;
-	from.override_accepted = true;
 	return policy_compile(a, &from);
 }
 
@@ -114,7 +95,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	const char *tmpdir = s->getenv(s, "TMPDIR"), *home = s->getenv(s, "HOME");
 	int rc;
 
-	if (ws && (rc = profiles_load(s, a, ws->root, &g.profiles, e)))
+	if (ws && (rc = workspace_profiles(s, a, ws, &g.profiles, e)))
 		return rc;
 	if (!ws)
 		profiles_builtin(a, &g.profiles);
@@ -129,7 +110,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 		.inside_run = true };
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
-	g.policy = load_policy(&g, a, g.at.workspace);
+	g.policy = load_policy(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;
 	return OK;

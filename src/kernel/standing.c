@@ -15,6 +15,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "kernel/task/task.h"
 #include "verify/verify.h"
@@ -85,7 +86,7 @@ static void look_at_profile(struct look_around *x)
 	if (workspace_default_profile(x->s, x->a, x->ws, &name, &e))
 		add_wrong(x, "settings", e.text, "every call of an agent is refused",
 			put_aside(x, "workspace.json", "helm profile use NAME"));
-	else if (profiles_load(x->s, x->a, x->ws->root, &all, &e))
+	else if (workspace_profiles(x->s, x->a, x->ws, &all, &e))
 		add_wrong(
 			x, "profiles", e.text, "nothing is allowed", "mend that file, or: helm init --force");
 	else if (profiles_get(&all, name, &p, &e))

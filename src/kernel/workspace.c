@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/kernel.h"
+#include "kernel/posture.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -225,10 +226,15 @@ void workspace_leave(struct workspace **ws)
 	leave_tree(*ws);
 }
 
+const char *workspace_default_root(struct arena *a, const struct workspace *ws)
+{
+	return ws->home ? absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)) : NULL;
+}
+
 /* The workspace in the home directory, which serves work in any place. */
 static bool is_default(struct arena *a, const struct workspace *ws)
 {
-	return ws->home && text_eq(ws->root, absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)));
+	return ws->home && text_eq(ws->root, workspace_default_root(a, ws));
 }
 
 /* The first list with everything below, the second only the directories themselves. */
@@ -348,6 +354,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 		.root = c.root, .layout = c.layout, .source = c.source, .home = home, .markers = c.markers
 	};
 	(void)workspace_helm_home(s, a, &ws->helm_home, NULL);
+	ws->memo = posture_memo_new(a);
 	ws->state_name = c.layout == LAYOUT_OPENCLAW ? ".openclaw"
 		: c.layout == LAYOUT_HERMES	     ? ".hermes"
 						     : ".helm";
@@ -384,6 +391,8 @@ void workspace_close(struct workspace *ws)
 	if (!ws)
 		return;
 	leave_tree(ws);
+	posture_memo_done(ws->memo);
+	ws->memo = NULL;
 	close_fd(&ws->root_fd);
 	close_fd(&ws->state_fd);
 	ws->root_fd = ws->state_fd = ws->tree_fd = -1;
