@@ -5,6 +5,7 @@
  * profile in force is a signed record, and what runs under the guard cannot choose for itself. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/task/task.h"
 
@@ -100,6 +101,7 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 const struct opt profile_use_opts[] = {
 	{ "destructive", OPT_VALUE, "HOW", "ask about what destroys, or save it first and let it run",
 		"ask|checkpoint", false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -115,7 +117,13 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = workspace_use_profile(&k, r->a, r->args[0], opt_text(r, "destructive", NULL), &receipt, e);
+	/* What is stricter needs nobody; what is not is a person's to choose. */
+	const char *destructive = opt_text(r, "destructive", NULL);
+	rc = workspace_choice_is_stricter(&k, r->a, r->args[0], destructive)
+		? person_is_outside(r->sys, r->a, r->ws, e)
+		: person_is_there(r, e);
+	if (rc == OK)
+		rc = workspace_use_profile(&k, r->a, r->args[0], destructive, &receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;

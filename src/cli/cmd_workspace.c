@@ -2,8 +2,10 @@
  * everything stands. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
+#include "kernel/posture.h"
 
 const struct opt init_opts[] = {
 	{ "force", OPT_FLAG, NULL,
@@ -17,6 +19,51 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
+/* The first word about a place is taken from whoever makes it, unless that is an agent.  Where a word about a place above it holds
+ * that says more than the shipped defaults do, only a person at a terminal takes a new place out of it. */
+static int first_word(struct cli *r, struct json *done, struct err *e)
+{
+	const struct posture *p = posture_of(r->sys, r->ws);
+	struct person who = { 0 };
+	struct json *receipt = NULL;
+	struct kernel k;
+	int rc = OK;
+
+	if (posture_stands_alone(p))
+		return OK;
+	if (posture_binds(p))
+		rc = person_loosens(r, &who, e);
+	else
+		rc = person_is_outside(r->sys, r->a, r->ws, e);
+	key_free(&who.key);
+	if (rc) {
+		json_sets(r->a, done, "note",
+			arena_printf(r->a, "no first decision about this place was made (%s)", e->text));
+		return OK;
+	}
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = posture_begin(&k, r->a, &receipt, e);
+	kernel_close(&k);
+	if (rc == OK && receipt)
+		json_sets(r->a, done, "receipt_id", json_get_text(receipt, "receipt_id", NULL));
+	return rc;
+}
+
+/* What was made now is opened as every later command will find it, under the name that it has now. */
+static int look_again(struct cli *r, struct err *e)
+{
+	struct workspace *made;
+	int rc = workspace_open(r->sys, r->a, r->ws->root, 0, &made, e);
+
+	if (rc)
+		return rc;
+	workspace_close(r->ws);
+	r->ws = made;
+	return OK;
+}
+
 /* Running it again completes what is missing and changes nothing that is there, unless --force is given. */
 int cmd_init(struct cli *r, struct err *e)
 {
@@ -27,8 +74,13 @@ int cmd_init(struct cli *r, struct err *e)
 	/* Nothing can be recorded without a key, and nothing is done that cannot be recorded. */
 	if (rc == OK)
 		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
+	if (rc == OK)
+		rc = look_again(r, e);
+	if (rc == OK)
+		rc = first_word(r, done, e);
 	if (rc)
 		return rc;
+	json_set(r->a, done, "differences", posture_differences(r->sys, r->a, r->ws));
 	json_setb(r->a, done, "key_created", new_key);
 	if (r->is_json) {
 		out_json(r, done);
@@ -40,6 +92,10 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
 	if (new_key)
 		out(r, "key=created\n");
+	if (json_get(done, "note"))
+		out(r, "note=%s\n", safe_member(r, done, "note"));
+	json_each (one, json_get(done, "differences"))
+		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
 	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", r->ws->root);
 	return 0;
 }

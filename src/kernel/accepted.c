@@ -153,12 +153,28 @@ static bool lacks(const struct json *word, const char *name, const struct json *
 	return false;
 }
 
+static bool is_unreadable(struct sys *s, struct arena *a, const struct workspace *ws, const char *file)
+{
+	struct json *doc;
+	int rc = ws->state_fd < 0 ? E_MISSING
+				  : doc_read(s, a, ws->state_fd, file, GOVERNED_LIMIT, 0, &doc, NULL);
+
+	return rc ? rc != E_MISSING : !json_is(doc, JSON_OBJECT);
+}
+
 static void tell_copies(struct sys *s, struct arena *a, const struct workspace *ws, struct json *list)
 {
 	const struct posture *p = posture_of(s, ws);
 	struct json *doc;
+	static const char *const files[] = { "freeze.json", "profile-pause-state.json", "workspace.json" };
 	const char *mend = trust_command(a, ws);
 
+	/* Where nobody has spoken it closes, and is told by whoever reads it. */
+	for (size_t i = 0; p->is_spoken && i < ARRAY_SIZE(files); i++)
+		if (is_unreadable(s, a, ws, files[i]))
+			tell(a, list,
+				arena_printf(a, "%s cannot be read: what a person decided holds", files[i]),
+				mend);
 	if (tree_freezes(s, a, ws, &doc, NULL) == OK && lacks(p->own, "freezes", doc))
 		tell(a, list, "freeze.json does not say what is frozen: what a person decided holds", mend);
 	if (tree_pauses(s, a, ws, &doc, NULL) == OK && lacks(p->own, "pauses", doc))

@@ -26,7 +26,7 @@ static const char *current_directory(struct arena *a)
 	return copy;
 }
 
-/* NULL rather than a tree that is too large; see guard.h. */
+/* NULL rather than a tree that is nobody's work; see guard.h. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
 {
 	char *dir = arena_strdup(a, cwd);
@@ -38,12 +38,12 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 		slash[slash == dir ? 1 : 0] = '\0';
 	}
 	const char *top = text_eq(dir, "/") ? cwd : dir;
-	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
+	return place_is_too_much(home, NULL, top) ? NULL : top;
 }
 
 /* Everything about a place that a command's meaning depends on.  An unknown directory stays NULL, which the
  * rules treat as "not certain". */
-struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
+static struct surroundings at_place(const struct guard *g, struct arena *a, const char *cwd, bool is_claimed)
 {
 	const char *here = current_directory(a);
 	struct surroundings at = g->at;
@@ -54,12 +54,25 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	at.cwd = cwd ? path_clean(a, cwd) : NULL;
 	at.work_tree = at.cwd ? kernel_work_tree(g->sys, a, at.cwd, at.home) : NULL;
+	if (is_claimed && at.work_tree &&
+		!file_exists(g->sys, AT_FDCWD, arena_printf(a, "%s/.git", at.work_tree)))
+		at.work_tree = NULL;
 	/* Without a workspace, the state that one here would have is protected all the same. */
 	if (!at.workspace && (at.work_tree || at.cwd))
 		at.state_dir = arena_printf(a, "%s/.helm", at.work_tree ? at.work_tree : at.cwd);
 	if (at.work_tree && at.workspace && text_eq(at.work_tree, at.workspace))
 		at.work_tree = NULL;
 	return at;
+}
+
+struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
+{
+	return at_place(g, a, cwd, false);
+}
+
+struct surroundings guard_at_claimed(const struct guard *g, struct arena *a, const char *cwd)
+{
+	return at_place(g, a, cwd, true);
 }
 
 /* What a person accepted holds, whatever has become of the file since.  Where nothing was accepted the file can only make rules
@@ -87,6 +100,21 @@ static const struct policy *load_policy(struct guard *g, struct arena *a)
 	return policy_compile(a, &from);
 }
 
+/* Names of profiles that permit no more than the one in force, so that asking for one of them is no way out. */
+static const char *const *narrower(struct guard *g, struct arena *a)
+{
+	const char **names = arena_zalloc(a, g->profiles.count + 1, sizeof(*names)), *now;
+	const struct profile *in_force;
+	size_t n = 0;
+
+	if (guard_profile(g, a, NULL, &now, NULL) || !(in_force = profiles_find(&g->profiles, now)))
+		return NULL;
+	for (size_t i = 0; i < g->profiles.count; i++)
+		if (&g->profiles.list[i] == in_force || profile_is_within(&g->profiles.list[i], in_force))
+			names[n++] = g->profiles.list[i].name;
+	return names;
+}
+
 /* Profiles that are not valid are an error, because without them nothing can be decided. */
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e)
@@ -111,6 +139,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
 	g.policy = load_policy(&g, a);
+	g.at.narrower = narrower(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;
 	return OK;

@@ -268,6 +268,22 @@ static void look_above(struct sys *s, struct arena *a, const struct workspace *w
 		(void)lies_under(s, a, ws, anywhere, p);
 }
 
+bool posture_stands_alone(const struct posture *p)
+{
+	return json_get_bool(p->own, "stands_alone", false);
+}
+
+bool posture_binds(const struct posture *p)
+{
+	static const char *const parts[] = { "freezes", "pauses", "accepted" };
+	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
+		json_get_bool(p->word, "require_key", false);
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		says |= json_get(p->word, parts[i]) && json_get(p->word, parts[i])->n;
+	return p->outer && (p->broken || says);
+}
+
 void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *ret)
 {
 	struct posture p = { .word = json_new(a, JSON_OBJECT), .dir = posture_dir(a, ws, ws->root) };
@@ -281,7 +297,7 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	if (p.dir && !p.broken)
 		add_intent(s, a, &p);
 	p.own = p.word;
-	if (p.dir && !p.broken && !json_get_bool(p.word, "stands_alone", false))
+	if (p.dir && !p.broken && !posture_stands_alone(&p))
 		look_above(s, a, ws, &p);
 	*ret = p;
 }

@@ -32,6 +32,11 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 
+/* Has a person let this place stand on its own? */
+bool posture_stands_alone(const struct posture *p);
+/* Does the word about another place hold here, and says more than the shipped defaults do? */
+bool posture_binds(const struct posture *p);
+
 /* Change the word: the one way for every act.  `edit` changes `word`, a copy of the snapshot in force, or says why not.  Then the
  * intent is on disk, the act with the new snapshot in the chain, the document replaced and the files in the tree made to agree.
  * Killed anywhere between, the stricter of both snapshots holds until the next command has finished it. */

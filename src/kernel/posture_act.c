@@ -179,7 +179,7 @@ int posture_begin(struct kernel *k, struct arena *a, struct json **ret_receipt, 
 	const struct posture *now = posture_of(k->sys, k->ws);
 
 	*ret_receipt = NULL;
-	if (json_get_bool(now->own, "stands_alone", false) || now->broken)
+	if (posture_stands_alone(now) || now->broken)
 		return OK;
 	return posture_change(k, a, &(struct act){ .effect_id = "helm.workspace/begin", .type = "setting" },
 		stand_alone, NULL, ret_receipt, e);

@@ -119,6 +119,13 @@ static void look_at_policy(struct look_around *x)
 		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
 }
 
+/* Where the tree says something else than what a person decided: each in one sentence, with what mends it. */
+static void look_at_differences(struct look_around *x)
+{
+	json_each (one, posture_differences(x->s, x->a, x->ws))
+		add_wrong(x, "trust", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
+}
+
 /* A freeze is no defect, but a reason why nothing works. */
 static void look_at_freeze(struct look_around *x)
 {
@@ -127,8 +134,7 @@ static void look_at_freeze(struct look_around *x)
 
 	json_set(x->a, x->doc, "freeze", list);
 	if (freeze_load(x->s, x->a, x->ws, &doc, &e)) {
-		add_wrong(x, "freeze", e.text, "so everything counts as frozen",
-			"helm freeze && helm unfreeze");
+		add_wrong(x, "freeze", e.text, "so everything counts as frozen", FREEZE_REMEDY);
 		return;
 	}
 	json_each_member (m, doc) {
@@ -476,6 +482,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_record(&x);
 		look_at_freeze(&x);
 		look_at_pauses(&x);
+		look_at_differences(&x);
 		look_at_profile(&x);
 		look_at_policy(&x);
 		look_at_ledger(&x, TASK_LEDGER);

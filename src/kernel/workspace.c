@@ -256,15 +256,23 @@ static bool is_system(const char *dir)
 
 /* Why a directory is too much to be somebody's work; NULL when it is not.  Saving or restoring it as a
  * whole would concern far more than one project. */
-static const char *too_much(const struct workspace *ws, const char *dir)
+const char *place_is_too_much(const char *home, const char *helm_home, const char *dir)
 {
 	if (text_eq(dir, "/"))
 		return "it is the whole machine";
-	if (ws->home && path_is_below(ws->home, dir))
+	if (home && path_is_below(home, dir))
 		return "it is the home directory, or above it";
-	if (ws->helm_home && (path_is_below(dir, ws->helm_home) || path_is_below(ws->helm_home, dir)))
+	if (helm_home && (path_is_below(dir, helm_home) || path_is_below(helm_home, dir)))
 		return "it is Helm's own, or holds that";
+	/* ~/.ssh, ~/.config and the like arm what runs later. */
+	if (home && path_is_below(dir, home) && dir[strlen(home)] == '/' && dir[strlen(home) + 1] == '.')
+		return "it holds settings of programs";
 	return is_system(dir) ? "it is a system directory" : NULL;
+}
+
+static const char *too_much(const struct workspace *ws, const char *dir)
+{
+	return place_is_too_much(ws->home, ws->helm_home, dir);
 }
 
 /* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
@@ -405,6 +413,7 @@ static const struct {
 	const char *to, *from;
 } init_files[] = {
 	{ "MEMORY.md", "share/workspace/MEMORY.md" },
+	{ ".helm/.gitignore", "share/workspace/gitignore" },
 	{ "references/execution_profiles.json", "share/execution_profiles.json" },
 	{ "references/model_recovery_policy.json", "share/workspace/references/model_recovery_policy.json" },
 	{ "references/skill-capture-template.md", "share/workspace/references/skill-capture-template.md" },

@@ -55,6 +55,9 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 void workspace_leave(
 	struct workspace **ws); /* before `a` ends, where the workspace outlives it; for AUTO() */
 
+/* Why a directory is too much, or nothing, to be somebody's work; NULL when it is not.  `home`, `helm_home` may be NULL. */
+const char *place_is_too_much(const char *home, const char *helm_home, const char *dir);
+
 /* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from
  * there.  `will_write` makes the directory they are kept in. */
 struct checkpoint_store;
