@@ -54,7 +54,10 @@ static struct surroundings at_place(const struct guard *g, struct arena *a, cons
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	at.cwd = cwd ? path_clean(a, cwd) : NULL;
 	at.work_tree = at.cwd ? kernel_work_tree(g->sys, a, at.cwd, at.home) : NULL;
-	if (is_claimed && at.work_tree &&
+	/* What a call claims counts in a repository, and where the person has started the client. */
+	bool is_started_here = here && at.cwd && path_is_below(at.cwd, here) &&
+		!place_is_too_much(at.home, at.helm_home, here);
+	if (is_claimed && at.work_tree && !is_started_here &&
 		!file_exists(g->sys, AT_FDCWD, arena_printf(a, "%s/.git", at.work_tree)))
 		at.work_tree = NULL;
 	/* Without a workspace, the state that one here would have is protected all the same. */

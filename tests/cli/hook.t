@@ -1,6 +1,7 @@
 #!/bin/sh
 # Hooks of agent clients: what passes, what is refused in whose words, and that every failure blocks.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -18,10 +19,10 @@ answers() { # answers CLIENT EXIT TEXT COMMAND
 }
 
 ok "a read-only call passes without a word" quiet claude-code "ls -la | head"
-ok "and leaves no receipt" sh -c '! test -e "$0/.helm/receipts.jsonl"' "$ws"
+ok "and leaves no receipt" sh -c 'test "$(wc -l <"$0/.helm/receipts.jsonl")" = 1' "$ws" # only the one of init
 ok "but a note" grep -q '"preview": "ls -la | head"' "$ws/.helm/tool-calls.jsonl"
 ok "a write in the project passes" quiet claude-code "echo hi > notes.txt"
-ok "on record" test -s "$ws/.helm/receipts.jsonl"
+ok "on record" sh -c 'test "$(wc -l <"$0/.helm/receipts.jsonl")" = 2' "$ws"
 ok "destruction is denied in Claude's words" answers claude-code 0 '"permissionDecision":"deny"' "rm -rf /"
 ok "with what to do instead" answers claude-code 0 'Remediation:' "rm -rf /"
 ok "what a person may approve is asked where the client can" answers claude-code 0 '"permissionDecision":"ask"' "git reset --hard"
@@ -113,7 +114,9 @@ ok "a call passes only when the disk has its receipt" each_failure
 
 # What the profile says about tools nobody knows is about those only.
 fresh_workspace
+rm -f "$ws/.helm/tool-calls.jsonl"
 sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+trust "$ws" >/dev/null
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
 finish
