@@ -18,9 +18,15 @@ const struct opt workspace_trust_opts[] = {
 	{ 0 },
 };
 
+/* Not every command that a person uses takes a key. */
 int person_here(struct cli *r, struct person *ret, struct err *e)
 {
-	return person_open(r->sys, r->a, r->ws, opt_text(r, "key", NULL), ret, e);
+	const char *key = NULL;
+
+	for (const struct opt *o = r->cmd->opts; o && o->name; o++)
+		if (text_eq(o->name, "key"))
+			key = opt_text(r, "key", NULL);
+	return person_open(r->sys, r->a, r->ws, key, ret, e);
 }
 
 int person_loosens(struct cli *r, struct person *ret, struct err *e)

@@ -19,36 +19,22 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
-/* The first word about a place is taken from whoever makes it, unless that is an agent.  Where a word about a place above it holds
- * that says more than the shipped defaults do, only a person at a terminal takes a new place out of it. */
+/* A new place stands alone when somebody made it who is no agent.  Where a word about a place around it holds that says more
+ * than the shipped defaults do, only a person at a terminal takes the new one out of it. */
 static int first_word(struct cli *r, struct json *done, struct err *e)
 {
 	const struct posture *p = posture_of(r->sys, r->ws);
 	struct person who = { 0 };
-	struct json *receipt = NULL;
-	struct kernel k;
 	int rc = OK;
 
-	if (posture_stands_alone(p))
+	if (p->stands_alone)
 		return OK;
-	if (posture_binds(p))
-		rc = person_loosens(r, &who, e);
-	else
-		rc = person_is_outside(r->sys, r->a, r->ws, e);
+	rc = posture_binds(p) ? person_loosens(r, &who, e) : person_is_outside(r->sys, r->a, r->ws, e);
 	key_free(&who.key);
-	if (rc) {
-		json_sets(r->a, done, "note",
-			arena_printf(r->a, "no first decision about this place was made (%s)", e->text));
-		return OK;
-	}
-	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
-	if (rc)
-		return rc;
-	rc = posture_begin(&k, r->a, &receipt, e);
-	kernel_close(&k);
-	if (rc == OK && receipt)
-		json_sets(r->a, done, "receipt_id", json_get_text(receipt, "receipt_id", NULL));
-	return rc;
+	if (rc == OK)
+		return posture_begin(r->sys, r->a, r->ws, e);
+	json_sets(r->a, done, "note", arena_printf(r->a, "this place does not stand alone (%s)", e->text));
+	return OK;
 }
 
 /* What was made now is opened as every later command will find it, under the name that it has now. */

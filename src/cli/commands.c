@@ -36,7 +36,7 @@ const size_t family_count = ARRAY_SIZE(families) - 1;
 static const struct cmd row_init = { KNOWN(init), "", 0, 0, "create or complete a workspace",
 	"Creates the directories of a workspace and copies the reference files that are missing.  "
 	"Nothing that is there is changed; --force replaces reference files by the shipped ones and keeps each changed file as FILE.bak.  "
-	"Makes the first decision about the place, on record: the shipped defaults hold, and what the tree brings along counts only after 'helm workspace trust'.",
+	"The new place stands alone, with the shipped defaults; what the tree brings along counts only after 'helm workspace trust'.",
 	"$ helm init --path ~/.helm/workspace   # the default place", init_opts, NEW_WORKSPACE, cmd_init };
 
 static const struct cmd row_demo = { KNOWN(demo), "", 0, 0, "write a small workspace to try things on",

@@ -23,7 +23,7 @@ struct posture_memo {
 	struct stamps {
 		struct stamp {
 			uint64_t dev, ino, size, changed_s, changed_ns, modified_s, modified_ns;
-		} document, intent, outer;
+		} document, intent, place, outer;
 	} at;
 	int64_t read_us;
 	struct posture p;
@@ -174,13 +174,22 @@ const struct json *posture_in_chain(
  * said again. */
 static void recover(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
 {
+	struct json *place;
+
+	/* Nothing is lost where nothing was decided yet. */
+	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
+		    NULL) == OK &&
+		text_eq(json_get_text(place, "root", ""), ws->root)) {
+		p->stands_alone = json_get_bool(place, "stands_alone", false);
+		return;
+	}
 	const struct json *act = posture_in_chain(s, a, ws, NULL);
 
+	p->is_unfinished = true;
 	if (!act)
 		return;
 	p->word = posture_only_strict(a, json_get(json_get(act, "metadata"), "posture"));
 	p->receipt_id = json_get_text(act, "receipt_id", NULL);
-	p->is_unfinished = true;
 	p->note =
 		"what was decided about this place is not where it is kept any more; of the acts on record, "
 		"freezes and pauses hold, and nothing is accepted";
@@ -268,11 +277,6 @@ static void look_above(struct sys *s, struct arena *a, const struct workspace *w
 		(void)lies_under(s, a, ws, anywhere, p);
 }
 
-bool posture_stands_alone(const struct posture *p)
-{
-	return json_get_bool(p->own, "stands_alone", false);
-}
-
 bool posture_binds(const struct posture *p)
 {
 	static const char *const parts[] = { "freezes", "pauses", "accepted" };
@@ -294,10 +298,12 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 		recover(s, a, ws, &p);
 	else if (rc)
 		p.broken = arena_strdup(a, e.text);
+	else
+		p.stands_alone = json_get_bool(p.word, "stands_alone", false);
 	if (p.dir && !p.broken)
 		add_intent(s, a, &p);
 	p.own = p.word;
-	if (p.dir && !p.broken && !posture_stands_alone(&p))
+	if (p.dir && !p.broken && !p.stands_alone)
 		look_above(s, a, ws, &p);
 	*ret = p;
 }
@@ -324,6 +330,7 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const 
 		return (struct stamps){ 0 };
 	return (struct stamps){ stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, dir)),
 		stamp_of(s, arena_printf(&a, "%s/" POSTURE_INTENT, dir)),
+		stamp_of(s, arena_printf(&a, "%s/" POSTURE_NEW, dir)),
 		outer ? stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, posture_dir(&a, ws, outer)))
 		      : (struct stamp){ 0 } };
 }

@@ -18,12 +18,13 @@ struct posture {
 	const struct json *own; /* the same without what comes from `outer` */
 	const char *receipt_id; /* of the act that `own` comes from; or NULL */
 	const char *dir; /* where accepted files lie; NULL: there is no helm home */
-	bool is_spoken; /* somebody has spoken about this very place, and it verifies */
+	bool is_spoken; /* there is an act about this very place, and it verifies */
+	bool stands_alone; /* a person has let this place stand on its own */
 	const char *
 		outer; /* nobody has let this place stand alone: the word about this one above it holds, too; or NULL */
 	const char *broken; /* it is there and cannot be believed, so everything is frozen; or NULL */
 	const char *note; /* something about the word itself that a person should know; or NULL */
-	bool is_unfinished; /* an act was interrupted, or its document is lost: posture_settle() has work */
+	bool is_unfinished; /* an act was interrupted, its document is lost, or nobody looked yet: posture_settle() has work */
 };
 
 /* The word of a workspace, now.  Cannot fail: what cannot be believed freezes everything.  The answer lives as long as the
@@ -32,8 +33,6 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 
-/* Has a person let this place stand on its own? */
-bool posture_stands_alone(const struct posture *p);
 /* Does the word about another place hold here, and says more than the shipped defaults do? */
 bool posture_binds(const struct posture *p);
 
@@ -47,9 +46,9 @@ int posture_change(struct kernel *k, struct arena *a, const struct act *act, pos
  * stricter snapshot holds. */
 void posture_settle(struct kernel *k);
 
-/* The first word about a new workspace: it stands alone, and nothing is accepted beyond the shipped defaults.  OK and NULL when there
- * is one already. */
-int posture_begin(struct kernel *k, struct arena *a, struct json **ret_receipt, struct err *e);
+/* A person made this workspace: it stands alone, and nothing is accepted beyond the shipped defaults.  Needs no act, because nothing is
+ * permitted by it; does nothing where there is one already. */
+int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 
 /* Sentences, each with its remedy: where the tree says something else than the word.  [{text, remedy}].  Reads only. */
 struct json *posture_differences(struct sys *s, struct arena *a, const struct workspace *ws);

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "kernel/posture_parts.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -51,13 +52,30 @@ static int put(struct place *p, const char *file, const struct json *doc, struct
 	return doc_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e);
 }
 
-static int drop_intent(struct place *p, struct err *e)
+static int drop(struct place *p, const char *file, struct err *e)
 {
 	struct sys *s = p->k->sys;
 
-	return s->unlink(s, p->dir_fd, POSTURE_INTENT, 0) == 0
+	return s->unlink(s, p->dir_fd, file, 0) == 0 || errno == ENOENT
 		? OK
-		: err_sys(e, "POSTURE_INTENT", "cannot remove %s/" POSTURE_INTENT, p->dir);
+		: err_sys(e, "POSTURE_REMOVE", "cannot remove %s/%s", p->dir, file);
+}
+
+/* The names on the way to the document survive, too, also when whoever made the directories was interrupted. */
+static int sync_names(struct place *p, struct err *e)
+{
+	static const char *const ways[] = { ".", "..", "../.." };
+	struct sys *s = p->k->sys;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		AUTO(close_fd) int fd = -1;
+		int rc = file_open_dir(s, p->dir_fd, ways[i], &fd, e);
+		if (rc)
+			return rc;
+		if (s->fsync(s, fd))
+			return err_sys(e, "POSTURE_SYNC", "cannot sync %s/%s", p->dir, ways[i]);
+	}
+	return OK;
 }
 
 /* The act is on record: put it in place. */
@@ -68,7 +86,11 @@ static int finish(struct place *p, const struct json *receipt, struct err *e)
 
 	if (rc == OK)
 		rc = posture_write_tree(p->k->sys, p->a, p->k->ws, word, e);
-	return rc ? rc : drop_intent(p, e);
+	if (rc == OK)
+		rc = drop(p, POSTURE_NEW, e);
+	if (rc == OK)
+		rc = drop(p, POSTURE_INTENT, e);
+	return rc ? rc : sync_names(p, e);
 }
 
 /* Under the lock: what somebody else left unfinished.  The digest of the snapshot finds the act; each has its own, because each
@@ -83,7 +105,7 @@ static int finish_other(struct place *p, struct err *e)
 	const struct json *word = rc ? NULL : json_get(intent, "posture");
 	const struct json *act =
 		word ? posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word)) : NULL;
-	return act ? finish(p, act, e) : drop_intent(p, e);
+	return act ? finish(p, act, e) : drop(p, POSTURE_INTENT, e);
 }
 
 /* From the snapshot to the record.  `act` is completed by the snapshot and its digest. */
@@ -108,7 +130,7 @@ static int take_effect(
 		return rc;
 	rc = act_record(k, a, &whole, &receipt, e);
 	if (rc) {
-		(void)drop_intent(p, NULL); /* it is not on record, so it did not happen */
+		(void)drop(p, POSTURE_INTENT, NULL); /* it is not on record, so it did not happen */
 		return rc;
 	}
 	rc = finish(p, receipt, e);
@@ -131,6 +153,8 @@ static struct json *present_word(struct place *p)
 		word = posture_only_strict(p->a, json_get(json_get(act, "metadata"), "posture"));
 	} else {
 		word = json_copy(p->a, now.own);
+		if (now.stands_alone)
+			json_setb(p->a, word, "stands_alone", true);
 	}
 	tree_adopt_strict(k->sys, p->a, k->ws, word);
 	return word;
@@ -151,6 +175,21 @@ int posture_change(struct kernel *k, struct arena *a, const struct act *act, pos
 	return rc ? rc : take_effect(&p, act, word, ret_receipt, e);
 }
 
+/* That there is no act about this place, so that nobody has to search the chain for one. */
+static int note_new(
+	struct sys *s, struct arena *a, const char *dir, const char *root, bool stands_alone, struct err *e)
+{
+	const struct doc whole = { .file = arena_printf(a, "%s/" POSTURE_NEW, dir) };
+	struct json *place = json_new(a, JSON_OBJECT);
+
+	json_seti(a, place, "schema_version", 1);
+	json_sets(a, place, "root", root);
+	json_sets(a, place, "at", text_time_iso(a, s->now_us(s)));
+	json_setb(a, place, "stands_alone", stands_alone);
+	int rc = file_mkdirs(s, AT_FDCWD, dir, 0700, e);
+	return rc ? rc : doc_replace(s, a, AT_FDCWD, &whole, place, e);
+}
+
 /* Does not wait for anybody: whoever holds the lock finishes it. */
 void posture_settle(struct kernel *k)
 {
@@ -159,28 +198,21 @@ void posture_settle(struct kernel *k)
 	const struct posture *now = posture_of(k->sys, k->ws);
 	struct json *receipt;
 
-	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL))
+	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL) ||
+		file_exists(k->sys, p.dir_fd, POSTURE_FILE))
 		return;
-	if (!file_exists(k->sys, p.dir_fd, POSTURE_FILE))
+	if (posture_in_chain(k->sys, &a, k->ws, NULL))
 		(void)take_effect(&p, &(struct act){ .effect_id = "helm.workspace/adopt", .type = "setting" },
 			present_word(&p), &receipt, NULL);
+	else
+		(void)note_new(k->sys, &a, p.dir, k->ws->root, false, NULL);
 }
 
-static int stand_alone(void *arg, struct arena *a, struct json *word, struct err *e)
+int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
 {
-	(void)arg;
-	(void)e;
-	json_setb(a, word, "stands_alone", true);
-	return OK;
-}
+	const struct posture *now = posture_of(s, ws);
 
-int posture_begin(struct kernel *k, struct arena *a, struct json **ret_receipt, struct err *e)
-{
-	const struct posture *now = posture_of(k->sys, k->ws);
-
-	*ret_receipt = NULL;
-	if (posture_stands_alone(now) || now->broken)
+	if (now->stands_alone || now->is_spoken || now->broken || now->receipt_id)
 		return OK;
-	return posture_change(k, a, &(struct act){ .effect_id = "helm.workspace/begin", .type = "setting" },
-		stand_alone, NULL, ret_receipt, e);
+	return note_new(s, a, posture_dir(a, ws, ws->root), ws->root, true, e);
 }

@@ -7,6 +7,8 @@
 #define POSTURE_FILE "posture.json"
 #define POSTURE_INTENT "posture.intent"
 #define POSTURE_LOCK "posture.lock"
+#define POSTURE_NEW \
+	"place.json" /* {root, at, stands_alone}: there is no act about this place yet; goes with the first one */
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
 enum { POSTURE_LIMIT = 4 << 20 };
 

@@ -82,9 +82,9 @@ static int write_or_remove(struct sys *s, struct arena *a, const struct workspac
 {
 	if (doc->n)
 		return doc_replace(s, a, ws->state_fd, d, doc, e);
-	if (s->unlink(s, ws->state_fd, d->file, 0) && errno != ENOENT)
-		return err_sys(e, d->code, "cannot remove %s", d->file);
-	return OK;
+	if (s->unlink(s, ws->state_fd, d->file, 0) == 0)
+		return s->fsync(s, ws->state_fd) ? err_sys(e, d->code, "cannot sync %s", ws->state_dir) : OK;
+	return errno == ENOENT ? OK : err_sys(e, d->code, "cannot remove %s", d->file);
 }
 
 /* The other members of workspace.json stay, and so does a choice that nobody has spoken about: it may be a stricter one, or wait

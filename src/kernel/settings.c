@@ -22,14 +22,20 @@ static bool is_stricter(
 int workspace_default_profile(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
 {
-	const char *said = json_get_text(posture_of(s, ws)->word, "default_profile", DEFAULT_PROFILE);
+	const struct posture *p = posture_of(s, ws);
+	const char *said = json_get_text(p->word, "default_profile", DEFAULT_PROFILE);
 	struct json *doc;
 	int rc = tree_settings(s, a, ws, &doc, e);
 
 	if (rc)
 		return rc;
-	const char *file = json_get_text(doc, "default_profile", said);
-	*ret = is_stricter(s, a, ws, file, said) ? file : said;
+	/* The word about another place may hold here; what was chosen for this one, and what its file says, count where stricter. */
+	const char *others[] = { json_get_text(p->own, "default_profile", said),
+		json_get_text(doc, "default_profile", said) };
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (is_stricter(s, a, ws, others[i], said))
+			said = others[i];
+	*ret = said;
 	return OK;
 }
 
@@ -53,6 +59,7 @@ int workspace_destructive(struct sys *s, struct arena *a, const struct workspace
 
 struct choice {
 	const char *profile, *destructive;
+	bool is_stricter;
 };
 
 static int choose(void *arg, struct arena *a, struct json *word, struct err *e)
@@ -61,6 +68,9 @@ static int choose(void *arg, struct arena *a, struct json *word, struct err *e)
 
 	(void)e;
 	json_sets(a, word, "default_profile", c->profile);
+	/* Whoever chooses more for this place than holds around it is a person, and lets it stand alone. */
+	if (!c->is_stricter)
+		json_setb(a, word, "stands_alone", true);
 	if (c->destructive)
 		json_sets(a, word, "destructive", c->destructive);
 	return OK;
@@ -71,7 +81,7 @@ static int choose(void *arg, struct arena *a, struct json *word, struct err *e)
 int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
 	struct json **ret_receipt, struct err *e)
 {
-	struct choice c = { name, destructive };
+	struct choice c = { name, destructive, workspace_choice_is_stricter(k, a, name, destructive) };
 	struct json *about = json_new(a, JSON_OBJECT);
 	const struct profile *profile;
 	int rc = profiles_get(&k->guard.profiles, name, &profile, e);

@@ -167,8 +167,8 @@ ok "or at once" says 0 "Granted" terminal APPROVE -- helm approval approve "$(ne
 ok "which ran" test ! -e build
 ok "a secret is not kept, so there is no line to paste" says 24 "repeat the same command with --approval-id" helm run -- rm -rf src "password=hunter2hunter2"
 ok "nor anywhere in the file" sh -c '! grep -q hunter2 .helm/approvals.json .helm/long-running-runtime.json'
-ok "an agent's own process cannot approve its risk" says 25 "agent client" helm run --approve-risk -- rm -rf build
-ok "nor loosen the guard" says 25 "agent client" helm run --guard-mode audit -- rm -rf build
+ok "an agent's own process cannot approve its risk" says 25 "agent client" governed run --approve-risk -- rm -rf build
+ok "nor loosen the guard" says 25 "agent client" governed run --guard-mode audit -- rm -rf build
 ok "approve-risk is recorded as what it is" sh -c 'cd "$1/plain" && mkdir -p build && HOME="$1/home" "$0" run --approve-risk -- rm -rf build && grep -q "\"settled_by\":\"approve-risk\"" .helm/receipts.jsonl' "$HELM_REAL" "$scratch"
 
 # Fewer questions.
@@ -183,7 +183,7 @@ said_once() { [ "$(terminal NO -- helm approval grant --shell "rm -rf src build"
 ok "what reads the same is said once" said_once
 ok "it changes nothing" asks "chmod -R 755 src/5" tune
 ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --apply 1"
-ok "nor does a pipe" says 25 "agent client" helm guard tune --apply 1
+ok "nor does a pipe" says 25 "agent client" governed guard tune --apply 1
 which=$(helm guard tune --json | python3 -c 'import json,sys; print([p["number"] for p in json.load(sys.stdin)["proposals"] if p["covers"][0]["tag"]=="permission.mode"][0])')
 ok "a person does" says 0 "Granted" terminal APPROVE -- helm guard tune --apply "$which" --for 1h
 ok "and is asked no more" passes "chmod -R 755 src/6" tune
@@ -230,7 +230,8 @@ cp "$scratch/before" .helm/approvals.json
 ok "what was revoked stays revoked when the document is put back" asks "rm -rf src" t2
 
 # Time.
-later() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_TEST_CLOCK_US="$1" "$HELM_TWIN" hook pre-tool --client claude-code; }
+later() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_TEST_CLOCK_US="$1" \
+  python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_TWIN" hook pre-tool --client claude-code; }
 asks "rm -rf src" time
 approve "$(newest)" --shape --for 2h >/dev/null
 now=$(date +%s)
@@ -248,7 +249,7 @@ ok "a key nobody registered is refused" says 25 "not registered" plain approval 
 ok "a person registers it" says 0 "boss" terminal TRUST -- helm approval trust add "$scratch/approver/boss.pub" --label boss
 ok "which takes a terminal" says 25 "at a terminal" plain approval trust remove "$scratch/approver/boss.pub"
 ok "then it answers without one" says 0 "Granted" plain approval approve "$plain_id" --key "$scratch/approver/boss.key"
-ok "not below an agent's client, though" says 25 "agent client" helm approval approve "$id" --key "$scratch/approver/boss.key"
+ok "not below an agent's client, though" says 25 "agent client" governed approval approve "$id" --key "$scratch/approver/boss.key"
 terminal -- helm approval approve "$id" --key "$scratch/approver/boss.key" >/dev/null
 ok "and is named in the record" sh -c 'grep -q "\"approver\":{\"key_id\":\"ed25519:" "$0"' "$receipts"
 ok "the call passes" passes "rm -rf src" key

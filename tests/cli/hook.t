@@ -19,10 +19,10 @@ answers() { # answers CLIENT EXIT TEXT COMMAND
 }
 
 ok "a read-only call passes without a word" quiet claude-code "ls -la | head"
-ok "and leaves no receipt" sh -c 'test "$(wc -l <"$0/.helm/receipts.jsonl")" = 1' "$ws" # only the one of init
+ok "and leaves no receipt" sh -c '! test -e "$0/.helm/receipts.jsonl"' "$ws"
 ok "but a note" grep -q '"preview": "ls -la | head"' "$ws/.helm/tool-calls.jsonl"
 ok "a write in the project passes" quiet claude-code "echo hi > notes.txt"
-ok "on record" sh -c 'test "$(wc -l <"$0/.helm/receipts.jsonl")" = 2' "$ws"
+ok "on record" test -s "$ws/.helm/receipts.jsonl"
 ok "destruction is denied in Claude's words" answers claude-code 0 '"permissionDecision":"deny"' "rm -rf /"
 ok "with what to do instead" answers claude-code 0 'Remediation:' "rm -rf /"
 ok "what a person may approve is asked where the client can" answers claude-code 0 '"permissionDecision":"ask"' "git reset --hard"

@@ -86,13 +86,13 @@ ok "under a frozen one it is frozen" says 25 "outside" helm run -- true
 ok "for hooks, too" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook ls)"
 ok "its own empty file lifts nothing" sh -c 'echo "{}" >.helm/freeze.json; HOME="$1/home" "$0" run -- true; test $? -eq 25' "$HELM_REAL" "$scratch"
 ok "nor does its own command" says 1 "decided about $scratch/outer" terminal -- helm unfreeze
-ok "an agent that makes one is asked" exits 24 helm guard check --shell "helm init --path sub"
 mkdir deeper
-ok "making one does not lead out" says 0 "no first decision" helm init --path deeper
+ok "making one does not lead out" says 0 "does not stand alone" helm init --path deeper
 ok "it is frozen, too" says 25 "outside" helm run --path deeper -- true
 ok "freezing one inside leads nowhere, either" sh -c 'HOME="$1/home" "$0" freeze --principal agent:x >/dev/null; HOME="$1/home" "$0" run -- true; test $? -eq 25' "$HELM_REAL" "$scratch"
 (cd .. && terminal -- helm unfreeze >/dev/null)
 ok "it ends with the outer one" exits 0 helm run -- true
+ok "an agent that makes one is asked" exits 24 helm guard check --shell "helm init --path sub"
 (cd .. && helm profile pause workspace_edit --reason lunch >/dev/null)
 ok "a pause around it holds" says 26 "lunch" helm run -- true
 cd "$scratch" || exit 1
@@ -136,10 +136,9 @@ ok "somewhere else nothing is accepted" refused "git clean -fd"
 # 8. Words about directories.
 repo dirs
 cd "$scratch/repos/dirs" || exit 1
-mkdir -p "$scratch/srv"
 ok "a call's directory makes no system directory writable" refused "echo x > sshd_config" /etc/ssh
 ok "nor a settings directory" refused "echo x > authorized_keys" "$scratch/home/.ssh"
-ok "nor any other place that nobody set up" refused "echo x > f" "$scratch/srv"
+ok "nor any other place that nobody set up" refused "echo x > f" /srv/nobody-set-this-up
 ok "the repository is" passes "echo x > f" "$repo/src"
 
 # 9. What an agent may not choose.

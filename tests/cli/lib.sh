@@ -79,6 +79,12 @@ agent() {
   env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
     python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_REAL" "$@"
 }
+# governed ARGS...: helm, started by an agent client that has called a hook here.
+governed() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
+    python3 "$HELM_SOURCE/tests/tools/agent.py" --first "'$HELM_REAL' hook pre-tool --client claude-code" "$called" "$HELM_REAL" "$@"
+}
 # trust DIR: a person accepts what lies in the tree of a workspace.
 trust() { terminal TRUST -- helm workspace trust --path "$1"; }
 

@@ -3,6 +3,7 @@
  * While an act is unfinished nothing is permitted that either the old word or the new one forbids.  The next command finishes it: then
  * what holds, what the tree's files say and what the chain says are the same, and whoever was told OK finds it so. */
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/freeze.h"
 #include "kernel/posture.h"
@@ -108,16 +109,18 @@ static void setup_frozen(struct crash *c)
 	calmly(c, freeze);
 }
 
-/* What can be made again from the receipts may be lost. */
+/* What can be made again from the receipts may be lost, and so may a lock. */
 static void acknowledge(struct crash *c)
 {
-	static const char *const names[] = { "log", "log/leaves", "log/edge", "log/lock", "log/heads.jsonl" };
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *root = arena_printf(&a, "%s/ws", c->t.path);
+	const char *const names[] = { "ws/.helm/log", "ws/.helm/log/leaves", "ws/.helm/log/edge",
+		"ws/.helm/log/lock", "ws/.helm/log/heads.jsonl",
+		arena_printf(&a, ".helm/trees/%s/posture.lock", sha256_hex(&a, root, strlen(root))) };
 	struct stat st;
 
 	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-		char path[64];
-		snprintf(path, sizeof(path), "ws/.helm/%s", names[k]);
-		if (fstatat(c->t.fd, path, &st, 0))
+		if (fstatat(c->t.fd, names[k], &st, 0))
 			continue;
 		for (size_t i = 0; i < c->f.unsynced_count; i++)
 			if (c->f.unsynced[i].ino == st.st_ino && c->f.unsynced[i].dev == st.st_dev)
@@ -177,8 +180,10 @@ static bool is_on_record(struct crash *c, const char *effect)
 	struct bytes text = { 0 };
 	AUTO(arena_done) struct arena a = { 0 };
 
-	return file_read(sys_real(), &a, c->t.fd, "ws/.helm/receipts.jsonl", 1 << 20, 0, &text, NULL) == OK &&
-		memmem(text.p, text.n, effect, strlen(effect));
+	if (file_read(sys_real(), &a, c->t.fd, "ws/.helm/receipts.jsonl", 1 << 20, 0, &text, NULL))
+		return false;
+	const uint8_t *at = memmem(text.p, text.n, effect, strlen(effect));
+	return at && memchr(at, '\n', text.n - (size_t)(at - text.p)); /* a torn line is no record */
 }
 
 static bool file_says(struct crash *c, const char *file, const char *what)
