@@ -119,9 +119,12 @@ int cmd_profile_use(struct cli *r, struct err *e)
 		return rc;
 	/* What is stricter needs nobody; what is not is a person's to choose. */
 	const char *destructive = opt_text(r, "destructive", NULL);
-	rc = workspace_choice_is_stricter(&k, r->a, r->args[0], destructive)
-		? person_is_outside(r->sys, r->a, r->ws, e)
-		: person_is_there(r, e);
+	const struct profile *chosen;
+	rc = profiles_get(&k.guard.profiles, r->args[0], &chosen, e);
+	if (rc == OK)
+		rc = workspace_choice_is_stricter(&k, r->a, chosen->name, destructive)
+			? person_is_outside(r->sys, r->a, r->ws, e)
+			: person_is_there(r, e);
 	if (rc == OK)
 		rc = workspace_use_profile(&k, r->a, r->args[0], destructive, &receipt, e);
 	kernel_close(&k);

@@ -29,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 3, RECENT_CALLS = 2000, TRUST_LIMIT = 1 << 20 };
+enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 6, RECENT_CALLS = 2000, TRUST_LIMIT = 1 << 20 };
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -88,7 +88,8 @@ static bool is_typed_at(struct sys *s, const struct proc_info *p)
 	return n > 0;
 }
 
-/* Looks up a few ancestors only: the hook is started by its client directly, or through a shell. */
+/* Looks up a few ancestors only: the hook is started by its client directly, or through a shell.  Shells alone are no client: one that
+ * once piped a call into a hook is not taken for an agent for the rest of its life. */
 void person_caller(struct sys *s, struct caller *ret)
 {
 	struct proc_info p = { .parent = getppid() };
@@ -96,14 +97,14 @@ void person_caller(struct sys *s, struct caller *ret)
 	*ret = (struct caller){ .audit_session = -1 };
 	for (int i = 0; i < MAX_WRAPPERS && p.parent > 1 && proc_look(s, p.parent, &p); i++) {
 		if (is_typed_at(s, &p))
-			break;
+			return;
+		if (is_wrapper(p.name))
+			continue;
 		ret->pid = p.pid;
 		ret->start_ticks = p.start_ticks;
-		if (!is_wrapper(p.name))
-			break;
+		ret->audit_session = audit_session(s, p.pid);
+		return;
 	}
-	if (ret->pid)
-		ret->audit_session = audit_session(s, ret->pid);
 }
 
 /* ---- those who have called a hook here ---- */

@@ -23,8 +23,8 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 /* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */
 int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 
-/* The program that called this hook, for the row of the call: the nearest ancestor that is no shell or the like, or the farthest one
- * looked at.  pid 0 when a shell did in which a person types. */
+/* The program that called this hook, for the row of the call: the nearest ancestor that is no shell or the like.  pid 0 when there is
+ * none nearby. */
 struct caller {
 	int64_t pid, start_ticks;
 	int64_t audit_session; /* -1 where the kernel counts none */
