@@ -5,7 +5,7 @@
  *
  * receipt_group: the same from 64 writers in one process, against one by one.  Each signature covers the hash of the receipt before it,
  * so receipts are signed one after the other however many writers there are; decision records are signed by the writers
- * themselves.  That, and not the disk, bounds the figure.
+ * themselves.  That, or the processors where there are few, bounds the figure, and not the disk.
  *
  * verify_log: a million leaves read from disk and hashed up to their root, against hashing as many nodes from memory. */
 #include "base/file.h"
@@ -18,6 +18,8 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { ONE_BY_ONE = 25, ROUNDS = 12, WRITERS = 64, EACH = 40, SIGNATURES = 500, LEAF_COUNT = 1000000 };
 
@@ -31,6 +33,7 @@ struct place {
 	size_t line_count;
 	struct arena a;
 	struct hash root;
+	double cpu_s; /* processor time of the cheapest round of all writers together */
 	bool has_failed;
 };
 
@@ -176,10 +179,19 @@ static void *write_many(void *arg)
 	return has_failed ? arg : NULL;
 }
 
+static double process_cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static void append_together(void *arg)
 {
 	struct place *p = arg;
 	pthread_t threads[WRITERS];
+	double start = process_cpu_s();
 
 	for (int i = 0; i < WRITERS; i++)
 		if (pthread_create(&threads[i], NULL, write_many, p))
@@ -189,6 +201,8 @@ static void append_together(void *arg)
 		(void)pthread_join(threads[i], &failed);
 		p->has_failed |= failed != NULL;
 	}
+	double used = process_cpu_s() - start;
+	p->cpu_s = p->cpu_s == 0 || used < p->cpu_s ? used : p->cpu_s;
 }
 
 static void sign_only(void *arg)
@@ -221,8 +235,12 @@ int bench_receipt_group(struct bench *b)
 	b->value = WRITERS * EACH / together;
 	b->baseline = ONE_BY_ONE / alone;
 	b->ratio = b->value / b->baseline;
-	b->bound = SIGNATURES / signing / b->baseline;
-	b->bound_by = "signing receipts one after the other, as each signs the hash of the one before";
+	double serial = SIGNATURES / signing,
+	       processors = WRITERS * EACH / p.cpu_s * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	b->bound = (serial < processors ? serial : processors) / b->baseline;
+	b->bound_by = serial < processors
+		? "signing receipts one after the other, as each signs the hash of the one before"
+		: "the processor time of all of them, on these cores";
 	return p.has_failed;
 }
 

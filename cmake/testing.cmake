@@ -44,7 +44,7 @@ file(GLOB oracle_tools CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/oracle/*_to
 foreach(file ${oracle_tools})
   get_filename_component(name ${file} NAME_WE)
   add_executable(${name} ${file})
-  target_link_libraries(${name} PRIVATE helmcore)
+  target_link_libraries(${name} PRIVATE testtools)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 endforeach()
 

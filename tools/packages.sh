@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev"
-check="make libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl"
+check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl"
 oracle="ca-certificates nodejs npm zsh fish mandoc"
 fresh="mmdebstrap git"
 
@@ -21,7 +21,7 @@ missing=""
 for package in $wanted; do
   # A tool that is there already need not come from its package.
   case $package in
-    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | npm | zsh | fish | mandoc)
+    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc)
       command -v "$package" >/dev/null 2>&1 && continue ;;
     nodejs) command -v node >/dev/null 2>&1 && continue ;;
     ninja-build) command -v ninja >/dev/null 2>&1 && continue ;;

@@ -103,9 +103,10 @@ static int put_in_git(struct sys *s, struct arena *a, int root_fd, const char *r
 	rc = git(s, a, root_fd, on_top, date, none, &commit, e);
 	if (rc)
 		return rc;
-	/* The old value is given, so that git refuses when somebody moved the reference meanwhile. */
-	const char *const update[] = { "update-ref", ref, word(a, commit),
-		has_old ? word(a, old) : "0000000000000000000000000000000000000000", NULL };
+	/* The old value is given, so that git refuses when somebody moved the reference meanwhile.  An empty
+	 * one means that there must be none, whichever hash the repository uses. */
+	const char *const update[] = { "update-ref", ref, word(a, commit), has_old ? word(a, old) : "",
+		NULL };
 	return git(s, a, root_fd, update, date, none, &commit, e);
 }
 
@@ -174,8 +175,17 @@ static int remember(
 	return doc_replace(s, a, state_fd, &KEPT, doc, e);
 }
 
+static bool has_ref(struct sys *s, struct arena *a, int root_fd, const char *ref)
+{
+	const char *const parse[] = { "rev-parse", "--verify", "--quiet", ref, NULL };
+	struct bytes out;
+
+	return git(s, a, root_fd, parse, "", (struct bytes){ 0 }, &out, NULL) == OK;
+}
+
 /* What is there already must be an earlier head of this log: an anchor is not silently exchanged for
- * another log's.  Nothing there is fine. */
+ * another log's, and a reference that somebody uses for something else is not taken.  Nothing there is
+ * fine. */
 static int check_before(
 	struct sys *s, struct arena *a, int root_fd, int state_fd, const char *to, struct err *e)
 {
@@ -185,7 +195,7 @@ static int check_before(
 	struct err why = { 0 };
 	int rc = log_anchor_read(s, a, root_fd, to, &before, &why);
 
-	if (rc && !is_git_ref(to) && rc != E_MISSING) {
+	if (rc && (is_git_ref(to) ? has_ref(s, a, root_fd, to) : rc != E_MISSING)) {
 		*e = why;
 		return rc;
 	}

@@ -10,6 +10,10 @@
 
 struct log_check_options {
 	int root_fd; /* of the workspace: git references are looked up there */
+	/* Where it is kept what was verified before: a file that the governed cannot write.  NULL: everything is read, and nothing
+	 * remembered.  `all`: everything is read. */
+	const char *verified;
+	bool all;
 	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* or NULL */
 	void *arg;
 };
@@ -20,9 +24,15 @@ struct log_report {
 	bool is_damaged; /* something is lost or changed, and not on record */
 	const char *why; /* the first damage, for a person */
 	bool has_wrong_leaves, has_wrong_heads, has_wrong_anchors;
-	uint64_t receipts;
+	uint64_t
+		receipts; /* of which so many were verified at an earlier time, with the same trust, and are unchanged since */
+	uint64_t receipts_before;
+	const char *before; /* that time; NULL: everything was read now */
+	uint64_t archived; /* receipts in files that were moved away and cannot be read here */
 };
-/* Check everything, at one moment, beside any number of writers.  Reads only.  OK also when the log is damaged. */
+/* Check the log at one moment, beside any number of writers.  What was verified before is not read again while its files are, from
+ * outside, as they were then (docs/formats/receipt-log.md, "Verified before"); the slightest doubt, or any finding, and everything is
+ * read.  Changes nothing but options->verified.  OK also when the log is damaged. */
 int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, struct err *e);
 
@@ -51,10 +61,30 @@ struct evidence_choice {
 	const char *task, *session; /* NULL: any */
 	bool has_since, has_until;
 	int64_t since_us, until_us; /* since <= t < until */
+	uint64_t singles; /* up to so many receipts become files of their own, more become lines; 0: 10 000 */
 };
-/* Files for pack_write(), and what the pack says about itself.  E_MISSING with PACK_EMPTY when nothing matches. */
+/* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log and the
+ * ledgers are open as they were at one moment. */
+struct evidence {
+	struct pack_item *items;
+	size_t n;
+	struct pack_about about;
+	uint64_t receipts; /* among them */
+	uint64_t total_bytes;
+	const char *
+		away; /* a file of the chain that was moved away and cannot be read: its receipts are not among them; or NULL */
+	/* Progress while it is written; set between the two. */
+	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes);
+	void *arg;
+	struct log_cut cut;
+	struct log_file *ledgers;
+	size_t ledger_n;
+	uint64_t given_bytes;
+};
+/* E_MISSING with PACK_EMPTY when nothing matches. */
 int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
-	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e);
+	struct evidence *ret, struct err *e);
+void evidence_close(struct evidence *x); /* for AUTO(); fine on { 0 } and on what evidence_collect() left */
 
 /* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
  * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or

@@ -12,6 +12,8 @@ struct claim {
 	uint32_t line; /* of heads.jsonl */
 	const char *where; /* of an anchor */
 	const char *timestamp;
+	unsigned key_order; /* of its signer */
+	const char *chain; /* what was verified before: of this chain; NULL: a signed head */
 	bool is_refuted; /* an anchor that did not fit: judged when all repairs are known */
 	struct hash found;
 };
@@ -29,11 +31,22 @@ struct stored_leaves {
 	uint64_t wrong, unreadable;
 };
 
+/* How far the log was verified before (log_verified.c). */
+struct verified {
+	const struct json *doc; /* NULL: not at all */
+	size_t first; /* the file of the cut to go on in, */
+	off_t at; /* behind so many bytes of it, */
+	uint64_t line; /* and so many lines, */
+	struct hash digest; /* which had this digest */
+	off_t heads_bytes; /* of log/heads.jsonl */
+};
+
 struct log_checking {
 	struct sys *sys;
 	struct arena *a;
 	const struct log_cut *cut;
 	struct trust trust; /* the caller's, and the gaps that are on record */
+	struct json *trusted; /* the caller's, as texts (verified_trust()) */
 	const struct log_check_options *options;
 	struct log_report *report;
 	struct json *findings, *files;
@@ -50,12 +63,20 @@ struct log_checking {
 	struct gaps gaps;
 	struct json *mended; /* files that repairs have changed: {"file","sha256_before","sha256_after"} */
 	bool has_gaps, is_broken; /* is_broken: a hole that is not on record */
+	bool has_key_seams; /* that the chain tells of is in `trust` */
+	char signer[2 * KEY_SIZE + 1]; /* the key that the newest receipt names */
+	const struct trusted_key *signer_key; /* the same in `trust`; NULL: none */
+	unsigned key_order; /* of the newest key so far, by what receipts name */
 	struct claims claims;
 	struct stored_leaves stored;
 	uint64_t confirmed; /* size of the largest signed head that fits */
 	bool is_last_wrong; /* the newest receipt is not the one that the stored leaf knows */
 	bool is_damaged;
 	bool is_current; /* nobody has written since the moment it was looked at */
+	struct verified known;
+	bool is_doubted; /* what was verified before is not what is there now */
+	const struct log_file *skipped; /* the file before this one was moved away and cannot be read */
+	uint64_t archived; /* receipts that were passed so */
 	/* The file being read. */
 	const char *file, *previous_file, *previous_sha256;
 	uint64_t line;
@@ -70,11 +91,32 @@ struct json *finding_add(struct log_checking *c, const char *severity, const cha
 void finding_member(
 	struct log_checking *c, struct json *f, const char *member, const char *expected, const char *found);
 
+/* log_check.c: the key with this hex among the trusted, also when only the chain itself tells of it; or NULL. */
+const struct trusted_key *checking_key(struct log_checking *c, const char *hex);
+
 /* log_heads.c.  In this order: anchors before the moment of the check is taken, heads at that moment, each claim when the tree
  * has its size, and at the end those that speak of a longer log. */
 void heads_collect_anchors(struct log_checking *c, int state_fd, struct json *shown);
 int heads_read(struct log_checking *c, struct err *e);
 void heads_check(struct log_checking *c, struct claim *claim);
 void heads_conclude(struct log_checking *c);
+/* One more, that is not signed but known. */
+void heads_add(struct log_checking *c, const struct claim *claim);
+
+/* log_check.c: what a trusted receipt says of a file that was moved away; NULL: nobody trusted says so. */
+const struct json *moved_row(struct log_checking *c, const struct log_file *f);
+/* It cannot be read where it is: a notice. */
+void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row);
+
+/* log_verified.c.  A set of trusted keys as texts. */
+struct json *verified_trust(struct arena *a, const struct trust *t);
+/* Begin behind what was verified before, if that is still what the files of the cut are, from outside; before heads_read(). */
+void verified_resume(struct log_checking *c);
+/* When everything is read: what was verified before must be a beginning of it; before heads_read(). */
+void verified_claim(struct log_checking *c);
+/* Anchors that speak of what was verified before must be those that were compared then; behind heads_read(). */
+void verified_claims(struct log_checking *c);
+/* A sound log: remember it. */
+void verified_keep(struct log_checking *c);
 
 #endif

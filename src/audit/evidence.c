@@ -1,54 +1,225 @@
 /* evidence.c — what of a workspace goes into a pack, chosen by task, session or time.
  *
- * Receipts become one file each, byte for byte as they were signed, named by their place in the chain;
- * rows of the ledgers that match stay lines of a file.  The newest signed tree head and the log's leaf
- * hashes go along: hashes show nothing of what was left out, and with them each receipt's place can be
- * checked.  Every path sorts behind "manifest.json", so that the manifest comes first in the archive. */
+ * Receipts go along byte for byte as they were signed.  A few of them become one file each, named by their place in the
+ * chain; many become lines of files, some thousand in each, so that a pack of a million receipts has some hundred files.  Rows
+ * of the ledgers that match stay lines of a file.  The newest signed tree head and the log's leaf hashes go along: hashes show
+ * nothing of what was left out, and with them each receipt's place can be checked.  Every path sorts behind "manifest.json", so
+ * that the manifest comes first in the archive.
+ *
+ * Nothing of that is held in memory.  The manifest needs length and digest of every file before the first of them is written;
+ * so everything is read twice.  The first time each line is judged, and one bit kept of it; the second time the lines with a
+ * bit are written.  Both times the files are those of one moment (record/cut.c), however many writers there are.  Ledgers are
+ * opened behind that moment: rows that a receipt tells of were there before it. */
 #include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
+#include <string.h>
 
-enum { LEDGER_MAX = 256 << 20, ITEMS_MAX = 190000 };
+/* SINGLES: more receipts than that become lines.  PART_*: how many of them are in one file.  LEDGER_PART: a file in an archive
+ * has less than 8 GiB. */
+enum {
+	SINGLES = 10000,
+	PART_LINES = 4096,
+	PART_BYTES = 16 << 20,
+	READ_STEP = 256 << 10,
+	LINE_LIMIT = 64 << 20,
+	TAIL_BYTES = 1 << 20
+};
+#define LEDGER_PART ((uint64_t)1 << 32)
+
+/* Files whose lines are chosen from, one bit for each line. */
+struct source {
+	struct evidence *x;
+	const struct log_file *files;
+	size_t n;
+	uint8_t *bits;
+	uint64_t lines, cap;
+};
+
+/* Some chosen lines of a source, which become one file of the pack. */
+struct part {
+	const struct source *from;
+	size_t file; /* where the first of them stands, */
+	off_t at;
+	uint64_t line; /* and its number in the source */
+	uint64_t count;
+	bool is_bare; /* one line without its newline */
+};
+
+/* A part that is being put together. */
+struct making {
+	struct part part;
+	struct sha256 digest;
+	uint64_t size_bytes, first, last; /* clocks */
+};
 
 /* What was collected so far, and what the pack will say about itself. */
 struct collection {
 	struct sys *sys;
 	struct arena *a;
 	const struct evidence_choice *choice;
-	struct pack_item *items;
-	size_t n, cap;
-	uint64_t clock; /* of the newest receipt: its place in the chain, from 1 */
-	uint64_t leaves; /* receipts that the log knows: they are on disk */
-	size_t settled; /* items up to the last of those */
+	struct evidence *x;
+	size_t cap;
+	struct arena row; /* one line's worth */
+	/* The file being read. */
+	struct source *source;
+	size_t file;
+	const char *name; /* of the ledger; NULL: the chain */
+	struct making making;
+	struct pack_item *parts; /* of receipts as lines */
+	size_t part_n, part_cap, ledger_parts;
+	uint64_t key_seams; /* changes of keys among the receipts */
+	uint64_t clock_limit; /* receipts behind it are not known to be on disk */
 	struct json *head;
-	uint64_t receipts;
 	const char *actor, *policy_hash, *newest;
 	int64_t newest_us;
 	bool has_actors; /* more than one */
 };
 
-/* The limit is below that of readers, which leaves room for the files the pack writer adds. */
-static int add_item(struct collection *c, const char *path, struct bytes content, struct err *e)
+static void push(struct arena *a, struct pack_item **list, size_t *n, size_t *cap, struct pack_item item)
 {
-	if (c->n >= ITEMS_MAX)
-		return err_set(e, E_LIMIT, "PACK_LIMIT", "the selection has more than %d files: choose less",
-			ITEMS_MAX);
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : 64;
-		c->items = arena_grow(c->a, c->items, c->cap * sizeof(*c->items), cap * sizeof(*c->items));
-		c->cap = cap;
+	if (*n == *cap) {
+		size_t more = *cap ? 2 * *cap : 64;
+		*list = arena_grow(a, *list, *cap * sizeof(item), more * sizeof(item));
+		*cap = more;
 	}
-	c->items[c->n++] = (struct pack_item){ path, NULL, content };
+	(*list)[(*n)++] = item;
+}
+
+static void add_item(struct collection *c, struct pack_item item)
+{
+	push(c->a, &c->x->items, &c->x->n, &c->cap, item);
+}
+
+/* ---- lines with a bit ---- */
+
+/* Every line has a number; the bits grow with the lines. */
+static uint64_t next_line(struct collection *c)
+{
+	struct source *s = c->source;
+
+	if (s->lines == s->cap) {
+		uint64_t cap = s->cap ? 2 * s->cap : 1 << 16;
+		s->bits = arena_grow(c->a, s->bits, s->cap / 8, cap / 8);
+		memset(s->bits + s->cap / 8, 0, (cap - s->cap) / 8);
+		s->cap = cap;
+	}
+	return s->lines++;
+}
+
+static bool has_bit(const struct source *s, uint64_t line)
+{
+	return line < s->lines && s->bits[line / 8] >> (line % 8) & 1;
+}
+
+/* ---- the second time ---- */
+
+/* A window over the files of a source, from the first line of a part on. */
+struct window {
+	struct arena a;
+	const struct part *part;
+	struct sink *to;
+	char *hold;
+	size_t n, cap, file;
+	off_t at; /* of what is read next */
+	uint64_t line, left;
+};
+
+static int give(struct window *w, const char *p, size_t n, struct err *e)
+{
+	struct evidence *x = w->part->from->x;
+
+	x->given_bytes += n;
+	if (x->step)
+		x->step(x->arg, x->given_bytes, x->total_bytes);
+	return n ? w->to->write(w->to, p, n, e) : OK;
+}
+
+/* Whole lines in the window: those that are next to each other go out in one piece. */
+static int give_lines(struct window *w, bool is_end, struct err *e)
+{
+	const struct source *s = w->part->from;
+	size_t used = 0, run = 0;
+	int rc = OK;
+
+	while (rc == OK && w->left && used < w->n) {
+		const char *end = memchr(w->hold + used, '\n', w->n - used);
+		if (!end && !is_end)
+			break;
+		size_t next = end ? (size_t)(end - w->hold) + 1 : w->n;
+		if (!has_bit(s, w->line++)) {
+			rc = give(w, w->hold + run, used - run, e);
+			run = next;
+		} else if (--w->left == 0 && w->part->is_bare) {
+			rc = give(w, w->hold + run, next - (end != NULL) - run, e);
+			run = next;
+		} else if (!end) { /* a row that only lacks its newline */
+			rc = give(w, w->hold + run, next - run, e);
+			run = next;
+			if (rc == OK)
+				rc = give(w, "\n", 1, e);
+		}
+		used = next;
+	}
+	if (rc == OK)
+		rc = give(w, w->hold + run, used - run, e);
+	memmove(w->hold, w->hold + used, w->n - used);
+	w->n -= used;
+	return rc;
+}
+
+/* Fill the window, from the next file when this one is at its end. */
+static int fill_window(struct window *w, bool *ret_is_end, struct err *e)
+{
+	const struct source *s = w->part->from;
+	const struct log_file *f = &s->files[w->file];
+
+	if (w->n == w->cap) {
+		w->hold = arena_grow(&w->a, w->hold, w->cap, 2 * w->cap);
+		w->cap *= 2;
+	}
+	size_t room = w->cap - w->n;
+	if (f->fd < 0 || (off_t)room > f->size_bytes - w->at)
+		room = f->fd < 0 ? 0 : (size_t)(f->size_bytes - w->at);
+	int rc = room ? log_file_read(&s->x->cut, f, w->hold + w->n, room, w->at, e) : OK;
+	if (rc)
+		return rc;
+	w->n += room;
+	w->at += (off_t)room;
+	*ret_is_end = f->fd < 0 || w->at == f->size_bytes;
 	return OK;
 }
 
-/* Lines live in arenas that are reset; items must outlive them. */
-static struct bytes copy_bytes(struct arena *a, struct bytes from)
+static int give_part(const struct pack_item *item, struct sink *to, struct err *e)
 {
-	return (struct bytes){ (const uint8_t *)arena_strndup(a, (const char *)from.p, from.n), from.n };
+	const struct part *p = item->arg;
+	struct window w = {
+		.part = p, .to = to, .file = p->file, .at = p->at, .line = p->line, .left = p->count
+	};
+	int rc = OK;
+
+	/* One receipt in a file of its own needs no large window. */
+	w.cap = p->is_bare && item->size_bytes < READ_STEP ? (size_t)item->size_bytes + 1 : READ_STEP;
+	w.hold = arena_text(&w.a, w.cap);
+	while (rc == OK && w.left && w.file < p->from->n) {
+		bool is_end = false;
+		rc = fill_window(&w, &is_end, e);
+		if (rc == OK)
+			rc = give_lines(&w, is_end, e);
+		if (is_end) {
+			w.file++;
+			w.at = 0;
+			w.n = 0;
+		}
+	}
+	arena_done(&w.a);
+	return rc;
 }
+
+/* ---- the first time ---- */
 
 /* When a row says it happened, by the first of the names in use. */
 static const char *row_time(const struct json *row, int64_t *ret_us)
@@ -81,7 +252,8 @@ static bool has_member(const struct json *row, const char *const *names, const c
 static bool is_chosen(const struct collection *c, const struct json *row)
 {
 	static const char *const tasks[] = { "task_id", "correlation_id", "parent_task_id", NULL };
-	static const char *const sessions[] = { "session_id", "owner_session_id", NULL };
+	static const char *const sessions[] = { "session", "session_id", "owner_session_id", "correlation_id",
+		NULL };
 	const struct evidence_choice *choice = c->choice;
 	int64_t us;
 
@@ -122,7 +294,8 @@ static char *safe_name(struct arena *a, const char *id)
 	return *name ? name : arena_strdup(a, "receipt");
 }
 
-/* The pack names one actor when all receipts have the same, and the policy of the last one. */
+/* The pack names one actor when all receipts have the same, and the policy of the last one.  Copied only when they change:
+ * there may be millions. */
 static void note_receipt(struct collection *c, const struct json *receipt)
 {
 	const char *actor = json_get_text(receipt, "executor_id", ""),
@@ -130,60 +303,208 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 
 	if (*actor && c->actor && !text_eq(c->actor, actor))
 		c->has_actors = true;
-	if (*actor)
+	if (*actor && (!c->actor || !text_eq(c->actor, actor)))
 		c->actor = arena_strdup(c->a, actor);
-	if (*policy)
+	if (*policy && (!c->policy_hash || !text_eq(c->policy_hash, policy)))
 		c->policy_hash = arena_strdup(c->a, policy);
 	note_time(c, receipt);
-	c->receipts++;
 }
 
-/* The position counts the lines of the chain, chosen or not, so that a name does not depend on the
- * selection. */
-static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
-	const struct json *receipt, struct err *e)
+static struct pack_item part_item(struct collection *c, const struct making *m, const char *path)
+{
+	struct part *part = arena_alloc(c->a, sizeof(*part));
+	struct pack_item item = { .path = path, .give = give_part, .arg = part, .size_bytes = m->size_bytes };
+	struct sha256 digest = m->digest;
+
+	*part = m->part;
+	sha256_end(&digest, item.digest.b);
+	return item;
+}
+
+/* The part that was being put together is complete. */
+static void end_part(struct collection *c)
+{
+	struct making *m = &c->making;
+
+	if (!m->part.count)
+		return;
+	if (!c->name)
+		push(c->a, &c->parts, &c->part_n, &c->part_cap,
+			part_item(c, m,
+				arena_printf(c->a, "receipts/%012llu-%012llu.jsonl",
+					(unsigned long long)m->first, (unsigned long long)m->last)));
+	else
+		add_item(c,
+			part_item(c, m,
+				c->ledger_parts++
+					? arena_printf(c->a, "transcripts/%.*s.%04zu.jsonl",
+						  (int)strlen(c->name) - 6, c->name, c->ledger_parts)
+					: arena_printf(c->a, "transcripts/%s", c->name)));
+	*m = (struct making){ 0 };
+}
+
+/* A line was chosen: its bit, and it joins the part. */
+static void take_line(struct collection *c, uint64_t line, off_t at, struct bytes text, uint64_t clock)
+{
+	struct making *m = &c->making;
+
+	if (m->part.count &&
+		(c->name ? m->size_bytes + text.n >= LEDGER_PART
+			 : m->part.count == PART_LINES || m->size_bytes + text.n > PART_BYTES))
+		end_part(c);
+	if (!m->part.count) {
+		*m = (struct making){ .part = { c->source, c->file, at, line, 0, false }, .first = clock };
+		sha256_begin(&m->digest);
+	}
+	c->source->bits[line / 8] |= (uint8_t)(1 << line % 8);
+	sha256_add(&m->digest, text.p, text.n);
+	sha256_add(&m->digest, "\n", 1);
+	m->size_bytes += text.n + 1;
+	m->last = clock;
+	m->part.count++;
+}
+
+/* The first so many receipts are also prepared as files of their own, which is what a small pack has. */
+static void take_single(struct collection *c, uint64_t line, off_t at, struct bytes text, uint64_t clock,
+	const struct json *receipt)
+{
+	struct making m = { .part = { c->source, c->file, at, line, 1, true }, .size_bytes = text.n };
+
+	if (c->x->receipts > (c->choice->singles ? c->choice->singles : SINGLES))
+		return;
+	sha256_begin(&m.digest);
+	sha256_add(&m.digest, text.p, text.n);
+	add_item(c,
+		part_item(c, &m,
+			arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)clock,
+				safe_name(c->a,
+					receipt_id_short(c->a, json_get_text(receipt, "receipt_id", ""))))));
+}
+
+/* The position is the receipt's place in the chain, so that a name does not depend on the selection.  Receipts
+ * whose writer has not finished yet are left out and come into the next pack. */
+static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
+	uint64_t line = next_line(c);
+	struct json *receipt;
 
-	(void)file;
-	(void)line;
-	c->clock = receipt ? (uint64_t)json_get_int(receipt, "lamport_clock", 0) : c->clock;
-	if (!receipt || !is_chosen(c, receipt))
+	(void)number;
+	(void)e;
+	arena_reset(&c->row);
+	if (!is_whole || json_parse(&c->row, text, RECEIPTS, NULL, &receipt, NULL) ||
+		!json_is(receipt, JSON_OBJECT))
 		return OK;
-	note_receipt(c, receipt);
-	char *path = arena_printf(c->a, "receipts/%08llu-%s.json", (unsigned long long)c->clock,
-		safe_name(c->a, json_get_text(receipt, "receipt_id", "")));
-	int rc = add_item(c, path, copy_bytes(c->a, text), e);
-	if (c->clock <= c->leaves)
-		c->settled = c->n;
-	return rc;
+	/* Changes of keys always go along: with them the pack can be verified from any one of the keys. */
+	bool is_seam = text_eq(json_get_text(receipt, "effect_id", ""), KEY_EFFECT);
+	bool is_wanted = is_chosen(c, receipt);
+	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+	if ((!is_wanted && !is_seam) || clock < 1 || (uint64_t)clock > c->clock_limit)
+		return OK;
+	if (is_wanted)
+		note_receipt(c, receipt);
+	c->x->receipts++;
+	c->key_seams += is_seam;
+	take_line(c, line, at, text, (uint64_t)clock);
+	take_single(c, line, at, text, (uint64_t)clock, receipt);
+	return OK;
 }
 
 /* Lines that match go along as they stand; lines that are not JSON cannot be judged and are left out. */
-static int take_ledger(struct collection *c, int dirfd, const char *name, struct err *e)
+static int take_row(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
-	AUTO(arena_done) struct arena file = { 0 };
-	AUTO(arena_done) struct arena row_arena = { 0 };
-	struct bytes rest;
-	struct buf kept;
-	int rc = file_read(c->sys, &file, dirfd, name, LEDGER_MAX, 0, &rest, e);
+	struct collection *c = arg;
+	uint64_t line = next_line(c);
+	struct json *row;
 
-	if (rc)
-		return rc;
-	buf_init(&kept, &file);
-	while (rest.p && rest.n) {
-		struct bytes line = text_cut(&rest, '\n');
-		struct json *row;
-		arena_reset(&row_arena);
-		if (!line.n || json_parse(&row_arena, line, name, NULL, &row, NULL) || !is_chosen(c, row))
-			continue;
+	(void)number;
+	(void)is_whole;
+	(void)e;
+	arena_reset(&c->row);
+	if (text.n && json_parse(&c->row, text, c->name, NULL, &row, NULL) == OK && is_chosen(c, row)) {
 		note_time(c, row);
-		buf_add(&kept, line.p, line.n);
-		buf_addc(&kept, '\n');
+		take_line(c, line, at, text, 0);
 	}
-	return kept.n ? add_item(c, arena_printf(c->a, "transcripts/%s", name),
-				copy_bytes(c->a, buf_bytes(&kept)), e)
-		      : OK;
+	return OK;
+}
+
+static struct source *new_source(struct collection *c, const struct log_file *files, size_t n)
+{
+	c->source = arena_zalloc(c->a, 1, sizeof(*c->source));
+	*c->source = (struct source){ .x = c->x, .files = files, .n = n };
+	return c->source;
+}
+
+/* The clock of the last receipt of the cut; 0 when that cannot be told. */
+static uint64_t last_clock(struct collection *c)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const struct log_cut *cut = &c->x->cut;
+	struct json *receipt;
+	size_t i = cut->n;
+
+	while (i && (cut->chain[i - 1].fd < 0 || !cut->chain[i - 1].size_bytes))
+		i--;
+	if (!i)
+		return 0;
+	const struct log_file *f = &cut->chain[i - 1];
+	size_t n = f->size_bytes < TAIL_BYTES ? (size_t)f->size_bytes : TAIL_BYTES;
+	char *text = arena_text(&a, n);
+	if (log_file_read(cut, f, text, n, f->size_bytes - (off_t)n, NULL))
+		return 0;
+	const char *end = memrchr(text, '\n', n),
+		   *start = end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
+	start = start ? start + 1 : text;
+	struct bytes line = { (const uint8_t *)start, end ? (size_t)(end - start) : 0 };
+	if (json_parse(&a, line, RECEIPTS, NULL, &receipt, NULL))
+		return 0;
+	return (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+}
+
+/* Receipts whose writer has not finished yet have no leaf.  When more lack their leaf than can be on their way,
+ * leaves were lost, and nothing is left out for that. */
+static uint64_t clock_limit(struct collection *c)
+{
+	uint64_t leaves = (uint64_t)c->x->cut.leaves.size_bytes / LEAF_TEXT, last = last_clock(c);
+
+	return last > leaves && last - leaves <= RECENT_LEAVES ? leaves : UINT64_MAX;
+}
+
+static int take_chain(struct collection *c, struct err *e)
+{
+	const struct log_cut *cut = &c->x->cut;
+	int rc = OK;
+
+	(void)new_source(c, cut->chain, cut->n);
+	c->clock_limit = clock_limit(c);
+	for (c->file = 0; rc == OK && c->file < cut->n; c->file++) {
+		if (cut->chain[c->file].fd < 0 && !c->x->away)
+			c->x->away = cut->chain[c->file].name;
+		rc = log_file_lines(cut, &cut->chain[c->file], take_receipt, c, e);
+	}
+	end_part(c);
+	/* Few: as files of their own.  Many: as lines. */
+	if (c->x->receipts > (c->choice->singles ? c->choice->singles : SINGLES)) {
+		c->x->items = c->parts;
+		c->x->n = c->part_n;
+		c->cap = c->part_cap;
+	}
+	return rc;
+}
+
+static int open_ledger(struct collection *c, int state_fd, char *name, struct log_file *ret, struct err *e)
+{
+	struct sys *s = c->sys;
+	struct stat st;
+
+	*ret = (struct log_file){ .name = name };
+	ret->fd = s->open(s, state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (ret->fd < 0 || s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "PACK_READ", "cannot read %s", name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(e, E_INPUT, "PACK_READ", "%s is not a regular file", name);
+	ret->size_bytes = st.st_size;
+	return OK;
 }
 
 /* All ledgers of the workspace, except the files of the chain, which are taken receipt by receipt. */
@@ -193,54 +514,92 @@ static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 	size_t n;
 	int rc = file_list(c->sys, c->a, state_fd, ".", &names, &n, e);
 
-	for (size_t i = 0; !rc && i < n; i++)
-		if (text_ends(names[i], ".jsonl") && !text_starts(names[i], "receipts") && names[i][0] != '.')
-			rc = take_ledger(c, state_fd, names[i], e);
+	if (rc)
+		return rc;
+	c->x->ledgers = arena_zalloc(c->a, n + 1, sizeof(*c->x->ledgers));
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		struct log_file *f = &c->x->ledgers[c->x->ledger_n];
+		if (!text_ends(names[i], ".jsonl") || text_starts(names[i], "receipts") || names[i][0] == '.')
+			continue;
+		c->x->ledger_n++;
+		rc = open_ledger(c, state_fd, names[i], f, e);
+		c->name = names[i];
+		c->file = 0;
+		c->ledger_parts = 0;
+		(void)new_source(c, f, 1);
+		if (rc == OK)
+			rc = log_file_lines(&c->x->cut, f, take_row, c, e);
+		end_part(c);
+	}
 	return rc;
 }
+
+/* ---- the log ---- */
 
 /* Keeps the last head that can be read to its end: the newest one signed. */
 static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
+	struct json *head;
 
 	(void)offset;
 	(void)line;
 	(void)e;
-	if (is_whole && json_parse(c->a, text, HEADS, NULL, &c->head, NULL))
-		c->head = NULL;
+	if (!is_whole)
+		return OK;
+	arena_reset(&c->row);
+	c->head = json_parse(&c->row, text, HEADS, NULL, &head, NULL) ? NULL : head;
 	return OK;
+}
+
+/* The leaves of the cut, some at a time; with `to` NULL only through the digest. */
+static int read_leaves(
+	const struct evidence *x, struct sink *to, struct sha256 *digest, uint64_t n, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *step = arena_text(&a, READ_STEP);
+	int rc = OK;
+
+	for (uint64_t at = 0; rc == OK && at < n;) {
+		size_t k = n - at < READ_STEP ? (size_t)(n - at) : READ_STEP;
+		rc = log_file_read(&x->cut, &x->cut.leaves, step, k, (off_t)at, e);
+		if (rc == OK && digest)
+			sha256_add(digest, step, k);
+		if (rc == OK && to)
+			rc = to->write(to, step, k, e);
+		at += k;
+	}
+	return rc;
+}
+
+static int give_leaves(const struct pack_item *item, struct sink *to, struct err *e)
+{
+	return read_leaves(item->arg, to, NULL, item->size_bytes, e);
 }
 
 /* Head and leaves of the same moment as the receipts.  Leaves are optional: without them a reader cannot
  * check places, and is told so. */
-static int take_log(struct collection *c, const struct log_cut *cut, struct err *e)
+static int take_log(struct collection *c, struct err *e)
 {
+	const struct log_cut *cut = &c->x->cut;
+	struct pack_item leaves = { .path = "transparency/leaves.txt", .give = give_leaves, .arg = c->x };
+	struct sha256 digest;
 	struct buf b;
 	int rc = log_file_lines(cut, &cut->heads, keep_head, c, e);
 
 	if (rc == OK && c->head) {
 		buf_init(&b, c->a);
 		json_write(&b, c->head, JSON_INDENT | JSON_HTML_SAFE);
-		rc = add_item(c, "transparency/head.json", buf_bytes(&b), e);
+		add_item(c, (struct pack_item){ .path = "transparency/head.json", .content = buf_bytes(&b) });
 	}
-	if (rc || !c->leaves)
+	leaves.size_bytes = (uint64_t)cut->leaves.size_bytes / LEAF_TEXT * LEAF_TEXT;
+	if (rc || !leaves.size_bytes)
 		return rc;
-	size_t n = c->leaves * LEAF_TEXT;
-	char *text = arena_text(c->a, n + 1);
-	rc = log_file_read(cut, &cut->leaves, text, n, 0, e);
-	return rc ? rc : add_item(c, "transparency/leaves.txt", (struct bytes){ (uint8_t *)text, n }, e);
-}
-
-/* Receipts whose writer has not finished yet have no leaf.  They are left out and come into the next pack.
- * When more receipts lack their leaf than can be on their way, leaves were lost, and nothing is left out
- * for that. */
-static void leave_out_unsettled(struct collection *c)
-{
-	if (c->clock > c->leaves && c->clock - c->leaves <= RECENT_LEAVES && c->settled < c->n) {
-		c->receipts -= c->n - c->settled;
-		c->n = c->settled;
-	}
+	sha256_begin(&digest);
+	rc = read_leaves(c->x, NULL, &digest, leaves.size_bytes, e);
+	sha256_end(&digest, leaves.digest.b);
+	add_item(c, leaves);
+	return rc;
 }
 
 /* Several actors are named as the workspace. */
@@ -275,36 +634,51 @@ static const char *policy_hash(const struct collection *c)
 						      : arena_printf(c->a, "sha256:%s", c->policy_hash);
 }
 
+static void set_about(struct collection *c)
+{
+	struct pack_about *about = &c->x->about;
+
+	*about = (struct pack_about){ actor_did(c), intent_id(c), policy_hash(c),
+		c->newest ? stamp_canonical(c->a, c->newest, strlen(c->newest), true)
+			  : "1970-01-01T00:00:00Z" };
+	if (!about->created_at)
+		about->created_at = text_time_z(c->a, c->newest_us);
+	for (size_t i = 0; i < c->x->n; i++)
+		c->x->total_bytes += c->x->items[i].give ? c->x->items[i].size_bytes : 0;
+}
+
 /* Chain, leaves and heads are read as they were at one moment, so that they fit each other while others
  * write.  The log goes along only when there are receipts whose place it could show. */
 int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct evidence_choice *choice,
-	struct pack_item **ret_items, size_t *ret_n, struct pack_about *ret_about, struct err *e)
+	struct evidence *ret, struct err *e)
 {
-	struct collection c = { .sys = s, .a = a, .choice = choice };
-	AUTO(log_cut_close)
-	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
+	struct collection c = { .sys = s, .a = a, .choice = choice, .x = ret };
 	int rc;
 
+	*ret = (struct evidence){ .cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };
 	if (state_fd < 0)
 		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
-	if ((rc = log_cut_take(s, a, state_fd, CUT_MOMENT, &cut, e)))
-		return rc;
-	c.leaves = (uint64_t)cut.leaves.size_bytes / LEAF_TEXT;
-	if ((rc = log_cut_receipts(&cut, take_receipt, &c, e)))
-		return rc;
-	leave_out_unsettled(&c);
-	if ((rc = take_ledgers(&c, state_fd, e)))
-		return rc;
-	if (!c.n)
-		return err_set(e, E_MISSING, "PACK_EMPTY",
+	rc = log_cut_take(s, a, state_fd, CUT_MOMENT, &ret->cut, e);
+	if (rc == OK)
+		rc = take_chain(&c, e);
+	if (rc == OK)
+		rc = take_ledgers(&c, state_fd, e);
+	if (rc == OK && ret->n <= c.key_seams)
+		rc = err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
-	if (c.receipts && (rc = take_log(&c, &cut, e)))
-		return rc;
-	*ret_items = c.items;
-	*ret_n = c.n;
-	*ret_about = (struct pack_about){ actor_did(&c), intent_id(&c), policy_hash(&c),
-		c.newest ? stamp_canonical(a, c.newest, strlen(c.newest), true) : "1970-01-01T00:00:00Z" };
-	if (!ret_about->created_at)
-		ret_about->created_at = text_time_z(a, c.newest_us);
-	return OK;
+	if (rc == OK && ret->receipts)
+		rc = take_log(&c, e);
+	if (rc == OK)
+		set_about(&c);
+	arena_done(&c.row);
+	return rc;
+}
+
+void evidence_close(struct evidence *x)
+{
+	if (x->cut.sys)
+		log_cut_close(&x->cut);
+	for (size_t i = 0; i < x->ledger_n; i++)
+		close_fd(&x->ledgers[i].fd);
+	x->ledger_n = 0;
 }

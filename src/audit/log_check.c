@@ -1,5 +1,8 @@
 /* log_check.c — everything that can be known about a chain and its log, at one moment.
  *
+ * Nearly all of the time goes into signatures.  So what was verified before, with the same trust, is not read
+ * again while its files are as they were (log_verified.c); then the check begins where that one ended.
+ *
  * The files are read as they were at that moment (record/cut.c), so that writers are not held up and
  * cannot be mistaken for damage.  One pass in order, some MiB at a time: signatures on all cores, links
  * and clocks, each line against its canonical spelling, each leaf against the stored one.  The tree grows
@@ -19,6 +22,7 @@
 #include "base/text.h"
 #include "model/records.h"
 #include "proof/preimage.h"
+#include "proof/segment.h"
 
 #include <string.h>
 
@@ -116,6 +120,76 @@ static void load_gaps(struct log_checking *c)
 	c->has_gaps = true;
 	audit_seams(c->cut, c->a, &c->trust, &c->gaps, c->mended);
 	c->trust.gaps = &c->gaps;
+}
+
+/* ---- keys ---- */
+
+static const struct trusted_key *find_key(const struct trust *t, const uint8_t key[KEY_SIZE])
+{
+	for (size_t i = 0; i < t->key_count; i++)
+		if (memcmp(t->keys[i].key, key, KEY_SIZE) == 0)
+			return &t->keys[i];
+	return NULL;
+}
+
+struct key_seams {
+	struct arena *a;
+	const struct json **list;
+	size_t n, cap;
+};
+
+static int take_key_seam(
+	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct key_seams *s = arg;
+	struct json *receipt;
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (!is_whole || !memmem(text.p, text.n, KEY_EFFECT, strlen(KEY_EFFECT)) ||
+		json_parse(s->a, text, "seam", NULL, &receipt, NULL))
+		return OK;
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 8;
+		s->list = arena_grow(s->a, s->list, s->cap * sizeof(*s->list), cap * sizeof(*s->list));
+		s->cap = cap;
+	}
+	s->list[s->n++] = receipt;
+	return OK;
+}
+
+/* The chain is searched for changes of keys only when a key is met that is not trusted yet, and only once. */
+const struct trusted_key *checking_key(struct log_checking *c, const char *hex)
+{
+	uint8_t key[KEY_SIZE];
+	struct key_seams seams = { .a = c->a };
+
+	if (!hex_decode(hex, strlen(hex), key, KEY_SIZE, true))
+		return NULL;
+	const struct trusted_key *found = find_key(&c->trust, key);
+	if (found || c->has_key_seams || !c->trust.key_count)
+		return found;
+	c->has_key_seams = true;
+	for (size_t i = 0; i < c->cut->n; i++)
+		(void)log_file_lines(c->cut, &c->cut->chain[i], take_key_seam, &seams, NULL);
+	if (trust_add_seams(c->a, seams.list, seams.n, &c->trust))
+		c->signer[0] = '\0'; /* what was remembered of a key may have changed */
+	return find_key(&c->trust, key);
+}
+
+/* Only what the receipt names: whether that key signed it, and whether it may stand here, is asked with the
+ * signatures.  Heads are compared with this. */
+static void note_signer(struct log_checking *c, const struct json *receipt)
+{
+	const char *hex = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
+
+	if (!text_eq(hex, c->signer)) {
+		c->signer_key = checking_key(c, hex);
+		snprintf(c->signer, sizeof(c->signer), "%s", hex);
+	}
+	if (c->signer_key && c->signer_key->order > c->key_order)
+		c->key_order = c->signer_key->order;
 }
 
 /* ---- the tree, and what was said about it ---- */
@@ -221,6 +295,26 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
 		add_leaf(c, &unknown);
 }
 
+/* The first receipt behind a file that is not read sums up what the chain was there.  Heads that speak of less than that cannot be
+ * compared; they were when the file was still here. */
+static void pass_archived(struct log_checking *c, const struct json *receipt)
+{
+	struct segment sealed;
+
+	if (!c->skipped || c->line != 1 || !segment_read(c->a, receipt, &sealed) || sealed.clock < c->n ||
+		!text_eq(sealed.file, c->skipped->name) ||
+		!text_eq(hash_hex(c->a, &sealed.digest), c->previous_sha256))
+		return;
+	c->archived += sealed.clock - c->n;
+	c->n = sealed.clock;
+	c->last = sealed.last;
+	c->tree = sealed.tree;
+	while (c->claims.at < c->claims.n && c->claims.list[c->claims.at].size < c->n)
+		c->claims.at++;
+	for (; c->claims.at < c->claims.n && c->claims.list[c->claims.at].size == c->n; c->claims.at++)
+		heads_check(c, &c->claims.list[c->claims.at]);
+}
+
 /* Whether this receipt continues the chain.  False means that it has no place in it and does not become a
  * leaf. */
 static bool check_link(struct log_checking *c, const struct json *receipt, const struct hash *chain)
@@ -237,6 +331,7 @@ static bool check_link(struct log_checking *c, const struct json *receipt, const
 		c->is_broken = true;
 		return false;
 	}
+	pass_archived(c, receipt);
 	if (c->n)
 		want = hash_hex(c->a, &c->last);
 	if (clock == (int64_t)c->n + 1 && text_eq(prev, want))
@@ -316,7 +411,7 @@ static void check_seam(struct log_checking *c, const struct json *receipt)
 					1);
 		json_push(c->a, c->seams, seam);
 	}
-	if (!text_eq(effect, "helm.log/rotate") || c->line != 1)
+	if (!text_eq(effect, ROTATE_EFFECT) || c->line != 1)
 		return;
 	const char *named = json_get_text(about, "continues", ""), *hash = json_get_text(about, "sha256", "");
 	if (c->gap_at == c->n + 1)
@@ -348,6 +443,7 @@ static void check_line(struct log_checking *c, struct arena *a, struct bytes tex
 	if (!check_link(c, receipt, &chain))
 		return;
 	check_unhashed(c, a, text, receipt);
+	note_signer(c, receipt);
 	check_seam(c, receipt);
 	struct hash leaf = merkle_leaf(chain.b, SHA256_SIZE);
 	add_leaf(c, &leaf);
@@ -370,12 +466,13 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 	AUTO(arena_done) struct arena a = { 0 };
 	struct trust anyone = {
 		.allow_self_attested = true, .threads = c->trust.threads, .gaps = c->trust.gaps
-	};
+	}; /* nobody's keys have no order either */
 	struct verification v;
 
 	verification_begin(&v, &a, &c->trust, "receipt chain");
 	verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
 	bool is_damage = v.integrity == ANSWER_NO;
+	c->trust.key_order = v.key_order;
 	if (!is_damage && v.trusted == ANSWER_YES)
 		return;
 	if (is_damage) {
@@ -420,15 +517,15 @@ static void note_torn(struct log_checking *c)
 
 /* Reads whole lines, some MiB at a time; a line that does not fit makes the buffer grow up to a limit.
  * *ret_whole counts bytes up to the last newline: an incomplete last line is not part of the file's hash. */
-static int read_pieces(struct log_checking *c, const struct log_file *f, struct sha256 *digest,
+static int read_pieces(struct log_checking *c, const struct log_file *f, off_t from, struct sha256 *digest,
 	off_t *ret_whole, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	size_t cap = STEP_BYTES, held = 0;
 	char *hold = arena_text(&a, cap);
 
-	*ret_whole = 0;
-	for (off_t at = 0; at < f->size_bytes;) {
+	*ret_whole = from;
+	for (off_t at = from; at < f->size_bytes;) {
 		size_t n = cap - held;
 		if ((off_t)n > f->size_bytes - at)
 			n = (size_t)(f->size_bytes - at);
@@ -465,42 +562,129 @@ static int read_pieces(struct log_checking *c, const struct log_file *f, struct 
 	return OK;
 }
 
+/* The part of a file that was verified before must have the bytes it had then; it goes through the digest of
+ * the file, and no further. */
+static int hash_known(struct log_checking *c, const struct log_file *f, struct sha256 *digest, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	char *step = arena_text(&a, STEP_BYTES / 8);
+	struct sha256 so_far;
+	struct hash found;
+	int rc = OK;
+
+	for (off_t at = 0; rc == OK && at < c->known.at;) {
+		size_t n = STEP_BYTES / 8;
+		if ((off_t)n > c->known.at - at)
+			n = (size_t)(c->known.at - at);
+		rc = log_file_read(c->cut, f, step, n, at, e);
+		if (rc == OK)
+			sha256_add(digest, step, n);
+		at += (off_t)n;
+	}
+	so_far = *digest;
+	sha256_end(&so_far, found.b);
+	c->is_doubted |= rc == OK && !hash_eq(&found, &c->known.digest);
+	return rc;
+}
+
 /* Keeps name and hash of the file for the first receipt of the next one. */
-static int check_file(struct log_checking *c, const struct log_file *f, struct err *e)
+static int check_file(struct log_checking *c, const struct log_file *f, bool is_resumed, struct err *e)
 {
 	struct json *row = json_new(c->a, JSON_OBJECT);
 	uint64_t before = c->receipts;
-	uint8_t hash[SHA256_SIZE];
 	struct sha256 digest;
-	char hex[SHA256_HEX];
+	struct hash hash;
 	off_t whole;
+	int rc = OK;
 
 	c->file = f->name;
-	c->line = 0;
+	c->line = is_resumed ? c->known.line : 0;
 	sha256_begin(&digest);
-	int rc = read_pieces(c, f, &digest, &whole, e);
-	if (rc)
+	if (is_resumed)
+		rc = hash_known(c, f, &digest, e);
+	if (rc == OK && !c->is_doubted)
+		rc = read_pieces(c, f, is_resumed ? c->known.at : 0, &digest, &whole, e);
+	if (rc || c->is_doubted)
 		return rc;
-	sha256_end(&digest, hash);
-	hex_encode(hash, SHA256_SIZE, hex);
+	sha256_end(&digest, hash.b);
 	c->previous_file = f->name;
-	c->previous_sha256 = arena_strdup(c->a, hex);
+	c->previous_sha256 = hash_hex(c->a, &hash);
+	c->skipped = NULL;
 	json_sets(c->a, row, "file", f->name);
-	json_seti(c->a, row, "receipts", (int64_t)(c->receipts - before));
+	json_seti(c->a, row, "receipts",
+		(int64_t)(c->receipts - before) + (is_resumed ? (int64_t)c->known.line : 0));
 	json_seti(c->a, row, "bytes", (int64_t)whole);
 	json_sets(c->a, row, "sha256", c->previous_sha256);
+	if (f->moved_to)
+		json_sets(c->a, row, "archived_to", f->moved_to);
 	json_push(c->a, c->files, row);
 	return OK;
+}
+
+/* Anybody can write what stands in the place of a file; it counts only when it is the receipt of a move, signed by a
+ * trusted key. */
+const struct json *moved_row(struct log_checking *c, const struct log_file *f)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	const struct json *row = segment_moved(c->a, f->moved, f->name);
+	struct verification v;
+
+	verification_begin(&v, &scratch, &c->trust, "receipt");
+	if (row)
+		verify_receipt(&v, f->moved);
+	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES ? row : NULL;
+}
+
+void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row)
+{
+	struct json *note = finding_add(c, "notice", "archived",
+		arena_printf(c->a,
+			"%s is archived at %s (sha256 %s); it cannot be read here, and was not looked at",
+			f->name, f->moved_to ? f->moved_to : "?", json_get_text(row, "sha256", "")));
+
+	json_sets(c->a, note, "file", f->name);
+}
+
+/* A file that was moved away and cannot be read: its receipts are known only as the seam of the next file sums them up. */
+static void pass_moved(struct log_checking *c, const struct log_file *f)
+{
+	const struct json *moved = moved_row(c, f);
+	struct json *row = json_new(c->a, JSON_OBJECT);
+
+	if (!moved) {
+		json_sets(c->a,
+			finding_add(c, "damage", "segment_missing",
+				arena_printf(c->a,
+					"%s is not there, and nobody trusted has signed that it was moved",
+					f->name)),
+			"file", f->name);
+		return;
+	}
+	moved_note(c, f, moved);
+	c->skipped = f;
+	c->previous_file = f->name;
+	c->previous_sha256 = json_get_text(moved, "sha256", "");
+	json_sets(c->a, row, "file", f->name);
+	json_seti(c->a, row, "bytes", json_get_int(moved, "bytes", 0));
+	json_sets(c->a, row, "sha256", c->previous_sha256);
+	json_sets(c->a, row, "archived_to", f->moved_to ? f->moved_to : "");
+	json_push(c->a, c->files, row);
 }
 
 static int check_files(struct log_checking *c, struct err *e)
 {
 	int rc = OK;
 
-	for (size_t i = 0; i < c->cut->n; i++)
+	for (size_t i = c->known.first; i < c->cut->n; i++)
 		c->total_bytes += (uint64_t)c->cut->chain[i].size_bytes;
-	for (size_t i = 0; rc == OK && i < c->cut->n; i++)
-		rc = check_file(c, &c->cut->chain[i], e);
+	c->total_bytes -= (uint64_t)c->known.at;
+	for (size_t i = c->known.first; rc == OK && i < c->cut->n && !c->is_doubted; i++) {
+		const struct log_file *f = &c->cut->chain[i];
+		if (f->moved && f->fd < 0)
+			pass_moved(c, f);
+		else
+			rc = check_file(c, f, c->known.doc && i == c->known.first, e);
+	}
 	return rc;
 }
 
@@ -591,7 +775,18 @@ static void answer(struct log_checking *c, struct json *doc, const struct json *
 	r->receipts = c->receipts;
 	json_setb(c->a, doc, "sound", r->is_sound);
 	json_setb(c->a, doc, "damaged", r->is_damaged);
+	r->archived = c->archived;
 	json_seti(c->a, doc, "receipts", (int64_t)c->receipts);
+	if (c->known.doc) {
+		struct json *before = json_new(c->a, JSON_OBJECT);
+		r->receipts_before = (uint64_t)json_get_int(c->known.doc, "receipts", 0);
+		r->before = json_get_text(c->known.doc, "verified_at", "");
+		json_seti(c->a, before, "receipts", (int64_t)r->receipts_before);
+		json_sets(c->a, before, "at", r->before);
+		json_set(c->a, doc, "verified_before", before);
+	}
+	if (c->archived)
+		json_seti(c->a, doc, "archived_receipts", (int64_t)c->archived);
 	if (c->lost)
 		json_seti(c->a, doc, "lost_on_record", (int64_t)c->lost);
 	json_seti(c->a, doc, "heads", (int64_t)heads);
@@ -614,28 +809,36 @@ static int look(struct log_checking *c, int state_fd, enum cut_lock lock, struct
 	struct json *doc = json_new(c->a, JSON_OBJECT), *anchors = json_new(c->a, JSON_ARRAY);
 
 	*c->report = (struct log_report){ .is_sound = true, .doc = doc };
+	c->trusted = verified_trust(c->a, &c->trust);
 	heads_collect_anchors(c, state_fd, anchors);
-	size_t before = c->claims.n;
 	int rc = log_cut_take(c->sys, c->a, state_fd, lock, &cut, e);
 	if (rc)
 		return rc;
 	c->cut = &cut;
 	c->stored.n = (uint64_t)cut.leaves.size_bytes / LEAF_TEXT;
+	verified_resume(c);
+	verified_claim(c);
+	size_t before = c->claims.n;
 	rc = heads_read(c, e);
-	size_t heads = c->claims.n - before;
-	if (rc == OK)
+	size_t heads = c->claims.n - before + (size_t)json_get_int(c->known.doc, "heads", 0);
+	verified_claims(c);
+	if (rc == OK && !c->is_doubted)
 		rc = check_files(c, e);
-	if (rc)
+	if (rc || c->is_doubted)
 		return rc;
 	conclude_leaves(c);
 	heads_conclude(c);
 	answer(c, doc, anchors, heads);
+	verified_keep(c);
 	c->is_current = lock != CUT_MOMENT || log_cut_is_current(&cut);
 	return OK;
 }
 
-int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, const struct trust *trust,
-	const struct log_check_options *options, struct log_report *ret, bool *ret_is_current, struct err *e)
+/* *ret_is_doubted: what was verified before is not what is there now, or anything was found: all of it is to be
+ * read. */
+static int look_once(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock,
+	const struct trust *trust, const struct log_check_options *options, struct log_report *ret,
+	bool *ret_is_current, bool *ret_is_doubted, struct err *e)
 {
 	struct log_checking c = { .sys = s,
 		.a = a,
@@ -649,6 +852,20 @@ int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lo
 	int rc = look(&c, state_fd, lock, e);
 
 	*ret_is_current = c.is_current;
+	*ret_is_doubted = c.is_doubted || (rc == OK && c.known.doc && !ret->is_sound);
+	return rc;
+}
+
+int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, const struct trust *trust,
+	const struct log_check_options *options, struct log_report *ret, bool *ret_is_current, struct err *e)
+{
+	struct log_check_options all = *options;
+	bool is_doubted;
+	int rc = look_once(s, a, state_fd, lock, trust, options, ret, ret_is_current, &is_doubted, e);
+
+	all.all = true;
+	if (rc == OK && is_doubted)
+		rc = look_once(s, a, state_fd, lock, trust, &all, ret, ret_is_current, &is_doubted, e);
 	return rc;
 }
 

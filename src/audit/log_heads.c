@@ -1,6 +1,9 @@
 /* log_heads.c — the signed heads of a log, its own and those kept elsewhere, held against the tree that grows while the chain is
  * read.
  *
+ * A head's place is the size it speaks of, not its time: it was signed when the log had that size or more, so its key is the one
+ * of the receipt there or a later one.
+ *
  * All heads are read first and sorted by the size they speak of, so that one pass over the chain is enough: when the tree has a
  * head's size, its root must be the head's.  An anchor that does not fit may speak of a time before a repair, which stands
  * further on in the chain; so anchors are judged at the end. */
@@ -15,33 +18,36 @@ static const char *where_of(struct log_checking *c, const struct claim *claim)
 	return claim->where ? claim->where : arena_printf(c->a, "%s line %u", HEADS, claim->line);
 }
 
-/* A head whose signature cannot be tied to any key is damage: heads here were all signed by this program. */
-static void check_head_signature(struct log_checking *c, const struct json *head, const char *where)
+/* A head whose signature cannot be tied to any key is damage: heads here were all signed by this program.
+ * Returns the order of its key. */
+static unsigned check_head_signature(struct log_checking *c, const struct json *head, const char *where)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct verification v;
+	const char *named = json_get_text(head, "public_key", "");
 
+	if (c->cut)
+		(void)checking_key(c, named);
 	verification_begin(&v, &scratch, &c->trust, "tree head");
 	verify_tree_head(&v, head);
-	const char *named = json_get_text(head, "public_key", "");
 	if (v.integrity == ANSWER_YES && v.signer && *named && !text_eq(named, v.signer))
 		finding_member(c,
 			finding_add(c, "damage", "head_key",
 				arena_printf(c->a, "%s names another key than its signer's", where)),
 			"public_key", v.signer, named);
 	if (v.integrity == ANSWER_YES && v.trusted == ANSWER_YES)
-		return;
+		return v.signer_key ? v.signer_key->order : 0;
 	struct json *f = finding_add(c, v.integrity == ANSWER_NO || !v.signer ? "damage" : "untrusted",
 		"head_signature",
 		arena_printf(c->a, "%s: %s", where, v.text ? v.text : "its signer is not known"));
 	finding_member(c, f, v.member, v.expected, v.found);
+	return 0;
 }
 
 /* The signature is judged at once, the root when the tree has its size.  A root that cannot be read
  * becomes zeroes, which no tree has, so it fails then. */
 static void add_claim(struct log_checking *c, const struct json *head, uint32_t line, const char *where)
 {
-	struct claims *l = &c->claims;
 	struct claim claim = { .line = line,
 		.where = where,
 		.is_anchor = where != NULL,
@@ -49,15 +55,22 @@ static void add_claim(struct log_checking *c, const struct json *head, uint32_t 
 	int64_t size = json_get_int(head, "tree_size", 0);
 
 	claim.size = size < 0 ? 0 : (uint64_t)size;
-	check_head_signature(c, head, where_of(c, &claim));
+	claim.key_order = check_head_signature(c, head, where_of(c, &claim));
 	if (!hash_from_hex(json_get_text(head, "root_hash", ""), &claim.root))
 		memset(&claim.root, 0, sizeof(claim.root)); /* no tree has it */
+	heads_add(c, &claim);
+}
+
+void heads_add(struct log_checking *c, const struct claim *claim)
+{
+	struct claims *l = &c->claims;
+
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 64;
 		l->list = arena_grow(c->a, l->list, l->cap * sizeof(*l->list), cap * sizeof(*l->list));
 		l->cap = cap;
 	}
-	l->list[l->n++] = claim;
+	l->list[l->n++] = *claim;
 }
 
 /* The repair that explains an anchor which no longer fits: the anchor was signed before it, and the
@@ -84,6 +97,13 @@ static void refute_claim(
 {
 	const struct json *seam = claim->is_anchor ? later_repair(c, claim) : NULL;
 
+	if (claim->chain && c->session && !text_eq(claim->chain, c->session)) {
+		(void)finding_add(c, "notice", "another_chain",
+			arena_printf(c->a,
+				"on %s another chain was verified here, of %llu receipts; this one began anew",
+				claim->timestamp, (unsigned long long)claim->size));
+		return;
+	}
 	c->report->has_wrong_heads |= !claim->is_anchor;
 	if (seam)
 		(void)finding_add(c, "notice", "anchor_before_repair",
@@ -102,6 +122,12 @@ void heads_check(struct log_checking *c, struct claim *claim)
 		return;
 	if (hash_eq(&claim->root, &have)) {
 		c->confirmed = claim->size;
+		if (claim->key_order && claim->key_order < c->key_order)
+			(void)finding_add(c, "untrusted", "key_order",
+				arena_printf(c->a,
+					"%s is signed by a key that was no longer in force when the log had "
+					"%llu receipts",
+					where_of(c, claim), (unsigned long long)claim->size));
 		return;
 	}
 	c->report->has_wrong_heads |= !claim->is_anchor;
@@ -171,8 +197,9 @@ static int read_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	struct log_checking *c = arg;
 	struct json *head;
 
-	(void)offset;
 	(void)e;
+	if (offset < c->known.heads_bytes)
+		return OK; /* verified before */
 	if (!is_whole) {
 		(void)finding_add(c, "notice", "torn", "the last line of " HEADS " was never completed");
 	} else if (json_parse(&scratch, text, HEADS, NULL, &head, NULL) || !is_head_line(text, head)) {

@@ -4,6 +4,7 @@
 
 #include "audit/audit.h"
 #include "proof/gap.h"
+#include "proof/segment.h"
 
 enum { LEAF_TEXT = 65 }; /* a line of log/leaves */
 

@@ -10,8 +10,40 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/hash.h"
 
+#include <openssl/crypto.h>
 #include <openssl/sha.h>
 #include <string.h>
+
+#if defined(__x86_64__) && __GLIBC_PREREQ(2, 33)
+#include <sys/platform/x86.h>
+
+/* Which instructions its code may use, libcrypto asks the processor before main() starts.  Each question is
+ * a trap into the hypervisor on a virtual machine: eight of them take as long as signing a receipt.  The C
+ * library has asked already and tells for free.  So the table libcrypto reads, and the one other function
+ * its SHA-256 needs, are here; the object file that asks is then not linked.  They are weak: a program that
+ * uses more of libcrypto gets libcrypto's own, filled in before this runs.  An empty table is safe, too: it
+ * means the slowest code. */
+__attribute__((weak)) uint32_t OPENSSL_ia32cap_P[16];
+
+__attribute__((weak)) void OPENSSL_cleanse(void *p, size_t n)
+{
+	explicit_bzero(p, n);
+}
+
+__attribute__((constructor)) static void tell_libcrypto(void)
+{
+	uint32_t *may_use = OPENSSL_ia32cap_P;
+
+	if (may_use[0] | may_use[1])
+		return;
+	/* Bits as CPUID gives them for leaf 1 (EDX, ECX) and leaf 7 (EBX); bit 30 of the first is
+	 * libcrypto's own for "an Intel processor", and lets it choose AVX. */
+	may_use[0] = CPU_FEATURE_ACTIVE(AVX) ? 1u << 30 : 0;
+	may_use[1] = (CPU_FEATURE_ACTIVE(SSSE3) ? 1u << 9 : 0) | (CPU_FEATURE_ACTIVE(AVX) ? 1u << 28 : 0);
+	may_use[2] = (CPU_FEATURE_ACTIVE(BMI1) ? 1u << 3 : 0) | (CPU_FEATURE_ACTIVE(AVX2) ? 1u << 5 : 0) |
+		(CPU_FEATURE_ACTIVE(BMI2) ? 1u << 8 : 0) | (CPU_FEATURE_ACTIVE(SHA) ? 1u << 29 : 0);
+}
+#endif
 
 _Static_assert(
 	sizeof(SHA256_CTX) <= sizeof(struct sha256), "struct sha256 is too small for the library's context");

@@ -128,19 +128,24 @@ char *arena_strdup(struct arena *a, const char *s)
 	return arena_strndup(a, s, strlen(s));
 }
 
-/* Measures first, so the text is exactly as long as it is. */
+/* The text takes exactly its own length.  Most are short: those are written once and copied, longer ones
+ * measured first and written again. */
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
 	va_list ap, again;
+	char first[200];
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = vsnprintf(first, sizeof(first), fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		BUG("bad format");
 	char *p = take(a, (size_t)n + 1, 1);
-	vsnprintf(p, (size_t)n + 1, fmt, again);
+	if ((size_t)n < sizeof(first))
+		memcpy(p, first, (size_t)n + 1);
+	else
+		vsnprintf(p, (size_t)n + 1, fmt, again);
 	va_end(again);
 	return p;
 }

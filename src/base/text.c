@@ -174,6 +174,10 @@ size_t text_utf8_valid(const char *p, size_t n)
 				continue;
 			}
 		}
+		if ((uint8_t)p[i] < 0x80) {
+			i++;
+			continue;
+		}
 		size_t len = text_decode(p + i, n - i, &cp);
 		if (len == 0)
 			return i;
@@ -210,13 +214,19 @@ static bool is_unsafe(uint32_t cp)
 		(cp >= 0x2028 && cp <= 0x202e) || (cp >= 0x2066 && cp <= 0x2069) || cp == 0xfeff;
 }
 
-/* What a person may be shown: unsafe characters and bad bytes become visible escapes. */
+/* What a person may be shown: unsafe characters and bad bytes become visible escapes. Plain letters, nearly
+ * all there are, are copied by the run. */
 char *text_safe(struct arena *a, const char *p, size_t n, bool keep_lines)
 {
 	struct buf b;
 
 	buf_init(&b, a);
-	for (size_t i = 0; i < n;) {
+	for (size_t i = 0, plain = 0; i < n; plain = i) {
+		while (plain < n && p[plain] >= 0x20 && p[plain] < 0x7f)
+			plain++;
+		buf_add(&b, p + i, plain - i);
+		if ((i = plain) == n)
+			break;
 		uint32_t cp = 0;
 		size_t len = text_decode(p + i, n - i, &cp);
 		if (len == 0)
@@ -659,8 +669,9 @@ static void glob_step(const struct glob *g, const uint8_t *now, uint8_t *next, u
 	pass_stars(g, next);
 }
 
-/* Short patterns keep their two sets on the stack. */
-bool text_glob(const char *pattern, const char *s, bool path)
+/* The sets of positions in the pattern where the text may be, one character after the other: linear in the
+ * text, whatever the stars.  Short patterns keep their two sets on the stack. */
+static bool glob_sets(const char *pattern, const char *s, bool path)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct glob g = { .pattern = pattern, .n = strlen(pattern), .path = path };
@@ -684,6 +695,25 @@ bool text_glob(const char *pattern, const char *s, bool path)
 		next = swap;
 	}
 	return now[g.n] == 1;
+}
+
+/* Is it a character that stands for itself in a pattern, one byte long? */
+static bool is_literal(char c)
+{
+	return c && (unsigned char)c < 0x80 && !strchr("*?[\\", c);
+}
+
+/* Most patterns begin with letters, and most texts differ from them in one of the first: that needs no
+ * sets. */
+bool text_glob(const char *pattern, const char *s, bool path)
+{
+	while (is_literal(*pattern)) {
+		if (*s++ != *pattern++)
+			return false;
+	}
+	if (!*pattern)
+		return !*s;
+	return glob_sets(pattern, s, path);
 }
 
 /* ---- nearest name ---- */

@@ -138,6 +138,22 @@ void out_row(
 	struct out_table *t, const char *const *cells, const enum paint *paints); /* paints may be NULL */
 void out_table_end(struct out_table *t);
 
+/* A list that may be long: rows are given one at a time and printed in pieces, as tables or as one JSON array.  listing_row() is a visitor of
+ * the index; `cells` puts one row into the table. */
+typedef void listing_cells(struct cli *r, struct out_table *t, const struct json *row);
+struct listing {
+	struct cli *r;
+	struct arena a; /* of one piece */
+	const char *const *heads;
+	size_t columns, pieces;
+	listing_cells *cells;
+	struct json *rows;
+};
+void listing_begin(
+	struct listing *l, struct cli *r, const char *const *heads, size_t columns, listing_cells *cells);
+int listing_row(void *arg, struct json *row, struct err *e);
+void listing_end(struct listing *l);
+
 /* Progress on standard error, only when that is a terminal: counts, rate, time left.  Cheap to call often. */
 struct progress {
 	struct sys *sys;
@@ -149,6 +165,14 @@ struct progress {
 void progress_begin(struct progress *p, struct cli *r, const char *what, uint64_t total);
 void progress_step(struct progress *p, uint64_t done);
 void progress_end(struct progress *p);
+/* The same for work of several kinds, one line after the other; kinds are told apart by the address of their name. */
+struct shown {
+	struct cli *r;
+	struct progress p;
+	const char *what;
+};
+void show_step(void *shown, const char *what, uint64_t done, uint64_t total);
+void show_end(struct shown *s);
 
 /* Exit codes, the same for every command. */
 enum {

@@ -100,6 +100,8 @@ int cmd_checkpoint_policy(struct cli *r, struct err *e);
 
 /* cmd_verify.c */
 extern const struct opt verify_opts[];
+/* Told by content and names: this file or directory may be a pack.  What cannot be read may be one. */
+bool may_be_pack(struct cli *r, struct arena *a, const char *name);
 int cmd_verify(struct cli *r, struct err *e);
 
 /* For commands that a person uses: cmd_trust.c. */
@@ -143,6 +145,7 @@ int cmd_watch(struct cli *r, struct err *e);
 int cmd_report(struct cli *r, struct err *e);
 int cmd_run_contract(struct cli *r, struct err *e);
 int cmd_capability_diff(struct cli *r, struct err *e);
+extern const struct opt log_sessions_opts[];
 int cmd_log_sessions(struct cli *r, struct err *e);
 
 /* cmd_task.c */

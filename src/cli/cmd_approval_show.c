@@ -8,11 +8,14 @@
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
+#include "proof/preimage.h"
 
 #include <string.h>
 
 const struct opt approval_list_opts[] = {
 	{ "all", OPT_FLAG, NULL, "also what was answered, used, revoked or has expired", NULL, false },
+	{ "limit", OPT_INT, "N", "with --all: the newest N of the settled ones (default 200, at most 1000)",
+		NULL, false },
 	{ 0 },
 };
 
@@ -61,7 +64,7 @@ static void line(struct cli *r, struct buf *to, const struct json *doc, const ch
 	const char *value = json_get_text(doc, name, NULL);
 
 	if (value)
-		buf_addf(to, "  %-10s %s\n", title, safe(r, value));
+		buf_addf(to, "  %-10s %s\n", title, safe(r, receipt_id_short(r->a, value)));
 }
 
 /* A command of several lines is shown line by line, never joined or cut: what is approved is what was
@@ -308,7 +311,7 @@ static struct json *flat_grant(struct cli *r, const struct json *entry)
 }
 
 /* Without --all only what waits and what is in force. */
-static void print_json(struct cli *r, const struct json *doc, bool all)
+static void print_json(struct cli *r, const struct json *doc, bool all, bool has_more)
 {
 	struct json *out_doc = json_new(r->a, JSON_OBJECT), *requests = json_new(r->a, JSON_ARRAY),
 		    *grants = json_new(r->a, JSON_ARRAY);
@@ -322,28 +325,51 @@ static void print_json(struct cli *r, const struct json *doc, bool all)
 			json_push(r->a, grants, flat_grant(r, m->value));
 	json_set(r->a, out_doc, "requests", requests);
 	json_set(r->a, out_doc, "grants", grants);
+	if (all)
+		json_setb(r->a, out_doc, "complete", !has_more);
 	out_json(r, out_doc);
+}
+
+/* Those that are settled come from the log, and only as many as were asked for. */
+static int load_list(struct cli *r, bool all, struct json **ret, bool *ret_more, struct err *e)
+{
+	int64_t limit = opt_int(r, "limit", 200);
+	int rc = limit < 1 || limit > 1000 ? err_set(e, E_USAGE, "APPROVAL_LIMIT", "--limit takes 1 to 1000")
+					   : OK;
+
+	*ret_more = false;
+	if (rc == OK)
+		rc = approvals_load(r->sys, r->a, r->ws, ret, e);
+	if (rc || !all)
+		return rc;
+	return approvals_add_settled(r->sys, r->a, r->ws, (size_t)limit, *ret, ret_more, e);
 }
 
 /* Ends with the command that answers the first request. */
 int cmd_approval_list(struct cli *r, struct err *e)
 {
+	bool all = opt_flag(r, "all"), has_more;
 	struct json *doc;
-	int rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
+	int rc = load_list(r, all, &doc, &has_more, e);
 
 	if (rc)
 		return rc;
 	if (r->is_json) {
-		print_json(r, doc, opt_flag(r, "all"));
+		print_json(r, doc, all, has_more);
 		return 0;
 	}
-	approvals_print(r, doc, opt_flag(r, "all"));
+	approvals_print(r, doc, all);
+	if (has_more)
+		out(r,
+			"Older ones are not shown: --limit shows more, 'helm approval show ID' any of them; all "
+			"stand in %s/" APPROVALS_LOG ".\n",
+			r->ws->state_dir);
 	if (approvals_nth(r, doc, 1))
 		out(r, "\nTo see and answer one: helm approval approve %s\n", approvals_nth(r, doc, 1));
 	return 0;
 }
 
-/* The id may name a grant or a request; grants are looked up first. */
+/* The id may name a grant or a request, settled or not; grants are looked up first. */
 int cmd_approval_show(struct cli *r, struct err *e)
 {
 	const char *id = r->args[0];
@@ -357,6 +383,8 @@ int cmd_approval_show(struct cli *r, struct err *e)
 	buf_init(&text, r->a);
 	rc = approvals_load(r->sys, r->a, r->ws, &doc, e);
 	struct json *grant = rc ? NULL : json_get(json_get(doc, "grants"), id);
+	if (rc == OK && !grant && text_is_id(id) && text_starts(id, "grant-"))
+		grant = approvals_find_settled(r->sys, r->a, r->ws, true, id);
 	if (rc == OK && !grant)
 		rc = approval_get(&k, r->a, id, &entry, e);
 	kernel_close(&k);

@@ -133,35 +133,6 @@ static const char *paths_text(struct cli *r, const struct json *record)
 	return to.n ? to.p : "-";
 }
 
-/* Long work shows itself on a terminal; each kind of work starts a new line of progress. */
-struct shown {
-	struct cli *r;
-	struct progress p;
-	const char *what;
-};
-
-/* Kinds are told apart by the address of their name: the store passes the same text for one kind. */
-static void show_step(void *arg, const char *what, uint64_t done, uint64_t total)
-{
-	struct shown *s = arg;
-
-	/* Another kind of work begins. */
-	if (s->what != what) {
-		if (s->what)
-			progress_end(&s->p);
-		progress_begin(&s->p, s->r, what, total);
-		s->what = what;
-	}
-	s->p.total = total;
-	progress_step(&s->p, done);
-}
-
-static void show_end(struct shown *s)
-{
-	if (s->what)
-		progress_end(&s->p);
-}
-
 /* ---- create ---- */
 
 /* Files that could not be saved are always told: a checkpoint that lacks them must not look complete. */
@@ -492,9 +463,10 @@ int cmd_checkpoint_preview(struct cli *r, struct err *e)
 struct row_writer {
 	struct cli *r;
 	char *task_id, *started_at;
+	struct open_run open; /* so that a restore that died is recognised as dead */
+	struct json *begun; /* the first row; NULL before it is written */
 };
 
-/* Process id and start time are in the row, so that a restore that died is recognised as dead. */
 static int write_row(void *arg, const struct json *row, struct err *e)
 {
 	struct row_writer *w = arg;
@@ -507,6 +479,8 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	/* The first row; the second one keeps its time. */
 	if (!w->started_at)
 		w->started_at = arena_strdup(r->a, now);
+	if (!is_done && w->open.fd < 0 && open_run_begin(r->sys, r->ws->state_fd, w->task_id, &w->open, e))
+		return e->rc;
 	json_sets(r->a, task, "task_id", w->task_id);
 	json_set(r->a, task, "task_name", json_stringf(r->a, "checkpoint restore %s", id));
 	json_set(r->a, task, "command_preview", json_stringf(r->a, "helm checkpoint restore %s", id));
@@ -514,10 +488,34 @@ static int write_row(void *arg, const struct json *row, struct err *e)
 	json_sets(r->a, task, "started_at", w->started_at);
 	json_seti(r->a, task, "pid", getpid());
 	json_seti(r->a, task, "pid_start", proc_start_ticks(r->sys, 0));
+	if (w->open.fd >= 0)
+		json_sets(r->a, task, "open_run", w->open.name);
 	if (is_done)
 		json_sets(r->a, task, "finished_at", now);
 	json_set(r->a, task, "restore", json_copy(r->a, row));
-	return ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
+	int rc = ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, task, NULL, e);
+	if (rc == OK && is_done)
+		open_run_end(r->sys, r->ws->state_fd, &w->open);
+	if (rc == OK)
+		w->begun = is_done ? NULL : task;
+	return rc;
+}
+
+/* A restore that failed on the way says so; when not even that can be written, the next run does. */
+static void write_failure(struct row_writer *w, const char *why)
+{
+	struct cli *r = w->r;
+	struct err late = { 0 };
+
+	if (w->begun) {
+		json_sets(r->a, w->begun, "status", "failed");
+		json_sets(r->a, w->begun, "failure_stage", "execution");
+		json_sets(r->a, w->begun, "failure_reason", why);
+		json_sets(r->a, w->begun, "finished_at", text_time_iso(r->a, r->sys->now_us(r->sys)));
+		if (ledger_append(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, w->begun, NULL, &late) == OK)
+			open_run_end(r->sys, r->ws->state_fd, &w->open);
+	}
+	close_fd(&w->open.fd);
 }
 
 /* Always ends with the way back, when there is one. */
@@ -582,7 +580,7 @@ static bool is_confirmed(
 int cmd_checkpoint_restore(struct cli *r, struct err *e)
 {
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
-	struct row_writer writer = { .r = r };
+	struct row_writer writer = { .r = r, .open = { .fd = -1 } };
 	struct shown shown = { .r = r };
 	struct checkpoint_progress progress = { show_step, &shown };
 	struct checkpoint_restored back;
@@ -609,8 +607,10 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 	}
 	int rc = checkpoint_restore(&st, &q, &back, e);
 	show_end(&shown);
-	if (rc)
+	if (rc) {
+		write_failure(&writer, e->text);
 		return rc;
+	}
 	if (r->is_json)
 		out_json(r, restored_json(r, &back, q.is_dry_run));
 	else

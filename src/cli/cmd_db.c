@@ -91,6 +91,22 @@ int cmd_db_status(struct cli *r, struct err *e)
 	return rc;
 }
 
+static void task_cells(struct cli *r, struct out_table *t, const struct json *row)
+{
+	const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
+		safe_member(r, row, "profile"), safe_member(r, row, "task_name") };
+
+	out_row(t, cells, NULL);
+}
+
+static void guard_cells(struct cli *r, struct out_table *t, const struct json *row)
+{
+	const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "action"),
+		safe_member(r, row, "selected_profile"), safe_member(r, row, "created_at") };
+
+	out_row(t, cells, NULL);
+}
+
 /* With --guard-action rows are decisions of the guard, otherwise tasks; the columns follow. */
 int cmd_db_query(struct cli *r, struct err *e)
 {
@@ -99,23 +115,12 @@ int cmd_db_query(struct cli *r, struct err *e)
 	struct index_place at = place(r);
 	struct index_query q = { opt_text(r, "status", NULL), opt_text(r, "profile", NULL),
 		opt_text(r, "guard-action", NULL), opt_text(r, "task-id", NULL), opt_int(r, "limit", 50) };
-	struct json *rows;
-	int rc = index_query(&at, &q, &rows, e);
+	struct listing l;
 
-	if (rc)
-		return rc;
-	if (r->is_json) {
-		out_json(r, rows);
-		return 0;
-	}
-	struct out_table *t = out_table(r, q.guard_action ? guard_heads : task_heads, 4);
-	json_each (row, rows) {
-		const char *cells[] = { safe_member(r, row, "task_id"),
-			safe_member(r, row, q.guard_action ? "action" : "status"),
-			safe_member(r, row, q.guard_action ? "selected_profile" : "profile"),
-			safe_member(r, row, q.guard_action ? "created_at" : "task_name") };
-		out_row(t, cells, NULL);
-	}
-	out_table_end(t);
-	return 0;
+	listing_begin(&l, r, q.guard_action ? guard_heads : task_heads, 4,
+		q.guard_action ? guard_cells : task_cells);
+	int rc = index_query(&at, &q, listing_row, &l, e);
+	if (rc == OK)
+		listing_end(&l);
+	return rc;
 }

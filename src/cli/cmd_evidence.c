@@ -139,25 +139,40 @@ static void sign_newest_head(struct cli *r, struct key *key)
 		warn(r, "the pack has no signed head over all receipts: %s", why.text);
 }
 
+/* Progress is shown in MiB. */
+static void step(void *arg, uint64_t done, uint64_t total)
+{
+	(void)total;
+	progress_step(arg, done >> 20);
+}
+
 /* The order matters: the head is signed before anything is collected, so that it is part of the pack. */
 int cmd_evidence_export(struct cli *r, struct err *e)
 {
 	AUTO(key_free) struct key *key = NULL;
 	const char *path = opt_text(r, "out", NULL);
 	struct evidence_choice choice = { 0 };
-	struct pack_about about;
+	AUTO(evidence_close) struct evidence found = { 0 };
 	struct pack_written written;
-	struct pack_item *items;
-	size_t n;
+	struct progress p;
 	int rc;
 
 	if ((rc = read_choice(r, &choice, e)) || (rc = load_key(r, &key, e)))
 		return rc;
 	sign_newest_head(r, key);
-	if ((rc = evidence_collect(r->sys, r->a, r->ws->state_fd, &choice, &items, &n, &about, e)) ||
-		(rc = pack_write(r->sys, r->a, AT_FDCWD, path, &about, items, n, key, &written, e)))
+	if ((rc = evidence_collect(r->sys, r->a, r->ws->state_fd, &choice, &found, e)))
 		return rc;
-	show_export(r, &written, path, n);
+	if (found.away)
+		warn(r, "receipts of %s are archived and cannot be read, so they are not in the pack",
+			found.away);
+	progress_begin(&p, r, "exporting MiB", found.total_bytes >> 20);
+	found.step = step;
+	found.arg = &p;
+	rc = pack_write(r->sys, r->a, AT_FDCWD, path, &found.about, found.items, found.n, key, &written, e);
+	progress_end(&p);
+	if (rc)
+		return rc;
+	show_export(r, &written, path, found.n);
 	return OK;
 }
 
@@ -211,17 +226,25 @@ static void show_verdict(struct cli *r, const struct verification *v)
 		out(r, "note: %s\n", json_text(note));
 }
 
-/* Verifies a pack. An unreadable archive is an answer, too (exit code 2); a name that leads to no readable
- * file is an error. */
+/* Verifies a pack. An unreadable archive and a file that is no pack are answers, too (exit code 2), the same
+ * as those of 'helm verify'; a name that leads to no readable file is an error. */
 static int judge(struct cli *r, const char *path, struct trust *trust, struct verification *v, struct pack *p,
 	struct err *e)
 {
 	struct err why = { 0 };
 
 	verification_begin(v, r->a, trust, "evidence pack");
+	*p = (struct pack){ 0 };
+	if (!may_be_pack(r, r->a, path)) {
+		verify_no_record(v);
+		return EXIT_USAGE;
+	}
 	if (!verify_pack_open(r->sys, r->a, AT_FDCWD, path, p, &why)) {
-		verify_pack(v, p);
-		return OK;
+		if (verify_pack_is_one(p))
+			verify_pack(v, p);
+		else
+			verify_no_record(v);
+		return verify_pack_is_one(p) ? OK : EXIT_USAGE;
 	}
 	/* The file is not there or cannot be read: that says nothing about the pack. */
 	if (why.rc == E_IO || why.rc == E_MISSING) {

@@ -7,6 +7,9 @@
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/freeze.h"
+#include "proof/preimage.h"
+
+#include <string.h>
 
 const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
@@ -81,8 +84,9 @@ static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "%s=%s\nreceipt=%s\n", word, text_eq(who, "*") ? "everybody" : who,
-			safe_member(r, receipt, "receipt_id"));
+		out(r, "%s=%s\nreceipt=%s\n", word,
+			text_eq(who, "*") ? "everybody" : text_safe(r->a, who, strlen(who), false),
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }
 

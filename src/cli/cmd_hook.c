@@ -69,9 +69,11 @@ static const char *failure_code(const struct err *e)
 {
 	if (text_starts(e->code, "KEY_") || text_eq(e->code, "HOME_UNSET") || text_eq(e->code, "LOG_KEY"))
 		return "[INBOX_SIGNER_UNAVAILABLE] the signer is unavailable";
-	if (text_starts(e->code, "PROFILE_") || text_starts(e->code, "TOOL_GROUPS"))
+	/* The payload is read by now, so what is no JSON is a file that says what is permitted. */
+	if (text_starts(e->code, "PROFILE_") || text_starts(e->code, "TOOL_GROUPS") ||
+		text_starts(e->code, "JSON_"))
 		return "[INBOX_POLICY_PROFILE_UNAVAILABLE] the policy profile is unavailable";
-	if (text_starts(e->code, "HOOK_") || text_starts(e->code, "JSON_"))
+	if (text_starts(e->code, "HOOK_"))
 		return "[SCHEMA_VIOLATION] the call could not be read";
 	return "[INBOX_RECEIPT_PERSISTENCE_UNAVAILABLE] receipt persistence is unavailable";
 }
@@ -87,7 +89,7 @@ static int refuse_for(struct cli *r, const struct client *c, const struct err *e
 
 	text = text_safe(r->a, text, strlen(text), false);
 	/* A payload that is none may not come from the client we think: exit code 2 is the block all of them know. */
-	if (text_starts(e->code, "HOOK_") || text_starts(e->code, "JSON_")) {
+	if (text_starts(e->code, "HOOK_")) {
 		(void)!r->sys->write(r->sys, 2, text, strlen(text));
 		return 2;
 	}
@@ -138,11 +140,11 @@ static int read_call(struct cli *r, const struct client *c, struct tool_call *re
 	struct bytes payload;
 	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, &payload, e);
 
-	if (rc) {
+	if (rc == OK)
+		rc = clients_read_call(c, r->a, payload, ret, e);
+	if (rc)
 		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
-		return rc;
-	}
-	return clients_read_call(c, r->a, payload, ret, e);
+	return rc;
 }
 
 /* "Unarmed": that there is a key is checked, but it is loaded only when something is signed. An allowed

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "kernel/workspace.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -36,6 +37,7 @@ const struct opt log_anchor_opts[] = {
 	{ 0 },
 };
 const struct opt log_check_opts[] = {
+	{ "all", OPT_FLAG, NULL, "read everything, also what was verified before", NULL, false },
 	{ "key", OPT_LIST, "KEY", "trust this key instead of your own: 64 hex digits, or a file (repeatable)",
 		NULL, false },
 	{ "history", OPT_VALUE, "FILE", "a key history that extends this trust", NULL, false },
@@ -221,7 +223,7 @@ static int find_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	(void)text;
 	(void)e;
 	if (!receipt ||
-		(!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+		(!receipt_id_is(json_get_text(receipt, "receipt_id", ""), w->word) &&
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->clock = json_get_int(receipt, "lamport_clock", 0);
@@ -445,6 +447,13 @@ static void show_report(struct cli *r, const struct log_report *report)
 		report->is_sound ? "sound " : "NOT SOUND", paint(r, PAINT_OFF),
 		(unsigned long long)report->receipts, json_get(doc, "files")->n,
 		(long long)json_get_int(doc, "heads", 0), json_get(doc, "anchors")->n);
+	if (report->before)
+		out(r, "        %llu receipts were verified on %s, %llu now; --all reads everything\n",
+			(unsigned long long)report->receipts_before, report->before,
+			(unsigned long long)(report->receipts - report->receipts_before));
+	if (report->archived)
+		out(r, "        %llu receipts more are archived and were not looked at\n",
+			(unsigned long long)report->archived);
 	out(r, "        root of the log: %s\n", json_get_text(doc, "root_hash", ""));
 	if (report->is_sound && json_get(doc, "anchors")->n == 0)
 		out(r,
@@ -455,16 +464,29 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "next: helm log repair puts the damage on record, so that work can go on\n");
 }
 
+/* Where it is kept how far this log was verified; NULL: nowhere. */
+static const char *verified_file(struct cli *r)
+{
+	const char *beside = workspace_beside(r->a, r->ws);
+
+	return beside ? path_join(r->a, beside, "verified.json") : NULL;
+}
+
 /* The check with progress; options are read only where the command has them. */
 static int run_check(struct cli *r, bool has_options, struct log_report *report, struct err *e)
 {
 	struct progress p;
 	struct trust trust;
 	struct log_check_options options = { .root_fd = r->ws->root_fd, .step = step, .arg = &p };
+	const char **keys;
 	int rc = cmd_log_trust(r, has_options, &trust, e);
 
 	if (rc)
 		return rc;
+	/* What others are trusted with is asked now and not remembered. */
+	if (!(has_options && opt_list(r, "key", &keys)))
+		options.verified = verified_file(r);
+	options.all = has_options && opt_flag(r, "all");
 	progress_begin(&p, r, "checking MiB", 0);
 	rc = log_check(r->sys, r->a, r->ws->state_fd, &trust, &options, report, e);
 	progress_end(&p);
@@ -527,7 +549,9 @@ int cmd_log_repair(struct cli *r, struct err *e)
 	struct log_repaired done;
 	struct progress p;
 	struct trust trust;
-	struct log_check_options options = { .root_fd = r->ws->root_fd, .step = step, .arg = &p };
+	struct log_check_options options = {
+		.root_fd = r->ws->root_fd, .verified = verified_file(r), .all = true, .step = step, .arg = &p
+	};
 	int rc = cmd_log_trust(r, false, &trust, e);
 
 	if (rc == OK)

@@ -26,6 +26,10 @@ const struct opt dashboard_opts[] = {
 	{ "watch", OPT_INT, "SECONDS", "show it again and again", NULL, false },
 	{ 0 },
 };
+const struct opt log_sessions_opts[] = {
+	{ "limit", OPT_INT, "N", "how many, the newest ones (default 50, 0 all)", NULL, false },
+	{ 0 },
+};
 const struct opt contract_opts[] = {
 	{ "task-id", OPT_VALUE, "ID", "the task (default: the latest)", NULL, false },
 	{ 0 },
@@ -48,6 +52,7 @@ struct observed observed_from(struct cli *r)
 		.root = r->ws->root,
 		.layout = layout_name(r->ws->layout),
 		.state_name = r->ws->state_name,
+		.state_dir = r->ws->state_dir,
 		.root_fd = r->ws->root_fd,
 		.state_fd = r->ws->state_fd,
 		.points_dir = text_eq(r->ws->tree, r->ws->root) ? NULL : r->ws->points_dir };
@@ -147,8 +152,7 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 	if (json_get(doc, "tree"))
 		out(r, "tree=%s\n", safe_member(r, doc, "tree"));
 	print_standing(r, doc);
-	out(r, "task_status_counts=%s (of the last %lld tasks)\n",
-		counts_text(r, json_get(doc, "task_status_counts")),
+	out(r, "task_status_counts=%s (of %lld tasks)\n", counts_text(r, json_get(doc, "task_status_counts")),
 		(long long)json_get_int(doc, "tasks_counted", 0));
 	out(r, "recent_tasks=%u\nrecent_failed_commands=%u\nrecent_checkpoints=%u\n",
 		json_get(doc, "recent_tasks")->n, json_get(doc, "recent_failed_commands")->n,
@@ -158,6 +162,8 @@ static void print_status(struct cli *r, const struct json *doc, bool verbose)
 			out(r, "task=%s status=%s profile=%s name=%s\n", safe_member(r, row, "task_id"),
 				safe_member(r, row, "status"), safe_member(r, row, "profile"),
 				safe_member(r, row, "task_name"));
+	if (json_get(doc, "note"))
+		out(r, "note=%s\n", safe_member(r, doc, "note"));
 	out(r, "next=%s\n", safe_member(r, doc, "next"));
 }
 
@@ -296,6 +302,8 @@ static void print_dashboard(struct cli *r, const struct json *status)
 	print_approvals(r, json_get(status, "approvals"));
 	print_tasks(r, json_get(status, "recent_tasks"), json_get_int(status, "tasks_counted", 0));
 	print_checkpoints(r, json_get(status, "recent_checkpoints"));
+	if (json_get(status, "note"))
+		out(r, "\n%s\n", safe_member(r, status, "note"));
 	heading(r, "Next");
 	out(r, "%s\n", safe_text(r, text_eq(next, "helm dashboard") ? "helm report" : next));
 }
@@ -468,35 +476,52 @@ int cmd_capability_diff(struct cli *r, struct err *e)
 	return 0;
 }
 
-/* All sessions of agents with their counts. */
+static void session_cells(struct cli *r, struct out_table *t, const struct json *s)
+{
+	/* In the order of the headings. */
+	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
+	const char *cells[8] = { ago_member(r, s, "last_at", "last_at"), safe_member(r, s, "client") };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
+	cells[7] = arena_printf(r->a, "%s%s", safe_member(r, s, "session"),
+		json_get_bool(s, "self_test", false) ? " (self-test)" : "");
+	out_row(t, cells, NULL);
+}
+
+struct session_listing {
+	struct listing list;
+	struct part part;
+	bool has_begun;
+};
+
+static int list_session(void *arg, struct json *row, struct err *e)
+{
+	struct session_listing *l = arg;
+
+	if (!l->has_begun)
+		say_part(l->list.r, &l->part, "sessions");
+	l->has_begun = true;
+	return listing_row(&l->list, row, e);
+}
+
+/* Sessions of agents with their counts, the newest last. */
 int cmd_log_sessions(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "LAST", "CLIENT", "CALLS", "ALLOWED", "ASKED", "DENIED", "FILES",
 		"SESSION" };
-	/* In the order of the headings. */
-	static const char *const numbers[] = { "calls", "allowed", "asked", "denied", "changed_files" };
 	struct observed o = observed_from(r);
-	struct json *all;
-	bool is_cut;
-	int rc = observe_sessions(&o, true, &all, &is_cut, e);
+	struct session_listing l = { 0 };
+	int64_t limit = opt_int(r, "limit", 50);
 
+	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), session_cells);
+	int rc = observe_session_list(&o, limit < 0 ? 50 : (size_t)limit, &l.part, list_session, &l, e);
 	if (rc)
 		return rc;
-	if (r->is_json) {
-		out_json(r, all);
-		return 0;
-	}
-	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
-	json_each (s, all) {
-		const char *cells[8] = { ago_member(r, s, "last_at", "last_at"),
-			safe_member(r, s, "client") };
-		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-			cells[2 + i] = arena_printf(r->a, "%lld", (long long)json_get_int(s, numbers[i], 0));
-		cells[7] = arena_printf(r->a, "%s%s", safe_member(r, s, "session"),
-			json_get_bool(s, "self_test", false) ? " (self-test)" : "");
-		out_row(t, cells, NULL);
-	}
-	out_table_end(t);
-	out(r, "\nhelm report --session SESSION tells one of them; the beginning of its id is enough.\n");
+	if (!l.has_begun)
+		say_part(r, &l.part, "sessions");
+	listing_end(&l.list);
+	if (!r->is_json)
+		out(r, "\nhelm report --session SESSION tells one of them; the beginning of its id is enough.\n");
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/task/task.h"
+#include "proof/preimage.h"
 
 const struct opt profile_ledger_opts[] = {
 	{ "limit", OPT_INT, "N", "how many rows (default 20)", NULL, false },
@@ -26,40 +27,46 @@ const struct opt profile_resume_opts[] = {
 	{ 0 },
 };
 
+static void row_cells(struct cli *r, struct out_table *t, const struct json *row)
+{
+	const char *at = json_get(row, "finished_at") ? "finished_at" : "started_at";
+	const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
+		safe_member(r, row, "profile"), safe_member(r, row, at), safe_member(r, row, "task_name") };
+
+	out_row(t, cells, NULL);
+}
+
+static int list_ledger_row(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e)
+{
+	(void)place;
+	(void)line;
+	return row ? listing_row(arg, (struct json *)row, e) : OK;
+}
+
 /* The rows as they were written; `task list` shows one row per task instead. */
 int cmd_profile_ledger(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "TASK", "STATUS", "PROFILE", "WHEN", "NAME" };
-	struct json *rows;
-	int rc = rows_tail(
-		r->sys, r->a, r->ws->state_fd, TASK_LEDGER, (size_t)opt_int(r, "limit", 20), &rows, e);
+	size_t limit = (size_t)opt_int(r, "limit", 20);
+	struct json *rows = NULL;
+	struct listing l;
 
+	listing_begin(&l, r, heads, ARRAY_SIZE(heads), row_cells);
+	int rc = limit ? rows_tail(r->sys, r->a, r->ws->state_fd, TASK_LEDGER, limit, &rows, e)
+		       : rows_each(r->sys, r->ws->state_fd, TASK_LEDGER, 0, list_ledger_row, &l, e);
 	if (rc)
 		return rc;
-	if (r->is_json) {
-		out_json(r, rows);
-		return 0;
-	}
-	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
-	json_each (row, rows) {
-		const char *at = json_get(row, "finished_at") ? "finished_at" : "started_at";
-		const char *cells[] = { safe_member(r, row, "task_id"), safe_member(r, row, "status"),
-			safe_member(r, row, "profile"), safe_member(r, row, at),
-			safe_member(r, row, "task_name") };
-		out_row(t, cells, NULL);
-	}
-	out_table_end(t);
+	json_each (row, rows)
+		(void)listing_row(&l, row, e);
+	listing_end(&l);
 	return 0;
 }
 
-/* The newest task that can be undone or that ran under the profile for risky edits. */
-static const struct json *newest_risky(const struct json *tasks)
+/* A task that can be undone or that ran under the profile for risky edits. */
+static bool is_risky(const struct json *row)
 {
-	for (uint32_t i = tasks->n; i-- > 0;)
-		if (text_eq(json_get_text(tasks->items[i], "profile", ""), "risky_edit") ||
-			json_get_text(tasks->items[i], "checkpoint_id", NULL))
-			return tasks->items[i];
-	return NULL;
+	return text_eq(json_get_text(row, "profile", ""), "risky_edit") ||
+		json_get_text(row, "checkpoint_id", NULL);
 }
 
 /* Only names the checkpoint and the command; it restores nothing. */
@@ -69,13 +76,13 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 		"runtime_target" };
 	struct observed o = observed_from(r);
 	const char *id = opt_text(r, "task-id", NULL);
-	struct json *rows, *doc = json_new(r->a, JSON_OBJECT);
-	int rc = id ? observe_task(&o, id, &rows, e) : observe_tasks(&o, 0, &rows, e);
+	struct json *rows, *row = NULL, *doc = json_new(r->a, JSON_OBJECT);
+	int rc = id ? observe_task(&o, id, &rows, e) : observe_newest_task(&o, is_risky, &row, e);
 
 	if (rc)
 		return rc;
-	/* The newest row of the named task. */
-	const struct json *row = id ? rows->items[rows->n - 1] : newest_risky(rows);
+	if (id) /* its newest row */
+		row = rows->items[rows->n - 1];
 	if (!row) {
 		if (r->is_json)
 			out_json(r, doc);
@@ -133,7 +140,8 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	if (r->is_json)
 		out_json(r, receipt);
 	else
-		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0], safe_member(r, receipt, "receipt_id"));
+		out(r, "default_profile=%s\nreceipt=%s\n", r->args[0],
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return 0;
 }
 

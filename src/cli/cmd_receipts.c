@@ -8,6 +8,7 @@
 #include "cli/cmd.h"
 #include "cli/cmd_log.h"
 #include "kernel/workspace.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -158,6 +159,14 @@ static const char *shown(struct cli *r, const struct json *receipt, const char *
 	return text_safe(r->a, s, strlen(s), false);
 }
 
+/* The id without its mark, which is for machines. */
+static const char *shown_id(struct cli *r, const struct json *receipt)
+{
+	const char *s = receipt_id_short(r->a, json_get_text(receipt, "receipt_id", ""));
+
+	return text_safe(r->a, s, strlen(s), false);
+}
+
 /* Refused and broken things are red, questions yellow. */
 static enum paint paint_of(const char *status)
 {
@@ -173,7 +182,7 @@ static void list_row(struct cli *r, struct out_table *t, const struct json *x)
 		PAINT_MUTED };
 	const char *cells[] = { arena_printf(r->a, "%lld", (long long)json_get_int(x, "lamport_clock", 0)),
 		shown(r, x, "timestamp"), status, shown(r, x, "tool_name"), shown(r, x, "effect_id"),
-		shown(r, x, "receipt_id") };
+		shown_id(r, x) };
 
 	out_row(t, cells, paints);
 }
@@ -241,7 +250,7 @@ static int find_one(void *arg, const char *file, uint64_t line, struct bytes tex
 	(void)e;
 	if (!receipt ||
 		(json_get_int(receipt, "lamport_clock", -1) != w->clock &&
-			!text_eq(json_get_text(receipt, "receipt_id", ""), w->word) &&
+			!receipt_id_is(json_get_text(receipt, "receipt_id", ""), w->word) &&
 			!text_eq(json_get_text(receipt, "decision_id", ""), w->word)))
 		return 0;
 	w->found = json_copy(w->a, receipt);
@@ -384,7 +393,7 @@ static void tail_row(struct cli *r, const struct json *x)
 	out(r, "%lld  %s%s%s  %s%-8s%s  %s  %s  %s%s%s\n", (long long)json_get_int(x, "lamport_clock", 0),
 		paint(r, PAINT_MUTED), shown(r, x, "timestamp"), paint(r, PAINT_OFF),
 		paint(r, paint_of(status)), status, paint(r, PAINT_OFF), shown(r, x, "tool_name"),
-		shown(r, x, "effect_id"), shown(r, x, "receipt_id"), *reason ? "  " : "", reason);
+		shown(r, x, "effect_id"), shown_id(r, x), *reason ? "  " : "", reason);
 }
 
 /* The clock of the newest receipt seen makes sure that each is shown once. */

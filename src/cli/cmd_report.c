@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* Beyond this many receipts the record is not checked on the way: `helm log check` does that, with progress. */
-enum { CHECK_LIMIT = 100000 };
+enum { CHECK_LIMIT = 100000, ANSWERS = 1000 };
 
 const struct opt report_opts[] = {
 	{ "limit", OPT_INT, "N", "how many of each list (default 20, 0 all)", NULL, false },
@@ -111,8 +111,9 @@ static void counts_line(struct cli *r, const struct json *doc)
 		(long long)json_get_int(receipts, "denied", 0));
 	if (tests)
 		out(r, "%lld of these receipts are the self-test of 'helm setup'.\n", (long long)tests);
-	if (!json_get_bool(doc, "complete", true))
-		out(r, "This is about the newest rows only; --limit 0 reads all of them.\n");
+	if (json_get(doc, "note"))
+		out(r, "Note: %s%s.\n", safe_member(r, doc, "note"),
+			json_get_bool(doc, "complete", true) ? "" : "; --limit 0 reads all of them");
 }
 
 /* Says that nobody checked rather than nothing. */
@@ -160,6 +161,8 @@ static void print_report(struct cli *r, const struct json *doc)
 	section(r, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD);
 	section(r, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD);
 	section(r, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN);
+	section(r, "Ended without a last row; to close them: helm task doctor --fix", doc, "ended_tasks",
+		run_heads, run, PAINT_BAD);
 	section(r, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN);
 	section(r, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD);
 	section(r, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF);
@@ -178,6 +181,9 @@ static void print_session(struct cli *r, const struct json *doc)
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
+	if (json_get(doc, "calls_of"))
+		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
+			(long long)json_get_int(doc, "calls_of", 0));
 	section(r, "Calls", doc, "calls", heads, members, PAINT_OFF);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }
@@ -199,13 +205,14 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 	return rc;
 }
 
-/* {approval_id: how the request stands}; NULL when that cannot be read, and then the report tells less but
+/* {approval_id: how the request stands}, of those that wait and the newest that are settled; NULL when that cannot be read, and then the report tells less but
  * is still made. */
 static struct json *answers(struct cli *r)
 {
 	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
 
-	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL))
+	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL) ||
+		approvals_add_settled(r->sys, r->a, r->ws, ANSWERS, kept, NULL, NULL))
 		return NULL;
 	json_each_member (m, json_get(kept, "requests"))
 		json_sets(r->a, doc, m->name, request_state(m->value, r->sys->now_us(r->sys)));

@@ -180,7 +180,7 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 		return rc;
 	json_each (one, posture_differences(r->sys, r->a, r->ws))
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
-	rc = task_close_orphans(r->sys, r->a, r->ws, false, &closed, e);
+	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 	if (rc == OK)
 		rc = task_run(&k, r->a, spec, &report, e);
 	kernel_close(&k);

@@ -10,6 +10,9 @@
 
 #include <string.h>
 
+/* Of so many newest tasks `task doctor` also says which were completed without evidence. */
+enum { DOCTOR_TASKS = 1000 };
+
 const struct opt task_list_opts[] = {
 	{ "status", OPT_LIST, "STATUS", "only these", NULL, false },
 	{ "profile", OPT_VALUE, "NAME", "only this profile", NULL, false },
@@ -53,83 +56,95 @@ const struct opt task_doctor_opts[] = {
 	{ 0 },
 };
 
-/* Whether a task passes all filters that were given. */
-static bool is_wanted(struct cli *r, const struct json *row)
-{
-	const char *status = json_get_text(row, "status", ""), *profile = opt_text(r, "profile", NULL),
-		   *skill = opt_text(r, "skill", NULL);
-	const char **states;
-	size_t n = opt_list(r, "status", &states);
-	bool match = n == 0;
-
-	for (size_t i = 0; i < n; i++)
-		match |= text_eq(states[i], status);
-	if (opt_flag(r, "active") && !text_eq(status, "queued") && !text_eq(status, "running") &&
-		!text_eq(status, "ready"))
-		return false;
-	return match && (!profile || text_eq(profile, json_get_text(row, "profile", ""))) &&
-		(!skill || text_eq(skill, json_get_text(row, "skill", "")));
-}
-
 /* On a narrow terminal the beginning of an id is enough: every command takes it. */
 static const char *clip_id(struct cli *r, const char *id)
 {
 	return r->is_tty && strlen(id) == 36 && out_width(r) < 110 ? arena_strndup(r->a, id, 8) : id;
 }
 
-/* The list as JSON has no place for this, so it is said on standard error, for both forms. */
-static void warn_partial(struct cli *r, uint32_t shown, uint32_t of, bool is_cut)
+static void task_cells(struct cli *r, struct out_table *t, const struct json *row)
 {
-	warn(r, "%u of %u%s tasks, all with --limit 0", shown, of, is_cut ? " or more" : "");
+	int64_t now = r->sys->now_us(r->sys), us;
+	const char *at = json_get_text(
+		row, "updated_at", json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
+	const char *cells[] = { clip_id(r, safe_member(r, row, "task_id")), safe_member(r, row, "status"),
+		safe_member(r, row, "profile"),
+		text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
+		safe_member(r, row, "task_name") };
+	enum paint paints[] = { PAINT_MUTED, paint_for_status(cells[1]), PAINT_OFF, PAINT_MUTED, PAINT_OFF };
+
+	out_row(t, cells, paints);
 }
 
-/* Rows are taken from the newest back and then turned round, so that the limit keeps the newest and they
- * stand last. */
+/* The list as JSON has no place for it, so how much of it is shown is said on standard error, for both
+ * forms, and before the list, so that it is not overlooked below it. */
+void say_part(struct cli *r, const struct part *p, const char *what)
+{
+	if (p->shown < p->of)
+		warn(r, "%lld of %lld %s, all with --limit 0", (long long)p->shown, (long long)p->of, what);
+	if (p->note)
+		warn(r, "%s", p->note);
+}
+
+struct task_listing {
+	struct listing list;
+	struct part part;
+	bool has_begun;
+};
+
+static int list_task(void *arg, struct json *row, struct err *e)
+{
+	struct task_listing *l = arg;
+
+	if (!l->has_begun)
+		say_part(l->list.r, &l->part, "tasks");
+	l->has_begun = true;
+	return listing_row(&l->list, row, e);
+}
+
+/* The states that were asked for; --active means those in which something is still to happen. */
+static struct task_filter filter_from(struct cli *r)
+{
+	static const char *const active[] = { "queued", "running", "ready" };
+	const char **given, **both = arena_zalloc(r->a, ARRAY_SIZE(active), sizeof(*both));
+	size_t n = opt_list(r, "status", &given), kept = 0;
+	struct task_filter f = { given, n, opt_text(r, "profile", NULL), opt_text(r, "skill", NULL) };
+
+	if (!opt_flag(r, "active"))
+		return f;
+	for (size_t i = 0; i < ARRAY_SIZE(active); i++) {
+		bool is_given = n == 0;
+		for (size_t k = 0; k < n; k++)
+			is_given |= text_eq(given[k], active[i]);
+		if (is_given)
+			both[kept++] = active[i];
+	}
+	f.states = both;
+	f.state_count = kept;
+	if (!kept) { /* none of the states that were given is active: nothing can pass */
+		both[0] = "";
+		f.state_count = 1;
+	}
+	return f;
+}
+
 int cmd_task_list(struct cli *r, struct err *e)
 {
 	static const char *const heads[] = { "ID", "STATUS", "PROFILE", "WHEN", "NAME" };
 	struct observed o = observed_from(r);
-	struct json *rows, *shown = json_new(r->a, JSON_ARRAY);
-	int64_t limit = opt_int(r, "limit", 20), now = r->sys->now_us(r->sys), us;
-	bool is_cut;
-	uint32_t wanted = 0;
-	int rc = observe_all_tasks(&o, limit == 0, &rows, &is_cut, e);
+	struct task_filter f = filter_from(r);
+	struct task_listing l = { 0 };
+	int64_t limit = opt_int(r, "limit", 20);
 
-	if (rc)
-		return rc;
-	for (uint32_t i = rows->n; i-- > 0;) {
-		if (!is_wanted(r, rows->items[i]))
-			continue;
-		wanted++;
-		if (!limit || shown->n < limit)
-			json_push(r->a, shown, rows->items[i]);
-	}
-	for (uint32_t i = 0; i < shown->n / 2; i++) { /* newest last */
-		struct json *x = shown->items[i];
-		shown->items[i] = shown->items[shown->n - 1 - i];
-		shown->items[shown->n - 1 - i] = x;
-	}
-	/* Said before the list, so that it is not overlooked below it. */
-	if (wanted > shown->n || is_cut)
-		warn_partial(r, shown->n, wanted, is_cut);
-	if (r->is_json) {
-		out_json(r, shown);
-		return 0;
-	}
-	struct out_table *t = out_table(r, heads, ARRAY_SIZE(heads));
-	json_each (row, shown) {
-		const char *at = json_get_text(row, "updated_at",
-			json_get_text(row, "finished_at", json_get_text(row, "started_at", "")));
-		const char *cells[] = { clip_id(r, safe_member(r, row, "task_id")),
-			safe_member(r, row, "status"), safe_member(r, row, "profile"),
-			text_parse_time(at, strlen(at), &us) ? observe_ago(r->a, us, now) : "-",
-			safe_member(r, row, "task_name") };
-		enum paint paints[] = { PAINT_MUTED, paint_for_status(cells[1]), PAINT_OFF, PAINT_MUTED,
-			PAINT_OFF };
-		out_row(t, cells, paints);
-	}
-	out_table_end(t);
-	return 0;
+	if (limit < 0)
+		return err_set(e, E_USAGE, "TASK_LIMIT", "--limit takes a number of tasks, or 0 for all");
+	listing_begin(&l.list, r, heads, ARRAY_SIZE(heads), task_cells);
+	int rc = observe_task_list(&o, &f, (size_t)limit, &l.part, list_task, &l, e);
+	if (rc == OK && !l.has_begun)
+		say_part(r, &l.part, "tasks");
+	if (rc == OK)
+		listing_end(&l.list);
+	return rc;
 }
 
 /* One name=value line. Lists and objects are written as JSON with sorted names, so that two outputs can be
@@ -258,10 +273,10 @@ int cmd_task_doctor(struct cli *r, struct err *e)
 	struct json *doc;
 	size_t closed = 0;
 	/* Closed first, so that the findings below are what is left. */
-	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->a, r->ws, true, &closed, e) : OK;
+	int rc = opt_flag(r, "fix") ? task_close_orphans(r->sys, r->ws, true, &closed, e) : OK;
 
 	if (rc == OK)
-		rc = observe_task_doctor(&o, 0, opt_int(r, "stale-minutes", 120), &doc, e);
+		rc = observe_task_doctor(&o, DOCTOR_TASKS, opt_int(r, "stale-minutes", 120), &doc, e);
 	if (rc)
 		return rc;
 	bool ok = json_get_bool(doc, "ok", false);

@@ -72,6 +72,18 @@ static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 	return false;
 }
 
+bool may_be_pack(struct cli *r, struct arena *a, const char *name)
+{
+	uint8_t start[512];
+	ssize_t n;
+
+	if (file_is_dir(r->sys, AT_FDCWD, name))
+		return is_pack_directory(r, a, name);
+	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
+	n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
+	return n < 0 || is_archive((struct bytes){ start, (size_t)n });
+}
+
 /* An archive that cannot be read is damaged evidence, not an error of usage. */
 static void verify_packed(struct cli *r, struct arena *a, const char *name, struct verification *v)
 {

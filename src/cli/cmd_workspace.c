@@ -7,6 +7,8 @@
 #include "kernel/kernel.h"
 #include "kernel/posture.h"
 
+#include <string.h>
+
 const struct opt init_opts[] = {
 	{ "force", OPT_FLAG, NULL,
 		"replace reference files by the shipped ones; changed ones are kept as FILE.bak", NULL,
@@ -14,6 +16,8 @@ const struct opt init_opts[] = {
 	{ 0 },
 };
 const struct opt doctor_opts[] = {
+	{ "deep", OPT_FLAG, NULL, "also read everything: each receipt, each file of each checkpoint", NULL,
+		false },
 	{ "skip-discovery", OPT_FLAG, NULL, "do not look at hardware, providers and local model servers",
 		NULL, false },
 	{ 0 },
@@ -72,7 +76,8 @@ int cmd_init(struct cli *r, struct err *e)
 		out_json(r, done);
 		return 0;
 	}
-	out(r, "workspace=%s\nstate_dir=%s\n", r->ws->root, json_get_text(done, "state_dir", ""));
+	const char *root = text_safe(r->a, r->ws->root, strlen(r->ws->root), false);
+	out(r, "workspace=%s\nstate_dir=%s\n", root, json_get_text(done, "state_dir", ""));
 	out(r, "created=%u\nkept=%u\n", json_get(done, "created")->n, json_get(done, "kept")->n);
 	json_each (name, json_get(done, "replaced"))
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
@@ -82,7 +87,7 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "note=%s\n", safe_member(r, done, "note"));
 	json_each (one, json_get(done, "differences"))
 		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
-	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", r->ws->root);
+	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", root);
 	return 0;
 }
 
@@ -93,14 +98,16 @@ static void suggest(struct cli *r, const struct json *signals)
 
 	/* Not a workspace of ours yet. */
 	if (ws->layout == LAYOUT_UNKNOWN || ws->layout == LAYOUT_GENERIC)
-		out(r, "suggestion=helm init --path %s\n", ws->root);
+		out(r, "suggestion=helm init --path %s\n",
+			text_safe(r->a, ws->root, strlen(ws->root), false));
 	if (ws->layout == LAYOUT_OPENCLAW || ws->layout == LAYOUT_HERMES)
 		out(r,
 			"suggestion=this belongs to another runtime; 'helm init' makes a workspace of your "
 			"own\n");
 	json_each_member (m, signals)
 		json_each (path, m->value)
-			out(r, "found_%s=%s\n", m->name, json_text(path));
+			out(r, "found_%s=%s\n", m->name,
+				text_safe(r->a, json_text(path), strlen(json_text(path)), false));
 }
 
 /* Reads only. */
@@ -120,8 +127,9 @@ int cmd_detect(struct cli *r, struct err *e)
 		out_json(r, doc);
 		return 0;
 	}
-	out(r, "workspace=%s\nlayout=%s\nsource=%s\nstate_dir=%s\nmarkers=", ws->root,
-		layout_name(ws->layout), ws->source, ws->state_name);
+	out(r, "workspace=%s\nlayout=%s\nsource=%s\nstate_dir=%s\nmarkers=",
+		text_safe(r->a, ws->root, strlen(ws->root), false), layout_name(ws->layout), ws->source,
+		ws->state_name);
 	json_each (name, ws->markers)
 		out(r, "%s%s", name_p == ws->markers->items ? "" : ",", json_text(name));
 	out(r, "%s\n", ws->markers->n ? "" : "-");
@@ -140,7 +148,7 @@ static void block(struct cli *r, const char *title, const struct json *doc)
 			buf_adds(&value, json_text(m->value));
 		else
 			json_write(&value, m->value, JSON_SPACED);
-		out(r, "  %s=%s\n", m->name, value.p);
+		out(r, "  %s=%s\n", m->name, text_safe(r->a, value.p, value.n, false));
 	}
 }
 
@@ -166,20 +174,29 @@ static void print_checks(struct cli *r, const struct json *checks)
 /* Always prints every check; the exit code says whether all of them passed. */
 int cmd_doctor(struct cli *r, struct err *e)
 {
-	struct json *doc = doctor_run(r->sys, r->a, r->ws, opt_flag(r, "skip-discovery"));
+	struct shown shown = { .r = r };
+	struct doctor_options options = { .skip_discovery = opt_flag(r, "skip-discovery"),
+		.deep = opt_flag(r, "deep"),
+		.step = show_step,
+		.arg = &shown };
+	/* Whoever names a workspace means its own files. */
+	if (!r->path_option && r->ws->exists)
+		workspace_stand(r->sys, r->a, r->ws, NULL);
+	struct json *doc = doctor_run(r->sys, r->a, r->ws, &options);
 	bool healthy = json_get_bool(doc, "healthy", false);
 
 	(void)e;
+	show_end(&shown);
 	if (r->is_json) {
 		out_json(r, doc);
 		return healthy ? 0 : EXIT_NO;
 	}
-	out(r, "workspace=%s\nlayout=%s\nhealthy=%s\n", json_get_text(doc, "workspace", ""),
+	out(r, "workspace=%s\nlayout=%s\nhealthy=%s\n", safe_member(r, doc, "workspace"),
 		json_get_text(doc, "layout", ""), healthy ? "yes" : "no");
 	json_each (why, json_get(doc, "reasons"))
-		out(r, "attention=%s\n", json_text(why));
+		out(r, "attention=%s\n", text_safe(r->a, json_text(why), strlen(json_text(why)), false));
 	json_each (note, json_get(doc, "notes"))
-		out(r, "note=%s\n", json_text(note));
+		out(r, "note=%s\n", text_safe(r->a, json_text(note), strlen(json_text(note)), false));
 	out(r, "\n");
 	print_checks(r, json_get(doc, "checks"));
 	if (json_get(doc, "discovery")) {

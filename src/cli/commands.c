@@ -234,7 +234,7 @@ static const struct cmd row_receipts_export = { KNOWN(receipts_export), "", 0, 0
 
 static const struct cmd row_log_sessions = { KNOWN(log_sessions), "", 0, 0,
 	"list what agents did, by session", "'helm report --session ID' shows one of them, call by call.",
-	"$ helm log sessions", NULL, NEEDS_WORKSPACE, cmd_log_sessions };
+	"$ helm log sessions", log_sessions_opts, NEEDS_WORKSPACE, cmd_log_sessions };
 
 static const struct cmd row_run_contract = { KNOWN(run_contract), "", 0, 0,
 	"show what a task was allowed to do", NULL, "$ helm run-contract", contract_opts, NEEDS_WORKSPACE,

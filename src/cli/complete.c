@@ -15,6 +15,7 @@
 #include "kernel/setup/setup.h"
 #include "kernel/workspace.h"
 #include "model/profile.h"
+#include "proof/preimage.h"
 #include "record/record.h"
 
 #include <string.h>
@@ -123,7 +124,7 @@ static void offer_rows(struct cli *r, const struct json *rows, const char *membe
 	const char *last = "";
 
 	for (uint32_t i = rows->n; i-- > 0;) {
-		const char *name = json_get_text(rows->items[i], member, "");
+		const char *name = receipt_id_short(r->a, json_get_text(rows->items[i], member, ""));
 		if (!text_eq(name, last))
 			offer_name(r, name, typed);
 		last = name;
@@ -156,14 +157,28 @@ static void offer_tasks(struct cli *r, const char *typed)
 		offer_rows(r, rows, "task_id", typed);
 }
 
+struct kept {
+	struct arena *a;
+	struct json *rows;
+};
+
+static int keep_session(void *arg, struct json *row, struct err *e)
+{
+	struct kept *k = arg;
+
+	(void)e;
+	json_push(k->a, k->rows, json_copy(k->a, row));
+	return OK;
+}
+
 static void offer_sessions(struct cli *r, const char *typed)
 {
 	struct observed o = observed_from(r);
-	struct json *rows;
-	bool is_cut;
+	struct kept k = { r->a, json_new(r->a, JSON_ARRAY) };
+	struct part part;
 
-	if (observe_sessions(&o, false, &rows, &is_cut, NULL) == OK)
-		offer_rows(r, rows, "session", typed);
+	if (observe_session_list(&o, NEWEST, &part, keep_session, &k, NULL) == OK)
+		offer_rows(r, k.rows, "session", typed);
 }
 
 static void offer_receipts(struct cli *r, const char *typed)

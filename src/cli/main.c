@@ -9,8 +9,10 @@
 #include "cli/opt.h"
 #include "kernel/workspace.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Most errors are a plain "no"; usage, denial and a needed approval have codes of their own that scripts
@@ -181,6 +183,21 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 	return rc;
 }
 
+/* Deep input is refused by counting its depth, and the limits fit into this much stack.  With less, input could end the process
+ * with a signal, which a client takes for "go on": so nothing is begun. */
+static int check_stack(struct err *e)
+{
+	enum { NEEDED_KIB = 512 };
+	struct rlimit now;
+
+	if (getrlimit(RLIMIT_STACK, &now) || now.rlim_cur == RLIM_INFINITY ||
+		now.rlim_cur >= NEEDED_KIB << 10)
+		return OK;
+	return err_set(e, E_LIMIT, "STACK_LIMIT",
+		"the stack is limited to %llu KiB here, and helm needs %d: raise it with 'ulimit -s 8192'",
+		(unsigned long long)(now.rlim_cur >> 10), NEEDED_KIB);
+}
+
 /* What needs no command (no words, --help, --version) is answered here; everything else goes through the
  * table. */
 int main(int argc, char **argv)
@@ -193,6 +210,11 @@ int main(int argc, char **argv)
 
 	/* A reader that went away is noticed by write(), where output can end quietly. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Most commands need some hundred kilobytes and end: memory is taken from the heap in one piece and
+	 * left to the end of the process, instead of being mapped and unmapped block by block. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 8 << 20);
+	mallopt(M_TOP_PAD, 256 << 10);
 	buf_init(&text, &a);
 	r.is_tty = isatty(1);
 	/* NO_COLOR and TERM=dumb are what people and tools use to switch colour off. */
@@ -211,6 +233,12 @@ int main(int argc, char **argv)
 		out(&r, "helm %s\n", HELM_VERSION);
 		out_flush(&r);
 		return 0;
+	}
+	struct err e = { 0 };
+	if (check_stack(&e)) {
+		int code = report(&r, &e);
+		return text_eq(argv[1], "hook") ? EXIT_USAGE
+						: code; /* 2 is the block that every client knows */
 	}
 	return dispatch(&r, argv + 1, (size_t)argc - 1);
 }

@@ -420,3 +420,22 @@ void progress_end(struct progress *p)
 	if (p->is_on)
 		write_all(p->sys, 2, "\r\033[K", 4);
 }
+
+void show_step(void *shown, const char *what, uint64_t done, uint64_t total)
+{
+	struct shown *s = shown;
+
+	if (s->what != what) {
+		show_end(s);
+		progress_begin(&s->p, s->r, what, total);
+		s->what = what;
+	}
+	s->p.total = total;
+	progress_step(&s->p, done);
+}
+
+void show_end(struct shown *s)
+{
+	if (s->what)
+		progress_end(&s->p);
+}

@@ -43,6 +43,7 @@ struct run_stream {
 	char tail[RUN_TAIL_BYTES]; /* the last bytes, in order */
 	size_t tail_n;
 	uint8_t sha256[SHA256_SIZE];
+	int lost_errno; /* why some of it could not be passed on, other than that nobody reads it; or 0 */
 };
 
 struct run_result {

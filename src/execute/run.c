@@ -36,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10 };
+enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CHUNK_BYTES = 64 << 10 };
 
 struct pipes {
 	int out[2], err[2], control[2];
@@ -72,6 +72,7 @@ struct watch {
 	int pid_fd, signal_fd;
 	int control; /* "stopped" and "ended" from the warden; in pipes */
 	int out_fd, err_fd; /* our ends of the output pipes, or -1 */
+	char *chunk; /* for what is read from them; on the stack all of it would be zeroed for each line */
 	struct sha256 out_hash, err_hash;
 	int terminal; /* descriptor of the terminal we gave away, or -1 */
 	int64_t deadline_us, kill_us;
@@ -402,7 +403,7 @@ static void keep_tail(struct run_stream *stream, const char *p, size_t n)
 	stream->tail_n += n - over;
 }
 
-/* False when our own reader has gone. */
+/* False when our own reader has gone, or what it reads takes no more. */
 static bool pass_on(int to, const char *p, size_t n)
 {
 	while (n) {
@@ -421,8 +422,8 @@ static bool pass_on(int to, const char *p, size_t n)
  * the same SIGPIPE it would get without helm. */
 static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, struct sha256 *hash)
 {
-	char chunk[64 << 10];
-	ssize_t n = read(*fd, chunk, sizeof(chunk));
+	char *chunk = w->chunk;
+	ssize_t n = read(*fd, chunk, CHUNK_BYTES);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
@@ -431,6 +432,7 @@ static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, s
 		keep_tail(stream, chunk, (size_t)n);
 		if (w->request->quiet || pass_on(to, chunk, (size_t)n))
 			return;
+		stream->lost_errno = errno == EPIPE ? 0 : errno;
 	}
 	close(*fd);
 	*fd = -1;
@@ -679,6 +681,7 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		.pid_fd = -1,
 		.out_fd = -1,
 		.err_fd = -1,
+		.chunk = arena_text(a, CHUNK_BYTES),
 		.terminal = r->stage.terminal };
 	w->signal_fd = open_signals(&r->old_signals);
 	bool is_piped = open_pipes(&r->stage.pipes, request->capture) == 0;

@@ -240,7 +240,7 @@ static int keep(struct kernel *k, struct arena *a, const char *dir, const char *
 int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, const char *require_key,
 	const char *executor, struct json **ret_receipt, struct err *e)
 {
-	const char *dir = posture_dir(a, k->ws, k->ws->root);
+	const char *dir = workspace_place(a, k->ws, k->ws->root);
 	struct json *accepted = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
 	struct taking t = { accepted, offer, require_key };
 

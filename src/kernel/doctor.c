@@ -7,6 +7,7 @@
  * For people and for scripts: `helm doctor` prints the rows, `--json` gives the document, and the exit code
  * follows `healthy`.  It reads much more than `helm status` does (whole ledgers, leftovers, clients), so it
  * may take its time. */
+#include "audit/audit.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
@@ -26,6 +27,7 @@ struct exam {
 	struct workspace *ws;
 	struct json *checks;
 	bool healthy;
+	const struct doctor_options *options;
 };
 
 /* One row.  A single failed check makes the workspace unhealthy. */
@@ -64,7 +66,7 @@ static void check_directory(struct exam *x, const char *path)
 	check(x, path, ok, ok ? "present" : "missing; 'helm init' creates it");
 }
 
-/* What interrupted checkpoints and restores left behind.  A prune that is not applied only looks. */
+/* What interrupted checkpoints and restores left behind, where one stands.  A prune that is not applied only looks. */
 static void check_leftovers(struct exam *x)
 {
 	static const char name[] = "checkpoint_leftovers";
@@ -75,7 +77,9 @@ static void check_leftovers(struct exam *x)
 
 	if (x->ws->state_fd < 0)
 		return;
-	if (checkpoint_open(&store, x->s, x->a, x->ws->root_fd, x->ws->state_fd, x->ws->state_name, &e)) {
+	if (x->ws->no_tree ? checkpoint_open(&store, x->s, x->a, x->ws->root_fd, x->ws->state_fd,
+				     x->ws->state_name, &e)
+			   : workspace_checkpoints(x->s, x->a, x->ws, false, &store, &e)) {
 		check(x, name, false, arena_strdup(x->a, e.text));
 		return;
 	}
@@ -92,6 +96,133 @@ static void check_leftovers(struct exam *x)
 				: "none");
 	checkpoint_close(&store);
 }
+
+/* ---- deep ---- */
+
+/* Puts the remedy to the row before. */
+static void remedy(struct exam *x, const char *text)
+{
+	json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", text);
+}
+
+static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
+{
+	const struct doctor_options *o = arg;
+
+	o->step(o->arg, "receipts, MiB", done_bytes >> 20, total_bytes >> 20);
+}
+
+/* Every receipt, link, leaf, head and anchor, as `helm log check --all` does it. */
+static void check_whole_record(struct exam *x)
+{
+	static const char name[] = "record:all";
+	const struct doctor_options *o = x->options;
+	struct log_check_options options = {
+		.root_fd = x->ws->root_fd, .all = true, .step = o->step ? step_log : NULL, .arg = (void *)o
+	};
+	struct trust own = { 0 };
+	struct log_report report;
+	struct err e = { 0 };
+	const char *home;
+	int rc = workspace_helm_home(x->s, x->a, &home, &e);
+
+	if (rc == OK)
+		rc = trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e);
+	if (rc == OK)
+		(void)trust_add_history(
+			x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
+	if (rc == OK)
+		rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
+	if (rc || !report.is_sound) {
+		check(x, name, false,
+			rc		     ? arena_strdup(x->a, e.text)
+				: report.why ? report.why
+					     : "not all of it is signed by a key of this user");
+		remedy(x, "helm log check --all says everything that is wrong");
+		return;
+	}
+	check(x, name, true,
+		arena_printf(x->a, "%llu receipts, all verified", (unsigned long long)report.receipts));
+}
+
+/* One store: adds to `sum`.  False, with the row, when it cannot be read at all. */
+static bool check_store(
+	struct exam *x, const char *name, struct checkpoint_store *store, struct checkpoint_verified *sum)
+{
+	struct checkpoint_progress progress = { x->options->step, x->options->arg };
+	struct checkpoint_verified found;
+	struct err e = { 0 };
+	int rc = checkpoint_verify(store, progress.step ? &progress : NULL, &found, &e);
+
+	if (rc) {
+		check(x, name, false, arena_printf(x->a, "%s: %s", store->where, e.text));
+		return false;
+	}
+	sum->checkpoints += found.checkpoints;
+	json_each (one, found.damaged)
+		json_push(x->a, sum->damaged, one);
+	return true;
+}
+
+/* Those of work trees, below the helm home. */
+static bool check_trees(struct exam *x, const char *name, struct checkpoint_verified *sum)
+{
+	const char *trees = x->ws->helm_home ? path_join(x->a, x->ws->helm_home, "trees") : NULL;
+	char **names;
+	size_t n = 0;
+	struct err e = { 0 };
+	bool ok = true;
+
+	if (!trees || file_list(x->s, x->a, AT_FDCWD, trees, &names, &n, &e))
+		return true; /* there are none */
+	for (size_t i = 0; i < n; i++) {
+		struct checkpoint_store store;
+		const char *where = path_join(x->a, trees, names[i]);
+		int fd;
+		if (file_open_dir(x->s, AT_FDCWD, where, &fd, &e) ||
+			checkpoint_open_beside(
+				&store, x->s, x->a, x->ws->root_fd, fd, where, x->ws->state_fd, &e)) {
+			check(x, name, false, arena_strdup(x->a, e.text));
+			ok = false;
+			continue;
+		}
+		ok &= check_store(x, name, &store, sum);
+		checkpoint_close(&store);
+	}
+	return ok;
+}
+
+/* Every object that any checkpoint needs, of the workspace and of every work tree. */
+static void check_whole_store(struct exam *x)
+{
+	static const char name[] = "checkpoints:all";
+	struct checkpoint_verified sum = { .damaged = json_new(x->a, JSON_ARRAY) };
+	struct checkpoint_store store;
+	struct err e = { 0 };
+	bool ok = checkpoint_open(
+			  &store, x->s, x->a, x->ws->root_fd, x->ws->state_fd, x->ws->state_name, &e) == OK;
+
+	if (ok) {
+		ok = check_store(x, name, &store, &sum);
+		checkpoint_close(&store);
+	} else {
+		check(x, name, false, arena_strdup(x->a, e.text));
+	}
+	ok &= check_trees(x, name, &sum);
+	if (sum.damaged->n) {
+		check(x, name, false,
+			arena_printf(x->a, "%u of %llu cannot be restored whole, the first is %s",
+				sum.damaged->n, (unsigned long long)sum.checkpoints,
+				json_text(json_at(sum.damaged, 0))));
+		remedy(x,
+			"'helm checkpoint create' where its files are saves what is there now, and anew what is damaged");
+	} else if (ok) {
+		check(x, name, true,
+			arena_printf(x->a, "%llu, all can be restored", (unsigned long long)sum.checkpoints));
+	}
+}
+
+/* ---- what is adopted ---- */
 
 /* Directories that were adopted as context and have gone since. */
 static void check_sources(struct exam *x)
@@ -132,49 +263,83 @@ static void check_onboarding(struct exam *x)
 	}
 }
 
+/* What a ledger holds, counted line by line.  `first_bad` and `first_raw` count within the piece that `place` names. */
+struct ledger_count {
+	struct arena a;
+	const char *file;
+	size_t rows, bad, raw, line, first_bad, first_raw;
+	off_t place, bad_place; /* of the newest line; of the first bad one */
+};
+
+static unsigned piece_of(off_t place)
+{
+	return (unsigned)(place >> LEDGER_PLACE_BITS) + 1;
+}
+
+static int count_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct ledger_count *c = arg;
+	size_t n;
+
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	c->line = piece_of(place) == piece_of(c->place) ? c->line + 1 : 1;
+	c->place = place;
+	if (!text.n)
+		return OK;
+	c->rows++;
+	if (text_utf8(&c->a, (const char *)text.p, text.n, TEXT_BYTE_JSON, &n) != (const char *)text.p &&
+		!c->raw++)
+		c->first_raw = c->line;
+	if (!row_parse(&c->a, text, c->file) && !c->bad++) {
+		c->first_bad = c->line;
+		c->bad_place = place;
+	}
+	arena_reset(&c->a);
+	return OK;
+}
+
+/* How to look at the first bad line: older pieces are packed. */
+static const char *how_to_look(struct exam *x, const struct ledger_count *c, const char *path)
+{
+	int stem = (int)(strlen(path) - strlen(".jsonl")), dir = (int)(path_base(path) - path);
+
+	return piece_of(c->bad_place) == piece_of(c->place)
+		? arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
+			  c->first_bad, path)
+		: arena_printf(x->a,
+			  "zstd -dc %.*ssegments/%.*s-%06u.jsonl.zst | sed -n %zup shows it; helm log check says "
+			  "what is proven",
+			  dir, path, stem - dir, path + dir, piece_of(c->bad_place), c->first_bad);
+}
+
 /* Counts lines that are not JSON objects, which other views pass over silently.  Rows with bytes that are
  * not UTF-8, as older versions wrote them, are readable and only worth knowing. */
 static void check_ledger(struct exam *x, const char *file)
 {
 	const char *path = arena_printf(x->a, "%s/%s", x->ws->state_name, file);
-	struct bytes text, rest;
+	struct ledger_count c = { .file = file };
 	struct err e = { 0 };
-	size_t rows = 0, bad = 0, first_bad = 0, raw = 0, first_raw = 0, n;
+	int rc = x->ws->state_fd < 0 ? OK : ledger_lines(x->s, x->ws->state_fd, file, 0, count_line, &c, &e);
 
-	if (file_read(x->s, x->a, x->ws->root_fd, path, (size_t)1 << 30, 0, &text, &e)) {
-		bool none = e.rc == E_MISSING;
-		check(x, path, none, none ? "no rows yet" : arena_strdup(x->a, e.text));
+	arena_done(&c.a);
+	if (rc) {
+		check(x, path, false, arena_strdup(x->a, e.text));
 		return;
 	}
-	rest = text;
-	for (size_t line = 1; rest.p && rest.n; line++) {
-		struct arena_mark mark = arena_mark(x->a);
-		struct bytes one = text_cut(&rest, '\n');
-		struct json *row = NULL;
-		const char *clean = text_utf8(x->a, (const char *)one.p, one.n, TEXT_BYTE_JSON, &n);
-		if (clean != (const char *)one.p && !raw++)
-			first_raw = line;
-		one = (struct bytes){ (const uint8_t *)clean, n };
-		if (one.n && (json_parse(x->a, one, path, NULL, &row, &e) || !json_is(row, JSON_OBJECT)) &&
-			!bad++)
-			first_bad = line;
-		rows += one.n > 0;
-		arena_release(x->a, mark);
-	}
-	check(x, path, bad == 0,
-		bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", bad, rows,
-			      first_bad)
-			: raw ? arena_printf(x->a,
-					"%zu rows; %zu of them, the first is line %zu, hold bytes that are "
-					"not UTF-8, "
-					"as older versions wrote them: they are shown as \\xHH, and nothing "
-					"needs to be done",
-					rows, raw, first_raw)
-			      : arena_printf(x->a, "%zu rows", rows));
-	if (bad)
-		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy",
-			arena_printf(x->a, "sed -n %zup %s shows it; helm log check says what is proven",
-				first_bad, path));
+	check(x, path, c.bad == 0,
+		c.bad ? arena_printf(x->a, "%zu of %zu lines cannot be read, the first is line %zu", c.bad,
+				c.rows, c.first_bad)
+			: !c.rows ? "no rows yet"
+			: c.raw	  ? arena_printf(x->a,
+					    "%zu rows; %zu of them, the first is line %zu, hold bytes that are "
+					      "not UTF-8, as older versions wrote them: they are shown as \\xHH, "
+					      "and nothing needs to be done",
+					    c.rows, c.raw, c.first_raw)
+				  : arena_printf(x->a, "%zu rows", c.rows));
+	if (c.bad)
+		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
 
 /* What the kernel lacks is only told: profiles that need it refuse by themselves. */
@@ -283,6 +448,7 @@ static void check_state(struct exam *x, const struct json *now)
 	if (!json_get(now, "paused") || !json_get(now, "paused")->n)
 		check_standing(x, now, "pauses", "no profile is paused");
 	check_standing(x, now, "checkpoints", "readable");
+	check_standing(x, now, "files", "every other file of the state is readable");
 	check_standing(x, now, "approvals",
 		arena_printf(a, "%lld waiting, %lld grants in force%s",
 			(long long)json_get_int(approvals, "pending", 0),
@@ -401,13 +567,14 @@ static void discover(struct exam *x, struct json *doc)
 }
 
 /* Goes on after every failure, so that one report shows everything. */
-struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery)
+struct json *doctor_run(
+	struct sys *s, struct arena *a, struct workspace *ws, const struct doctor_options *options)
 {
 	static const char *const references[] = { "references/execution_profiles.json",
 		"references/model_recovery_policy.json", "references/skill-capture-template.md",
 		"references/skill-contract-template.json" };
 	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
-	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true };
+	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true, options };
 	struct json *doc = json_new(a, JSON_OBJECT), *now = standing(s, a, ws);
 
 	check(&x, "workspace", ws->exists,
@@ -428,6 +595,10 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 		check_ledger(&x, TOOL_CALLS);
 		if (ws->state_fd >= 0)
 			check_state(&x, now);
+		if (options->deep && ws->state_fd >= 0) {
+			check_whole_record(&x);
+			check_whole_store(&x);
+		}
 		check_space(&x);
 	}
 	check_onboarding(&x);
@@ -444,7 +615,7 @@ struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bo
 	json_set(a, doc, "reasons", json_get(now, "reasons"));
 	json_set(a, doc, "notes", json_get(now, "notes"));
 	json_set(a, doc, "checks", x.checks);
-	if (!skip_discovery)
+	if (!options->skip_discovery)
 		discover(&x, doc);
 	return doc;
 }

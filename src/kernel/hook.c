@@ -14,12 +14,13 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CALLS_BACK = 400 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
 
 /* Nothing but reading what everybody may read: such calls are noted and not signed, because signing every
  * look at a file would cost more than it proves. */
@@ -276,7 +277,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		rc = note(k, a, decided_row(k, client, call, &at, digest, &h), e);
 	if (rc)
 		return rc;
-	ret->receipt_id = json_get_text(h.decision_receipt, "receipt_id", NULL);
+	ret->receipt_id = receipt_id_short(a, json_get_text(h.decision_receipt, "receipt_id", ""));
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
@@ -301,15 +302,14 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
-/* By the client's own id of the call, among the newest rows.  NULL when it is not found: then there is no
- * decision to bind to. */
+/* By the client's own id of the call, however many calls came since.  NULL when it is not found: then there
+ * is no decision to bind to. */
 static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };
 
 	if (use_id)
-		(void)rows_back(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, CALLS_BACK, use_id, is_the_call, &q, e);
+		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, 0, use_id, is_the_call, &q, e);
 	return q.found;
 }
 
@@ -382,5 +382,8 @@ int hook_after(
 		.type = "outcome",
 		.tool_name = call->tool_name,
 		.metadata = about };
-	return recorder_append(&k->recorder, a, &d, 1, NULL, e);
+	rc = recorder_append(&k->recorder, a, &d, 1, NULL, e);
+	if (rc == OK)
+		kernel_tidy(k, a); /* the tool is done, and nobody waits for a verdict */
+	return rc;
 }

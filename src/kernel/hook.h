@@ -4,8 +4,6 @@
 
 #include "kernel/kernel.h"
 
-#define TOOL_CALLS "tool-calls.jsonl"
-
 struct hook_answer {
 	enum verdict verdict;
 	bool is_quiet; /* nothing but reading: passed without a word */

@@ -61,12 +61,18 @@ int kernel_open_unarmed(
 	return OK;
 }
 
-/* Loads the key once.  Everything that signs calls this first. */
+/* Loads the key once.  Everything that signs calls this first.  From then on the recorder has the key in
+ * force: it takes another one when keys were rotated meanwhile. */
 int kernel_arm(struct kernel *k, struct err *e)
 {
-	int rc = k->key ? OK : keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	int rc = OK;
 
-	k->recorder.key = k->key;
+	if (!k->key) {
+		recorder_mark_key(&k->recorder);
+		rc = keys_load(k->sys, AT_FDCWD, k->recorder.keys_dir, &k->key, e);
+	}
+	if (!k->recorder.key)
+		k->recorder.key = k->key;
 	if (rc == OK)
 		posture_settle(k);
 	return rc == E_MISSING ? no_key(e) : rc;
@@ -99,7 +105,14 @@ int kernel_ensure_key(struct sys *s, struct arena *a, bool *ret_created, struct 
 	*ret_created = rc == E_MISSING;
 	if (rc == E_MISSING)
 		rc = file_mkdirs(s, AT_FDCWD, home, 0700, e);
-	return *ret_created && rc == OK ? keys_create(s, AT_FDCWD, dir, &key, e) : rc;
+	if (rc || !*ret_created)
+		return rc;
+	rc = keys_create(s, AT_FDCWD, dir, &key, e);
+	if (rc == OK || !text_eq(e->code, "KEY_EXISTS"))
+		return rc;
+	/* Somebody else was quicker, and had the lock until all of it was there. */
+	*ret_created = false;
+	return keys_load(s, AT_FDCWD, dir, &key, e);
 }
 
 void kernel_close(struct kernel *k)
@@ -279,7 +292,7 @@ static int begin_decision(struct kernel *k, const struct request *q, struct hand
 		.phenotype_hash = h->question ? h->question_sha256
 			: h->settled.about    ? json_sha256(h->a, h->settled.about)
 					      : NULL };
-	rc = record_decision(h->a, k->sys, k->key, &d, &record, &content_hash, e);
+	rc = record_decision(h->a, k->sys, k->recorder.key, &d, &record, &content_hash, e);
 	if (rc)
 		return rc;
 	h->decision_id = id;
@@ -369,6 +382,14 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 	if (rc)
 		snprintf(e->code, sizeof(e->code), "RECORD_OUTCOME");
 	return rc;
+}
+
+void kernel_tidy(struct kernel *k, struct arena *a)
+{
+	struct err e = { 0 };
+	size_t sealed;
+
+	(void)ledger_seal(&k->recorder, a, &sealed, &e);
 }
 
 int kernel_handle(struct kernel *k, const struct request *q, struct handling *h, struct err *e)

@@ -126,6 +126,10 @@ int kernel_outcome(struct kernel *k, const struct request *q, struct handling *h
 /* Everything that was begun is on disk.  A request that is left in any other way ends with this. */
 int kernel_commit(struct kernel *k, struct handling *h, struct err *e);
 
+/* Housekeeping at the end, when nobody waits any more: ledgers that were put aside are sealed.  Cannot fail; what is not done now
+ * is done by the next one. */
+void kernel_tidy(struct kernel *k, struct arena *a);
+
 /* A freeze and a pause stand above every mode and every approval: true when one denies it, and then `d`
  * says so, in `a`. */
 bool kernel_stops(
@@ -140,7 +144,15 @@ bool workspace_choice_is_stricter(
 	struct kernel *k, struct arena *a, const char *name, const char *destructive);
 
 /* Health of a workspace and of what protects it: the document of `helm doctor --json`.  Reads only. */
-struct json *doctor_run(struct sys *s, struct arena *a, struct workspace *ws, bool skip_discovery);
+struct doctor_options {
+	bool skip_discovery;
+	bool deep; /* also read everything: each receipt, each object of each checkpoint */
+	void (*step)(
+		void *arg, const char *what, uint64_t done, uint64_t total); /* of what is deep; or NULL */
+	void *arg;
+};
+struct json *doctor_run(
+	struct sys *s, struct arena *a, struct workspace *ws, const struct doctor_options *options);
 
 /* Version, libraries, and the protections this kernel offers. */
 struct json *kernel_about(struct sys *s, struct arena *a);

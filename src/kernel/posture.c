@@ -40,11 +40,12 @@ void posture_memo_done(struct posture_memo *m)
 		arena_done(&m->a);
 }
 
-const char *posture_dir(struct arena *a, const struct workspace *ws, const char *root)
+/* A path may hold any bytes, and a text that is signed may not. */
+const char *posture_name(struct arena *a, const char *root)
 {
-	return ws->helm_home
-		? arena_printf(a, "%s/trees/%s", ws->helm_home, sha256_hex(a, root, strlen(root)))
-		: NULL;
+	size_t n;
+
+	return text_utf8(a, root, strlen(root), TEXT_BYTE, &n);
 }
 
 /* ---- believing ---- */
@@ -179,7 +180,7 @@ static void recover(struct sys *s, struct arena *a, const struct workspace *ws, 
 	/* Nothing is lost where nothing was decided yet. */
 	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
 		    NULL) == OK &&
-		text_eq(json_get_text(place, "root", ""), ws->root)) {
+		text_eq(json_get_text(place, "root", ""), posture_name(a, ws->root))) {
 		p->stands_alone = json_get_bool(place, "stands_alone", false);
 		return;
 	}
@@ -206,7 +207,7 @@ static int read_document(struct sys *s, struct arena *a, const struct workspace 
 	if (rc == E_MISSING)
 		return rc;
 	const struct json *word = rc ? NULL : posture_believe(s, a, ws, receipt);
-	if (!word || !text_eq(json_get_text(word, "root", ""), root))
+	if (!word || !text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
 		return err_set(e, E_CORRUPT, "POSTURE_BROKEN",
 			"what was decided about this place cannot be believed (%s is not an act signed here)",
 			file);
@@ -241,7 +242,7 @@ static void add_intent(struct sys *s, struct arena *a, struct posture *p)
 static bool lies_under(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char *root, struct posture *p)
 {
-	struct posture above = { .dir = posture_dir(a, ws, root) };
+	struct posture above = { .dir = workspace_place(a, ws, root) };
 	struct err e = { 0 };
 	int rc = read_document(s, a, ws, root, &above, &e);
 
@@ -290,7 +291,7 @@ bool posture_binds(const struct posture *p)
 
 void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *ret)
 {
-	struct posture p = { .word = json_new(a, JSON_OBJECT), .dir = posture_dir(a, ws, ws->root) };
+	struct posture p = { .word = json_new(a, JSON_OBJECT), .dir = workspace_place(a, ws, ws->root) };
 	struct err e = { 0 };
 	int rc = p.dir ? read_document(s, a, ws, ws->root, &p, &e) : OK;
 
@@ -324,14 +325,14 @@ static struct stamp stamp_of(struct sys *s, const char *path)
 static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const char *outer)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *dir = posture_dir(&a, ws, ws->root);
+	const char *dir = workspace_place(&a, ws, ws->root);
 
 	if (!dir)
 		return (struct stamps){ 0 };
 	return (struct stamps){ stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, dir)),
 		stamp_of(s, arena_printf(&a, "%s/" POSTURE_INTENT, dir)),
 		stamp_of(s, arena_printf(&a, "%s/" POSTURE_NEW, dir)),
-		outer ? stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, posture_dir(&a, ws, outer)))
+		outer ? stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, workspace_place(&a, ws, outer)))
 		      : (struct stamp){ 0 } };
 }
 

@@ -35,7 +35,7 @@ static int place_open(struct place *p, int wait_ms, struct err *e)
 {
 	struct kernel *k = p->k;
 
-	p->dir = posture_dir(p->a, k->ws, k->ws->root);
+	p->dir = workspace_place(p->a, k->ws, k->ws->root);
 	if (!p->dir)
 		return err_set(e, E_MISSING, "HOME_UNSET",
 			"HOME is not set; set it, or HELM_HOME, to say where decisions are kept");
@@ -118,7 +118,7 @@ static int take_effect(
 	struct act whole = *act;
 
 	json_seti(a, word, "version", 1);
-	json_sets(a, word, "root", k->ws->root);
+	json_sets(a, word, "root", posture_name(a, k->ws->root));
 	json_sets(a, word, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_set(a, intent, "posture", word);
 	json_sets(a, intent, "effect_id", act->effect_id);
@@ -183,7 +183,7 @@ static int note_new(
 	struct json *place = json_new(a, JSON_OBJECT);
 
 	json_seti(a, place, "schema_version", 1);
-	json_sets(a, place, "root", root);
+	json_sets(a, place, "root", posture_name(a, root));
 	json_sets(a, place, "at", text_time_iso(a, s->now_us(s)));
 	json_setb(a, place, "stands_alone", stands_alone);
 	int rc = file_mkdirs(s, AT_FDCWD, dir, 0700, e);
@@ -214,5 +214,5 @@ int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, st
 
 	if (now->stands_alone || now->is_spoken || now->broken || now->receipt_id)
 		return OK;
-	return note_new(s, a, posture_dir(a, ws, ws->root), ws->root, true, e);
+	return note_new(s, a, workspace_place(a, ws, ws->root), ws->root, true, e);
 }

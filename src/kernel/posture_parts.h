@@ -12,8 +12,8 @@
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
 enum { POSTURE_LIMIT = 4 << 20 };
 
-/* Where the word about `root` is kept; NULL without a helm home. */
-const char *posture_dir(struct arena *a, const struct workspace *ws, const char *root);
+/* A path as the word names it. */
+const char *posture_name(struct arena *a, const char *root);
 /* The snapshot of an act that we signed and that nobody changed; NULL otherwise. */
 const struct json *posture_believe(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);

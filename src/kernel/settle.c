@@ -26,7 +26,7 @@ void settle(struct kernel *k, const struct request *q, struct handling *h)
 	struct json *doc = NULL;
 	struct err e = { 0 };
 
-	if (!by_hand(q, h) && approvals_load(k->sys, h->a, k->ws, &doc, &e))
+	if (!by_hand(q, h) && approvals_restore(k, h->a, &doc, &h->approval_note, &e))
 		h->approval_note = arena_printf(h->a, "whether it was approved cannot be read (%s)", e.text);
 	if (h->settled.by || grants_settle(k, q, doc, h) || undo_settles(k, q, h))
 		h->verdict = V_ALLOW;

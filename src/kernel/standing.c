@@ -209,7 +209,7 @@ static void look_at_walls(struct look_around *x)
 struct call_count {
 	int64_t now_us, passed[2], asked[2], refused[2], tests;
 	size_t seen;
-	const char *last_at;
+	char last_at[64]; /* the row is gone when the next one is read */
 	bool is_cut;
 };
 
@@ -226,8 +226,8 @@ static int count_call(void *arg, struct json *row)
 		c->tests += c->now_us - us <= DAY_US;
 		return 0;
 	}
-	if (!c->last_at)
-		c->last_at = at;
+	if (!c->last_at[0])
+		snprintf(c->last_at, sizeof(c->last_at), "%s", at);
 	if (c->now_us - us > DAY_US)
 		return 1;
 	for (int i = c->now_us - us <= HOUR_US ? 0 : 1; i < 2; i++) {
@@ -257,12 +257,12 @@ static void look_at_calls(struct look_around *x)
 	struct json *part = json_new(x->a, JSON_OBJECT);
 	struct err e = { 0 };
 
-	if (rows_back(x->s, x->a, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
+	if (rows_back(x->s, NULL, x->ws->state_fd, TOOL_CALLS, 0, NULL, count_call, &c, &e))
 		add_wrong(x, "calls", e.text, "what agents did cannot be told", "helm doctor");
 	json_set(x->a, part, "last_hour", count_json(x->a, &c, 0));
 	json_set(x->a, part, "last_24_hours", count_json(x->a, &c, 1));
 	json_seti(x->a, part, "self_tests", c.tests);
-	json_sets(x->a, part, "last_at", c.last_at);
+	json_sets(x->a, part, "last_at", c.last_at[0] ? c.last_at : NULL);
 	json_setb(x->a, part, "complete", !c.is_cut);
 	json_set(x->a, x->doc, "calls", part);
 	if (c.refused[1])
@@ -276,7 +276,8 @@ static void look_at_calls(struct look_around *x)
 				(long long)c.asked[1], c.asked[1] == 1 ? "" : "s"));
 }
 
-/* What waits for a person is a reason to look; a file that cannot be read grants nothing and is wrong. */
+/* What waits for a person is a reason to look; a file that cannot be read is wrong, until the next question
+ * makes it again. */
 static void look_at_approvals(struct look_around *x)
 {
 	struct json *doc, *part = json_new(x->a, JSON_OBJECT);
@@ -287,7 +288,9 @@ static void look_at_approvals(struct look_around *x)
 	if (ok)
 		approvals_count(doc, x->now_us, &pending, &in_force);
 	else
-		add_wrong(x, "approvals", e.text, "nothing is granted until it is mended or moved away",
+		add_wrong(x, "approvals", e.text,
+			"the next question puts it aside and makes standing grants again from the record; "
+			"what waited must be asked again",
 			put_aside(x, APPROVALS, ""));
 	json_setb(x->a, part, "readable", ok);
 	json_seti(x->a, part, "pending", (int64_t)pending);
@@ -359,6 +362,9 @@ static bool look_at_all(struct look_around *x)
 		trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e))
 		return false; /* without a key nothing runs either, and that is said elsewhere */
 	(void)!trust_add_history(x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
+	const char *beside = workspace_beside(x->a, x->ws);
+	if (beside)
+		options.verified = arena_printf(x->a, "%s/verified.json", beside);
 	int rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
 	if (rc == OK && !report.is_damaged)
 		return false;
@@ -396,7 +402,7 @@ static void look_at_ledger(struct look_around *x, const char *file)
 	size_t lines, bad;
 	struct err e = { 0 };
 
-	if (rows_check(x->s, x->a, x->ws->state_fd, file, TAIL_LINES, &lines, &bad, &e))
+	if (rows_check(x->s, x->ws->state_fd, file, TAIL_LINES, &lines, &bad, &e))
 		add_wrong(x, file, e.text, NULL, "helm doctor");
 	else if (bad)
 		add_wrong(x, file,
@@ -415,9 +421,41 @@ static void look_at_checkpoints(struct look_around *x)
 
 	if (rc == OK)
 		rc = json_parse(x->a, text, "checkpoints/index.json", NULL, &doc, &e);
+	if (rc == OK && !json_is(doc, JSON_ARRAY))
+		rc = err_set(&e, E_CORRUPT, "CHECKPOINT_INDEX", "checkpoints/index.json is no list");
 	if (rc && rc != E_MISSING)
 		add_wrong(x, "checkpoints", e.text, "what was saved cannot be listed or restored",
 			"put the file back from a copy; the saved files themselves are still there");
+}
+
+/* Files that nothing is decided from, and that somebody still relies on: each must be readable. */
+static void look_at_files(struct look_around *x)
+{
+	static const struct {
+		const char *file, *means, *then;
+	} files[] = {
+		{ ANCHORS, "heads that were kept elsewhere are not compared", "helm log repair --yes" },
+		{ "setup.json", "what was put in front of agent clients cannot be taken back",
+			"helm setup status" },
+		{ "long-running-runtime.json", "runs that must ask a person fail instead", "" },
+	};
+	struct err e = { 0 };
+	struct json *doc;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct bytes text;
+		int rc = file_read(x->s, x->a, x->ws->state_fd, files[i].file, 64 << 20, 0, &text, &e);
+		if (rc == E_MISSING)
+			continue;
+		if (rc == OK)
+			rc = json_parse(x->a, text, files[i].file, NULL, &doc, &e);
+		if (rc == OK && !json_is(doc, text_eq(files[i].file, ANCHORS) ? JSON_ARRAY : JSON_OBJECT))
+			rc = err_set(&e, E_CORRUPT, "STATE_FILE", "%s holds something else than it should",
+				files[i].file);
+		if (rc)
+			add_wrong(x, "files", e.text, files[i].means,
+				put_aside(x, files[i].file, files[i].then));
+	}
 }
 
 /* Guards that a person put in front of a client, and that do not hold. */
@@ -489,6 +527,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_ledger(&x, COMMAND_LOG);
 		look_at_ledger(&x, TOOL_CALLS);
 		look_at_checkpoints(&x);
+		look_at_files(&x);
 		look_at_approvals(&x);
 		look_at_guards(&x);
 		look_at_calls(&x);

@@ -231,10 +231,16 @@ const char *workspace_default_root(struct arena *a, const struct workspace *ws)
 	return ws->home ? absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)) : NULL;
 }
 
-/* The workspace in the home directory, which serves work in any place. */
-static bool is_default(struct arena *a, const struct workspace *ws)
+/* The workspace in the home directory, which serves work in any place.  Asked of the directories
+ * themselves: their names may differ by links. */
+static bool is_default(struct sys *s, struct arena *a, const struct workspace *ws)
 {
-	return ws->home && text_eq(ws->root, workspace_default_root(a, ws));
+	struct stat there, own;
+
+	return ws->home &&
+		s->stat(s, AT_FDCWD, arena_printf(a, "%s/.helm/workspace", ws->home), &there, 0) == 0 &&
+		s->stat(s, ws->root_fd, "", &own, AT_EMPTY_PATH) == 0 && there.st_dev == own.st_dev &&
+		there.st_ino == own.st_ino;
 }
 
 /* The first list with everything below, the second only the directories themselves. */
@@ -275,16 +281,28 @@ static const char *too_much(const struct workspace *ws, const char *dir)
 	return place_is_too_much(ws->home, ws->helm_home, dir);
 }
 
+/* Named by the digest of the path, because paths can be longer than names. */
+const char *workspace_place(struct arena *a, const struct workspace *ws, const char *path)
+{
+	return ws->helm_home
+		? arena_printf(a, "%s/trees/%s", ws->helm_home, sha256_hex(a, path, strlen(path)))
+		: NULL;
+}
+
+const char *workspace_beside(struct arena *a, const struct workspace *ws)
+{
+	return workspace_place(a, ws, ws->root);
+}
+
 /* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
  * place for checkpoints is the digest of the tree's path, so one tree always finds its own. */
 void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const char *dir)
 {
-	char hex[SHA256_HEX];
-	uint8_t digest[SHA256_SIZE];
-
 	leave_tree(ws);
+	if (!is_default(s, a, ws))
+		return;
 	dir = absolute(a, dir ? dir : ".");
-	if (!is_default(a, ws) || path_is_below(dir, ws->root))
+	if (path_is_below(dir, ws->root))
 		return;
 	const char *top = kernel_work_tree(s, a, dir, ws->home);
 	const char *why = too_much(ws, dir);
@@ -296,11 +314,9 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 	/* A repository around the whole home directory must not make every project in it one tree. */
 	if (!top || too_much(ws, top))
 		top = dir;
-	sha256(top, strlen(top), digest);
-	hex_encode(digest, sizeof(digest), hex);
 	ws->tree = top;
 	ws->tree_fd = open_quietly(s, top);
-	ws->points_dir = arena_printf(a, "%s/trees/%s", ws->helm_home, hex);
+	ws->points_dir = workspace_place(a, ws, top);
 	if (ws->tree_fd < 0)
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }

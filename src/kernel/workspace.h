@@ -64,6 +64,12 @@ struct checkpoint_store;
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e);
 
+/* What this user keeps about the workspace where nobody who works in it can write: <helm home>/trees/<sha256 of root>.  NULL: there is
+ * no helm home. */
+const char *workspace_beside(struct arena *a, const struct workspace *ws);
+/* The same for any path. */
+const char *workspace_place(struct arena *a, const struct workspace *ws, const char *path);
+
 /* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);
 

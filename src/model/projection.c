@@ -346,15 +346,14 @@ static bool listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* Exceptions come first: a signature is written neither into its own preimage (absent) nor with its value
- * (cleared to an empty text). */
+/* Exceptions count more than the record: a signature is written neither into its own preimage (absent) nor
+ * with its value (cleared to an empty text). Most members of a large table are left out as empty, which is
+ * asked first. */
 static bool is_written(const struct member *m, const struct json *v, const struct except *but)
 {
-	if (but && listed(but->absent, m->name))
+	if (m->presence == OMIT && is_empty(v) && !(but && listed(but->cleared, m->name)))
 		return false;
-	if (but && listed(but->cleared, m->name))
-		return true;
-	return m->presence != OMIT || !is_empty(v);
+	return !(but && listed(but->absent, m->name));
 }
 
 /* A cleared member is written as an empty text whatever it held. A required one must be there and not
@@ -377,6 +376,16 @@ static int write_member(struct buf *to, const struct member *m, const struct jso
 		return OK;
 	}
 	return write_value(to, m, v, depth, e);
+}
+
+/* Notes where the member stands that was written from `at` on. */
+static void note_span(const struct except *but, const char *name, size_t at, size_t end)
+{
+	for (struct span *s = but ? but->spans : NULL; s && s->name; s++)
+		if (strcmp(s->name, name) == 0) {
+			s->at = at;
+			s->n = end - at;
+		}
 }
 
 /* Reads all members before writing any, since the record may have them in any order. A name that stands
@@ -403,6 +412,7 @@ static int write_record(struct buf *to, const struct projection *p, const struct
 	}
 	buf_addc(to, '{');
 	for (size_t i = 0; i < p->n; i++) {
+		size_t at = to->n;
 		if (!is_written(&p->members[i], slots[i], but))
 			continue;
 		if (!first)
@@ -410,6 +420,7 @@ static int write_record(struct buf *to, const struct projection *p, const struct
 		first = false;
 		if (write_member(to, &p->members[i], slots[i], but, depth, e))
 			return e ? (int)e->rc : E_INPUT;
+		note_span(but, p->members[i].name, at, to->n);
 	}
 	buf_addc(to, '}');
 	return OK;

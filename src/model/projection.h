@@ -63,10 +63,17 @@ struct projection {
 	static const struct member id##_members[] = { __VA_ARGS__ }; \
 	const struct projection id = { id##_members, sizeof(id##_members) / sizeof(id##_members[0]) }
 
-/* Exceptions for one use of a table; both lists end in NULL and may be NULL. */
+/* Where a top-level member was written: from the comma before it to the end of its value.  n is 0 when it was not. */
+struct span {
+	const char *name;
+	size_t at, n;
+};
+
+/* Exceptions for one use of a table; all lists end in NULL and may be NULL. */
 struct except {
 	const char *const *absent; /* top-level members left out */
 	const char *const *cleared; /* top-level members written as "" */
+	struct span *spans; /* members whose places are wanted; ends in a row without name */
 };
 
 /* Append the canonical JSON of `record` as the table says.  Refused (E_INPUT): MEMBER_TYPE when a listed member has

@@ -5,101 +5,93 @@
  * verdict ALLOW says that the call was repeated and let through. The request, or the receipt of its
  * answer, says what a person decided.
  *
- * Rows are indexed once by key and place, so the question costs a binary search per call and not a walk
- * over the ledger. */
+ * Only what stands behind the call counts: an earlier call with the same input says nothing about this
+ * one. */
 #include "observe/fate.h"
 #include "base/text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* A row of the ledger under the key by which it is looked for. */
-struct witness {
-	const char *key;
-	uint32_t at; /* place in the ledger */
-	const struct json *row;
-};
-
-/* By key, then by place: `after` relies on the order within one key. */
-static int by_key(const void *x, const void *y)
+static int64_t place_of(const struct json *call)
 {
-	const struct witness *p = x, *q = y;
-	int c = strcmp(p->key, q->key);
-
-	return c ? c : (p->at > q->at) - (p->at < q->at);
+	return json_get_int(call, "place", 0);
 }
 
-/* A row without the key can be no witness. */
-static void add(struct witnesses *w, const char *key, uint32_t at, const struct json *row)
+int fate_end(const struct fates *f, const struct json *call, struct json **ret, struct err *e)
 {
-	if (key)
-		w->list[w->n++] = (struct witness){ key, at, row };
+	int64_t place;
+	int rc = index_call_end(f->x, json_get_text(call, "tool_use_id", NULL), place_of(call), &place, e);
+
+	*ret = NULL;
+	if (rc || place < 0)
+		return rc;
+	return row_at(f->o->sys, f->o->a, f->o->state_fd, TOOL_CALLS, (off_t)place, ret, e);
 }
 
-/* The first row with that key that stands behind that place in the ledger. Only later rows count: an
- * earlier call with the same input says nothing about this one. */
-static const struct json *after(const struct witnesses *w, const char *key, uint32_t at)
+/* Was it made, as far as the client noted it? */
+static int has_end(const struct fates *f, const struct json *call, bool *ret, struct err *e)
 {
-	size_t low = 0, high = w->n;
-	struct witness wanted = { key, at + 1, NULL };
+	int64_t place;
+	int rc = index_call_end(f->x, json_get_text(call, "tool_use_id", NULL), place_of(call), &place, e);
 
-	if (!key)
-		return NULL;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (by_key(&w->list[mid], &wanted) < 0)
-			low = mid + 1;
-		else
-			high = mid;
+	*ret = rc == OK && place >= 0;
+	return rc;
+}
+
+/* The call was let through later; did that one run? */
+static int fate_of_again(const struct fates *f, int64_t place, const char **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *again = NULL;
+	bool ran = false;
+	int rc = row_at(f->o->sys, &a, f->o->state_fd, TOOL_CALLS, (off_t)place, &again, e);
+
+	if (rc == OK && again) {
+		json_seti(&a, again, "place", place);
+		rc = has_end(f, again, &ran, e);
 	}
-	return low < w->n && text_eq(w->list[low].key, key) ? w->list[low].row : NULL;
+	*ret = ran ? "ran, approved" : "approved, called again";
+	return rc;
 }
 
-/* Sets row->at to the place in the ledger; fate_end() and fate_of() read it, so they take the rows given
- * here. */
-void fates_begin(struct fates *f, struct arena *a, const struct json *rows, const struct json *answers)
+/* The state of the request is newer than its receipt, and says more. */
+static int answer_to(const struct fates *f, const struct json *call, const char **ret, struct err *e)
 {
-	*f = (struct fates){ .answers = answers };
-	f->ends.list = arena_zalloc(a, rows->n + 1, sizeof(*f->ends.list));
-	f->passed.list = arena_zalloc(a, rows->n + 1, sizeof(*f->passed.list));
-	for (uint32_t i = 0; i < rows->n; i++) {
-		struct json *row = rows->items[i];
-		row->at = i;
-		if (json_get(row, "outcome"))
-			add(&f->ends, json_get_text(row, "tool_use_id", NULL), i, row);
-		else if (text_eq(json_get_text(row, "verdict", ""), "ALLOW"))
-			add(&f->passed, json_get_text(row, "input_sha256", NULL), i, row);
-	}
-	qsort(f->ends.list, f->ends.n, sizeof(*f->ends.list), by_key);
-	qsort(f->passed.list, f->passed.n, sizeof(*f->passed.list), by_key);
+	const char *id = json_get_text(call, "approval_id", NULL);
+
+	*ret = id ? json_get_text(f->answers, id, NULL) : NULL;
+	return id && !*ret ? index_answer(f->x, id, ret, e) : OK;
 }
 
-const struct json *fate_end(const struct fates *f, const struct json *call)
+static const char *words_for(const char *answer)
 {
-	return after(&f->ends, json_get_text(call, "tool_use_id", NULL), call->at);
+	return !answer			      ? "no answer on record"
+		: text_eq(answer, "approved") ? "approved, not called again"
+		: text_eq(answer, "denied")   ? "refused by a person"
+		: text_eq(answer, "pending")  ? "still waiting"
+		: text_eq(answer, "expired")  ? "expired, did not run"
+					      : answer;
 }
 
 /* The strongest witness speaks first: that it ran, then that it was let through later, then what a person
  * said. Without any of them the text says just that and does not guess. A call that was denied outright
  * did not run. */
-const char *fate_of(const struct fates *f, const struct json *call)
+int fate_of(const struct fates *f, const struct json *call, const char **ret, struct err *e)
 {
-	const char *id = json_get_text(call, "approval_id", NULL),
-		   *answer = id ? json_get_text(f->answers, id, NULL) : NULL;
-	const struct json *again = after(&f->passed, json_get_text(call, "input_sha256", NULL), call->at);
+	const char *answer = NULL;
+	int64_t again = -1;
+	bool ran = false;
+	int rc = OK;
 
+	*ret = "did not run";
 	if (!text_eq(json_get_text(call, "verdict", ""), "ESCALATE"))
-		return "did not run";
-	if (fate_end(f, call))
-		return "ran, answered in the client";
-	if (again)
-		return fate_end(f, again) ? "ran, approved" : "approved, called again";
-	if (!answer)
-		return "no answer on record";
-	if (text_eq(answer, "approved"))
-		return "approved, not called again";
-	return text_eq(answer, "denied")     ? "refused by a person"
-		: text_eq(answer, "pending") ? "still waiting"
-		: text_eq(answer, "expired") ? "expired, did not run"
-					     : answer;
+		return OK;
+	*ret = "ran, answered in the client";
+	rc = has_end(f, call, &ran, e);
+	if (rc || ran)
+		return rc;
+	rc = index_call_again(f->x, json_get_text(call, "input_sha256", NULL), place_of(call), &again, e);
+	if (rc || again >= 0)
+		return rc ? rc : fate_of_again(f, again, ret, e);
+	rc = answer_to(f, call, &answer, e);
+	*ret = words_for(answer);
+	return rc;
 }

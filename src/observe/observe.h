@@ -1,37 +1,47 @@
 /* observe.h — 6: read what was recorded, and say it to a person.
  *
- * Everything here reads the ends of the ledgers, so that it costs the same on a workspace of a million rows as on a new one, and
- * writes nothing.  The documents are the ones that --json prints; texts and pages are made from them. */
+ * Lists and numbers come from the index over the ledgers (record/index.h), which is caught up first, so that a view costs the same on a
+ * workspace of a million rows as on a new one.  Where the index cannot be used the ledgers are read, and the view says so, and
+ * when it shows a part.  Nothing else is written.  The documents are the ones that --json prints; texts and pages are made
+ * from them. */
 #ifndef OBSERVE_OBSERVE_H
 #define OBSERVE_OBSERVE_H
 
 #include "base/err.h"
 #include "base/json.h"
 #include "base/sys.h"
+#include "record/index.h"
 
 #include <stdbool.h>
 
 struct observed {
 	struct sys *sys;
 	struct arena *a;
-	const char *root, *layout, *state_name;
+	const char *root, *layout, *state_name, *state_dir;
 	int root_fd, state_fd;
 	const char
 		*points_dir; /* where the checkpoints are that one would restore here; NULL: in the state */
 };
 
-/* The newest row of each of the last tasks, oldest first, at most `limit` (0: all within reach: the last 20 000 rows). */
+/* The newest row of each of the last `limit` tasks, oldest first. */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e);
-/* The same without a limit; *ret_is_cut when there may be more than was read, which is never so when all are wanted. */
-int observe_all_tasks(
-	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e);
+
+/* How much of a list is shown. */
+struct part {
+	int64_t shown, of;
+	const char *note; /* why it is not about everything; or NULL */
+};
+/* The newest rows of tasks, oldest first, at most `limit` (0: all).  *ret is filled before the first row is given; each is valid during
+ * the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
+int observe_task_list(const struct observed *o, const struct task_filter *f, size_t limit, struct part *ret,
+	index_visit *fn, void *arg, struct err *e);
+/* The newest task for which this is true; NULL when there is none. */
+int observe_newest_task(
+	const struct observed *o, bool (*is_it)(const struct json *row), struct json **ret, struct err *e);
 /* When a run last gave a sign of life; or NULL. */
 const char *observe_heartbeat(const struct observed *o, const struct json *row);
 /* All rows of one task; a unique beginning of its id is enough.  E_MISSING TASK_MISSING, E_INPUT TASK_AMBIGUOUS. */
 int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e);
-/* Rows of the command log that failed, newest last; of its last `window` rows (0: all), at most `limit` (0: all). */
-int observe_failed_commands(
-	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e);
 /* Records of checkpoints/index.json, newest last, at most `limit` (0: all). */
 int observe_checkpoints(const struct observed *o, size_t limit, struct json **ret, struct err *e);
 
@@ -62,7 +72,8 @@ char *observe_html(struct arena *a, const struct json *report);
 /* Replace local paths and secrets in every string: for reports that leave the machine. */
 void observe_make_public(struct arena *a, struct json *doc, const char *home);
 
-/* Findings about the last `limit` tasks (0: all within reach) that are stuck, dead or without evidence: { workspace, findings[], ok }. */
+/* Findings about tasks: every one that is stuck or dead, and of the newest `limit` also those without evidence: { workspace, findings[],
+ * ok }. */
 int observe_task_doctor(
 	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e);
 
@@ -74,13 +85,12 @@ char *observe_ago(struct arena *a, int64_t then_us, int64_t now_us);
 /* A recorded time on the reader's clock; what is no time comes back as it is. */
 const char *observe_when(struct arena *a, const char *stamp);
 
-/* Sessions of agents: one entry each with counts; and one of them, every call with verdict, receipt, outcome and what became of it.
- * E_MISSING SESSION_MISSING. */
-int observe_sessions(
-	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e);
-/* Calls that were asked or denied, oldest first, each with `became`. */
-int observe_stopped_calls(const struct observed *o, bool wants_all, const struct json *answers,
-	struct json **ret, bool *ret_is_cut, struct err *e);
+/* Sessions of agents, one entry each with counts, by their last call, the newest last, at most `limit` (0: all).  As
+ * observe_task_list(). */
+int observe_session_list(
+	const struct observed *o, size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e);
+/* One of them, every call with verdict, receipt, outcome and what became of it; of a very long one the newest, and `calls_of` says how
+ * many there are.  E_MISSING SESSION_MISSING. */
 /* A unique beginning of the id is enough; SESSION_AMBIGUOUS. */
 int observe_session(const struct observed *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e);

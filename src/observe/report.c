@@ -1,106 +1,60 @@
 /* report.c — what happened, as a document and as Markdown. page.c makes an HTML page of the same document.
  *
- * The document is built from the tails of the ledgers, up to a reach; with a limit of 0 everything is
- * read. `complete` in the document says whether the reach cut something off, so a number in a report is
- * never silently too small. Receipts are counted over the whole log, because the answers of people are
- * found there, too. */
+ * Numbers are about everything; lists show the newest rows, and `lists` says of each how many there are.
+ * Both come from the index. Where it could not be used, `note` says why, and `complete` whether a part of the
+ * ledgers was left out, so a number in a report is never silently too small. */
 #include "base/text.h"
-#include "observe/observe.h"
-#include "record/record.h"
+#include "observe/fate.h"
 
 #include <string.h>
 
-enum { REACH_COMMANDS = 20000 };
+/* A report is one document in memory: of longer lists `helm task list --limit 0` and `helm log sessions --limit 0`
+ * show everything. */
+enum { MOST = 1000, MAX_ACTIVE = 10000 };
 
-/* What is counted while the receipts pass by. */
-struct receipt_count {
-	struct arena *a;
-	int64_t total, allowed, denied, asked, outcomes, tests;
-	char last_at[64];
-	struct json *answers; /* {approval_id: what a person said} */
+/* What is being gathered. */
+struct reporting {
+	const struct observed *o;
+	struct index *x;
+	struct json *doc;
+	size_t limit;
+	struct fates fates;
 };
 
-/* Remembers what a person answered to a request. The request itself is forgotten after a week, but the
- * receipt of its answer stays. What the caller knows from the requests is already in `answers` and is not
- * replaced. */
-static void take_answer(struct receipt_count *c, const struct json *receipt)
+/* Numbers of the whole chain. */
+static int put_receipts(struct reporting *r, struct err *e)
 {
-	const struct json *about = json_get(receipt, "metadata"), *grant = json_get(about, "grant"),
-			  *denial = json_get(about, "denial");
-	const char *id = json_get_text(grant, "request_id", json_get_text(denial, "approval_id", NULL));
+	static const char *const names[][2] = { { "count", "receipts" }, { "allowed", "allowed" },
+		{ "denied", "denied" }, { "asked", "asked" }, { "outcomes", "outcomes" },
+		{ "self_tests", "self_tests" } };
+	struct arena *a = r->o->a;
+	struct json *doc = json_new(a, JSON_OBJECT);
+	const char *last;
+	int rc = OK;
 
-	if (id && !json_get(c->answers, id))
-		json_sets(c->a, c->answers, id, grant ? "approved" : "denied");
-}
-
-/* Called for each receipt in order, so the last timestamp is the newest. */
-static int count_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
-	const struct json *receipt, struct err *e)
-{
-	struct receipt_count *c = arg;
-	const char *verdict = json_get_text(receipt, "verdict", ""),
-		   *type = json_get_text(receipt, "type", "");
-
-	(void)file;
-	(void)line;
-	(void)text;
-	(void)e;
-	c->total++;
-	c->tests += json_get_bool(json_get(receipt, "metadata"), "self_test", false);
-	take_answer(c, receipt);
-	c->outcomes += text_eq(type, "outcome");
-	if (text_eq(type, "decision")) {
-		c->allowed += text_eq(verdict, "ALLOW");
-		c->denied += text_eq(verdict, "DENY");
-		c->asked += text_eq(verdict, "ESCALATE");
+	for (size_t i = 0; i < ARRAY_SIZE(names) && rc == OK; i++) {
+		int64_t n;
+		rc = index_count(r->x, names[i][1], &n, e);
+		json_seti(a, doc, names[i][0], n);
 	}
-	snprintf(c->last_at, sizeof(c->last_at), "%s", json_get_text(receipt, "timestamp", ""));
-	return 0;
+	if (rc == OK)
+		rc = index_last_receipt(r->x, &last, e);
+	if (rc == OK)
+		json_sets(a, doc, "last_at", last);
+	json_set(a, r->doc, "receipts", doc);
+	return rc;
 }
 
-/* Receipts that cannot be read do not stop the report: it says "readable": false and shows what was
- * counted until then. */
-static struct json *receipts(const struct observed *o, struct json *answers)
+/* A list, newest first, and in `lists` how many there are in all. */
+static void put_list(struct reporting *r, const char *name, struct json *shown, int64_t of)
 {
-	struct receipt_count c = { .a = o->a, .answers = answers };
-	struct json *doc = json_new(o->a, JSON_OBJECT);
+	struct arena *a = r->o->a;
+	struct json *about = json_new(a, JSON_OBJECT);
 
-	if (receipts_each(o->sys, o->state_fd, count_receipt, &c, NULL))
-		json_setb(o->a, doc, "readable", false);
-	json_seti(o->a, doc, "count", c.total);
-	json_seti(o->a, doc, "allowed", c.allowed);
-	json_seti(o->a, doc, "denied", c.denied);
-	json_seti(o->a, doc, "asked", c.asked);
-	json_seti(o->a, doc, "outcomes", c.outcomes);
-	json_seti(o->a, doc, "self_tests", c.tests);
-	json_sets(o->a, doc, "last_at", c.last_at);
-	return doc;
-}
-
-/* Rows that are in one of these states. */
-static struct json *with_status(struct arena *a, const struct json *tasks, const char *const *states)
-{
-	struct json *out = json_new(a, JSON_ARRAY);
-
-	json_each (row, tasks)
-		for (const char *const *s = states; *s; s++)
-			if (text_eq(json_get_text(row, "status", ""), *s))
-				json_push(a, out, row);
-	return out;
-}
-
-/* Puts the newest first, at most `limit` of them, and notes in `lists` how many there are in all. */
-static void put_list(
-	struct arena *a, struct json *doc, const char *name, const struct json *all, size_t limit)
-{
-	struct json *shown = json_new(a, JSON_ARRAY), *about = json_new(a, JSON_OBJECT);
-
-	for (uint32_t i = all->n; i-- > 0 && (!limit || shown->n < limit);)
-		json_push(a, shown, all->items[i]);
-	json_set(a, doc, name, shown);
+	json_set(a, r->doc, name, shown);
 	json_seti(a, about, "shown", shown->n);
-	json_seti(a, about, "of", all->n);
-	json_set(a, json_get(doc, "lists"), name, about);
+	json_seti(a, about, "of", of > shown->n ? of : shown->n);
+	json_set(a, json_get(r->doc, "lists"), name, about);
 }
 
 /* How much of a list is shown, or NULL when all of it is. */
@@ -109,79 +63,198 @@ const char *observe_cut(struct arena *a, const struct json *report, const char *
 	const struct json *about = json_get(json_get(report, "lists"), list);
 	int64_t shown = json_get_int(about, "shown", 0), of = json_get_int(about, "of", 0);
 
-	return shown < of
-		? arena_printf(a, "%lld of %lld, all with --limit 0", (long long)shown, (long long)of)
-		: NULL;
+	const char *rest = of <= MOST		      ? "all with --limit 0"
+		: text_eq(list, "sessions")	      ? "all with: helm log sessions --limit 0"
+		: text_eq(list, "recent_checkpoints") ? "all with: helm checkpoint list"
+		: text_ends(list, "tasks")	      ? "all with: helm task list --limit 0"
+						      : "more with --limit 1000";
+
+	return shown < of ? arena_printf(a, "%lld of %lld, %s", (long long)shown, (long long)of, rest) : NULL;
+}
+
+/* Tasks in one of these states. */
+static int put_states(
+	struct reporting *r, const char *name, const char *const *states, size_t n, struct err *e)
+{
+	const struct task_filter f = { .states = states, .state_count = n };
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
+	struct json *counts;
+	int64_t of = 0;
+	int rc = index_task_counts(r->x, &f, &counts, &of, e);
+
+	if (rc == OK)
+		rc = index_tasks(r->x, &f, r->limit, keep_row, &kept, e);
+	if (rc == OK)
+		put_list(r, name, kept.rows, of);
+	return rc;
+}
+
+/* Open tasks by whether their run goes on. */
+struct sorting {
+	const struct reporting *r;
+	struct json *running, *ended;
+	int64_t running_count, ended_count;
+};
+
+static int sort_open(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct sorting *s = arg;
+	struct json *now = true_row(s->r->o, &scratch, row);
+	bool is_running = now == row, is_ended = json_get_bool(now, "is_unclosed", false);
+	struct json *to = is_running ? s->running : s->ended;
+
+	(void)e;
+	if (!is_running && !is_ended) /* it has got its last row since */
+		return OK;
+	++*(is_running ? &s->running_count : &s->ended_count);
+	if (to->n < s->r->limit)
+		json_push(s->r->o->a, to, json_copy(s->r->o->a, now));
+	return OK;
+}
+
+/* A row that says "running" or "queued" is true only while its run lasts. */
+static int put_open(struct reporting *r, struct err *e)
+{
+	struct arena *a = r->o->a;
+	struct sorting s = { r, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), 0, 0 };
+	int rc = index_tasks(r->x, &open_tasks, MAX_ACTIVE, sort_open, &s, e);
+
+	put_list(r, "running_tasks", s.running, s.running_count);
+	put_list(r, "ended_tasks", s.ended, s.ended_count);
+	return rc;
 }
 
 /* One count per state, and a list for each state that a reader asks about. */
-static void put_tasks(struct arena *a, struct json *doc, const struct json *tasks, size_t limit)
+static int put_tasks(struct reporting *r, struct err *e)
 {
-	static const char *const
-		failed[] = { "failed", "timeout", NULL },
-		*const blocked[] = { "blocked", NULL }, *const running[] = { "running", "queued", NULL },
-		*const handoff[] = { "handoff_required", NULL }, *const done[] = { "completed", NULL };
-	struct json *counts = json_new(a, JSON_OBJECT);
+	static const char *const failed[] = { "failed", "timeout" }, *const blocked[] = { "blocked" },
+				 *const handoff[] = { "handoff_required" }, *const done[] = { "completed" };
+	struct arena *a = r->o->a;
+	struct kept_rows kept = { r->o, json_new(a, JSON_ARRAY) };
+	struct json *counts = NULL;
+	int64_t total = 0;
+	int rc = true_counts(r->o, r->x, &counts, &total, e);
 
-	json_each (row, tasks) {
-		const char *s = json_get_text(row, "status", "unknown");
-		json_seti(a, counts, s, json_get_int(counts, s, 0) + 1);
-	}
-	json_seti(a, doc, "period_task_count", tasks->n);
-	json_set(a, doc, "task_status_counts", counts);
-	put_list(a, doc, "tasks", tasks, limit);
-	put_list(a, doc, "failed_tasks", with_status(a, tasks, failed), limit);
-	put_list(a, doc, "blocked_tasks", with_status(a, tasks, blocked), limit);
-	put_list(a, doc, "running_tasks", with_status(a, tasks, running), limit);
-	put_list(a, doc, "handoff_tasks", with_status(a, tasks, handoff), limit);
-	put_list(a, doc, "completed_tasks", with_status(a, tasks, done), limit);
+	if (rc == OK)
+		rc = index_tasks(r->x, NULL, r->limit, keep_row, &kept, e);
+	if (rc)
+		return rc;
+	json_seti(a, r->doc, "period_task_count", total);
+	json_set(a, r->doc, "task_status_counts", counts);
+	put_list(r, "tasks", kept.rows, total);
+	rc = put_states(r, "failed_tasks", failed, ARRAY_SIZE(failed), e);
+	if (rc == OK)
+		rc = put_states(r, "blocked_tasks", blocked, ARRAY_SIZE(blocked), e);
+	if (rc == OK)
+		rc = put_open(r, e);
+	if (rc == OK)
+		rc = put_states(r, "handoff_tasks", handoff, ARRAY_SIZE(handoff), e);
+	return rc ? rc : put_states(r, "completed_tasks", done, ARRAY_SIZE(done), e);
 }
 
-/* Receipts are read first: they complete `said`, which tells what became of the stopped calls. */
+static int put_commands(struct reporting *r, struct err *e)
+{
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
+	int64_t of = 0;
+	int rc = index_count(r->x, "failed_commands", &of, e);
+
+	if (rc == OK)
+		rc = index_failed_commands(r->x, r->limit, keep_row, &kept, e);
+	put_list(r, "failed_commands", kept.rows, of);
+	return rc;
+}
+
+static int put_sessions(struct reporting *r, struct err *e)
+{
+	struct kept_rows kept = { r->o, json_new(r->o->a, JSON_ARRAY) };
+	int64_t of = 0;
+	int rc = index_count(r->x, "sessions", &of, e);
+
+	if (rc == OK)
+		rc = index_sessions(r->x, r->limit, keep_session, &kept, e);
+	put_list(r, "sessions", kept.rows, of);
+	return rc;
+}
+
+struct stopped {
+	struct reporting *r;
+	struct json *rows;
+};
+
+static int keep_stopped(void *arg, struct json *row, struct err *e)
+{
+	struct stopped *s = arg;
+	struct arena *a = s->r->o->a;
+	struct json *call = json_copy(a, row);
+	const char *decision = json_get_text(row, "decision_id", NULL), *became;
+	int rc = fate_of(&s->r->fates, row, &became, e);
+
+	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
+	json_sets(a, call, "became", rc ? NULL : became);
+	(void)json_remove(call, "place");
+	json_push(a, s->rows, call);
+	return rc;
+}
+
+static int put_stopped(struct reporting *r, struct err *e)
+{
+	struct stopped s = { r, json_new(r->o->a, JSON_ARRAY) };
+	int64_t of = 0;
+	int rc = index_count(r->x, "stopped_calls", &of, e);
+
+	if (rc == OK)
+		rc = index_calls(r->x, NULL, r->limit, keep_stopped, &s, e);
+	put_list(r, "stopped_calls", s.rows, of);
+	return rc;
+}
+
+static int put_checkpoints(struct reporting *r, struct err *e)
+{
+	struct json *all, *shown = json_new(r->o->a, JSON_ARRAY);
+	int rc = observe_checkpoints(r->o, 0, &all, e);
+
+	for (uint32_t i = rc ? 0 : all->n; i-- > 0 && shown->n < r->limit;)
+		json_push(r->o->a, shown, all->items[i]);
+	put_list(r, "recent_checkpoints", shown, rc ? 0 : all->n);
+	return rc;
+}
+
 int observe_report(
 	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e)
 {
+	static int (*const parts[])(struct reporting *, struct err *) = { put_receipts, put_tasks,
+		put_commands, put_checkpoints, put_sessions, put_stopped };
 	struct arena *a = o->a;
-	struct json *tasks, *commands, *checkpoints, *sessions, *calls,
-		*doc = json_new(a, JSON_OBJECT),
-		*said = answers ? json_copy(a, answers) : json_new(a, JSON_OBJECT);
-	struct json *counted = receipts(o, said);
-	bool few_tasks, few_sessions, few_calls;
-	int rc = observe_all_tasks(o, !limit, &tasks, &few_tasks, e);
+	AUTO(index_close) struct index *x = NULL;
+	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
-	if (rc == OK)
-		rc = observe_failed_commands(o, limit ? REACH_COMMANDS : 0, 0, &commands, e);
-	if (rc == OK)
-		rc = observe_checkpoints(o, 0, &checkpoints, e);
-	if (rc == OK)
-		rc = observe_sessions(o, !limit, &sessions, &few_sessions, e);
-	if (rc == OK)
-		rc = observe_stopped_calls(o, !limit, said, &calls, &few_calls, e);
 	if (rc)
 		return rc;
-	json_sets(a, doc, "workspace", o->root);
-	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
-	json_seti(a, doc, "limit", (int64_t)limit);
-	json_setb(a, doc, "complete", !few_tasks && !few_sessions && !few_calls);
-	json_set(a, doc, "lists", json_new(a, JSON_OBJECT));
-	put_tasks(a, doc, tasks, limit);
-	put_list(a, doc, "failed_commands", commands, limit);
-	put_list(a, doc, "recent_checkpoints", checkpoints, limit);
-	json_set(a, doc, "receipts", counted);
-	put_list(a, doc, "sessions", sessions, limit);
-	put_list(a, doc, "stopped_calls", calls, limit);
-	*ret = doc;
-	return OK;
+	struct reporting r = { .o = o,
+		.x = x,
+		.doc = json_new(a, JSON_OBJECT),
+		.limit = limit && limit < MOST ? limit : MOST,
+		.fates = { o, x, answers } };
+	json_sets(a, r.doc, "workspace", o->root);
+	json_sets(a, r.doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
+	json_seti(a, r.doc, "limit", (int64_t)limit);
+	json_setb(a, r.doc, "complete", index_is_whole(x));
+	if (index_note(x))
+		json_sets(a, r.doc, "note", index_note(x));
+	json_set(a, r.doc, "lists", json_new(a, JSON_OBJECT));
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && rc == OK; i++)
+		rc = parts[i](&r, e);
+	*ret = r.doc;
+	return rc;
 }
 
 /* ---- Markdown ---- */
 
-/* Text on one line in which nothing is Markdown markup: command lines of agents must not format the
- * report. */
-static void plain(struct buf *b, const char *text)
+void plain(struct buf *b, const char *text)
 {
 	for (; *text; text++) {
-		if (strchr("\\`*_{}[]<>#|", *text))
+		if (strchr("\\`*_{}[]<>#|&~", *text))
 			buf_addc(b, '\\');
 		buf_addc(b, *text == '\n' || *text == '\r' ? ' ' : *text);
 	}
@@ -251,10 +324,18 @@ char *observe_markdown(struct arena *a, const struct json *r)
 	buf_addf(&b, "\n- Receipts: %lld (%lld allowed, %lld asked, %lld denied)\n",
 		(long long)json_get_int(receipt, "count", 0), (long long)json_get_int(receipt, "allowed", 0),
 		(long long)json_get_int(receipt, "asked", 0), (long long)json_get_int(receipt, "denied", 0));
+	if (json_get(r, "note")) {
+		buf_adds(&b, "- Note: ");
+		plain(&b, json_get_text(r, "note", ""));
+		buf_addc(&b, '\n');
+	}
 	section(&b, "Stopped", r, "blocked_tasks", stopped, "task_id");
 	section(&b, "Stopped Calls of Agents", r, "stopped_calls", call, "tool");
 	section(&b, "Failed Tasks", r, "failed_tasks", bad, "task_id");
 	section(&b, "Running", r, "running_tasks", task, "task_id");
+	if (json_get(r, "ended_tasks") && json_get(r, "ended_tasks")->n)
+		section(&b, "Ended Without a Last Row (helm task doctor --fix)", r, "ended_tasks", task,
+			"task_id");
 	section(&b, "Completed Tasks", r, "completed_tasks", task, "task_id");
 	section(&b, "Sessions of Agents", r, "sessions", session, "session");
 	section(&b, "Failed Commands", r, "failed_commands", command, "label");

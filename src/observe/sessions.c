@@ -6,184 +6,136 @@
  * Here the two are put together again. */
 #include "base/text.h"
 #include "observe/fate.h"
-#include "observe/observe.h"
-#include "record/record.h"
 
 #include <string.h>
 
-#define TOOL_CALLS_FILE "tool-calls.jsonl"
-enum { REACH_CALLS = 50000 };
+/* A session is one document in memory, and a list of sessions may be; longer ones are walked. */
+enum { MOST_CALLS = 2000, MANY = 1000 };
 
-/* The entry of a row's session, made on first sight. Calls without a session share the entry "-". */
-static struct json *session_entry(struct arena *a, struct json *all, const struct json *row)
+/* An entry as views show it: self_test is there only when it is true. */
+int keep_session(void *arg, struct json *row, struct err *e)
 {
-	const char *id = json_get_text(row, "session", "-");
+	struct kept_rows *k = arg;
+	struct arena *a = k->o->a;
+	struct json *entry = json_copy(a, row);
+	bool is_test = json_get_int(row, "self_test", 0);
 
-	json_each (s, all)
-		if (text_eq(json_get_text(s, "session", ""), id))
-			return s;
-	struct json *s = json_new(a, JSON_OBJECT);
-	json_sets(a, s, "session", id);
-	json_sets(a, s, "client", json_get_text(row, "client", ""));
-	json_sets(a, s, "first_at", json_get_text(row, "at", ""));
-	json_seti(a, s, "calls", 0);
-	json_seti(a, s, "allowed", 0);
-	json_seti(a, s, "asked", 0);
-	json_seti(a, s, "denied", 0);
-	json_seti(a, s, "changed_files", 0);
-	json_push(a, all, s);
-	return s;
+	(void)e;
+	(void)json_remove(entry, "self_test");
+	if (is_test) /* of 'helm setup': no agent asked for that */
+		json_setb(a, entry, "self_test", true);
+	json_push(a, k->rows, entry);
+	return OK;
 }
 
-/* How many files an outcome says were changed or deleted. */
-static int64_t changed_by(const struct json *outcome)
+/* One at a time, in memory that is used again. */
+struct one_by_one {
+	struct observed o;
+	struct arena a;
+	index_visit *fn;
+	void *arg;
+};
+
+static int give_session(void *arg, struct json *row, struct err *e)
 {
-	const struct json *changed = json_get(outcome, "changed_files"),
-			  *deleted = json_get(outcome, "deleted_files");
+	struct one_by_one *g = arg;
 
-	return (changed ? changed->n : 0) + (deleted ? deleted->n : 0);
-}
-
-static void bump(struct arena *a, struct json *s, const char *name)
-{
-	json_seti(a, s, name, json_get_int(s, name, 0) + 1);
-}
-
-/* Reads all calls, or the last ones within reach when only some are to be shown. *ret_is_cut says that
- * there may be older ones. */
-static int read_calls(
-	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
-{
-	int rc = rows_tail(o->sys, o->a, o->state_fd, TOOL_CALLS_FILE, wants_all ? 0 : REACH_CALLS, ret, e);
-
-	*ret_is_cut = rc == OK && !wants_all && (*ret)->n == REACH_CALLS;
+	g->o.a = &g->a;
+	struct kept_rows one = { &g->o, json_new(&g->a, JSON_ARRAY) };
+	(void)keep_session(&one, row, e);
+	int rc = g->fn(g->arg, one.rows->items[0], e);
+	arena_reset(&g->a);
 	return rc;
 }
 
-/* Sessions in the order of their first call. Counts are of calls only; an outcome adds to the changed
- * files. */
-int observe_sessions(
-	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
+int observe_session_list(
+	const struct observed *o, size_t limit, struct part *ret, index_visit *fn, void *arg, struct err *e)
 {
-	struct json *rows, *all = json_new(o->a, JSON_ARRAY);
-	int rc = read_calls(o, wants_all, &rows, ret_is_cut, e);
+	AUTO(index_close) struct index *x = NULL;
+	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
+	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
 
+	*ret = (struct part){ 0 };
+	if (rc == OK)
+		rc = index_count(x, "sessions", &ret->of, e);
 	if (rc)
 		return rc;
-	json_each (row, rows) {
-		const char *verdict = json_get_text(row, "verdict", NULL);
-		struct json *s = session_entry(o->a, all, row);
-		json_sets(o->a, s, "last_at", json_get_text(row, "at", ""));
-		if (!verdict) { /* an outcome */
-			json_seti(o->a, s, "changed_files",
-				json_get_int(s, "changed_files", 0) + changed_by(row));
-			continue;
-		}
-		if (json_get_bool(row, "self_test", false)) /* of 'helm setup': no agent asked for that */
-			json_setb(o->a, s, "self_test", true);
-		bump(o->a, s, "calls");
-		bump(o->a, s,
-			text_eq(verdict, "ALLOW")	       ? "allowed"
-				: text_eq(verdict, "ESCALATE") ? "asked"
-							       : "denied");
-	}
-	*ret = all;
-	return OK;
-}
-
-/* Rows are copied before members are added: the originals are still needed as witnesses. */
-int observe_stopped_calls(const struct observed *o, bool wants_all, const struct json *answers,
-	struct json **ret, bool *ret_is_cut, struct err *e)
-{
-	struct json *rows, *stopped = json_new(o->a, JSON_ARRAY);
-	struct fates fates;
-	int rc = read_calls(o, wants_all, &rows, ret_is_cut, e);
-
-	if (rc)
+	ret->note = index_note(x);
+	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
+	if (ret->shown > MANY) {
+		struct one_by_one g = { .o = *o, .fn = fn, .arg = arg };
+		rc = index_sessions_forth(x, (size_t)(ret->of - ret->shown), give_session, &g, e);
+		arena_done(&g.a);
 		return rc;
-	fates_begin(&fates, o->a, rows, answers);
-	json_each (row, rows) {
-		const char *verdict = json_get_text(row, "verdict", NULL);
-		if (!verdict || text_eq(verdict, "ALLOW"))
-			continue;
-		struct json *call = json_copy(o->a, row);
-		const char *decision = json_get_text(row, "decision_id", NULL);
-		json_sets(
-			o->a, call, "receipt_id", decision ? arena_printf(o->a, "rcpt_%s", decision) : NULL);
-		json_sets(o->a, call, "became", fate_of(&fates, row));
-		json_push(o->a, stopped, call);
 	}
-	*ret = stopped;
-	return OK;
+	rc = index_sessions(x, (size_t)MANY, keep_session, &kept, e);
+	for (uint32_t i = (uint32_t)(kept.rows->n < ret->shown ? kept.rows->n : ret->shown);
+		rc == OK && i-- > 0;)
+		rc = fn(arg, kept.rows->items[i], e);
+	return rc > 0 ? OK : rc;
 }
 
 /* What an outcome says about files; copied to its call as it stands. */
 static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
 
-/* The whole id of which `start` is the beginning. An exact match wins over longer ids that begin alike.
- * NULL when there is none, or more than one. */
-static const char *whole_session(const struct json *rows, const char *start, bool *ret_is_ambiguous)
-{
-	const char *found = NULL;
+struct session_calls {
+	const struct observed *o;
+	struct fates fates;
+	struct json *calls;
+};
 
-	*ret_is_ambiguous = false;
-	json_each (row, rows) {
-		const char *id = json_get_text(row, "session", "-");
-		if (text_eq(id, start))
-			return id;
-		if (!*start || !text_starts(id, start) || (found && text_eq(found, id)))
-			continue;
-		*ret_is_ambiguous |= found != NULL;
-		found = id;
+/* A call with what its outcome says, and what became of it. */
+static int keep_call(void *arg, struct json *row, struct err *e)
+{
+	struct session_calls *s = arg;
+	struct arena *a = s->o->a;
+	struct json *call = json_copy(a, row), *end = NULL;
+	const char *decision = json_get_text(row, "decision_id", NULL), *became;
+	int rc = fate_end(&s->fates, row, &end, e);
+
+	(void)json_remove(call, "place");
+	json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
+	if (rc == OK && !text_eq(json_get_text(row, "verdict", ""), "ALLOW")) {
+		rc = fate_of(&s->fates, row, &became, e);
+		json_sets(a, call, "became", rc ? NULL : became);
 	}
-	return *ret_is_ambiguous ? NULL : found;
+	if (json_get(end, "exit_code"))
+		json_set(a, call, "exit_code", json_get(end, "exit_code"));
+	for (size_t n = 0; n < ARRAY_SIZE(what_changed); n++)
+		if (json_get(end, what_changed[n]))
+			json_set(a, call, what_changed[n], json_get(end, what_changed[n]));
+	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
+	json_push(a, s->calls, call);
+	return rc;
 }
 
-/* Always reads the whole ledger: a session that is named is wanted whole, however old it is. */
+/* A session that is named is wanted whole, however old it is. */
 int observe_session(const struct observed *o, const char *start, const struct json *answers,
 	struct json **ret, struct err *e)
 {
 	struct arena *a = o->a;
-	struct json *rows, *doc = json_new(a, JSON_OBJECT), *calls = json_new(a, JSON_ARRAY);
-	struct fates fates;
-	bool is_cut;
-	int rc = read_calls(o, true, &rows, &is_cut, e);
+	AUTO(index_close) struct index *x = NULL;
+	struct json *doc = json_new(a, JSON_OBJECT);
+	const char *session;
+	int64_t of = 0;
+	int rc = observe_index(o, INDEX_ALL, &x, e);
 
+	if (rc == OK)
+		rc = index_session_find(x, start, &session, &of, e);
 	if (rc)
 		return rc;
-	bool is_ambiguous;
-	const char *session = whole_session(rows, start, &is_ambiguous);
-	if (is_ambiguous)
-		return err_set(
-			e, E_INPUT, "SESSION_AMBIGUOUS", "more than one session starts with '%s'", start);
-	fates_begin(&fates, a, rows, answers);
-	for (uint32_t i = 0; i < rows->n; i++) {
-		const struct json *row = rows->items[i];
-		if (!session || !text_eq(json_get_text(row, "session", "-"), session) ||
-			!json_get_text(row, "verdict", NULL))
-			continue;
-		struct json *call = json_copy(a, row);
-		const struct json *end = fate_end(&fates, row);
-		const char *decision = json_get_text(row, "decision_id", NULL);
-		json_sets(a, call, "outcome", json_get_text(end, "outcome", NULL));
-		if (!text_eq(json_get_text(row, "verdict", ""), "ALLOW"))
-			json_sets(a, call, "became", fate_of(&fates, row));
-		if (json_get(end, "exit_code"))
-			json_set(a, call, "exit_code", json_get(end, "exit_code"));
-		for (size_t n = 0; n < ARRAY_SIZE(what_changed); n++)
-			if (json_get(end, what_changed[n]))
-				json_set(a, call, what_changed[n], json_get(end, what_changed[n]));
-		json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
-		json_push(a, calls, call);
-	}
-	if (!calls->n)
-		return err_set(e, E_MISSING, "SESSION_MISSING",
-			"no session is called '%s'; 'helm log sessions' lists them", start);
+	struct session_calls s = { o, { o, x, answers }, json_new(a, JSON_ARRAY) };
+	rc = index_calls(x, session, MOST_CALLS, keep_call, &s, e);
+	if (rc)
+		return rc;
+	turn_round(s.calls);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_sets(a, doc, "session", session);
-	json_sets(a, doc, "client", json_get_text(calls->items[0], "client", ""));
-	json_set(a, doc, "calls", calls);
+	json_sets(a, doc, "client", json_get_text(json_at(s.calls, 0), "client", ""));
+	if (of > s.calls->n)
+		json_seti(a, doc, "calls_of", of);
+	json_set(a, doc, "calls", s.calls);
 	*ret = doc;
 	return OK;
 }
@@ -207,35 +159,52 @@ static void put_paths(struct buf *b, const char *what, const struct json *paths)
 	if (!paths || !paths->n)
 		return;
 	buf_addf(b, "  - %s:", what);
-	json_each (path, paths)
-		buf_addf(b, " `%s`", json_text(path) ? json_text(path) : "");
+	json_each (path, paths) {
+		buf_addc(b, ' ');
+		plain(b, json_text(path) ? json_text(path) : "");
+	}
 	buf_addc(b, '\n');
 }
 
-/* One line per call, with what it changed and how to undo it below. */
+/* One line per call, with what it changed and how to undo it below. Nothing of it is ours but the layout:
+ * tools, previews, paths and even ids are what an agent gave. */
 char *observe_session_markdown(struct arena *a, const struct json *doc)
 {
+	static const char *const ends[][3] = { { "rule", "  \\[", "\\]" }, { "receipt_id", "  (", ")" } };
+	const struct json *calls = json_get(doc, "calls");
 	struct buf b;
 
 	buf_init(&b, a);
-	buf_addf(&b, "# Session %s\n\n- Client: %s\n- Calls: %u\n\n", json_get_text(doc, "session", ""),
-		json_get_text(doc, "client", ""), json_get(doc, "calls")->n);
-	json_each (call, json_get(doc, "calls")) {
-		const char *rule = json_get_text(call, "rule", NULL),
-			   *receipt = json_get_text(call, "receipt_id", NULL);
-		buf_addf(&b, "- %s  %s  %s: %s", observe_when(a, json_get_text(call, "at", "")),
-			how_it_went(a, call), json_get_text(call, "tool", ""),
-			json_get_text(call, "preview", ""));
-		if (rule)
-			buf_addf(&b, "  [%s]", rule);
-		if (receipt)
-			buf_addf(&b, "  (%s)", receipt);
+	buf_adds(&b, "# Session ");
+	plain(&b, json_get_text(doc, "session", ""));
+	buf_adds(&b, "\n\n- Client: ");
+	plain(&b, json_get_text(doc, "client", ""));
+	buf_addf(&b, "\n- Calls: %u", calls->n);
+	if (json_get(doc, "calls_of"))
+		buf_addf(&b, ", the newest of %lld", (long long)json_get_int(doc, "calls_of", 0));
+	buf_adds(&b, "\n\n");
+	json_each (call, calls) {
+		buf_addf(&b, "- %s  ", observe_when(a, json_get_text(call, "at", "")));
+		plain(&b, how_it_went(a, call));
+		buf_adds(&b, "  ");
+		plain(&b, json_get_text(call, "tool", ""));
+		buf_adds(&b, ": ");
+		plain(&b, json_get_text(call, "preview", ""));
+		for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+			if (!json_get_text(call, ends[i][0], NULL))
+				continue;
+			buf_adds(&b, ends[i][1]);
+			plain(&b, json_get_text(call, ends[i][0], ""));
+			buf_adds(&b, ends[i][2]);
+		}
 		buf_addc(&b, '\n');
 		put_paths(&b, "changed", json_get(call, "changed_files"));
 		put_paths(&b, "deleted", json_get(call, "deleted_files"));
-		if (json_get_text(call, "checkpoint_id", NULL))
-			buf_addf(&b, "  - saved first; undo: `helm checkpoint restore %s`\n",
-				json_get_text(call, "checkpoint_id", ""));
+		if (json_get_text(call, "checkpoint_id", NULL)) {
+			buf_adds(&b, "  - saved first; undo: helm checkpoint restore ");
+			plain(&b, json_get_text(call, "checkpoint_id", ""));
+			buf_addc(&b, '\n');
+		}
 	}
 	return b.p;
 }

@@ -4,36 +4,53 @@
  * last tasks and says both in sentences. "All is well" is printed only when nobody has a reason against
  * it: every finding adds to `reasons`, and health follows from that list alone. */
 #include "base/text.h"
-#include "observe/observe.h"
+#include "observe/fate.h"
 #include "privacy/privacy.h"
 
 #include <string.h>
 
-enum { LATEST = 10 };
+enum { LATEST = 10, SHOWN = 5, MANY = 10000 };
+static const int64_t DAY_US = (int64_t)24 * 60 * 60 * 1000000;
 
-static void count(struct arena *a, struct json *counts, const char *name)
+/* Rows of the last day, counted from the newest back; those to be shown are kept. */
+struct recent {
+	struct arena *a;
+	int64_t since_us, n;
+	struct json *rows; /* the newest SHOWN; or NULL */
+};
+
+/* A row whose time cannot be read counts: it may be of today. */
+static int count_recent(void *arg, struct json *row, struct err *e)
 {
-	json_seti(a, counts, name, json_get_int(counts, name, 0) + 1);
+	static const char *const times[] = { "updated_at", "finished_at", "started_at" };
+	struct recent *r = arg;
+	int64_t us;
+
+	(void)e;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		const char *at = json_get_text(row, times[i], "");
+		if (!text_parse_time(at, strlen(at), &us))
+			continue;
+		if (us < r->since_us)
+			return 1;
+		break;
+	}
+	r->n++;
+	if (r->rows && r->rows->n < SHOWN)
+		json_push(r->a, r->rows, json_copy(r->a, row));
+	return OK;
 }
 
-/* The last n of a list, in their order. */
-static struct json *last_items(struct arena *a, const struct json *list, uint32_t n)
+/* How many tasks came to one of these states in the last 24 hours. */
+static int count_states(const struct observed *o, struct index *x, const char *const *states, size_t n,
+	int64_t *ret, struct err *e)
 {
-	struct json *out = json_new(a, JSON_ARRAY);
+	const struct task_filter f = { .states = states, .state_count = n };
+	struct recent r = { .a = o->a, .since_us = o->sys->now_us(o->sys) - DAY_US };
+	int rc = index_tasks(x, &f, MANY, count_recent, &r, e);
 
-	for (uint32_t i = list->n > n ? list->n - n : 0; i < list->n; i++)
-		json_push(a, out, list->items[i]);
-	return out;
-}
-
-/* How many of the last tasks are in each state. */
-static struct json *status_counts(struct arena *a, const struct json *tasks)
-{
-	struct json *counts = json_new(a, JSON_OBJECT);
-
-	json_each (row, tasks)
-		count(a, counts, json_get_text(row, "status", "unknown"));
-	return counts;
+	*ret = r.n;
+	return rc;
 }
 
 /* Adds a reason such as "2 tasks failed"; nothing for zero. */
@@ -63,68 +80,103 @@ static const char *next_step(const struct json *status, int64_t dead, bool has_r
 	return has_run ? "helm dashboard" : "helm run -- git status --short";
 }
 
-/* Collects what needs a person: what `standing` found, then what became of the last tasks. Health is "ok"
- * only when there is no reason at all. A task counts as stuck after 120 minutes without a sign of life. */
-static int add_health(const struct observed *o, struct json *doc, struct err *e)
+/* What needs a person about tasks: failed, stopped, stuck. A task counts as stuck after 120 minutes without a
+ * sign of life. */
+static int task_reasons(
+	const struct observed *o, struct index *x, struct json *reasons, int64_t *ret_dead, struct err *e)
 {
+	static const char *const failed[] = { "failed", "timeout" }, *const blocked[] = { "blocked" };
 	struct arena *a = o->a;
-	struct json *doctor, *counts = json_get(doc, "task_status_counts"), *given = json_get(doc, "reasons"),
-			     *reasons = given ? json_copy(a, given) : json_new(a, JSON_ARRAY);
-	int rc = observe_task_doctor(o, LATEST, 120, &doctor, e);
-	int64_t dead = 0;
+	struct json *doctor = NULL;
+	int64_t failures = 0, stops = 0, dead = 0;
+	int rc = count_states(o, x, failed, ARRAY_SIZE(failed), &failures, e);
 
-	if (rc)
-		return rc;
+	if (rc == OK)
+		rc = count_states(o, x, blocked, ARRAY_SIZE(blocked), &stops, e);
+	if (rc == OK)
+		rc = examine_tasks(o, x, LATEST, 120, &doctor, e);
 	json_each (f, json_get(doctor, "findings"))
 		dead += text_eq(json_get_text(f, "severity", ""), "warning");
-	because(a, reasons, json_get_int(counts, "failed", 0) + json_get_int(counts, "timeout", 0),
-		"task failed", "tasks failed");
-	because(a, reasons, json_get_int(counts, "blocked", 0), "task was stopped by the guard",
-		"tasks were stopped by the guard");
+	because(a, reasons, failures, "task failed in the last 24 hours",
+		"tasks failed in the last 24 hours");
+	because(a, reasons, stops, "task was stopped by the guard in the last 24 hours",
+		"tasks were stopped by the guard in the last 24 hours");
 	because(a, reasons, dead, "task is stuck", "tasks are stuck");
-	json_set(a, doc, "reasons", reasons);
-	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
-	json_sets(a, doc, "next", next_step(doc, dead, json_get(doc, "recent_tasks")->n));
+	*ret_dead = dead;
+	return rc;
+}
+
+/* Tasks, failures and what they mean, from the index. */
+static int put_tasks(const struct observed *o, struct json *doc, struct json *reasons, int64_t *ret_dead,
+	struct json **ret_last, struct err *e)
+{
+	struct arena *a = o->a;
+	AUTO(index_close) struct index *x = NULL;
+	struct kept_rows kept = { o, json_get(doc, "recent_tasks") };
+	struct recent commands = { a, o->sys->now_us(o->sys) - DAY_US, 0,
+		json_get(doc, "recent_failed_commands") };
+	struct json *counts = NULL;
+	int64_t total = 0;
+	int rc = observe_index(o, INDEX_SOON, &x, e);
+
+	if (rc == OK)
+		rc = true_counts(o, x, &counts, &total, e);
+	if (rc == OK)
+		rc = index_tasks(x, NULL, SHOWN, keep_row, &kept, e);
+	if (rc == OK)
+		rc = index_failed_commands(x, SHOWN, count_recent, &commands, e);
+	if (rc == OK)
+		rc = task_reasons(o, x, reasons, ret_dead, e);
+	if (rc)
+		return rc;
+	*ret_last = json_at(kept.rows, 0);
+	turn_round(kept.rows);
+	turn_round(commands.rows);
+	json_set(a, doc, "task_status_counts", counts);
+	json_seti(a, doc, "tasks_counted", total);
+	if (index_note(x))
+		json_sets(a, doc, "note", index_note(x));
 	return OK;
 }
 
-/* Tasks and failures must be readable, or there is no status. Everything that `standing` found is copied
- * in before health is judged. */
+/* Everything that `standing` found is copied in before health is judged. Tasks that cannot be read are a
+ * reason like any other, and no reason to keep the rest to ourselves. */
 int observe_status(const struct observed *o, const struct json *standing, struct json **ret, struct err *e)
 {
+	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
 	struct arena *a = o->a;
-	struct json *tasks, *failed, *checkpoints, *doc = json_new(a, JSON_OBJECT),
-						   *card = json_new(a, JSON_OBJECT);
-	int rc = observe_tasks(o, LATEST, &tasks, e);
+	struct json *checkpoints, *last = NULL, *doc = json_new(a, JSON_OBJECT),
+				  *card = json_new(a, JSON_OBJECT), *given = json_get(standing, "reasons"),
+				  *reasons = given ? json_copy(a, given) : json_new(a, JSON_ARRAY);
+	struct err why = { 0 };
+	int64_t dead = 0;
 
-	if (rc == OK)
-		rc = observe_failed_commands(o, 100, 5, &failed, e);
-	if (rc)
-		return rc;
+	(void)e;
 	/* An unreadable list of checkpoints is reported by `standing` already; everything else is told all
 	 * the same. */
-	if (observe_checkpoints(o, 5, &checkpoints, NULL))
+	if (observe_checkpoints(o, SHOWN, &checkpoints, NULL))
 		checkpoints = json_new(a, JSON_ARRAY);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "layout", o->layout);
 	json_sets(a, doc, "state_dir", o->state_name);
 	json_each_member (m, standing)
 		json_set(a, doc, m->name, m->value);
-	json_set(a, doc, "task_status_counts", status_counts(a, tasks));
-	json_seti(a, doc, "tasks_counted", tasks->n);
-	json_set(a, doc, "recent_tasks", last_items(a, tasks, 5));
-	json_set(a, doc, "recent_failed_commands", failed);
+	json_set(a, doc, "task_status_counts", json_new(a, JSON_OBJECT));
+	json_seti(a, doc, "tasks_counted", 0);
+	json_set(a, doc, "recent_tasks", json_new(a, JSON_ARRAY));
+	json_set(a, doc, "recent_failed_commands", json_new(a, JSON_ARRAY));
 	json_set(a, doc, "recent_checkpoints", checkpoints);
-	struct json *last = json_at(tasks, tasks->n ? tasks->n - 1 : 0);
-	static const char *const fields[] = { "task_id", "task_name", "status", "skill", "profile" };
+	if (put_tasks(o, doc, reasons, &dead, &last, &why))
+		json_push(a, reasons, json_stringf(a, "tasks cannot be read: %s", why.text));
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		json_sets(a, card, fields[i], json_get_text(last, fields[i], NULL));
-	json_seti(a, card, "recent_failure_count", failed->n);
+	json_seti(a, card, "recent_failure_count", json_get(doc, "recent_failed_commands")->n);
 	json_set(a, doc, "session_card", card);
-	rc = add_health(o, doc, e);
-	if (rc == OK)
-		*ret = doc;
-	return rc;
+	json_set(a, doc, "reasons", reasons);
+	json_sets(a, doc, "health", reasons->n ? "attention" : "ok");
+	json_sets(a, doc, "next", next_step(doc, dead, json_get(doc, "recent_tasks")->n));
+	*ret = doc;
+	return OK;
 }
 
 /* The brief is cut out of the status, so the two never disagree. */
@@ -132,7 +184,7 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 {
 	/* Members that both documents have. */
 	static const char *const same[] = { "health", "reasons", "notes", "workspace", "layout", "profile",
-		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next" };
+		"freeze", "paused", "containment", "calls", "approvals", "wrong", "next", "note" };
 	struct arena *a = o->a;
 	struct json *status, *doc = json_new(a, JSON_OBJECT);
 	int rc = observe_status(o, standing, &status, e);
@@ -145,7 +197,8 @@ int observe_brief(const struct observed *o, const struct json *standing, struct 
 		    *failed = json_get(status, "recent_failed_commands");
 	struct json *last = json_at(tasks, tasks->n ? tasks->n - 1 : 0);
 	for (size_t i = 0; i < ARRAY_SIZE(same); i++)
-		json_set(a, doc, same[i], json_get(status, same[i]));
+		if (json_get(status, same[i]))
+			json_set(a, doc, same[i], json_get(status, same[i]));
 	json_set(a, doc, "last_task", last ? observe_capabilities(a, last) : json_new(a, JSON_NULL));
 	if (last) {
 		struct json *t = json_get(doc, "last_task");
@@ -376,6 +429,8 @@ char *observe_brief_text(struct arena *a, const struct json *brief, int64_t now_
 			buf_addf(&b, ", made %s", observe_ago(a, us, now_us));
 		buf_adds(&b, ".\n");
 	}
+	if (json_get(brief, "note"))
+		buf_addf(&b, "Note: %s.\n", json_get_text(brief, "note", ""));
 	buf_addf(&b, "Next: %s\n", json_get_text(brief, "next", ""));
 	return b.p;
 }

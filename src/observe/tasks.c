@@ -1,148 +1,293 @@
-/* tasks.c — the latest state of tasks, from the end of the ledger.
+/* tasks.c — the latest state of tasks.
  *
- * The ledger only grows: each change of a task's state is a new row, and the newest row of a task holds.
- * So a reader takes a piece of the end, keeps the newest row of each task and, when those are too few,
- * takes a larger piece. The reach is bounded, which keeps `helm status` as fast on a workspace of years as
- * on a new one. */
+ * The ledger only grows: each change of a task's state is a new row, and the newest row of a task holds. The
+ * index knows that row of each task, and where the others are. */
 #include "base/doc.h"
 #include "base/file.h"
-#include "base/proc.h"
 #include "base/text.h"
-#include "observe/observe.h"
-#include "record/record.h"
+#include "observe/fate.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { REACH_ROWS = 20000 };
+/* So many active tasks are looked at; nobody has more, and a list that is longer is one of dead ones. */
+enum { MAX_ACTIVE = 10000, MANY = 1000 };
 
-/* By task, then in the order of the ledger, so that the newest row of a task is its last. */
-static int by_id(const void *x, const void *y)
+int observe_index(const struct observed *o, enum index_how how, struct index **ret, struct err *e)
 {
-	const struct json *const *p = x, *const *q = y;
-	int c = strcmp(json_get_text(*p, "task_id", ""), json_get_text(*q, "task_id", ""));
+	struct index_place at = { o->sys, o->a, o->state_dir, o->state_fd };
 
-	/* qsort() is not stable; `at` holds the place in the ledger. */
-	return c ? c : ((*p)->at < (*q)->at ? -1 : 1);
+	return index_open(&at, how, ret, e);
 }
 
-static int by_order(const void *x, const void *y)
+int keep_row(void *arg, struct json *row, struct err *e)
 {
-	const struct json *const *p = x, *const *q = y;
+	struct kept_rows *k = arg;
 
-	return (*p)->at < (*q)->at ? -1 : 1;
+	(void)e;
+	json_push(k->o->a, k->rows, json_copy(k->o->a, true_row(k->o, k->o->a, row)));
+	return OK;
 }
 
-/* Keeps the newest row of each task, in the order in which the rows were written. Rows without an id are
- * dropped. */
-static void keep_latest(struct json *rows)
+/* Its run may have ended well since the row was read, so the ledger is asked again. */
+struct json *true_row(const struct observed *o, struct arena *a, struct json *row)
 {
-	uint32_t n = 0;
+	struct json *now = NULL;
 
-	if (!rows->n)
-		return;
-	for (uint32_t i = 0; i < rows->n; i++)
-		rows->items[i]->at = i;
-	qsort(rows->items, rows->n, sizeof(*rows->items), by_id);
-	for (uint32_t i = 0; i < rows->n; i++) {
-		const char *id = json_get_text(rows->items[i], "task_id", "");
-		bool newest =
-			i + 1 == rows->n || !text_eq(id, json_get_text(rows->items[i + 1], "task_id", ""));
-		if (newest && *id)
-			rows->items[n++] = rows->items[i];
+	if (!open_run_is_over(o->sys, o->state_fd, row))
+		return row;
+	if (row_newest(o->sys, a, o->state_fd, json_get_text(row, "task_id", ""), &now, NULL) || !now)
+		now = row;
+	if (!row_is_open(now))
+		return now;
+	now = json_copy(a, now);
+	json_sets(a, now, "status", "failed");
+	json_sets(a, now, "failure_stage", "execution");
+	json_sets(a, now, "failure_reason",
+		"helm was ended before the run was; the next run puts that on record, or 'helm task doctor --fix'");
+	json_setb(a, now, "is_unclosed", true);
+	return now;
+}
+
+struct correcting {
+	const struct observed *o;
+	struct json *counts;
+};
+
+static void move_count(struct correcting *c, const char *status, int64_t by)
+{
+	int64_t n = json_get_int(c->counts, status, 0) + by;
+
+	if (n > 0)
+		json_seti(c->o->a, c->counts, arena_strdup(c->o->a, status), n);
+	else
+		(void)json_remove(c->counts, status);
+}
+
+static int correct_count(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct correcting *c = arg;
+	const struct json *now = true_row(c->o, &scratch, row);
+
+	(void)e;
+	if (now == row)
+		return OK;
+	move_count(c, json_get_text(row, "status", ""), -1);
+	move_count(c, json_get_text(now, "status", ""), 1);
+	return OK;
+}
+
+static const char *const open_states[] = { "running", "queued" };
+const struct task_filter open_tasks = { .states = open_states, .state_count = ARRAY_SIZE(open_states) };
+
+int true_counts(
+	const struct observed *o, struct index *x, struct json **ret, int64_t *ret_total, struct err *e)
+{
+	struct correcting c = { .o = o };
+	int rc = index_task_counts(x, NULL, &c.counts, ret_total, e);
+
+	*ret = c.counts;
+	return rc ? rc : index_tasks(x, &open_tasks, MAX_ACTIVE, correct_count, &c, e);
+}
+
+/* Questions are answered newest first, lists are read oldest first. */
+void turn_round(struct json *rows)
+{
+	for (uint32_t i = 0; i < rows->n / 2; i++) {
+		struct json *other = rows->items[i];
+		rows->items[i] = rows->items[rows->n - 1 - i];
+		rows->items[rows->n - 1 - i] = other;
 	}
-	rows->n = n;
-	qsort(rows->items, rows->n, sizeof(*rows->items), by_order);
 }
 
-/* Starts with eight rows per wanted task; the piece grows fourfold while it holds too few tasks. */
 int observe_tasks(const struct observed *o, size_t limit, struct json **ret, struct err *e)
 {
-	size_t want = limit ? limit * 8 : REACH_ROWS;
-	struct json *rows;
+	AUTO(index_close) struct index *x = NULL;
+	struct kept_rows kept = { o, json_new(o->a, JSON_ARRAY) };
+	int rc = observe_index(o, INDEX_SOON, &x, e);
 
-	for (;;) {
-		int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, want, &rows, e);
-		if (rc)
-			return rc;
-		bool all = rows->n < want;
-		keep_latest(rows);
-		if (all || !limit || rows->n >= limit || want >= REACH_ROWS)
-			break;
-		want *= 4;
-	}
-	if (limit && rows->n > limit) {
-		memmove(rows->items, rows->items + (rows->n - limit), limit * sizeof(*rows->items));
-		rows->n = (uint32_t)limit;
-	}
-	*ret = rows;
+	if (rc == OK)
+		rc = index_tasks(x, NULL, limit, keep_row, &kept, e);
+	turn_round(kept.rows);
+	*ret = kept.rows;
+	return rc;
+}
+
+static bool is_in(const struct task_filter *f, const char *status)
+{
+	bool is_found = f->state_count == 0;
+
+	for (size_t i = 0; i < f->state_count; i++)
+		is_found |= text_eq(f->states[i], status);
+	return is_found;
+}
+
+/* A list by states is one by true states: what is over is not listed as running, but as what it is. */
+struct true_list {
+	const struct observed *o;
+	const struct task_filter *f;
+	int64_t of, open; /* tasks that pass; those that say they are open */
+	int64_t left; /* so many of the oldest are passed over */
+	index_visit *fn;
+	void *arg;
+};
+
+static int count_open(void *arg, struct json *row, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct true_list *l = arg;
+	const struct json *now = true_row(l->o, &scratch, row);
+
+	(void)e;
+	l->open++;
+	l->of +=
+		is_in(l->f, json_get_text(now, "status", "")) - is_in(l->f, json_get_text(row, "status", ""));
 	return OK;
 }
 
-/* Reading exactly as many rows as the reach means that there may be more. */
-int observe_all_tasks(
-	const struct observed *o, bool wants_all, struct json **ret, bool *ret_is_cut, struct err *e)
+static int give_true(void *arg, struct json *row, struct err *e)
 {
-	int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, wants_all ? 0 : REACH_ROWS, ret, e);
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct true_list *l = arg;
+	struct json *now = true_row(l->o, &scratch, row);
 
+	if (!is_in(l->f, json_get_text(now, "status", "")) || l->left-- > 0)
+		return OK;
+	return l->fn(l->arg, now, e);
+}
+
+/* The given states, and those in which a row can be that is wrong by now. */
+static struct task_filter with_open(const struct observed *o, const struct task_filter *f)
+{
+	struct task_filter wide = *f;
+	const char **states = arena_zalloc(o->a, f->state_count + ARRAY_SIZE(open_states), sizeof(*states));
+
+	if (!f->state_count)
+		return wide;
+	for (size_t i = 0; i < f->state_count; i++)
+		states[i] = f->states[i];
+	for (size_t i = 0; i < ARRAY_SIZE(open_states); i++)
+		if (!is_in(f, open_states[i]))
+			states[wide.state_count++] = open_states[i];
+	wide.states = states;
+	return wide;
+}
+
+static int list_true(struct index *x, struct true_list *l, const struct task_filter *wide, struct part *ret,
+	size_t limit, struct err *e)
+{
+	struct json *counts;
+	const struct task_filter open = { open_states, ARRAY_SIZE(open_states), l->f->profile, l->f->skill };
+	int rc = index_task_counts(x, l->f, &counts, &l->of, e);
+
+	if (rc == OK)
+		rc = index_tasks(x, &open, MAX_ACTIVE, count_open, l, e);
 	if (rc)
 		return rc;
-	*ret_is_cut = !wants_all && (*ret)->n == REACH_ROWS;
-	keep_latest(*ret);
+	ret->note = index_note(x);
+	ret->of = l->of;
+	ret->shown = limit && (int64_t)limit < ret->of ? (int64_t)limit : ret->of;
+	l->left = ret->of - ret->shown;
+	if (ret->shown > MANY) /* too long to be held: everything is walked, and the oldest are passed over */
+		return index_tasks_forth(x, wide, give_true, l, e);
+	struct kept_rows kept = { l->o, json_new(l->o->a, JSON_ARRAY) };
+	rc = index_tasks(x, wide, (size_t)(ret->shown + l->open) + 1, keep_row, &kept, e);
+	for (uint32_t i = kept.rows->n; i-- > 0;)
+		if (!is_in(l->f, json_get_text(kept.rows->items[i], "status", "")))
+			memmove(kept.rows->items + i, kept.rows->items + i + 1,
+				(--kept.rows->n - i) * sizeof(*kept.rows->items));
+	for (int64_t i = kept.rows->n < ret->shown ? kept.rows->n : ret->shown; rc == OK && i-- > 0;)
+		rc = l->fn(l->arg, kept.rows->items[i], e);
+	return rc > 0 ? OK : rc;
+}
+
+int observe_task_list(const struct observed *o, const struct task_filter *f, size_t limit, struct part *ret,
+	index_visit *fn, void *arg, struct err *e)
+{
+	AUTO(index_close) struct index *x = NULL;
+	struct true_list l = { .o = o, .f = f, .fn = fn, .arg = arg };
+	struct task_filter wide = with_open(o, f);
+	int rc = observe_index(o, limit ? INDEX_SOON : INDEX_ALL, &x, e);
+
+	*ret = (struct part){ 0 };
+	return rc ? rc : list_true(x, &l, &wide, ret, limit, e);
+}
+
+struct looking_for {
+	bool (*is_it)(const struct json *row);
+	struct arena *a;
+	struct json *found;
+};
+
+static int look_for(void *arg, struct json *row, struct err *e)
+{
+	struct looking_for *l = arg;
+
+	(void)e;
+	if (!l->is_it(row))
+		return OK;
+	l->found = json_copy(l->a, row);
+	return 1;
+}
+
+int observe_newest_task(
+	const struct observed *o, bool (*is_it)(const struct json *row), struct json **ret, struct err *e)
+{
+	AUTO(index_close) struct index *x = NULL;
+	struct looking_for l = { is_it, o->a, NULL };
+	int rc = observe_index(o, INDEX_SOON, &x, e);
+
+	if (rc == OK)
+		rc = index_tasks(x, NULL, 0, look_for, &l, e);
+	*ret = l.found;
+	return rc;
+}
+
+/* The rows of one task among those of others, between its first and its last one. */
+struct task_rows {
+	const struct observed *o;
+	struct task_span span;
+	struct json *rows;
+};
+
+static int take_own(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct task_rows *t = arg;
+
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	if (place > t->span.last)
+		return 1;
+	struct arena_mark mark = arena_mark(t->o->a);
+	struct bytes kept = { (const uint8_t *)arena_strndup(t->o->a, (const char *)text.p, text.n), text.n };
+	struct json *row = row_parse(t->o->a, kept, TASK_LEDGER);
+	if (row && text_eq(json_get_text(row, "task_id", ""), t->span.id))
+		json_push(t->o->a, t->rows, row);
+	else
+		arena_release(t->o->a, mark);
 	return OK;
 }
 
-/* An exact id wins over longer ids that begin alike; it ends the search at once. */
 int observe_task(const struct observed *o, const char *id, struct json **ret_rows, struct err *e)
 {
-	struct json *rows, *own = json_new(o->a, JSON_ARRAY);
-	const char *found = NULL;
-	int rc = rows_tail(o->sys, o->a, o->state_fd, TASK_LEDGER, REACH_ROWS, &rows, e);
+	AUTO(index_close) struct index *x = NULL;
+	struct task_rows t = { .o = o, .rows = json_new(o->a, JSON_ARRAY) };
+	int rc = observe_index(o, INDEX_ALL, &x, e);
 
-	if (rc)
-		return rc;
-	json_each (row, rows) {
-		const char *name = json_get_text(row, "task_id", "");
-		if (text_eq(name, id)) {
-			found = name;
-			break;
-		}
-		if (!text_starts(name, id) || (found && text_eq(found, name)))
-			continue;
-		if (found)
-			return err_set(
-				e, E_INPUT, "TASK_AMBIGUOUS", "more than one task starts with '%s'", id);
-		found = name;
-	}
-	if (!found)
-		return err_set(e, E_MISSING, "TASK_MISSING",
-			"no task is called '%s'; 'helm task list' shows them", id);
-	json_each (row, rows)
-		if (text_eq(json_get_text(row, "task_id", ""), found))
-			json_push(o->a, own, row);
-	*ret_rows = own;
-	return OK;
-}
-
-/* Rows without an exit code did not fail. */
-int observe_failed_commands(
-	const struct observed *o, size_t window, size_t limit, struct json **ret, struct err *e)
-{
-	struct json *rows, *failed = json_new(o->a, JSON_ARRAY);
-	int rc = rows_tail(o->sys, o->a, o->state_fd, COMMAND_LOG, window, &rows, e);
-
-	if (rc)
-		return rc;
-	json_each (row, rows)
-		if (json_get_int(row, "exit_code", 0) != 0)
-			json_push(o->a, failed, row);
-	if (limit && failed->n > limit) {
-		memmove(failed->items, failed->items + (failed->n - limit), limit * sizeof(*failed->items));
-		failed->n = (uint32_t)limit;
-	}
-	*ret = failed;
-	return OK;
+	if (rc == OK)
+		rc = index_task_find(x, id, &t.span, e);
+	if (rc == OK)
+		rc = ledger_lines(o->sys, o->state_fd, TASK_LEDGER, t.span.first, take_own, &t, e);
+	if (rc == OK && !t.rows->n)
+		rc = err_set(e, E_CORRUPT, "TASK_ROWS",
+			"the index knows the task '%s', but the ledger does not; 'helm db rebuild' makes it anew",
+			t.span.id);
+	if (rc == OK)
+		t.rows->items[t.rows->n - 1] = true_row(o, o->a, t.rows->items[t.rows->n - 1]);
+	*ret_rows = t.rows;
+	return rc;
 }
 
 /* A workspace without an index has no checkpoints, which is no error. */
@@ -157,7 +302,11 @@ int observe_checkpoints(const struct observed *o, size_t limit, struct json **re
 	*ret = last;
 	if (rc)
 		return rc == E_MISSING ? OK : rc;
-	uint32_t n = json_is(all, JSON_ARRAY) ? all->n : 0;
+	if (!json_is(all, JSON_ARRAY))
+		return err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
+			"%s is no list; put it back from a copy, the saved files themselves are still there",
+			name);
+	uint32_t n = all->n;
 	for (uint32_t i = limit && n > limit ? n - (uint32_t)limit : 0; i < n; i++)
 		json_push(o->a, last, all->items[i]);
 	return OK;
@@ -178,15 +327,6 @@ static void finding(struct arena *a, struct json *to, const struct json *row, co
 	json_sets(a, f, "status", json_get_text(row, "status", ""));
 	json_sets(a, f, "suggested_action", action);
 	json_push(a, to, f);
-}
-
-/* A process is known by pid and start time together: a later process with the same pid is another one. A
- * row without a start time is believed by its pid. */
-static bool is_alive(const struct observed *o, int64_t pid, int64_t start)
-{
-	int64_t now = proc_start_ticks(o->sys, pid);
-
-	return now && (!start || now == start);
 }
 
 /* A run writes its sign of life to a side file, which is newer than any row of the ledger. A run that is
@@ -218,14 +358,13 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 {
 	struct arena *a = o->a;
 	const char *status = json_get_text(row, "status", ""), *id = json_get_text(row, "task_id", "");
-	bool active = text_eq(status, "running") || text_eq(status, "queued");
+	bool active = row_is_open(row);
 	const char *beat = active ? observe_heartbeat(o, row) : NULL;
 	const char *since = beat ? beat : json_get_text(row, "started_at", "");
-	int64_t pid = json_get_int(row, "pid", 0), at = 0;
+	int64_t at = 0;
 
-	if (text_eq(status, "running") && pid && !is_alive(o, pid, json_get_int(row, "pid_start", 0)))
-		finding(a, findings, row, "warning", "active_process_not_alive",
-			arena_printf(a, "helm task mark-stale %s --reason 'its process is gone'", id));
+	if (json_get_bool(row, "is_unclosed", false))
+		finding(a, findings, row, "warning", "active_process_not_alive", "helm task doctor --fix");
 	else if (active && text_parse_time(since, strlen(since), &at) &&
 		o->sys->now_us(o->sys) - at > stale_us)
 		finding(a, findings, row, "warning", "stale_active_task",
@@ -242,25 +381,57 @@ static void examine(const struct observed *o, const struct json *row, int64_t st
 			arena_printf(a, "helm task show %s", id));
 }
 
-/* "ok" only means that there is no warning; notes may be there. */
-int observe_task_doctor(
-	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
+struct examining {
+	const struct observed *o;
+	int64_t stale_us;
+	struct json *findings;
+	bool passes_active; /* they were looked at already */
+};
+
+static int examine_row(void *arg, struct json *row, struct err *e)
 {
-	struct json *rows, *findings = json_new(o->a, JSON_ARRAY), *doc = json_new(o->a, JSON_OBJECT);
-	int rc = observe_tasks(o, limit, &rows, e);
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct examining *x = arg;
+
+	(void)e;
+	if (!x->passes_active || !row_is_open(row))
+		examine(x->o, true_row(x->o, &scratch, row), x->stale_us, x->findings);
+	return OK;
+}
+
+/* All active tasks, however old: those are the ones that can be stuck. "ok" only means that there is no
+ * warning; notes may be there. */
+int examine_tasks(const struct observed *o, struct index *x, size_t limit, int64_t stale_minutes,
+	struct json **ret, struct err *e)
+{
+	struct json *doc = json_new(o->a, JSON_OBJECT);
+	struct examining looking = { o, stale_minutes * 60 * 1000000, json_new(o->a, JSON_ARRAY), false };
+	int rc = index_tasks(x, &open_tasks, MAX_ACTIVE, examine_row, &looking, e);
 	bool ok = true;
 
+	looking.passes_active = true;
+	if (rc == OK)
+		rc = index_tasks(x, NULL, limit, examine_row, &looking, e);
 	if (rc)
 		return rc;
-	json_each (row, rows)
-		examine(o, row, stale_minutes * 60 * 1000000, findings);
-	json_each (f, findings)
+	json_each (f, looking.findings)
 		ok &= !text_eq(json_get_text(f, "severity", ""), "warning");
 	json_sets(o->a, doc, "workspace", o->root);
-	json_set(o->a, doc, "findings", findings);
+	json_set(o->a, doc, "findings", looking.findings);
+	if (index_note(x))
+		json_sets(o->a, doc, "note", index_note(x));
 	json_setb(o->a, doc, "ok", ok);
 	*ret = doc;
 	return OK;
+}
+
+int observe_task_doctor(
+	const struct observed *o, size_t limit, int64_t stale_minutes, struct json **ret, struct err *e)
+{
+	AUTO(index_close) struct index *x = NULL;
+	int rc = observe_index(o, INDEX_SOON, &x, e);
+
+	return rc ? rc : examine_tasks(o, x, limit, stale_minutes, ret, e);
 }
 
 /* Members that a row does not have are null, so that two tasks can be compared member by member. */

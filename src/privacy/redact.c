@@ -93,6 +93,18 @@ static const struct {
 #undef NAME
 };
 
+/* Does any secret name end in this letter?  Asked about every word that is written, and mostly answered no:
+ * then nothing else is done with the word. */
+static bool may_end_secret(char c)
+{
+	char last = (char)tolower((unsigned char)c);
+
+	for (size_t i = 0; i < ARRAY_SIZE(secret_names); i++)
+		if (secret_names[i].text[secret_names[i].n - 1] == last)
+			return true;
+	return false;
+}
+
 /* Whether a name ends in one of the secret names: DB_PASSWORD, x-api-key. Only the last 60 bytes are
  * looked at; the longest secret name is far shorter. */
 static bool is_secret_name(const char *p, size_t n)
@@ -100,14 +112,16 @@ static bool is_secret_name(const char *p, size_t n)
 	char plain[64];
 	size_t len = 0;
 
+	while (n && (p[n - 1] == '_' || p[n - 1] == '-'))
+		n--;
+	if (!n || !may_end_secret(p[n - 1]))
+		return false;
 	for (size_t i = n > 60 ? n - 60 : 0; i < n; i++)
 		if (p[i] != '_' && p[i] != '-')
 			plain[len++] = (char)tolower((unsigned char)p[i]);
-	/* Asked about every word that is written: the last letter rules most names out. */
-	for (size_t i = 0; i < ARRAY_SIZE(secret_names) && len; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(secret_names); i++) {
 		size_t k = secret_names[i].n;
-		if (len >= k && plain[len - 1] == secret_names[i].text[k - 1] &&
-			memcmp(plain + len - k, secret_names[i].text, k) == 0)
+		if (len >= k && memcmp(plain + len - k, secret_names[i].text, k) == 0)
 			return true;
 	}
 	return false;
@@ -192,6 +206,8 @@ static const struct {
 static struct hit match_prefix(const char *p, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		if (prefixes[i].prefix[0] != p[0]) /* of nearly every word */
+			continue;
 		size_t len = strlen(prefixes[i].prefix);
 		if (n < len || memcmp(p, prefixes[i].prefix, len) != 0)
 			continue;

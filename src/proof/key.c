@@ -152,8 +152,13 @@ static int read_seed(struct sys *s, int fd, struct key *k, const char *dir, cons
 	return OK;
 }
 
+static bool spells(struct bytes text, const uint8_t pub[SIGN_PUBLIC]);
+
 /* A public half that is missing is no error.  One that is there must belong to the secret: if it does not,
- * one of the two was exchanged, and others may already have been given the wrong one. */
+ * one of the two was exchanged, and others may already have been given the wrong one.
+ *
+ * The usual case is compared and nothing else: what equals a public key made from a seed is a point of the
+ * group, and proving that again would cost as much as four signatures, in every process that signs. */
 static int check_public_file(
 	struct sys *s, int keys, const char *dir, const char *file, const uint8_t *pub, struct err *e)
 {
@@ -164,15 +169,15 @@ static int check_public_file(
 	int rc = file_read(s, &a, keys, file, 1024, 0, &text, e);
 	if (rc == E_MISSING)
 		return OK;
+	if (!rc && spells(text, pub))
+		return OK;
 	if (!rc)
 		rc = key_parse_public(text, file, stored, e);
 	if (rc)
 		return err_wrap(e, "'%s'", dir);
-	if (memcmp(stored, pub, sizeof(stored)) != 0)
-		return err_set(e, E_CORRUPT, "KEY_MISMATCH",
-			"'%s/%s' is not the public key of the secret beside it; one of them was exchanged",
-			dir, file);
-	return OK;
+	return err_set(e, E_CORRUPT, "KEY_MISMATCH",
+		"'%s/%s' is not the public key of the secret beside it; one of them was exchanged", dir,
+		file);
 }
 
 /* Names become file names: no way out of the directory, no hidden file. */
@@ -328,6 +333,27 @@ int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, con
 	return OK;
 }
 
+/* The public half goes last: as long as it is there, somebody sees that this was not completed. */
+int key_discard(struct sys *s, int dirfd, const char *dir, const char *name, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int keys = -1;
+	AUTO(close_fd) int old = -1;
+	const char *file = arena_printf(&a, "%s.key", name);
+	int rc = open_keys(s, dirfd, dir, &keys, e);
+
+	if (rc)
+		return rc;
+	old = s->open(s, keys, file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (old >= 0)
+		(void)wipe_file(s, old);
+	if ((s->unlink(s, keys, file, 0) && errno != ENOENT) ||
+		(s->unlink(s, keys, arena_printf(&a, "%s.pub", name), 0) && errno != ENOENT) ||
+		s->fsync(s, keys))
+		return err_sys(e, "KEY_WRITE", "cannot remove '%s/%s'", dir, file);
+	return OK;
+}
+
 const uint8_t *key_public(const struct key *k)
 {
 	return k->pub;
@@ -354,11 +380,11 @@ static bool is_space(uint8_t c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* ret_pub is written only on success, so a caller never holds half a key. */
-int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e)
+/* The two spellings of a public key, 64 hex digits with or without the prefix of an id, and white space
+ * around them.  Whether it is a safe one is not asked. */
+static bool read_public(struct bytes text, uint8_t ret_pub[SIGN_PUBLIC])
 {
 	size_t skip = sizeof(id_prefix) - 1;
-	uint8_t pub[SIGN_PUBLIC];
 
 	while (text.n && is_space(text.p[text.n - 1]))
 		text.n--;
@@ -366,7 +392,28 @@ int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_
 		text.p++, text.n--;
 	if (text.n > skip && memcmp(text.p, id_prefix, skip) == 0)
 		text.p += skip, text.n -= skip;
-	if (!hex_decode((const char *)text.p, text.n, pub, sizeof(pub), false))
+	return hex_decode((const char *)text.p, text.n, ret_pub, SIGN_PUBLIC, false);
+}
+
+/* Is it the public key `pub`, however spelled? */
+static bool spells(struct bytes text, const uint8_t pub[SIGN_PUBLIC])
+{
+	uint8_t stored[SIGN_PUBLIC];
+
+	return read_public(text, stored) && memcmp(stored, pub, sizeof(stored)) == 0;
+}
+
+bool key_is_public(const struct key *k, struct bytes text)
+{
+	return spells(text, k->pub);
+}
+
+/* ret_pub is written only on success, so a caller never holds half a key. */
+int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e)
+{
+	uint8_t pub[SIGN_PUBLIC];
+
+	if (!read_public(text, pub))
 		return err_set(e, E_INPUT, "KEY_FORMAT", "'%s' is not a public key: expected %d hex digits",
 			where, PUBLIC_HEX);
 	if (!sign_public_ok(pub))

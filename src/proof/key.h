@@ -24,6 +24,8 @@ int key_load(struct sys *s, int dirfd, const char *dir, const char *name, struct
 /* Put key `from` in the place of key `to` and destroy what was there.  Whatever happens on the way, `to` loads afterwards, as the
  * one or the other; done again it completes what was begun.  A missing `from` means that it is done already. */
 int key_promote(struct sys *s, int dirfd, const char *dir, const char *from, const char *to, struct err *e);
+/* A key that nobody was told of is destroyed; OK also when it is not there. */
+int key_discard(struct sys *s, int dirfd, const char *dir, const char *name, struct err *e);
 
 void key_free(struct key **k); /* wipes; for AUTO() */
 
@@ -38,5 +40,8 @@ void key_id(const uint8_t pub[SIGN_PUBLIC], char ret_id[KEY_ID]);
 /* A public key as people and files spell it: 64 hex digits, "ed25519:" allowed in front, white space around it ignored.
  * Refuses keys that sign_public_ok() refuses. */
 int key_parse_public(struct bytes text, const char *where, uint8_t ret_pub[SIGN_PUBLIC], struct err *e);
+
+/* Does the text spell the public half of this key?  Nothing needs to be proven about it then. */
+bool key_is_public(const struct key *k, struct bytes text);
 
 #endif

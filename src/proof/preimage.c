@@ -112,17 +112,109 @@ int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct 
 
 /* Covers the signature too, and every member the signature leaves out: once a later receipt carries this
  * hash, nothing of the receipt can be changed unnoticed. */
+int receipt_text(struct arena *a, const struct json *receipt, struct receipt_text *ret, struct err *e)
+{
+	struct span spans[] = { { .name = "receipt_id" }, { .name = "signature" }, { 0 } };
+	const struct except but = { .absent = AFTER_SIGNING, .spans = spans };
+	int rc;
+
+	buf_init(&ret->b, a);
+	rc = projection_write(&ret->b, &receipt_projection, &but, receipt, e);
+	ret->id_at = spans[0].at;
+	ret->id_n = spans[0].n;
+	ret->signature_at = rc || !spans[1].n ? ret->b.n : spans[1].at;
+	ret->signature_n = spans[1].n;
+	return rc;
+}
+
+void receipt_text_chain(const struct receipt_text *t, uint8_t ret_hash[SHA256_SIZE])
+{
+	sha256(t->b.p, t->b.n, ret_hash);
+}
+
+/* What stands between and around the two members that are left out. */
+void receipt_text_mark(const struct receipt_text *t, uint8_t ret_hash[SHA256_SIZE])
+{
+	size_t middle = t->id_at + t->id_n, end = t->signature_at + t->signature_n;
+	struct sha256 h;
+
+	sha256_begin(&h);
+	sha256_add(&h, t->b.p, t->id_at);
+	sha256_add(&h, t->b.p + middle, t->signature_at - middle);
+	sha256_add(&h, t->b.p + end, t->b.n - end);
+	sha256_end(&h, ret_hash);
+}
+
+enum { MARK_HEX = 2 * SHA256_SIZE, SIGNATURE_HEX = 128 };
+
+/* Puts `text` in the place of the last characters of a member that is a string. */
+static void fill_end(struct receipt_text *t, size_t at, size_t n, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(t->b.p + at + n - 1 - length, text, length);
+}
+
+int receipt_text_begin(struct arena *a, struct json *receipt, struct receipt_text *ret, struct err *e)
+{
+	const char *id = json_get_text(receipt, "receipt_id", "");
+	uint8_t mark[SHA256_SIZE];
+	char hex[SHA256_HEX];
+	int rc;
+
+	json_sets(a, receipt, "receipt_id", arena_printf(a, "%s.%0*d", id, MARK_HEX, 0));
+	json_sets(a, receipt, "signature", arena_printf(a, "%0*d", SIGNATURE_HEX, 0));
+	if ((rc = receipt_text(a, receipt, ret, e)))
+		return rc;
+	receipt_text_mark(ret, mark);
+	hex_encode(mark, sizeof(mark), hex);
+	fill_end(ret, ret->id_at, ret->id_n, hex);
+	json_sets(a, receipt, "receipt_id", arena_printf(a, "%s.%s", id, hex));
+	return OK;
+}
+
+void receipt_text_sign(struct arena *a, struct json *receipt, struct receipt_text *t, const char *signature)
+{
+	fill_end(t, t->signature_at, t->signature_n, signature);
+	json_sets(a, receipt, "signature", signature);
+}
+
+/* Only ids of the form this program writes: "rcpt_", anything, ".", 64 lower-case hex digits. */
+const char *receipt_id_mark(const char *id)
+{
+	size_t n = strlen(id);
+	uint8_t mark[SHA256_SIZE];
+
+	if (!text_starts(id, "rcpt_") || n < MARK_HEX + 1 || id[n - MARK_HEX - 1] != '.' ||
+		!hex_decode(id + n - MARK_HEX, MARK_HEX, mark, sizeof(mark), true))
+		return NULL;
+	return id + n - MARK_HEX;
+}
+
+char *receipt_id_short(struct arena *a, const char *id)
+{
+	const char *mark = receipt_id_mark(id);
+
+	return mark ? arena_strndup(a, id, (size_t)(mark - id) - 1) : arena_strdup(a, id);
+}
+
+bool receipt_id_is(const char *id, const char *word)
+{
+	const char *mark = receipt_id_mark(id);
+	size_t n = mark ? (size_t)(mark - id) - 1 : strlen(id);
+
+	return text_eq(id, word) || (strlen(word) == n && memcmp(id, word, n) == 0);
+}
+
 int receipt_chain_hash(
 	struct arena *a, const struct json *receipt, uint8_t ret_hash[SHA256_SIZE], struct err *e)
 {
-	static const struct except but = { .absent = AFTER_SIGNING };
-	struct bytes view;
+	struct receipt_text text;
+	int rc = receipt_text(a, receipt, &text, e);
 
-	int rc = project(a, &receipt_projection, &but, receipt, &view, e);
-	if (rc)
-		return rc;
-	sha256(view.p, view.n, ret_hash);
-	return OK;
+	if (rc == OK)
+		receipt_text_chain(&text, ret_hash);
+	return rc;
 }
 
 /* The lengths make the text unambiguous: no two pairs of tenant and decision give the same one. */
@@ -324,6 +416,21 @@ int sealed_preimage(
 	if (rc == OK)
 		*ret = buf_bytes(&b);
 	return rc;
+}
+
+const struct json *sealed_cleared(struct arena *a, const struct json *record)
+{
+	static const char *const pairs[][2] = { { "record_hash", "signature" },
+		{ "kernel_verdict_hash", "kernel_verdict_signature" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
+		if (json_get(record, pairs[i][0]) && json_get(record, pairs[i][1])) {
+			struct json *view = json_copy(a, record);
+			json_sets(a, view, pairs[i][0], "");
+			json_sets(a, view, pairs[i][1], "");
+			return view;
+		}
+	return record;
 }
 
 /* Compatible with the writer of policy bundles, which escapes <, > and & and keeps the order of members.

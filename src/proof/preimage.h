@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #define RECEIPT_V5 "receipt.v5"
 #define DECISION_V4 "decision_record.v4"
@@ -21,6 +22,31 @@ int receipt_preimage_v5(struct arena *a, const struct json *receipt, struct byte
 /* Untagged receipts, to verify only: colon-joined fields; and the whole receipt as canonical JSON. */
 int receipt_preimage_v4_fields(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
 int receipt_preimage_v5_jcs(struct arena *a, const struct json *receipt, struct bytes *ret, struct err *e);
+
+/* A receipt written once, for both of its hashes.
+ *
+ * The chain hash is over all of it but what the log adds (log_id, leaf_index, transparency).  The mark is over the same without
+ * receipt_id and signature.  A receipt of this program ends its receipt_id in "." and the mark, and the id is signed: so the
+ * signature holds every member, not only the thirteen it covers by name. */
+struct receipt_text {
+	struct buf b;
+	size_t id_at, id_n, signature_at, signature_n; /* the two members, each with the comma before it */
+};
+int receipt_text(struct arena *a, const struct json *receipt, struct receipt_text *ret, struct err *e);
+void receipt_text_chain(const struct receipt_text *t, uint8_t ret_hash[SHA256_SIZE]);
+void receipt_text_mark(const struct receipt_text *t, uint8_t ret_hash[SHA256_SIZE]);
+
+/* For signing.  The first puts the mark behind the receipt's id and leaves room for the signature; everything else must stand
+ * in the receipt before.  The second puts the signature (128 hex digits) into receipt and text, so that the chain hash can
+ * follow without writing the receipt again. */
+int receipt_text_begin(struct arena *a, struct json *receipt, struct receipt_text *ret, struct err *e);
+void receipt_text_sign(struct arena *a, struct json *receipt, struct receipt_text *t, const char *signature);
+
+/* The mark at the end of a receipt_id (64 hex digits), or NULL when it has none. */
+const char *receipt_id_mark(const char *id);
+/* The id without its mark, as people see and type it; and whether `word` is this id in either form. */
+char *receipt_id_short(struct arena *a, const char *id);
+bool receipt_id_is(const char *id, const char *word);
 
 /* The chain hash: what the next receipt carries as prev_hash, and the log as leaf input. */
 int receipt_chain_hash(
@@ -43,6 +69,10 @@ int permit_preimage(struct arena *a, const struct json *permit, struct bytes *re
 /* Canonical JSON of the object as received without the named member (NULL: all of it). */
 int sealed_preimage(
 	struct arena *a, const struct json *record, const char *without, struct bytes *ret, struct err *e);
+
+/* A record that carries its own hash and signature, with both set to "": what they are made over, whatever wrapper holds the
+ * record.  Any other record is returned as it is. */
+const struct json *sealed_cleared(struct arena *a, const struct json *record);
 
 /* A link of a key history: the object without its two signatures. */
 #define KEY_HISTORY_V1 "helm-key-history/v1"

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
+enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -41,6 +42,7 @@ void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key
 		.key = key,
 		.head_interval = DEFAULT_HEADS,
 		.rotate_bytes = DEFAULT_ROTATE,
+		.ledger_bytes = LEDGER_ROTATE_BYTES,
 		.is_open = true,
 		.owner = getpid(),
 		.lock_fd = -1,
@@ -71,6 +73,7 @@ void recorder_close(struct recorder *r)
 		return;
 	chain_forget(r);
 	drop_fd(&r->lock_fd);
+	key_free(&r->renewed);
 	for (size_t i = 0; i < r->late_count; i++)
 		close_fd(&r->late[i].fd);
 	r->late_count = 0;
@@ -108,6 +111,14 @@ static int mark_path(struct recorder *r, const char *path, struct file_mark *ret
 	return 0;
 }
 
+/* Closing alone does not let go: a child that was forked meanwhile has the same descriptor, and whoever locks next would
+ * wait for it.  So unlocking is tried again before the descriptor is given up. */
+void recorder_unlock(struct recorder *r)
+{
+	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN) && r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
+		drop_fd(&r->lock_fd);
+}
+
 /* A lock excludes others only while the lock file keeps its name.  If somebody removed or replaced
  * log/lock, others lock another file than we do; then this lock does not count and the caller opens the
  * file again. */
@@ -115,8 +126,12 @@ static bool relock(struct recorder *r)
 {
 	struct file_mark now;
 
-	return r->sys->lock(r->sys, r->lock_fd, LOCK_EX) == 0 && mark_path(r, LOG_LOCK, &now) == 0 &&
-		is_same_file(&now, &r->lock);
+	if (r->sys->lock(r->sys, r->lock_fd, LOCK_EX))
+		return false;
+	if (mark_path(r, LOG_LOCK, &now) == 0 && is_same_file(&now, &r->lock))
+		return true;
+	recorder_unlock(r);
+	return false;
 }
 
 /* Takes the log's lock exclusively and waits for it without limit.  The descriptor is kept between appends,
@@ -145,13 +160,6 @@ int recorder_lock(struct recorder *r, struct err *e)
 	}
 	r->lock = mark_of(&st);
 	return OK;
-}
-
-/* If unlocking fails, closing the descriptor releases the lock all the same. */
-void recorder_unlock(struct recorder *r)
-{
-	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
-		drop_fd(&r->lock_fd);
 }
 
 /* The random id becomes the session_id of every receipt, so that receipts of another workspace are
@@ -190,6 +198,11 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 	at->last = chain;
 	memset(at->chain_id, 0, sizeof(at->chain_id));
 	memcpy(at->chain_id, id, strlen(id));
+	/* A repair may go on under another key, and tells of no change of keys. */
+	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
+	memset(at->signer, 0, sizeof(at->signer));
+	if (!text_eq(json_get_text(last, "effect_id", ""), REPAIR_EFFECT))
+		(void)hex_decode(signer, strlen(signer), at->signer, SIGN_PUBLIC, true);
 	if (ret)
 		*ret = last;
 	return OK;
@@ -333,56 +346,56 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 	json_canonical(&b->lines, receipt);
 	buf_addc(&b->lines, '\n');
 	b->receipts[b->n] = receipt;
+	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
 	chain_step(&b->at, &b->chains[b->n++]);
 	return OK;
 }
 
-/* The hash of a whole file, read in steps, because a segment is as large as rotate_bytes. */
-static int hash_segment(struct recorder *r, const char *name, char ret_hex[SHA256_HEX], struct err *e)
+/* Digest and length of a whole file, read in steps, because a segment is as large as rotate_bytes. */
+int segment_hash(struct recorder *r, const char *name, struct hash *ret, uint64_t *ret_bytes, struct err *e)
 {
 	struct sys *s = r->sys;
 	AUTO(close_fd) int fd = s->open(s, r->state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	AUTO(arena_done) struct arena a = { 0 };
 	enum { STEP = 256 << 10 };
 	char *step = arena_text(&a, STEP);
-	uint8_t hash[SHA256_SIZE];
 	struct sha256 h;
 	ssize_t n = -1;
+	off_t at = 0;
 
 	sha256_begin(&h);
-	for (off_t at = 0; fd >= 0 && (n = s->pread(s, fd, step, STEP, at)) > 0; at += n)
+	for (; fd >= 0 && (n = s->pread(s, fd, step, STEP, at)) > 0; at += n)
 		sha256_add(&h, step, (size_t)n);
 	if (n < 0)
 		return err_sys(e, "LOG_READ", "cannot read %s", name);
-	sha256_end(&h, hash);
-	hex_encode(hash, SHA256_SIZE, ret_hex);
+	sha256_end(&h, ret->b);
+	*ret_bytes = (uint64_t)at;
 	return OK;
 }
 
-/* The first receipt of a file that continues another one names that file and its hash.  So older files
- * cannot be exchanged or dropped without contradicting a signed receipt.  In a chain that was never rotated
- * there is nothing to say. */
+/* The first receipt of a file that continues another one sums that one up (proof/segment.h).  So older files
+ * cannot be exchanged or dropped without contradicting a signed receipt, and need not be read to know what
+ * the chain was at their end.  In a chain that was never rotated there is nothing to say. */
 static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
 {
-	char hex[SHA256_HEX];
+	struct segment closed = { .clock = b->at.clock, .last = b->at.last, .tree = b->at.tree };
 	unsigned number;
 	int rc = newest_segment(r, b->a, &number, e);
 
 	if (rc || !number)
 		return rc;
-	const char *name = segment_name(b->a, number);
-	rc = hash_segment(r, name, hex, e);
+	closed.file = segment_name(b->a, number);
+	rc = segment_hash(r, closed.file, &closed.digest, &closed.size_bytes, e);
 	if (rc)
 		return rc;
-	struct json *about = json_new(b->a, JSON_OBJECT);
-	json_sets(b->a, about, "continues", name);
-	json_sets(b->a, about, "sha256", hex);
+	struct json *about = segment_json(b->a, &closed);
 	struct draft seam = { .decision_id =
 				      arena_printf(b->a, "seam-%llu", (unsigned long long)b->at.clock + 1),
 		.effect_id = ROTATE_EFFECT,
 		.status = "SEALED",
 		.type = "seam",
-		.output_hash = arena_printf(b->a, "sha256:%s", hex),
+		.args_hash = json_sha256(b->a, about),
+		.output_hash = arena_printf(b->a, "sha256:%s", hash_hex(b->a, &closed.digest)),
 		.metadata = about };
 	return batch_add(r, b, &seam, e);
 }
@@ -395,6 +408,7 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 	struct sys *s = r->sys;
 	unsigned number;
 	struct stat st;
+	struct err none;
 
 	if ((uint64_t)r->at.file.size_bytes < r->rotate_bytes)
 		return OK;
@@ -405,6 +419,10 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 		rc = newest_segment(r, a, &number, e);
 	if (rc)
 		return rc;
+	/* A head over all of it, so that whoever goes on from the seam still has one to compare with.  If it cannot
+	 * be signed now, he reads more. */
+	if (r->at.heads_at < r->at.clock)
+		(void)log_put_head(r, a, NULL, &none);
 	const char *name = segment_name(a, number + 1);
 	if (s->rename(s, r->state_fd, RECEIPTS, r->state_fd, name, RENAME_NOREPLACE))
 		return err_sys(e, "LOG_ROTATE", "cannot put %s aside as %s", RECEIPTS, name);
@@ -416,11 +434,17 @@ static int rotate_if_large(struct recorder *r, struct arena *a, struct err *e)
 	return segments_mark(r, a, &r->at.segments, e);
 }
 
+/* Before the caller's own: where the file before this one ended, and which keys followed each other since. */
 static int fill_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
-	int rc = r->at.file.size_bytes == 0 ? add_rotation_seam(r, b, e) : OK;
+	struct draft change;
+	int rc = key_seam_draft(r, b->a, &b->at, &change, e);
 
+	if (rc == OK && r->at.file.size_bytes == 0)
+		rc = add_rotation_seam(r, b, e);
+	if (rc == OK && change.effect_id)
+		rc = batch_add(r, b, &change, e);
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = batch_add(r, b, &drafts[i], e);
 	return rc;
@@ -431,22 +455,24 @@ static int fill_batch(
 static int write_batch(
 	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
 {
-	int rc = chain_settle(r, b->a, e);
+	int rc = key_renew(r, e);
 
+	if (rc == OK)
+		rc = chain_settle(r, b->a, e);
 	if (rc == OK)
 		rc = rotate_if_large(r, b->a, e);
 	if (rc == OK && r->at.clock == 0 && !r->at.chain_id[0])
 		rc = chain_begin(r, b->a, &r->at, e);
 	/* Leaves of receipts that are not yet on disk are kept only in the edge, which has room for
-	 * RECENT_LEAVES.  One more than n, for the rotation seam. */
-	if (rc == OK && r->at.clock - r->leaves + n + 1 > RECENT_LEAVES)
+	 * RECENT_LEAVES.  Two more than n, for the seams. */
+	if (rc == OK && r->at.clock - r->leaves + n + SEAMS > RECENT_LEAVES)
 		rc = log_flush(r, e);
 	if (rc)
 		return rc;
 	b->at = r->at;
 	b->start = (off_t)r->at.file.size_bytes;
-	b->chains = arena_zalloc(b->a, n + 1, sizeof(*b->chains));
-	b->receipts = arena_zalloc(b->a, n + 1, sizeof(struct json *));
+	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
+	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
 	buf_init(&b->lines, b->a);
 	rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)

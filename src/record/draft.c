@@ -95,37 +95,45 @@ static struct json *fill(
 	return receipt;
 }
 
-/* The order is part of the format.  The signature covers the members of the preimage, the chain hash covers
- * the signature as well, and log_id and leaf_index come last because they follow from the place and are
- * covered by neither. */
-int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d,
-	struct json **ret, struct hash *ret_chain, struct err *e)
+/* Which key signs, before the mark that covers it is made. */
+static void set_key(struct arena *a, struct json *receipt, const uint8_t public[SIGN_PUBLIC])
 {
-	struct json *receipt = fill(r, at, a, d), *keys = json_new(a, JSON_OBJECT);
-	uint8_t signature[SIGN_SIZE];
-	char hex[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
-	struct bytes preimage;
+	char pub[2 * SIGN_PUBLIC + 1], id[KEY_ID];
+	struct json *keys = json_new(a, JSON_OBJECT);
 
-	/* Before anything is signed: bytes that are no UTF-8 would be written differently from how they
-	 * were signed. */
-	json_make_utf8(a, receipt);
-	int rc = receipt_preimage_v5(a, receipt, &preimage, e);
-
-	if (rc)
-		return rc;
-	key_sign(r->key, preimage, signature);
-	hex_encode(signature, SIGN_SIZE, hex);
-	hex_encode(key_public(r->key), SIGN_PUBLIC, pub);
-	key_id(key_public(r->key), id);
-	json_sets(a, receipt, "signature", hex);
+	hex_encode(public, SIGN_PUBLIC, pub);
+	key_id(public, id);
 	json_sets(a, receipt, "signature_profile", "classical");
 	json_sets(a, receipt, "signature_algorithm", "ed25519");
 	json_sets(a, receipt, "key_id", id);
 	json_sets(a, keys, "ed25519", pub);
 	json_set(a, receipt, "public_key_set", keys);
-	rc = receipt_chain_hash(a, receipt, ret_chain->b, e);
-	if (rc)
+}
+
+/* The order is part of the format.  The mark in the id covers every other member, the signature covers the
+ * id, the chain hash covers the signature as well, and log_id and leaf_index come last because they follow
+ * from key and place. */
+int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, const struct draft *d,
+	struct json **ret, struct hash *ret_chain, struct err *e)
+{
+	struct json *receipt = fill(r, at, a, d);
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_SIZE + 1];
+	struct receipt_text text;
+	struct bytes preimage;
+	int rc;
+
+	set_key(a, receipt, key_public(r->key));
+	/* Before anything is signed: bytes that are no UTF-8 would be written differently from how they
+	 * were signed. */
+	json_make_utf8(a, receipt);
+	if ((rc = receipt_text_begin(a, receipt, &text, e)) ||
+		(rc = receipt_preimage_v5(a, receipt, &preimage, e)))
 		return rc;
+	key_sign(r->key, preimage, signature);
+	hex_encode(signature, SIGN_SIZE, hex);
+	receipt_text_sign(a, receipt, &text, hex);
+	receipt_text_chain(&text, ret_chain->b);
 	json_sets(a, receipt, "log_id", sha256_hex(a, key_public(r->key), SIGN_PUBLIC));
 	if (at->clock) /* index 0 is written by leaving it out */
 		json_seti(a, receipt, "leaf_index", (int64_t)at->clock);

@@ -1,9 +1,13 @@
 /* examine.c — where the chain ends, from the receipts themselves.
  *
  * Done when the edge file does not speak of this very receipts.jsonl: after a crash, after a copy, after
- * somebody changed it. Every receipt of the file is read, its hash computed, and its link to the one before
- * followed; then the tree is built and compared with the newest signed head.  Older files of the chain are
- * read only when they were touched, or their leaves do not fit.
+ * somebody changed it.  Somebody waits for the answer, so it must not take longer on a long chain than on a
+ * short one: older files are not read receipt by receipt.  The first receipt of each file is a signed seam
+ * that sums up all files before it (proof/segment.h).  From the newest seam on, every receipt is read, its
+ * hash computed, its link to the one before followed; the tree grows from the one in the seam, and is compared
+ * with the newest signed head.  Of the older files names and lengths are compared with their seams, and of
+ * the newest of them, some hundred MiB, the digests; the content of those further back, and their leaves when
+ * there are very many, is left to `helm log check`.  Where anything of that does not fit, or a chain has no such seams, all of it is read.
  *
  * What a crash can leave is mended: a torn last line, leaves that are missing.  Leaves are made from
  * receipts and never believed against them: where one differs, the receipt's own signature is asked, and
@@ -22,7 +26,9 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { TORN_LIMIT = 64 << 20 };
+/* HASHED_BYTES, LEAVES_LOOKED: so much of the older files, and so many of their leaves, are looked at; both take some tenths of a
+ * second at most. */
+enum { TORN_LIMIT = 64 << 20, HASHED_BYTES = 256 << 20, LEAVES_LOOKED = 1 << 17, LEAVES_AT_ONCE = 1024 };
 
 /* After a change of our own the file's mark is another one. */
 static int refresh_mark(struct recorder *r, struct err *e)
@@ -81,64 +87,104 @@ static int mend_tail(struct recorder *r, struct arena *a, struct bytes *ret_line
 	return rc ? rc : refresh_mark(r, e);
 }
 
-/* What log/leaves holds; a line that is no hash counts as absent. */
+/* What log/leaves holds, a window at a time; a line that is no hash counts as absent. */
 struct stored {
-	struct hash *leaves;
-	bool *is_there;
-	uint64_t n;
+	struct recorder *r;
+	uint64_t n, from, held;
+	char *step;
 	bool is_torn;
 };
 
-static int read_stored(struct recorder *r, struct arena *a, struct stored *ret, struct err *e)
+static int open_stored(struct recorder *r, struct arena *a, struct stored *ret, struct err *e)
 {
-	struct bytes text;
-	int rc = file_read(r->sys, a, r->state_fd, LEAVES, (size_t)1 << 32, 0, &text, e);
+	struct stat st;
 
-	if (rc)
-		return rc;
-	ret->n = text.n / LEAF_LINE;
-	ret->is_torn = text.n % LEAF_LINE != 0;
-	ret->leaves = arena_alloc(a, (ret->n + 1) * sizeof(*ret->leaves));
-	ret->is_there = arena_zalloc(a, ret->n + 1, sizeof(*ret->is_there));
-	for (uint64_t i = 0; i < ret->n; i++) {
-		const char *line = (const char *)text.p + i * LEAF_LINE;
-		ret->is_there[i] =
-			line[64] == '\n' && hex_decode(line, 64, ret->leaves[i].b, SHA256_SIZE, true);
-	}
+	if (r->sys->stat(r->sys, r->leaves_fd, "", &st, AT_EMPTY_PATH))
+		return err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+	*ret = (struct stored){ .r = r,
+		.n = (uint64_t)st.st_size / LEAF_LINE,
+		.is_torn = st.st_size % LEAF_LINE != 0,
+		.step = arena_text(a, LEAVES_AT_ONCE * LEAF_LINE) };
 	return OK;
 }
 
-/* Is there a readable leaf number i? */
-static bool has_leaf(const struct stored *s, uint64_t i)
+/* *ret_is_there: there is a readable leaf number i. */
+static int stored_leaf(struct stored *s, uint64_t i, bool *ret_is_there, struct hash *ret, struct err *e)
 {
-	return i < s->n && s->is_there[i];
+	*ret_is_there = false;
+	if (i >= s->n)
+		return OK;
+	if (i < s->from || i >= s->from + s->held) {
+		s->from = i;
+		s->held = s->n - i < LEAVES_AT_ONCE ? s->n - i : LEAVES_AT_ONCE;
+		if (pread_all(s->r->sys, s->r->leaves_fd, s->step, s->held * LEAF_LINE,
+			    (off_t)(i * LEAF_LINE))) {
+			s->held = 0;
+			return err_sys(e, "LOG_READ", "cannot read %s", LEAVES);
+		}
+	}
+	const char *line = s->step + (i - s->from) * LEAF_LINE;
+	*ret_is_there = line[64] == '\n' && hex_decode(line, 64, ret->b, SHA256_SIZE, true);
+	return OK;
 }
 
-/* One walk along the chain.  Leaves are collected behind those that were taken as stored. */
+/* One walk along the chain, or along its end. */
 struct walk {
 	struct recorder *r;
 	struct arena scratch;
 	struct arena *a;
-	const struct stored *stored;
+	struct stored *stored;
+	char **files;
+	size_t files_n, at_file;
 	struct gaps gaps;
+	uint64_t start; /* so many receipts were not read, but summed up by a seam */
 	uint64_t wrong; /* leaves that are not those of their receipts */
 	uint64_t last_wrong; /* number of the newest such receipt */
-	bool has_gaps, has_taken; /* has_taken: older files were not read */
-	const char *file;
-	struct chain_end at;
-	struct hash *leaves;
-	uint64_t n, cap;
+	bool has_gaps;
+	struct chain_end at; /* with the tree */
+	bool has_head, is_head_wrong; /* the newest signed head, and that the tree had another root */
+	struct hash head_root;
+	/* From the first leaf on that is not stored as it should be, the leaves as they should be. */
+	bool is_bad;
+	uint64_t bad_from, bad_n, bad_cap;
+	struct hash *bad;
 };
 
-/* The index of a leaf is the number of its receipt; so the order of calls is the order of the chain. */
-static void add_leaf(struct walk *w, struct hash leaf)
+/* The newest signed head speaks of the tree at one size. */
+static void compare_head(struct walk *w)
 {
-	if (w->n == w->cap) {
-		uint64_t cap = w->cap ? 2 * w->cap : 1024;
-		w->leaves = arena_grow(w->a, w->leaves, w->cap * sizeof(leaf), cap * sizeof(leaf));
-		w->cap = cap;
+	struct hash root;
+
+	if (!w->has_head || w->at.tree.size != w->at.heads_at)
+		return;
+	root = merkle_head(&w->at.tree);
+	w->is_head_wrong = !hash_eq(&root, &w->head_root);
+}
+
+/* The index of a leaf is the number of its receipt; so the order of calls is the order of the chain. */
+static int add_leaf(struct walk *w, const struct hash *leaf, struct err *e)
+{
+	struct hash stored;
+	bool is_there;
+	int rc = stored_leaf(w->stored, w->at.tree.size, &is_there, &stored, e);
+
+	if (rc)
+		return rc;
+	if (!w->is_bad && !(is_there && hash_eq(&stored, leaf))) {
+		w->is_bad = true;
+		w->bad_from = w->at.tree.size;
 	}
-	w->leaves[w->n++] = leaf;
+	if (w->is_bad) {
+		if (w->bad_n == w->bad_cap) {
+			uint64_t cap = w->bad_cap ? 2 * w->bad_cap : 1024;
+			w->bad = arena_grow(w->a, w->bad, w->bad_cap * sizeof(*leaf), cap * sizeof(*leaf));
+			w->bad_cap = cap;
+		}
+		w->bad[w->bad_n++] = *leaf;
+	}
+	merkle_append(&w->at.tree, leaf);
+	compare_head(w);
+	return OK;
 }
 
 /* Searching for the name of the effect in the raw text first is much cheaper than parsing every receipt.
@@ -160,32 +206,30 @@ static int take_seam(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* A seam stands behind the hole it tells of.  So when the first hole is met the whole chain is searched for
- * seams, once; a chain without holes never pays for that. */
+/* A seam stands behind the hole it tells of.  So when the first hole is met, everything from there on is
+ * searched for seams, once; a chain without holes never pays for that. */
 static void load_gaps(struct walk *w)
 {
-	char **files;
-	size_t n;
-
-	if (w->has_gaps || receipts_files(w->r->sys, w->a, w->r->state_fd, &files, &n, NULL))
-		return;
+	for (size_t i = w->at_file; !w->has_gaps && i < w->files_n; i++)
+		(void)lines_each(w->r->sys, w->r->state_fd, w->files[i], take_seam, w, NULL);
 	w->has_gaps = true;
-	for (size_t i = 0; i < n; i++)
-		(void)lines_each(w->r->sys, w->r->state_fd, files[i], take_seam, w, NULL);
 }
 
 /* Is the hole between here and `next` on record?  Then the leaves of the lost receipts, which the seam has
  * kept, take their places in the tree, so that heads that were signed before the loss still fit. */
-static bool pass_gap(struct walk *w, const struct chain_end *next)
+static int pass_gap(struct walk *w, const struct chain_end *next, bool *ret_has_passed, struct err *e)
 {
+	int rc = OK;
+
 	load_gaps(w);
 	const struct gap *g = gaps_find(&w->gaps, w->at.clock, &w->at.last, next->clock, &next->last);
+	*ret_has_passed = g != NULL;
 	if (!g)
-		return false;
-	for (uint64_t i = 0; i + g->after + 1 < g->next; i++)
-		add_leaf(w, g->leaves[i]);
+		return OK;
+	for (uint64_t i = 0; rc == OK && i + g->after + 1 < g->next; i++)
+		rc = add_leaf(w, &g->leaves[i], e);
 	w->at.clock = g->next - 1;
-	return true;
+	return rc;
 }
 
 /* A receipt continues the one before it if it is of the same chain, has the next clock, and names its hash;
@@ -193,36 +237,44 @@ static bool pass_gap(struct walk *w, const struct chain_end *next)
 static int check_link(struct walk *w, const struct chain_end *next, const struct json *receipt, uint64_t line,
 	struct err *e)
 {
+	const char *file = w->files[w->at_file];
 	char previous[SHA256_HEX] = "";
+	bool has_passed = false;
 
 	if (w->at.clock)
 		hex_encode(w->at.last.b, SHA256_SIZE, previous);
 	if (w->at.chain_id[0] && !text_eq(w->at.chain_id, next->chain_id))
-		return damaged(e, "%s line %llu belongs to another chain", w->file, (unsigned long long)line);
+		return damaged(e, "%s line %llu belongs to another chain", file, (unsigned long long)line);
 	bool continues = text_eq(json_get_text(receipt, "prev_hash", "?"), previous);
-	if ((next->clock == w->at.clock + 1 && continues) || pass_gap(w, next))
+	if (next->clock == w->at.clock + 1 && continues)
 		return OK;
+	int rc = pass_gap(w, next, &has_passed, e);
+	if (rc || has_passed)
+		return rc;
 	if (next->clock != w->at.clock + 1)
-		return damaged(e, "%s line %llu has clock %llu where %llu follows", w->file,
+		return damaged(e, "%s line %llu has clock %llu where %llu follows", file,
 			(unsigned long long)line, (unsigned long long)next->clock,
 			(unsigned long long)w->at.clock + 1);
 	return damaged(
-		e, "%s line %llu does not continue the receipt before it", w->file, (unsigned long long)line);
+		e, "%s line %llu does not continue the receipt before it", file, (unsigned long long)line);
 }
 
 /* The receipt and its stored leaf disagree: one of them was changed.  If the receipt carries a valid
  * signature of this user, the leaf is wrong and is made again.  If not, the receipt is damage. */
 static int check_leaf(struct walk *w, const struct json *receipt, const struct hash *leaf, struct err *e)
 {
-	const struct stored *s = w->stored;
+	uint64_t i = w->at.tree.size;
+	struct hash stored;
+	bool is_there;
+	int rc = stored_leaf(w->stored, i, &is_there, &stored, e);
 
-	if (!has_leaf(s, w->n) || hash_eq(&s->leaves[w->n], leaf))
-		return OK;
+	if (rc || !is_there || hash_eq(&stored, leaf))
+		return rc;
 	w->wrong++;
-	w->last_wrong = w->n + 1;
+	w->last_wrong = i + 1;
 	if (receipt_is_own(w->r, &w->scratch, receipt))
 		return OK;
-	return damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->n + 1);
+	return damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)i + 1);
 }
 
 /* One receipt of the walk.  The first problem ends the walk; which ones follow is the business of `helm log
@@ -230,161 +282,255 @@ static int check_leaf(struct walk *w, const struct json *receipt, const struct h
 static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
 	struct walk *w = arg;
+	const char *file = w->files[w->at_file];
 	struct chain_end next = { 0 };
 	struct json *receipt;
 
 	(void)offset;
 	if (!is_whole)
-		return damaged(e, "%s ends in the middle of a line", w->file);
-	if (chain_read_last(&w->scratch, text, w->file, &next, &receipt, NULL))
-		return damaged(e, "%s line %llu is no receipt", w->file, (unsigned long long)line);
+		return damaged(e, "%s ends in the middle of a line", file);
+	if (chain_read_last(&w->scratch, text, file, &next, &receipt, NULL))
+		return damaged(e, "%s line %llu is no receipt", file, (unsigned long long)line);
 	struct hash leaf = merkle_leaf(next.last.b, SHA256_SIZE);
 	int rc = check_link(w, &next, receipt, line, e);
 	if (rc == OK)
 		rc = check_leaf(w, receipt, &leaf, e);
+	if (rc == OK)
+		rc = add_leaf(w, &leaf, e);
 	if (rc)
 		return rc;
 	memcpy(w->at.chain_id, next.chain_id, sizeof(next.chain_id));
+	memcpy(w->at.signer, next.signer, sizeof(next.signer));
 	chain_step(&w->at, &next.last);
-	add_leaf(w, leaf);
 	arena_reset(&w->scratch);
 	return OK;
 }
 
-static int walk_files(struct recorder *r, struct walk *w, char **files, size_t n, struct err *e)
+/* ---- where to begin ---- */
+
+/* The first line of a file of the chain; false when it is not there or too long for a seam. */
+static bool first_line(struct walk *w, const char *file, struct bytes *ret)
+{
+	enum { SEAM_MOST = 64 << 10 };
+	struct sys *s = w->r->sys;
+	AUTO(close_fd) int fd = s->open(s, w->r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	char *text = arena_text(w->a, SEAM_MOST);
+	ssize_t n = fd < 0 ? -1 : s->pread(s, fd, text, SEAM_MOST, 0);
+	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+
+	*ret = (struct bytes){ (uint8_t *)text, end ? (size_t)(end - text) : 0 };
+	return end != NULL;
+}
+
+/* The first line, when it is a seam of this user that sums up what lies before. */
+static bool read_seam(struct walk *w, size_t i, struct segment *ret, struct json **ret_seam)
+{
+	struct bytes line;
+
+	return first_line(w, w->files[i], &line) &&
+		json_parse(w->a, line, w->files[i], NULL, ret_seam, NULL) == OK &&
+		segment_read(w->a, *ret_seam, ret) && receipt_is_own(w->r, w->a, *ret_seam);
+}
+
+/* Is this file the beginning of the chain? */
+static bool begins_chain(struct walk *w, const char *file)
+{
+	struct chain_end first = { 0 };
+	struct bytes line;
+
+	return first_line(w, file, &line) && chain_read_last(w->a, line, file, &first, NULL, NULL) == OK &&
+		first.clock == 1;
+}
+
+/* Is the file as its seam says?  Its length always; its digest while *left lasts. */
+static bool is_as_sealed(struct walk *w, const struct segment *sealed, uint64_t *left)
+{
+	struct sys *s = w->r->sys;
+	struct hash digest;
+	uint64_t n;
+	struct stat st;
+
+	if (s->stat(s, w->r->state_fd, sealed->file, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+		(uint64_t)st.st_size != sealed->size_bytes)
+		return false;
+	if (sealed->size_bytes > *left) {
+		*left = 0;
+		return true;
+	}
+	*left -= sealed->size_bytes;
+	return segment_hash(w->r, sealed->file, &digest, &n, NULL) == OK && n == sealed->size_bytes &&
+		hash_eq(&digest, &sealed->digest);
+}
+
+/* Are all files before number i as the seams behind them say, back to the beginning of the chain or to what
+ * was moved away on record?  `sealed` is what the first line of file i says. */
+static bool are_as_sealed(struct walk *w, size_t i, struct segment sealed, uint64_t left)
+{
+	struct json *seam;
+
+	for (; i > 0; i--) {
+		if (!text_eq(sealed.file, w->files[i - 1]) || !is_as_sealed(w, &sealed, &left))
+			return false;
+		if (!read_seam(w, i - 1, &sealed, &seam))
+			return i == 1 && begins_chain(w, w->files[0]);
+	}
+	return segment_is_moved(w->r, w->a, &sealed);
+}
+
+/* Do the stored leaves have the root that the seam has?  Not asked when there are so many that somebody would wait for it. */
+static bool are_leaves_sealed(struct walk *w, const struct segment *sealed)
+{
+	struct merkle tree = { 0 };
+	struct hash leaf, root, want = merkle_head(&sealed->tree);
+	bool is_there = true;
+
+	if (sealed->clock > LEAVES_LOOKED)
+		return true;
+	while (is_there && tree.size < sealed->clock) {
+		if (stored_leaf(w->stored, tree.size, &is_there, &leaf, NULL))
+			return false;
+		merkle_append(&tree, &leaf);
+	}
+	root = merkle_head(&tree);
+	return is_there && hash_eq(&root, &want);
+}
+
+/* Begin behind what this seam sums up. */
+static void begin_at(struct walk *w, size_t i, const struct segment *sealed, const struct json *seam)
+{
+	const char *id = json_get_text(seam, "session_id", "");
+
+	w->at_file = i;
+	w->start = sealed->clock;
+	w->at.clock = sealed->clock;
+	w->at.last = sealed->last;
+	w->at.tree = sealed->tree;
+	snprintf(w->at.chain_id, sizeof(w->at.chain_id), "%s", id);
+	compare_head(w);
+}
+
+/* At the newest seam, when all that it sums up is as it says, and the newest head does not speak of an older tree, which
+ * could not be compared.  A file may be empty: the writer that made it was killed.  Otherwise at the beginning of what is there. */
+static void choose_start(struct walk *w, bool is_quick, uint64_t hashed_bytes)
+{
+	struct segment sealed = { 0 };
+	struct json *seam;
+	struct stat st;
+	size_t i = w->files_n;
+
+	while (is_quick && i > 1 &&
+		w->r->sys->stat(w->r->sys, w->r->state_fd, w->files[i - 1], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!st.st_size)
+		i--;
+	if (is_quick && i && read_seam(w, i - 1, &sealed, &seam) &&
+		(!w->has_head || w->at.heads_at >= sealed.clock) &&
+		are_as_sealed(w, i - 1, sealed, hashed_bytes) && are_leaves_sealed(w, &sealed))
+		begin_at(w, i - 1, &sealed, seam);
+	else if (w->files_n && read_seam(w, 0, &sealed, &seam) && segment_is_moved(w->r, w->a, &sealed))
+		begin_at(w, 0, &sealed, seam);
+}
+
+/* ---- the walk ---- */
+
+static int walk_files(struct walk *w, struct err *e)
 {
 	int rc = OK;
 
-	for (size_t i = 0; rc == OK && i < n; i++) {
-		w->file = files[i];
-		rc = lines_each(r->sys, r->state_fd, files[i], walk_line, w, e);
-	}
+	for (; rc == OK && w->at_file < w->files_n; w->at_file += rc == OK)
+		rc = lines_each(w->r->sys, w->r->state_fd, w->files[w->at_file], walk_line, w, e);
 	arena_done(&w->scratch);
 	return rc;
 }
 
-/* Clock and hash of the last receipt of an older file. */
-static int end_of_file(
-	struct recorder *r, struct arena *a, const char *file, struct chain_end *ret, struct err *e)
-{
-	AUTO(close_fd)
-	int fd = r->sys->open(r->sys, r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-	struct bytes line;
-	off_t end, size;
-
-	if (fd < 0)
-		return err_sys(e, "LOG_READ", "cannot read %s", file);
-	int rc = tail_line(r->sys, a, fd, file, &line, &end, &size, e);
-	return rc ? rc : chain_read_last(a, line, file, ret, NULL, e);
-}
-
-/* Older files that nobody has touched need not be read again if all their leaves are stored.  The tree over
- * those leaves is compared with the signed head afterwards, so wrong leaves are found. */
-static bool take_stored(struct walk *w, const struct stored *stored, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		if (!has_leaf(stored, i))
-			return false;
-	for (uint64_t i = 0; i < n; i++)
-		add_leaf(w, stored->leaves[i]);
-	return true;
-}
-
-/* From the first file, or, when the older files are known to be unchanged, from the newest one only. */
-static int walk_chain(struct recorder *r, struct arena *a, bool are_known, const struct stored *stored,
-	struct walk *w, struct err *e)
-{
-	struct chain_end older = { 0 };
-	char **files;
-	size_t n, first = 0;
-	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
-
-	if (rc == OK && n > 1 && are_known) {
-		rc = end_of_file(r, a, files[n - 2], &older, e);
-		if (rc == OK && take_stored(w, stored, older.clock)) {
-			w->at = older;
-			w->has_taken = true;
-			first = n - 1;
-		}
-	}
-	return rc ? rc : walk_files(r, w, files + first, n - first, e);
-}
-
 /* A single wrong leaf is a damaged cache.  When most of them differ, or when leaves exist for receipts that
  * do not, the chain was exchanged or cut off: that is never mended. */
-static int compare_leaves(const struct walk *w, const struct stored *stored, struct err *e)
+static int compare_leaves(struct walk *w, struct err *e)
 {
-	if (w->wrong > 1 && 2 * w->wrong > w->n)
+	uint64_t n = w->at.clock;
+	struct hash leaf;
+	bool is_there;
+
+	if (w->wrong > 1 && 2 * w->wrong > n - w->start)
 		return damaged(e, "these are not the receipts the log knows");
-	for (uint64_t i = w->n; i < stored->n; i++)
-		if (stored->is_there[i])
+	for (uint64_t i = n; i < w->stored->n; i++) {
+		int rc = stored_leaf(w->stored, i, &is_there, &leaf, e);
+		if (rc)
+			return rc;
+		if (is_there)
 			return damaged(e, "the log knows receipt %llu but the chain ends at %llu",
-				(unsigned long long)i + 1, (unsigned long long)w->n);
+				(unsigned long long)i + 1, (unsigned long long)n);
+	}
 	return OK;
 }
 
-/* The tree is first built up to the size of the newest signed head and compared with its root.  This is
- * what finds a chain that was rewritten consistently, with leaves and all. */
-static int build_tree(struct recorder *r, struct arena *a, struct walk *w, struct err *e)
+/* The newest signed head is what finds a chain that was rewritten consistently, with leaves and all. */
+static int read_head(struct walk *w, struct err *e)
 {
 	struct json *head;
-	struct hash signed_root, root;
-	int rc = log_last_head(r->sys, a, r->state_fd, &head, e);
+	int rc = log_last_head(w->r->sys, w->a, w->r->state_fd, &head, e);
 
-	if (rc)
+	if (rc || !head)
 		return rc;
-	w->at.tree = (struct merkle){ 0 };
-	w->at.heads_at = head ? (uint64_t)json_get_int(head, "tree_size", 0) : 0;
-	if (w->at.heads_at > w->n)
+	w->has_head = true;
+	w->at.heads_at = (uint64_t)json_get_int(head, "tree_size", 0);
+	if (!hash_from_hex(json_get_text(head, "root_hash", ""), &w->head_root))
+		return damaged(e, "the last line of %s is no tree head", HEADS);
+	compare_head(w);
+	return OK;
+}
+
+static int judge_head(const struct walk *w, struct err *e)
+{
+	if (w->at.heads_at > w->at.clock)
 		return damaged(e, "the log had %llu receipts when it was last signed and now has %llu",
-			(unsigned long long)w->at.heads_at, (unsigned long long)w->n);
-	for (uint64_t i = 0; i < w->at.heads_at; i++)
-		merkle_append(&w->at.tree, &w->leaves[i]);
-	root = merkle_head(&w->at.tree);
-	if (head &&
-		(!hash_from_hex(json_get_text(head, "root_hash", ""), &signed_root) ||
-			!hash_eq(&signed_root, &root)))
+			(unsigned long long)w->at.heads_at, (unsigned long long)w->at.clock);
+	if (w->is_head_wrong)
 		return damaged(e, "the first %llu receipts are not those that were signed",
 			(unsigned long long)w->at.heads_at);
-	for (uint64_t i = w->at.heads_at; i < w->n; i++)
-		merkle_append(&w->at.tree, &w->leaves[i]);
 	return OK;
 }
 
 /* Rewrites log/leaves from the first line that is not as it should be. */
-static int mend_leaves(
-	struct recorder *r, struct arena *a, const struct walk *w, const struct stored *stored, struct err *e)
+static int mend_leaves(struct recorder *r, struct arena *a, const struct walk *w, struct err *e)
 {
-	uint64_t first = 0;
+	uint64_t n = w->at.clock, from = w->is_bad ? w->bad_from : n;
+	char *lines = arena_text(a, LEAVES_AT_ONCE * LEAF_LINE + 1);
 
-	while (first < w->n && has_leaf(stored, first) && hash_eq(&stored->leaves[first], &w->leaves[first]))
-		first++;
-	if (first == w->n && stored->n == w->n && !stored->is_torn)
+	if (!w->is_bad && w->stored->n == n && !w->stored->is_torn)
 		return OK;
 	/* Another writer may have written these receipts and still wait for the disk.  A leaf must not get
 	 * there first. */
 	if (r->sys->sync(r->sys, r->fd))
 		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
-	char *lines = arena_text(a, (w->n - first) * LEAF_LINE + 1);
-	for (uint64_t i = first; i < w->n; i++) {
-		char *line = lines + (i - first) * LEAF_LINE;
-		hex_encode(w->leaves[i].b, SHA256_SIZE, line);
-		line[LEAF_LINE - 1] = '\n';
-	}
-	if (r->sys->truncate(r->sys, r->leaves_fd, (off_t)(first * LEAF_LINE)) ||
-		write_all(r->sys, r->leaves_fd, lines, (w->n - first) * LEAF_LINE))
+	if (r->sys->truncate(r->sys, r->leaves_fd, (off_t)(from * LEAF_LINE)))
 		return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
+	for (uint64_t i = 0; i < w->bad_n;) {
+		size_t k = 0;
+		for (; k < LEAVES_AT_ONCE && i < w->bad_n; k++, i++) {
+			hex_encode(w->bad[i].b, SHA256_SIZE, lines + k * LEAF_LINE);
+			lines[(k + 1) * LEAF_LINE - 1] = '\n';
+		}
+		if (write_all(r->sys, r->leaves_fd, lines, k * LEAF_LINE))
+			return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
+	}
 	return OK;
 }
 
-static int walk_and_build(struct recorder *r, struct arena *a, bool are_known, const struct stored *stored,
-	struct walk *w, struct err *e)
+/* `hashed_bytes`: so much of the older files is hashed.  Not is_quick: all of them are read. */
+static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64_t hashed_bytes,
+	struct stored *stored, struct walk *w, struct err *e)
 {
 	*w = (struct walk){ .r = r, .a = a, .stored = stored };
-	int rc = walk_chain(r, a, are_known, stored, w, e);
+	int rc = receipts_files(r->sys, a, r->state_fd, &w->files, &w->files_n, e);
 	if (rc == OK)
-		rc = compare_leaves(w, stored, e);
-	return rc ? rc : build_tree(r, a, w, e);
+		rc = read_head(w, e);
+	if (rc)
+		return rc;
+	choose_start(w, is_quick, hashed_bytes);
+	rc = walk_files(w, e);
+	if (rc == OK)
+		rc = compare_leaves(w, e);
+	return rc ? rc : judge_head(w, e);
 }
 
 /* Sets r->at, or reports LOG_DAMAGED and leaves everything as it was but for the torn end.  The caller
@@ -402,17 +548,19 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 	if (rc == OK)
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK)
-		rc = read_stored(r, a, &stored, e);
+		rc = open_stored(r, a, &stored, e);
 	if (rc)
 		return rc;
-	rc = walk_and_build(r, a, known && hash_eq(&known->segments, &segments), &stored, &w, e);
-	if (rc == E_CORRUPT && w.has_taken) /* the stored leaves may be what is wrong */
-		rc = walk_and_build(r, a, false, &stored, &w, e);
+	/* Files that nobody has touched since the edge was written need not be hashed. */
+	bool are_known = known && hash_eq(&known->segments, &segments);
+	rc = walk_chain(r, a, !r->reads_all, are_known ? 0 : HASHED_BYTES, &stored, &w, e);
+	if (rc == E_CORRUPT && w.start) /* what was not read may explain it */
+		rc = walk_chain(r, a, false, 0, &stored, &w, e);
 	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, or by nothing but its leaf. */
-	if (rc == OK && w.last_wrong == w.n && w.n && w.at.heads_at < w.n)
-		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w.n);
+	if (rc == OK && w.last_wrong == w.at.clock && w.at.clock && w.at.heads_at < w.at.clock)
+		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w.at.clock);
 	if (rc == OK)
-		rc = mend_leaves(r, a, &w, &stored, e);
+		rc = mend_leaves(r, a, &w, e);
 	if (rc)
 		return rc;
 	w.at.file = r->at.file;

@@ -1,97 +1,159 @@
-/* index.c — the ledgers as tables (docs/formats/index.md).
+/* index.c — the ledgers and the chain as tables (docs/formats/ledgers.md): made, and caught up.
  *
- * Each ledger's offset up to which it was read is kept in the index itself, in the same transaction as the
- * rows, so that a crash leaves both or neither.  A ledger that has become shorter is another ledger:
- * everything is read again.
+ * How far each source was read is kept in the index itself, in the same transaction as its rows, so that a
+ * crash leaves both or neither.  A source is read in pieces of some megabytes, a transaction each: what was
+ * read stays read when the time is over or the disk is full, and neither memory nor the journal grow with
+ * the ledgers.  A ledger that has become shorter is another ledger: everything is read again.
  *
- * The index is a cache for questions ("which tasks failed?").  Nothing is decided by it, and deleting it
- * loses nothing: it is made again from the ledgers.  It is private to the user (0600), because rows hold
- * command lines. */
-#include "record/index.h"
+ * Counts that views show are kept as they change (triggers, tallies), because counting a million rows for
+ * a number on a screen takes longer than everything else.
+ *
+ * The index is private to the user (0600), because rows hold command lines. */
+#include "record/index_parts.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
-#include "record/record.h"
 
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <string.h>
 
-/* Tables and columns are documented, and read by other tools: they are part of the format. */
+enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 1500000 };
+enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
+
+#define SCHEMA_VERSION "3"
+
+/* Tables and columns of the first three are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
 	"CREATE TABLE IF NOT EXISTS schema_info(key TEXT PRIMARY KEY, value TEXT);"
 	"CREATE TABLE IF NOT EXISTS task_index(task_id TEXT PRIMARY KEY, task_name TEXT, skill TEXT, profile "
-	"TEXT, status TEXT,"
-	" started_at TEXT, finished_at TEXT, source_file TEXT, source_line INTEGER, raw_json TEXT);"
+	"TEXT, status TEXT, started_at TEXT, finished_at TEXT, source_file TEXT, source_line INTEGER, raw_json "
+	"TEXT, first_place INTEGER, place INTEGER);"
 	"CREATE TABLE IF NOT EXISTS command_index(id INTEGER PRIMARY KEY, task_id TEXT, command_preview "
-	"TEXT, profile TEXT,"
-	" exit_code INTEGER, started_at TEXT, finished_at TEXT, source_file TEXT, source_line INTEGER, "
-	"raw_json TEXT);"
+	"TEXT, profile TEXT, exit_code INTEGER, started_at TEXT, finished_at TEXT, source_file TEXT, "
+	"source_line INTEGER, raw_json TEXT);"
 	"CREATE TABLE IF NOT EXISTS guard_decision_index(id INTEGER PRIMARY KEY, task_id TEXT UNIQUE, action "
-	"TEXT, risk_score REAL,"
-	" selected_profile TEXT, recommended_profile TEXT, approved INTEGER, matched_rules_json TEXT, "
-	"reasons_json TEXT,"
-	" classification_json TEXT, created_at TEXT, source_file TEXT, source_line INTEGER);"
-	"CREATE INDEX IF NOT EXISTS task_by_status ON task_index(status);"
+	"TEXT, risk_score REAL, selected_profile TEXT, recommended_profile TEXT, approved INTEGER, "
+	"matched_rules_json TEXT, reasons_json TEXT, classification_json TEXT, created_at TEXT, source_file "
+	"TEXT, source_line INTEGER);"
+	"CREATE TABLE IF NOT EXISTS call_index(place INTEGER PRIMARY KEY, session TEXT, verdict TEXT, use_key "
+	"INTEGER, input_key INTEGER);"
+	"CREATE TABLE IF NOT EXISTS session_index(session TEXT PRIMARY KEY, client TEXT, first_at TEXT, "
+	"last_at TEXT, calls INTEGER, allowed INTEGER, asked INTEGER, denied INTEGER, changed_files INTEGER, "
+	"self_test INTEGER, place INTEGER);"
+	"CREATE TABLE IF NOT EXISTS answer_index(approval_id TEXT PRIMARY KEY, answer TEXT);"
+	"CREATE TABLE IF NOT EXISTS task_counts(status TEXT, profile TEXT, skill TEXT, n INTEGER, PRIMARY "
+	"KEY(status,profile,skill)) WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS counts(name TEXT PRIMARY KEY, n INTEGER);"
+	"CREATE INDEX IF NOT EXISTS task_by_line ON task_index(source_line);"
+	"CREATE INDEX IF NOT EXISTS task_by_state ON "
+	"task_index(status,ifnull(profile,''),ifnull(skill,''),source_line);"
 	"CREATE INDEX IF NOT EXISTS command_by_task ON command_index(task_id);"
-	"INSERT OR IGNORE INTO schema_info VALUES('schema_version','1');";
+	"CREATE INDEX IF NOT EXISTS command_failed ON command_index(id) WHERE exit_code<>0;"
+	"CREATE INDEX IF NOT EXISTS guard_by_action ON guard_decision_index(action,source_line);"
+	"CREATE INDEX IF NOT EXISTS call_stopped ON call_index(place) WHERE verdict<>'ALLOW';"
+	"CREATE INDEX IF NOT EXISTS call_by_session ON call_index(session,place) WHERE verdict IS NOT NULL;"
+	"CREATE INDEX IF NOT EXISTS call_ends ON call_index(use_key,place) WHERE verdict IS NULL;"
+	"CREATE INDEX IF NOT EXISTS call_allowed ON call_index(input_key,place) WHERE verdict='ALLOW';"
+	"CREATE INDEX IF NOT EXISTS session_by_place ON session_index(place);"
+	"CREATE TRIGGER IF NOT EXISTS task_added AFTER INSERT ON task_index BEGIN"
+	" INSERT INTO task_counts VALUES(new.status,ifnull(new.profile,''),ifnull(new.skill,''),1)"
+	" ON CONFLICT DO UPDATE SET n=n+1; END;"
+	"CREATE TRIGGER IF NOT EXISTS task_moved AFTER UPDATE OF status,profile,skill ON task_index"
+	" WHEN new.status<>old.status OR new.profile IS NOT old.profile OR new.skill IS NOT old.skill BEGIN"
+	" UPDATE task_counts SET n=n-1 WHERE status=old.status AND profile=ifnull(old.profile,'') AND "
+	"skill=ifnull(old.skill,'');"
+	" INSERT INTO task_counts VALUES(new.status,ifnull(new.profile,''),ifnull(new.skill,''),1)"
+	" ON CONFLICT DO UPDATE SET n=n+1; END;"
+	"CREATE TRIGGER IF NOT EXISTS session_added AFTER INSERT ON session_index BEGIN"
+	" INSERT INTO counts VALUES('sessions',1) ON CONFLICT DO UPDATE SET n=n+1; END;"
+	"INSERT OR IGNORE INTO schema_info VALUES('schema_version','" SCHEMA_VERSION "');";
 
-/* An open index, and the place in the ledger that is being read into it. */
-struct index {
-	const struct index_place *at;
-	sqlite3 *db;
-	struct json *warnings;
-	const char *file; /* ledger being read */
-	int64_t line_base, lines;
-	off_t end;
+/* Everything but who we are; also what another version has made. */
+static const char drop_all[] =
+	"DROP TABLE IF EXISTS task_index; DROP TABLE IF EXISTS command_index; DROP TABLE IF EXISTS "
+	"guard_decision_index; DROP TABLE IF EXISTS call_index; DROP TABLE IF EXISTS session_index; DROP TABLE "
+	"IF EXISTS answer_index; DROP TABLE IF EXISTS task_counts; DROP TABLE IF EXISTS counts; DROP TABLE IF "
+	"EXISTS schema_info;";
+
+/* ---- opening ---- */
+
+static const char *index_path(const struct index_place *at)
+{
+	return arena_printf(at->a, "%s/%s", at->state_dir, INDEX_FILE);
+}
+
+void index_close(struct index **x)
+{
+	if (*x)
+		db_close(&(*x)->db);
+	*x = NULL;
+}
+
+static struct index *index_new(const struct index_place *at)
+{
+	struct index *x = arena_zalloc(at->a, 1, sizeof(*x));
+
+	x->at = *at;
+	x->warnings = json_new(at->a, JSON_ARRAY);
+	x->is_whole = true;
+	return x;
+}
+
+static int take_text(void *arg, const struct db_row *row, struct err *e)
+{
+	(void)e;
+	snprintf(arg, 64, "%s", db_text(row, 0) ? db_text(row, 0) : "");
+	return 1;
+}
+
+/* Tables of another version are made anew: everything in them can be read again. */
+static int make_tables(struct index *x, struct err *e)
+{
+	char version[64] = "";
+	int64_t is_there;
+	int rc = db_number(
+		x->db, "SELECT 1 FROM sqlite_master WHERE name='schema_info'", NULL, 0, 0, &is_there, e);
+
+	if (rc == OK && is_there)
+		rc = db_ask(x->db, "SELECT value FROM schema_info WHERE key='schema_version'", NULL, 0,
+			take_text, version, e);
+	if (rc || (is_there && text_eq(version, SCHEMA_VERSION)))
+		return rc;
+	rc = db_script(x->db, "BEGIN IMMEDIATE", e);
+	if (rc == OK && is_there)
+		rc = db_script(x->db, drop_all, e);
+	if (rc == OK)
+		rc = db_script(x->db, schema, e);
+	return rc ? rc : db_script(x->db, "COMMIT", e);
+}
+
+/* The file is made by us first, so that its mode is ours and nobody else can read it. */
+static int open_kept(struct index *x, int wait_ms, struct err *e)
+{
+	struct sys *s = x->at.sys;
+	AUTO(close_fd)
+	int fd = s->open(s, x->at.state_fd, INDEX_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600, 0);
+
+	if (fd < 0)
+		return err_sys(e, "INDEX", "cannot open the index %s", index_path(&x->at));
+	int rc = db_open(index_path(&x->at), wait_ms, &x->db, e);
+	return rc ? rc : make_tables(x, e);
+}
+
+/* ---- rows into tables ---- */
+
+/* One step of reading: what is written in one transaction. */
+struct step {
+	struct index *x;
+	const char *file;
+	struct arena a;
+	int64_t lines; /* of the source, so far */
+	off_t end; /* behind the last whole line */
+	uint64_t bytes, rows, most_bytes; /* of this step */
+	struct tally t;
+	char last_receipt[64];
 };
-
-/* Every problem of the index has the same remedy, which is why the message always names it. */
-static int failed(struct index *x, const char *what, struct err *e)
-{
-	return err_set(e, E_IO, "INDEX", "cannot %s the index: %s; 'helm db rebuild' makes it anew", what,
-		x->db ? sqlite3_errmsg(x->db) : "out of memory");
-}
-
-static void close_index(struct index *x)
-{
-	(void)sqlite3_close(x->db);
-}
-
-/* Fixed statements only. */
-static int run_sql(struct index *x, const char *sql, struct err *e)
-{
-	return sqlite3_exec(x->db, sql, NULL, NULL, NULL) == SQLITE_OK ? OK : failed(x, "change", e);
-}
-
-/* The file is made by us first, so that its mode is ours and nobody else can read it.  WAL lets readers go
- * on while a refresh writes. */
-static int open_index(const struct index_place *at, const char *path, struct index *ret, struct err *e)
-{
-	*ret = (struct index){ .at = at, .warnings = json_new(at->a, JSON_ARRAY) };
-	if (path) {
-		/* Made by us first, so that nobody else can read it. */
-		AUTO(close_fd)
-		int fd = at->sys->open(
-			at->sys, at->state_fd, INDEX_FILE, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, 0);
-		if (fd < 0)
-			return err_sys(e, "INDEX", "cannot open the index %s", path);
-	}
-	if (sqlite3_open_v2(path ? path : ":memory:", &ret->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-		    NULL) != SQLITE_OK)
-		return failed(ret, "open", e);
-	sqlite3_busy_timeout(ret->db, 5000);
-	int rc = run_sql(ret, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", e);
-	return rc ? rc : run_sql(ret, schema, e);
-}
-
-static void bind_text(sqlite3_stmt *s, int i, const char *text)
-{
-	if (text)
-		(void)sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT);
-	else
-		(void)sqlite3_bind_null(s, i);
-}
 
 static const char *as_json(struct arena *a, const struct json *v)
 {
@@ -104,256 +166,501 @@ static const char *as_json(struct arena *a, const struct json *v)
 	return text.p;
 }
 
-/* One INSERT with texts bound from a list; integers come as text, and SQLite's columns convert them.
- * Values are always bound, never pasted into SQL. */
-static int put(struct index *x, const char *sql, const char *const *values, int n, struct err *e)
+static struct db_value text_of(const struct json *row, const char *name)
 {
-	sqlite3_stmt *s = NULL;
+	return DB_T(json_get_text(row, name, NULL));
+}
 
-	if (sqlite3_prepare_v2(x->db, sql, -1, &s, NULL) != SQLITE_OK)
-		return failed(x, "write", e);
-	for (int i = 0; i < n; i++)
-		bind_text(s, i + 1, values[i]);
-	bool ok = sqlite3_step(s) == SQLITE_DONE;
-	sqlite3_finalize(s);
-	return ok ? OK : failed(x, "write", e);
+static struct db_value number_of(const struct json *row, const char *name)
+{
+	const struct json *v = json_get(row, name);
+
+	return DB_T(json_is(v, JSON_NUMBER) ? v->text : NULL); /* SQLite's columns convert it */
 }
 
 /* The guard's decision about a task, when its row has one.  The newest row of a task replaces the older
  * ones. */
-static int put_guard(
-	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
+static int put_guard(struct step *p, const struct json *row, struct err *e)
 {
 	const struct json *g = json_get(row, "guard");
-	const struct json *score = json_get(g, "risk_score");
 
 	if (!json_get_text(g, "action", NULL))
 		return OK;
-	const char *values[] = { json_get_text(row, "task_id", NULL), json_get_text(g, "action", NULL),
-		json_is(score, JSON_NUMBER) ? score->text : NULL, json_get_text(g, "selected_profile", NULL),
-		json_get_text(g, "recommended_profile", NULL),
-		json_get_bool(g, "approved", false) ? "1" : "0", as_json(a, json_get(g, "matched_rules")),
-		as_json(a, json_get(g, "reasons")), as_json(a, json_get(g, "classification")),
-		json_get_text(g, "evaluated_at", NULL), x->file, line };
-	return put(x,
-		"INSERT OR REPLACE INTO "
-		"guard_decision_index(task_id,action,risk_score,selected_profile,recommended_profile,"
-		"approved,matched_rules_json,reasons_json,classification_json,created_at,source_file,source_"
-		"line)"
-		" VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-		values, ARRAY_SIZE(values), e);
+	const struct db_value values[] = { text_of(row, "task_id"), text_of(g, "action"),
+		number_of(g, "risk_score"), text_of(g, "selected_profile"), text_of(g, "recommended_profile"),
+		DB_I(json_get_bool(g, "approved", false)), DB_T(as_json(&p->a, json_get(g, "matched_rules"))),
+		DB_T(as_json(&p->a, json_get(g, "reasons"))),
+		DB_T(as_json(&p->a, json_get(g, "classification"))), text_of(g, "evaluated_at"),
+		DB_T(p->file), DB_I(p->lines) };
+	static const char sql[] =
+		"INSERT OR REPLACE INTO guard_decision_index(task_id,action,risk_score,selected_profile,"
+		"recommended_profile,approved,matched_rules_json,reasons_json,classification_json,created_at,"
+		"source_file,source_line) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)";
+	return db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
 }
 
 /* A task has a row for every state it goes through; the last one counts. */
-static int put_task(struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
+static int put_task(struct step *p, const struct json *row, off_t place, struct err *e)
 {
-	const char *id = json_get_text(row, "task_id", NULL);
-
-	if (!id || !json_get_text(row, "status", NULL))
+	if (!json_get_text(row, "task_id", NULL) || !json_get_text(row, "status", NULL))
 		return OK;
-	const char *values[] = { id, json_get_text(row, "task_name", NULL), json_get_text(row, "skill", NULL),
-		json_get_text(row, "profile", NULL), json_get_text(row, "status", NULL),
-		json_get_text(row, "started_at", NULL), json_get_text(row, "finished_at", NULL), x->file,
-		line, as_json(a, row) };
-	int rc = put(x, "INSERT OR REPLACE INTO task_index VALUES(?,?,?,?,?,?,?,?,?,?)", values,
-		ARRAY_SIZE(values), e);
-	return rc ? rc : put_guard(x, a, row, line, e);
+	const struct db_value values[] = { text_of(row, "task_id"), text_of(row, "task_name"),
+		text_of(row, "skill"), text_of(row, "profile"), text_of(row, "status"),
+		text_of(row, "started_at"), text_of(row, "finished_at"), DB_T(p->file), DB_I(p->lines),
+		DB_T(as_json(&p->a, row)), DB_I(place), DB_I(place) };
+	static const char sql[] =
+		"INSERT INTO task_index VALUES(?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(task_id) DO UPDATE SET "
+		"task_name=excluded.task_name,skill=excluded.skill,profile=excluded.profile,"
+		"status=excluded.status,started_at=excluded.started_at,finished_at=excluded.finished_at,"
+		"source_line=excluded.source_line,raw_json=excluded.raw_json,place=excluded.place";
+	int rc = db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
+	return rc ? rc : put_guard(p, row, e);
 }
 
 /* One row per executed command; nothing is replaced. */
-static int put_command(
-	struct index *x, struct arena *a, const struct json *row, const char *line, struct err *e)
+static int put_command(struct step *p, const struct json *row, off_t place, struct err *e)
 {
-	const struct json *code = json_get(row, "exit_code");
-	const char *values[] = { json_get_text(row, "task_id", NULL),
-		json_get_text(row, "command_preview", NULL), json_get_text(row, "profile", NULL),
-		json_is(code, JSON_NUMBER) ? code->text : NULL, json_get_text(row, "started_at", NULL),
-		json_get_text(row, "finished_at", NULL), x->file, line, as_json(a, row) };
+	const struct db_value values[] = { text_of(row, "task_id"), text_of(row, "command_preview"),
+		text_of(row, "profile"), number_of(row, "exit_code"), text_of(row, "started_at"),
+		text_of(row, "finished_at"), DB_T(p->file), DB_I(p->lines), DB_T(as_json(&p->a, row)) };
+	static const char sql[] =
+		"INSERT INTO command_index(task_id,command_preview,profile,exit_code,started_at,finished_at,"
+		"source_file,source_line,raw_json) VALUES(?,?,?,?,?,?,?,?,?)";
 
-	return put(x,
-		"INSERT INTO "
-		"command_index(task_id,command_preview,profile,exit_code,started_at,finished_at,source_file,"
-		"source_line,raw_json) VALUES(?,?,?,?,?,?,?,?,?)",
-		values, ARRAY_SIZE(values), e);
+	(void)place;
+	p->t.failed_commands += json_get_int(row, "exit_code", 0) != 0;
+	return db_run(p->x->db, sql, values, ARRAY_SIZE(values), e);
 }
 
-/* A line that cannot be read becomes a warning and does not stop the rest. */
-static int take_row(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e)
+/* Ids and digests are only looked for, never shown: eight bytes of their hash are enough to find the row. */
+struct db_value key_of(const char *text)
 {
-	struct index *x = arg;
-	AUTO(arena_done) struct arena a = { 0 };
-	int64_t number = x->line_base + (int64_t)line;
-	const char *text = arena_printf(&a, "%lld", (long long)number);
+	uint8_t hash[SHA256_SIZE];
+	int64_t n;
 
-	(void)offset;
-	x->lines = number;
-	if (!row) {
-		json_push(x->at->a, x->warnings,
-			json_stringf(x->at->a, "%s line %lld is no row", x->file, (long long)number));
-		return 0;
+	if (!text)
+		return DB_T(NULL);
+	sha256(text, strlen(text), hash);
+	memcpy(&n, hash, sizeof(n));
+	return DB_I(n);
+}
+
+static int64_t count_of(const struct json *row, const char *name)
+{
+	const struct json *v = json_get(row, name);
+
+	return v ? v->n : 0;
+}
+
+/* A row with a verdict is a call; one without is its outcome. */
+static int put_call(struct step *p, const struct json *row, off_t place, struct err *e)
+{
+	const char *verdict = json_get_text(row, "verdict", NULL);
+	const char *session = json_get_text(row, "session", "-"), *at = json_get_text(row, "at", "");
+	bool is_allowed = verdict && text_eq(verdict, "ALLOW"),
+	     is_asked = verdict && text_eq(verdict, "ESCALATE");
+	const struct db_value call[] = { DB_I(place), DB_T(session), DB_T(verdict),
+		key_of(json_get_text(row, "tool_use_id", NULL)),
+		key_of(json_get_text(row, "input_sha256", NULL)) };
+	const struct db_value about[] = { DB_T(session), DB_T(json_get_text(row, "client", "")), DB_T(at),
+		DB_T(at), DB_I(verdict != NULL), DB_I(is_allowed), DB_I(is_asked),
+		DB_I(verdict && !is_allowed && !is_asked),
+		DB_I(verdict ? 0 : count_of(row, "changed_files") + count_of(row, "deleted_files")),
+		DB_I(verdict && json_get_bool(row, "self_test", false)), DB_I(place) };
+	static const char
+		call_sql[] = "INSERT OR REPLACE INTO call_index VALUES(?,?,?,?,?)",
+		session_sql[] =
+			"INSERT INTO session_index VALUES(?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO UPDATE SET "
+			"last_at=excluded.last_at,calls=calls+excluded.calls,"
+			"allowed=allowed+excluded.allowed,asked=asked+excluded.asked,"
+			"denied=denied+excluded.denied,"
+			"changed_files=changed_files+excluded.changed_files,"
+			"self_test=max(self_test,excluded.self_test),place=excluded.place";
+
+	p->t.stopped_calls += verdict && !is_allowed;
+	int rc = db_run(p->x->db, call_sql, call, ARRAY_SIZE(call), e);
+	return rc ? rc : db_run(p->x->db, session_sql, about, ARRAY_SIZE(about), e);
+}
+
+/* What a person answered to a request: the request is forgotten some day, the receipt of its answer stays. */
+static int put_answer(struct step *p, const struct json *receipt, struct err *e)
+{
+	const struct json *about = json_get(receipt, "metadata"), *grant = json_get(about, "grant"),
+			  *denial = json_get(about, "denial");
+	const char *id = json_get_text(grant, "request_id", json_get_text(denial, "approval_id", NULL));
+	const struct db_value values[] = { DB_T(id), DB_T(grant ? "approved" : "denied") };
+	static const char sql[] = "INSERT OR IGNORE INTO answer_index VALUES(?,?)";
+
+	return id ? db_run(p->x->db, sql, values, ARRAY_SIZE(values), e) : OK;
+}
+
+static int put_receipt(struct step *p, const struct json *receipt, off_t place, struct err *e)
+{
+	const char *verdict = json_get_text(receipt, "verdict", ""),
+		   *type = json_get_text(receipt, "type", "");
+
+	(void)place;
+	p->t.receipts++;
+	p->t.self_tests += json_get_bool(json_get(receipt, "metadata"), "self_test", false);
+	p->t.outcomes += text_eq(type, "outcome");
+	if (text_eq(type, "decision")) {
+		p->t.allowed += text_eq(verdict, "ALLOW");
+		p->t.denied += text_eq(verdict, "DENY");
+		p->t.asked += text_eq(verdict, "ESCALATE");
 	}
-	return text_eq(x->file, TASK_LEDGER) ? put_task(x, &a, row, text, e)
-					     : put_command(x, &a, row, text, e);
+	snprintf(p->last_receipt, sizeof(p->last_receipt), "%s", json_get_text(receipt, "timestamp", ""));
+	return put_answer(p, receipt, e);
 }
 
-/* 0 for a key that is not there: then the ledger is read from its start. */
-static int64_t get_number(struct index *x, const char *key)
+/* The sources in the order they are read. */
+struct source {
+	const char *file;
+	int (*put)(struct step *p, const struct json *row, off_t place, struct err *e);
+	int (*lines)(struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg,
+		struct err *e);
+	int (*end)(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
+};
+static const struct source sources[] = {
+	{ TASK_LEDGER, put_task, ledger_lines, ledger_end },
+	{ COMMAND_LOG, put_command, ledger_lines, ledger_end },
+	{ TOOL_CALLS, put_call, ledger_lines, ledger_end },
+	{ RECEIPTS, put_receipt, receipts_lines, receipts_end },
+};
+
+static void warn_line(struct step *p)
 {
-	sqlite3_stmt *s = NULL;
-	int64_t n = 0;
+	struct index *x = p->x;
 
-	if (sqlite3_prepare_v2(x->db, "SELECT value FROM schema_info WHERE key=?", -1, &s, NULL) ==
-		SQLITE_OK) {
-		bind_text(s, 1, key);
-		if (sqlite3_step(s) == SQLITE_ROW)
-			n = sqlite3_column_int64(s, 0);
-	}
-	sqlite3_finalize(s);
-	return n;
+	if (x->warnings->n < MAX_WARNINGS)
+		json_push(x->at.a, x->warnings,
+			json_stringf(x->at.a, "%s line %lld is no row", p->file, (long long)p->lines));
+	else if (x->warnings->n == MAX_WARNINGS)
+		json_pushs(x->at.a, x->warnings, "and more; 'helm doctor' counts them");
 }
 
-/* In the same transaction as the rows it counts. */
+struct visit {
+	struct step *p;
+	const struct source *source;
+};
+
+/* Only whole lines: the end of a file may still be being written, and is read when it is complete. */
+static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct visit *v = arg;
+	struct step *p = v->p;
+
+	(void)line;
+	if (!is_whole)
+		return 1;
+	p->lines++;
+	p->end = place + (off_t)text.n + 1;
+	p->bytes += text.n + 1;
+	struct json *row = text.n ? row_parse(&p->a, text, p->file) : NULL;
+	int rc = row ? v->source->put(p, row, place, e) : OK;
+	if (!row && text.n)
+		warn_line(p);
+	arena_reset(&p->a);
+	p->rows++;
+	return rc ? rc : p->bytes >= p->most_bytes;
+}
+
+/* ---- catching up ---- */
+
+static int get_number(struct index *x, const char *key, int64_t *ret, struct err *e)
+{
+	const struct db_value v = DB_T(key);
+
+	return db_number(x->db, "SELECT value FROM schema_info WHERE key=?", &v, 1, 0, ret, e);
+}
+
+static int set_text(struct index *x, const char *key, const char *text, struct err *e)
+{
+	const struct db_value v[] = { DB_T(key), DB_T(text) };
+
+	return db_run(x->db, "INSERT OR REPLACE INTO schema_info VALUES(?,?)", v, 2, e);
+}
+
 static int set_number(struct index *x, const char *key, int64_t n, struct err *e)
 {
-	const char *values[] = { key, arena_printf(x->at->a, "%lld", (long long)n) };
+	char text[24];
 
-	return put(x, "INSERT OR REPLACE INTO schema_info VALUES(?,?)", values, 2, e);
+	snprintf(text, sizeof(text), "%lld", (long long)n);
+	return set_text(x, key, text, e);
 }
 
-/* Up to the last newline near the end of the file: a torn end is read when it is complete. */
-static off_t whole_size(const struct index_place *at, const char *file)
+static int add_counts(struct step *p, struct err *e)
 {
-	struct stat st;
-	char tail[4096];
-	AUTO(close_fd) int fd = at->sys->open(at->sys, at->state_fd, file, O_RDONLY | O_NOFOLLOW, 0, 0);
+	const struct {
+		const char *name;
+		int64_t n;
+	} all[] = { { "receipts", p->t.receipts }, { "allowed", p->t.allowed }, { "denied", p->t.denied },
+		{ "asked", p->t.asked }, { "outcomes", p->t.outcomes }, { "self_tests", p->t.self_tests },
+		{ "failed_commands", p->t.failed_commands }, { "stopped_calls", p->t.stopped_calls } };
+	int rc = OK;
 
-	if (fd < 0 || at->sys->stat(at->sys, fd, "", &st, AT_EMPTY_PATH) || !st.st_size)
-		return 0;
-	off_t from = st.st_size > (off_t)sizeof(tail) ? st.st_size - (off_t)sizeof(tail) : 0;
-	ssize_t n = at->sys->pread(at->sys, fd, tail, sizeof(tail), from);
-	const char *end = n > 0 ? memrchr(tail, '\n', (size_t)n) : NULL;
-	return end ? from + (end - tail) + 1 : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(all) && rc == OK; i++) {
+		const struct db_value v[] = { DB_T(all[i].name), DB_I(all[i].n) };
+		if (all[i].n)
+			rc = db_run(p->x->db,
+				"INSERT INTO counts VALUES(?1,?2) ON CONFLICT DO UPDATE SET n=n+?2", v, 2, e);
+	}
+	return rc || !p->last_receipt[0] ? rc : set_text(p->x, "last_receipt", p->last_receipt, e);
 }
 
-/* Reads a ledger from where the last refresh stopped. */
-static int catch_up(struct index *x, const char *file, struct err *e)
+/* Some megabytes of one source, inside a transaction.  *ret_is_done: there is nothing more. */
+static int read_step(
+	struct index *x, const struct source *s, uint64_t most_bytes, bool *ret_is_done, struct err *e)
 {
-	const char *at_key = arena_printf(x->at->a, "%s.offset", file),
-		   *line_key = arena_printf(x->at->a, "%s.lines", file);
-	off_t from = (off_t)get_number(x, at_key), end = whole_size(x->at, file);
+	AUTO(arena_done) struct arena names = { 0 };
+	const char *end_key = arena_printf(&names, "%s.place", s->file),
+		   *line_key = arena_printf(&names, "%s.lines", s->file);
+	struct step p = { .x = x, .file = s->file, .most_bytes = most_bytes };
+	struct visit v = { &p, s };
+	int64_t from = 0;
+	int rc = get_number(x, end_key, &from, e);
 
-	x->file = file;
-	x->line_base = x->lines = get_number(x, line_key);
-	if (end <= from)
-		return OK;
-	int rc = rows_each(x->at->sys, x->at->state_fd, file, from, take_row, x, e);
 	if (rc == OK)
-		rc = set_number(x, at_key, end, e);
-	return rc ? rc : set_number(x, line_key, x->lines, e);
-}
-
-/* One transaction: rows and offsets are there together or not at all.  IMMEDIATE, so that two processes do
- * not both read the same rows of a ledger. */
-static int fill(struct index *x, bool rebuild, struct err *e)
-{
-	int rc = run_sql(x, "BEGIN IMMEDIATE", e);
-
-	if (rc)
+		rc = get_number(x, line_key, &p.lines, e);
+	p.end = (off_t)from;
+	if (rc == OK)
+		rc = s->lines(x->at.sys, x->at.state_fd, s->file, (off_t)from, take_line, &v, e);
+	arena_done(&p.a);
+	*ret_is_done = p.bytes < most_bytes;
+	if (rc || !p.rows)
 		return rc;
-	bool shorter = get_number(x, TASK_LEDGER ".offset") > (int64_t)whole_size(x->at, TASK_LEDGER) ||
-		get_number(x, COMMAND_LOG ".offset") > (int64_t)whole_size(x->at, COMMAND_LOG);
-	if (rebuild || shorter)
-		rc = run_sql(x,
-			"DELETE FROM task_index; DELETE FROM command_index; DELETE FROM guard_decision_index;"
-			"DELETE FROM schema_info WHERE key<>'schema_version';",
-			e);
+	rc = add_counts(&p, e);
 	if (rc == OK)
-		rc = catch_up(x, TASK_LEDGER, e);
-	if (rc == OK)
-		rc = catch_up(x, COMMAND_LOG, e);
-	if (rc == OK)
-		return run_sql(x, "COMMIT", e);
-	(void)sqlite3_exec(x->db, "ROLLBACK", NULL, NULL, NULL);
+		rc = set_number(x, end_key, p.end, e);
+	return rc ? rc : set_number(x, line_key, p.lines, e);
+}
+
+/* Is any source shorter than what was read of it?  Then it is another one. */
+static int is_other(struct index *x, bool *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena names = { 0 };
+	int rc = OK;
+
+	*ret = false;
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++) {
+		int64_t from;
+		off_t end = 0;
+		rc = get_number(x, arena_printf(&names, "%s.place", sources[i].file), &from, e);
+		if (rc == OK)
+			rc = sources[i].end(x->at.sys, x->at.state_fd, sources[i].file, &end, e);
+		*ret |= rc == OK && from > (int64_t)end;
+	}
 	return rc;
 }
 
-/* -1 when the question itself failed. */
-static int64_t count(struct index *x, const char *sql)
+static int start_anew(struct index *x, struct err *e)
 {
-	sqlite3_stmt *s = NULL;
-	int64_t n = -1;
+	int rc = db_script(x->db, drop_all, e);
 
-	if (sqlite3_prepare_v2(x->db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
-		n = sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
-	return n;
+	return rc ? rc : db_script(x->db, schema, e);
 }
 
-static void add_counts(struct index *x, struct json *doc)
+static int roll_back(struct index *x, int rc)
 {
-	json_seti(x->at->a, doc, "task_rows", count(x, "SELECT count(*) FROM task_index"));
-	json_seti(x->at->a, doc, "command_rows", count(x, "SELECT count(*) FROM command_index"));
-	json_seti(
-		x->at->a, doc, "guard_decision_rows", count(x, "SELECT count(*) FROM guard_decision_index"));
+	(void)db_script(x->db, "ROLLBACK", NULL);
+	return rc;
 }
 
-static const char *index_path(const struct index_place *at)
+/* IMMEDIATE, so that two processes do not both read the same rows of a ledger. */
+static int one_step(
+	struct index *x, const struct source *s, uint64_t most_bytes, bool *ret_is_done, struct err *e)
 {
-	return arena_printf(at->a, "%s/%s", at->state_dir, INDEX_FILE);
-}
+	int rc = db_script(x->db, "BEGIN IMMEDIATE", e);
 
-/* `rebuild` reads everything again. */
-int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e)
-{
-	struct json *doc = json_new(at->a, JSON_OBJECT);
-	AUTO(close_index) struct index x;
-	int rc = open_index(at, index_path(at), &x, e);
-
-	if (rc == OK)
-		rc = fill(&x, rebuild, e);
 	if (rc)
 		return rc;
-	json_sets(at->a, doc, "ops_db_path", index_path(at));
-	add_counts(&x, doc);
-	json_set(at->a, doc, "warnings", x.warnings);
-	*ret = doc;
+	rc = read_step(x, s, most_bytes, ret_is_done, e);
+	if (rc == OK)
+		rc = db_script(x->db, "COMMIT", e);
+	return rc ? roll_back(x, rc) : OK;
+}
+
+static int check_start(struct index *x, bool rebuild, struct err *e)
+{
+	bool other = false;
+	int rc = is_other(x, &other, e);
+
+	if (rc || (!other && !rebuild))
+		return rc;
+	rc = db_script(x->db, "BEGIN IMMEDIATE", e);
+	if (rc == OK)
+		rc = start_anew(x, e);
+	if (rc == OK)
+		rc = db_script(x->db, "COMMIT", e);
+	return rc ? roll_back(x, rc) : OK;
+}
+
+/* Up to the ledgers, or until the time is over (until_us 0: never).  *ret_is_behind: it was. */
+static int fill(struct index *x, bool rebuild, int64_t until_us, bool *ret_is_behind, struct err *e)
+{
+	/* Each step waits for the disk, and holds others up while it lasts. */
+	uint64_t most_bytes = until_us ? STEP_BYTES : LONG_STEP_BYTES;
+	int rc = check_start(x, rebuild, e);
+
+	*ret_is_behind = false;
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(sources); i++)
+		for (bool is_done = false; rc == OK && !is_done && !*ret_is_behind;) {
+			rc = one_step(x, &sources[i], most_bytes, &is_done, e);
+			*ret_is_behind = !is_done && until_us && x->at.sys->mono_us(x->at.sys) > until_us;
+		}
+	return rc;
+}
+
+/* ---- without the kept index ---- */
+
+/* Tables of this question's own: of everything, or of the newest rows. */
+static int fill_own(struct index *x, enum index_how how, struct err *e)
+{
+	AUTO(arena_done) struct arena names = { 0 };
+	bool is_behind;
+	int rc = db_open(NULL, 0, &x->db, e);
+
+	if (rc == OK)
+		rc = make_tables(x, e);
+	for (size_t i = 0; rc == OK && how == INDEX_SOON && i < ARRAY_SIZE(sources); i++) {
+		off_t from = 0;
+		rc = (sources[i].lines == ledger_lines ? ledger_recent : receipts_recent)(
+			x->at.sys, x->at.state_fd, sources[i].file, RECENT_BYTES, &from, e);
+		x->is_whole &= from == 0;
+		if (rc == OK)
+			rc = set_number(x, arena_printf(&names, "%s.place", sources[i].file), from, e);
+	}
+	return rc ? rc : fill(x, false, 0, &is_behind, e);
+}
+
+static const char *why_own(struct index *x, const struct err *why)
+{
+	const char *what =
+		why->code[0] ? why->text : "the index is far behind; 'helm db init' brings it up to date";
+
+	return arena_printf(x->at.a, "%s%s", what, x->is_whole ? "" : " (only the newest rows were read)");
+}
+
+int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e)
+{
+	struct index *x = index_new(at);
+	struct err why = { 0 };
+	bool is_behind = false;
+	int64_t until = how == INDEX_ALL ? 0 : at->sys->mono_us(at->sys) + SOON_US;
+	int rc = open_kept(x, how == INDEX_ALL ? LONG_WAIT_MS : SOON_WAIT_MS, &why);
+
+	if (rc == OK)
+		rc = fill(x, false, until, &is_behind, &why);
+	if (rc == OK && !is_behind) {
+		*ret = x;
+		return OK;
+	}
+	db_close(&x->db);
+	rc = fill_own(x, how, e);
+	if (rc) {
+		index_close(&x);
+		return rc;
+	}
+	x->note = why_own(x, &why);
+	*ret = x;
 	return OK;
 }
 
-/* Builds a second index in memory and compares it with the stored one; changes nothing on disk. */
-int index_verify(const struct index_place *at, struct json **ret, struct err *e)
+const char *index_note(const struct index *x)
 {
+	return x->note;
+}
+
+bool index_is_whole(const struct index *x)
+{
+	return x->is_whole;
+}
+
+/* ---- helm db ---- */
+
+static int add_rows(struct index *x, struct json *doc, struct err *e)
+{
+	static const char *const names[] = { "task_rows", "command_rows", "guard_decision_rows",
+		"call_rows" };
+	static const char *const sql[] = { "SELECT count(*) FROM task_index",
+		"SELECT count(*) FROM command_index", "SELECT count(*) FROM guard_decision_index",
+		"SELECT count(*) FROM call_index" };
+	int rc = OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && rc == OK; i++) {
+		int64_t n;
+		rc = db_number(x->db, sql[i], NULL, 0, 0, &n, e);
+		json_seti(x->at.a, doc, names[i], n);
+	}
+	return rc;
+}
+
+/* A file that is no index, or a damaged one, cannot be changed.  One that can be is never removed: another
+ * process may be writing it. */
+static void remove_kept(const struct index_place *at)
+{
+	static const char *const ends[] = { "", "-journal", "-wal", "-shm" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		(void)at->sys->unlink(
+			at->sys, at->state_fd, arena_printf(at->a, INDEX_FILE "%s", ends[i]), 0);
+}
+
+int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e)
+{
+	AUTO(index_close) struct index *x = index_new(at);
 	struct json *doc = json_new(at->a, JSON_OBJECT);
-	AUTO(close_index) struct index x = { 0 };
-	int rc = open_index(at, NULL, &x, e);
+	bool is_behind;
+	int rc = open_kept(x, LONG_WAIT_MS, e);
 
 	if (rc == OK)
-		rc = fill(&x, true, e);
+		rc = fill(x, rebuild, 0, &is_behind, e);
+	if (rc == E_CORRUPT && rebuild) {
+		db_close(&x->db);
+		remove_kept(at);
+		rc = open_kept(x, LONG_WAIT_MS, e);
+		if (rc == OK)
+			rc = fill(x, false, 0, &is_behind, e);
+	}
+	json_sets(at->a, doc, "ops_db_path", index_path(at));
+	if (rc == OK)
+		rc = add_rows(x, doc, e);
+	json_set(at->a, doc, "warnings", x->warnings);
+	*ret = doc;
+	return rc;
+}
+
+/* What one has and the other has not, in state or in place. */
+static const char drift_sql[] =
+	"SELECT (SELECT count(*) FROM (SELECT task_id,status,source_line FROM main.task_index EXCEPT SELECT "
+	"task_id,status,source_line FROM kept.task_index)) + (SELECT count(*) FROM (SELECT "
+	"task_id,status,source_line FROM kept.task_index EXCEPT SELECT task_id,status,source_line FROM "
+	"main.task_index))";
+
+/* Makes the tables a second time, in a place of their own, and compares; changes nothing that is kept. */
+int index_verify(const struct index_place *at, struct json **ret, struct err *e)
+{
+	AUTO(index_close) struct index *x = index_new(at);
+	struct json *doc = json_new(at->a, JSON_OBJECT);
+	int64_t lines = 0, kept = 0, drift = 0;
+	int rc = fill_own(x, INDEX_ALL, e);
+
+	if (rc == OK)
+		rc = db_number(x->db, "SELECT count(*) FROM main.task_index", NULL, 0, 0, &lines, e);
+	drift = lines;
+	if (rc == OK && file_exists(at->sys, at->state_fd, INDEX_FILE)) {
+		const struct db_value v = DB_T(index_path(at));
+		rc = db_run(x->db, "ATTACH DATABASE ? AS kept", &v, 1, e);
+		if (rc == OK)
+			rc = db_number(x->db, "SELECT count(*) FROM kept.task_index", NULL, 0, 0, &kept, e);
+		if (rc == OK)
+			rc = db_number(x->db, drift_sql, NULL, 0, 1, &drift, e);
+	}
 	if (rc)
 		return rc;
-	json_seti(at->a, doc, "jsonl_task_lines", count(&x, "SELECT count(*) FROM task_index"));
-	bool there = file_exists(at->sys, at->state_fd, INDEX_FILE);
-	if (there) {
-		const char *values[] = { index_path(at) };
-		rc = put(&x, "ATTACH DATABASE ? AS kept", values, 1, e);
-		if (rc)
-			return rc;
-		json_seti(at->a, doc, "task_rows", count(&x, "SELECT count(*) FROM kept.task_index"));
-		/* What one has and the other has not, in state or in place. */
-		int64_t drift = count(&x,
-			"SELECT (SELECT count(*) FROM (SELECT task_id,status,source_line FROM "
-			"main.task_index EXCEPT "
-			"SELECT task_id,status,source_line FROM kept.task_index)) + (SELECT count(*) FROM "
-			"(SELECT "
-			"task_id,status,source_line FROM kept.task_index EXCEPT SELECT "
-			"task_id,status,source_line "
-			"FROM main.task_index))");
-		json_seti(at->a, doc, "drift", drift);
-	} else {
-		json_seti(at->a, doc, "task_rows", 0);
-		json_seti(at->a, doc, "drift", json_get_int(doc, "jsonl_task_lines", 0));
-	}
-	json_set(at->a, doc, "warnings", x.warnings);
+	json_seti(at->a, doc, "jsonl_task_lines", lines);
+	json_seti(at->a, doc, "task_rows", kept);
+	json_seti(at->a, doc, "drift", drift);
+	json_set(at->a, doc, "warnings", x->warnings);
 	*ret = doc;
 	return OK;
 }
@@ -363,74 +670,16 @@ int index_status(const struct index_place *at, struct json **ret, struct err *e)
 {
 	struct json *doc = json_new(at->a, JSON_OBJECT);
 	bool there = file_exists(at->sys, at->state_fd, INDEX_FILE);
+	int rc = OK;
 
 	json_sets(at->a, doc, "ops_db_path", index_path(at));
 	json_sets(at->a, doc, "status", there ? "present" : "missing");
 	if (there) {
-		AUTO(close_index) struct index x;
-		int rc = open_index(at, index_path(at), &x, e);
-		if (rc)
-			return rc;
-		add_counts(&x, doc);
+		AUTO(index_close) struct index *x = index_new(at);
+		rc = open_kept(x, SOON_WAIT_MS, e);
+		if (rc == OK)
+			rc = add_rows(x, doc, e);
 	}
 	*ret = doc;
-	return OK;
-}
-
-/* Columns under their own names; columns called *_json become JSON again. */
-static struct json *row_doc(struct arena *a, sqlite3_stmt *s)
-{
-	struct json *doc = json_new(a, JSON_OBJECT);
-
-	for (int i = 0; i < sqlite3_column_count(s); i++) {
-		const char *name = sqlite3_column_name(s, i), *text = (const char *)sqlite3_column_text(s, i);
-		struct json *parsed = NULL;
-		if (text && text_ends(name, "_json") &&
-			json_parse(a, bytes_of(arena_strdup(a, text)), name, NULL, &parsed, NULL) == OK)
-			json_set(a, doc, arena_strndup(a, name, strlen(name) - 5), parsed);
-		else if (text && sqlite3_column_type(s, i) == SQLITE_INTEGER)
-			json_seti(a, doc, name, sqlite3_column_int64(s, i));
-		else if (text && sqlite3_column_type(s, i) == SQLITE_FLOAT)
-			json_set(a, doc, name, json_double(a, sqlite3_column_double(s, i)));
-		else
-			json_sets(a, doc, name, text);
-	}
-	return doc;
-}
-
-/* Catches up first, so that an answer is never older than the ledgers. */
-int index_query(const struct index_place *at, const struct index_query *q, struct json **ret, struct err *e)
-{
-	static const char tasks[] =
-		"SELECT task_id,task_name,skill,profile,status,started_at,finished_at,source_line FROM "
-		"task_index"
-		" WHERE (?1 IS NULL OR status=?1) AND (?2 IS NULL OR profile=?2) AND (?3 IS NULL OR "
-		"task_id=?3)"
-		" ORDER BY source_line DESC LIMIT ?4";
-	static const char guards[] =
-		"SELECT "
-		"action,risk_score,selected_profile,task_id,reasons_json,matched_rules_json,created_at FROM "
-		"guard_decision_index"
-		" WHERE action=?1 AND (?2 IS NULL OR selected_profile=?2) AND (?3 IS NULL OR task_id=?3)"
-		" ORDER BY source_line DESC LIMIT ?4";
-	struct json *rows = json_new(at->a, JSON_ARRAY);
-	AUTO(close_index) struct index x;
-	sqlite3_stmt *s = NULL;
-	int rc = open_index(at, index_path(at), &x, e);
-
-	if (rc == OK)
-		rc = fill(&x, false, e);
-	if (rc)
-		return rc;
-	if (sqlite3_prepare_v2(x.db, q->guard_action ? guards : tasks, -1, &s, NULL) != SQLITE_OK)
-		return failed(&x, "ask", e);
-	bind_text(s, 1, q->guard_action ? q->guard_action : q->status);
-	bind_text(s, 2, q->profile);
-	bind_text(s, 3, q->task_id);
-	(void)sqlite3_bind_int64(s, 4, q->limit ? q->limit : -1);
-	while (sqlite3_step(s) == SQLITE_ROW)
-		json_push(at->a, rows, row_doc(at->a, s));
-	sqlite3_finalize(s);
-	*ret = rows;
-	return OK;
+	return rc;
 }

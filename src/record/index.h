@@ -1,8 +1,8 @@
-/* index.h — inside record/ and part of record.h: a query index over the ledgers.
+/* index.h — part of record.h: a query index over the ledgers and the chain (docs/formats/ledgers.md).
  *
- * The JSON lines are the truth; the index is a projection in SQLite that is caught up by byte offset, may
- * be thrown away at any time, and is never asked when something is decided.  Nothing fails because it is
- * missing. */
+ * The JSON lines are the truth; the index is a projection in SQLite that is caught up by place, may be thrown away at any time, and
+ * is never asked when something is decided.  Nothing fails because it is missing: where it cannot be used, the same tables are made
+ * from the ledgers for this one question, in a place of their own. */
 #ifndef RECORD_INDEX_H
 #define RECORD_INDEX_H
 
@@ -19,6 +19,8 @@ struct index_place {
 	int state_fd;
 };
 
+/* ---- helm db ---- */
+
 /* Bring the index up to the ledgers, from where it stopped; `rebuild` starts anew.  Counts of rows, and
  * warnings about lines that are no rows. */
 int index_refresh(const struct index_place *at, bool rebuild, struct json **ret, struct err *e);
@@ -33,7 +35,71 @@ struct index_query {
 	const char *status, *profile, *guard_action, *task_id; /* or NULL */
 	int64_t limit; /* 0: all */
 };
-/* Task rows newest first, or guard decisions when guard_action is given. */
-int index_query(const struct index_place *at, const struct index_query *q, struct json **ret, struct err *e);
+/* Task rows newest first, or guard decisions when guard_action is given.  Each is a document that is valid during the call; fn returns
+ * 0 to go on, > 0 to stop, or a negative rc. */
+typedef int index_visit(void *arg, struct json *row, struct err *e);
+int index_query(
+	const struct index_place *at, const struct index_query *q, index_visit *fn, void *arg, struct err *e);
+
+/* ---- views ---- */
+
+struct index;
+
+/* INDEX_SOON: an answer in about a second; when the index is further behind than that, or cannot be written, it is about the newest
+ * rows only.  INDEX_ALL: about everything, however long it takes. */
+enum index_how { INDEX_SOON, INDEX_ALL };
+int index_open(const struct index_place *at, enum index_how how, struct index **ret, struct err *e);
+void index_close(struct index **x);
+/* NULL when answers are about everything and came from the index; else why they did not, as a sentence with the remedy. */
+const char *index_note(const struct index *x);
+bool index_is_whole(const struct index *x); /* answers are about everything */
+
+/* Which tasks; NULL and 0 mean any. */
+struct task_filter {
+	const char *const *states;
+	size_t state_count;
+	const char *profile, *skill;
+};
+/* How many, in which state: {state: n}; *ret_total may be NULL. */
+int index_task_counts(
+	struct index *x, const struct task_filter *f, struct json **ret, int64_t *ret_total, struct err *e);
+/* Their newest rows, newest first, at most `limit` (0: all). */
+int index_tasks(struct index *x, const struct task_filter *f, size_t limit, index_visit *fn, void *arg,
+	struct err *e);
+/* All of them, oldest first. */
+int index_tasks_forth(
+	struct index *x, const struct task_filter *f, index_visit *fn, void *arg, struct err *e);
+/* The task of this id, or the only one whose id begins so, and where its first and its last row are.  E_MISSING TASK_MISSING,
+ * E_INPUT TASK_AMBIGUOUS. */
+struct task_span {
+	const char *id;
+	off_t first, last;
+};
+int index_task_find(struct index *x, const char *start, struct task_span *ret, struct err *e);
+
+/* Rows of the command log that failed, newest first. */
+int index_failed_commands(struct index *x, size_t limit, index_visit *fn, void *arg, struct err *e);
+/* {session, client, first_at, last_at, calls, allowed, asked, denied, changed_files, self_test}, the newest first. */
+int index_sessions(struct index *x, size_t limit, index_visit *fn, void *arg, struct err *e);
+/* All but the `skip` oldest, the newest last. */
+int index_sessions_forth(struct index *x, size_t skip, index_visit *fn, void *arg, struct err *e);
+/* The session of this id, or the only one whose id begins so, and how many calls it has.  E_MISSING SESSION_MISSING, E_INPUT
+ * SESSION_AMBIGUOUS. */
+int index_session_find(
+	struct index *x, const char *start, const char **ret, int64_t *ret_calls, struct err *e);
+/* Calls that were asked or denied (session NULL), or all calls of a session: rows of the ledger with their `place`, newest first. */
+int index_calls(
+	struct index *x, const char *session, size_t limit, index_visit *fn, void *arg, struct err *e);
+/* Behind this place: the note that the call with this id was made; the next call with the same input that was allowed.  The place, or
+ * -1. */
+int index_call_end(struct index *x, const char *use_id, int64_t place, int64_t *ret, struct err *e);
+int index_call_again(struct index *x, const char *input_sha256, int64_t place, int64_t *ret, struct err *e);
+/* What a person answered, as receipts say: "approved", "denied"; NULL when nothing was answered. */
+int index_answer(struct index *x, const char *approval_id, const char **ret, struct err *e);
+
+/* "receipts", "allowed", "denied", "asked", "outcomes", "self_tests", "failed_commands", "stopped_calls", "sessions"; and the time of
+ * the newest receipt, "" when there is none. */
+int index_count(struct index *x, const char *name, int64_t *ret, struct err *e);
+int index_last_receipt(struct index *x, const char **ret, struct err *e);
 
 #endif

@@ -6,7 +6,7 @@
  *
  * Rotation: the new key is made under the name "next"; the link goes on disk; then "next" takes the place
  * of "root".  The link is the moment of change: with it but without the last step, whoever loads the key
- * completes it.
+ * completes it; without it, whoever loads the key removes what was prepared.
  *
  * Trust: a reader who trusts one key follows the links.  A "revoked" link names a key that must no longer
  * be believed from some moment on.  It must be signed by a later key of the same line; a key cannot revoke
@@ -144,41 +144,70 @@ static int put_first(struct history *h, const struct key *k, struct err *e)
 	return text_eq(h->active, key) ? OK : put_link(h, new_link(h->a, "created", key, ""), k, k, e);
 }
 
-/* The link was written but the process ended before the files were renamed: "next" exists, and the links
- * say it is in force.  A "next" without its link was never announced and is left for the next rotation. */
-static int complete_rotation(struct history *h, struct err *e)
+static bool has_file(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *name)
 {
-	AUTO(key_free) struct key *next = NULL;
-	int rc = key_load(h->sys, h->dirfd, h->dir, coming, &next, e);
+	struct stat st;
 
-	if (rc == E_MISSING)
+	return s->stat(s, dirfd, arena_printf(a, "%s/%s", dir, name), &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+		(errno != ENOENT && errno != ENOTDIR);
+}
+
+/* A rotation is under way, or was interrupted. */
+static bool is_rotating(struct sys *s, struct arena *a, int dirfd, const char *dir)
+{
+	return has_file(s, a, dirfd, dir, "next.key") || has_file(s, a, dirfd, dir, "next.pub");
+}
+
+/* Under the lock: a rotation that was interrupted.  Its link is not on disk, the key in place is still the
+ * one in force: nobody was told of the coming one, and it goes.  It is on disk: the coming one takes its
+ * place, or has taken it already and only the public halves are to be put right. */
+static int settle_rotation(struct history *h, struct err *e)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(key_free) struct key *next = NULL;
+
+	if (!is_rotating(h->sys, h->a, h->dirfd, h->dir))
 		return OK;
+	bool is_moved = !has_file(h->sys, h->a, h->dirfd, h->dir, "next.key");
+	int rc = is_moved ? OK : key_load(h->sys, h->dirfd, h->dir, in_force, &key, e);
 	if (rc)
 		return rc;
-	if (!text_eq(h->active, public_hex(h->a, next)))
-		return OK;
+	if (!is_moved && (!*h->active || text_eq(h->active, public_hex(h->a, key))))
+		return key_discard(h->sys, h->dirfd, h->dir, coming, e);
+	rc = is_moved ? OK : key_load(h->sys, h->dirfd, h->dir, coming, &next, e);
+	if (rc)
+		return rc;
+	if (next && !text_eq(h->active, public_hex(h->a, next)))
+		return err_set(e, E_CORRUPT, "KEY_HISTORY",
+			"neither key in '%s' is the one its history names; put root.key back from a copy",
+			h->dir);
 	return key_promote(h->sys, h->dirfd, h->dir, coming, in_force, e);
 }
 
-/* Loads the key in force, and completes an interrupted rotation first.  Takes the lock only when "next"
- * exists, so that the usual load needs no write access to anything. */
+/* Under the lock of the directory, so that a rotation that is under way is waited for. */
+static int load_settled(
+	struct sys *s, struct arena *a, int dirfd, const char *dir, struct key **ret, struct err *e)
+{
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	int rc = history_open(s, a, dirfd, dir, &h, e);
+
+	if (rc == OK)
+		rc = settle_rotation(&h, e);
+	return rc ? rc : key_load(s, dirfd, dir, in_force, ret, e);
+}
+
+/* Takes the lock only when something of the coming key is there, so that the usual load needs no write
+ * access to anything.  Without the lock a rotation may exchange the files between two looks, so that the
+ * halves do not fit; then it is asked again under the lock. */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	AUTO(history_close) struct history h = { .lock_fd = -1 };
-	struct stat st;
+	struct err again = { 0 };
 
-	if (s->stat(s, dirfd, arena_printf(&a, "%s/%s.key", dir, coming), &st, AT_SYMLINK_NOFOLLOW)) {
-		if (errno != ENOENT && errno != ENOTDIR)
-			return err_sys(e, "KEY_READ", "cannot look into '%s'", dir);
-	} else {
-		int rc = history_open(s, &a, dirfd, dir, &h, e);
-		if (rc == OK)
-			rc = complete_rotation(&h, e);
-		if (rc)
-			return rc;
-	}
-	return key_load(s, dirfd, dir, in_force, ret, e);
+	if (is_rotating(s, &a, dirfd, dir))
+		return load_settled(s, &a, dirfd, dir, ret, e);
+	int rc = key_load(s, dirfd, dir, in_force, ret, e);
+	return rc == E_CORRUPT && load_settled(s, &a, dirfd, dir, ret, &again) == OK ? OK : rc;
 }
 
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
@@ -199,14 +228,6 @@ int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, str
 	return OK;
 }
 
-/* The coming key: a new one, or what an earlier attempt left that did not reach its link. */
-static int make_next(struct history *h, struct key **ret, struct err *e)
-{
-	int rc = key_load(h->sys, h->dirfd, h->dir, coming, ret, e);
-
-	return rc == E_MISSING ? key_create(h->sys, h->dirfd, h->dir, coming, ret, e) : rc;
-}
-
 /* The old key signs the link that introduces the new one.  The order makes every interruption safe: before
  * the link the old key is in force, after it the new one, whose private part is already on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
@@ -222,13 +243,13 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	key_free(&old); /* asked again under the lock */
 	rc = history_open(s, a, dirfd, dir, &h, e);
 	if (rc == OK)
-		rc = complete_rotation(&h, e);
+		rc = settle_rotation(&h, e);
 	if (rc == OK)
 		rc = key_load(s, dirfd, dir, in_force, &old, e);
 	if (rc == OK)
 		rc = put_first(&h, old, e);
 	if (rc == OK)
-		rc = make_next(&h, &next, e);
+		rc = key_create(s, dirfd, dir, coming, &next, e);
 	if (rc)
 		return rc;
 	struct json *link = new_link(a, "rotated", public_hex(a, next), reason);
@@ -243,32 +264,77 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	return OK;
 }
 
-/* Does the key in force descend from this one?  A "created" link starts a new line: a key made on its own
- * cannot speak about keys before it. */
-static bool is_of_this_line(struct history *h, const char *hex)
+/* What the links say about one key. */
+struct standing {
+	bool is_known; /* the key in force descends from it, or is it */
+	bool is_revoked;
+	struct json *links; /* behind the one that introduced it, or of the newest line */
+};
+
+/* A "created" link starts a new line: a key made on its own cannot speak about keys before it. */
+static int look_up(struct history *h, const char *hex, struct standing *ret, struct err *e)
 {
 	struct bytes text;
 	struct json *link;
-	bool is_found = false;
+	int rc = file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, e);
 
-	if (file_read(h->sys, h->a, h->dirfd, h->path, HISTORY_LIMIT, 0, &text, NULL))
-		return false;
-	while (text.n) {
-		if (json_parse(h->a, text_cut(&text, '\n'), h->path, NULL, &link, NULL))
+	*ret = (struct standing){ .links = json_new(h->a, JSON_ARRAY) };
+	while (rc == OK && text.n) {
+		struct bytes line = text_cut(&text, '\n');
+		if (!text.p)
+			break; /* torn: never acknowledged */
+		rc = json_parse(h->a, line, h->path, NULL, &link, e);
+		if (rc)
 			break;
-		if (text_eq(json_get_text(link, "event", ""), "created"))
-			is_found = false;
-		is_found |= text_eq(json_get_text(link, "key", ""), hex);
+		bool is_it = text_eq(json_get_text(link, "key", ""), hex);
+		const char *event = json_get_text(link, "event", "");
+		if (text_eq(event, "created"))
+			*ret = (struct standing){ .links = json_new(h->a, JSON_ARRAY) };
+		ret->is_known |= is_it;
+		ret->is_revoked |= is_it && text_eq(event, "revoked");
+		if (is_it && !text_eq(event, "revoked"))
+			ret->links = json_new(h->a, JSON_ARRAY);
+		else
+			json_push(h->a, ret->links, link);
 	}
-	return is_found;
+	return rc == E_MISSING ? OK : rc;
+}
+
+static struct history history_at(struct sys *s, struct arena *a, int dirfd, const char *dir)
+{
+	return (struct history){ .sys = s,
+		.a = a,
+		.dirfd = dirfd,
+		.lock_fd = -1,
+		.path = arena_printf(a, "%s/%s", dir, KEY_HISTORY) };
 }
 
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex)
 {
-	struct history h = { .sys = s, .a = a, .dirfd = dirfd, .lock_fd = -1 };
+	struct history h = history_at(s, a, dirfd, dir);
+	struct standing k;
 
-	h.path = arena_printf(a, "%s/%s", dir, KEY_HISTORY);
-	return is_of_this_line(&h, pub_hex);
+	return look_up(&h, pub_hex, &k, NULL) == OK && k.is_known;
+}
+
+bool keys_trusts(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex)
+{
+	struct history h = history_at(s, a, dirfd, dir);
+	struct standing k;
+
+	return look_up(&h, pub_hex, &k, NULL) == OK && k.is_known && !k.is_revoked;
+}
+
+int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex,
+	struct json **ret, struct err *e)
+{
+	struct history h = history_at(s, a, dirfd, dir);
+	struct standing k;
+	int rc = look_up(&h, pub_hex, &k, e);
+
+	if (rc == OK)
+		*ret = k.links;
+	return rc;
 }
 
 /* Only a key of the same line, and not the one in force. */
@@ -278,6 +344,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	AUTO(key_free) struct key *k = NULL;
 	AUTO(history_close) struct history h = { .lock_fd = -1 };
 	char hex[2 * SIGN_PUBLIC + 1];
+	struct standing known;
 	int rc = keys_load(s, dirfd, dir, &k, e);
 
 	if (rc == OK && memcmp(key_public(k), pub, SIGN_PUBLIC) == 0)
@@ -289,16 +356,20 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 		rc = history_open(s, a, dirfd, dir, &h, e);
 	if (rc == OK)
 		rc = put_first(&h, k, e);
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	if (rc == OK)
+		rc = look_up(&h, hex, &known, e);
 	if (rc)
 		return rc;
-	hex_encode(pub, SIGN_PUBLIC, hex);
-	if (!is_of_this_line(&h, hex))
+	if (!known.is_known)
 		return err_set(e, E_MISSING, "KEY_UNKNOWN",
 			"the key in force does not follow that one, so it cannot revoke it; 'helm key "
 			"history' lists "
 			"them");
 	struct json *link = new_link(a, "revoked", hex, reason);
 	json_sets(a, link, "since", since ? since : text_time_z(a, s->now_us(s)));
+	if (!since) /* nobody named a time: by its place in the history, whatever the clock says now */
+		json_seti(a, link, "since_link", h.sequence + 1);
 	rc = put_link(&h, link, k, NULL, e);
 	if (rc == OK)
 		*ret_link = link;

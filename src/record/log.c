@@ -24,7 +24,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char edge_magic[8] = "helmedg2";
+static const char edge_magic[8] = "helmedg3";
 
 /* A cache of this machine, in its own byte order; the hash is against torn writes. */
 struct edge_file {
@@ -341,7 +341,9 @@ int log_sign_head(struct recorder *r, struct arena *a, struct json **ret_head, s
 	int rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
-	rc = chain_settle(r, a, e);
+	rc = key_renew(r, e);
+	if (rc == OK)
+		rc = chain_settle(r, a, e);
 	if (rc == OK)
 		rc = log_flush(r, e);
 	if (rc == OK && r->at.clock == 0)
@@ -365,12 +367,16 @@ int log_settle(struct recorder *r, struct arena *a, struct err *e)
 	return rc;
 }
 
-/* Removing the edge forces chain_settle() to read the receipts.  The caller holds the lock. */
+/* Removing the edge forces chain_settle() to look, and here at every receipt: leaves are made again from
+ * them.  The caller holds the lock. */
 int log_rebuild(struct recorder *r, struct arena *a, struct err *e)
 {
 	chain_forget(r);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
-	return chain_settle(r, a, e);
+	r->reads_all = true;
+	int rc = chain_settle(r, a, e);
+	r->reads_all = false;
+	return rc;
 }
 
 int log_refresh(struct recorder *r, struct arena *a, struct err *e)

@@ -5,8 +5,9 @@
  * so that what the signature leaves open (who, when) cannot be changed either.  Ed25519 is deterministic,
  * and so is everything else.
  *
- * The caller gives content in memory and gets one archive file.  Nothing of the machine goes into it but
- * what the caller put in: no owner, no mode, no time except the one that was given. */
+ * The caller gives content in memory, or names length and digest of what it will give when its turn comes; the
+ * manifest stands at the front of the archive and has to be signed first.  Nothing of the machine goes into it
+ * but what the caller put in: no owner, no mode, no time except the one that was given. */
 #include "record/record.h"
 
 #include "base/file.h"
@@ -56,14 +57,16 @@ static struct pack_entry *make_entries(struct arena *a, const struct pack_item *
 {
 	struct pack_entry *entries = arena_zalloc(a, n, sizeof(*entries));
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		const struct pack_item *it = &items[i];
 		entries[i] = (struct pack_entry){
-			.path = items[i].path,
-			.content_hash = sha256_prefixed(a, items[i].content.p, items[i].content.n),
-			.content_type = items[i].content_type ? items[i].content_type
-							      : pack_content_type(items[i].path),
-			.size_bytes = (int64_t)items[i].content.n,
+			.path = it->path,
+			.content_hash = it->give ? pack_hash_text(a, &it->digest)
+						 : sha256_prefixed(a, it->content.p, it->content.n),
+			.content_type = it->content_type ? it->content_type : pack_content_type(it->path),
+			.size_bytes = (int64_t)(it->give ? it->size_bytes : it->content.n),
 		};
+	}
 	return entries;
 }
 
@@ -204,6 +207,48 @@ static int add_file(struct tar_writer *w, const char *path, struct bytes content
 	return rc ? rc : tar_put(w, content.p, content.n, e);
 }
 
+/* What an item gives on its way into the archive: counted and hashed, because the manifest is signed. */
+struct given {
+	struct sink sink;
+	struct tar_writer *w;
+	const struct pack_item *item;
+	uint64_t left;
+	struct sha256 digest;
+};
+
+static int has_changed(const struct pack_item *item, struct err *e)
+{
+	return err_set(e, E_IO, "PACK_CHANGED", "'%s' changed while it was exported", item->path);
+}
+
+static int take_given(struct sink *s, const void *p, size_t n, struct err *e)
+{
+	struct given *g = (struct given *)s;
+
+	if (n > g->left)
+		return has_changed(g->item, e);
+	g->left -= n;
+	sha256_add(&g->digest, p, n);
+	return tar_put(g->w, p, n, e);
+}
+
+static int add_item(struct tar_writer *w, const struct pack_item *item, struct err *e)
+{
+	struct given g = { { take_given }, w, item, item->size_bytes, { { 0 } } };
+	struct hash digest;
+
+	if (!item->give)
+		return add_file(w, item->path, item->content, e);
+	sha256_begin(&g.digest);
+	int rc = tar_add(w, item->path, item->size_bytes, e);
+	if (rc == OK)
+		rc = item->give(item, &g.sink, e);
+	if (rc)
+		return rc;
+	sha256_end(&g.digest, digest.b);
+	return g.left || !hash_eq(&digest, &item->digest) ? has_changed(item, e) : OK;
+}
+
 /* Files in path order, with the manifest in its place among them, so that equal packs are equal
  * archives. */
 static int write_files(const struct writing *wr, struct tar_writer *w, struct err *e)
@@ -212,12 +257,12 @@ static int write_files(const struct writing *wr, struct tar_writer *w, struct er
 	int rc;
 
 	for (; i < wr->n && strcmp(wr->items[i].path, "manifest.json") < 0; i++)
-		if ((rc = add_file(w, wr->items[i].path, wr->items[i].content, e)))
+		if ((rc = add_item(w, &wr->items[i], e)))
 			return rc;
 	if ((rc = add_file(w, "manifest.json", wr->manifest, e)))
 		return rc;
 	for (; i < wr->n; i++)
-		if ((rc = add_file(w, wr->items[i].path, wr->items[i].content, e)))
+		if ((rc = add_item(w, &wr->items[i], e)))
 			return rc;
 	return OK;
 }

@@ -3,12 +3,13 @@
 #define RECORD_PARTS_H
 
 #include "proof/gap.h"
+#include "proof/segment.h"
 #include "record/record.h"
 
 #define EDGE LOG_DIR "/edge"
 #define LOG_LOCK LOG_DIR "/lock"
 
-#define ROTATE_EFFECT "helm.log/rotate"
+#define KEY_SEAM_EFFECT "helm.key/continues" /* verify/ knows it as KEY_EFFECT */
 
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
 
@@ -32,6 +33,7 @@ bool mark_eq(const struct file_mark *x, const struct file_mark *y);
 /* The number of the newest receipts-NNNNNN.jsonl, 0 when there is none. */
 int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e);
 char *segment_name(struct arena *a, unsigned number);
+int segment_hash(struct recorder *r, const char *name, struct hash *ret, uint64_t *ret_bytes, struct err *e);
 /* A chain that has no receipt yet. */
 int chain_begin(struct recorder *r, struct arena *a, struct chain_end *at, struct err *e);
 /* The end of the chain is the receipt in this line; only clock, last and chain_id are set. */
@@ -42,8 +44,15 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct err *e);
 
 /* examine.c: from the receipts to r->at, leaves and edge.  `r`'s files are open.  `known` is the edge as
- * stored, or NULL: older files it speaks of are not read again. */
+ * stored, or NULL: older files it speaks of are not hashed again. */
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e);
+
+/* archive.c: the file that a seam sums up is not here because a receipt of this user says that it was moved. */
+bool segment_is_moved(struct recorder *r, struct arena *a, const struct segment *sealed);
+/* What stands in the place of a file that was moved away: the receipt that says so; or NULL. */
+struct json *segment_stub(struct sys *s, struct arena *a, int state_fd, const char *file);
+/* receipts.c: receipts_files(), and "FILE.archived" in the place of each that was moved away. */
+int segments_all(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e);
 
 /* log.c */
 bool edge_read(struct recorder *r, struct chain_end *ret);
@@ -58,6 +67,12 @@ void log_catch_up(struct recorder *r, uint64_t clock, const struct hash *chains,
 int log_flush(struct recorder *r, struct err *e);
 void log_head_if_due(struct recorder *r, struct arena *a);
 int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, struct err *e);
+
+/* key_seam.c.  Under the lock, before anything is signed: r->key is the key in force. */
+int key_renew(struct recorder *r, struct err *e);
+/* The seam that belongs behind `at` when another key goes on there; an empty draft (no effect_id) when there is nothing to tell. */
+int key_seam_draft(
+	struct recorder *r, struct arena *a, const struct chain_end *at, struct draft *ret, struct err *e);
 
 /* repair.c: signed by the key that appends, or by one this user had before it. */
 bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt);

@@ -146,11 +146,11 @@ static int read_lines(struct lines *l, struct sys *s, int fd, line_visit *fn, vo
 	return rest.n ? fn(arg, l->at, l->number + 1, rest, false, e) : OK;
 }
 
-/* `end` -1 reads to wherever the file ends. */
-static int lines_of(
-	struct sys *s, int fd, const char *file, off_t end, line_visit *fn, void *arg, struct err *e)
+/* From `at` on; `end` -1 reads to wherever the file ends. */
+static int lines_of(struct sys *s, int fd, const char *file, off_t at, off_t end, line_visit *fn, void *arg,
+	struct err *e)
 {
-	struct lines l = { .file = file, .cap = READ_STEP, .end = end };
+	struct lines l = { .file = file, .cap = READ_STEP, .at = at, .end = end };
 
 	l.hold = arena_text(&l.a, l.cap);
 	int rc = read_lines(&l, s, fd, fn, arg, e);
@@ -159,19 +159,25 @@ static int lines_of(
 }
 
 /* O_NONBLOCK and O_NOFOLLOW: neither a pipe nor a link under this name can hold or mislead a reader. */
-int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+int lines_from(
+	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e)
 {
 	AUTO(close_fd) int fd = s->open(s, dirfd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 
 	return fd < 0 ? err_sys(e, "LOG_READ", "cannot read %s", file)
-		      : lines_of(s, fd, file, -1, fn, arg, e);
+		      : lines_of(s, fd, file, from, -1, fn, arg, e);
+}
+
+int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e)
+{
+	return lines_from(s, dirfd, file, 0, fn, arg, e);
 }
 
 /* A file that does not exist has no lines. */
 int log_file_lines(
 	const struct log_cut *c, const struct log_file *f, line_visit *fn, void *arg, struct err *e)
 {
-	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, f->size_bytes, fn, arg, e);
+	return f->fd < 0 ? OK : lines_of(c->sys, f->fd, f->name, 0, f->size_bytes, fn, arg, e);
 }
 
 struct each {
@@ -230,8 +236,14 @@ char *segment_name(struct arena *a, unsigned number)
 	return arena_printf(a, "receipts-%06u.jsonl", number);
 }
 
-/* Segments first, by number, then the newest file: the order of the chain. */
-int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
+static bool is_moved_segment(const char *name)
+{
+	return text_glob("receipts-[0-9][0-9][0-9][0-9][0-9][0-9].jsonl" ARCHIVED, name, true);
+}
+
+/* Segments first, by number, then the newest file: the order of the chain, and that of the bytes of their
+ * names.  A file that was put back counts, and not what says that it was moved. */
+int segments_all(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
 {
 	char **names;
 	size_t n, kept = 0;
@@ -240,20 +252,39 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 	if (rc)
 		return rc;
 	char **all = arena_zalloc(a, n + 1, sizeof(*all));
-	for (size_t i = 0; i < n; i++) /* sorted: '-' comes before '.' */
-		if (is_segment(names[i]) || text_eq(names[i], RECEIPTS))
+	for (size_t i = 0; i < n; i++) {
+		const char *last = kept ? all[kept - 1] : "";
+		if (is_segment(names[i]) || text_eq(names[i], RECEIPTS) ||
+			(is_moved_segment(names[i]) && !text_starts(names[i], *last ? last : "-")))
 			all[kept++] = names[i];
+	}
 	*ret = all;
 	*ret_n = kept;
 	return OK;
 }
 
-/* The highest number that is in use. */
+int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, size_t *ret_n, struct err *e)
+{
+	size_t n, kept = 0;
+	char **all;
+	int rc = segments_all(s, a, state_fd, &all, &n, e);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		if (!is_moved_segment(all[i]))
+			all[kept++] = all[i];
+	*ret = all;
+	*ret_n = kept;
+	return OK;
+}
+
+/* The highest number that is in use, also by what was moved away. */
 int newest_segment(struct recorder *r, struct arena *a, unsigned *ret, struct err *e)
 {
 	char **files;
 	size_t n;
-	int rc = receipts_files(r->sys, a, r->state_fd, &files, &n, e);
+	int rc = segments_all(r->sys, a, r->state_fd, &files, &n, e);
 
 	if (rc)
 		return rc;

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/stream.h"
 #include "base/sys.h"
 #include "proof/gap.h"
 #include "proof/key.h"
@@ -39,6 +40,7 @@ struct chain_end {
 	uint64_t clock; /* of the last receipt: so many receipts, and leaves */
 	uint64_t heads_at; /* size of the newest signed head */
 	struct hash last; /* chain hash of the last receipt */
+	uint8_t signer[SIGN_PUBLIC]; /* of the last receipt that is no repair's; zeroes: not known */
 	char chain_id[136]; /* session_id of every receipt */
 	struct merkle tree;
 	/* The newest leaves, that of receipt number i (from 0) at i % RECENT_LEAVES: those of receipts that are written but not yet
@@ -53,13 +55,19 @@ struct recorder {
 	struct sys *sys;
 	int state_fd; /* borrowed */
 	struct key *key; /* borrowed; NULL: reading only */
-	const char *keys_dir; /* where the history of that key lies; NULL: only the key itself is ours */
+	/* Where that key and its history lie; NULL: only the key itself is ours.  Then each append looks whether the key is still in
+	 * force, and takes the one that is. */
+	const char *keys_dir;
+	struct key *renewed; /* own: what has taken the place of the borrowed one; or NULL */
+	struct file_mark key_file; /* of the key in force, as it was looked at */
 	uint64_t head_interval; /* sign a head at least every so many receipts */
 	uint64_t rotate_bytes; /* start a new file when this one is as large */
+	off_t ledger_bytes; /* the same for the ledgers that recorder_row() appends to */
 	struct chain_end at; /* as of the last append */
 	uint64_t leaves; /* lines of log/leaves: so many receipts are known to be on disk */
 	/* Kept open between appends. */
 	bool is_open;
+	bool reads_all; /* the next look at the chain reads every receipt of it */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
@@ -67,13 +75,15 @@ struct recorder {
 	struct late_row {
 		const char *file;
 		int fd;
-	} late[4]; /* ledgers with rows that the next receipts wait for */
+	} late[8]; /* files with rows that the next receipts wait for */
 	size_t late_count;
 };
 
 /* Nothing is created until the first append.  `key` may be NULL for readers. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key);
 void recorder_close(struct recorder *r); /* also fine on { 0 } */
+/* Called before the key in keys_dir is loaded: as long as its file stays as it is now, appends need not look into it. */
+void recorder_mark_key(struct recorder *r);
 
 /* One receipt to be.  NULL texts are written as "" where signed, left out elsewhere. */
 struct draft {
@@ -156,6 +166,9 @@ int receipts_files(struct sys *s, struct arena *a, int state_fd, char ***ret, si
 typedef int line_visit(
 	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e);
 int lines_each(struct sys *s, int dirfd, const char *file, line_visit *fn, void *arg, struct err *e);
+/* The same from an offset on, which must be the start of a line; `line` counts from 1 there. */
+int lines_from(
+	struct sys *s, int dirfd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 
 /* ---- the log over it ---- */
 
@@ -171,10 +184,13 @@ struct log_file {
 	int fd; /* -1: there is none */
 	off_t size_bytes; /* at that moment; what lies behind is not looked at */
 	struct file_mark mark;
+	/* It was moved away: the receipt that says so, unverified, and where to; fd is -1 when it cannot be read there. */
+	const struct json *moved;
+	const char *moved_to;
 };
 struct log_cut {
 	struct sys *sys;
-	struct log_file *chain; /* oldest first */
+	struct log_file *chain; /* oldest first; also those that were moved away */
 	size_t n;
 	struct log_file leaves, heads;
 	int lock_fd; /* CUT_HELD: nobody writes until it is closed */
@@ -254,16 +270,23 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
  * force and, for a new key, by that one too. */
 #define KEY_HISTORY "history.jsonl"
 
-/* The key in force.  A rotation that was interrupted behind its link is completed first.  Errors as key_load(). */
+/* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
+ * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
+/* The same, and it was not revoked. */
+bool keys_trusts(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
+/* The links behind the one that introduced this key; all of the newest line of keys when it is not known.  Empty: no history. */
+int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex,
+	struct json **ret, struct err *e);
 /* A first key, and the first link. */
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* A new key takes over.  The old secret is destroyed only after the new one and the link are on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
 	struct json **ret_link, struct err *e);
-/* What `pub` signed from `since` on (NULL: from now) is not to be trusted.  Never the key in force (KEY_ACTIVE): rotate first. */
+/* What `pub` signed from `since` on is not to be trusted; NULL: from here on, by the order of keys and whatever a clock says.
+ * Never the key in force (KEY_ACTIVE): rotate first. */
 int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, const uint8_t pub[SIGN_PUBLIC],
 	const char *reason, const char *since, struct json **ret_link, struct err *e);
 
@@ -271,6 +294,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
+#define TOOL_CALLS "tool-calls.jsonl"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
  * line as written, without its newline. */
@@ -281,25 +305,81 @@ int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file
 int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	struct err *e);
 
-/* Every row from byte `from` on, in order.  A missing file has none; a line that is no object is given as NULL.  The row is
- * valid during the call only.  fn returns 0 to go on, > 0 to stop, or a negative rc. */
-typedef int row_visit(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e);
+/* Ledgers are put aside piece by piece and sealed (docs/formats/ledgers.md): appending does the first by itself when the file has
+ * this many bytes; ledger_rotate() is for tests with less.  OK also when the file could not be put aside; an error means that it was,
+ * and that this may not survive a power failure. */
+enum { LEDGER_ROTATE_BYTES = 16 << 20 };
+int ledger_rotate(struct sys *s, int state_fd, const char *file, off_t limit, bool is_durable, struct err *e);
+/* Pack what was put aside, and its digest into the chain.  For whoever is not in a hurry: some tens of milliseconds for each piece,
+ * next to nothing when there is none.  OK also when another process is at it. */
+#define LEDGER_ROTATE_EFFECT "helm.ledger/rotate"
+int ledger_seal(struct recorder *r, struct arena *a, size_t *ret_sealed, struct err *e);
+/* SHA-256 and size of the text in a sealed piece (its path below the state).  E_CORRUPT LEDGER_SEGMENT when it cannot be unpacked. */
+int ledger_segment_digest(struct sys *s, int state_fd, const char *name, char ret_hex[SHA256_HEX],
+	uint64_t *ret_bytes, struct err *e);
+
+/* A place in a ledger: the piece, counted from 1, and the offset in it.  0 is the beginning.  Places grow with the ledger, and stay what
+ * they are when pieces are put aside, sealed or taken away. */
+enum { LEDGER_PLACE_BITS = 40 };
+static inline off_t ledger_place(unsigned number, off_t offset)
+{
+	return (off_t)(number - 1) << LEDGER_PLACE_BITS | offset;
+}
+
+/* Every line of a ledger from a place on, in order, as it is at this moment: `offset` is its place, `line` counts from 1 with the first one
+ * given.  A last line without an end has is_whole false.  A ledger that is not there has none.  fn returns 0 to go on, > 0 to
+ * stop, or a negative rc. */
+int ledger_lines(
+	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+/* Where the next row will be. */
+int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
+
+/* Every row from a place on, in order; a line that is no object is given as NULL.  The row is valid during the call only. */
+typedef int row_visit(void *arg, off_t place, uint64_t line, const struct json *row, struct err *e);
 int rows_each(
 	struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e);
+/* The row at a place; NULL when there is none, or it is no object. */
+int row_at(struct sys *s, struct arena *a, int dirfd, const char *file, off_t place, struct json **ret,
+	struct err *e);
+/* One line as a row, NULL when it is none.  The text must stay. */
+struct json *row_parse(struct arena *a, struct bytes line, const char *file);
 
-/* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the file's length.
- * With a `word` rows without it may be passed over unread.  The row stays in `a`.  fn returns 0 to go on, anything else to stop. */
+/* The newest row first, then the one before, ..., of the last n lines (0: all), in time that does not depend on the ledger's length.
+ * With a `word` rows without it may be passed over unread.  The row stays in `a`; NULL: it is valid during the call only, and a walk
+ * over everything takes no more memory than one row.  fn returns 0 to go on, anything else to stop. */
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
-int rows_check(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, size_t *ret_lines,
+int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,
 	size_t *ret_unreadable, struct err *e);
 
 /* The last n well-formed rows (0: all) in file order, in time that does not depend on the file's length. */
 int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
 	struct err *e);
+
+/* ---- runs that are going on ---- */
+
+#define OPEN_RUNS "open-runs" /* <state>/open-runs/TASK@PID-START, locked by the run as long as it lasts */
+struct open_run {
+	int fd; /* -1: none */
+	char name[192];
+};
+/* Before the first row of a task, which names it as `open_run`. */
+int open_run_begin(struct sys *s, int state_fd, const char *task_id, struct open_run *ret, struct err *e);
+/* After the last row.  A run that ends without one only closes the descriptor: whoever comes next sees that it is over. */
+void open_run_end(struct sys *s, int state_fd, struct open_run *r);
+/* OK: the run that made this file is over, and whoever closes it is alone.  E_MISSING: there is no such file.  E_IO: it goes on, or
+ * nobody can tell. */
+int open_run_take(struct sys *s, int state_fd, const char *name, struct open_run *ret);
+/* Does this row say `queued` or `running`, and is whoever wrote it gone?  The row may be old by now: the answer is "over" also
+ * when the run ended well after it was read, so look at row_newest() again before saying that it did not. */
+bool open_run_is_over(struct sys *s, int state_fd, const struct json *row);
+bool row_is_open(const struct json *row); /* `queued` or `running` */
+/* The newest row of a task, in `a`; *ret NULL when there is none. */
+int row_newest(
+	struct sys *s, struct arena *a, int state_fd, const char *task_id, struct json **ret, struct err *e);
 
 /* ---- evidence that leaves the house ----
  *
@@ -307,10 +387,17 @@ int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_
  * pack is as old as its newest record), no user, no host, no locale.  EvidencePack v1 with a seal over the whole manifest:
  * docs/formats/evidence-pack.md. */
 
+struct pack_item;
+/* Writes exactly the bytes whose length and digest the item names. */
+typedef int pack_give(const struct pack_item *item, struct sink *to, struct err *e);
 struct pack_item {
 	const char *path;
 	const char *content_type; /* NULL: by the path */
-	struct bytes content;
+	struct bytes content; /* or, of what need not be in memory: */
+	pack_give *give; /* NULL: content */
+	void *arg;
+	uint64_t size_bytes;
+	struct hash digest;
 };
 
 struct pack_about {
@@ -330,7 +417,8 @@ struct pack_written {
 	uint64_t size_bytes;
 	struct hash digest; /* of the archive */
 };
-/* Build and write the archive: a reader sees the old file or the whole new one, and after OK it survives a crash. */
+/* Build and write the archive, with as much in memory as the items have: a reader sees the old file or the whole new one, and after OK it survives a crash.
+ * E_IO PACK_CHANGED when an item gives other bytes than it said. */
 int pack_write(struct sys *s, struct arena *a, int dirfd, const char *path, const struct pack_about *about,
 	struct pack_item *items, size_t n, const struct key *key, struct pack_written *ret, struct err *e);
 

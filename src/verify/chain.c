@@ -10,7 +10,6 @@
  * is needed. */
 #include "verify/receipt.h"
 
-#include "model/records.h"
 #include "proof/preimage.h"
 #include "verify/parts.h"
 
@@ -27,101 +26,28 @@ enum prev { PREV_NONE, PREV_HASH, PREV_OTHER };
 struct facts {
 	struct hash chain, previous, session;
 	int64_t clock;
+	unsigned order; /* of the signing key; then, of the newest key of its session up to here */
 	uint8_t prev; /* enum prev */
 	uint8_t integrity, trusted; /* enum answer */
 	bool is_sound; /* nothing wrong with the line alone */
 	bool is_hashed, is_legacy, is_self_attested, is_governed, is_observed;
+	bool is_respelled, is_marked;
 };
 
 /* `next` is the first line that no thread has taken yet; everything else is constant while threads run,
  * but for facts. */
 struct job {
-	const struct trust *trust;
+	struct trust *trust;
 	const struct bytes *lines;
 	struct facts *facts;
 	size_t n;
 	atomic_size_t next;
 };
 
-/* A decision receipt may carry the decision record it stands for.  Then that record must verify too, and
- * the receipt must name its hash and its id: a genuine receipt must not lend its signature to another
- * decision. */
-static bool check_subject(struct verification *v, const struct json *receipt)
-{
-	const struct json *subject = json_get(receipt, "subject");
-	struct verification one;
-
-	if (!text_starts(member_text(subject, "signature_version"), "decision_record."))
-		return true;
-	verification_begin(&one, v->a, v->trust, "decision record");
-	verify_decision(&one, subject);
-	/* A receipt that verifies only under its own key is reported as such anyway.  The decision it
-	 * carries is then not held to a stronger rule, as long as it is unchanged. */
-	if (one.error && !(v->is_self_attested && one.integrity != ANSWER_NO)) {
-		verify_at(v, NULL, "subject", one.expected, one.found);
-		return verify_refute(v, "decision_rejected", "the decision record it carries: %s", one.text);
-	}
-	if (text_eq(member_text(receipt, "output_hash"), member_text(one.values, "content_hash")) &&
-		text_eq(member_text(receipt, "decision_id"), member_text(subject, "id")))
-		return true;
-	verify_at(v, NULL, "output_hash", member_text(one.values, "content_hash"),
-		member_text(receipt, "output_hash"));
-	return verify_refute(
-		v, "decision_binding", "the receipt stands for another decision than the one it carries");
-}
-
-/* The first member that no receipt has, or that stands in the wrong place; NULL when there is none.  The
- * table is sorted, so an unsorted receipt fails here as well. */
-static const char *stray_member(const struct json *receipt)
-{
-	const struct projection *p = &receipt_projection;
-	size_t k = 0;
-
-	json_each_member (m, receipt) {
-		while (k < p->n && strcmp(p->members[k].name, m->name) < 0)
-			k++;
-		if (k == p->n || !text_eq(p->members[k].name, m->name))
-			return m->name;
-	}
-	return NULL;
-}
-
-/* Some members are covered neither by the signature nor by the chain hash.  In the chain of a Helm
- * workspace (its signed session begins with "ws-") two of them follow from the rest: log_id is the hash of
- * the signer's key, and leaf_index is the clock less one.  A member that no receipt has is refused. */
-static bool check_workspace_form(struct verification *v, const struct json *receipt)
-{
-	const char *session = member_text(receipt, "session_id");
-	const char *key = member_text(json_get(receipt, "public_key_set"), "ed25519");
-	uint8_t pub[KEY_SIZE], hash[SHA256_SIZE];
-	char log_id[SHA256_HEX];
-	int64_t index = json_get_int(receipt, "lamport_clock", 0) - 1;
-
-	if (!text_starts(session, "ws-") || !hex_decode(key, strlen(key), pub, sizeof(pub), false))
-		return true;
-	const char *stray = stray_member(receipt);
-	if (stray) {
-		verify_at(v, NULL, stray, "no such member here", "one");
-		return verify_refute(
-			v, "log_members", "it has a member that nobody wrote, or in the wrong place");
-	}
-	sha256(pub, sizeof(pub), hash);
-	hex_encode(hash, sizeof(hash), log_id);
-	if (!text_eq(member_text(receipt, "log_id"), log_id)) {
-		verify_at(v, NULL, "log_id", arena_strdup(v->a, log_id), member_text(receipt, "log_id"));
-		return verify_refute(v, "log_members", "log_id is not that of the signer's log");
-	}
-	/* leaf_index 0 is written by leaving the member out. */
-	if (json_get_int(receipt, "leaf_index", 0) == index &&
-		!json_get(receipt, "leaf_index") == (index == 0))
-		return true;
-	verify_at(v, NULL, "leaf_index", arena_printf(v->a, "%lld", (long long)index), "another number");
-	return verify_refute(v, "log_members", "leaf_index is not the receipt's place in the chain");
-}
-
-/* Everything about one line but its place in the chain.  *ret is NULL when the line is not JSON. */
+/* Everything about one line but its place in the chain.  *ret is NULL when the line is not JSON.  Lines of
+ * our own are canonical JSON to the byte; those of others may be spelled otherwise, and *respelled says so. */
 static bool verify_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
-	struct hash *chain, bool *hashed)
+	struct hash *chain, bool *hashed, bool *respelled)
 {
 	struct err e = { 0 };
 
@@ -131,8 +57,13 @@ static bool verify_line(struct verification *v, struct bytes line, const char *n
 		*ret = NULL;
 		return verify_refute_err(v, &e);
 	}
-	return verify_receipt_core(v, *ret, chain, hashed) && check_subject(v, *ret) &&
-		check_workspace_form(v, *ret);
+	if (!verify_receipt_core(v, *ret, chain, hashed))
+		return false;
+	*respelled = !is_canonical_text(v->a, line, *ret);
+	if (!*respelled || !receipt_is_ours(*ret))
+		return true;
+	verify_at(v, NULL, NULL, "canonical JSON", "another spelling");
+	return verify_refute(v, "receipt_form", "the line is not the canonical JSON of its receipt");
 }
 
 /* The hash the receipt continues, with or without prefix; PREV_OTHER when it is something else than a
@@ -167,16 +98,20 @@ static void take_line(struct job *job, struct arena *scratch, size_t i)
 	struct verification v;
 
 	v = (struct verification){ .a = scratch, .trust = job->trust, .kind = "receipt" };
-	f->is_sound = verify_line(&v, job->lines[i], "line", &receipt, &f->chain, &f->is_hashed) && !v.error;
+	f->is_sound = verify_line(&v, job->lines[i], "line", &receipt, &f->chain, &f->is_hashed,
+			      &f->is_respelled) &&
+		!v.error;
 	f->integrity = (uint8_t)v.integrity;
 	f->trusted = (uint8_t)v.trusted;
 	f->is_legacy = v.is_legacy;
 	f->is_self_attested = v.is_self_attested;
+	f->order = v.signer_key ? v.signer_key->order : 0;
 	if (!receipt)
 		return;
 	f->clock = json_get_int(receipt, "lamport_clock", -1);
 	f->prev = read_previous(receipt, &f->previous);
 	f->session = session_of(receipt);
+	f->is_marked = receipt_id_mark(member_text(receipt, "receipt_id"));
 	f->is_governed = *member_text(receipt, "policy_hash") || *member_text(receipt, "verdict");
 	f->is_observed = *member_text(receipt, "args_hash") || *member_text(receipt, "output_hash");
 }
@@ -247,7 +182,7 @@ struct walk {
 	uint64_t lost; /* in gaps */
 	bool starts_late; /* some session's beginning is not here */
 	const char *identity_fault, *hash_fault, *link_fault;
-	bool is_governed, is_observed;
+	bool is_governed, is_observed, is_respelled;
 };
 
 /* For the report: the number of the line and, where it can be read, the receipt's id. */
@@ -273,11 +208,11 @@ static void explain_line(struct walk *w, size_t i)
 	struct json *receipt = NULL;
 	struct verification one;
 	struct hash chain;
-	bool hashed;
+	bool hashed, respelled;
 
 	verification_begin(&one, w->v->a, w->v->trust, "receipt");
 	(void)verify_line(&one, w->job->lines[i], arena_printf(w->v->a, "%s:%zu", w->name, i + 1), &receipt,
-		&chain, &hashed);
+		&chain, &hashed, &respelled);
 	const char *record = line_name(w, i);
 	note_line(w, i);
 	verify_at(w->v, record, one.member ? one.member : "signature", one.expected, one.found);
@@ -364,6 +299,26 @@ static void check_link(struct walk *w, size_t i, size_t last)
 			arena_printf(a, "%lld", (long long)f->clock));
 }
 
+/* Behind a receipt of one key no older key signs.  `before` is the order of the newest one. */
+static void check_order(struct walk *w, size_t i, unsigned before)
+{
+	struct facts *f = &w->job->facts[i];
+	struct trusted_key key = { .order = f->order };
+	struct verification one = { .a = w->v->a, .trust = w->v->trust, .signer_key = &key };
+
+	f->order = verify_key_order(&one, before);
+	if (!one.error)
+		return;
+	w->v->trusted = ANSWER_NO;
+	if (w->identity_fault)
+		return;
+	const char *record = line_name(w, i);
+	note_line(w, i);
+	verify_at(w->v, record, one.member, one.expected, one.found);
+	w->identity_fault = arena_printf(w->v->a, "%s: %s", record, one.text);
+	(void)verify_fail(w->v, one.error, "%s", w->identity_fault);
+}
+
 /* Faults are explained once, for the first line that has them; the walk goes on to the end, since counts
  * and sessions are reported either way. */
 static void take_facts(struct walk *w, size_t i)
@@ -380,6 +335,8 @@ static void take_facts(struct walk *w, size_t i)
 	if (!f->is_hashed && !w->hash_fault)
 		w->hash_fault = arena_printf(w->v->a, "line %zu has no chain hash", i + 1);
 	size_t *slot = session_slot(&w->sessions, w->job->facts, &f->session);
+	check_order(w, i, *slot ? w->job->facts[*slot - 1].order : w->v->trust->key_order);
+	w->v->key_order = f->order;
 	if (*slot) {
 		check_link(w, i, *slot - 1);
 	} else {
@@ -389,6 +346,7 @@ static void take_facts(struct walk *w, size_t i)
 	*slot = i + 1;
 	w->is_governed |= f->is_governed;
 	w->is_observed |= f->is_observed;
+	w->is_respelled |= f->is_respelled;
 }
 
 static void report(struct walk *w, const char *name, const char *fault, bool applies)
@@ -431,7 +389,11 @@ static void conclude(struct walk *w)
 	verify_note(v,
 		"whether receipts after the last one existed is not established; a tree head from elsewhere "
 		"shows it");
-	verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
+	if (!w->job->facts[n - 1].is_marked)
+		verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
+	if (w->is_respelled)
+		verify_note(v,
+			"some lines are not canonical JSON: their values were verified, not their spelling");
 }
 
 /* An empty line is kept and fails later: it is not part of the format. */
@@ -504,21 +466,25 @@ static void check_root(struct walk *w)
 bool verify_receipt_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
 	struct hash *ret_chain)
 {
-	bool is_hashed = false;
+	bool is_hashed = false, is_respelled = false;
 
 	*ret = NULL;
-	return verify_line(v, line, name, ret, ret_chain, &is_hashed) && is_hashed;
+	return verify_line(v, line, name, ret, ret_chain, &is_hashed, &is_respelled) && is_hashed;
 }
 
-/* First all lines by themselves, then the walk, then the root: the root is only meaningful once every line
- * has its hash. */
+/* First the keys that the chain itself tells of, then all lines by themselves, then the walk, then the root:
+ * the root is only meaningful once every line has its hash. */
 void verify_receipt_lines(
 	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
 {
 	struct bytes *lines;
 	size_t slots = 16;
-	struct job job = { .trust = v->trust };
+	struct job job = { .trust = arena_alloc(v->a, sizeof(*job.trust)) };
 
+	*job.trust = *v->trust;
+	(void)trust_add_seam_lines(v->a, text, job.trust);
+	v->trust = job.trust;
+	v->key_order = v->trust->key_order;
 	job.n = cut_lines(v->a, text, &lines);
 	if (ret_n)
 		*ret_n = 0;

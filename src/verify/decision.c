@@ -115,7 +115,8 @@ void verify_intent(struct verification *v, const struct json *intent)
 		return;
 	}
 	add_preimage(v, preimage);
-	if (!check_type(v, intent) || !check_hex_signature(v, intent, preimage, "signature_rejected"))
+	if (!check_type(v, intent) || !check_hex_signature(v, intent, preimage, "signature_rejected") ||
+		!verify_key_window(v, member_text(intent, "issued_at")))
 		return;
 	(void)check_effect(v, intent);
 	verify_note(v, "whether the intent's time window is open is not judged here");
@@ -146,7 +147,8 @@ void verify_permit_over(struct verification *v, const struct json *permit, struc
 			has_upper(text) ? "holds upper-case hex" : "is not 128 lower-case hex digits");
 		return;
 	}
-	(void)verify_signature(v, preimage, signature, NULL, NULL, "permit_signature_rejected");
+	if (verify_signature(v, preimage, signature, NULL, NULL, "permit_signature_rejected"))
+		(void)verify_key_window(v, member_text(permit, "issued_at"));
 }
 
 /* Names that differ from known ones only in letter case are refused, then the signature is checked over

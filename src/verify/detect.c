@@ -4,6 +4,7 @@
  * known is not established, and one that is taken for the wrong kind fails that kind's checks. */
 #include "proof/preimage.h"
 #include "verify/parts.h"
+#include "verify/receipt.h"
 
 #include <string.h>
 
@@ -285,8 +286,9 @@ static void refute_unreadable(struct verification *v, struct bytes text, const s
 	(void)verify_refute_err(v, e);
 }
 
-/* A file of lines whose last line is incomplete, as a crash while writing leaves it.  Asked only when the
- * first failure was that a line could not be read as JSON. */
+/* A file of lines whose last line is incomplete, as a crash while writing leaves it, and all others can be
+ * read.  Asked only when the first failure was that a line could not be read as JSON: a line like that in
+ * the middle is no crash, and neither is a torn one behind a line that was changed. */
 static bool has_torn_tail(const struct verification *v, struct bytes text, const char *name)
 {
 	struct bytes last = { 0 }, rest = text;
@@ -295,8 +297,12 @@ static bool has_torn_tail(const struct verification *v, struct bytes text, const
 
 	if (!text.n || text.p[text.n - 1] == '\n' || !v->error || !text_starts(v->error, "JSON_"))
 		return false;
-	while (rest.p)
-		last = text_cut(&rest, '\n');
+	for (last = text_cut(&rest, '\n'); rest.p; last = text_cut(&rest, '\n')) {
+		struct arena_mark mark = arena_mark(v->a);
+		if (json_parse(v->a, last, name, NULL, &row, &e))
+			return false;
+		arena_release(v->a, mark);
+	}
 	return json_parse(v->a, last, name, NULL, &row, &e) && is_cut_off(last);
 }
 
@@ -308,6 +314,7 @@ static void verify_audit_lines(struct verification *v, struct bytes text, const 
 
 	while (text.n > 0) {
 		if (json_parse(v->a, text_cut(&text, '\n'), name, NULL, &row, &e)) {
+			json_seti(v->a, v->values, "at", (int64_t)events->n);
 			(void)verify_refute_err(v, &e);
 			return;
 		}
@@ -375,4 +382,6 @@ void verify_document(struct verification *v, struct bytes text, const char *name
 		return;
 	}
 	verify_tree(v, doc);
+	if (text_eq(v->kind, "receipt") || text_eq(v->kind, "receipt bundle"))
+		verify_receipt_spelling(v, text, doc);
 }

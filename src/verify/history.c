@@ -1,4 +1,4 @@
-/* history.c — a key history: which keys a signer had, from when to when, and which of them were revoked.
+/* history.c — a key history: which keys a signer had, in which order, and which of them were revoked.
  *
  * A history alone proves nothing about who it belongs to.  But each change is signed by the key that was
  * in force and, for a new key, by that one too.  Whoever trusts one key of an unbroken line therefore has
@@ -6,7 +6,13 @@
  * which trust does not reach.
  *
  * Links are also chained by hash and numbered, so that none can be taken out of the middle.  Links cut off
- * at the end cannot be noticed from the history alone, and the report says so. */
+ * at the end cannot be noticed from the history alone, and the report says so.
+ *
+ * Which key follows which is a matter of order, not of time: clocks step, and a change of keys and a record
+ * can share a second.  So each key carries the number of the link that introduced it, and whoever follows a
+ * chain compares those numbers (chain.c).  The receipt with which a chain goes on under another key carries
+ * the links in between, so that a chain can be followed without the file; such a part of a history is read
+ * by the same rules, beginning wherever it begins. */
 #include "base/file.h"
 #include "model/stamp.h"
 #include "proof/preimage.h"
@@ -18,13 +24,14 @@
 
 enum { HISTORY_LIMIT = 64 << 20 };
 
-/* A key as the links read so far describe it.  NULL in not_before or not_after means that there is no
- * bound on that side. */
+/* A key as the links read so far describe it.  `at` and `until` are the times of the changes, for people. */
 struct known {
 	uint8_t key[KEY_SIZE];
 	const char *hex;
 	unsigned line; /* of keys that vouch for each other */
-	const char *not_before, *not_after;
+	unsigned order; /* number of the link that introduced it */
+	const char *at, *until;
+	const char *revoked_since; /* a time, or NULL: revoked by its place only, or not at all */
 	bool is_active, is_revoked;
 };
 
@@ -32,7 +39,9 @@ struct history {
 	struct verification *v;
 	struct known *keys;
 	size_t n, cap, count; /* count: links */
+	int64_t sequence; /* of the newest link */
 	unsigned lines;
+	bool is_part; /* it may begin anywhere: the first links speak of keys that were introduced before */
 	const char *hash; /* of the link before */
 	const char *record; /* name of the one being read */
 	const struct json *link;
@@ -68,28 +77,53 @@ static bool check_signed(struct history *h, const uint8_t key[KEY_SIZE], const c
 	return true;
 }
 
+/* Reads the key a member names, and makes room for it. */
+static bool read_key(struct history *h, const char *member, struct known *ret)
+{
+	*ret = (struct known){
+		.hex = member_text(h->link, member), .order = (unsigned)h->sequence + 1, .is_active = true
+	};
+	if (strlen(ret->hex) != 2 * KEY_SIZE ||
+		!hex_decode(ret->hex, strlen(ret->hex), ret->key, KEY_SIZE, true) ||
+		!sign_public_ok(ret->key))
+		return refuse(h, member, "64 lower-case hex digits of a public key", "this is no key");
+	if (h->n == h->cap) {
+		size_t cap = h->cap ? 2 * h->cap : 8;
+		h->keys = arena_grow(h->v->a, h->keys, h->cap * sizeof(*ret), cap * sizeof(*ret));
+		h->cap = cap;
+	}
+	return true;
+}
+
+/* The key in force that a link speaks of.  Where only a part of the history is there, its first link may
+ * speak of one that was introduced before; it proves itself by signing the link. */
+static struct known *find_active(struct history *h, const char *member)
+{
+	struct known *found = find(h, member), k;
+
+	if (found || !h->is_part || h->n || !read_key(h, member, &k))
+		return found;
+	k.order--;
+	k.line = h->lines++;
+	h->keys[h->n] = k;
+	return &h->keys[h->n++];
+}
+
 /* A key that was not there before and signs for itself (possession), so that nobody can enter somebody
  * else's key.  Growing the list moves it: pointers from find() are not valid after this. */
 static struct known *add_key(struct history *h)
 {
-	struct known k = { .hex = member_text(h->link, "key"), .is_active = true };
+	struct known k;
 
-	if (strlen(k.hex) != 2 * KEY_SIZE || !hex_decode(k.hex, strlen(k.hex), k.key, KEY_SIZE, true) ||
-		!sign_public_ok(k.key)) {
-		(void)refuse(h, "key", "64 lower-case hex digits of a public key", "this is no key");
+	if (!read_key(h, "key", &k))
 		return NULL;
-	}
 	if (find(h, "key")) {
 		(void)refuse(h, "key", "a new key", "the key was in force before");
 		return NULL;
 	}
 	if (!check_signed(h, k.key, "possession"))
 		return NULL;
-	if (h->n == h->cap) {
-		size_t cap = h->cap ? 2 * h->cap : 8;
-		h->keys = arena_grow(h->v->a, h->keys, h->cap * sizeof(k), cap * sizeof(k));
-		h->cap = cap;
-	}
+	k.at = member_text(h->link, "at");
 	h->keys[h->n] = k;
 	return &h->keys[h->n++];
 }
@@ -102,18 +136,17 @@ static bool take_created(struct history *h)
 		return false;
 	if (!text_eq(member_text(h->link, "signer"), k->hex))
 		return refuse(h, "signer", k->hex, "a first key is signed for by itself");
-	/* The first link may have been written long after the key was made, so the first key has no
-	 * beginning. */
-	k->not_before = h->count ? member_text(h->link, "at") : NULL;
+	/* The first link may have been written long after the key was made. */
+	k->at = h->count ? k->at : NULL;
 	k->line = h->lines++;
 	return check_signed(h, k->key, "signature");
 }
 
-/* The old key's signature is checked before the new key is entered.  One time ends the old key and begins
- * the new one, so there is no moment with both or none. */
+/* The old key's signature is checked before the new key is entered.  One link ends the old key and begins
+ * the new one, so there is no place with both or none. */
 static bool take_rotated(struct history *h)
 {
-	struct known *old = find(h, "previous_key");
+	struct known *old = find_active(h, "previous_key");
 	size_t at = old ? (size_t)(old - h->keys) : 0;
 
 	if (!old || !old->is_active || old->is_revoked)
@@ -127,31 +160,43 @@ static bool take_rotated(struct history *h)
 		return false;
 	old = &h->keys[at];
 	old->is_active = false;
-	old->not_after = k->not_before = member_text(h->link, "at");
+	old->until = k->at;
 	k->line = old->line;
 	return true;
 }
 
-/* Only the key in force of the same line may revoke, and not itself: a thief of an old key could otherwise
- * revoke its successor.  A revocation can shorten the time of a key and never lengthens it. */
-static bool take_revoked(struct history *h)
+/* A revocation says from when on by a time, which is a person's statement, or by a place: the number of a
+ * link.  Of several the strictest counts. */
+static bool take_since(struct history *h, struct known *k)
 {
-	struct known *k = find(h, "key"), *signer = find(h, "signer");
 	const char *since = member_text(h->link, "since");
 	int order;
 
-	if (!k)
+	if (!stamp_compare(since, since, &order))
+		return refuse(h, "since", "a time", "it is not said from when on");
+	if (json_get_int(h->link, "since_link", 0) > (int64_t)k->order)
+		since = NULL; /* by its place: behind the link that ended it nothing of it counts anyway */
+	if (since && (!k->revoked_since || (stamp_compare(since, k->revoked_since, &order) && order < 0)))
+		k->revoked_since = since;
+	k->is_revoked = true;
+	return true;
+}
+
+/* Only the key in force of the same line may revoke, and not itself: a thief of an old key could otherwise
+ * revoke its successor.  Where only a part of the history is there, the key may be one that it does not
+ * tell of; then there is nothing here that it could shorten. */
+static bool take_revoked(struct history *h)
+{
+	struct known *signer = find_active(h, "signer"), *k = find(h, "key");
+
+	if (!k && !h->is_part)
 		return refuse(h, "key", "a key of this history", "an unknown key cannot be revoked");
-	if (!signer || !signer->is_active || signer->is_revoked || signer == k || signer->line != k->line)
+	if (!signer || !signer->is_active || signer->is_revoked || signer == k ||
+		(k && signer->line != k->line))
 		return refuse(h, "signer", "the key in force of the same line", "this key may not revoke");
 	if (!check_signed(h, signer->key, "signature"))
 		return false;
-	if (!stamp_compare(since, since, &order))
-		return refuse(h, "since", "a time", "it is not said from when on");
-	if (!k->not_after || (stamp_compare(since, k->not_after, &order) && order < 0))
-		k->not_after = since;
-	k->is_revoked = true;
-	return true;
+	return !k || take_since(h, k);
 }
 
 static bool take_event(struct history *h)
@@ -167,27 +212,23 @@ static bool take_event(struct history *h)
 	return refuse(h, "event", "created, rotated or revoked", "this event is not known");
 }
 
-/* The hash of a link is over its bytes as written, so it is computed from the line, not from what was
- * parsed.  It is set last, once the link is accepted. */
-static bool take_link(struct history *h, struct bytes line, const char *name)
+/* One link, in its place.  A part of a history begins with any number, and with whatever came before. */
+static bool take_link(struct history *h, struct json *link, const char *hash)
 {
 	struct verification *v = h->v;
-	const char *expected = arena_printf(v->a, "%zu", h->count + 1);
-	struct err e = { 0 };
-	struct json *link;
+	int64_t sequence = json_get_int(link, "sequence", -1);
 	int order;
 
-	h->record = arena_printf(v->a, "line %zu", h->count + 1);
-	if (json_parse(v->a, line, name, NULL, &link, &e) ||
-		key_link_preimage(v->a, link, &h->preimage, &e)) {
-		verify_at(v, h->record, NULL, NULL, NULL);
-		return verify_refute_err(v, &e);
-	}
 	h->link = link;
+	if (h->is_part && !h->count && sequence > 0 && sequence < UINT32_MAX) {
+		h->sequence = sequence - 1;
+		h->hash = member_text(link, "prev_hash");
+	}
 	if (!text_eq(member_text(link, "version"), KEY_HISTORY_V1))
 		return refuse(h, "version", KEY_HISTORY_V1, "this version is not known");
-	if (json_get_int(link, "sequence", -1) != (int64_t)h->count + 1) {
-		verify_at(v, h->record, "sequence", expected, "another number");
+	if (sequence != h->sequence + 1) {
+		verify_at(v, h->record, "sequence", arena_printf(v->a, "%lld", (long long)h->sequence + 1),
+			"another number");
 		return verify_refute(v, "key_history", "%s: a link is missing or out of order", h->record);
 	}
 	if (!text_eq(member_text(link, "prev_hash"), h->hash))
@@ -197,15 +238,33 @@ static bool take_link(struct history *h, struct bytes line, const char *name)
 	if (!take_event(h))
 		return false;
 	h->count++;
-	h->hash = sha256_hex(v->a, line.p, line.n);
+	h->sequence++;
+	h->hash = hash;
 	return true;
+}
+
+/* The hash of a link is over its bytes as written, so it is computed from the line, not from what was
+ * parsed. */
+static bool take_line(struct history *h, struct bytes line, const char *name)
+{
+	struct verification *v = h->v;
+	struct err e = { 0 };
+	struct json *link;
+
+	h->record = arena_printf(v->a, "line %zu", h->count + 1);
+	if (json_parse(v->a, line, name, NULL, &link, &e) ||
+		key_link_preimage(v->a, link, &h->preimage, &e)) {
+		verify_at(v, h->record, NULL, NULL, NULL);
+		return verify_refute_err(v, &e);
+	}
+	return take_link(h, link, sha256_hex(v->a, line.p, line.n));
 }
 
 static bool read_history(struct history *h, struct bytes text, const char *name)
 {
 	h->hash = "";
 	while (text.n > 0)
-		if (!take_link(h, text_cut(&text, '\n'), name))
+		if (!take_line(h, text_cut(&text, '\n'), name))
 			return false;
 	if (h->count == 0)
 		return verify_fail(h->v, "key_history", "the history holds no link");
@@ -239,10 +298,13 @@ static struct json *keys_json(const struct history *h)
 		struct json *row = json_new(a, JSON_OBJECT);
 		json_sets(a, row, "public_key", k->hex);
 		json_sets(a, row, "state", k->is_revoked ? "revoked" : k->is_active ? "active" : "retired");
-		if (k->not_before)
-			json_sets(a, row, "not_before", k->not_before);
-		if (k->not_after)
-			json_sets(a, row, "not_after", k->not_after);
+		json_seti(a, row, "link", k->order);
+		if (k->at)
+			json_sets(a, row, "at", k->at);
+		if (k->until)
+			json_sets(a, row, "until", k->until);
+		if (k->revoked_since)
+			json_sets(a, row, "revoked_since", k->revoked_since);
 		json_push(a, list, row);
 	}
 	return list;
@@ -275,8 +337,22 @@ void verify_key_history(struct verification *v, struct bytes text, const char *n
 	verify_note(v, "whether later links were cut off is not established by the history alone");
 }
 
-/* Trusted keys that the history knows are replaced by the history's, which carry windows.  If the plain
- * ones stayed beside them, a revoked key would keep verifying everything. */
+/* What is known already from a whole history stays, since a part may be older; a revocation counts wherever
+ * it is told. */
+static void keep_known(
+	const struct history *h, const struct known *from, const struct trust *t, struct trusted_key *to)
+{
+	for (size_t i = 0; h->is_part && i < t->key_count; i++) {
+		const struct trusted_key *have = &t->keys[i];
+		if (!have->order || memcmp(have->key, from->key, KEY_SIZE) != 0)
+			continue;
+		*to = *have;
+		to->not_after = have->not_after ? have->not_after : from->revoked_since;
+	}
+}
+
+/* Trusted keys that the history knows are replaced by the history's, which carry their order and their end.
+ * If the plain ones stayed beside them, a revoked key would keep verifying everything. */
 static void merge_keys(const struct history *h, struct arena *a, struct trust *t)
 {
 	struct trusted_key *keys = arena_zalloc(a, t->key_count + h->n, sizeof(*keys));
@@ -294,9 +370,10 @@ static void merge_keys(const struct history *h, struct arena *a, struct trust *t
 		if (!is_reached(h, t, from->line))
 			continue;
 		keys[n] = (struct trusted_key){ .id = arena_printf(a, "ed25519:%s", from->hex),
-			.not_before = from->not_before,
-			.not_after = from->not_after };
-		memcpy(keys[n++].key, from->key, KEY_SIZE);
+			.not_after = from->revoked_since,
+			.order = from->order };
+		memcpy(keys[n].key, from->key, KEY_SIZE);
+		keep_known(h, from, t, &keys[n++]);
 	}
 	t->keys = keys;
 	t->key_count = n;
@@ -329,4 +406,110 @@ int trust_add_history(struct sys *s, struct arena *a, const char *path, struct t
 			path);
 	merge_keys(&h, a, t);
 	return OK;
+}
+
+/* ---- the part of a history that a chain carries ---- */
+
+/* The signature of a receipt covers the digest, and the digest the links. */
+static const struct json *seam_links(struct arena *a, const struct json *receipt)
+{
+	const struct json *about = json_get(receipt, "metadata"), *links = json_get(about, "links");
+
+	return text_eq(member_text(receipt, "effect_id"), KEY_EFFECT) && json_is(links, JSON_ARRAY) &&
+			text_eq(member_text(receipt, "output_hash"), json_sha256(a, about))
+		? links
+		: NULL;
+}
+
+/* Links that follow those read before are added; others begin another part, with what was read so far
+ * merged first.  A link stands in the chain in its canonical spelling, which is that of the file. */
+static bool take_seam(struct history *h, const struct json *links)
+{
+	struct arena *a = h->v->a;
+
+	json_each (link, links) {
+		struct buf spelling;
+		struct err e = { 0 };
+		if (h->count && json_get_int(link, "sequence", -1) <= h->sequence)
+			continue; /* another writer told of it before */
+		buf_init(&spelling, a);
+		json_canonical(&spelling, link);
+		h->record = "a link in the chain";
+		if (!json_is(link, JSON_OBJECT) || key_link_preimage(a, link, &h->preimage, &e) ||
+			!take_link(h, link, sha256_hex(a, spelling.p, spelling.n)))
+			return false;
+	}
+	return true;
+}
+
+/* Is there a key in this part that *t has not, and one that it has? */
+static bool adds_trust(const struct history *h, const struct trust *t)
+{
+	bool is_new = false;
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct trusted_key *have = NULL;
+		for (size_t k = 0; k < t->key_count; k++)
+			if (memcmp(t->keys[k].key, h->keys[i].key, KEY_SIZE) == 0)
+				have = &t->keys[k];
+		is_new |= is_reached(h, t, h->keys[i].line) && (!have || !have->order);
+	}
+	return is_new;
+}
+
+bool trust_add_seams(struct arena *a, const struct json *const *receipts, size_t n, struct trust *t)
+{
+	bool has_changed = false;
+	size_t done = 0;
+
+	if (!t->key_count)
+		return false;
+	while (done < n) {
+		struct verification v;
+		struct history h = { .v = &v, .is_part = true };
+		verification_begin(&v, a, t, "key history");
+		/* As many seams as continue each other; one that does not begins anew. */
+		size_t begin = done;
+		for (; done < n; done++) {
+			struct history before = h;
+			const struct json *links = seam_links(a, receipts[done]);
+			if (links && !take_seam(&h, links)) {
+				h = before;
+				break;
+			}
+		}
+		done += done == begin; /* it is nothing by itself either */
+		if (h.n && adds_trust(&h, t)) {
+			merge_keys(&h, a, t);
+			has_changed = true;
+		}
+	}
+	return has_changed;
+}
+
+/* Most chains have none: one search of the text finds that out. */
+bool trust_add_seam_lines(struct arena *a, struct bytes text, struct trust *t)
+{
+	static const char mark[] = "\"effect_id\":\"" KEY_EFFECT "\"";
+	const struct json **seams = NULL;
+	size_t n = 0, cap = 0;
+	const uint8_t *found;
+
+	while (t->key_count && text.n && (found = memmem(text.p, text.n, mark, strlen(mark)))) {
+		const uint8_t *start = memrchr(text.p, '\n', (size_t)(found - text.p));
+		struct bytes line, rest = { start ? start + 1 : text.p, 0 };
+		struct json *receipt;
+		rest.n = text.n - (size_t)(rest.p - text.p);
+		line = text_cut(&rest, '\n');
+		text = rest;
+		if (json_parse(a, line, "seam", NULL, &receipt, NULL))
+			continue;
+		if (n == cap) {
+			size_t more = cap ? 2 * cap : 8;
+			seams = arena_grow(a, seams, cap * sizeof(*seams), more * sizeof(*seams));
+			cap = more;
+		}
+		seams[n++] = receipt;
+	}
+	return n && trust_add_seams(a, seams, n, t);
 }

@@ -50,6 +50,8 @@ void pack_check_chain(struct verification *v, const struct pack *p, const char *
 /* Receipts of a manifest layout by themselves: checks receipts (their own signatures) and transparency (their places in the
  * log whose leaves and head went along). */
 void pack_check_receipts(struct verification *v, const struct pack *p);
+/* Before that: receipts in it may extend v->trust to the keys that followed or preceded those given. */
+void pack_add_seams(struct verification *v, const struct pack *p);
 
 /* Tapes: `issues` receives what is wrong; empty means they replay.  Returns how many entries were checked. */
 size_t pack_check_tapes(struct verification *v, const struct pack *p, struct json *issues);

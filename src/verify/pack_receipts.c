@@ -8,6 +8,8 @@
 #include "proof/preimage.h"
 #include "verify/pack.h"
 
+#include <string.h>
+
 #define LEAF_LINE 65
 
 /* What was counted over all receipts.  `foreign` are those that are unchanged but signed by keys that were
@@ -19,7 +21,11 @@ struct receipts {
 	struct hash *leaves; /* of transparency/leaves.txt; NULL: none */
 	uint64_t leaf_count;
 	size_t total, trusted, foreign, unread;
+	struct hash session; /* of the receipt before, and the order of the newest key there */
+	unsigned key_order;
 	size_t placed;
+	uint64_t last; /* the highest place of a receipt */
+	uint64_t head_size; /* leaves that the tree head covers */
 	const char *broken, *why; /* the first that is not what was signed */
 	const char *misplaced;
 };
@@ -46,15 +52,15 @@ static uint64_t position_of(const char *path)
 
 /* Recomputes the receipt's leaf and compares it with the leaf at the place its name states.  Keeps the
  * first receipt that does not stand there. */
-static void check_place(struct receipts *r, const struct pack_file *f, const struct json *doc)
+static void check_place(struct receipts *r, const struct pack_file *f, const struct hash *chain)
 {
 	uint64_t n = position_of(f->path);
-	struct hash chain, leaf;
 
 	if (!r->leaves || r->misplaced)
 		return;
-	if (n && n <= r->leaf_count && receipt_chain_hash(&r->scratch, doc, chain.b, NULL) == OK) {
-		leaf = merkle_leaf(chain.b, SHA256_SIZE);
+	r->last = n > r->last ? n : r->last;
+	if (n && n <= r->leaf_count) {
+		struct hash leaf = merkle_leaf(chain->b, SHA256_SIZE);
 		if (hash_eq(&leaf, &r->leaves[n - 1])) {
 			r->placed++;
 			return;
@@ -63,23 +69,37 @@ static void check_place(struct receipts *r, const struct pack_file *f, const str
 	r->misplaced = f->path;
 }
 
+/* Files are sorted by their place in the chain, so keys must follow each other here as they do there. */
+static void check_key_order(struct receipts *r, struct verification *part, const struct json *doc)
+{
+	const char *name = member_text(doc, "session_id");
+	struct hash session;
+
+	sha256(name, strlen(name), session.b);
+	if (!hash_eq(&session, &r->session))
+		r->key_order = 0;
+	r->session = session;
+	r->key_order = verify_key_order(part, r->key_order);
+}
+
 /* One file in receipts/.  Documents of other kinds lie there too and are passed over.  A receipt is only
  * called broken when its integrity is refuted; an unknown signer is something else. */
 static void check_receipt(struct receipts *r, const struct pack_file *f)
 {
 	struct verification part;
-	struct json *doc;
+	struct hash chain = { 0 };
+	struct json *doc = NULL;
 
 	arena_reset(&r->scratch);
-	if (!f->is_kept || json_parse(&r->scratch, f->content, f->path, NULL, &doc, NULL)) {
-		r->unread++;
+	verification_begin(&part, &r->scratch, r->v->trust, "receipt");
+	if (f->is_kept)
+		(void)verify_receipt_line(&part, f->content, f->path, &doc, &chain);
+	if (!text_eq(member_text(doc, "signature_version"), RECEIPT_V5)) {
+		r->unread += !doc;
 		return;
 	}
-	if (!text_eq(member_text(doc, "signature_version"), RECEIPT_V5))
-		return;
 	r->total++;
-	verification_begin(&part, &r->scratch, r->v->trust, "receipt");
-	verify_receipt(&part, doc);
+	check_key_order(r, &part, doc);
 	if (part.trusted == ANSWER_YES && !part.error)
 		r->trusted++;
 	else if (part.integrity != ANSWER_NO)
@@ -88,7 +108,7 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 		r->broken = f->path;
 		r->why = arena_strdup(r->v->a, part.text ? part.text : "it is not what was signed");
 	}
-	check_place(r, f, doc);
+	check_place(r, f, &chain);
 }
 
 /* transparency/leaves.txt holds 64 hex digits and a newline per leaf, and nothing else.  On any other form
@@ -135,6 +155,7 @@ static const char *check_head(struct receipts *r, const char **ret_detail)
 	verify_tree_head(&part, head);
 	if (part.integrity == ANSWER_NO)
 		return part.text;
+	r->head_size = (uint64_t)size;
 	*ret_detail = arena_printf(r->v->a, "%zu receipts stand in the log of %lld%s", r->placed,
 		(long long)size, part.trusted == ANSWER_YES ? "" : "; its head is not signed by a key given");
 	return NULL;
@@ -180,9 +201,39 @@ static void report_places(struct receipts *r)
 		why = arena_printf(r->v->a, "'%.200s' does not stand in the log where it says", r->misplaced);
 	else
 		why = check_head(r, &detail);
+	if (!why && r->last > r->head_size) {
+		/* Their leaves were only stated by whoever made the pack. */
+		verify_check(r->v, "transparency", CHECK_NOT_APPLICABLE,
+			arena_printf(r->v->a,
+				"not established for receipts behind place %llu, which the tree head does not cover",
+				(unsigned long long)r->head_size));
+		return;
+	}
 	verify_check(r->v, "transparency", why ? CHECK_FAIL : CHECK_PASS, why ? why : detail);
 	if (why)
 		verify_fail(r->v, "transparency", "%s", why);
+}
+
+/* Receipts in the pack may tell of changes of keys: then the pack, too, can be followed from one key to the
+ * others without the key history.  Before anything else is verified, since the pack may be signed by a key
+ * that only they introduce. */
+void pack_add_seams(struct verification *v, const struct pack *p)
+{
+	struct trust *trust = arena_alloc(v->a, sizeof(*trust));
+	const struct json **seams = arena_alloc(v->a, (p->n + 1) * sizeof(*seams));
+	size_t n = 0;
+	struct json *doc;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pack_file *f = &p->files[i];
+		if (is_receipt(f->path) && f->is_kept &&
+			memmem(f->content.p, f->content.n, KEY_EFFECT, strlen(KEY_EFFECT)) &&
+			json_parse(v->a, f->content, f->path, NULL, &doc, NULL) == OK)
+			seams[n++] = doc;
+	}
+	*trust = *v->trust;
+	if (n && trust_add_seams(v->a, seams, n, trust))
+		v->trust = trust;
 }
 
 /* The leaves are read before the receipts, which are compared with them one by one. */

@@ -2,13 +2,13 @@
  * (docs/formats/evidence-pack.md).
  *
  * The signature covers manifest_hash, manifest_hash covers the list of files, the list covers each file.
- * What is left open by that (who the signer says he is, when he says he signed) is closed in version 1.1
- * by a seal over the whole manifest.  The version is inside manifest_hash, so a seal cannot be taken away
- * by writing an older version.
+ * What is left open by that (who the signer says he is, when he says he signed) is closed in our own packs
+ * by a seal over the whole manifest.  A pack is ours when its pack_id follows from its content as we make
+ * it; pack_id is inside manifest_hash, so a seal cannot be taken away by giving the pack another name.  The
+ * publisher's version says nothing about that: every 1.x.y is judged by the rules of 1.0.
  *
  * All steps are run even after a failure, so that the report is whole, except when a step says in `stop`
  * that the later ones have nothing to work on. */
-#include "model/stamp.h"
 #include "proof/pack.h"
 #include "verify/pack.h"
 
@@ -18,7 +18,7 @@ struct v1 {
 	const struct json *manifest;
 	struct pack_entry *entries;
 	size_t n;
-	bool is_sealed; /* version 1.1 or later: the seal is required */
+	bool is_own; /* written by this program: sealed, in one spelling, and signed in the manifest only */
 	const char *stop; /* why later steps cannot run, or NULL */
 };
 
@@ -27,13 +27,16 @@ typedef bool step_fn(struct v1 *s);
 static const char *const manifest_members[] = { "version", "pack_id", "created_at", "actor_did", "intent_id",
 	"policy_hash", "entries", "manifest_hash", "entries_merkle_root", "signatures", "seal" };
 
+static const char *const signature_members[] = { "signer_id", "signature", "algorithm", "signed_at",
+	"key_id" };
+
 static bool fail_step(struct v1 *s, const char *step, const char *text)
 {
 	return verify_refute(s->v, step, "%s", text);
 }
 
 /* "1.<minor>.<patch>", each without sign or leading zero: a version has one spelling. */
-static bool read_version(const char *text, int64_t *ret_minor)
+static bool is_version_1(const char *text)
 {
 	struct bytes rest = bytes_of(text), part;
 	int64_t numbers[3];
@@ -51,7 +54,6 @@ static bool read_version(const char *text, int64_t *ret_minor)
 		if (!text_int(digits, &numbers[i]))
 			return false;
 	}
-	*ret_minor = numbers[1];
 	return !rest.p && numbers[0] == 1;
 }
 
@@ -78,19 +80,82 @@ static bool step_archive(struct v1 *s)
 	return true;
 }
 
+/* "pack-" and the first digits of the hash that the manifest has without a name. */
+static bool is_own(const struct v1 *s)
+{
+	struct json *unnamed = json_new(s->v->a, JSON_OBJECT);
+	const char *id = member_text(s->manifest, "pack_id");
+	struct bytes preimage;
+
+	json_each_member (m, s->manifest)
+		json_set(s->v->a, unnamed, m->name, m->value);
+	json_sets(s->v->a, unnamed, "pack_id", "");
+	return pack_manifest_preimage(s->v->a, unnamed, s->entries, s->n, &preimage, NULL) == OK &&
+		text_eq(id, arena_printf(s->v->a, "pack-%.32s", sha256_hex(s->v->a, preimage.p, preimage.n)));
+}
+
+/* The members are among these names, in this order. */
+static bool in_order(const struct json *object, const char *const *names, size_t n)
+{
+	size_t k = 0;
+
+	json_each_member (m, object) {
+		while (k < n && !text_eq(names[k], m->name))
+			k++;
+		if (k++ == n)
+			return false;
+	}
+	return json_is(object, JSON_OBJECT);
+}
+
+static bool is_in_order(const struct v1 *s)
+{
+	static const char *const seal[] = { "version", "algorithm", "public_key", "signed_at", "signature" };
+	static const char *const entry[] = { "path", "content_hash", "size", "content_type" };
+	size_t i = 0;
+
+	json_each (row, json_get(s->manifest, "entries")) {
+		if (!in_order(row, entry, ARRAY_SIZE(entry)) ||
+			!text_eq(member_text(row, "path"), s->entries[i++].path))
+			return false;
+	}
+	json_each (row, json_get(s->manifest, "signatures")) {
+		if (!in_order(row, signature_members, ARRAY_SIZE(signature_members)))
+			return false;
+	}
+	return in_order(s->manifest, manifest_members, ARRAY_SIZE(manifest_members)) &&
+		(!json_get(s->manifest, "seal") ||
+			in_order(json_get(s->manifest, "seal"), seal, ARRAY_SIZE(seal)));
+}
+
+/* Our own manifests have one spelling, so that no byte of them can be another.  Those of others are read as
+ * they come. */
+static bool check_spelling(struct v1 *s)
+{
+	const struct pack_file *f = verify_pack_find(s->p, "manifest.json");
+	struct buf b;
+
+	buf_init(&b, s->v->a);
+	json_write(&b, s->manifest, JSON_INDENT | JSON_HTML_SAFE);
+	if (bytes_eq(f->content, buf_bytes(&b)) && is_in_order(s))
+		return true;
+	if (s->is_own)
+		return fail_step(s, "manifest", "the manifest is spelled otherwise than Helm writes it");
+	verify_note(s->v, "the manifest is not spelled as Helm writes it: its values were verified");
+	return true;
+}
+
 /* Everything later relies on s->entries, which are sorted and have no path twice. */
 static bool step_manifest(struct v1 *s)
 {
 	const char *variant, *version = member_text(s->manifest, "version");
 	struct err e = { 0 };
-	int64_t minor;
 
-	if (!read_version(version, &minor)) {
+	if (!is_version_1(version)) {
 		s->stop = "the manifest's version is not supported";
 		return verify_refute(
 			s->v, "manifest", "the manifest's version '%.20s' is not supported", version);
 	}
-	s->is_sealed = minor >= 1;
 	if ((variant = case_variant(s->v->a, s->manifest))) {
 		s->stop = "the manifest is ambiguous";
 		return verify_refute(s->v, "manifest",
@@ -100,7 +165,8 @@ static bool step_manifest(struct v1 *s)
 		s->stop = "the manifest cannot be read";
 		return verify_refute(s->v, "manifest", "%s", e.text);
 	}
-	return true;
+	s->is_own = is_own(s);
+	return check_spelling(s);
 }
 
 /* A preimage that cannot be made is a failure of the manifest, not of its hash. */
@@ -169,10 +235,14 @@ static bool is_listed(const struct v1 *s, const char *path)
 }
 
 /* Detached signatures cannot stand in the list they sign.  A listed file of such a name is an ordinary
- * file. */
+ * file.  Signatures stand in one place: where the manifest has some, as ours always does, files beside it
+ * are strangers like any others. */
 static bool is_detached(const struct v1 *s, const struct pack_file *f)
 {
-	return (text_starts(f->path, "signatures/") || text_eq(f->path, "manifest.sig.json")) &&
+	const struct json *list = json_get(s->manifest, "signatures");
+
+	return !s->is_own && !(list && list->n) &&
+		(text_starts(f->path, "signatures/") || text_eq(f->path, "manifest.sig.json")) &&
 		!is_listed(s, f->path);
 }
 
@@ -209,12 +279,8 @@ static const struct trusted_key *signer_of(
 
 	for (size_t i = 0; i < t->key_count; i++) {
 		const struct trusted_key *k = &t->keys[i];
-		int order;
-		if (k->not_before && (!stamp_compare(made, k->not_before, &order) || order < 0))
-			continue;
-		if (k->not_after && (!stamp_compare(made, k->not_after, &order) || order > 0))
-			continue;
-		if (verify_ed25519(k->key, message, signature))
+		struct verification asked = { .a = s->v->a, .trust = t, .signer_key = k };
+		if (verify_ed25519(k->key, message, signature) && verify_key_window(&asked, made))
 			return k;
 	}
 	return NULL;
@@ -246,6 +312,19 @@ static bool check_signature(struct v1 *s, const struct json *sig, const char *wh
 	return true;
 }
 
+/* A signature file could carry anything beside the signature, and nothing would cover it. */
+static bool is_only_signature(const struct json *sig)
+{
+	json_each_member (m, sig) {
+		bool is_known = text_eq(m->name, "manifest_hash");
+		for (size_t i = 0; i < ARRAY_SIZE(signature_members); i++)
+			is_known |= text_eq(m->name, signature_members[i]);
+		if (!is_known || !json_text(m->value))
+			return false;
+	}
+	return json_is(sig, JSON_OBJECT);
+}
+
 /* Signatures in files of their own.  *count grows by those that verified. */
 static bool check_detached(struct v1 *s, size_t *count)
 {
@@ -257,6 +336,8 @@ static bool check_detached(struct v1 *s, size_t *count)
 			continue;
 		if (pack_json(s->v->a, f, &sig, &e))
 			return verify_fail(s->v, "signature", "%s", e.text);
+		if (!is_only_signature(sig))
+			return verify_fail(s->v, "signature", "%s holds more than a signature", f->path);
 		if (!check_signature(s, sig, f->path))
 			return false;
 		(*count)++;
@@ -285,8 +366,8 @@ static bool check_seal(struct v1 *s)
 	uint8_t signature[SIGNATURE_SIZE], declared[KEY_SIZE];
 	struct buf b;
 
-	if (!seal && !s->is_sealed)
-		return true;
+	if (!s->is_own && !text_eq(member_text(seal, "version"), "helm-pack-seal/v1"))
+		return true; /* none, or a member of somebody else's */
 	buf_init(&b, s->v->a);
 	if (!text_eq(member_text(seal, "version"), "helm-pack-seal/v1"))
 		return fail_step(s, "signature", "the manifest has no seal of a supported version");
@@ -326,7 +407,7 @@ static bool step_signature(struct v1 *s)
 		return verify_fail(s->v, "signature", "the signatures are not a list");
 	if (!count)
 		return verify_fail(s->v, "signature", "the pack is not signed");
-	if (!s->is_sealed && !json_get(s->manifest, "seal"))
+	if (!s->is_own)
 		verify_note(s->v,
 			"the signature covers manifest_hash only: signer_id, key_id and signed_at are "
 			"claims");
@@ -334,8 +415,7 @@ static bool step_signature(struct v1 *s)
 	return true;
 }
 
-/* Old packs may lack the root.  From version 1.1 on it is required, since proofs of single entries lead to
- * it. */
+/* Packs of others may lack the root.  Ours have it, since proofs of single entries lead to it. */
 static bool step_merkle_root(struct v1 *s)
 {
 	const struct json *stated = json_get(s->manifest, "entries_merkle_root");
@@ -343,7 +423,7 @@ static bool step_merkle_root(struct v1 *s)
 	const char *computed = pack_hash_text(s->v->a, &root);
 
 	verify_value(s->v, "entries_merkle_root", computed);
-	if (!stated && !s->is_sealed)
+	if (!stated && !s->is_own)
 		return true;
 	if (json_text(stated) && text_eq(json_text(stated), computed))
 		return true;
@@ -373,6 +453,7 @@ void verify_pack_v1(struct verification *v, const struct pack *p, const struct j
 	struct v1 s = { .v = v, .p = p, .manifest = manifest };
 
 	v->kind = "evidence pack v1";
+	pack_add_seams(v, p);
 	verify_value(v, "pack_id", member_text(manifest, "pack_id"));
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
 		const char *before = v->error;

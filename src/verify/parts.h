@@ -33,8 +33,13 @@ bool parse_signature(const char *text, uint8_t ret[SIGNATURE_SIZE]);
 bool verify_signature(struct verification *v, struct bytes message, const uint8_t signature[SIGNATURE_SIZE],
 	const uint8_t *declared, const char *key_id, const char *error);
 
-/* The trusted key that verified was in force at the time the record states; otherwise trust is refused ("key_window"). */
+/* The time the record states lies in the window of the trusted key that verified, where it has one (a trust file, a
+ * revocation); otherwise trust is refused ("key_window"). */
 bool verify_key_window(struct verification *v, const char *time);
+
+/* In a chain whose newest key has order `before`, the key that verified is not an older one; otherwise trust is refused
+ * ("key_order").  Returns the order of the chain's newest key now. */
+unsigned verify_key_order(struct verification *v, unsigned before);
 
 /* Merge the answers of one part into the whole: one "no" makes it no, one "not established" keeps it from yes. */
 void verify_merge(struct verification *whole, const struct verification *part, bool is_first);

@@ -4,8 +4,9 @@
  * falls back can be talked into the weaker form by deleting a member.  Untagged receipts sign colon-joined
  * fields that can be read two ways; they are refused unless asked for, and marked as legacy then.
  *
- * What the signature does not cover (time, executor, metadata, keys, log members) is protected by the
- * chain hash in the next receipt.  The head of a chain has no next one, and the report says so. */
+ * What the signature does not cover by name (time, executor, metadata, keys) is bound by the mark in the
+ * signed receipt_id, and by the chain hash in the next receipt.  Receipts from before marks, and those of
+ * others, have only the second; the head of a chain has no next one, and the report says so. */
 #include "verify/receipt.h"
 
 #include "model/records.h"
@@ -96,6 +97,7 @@ static bool try_legacy(struct verification *v, const struct json *receipt, const
 	if (!check_signature(&attempt, receipt, preimage, "signature_rejected"))
 		return false;
 	verify_merge(v, &attempt, true);
+	v->signer_key = attempt.signer_key;
 	verify_value(v, "preimage_version", name);
 	if (v->values)
 		json_set(v->a, v->values, "preimage_text",
@@ -136,23 +138,31 @@ static bool check_tag(struct verification *v, const struct json *receipt)
 	return check_v5(v, receipt);
 }
 
+/* Everything is asked although the hash failed, so that the signer is known; but what cannot be hashed is
+ * not what was signed, whatever the signature says about thirteen of its members. */
 bool verify_receipt_core(
 	struct verification *v, const struct json *receipt, struct hash *ret_chain, bool *ret_hashed)
 {
+	struct receipt_text text;
 	struct err e = { 0 };
 
 	*ret_hashed = false;
 	if (!json_is(receipt, JSON_OBJECT))
 		return verify_refute(v, "contract_mismatch", "receipt must be a JSON object");
 	/* Projecting the whole receipt also refuses names that differ from known ones only in letter case. */
-	if (receipt_chain_hash(v->a, receipt, ret_chain->b, &e))
+	if (receipt_text(v->a, receipt, &text, &e)) {
 		(void)verify_refute_err(v, &e);
-	else
+	} else {
+		receipt_text_chain(&text, ret_chain->b);
 		*ret_hashed = true;
+	}
 	if (*ret_hashed && v->values)
 		verify_value(v, "chain_hash", hash_hex(v->a, ret_chain));
-	return check_profile(v, receipt) && check_tag(v, receipt) && *ret_hashed &&
-		verify_key_window(v, member_text(receipt, "timestamp"));
+	bool is_signed = check_profile(v, receipt) && check_tag(v, receipt);
+	if (!*ret_hashed)
+		v->integrity = ANSWER_NO;
+	return is_signed && *ret_hashed && verify_key_window(v, member_text(receipt, "timestamp")) &&
+		verify_subject(v, receipt) && verify_own_form(v, receipt, &text);
 }
 
 /* Names the record in the report, and says what the signature leaves open. */
@@ -165,10 +175,10 @@ void verify_receipt(struct verification *v, const struct json *receipt)
 	v->record = NULL;
 	if (!verify_receipt_core(v, receipt, &chain, &hashed) && !v->record)
 		v->record = arena_printf(v->a, "receipt %s", *id ? id : "without id");
-	verify_note(v,
-		"the signature does not cover timestamp, executor_id, metadata, keys and log members; a "
-		"later receipt's "
-		"prev_hash or a log proof does");
+	if (!receipt_id_mark(id))
+		verify_note(v,
+			"the signature does not cover timestamp, executor_id, metadata, keys and log members; a "
+			"later receipt's prev_hash or a log proof does");
 	if (verification_headline(v) != HEADLINE_ADMISSIBLE)
 		verify_note(v, "verdict and status of this receipt are unestablished claims");
 }
@@ -193,6 +203,7 @@ struct bundle {
 	const char *identity_fault, *hash_fault, *link_fault; /* first one, or NULL */
 	struct hash previous;
 	int64_t previous_clock;
+	unsigned key_order;
 	bool has_previous, is_governed, is_observed;
 	struct json *chain_hashes;
 };
@@ -241,8 +252,9 @@ static void take_receipt(struct bundle *b, size_t i, const struct json *receipt)
 	bool hashed;
 
 	verification_begin(&one, v->a, v->trust, "receipt");
-	if (!(verify_receipt_core(&one, receipt, &chain, &hashed) && is_identified(&one)) &&
-		!b->identity_fault) {
+	bool is_good = verify_receipt_core(&one, receipt, &chain, &hashed);
+	b->key_order = verify_key_order(&one, b->key_order);
+	if (!(is_good && !one.error && is_identified(&one)) && !b->identity_fault) {
 		b->identity_fault = arena_printf(v->a, "%s: %s", name_record(v->a, i, receipt),
 			one.text ? one.text
 				 : "the signature verifies only under the key the receipt carries");
@@ -318,10 +330,15 @@ void verify_receipts(struct verification *v, const struct json *receipts, const 
 		(void)verify_fail(v, "no receipts supplied", "no receipts supplied");
 		return;
 	}
+	struct trust *trust = arena_alloc(v->a, sizeof(*trust));
+	*trust = *v->trust;
+	(void)trust_add_seams(v->a, (const struct json *const *)receipts->items, receipts->n, trust);
+	v->trust = trust;
 	for (size_t i = 0; i < receipts->n; i++)
 		take_receipt(&b, i, receipts->items[i]);
 	report_checks(&b, receipts->n, json_is(permits, JSON_ARRAY) ? permits : NULL);
 	json_set(v->a, v->values, "chain_hashes", b.chain_hashes);
-	verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
+	if (!receipt_id_mark(member_text(receipts->items[receipts->n - 1], "receipt_id")))
+		verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
 	verify_note(v, "whether receipts after the last one existed is not established");
 }

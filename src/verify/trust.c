@@ -59,6 +59,9 @@ int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust 
 	int rc;
 
 	if (!parse_key(a, key, &k)) {
+		if (trust_parse_key(key, k.key))
+			return err_set(e, E_INPUT, "TRUST_KEY",
+				"'%.80s' is no key: signatures under it can be made by anybody", key);
 		if ((rc = file_read(s, a, AT_FDCWD, key, 16384, FILE_FOLLOW, &text, NULL)))
 			return err_set(e, (enum rc)rc, "TRUST_KEY",
 				"'%.200s' is neither 64 hex digits nor a readable key file", key);

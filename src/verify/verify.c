@@ -263,6 +263,25 @@ bool verify_key_window(struct verification *v, const char *time)
 	return verify_fail(v, "key_window", "the signing key was not in force at %s", time);
 }
 
+/* Keys follow each other in a chain as in their history, whatever a clock says.  A key that no history tells
+ * of has no place in that order, and leaves it as it is. */
+unsigned verify_key_order(struct verification *v, unsigned before)
+{
+	const struct trusted_key *k = v->signer_key;
+
+	if (!k || !k->order)
+		return before;
+	if (k->order >= before)
+		return k->order;
+	v->trusted = ANSWER_NO;
+	verify_at(v, NULL, "public_key_set",
+		arena_printf(v->a, "the key of link %u of the key history, or a later one", before),
+		arena_printf(v->a, "the key of link %u", k->order));
+	(void)verify_fail(v, "key_order",
+		"the signing key was no longer in force here: a later key has signed before it");
+	return before;
+}
+
 /* The worse of two answers; "no" is worse than "not established". */
 static enum answer merge(enum answer x, enum answer y)
 {

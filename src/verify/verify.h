@@ -33,9 +33,13 @@ struct trusted_key {
 	const char *id; /* routing hint only; "" when unknown */
 	uint8_t key[KEY_SIZE];
 	const uint8_t *post_quantum; /* the same signer's ML-DSA-65 key (proof/mldsa.h), or NULL */
-	/* From a key history: a record that says it was made outside this window is not trusted.  NULL: no bound.  A thief of
-	 * the key can write any time; only an anchored tree head shows that a record was there before. */
+	/* A record that says it was made outside this window is not trusted: from a trust file, or not_after from a revocation.
+	 * NULL: no bound.  A thief of the key can write any time; only an anchored tree head shows that a record was there
+	 * before. */
 	const char *not_before, *not_after;
+	/* From a key history: the number of the link that introduced it; 0: not from one.  Who follows whom is told by this and
+	 * by the place in a chain, never by a clock: behind a receipt of one key no receipt of a lower number is trusted. */
+	unsigned order;
 };
 
 /* What the caller brings. */
@@ -49,6 +53,8 @@ struct trust {
 	const struct json *side_head; /* the head file beside an audit log, or NULL */
 	const struct gaps *gaps; /* holes in a chain that are on record elsewhere; or NULL */
 	unsigned threads; /* for long chains; 0 or 1: only the caller, at most 64 */
+	unsigned
+		key_order; /* what is verified continues a chain whose newest key has this order; 0: it begins one */
 };
 
 /* 64 hex digits with optional "ed25519:" and surrounding white space. */
@@ -57,9 +63,17 @@ bool trust_parse_key(const char *text, uint8_t ret_key[KEY_SIZE]);
 int trust_add_key(struct sys *s, struct arena *a, const char *key, struct trust *t, struct err *e);
 int trust_add_file(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
 
-/* A key history (docs/formats/key-history.md) extends trust: from a key in *t to those that follow or precede it, each for the time
- * it was in force.  Refused: a history that does not verify, or that has none of the keys in *t. */
+/* A key history (docs/formats/key-history.md) extends trust: from a key in *t to those that follow or precede it, each for its place
+ * in the order.  Refused: a history that does not verify, or that has none of the keys in *t. */
 int trust_add_history(struct sys *s, struct arena *a, const char *path, struct trust *t, struct err *e);
+
+/* The receipt with which a chain goes on under another key carries the links of the history in between. */
+#define KEY_EFFECT "helm.key/continues"
+/* The same from such receipts, in the order of the chain.  What is none, does not verify, or is not tied to a key in *t adds
+ * nothing; true when *t has changed. */
+bool trust_add_seams(struct arena *a, const struct json *const *receipts, size_t n, struct trust *t);
+/* The same from a text with one receipt per line. */
+bool trust_add_seam_lines(struct arena *a, struct bytes text, struct trust *t);
 
 enum check_status { CHECK_PASS, CHECK_FAIL, CHECK_NOT_APPLICABLE };
 struct check {
@@ -80,6 +94,7 @@ struct verification {
 	/* The first broken link; NULL where it does not apply. */
 	const char *record, *member, *expected, *found;
 	const struct trusted_key *signer_key; /* the trusted key that verified, or NULL */
+	unsigned key_order; /* of a chain: of its newest key, or what it continues */
 	const char *signer; /* hex of the key that verified, or NULL */
 	bool is_legacy, is_self_attested;
 	bool is_no_record, is_damaged;

@@ -219,10 +219,12 @@ cp "$scratch/before" .helm/approvals.json
 ok "and not again when the document is put back" sh -c 'printf %s "$0" | grep -q "was used or revoked before, says the record"' "$(hook "git clean -fdx" back)"
 cp "$scratch/saved" .helm/approvals.json
 echo '{' >.helm/approvals.json
-ok "a file that cannot be read grants nothing, and that is said" sh -c 'printf %s "$0" | grep -q "cannot be read"' "$(hook "rm -rf src" t2)"
+ok "what cannot be read is named by the list" says 1 "approvals.json" helm approval list
+ok "and by doctor" says 1 "grants again from the record" helm doctor
 ok "what is allowed is still allowed" passes "ls"
-ok "the list says what is wrong" says 1 "approvals.json" helm approval list
-ok "so does doctor" says 1 "nothing is granted until" helm doctor
+ok "what was granted stays granted" passes "rm -rf src" t2
+ok "what could not be read is kept" sh -c 'test "$(cat .helm/approvals.json.damaged-*)" = "{"'
+ok "and the list can be read" says 0 "$shape" helm approval list
 cp "$scratch/saved" .helm/approvals.json
 cp .helm/approvals.json "$scratch/before"
 terminal REVOKE -- helm approval revoke "$shape" >/dev/null
@@ -253,6 +255,24 @@ ok "not below an agent's client, though" says 25 "agent client" governed approva
 terminal -- helm approval approve "$id" --key "$scratch/approver/boss.key" >/dev/null
 ok "and is named in the record" sh -c 'grep -q "\"approver\":{\"key_id\":\"ed25519:" "$0"' "$receipts"
 ok "the call passes" passes "rm -rf src" key
+
+# Answers outlive a rotation, and a snapshot of the chain that is lost.
+asks "chmod -R 700 src" turn
+id=$(newest)
+asks "rm -rf src" turn
+approve "$(newest)" --shape --for 2h >/dev/null
+helm key rotate >/dev/null
+ok "granted before a rotation: in force" passes "rm -rf src" turn
+ok "asked before it: shown" says 0 "chmod -R 700 src" helm approval show "$id"
+ok "and approved" says 0 "Granted" approve "$id"
+ok "which counts" passes "chmod -R 700 src" turn
+ok "how it was answered is still told" says 0 "approved" helm approval show "$id"
+ok "and listed" says 0 "$id" helm approval list --all
+ok "of many only some" says 0 "Older ones are not shown" helm approval list --all --limit 1
+ok "as a document, too" says 0 '"complete": false' helm approval list --all --limit 1 --json
+rm -rf "$scratch"/home/.helm/trees
+ok "without the snapshot: the same answer" passes "rm -rf src" turn
+ok "and it is made again" sh -c 'ls "$0"/home/.helm/trees/*/grants.json' "$scratch"
 
 ok "a denial that somebody gave is on record" sh -c 'grep -q "helm.approval/deny" "$0" && grep -q "helm.approval/revoke" "$0"' "$receipts"
 ok "the document is what its schema says" says 0 "valid" helm schema validate "$HELM_SOURCE/schemas/approvals.schema.json" .helm/approvals.json

@@ -77,4 +77,11 @@ fi
 if command -v zsh >/dev/null; then ok "the zsh script parses" sh -c '"$0" completion zsh >z && zsh -n z' "$HELM_REAL"; fi
 if command -v fish >/dev/null; then ok "the fish script parses" sh -c '"$0" completion fish >f && fish --no-execute f' "$HELM_REAL"; fi
 if command -v mandoc >/dev/null; then ok "the man page has no errors" sh -c '"$0" help --man >helm.1 && mandoc -T lint -W error helm.1' "$HELM_REAL"; fi
+
+# A stack too small for deep input: nothing is begun, and a hook blocks.
+small_stack() { sh -c 'ulimit -s 256; exec "$@"' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" "$@"; }
+if [ "$(small_stack --version 2>/dev/null)" = "$(helm --version)" ]; then
+  ok "a small stack is said" says 1 "ulimit -s" small_stack status
+  ok "and blocks a hook" exits 2 small_stack hook pre-tool --client claude-code
+fi
 finish

@@ -119,4 +119,22 @@ sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/executio
 trust "$ws" >/dev/null
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
+
+# A refusal names the cause.
+fresh_workspace
+echo '{broken' >"$ws/references/execution_profiles.json"
+ok "profiles that cannot be read are no fault of the call" answers claude-code 0 'INBOX_POLICY_PROFILE_UNAVAILABLE' "touch file"
+ok "a call that cannot be read is" sh -c '! printf "{bad" | "$@" 2>&1 | grep -q PROFILE_UNAVAILABLE' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" hook pre-tool --client claude-code
+
+# Many calls between the two halves of one.
+fresh_workspace
+long_call() { printf '{"tool_name":"Bash","tool_input":{"command":"make"},"session_id":"s","cwd":"%s","tool_use_id":"long-one"%s}' "$PWD" "$1"; }
+long_call '' | pre claude-code >/dev/null
+n=0
+while [ $n -lt 1000 ]; do
+  n=$((n + 1))
+  printf '{"client": "claude-code", "tool_use_id": "u%d", "verdict": "ALLOW"}\n' $n
+done >>"$ws/.helm/tool-calls.jsonl"
+long_call ',"tool_response":{"stdout":"ok"}' | helm hook post-tool --client claude-code
+ok "an outcome finds its call however many came between" grep -q '_outcome"' "$ws/.helm/receipts.jsonl"
 finish

@@ -57,13 +57,17 @@ if command -v git >/dev/null 2>&1; then
   record 1
   ok "again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
   ok "the reference has both" sh -c 'test "$(git -C "$0" rev-list --count refs/helm/log)" = 2' "$ws"
+  git -C "$ws" tag taken "$(git -C "$ws" hash-object -w --stdin </dev/null)"
+  ok "a reference that holds something else is left alone" says 1 "refs/tags/taken" helm log anchor --to refs/tags/taken
   ok "a bad reference name" says 2 "not a name git accepts" helm log anchor --to 'refs/a..b'
 fi
 ok "check compares with the anchors" says 0 "anchors" helm log check
 
 # Damage.
 cp -a "$ws/.helm" "$scratch/whole"
-restore() { rm -rf "$ws/.helm"; cp -a "$scratch/whole" "$ws/.helm"; }
+# What was verified of a state that is put back to an earlier one is forgotten, too: otherwise it is found, as it should be.
+forget() { rm -rf "$scratch/home/.helm/trees"; }
+restore() { forget; rm -rf "$ws/.helm"; cp -a "$scratch/whole" "$ws/.helm"; }
 n=$(receipts)
 edit() { sed -i "$1" "$chain"; }
 ok "nothing to repair is said" says 1 "nothing to repair" helm log repair --yes
@@ -77,13 +81,13 @@ each_failure() { # each change of the disk fails once: a repair that says it is 
   cp -a "$ws/.helm" "$scratch/forged"
   i=1
   while [ $i -le 24 ]; do
-    rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
+    forget && rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
     if (HELM_ENV="${HELM_ENV:-} HELM_TEST_FAIL_AT=$i:EIO" helm_twin log repair --yes) >"$scratch/.o" 2>&1; then
       exits 0 helm log check || { echo "call $i failed"; return 1; }
     fi
     i=$((i + 1))
   done
-  rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
+  forget && rm -rf "$ws/.helm" && cp -a "$scratch/forged" "$ws/.helm"
 }
 ok "a repair that fails on its way does not say that it is done" each_failure
 ok "repair without --yes only says what it would do" says 1 "do it with --yes" helm log repair
@@ -136,6 +140,41 @@ ok "a line that is no receipt" says 1 "no receipt" helm log check
 ok "is cut by repair" says 0 "records the damage" helm log repair --yes
 ok "after which nothing else is lost" sh -c 'test "$(wc -l <"$0")" -eq "$1"' "$chain" "$((n + 1))"
 restore
+# Verified before.
+lacks() { # TEXT COMMAND...: succeeds and does not say it
+  not_said=$1
+  shift
+  exits 0 "$@" && ! grep -qF -e "$not_said" "$scratch/.stdout"
+}
+ok "all of it once" says 0 "sound" helm log check
+ok "what was verified is not read again" says 0 "receipts were verified on" helm log check
+ok "--all reads it" lacks "were verified on" helm log check --all
+record 1
+ok "what is new is read" says 0 ", 2 now" helm log check
+ok "a program is told" says 0 '"verified_before"' helm log check --json
+edit '2s/"status":"[A-Z]*"/"status":"FORGED"/'
+ok "a change in what was verified is found" says 1 "receipt 2 (receipts.jsonl line 2)" helm log check
+restore
+ok "verified" says 0 "sound" helm log check
+sed -i '1s/"timestamp":"./"timestamp":"9/' "$ws/.helm/log/heads.jsonl"
+ok "a head that was verified and changed is found" says 1 "heads.jsonl line 1" helm log check
+restore
+ok "verified again" says 0 "sound" helm log check
+for f in "$chain" "$ws/.helm/log/leaves"; do sed -i '$d' "$f"; done
+rm "$ws/.helm/log/edge" "$ws/.helm/log/anchors.json" "$ws/.helm/log/heads.jsonl"
+ok "a cut that leaves no trace inside is found, because it was verified before" says 1 "what was verified before" helm log check
+ok "and a repair puts it on record" says 0 "records the damage" helm log repair --yes
+ok "after which it is sound" says 0 "sound" helm log check
+ok "other trust, and everything is read" lacks "were verified on" helm log check --key "$key"
+rm -rf "$ws/.helm/log" "$chain" "$ws"/.helm/receipts.jsonl.*
+record 1
+ok "a chain that began anew is said" says 0 "another chain was verified here" helm log check
+restore
 other=3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29
 ok "another key is not trusted, but nothing is damaged" says 1 "UNTRUSTED" helm log check --key $other
+if git init -q --object-format=sha256 "$scratch/wide" 2>/dev/null; then
+  helm init --path "$scratch/wide" >/dev/null && cd "$scratch/wide" && helm run -- true >/dev/null 2>&1
+  ok "anchor in a sha256 repository" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+  ok "and again, on top" says 0 "refs/helm/log" helm log anchor --to refs/helm/log
+fi
 finish

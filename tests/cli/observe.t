@@ -9,7 +9,7 @@ ok "before anything ran" says 0 "Nothing has been run with 'helm run' yet" helm 
 helm run --task-name "first look" --task-id t-first -- echo hi >/dev/null
 helm run --task-name "bad one" --task-id t-bad -- false 2>/dev/null
 helm run --task-name "<b>evil</b>" --task-id t-stop -- rm -rf / 2>/dev/null
-ok "brief says what is wrong" says 0 "1 task failed, 1 task was stopped by the guard" helm status --brief
+ok "brief says what is wrong" says 0 "1 task failed in the last 24 hours, 1 task was stopped by the guard in the last 24 hours" helm status --brief
 ok "and what the last task was" says 0 'The last task, "<b>evil</b>", was stopped under workspace_edit' helm status --brief
 ok "brief JSON" is_json helm status --brief --json
 ok "status JSON" is_json helm status --json

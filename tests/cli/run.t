@@ -148,4 +148,14 @@ no_key() {
   says 1 "helm key create" helm run -- touch effect && ! test -e effect
 }
 fresh "no key: nothing runs, and it says what to do" no_key
+if [ -c /dev/full ]; then
+  full_out() { helm run --task-id full -- echo hi >/dev/full; }
+  full_err() { helm run -- sh -c 'echo hi >&2' 2>/dev/full; }
+  fresh "output that cannot be written is no success" exits 1 full_out
+  fresh "nor is a message that cannot be" exits 1 full_err
+  full_row() { full_out; grep -q '"status": "completed".*"task_id": "full"' "$ledger"; }
+  fresh "the command itself completed, and its row says so" full_row
+fi
+gone_reader() { { helm run -- sh -c 'echo one; sleep 0.2; echo two'; echo $? >"$scratch/code"; } | head -n 1 >/dev/null; ! grep -qx 1 "$scratch/code"; }
+fresh "a reader that has gone is no error of ours" gone_reader
 finish

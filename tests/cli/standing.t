@@ -98,8 +98,9 @@ ok "also by the first sentence" first "what destroys is saved first and then run
 ok "which does not say that all is well" sh -c '! printf %s "$0" | grep -q "All is well"' "$(helm status --brief)"
 
 # (f) state files that cannot be read
-for file in workspace.json freeze.json approvals.json profile-pause-state.json checkpoints/index.json; do
+for file in workspace.json freeze.json approvals.json profile-pause-state.json checkpoints/index.json setup.json log/anchors.json long-running-runtime.json; do
   fresh
+  mkdir -p "$state/log"
   echo '{"broken' >"$state/$file"
   ok "$file cannot be read: not well" not_well
   ok "$file cannot be read: told everywhere" everywhere "$(basename "$file")" 1
@@ -157,6 +158,24 @@ sed -i 'x;$G;$!{x;p;x};1d' "$state/task-ledger.jsonl" 2>/dev/null
 printf 'garbage\n' >>"$state/task-ledger.jsonl"
 ok "a line of a ledger that cannot be read is told everywhere" everywhere "task-ledger.jsonl cannot be read" 1
 
+# (g) everything, when asked for
+with_receipts
+mkdir "$scratch/project/src"
+for n in 1 2 3 4 5 6 7 8; do echo "file $n" >"$scratch/project/src/$n"; done
+helm checkpoint create >/dev/null
+ok "deep: all of it is read" says 0 "6 receipts, all verified" helm doctor --deep --skip-discovery
+ok "deep: also the checkpoints" says 0 "1, all can be restored" helm doctor --deep --skip-discovery
+pack=$(find "$scratch/home/.helm" -path '*checkpoints/objects*' -name '*.pack' | head -n 1)
+ok "deep: there is a pack" test -n "$pack"
+size=$(wc -c <"$pack")
+printf 'XXXXXXXX' | dd of="$pack" bs=1 seek=$((size / 3)) conv=notrunc 2>/dev/null
+ok "deep: a damaged pack is found" says 1 "cannot be restored whole" helm doctor --deep --skip-discovery
+ok "deep: with a remedy" says 1 "helm checkpoint create" helm doctor --deep --skip-discovery
+ok "deep: which works" exits 0 helm checkpoint create
+with_receipts
+sed -i '2s/"ALLOW"/"DENY!"/' "$state/receipts.jsonl"
+ok "deep: a changed receipt is found" says 1 "record:all" helm doctor --deep --skip-discovery
+
 # (h) the key
 with_receipts
 mv "$scratch/home/.helm/keys/root.key" "$scratch/kept.key"
@@ -190,7 +209,8 @@ ok "and told everywhere" everywhere "nothing is allowed until it is mended" 1
 ok "as the next run does" says 1 "log check" helm run -- true
 quietly_repair() { helm log repair --yes >/dev/null && rm "$state/log/edge"; }
 ok "once it is on record" quietly_repair
-ok "it is well again, also for who has to look at all of it" first "All is well."
+ok "it is well again, also for who has to look at all of it" sh -c '! printf %s "$0" | grep -q "mended\|Needs attention: .*record"' "$(helm status --brief)"
+ok "and the run that was refused is told" first "1 task failed"
 
 # The guard in front of an agent was put in, and somebody took it out, or broke the file.
 fresh

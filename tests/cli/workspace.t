@@ -90,4 +90,32 @@ fi
 ok "a file in the way is one line" says 1 "not a directory" sh -c ': >file; HOME='"$scratch/home"' '"$HELM_REAL"' init --path file/w'
 printf '{"a":1}\nnot json\n' >"$ws/.helm/task-ledger.jsonl"
 ok "a torn ledger is counted" says 1 "1 of 2 lines cannot be read, the first is line 2" helm doctor --skip-discovery
+
+# ---- twenty at once, the first time ----
+mkdir "$scratch/crowd"
+crowd_init() { env -i PATH="$PATH" HOME="$scratch/crowd" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" "$@"; }
+n=0
+while [ $n -lt 20 ]; do
+  n=$((n + 1))
+  { crowd_init init >"$scratch/crowd.$n" 2>&1 && echo fine >"$scratch/crowd.$n"; } &
+done
+wait
+ok "twenty first inits at once all succeed" sh -c 'cat "$0".* | sort -u | grep -qx fine && test "$(cat "$0".* | sort -u | wc -l)" -eq 1' "$scratch/crowd"
+ok "with one key" test "$(grep -c created "$scratch/crowd/.helm/keys/history.jsonl")" -eq 1
+ok "and a workspace that is whole" exits 0 crowd_init doctor --skip-discovery
+
+# ---- names that would command the terminal ----
+evil=$(printf 'e\033[31mvil')
+mkdir "$evil"
+helm init --path "$evil" >"$scratch/shown" 2>&1
+ok "init prints no raw escape" sh -c 'grep -q vil "$0" && ! LC_ALL=C grep -q "$(printf "\033")" "$0"' "$scratch/shown"
+for words in "doctor --skip-discovery" detect status dashboard; do
+  # shellcheck disable=SC2086 # words on purpose
+  helm $words --path "$evil" >"$scratch/shown" 2>&1
+  ok "$words prints no raw escape" sh -c '! LC_ALL=C grep -q "$(printf "\033")" "$0"' "$scratch/shown"
+done
+helm freeze --principal "$evil" --reason "$evil" --path "$evil" >"$scratch/shown" 2>&1
+helm freeze status --path "$evil" >>"$scratch/shown" 2>&1
+helm unfreeze --principal "$evil" --path "$evil" >>"$scratch/shown" 2>&1
+ok "nor does freeze" sh -c 'grep -q vil "$0" && ! LC_ALL=C grep -q "$(printf "\033")" "$0"' "$scratch/shown"
 finish

@@ -133,20 +133,38 @@ static int act_in(struct crash *c, struct place *p, struct err *e)
 	return place_open(c, &c->f.sys, p, e);
 }
 
-/* What can be made again from the receipts may be lost. */
-static void acknowledge(struct crash *c)
+static void may_be_lost(struct crash *c, const char *path)
 {
-	static const char *const names[] = { "log", "log/leaves", "log/edge", "log/lock", "log/heads.jsonl" };
 	struct stat st;
 
-	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
-		char path[64];
-		snprintf(path, sizeof(path), "ws/.helm/%s", names[k]);
-		if (fstatat(c->t.fd, path, &st, 0))
-			continue;
-		for (size_t i = 0; i < c->f.unsynced_count; i++)
-			if (c->f.unsynced[i].ino == st.st_ino && c->f.unsynced[i].dev == st.st_dev)
-				c->f.unsynced[i--] = c->f.unsynced[--c->f.unsynced_count];
+	if (fstatat(c->t.fd, path, &st, 0))
+		return;
+	for (size_t i = 0; i < c->f.unsynced_count; i++)
+		if (c->f.unsynced[i].ino == st.st_ino && c->f.unsynced[i].dev == st.st_dev)
+			c->f.unsynced[i--] = c->f.unsynced[--c->f.unsynced_count];
+}
+
+/* What can be made again from the receipts may be lost: the log over them, and the snapshot of which grants are alive with
+ * whatever a fault left of it. */
+static void acknowledge(struct crash *c)
+{
+	static const char *const names[] = { "ws/.helm/log", "ws/.helm/log/leaves", "ws/.helm/log/edge",
+		"ws/.helm/log/lock", "ws/.helm/log/heads.jsonl", ".helm", ".helm/trees" };
+	AUTO(arena_done) struct arena a = { 0 };
+	char **dirs, **files;
+	size_t n, m;
+
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+		may_be_lost(c, names[k]);
+	if (file_list(sys_real(), &a, c->t.fd, ".helm/trees", &dirs, &n, NULL))
+		n = 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = arena_printf(&a, ".helm/trees/%s", dirs[i]);
+		may_be_lost(c, dir);
+		if (file_list(sys_real(), &a, c->t.fd, dir, &files, &m, NULL))
+			m = 0;
+		for (size_t k = 0; k < m; k++)
+			may_be_lost(c, arena_printf(&a, "%s/%s", dir, files[k]));
 	}
 	crash_ack(c);
 }

@@ -12,7 +12,7 @@ def read(pack):
         return [(member, tar.extractfile(member).read() if member.isfile() else b"") for member in tar]
 
 
-def write(path, rows):
+def archive(rows):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for member, content in rows:
@@ -22,8 +22,12 @@ def write(path, rows):
     data = buffer.getvalue()
     # tarfile fills the last record with zeros; two blocks are enough.
     end = len(data.rstrip(b"\0"))
+    return data[:(end + 511) // 512 * 512] + bytes(1024)
+
+
+def write(path, rows):
     with open(path, "wb") as file:
-        file.write(data[:(end + 511) // 512 * 512] + bytes(1024))
+        file.write(archive(rows))
 
 
 def entry(name, kind=tarfile.REGTYPE, link=""):
@@ -90,7 +94,7 @@ MANIFEST = [
     ("signer", "signature", edit("signatures", 0, "signer_id", to="somebody else")),
     ("signed-at", "signature", edit("signatures", 0, "signed_at", to="2001-01-01T00:00:00Z")),
     ("algorithm", "signature", edit("signatures", 0, "algorithm", to="ML-DSA-65")),
-    ("unknown-member", "signature", lambda m: m.update(note="x")),
+    ("unknown-member", "manifest", lambda m: m.update(note="x")),
     ("case-variant", "manifest", lambda m: m.update(Version="1.1.0")),
 ]
 
@@ -112,7 +116,7 @@ def archives(rows):
     yield "twice", "archive", rows + [(entry(first[0].name), first[1])]
     yield "case", "archive", rows + [(entry(first[0].name.upper()), b"x")]
     yield "below-file", "archive", rows + [(entry(first[0].name + "/x"), b"x")]
-    yield "junk-signature", "signature", rows + [(entry("signatures/x.json"), b"{}")]
+    yield "junk-signature", "completeness", rows + [(entry("signatures/x.json"), b"{}")]
 
 
 def main(pack, to):
@@ -129,9 +133,11 @@ def main(pack, to):
         copy[at] ^= 1
         with open(os.path.join(to, f"{name}.archive.tar"), "wb") as file:
             file.write(copy)
-    for name, copy in (("cut", data[:-512]), ("cut-short", data[:700]), ("behind", data + b"x" * 512), ("empty", b"")):
+    for name, copy in (("cut", data[:-512]), ("cut-short", data[:700]), ("behind", data + b"x" * 512)):
         with open(os.path.join(to, f"{name}.archive.tar"), "wb") as file:
             file.write(copy)
+    with open(os.path.join(to, "empty.other.tar"), "wb"):
+        pass
     return 0
 
 

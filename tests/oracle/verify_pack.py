@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """verify_pack.py PACK.tar[.gz] --key HEX [--key HEX]...
 
-A second verifier of evidence packs, written from docs/formats/evidence-pack.md and tar.md alone, with nothing but Python's
+A second verifier of evidence packs, written from docs/formats/evidence-pack.md, receipt.md and tar.md alone, with nothing but Python's
 standard library.  It shares no code with the program it checks.  Prints "ADMISSIBLE" (exit 0) or "<step>: <why>" (exit 1)."""
 import gzip
 import hashlib
@@ -10,72 +10,8 @@ import re
 import sys
 import unicodedata
 
-# ---- Ed25519 (RFC 8032), strict ----
-
-P = 2**255 - 19
-L = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, P - 2, P) % P
-SQRT_M1 = pow(2, (P - 1) // 4, P)
-
-
-def point_add(p, q):
-    a = (p[1] - p[0]) * (q[1] - q[0]) % P
-    b = (p[1] + p[0]) * (q[1] + q[0]) % P
-    c = 2 * p[3] * q[3] * D % P
-    d = 2 * p[2] * q[2] % P
-    e, f, g, h = b - a, d - c, d + c, b + a
-    return e * f % P, g * h % P, f * g % P, e * h % P
-
-
-def point_mul(s, p):
-    q = (0, 1, 1, 0)
-    while s:
-        if s & 1:
-            q = point_add(q, p)
-        p = point_add(p, p)
-        s >>= 1
-    return q
-
-
-def point_eq(p, q):
-    return (p[0] * q[2] - q[0] * p[2]) % P == 0 and (p[1] * q[2] - q[1] * p[2]) % P == 0
-
-
-def point_decode(data):
-    """The point, or None when the encoding is not canonical or not on the curve."""
-    y = int.from_bytes(data, "little")
-    sign, y = y >> 255, y & ((1 << 255) - 1)
-    if y >= P:
-        return None
-    x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
-    x = pow(x2, (P + 3) // 8, P)
-    if (x * x - x2) % P:
-        x = x * SQRT_M1 % P
-    if (x * x - x2) % P or (x == 0 and sign):
-        return None
-    if x & 1 != sign:
-        x = P - x
-    return x, y, 1, x * y % P
-
-
-BASE = point_decode(bytes.fromhex("58" + "66" * 31))
-IDENTITY = (0, 1, 1, 0)
-
-
-def in_group(p):
-    return p is not None and not point_eq(p, IDENTITY) and point_eq(point_mul(L, p), IDENTITY)
-
-
-def ed25519_verify(key, message, signature):
-    if len(key) != 32 or len(signature) != 64:
-        return False
-    a, r = point_decode(key), point_decode(signature[:32])
-    s = int.from_bytes(signature[32:], "little")
-    if s >= L or not in_group(a) or not in_group(r):
-        return False
-    k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    return point_eq(point_mul(s, BASE), point_add(r, point_mul(k, a)))
-
+import verify_receipt
+from ed25519 import verify as ed25519_verify
 
 # ---- refusing ----
 
@@ -265,7 +201,47 @@ def read_manifest(files):
     need(not any(name != known and name.casefold() == known for name in manifest for known in MEMBERS), "manifest", "case")
     version = re.fullmatch(r"1\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})", str(manifest.get("version")))
     need(isinstance(manifest.get("version"), str) and version, "manifest", "version")
-    return manifest, int(version.group(1)) >= 1
+    return manifest
+
+
+ORDER = {"entries": ("path", "content_hash", "size", "content_type"),
+         "signatures": ("signer_id", "signature", "algorithm", "signed_at", "key_id"),
+         "seal": ("version", "algorithm", "public_key", "signed_at", "signature")}
+
+
+def in_order(value, names):
+    return isinstance(value, dict) and [name for name in names if name in value] == list(value)
+
+
+def indented(value, depth=0):
+    """Ordinary JSON with two spaces per level, < > & and two separators escaped."""
+    inner = "\n" + "  " * (depth + 1)
+    if isinstance(value, (dict, list)) and not value:
+        return "{}" if isinstance(value, dict) else "[]"
+    if isinstance(value, dict):
+        rows = [indented(name) + ": " + indented(item, depth + 1) for name, item in value.items()]
+        return "{" + inner + ("," + inner).join(rows) + "\n" + "  " * depth + "}"
+    if isinstance(value, list):
+        return "[" + inner + ("," + inner).join(indented(item, depth + 1) for item in value) + "\n" + "  " * depth + "]"
+    return re.sub("[<>&\u2028\u2029]", lambda match: "\\u%04x" % ord(match.group()), canonical(value))
+
+
+def check_own_spelling(text, manifest, entries):
+    """A pack of ours is written in one way."""
+    order = in_order(manifest, MEMBERS) and all(in_order(row, ORDER["entries"]) for row in manifest["entries"])
+    order = order and [row["path"] for row in manifest["entries"]] == [entry["path"] for entry in entries]
+    found = manifest.get("signatures", [])
+    order = order and all(in_order(row, ORDER["signatures"]) for row in (found if isinstance(found, list) else []))
+    order = order and in_order(manifest.get("seal", {}), ORDER["seal"])
+    need(order and text == indented(manifest).encode(), "manifest", "spelled otherwise")
+
+
+def is_own(manifest, entries):
+    try:
+        unnamed = manifest_hash({**manifest, "pack_id": ""}, entries)
+    except Refused:
+        return False
+    return manifest.get("pack_id") == "pack-" + unnamed[7:39]
 
 
 def manifest_hash(manifest, entries):
@@ -305,20 +281,125 @@ def check_seal(manifest, keys):
     need(trusted(keys, message, signature), "signature", "the seal is not by a trusted key")
 
 
-def check_signatures(manifest, files, listed, keys):
+def is_detached(path, manifest, own):
+    found = manifest.get("signatures")
+    return not own and not found and (path.startswith("signatures/") or path == "manifest.sig.json")
+
+
+def check_signatures(manifest, files, listed, keys, own):
     found = manifest.get("signatures", [])
     need(isinstance(found, list), "signature", "signatures")
     for path in sorted(files):
-        if path not in listed and (path.startswith("signatures/") or path == "manifest.sig.json"):
+        if path not in listed and is_detached(path, manifest, own):
             try:
-                found = found + [parse_json(files[path])]
+                one = parse_json(files[path])
             except Refused as refused:
                 raise Refused("signature", str(refused)) from None
+            names = ORDER["signatures"] + ("manifest_hash",)
+            need(isinstance(one, dict) and all(name in names and type(value) is str for name, value in one.items()),
+                 "signature", "more than a signature")
+            found = found + [one]
     need(found, "signature", "the pack is not signed")
     for one in found:
         need(isinstance(one, dict) and one.get("algorithm", "Ed25519") == "Ed25519", "signature", "algorithm")
         need(one.get("manifest_hash", manifest["manifest_hash"]) == manifest["manifest_hash"], "signature", "other manifest")
         need(trusted(keys, manifest["manifest_hash"].encode(), hex_bytes(one.get("signature"), 64)), "signature", "not trusted")
+
+
+# ---- keys that receipts in the pack tell of (docs/formats/key-history.md) ----
+
+
+def seam_links(files):
+    """The links that receipts of changed keys carry, each as signed, in the order of the chain."""
+    for path in sorted(files):
+        if not re.fullmatch(r"receipts/[^/]+\.json", path) or b"helm.key/continues" not in files[path]:
+            continue
+        try:
+            receipt = parse_json(files[path])
+        except Refused:
+            continue
+        about = receipt.get("metadata") if isinstance(receipt, dict) else None
+        if receipt.get("effect_id") == "helm.key/continues" and isinstance(about, dict) \
+                and receipt.get("output_hash") == prefixed(canonical(about).encode()):
+            yield from (link for link in about.get("links", []) if isinstance(link, dict))
+
+
+def rotation(link):
+    """(key before, key behind) of a link that both of them signed; or None."""
+    if link.get("version") != "helm-key-history/v1" or link.get("event") != "rotated" \
+            or link.get("signer") != link.get("previous_key"):
+        return None
+    message = canonical({name: value for name, value in link.items() if name not in ("signature", "possession")}).encode()
+    try:
+        before, behind = hex_bytes(link.get("previous_key"), 32), hex_bytes(link.get("key"), 32)
+        signatures = hex_bytes(link.get("signature"), 64), hex_bytes(link.get("possession"), 64)
+    except Refused:
+        return None
+    both = ed25519_verify(before, message, signatures[0]) and ed25519_verify(behind, message, signatures[1])
+    return (before, behind) if both else None
+
+
+def follow_keys(files, keys):
+    """The keys given, and those tied to them by changes of keys that the receipts tell of, in either direction."""
+    known, changes = set(keys), [pair for pair in map(rotation, seam_links(files)) if pair] if keys else []
+    for _ in changes:
+        for pair in changes:
+            if known & set(pair):
+                known |= set(pair)
+    return sorted(known)
+
+
+def check_receipts(files, keys):
+    """What the receipts say for themselves, and their places in the log that went along."""
+    leaves, last = read_leaves(files), 0
+    for path in sorted(files):
+        if not path.startswith("receipts/") or not path.endswith(".json"):
+            continue
+        try:
+            receipt = verify_receipt.parse(files[path])
+        except verify_receipt.Refused:
+            continue
+        if not isinstance(receipt, dict) or receipt.get("signature_version") != "receipt.v5":
+            continue
+        try:
+            chain = verify_receipt.check_receipt(receipt, keys, files[path])
+        except verify_receipt.Unknown:
+            chain = verify_receipt.chain_hash(receipt)
+        except verify_receipt.Refused as refused:
+            raise Refused("receipts", f"{path}: {refused}") from None
+        if leaves:
+            place = re.match(r"receipts/(\d{8})-", path)
+            place = int(place.group(1)) if place else 0
+            need(0 < place <= len(leaves) and leaf(bytes.fromhex(chain)) == leaves[place - 1], "transparency", path)
+            last = max(last, place)
+    head = files.get("transparency/head.json")
+    if leaves and head is not None:
+        check_head(verify_receipt.parse(head), leaves)
+
+
+def leaf(data):
+    return hashlib.sha256(b"\0" + data).digest()
+
+
+def read_leaves(files):
+    text = files.get("transparency/leaves.txt", b"")
+    if not re.fullmatch(rb"([0-9a-f]{64}\n)+", text):
+        return []
+    return [bytes.fromhex(line.decode()) for line in text.split()]
+
+
+def tree_root(nodes):
+    if len(nodes) == 1:
+        return nodes[0]
+    half = 1
+    while 2 * half < len(nodes):
+        half *= 2
+    return hashlib.sha256(b"\1" + tree_root(nodes[:half]) + tree_root(nodes[half:])).digest()
+
+
+def check_head(head, leaves):
+    size = int(head.get("tree_size", "0")) if isinstance(head.get("tree_size"), str) else 0
+    need(0 < size <= len(leaves) and head.get("root_hash") == tree_root(leaves[:size]).hex(), "transparency", "head")
 
 
 def verify(data, keys):
@@ -328,8 +409,12 @@ def verify(data, keys):
         except (OSError, EOFError, ValueError) as error:
             raise Refused("archive", str(error)) from None
     files = read_tar(data)
-    manifest, is_sealed = read_manifest(files)
+    keys = follow_keys(files, keys)
+    manifest = read_manifest(files)
     entries = read_entries(manifest)
+    own = is_own(manifest, entries)
+    if own:
+        check_own_spelling(files["manifest.json"], manifest, entries)
     need(manifest.get("manifest_hash") == manifest_hash(manifest, entries), "manifest_hash", "differs")
     for entry in entries:
         if entry["path"] in files:
@@ -340,13 +425,15 @@ def verify(data, keys):
     listed = {entry["path"] for entry in entries}
     for path in sorted(listed - set(files)):
         raise Refused("completeness", path + " is missing")
-    for path in sorted(set(files) - listed - {"manifest.json", "manifest.sig.json"}):
-        need(path.startswith("signatures/"), "completeness", path + " is not listed")
-    need(not is_sealed or "seal" in manifest, "signature", "version 1.1 without seal")
-    if "seal" in manifest:
+    for path in sorted(set(files) - listed - {"manifest.json"}):
+        need(is_detached(path, manifest, own), "completeness", path + " is not listed")
+    seal = manifest.get("seal")
+    need(not own or "seal" in manifest, "signature", "no seal")
+    if own or (isinstance(seal, dict) and seal.get("version") == "helm-pack-seal/v1"):
         check_seal(manifest, keys)
-    check_signatures(manifest, files, listed, keys)
-    if is_sealed or "entries_merkle_root" in manifest:
+    check_signatures(manifest, files, listed, keys, own)
+    check_receipts(files, keys)
+    if own or "entries_merkle_root" in manifest:
         need(manifest.get("entries_merkle_root") == merkle_root(entries), "merkle_root", "differs")
 
 

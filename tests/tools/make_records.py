@@ -786,7 +786,7 @@ def logs(three):
              {"result": "value", "merkle_root": root, "checkpoint_id": "cp-" + sha((root + "4-9").encode())[:12], "all_proofs": "accept"})
         if n == 3:
             for name, edit in {"sibling": lambda p: p["siblings"].__setitem__(0, "0" * 64), "count-zero": setter("leaf_count", 0),
-                               "index": setter("leaf_index", 3), "path-long": lambda p: p["siblings"].append("0" * 64)}.items():
+                               "index": setter("leaf_index", 3), "siblings-text": lambda p: p.update(siblings="ab", merkle_root=p["receipt_hash"]), "path-long": lambda p: p["siblings"].append("0" * 64)}.items():
                 p = copy.deepcopy(proofs[0])
                 edit(p)
                 case(f"condensation/{name}", {"proof": p}, REJECT)
@@ -856,6 +856,10 @@ def logs(three):
                             "value": base64.b64encode(sign(bytes.fromhex(prev))).decode()}
         rows.append(cb(row) + b"\n")
     write("verify/audit-trail.jsonl", b"".join(rows))
+    case("journals/trail-edited", rows[0] + rows[1].replace(b'"read"', b'"raed"') + rows[2], {"result": "reject", "at": 1}, name="journals/trail-edited.jsonl")
+    case("journals/trail-respaced", rows[0] + rows[1] + rows[2].replace(b",", b", ", 1), {"result": "reject", "at": 2}, name="journals/trail-respaced.jsonl")
+    case("journals/trail-no-json", rows[0] + b"{\n" + rows[2], {"result": "reject", "at": 1}, name="journals/trail-no-json.jsonl")
+    case("journals/trail-algorithm", rows[0].replace(b'"Ed25519"', b'"Ed448"') + rows[1], {"result": "reject", "at": 0}, name="journals/trail-algorithm.jsonl")
 
     lines, prev = [], "GENESIS"
     for i in range(1, 4):
@@ -1144,6 +1148,9 @@ def more_sealed():
         case("sealed/boundary-profile-v1/" + name, doc, expect)
 
     boundary("valid", ACCEPT)
+    boundary("match-unsigned", no("attestation_unsigned"), lambda d: d["attestation_match"].pop("signature"))
+    boundary("drift-unsigned", ACCEPT, lambda d: d["attestation_match"].pop("signature"), "DRIFT", "FAIL")
+    boundary("attestation-signature-number", no("signature_rejected"), lambda d: d["attestation_match"].update(signature=1))
     boundary("edited", no("hash_mismatch"), lambda d: d["compile_receipt"].update(mode_tier="observe"))
     boundary("input", no("input_hash_mismatch"), lambda d: d["profile_input"].update(mode_tier="observe"))
     boundary("artifact", no("artifact_mismatch"), lambda d: d["artifacts"].update({"a.conf": "x=2\n"}))
@@ -1216,18 +1223,26 @@ def more_sealed():
             body = {"domain": "HELM/ApprovalAssertion/v1", "schema_version": "approval-assertion.v1", "contract_version": "2026-07-15", "challenge_id": "ch",
                     "challenge_hash": ch_hash, "key_id": "key-" + c, "algorithm": "ed25519"}
             body["signature"] = "ed25519:" + sign_hex(hashlib.sha256(cb(body)).digest(), people[c])
-            entries.append({"key_id": "key-" + c, "assertion": body, "assertion_hash": prefixed(body)})
+            entries.append({"key_id": "key-" + c, "signature": body["signature"], "assertion": body, "assertion_hash": prefixed(body)})
         doc = copy.deepcopy({"authority_snapshot": snap, "challenge": ch, "challenge_hash": ch_hash, "verified_at": "2026-03-01T12:10:00Z", "assertions": entries})
         if after:
             after(doc)
         case("sealed/approval/" + name, doc, expect)
 
     approve("quorum", {"result": "accept", "status": "verified"})
+    approve("outer-signature", no("signature_rejected"), after=lambda d: d["assertions"][0].update(signature=d["assertions"][1]["signature"]))
+    approve("outer-signature-gone", no("signature_rejected"), after=lambda d: d["assertions"][0].pop("signature"))
+    approve("outer-key", no("signature_rejected"), after=lambda d: d["assertions"][1].update(key_id="key-x"))
+    approve("inner-key-unknown", no("signature_rejected"), after=lambda d: d["assertions"][1]["assertion"].update(key_id="key-x"))
     approve("over-quorum", {"result": "accept", "status": "verified_over_quorum"}, "abc")
     approve("one-short", no("quorum_not_met"), "a")
     approve("twice", no("duplicate_signer"), "aa")
-    approve("signature", no("signature_rejected"), after=lambda d: flip("signature")(d["assertions"][1]["assertion"]))
-    approve("surplus-signature", no("signature_rejected"), "abc", after=lambda d: flip("signature")(d["assertions"][2]["assertion"]))
+    def forge(entry):
+        flip("signature")(entry["assertion"])
+        entry["signature"] = entry["assertion"]["signature"]
+
+    approve("signature", no("signature_rejected"), after=lambda d: forge(d["assertions"][1]))
+    approve("surplus-signature", no("signature_rejected"), "abc", after=lambda d: forge(d["assertions"][2]))
     approve("challenge-edited", no("challenge_hash_mismatch"), after=lambda d: d["challenge"].update(plan_hash=H("9")))
     approve("connector-edited", no("connector_authority_rejected"), after=lambda d: d["challenge"]["connector_authority"].update(connector_id="x"))
     off = copy.deepcopy(snapshot)
@@ -1292,6 +1307,15 @@ def launch():
     launched("evidence-is-a-receipt", no("evidence_cycle"), evidence=("RECEIPT:x",))
     launched("evidence-edited", no("binding_mismatch"), lambda d: d["evidence_dag"]["nodes"][0].update(lamport=0))
     case("launch-receipt/integers", {"value": {"a": 1.0, "b": [2, 1e0]}}, {"result": "value", "hash": prefixed(b'{"a":1,"b":[2,1]}')})
+    own = {"schema_version": "provider_certification.v1", "n": 1.0, "record_hash": "", "signature": ""}
+    sealed = prefixed(cb(dict(own, n=1)))
+    full = dict(own, record_hash=sealed, signature="ed25519:" + sign_hex(cb(dict(own, n=1))))
+    verdict = {"kernel_verdict_hash": H("1"), "kernel_verdict_signature": "x", "a": 1}
+    for wrapper in ("artifact", "value", "input"):
+        case("launch-receipt/own-hash-" + wrapper, {wrapper: full}, {"result": "value", "hash": sealed})
+        case("launch-receipt/own-verdict-" + wrapper, {wrapper: verdict},
+             {"result": "value", "hash": prefixed(dict(verdict, kernel_verdict_hash="", kernel_verdict_signature=""))})
+    case("launch-receipt/own-hash-declared", {"artifact": full, "declared_hash": sealed}, ACCEPT)
     case("launch-receipt/fraction", {"value": 1.5}, no("unsafe_integer"))
     case("launch-receipt/declared", {"artifact": {"a": 1}, "declared_hash": H("0")}, no("hash_mismatch"))
 

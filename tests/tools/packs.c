@@ -54,7 +54,7 @@ struct pack_item *packs_items(struct arena *a)
 	struct pack_item *items = arena_zalloc(a, PACKS_ITEMS, sizeof(*items));
 
 	for (size_t i = 0; i < PACKS_ITEMS; i++)
-		items[i] = (struct pack_item){ files[i][0], NULL, bytes_of(files[i][1]) };
+		items[i] = (struct pack_item){ .path = files[i][0], .content = bytes_of(files[i][1]) };
 	return items;
 }
 

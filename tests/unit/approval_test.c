@@ -1,10 +1,15 @@
 /* approval_test.c — a question is posed and kept, a person answers, and the grant answers what it covers and nothing else. */
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "tools/kernel_fixture.h"
 #include "tools/unit.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct kernel_fixture x;
 static const char *profile;
@@ -121,8 +126,11 @@ static void once_is_once(void **state)
 	assert_string_equal(used.settled.by, "grant");
 	assert_string_equal(json_text(json_at(json_get(used.settled.about, "grant_ids"), 0)), grant);
 	assert_int_equal(ask("rm -rf build").verdict, V_ESCALATE);
+	/* It is settled: the document no longer holds it, the log tells what became of it. */
+	assert_null(json_get(json_get(document(), "grants"), grant));
 	assert_string_equal(
-		grant_state(json_get(json_get(document(), "grants"), grant), x.f.clock_us), "used");
+		grant_state(approvals_find_settled(&x.f.sys, &x.request, x.ws, true, grant), x.f.clock_us),
+		"used");
 }
 
 /* The document is put back as it was: the chain still knows that it was used. */
@@ -271,12 +279,227 @@ static void what_was_tampered_with_counts_for_nothing(void **state)
 	struct handling again = ask("rm -rf other");
 	assert_int_equal(again.verdict, V_ESCALATE);
 	assert_non_null(strstr(again.approval_note, "does not verify"));
-	/* What cannot be understood grants nothing, and is not overwritten. */
-	scratch_put(&x.home, "ws/.helm/" APPROVALS, "{");
-	again = ask("rm -rf other");
+}
+
+/* The name of the file that was put aside, or NULL. */
+static const char *damaged(void)
+{
+	char **names;
+	size_t n;
+	struct err e = { 0 };
+
+	assert_int_equal(file_list(&x.f.sys, &x.request, x.ws->state_fd, ".", &names, &n, &e), OK);
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], APPROVALS ".damaged-"))
+			return arena_printf(&x.request, "ws/.helm/%s", names[i]);
+	return NULL;
+}
+
+/* A file that cannot be understood, or is too large, or is gone: what the chain says was granted stays granted, and it is said. */
+static void what_was_granted_is_made_again(void **state)
+{
+	struct approval_terms wide = terms(REACH_SHAPE, false), once = terms(REACH_EXACT, true);
+
+	(void)state;
+	const char *grant = approve("rm -rf dist", &wide);
+	(void)approve("git clean -fdx", &once);
+	const char *ended = approve("git reset --hard", &wide);
+	struct json *receipt;
+	struct err e = { 0 };
+	assert_int_equal(grant_revoke(&x.k, &x.request, ended, "", &person, &receipt, &e), OK);
+	static const char *const broken[] = { "{", "[]", "{\"version\": 7}", NULL };
+	for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
+		if (broken[i])
+			scratch_put(&x.home, "ws/.helm/" APPROVALS, broken[i]);
+		else
+			assert_int_equal(unlinkat(x.ws->state_fd, APPROVALS, 0), 0);
+		kernel_fixture_reopen(&x);
+		struct handling h = ask("rm -rf other");
+		assert_int_equal(h.verdict, V_ALLOW);
+		assert_string_equal(json_text(json_at(json_get(h.settled.about, "grant_ids"), 0)), grant);
+		assert_non_null(h.approval_note);
+		assert_non_null(strstr(h.approval_note, "made again from the record"));
+		if (broken[i]) {
+			assert_string_equal(scratch_get(&x.home, damaged()), broken[i]);
+			assert_int_equal(unlinkat(x.home.fd, damaged(), 0), 0);
+		}
+		/* Neither what was ended nor what was for one use. */
+		assert_int_equal(json_get(document(), "grants")->n, 1);
+		assert_null(ask("rm -rf other").approval_note);
+	}
+	assert_int_equal(ask("git clean -fdx").verdict, V_ESCALATE);
+	assert_int_equal(ask("git reset --hard").verdict, V_ESCALATE);
+}
+
+/* Larger than can be read: nothing is void, and nothing is lost. */
+static void too_large_is_made_again(void **state)
+{
+	struct approval_terms wide = terms(REACH_SHAPE, false);
+	char *text = arena_text(&x.request, 17 << 20);
+
+	(void)state;
+	(void)approve("rm -rf dist", &wide);
+	memset(text, ' ', 17 << 20);
+	text[(17 << 20) - 1] = '\0';
+	scratch_put(&x.home, "ws/.helm/" APPROVALS, text);
+	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+	assert_non_null(damaged());
+	assert_int_equal(unlinkat(x.home.fd, damaged(), 0), 0);
+}
+
+static void rotate_key(void)
+{
+	struct json *link;
+	struct err e = { 0 };
+
+	assert_int_equal(
+		keys_rotate(&x.f.sys, &x.request, AT_FDCWD, x.k.recorder.keys_dir, "", &link, &e), OK);
+}
+
+/* What waits when keys are rotated can be answered; what was granted stays granted; what a revoked key granted does not. */
+static void a_rotation_changes_no_answer(void **state)
+{
+	struct approval_terms wide = terms(REACH_SHAPE, false), once = terms(REACH_EXACT, true);
+	struct handling waits = ask("git clean -fdx");
+	struct json *receipt;
+	uint8_t first[SIGN_PUBLIC];
+	struct err e = { 0 };
+
+	(void)state;
+	memcpy(first, key_public(x.k.recorder.key), SIGN_PUBLIC);
+	(void)approve("rm -rf dist", &wide);
+	rotate_key();
+	/* The process that runs meanwhile, and one that comes later. */
+	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+	kernel_fixture_reopen(&x);
+	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+	rotate_key();
+	if (approval_approve(&x.k, &x.request, id_of(&waits), &once, &person, &receipt, &e))
+		fail_msg("%s", e.text);
+	assert_int_equal(ask("git clean -fdx").verdict, V_ALLOW);
+	assert_int_equal(keys_revoke(&x.f.sys, &x.request, AT_FDCWD, x.k.recorder.keys_dir, first, "", NULL,
+				 &receipt, &e),
+		OK);
+	struct handling again = ask("rm -rf other");
 	assert_int_equal(again.verdict, V_ESCALATE);
-	assert_non_null(again.approval_note);
-	assert_string_equal(scratch_get(&x.home, "ws/.helm/" APPROVALS), "{");
+	assert_non_null(strstr(again.approval_note, "does not verify"));
+}
+
+/* ---- how much is read ---- */
+
+static uint64_t bytes_read;
+static ssize_t (*real_pread)(struct sys *s, int fd, void *to, size_t n, off_t at);
+static ssize_t (*real_read)(struct sys *s, int fd, void *to, size_t n);
+
+static ssize_t count_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	ssize_t got = real_pread(s, fd, to, n, at);
+
+	bytes_read += got > 0 ? (uint64_t)got : 0;
+	return got;
+}
+
+static ssize_t count_read(struct sys *s, int fd, void *to, size_t n)
+{
+	ssize_t got = real_read(s, fd, to, n);
+
+	bytes_read += got > 0 ? (uint64_t)got : 0;
+	return got;
+}
+
+struct cost {
+	uint64_t granted, asked, listed;
+};
+
+/* As a process that comes now: a call that a grant answers, a new question, the list. */
+static struct cost cost_now(void)
+{
+	static int number;
+	struct cost c;
+
+	kernel_fixture_reopen(&x);
+	(void)ask("rm -rf other"); /* a walk that is due is made */
+	bytes_read = 0;
+	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+	c.granted = bytes_read;
+	bytes_read = 0;
+	assert_int_equal(
+		ask(arena_printf(&x.request, "git clean -fdx x%d", number++)).verdict, V_ESCALATE);
+	c.asked = bytes_read;
+	bytes_read = 0;
+	(void)document();
+	c.listed = bytes_read;
+	return c;
+}
+
+/* Questions that were answered cost the next one nothing.  HELM_TEST_ANSWERS=N tries it with as many as one likes. */
+static void many_answers_cost_nothing(void **state)
+{
+	struct approval_terms wide = terms(REACH_SHAPE, false), once = terms(REACH_EXACT, true);
+	const char *many = getenv("HELM_TEST_ANSWERS");
+	long n = many ? strtol(many, NULL, 10) : 500;
+
+	(void)state;
+	real_pread = x.f.sys.pread;
+	real_read = x.f.sys.read;
+	x.f.sys.pread = count_pread;
+	x.f.sys.read = count_read;
+	(void)approve("rm -rf dist", &wide);
+	struct cost few = cost_now();
+	for (long i = 0; i < n; i++) {
+		struct arena_mark mark = arena_mark(&x.request);
+		const char *text = arena_printf(&x.request, "git clean -fdx b%ld", i);
+		(void)approve(text, &once);
+		assert_int_equal(ask(text).verdict, V_ALLOW);
+		arena_release(&x.request, mark);
+	}
+	struct cost now = cost_now();
+	uint64_t chain = strlen(scratch_get(&x.home, "ws/.helm/" RECEIPTS));
+	print_message(
+		"%ld answers: granted %llu -> %llu bytes, asked %llu -> %llu, listed %llu -> %llu; chain %llu\n",
+		n, (unsigned long long)few.granted, (unsigned long long)now.granted,
+		(unsigned long long)few.asked, (unsigned long long)now.asked, (unsigned long long)few.listed,
+		(unsigned long long)now.listed, (unsigned long long)chain);
+	assert_true(n < 400 || chain > 3 << 20);
+	/* At most what is read again rather than written down: a quarter of a MiB. */
+	assert_true(now.granted < few.granted + (300 << 10));
+	assert_true(now.asked < few.asked + (16 << 10));
+	assert_true(now.listed < few.listed + (16 << 10));
+	x.f.sys.pread = real_pread;
+	x.f.sys.read = real_read;
+}
+
+/* A snapshot of another chain, or of one that was longer, or of nothing at all: everything is read, and the answer is the same. */
+static void a_snapshot_that_does_not_fit_is_nothing(void **state)
+{
+	struct approval_terms wide = terms(REACH_SHAPE, false);
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	const char *grant = approve("rm -rf dist", &wide);
+	const char *path = arena_printf(&x.request, ".helm/trees/%s/grants.json",
+		sha256_hex(&x.request, x.ws->root, strlen(x.ws->root)));
+	const char *alive = arena_strdup(&x.request, scratch_get(&x.home, path));
+	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+	static const char *const wrong[] = { "", "{}", "[",
+		"{\"version\":1,\"line_at\":0,\"offset\":99,\"chain_hash\":\"\"}" };
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		scratch_put(&x.home, path, wrong[i]);
+		assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
+		assert_true(strlen(scratch_get(&x.home, path)) > 100); /* made again */
+	}
+	/* An older one is caught up with: what was ended since is over. */
+	assert_int_equal(grant_revoke(&x.k, &x.request, grant, "", &person, &receipt, &e), OK);
+	struct json *doc = document();
+	struct json *entry = approvals_find_settled(&x.f.sys, &x.request, x.ws, true, grant);
+	(void)json_remove(entry, "revoked_at");
+	json_set(&x.request, json_get(doc, "grants"), grant, entry);
+	put_document(doc);
+	scratch_put(&x.home, path, alive);
+	struct handling h = ask("rm -rf other");
+	assert_int_equal(h.verdict, V_ESCALATE);
+	assert_non_null(strstr(h.approval_note, "was used or revoked before"));
 }
 
 static void a_named_request_is_answered_by_its_own_grant_only(void **state)
@@ -334,6 +557,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(revoked_is_over, begin, end),
 		cmocka_unit_test_setup_teardown(an_answer_is_given_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_tampered_with_counts_for_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(what_was_granted_is_made_again, begin, end),
+		cmocka_unit_test_setup_teardown(too_large_is_made_again, begin, end),
+		cmocka_unit_test_setup_teardown(a_rotation_changes_no_answer, begin, end),
+		cmocka_unit_test_setup_teardown(many_answers_cost_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(a_snapshot_that_does_not_fit_is_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_named_request_is_answered_by_its_own_grant_only, begin, end),
 		cmocka_unit_test_setup_teardown(the_way_to_go_on, begin, end),

@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "tools/unit.h"
 
+#include <stdio.h>
+
 static void digests(void **state)
 {
 	(void)state;
@@ -157,6 +159,42 @@ static void base64_refused(void **state)
 	assert_false(base64_decode(&a, "Zm\0v", 4, BASE64_STD, true, &back));
 }
 
+#if defined(__x86_64__) && __GLIBC_PREREQ(2, 33)
+extern uint32_t OPENSSL_ia32cap_P[] __attribute__((weak));
+
+/* The same digest by each of the codes this processor can run: with none of its features told, with all but
+ * the SHA instructions, and as it is.  And as it is means with the SHA instructions, where there are any. */
+static void every_code(void **state)
+{
+	(void)state;
+	static uint8_t data[4096 + 17];
+	static const uint32_t masks[] = { 0, 0xffffffff & ~(1u << 29), 0xffffffff };
+	uint8_t digest[ARRAY_SIZE(masks)][SHA256_SIZE];
+	uint32_t was[3];
+	char text[8192] = "";
+	FILE *f = fopen("/proc/cpuinfo", "r");
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 7 + i / 256);
+	memcpy(was, OPENSSL_ia32cap_P, sizeof(was));
+	for (size_t i = 0; i < ARRAY_SIZE(masks); i++) {
+		for (size_t j = 0; j < ARRAY_SIZE(was); j++)
+			OPENSSL_ia32cap_P[j] = was[j] & masks[i];
+		sha256(data, sizeof(data), digest[i]);
+		assert_memory_equal(digest[i], digest[0], SHA256_SIZE);
+	}
+	assert_non_null(f);
+	text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+	fclose(f);
+	assert_int_equal((was[2] >> 29) & 1, strstr(text, " sha_ni") != NULL);
+}
+#else
+static void every_code(void **state)
+{
+	(void)state;
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +204,7 @@ int main(void)
 		cmocka_unit_test(base64),
 		cmocka_unit_test(base64_alphabets),
 		cmocka_unit_test(base64_refused),
+		cmocka_unit_test(every_code),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

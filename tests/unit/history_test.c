@@ -97,7 +97,7 @@ static const struct trusted_key *find(const struct trust *t, const uint8_t *key)
 	return NULL;
 }
 
-static void gives_windows(void **state)
+static void gives_order(void **state)
 {
 	(void)state;
 	struct fixture f;
@@ -109,16 +109,117 @@ static void gives_windows(void **state)
 	memcpy(k.key, f.second, KEY_SIZE);
 	assert_int_equal(trust_add_history(sys_real(), &f.a, f.path, &t, &e), OK);
 	assert_int_equal(t.key_count, 3);
-	assert_null(find(&t, f.first)->not_before);
+	assert_int_equal(find(&t, f.first)->order, 1);
+	assert_int_equal(find(&t, f.second)->order, 2);
+	assert_int_equal(find(&t, f.third)->order, 3);
+	/* Only a revocation is a matter of time. */
 	assert_string_equal(find(&t, f.first)->not_after, "2020-01-01T00:00:00Z");
-	assert_non_null(find(&t, f.second)->not_before);
-	assert_string_equal(find(&t, f.second)->not_after, find(&t, f.third)->not_before);
-	assert_null(find(&t, f.third)->not_after);
+	assert_null(find(&t, f.second)->not_before);
+	assert_null(find(&t, f.second)->not_after);
+	assert_null(find(&t, f.third)->not_before);
 	/* A history says nothing to somebody who knows none of its keys. */
 	memset(k.key, 7, KEY_SIZE);
 	t = (struct trust){ .keys = &k, .key_count = 1 };
 	assert_int_equal(trust_add_history(sys_real(), &f.a, f.path, &t, &e), E_INPUT);
 	assert_int_equal(t.key_count, 1);
+	end(&f);
+}
+
+/* A seam as a chain carries it: the links from line `from` to line `to`, bound by the digest. */
+static struct json *seam(struct fixture *f, size_t from, size_t to)
+{
+	struct json *receipt = json_new(&f->a, JSON_OBJECT), *about = json_new(&f->a, JSON_OBJECT),
+		    *links = json_new(&f->a, JSON_ARRAY), *link;
+	struct bytes rest = f->text;
+
+	for (size_t i = 1; rest.n; i++) {
+		struct bytes line = text_cut(&rest, '\n');
+		assert_int_equal(json_parse(&f->a, line, "link", NULL, &link, NULL), OK);
+		if (i >= from && i <= to)
+			json_push(&f->a, links, link);
+	}
+	json_set(&f->a, about, "links", links);
+	json_sets(&f->a, receipt, "effect_id", KEY_EFFECT);
+	json_set(&f->a, receipt, "metadata", about);
+	json_sets(&f->a, receipt, "output_hash", json_sha256(&f->a, about));
+	return receipt;
+}
+
+/* Parts of a history reach as far as they go, in both directions, and give the same order as the whole. */
+static void seams_reach_both_ways(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct trusted_key k = { .id = "" };
+	struct trust t = { .keys = &k, .key_count = 1 };
+
+	begin(&f);
+	const struct json *both[] = { seam(&f, 2, 2), seam(&f, 3, 4) };
+	memcpy(k.key, f.third, KEY_SIZE);
+	assert_true(trust_add_seams(&f.a, both, 2, &t));
+	assert_int_equal(t.key_count, 3);
+	assert_int_equal(find(&t, f.first)->order, 1);
+	assert_int_equal(find(&t, f.second)->order, 2);
+	assert_int_equal(find(&t, f.third)->order, 3);
+	assert_string_equal(find(&t, f.first)->not_after, "2020-01-01T00:00:00Z");
+	assert_false(trust_add_seams(&f.a, both, 2, &t)); /* nothing new */
+	/* From the first key over one part only. */
+	memcpy(k.key, f.first, KEY_SIZE);
+	t = (struct trust){ .keys = &k, .key_count = 1 };
+	assert_true(trust_add_seams(&f.a, both, 1, &t));
+	assert_int_equal(t.key_count, 2);
+	assert_null(find(&t, f.third));
+	/* Parts that do not continue each other tie nothing together. */
+	t = (struct trust){ .keys = &k, .key_count = 1 };
+	assert_false(trust_add_seams(&f.a, &both[1], 1, &t));
+	assert_int_equal(t.key_count, 1);
+	end(&f);
+}
+
+/* What was known of a revocation stays known when an older part is read afterwards. */
+static void seams_lose_no_revocation(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct trusted_key k = { .id = "" };
+	struct trust t = { .keys = &k, .key_count = 1 };
+	struct err e = { 0 };
+
+	begin(&f);
+	memcpy(k.key, f.third, KEY_SIZE);
+	assert_int_equal(trust_add_history(sys_real(), &f.a, f.path, &t, &e), OK);
+	struct json *link;
+	assert_int_equal(keys_rotate(sys_real(), &f.a, f.dir.fd, "keys", "", &link, &e), OK);
+	assert_int_equal(
+		file_read(sys_real(), &f.a, f.dir.fd, "keys/history.jsonl", 1 << 20, 0, &f.text, &e), OK);
+	const struct json *parts[] = { seam(&f, 2, 3), seam(&f, 4, 5) };
+	assert_true(trust_add_seams(&f.a, parts, 2, &t));
+	assert_int_equal(t.key_count, 4);
+	assert_string_equal(find(&t, f.first)->not_after, "2020-01-01T00:00:00Z");
+	end(&f);
+}
+
+static void seams_prove_themselves(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct trusted_key k = { .id = "" };
+	struct trust t = { .keys = &k, .key_count = 1 };
+
+	begin(&f);
+	memcpy(k.key, f.first, KEY_SIZE);
+	struct json *one = seam(&f, 2, 2);
+	const struct json *list[] = { one };
+	/* Not what was signed. */
+	json_sets(&f.a, json_at(json_get(json_get(one, "metadata"), "links"), 0), "reason", "other");
+	assert_false(trust_add_seams(&f.a, list, 1, &t));
+	json_sets(&f.a, one, "output_hash", json_sha256(&f.a, json_get(one, "metadata")));
+	assert_false(trust_add_seams(&f.a, list, 1, &t));
+	list[0] = one = seam(&f, 2, 2);
+	json_sets(&f.a, one, "effect_id", "helm.key/other");
+	assert_false(trust_add_seams(&f.a, list, 1, &t));
+	list[0] = seam(&f, 2, 2);
+	assert_true(trust_add_seams(&f.a, list, 1, &t));
 	end(&f);
 }
 
@@ -217,7 +318,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reaches_both_ways),
-		cmocka_unit_test(gives_windows),
+		cmocka_unit_test(gives_order),
+		cmocka_unit_test(seams_reach_both_ways),
+		cmocka_unit_test(seams_lose_no_revocation),
+		cmocka_unit_test(seams_prove_themselves),
 		cmocka_unit_test(every_bit_counts),
 		cmocka_unit_test(refuses_other_orders),
 		cmocka_unit_test(new_line_is_not_reached),

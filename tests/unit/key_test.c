@@ -191,6 +191,8 @@ static void load_content(void **state)
 	load_refuses("KEY_MISMATCH");
 	scratch_put(&t, "k/root.pub", "junk");
 	load_refuses("KEY_FORMAT");
+	scratch_put(&t, "k/root.pub", "0100000000000000000000000000000000000000000000000000000000000000");
+	load_refuses("KEY_WEAK");
 }
 
 static void parse_public(void **state)

@@ -43,7 +43,7 @@ static void put(const char *path, const char *text)
 			files[i].content = bytes_of(text);
 			return;
 		}
-	files[file_count++] = (struct pack_item){ path, NULL, bytes_of(text) };
+	files[file_count++] = (struct pack_item){ .path = path, .content = bytes_of(text) };
 }
 
 /* A small pack with all mandatory directories; receipts are put by the test. */

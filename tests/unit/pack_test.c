@@ -110,7 +110,7 @@ static void edited(const char *from, const char *to, const char *step)
 	assert_int_equal(verify_pack_bytes(&a, whole, &p, &e), OK);
 	items = arena_zalloc(&a, p.n, sizeof(*items));
 	for (size_t i = 0; i < p.n; i++)
-		items[i] = (struct pack_item){ p.files[i].path, NULL, p.files[i].content };
+		items[i] = (struct pack_item){ .path = p.files[i].path, .content = p.files[i].content };
 	const struct pack_file *f = verify_pack_find(&p, "manifest.json");
 	char *text = arena_strndup(&a, (const char *)f->content.p, f->content.n), *at = strstr(text, from);
 	assert_non_null(at);
@@ -137,22 +137,22 @@ static void edits_are_named(void **state)
 	edited("\"size\": ", "\"size\": 1", "manifest_hash");
 	edited("\"size\": ", "\"size\": -", "manifest");
 	edited("\"path\": \"policy/", "\"path\": \"../policy/", "manifest");
-	edited("\"seal\"", "\"sael\"", "signature");
+	edited("\"seal\"", "\"sael\"", "manifest");
 	edited("\"signed_at\": \"2026", "\"signed_at\": \"2025", "signature");
 	edited("\"key_id\": \"ed", "\"key_id\": \"xx", "signature");
 	edited("\"algorithm\": \"Ed25519\"", "\"algorithm\": \"ML-DSA-65\"", "signature");
 	edited("\"entries_merkle_root\": \"sha256:", "\"entries_merkle_root\": \"sha256:0", "signature");
-	edited("{\n", "{\n  \"extra\": 1,\n", "signature");
+	edited("{\n", "{\n  \"extra\": 1,\n", "manifest");
 	edited("\"entries\": [", "\"entries\": [ [", "manifest");
 }
 
 static void empty_or_clashing(void **state)
 {
 	(void)state;
-	struct pack_item same[2] = { { "a/x", NULL, BYTES_LITERAL("1") },
-		{ "A/x", NULL, BYTES_LITERAL("2") } };
-	struct pack_item up[1] = { { "../x", NULL, BYTES_LITERAL("1") } };
-	struct pack_item own[1] = { { "manifest.json", NULL, BYTES_LITERAL("1") } };
+	struct pack_item same[2] = { { .path = "a/x", .content = BYTES_LITERAL("1") },
+		{ .path = "A/x", .content = BYTES_LITERAL("2") } };
+	struct pack_item up[1] = { { .path = "../x", .content = BYTES_LITERAL("1") } };
+	struct pack_item own[1] = { { .path = "manifest.json", .content = BYTES_LITERAL("1") } };
 	struct json *m = NULL;
 
 	assert_int_equal(pack_manifest_build(&a, &packs_about, same, 0, key, &m, &e), E_INPUT);
@@ -288,11 +288,11 @@ static void key_window(void **state)
 
 	assert_int_equal(verify_pack_bytes(&a, archive_of_all(), &p, &e), OK);
 	k.not_before = "2026-04-13T12:00:00Z";
-	k.not_after = "2026-04-13T12:00:00Z";
+	k.not_after = "2026-04-13T12:00:00.000001Z";
 	verification_begin(&v, &a, &trust, "pack");
 	verify_pack(&v, &p);
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
-	k.not_after = "2026-04-13T11:59:59Z";
+	k.not_after = "2026-04-13T12:00:00Z"; /* no longer in force at this moment */
 	k.not_before = NULL;
 	verification_begin(&v, &a, &trust, "pack");
 	verify_pack(&v, &p);
@@ -304,7 +304,8 @@ static void hostile_manifests(void **state)
 {
 	(void)state;
 	char *deep = arena_text(&a, 20001);
-	struct pack_item items[2] = { { "manifest.json", NULL, { 0 } }, { "x", NULL, BYTES_LITERAL("1") } };
+	struct pack_item items[2] = { { .path = "manifest.json", .content = { 0 } },
+		{ .path = "x", .content = BYTES_LITERAL("1") } };
 	static const char *const bad[] = { "", "{", "[]", "{\"manifest_hash\":1}",
 		"{\"manifest_hash\":\"\",\"manifest_hash\":\"\"}", "\xef\xbb\xbf{}",
 		"{\"manifest_hash\":\"x\",\"version\":\"1.0.0\",\"entries\":{}}",
@@ -319,8 +320,8 @@ static void hostile_manifests(void **state)
 	packs_judge(&a, packs_tar(&a, items, 2), &v, &p);
 	assert_string_equal(v.error, "manifest");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		struct pack_item two[2] = { { "manifest.json", NULL, bytes_of(bad[i]) },
-			{ "x", NULL, BYTES_LITERAL("1") } };
+		struct pack_item two[2] = { { .path = "manifest.json", .content = bytes_of(bad[i]) },
+			{ .path = "x", .content = BYTES_LITERAL("1") } };
 		packs_judge(&a, packs_tar(&a, two, 2), &v, &p);
 		assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 		assert_non_null(v.error);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "record/record.h"
+#include "tools/fault_sys.h"
 #include "tools/scratch.h"
 #include "tools/unit.h"
 #include "verify/verify.h"
@@ -11,7 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -546,6 +549,41 @@ static void test_a_failed_wait_is_taken_back(void **state)
 	end(&f);
 }
 
+/* A child that was forked meanwhile has our descriptors, the lock's as well.  When the name of the lock cannot be looked at, the
+ * lock must be let go and not only closed: the child would keep it, and we would wait for ever. */
+static void test_no_lock_stays_with_a_child(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct err e = { 0 };
+
+	begin(&f);
+	for (unsigned n = 1; n <= 12; n++) {
+		struct fault twin;
+		fault_init(&twin);
+		recorder_close(&f.r);
+		recorder_open(&f.r, &twin.sys, f.dir.fd, f.key);
+		assert_int_equal(append(&f, "dec-before", &e), 0);
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (child == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+			_exit(0);
+		}
+		twin.look_fail_at = twin.looks + n;
+		twin.look_errno = EIO;
+		alarm(20); /* a hang ends the test */
+		(void)append(&f, "dec-after", &e);
+		alarm(0);
+		kill(child, SIGKILL);
+		assert_int_equal(waitpid(child, NULL, 0), child);
+	}
+	reopen(&f);
+	assert_int_equal(append(&f, "dec-last", &e), 0);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -561,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_rows_from_the_end),
 		cmocka_unit_test(test_waiting_holds_nobody_up),
 		cmocka_unit_test(test_a_failed_wait_is_taken_back),
+		cmocka_unit_test(test_no_lock_stays_with_a_child),
 		cmocka_unit_test(test_group_commit),
 		cmocka_unit_test(test_group_isolates_failures),
 	};

@@ -4,7 +4,12 @@
 #include "proof/sign.h"
 #include "tools/unit.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct bytes from_hex(const char *hex, uint8_t *to, size_t cap)
 {
@@ -154,6 +159,67 @@ static void threads(void **state)
 	}
 }
 
+/* Does writing this byte end the program? */
+static bool is_fatal(uint8_t *at)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		*(volatile uint8_t *)at = 1;
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+}
+
+/* What the kernel says of the mapping that holds p: "dd" is left out of core dumps, "lo" is locked. */
+static bool has_flag(const void *p, const char *flag)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512];
+	bool is_inside = false, found = false;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		uintptr_t from, to;
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+			is_inside = (uintptr_t)p >= from && (uintptr_t)p < to;
+		else if (is_inside && strncmp(line, "VmFlags:", 8) == 0)
+			found = strstr(line, flag) != NULL;
+	}
+	fclose(f);
+	return found;
+}
+
+static void guarded_secrets(void **state)
+{
+	(void)state;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	bool is_locked;
+	uint8_t *p = secret_alloc(100, &is_locked), *start = p - (uintptr_t)p % page;
+
+	assert_non_null(p);
+	assert_int_equal(p[0] | p[99], 0);
+	assert_false(is_fatal(p));
+	assert_false(is_fatal(p + 99));
+	assert_true(is_fatal(start - 1));
+	assert_true(is_fatal(start + page));
+	assert_true(p + 100 + 16 > start + page); /* nothing much between its end and the guard */
+	assert_true(has_flag(p, " dd"));
+#if !defined(__SANITIZE_ADDRESS__) /* there nothing is ever locked */
+	assert_int_equal(has_flag(p, " lo"), is_locked);
+#endif
+	secret_seal(p);
+	assert_true(is_fatal(p));
+	secret_free(p);
+	p = secret_alloc(page, &is_locked);
+	assert_non_null(p);
+	secret_free(p);
+	assert_null(secret_alloc(page + 1, &is_locked));
+}
+
 static void secrets(void **state)
 {
 	(void)state;
@@ -178,6 +244,7 @@ int main(void)
 		cmocka_unit_test(no_bit_may_flip),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(secrets),
+		cmocka_unit_test(guarded_secrets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

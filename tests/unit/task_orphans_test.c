@@ -1,4 +1,5 @@
-/* task_orphans_test.c — rows of runs whose helm was killed: found at the end of the ledger, closed once, nothing else touched. */
+/* task_orphans_test.c — runs whose helm was killed: found by their files, or by their rows where they have none; closed once, nothing
+ * else touched. */
 #include "base/proc.h"
 #include "base/text.h"
 #include "kernel/task/task.h"
@@ -44,7 +45,17 @@ static size_t close_in(struct fixture *f, const char *ledger)
 
 	if (ledger)
 		scratch_put(&f->dir, TASK_LEDGER, ledger);
-	assert_int_equal(task_close_orphans(sys_real(), &f->a, &f->ws, false, &n, &e), OK);
+	assert_int_equal(task_close_orphans(sys_real(), &f->ws, true, &n, &e), OK);
+	return n;
+}
+
+/* The same as an ordinary run does it. */
+static size_t close_quickly(struct fixture *f)
+{
+	struct err e = { 0 };
+	size_t n = 99;
+
+	assert_int_equal(task_close_orphans(sys_real(), &f->ws, false, &n, &e), OK);
 	return n;
 }
 
@@ -109,6 +120,71 @@ static void test_long_rows(void **state)
 	assert_int_equal(close_in(f, running), 1);
 }
 
+/* A run that is open, as it looks to others; closed descriptor: it died. */
+static struct open_run open_one(struct fixture *f, const char *id, const char *status)
+{
+	struct open_run r = { .fd = -1 };
+	struct err e = { 0 };
+	struct json *row = json_new(&f->a, JSON_OBJECT);
+
+	assert_int_equal(open_run_begin(sys_real(), f->ws.state_fd, id, &r, &e), OK);
+	json_sets(&f->a, row, "task_id", id);
+	json_sets(&f->a, row, "status", status);
+	json_sets(&f->a, row, "open_run", r.name);
+	assert_int_equal(ledger_append(sys_real(), &f->a, f->ws.state_fd, TASK_LEDGER, row, NULL, &e), OK);
+	return r;
+}
+
+static void test_by_lock(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(close_quickly(f), 0); /* this start of the machine is known from now on */
+	struct open_run lives = open_one(f, "lives", "running"), dies = open_one(f, "dies", "running"),
+			ends = open_one(f, "ends", "completed");
+	assert_int_equal(close_quickly(f), 0);
+	assert_int_equal(close_in(f, NULL), 0);
+	close_fd(&dies.fd);
+	close_fd(&ends.fd); /* killed between its last row and its end */
+	assert_int_equal(close_quickly(f), 1);
+	assert_int_equal(close_quickly(f), 0);
+	open_run_end(sys_real(), f->ws.state_fd, &lives);
+	/* Its file is gone and its row is open: a power cut, which only the rows show. */
+	assert_int_equal(close_quickly(f), 0);
+	assert_int_equal(close_in(f, NULL), 1);
+}
+
+/* Who looks at a run's file for a moment does not make it look dead, nor take its place. */
+static void test_looking_is_harmless(void **state)
+{
+	struct fixture *f = *state;
+	struct open_run lives = open_one(f, "a", "running"), other = { .fd = -1 };
+
+	assert_int_equal(open_run_take(sys_real(), f->ws.state_fd, lives.name, &other), E_IO);
+	assert_int_equal(open_run_take(sys_real(), f->ws.state_fd, "none@1-1", &other), E_MISSING);
+	assert_int_equal(other.fd, -1);
+	close_fd(&lives.fd);
+	assert_int_equal(open_run_take(sys_real(), f->ws.state_fd, lives.name, &other), OK);
+	assert_int_equal(close_quickly(f), 0); /* somebody else is closing it */
+	close_fd(&other.fd);
+	assert_int_equal(close_quickly(f), 1);
+}
+
+/* What cannot be evidence is none. */
+static void test_odd_names(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		close_in(f, "{\"open_run\": \"../x\", \"status\": \"running\", \"task_id\": \"a\"}\n"), 0);
+	assert_int_equal(close_in(f,
+				 "{\"open_run\": \"../x@1-1\", \"status\": \"running\", \"task_id\": "
+				 "\"a\"}\n"),
+		0);
+	assert_int_equal(
+		close_in(f, "{\"open_run\": \"a@1-1\", \"status\": \"running\", \"task_id\": \"a\"}\n"), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +192,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_others_stay, begin, end),
 		cmocka_unit_test_setup_teardown(test_decoys_hide_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(test_long_rows, begin, end),
+		cmocka_unit_test_setup_teardown(test_by_lock, begin, end),
+		cmocka_unit_test_setup_teardown(test_looking_is_harmless, begin, end),
+		cmocka_unit_test_setup_teardown(test_odd_names, begin, end),
 	};
 
 	return cmocka_run_group_tests_name("task_orphans", tests, NULL, NULL);

@@ -249,6 +249,12 @@ static void test_glob(void **state)
 		{ "\\", "\\", true, true },
 		{ "\xff*", "\xffx", true, true },
 		{ "\xff", "\xfe", true, false },
+		{ "abc", "abc", true, true },
+		{ "abc", "ab", true, false },
+		{ "abc", "abcd", true, false },
+		{ "ab*", "ab", true, true },
+		{ "ab\xc3\xa9", "ab\xc3\xa9", true, true },
+		{ "ab", "a\xc3\xa9", true, false },
 	};
 
 	(void)state;

@@ -305,6 +305,60 @@ static void a_carried_decision_is_bound(void **state)
 	assert_string_equal(v.error, "decision_rejected");
 }
 
+/* A key counts in its time for every kind of record that says when it was made. */
+static void windows_are_asked_of_permits(void **state)
+{
+	struct json *p = json_new(&a, JSON_OBJECT);
+	struct bytes preimage;
+
+	(void)state;
+	json_sets(&a, p, "permit_id", "p");
+	json_sets(&a, p, "issued_at", "2026-03-02T00:00:00Z");
+	json_sets(&a, p, "expires_at", "2026-03-03T00:00:00Z");
+	assert_int_equal(permit_preimage(&a, p, &preimage, NULL), OK);
+	json_sets(&a, p, "signature", sign_hex(preimage));
+	struct verification v = verify(&trusting, text_of(p));
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	key.not_after = "2026-03-02T00:00:00Z";
+	v = verify(&trusting, text_of(p));
+	assert_int_equal(verification_headline(&v), HEADLINE_UNVERIFIED);
+	assert_string_equal(v.error, "key_window");
+}
+
+/* Untagged receipts, too. */
+static void windows_are_asked_of_old_receipts(void **state)
+{
+	struct json *r = receipt(1, "", "s");
+	struct bytes preimage;
+
+	(void)state;
+	trusting.allow_legacy = true;
+	(void)json_remove(r, "signature_version");
+	assert_int_equal(receipt_preimage_v4_fields(&a, r, &preimage, NULL), OK);
+	json_sets(&a, r, "signature", sign_hex(preimage));
+	struct verification v = verify(&trusting, text_of(r));
+	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+	key.not_after = "2026-02-01T00:00:00Z";
+	v = verify(&trusting, text_of(r));
+	assert_string_equal(v.error, "key_window");
+}
+
+/* Torn at its end is what a crash leaves; torn in the middle it was changed. */
+static void only_the_last_line_can_be_torn(void **state)
+{
+	struct verification v;
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, &a);
+	add_chain(&b, "s", 3);
+	v = verify(&trusting, (struct bytes){ (const uint8_t *)b.p, b.n - 20 });
+	assert_int_equal(verification_headline(&v), HEADLINE_DAMAGED);
+	*(strchr(b.p, '\n') + 1) = '?';
+	v = verify(&trusting, (struct bytes){ (const uint8_t *)b.p, b.n - 20 });
+	assert_int_equal(verification_headline(&v), HEADLINE_TAMPERED);
+}
+
 static void an_empty_document_establishes_nothing(void **state)
 {
 	static const char *const texts[] = { "", "{}", "[]", "null", "{\"receipts\":[]}", "{\"nodes\":[]}",
@@ -359,6 +413,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_changed_byte_is_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_first_broken_link_is_named, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_carried_decision_is_bound, setup, teardown),
+		cmocka_unit_test_setup_teardown(windows_are_asked_of_permits, setup, teardown),
+		cmocka_unit_test_setup_teardown(windows_are_asked_of_old_receipts, setup, teardown),
+		cmocka_unit_test_setup_teardown(only_the_last_line_can_be_torn, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_empty_document_establishes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(proofs_need_a_root_from_elsewhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(post_quantum_garbage_is_refused, setup, teardown),

@@ -194,6 +194,14 @@ struct checkpoint_pruned {
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
 
+/* Read everything that any checkpoint needs.  OK also when some is damaged; an error when the store cannot be read at all. */
+struct checkpoint_verified {
+	uint64_t checkpoints; /* looked at */
+	struct json *damaged; /* one sentence each: which, and what is wrong with it */
+};
+int checkpoint_verify(struct checkpoint_store *st, const struct checkpoint_progress *progress,
+	struct checkpoint_verified *ret, struct err *e);
+
 /* Ids of checkpoints that any row of the task ledger names. */
 int checkpoint_referenced(struct checkpoint_store *st, struct json **ret_ids, struct err *e);
 

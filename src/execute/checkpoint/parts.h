@@ -239,6 +239,10 @@ int content_load(struct pool *p, struct arena *a, const struct content *c, size_
 typedef int content_object(void *arg, const struct object_id *id, struct err *e);
 int content_objects(struct pool *p, struct arena *a, const struct content *c, content_object *fn, void *arg,
 	struct err *e);
+enum { TREE_LIMIT = 1 << 30 }; /* of a manifest */
+/* The same for everything that one checkpoint needs.  The pool must be loaded. */
+int checkpoint_objects(
+	struct checkpoint_store *st, const struct json *record, content_object *fn, void *arg, struct err *e);
 
 /* ---- manifest ---- */
 

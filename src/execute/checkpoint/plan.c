@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { TREE_LIMIT = 1 << 30, READ_SIZE = 256 << 10 };
+enum { READ_SIZE = 256 << 10 };
 
 const char *checkpoint_state_name(enum checkpoint_state s)
 {

@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-enum { SMALL_PACK = 1 << 20, SMALL_PACKS_MAX = 16, TREE_LIMIT = 1 << 30 };
+enum { SMALL_PACK = 1 << 20, SMALL_PACKS_MAX = 16 };
 #define DAY_US ((int64_t)86400 * 1000000)
 
 struct candidate {
@@ -304,27 +304,6 @@ static int damaged(const struct json *record, struct err *e)
 		json_get_text(record, "checkpoint_id", "?"));
 }
 
-/* Everything one checkpoint needs: its manifest and the content of all its files. */
-static int mark_tree(struct pruner *p, const struct json *record, struct err *e)
-{
-	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
-	struct pool *pool = p->st->pool;
-	struct content c;
-	struct bytes text;
-	struct tree tree;
-
-	if (!text_eq(json_get_text(record, "format", ""), "objects/1"))
-		return OK;
-	if (checkpoint_record_tree(record, &c, e) || content_objects(pool, &a, &c, mark, p, e) ||
-		content_load(pool, &a, &c, TREE_LIMIT, &text, e) || tree_parse(&a, text, &tree, e))
-		return damaged(record, e);
-	for (size_t i = 0; i < tree.entries.n; i++)
-		if (tree.entries.v[i].type == ENTRY_FILE &&
-			content_objects(pool, &a, &tree.entries.v[i].content, mark, p, e))
-			return damaged(record, e);
-	return OK;
-}
-
 /* What the checkpoints that stay need, read and found whole.  Several of one tree need the same objects:
  * look at each tree once. */
 static int mark_all(struct pruner *p, struct err *e)
@@ -342,8 +321,8 @@ static int mark_all(struct pruner *p, struct err *e)
 		const char *tree = json_get_text(record, "tree", "");
 		if (!is_kept(&p->v[i]) || (seen && text_eq(seen, tree)))
 			continue;
-		if (mark_tree(p, record, e))
-			return e->rc;
+		if (checkpoint_objects(p->st, record, mark, p, e))
+			return damaged(record, e);
 		seen = tree;
 	}
 	return OK;

@@ -71,6 +71,8 @@ static int find_request(struct kernel *k, struct arena *a, const struct json *re
 {
 	struct json *entry = json_get(requests, id);
 
+	if (!entry && text_is_id(id))
+		entry = approvals_find_settled(k->sys, a, k->ws, false, id);
 	if (!entry)
 		return err_set(e, E_MISSING, "APPROVAL_MISSING",
 			"there is no request '%s'; 'helm approval list' shows those that wait", id);
@@ -94,7 +96,8 @@ int approval_get(struct kernel *k, struct arena *a, const char *id, struct json 
 	return rc ? rc : find_request(k, a, json_get(doc, "requests"), id, ret_entry, e);
 }
 
-/* Neither answered nor expired. */
+/* Neither answered nor expired.  One that had to give way to newer ones, or was taken for expired while the
+ * clock was wrong, waits again. */
 static int find_pending(struct approval_store *st, const char *id, struct json **ret, struct err *e)
 {
 	int rc = find_request(st->k, st->a, st->requests, id, ret, e);
@@ -104,10 +107,11 @@ static int find_pending(struct approval_store *st, const char *id, struct json *
 	const char *state = request_state(*ret, st->k->sys->now_us(st->k->sys));
 	if (!text_eq(state, "pending"))
 		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
+	json_set(st->a, st->requests, id, *ret);
 	return OK;
 }
 
-/* The history of the request stays in the document for a while; the receipt is the proof. */
+/* The receipt is the proof; the entry goes to the log with the next write. */
 static void resolve(
 	struct kernel *k, struct arena *a, struct json *entry, const char *response, const char *responder)
 {
@@ -178,6 +182,9 @@ static int make_grant(struct approval_store *st, struct grant *g, const struct p
 	struct json *entry = json_new(a, JSON_OBJECT);
 	json_set(a, entry, "receipt", *ret_receipt);
 	json_set(a, st->grants, g->id, entry);
+	/* The walk along the chain, as far as it goes today: who is asked later goes on from here. */
+	struct json *alive;
+	(void)!grants_alive(k, a, &alive, NULL);
 	return OK;
 }
 
@@ -308,8 +315,7 @@ int approval_deny(struct kernel *k, struct arena *a, const char *id, const char 
 	return rc ? rc : waiting_settle(k, a, json_get(entry, "request"), "cancelled", who->name, e);
 }
 
-/* The receipt alone ends the grant, even if the document cannot be written: see is_over_on_record() in
- * find.c. */
+/* The receipt alone ends the grant, even if the document cannot be written: see fold.c. */
 int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
 	const struct person *who, struct json **ret_receipt, struct err *e)
 {
@@ -320,12 +326,15 @@ int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const 
 	if (rc)
 		return rc;
 	struct json *entry = json_get(st.grants, grant_id);
+	if (!entry && text_is_id(grant_id))
+		entry = approvals_find_settled(k->sys, a, k->ws, true, grant_id);
 	if (!entry)
 		return err_set(e, E_MISSING, "GRANT_MISSING",
 			"there is no grant '%s'; 'helm approval list' shows those in force", grant_id);
 	const char *state = grant_state(entry, k->sys->now_us(k->sys));
 	if (!text_eq(state, "in force"))
 		return err_set(e, E_INPUT, "GRANT_SETTLED", "grant %s is %s already", grant_id, state);
+	json_set(a, st.grants, grant_id, entry);
 	json_sets(a, what, "grant_id", grant_id);
 	json_sets(a, what, "reason", reason);
 	rc = record(k, a, REVOKE_EFFECT, "revocation", what, who, ret_receipt, e);

@@ -10,13 +10,25 @@
 #include "kernel/person.h"
 
 #define APPROVALS "approvals.json"
+#define APPROVALS_LOG "approvals-log.jsonl"
 #define GRANT_EFFECT "helm.approval/grant"
 #define REVOKE_EFFECT "helm.approval/revoke"
 
-/* {version, requests: {id: entry}, grants: {id: entry}}.  An error when the file cannot be understood: then
- * nothing is granted. */
+/* {version, requests: {id: entry}, grants: {id: entry}}: what waits and what is in force.  An error when the
+ * file cannot be understood. */
 int approvals_load(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+/* The same; a file that cannot be understood is put aside, and what the chain says was granted and is in
+ * force is made again from it.  *ret_note, when not NULL, says so; NULL: nothing had to be done. */
+int approvals_restore(
+	struct kernel *k, struct arena *a, struct json **ret, const char **ret_note, struct err *e);
+/* Of the newest n settled ones those that are not in *doc are added to it; all are then in the order of the
+ * chain.  *ret_more: there are older ones. */
+int approvals_add_settled(struct sys *s, struct arena *a, const struct workspace *ws, size_t n,
+	struct json *doc, bool *ret_more, struct err *e);
+/* A request or grant that is settled, or NULL. */
+struct json *approvals_find_settled(
+	struct sys *s, struct arena *a, const struct workspace *ws, bool is_grant, const char *id);
 /* "pending", "approved", "denied", "answered in the client" or "expired". */
 const char *request_state(const struct json *request_entry, int64_t now_us);
 /* "in force", "used", "revoked" or "expired". */

@@ -5,15 +5,17 @@
  * never doubles it.
  *
  * Trust: approvals.json is only a file, which a program of the same user may have changed.  So a grant is
- * believed only with its signature, and only if the chain of receipts does not say that it was revoked or
- * used up. */
+ * believed only with its signature, and only if the chain of receipts says that it was given and neither
+ * revoked nor used up (fold.c). */
 #include "kernel/approval/parts.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/settle.h"
 #include "privacy/privacy.h"
 #include "verify/verify.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 enum { PREVIEW_BYTES = 8000 };
@@ -21,16 +23,19 @@ static const int64_t REQUEST_US = INT64_C(86400) * 1000000;
 
 /* ---- grants ---- */
 
-/* The one key that grants and questions of this machine are signed with.  The signature must hold and must
- * be by that key; anything else is no. */
-static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json *doc, const char *kind,
-	void (*verify)(struct verification *v, const struct json *doc))
+/* The key in force, or one that was before it: what a person answered stays answered when keys are rotated.
+ * Not one that was revoked.  The signature must hold and must be by that key; anything else is no. */
+static bool is_signed_by_us(struct kernel *k, struct arena *a, const struct json *doc, const char *named,
+	const char *kind, void (*verify)(struct verification *v, const struct json *doc))
 {
 	struct trusted_key own = { .id = "" };
 	struct trust trust = { .keys = &own, .key_count = 1 };
 	struct verification v;
 
-	memcpy(own.key, key_public(k->key), KEY_SIZE);
+	if (!hex_decode(named, strlen(named), own.key, KEY_SIZE, true) ||
+		(memcmp(own.key, key_public(k->recorder.key), KEY_SIZE) != 0 &&
+			!keys_trusts(k->sys, a, AT_FDCWD, k->recorder.keys_dir, named)))
+		return false;
 	verification_begin(&v, a, &trust, kind);
 	verify(&v, doc);
 	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
@@ -42,7 +47,8 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 	const struct json *grant = json_get(json_get(receipt, "metadata"), "grant");
 
 	/* The signature covers the digest, and the digest the grant. */
-	return grant && is_signed_by_us(k, a, receipt, "receipt", verify_receipt) &&
+	const char *key = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
+	return grant && is_signed_by_us(k, a, receipt, key, "receipt", verify_receipt) &&
 		text_eq(json_get_text(receipt, "effect_id", ""), GRANT_EFFECT) &&
 		text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, grant)) &&
 		grant_from_json(a, grant, ret, NULL) == OK;
@@ -53,8 +59,10 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry)
 {
 	const struct json *record = json_get(json_get(entry, "receipt"), "subject");
+	const char *key = json_get_text(record, "signature_type", "");
 
-	return is_signed_by_us(k, a, record, "decision record", verify_decision) &&
+	key += text_starts(key, "ed25519:") ? strlen("ed25519:") : 0;
+	return is_signed_by_us(k, a, record, key, "decision record", verify_decision) &&
 		text_eq(json_get_text(record, "verdict", ""), verdict_name(V_ESCALATE)) &&
 		text_eq(json_get_text(record, "phenotype_hash", ""),
 			json_sha256(a, json_get(entry, "request")));
@@ -89,67 +97,24 @@ static void read_grants(struct kernel *k, struct arena *a, const struct json *do
 	}
 }
 
-struct sighting {
-	const char *id;
-	bool is_once, is_over, is_given;
-};
-
-static bool holds(struct bytes text, const char *word)
-{
-	return memmem(text.p, text.n, word, strlen(word)) != NULL;
-}
-
-/* Searches the raw text of the receipt; parsing every receipt of a chain would take too long.  A match too
- * many only refuses a grant. */
-static int look_for_end(
-	void *arg, off_t offset, uint64_t line, struct bytes text, bool is_whole, struct err *e)
-{
-	struct sighting *s = arg;
-
-	(void)offset;
-	(void)line;
-	(void)is_whole;
-	(void)e;
-	if (!holds(text, s->id))
-		return 0;
-	s->is_over |= holds(text, "\"effect_id\":\"" REVOKE_EFFECT "\"") ||
-		(s->is_once && holds(text, "\"grant_ids\""));
-	s->is_given |= holds(text, "\"effect_id\":\"" GRANT_EFFECT "\"");
-	return s->is_over;
-}
-
-/* The document could have been put back to an older state; the chain cannot.  Searched from the newest file
- * back to the one in which the grant was given.  What cannot be read counts as over, and so does a grant
- * whose giving is not on record. */
-static bool is_over_on_record(struct kernel *k, struct arena *a, const struct grant *g)
-{
-	struct sighting s = { .id = g->id, .is_once = g->is_once };
-	char **files;
-	size_t n;
-
-	if (receipts_files(k->sys, a, k->ws->state_fd, &files, &n, NULL))
-		return true;
-	while (n-- > 0 && !s.is_over && !s.is_given)
-		if (lines_each(k->sys, k->ws->state_fd, files[n], look_for_end, &s, NULL) < 0)
-			return true;
-	return s.is_over || !s.is_given;
-}
-
 /* Finds grants that answer the whole question, and verifies only these.  One that does not hold is taken
  * out, and the rest is tried again without it, until either all hold or none are left. */
 static bool answered_by(
 	struct kernel *k, const struct question *q, struct kept_grants *kept, struct handling *h)
 {
+	struct json *alive = NULL;
+
 	while (grants_answer(h->a, &h->decision, q, kept->all, kept->n, kept->used)) {
 		bool all_hold = true;
+		if (!alive && grants_alive(k, h->a, &alive, NULL))
+			alive = json_new(h->a, JSON_OBJECT); /* what cannot be read grants nothing */
 		for (size_t i = 0; i < kept->n; i++) {
 			struct grant whole;
 			const char *wrong = !kept->used[i] ? NULL
 				: !grant_is_ours(k, h->a, json_get(kept->entries[i], "receipt"), &whole)
-				? "does not verify under this machine's key"
-				: is_over_on_record(k, h->a, &whole)
-				? "was used or revoked before, says the record"
-				: NULL;
+				? "does not verify under a key of this machine"
+				: !json_get(alive, whole.id) ? "was used or revoked before, says the record"
+							     : NULL;
 			if (!wrong)
 				continue;
 			h->approval_note = arena_printf(h->a, "%s %s",

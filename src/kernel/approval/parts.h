@@ -13,8 +13,16 @@ struct approval_store {
 };
 int approval_store_open(struct approval_store *st, struct kernel *k, struct arena *a, struct err *e);
 void approval_store_close(struct approval_store *st); /* for AUTO(), with lock_fd -1 */
-/* Old ones that are settled go; the rest is on disk when this returns OK. */
+/* What is settled goes to the log; the rest is on disk when this returns OK.  APPROVALS_FULL when it would be more than can be read
+ * again: then nothing has changed. */
 int approval_store_write(struct approval_store *st, struct err *e);
+/* That time lies more than a week before `now_us`, or cannot be read. */
+bool approval_is_long_past(const struct json *doc, const char *name, int64_t now_us);
+
+/* fold.c: {id: receipt} of the grants that the chain says were given, and neither revoked nor used up.  Some may have expired. */
+int grants_alive(struct kernel *k, struct arena *a, struct json **ret, struct err *e);
+/* A walk was made here before: somebody has granted something. */
+bool grants_were_given(struct kernel *k, struct arena *a);
 
 /* Is this a grant we signed, unchanged?  Then *ret is what it grants. */
 bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt, struct grant *ret);

@@ -16,6 +16,7 @@ static const struct doc RUNTIME = { .file = "long-running-runtime.json",
 	.max_bytes = 16 << 20,
 	.style = JSON_SORT_BYTES,
 	.code = "RUNTIME_STATE" };
+enum { MAX_KEPT = 400 };
 static const int64_t KEPT_US = INT64_C(7) * 86400 * 1000000;
 
 /* A part that somebody made something else of is begun anew, since nothing is decided from it. */
@@ -36,23 +37,33 @@ static int load(struct kernel *k, struct arena *a, struct json **ret, struct err
 	return rc;
 }
 
-/* Pauses that ended long ago. */
+/* Pauses that ended long ago; of many, also those that were answered a moment ago. */
 static void prune(struct kernel *k, struct json *pauses)
 {
 	int64_t before = k->sys->now_us(k->sys) - KEPT_US, us;
 
 	for (uint32_t i = pauses->n; i-- > 0;) {
-		const char *end = json_get_text(pauses->members[i].value, "expires_at", "");
-		if (text_parse_time(end, strlen(end), &us) && us < before)
+		const struct json *one = pauses->members[i].value;
+		const char *end = json_get_text(one, "expires_at", "");
+		bool is_old = text_parse_time(end, strlen(end), &us) && us < before;
+		if (is_old || (pauses->n > MAX_KEPT && json_get_text(one, "response", NULL)))
 			(void)json_remove(pauses, pauses->members[i].name);
 	}
+}
+
+/* Runs that wait for nothing any more stand in the ledger of tasks: of many they go. */
+static void prune_runs(struct json *runs)
+{
+	for (uint32_t i = runs->n; i-- > 0 && runs->n > MAX_KEPT;)
+		if (!json_get_text(runs->members[i].value, "pending_approval_id", NULL))
+			(void)json_remove(runs, runs->members[i].name);
 }
 
 /* The parts that older readers expect are always there. */
 static int store(struct kernel *k, struct arena *a, struct json *doc, struct err *e)
 {
 	prune(k, part(a, doc, "approval_gates"));
-	(void)part(a, doc, "task_runs");
+	prune_runs(part(a, doc, "task_runs"));
 	(void)part(a, doc, "agent_registry");
 	return doc_replace(k->sys, a, k->ws->state_fd, &RUNTIME, doc, e);
 }

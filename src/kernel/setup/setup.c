@@ -16,6 +16,7 @@
 #include "base/proc.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
+#include "proof/preimage.h"
 #include "verify/verify.h"
 
 #include <errno.h>
@@ -437,7 +438,7 @@ static int verify_named(const struct setup *s, const char *id, struct err *e)
 	if (rc)
 		return rc;
 	json_each (row, rows) {
-		if (!text_eq(json_get_text(row, "receipt_id", ""), id))
+		if (!receipt_id_is(json_get_text(row, "receipt_id", ""), id))
 			continue;
 		verification_begin(&v, s->a, &trust, "receipt");
 		verify_receipt(&v, row);

@@ -27,7 +27,7 @@ static void forget_run(struct json *row)
 		"exit_signal", "failure_stage", "failure_reason", "failure_signature", "blocked_reason",
 		"guard", "decision_id", "checkpoint_id", "memory_capture", "state_snapshot",
 		"completion_evidence", "experience_attribution", "protections", "touched_paths", "pid",
-		"pid_start", "heartbeat_at" };
+		"pid_start", "open_run", "heartbeat_at" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		(void)json_remove(row, fields[i]);

@@ -1,167 +1,26 @@
 /* orphans.c — runs that never got their last row, because helm itself was killed.
  *
- * A `queued` or `running` row carries the pid and the start time of the helm that wrote it.  When that
- * process is gone, the run has ended with it (everything below it was ended by the kernel), and a `failed`
- * row says so.
+ * Such a run has ended with its helm (everything below it was ended by the kernel), and a `failed` row says
+ * so.  Every run looks before it begins; it costs one look at the files of runs that are open
+ * (record/open_runs.c), however long the ledger is.
  *
- * Every run looks, so it must cost next to nothing: the end of the ledger is read as text, of each row only
- * `task_id` and `status` are picked out, and a row is parsed only when it says one of those and is the
- * newest of its task. */
+ * First it is known that the run is over, and only then its newest row is read: the other way round a run that
+ * ended in between would be called failed.  Whoever closes a run holds its lock meanwhile, so it is closed
+ * once.
+ *
+ * Two kinds of runs have no file.  Those of older versions; and those whose file a power cut took before it
+ * was on disk, which are among the last ones before it.  Both are looked for in the end of the ledger once
+ * after each start of the machine, and by `task doctor --fix` in all of it. */
 #include "base/file.h"
-#include "base/proc.h"
-#include "base/scan.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-/* `task doctor --fix` is given all rows that can be reached. */
-enum { RECENT_BYTES = 32 << 10, WINDOW_LIMIT = 64 << 20, ALL_ROWS = 20000 };
-
-/* A row as far as it matters here. */
-struct glance {
-	struct bytes line, task_id, status;
-};
-
-/* From the opening quote of a string to behind its closing one.  SCAN_PADDING zeros lie behind the text. */
-static const uint8_t *skip_string(const uint8_t *p, const uint8_t *end)
-{
-	for (p++; p < end; p++) {
-		p = (const uint8_t *)scan_plain_ascii((char *)p);
-		if (p < end && *p == '"')
-			return p + 1;
-		p += *p == '\\';
-	}
-	return end;
-}
-
-static bool is_name(const uint8_t *p, const uint8_t *after, const char *name)
-{
-	size_t n = strlen(name);
-
-	return (size_t)(after - p) == n + 2 && memcmp(p + 1, name, n) == 0;
-}
-
-/* Picks two members of the outermost object out of the text; what lies deeper is passed over. */
-static struct glance look_at_row(struct bytes line)
-{
-	struct glance g = { .line = line };
-	struct bytes *value = NULL;
-	int depth = 0;
-
-	for (const uint8_t *p = line.p, *end = line.p + line.n; p < end;) {
-		if (*p != '"') {
-			depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
-			if (*p == ',')
-				value = NULL;
-			p++;
-			continue;
-		}
-		const uint8_t *after = skip_string(p, end);
-		if (depth == 1 && value)
-			*value = (struct bytes){ p, (size_t)(after - p) };
-		else if (depth == 1)
-			value = is_name(p, after, "task_id")  ? &g.task_id
-				: is_name(p, after, "status") ? &g.status
-							      : NULL;
-		p = after;
-	}
-	return g;
-}
-
-static bool says(const struct glance *g, const char *status)
-{
-	return g->status.n == strlen(status) && memcmp(g->status.p, status, g->status.n) == 0;
-}
-
-static bool is_open(const struct glance *g)
-{
-	return says(g, "\"running\"") || says(g, "\"queued\"");
-}
-
-/* Is there no later row of the same task in what was read? */
-static bool is_newest(const struct glance *rows, size_t n, size_t at)
-{
-	for (size_t i = at + 1; i < n; i++)
-		if (rows[i].task_id.n == rows[at].task_id.n &&
-			memcmp(rows[i].task_id.p, rows[at].task_id.p, rows[at].task_id.n) == 0)
-			return false;
-	return true;
-}
-
-/* Whole lines at the end of the ledger; a window that holds no whole one grows. */
-static int read_end(struct sys *s, struct arena *a, int fd, struct bytes *ret, struct err *e)
-{
-	struct stat st;
-
-	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
-		return err_sys(e, "LEDGER_READ", "cannot read %s", TASK_LEDGER);
-	for (size_t window = RECENT_BYTES;; window *= 4) {
-		off_t from = (off_t)window < st.st_size ? st.st_size - (off_t)window : 0;
-		size_t size = (size_t)(st.st_size - from);
-		char *text = arena_text(a, size + SCAN_PADDING);
-		memset(text + size, 0, SCAN_PADDING);
-		ssize_t n = s->pread(s, fd, text, size, from);
-		if (n < 0)
-			return err_sys(e, "LEDGER_READ", "cannot read %s", TASK_LEDGER);
-		*ret = (struct bytes){ (uint8_t *)text, (size_t)n };
-		if (from)
-			(void)text_cut(ret, '\n');
-		if (from == 0 || window >= WINDOW_LIMIT || (ret->n && memchr(ret->p, '\n', ret->n)))
-			return OK;
-	}
-}
-
-/* The newest rows of recent tasks that are still open, parsed. */
-static int recent_open(struct sys *s, struct arena *a, struct workspace *ws, struct json **ret, struct err *e)
-{
-	AUTO(close_fd) int fd = s->open(s, ws->state_fd, TASK_LEDGER, O_RDONLY | O_NOFOLLOW, 0, 0);
-	struct json *found = json_new(a, JSON_ARRAY), *row;
-	struct bytes text = { NULL, 0 };
-
-	*ret = found;
-	if (fd < 0) {
-		int rc = err_sys(e, "LEDGER_READ", "cannot read %s", TASK_LEDGER);
-		return rc == E_MISSING ? OK : rc;
-	}
-	int rc = read_end(s, a, fd, &text, e);
-	if (rc)
-		return rc;
-	size_t n = 0, lines = 1;
-	for (size_t i = 0; i < text.n; i++)
-		lines += text.p[i] == '\n';
-	struct glance *rows = arena_zalloc(a, lines, sizeof(*rows));
-	while (text.p && text.n)
-		rows[n++] = look_at_row(text_cut(&text, '\n'));
-	for (size_t i = 0; i < n; i++)
-		if (is_open(&rows[i]) && is_newest(rows, n, i) &&
-			json_parse(a, rows[i].line, TASK_LEDGER, NULL, &row, NULL) == OK)
-			json_push(a, found, row);
-	return OK;
-}
-
-static bool has_later_row(const struct json *rows, uint32_t from, const char *task_id)
-{
-	for (uint32_t i = from + 1; i < rows->n; i++)
-		if (text_eq(json_get_text(rows->items[i], "task_id", ""), task_id))
-			return true;
-	return false;
-}
-
-/* The process that wrote the row is gone: either there is none with this pid, or it started at another
- * time. */
-static bool is_orphan(struct sys *s, const struct json *rows, uint32_t at)
-{
-	const struct json *row = rows->items[at];
-	int64_t pid = json_get_int(row, "pid", 0), start = json_get_int(row, "pid_start", 0);
-
-	const char *status = json_get_text(row, "status", "");
-
-	return (text_eq(status, "running") || text_eq(status, "queued")) && pid && start &&
-		!has_later_row(rows, at, json_get_text(row, "task_id", "")) &&
-		proc_start_ticks(s, pid) != start;
-}
+/* The last rows before a power cut: as many as a busy workspace writes between two syncs of the kernel. */
+enum { ROWS_AFTER_BOOT = 2000 };
+#define BOOT_FILE OPEN_RUNS "/boot" /* which start of the machine was looked at */
 
 /* The row is a copy of the last one, with how it ended. */
 static int close_orphan(
@@ -184,20 +43,156 @@ static int close_orphan(
 	return rc;
 }
 
-int task_close_orphans(
-	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *ret_closed, struct err *e)
+/* Whose file nobody holds: its newest row is closed unless it is closed already, or another run's. */
+static int close_left(
+	struct sys *s, struct arena *a, struct workspace *ws, const char *name, size_t *closed, struct err *e)
 {
-	struct json *rows;
-	size_t closed = 0;
-	int rc = all ? rows_tail(s, a, ws->state_fd, TASK_LEDGER, ALL_ROWS, &rows, e)
-		     : recent_open(s, a, ws, &rows, e);
+	const char *at = strrchr(name, '@');
+	struct open_run left = { .fd = -1 };
+	struct json *row;
 
-	for (uint32_t i = 0; rc == OK && i < rows->n; i++) {
-		if (!is_orphan(s, rows, i))
-			continue;
-		rc = close_orphan(s, a, ws, rows->items[i], e);
-		closed += rc == OK;
+	if (!at || open_run_take(s, ws->state_fd, name, &left))
+		return OK;
+	const char *id = arena_strndup(a, name, (size_t)(at - name));
+	int rc = row_newest(s, a, ws->state_fd, id, &row, e);
+	if (rc == OK && row_is_open(row) && text_eq(json_get_text(row, "open_run", ""), name)) {
+		rc = close_orphan(s, a, ws, row, e);
+		*closed += rc == OK;
 	}
-	*ret_closed = closed;
+	if (rc == OK)
+		open_run_end(s, ws->state_fd, &left);
+	close_fd(&left.fd);
+	return rc;
+}
+
+static int close_open_runs(
+	struct sys *s, struct arena *a, struct workspace *ws, size_t *closed, struct err *e)
+{
+	char **names;
+	size_t n;
+	struct err none = { 0 };
+	int rc = file_list(s, a, ws->state_fd, OPEN_RUNS, &names, &n, &none);
+
+	if (rc) {
+		if (rc != E_MISSING)
+			*e = none;
+		return rc == E_MISSING ? OK : rc;
+	}
+	for (size_t i = 0; rc == OK && i < n; i++)
+		rc = close_left(s, a, ws, names[i], closed, e);
+	return rc;
+}
+
+/* ---- those without a file ---- */
+
+/* Tasks whose newest row so far is open; few at any time, so they are looked through one by one. */
+struct open_tasks {
+	struct arena a;
+	char **ids;
+	size_t n, room;
+};
+
+static void forget(struct open_tasks *t, const char *id)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (text_eq(t->ids[i], id)) {
+			t->ids[i] = t->ids[--t->n];
+			return;
+		}
+}
+
+static int follow(void *arg, off_t offset, uint64_t line, const struct json *row, struct err *e)
+{
+	struct open_tasks *t = arg;
+	const char *id = json_get_text(row, "task_id", "");
+
+	(void)offset;
+	(void)line;
+	(void)e;
+	if (!row || !*id)
+		return 0;
+	forget(t, id);
+	if (!row_is_open(row))
+		return 0;
+	if (t->n == t->room) {
+		char **more = arena_zalloc(&t->a, t->room * 2 + 64, sizeof(*more));
+		if (t->n)
+			memcpy(more, t->ids, t->n * sizeof(*more));
+		t->ids = more;
+		t->room = t->room * 2 + 64;
+	}
+	t->ids[t->n++] = arena_strdup(&t->a, id);
+	return 0;
+}
+
+/* Again in the right order: is it over, and what is its newest row then? */
+static int close_task(
+	struct sys *s, struct arena *a, struct workspace *ws, const char *id, size_t *closed, struct err *e)
+{
+	struct json *row;
+	int rc = row_newest(s, a, ws->state_fd, id, &row, e);
+
+	if (rc || !open_run_is_over(s, ws->state_fd, row))
+		return rc;
+	rc = row_newest(s, a, ws->state_fd, id, &row, e);
+	if (rc || !row_is_open(row))
+		return rc;
+	rc = close_orphan(s, a, ws, row, e);
+	*closed += rc == OK;
+	return rc;
+}
+
+/* all: of the whole ledger, in memory for what is open; else of its last rows. */
+static int close_by_rows(
+	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *closed, struct err *e)
+{
+	struct open_tasks found = { 0 };
+	struct json *rows;
+	int rc = OK;
+
+	if (all) {
+		rc = rows_each(s, ws->state_fd, TASK_LEDGER, 0, follow, &found, e);
+	} else {
+		rc = rows_tail(s, a, ws->state_fd, TASK_LEDGER, ROWS_AFTER_BOOT, &rows, e);
+		for (uint32_t i = 0; rc == OK && i < rows->n; i++)
+			(void)follow(&found, 0, 0, rows->items[i], e);
+	}
+	for (size_t i = 0; rc == OK && i < found.n; i++)
+		rc = close_task(s, a, ws, found.ids[i], closed, e);
+	arena_done(&found.a);
+	return rc;
+}
+
+/* Which start of the machine this is; NULL when the system does not say: then nothing is concluded. */
+static const char *boot_id(struct sys *s, struct arena *a)
+{
+	struct bytes text;
+
+	if (file_read(s, a, AT_FDCWD, "/proc/sys/kernel/random/boot_id", 4096, 0, &text, NULL))
+		return NULL;
+	return arena_strndup(a, (const char *)text.p, strcspn((const char *)text.p, "\n"));
+}
+
+static bool is_same_boot(struct sys *s, struct arena *a, const struct workspace *ws, const char *boot)
+{
+	struct bytes text;
+
+	return boot && file_read(s, a, ws->state_fd, BOOT_FILE, 4096, 0, &text, NULL) == OK &&
+		text_eq((const char *)text.p, boot);
+}
+
+int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *ret_closed, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *boot = boot_id(s, &a);
+
+	*ret_closed = 0;
+	int rc = close_open_runs(s, &a, ws, ret_closed, e);
+	if (rc || (!all && is_same_boot(s, &a, ws, boot)))
+		return rc;
+	rc = close_by_rows(s, &a, ws, all, ret_closed, e);
+	/* Remembered when it was done; a mark that cannot be made only means that it is done again. */
+	if (rc == OK && boot && file_mkdirs(s, ws->state_fd, OPEN_RUNS, 0700, NULL) == OK)
+		(void)file_put(s, ws->state_fd, BOOT_FILE, 0600, bytes_of(boot), NULL);
 	return rc;
 }

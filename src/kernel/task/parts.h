@@ -42,6 +42,8 @@ struct task {
 	struct surroundings at;
 	struct json *row; /* grows from stage to stage; each append writes all of it */
 	struct json *digests; /* of the rows written so far */
+	struct open_run open; /* locked while it lasts */
+	bool is_ended; /* the last row is written */
 	/* what is asked */
 	struct task_program program;
 	struct request request;

@@ -194,7 +194,9 @@ int task_put_row(struct task *t, const char *status, struct err *e)
 {
 	json_sets(t->a, t->row, "status", status);
 	t->report->status = status;
-	return append(t, TASK_LEDGER, t->row, e);
+	int rc = append(t, TASK_LEDGER, t->row, e);
+	t->is_ended |= rc == OK && !row_is_open(t->row);
+	return rc;
 }
 
 /* The row that ends the task, with what can be counted about its failure. */

@@ -19,7 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2, EXIT_ASKED = 24, EXIT_DENIED = 25, EXIT_PAUSED = 26, EXIT_NOT_STARTED = 126 };
+enum {
+	EXIT_OUTPUT = 1,
+	EXIT_USAGE = 2,
+	EXIT_ASKED = 24,
+	EXIT_DENIED = 25,
+	EXIT_PAUSED = 26,
+	EXIT_NOT_STARTED = 126
+};
 
 static bool is_settled_by(const struct task *t, const char *what)
 {
@@ -183,13 +190,16 @@ static const char *joined_reasons(struct task *t, const struct decision *d)
 static const char *why_not_approved(struct task *t)
 {
 	const char *id = t->spec->approval_id, *state = "not known";
-	struct json *doc;
+	struct json *doc, *entry = NULL;
 
 	if (!id)
 		return NULL;
-	if (approvals_load(t->k->sys, t->a, t->k->ws, &doc, NULL) == OK &&
-		json_get(json_get(doc, "requests"), id))
-		state = request_state(json_get(json_get(doc, "requests"), id), t->k->sys->now_us(t->k->sys));
+	if (approvals_load(t->k->sys, t->a, t->k->ws, &doc, NULL) == OK)
+		entry = json_get(json_get(doc, "requests"), id);
+	if (!entry && text_is_id(id))
+		entry = approvals_find_settled(t->k->sys, t->a, t->k->ws, false, id);
+	if (entry)
+		state = request_state(entry, t->k->sys->now_us(t->k->sys));
 	return text_eq(state, "approved") ? arena_printf(t->a,
 						    "%s was approved, but not for this: another command, "
 						    "directory or profile, or it was used",
@@ -404,6 +414,19 @@ static int await_end(struct task *t, struct running *r, struct err *e)
 	return rc;
 }
 
+/* Without helm the command would have been told that its output goes nowhere; it was not, so its own "done" does not stand. */
+static void tell_lost_output(struct task *t)
+{
+	int lost = t->result->out.lost_errno ? t->result->out.lost_errno : t->result->err.lost_errno;
+
+	if (!lost)
+		return;
+	t->report->message =
+		arena_printf(t->a, "what the command printed could not be written: %s", strerror(lost));
+	if (!t->report->exit_code)
+		t->report->exit_code = EXIT_OUTPUT;
+}
+
 /* A log that cannot be written does not keep the run from getting its last row. */
 static int put_end_rows(struct task *t, struct err *e)
 {
@@ -411,6 +434,7 @@ static int put_end_rows(struct task *t, struct err *e)
 	int rc = task_put_command_log(t, e), late_rc = task_put_final(t, &late);
 
 	t->report->exit_code = t->result->exit_code;
+	tell_lost_output(t);
 	return first_error(rc, e, late_rc, &late);
 }
 
@@ -511,6 +535,26 @@ static int go_through(struct task *t, struct err *e)
 	return put_outcome(t, rc, e);
 }
 
+/* From here on the run is open for everybody who looks, until its last row is there. */
+static int open_it(struct task *t, struct err *e)
+{
+	int rc = open_run_begin(t->k->sys, t->k->ws->state_fd, t->id, &t->open, e);
+
+	if (rc == OK)
+		json_sets(t->a, t->row, "open_run", t->open.name);
+	return rc;
+}
+
+/* An error came before the last row: nobody must take it for a run that goes on.  A row that cannot be written now is
+ * written by the next run, which finds the file without its lock. */
+static void close_it(struct task *t, int rc, const struct err *why)
+{
+	struct err late = { 0 };
+
+	if (rc && !t->is_ended)
+		(void)task_put_last(t, "failed", "record", why->text, &late);
+}
+
 /* Whatever happens in between, rows that no receipt followed are made durable at the end. */
 int task_run(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret, struct err *e)
@@ -522,15 +566,23 @@ int task_run(
 		.a = a,
 		.spec = spec,
 		.report = ret,
+		.open = { .fd = -1 },
 		.happened = json_new(a, JSON_OBJECT),
 		.outcome = "NOT_EXECUTED" };
 	int rc = prepare(t, e);
+	if (rc == OK)
+		rc = open_it(t, e);
 	if (rc)
 		return rc;
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, spec->cwd);
 	rc = go_through(t, e);
+	close_it(t, rc, e);
 	struct err late = { 0 };
 	int late_rc = kernel_commit(k, &ret->handling, &late); /* rows that no receipt followed */
+	if (t->is_ended)
+		open_run_end(k->sys, k->ws->state_fd, &t->open);
+	close_fd(&t->open.fd);
+	kernel_tidy(k, a);
 	return first_error(rc, e, late_rc, &late);
 }

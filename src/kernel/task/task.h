@@ -40,10 +40,9 @@ struct run_report {
 int task_run(struct kernel *k, struct arena *a, const struct run_spec *spec, struct run_report *ret,
 	struct err *e);
 
-/* Rows that say `running` although their process is gone (by pid and start time) are closed with a `failed`
- * row.  `all`: also old rows.  *ret_closed says how many. */
-int task_close_orphans(
-	struct sys *s, struct arena *a, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
+/* Runs that were ended with their helm are closed with a `failed` row.  `all`: also those that have no file in open-runs/,
+ * wherever in the ledger they are.  *ret_closed says how many. */
+int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *ret_closed, struct err *e);
 
 /* A person moves a task.  Appends a row; nothing is edited. */
 enum task_move { TASK_BLOCK, TASK_COMPLETE, TASK_RETRY, TASK_STALE, TASK_RECLAIM };

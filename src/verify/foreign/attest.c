@@ -36,7 +36,9 @@ static bool check_signature(struct verification *v, const struct json *record, s
 	if (!parse_signature(member_text(record, "signature"), signature))
 		return verify_refute(
 			v, "signature_rejected", "the signature is not 128 lower-case hex digits");
-	return verify_signature(v, message, signature, has_key ? declared : NULL, key, "signature_rejected");
+	return verify_signature(
+		       v, message, signature, has_key ? declared : NULL, key, "signature_rejected") &&
+		verify_key_window(v, member_text(record, "created_at"));
 }
 
 /* The stated hash is compared before the signature: a reader who is told about a wrong hash knows that the

@@ -60,7 +60,8 @@ void verify_extauthz(struct verification *v, const struct json *document)
 			v, "hash_mismatch", "kernel_verdict_hash is not the hash of the response");
 		return;
 	}
-	if (parse_signature(member_text(response, "kernel_verdict_signature"), signature))
-		(void)verify_signature(v, text, signature, NULL, member_text(response, "signing_key_ref"),
-			"signature_rejected");
+	if (parse_signature(member_text(response, "kernel_verdict_signature"), signature) &&
+		verify_signature(v, text, signature, NULL, member_text(response, "signing_key_ref"),
+			"signature_rejected"))
+		(void)verify_key_window(v, member_text(response, "kernel_verdict_issued_at"));
 }

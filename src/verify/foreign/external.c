@@ -123,7 +123,8 @@ static void check_signature(struct external *x, const struct json *receipt, stru
 	verification_begin(&one, v->a, v->trust, v->kind);
 	bool ok = verify_signature(&one, message, signature, has_disclosed ? disclosed : NULL,
 		member_text(receipt, "signing_key_id"), "signature_rejected");
-	check(x, "signature", ok ? NULL : "the signature does not verify");
+	bool in_force = ok && verify_key_window(&one, member_text(receipt, "decision_time"));
+	check(x, "signature", in_force ? NULL : ok ? one.text : "the signature does not verify");
 	v->signer = one.signer;
 	if (!ok)
 		v->integrity = one.integrity == ANSWER_NO ? ANSWER_NO : v->integrity;

@@ -45,6 +45,9 @@ static bool check_refs(struct verification *v, const struct json *node)
 {
 	if (!is_bare_hash(member_text(node, "node_hash")))
 		return verify_refute(v, "invalid node_hash ref", "node_hash is not 64 lower-case hex digits");
+	if (json_get(node, "parents") && !json_is(json_get(node, "parents"), JSON_ARRAY) &&
+		!json_is(json_get(node, "parents"), JSON_NULL))
+		return verify_refute(v, "invalid parents ref", "parents is not a list");
 	json_each (parent, json_get(node, "parents")) {
 		if (!json_text(parent) || !is_bare_hash(json_text(parent)))
 			return verify_refute(
@@ -273,6 +276,14 @@ void verify_condensation_proof(struct verification *v, const struct json *proof)
 	if (count <= 0 || index < 0 || index >= count) {
 		(void)verify_refute(v, "index not below size", "leaf index %lld is not below leaf count %lld",
 			(long long)index, (long long)count);
+		return;
+	}
+	if (siblings && !json_is(siblings, JSON_ARRAY)) {
+		(void)verify_refute(v, "undecodable hash", "siblings is not a list");
+		return;
+	}
+	if (!is_bare_hash(at)) {
+		(void)verify_refute(v, "undecodable hash", "receipt_hash is not 64 lower-case hex digits");
 		return;
 	}
 	if ((siblings ? siblings->n : 0) != tree_height(count)) {

@@ -123,6 +123,8 @@ static const char *signature_fault(struct host *h, const struct json *receipt, s
 	if (!verify_signature(&one, message, signature, is_own ? h->chain_key : NULL,
 		    member_text(receipt, "signing_key_id"), "signature_rejected"))
 		return "the signature does not verify";
+	if (!verify_key_window(&one, member_text(receipt, "recorded_at")))
+		return one.text;
 	h->is_untrusted |= one.trusted != ANSWER_YES;
 	h->v->signer = one.signer;
 	return NULL;

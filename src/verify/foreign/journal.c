@@ -100,7 +100,8 @@ static bool check_proxy_signature(
 	if (!parse_signature(text, signature))
 		return broken_at(v, i, "signature", "128 lower-case hex digits", text);
 	if (verify_signature(one, bytes_of(message), signature, NULL, NULL, "signature_rejected"))
-		return true;
+		return verify_key_window(one, member_text(row, "timestamp")) ||
+			verify_fail(v, one->error, "record %zu: %s", i + 1, one->text);
 	return v->trust->key_count == 0 || broken_at(v, i, "signature", "a signature by a given key", text);
 }
 
@@ -121,15 +122,16 @@ static bool check_proxy_line(struct verification *v, struct bytes line, size_t i
 		return broken_at(v, i, "lamport_clock", arena_printf(v->a, "%zu", i + 1), "another number");
 	if (!text_eq(member_text(row, "prev_hash"), previous))
 		return broken_at(v, i, "prev_hash", previous, member_text(row, "prev_hash"));
-	if (!check_proxy_signature(v, row, i, &one))
-		return false;
+	bool ok = check_proxy_signature(v, row, i, &one);
+	if (!ok)
+		json_seti(v->a, v->values, "at", (int64_t)i);
 	if (i == 0) {
 		v->trusted = one.trusted;
 		v->signer = one.signer;
 	} else if (one.trusted != ANSWER_YES) {
 		v->trusted = one.trusted;
 	}
-	return true;
+	return ok;
 }
 
 /* Links are over the exact bytes of lines, without their line ends, so lines are not parsed and written
@@ -180,8 +182,9 @@ static bool trail_signature(struct verification *v, const struct json *row, cons
 		signature.n != SIGNATURE_SIZE)
 		return broken_at(v, i, "signature", "base64 of key and signature", value);
 	(void)hex_decode(hash, strlen(hash), digest, sizeof(digest), true);
-	return verify_signature(
-		v, (struct bytes){ digest, sizeof(digest) }, signature.p, key.p, NULL, "signature_rejected");
+	return verify_signature(v, (struct bytes){ digest, sizeof(digest) }, signature.p, key.p, NULL,
+		       "signature_rejected") &&
+		verify_key_window(v, member_text(row, "timestamp"));
 }
 
 /* A line must be canonical JSON to the byte: then the hash over the parsed record is a hash over the line. */
@@ -226,6 +229,7 @@ void verify_audit_trail(struct verification *v, struct bytes text)
 		bool ok = check_trail_line(&one, line, i, previous, &previous);
 		verify_merge(v, &one, i == 0);
 		if (!ok) {
+			json_seti(v->a, v->values, "at", (int64_t)i);
 			verify_at(v, one.record, one.member, one.expected, one.found);
 			return;
 		}

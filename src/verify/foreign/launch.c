@@ -250,7 +250,8 @@ static bool check_signature(struct verification *v, const struct json *r)
 		return verify_refute(
 			v, "invalid_encoding", "the signature is not standard base64 of 64 bytes");
 	return verify_signature(v, bytes_of(member_text(r, "receipt_id")), raw.p, NULL,
-		member_text(r, "signer_key_id"), "signature_rejected");
+		       member_text(r, "signer_key_id"), "signature_rejected") &&
+		verify_key_window(v, member_text(r, "timestamp"));
 }
 
 /* Equal on both sides, or absent on both. */
@@ -434,7 +435,9 @@ void verify_launch_artifact(struct verification *v, const struct json *artifact,
 	struct err e = { 0 };
 	struct bytes text;
 
-	if (sealed_preimage(v->a, artifact ? integral(v->a, artifact) : NULL, NULL, &text, &e)) {
+	if (artifact)
+		artifact = integral(v->a, sealed_cleared(v->a, artifact));
+	if (sealed_preimage(v->a, artifact, NULL, &text, &e)) {
 		(void)verify_refute(v, "unsafe_integer", "%s", e.text);
 		return;
 	}

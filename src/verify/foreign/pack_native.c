@@ -11,8 +11,6 @@
 #include "proof/pack.h"
 #include "verify/pack.h"
 
-enum { SEARCH_BYTES = 2 << 20 };
-
 /* `receipts_dir` is where this pack keeps its receipts; export bundles and numbered packs differ in it. */
 struct native {
 	struct verification *v;
@@ -269,15 +267,15 @@ static bool is_connector_record_complete(const struct json *r)
 	return has_all && !(json_get_bool(r, "sample", false) && json_get_bool(r, "production", false));
 }
 
-/* Searches one JSON file for profiles and connector records.  Large files and those that are not JSON are
- * passed over. */
+/* Searches one JSON file for profiles and connector records, however large: the layout is limited as a whole.
+ * Files that are not JSON are passed over. */
 static void look_into(struct native *s, const struct pack_file *f, bool found[2], struct json *profile_errors,
 	struct json *connector_errors)
 {
 	bool incomplete = false, has_profile = false;
 	struct json *doc;
 
-	if (!text_ends(f->path, ".json") || f->size_bytes > SEARCH_BYTES || pack_json(s->v->a, f, &doc, NULL))
+	if (!text_ends(f->path, ".json") || pack_json(s->v->a, f, &doc, NULL))
 		return;
 	find_profiles(doc, &has_profile, &incomplete);
 	found[0] |= has_profile;

@@ -180,10 +180,14 @@ static void check_signature(struct sealing *s)
 	}
 	if (declared_key(s, declared) && memcmp(declared, k->key, KEY_SIZE) != 0)
 		pack_add_error(s->v, s->errors, "trusted key mismatch for signer %.80s", key_id);
+	struct verification asked = { .a = s->v->a, .trust = s->v->trust, .signer_key = k };
 	s->is_signed = verifies(s, k->key, signature);
-	s->v->trusted = s->is_signed ? ANSWER_YES : ANSWER_NO;
+	bool in_force = verify_key_window(&asked, member_text(s->seal, "signed_at"));
+	s->v->trusted = s->is_signed && in_force ? ANSWER_YES : ANSWER_NO;
 	if (!s->is_signed)
 		pack_add_error(s->v, s->errors, "Ed25519 seal signature verification failed");
+	else if (!in_force)
+		pack_add_error(s->v, s->errors, "%s", asked.text);
 }
 
 /* What stronger profiles demand.  Anchors and object locks live elsewhere: offline they cannot be

@@ -161,7 +161,8 @@ static void check_signature(struct provenance *x)
 	bool ok = parse_signature(member_text(signing, "signature_hex"), signature) &&
 		sealed_preimage(x->v->a, view, NULL, &message, &e) == OK &&
 		verify_signature(&one, message, signature, NULL, member_text(signing, "signer_key_id"),
-			"signature_rejected");
+			"signature_rejected") &&
+		verify_key_window(&one, member_text(x->manifest, "created_at"));
 	x->is_signed = check(x, "signature:ed25519", ok, "the signature verifies under no trusted key");
 	x->v->signer = one.signer;
 }

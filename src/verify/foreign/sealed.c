@@ -395,6 +395,17 @@ bool sealed_check_signature(struct verification *v, struct bytes message, const 
 	return ok;
 }
 
+const char *sealed_time(const struct json *record)
+{
+	static const char *const names[] = { "signed_at", "consumed_at", "observed_at", "closed_at",
+		"accepted_at", "compiled_at", "issued_at", "created_at" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (json_get(record, names[i]))
+			return member_text(record, names[i]);
+	return "";
+}
+
 /* The payload is made from the record's own members; members that are absent there are absent here. */
 bool sealed_signature(struct verification *v, const struct sealed_kind *k, const struct json *record,
 	const char *signature, const char *key, const char *error)
@@ -413,7 +424,8 @@ bool sealed_signature(struct verification *v, const struct sealed_kind *k, const
 			json_set(v->a, payload, name, json_get(record, name));
 	if (sealed_preimage(v->a, payload, NULL, &message, &e))
 		return verify_refute_err(v, &e);
-	return sealed_check_signature(v, message, signature, key, error);
+	return sealed_check_signature(v, message, signature, key, error) &&
+		(key || verify_key_window(v, sealed_time(record)));
 }
 
 /* Values are compared as JSON values, so objects must agree as a whole. */

@@ -46,6 +46,8 @@ bool sealed_hash(
 /* `signature` with or without "ed25519:".  `key`: the key the caller pins for this record, or NULL for those of v->trust. */
 bool sealed_signature(struct verification *v, const struct sealed_kind *k, const struct json *record,
 	const char *signature, const char *key, const char *error);
+/* When a record says that it was signed; "" when it does not.  For the windows of keys that the caller did not pin. */
+const char *sealed_time(const struct json *record);
 /* The same over any message. */
 bool sealed_check_signature(struct verification *v, struct bytes message, const char *signature,
 	const char *key, const char *error);

@@ -101,6 +101,23 @@ static bool check_assertion_signature(
 		member_text(assertion, "signature"), member_text(key, "public_key"), "signature_rejected");
 }
 
+/* What stands around an assertion repeats its key and signature.  Another one there would be read by programs
+ * that do not look inside. */
+static bool check_outer(struct verification *v, const struct json *entry, const struct json *assertion)
+{
+	static const char *const names[] = { "key_id", "signature" };
+
+	for (size_t i = 0; entry != assertion && i < ARRAY_SIZE(names); i++) {
+		const char *outer = member_text(entry, names[i]), *inner = member_text(assertion, names[i]);
+		if (text_eq(outer, inner))
+			continue;
+		verify_at(v, "assertion", names[i], inner, outer);
+		return verify_refute(v, "signature_rejected",
+			"%s beside the assertion is not the one inside it", names[i]);
+	}
+	return true;
+}
+
 /* One approver.  The key comes from the snapshot; a key carried beside the assertion must be the same one.
  * Authority is judged before the signature: a good signature of somebody who may not approve is refused
  * for that reason. */
@@ -112,7 +129,7 @@ static bool check_assertion(struct approval *p, const struct json *entry)
 		   *stored = member_text(entry, "assertion_hash");
 	struct err e = { 0 };
 
-	if (!check_envelope(p->v, assertion))
+	if (!check_envelope(p->v, assertion) || !check_outer(p->v, entry, assertion))
 		return false;
 	if (!key || (*carried && !text_eq(carried, member_text(key, "public_key"))))
 		return verify_refute(p->v, "authority_rejected",

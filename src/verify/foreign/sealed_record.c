@@ -27,8 +27,19 @@ static bool record_payload(
 	return sealed_preimage(v->a, view, NULL, ret, &e) == OK || verify_refute_err(v, &e);
 }
 
+/* An attestation without signature agrees with itself and nothing more: anybody could have written it.  That
+ * something drifted may be said by anybody; that all is well may not. */
+static bool check_unsigned(struct verification *v, const struct json *record)
+{
+	verify_note(v, "a posture attestation carries no signature");
+	if (!text_eq(member_text(record, "verdict"), "MATCH"))
+		return true;
+	v->trusted = ANSWER_UNKNOWN;
+	return verify_fail(v, "attestation_unsigned", "an attestation that says MATCH is not signed");
+}
+
 /* Hash, then signature.  A posture attestation may be unsigned: it is then bound to its receipt by hash
- * only, and a note says so. */
+ * only. */
 static bool check_record(
 	struct verification *v, const struct json *record, bool is_signature_absent, const char *key)
 {
@@ -43,11 +54,10 @@ static bool check_record(
 		verify_at(v, member_text(record, "schema_version"), "record_hash", computed, stored);
 		return verify_refute(v, "hash_mismatch", "record_hash is not the hash of the record");
 	}
-	if (is_signature_absent && !*signature) {
-		verify_note(v, "a posture attestation carries no signature");
-		return true;
-	}
-	return sealed_check_signature(v, payload, signature, key, "signature_rejected");
+	if (is_signature_absent && !json_get(record, "signature"))
+		return check_unsigned(v, record);
+	return sealed_check_signature(v, payload, signature, key, "signature_rejected") &&
+		(key || verify_key_window(v, sealed_time(record)));
 }
 
 /* A list of {path, sha256, ...}: sorted, each path once. */
@@ -252,7 +262,8 @@ static bool check_stop_envelope(
 		return verify_refute(v, "hash_mismatch", "the envelope carries another command");
 	return check_raw_signature(v, member_text(envelope, "signature")) &&
 		sealed_check_signature(
-			v, payload, member_text(envelope, "signature"), key, "signature_rejected");
+			v, payload, member_text(envelope, "signature"), key, "signature_rejected") &&
+		(key || verify_key_window(v, sealed_time(command)));
 }
 
 /* The kernel's key must be one the caller pinned, under the id and the profile it was pinned with. */

@@ -1,0 +1,324 @@
+/* rows.c — reading ledgers: every row in order, or the newest first.
+ *
+ * A ledger lies in several files (segments.c); whoever reads here sees one.  Reading forwards takes everything at
+ * one moment.  Reading backwards begins with the newest file and looks for older ones only when that was not
+ * enough, because whoever wants the last rows should not pay for how many there are.  Nothing is mapped and
+ * no more than a window is held, so that neither a long ledger nor one that is cut meanwhile can end this
+ * process. */
+#include "base/file.h"
+#include "base/text.h"
+#include "record/segments.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+
+/* How much of a file is looked at first, and at most at once; a longer line makes it grow. */
+enum { FIRST_LOOK = 8 << 10, LARGEST_LOOK = 1 << 20, LINE_LIMIT = 64 << 20, SAME_END = 4096 };
+
+/* Rows of older versions can hold bytes that are no UTF-8; they are read as json_write() writes them now. */
+struct json *row_parse(struct arena *a, struct bytes line, const char *file)
+{
+	struct json *row;
+	size_t n;
+	const char *text = text_utf8(a, (const char *)line.p, line.n, TEXT_BYTE_JSON, &n);
+
+	if (json_parse(a, (struct bytes){ (const uint8_t *)text, n }, file, NULL, &row, NULL) ||
+		!json_is(row, JSON_OBJECT))
+		return NULL;
+	return row;
+}
+
+/* ---- forwards ---- */
+
+struct each {
+	const char *file;
+	row_visit *fn;
+	void *arg;
+	struct arena a;
+};
+
+static int each_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct each *x = arg;
+
+	(void)is_whole;
+	if (!text.n)
+		return OK;
+	int rc = x->fn(x->arg, place, line, row_parse(&x->a, text, x->file), e);
+	arena_reset(&x->a);
+	return rc;
+}
+
+int rows_each(struct sys *s, int dirfd, const char *file, off_t from, row_visit *fn, void *arg, struct err *e)
+{
+	struct each x = { .file = file, .fn = fn, .arg = arg };
+	int rc = ledger_lines(s, dirfd, file, from, each_line, &x, e);
+
+	arena_done(&x.a);
+	return rc;
+}
+
+struct one_row {
+	struct arena *a;
+	const char *file;
+	struct json *row;
+};
+
+static int take_one(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct one_row *x = arg;
+
+	(void)place;
+	(void)line;
+	(void)is_whole;
+	(void)e;
+	struct bytes kept = { (const uint8_t *)arena_strndup(x->a, (const char *)text.p, text.n), text.n };
+	x->row = row_parse(x->a, kept, x->file);
+	return 1;
+}
+
+int row_at(struct sys *s, struct arena *a, int dirfd, const char *file, off_t place, struct json **ret,
+	struct err *e)
+{
+	struct one_row x = { .a = a, .file = file };
+	int rc = ledger_lines(s, dirfd, file, place, take_one, &x, e);
+
+	*ret = x.row;
+	return rc;
+}
+
+/* ---- backwards ---- */
+
+/* Has this text only one spelling in JSON?  Only then can lines be searched for it without being parsed. */
+static bool is_plain(const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)word[i]) && !strchr("_-.:", word[i]))
+			return false;
+	return n > 0;
+}
+
+/* A walk from the end of a ledger to its beginning. */
+struct walk_back {
+	struct ledger_cut c;
+	struct arena *a; /* for rows; NULL: each is forgotten when it was seen */
+	struct arena text, row;
+	const char *word; /* NULL: every row */
+	size_t lines_left;
+	row_back *fn;
+	void *arg;
+	size_t lines, unreadable; /* met so far */
+	bool is_over; /* the visitor has seen enough */
+};
+
+/* The line is copied, because the window is used again. */
+static int visit_line(struct walk_back *w, struct bytes line)
+{
+	struct arena *a = w->a ? w->a : &w->row;
+
+	if (!line.n || (w->word && !memmem(line.p, line.n, w->word, strlen(w->word))))
+		return 0;
+	struct bytes kept = { (const uint8_t *)arena_strndup(a, (const char *)line.p, line.n), line.n };
+	struct json *row = row_parse(a, kept, w->c.file);
+	w->lines++;
+	w->unreadable += !row;
+	int rc = row && w->fn ? w->fn(w->arg, row) : 0;
+	arena_reset(&w->row);
+	return rc;
+}
+
+/* All whole lines of the text, the last one first.  *ret_start is how many bytes at the front belong to a
+ * line that begins before this text. */
+static void visit_text(struct walk_back *w, struct bytes text, bool is_start, size_t *ret_start)
+{
+	const uint8_t *first = is_start ? text.p : memchr(text.p, '\n', text.n), *end = text.p + text.n;
+
+	*ret_start = first ? (size_t)(first - text.p) : text.n;
+	while (first && !w->is_over && end > first && w->lines_left) {
+		const uint8_t *newline = memrchr(first, '\n', (size_t)(end - first));
+		const uint8_t *line = newline ? newline + 1 : first;
+		w->lines_left -= line < end;
+		w->is_over = visit_line(w, (struct bytes){ line, (size_t)(end - line) });
+		end = newline ? newline : first;
+	}
+	w->is_over |= !w->lines_left;
+}
+
+/* From the end in blocks, so that the last rows of a file with a million rows cost as much as those of a
+ * short one.  A line longer than the block makes the block grow until the line fits. */
+static int back_through_file(struct walk_back *w, int fd, off_t size, struct err *e)
+{
+	size_t window = FIRST_LOOK, start;
+
+	for (off_t end = size; end > 0 && !w->is_over;) {
+		size_t n = (off_t)window < end ? window : (size_t)end;
+		off_t from = end - (off_t)n;
+		arena_reset(&w->text);
+		char *text = arena_text(&w->text, n + 1);
+		if (pread_all(w->c.sys, fd, text, n, from))
+			return err_sys(e, "LEDGER_READ", "cannot read %s", w->c.file);
+		visit_text(w, (struct bytes){ (uint8_t *)text, n }, from == 0, &start);
+		/* A line longer than the window: look at more of it. */
+		end = start == n ? end : from + (off_t)start;
+		if (from == 0)
+			break;
+		if (start == n && n > LINE_LIMIT)
+			return err_set(e, E_CORRUPT, "LEDGER_LINE",
+				"%s has a line that is longer than any row", w->c.file);
+		window = start == n || window < LARGEST_LOOK ? 4 * window : window;
+	}
+	return OK;
+}
+
+static int back_through_segment(struct walk_back *w, const char *name, struct err *e)
+{
+	AUTO(piece_close) struct piece g;
+	struct bytes text;
+	size_t start;
+	int rc = piece_open(w->c.sys, w->c.state_fd, name, &g, e);
+
+	for (size_t i = rc ? 0 : g.frame_count; rc == OK && i-- > 0 && !w->is_over;) {
+		rc = piece_frame(&g, i, &text, e);
+		if (rc == OK)
+			visit_text(w, text, true, &start);
+	}
+	return rc;
+}
+
+static int open_waiting(struct walk_back *w, struct arena *a, unsigned number, struct stat *st)
+{
+	struct sys *s = w->c.sys;
+	int fd = s->open(s, w->c.state_fd, ledger_waiting_name(a, w->c.file, number),
+		O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+
+	if (fd >= 0 && s->stat(s, fd, "", st, AT_EMPTY_PATH)) {
+		close_fd(&fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int back_through_part(struct walk_back *w, struct arena *a, const struct ledger_part *p, struct err *e)
+{
+	struct stat st;
+	AUTO(close_fd) int fd = p->is_sealed ? -1 : open_waiting(w, a, p->number, &st);
+
+	return fd >= 0 ? back_through_file(w, fd, st.st_size, e)
+		       : back_through_segment(w, ledger_sealed_name(a, w->c.file, p->number), e);
+}
+
+/* Is this older piece the file that was open as the newest one?  It can have been put aside while it was
+ * read, and even sealed: then its text has the same size and the same end. */
+static bool is_what_was_read(struct walk_back *w, struct arena *a, const struct ledger_part *p)
+{
+	struct sys *s = w->c.sys;
+	struct stat held, st;
+	struct piece g;
+	struct bytes text;
+	char end[SAME_END];
+
+	if (s->stat(s, w->c.now_fd, "", &held, AT_EMPTY_PATH))
+		return false;
+	AUTO(close_fd) int fd = p->is_sealed ? -1 : open_waiting(w, a, p->number, &st);
+	if (fd >= 0)
+		return st.st_ino == held.st_ino && st.st_dev == held.st_dev;
+	if (piece_open(s, w->c.state_fd, ledger_sealed_name(a, w->c.file, p->number), &g, NULL))
+		return false;
+	bool is_same = g.size == held.st_size && g.frame_count &&
+		piece_frame(&g, g.frame_count - 1, &text, NULL) == OK;
+	size_t n = is_same && text.n < sizeof(end) ? text.n : sizeof(end);
+	is_same = is_same && pread_all(s, w->c.now_fd, end, n, held.st_size - (off_t)n) == 0 &&
+		memcmp(end, text.p + text.n - n, n) == 0;
+	piece_close(&g);
+	return is_same;
+}
+
+/* How many of the listed pieces are older than what was read as the newest file. */
+static size_t count_older(struct walk_back *w, struct arena *a)
+{
+	size_t n = w->c.n;
+
+	if (w->c.now_fd < 0 || ledger_is_now(&w->c))
+		return n;
+	while (n > 0)
+		if (is_what_was_read(w, a, &w->c.parts[--n]))
+			return n;
+	return w->c.n;
+}
+
+static int walk_back(struct walk_back *w, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct stat st;
+	int rc = ledger_open_now(&w->c, &w->c.now_fd, &st, e);
+
+	if (rc == OK && w->c.now_fd >= 0)
+		rc = back_through_file(w, w->c.now_fd, st.st_size, e);
+	if (rc == OK && !w->is_over)
+		rc = ledger_list(&w->c, &a, e);
+	if (rc == OK && !w->is_over)
+		for (size_t i = count_older(w, &a); rc == OK && i-- > 0 && !w->is_over;)
+			rc = back_through_part(w, &a, &w->c.parts[i], e);
+	ledger_cut_close(&w->c);
+	arena_done(&w->text);
+	arena_done(&w->row);
+	return rc;
+}
+
+int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
+	row_back *fn, void *arg, struct err *e)
+{
+	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
+		.a = a,
+		.word = word && is_plain(word) ? word : NULL,
+		.lines_left = n ? n : SIZE_MAX,
+		.fn = fn,
+		.arg = arg };
+
+	return walk_back(&w, e);
+}
+
+int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,
+	size_t *ret_unreadable, struct err *e)
+{
+	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
+		.lines_left = n };
+	int rc = walk_back(&w, e);
+
+	*ret_lines = w.lines;
+	*ret_unreadable = w.unreadable;
+	return rc;
+}
+
+struct tail {
+	struct arena *a;
+	struct json *rows;
+	size_t n;
+};
+
+static int add_to_tail(void *arg, struct json *row)
+{
+	struct tail *t = arg;
+
+	json_push(t->a, t->rows, row);
+	return t->rows->n == t->n;
+}
+
+/* The last n rows in the order of the file. */
+int rows_tail(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, struct json **ret,
+	struct err *e)
+{
+	struct tail t = { a, json_new(a, JSON_ARRAY), n };
+	int rc = rows_back(s, a, dirfd, file, 0, NULL, add_to_tail, &t, e);
+
+	for (uint32_t i = 0; i < t.rows->n / 2; i++) {
+		struct json *other = t.rows->items[i];
+		t.rows->items[i] = t.rows->items[t.rows->n - 1 - i];
+		t.rows->items[t.rows->n - 1 - i] = other;
+	}
+	*ret = t.rows;
+	return rc;
+}

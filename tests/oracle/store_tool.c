@@ -1,0 +1,37 @@
+/* store_tool.c — a large record at a shell test's hand (tests/tools/store.h).
+ *
+ *   store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US]]] */
+#include "base/file.h"
+#include "tools/store.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	AUTO(key_free) struct key *key = NULL;
+	AUTO(close_fd) int fd = -1;
+	struct store_plan plan = { .session = "session-of-a-client" };
+	uint64_t numbers[5] = { 0 };
+	struct err e = { 0 };
+
+	if (argc < 4) {
+		fputs("usage: store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US]]]\n",
+			stderr);
+		return 2;
+	}
+	for (int i = 3; i < argc && i < 8; i++)
+		numbers[i - 3] = strtoull(argv[i], NULL, 10);
+	plan.receipts = numbers[0];
+	plan.rows = numbers[1];
+	plan.rotate_bytes = numbers[2];
+	plan.start_us = (int64_t)numbers[3];
+	plan.step_us = (int64_t)numbers[4];
+	if (file_open_dir(sys_real(), AT_FDCWD, argv[1], &fd, &e) ||
+		keys_load(sys_real(), AT_FDCWD, argv[2], &key, &e) ||
+		store_fill(sys_real(), fd, key, &plan, &e)) {
+		fprintf(stderr, "store_tool: %s\n", e.text);
+		return 1;
+	}
+	return 0;
+}

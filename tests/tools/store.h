@@ -1,0 +1,21 @@
+/* store.h — large records, made fast: a chain of any length as the program writes it, and rows beside it.
+ *
+ * For tests and benchmarks that ask how things behave at a million.  Receipts are signed and chained by the recorder itself, in
+ * large batches, so what comes out is what years of work would leave: rotated files, leaves, signed heads. */
+#ifndef TOOLS_STORE_H
+#define TOOLS_STORE_H
+
+#include "record/record.h"
+
+struct store_plan {
+	uint64_t receipts; /* a decision with its record, then its outcome, and so on */
+	uint64_t rows; /* of command-log.jsonl, not synced */
+	uint64_t rotate_bytes; /* 0: as usual */
+	int64_t start_us, step_us; /* the first receipt's time and the time between two; 0: now, none */
+	const char *session; /* named in every second decision; or NULL */
+};
+
+/* Append all of it to the state directory.  The key is the caller's. */
+int store_fill(struct sys *s, int state_fd, struct key *key, const struct store_plan *plan, struct err *e);
+
+#endif
