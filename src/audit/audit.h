@@ -36,6 +36,12 @@ struct log_report {
 int log_check(struct sys *s, struct arena *a, int state_fd, const struct trust *trust,
 	const struct log_check_options *options, struct log_report *ret, struct err *e);
 
+/* Compare the rows of the ledgers, and their sealed pieces, with what receipts say of them.  Adds findings of severity "rows" to the report
+ * of log_check(), which is not sound then, and a member `rows` {bound, missing, out_of_order, since_receipt}.  Where ledgers are long and
+ * not `all` is asked for, only what is new since the log was last verified is compared.  Needs no more memory for more rows. */
+int audit_rows(
+	struct sys *s, struct arena *a, int state_fd, bool all, struct log_report *report, struct err *e);
+
 /* Look and repair in one go: nobody writes in between.  No receipt that verifies is removed (record.h: log_repair()).  With `apply` false
  * only `report` and `plan` are filled.  Wrong leaves alone are made again without a word in the chain. */
 struct log_repaired {

@@ -17,4 +17,8 @@ int log_check_cut(struct sys *s, struct arena *a, int state_fd, enum cut_lock lo
 void audit_seams(const struct log_cut *cut, struct arena *a, const struct trust *trust, struct gaps *gaps,
 	struct json *mended);
 
+/* audit_rows() that puts digests into files when there are more than so many. */
+int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
+	struct log_report *report, struct err *e);
+
 #endif

@@ -423,6 +423,7 @@ static void show_finding(struct cli *r, const struct json *f)
 	out(r, "%s%s%s  ", paint(r, is_notice ? PAINT_WARN : PAINT_BAD),
 		is_notice			      ? "note  "
 			: text_eq(severity, "damage") ? "DAMAGE"
+			: text_eq(severity, "rows")   ? "CHANGED"
 						      : "UNTRUSTED",
 		paint(r, PAINT_OFF));
 	if (json_get(f, "receipt"))
@@ -451,6 +452,9 @@ static void show_report(struct cli *r, const struct log_report *report)
 		out(r, "        %llu receipts were verified on %s, %llu now; --all reads everything\n",
 			(unsigned long long)report->receipts_before, report->before,
 			(unsigned long long)(report->receipts - report->receipts_before));
+	if (json_get_int(json_get(doc, "rows"), "since_receipt", 1) > 1)
+		out(r, "        rows of the ledgers were compared from receipt %lld on; --all compares all\n",
+			(long long)json_get_int(json_get(doc, "rows"), "since_receipt", 1));
 	if (report->archived)
 		out(r, "        %llu receipts more are archived and were not looked at\n",
 			(unsigned long long)report->archived);
@@ -490,6 +494,8 @@ static int run_check(struct cli *r, bool has_options, struct log_report *report,
 	progress_begin(&p, r, "checking MiB", 0);
 	rc = log_check(r->sys, r->a, r->ws->state_fd, &trust, &options, report, e);
 	progress_end(&p);
+	if (rc == OK && has_options)
+		rc = audit_rows(r->sys, r->a, r->ws->state_fd, options.all, report, e);
 	return rc;
 }
 

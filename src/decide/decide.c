@@ -255,13 +255,18 @@ static void judge_network(struct judge *j, const struct effect *e)
 			e, NULL, NULL);
 }
 
-/* The rights of the profile: changing files, using the network, running tools nobody knows. */
+/* The rights of the profile: changing files, using the network, running what was not read and tools nobody knows. */
 static void judge_by_profile(struct judge *j, const struct effect *e)
 {
 	if (facts_writes(e))
 		judge_write(j, e);
 	if (facts_uses_network(e, j->profile))
 		judge_network(j, e);
+	if (e->kind == FX_SCRIPT && !(e->flags & FXF_WAS_READ) && j->profile->unread == UNREAD_ASK)
+		say(j, ACTION_ASK, "profile.unread", REASON_opaque_script,
+			"{program} would run {target}, whose text was not read to its end, and the profile wants that "
+			"asked",
+			e, NULL, NULL);
 	if (e->kind == FX_UNKNOWN && j->profile->unknown_tool != UNKNOWN_ALLOW)
 		say(j, j->profile->unknown_tool == UNKNOWN_DENY ? ACTION_DENY : ACTION_ASK,
 			"profile.unknown_tool", REASON_unknown_tool,

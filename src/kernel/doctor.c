@@ -112,7 +112,16 @@ static void step_log(void *arg, uint64_t done_bytes, uint64_t total_bytes)
 	o->step(o->arg, "receipts, MiB", done_bytes >> 20, total_bytes >> 20);
 }
 
-/* Every receipt, link, leaf, head and anchor, as `helm log check --all` does it. */
+/* Was anything found about the rows of ledgers? */
+static bool has_rows(const struct log_report *report)
+{
+	json_each (f, json_get(report->doc, "findings"))
+		if (text_eq(json_get_text(f, "severity", ""), "rows"))
+			return true;
+	return false;
+}
+
+/* Every receipt, link, leaf, head and anchor, and every row that they speak of, as `helm log check --all` does it. */
 static void check_whole_record(struct exam *x)
 {
 	static const char name[] = "record:all";
@@ -133,11 +142,15 @@ static void check_whole_record(struct exam *x)
 			x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
 	if (rc == OK)
 		rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
+	if (rc == OK)
+		rc = audit_rows(x->s, x->a, x->ws->state_fd, true, &report, &e);
 	if (rc || !report.is_sound) {
 		check(x, name, false,
-			rc		     ? arena_strdup(x->a, e.text)
-				: report.why ? report.why
-					     : "not all of it is signed by a key of this user");
+			rc		      ? arena_strdup(x->a, e.text)
+				: *report.why ? report.why
+				: has_rows(&report)
+				? "rows of the ledgers are not those that receipts speak of"
+				: "not all of it is signed by a key of this user");
 		remedy(x, "helm log check --all says everything that is wrong");
 		return;
 	}

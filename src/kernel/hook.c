@@ -277,7 +277,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		rc = note(k, a, decided_row(k, client, call, &at, digest, &h), e);
 	if (rc)
 		return rc;
-	ret->receipt_id = receipt_id_short(a, json_get_text(h.decision_receipt, "receipt_id", ""));
+	const char *id = json_get_text(h.decision_receipt, "receipt_id", NULL);
+	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);

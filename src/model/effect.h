@@ -110,6 +110,7 @@ enum effect_flags {
 	FXF_HOST_MOUNT = 1 << 14, /* inside a container that sees this machine's root or system directories */
 	FXF_OPEN_END = 1 << 15, /* the operand's end is not known: it may lead out of where it starts */
 	FXF_ONE_HOST = 1 << 16, /* the target is all of the network that the command names */
+	FXF_WAS_READ = 1 << 18, /* a script whose whole text was judged with the command */
 	FXF_IN_REPOSITORY = 1 << 17 /* git works on the repository above `cwd` and on no other place */
 };
 

@@ -25,6 +25,7 @@ static const char *const reach_names[] = { "none", "loopback", "full" };
 static const char *const sandbox_names[] = { "best-effort", "required" };
 static const char *const destructive_names[] = { "ask", "checkpoint" };
 static const char *const unknown_names[] = { "allow", "ask", "deny" };
+static const char *const unread_names[] = { "allow", "ask" };
 
 const char *tool_group_name(enum tool_group g)
 {
@@ -141,7 +142,7 @@ static enum allowance read_allowance(struct reader *r, const struct json *doc, c
 static int read_rules(struct reader *r, const struct json *doc, struct profile *p)
 {
 	unsigned checkpoint = CHECKPOINT_NEVER, reach, sandbox = SANDBOX_BEST_EFFORT;
-	unsigned destructive = DESTRUCTIVE_ASK, unknown = UNKNOWN_ALLOW;
+	unsigned destructive = DESTRUCTIVE_ASK, unknown = UNKNOWN_ALLOW, unread = UNREAD_ALLOW;
 	int rc;
 
 	if (!json_get(doc, "checkpoint"))
@@ -151,7 +152,8 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 		(rc = read_choice(r, doc, "network", reach_names, 3, &reach)) ||
 		(rc = read_choice(r, doc, "sandbox", sandbox_names, 2, &sandbox)) ||
 		(rc = read_choice(r, doc, "destructive", destructive_names, 2, &destructive)) ||
-		(rc = read_choice(r, doc, "unknown_tool", unknown_names, 3, &unknown)))
+		(rc = read_choice(r, doc, "unknown_tool", unknown_names, 3, &unknown)) ||
+		(rc = read_choice(r, doc, "unread", unread_names, 2, &unread)))
 		return rc;
 	if (p->network == ALLOWANCE_NO && reach == NETWORK_FULL)
 		return err_set(r->e, E_INPUT, "PROFILE_FIELD",
@@ -162,6 +164,7 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 	p->sandbox = (enum sandbox_rule)sandbox;
 	p->destructive = (enum destructive_rule)destructive;
 	p->unknown_tool = (enum unknown_rule)unknown;
+	p->unread = (enum unread_rule)unread;
 	return OK;
 }
 

@@ -21,6 +21,7 @@ enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
 enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
 enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
 enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
+enum unread_rule { UNREAD_ALLOW, UNREAD_ASK };
 
 #define TOOL_GROUPS(X) \
 	X(READ_FILE, "read_file") \
@@ -54,6 +55,7 @@ struct profile {
 	enum sandbox_rule sandbox;
 	enum destructive_rule destructive;
 	enum unknown_rule unknown_tool;
+	enum unread_rule unread; /* scripts and builds whose text could not be read to its end */
 	const char *const *
 		write_paths; /* below the workspace, or absolute; NULL: the workspace and the temporary directory */
 	size_t write_path_count;

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/sys.h"
-#include "record/index.h"
+#include "record/record.h"
 
 #include <stdbool.h>
 

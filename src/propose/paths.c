@@ -117,6 +117,18 @@ static bool is_client_directory(const struct surroundings *at, const char *p)
 	return false;
 }
 
+/* references/execution_profiles.json of any workspace. */
+static bool is_policy_file(const char *p)
+{
+	static const char *const files[] = { "/references/execution_profiles.json", "/references/guard_policy.json",
+		"/references/tool_groups.json", "/references/capability_boundaries.json" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (text_ends(p, files[i]))
+			return true;
+	return false;
+}
+
 static bool is_state(const struct surroundings *at, const char *p)
 {
 	if (is_at_or_below(p, at->state_dir) || is_at_or_below(p, at->helm_home))
@@ -131,6 +143,12 @@ static bool is_state(const struct surroundings *at, const char *p)
 		if (text_eq(rest, ".helm") || text_starts(rest, ".helm/"))
 			return true;
 	}
+	/* Another workspace governs somebody else: its records and its policy are as closed as our own. */
+	const char *state = strstr(p, "/.helm");
+	if (state && (!state[6] || state[6] == '/'))
+		return true;
+	if (is_policy_file(p))
+		return true;
 	return is_client_setting(p, at->home) || is_client_setting(p, at->workspace) ||
 		is_client_setting(p, at->work_tree);
 }
@@ -197,6 +215,40 @@ static bool means(const char *pattern, enum path_tail tail, const char *place)
 	return last && last[1 + strspn(last + 1, "*?")] && can_name(pattern, tail, place);
 }
 
+/* The first `n` components of a pattern, "/a/b" of "/a/b/c" for 2; NULL when it has no more than that. */
+static const char *first_components(struct arena *a, const char *pattern, size_t n)
+{
+	const char *p = pattern;
+
+	for (; n && *p == '/'; n--)
+		p = strchrnul(p + 1, '/');
+	return !n && *p == '/' ? arena_strndup(a, pattern, (size_t)(p - pattern)) : NULL;
+}
+
+/* The pattern names the place, or something below it: ".h*", ".h*" with a file in it, and any directory with a file of ours. */
+static bool reaches(struct arena *a, const char *pattern, enum path_tail tail, const char *place)
+{
+	static const char *const files[] = { "/execution_profiles.json", "/guard_policy.json", "/tool_groups.json",
+		"/capability_boundaries.json" };
+	size_t depth = 0;
+
+	if (!place)
+		return false;
+	if (means(pattern, tail, place))
+		return true;
+	if (tail != TAIL_GLOB)
+		return false;
+	for (const char *p = place; *p; p++)
+		depth += *p == '/';
+	const char *head = first_components(a, pattern, depth);
+	if (!head || !strpbrk(head, "*?["))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (text_ends(pattern, files[i]) && can_name(head, tail, place))
+			return true;
+	return means(head, tail, place);
+}
+
 static enum path_class worse(enum path_class x, enum path_class y)
 {
 	return x > y ? x : y;
@@ -252,8 +304,8 @@ static enum path_class judge_places(
 	c = worse(c, judge_ancestors(at, a, pattern, tail, usable_root(at, at->work_tree)));
 	if (can_name(pattern, tail, at->home))
 		c = worse(c, PATH_HOME);
-	if (means(pattern, tail, at->state_dir) || means(pattern, tail, at->helm_home) ||
-		(at->workspace && means(pattern, tail, arena_printf(a, "%s/references", at->workspace))))
+	if (reaches(a, pattern, tail, at->state_dir) || reaches(a, pattern, tail, at->helm_home) ||
+		(at->workspace && reaches(a, pattern, tail, arena_printf(a, "%s/references", at->workspace))))
 		c = worse(c, PATH_STATE);
 	const char *roots[] = { at->home, at->workspace, at->work_tree };
 	for (size_t i = 0; tail == TAIL_GLOB && i < ARRAY_SIZE(roots); i++)
@@ -415,7 +467,8 @@ static const char *const secret_paths[] = { "*/.aws/credentials", "*/.aws/config
 	"*/.gradle/gradle.properties", "*/.config/rclone/rclone.conf", "*/.s3cfg", "*/.boto", "/etc/shadow*",
 	"/etc/gshadow*", "/etc/ssl/private/*", "/etc/sudoers*", "/proc/*/environ", "*/Keychains/*",
 	"/var/run/secrets/*", "/run/secrets/*", "*/com.apple.TCC/TCC.db", "/etc/authorization",
-	"/var/db/dslocal/*" };
+	"/var/db/dslocal/*", "*/.local/share/keyrings/*", "*/google-chrome/*/Cookies", "*/chromium/*/Cookies",
+	"*/BraveSoftware/*/Cookies", "*/firefox/*/cookies.sqlite", "*/firefox/*/key?.db" };
 static const char *const public_names[] = { "*.pub", "known_hosts*", "*.example", "*.sample", "*.template",
 	"*.dist", "*.tmpl", "*.defaults", ".env.test", ".env.testing", ".env.ci", "authorized_keys*",
 	"*.schema", "cacert.pem", "ca-certificates*", "*.crt.pem", "cert.pem", "*-cert.pem", "*_cert.pem",
@@ -458,11 +511,69 @@ static bool glob_is_secret(const char *pattern)
 	return false;
 }
 
+/* What lies in a home and holds credentials: files that a pattern is held against, and the directories they lie in. */
+static const char *const secret_examples[] = { ".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials",
+	".gnupg/private-keys-v1.d", ".kube/config", ".netrc", ".helm/keys/key", ".docker/config.json", ".npmrc",
+	".pgpass", ".git-credentials", ".config/gh/hosts.yml", ".azure/token", ".password-store/x" };
+static const char *const secret_trees[] = { ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".azure",
+	".password-store", ".docker", ".config/gh", ".mozilla", ".thunderbird", ".config/google-chrome",
+	".config/chromium", ".config/BraveSoftware", ".config/op", ".local/share/keyrings", ".helm", ".helm/keys",
+	"Library/Keychains", ".config", ".local/share" };
+
+/* ~/.s* with a star behind it, ~/.h?lm/keys: a pattern whose directories can be those of a secret. */
+static bool pattern_is_secret(const struct surroundings *at, const char *path)
+{
+	size_t n = at->home ? strlen(at->home) : 0;
+
+	if (!n || strncmp(path, at->home, n) != 0 || path[n] != '/')
+		return false;
+	const char *below = path + n + 1;
+	if (!strpbrk(below, "*?[") || strspn(below, "*?/") == strlen(below))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(secret_examples); i++)
+		if (text_glob(below, secret_examples[i], true) && !strchr("*?[", below[0]))
+			return true;
+	return false;
+}
+
+bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	path = arena_strndup(a, path, n);
+	if (at->home && (text_eq(path, at->home) || is_below(at->home, path)))
+		return true;
+	if (text_eq(path, "/etc/ssl/private") || text_eq(path, "/root") || text_eq(path, "/run/secrets"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(secret_trees); i++) {
+		const char *tree = arena_printf(a, "/%s", secret_trees[i]);
+		bool is_wide = !strchr(".", secret_trees[i][0]) || text_starts(tree, "/.config") || text_starts(tree, "/.local") ||
+			text_starts(tree, "/.helm");
+		if (at->home && text_eq(path, arena_printf(a, "%s%s", at->home, tree)))
+			return true;
+		if (!is_wide && text_ends(path, tree))
+			return true;
+		if (at->home && strpbrk(path, "*?[") && means(path, TAIL_GLOB, arena_printf(a, "%s%s", at->home, tree)))
+			return true;
+	}
+	return text_ends(path, "/Keychains") || text_ends(path, "/.helm/keys");
+}
+
 bool paths_is_secret(const struct surroundings *at, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
-	(void)at;
+	if (at && pattern_is_secret(at, path))
+		return true;
+	if (slash && !*base && !strpbrk(path, "*?[")) { /* some file in this directory */
+		static const char *const in[] = { "/.ssh/", "/.aws/", "/.gnupg/", "/.helm/keys/", "/.password-store/",
+			"/.azure/", "/.local/share/keyrings/" };
+		for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+			if (text_ends(path, in[i]))
+				return true;
+	}
 	if (!*base || matches_any(base, public_names, ARRAY_SIZE(public_names)))
 		return false;
 	if (text_eq(base, "config") && strstr(path, "/.ssh/"))

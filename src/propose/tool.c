@@ -1,8 +1,11 @@
 /* tool.c — an agent's tool call becomes a proposal.
  *
  * Clients spell the same few things in many ways: run a command, change files, read files, fetch a page, call a server's tool.
- * One table says which tool is what; shell text goes through the same analysis as everywhere.  A tool nobody knows is one
- * unknown effect, tagged, so that the profile can say what happens with it. */
+ * One table says which tool is what.  Whatever a call does is put into the words of a command that does the same (writing a file
+ * is tee, reading one is cat) and goes through the same analysis, so that a file is judged alike whoever opens it.
+ *
+ * A tool nobody knows, a server's above all, is judged by its arguments: paths, commands, addresses and SQL in them are effects.
+ * The name of such a tool is the word of whoever wrote the server: it can make the answer stricter, never milder. */
 #include "base/file.h"
 #include "base/text.h"
 #include "propose/propose.h"
@@ -20,7 +23,9 @@ enum tool_kind {
 	TOOL_WEB,
 	TOOL_SEARCH_WEB,
 	TOOL_QUIET,
-	TOOL_KILL,
+	TOOL_STDIN,
+	TOOL_SEARCH,
+	TOOL_LIST,
 	TOOL_DELETE
 };
 
@@ -37,6 +42,10 @@ static const struct {
 	{ "exec_command", TOOL_SHELL },
 	{ "run_terminal_cmd", TOOL_SHELL },
 	{ "run_command", TOOL_SHELL },
+	{ "run_shell_command", TOOL_SHELL },
+	{ "execute_command", TOOL_SHELL },
+	{ "shell_exec", TOOL_SHELL },
+	{ "powershell", TOOL_SHELL },
 	{ "edit", TOOL_WRITE },
 	{ "write", TOOL_WRITE },
 	{ "multiedit", TOOL_WRITE },
@@ -46,6 +55,10 @@ static const struct {
 	{ "create_file", TOOL_WRITE },
 	{ "search_replace", TOOL_WRITE },
 	{ "str_replace_editor", TOOL_WRITE },
+	{ "str_replace_based_edit_tool", TOOL_WRITE },
+	{ "write_to_file", TOOL_WRITE },
+	{ "replace_in_file", TOOL_WRITE },
+	{ "replace", TOOL_WRITE },
 	{ "apply_patch", TOOL_PATCH },
 	{ "patch", TOOL_PATCH },
 	{ "delete_file", TOOL_DELETE },
@@ -54,13 +67,17 @@ static const struct {
 	{ "view", TOOL_READ },
 	{ "view_image", TOOL_READ },
 	{ "notebookread", TOOL_READ },
-	{ "grep", TOOL_READ },
-	{ "grep_search", TOOL_READ },
-	{ "glob", TOOL_READ },
-	{ "glob_file_search", TOOL_READ },
-	{ "codebase_search", TOOL_READ },
-	{ "ls", TOOL_READ },
-	{ "list_dir", TOOL_READ },
+	{ "grep", TOOL_SEARCH },
+	{ "grep_search", TOOL_SEARCH },
+	{ "glob", TOOL_LIST },
+	{ "glob_file_search", TOOL_LIST },
+	{ "codebase_search", TOOL_SEARCH },
+	{ "ls", TOOL_LIST },
+	{ "list_dir", TOOL_LIST },
+	{ "list_files", TOOL_LIST },
+	{ "search_files", TOOL_SEARCH },
+	{ "search_file_content", TOOL_SEARCH },
+	{ "read_many_files", TOOL_READ },
 	{ "webfetch", TOOL_WEB },
 	{ "web_fetch", TOOL_WEB },
 	{ "fetch", TOOL_WEB },
@@ -70,7 +87,7 @@ static const struct {
 	{ "killbash", TOOL_QUIET },
 	{ "bashoutput", TOOL_QUIET },
 	{ "taskoutput", TOOL_QUIET },
-	{ "write_stdin", TOOL_SHELL },
+	{ "write_stdin", TOOL_STDIN },
 	{ "task", TOOL_QUIET },
 	{ "agent", TOOL_QUIET },
 	{ "todowrite", TOOL_QUIET },
@@ -102,19 +119,32 @@ struct build {
 	const struct surroundings *at;
 	const struct tool_call *call;
 	struct proposal *p;
-	size_t cap;
+	size_t cap, step_cap;
+	unsigned values; /* arguments looked at so far */
 };
+
+/* Room for n more effects and steps. */
+static void reserve(struct build *b, size_t effects, size_t steps)
+{
+	struct proposal *p = b->p;
+	if (p->effect_count + effects > b->cap) {
+		size_t cap = (p->effect_count + effects) * 2;
+		p->effects =
+			arena_grow(b->a, p->effects, b->cap * sizeof(*p->effects), cap * sizeof(*p->effects));
+		b->cap = cap;
+	}
+	if (p->step_count + steps > b->step_cap) {
+		size_t cap = (p->step_count + steps) * 2;
+		p->steps = arena_grow(b->a, p->steps, b->step_cap * sizeof(*p->steps), cap * sizeof(*p->steps));
+		b->step_cap = cap;
+	}
+}
 
 /* Adds an effect about the whole call. The pointer is valid until the next call, because the list may
  * move. */
 static struct effect *add(struct build *b, enum effect_kind kind, const char *tag, const char *target)
 {
-	if (b->p->effect_count == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 8;
-		b->p->effects = arena_grow(
-			b->a, b->p->effects, b->cap * sizeof(*b->p->effects), cap * sizeof(*b->p->effects));
-		b->cap = cap;
-	}
+	reserve(b, 1, 0);
 	struct effect *fx = &b->p->effects[b->p->effect_count++];
 	*fx = (struct effect){ .kind = kind,
 		.tag = tag,
@@ -126,32 +156,58 @@ static struct effect *add(struct build *b, enum effect_kind kind, const char *ta
 	return fx;
 }
 
-/* Adds an effect on a path, judged as a redirection to it in a shell would be. Writing a file that a
- * client trusts adds a second effect. */
-static void add_path(struct build *b, enum effect_kind kind, const char *tag, const char *path)
+/* Takes over what was found in one part of the call.  `program`: these effects are the tool's own, whatever command stood
+ * for it. */
+static void absorb(struct build *b, const struct proposal *part, const char *program)
 {
-	const char *base = b->at->cwd ? b->at->cwd : "/", *resolved = NULL;
-	const char *home = b->at->home;
-	const char *plain =
-		path[0] == '~' && path[1] == '/' && home ? arena_printf(b->a, "%s%s", home, path + 1) : path;
-	const char *full = path_clean(b->a, path_join(b->a, base, plain));
+	struct proposal *p = b->p;
+	uint32_t step = (uint32_t)p->step_count, effect = (uint32_t)p->effect_count;
 
-	if (kind == FX_READ && paths_is_secret(b->at, full)) {
-		kind = FX_SECRET_READ;
-		tag = "secret.file";
+	reserve(b, part->effect_count, part->step_count);
+	for (size_t i = 0; i < part->step_count; i++) {
+		struct step s = part->steps[i];
+		s.parent = s.parent == UINT32_MAX ? 0 : s.parent + step;
+		s.first_effect += effect;
+		p->steps[p->step_count++] = s;
 	}
-	struct effect *fx = add(b, kind, tag, full);
-	fx->path_class = paths_classify(b->at, b->a, full, false, &resolved);
-	fx->resolved = resolved;
-	fx->certainty = b->at->cwd || plain[0] == '/' ? CERTAIN : DYNAMIC;
-	if (kind != FX_WRITE)
-		return;
-	fx->flags |= FXF_OVERWRITE;
-	if (clients_care_anywhere(resolved ? resolved : full) || clients_care_anywhere(full)) {
-		enum path_class class = fx->path_class;
-		fx = add(b, FX_PERSISTENCE, "persistence.client", full);
-		fx->path_class = class;
+	for (size_t i = 0; i < part->effect_count; i++) {
+		struct effect e = part->effects[i];
+		e.step += step;
+		if (program && (!e.program || text_eq(e.program, program)))
+			e.program = b->call->tool_name;
+		p->effects[p->effect_count++] = e;
 	}
+	if (p->readable && !part->readable) {
+		p->readable = false;
+		p->unreadable_code = part->unreadable_code;
+		p->unreadable_text = part->unreadable_text;
+	}
+}
+
+/* As if these words were a command; the effects are the tool's. */
+static void as_command(struct build *b, const char *const *argv, size_t argc)
+{
+	struct proposal part;
+	const char **copy = arena_zalloc(b->a, argc + 1, sizeof(*copy));
+
+	memcpy(copy, argv, argc * sizeof(*copy));
+	propose_argv(b->a, b->at, copy, argc, &part);
+	absorb(b, &part, argv[0]);
+}
+
+static void as_path(struct build *b, const char *program, const char *path)
+{
+	const char *argv[] = { program, "--", path };
+
+	as_command(b, argv, ARRAY_SIZE(argv));
+}
+
+static void as_shell(struct build *b, const char *text)
+{
+	struct proposal part;
+
+	propose_shell(b->a, b->at, bytes_of(text), &part);
+	absorb(b, &part, NULL);
 }
 
 /* The first of these members that is a text and not empty: clients name the same thing differently. */
@@ -166,50 +222,16 @@ static const char *first_text(const struct json *input, const char *const *names
 }
 
 static const char *const path_names[] = { "file_path", "path", "target_file", "notebook_path", "filePath",
-	"file", "relative_workspace_path", NULL };
+	"file", "relative_workspace_path", "absolute_path", "dir_path", NULL };
 static const char *const text_names[] = { "command", "cmd", "patch", "diff", "input", NULL };
 
 /* Marks the proposal so that a person is asked; nothing is guessed from a call that does not say what it
  * changes. */
-static bool unreadable(struct build *b, const char *text)
+static void unreadable(struct build *b, const char *text)
 {
 	b->p->readable = false;
 	b->p->unreadable_code = "parse_error";
 	b->p->unreadable_text = text;
-	return false;
-}
-
-/* Every file a patch names: added, changed, deleted, moved to; also in the unified form. A patch that
- * names none is unreadable. */
-static void patch_paths(struct build *b, const char *text)
-{
-	static const struct {
-		const char *mark;
-		enum effect_kind kind;
-	} marks[] = { { "*** Add File: ", FX_WRITE }, { "*** Update File: ", FX_WRITE },
-		{ "*** Delete File: ", FX_DELETE }, { "*** Move to: ", FX_WRITE }, { "+++ b/", FX_WRITE },
-		{ "+++ ", FX_WRITE }, { "--- a/", FX_WRITE }, { "rename to ", FX_WRITE } };
-	struct bytes rest = bytes_of(text);
-	size_t found = 0;
-
-	while (rest.p) {
-		struct bytes line = text_cut(&rest, '\n');
-		char *copy = arena_strndup(b->a, (const char *)line.p, line.n);
-		for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-			if (!text_starts(copy, marks[i].mark))
-				continue;
-			char *path = copy + strlen(marks[i].mark);
-			path[strcspn(path, "\t\r")] = '\0';
-			if (*path && !text_eq(path, "/dev/null")) {
-				add_path(b, marks[i].kind,
-					marks[i].kind == FX_DELETE ? "delete.file" : "write.edit", path);
-				found++;
-			}
-			break;
-		}
-	}
-	if (!found)
-		(void)unreadable(b, "the patch names no file");
 }
 
 /* An edit must name its file, or carry a patch that does. */
@@ -218,22 +240,41 @@ static void propose_edit(struct build *b, enum tool_kind kind)
 	const struct json *input = b->call->input;
 	const char *path = first_text(input, path_names), *text = first_text(input, text_names);
 
+	/* The editor of some clients has a command that only shows. */
+	if (kind == TOOL_WRITE && path && text_eq(json_get_text(input, "command", ""), "view")) {
+		as_path(b, "cat", path);
+		return;
+	}
 	if (path)
-		add_path(b, kind == TOOL_DELETE ? FX_DELETE : FX_WRITE,
-			kind == TOOL_DELETE ? "delete.file" : "write.edit", path);
-	if (kind == TOOL_PATCH && text)
-		patch_paths(b, text);
+		as_path(b, kind == TOOL_DELETE ? "rm" : "tee", path);
+	if (kind == TOOL_PATCH && text) {
+		const char *argv[] = { "apply_patch", text };
+		as_command(b, argv, ARRAY_SIZE(argv));
+	}
 	if (!path && !(kind == TOOL_PATCH && text))
-		(void)unreadable(b, "the edit names no file");
+		unreadable(b, "the edit names no file");
 }
 
-static void propose_read(struct build *b)
+static void propose_read(struct build *b, enum tool_kind kind)
 {
-	const char *path = first_text(b->call->input, path_names);
+	const struct json *input = b->call->input, *many = json_get(input, "paths");
+	const char *path = first_text(input, path_names), *glob = json_get_text(input, "glob", NULL);
+	const char *shows = json_get_text(input, "output_mode", "content");
 
-	if (path)
-		add_path(b, FX_READ, "read.file", path);
-	else
+	if (path && kind == TOOL_SEARCH) {
+		const char *argv[] = { "grep", "-r", "--", "pattern", path };
+		as_command(b, argv, ARRAY_SIZE(argv));
+	} else if (path) {
+		as_path(b, kind == TOOL_LIST ? "ls" : "cat", path);
+	}
+	/* A search that shows the lines of files with a secret's name. */
+	if (kind == TOOL_SEARCH && glob && text_eq(shows, "content"))
+		as_path(b, "cat", path ? arena_printf(b->a, "%s/%s", path, glob) : glob);
+	if (kind == TOOL_READ && json_is(many, JSON_ARRAY))
+		json_each (item, many)
+			if (json_text(item))
+				as_path(b, "cat", json_text(item));
+	if (!b->p->effect_count)
 		add(b, FX_READ, "read.file", NULL);
 }
 
@@ -246,60 +287,314 @@ static void propose_web(struct build *b)
 	fx->flags |= url ? FXF_ONE_HOST : 0;
 }
 
-/* A server's tool whose name starts with a verb that only looks. The name stands behind the last "__" of
- * "mcp__server__name". */
-static bool only_looks(const char *name)
+/* ---- tools that are judged by their arguments ---- */
+
+enum { MAX_VALUES = 512, MAX_DEPTH = 16 };
+
+static bool is_one_of(const char *word, const char *const *list, size_t n)
 {
-	static const char *const verbs[] = { "get", "list", "read", "search", "find", "query", "describe",
-		"fetch", "show", "view", "lookup", "status", "count", "check", "browse", "resolve", NULL };
+	for (size_t i = 0; i < n; i++)
+		if (strcasecmp(word, list[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Does some word of the name, cut at _ - . and capitals, stand in this list? */
+static bool name_says(const char *name, const char *const *list, size_t n)
+{
 	const char *last = name;
 
 	for (const char *p = name; (p = strstr(p, "__")); p += 2)
 		last = p + 2;
-	for (const char *const *v = verbs; *v; v++) {
-		size_t n = strlen(*v);
-		if (strncasecmp(last, *v, n) == 0 &&
-			(!last[n] || last[n] == '_' || last[n] == '-' || (last[n] >= 'A' && last[n] <= 'Z')))
+	for (const char *p = last; *p;) {
+		char word[32] = { 0 };
+		size_t len = 0;
+		while (*p && strchr("_-. ", *p))
+			p++;
+		do
+			if (len + 1 < sizeof(word))
+				word[len++] = *p;
+		while (*p && *++p && !strchr("_-. ", *p) && !(*p >= 'A' && *p <= 'Z'));
+		if (len && is_one_of(word, list, n))
 			return true;
 	}
 	return false;
 }
 
-/* The name is all that is known of such a tool: one that only looks is a read, any other is unknown. */
-static void propose_server_tool(struct build *b)
+static bool says_delete(const char *name)
 {
-	const char *name = b->call->tool_name;
+	static const char *const verbs[] = { "delete", "remove", "rm", "unlink", "rmdir", "destroy", "trash", "purge" };
 
-	add(b, only_looks(name) ? FX_READ : FX_UNKNOWN, only_looks(name) ? "mcp.read" : "mcp.call", name);
+	return name_says(name, verbs, ARRAY_SIZE(verbs));
+}
+
+static bool says_write(const char *name)
+{
+	static const char *const verbs[] = { "write", "create", "edit", "update", "append", "save", "put", "set", "move",
+		"rename", "copy", "replace", "insert", "patch", "mkdir", "touch", "overwrite", "modify", "apply" };
+
+	return name_says(name, verbs, ARRAY_SIZE(verbs));
+}
+
+/* Such a tool opens whatever lies below the place it is given. */
+static bool says_search(const char *name)
+{
+	static const char *const verbs[] = { "search", "grep", "find", "scan", "archive", "zip", "tar", "upload", "sync" };
+
+	return name_says(name, verbs, ARRAY_SIZE(verbs));
+}
+
+/* Members that hold what is written. */
+static bool has_content(const struct json *input)
+{
+	static const char *const names[] = { "content", "contents", "text", "data", "new_string", "new_str", "new_text", "edits",
+		"replacement", "file_text", "insert_text", "body", "bytes", "base64" };
+
+	json_each_member (m, input)
+		if (is_one_of(m->name, names, ARRAY_SIZE(names)))
+			return true;
+	return false;
+}
+
+static bool is_address(const char *v)
+{
+	static const char *const schemes[] = { "http://", "https://", "ftp://", "ws://", "wss://", "ssh://", "git://" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (strncasecmp(v, schemes[i], strlen(schemes[i])) == 0)
+			return !strpbrk(v, " \t\n");
+	return false;
+}
+
+static bool looks_like_path(const char *v)
+{
+	return (v[0] == '/' || text_starts(v, "~/") || text_starts(v, "./") || text_starts(v, "../") ||
+		       text_starts(v, "file://")) &&
+		!text_starts(v, "//") && !strchr(v, '\n') && strlen(v) < 4096 && v[1];
+}
+
+static bool is_path_name(const char *name)
+{
+	static const char *const names[] = { "path", "file", "file_path", "filepath", "filename", "file_name", "directory",
+		"dir", "folder", "root", "source", "src", "destination", "dest", "dst", "target", "target_file", "from", "to",
+		"old_path", "new_path", "paths", "files", "output", "output_path", "input_path", "local_path", "uri",
+		"absolute_path", "relative_path", "notebook_path", "cwd", "workdir" };
+
+	return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+static bool is_command_name(const char *name)
+{
+	static const char *const names[] = { "command", "cmd", "commands", "shell", "bash", "script", "shell_command",
+		"command_line", "commandline", "exec", "run", "sh", "terminal", "chars" };
+
+	return is_one_of(name, names, ARRAY_SIZE(names));
+}
+
+/* The interpreter that stands for code of this name, or NULL. */
+static const char *const *interpreter_for(const struct json *input, const char *name)
+{
+	static const char *const python[] = { "python3", "-c" }, *const node[] = { "node", "-e" },
+				 *const ruby[] = { "ruby", "-e" }, *const perl[] = { "perl", "-e" };
+	static const char *const code[] = { "code", "source_code", "expression", "function", "python", "javascript", "js",
+		"snippet", "program", "eval" };
+	const char *language = json_get_text(input, "language", name);
+
+	if (!is_one_of(name, code, ARRAY_SIZE(code)))
+		return NULL;
+	return strcasestr(language, "rub") ? ruby
+		: strcasestr(language, "perl") ? perl
+		: strcasestr(language, "js") || strcasestr(language, "javascript") || strcasestr(language, "node") ||
+			strcasestr(language, "function")
+		? node
+		: python;
+}
+
+/* A statement, as against a question to a search. */
+static bool is_sql(const char *name, const char *v)
+{
+	static const char *const names[] = { "sql", "statement", "query", "sql_query", "queries" };
+	static const char *const starts[] = { "select ", "insert into ", "update ", "delete from ", "drop ", "alter ",
+		"truncate ", "create ", "grant ", "revoke ", "copy ", "attach ", "vacuum", "with ", "call ", "exec " };
+	const char *text = v + strspn(v, " \t\n(");
+
+	if (!is_one_of(name, names, ARRAY_SIZE(names)))
+		return false;
+	if (strncasecmp(name, "sql", 3) == 0 || strcasecmp(name, "statement") == 0)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (strncasecmp(text, starts[i], strlen(starts[i])) == 0)
+			return strpbrk(text, "(*;=,") || strcasestr(text, " from ") || strcasestr(text, " table") ||
+				strcasestr(text, " into ") || strcasestr(text, " database");
+	return false;
+}
+
+/* One text among the arguments. */
+static void judge_text(struct build *b, const struct json *input, const char *name, const char *v)
+{
+	const char *tool = b->call->tool_name;
+	const char *const *interpreter = interpreter_for(input, name);
+
+	if (!*v || b->values++ > MAX_VALUES)
+		return;
+	if (is_command_name(name)) {
+		as_shell(b, v);
+	} else if (interpreter) {
+		const char *argv[] = { interpreter[0], interpreter[1], v };
+		as_command(b, argv, ARRAY_SIZE(argv));
+	} else if (is_sql(name, v)) {
+		const char *argv[] = { "psql", "-c", v };
+		as_command(b, argv, ARRAY_SIZE(argv));
+	} else if (is_address(v)) {
+		struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
+		fx->flags |= FXF_ONE_HOST | (has_content(input) || says_write(tool) || says_delete(tool) ? FXF_MUTATING : 0);
+	} else if (looks_like_path(v) || (is_path_name(name) && !strpbrk(v, "\n") && strlen(v) < 4096)) {
+		const char *path = text_starts(v, "file://") ? v + 7 : v;
+		if (is_address(v) || (strstr(v, "://") && !text_starts(v, "file://")))
+			return;
+		bool is_old = is_one_of(name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
+		if (says_delete(tool))
+			as_path(b, "rm", path);
+		else if (!is_old && (says_write(tool) || has_content(input)))
+			as_path(b, "tee", path);
+		else if (says_search(tool)) {
+			const char *argv[] = { "grep", "-r", "--", "pattern", path };
+			as_command(b, argv, ARRAY_SIZE(argv));
+		} else {
+			as_path(b, "cat", path);
+		}
+	}
+}
+
+static void judge_value(struct build *b, const struct json *input, const char *name, const struct json *v, unsigned depth)
+{
+	if (depth > MAX_DEPTH || b->values > MAX_VALUES) {
+		unreadable(b, "the call has more arguments than are looked at");
+	} else if (json_text(v)) {
+		judge_text(b, input, name, json_text(v));
+	} else if (json_is(v, JSON_ARRAY)) {
+		json_each (item, v)
+			judge_value(b, input, name, item, depth + 1);
+	} else if (json_is(v, JSON_OBJECT)) {
+		json_each_member (m, v)
+			judge_value(b, v, m->name, m->value, depth + 1);
+	}
+}
+
+/* {"command": "git", "args": ["push"]}, {"command": ["git", "push"]}: an argument list.  NULL: it is none. */
+static const char **argument_list(struct arena *a, const struct json *input, size_t *ret_n)
+{
+	static const char *const heads[] = { "command", "cmd", "program", "executable" };
+	static const char *const tails[] = { "args", "argv", "arguments" };
+	const struct json *head = NULL, *tail = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(heads) && !head; i++)
+		head = json_get(input, heads[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(tails) && !tail; i++)
+		tail = json_get(input, tails[i]);
+	bool is_list = json_is(head, JSON_ARRAY) && head->n;
+	if (!is_list && !(json_text(head) && json_is(tail, JSON_ARRAY)))
+		return NULL;
+	size_t n = 0, room = (is_list ? head->n : 1) + (json_is(tail, JSON_ARRAY) ? tail->n : 0);
+	const char **argv = arena_zalloc(a, room + 1, sizeof(*argv));
+	if (is_list)
+		json_each (item, head)
+			argv[n++] = json_text(item);
+	else
+		argv[n++] = json_text(head);
+	if (json_is(tail, JSON_ARRAY))
+		json_each (item, tail)
+			argv[n++] = json_text(item);
+	for (size_t i = 0; i < n; i++)
+		if (!argv[i])
+			return NULL;
+	*ret_n = n;
+	return argv;
+}
+
+/* The tool itself is not known; that is one effect, and its arguments say the rest. */
+static void propose_unknown(struct build *b, const char *tag)
+{
+	const struct json *input = b->call->input;
+	size_t n = 0;
+	const char **argv = argument_list(b->a, input, &n);
+
+	add(b, FX_UNKNOWN, tag, b->call->tool_name);
+	if (argv)
+		as_command(b, argv, n);
+	json_each_member (m, input)
+		if (!argv || !is_command_name(m->name))
+			judge_value(b, input, m->name, m->value, 0);
+}
+
+/* ---- commands ---- */
+
+/* The directory a call names for itself: what it runs is judged there. */
+static struct surroundings place_of(struct arena *a, const struct surroundings *at, const struct json *input)
+{
+	static const char *const names[] = { "workdir", "cwd", "working_directory", "directory", "dir_path", NULL };
+	struct surroundings there = *at;
+	const char *dir = first_text(input, names);
+
+	if (dir && (dir[0] == '/' || at->cwd))
+		there.cwd = path_clean(a, path_join(a, at->cwd ? at->cwd : "/", dir));
+	else if (dir && text_starts(dir, "~/") && at->home)
+		there.cwd = path_clean(a, arena_printf(a, "%s%s", at->home, dir + 1));
+	return there;
 }
 
 /* A command is a text for a shell, or an argv, whose shell is looked through like any other. */
 static void propose_command(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret)
 {
-	static const char *const names[] = { "command", "cmd", "script", "chars", NULL };
+	static const char *const names[] = { "command", "cmd", "script", NULL };
 	const char *text = first_text(call->input, names);
-	const struct json *list = json_get(call->input, "command");
+	struct surroundings there = place_of(a, at, call->input);
+	struct surroundings *kept = arena_zalloc(a, 1, sizeof(*kept));
+	size_t n = 0;
+	const char **argv = argument_list(a, call->input, &n);
 
-	if (json_is(list, JSON_ARRAY) && list->n) {
-		const char **argv = arena_zalloc(a, (size_t)list->n + 1, sizeof(*argv));
-		for (uint32_t i = 0; i < list->n; i++) {
-			argv[i] = json_text(list->items[i]);
-			if (!argv[i])
-				goto unknown;
-		}
-		propose_argv(a, at, argv, list->n, ret);
+	*kept = there;
+	if (argv) {
+		propose_argv(a, kept, argv, n, ret);
+	} else if (text) {
+		propose_shell(a, kept, bytes_of(text), ret);
+	} else {
+		propose_shell(a, kept, (struct bytes){ (const uint8_t *)"", 0 }, ret);
+		ret->readable = false;
+		ret->unreadable_code = "parse_error";
+		ret->unreadable_text = "the call has no command that can be read";
+	}
+}
+
+/* An answer to a question: y, no, 2, a key. */
+static bool is_short_answer(const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n && strchr(" \r\n", text[n - 1]))
+		n--;
+	if (n <= 1)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (!(text[i] >= '0' && text[i] <= '9') && (unsigned char)text[i] >= ' ')
+			return n <= 3 &&
+				(strncasecmp(text, "yes", n) == 0 || strncasecmp(text, "no", n) == 0 || strncasecmp(text, "all", n) == 0);
+	return true;
+}
+
+/* What is typed into a program that runs already: which program reads it is not known here.  Looking at its output and short
+ * answers pass; anything longer may be a command in any language, and is asked about as such. */
+static void propose_stdin(struct build *b)
+{
+	const char *chars = json_get_text(b->call->input, "chars", "");
+
+	if (is_short_answer(chars)) {
+		add(b, FX_READ, "tool.quiet", NULL);
 		return;
 	}
-	if (text) {
-		propose_shell(a, at, bytes_of(text), ret);
-		return;
-	}
-unknown:
-	propose_shell(a, at, (struct bytes){ (const uint8_t *)"", 0 }, ret);
-	ret->readable = false;
-	ret->unreadable_code = "parse_error";
-	ret->unreadable_text = "the call has no command that can be read";
+	as_shell(b, chars);
+	add(b, FX_STDIN_SHELL, "stdin.shell", "a running session");
 }
 
 /* Shell tools go through the analysis of commands. All others become one step with the effects their
@@ -309,7 +604,7 @@ void propose_tool(
 {
 	enum tool_kind kind = kind_of(call->tool_name);
 	struct source *source = arena_zalloc(a, 1, sizeof(*source));
-	struct build b = { a, at, call, ret, 0 };
+	struct build b = { .a = a, .at = at, .call = call, .p = ret };
 
 	if (kind == TOOL_SHELL) {
 		propose_command(a, at, call, ret);
@@ -317,7 +612,7 @@ void propose_tool(
 	}
 	*source = (struct source){ .text = call->tool_name, .n = strlen(call->tool_name) };
 	*ret = (struct proposal){ .source = source, .readable = true, .normalized_command = call->tool_name };
-	ret->steps = arena_zalloc(a, 1, sizeof(*ret->steps));
+	reserve(&b, 8, 8);
 	ret->step_count = 1;
 	ret->steps[0] = (struct step){ .parent = UINT32_MAX,
 		.source = source,
@@ -326,16 +621,16 @@ void propose_tool(
 		.text = call->tool_name };
 	if (kind == TOOL_WRITE || kind == TOOL_PATCH || kind == TOOL_DELETE)
 		propose_edit(&b, kind);
-	else if (kind == TOOL_READ)
-		propose_read(&b);
+	else if (kind == TOOL_READ || kind == TOOL_SEARCH || kind == TOOL_LIST)
+		propose_read(&b, kind);
 	else if (kind == TOOL_WEB || kind == TOOL_SEARCH_WEB)
 		propose_web(&b);
+	else if (kind == TOOL_STDIN)
+		propose_stdin(&b);
 	else if (kind == TOOL_QUIET)
 		add(&b, FX_READ, "tool.quiet", NULL);
-	else if (text_starts(call->tool_name, "mcp_"))
-		propose_server_tool(&b);
 	else
-		add(&b, FX_UNKNOWN, "tool.unknown", call->tool_name);
+		propose_unknown(&b, text_starts(call->tool_name, "mcp_") ? "mcp.call" : "tool.unknown");
 	ret->steps[0].effect_count = (uint32_t)ret->effect_count;
 	propose_mark_plain(ret);
 }

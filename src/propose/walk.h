@@ -48,6 +48,7 @@ struct feed {
 	const char *text; /* FEED_KNOWN: the bytes; FEED_FILE: the path */
 	size_t n;
 	bool is_filled; /* FEED_UNKNOWN: it cannot be empty */
+	const char *below; /* FEED_UNKNOWN: names of files below this directory; or NULL */
 };
 
 /* Operators of redirections; where two spellings mean the same there is one name. */
@@ -115,10 +116,28 @@ void classify_command(struct walk *w, struct command *c);
 void walk_text(struct walk *w, const struct command *from, const struct word *text, const char *via);
 void walk_bytes(struct walk *w, const struct command *from, const char *text, size_t n, struct span at,
 	const char *via); /* text known as bytes: decoded, read from a script */
+/* Text that a shell expands when it shows it, as a prompt. */
+void walk_prompt(struct walk *w, const struct command *from, const char *text);
 /* Another argv run by `from` (peeled wrapper, xargs template, find -exec).  add_flags are or-ed into the inner command's.
  * The inner command's `out` is copied back to from->out when it takes from's place (wrappers). */
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
 	const char *via);
+
+/* What would this argv, or this text, do?  Everything is taken back: nothing of it is an effect of the command.  True: an effect
+ * was found that is_bad() says yes to.  Does nothing inside another attempt. */
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
+	bool (*is_bad)(const struct effect *));
+
+/* A script is read for what matters in it: of the effects found since `mark`, those that keeps() says yes to count for the
+ * current step, and the others are forgotten. */
+struct walk_mark {
+	size_t effects, steps;
+	bool readable;
+};
+struct walk_mark walk_mark(const struct walk *w);
+void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *));
+/* The newest effect of the current step that starts a script: its text was read to its end. */
+void walk_was_read(struct walk *w);
 
 /* The text of a file was judged: kept with its digest, so that it can be known whether it is that text which is run. */
 void walk_judged(struct walk *w, const char *path, struct bytes text);
@@ -161,6 +180,9 @@ enum path_class paths_classify(const struct surroundings *at, struct arena *a, c
 	bool is_pattern, const char **ret_resolved);
 /* A credential file by its name (.env, id_rsa, *.pem, .aws/credentials, ...). */
 bool paths_is_secret(const struct surroundings *at, const char *path);
+
+/* A directory that holds such files: reading all of it reads them. */
+bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path);
 
 /* plain.c: the last thing, when all effects are there. */
 void propose_mark_plain(struct proposal *p);

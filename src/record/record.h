@@ -331,6 +331,8 @@ static inline off_t ledger_place(unsigned number, off_t offset)
  * stop, or a negative rc. */
 int ledger_lines(
 	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
+/* A place so that about the last `bytes` of the ledger lie behind it. */
+int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
 /* Where the next row will be. */
 int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
 

@@ -40,15 +40,15 @@ int ledger_open_now(struct ledger_cut *c, int *ret_fd, struct stat *ret, struct 
 int ledger_list(struct ledger_cut *c, struct arena *a, struct err *e);
 bool ledger_is_now(struct ledger_cut *c);
 
-/* A place so that about the last `bytes` of the ledger lie behind it. */
-int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
-
 /* The same three questions about the chain: its files are counted like the pieces of a ledger.  `file` is not looked at. */
 int receipts_lines(
 	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 int receipts_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
 int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
 
+/* Names in one of the two directories, LEDGER_SEGMENTS and LEDGER_WAITING. */
+int ledger_names(struct sys *s, struct arena *a, int state_fd, const char *dir, char ***ret, size_t *ret_n,
+	struct err *e);
 char *ledger_waiting_name(struct arena *a, const char *file, unsigned number);
 char *ledger_sealed_name(struct arena *a, const char *file, unsigned number);
 

@@ -179,7 +179,7 @@ ok "a checkpoint that a task names is kept" says 0 "keep=" helm checkpoint prune
 ok "really" says 0 "$id" helm checkpoint list
 
 printf '[{"checkpoint_id":' >"$ws/.helm/checkpoints/index.json"
-ok "a damaged index is a warning for list" says 0 "index.json" helm checkpoint list
+ok "a damaged index is no empty list" says 1 "put it back from a copy" helm checkpoint list
 ok "and an error for create" exits 1 helm checkpoint create
 ok "which leaves it alone" holds "$ws/.helm/checkpoints/index.json" '[{"checkpoint_id":'
 

@@ -136,5 +136,5 @@ while [ $n -lt 1000 ]; do
   printf '{"client": "claude-code", "tool_use_id": "u%d", "verdict": "ALLOW"}\n' $n
 done >>"$ws/.helm/tool-calls.jsonl"
 long_call ',"tool_response":{"stdout":"ok"}' | helm hook post-tool --client claude-code
-ok "an outcome finds its call however many came between" grep -q '_outcome"' "$ws/.helm/receipts.jsonl"
+ok "an outcome finds its call however many came between" grep -q '_outcome\.' "$ws/.helm/receipts.jsonl"
 finish

@@ -20,6 +20,7 @@ enum {
 	MAX_TOKENS = 256,
 	MAX_PROGRAMS = 8192,
 	MAX_VERBS = 8192,
+	MAX_VALUES = 4096,
 	MAX_HANDLERS = 1024,
 	MAX_NAMES = 256,
 	MAX_ITEMS = 64
@@ -41,6 +42,17 @@ static const char *const mode_names[] = {
 #undef X
 };
 
+static const char *const meaning_names[] = {
+#define X(id, name, meaning) name,
+#include "propose/programs/values.def"
+#undef X
+};
+static const char *const meaning_ids[] = {
+#define X(id, name, meaning) "VALUE_" #id,
+#include "propose/programs/values.def"
+#undef X
+};
+
 /* Where a row stands, for messages. */
 struct place {
 	const char *file;
@@ -56,7 +68,15 @@ struct row {
 	const char *options; /* of a program */
 	const char *needs, *without; /* of a verb */
 	size_t first_verb, verb_count;
+	size_t first_value, value_count;
 	bool shares_verbs;
+};
+
+/* An option of a program, or of one verb of it, whose value is more than a word. */
+struct value {
+	struct place at;
+	const char *program, *verb, *option;
+	int meaning; /* of meaning_names */
 };
 
 struct named {
@@ -69,7 +89,8 @@ struct named {
 static struct arena a;
 static unsigned mistakes;
 static struct row programs[MAX_PROGRAMS], verbs[MAX_VERBS];
-static size_t program_count, verb_count;
+static struct value values[MAX_VALUES];
+static size_t program_count, verb_count, value_count;
 static struct named option_sets[MAX_NAMES], verb_sets[MAX_NAMES], handlers[MAX_HANDLERS];
 static size_t option_set_count, verb_set_count, handler_count;
 
@@ -514,6 +535,84 @@ static void add_verb(const struct line *l, struct row *program, struct named *se
 		set->verb_count = verb_count - set->first_verb;
 }
 
+/* ---- values of options ---- */
+
+/* "text:" is the meaning "text"; -1 for any other word. */
+static int meaning_of(const char *word)
+{
+	size_t n = strlen(word);
+
+	return n > 1 && word[n - 1] == ':'
+		? find_word(meaning_names, ARRAY_SIZE(meaning_names), arena_strndup(&a, word, n - 1))
+		: -1;
+}
+
+/* "git" or "git/clone". */
+static void add_value(const struct line *l, const char *owner, const char *option, int meaning)
+{
+	const char *slash = strchr(owner, '/');
+	struct value v = { .at = l->at, .option = option, .meaning = meaning };
+
+	v.program = arena_strndup(&a, owner, slash ? (size_t)(slash - owner) : strlen(owner));
+	v.verb = slash ? slash + 1 : "";
+	if (value_count == MAX_VALUES)
+		mistake(l->at, "too many values");
+	else
+		values[value_count++] = v;
+}
+
+/* values PROGRAM... MEANING: OPTION... MEANING: OPTION... */
+static void read_values(const struct line *l)
+{
+	size_t owners = 1;
+	int meaning = -1;
+
+	while (owners < l->n && meaning_of(l->words[owners]) < 0 && !text_ends(l->words[owners], ":"))
+		owners++;
+	if (owners == 1 || owners + 1 >= l->n)
+		mistake(l->at, "values need programs, a meaning and options");
+	for (size_t i = owners; i < l->n; i++) {
+		int found = meaning_of(l->words[i]);
+		if (found >= 0)
+			meaning = found;
+		else if (meaning < 0)
+			mistake(l->at, "there is no meaning '%s'", l->words[i]);
+		else
+			for (size_t j = 1; j < owners; j++)
+				add_value(l, l->words[j], l->words[i], meaning);
+	}
+}
+
+static int compare_values(const void *x, const void *y)
+{
+	const struct value *v = x, *u = y;
+	int order = strcmp(v->program, u->program);
+
+	return order ? order : v->at.line < u->at.line ? -1 : v->at.line > u->at.line ? 1 : 0;
+}
+
+/* Gives each program its part of the values; those of a program that is not there are a mistake. */
+static void share_values(void)
+{
+	struct row *owner = NULL;
+
+	qsort(values, value_count, sizeof(values[0]), compare_values);
+	for (size_t i = 0; i < value_count; i++) {
+		if (!i || !text_eq(values[i - 1].program, values[i].program)) {
+			owner = NULL;
+			for (size_t j = 0; j < program_count && !owner; j++)
+				if (text_eq(programs[j].name, values[i].program))
+					owner = &programs[j];
+			if (!owner)
+				mistake(values[i].at, "there is no program '%s'", values[i].program);
+			else
+				owner->first_value = i;
+		}
+		if (owner)
+			owner->value_count++;
+	}
+}
+
 static void read_file(const char *path)
 {
 	const char *text = read_whole(path), *last_name = NULL;
@@ -534,6 +633,8 @@ static void read_file(const char *path)
 			add_verb(&l, program, set);
 		} else if (is_definition(&l, "options")) {
 			define_options(&l);
+		} else if (text_eq(l.words[0], "values")) {
+			read_values(&l);
 		} else if (is_definition(&l, "verbs")) {
 			program = NULL;
 			set = define_verbs(&l);
@@ -558,6 +659,7 @@ static void check_whole(void)
 		if (text_eq(programs[i - 1].name, programs[i].name))
 			mistake(programs[i].at, "'%s' stands in %s:%u too", programs[i].name,
 				programs[i - 1].at.file, programs[i - 1].at.line);
+	share_values();
 	for (size_t i = 0; i < handler_count; i++)
 		if (!handlers[i].is_used)
 			mistake(handlers[i].at, "no row of share/programs/ runs HANDLER(%s)",
@@ -620,12 +722,16 @@ static void print_result(FILE *to)
 			pool_add(&pool, v->needs ? v->needs : ""),
 			pool_add(&pool, v->without ? v->without : ""), tag_ids[v->tag], v->handler, v->flags);
 	}
-	(void)fputs("};\n\nconst struct program programs[] = {\n", to);
+	(void)fputs("};\n\nconst struct value_option program_values[] = {\n", to);
+	for (size_t i = 0; i < value_count; i++)
+		(void)fprintf(to, "\t{ %zu, %zu, %s },\n", pool_add(&pool, values[i].option),
+			pool_add(&pool, values[i].verb), meaning_ids[values[i].meaning]);
+	(void)fputs("\t{ 0, 0, 0 }\n};\n\nconst struct program programs[] = {\n", to);
 	for (size_t i = 0; i < program_count; i++) {
 		const struct row *p = &programs[i];
-		(void)fprintf(to, "\t{ %zu, %zu, %zu, %zu, %s, %d, %u, %u },\n", pool_add(&pool, p->name),
-			pool_add(&pool, p->options), p->first_verb, p->verb_count, tag_ids[p->tag],
-			p->handler, p->flags, p->mode);
+		(void)fprintf(to, "\t{ %zu, %zu, %zu, %zu, %s, %d, %u, %u, %zu, %zu },\n",
+			pool_add(&pool, p->name), pool_add(&pool, p->options), p->first_verb, p->verb_count,
+			tag_ids[p->tag], p->handler, p->flags, p->mode, p->first_value, p->value_count);
 	}
 	(void)fprintf(to, "};\nconst size_t program_count = %zu;\n", program_count);
 	print_pool(&pool);

@@ -113,6 +113,10 @@ void builtin_assign(struct walk *w, const struct shell_word *word, struct assign
 			v = value_text(w, text);
 		}
 	}
+	if (word->index && (text_eq(name, "BASH_ALIASES") || text_eq(name, "BASH_CMDS"))) {
+		const char *of = expand_text(w, word->index, 0);
+		scope_set(w, scope_binding(w, BIND_ALIAS, of, strlen(of), true), text);
+	}
 	*ret = (struct assignment){ .name = name,
 		.value = word_of_marked(w, text, strlen(text), SIZE_MAX, word->at),
 		.is_append = word->is_append };
@@ -296,6 +300,21 @@ static void read_line(struct walk *w, const char *line, size_t n, const struct w
 	}
 }
 
+/* A variable that gets its value from input: one that the shell runs or expands is judged as if it were assigned. */
+static void set_late(struct walk *w, struct command *c, const char *name, const struct value *v)
+{
+	struct command assigns = { .source = c->source, .at = c->at, .flags = c->flags };
+	struct assignment *list = arena_zalloc(w->a, v->n + 1, sizeof(*list));
+
+	scope_set_variable(w, name, strlen(name), v);
+	for (uint32_t i = 0; i < v->n; i++)
+		list[i] = (struct assignment){ .name = name,
+			.value = word_of_marked(w, v->items[i], strlen(v->items[i]), SIZE_MAX, c->at) };
+	assigns.assigns = list;
+	assigns.assign_count = v->n;
+	classify_command(w, &assigns);
+}
+
 /* With known input the variables may be any of its lines; otherwise they are as unknown as the input is
  * bad. */
 static void run_read(struct walk *w, struct command *c)
@@ -328,22 +347,123 @@ static void run_read(struct walk *w, struct command *c)
 		w, &(struct feed){ .kind = c->in.kind == FEED_KNOWN ? FEED_UNKNOWN : c->in.kind });
 	for (size_t k = 0; k < count; k++)
 		if (names[k].certainty == CERTAIN)
-			scope_set_variable(w, names[k].text, names[k].text_n,
-				values[k] ? values[k] : value_text(w, *other ? other : "\1"));
+			set_late(w, c, names[k].text, values[k] ? values[k] : value_text(w, *other ? other : "\1"));
 }
 
-/* An option whose value is a command: mapfile -C, complete -C, bind -x. */
-static void run_option_text(struct walk *w, struct command *c, const char *option, const char *via)
+/* How running a text of this origin is called. */
+static const char *tag_of(enum origin o, enum effect_kind *ret)
 {
-	for (size_t i = 1; i + 1 < c->argc; i++)
-		if (c->argv[i].certainty == CERTAIN && text_eq(c->argv[i].text, option))
-			walk_text(w, c, &c->argv[i + 1], via);
+	*ret = o == ORIGIN_FETCHED ? FX_FETCH_EXEC : o == ORIGIN_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
+	return o == ORIGIN_FETCHED ? "fetch.exec" : o == ORIGIN_DECODED ? "decode.exec" : "dynamic.text";
 }
 
+/* Runs a text that a builtin was given; when it is not known, that itself is an effect. */
+static void run_given(struct walk *w, struct command *c, const struct word *text, const char *via)
+{
+	if (text->certainty != CERTAIN && text->origin != ORIGIN_LITERAL) {
+		enum effect_kind kind;
+		const char *tag = tag_of(text->origin, &kind);
+		walk_effect(w, c, kind, text)->tag = tag;
+	}
+	struct command inner = *c; /* what the text prints is not what the builtin prints */
+	walk_text(w, &inner, text, via);
+}
+
+/* The value of an option: the rest of its word, or the next word.  `valued` are all letters that take one.  NULL: not there. */
+static const struct word *option_value(struct walk *w, const struct command *c, const char *valued, char letter)
+{
+	for (size_t i = 1; i < c->argc && is_option(&c->argv[i]) && !text_eq(c->argv[i].text, "--"); i++)
+		for (size_t j = 1; j < c->argv[i].known_n; j++) {
+			char found = c->argv[i].text[j];
+			if (!strchr(valued, found))
+				continue;
+			const struct word *value = i + 1 < c->argc ? &c->argv[i + 1] : NULL;
+			if (j + 1 < c->argv[i].text_n || c->argv[i].certainty != CERTAIN) {
+				struct word *rest = arena_alloc(w->a, sizeof(*rest));
+				const char *marked = word_marked(w, &c->argv[i]) + j + 1;
+				*rest = word_of_marked(w, marked, strlen(marked), SIZE_MAX, c->argv[i].at);
+				value = rest;
+			} else {
+				i++;
+			}
+			if (found == letter)
+				return value;
+			break;
+		}
+	return NULL;
+}
+
+/* complete and compgen: -C is a command, -W is a list that is expanded, commands in it included. */
 static void run_complete(struct walk *w, struct command *c)
 {
+	static const char valued[] = "oAGWFCXPS";
+	const struct word *command = option_value(w, c, valued, 'C'), *list = option_value(w, c, valued, 'W');
+
 	effects_only(w, c);
-	run_option_text(w, c, "-C", "complete -C");
+	if (command)
+		run_given(w, c, command, "complete -C");
+	if (list && list->certainty == CERTAIN)
+		eval_prompt(w, c, list->text);
+	else if (list && list->origin != ORIGIN_LITERAL && !list->known_n)
+		walk_effect(w, c, FX_DYNAMIC_EXEC, list)->tag = "dynamic.text";
+	c->out = (struct feed){ .kind = FEED_UNKNOWN };
+}
+
+/* mapfile -C: the command is run with the number and the text of a line behind it. */
+static void run_callback(struct walk *w, struct command *c, const struct word *callback)
+{
+	const char *line = "\1";
+
+	if (c->in.kind == FEED_KNOWN)
+		line = arena_printf(w->a, "'%.*s'", (int)strcspn(c->in.text, "\n'"), c->in.text);
+	struct word text = *callback;
+	text.marked = NULL;
+	if (callback->certainty == CERTAIN) {
+		const char *marked = arena_printf(w->a, "%s 0 %s", callback->text, line);
+		text = word_of_marked(w, marked, strlen(marked), SIZE_MAX, callback->at);
+		text.origin = ORIGIN_LITERAL;
+	}
+	run_given(w, c, &text, "mapfile -C");
+}
+
+/* bind -x '"key":command', bind '"key":"text\n"': run or typed when somebody presses the key; bind -f reads a file of them. */
+static void run_bind(struct walk *w, struct command *c)
+{
+	bool is_file = option_value(w, c, "mqurfx", 'f') != NULL;
+
+	effects_only(w, c);
+	c->out = (struct feed){ .kind = FEED_UNKNOWN };
+	if (is_file)
+		walk_effect(w, c, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
+	for (size_t i = 1; i < c->argc; i++) {
+		const struct word *x = &c->argv[i];
+		const char *colon = strstr(x->text, "\":");
+		if (x->certainty != CERTAIN || !colon)
+			continue;
+		const char *from = colon + 2 + strspn(colon + 2, " \"");
+		size_t n = strlen(from);
+		while (n && (from[n - 1] == '"' || text_ends(arena_strndup(w->a, from, n), "\\n")))
+			n -= from[n - 1] == '"' ? 1 : 2;
+		struct word text = word_of_marked(w, arena_strndup(w->a, from, n), n, SIZE_MAX, x->at);
+		if (strpbrk(text.text, " /;|"))
+			run_given(w, c, &text, "bind");
+	}
+}
+
+/* fc runs commands of the history again, as they are or edited; only -l shows them. */
+static void run_fc(struct walk *w, struct command *c)
+{
+	bool lists = false;
+	const struct word *editor = option_value(w, c, "e", 'e');
+
+	for (size_t i = 1; i < c->argc && is_option(&c->argv[i]); i++)
+		lists |= strchr(c->argv[i].text, 'l') != NULL;
+	effects_only(w, c);
+	c->out = (struct feed){ .kind = FEED_UNKNOWN };
+	if (editor)
+		run_given(w, c, editor, "fc -e");
+	if (!lists)
+		walk_effect(w, c, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
 }
 
 /* Known input gives the elements, one for each line; otherwise the array may hold anything. */
@@ -352,8 +472,11 @@ static void run_mapfile(struct walk *w, struct command *c)
 	const struct word *name = &c->argv[c->argc - 1];
 	struct value *v = value_new(w, EVAL_MAX_ALTERNATIVES, true);
 
+	const struct word *callback = option_value(w, c, "dnOsuCc", 'C');
+
 	effects_only(w, c);
-	run_option_text(w, c, "-C", "mapfile -C");
+	if (callback)
+		run_callback(w, c, callback);
 	v->n = 0;
 	v->is_open = c->in.kind != FEED_KNOWN;
 	for (size_t from = 0; c->in.kind == FEED_KNOWN && from < c->in.n && v->n < EVAL_MAX_ALTERNATIVES;) {
@@ -417,10 +540,19 @@ static const struct word *directory_operand(const struct command *c)
 	return i < c->argc ? &c->argv[i] : NULL;
 }
 
+/* With -P ".." goes up from where a link leads, which is not followed here. */
 static void run_cd(struct walk *w, struct command *c)
 {
+	const struct word *to = directory_operand(c);
+	bool is_physical = false;
+
+	for (size_t i = 1; i < c->argc && is_option(&c->argv[i]); i++)
+		is_physical |= strchr(c->argv[i].text, 'P') != NULL;
 	effects_only(w, c);
-	change_directory(w, c, directory_operand(c));
+	if (is_physical && to && strstr(to->text, ".."))
+		scope_set_directory(w, value_text(w, "\1"));
+	else
+		change_directory(w, c, to);
 }
 
 /* +N and -N rotate the stack, which is not followed: then the directory is unknown. */
@@ -453,13 +585,6 @@ static void run_popd(struct walk *w, struct command *c)
 }
 
 /* ---- texts ---- */
-
-/* How running a text of this origin is called. */
-static const char *tag_of(enum origin o, enum effect_kind *ret)
-{
-	*ret = o == ORIGIN_FETCHED ? FX_FETCH_EXEC : o == ORIGIN_DECODED ? FX_DECODE_EXEC : FX_DYNAMIC_EXEC;
-	return o == ORIGIN_FETCHED ? "fetch.exec" : o == ORIGIN_DECODED ? "decode.exec" : "dynamic.text";
-}
 
 /* Runs the words from `from` on, joined by blanks, as a text. When part of it is not known, that itself
  * is an effect; what is known is walked all the same. */
@@ -551,7 +676,7 @@ static void run_hash(struct walk *w, struct command *c)
 static void run_enable(struct walk *w, struct command *c)
 {
 	effects_only(w, c);
-	if (c->argc > 1 && text_eq(c->argv[1].text, "-f"))
+	if (option_value(w, c, "f", 'f'))
 		walk_effect(w, c, FX_ENVIRONMENT, &c->argv[c->argc - 1])->tag = "environment.loader";
 }
 
@@ -632,7 +757,7 @@ static bool run_printf(struct walk *w, struct command *c)
 	inner.argv[0] = c->argv[0];
 	memcpy(inner.argv + 1, c->argv + 3, (c->argc - 3) * sizeof(*inner.argv));
 	classify_command(w, &inner);
-	scope_set_variable(w, c->argv[2].text, c->argv[2].text_n, value_text(w, mark_of_feed(w, &inner.out)));
+	set_late(w, c, c->argv[2].text, value_text(w, mark_of_feed(w, &inner.out)));
 	c->out = (struct feed){ .kind = FEED_EMPTY };
 	return true;
 }
@@ -642,8 +767,10 @@ static const struct {
 	void (*run)(struct walk *, struct command *);
 } builtins[] = {
 	{ "alias", run_alias },
+	{ "bind", run_bind },
 	{ "cd", run_cd },
 	{ "chdir", run_cd },
+	{ "compgen", run_complete },
 	{ "complete", run_complete },
 	{ "declare", run_declare },
 	{ "enable", run_enable },
@@ -651,6 +778,7 @@ static const struct {
 	{ "exec", run_exec },
 	{ "exit", run_exit },
 	{ "export", run_declare },
+	{ "fc", run_fc },
 	{ "getopts", run_getopts },
 	{ "hash", run_hash },
 	{ "let", run_let },

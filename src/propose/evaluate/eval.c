@@ -122,8 +122,12 @@ struct feed eval_capture_end(struct walk *w)
 	if (c->kind == FEED_KNOWN)
 		return (struct feed){ .kind = FEED_KNOWN, .text = c->text.p, .n = c->text.n };
 	if (c->kind == FEED_UNKNOWN && c->text.a)
-		return (struct feed){ FEED_UNKNOWN, c->text.p, c->text.n, c->is_filled };
-	return (struct feed){ .kind = c->kind, .is_filled = c->is_filled };
+		return (struct feed){ .kind = FEED_UNKNOWN,
+			.text = c->text.p,
+			.n = c->text.n,
+			.is_filled = c->is_filled,
+			.below = c->below };
+	return (struct feed){ .kind = c->kind, .is_filled = c->is_filled, .below = c->below };
 }
 
 /* How dangerous it would be to run such output as a program. A list prints what the worst of its
@@ -151,6 +155,8 @@ void eval_prints(struct walk *w, const struct feed *out)
 
 	if (!c || out->kind == FEED_EMPTY)
 		return;
+	if (out->below)
+		c->below = out->below;
 	/* Inside a branch that began after the capture, it is not certain that this is printed. */
 	bool is_maybe = w->conditional > c->conditional;
 	bool is_sole = c->kind == FEED_EMPTY && !is_maybe && out->text &&
@@ -660,10 +666,10 @@ static void eval_compound(struct walk *w, const struct shell_node *n)
 	/* Conditions are not decided, but substitutions and subscripts in them run. */
 	case SH_COND:
 		for (const struct shell_word *word = n->words; word && !w->is_stopped; word = word->next)
-			eval_late_text(w,
+			eval_subscript(w,
 				&(struct command){
 					.at = n->at, .source = w->script->source, .flags = w->flags },
-				expand_text(w, word, 0), false);
+				expand_text(w, word, 0));
 		break;
 	default:
 		break;

@@ -85,6 +85,7 @@ struct capture {
 	enum feed_kind kind; /* EMPTY, KNOWN, or the worst seen */
 	struct buf text;
 	bool is_filled;
+	const char *below; /* some of it are names of files below this directory */
 	struct feed
 		sole; /* the only thing printed so far, when it is a file or decoded text; kind EMPTY otherwise */
 };
@@ -108,6 +109,7 @@ struct walk {
 	struct shell_limits limits;
 	uint32_t depth, step, work;
 	size_t bytes;
+	bool is_attempt; /* what is found will be taken back (walk_attempt) */
 	bool is_stopped; /* a limit was reached: nothing more is looked at */
 
 	struct binding **table;
@@ -181,8 +183,10 @@ void eval_dispatch(struct walk *w, struct command *c, bool is_plain);
 void eval_redirs(struct walk *w, const struct shell_redir *first, struct command *c);
 bool eval_redirects_output(const struct command *c); /* to a file, or nowhere */
 void eval_define(struct walk *w, const struct shell_node *node); /* a function */
-/* Text the shell expands again when it uses it: subscripts, prompts. */
-void eval_late_text(struct walk *w, const struct command *c, const char *text, bool is_prompt);
+/* Text that the shell expands when it shows it: PS4, ${x@P}. */
+void eval_prompt(struct walk *w, const struct command *c, const char *text);
+/* Text with a subscript in it, which is evaluated when it is used: a[$(cmd)]. */
+void eval_subscript(struct walk *w, const struct command *c, const char *text);
 void eval_local(struct walk *w, struct binding *b); /* local: the caller gets its value back */
 void eval_uncalled(struct walk *w); /* functions nobody called may be called later, with anything */
 

@@ -84,6 +84,12 @@ static void print_mktemp(struct walk *w, struct command *c)
 {
 	const char *dir = w->at->tmpdir ? w->at->tmpdir : "/tmp";
 	const char *template = NULL;
+	const struct value *set = walk_names_variable(w, "TMPDIR") ? scope_variable(w, "TMPDIR", 6) : NULL;
+
+	if (set && (set->n != 1 || has_mark(set->items[0])))
+		return;
+	if (set && *set->items[0])
+		dir = set->items[0];
 
 	for (size_t i = 1; i < c->argc; i++) {
 		const struct word *x = &c->argv[i];
@@ -106,26 +112,46 @@ static void print_mktemp(struct walk *w, struct command *c)
 	prefixed(c, text, strlen(text));
 }
 
-/* `git rev-parse --show-toplevel`: the work tree the command stands in. */
+/* `git rev-parse --show-toplevel`: the work tree the command stands in, unless git is sent elsewhere. */
 static void print_toplevel(struct walk *w, struct command *c)
 {
-	for (size_t i = 1; i < c->argc; i++)
-		if (text_eq(c->argv[i].text, "--show-toplevel")) {
-			const char *top = w->at->work_tree ? w->at->work_tree : w->at->workspace;
-			if (top)
-				known(w, c, top);
-			else
-				c->out.is_filled = true;
-		}
-}
+	const char *top = w->at->work_tree ? w->at->work_tree : w->at->workspace, *cwd = walk_cwd(w, c);
 
-/* Where a program lies is not known, but which one it is: `$(which python3) x` is judged as `python3 x`. */
-static void print_which(struct walk *w, struct command *c)
-{
-	if (c->argc == 2 && c->argv[1].certainty == CERTAIN && c->argv[1].text_n && c->argv[1].text[0] != '-')
-		known(w, c, c->argv[1].text);
+	if (c->argc != 3 || !text_eq(c->argv[1].text, "rev-parse") || c->argv[2].certainty != CERTAIN)
+		return;
+	if (!text_eq(c->argv[2].text, "--show-toplevel"))
+		return;
+	size_t n = top ? strlen(top) : 0;
+	if (n && cwd && strncmp(cwd, top, n) == 0 && (!cwd[n] || cwd[n] == '/') && !walk_names_variable(w, "GIT_DIR") &&
+		!walk_names_variable(w, "GIT_WORK_TREE"))
+		known(w, c, top);
 	else
 		c->out.is_filled = true;
+}
+
+/* Where a program lies is not known, but which one it is, and that the place is the system's: `$(which python3) x` is judged as
+ * python3, and `cp x $(which git)` as a change to the system. */
+static void print_place(struct walk *w, struct command *c, const struct word *name)
+{
+	if (name->certainty == CERTAIN && name->text_n && name->text[0] != '-')
+		known(w, c, strchr(name->text, '/') ? name->text : arena_printf(w->a, "/usr/bin/%s", name->text));
+	else
+		c->out.is_filled = true;
+}
+
+static void print_which(struct walk *w, struct command *c)
+{
+	if (c->argc == 2)
+		print_place(w, c, &c->argv[1]);
+	else
+		c->out.is_filled = true;
+}
+
+/* command -v NAME, type -p NAME. */
+static void print_command(struct walk *w, struct command *c)
+{
+	if (c->argc == 3 && (text_eq(c->argv[1].text, "-v") || text_eq(c->argv[1].text, "-p") || text_eq(c->argv[1].text, "-P")))
+		print_place(w, c, &c->argv[2]);
 }
 
 /* `date +%F` begins with a century and has no slash in it: a log named after the day lies where the log
@@ -173,6 +199,7 @@ static const struct {
 	{ "[", print_nothing },
 	{ "basename", print_basename },
 	{ "chmod", print_nothing },
+	{ "command", print_command },
 	{ "cp", print_nothing },
 	{ "date", print_date },
 	{ "dirname", print_dirname },
@@ -195,6 +222,7 @@ static const struct {
 	{ "touch", print_nothing },
 	{ "true", print_nothing },
 	{ "tty", print_something },
+	{ "type", print_command },
 	{ "uname", print_something },
 	{ "uuidgen", print_something },
 	{ "which", print_which },

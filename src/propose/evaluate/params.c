@@ -250,6 +250,17 @@ static const char *length_of(
 	return has_mark(s) ? "\2" : arena_printf(w->a, "%zu", strlen(s));
 }
 
+/* ${x@P}: the value is expanded once more, as a prompt is; commands in it run. */
+static void expand_prompt(struct walk *w, const char *s)
+{
+	struct command none = { .source = w->script->source, .in = w->in, .flags = w->flags };
+
+	if (is_mark(s[0]) && !s[strspn(s, "\1\2\3\4\5")])
+		walk_effect(w, &none, FX_DYNAMIC_EXEC, NULL)->tag = "dynamic.text";
+	else
+		eval_prompt(w, &none, s);
+}
+
 /* The operator of a parameter on one value. */
 static const char *apply(struct walk *w, const struct shell_part *part, const struct value *v, const char *s)
 {
@@ -278,7 +289,8 @@ static const char *apply(struct walk *w, const struct shell_part *part, const st
 	case PARAM_NAMES:
 		return "\1";
 	case PARAM_OTHER:
-		(void)expand_text(w, p->word, 0);
+		if (text_starts(expand_text(w, p->word, 0), "@P"))
+			expand_prompt(w, s);
 		return "\1";
 	}
 	return "\1";
@@ -430,7 +442,12 @@ void expand_param(struct walk *w, const struct shell_part *part, struct fields *
 	const struct shell_param *p = part->param;
 
 	if (!p->name_n) {
-		(void)expand_text(w, p->word, 0);
+		const char *rest = expand_text(w, p->word, 0);
+		/* zsh: ${(e)x} expands the value of x once more; what bash refuses, nobody writes for bash. */
+		if (rest[0] == '(' && memchr(rest, 'e', strcspn(rest, ")")))
+			walk_effect(w, &(struct command){ .source = w->script->source, .flags = w->flags },
+				FX_DYNAMIC_EXEC, NULL)
+				->tag = "dynamic.text";
 		fields_add(w, f, "\1", 1, part->is_quoted);
 		return;
 	}

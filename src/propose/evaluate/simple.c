@@ -223,18 +223,27 @@ static void find_printed_secret(struct walk *w, struct command *c, const struct 
 		}
 }
 
-/* Some text is expanded once more when the shell uses it: subscripts, as in a[$(cmd)], and prompts. A
- * command hidden there runs although it was quoted, so it is judged. */
-void eval_late_text(struct walk *w, const struct command *c, const char *text, bool is_prompt)
+/* A prompt is expanded when it is shown: everything that a here-document would run, it runs. */
+void eval_prompt(struct walk *w, const struct command *c, const char *text)
 {
-	const char *open = text && (is_prompt || strchr(text, '[')) ? strstr(text, "$(") : NULL;
-	const char *tick = text && (is_prompt || strchr(text, '[')) ? strchr(text, '`') : NULL;
+	if (!strpbrk(text, "$`"))
+		return;
+	const char *script = arena_printf(w->a, ": <<helm_prompt\n%s\nhelm_prompt\n", text);
+	struct command inner = *c;
+	walk_bytes(w, &inner, script, strlen(script), c->at, "prompt");
+}
 
-	if (open && open[2] != '(' && (is_prompt || strchr(text, '[') < open)) {
+/* A subscript is evaluated when it is used: a command hidden in a[$(cmd)] runs although it was quoted, so it is judged. */
+void eval_subscript(struct walk *w, const struct command *c, const char *text)
+{
+	const char *bracket = text ? strchr(text, '[') : NULL;
+	const char *open = bracket ? strstr(bracket, "$(") : NULL, *tick = bracket ? strchr(bracket, '`') : NULL;
+
+	if (open && open[2] != '(') {
 		const char *end = strrchr(open, ')');
 		size_t n = end ? (size_t)(end - open - 2) : strlen(open + 2);
 		walk_bytes(w, c, open + 2, n, c->at, "late expansion");
-	} else if (tick && (is_prompt || strchr(text, '[') < tick)) {
+	} else if (tick) {
 		walk_bytes(w, c, tick + 1, strcspn(tick + 1, "`"), c->at, "late expansion");
 	}
 }
@@ -243,7 +252,7 @@ void eval_late_text(struct walk *w, const struct command *c, const char *text, b
 static void find_late_text(struct walk *w, const struct command *c)
 {
 	static const char *const names[] = { "let", "unset", "read", "declare", "typeset", "local", "export",
-		"readonly", "printf", "test", "[", "wait" };
+		"readonly", "printf", "test", "[", "wait", "getopts", "mapfile", "readarray" };
 	const char *head = c->argc && c->argv[0].certainty == CERTAIN ? c->argv[0].text : "";
 	bool evaluates = false;
 
@@ -252,13 +261,9 @@ static void find_late_text(struct walk *w, const struct command *c)
 	bool names_only = text_eq(head, "printf") || text_eq(head, "test") || text_eq(head, "[");
 	for (size_t i = 1; evaluates && i < c->argc && !w->is_stopped; i++)
 		if (!names_only || text_eq(c->argv[i - 1].text, "-v"))
-			eval_late_text(w, c, c->argv[i].text, false);
-	for (size_t i = 0; i < c->assign_count && !w->is_stopped; i++) {
-		const char *name = c->assigns[i].name;
-		bool is_prompt =
-			name[0] == 'P' && name[1] == 'S' && name[2] >= '0' && name[2] <= '4' && !name[3];
-		eval_late_text(w, c, c->assigns[i].value.text, is_prompt);
-	}
+			eval_subscript(w, c, c->argv[i].text);
+	for (size_t i = 0; i < c->assign_count && !w->is_stopped; i++)
+		eval_subscript(w, c, c->assigns[i].value.text);
 }
 
 /* bash /dev/fd/3 3<<< text: the script is the here-document of that number. */

@@ -176,7 +176,7 @@ struct effect *walk_effect(
 static bool follows_links(enum effect_kind kind)
 {
 	return kind == FX_WRITE || kind == FX_DELETE || kind == FX_MOVE || kind == FX_PERMISSION ||
-		kind == FX_DEVICE || kind == FX_PERSISTENCE || kind == FX_TAMPER;
+		kind == FX_DEVICE || kind == FX_PERSISTENCE || kind == FX_TAMPER || kind == FX_READ;
 }
 
 /* A path made absolute against the working directory, its markers kept. NULL when neither the path nor
@@ -391,6 +391,11 @@ void walk_bytes(struct walk *w, const struct command *from, const char *text, si
 		&(struct script_call){ .text = text, .n = n, .at = at, .via = via, .in_place = sources });
 }
 
+void walk_prompt(struct walk *w, const struct command *from, const char *text)
+{
+	eval_prompt(w, from, text);
+}
+
 /* The inner command has neither the assignments nor the redirections of the outer one: those belong to
  * the wrapper and were judged with it. */
 void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t argc, unsigned add_flags,
@@ -420,6 +425,74 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 	walk_step_end(w, outer);
 	from->out = inner.out;
 	w->depth--;
+}
+
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
+	bool (*is_bad)(const struct effect *))
+{
+	struct proposal *p = w->p, before = *p;
+	struct feed out = from->out;
+	size_t mark = w->log_n;
+	bool was_dead = w->is_dead, found = false;
+
+	if (w->is_attempt || w->is_stopped)
+		return false;
+	w->is_attempt = true;
+	if (text)
+		walk_text(w, from, text, "attempt");
+	else
+		walk_argv(w, from, argv, argc, 0, "attempt");
+	for (size_t i = before.effect_count; i < p->effect_count && !found; i++)
+		found = is_bad(&p->effects[i]);
+	scope_undo(w, mark);
+	p->effect_count = before.effect_count;
+	p->step_count = before.step_count;
+	p->max_depth = before.max_depth;
+	p->file_count = before.file_count;
+	p->heredoc_input = before.heredoc_input;
+	if (!w->is_stopped) {
+		p->readable = before.readable;
+		p->unreadable_code = before.unreadable_code;
+		p->unreadable_text = before.unreadable_text;
+		p->unreadable_at = before.unreadable_at;
+	}
+	from->out = out;
+	w->is_dead = was_dead;
+	w->is_attempt = false;
+	return found;
+}
+
+struct walk_mark walk_mark(const struct walk *w)
+{
+	return (struct walk_mark){ w->p->effect_count, w->p->step_count, w->p->readable };
+}
+
+void walk_keep(struct walk *w, struct walk_mark mark, bool (*keeps)(const struct effect *))
+{
+	struct proposal *p = w->p;
+	size_t n = mark.effects;
+
+	for (size_t i = mark.effects; i < p->effect_count; i++)
+		if (keeps(&p->effects[i])) {
+			p->effects[n] = p->effects[i];
+			p->effects[n++].step = w->step;
+		}
+	p->effect_count = n;
+	p->step_count = mark.steps;
+	/* A script that cannot be parsed to its end is unread, which its own effect says. */
+	if (mark.readable && !w->is_stopped) {
+		p->readable = true;
+		p->unreadable_code = p->unreadable_text = NULL;
+	}
+}
+
+void walk_was_read(struct walk *w)
+{
+	for (size_t i = w->p->effect_count; i-- > 0;)
+		if (w->p->effects[i].kind == FX_SCRIPT) {
+			w->p->effects[i].flags |= FXF_WAS_READ;
+			return;
+		}
 }
 
 /* ---- what classify may ask ---- */

@@ -17,6 +17,10 @@
 enum what {
 	DELETES,
 	WRITES,
+	COPIES,
+	LINKS,
+	EXTRACTS,
+	LOADS,
 	MOVES,
 	PERMITS,
 	OPENS,
@@ -56,16 +60,43 @@ static const struct {
 	  "truncateSync ftruncateSync truncate ftruncate",
 		ANY, NULL, WRITES, FXF_OVERWRITE },
 	{ "write binwrite", RUBY, "File IO Pathname", WRITES, FXF_OVERWRITE },
-	{ "makedirs mkdir mkdirSync mkdir_p touch symlink symlinkSync", ANY, NULL, WRITES, 0 },
-	{ "copyfile copytree copy copy2 copyFile copyFileSync cp_r cpSync", ANY,
-		"shutil fs FileUtils File () fsp fse", WRITES, FXF_OVERWRITE },
+	{ "makedirs mkdir mkdirSync mkdir_p touch", ANY, NULL, WRITES, 0 },
+	{ "write", RUBY, "()", WRITES, FXF_OVERWRITE },
+	{ "write_file spew append_file overwrite_file edit_file to_csv to_json to_excel to_parquet to_pickle to_html "
+	  "to_feather savetxt savez savefig imwrite imsave FileHandler RotatingFileHandler TimedRotatingFileHandler",
+		ANY, NULL, WRITES, FXF_OVERWRITE },
+	{ "save", PY, "np numpy torch", WRITES, FXF_OVERWRITE },
+	{ "connect", PY, "sqlite3 duckdb", WRITES, 0 },
+	{ "open", PY, "shelve dbm", WRITES, 0 },
+	{ "make_archive", PY, NULL, WRITES, FXF_OVERWRITE },
+	{ "output", LUA, "io", WRITES, FXF_OVERWRITE },
+	{ "copyfile copytree copy copy2 copyFile copyFileSync cp cpSync cp_r install", ANY,
+		"shutil fs promises fsPromises FileUtils File () fsp fse Deno", COPIES, FXF_OVERWRITE },
+	{ "copy", PERL | PHP, "", COPIES, FXF_OVERWRITE },
+	{ "copyfile copytree copy2", PY, "", COPIES, FXF_OVERWRITE },
+	{ "urlretrieve", PY, NULL, COPIES, FXF_OVERWRITE },
+	{ "symlink symlinkSync link linkSync ln_s ln_sf ln make_symlink symlink_to hardlink_to", ANY,
+		"os fs File FileUtils () promises fsp", LINKS, 0 },
+	{ "symlink link", PERL | PHP, "", LINKS, 0 },
+	{ "extractall unpack_archive extractTo", ANY, NULL, EXTRACTS, 0 },
+	{ "run_path run_module CDLL cdll LoadLibrary spec_from_file_location execfile", PY, NULL, LOADS, 0 },
+	{ "require import", NODE, "", LOADS, 0 },
+	{ "require do", PERL, "", LOADS, 0 },
+	{ "require load require_relative", RUBY, "", LOADS, 0 },
+	{ "include include_once require require_once", PHP, "", LOADS, 0 },
+	{ "dofile loadfile loadlib", LUA, NULL, LOADS, 0 },
 	{ "rename renames replace move renameSync moveSync mv", ANY, "os shutil fs FileUtils File () fse",
 		MOVES, 0 },
-	{ "rename", PERL | PHP, NULL, MOVES, 0 },
+	{ "rename", PERL | PHP | LUA, NULL, MOVES, 0 },
+	{ "move", PERL | PY, "", MOVES, 0 },
 	{ "chmod chown chmodSync chownSync lchown chmod_R chown_R", ANY, NULL, PERMITS, 0 },
-	{ "open fopen", ANY, NULL, OPENS, 0 },
-	{ "read_text read_bytes readFileSync readFile file_get_contents readfile readlines", ANY, NULL, READS,
-		0 },
+	{ "open fopen openSync sysopen FileIO BZ2File LZMAFile GzipFile ZipFile", ANY, NULL, OPENS, 0 },
+	{ "new", RUBY, "File", OPENS, 0 },
+	{ "new", PERL, "IO::File File", OPENS, 0 },
+	{ "input", PY, "fileinput", OPENS, 0 },
+	{ "read_text read_bytes readFileSync readFile file_get_contents readfile readlines glob iglob "
+	  "createReadStream slurp read_file",
+		ANY, NULL, READS, 0 },
 	{ "read", RUBY, "File IO", READS, 0 },
 	{ "system popen popen2 popen3 capture2 capture2e capture3 getoutput getstatusoutput check_output "
 	  "check_call execSync spawnSync execFile "
@@ -85,8 +116,9 @@ static const struct {
 	{ "eval exec", PY, "", EVALS, 0 },
 	{ "eval", PERL | RUBY | NODE | PHP, NULL, EVALS, 0 },
 	{ "instance_eval class_eval Function runInThisContext runInNewContext assert create_function "
-	  "loadstring load dofile",
+	  "loadstring load",
 		RUBY | NODE | PHP | LUA, NULL, EVALS, 0 },
+	{ "breakpoint", PY, "", RUNS_TEXT, 0 },
 	{ "urlopen urlretrieve create_connection fsockopen curl_exec stream_socket_client HTTPConnection "
 	  "HTTPSConnection FTP SMTP SMTP_SSL "
 	  "XMLHttpRequest WebSocket TCPSocket UDPSocket LWP fetch httpx aiohttp axios getstore getprint",
@@ -115,7 +147,7 @@ static const struct token *unaliased(const struct code *c, const struct token *t
 {
 	for (size_t m = 0; t->kind == T_NAME && m < c->import_count; m++) {
 		size_t j = c->imports[m];
-		if (is_name(&c->v[j], "as") && c->v[j + 1].n == t->n &&
+		if ((is_name(&c->v[j], "as") || is_mark(&c->v[j], ":")) && c->v[j + 1].n == t->n &&
 			memcmp(c->v[j + 1].text, t->text, t->n) == 0)
 			return &c->v[j - 1];
 	}
@@ -156,247 +188,6 @@ static bool owner_fits(const struct code *c, size_t i, const char *owner)
 	const struct token *before = unaliased(c, &c->v[i - 2]);
 	return is_mark(before, ")") || is_mark(before, "]") ? list_has(owner, "()", 2)
 							    : is_name(before, owner);
-}
-
-/* The arguments of a call, as far as they are literal. */
-enum { STRINGS_MAX = 32 };
-/* The arguments of a call, as far as they are literal. */
-struct arguments {
-	struct word strings[STRINGS_MAX];
-	size_t n;
-	bool is_list; /* an array, or several strings */
-	bool is_computed; /* something that is no literal stands among them */
-	bool says_recursive;
-	const char *mode; /* mode='w' */
-	bool has_parens;
-};
-
-/* Strings joined by + are put together; more arguments than there is room for count as computed. */
-static void add_argument(struct code *c, struct arguments *r, const struct token *t, bool joins)
-{
-	struct word x = walk_word(c->k->w, t->text, c->k->c->at);
-	if (joins && r->n) { /* 'a' + 'b' */
-		struct word *last = &r->strings[r->n - 1];
-		*last = walk_word(
-			c->k->w, arena_printf(walk_arena(c->k->w), "%s%s", last->text, t->text), c->k->c->at);
-	} else if (r->n < STRINGS_MAX) {
-		r->strings[r->n++] = x;
-	} else {
-		r->is_computed = true;
-	}
-}
-
-/* A name among the arguments makes them computed, unless it is a constant or an option that changes
- * nothing. */
-static void read_name_argument(const struct code *c, size_t i, struct arguments *r)
-{
-	const struct token *t = &c->v[i];
-	bool is_keyword = is_mark(&c->v[i + 1], "=") || is_mark(&c->v[i + 1], ":");
-	if (is_name(t, "recursive") || (is_name(t, "force") && c->language & NODE))
-		r->says_recursive |= is_name(t, "recursive");
-	if (!is_keyword &&
-		!is_name(t,
-			"True False true false None null nil undefined shell check capture_output text stdio "
-			"inherit recursive force "
-			"pipe PIPE STDOUT DEVNULL subprocess stdout stderr Path pathlib"))
-		r->is_computed = true;
-}
-
-/* Reads the arguments from the token behind the function's name. Languages that call without parentheses
- * end them at a semicolon or at a word such as `if`. */
-static void read_arguments(struct code *c, size_t i, struct arguments *r)
-{
-	*r = (struct arguments){ 0 };
-	r->has_parens = is_mark(&c->v[i], "(");
-	size_t from = i + (r->has_parens ? 1 : 0);
-	int depth = 0, braces = 0;
-	bool joins = false;
-	for (i = from; i < c->n && i < from + 256; i++) {
-		const struct token *t = &c->v[i];
-		if (is_mark(t, "(")) {
-			depth++;
-			if (i > from && c->v[i - 1].kind == T_NAME && !is_name(&c->v[i - 1], "Path Pathname"))
-				r->is_computed = true;
-		} else if (is_mark(t, ")")) {
-			if (depth-- == 0)
-				break;
-		} else if (is_mark(t, "{")) {
-			braces++;
-		} else if (is_mark(t, "}")) {
-			if (braces-- == 0)
-				break;
-		} else if (is_mark(t, "[")) {
-			r->is_list = true;
-		} else if (!r->has_parens && depth == 0 &&
-			(is_mark(t, ";") || is_name(t, "if unless for foreach while do end and or"))) {
-			break;
-		} else if (t->kind == T_STRING) {
-			bool is_value =
-				i > from && (is_mark(&c->v[i - 1], "=") || is_mark(&c->v[i - 1], ":"));
-			if (is_value && i > 1 && is_name(&c->v[i - 2], "mode flag"))
-				r->mode = t->text;
-			if (t->is_computed || t->is_command)
-				r->is_computed = true;
-			if (!is_value && !braces)
-				add_argument(c, r, t, joins);
-			joins = false;
-		} else if (is_mark(t, "+") || is_mark(t, "%") ||
-			(is_mark(t, ".") && c->language & (PERL | PHP))) {
-			joins = is_mark(&c->v[i], "+") || is_mark(&c->v[i], ".");
-			/* Two literals joined are still literal; anything else with an operator is
-			 * computed. */
-			bool folds = i > from && c->v[i - 1].kind == T_STRING && c->v[i + 1].kind == T_STRING;
-			r->is_computed |= !folds;
-			r->is_list |= false;
-			if (folds)
-				r->mode = r->mode ? r->mode : "";
-		} else if (is_mark(t, "$") || is_mark(t, "@") || is_mark(t, "<") || is_mark(t, "*")) {
-			r->is_computed = true;
-		} else if (t->kind == T_NAME) {
-			read_name_argument(c, i, r);
-		}
-	}
-	r->is_list |= r->n > 1;
-}
-
-/* Whether some string was put together from pieces. A command that was is not taken at its word: that is
- * how names are hidden. */
-static bool is_joined(const struct code *c, size_t i)
-{
-	for (size_t j = i; j < c->n && j < i + 64 && !is_mark(&c->v[j], ")") && !is_mark(&c->v[j], ";"); j++)
-		if (is_mark(&c->v[j], "+") && j > i && c->v[j - 1].kind == T_STRING)
-			return true;
-	return false;
-}
-
-/* An operand nobody knows. */
-static struct word dynamic_word(struct code *c)
-{
-	return (struct word){ .text = "",
-		.certainty = DYNAMIC,
-		.origin = ORIGIN_UNKNOWN,
-		.is_guarded = true,
-		.at = c->k->c->at };
-}
-
-/* Path('x').unlink(): the path stands before the function's name. */
-static bool string_before(struct code *c, size_t i, struct word *ret)
-{
-	if (i < 5 || !is_mark(&c->v[i - 1], ".") || !is_mark(&c->v[i - 2], ")") ||
-		!is_mark(&c->v[i - 4], "("))
-		return false;
-	const struct token *path = &c->v[i - 3];
-	if (path->kind != T_STRING || path->is_computed ||
-		!is_name(&c->v[i - 5], "Path PosixPath PurePath Pathname new"))
-		return false;
-	*ret = walk_word(c->k->w, path->text, c->k->c->at);
-	return true;
-}
-
-/* An effect on the first `count` literal paths; when there are too few of them, on a path nobody knows. */
-static void file_effect(struct code *c, size_t i, enum tag t, unsigned flags, size_t count)
-{
-	struct arguments r;
-	struct word path;
-	read_arguments(c, i + 1, &r);
-	flags |= r.says_recursive && tag_kind(t) == FX_DELETE ? FXF_RECURSIVE : 0;
-	if (string_before(c, i, &path)) {
-		(void)fx_path(c->k, t, &path, flags);
-	} else if (r.n && !(r.is_computed && r.n < count)) {
-		for (size_t j = 0; j < r.n && j < count; j++)
-			(void)fx_path(c->k, t, &r.strings[j], flags);
-	} else {
-		path = dynamic_word(c);
-		(void)fx_path(c->k, t, &path, flags);
-	}
-}
-
-/* rename(from, to). Moving something to /dev/null destroys it. */
-static void move_effect(struct code *c, size_t i)
-{
-	struct arguments r;
-	read_arguments(c, i + 1, &r);
-	if (r.n >= 2 && word_is(&r.strings[1], "/dev/null")) {
-		fx(c->k, TAG_DEVICE_NULL, &r.strings[1], 0);
-	} else if (r.n >= 2) {
-		(void)fx_path(c->k, TAG_MOVE_FROM, &r.strings[0], 0);
-		(void)fx_path(c->k, TAG_MOVE_TO, &r.strings[1], FXF_OVERWRITE);
-	} else if (r.n || r.is_computed) {
-		struct word path = dynamic_word(c);
-		(void)fx_path(c->k, TAG_WRITE_CODE, &path, 0);
-	}
-}
-
-/* chmod(path, mode) in most languages, chmod(mode, path) in perl and ruby: any string is taken for a
- * path. */
-static void permit_effect(struct code *c, size_t i)
-{
-	struct arguments r;
-	read_arguments(c, i + 1, &r);
-	for (size_t j = 0; j < r.n; j++)
-		(void)fx_path(c->k, TAG_PERMISSION_MODE, &r.strings[j], 0);
-	if (!r.n && r.has_parens)
-		fx(c->k, TAG_PERMISSION_MODE, NULL, 0);
-}
-
-/* open(f, 'w').close(), or nothing done with it at all: the file is emptied. */
-static bool is_closed_at_once(const struct code *c, size_t i)
-{
-	size_t depth = 0;
-	for (i++; i < c->n; i++) {
-		depth += is_mark(&c->v[i], "(");
-		if (is_mark(&c->v[i], ")") && --depth == 0)
-			break;
-	}
-	return i >= c->n || c->v[i + 1].kind == T_END || is_mark(&c->v[i + 1], ";") ||
-		(is_mark(&c->v[i + 1], ".") && is_name(&c->v[i + 2], "close"));
-}
-
-/* Whether a file is read or written depends on the mode. perl puts it in front of the name and may open
- * a command instead; so may ruby. */
-static void open_effect(struct code *c, size_t i)
-{
-	struct arguments r;
-	read_arguments(c, i + 1, &r);
-	const char *mode = r.mode && *r.mode ? r.mode : r.n > 1 ? r.strings[r.n - 1].text : "r";
-	const struct word *path = r.n ? &r.strings[0] : NULL;
-	if (c->language & PERL) {
-		const char *first = path ? path->text : "";
-		/* perl: open(F, '>', name) has a mode of its own, open(F, '>name') has it in the name. */
-		bool has_mode = r.n > 1 && strspn(first, "+<>|-: utf8") == strlen(first);
-		const struct word *file = has_mode ? &r.strings[1] : path;
-		size_t n = strlen(first);
-		if (n && (first[0] == '|' || first[n - 1] == '|')) {
-			struct word text = has_mode ? *file
-						    : walk_word(c->k->w,
-							      arena_strndup(walk_arena(c->k->w),
-								      first + (first[0] == '|'), n - 1),
-							      path->at);
-			run_text(c->k, &text, 0, "perl open");
-		} else if (strchr(first, '>') && file) {
-			struct word to = has_mode ? *file : word_tail(path, strspn(first, "+>& "));
-			(void)fx_path(c->k, TAG_WRITE_CODE, &to, FXF_OVERWRITE);
-		} else if (file) {
-			struct word from = word_tail(file, strspn(file->text, "< "));
-			fx_read(c->k, &from, 1);
-		}
-		return;
-	}
-	/* A mode is short; a longer text as the last argument is something else, such as an encoding. */
-	bool writes = strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed);
-	struct word unknown = dynamic_word(c);
-	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i);
-	if (writes)
-		(void)fx_path(c->k, empties ? TAG_WRITE_TRUNCATE : TAG_WRITE_CODE,
-			path && (r.n > 1 || r.mode) ? path : &unknown,
-			strpbrk(mode, "a") ? FXF_APPEND : FXF_OVERWRITE);
-	else if (c->language & RUBY && path && path->text[0] == '|') {
-		struct word text = word_tail(path, 1);
-		run_text(c->k, &text, 0, "ruby open");
-	} else if (path && strstr(path->text, "://"))
-		fx(c->k, TAG_NETWORK_CODE, path, 0);
-	else if (path)
-		fx_read(c->k, path, 1);
 }
 
 /* A function that runs a command. A literal command is judged; one that is computed is dynamic, or worse
@@ -485,19 +276,6 @@ static void sql_effect(struct code *c, size_t i)
 		c->any = c->any && r.n; /* some other execute() */
 }
 
-/* truncate(f, 0), write_text(''), writeFileSync(f, ''): nothing is left of what was there. */
-static bool writes_empty(const struct code *c, size_t i)
-{
-	if (is_name(&c->v[i], "truncate ftruncate truncateSync ftruncateSync"))
-		return true;
-	if (!is_name(&c->v[i], "write_text write_bytes writeFileSync writeFile file_put_contents write"))
-		return false;
-	for (size_t j = i + 1; j < c->n && j < i + 16 && !is_mark(&c->v[j], ")"); j++)
-		if (c->v[j].kind == T_STRING && !c->v[j].n && is_mark(&c->v[j + 1], ")"))
-			return true;
-	return false;
-}
-
 /* The effect of one call that was found. */
 static void act(struct code *c, size_t i, enum what what, unsigned flags)
 {
@@ -507,7 +285,19 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 		file_effect(c, i, TAG_DELETE_CODE, flags, STRINGS_MAX);
 		break;
 	case WRITES:
-		file_effect(c, i, writes_empty(c, i) ? TAG_WRITE_TRUNCATE : TAG_WRITE_CODE, flags, 1);
+		write_effect(c, i, flags);
+		break;
+	case COPIES:
+		copy_effect(c, i, flags);
+		break;
+	case LINKS:
+		link_effect(c, i);
+		break;
+	case EXTRACTS:
+		extract_effect(c, i);
+		break;
+	case LOADS:
+		load_effect(c, i);
 		break;
 	case MOVES:
 		move_effect(c, i);
@@ -518,18 +308,9 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 	case OPENS:
 		open_effect(c, i);
 		break;
-	case READS: {
-		struct arguments r;
-		struct word path;
-		read_arguments(c, i + 1, &r);
-		if (string_before(c, i, &path))
-			fx_read(c->k, &path, 1);
-		else if (r.n && strstr(r.strings[0].text, "://"))
-			fx(c->k, TAG_NETWORK_CODE, &r.strings[0], 0);
-		else if (r.n)
-			fx_read(c->k, r.strings, 1);
+	case READS:
+		read_effect(c, i);
 		break;
-	}
 	case RUNS_TEXT:
 		run_effect(c, i);
 		break;
@@ -596,6 +377,10 @@ static void note_import(struct code *c, size_t i)
 	bool is_alias = is_name(&c->v[i], "as") && i > 1 &&
 		(is_name(&c->v[i - 2], "import") || is_mark(&c->v[i - 2], ",") ||
 			is_mark(&c->v[i - 2], ".") || is_mark(&c->v[i - 2], "("));
+	/* const {writeFileSync: w} = require('fs') */
+	if (c->language & NODE && is_mark(&c->v[i], ":") && i && c->v[i - 1].kind == T_NAME && c->v[i + 1].kind == T_NAME &&
+		c->import_count < IMPORTS_MAX)
+		c->imports[c->import_count++] = i;
 	bool is_from = is_name(&c->v[i], "from") && i + 2 < c->n && is_name(&c->v[i + 2], "import");
 	if (!(c->language & PY) || !(is_alias || is_from))
 		return;
@@ -610,6 +395,8 @@ static void survey(struct code *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct token *t = &c->v[i];
+		if (is_mark(t, ":"))
+			note_import(c, i);
 		if (t->kind == T_NAME) {
 			note_import(c, i);
 			c->has_socket |= is_name(t,
@@ -662,6 +449,15 @@ static void look_at_string(struct code *c, size_t i)
 	static const char names[] = "system popen unlink rmtree rmdir execSync rmSync unlinkSync shell_exec "
 				    "passthru spawnSync rm_rf";
 	const struct token *t = &c->v[i];
+	/* fs['writeFileSync'](...) */
+	bool is_indexed = i && is_mark(&c->v[i - 1], "[") && is_mark(&c->v[i + 1], "]") && is_mark(&c->v[i + 2], "(");
+	for (size_t j = 0; is_indexed && j < ARRAY_SIZE(apis); j++)
+		if (apis[j].languages & c->language && apis[j].what <= RUNS_TEXT && apis[j].what != READS &&
+			list_has(apis[j].names, t->text, t->n)) {
+			fx_name(c->k, TAG_DYNAMIC_CODE, t->text, 0);
+			c->any = true;
+			return;
+		}
 	if (i && list_has(names, t->text, t->n) &&
 		(is_mark(&c->v[i - 1], "(") || is_mark(&c->v[i - 1], ",") || is_mark(&c->v[i - 1], "[")) &&
 		!is_text_argument(c, i)) {
@@ -758,6 +554,7 @@ void classify_code_bytes(struct call *k, const char *language, const char *text,
 			look_at_string(&c, i);
 		}
 	}
+	mentioned_effects(&c);
 	/* A socket together with a shell or with redirected descriptors is how reverse shells look in
 	 * every language. */
 	if (c.has_socket && (c.has_dup || c.has_shell_text)) {
@@ -782,5 +579,6 @@ void classify_code(struct call *k, const char *language, const struct word *text
 							    : TAG_DYNAMIC_TEXT;
 		fx(k, t, text, 0);
 	}
-	classify_code_bytes(k, language, text->text, text->text_n);
+	const char *marked = walk_marked(k->w, text);
+	classify_code_bytes(k, language, marked, strlen(marked));
 }

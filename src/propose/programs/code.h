@@ -17,6 +17,7 @@ struct token {
 	size_t n;
 	bool is_computed; /* a string with ${...}, #{...} or f"{...}" in it */
 	bool is_command; /* `...`, qx(...), %x(...) */
+	bool is_read; /* the literal name of a file that is only read */
 };
 
 enum { TOKENS_MAX = 1 << 16, IMPORTS_MAX = 64, IMPORTED_NAMES = 128 };
@@ -29,9 +30,45 @@ struct code {
 	size_t n;
 	/* what was seen anywhere, for what only the whole can tell */
 	size_t imports[IMPORTS_MAX], import_count; /* places of `as` and `from` */
+	bool writes_unknown; /* a file is changed whose name is not a literal */
+	bool reads_unknown; /* a file is read whose name is not a literal */
 	bool has_socket, has_dup, has_shell_text, decodes, fetches, loops, forks, child_process, any,
 		imports_overflow;
 };
+
+enum { STRINGS_MAX = 32 };
+/* The arguments of a call, as far as they are literal. */
+struct arguments {
+	struct word strings[STRINGS_MAX];
+	size_t at[STRINGS_MAX]; /* their tokens */
+	size_t n;
+	bool is_list; /* an array, or several strings */
+	bool is_computed; /* something that is no literal stands among them */
+	bool says_recursive;
+	const char *mode; /* mode='w' */
+	bool says_write; /* O_WRONLY, 1, inplace=True */
+	bool has_parens;
+};
+
+
+/* code_files.c: the arguments of a call, from the token behind the function's name. */
+void read_arguments(struct code *c, size_t i, struct arguments *r);
+/* Some string was put together from pieces.  A command that was is not taken at its word: that is how names are hidden. */
+bool is_joined(const struct code *c, size_t i);
+struct word dynamic_word(struct code *c); /* an operand nobody knows */
+/* What calls do to files; `i` is the function's name. */
+void file_effect(struct code *c, size_t i, enum tag t, unsigned flags, size_t count);
+void write_effect(struct code *c, size_t i, unsigned flags);
+void move_effect(struct code *c, size_t i);
+void permit_effect(struct code *c, size_t i);
+void open_effect(struct code *c, size_t i);
+void read_effect(struct code *c, size_t i);
+void copy_effect(struct code *c, size_t i, unsigned flags);
+void link_effect(struct code *c, size_t i);
+void extract_effect(struct code *c, size_t i);
+void load_effect(struct code *c, size_t i);
+/* The last thing: files whose names are put together are judged by the paths that the code mentions, and by its operands. */
+void mentioned_effects(struct code *c);
 
 /* The bit of a language by its name; OTHER for what is not known. */
 unsigned code_language(const char *name);

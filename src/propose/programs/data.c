@@ -219,6 +219,22 @@ static void run_sql_program(struct call *k, const struct statement *s)
 		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
 }
 
+/* Functions and clauses by which a statement opens files; the engine runs on this machine for databases that are files. */
+static void judge_statement_files(struct call *k, const struct statement *s)
+{
+	struct word file = walk_word(
+		k->w, arena_strndup(walk_arena(k->w), s->string ? s->string : "", s->string_n), k->c->at);
+	if (!s->string || !(k->program->mode & MODE_DATABASE_FILE))
+		return;
+	if (has_word(s, 0, "LOAD_EXTENSION") || (text_eq(s->words[0], "LOAD")))
+		load_code(k, &file, "sql");
+	else if (has_word(s, 0, "READFILE READ_CSV READ_TEXT READ_BLOB READ_JSON READ_PARQUET READ_CSV_AUTO"))
+		fx_read(k, &file, 1);
+	else if (has_word(s, 0, "WRITEFILE EDIT ATTACH") || (text_eq(s->words[0], "VACUUM") && has_word(s, 1, "INTO")) ||
+		(text_eq(s->words[0], "COPY") && has_word(s, 1, "TO")) || text_eq(s->words[0], "EXPORT"))
+		(void)fx_path(k, TAG_WRITE_FILE, &file, 0);
+}
+
 /* The first word names the statement, and the other words can only make it worse. A statement that is
  * not known counts as reading unless a destroying word stands in it. */
 static void judge_statement(struct call *k, const struct statement *s)
@@ -229,8 +245,11 @@ static void judge_statement(struct call *k, const struct statement *s)
 	unsigned flags = 0;
 	if (has_word(s, 1, "PROGRAM XP_CMDSHELL"))
 		run_sql_program(k, s);
+	judge_statement_files(k, s);
 	if (t == TAG_SQL_READ)
 		t = tag_of_select(s);
+	if (has_word(s, 1, "OUTFILE DUMPFILE"))
+		t = TAG_SQL_MAINTENANCE; /* a file of the server */
 	if (text_eq(s->words[0], "COPY") && has_word(s, 1, "PROGRAM"))
 		t = TAG_SQL_MAINTENANCE; /* the server runs it, with its powers */
 	if (t == TAG_SQL_READ && text_eq(s->words[0], "SET") && has_word(s, 1, "GLOBAL PERSIST PASSWORD"))
@@ -249,6 +268,58 @@ static void judge_statement(struct call *k, const struct statement *s)
 	fx_name(k, t, target, flags);
 }
 
+/* The next word of a client's line, its quotes taken off; `p` is moved behind it. */
+static struct word next_word(struct call *k, const char **p, const char *end)
+{
+	while (*p < end && isspace((unsigned char)**p))
+		(*p)++;
+	const char *from = *p;
+	char quote = *p < end && (*from == '\'' || *from == '"') ? *from : 0;
+	if (quote) {
+		const char *close = memchr(from + 1, quote, (size_t)(end - from - 1));
+		*p = close ? close + 1 : end;
+		return walk_word(k->w,
+			arena_strndup(walk_arena(k->w), from + 1, (size_t)((close ? close : end) - from - 1)), k->c->at);
+	}
+	while (*p < end && !isspace((unsigned char)**p))
+		(*p)++;
+	return walk_word(k->w, arena_strndup(walk_arena(k->w), from, (size_t)(*p - from)), k->c->at);
+}
+
+/* .once FILE, \o FILE, \copy t to 'FILE': commands of the client that open files of this machine. */
+static void judge_client_file(struct call *k, const char *p, size_t n)
+{
+	const char *at = p, *end = p + n;
+	struct word verb = next_word(k, &at, end), file = next_word(k, &at, end);
+	if (strcasecmp(verb.text, "\\copy") == 0) {
+		const char *last = file.text;
+		while (at < end) {
+			struct word x = next_word(k, &at, end);
+			bool to = strcasecmp(last, "to") == 0, from = strcasecmp(last, "from") == 0;
+			if ((to || from) && strcasecmp(x.text, "program") == 0) {
+				struct word text = walk_word(k->w,
+					arena_strndup(walk_arena(k->w), at, (size_t)(end - at)), k->c->at);
+				text = word_tail(&text, strspn(text.text, " '$"));
+				run_text(k, &text, 0, "\\copy");
+			} else if (to && strcasecmp(x.text, "stdout") != 0) {
+				(void)fx_path(k, TAG_WRITE_FILE, &x, FXF_OVERWRITE);
+			} else if (from && strcasecmp(x.text, "stdin") != 0) {
+				fx_read(k, &x, 1);
+			}
+			last = x.text;
+		}
+	} else if (!file.text_n || file.text[0] == '|') {
+		return;
+	} else if (word_is_any(&verb, ".output .once .backup .save .clone .log .trace .open .excel \\o \\w \\g \\out \\write")) {
+		while (file.text[0] == '-' && at < end) /* .once -e FILE */
+			file = next_word(k, &at, end);
+		if (!word_is_any(&file, "stdout off on stderr"))
+			(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+	} else if (word_is_any(&verb, ".import .read .restore \\i \\ir \\include")) {
+		fx_read(k, &file, 1);
+	}
+}
+
 /* Commands of the client itself: \! and .shell run programs, \i and .read run files, the rest look. */
 static void judge_client_line(struct call *k, const char *p, size_t n)
 {
@@ -260,9 +331,10 @@ static void judge_client_line(struct call *k, const char *p, size_t n)
 		{ ".read", TAG_SQL_OPAQUE }, { "source ", TAG_SQL_OPAQUE }, { "\\. ", TAG_SQL_OPAQUE },
 		{ ".load", TAG_SQL_OPAQUE }, { ".restore", TAG_DB_RESTORE }, { ".import", TAG_SQL_WRITE },
 		{ "\\copy", TAG_SQL_WRITE } };
+	judge_client_file(k, p, n);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
 		size_t len = strlen(known[i].prefix);
-		if (n < len || strncasecmp(p, known[i].prefix, len) != 0)
+		if (n < len || strncasecmp(p, known[i].prefix, len) != 0 || memchr(p, '|', n))
 			continue;
 		if (known[i].tag == TAG_DYNAMIC_TEXT) {
 			struct word text =
@@ -344,6 +416,8 @@ HANDLER(sql_client)
 			k->program->mode & MODE_DATABASE_FILE) {
 			classify_sql(k, &s.value);
 			has_sql = true;
+		} else if (item == ARG_OPERAND && k->program->mode & MODE_DATABASE_FILE && !word_starts(&s.value, ":")) {
+			fx_read(k, &s.value, 1);
 		}
 	}
 	if (has_sql)

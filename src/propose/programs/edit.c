@@ -4,6 +4,8 @@
  * an editor. The languages are read just far enough to find those commands. */
 #include "propose/programs/programs.h"
 
+#include "base/file.h"
+
 #include <string.h>
 
 static void nothing(struct call *k)
@@ -38,6 +40,23 @@ static void run_selected(
 			one[n] = file;
 		run_argv(k, one, n + (!used && append), FXF_FIND, k->head);
 	}
+}
+
+/* What find and fd print: names of files.  It matters where they come from when that is full of secrets. */
+static struct feed found_below(struct call *k, const struct word *places, size_t n)
+{
+	struct feed out = { .kind = FEED_UNKNOWN };
+	struct arena *a = walk_arena(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+	for (size_t i = 0; i < n && !out.below; i++) {
+		if (places[i].certainty != CERTAIN || (places[i].text[0] != '/' && !cwd))
+			continue;
+		const char *path = path_clean(a, path_join(a, cwd ? cwd : "/", places[i].text));
+		/* Below the home directory and above it lies everything else too. */
+		if (paths_holds_secrets(walk_surroundings(k->w), a, path) && strstr(path, "/."))
+			out.below = path;
+	}
+	return out;
 }
 
 /* One action of find. *i is moved behind the words it takes. */
@@ -96,30 +115,57 @@ HANDLER(find)
 				fx(k, TAG_SECRET_FILE, secret, 0);
 			find_action(k, &i, starts, start_count);
 		}
+	k->c->out = found_below(k, starts, start_count);
+	if (secret) /* find / -name id_rsa | xargs cat */
+		k->c->out.below = secret->text;
 }
 
-/* The first operand is the pattern, the second the place to start from. */
-HANDLER(fd)
+/* The places fd searches: the operands behind the pattern, or what --search-path and --base-directory say. */
+static size_t fd_places(struct call *k, struct word *places)
 {
-	struct word here = walk_word(k->w, ".", k->c->at);
-	struct word *start = &here;
-	size_t operands = 0;
-	for (size_t i = 0; i < k->rest_count; i++) {
-		struct word *x = &k->rest[i];
-		if (word_is_any(x, "-x --exec -X --exec-batch")) {
-			size_t end = i + 1;
-			while (end < k->rest_count && !word_is(&k->rest[end], ";"))
-				end++;
-			run_selected(k, x + 1, end - i - 1, start, 1, true);
-			i = end;
-		} else if (word_is_any(x,
-				   "-e -E -t -d -S -g -c -j --extension --exclude --type --max-depth "
-				   "--size")) {
-			i++;
-		} else if (!word_starts(x, "-") && operands++ == 1) {
-			start = x;
+	static const char spec[] =
+		":search-path= C=:base-directory= xX:exec,exec-batch "
+		"eEtdScjgo=:extension=,exclude=,type=,max-depth=,min-depth=,exact-depth=,size=,color=,threads=,glob,owner=,"
+		"changed-within=,changed-before=,max-results=,format=,and=,ignore-file=,path-separator=,batch-size=";
+	struct args s;
+	struct word base = { 0 };
+	size_t n = 0, operands = 0;
+	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, spec);
+	for (int item; (item = args_next(&s)) != ARG_END;) {
+		if (item == 2) { /* the command: up to ";" */
+			while (s.i < k->rest_count && !word_is(&k->rest[s.i], ";"))
+				s.i++;
+			s.cluster = NULL;
+		} else if (item == 1) {
+			base = s.value;
+		} else if (item == 0 && s.value.text) {
+			places[n++] = s.value;
+		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !word_is(&s.value, ";") && operands++ > 0) {
+			places[n++] = s.value;
 		}
 	}
+	if (!n)
+		places[n++] = walk_word(k->w, ".", k->c->at);
+	for (size_t i = 0; i < n; i++)
+		places[i] = word_join(walk_arena(k->w), base.text ? &base : NULL, &places[i]);
+	return n;
+}
+
+/* Everything from -x on, up to ";" or the end, is the command that gets what is found. */
+HANDLER(fd)
+{
+	struct word *places = arena_alloc(walk_arena(k->w), (k->rest_count + 1) * sizeof(*places));
+	size_t count = fd_places(k, places);
+	for (size_t i = 0; i < k->rest_count; i++) {
+		if (!word_is_any(&k->rest[i], "-x --exec -X --exec-batch"))
+			continue;
+		size_t end = i + 1;
+		while (end < k->rest_count && !word_is(&k->rest[end], ";"))
+			end++;
+		run_selected(k, &k->rest[i] + 1, end - i - 1, places, count, true);
+		i = end;
+	}
+	k->c->out = found_below(k, places, count);
 	nothing(k);
 }
 
@@ -132,7 +178,7 @@ static void sed_script(struct call *k, const struct word *script)
 			fx(k, TAG_DYNAMIC_OPTION, script, 0);
 		return;
 	}
-	for (const char *p = script->text; *p;) {
+	for (const char *p = walk_marked(k->w, script); *p;) {
 		p += strspn(p, " \t\n;{}");
 		/* address: numbers, $, /re/, \cREc, with commas and ! */
 		for (;;) {
@@ -183,7 +229,13 @@ static void sed_script(struct call *k, const struct word *script)
 				flags = strcspn(p, "\n");
 			}
 			p += flags;
-		} else if (cmd && strchr("aicrRbtT:", cmd)) {
+		} else if (cmd == 'r' || cmd == 'R') {
+			size_t skip = strspn(p, " \t");
+			struct word arg = walk_word(k->w,
+				arena_strndup(walk_arena(k->w), p + skip, line - (skip < line ? skip : line)), script->at);
+			fx_read(k, &arg, arg.text_n ? 1 : 0);
+			p += line;
+		} else if (cmd && strchr("aicbtT:", cmd)) {
 			/* These take the rest of the line: texts, file names, labels. */
 			p += line;
 		}
@@ -274,6 +326,15 @@ static void editor_command(struct call *k, const struct word *x)
 		fx_read(k, &file, 1);
 		return;
 	}
+	/* w FILE, w! FILE, saveas FILE, W FILE */
+	size_t verb = strspn(x->text, ": ");
+	static const char *const writes[] = { "w ", "w! ", "write ", "write! ", "saveas ", "saveas! ", "sav ", "W ", "wq " };
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
+		if (text_starts(x->text + verb, writes[i]) && x->text[verb + strlen(writes[i])] != '!') {
+			struct word file = word_tail(x, verb + strlen(writes[i]));
+			(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
+			return;
+		}
 	if (deletes_all(x)) {
 		fx(k, TAG_WRITE_TRUNCATE, NULL, 0);
 		return;

@@ -1,4 +1,4 @@
-/* effect.c — adding effects: what a file operand means beyond its path class, and the memory of written files.
+/* effect.c — adding effects: what a file operand means beyond its path class.
  *
  * The same bytes are harmless in notes.txt and a back door in ~/.bashrc, so every written path is also judged by what it is.
  * The list is short on purpose: files that some program will run or trust later without being asked. */
@@ -118,88 +118,16 @@ static void judge_device(struct effect *e)
 	}
 }
 
-/* The newest of so many is enough: commands that write and then run a file do both nearby. */
-enum { NOTES_MAX = 64 };
-/* What the text has written and linked so far. Only the newest entries are kept: commands that write a
- * file and then run it do both nearby. */
-struct notes {
-	size_t count, link_count;
-	struct {
-		const char *path, *to;
-	} links[NOTES_MAX];
-	struct {
-		const char *path;
-		struct feed content;
-	} written[NOTES_MAX];
-};
-
-/* Remembers the content of a file, so that running it later in the same text is judged by that content. */
-void note_written(struct call *k, const char *path, struct feed content)
+/* cat /proc/$PPID/environ, cat "$D/.aws/credentials": what is known of the name is enough. */
+static bool is_secret_in_part(struct call *k, const struct word *x)
 {
-	void **place = walk_notes(k->w);
-	if (!*place)
-		*place = arena_zalloc(walk_arena(k->w), 1, sizeof(struct notes));
-	struct notes *n = *place;
-	size_t i = n->count++ % NOTES_MAX;
-	n->written[i].path = path;
-	n->written[i].content = content;
-}
-
-/* Remembers a symbolic link. A relative target is relative to the directory of the link. */
-void note_link(struct call *k, const char *path, const struct word *to)
-{
-	struct arena *a = walk_arena(k->w);
-	if (to->certainty != CERTAIN) {
-		note_written(k, path, (struct feed){ .kind = FEED_UNKNOWN });
-		return;
-	}
-	if (!*walk_notes(k->w))
-		*walk_notes(k->w) = arena_zalloc(a, 1, sizeof(struct notes));
-	struct notes *n = *walk_notes(k->w);
-	size_t i = n->link_count++ % NOTES_MAX;
-	const char *slash = strrchr(path, '/');
-	bool is_free = word_starts(to, "/") || word_starts(to, "~") || !slash;
-	n->links[i].path = path;
-	n->links[i].to = is_free ? to->text : arena_printf(a, "%.*s/%s", (int)(slash - path), path, to->text);
-}
-
-/* Where a path leads when it goes through a link made earlier, or NULL. is_entry: the last component
- * itself is meant and not what it points to, as when a link is deleted. */
-static const char *through_link(struct call *k, const char *path, bool is_entry)
-{
-	struct notes *n = *walk_notes(k->w);
-	size_t have = !n ? 0 : n->link_count < NOTES_MAX ? n->link_count : NOTES_MAX;
-	for (size_t i = 0; i < have; i++) {
-		size_t len = strlen(n->links[i].path);
-		if (strncmp(path, n->links[i].path, len) == 0 &&
-			(path[len] == '/' || (!path[len] && !is_entry)))
-			return arena_printf(walk_arena(k->w), "%s%s", n->links[i].to, path + len);
-	}
-	return NULL;
-}
-
-/* ln -s /bin/rm y: then ./y is rm. */
-const char *note_program(struct call *k, const char *path)
-{
-	const char *to = through_link(k, path, false);
-	return to && program_find(path_base(to), strlen(path_base(to))) ? to : NULL;
-}
-
-/* The newest entry of a path counts. Without a path it only says whether anything was noted. */
-bool note_find(struct call *k, const char *path, struct feed *ret)
-{
-	struct notes *n = *walk_notes(k->w);
-	if (!n || !path)
-		return n != NULL;
-	size_t have = n->count < NOTES_MAX ? n->count : NOTES_MAX;
-	for (size_t i = 0; i < have; i++) {
-		size_t at = (n->count - 1 - i) % NOTES_MAX;
-		if (text_eq(n->written[at].path, path)) {
-			*ret = n->written[at].content;
-			return true;
-		}
-	}
-	return false;
+	if (x->certainty == CERTAIN || x->is_glob)
+		return false;
+	char *text = arena_strdup(walk_arena(k->w), walk_marked(k->w, x));
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = 'x';
+	return strchr(text, '/') && paths_is_secret(walk_surroundings(k->w), text);
 }
 
 /* The one place where an effect on a file is made. It adds the effect by path class, the same effect on
@@ -221,9 +149,7 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 	judge_device(e);
 	if (!e->target)
 		return e;
-	const char *to = *walk_notes(k->w)
-		? through_link(k, e->target, kind == FX_DELETE || t == TAG_WRITE_LINK)
-		: NULL;
+	const char *to = note_physical(k, target, kind == FX_DELETE || t == TAG_WRITE_LINK);
 	if (to) {
 		struct word real = walk_word(k->w, to, target->at);
 		/* The effect on the real place is added first and the list may move, so the first effect
@@ -234,11 +160,15 @@ struct effect *fx_path(struct call *k, enum tag t, const struct word *target, un
 			k->link_depth--;
 			e = walk_path(k->w, k->c, kind, target);
 			fill(k, e, t, flags);
+			judge_device(e);
 		}
 	}
+	if (is_change(kind))
+		note_changed(k, e->target, t == TAG_WRITE_EXTRACT);
 	const struct surroundings *at = walk_surroundings(k->w);
 	if (kind == FX_READ &&
-		(paths_is_secret(at, e->target) || (e->resolved && paths_is_secret(at, e->resolved)))) {
+		(paths_is_secret(at, e->target) || (e->resolved && paths_is_secret(at, e->resolved)) ||
+			is_secret_in_part(k, target))) {
 		e->kind = FX_SECRET_READ;
 		e->tag = tag_name(TAG_SECRET_FILE);
 		return e;
@@ -273,26 +203,19 @@ void fx_read(struct call *k, const struct word *v, size_t n)
 			(void)fx_path(k, TAG_READ_FILE, &v[i], 0);
 }
 
-/* Directories that are full of credentials: listing them is harmless, copying them along is not. */
-static bool is_secret_tree(const char *path)
-{
-	static const char *const names[] = { "/.ssh", "/.aws", "/.gnupg", "/.kube", "/.config/gcloud",
-		"/.azure", "/.password-store", "/.docker", "/Keychains", "/.config/gh", "/.mozilla",
-		"/etc/ssl/private" };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (text_ends(path, names[i]))
-			return true;
-	return false;
-}
-
 /* Like fx_read() for programs that take whole directories along (cp -r, tar, scp). */
 void fx_read_tree(struct call *k, const struct word *v, size_t n)
 {
+	const struct surroundings *at = walk_surroundings(k->w);
 	for (size_t i = 0; i < n; i++) {
 		if (word_is(&v[i], "-"))
 			continue;
 		struct effect *e = fx_path(k, TAG_READ_FILE, &v[i], FXF_RECURSIVE);
-		if (e && e->kind == FX_READ && e->target && is_secret_tree(e->target)) {
+		const char *real = e ? note_physical(k, &v[i], false) : NULL;
+		if (e && e->kind == FX_READ && e->target &&
+			(paths_holds_secrets(at, walk_arena(k->w), e->target) ||
+				(real && paths_holds_secrets(at, walk_arena(k->w), real)) ||
+				(e->resolved && paths_holds_secrets(at, walk_arena(k->w), e->resolved)))) {
 			e->kind = FX_SECRET_READ;
 			e->tag = tag_name(TAG_SECRET_FILE);
 		}

@@ -134,8 +134,20 @@ static bool split_transfer(struct parsed *p, int item_t, struct transfer *t)
 	return t->to && t->from_count;
 }
 
-/* The source goes away and the destination is replaced; both are judged. What moves is not known, so
- * running it later is not known either. */
+/* The destination holds what the source holds; of a source that is not known nothing is known. */
+static void copied(struct call *k, const struct word *from, const struct effect *to)
+{
+	const char *cwd = walk_cwd(k->w, k->c);
+	struct arena *a = walk_arena(k->w);
+	if (!to || !to->target)
+		return;
+	if (from->certainty == CERTAIN && (from->text[0] == '/' || cwd))
+		note_copied(k, path_clean(a, path_join(a, cwd ? cwd : "/", from->text)), to->target);
+	else
+		note_written(k, to->target, (struct feed){ .kind = FEED_UNKNOWN });
+}
+
+/* The source goes away and the destination is replaced; both are judged. */
 HANDLER(mv)
 {
 	enum { T, F, N };
@@ -159,9 +171,7 @@ HANDLER(mv)
 	}
 	for (size_t i = 0; i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
-		struct effect *e = fx_path(k, TAG_MOVE_TO, &to, flags);
-		if (e && e->target)
-			note_written(k, e->target, (struct feed){ .kind = FEED_UNKNOWN });
+		copied(k, &t.from[i], fx_path(k, TAG_MOVE_TO, &to, flags));
 	}
 }
 
@@ -194,13 +204,21 @@ static void copy_files(struct call *k, struct transfer *t, unsigned flags)
 			: is_first_from_template(k, &t->from[i], &to, flags) ? TAG_WRITE_TOOL
 									     : TAG_WRITE_FILE;
 		struct effect *e = fx_path(k, tag, &to, flags);
-		struct feed content = { .kind = FEED_UNKNOWN };
-		if (!e || !e->target)
-			continue;
-		/* What this text has written to the destination before stays on record as its content. */
-		(void)note_find(k, e->target, &content);
-		note_written(k, e->target, content);
+		copied(k, &t->from[i], e);
 	}
+}
+
+/* A link whose place is not known could be anywhere, and is judged where it is made. */
+static void link_made(struct call *k, const struct word *from, const struct word *to, bool is_seen_from_here)
+{
+	const char *cwd = walk_cwd(k->w, k->c);
+	struct arena *a = walk_arena(k->w);
+	struct word lead = *from;
+	/* A symbolic link's text is seen from where the link lies; all other links from here. */
+	if (is_seen_from_here && from->certainty == CERTAIN && from->text[0] != '/' && cwd)
+		lead = walk_word(k->w, path_join(a, cwd, from->text), from->at);
+	if (to->certainty == CERTAIN && (to->text[0] == '/' || cwd))
+		note_link(k, path_clean(a, path_join(a, cwd ? cwd : "/", to->text)), &lead);
 }
 
 HANDLER(cp)
@@ -222,6 +240,11 @@ HANDLER(cp)
 	unsigned flags = (args_has(&p, R) || args_has(&p, A) ? FXF_RECURSIVE : 0) |
 		(args_has(&p, F) ? FXF_FORCE : 0) | (args_has(&p, N) ? 0 : FXF_OVERWRITE);
 	copy_files(k, &t, flags);
+	/* cp -s, cp -l: the copies are links. */
+	for (size_t i = 0; args_has(&p, L) && i < t.from_count; i++) {
+		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
+		link_made(k, &t.from[i], &to, true);
+	}
 }
 
 /* Whether the mode sets the setuid, setgid or sticky bit, in octal or in letters. */
@@ -274,24 +297,28 @@ HANDLER(install)
 /* The link is remembered, because later writes through it go elsewhere. */
 HANDLER(ln)
 {
-	enum { T, F };
+	enum { T, F, SYMBOLIC, RELATIVE };
 	struct parsed p;
 	struct transfer t;
 	parse(k,
-		"t=:target-directory f:force "
-		"snirvLPTb:symbolic,no-dereference,interactive,relative,verbose,logical,physical,"
-		"no-target-directory S=:suffix",
+		"t=:target-directory f:force s:symbolic r:relative "
+		"nivLPTb:no-dereference,interactive,verbose,logical,physical,no-target-directory S=:suffix",
 		&p);
+	bool is_seen_from_here = !args_has(&p, SYMBOLIC) || args_has(&p, RELATIVE);
 	unsigned flags = args_has(&p, F) ? FXF_FORCE | FXF_OVERWRITE : 0;
-	if (!split_transfer(&p, T, &t)) {
+	if (!split_transfer(&p, T, &t)) { /* ln -s DIR/NAME makes NAME here */
+		const struct word *only = p.operand_count == 1 ? &p.operands[0] : NULL;
 		fx(k, TAG_WRITE_LINK, NULL, flags);
+		if (only && only->certainty == CERTAIN) {
+			struct word to = walk_word(k->w, path_base(only->text), only->at);
+			link_made(k, only, &to, is_seen_from_here);
+		}
 		return;
 	}
 	for (size_t i = 0; i < t.from_count; i++) {
 		struct word to = destination(k, t.to, &t.from[i], t.into || t.from_count > 1);
-		struct effect *e = fx_path(k, TAG_WRITE_LINK, &to, flags);
-		if (e && e->target)
-			note_link(k, e->target, &t.from[i]);
+		(void)fx_path(k, TAG_WRITE_LINK, &to, flags);
+		link_made(k, &t.from[i], &to, is_seen_from_here);
 	}
 }
 
@@ -310,6 +337,19 @@ static bool dd_wrecks(struct call *k)
 	return endless && (!counts || in_place);
 }
 
+/* The output holds what if= names, or what comes on standard input. */
+static void dd_copies(struct call *k, const struct effect *to)
+{
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "if=")) {
+			struct word from = word_tail(&k->rest[i], 3);
+			copied(k, &from, to);
+			return;
+		}
+	if (to && to->target)
+		note_written(k, to->target, k->c->in);
+}
+
 /* Operands are NAME=value. An operand that is not known at all could be of=. */
 HANDLER(dd)
 {
@@ -321,6 +361,7 @@ HANDLER(dd)
 			struct effect *e = fx_path(k, t, &to, FXF_OVERWRITE);
 			if (e && e->kind == FX_DEVICE)
 				e->tag = tag_name(TAG_DEVICE_DD);
+			dd_copies(k, e);
 		} else if (word_starts(x, "if=")) {
 			struct word from = word_tail(x, 3);
 			if (!word_is_any(&from, "/dev/zero /dev/urandom /dev/random"))
@@ -347,7 +388,9 @@ HANDLER(tee)
 	enum tag t = !args_has(&p, 0) && reads_nothing(&k->c->in) ? TAG_WRITE_TRUNCATE : TAG_WRITE_FILE;
 	for (size_t i = 0; i < p.operand_count; i++) {
 		struct effect *e = fx_path(k, t, &p.operands[i], flags);
-		if (e && e->target)
+		if (e && e->target && flags & FXF_APPEND)
+			note_appended(k, e->target, k->c->in);
+		else if (e && e->target)
 			note_written(k, e->target, k->c->in);
 	}
 	if (!p.operand_count)
@@ -478,7 +521,7 @@ HANDLER(rsync)
 		} else if (is_last) {
 			if (args_has(&p, DELETE))
 				(void)fx_path(k, TAG_DELETE_SYNC, x, flags);
-			(void)fx_path(k, TAG_WRITE_FILE, x, flags);
+			copied(k, &p.operands[0], fx_path(k, TAG_WRITE_FILE, x, flags));
 		} else {
 			fx_read_tree(k, x, 1);
 			if (args_has(&p, REMOVE))
@@ -489,105 +532,96 @@ HANDLER(rsync)
 
 enum { TAR_CREATE = 1, TAR_EXTRACT = 2, TAR_LIST = 4, TAR_CHANGE = 8 };
 
-/* What a letter of the first word makes tar do. */
-static unsigned tar_mode(char letter)
+/* What the words of a call to tar say. */
+struct tar {
+	unsigned mode;
+	struct word file, dir;
+	struct word *members;
+	size_t member_count;
+	bool removes, anywhere, has_list;
+};
+
+/* tar xfC a.tgz /etc: letters without a dash, whose values are the following words in the order of the letters.  They become
+ * options as they would be typed today.  Returns how many words there are then. */
+static size_t tar_modern(struct call *k, struct word *v)
 {
-	switch (letter) {
-	case 'c':
-		return TAR_CREATE;
-	case 'x':
-		return TAR_EXTRACT;
-	case 't':
-	case 'd':
-		return TAR_LIST;
-	case 'r':
-	case 'u':
-	case 'A':
-		return TAR_CHANGE;
-	default:
-		return 0;
+	const struct word *first = &k->rest[0];
+	size_t n = 0, next = 1;
+
+	for (const char *p = first->text; *p; p++) {
+		v[n++] = walk_word(k->w, arena_printf(walk_arena(k->w), "-%c", *p), first->at);
+		if (strchr("fCTXbIFgHKLNV", *p) && next < k->rest_count)
+			v[n++] = k->rest[next++];
 	}
+	while (next < k->rest_count)
+		v[n++] = k->rest[next++];
+	return n;
 }
 
-/* Options whose value is a command. */
-static void tar_option(struct call *k, int item, const struct word *value)
-{
-	enum { COMMAND, CHECKPOINT };
-	if (!value->text)
-		return;
-	if (item == COMMAND) {
-		run_text(k, value, 0, "tar");
-	} else if (item == CHECKPOINT && word_starts(value, "exec=")) {
-		struct word text = word_tail(value, 5);
-		run_text(k, &text, 0, "tar --checkpoint-action");
-	}
-}
-
-/* Options may come in a first word without a dash; then their values are the following words, in the
- * order of the letters. What an archive holds is not known, so extracting writes some file below the
- * directory. */
-HANDLER(tar)
+static void read_tar(struct call *k, struct tar *t)
 {
 	static const char spec[] =
-		"I=F=:to-command=,use-compress-program=,info-script=,new-volume-script=,rmt-command=,rsh-"
-		"command= "
-		":checkpoint-action= f=:file C=:directory :remove-files c:create x:extract,get "
-		"td:list,diff,compare "
-		"ruA:append,update,catenate,delete "
-		"T=X=b=H=g=K=L=N=V=:files-from=,exclude-from=,exclude=,transform=,strip-components=,"
-		"owner=,group=,mode=,mtime=,blocking-factor=,format=,newer=,label=,checkpoint= "
-		"OkvzjJaZhplPSUWmsGiBMnow";
-	enum { FILE_ = 2, DIR_, REMOVE, CREATE, EXTRACT, LIST, CHANGE };
-	struct args s;
+		"f=:file C=:directory :remove-files c:create x:extract,get td:list,diff,compare "
+		"ruA:append,update,catenate,delete P:absolute-names,absolute-paths T=:files-from :checkpoint-action= "
+		"I=F=X=b=H=g=K=L=N=V=:to-command=,use-compress-program=,info-script=,new-volume-script=,rmt-command=,"
+		"rsh-command=,exclude-from=,exclude=,transform=,strip-components=,owner=,group=,mode=,mtime=,"
+		"blocking-factor=,format=,newer=,label=,checkpoint= OkvzjJaZhplSUWmsGiBMnow";
+	enum { FILE_, DIR_, REMOVE, CREATE, EXTRACT, LIST, CHANGE, ANYWHERE, NAMES, ACTION };
 	struct arena *a = walk_arena(k->w);
-	unsigned mode = 0;
-	bool removes = false, has_old = false;
-	struct word file = { 0 }, dir = { 0 };
-	struct word *members = arena_alloc(a, (k->rest_count + 1) * sizeof(*members));
-	size_t member_count = 0, from = 0, old_values = 0;
-	if (k->rest_count && k->rest[0].certainty == CERTAIN &&
-		k->rest[0].text[0] != '-') { /* tar xzf a.tgz */
-		has_old = true;
-		from = 1;
-		for (const char *p = k->rest[0].text; *p; p++) {
-			mode |= tar_mode(*p);
-			if (*p == 'f' && from + old_values < k->rest_count)
-				file = k->rest[from + old_values];
-			if (strchr("fCTXbI", *p))
-				old_values++;
-		}
-		from = from + old_values < k->rest_count ? from + old_values : k->rest_count;
-	}
-	/* With -P the archive itself says where its files go. */
-	bool anywhere = (has_old && word_has(&k->rest[0], "P")) ||
-		args_find(k->rest + from, k->rest_count - from, "P absolute-names absolute-paths");
-	args_start(&s, a, k->rest + from, k->rest_count - from, spec);
+	struct args s;
+
+	t->members = arena_alloc(a, (k->rest_count + 1) * sizeof(*t->members));
+	args_start(&s, a, k->rest, k->rest_count, spec);
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == FILE_)
-			file = s.value;
+			t->file = s.value;
 		else if (item == DIR_)
-			dir = s.value;
-		else if (item == REMOVE)
-			removes = true;
+			t->dir = s.value;
 		else if (item >= CREATE && item <= CHANGE)
-			mode |= (unsigned[]){ TAR_CREATE, TAR_EXTRACT, TAR_LIST, TAR_CHANGE }[item - CREATE];
+			t->mode |= (unsigned[]){ TAR_CREATE, TAR_EXTRACT, TAR_LIST, TAR_CHANGE }[item - CREATE];
 		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
-			members[member_count++] = word_join(a, dir.text ? &dir : NULL, &s.value);
-		else
-			tar_option(k, item, &s.value);
+			t->members[t->member_count++] = word_join(a, t->dir.text ? &t->dir : NULL, &s.value);
+		else if (item == ACTION && word_starts(&s.value, "exec=")) {
+			struct word text = word_tail(&s.value, 5);
+			run_text(k, &text, 0, "tar --checkpoint-action");
+		}
+		t->removes |= item == REMOVE;
+		t->anywhere |= item == ANYWHERE;
+		t->has_list |= item == NAMES;
 	}
-	struct word here = walk_word(k->w, anywhere ? "/" : ".", k->c->at);
-	if (mode & TAR_EXTRACT) {
-		if (file.text)
-			fx_read(k, &file, 1);
-		struct word inside = word_below(k, dir.text && !anywhere ? &dir : &here);
+}
+
+/* What an archive holds is not known, so extracting writes some file below the directory; with -P the archive itself
+ * says where its files go. */
+HANDLER(tar)
+{
+	struct tar t = { 0 };
+	struct call modern = *k;
+
+	if (k->rest_count && k->rest[0].certainty == CERTAIN && k->rest[0].text[0] != '-') {
+		size_t room = k->rest[0].text_n + k->rest_count;
+		modern.rest = arena_alloc(walk_arena(k->w), room * sizeof(*modern.rest));
+		modern.rest_count = tar_modern(k, modern.rest);
+		classify_values(&modern);
+	}
+	read_tar(&modern, &t);
+	struct word here = walk_word(k->w, t.anywhere ? "/" : ".", k->c->at);
+	if (t.mode & TAR_EXTRACT) {
+		if (t.file.text)
+			fx_read(k, &t.file, 1);
+		struct word inside = word_below(k, t.dir.text && !t.anywhere ? &t.dir : &here);
 		(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
-	} else if (mode & (TAR_CREATE | TAR_CHANGE)) {
-		fx_read_tree(k, members, member_count);
-		if (file.text && !word_is(&file, "-"))
-			(void)fx_path(k, TAG_WRITE_FILE, &file, FXF_OVERWRITE);
-		if (removes)
-			fx_paths(k, TAG_DELETE_FILE, members, member_count, FXF_RECURSIVE);
+	} else if (t.mode & (TAR_CREATE | TAR_CHANGE)) {
+		fx_read_tree(k, t.members, t.member_count);
+		if (t.file.text && !word_is(&t.file, "-"))
+			(void)fx_path(k, TAG_WRITE_FILE, &t.file, FXF_OVERWRITE);
+		if (t.removes)
+			fx_paths(k, TAG_DELETE_FILE, t.members, t.member_count, FXF_RECURSIVE);
+		/* The names stand in a file, and everything they name goes. */
+		if (t.removes && t.has_list) {
+			struct word any = { .text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = k->c->at };
+			(void)fx_path(k, TAG_DELETE_FILE, &any, FXF_RECURSIVE);
+		}
 	} else {
 		nothing(k);
 	}
@@ -608,19 +642,11 @@ HANDLER(unzip)
 		fx_read(k, p.operands, 1);
 }
 
-/* -m removes the files it has packed; -T with -TT runs a command. */
+/* -m removes the files it has packed. */
 HANDLER(zip)
 {
 	struct parsed p;
 	parse(k, "~:TT=,unzip-command= m:move d:delete xi= b=t=n=P= :exclude=,include=", &p);
-	for (size_t i = 0; i + 1 < k->rest_count; i++)
-		if (word_is_any(&k->rest[i], "-TT --unzip-command"))
-			run_text(k, &k->rest[i + 1], 0, "zip -TT");
-	for (size_t i = 0; i < k->rest_count; i++)
-		if (word_starts(&k->rest[i], "--unzip-command=")) {
-			struct word text = word_tail(&k->rest[i], 16);
-			run_text(k, &text, 0, "zip -TT");
-		}
 	if (!p.operand_count) {
 		nothing(k);
 		return;
@@ -686,7 +712,56 @@ HANDLER(compressor)
 	k->c->out = (struct feed){ .kind = k->c->in.kind == FEED_FETCHED ? FEED_FETCHED : FEED_DECODED };
 }
 
-/* Which files a patch changes is said by the patch, which is not read here. */
+/* Every file a patch names: added, changed, deleted, moved to; also in the unified form.  Headers are found as those who apply
+ * patches find them: blanks around them do not matter.  Returns how many. */
+static size_t patch_files(struct call *k, const char *text, size_t n, unsigned flags)
+{
+	static const struct {
+		const char *mark;
+		enum tag tag;
+	} marks[] = { { "*** Add File:", TAG_WRITE_EDIT }, { "*** Update File:", TAG_WRITE_EDIT },
+		{ "*** Delete File:", TAG_DELETE_FILE }, { "*** Move to:", TAG_WRITE_EDIT }, { "+++ b/", TAG_WRITE_EDIT },
+		{ "+++ ", TAG_WRITE_EDIT }, { "--- a/", TAG_WRITE_EDIT }, { "rename to ", TAG_WRITE_EDIT },
+		{ "rename from ", TAG_WRITE_EDIT }, { "copy to ", TAG_WRITE_EDIT } };
+	struct bytes rest = { (const uint8_t *)text, n };
+	size_t found = 0;
+	while (rest.p && rest.n) {
+		struct bytes line = text_cut(&rest, '\n');
+		char *copy = arena_strndup(walk_arena(k->w), (const char *)line.p, line.n);
+		copy += strspn(copy, " \t");
+		for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+			if (!text_starts(copy, marks[i].mark))
+				continue;
+			char *path = copy + strlen(marks[i].mark);
+			path += strspn(path, " \t");
+			path[strcspn(path, "\t\r")] = '\0';
+			for (size_t len = strlen(path); len && path[len - 1] == ' '; len--)
+				path[len - 1] = '\0';
+			if (*path && !text_eq(path, "/dev/null")) {
+				struct word x = walk_word(k->w, path, k->c->at);
+				(void)fx_path(k, marks[i].tag, &x, flags | (marks[i].tag == TAG_WRITE_EDIT ? FXF_OVERWRITE : 0));
+				found++;
+			}
+			break;
+		}
+	}
+	return found;
+}
+
+/* The patch is the argument or standard input.  One that names no file cannot be judged. */
+HANDLER(apply_patch)
+{
+	size_t found = 0;
+	bool is_known = k->rest_count || k->c->in.kind == FEED_KNOWN;
+	if (k->rest_count)
+		found = patch_files(k, k->rest[0].text, k->rest[0].text_n, 0);
+	else if (k->c->in.kind == FEED_KNOWN)
+		found = patch_files(k, k->c->in.text, k->c->in.n, 0);
+	if (!is_known || !found || (k->rest_count && k->rest[0].certainty != CERTAIN))
+		fx(k, TAG_DYNAMIC_OPTION, NULL, 0);
+}
+
+/* Which files a patch changes is said by the patch; it is read where it is part of the command. */
 HANDLER(patch)
 {
 	struct parsed p;
@@ -695,6 +770,8 @@ HANDLER(patch)
 		"RNEfstblcenu",
 		&p);
 	unsigned flags = args_has(&p, 1) ? FXF_DRY_RUN : 0;
+	if (k->c->in.kind == FEED_KNOWN && !p.values[0])
+		(void)patch_files(k, k->c->in.text, k->c->in.n, flags);
 	if (p.operand_count)
 		(void)fx_path(k, TAG_WRITE_EDIT, &p.operands[0], flags);
 	else
@@ -710,14 +787,9 @@ HANDLER(split)
 		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], 0);
 	else
 		fx(k, TAG_WRITE_FILE, NULL, 0);
-	for (size_t i = 0; i < k->rest_count; i++)
-		if (word_starts(&k->rest[i], "--filter=")) {
-			struct word text = word_tail(&k->rest[i], 9);
-			run_text(k, &text, 0, "split --filter");
-		}
 }
 
-/* A reader with an output option and a helper program. */
+/* A reader; its output and its helper program are values (values.txt). */
 HANDLER(sort)
 {
 	struct parsed p;
@@ -725,10 +797,6 @@ HANDLER(sort)
 		"o=:output :compress-program= "
 		"T=S=k=t=:temporary-directory=,buffer-size=,key=,field-separator=,parallel=,files0-from=",
 		&p);
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "sort --compress-program");
-	if (p.values[0])
-		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
 	fx_read(k, p.operands, p.operand_count);
 	if (!p.operand_count)
 		nothing(k);

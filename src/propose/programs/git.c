@@ -26,24 +26,23 @@ static bool is_plain_helper(const struct word *value)
 		!strpbrk(value->text, ";|&$`<>()!+\\\n");
 }
 
-/* Settings whose value git runs as a program, or which lead git to another repository or configuration. */
-static bool is_exec_key(const char *key)
+/* Settings whose value git runs as a program, or which lead git to another repository or configuration.  New ones are named
+ * alike: the last part of the key says that it is a command. */
+bool git_key_runs(const char *key)
 {
-	static const char *const keys[] = { "core.pager", "core.editor", "core.sshcommand", "core.fsmonitor",
-		"core.gitproxy", "core.askpass", "sequence.editor", "diff.external", "gpg.program",
-		"credential.helper", "interactive.difffilter", "uploadpack.packobjectshook",
-		"init.templatedir", "include.path" };
+	static const char *const keys[] = { "core.gitproxy", "diff.external", "init.templatedir", "include.path",
+		"core.worktree", "core.hookspath", "protocol.ext.allow", "core.attributesfile" };
+	static const char *const ends[] = { ".process", ".clean", ".smudge", ".driver", ".uploadpack", ".receivepack",
+		".vcs", ".insteadof", ".pushinsteadof", ".path", ".packobjectshook", ".difffilter", ".httpd" };
+	const char *dot = strrchr(key, '.');
+
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcasecmp(key, keys[i]) == 0)
 			return true;
-	static const char *const ends[] = { ".process", ".clean", ".smudge", ".textconv", ".driver",
-		".uploadpack", ".receivepack", ".vcs", ".insteadof", ".pushinsteadof", ".cmd", ".path",
-		".helper" };
-	const char *dot = strrchr(key, '.');
 	for (size_t i = 0; dot && i < ARRAY_SIZE(ends); i++)
 		if (strcasecmp(dot, ends[i]) == 0)
 			return !(strcasecmp(dot, ".path") == 0 && strncasecmp(key, "submodule.", 10) == 0);
-	return strncasecmp(key, "pager.", 6) == 0;
+	return strncasecmp(key, "pager.", 6) == 0 || (dot && names_command(dot + 1, strlen(dot + 1)));
 }
 
 /* What the options before the subcommand say. */
@@ -74,7 +73,10 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	} else if (strcasecmp(key, "core.hookspath") == 0) {
 		if (!word_is_any(&value, "/dev/null"))
 			fx(k, TAG_PERSISTENCE_GIT_HOOK, x, 0);
-	} else if (is_exec_key(key) && value.text_n && !is_plain_helper(&value)) {
+	} else if (strcasecmp(key, "core.worktree") == 0 || strcasecmp(key, "protocol.ext.allow") == 0 ||
+		(strncasecmp(key, "url.ext::", 9) == 0)) {
+		fx(k, TAG_DYNAMIC_OPTION, x, 0);
+	} else if ((git_key_runs(key) || value.text[0] == '!') && value.text_n && !is_plain_helper(&value)) {
 		if (value.text[0] == '!')
 			value = word_tail(&value, 1);
 		if (is_loose_program(&value))
@@ -83,15 +85,27 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 	}
 }
 
+/* --config-env=key=VARIABLE: what the variable holds is not looked up. */
+static void setting_by_variable(struct call *k, const struct word *x)
+{
+	const char *key =
+		x->text ? arena_strndup(walk_arena(k->w), x->text, strcspn(x->text, "=")) : "";
+	if (git_key_runs(key) || strncasecmp(key, "alias.", 6) == 0 || (x->text && x->certainty != CERTAIN))
+		fx(k, TAG_DYNAMIC_OPTION, x, 0);
+}
+
 /* An alias that starts with "!" is a shell command, any other one is words of git. */
 static void run_alias(struct call *k, const struct word *text)
 {
 	struct arena *a = walk_arena(k->w);
 	if (text->text[0] == '!') {
 		struct word all = word_tail(text, 1);
-		if (k->rest_count) {
-			struct word tail = words_join(a, k->rest, k->rest_count);
-			struct word both[2] = { all, tail };
+		/* git appends "$@" to the text, so each word stays one word. */
+		for (size_t i = 0; i < k->rest_count; i++) {
+			struct word quoted = k->rest[i];
+			if (quoted.certainty == CERTAIN && strpbrk(quoted.text, " \t;|&$`<>()"))
+				quoted = walk_word(k->w, arena_printf(a, "'%s'", quoted.text), quoted.at);
+			struct word both[2] = { all, quoted };
 			all = words_join(a, both, 2);
 		}
 		run_text(k, &all, 0, "git alias");
@@ -101,11 +115,19 @@ static void run_alias(struct call *k, const struct word *text)
 	size_t n = 0;
 	v[n++] = walk_word(k->w, "git", text->at);
 	for (const char *p = text->text; *p;) {
+		struct buf b;
+		buf_init(&b, a);
 		p += strspn(p, " \t");
-		size_t len = strcspn(p, " \t");
-		if (len)
-			v[n++] = walk_word(k->w, arena_strndup(a, p, len), text->at);
-		p += len;
+		for (char quote = 0; *p && (quote || !strchr(" \t", *p)); p++) {
+			if (!quote && (*p == '\'' || *p == '"'))
+				quote = *p;
+			else if (*p == quote)
+				quote = 0;
+			else
+				buf_addc(&b, *p == '\\' && p[1] ? *++p : *p);
+		}
+		if (b.n)
+			v[n++] = walk_word(k->w, b.p, text->at);
 	}
 	memcpy(v + n, k->rest, k->rest_count * sizeof(*v));
 	run_argv(k, v, n + k->rest_count, 0, "git alias");
@@ -272,8 +294,6 @@ HANDLER(git_push)
 	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
 	bool deletes = has(k, "d delete prune mirror");
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git push --receive-pack");
 	for (size_t i = 1; i < p.operand_count; i++) {
 		forces |= word_starts(&p.operands[i], "+");
 		deletes |= word_starts(&p.operands[i], ":") && p.operands[i].text_n > 1;
@@ -297,12 +317,15 @@ HANDLER(git_network)
 		"_ :upload-pack= "
 		"b=c=o=j=:branch=,config=,origin=,depth=,reference=,separate-git-dir=,jobs=,filter=",
 		&p);
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git --upload-pack");
 	const struct word *url = p.operand_count ? &p.operands[0] : NULL;
-	if (url && word_starts(url, "ext::")) {
-		struct word text = word_tail(url, 5);
-		run_text(k, &text, 0, "git ext::");
+	if (url && word_starts(url, "ext::")) { /* "% " is a blank inside a word */
+		char *text = arena_strdup(walk_arena(k->w), url->text + 5);
+		for (char *c = text; *c; c++)
+			if (c[0] == '%' && c[1])
+				*c = ' ';
+		struct word line = walk_word(k->w, text, url->at);
+		run_text(k, &line, 0, "git ext::");
+		fx(k, TAG_DYNAMIC_TEXT, url, 0);
 	}
 	fx(k, TAG_NETWORK_GIT, url, 0);
 }
@@ -324,15 +347,8 @@ HANDLER(git_pull)
 	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
-/* --exec runs a command after each commit. */
 HANDLER(git_rebase)
 {
-	struct args s;
-	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
-		"x=:exec= s=X=:strategy=,onto=,strategy-option=");
-	for (int item; (item = args_next(&s)) != ARG_END;)
-		if (item == 0 && s.value.text)
-			run_text(k, &s.value, 0, "git rebase --exec");
 	fx(k,
 		has(k, "root")				     ? TAG_GIT_REWRITE
 			: has(k, "abort continue skip quit") ? TAG_WRITE_GIT
@@ -361,7 +377,7 @@ HANDLER(git_submodule_foreach)
 HANDLER(git_config)
 {
 	struct parsed p;
-	operands(k, "f=:file=,blob=,type=,default=,comment=,value=", &p);
+	operands(k, "f=:file= :blob=,type=,default=,comment=,value=", &p);
 	size_t at = p.operand_count &&
 		word_is_any(&p.operands[0], "set unset get list edit rename-section remove-section");
 	bool reads =
@@ -372,12 +388,14 @@ HANDLER(git_config)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
+	if (p.values[0]) /* -f FILE */
+		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], 0);
 	const struct word *key = p.operand_count > at ? &p.operands[at] : NULL;
 	const struct word *value = p.operand_count > at + 1 ? &p.operands[at + 1] : NULL;
 	enum tag t = TAG_WRITE_CONFIG;
 	if (key && strcasecmp(key->text, "core.hooksPath") == 0)
 		t = TAG_PERSISTENCE_GIT_HOOK;
-	else if (key && value && (is_exec_key(key->text) || word_starts(value, "!")))
+	else if (key && value && (git_key_runs(key->text) || word_starts(value, "!")))
 		t = is_plain_helper(value) ? TAG_WRITE_CONFIG : TAG_PERSISTENCE_GIT_CONFIG;
 	fx(k, t, key, 0);
 	if (value && word_starts(value, "!")) {
@@ -408,24 +426,52 @@ HANDLER(git_grep)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-HANDLER(git_difftool)
+
+/* git worktree add DIR, git init DIR: files are written there. */
+HANDLER(git_place)
 {
 	struct parsed p;
-	operands(k, "x=:extcmd= t=:tool=", &p);
-	if (p.values[0])
-		run_text(k, p.values[0], 0, "git difftool -x");
-	fx(k, TAG_READ_QUERY, NULL, 0);
+	operands(k, "bB=:reason=,orphan=,initial-branch=,object-format=,ref-format=,template=,separate-git-dir=,shared", &p);
+	if (p.operand_count)
+		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[0], 0);
+	fx(k, TAG_WRITE_GIT, p.operand_count ? &p.operands[0] : NULL, 0);
 }
 
-/* log, diff, show: readers with one way to write. */
-HANDLER(git_look)
+/* The file is the first operand. */
+HANDLER(git_bundle)
 {
 	struct parsed p;
-	operands(k, ":output= O=S=G=L=n=:pretty=,format=,since=,until=,author=,grep=", &p);
-	if (p.values[0])
-		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
+	operands(k, "", &p);
+	if (p.operand_count)
+		(void)fx_path(k, TAG_WRITE_FILE, &p.operands[0], FXF_OVERWRITE);
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+HANDLER(git_mv)
+{
+	struct parsed p;
+	operands(k, "", &p);
+	if (p.operand_count > 1)
+		(void)fx_path(k, TAG_MOVE_TO, &p.operands[p.operand_count - 1], 0);
+	fx(k, TAG_WRITE_GIT, NULL, 0);
+}
+
+/* --cacheinfo MODE,OBJECT,PATH puts a file into the index that the next checkout writes; 120000 is a link to anywhere. */
+HANDLER(git_update_index)
+{
+	for (size_t i = 0; i + 1 < k->rest_count; i++) {
+		const struct word *x = &k->rest[i + 1];
+		if (!word_is(&k->rest[i], "--cacheinfo"))
+			continue;
+		const char *comma = strrchr(x->text, ',');
+		struct word path = comma ? word_tail(x, (size_t)(comma + 1 - x->text))
+			: i + 3 < k->rest_count ? k->rest[i + 3]
+						: *x;
+		(void)fx_path(k, TAG_WRITE_FILE, &path, FXF_OVERWRITE);
+		if (word_starts(x, "120000"))
+			fx(k, TAG_DYNAMIC_OPTION, x, 0);
+	}
+	fx(k, TAG_WRITE_GIT, NULL, 0);
 }
 
 /* What is staged will be published some day, so secrets are named. */
@@ -446,14 +492,9 @@ HANDLER(git_archive)
 {
 	struct parsed p;
 	operands(k, "o=:output= :exec= :remote= :format=,prefix=", &p);
-	if (p.values[1])
-		run_text(k, p.values[1], 0, "git archive --exec");
 	if (p.values[2])
 		fx(k, TAG_NETWORK_GIT, p.values[2], 0);
-	if (p.values[0])
-		(void)fx_path(k, TAG_WRITE_FILE, p.values[0], FXF_OVERWRITE);
-	else
-		fx(k, TAG_READ_QUERY, NULL, 0);
+	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
 /* git takes the beginning of a long option for the whole: --har is --hard. Options that matter are
@@ -477,6 +518,30 @@ static void complete_options(struct call *k)
 	}
 }
 
+/* git diff --no-index x ~/.netrc, git hash-object ~/.ssh/id_rsa: a secret that is no file of the repository. */
+static void git_secrets(struct call *k)
+{
+	for (size_t i = 1; i < k->rest_count; i++) {
+		const struct word *x = &k->rest[i];
+		if ((word_starts(x, "/") || word_starts(x, "../")) && paths_is_secret(walk_surroundings(k->w), x->text) &&
+			!word_is_any(&k->rest[0], "check-ignore ls-files config"))
+			fx(k, TAG_SECRET_FILE, x, 0);
+	}
+}
+
+static bool git_only_looks(const struct word *verb)
+{
+	return word_is_any(verb, "status log diff show blame rev-parse rev-list ls-files ls-tree cat-file describe config");
+}
+
+/* git -C ~/.helm init: what git writes there is the guard's own. */
+static void git_place(struct call *k, const struct word *dir)
+{
+	struct effect *e = fx_path(k, TAG_WRITE_GIT, dir, 0);
+	if (e && e->path_class != PATH_STATE)
+		e->path_class = PATH_NONE; /* a repository lies where it lies */
+}
+
 /* Options before the subcommand are read first: they change the directory, set what git runs, or define
  * the alias that is used. Then the rows and handlers of the subcommand see the words from the subcommand
  * on. */
@@ -498,6 +563,8 @@ HANDLER(git)
 		}
 		if (item == 2 && s.word && word_starts(s.word, "--exec-path="))
 			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
+		if (item == 2 && s.word && word_starts(s.word, "--config-env"))
+			setting_by_variable(k, &s.value);
 		/* A setting or --git-dir and its kin may lead git to another repository. */
 		k->is_elsewhere |= item == 1 || item == 2;
 	}
@@ -528,6 +595,9 @@ HANDLER(git)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
 	}
+	git_secrets(k);
+	if (g.has_dir && !git_only_looks(verb))
+		git_place(k, &g.dir);
 	const char *was = g.has_dir ? walk_cwd(k->w, k->c) : NULL;
 	struct word back = was ? walk_word(k->w, arena_strdup(a, was), k->c->at)
 			       : (struct word){ .text = "", .certainty = DYNAMIC, .at = k->c->at };

@@ -240,9 +240,25 @@ static bool is_for_cluster(const struct call *k)
 	return k->rest_count > 1 && word_is(&k->rest[0], "status") && !word_starts(&k->rest[1], "--");
 }
 
+/* helm --path DIR run ...: options of ours that stand before the command belong behind its first word. */
+static void sort_options(struct call *k)
+{
+	size_t n = 0;
+	while (n < k->rest_count && word_is_option(&k->rest[n], "path workspace json"))
+		n += word_has(&k->rest[n], "=") || word_is(&k->rest[n], "--json") ? 1 : 2;
+	if (!n || n >= k->rest_count)
+		return;
+	struct word *v = arena_alloc(walk_arena(k->w), k->rest_count * sizeof(*v));
+	v[0] = k->rest[n];
+	memcpy(v + 1, k->rest, n * sizeof(*v));
+	memcpy(v + 1 + n, k->rest + n + 1, (k->rest_count - n - 1) * sizeof(*v));
+	k->rest = v;
+}
+
 /* Our own commands first, then the first words of them, then the verbs of the other helm. */
 HANDLER(helm)
 {
+	sort_options(k);
 	const struct word *first = k->rest_count ? &k->rest[0] : NULL;
 	if (!first) {
 		fx(k, TAG_READ_QUERY, NULL, 0);

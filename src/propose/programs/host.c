@@ -226,6 +226,16 @@ HANDLER(setenforce)
 }
 
 /* security of macOS, pass, secret-tool: stores of secrets. Reading one is a secret read, not a query. */
+static void run_behind_dashes(struct call *k)
+{
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "--")) {
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
+			return;
+		}
+	fx(k, TAG_SECRET_STORE, NULL, 0);
+}
+
 HANDLER(keychain)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
@@ -234,6 +244,8 @@ HANDLER(keychain)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	else if (k->rest_count > 1 && word_is(verb, "document") && word_is(&k->rest[1], "get"))
 		fx(k, TAG_SECRET_STORE, verb, 0);
+	else if (word_is(verb, "run")) /* op run -- cmd: the command gets the secrets */
+		run_behind_dashes(k);
 	else if (verb_in("delete rm remove clear destroy", verb->text, verb->text_n) ||
 		(k->rest_count > 1 &&
 			verb_in("delete remove suspend revoke", k->rest[1].text, k->rest[1].text_n)))
@@ -284,7 +296,7 @@ HANDLER(swap)
 static void classify_tmux_command(struct call *k)
 {
 	static const char runs[] = "new-session new new-window neww split-window splitw run-shell run "
-				   "respawn-pane respawnp if-shell";
+				   "respawn-pane respawnp if-shell pipe-pane pipep display-popup popup";
 	size_t places[1];
 	size_t n = verb_words(k, "LSf=", 1, places);
 	const struct word *verb = n ? &k->rest[places[0]] : NULL;
@@ -342,6 +354,11 @@ HANDLER(screen)
 	args_parse(walk_arena(k->w), k->rest, k->rest_count, "+X SpcehtTs= ls lwdmDRrx", &p);
 	if (args_has(&p, 0)) {
 		bool quits = p.operand_count && word_is_any(&p.operands[0], "quit kill");
+		if (p.operand_count > 1 && word_is_any(&p.operands[0], "exec stuff screen at eval")) {
+			struct word text =
+				words_join(walk_arena(k->w), p.operands + 1, p.operand_count - 1);
+			run_text(k, &text, 0, "screen -X");
+		}
 		fx(k, quits ? TAG_PROCESS_SESSION : TAG_READ_QUERY, NULL, 0);
 	} else if (p.operand_count) {
 		run_argv(k, p.operands, p.operand_count, 0, "screen");

@@ -123,13 +123,13 @@ HANDLER(curl)
 /* Unlike curl it writes a file unless told otherwise. */
 HANDLER(wget)
 {
-	enum { OUT, DIR, POST, POST_FILE, METHOD, ASK, SPIDER, INPUT };
+	enum { OUT, DIR, POST, POST_FILE, METHOD, SPIDER, INPUT };
 	struct parsed p;
 	args_parse(walk_arena(k->w), k->rest, k->rest_count,
 		"O=:output-document= P=:directory-prefix= :post-data=,body-data= :post-file=,body-file= "
-		":method= :use-askpass= "
+		":method= "
 		":spider i=:input-file= "
-		"aoeTtwQUlARDIX=:append-output=,output-file=,execute=,timeout=,tries=,wait=,quota=,user-"
+		"aoeTtwQUlARDIX=:use-askpass=,append-output=,output-file=,execute=,timeout=,tries=,wait=,quota=,user-"
 		"agent=,"
 		"level=,header=,user=,password=,accept=,reject=,referer=,ca-certificate=,limit-rate= "
 		"qcNSrbpkmKEHLnv:quiet,continue,recursive,no-check-certificate,mirror",
@@ -142,8 +142,6 @@ HANDLER(wget)
 	}
 	if (p.values[POST] || (p.values[METHOD] && !word_is_any(p.values[METHOD], "GET HEAD")))
 		fx(k, TAG_NETWORK_MUTATE, url, FXF_MUTATING);
-	if (p.values[ASK])
-		run_text(k, p.values[ASK], 0, "wget --use-askpass");
 	k->c->out.kind = FEED_FETCHED;
 	if (p.values[OUT] && word_is_any(p.values[OUT], "- /dev/stdout"))
 		return;
@@ -423,13 +421,30 @@ HANDLER(ssh_keygen)
 		fx(k, TAG_WRITE_TOOL, NULL, 0);
 }
 
+/* mise exec tool@1 -- cmd, direnv exec DIR cmd, rbenv exec cmd. */
+static void run_launched(struct call *k)
+{
+	size_t from = text_eq(k->head, "direnv") ? 2 : 1;
+	for (size_t i = 1; i + 1 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "--")) {
+			from = i + 1;
+			break;
+		}
+	if (from < k->rest_count)
+		run_argv(k, k->rest + from, k->rest_count - from, 0, k->head);
+}
+
 /* Programs made to be evaluated: eval "$(ssh-agent -s)" is a habit, not a trick. Their output counts as
  * empty text. */
 HANDLER(environment_printer)
 {
 	const struct word *verb = k->rest_count ? &k->rest[0] : NULL;
 	if (verb && word_is_any(verb, "exec x") && k->rest_count > 1) {
-		run_argv(k, k->rest + 1, k->rest_count - 1, 0, k->head);
+		run_launched(k);
+		return;
+	}
+	if (text_eq(k->head, "ssh-agent") && verb && !word_starts(verb, "-")) {
+		run_argv(k, k->rest, k->rest_count, 0, k->head);
 		return;
 	}
 	if (verb && !args_find(k->rest, k->rest_count, "help dry-run") &&

@@ -53,6 +53,8 @@ struct word word_tail(const struct word *x, size_t skip)
 	r.text += skip;
 	r.text_n -= skip;
 	r.known_n -= skip < r.known_n ? skip : r.known_n;
+	if (r.certainty == PREFIXED && !r.known_n && !r.is_glob)
+		r.certainty = DYNAMIC;
 	return r;
 }
 
@@ -218,8 +220,6 @@ static int next_short(struct args *s)
 	if (found >= 0 && it.takes) {
 		if (at < s->word->text_n || s->word->certainty != CERTAIN) {
 			s->value = word_tail(s->word, at);
-			if (s->value.certainty == PREFIXED && s->value.known_n == 0)
-				s->value.certainty = DYNAMIC;
 		} else if (it.takes == '=') {
 			take_next(s);
 		}
@@ -241,8 +241,6 @@ static int next_long(struct args *s, size_t dashes)
 	s->letter = 0;
 	if (eq) {
 		s->value = word_tail(s->word, dashes + n + 1);
-		if (s->value.certainty == PREFIXED && s->value.known_n == 0)
-			s->value.certainty = DYNAMIC;
 	} else if (found >= 0 && it.takes == '=') {
 		take_next(s);
 	}

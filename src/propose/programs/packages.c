@@ -104,6 +104,17 @@ HANDLER(after_dashes)
 		fx(k, TAG_STDIN_SHELL, NULL, 0);
 }
 
+/* nix develop -c cmd args: the command runs in the project's environment. */
+HANDLER(nix_command)
+{
+	for (size_t i = 0; i + 1 < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-c --command")) {
+			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
+			break;
+		}
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
 /* The project's own tasks: what they do is not known, but some names say it. */
 HANDLER(task)
 {
@@ -112,6 +123,22 @@ HANDLER(task)
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
 	else
 		fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* npm run NAME: what package.json says that it does. */
+HANDLER(npm_run)
+{
+	size_t place;
+	if (verb_words(k, "", 1, &place))
+		project_script(k, &k->rest[place]);
+	handle_task(k);
+}
+
+/* npm test, npm start: the verb, which stands in front of the words that are left, is the script's name. */
+HANDLER(npm_script)
+{
+	project_script(k, k->rest - 1);
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
 
 /* java -jar tool.jar delete-job x: the words behind the archive are those of a program nobody knows. */
@@ -126,62 +153,6 @@ HANDLER(java)
 					return;
 				}
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
-}
-
-/* make SHELL=/bin/bash: one of the machine's own shells. */
-static bool is_plain_shell(const struct word *x)
-{
-	return x->certainty == CERTAIN && shell_speaks_sh(x->text) &&
-		(!strchr(x->text, '/') || word_starts(x, "/bin/") || word_starts(x, "/usr/bin/"));
-}
-
-/* Targets are the project's own business. SHELL=, --eval and a makefile from standard input are texts
- * from outside, and are judged. */
-HANDLER(make)
-{
-	unsigned flags = args_find(k->rest, k->rest_count, "n just-print dry-run recon") ? FXF_DRY_RUN : 0;
-	for (size_t i = 0; i + 1 < k->rest_count; i++)
-		if (word_is_any(&k->rest[i], "--eval -E")) {
-			const char *recipe = strchr(k->rest[i + 1].text, ';');
-			struct word text = recipe
-				? word_tail(&k->rest[i + 1], (size_t)(recipe + 1 - k->rest[i + 1].text))
-				: k->rest[i + 1];
-			run_text(k, &text, 0, "make --eval");
-		}
-	for (size_t i = 0; i < k->rest_count; i++) {
-		const struct word *x = &k->rest[i];
-		if (word_starts(x, "--eval=") || word_starts(x, "SHELL=")) {
-			struct word text = word_tail(x, word_starts(x, "SHELL=") ? 6 : 7);
-			const char *open = strstr(text.text, "$(shell ");
-			if (word_starts(x, "SHELL=") && !is_plain_shell(&text)) {
-				run_text(k, &text, 0, "make SHELL=");
-			} else if (open) {
-				const char *close = strrchr(open, ')');
-				size_t from = (size_t)(open + 8 - text.text);
-				size_t n = close ? (size_t)(close - text.text) - from : text.text_n - from;
-				struct word inner = walk_word(
-					k->w, arena_strndup(walk_arena(k->w), text.text + from, n), x->at);
-				run_text(k, &inner, 0, "make --eval");
-			} else if (word_starts(
-					   x, "--eval=")) { /* the recipe: behind a tab or ';', and - @ + */
-				const char *recipe = strpbrk(text.text, "\t;");
-				size_t skip = recipe ? (size_t)(recipe - text.text) : text.text_n;
-				skip += strspn(text.text + skip, "\t; -@+");
-				struct word inner = word_tail(&text, skip);
-				if (recipe)
-					run_text(k, &inner, 0, "make --eval");
-			}
-		}
-	}
-	for (size_t i = 0; i + 1 < k->rest_count; i++)
-		if (word_is_any(&k->rest[i], "-f --file --makefile") &&
-			(word_is_any(&k->rest[i + 1], "- /dev/stdin") ||
-				word_starts(&k->rest[i + 1], "/dev/fd/")))
-			fx(k, k->c->in.kind == FEED_FETCHED ? TAG_FETCH_EXEC : TAG_STDIN_SHELL, NULL, 0);
-	for (size_t i = 0; !flags && i < k->rest_count; i++)
-		if (task_destroys(&k->rest[i]) && !(i && word_is_any(&k->rest[i - 1], "-C -f -I -o -W")))
-			fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[i], 0);
-	fx(k, TAG_SCRIPT_BUILD, NULL, flags);
 }
 
 /* cmake -E is a toolbox that deletes files and runs programs; otherwise cmake builds. */
@@ -201,6 +172,12 @@ HANDLER(cmake)
 						(void)fx_path(k, TAG_DELETE_FILE, &v[j], flags);
 				return;
 			}
+			if (word_is_any(&v[0], "copy copy_directory rename copy_if_different create_symlink touch cat tar") && n > 1) {
+				fx_read_tree(k, v + 1, n - 2);
+				if (!word_is(&v[0], "cat"))
+					(void)fx_path(k, TAG_WRITE_FILE, &v[n - 1], FXF_OVERWRITE);
+				return;
+			}
 			if (word_is_any(&v[0], "env time chdir")) {
 				size_t skip = word_is(&v[0], "chdir") ? 2 : 1;
 				if (n > skip)
@@ -218,8 +195,11 @@ HANDLER(yarn)
 	bool has_verb = verb_words(k, program_options(k->program), 1, &place);
 	if (has_verb && strchr(k->rest[place].text, ':') && task_destroys(&k->rest[place]))
 		fx(k, TAG_UNKNOWN_DESTRUCTIVE, &k->rest[place], 0);
-	else if (has_verb || !text_eq(program_name(k->program), "yarn"))
+	else if (has_verb || !text_eq(program_name(k->program), "yarn")) {
+		if (has_verb)
+			project_script(k, &k->rest[place]);
 		run_verbs(k);
+	}
 	else
 		fx(k,
 			args_find(k->rest, k->rest_count, "v version help h") ? TAG_PACKAGE_READ
@@ -230,9 +210,6 @@ HANDLER(yarn)
 /* go run of a file written a moment ago runs that text. */
 HANDLER(go)
 {
-	for (size_t i = 0; i < k->rest_count; i++)
-		if (word_is(&k->rest[i], "-exec") && i + 1 < k->rest_count)
-			run_text(k, &k->rest[i + 1], 0, "go -exec");
 	/* go run f.go, where f.go was written a moment ago */
 	for (size_t i = 1; i < k->rest_count && word_is(&k->rest[0], "run"); i++) {
 		struct feed content;
@@ -256,10 +233,27 @@ HANDLER(dpkg)
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 }
 
+/* %(command) in a text that rpm expands is run by a shell. */
+static void expand_rpm(struct call *k, const struct word *x)
+{
+	const char *open = strstr(x->text, "%(");
+	if (open) {
+		const char *close = strrchr(open, ')');
+		size_t n = close ? (size_t)(close - open) - 2 : strlen(open + 2);
+		struct word text = walk_word(k->w, arena_strndup(walk_arena(k->w), open + 2, n), x->at);
+		run_text(k, &text, 0, "rpm --eval");
+	}
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
 /* Queries are named; whatever is neither a query nor an erasure installs. */
 HANDLER(rpm)
 {
-	if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "E=:eval= D=:define=", &p);
+	if (p.values[0])
+		expand_rpm(k, p.values[0]);
+	else if (args_find(k->rest, k->rest_count, "q query V verify checksig K"))
 		fx(k, TAG_PACKAGE_READ, NULL, 0);
 	else
 		fx(k, args_find(k->rest, k->rest_count, "e erase") ? TAG_PACKAGE_REMOVE : TAG_PACKAGE_INSTALL,
@@ -285,4 +279,36 @@ HANDLER(linter)
 	if (args_find(k->rest, k->rest_count, "check diff") && k->program->mode & MODE_REWRITES)
 		writes = false;
 	fx(k, writes ? TAG_WRITE_TOOL : TAG_READ_QUERY, NULL, 0);
+}
+
+/* TeX runs programs when it is told to, or when the text on its command line says so. */
+HANDLER(tex)
+{
+	bool escapes = args_find(k->rest, k->rest_count, "shell-escape enable-write18");
+	for (size_t i = 0; i < k->rest_count; i++)
+		escapes |= word_has(&k->rest[i], "write18") || word_has(&k->rest[i], "\\input|");
+	if (escapes)
+		fx(k, TAG_DYNAMIC_OPTION, NULL, 0);
+	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
+}
+
+/* The last operand is written; one that starts with a bar is a command. */
+HANDLER(converter)
+{
+	const struct word *last = k->rest_count > 1 ? &k->rest[k->rest_count - 1] : NULL;
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (word_starts(&k->rest[i], "|")) {
+			struct word text = word_tail(&k->rest[i], 1);
+			run_text(k, &text, 0, k->head);
+		}
+	for (size_t i = 0; i + 1 < k->rest_count; i++) { /* what is read may be named with its kind: file:PATH */
+		const char *colon = strchr(k->rest[i].text, ':');
+		struct word from = word_tail(&k->rest[i], colon ? (size_t)(colon + 1 - k->rest[i].text) : 0);
+		if (paths_is_secret(walk_surroundings(k->w), from.text))
+			fx_read(k, &from, 1);
+	}
+	if (last && !word_starts(last, "-") && !word_starts(last, "|"))
+		(void)fx_path(k, walk_knows_name(last) ? TAG_WRITE_TOOL : TAG_WRITE_FILE, last, 0);
+	else
+		fx(k, TAG_WRITE_TOOL, NULL, 0);
 }

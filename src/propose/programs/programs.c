@@ -15,8 +15,9 @@
 static const struct {
 	char name[27];
 	uint8_t kind;
+	char meant[8];
 } tags[] = {
-#define X(id, name, kind, meant, meaning, example) { name, FX_##kind },
+#define X(id, name, kind, meant, meaning, example) { name, FX_##kind, meant },
 #include "propose/programs/tags.def"
 #undef X
 };
@@ -148,161 +149,6 @@ void run_argv_in(
 	walk_set_cwd(k->w, k->c, &back);
 }
 
-/* A list of directories for the loader that holds only those of the system and of the workspace, and
- * what was there before. */
-static bool is_plain_search_path(struct call *k, const struct word *value)
-{
-	struct arena *a = walk_arena(k->w);
-	const char *text = walk_marked(k->w, value), *cwd = walk_cwd(k->w, k->c);
-	struct bytes rest = { (const uint8_t *)text, strlen(text) };
-	while (rest.p && rest.n) {
-		struct bytes part = text_cut(&rest, ':');
-		const char *dir = arena_strndup(a, (const char *)part.p, part.n);
-		/* An empty entry, or one that is only an unknown part: the old value of the variable. */
-		if (!part.n || (part.n == 1 && (unsigned char)dir[0] < ' '))
-			continue;
-		if (dir[0] != '/' && !cwd)
-			return false;
-		const char *resolved;
-		enum path_class where = paths_classify(walk_surroundings(k->w), a,
-			path_clean(a, path_join(a, cwd ? cwd : "/", dir)), false, &resolved);
-		if (where != PATH_IN && where != PATH_SYS && !text_eq(dir, "."))
-			return false;
-	}
-	return true;
-}
-
-static bool names_local_host(const char *url)
-{
-	const char *host = strstr(url, "://");
-	host = host ? host + 3 : url;
-	static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]" };
-	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
-		size_t n = strlen(hosts[i]);
-		if (strncmp(host, hosts[i], n) == 0 && (!host[n] || host[n] == ':' || host[n] == '/'))
-			return true;
-	}
-	return false;
-}
-
-/* The variable is one that matters, but this value of it does not: ENV=test,
- * NODE_OPTIONS=--max-old-space-size=4096. */
-static bool is_plain_value(struct call *k, const struct assignment *x)
-{
-	const struct word *v = &x->value;
-	if (v->certainty == CERTAIN && !v->text_n)
-		return true;
-	if (list_has("LD_LIBRARY_PATH DYLD_LIBRARY_PATH", x->name, strlen(x->name)))
-		return is_plain_search_path(k, v);
-	if (v->certainty != CERTAIN)
-		return false;
-	if (text_eq(x->name, "ENV"))
-		return !strpbrk(v->text, "/.~");
-	if (text_eq(x->name, "NODE_OPTIONS"))
-		return !strstr(v->text, "-r") && !strstr(v->text, "--import") && !strstr(v->text, "loader");
-	if (list_has("RUBYOPT PERL5OPT", x->name, strlen(x->name)))
-		return !strpbrk(v->text, "rIMm");
-	return strcasestr(x->name, "_proxy") && names_local_host(v->text);
-}
-
-/* Not one of the machine's programs: a file of the workspace, or of a place everybody can write to. */
-bool is_loose_program(const struct word *x)
-{
-	return word_starts(x, "./") || word_starts(x, "../") || word_starts(x, "/tmp/") ||
-		word_starts(x, "/var/tmp/") || word_starts(x, "/dev/shm/");
-}
-
-/* LESSOPEN="| filter %s", "|| filter %s", "-filter": the sign says how less reads it. */
-static const char *named_program(const struct assignment *x)
-{
-	const char *text = x->value.text;
-	return text_eq(x->name, "LESSOPEN") ? text + strspn(text, "|- ") : text;
-}
-
-/* Assignments, in front of a command or alone, that change how programs are found, loaded or reached.
- * Setting one of our own variables is an attempt on the guard; setting the history's to nothing hides
- * what was done. */
-static void classify_assignment(struct call *k, const struct assignment *x)
-{
-	static const struct {
-		const char *names;
-		enum tag tag;
-	} known[] = {
-		{ "LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH BASH_ENV ENV "
-		  "PROMPT_COMMAND PYTHONSTARTUP NODE_OPTIONS PERL5OPT RUBYOPT GCONV_PATH",
-			TAG_ENVIRONMENT_LOADER },
-		{ "PATH PYTHONPATH NODE_PATH PERL5LIB RUBYLIB CLASSPATH GOPATH", TAG_ENVIRONMENT_PATH },
-		{ "PAGER EDITOR VISUAL GIT_SSH GIT_SSH_COMMAND GIT_EDITOR GIT_PAGER GIT_SEQUENCE_EDITOR "
-		  "GIT_ASKPASS "
-		  "SSH_ASKPASS MANPAGER GIT_EXTERNAL_DIFF GIT_PROXY_COMMAND SHELL BROWSER LESSOPEN GH_PAGER "
-		  "GH_EDITOR GH_BROWSER SUDO_ASKPASS SYSTEMD_PAGER",
-			TAG_ENVIRONMENT_EXEC },
-		{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy",
-			TAG_ENVIRONMENT_PROXY },
-		{ "IFS", TAG_ENVIRONMENT_IFS },
-	};
-	size_t n = strlen(x->name);
-	if (text_starts(x->name, "HELM_") || text_starts(x->name, "OPENCLAW_")) {
-		fx_name(k, TAG_TAMPER_VARIABLE, x->name, 0);
-		return;
-	}
-	/* Settings after which the shell no longer keeps what was typed. */
-	bool forgets = text_eq(x->name, "HISTFILE") || text_eq(x->name, "HISTIGNORE") ||
-		text_eq(x->name, "HISTCONTROL") ||
-		((text_eq(x->name, "HISTSIZE") || text_eq(x->name, "HISTFILESIZE")) &&
-			word_is(&x->value, "0"));
-	if (forgets)
-		fx_name(k, TAG_DELETE_HISTORY, x->name, 0);
-	if ((text_ends(x->name, "PAGER") || text_ends(x->name, "_COMMAND") ||
-		    text_ends(x->name, "_ASKPASS")) &&
-		is_loose_program(&x->value))
-		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (!list_has(known[i].names, x->name, n))
-			continue;
-		/* The value names a program that others will run with a file as its argument; so it is
-		 * judged as that command. */
-		if (known[i].tag == TAG_ENVIRONMENT_EXEC && x->value.certainty == CERTAIN &&
-			strpbrk(x->value.text, " `$;|")) {
-			struct word text = walk_word(k->w,
-				arena_printf(walk_arena(k->w), "%s file", named_program(x)), x->value.at);
-			run_text(k, &text, 0, x->name);
-		}
-		/* GIT_EXTERNAL_DIFF=./x: a file from here, run under another program's name */
-		if (known[i].tag == TAG_ENVIRONMENT_EXEC && is_loose_program(&x->value)) {
-			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
-			continue;
-		}
-		/* PATH=/tmp:$PATH: whoever writes there decides what runs */
-		if (text_eq(x->name, "PATH") &&
-			(word_starts(&x->value, "/tmp:") || word_starts(&x->value, "/var/tmp:") ||
-				word_starts(&x->value, "/dev/shm:"))) {
-			fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
-			continue;
-		}
-		/* For loaders and proxies the value decides whether it matters. */
-		bool is_plain =
-			(known[i].tag == TAG_ENVIRONMENT_LOADER || known[i].tag == TAG_ENVIRONMENT_PROXY) &&
-			is_plain_value(k, x);
-		fx_name(k, is_plain ? TAG_ENVIRONMENT_PLAIN : known[i].tag, x->name, 0);
-	}
-}
-
-/* NAME=... with the name and the sign known. */
-bool is_assignment(const struct word *x)
-{
-	size_t n = strspn(x->text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-	return n && n < x->known_n && x->text[n] == '=' && !isdigit((unsigned char)x->text[0]);
-}
-
-void note_assignment(struct call *k, const struct word *x)
-{
-	size_t n = strcspn(x->text, "=");
-	struct assignment as = { .name = arena_strndup(walk_arena(k->w), x->text, n) };
-	as.value = word_tail(x, n < x->text_n ? n + 1 : n);
-	classify_assignment(k, &as);
-}
-
 /* A shell whose input or output is a socket is a reverse shell. */
 static void classify_socket_redirect(struct call *k, const struct redirect *r)
 {
@@ -359,7 +205,9 @@ static void classify_redirect(struct call *k, const struct redirect *r)
 	if (e && !appends && r->fd <= 1 && writes_nothing(k) && e->kind == FX_WRITE &&
 		e->path_class != PATH_TMP)
 		e->tag = tag_name(TAG_WRITE_TRUNCATE);
-	if (e && e->target)
+	if (e && e->target && appends)
+		note_appended(k, e->target, k->c->out);
+	else if (e && e->target)
 		note_written(k, e->target, k->c->out);
 }
 
@@ -433,6 +281,93 @@ static void find_secret_operand(struct call *k)
 	}
 }
 
+/* Whoever runs it, this is no ordinary work: it reaches out of the workspace, or at the guard. */
+static bool is_grave(const struct effect *e)
+{
+	if (e->flags & (FXF_DECODED | FXF_DRY_RUN))
+		return false;
+	switch (e->kind) {
+	case FX_WRITE:
+	case FX_MOVE:
+	case FX_PERMISSION:
+		return e->path_class == PATH_HOME || e->path_class >= PATH_SYS;
+	case FX_DELETE:
+		return e->path_class >= PATH_HOME || e->certainty == DYNAMIC;
+	case FX_DEVICE:
+	case FX_PRIVILEGE:
+	case FX_PERSISTENCE:
+	case FX_CRON:
+	case FX_SECRET_READ:
+	case FX_TAMPER:
+	case FX_FETCH_EXEC:
+	case FX_DECODE_EXEC:
+	case FX_FORK_BOMB:
+	case FX_REVERSE_SHELL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* It would be asked about if it stood alone. */
+static bool is_questionable(const struct effect *e)
+{
+	for (size_t i = 0; i < TAG_COUNT; i++)
+		if (e->tag && text_eq(tags[i].name, e->tag) &&
+			(text_eq(tags[i].meant, "ask") || text_eq(tags[i].meant, "deny")))
+			return !(e->flags & (FXF_DECODED | FXF_DRY_RUN));
+	return is_grave(e);
+}
+
+/* A word that may begin a command: the name of a program we know. */
+static bool begins_command(const char *text)
+{
+	size_t n = strcspn(text, " \t\n");
+	const char *slash = memrchr(text, '/', n);
+	const char *base = slash ? slash + 1 : text;
+	return program_find(base, n - (size_t)(base - text)) != NULL;
+}
+
+/* Behind these words the next one is text for people. */
+static bool says_message(const struct word *x)
+{
+	return word_is_option(x,
+		"m message title summary description body comment note notes subject reason text name label help "
+		"pattern query search filter");
+}
+
+/* direnv-like programs that nobody knows: `tool exec rm -rf ~`, `tool --cmd 'rm -rf ~'`.  Where the words say that a command
+ * follows, it must be one that would be asked about; elsewhere one that no ordinary work contains. */
+static bool carries_command(struct call *k)
+{
+	static const char runs[] =
+		"-- exec run x shell spawn start stat record trace do call cmd command eval launch with";
+	enum { MAX_TRIES = 8 };
+	unsigned tries = 0;
+	for (size_t i = 0; i < k->rest_count && tries < MAX_TRIES; i++) {
+		const struct word *before = i ? &k->rest[i - 1] : NULL;
+		struct word text = k->rest[i];
+		const char *equals = text.text[0] == '-' ? strchr(text.text, '=') : NULL;
+		if (text.certainty != CERTAIN || (before && says_message(before)) || says_message(&text))
+			continue;
+		if (equals)
+			text = word_tail(&text, (size_t)(equals + 1 - text.text));
+		if (!begins_command(text.text))
+			continue;
+		bool is_line = strpbrk(text.text, " \t\n") != NULL;
+		bool is_told = equals || (before && (word_starts(before, "-") || word_is_any(before, runs)));
+		if (!is_line && (equals || i + 1 == k->rest_count))
+			continue;
+		tries++;
+		if (walk_attempt(k->w, k->c, k->rest + i, k->rest_count - i, is_line ? &text : NULL,
+			    is_told ? is_questionable : is_grave)) {
+			fx(k, TAG_UNKNOWN_COMMAND, &k->rest[i], 0);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* DROP TABLE x, typed where a database's prompt was meant. */
 static bool run_bare_sql(struct call *k)
 {
@@ -486,6 +421,8 @@ void classify_unknown(struct call *k)
 			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 			return;
 		}
+	if (carries_command(k))
+		return;
 	if (args_find(k->rest, k->rest_count, "help version dry-run")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 		return;
@@ -521,6 +458,8 @@ void classify_unknown(struct call *k)
 void classify_known(struct call *k)
 {
 	const struct program *p = k->program;
+	if (p->value_count)
+		classify_values(k);
 	if (p->handler)
 		program_handle(p->handler, k);
 	else if (p->verb_count)

@@ -45,6 +45,18 @@ struct verb {
 	uint32_t flags;
 };
 
+/* An option whose value is more than a word: a command, code, a file. */
+enum value_meaning {
+#define X(id, name, meaning) VALUE_##id,
+#include "propose/programs/values.def"
+#undef X
+};
+struct value_option {
+	uint32_t option; /* as it is typed; one that ends in "=" or ":" is the beginning of a word */
+	uint32_t verb; /* it has this meaning behind this verb only; or empty */
+	uint16_t meaning; /* enum value_meaning */
+};
+
 struct program {
 	uint32_t name;
 	uint32_t options; /* for verbs: those before the subcommand that take values */
@@ -53,10 +65,12 @@ struct program {
 	uint16_t handler; /* 0: run_verbs when there are verbs, else one effect of `tag` */
 	uint32_t flags; /* of the effect */
 	uint32_t mode; /* for the handler */
+	uint16_t first_value, value_count; /* in program_values */
 };
 
 extern const char program_text[];
 extern const struct verb program_verbs[];
+extern const struct value_option program_values[];
 extern const struct program programs[]; /* sorted by name */
 extern const size_t program_count;
 
@@ -83,6 +97,8 @@ struct call {
 	const struct program *program;
 	struct word *rest; /* words after the head, or after the verb */
 	size_t rest_count;
+	const struct word *operands; /* words that inline code is given */
+	size_t operand_count;
 	unsigned code_depth; /* texts of code inside each other that are being read */
 	unsigned link_depth; /* links followed to where this path leads */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
@@ -108,6 +124,8 @@ bool is_assignment(const struct word *x);
 bool task_destroys(const struct word *x); /* packages.c: db:reset, drop-db */
 bool is_loose_program(const struct word *x); /* ./x, /tmp/x: named for another program to run */
 void note_assignment(struct call *k, const struct word *x);
+void classify_assignment(struct call *k, const struct assignment *x);
+bool git_key_runs(const char *key); /* git.c: git runs the value of this setting */
 /* Other commands inside this one.  The words are copied. */
 void run_argv(struct call *k, struct word *v, size_t n, unsigned flags, const char *via);
 void run_text(struct call *k, const struct word *text, unsigned flags, const char *via);
@@ -115,12 +133,19 @@ void run_text(struct call *k, const struct word *text, unsigned flags, const cha
 void run_argv_in(
 	struct call *k, const struct word *dir, struct word *v, size_t n, unsigned flags, const char *via);
 
-/* Files written earlier in the same analysis, so that running them is seen for what it is. */
+/* notes.c: files written earlier in the same analysis, so that running them is seen for what it is. */
 void note_written(struct call *k, const char *path, struct feed content);
+void note_appended(struct call *k, const char *path, struct feed content);
+void note_copied(struct call *k, const char *from, const char *to);
+void note_changed(struct call *k, const char *path, bool is_tree); /* what it holds is no longer known */
+/* The newest content of a path, also through links.  Without a path: was anything noted? */
 bool note_find(struct call *k, const char *path, struct feed *ret);
 /* A symbolic link made earlier: what goes through it is judged by where it leads. */
 void note_link(struct call *k, const char *path, const struct word *to);
 const char *note_program(struct call *k, const char *path); /* that a link at `path` stands for, or NULL */
+/* Where the operand leads when links are followed as the kernel does (".." goes up from where a link led); NULL: where it says.
+ * is_entry: the last component itself is meant, as when a link is deleted. */
+const char *note_physical(struct call *k, const struct word *x, bool is_entry);
 
 /* verbs.c */
 void run_verbs(struct call *k);
@@ -135,6 +160,18 @@ bool verb_in(const char *list, const char *word, size_t n);
 bool verb_is_destroying(const char *word, size_t n);
 bool verb_is_reading(const char *word, size_t n);
 bool verb_only_shows(const struct word *x); /* whatever comes behind it */
+
+/* values.c: the options of this program whose value runs, loads, writes or reads something. */
+void classify_values(struct call *k);
+/* A name of a setting that says by its end that the value is run: ProxyCommand, core.pager, target.x.runner. */
+bool names_command(const char *name, size_t n);
+/* A file or module whose code another program takes in. */
+void load_code(struct call *k, const struct word *x, const char *language);
+
+/* project.c: scripts and build files on disk, read for what reaches out of the project. */
+void project_code(struct call *k, const char *path, const char *language);
+void project_script(struct call *k, const struct word *name); /* of package.json */
+void project_makefile(struct call *k, const char *path, const struct word *goals, size_t count);
 
 /* shells.c: run text as a program of this kind; what the feed is when it is unknown. */
 void run_script(struct call *k, const struct word *path, const char *language);

@@ -29,6 +29,18 @@ static void look_at(struct call *k, const struct word *v, size_t n)
 	}
 }
 
+/* rg and ag leave hidden files alone unless they are told otherwise, and a hidden directory that is named is searched. */
+static bool skips_hidden(const struct call *k)
+{
+	if (!list_has("rg ag", k->head, strlen(k->head)) ||
+		args_find(k->rest, k->rest_count, ". u a hidden unrestricted all-types"))
+		return false;
+	for (size_t i = 0; i < k->rest_count; i++)
+		if (strstr(k->rest[i].text, "/.") || word_starts(&k->rest[i], "."))
+			return false;
+	return true;
+}
+
 /* For all programs that only read. The mode of the row says what the first operand is and whether files
  * are opened at all. */
 HANDLER(reader)
@@ -45,10 +57,10 @@ HANDLER(reader)
 		/* file -s reads devices. */
 		!(text_eq(k->head, "file") && args_find(k->rest, k->rest_count, "s")))
 		look_at(k, p.operands, p.operand_count);
-	else if (mode & MODE_PATTERN_FIRST)
-		fx_read_tree(k, p.operands + first, p.operand_count - first);
-	else
+	else if (skips_hidden(k))
 		fx_read(k, p.operands + first, p.operand_count - first);
+	else
+		fx_read_tree(k, p.operands + first, p.operand_count - first);
 	if (mode & MODE_FILTER)
 		pass_on(k);
 }
@@ -499,16 +511,6 @@ HANDLER(ss)
 	fx(k, args_find(k->rest, k->rest_count, "K kill") ? TAG_PROCESS_KILL : TAG_READ_QUERY, NULL, 0);
 }
 
-/* The pager is a command. */
-HANDLER(man)
-{
-	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count, "P=:pager= H= M=:manpath=", &p);
-	if (p.values[0])
-		run_text(k, p.values[0], 0, "man -P");
-	fx(k, TAG_READ_QUERY, NULL, 0);
-}
-
 /* +!cmd makes less run a command at its start. */
 HANDLER(less)
 {
@@ -520,17 +522,23 @@ HANDLER(less)
 	handle_reader(k);
 }
 
-/* --pre names a program that is run for every file searched. */
-HANDLER(rg)
+/* fzf --bind 'key:execute(command)': actions that run a command.  What they name is known when it is chosen. */
+HANDLER(fzf)
 {
+	static const char *const actions[] = { "execute(", "execute-silent(", "become(", "reload(", "reload-sync(",
+		"transform(", "preview(" };
 	for (size_t i = 0; i < k->rest_count; i++) {
-		bool is_next = word_is(&k->rest[i], "--pre") && i + 1 < k->rest_count;
-		if (!is_next && !word_starts(&k->rest[i], "--pre="))
+		bool is_next = word_is(&k->rest[i], "--bind") && i + 1 < k->rest_count;
+		if (!is_next && !word_starts(&k->rest[i], "--bind="))
 			continue;
-		struct word text = is_next ? k->rest[i + 1] : word_tail(&k->rest[i], 6);
-		run_text(k, &text, 0, "rg --pre");
-		if (is_loose_program(&text))
-			fx(k, TAG_ENVIRONMENT_LOADER, &k->rest[i], 0);
+		const struct word *x = &k->rest[is_next ? i + 1 : i];
+		for (size_t j = 0; j < ARRAY_SIZE(actions); j++)
+			for (const char *p = x->text; (p = strstr(p, actions[j]));) {
+				p += strlen(actions[j]);
+				size_t n = strcspn(p, ")");
+				struct word text = walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), x->at);
+				run_text(k, &text, 0, "fzf --bind");
+			}
 	}
-	handle_reader(k);
+	fx(k, TAG_READ_QUERY, NULL, 0);
 }

@@ -60,6 +60,8 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 {
 	const struct surroundings *at = walk_surroundings(k->w);
 	struct bytes text;
+	if (!is_shell_language(language) && where == PATH_IN)
+		project_code(k, path, language);
 	if (!at->sys || !at->inspect_scripts || where != PATH_IN || !is_shell_language(language) ||
 		k->c->flags & FXF_REMOTE_SIDE)
 		return false;
@@ -68,6 +70,7 @@ static bool inspect(struct call *k, const char *path, enum path_class where, con
 	if (memchr(text.p, 0, text.n))
 		return false;
 	walk_judged(k->w, path, text);
+	walk_was_read(k->w);
 	walk_bytes(k->w, k->c, (const char *)text.p, text.n, k->c->at,
 		arena_printf(walk_arena(k->w), "script %s", path));
 	return true;
@@ -307,6 +310,27 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
 	return i;
 }
 
+/* What zsh evaluates and a shell of sh's language does not: flags of ${(e)x}, the code of a glob's qualifiers, =program,
+ * redirections that overwrite, aliases that are no commands, its modules and its hooks.  The text is not parsed as zsh's; so where one of
+ * them stands, a person is asked. */
+static bool zsh_evaluates(const char *text)
+{
+	static const char *const parts[] = { "(e:", "(e*", "(e'", "(e\"", "(e{", "(+", "zmodload", "alias -g", "alias -s",
+		"emulate ", "sched ", "print -z", "print -P", "zstyle -e", "bindkey -s", "add-zsh-hook", "vared ", ">! ", ">>! ",
+		">|! ", "$=", "zle ", "TRAPEXIT", "precmd", "preexec", "chpwd", "zf_", "sysopen", "ztcp" };
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(text, parts[i]) &&
+			!(text_eq(parts[i], "print -P") && !strstr(text, "$(") && !strchr(text, '`')))
+			return true;
+	/* An array without an index is all of its words. */
+	if (strstr(text, "=(") && (strstr(text, "; $") || strstr(text, ";$") || strstr(text, "\n$")))
+		return true;
+	for (const char *p = text; *p; p++) /* =rm, at the start of a command */
+		if (*p == '=' && p[1] >= 'a' && p[1] <= 'z' && (p == text || strchr(";|&({\n", p[-1]) || (p[-1] == ' ' && p >= text + 2 && strchr(";|&({", p[-2]))))
+			return true;
+	return false;
+}
+
 /* The order is the shell's own: -c takes the text from the words, -s or no operand from standard input,
  * and otherwise the first operand is a script. */
 HANDLER(shell)
@@ -318,6 +342,8 @@ HANDLER(shell)
 	} else if (o.attached.text) {
 		run_text(k, &o.attached, 0, arena_printf(walk_arena(k->w), "%s -c", k->head));
 	} else if (o.has_text && i < k->rest_count) {
+		if (text_eq(k->head, "zsh") && zsh_evaluates(k->rest[i].text))
+			fx(k, TAG_DYNAMIC_TEXT, &k->rest[i], 0);
 		run_text(k, &k->rest[i], 0, arena_printf(walk_arena(k->w), "%s -c", k->head));
 	} else if (o.has_text) {
 		fx(k, TAG_DYNAMIC_TEXT, NULL, 0);
@@ -376,6 +402,63 @@ HANDLER(powershell)
  * loaded first. */
 enum { CODE, MODULE, IN_PLACE, PRELOAD };
 
+/* python -m zipfile -e a.zip DIR, python -m json.tool IN OUT: modules that are programs for files. */
+static bool run_file_module(struct call *k, const struct word *name, const struct word *v, size_t n)
+{
+	struct parsed p;
+	struct word *copy = arena_alloc(walk_arena(k->w), (n + 1) * sizeof(*copy));
+	memcpy(copy, v, n * sizeof(*copy));
+	args_parse(walk_arena(k->w), copy, n, "e:extract c:create l:list t:test d:decode :indent=", &p);
+	if (word_is_any(name, "zipfile tarfile")) {
+		struct word here = walk_word(k->w, ".", k->c->at);
+		struct word inside = word_below(k, p.operand_count > 1 ? &p.operands[1] : &here);
+		fx_read(k, p.operands, p.operand_count && !args_has(&p, 1) ? 1 : 0);
+		if (args_has(&p, 0))
+			(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
+		else if (args_has(&p, 1) && p.operand_count)
+			(void)fx_path(k, TAG_WRITE_FILE, &p.operands[0], FXF_OVERWRITE);
+		if (args_has(&p, 1) && p.operand_count)
+			fx_read_tree(k, p.operands + 1, p.operand_count - 1);
+		fx(k, TAG_READ_QUERY, NULL, 0);
+	} else if (word_is(name, "json.tool") || word_is(name, "json")) {
+		fx_read(k, p.operands, p.operand_count ? 1 : 0);
+		if (p.operand_count > 1)
+			(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
+		else
+			fx(k, TAG_READ_QUERY, name, 0);
+	} else if (word_is_any(name, "base64 gzip quopri uu fileinput tokenize py_compile ast dis tabnanny")) {
+		fx_read(k, p.operands, p.operand_count);
+		fx(k, TAG_READ_QUERY, name, 0);
+	} else if (word_is_any(name, "venv virtualenv compileall")) {
+		for (size_t i = 0; i < p.operand_count; i++)
+			(void)fx_path(k, TAG_WRITE_DIR, &p.operands[i], 0);
+		fx(k, TAG_WRITE_TOOL, name, 0);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* python -m timeit CODE, python -m pdb -c COMMAND: the words are code. */
+static bool run_code_module(struct call *k, const struct word *name, struct word *v, size_t n)
+{
+	struct parsed p;
+	if (!word_is_any(name, "timeit pdb idlelib idlelib.idle code"))
+		return false;
+	args_parse(walk_arena(k->w), v, n, "c=s=n=r=u=:setup=,number=,repeat=,unit=", &p);
+	for (size_t i = 0; i + 1 < n; i++)
+		if (word_is_any(&v[i], "-c -s --setup"))
+			classify_code(k, "python", &v[i + 1]);
+	for (size_t i = 0; word_is(name, "timeit") && i < p.operand_count; i++)
+		classify_code(k, "python", &p.operands[i]);
+	if (word_is(name, "code") || (!n && !word_is(name, "timeit")))
+		run_stdin_shell(k, &k->c->in, "python");
+	if (word_is(name, "pdb") && p.operand_count)
+		run_script(k, &p.operands[0], "python");
+	fx(k, TAG_SCRIPT_BUILD, name, 0);
+	return true;
+}
+
 /* python -m name: well-known modules are judged for what they do, programs among them as those programs. */
 static void run_module(struct call *k, struct word *v, size_t n)
 {
@@ -383,13 +466,12 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		const char *modules;
 		enum tag tag;
 	} known[] = { { "http.server SimpleHTTPServer smtpd aiosmtpd pyftpdlib", TAG_LISTEN_PORT },
+		{ "webbrowser ftplib telnetlib smtplib poplib imaplib", TAG_NETWORK_CONNECT },
+		{ "ensurepip", TAG_PACKAGE_INSTALL },
 		{ "pytest unittest tox nox mypy ruff black flake8 pylint coverage build doctest isort "
-		  "pyright timeit cProfile pdb "
-		  "trace",
+		  "pyright cProfile profile trace",
 			TAG_SCRIPT_BUILD },
-		{ "venv virtualenv ensurepip compileall", TAG_WRITE_TOOL },
-		{ "json.tool tokenize ast dis this calendar platform site sysconfig py_compile json",
-			TAG_READ_QUERY } };
+		{ "this calendar platform site sysconfig uuid mimetypes antigravity", TAG_READ_QUERY } };
 	if (n > 1 && args_find(v + 1, n - 1, "help")) {
 		fx(k, TAG_READ_QUERY, &v[0], 0);
 		return;
@@ -398,6 +480,8 @@ static void run_module(struct call *k, struct word *v, size_t n)
 		run_argv(k, v, n, 0, "python -m");
 		return;
 	}
+	if (run_file_module(k, &v[0], v + 1, n - 1) || run_code_module(k, &v[0], v + 1, n - 1))
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (word_is_any(&v[0], known[i].modules)) {
 			fx(k, known[i].tag, &v[0], 0);
@@ -449,6 +533,17 @@ static bool only_prints(struct call *k, const char *language)
 	return false;
 }
 
+/* Code that is loaded first.  What stands behind perl's -M is put into the program as it is: code may follow the name. */
+static void preload(struct call *k, const struct word *x, const char *language)
+{
+	if (text_eq(language, "perl") && strpbrk(x->text, ";({`"))
+		classify_code(k, language, x);
+	else if (text_eq(language, "perl"))
+		fx(k, x->certainty == CERTAIN ? TAG_READ_QUERY : TAG_DYNAMIC_TEXT, x, 0);
+	else
+		load_code(k, x, language);
+}
+
 /* Items of the row's options come in the order of the enum above. What an interpreter prints may be
  * anything, and counts as decoded text. */
 HANDLER(interpreter)
@@ -457,11 +552,17 @@ HANDLER(interpreter)
 	struct args s;
 	struct arena *a = walk_arena(k->w);
 	bool has_code = false, edits = false;
+	for (size_t i = 0; text_eq(language, "node") && i < k->rest_count; i++)
+		if (word_is_any(&k->rest[i], "-pe -ep")) /* print what is evaluated */
+			k->rest[i] = walk_word(k->w, "-p", k->rest[i].at);
 	args_start(&s, a, k->rest, k->rest_count, program_options(k->program));
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == CODE && s.value.text) {
 			has_code = true;
+			k->operands = k->rest + s.i;
+			k->operand_count = k->rest_count - s.i;
 			classify_code(k, language, &s.value);
+			k->operand_count = 0;
 		} else if (item == MODULE && s.value.text) {
 			struct word *v = arena_alloc(a, (k->rest_count + 1) * sizeof(*v));
 			v[0] = s.value;
@@ -471,7 +572,7 @@ HANDLER(interpreter)
 		} else if (item == IN_PLACE) {
 			edits = true;
 		} else if (item == PRELOAD && s.value.text) {
-			run_script(k, &s.value, language);
+			preload(k, &s.value, language);
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
 			/* The operand is given back: from here on stand the script and its arguments. */
 			s.i--;

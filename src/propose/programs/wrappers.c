@@ -35,6 +35,12 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 	struct args s;
 	unsigned skip = k->program->mode & MODE_SKIP_1 ? 1 : 0;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count, program_options(k->program));
+	for (size_t i = 0; k->program->mode & MODE_AFTER_DASHES && i + 1 < k->rest_count; i++)
+		if (word_is(&k->rest[i], "--")) {
+			in->v = k->rest + i + 1;
+			in->n = k->rest_count - i - 1;
+			return;
+		}
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		if (item == ITEM_TEXT && s.value.text) {
 			run_text(k, &s.value, flags, k->head);
@@ -59,6 +65,8 @@ static void read_wrapper(struct call *k, unsigned flags, struct inner *in)
 			}
 			if (skip) {
 				skip--;
+				if (k->program->mode & MODE_WRITES_1)
+					(void)fx_path(k, TAG_WRITE_FILE, &s.value, FXF_OVERWRITE);
 				s.is_over = (k->program->mode & MODE_TEXT_AFTER) == 0;
 				continue;
 			}
@@ -93,6 +101,22 @@ static void run_inner(struct call *k, struct inner *in, unsigned flags)
 	}
 }
 
+/* capsh [options] -- ARGS, where ARGS are those of bash. */
+HANDLER(capsh)
+{
+	size_t i = 0;
+	while (i < k->rest_count && !word_is_any(&k->rest[i], "-- =="))
+		i++;
+	if (i == k->rest_count) {
+		fx(k, TAG_READ_QUERY, NULL, 0);
+		return;
+	}
+	struct word *v = arena_alloc(walk_arena(k->w), (k->rest_count - i) * sizeof(*v));
+	v[0] = walk_word(k->w, "bash", k->rest[i].at);
+	memcpy(v + 1, k->rest + i + 1, (k->rest_count - i - 1) * sizeof(*v));
+	run_argv(k, v, k->rest_count - i, 0, k->head);
+}
+
 /* The handler of most rows. */
 HANDLER(wrapper)
 {
@@ -103,6 +127,22 @@ HANDLER(wrapper)
 		fx(k, k->program->tag, NULL, 0);
 	read_wrapper(k, flags, &in);
 	run_inner(k, &in, flags);
+}
+
+/* perf stat, record and their kin measure a command; alone they measure the machine. */
+HANDLER(perf)
+{
+	struct inner in = { 0 };
+	read_wrapper(k, 0, &in);
+	run_inner(k, &in, 0);
+	fx(k, TAG_READ_QUERY, NULL, 0);
+}
+
+/* The words behind the verb are one text for a shell. */
+HANDLER(rest_text)
+{
+	struct word text = words_join(walk_arena(k->w), k->rest, k->rest_count);
+	run_text(k, &text, 0, k->head);
 }
 
 /* su [options] [-] [user [args]]: what follows is given to the user's shell, so options are looked for
@@ -211,13 +251,26 @@ HANDLER(env)
 		fx(k, TAG_CREDENTIAL_ENVIRONMENT, NULL, 0);
 }
 
-/* The words that xargs and parallel would take from standard input; when the input is not known, one
- * word that nobody knows. */
-static struct word *input_words(struct call *k, const char *separators, size_t *ret_n)
+/* What is in a file of arguments: the text that was written there a moment ago, or something nobody knows. */
+static struct feed named_input(struct call *k, const struct word *file)
+{
+	struct feed content = { .kind = FEED_UNKNOWN };
+	struct effect *e;
+
+	if (word_is_any(file, "- /dev/stdin"))
+		return k->c->in;
+	e = fx_path(k, TAG_READ_FILE, file, 0);
+	if (e && e->target)
+		(void)note_find(k, e->target, &content);
+	return content;
+}
+
+/* The words that xargs and parallel would take from their input; when that is not known, one word that
+ * nobody knows. */
+static struct word *input_words(struct call *k, const struct feed *in, const char *separators, size_t *ret_n)
 {
 	struct arena *a = walk_arena(k->w);
 	struct word *v;
-	const struct feed *in = &k->c->in;
 	if (in->kind != FEED_KNOWN) {
 		v = arena_zalloc(a, 1, sizeof(*v));
 		*v = (struct word){ .text = "",
@@ -340,11 +393,21 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 	}
 }
 
+/* find ~/.ssh | xargs cat: whichever names come, they are of secrets; asking about their outside is harmless. */
+static void read_found(struct call *k, const struct feed *from, const struct word *head)
+{
+	const struct program *p =
+		head->certainty == CERTAIN ? program_find(path_base(head->text), strlen(path_base(head->text))) : NULL;
+	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) && !word_is_any(head, "echo printf"))
+		fx_name(k, TAG_SECRET_FILE, from->below, 0);
+}
+
 /* The inner command does not read the input that xargs reads, so its own input is empty. */
 HANDLER(xargs)
 {
 	struct args s;
 	const char *mark = NULL, *separators = " \t\n";
+	struct feed from = k->c->in;
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
 		"+I=:replace-str i?:replace L=:max-lines n=:max-args P=:max-procs s=:max-chars d=:delimiter "
 		"E=:eof a=:arg-file "
@@ -354,6 +417,8 @@ HANDLER(xargs)
 			mark = s.value.text ? s.value.text : "{}";
 		else if (item == 6)
 			separators = s.value.text && s.value.text[0] == ',' ? "," : "\n";
+		else if (item == 8 && s.value.text)
+			from = named_input(k, &s.value);
 		else if (item == 9)
 			separators = "\n";
 		else if (item == ARG_UNKNOWN)
@@ -370,9 +435,10 @@ HANDLER(xargs)
 	size_t item_count;
 	if (mark)
 		separators = "\n";
-	struct word *items = input_words(k, separators, &item_count);
+	struct word *items = input_words(k, &from, separators, &item_count);
 	struct feed in = k->c->in;
 	k->c->in = (struct feed){ .kind = FEED_EMPTY };
+	read_found(k, &from, &k->rest[at]);
 	run_template(k, k->rest + at, k->rest_count - at, mark, items, item_count, 0, "xargs");
 	k->c->in = in;
 }
@@ -405,8 +471,11 @@ HANDLER(parallel)
 		":results= :delay= :retries= "
 		":timeout= :halt= k:keep-order");
 	size_t at = k->rest_count;
+	struct feed from = k->c->in;
 	for (int item; (item = args_next(&s)) != ARG_END;)
-		if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
+		if (item == 2 && s.value.text) {
+			from = named_input(k, &s.value);
+		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
 			at = (size_t)(s.word - k->rest);
 			break;
 		}
@@ -419,8 +488,13 @@ HANDLER(parallel)
 		items = k->rest + end + 1;
 		item_count = k->rest_count - end - 1;
 	} else {
-		items = input_words(k, "\n", &item_count);
+		if (end + 1 < k->rest_count)
+			from = named_input(k, &k->rest[end + 1]);
+		items = input_words(k, &from, "\n", &item_count);
 	}
+	/* --pipe: each job reads its part of the input. */
+	if (args_find(k->rest, at, "pipe pipepart pipe-part") && end > at)
+		run_argv(k, k->rest + at, end - at, 0, k->head);
 	/* Without a command of its own, parallel runs each item as one. */
 	if (end == at) { /* the items are the commands */
 		for (size_t i = 0; i < item_count && i < 64; i++)
@@ -461,7 +535,32 @@ HANDLER(multicall)
 		fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-/* gdb --args prog ... runs a program; gdb -ex 'shell ...' runs a command. */
+/* One command for a debugger: a shell's, code of a language that is built in, a file of commands, or a call into the program. */
+static void debugger_command(struct call *k, const struct word *x)
+{
+	static const char *const shells[] = { "shell ", "platform shell ", "!", "make " };
+	const char *bar = strchr(x->text, '|');
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		if (word_starts(x, shells[i])) {
+			struct word text = word_tail(x, strlen(shells[i]));
+			run_text(k, &text, 0, "gdb shell");
+			return;
+		}
+	if (word_starts(x, "python ") || word_starts(x, "py ") || word_starts(x, "script ")) {
+		struct word code = word_tail(x, strcspn(x->text, " ") + 1);
+		classify_code(k, "python", &code);
+	} else if (word_starts(x, "source ")) {
+		struct word file = word_tail(x, 7);
+		load_code(k, &file, "gdb");
+	} else if ((word_starts(x, "pipe ") || word_starts(x, "| ")) && bar) {
+		struct word text = word_tail(x, (size_t)(bar + 1 - x->text));
+		run_text(k, &text, 0, "gdb pipe");
+	} else if (word_has(x, "system(") || word_has(x, "system (") || word_has(x, "exec") || word_has(x, "os.")) {
+		fx(k, TAG_DYNAMIC_CODE, x, 0);
+	}
+}
+
+/* gdb --args prog ... runs a program; -ex and its kin are commands for the debugger. */
 HANDLER(gdb)
 {
 	for (size_t i = 0; i < k->rest_count; i++) {
@@ -469,24 +568,11 @@ HANDLER(gdb)
 			run_argv(k, k->rest + i + 1, k->rest_count - i - 1, 0, k->head);
 			return;
 		}
-		if (word_is_any(&k->rest[i], "-ex -eval-command --eval-command -o --one-line") &&
-			i + 1 < k->rest_count) {
-			struct word x = k->rest[i + 1];
-			/* How gdb and lldb call a shell. */
-			size_t skip = word_starts(&x, "shell ")	     ? 6
-				: word_starts(&x, "platform shell ") ? 15
-				: word_starts(&x, "!")		     ? 1
-								     : 0;
-			struct word text = word_tail(&x, skip);
-			if (word_starts(&x, "python ") || word_starts(&x, "py ")) {
-				struct word code = word_tail(&x, x.text[2] == ' ' ? 3 : 7);
-				classify_code(k, "python", &code);
-			}
-			if (skip)
-				run_text(k, &text, 0, "gdb shell");
-			else if (word_has(&x, "system(") || word_has(&x, "exec") || word_has(&x, "os."))
-				fx(k, TAG_DYNAMIC_CODE, &k->rest[i + 1], 0);
-		}
+		if (word_is_any(&k->rest[i],
+			    "-ex -iex -eval-command --eval-command -init-eval-command --init-eval-command -o -O -k -K "
+			    "--one-line --one-line-before-file --ex --iex") &&
+			i + 1 < k->rest_count)
+			debugger_command(k, &k->rest[i + 1]);
 	}
 	fx(k, TAG_SCRIPT_BUILD, NULL, 0);
 }
@@ -499,9 +585,17 @@ HANDLER(run_parts)
 		0);
 }
 
+/* A directory of this machine that a confined command can write to, and that is not its own work. */
+static bool opens_host(struct call *k, const struct word *source)
+{
+	struct effect *e = fx_path(k, TAG_READ_FILE, source, 0);
+	return e && e->path_class != PATH_IN && e->path_class != PATH_TMP && e->path_class != PATH_SINK &&
+		!(e->path_class == PATH_UP && word_is(source, "."));
+}
+
 /* bwrap and the like take pairs of paths; the command follows "--" or is the first word that is no
- * option value. When this machine's root is bound writable, the command does not count as inside a
- * container. */
+ * option value. What is bound writable is this machine's: then the command does not count as inside a
+ * container, and where it goes by another name there, that itself is an effect. */
 HANDLER(bwrap)
 {
 	static const char pairs[] =
@@ -517,11 +611,13 @@ HANDLER(bwrap)
 			i++;
 			break;
 		}
-		/* Only the root is looked at: with it writable, nothing is confined. */
 		bool is_pair = word_is_any(&k->rest[i], pairs);
-		if (is_pair && !word_has(&k->rest[i], "ro-bind") && i + 1 < k->rest_count &&
-			word_is(&k->rest[i + 1], "/"))
+		if (word_is_any(&k->rest[i], "--bind --bind-try --dev-bind --dev-bind-try") && i + 2 < k->rest_count &&
+			opens_host(k, &k->rest[i + 1])) {
 			flags = 0;
+			if (!text_eq(k->rest[i + 1].text, k->rest[i + 2].text))
+				fx(k, TAG_CONTAINER_HOST_MOUNT, &k->rest[i + 1], 0);
+		}
 		i += is_pair ? 2 : word_is_any(&k->rest[i], ones) ? 1 : 0;
 	}
 	fx(k, TAG_CONTAINER_CONFINE, NULL, 0);

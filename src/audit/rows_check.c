@@ -1,0 +1,592 @@
+/* rows_check.c — are the rows of the ledgers still those that receipts speak of?
+ *
+ * The outcome receipt of a run carries the digest of each row that the run has written, and the receipt of a
+ * sealed piece the digest of all of it.  Here they are compared: every digest must be that of a row that is
+ * there, the rows of a run must stand in the order in which they were written, and every sealed piece must
+ * be the file it was.  So a row that was changed, removed or moved is found, and so is a ledger that is gone.
+ * Rows that no receipt speaks of (moves that a person made, notes of calls) prove nothing and are passed over.
+ *
+ * There are as many digests as rows, and neither fit into memory.  When there are too many, both are put into
+ * nameless files by the first bits of the digest: what belongs together is in the files of the same number,
+ * and each pair is small (a hash join).  Everything is read once, whatever the number. */
+#include "audit/parts.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY = 16, IN_MEMORY = 1 << 19, BUCKETS = 64, HELD = 512, SHOWN = 20, RECENT_BYTES = 32 << 20 };
+enum { LONG_PIECES = 16 };
+#define LONG_BYTES ((off_t)256 << 20)
+
+static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG };
+
+/* A digest that a receipt names, or that a row has. */
+struct mark {
+	uint8_t key[KEY];
+	uint64_t clock; /* of the receipt */
+	uint64_t place; /* of the row, with its ledger in the top bits; NOWHERE: not found yet */
+	uint32_t i; /* which of the receipt's digests */
+};
+static const uint64_t NOWHERE = UINT64_MAX;
+enum { LEDGER_SHIFT = 62 };
+
+/* Marks in nameless files. */
+struct pile {
+	struct sys *s;
+	int fds[BUCKETS];
+	uint64_t n[BUCKETS];
+	struct mark (*held)[HELD];
+	size_t held_n[BUCKETS];
+	bool is_open;
+};
+
+struct joining {
+	struct sys *s;
+	struct arena *a;
+	int state_fd;
+	uint64_t from; /* receipts up to this clock are not asked about */
+	struct arena memory;
+	size_t in_memory; /* so many marks fit */
+	struct mark *list; /* while they do */
+	size_t n, cap;
+	struct pile wanted, there, found;
+	uint64_t rows, missing, moved;
+	struct {
+		uint64_t clock;
+		bool is_moved;
+	} bad[SHOWN]; /* receipts with rows that are missing or out of order, the first ones */
+	size_t bad_n;
+	bool has_gap; /* a sealed piece is archived or gone: rows in it are not there */
+	uint32_t ledger; /* being read */
+	struct log_report *report;
+};
+
+/* ---- piles ---- */
+
+static void pile_close(struct pile *p)
+{
+	for (int i = 0; p->is_open && i < BUCKETS; i++)
+		close_fd(&p->fds[i]);
+	free(p->held);
+	*p = (struct pile){ 0 };
+}
+
+static int open_nameless(struct sys *s)
+{
+	const char *own = s->getenv(s, "TMPDIR");
+	const char *const dirs[] = { own && own[0] == '/' ? own : "/var/tmp", "/var/tmp", "/tmp" };
+	int fd = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs) && fd < 0; i++)
+		fd = s->open(s, AT_FDCWD, dirs[i], O_TMPFILE | O_RDWR, 0600, 0);
+	return fd;
+}
+
+static int pile_open(struct pile *p, struct sys *s, struct err *e)
+{
+	*p = (struct pile){ .s = s, .is_open = true, .held = calloc(BUCKETS, sizeof(*p->held)) };
+	for (int i = 0; i < BUCKETS; i++)
+		p->fds[i] = -1;
+	if (!p->held)
+		arena_on_exhausted(BUCKETS * sizeof(*p->held));
+	for (int i = 0; i < BUCKETS; i++) {
+		p->fds[i] = open_nameless(s);
+		if (p->fds[i] < 0)
+			return err_sys(e, "ROWS_CHECK",
+				"cannot make a temporary file; TMPDIR can name another place");
+	}
+	return OK;
+}
+
+static int pile_flush(struct pile *p, unsigned bucket, struct err *e)
+{
+	const char *at = (const char *)p->held[bucket];
+	size_t left = p->held_n[bucket] * sizeof(struct mark);
+
+	while (left) {
+		ssize_t n = p->s->write(p->s, p->fds[bucket], at, left);
+		if (n < 0)
+			return err_sys(e, "ROWS_CHECK",
+				"cannot write a temporary file; TMPDIR can name another place");
+		at += n;
+		left -= (size_t)n;
+	}
+	p->n[bucket] += p->held_n[bucket];
+	p->held_n[bucket] = 0;
+	return OK;
+}
+
+static int pile_put(struct pile *p, unsigned bucket, const struct mark *m, struct err *e)
+{
+	p->held[bucket][p->held_n[bucket]++] = *m;
+	return p->held_n[bucket] == HELD ? pile_flush(p, bucket, e) : OK;
+}
+
+/* Some marks of a bucket, from the first on; 0 at the end. */
+static int pile_read(struct pile *p, unsigned bucket, uint64_t from, struct mark *to, size_t room,
+	size_t *ret_n, struct err *e)
+{
+	uint64_t left = p->n[bucket] - from;
+	size_t n = left < room ? (size_t)left : room, bytes = n * sizeof(*to), done = 0;
+
+	while (done < bytes) {
+		ssize_t got = p->s->pread(p->s, p->fds[bucket], (char *)to + done, bytes - done,
+			(off_t)(from * sizeof(*to) + done));
+		if (got <= 0)
+			return err_sys(e, "ROWS_CHECK", "cannot read a temporary file");
+		done += (size_t)got;
+	}
+	*ret_n = n;
+	return OK;
+}
+
+/* ---- what receipts speak of ---- */
+
+static unsigned by_key(const struct mark *m)
+{
+	return m->key[0] % BUCKETS;
+}
+
+/* More than fit: from now on they go to files. */
+static int spill(struct joining *j, struct err *e)
+{
+	int rc = pile_open(&j->wanted, j->s, e);
+
+	for (size_t i = 0; rc == OK && i < j->n; i++)
+		rc = pile_put(&j->wanted, by_key(&j->list[i]), &j->list[i], e);
+	j->n = 0;
+	return rc;
+}
+
+static int want(struct joining *j, const char *hex, uint64_t clock, uint32_t i, struct err *e)
+{
+	struct mark m = { .clock = clock, .place = NOWHERE, .i = i };
+
+	if (!hex || strlen(hex) != 2 * SHA256_SIZE || !hex_decode(hex, 2 * KEY, m.key, KEY, false))
+		return OK; /* no digest of ours */
+	j->rows++;
+	if (j->wanted.is_open)
+		return pile_put(&j->wanted, by_key(&m), &m, e);
+	if (j->n == j->in_memory) {
+		int rc = spill(j, e);
+		return rc ? rc : pile_put(&j->wanted, by_key(&m), &m, e);
+	}
+	if (j->n == j->cap) {
+		size_t cap = j->cap ? 2 * j->cap : 1024;
+		j->list = arena_grow(&j->memory, j->list, j->cap * sizeof(m), cap * sizeof(m));
+		j->cap = cap;
+	}
+	j->list[j->n++] = m;
+	return OK;
+}
+
+static struct json *add_finding(struct joining *j, const char *severity, const char *what, const char *text)
+{
+	struct json *f = json_new(j->a, JSON_OBJECT);
+
+	json_sets(j->a, f, "severity", severity);
+	json_sets(j->a, f, "what", what);
+	json_sets(j->a, f, "text", text);
+	json_push(j->a, json_get(j->report->doc, "findings"), f);
+	if (!text_eq(severity, "notice")) {
+		j->report->is_sound = false;
+		json_setb(j->a, j->report->doc, "sound", false);
+	}
+	return f;
+}
+
+/* ---- sealed pieces ---- */
+
+static int hash_file(struct joining *j, const char *name, char ret_hex[SHA256_HEX], struct err *e)
+{
+	AUTO(close_fd) int fd = j->s->open(j->s, j->state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	AUTO(arena_done) struct arena a = { 0 };
+	enum { STEP = 256 << 10 };
+	char *step = arena_text(&a, STEP);
+	uint8_t hash[SHA256_SIZE];
+	struct sha256 h;
+	ssize_t n = -1;
+
+	sha256_begin(&h);
+	for (off_t at = 0; fd >= 0 && (n = j->s->pread(j->s, fd, step, STEP, at)) > 0; at += n)
+		sha256_add(&h, step, (size_t)n);
+	if (n < 0)
+		return err_sys(e, "LEDGER_READ", "cannot read %s", name);
+	sha256_end(&h, hash);
+	hex_encode(hash, SHA256_SIZE, ret_hex);
+	return OK;
+}
+
+/* The piece may be waiting still, or again, when the one who sealed it was killed: then its text is what it is
+ * known by, and the rows in it are looked at anyway. */
+static int check_piece(struct joining *j, struct arena *scratch, const struct json *receipt, struct err *e)
+{
+	const struct json *about = json_get(receipt, "metadata");
+	const char *name = json_get_text(about, "segment", ""), *base = path_base(name);
+	char hex[SHA256_HEX];
+	struct err why = { 0 };
+
+	if (!text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(scratch, about)))
+		return OK; /* not what was signed: the log's own check says that */
+	const char *waiting =
+		arena_printf(scratch, "segments/waiting/%.*s", (int)strlen(base) - (int)strlen(".zst"), base);
+	int rc = hash_file(j, name, hex, &why);
+	if (rc == OK && text_eq(hex, json_get_text(about, "packed_sha256", "")))
+		return OK;
+	if (rc == E_MISSING && file_exists(j->s, j->state_fd, waiting))
+		return OK;
+	j->has_gap |= rc == E_MISSING;
+	if (rc == E_MISSING && file_exists(j->s, j->state_fd, arena_printf(scratch, "%s" ARCHIVED, name))) {
+		add_finding(j, "notice", "piece_archived",
+			arena_printf(j->a, "%s was moved away: its %lld rows were not looked at", name,
+				(long long)json_get_int(about, "rows", 0)));
+		return OK;
+	}
+	if (rc && rc != E_MISSING) {
+		*e = why;
+		return rc;
+	}
+	struct json *f = add_finding(j, "rows", rc ? "piece_missing" : "piece_changed",
+		arena_printf(j->a, "%s %s; put it back from a copy", name,
+			rc ? "is not there any more" : "is not the file that was sealed"));
+	json_seti(j->a, f, "receipt_clock", json_get_int(receipt, "lamport_clock", 0));
+	return OK;
+}
+
+static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	AUTO(arena_done) struct arena scratch = { 0 };
+	struct joining *j = arg;
+	uint64_t clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+	uint32_t i = 0;
+	int rc = OK;
+
+	(void)file;
+	(void)line;
+	(void)text;
+	if (clock <= j->from)
+		return OK;
+	if (text_eq(json_get_text(receipt, "effect_id", ""), LEDGER_ROTATE_EFFECT))
+		return check_piece(j, &scratch, receipt, e);
+	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256"))
+		if (rc == OK)
+			rc = want(j, json_text(digest), clock, i++, e);
+	return rc;
+}
+
+/* ---- comparing ---- */
+
+static int compare_keys(const void *x, const void *y)
+{
+	return memcmp(((const struct mark *)x)->key, ((const struct mark *)y)->key, KEY);
+}
+
+static int compare_clocks(const void *x, const void *y)
+{
+	const struct mark *p = x, *q = y;
+
+	if (p->clock != q->clock)
+		return p->clock < q->clock ? -1 : 1;
+	return (p->i > q->i) - (p->i < q->i);
+}
+
+/* Every mark with this key is found here; the same row twice counts by its last place. */
+static void meet(struct mark *list, size_t n, const struct mark *row)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (memcmp(list[mid].key, row->key, KEY) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < n && memcmp(list[low].key, row->key, KEY) == 0; low++)
+		list[low].place = row->place;
+}
+
+/* The oldest ones are named: what was changed first explains what follows. */
+static void note_bad(struct joining *j, uint64_t clock, bool is_moved)
+{
+	size_t at = 0;
+
+	++*(is_moved ? &j->moved : &j->missing);
+	while (at < j->bad_n && j->bad[at].clock < clock)
+		at++;
+	if (at == SHOWN || (at < j->bad_n && j->bad[at].clock == clock))
+		return;
+	if (j->bad_n < SHOWN)
+		j->bad_n++;
+	memmove(j->bad + at + 1, j->bad + at, (j->bad_n - at - 1) * sizeof(*j->bad));
+	j->bad[at].clock = clock;
+	j->bad[at].is_moved = is_moved;
+}
+
+/* All digests of a receipt stand together, by their number: the rows of one ledger must follow each other. */
+static void check_order(struct joining *j, struct mark *list, size_t n)
+{
+	uint64_t last[4] = { 0 };
+
+	if (n)
+		qsort(list, n, sizeof(*list), compare_clocks);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || list[i].clock != list[i - 1].clock)
+			memset(last, 0, sizeof(last));
+		if (list[i].place == NOWHERE)
+			continue;
+		uint64_t *before = &last[list[i].place >> LEDGER_SHIFT];
+		if (list[i].place < *before)
+			note_bad(j, list[i].clock, true);
+		*before = list[i].place;
+	}
+}
+
+static struct mark row_mark(const struct joining *j, off_t place, struct bytes text)
+{
+	struct mark m = { .place = (uint64_t)j->ledger << LEDGER_SHIFT | (uint64_t)place };
+	uint8_t hash[SHA256_SIZE];
+
+	sha256(text.p, text.n, hash);
+	memcpy(m.key, hash, KEY);
+	return m;
+}
+
+static int take_row(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
+{
+	struct joining *j = arg;
+	struct mark m = row_mark(j, place, text);
+
+	(void)line;
+	(void)is_whole;
+	if (j->wanted.is_open)
+		return pile_put(&j->there, by_key(&m), &m, e);
+	meet(j->list, j->n, &m);
+	return OK;
+}
+
+static int read_ledgers(struct joining *j, bool is_recent, struct err *e)
+{
+	int rc = OK;
+
+	for (j->ledger = 0; rc == OK && j->ledger < ARRAY_SIZE(ledgers); j->ledger++) {
+		off_t from = 0;
+		if (is_recent)
+			rc = ledger_recent(j->s, j->state_fd, ledgers[j->ledger], RECENT_BYTES, &from, e);
+		if (rc == OK)
+			rc = ledger_lines(j->s, j->state_fd, ledgers[j->ledger], from, take_row, j, e);
+	}
+	return rc;
+}
+
+static size_t count_missing(const struct mark *list, size_t n)
+{
+	size_t missing = 0;
+
+	for (size_t i = 0; i < n; i++)
+		missing += list[i].place == NOWHERE;
+	return missing;
+}
+
+/* What is new is near the end; only when it is not all there is everything read. */
+static int join_in_memory(struct joining *j, struct err *e)
+{
+	int rc = OK;
+
+	if (j->n)
+		qsort(j->list, j->n, sizeof(*j->list), compare_keys);
+	if (j->n && j->from)
+		rc = read_ledgers(j, true, e);
+	if (rc == OK && j->n && (!j->from || count_missing(j->list, j->n)))
+		rc = read_ledgers(j, false, e);
+	for (size_t i = 0; i < j->n; i++)
+		if (j->list[i].place == NOWHERE)
+			note_bad(j, j->list[i].clock, false);
+	check_order(j, j->list, j->n);
+	return rc;
+}
+
+static int load(
+	struct pile *p, unsigned bucket, struct arena *a, struct mark **ret, size_t *ret_n, struct err *e)
+{
+	size_t room = (size_t)p->n[bucket];
+
+	arena_reset(a);
+	*ret = arena_zalloc(a, room + 1, sizeof(**ret));
+	return pile_read(p, bucket, 0, *ret, room, ret_n, e);
+}
+
+/* One pair of files: what was wanted, and what is there. */
+static int join_bucket(struct joining *j, unsigned bucket, struct err *e)
+{
+	struct mark *list, some[HELD];
+	size_t n, got = 1;
+	int rc = load(&j->wanted, bucket, &j->memory, &list, &n, e);
+
+	if (rc == OK && n)
+		qsort(list, n, sizeof(*list), compare_keys);
+	for (uint64_t at = 0; rc == OK && got; at += got) {
+		rc = pile_read(&j->there, bucket, at, some, HELD, &got, e);
+		for (size_t i = 0; rc == OK && i < got; i++)
+			meet(list, n, &some[i]);
+	}
+	for (size_t i = 0; rc == OK && i < n; i++) {
+		if (list[i].place == NOWHERE)
+			note_bad(j, list[i].clock, false);
+		else
+			rc = pile_put(&j->found, list[i].clock % BUCKETS, &list[i], e);
+	}
+	return rc;
+}
+
+static int flush_all(struct pile *p, struct err *e)
+{
+	int rc = OK;
+
+	for (unsigned i = 0; rc == OK && i < BUCKETS; i++)
+		rc = pile_flush(p, i, e);
+	return rc;
+}
+
+static int join_in_files(struct joining *j, struct err *e)
+{
+	struct mark *list;
+	size_t n;
+	int rc = pile_open(&j->there, j->s, e);
+
+	if (rc == OK)
+		rc = pile_open(&j->found, j->s, e);
+	if (rc == OK)
+		rc = read_ledgers(j, false, e);
+	if (rc == OK)
+		rc = flush_all(&j->wanted, e);
+	if (rc == OK)
+		rc = flush_all(&j->there, e);
+	for (unsigned i = 0; rc == OK && i < BUCKETS; i++)
+		rc = join_bucket(j, i, e);
+	if (rc == OK)
+		rc = flush_all(&j->found, e);
+	for (unsigned i = 0; rc == OK && i < BUCKETS; i++) {
+		rc = load(&j->found, i, &j->memory, &list, &n, e);
+		if (rc == OK)
+			check_order(j, list, n);
+	}
+	return rc;
+}
+
+/* ---- the answer ---- */
+
+/* The receipts that were noted, once more, for the names of their tasks. */
+static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
+	const struct json *receipt, struct err *e)
+{
+	struct joining *j = arg;
+	uint64_t clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+
+	(void)text;
+	(void)e;
+	for (size_t i = 0; i < j->bad_n; i++) {
+		if (j->bad[i].clock != clock)
+			continue;
+		const char *task = json_get_text(json_get(receipt, "metadata"), "task_id",
+			json_get_text(receipt, "correlation_id", "?"));
+		task = text_safe(j->a, task, strlen(task), false);
+		struct json *f = add_finding(j, "rows", j->bad[i].is_moved ? "rows_moved" : "rows_changed",
+			j->bad[i].is_moved
+				? arena_printf(j->a,
+					  "rows of task %s do not stand in the order in which they were written; put "
+					  "the ledger back from a copy",
+					  task)
+				: arena_printf(j->a,
+					  "rows of task %s that this receipt speaks of are not in the ledgers: they "
+					  "were changed or removed; put the ledger back from a copy, 'helm task show "
+					  "%s --history' shows what is left",
+					  task, task));
+		json_sets(j->a, f, "task_id", task);
+		json_sets(j->a, f, "file", arena_strdup(j->a, file));
+		json_seti(j->a, f, "line", (int64_t)line);
+		json_seti(j->a, f, "receipt", (int64_t)clock);
+	}
+	return OK;
+}
+
+static int answer(struct joining *j, struct err *e)
+{
+	struct json *doc = json_new(j->a, JSON_OBJECT);
+	int rc = OK;
+
+	json_seti(j->a, doc, "bound", (int64_t)j->rows);
+	json_seti(j->a, doc, "missing", (int64_t)j->missing);
+	json_seti(j->a, doc, "out_of_order", (int64_t)j->moved);
+	json_seti(j->a, doc, "since_receipt", (int64_t)j->from + 1);
+	json_set(j->a, j->report->doc, "rows", doc);
+	if (j->has_gap && j->missing) { /* which of them lay in the piece that is gone, nobody can tell */
+		add_finding(j, "notice", "rows_away",
+			arena_printf(j->a,
+				"%llu rows are not there, in pieces that were moved away or are gone",
+				(unsigned long long)j->missing));
+		return OK;
+	}
+	if (j->bad_n)
+		rc = receipts_each(j->s, j->state_fd, name_receipt, j, e);
+	if (rc == OK && j->missing + j->moved > SHOWN)
+		add_finding(j, "rows", "rows_changed",
+			arena_printf(j->a,
+				"in all, %llu of %llu rows are changed or removed, %llu out of order",
+				(unsigned long long)j->missing, (unsigned long long)j->rows,
+				(unsigned long long)j->moved));
+	return rc;
+}
+
+/* Reading all rows takes seconds where there are millions. */
+static int is_long(struct joining *j, bool *ret, struct err *e)
+{
+	int rc = OK;
+
+	*ret = false;
+	for (size_t i = 0; rc == OK && i < ARRAY_SIZE(ledgers); i++) {
+		off_t end = 0;
+		rc = ledger_end(j->s, j->state_fd, ledgers[i], &end, e);
+		*ret |= end >> LEDGER_PLACE_BITS > LONG_PIECES ||
+			(end & (((off_t)1 << LEDGER_PLACE_BITS) - 1)) > LONG_BYTES;
+	}
+	return rc;
+}
+
+int audit_rows(
+	struct sys *s, struct arena *a, int state_fd, bool all, struct log_report *report, struct err *e)
+{
+	return audit_rows_within(s, a, state_fd, all, IN_MEMORY, report, e);
+}
+
+int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
+	struct log_report *report, struct err *e)
+{
+	struct joining j = { .s = s,
+		.in_memory = in_memory,
+		.a = a,
+		.state_fd = state_fd,
+		.memory = { .limit_bytes = (size_t)1 << 30 },
+		.report = report };
+	bool is_much = false;
+	int rc = all ? OK : is_long(&j, &is_much, e);
+
+	if (is_much)
+		j.from = report->receipts_before;
+	if (rc == OK)
+		rc = receipts_each(s, state_fd, take_receipt, &j, e);
+	if (rc == OK)
+		rc = j.wanted.is_open ? join_in_files(&j, e) : join_in_memory(&j, e);
+	if (rc == OK)
+		rc = answer(&j, e);
+	pile_close(&j.wanted);
+	pile_close(&j.there);
+	pile_close(&j.found);
+	arena_done(&j.memory);
+	return rc;
+}
