@@ -240,6 +240,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= freeze_dir(*p) == 0;
+	report->read_only_mounts = report->state_protected;
 }
 
 /* Runs in the warden, still with the capabilities that its new namespaces gave it. */

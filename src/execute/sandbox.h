@@ -44,6 +44,7 @@ struct sandbox_report {
 	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
 	bool signals_confined; /* cannot signal or trace processes outside */
 	bool keys_hidden; /* hidden directories cannot be read */
+	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */

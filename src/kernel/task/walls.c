@@ -8,6 +8,7 @@
 #include "clients/clients.h"
 #include "kernel/task/parts.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 extern char **environ;
@@ -138,26 +139,69 @@ static const char *const *writable_paths(const struct task *t)
 	return path_list(a, list);
 }
 
+static bool is_in_one(const char *path, const char *const *places)
+{
+	for (; *places; places++)
+		if (path_is_below(path, *places))
+			return true;
+	return false;
+}
+
+/* What is there, lies where the run may write, and is not listed yet. */
+static void freeze(const struct task *t, const char *const *writable, const char *path, struct json *list)
+{
+	json_each (one, list)
+		if (path_is_below(path, json_text(one)))
+			return;
+	if (is_in_one(path, writable) && file_exists(t->k->sys, AT_FDCWD, path))
+		add_path(t->a, list, path);
+}
+
+/* The directory that holds a client's settings is closed as a whole, so that no other file of settings appears in it.  One that the
+ * client shares with others (.github) is not. */
+static const char *holder(struct arena *a, const char *root, const char *row)
+{
+	size_t n = strlen(row) - text_ends(row, "/");
+	const char *slash = memrchr(row, '/', n);
+	size_t dir = slash ? (size_t)(slash - row) : n;
+
+	if (dir == strlen(".github") && text_starts(row, ".github/"))
+		dir = n;
+	return arena_printf(a, "%s/%.*s", root, (int)dir, row);
+}
+
+static void freeze_armed(
+	const struct task *t, const char *const *writable, const char *root, struct json *list)
+{
+	static const char *const others[] = { ".git/hooks", ".envrc" };
+	const struct client *c;
+
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		for (const struct client_file *f = c->files; f->path; f++)
+			freeze(t, writable, holder(t->a, root, f->path), list);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
+}
+
 /* What decides about runs must not be changed by one, although it lies where a run may write: state, the
- * workspace's own rules, and the settings that arm the guard in agent clients. */
+ * workspace's own rules, the settings that arm the guard in agent clients, and hooks.  What does not exist yet is armed.c's. */
 static const char *const *frozen_paths(const struct task *t, const char *const *writable)
 {
 	struct arena *a = t->a;
 	const char *roots[] = { t->k->ws->root, t->at.work_tree, t->k->ws->home };
-	struct json *list = json_new(a, JSON_ARRAY), *settings = json_new(a, JSON_ARRAY);
+	struct json *list = json_new(a, JSON_ARRAY);
 
 	add_path(a, list, t->k->ws->state_dir);
-	add_path(a, list, arena_printf(a, "%s/references", t->k->ws->root));
+	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
-			clients_settings_in(t->k->sys, a, NULL, roots[i], settings);
-	json_each (one, settings)
-		for (const char *const *w = writable; *w; w++)
-			if (path_is_below(json_text(one), *w)) {
-				add_path(a, list, json_text(one));
-				break;
-			}
+			freeze_armed(t, writable, roots[i], list);
 	return path_list(a, list);
+}
+
+const char *task_tree(const struct task *t)
+{
+	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
 }
 
 /* Runs in the child, as the last thing before it becomes the command. */
