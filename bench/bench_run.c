@@ -140,6 +140,8 @@ static int against_empty(struct bench *b, const char *name, void (*fn)(void *))
 	if (!place_open(&empty, b, name))
 		return 1;
 	fill_ledger(&full);
+	/* Once, as the first view does it over some calls. */
+	full.has_failed |= place_start(&full, (const char *const[]){ full.helm, "db", "init", NULL }) != 0;
 	for (int i = 0; i < b->rounds; i++) {
 		double t = bench_best(1, fn, &full), u = bench_best(1, fn, &empty);
 		ours = t < ours ? t : ours;

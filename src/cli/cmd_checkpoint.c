@@ -236,16 +236,16 @@ int cmd_checkpoint_create(struct cli *r, struct err *e)
 
 /* ---- list, show ---- */
 
-/* For those who only look, a damaged index is a warning and an empty list. */
-static int load_list(struct cli *r, struct checkpoint_store *st, struct json **ret, struct err *e)
+/* A list that cannot be read is not an empty one: an error, with what is still there. */
+static int load_list(struct checkpoint_store *st, struct json **ret, struct err *e)
 {
 	int rc = checkpoint_list(st, ret, e);
 
-	if (rc != E_CORRUPT)
-		return rc;
-	warn(r, "%s", e->text);
-	*ret = json_new(r->a, JSON_ARRAY);
-	return OK;
+	return rc == E_CORRUPT
+		? err_set(e, E_CORRUPT, "CHECKPOINT_INDEX",
+			  "%s; put it back from a copy, the saved files themselves are still there",
+			  arena_strdup(st->a, e->text))
+		: rc;
 }
 
 /* Two members say it: `retention` is how older records spelled it. */
@@ -280,7 +280,7 @@ int cmd_checkpoint_list(struct cli *r, struct err *e)
 
 	if (limit < 0)
 		return err_set(e, E_USAGE, "USAGE", "--limit must be 0 or more");
-	if (checkpoint_cli_open(r, &st, e) || load_list(r, &st, &all, e))
+	if (checkpoint_cli_open(r, &st, e) || load_list(&st, &all, e))
 		return e->rc;
 	for (uint32_t i = limit && all->n > limit ? all->n - (uint32_t)limit : 0; i < all->n; i++)
 		json_push(r->a, shown, json_at(all, i));

@@ -171,6 +171,9 @@ bool walk_knows_name(const struct word *x);
 /* Has the text so far given it a value, or asked for it? */
 bool walk_names_variable(struct walk *w, const char *name);
 
+/* HOME is what it was when the text began. */
+bool walk_is_at_home(struct walk *w);
+
 /* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can
  * match. */
 enum path_class paths_classify(const struct surroundings *at, struct arena *a, const char *path,

@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 1500000 };
+enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 700000 };
 enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
 #define SCHEMA_VERSION "3"
@@ -554,6 +554,8 @@ int index_open(const struct index_place *at, enum index_how how, struct index **
 		*ret = x;
 		return OK;
 	}
+	if (is_behind)
+		why = (struct err){ 0 };
 	db_close(&x->db);
 	rc = fill_own(x, how, e);
 	if (rc) {

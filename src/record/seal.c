@@ -228,22 +228,13 @@ static bool read_name(struct sealing *x, const char *name)
 	return true;
 }
 
-static int list_waiting(struct recorder *r, struct arena *a, char ***ret, size_t *ret_n, struct err *e)
-{
-	int rc = file_list(r->sys, a, r->state_fd, LEDGER_WAITING, ret, ret_n, e);
-
-	if (rc == E_MISSING)
-		*ret_n = 0;
-	return rc == E_MISSING ? OK : rc;
-}
-
 /* The usual case is that nothing waits, and costs one look at a directory that is empty. */
 int ledger_seal(struct recorder *r, struct arena *a, size_t *ret_sealed, struct err *e)
 {
 	AUTO(close_fd) int lock = -1;
 	char **names;
 	size_t n;
-	int rc = list_waiting(r, a, &names, &n, e);
+	int rc = ledger_names(r->sys, a, r->state_fd, LEDGER_WAITING, &names, &n, e);
 
 	*ret_sealed = 0;
 	if (rc || !n || !r->key)
@@ -252,7 +243,7 @@ int ledger_seal(struct recorder *r, struct arena *a, size_t *ret_sealed, struct 
 	if (rc && text_eq(e->code, "FILE_LOCKED"))
 		return OK; /* another one is at it */
 	if (rc == OK)
-		rc = list_waiting(r, a, &names, &n, e);
+		rc = ledger_names(r->sys, a, r->state_fd, LEDGER_WAITING, &names, &n, e);
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		AUTO(arena_done) struct arena own = { 0 };
 		struct sealing x = { .r = r, .a = &own };

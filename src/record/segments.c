@@ -61,15 +61,20 @@ static unsigned number_in(const char *name, const char *file, const char **ret_r
 	return *end == '.' ? (unsigned)number : 0;
 }
 
-/* Names in one of the two directories; a directory that is not there is empty. */
-static int list(struct sys *s, struct arena *a, int state_fd, const char *dir, char ***ret, size_t *ret_n,
+/* A directory that is not there is empty. */
+int ledger_names(struct sys *s, struct arena *a, int state_fd, const char *dir, char ***ret, size_t *ret_n,
 	struct err *e)
 {
-	int rc = file_list(s, a, state_fd, dir, ret, ret_n, e);
+	struct err why = { 0 };
+	int rc = file_list(s, a, state_fd, dir, ret, ret_n, &why);
 
-	if (rc == E_MISSING)
+	if (rc == E_MISSING) {
 		*ret_n = 0;
-	return rc == E_MISSING ? OK : rc;
+		return OK;
+	}
+	if (rc && e)
+		*e = why;
+	return rc;
 }
 
 /* ---- which pieces there are ---- */
@@ -102,7 +107,7 @@ int ledger_list(struct ledger_cut *c, struct arena *a, struct err *e)
 	int rc = OK;
 
 	for (int i = 0; i < 2 && rc == OK; i++)
-		rc = list(c->sys, a, c->state_fd, dirs[i], &names[i], &count[i], e);
+		rc = ledger_names(c->sys, a, c->state_fd, dirs[i], &names[i], &count[i], e);
 	if (rc)
 		return rc;
 	c->parts = arena_zalloc(a, count[0] + count[1] + 1, sizeof(*c->parts));

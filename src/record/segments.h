@@ -46,6 +46,9 @@ int receipts_lines(
 int receipts_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
 int receipts_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
 
+/* Names in one of the two directories, LEDGER_SEGMENTS and LEDGER_WAITING. */
+int ledger_names(struct sys *s, struct arena *a, int state_fd, const char *dir, char ***ret, size_t *ret_n,
+	struct err *e);
 char *ledger_waiting_name(struct arena *a, const char *file, unsigned number);
 char *ledger_sealed_name(struct arena *a, const char *file, unsigned number);
 

@@ -25,4 +25,52 @@ ok "a bad line is a warning" says 0 "is no row" helm db rebuild
 printf 'not a database, not at all' >"$ws/.helm/ops-index.sqlite3"
 ok "a broken index is said, with the remedy" says 1 "helm db rebuild" helm db status
 ok "and does not stop a run" exits 0 helm run -- true
+ok "nor a view, which says so" says 0 "is not a database" helm task list
+ok "and shows everything" says 0 "a2" helm task list
+ok "status, too" says 0 "tasks_counted" helm status --json
+ok "rebuild makes it anew" says 0 "task_rows=" helm db rebuild
+ok "no word about it then" sh -c '! "$@" 2>&1 | grep -q database' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" task list
+rm -f "$ws/.helm/ops-index.sqlite3"
+mkdir "$ws/.helm/ops-index.sqlite3"
+ok "an index that cannot be there does not stop a view" says 0 "cannot open the index" helm report
+rmdir "$ws/.helm/ops-index.sqlite3"
+
+# ---- a disk that is full is an error, not a signal ----
+awk 'BEGIN { for (i = 0; i < 4000; i++) printf "{\"filler\": \"%0900d\", \"status\": \"completed\", \"task_id\": \"big-%d\"}\n", i, i }' >>"$ws/.helm/task-ledger.jsonl"
+full() { (
+  trap '' XFSZ
+  ulimit -f 100
+  helm "$@"
+); }
+ok "no room for the index is said" says 1 "cannot" full db rebuild
+rm -f "$ws/.helm/ops-index.sqlite3"*
+ok "with room it is made" says 0 "task_rows=400" helm db rebuild
+
+# ---- beside a writer every row is read once ----
+(
+  i=0
+  while [ $i -lt 3000 ]; do
+    printf '{"status": "completed", "task_id": "w-%d"}\n' $i
+    i=$((i + 1))
+  done >>"$ws/.helm/task-ledger.jsonl"
+) &
+writer=$!
+while kill -0 $writer 2>/dev/null; do helm db init >/dev/null; done
+wait $writer
+helm db init >/dev/null
+ok "nothing is missing, nothing twice" says 0 "drift=0" helm db verify
+
+# ---- memory does not grow with the ledgers ----
+awk 'BEGIN { for (i = 0; i < 60000; i++) printf "{\"filler\": \"%0900d\", \"status\": \"completed\", \"task_id\": \"more-%d\"}\n", i, i }' >>"$ws/.helm/task-ledger.jsonl"
+narrow() { (
+  # shellcheck disable=SC3045
+  ulimit -v 64000
+  helm "$@"
+); }
+if narrow --version >/dev/null 2>&1; then
+  ok "rebuild of sixty megabytes in less" says 0 "task_rows=6" narrow db rebuild
+  ok "report" says 0 "runs: " narrow report
+  ok "task list" says 0 "more-59999" narrow task list
+  ok "doctor" says 1 "of 67015 lines" narrow doctor
+fi
 finish

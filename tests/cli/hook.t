@@ -1,6 +1,7 @@
 #!/bin/sh
 # Hooks of agent clients: what passes, what is refused in whose words, and that every failure blocks.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -113,7 +114,9 @@ ok "a call passes only when the disk has its receipt" each_failure
 
 # What the profile says about tools nobody knows is about those only.
 fresh_workspace
+rm -f "$ws/.helm/tool-calls.jsonl"
 sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+trust "$ws" >/dev/null
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
 
@@ -133,5 +136,5 @@ while [ $n -lt 1000 ]; do
   printf '{"client": "claude-code", "tool_use_id": "u%d", "verdict": "ALLOW"}\n' $n
 done >>"$ws/.helm/tool-calls.jsonl"
 long_call ',"tool_response":{"stdout":"ok"}' | helm hook post-tool --client claude-code
-ok "an outcome finds its call however many came between" grep -q '_outcome"' "$ws/.helm/receipts.jsonl"
+ok "an outcome finds its call however many came between" grep -q '_outcome\.' "$ws/.helm/receipts.jsonl"
 finish

@@ -8,11 +8,11 @@ cd "$scratch/ws" || exit 1
 state=$scratch/ws/.helm
 pre() { # pre COMMAND ID [SESSION]
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "${3:-s1}" "$scratch" "$2" |
-    helm hook pre-tool --client claude-code
+    agent hook pre-tool --client claude-code
 }
 post() { # post COMMAND ID
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"tool_response":{"exit_code":0},"session_id":"s1","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "$scratch" "$2" |
-    helm hook post-tool --client claude-code
+    agent hook post-tool --client claude-code
 }
 asked_id() { sed -n 's/.*helm approval approve \(approval-[0-9a-f]*\).*/\1/p' | head -1; }
 mkdir build d1 d2 d3
@@ -70,4 +70,13 @@ ok "a negative limit is refused" says 2 "from 0" helm report --limit -1
 ok "task list says it" says 0 "10 of 14 tasks, all with --limit 0" helm task list --limit 10
 ok "and nothing when it is whole" sh -c '! HOME="$1/home" "$0" task list --limit 0 2>&1 | grep -q "all with"' "$HELM_REAL" "$scratch"
 ok "receipts list says it" says 0 "all with --limit 0" helm receipts list --limit 3
+# ---- what an agent wrote is text ----
+printf '{"at": "2026-01-01T00:00:00+00:00", "client": "codex", "session": "ev*il", "tool": "Ba`sh", "verdict": "ALLOW", "tool_use_id": "m1", "preview": "x [click](http://evil) <img src=y>\\n# Heading"}\n' >>"$state/tool-calls.jsonl"
+printf '{"at": "2026-01-01T00:00:01+00:00", "client": "codex", "session": "ev*il", "tool_use_id": "m1", "outcome": "done", "changed_files": ["a`b`[c](d)"]}\n' >>"$state/tool-calls.jsonl"
+plain_session() {
+  helm report --session 'ev*il' --format markdown >"$scratch/session.md" || return 1
+  grep -qF 'ev\*il' "$scratch/session.md" || { cat "$scratch/session.md"; return 1; }
+  ! grep -q '^# Heading\|[^\\]\[\|[^\\]`\|[^\\]<' "$scratch/session.md" || { cat "$scratch/session.md"; return 1; }
+}
+ok "nothing an agent wrote formats a session" plain_session
 finish

@@ -13,7 +13,13 @@ sed -i '/"task_id": "two"/s/"status": "completed"/"status": "Completed"/' "$ledg
 ok "a changed row is found" says 1 "rows of task two" helm log check
 ok "with the remedy" says 1 "helm task show two --history" helm log check
 ok "the log itself is not damaged" sh -c '! "$@" | grep -q DAMAGE' - env -i HOME="$scratch/home" PATH="$PATH" "$HELM_REAL" log check
+verify_whole() { # the chain where it was written, with its root
+  root=$(helm log head --json | sed -n 's/.*"root_hash": "\([0-9a-f]*\)".*/\1/p')
+  helm verify "$state/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub" --root "$root"
+}
+ok "verify of the whole chain finds it, too" says 1 "rows of task two" verify_whole
 cp "$scratch/kept" "$ledger"
+ok "and confirms them when they are right" says 0 "12 that receipts speak of" verify_whole
 ok "put back, it is sound again" says 0 "sound" helm log check
 grep -v '"status": "running".*"task_id": "one"' "$scratch/kept" >"$ledger"
 ok "a removed row is found" says 1 "rows of task one" helm log check
@@ -27,7 +33,7 @@ ok "a deep look of the doctor says it" says 1 "rows of the ledgers are not those
 
 # ---- pieces ----
 fresh_state() {
-  rm -rf "$scratch/home"
+  rm -rf "${scratch:?}/home"
   mkdir -p "$scratch/home"
   helm init >/dev/null
 }

@@ -311,7 +311,7 @@ class Site:
             if not row:
                 c.found("lost", "%s: the outcome row of call %s" % (name, use), ("end", name, use))
             elif before and before.get("decision_id") and not any(
-                    r.get("type") == "outcome" or str(r.get("receipt_id", "")).endswith("_outcome")
+                    r.get("type") == "outcome" or str(r.get("receipt_id", "")).split(".")[0].endswith("_outcome")
                     for r in decisions.get(before["decision_id"], [])):
                 c.found("lost", "%s: the outcome receipt of call %s" % (name, use), ("end", name, use))
         self.decisions = decisions

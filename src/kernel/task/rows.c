@@ -49,15 +49,21 @@ static const char *now(struct task *t)
 	return text_time_iso(t->a, t->k->sys->now_us(t->k->sys));
 }
 
-/* The first words of the command. */
+/* The command as it was given.  A long one is cut where that can be seen; the whole is in command_preview. */
 static char *default_name(struct arena *a, const struct run_spec *spec)
 {
+	enum { MOST = 120 };
 	struct buf name;
 
 	buf_init(&name, a);
-	for (size_t i = 0; i < spec->argc && i < 3; i++)
+	for (size_t i = 0; i < spec->argc; i++)
 		buf_addf(&name, "%s%s", i ? " " : "", spec->argv[i]);
-	return name.p;
+	if (name.n <= MOST)
+		return name.p;
+	size_t n = MOST - strlen("...");
+	while (n && ((unsigned char)name.p[n] & 0xc0) == 0x80) /* not inside a character */
+		n--;
+	return arena_printf(a, "%.*s...", (int)n, name.p);
 }
 
 /* Which version ran on which system, to explain differences later. */

@@ -562,6 +562,14 @@ bool walk_names_variable(struct walk *w, const char *name)
 	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
 }
 
+bool walk_is_at_home(struct walk *w)
+{
+	const struct binding *b = scope_binding(w, BIND_VARIABLE, "HOME", 4, false);
+	const struct value *v = b ? b->now : NULL;
+
+	return !v || (w->at->home && v->n == 1 && text_eq(v->items[0], w->at->home));
+}
+
 /* ---- the way in ---- */
 
 /* The first step has no parent, which UINT32_MAX says; a diagonal of -1 means that none is being tried

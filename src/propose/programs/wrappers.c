@@ -202,6 +202,14 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 		run_argv(k, v, have, 0, "env -S");
 }
 
+/* Keys and decisions of Helm are found by HOME: with another one it works under another boundary. */
+static void note_home(struct call *k, const struct word *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (word_is(&v[i], "helm") || (v[i].certainty == CERTAIN && text_ends(v[i].text, "/helm")))
+			fx_name(k, TAG_TAMPER_BOUNDARY, "HOME", 0);
+}
+
 /* Assignments and options, then the command. Alone it prints all variables, which may hold credentials. */
 HANDLER(env)
 {
@@ -210,7 +218,7 @@ HANDLER(env)
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
 		"+S=:split-string C=:chdir u=:unset i0v:ignore-environment,null,debug :help,version "
 		":block-signal,default-signal,ignore-signal,list-signal-handling");
-	bool any = false;
+	bool any = false, is_other_home = false;
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		any = true;
 		if (item == 0 && s.value.text) {
@@ -225,12 +233,15 @@ HANDLER(env)
 			fx(k, TAG_UNKNOWN_OPTION, s.word, 0);
 		if (item == ARG_OPERAND && is_assignment(&s.value)) {
 			note_assignment(k, &s.value);
+			is_other_home |= word_starts(&s.value, "HOME=");
 			s.is_over = false;
 		} else if (item == ARG_OPERAND && word_is(&s.value, "-")) {
 			s.is_over = false;
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			run_argv_in(k, dir.text ? &dir : NULL, s.word,
-				k->rest_count - (size_t)(s.word - k->rest), 0, "env");
+			size_t n = k->rest_count - (size_t)(s.word - k->rest);
+			if (is_other_home)
+				note_home(k, s.word, n);
+			run_argv_in(k, dir.text ? &dir : NULL, s.word, n, 0, "env");
 			return;
 		}
 	}
