@@ -32,6 +32,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -122,13 +123,16 @@ static int map_user(uid_t uid, gid_t gid)
 
 /* Puts an empty, unreadable file system over the directory.  What lies below can then not be reached by any
  * name.  One file system serves all: the first cover is made, *first remembers where, and the others are
- * that one again, which costs a third. */
+ * that one again, which costs a third.  A file becomes the empty one, so that programs which only look for it go on. */
 static int cover(const char *dir, const char **first)
 {
 	const unsigned long closed = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+	struct stat st;
 
-	if (access(dir, F_OK) && errno == ENOENT)
-		return 0;
+	if (stat(dir, &st))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+	if (!S_ISDIR(st.st_mode))
+		return mount("/dev/null", dir, NULL, MS_BIND, NULL);
 	if (*first)
 		return mount(*first, dir, NULL, MS_BIND, NULL);
 	if (mount("none", dir, "tmpfs", closed, "size=4k,mode=000"))
@@ -298,6 +302,14 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, data);
 }
 
+static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
+{
+	for (const char *const *p = rules->write_paths; p && *p; p++)
+		if (path_is_below(dir, *p))
+			return true;
+	return false;
+}
+
 /* Where mounts could not hide the keys, Landlock has to: then the hidden paths are left out of what may be
  * read. */
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
@@ -316,17 +328,13 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
 	report->landlock_abi = abi;
 	report->files_confined = true;
-	report->keys_hidden = true;
-	report->signals_confined = abi >= 6 || report->pid_namespace;
+	if (!report->keys_hidden) {
+		report->keys_hidden = true;
+		for (const char *const *p = rules->hidden; p && *p; p++)
+			report->keys_hidden &= !lies_in_writable(rules, *p);
+	}
+	report->signals_confined |= abi >= 6;
 	return 0;
-}
-
-static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
-{
-	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (path_is_below(dir, *p))
-			return true;
-	return false;
 }
 
 /* State that lies outside every writable place is protected by Landlock alone.  State inside one needs a
@@ -357,25 +365,30 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 	return 0;
 }
 
-/* Is everything there that the profile asked for?  A missing wall refuses the run, unless the profile
- * accepts best effort. */
+/* Is everything there that was asked for?  A missing wall refuses the run, unless it is waived. */
 static int judge(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
-	if (!report->files_confined)
-		lacks(report, "files (Landlock)");
-	if (!report->metadata_confined)
-		lacks(report, "modes and owners (a mount namespace)");
-	if (!report->capabilities_dropped)
-		lacks(report, "capabilities");
-	if (!report->keys_hidden)
-		lacks(report, "keys");
-	if (!report->signals_confined)
-		lacks(report, "signals (Landlock level 6 or a pid namespace)");
-	if (!report->state_protected)
-		lacks(report, "state (a mount namespace)");
-	if (!report->missing[0] || rules->best_effort)
+	const struct {
+		bool stands;
+		unsigned wall;
+		const char *name;
+	} walls[] = {
+		{ report->files_confined, WALL_FILES, "files (Landlock)" },
+		{ report->metadata_confined, WALL_METADATA, "modes and owners (a mount namespace)" },
+		{ report->capabilities_dropped, WALL_CAPABILITIES, "capabilities" },
+		{ report->keys_hidden, WALL_SECRETS, "keys and secrets" },
+		{ report->signals_confined, WALL_SIGNALS, "signals (Landlock level 6 or a pid namespace)" },
+		{ report->state_protected, WALL_STATE, "state (a mount namespace)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(walls); i++)
+		if (!walls[i].stands) {
+			lacks(report, walls[i].name);
+			report->missing_walls |= walls[i].wall;
+		}
+	if (!(report->missing_walls & ~rules->waived))
 		return 0;
-	return refuse(report, "this kernel cannot put up: %s", report->missing);
+	return refuse(report, "this machine cannot put up: %s", report->missing);
 }
 
 /* The last step before the command.  With the walls switched off only the descriptors are closed. */
@@ -392,6 +405,7 @@ int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *repor
 		return refuse(report, "no_new_privs: %s", strerror(errno));
 	report->no_new_privileges = true;
 	report->capabilities_dropped = drop_capabilities() == 0;
+	report->signals_confined = report->pid_namespace;
 	if (lock_files(rules, report))
 		return -1;
 	judge_state(rules, report);

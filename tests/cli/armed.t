@@ -2,6 +2,7 @@
 # Files that make somebody start programs later: what exists cannot be changed in a run, and what a run made is held when it has ended.
 #
 # The guard only looks on here (--guard-mode audit); each case is one trick, tried by a real run.
+# shellcheck disable=SC2154 # set by lib.sh
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
 fresh_workspace

@@ -19,6 +19,15 @@ echo precious >"$scratch/outside/file"
 cd "$scratch/project" || exit 1
 key=$(find "$home/keys" -type f -size +0 | head -n 1)
 
+# Credentials as people have them.
+me=$scratch/home
+mkdir -p "$me/.ssh" "$me/.aws" "$me/.gnupg" "$me/.config/gcloud" "$me/.kube" "$me/.mozilla" "$me/.local/share/keyrings" "$me/.docker"
+for f in .ssh/id_ed25519 .aws/credentials .gnupg/pubring.kbx .config/gcloud/access_tokens.db .kube/config .mozilla/cookies.sqlite \
+  .local/share/keyrings/login.keyring .docker/config.json .netrc .npmrc .pypirc .git-credentials; do
+  echo secret >"$me/$f"
+done
+echo plain >"$me/.config/plain"
+
 # Somebody outside to talk to: a port of the machine's loopback and a socket in the file system.
 mkfifo "$scratch/serving"
 "$probe" --serve "$scratch/outside/socket" <"$scratch/serving" >"$scratch/port" &
@@ -112,6 +121,10 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: no raw socket" closed $p raw
   ok "$p: no io_uring" closed $p io_uring
   ok "$p: gates and approvals are not handed on" handed_on $p
+  for f in .aws/credentials .gnupg/pubring.kbx .config/gcloud/access_tokens.db .kube/config .mozilla/cookies.sqlite .local/share/keyrings/login.keyring; do
+    ok "$p: ~/$f cannot be read" closed $p read "$me/$f"
+  done
+  ok "$p: what lies beside them can" open $p read "$me/.config/plain"
   ok "$p: reading outside is open" open $p read "$scratch/outside/file"
   ok "$p: the sink is open" open $p write /dev/null
   ok "$p: temporary files have a place of their own" private_place $p
@@ -162,6 +175,14 @@ done
 ok "service_ops: others can be reached" open service_ops connect "$port"
 ok "service_ops: a socket in the file system can be reached" open service_ops unix "$scratch/outside/socket"
 ok "service_ops: the environment is handed down" secret_variable service_ops sesame
+
+# What pushing and publishing needs is named by the profile with the network, and by no other.
+for f in .ssh/id_ed25519 .docker/config.json .netrc .npmrc .pypirc .git-credentials; do
+  ok "service_ops: ~/$f can be read" open service_ops read "$me/$f"
+  for p in inspect_local workspace_edit risky_edit; do
+    ok "$p: ~/$f cannot be read" closed $p read "$me/$f"
+  done
+done
 
 # Own variables are handed down, and where to find things.
 inside_env() { HELM_ENV="HELM_NOTE=one OPENCLAW_NOTE=two" inside inspect_local "one two" sh -c 'echo "$HELM_NOTE $OPENCLAW_NOTE"'; }

@@ -87,6 +87,7 @@ struct json *task_experience(struct arena *a, const struct json *row);
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 
 void task_walls(struct task *t);
+bool task_degraded(const struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 

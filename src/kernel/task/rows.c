@@ -249,6 +249,7 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_setb(a, p, "keys_hidden", r->keys_hidden);
 	json_setb(a, p, "state_protected", r->state_protected);
 	json_sets(a, p, "missing", r->missing);
+	json_setb(a, p, "degraded", r->missing[0]);
 	json_set(a, to, "protections", p);
 }
 

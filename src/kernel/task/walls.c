@@ -6,7 +6,9 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/posture.h"
 #include "kernel/task/parts.h"
+#include "model/secret.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -103,6 +105,34 @@ static const char *const *path_list(struct arena *a, const struct json *list)
 	return all;
 }
 
+/* A place that the profile names, or in which the run works, stays open. */
+static bool is_open_place(const struct task *t, const char *place, const char *path)
+{
+	const struct profile *p = t->profile;
+	size_t n = strlen(place) - text_ends(place, "/");
+
+	for (size_t i = 0; i < p->secret_count; i++)
+		if (strncmp(p->secrets[i], place, n) == 0 &&
+			(!p->secrets[i][n] || text_eq(p->secrets[i] + n, "/")))
+			return true;
+	for (size_t i = 0; i < p->write_path_count; i++)
+		if (path_is_below(path_clean(t->a, path_join(t->a, t->k->ws->root, p->write_paths[i])), path))
+			return true;
+	return path_is_below(t->k->ws->root, path) || path_is_below(task_tree(t), path);
+}
+
+/* People's credentials, where there are any. */
+static void hide_secrets(const struct task *t, struct json *list)
+{
+	const char *home = t->k->ws->home, *place;
+
+	for (size_t i = 0; home && (place = secret_place_at(i)); i++) {
+		const char *path = path_clean(t->a, arena_printf(t->a, "%s/%s", home, place));
+		if (file_exists(t->k->sys, AT_FDCWD, path) && !is_open_place(t, place, path))
+			add_path(t->a, list, path);
+	}
+}
+
 /* ~/.helm is closed.  If the workspace itself lies in it, its secrets are closed one by one.  A run that
  * may not write has no business in the state, either. */
 static const char *const *hidden_paths(const struct task *t)
@@ -120,6 +150,7 @@ static const char *const *hidden_paths(const struct task *t)
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
+	hide_secrets(t, list);
 	return path_list(a, list);
 }
 
@@ -210,6 +241,12 @@ static bool last_look(void *arg, char *why, size_t why_n)
 	return task_program_is_same(arg, why, why_n);
 }
 
+/* A person has accepted for this machine that runs go on without walls that it cannot put up. */
+bool task_degraded(const struct task *t)
+{
+	return json_get_bool(posture_of(t->k->sys, t->k->ws)->word, "degraded", false);
+}
+
 /* The lists live in the task's memory and must stay there until the run has ended. */
 void task_walls(struct task *t)
 {
@@ -223,7 +260,7 @@ void task_walls(struct task *t)
 		.write_paths = writable,
 		.hidden = hidden_paths(t),
 		.read_only = p->writes == ALLOWANCE_YES ? frozen_paths(t, writable) : NULL,
-		.best_effort = p->sandbox == SANDBOX_BEST_EFFORT,
+		.waived = task_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	t->run = (struct run_request){ .argv = argv,
 		.program = t->program.path,
@@ -234,4 +271,28 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
 		.rules = &t->rules };
+}
+
+/* Puts up all walls around a command that does nothing, and says which could not be. */
+const char *walls_missing(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
+	const char *const writes[] = { ws->root, NULL }, *const state[] = { ws->state_dir, NULL };
+	const char *const hidden[] = { ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL,
+		NULL };
+	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
+		.write_paths = writes,
+		.hidden = hidden,
+		.read_only = state,
+		.waived = WALL_ALL };
+	const struct run_request request = {
+		.argv = argv, .environment = none, .cwd = "/", .capture = true, .quiet = true, .rules = &rules
+	};
+	AUTO(run_end) struct running *r = NULL;
+	const struct run_result *result = NULL;
+	struct err e = { 0 };
+
+	if (run_start(s, a, &request, &r, &e) || run_go(r, &e) || run_wait(r, 0, &result, &e))
+		return arena_strdup(a, e.text);
+	return arena_strdup(a, result->report.missing);
 }
