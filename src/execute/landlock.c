@@ -142,30 +142,47 @@ static int grant_read_around(
 	return rc;
 }
 
-/* The hidden paths as the kernel names them, without links. */
-static const char *const *resolve(struct arena *a, const char *const *paths)
+/* What must not be read, as the kernel names it, without links. */
+static const char *const *all_hidden(struct arena *a, const struct landlock_rules *rules)
 {
-	size_t n = 0;
+	const char *const *paths = rules->hidden;
+	size_t n = 0, i = 0;
 	char real[PATH_MAX];
 
 	while (paths && paths[n])
 		n++;
-	const char **all = arena_zalloc(a, n + 1, sizeof(*all));
-	for (size_t i = 0; i < n; i++)
+	const char **all = arena_zalloc(a, n + 4, sizeof(*all));
+	for (; i < n; i++)
 		all[i] = realpath(paths[i], real) ? arena_strdup(a, real) : paths[i];
+	if (rules->devices_closed)
+		all[i++] = "/dev";
+	if (rules->is_shared) {
+		all[i++] = "/dev/pts";
+		all[i++] = "/dev/shm";
+	}
 	return all;
 }
 
 /* Devices nearly every program needs.  Writing to them changes nothing on disk. */
-static int grant_devices(int ruleset, uint64_t known)
+static int grant_devices(int ruleset, uint64_t known, bool is_shared)
 {
 	static const char *const sinks[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 		"/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", NULL };
 	int rc = 0;
 
-	for (const char *const *s = sinks; *s && rc == 0; s++)
+	for (const char *const *s = sinks; *s && rc == 0; s++) {
+		if (is_shared && text_eq(*s, "/dev/pts"))
+			continue;
 		rc = grant(ruleset, *s,
 			FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV, known, 0);
+	}
+	/* The terminal that it was given, under whatever name it opens it. */
+	for (int fd = 0; fd <= 2 && rc == 0; fd++) {
+		char name[] = "/proc/self/fd/0";
+		name[sizeof(name) - 2] = (char)('0' + fd);
+		if (isatty(fd))
+			rc = grant(ruleset, name, FS_READ_FILE | FS_WRITE_FILE | FS_IOCTL_DEV, known, 0);
+	}
 	return rc;
 }
 
@@ -185,12 +202,13 @@ int landlock_confine(const struct landlock_rules *rules)
 	/* Older kernels know a shorter structure and refuse a longer one that is not zero at its end. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
 	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-	if (ruleset < 0 || grant_devices(ruleset, known))
+	if (ruleset < 0 || grant_devices(ruleset, known, rules->is_shared))
 		return -1;
-	if (grant_read_around(ruleset, &a, "/", resolve(&a, rules->hidden), known))
+	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), known))
 		return -1;
 	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
+		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
+			grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
 			return -1;
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }

@@ -216,11 +216,10 @@ static int become_command(void *arg)
 
 /* ---- in the warden ---- */
 
-/* Kills all children of this process and waits for them, several times over, since a dying child may leave
- * children of its own.  Needed only without a pid namespace. */
+/* Kills all children of this process until none is left: a dying child leaves its own to us.  Needed only without a pid namespace. */
 static void end_strays(void)
 {
-	for (int round = 0; round < 100; round++) {
+	for (;;) {
 		char text[4096];
 		AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
 		ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
@@ -234,8 +233,7 @@ static void end_strays(void)
 			while (*at == ' ')
 				at++;
 		}
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
+		(void)waitpid(-1, NULL, 0); /* one of them dies; the others are seen in the next round */
 	}
 }
 

@@ -234,7 +234,12 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	if (report->pid_namespace)
 		(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	/* Shared memory of other programs must be neither seen nor changed. */
-	(void)mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	report->shared_closed =
+		mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0 || errno == ENOENT;
+	/* Terminals of others are gone; its own stays open as /dev/tty and by descriptor, and new ones can be made. */
+	report->shared_closed &= mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+					 "newinstance,ptmxmode=0666,mode=0620") == 0 ||
+		errno == ENOENT;
 	report->metadata_confined = freeze_world(rules->write_paths) == 0;
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
@@ -268,7 +273,7 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 static bool may_keep(int capability)
 {
 	static const int kept[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID,
-		CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_NET_BIND_SERVICE, CAP_SETFCAP };
+		CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_NET_BIND_SERVICE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (kept[i] == capability)
@@ -321,6 +326,8 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 			(rules->network == NETWORK_LOOPBACK && !report->network_namespace),
 		.write_paths = rules->write_paths,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
+		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
+		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
 		return 0;
@@ -334,6 +341,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 			report->keys_hidden &= !lies_in_writable(rules, *p);
 	}
 	report->signals_confined |= abi >= 6;
+	report->shared_closed = true;
 	return 0;
 }
 

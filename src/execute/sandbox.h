@@ -43,6 +43,7 @@ struct sandbox_report {
 	bool metadata_confined; /* modes, owners and times of files elsewhere cannot be changed */
 	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
 	bool signals_confined; /* cannot signal or trace processes outside */
+	bool shared_closed; /* terminals and shared memory of others are out of reach */
 	bool keys_hidden; /* hidden directories and files cannot be read */
 	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */

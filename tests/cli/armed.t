@@ -82,6 +82,13 @@ rm -rf "$ws/references"
 mv "$scratch/references" "$ws/references"
 cd "$scratch/project" || exit 1
 
+# A file that runs as somebody else: the calls that change modes refuse, and what gets around them is stripped.
+set_id() {
+  run "touch tool; chmod 2755 tool"
+  [ -f tool ] && [ ! -g tool ] && tail -n 1 "$ledger" | grep -q '"what": *"stripped"'
+}
+ok "a file that would run as its group is stripped" set_id
+
 # A service's files are ordinary work: noted.
 noted() {
   run "mkdir -p .github/workflows; echo x >.github/workflows/ci.yml"

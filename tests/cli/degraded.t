@@ -1,14 +1,15 @@
 #!/bin/sh
 # Machines that cannot put up every wall: runs are refused with the remedy, until a person has accepted less; then each run says so.
 #
-# The machine is made by a filter in front of helm that takes Landlock or namespaces away (sandbox_test --without), so what is tried is
+# The machine is made by a filter in front of helm that takes Landlock or namespaces away (lesser_machine_test --without), so what is tried is
 # what such a kernel would do.  Whatever a row claims is tried from inside.
 # shellcheck disable=SC2154 # set by lib.sh
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 probe=$HELM_BUILD/tests/sandbox_test
-[ -x "$probe" ] || skip_all "the probe is not built: $probe"
-"$probe" --without landlock true || skip_all "no filter can be installed here"
+machine=$HELM_BUILD/tests/lesser_machine_test
+[ -x "$probe" ] && [ -x "$machine" ] || skip_all "the probe is not built: $probe"
+"$machine" --without landlock true || skip_all "no filter can be installed here"
 
 fresh_workspace
 home=$scratch/home key=$(find "$scratch/home/.helm/keys" -type f -size +0 | head -n 1)
@@ -16,11 +17,13 @@ mkdir -p "$scratch/outside" "$home/.ssh"
 echo precious >"$scratch/outside/file"
 echo secret >"$home/.ssh/id_ed25519"
 echo token >"$home/.netrc"
+shm=$(mktemp /dev/shm/helm-test-XXXXXX 2>/dev/null) || shm=/dev/shm/none
+[ ! -e "$shm" ] || echo shared >"$shm"
 
 lesser() { # lesser WHAT helm ARGS...
   what=$1
   shift 2
-  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$probe" --without "$what" "$HELM_REAL" "$@"
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$what" "$HELM_REAL" "$@"
 }
 run_in() { # run_in WHAT PROFILE PROBE...: as $said
   on=$1 profile=$2
@@ -80,10 +83,12 @@ for what in landlock namespaces landlock,namespaces; do
     ok "without $what: $p: and single files of them" claim_is_true "$what" $p keys_hidden read "$home/.netrc"
     ok "without $what: $p: state that is said to be protected is" claim_is_true "$what" $p state_protected write "$ws/.helm/receipts.jsonl.x"
     ok "without $what: $p: files that are said to be confined are" claim_is_true "$what" $p files_confined write "$scratch/outside/file"
+    ok "without $what: $p: shared memory that is said to be closed is" claim_is_true "$what" $p shared_closed read "$shm"
     ok "without $what: $p: modes that are said to be confined are" claim_is_true "$what" $p metadata_confined chmod "$scratch/outside/file"
   done
   ok "without $what: doctor is not healthy" unwell "$what" "runs go on without"
 done
 ok "it can be taken back" terminal TRUST -- helm workspace trust --degraded no --workspace "$ws"
 ok "and runs are refused again" refused landlock workspace_edit
+rm -f "$shm"
 finish

@@ -45,6 +45,22 @@ while :; do
   kill $other
 done
 
+# Somebody else's terminal and shared memory, and for root the disk itself.
+shm=$(mktemp /dev/shm/helm-walls-XXXXXX 2>/dev/null) || shm=
+[ -z "$shm" ] || echo shared >"$shm"
+disk=
+for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/xvda /dev/loop0; do
+  [ -n "$disk" ] || ! [ "$(head -c 1 "$d" 2>/dev/null | wc -c)" -eq 1 ] || disk=$d
+done
+tty=
+if command -v python3 >/dev/null 2>&1; then
+  mkfifo "$scratch/held"
+  python3 -c 'import os, sys; m, s = os.openpty(); print(os.ttyname(s), flush=True); sys.stdin.read()' <"$scratch/held" >"$scratch/tty" &
+  exec 7>"$scratch/held"
+  while [ ! -s "$scratch/tty" ]; do sleep 0.1; done
+  tty=$(cat "$scratch/tty")
+fi
+
 # attempt PROFILE WHAT ARGS: $said becomes 0 when the probe got through, or the error number it met.
 attempt() {
   in=$1
@@ -114,6 +130,11 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: the shared /tmp cannot be written" closed $p write "/tmp/helm-walls-$$"
   ok "$p: a process outside cannot be signalled" closed $p kill $other
   ok "$p: a process outside cannot be traced" closed $p ptrace $other
+  ok "$p: nor its environment be read" closed $p read /proc/$other/environ
+  [ -z "$tty" ] || ok "$p: another terminal cannot be written to" closed $p write "$tty"
+  [ -z "$tty" ] || ok "$p: nor be read" closed $p read "$tty"
+  [ -z "$shm" ] || ok "$p: shared memory of others cannot be read" closed $p read "$shm"
+  [ -z "$disk" ] || ok "$p: the disk itself cannot be read" closed $p read "$disk"
   ok "$p: an open file is not handed down" closed_fd $p
   ok "$p: the covers cannot be taken off" closed $p umount "$home/keys"
   ok "$p: nothing can be mounted" closed $p mount "$scratch/project"
@@ -140,6 +161,7 @@ for p in workspace_edit risky_edit service_ops; do
   ok "$p: the workspace can be written" open $p write "$ws/made-$p"
   ok "$p: the state can be read" open $p read "$ws/.helm/task-ledger.jsonl"
   ok "$p: a mode in the work tree can be changed" open $p chmod "$scratch/project/made-$p"
+  ok "$p: no file is made to run as its owner" closed $p setuid "$scratch/project/made-$p"
   ok "$p: nothing leaves the work tree through a link" closed $p symlink-out "$scratch/project" "$scratch/outside/file"
 done
 
@@ -194,6 +216,8 @@ handed_over() {
 }
 ok "remote_handoff: nothing runs here" handed_over
 ok "nothing outside was changed" unchanged
+[ -z "$shm" ] || rm -f "$shm"
+exec 7>&-
 kill $other
 exec 8>&-
 wait

@@ -343,6 +343,17 @@ static void look_at_repository(struct task *t, int parent, const char *rel)
 			look_at(t, root_fd, f, NULL);
 }
 
+/* A file that the run left, and that runs as its owner or group, loses that: others could use it. */
+static void strip_set_ids(
+	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	struct sys *s = t->k->sys;
+	AUTO(close_fd) int fd = s->open(s, parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, BELOW);
+	bool is_done = fd >= 0 && s->chmod(s, fd, st->st_mode & 01777) == 0;
+
+	tell(t, rel, is_done ? "stripped" : "left", NULL, "it would run as its owner or group");
+}
+
 /* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
@@ -358,6 +369,8 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
 	if (is_dir || !is_newer(t, st) || strstr(name, HELD))
 		return;
+	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID))
+		strip_set_ids(t, parent, name, rel, st);
 	if (is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
 	else if (!clients_care(rel) &&
