@@ -426,6 +426,12 @@ static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, s
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n > 0) {
+		const int64_t limit = w->request->rules->limits.output_mb << 20;
+		if (limit && (int64_t)(w->result->out.bytes + w->result->err.bytes) + n > limit) {
+			w->result->printed_too_much = true;
+			end_all(w);
+			return;
+		}
 		sha256_add(hash, chunk, (size_t)n);
 		keep_tail(stream, chunk, (size_t)n);
 		if (w->request->quiet || pass_on(to, chunk, (size_t)n))

@@ -399,6 +399,28 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 	return refuse(report, "this machine cannot put up: %s", report->missing);
 }
 
+/* Never more than we have ourselves.  One that cannot be set is passed over: it guards against accidents, and is no wall. */
+static void set_limit(__rlimit_resource_t what, int64_t value)
+{
+	struct rlimit have;
+
+	if (!value || getrlimit(what, &have))
+		return;
+	if (have.rlim_max == RLIM_INFINITY || have.rlim_max > (rlim_t)value)
+		have.rlim_max = (rlim_t)value;
+	if (have.rlim_cur == RLIM_INFINITY || have.rlim_cur > have.rlim_max)
+		have.rlim_cur = have.rlim_max;
+	(void)setrlimit(what, &have);
+}
+
+static void set_limits(const struct run_limits *limits)
+{
+	set_limit(RLIMIT_NPROC, limits->processes);
+	set_limit(RLIMIT_AS, limits->memory_mb << 20);
+	set_limit(RLIMIT_FSIZE, limits->file_mb << 20);
+	set_limit(RLIMIT_NOFILE, limits->open_files);
+}
+
 /* The last step before the command.  With the walls switched off only the descriptors are closed. */
 int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
@@ -409,6 +431,7 @@ int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *repor
 	if (rules->off)
 		return 0;
 	(void)setrlimit(RLIMIT_CORE, &no_core);
+	set_limits(&rules->limits);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return refuse(report, "no_new_privs: %s", strerror(errno));
 	report->no_new_privileges = true;

@@ -27,6 +27,7 @@ struct sandbox_rules {
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */
+	struct run_limits limits;
 	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */

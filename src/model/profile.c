@@ -180,6 +180,30 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 	return OK;
 }
 
+/* Whole numbers from 1; a misspelled limit would limit nothing. */
+static int read_limits(struct reader *r, const struct json *doc, struct run_limits *ret)
+{
+	const struct json *limits = json_get(doc, "limits");
+
+	if (limits && !json_is(limits, JSON_OBJECT))
+		return bad_field(r, "limits", "an object", limits);
+	json_each_member (m, limits) {
+		int64_t value = json_get_int(limits, m->name, 0), *to = NULL;
+#define LIMIT_PLACE(name) \
+	if (text_eq(m->name, #name)) \
+		to = &ret->name;
+		LIMITS(LIMIT_PLACE)
+#undef LIMIT_PLACE
+		if (!to || value < 1 || value > 1 << 30)
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'limits' takes processes, memory_mb, file_mb, open_files and "
+				"output_mb, each a whole number from 1; found '%s'",
+				r->file, r->profile, m->name);
+		*to = value;
+	}
+	return OK;
+}
+
 /* "requires" names walls; without it "sandbox" says all or none.  "secrets" names places of the one list: a misspelled one would
  * open nothing, and is an error. */
 static int read_walls(struct reader *r, const struct json *doc, struct profile *p)
@@ -203,7 +227,9 @@ static int read_walls(struct reader *r, const struct json *doc, struct profile *
 				r->file, r->profile, names[i]);
 		p->requires |= 1u << w;
 	}
-	rc = read_list(r, doc, "secrets", &p->secrets, &p->secret_count);
+	rc = read_limits(r, doc, &p->limits);
+	if (rc == OK)
+		rc = read_list(r, doc, "secrets", &p->secrets, &p->secret_count);
 	for (size_t i = 0; rc == OK && i < p->secret_count; i++)
 		if (!secret_place_is(p->secrets[i]))
 			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
@@ -433,6 +459,16 @@ static bool secrets_are_within(const struct profile *x, const struct profile *y)
 	return true;
 }
 
+static bool limits_are_within(const struct run_limits *x, const struct run_limits *y)
+{
+	bool is_within = true;
+
+#define LIMIT_WITHIN(name) is_within &= !y->name || (x->name && x->name <= y->name);
+	LIMITS(LIMIT_WITHIN)
+#undef LIMIT_WITHIN
+	return is_within;
+}
+
 /* From what is refused to what is let through. */
 static int openness(enum tool_rule r)
 {
@@ -446,8 +482,8 @@ bool profile_is_within(const struct profile *x, const struct profile *y)
 		return false;
 	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
 		x->reach > y->reach || (y->requires & ~x->requires) || !secrets_are_within(x, y) ||
-		x->destructive > y->destructive || x->unknown_tool < y->unknown_tool ||
-		!writes_are_within(x, y))
+		!limits_are_within(&x->limits, &y->limits) || x->destructive > y->destructive ||
+		x->unknown_tool < y->unknown_tool || !writes_are_within(x, y))
 		return false;
 	for (size_t g = 0; g < GROUP_COUNT; g++)
 		if (openness(x->tool_rules[g]) > openness(y->tool_rules[g]))

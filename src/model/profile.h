@@ -66,6 +66,20 @@ bool tool_group_parse(const char *name, enum tool_group *ret);
 
 enum tool_rule { TOOLS_ASK, TOOLS_ALLOW, TOOLS_DENY };
 
+/* What one run may use; 0: no limit of ours. */
+#define LIMITS(X) \
+	X(processes) /* of the user; not for root, whom the kernel does not count */ \
+	X(memory_mb) /* of one process, addresses and all */ \
+	X(file_mb) /* one file */ \
+	X(open_files) /* of one process */ \
+	X(output_mb) /* printed, when it is captured */
+
+struct run_limits {
+#define LIMIT_FIELD(name) int64_t name;
+	LIMITS(LIMIT_FIELD)
+#undef LIMIT_FIELD
+};
+
 struct profile {
 	const char *name;
 	const char *description;
@@ -76,6 +90,7 @@ struct profile {
 	enum network_reach reach;
 	enum sandbox_rule sandbox;
 	unsigned requires; /* WALL_* without which nothing runs */
+	struct run_limits limits;
 	const char *const *secrets; /* places of model/secret.h that a run may read */
 	size_t secret_count;
 	enum destructive_rule destructive;

@@ -362,6 +362,9 @@ int task_put_final(struct task *t, struct err *e)
 	if (r->timed_out) {
 		status = "timeout";
 		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
+	} else if (r->printed_too_much) {
+		why = arena_printf(
+			a, "ended: it printed more than %lld MiB", (long long)t->profile->limits.output_mb);
 	} else if (r->interrupted && r->exit_code) {
 		why = arena_printf(a, "interrupted; the command ended with %d", r->exit_code);
 	}

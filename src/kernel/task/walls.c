@@ -260,6 +260,7 @@ void task_walls(struct task *t)
 		.write_paths = writable,
 		.hidden = hidden_paths(t),
 		.read_only = p->writes == ALLOWANCE_YES ? frozen_paths(t, writable) : NULL,
+		.limits = p->limits,
 		.waived = task_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	t->run = (struct run_request){ .argv = argv,
