@@ -49,13 +49,14 @@ int cmd_receipts_tail(struct cli *r, struct err *e);
 
 /* cmd_log.c */
 extern const struct opt log_head_opts[], log_prove_opts[], log_consistency_opts[], log_anchor_opts[],
-	log_check_opts[], log_repair_opts[];
+	log_check_opts[], log_repair_opts[], archive_opts[];
 int cmd_log_head(struct cli *r, struct err *e);
 int cmd_log_prove(struct cli *r, struct err *e);
 int cmd_log_consistency(struct cli *r, struct err *e);
 int cmd_log_anchor(struct cli *r, struct err *e);
 int cmd_log_check(struct cli *r, struct err *e);
 int cmd_log_repair(struct cli *r, struct err *e);
+int cmd_archive(struct cli *r, struct err *e);
 
 /* cmd_guard.c, cmd_guard_scan.c */
 extern const struct opt guard_check_opts[], guard_explain_opts[], guard_scan_opts[];

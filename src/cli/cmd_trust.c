@@ -10,6 +10,9 @@
 #include "kernel/freeze.h"
 #include "kernel/posture.h"
 #include "kernel/task/task.h"
+#include "proof/preimage.h"
+
+#include <string.h>
 
 const struct opt workspace_trust_opts[] = {
 	{ "require-key", OPT_VALUE, "YES|NO", "from now on only a registered key answers here, no terminal",
@@ -174,6 +177,7 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 	}
 	key_free(&who.key);
 	if (rc == OK)
-		out(r, "accepted=%s\nreceipt=%s\n", r->ws->root, safe_member(r, receipt, "receipt_id"));
+		out(r, "accepted=%s\nreceipt=%s\n", text_safe(r->a, r->ws->root, strlen(r->ws->root), false),
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
 	return rc;
 }

@@ -334,6 +334,7 @@ static const struct cmd row_replay = { KNOWN(replay), "PACK", 1, 1, "play a pack
 static const struct cmd row_log_check = { KNOWN(log_check), "", 0, 0,
 	"check every receipt, link, leaf, head and anchor",
 	"Says exactly what is lost or changed: which receipt, which member, what was expected.  "
+	"What was verified before and is unchanged since is not read again; --all reads everything.  "
 	"Trusts your own key and its history, or the keys given.  Exit 0 only when all is sound.",
 	"$ helm log check", log_check_opts, NEEDS_WORKSPACE, cmd_log_check };
 
@@ -352,6 +353,15 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	"'helm log check' compares with every anchor it remembers.  "
 	"A git reference keeps all heads, as commits; push it to where nobody can rewrite it.",
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
+
+static const struct cmd row_archive = { KNOWN(archive), "", 0, 0,
+	"move old closed files of the record to another place, on record",
+	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
+	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
+	"says that it cannot.  "
+	"Put a file back where it was, and it is as before.",
+	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go", archive_opts,
+	NEEDS_WORKSPACE, cmd_archive };
 
 static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SIZE]", 0, 1,
 	"prove that an older log is a beginning of this one",

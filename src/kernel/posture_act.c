@@ -47,7 +47,7 @@ static int place_open(struct place *p, int wait_ms, struct err *e)
 
 static int put(struct place *p, const char *file, const struct json *doc, struct err *e)
 {
-	const struct doc whole = { .file = file };
+	const struct doc whole = { .file = file, .style = JSON_SORT }; /* a receipt has one order */
 
 	return doc_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e);
 }

@@ -261,7 +261,7 @@ asks "chmod -R 700 src" turn
 id=$(newest)
 asks "rm -rf src" turn
 approve "$(newest)" --shape --for 2h >/dev/null
-helm key rotate >/dev/null
+terminal -- helm key rotate >/dev/null
 ok "granted before a rotation: in force" passes "rm -rf src" turn
 ok "asked before it: shown" says 0 "chmod -R 700 src" helm approval show "$id"
 ok "and approved" says 0 "Granted" approve "$id"

@@ -85,6 +85,13 @@ governed() {
   env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
     python3 "$HELM_SOURCE/tests/tools/agent.py" --first "'$HELM_REAL' hook pre-tool --client claude-code" "$called" "$HELM_REAL" "$@"
 }
+# register_approver: a key that answers for a person; sets $boss, for --key.  Made by hand: who may register one is tested elsewhere.
+register_approver() {
+  boss=$scratch/.boss/.helm/keys/root.key
+  [ -e "$boss" ] || { mkdir "$scratch/.boss" && env -i HOME="$scratch/.boss" "$HELM_REAL" key create >/dev/null; }
+  mkdir -p "$scratch/home/.helm/trust"
+  printf '{"keys": [{"public_key_hex": "%s"}]}' "$(cat "${boss%.key}.pub")" >"$scratch/home/.helm/trust/approvers.json"
+}
 # trust DIR: a person accepts what lies in the tree of a workspace.
 trust() { terminal TRUST -- helm workspace trust --path "$1"; }
 

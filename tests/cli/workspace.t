@@ -116,6 +116,6 @@ for words in "doctor --skip-discovery" detect status dashboard; do
 done
 helm freeze --principal "$evil" --reason "$evil" --path "$evil" >"$scratch/shown" 2>&1
 helm freeze status --path "$evil" >>"$scratch/shown" 2>&1
-helm unfreeze --principal "$evil" --path "$evil" >>"$scratch/shown" 2>&1
+terminal -- helm unfreeze --principal "$evil" --path "$evil" >>"$scratch/shown" 2>&1
 ok "nor does freeze" sh -c 'grep -q vil "$0" && ! LC_ALL=C grep -q "$(printf "\033")" "$0"' "$scratch/shown"
 finish
