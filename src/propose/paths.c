@@ -5,6 +5,7 @@
  * so each of them is held against the pattern. */
 #include "base/file.h"
 #include "base/text.h"
+#include "model/secret.h"
 #include "propose/evaluate/evaluate.h"
 
 #include <errno.h>
@@ -523,10 +524,17 @@ static const char *const secret_examples[] = { ".ssh/id_rsa", ".ssh/id_ed25519",
 	".aws/credentials", ".gnupg/private-keys-v1.d", ".kube/config", ".netrc", ".helm/keys/key",
 	".docker/config.json", ".npmrc", ".pgpass", ".git-credentials", ".config/gh/hosts.yml",
 	".azure/token", ".password-store/x" };
-static const char *const secret_trees[] = { ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".azure",
-	".password-store", ".docker", ".config/gh", ".mozilla", ".thunderbird", ".config/google-chrome",
-	".config/chromium", ".config/BraveSoftware", ".config/op", ".local/share/keyrings", ".helm",
-	".helm/keys", "Library/Keychains", ".config", ".local/share" };
+/* Directories above and beside the list of model/secret.h. */
+static const char *const secret_trees[] = { ".docker", ".helm", ".helm/keys", "Library/Keychains", ".config",
+	".local/share" };
+
+static const char *secret_tree_at(struct arena *a, size_t i)
+{
+	if (i < ARRAY_SIZE(secret_trees))
+		return secret_trees[i];
+	const char *place = secret_place_at(i - ARRAY_SIZE(secret_trees));
+	return place ? arena_strndup(a, place, strlen(place) - text_ends(place, "/")) : NULL;
+}
 
 /* ~/.s* with a star behind it, ~/.h?lm/keys: a pattern whose directories can be those of a secret. */
 static bool pattern_is_secret(const struct surroundings *at, const char *path)
@@ -576,11 +584,12 @@ bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const c
 			(n > 10 && memcmp(path + n - 10, "/Keychains", 10) == 0);
 	const char *below = is_home ? path + home_n + 1 : NULL;
 	bool is_pattern = is_home && strpbrk(path, "*?[");
-	for (size_t i = 0; i < ARRAY_SIZE(secret_trees); i++)
-		if (is_secret_tree(below, path, n, secret_trees[i]) ||
+	const char *tree;
+	for (size_t i = 0; (tree = secret_tree_at(a, i)); i++)
+		if (is_secret_tree(below, path, n, tree) ||
 			(is_pattern &&
 				means(arena_strndup(a, path, n), TAIL_GLOB,
-					arena_printf(a, "%s/%s", at->home, secret_trees[i]))))
+					arena_printf(a, "%s/%s", at->home, tree))))
 			return true;
 	return n > 11 && memcmp(path + n - 11, "/.helm/keys", 11) == 0;
 }
@@ -602,6 +611,8 @@ bool paths_is_secret(const struct surroundings *at, const char *path)
 		return false;
 	if (text_eq(base, "config") && strstr(path, "/.ssh/"))
 		return false;
+	if (secret_place_holds(path))
+		return true;
 	if (matches_any(base, secret_names, ARRAY_SIZE(secret_names)))
 		return !strpbrk(base, "*?[") || glob_is_secret(base) || base[0] == '.';
 	if (strstr(path, "/.") || path[0] == '.' || text_starts(path, "/etc/") ||
