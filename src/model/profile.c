@@ -189,9 +189,9 @@ static int read_limits(struct reader *r, const struct json *doc, struct run_limi
 		return bad_field(r, "limits", "an object", limits);
 	json_each_member (m, limits) {
 		int64_t value = json_get_int(limits, m->name, 0), *to = NULL;
-#define LIMIT_PLACE(limit) \
-	if (text_eq(m->name, #limit)) \
-		to = &ret->limit;
+#define LIMIT_PLACE(id) \
+	if (text_eq(m->name, #id)) \
+		to = &ret->id;
 		LIMITS(LIMIT_PLACE)
 #undef LIMIT_PLACE
 		if (!to || value < 1 || value > 1 << 30)
