@@ -241,12 +241,18 @@ static void within(void **state)
 		assert_true(profile_is_within(&more[i], &more[i]));
 	}
 	struct profile strict = *base;
-	strict.sandbox = SANDBOX_REQUIRED;
+	strict.requires = WALL_ALL;
 	strict.unknown_tool = UNKNOWN_ASK;
 	assert_true(profile_is_within(&strict, base));
 	assert_false(profile_is_within(base, &strict));
-	strict.sandbox = SANDBOX_BEST_EFFORT;
+	strict.requires = base->requires;
 	assert_false(profile_is_within(base, &strict));
+	static const char *const keys[] = { ".ssh" };
+	struct profile reader = *base;
+	reader.secrets = keys;
+	reader.secret_count = 1;
+	assert_false(profile_is_within(&reader, base));
+	assert_true(profile_is_within(base, &reader));
 	strict.unknown_tool = base->unknown_tool;
 	strict.checkpoint = CHECKPOINT_MANUAL;
 	assert_false(profile_is_within(&strict, base));
