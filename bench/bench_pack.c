@@ -114,7 +114,7 @@ static void run_verify(void *arg)
 	struct err e = { 0 };
 
 	verification_begin(&v, &a, &trust, "pack");
-	if (verify_pack_open(sys_real(), &a, p->fd, "p.tar", &pack, &e) == OK)
+	if (verify_pack_open(sys_real(), &a, p->fd, "p.tar", NULL, &pack, &e) == OK)
 		verify_pack(&v, &pack);
 	p->is_broken |= verification_headline(&v) != HEADLINE_ADMISSIBLE;
 }

@@ -69,8 +69,8 @@ struct evidence_choice {
 	int64_t since_us, until_us; /* since <= t < until */
 	uint64_t singles; /* up to so many receipts become files of their own, more become lines; 0: 10 000 */
 };
-/* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log and the
- * ledgers are open as they were at one moment. */
+/* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log is open
+ * as it was at one moment. */
 struct evidence {
 	struct pack_item *items;
 	size_t n;
@@ -83,8 +83,7 @@ struct evidence {
 	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes);
 	void *arg;
 	struct log_cut cut;
-	struct log_file *ledgers;
-	size_t ledger_n;
+	int state_fd; /* borrowed */
 	uint64_t given_bytes;
 };
 /* E_MISSING with PACK_EMPTY when nothing matches. */
@@ -92,11 +91,17 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	struct evidence *ret, struct err *e);
 void evidence_close(struct evidence *x); /* for AUTO(); fine on { 0 } and on what evidence_collect() left */
 
+struct replay_lines;
 /* A pack played back (docs/formats/replay.md): tapes against their manifest, recorded runs against the outputs they expect,
  * receipts against their links and, with keys, signatures.  Executes nothing.  The report: {status COMPLETE, DIVERGED or
  * FAILED, issues, tapes, runs, receipts}. */
-int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
-	struct err *e);
+int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct replay_lines *lines,
+	struct json **ret_report, struct err *e);
+/* Receipts in files of lines are followed while the pack is read: replay_visit() for verify_pack_open(), then the same for
+ * replay_pack().  NULL there: only what was kept. */
+struct replay_lines *replay_begin(struct arena *a);
+pack_line_visit replay_visit;
+void replay_done(struct replay_lines *l);
 
 /* Two packs' decisions side by side, matched by action and resource: {match_count, divergent_count, only_in_a, only_in_b,
  * divergences, identical}. */

@@ -103,10 +103,13 @@ void heads_conclude(struct log_checking *c);
 /* One more, that is not signed but known. */
 void heads_add(struct log_checking *c, const struct claim *claim);
 
-/* log_check.c: what a trusted receipt says of a file that was moved away; NULL: nobody trusted says so. */
+/* log_moved.c: what a trusted receipt says of a file that was moved away; NULL: nobody trusted says so. */
 const struct json *moved_row(struct log_checking *c, const struct log_file *f);
 /* It cannot be read where it is: a notice. */
 void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row);
+/* Go past such a file; and on behind it, with the first receipt of the next one. */
+void moved_pass(struct log_checking *c, const struct log_file *f);
+void moved_behind(struct log_checking *c, const struct json *receipt);
 
 /* log_verified.c.  A set of trusted keys as texts. */
 struct json *verified_trust(struct arena *a, const struct trust *t);

@@ -9,7 +9,8 @@
  * Nothing of that is held in memory.  The manifest needs length and digest of every file before the first of them is written;
  * so everything is read twice.  The first time each line is judged, and one bit kept of it; the second time the lines with a
  * bit are written.  Both times the files are those of one moment (record/cut.c), however many writers there are.  Ledgers are
- * opened behind that moment: rows that a receipt tells of were there before it. */
+ * read behind that moment: rows that a receipt tells of were there before it.  Their rows never change, and those that come
+ * later have no bit. */
 #include "audit/parts.h"
 #include "base/file.h"
 #include "model/stamp.h"
@@ -30,11 +31,12 @@ enum {
 };
 #define LEDGER_PART ((uint64_t)1 << 32)
 
-/* Files whose lines are chosen from, one bit for each line. */
+/* Files of the chain, or a ledger, whose lines are chosen from; one bit for each line. */
 struct source {
 	struct evidence *x;
 	const struct log_file *files;
 	size_t n;
+	const char *ledger; /* NULL: the chain */
 	uint8_t *bits;
 	uint64_t lines, cap;
 };
@@ -42,7 +44,7 @@ struct source {
 /* Some chosen lines of a source, which become one file of the pack. */
 struct part {
 	const struct source *from;
-	size_t file; /* where the first of them stands, */
+	size_t file; /* where the first of them stands (of a ledger: its place), */
 	off_t at;
 	uint64_t line; /* and its number in the source */
 	uint64_t count;
@@ -71,7 +73,8 @@ struct collection {
 	struct making making;
 	struct pack_item *parts; /* of receipts as lines */
 	size_t part_n, part_cap, ledger_parts;
-	uint64_t key_seams; /* changes of keys among the receipts */
+	uint64_t key_seams; /* changes of keys among the receipts, */
+	struct buf keys; /* and their lines */
 	uint64_t clock_limit; /* receipts behind it are not known to be on disk */
 	struct json *head;
 	const char *actor, *policy_hash, *newest;
@@ -219,6 +222,41 @@ static int give_part(const struct pack_item *item, struct sink *to, struct err *
 	return rc;
 }
 
+/* The rows of a ledger come one by one, from whatever pieces it lies in. */
+struct rows {
+	const struct part *part;
+	struct sink *to;
+	uint64_t line, left;
+};
+
+static int give_row(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct rows *r = arg;
+	struct evidence *x = r->part->from->x;
+
+	(void)at;
+	(void)number;
+	(void)is_whole;
+	if (!has_bit(r->part->from, r->line++))
+		return OK;
+	x->given_bytes += text.n + 1;
+	if (x->step)
+		x->step(x->arg, x->given_bytes, x->total_bytes);
+	int rc = r->to->write(r->to, text.p, text.n, e);
+	if (rc == OK)
+		rc = r->to->write(r->to, "\n", 1, e);
+	return rc ? rc : --r->left == 0;
+}
+
+static int give_rows(const struct pack_item *item, struct sink *to, struct err *e)
+{
+	const struct part *p = item->arg;
+	const struct evidence *x = p->from->x;
+	struct rows rows = { p, to, p->line, p->count };
+
+	return ledger_lines(x->cut.sys, x->state_fd, p->from->ledger, p->at, give_row, &rows, e);
+}
+
 /* ---- the first time ---- */
 
 /* When a row says it happened, by the first of the names in use. */
@@ -313,7 +351,10 @@ static void note_receipt(struct collection *c, const struct json *receipt)
 static struct pack_item part_item(struct collection *c, const struct making *m, const char *path)
 {
 	struct part *part = arena_alloc(c->a, sizeof(*part));
-	struct pack_item item = { .path = path, .give = give_part, .arg = part, .size_bytes = m->size_bytes };
+	struct pack_item item = { .path = path,
+		.give = c->name ? give_rows : give_part,
+		.arg = part,
+		.size_bytes = m->size_bytes };
 	struct sha256 digest = m->digest;
 
 	*part = m->part;
@@ -405,6 +446,10 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 		note_receipt(c, receipt);
 	c->x->receipts++;
 	c->key_seams += is_seam;
+	if (is_seam) {
+		buf_add(&c->keys, text.p, text.n);
+		buf_addc(&c->keys, '\n');
+	}
 	take_line(c, line, at, text, (uint64_t)clock);
 	take_single(c, line, at, text, (uint64_t)clock, receipt);
 	return OK;
@@ -476,6 +521,7 @@ static int take_chain(struct collection *c, struct err *e)
 	int rc = OK;
 
 	(void)new_source(c, cut->chain, cut->n);
+	buf_init(&c->keys, c->a);
 	c->clock_limit = clock_limit(c);
 	for (c->file = 0; rc == OK && c->file < cut->n; c->file++) {
 		if (cut->chain[c->file].fd < 0 && !c->x->away)
@@ -488,47 +534,70 @@ static int take_chain(struct collection *c, struct err *e)
 		c->x->items = c->parts;
 		c->x->n = c->part_n;
 		c->cap = c->part_cap;
+		if (c->keys.n)
+			add_item(c,
+				(struct pack_item){
+					.path = "order-of-keys.jsonl", .content = buf_bytes(&c->keys) });
 	}
 	return rc;
 }
 
-static int open_ledger(struct collection *c, int state_fd, char *name, struct log_file *ret, struct err *e)
+static bool has_name(char *const *list, size_t n, const char *name)
 {
-	struct sys *s = c->sys;
-	struct stat st;
+	for (size_t i = 0; i < n; i++)
+		if (text_eq(list[i], name))
+			return true;
+	return false;
+}
 
-	*ret = (struct log_file){ .name = name };
-	ret->fd = s->open(s, state_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-	if (ret->fd < 0 || s->stat(s, ret->fd, "", &st, AT_EMPTY_PATH))
-		return err_sys(e, "PACK_READ", "cannot read %s", name);
-	if (!S_ISREG(st.st_mode))
-		return err_set(e, E_INPUT, "PACK_READ", "%s is not a regular file", name);
-	ret->size_bytes = st.st_size;
+/* Names of ledgers in one directory.  Pieces that were put aside are called after their ledger: "<name>-NNNNNN.jsonl...". */
+static int add_ledgers(struct collection *c, int state_fd, const char *dir, char **list, size_t most,
+	size_t *n, struct err *e)
+{
+	bool is_aside = !text_eq(dir, ".");
+	char **names;
+	size_t count;
+	int rc = file_list(c->sys, c->a, state_fd, dir, &names, &count, e);
+
+	if (rc)
+		return rc == E_MISSING ? OK : rc;
+	for (size_t i = 0; i < count && *n < most; i++) {
+		const char *end = strstr(names[i], ".jsonl");
+		size_t stem = end ? (size_t)(end - names[i]) : 0;
+		if (!end || text_starts(names[i], "receipts") || names[i][0] == '.' ||
+			(!is_aside && end[6]) || (is_aside && stem < 8))
+			continue;
+		char *name = arena_printf(c->a, "%.*s.jsonl", (int)(is_aside ? stem - 7 : stem), names[i]);
+		if (!has_name(list, *n, name))
+			list[(*n)++] = name;
+	}
 	return OK;
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
 /* All ledgers of the workspace, except the files of the chain, which are taken receipt by receipt. */
 static int take_ledgers(struct collection *c, int state_fd, struct err *e)
 {
-	char **names;
-	size_t n;
-	int rc = file_list(c->sys, c->a, state_fd, ".", &names, &n, e);
+	enum { MOST = 4096 };
+	char **names = arena_zalloc(c->a, MOST, sizeof(*names));
+	size_t n = 0;
+	int rc = add_ledgers(c, state_fd, ".", names, MOST, &n, e);
 
-	if (rc)
-		return rc;
-	c->x->ledgers = arena_zalloc(c->a, n + 1, sizeof(*c->x->ledgers));
+	if (rc == OK)
+		rc = add_ledgers(c, state_fd, LEDGER_SEGMENTS "/waiting", names, MOST, &n, e);
+	if (rc == OK)
+		rc = add_ledgers(c, state_fd, LEDGER_SEGMENTS, names, MOST, &n, e);
+	qsort(names, n, sizeof(*names), by_name);
 	for (size_t i = 0; rc == OK && i < n; i++) {
-		struct log_file *f = &c->x->ledgers[c->x->ledger_n];
-		if (!text_ends(names[i], ".jsonl") || text_starts(names[i], "receipts") || names[i][0] == '.')
-			continue;
-		c->x->ledger_n++;
-		rc = open_ledger(c, state_fd, names[i], f, e);
 		c->name = names[i];
 		c->file = 0;
 		c->ledger_parts = 0;
-		(void)new_source(c, f, 1);
-		if (rc == OK)
-			rc = log_file_lines(&c->x->cut, f, take_row, c, e);
+		new_source(c, NULL, 0)->ledger = names[i];
+		rc = ledger_lines(c->sys, state_fd, names[i], 0, take_row, c, e);
 		end_part(c);
 	}
 	return rc;
@@ -655,7 +724,8 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	struct collection c = { .sys = s, .a = a, .choice = choice, .x = ret };
 	int rc;
 
-	*ret = (struct evidence){ .cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };
+	*ret = (struct evidence){ .state_fd = state_fd,
+		.cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };
 	if (state_fd < 0)
 		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
 	rc = log_cut_take(s, a, state_fd, CUT_MOMENT, &ret->cut, e);
@@ -678,7 +748,4 @@ void evidence_close(struct evidence *x)
 {
 	if (x->cut.sys)
 		log_cut_close(&x->cut);
-	for (size_t i = 0; i < x->ledger_n; i++)
-		close_fd(&x->ledgers[i].fd);
-	x->ledger_n = 0;
 }

@@ -295,26 +295,6 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
 		add_leaf(c, &unknown);
 }
 
-/* The first receipt behind a file that is not read sums up what the chain was there.  Heads that speak of less than that cannot be
- * compared; they were when the file was still here. */
-static void pass_archived(struct log_checking *c, const struct json *receipt)
-{
-	struct segment sealed;
-
-	if (!c->skipped || c->line != 1 || !segment_read(c->a, receipt, &sealed) || sealed.clock < c->n ||
-		!text_eq(sealed.file, c->skipped->name) ||
-		!text_eq(hash_hex(c->a, &sealed.digest), c->previous_sha256))
-		return;
-	c->archived += sealed.clock - c->n;
-	c->n = sealed.clock;
-	c->last = sealed.last;
-	c->tree = sealed.tree;
-	while (c->claims.at < c->claims.n && c->claims.list[c->claims.at].size < c->n)
-		c->claims.at++;
-	for (; c->claims.at < c->claims.n && c->claims.list[c->claims.at].size == c->n; c->claims.at++)
-		heads_check(c, &c->claims.list[c->claims.at]);
-}
-
 /* Whether this receipt continues the chain.  False means that it has no place in it and does not become a
  * leaf. */
 static bool check_link(struct log_checking *c, const struct json *receipt, const struct hash *chain)
@@ -331,7 +311,7 @@ static bool check_link(struct log_checking *c, const struct json *receipt, const
 		c->is_broken = true;
 		return false;
 	}
-	pass_archived(c, receipt);
+	moved_behind(c, receipt);
 	if (c->n)
 		want = hash_hex(c->a, &c->last);
 	if (clock == (int64_t)c->n + 1 && text_eq(prev, want))
@@ -621,56 +601,6 @@ static int check_file(struct log_checking *c, const struct log_file *f, bool is_
 	return OK;
 }
 
-/* Anybody can write what stands in the place of a file; it counts only when it is the receipt of a move, signed by a
- * trusted key. */
-const struct json *moved_row(struct log_checking *c, const struct log_file *f)
-{
-	AUTO(arena_done) struct arena scratch = { 0 };
-	const struct json *row = segment_moved(c->a, f->moved, f->name);
-	struct verification v;
-
-	verification_begin(&v, &scratch, &c->trust, "receipt");
-	if (row)
-		verify_receipt(&v, f->moved);
-	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES ? row : NULL;
-}
-
-void moved_note(struct log_checking *c, const struct log_file *f, const struct json *row)
-{
-	struct json *note = finding_add(c, "notice", "archived",
-		arena_printf(c->a,
-			"%s is archived at %s (sha256 %s); it cannot be read here, and was not looked at",
-			f->name, f->moved_to ? f->moved_to : "?", json_get_text(row, "sha256", "")));
-
-	json_sets(c->a, note, "file", f->name);
-}
-
-/* A file that was moved away and cannot be read: its receipts are known only as the seam of the next file sums them up. */
-static void pass_moved(struct log_checking *c, const struct log_file *f)
-{
-	const struct json *moved = moved_row(c, f);
-	struct json *row = json_new(c->a, JSON_OBJECT);
-
-	if (!moved) {
-		json_sets(c->a,
-			finding_add(c, "damage", "segment_missing",
-				arena_printf(c->a,
-					"%s is not there, and nobody trusted has signed that it was moved",
-					f->name)),
-			"file", f->name);
-		return;
-	}
-	moved_note(c, f, moved);
-	c->skipped = f;
-	c->previous_file = f->name;
-	c->previous_sha256 = json_get_text(moved, "sha256", "");
-	json_sets(c->a, row, "file", f->name);
-	json_seti(c->a, row, "bytes", json_get_int(moved, "bytes", 0));
-	json_sets(c->a, row, "sha256", c->previous_sha256);
-	json_sets(c->a, row, "archived_to", f->moved_to ? f->moved_to : "");
-	json_push(c->a, c->files, row);
-}
-
 static int check_files(struct log_checking *c, struct err *e)
 {
 	int rc = OK;
@@ -681,7 +611,7 @@ static int check_files(struct log_checking *c, struct err *e)
 	for (size_t i = c->known.first; rc == OK && i < c->cut->n && !c->is_doubted; i++) {
 		const struct log_file *f = &c->cut->chain[i];
 		if (f->moved && f->fd < 0)
-			pass_moved(c, f);
+			moved_pass(c, f);
 		else
 			rc = check_file(c, f, c->known.doc && i == c->known.first, e);
 	}

@@ -6,6 +6,9 @@
  * lines that are no receipt or do not verify, second copies, receipts of another chain, and of two that
  * claim the same place the one that nothing continues.
  *
+ * A receipt that verifies is also found where a stray byte stands before it, or where two stand on one line because
+ * the newline between them was lost: a line that is none is searched for receipts inside.
+ *
  * Here only a plan is made.  record/ carries it out, signs the seam that tells of the gaps, and survives a
  * crash on the way.  The plan keeps as much as it can: also the leaves of lost receipts, because with them
  * the tree heads that were signed before the damage stay true. */
@@ -19,7 +22,8 @@
 
 /* One line of a file of the chain.  `chain` and `prev` are only set when the line was read as a receipt. */
 struct line {
-	off_t at, n; /* with its newline */
+	off_t at, n; /* with its newline, */
+	off_t newline; /* or where one is that it can have: it stood on one line with another; 0: it has its own */
 	uint64_t clock;
 	struct hash chain, prev;
 	bool is_good; /* a receipt, unchanged */
@@ -85,23 +89,93 @@ static void judge_line(struct planning *p, struct line *l, struct bytes text)
 	l->is_good = p->session && text_eq(p->session, session);
 }
 
-/* Collects the lines of one file.  A line without its newline is what a crash left and is no receipt. */
-static int take_line(
-	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+static void add_line(struct planning *p, struct line l)
 {
-	struct planning *p = arg;
-
-	(void)number;
-	(void)e;
 	if (p->n == p->cap) {
 		size_t cap = p->cap ? 2 * p->cap : 1024;
 		p->lines = arena_grow(p->a, p->lines, p->cap * sizeof(*p->lines), cap * sizeof(*p->lines));
 		p->cap = cap;
 	}
-	struct line *l = &p->lines[p->n++];
-	*l = (struct line){ .at = offset, .n = (off_t)text.n + (is_whole ? 1 : 0) };
+	p->lines[p->n++] = l;
+}
+
+/* Where the object that begins here ends, or 0: braces are counted, but for those in strings. */
+static size_t object_end(struct bytes text)
+{
+	bool is_string = false;
+	size_t depth = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = (char)text.p[i];
+		if (is_string) {
+			i += c == '\\';
+			is_string = c != '"';
+		} else if (c == '"') {
+			is_string = true;
+		} else if (c == '{') {
+			depth++;
+		} else if (c == '}' && --depth == 0) {
+			return i + 1;
+		}
+	}
+	return 0;
+}
+
+/* The next receipt inside of a line that is none as a whole; every receipt that was written here begins so. */
+static bool find_inside(struct planning *p, struct bytes text, size_t from, struct line *ret)
+{
+	static const char start[] = "{\"args_hash\":\"";
+	const uint8_t *at = text.p + from;
+
+	while ((at = memmem(at, text.n - (size_t)(at - text.p), start, strlen(start)))) {
+		size_t end = object_end((struct bytes){ at, text.n - (size_t)(at - text.p) });
+		*ret = (struct line){ .at = (off_t)(at - text.p), .n = (off_t)end };
+		if (end)
+			judge_line(p, ret, (struct bytes){ at, end });
+		if (ret->is_good)
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* Cuts a line into receipts and what lies between them.  A receipt that is not the last thing on the line takes the line's
+ * newline with it all the same: bytes are copied, and may be copied twice. */
+static bool split_line(struct planning *p, off_t offset, struct bytes text)
+{
+	struct line l;
+	size_t done = 0;
+
+	while (find_inside(p, text, done, &l)) {
+		size_t start = (size_t)l.at, end = start + (size_t)l.n;
+		if (start > done)
+			add_line(p, (struct line){ .at = offset + (off_t)done, .n = (off_t)(start - done) });
+		l.at += offset;
+		if (end == text.n)
+			l.n++;
+		else
+			l.newline = offset + (off_t)text.n;
+		add_line(p, l);
+		done = end;
+	}
+	if (done && done < text.n)
+		add_line(p, (struct line){ .at = offset + (off_t)done, .n = (off_t)(text.n - done) + 1 });
+	return done > 0;
+}
+
+/* Collects the lines of one file.  A line without its newline is what a crash left and is no receipt. */
+static int take_line(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct planning *p = arg;
+	struct line l = { .at = offset, .n = (off_t)text.n + (is_whole ? 1 : 0) };
+
+	(void)number;
+	(void)e;
 	if (is_whole)
-		judge_line(p, l, text);
+		judge_line(p, &l, text);
+	if (l.is_good || !is_whole || !split_line(p, offset, text))
+		add_line(p, l);
 	return OK;
 }
 
@@ -242,7 +316,7 @@ static int by_place(const void *x, const void *y)
 /* Lines that stand next to each other, in the order given, are one run of bytes. */
 static struct log_run *runs_of(struct planning *p, const struct line *v, size_t n, bool kept, size_t *ret_n)
 {
-	struct log_run *runs = arena_zalloc(p->a, n + 1, sizeof(*runs));
+	struct log_run *runs = arena_zalloc(p->a, 2 * n + 1, sizeof(*runs));
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -252,6 +326,8 @@ static struct log_run *runs_of(struct planning *p, const struct line *v, size_t 
 			runs[count - 1].n += v[i].n;
 		else
 			runs[count++] = (struct log_run){ v[i].at, v[i].n };
+		if (kept && v[i].newline)
+			runs[count++] = (struct log_run){ v[i].newline, 1 };
 	}
 	*ret_n = count;
 	return runs;
@@ -346,34 +422,52 @@ static bool stays(const struct log_mend *m, off_t at)
 	return !m;
 }
 
-/* One line of the chain as it is now.  Lines that do not continue what was grown so far are those that
- * are no receipts of this chain. */
-static int grow_line(
-	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+/* One receipt of the chain as it is now.  Those that do not continue what was grown so far do not stay. */
+static void grow_receipt(struct growing *g, struct bytes text)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
-	struct growing *g = arg;
 	struct json *receipt;
 	struct hash chain;
 
-	(void)number;
-	(void)e;
-	if (!is_whole || !stays(g->file, offset) ||
-		json_parse(&scratch, text, "line", NULL, &receipt, NULL) ||
+	if (json_parse(&scratch, text, "line", NULL, &receipt, NULL) ||
 		receipt_chain_hash(&scratch, receipt, chain.b, NULL))
-		return OK;
+		return;
 	uint64_t clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
 	const struct gap *gap = gaps_find(&g->p->plan.gaps, g->clock, &g->last, clock, &chain);
 	if (!gap)
 		gap = gaps_find(&g->p->known, g->clock, &g->last, clock, &chain);
 	if (clock != g->clock + 1 && !gap)
-		return OK; /* it does not stay */
+		return;
 	for (uint64_t i = 0; gap && i + gap->after + 1 < gap->next; i++)
 		grow(g, &gap->leaves[i]);
 	struct hash leaf = merkle_leaf(chain.b, SHA256_SIZE);
 	grow(g, &leaf);
 	g->clock = clock;
 	g->last = chain;
+}
+
+/* A line that stays, or the receipts inside of one that stay. */
+static int grow_line(
+	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
+{
+	struct growing *g = arg;
+	struct line inside;
+	size_t done = 0;
+
+	(void)number;
+	(void)e;
+	if (!is_whole)
+		return OK;
+	if (stays(g->file, offset) && stays(g->file, offset + (off_t)text.n)) {
+		grow_receipt(g, text);
+		if (!g->file || text.n == 0 || object_end(text) == text.n)
+			return OK;
+	}
+	while (g->file && find_inside(g->p, text, done, &inside)) {
+		done = (size_t)(inside.at + inside.n);
+		if (stays(g->file, offset + inside.at))
+			grow_receipt(g, (struct bytes){ text.p + inside.at, (size_t)inside.n });
+	}
 	return OK;
 }
 

@@ -5,6 +5,9 @@
  * pack that holds nothing of a kind says so by a count of zero, and a pack that holds nothing to play back
  * at all has failed.
  *
+ * Receipts in files of lines may be of any number.  They stand in the order of their chain, so each is followed
+ * from the one before while the pack is read, and nothing else is kept of it.
+ *
  * Differences are collected as issues, and any issue makes the status DIVERGED.  replay_compare() answers
  * another question: where two packs decided differently about the same thing. */
 #include "audit/audit.h"
@@ -25,6 +28,11 @@ struct played {
 	int64_t clock;
 	bool has_clock;
 };
+
+static bool is_lines(const char *path)
+{
+	return text_starts(path, "receipts/") && text_ends(path, ".jsonl");
+}
 
 static void issue(struct playing *pl, const char *text)
 {
@@ -84,6 +92,19 @@ struct tally {
 	int64_t verified, signatures, bad_signatures;
 	bool is_ordered, has_clocks, is_chained;
 };
+enum { MOST_NAMED = 1000 }; /* breaks and gaps that are named */
+
+static struct tally new_tally(struct arena *a)
+{
+	return (struct tally){ json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY),
+		json_new(a, JSON_OBJECT), .is_ordered = true, .has_clocks = true };
+}
+
+static void name_one(struct arena *a, struct json *list, const char *id)
+{
+	if (list->n < MOST_NAMED)
+		json_pushs(a, list, id);
+}
 
 /* Whether `now` follows `before` by the chain hash.  A clock that jumps is a gap: a pack may hold a
  * selection of receipts, and the ones between cannot be compared.  The first receipt of a chain must not
@@ -97,17 +118,17 @@ static void check_link(
 	t->is_chained |= *prev != 0;
 	if (!before || !text_eq(before->session, now->session)) {
 		if (*prev && now->clock == 1)
-			json_pushs(pl->a, t->breaks, now->id);
+			name_one(pl->a, t->breaks, now->id);
 		return;
 	}
 	if (now->has_clock && before->has_clock && now->clock > before->clock + 1) {
-		json_pushs(pl->a, t->gaps, now->id);
+		name_one(pl->a, t->gaps, now->id);
 		return;
 	}
 	if (!*prev && !*json_get_text(before->doc, "prev_hash", ""))
 		return; /* asserts no chain */
 	if (receipt_chain_hash(pl->a, before->doc, h.b, NULL) || !text_eq(hash_hex(pl->a, &h), prev))
-		json_pushs(pl->a, t->breaks, now->id);
+		name_one(pl->a, t->breaks, now->id);
 	else
 		t->verified++;
 }
@@ -150,6 +171,115 @@ static void count_reason(struct playing *pl, const struct played *r, struct tall
 		json_get_int(t->reasons, *reason ? reason : "NONE", 0) + 1);
 }
 
+/* ---- receipts in files of lines ---- */
+
+/* The receipt before, and two arenas that take turns in holding it. */
+struct replay_lines {
+	struct playing pl;
+	struct arena turn[2];
+	unsigned which;
+	struct played before;
+	bool has_before;
+	struct tally tally;
+	int64_t n, unreadable;
+	struct reason_count {
+		const char *reason;
+		int64_t n;
+	} reasons[64]; /* the last one is for all others */
+	size_t reason_n;
+};
+
+struct replay_lines *replay_begin(struct arena *a)
+{
+	struct replay_lines *l = arena_zalloc(a, 1, sizeof(*l));
+
+	l->pl.a = a;
+	l->tally = new_tally(a);
+	return l;
+}
+
+void replay_done(struct replay_lines *l)
+{
+	arena_done(&l->turn[0]);
+	arena_done(&l->turn[1]);
+}
+
+/* Millions of them must not become millions of numbers in memory. */
+static void count_line_reason(struct replay_lines *l, const char *reason)
+{
+	size_t i = 0;
+
+	reason = *reason ? reason : "NONE";
+	while (i < l->reason_n && !text_eq(l->reasons[i].reason, reason) && i + 1 < ARRAY_SIZE(l->reasons))
+		i++;
+	if (i == l->reason_n) {
+		l->reasons[i].reason =
+			i + 1 < ARRAY_SIZE(l->reasons) ? arena_strdup(l->pl.a, reason) : "OTHER";
+		l->reason_n++;
+	}
+	l->reasons[i].n++;
+}
+
+static void play_line(struct replay_lines *l, const char *path, struct bytes text)
+{
+	struct arena *a = &l->turn[l->which];
+	struct played now = { .file = path };
+	struct playing pl = { .a = a };
+	struct json *doc;
+
+	arena_reset(a);
+	if (json_parse(a, text, path, NULL, &doc, NULL) || !json_is(doc, JSON_OBJECT)) {
+		l->unreadable++;
+		return;
+	}
+	now.doc = doc;
+	now.id = json_get_text(doc, "receipt_id", "");
+	now.session = json_get_text(doc, "session_id", "");
+	now.has_clock = json_int(json_get(doc, "lamport_clock"), &now.clock);
+	/* What is found is named in memory that stays. */
+	pl.a = l->pl.a;
+	struct arena_mark mark = arena_mark(l->pl.a);
+	uint32_t named = l->tally.breaks->n + l->tally.gaps->n;
+	check_link(&pl, l->has_before ? &l->before : NULL, &now, &l->tally);
+	if (named == l->tally.breaks->n + l->tally.gaps->n)
+		arena_release(l->pl.a, mark); /* only the hash of the one before was made there */
+	check_order(l->has_before ? &l->before : NULL, &now, &l->tally);
+	count_line_reason(l, json_get_text(doc, "reason_code", ""));
+	l->before = now;
+	l->has_before = true;
+	l->which = !l->which;
+	l->n++;
+}
+
+void replay_visit(void *arg, const char *path, uint64_t line, struct bytes text)
+{
+	(void)line;
+	while (text.p && text.n)
+		play_line(arg, path, text_cut(&text, '\n'));
+}
+
+/* A small pack may have been read without anybody following: its lines were kept. */
+static int64_t play_lines(struct playing *pl, struct replay_lines *l, struct tally *t)
+{
+	for (size_t i = 0; i < pl->p->n; i++) {
+		const struct pack_file *f = &pl->p->files[i];
+		if (!is_lines(f->path) || l->n)
+			continue;
+		if (f->is_kept)
+			replay_visit(l, f->path, 1, f->content);
+		else
+			issue(pl, arena_printf(pl->a, "%s cannot be read", f->path));
+	}
+	if (l->unreadable)
+		issue(pl,
+			arena_printf(
+				pl->a, "%lld lines of receipts cannot be read", (long long)l->unreadable));
+	*t = l->tally;
+	for (size_t i = 0; i < l->reason_n; i++)
+		json_seti(pl->a, t->reasons, l->reasons[i].reason, l->reasons[i].n);
+	return l->n;
+}
+
 static int by_id(const void *x, const void *y)
 {
 	return strcmp(((const struct played *)x)->id, ((const struct played *)y)->id);
@@ -189,15 +319,20 @@ static void judge_receipts(struct playing *pl, const struct tally *t)
 }
 
 /* Receipts are sorted by session and clock, so the one before in the list is the one before in the chain. */
-static struct json *play_receipts(struct playing *pl)
+static struct json *play_receipts(struct playing *pl, struct replay_lines *lines, int64_t signed_lines)
 {
 	struct arena *a = pl->a;
-	struct tally t = { json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY),
-		json_new(a, JSON_OBJECT), .is_ordered = true, .has_clocks = true };
+	struct tally t;
 	struct json *r = json_new(a, JSON_OBJECT);
 	struct played *list;
+	int64_t in_lines = play_lines(pl, lines, &t);
 	size_t n = read_receipts(pl, &list);
 
+	/* Whose they are was asked while they were read. */
+	if (pl->trust->key_count) {
+		t.signatures = in_lines;
+		t.bad_signatures = in_lines - signed_lines;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct played *before = i ? &list[i - 1] : NULL;
 		check_link(pl, before, &list[i], &t);
@@ -207,8 +342,8 @@ static struct json *play_receipts(struct playing *pl)
 	}
 	find_duplicates(pl, list, n, &t);
 	judge_receipts(pl, &t);
-	json_seti(a, r, "total_receipts", (int64_t)n);
-	json_setb(a, r, "valid_chain", n && t.is_chained && !t.breaks->n);
+	json_seti(a, r, "total_receipts", (int64_t)n + in_lines);
+	json_setb(a, r, "valid_chain", n + (size_t)in_lines && t.is_chained && !t.breaks->n);
 	json_set(a, r, "chain_breaks", t.breaks);
 	json_set(a, r, "gaps", t.gaps);
 	json_set(a, r, "duplicate_ids", t.duplicates);
@@ -317,11 +452,14 @@ static int64_t play_tapes(struct playing *pl)
 }
 
 /* Never fails: whatever is wrong with a pack is an issue in the report. */
-int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct json **ret_report,
-	struct err *e)
+int replay_pack(struct arena *a, const struct pack *p, const struct trust *trust, struct replay_lines *lines,
+	struct json **ret_report, struct err *e)
 {
 	struct playing pl = { a, p, trust, json_new(a, JSON_ARRAY) };
-	struct json *r = json_new(a, JSON_OBJECT), *receipts = play_receipts(&pl), *runs = play_runs(&pl);
+	struct json *r = json_new(a, JSON_OBJECT),
+		    *receipts = play_receipts(
+			    &pl, lines ? lines : replay_begin(a), verify_pack_trusted_lines(p, trust)),
+		    *runs = play_runs(&pl);
 	int64_t tapes = play_tapes(&pl);
 	bool is_empty = !tapes && !runs->n && !json_get_int(receipts, "total_receipts", 0);
 
@@ -404,6 +542,15 @@ static struct json *divergence_row(struct arena *a, const struct decided *x, con
 	return row;
 }
 
+/* Whose decisions are too many to be held beside those of another pack. */
+static bool is_too_large(const struct pack *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (is_lines(p->files[i].path))
+			return true;
+	return false;
+}
+
 /* Walks both sorted traces side by side.  The place is cleared before comparing, since it only has a
  * meaning within one pack. */
 int replay_compare(
@@ -411,8 +558,15 @@ int replay_compare(
 {
 	struct json *r = json_new(a, JSON_OBJECT), *rows = json_new(a, JSON_ARRAY);
 	struct decided *left, *right;
-	size_t n = read_trace(a, x, &left), m = read_trace(a, y, &right), i = 0, j = 0;
+	size_t n, m, i = 0, j = 0;
 	int64_t match = 0, only_a = 0, only_b = 0;
+
+	if (is_too_large(x) || is_too_large(y))
+		return err_set(e, E_LIMIT, "REPLAY_LARGE",
+			"a pack with its receipts in files of lines has too many to be compared: export less of them, with "
+			"--task, --session, --since or --until");
+	n = read_trace(a, x, &left);
+	m = read_trace(a, y, &right);
 
 	if (!n && !m)
 		return err_set(e, E_INPUT, "REPLAY_EMPTY", "neither pack holds a decision");

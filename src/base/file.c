@@ -578,6 +578,12 @@ int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct 
 	return put_file(s, dirfd, path, mode, fill_whole, &(struct whole){ content, path }, PUT_NEW, e);
 }
 
+int file_create_by(
+	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e)
+{
+	return put_file(s, dirfd, path, mode, fill, arg, PUT_NEW, e);
+}
+
 int file_replace_by(
 	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e)
 {

@@ -45,6 +45,8 @@ int file_replace_by(
 
 /* The same for a name that must be free: FILE_EXISTS otherwise.  Of several at once exactly one wins. */
 int file_create(struct sys *s, int dirfd, const char *path, mode_t mode, struct bytes content, struct err *e);
+int file_create_by(
+	struct sys *s, int dirfd, const char *path, mode_t mode, file_fill *fill, void *arg, struct err *e);
 
 /* Write a whole file by temporary and rename, without waiting for the disk: a reader never sees half of it, a power cut may
  * lose it.  For what can be made again. */

@@ -109,6 +109,18 @@ static const struct json_member **sorted_members(struct arena *a, const struct j
 	return sorted;
 }
 
+static int by_own_name(const void *x, const void *y)
+{
+	const struct json_member *a = x, *b = y;
+
+	return json_name_cmp(a->name, a->name_n, b->name, b->name_n);
+}
+
+void json_sort_members(struct json *obj)
+{
+	qsort(obj->members, obj->n, sizeof(*obj->members), by_own_name);
+}
+
 static bool member_eq(const struct json_member *x, const struct json_member *y)
 {
 	return same_name(x, y) && json_eq(x->value, y->value);

@@ -49,13 +49,14 @@ int cmd_receipts_tail(struct cli *r, struct err *e);
 
 /* cmd_log.c */
 extern const struct opt log_head_opts[], log_prove_opts[], log_consistency_opts[], log_anchor_opts[],
-	log_check_opts[], log_repair_opts[];
+	log_check_opts[], log_repair_opts[], archive_opts[];
 int cmd_log_head(struct cli *r, struct err *e);
 int cmd_log_prove(struct cli *r, struct err *e);
 int cmd_log_consistency(struct cli *r, struct err *e);
 int cmd_log_anchor(struct cli *r, struct err *e);
 int cmd_log_check(struct cli *r, struct err *e);
 int cmd_log_repair(struct cli *r, struct err *e);
+int cmd_archive(struct cli *r, struct err *e);
 
 /* cmd_guard.c, cmd_guard_scan.c */
 extern const struct opt guard_check_opts[], guard_explain_opts[], guard_scan_opts[];
@@ -104,6 +105,16 @@ extern const struct opt verify_opts[];
 bool may_be_pack(struct cli *r, struct arena *a, const char *name);
 int cmd_verify(struct cli *r, struct err *e);
 
+/* For commands that a person uses: cmd_trust.c. */
+#define PERSON_KEY \
+	{ \
+		"key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL, \
+			false \
+	}
+extern const struct opt workspace_trust_opts[];
+int cmd_workspace_trust(struct cli *r, struct err *e);
+int cmd_workspace_show(struct cli *r, struct err *e);
+
 /* cmd_workspace.c */
 extern const struct opt init_opts[], doctor_opts[];
 int cmd_init(struct cli *r, struct err *e);
@@ -121,7 +132,7 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e);
 int cmd_hook_post_tool(struct cli *r, struct err *e);
 
 /* cmd_setup.c */
-extern const struct opt setup_opts[], setup_status_opts[], setup_repair_opts[];
+extern const struct opt setup_opts[], setup_remove_opts[], setup_status_opts[], setup_repair_opts[];
 int cmd_setup(struct cli *r, struct err *e);
 int cmd_setup_status(struct cli *r, struct err *e);
 int cmd_setup_repair(struct cli *r, struct err *e);
@@ -173,7 +184,7 @@ int cmd_db_status(struct cli *r, struct err *e);
 int cmd_db_query(struct cli *r, struct err *e);
 
 /* cmd_freeze.c */
-extern const struct opt freeze_opts[];
+extern const struct opt freeze_opts[], unfreeze_opts[];
 int cmd_freeze(struct cli *r, struct err *e);
 int cmd_unfreeze(struct cli *r, struct err *e);
 

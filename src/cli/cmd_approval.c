@@ -3,8 +3,7 @@
  * An approval lets an agent do what the rules would stop, so the question here is who answers. Everything
  * is shown before anything is read, and what is read is a whole word: nobody approves by leaning on a key.
  * Standard input must be a terminal, and what is shown must go to one, unless a key answers that a person
- * registered for this. Before that, approver_is_outside() refuses callers that a guarded run or an agent
- * started.
+ * registered for this; person_open() decides that.
  *
  * The order is always: read the options, find out who answers, open the kernel, show, ask, record. */
 #include "cli/cmd_approval.h"
@@ -32,10 +31,7 @@
 		{ "for", OPT_VALUE, "DURATION", \
 			"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, \
 			false }, \
-	{ \
-		"key", OPT_VALUE, "FILE", \
-			"answer with this registered approver's key instead of a terminal", NULL, false \
-	}
+		PERSON_KEY
 
 /* The options of REACH_OPTIONS say how far an answer reaches; approve and grant share them. */
 const struct opt approval_approve_opts[] = {
@@ -45,8 +41,7 @@ const struct opt approval_approve_opts[] = {
 };
 const struct opt approval_deny_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
-	{ "key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL,
-		false },
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt approval_grant_opts[] = {
@@ -63,60 +58,6 @@ const struct opt approval_grant_opts[] = {
 enum { LONGEST_DAYS = 30 };
 
 /* ---- who answers ---- */
-
-/* Loads NAME.key from its directory and asks whether it is registered. An unregistered key is no approver,
- * however valid its signature would be. */
-static int open_key(struct cli *r, const char *file, struct key **ret, struct err *e)
-{
-	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
-	const char *dir = slash == file ? "/"
-		: slash			? arena_strndup(r->a, file, (size_t)(slash - file))
-					: ".";
-	size_t n = strlen(base);
-	bool is_registered = false;
-
-	/* The public half is looked for beside it, under the same name. */
-	if (!text_ends(base, ".key"))
-		return err_set(
-			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
-	int rc = key_load(r->sys, AT_FDCWD, dir, arena_strndup(r->a, base, n - 4), ret, e);
-	if (rc == OK)
-		rc = approvers_has(r, key_public(*ret), &is_registered, e);
-	if (rc == OK && !is_registered)
-		rc = err_set(e, E_DENIED, "APPROVER_UNKNOWN",
-			"this key is not registered as an approver; a person does that at a terminal: helm "
-			"approval "
-			"trust add KEY");
-	return rc;
-}
-
-/* Who answers: a registered key, or a person at a terminal. On doubt nobody does. */
-int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e)
-{
-	struct approver who = { 0 };
-	char id[KEY_ID];
-	int rc = approver_is_outside(r->sys, r->a, r->ws, e);
-
-	if (rc)
-		return rc;
-	if (key_file) {
-		rc = open_key(r, key_file, &who.key, e);
-		if (rc) {
-			key_free(&who.key);
-			return rc;
-		}
-		key_id(key_public(who.key), id);
-		who.name = arena_printf(r->a, "key %s", id);
-	} else if (isatty(0) && (isatty(1) || isatty(2))) {
-		const char *tty = ttyname(0);
-		who.name = arena_printf(r->a, "user:%u at %s", getuid(), tty ? tty : "a terminal");
-	} else {
-		return err_set(e, E_DENIED, "APPROVAL_TERMINAL",
-			"only a person at a terminal may answer, or a registered key: --key FILE");
-	}
-	*ret = who;
-	return OK;
-}
 
 /* Shows the text and reads one line. True only when the line is exactly one of the words. Input that was
  * typed before the text was shown is thrown away. */
@@ -150,7 +91,7 @@ static int not_confirmed(struct cli *r)
 }
 
 /* A key has said yes by being given; a person types the word. */
-static bool confirms(struct cli *r, const struct approver *who, const char *text, const char *word)
+static bool confirms(struct cli *r, const struct person *who, const char *text, const char *word)
 {
 	const char *const words[] = { word, NULL };
 	const char *typed;
@@ -267,7 +208,7 @@ static void tell_grant(struct cli *r, const struct json *receipt)
 
 /* Describes the grant as it will be recorded, asks, and records it. */
 int approval_confirm_and_give(
-	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e)
+	struct cli *r, struct kernel *k, struct grant *g, const struct person *who, struct err *e)
 {
 	struct json *receipt;
 	struct buf text;
@@ -284,7 +225,7 @@ int approval_confirm_and_give(
 }
 
 /* Shows the request and, below it, exactly what the answer would grant. */
-static int show_and_approve(struct cli *r, struct kernel *k, const struct approver *who,
+static int show_and_approve(struct cli *r, struct kernel *k, const struct person *who,
 	const struct approval_terms *t, const struct json *entry, struct err *e)
 {
 	/* The draft only serves to show what would be granted; approval_approve() records the answer. */
@@ -341,14 +282,14 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 /* All checks come before the question: a person is never asked about something that cannot be done. */
 int cmd_approval_approve(struct cli *r, struct err *e)
 {
-	struct approver who = { 0 };
+	struct person who = { 0 };
 	struct approval_terms terms;
 	struct json *entry;
 	struct kernel k;
 	int rc = read_terms(r, &terms, e);
 
 	if (rc == OK)
-		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+		rc = person_loosens(r, &who, e);
 	if (rc)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
@@ -374,16 +315,16 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 }
 
 typedef int refuse_fn(struct kernel *k, struct arena *a, const char *id, const char *reason,
-	const struct approver *who, struct json **ret, struct err *e);
+	const struct person *who, struct json **ret, struct err *e);
 
 /* Saying no is shown and confirmed in the same way as saying yes. */
 static int refuse(
 	struct cli *r, refuse_fn *fn, const char *shown, const char *word, const char *done, struct err *e)
 {
-	struct approver who = { 0 };
+	struct person who = { 0 };
 	struct json *receipt;
 	struct kernel k;
-	int rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+	int rc = person_here(r, &who, e);
 
 	if (rc)
 		return rc;
@@ -462,7 +403,7 @@ static int read_request(struct cli *r, struct kernel *k, struct request *q, stru
  * granted exactly. */
 int cmd_approval_grant(struct cli *r, struct err *e)
 {
-	struct approver who = { 0 };
+	struct person who = { 0 };
 	struct approval_terms terms;
 	struct request q = { 0 };
 	struct grant g;
@@ -473,7 +414,7 @@ int cmd_approval_grant(struct cli *r, struct err *e)
 	if (rc == OK && terms.is_for_session)
 		rc = err_set(e, E_USAGE, "GRANT_SESSION", "name the session: --session-id ID");
 	if (rc == OK)
-		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+		rc = person_loosens(r, &who, e);
 	if (rc)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
@@ -503,12 +444,12 @@ int approval_ask_person(struct cli *r, const char *id, struct err *e)
 	struct approval_terms once = { .reach = REACH_EXACT,
 		.is_once = true,
 		.expires_us = (r->sys->now_us(r->sys) / 1000000 + 86400) * 1000000 };
-	struct approver who = { 0 };
+	struct person who = { 0 };
 	struct json *entry, *receipt;
 	const char *typed = "";
 	struct kernel k;
 	struct buf text;
-	int rc = approver_open(r, NULL, &who, e);
+	int rc = person_here(r, &who, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);

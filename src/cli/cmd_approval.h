@@ -17,8 +17,11 @@ void approvals_print(struct cli *r, const struct json *doc, bool all);
 /* The n-th request that waits, from 1; NULL when there are not so many. */
 const char *approvals_nth(struct cli *r, const struct json *doc, int64_t n);
 
-/* A person at a terminal, or a registered key: refused inside of anything that is governed. */
-int approver_open(struct cli *r, const char *key_file, struct approver *ret, struct err *e);
+/* cmd_trust.c: who uses this command: a person at a terminal, or the registered key that --key names.  The second is for what loosens,
+ * and refuses while everything is frozen; the third the same for whoever needs no name. */
+int person_here(struct cli *r, struct person *ret, struct err *e);
+int person_loosens(struct cli *r, struct person *ret, struct err *e);
+int person_is_there(struct cli *r, struct err *e);
 /* Show `text`, then read a line: true when it is exactly one of the words; *ret_word says which.  Nothing is read before
  * everything was shown. */
 bool approver_says(struct cli *r, const char *text, const char *const *words, const char **ret_word);
@@ -27,15 +30,12 @@ bool approver_says(struct cli *r, const char *text, const char *const *words, co
 int approval_read_end(struct cli *r, struct approval_terms *t, struct err *e);
 /* Show a drafted grant, take the word, give it. */
 int approval_confirm_and_give(
-	struct cli *r, struct kernel *k, struct grant *g, const struct approver *who, struct err *e);
+	struct cli *r, struct kernel *k, struct grant *g, const struct person *who, struct err *e);
 
 /* One request, shown and answered by typed words. */
 int approval_ask_person(struct cli *r, const char *id, struct err *e);
 
 /* cmd_run.c: what a person must know about a run, on standard error. */
 void run_tell(struct cli *r, const struct run_report *report);
-
-/* cmd_key_trust.c: is this key among those that may approve? */
-int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/workspace.h"
 
 #include <inttypes.h>
@@ -21,10 +22,12 @@ const struct opt checkpoint_prune_opts[] = {
 	{ "max-total-mb", OPT_INT, "N", "remove more, oldest first, until the store is smaller", NULL,
 		false },
 	{ "apply", OPT_FLAG, NULL, "do it; without, only say what would go", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt checkpoint_protect_opts[] = {
 	{ "unprotect", OPT_FLAG, NULL, "let retention remove it again", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -190,6 +193,9 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	if (p.keep_recent < 0 || p.keep_days < 0 || p.max_total_mb < -1)
 		return err_set(
 			e, E_USAGE, "USAGE", "--keep-recent, --keep-days and --max-total-mb take 0 or more");
+	/* What was pinned, or what a task names, goes only by a person's hand. */
+	if (opt_flag(r, "apply") && !(p.protect_pinned && p.protect_referenced) && person_is_there(r, e))
+		return e->rc;
 	/* What tasks refer to is read from the ledgers each time: a kept list could be out of date. */
 	if (checkpoint_referenced(&st, &referenced, e) ||
 		checkpoint_prune(&st, &p, referenced, opt_flag(r, "apply"), &gone, e))
@@ -208,6 +214,8 @@ int cmd_checkpoint_protect(struct cli *r, struct err *e)
 	bool is_pinned = !opt_flag(r, "unprotect");
 	struct json *v;
 
+	if (!is_pinned && person_is_there(r, e))
+		return e->rc;
 	if (checkpoint_cli_open(r, &st, e) || checkpoint_protect(&st, r->args[0], is_pinned, &v, e))
 		return e->rc;
 	if (r->is_json)

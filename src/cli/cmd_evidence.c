@@ -13,6 +13,7 @@
 #include "proof/pack.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 const struct opt evidence_export_opts[] = {
 	{ "out", OPT_VALUE, "FILE", "the archive to write; usually NAME.helmpack.tar", NULL, true },
@@ -239,7 +240,8 @@ static int judge(struct cli *r, const char *path, struct trust *trust, struct ve
 		verify_no_record(v);
 		return EXIT_USAGE;
 	}
-	if (!verify_pack_open(r->sys, r->a, AT_FDCWD, path, p, &why)) {
+	if (!verify_pack_open(
+		    r->sys, r->a, AT_FDCWD, path, &(struct pack_reading){ .trust = trust }, p, &why)) {
 		if (verify_pack_is_one(p))
 			verify_pack(v, p);
 		else
@@ -267,7 +269,9 @@ static bool is_accepted(const struct verification *v)
 /* The exit code follows the verdict: 0 accepted, 1 not accepted, 2 unreadable. */
 int cmd_evidence_verify(struct cli *r, struct err *e)
 {
-	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested") };
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct trust trust = { .allow_self_attested = opt_flag(r, "allow-self-attested"),
+		.threads = cores > 1 ? (unsigned)cores : 1 };
 	struct verification v;
 	struct pack p;
 	int rc = read_trust(r, &trust, e);

@@ -4,8 +4,8 @@
  * only somebody who is not stopped by it, a person and not an agent, may lift it. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
-#include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "proof/preimage.h"
 
@@ -15,6 +15,13 @@ const struct opt freeze_opts[] = {
 	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
 		false },
 	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	{ 0 },
+};
+const struct opt unfreeze_opts[] = {
+	{ "principal", OPT_VALUE, "WHO", "only this one, for example agent:codex (default: everybody)", NULL,
+		false },
+	{ "reason", OPT_VALUE, "TEXT", "why", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -28,8 +35,13 @@ static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
 		return err_set(e, E_DENIED, "FREEZE_INSIDE",
 			"a guarded run cannot freeze or unfreeze; a person does that");
-	/* Anybody may stop; to go on takes somebody who is not stopped by it. */
-	return fn == freeze_lift ? approver_is_outside(r->sys, r->a, r->ws, e) : OK;
+	if (fn == freeze_set)
+		return OK;
+	/* Anybody may stop; to go on takes a person. */
+	struct person who = { 0 };
+	int rc = person_here(r, &who, e);
+	key_free(&who.key);
+	return rc;
 }
 
 /* What is frozen, since when and why. */

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/workspace.h"
 #include "proof/key.h"
 #include "record/record.h"
@@ -24,12 +25,14 @@ const struct opt key_export_opts[] = {
 
 const struct opt key_rotate_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why, for those who read the history", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt key_revoke_opts[] = {
 	{ "reason", OPT_VALUE, "TEXT", "why, for those who read the history", NULL, false },
 	{ "since", OPT_VALUE, "TIME", "from when on the key is not to be trusted; now, when not given", NULL,
 		false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -137,8 +140,10 @@ int cmd_key_rotate(struct cli *r, struct err *e)
 {
 	const char *dir;
 	struct json *link;
-	int rc = key_dir(r, &dir, e);
+	int rc = person_is_there(r, e);
 
+	if (rc == OK)
+		rc = key_dir(r, &dir, e);
 	if (rc == OK)
 		rc = keys_rotate(r->sys, r->a, AT_FDCWD, dir, opt_text(r, "reason", ""), &link, e);
 	if (rc)
@@ -176,6 +181,8 @@ int cmd_key_revoke(struct cli *r, struct err *e)
 
 	if (rc == OK)
 		rc = read_since(r, &since, e);
+	if (rc == OK)
+		rc = person_is_there(r, e);
 	if (rc == OK)
 		rc = key_dir(r, &dir, e);
 	if (rc == OK)

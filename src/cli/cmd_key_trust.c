@@ -18,10 +18,10 @@
 enum { TRUST_LIMIT = 1 << 20 };
 
 #define TRUSTED_KEYS "keys.json"
-#define APPROVERS "approvers.json"
 
 const struct opt key_trust_opts[] = {
 	{ "label", OPT_VALUE, "TEXT", "whose key it is (add)", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -165,29 +165,16 @@ static void trust_list(struct cli *r, const struct store *s)
 		out(r, "\nUse them with: helm verify FILE --trust %s\n", s->path);
 }
 
-/* Whether a key may approve. A file that cannot be read is an error and not a "no", so that the reason is
- * told. */
-int approvers_has(struct cli *r, const uint8_t *pub, bool *ret, struct err *e)
-{
-	AUTO(store_close) struct store s = { .lock_fd = -1 };
-	char hex[2 * SIGN_PUBLIC + 1];
-	int rc = store_open(r, &s, APPROVERS, false, e);
-
-	if (rc)
-		return rc;
-	hex_encode(pub, SIGN_PUBLIC, hex);
-	*ret = find(&s, hex) < s.keys->n;
-	return OK;
-}
-
 /* A key that may approve is as good as a person, so only a person at a terminal gives or takes that. */
 static int change_approvers(struct cli *r, const char *action, const char *hex, struct err *e)
 {
 	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
 	const char *const words[] = { word, NULL };
-	struct approver who;
-	int rc = approver_open(r, NULL, &who, e);
+	struct person who = { 0 };
+	int rc = person_open(r->sys, r->a, r->ws, NULL, &who, e);
 
+	if (rc == OK && text_eq(action, "add"))
+		rc = person_may_loosen(r->sys, r->a, r->ws, e);
 	if (rc)
 		return rc;
 	const char *text = arena_printf(r->a,
@@ -218,6 +205,8 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
 	if (rc == OK && !is_list && text_eq(file, APPROVERS))
 		rc = change_approvers(r, action, hex, e);
+	else if (rc == OK && !is_list)
+		rc = person_is_there(r, e);
 	if (rc == OK)
 		rc = store_open(r, &s, file, !is_list, e);
 	if (rc)

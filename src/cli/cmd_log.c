@@ -13,6 +13,7 @@
 #include "cli/cmd.h"
 #include "kernel/workspace.h"
 #include "proof/preimage.h"
+#include "proof/segment.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -112,9 +113,9 @@ int cmd_log_trust(struct cli *r, bool has_options, struct trust *ret, struct err
 	return rc || !history ? rc : trust_add_history(r->sys, r->a, history, ret, e);
 }
 
-/* The leaf file is derived: leaves that a crash left unwritten, or a file that is damaged, are made again
- * from the receipts. */
-static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct err *e)
+/* How many leaves there are.  The leaf file is derived: leaves that a crash left unwritten are made again from
+ * the receipts. */
+static int count_leaves(struct cli *r, uint64_t *ret, struct err *e)
 {
 	AUTO(recorder_close) struct recorder rec;
 	int rc;
@@ -123,12 +124,23 @@ static int read_leaves(struct cli *r, struct hash **ret, uint64_t *ret_n, struct
 	cmd_log_recorder(r, &rec, NULL);
 	rc = file_exists(r->sys, r->ws->state_fd, RECEIPTS) ? log_settle(&rec, r->a, e) : OK;
 	if (rc == OK)
-		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
-	/* Leaves can always be made again from the receipts, so damage to them alone is mended on the way. */
-	if (rc == E_CORRUPT && text_eq(e->code, "LOG_LEAVES") && (rc = log_refresh(&rec, r->a, e)) == OK)
-		rc = log_leaves(r->sys, r->a, r->ws->state_fd, ret, ret_n, e);
-	if (rc == OK && *ret_n == 0)
+		rc = log_leaf_count(r->sys, r->ws->state_fd, ret, e);
+	if (rc == OK && *ret == 0)
 		rc = err_set(e, E_MISSING, "LOG_EMPTY", "nothing has been recorded here yet");
+	return rc;
+}
+
+/* Roots of parts of the log.  Leaves can always be made again from the receipts, so damage to them alone is
+ * mended on the way. */
+static int read_roots(
+	struct cli *r, const struct merkle_range *ranges, size_t n, struct hash *ret, struct err *e)
+{
+	AUTO(recorder_close) struct recorder rec;
+	int rc = log_roots(r->sys, r->ws->state_fd, ranges, n, ret, e);
+
+	cmd_log_recorder(r, &rec, NULL);
+	if (rc == E_CORRUPT && text_eq(e->code, "LOG_LEAVES") && (rc = log_refresh(&rec, r->a, e)) == OK)
+		rc = log_roots(r->sys, r->ws->state_fd, ranges, n, ret, e);
 	return rc;
 }
 
@@ -178,7 +190,7 @@ int cmd_log_head(struct cli *r, struct err *e)
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(recorder_close) struct recorder rec = { 0 };
 	struct json *head = NULL;
-	struct hash *leaves;
+	struct hash root;
 	uint64_t n = 0;
 	int rc;
 
@@ -190,8 +202,8 @@ int cmd_log_head(struct cli *r, struct err *e)
 		rc = log_sign_head(&rec, r->a, &head, e);
 	} else {
 		rc = log_last_head(r->sys, r->a, r->ws->state_fd, &head, e);
-		if (rc == OK && !head && (rc = read_leaves(r, &leaves, &n, e)) == OK) {
-			struct hash root = merkle_root(leaves, n);
+		if (rc == OK && !head && (rc = count_leaves(r, &n, e)) == OK &&
+			(rc = read_roots(r, &(struct merkle_range){ 0, n }, 1, &root, e)) == OK) {
 			head = json_new(r->a, JSON_OBJECT);
 			json_seti(r->a, head, "tree_size", (int64_t)n);
 			json_sets(r->a, head, "root_hash", hash_hex(r->a, &root));
@@ -281,13 +293,56 @@ static int choose_size(struct cli *r, uint64_t index, uint64_t *size, struct jso
 	return rc;
 }
 
+/* Stored leaves are a cache: a proof must lead to the root that was signed.  If it does not, they are made again once. */
+static int roots_of_head(struct cli *r, const struct json *head, const struct merkle_range *ranges, size_t n,
+	struct hash *ret, struct err *e)
+{
+	AUTO(recorder_close) struct recorder rec;
+	const char *signed_root = json_get_text(head, "root_hash", NULL);
+	int rc = read_roots(r, ranges, n, ret, e);
+
+	if (rc || !signed_root || text_eq(hash_hex(r->a, &ret[n - 1]), signed_root))
+		return rc;
+	cmd_log_recorder(r, &rec, NULL);
+	rc = log_refresh(&rec, r->a, e);
+	return rc ? rc : read_roots(r, ranges, n, ret, e);
+}
+
+/* A receipt in a file that was moved away: where that is now. */
+static int name_archive(struct cli *r, struct json *doc, uint64_t clock, struct err *e)
+{
+	AUTO(log_cut_close)
+	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
+	int rc = log_cut_take(r->sys, r->a, r->ws->state_fd, CUT_MOMENT, &cut, e);
+
+	for (size_t i = 0; rc == OK && i < cut.n; i++) {
+		const struct json *row = cut.chain[i].moved
+			? segment_moved(r->a, cut.chain[i].moved, cut.chain[i].name)
+			: NULL;
+		if (!row || (uint64_t)json_get_int(row, "first", 0) > clock ||
+			(uint64_t)json_get_int(row, "last", 0) < clock)
+			continue;
+		struct json *at = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, at, "file", cut.chain[i].name);
+		json_sets(r->a, at, "to", cut.chain[i].moved_to ? cut.chain[i].moved_to : "");
+		json_sets(r->a, at, "sha256", json_get_text(row, "sha256", ""));
+		json_setb(r->a, at, "readable", cut.chain[i].fd >= 0);
+		json_set(r->a, doc, "archived", at);
+		if (!r->is_json && opt_text(r, "out", NULL))
+			out(r, "The receipt is archived: %s at %s.\n", cut.chain[i].name,
+				json_get_text(at, "to", "?"));
+	}
+	return rc;
+}
+
 /* The head goes into the document when the proof belongs to it. */
 int cmd_log_prove(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT), *head;
-	struct hash *leaves, path[MERKLE_MAX_PATH], root;
+	struct merkle_range ranges[MERKLE_MAX_PATH + 2];
+	struct hash path[MERKLE_MAX_PATH + 2];
 	uint64_t n = 0, index = 0;
-	int rc = read_leaves(r, &leaves, &n, e);
+	int rc = count_leaves(r, &n, e);
 
 	if (rc == OK)
 		rc = find_index(r, r->args[0], n, &index, e);
@@ -295,16 +350,23 @@ int cmd_log_prove(struct cli *r, struct err *e)
 		rc = choose_size(r, index, &n, &head, e);
 	if (rc)
 		return rc;
-	size_t steps = merkle_prove_inclusion(leaves, n, index, path);
-	root = merkle_root(leaves, n);
+	/* The path, then the leaf itself, then the root. */
+	size_t steps = merkle_inclusion_ranges(n, index, ranges);
+	ranges[steps] = (struct merkle_range){ index, 1 };
+	ranges[steps + 1] = (struct merkle_range){ 0, n };
+	rc = roots_of_head(r, head, ranges, steps + 2, path, e);
+	if (rc)
+		return rc;
 	json_seti(r->a, doc, "leaf_index", (int64_t)index);
 	json_seti(r->a, doc, "tree_size", (int64_t)n);
-	json_sets(r->a, doc, "leaf_hash", hash_hex(r->a, &leaves[index]));
-	json_sets(r->a, doc, "root_hash", hash_hex(r->a, &root));
+	json_sets(r->a, doc, "leaf_hash", hash_hex(r->a, &path[steps]));
+	json_sets(r->a, doc, "root_hash", hash_hex(r->a, &path[steps + 1]));
 	json_set(r->a, doc, "audit_path", path_json(r->a, path, steps));
 	if (head)
 		json_set(r->a, doc, "tree_head", head);
-	return give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
+	rc = name_archive(r, doc, index + 1, e);
+	return rc ? rc
+		  : give(r, doc, "The receipt is in the log; check with: helm verify FILE --root ROOT", e);
 }
 
 /* The size of the older log, and its root when a kept head was given. */
@@ -336,13 +398,14 @@ static int old_size(struct cli *r, uint64_t *ret, const char **ret_root, struct 
 int cmd_log_consistency(struct cli *r, struct err *e)
 {
 	struct json *doc = json_new(r->a, JSON_OBJECT);
-	struct hash *leaves, path[MERKLE_MAX_PATH], old_root, new_root;
+	struct merkle_range ranges[MERKLE_MAX_PATH + 2];
+	struct hash path[MERKLE_MAX_PATH + 2], old_root, new_root;
 	const char *claimed;
 	uint64_t n = 0, old = 0;
 	int rc = old_size(r, &old, &claimed, e);
 
 	if (rc == OK)
-		rc = read_leaves(r, &leaves, &n, e);
+		rc = count_leaves(r, &n, e);
 	if (rc)
 		return rc;
 	if (old < 1 || old > n)
@@ -350,15 +413,20 @@ int cmd_log_consistency(struct cli *r, struct err *e)
 			"this log has %llu receipts and cannot continue one of %llu: receipts are lost",
 			(unsigned long long)n, (unsigned long long)old);
 	/* Both roots are computed from our own leaves; the claimed one is only compared. */
-	old_root = merkle_root(leaves, old);
-	new_root = merkle_root(leaves, n);
+	size_t steps = merkle_consistency_ranges(n, old, ranges);
+	ranges[steps] = (struct merkle_range){ 0, old };
+	ranges[steps + 1] = (struct merkle_range){ 0, n };
+	rc = read_roots(r, ranges, steps + 2, path, e);
+	if (rc)
+		return rc;
+	old_root = path[steps];
+	new_root = path[steps + 1];
 	if (claimed && !text_eq(claimed, hash_hex(r->a, &old_root)))
 		return err_set(e, E_CORRUPT, "LOG_SPLIT",
 			"the first %llu receipts of this log are not those of that head (split view): "
 			"expected root %s, "
 			"found %s",
 			(unsigned long long)old, claimed, hash_hex(r->a, &old_root));
-	size_t steps = merkle_prove_consistency(leaves, n, old, path);
 	json_seti(r->a, doc, "old_size", (int64_t)old);
 	json_seti(r->a, doc, "new_size", (int64_t)n);
 	json_sets(r->a, doc, "old_root", hash_hex(r->a, &old_root));
@@ -582,7 +650,12 @@ int cmd_log_repair(struct cli *r, struct err *e)
 		out(r, "the leaves of the log were made again from the receipts; no receipt was touched\n");
 	else {
 		show_report(r, &done.report);
-		show_plan(r, &done.plan);
+		if (done.report.is_damaged)
+			show_plan(r, &done.plan);
+		else
+			out(r,
+				"would make the leaves of the log again from the receipts; no receipt is touched, and nothing is "
+				"signed; do it with --yes\n");
 	}
 	return apply ? 0 : EXIT_NO;
 }

@@ -21,7 +21,7 @@ static int load(struct cli *r, struct profiles *ret, struct err *e)
 
 	/* Outside of a workspace nobody has profiles of their own. */
 	if (r->ws)
-		rc = profiles_load(r->sys, r->a, r->ws->root, ret, e);
+		rc = workspace_profiles(r->sys, r->a, r->ws, ret, e);
 	else
 		profiles_builtin(r->a, ret);
 	for (size_t i = 0; rc == OK && i < ret->warning_count; i++)

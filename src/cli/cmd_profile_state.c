@@ -5,6 +5,7 @@
  * profile in force is a signed record, and what runs under the guard cannot choose for itself. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/task/task.h"
 #include "proof/preimage.h"
@@ -107,6 +108,7 @@ int cmd_profile_rollback(struct cli *r, struct err *e)
 const struct opt profile_use_opts[] = {
 	{ "destructive", OPT_VALUE, "HOW", "ask about what destroys, or save it first and let it run",
 		"ask|checkpoint", false },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -122,7 +124,16 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	rc = workspace_use_profile(&k, r->a, r->args[0], opt_text(r, "destructive", NULL), &receipt, e);
+	/* What is stricter needs nobody; what is not is a person's to choose. */
+	const char *destructive = opt_text(r, "destructive", NULL);
+	const struct profile *chosen;
+	rc = profiles_get(&k.guard.profiles, r->args[0], &chosen, e);
+	if (rc == OK)
+		rc = workspace_choice_is_stricter(&k, r->a, chosen->name, destructive)
+			? person_is_outside(r->sys, r->a, r->ws, e)
+			: person_is_there(r, e);
+	if (rc == OK)
+		rc = workspace_use_profile(&k, r->a, r->args[0], destructive, &receipt, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;
@@ -137,15 +148,17 @@ int cmd_profile_use(struct cli *r, struct err *e)
 /* The token is shown once, here. */
 int cmd_profile_pause(struct cli *r, struct err *e)
 {
-	struct profiles all;
+	struct kernel k;
 	const struct profile *p;
 	char *token;
-	int rc = profiles_load(r->sys, r->a, r->ws->root, &all, e);
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
+	if (rc)
+		return rc;
+	rc = profiles_get(&k.guard.profiles, r->args[0], &p, e);
 	if (rc == OK)
-		rc = profiles_get(&all, r->args[0], &p, e);
-	if (rc == OK)
-		rc = pause_profile(r->sys, r->a, r->ws, p->name, opt_text(r, "reason", ""), &token, e);
+		rc = pause_profile(&k, r->a, p->name, opt_text(r, "reason", ""), &token, e);
+	kernel_close(&k);
 	if (rc)
 		return rc;
 	if (r->is_json) {
@@ -167,8 +180,13 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 /* The token proves that whoever resumes is who paused. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
-	int rc = resume_profile(r->sys, r->a, r->ws, r->args[0], opt_text(r, "token", ""), e);
+	struct kernel k;
+	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 
+	if (rc)
+		return rc;
+	rc = resume_profile(&k, r->a, r->args[0], opt_text(r, "token", ""), e);
+	kernel_close(&k);
 	if (rc)
 		return rc;
 	if (r->is_json) {

@@ -302,18 +302,17 @@ int cmd_receipts_show(struct cli *r, struct err *e)
 struct exporting {
 	struct cli *r;
 	const struct choice *choice;
-	struct buf *to;
+	struct sink *to; /* NULL: standard output */
+	const char *path;
 	uint64_t n;
 };
 
-/* To standard output each receipt leaves at once; for a file they are gathered, since the file is created
- * whole. */
+/* Byte for byte: that is what was signed and hashed.  To standard output each receipt leaves at once. */
 static int export_one(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
 	struct exporting *x = arg;
 
-	(void)e;
 	if (!receipt) {
 		warn(x->r, "%s line %llu is no receipt; left out", file, (unsigned long long)line);
 		return 0;
@@ -321,12 +320,27 @@ static int export_one(void *arg, const char *file, uint64_t line, struct bytes t
 	if (!is_chosen(x->choice, receipt))
 		return 0;
 	x->n++;
-	buf_add(x->to, text.p, text.n); /* byte for byte: that is what was signed and hashed */
-	buf_addc(x->to, '\n');
+	if (x->to) {
+		int rc = x->to->write(x->to, text.p, text.n, e);
+		return rc ? rc : x->to->write(x->to, "\n", 1, e);
+	}
+	buf_add(x->r->out, text.p, text.n);
+	buf_addc(x->r->out, '\n');
 	/* A reader at the other end of a pipe need not wait for the whole log. */
-	if (x->to == x->r->out)
-		out_flush(x->r);
+	out_flush(x->r);
 	return 0;
+}
+
+/* A whole log may go into one file: it is written as it is read. */
+static int export_to_file(void *arg, struct sys *s, int fd, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct exporting *x = arg;
+	struct sink_fd *sink = arena_alloc(&a, sizeof(*sink));
+
+	x->to = sink_to_fd(sink, s, fd, x->path);
+	int rc = receipts_each(s, x->r->ws->state_fd, export_one, x, e);
+	return rc ? rc : sink_fd_flush(sink, e);
 }
 
 /* The newest signed head goes beside the file: with it a reader can tell that nothing was cut off. */
@@ -347,23 +361,17 @@ static int export_head(struct cli *r, const char *to, struct err *e)
 	return file_create(r->sys, AT_FDCWD, arena_printf(r->a, "%s.head", to), 0644, buf_bytes(&text), e);
 }
 
-/* An existing file is not overwritten. The arena's limit is raised, because a whole log may go into one
- * file. */
+/* An existing file is not overwritten. */
 int cmd_receipts_export(struct cli *r, struct err *e)
 {
 	const char *to = opt_text(r, "out", NULL);
-	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)16 << 30 };
 	struct choice choice;
-	struct buf text;
-	struct exporting x = { .r = r, .choice = &choice, .to = to ? &text : r->out };
+	struct exporting x = { .r = r, .choice = &choice, .path = to };
 	int rc = read_choice(r, &choice, e);
 
-	buf_init(&text, &a);
-	if (rc == OK)
-		rc = receipts_each(r->sys, r->ws->state_fd, export_one, &x, e);
 	if (rc || !to)
-		return rc;
-	rc = file_create(r->sys, AT_FDCWD, to, 0644, buf_bytes(&text), e);
+		return rc ? rc : receipts_each(r->sys, r->ws->state_fd, export_one, &x, e);
+	rc = file_create_by(r->sys, AT_FDCWD, to, 0644, export_to_file, &x, e);
 	if (rc == OK)
 		rc = export_head(r, to, e);
 	if (rc)

@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 const struct opt replay_opts[] = {
 	{ "key", OPT_LIST, "KEY", "check signatures under this public key (hex or file)", NULL, false },
@@ -77,7 +78,8 @@ static int check_unchanged(struct cli *r, const struct pack *p, const struct tru
 int cmd_replay(struct cli *r, struct err *e)
 {
 	const char *against = opt_text(r, "against", NULL), **keys;
-	struct trust trust = { 0 };
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct trust trust = { .threads = cores > 1 ? (unsigned)cores : 1 };
 	struct json *report;
 	struct pack p, other;
 	size_t n = opt_list(r, "key", &keys);
@@ -86,15 +88,17 @@ int cmd_replay(struct cli *r, struct err *e)
 	for (size_t i = 0; i < n; i++)
 		if ((rc = trust_add_key(r->sys, r->a, keys[i], &trust, e)))
 			return rc;
-	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, r->args[0], &p, e)))
-		return rc;
-	if ((rc = check_unchanged(r, &p, &trust, e)))
-		return rc;
-	if (!against) {
-		rc = replay_pack(r->a, &p, &trust, &report, e);
+	struct replay_lines *lines = replay_begin(r->a);
+	struct pack_reading how = { &trust, replay_visit, lines };
+	rc = verify_pack_open(r->sys, r->a, AT_FDCWD, r->args[0], &how, &p, e);
+	if (rc == OK)
+		rc = check_unchanged(r, &p, &trust, e);
+	if (rc == OK && !against)
+		rc = replay_pack(r->a, &p, &trust, lines, &report, e);
+	replay_done(lines);
+	if (rc || !against)
 		return rc ? rc : show_replay(r, report);
-	}
-	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, against, &other, e)) ||
+	if ((rc = verify_pack_open(r->sys, r->a, AT_FDCWD, against, NULL, &other, e)) ||
 		(rc = replay_compare(r->a, &p, &other, &report, e)))
 		return rc;
 	return show_comparison(r, report);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "kernel/posture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,8 @@ static int guard_mode(struct cli *r, struct run_spec *spec, struct err *e)
 		return err_set(e, E_DENIED, "GUARD_APPROVAL",
 			"a guarded run cannot approve its own risk; ask a person");
 	/* Nor can an agent, for what it runs itself. */
-	int rc = spec->approve_risk || spec->mode != GUARD_ENFORCE
-		? approver_is_outside(r->sys, r->a, r->ws, e)
-		: OK;
+	int rc = spec->approve_risk || spec->mode != GUARD_ENFORCE ? person_is_outside(r->sys, r->a, r->ws, e)
+								   : OK;
 	if (rc)
 		return rc;
 	/* Said every time, and recorded, because nothing else will be looked at. */
@@ -178,6 +178,8 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
+	json_each (one, posture_differences(r->sys, r->a, r->ws))
+		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
 	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 	if (rc == OK)
 		rc = task_run(&k, r->a, spec, &report, e);

@@ -7,7 +7,9 @@
  * hook, and the exit code tells the difference. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "clients/clients.h"
+#include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "verify/verify.h"
 
@@ -29,6 +31,14 @@ const struct opt setup_opts[] = {
 	PROJECT,
 	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
 	{ "yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, false },
+	{ 0 },
+};
+const struct opt setup_remove_opts[] = {
+	SCOPE,
+	PROJECT,
+	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
+	{ "yes", OPT_FLAG, NULL, "do it without asking", NULL, false },
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt setup_status_opts[] = { PROJECT, { 0 } };
@@ -82,6 +92,9 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 			paint(r, PAINT_WARN), paint(r, PAINT_OFF), shown(r, c->moved_from),
 			shown(r, r->ws->root));
 	out(r, "  runs before every tool call:\n    %s\n", shown(r, c->command));
+	json_each (one, posture_differences(r->sys, r->a, r->ws))
+		out(r, "  %snote%s: %s.  %s\n", paint(r, PAINT_WARN), paint(r, PAINT_OFF),
+			shown(r, json_get_text(one, "text", "")), shown(r, json_get_text(one, "remedy", "")));
 	out(r,
 		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another).  What "
 		"destroys "
@@ -245,6 +258,8 @@ int cmd_setup_remove(struct cli *r, struct err *e)
 			shown(r, changes[i].path));
 	/* Nothing to remove needs no word from anybody. */
 	if (n && !opt_flag(r, "dry-run"))
+		rc = person_is_there(r, e);
+	if (rc == OK && n && !opt_flag(r, "dry-run"))
 		rc = confirm(r, e);
 	for (size_t i = 0; i < n && rc == OK; i++) {
 		json_push(r->a, done, result(r, "remove", &changes[i]));

@@ -68,8 +68,8 @@ static void print_proposals(struct cli *r, const struct json *doc)
 
 /* The grant is drafted from a request that agrees with its signed decision, and not from the proposal's
  * text. */
-static int apply(struct cli *r, struct kernel *k, const struct json *proposal, const struct approver *who,
-	struct err *e)
+static int apply(
+	struct cli *r, struct kernel *k, const struct json *proposal, const struct person *who, struct err *e)
 {
 	/* A proposal is about effects, so the grant is, too. */
 	struct approval_terms terms = { .reach = REACH_SHAPE };
@@ -93,7 +93,7 @@ static int apply(struct cli *r, struct kernel *k, const struct json *proposal, c
 int cmd_guard_tune(struct cli *r, struct err *e)
 {
 	int64_t days = opt_int(r, "days", 7), number = opt_int(r, "apply", 0);
-	struct approver who = { 0 };
+	struct person who = { 0 };
 	struct json *doc;
 	struct kernel k;
 	int rc = OK;
@@ -101,7 +101,7 @@ int cmd_guard_tune(struct cli *r, struct err *e)
 	if (days < 1 || days > 365)
 		return err_set(e, E_USAGE, "TUNE_DAYS", "--days takes 1 to 365");
 	if (number)
-		rc = approver_open(r, opt_text(r, "key", NULL), &who, e);
+		rc = person_loosens(r, &who, e);
 	if (rc)
 		return rc;
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);

@@ -59,6 +59,16 @@ static bool is_archive(struct bytes text)
 		(text.n > 262 && memcmp(text.p + 257, "ustar", 5) == 0);
 }
 
+/* -1: it cannot be read. */
+static int is_archive_file(struct cli *r, const char *name)
+{
+	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
+	uint8_t start[512];
+	ssize_t n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
+
+	return n < 0 ? -1 : is_archive((struct bytes){ start, (size_t)n });
+}
+
 /* Told from its names alone, so that no link or device in some other directory is taken for damage. */
 static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 {
@@ -75,14 +85,9 @@ static bool is_pack_directory(struct cli *r, struct arena *a, const char *name)
 
 bool may_be_pack(struct cli *r, struct arena *a, const char *name)
 {
-	uint8_t start[512];
-	ssize_t n;
-
 	if (file_is_dir(r->sys, AT_FDCWD, name))
 		return is_pack_directory(r, a, name);
-	AUTO(close_fd) int fd = r->sys->open(r->sys, AT_FDCWD, name, O_RDONLY | O_NONBLOCK, 0, 0);
-	n = fd < 0 ? -1 : r->sys->pread(r->sys, fd, start, sizeof(start), 0);
-	return n < 0 || is_archive((struct bytes){ start, (size_t)n });
+	return is_archive_file(r, name) != 0;
 }
 
 /* An archive that cannot be read is damaged evidence, not an error of usage. */
@@ -91,7 +96,8 @@ static void verify_packed(struct cli *r, struct arena *a, const char *name, stru
 	struct err why = { 0 };
 	struct pack p = { 0 };
 
-	if (verify_pack_open(r->sys, a, AT_FDCWD, name, &p, &why))
+	if (verify_pack_open(
+		    r->sys, a, AT_FDCWD, name, &(struct pack_reading){ .trust = v->trust }, &p, &why))
 		verify_pack_unreadable(v, &why);
 	else if (!verify_pack_is_one(&p))
 		verify_no_record(v);
@@ -126,14 +132,15 @@ static int verify_file(struct cli *r, struct arena *a, const char *name, struct 
 			verify_no_record(v);
 		return OK;
 	}
+	if (is_archive_file(r, name) == 1) { /* never read into memory as a whole */
+		verify_packed(r, a, name, v);
+		return OK;
+	}
 	if (file_read(r->sys, a, AT_FDCWD, name, MAX_FILE_BYTES, FILE_FOLLOW, &text, e))
 		return e->rc;
 	/* Read for every file: whether it is needed is known only when the kind of the file is. */
 	trust->side_head = side_head(r, a, name);
-	if (is_archive(text))
-		verify_packed(r, a, name, v);
-	else
-		verify_document(v, text, name);
+	verify_document(v, text, name);
 	return OK;
 }
 

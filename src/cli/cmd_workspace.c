@@ -2,8 +2,10 @@
  * everything stands. */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "cli/cmd_observe.h"
 #include "kernel/kernel.h"
+#include "kernel/posture.h"
 
 #include <string.h>
 
@@ -21,6 +23,37 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
+/* A new place stands alone when somebody made it who is no agent.  Where a word about a place around it holds that says more
+ * than the shipped defaults do, only a person at a terminal takes the new one out of it. */
+static int first_word(struct cli *r, struct json *done, struct err *e)
+{
+	const struct posture *p = posture_of(r->sys, r->ws);
+	struct person who = { 0 };
+	int rc = OK;
+
+	if (p->stands_alone)
+		return OK;
+	rc = posture_binds(p) ? person_loosens(r, &who, e) : person_is_outside(r->sys, r->a, r->ws, e);
+	key_free(&who.key);
+	if (rc == OK)
+		return posture_begin(r->sys, r->a, r->ws, e);
+	json_sets(r->a, done, "note", arena_printf(r->a, "this place does not stand alone (%s)", e->text));
+	return OK;
+}
+
+/* What was made now is opened as every later command will find it, under the name that it has now. */
+static int look_again(struct cli *r, struct err *e)
+{
+	struct workspace *made;
+	int rc = workspace_open(r->sys, r->a, r->ws->root, 0, &made, e);
+
+	if (rc)
+		return rc;
+	workspace_close(r->ws);
+	r->ws = made;
+	return OK;
+}
+
 /* Running it again completes what is missing and changes nothing that is there, unless --force is given. */
 int cmd_init(struct cli *r, struct err *e)
 {
@@ -31,8 +64,13 @@ int cmd_init(struct cli *r, struct err *e)
 	/* Nothing can be recorded without a key, and nothing is done that cannot be recorded. */
 	if (rc == OK)
 		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
+	if (rc == OK)
+		rc = look_again(r, e);
+	if (rc == OK)
+		rc = first_word(r, done, e);
 	if (rc)
 		return rc;
+	json_set(r->a, done, "differences", posture_differences(r->sys, r->a, r->ws));
 	json_setb(r->a, done, "key_created", new_key);
 	if (r->is_json) {
 		out_json(r, done);
@@ -45,6 +83,10 @@ int cmd_init(struct cli *r, struct err *e)
 		out(r, "replaced=%s (old one kept as %s.bak)\n", json_text(name), json_text(name));
 	if (new_key)
 		out(r, "key=created\n");
+	if (json_get(done, "note"))
+		out(r, "note=%s\n", safe_member(r, done, "note"));
+	json_each (one, json_get(done, "differences"))
+		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
 	out(r, "\nnext:\n  export HELM_WORKSPACE=%s\n  helm doctor\n", root);
 	return 0;
 }

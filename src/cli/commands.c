@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
+	{ "workspace", "what was decided about a place; accepting what it brings along" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "setup", "put Helm in front of an agent client" },
 	{ "db", "a query index over the ledgers" },
@@ -34,7 +35,8 @@ const size_t family_count = ARRAY_SIZE(families) - 1;
 /* Start: from nothing to a guard that is armed. */
 static const struct cmd row_init = { KNOWN(init), "", 0, 0, "create or complete a workspace",
 	"Creates the directories of a workspace and copies the reference files that are missing.  "
-	"Nothing that is there is changed; --force replaces reference files by the shipped ones and keeps each changed file as FILE.bak.",
+	"Nothing that is there is changed; --force replaces reference files by the shipped ones and keeps each changed file as FILE.bak.  "
+	"The new place stands alone, with the shipped defaults; what the tree brings along counts only after 'helm workspace trust'.",
 	"$ helm init --path ~/.helm/workspace   # the default place", init_opts, NEW_WORKSPACE, cmd_init };
 
 static const struct cmd row_demo = { KNOWN(demo), "", 0, 0, "write a small workspace to try things on",
@@ -55,7 +57,7 @@ static const struct cmd row_setup_remove = { KNOWN(setup_remove), "CLIENT", 1, 1
 	"take our entries out of a client's settings",
 	"A file that nobody changed since is given back byte for byte; from another one only our entries go.  "
 	"Receipts and keys stay.",
-	NULL, setup_opts, NEEDS_WORKSPACE, cmd_setup_remove };
+	NULL, setup_remove_opts, NEEDS_WORKSPACE, cmd_setup_remove };
 
 static const struct cmd row_setup = { KNOWN(setup), "CLIENT", 1, 1, "put Helm in front of an agent client",
 	"CLIENT is claude-code, codex, cursor or hermes.  "
@@ -332,6 +334,7 @@ static const struct cmd row_replay = { KNOWN(replay), "PACK", 1, 1, "play a pack
 static const struct cmd row_log_check = { KNOWN(log_check), "", 0, 0,
 	"check every receipt, link, leaf, head and anchor",
 	"Says exactly what is lost or changed: which receipt, which member, what was expected.  "
+	"What was verified before and is unchanged since is not read again; --all reads everything.  "
 	"Trusts your own key and its history, or the keys given.  Exit 0 only when all is sound.",
 	"$ helm log check", log_check_opts, NEEDS_WORKSPACE, cmd_log_check };
 
@@ -350,6 +353,15 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	"'helm log check' compares with every anchor it remembers.  "
 	"A git reference keeps all heads, as commits; push it to where nobody can rewrite it.",
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
+
+static const struct cmd row_archive = { KNOWN(archive), "", 0, 0,
+	"move old closed files of the record to another place, on record",
+	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
+	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
+	"says that it cannot.  "
+	"Put a file back where it was, and it is as before.",
+	"$ helm archive --before 2026-01-01T00:00:00Z --dry-run   # what would go", archive_opts,
+	NEEDS_WORKSPACE, cmd_archive };
 
 static const struct cmd row_log_consistency = { KNOWN(log_consistency), "[OLD_SIZE]", 0, 1,
 	"prove that an older log is a beginning of this one",
@@ -372,11 +384,24 @@ static const struct cmd row_profile_show = { KNOWN(profile_show), "PROFILE", 1, 
 
 static const struct cmd row_profile_use = { KNOWN(profile_use), "PROFILE", 1, 1,
 	"judge agents' calls and 'helm run' by this profile from now on",
-	"The choice is a signed record.  A guarded run cannot make it.\n\n"
+	"The choice is a signed record.  A stricter one anybody may make; any other takes a person at a terminal of their own, or a registered key, and is refused while everything is frozen.\n\n"
 	"With --destructive checkpoint a command whose every loss is files of this workspace runs without a question, after those files were saved; the receipt names the checkpoint that undoes it.",
 	"$ helm profile use service_ops\n"
 	"$ helm profile use workspace_edit --destructive checkpoint",
 	profile_use_opts, NEEDS_WORKSPACE, cmd_profile_use };
+
+static const struct cmd row_workspace_show = { KNOWN(workspace_show), "", 0, 0,
+	"show what was decided about this place",
+	"Which word holds here and which receipt it comes from; profile, freezes, pauses, accepted files, and where the files in the tree say something else.",
+	"$ helm workspace show", NULL, NEEDS_WORKSPACE, cmd_workspace_show };
+
+static const struct cmd row_workspace_trust = { KNOWN(workspace_trust), "", 0, 0,
+	"accept the profiles, rules and choices that the tree brings along",
+	"A tree's own files count only when a person has accepted those very bytes; until then the shipped ones hold.  "
+	"Shows what would become possible and takes the word TRUST, or a registered key.  The accepted bytes are kept in the helm home and hold from there; a changed file has to be accepted again.  "
+	"With --json it is only shown.  The files that say what is frozen, paused and chosen are written again.\n\n"
+	"With --require-key yes nobody answers here at a terminal any more, only with a registered key.",
+	"$ helm workspace trust --json", workspace_trust_opts, NEEDS_WORKSPACE, cmd_workspace_trust };
 
 static const struct cmd row_profile_pause = { KNOWN(profile_pause), "PROFILE", 1, 1,
 	"let nobody start this profile for now",
@@ -409,8 +434,8 @@ static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"'freeze status' shows what is frozen.",
 	"$ helm freeze status", freeze_opts, NEEDS_WORKSPACE, cmd_freeze };
 
-static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze", NULL, NULL, freeze_opts,
-	NEEDS_WORKSPACE, cmd_unfreeze };
+static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze",
+	"Takes a person at a terminal of their own, or a registered key.", NULL, unfreeze_opts, NEEDS_WORKSPACE, cmd_unfreeze };
 
 static const struct cmd row_key_show = { KNOWN(key_show), "", 0, 0,
 	"show the signing key's id, public key and place", NULL, "$ helm key show", NULL, 0, cmd_key_show };
@@ -430,13 +455,13 @@ static const struct cmd row_key_rotate = { KNOWN(key_rotate), "", 0, 0,
 	"The change is a link in the key history: signed by the old key, and by the new one.  "
 	"Only when both are on disk is the old secret destroyed.  Old records stay verifiable: 'helm verify FILE --key NEW --history HISTORY' follows the history back.  "
 	"Restart long-running helm processes afterwards.",
-	"$ helm key rotate --reason 'yearly'", key_rotate_opts, 0, cmd_key_rotate };
+	"$ helm key rotate --reason 'yearly'", key_rotate_opts, MAY_WORKSPACE, cmd_key_rotate };
 
 static const struct cmd row_key_revoke = { KNOWN(key_revoke), "KEY", 1, 1,
 	"put on record that a former key is not to be trusted any more",
 	"What the key signed before --since stays trusted.  "
 	"The key in force cannot be revoked; rotate it first.",
-	NULL, key_revoke_opts, 0, cmd_key_revoke };
+	NULL, key_revoke_opts, MAY_WORKSPACE, cmd_key_revoke };
 
 static const struct cmd row_key_history = { KNOWN(key_history), "", 0, 0,
 	"show which keys this user had, and whether their history is unbroken", NULL, "$ helm key history",
@@ -446,7 +471,7 @@ static const struct cmd row_key_trust = { KNOWN(key_trust), "add|list|remove [KE
 	"keep the keys of others that you trust",
 	"KEY is 64 hex digits, or a file with them.  "
 	"The keys stand in ~/.helm/trust/keys.json, for 'helm verify --trust'.",
-	"$ helm key trust list", key_trust_opts, 0, cmd_key_trust };
+	"$ helm key trust list", key_trust_opts, MAY_WORKSPACE, cmd_key_trust };
 
 /* Plumbing: for scripts, clients and tests. */
 static const struct cmd row_version = { KNOWN(version), "", 0, 0,

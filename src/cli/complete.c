@@ -96,7 +96,7 @@ static void offer_profiles(struct cli *r, const char *typed)
 {
 	struct profiles p;
 
-	if (!r->ws || profiles_load(r->sys, r->a, r->ws->root, &p, NULL))
+	if (!r->ws || workspace_profiles(r->sys, r->a, r->ws, &p, NULL))
 		profiles_builtin(r->a, &p);
 	for (size_t i = 0; i < p.count; i++)
 		offer_name(r, p.list[i].name, typed);

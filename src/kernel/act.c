@@ -9,12 +9,12 @@
 int act_record(
 	struct kernel *k, struct arena *a, const struct act *act, struct json **ret_receipt, struct err *e)
 {
-	char *id;
-	int rc = record_new_id(a, k->sys, "dec-", &id, e);
+	char *id = NULL;
+	int rc = act->decision_id ? OK : record_new_id(a, k->sys, "dec-", &id, e);
 
 	if (rc)
 		return rc;
-	struct draft d = { .decision_id = id,
+	struct draft d = { .decision_id = act->decision_id ? act->decision_id : id,
 		.effect_id = act->effect_id,
 		.status = "RECORDED",
 		.reason_code = act->reason_code,

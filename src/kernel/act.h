@@ -6,6 +6,7 @@
 
 /* A freeze, a setting, a grant, a denial, a revocation: nothing that is decided, and signed all the same. */
 struct act {
+	const char *decision_id; /* NULL: a new one */
 	const char *effect_id; /* "helm.freeze/set", ... */
 	const char *type; /* "freeze", "setting", "grant", ... */
 	const char *reason_code, *args_hash, *output_hash, *executor_id; /* or NULL */

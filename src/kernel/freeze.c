@@ -1,26 +1,29 @@
 /* freeze.c — stop: nothing is allowed for a principal, or for anybody, until a person lifts it.
  *
- * <state>/freeze.json holds, per principal ("*" is everybody), the signed receipt that set the freeze.
- * Every decision looks there first.  A file that is there and cannot be read is a freeze of everything:
- * whoever damages it stops the work, and does not set it free. */
+ * What is frozen is part of the standing word (posture.h); <state>/freeze.json says the same for people and older tools, and a freeze
+ * that only it knows counts, too.  Every decision looks here first.  What cannot be believed is a freeze of everything: whoever
+ * damages it stops the work, and does not set it free. */
 #include "kernel/freeze.h"
 #include "base/doc.h"
-#include "base/file.h"
 #include "base/text.h"
-#include "kernel/act.h"
+#include "kernel/posture_parts.h"
 
-#include <fcntl.h>
 #include <string.h>
-
-static const struct doc FREEZES = { .file = "freeze.json",
-	.lock = "freeze.lock",
-	.type = JSON_OBJECT,
-	.style = JSON_SORT_BYTES,
-	.code = "FREEZE_FILE" };
 
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	return doc_load(s, a, ws->state_fd, &FREEZES, ret, e);
+	const struct posture *p = posture_of(s, ws);
+	struct json *doc;
+
+	if (p->broken)
+		return err_set(e, E_CORRUPT, "POSTURE_BROKEN", "%s", p->broken);
+	int rc = tree_freezes(s, a, ws, &doc, e);
+	if (rc)
+		return rc;
+	json_each_member (m, json_get(p->word, "freezes"))
+		json_set(a, doc, m->name, tree_freeze(a, m->name, m->value));
+	*ret = doc;
+	return OK;
 }
 
 /* Why `principal` is frozen, or NULL.  What cannot be read counts as a freeze. */
@@ -30,7 +33,8 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 	struct err e = { 0 };
 
 	if (freeze_load(k->sys, a, k->ws, &doc, &e))
-		return arena_printf(a, "whether a freeze is in force cannot be read (%s)", e.text);
+		return arena_printf(
+			a, "whether a freeze is in force cannot be read (%s); " FREEZE_REMEDY, e.text);
 	const struct json *all = json_get(doc, "*"), *own = principal ? json_get(doc, principal) : NULL;
 	const struct json *one = all ? all : own;
 	if (!one)
@@ -40,71 +44,75 @@ const char *freeze_in_force(struct kernel *k, struct arena *a, const char *princ
 		a, "a person has frozen %s%s%s", all ? "everything" : principal, *reason ? ": " : "", reason);
 }
 
-/* An empty document is removed, so that the usual case is a file that is not there. */
-static int store(struct kernel *k, struct arena *a, const struct json *doc, struct err *e)
+/* One freeze or its end. */
+struct freezing {
+	struct kernel *k;
+	const char *principal, *reason, *by;
+	char *id;
+	bool is_lift;
+};
+
+/* Lifting needs to know what is lifted; what holds here by the word about another place is lifted there. */
+static int edit(void *arg, struct arena *a, struct json *word, struct err *e)
 {
-	if (doc->n)
-		return doc_replace(k->sys, a, k->ws->state_fd, &FREEZES, doc, e);
-	if (k->sys->unlink(k->sys, k->ws->state_fd, FREEZES.file, 0))
-		return err_sys(e, "FREEZE_FILE", "cannot remove %s", FREEZES.file);
+	struct freezing *f = arg;
+	struct json *all = doc_part(a, word, "freezes"), *one = json_new(a, JSON_OBJECT);
+	const struct posture *p = posture_of(f->k->sys, f->k->ws);
+
+	if (f->is_lift && json_remove(all, f->principal))
+		return OK;
+	if (f->is_lift && p->outer && json_get(json_get(p->word, "freezes"), f->principal))
+		return err_set(e, E_INPUT, "FREEZE_OUTER",
+			"'%s' is frozen by what was decided about %s: helm unfreeze --path %s", f->principal,
+			p->outer, p->outer);
+	if (f->is_lift)
+		return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", f->principal);
+	json_sets(a, one, "reason", f->reason);
+	json_sets(a, one, "by", f->by);
+	json_sets(a, one, "at", text_time_iso(a, f->k->sys->now_us(f->k->sys)));
+	json_sets(a, one, "receipt_id", arena_printf(a, "rcpt_%s", f->id));
+	json_set(a, all, f->principal, one);
 	return OK;
 }
 
 /* The receipt of a freeze or of its end; it names who did it. */
-static int record(struct kernel *k, struct arena *a, const char *effect, const char *principal,
-	const char *reason, struct json **ret, struct err *e)
+static int change(struct kernel *k, struct arena *a, struct freezing *f, const char *effect,
+	struct json **ret, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT);
+	int rc = record_new_id(a, k->sys, "dec-", &f->id, e);
 
-	json_sets(a, about, "principal", principal);
-	json_sets(a, about, "reason", reason);
-	json_sets(a, about, "by", arena_printf(a, "user:%u", (unsigned)k->sys->euid(k->sys)));
-	return act_record(k, a,
-		&(struct act){ .effect_id = effect,
+	if (rc)
+		return rc;
+	f->by = arena_printf(a, "user:%u", (unsigned)k->sys->euid(k->sys));
+	json_sets(a, about, "principal", f->principal);
+	json_sets(a, about, "reason", f->reason);
+	json_sets(a, about, "by", f->by);
+	return posture_change(k, a,
+		&(struct act){ .decision_id = f->id,
+			.effect_id = effect,
 			.type = "freeze",
 			.reason_code = "SYSTEM_FROZEN",
 			.about = about },
-		ret, e);
+		edit, f, ret, e);
 }
 
-/* Works even if the old file is damaged: stopping must always be possible. */
+/* Works also when nothing that was decided can be believed: stopping must always be possible. */
 int freeze_set(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e)
 {
-	AUTO(close_fd) int lock = -1;
-	struct json *doc, *receipt;
-	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
+	struct freezing f = { .k = k, .principal = principal, .reason = reason };
 
-	if (rc == OK && freeze_load(k->sys, a, k->ws, &doc, e))
-		doc = json_new(a, JSON_OBJECT); /* what cannot be read is replaced by a freeze that can */
-	if (rc == OK)
-		rc = record(k, a, "helm.freeze/set", principal, reason, &receipt, e);
-	if (rc)
-		return rc;
-	json_set(a, doc, principal, receipt);
-	rc = store(k, a, doc, e);
-	if (rc == OK)
-		*ret_receipt = receipt;
-	return rc;
+	return change(k, a, &f, "helm.freeze/set", ret_receipt, e);
 }
 
-/* Needs a file that can be read: what is lifted must be known. */
+/* Needs something that can be read: what is lifted must be known. */
 int freeze_lift(struct kernel *k, struct arena *a, const char *principal, const char *reason,
 	struct json **ret_receipt, struct err *e)
 {
-	AUTO(close_fd) int lock = -1;
+	struct freezing f = { .k = k, .principal = principal, .reason = reason, .is_lift = true };
 	struct json *doc;
-	int rc = doc_lock(k->sys, k->ws->state_fd, &FREEZES, &lock, e);
+	int rc = freeze_load(k->sys, a, k->ws, &doc, e);
 
-	if (rc == OK)
-		rc = freeze_load(k->sys, a, k->ws, &doc, e);
-	if (rc)
-		return rc;
-	if (!json_get(doc, principal))
-		return err_set(e, E_INPUT, "FREEZE_NOT", "'%s' is not frozen", principal);
-	rc = record(k, a, "helm.freeze/lift", principal, reason, ret_receipt, e);
-	if (rc)
-		return rc;
-	(void)json_remove(doc, principal);
-	return store(k, a, doc, e);
+	return rc ? err_wrap(e, FREEZE_REMEDY) : change(k, a, &f, "helm.freeze/lift", ret_receipt, e);
 }

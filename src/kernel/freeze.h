@@ -4,7 +4,11 @@
 
 #include "kernel/kernel.h"
 
-/* {principal: signed receipt}; "*" is everybody. */
+/* What mends a freeze that cannot be read. */
+#define FREEZE_REMEDY "'helm freeze' and then 'helm unfreeze' make it readable again"
+
+/* {principal: {receipt_id, timestamp, metadata: {principal, reason, by}}}; "*" is everybody.  Everything that counts, whether the
+ * standing word or only the tree says it. */
 int freeze_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
 /* Why nothing is allowed for this principal now, or NULL.  A file that cannot be read is a reason. */
 const char *freeze_in_force(struct kernel *k, struct arena *a, const char *principal);

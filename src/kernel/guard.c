@@ -3,13 +3,12 @@
  * Reading is all it does.  What is missing has a shipped default; what is there and cannot be understood
  * closes.
  *
- * Trust: the policy lies in the workspace, where an agent may be able to write.  So it may only make rules
- * stricter by itself; what would make them laxer counts only if a person has accepted that very file, by
- * its hash, in the helm home. */
+ * Trust: profiles and policy lie in the workspace, where an agent may be able to write.  So a file there may only make rules stricter;
+ * what would make them laxer counts only if a person has accepted those very bytes (posture.h). */
 #include "kernel/guard.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/text.h"
+#include "kernel/posture.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static const char *current_directory(struct arena *a)
 	return copy;
 }
 
-/* NULL rather than a tree that is too large; see guard.h. */
+/* NULL rather than a tree that is nobody's work; see guard.h. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home)
 {
 	char *dir = arena_strdup(a, cwd);
@@ -39,12 +38,12 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 		slash[slash == dir ? 1 : 0] = '\0';
 	}
 	const char *top = text_eq(dir, "/") ? cwd : dir;
-	return text_eq(top, "/") || (home && path_is_below(home, top)) ? NULL : top;
+	return place_is_too_much(home, NULL, top) ? NULL : top;
 }
 
 /* Everything about a place that a command's meaning depends on.  An unknown directory stays NULL, which the
  * rules treat as "not certain". */
-struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
+static struct surroundings at_place(const struct guard *g, struct arena *a, const char *cwd, bool is_claimed)
 {
 	const char *here = current_directory(a);
 	struct surroundings at = g->at;
@@ -55,6 +54,12 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	at.cwd = cwd ? path_clean(a, cwd) : NULL;
 	at.work_tree = at.cwd ? kernel_work_tree(g->sys, a, at.cwd, at.home) : NULL;
+	/* What a call claims counts in a repository, and where the person has started the client. */
+	bool is_started_here = here && at.cwd && path_is_below(at.cwd, here) &&
+		!place_is_too_much(at.home, at.helm_home, here);
+	if (is_claimed && at.work_tree && !is_started_here &&
+		!file_exists(g->sys, AT_FDCWD, arena_printf(a, "%s/.git", at.work_tree)))
+		at.work_tree = NULL;
 	/* Without a workspace, the state that one here would have is protected all the same. */
 	if (!at.workspace && (at.work_tree || at.cwd))
 		at.state_dir = arena_printf(a, "%s/.helm", at.work_tree ? at.work_tree : at.cwd);
@@ -63,47 +68,54 @@ struct surroundings guard_at(const struct guard *g, struct arena *a, const char 
 	return at;
 }
 
-/* A person accepted this very file: its hash stands on a line of ~/.helm/accepted_policies.  A file that
- * cannot be read accepts nothing. */
-static bool is_accepted(struct sys *s, struct arena *a, const char *helm_home, struct bytes file)
+struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
 {
-	const char *hash = sha256_prefixed(a, file.p, file.n);
-	struct bytes text, line;
-
-	if (!helm_home ||
-		file_read(s, a, AT_FDCWD, arena_printf(a, "%s/accepted_policies", helm_home),
-			MAX_POLICY_BYTES, FILE_FOLLOW, &text, NULL))
-		return false;
-	while (text.p) {
-		line = text_cut(&text, '\n');
-		if (bytes_is(line, hash))
-			return true;
-	}
-	return false;
+	return at_place(g, a, cwd, false);
 }
 
-/* A missing file means the shipped policy.  One that is there and cannot be read is compiled with its
- * error, and then asks about everything. */
-static const struct policy *load_policy(struct guard *g, struct arena *a, const char *workspace)
+struct surroundings guard_at_claimed(const struct guard *g, struct arena *a, const char *cwd)
 {
+	return at_place(g, a, cwd, true);
+}
+
+/* What a person accepted holds, whatever has become of the file since.  Where nothing was accepted the file can only make rules
+ * stricter.  A missing file means the shipped policy; one that cannot be read is compiled with its error, and then asks
+ * about everything. */
+static const struct policy *load_policy(struct guard *g, struct arena *a)
+{
+	static const char file[] = "references/guard_policy.json";
 	struct policy_source from = { 0 };
-	const struct policy *p;
-	struct err e;
+	struct err e = { 0 };
 	int rc;
 
-	if (!workspace)
+	if (!g->ws)
 		return policy_compile(a, NULL);
-	from.file_name = arena_printf(a, "%s/references/guard_policy.json", workspace);
-	rc = file_read(g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
+	from.file_name = arena_printf(a, "%s/%s", g->ws->root, file);
+	rc = accepted_read(g->sys, a, g->ws, file, &from.file, &e);
+	from.override_accepted = rc == OK;
+	if (rc == E_MISSING)
+		rc = file_read(
+			g->sys, a, AT_FDCWD, from.file_name, MAX_POLICY_BYTES, FILE_FOLLOW, &from.file, &e);
 	if (rc == E_MISSING)
 		return policy_compile(a, NULL);
 	if (rc)
 		from.read_error = arena_strdup(a, e.text);
-	p = policy_compile(a, &from);
-	if (!policy_wants_override(p) || !is_accepted(g->sys, a, g->at.helm_home, from.file))
-		return p;
-	from.override_accepted = true;
 	return policy_compile(a, &from);
+}
+
+/* Names of profiles that permit no more than the one in force, so that asking for one of them is no way out. */
+static const char *const *narrower(struct guard *g, struct arena *a)
+{
+	const char **names = arena_zalloc(a, g->profiles.count + 1, sizeof(*names)), *now;
+	const struct profile *in_force;
+	size_t n = 0;
+
+	if (guard_profile(g, a, NULL, &now, NULL) || !(in_force = profiles_find(&g->profiles, now)))
+		return NULL;
+	for (size_t i = 0; i < g->profiles.count; i++)
+		if (&g->profiles.list[i] == in_force || profile_is_within(&g->profiles.list[i], in_force))
+			names[n++] = g->profiles.list[i].name;
+	return names;
 }
 
 /* Profiles that are not valid are an error, because without them nothing can be decided. */
@@ -114,7 +126,7 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	const char *tmpdir = s->getenv(s, "TMPDIR"), *home = s->getenv(s, "HOME");
 	int rc;
 
-	if (ws && (rc = profiles_load(s, a, ws->root, &g.profiles, e)))
+	if (ws && (rc = workspace_profiles(s, a, ws, &g.profiles, e)))
 		return rc;
 	if (!ws)
 		profiles_builtin(a, &g.profiles);
@@ -129,7 +141,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 		.inside_run = true };
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
-	g.policy = load_policy(&g, a, g.at.workspace);
+	g.policy = load_policy(&g, a);
+	g.at.narrower = narrower(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;
 	return OK;

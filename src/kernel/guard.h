@@ -25,8 +25,11 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	struct err *e);
 /* What is known about a place: `cwd`, NULL for the current directory.  In `a`. */
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd);
-/* The git top level above `cwd`, or cwd itself; NULL when that is "/", the home directory or above it: too
- * much to be writable just because somebody stands there. */
+/* The same where somebody who is governed names the directory: it says where a command would run, and makes no directory
+ * writable unless it lies in a repository, or below the directory that the client was started in. */
+struct surroundings guard_at_claimed(const struct guard *g, struct arena *a, const char *cwd);
+/* The git top level above `cwd`, or cwd itself; NULL when that is nobody's work (place_is_too_much()): it does not become writable
+ * just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);
 
 /* Which profile judges: the one asked for, else the one the workspace has chosen, else workspace_edit.  An

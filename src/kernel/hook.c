@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
+#include "kernel/posture.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
@@ -93,12 +94,14 @@ static struct json *decided_row(struct kernel *k, const char *client, const stru
 {
 	struct arena *a = h->a;
 	struct json *row = call_row(k, client, call, at, digest, h);
-	int64_t pid, start;
+	struct caller caller;
 
-	approver_caller(k->sys, &pid, &start);
-	if (pid) {
-		json_seti(a, row, "client_pid", pid);
-		json_seti(a, row, "client_start", start);
+	person_caller(k->sys, &caller);
+	if (caller.pid) {
+		json_seti(a, row, "client_pid", caller.pid);
+		json_seti(a, row, "client_start", caller.start_ticks);
+		if (caller.audit_session >= 0)
+			json_seti(a, row, "client_audit", caller.audit_session);
 	}
 	if (h->question) {
 		json_sets(a, row, "approval_id", json_get_text(h->question, "approval_id", NULL));
@@ -156,8 +159,8 @@ static size_t refusals_in_a_row(struct kernel *k, struct arena *a, const char *s
 
 /* The text the model reads, always in the same form: verdict, tool, code, receipt, rule, what to do
  * instead, how to escalate.  The self-test of the setup finds the receipt in it. */
-static void explain(
-	const struct tool_call *call, const struct handling *h, size_t in_a_row, struct hook_answer *ret)
+static void explain(struct kernel *k, const struct tool_call *call, const struct handling *h, size_t in_a_row,
+	struct hook_answer *ret)
 {
 	const struct decision *d = &h->decision;
 	const struct reason *reason = reason_get(d->reason_code);
@@ -196,6 +199,8 @@ static void explain(
 			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
 			"do something else.",
 			in_a_row);
+	json_each (one, posture_differences(k->sys, h->a, k->ws))
+		buf_addf(&text, " Note: %s.", json_get_text(one, "text", ""));
 	ret->code = reason->code;
 	ret->text = text_safe(h->a, text.p, text.n, false);
 	ret->short_text = text_safe(h->a, what, strlen(what), false);
@@ -230,7 +235,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 {
 	struct handling h = { .a = a };
 	struct proposal proposal = { 0 };
-	struct surroundings at = guard_at(&k->guard, a, call->cwd);
+	struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd);
 	const char *digest = json_sha256(a, call->input);
 	struct request q = { .who = { .door = arena_printf(a, "hook/%s", client),
 				     .subject_id = arena_printf(a, "agent:%s", client),
@@ -272,10 +277,11 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		rc = note(k, a, decided_row(k, client, call, &at, digest, &h), e);
 	if (rc)
 		return rc;
-	ret->receipt_id = receipt_id_short(a, json_get_text(h.decision_receipt, "receipt_id", ""));
+	const char *id = json_get_text(h.decision_receipt, "receipt_id", NULL);
+	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
-		explain(call, &h, in_a_row, ret);
+		explain(k, call, &h, in_a_row, ret);
 	ret->verdict = h.verdict;
 	return OK;
 }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
+#include "kernel/posture.h"
 #include "kernel/settle.h"
 #include "kernel/task/task.h"
 
@@ -72,6 +73,8 @@ int kernel_arm(struct kernel *k, struct err *e)
 	}
 	if (!k->recorder.key)
 		k->recorder.key = k->key;
+	if (rc == OK)
+		posture_settle(k);
 	return rc == E_MISSING ? no_key(e) : rc;
 }
 

@@ -139,6 +139,9 @@ bool kernel_stops(
  * The receipt is on disk before the choice is.  E_USAGE PROFILE_UNKNOWN. */
 int workspace_use_profile(struct kernel *k, struct arena *a, const char *name, const char *destructive,
 	struct json **ret_receipt, struct err *e);
+/* Would that choice permit nothing that is not permitted now? */
+bool workspace_choice_is_stricter(
+	struct kernel *k, struct arena *a, const char *name, const char *destructive);
 
 /* Health of a workspace and of what protects it: the document of `helm doctor --json`.  Reads only. */
 struct doctor_options {

@@ -15,6 +15,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
+#include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "kernel/task/task.h"
 #include "verify/verify.h"
@@ -85,7 +86,7 @@ static void look_at_profile(struct look_around *x)
 	if (workspace_default_profile(x->s, x->a, x->ws, &name, &e))
 		add_wrong(x, "settings", e.text, "every call of an agent is refused",
 			put_aside(x, "workspace.json", "helm profile use NAME"));
-	else if (profiles_load(x->s, x->a, x->ws->root, &all, &e))
+	else if (workspace_profiles(x->s, x->a, x->ws, &all, &e))
 		add_wrong(
 			x, "profiles", e.text, "nothing is allowed", "mend that file, or: helm init --force");
 	else if (profiles_get(&all, name, &p, &e))
@@ -118,6 +119,13 @@ static void look_at_policy(struct look_around *x)
 		arena_printf(x->a, "mend %s/references/guard_policy.json", x->ws->root));
 }
 
+/* Where the tree says something else than what a person decided: each in one sentence, with what mends it. */
+static void look_at_differences(struct look_around *x)
+{
+	json_each (one, posture_differences(x->s, x->a, x->ws))
+		add_wrong(x, "trust", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
+}
+
 /* A freeze is no defect, but a reason why nothing works. */
 static void look_at_freeze(struct look_around *x)
 {
@@ -126,8 +134,7 @@ static void look_at_freeze(struct look_around *x)
 
 	json_set(x->a, x->doc, "freeze", list);
 	if (freeze_load(x->s, x->a, x->ws, &doc, &e)) {
-		add_wrong(x, "freeze", e.text, "so everything counts as frozen",
-			"helm freeze && helm unfreeze");
+		add_wrong(x, "freeze", e.text, "so everything counts as frozen", FREEZE_REMEDY);
 		return;
 	}
 	json_each_member (m, doc) {
@@ -513,6 +520,7 @@ struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 		look_at_record(&x);
 		look_at_freeze(&x);
 		look_at_pauses(&x);
+		look_at_differences(&x);
 		look_at_profile(&x);
 		look_at_policy(&x);
 		look_at_ledger(&x, TASK_LEDGER);

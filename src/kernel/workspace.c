@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/kernel.h"
+#include "kernel/posture.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -225,6 +226,11 @@ void workspace_leave(struct workspace **ws)
 	leave_tree(*ws);
 }
 
+const char *workspace_default_root(struct arena *a, const struct workspace *ws)
+{
+	return ws->home ? absolute(a, arena_printf(a, "%s/.helm/workspace", ws->home)) : NULL;
+}
+
 /* The workspace in the home directory, which serves work in any place.  Asked of the directories
  * themselves: their names may differ by links. */
 static bool is_default(struct sys *s, struct arena *a, const struct workspace *ws)
@@ -256,26 +262,36 @@ static bool is_system(const char *dir)
 
 /* Why a directory is too much to be somebody's work; NULL when it is not.  Saving or restoring it as a
  * whole would concern far more than one project. */
-static const char *too_much(const struct workspace *ws, const char *dir)
+const char *place_is_too_much(const char *home, const char *helm_home, const char *dir)
 {
 	if (text_eq(dir, "/"))
 		return "it is the whole machine";
-	if (ws->home && path_is_below(ws->home, dir))
+	if (home && path_is_below(home, dir))
 		return "it is the home directory, or above it";
-	if (ws->helm_home && (path_is_below(dir, ws->helm_home) || path_is_below(ws->helm_home, dir)))
+	if (helm_home && (path_is_below(dir, helm_home) || path_is_below(helm_home, dir)))
 		return "it is Helm's own, or holds that";
+	/* ~/.ssh, ~/.config and the like arm what runs later. */
+	if (home && path_is_below(dir, home) && dir[strlen(home)] == '/' && dir[strlen(home) + 1] == '.')
+		return "it holds settings of programs";
 	return is_system(dir) ? "it is a system directory" : NULL;
 }
 
-/* Named by the digest of the path, because paths can be longer than names. */
-static const char *beside(struct arena *a, const struct workspace *ws, const char *path)
+static const char *too_much(const struct workspace *ws, const char *dir)
 {
-	return arena_printf(a, "%s/trees/%s", ws->helm_home, sha256_hex(a, path, strlen(path)));
+	return place_is_too_much(ws->home, ws->helm_home, dir);
+}
+
+/* Named by the digest of the path, because paths can be longer than names. */
+const char *workspace_place(struct arena *a, const struct workspace *ws, const char *path)
+{
+	return ws->helm_home
+		? arena_printf(a, "%s/trees/%s", ws->helm_home, sha256_hex(a, path, strlen(path)))
+		: NULL;
 }
 
 const char *workspace_beside(struct arena *a, const struct workspace *ws)
 {
-	return ws->helm_home ? beside(a, ws, ws->root) : NULL;
+	return workspace_place(a, ws, ws->root);
 }
 
 /* The git top level is preferred; if that is too much, the directory itself is taken.  The name of the
@@ -300,7 +316,7 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 		top = dir;
 	ws->tree = top;
 	ws->tree_fd = open_quietly(s, top);
-	ws->points_dir = beside(a, ws, top);
+	ws->points_dir = workspace_place(a, ws, top);
 	if (ws->tree_fd < 0)
 		ws->no_tree = arena_printf(a, "'%s' cannot be opened", top);
 }
@@ -362,6 +378,7 @@ int workspace_open(struct sys *s, struct arena *a, const char *path, unsigned fl
 		.root = c.root, .layout = c.layout, .source = c.source, .home = home, .markers = c.markers
 	};
 	(void)workspace_helm_home(s, a, &ws->helm_home, NULL);
+	ws->memo = posture_memo_new(a);
 	ws->state_name = c.layout == LAYOUT_OPENCLAW ? ".openclaw"
 		: c.layout == LAYOUT_HERMES	     ? ".hermes"
 						     : ".helm";
@@ -398,6 +415,8 @@ void workspace_close(struct workspace *ws)
 	if (!ws)
 		return;
 	leave_tree(ws);
+	posture_memo_done(ws->memo);
+	ws->memo = NULL;
 	close_fd(&ws->root_fd);
 	close_fd(&ws->state_fd);
 	ws->root_fd = ws->state_fd = ws->tree_fd = -1;
@@ -410,6 +429,7 @@ static const struct {
 	const char *to, *from;
 } init_files[] = {
 	{ "MEMORY.md", "share/workspace/MEMORY.md" },
+	{ ".helm/.gitignore", "share/workspace/gitignore" },
 	{ "references/execution_profiles.json", "share/execution_profiles.json" },
 	{ "references/model_recovery_policy.json", "share/workspace/references/model_recovery_policy.json" },
 	{ "references/skill-capture-template.md", "share/workspace/references/skill-capture-template.md" },

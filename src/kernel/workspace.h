@@ -32,6 +32,7 @@ struct workspace {
 	const char *tree;
 	int tree_fd; /* borrowed from root_fd when tree is root */
 	const char *points_dir;
+	struct posture_memo *memo; /* the standing word about the root, as it was read last; posture.h */
 	const char *no_tree; /* why nothing can be saved from where one stands; or NULL */
 };
 
@@ -54,6 +55,9 @@ void workspace_stand(struct sys *s, struct arena *a, struct workspace *ws, const
 void workspace_leave(
 	struct workspace **ws); /* before `a` ends, where the workspace outlives it; for AUTO() */
 
+/* Why a directory is too much, or nothing, to be somebody's work; NULL when it is not.  `home`, `helm_home` may be NULL. */
+const char *place_is_too_much(const char *home, const char *helm_home, const char *dir);
+
 /* The checkpoints of the place one stands in.  E_INPUT CHECKPOINT_PLACE when nothing can be saved from
  * there.  `will_write` makes the directory they are kept in. */
 struct checkpoint_store;
@@ -63,6 +67,8 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 /* What this user keeps about the workspace where nobody who works in it can write: <helm home>/trees/<sha256 of root>.  NULL: there is
  * no helm home. */
 const char *workspace_beside(struct arena *a, const struct workspace *ws);
+/* The same for any path. */
+const char *workspace_place(struct arena *a, const struct workspace *ws, const char *path);
 
 /* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);
@@ -73,17 +79,26 @@ int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct
 int workspace_init(
 	struct sys *s, struct arena *a, struct workspace *ws, bool force, struct json **ret, struct err *e);
 
-/* The profile by which agents' calls and `helm run` are judged: `default_profile` of .helm/workspace.json,
- * workspace_edit when nothing was chosen.  An error when the choice cannot be read. */
+/* Root of the default workspace, which governs work in any place; NULL without a home. */
+const char *workspace_default_root(struct arena *a, const struct workspace *ws);
+
+/* The profile by which agents' calls and `helm run` are judged: what a person chose, workspace_edit when nobody did;
+ * `default_profile` of .helm/workspace.json where that is stricter.  An error when nobody has spoken and that file cannot
+ * be read. */
 int workspace_default_profile(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e);
+
+/* The profiles in force: the accepted bytes of references/execution_profiles.json and tool_groups.json, else the shipped ones,
+ * whatever lies in the tree.  An error when accepted bytes are lost or not valid: then nothing can be decided. */
+int workspace_profiles(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct profiles *ret, struct err *e);
 
 /* Agent workspaces and note vaults below the home directory: { "openclaw": [...], ... }, only non-empty
  * ones. */
 struct json *workspace_signals(struct sys *s, struct arena *a, const char *home);
 
-/* What happens to what destroys: as the workspace has chosen (`destructive` in workspace.json), else as the
- * profile says. */
+/* What happens to what destroys: as a person chose for the workspace, else as the profile says; `destructive` of
+ * .helm/workspace.json can only make it stricter. */
 int workspace_destructive(struct sys *s, struct arena *a, const struct workspace *ws, const struct profile *p,
 	enum destructive_rule *ret, struct err *e);
 

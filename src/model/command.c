@@ -42,7 +42,7 @@ const struct helm_command *command_find(const char *first, const char *second, s
 
 const char *command_class_name(enum command_class c)
 {
-	static const char *const names[] = { "looks", "acts", "wraps", "controls" };
+	static const char *const names[] = { "looks", "acts", "wraps", "founds", "controls" };
 
 	return names[c];
 }

@@ -12,7 +12,7 @@ enum command_id {
 	COMMAND_COUNT
 };
 
-enum command_class { COMMAND_LOOKS, COMMAND_ACTS, COMMAND_WRAPS, COMMAND_CONTROLS };
+enum command_class { COMMAND_LOOKS, COMMAND_ACTS, COMMAND_WRAPS, COMMAND_FOUNDS, COMMAND_CONTROLS };
 
 enum command_group {
 	GROUP_START,

@@ -4,18 +4,16 @@
  * with an unknown value is an error, and a right that is not mentioned is not given. Members that the
  * reader does not know stay in `document` and mean nothing.
  *
- * Profiles come from a workspace's references/ directory or, where it has none, from the program itself.
- * The same code reads both, so the shipped files are held to the same rules. */
+ * Profiles come from the program itself or from a file that a person accepted (kernel/accepted.c). The same
+ * code reads both, so the shipped files are held to the same rules. */
 #include "model/profile.h"
 
 #include "base/embed.h"
-#include "base/file.h"
 #include "base/text.h"
 
-#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_FILE_BYTES = 1 << 20 };
 
 static const char *const group_names[] = {
 #define TOOL_GROUP_NAME(id, name) name,
@@ -266,11 +264,13 @@ static int parse_profiles_member(struct arena *a, struct bytes text, const char 
 }
 
 /* A file that the build put into the program. Its absence is a mistake of the build, not of the user. */
-static struct bytes shipped(const char *name)
+struct bytes profiles_shipped(const char *name)
 {
+	char path[64];
 	struct bytes text;
 
-	if (!embed_find(name, &text))
+	snprintf(path, sizeof(path), "share/%s", name);
+	if (!embed_find(path, &text))
 		BUG("a shipped file is missing");
 	return text;
 }
@@ -288,7 +288,7 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 	if ((rc = parse_profiles_member(a, text, name, "PROFILE_FILE", &doc, e)))
 		return rc;
 	if (groups.n == 0)
-		groups = shipped(groups_name = "share/tool_groups.json");
+		groups = profiles_shipped(groups_name = "tool_groups.json");
 	if ((rc = parse_profiles_member(a, groups, groups_name, "TOOL_GROUPS", &group_doc, e)))
 		return rc;
 	result.list = arena_zalloc(a, doc->n + 1, sizeof(*result.list));
@@ -317,45 +317,9 @@ void profiles_builtin(struct arena *a, struct profiles *ret)
 {
 	struct err e;
 
-	if (profiles_parse(a, shipped("share/execution_profiles.json"), "built-in", (struct bytes){ NULL, 0 },
-		    "built-in", ret, &e))
+	if (profiles_parse(a, profiles_shipped("execution_profiles.json"), "built-in",
+		    (struct bytes){ NULL, 0 }, "built-in", ret, &e))
 		BUG("the shipped profiles are not valid");
-}
-
-/* The bytes of a file below references/; empty when there is none. Any other failure is an error: a
- * profile that cannot be read must not be replaced by a shipped one. */
-static int read_reference(struct sys *s, struct arena *a, const char *workspace, const char *name,
-	const char **ret_path, struct bytes *ret, struct err *e)
-{
-	struct err why;
-	int rc;
-
-	*ret_path = arena_printf(a, "%s/references/%s", workspace, name);
-	rc = file_read(s, a, AT_FDCWD, *ret_path, MAX_FILE_BYTES, FILE_FOLLOW, ret, &why);
-	if (rc == E_MISSING) {
-		*ret = (struct bytes){ NULL, 0 };
-		return OK;
-	}
-	if (rc && e)
-		*e = why;
-	return rc;
-}
-
-/* A workspace may bring its own profiles, its own tool groups, both or none. */
-int profiles_load(struct sys *s, struct arena *a, const char *workspace, struct profiles *ret, struct err *e)
-{
-	const char *path, *groups_path;
-	struct bytes text, groups;
-	int rc;
-
-	if ((rc = read_reference(s, a, workspace, "execution_profiles.json", &path, &text, e)) ||
-		(rc = read_reference(s, a, workspace, "tool_groups.json", &groups_path, &groups, e)))
-		return rc;
-	if (!text.p) {
-		text = shipped("share/execution_profiles.json");
-		path = "built-in";
-	}
-	return profiles_parse(a, text, path, groups, groups_path, ret, e);
 }
 
 const struct profile *profiles_find(const struct profiles *p, const char *name)
@@ -390,6 +354,46 @@ int profiles_get(const struct profiles *p, const char *name, const struct profil
 		used += (size_t)snprintf(
 			known + used, sizeof(known) - used, "%s%s", i == 0 ? "" : ", ", names[i]);
 	return err_set(e, E_USAGE, "PROFILE_UNKNOWN", "unknown profile '%s'; known are: %s", name, known);
+}
+
+/* Every path that `x` may write besides the workspace is written out in `y`, too. */
+static bool writes_are_within(const struct profile *x, const struct profile *y)
+{
+	if (x->writes == ALLOWANCE_NO)
+		return true;
+	/* A checkpoint that y takes first and x does not is a promise that x does not keep. */
+	if (x->writes != ALLOWANCE_YES || y->writes != ALLOWANCE_YES || x->checkpoint == CHECKPOINT_MANUAL ||
+		y->checkpoint == CHECKPOINT_MANUAL || x->checkpoint < y->checkpoint)
+		return false;
+	for (size_t i = 0; i < x->write_path_count; i++) {
+		size_t j = 0;
+		while (j < y->write_path_count && !text_eq(x->write_paths[i], y->write_paths[j]))
+			j++;
+		if (j == y->write_path_count)
+			return false;
+	}
+	return true;
+}
+
+/* From what is refused to what is let through. */
+static int openness(enum tool_rule r)
+{
+	return r == TOOLS_DENY ? 0 : r == TOOLS_ASK ? 1 : 2;
+}
+
+/* Work that belongs elsewhere has no order among the others: what its target permits is not known here. */
+bool profile_is_within(const struct profile *x, const struct profile *y)
+{
+	if (x->handoff_required || y->handoff_required || !text_eq(x->backend, y->backend))
+		return false;
+	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
+		x->reach > y->reach || x->sandbox < y->sandbox || x->destructive > y->destructive ||
+		x->unknown_tool < y->unknown_tool || !writes_are_within(x, y))
+		return false;
+	for (size_t g = 0; g < GROUP_COUNT; g++)
+		if (openness(x->tool_rules[g]) > openness(y->tool_rules[g]))
+			return false;
+	return true;
 }
 
 /* The order of `lists` is the order of enum tool_rule. */

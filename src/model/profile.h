@@ -1,7 +1,7 @@
 /* profile.h — execution profiles: what a run may do, by name.
  *
- * Five ship with the program (share/execution_profiles.json); a workspace's references/execution_profiles.json takes their
- * place.  Whatever a profile does not say is not allowed.  With them come the tool groups each profile grants, asks about
+ * Five ship with the program (share/execution_profiles.json); those that a person accepted for a workspace take their
+ * place (kernel/posture.h).  Whatever a profile does not say is not allowed.  With them come the tool groups each profile grants, asks about
  * or denies (share/tool_groups.json). */
 #ifndef MODEL_PROFILE_H
 #define MODEL_PROFILE_H
@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/sys.h"
 
 #include <stdbool.h>
 
@@ -84,15 +83,17 @@ int profiles_parse(struct arena *a, struct bytes text, const char *name, struct 
 /* The shipped ones.  Cannot fail. */
 void profiles_builtin(struct arena *a, struct profiles *ret);
 
-/* Those of a workspace's references/ directory, where the files are missing the shipped ones.  A file that is there and
- * cannot be read or understood is an error, never the shipped one. */
-int profiles_load(struct sys *s, struct arena *a, const char *workspace, struct profiles *ret, struct err *e);
+/* The shipped text of "execution_profiles.json" or "tool_groups.json". */
+struct bytes profiles_shipped(const char *name);
 
 /* NULL when there is none of that name. */
 const struct profile *profiles_find(const struct profiles *p, const char *name);
 
 /* E_USAGE PROFILE_UNKNOWN that lists the known names, sorted. */
 int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e);
+
+/* Does `x` permit nothing that `y` does not?  Whatever cannot be compared is answered with no, so that "yes" may be relied on. */
+bool profile_is_within(const struct profile *x, const struct profile *y);
 
 /* Split requested groups by what the profile says, keeping their order: {granted, requires_approval, denied}. */
 struct json *profile_compute_grant(

@@ -85,57 +85,79 @@ static uint64_t split(uint64_t n)
 	return UINT64_C(1) << (63 - __builtin_clzll(n - 1));
 }
 
-/* Walks down from the root to the leaf and notes the root of the half that is not entered.  A path is
- * given from the leaf upwards, so it is reversed at the end.  Hashes nearly the whole tree once for each
- * proof, which is fine for single proofs and slow for very many. */
-size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path)
+/* Walks down from the root to the leaf and notes the half that is not entered.  A path is given from the leaf
+ * upwards, so it is reversed at the end. */
+size_t merkle_inclusion_ranges(uint64_t n, uint64_t index, struct merkle_range *ret)
 {
-	struct hash down[MERKLE_MAX_PATH];
+	struct merkle_range down[MERKLE_MAX_PATH];
+	uint64_t from = 0;
 	size_t depth = 0;
 
 	while (n > 1) {
 		uint64_t k = split(n);
 		if (index < k) {
-			down[depth++] = merkle_root(leaves + k, n - k);
+			down[depth++] = (struct merkle_range){ from + k, n - k };
 			n = k;
 		} else {
-			down[depth++] = merkle_root(leaves, k);
-			leaves += k;
+			down[depth++] = (struct merkle_range){ from, k };
+			from += k;
 			index -= k;
 			n -= k;
 		}
 	}
 	for (size_t i = 0; i < depth; i++)
-		ret_path[i] = down[depth - 1 - i];
+		ret[i] = down[depth - 1 - i];
 	return depth;
 }
 
 /* Walks down along the right edge of the old tree.  The walk ends at the subtree that both trees share;
  * its root is part of the path unless it is the whole old tree, whose root the verifier brings himself. */
-size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t old_n, struct hash *ret_path)
+size_t merkle_consistency_ranges(uint64_t n, uint64_t old_n, struct merkle_range *ret)
 {
-	struct hash down[MERKLE_MAX_PATH];
+	struct merkle_range down[MERKLE_MAX_PATH];
+	uint64_t from = 0;
 	size_t depth = 0;
-	bool whole = true; /* the old tree's root itself is the starting point, and known to the verifier */
 
 	while (old_n < n) {
 		uint64_t k = split(n);
 		if (old_n <= k) {
-			down[depth++] = merkle_root(leaves + k, n - k);
+			down[depth++] = (struct merkle_range){ from + k, n - k };
 			n = k;
 		} else {
-			down[depth++] = merkle_root(leaves, k);
-			leaves += k;
+			down[depth++] = (struct merkle_range){ from, k };
+			from += k;
 			old_n -= k;
 			n -= k;
-			whole = false;
 		}
 	}
-	if (!whole)
-		down[depth++] = merkle_root(leaves, n);
+	if (from) /* else the old tree's root itself is the starting point, and known to the verifier */
+		down[depth++] = (struct merkle_range){ from, n };
 	for (size_t i = 0; i < depth; i++)
-		ret_path[i] = down[depth - 1 - i];
+		ret[i] = down[depth - 1 - i];
 	return depth;
+}
+
+/* Hashes nearly the whole tree once for each proof, which is fine for single proofs and slow for very many. */
+static size_t roots_of(
+	const struct hash *leaves, const struct merkle_range *ranges, size_t n, struct hash *ret_path)
+{
+	for (size_t i = 0; i < n; i++)
+		ret_path[i] = merkle_root(leaves + ranges[i].from, ranges[i].n);
+	return n;
+}
+
+size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path)
+{
+	struct merkle_range ranges[MERKLE_MAX_PATH];
+
+	return roots_of(leaves, ranges, merkle_inclusion_ranges(n, index, ranges), ret_path);
+}
+
+size_t merkle_prove_consistency(const struct hash *leaves, uint64_t n, uint64_t old_n, struct hash *ret_path)
+{
+	struct merkle_range ranges[MERKLE_MAX_PATH];
+
+	return roots_of(leaves, ranges, merkle_consistency_ranges(n, old_n, ranges), ret_path);
 }
 
 /* Goes up while the node is a last node without sibling.  Ends, because the caller only comes here with fn

@@ -28,6 +28,14 @@ struct merkle {
 void merkle_append(struct merkle *m, const struct hash *leaf);
 struct hash merkle_head(const struct merkle *m);
 
+/* Part of a list of leaves.  A path consists of the roots of such parts, none of which overlap: so whoever can compute the root of a
+ * part needs no list.  ret has MERKLE_MAX_PATH entries; returns how many, from the leaf upwards. */
+struct merkle_range {
+	uint64_t from, n;
+};
+size_t merkle_inclusion_ranges(uint64_t n, uint64_t index, struct merkle_range *ret); /* index < n */
+size_t merkle_consistency_ranges(uint64_t n, uint64_t old_n, struct merkle_range *ret); /* 0 < old_n <= n */
+
 /* The path that shows leaf `index` in the tree of the first n leaves; ret_path has MERKLE_MAX_PATH entries.  Returns its
  * length.  index < n. */
 size_t merkle_prove_inclusion(const struct hash *leaves, uint64_t n, uint64_t index, struct hash *ret_path);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The perfect subtrees of the tree, the largest first: one for each bit of its size that is set. */
-struct json *segment_json(struct arena *a, const struct segment *s)
+struct json *segment_json(struct arena *a, const struct closed_file *s)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *tree = json_new(a, JSON_ARRAY);
 
@@ -39,7 +39,7 @@ static bool read_tree(const struct json *list, uint64_t size, struct merkle *ret
 }
 
 /* The receipt stands right behind what it sums up: its own clock and prev_hash, which are signed, must say the same. */
-bool segment_read(struct arena *a, const struct json *receipt, struct segment *ret)
+bool segment_read(struct arena *a, const struct json *receipt, struct closed_file *ret)
 {
 	const struct json *about = json_get(receipt, "metadata");
 	int64_t clock = json_get_int(about, "clock", 0), size = json_get_int(about, "bytes", 0);

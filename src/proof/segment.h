@@ -18,7 +18,7 @@
 /* Beside the place of a file that was moved away, with this behind its name. */
 #define ARCHIVED ".archived"
 
-struct segment {
+struct closed_file {
 	const char *file; /* the closed file; in the arena or the receipt */
 	struct hash digest;
 	uint64_t size_bytes;
@@ -27,10 +27,10 @@ struct segment {
 	struct merkle tree; /* over all receipts up to it */
 };
 
-struct json *segment_json(struct arena *a, const struct segment *s);
+struct json *segment_json(struct arena *a, const struct closed_file *s);
 /* Is this receipt a seam that sums up what lies before it, and continues exactly that?  Seams of older versions name only file and
  * digest: then false. */
-bool segment_read(struct arena *a, const struct json *receipt, struct segment *ret);
+bool segment_read(struct arena *a, const struct json *receipt, struct closed_file *ret);
 
 /* Is it the receipt of a move, and its metadata what was signed?  The row about `file` ({file, sha256, bytes, ...}), or NULL. */
 const struct json *segment_moved(struct arena *a, const struct json *receipt, const char *file);

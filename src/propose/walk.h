@@ -125,8 +125,8 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 
 /* What would this argv, or this text, do?  Everything is taken back: nothing of it is an effect of the command.  True: an effect
  * was found that is_bad() says yes to.  Does nothing inside another attempt. */
-bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
-	bool (*is_bad)(const struct effect *));
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc,
+	const struct word *text, bool (*is_bad)(const struct effect *));
 
 /* A script is read for what matters in it: of the effects found since `mark`, those that keeps() says yes to count for the
  * current step, and the others are forgotten. */
@@ -170,6 +170,9 @@ const char *walk_marked(struct walk *w, const struct word *x);
 bool walk_knows_name(const struct word *x);
 /* Has the text so far given it a value, or asked for it? */
 bool walk_names_variable(struct walk *w, const char *name);
+
+/* HOME is what it was when the text began. */
+bool walk_is_at_home(struct walk *w);
 
 /* paths.c: where a clean absolute path lies.  `is_pattern`: may end in an unknown tail or glob, judged by everything it can
  * match. */

@@ -378,7 +378,7 @@ int segment_hash(struct recorder *r, const char *name, struct hash *ret, uint64_
  * the chain was at their end.  In a chain that was never rotated there is nothing to say. */
 static int add_rotation_seam(struct recorder *r, struct batch *b, struct err *e)
 {
-	struct segment closed = { .clock = b->at.clock, .last = b->at.last, .tree = b->at.tree };
+	struct closed_file closed = { .clock = b->at.clock, .last = b->at.last, .tree = b->at.tree };
 	unsigned number;
 	int rc = newest_segment(r, b->a, &number, e);
 

@@ -137,6 +137,7 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	json_sets(a, receipt, "log_id", sha256_hex(a, key_public(r->key), SIGN_PUBLIC));
 	if (at->clock) /* index 0 is written by leaving it out */
 		json_seti(a, receipt, "leaf_index", (int64_t)at->clock);
+	json_sort_members(receipt); /* as it will be written: whoever keeps a copy keeps that form */
 	*ret = receipt;
 	return OK;
 }

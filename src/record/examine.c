@@ -311,19 +311,21 @@ static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 /* The first line of a file of the chain; false when it is not there or too long for a seam. */
 static bool first_line(struct walk *w, const char *file, struct bytes *ret)
 {
-	enum { SEAM_MOST = 64 << 10 };
 	struct sys *s = w->r->sys;
 	AUTO(close_fd) int fd = s->open(s, w->r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-	char *text = arena_text(w->a, SEAM_MOST);
-	ssize_t n = fd < 0 ? -1 : s->pread(s, fd, text, SEAM_MOST, 0);
-	const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+	const char *end = NULL;
 
-	*ret = (struct bytes){ (uint8_t *)text, end ? (size_t)(end - text) : 0 };
+	for (size_t most = 8 << 10; fd >= 0 && !end && most <= 64 << 10; most *= 8) {
+		char *text = arena_text(w->a, most);
+		ssize_t n = s->pread(s, fd, text, most, 0);
+		end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+		*ret = (struct bytes){ (uint8_t *)text, end ? (size_t)(end - text) : 0 };
+	}
 	return end != NULL;
 }
 
 /* The first line, when it is a seam of this user that sums up what lies before. */
-static bool read_seam(struct walk *w, size_t i, struct segment *ret, struct json **ret_seam)
+static bool read_seam(struct walk *w, size_t i, struct closed_file *ret, struct json **ret_seam)
 {
 	struct bytes line;
 
@@ -343,7 +345,7 @@ static bool begins_chain(struct walk *w, const char *file)
 }
 
 /* Is the file as its seam says?  Its length always; its digest while *left lasts. */
-static bool is_as_sealed(struct walk *w, const struct segment *sealed, uint64_t *left)
+static bool is_as_sealed(struct walk *w, const struct closed_file *sealed, uint64_t *left)
 {
 	struct sys *s = w->r->sys;
 	struct hash digest;
@@ -364,7 +366,7 @@ static bool is_as_sealed(struct walk *w, const struct segment *sealed, uint64_t 
 
 /* Are all files before number i as the seams behind them say, back to the beginning of the chain or to what
  * was moved away on record?  `sealed` is what the first line of file i says. */
-static bool are_as_sealed(struct walk *w, size_t i, struct segment sealed, uint64_t left)
+static bool are_as_sealed(struct walk *w, size_t i, struct closed_file sealed, uint64_t left)
 {
 	struct json *seam;
 
@@ -378,7 +380,7 @@ static bool are_as_sealed(struct walk *w, size_t i, struct segment sealed, uint6
 }
 
 /* Do the stored leaves have the root that the seam has?  Not asked when there are so many that somebody would wait for it. */
-static bool are_leaves_sealed(struct walk *w, const struct segment *sealed)
+static bool are_leaves_sealed(struct walk *w, const struct closed_file *sealed)
 {
 	struct merkle tree = { 0 };
 	struct hash leaf, root, want = merkle_head(&sealed->tree);
@@ -396,7 +398,7 @@ static bool are_leaves_sealed(struct walk *w, const struct segment *sealed)
 }
 
 /* Begin behind what this seam sums up. */
-static void begin_at(struct walk *w, size_t i, const struct segment *sealed, const struct json *seam)
+static void begin_at(struct walk *w, size_t i, const struct closed_file *sealed, const struct json *seam)
 {
 	const char *id = json_get_text(seam, "session_id", "");
 
@@ -413,7 +415,7 @@ static void begin_at(struct walk *w, size_t i, const struct segment *sealed, con
  * could not be compared.  A file may be empty: the writer that made it was killed.  Otherwise at the beginning of what is there. */
 static void choose_start(struct walk *w, bool is_quick, uint64_t hashed_bytes)
 {
-	struct segment sealed = { 0 };
+	struct closed_file sealed = { 0 };
 	struct json *seam;
 	struct stat st;
 	size_t i = w->files_n;

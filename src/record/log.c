@@ -245,6 +245,40 @@ int log_leaves(
 	return OK;
 }
 
+int log_leaf_count(struct sys *s, int state_fd, uint64_t *ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(leaves_close) struct leaf_reader r = { .fd = -1 };
+	int rc = leaves_open(s, &a, state_fd, &r, e);
+
+	*ret = rc ? 0 : r.n;
+	return rc;
+}
+
+/* Leaves that are no longer there were taken back, or cut off; a root over fewer would be another log's. */
+int log_roots(struct sys *s, int state_fd, const struct merkle_range *ranges, size_t n, struct hash *ret,
+	struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(leaves_close) struct leaf_reader r = { .fd = -1 };
+	struct hash step[LEAVES_AT_ONCE];
+	int rc = leaves_open(s, &a, state_fd, &r, e);
+
+	for (size_t i = 0; rc >= 0 && i < n; i++) {
+		struct merkle tree = { 0 };
+		if (ranges[i].from + ranges[i].n > r.n)
+			return err_set(
+				e, E_CORRUPT, "LOG_LEAVES", "%s became shorter while it was read", LEAVES);
+		while (rc >= 0 && tree.size < ranges[i].n) {
+			rc = leaves_read(&r, ranges[i].from + tree.size, step, e);
+			for (int k = 0; k < rc && tree.size < ranges[i].n; k++)
+				merkle_append(&tree, &step[k]);
+		}
+		ret[i] = merkle_head(&tree);
+	}
+	return rc < 0 ? rc : OK;
+}
+
 /* A torn last line was never acknowledged, and the line before it counts.  The signature is not checked
  * here; a head is compared with the tree, and `helm log check` verifies it. */
 int log_last_head(struct sys *s, struct arena *a, int state_fd, struct json **ret, struct err *e)

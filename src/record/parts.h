@@ -48,7 +48,7 @@ int segments_mark(struct recorder *r, struct arena *a, struct hash *ret, struct 
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e);
 
 /* archive.c: the file that a seam sums up is not here because a receipt of this user says that it was moved. */
-bool segment_is_moved(struct recorder *r, struct arena *a, const struct segment *sealed);
+bool segment_is_moved(struct recorder *r, struct arena *a, const struct closed_file *sealed);
 /* What stands in the place of a file that was moved away: the receipt that says so; or NULL. */
 struct json *segment_stub(struct sys *s, struct arena *a, int state_fd, const char *file);
 /* receipts.c: receipts_files(), and "FILE.archived" in the place of each that was moved away. */

@@ -213,6 +213,10 @@ int log_file_lines(
 /* All leaf hashes as stored in log/leaves.  LOG_LEAVES when a line is no hash: log_refresh() makes them again. */
 int log_leaves(
 	struct sys *s, struct arena *a, int state_fd, struct hash **ret, uint64_t *ret_n, struct err *e);
+/* How many there are; and the roots of some parts of them, without holding them (merkle_inclusion_ranges() and the like say which). */
+int log_leaf_count(struct sys *s, int state_fd, uint64_t *ret, struct err *e);
+int log_roots(struct sys *s, int state_fd, const struct merkle_range *ranges, size_t n, struct hash *ret,
+	struct err *e);
 /* Make sure that leaves and edge are there for every receipt; costs nothing when they are. */
 int log_settle(struct recorder *r, struct arena *a, struct err *e);
 /* Look at the whole chain file, and make leaves and edge agree with it.  LOG_DAMAGED when that would hide something. */
@@ -261,6 +265,21 @@ struct log_plan {
  * are made anew and renamed.  What is taken out lies beside them.  Killed half way, the next writer completes it. */
 int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
 	struct err *e);
+/* Closed files that are all older than a moment, of the chain and of the ledgers, to another place: copied, made durable, read back and
+ * compared; a signed receipt says what went where; a copy of that receipt takes the place of the file, which is removed last.  Killed
+ * anywhere, both files or one of them are there, and the next call finishes.  Who puts a file back has it back. */
+struct archive_how {
+	int64_t before_us;
+	const char *to; /* an absolute directory; made when it is not there */
+	bool is_dry; /* only say what would be done */
+	void (*step)(void *arg, uint64_t done_bytes, uint64_t total_bytes); /* or NULL */
+	void *arg;
+};
+/* The report: {to, before, bytes, files: [{file, sha256, bytes, first, last}], receipts: [ids]}.  Codes: ARCHIVE_CONFLICT (another file of that
+ * name is there), LOG_DAMAGED (a file is not as it was closed), ARCHIVE_COPY. */
+int log_archive(struct recorder *r, struct arena *a, const struct archive_how *how, struct json **ret_report,
+	struct err *e);
+
 /* Under the lock: make leaves and edge again from the receipts. */
 int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 
@@ -295,6 +314,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
 #define TOOL_CALLS "tool-calls.jsonl"
+#define LEDGER_SEGMENTS "segments"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
  * line as written, without its newline. */

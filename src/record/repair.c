@@ -397,6 +397,26 @@ static int swap_chain(struct recorder *r, struct arena *a, const struct log_plan
 	return file_replace_by(r->sys, r->state_fd, RECEIPTS, 0600, copy_runs, &c, e);
 }
 
+/* Did the rename happen although the swap failed?  Then the seam at the end of the chain has this mark, or nobody can tell. */
+static bool is_swapped(struct recorder *r, struct arena *a, const char *mark)
+{
+	AUTO(close_fd) int fd = -1;
+	struct bytes line;
+	off_t end, size;
+
+	return open_chain_file(r, RECEIPTS, &fd, NULL) ||
+		tail_line(r->sys, a, fd, RECEIPTS, &line, &end, &size, NULL) ||
+		(line.n && memmem(line.p, line.n, mark, strlen(mark)));
+}
+
+/* What was copied aside for a repair that did not happen belongs to nobody. */
+static void forget_copies(struct recorder *r, struct arena *a, const struct log_plan *plan, const char *mark)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		(void)r->sys->unlink(
+			r->sys, r->state_fd, arena_printf(a, "%s.damaged-%s", plan->files[i].file, mark), 0);
+}
+
 /* The caller holds the lock and made the plan under it.  An error before swap_chain() leaves the chain as
  * it was; after it the repair has happened, and the next writer completes it. */
 int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
@@ -418,6 +438,8 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan,
 		rc = sign_seam(r, a, plan, about, &seam, e);
 	if (rc == OK)
 		rc = swap_chain(r, a, plan, seam, e);
+	if (rc && !is_swapped(r, a, json_get_text(about, "mark", "")))
+		forget_copies(r, a, plan, json_get_text(about, "mark", ""));
 	if (rc == OK)
 		rc = log_rebuild(r, a, e); /* does the rest */
 	if (rc == OK)

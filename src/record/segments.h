@@ -7,7 +7,6 @@
 #include "base/zst.h"
 #include "record/parts.h"
 
-#define LEDGER_SEGMENTS "segments"
 #define LEDGER_WAITING LEDGER_SEGMENTS "/waiting"
 #define LEDGER_LOCK LEDGER_SEGMENTS "/lock"
 

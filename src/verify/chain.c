@@ -472,6 +472,27 @@ bool verify_receipt_line(struct verification *v, struct bytes line, const char *
 	return verify_line(v, line, name, ret, ret_chain, &is_hashed, &is_respelled) && is_hashed;
 }
 
+size_t verify_lines_alone(
+	struct arena *a, const struct trust *trust, struct bytes text, struct line_fact **ret)
+{
+	struct job job = { .trust = arena_alloc(a, sizeof(*job.trust)) };
+	struct bytes *lines;
+
+	*job.trust = *trust;
+	job.n = cut_lines(a, text, &lines);
+	job.lines = lines;
+	job.facts = arena_zalloc(a, job.n + 1, sizeof(*job.facts));
+	run(&job, trust->threads ? trust->threads : 1);
+	*ret = arena_zalloc(a, job.n + 1, sizeof(**ret));
+	for (size_t i = 0; i < job.n; i++) {
+		const struct facts *f = &job.facts[i];
+		(*ret)[i] = (struct line_fact){ lines[i], f->chain, f->session,
+			f->clock > 0 ? (uint64_t)f->clock : 0, f->order, f->is_hashed,
+			f->is_sound && f->trusted == ANSWER_YES, f->integrity == ANSWER_NO || !f->is_hashed };
+	}
+	return job.n;
+}
+
 /* First the keys that the chain itself tells of, then all lines by themselves, then the walk, then the root:
  * the root is only meaningful once every line has its hash. */
 void verify_receipt_lines(

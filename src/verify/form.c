@@ -14,6 +14,7 @@
 #include "verify/parts.h"
 #include "verify/receipt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char FORM[] = "receipt_form", LOG[] = "log_members";
@@ -160,22 +161,28 @@ static const char *strange_value(const struct member *known, const struct json *
 	return has_plain_numbers(v) ? NULL : "a number is spelled otherwise";
 }
 
-/* The table is sorted, and so are the members of a receipt: one that comes too early is refused too. */
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(((const struct member *)x)->name, ((const struct member *)y)->name);
+}
+
+/* In whatever order: a receipt may stand inside another document.  Lines and files have one order because
+ * they are canonical JSON. */
 static bool check_members(struct verification *v, const struct json *receipt)
 {
 	const struct projection *p = &receipt_projection;
-	size_t k = 0;
 
 	json_each_member (m, receipt) {
-		const char *why = "it has a member that nobody wrote, or in the wrong place";
-		while (k < p->n && strcmp(p->members[k].name, m->name) < 0)
-			k++;
-		if (k < p->n && text_eq(p->members[k].name, m->name))
-			why = strange_value(&p->members[k], m->value);
+		const struct member key = { .name = m->name };
+		const struct member *known = strlen(m->name) == m->name_n /* no NUL in it */
+			? bsearch(&key, p->members, p->n, sizeof(key), by_name)
+			: NULL;
+		const char *why =
+			known ? strange_value(known, m->value) : "it has a member that nobody wrote";
 		if (why)
 			return refuse(v, FORM, m->name, NULL, NULL, why);
 	}
-	for (k = 0; k < p->n; k++)
+	for (size_t k = 0; k < p->n; k++)
 		if (p->members[k].presence == ALWAYS && !json_get(receipt, p->members[k].name))
 			return refuse(
 				v, FORM, p->members[k].name, "a value", "nothing", "a member is missing");

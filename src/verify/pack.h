@@ -7,9 +7,15 @@
 
 enum {
 	PACK_KEEP_BYTES = 32 << 20, /* of content held for looking into it */
-	PACK_MAX_BYTES = 1 << 30,
+	PACK_KEEP_LINES =
+		8 << 20, /* of that, for lines of receipts, which are looked into while they are read */
 	PACK_MAX_FILES = 200000
 };
+#define PACK_MAX_BYTES ((uint64_t)64 << 30)
+#define PACK_LEAVES "transparency/leaves.txt"
+#define PACK_HEAD "transparency/head.json"
+/* Receipts of changes of keys once more, so that who reads on knows the keys first. */
+#define PACK_KEYS "order-of-keys.jsonl"
 
 bool pack_has_dir(const struct pack *p, const char *dir);
 /* The document in a file; PACK_LIMIT when its content was not kept. */
@@ -50,6 +56,48 @@ void pack_check_chain(struct verification *v, const struct pack *p, const char *
 /* Receipts of a manifest layout by themselves: checks receipts (their own signatures) and transparency (their places in the
  * log whose leaves and head went along). */
 void pack_check_receipts(struct verification *v, const struct pack *p);
+bool pack_is_receipt(const char *path); /* one receipt */
+bool pack_is_lines(const char *path); /* a file of receipts, one per line */
+
+/* pack_lines.c: receipts in files of lines, and the leaves of the log they stand in, of any number, looked into piece by piece. */
+struct line_file {
+	const char *path;
+	uint64_t first, last, count; /* clocks; they rise */
+	uint8_t *bits; /* of the clocks from `first` on: which are there */
+	uint64_t bits_bytes;
+	struct sha256 digest; /* of their leaves, in order */
+	bool is_odd; /* clocks do not rise, or lie too far apart: their places cannot be told */
+};
+struct leaf_check {
+	bool is_done; /* there were leaves, and they were looked at when all receipts were known */
+	bool is_malformed;
+	uint64_t count, placed;
+	uint64_t last; /* the highest place of a receipt */
+	const char *misplaced;
+	uint64_t head_size; /* of the tree head; 0: none */
+	struct hash root; /* at that size */
+};
+struct pack_lines {
+	struct line_file *files;
+	size_t n, cap;
+	size_t total, trusted, foreign;
+	const char *broken, *why;
+	struct hash session; /* of the receipt before, and the order of the newest key there */
+	unsigned key_order;
+	uint64_t bits_bytes;
+	struct leaf_check leaves;
+};
+/* Feed one file of lines, then the next.  What does not fit into memory as one line is broken. */
+struct lines_feed;
+struct lines_feed *lines_begin(struct arena *a, struct pack_lines *to, const char *path,
+	const struct trust *trust, const struct pack_reading *how);
+void lines_feed(struct lines_feed *f, const void *p, size_t n);
+void lines_end(struct lines_feed *f);
+/* The leaves: all receipts of the pack must have been read before. */
+struct leaves_feed;
+struct leaves_feed *leaves_begin(struct arena *a, const struct pack *p, struct pack_lines *to);
+void leaves_feed(struct leaves_feed *f, const void *p, size_t n);
+void leaves_end(struct leaves_feed *f);
 /* Before that: receipts in it may extend v->trust to the keys that followed or preceded those given. */
 void pack_add_seams(struct verification *v, const struct pack *p);
 

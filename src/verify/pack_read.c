@@ -2,7 +2,8 @@
  *
  * An archive is read once, front to back, and a directory is walked without following links.  Every byte
  * is hashed; only what the checks look into is kept, up to a fixed budget, so memory does not grow with
- * the pack: a manifest layout needs its manifest and detached signatures, a native one is limited as a
+ * the pack.  Receipts in files of lines, and the log's leaves, may be of any number: they are looked into
+ * while they are read (pack_lines.c).  A manifest layout needs its manifest and detached signatures, a native one is limited as a
  * whole (docs/formats/native-pack.md). */
 #include "base/file.h"
 #include "base/gzip.h"
@@ -19,7 +20,9 @@ struct reading {
 	struct arena *a;
 	struct sys *sys;
 	struct pack *p;
-	uint64_t kept_bytes, total_bytes;
+	uint64_t kept_bytes, line_bytes, total_bytes;
+	const struct pack_reading *how; /* NULL: nothing is looked into now */
+	struct trust trust; /* as given, and what the pack tells of changes of keys */
 	uint8_t *piece; /* PIECE bytes */
 	struct stream_fd *file; /* for directories */
 };
@@ -37,9 +40,11 @@ static uint8_t *keep_room(struct reading *r, const char *path, uint64_t size)
 {
 	if (is_manifest(path))
 		return size <= KEEP_MANIFEST ? arena_alloc(r->a, (size_t)size + 1) : NULL;
-	if (size > PACK_KEEP_BYTES - r->kept_bytes)
+	bool is_lines = pack_is_lines(path);
+	if (size > PACK_KEEP_BYTES - r->kept_bytes || (is_lines && size > PACK_KEEP_LINES - r->line_bytes))
 		return NULL;
 	r->kept_bytes += size;
+	r->line_bytes += is_lines ? size : 0;
 	return arena_alloc(r->a, (size_t)size + 1);
 }
 
@@ -56,6 +61,43 @@ static struct pack_file *new_file(struct reading *r, const char *path)
 	return &p->files[p->n++];
 }
 
+/* What is looked into while it is read: one of the two, or neither. */
+struct look {
+	struct lines_feed *lines;
+	struct leaves_feed *leaves;
+};
+
+static struct look look_begin(struct reading *r, const char *path, bool is_kept)
+{
+	struct look look = { 0 };
+
+	if (!r->how)
+		return look;
+	if (pack_is_lines(path))
+		look.lines = lines_begin(r->a, r->p->lines, path, &r->trust, r->how);
+	else if (text_eq(path, PACK_LEAVES) && !is_kept) /* what is kept is looked into at the end */
+		look.leaves = leaves_begin(r->a, r->p, r->p->lines);
+	return look;
+}
+
+static void look_feed(const struct look *look, const void *p, size_t n)
+{
+	if (look->lines)
+		lines_feed(look->lines, p, n);
+	if (look->leaves)
+		leaves_feed(look->leaves, p, n);
+}
+
+static void look_end(struct reading *r, const struct look *look, const struct pack_file *f)
+{
+	if (look->lines)
+		lines_end(look->lines);
+	if (look->leaves)
+		leaves_end(look->leaves);
+	if (r->how && text_eq(f->path, PACK_KEYS) && f->is_kept)
+		(void)trust_add_seam_lines(r->a, f->content, &r->trust);
+}
+
 /* Hashes `size` bytes of a stream and keeps them when there is room.  Reads exactly that many: a file that
  * became shorter while it was read is refused, and bytes appended to it are not looked at. */
 static int take_content(
@@ -66,6 +108,7 @@ static int take_content(
 	uint64_t done = 0;
 	int rc;
 
+	struct look look = look_begin(r, f->path, room != NULL);
 	sha256_begin(&h);
 	while (done < size) {
 		size_t want = size - done < PIECE ? (size_t)(size - done) : PIECE, got = 0;
@@ -76,12 +119,14 @@ static int take_content(
 			return err_set(
 				e, E_INPUT, "PACK_CHANGED", "'%s' became shorter while it was read", f->path);
 		sha256_add(&h, to, got);
+		look_feed(&look, to, got);
 		done += got;
 	}
 	sha256_end(&h, f->digest.b);
 	f->size_bytes = size;
 	f->is_kept = room != NULL;
 	f->content = (struct bytes){ room, room ? (size_t)size : 0 };
+	look_end(r, &look, f);
 	r->total_bytes += size;
 	return OK;
 }
@@ -113,7 +158,7 @@ static int read_archive(struct reading *r, struct stream *in, struct err *e)
 	bool more;
 	int rc;
 
-	tar_open(&tar, r->a, in, NULL);
+	tar_open(&tar, r->a, in, &(struct tar_limits){ .total_bytes = PACK_MAX_BYTES });
 	for (;;) {
 		if ((rc = tar_next(&tar, &entry, &more, e)))
 			return rc;
@@ -153,7 +198,7 @@ static int visit(void *arg, int parent_fd, const char *name, const char *rel_pat
 	if ((rc = tar_check_path(path, strlen(path), e)))
 		return rc;
 	if (r->p->n >= PACK_MAX_FILES || (uint64_t)st->st_size > PACK_MAX_BYTES - r->total_bytes)
-		return err_set(e, E_LIMIT, "PACK_LIMIT", "the pack holds more than 1 GiB or %d files",
+		return err_set(e, E_LIMIT, "PACK_LIMIT", "the pack holds more than 64 GiB or %d files",
 			PACK_MAX_FILES);
 	AUTO(close_fd)
 	int fd = r->sys->open(r->sys, parent_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
@@ -168,10 +213,15 @@ static int by_path(const void *x, const void *y)
 	return strcmp(((const struct pack_file *)x)->path, ((const struct pack_file *)y)->path);
 }
 
-static void begin(struct reading *r, struct sys *s, struct arena *a, struct pack *p)
+static void begin(
+	struct reading *r, struct sys *s, struct arena *a, const struct pack_reading *how, struct pack *p)
 {
 	*p = (struct pack){ .dirs = json_new(a, JSON_ARRAY) };
-	*r = (struct reading){ .a = a, .sys = s, .p = p, .piece = arena_alloc(a, PIECE) };
+	*r = (struct reading){ .a = a, .sys = s, .p = p, .how = how, .piece = arena_alloc(a, PIECE) };
+	if (how) {
+		p->lines = arena_zalloc(a, 1, sizeof(*p->lines));
+		r->trust = *how->trust;
+	}
 }
 
 /* Files are sorted by path bytes; verify_pack_find and the checks of layouts rely on it. */
@@ -185,7 +235,8 @@ static void end(struct reading *r, const char *form)
 
 /* The first two bytes tell gzip from plain tar; they are put back in front of the stream.  *ret is set
  * only when the whole archive was read. */
-int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e)
+static int read_stream(
+	struct arena *a, struct stream *in, const struct pack_reading *how, struct pack *ret, struct err *e)
 {
 	struct reading r;
 	struct pack p;
@@ -197,11 +248,11 @@ int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, str
 
 	if (rc)
 		return rc;
-	begin(&r, NULL, a, &p);
+	begin(&r, NULL, a, how, &p);
 	in = stream_join(joined, (struct bytes){ start, got }, in);
 	if (gzip_is((struct bytes){ start, got })) {
 		form = "tar.gz";
-		if ((rc = gzip_open(a, in, NULL, &in, e)))
+		if ((rc = gzip_open(a, in, &(struct gzip_limits){ .max_bytes = PACK_MAX_BYTES }, &in, e)))
 			return rc;
 	}
 	if ((rc = read_archive(&r, in, e)))
@@ -211,6 +262,11 @@ int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, str
 	return OK;
 }
 
+int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e)
+{
+	return read_stream(a, in, NULL, ret, e);
+}
+
 int verify_pack_bytes(struct arena *a, struct bytes archive, struct pack *ret, struct err *e)
 {
 	struct stream_bytes in;
@@ -218,14 +274,14 @@ int verify_pack_bytes(struct arena *a, struct bytes archive, struct pack *ret, s
 	return verify_pack_stream(a, stream_from_bytes(&in, archive), ret, e);
 }
 
-static int read_dir(
-	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e)
+static int read_dir(struct sys *s, struct arena *a, int dirfd, const char *path,
+	const struct pack_reading *how, struct pack *ret, struct err *e)
 {
 	struct reading r;
 	struct pack p;
 	int rc;
 
-	begin(&r, s, a, &p);
+	begin(&r, s, a, how, &p);
 	r.file = arena_alloc(a, sizeof(*r.file));
 	if ((rc = file_walk(s, dirfd, path, visit, &r, e)))
 		return rc;
@@ -235,18 +291,18 @@ static int read_dir(
 }
 
 /* The path itself may be a link: it is the caller's own word, unlike what is inside the pack. */
-int verify_pack_open(
-	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e)
+int verify_pack_open(struct sys *s, struct arena *a, int dirfd, const char *path,
+	const struct pack_reading *how, struct pack *ret, struct err *e)
 {
 	struct stream_fd *in;
 
 	if (file_is_dir(s, dirfd, path))
-		return read_dir(s, a, dirfd, path, ret, e);
+		return read_dir(s, a, dirfd, path, how, ret, e);
 	AUTO(close_fd) int fd = s->open(s, dirfd, path, O_RDONLY | O_NONBLOCK, 0, 0);
 	if (fd < 0)
 		return err_sys(e, "FILE_OPEN", "cannot open '%s'", path);
 	in = arena_alloc(a, sizeof(*in));
-	return verify_pack_stream(a, stream_from_fd(in, s, fd, path), ret, e);
+	return read_stream(a, stream_from_fd(in, s, fd, path), how, ret, e);
 }
 
 /* By exact path bytes; NULL when there is no such file. */

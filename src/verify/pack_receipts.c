@@ -10,63 +10,27 @@
 
 #include <string.h>
 
-#define LEAF_LINE 65
-
 /* What was counted over all receipts.  `foreign` are those that are unchanged but signed by keys that were
  * not given; `unread` those too large or not JSON. */
 struct receipts {
 	struct verification *v;
 	const struct pack *p;
 	struct arena scratch; /* one receipt's worth */
-	struct hash *leaves; /* of transparency/leaves.txt; NULL: none */
-	uint64_t leaf_count;
+	struct pack_lines lines; /* receipts in files of lines, and the leaves of the log */
 	size_t total, trusted, foreign, unread;
 	struct hash session; /* of the receipt before, and the order of the newest key there */
 	unsigned key_order;
-	size_t placed;
-	uint64_t last; /* the highest place of a receipt */
-	uint64_t head_size; /* leaves that the tree head covers */
 	const char *broken, *why; /* the first that is not what was signed */
-	const char *misplaced;
 };
 
-static bool is_receipt(const char *path)
+bool pack_is_receipt(const char *path)
 {
 	return text_starts(path, "receipts/") && text_ends(path, ".json");
 }
 
-/* The place in the log that the exporter puts into the name: "receipts/00000012-id.json" stands at 12.  0
- * when the name has no place, which counts as misplaced. */
-static uint64_t position_of(const char *path)
+bool pack_is_lines(const char *path)
 {
-	const char *digits = path + strlen("receipts/");
-	uint64_t n = 0;
-
-	for (int i = 0; i < 8; i++) {
-		if (digits[i] < '0' || digits[i] > '9')
-			return 0;
-		n = n * 10 + (uint64_t)(digits[i] - '0');
-	}
-	return digits[8] == '-' ? n : 0;
-}
-
-/* Recomputes the receipt's leaf and compares it with the leaf at the place its name states.  Keeps the
- * first receipt that does not stand there. */
-static void check_place(struct receipts *r, const struct pack_file *f, const struct hash *chain)
-{
-	uint64_t n = position_of(f->path);
-
-	if (!r->leaves || r->misplaced)
-		return;
-	r->last = n > r->last ? n : r->last;
-	if (n && n <= r->leaf_count) {
-		struct hash leaf = merkle_leaf(chain->b, SHA256_SIZE);
-		if (hash_eq(&leaf, &r->leaves[n - 1])) {
-			r->placed++;
-			return;
-		}
-	}
-	r->misplaced = f->path;
+	return text_starts(path, "receipts/") && text_ends(path, ".jsonl");
 }
 
 /* Files are sorted by their place in the chain, so keys must follow each other here as they do there. */
@@ -108,56 +72,73 @@ static void check_receipt(struct receipts *r, const struct pack_file *f)
 		r->broken = f->path;
 		r->why = arena_strdup(r->v->a, part.text ? part.text : "it is not what was signed");
 	}
-	check_place(r, f, &chain);
 }
 
-/* transparency/leaves.txt holds 64 hex digits and a newline per leaf, and nothing else.  On any other form
- * there are no leaves at all, rather than some. */
-static bool read_leaves(struct receipts *r)
+/* Lines that were looked into while they were read are known; small files can be looked into now. */
+static void check_lines(struct receipts *r)
 {
-	const struct pack_file *f = verify_pack_find(r->p, "transparency/leaves.txt");
-	uint64_t n = f && f->is_kept ? f->content.n / LEAF_LINE : 0;
+	struct pack_lines *to = &r->lines;
 
-	if (!n || f->content.n % LEAF_LINE)
-		return false;
-	r->leaves = arena_zalloc(r->v->a, n, sizeof(*r->leaves));
-	for (uint64_t i = 0; i < n; i++) {
-		const char *line = (const char *)f->content.p + i * LEAF_LINE;
-		if (line[64] != '\n' || !hex_decode(line, 64, r->leaves[i].b, SHA256_SIZE, true)) {
-			r->leaves = NULL;
-			return false;
+	if (r->p->lines)
+		*to = *r->p->lines;
+	for (size_t i = 0; i < r->p->n; i++) {
+		const struct pack_file *f = &r->p->files[i];
+		if (!pack_is_lines(f->path) || r->p->lines)
+			continue;
+		if (!f->is_kept) {
+			r->unread++;
+			continue;
 		}
+		struct lines_feed *feed = lines_begin(r->v->a, to, f->path, r->v->trust, NULL);
+		lines_feed(feed, f->content.p, f->content.n);
+		lines_end(feed);
 	}
-	r->leaf_count = n;
-	return true;
+	r->total += to->total;
+	r->trusted += to->trusted;
+	r->foreign += to->foreign;
+	if (to->broken && !r->broken) {
+		r->broken = to->broken;
+		r->why = to->why;
+	}
+}
+
+/* The same for the leaves; they are compared when all receipts are known. */
+static void check_leaves(struct receipts *r)
+{
+	const struct pack_file *f = verify_pack_find(r->p, PACK_LEAVES);
+
+	if (r->lines.leaves.is_done || !f || !f->is_kept)
+		return;
+	struct leaves_feed *feed = leaves_begin(r->v->a, r->p, &r->lines);
+	leaves_feed(feed, f->content.p, f->content.n);
+	leaves_end(feed);
 }
 
 /* Why the tree head does not cover the leaves, or NULL; *ret_detail says what it covers.  The head may be
  * older than the last leaves: the root is computed over as many leaves as it states. */
 static const char *check_head(struct receipts *r, const char **ret_detail)
 {
-	const struct pack_file *f = verify_pack_find(r->p, "transparency/head.json");
+	const struct leaf_check *l = &r->lines.leaves;
+	const struct pack_file *f = verify_pack_find(r->p, PACK_HEAD);
 	struct verification part;
 	struct json *head;
-	struct hash stated, root;
+	struct hash stated;
 	int64_t size;
 
 	if (!f || pack_json(r->v->a, f, &head, NULL))
 		return "the tree head cannot be read";
 	size = json_get_int(head, "tree_size", 0);
-	if (size < 1 || (uint64_t)size > r->leaf_count ||
-		!hash_from_hex(member_text(head, "root_hash"), &stated))
+	if (size < 1 || (uint64_t)size > l->count || !hash_from_hex(member_text(head, "root_hash"), &stated))
 		return "the tree head is not one of these leaves";
-	root = merkle_root(r->leaves, (uint64_t)size);
-	if (!hash_eq(&root, &stated))
+	if (!hash_eq(&l->root, &stated))
 		return "the leaves do not have the root the tree head states";
 	verification_begin(&part, r->v->a, r->v->trust, "tree head");
 	verify_tree_head(&part, head);
 	if (part.integrity == ANSWER_NO)
 		return part.text;
-	r->head_size = (uint64_t)size;
-	*ret_detail = arena_printf(r->v->a, "%zu receipts stand in the log of %lld%s", r->placed,
-		(long long)size, part.trusted == ANSWER_YES ? "" : "; its head is not signed by a key given");
+	*ret_detail = arena_printf(r->v->a, "%llu receipts stand in the log of %lld%s",
+		(unsigned long long)l->placed, (long long)size,
+		part.trusted == ANSWER_YES ? "" : "; its head is not signed by a key given");
 	return NULL;
 }
 
@@ -192,21 +173,27 @@ static void report_places(struct receipts *r)
 {
 	const char *why = NULL, *detail = "";
 
-	if (!r->leaves || (!r->misplaced && !verify_pack_find(r->p, "transparency/head.json"))) {
+	const struct leaf_check *l = &r->lines.leaves;
+
+	if (!l->is_done || (!l->misplaced && !verify_pack_find(r->p, PACK_HEAD))) {
 		verify_check(r->v, "transparency", CHECK_NOT_APPLICABLE,
 			"not established: the pack has no log leaves with a tree head");
 		return;
 	}
-	if (r->misplaced)
-		why = arena_printf(r->v->a, "'%.200s' does not stand in the log where it says", r->misplaced);
-	else
+	if (l->misplaced)
+		why = arena_printf(r->v->a, "'%.200s' does not stand in the log where it says", l->misplaced);
+	else if (l->placed < r->total) {
+		verify_check(r->v, "transparency", CHECK_NOT_APPLICABLE,
+			"not established: the leaves stand before some of the receipts, or some receipts could not be read");
+		return;
+	} else
 		why = check_head(r, &detail);
-	if (!why && r->last > r->head_size) {
+	if (!why && l->last > l->head_size) {
 		/* Their leaves were only stated by whoever made the pack. */
 		verify_check(r->v, "transparency", CHECK_NOT_APPLICABLE,
 			arena_printf(r->v->a,
 				"not established for receipts behind place %llu, which the tree head does not cover",
-				(unsigned long long)r->head_size));
+				(unsigned long long)l->head_size));
 		return;
 	}
 	verify_check(r->v, "transparency", why ? CHECK_FAIL : CHECK_PASS, why ? why : detail);
@@ -226,25 +213,41 @@ void pack_add_seams(struct verification *v, const struct pack *p)
 
 	for (size_t i = 0; i < p->n; i++) {
 		const struct pack_file *f = &p->files[i];
-		if (is_receipt(f->path) && f->is_kept &&
+		if (pack_is_receipt(f->path) && f->is_kept &&
 			memmem(f->content.p, f->content.n, KEY_EFFECT, strlen(KEY_EFFECT)) &&
 			json_parse(v->a, f->content, f->path, NULL, &doc, NULL) == OK)
 			seams[n++] = doc;
 	}
+	const struct pack_file *keys = verify_pack_find(p, PACK_KEYS);
 	*trust = *v->trust;
-	if (n && trust_add_seams(v->a, seams, n, trust))
+	bool has_changed = n && trust_add_seams(v->a, seams, n, trust);
+	if (keys && keys->is_kept)
+		has_changed |= trust_add_seam_lines(v->a, keys->content, trust);
+	if (has_changed)
 		v->trust = trust;
 }
 
-/* The leaves are read before the receipts, which are compared with them one by one. */
+int64_t verify_pack_trusted_lines(const struct pack *p, const struct trust *trust)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct verification v;
+
+	verification_begin(&v, &a, trust, "evidence pack");
+	struct receipts r = { .v = &v, .p = p };
+	check_lines(&r);
+	return (int64_t)r.lines.trusted;
+}
+
+/* Receipts first, then the leaves, with which their places are compared. */
 void pack_check_receipts(struct verification *v, const struct pack *p)
 {
 	struct receipts r = { .v = v, .p = p };
 
-	read_leaves(&r);
 	for (size_t i = 0; i < p->n; i++)
-		if (is_receipt(p->files[i].path))
+		if (pack_is_receipt(p->files[i].path))
 			check_receipt(&r, &p->files[i]);
+	check_lines(&r);
+	check_leaves(&r);
 	report_receipts(&r);
 	report_places(&r);
 	arena_done(&r.scratch);

@@ -26,4 +26,15 @@ void verify_receipt_spelling(struct verification *v, struct bytes text, const st
 bool verify_hybrid(
 	struct verification *v, const struct json *receipt, struct bytes message, const char *error);
 
+/* Lines of receipts, each by itself and not its place in a chain; on trust->threads threads. */
+struct line_fact {
+	struct bytes text;
+	struct hash chain, session; /* of its chain; session is the hash of the name */
+	uint64_t clock; /* 0: none that can be used */
+	unsigned order; /* of the signing key, as in struct trusted_key */
+	bool is_hashed, is_trusted, is_refuted;
+};
+size_t verify_lines_alone(
+	struct arena *a, const struct trust *trust, struct bytes text, struct line_fact **ret);
+
 #endif

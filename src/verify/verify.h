@@ -223,12 +223,24 @@ struct pack {
 	const char *form; /* "directory", "tar", "tar.gz" */
 	const char *departure; /* why an archive is not in the form this program writes, or NULL */
 	uint64_t total_bytes;
+	struct pack_lines *lines; /* what was looked into while it was read; or NULL */
 };
-int verify_pack_open(
-	struct sys *s, struct arena *a, int dirfd, const char *path, struct pack *ret, struct err *e);
+/* Lines of receipts as they are read: whole lines, the first of them number `line` of the file. */
+typedef void pack_line_visit(void *arg, const char *path, uint64_t line, struct bytes text);
+struct pack_reading {
+	const struct trust *
+		trust; /* receipts in files of lines are verified under it, however many; NULL: only those that are kept */
+	pack_line_visit *visit; /* or NULL */
+	void *arg;
+};
+/* `how` NULL: nothing is looked into while it is read. */
+int verify_pack_open(struct sys *s, struct arena *a, int dirfd, const char *path,
+	const struct pack_reading *how, struct pack *ret, struct err *e);
 int verify_pack_stream(struct arena *a, struct stream *in, struct pack *ret, struct err *e);
 int verify_pack_bytes(struct arena *a, struct bytes archive, struct pack *ret, struct err *e);
 const struct pack_file *verify_pack_find(const struct pack *p, const char *path);
+/* Receipts in files of lines that are signed by a trusted key. */
+int64_t verify_pack_trusted_lines(const struct pack *p, const struct trust *trust);
 
 /* Whatever layout it is.  v->error names the first failing step; every step or check is in v->checks. */
 void verify_pack(struct verification *v, const struct pack *p);

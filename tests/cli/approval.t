@@ -11,7 +11,7 @@ call() { # call COMMAND [SESSION]: the payload of a client
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","tool_use_id":"u-%s"}' "$text" "${2:-s1}" "$text"
 }
 hook() { # hook COMMAND [SESSION [CLIENT]]
-  call "$1" "${2:-s1}" | helm hook pre-tool --client "${3:-claude-code}"
+  call "$1" "${2:-s1}" | agent hook pre-tool --client "${3:-claude-code}"
 }
 asks() { hook "$@" | grep -q APPROVAL_REQUIRED; }
 passes() { [ -z "$(hook "$@")" ]; }
@@ -54,6 +54,7 @@ done
 ok "not below a process that called a hook here" says 25 "agent client" terminal --inside APPROVE -- helm approval approve "$id"
 ok "no denial there either" says 25 "agent client" terminal --inside DENY -- helm approval deny "$id"
 ok "no grant" says 25 "agent client" terminal --inside APPROVE -- helm approval grant --shape --shell "rm -rf build"
+ok "nor at a terminal that an agent made and left" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
 ok "nor registering a key" says 25 "agent client" terminal --inside TRUST -- helm approval trust add "$scratch/home/.helm/keys/root.pub"
 for verb in "approve x" "deny x" "revoke x" "grant --shell x" "trust add x" "cancel x"; do
   ok "the guard denies an agent 'helm approval $verb'" exits 25 helm guard check --shell "helm approval $verb"
@@ -70,7 +71,8 @@ ok "not twice" says 1 "approved already" approve "$id"
 ok "another session is still asked" asks "rm -rf build" s2
 ok "another client too" asks "rm -rf build" s1 codex
 ok "another command too" asks "rm -rf src" s1
-ok "another directory too" sh -c 'cd src && printf %s "$2" | HOME="$1/home" "$0" hook pre-tool --client claude-code | grep -q APPROVAL_REQUIRED' "$HELM_REAL" "$scratch" "$(call "rm -rf build")"
+asks_in_src() { (cd src && asks "rm -rf build"); }
+ok "another directory too" asks_in_src
 ok "the same call passes" passes "rm -rf build"
 ok "the record names the grant" sh -c 'tail -n 1 "$0" | grep -q "\"grant_ids\":\[\"$1\"\]"' "$receipts" "$(grant_of)"
 ok "and is an ALLOW" sh -c 'tail -n 1 "$0" | grep -q "\"verdict\":\"ALLOW\""' "$receipts"
@@ -97,8 +99,10 @@ ok "lifts the same effect elsewhere in the workspace" passes "rm -r src/a src/b"
 ok "not outside of it" asks "rm -rf $scratch/other/x" s4
 ok "not with something else" asks "rm -rf build; git clean -fdx" s4
 ok "and never a denial" sh -c 'printf %s "$0" | grep -q POLICY_VIOLATION' "$(hook "rm -rf build; rm -rf /" s4)"
-ok "freeze stands above" sh -c 'HOME="$1/home" "$0" freeze >/dev/null && printf %s "$2" | HOME="$1/home" "$0" hook pre-tool --client claude-code | grep -q SYSTEM_FROZEN' "$HELM_REAL" "$scratch" "$(call "rm -rf build")"
-ok "which an agent cannot lift" says 25 "agent client" helm unfreeze
+frozen() { helm freeze >/dev/null && hook "rm -rf build" | grep -q SYSTEM_FROZEN; }
+ok "freeze stands above" frozen
+ok "nothing is granted meanwhile" says 25 "comes first" approve "$id"
+ok "which an agent cannot lift" says 25 "agent client" terminal --inside -- helm unfreeze
 ok "a person can" exits 0 terminal -- helm unfreeze
 ok "it is listed" says 0 "$shape" helm approval list
 ok "shown in words" says 0 "any number of times" helm approval show "$shape"
@@ -163,8 +167,8 @@ ok "or at once" says 0 "Granted" terminal APPROVE -- helm approval approve "$(ne
 ok "which ran" test ! -e build
 ok "a secret is not kept, so there is no line to paste" says 24 "repeat the same command with --approval-id" helm run -- rm -rf src "password=hunter2hunter2"
 ok "nor anywhere in the file" sh -c '! grep -q hunter2 .helm/approvals.json .helm/long-running-runtime.json'
-ok "an agent's own process cannot approve its risk" says 25 "agent client" helm run --approve-risk -- rm -rf build
-ok "nor loosen the guard" says 25 "agent client" helm run --guard-mode audit -- rm -rf build
+ok "an agent's own process cannot approve its risk" says 25 "agent client" governed run --approve-risk -- rm -rf build
+ok "nor loosen the guard" says 25 "agent client" governed run --guard-mode audit -- rm -rf build
 ok "approve-risk is recorded as what it is" sh -c 'cd "$1/plain" && mkdir -p build && HOME="$1/home" "$0" run --approve-risk -- rm -rf build && grep -q "\"settled_by\":\"approve-risk\"" .helm/receipts.jsonl' "$HELM_REAL" "$scratch"
 
 # Fewer questions.
@@ -179,7 +183,7 @@ said_once() { [ "$(terminal NO -- helm approval grant --shell "rm -rf src build"
 ok "what reads the same is said once" said_once
 ok "it changes nothing" asks "chmod -R 755 src/5" tune
 ok "an agent cannot apply it" exits 25 helm guard check --shell "helm guard tune --apply 1"
-ok "nor does a pipe" says 25 "agent client" helm guard tune --apply 1
+ok "nor does a pipe" says 25 "agent client" governed guard tune --apply 1
 which=$(helm guard tune --json | python3 -c 'import json,sys; print([p["number"] for p in json.load(sys.stdin)["proposals"] if p["covers"][0]["tag"]=="permission.mode"][0])')
 ok "a person does" says 0 "Granted" terminal APPROVE -- helm guard tune --apply "$which" --for 1h
 ok "and is asked no more" passes "chmod -R 755 src/6" tune
@@ -228,7 +232,8 @@ cp "$scratch/before" .helm/approvals.json
 ok "what was revoked stays revoked when the document is put back" asks "rm -rf src" t2
 
 # Time.
-later() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_TEST_CLOCK_US="$1" "$HELM_TWIN" hook pre-tool --client claude-code; }
+later() { env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 HELM_TEST_CLOCK_US="$1" \
+  python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_TWIN" hook pre-tool --client claude-code; }
 asks "rm -rf src" time
 approve "$(newest)" --shape --for 2h >/dev/null
 now=$(date +%s)
@@ -246,7 +251,7 @@ ok "a key nobody registered is refused" says 25 "not registered" plain approval 
 ok "a person registers it" says 0 "boss" terminal TRUST -- helm approval trust add "$scratch/approver/boss.pub" --label boss
 ok "which takes a terminal" says 25 "at a terminal" plain approval trust remove "$scratch/approver/boss.pub"
 ok "then it answers without one" says 0 "Granted" plain approval approve "$plain_id" --key "$scratch/approver/boss.key"
-ok "not below an agent's client, though" says 25 "agent client" helm approval approve "$id" --key "$scratch/approver/boss.key"
+ok "not below an agent's client, though" says 25 "agent client" governed approval approve "$id" --key "$scratch/approver/boss.key"
 terminal -- helm approval approve "$id" --key "$scratch/approver/boss.key" >/dev/null
 ok "and is named in the record" sh -c 'grep -q "\"approver\":{\"key_id\":\"ed25519:" "$0"' "$receipts"
 ok "the call passes" passes "rm -rf src" key
@@ -256,7 +261,7 @@ asks "chmod -R 700 src" turn
 id=$(newest)
 asks "rm -rf src" turn
 approve "$(newest)" --shape --for 2h >/dev/null
-helm key rotate >/dev/null
+terminal -- helm key rotate >/dev/null
 ok "granted before a rotation: in force" passes "rm -rf src" turn
 ok "asked before it: shown" says 0 "chmod -R 700 src" helm approval show "$id"
 ok "and approved" says 0 "Granted" approve "$id"

@@ -4,6 +4,7 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
 fresh_workspace
+register_approver
 state=$ws/.helm
 mkdir src
 echo kept >src/a
@@ -21,7 +22,7 @@ writer() {
   while [ -e "$scratch/go" ]; do
     n=$((n + 1))
     out=$(printf '{"tool_name":"Bash","tool_input":{"command":"echo %d > note"},"session_id":"w","cwd":"%s","tool_use_id":"w%d"}' $n "$PWD" $n |
-      helm hook pre-tool --client claude-code 2>&1) && [ -z "$out" ] && echo "w$n" >>"$scratch/acknowledged"
+      agent hook pre-tool --client claude-code 2>&1) && [ -z "$out" ] && echo "w$n" >>"$scratch/acknowledged"
     [ -z "$out" ] || echo "$out" >>"$scratch/refused"
   done
 }
@@ -75,7 +76,7 @@ begin_writing
 sleep 0.3
 ok "a check that fails anywhere calls nothing damaged" sweep nothing no_alarm log check --all
 ok "nor does one of what is new" sweep nothing no_alarm log check
-ok "a rotation may end anywhere, and work goes on" sweep nothing goes_on key rotate --reason sweep
+ok "a rotation may end anywhere, and work goes on" sweep nothing goes_on key rotate --reason sweep --key "$boss"
 
 saved() { date +%N >src/b && cp src/b "$scratch/b" && helm checkpoint create --include src --label one >/dev/null; }
 come_back() { # the newest one, whole

@@ -1,6 +1,7 @@
 #!/bin/sh
 # checkpoint: save, look, damage, bring back, keep, remove.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 ws=$scratch/w
 helm init --path "$ws" >/dev/null
@@ -134,7 +135,7 @@ ok "nothing went" sh -c '[ "$(grep -c checkpoint_id "$0/.helm/checkpoints/index.
 ok "prune --apply --json" is_json helm checkpoint prune --apply --json
 ok "two are left: the pinned and the newest" sh -c '[ "$(grep -c checkpoint_id "$0/.helm/checkpoints/index.json")" = 2 ]' "$ws"
 ok "the pinned one still restores" helm checkpoint restore "$id"
-ok "unprotect" says 0 "no longer pinned" helm checkpoint protect "$id" --unprotect
+ok "unprotect" says 0 "no longer pinned" terminal -- helm checkpoint protect "$id" --unprotect
 echo '{"keep_recent": "many"}' >"$ws/references/checkpoint_policy.json"
 ok "a bad policy is named" says 1 "keep_recent must be" helm checkpoint policy
 bad_policy() { # bad_policy TEXT ANSWER: nobody saves or removes by a policy that is not understood

@@ -2,6 +2,7 @@
 # Real agent clients, with Helm put in front of them by setup: what must not happen does not, what may does, and all is on record.
 # The clients come from npm into build/; the model they talk to is a script on loopback.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 [ "${HELM_TEST_CLIENTS:-}" = 1 ] || skip_all "real clients are downloaded and driven only by ./check --clients"
 for tool in npm node python3 git; do
@@ -83,7 +84,8 @@ if runs "$claude"; then
   ok "claude-code: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"
   ok "claude-code: and status sees it" says 1 broken helm setup status claude-code
   cp "$HELM_REAL" "$scratch/bin/helm"
-  ok "claude-code: removed, and nothing is left" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && ! test -e .claude' "$HELM_REAL" "$scratch"
+  nothing_left() { terminal -- helm setup remove claude-code --yes >/dev/null && ! test -e .claude; }
+  ok "claude-code: removed, and nothing is left" nothing_left
 else
   echo "# SKIP claude-code: the client does not run here: $(tail -n 1 "$scratch/.version")"
 fi

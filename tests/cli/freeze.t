@@ -11,10 +11,12 @@ ok "a harmless run is denied, with the reason" says 25 "fire drill" helm run -- 
 ok "audit mode does not help" exits 25 helm run --guard-mode audit -- true
 ok "approval does not help" exits 25 helm run --approve-risk -- true
 call='{"tool_name":"Bash","tool_input":{"command":"ls"},"session_id":"s"}'
-hook() { printf '%s' "$call" | helm hook pre-tool --client "$1"; }
+hook() { printf '%s' "$call" | agent hook pre-tool --client "$1"; }
 ok "a hook on a call that only reads is denied" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook claude-code)"
 ok "status names it" says 0 "fire drill" helm freeze status
-ok "not by an agent's own process" says 25 "agent client" helm unfreeze
+ok "not by an agent's own process" says 25 "agent client" terminal --inside -- helm unfreeze
+ok "nor at a terminal that it made for itself" says 25 "could be the agent's" terminal --forge -- helm unfreeze
+ok "nor without a terminal" says 25 "at a terminal" helm unfreeze
 ok "unfreeze" says 0 "unfrozen=everybody" terminal -- helm unfreeze --reason "drill over"
 ok "runs go on" exits 0 helm run -- true
 ok "twice is said" says 1 "not frozen" terminal -- helm unfreeze
@@ -23,9 +25,37 @@ ok "that one is stopped" sh -c 'printf %s "$0" | grep -q SYSTEM_FROZEN' "$(hook 
 ok "others are not" sh -c 'test -z "$0"' "$(hook claude-code)"
 ok "both are on record" sh -c 'grep -c "helm.freeze/" "$0" | grep -qx 3' "$ws/.helm/receipts.jsonl"
 ok "which verifies" says 0 "ADMISSIBLE" helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
-echo '{' >"$ws/.helm/freeze.json"
-ok "a damaged file stops everything" exits 25 helm run -- true
-ok "and cannot be lifted, because it does not say what is frozen" says 1 "freeze.json" terminal -- helm unfreeze
+# The file in the tree is a copy: damaged, emptied or removed, what a person decided holds, and is told.
+frozen() { hook codex | grep -q SYSTEM_FROZEN; }
+for text in '{' '{}' '[]' ''; do
+  printf %s "$text" >"$ws/.helm/freeze.json"
+  ok "a damaged file ($text) lifts nothing" frozen
+  ok "others go on, and are told ($text)" says 0 "what a person decided holds" helm run -- true
+  ok "so is whoever asks ($text)" says 0 "freeze.json" helm status --brief
+  ok "it is not healthy ($text)" says 1 "freeze.json" helm doctor --skip-discovery
+done
+rm "$ws/.helm/freeze.json"
+ok "without it, too" frozen
+ok "the refusal says so" sh -c 'printf %s "$0" | grep -q "freeze.json does not say"' "$(hook codex)"
+cp "$ws/.helm/workspace.json" "$scratch/kept"
+echo '{"agent:x": {"receipt_id": "r", "metadata": {"reason": "by an older tool"}}}' >"$ws/.helm/freeze.json"
+ok "a freeze that only the file knows counts" says 0 "agent:x" helm freeze status
+ok "and can be lifted" exits 0 terminal -- helm unfreeze --principal agent:x
+ok "what holds is written again" grep -q agent:codex "$ws/.helm/freeze.json"
+# The document in the helm home.
+word=$(ls -d "$scratch"/home/.helm/trees/*/posture.json)
+cp "$word" "$scratch/word"
+sed 's/agent:codex/agent:nobody/' "$scratch/word" >"$word"
+ok "a changed word freezes everything" says 25 "cannot be believed" helm run -- true
+ok "and cannot be lifted as it is" says 1 "make it readable again" terminal -- helm unfreeze
+ok "it is told" says 0 "cannot be believed" helm status --brief
+ok "a person freezes" exits 0 helm freeze
+ok "which believes the record: the old freeze is there" says 0 "agent:codex" helm freeze status
+ok "and lifts what they froze" exits 0 terminal -- helm unfreeze
+ok "runs go on again" exits 0 helm run -- true
+rm "$word"
+ok "a lost word is found in the record" frozen
+ok "and kept again by the next command" sh -c 'test -s "$0"' "$word"
 ok "an agent cannot lift it" exits 25 helm guard check --shell "helm unfreeze"
 ok "nor from inside a run" sh -c 'HELM_TASK_ID=x HOME="$1" "$0" unfreeze; test $? -eq 25' "$HELM_REAL" "$scratch/home"
 
@@ -59,7 +89,11 @@ each_failure() { # whoever is told that a freeze is lifted finds it lifted, what
   done
 }
 ok "a freeze that could not be lifted is not said to be" each_failure
-no_lock() { fresh_workspace && mkdir "$ws/.helm/freeze.lock" && exits 1 helm freeze && test ! -e "$ws/.helm/freeze.json"; }
+no_lock() {
+  fresh_workspace
+  lock=$(ls -d "$scratch"/home/.helm/trees/*)/posture.lock
+  rm -f "$lock" && mkdir "$lock" && exits 1 helm freeze && test ! -e "$ws/.helm/freeze.json"
+}
 ok "nor when it cannot be had alone" no_lock
 said_first() { fresh_workspace && quietly helm freeze --reason lunch && says 25 "frozen everything: lunch" helm run --path "$ws" -- rm -rf x; }
 ok "what is frozen is said to be, whatever the command would do" said_first

@@ -1,5 +1,6 @@
 # The guard's commands: answers, exit codes, batches, scans.  Nothing runs and nothing is written.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 mkdir work && cd work || exit 1
 git init -q . 2>/dev/null || mkdir .git
@@ -95,13 +96,14 @@ ok "a workspace adds rules" says 24 team.deploy helm guard check --path ws -- ./
 printf '{"version": 1, "override": {"risk.git_clean": "allow"}}' >ws/references/guard_policy.json
 ok "an override that nobody accepted is ignored" exits 24 helm guard check --path ws -- git clean -fd
 ok "and said" says 0 "waits for a person" helm guard rules --path ws
-mkdir -p "$scratch/home/.helm"
-echo "sha256:$(sha256sum <ws/references/guard_policy.json | cut -d' ' -f1)" >"$scratch/home/.helm/accepted_policies"
+helm key create >/dev/null 2>&1
+trust ws >/dev/null
 ok "an accepted override lowers the rule" exits 0 helm guard check --path ws -- git clean -fd
-printf '{"version": 1, "absolute_deny": {}}' >ws/references/guard_policy.json
-ok "a broken policy asks about everything" says 24 fail_closed.all helm guard check --path ws -- ls
-ok "and keeps what denies" exits 25 helm guard check --path ws -- rm -rf /
-ok "and says so" exits 1 helm guard rules --path ws
+mkdir -p broken/.helm/checkpoints broken/references
+printf '{"version": 1, "absolute_deny": {}}' >broken/references/guard_policy.json
+ok "a broken policy asks about everything" says 24 fail_closed.all helm guard check --path broken -- ls
+ok "and keeps what denies" exits 25 helm guard check --path broken -- rm -rf /
+ok "and says so" exits 1 helm guard rules --path broken
 
 # The state of the workspace is protected from wherever one stands.
 helm init --path "$scratch/ws-real" >/dev/null
@@ -110,7 +112,7 @@ from_elsewhere() { (cd "$scratch/ws-standing" && exits 25 helm guard check --pat
 ok "its state cannot be changed from elsewhere" from_elsewhere
 rm -rf "$scratch/ws-real" "$scratch/ws-standing" "$scratch/home/.helm"
 
-find . -newer batch.jsonl ! -path './scan*' ! -path './ws*' ! -name answers ! -name q ! -name a ! -name left -type f >left
+find . -newer batch.jsonl ! -path './scan*' ! -path './ws*' ! -path './broken*' ! -path './.terminals*' ! -name answers ! -name q ! -name a ! -name left -type f >left
 ok "nothing was written" test ! -s left
 ok "what a profile denies is called denied, as the exit code says" sh -c '"$0" guard check --shell "npm install" | head -1 | grep -q ^deny' "$HELM_REAL"
 finish

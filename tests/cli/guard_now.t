@@ -1,6 +1,7 @@
 #!/bin/sh
 # guard check and explain judge as the doors that act would, in this workspace and now; advice leads somewhere.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init --path "$scratch/ws" >/dev/null
 ws=$scratch/ws
@@ -12,10 +13,10 @@ ok "explain too" says 25 "inspect_local" helm guard explain -- touch file
 ok "and batch" sh -c 'printf "%s\n" "{\"argv\":[\"touch\",\"file\"]}" | HOME="$1/home" "$0" guard check --batch | grep -q "\"selected_profile\":\"inspect_local\""' "$HELM_REAL" "$scratch"
 ok "unless another one is asked for" exits 0 helm guard check --profile workspace_edit -- touch file
 ok "advice is computed: under workspace_edit it is allowed" says 25 "under workspace_edit it is allowed" helm guard check -- touch file
-helm profile use workspace_edit >/dev/null
+terminal -- helm profile use workspace_edit >/dev/null
 ok "a question no other profile answers gets no such advice" sh -c '! HOME="$1/home" "$0" guard check -- rm -rf build | grep -q "it is allowed"' "$HELM_REAL" "$scratch"
 ok "and no rule promises one" sh -c '! HOME="$1/home" "$0" guard check -- rm -rf build | grep -q risky_edit' "$HELM_REAL" "$scratch"
-helm profile use workspace_edit --destructive checkpoint >/dev/null
+terminal -- helm profile use workspace_edit --destructive checkpoint >/dev/null
 ok "destructive=checkpoint is said" says 24 "destructive=checkpoint" helm guard check -- rm -rf build
 ok "and what it means for this" says 24 "can be saved first" helm guard explain -- rm -rf build
 ok "not for what cannot be saved" sh -c '! HOME="$1/home" "$0" guard check -- sudo ls | grep -q "saved first"' "$HELM_REAL" "$scratch"
@@ -30,12 +31,16 @@ ok "as JSON" says 25 '"frozen": true' helm guard check --json -- ls
 ok "with the verdict a door would give" says 25 '"verdict": "DENY"' helm guard check --json -- ls
 ok "batch denies too" sh -c 'printf "%s\n" "{\"argv\":[\"ls\"]}" | HOME="$1/home" "$0" guard check --batch | grep -q "\"verdict\":\"DENY\".*deny.frozen"' "$HELM_REAL" "$scratch"
 rm "$ws/.helm/freeze.json"
+ok "a freeze whose file is gone denies" says 25 "deny.frozen" helm guard check -- ls
 echo '{"broken' >"$ws/.helm/freeze.json"
-ok "a freeze that cannot be read denies" says 25 "deny.frozen" helm guard check -- ls
-rm "$ws/.helm/freeze.json"
+ok "and one whose file cannot be read" says 25 "deny.frozen" helm guard check -- ls
+terminal -- helm unfreeze >/dev/null
+terminal -- helm unfreeze --principal agent:codex >/dev/null
 echo '{"broken' >"$ws/.helm/workspace.json"
-ok "a choice that cannot be read is no default" says 1 "workspace.json" helm guard check -- ls
-rm "$ws/.helm/workspace.json"
+ok "a choice whose file cannot be read is what it was" says 24 "destructive=checkpoint" helm guard check -- rm -rf build
+mkdir "$scratch/older" && cp -r "$HELM_SOURCE/share/workspace" "$scratch/older/.helm" && echo '{"broken' >"$scratch/older/.helm/workspace.json"
+ok "where nobody has spoken, it is no default" says 1 "workspace.json" helm guard check --path "$scratch/older" -- ls
+terminal -- helm workspace trust >/dev/null
 
 # A grant that would answer is named.
 if command -v python3 >/dev/null 2>&1; then

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Hooks of agent clients: what passes, what is refused in whose words, and that every failure blocks.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -113,13 +114,17 @@ ok "a call passes only when the disk has its receipt" each_failure
 
 # What the profile says about tools nobody knows is about those only.
 fresh_workspace
+rm -f "$ws/.helm/tool-calls.jsonl"
 sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+trust "$ws" >/dev/null
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
 
-# A refusal names the cause.
+# A refusal names the cause: here, what a person had accepted is lost.
 fresh_workspace
-echo '{broken' >"$ws/references/execution_profiles.json"
+sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+trust "$ws" >/dev/null
+find "$scratch/home/.helm/trees" -type f -path '*accepted*' -exec sh -c 'echo "{broken" >"$1"' - {} \;
 ok "profiles that cannot be read are no fault of the call" answers claude-code 0 'INBOX_POLICY_PROFILE_UNAVAILABLE' "touch file"
 ok "a call that cannot be read is" sh -c '! printf "{bad" | "$@" 2>&1 | grep -q PROFILE_UNAVAILABLE' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" hook pre-tool --client claude-code
 
@@ -133,5 +138,5 @@ while [ $n -lt 1000 ]; do
   printf '{"client": "claude-code", "tool_use_id": "u%d", "verdict": "ALLOW"}\n' $n
 done >>"$ws/.helm/tool-calls.jsonl"
 long_call ',"tool_response":{"stdout":"ok"}' | helm hook post-tool --client claude-code
-ok "an outcome finds its call however many came between" grep -q '_outcome"' "$ws/.helm/receipts.jsonl"
+ok "an outcome finds its call however many came between" grep -q '_outcome\.' "$ws/.helm/receipts.jsonl"
 finish

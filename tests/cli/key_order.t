@@ -24,6 +24,7 @@ fresh() {
   cd ws || exit 1
   chain=$scratch/ws/.helm/receipts.jsonl
   first=$(helm key export)
+  register_approver
 }
 good() { # sound, and verifiable from either end, with the history and without; so is a pack of all of it, and of one task
   last=$(helm key export)
@@ -52,7 +53,7 @@ fresh
 at $now run -- true >/dev/null
 ok "a chain of one key has no seam" seams 0
 at $now log anchor --to "$scratch/head1" >/dev/null
-ok "rotate in the same second" at $now key rotate
+ok "rotate in the same second" at $now key rotate --key "$boss"
 at $now log anchor --to "$scratch/head2" >/dev/null
 at $now run -- true >/dev/null
 ok "a head and a rotation in one second: sound" good
@@ -60,20 +61,20 @@ ok "the change stands in the chain, once" seams 1
 
 fresh
 at $now run -- true >/dev/null
-ok "rotate" at $now key rotate
+ok "rotate" at $now key rotate --key "$boss"
 at $((now - day)) run -- true >/dev/null
 ok "the clock steps back a day behind a rotation: sound" good
-ok "rotate again, a year ahead" at $((now + 365 * day)) key rotate
+ok "rotate again, a year ahead" at $((now + 365 * day)) key rotate --key "$boss"
 at $((now + 1000000)) run -- true >/dev/null
 ok "a rotation in a year that was never: sound" good
 at $((now + 365 * day)) run -- true >/dev/null
-at $now key rotate >/dev/null
-at $((now + 366 * day)) key rotate >/dev/null
+at $now key rotate --key "$boss" >/dev/null
+at $((now + 366 * day)) key rotate --key "$boss" >/dev/null
 at $now run -- true >/dev/null
 ok "two rotations at once: sound" good
 ok "each change that was met is told once" seams 3
 middle=$(sed -n '2s/.*"key":"\([0-9a-f]*\)".*/\1/p' "$history")
-ok "revoked from here on, with the clock a month back" at $((now - 30 * day)) key revoke "$middle"
+ok "revoked from here on, with the clock a month back" at $((now - 30 * day)) key revoke "$middle" --key "$boss"
 at $now run -- true >/dev/null
 ok "what it signed before stays trusted" good
 
@@ -81,9 +82,9 @@ fresh
 at $now run -- sh -c 'touch started; while [ ! -e go ]; do sleep 0.05; done' >/dev/null 2>&1 &
 pid=$!
 for _ in $(seq 200); do [ -e started ] && break; sleep 0.05; done
-ok "rotate while it runs" at $now key rotate
+ok "rotate while it runs" at $now key rotate --key "$boss"
 ok "another call between" at $now run -- true
-ok "and rotate again" at $now key rotate
+ok "and rotate again" at $now key rotate --key "$boss"
 touch go
 wait $pid
 ok "a run that outlives two keys ends on record: sound" good
@@ -92,7 +93,7 @@ ok "two changes" seams 2
 
 # An older key may not sign behind a newer one, whoever holds it.
 cp -a "$scratch/home" "$scratch/old-home"
-helm key rotate >/dev/null
+helm key rotate --key "$boss" >/dev/null
 helm run -- true >/dev/null
 ok "sound before" good
 cp "$chain" "$scratch/kept"
@@ -103,7 +104,7 @@ ok "also without the history" says 1 "no longer in force" helm verify "$chain" -
 
 # A rotation that was killed at any call is finished or undone by the very next command, whichever that is.
 call='{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"touch it"}}'
-next_hook() { printf '%s' "$call" | helm hook pre-tool --client claude-code; }
+next_hook() { printf '%s' "$call" | agent hook pre-tool --client claude-code; }
 next_run() { helm run -- true; }
 next_show() { helm key show; }
 next_check() { helm log check; }
@@ -127,7 +128,7 @@ killed_rotation() {
   for n in $(seq 40); do
     whole "$scratch/whole"
     HELM_ENV="HELM_TEST_KILL_AT=$n HELM_TEST_SEED=$n"
-    helm_twin key rotate >/dev/null 2>&1
+    helm_twin key rotate --key "$boss" >/dev/null 2>&1
     killed=$?
     HELM_ENV=
     rm -rf "$scratch/killed-home" "$scratch/killed-ws"
@@ -149,11 +150,11 @@ fresh
 helm run -- true >/dev/null
 stop=$scratch/stop
 writer() { while [ ! -e "$stop" ]; do helm run -- true || echo "run: $?" >>"$scratch/refused"; done; }
-hooks() { while [ ! -e "$stop" ]; do printf '%s' "$call" | helm hook pre-tool --client claude-code >/dev/null || echo "hook: $?" >>"$scratch/refused"; done; }
+hooks() { while [ ! -e "$stop" ]; do printf '%s' "$call" | agent hook pre-tool --client claude-code >/dev/null || echo "hook: $?" >>"$scratch/refused"; done; }
 writer >/dev/null 2>"$scratch/said1" & w1=$!
 writer >/dev/null 2>"$scratch/said2" & w2=$!
 hooks 2>"$scratch/said3" & w3=$!
-for _ in 1 2 3 4 5 6 7 8; do helm key rotate >/dev/null || echo "rotate" >>"$scratch/refused"; sleep 0.1; done
+for _ in 1 2 3 4 5 6 7 8; do helm key rotate --key "$boss" >/dev/null || echo "rotate" >>"$scratch/refused"; sleep 0.1; done
 ok "a check meanwhile" helm log check
 touch "$stop"
 wait $w1 $w2 $w3

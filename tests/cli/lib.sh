@@ -47,21 +47,53 @@ fresh_workspace() {
   cd project || exit 1
 }
 
-# A person at a terminal of their own: no process of the test is above it.
+# A person at a terminal of their own: it hangs on a process that was there before any agent, so this stands at the top of a test.
 needs_terminal() {
   command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to make a terminal"
+  mkdir "$scratch/.terminals"
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" --serve "$scratch/.terminals"
+  waited=0
+  while [ ! -e "$scratch/.terminals/ready" ] && [ $waited -lt 500 ]; do
+    sleep 0.01
+    waited=$((waited + 1))
+  done
 }
-terminal() { # terminal WORD... -- helm ARGS...: types each word when it is asked for one
+terminal() { # terminal [--inside | --forge] WORD... -- helm ARGS...: types each word when it is asked for one; the first two as an agent that has called a hook
   words=
+  maker=
+  case $1 in --inside | --forge) maker=agent ;; esac
   while [ "$1" != -- ]; do
     words="$words $1"
     shift
   done
   shift 2
   # shellcheck disable=SC2086 # words on purpose
-  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 TERM=dumb ASAN_OPTIONS="${ASAN_OPTIONS:-}" TERMINALS="$scratch/.terminals" \
+    ${HELM_ENV:-} ${maker:+python3 "$HELM_SOURCE/tests/tools/agent.py" --first "'$HELM_REAL' hook pre-tool --client claude-code" "$called"} \
     python3 "$HELM_SOURCE/tests/tools/terminal.py" $words -- "$HELM_REAL" "$@"
 }
+called='{"tool_name":"Bash","tool_input":{"command":"rm -rf /"},"session_id":"maker"}'
+# agent ARGS...: helm as an agent client calls it: below a program that began after the terminals were there.
+agent() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
+    python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_REAL" "$@"
+}
+# governed ARGS...: helm, started by an agent client that has called a hook here.
+governed() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" ${HELM_ENV:-} \
+    python3 "$HELM_SOURCE/tests/tools/agent.py" --first "'$HELM_REAL' hook pre-tool --client claude-code" "$called" "$HELM_REAL" "$@"
+}
+# register_approver: a key that answers for a person; sets $boss, for --key.  Made by hand: who may register one is tested elsewhere.
+register_approver() {
+  boss=$scratch/.boss/.helm/keys/root.key
+  [ -e "$boss" ] || { mkdir "$scratch/.boss" && env -i HOME="$scratch/.boss" "$HELM_REAL" key create >/dev/null; }
+  mkdir -p "$scratch/home/.helm/trust"
+  printf '{"keys": [{"public_key_hex": "%s"}]}' "$(cat "${boss%.key}.pub")" >"$scratch/home/.helm/trust/approvers.json"
+}
+# trust DIR: a person accepts what lies in the tree of a workspace.
+trust() { terminal TRUST -- helm workspace trust --path "$1"; }
 
 ok() { # ok "description" command...
   count=$((count + 1))

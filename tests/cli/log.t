@@ -140,6 +140,33 @@ ok "a line that is no receipt" says 1 "no receipt" helm log check
 ok "is cut by repair" says 0 "records the damage" helm log repair --yes
 ok "after which nothing else is lost" sh -c 'test "$(wc -l <"$0")" -eq "$1"' "$chain" "$((n + 1))"
 restore
+# Receipts that only stand in the wrong place on their line.
+sed -i '2s/^/x/' "$chain"
+ok "a stray byte is found" says 1 "line 2" helm log check
+ok "and repaired" says 0 "records the damage" helm log repair --yes
+ok "without losing the receipt behind it" sh -c 'test "$(wc -l <"$0")" -eq "$1"' "$chain" "$((n + 1))"
+ok "so no gap is left" sh -c '! grep -q "\"gaps\"" "$0"' "$chain"
+ok "sound" says 0 "sound" helm log check --all
+ok "and the heads still count" sh -c '! ls "$0"/.helm/log/*.before-* 2>/dev/null' "$ws"
+restore
+sed -i '2{N;s/\n//}' "$chain"
+ok "two receipts on one line are found" says 1 "line 2" helm log check
+ok "and separated" says 0 "records the damage" helm log repair --yes
+ok "both stay" sh -c 'test "$(wc -l <"$0")" -eq "$1" && ! grep -q "\"gaps\"" "$0"' "$chain" "$((n + 1))"
+ok "sound then" says 0 "sound" helm log check --all
+restore
+sed -i '2{N;s/\n/@@/}' "$chain"
+ok "also with something between them" says 0 "records the damage" helm log repair --yes
+ok "which is kept" sh -c 'grep -q "^@@" "$0"/.helm/receipts.jsonl.damaged-*' "$ws"
+ok "sound" says 0 "sound" helm log check --all
+restore
+sed -i '1s/^./f/' "$ws/.helm/log/leaves"
+sed -i '2s/^./f/' "$ws/.helm/log/leaves"
+sed -i '1s/^../00/;2s/^../11/' "$ws/.helm/log/leaves"
+ok "wrong leaves alone need no seam, and that is said" says 1 "nothing is signed; do it with --yes" helm log repair
+ok "made again" says 0 "were made again" helm log repair --yes
+restore
+
 # Verified before.
 lacks() { # TEXT COMMAND...: succeeds and does not say it
   not_said=$1

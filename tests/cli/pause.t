@@ -47,7 +47,14 @@ printf '{"workspace_edit": {"paused_at": "2026-01-01T00:00:00+00:00", "reason": 
 ok "a token of an older workspace is not shown" sh -c '! printf %s "$0" | grep -q abc' "$(helm profile paused --json)"
 ok "and resumes" says 0 "resumed=yes" helm profile resume workspace_edit --token abc
 
-for text in '{' '[]' '' '{"workspace_edit": {}, "workspace_edit": {}}'; do
+for text in '{' '[]' '' '{}'; do # the file is a copy of what a person decided
+  printf '%s' "$text" >"$state"
+  ok "damaged ($text): what was paused is" says 26 "fire drill" helm run --profile risky_edit -- true
+  ok "the rest runs, and it is said" says 0 "what a person decided holds" helm run -- true
+done
+fresh_workspace
+state=$ws/.helm/profile-pause-state.json
+for text in '{' '[]' '' '{"workspace_edit": {}, "workspace_edit": {}}'; do # where nobody has decided anything yet
   printf '%s' "$text" >"$state"
   ok "damaged ($text): nothing runs" says 26 "counts as paused" helm run -- true
   ok "nor passes" denied ls "counts as paused"

@@ -1,5 +1,6 @@
 # profile list, show, policy: with and without a workspace.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 lists_five() { [ "$(helm profile list | wc -l)" -eq 6 ]; }
 columns() { helm profile list | awk -F '  +' 'NF != 5 { exit 1 }'; }
@@ -19,24 +20,30 @@ cat >ws/references/execution_profiles.json <<'EOF'
 {"profiles": {"mine": {"backend": "local", "checkpoint": "never", "writes_allowed": true, "network_allowed": false}}}
 EOF
 echo '{"allowed_profiles": ["mine"], "default_profile": "mine"}' >ws/skills/writer/contract.json
-ok "a workspace's own profiles take the place of the shipped ones" says 0 "mine     local" helm profile list --path ws
+helm key create >/dev/null 2>&1
+ok "a workspace's own profiles count for nothing before somebody accepts them" exits 0 helm profile show risky_edit --path ws
+echo '{"default_profile": "mine"}' >ws/.helm/workspace.json
+ok "a person is told what they are" says 0 "mine: is a new profile" trust ws
+ok "accepted, they take the place of the shipped ones" says 0 "mine     local" helm profile list --path ws
 ok "a shipped one is then unknown" exits 2 helm profile show risky_edit --path ws
 ok "a skill's contract shows in the policy" says 0 '"default_profile": "mine"' helm profile policy --path ws
 
 echo '{"profiles": {"mine": {"backend": "local", "checkpoint": "never"}}}' >ws/references/execution_profiles.json
+trust ws >/dev/null
 ok "a right that is left out is named" says 0 "does not say 'writes_allowed'" helm profile list --path ws
 echo '{"profiles": []}' >ws/references/execution_profiles.json
-ok "a broken file is an error, never the shipped profiles" says 1 "execution_profiles.json" helm profile list --path ws
+ok "a broken file cannot be accepted" says 1 "execution_profiles.json" terminal TRUST -- helm workspace trust --path ws
+ok "what was accepted holds" says 0 "mine" helm profile list --path ws
 echo '{"profiles": {"mine": {"backend": "local", "checkpoint": "never"}}}' >ws/references/execution_profiles.json
 echo '{"profiles": {"mine": {"deny": ["no_such"]}}}' >ws/references/tool_groups.json
-ok "a broken group file is an error" says 1 "no_such" helm profile list --path ws
+ok "nor can a broken group file" says 1 "no_such" terminal TRUST -- helm workspace trust --path ws
 
 helm init --path chosen >/dev/null
 call='{"session_id":"s","tool_name":"Bash","tool_input":{"command":"curl https://example.org/"},"cwd":"'$scratch'/chosen"}'
-hook() { printf '%s' "$call" | helm hook pre-tool --client claude-code --workspace chosen; }
+hook() { printf '%s' "$call" | agent hook pre-tool --client claude-code --workspace chosen; }
 quiet() { [ -z "$(hook)" ]; }
 ok "a refusal names the profile that would permit it" says 0 "helm profile use service_ops" hook
-ok "a profile can be chosen" says 0 "default_profile=service_ops" helm profile use service_ops --path chosen
+ok "a profile can be chosen" says 0 "default_profile=service_ops" terminal -- helm profile use service_ops --path chosen
 ok "and agents' calls are judged by it" quiet
 ok "the choice is on record" says 0 "helm.profile/use" helm receipts show "$(helm receipts list --path chosen --json | sed -n 's/.*"receipt_id": "\(.*\)".*/\1/p' | sed -n 2p)" --path chosen
 ok "the rest of the file is as it was" grep -q helm_version chosen/.helm/workspace.json
@@ -45,7 +52,9 @@ HELM_ENV=HELM_TASK_ID=t
 ok "a guarded run cannot choose" says 25 "a person does that" helm profile use risky_edit --path chosen
 HELM_ENV=
 echo '{' >chosen/.helm/workspace.json
-ok "a choice that cannot be read blocks" says 0 "INBOX_POLICY_PROFILE_UNAVAILABLE" hook
-ok "and stops a run" says 1 "which profile this workspace has chosen cannot be read" helm run --path chosen -- true
+ok "a choice whose file cannot be read is what it was" quiet
+ok "and a run says so" says 0 "workspace.json cannot be read: what a person decided holds" helm run --path chosen -- true
+mkdir -p older/.helm && echo '{' >older/.helm/workspace.json
+ok "where nobody has chosen, it stops a run" says 1 "which profile this workspace has chosen cannot be read" helm run --path older -- true
 
 finish

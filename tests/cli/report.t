@@ -8,11 +8,11 @@ cd "$scratch/ws" || exit 1
 state=$scratch/ws/.helm
 pre() { # pre COMMAND ID [SESSION]
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"%s","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "${3:-s1}" "$scratch" "$2" |
-    helm hook pre-tool --client claude-code
+    agent hook pre-tool --client claude-code
 }
 post() { # post COMMAND ID
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"tool_response":{"exit_code":0},"session_id":"s1","cwd":"%s/ws","tool_use_id":"%s"}' "$1" "$scratch" "$2" |
-    helm hook post-tool --client claude-code
+    agent hook post-tool --client claude-code
 }
 asked_id() { sed -n 's/.*helm approval approve \(approval-[0-9a-f]*\).*/\1/p' | head -1; }
 mkdir build d1 d2 d3

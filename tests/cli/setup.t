@@ -1,6 +1,7 @@
 #!/bin/sh
 # Settings of agent clients: our entries go in, are tested, and come out again; everything else stays as it was.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -46,19 +47,20 @@ ok "and back, in JSON" says 0 "\"previous_workspace\": \"$scratch/other\"" helm 
 ok "to the same one: not a word" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >said && ! grep "until now" said' "$HELM_REAL" "$scratch"
 rm -f said
 ok "that is the file as installed" same "$settings" installed.json
-ok "removed, byte for byte" sh -c 'HOME="$1/home" "$0" setup remove claude-code --yes >/dev/null && cmp "$2" before.json' "$HELM_REAL" "$scratch" "$settings"
-ok "removing again finds nothing" says 0 "nothing of ours was there" helm setup remove claude-code --yes
+removed_whole() { terminal -- helm setup remove claude-code --yes >/dev/null && cmp "$settings" before.json; }
+ok "removed, byte for byte" removed_whole
+ok "removing again finds nothing" says 0 "nothing of ours was there" terminal -- helm setup remove claude-code --yes
 
 helm setup claude-code --yes >/dev/null
 sed 's/"opus"/"sonnet"/' "$settings" >edited && cp edited "$settings"
-helm setup remove claude-code --yes >/dev/null
+terminal -- helm setup remove claude-code --yes >/dev/null
 sed 's/"opus"/"sonnet"/' before.json >wanted.json
 ok "edited since: only ours goes" same "$settings" wanted.json
 rm "$settings"
 rmdir .claude
 helm setup claude-code --yes >/dev/null
 ok "a new file is private" sh -c 'test "$(stat -c %a "$0")" = 600' "$settings"
-helm setup remove claude-code --yes >/dev/null
+terminal -- helm setup remove claude-code --yes >/dev/null
 ok "and goes again, with its directory" test ! -e .claude
 
 refuses() { # refuses TEXT: setup fails, says it, and leaves no trace
@@ -105,16 +107,16 @@ printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >>"$scratch/home/
 ok "trusted: armed" sh -c 'test "$0" = 1' "$(state)"
 sed -i 's/sha256:..../sha256:0000/' "$scratch/home/.codex/config.toml"
 ok "another version trusted: not armed" says 1 "another version" helm setup status codex
-helm setup remove codex --yes >/dev/null
+terminal -- helm setup remove codex --yes >/dev/null
 
 ok "cursor" says 0 "armed" helm setup cursor --yes
 ok "cursor's file has a version" grep -q '"version": 1' .cursor/hooks.json
-helm setup remove cursor --yes >/dev/null
+terminal -- helm setup remove cursor --yes >/dev/null
 ok "cursor's file goes" test ! -e .cursor
 hermes=$scratch/home/.hermes/config.yaml
 ok "hermes: a new file" says 0 "armed" helm setup hermes --yes
 ok "what fails blocks" grep -q "fail_closed: true" "$hermes"
-helm setup remove hermes --yes >/dev/null
+terminal -- helm setup remove hermes --yes >/dev/null
 ok "and goes again" test ! -e "$scratch/home/.hermes"
 mkdir "$scratch/home/.hermes"
 printf '# my settings\nmodel: x  # why\nhooks:\n  pre_tool_call:\n  # first\n  - matcher: terminal\n    command: echo mine\n' >"$hermes"
@@ -126,12 +128,13 @@ ok "an agent may not touch that file" exits 25 helm guard check --shell "echo 'h
 sed -i 's/fail_closed: true/fail_closed: false/' "$hermes"
 ok "an entry that fails open is told" says 0 "fail_closed" helm setup status hermes
 sed -i 's/fail_closed: false/fail_closed: true/; s/model: x/model: y/' "$hermes"
-helm setup remove hermes --yes >/dev/null
+terminal -- helm setup remove hermes --yes >/dev/null
 sed 's/model: x/model: y/' before.yaml >wanted.yaml
 ok "edited since: only ours goes" same "$hermes" wanted.yaml
 cp before.yaml "$hermes"
 helm setup hermes --yes >/dev/null
-helm setup remove hermes --yes >/dev/null
+terminal -- helm setup remove hermes --yes >/dev/null
+removed_whole() { terminal -- helm setup remove claude-code --yes >/dev/null && cmp "$settings" before.json; }
 ok "removed, byte for byte" same "$hermes" before.yaml
 echo 'hooks: {pre_tool_call: []}' >"$hermes"
 ok "a shape that cannot be edited is refused" says 1 "cannot be edited in place" helm setup hermes --yes
@@ -150,9 +153,9 @@ rm .claude/settings.local.json
 sed -i "s|$HELM_REAL|/nowhere/helm|" "$settings"
 ok "a program that is gone: broken" says 1 "/nowhere/helm" helm setup status claude-code
 ok "a moved program is replaced" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >/dev/null && ! grep -q nowhere "$2" && test "$(grep -c pre-tool "$2")" = 1' "$HELM_REAL" "$scratch" "$settings"
-helm setup remove claude-code --yes >/dev/null
+terminal -- helm setup remove claude-code --yes >/dev/null
 ok "user scope goes to the home directory" sh -c 'HOME="$1/home" "$0" setup claude-code --scope user --yes >/dev/null && test -s "$1/home/.claude/settings.json" && ! test -e "$2"' "$HELM_REAL" "$scratch" "$settings"
-helm setup remove claude-code --yes >/dev/null
+terminal -- helm setup remove claude-code --yes >/dev/null
 
 # What the agent itself may not do about it.
 stops() { exits "$1" helm guard check --shell "$2"; }
@@ -178,7 +181,7 @@ killed() {
     cmp -s "$settings" before.json || grep -q 'hook pre-tool' "$settings" || { echo "step $n: half a file"; return 1; }
     helm setup repair claude-code >"$scratch/.repair" 2>&1 || { echo "step $n:"; cat "$scratch/.repair"; return 1; }
     [ ! -e "$ws/.helm/setup-recovery.json" ] || { echo "step $n: recovery file left"; return 1; }
-    helm setup remove claude-code --yes >/dev/null 2>&1 || { echo "step $n: remove"; return 1; }
+    terminal -- helm setup remove claude-code --yes >/dev/null 2>&1 || { echo "step $n: remove"; return 1; }
     cmp "$settings" before.json || { echo "step $n"; return 1; }
     [ $code -eq 0 ] && break
     n=$((n + 1))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # status, brief, dashboard and doctor tell how things stand, and none of them says that all is well while something is not.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 fresh() { # a new home and workspace
   chmod -R u+rwX "$scratch/home" 2>/dev/null
@@ -12,7 +13,7 @@ fresh() { # a new home and workspace
 }
 call() { # call COMMAND [CLIENT]
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s1","cwd":"%s/project","tool_use_id":"u%s"}' "$1" "$scratch" "$$" |
-    helm hook pre-tool --client "${2:-claude-code}" >/dev/null 2>&1
+    agent hook pre-tool --client "${2:-claude-code}" >/dev/null 2>&1
 }
 everywhere() { # everywhere TEXT [DOCTOR-EXIT]: all four say it, for people and for programs
   text=$1
@@ -91,7 +92,7 @@ ok "which does not say that all is well" sh -c '! printf %s "$0" | grep -q "All 
 
 # (d) what destroys is saved and runs
 fresh
-helm profile use workspace_edit --destructive checkpoint >/dev/null
+terminal -- helm profile use workspace_edit --destructive checkpoint >/dev/null
 ok "destructive=checkpoint is told everywhere" everywhere "checkpoint"
 ok "also by the first sentence" first "what destroys is saved first and then runs"
 ok "which does not say that all is well" sh -c '! printf %s "$0" | grep -q "All is well"' "$(helm status --brief)"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What can be undone need not be asked: where the workspace says so, what would be lost is saved first, and really comes back.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 ws=$scratch/ws
 mkdir "$ws"
@@ -9,7 +10,7 @@ calls=$ws/.helm/tool-calls.jsonl
 call() { # call COMMAND: the payload of a shell call
   printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"s","cwd":"%s","tool_use_id":"u"}' "$1" "$ws"
 }
-ask() { call "$2" | helm hook pre-tool --client "$1" --path "$ws"; }
+ask() { call "$2" | agent hook pre-tool --client "$1" --path "$ws"; }
 passes() { out=$(ask claude-code "$1") && [ -z "$out" ] || { echo "$out"; return 1; }; }
 asks() { # asks COMMAND [TEXT]
   out=$(ask claude-code "$1")
@@ -31,7 +32,7 @@ ok "by default a loss is asked about" asks "rm -rf build"
 ok "and saved first, where the client can ask" asks "rm -rf build" "helm checkpoint restore"
 ok "the receipt of a question names the checkpoint" receipt_says checkpoint_id '[^"]+'
 ok "a client that cannot ask gets no checkpoint" sh -c '! printf %s "$0" | grep -q "checkpoint restore"' "$(ask codex "rm -rf build")"
-ok "the choice is made by a command" says 0 default_profile=workspace_edit helm profile use workspace_edit --destructive checkpoint --path "$ws"
+ok "the choice is made by a command" says 0 default_profile=workspace_edit terminal -- helm profile use workspace_edit --destructive checkpoint --path "$ws"
 
 ok "then it runs without a question" passes "rm -rf build"
 ok "the receipt says why" receipt_says settled_by checkpoint
@@ -145,7 +146,12 @@ ok "a store that cannot be written asks" asks "rm -rf build"
 ok "and the receipt says why" receipt_says checkpoint_error '[^"]+'
 rm "$ws/.helm/checkpoints"
 mv "$scratch/checkpoints.away" "$ws/.helm/checkpoints"
-twin() { call "rm -rf build" | helm_twin hook pre-tool --client claude-code --path "$ws" 2>"$scratch/.e"; }
+agent_twin() {
+  # shellcheck disable=SC2086 # words on purpose
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" HELM_TEST_CLOCK_US=1767225600000000 ${HELM_ENV:-} \
+    python3 "$HELM_SOURCE/tests/tools/agent.py" "$HELM_TWIN" "$@"
+}
+twin() { call "rm -rf build" | agent_twin hook pre-tool --client claude-code --path "$ws" 2>"$scratch/.e"; }
 any_fault() { # whatever fails: a pass has a receipt, and the receipt a checkpoint that can be restored
   n=1
   passed=0
@@ -202,7 +208,7 @@ fi
 
 # what a call changed
 post() { # post COMMAND
-  call "$1" | sed 's/}$/,"tool_response":{"exit_code":0}}/' | helm hook post-tool --client claude-code --path "$ws"
+  call "$1" | sed 's/}$/,"tool_response":{"exit_code":0}}/' | agent hook post-tool --client claude-code --path "$ws"
 }
 note() { tail -n 1 "$calls"; }
 notes() { note | grep -qF -e "$1" || { note; return 1; }; }
@@ -227,9 +233,9 @@ post "make"
 ok "what an unknown program wrote is found by its time" notes build/made.o
 ok "which is said to be no full answer" notes '"changes_partial": true'
 printf '{"tool_name":"Write","tool_input":{"file_path":"%s/w.txt","content":"x"},"session_id":"s","cwd":"%s","tool_use_id":"w"}' "$ws" "$ws" >w.json
-helm hook pre-tool --client claude-code --path "$ws" <w.json
+agent hook pre-tool --client claude-code --path "$ws" <w.json
 echo x >"$ws/w.txt"
-helm hook post-tool --client claude-code --path "$ws" <w.json
+agent hook post-tool --client claude-code --path "$ws" <w.json
 ok "an edit is noted" notes '"changed_files": ["w.txt"]'
 ok "reading is not" sh -c 'test -z "$0"' "$(passes "ls"; post "ls"; note | grep -F changed_files)"
 ok "the session shows files" says 0 'changed: w.txt' helm report --session s --format markdown --path "$ws"

@@ -5,6 +5,7 @@
 # (tests/unit/sandbox_test.c --probe) that tries one thing; it must be seen to have run, because a run that never started proves
 # nothing about a wall.  Each wall is a case of its own, and what should work is tried too: a wall that stops everything is wrong.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
 
 probe=$HELM_BUILD/tests/sandbox_test
 [ -x "$probe" ] || skip_all "the probe is not built: $probe"
@@ -143,6 +144,7 @@ ok "nor is all there is" started_in / closed workspace_edit write "$scratch/outs
 mkdir "$scratch/extra"
 sed 's|"profiles": {|"profiles": { "one_more": { "description": "x", "backend": "local", "runtime_backend": "local-shell", "runtime_target_kind": "workspace", "isolation": "shared-session", "handoff_required": false, "writes_allowed": true, "network_allowed": false, "checkpoint": "never", "network": "none", "sandbox": "required", "write_paths": ["'"$scratch/extra"'"], "intended_for": ["x"] },|' \
   "$elsewhere/references/execution_profiles.json" >"$scratch/profiles" && cp "$scratch/profiles" "$elsewhere/references/execution_profiles.json"
+trust "$elsewhere" >/dev/null
 ok "a place that a profile names can be written" at_elsewhere open one_more write "$scratch/extra/made"
 ok "its neighbours cannot" at_elsewhere closed one_more write "$scratch/outside/new"
 

@@ -65,7 +65,7 @@ static int ask(struct place *p, enum verdict *ret, struct err *e)
 static int approve(struct place *p, struct err *e)
 {
 	struct sys *sys = p->k.sys;
-	struct approver who = { .name = "test" };
+	struct person who = { .name = "test" };
 	struct approval_terms once = { .reach = REACH_EXACT,
 		.is_once = true,
 		.expires_us = (sys->now_us(sys) / 1000000 + 3600) * 1000000 };

@@ -21,7 +21,7 @@ VALUES = ["", "x", "0", 0, 1, -1, 7, 2**53 - 1, 2**53, 1.5, True, False, None, [
           "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.100000Z", "2026-01-01T00:00:00.1Z", "2026-01-01T01:00:00+01:00", "ws-x",
           "receipt.v5", "decision_record.v4", "decision_record.v9", "a" * 64, "A" * 64, "0" * 128, "sha256:" + "0" * 64]
 NAMES = ["extra", "x-note", "Verdict", "blob_hash", "created_at", "hash", "log_id", "leaf_index", "transparency", "merkle_root", "metadata",
-         "subject", "tool_name", "correlation_id", "retry_count", "public_key_set", "ver\u017fion", "evidence", "id", "risk_tier"]
+         "subject", "tool_name", "correlation_id", "retry_count", "public_key_set", "ver\u017fion", "evidence", "id", "risk_tier", "log_id\0x", "tool_name\0"]
 
 
 def write(value):

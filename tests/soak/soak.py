@@ -36,6 +36,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 TERMINAL = os.path.join(SOURCE, "tests", "tools", "terminal.py")
+AGENT = os.path.join(SOURCE, "tests", "tools", "agent.py")
 TMPFS_BYTES = 256 << 20
 LITTLE_BYTES = 24 << 20  # with less than this free, a refusal is no surprise
 TIMEOUT_S = 120
@@ -168,6 +169,8 @@ class Site:
         if clock is not None:
             program, extra = self.twin, {"HELM_TEST_CLOCK_US": str(int(clock * 1000000))}
             self.counts.add("clock_steps")
+        if args[0] == "hook":  # by a client of its own: whoever calls a hook is no person, and we are one below
+            prefix = list(prefix) + [sys.executable, AGENT]
         started = time.monotonic()
         self.going[threading.get_ident()] = "%s since %.1f" % (kind, started)
         p = subprocess.Popen(list(prefix) + [program] + args, cwd=self.work, env=self.env(extra), stdin=subprocess.PIPE,
@@ -181,7 +184,10 @@ class Site:
             def shoot():
                 shot.append(1)
                 with contextlib.suppress(ProcessLookupError):
-                    p.send_signal(signal.SIGKILL)
+                    if AGENT in prefix:
+                        os.killpg(p.pid, signal.SIGKILL)
+                    else:
+                        p.send_signal(signal.SIGKILL)
             timer = threading.Timer(delay, shoot)
             timer.start()
         try:
@@ -234,12 +240,12 @@ class Site:
         os.makedirs(second)
         subprocess.run([self.helm, "key", "create"], env=dict(self.env(), HOME=second), check=True, capture_output=True)
         self.boss = os.path.join(second, ".helm", "keys", "root")
-        done = self.call("use", ["profile", "use", "workspace_edit", "--destructive", "checkpoint"])
-        if done.code:
-            sys.exit("soak: the profile could not be chosen: %s" % done)
         done = self.person(["TRUST"], ["approval", "trust", "add", self.boss + ".pub", "--label", "boss"])
         if done.code:
             sys.exit("soak: an approver could not be registered: %s" % done)
+        done = self.call("use", ["profile", "use", "workspace_edit", "--destructive", "checkpoint", "--key", self.boss + ".key"])
+        if done.code:
+            sys.exit("soak: the profile could not be chosen: %s" % done)
 
     # ---- what is recorded ----
 
@@ -311,7 +317,7 @@ class Site:
             if not row:
                 c.found("lost", "%s: the outcome row of call %s" % (name, use), ("end", name, use))
             elif before and before.get("decision_id") and not any(
-                    r.get("type") == "outcome" or str(r.get("receipt_id", "")).endswith("_outcome")
+                    r.get("type") == "outcome" or str(r.get("receipt_id", "")).split(".")[0].endswith("_outcome")
                     for r in decisions.get(before["decision_id"], [])):
                 c.found("lost", "%s: the outcome receipt of call %s" % (name, use), ("end", name, use))
         self.decisions = decisions
@@ -683,7 +689,7 @@ class Agent(threading.Thread):
     def rotate(self):
         s, since = self.s, self.since()
         with s.keys:
-            done = self.call("rotate", ["key", "rotate", "--reason", "soak"], kill=0.3, clock=self.clock())
+            done = self.call("rotate", ["key", "rotate", "--reason", "soak", "--key", s.boss + ".key"], kill=0.3, clock=self.clock())
             if done.code == 0:
                 s.counts.add("rotations")
             else:
@@ -784,12 +790,12 @@ class Agent(threading.Thread):
             held = self.call("hook", ["hook", "pre-tool", "--client", client], stdin=self.payload(self.new("use"), "echo a > a.txt"))
             if not held.killed and "deny" not in held.out and held.code != 2 and "block" not in held.out:
                 s.counts.found("wrong_states", "%s: %s is frozen, and passes: %s" % (s.name, who, held))
-        done = self.call("unfreeze", ["unfreeze", "--principal", who])
+        done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"])
         for _ in range(50):
             if done.code == 0 or not (done.killed or not s.is_calm(since)):
                 break
             time.sleep(0.1)
-            done = self.call("unfreeze", ["unfreeze", "--principal", who], kill=0)
+            done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"], kill=0)
         s.frozen[who] = False if done.code == 0 else None
 
     def rebuild(self):

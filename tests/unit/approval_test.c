@@ -13,7 +13,7 @@
 
 static struct kernel_fixture x;
 static const char *profile;
-static const struct approver person = { .name = "user:1000 at a test" };
+static const struct person person = { .name = "user:1000 at a test" };
 enum { HOUR = 3600 };
 
 static int begin(void **state)

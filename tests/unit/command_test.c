@@ -62,6 +62,7 @@ static bool holds(const char *text, enum command_class class)
 		return has_only_reading(&p);
 	case COMMAND_ACTS:
 		return has_only_work(&p);
+	case COMMAND_FOUNDS:
 	case COMMAND_CONTROLS:
 		return has_kind(&p, FX_TAMPER);
 	case COMMAND_WRAPS:

@@ -108,14 +108,14 @@ static void everything(void **state)
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	assert_string_equal(find_check(&v, "receipts")->detail, "5, each signed by a key given");
 	assert_string_equal(find_check(&v, "transparency")->detail, "5 receipts stand in the log of 5");
-	assert_int_equal(replay_pack(&a, &p, v.trust, &report, &e), OK);
+	assert_int_equal(replay_pack(&a, &p, v.trust, NULL, &report, &e), OK);
 	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "hashes_verified", 0), ISSUED - 1);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_failed", -1), 0);
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), ISSUED);
 	/* Without a key there is nothing to check signatures with, and that is no failure. */
 	struct trust nobody = { 0 };
-	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_int_equal(replay_pack(&a, &p, &nobody, NULL, &report, &e), OK);
 	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), 0);
 }
@@ -171,7 +171,7 @@ static void dishonest_exporter(void **state)
 	assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	struct trust nobody = { 0 };
 	struct json *report;
-	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_int_equal(replay_pack(&a, &p, &nobody, NULL, &report, &e), OK);
 	assert_string_not_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_non_null(
 		strstr(json_text(json_at(json_get(report, "issues"), 0)), "the chain breaks at receipt"));

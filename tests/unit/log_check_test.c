@@ -550,7 +550,8 @@ static void no_repair_removes_a_receipt(void **state)
 		json_each_member (m, before)
 			if (!json_get(after, m->name))
 				fail_msg("round %d: the repair removed %s", round, m->name);
-		assert_int_equal(after->n, before->n + was_damaged); /* and the seam */
+		/* And the seam; and receipts that stood behind half a line come back. */
+		assert_true(after->n >= before->n + was_damaged);
 		check(&f, &f.a, &report);
 		if (!report.is_sound) {
 			struct buf b;

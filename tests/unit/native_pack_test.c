@@ -375,7 +375,7 @@ static struct json *play(void)
 
 	memcpy(copy, files, sizeof(copy));
 	assert_int_equal(verify_pack_bytes(&a, packs_tar(&a, copy, file_count), &p, &e), OK);
-	assert_int_equal(replay_pack(&a, &p, &nobody, &report, &e), OK);
+	assert_int_equal(replay_pack(&a, &p, &nobody, NULL, &report, &e), OK);
 	return report;
 }
 

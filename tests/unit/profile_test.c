@@ -195,6 +195,64 @@ static void unknown_profiles_name_the_known_ones(void **state)
 	assert_string_equal(found->name, "risky_edit");
 }
 
+static bool is_within(const struct profiles *p, const char *x, const char *y)
+{
+	return profile_is_within(profiles_find(p, x), profiles_find(p, y));
+}
+
+/* Any single right more, and it is no longer within. */
+static void within(void **state)
+{
+	static const char *const write[] = { "/srv" };
+	struct profiles p;
+
+	(void)state;
+	profiles_builtin(&a, &p);
+	for (size_t i = 0; i < p.count; i++)
+		assert_int_equal(profile_is_within(&p.list[i], &p.list[i]), !p.list[i].handoff_required);
+	assert_true(is_within(&p, "inspect_local", "workspace_edit"));
+	assert_true(is_within(&p, "inspect_local", "risky_edit"));
+	assert_true(is_within(&p, "risky_edit", "workspace_edit"));
+	assert_false(is_within(&p, "workspace_edit", "risky_edit")); /* that one saves first */
+	assert_false(is_within(&p, "workspace_edit", "inspect_local"));
+	assert_false(is_within(&p, "service_ops", "workspace_edit"));
+	assert_false(is_within(&p, "remote_handoff", "service_ops"));
+	assert_false(is_within(&p, "inspect_local", "remote_handoff"));
+
+	const struct profile *base = profiles_find(&p, "workspace_edit");
+	struct profile more[9];
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
+		more[i] = *base;
+	more[0].network = ALLOWANCE_YES;
+	more[1].network = ALLOWANCE_TARGET;
+	more[2].reach = NETWORK_FULL;
+	more[3].destructive = DESTRUCTIVE_CHECKPOINT;
+	more[4].write_paths = write;
+	more[4].write_path_count = 1;
+	more[5].writes = ALLOWANCE_TARGET;
+	more[6].checkpoint = CHECKPOINT_NEVER;
+	more[7].tool_rules[GROUP_EXTERNAL_NETWORK] = TOOLS_ASK;
+	more[8].backend = "elsewhere";
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		assert_false(profile_is_within(&more[i], base));
+		if (i != 4)
+			continue;
+		assert_true(profile_is_within(base, &more[i]));
+		assert_true(profile_is_within(&more[i], &more[i]));
+	}
+	struct profile strict = *base;
+	strict.sandbox = SANDBOX_REQUIRED;
+	strict.unknown_tool = UNKNOWN_ASK;
+	assert_true(profile_is_within(&strict, base));
+	assert_false(profile_is_within(base, &strict));
+	strict.sandbox = SANDBOX_BEST_EFFORT;
+	assert_false(profile_is_within(base, &strict));
+	strict.unknown_tool = base->unknown_tool;
+	strict.checkpoint = CHECKPOINT_MANUAL;
+	assert_false(profile_is_within(&strict, base));
+	assert_false(profile_is_within(base, &strict));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +264,7 @@ int main(void)
 		cmocka_unit_test_teardown(broken_tool_groups_are_refused, done),
 		cmocka_unit_test_teardown(grants_split_what_was_requested, done),
 		cmocka_unit_test_teardown(unknown_profiles_name_the_known_ones, done),
+		cmocka_unit_test_teardown(within, done),
 	};
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }

@@ -282,7 +282,7 @@ static int native_pack(struct conform_case *c, struct pack *p, struct err *e)
 		return verify_pack_bytes(c->a, c->text, p, e);
 	if (!file_exists(c->sys, c->dirfd, published))
 		published = arena_printf(c->a, "../%s", published);
-	return verify_pack_open(c->sys, c->a, c->dirfd, published, p, e);
+	return verify_pack_open(c->sys, c->a, c->dirfd, published, NULL, p, e);
 }
 
 /* Each pack is asked twice, with and without accepting its own key, and the case states both answers. */

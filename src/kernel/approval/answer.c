@@ -18,7 +18,7 @@ static const char APPROVER_DOMAIN[] = "helm:approval:v1\n";
 /* An answer may also be signed with a key that a person registered for this; a prefix keeps that signature
  * from meaning anything elsewhere. */
 static void add_approver(
-	struct arena *a, const struct approver *who, const struct json *what, struct json *about)
+	struct arena *a, const struct person *who, const struct json *what, struct json *about)
 {
 	uint8_t signature[SIGN_SIZE];
 	char hex[2 * SIGN_SIZE + 1], id[KEY_ID];
@@ -41,7 +41,7 @@ static void add_approver(
 
 /* `what` stands in the receipt's metadata under its type; its digest is what the signature covers. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *type, struct json *what,
-	const struct approver *who, struct json **ret, struct err *e)
+	const struct person *who, struct json **ret, struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT);
 
@@ -162,7 +162,7 @@ static int can_reach(const struct cover *covers, size_t n, const struct approval
 /* ---- grants ---- */
 
 /* Records the grant, then puts it into the open document; the caller writes the document. */
-static int make_grant(struct approval_store *st, struct grant *g, const struct approver *who,
+static int make_grant(struct approval_store *st, struct grant *g, const struct person *who,
 	struct json **ret_receipt, struct err *e)
 {
 	struct kernel *k = st->k;
@@ -223,7 +223,7 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 /* Receipt, document, then the file for older readers.  An error after the receipt leaves a grant on record
  * that nobody can use. */
 int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
-	const struct approver *who, struct json **ret_receipt, struct err *e)
+	const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct json *entry, *receipt;
@@ -251,7 +251,7 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 }
 
 /* A grant nobody asked for; drafted by grant_draft_for(). */
-int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
+int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct person *who,
 	struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
@@ -294,7 +294,7 @@ int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
 
 /* A no is on record, too, and cannot be answered again. */
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
-	const struct approver *who, struct json **ret_receipt, struct err *e)
+	const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct json *entry, *what = json_new(a, JSON_OBJECT);
@@ -317,7 +317,7 @@ int approval_deny(struct kernel *k, struct arena *a, const char *id, const char 
 
 /* The receipt alone ends the grant, even if the document cannot be written: see fold.c. */
 int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
-	const struct approver *who, struct json **ret_receipt, struct err *e)
+	const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct json *what = json_new(a, JSON_OBJECT);

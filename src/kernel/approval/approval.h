@@ -7,6 +7,7 @@
 #define KERNEL_APPROVAL_APPROVAL_H
 
 #include "kernel/kernel.h"
+#include "kernel/person.h"
 
 #define APPROVALS "approvals.json"
 #define APPROVALS_LOG "approvals-log.jsonl"
@@ -41,25 +42,19 @@ struct approval_terms {
 	const char *path, *host; /* of REACH_PATH (absolute, links resolved), REACH_HOST */
 	int64_t expires_us;
 };
-/* Who answers. */
-struct approver {
-	const char *name; /* "user:1000 at /dev/pts/3", "key ed25519:..." */
-	struct key *key; /* signs the answer too; or NULL */
-};
-
 /* A request, proven to be what was asked: APPROVAL_MISSING, APPROVAL_TAMPERED. */
 int approval_get(struct kernel *k, struct arena *a, const char *id, struct json **ret_entry, struct err *e);
 /* Each leaves a signed receipt in the chain first, then takes effect.  A request is answered once:
  * APPROVAL_SETTLED when it was answered or has expired.  APPROVAL_REACH when what was asked may not be
  * granted so far. */
 int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
-	const struct approver *who, struct json **ret_receipt, struct err *e);
+	const struct person *who, struct json **ret_receipt, struct err *e);
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
-	const struct approver *who, struct json **ret_receipt, struct err *e);
+	const struct person *who, struct json **ret_receipt, struct err *e);
 int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,
-	const struct approver *who, struct json **ret_receipt, struct err *e);
+	const struct person *who, struct json **ret_receipt, struct err *e);
 /* Give what was drafted: signed first, then kept. */
-int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct approver *who,
+int grant_give(struct kernel *k, struct arena *a, struct grant *g, const struct person *who,
 	struct json **ret_receipt, struct err *e);
 /* From the questions since then: {since, questions, must_be_asked, proposals: [{number, saves,
  * denied_by_you, principal, covers, examples, approval_id}]}, the one that saves most first.  approval_id:
@@ -72,14 +67,6 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
  * would be, GRANT_DENIED.  A subject or session that is NULL means anybody. */
 int grant_draft_for(struct kernel *k, struct arena *a, const struct request *q,
 	const struct approval_terms *t, struct grant *ret, struct err *e);
-
-/* A person outside of everything that is governed: E_DENIED APPROVAL_INSIDE below a guarded run or an agent
- * client. */
-int approver_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
-/* The program that called this hook, for the row of the call: pid and start time of the nearest ancestor
- * that is no shell or the like, or of the farthest one looked at; both 0 when a shell did in which a person
- * types. */
-void approver_caller(struct sys *s, int64_t *ret_pid, int64_t *ret_start_ticks);
 
 /* ---- for the steps of the kernel itself ---- */
 

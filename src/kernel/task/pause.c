@@ -1,28 +1,27 @@
 /* pause.c — profiles that nobody may start for now.  Every decision asks, whichever door it came through.
  *
- * <state>/profile-pause-state.json: {profile: {paused_at, reason, token_sha256}}.  The token is shown once
- * and only its hash is kept, so that reading the file does not let anybody resume.  A file that cannot be
- * read counts as "everything is paused". */
+ * Pauses are part of the standing word (posture.h): {profile: {paused_at, reason, token_sha256}}.  <state>/profile-pause-state.json says the
+ * same for people and older tools, and a pause that only it knows counts, too.  The token is shown once and only its hash is
+ * kept, so that reading the file does not let anybody resume.  What cannot be read counts as "everything is paused". */
 #include "base/doc.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "kernel/posture_parts.h"
 #include "kernel/task/task.h"
 
-#include <fcntl.h>
 #include <string.h>
-
-static const struct doc PAUSES = { .file = "profile-pause-state.json",
-	.lock = "profile-pause-state.lock",
-	.type = JSON_OBJECT,
-	.style = JSON_SORT_BYTES,
-	.code = "PAUSE_STATE" };
 
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e)
 {
-	int rc = doc_load(s, a, ws->state_fd, &PAUSES, ret, e);
+	struct json *doc;
+	int rc = tree_pauses(s, a, ws, &doc, e);
 
-	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
+	if (rc)
+		return rc;
+	json_each_member (m, json_get(posture_of(s, ws)->word, "pauses"))
+		json_set(a, doc, m->name, json_copy(a, m->value));
+	*ret = doc;
+	return OK;
 }
 
 /* Why the profile is paused, or NULL. */
@@ -40,28 +39,42 @@ const char *pause_in_force(struct kernel *k, struct arena *a, const char *profil
 		a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
 
-/* The token is returned once, after the pause is on disk. */
-int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
-	const char *reason, char **ret_token, struct err *e)
+/* One pause, or its end. */
+struct pausing {
+	const char *profile;
+	struct json *entry; /* of a pause */
+	const char *token; /* of its end */
+};
+
+static int begin_pause(void *arg, struct arena *a, struct json *word, struct err *e)
 {
-	AUTO(close_fd) int lock = -1;
-	struct json *doc, *entry = json_new(a, JSON_OBJECT);
+	const struct pausing *p = arg;
+
+	(void)e;
+	json_set(a, doc_part(a, word, "pauses"), p->profile, p->entry);
+	return OK;
+}
+
+/* The token is returned once, after the pause is on record and in force. */
+int pause_profile(struct kernel *k, struct arena *a, const char *profile, const char *reason,
+	char **ret_token, struct err *e)
+{
+	struct json *entry = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT), *receipt;
 	uint8_t raw[16];
 	char hex[33];
-	int rc = doc_lock(s, ws->state_fd, &PAUSES, &lock, e);
 
-	if (rc == OK)
-		rc = pause_load(s, a, ws, &doc, e);
-	if (rc)
-		return rc;
-	if (s->random(s, raw, sizeof(raw)))
+	if (k->sys->random(k->sys, raw, sizeof(raw)))
 		return err_sys(e, "PAUSE_TOKEN", "cannot make a token");
 	hex_encode(raw, sizeof(raw), hex);
-	json_sets(a, entry, "paused_at", text_time_iso(a, s->now_us(s)));
+	json_sets(a, entry, "paused_at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_sets(a, entry, "reason", reason);
 	json_sets(a, entry, "token_sha256", sha256_hex(a, hex, 32));
-	json_set(a, doc, profile, entry);
-	rc = doc_replace(s, a, ws->state_fd, &PAUSES, doc, e);
+	json_sets(a, about, "profile", profile);
+	json_sets(a, about, "reason", reason);
+	struct pausing p = { .profile = profile, .entry = entry };
+	int rc = posture_change(k, a,
+		&(struct act){ .effect_id = "helm.profile/pause", .type = "setting", .about = about },
+		begin_pause, &p, &receipt, e);
 	if (rc == OK)
 		*ret_token = arena_strdup(a, hex);
 	return rc;
@@ -80,27 +93,32 @@ static bool same_hash(const char *x, const char *y)
 }
 
 /* Without the token nobody resumes, not even who can write a command line. */
-int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
-	const char *token, struct err *e)
+static int end_pause(void *arg, struct arena *a, struct json *word, struct err *e)
 {
-	AUTO(close_fd) int lock = -1;
-	struct json *doc;
-	int rc = doc_lock(s, ws->state_fd, &PAUSES, &lock, e);
+	const struct pausing *p = arg;
+	struct json *all = doc_part(a, word, "pauses");
+	const struct json *entry = json_get(all, p->profile);
 
-	if (rc == OK)
-		rc = pause_load(s, a, ws, &doc, e);
-	if (rc)
-		return rc;
-	const struct json *entry = json_get(doc, profile);
 	if (!entry)
-		return err_set(e, E_INPUT, "PAUSE_NOT", "profile %s is not paused", profile);
+		return err_set(e, E_INPUT, "PAUSE_NOT", "profile %s is not paused", p->profile);
 	/* Files of older workspaces hold the token itself. */
 	const char *kept = json_get_text(entry, "token_sha256", NULL),
 		   *plain = json_get_text(entry, "resume_token", NULL);
 	const char *want = kept ? kept : plain ? sha256_hex(a, plain, strlen(plain)) : "";
-	if (!same_hash(want, sha256_hex(a, token, strlen(token))))
+	if (!same_hash(want, sha256_hex(a, p->token, strlen(p->token))))
 		return err_set(e, E_INPUT, "PAUSE_TOKEN",
-			"that is not the token that was shown when %s was paused", profile);
-	(void)json_remove(doc, profile);
-	return doc_replace(s, a, ws->state_fd, &PAUSES, doc, e);
+			"that is not the token that was shown when %s was paused", p->profile);
+	(void)json_remove(all, p->profile);
+	return OK;
+}
+
+int resume_profile(struct kernel *k, struct arena *a, const char *profile, const char *token, struct err *e)
+{
+	struct pausing p = { .profile = profile, .token = token };
+	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+
+	json_sets(a, about, "profile", profile);
+	return posture_change(k, a,
+		&(struct act){ .effect_id = "helm.profile/resume", .type = "setting", .about = about },
+		end_pause, &p, &receipt, e);
 }

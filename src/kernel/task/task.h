@@ -62,13 +62,12 @@ int task_change(struct sys *s, struct arena *a, struct workspace *ws, const stru
 /* Why nobody may start this profile now; NULL: it is not paused.  What cannot be read is a pause. */
 const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile);
 #define PAUSE_RULE "deny.paused" /* of a decision that a pause made */
-/* {profile: {paused_at, reason, ...}}.  An error when the file cannot be understood: then nothing may
- * start. */
+/* {profile: {paused_at, reason, ...}}, whether the standing word or only the tree says it.  An error when the file cannot be
+ * understood and nobody has spoken: then nothing may start. */
 int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
-/* The token that ends the pause is given once and kept only as a hash. */
-int pause_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
-	const char *reason, char **ret_token, struct err *e);
-int resume_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *profile,
-	const char *token, struct err *e);
+/* Both are acts on record.  The token that ends the pause is given once and kept only as a hash. */
+int pause_profile(struct kernel *k, struct arena *a, const char *profile, const char *reason,
+	char **ret_token, struct err *e);
+int resume_profile(struct kernel *k, struct arena *a, const char *profile, const char *token, struct err *e);
 
 #endif

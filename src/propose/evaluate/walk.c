@@ -427,8 +427,8 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 	w->depth--;
 }
 
-bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
-	bool (*is_bad)(const struct effect *))
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc,
+	const struct word *text, bool (*is_bad)(const struct effect *))
 {
 	struct proposal *p = w->p, before = *p;
 	struct feed out = from->out;
@@ -560,6 +560,14 @@ bool walk_knows_name(const struct word *x)
 bool walk_names_variable(struct walk *w, const char *name)
 {
 	return scope_binding(w, BIND_VARIABLE, name, strlen(name), false) != NULL;
+}
+
+bool walk_is_at_home(struct walk *w)
+{
+	const struct binding *b = scope_binding(w, BIND_VARIABLE, "HOME", 4, false);
+	const struct value *v = b ? b->now : NULL;
+
+	return !v || (w->at->home && v->n == 1 && text_eq(v->items[0], w->at->home));
 }
 
 /* ---- the way in ---- */

@@ -5,6 +5,8 @@
  * knows is judged as its own (the verbs of share/programs/cloud.txt); where both know a word the stricter meaning stands. */
 #include "propose/programs/programs.h"
 
+#include "base/file.h"
+#include "base/text.h"
 #include "model/command.h"
 
 #include <string.h>
@@ -62,6 +64,69 @@ static void find_overruling(struct call *k, size_t end)
 			(is_mode && !word_is(&k->rest[i + 1], "enforce")))
 			fx(k, TAG_TAMPER_GUARD, x, 0);
 	}
+}
+
+/* A profile that permits no more than the one in force.  Where that is not known, only the one that reads. */
+static bool is_narrower(const struct call *k, const struct word *x)
+{
+	static const char *const least[] = { "inspect_local", NULL };
+	const struct surroundings *at = walk_surroundings(k->w);
+	for (const char *const *p = at->narrower ? at->narrower : least; *p; p++)
+		if (word_is(x, *p))
+			return true;
+	return false;
+}
+
+/* The workspace that governs here anyway. */
+static bool is_same_place(const struct call *k, const struct word *x)
+{
+	const struct surroundings *at = walk_surroundings(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+	return at->workspace && x->certainty == CERTAIN && (*x->text == '/' || cwd) &&
+		text_eq(path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd ? cwd : "/", x->text)),
+			at->workspace);
+}
+
+/* One option with its value, as "--name value" or "--name=value".  False when it is another one or has none. */
+static bool option_value(const struct call *k, size_t i, size_t end, const char *name, struct word *ret)
+{
+	const struct word *x = &k->rest[i];
+	size_t n = strlen(name);
+	if (!says_option(x, name) || (word_is(x, name) && i + 1 >= end))
+		return false;
+	*ret = word_is(x, name) ? x[1] : word_tail(x, n + 1);
+	return true;
+}
+
+/* Work is asked to be done somewhere else than where the person has set things up, or under more than they chose. */
+static void find_boundary(struct call *k, size_t end, bool is_profile_run)
+{
+	static const char *const places[] = { "--workspace", "--path" };
+	struct word value;
+	for (size_t i = 0; i < end; i++) {
+		if (!is_profile_run && option_value(k, i, end, "--profile", &value) &&
+			!is_narrower(k, &value))
+			fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
+		for (size_t j = 0; j < (is_profile_run ? 1 : 2); j++)
+			if (option_value(k, i, end, places[j], &value) && !is_same_place(k, &value))
+				fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
+		if (is_profile_run && !word_starts(&k->rest[i], "-") && stands_free(k->rest, i)) {
+			if (!is_narrower(k, &k->rest[i]))
+				fx(k, TAG_TAMPER_BOUNDARY, &k->rest[i], 0);
+			is_profile_run = false;
+			end = i; /* behind it stands the command, or options of which --path is another one */
+		}
+	}
+}
+
+/* Keys and decisions are found by HOME: another one is another boundary. */
+static void find_other_home(struct call *k)
+{
+	for (size_t i = 0; i < k->c->assign_count; i++)
+		if (text_eq(k->c->assigns[i].name, "HOME"))
+			fx_name(k, TAG_TAMPER_BOUNDARY, "HOME", 0);
+	if (!walk_is_at_home(k->w))
+		fx_name(k, TAG_TAMPER_BOUNDARY, "HOME", 0);
 }
 
 /* helm run [options] [--] COMMAND.  Without "--" it is not certain which word is an option's value and which the command,
@@ -129,9 +194,14 @@ static void own_command(struct call *k, const struct helm_command *c)
 	if (k->rest_count && word_is_any(&k->rest[0], "--help -h")) {
 		fx(k, TAG_READ_QUERY, NULL, 0);
 	} else if (class == COMMAND_WRAPS) {
+		find_boundary(k, end, strchr(c->name, ' ') != NULL);
+		find_other_home(k);
 		wrapped(k, end, strchr(c->name, ' '));
 	} else if (class == COMMAND_CONTROLS) {
 		fx_name(k, TAG_TAMPER_GUARD, c->name, 0);
+	} else if (class == COMMAND_FOUNDS) {
+		fx_name(k, TAG_TAMPER_BOUNDARY, c->name, 0);
+		arguments(k, end, true);
 	} else {
 		if (is_unknown)
 			fx(k, TAG_DYNAMIC_OPTION, NULL, 0);

@@ -202,6 +202,14 @@ static void env_split(struct call *k, const struct word *text, struct word *rest
 		run_argv(k, v, have, 0, "env -S");
 }
 
+/* Keys and decisions of Helm are found by HOME: with another one it works under another boundary. */
+static void note_home(struct call *k, const struct word *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (word_is(&v[i], "helm") || (v[i].certainty == CERTAIN && text_ends(v[i].text, "/helm")))
+			fx_name(k, TAG_TAMPER_BOUNDARY, "HOME", 0);
+}
+
 /* Assignments and options, then the command. Alone it prints all variables, which may hold credentials. */
 HANDLER(env)
 {
@@ -210,7 +218,7 @@ HANDLER(env)
 	args_start(&s, walk_arena(k->w), k->rest, k->rest_count,
 		"+S=:split-string C=:chdir u=:unset i0v:ignore-environment,null,debug :help,version "
 		":block-signal,default-signal,ignore-signal,list-signal-handling");
-	bool any = false;
+	bool any = false, is_other_home = false;
 	for (int item; (item = args_next(&s)) != ARG_END;) {
 		any = true;
 		if (item == 0 && s.value.text) {
@@ -225,12 +233,15 @@ HANDLER(env)
 			fx(k, TAG_UNKNOWN_OPTION, s.word, 0);
 		if (item == ARG_OPERAND && is_assignment(&s.value)) {
 			note_assignment(k, &s.value);
+			is_other_home |= word_starts(&s.value, "HOME=");
 			s.is_over = false;
 		} else if (item == ARG_OPERAND && word_is(&s.value, "-")) {
 			s.is_over = false;
 		} else if (item == ARG_OPERAND || item == ARG_DYNAMIC) {
-			run_argv_in(k, dir.text ? &dir : NULL, s.word,
-				k->rest_count - (size_t)(s.word - k->rest), 0, "env");
+			size_t n = k->rest_count - (size_t)(s.word - k->rest);
+			if (is_other_home)
+				note_home(k, s.word, n);
+			run_argv_in(k, dir.text ? &dir : NULL, s.word, n, 0, "env");
 			return;
 		}
 	}
@@ -385,9 +396,11 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 /* find ~/.ssh | xargs cat: whichever names come, they are of secrets; asking about their outside is harmless. */
 static void read_found(struct call *k, const struct feed *from, const struct word *head)
 {
-	const struct program *p =
-		head->certainty == CERTAIN ? program_find(path_base(head->text), strlen(path_base(head->text))) : NULL;
-	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) && !word_is_any(head, "echo printf"))
+	const struct program *p = head->certainty == CERTAIN
+		? program_find(path_base(head->text), strlen(path_base(head->text)))
+		: NULL;
+	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) &&
+		!word_is_any(head, "echo printf"))
 		fx_name(k, TAG_SECRET_FILE, from->below, 0);
 }
 
@@ -544,7 +557,8 @@ static void debugger_command(struct call *k, const struct word *x)
 	} else if ((word_starts(x, "pipe ") || word_starts(x, "| ")) && bar) {
 		struct word text = word_tail(x, (size_t)(bar + 1 - x->text));
 		run_text(k, &text, 0, "gdb pipe");
-	} else if (word_has(x, "system(") || word_has(x, "system (") || word_has(x, "exec") || word_has(x, "os.")) {
+	} else if (word_has(x, "system(") || word_has(x, "system (") || word_has(x, "exec") ||
+		word_has(x, "os.")) {
 		fx(k, TAG_DYNAMIC_CODE, x, 0);
 	}
 }
@@ -601,8 +615,8 @@ HANDLER(bwrap)
 			break;
 		}
 		bool is_pair = word_is_any(&k->rest[i], pairs);
-		if (word_is_any(&k->rest[i], "--bind --bind-try --dev-bind --dev-bind-try") && i + 2 < k->rest_count &&
-			opens_host(k, &k->rest[i + 1])) {
+		if (word_is_any(&k->rest[i], "--bind --bind-try --dev-bind --dev-bind-try") &&
+			i + 2 < k->rest_count && opens_host(k, &k->rest[i + 1])) {
 			flags = 0;
 			if (!text_eq(k->rest[i + 1].text, k->rest[i + 2].text))
 				fx(k, TAG_CONTAINER_HOST_MOUNT, &k->rest[i + 1], 0);

@@ -1,5 +1,5 @@
-/* approver_test.c — who asks: the nearest program above us that is not only a wrapper. */
-#include "kernel/approval/approval.h"
+/* person_test.c — who asks: the nearest program above us that is not only a wrapper. */
+#include "kernel/person.h"
 #include "tools/unit.h"
 
 #include <string.h>
@@ -16,14 +16,14 @@ static void ask_below(const char *const *names, size_t n, pid_t want)
 
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		int64_t caller, start;
+		struct caller caller;
 		if (n > 0) {
 			prctl(PR_SET_NAME, names[0]);
 			ask_below(names + 1, n - 1, strcmp(names[0], "client") ? want : getpid());
 			_exit(0);
 		}
-		approver_caller(sys_real(), &caller, &start);
-		_exit(caller == want && start > 0 ? 0 : 1);
+		person_caller(sys_real(), &caller);
+		_exit(caller.pid == want && caller.start_ticks > 0 ? 0 : 1);
 	}
 	int status;
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -1,0 +1,174 @@
+/* cmd_trust.c — workspace show, workspace trust: what was decided about a place, and accepting what its tree brings along; and who
+ * may do such things, for every command that asks.
+ *
+ * A tree's own profiles and rules count only after a person has read here what they would permit.  What is shown is what is taken:
+ * a file that changes between the two is refused. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
+#include "kernel/freeze.h"
+#include "kernel/posture.h"
+#include "kernel/task/task.h"
+#include "proof/preimage.h"
+
+#include <string.h>
+
+const struct opt workspace_trust_opts[] = {
+	{ "require-key", OPT_VALUE, "YES|NO", "from now on only a registered key answers here, no terminal",
+		"yes|no", false },
+	PERSON_KEY,
+	{ 0 },
+};
+
+/* Not every command that a person uses takes a key. */
+int person_here(struct cli *r, struct person *ret, struct err *e)
+{
+	const char *key = NULL;
+
+	for (const struct opt *o = r->cmd->opts; o && o->name; o++)
+		if (text_eq(o->name, "key"))
+			key = opt_text(r, "key", NULL);
+	return person_open(r->sys, r->a, r->ws, key, ret, e);
+}
+
+int person_loosens(struct cli *r, struct person *ret, struct err *e)
+{
+	int rc = person_here(r, ret, e);
+
+	if (rc == OK && (rc = person_may_loosen(r->sys, r->a, r->ws, e)))
+		key_free(&ret->key);
+	return rc;
+}
+
+int person_is_there(struct cli *r, struct err *e)
+{
+	struct person who = { 0 };
+	int rc = person_loosens(r, &who, e);
+
+	key_free(&who.key);
+	return rc;
+}
+
+/* ---- show ---- */
+
+static struct json *show_json(struct cli *r)
+{
+	const struct posture *p = posture_of(r->sys, r->ws);
+	struct json *doc = json_new(r->a, JSON_OBJECT), *frozen = NULL, *paused = NULL;
+	const char *profile = NULL;
+
+	(void)workspace_default_profile(r->sys, r->a, r->ws, &profile, NULL);
+	(void)freeze_load(r->sys, r->a, r->ws, &frozen, NULL);
+	(void)pause_load(r->sys, r->a, r->ws, &paused, NULL);
+	json_each_member (m, paused)
+		(void)json_remove(m->value, "token_sha256");
+	json_sets(r->a, doc, "workspace", r->ws->root);
+	json_sets(r->a, doc, "decided_by", p->receipt_id);
+	json_sets(r->a, doc, "decided_for", p->outer ? p->outer : p->is_spoken ? r->ws->root : NULL);
+	json_sets(r->a, doc, "problem", p->broken);
+	json_sets(r->a, doc, "profile", profile);
+	json_sets(r->a, doc, "destructive", json_get_text(p->word, "destructive", NULL));
+	json_setb(r->a, doc, "require_key", json_get_bool(p->word, "require_key", false));
+	json_set(r->a, doc, "frozen", frozen ? frozen : json_new(r->a, JSON_NULL));
+	json_set(r->a, doc, "paused", paused ? paused : json_new(r->a, JSON_NULL));
+	json_set(r->a, doc, "accepted",
+		json_get(p->word, "accepted") ? json_copy(r->a, json_get(p->word, "accepted"))
+					      : json_new(r->a, JSON_OBJECT));
+	json_set(r->a, doc, "differences", posture_differences(r->sys, r->a, r->ws));
+	return doc;
+}
+
+/* Names alone, or a dash. */
+static void names_line(struct cli *r, const char *title, const struct json *object)
+{
+	out(r, "%s=", title);
+	json_each_member (m, object)
+		out(r, "%s%s", m == object->members ? "" : ",", text_safe(r->a, m->name, m->name_n, false));
+	out(r, "%s\n", object && object->n ? "" : "-");
+}
+
+int cmd_workspace_show(struct cli *r, struct err *e)
+{
+	static const char *const texts[] = { "workspace", "decided_for", "decided_by", "profile",
+		"destructive", "problem" };
+	static const char *const lists[] = { "frozen", "paused", "accepted" };
+	struct json *doc = show_json(r);
+
+	(void)e;
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (json_get_text(doc, texts[i], NULL))
+			out(r, "%s=%s\n", texts[i], safe_member(r, doc, texts[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		names_line(r, lists[i],
+			json_is(json_get(doc, lists[i]), JSON_OBJECT) ? json_get(doc, lists[i]) : NULL);
+	if (json_get_bool(doc, "require_key", false))
+		out(r, "require_key=yes\n");
+	json_each (one, json_get(doc, "differences"))
+		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
+	return 0;
+}
+
+/* ---- trust ---- */
+
+static char *offer_text(struct cli *r, const struct json *offer)
+{
+	const struct json *list = json_get(offer, "becomes_possible");
+	struct buf text;
+
+	buf_init(&text, r->a);
+	buf_addf(&text, "Workspace %s\n", safe_member(r, offer, "workspace"));
+	json_each (one, json_get(offer, "files"))
+		if (!text_eq(json_get_text(one, "state", ""), "in force"))
+			buf_addf(&text, "  %s: %s\n", safe_member(r, one, "file"),
+				safe_member(r, one, "state"));
+	buf_adds(&text,
+		list->n ? "If you accept its own files, this becomes possible:\n"
+			: "Nothing becomes possible that is not now.\n");
+	json_each (one, list)
+		buf_addf(&text, "  + %s\n", text_safe(r->a, json_text(one), one->n, false));
+	return text.p;
+}
+
+/* With --json it is only shown: a program that reads cannot give a person's word. */
+int cmd_workspace_trust(struct cli *r, struct err *e)
+{
+	static const char *const words[] = { "TRUST", NULL };
+	const char *typed;
+	struct person who = { 0 };
+	struct json *offer, *receipt;
+	struct kernel k;
+	int rc = accepted_offer(r->sys, r->a, r->ws, &offer, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, offer);
+		return 0;
+	}
+	rc = json_get(offer, "becomes_possible")->n ? person_loosens(r, &who, e) : person_here(r, &who, e);
+	if (rc)
+		return rc;
+	const char *text = offer_text(r, offer);
+	if (who.key)
+		out(r, "%s", text);
+	if (!who.key && json_get(offer, "becomes_possible")->n &&
+		!approver_says(r,
+			arena_printf(r->a, "%sType TRUST to go on, anything else to leave it: ", text), words,
+			&typed))
+		return err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
+	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		rc = accepted_take(&k, r->a, offer, opt_text(r, "require-key", NULL), who.name, &receipt, e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	if (rc == OK)
+		out(r, "accepted=%s\nreceipt=%s\n", text_safe(r->a, r->ws->root, strlen(r->ws->root), false),
+			receipt_id_short(r->a, safe_member(r, receipt, "receipt_id")));
+	return rc;
+}

@@ -1,0 +1,341 @@
+/* person.c — is it a person who does this?
+ *
+ * What governs is a person's to change: a grant, a freeze lifted, a wider profile, an accepted file.  Whoever is governed must not
+ * be taken for one.  So nobody is a person
+ *
+ *  - inside a guarded run, or where an agent client says in the environment that it is one;
+ *  - below a process that has called a hook of this workspace;
+ *  - at a terminal that could have been made by such a process: a program can leave its parents, open a pseudo-terminal and type.  What
+ *    it cannot do is have been there before, or be a login.  So once agents have called here, the terminal must hang on a login (sshd,
+ *    login, another pid namespace), on a terminal program of the system, or on a process that is older than the first of those
+ *    agents; or it is of another audit session, where the kernel counts those.
+ *
+ * None of this stops a program that may do as it likes on the machine: it can drive a terminal multiplexer that was there before,
+ * or log in.  A registered key closes that, and "require_key" in the standing word makes the key the only way. */
+#include "kernel/person.h"
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/freeze.h"
+#include "kernel/hook.h"
+#include "kernel/posture.h"
+#include "propose/propose.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 6, RECENT_CALLS = 2000, TRUST_LIMIT = 1 << 20 };
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (text_eq(*names, name))
+			return true;
+	return false;
+}
+
+/* Programs that only pass on what they were given, so the one that asked is above them. */
+static bool is_wrapper(const char *name)
+{
+	static const char *const names[] = { "busybox", "env", "nice", "timeout", "stdbuf", "setsid", "nohup",
+		NULL };
+
+	return shell_is_known(name) || is_one_of(name, names);
+}
+
+/* A small file of /proc, cut at n - 1 bytes; its length, 0 when it cannot be read. */
+static size_t read_proc(struct sys *s, int64_t pid, const char *file, char *to, size_t n)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%lld/%s", (long long)pid, file);
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_RDONLY, 0, 0);
+	ssize_t got = fd < 0 ? 0 : s->read(s, fd, to, n - 1);
+	to[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+/* The login session as the kernel's audit counts it; -1 where it does not. */
+static int64_t audit_session(struct sys *s, int64_t pid)
+{
+	char text[32];
+	int64_t id;
+
+	text[read_proc(s, pid, "sessionid", text, sizeof(text))] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return text_int(text, &id) && id != (int64_t)UINT32_MAX ? id : -1;
+}
+
+/* A shell at a terminal that was given neither a script nor a command: where somebody types. */
+static bool is_typed_at(struct sys *s, const struct proc_info *p)
+{
+	char line[512];
+	size_t n;
+
+	if (!p->tty || !shell_is_known(p->name))
+		return false;
+	if (p->session == p->pid)
+		return true;
+	n = read_proc(s, p->pid, "cmdline", line, sizeof(line));
+	for (size_t i = strlen(line) + 1; i < n; i += strlen(line + i) + 1)
+		if (line[i] != '-' || strchr(line + i, 'c'))
+			return false;
+	return n > 0;
+}
+
+/* Looks up a few ancestors only: the hook is started by its client directly, or through a shell.  Shells alone are no client: one that
+ * once piped a call into a hook is not taken for an agent for the rest of its life. */
+void person_caller(struct sys *s, struct caller *ret)
+{
+	struct proc_info p = { .parent = getppid() };
+
+	*ret = (struct caller){ .audit_session = -1 };
+	for (int i = 0; i < MAX_WRAPPERS && p.parent > 1 && proc_look(s, p.parent, &p); i++) {
+		if (is_typed_at(s, &p))
+			return;
+		if (is_wrapper(p.name))
+			continue;
+		ret->pid = p.pid;
+		ret->start_ticks = p.start_ticks;
+		ret->audit_session = audit_session(s, p.pid);
+		return;
+	}
+}
+
+/* ---- those who have called a hook here ---- */
+
+struct callers {
+	struct json *rows;
+	int64_t boot_us; /* when this machine started: start times of processes count from there */
+	int64_t session; /* ours */
+	int64_t first_start; /* of the oldest caller since then that may be of our login session; 0: there is none */
+};
+
+static int64_t boot_time(struct sys *s)
+{
+	char text[64];
+	double up;
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, "/proc/uptime", O_RDONLY, 0, 0);
+	ssize_t n = fd < 0 ? 0 : s->read(s, fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	up = strtod(text, NULL);
+	return up > 0 ? s->now_us(s) - (int64_t)(up * 1e6) : 0;
+}
+
+/* Ledger rows that cannot be read are an error, and so a refusal. */
+static int find_callers(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct callers *ret, struct err *e)
+{
+	*ret = (struct callers){ json_new(a, JSON_ARRAY), boot_time(s), audit_session(s, getpid()), 0 };
+	int rc = ws && ws->state_fd >= 0
+		? rows_tail(s, a, ws->state_fd, TOOL_CALLS, RECENT_CALLS, &ret->rows, e)
+		: OK;
+	if (rc)
+		return rc;
+	json_each (row, ret->rows) {
+		int64_t start = json_get_int(row, "client_start", 0), us,
+			session = json_get_int(row, "client_audit", -1);
+		const char *at = json_get_text(row, "at", "");
+		bool is_before = text_parse_time(at, strlen(at), &us) && us < ret->boot_us;
+		bool is_elsewhere = ret->session >= 0 && session >= 0 && session != ret->session;
+		if (start && !is_before && !is_elsewhere && (!ret->first_start || start < ret->first_start))
+			ret->first_start = start;
+	}
+	return OK;
+}
+
+/* By pid and start time, so that a later process with the same pid is not taken for it. */
+static bool has_called(const struct callers *c, const struct proc_info *p)
+{
+	for (uint32_t i = c->rows->n; i-- > 0;)
+		if (json_get_int(c->rows->items[i], "client_pid", 0) == p->pid &&
+			json_get_int(c->rows->items[i], "client_start", 0) == p->start_ticks)
+			return true;
+	return false;
+}
+
+/* ---- terminals ---- */
+
+/* Is the program of this process the system's own, and one of these?  What a process calls itself would prove nothing. */
+static bool is_system_program(struct sys *s, const struct proc_info *p, const char *const *names)
+{
+	static const char *const places[] = { "/usr", "/bin", "/sbin", "/opt", "/snap", "/nix", NULL };
+	char path[64], exe[512];
+
+	snprintf(path, sizeof(path), "/proc/%lld/exe", (long long)p->pid);
+	ssize_t n = s->readlink(s, AT_FDCWD, path, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return false;
+	exe[n] = '\0';
+	for (const char *const *place = places; *place; place++)
+		if (path_is_below(exe, *place))
+			return is_one_of(path_base(exe), names);
+	return false;
+}
+
+/* What lets people in.  It belongs to root; that alone says enough to everybody else. */
+static bool is_login(struct sys *s, const struct proc_info *p)
+{
+	static const char *const names[] = { "sshd", "sshd-session", "login", "agetty", "getty", "dropbear",
+		"mosh-server", NULL };
+	struct stat st;
+	char path[64];
+
+	/* Its parent is outside of this pid namespace: somebody entered the container. */
+	if (p->parent == 0 && p->pid != 1)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%lld", (long long)p->pid);
+	if (s->stat(s, AT_FDCWD, path, &st, 0) == 0 && st.st_uid == 0 && s->euid(s) != 0)
+		return is_one_of(p->name, names);
+	return is_system_program(s, p, names);
+}
+
+/* Windows that a person types into.  Programs that make terminals for other programs (tmux, screen, script) are not among them. */
+static bool is_window(struct sys *s, const struct proc_info *p)
+{
+	static const char *const names[] = { "xterm", "uxterm", "gnome-terminal-server", "kgx", "ptyxis",
+		"konsole", "yakuake", "kitty", "alacritty", "foot", "wezterm-gui", "xfce4-terminal",
+		"mate-terminal", "lxterminal", "qterminal", "tilix", "ghostty", "rxvt", "urxvt", "urxvtd",
+		"st", NULL };
+
+	return is_system_program(s, p, names);
+}
+
+/* What adopts processes whose parents have ended.  To be its child says nothing about where one comes from. */
+static bool is_reaper(const struct proc_info *p)
+{
+	static const char *const names[] = { "systemd", "init", "tini", "dumb-init", NULL };
+
+	return p->pid == 1 || is_one_of(p->name, names);
+}
+
+/* Could an agent that has called here not have made this process? */
+static bool is_beyond_agents(struct sys *s, const struct callers *c, const struct proc_info *p)
+{
+	return (p->start_ticks < c->first_start && !is_reaper(p)) || is_login(s, p) || is_window(s, p);
+}
+
+int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
+{
+	struct proc_info p = { .parent = getppid() };
+	struct callers callers;
+	const char *mark = clients_mark_in_environment(s);
+
+	if (mark)
+		return err_set(e, E_DENIED, "APPROVAL_INSIDE",
+			"%s is set: this is inside an agent or a guarded run, which cannot answer for a "
+			"person; use a terminal of your own",
+			mark);
+	int rc = find_callers(s, a, ws, &callers, e);
+	if (rc)
+		return rc;
+	bool is_beyond = !callers.first_start;
+	for (int i = 0; i < MAX_ANCESTORS && p.parent > 0 && proc_look(s, p.parent, &p); i++) {
+		if (p.pid != 1 && has_called(&callers, &p))
+			return err_set(e, E_DENIED, "APPROVAL_INSIDE",
+				"process %lld (%s), which started this, is an agent client that asks here; "
+				"use a terminal of your own",
+				(long long)p.pid, text_safe(a, p.name, strlen(p.name), false));
+		is_beyond |= is_beyond_agents(s, &callers, &p);
+	}
+	if (!is_beyond)
+		return err_set(e, E_DENIED, "APPROVAL_INSIDE",
+			"this terminal was made after an agent began to work here, and not by a login or a terminal "
+			"window: it could be the agent's; use a terminal of your own, or --key FILE");
+	return OK;
+}
+
+/* ---- who ---- */
+
+/* ~/.helm/trust/approvers.json; a file that cannot be read is an error and not a "no", so that the reason is told. */
+static int is_registered(struct sys *s, struct arena *a, const uint8_t *pub, bool *ret, struct err *e)
+{
+	const char *home;
+	struct json *doc;
+	char hex[2 * SIGN_PUBLIC + 1];
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	if (rc == OK)
+		rc = doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/trust/" APPROVERS, home), TRUST_LIMIT, 0,
+			&doc, e);
+	*ret = false;
+	if (rc)
+		return rc == E_MISSING ? OK : rc;
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	json_each (row, json_get(doc, "keys"))
+		*ret |= strcasecmp(json_get_text(row, "public_key_hex", ""), hex) == 0;
+	return OK;
+}
+
+/* Loads NAME.key from its directory.  An unregistered key is nobody's, however valid its signature would be. */
+static int open_key(struct sys *s, struct arena *a, const char *file, struct key **ret, struct err *e)
+{
+	const char *base = path_base(file);
+	const char *dir = base == file ? "."
+		: base == file + 1     ? "/"
+				       : arena_strndup(a, file, (size_t)(base - file) - 1);
+	size_t n = strlen(base);
+	bool is_known = false;
+
+	/* The public half is looked for beside it, under the same name. */
+	if (!text_ends(base, ".key"))
+		return err_set(
+			e, E_USAGE, "APPROVER_KEY", "--key takes a file NAME.key, with NAME.pub beside it");
+	int rc = key_load(s, AT_FDCWD, dir, arena_strndup(a, base, n - 4), ret, e);
+	if (rc == OK)
+		rc = is_registered(s, a, key_public(*ret), &is_known, e);
+	if (rc == OK && !is_known)
+		rc = err_set(e, E_DENIED, "APPROVER_UNKNOWN",
+			"this key is not registered as an approver; a person does that at a terminal: helm "
+			"approval trust add KEY");
+	if (rc)
+		key_free(ret);
+	return rc;
+}
+
+int person_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *key_file,
+	struct person *ret, struct err *e)
+{
+	struct person who = { 0 };
+	char id[KEY_ID];
+	int rc = person_is_outside(s, a, ws, e);
+
+	if (rc == OK && key_file)
+		rc = open_key(s, a, key_file, &who.key, e);
+	if (rc)
+		return rc;
+	if (key_file) {
+		key_id(key_public(who.key), id);
+		who.name = arena_printf(a, "key %s", id);
+	} else if (ws && json_get_bool(posture_of(s, ws)->word, "require_key", false)) {
+		return err_set(e, E_DENIED, "APPROVAL_KEY",
+			"for this workspace only a registered key may answer: --key FILE");
+	} else if (isatty(0) && (isatty(1) || isatty(2))) {
+		const char *tty = ttyname(0);
+		who.name = arena_printf(a, "user:%u at %s", getuid(), tty ? tty : "a terminal");
+	} else {
+		return err_set(e, E_DENIED, "APPROVAL_TERMINAL",
+			"only a person at a terminal may answer, or a registered key: --key FILE");
+	}
+	*ret = who;
+	return OK;
+}
+
+int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
+{
+	struct json *frozen;
+	int rc = ws && ws->state_fd >= 0 ? freeze_load(s, a, ws, &frozen, e) : OK;
+
+	if (rc)
+		return err_wrap(e, FREEZE_REMEDY);
+	return ws && ws->state_fd >= 0 && json_get(frozen, "*")
+		? err_set(e, E_DENIED, "SYSTEM_FROZEN",
+			  "everything is frozen here, so nothing is loosened; 'helm unfreeze' comes first")
+		: OK;
+}

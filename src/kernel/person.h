@@ -1,0 +1,34 @@
+/* person.h — who may change what governs: a person at a terminal of their own, or a registered key.
+ *
+ * One function decides it for every command that asks (SECURITY.md says how far that goes). */
+#ifndef KERNEL_PERSON_H
+#define KERNEL_PERSON_H
+
+#include "kernel/workspace.h"
+#include "proof/key.h"
+
+#define APPROVERS "approvers.json" /* in <helm home>/trust/: keys that count as a person */
+
+struct person {
+	const char *name; /* "user:1000 at /dev/pts/3", "key ed25519:..." */
+	struct key *key; /* signs too; or NULL */
+};
+
+/* A person at a terminal, or with `key_file` (or NULL) a registered key, outside of everything that is governed.  E_DENIED
+ * APPROVAL_INSIDE, APPROVAL_TERMINAL, APPROVAL_KEY, APPROVER_UNKNOWN.  `ws` may be NULL. */
+int person_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *key_file,
+	struct person *ret, struct err *e);
+/* The first half alone: not below a guarded run or an agent client, nor at a terminal that one could have made. */
+int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
+/* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */
+int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
+
+/* The program that called this hook, for the row of the call: the nearest ancestor that is no shell or the like.  pid 0 when there is
+ * none nearby. */
+struct caller {
+	int64_t pid, start_ticks;
+	int64_t audit_session; /* -1 where the kernel counts none */
+};
+void person_caller(struct sys *s, struct caller *ret);
+
+#endif

@@ -1,0 +1,354 @@
+/* posture.c — reading the standing word of a workspace.
+ *
+ * One small file and one signature.  What was read is kept with the workspace and looked at again only when the files have changed,
+ * so that every decision of a long process sees a freeze at once and pays two stat() calls for it.
+ *
+ * Where it closes: a document that is there and cannot be believed freezes everything; one that is lost is looked for in the chain,
+ * and of what is found there only freezes and pauses count; while an act is unfinished, the stricter of the old and the new
+ * snapshot holds.  A workspace that nobody has spoken about lies under the word of the nearest one above it. */
+#include "kernel/posture.h"
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "kernel/posture_parts.h"
+#include "verify/verify.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+struct posture_memo {
+	struct arena a;
+	bool is_there;
+	struct stamps {
+		struct stamp {
+			uint64_t dev, ino, size, changed_s, changed_ns, modified_s, modified_ns;
+		} document, intent, place, outer;
+	} at;
+	int64_t read_us;
+	struct posture p;
+};
+
+struct posture_memo *posture_memo_new(struct arena *a)
+{
+	return arena_zalloc(a, 1, sizeof(struct posture_memo));
+}
+
+void posture_memo_done(struct posture_memo *m)
+{
+	if (m)
+		arena_done(&m->a);
+}
+
+/* A path may hold any bytes, and a text that is signed may not. */
+const char *posture_name(struct arena *a, const char *root)
+{
+	size_t n;
+
+	return text_utf8(a, root, strlen(root), TEXT_BYTE, &n);
+}
+
+/* ---- believing ---- */
+
+/* Is this key of ours, now or before a rotation? */
+static bool is_own_key(struct sys *s, struct arena *a, const struct workspace *ws, const char *hex)
+{
+	const char *keys = arena_printf(a, "%s/keys", ws->helm_home);
+	struct bytes pub;
+
+	if (file_read(s, a, AT_FDCWD, arena_printf(a, "%s/root.pub", keys), 4096, 0, &pub, NULL) == OK &&
+		pub.n >= 64 && strlen(hex) == 64 && memcmp(pub.p, hex, 64) == 0)
+		return true;
+	return keys_knows(s, a, AT_FDCWD, keys, hex);
+}
+
+/* The signature covers the digest, and the digest the snapshot; the key is ours.  NULL when any of that does not hold. */
+const struct json *posture_believe(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt)
+{
+	const struct json *word = json_get(json_get(receipt, "metadata"), "posture");
+	const char *signer = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
+	struct trusted_key own = { .id = "" };
+	struct trust trust = { .keys = &own, .key_count = 1 };
+	struct verification v;
+
+	if (!ws->helm_home || !json_is(word, JSON_OBJECT) || json_get_int(word, "version", 0) != 1 ||
+		!text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, word)) ||
+		!trust_parse_key(signer, own.key) || !is_own_key(s, a, ws, signer))
+		return NULL;
+	verification_begin(&v, a, &trust, "receipt");
+	verify_receipt(&v, receipt);
+	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES ? word : NULL;
+}
+
+/* ---- the stricter of two ---- */
+
+/* Everything that either holds still. */
+static void unite(struct arena *a, struct json *to, const char *name, const struct json *x)
+{
+	struct json *part = doc_part(a, to, name);
+
+	json_each_member (m, json_get(x, name))
+		if (!json_get(part, m->name))
+			json_set(a, part, m->name, m->value);
+}
+
+/* Only what both accept, byte for byte. */
+static void intersect(struct arena *a, struct json *to, const struct json *x)
+{
+	const struct json *old = json_get(to, "accepted"), *other = json_get(x, "accepted");
+	struct json *both = json_new(a, JSON_OBJECT);
+
+	json_each_member (m, old)
+		if (text_eq(json_get_text(other, m->name, ""), json_get_text(old, m->name, "-")))
+			json_set(a, both, m->name, m->value);
+	json_set(a, to, "accepted", both);
+}
+
+/* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
+ * as the shipped one that only looks. */
+struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y)
+{
+	static const char *const texts[] = { "default_profile", "destructive" };
+	static const char *const strict[] = { "inspect_local", "ask" };
+	struct json *both = json_copy(a, x);
+
+	unite(a, both, "freezes", y);
+	unite(a, both, "pauses", y);
+	intersect(a, both, y);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
+			json_sets(a, both, texts[i], strict[i]);
+	json_setb(a, both, "require_key",
+		json_get_bool(x, "require_key", false) || json_get_bool(y, "require_key", false));
+	return both;
+}
+
+/* What only forbids. */
+struct json *posture_only_strict(struct arena *a, const struct json *word)
+{
+	struct json *strict = json_new(a, JSON_OBJECT);
+
+	unite(a, strict, "freezes", word);
+	unite(a, strict, "pauses", word);
+	if (json_get_bool(word, "require_key", false))
+		json_setb(a, strict, "require_key", true);
+	return strict;
+}
+
+/* ---- reading ---- */
+
+struct look_back {
+	struct sys *s;
+	struct arena *a;
+	const struct workspace *ws;
+	const char *digest; /* or NULL */
+	const struct json *found;
+};
+
+static int is_an_act(void *arg, struct json *row)
+{
+	struct look_back *l = arg;
+	bool is_it = !l->digest || text_eq(json_get_text(row, "output_hash", ""), l->digest);
+
+	l->found = is_it && posture_believe(l->s, l->a, l->ws, row) ? row : NULL;
+	return l->found != NULL;
+}
+
+/* Lines are searched as text, newest first. */
+const struct json *posture_in_chain(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char *digest)
+{
+	struct look_back l = { s, a, ws, digest, NULL };
+	char **files;
+	size_t n;
+
+	if (ws->state_fd < 0 || receipts_files(s, a, ws->state_fd, &files, &n, NULL))
+		return NULL;
+	while (n-- > 0 && !l.found)
+		(void)rows_back(s, a, ws->state_fd, files[n], 0, digest ? digest : "\"posture\":{", is_an_act,
+			&l, NULL);
+	return l.found;
+}
+
+/* A document that is lost although there are acts on record.  What they forbade is still forbidden; what they permitted has to be
+ * said again. */
+static void recover(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
+{
+	struct json *place;
+
+	/* Nothing is lost where nothing was decided yet. */
+	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
+		    NULL) == OK &&
+		text_eq(json_get_text(place, "root", ""), posture_name(a, ws->root))) {
+		p->stands_alone = json_get_bool(place, "stands_alone", false);
+		return;
+	}
+	const struct json *act = posture_in_chain(s, a, ws, NULL);
+
+	p->is_unfinished = true;
+	if (!act)
+		return;
+	p->word = posture_only_strict(a, json_get(json_get(act, "metadata"), "posture"));
+	p->receipt_id = json_get_text(act, "receipt_id", NULL);
+	p->note =
+		"what was decided about this place is not where it is kept any more; of the acts on record, "
+		"freezes and pauses hold, and nothing is accepted";
+}
+
+/* The document of one place: E_MISSING when there is none, E_CORRUPT when it cannot be believed. */
+static int read_document(struct sys *s, struct arena *a, const struct workspace *ws, const char *root,
+	struct posture *p, struct err *e)
+{
+	const char *file = arena_printf(a, "%s/" POSTURE_FILE, p->dir);
+	struct json *receipt;
+	int rc = doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &receipt, e);
+
+	if (rc == E_MISSING)
+		return rc;
+	const struct json *word = rc ? NULL : posture_believe(s, a, ws, receipt);
+	if (!word || !text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
+		return err_set(e, E_CORRUPT, "POSTURE_BROKEN",
+			"what was decided about this place cannot be believed (%s is not an act signed here)",
+			file);
+	p->word = word;
+	p->receipt_id = json_get_text(receipt, "receipt_id", NULL);
+	p->is_spoken = true;
+	return OK;
+}
+
+/* An act that was begun and perhaps not finished: both snapshots count. */
+static void add_intent(struct sys *s, struct arena *a, struct posture *p)
+{
+	struct json *intent;
+	struct err e = { 0 };
+	int rc = doc_read(
+		s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_INTENT, p->dir), POSTURE_LIMIT, 0, &intent, &e);
+
+	if (rc == E_MISSING)
+		return;
+	p->is_unfinished = true;
+	if (rc || !json_is(json_get(intent, "posture"), JSON_OBJECT)) {
+		p->broken = arena_printf(
+			a, "an unfinished change of what governs this place cannot be read (%s)", e.text);
+		return;
+	}
+	p->word = posture_strictest(a, p->word, json_get(intent, "posture"));
+	p->note =
+		"a change of what governs this place was interrupted; until it is finished the stricter choice holds";
+}
+
+/* The word about another place holds here, with what is forbidden here besides. */
+static bool lies_under(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char *root, struct posture *p)
+{
+	struct posture above = { .dir = workspace_place(a, ws, root) };
+	struct err e = { 0 };
+	int rc = read_document(s, a, ws, root, &above, &e);
+
+	if (rc == E_MISSING)
+		return false;
+	p->outer = arena_strdup(a, root);
+	p->broken = rc ? arena_strdup(a, e.text) : NULL;
+	if (rc)
+		return true;
+	add_intent(s, a, &above);
+	struct json *word = json_copy(a, above.word);
+	unite(a, word, "freezes", p->own);
+	unite(a, word, "pauses", p->own);
+	p->word = word;
+	p->dir = above.dir;
+	p->broken = above.broken;
+	return true;
+}
+
+/* Where nobody has spoken for this place alone: the nearest directory above that somebody has spoken about, and at last the
+ * default workspace, which governs work in any place. */
+static void look_above(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
+{
+	char *dir = arena_strdup(a, ws->root), *slash;
+
+	while ((slash = strrchr(dir, '/')) && slash != dir) {
+		*slash = '\0';
+		if (lies_under(s, a, ws, dir, p))
+			return;
+	}
+	const char *anywhere = workspace_default_root(a, ws);
+	if (anywhere && !text_eq(anywhere, ws->root))
+		(void)lies_under(s, a, ws, anywhere, p);
+}
+
+bool posture_binds(const struct posture *p)
+{
+	static const char *const parts[] = { "freezes", "pauses", "accepted" };
+	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
+		json_get_bool(p->word, "require_key", false);
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		says |= json_get(p->word, parts[i]) && json_get(p->word, parts[i])->n;
+	return p->outer && (p->broken || says);
+}
+
+void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *ret)
+{
+	struct posture p = { .word = json_new(a, JSON_OBJECT), .dir = workspace_place(a, ws, ws->root) };
+	struct err e = { 0 };
+	int rc = p.dir ? read_document(s, a, ws, ws->root, &p, &e) : OK;
+
+	if (rc == E_MISSING)
+		recover(s, a, ws, &p);
+	else if (rc)
+		p.broken = arena_strdup(a, e.text);
+	else
+		p.stands_alone = json_get_bool(p.word, "stands_alone", false);
+	if (p.dir && !p.broken)
+		add_intent(s, a, &p);
+	p.own = p.word;
+	if (p.dir && !p.broken && !p.stands_alone)
+		look_above(s, a, ws, &p);
+	*ret = p;
+}
+
+/* ---- once, until it changes ---- */
+
+static struct stamp stamp_of(struct sys *s, const char *path)
+{
+	struct stat st;
+
+	if (s->stat(s, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW))
+		return (struct stamp){ 0 };
+	return (struct stamp){ st.st_dev, st.st_ino, (uint64_t)st.st_size, (uint64_t)st.st_ctim.tv_sec,
+		(uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
+}
+
+/* `outer`: root of the place whose word holds here; or NULL. */
+static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const char *outer)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	const char *dir = workspace_place(&a, ws, ws->root);
+
+	if (!dir)
+		return (struct stamps){ 0 };
+	return (struct stamps){ stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, dir)),
+		stamp_of(s, arena_printf(&a, "%s/" POSTURE_INTENT, dir)),
+		stamp_of(s, arena_printf(&a, "%s/" POSTURE_NEW, dir)),
+		outer ? stamp_of(s, arena_printf(&a, "%s/" POSTURE_FILE, workspace_place(&a, ws, outer)))
+		      : (struct stamp){ 0 } };
+}
+
+/* Where nobody has spoken, somebody may speak about any place above it: that is looked for again after a second. */
+const struct posture *posture_of(struct sys *s, const struct workspace *ws)
+{
+	struct posture_memo *m = ws->memo;
+	struct stamps at = stamps_of(s, ws, m->p.outer);
+	int64_t now = s->mono_us(s);
+
+	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
+		(m->p.is_spoken || now - m->read_us < 1000000))
+		return &m->p;
+	posture_read(s, &m->a, ws, &m->p);
+	m->at = stamps_of(s, ws, m->p.outer);
+	m->read_us = now;
+	m->is_there = true;
+	return &m->p;
+}

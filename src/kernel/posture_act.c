@@ -1,0 +1,218 @@
+/* posture_act.c — changing the standing word of a workspace: one way for every act of a person.
+ *
+ *	lock, read, make the new snapshot
+ *	intent		from here on the stricter of both snapshots holds
+ *	receipt		the act is on record: from here on it will be finished, whoever does it
+ *	document	the new snapshot holds alone
+ *	tree		the files that people and older tools read say the same
+ *	intent goes
+ *
+ * Whoever finds an intent under the lock looks into the chain: an act that is on record is finished, one that is not did not
+ * happen. */
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/posture_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+struct place {
+	struct kernel *k;
+	struct arena *a;
+	const char *dir;
+	int lock_fd, dir_fd;
+};
+
+static void place_close(struct place *p)
+{
+	close_fd(&p->dir_fd);
+	close_fd(&p->lock_fd);
+}
+
+static int place_open(struct place *p, int wait_ms, struct err *e)
+{
+	struct kernel *k = p->k;
+
+	p->dir = workspace_place(p->a, k->ws, k->ws->root);
+	if (!p->dir)
+		return err_set(e, E_MISSING, "HOME_UNSET",
+			"HOME is not set; set it, or HELM_HOME, to say where decisions are kept");
+	int rc = file_mkdirs(k->sys, AT_FDCWD, p->dir, 0700, e);
+	if (rc == OK)
+		rc = file_open_dir(k->sys, AT_FDCWD, p->dir, &p->dir_fd, e);
+	return rc ? rc : file_lock(k->sys, p->dir_fd, POSTURE_LOCK, wait_ms, &p->lock_fd, e);
+}
+
+static int put(struct place *p, const char *file, const struct json *doc, struct err *e)
+{
+	const struct doc whole = { .file = file, .style = JSON_SORT }; /* a receipt has one order */
+
+	return doc_replace(p->k->sys, p->a, p->dir_fd, &whole, doc, e);
+}
+
+static int drop(struct place *p, const char *file, struct err *e)
+{
+	struct sys *s = p->k->sys;
+
+	return s->unlink(s, p->dir_fd, file, 0) == 0 || errno == ENOENT
+		? OK
+		: err_sys(e, "POSTURE_REMOVE", "cannot remove %s/%s", p->dir, file);
+}
+
+/* The names on the way to the document survive, too, also when whoever made the directories was interrupted. */
+static int sync_names(struct place *p, struct err *e)
+{
+	static const char *const ways[] = { ".", "..", "../.." };
+	struct sys *s = p->k->sys;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		AUTO(close_fd) int fd = -1;
+		int rc = file_open_dir(s, p->dir_fd, ways[i], &fd, e);
+		if (rc)
+			return rc;
+		if (s->fsync(s, fd))
+			return err_sys(e, "POSTURE_SYNC", "cannot sync %s/%s", p->dir, ways[i]);
+	}
+	return OK;
+}
+
+/* The act is on record: put it in place. */
+static int finish(struct place *p, const struct json *receipt, struct err *e)
+{
+	const struct json *word = json_get(json_get(receipt, "metadata"), "posture");
+	int rc = put(p, POSTURE_FILE, receipt, e);
+
+	if (rc == OK)
+		rc = posture_write_tree(p->k->sys, p->a, p->k->ws, word, e);
+	if (rc == OK)
+		rc = drop(p, POSTURE_NEW, e);
+	if (rc == OK)
+		rc = drop(p, POSTURE_INTENT, e);
+	return rc ? rc : sync_names(p, e);
+}
+
+/* Under the lock: what somebody else left unfinished.  The digest of the snapshot finds the act; each has its own, because each
+ * names the moment it was made at. */
+static int finish_other(struct place *p, struct err *e)
+{
+	struct json *intent;
+	int rc = doc_read(p->k->sys, p->a, p->dir_fd, POSTURE_INTENT, POSTURE_LIMIT, 0, &intent, e);
+
+	if (rc == E_MISSING)
+		return OK;
+	const struct json *word = rc ? NULL : json_get(intent, "posture");
+	const struct json *act =
+		word ? posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word)) : NULL;
+	return act ? finish(p, act, e) : drop(p, POSTURE_INTENT, e);
+}
+
+/* From the snapshot to the record.  `act` is completed by the snapshot and its digest. */
+static int take_effect(
+	struct place *p, const struct act *act, struct json *word, struct json **ret_receipt, struct err *e)
+{
+	struct kernel *k = p->k;
+	struct arena *a = p->a;
+	struct json *intent = json_new(a, JSON_OBJECT), *receipt;
+	struct act whole = *act;
+
+	json_seti(a, word, "version", 1);
+	json_sets(a, word, "root", posture_name(a, k->ws->root));
+	json_sets(a, word, "at", text_time_iso(a, k->sys->now_us(k->sys)));
+	json_set(a, intent, "posture", word);
+	json_sets(a, intent, "effect_id", act->effect_id);
+	whole.about = act->about ? json_copy(a, act->about) : json_new(a, JSON_OBJECT);
+	json_set(a, whole.about, "posture", word);
+	whole.output_hash = json_sha256(a, word);
+	int rc = put(p, POSTURE_INTENT, intent, e);
+	if (rc)
+		return rc;
+	rc = act_record(k, a, &whole, &receipt, e);
+	if (rc) {
+		(void)drop(p, POSTURE_INTENT, NULL); /* it is not on record, so it did not happen */
+		return rc;
+	}
+	rc = finish(p, receipt, e);
+	if (rc)
+		return err_wrap(e, "it is on record, and the next command puts it in place");
+	*ret_receipt = receipt;
+	return OK;
+}
+
+/* What the new snapshot begins with.  Where the old one cannot be believed, what the chain says was forbidden. */
+static struct json *present_word(struct place *p)
+{
+	struct kernel *k = p->k;
+	struct posture now;
+	struct json *word;
+
+	posture_read(k->sys, p->a, k->ws, &now);
+	if (now.broken) {
+		const struct json *act = posture_in_chain(k->sys, p->a, k->ws, NULL);
+		word = posture_only_strict(p->a, json_get(json_get(act, "metadata"), "posture"));
+	} else {
+		word = json_copy(p->a, now.own);
+		if (now.stands_alone)
+			json_setb(p->a, word, "stands_alone", true);
+	}
+	tree_adopt_strict(k->sys, p->a, k->ws, word);
+	return word;
+}
+
+int posture_change(struct kernel *k, struct arena *a, const struct act *act, posture_edit *edit, void *arg,
+	struct json **ret_receipt, struct err *e)
+{
+	AUTO(place_close) struct place p = { .k = k, .a = a, .lock_fd = -1, .dir_fd = -1 };
+	int rc = place_open(&p, DOC_LOCK_MS, e);
+
+	if (rc == OK)
+		rc = finish_other(&p, e);
+	if (rc)
+		return rc;
+	struct json *word = present_word(&p);
+	rc = edit ? edit(arg, a, word, e) : OK;
+	return rc ? rc : take_effect(&p, act, word, ret_receipt, e);
+}
+
+/* That there is no act about this place, so that nobody has to search the chain for one. */
+static int note_new(
+	struct sys *s, struct arena *a, const char *dir, const char *root, bool stands_alone, struct err *e)
+{
+	const struct doc whole = { .file = arena_printf(a, "%s/" POSTURE_NEW, dir) };
+	struct json *place = json_new(a, JSON_OBJECT);
+
+	json_seti(a, place, "schema_version", 1);
+	json_sets(a, place, "root", posture_name(a, root));
+	json_sets(a, place, "at", text_time_iso(a, s->now_us(s)));
+	json_setb(a, place, "stands_alone", stands_alone);
+	int rc = file_mkdirs(s, AT_FDCWD, dir, 0700, e);
+	return rc ? rc : doc_replace(s, a, AT_FDCWD, &whole, place, e);
+}
+
+/* Does not wait for anybody: whoever holds the lock finishes it. */
+void posture_settle(struct kernel *k)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(place_close) struct place p = { .k = k, .a = &a, .lock_fd = -1, .dir_fd = -1 };
+	const struct posture *now = posture_of(k->sys, k->ws);
+	struct json *receipt;
+
+	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL) ||
+		file_exists(k->sys, p.dir_fd, POSTURE_FILE))
+		return;
+	if (posture_in_chain(k->sys, &a, k->ws, NULL))
+		(void)take_effect(&p, &(struct act){ .effect_id = "helm.workspace/adopt", .type = "setting" },
+			present_word(&p), &receipt, NULL);
+	else
+		(void)note_new(k->sys, &a, p.dir, k->ws->root, false, NULL);
+}
+
+int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
+{
+	const struct posture *now = posture_of(s, ws);
+
+	if (now->stands_alone || now->is_spoken || now->broken || now->receipt_id)
+		return OK;
+	return note_new(s, a, workspace_place(a, ws, ws->root), ws->root, true, e);
+}

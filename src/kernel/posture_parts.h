@@ -1,0 +1,64 @@
+/* posture_parts.h — inside kernel/: what reading the standing word and changing it share. */
+#ifndef KERNEL_POSTURE_PARTS_H
+#define KERNEL_POSTURE_PARTS_H
+
+#include "kernel/posture.h"
+
+#define POSTURE_FILE "posture.json"
+#define POSTURE_INTENT "posture.intent"
+#define POSTURE_LOCK "posture.lock"
+#define POSTURE_NEW \
+	"place.json" /* {root, at, stands_alone}: there is no act about this place yet; goes with the first one */
+#define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
+enum { POSTURE_LIMIT = 4 << 20 };
+
+/* A path as the word names it. */
+const char *posture_name(struct arena *a, const char *root);
+/* The snapshot of an act that we signed and that nobody changed; NULL otherwise. */
+const struct json *posture_believe(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
+/* The newest such act in the chain, or the one that binds the snapshot of this digest; NULL when there is none. */
+const struct json *posture_in_chain(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char *digest);
+/* What permits no more than either. */
+struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y);
+/* Freezes, pauses and the like alone. */
+struct json *posture_only_strict(struct arena *a, const struct json *word);
+/* As posture_of(), read now and into `a`. */
+void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *ret);
+
+/* The files in the tree that people and older tools read (posture_tree.c).  A file that cannot be understood is an error only where
+ * nobody has spoken; otherwise it says nothing.  Freezes are {principal: {receipt_id, timestamp, metadata}}. */
+int tree_freezes(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+int tree_pauses(struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+int tree_settings(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
+/* One freeze as freeze.json has it. */
+struct json *tree_freeze(struct arena *a, const char *principal, const struct json *one);
+/* Freezes and pauses that only the tree knows become part of `word`, so that no act loses one. */
+void tree_adopt_strict(struct sys *s, struct arena *a, const struct workspace *ws, struct json *word);
+/* All three, made to agree with `word`. */
+int posture_write_tree(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *word, struct err *e);
+
+/* ---- accepted.c ---- */
+
+/* Everything in the tree that can permit something. */
+struct governed {
+	const char *file;
+	const char *shipped; /* in share/; NULL: none is */
+};
+enum { GOVERNED_PROFILES, GOVERNED_GROUPS, GOVERNED_POLICY, GOVERNED_COUNT, GOVERNED_LIMIT = 1 << 20 };
+extern const struct governed GOVERNED[GOVERNED_COUNT];
+/* Where the accepted bytes of this digest ("sha256:...") are kept. */
+const char *accepted_copy(struct arena *a, const struct posture *p, const char *digest);
+/* The tree's bytes; empty when there is no such file.  Never through a link out of the tree. */
+int accepted_in_tree(struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g,
+	struct bytes *ret, struct err *e);
+/* How the tree's file stands to what holds: "in force" (it is what holds), "missing" or "changed" since it was accepted,
+ * "unaccepted". */
+const char *accepted_state(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g);
+
+#endif

@@ -1,0 +1,108 @@
+#!/bin/sh
+# archive: closed files go to another place on record; they are checked there, missed there, and come back.
+# shellcheck disable=SC2154 # scratch is lib.sh's
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+store=$HELM_BUILD/tests/store_tool
+ws=$scratch/ws state=$scratch/ws/.helm
+helm init --path "$ws" >/dev/null
+cd "$ws" || exit 1
+keys=$scratch/home/.helm/keys
+# 3,000 receipts, two seconds apart, in files of about 1,000.
+"$store" "$state" "$keys" 3000 0 1000000 1700000000000000 1000000 || exit 1
+day=2023-11-16 # behind all of them
+hour=2023-11-14T23:00:00Z # behind the first file
+restart() { rm -rf "$ws" "$scratch/archive" "$scratch/home/.helm/trees"; cp -a "$scratch/whole" "$ws"; cd "$ws" || exit 1; }
+
+ok "sound before" says 0 "sound" helm log check
+cp -a "$ws" "$scratch/whole"
+ok "the moment must be said" exits 2 helm archive
+ok "and be one" says 2 "is not a time" helm archive --before soon
+ok "not into the state" says 1 "inside the workspace" helm archive --before $day --to "$state/old"
+ok "a dry run says what would go" says 0 "would move 2 files" helm archive --before $day --dry-run
+ok "and moves nothing" test -f "$state/receipts-000001.jsonl"
+ok "nothing is old enough" says 0 "nothing was moved" helm archive --before 2001-01-01
+ok "one file is" says 0 "moved 1 files" helm archive --before $hour --to "$scratch/archive"
+ok "it is there" test -f "$scratch/archive/receipts-000001.jsonl"
+ok "and not here" test ! -e "$state/receipts-000001.jsonl"
+ok "the receipt is in the chain" grep -q '"effect_id":"helm.log/archive"' "$state/receipts.jsonl"
+ok "it is checked where it is now" says 0 "sound   3003 receipts in 3 files" helm log check --all
+ok "a program is told where" says 0 '"archived_to"' helm log check --json
+ok "work goes on" exits 0 helm run -- true
+rm "$state/log/edge"
+ok "also without the edge" exits 0 helm run -- true
+ok "its receipts are still listed" says 0 "3007" helm receipts list --limit 0
+ok "a proof says where the receipt is" says 0 "$scratch/archive" helm log prove 5
+ok "the pack has all of them" says 0 "Exported" helm evidence export --all --out "$scratch/p.tar"
+ok "and verifies" says 0 "3007 receipts stand in the log of 3007" helm evidence verify "$scratch/p.tar" --key "$(helm key export)"
+ok "the rest follows" says 0 "moved 1 files" helm archive --before $day --to "$scratch/archive"
+ok "sound" says 0 "sound" helm log check
+
+# Out of reach.
+mv "$scratch/archive" "$scratch/away"
+ok "a file that cannot be read is said, and no damage" says 0 "is archived at $scratch/archive" helm log check
+ok "also when everything is to be read" says 0 "2001 receipts more are archived and were not looked at" helm log check --all
+ok "work goes on there, too" exits 0 helm run -- true
+rm "$state/log/edge"
+ok "without the edge as well" exits 0 helm run -- true
+ok "a proof is still possible" says 0 '"readable": false' helm log prove 5
+ok "an export says what it lacks" says 0 "are archived and cannot be read" helm evidence export --all --out "$scratch/q.tar"
+
+# Changed there.
+cp -a "$scratch/away" "$scratch/archive"
+sed -i '7s/"status":"[A-Z]*"/"status":"FORGED"/' "$scratch/archive/receipts-000001.jsonl"
+ok "what was changed there is found" says 1 "receipt 7 (receipts-000001.jsonl line 7)" helm log check --all
+rm -rf "$scratch/archive"
+
+# Put back.
+cp "$scratch"/away/receipts-*.jsonl "$state"
+ok "put back, it is as before" says 0 "sound" helm log check --all
+ok "nothing is archived then" says 0 '"audit_path"' helm log prove 5
+ok "not even said" sh -c '! grep -q archived "$0"' "$scratch/.stdout"
+ok "it can go again" says 0 "moved 2 files" helm archive --before $day --to "$scratch/archive"
+
+# Who says so.
+rm "$state/receipts-000001.jsonl.archived"
+ok "a file that is gone without a word is damage" says 1 "NOT SOUND" helm log check
+rm -f "$state/log/edge"
+mv "$state/receipts-000002.jsonl.archived" "$scratch/word"
+ok "and stops the next writer" says 1 "helm log check" helm run -- true
+mv "$scratch/word" "$state/receipts-000002.jsonl.archived"
+printf '{"effect_id":"helm.log/archive","metadata":{"files":[{"file":"receipts-000001.jsonl"}],"to":"/nowhere"}}\n' >"$state/receipts-000001.jsonl.archived"
+ok "anybody's word is none" says 1 "nobody trusted has signed" helm log check --all
+
+# Conflicts, damage, interruption.
+restart
+mkdir "$scratch/archive"
+echo other >"$scratch/archive/receipts-000001.jsonl"
+ok "another file of that name is not replaced" says 1 "is another file" helm archive --before $day --to "$scratch/archive"
+ok "and nothing was removed" test -f "$state/receipts-000001.jsonl"
+restart
+printf 'x' | dd of="$state/receipts-000001.jsonl" bs=1 seek=100 conv=notrunc 2>/dev/null
+ok "a file that has changed since it was closed stays" says 1 "helm log check" helm archive --before $day --to "$scratch/archive"
+ok "it is still here" test -f "$state/receipts-000001.jsonl"
+each_kill() { # killed before each change of the disk: nothing is lost, and the next run finishes
+  i=1
+  while [ $i -le 60 ]; do
+    restart
+    (HELM_ENV="${HELM_ENV:-} HELM_TEST_KILL_AT=$i" helm_twin archive --before $day --to "$scratch/archive") >"$scratch/.o" 2>&1
+    code=$?
+    exits 0 helm log check --all || { echo "killed at $i"; return 1; }
+    exits 0 helm archive --before $day --to "$scratch/archive" || { echo "killed at $i"; return 1; }
+    exits 0 helm log check --all || { echo "killed at $i, then archived"; return 1; }
+    for n in 1 2; do
+      cmp -s "$scratch/whole/.helm/receipts-00000$n.jsonl" "$scratch/archive/receipts-00000$n.jsonl" || { echo "lost at $i"; return 1; }
+      [ ! -e "$state/receipts-00000$n.jsonl" ] || { echo "not finished at $i"; return 1; }
+    done
+    [ $code -eq 0 ] && return 0
+    i=$((i + 4))
+  done
+}
+ok "killed anywhere, nothing is lost and the next run finishes" each_kill
+mkdir -p "$state/segments"
+echo rows >"$state/segments/command-log-000001.jsonl.zst"
+touch -d 2020-01-01 "$state/segments/command-log-000001.jsonl.zst"
+ok "sealed files of ledgers go, too" says 0 "segments/command-log-000001.jsonl.zst" helm archive --before 2021-01-01 --to "$scratch/archive"
+ok "to a place of their own" grep -qx rows "$scratch/archive/segments/command-log-000001.jsonl.zst"
+ok "with a word in their place" test -f "$state/segments/command-log-000001.jsonl.zst.archived"
+ok "sound at the end" says 0 "sound" helm log check --all
+finish

@@ -1,0 +1,432 @@
+/* large_test.c — long records: what is summed up instead of read again, and packs whose receipts are lines of files.
+ *
+ * The files are small here and many, so that everything that happens at a million receipts happens at some hundred. */
+#include "audit/audit.h"
+#include "base/file.h"
+#include "tools/packs.h"
+#include "tools/store.h"
+#include "tools/unit.h"
+
+#include <fcntl.h>
+
+enum { RECEIPTS_MADE = 600, FILE_BYTES = 100000 };
+
+struct fixture {
+	struct scratch t;
+	struct arena a;
+	struct err e;
+	struct key *key;
+	struct trusted_key trusted;
+	struct trust trust;
+};
+
+static void begin(struct fixture *f)
+{
+	const struct store_plan plan = {
+		.receipts = RECEIPTS_MADE, .rows = 40, .rotate_bytes = FILE_BYTES, .session = "s"
+	};
+
+	*f = (struct fixture){ .trusted = { .id = "" } };
+	scratch_open_fast(&f->t);
+	f->key = packs_key(&f->t);
+	memcpy(f->trusted.key, key_public(f->key), KEY_SIZE);
+	f->trust = (struct trust){ .keys = &f->trusted, .key_count = 1, .threads = 2 };
+	/* In batches, because a file is only closed between two. */
+	for (int i = 0; i < 6; i++) {
+		struct store_plan part = plan;
+		part.receipts = RECEIPTS_MADE / 6;
+		part.rows = i ? 0 : plan.rows;
+		assert_int_equal(store_fill(sys_real(), f->t.fd, f->key, &part, &f->e), OK);
+	}
+	AUTO(recorder_close) struct recorder r;
+	recorder_open(&r, sys_real(), f->t.fd, f->key);
+	assert_int_equal(log_sign_head(&r, &f->a, NULL, &f->e), OK);
+}
+
+static void end(struct fixture *f)
+{
+	key_free(&f->key);
+	arena_done(&f->a);
+	scratch_done(&f->t);
+}
+
+static int append(struct fixture *f, struct chain_end *ret)
+{
+	AUTO(recorder_close) struct recorder r;
+	struct draft d = {
+		.decision_id = "dec-after", .effect_id = "X", .status = "ALLOW", .verdict = "ALLOW"
+	};
+
+	recorder_open(&r, sys_real(), f->t.fd, f->key);
+	int rc = recorder_append(&r, &f->a, &d, 1, NULL, &f->e);
+	*ret = r.at;
+	return rc;
+}
+
+static void change_byte(struct fixture *f, const char *file, off_t at, char to)
+{
+	AUTO(close_fd) int fd = openat(f->t.fd, file, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &to, 1, at), 1);
+}
+
+/* ---- a lost edge ---- */
+
+/* Reads that go through here are counted by what they read. */
+struct counting_sys {
+	struct sys sys;
+	int state_fd;
+	uint64_t bytes;
+};
+
+static ssize_t counted_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	struct counting_sys *c = (struct counting_sys *)s;
+	ssize_t got = sys_real()->pread(sys_real(), fd, to, n, at);
+
+	c->bytes += got > 0 ? (uint64_t)got : 0;
+	return got;
+}
+
+static void lost_edge(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct chain_end before, after;
+	struct hash *leaves;
+	uint64_t n;
+	char **files;
+	size_t file_count;
+
+	begin(&f);
+	assert_int_equal(append(&f, &before), OK);
+	assert_int_equal(receipts_files(sys_real(), &f.a, f.t.fd, &files, &file_count, &f.e), OK);
+	assert_true(file_count >= 4);
+	(void)unlinkat(f.t.fd, "log/edge", 0);
+	assert_int_equal(append(&f, &after), OK);
+	assert_int_equal(after.clock, before.clock + 1);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &leaves, &n, &f.e), OK);
+	struct hash root = merkle_root(leaves, n), head = merkle_head(&after.tree);
+	assert_true(hash_eq(&root, &head));
+	/* Files that nobody has touched since the edge are not even hashed: only the newest one is read. */
+	struct counting_sys counting = { *sys_real(), f.t.fd, 0 };
+	counting.sys.pread = counted_pread;
+	AUTO(recorder_close) struct recorder r;
+	AUTO(close_fd) int fd = openat(f.t.fd, RECEIPTS, O_RDWR | O_CLOEXEC);
+	assert_int_equal(fchmod(fd, 0600), 0); /* another change time */
+	recorder_open(&r, &counting.sys, f.t.fd, f.key);
+	assert_int_equal(log_settle(&r, &f.a, &f.e), OK);
+	struct stat newest;
+	assert_int_equal(fstat(fd, &newest), 0);
+	assert_true(counting.bytes < (uint64_t)newest.st_size + n * 65 + 16384 * file_count + 65536);
+	end(&f);
+}
+
+/* What was summed up is believed only while it is there as it was. */
+static void older_files_changed(void **state)
+{
+	(void)state;
+	for (int how = 0; how < 4; how++) {
+		struct fixture f;
+		struct chain_end at;
+		begin(&f);
+		if (how == 0)
+			change_byte(&f, "receipts-000001.jsonl", 50, '!');
+		else if (how == 1)
+			assert_int_equal(unlinkat(f.t.fd, "receipts-000002.jsonl", 0), 0);
+		else if (how == 2) {
+			AUTO(close_fd) int fd = openat(f.t.fd, "receipts-000001.jsonl", O_WRONLY | O_CLOEXEC);
+			assert_int_equal(ftruncate(fd, 3000), 0);
+		} else
+			assert_int_equal(unlinkat(f.t.fd, "receipts-000001.jsonl", 0), 0);
+		(void)unlinkat(f.t.fd, "log/edge", 0);
+		assert_int_equal(append(&f, &at), E_CORRUPT);
+		assert_string_equal(f.e.code, "LOG_DAMAGED");
+		end(&f);
+	}
+}
+
+/* Leaves of receipts that are not read again are made again, too. */
+static void older_leaves_lost(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct chain_end at;
+	struct hash *leaves;
+	uint64_t n;
+
+	begin(&f);
+	change_byte(&f, "log/leaves", 10, '?');
+	(void)unlinkat(f.t.fd, "log/edge", 0);
+	assert_int_equal(append(&f, &at), OK);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &leaves, &n, &f.e), OK);
+	assert_int_equal(n, at.clock);
+	end(&f);
+}
+
+/* ---- proofs without a list ---- */
+
+static void ranges(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct hash *leaves, path[MERKLE_MAX_PATH], roots[MERKLE_MAX_PATH];
+	struct merkle_range parts[MERKLE_MAX_PATH];
+	uint64_t n;
+
+	begin(&f);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &leaves, &n, &f.e), OK);
+	for (uint64_t size = 1; size <= 70; size++)
+		for (uint64_t i = 0; i < size; i++) {
+			size_t steps = merkle_prove_inclusion(leaves, size, i, path);
+			assert_int_equal(merkle_inclusion_ranges(size, i, parts), steps);
+			assert_int_equal(log_roots(sys_real(), f.t.fd, parts, steps, roots, &f.e), OK);
+			assert_memory_equal(roots, path, steps * sizeof(*path));
+			steps = merkle_prove_consistency(leaves, size, i + 1, path);
+			assert_int_equal(merkle_consistency_ranges(size, i + 1, parts), steps);
+			assert_int_equal(log_roots(sys_real(), f.t.fd, parts, steps, roots, &f.e), OK);
+			assert_memory_equal(roots, path, steps * sizeof(*path));
+		}
+	assert_int_equal(
+		log_roots(sys_real(), f.t.fd, &(struct merkle_range){ n, 1 }, 1, roots, &f.e), E_CORRUPT);
+	end(&f);
+}
+
+/* ---- packs with lines ---- */
+
+static void export(struct fixture *f, const struct evidence_choice *choice, struct evidence *x)
+{
+	struct pack_written w;
+
+	assert_int_equal(evidence_collect(sys_real(), &f->a, f->t.fd, choice, x, &f->e), OK);
+	if (pack_write(sys_real(), &f->a, f->t.fd, "p.tar", &x->about, x->items, x->n, f->key, &w, &f->e))
+		fail_msg("%s", f->e.text);
+	evidence_close(x);
+}
+
+static const struct check *find_check(const struct verification *v, const char *name)
+{
+	for (size_t i = 0; i < v->check_count; i++)
+		if (text_eq(v->checks[i].name, name))
+			return &v->checks[i];
+	fail_msg("no check named %s", name);
+	return NULL;
+}
+
+/* With `how`: as a stream; without: from what was kept. */
+static void judge(struct fixture *f, bool is_stream, struct verification *v, struct pack *p)
+{
+	struct pack_reading how = { .trust = &f->trust };
+
+	verification_begin(v, &f->a, &f->trust, "evidence pack");
+	assert_int_equal(
+		verify_pack_open(sys_real(), &f->a, f->t.fd, "p.tar", is_stream ? &how : NULL, p, &f->e), OK);
+	verify_pack(v, p);
+}
+
+static void lines_verify(void **state)
+{
+	(void)state;
+	struct evidence_choice choices[] = { { .singles = 50 }, { .singles = 50, .session = "s" },
+		{ .singles = 5, .task = "task-3" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
+		for (int is_stream = 0; is_stream < 2; is_stream++) {
+			struct fixture f;
+			struct evidence x;
+			struct verification v;
+			struct pack p;
+			begin(&f);
+			export(&f, &choices[i], &x);
+			assert_true(x.n < 8);
+			assert_true(x.receipts > (i == 2 ? 5 : 50));
+			judge(&f, is_stream, &v, &p);
+			if (v.error)
+				fail_msg("%s: %s", v.error, v.text);
+			assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+			const char *count =
+				arena_printf(&f.a, "%llu, each signed", (unsigned long long)x.receipts);
+			assert_true(text_starts(find_check(&v, "receipts")->detail, count));
+			const char *placed = arena_printf(
+				&f.a, "%llu receipts stand in the log", (unsigned long long)x.receipts);
+			assert_true(text_starts(find_check(&v, "transparency")->detail, placed));
+			struct json *report;
+			struct replay_lines *l = replay_begin(&f.a);
+			assert_int_equal(replay_pack(&f.a, &p, &f.trust, l, &report, &f.e), OK);
+			replay_done(l);
+			assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
+			assert_int_equal(
+				json_get_int(json_get(report, "receipts"), "total_receipts", 0), x.receipts);
+			end(&f);
+		}
+}
+
+/* An item with its content in memory, so that it can be changed. */
+static struct pack_item *take(struct fixture *f, struct evidence *x, const char *start)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		struct pack_item *item = &x->items[i];
+		struct sink_buf sink;
+		struct buf text;
+		if (!text_starts(item->path, start))
+			continue;
+		buf_init(&text, &f->a);
+		assert_int_equal(item->give(item, sink_to_buf(&sink, &text), &f->e), OK);
+		item->give = NULL;
+		item->content = buf_bytes(&text);
+		return item;
+	}
+	fail_msg("no item %s", start);
+	return NULL;
+}
+
+/* The exporter signs the pack; that does not let him change a receipt, its place, or the log. */
+static void lines_dishonest(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *item, *error;
+		const char *find, *put; /* NULL: the first line goes to the end */
+	} cases[] = {
+		{ "receipts/", "receipts", "\"verdict\":\"ALLOW\"", "\"verdict\":\"DENYX\"" },
+		{ "receipts/", "transparency", NULL, NULL },
+		{ "transparency/leaves.txt", "transparency", "", "" },
+		{ "receipts/", "receipts", "{\"", "[\"" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int is_stream = 0; is_stream < 2; is_stream++) {
+			struct fixture f;
+			struct evidence x;
+			struct pack_written w;
+			struct verification v;
+			struct pack p;
+			begin(&f);
+			const struct evidence_choice all = { .singles = 50 };
+			assert_int_equal(evidence_collect(sys_real(), &f.a, f.t.fd, &all, &x, &f.e), OK);
+			struct pack_item *item = take(&f, &x, cases[i].item);
+			char *text = arena_strndup(&f.a, (const char *)item->content.p, item->content.n);
+			if (!cases[i].find) {
+				size_t first = strcspn(text, "\n") + 1;
+				char *line = arena_strndup(&f.a, text, first);
+				memmove(text, text + first, item->content.n - first);
+				memcpy(text + item->content.n - first, line, first);
+			} else if (!*cases[i].find) {
+				text[3] = text[3] == '0' ? '1' : '0';
+			} else {
+				memcpy(strstr(text, cases[i].find), cases[i].put, strlen(cases[i].put));
+			}
+			item->content.p = (const uint8_t *)text;
+			assert_int_equal(pack_write(sys_real(), &f.a, f.t.fd, "p.tar", &x.about, x.items, x.n,
+						 f.key, &w, &f.e),
+				OK);
+			evidence_close(&x);
+			judge(&f, is_stream, &v, &p);
+			assert_non_null(v.error);
+			assert_string_equal(v.error, cases[i].error);
+			assert_int_not_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
+			end(&f);
+		}
+}
+
+/* What an item said before it is written is signed: other bytes end the export, and the old file stays. */
+static void changed_meanwhile(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct evidence x;
+	struct pack_written w;
+
+	begin(&f);
+	scratch_put(&f.t, "p.tar", "old");
+	assert_int_equal(evidence_collect(sys_real(), &f.a, f.t.fd,
+				 &(struct evidence_choice){ .singles = 50 }, &x, &f.e),
+		OK);
+	change_byte(&f, "receipts-000001.jsonl", 50, '!');
+	assert_int_equal(
+		pack_write(sys_real(), &f.a, f.t.fd, "p.tar", &x.about, x.items, x.n, f.key, &w, &f.e), E_IO);
+	assert_string_equal(f.e.code, "PACK_CHANGED");
+	assert_string_equal(scratch_get(&f.t, "p.tar"), "old");
+	evidence_close(&x);
+	end(&f);
+}
+
+/* ---- verified before ---- */
+
+static void check(struct fixture *f, bool all, struct log_report *ret)
+{
+	const char *file = arena_printf(&f->a, "%s/beside/verified.json", f->t.path);
+	struct log_check_options options = { .root_fd = f->t.fd, .verified = file, .all = all };
+
+	assert_int_equal(log_check(sys_real(), &f->a, f->t.fd, &f->trust, &options, ret, &f->e), OK);
+}
+
+static void verified_before(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report all, rest;
+	struct chain_end at;
+
+	begin(&f);
+	check(&f, false, &all);
+	assert_true(all.is_sound && !all.before);
+	assert_int_equal(append(&f, &at), OK);
+	check(&f, false, &rest);
+	assert_true(rest.is_sound && rest.before);
+	assert_int_equal(rest.receipts_before, all.receipts);
+	assert_int_equal(rest.receipts, all.receipts + 1);
+	assert_int_equal(json_get(rest.doc, "files")->n, json_get(all.doc, "files")->n);
+	check(&f, true, &all);
+	assert_string_equal(
+		json_get_text(rest.doc, "root_hash", ""), json_get_text(all.doc, "root_hash", "?"));
+	assert_int_equal(json_get_int(rest.doc, "heads", 0), json_get_int(all.doc, "heads", -1));
+	/* A change of an older file is found, though its length is the same. */
+	change_byte(&f, "receipts-000002.jsonl", 70, '!');
+	check(&f, false, &rest);
+	assert_true(!rest.is_sound && !rest.before);
+	end(&f);
+}
+
+/* The file that was the newest then may have been closed since. */
+static void verified_then_rotated(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct log_report report;
+	const struct store_plan more = { .receipts = 200, .rotate_bytes = FILE_BYTES };
+
+	begin(&f);
+	check(&f, false, &report);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(store_fill(sys_real(), f.t.fd, f.key, &more, &f.e), OK);
+	uint64_t had = report.receipts;
+	check(&f, false, &report);
+	assert_true(report.is_sound && report.before);
+	assert_int_equal(report.receipts_before, had);
+	/* Another trust, and nothing of it counts. */
+	struct trusted_key other = f.trusted;
+	other.key[0] ^= 1;
+	f.trust.keys = &other;
+	check(&f, false, &report);
+	assert_true(!report.is_sound && !report.before);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lost_edge),
+		cmocka_unit_test(older_files_changed),
+		cmocka_unit_test(older_leaves_lost),
+		cmocka_unit_test(ranges),
+		cmocka_unit_test(lines_verify),
+		cmocka_unit_test(lines_dishonest),
+		cmocka_unit_test(changed_meanwhile),
+		cmocka_unit_test(verified_before),
+		cmocka_unit_test(verified_then_rotated),
+	};
+
+	return cmocka_run_group_tests_name("large", tests, NULL, NULL);
+}
