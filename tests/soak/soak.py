@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """soak.py [--minutes N] [--seed N] [--agents N] [--build DIR] [--keep]: many agents at once, and a model that knows what they were told.
 
-Agents call hooks, run commands, save and restore files, rotate keys, check, repair and export, in throw-away homes, with the programs
-of a build.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
+Agents call hooks, run commands, save and restore files, check, repair and export, in throw-away homes, with the programs of a build.
+Beside them a person chooses, freezes, pauses, accepts and rotates keys: at a terminal that was there before the agents, or with a
+registered key.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
 are damaged, and the disk of one home is filled and freed (needs root: a small tmpfs).
 
 The model remembers what was acknowledged: an exit code that says done, or an answer that was printed.  Every minute, and at the end,
@@ -22,6 +23,7 @@ not zero."""
 import argparse
 import collections
 import contextlib
+import hashlib
 import json
 import os
 import random
@@ -124,8 +126,8 @@ class Done:
 class Site:
     """One home, its workspace, one directory to work in, and what was acknowledged there."""
 
-    def __init__(self, name, root, packs, build, counts, seed):
-        self.name, self.root, self.counts = name, root, counts
+    def __init__(self, name, root, packs, terminals, build, counts, seed):
+        self.name, self.root, self.terminals, self.counts = name, root, terminals, counts
         self.helm, self.twin = os.path.join(build, "helm"), os.path.join(build, "helm-test")
         self.home, self.work = os.path.join(root, "home"), os.path.join(root, "work")
         self.packs = packs
@@ -214,9 +216,11 @@ class Site:
         return done
 
     def person(self, words, args):
-        """A person at a terminal of their own."""
-        p = subprocess.run([sys.executable, TERMINAL] + words + ["--", self.helm] + args, cwd=self.work,
-                           env=self.env(), capture_output=True, timeout=TIMEOUT_S)
+        """A person at a terminal of their own; what it showed is `out`."""
+        p = subprocess.run([sys.executable, TERMINAL, "--seconds", str(TIMEOUT_S)] + words + ["--", self.helm] + args, cwd=self.work,
+                           env=self.env({"TERMINALS": self.terminals}), capture_output=True, timeout=2 * TIMEOUT_S)
+        self.counts.add("ops")
+        self.counts.add("typed")
         return Done(p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"), False)
 
     def refused(self, since, what, done):
@@ -434,11 +438,12 @@ class Agent(threading.Thread):
         self.made = 0
         self.client = ("codex", "hermes", "deepseek", "cursor")[number % 4]
         self.error = None
+        self.place = None
         self.ops = [
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
             (3, self.run_approved), (2, self.run_long), (3, self.run_destroying), (5, self.save), (3, self.restore), (2, self.prune),
             (2, self.rotate), (4, self.check), (1, self.repair_nothing), (1, self.damage), (2, self.export), (2, self.freeze),
-            (1, self.rebuild), (2, self.look),
+            (8, self.govern), (1, self.rebuild), (2, self.look),
         ]
         self.without = args.without.split(",")
         self.ops = [op for op in self.ops if op[1].__name__ not in self.without]
@@ -469,6 +474,12 @@ class Agent(threading.Thread):
     def call(self, kind, args, **more):
         more.setdefault("kill", self.kill)
         return self.s.call(kind, args, rng=self.r, **more)
+
+    def answer(self, kind, words, args, **more):
+        """What takes a person: typed at a terminal, or with a registered key, which can be killed."""
+        if self.r.random() < 0.3:
+            return self.s.person(words, args)
+        return self.call(kind, args + ["--key", self.s.boss + ".key"], **more)
 
     def since(self):
         with self.s.lock:
@@ -562,8 +573,7 @@ class Agent(threading.Thread):
             s.refused(since, "a question cannot be answered", done)
             return
         request = words[1].split()[0]
-        p = s.person([], ["approval", "approve", request, "--key", s.boss + ".key"])
-        s.counts.add("ops")
+        p = self.answer("approve", ["APPROVE"], ["approval", "approve", request], kill=0)
         if p.code:
             s.refused(since, "an approval is refused", p)
             return
@@ -689,7 +699,7 @@ class Agent(threading.Thread):
     def rotate(self):
         s, since = self.s, self.since()
         with s.keys:
-            done = self.call("rotate", ["key", "rotate", "--reason", "soak", "--key", s.boss + ".key"], kill=0.3, clock=self.clock())
+            done = self.answer("rotate", [], ["key", "rotate", "--reason", "soak"], kill=0.3, clock=self.clock())
             if done.code == 0:
                 s.counts.add("rotations")
             else:
@@ -723,16 +733,16 @@ class Agent(threading.Thread):
                 if not self.spoil(os.path.join(s.state, what)):
                     return
                 s.counts.add("damages")
-                done = None
-                for _ in range(4):
-                    done = self.call("repair", ["log", "repair", "--yes"], kill=0.25)
-                    if not done.killed:
+                for chance in (0.25, 0.25, 0.25, 0):
+                    repair = self.call("repair", ["log", "repair", "--yes"], kill=chance)
+                    if not repair.killed:
                         break
                 if what.endswith("sqlite3"):
                     self.call("rebuild", ["db", "rebuild"], kill=0)
-                done = self.call("check", ["log", "check"], kill=0)
-                if done.code:
-                    s.counts.found("false_alarms", "%s: %s was changed, and the repair did not help: %s" % (s.name, what, done))
+                done = self.call("check", ["log", "check", "--all"], kill=0)
+                if done.code or "leaves are not those" in done.out:
+                    s.counts.found("false_alarms", "%s: %s was changed, and the repair (%s) did not help: %s" % (
+                        s.name, what, repair, done))
                 s.counts.add("repairs")
             finally:
                 with s.lock:
@@ -765,6 +775,9 @@ class Agent(threading.Thread):
             s.refused(since, "an export is refused", done)
             return
         s.counts.add("exports")
+        if not s.is_calm(since):  # it may hold what was damaged
+            os.unlink(pack)
+            return
         s.verify_pack(pack)
         with s.lock:
             s.kept_packs.append(pack)
@@ -790,13 +803,20 @@ class Agent(threading.Thread):
             held = self.call("hook", ["hook", "pre-tool", "--client", client], stdin=self.payload(self.new("use"), "echo a > a.txt"))
             if not held.killed and "deny" not in held.out and held.code != 2 and "block" not in held.out:
                 s.counts.found("wrong_states", "%s: %s is frozen, and passes: %s" % (s.name, who, held))
-        done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"])
+        done = self.answer("unfreeze", [], ["unfreeze", "--principal", who])
         for _ in range(50):
             if done.code == 0 or not (done.killed or not s.is_calm(since)):
                 break
             time.sleep(0.1)
-            done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"], kill=0)
+            done = self.answer("unfreeze", [], ["unfreeze", "--principal", who], kill=0)
         s.frozen[who] = False if done.code == 0 else None
+
+    def govern(self):
+        """One act of a person about a place that only this agent knows, and what holds there afterwards."""
+        if self.place is None:
+            self.place = Place(self, os.path.join(self.s.work, self.new("place")))
+        if not self.place.act():
+            self.place = None
 
     def rebuild(self):
         s, since = self.s, self.since()
@@ -810,6 +830,198 @@ class Agent(threading.Thread):
         done = self.call("look", args)
         if done.code:
             s.refused(since, "a view fails", done)
+
+
+class Word(collections.namedtuple("Word", "profile frozen paused accepted")):
+    """What a person has decided about a place."""
+
+    def freeze(self, who):
+        return self._replace(frozen=self.frozen | {who})
+
+    def unfreeze(self, who):
+        return self._replace(frozen=self.frozen - {who})
+
+    def pause(self, profile):
+        return self._replace(paused=self.paused | {profile})
+
+    def resume(self, profile):
+        return self._replace(paused=self.paused - {profile})
+
+    def use(self, profile):
+        return self._replace(profile=profile)
+
+    def accept(self, digest):
+        return self._replace(accepted=digest)
+
+
+class Place:
+    """A workspace of its own that a person governs.  `may_hold` is every word that may be in force: one, after an act that was
+    acknowledged; the one before, too, after an act that was killed or refused, until it was looked at."""
+    ACCEPTABLE = "references/execution_profiles.json"
+
+    def __init__(self, agent, root):
+        self.agent, self.s, self.r, self.root = agent, agent.s, agent.r, root
+        self.may_hold = None
+        self.tokens = {}
+
+    def act(self):
+        """False: this place is of no use any more (it could not be made, or not be mended, in trouble)."""
+        if self.may_hold is None:
+            return self.make()
+        if len(self.may_hold) == 1:
+            word = next(iter(self.may_hold))
+            if "*" in word.frozen:
+                self.unfreeze("*")
+            else:
+                getattr(self, self.r.choice(["use", "use", "freeze_one", "freeze_all", "pause", "accept", "copies", "spoil"]))()
+        return self.may_hold is not None and self.look()
+
+    def make(self):
+        since = self.agent.since()
+        done = self.s.person([], ["init", "--path", self.root])  # a word about the default workspace holds: a person takes it out
+        if done.code or "does not stand alone" in done.out:
+            self.s.refused(since, "a workspace cannot be made", done)
+            return False
+        self.may_hold = {Word("workspace_edit", frozenset(), frozenset(), None)}
+        return True
+
+    def took(self, done, since, what, change):
+        """The model after an act."""
+        changed = {change(w) for w in self.may_hold}
+        self.may_hold = changed if done.code == 0 else changed | self.may_hold
+        if done.code == 0:
+            self.s.counts.add("acts")
+        else:
+            self.s.refused(since, what, done)
+        return done.code == 0
+
+    def simply(self, kind, args, what, change):
+        since = self.agent.since()
+        done = self.agent.call(kind, args + ["--path", self.root], kill=0.3)
+        return done, self.took(done, since, what, change)
+
+    def answered(self, kind, words, args, what, change):
+        since = self.agent.since()
+        done = self.agent.answer(kind, words, args + ["--path", self.root], kill=0.3)
+        return self.took(done, since, what, change)
+
+    def use(self):
+        profile = self.r.choice(["inspect_local", "workspace_edit", "risky_edit", "service_ops"])
+        self.answered("use", [], ["profile", "use", profile], "a choice is refused", lambda w: w.use(profile))
+
+    def freeze_one(self):
+        who = self.r.choice(["agent:codex", "agent:cursor"])
+        if who in next(iter(self.may_hold)).frozen:
+            self.unfreeze(who)
+        else:
+            self.simply("freeze", ["freeze", "--principal", who], "a freeze is refused", lambda w: w.freeze(who))
+
+    def freeze_all(self):
+        self.simply("freeze", ["freeze"], "a freeze is refused", lambda w: w.freeze("*"))
+
+    def unfreeze(self, who):
+        self.answered("unfreeze", [], ["unfreeze"] + ([] if who == "*" else ["--principal", who]), "a freeze is not lifted",
+                      lambda w: w.unfreeze(who))
+
+    def pause(self):
+        """Who was killed did not tell the token: a second pause tells another one."""
+        profile = self.r.choice(["risky_edit", "service_ops"])
+        if profile in next(iter(self.may_hold)).paused and profile in self.tokens:
+            self.simply("resume", ["profile", "resume", profile, "--token", self.tokens[profile]], "a pause is not ended",
+                        lambda w: w.resume(profile))
+            return
+        self.tokens.pop(profile, None)
+        done, is_done = self.simply("pause", ["profile", "pause", profile, "--reason", "soak", "--json"], "a pause is refused",
+                                    lambda w: w.pause(profile))
+        if is_done:
+            self.tokens[profile] = json.loads(done.out)["resume_token"]
+
+    def accept(self):
+        """Blanks behind the document change its bytes, and nothing else."""
+        path = os.path.join(self.root, self.ACCEPTABLE)
+        try:
+            with open(path, "rb") as f:
+                text = f.read()
+            with open(path + ".new", "wb") as f:
+                f.write(text.rstrip() + b"\n" * self.r.randint(1, 9))
+            os.rename(path + ".new", path)
+            with open(path, "rb") as f:
+                digest = "sha256:" + hashlib.sha256(f.read()).hexdigest()
+        except OSError:  # the disk is full
+            return
+        self.answered("trust", ["TRUST"], ["workspace", "trust"], "files are not accepted", lambda w: w.accept(digest))
+
+    def copies(self):
+        """What the tree says about itself permits nothing: its copies go, or say what permits most."""
+        name, text = self.r.choice([("freeze.json", "{}"), ("profile-pause-state.json", "{}"),
+                                    ("workspace.json", '{"default_profile": "service_ops"}')])
+        path = os.path.join(self.root, ".helm", name)
+        with contextlib.suppress(OSError):
+            if self.r.random() < 0.5:
+                os.unlink(path)
+            else:
+                with open(path, "w", encoding="utf-8") as f:
+                    f.write(text)
+
+    def spoil(self):
+        """The document is damaged: nothing goes until a person has said everything again."""
+        name = hashlib.sha256(os.path.realpath(self.root).encode()).hexdigest()
+        path = os.path.join(self.s.home, ".helm", "trees", name, "posture.json")
+        since = self.agent.since()
+        if not self.s.is_calm(since) or not self.agent.spoil(path):
+            return
+        done = self.agent.call("run", ["run", "--path", self.root, "--", "true"], kill=0)
+        if done.code == 0:
+            self.s.counts.found("wrong_states", "%s: what governs %s was changed, and it runs: %s" % (self.s.name, self.root, done))
+        for args in (["freeze"], ["unfreeze"], ["workspace", "trust"], ["profile", "use", "workspace_edit"]):
+            args = args + ["--path", self.root]
+            if args[0] == "freeze":
+                done = self.agent.call("freeze", args, kill=0)
+            else:
+                done = self.agent.answer(args[0], ["TRUST"] if "trust" in args else [], args, kill=0)
+            if done.code:
+                self.s.refused(since, "a place is not mended by %s" % args, done)
+                self.may_hold = None
+                return
+        shown = self.show(since)
+        if not shown:
+            self.may_hold = None
+            return
+        before = next(iter(self.may_hold))
+        self.s.counts.add("mended")
+        if not shown.paused >= before.paused or not shown.frozen >= before.frozen - {"*"}:
+            self.s.counts.found("lost", "%s: %s was mended, and of %s there is %s" % (self.s.name, self.root, before, shown))
+        self.may_hold = {Word("workspace_edit", before.frozen - {"*"}, before.paused, shown.accepted)}
+
+    def show(self, since):
+        """What helm says holds here; None when it could not say."""
+        done = self.agent.call("show", ["workspace", "show", "--json", "--path", self.root], kill=0)
+        try:
+            doc = json.loads(done.out)
+            return Word(doc["profile"], frozenset(doc["frozen"]), frozenset(doc["paused"]), doc["accepted"].get(self.ACCEPTABLE))
+        except (ValueError, TypeError, KeyError):
+            self.s.refused(since, "what holds here is not told", done)
+            return None
+
+    def look(self):
+        """A run finishes what was interrupted, and ends as what holds says; then it must be one of the words that may hold."""
+        since = self.agent.since()
+        task = self.agent.new("run")
+        done = self.agent.call("run", ["run", "--path", self.root, "--task-id", task, "--", "true"], kill=0)
+        shown = self.show(since)
+        if not shown:
+            return True
+        if not self.s.is_calm(since):
+            return True
+        if shown not in self.may_hold:
+            self.s.counts.found("wrong_states", "%s: in %s holds %s, not %s" % (self.s.name, self.root, shown,
+                                                                                 sorted(map(str, self.may_hold))))
+            return False
+        self.may_hold = {shown}
+        want = 25 if "*" in shown.frozen else 26 if shown.profile in shown.paused else 0
+        if done.code != want:
+            self.s.refused(since, "%s holds, and a run ends otherwise" % (shown,), done)
+        return True
 
 
 class Filler(threading.Thread):
@@ -855,14 +1067,16 @@ def main():
     root = tempfile.mkdtemp(prefix="helm-soak.")
     counts = Counts(os.path.join(root, "findings"))
     print("soak: seed %d, %g minutes, %d agents a home, in %s" % (seed, args.minutes, args.agents, root), flush=True)
-    stop, mounted = threading.Event(), None
-    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), args.build, counts, seed)]
+    stop, mounted, terminals = threading.Event(), None, os.path.join(root, "terminals")
+    os.makedirs(terminals)
+    subprocess.run([sys.executable, TERMINAL, "--serve", terminals], check=True)  # before there is any agent
+    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), terminals, args.build, counts, seed)]
     small = os.path.join(root, "small")
     os.makedirs(small)
     if os.geteuid() == 0 and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=%d,mode=0700" % TMPFS_BYTES, "helm-soak", small], capture_output=True).returncode == 0:
         mounted = small
-        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), args.build, counts, seed))
+        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), terminals, args.build, counts, seed))
     else:
         print("soak: without a full disk: only root can mount a small one", flush=True)
     threads = []
@@ -892,6 +1106,7 @@ def main():
             s.compare(True)
     finally:
         stop.set()
+        shutil.rmtree(terminals, ignore_errors=True)  # which ends their server
         errors = [t.error for t in threads if getattr(t, "error", None)]
         n = counts.n
         failed = bool(errors or n["lost"] or n["false_alarms"] or n["wrong_states"])
@@ -903,10 +1118,11 @@ def main():
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
     print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d "
-          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d late=%d lost=%d false_alarms=%d wrong_states=%d" % (
+          "approvals=%d freezes=%d acts=%d mended=%d typed=%d full_disks=%d refused_in_trouble=%d late=%d "
+          "lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
-              n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["full_disks"], n["refused_in_trouble"],
-              n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+              n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
+              n["full_disks"], n["refused_in_trouble"], n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
     if failed or args.keep:
         print("soak: what it left is in %s" % root)
     else:
