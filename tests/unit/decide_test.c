@@ -904,6 +904,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),
 		cmocka_unit_test_setup_teardown(
 			a_profile_may_ask_about_or_deny_unknown_programs, begin, done),
+		cmocka_unit_test_setup_teardown(a_profile_may_ask_about_what_was_not_read, begin, done),
 		cmocka_unit_test_setup_teardown(not_knowing_counts_where_nothing_is_allowed, begin, done),
 		cmocka_unit_test_setup_teardown(many_small_risks_add_up_to_a_question, begin, done),
 		cmocka_unit_test_setup_teardown(a_full_list_takes_no_more_of_the_same, begin, done),
