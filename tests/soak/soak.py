@@ -149,6 +149,8 @@ class Site:
         self.tries = set()  # task ids of killed runs
         self.points = collections.OrderedDict()  # checkpoint -> (agent directory, contents)
         self.maybe_gone = set()  # of a prune that was killed
+        self.unsure = 0  # so many prunes were
+        self.pruned = set()  # of those that were not; perhaps before whoever made one heard of it
         self.kept_packs = []
         self.frozen = {}
         self.going = {}  # what each thread calls now
@@ -646,14 +648,20 @@ class Agent(threading.Thread):
         s, since = self.s, self.since()
         if not self.quietly(self.scribble):
             return
-        contents = read_tree(self.path)
+        contents, unsure = read_tree(self.path), s.unsure
         done = self.call("save", ["checkpoint", "create", "--include", self.dir, "--json", "--label", self.new("cp")])
         if done.killed:
             return
         if done.code:
             s.refused(since, "a checkpoint is refused", done)
             return
-        s.points[json.loads(done.out)["checkpoint_id"]] = (self.dir, contents)
+        point = json.loads(done.out)["checkpoint_id"]
+        with s.lock:
+            if point in s.pruned:
+                return
+            s.points[point] = (self.dir, contents)
+            if s.unsure != unsure:
+                s.maybe_gone.add(point)
 
     def restore(self):
         s, since = self.s, self.since()
@@ -675,13 +683,15 @@ class Agent(threading.Thread):
         s, since = self.s, self.since()
         with s.saves:
             keep = self.r.randint(4, 12)
-            candidates = set(list(s.points))
             done = self.call("prune", ["checkpoint", "prune", "--apply", "--keep-recent", str(keep), "--keep-days", "0", "--json"],
                              kill=0.4)
             # Which ones go is its business; that the newest stay is not.
-            newest = [p for p in s.points if p in candidates][-1:]
+            with s.lock:
+                if done.killed or done.code:
+                    s.unsure += 1
+                    s.maybe_gone |= set(list(s.points)[:-1])
             if done.killed or done.code:
-                s.maybe_gone |= candidates - set(newest)
+                s.counts.note("%s: a prune ended with %s" % (s.name, done.code))
                 if done.code:
                     s.refused(since, "a prune is refused", done)
                 return
@@ -691,8 +701,12 @@ class Agent(threading.Thread):
             except ValueError:
                 s.counts.found("false_alarms", "%s: prune: %s" % (s.name, done))
                 return
-            for point in doc["prune"]:
-                s.points.pop(point["checkpoint_id"] if isinstance(point, dict) else point, None)
+            gone = [point["checkpoint_id"] if isinstance(point, dict) else point for point in doc["prune"]]
+            s.counts.note("%s: pruned, but for %d: %s" % (s.name, keep, " ".join(gone)))
+            with s.lock:
+                s.pruned |= set(gone)
+                for point in gone:
+                    s.points.pop(point, None)
 
     # ---- keys, the log, packs ----
 
@@ -943,7 +957,7 @@ class Place:
             with open(path, "rb") as f:
                 text = f.read()
             with open(path + ".new", "wb") as f:
-                f.write(text.rstrip() + b"\n" * self.r.randint(1, 9))
+                f.write(text.rstrip() + b"\n" * self.r.randint(2, 9))  # with one, they are the shipped ones
             os.rename(path + ".new", path)
             with open(path, "rb") as f:
                 digest = "sha256:" + hashlib.sha256(f.read()).hexdigest()
