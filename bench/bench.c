@@ -39,6 +39,12 @@ static const struct bench_row rows[] = {
 	{ "verify_chain", bench_verify_chain, 0.85, true,
 		"verify a chain of receipts on all cores, against libsodium verifying their signatures "
 		"alone" },
+	{ "log_check_warm", bench_log_check_warm, 3, false,
+		"check a log of which all but 4,000 receipts were verified before, against verifying those alone" },
+	{ "log_edge_lost", bench_log_edge_lost, 6, false,
+		"a run on 100,000 receipts without log/edge, against one on 20,000: the newest file is read, older ones are hashed" },
+	{ "export_million", bench_export_million, 0.3, true,
+		"`helm evidence export --all` of a million receipts, against `tar` of the same files" },
 	{ "run_overhead", bench_run_overhead, 4, false,
 		"`helm profile run inspect_local -- /bin/true`, with rows and receipts on disk, against "
 		"/bin/true" },

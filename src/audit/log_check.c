@@ -299,9 +299,10 @@ static void pass_hole(struct log_checking *c, uint64_t clock, const char *prev, 
  * leaf. */
 static bool check_link(struct log_checking *c, const struct json *receipt, const struct hash *chain)
 {
-	const char *prev = json_get_text(receipt, "prev_hash", ""), *want = "";
+	const char *prev = json_get_text(receipt, "prev_hash", "");
 	const char *session = json_get_text(receipt, "session_id", "");
 	int64_t clock = json_get_int(receipt, "lamport_clock", -1);
+	char want[SHA256_HEX] = ""; /* not in the arena, which would grow with the log */
 
 	if (!c->session)
 		c->session = arena_strdup(c->a, session);
@@ -313,7 +314,7 @@ static bool check_link(struct log_checking *c, const struct json *receipt, const
 	}
 	moved_behind(c, receipt);
 	if (c->n)
-		want = hash_hex(c->a, &c->last);
+		hex_encode(c->last.b, SHA256_SIZE, want);
 	if (clock == (int64_t)c->n + 1 && text_eq(prev, want))
 		return true;
 	load_gaps(c);

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/checkpoint.h"
 #include "cli/cmd.h"
+#include "cli/cmd_approval.h"
 #include "kernel/workspace.h"
 #include "record/record.h"
 #include "verify/verify.h"
@@ -48,6 +49,8 @@ const struct opt checkpoint_restore_opts[] = {
 	{ "no-backup", OPT_FLAG, NULL, "do not save what is about to be replaced", NULL, false },
 	{ "include-git", OPT_FLAG, NULL, "restore version-control directories, too", NULL, false },
 	{ "all-links", OPT_FLAG, NULL, "restore links that lead outside the workspace, too", NULL, false },
+	{ "set-ids", OPT_FLAG, NULL,
+		"restore set-user-id and set-group-id bits of files, too; a person's to ask", NULL, false },
 	{ "yes", OPT_FLAG, NULL, "do not ask on a terminal", NULL, false },
 	{ 0 },
 };
@@ -440,6 +443,7 @@ int cmd_checkpoint_preview(struct cli *r, struct err *e)
 		.include_git = true,
 		.include_state = true,
 		.all_links = true,
+		.set_ids = true,
 		.with_diff = with_diff };
 	if (checkpoint_restore(&st, &q, &back, e))
 		return e->rc;
@@ -597,10 +601,13 @@ int cmd_checkpoint_restore(struct cli *r, struct err *e)
 		.no_backup = opt_flag(r, "no-backup"),
 		.include_git = opt_flag(r, "include-git"),
 		.all_links = opt_flag(r, "all-links"),
+		.set_ids = opt_flag(r, "set-ids"),
 		.is_dry_run = opt_flag(r, "dry-run"),
 		.progress = &progress,
 		.record = write_row,
 		.record_arg = &writer };
+	if (q.set_ids && !q.is_dry_run && person_is_there(r, e))
+		return e->rc;
 	if (!q.is_dry_run && !is_confirmed(r, &st, q, e)) {
 		out(r, "nothing was changed\n");
 		return EXIT_NO;

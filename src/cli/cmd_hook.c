@@ -71,7 +71,7 @@ static const char *failure_code(const struct err *e)
 		return "[INBOX_SIGNER_UNAVAILABLE] the signer is unavailable";
 	/* The payload is read by now, so what is no JSON is a file that says what is permitted. */
 	if (text_starts(e->code, "PROFILE_") || text_starts(e->code, "TOOL_GROUPS") ||
-		text_starts(e->code, "JSON_"))
+		text_starts(e->code, "ACCEPT_") || text_starts(e->code, "JSON_"))
 		return "[INBOX_POLICY_PROFILE_UNAVAILABLE] the policy profile is unavailable";
 	if (text_starts(e->code, "HOOK_"))
 		return "[SCHEMA_VIOLATION] the call could not be read";

@@ -159,7 +159,7 @@ void run_tell(struct cli *r, const struct run_report *report)
 	if (report->hint)
 		buf_addf(&text, "Hint: %s\n", text_safe(r->a, report->hint, strlen(report->hint), true));
 	if (report->result && report->result->report.missing[0])
-		buf_addf(&text, "helm: warning: this kernel could not put up: %s\n",
+		buf_addf(&text, "helm: warning: degraded: this machine cannot put up: %s\n",
 			report->result->report.missing);
 	out_flush(r);
 	(void)!write(2, text.p, text.n);

@@ -17,6 +17,8 @@
 const struct opt workspace_trust_opts[] = {
 	{ "require-key", OPT_VALUE, "YES|NO", "from now on only a registered key answers here, no terminal",
 		"yes|no", false },
+	{ "degraded", OPT_VALUE, "YES|NO", "runs go on without walls that this machine cannot put up",
+		"yes|no", false },
 	PERSON_KEY,
 	{ 0 },
 };
@@ -70,6 +72,7 @@ static struct json *show_json(struct cli *r)
 	json_sets(r->a, doc, "profile", profile);
 	json_sets(r->a, doc, "destructive", json_get_text(p->word, "destructive", NULL));
 	json_setb(r->a, doc, "require_key", json_get_bool(p->word, "require_key", false));
+	json_setb(r->a, doc, "degraded", json_get_bool(p->word, "degraded", false));
 	json_set(r->a, doc, "frozen", frozen ? frozen : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "paused", paused ? paused : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "accepted",
@@ -108,6 +111,8 @@ int cmd_workspace_show(struct cli *r, struct err *e)
 			json_is(json_get(doc, lists[i]), JSON_OBJECT) ? json_get(doc, lists[i]) : NULL);
 	if (json_get_bool(doc, "require_key", false))
 		out(r, "require_key=yes\n");
+	if (json_get_bool(doc, "degraded", false))
+		out(r, "degraded=yes\n");
 	json_each (one, json_get(doc, "differences"))
 		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
 	return 0;
@@ -138,7 +143,7 @@ static char *offer_text(struct cli *r, const struct json *offer)
 int cmd_workspace_trust(struct cli *r, struct err *e)
 {
 	static const char *const words[] = { "TRUST", NULL };
-	const char *typed;
+	const char *typed, *degraded = opt_text(r, "degraded", NULL);
 	struct person who = { 0 };
 	struct json *offer, *receipt;
 	struct kernel k;
@@ -146,6 +151,9 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 
 	if (rc)
 		return rc;
+	if (degraded && text_eq(degraded, "yes"))
+		json_pushs(r->a, json_get(offer, "becomes_possible"),
+			"runs go on without walls that this machine cannot put up, and say so each time");
 	if (r->is_json) {
 		out_json(r, offer);
 		return 0;
@@ -163,7 +171,8 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 		return err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
-		rc = accepted_take(&k, r->a, offer, opt_text(r, "require-key", NULL), who.name, &receipt, e);
+		rc = accepted_take(
+			&k, r->a, offer, opt_text(r, "require-key", NULL), degraded, who.name, &receipt, e);
 		kernel_close(&k);
 	}
 	key_free(&who.key);

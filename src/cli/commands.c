@@ -400,7 +400,8 @@ static const struct cmd row_workspace_trust = { KNOWN(workspace_trust), "", 0, 0
 	"A tree's own files count only when a person has accepted those very bytes; until then the shipped ones hold.  "
 	"Shows what would become possible and takes the word TRUST, or a registered key.  The accepted bytes are kept in the helm home and hold from there; a changed file has to be accepted again.  "
 	"With --json it is only shown.  The files that say what is frozen, paused and chosen are written again.\n\n"
-	"With --require-key yes nobody answers here at a terminal any more, only with a registered key.",
+	"With --require-key yes nobody answers here at a terminal any more, only with a registered key.  "
+	"With --degraded yes runs go on without walls that this machine cannot put up; each of them says so, and 'helm doctor' is not healthy.",
 	"$ helm workspace trust --json", workspace_trust_opts, NEEDS_WORKSPACE, cmd_workspace_trust };
 
 static const struct cmd row_profile_pause = { KNOWN(profile_pause), "PROFILE", 1, 1,
@@ -435,7 +436,8 @@ static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"$ helm freeze status", freeze_opts, NEEDS_WORKSPACE, cmd_freeze };
 
 static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze",
-	"Takes a person at a terminal of their own, or a registered key.", NULL, unfreeze_opts, NEEDS_WORKSPACE, cmd_unfreeze };
+	"Takes a person at a terminal of their own, or a registered key.", NULL, unfreeze_opts,
+	NEEDS_WORKSPACE, cmd_unfreeze };
 
 static const struct cmd row_key_show = { KNOWN(key_show), "", 0, 0,
 	"show the signing key's id, public key and place", NULL, "$ helm key show", NULL, 0, cmd_key_show };

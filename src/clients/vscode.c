@@ -10,7 +10,8 @@ static const struct client_speech speech = {
 
 const struct client client_vscode = { .name = "vscode",
 	.title = "VS Code",
-	.files = FILES({ ".vscode/settings.json", CARE_ASK }, { ".vscode/mcp.json", CARE_ASK }),
+	.files = FILES({ ".vscode/settings.json", CARE_ASK }, { ".vscode/mcp.json", CARE_ASK },
+		{ ".vscode/tasks.json", CARE_ASK }),
 	.speech = &speech,
 	.paste = "VS Code has no settings file for hooks that this program knows.  Where your version reads "
 		 "Claude "

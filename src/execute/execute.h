@@ -52,6 +52,7 @@ struct run_result {
 	bool timed_out;
 	bool interrupted; /* helm was asked to end */
 	bool captured;
+	bool printed_too_much; /* it was ended for that */
 	int64_t started_us, finished_us;
 	struct run_stream out, err; /* when captured */
 	struct sandbox_report report;

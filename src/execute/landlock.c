@@ -15,6 +15,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -84,14 +86,16 @@ static uint64_t known_fs_rights(int abi)
 /* Allows `rights` at and below a path.  A place that does not exist, or that cannot be looked at, needs no
  * rule: nothing is granted, so nothing can be done there.  A file takes only rights that make sense for
  * files; the kernel refuses others. */
-static int grant(int ruleset, const char *path, uint64_t rights, uint64_t known)
+static int grant(int ruleset, const char *path, uint64_t rights, uint64_t known, int how)
 {
-	AUTO(close_fd) int fd = open(path, O_PATH | O_CLOEXEC);
+	AUTO(close_fd) int fd = open(path, O_PATH | O_CLOEXEC | how);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		return errno == ENOENT || errno == EACCES || errno == ENOTDIR ? 0 : -1;
 	rights &= known;
+	if (S_ISLNK(st.st_mode))
+		return 0;
 	if (!S_ISDIR(st.st_mode))
 		rights &= FILE_ONLY_RIGHTS;
 	struct path_beneath rule = { rights, fd };
@@ -116,14 +120,15 @@ static bool is_listed(const char *path, const char *const *paths)
 
 /* Grants reading for everything below `dir` except the hidden paths.  Since Landlock cannot take a right
  * back below a granted directory, a directory above a hidden path gets no rule itself; its entries get one
- * each.  It descends only along the way to hidden paths, so the number of rules stays small. */
+ * each.  It descends only along the way to hidden paths, so the number of rules stays small.  Links get none: where they lead has its
+ * own rule, or is hidden. */
 static int grant_read_around(
 	int ruleset, struct arena *a, const char *dir, const char *const *hidden, uint64_t known)
 {
 	if (is_listed(dir, hidden))
 		return 0;
 	if (!is_above(dir, hidden))
-		return grant(ruleset, dir, READ_RIGHTS, known);
+		return grant(ruleset, dir, READ_RIGHTS, known, O_NOFOLLOW);
 	DIR *d = opendir(dir);
 	int rc = 0;
 	for (struct dirent *entry; d && rc == 0 && (entry = readdir(d));) {
@@ -137,16 +142,47 @@ static int grant_read_around(
 	return rc;
 }
 
+/* What must not be read, as the kernel names it, without links. */
+static const char *const *all_hidden(struct arena *a, const struct landlock_rules *rules)
+{
+	const char *const *paths = rules->hidden;
+	size_t n = 0, i = 0;
+	char real[PATH_MAX];
+
+	while (paths && paths[n])
+		n++;
+	const char **all = arena_zalloc(a, n + 4, sizeof(*all));
+	for (; i < n; i++)
+		all[i] = realpath(paths[i], real) ? arena_strdup(a, real) : paths[i];
+	if (rules->devices_closed)
+		all[i++] = "/dev";
+	if (rules->is_shared) {
+		all[i++] = "/dev/pts";
+		all[i++] = "/dev/shm";
+	}
+	return all;
+}
+
 /* Devices nearly every program needs.  Writing to them changes nothing on disk. */
-static int grant_devices(int ruleset, uint64_t known)
+static int grant_devices(int ruleset, uint64_t known, bool is_shared)
 {
 	static const char *const sinks[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
 		"/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", NULL };
 	int rc = 0;
 
-	for (const char *const *s = sinks; *s && rc == 0; s++)
+	for (const char *const *s = sinks; *s && rc == 0; s++) {
+		if (is_shared && text_eq(*s, "/dev/pts"))
+			continue;
 		rc = grant(ruleset, *s,
-			FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV, known);
+			FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV, known, 0);
+	}
+	/* The terminal that it was given, under whatever name it opens it. */
+	for (int fd = 0; fd <= 2 && rc == 0; fd++) {
+		char name[] = "/proc/self/fd/0";
+		name[sizeof(name) - 2] = (char)('0' + fd);
+		if (isatty(fd))
+			rc = grant(ruleset, name, FS_READ_FILE | FS_WRITE_FILE | FS_IOCTL_DEV, known, 0);
+	}
 	return rc;
 }
 
@@ -166,12 +202,13 @@ int landlock_confine(const struct landlock_rules *rules)
 	/* Older kernels know a shorter structure and refuse a longer one that is not zero at its end. */
 	size_t size = abi >= 6 ? sizeof(attr) : abi >= 4 ? 16 : 8;
 	AUTO(close_fd) int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-	if (ruleset < 0 || grant_devices(ruleset, known))
+	if (ruleset < 0 || grant_devices(ruleset, known, rules->is_shared))
 		return -1;
-	if (grant_read_around(ruleset, &a, "/", rules->hidden, known))
+	if (grant_read_around(ruleset, &a, "/", all_hidden(&a, rules), known))
 		return -1;
 	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known))
+		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
+			grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
 			return -1;
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }

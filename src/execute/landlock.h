@@ -9,6 +9,8 @@ struct landlock_rules {
 	bool no_network; /* level 4: no TCP at all */
 	const char *const *write_paths; /* NULL-terminated; each may be a file or a directory */
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
+	bool devices_closed; /* of devices only those that nearly every program needs */
+	bool is_shared; /* /dev/pts and /dev/shm are everybody's: closed */
 };
 
 /* The kernel's level, 0 when there is none. */

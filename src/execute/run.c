@@ -216,11 +216,10 @@ static int become_command(void *arg)
 
 /* ---- in the warden ---- */
 
-/* Kills all children of this process and waits for them, several times over, since a dying child may leave
- * children of its own.  Needed only without a pid namespace. */
+/* Kills all children of this process until none is left: a dying child leaves its own to us.  Needed only without a pid namespace. */
 static void end_strays(void)
 {
-	for (int round = 0; round < 100; round++) {
+	for (;;) {
 		char text[4096];
 		AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
 		ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
@@ -234,8 +233,7 @@ static void end_strays(void)
 			while (*at == ' ')
 				at++;
 		}
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
+		(void)waitpid(-1, NULL, 0); /* one of them dies; the others are seen in the next round */
 	}
 }
 
@@ -428,6 +426,12 @@ static void drain(struct watch *w, int *fd, int to, struct run_stream *stream, s
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n > 0) {
+		const int64_t limit = w->request->rules->limits.output_mb << 20;
+		if (limit && (int64_t)(w->result->out.bytes + w->result->err.bytes) + n > limit) {
+			w->result->printed_too_much = true;
+			end_all(w);
+			return;
+		}
 		sha256_add(hash, chunk, (size_t)n);
 		keep_tail(stream, chunk, (size_t)n);
 		if (w->request->quiet || pass_on(to, chunk, (size_t)n))
@@ -738,7 +742,8 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", r->stage.changed);
 	if (r->stage.report.refused[0])
 		return err_set(e, E_DENIED, "SANDBOX_REFUSED",
-			"not run: %s; 'sandbox: best-effort' in the profile accepts less",
+			"not run: %s; use a kernel that can, or let a person accept runs without it on this machine: "
+			"helm workspace trust --degraded yes",
 			r->stage.report.refused);
 	*ret = &r->result;
 	return OK;

@@ -32,6 +32,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -122,13 +123,16 @@ static int map_user(uid_t uid, gid_t gid)
 
 /* Puts an empty, unreadable file system over the directory.  What lies below can then not be reached by any
  * name.  One file system serves all: the first cover is made, *first remembers where, and the others are
- * that one again, which costs a third. */
+ * that one again, which costs a third.  A file becomes the empty one, so that programs which only look for it go on. */
 static int cover(const char *dir, const char **first)
 {
 	const unsigned long closed = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;
+	struct stat st;
 
-	if (access(dir, F_OK) && errno == ENOENT)
-		return 0;
+	if (stat(dir, &st))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+	if (!S_ISDIR(st.st_mode))
+		return mount("/dev/null", dir, NULL, MS_BIND, NULL);
 	if (*first)
 		return mount(*first, dir, NULL, MS_BIND, NULL);
 	if (mount("none", dir, "tmpfs", closed, "size=4k,mode=000"))
@@ -230,7 +234,12 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	if (report->pid_namespace)
 		(void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 	/* Shared memory of other programs must be neither seen nor changed. */
-	(void)mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
+	report->shared_closed =
+		mount("none", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") == 0 || errno == ENOENT;
+	/* Terminals of others are gone; its own stays open as /dev/tty and by descriptor, and new ones can be made. */
+	report->shared_closed &= mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
+					 "newinstance,ptmxmode=0666,mode=0620") == 0 ||
+		errno == ENOENT;
 	report->metadata_confined = freeze_world(rules->write_paths) == 0;
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
@@ -240,6 +249,7 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 		report->state_protected &= pin_parents(rules->write_paths, *p) == 0;
 	for (const char *const *p = rules->read_only; p && *p; p++)
 		report->state_protected &= freeze_dir(*p) == 0;
+	report->read_only_mounts = report->state_protected;
 }
 
 /* Runs in the warden, still with the capabilities that its new namespaces gave it. */
@@ -263,7 +273,7 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 static bool may_keep(int capability)
 {
 	static const int kept[] = { CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID,
-		CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_NET_BIND_SERVICE, CAP_SETFCAP };
+		CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_NET_BIND_SERVICE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
 		if (kept[i] == capability)
@@ -297,6 +307,14 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, data);
 }
 
+static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
+{
+	for (const char *const *p = rules->write_paths; p && *p; p++)
+		if (path_is_below(dir, *p))
+			return true;
+	return false;
+}
+
 /* Where mounts could not hide the keys, Landlock has to: then the hidden paths are left out of what may be
  * read. */
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
@@ -308,6 +326,8 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 			(rules->network == NETWORK_LOOPBACK && !report->network_namespace),
 		.write_paths = rules->write_paths,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
+		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
+		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
 		return 0;
@@ -315,17 +335,14 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
 	report->landlock_abi = abi;
 	report->files_confined = true;
-	report->keys_hidden = true;
-	report->signals_confined = abi >= 6 || report->pid_namespace;
+	if (!report->keys_hidden) {
+		report->keys_hidden = true;
+		for (const char *const *p = rules->hidden; p && *p; p++)
+			report->keys_hidden &= !lies_in_writable(rules, *p);
+	}
+	report->signals_confined |= abi >= 6;
+	report->shared_closed = true;
 	return 0;
-}
-
-static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
-{
-	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (path_is_below(dir, *p))
-			return true;
-	return false;
 }
 
 /* State that lies outside every writable place is protected by Landlock alone.  State inside one needs a
@@ -356,25 +373,52 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 	return 0;
 }
 
-/* Is everything there that the profile asked for?  A missing wall refuses the run, unless the profile
- * accepts best effort. */
+/* Is everything there that was asked for?  A missing wall refuses the run, unless it is waived. */
 static int judge(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
-	if (!report->files_confined)
-		lacks(report, "files (Landlock)");
-	if (!report->metadata_confined)
-		lacks(report, "modes and owners (a mount namespace)");
-	if (!report->capabilities_dropped)
-		lacks(report, "capabilities");
-	if (!report->keys_hidden)
-		lacks(report, "keys");
-	if (!report->signals_confined)
-		lacks(report, "signals (Landlock level 6 or a pid namespace)");
-	if (!report->state_protected)
-		lacks(report, "state (a mount namespace)");
-	if (!report->missing[0] || rules->best_effort)
+	const struct {
+		bool stands;
+		unsigned wall;
+		const char *name;
+	} walls[] = {
+		{ report->files_confined, WALL_FILES, "files (Landlock)" },
+		{ report->metadata_confined, WALL_METADATA, "modes and owners (a mount namespace)" },
+		{ report->capabilities_dropped, WALL_CAPABILITIES, "capabilities" },
+		{ report->keys_hidden, WALL_SECRETS, "keys and secrets" },
+		{ report->signals_confined, WALL_SIGNALS, "signals (Landlock level 6 or a pid namespace)" },
+		{ report->state_protected, WALL_STATE, "state (a mount namespace)" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(walls); i++)
+		if (!walls[i].stands) {
+			lacks(report, walls[i].name);
+			report->missing_walls |= walls[i].wall;
+		}
+	if (!(report->missing_walls & ~rules->waived))
 		return 0;
-	return refuse(report, "this kernel cannot put up: %s", report->missing);
+	return refuse(report, "this machine cannot put up: %s", report->missing);
+}
+
+/* Never more than we have ourselves.  One that cannot be set is passed over: it guards against accidents, and is no wall. */
+static void set_limit(__rlimit_resource_t what, int64_t value)
+{
+	struct rlimit have;
+
+	if (!value || getrlimit(what, &have))
+		return;
+	if (have.rlim_max == RLIM_INFINITY || have.rlim_max > (rlim_t)value)
+		have.rlim_max = (rlim_t)value;
+	if (have.rlim_cur == RLIM_INFINITY || have.rlim_cur > have.rlim_max)
+		have.rlim_cur = have.rlim_max;
+	(void)setrlimit(what, &have);
+}
+
+static void set_limits(const struct run_limits *limits)
+{
+	set_limit(RLIMIT_NPROC, limits->processes);
+	set_limit(RLIMIT_AS, limits->memory_mb << 20);
+	set_limit(RLIMIT_FSIZE, limits->file_mb << 20);
+	set_limit(RLIMIT_NOFILE, limits->open_files);
 }
 
 /* The last step before the command.  With the walls switched off only the descriptors are closed. */
@@ -387,10 +431,12 @@ int sandbox_lock(const struct sandbox_rules *rules, struct sandbox_report *repor
 	if (rules->off)
 		return 0;
 	(void)setrlimit(RLIMIT_CORE, &no_core);
+	set_limits(&rules->limits);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return refuse(report, "no_new_privs: %s", strerror(errno));
 	report->no_new_privileges = true;
 	report->capabilities_dropped = drop_capabilities() == 0;
+	report->signals_confined = report->pid_namespace;
 	if (lock_files(rules, report))
 		return -1;
 	judge_state(rules, report);

@@ -27,7 +27,8 @@ struct sandbox_rules {
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */
-	bool best_effort; /* run with the walls there are */
+	struct run_limits limits;
+	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
 	bool no_namespaces; /* tests: pretend that namespaces are forbidden */
@@ -43,9 +44,12 @@ struct sandbox_report {
 	bool metadata_confined; /* modes, owners and times of files elsewhere cannot be changed */
 	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
 	bool signals_confined; /* cannot signal or trace processes outside */
-	bool keys_hidden; /* hidden directories cannot be read */
+	bool shared_closed; /* terminals and shared memory of others are out of reach */
+	bool keys_hidden; /* hidden directories and files cannot be read */
+	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
+	unsigned missing_walls; /* WALL_* that were wanted and are not there */
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;

@@ -24,6 +24,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -208,6 +209,27 @@ static void clone_rules(struct program *p)
 	answer(p, SECCOMP_RET_ALLOW);
 }
 
+/* A file that runs as its owner is left for others to use: not made by the calls that change modes.  `at`: which argument is the
+ * mode. */
+static void mode_rule(struct program *p, uint32_t call, size_t at)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
+	load(p, ARG(at));
+	add(p, BPF_JMP | BPF_JSET | BPF_K, S_ISUID, 0, 1);
+	answer(p, REFUSE);
+	answer(p, SECCOMP_RET_ALLOW);
+}
+
+static void mode_rules(struct program *p)
+{
+#ifdef SYS_chmod
+	mode_rule(p, SYS_chmod, 1);
+#endif
+	mode_rule(p, SYS_fchmod, 1);
+	mode_rule(p, SYS_fchmodat, 2);
+	mode_rule(p, 452 /* fchmodat2 */, 2);
+}
+
 /* TIOCSTI and TIOCLINUX put characters into a terminal as if a person had typed them: a way to run commands
  * outside the walls once this run is over. */
 static void ioctl_rules(struct program *p)
@@ -239,6 +261,7 @@ int seccomp_install(const struct seccomp_rules *rules)
 		refuse_call(&p, SYS_truncate, REFUSE);
 	clone_rules(&p);
 	ioctl_rules(&p);
+	mode_rules(&p);
 	socket_rules(&p, rules);
 	answer(&p, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { p.n, p.steps };

@@ -42,6 +42,14 @@ static void say_writes(
 		say(a, list, then->name, "no checkpoint is made first any more");
 }
 
+static bool names_secret(const struct profile *p, const char *place)
+{
+	for (size_t i = 0; i < p->secret_count; i++)
+		if (text_eq(p->secrets[i], place))
+			return true;
+	return false;
+}
+
 static void say_reach(
 	struct arena *a, const struct profile *now, const struct profile *then, struct json *list)
 {
@@ -51,7 +59,10 @@ static void say_reach(
 		say(a, list, then->name,
 			then->reach == NETWORK_FULL ? "may use the network"
 						    : "may reach services on this machine");
-	if (now && then->sandbox < now->sandbox)
+	for (size_t i = 0; i < then->secret_count; i++)
+		if (!now || !names_secret(now, then->secrets[i]))
+			say(a, list, then->name, arena_printf(a, "may read ~/%s", then->secrets[i]));
+	if (now && (now->requires & ~then->requires))
 		say(a, list, then->name, "runs also where the kernel cannot put up its walls");
 	if (then->destructive > (now ? now->destructive : DESTRUCTIVE_ASK))
 		say(a, list, then->name,
@@ -61,6 +72,8 @@ static void say_reach(
 			then->unknown_tool == UNKNOWN_ALLOW
 				? "tools that nobody knows pass without a question"
 				: "tools that nobody knows are asked about, not denied");
+	if (now && then->unread < now->unread)
+		say(a, list, then->name, "scripts and builds that were not read pass without a question");
 }
 
 static void say_tools(
@@ -206,7 +219,7 @@ int accepted_offer(
 
 struct taking {
 	const struct json *accepted, *offer;
-	const char *require_key;
+	const char *require_key, *degraded;
 };
 
 static int take(void *arg, struct arena *a, struct json *word, struct err *e)
@@ -222,6 +235,8 @@ static int take(void *arg, struct arena *a, struct json *word, struct err *e)
 			json_sets(a, word, names[i], json_get_text(t->offer, names[i], ""));
 	if (t->require_key)
 		json_setb(a, word, "require_key", text_eq(t->require_key, "yes"));
+	if (t->degraded)
+		json_setb(a, word, "degraded", text_eq(t->degraded, "yes"));
 	return OK;
 }
 
@@ -238,11 +253,11 @@ static int keep(struct kernel *k, struct arena *a, const char *dir, const char *
 }
 
 int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, const char *require_key,
-	const char *executor, struct json **ret_receipt, struct err *e)
+	const char *degraded, const char *executor, struct json **ret_receipt, struct err *e)
 {
 	const char *dir = workspace_place(a, k->ws, k->ws->root);
 	struct json *accepted = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
-	struct taking t = { accepted, offer, require_key };
+	struct taking t = { accepted, offer, require_key, degraded };
 
 	for (size_t i = 0; i < GOVERNED_COUNT; i++) {
 		struct bytes text;

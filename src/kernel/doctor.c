@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
 #include "kernel/hook.h"
+#include "kernel/posture.h"
 #include "kernel/setup/setup.h"
 #include "kernel/standing.h"
+#include "kernel/task/task.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -355,6 +357,28 @@ static void check_ledger(struct exam *x, const char *file)
 		json_sets(x->a, x->checks->items[x->checks->n - 1], "remedy", how_to_look(x, &c, path));
 }
 
+/* Whether a run would have all of its walls, found out by putting them up.  A machine where a person has accepted less is never
+ * healthy. */
+static void check_walls(struct exam *x)
+{
+	static const char take_back[] = "helm workspace trust --degraded no";
+	const char *missing = walls_missing(x->s, x->a, x->ws);
+	bool is_accepted = json_get_bool(posture_of(x->s, x->ws)->word, "degraded", false);
+
+	check(x, "walls", !missing[0] && !is_accepted,
+		!missing[0] ? is_accepted ? "all stand, and a person has accepted that runs go on without"
+					  : "all stand"
+			: is_accepted
+			? arena_printf(x->a, "runs go on without: %s; a person accepted that", missing)
+			: arena_printf(
+				  x->a, "runs are refused, because this machine cannot put up: %s", missing));
+	if (is_accepted)
+		remedy(x, take_back);
+	else if (missing[0])
+		remedy(x,
+			"use a kernel with Landlock and user namespaces, or accept less: helm workspace trust --degraded yes");
+}
+
 /* What the kernel lacks is only told: profiles that need it refuse by themselves. */
 static void check_protections(struct exam *x)
 {
@@ -622,6 +646,8 @@ struct json *doctor_run(
 			: "separate");
 	check_clients(&x);
 	check_protections(&x);
+	if (ws->exists)
+		check_walls(&x);
 	json_sets(a, doc, "workspace", ws->root);
 	json_sets(a, doc, "layout", layout_name(ws->layout));
 	json_setb(a, doc, "healthy", x.healthy);

@@ -119,6 +119,8 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);
+	json_setb(a, both, "degraded",
+		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false));
 	json_setb(a, both, "require_key",
 		json_get_bool(x, "require_key", false) || json_get_bool(y, "require_key", false));
 	return both;
@@ -307,7 +309,7 @@ bool posture_binds(const struct posture *p)
 {
 	static const char *const parts[] = { "freezes", "pauses", "accepted" };
 	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
-		json_get_bool(p->word, "require_key", false);
+		json_get_bool(p->word, "require_key", false) || json_get_bool(p->word, "degraded", false);
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		says |= json_get(p->word, parts[i]) && json_get(p->word, parts[i])->n;

@@ -4,7 +4,7 @@
  * <helm home>/trees/<sha256 of the root>/posture.json, as the whole newest signed receipt of a person's act, which binds a
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
- *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key }
+ *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
@@ -61,8 +61,9 @@ int accepted_read(struct sys *s, struct arena *a, const struct workspace *ws, co
 /* What a person would accept now: {files: [{file, state, ...}], becomes_possible: [sentence], default_profile, destructive}. */
 int accepted_offer(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
-/* Accept exactly what was offered; `require_key`: "yes", "no" or NULL to leave it.  ACCEPT_CHANGED when a file changed since. */
+/* Accept exactly what was offered; `require_key` and `degraded` (runs go on without walls that this
+ * machine cannot put up): "yes", "no" or NULL to leave it.  ACCEPT_CHANGED when a file changed since. */
 int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, const char *require_key,
-	const char *executor, struct json **ret_receipt, struct err *e);
+	const char *degraded, const char *executor, struct json **ret_receipt, struct err *e);
 
 #endif

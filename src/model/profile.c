@@ -10,6 +10,7 @@
 
 #include "base/embed.h"
 #include "base/text.h"
+#include "model/secret.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,11 @@ static const char *const group_names[] = {
 static const char *const checkpoint_names[] = { "never", "optional", "required", "manual" };
 static const char *const reach_names[] = { "none", "loopback", "full" };
 static const char *const sandbox_names[] = { "best-effort", "required" };
+static const char *const wall_names[] = {
+#define WALL_NAME(id, name) name,
+	WALLS(WALL_NAME)
+#undef WALL_NAME
+};
 static const char *const destructive_names[] = { "ask", "checkpoint" };
 static const char *const unknown_names[] = { "allow", "ask", "deny" };
 static const char *const unread_names[] = { "allow", "ask" };
@@ -40,6 +46,11 @@ bool tool_group_parse(const char *name, enum tool_group *ret)
 			return true;
 		}
 	return false;
+}
+
+const char *wall_name(enum wall w)
+{
+	return wall_names[w];
 }
 
 const char *checkpoint_rule_name(enum checkpoint_rule v)
@@ -162,10 +173,70 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 	p->checkpoint = (enum checkpoint_rule)checkpoint;
 	p->reach = (enum network_reach)reach;
 	p->sandbox = (enum sandbox_rule)sandbox;
+	p->requires = sandbox == SANDBOX_REQUIRED ? WALL_ALL : 0;
 	p->destructive = (enum destructive_rule)destructive;
 	p->unknown_tool = (enum unknown_rule)unknown;
 	p->unread = (enum unread_rule)unread;
 	return OK;
+}
+
+/* Whole numbers from 1; a misspelled limit would limit nothing. */
+static int read_limits(struct reader *r, const struct json *doc, struct run_limits *ret)
+{
+	const struct json *limits = json_get(doc, "limits");
+
+	if (limits && !json_is(limits, JSON_OBJECT))
+		return bad_field(r, "limits", "an object", limits);
+	json_each_member (m, limits) {
+		int64_t value = json_get_int(limits, m->name, 0), *to = NULL;
+#define LIMIT_PLACE(id) \
+	if (text_eq(m->name, #id)) \
+		to = &ret->id;
+		LIMITS(LIMIT_PLACE)
+#undef LIMIT_PLACE
+		if (!to || value < 1 || value > 1 << 30)
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'limits' takes processes, memory_mb, file_mb, open_files and "
+				"output_mb, each a whole number from 1; found '%s'",
+				r->file, r->profile, m->name);
+		*to = value;
+	}
+	return OK;
+}
+
+/* "requires" names walls; without it "sandbox" says all or none.  "secrets" names places of the one list: a misspelled one would
+ * open nothing, and is an error. */
+static int read_walls(struct reader *r, const struct json *doc, struct profile *p)
+{
+	const char *const *names = NULL;
+	size_t n = 0;
+	int rc = read_list(r, doc, "requires", &names, &n);
+
+	if (rc)
+		return rc;
+	if (names)
+	p->requires = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t w = 0;
+		while (w < WALL_COUNT && !text_eq(wall_names[w], names[i]))
+			w++;
+		if (w == WALL_COUNT)
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'requires' has no such wall: %s; there are files, metadata, "
+				"capabilities, secrets, signals and state",
+				r->file, r->profile, names[i]);
+		p->requires |= 1u << w;
+	}
+	rc = read_limits(r, doc, &p->limits);
+	if (rc == OK)
+		rc = read_list(r, doc, "secrets", &p->secrets, &p->secret_count);
+	for (size_t i = 0; rc == OK && i < p->secret_count; i++)
+		if (!secret_place_is(p->secrets[i]))
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'secrets' has no such place: %s; they are listed in "
+				"docs/formats/execution-profiles.md",
+				r->file, r->profile, p->secrets[i]);
+	return rc;
 }
 
 /* One profile. Allowances are read before the rules, because the rules must agree with them. */
@@ -200,7 +271,8 @@ static int read_profile(struct reader *r, const struct json *doc, struct profile
 		(rc = read_list(r, doc, "write_paths", &p->write_paths, &p->write_path_count)) ||
 		(rc = read_list(r, doc, "intended_for", &p->intended_for, &p->intended_for_count)))
 		return rc;
-	return read_rules(r, doc, p);
+	rc = read_rules(r, doc, p);
+	return rc ? rc : read_walls(r, doc, p);
 }
 
 /* Puts the groups of one list under one rule; an unknown group is an error, since a misspelled denial
@@ -375,6 +447,28 @@ static bool writes_are_within(const struct profile *x, const struct profile *y)
 	return true;
 }
 
+static bool secrets_are_within(const struct profile *x, const struct profile *y)
+{
+	for (size_t i = 0; i < x->secret_count; i++) {
+		size_t j = 0;
+		while (j < y->secret_count && !text_eq(x->secrets[i], y->secrets[j]))
+			j++;
+		if (j == y->secret_count)
+			return false;
+	}
+	return true;
+}
+
+static bool limits_are_within(const struct run_limits *x, const struct run_limits *y)
+{
+	bool is_within = true;
+
+#define LIMIT_WITHIN(name) is_within &= !y->name || (x->name && x->name <= y->name);
+	LIMITS(LIMIT_WITHIN)
+#undef LIMIT_WITHIN
+	return is_within;
+}
+
 /* From what is refused to what is let through. */
 static int openness(enum tool_rule r)
 {
@@ -387,8 +481,9 @@ bool profile_is_within(const struct profile *x, const struct profile *y)
 	if (x->handoff_required || y->handoff_required || !text_eq(x->backend, y->backend))
 		return false;
 	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
-		x->reach > y->reach || x->sandbox < y->sandbox || x->destructive > y->destructive ||
-		x->unknown_tool < y->unknown_tool || !writes_are_within(x, y))
+		x->reach > y->reach || (y->requires & ~x->requires) || !secrets_are_within(x, y) ||
+		!limits_are_within(&x->limits, &y->limits) || x->destructive > y->destructive ||
+		x->unknown_tool < y->unknown_tool || x->unread < y->unread || !writes_are_within(x, y))
 		return false;
 	for (size_t g = 0; g < GROUP_COUNT; g++)
 		if (openness(x->tool_rules[g]) > openness(y->tool_rules[g]))

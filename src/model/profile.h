@@ -19,6 +19,28 @@ enum allowance { ALLOWANCE_NO, ALLOWANCE_YES, ALLOWANCE_TARGET };
 enum checkpoint_rule { CHECKPOINT_NEVER, CHECKPOINT_OPTIONAL, CHECKPOINT_REQUIRED, CHECKPOINT_MANUAL };
 enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
 enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
+/* Walls around a run, as a profile names those it cannot do without. */
+#define WALLS(X) \
+	X(FILES, "files") /* writes only where allowed */ \
+	X(METADATA, "metadata") /* modes, owners and times elsewhere stay */ \
+	X(CAPABILITIES, "capabilities") \
+	X(SECRETS, "secrets") /* keys and credentials cannot be read */ \
+	X(SIGNALS, "signals") /* processes outside are out of reach */ \
+	X(STATE, "state") /* what decides about runs cannot be changed */
+
+enum wall {
+#define WALL_BIT(id, name) WALL_BIT_##id,
+	WALLS(WALL_BIT)
+#undef WALL_BIT
+		WALL_COUNT
+};
+enum {
+#define WALL_MASK(id, name) WALL_##id = 1 << WALL_BIT_##id,
+	WALLS(WALL_MASK)
+#undef WALL_MASK
+		WALL_ALL = (1 << WALL_COUNT) - 1
+};
+const char *wall_name(enum wall w);
 enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
 enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
 enum unread_rule { UNREAD_ALLOW, UNREAD_ASK };
@@ -44,6 +66,20 @@ bool tool_group_parse(const char *name, enum tool_group *ret);
 
 enum tool_rule { TOOLS_ASK, TOOLS_ALLOW, TOOLS_DENY };
 
+/* What one run may use; 0: no limit of ours. */
+#define LIMITS(X) \
+	X(processes) /* of the user; not for root, whom the kernel does not count */ \
+	X(memory_mb) /* of one process, addresses and all */ \
+	X(file_mb) /* one file */ \
+	X(open_files) /* of one process */ \
+	X(output_mb) /* printed, when it is captured */
+
+struct run_limits {
+#define LIMIT_FIELD(name) int64_t name;
+	LIMITS(LIMIT_FIELD)
+#undef LIMIT_FIELD
+};
+
 struct profile {
 	const char *name;
 	const char *description;
@@ -53,6 +89,10 @@ struct profile {
 	enum checkpoint_rule checkpoint;
 	enum network_reach reach;
 	enum sandbox_rule sandbox;
+	unsigned requires; /* WALL_* without which nothing runs */
+	struct run_limits limits;
+	const char *const *secrets; /* places of model/secret.h that a run may read */
+	size_t secret_count;
 	enum destructive_rule destructive;
 	enum unknown_rule unknown_tool;
 	enum unread_rule unread; /* scripts and builds whose text could not be read to its end */

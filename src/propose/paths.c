@@ -5,6 +5,7 @@
  * so each of them is held against the pattern. */
 #include "base/file.h"
 #include "base/text.h"
+#include "model/secret.h"
 #include "propose/evaluate/evaluate.h"
 
 #include <errno.h>
@@ -120,10 +121,11 @@ static bool is_client_directory(const struct surroundings *at, const char *p)
 /* references/execution_profiles.json of any workspace. */
 static bool is_policy_file(const char *p)
 {
-	static const char *const files[] = { "/references/execution_profiles.json", "/references/guard_policy.json",
-		"/references/tool_groups.json", "/references/capability_boundaries.json" };
+	static const char *const files[] = { "/references/execution_profiles.json",
+		"/references/guard_policy.json", "/references/tool_groups.json",
+		"/references/capability_boundaries.json" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+	for (size_t i = 0; text_ends(p, ".json") && i < ARRAY_SIZE(files); i++)
 		if (text_ends(p, files[i]))
 			return true;
 	return false;
@@ -228,8 +230,8 @@ static const char *first_components(struct arena *a, const char *pattern, size_t
 /* The pattern names the place, or something below it: ".h*", ".h*" with a file in it, and any directory with a file of ours. */
 static bool reaches(struct arena *a, const char *pattern, enum path_tail tail, const char *place)
 {
-	static const char *const files[] = { "/execution_profiles.json", "/guard_policy.json", "/tool_groups.json",
-		"/capability_boundaries.json" };
+	static const char *const files[] = { "/execution_profiles.json", "/guard_policy.json",
+		"/tool_groups.json", "/capability_boundaries.json" };
 	size_t depth = 0;
 
 	if (!place)
@@ -280,11 +282,17 @@ static bool reaches_client_setting(struct arena *a, const char *pattern, const c
 	if (n < 2 || strncmp(pattern, root, fixed < n ? fixed : n) != 0)
 		return false;
 	for (size_t i = 0; (c = clients_at(i)); i++)
-		for (const struct client_file *f = c->files; f->path; f++)
-			if (f->care == CARE_CLOSED && !strchr(f->path, '*') &&
-				can_name(pattern, TAIL_GLOB,
-					path_clean(a, arena_printf(a, "%s/%s", root, f->path))))
+		for (const struct client_file *f = c->files; f->path; f++) {
+			if (f->care != CARE_CLOSED || strchr(f->path, '*'))
+				continue;
+			char *path = path_clean(a, arena_printf(a, "%s/%s", root, f->path)),
+			     *slash = strrchr(path, '/');
+			if (can_name(pattern, TAIL_GLOB, path))
 				return true;
+			*slash = '\0'; /* the directory they lie in */
+			if (strlen(path) > n && means(pattern, TAIL_GLOB, path))
+				return true;
+		}
 	return false;
 }
 
@@ -512,13 +520,21 @@ static bool glob_is_secret(const char *pattern)
 }
 
 /* What lies in a home and holds credentials: files that a pattern is held against, and the directories they lie in. */
-static const char *const secret_examples[] = { ".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa", ".aws/credentials",
-	".gnupg/private-keys-v1.d", ".kube/config", ".netrc", ".helm/keys/key", ".docker/config.json", ".npmrc",
-	".pgpass", ".git-credentials", ".config/gh/hosts.yml", ".azure/token", ".password-store/x" };
-static const char *const secret_trees[] = { ".ssh", ".aws", ".gnupg", ".kube", ".config/gcloud", ".azure",
-	".password-store", ".docker", ".config/gh", ".mozilla", ".thunderbird", ".config/google-chrome",
-	".config/chromium", ".config/BraveSoftware", ".config/op", ".local/share/keyrings", ".helm", ".helm/keys",
-	"Library/Keychains", ".config", ".local/share" };
+static const char *const secret_examples[] = { ".ssh/id_rsa", ".ssh/id_ed25519", ".ssh/id_ecdsa",
+	".aws/credentials", ".gnupg/private-keys-v1.d", ".kube/config", ".netrc", ".helm/keys/key",
+	".docker/config.json", ".npmrc", ".pgpass", ".git-credentials", ".config/gh/hosts.yml",
+	".azure/token", ".password-store/x" };
+/* Directories above and beside the list of model/secret.h. */
+static const char *const secret_trees[] = { ".docker", ".helm", ".helm/keys", "Library/Keychains", ".config",
+	".local/share" };
+
+static const char *secret_tree_at(struct arena *a, size_t i)
+{
+	if (i < ARRAY_SIZE(secret_trees))
+		return secret_trees[i];
+	const char *place = secret_place_at(i - ARRAY_SIZE(secret_trees));
+	return place ? arena_strndup(a, place, strlen(place) - text_ends(place, "/")) : NULL;
+}
 
 /* ~/.s* with a star behind it, ~/.h?lm/keys: a pattern whose directories can be those of a secret. */
 static bool pattern_is_secret(const struct surroundings *at, const char *path)
@@ -536,40 +552,57 @@ static bool pattern_is_secret(const struct surroundings *at, const char *path)
 	return false;
 }
 
+/* The tree is this one, below the home directory; of those that are called so everywhere, also in any other one. */
+static bool is_secret_tree(const char *below_home, const char *path, size_t n, const char *tree)
+{
+	static const char *const only_at_home[] = { ".config", ".local", ".helm", "Library" };
+	size_t len = strlen(tree);
+
+	if (below_home && strncmp(below_home, tree, len) == 0 && (size_t)(path + n - below_home) == len)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(only_at_home); i++)
+		if (text_starts(tree, only_at_home[i]))
+			return false;
+	return n > len && path[n - len - 1] == '/' && memcmp(path + n - len, tree, len) == 0;
+}
+
 bool paths_holds_secrets(const struct surroundings *at, struct arena *a, const char *path)
 {
-	size_t n = strlen(path);
+	size_t n = strlen(path), home_n = at->home ? strlen(at->home) : 0;
 
 	while (n > 1 && path[n - 1] == '/')
 		n--;
-	path = arena_strndup(a, path, n);
-	if (at->home && (text_eq(path, at->home) || is_below(at->home, path)))
-		return true;
-	if (text_eq(path, "/etc/ssl/private") || text_eq(path, "/root") || text_eq(path, "/run/secrets"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(secret_trees); i++) {
-		const char *tree = arena_printf(a, "/%s", secret_trees[i]);
-		bool is_wide = !strchr(".", secret_trees[i][0]) || text_starts(tree, "/.config") || text_starts(tree, "/.local") ||
-			text_starts(tree, "/.helm");
-		if (at->home && text_eq(path, arena_printf(a, "%s%s", at->home, tree)))
+	if (home_n && n <= home_n && strncmp(at->home, path, n) == 0 &&
+		(n == 1 || !at->home[n] || at->home[n] == '/'))
+		return true; /* the home directory, or what it lies in */
+	bool is_home = home_n && strncmp(path, at->home, home_n) == 0 && path[home_n] == '/';
+	/* Everything else that counts is hidden, or one of these. */
+	if (!strstr(path, "/."))
+		return (n == 16 && memcmp(path, "/etc/ssl/private", n) == 0) ||
+			(n == 5 && memcmp(path, "/root", n) == 0) ||
+			(n == 12 && memcmp(path, "/run/secrets", n) == 0) ||
+			(n > 10 && memcmp(path + n - 10, "/Keychains", 10) == 0);
+	const char *below = is_home ? path + home_n + 1 : NULL;
+	bool is_pattern = is_home && strpbrk(path, "*?[");
+	const char *tree;
+	for (size_t i = 0; (tree = secret_tree_at(a, i)); i++)
+		if (is_secret_tree(below, path, n, tree) ||
+			(is_pattern &&
+				means(arena_strndup(a, path, n), TAIL_GLOB,
+					arena_printf(a, "%s/%s", at->home, tree))))
 			return true;
-		if (!is_wide && text_ends(path, tree))
-			return true;
-		if (at->home && strpbrk(path, "*?[") && means(path, TAIL_GLOB, arena_printf(a, "%s%s", at->home, tree)))
-			return true;
-	}
-	return text_ends(path, "/Keychains") || text_ends(path, "/.helm/keys");
+	return n > 11 && memcmp(path + n - 11, "/.helm/keys", 11) == 0;
 }
 
 bool paths_is_secret(const struct surroundings *at, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 
-	if (at && pattern_is_secret(at, path))
+	if (at && strpbrk(path, "*?[") && pattern_is_secret(at, path))
 		return true;
 	if (slash && !*base && !strpbrk(path, "*?[")) { /* some file in this directory */
-		static const char *const in[] = { "/.ssh/", "/.aws/", "/.gnupg/", "/.helm/keys/", "/.password-store/",
-			"/.azure/", "/.local/share/keyrings/" };
+		static const char *const in[] = { "/.ssh/", "/.aws/", "/.gnupg/", "/.helm/keys/",
+			"/.password-store/", "/.azure/", "/.local/share/keyrings/" };
 		for (size_t i = 0; i < ARRAY_SIZE(in); i++)
 			if (text_ends(path, in[i]))
 				return true;
@@ -578,6 +611,8 @@ bool paths_is_secret(const struct surroundings *at, const char *path)
 		return false;
 	if (text_eq(base, "config") && strstr(path, "/.ssh/"))
 		return false;
+	if (secret_place_holds(path))
+		return true;
 	if (matches_any(base, secret_names, ARRAY_SIZE(secret_names)))
 		return !strpbrk(base, "*?[") || glob_is_secret(base) || base[0] == '.';
 	if (strstr(path, "/.") || path[0] == '.' || text_starts(path, "/etc/") ||

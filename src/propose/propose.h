@@ -77,4 +77,7 @@ enum script_kind harvest_guess(const char *name, struct bytes text);
 /* Everything in the file that a shell would run.  What does not fit the format is left out, never an error. */
 void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct snippet **ret, size_t *ret_n);
 
+/* What a git configuration file makes git start: ["core.pager=...", ...], empty for a harmless one. */
+struct json *propose_git_commands(struct arena *a, struct bytes text);
+
 #endif

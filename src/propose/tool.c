@@ -135,7 +135,8 @@ static void reserve(struct build *b, size_t effects, size_t steps)
 	}
 	if (p->step_count + steps > b->step_cap) {
 		size_t cap = (p->step_count + steps) * 2;
-		p->steps = arena_grow(b->a, p->steps, b->step_cap * sizeof(*p->steps), cap * sizeof(*p->steps));
+		p->steps =
+			arena_grow(b->a, p->steps, b->step_cap * sizeof(*p->steps), cap * sizeof(*p->steps));
 		b->step_cap = cap;
 	}
 }
@@ -323,15 +324,17 @@ static bool name_says(const char *name, const char *const *list, size_t n)
 
 static bool says_delete(const char *name)
 {
-	static const char *const verbs[] = { "delete", "remove", "rm", "unlink", "rmdir", "destroy", "trash", "purge" };
+	static const char *const verbs[] = { "delete", "remove", "rm", "unlink", "rmdir", "destroy", "trash",
+		"purge" };
 
 	return name_says(name, verbs, ARRAY_SIZE(verbs));
 }
 
 static bool says_write(const char *name)
 {
-	static const char *const verbs[] = { "write", "create", "edit", "update", "append", "save", "put", "set", "move",
-		"rename", "copy", "replace", "insert", "patch", "mkdir", "touch", "overwrite", "modify", "apply" };
+	static const char *const verbs[] = { "write", "create", "edit", "update", "append", "save", "put",
+		"set", "move", "rename", "copy", "replace", "insert", "patch", "mkdir", "touch", "overwrite",
+		"modify", "apply" };
 
 	return name_says(name, verbs, ARRAY_SIZE(verbs));
 }
@@ -339,7 +342,8 @@ static bool says_write(const char *name)
 /* Such a tool opens whatever lies below the place it is given. */
 static bool says_search(const char *name)
 {
-	static const char *const verbs[] = { "search", "grep", "find", "scan", "archive", "zip", "tar", "upload", "sync" };
+	static const char *const verbs[] = { "search", "grep", "find", "scan", "archive", "zip", "tar",
+		"upload", "sync" };
 
 	return name_says(name, verbs, ARRAY_SIZE(verbs));
 }
@@ -347,8 +351,8 @@ static bool says_search(const char *name)
 /* Members that hold what is written. */
 static bool has_content(const struct json *input)
 {
-	static const char *const names[] = { "content", "contents", "text", "data", "new_string", "new_str", "new_text", "edits",
-		"replacement", "file_text", "insert_text", "body", "bytes", "base64" };
+	static const char *const names[] = { "content", "contents", "text", "data", "new_string", "new_str",
+		"new_text", "edits", "replacement", "file_text", "insert_text", "body", "bytes", "base64" };
 
 	json_each_member (m, input)
 		if (is_one_of(m->name, names, ARRAY_SIZE(names)))
@@ -358,7 +362,8 @@ static bool has_content(const struct json *input)
 
 static bool is_address(const char *v)
 {
-	static const char *const schemes[] = { "http://", "https://", "ftp://", "ws://", "wss://", "ssh://", "git://" };
+	static const char *const schemes[] = { "http://", "https://", "ftp://", "ws://", "wss://", "ssh://",
+		"git://" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (strncasecmp(v, schemes[i], strlen(schemes[i])) == 0)
@@ -375,18 +380,19 @@ static bool looks_like_path(const char *v)
 
 static bool is_path_name(const char *name)
 {
-	static const char *const names[] = { "path", "file", "file_path", "filepath", "filename", "file_name", "directory",
-		"dir", "folder", "root", "source", "src", "destination", "dest", "dst", "target", "target_file", "from", "to",
-		"old_path", "new_path", "paths", "files", "output", "output_path", "input_path", "local_path", "uri",
-		"absolute_path", "relative_path", "notebook_path", "cwd", "workdir" };
+	static const char *const names[] = { "path", "file", "file_path", "filepath", "filename", "file_name",
+		"directory", "dir", "folder", "root", "source", "src", "destination", "dest", "dst", "target",
+		"target_file", "from", "to", "old_path", "new_path", "paths", "files", "output",
+		"output_path", "input_path", "local_path", "uri", "absolute_path", "relative_path",
+		"notebook_path", "cwd", "workdir" };
 
 	return is_one_of(name, names, ARRAY_SIZE(names));
 }
 
 static bool is_command_name(const char *name)
 {
-	static const char *const names[] = { "command", "cmd", "commands", "shell", "bash", "script", "shell_command",
-		"command_line", "commandline", "exec", "run", "sh", "terminal", "chars" };
+	static const char *const names[] = { "command", "cmd", "commands", "shell", "bash", "script",
+		"shell_command", "command_line", "commandline", "exec", "run", "sh", "terminal", "chars" };
 
 	return is_one_of(name, names, ARRAY_SIZE(names));
 }
@@ -396,16 +402,16 @@ static const char *const *interpreter_for(const struct json *input, const char *
 {
 	static const char *const python[] = { "python3", "-c" }, *const node[] = { "node", "-e" },
 				 *const ruby[] = { "ruby", "-e" }, *const perl[] = { "perl", "-e" };
-	static const char *const code[] = { "code", "source_code", "expression", "function", "python", "javascript", "js",
-		"snippet", "program", "eval" };
+	static const char *const code[] = { "code", "source_code", "expression", "function", "python",
+		"javascript", "js", "snippet", "program", "eval" };
 	const char *language = json_get_text(input, "language", name);
 
 	if (!is_one_of(name, code, ARRAY_SIZE(code)))
 		return NULL;
-	return strcasestr(language, "rub") ? ruby
+	return strcasestr(language, "rub")     ? ruby
 		: strcasestr(language, "perl") ? perl
-		: strcasestr(language, "js") || strcasestr(language, "javascript") || strcasestr(language, "node") ||
-			strcasestr(language, "function")
+		: strcasestr(language, "js") || strcasestr(language, "javascript") ||
+			strcasestr(language, "node") || strcasestr(language, "function")
 		? node
 		: python;
 }
@@ -414,8 +420,9 @@ static const char *const *interpreter_for(const struct json *input, const char *
 static bool is_sql(const char *name, const char *v)
 {
 	static const char *const names[] = { "sql", "statement", "query", "sql_query", "queries" };
-	static const char *const starts[] = { "select ", "insert into ", "update ", "delete from ", "drop ", "alter ",
-		"truncate ", "create ", "grant ", "revoke ", "copy ", "attach ", "vacuum", "with ", "call ", "exec " };
+	static const char *const starts[] = { "select ", "insert into ", "update ", "delete from ", "drop ",
+		"alter ", "truncate ", "create ", "grant ", "revoke ", "copy ", "attach ", "vacuum", "with ",
+		"call ", "exec " };
 	const char *text = v + strspn(v, " \t\n(");
 
 	if (!is_one_of(name, names, ARRAY_SIZE(names)))
@@ -424,8 +431,9 @@ static bool is_sql(const char *name, const char *v)
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
 		if (strncasecmp(text, starts[i], strlen(starts[i])) == 0)
-			return strpbrk(text, "(*;=,") || strcasestr(text, " from ") || strcasestr(text, " table") ||
-				strcasestr(text, " into ") || strcasestr(text, " database");
+			return strpbrk(text, "(*;=,") || strcasestr(text, " from ") ||
+				strcasestr(text, " table") || strcasestr(text, " into ") ||
+				strcasestr(text, " database");
 	return false;
 }
 
@@ -447,12 +455,14 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 		as_command(b, argv, ARRAY_SIZE(argv));
 	} else if (is_address(v)) {
 		struct effect *fx = add(b, FX_NETWORK, "net.fetch", v);
-		fx->flags |= FXF_ONE_HOST | (has_content(input) || says_write(tool) || says_delete(tool) ? FXF_MUTATING : 0);
+		fx->flags |= FXF_ONE_HOST |
+			(has_content(input) || says_write(tool) || says_delete(tool) ? FXF_MUTATING : 0);
 	} else if (looks_like_path(v) || (is_path_name(name) && !strpbrk(v, "\n") && strlen(v) < 4096)) {
 		const char *path = text_starts(v, "file://") ? v + 7 : v;
 		if (is_address(v) || (strstr(v, "://") && !text_starts(v, "file://")))
 			return;
-		bool is_old = is_one_of(name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
+		bool is_old = is_one_of(
+			name, (const char *const[]){ "source", "src", "from", "cwd", "workdir", "root" }, 6);
 		if (says_delete(tool))
 			as_path(b, "rm", path);
 		else if (!is_old && (says_write(tool) || has_content(input)))
@@ -466,7 +476,8 @@ static void judge_text(struct build *b, const struct json *input, const char *na
 	}
 }
 
-static void judge_value(struct build *b, const struct json *input, const char *name, const struct json *v, unsigned depth)
+static void judge_value(
+	struct build *b, const struct json *input, const char *name, const struct json *v, unsigned depth)
 {
 	if (depth > MAX_DEPTH || b->values > MAX_VALUES) {
 		unreadable(b, "the call has more arguments than are looked at");
@@ -532,7 +543,8 @@ static void propose_unknown(struct build *b, const char *tag)
 /* The directory a call names for itself: what it runs is judged there. */
 static struct surroundings place_of(struct arena *a, const struct surroundings *at, const struct json *input)
 {
-	static const char *const names[] = { "workdir", "cwd", "working_directory", "directory", "dir_path", NULL };
+	static const char *const names[] = { "workdir", "cwd", "working_directory", "directory", "dir_path",
+		NULL };
 	struct surroundings there = *at;
 	const char *dir = first_text(input, names);
 
@@ -579,7 +591,8 @@ static bool is_short_answer(const char *text)
 	for (size_t i = 0; i < n; i++)
 		if (!(text[i] >= '0' && text[i] <= '9') && (unsigned char)text[i] >= ' ')
 			return n <= 3 &&
-				(strncasecmp(text, "yes", n) == 0 || strncasecmp(text, "no", n) == 0 || strncasecmp(text, "all", n) == 0);
+				(strncasecmp(text, "yes", n) == 0 || strncasecmp(text, "no", n) == 0 ||
+					strncasecmp(text, "all", n) == 0);
 	return true;
 }
 

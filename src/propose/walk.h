@@ -125,8 +125,8 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 
 /* What would this argv, or this text, do?  Everything is taken back: nothing of it is an effect of the command.  True: an effect
  * was found that is_bad() says yes to.  Does nothing inside another attempt. */
-bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
-	bool (*is_bad)(const struct effect *));
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc,
+	const struct word *text, bool (*is_bad)(const struct effect *));
 
 /* A script is read for what matters in it: of the effects found since `mark`, those that keeps() says yes to count for the
  * current step, and the others are forgotten. */

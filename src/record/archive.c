@@ -71,26 +71,31 @@ static void add_going(struct archiving *x, struct going g)
 	x->total_bytes += g.size_bytes;
 }
 
-/* The first receipt of a file, or its last one; NULL when it cannot be read. */
-static struct json *end_receipt(struct archiving *x, const char *file, bool is_first)
+/* The first receipt of a file, or its last one; NULL when there is none. */
+static int end_receipt(struct archiving *x, const char *file, bool is_first, struct json **ret, struct err *e)
 {
 	struct sys *s = x->r->sys;
 	AUTO(close_fd) int fd = s->open(s, x->r->state_fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
 	struct bytes line = { 0 };
-	struct json *receipt;
 	off_t end, size;
+	int rc = OK;
 
+	*ret = NULL;
 	if (fd < 0)
-		return NULL;
+		return err_sys(e, "LOG_READ", "cannot read %s", file);
 	if (is_first) {
 		char *text = arena_text(x->a, FIRST_LINE);
 		ssize_t n = s->pread(s, fd, text, FIRST_LINE, 0);
+		if (n < 0)
+			return err_sys(e, "LOG_READ", "cannot read %s", file);
 		const char *newline = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
 		line = (struct bytes){ (uint8_t *)text, newline ? (size_t)(newline - text) : 0 };
-	} else if (tail_line(s, x->a, fd, file, &line, &end, &size, NULL)) {
-		return NULL;
+	} else {
+		rc = tail_line(s, x->a, fd, file, &line, &end, &size, e);
 	}
-	return line.n && json_parse(x->a, line, file, NULL, &receipt, NULL) == OK ? receipt : NULL;
+	if (rc == OK && line.n && json_parse(x->a, line, file, NULL, ret, NULL))
+		*ret = NULL;
+	return rc;
 }
 
 static bool is_before(const struct archiving *x, const struct json *receipt)
@@ -101,28 +106,41 @@ static bool is_before(const struct archiving *x, const struct json *receipt)
 	return text_parse_time(time, strlen(time), &us) && us < x->how->before_us;
 }
 
-/* From the oldest file on, as far as all may go. */
-static int choose_chain(struct archiving *x, struct err *e)
+/* May this file go?  The one behind it must sum it up. */
+static int choose_file(struct archiving *x, const char *file, const char *next, bool *ret_goes, struct err *e)
 {
-	char **files;
-	size_t n;
-	int rc = receipts_files(x->r->sys, x->a, x->r->state_fd, &files, &n, e);
+	struct json *first, *last, *seam;
+	struct closed_file sealed;
+	int rc = end_receipt(x, file, true, &first, e);
 
-	for (size_t i = 0; rc == OK && i + 1 < n; i++) {
-		struct json *last = end_receipt(x, files[i], false), *first = end_receipt(x, files[i], true);
-		struct json *seam = end_receipt(x, files[i + 1], true);
-		struct closed_file sealed;
-		if (!last || !first || !seam || !is_before(x, last) || !segment_read(x->a, seam, &sealed) ||
-			!text_eq(sealed.file, files[i]) || !receipt_is_own(x->r, x->a, seam))
-			break;
+	if (rc == OK)
+		rc = end_receipt(x, file, false, &last, e);
+	if (rc == OK)
+		rc = end_receipt(x, next, true, &seam, e);
+	*ret_goes = rc == OK && first && last && seam && is_before(x, last) &&
+		segment_read(x->a, seam, &sealed) && text_eq(sealed.file, file) &&
+		receipt_is_own(x->r, x->a, seam);
+	if (*ret_goes)
 		add_going(x,
-			(struct going){ .file = files[i],
+			(struct going){ .file = file,
 				.size_bytes = sealed.size_bytes,
 				.first = (uint64_t)json_get_int(first, "lamport_clock", 0),
 				.last = sealed.clock,
 				.digest = sealed.digest,
 				.is_sealed = true });
-	}
+	return rc;
+}
+
+/* From the oldest file on, as far as all may go. */
+static int choose_chain(struct archiving *x, struct err *e)
+{
+	bool goes = true;
+	char **files;
+	size_t n;
+	int rc = receipts_files(x->r->sys, x->a, x->r->state_fd, &files, &n, e);
+
+	for (size_t i = 0; rc == OK && goes && i + 1 < n; i++)
+		rc = choose_file(x, files[i], files[i + 1], &goes, e);
 	return rc;
 }
 
@@ -137,9 +155,11 @@ static int choose_ledgers(struct archiving *x, struct err *e)
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		const char *file = arena_printf(x->a, LEDGER_SEGMENTS "/%s", names[i]);
 		struct stat st;
-		if (text_ends(names[i], ".zst") && names[i][0] != '.' &&
-			s->stat(s, x->r->state_fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISREG(st.st_mode) &&
+		if (!text_ends(names[i], ".zst") || names[i][0] == '.')
+			continue;
+		if (s->stat(s, x->r->state_fd, file, &st, AT_SYMLINK_NOFOLLOW))
+			return err_sys(e, "LOG_READ", "cannot look at %s", file);
+		if (S_ISREG(st.st_mode) &&
 			(int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000 < x->how->before_us)
 			add_going(x, (struct going){ .file = file, .size_bytes = (uint64_t)st.st_size });
 	}

@@ -120,9 +120,11 @@ trust "$ws" >/dev/null
 ok "a tool nobody knows is denied where the profile says so" deny_payload '{"tool_name":"mcp__srv__do","tool_input":{}}'
 ok "one that is known is not" quiet claude-code "ls"
 
-# A refusal names the cause.
+# A refusal names the cause: here, what a person had accepted is lost.
 fresh_workspace
-echo '{broken' >"$ws/references/execution_profiles.json"
+sed 's/"unknown_tool": "allow"/"unknown_tool": "deny"/' "$ws/references/execution_profiles.json" >"$scratch/strict" && cp "$scratch/strict" "$ws/references/execution_profiles.json"
+trust "$ws" >/dev/null
+find "$scratch/home/.helm/trees" -type f -path '*accepted*' -exec sh -c 'echo "{broken" >"$1"' - {} \;
 ok "profiles that cannot be read are no fault of the call" answers claude-code 0 'INBOX_POLICY_PROFILE_UNAVAILABLE' "touch file"
 ok "a call that cannot be read is" sh -c '! printf "{bad" | "$@" 2>&1 | grep -q PROFILE_UNAVAILABLE' - env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" hook pre-tool --client claude-code
 

@@ -21,6 +21,9 @@ ok "a good table is taken" good
 with() { printf '%s%s\n' "$base" "$2" | refused "$1"; }
 ok "a tag that nobody knows" with "x.txt:3: error: there is no tag 'read.nothing'" 'dog  read.nothing'
 ok "a handler that is not there" with "x.txt:3: error: no HANDLER(three) is in src/propose/programs/" 'dog  run: three'
+ok "values of a program that is not there" with "x.txt:3: error: there is no program 'dog'" 'values dog  text: -c'
+ok "a meaning that nobody knows" with "x.txt:3: error: there is no meaning 'nonsense:'" 'values cup  nonsense: -c'
+ok "values without options" with "x.txt:3: error: values need programs, a meaning and options" 'values cup'
 ok "a program out of order" with "x.txt:3: error: 'ant' does not come after 'cup'" 'ant  read.query'
 ok "a program twice" with "x.txt:3: error: 'cup' does not come after 'cup'" 'cup  read.query'
 ok "neither tag nor handler" with "x.txt:3: error: 'dog' needs a tag or 'run:'" 'dog'

@@ -19,6 +19,15 @@ echo precious >"$scratch/outside/file"
 cd "$scratch/project" || exit 1
 key=$(find "$home/keys" -type f -size +0 | head -n 1)
 
+# Credentials as people have them.
+me=$scratch/home
+mkdir -p "$me/.ssh" "$me/.aws" "$me/.gnupg" "$me/.config/gcloud" "$me/.kube" "$me/.mozilla" "$me/.local/share/keyrings" "$me/.docker"
+for f in .ssh/id_ed25519 .aws/credentials .gnupg/pubring.kbx .config/gcloud/access_tokens.db .kube/config .mozilla/cookies.sqlite \
+  .local/share/keyrings/login.keyring .docker/config.json .netrc .npmrc .pypirc .git-credentials; do
+  echo secret >"$me/$f"
+done
+echo plain >"$me/.config/plain"
+
 # Somebody outside to talk to: a port of the machine's loopback and a socket in the file system.
 mkfifo "$scratch/serving"
 "$probe" --serve "$scratch/outside/socket" <"$scratch/serving" >"$scratch/port" &
@@ -35,6 +44,22 @@ while :; do
   [ $other -gt 100 ] && break
   kill $other
 done
+
+# Somebody else's terminal and shared memory, and for root the disk itself.
+shm=$(mktemp /dev/shm/helm-walls-XXXXXX 2>/dev/null) || shm=
+[ -z "$shm" ] || echo shared >"$shm"
+disk=
+for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/xvda /dev/loop0; do
+  [ -n "$disk" ] || ! [ "$(head -c 1 "$d" 2>/dev/null | wc -c)" -eq 1 ] || disk=$d
+done
+tty=
+if command -v python3 >/dev/null 2>&1; then
+  mkfifo "$scratch/held"
+  python3 -c 'import os, sys; m, s = os.openpty(); print(os.ttyname(s), flush=True); sys.stdin.read()' <"$scratch/held" >"$scratch/tty" &
+  exec 7>"$scratch/held"
+  while [ ! -s "$scratch/tty" ]; do sleep 0.1; done
+  tty=$(cat "$scratch/tty")
+fi
 
 # attempt PROFILE WHAT ARGS: $said becomes 0 when the probe got through, or the error number it met.
 attempt() {
@@ -105,6 +130,11 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: the shared /tmp cannot be written" closed $p write "/tmp/helm-walls-$$"
   ok "$p: a process outside cannot be signalled" closed $p kill $other
   ok "$p: a process outside cannot be traced" closed $p ptrace $other
+  ok "$p: nor its environment be read" closed $p read /proc/$other/environ
+  [ -z "$tty" ] || ok "$p: another terminal cannot be written to" closed $p write "$tty"
+  [ -z "$tty" ] || ok "$p: nor be read" closed $p read "$tty"
+  [ -z "$shm" ] || ok "$p: shared memory of others cannot be read" closed $p read "$shm"
+  [ -z "$disk" ] || ok "$p: the disk itself cannot be read" closed $p read "$disk"
   ok "$p: an open file is not handed down" closed_fd $p
   ok "$p: the covers cannot be taken off" closed $p umount "$home/keys"
   ok "$p: nothing can be mounted" closed $p mount "$scratch/project"
@@ -112,6 +142,10 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: no raw socket" closed $p raw
   ok "$p: no io_uring" closed $p io_uring
   ok "$p: gates and approvals are not handed on" handed_on $p
+  for f in .aws/credentials .gnupg/pubring.kbx .config/gcloud/access_tokens.db .kube/config .mozilla/cookies.sqlite .local/share/keyrings/login.keyring; do
+    ok "$p: ~/$f cannot be read" closed $p read "$me/$f"
+  done
+  ok "$p: what lies beside them can" open $p read "$me/.config/plain"
   ok "$p: reading outside is open" open $p read "$scratch/outside/file"
   ok "$p: the sink is open" open $p write /dev/null
   ok "$p: temporary files have a place of their own" private_place $p
@@ -127,6 +161,7 @@ for p in workspace_edit risky_edit service_ops; do
   ok "$p: the workspace can be written" open $p write "$ws/made-$p"
   ok "$p: the state can be read" open $p read "$ws/.helm/task-ledger.jsonl"
   ok "$p: a mode in the work tree can be changed" open $p chmod "$scratch/project/made-$p"
+  ok "$p: no file is made to run as its owner" closed $p setuid "$scratch/project/made-$p"
   ok "$p: nothing leaves the work tree through a link" closed $p symlink-out "$scratch/project" "$scratch/outside/file"
 done
 
@@ -142,11 +177,24 @@ ok "nor is all there is" started_in / closed workspace_edit write "$scratch/outs
 
 # A profile of the workspace's own may name one more place.
 mkdir "$scratch/extra"
-sed 's|"profiles": {|"profiles": { "one_more": { "description": "x", "backend": "local", "runtime_backend": "local-shell", "runtime_target_kind": "workspace", "isolation": "shared-session", "handoff_required": false, "writes_allowed": true, "network_allowed": false, "checkpoint": "never", "network": "none", "sandbox": "required", "write_paths": ["'"$scratch/extra"'"], "intended_for": ["x"] },|' \
+sed 's|"profiles": {|"profiles": { "one_more": { "description": "x", "backend": "local", "runtime_backend": "local-shell", "runtime_target_kind": "workspace", "isolation": "shared-session", "handoff_required": false, "writes_allowed": true, "network_allowed": false, "checkpoint": "never", "network": "none", "sandbox": "required", "limits": { "file_mb": 1, "open_files": 40, "output_mb": 1 }, "write_paths": ["'"$scratch/extra"'"], "intended_for": ["x"] },|' \
   "$elsewhere/references/execution_profiles.json" >"$scratch/profiles" && cp "$scratch/profiles" "$elsewhere/references/execution_profiles.json"
 trust "$elsewhere" >/dev/null
 ok "a place that a profile names can be written" at_elsewhere open one_more write "$scratch/extra/made"
 ok "its neighbours cannot" at_elsewhere closed one_more write "$scratch/outside/new"
+
+limited() { # limited TEXT COMMAND...: what it says under that profile
+  text=$1
+  shift
+  helm profile run one_more --guard-mode audit --workspace "$elsewhere" -- "$@" >"$scratch/.attempt" 2>&1
+  grep -q "$text" "$scratch/.attempt" && return 0
+  tail -c 500 "$scratch/.attempt"
+  return 1
+}
+ok "a file does not grow beyond its limit" limited "File too large\|File size limit\|failed" sh -c "head -c 2000000 /dev/zero >$scratch/extra/big || echo failed"
+ok "and is no larger" test "$(wc -c <"$scratch/extra/big")" -le 1048576
+ok "open files are limited" limited "^40$" sh -c "ulimit -n"
+ok "a run that prints too much is ended" limited "printed more than 1 MiB" sh -c "yes"
 
 # Network: none, one's own loopback, all of it.
 ok "inspect_local: not even a loopback of its own" closed inspect_local loopback
@@ -163,6 +211,14 @@ ok "service_ops: others can be reached" open service_ops connect "$port"
 ok "service_ops: a socket in the file system can be reached" open service_ops unix "$scratch/outside/socket"
 ok "service_ops: the environment is handed down" secret_variable service_ops sesame
 
+# What pushing and publishing needs is named by the profile with the network, and by no other.
+for f in .ssh/id_ed25519 .docker/config.json .netrc .npmrc .pypirc .git-credentials; do
+  ok "service_ops: ~/$f can be read" open service_ops read "$me/$f"
+  for p in inspect_local workspace_edit risky_edit; do
+    ok "$p: ~/$f cannot be read" closed $p read "$me/$f"
+  done
+done
+
 # Own variables are handed down, and where to find things.
 inside_env() { HELM_ENV="HELM_NOTE=one OPENCLAW_NOTE=two" inside inspect_local "one two" sh -c 'echo "$HELM_NOTE $OPENCLAW_NOTE"'; }
 ok "inspect_local: variables of ours are handed down" inside_env
@@ -173,6 +229,8 @@ handed_over() {
 }
 ok "remote_handoff: nothing runs here" handed_over
 ok "nothing outside was changed" unchanged
+[ -z "$shm" ] || rm -f "$shm"
+exec 7>&-
 kill $other
 exec 8>&-
 wait

@@ -20,6 +20,19 @@ ok "not under another key" says 1 signature oracle p.tar --key 197f6b23e16c8532c
 gzip -k p.tar
 ok "compressed too" says 0 ADMISSIBLE oracle p.tar.gz --key "$key"
 
+# So many receipts that they are lines of files.
+helm init --path many >/dev/null
+"$HELM_BUILD/tests/store_tool" many/.helm "$scratch/home/.helm/keys" 10400 10
+helm evidence export --all --out many.tar --path many >/dev/null
+ok "many receipts are lines" sh -c 'tar tf many.tar | grep -qx receipts/000000000001-000000004096.jsonl'
+ok "the second verifier reads receipts as lines" says 0 ADMISSIBLE oracle many.tar --key "$key"
+ok "and so do we" says 0 "10400 receipts stand in the log of 10400" helm evidence verify many.tar --key "$key"
+mkdir lines && tar xf many.tar -C lines
+sed -i '2{h;d};3{G}' lines/receipts/000000004097-000000008192.jsonl
+ok "two that changed places are found" exits 1 helm evidence verify lines --key "$key"
+helm evidence export --session session-of-a-client --out few.tar --path many >/dev/null
+ok "a choice of them, in files of their own, too" says 0 ADMISSIBLE oracle few.tar --key "$key"
+
 mkdir mutants
 python3 "$HELM_SOURCE/tests/oracle/mutate_pack.py" p.tar mutants || exit 1
 for pack in mutants/*.tar; do

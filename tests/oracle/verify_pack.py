@@ -402,6 +402,69 @@ def check_head(head, leaves):
     need(0 < size <= len(leaves) and head.get("root_hash") == tree_root(leaves[:size]).hex(), "transparency", "head")
 
 
+# ---- receipts and the log ----
+
+SIGNED = ("args_hash", "decision_id", "effect_id", "lamport_clock", "output_hash", "policy_hash", "prev_hash", "reason_code",
+          "receipt_id", "session_id", "signature_version", "status", "verdict")
+
+
+UNHASHED = ("transparency", "log_id", "leaf_index")
+OPTIONAL = ("output_hash", "args_hash", "verdict", "reason_code", "policy_hash", "session_id", "signature_version")
+
+TIMES = {name: "0001-01-01T00:00:00Z" for name in ("created_at", "installed_at", "issued_at")}  # written when absent, too
+
+
+def each_receipt(files):
+    """(place, document, name) of every receipt, in files of their own or as lines."""
+    for path in sorted(files):
+        if not path.startswith("receipts/"):
+            continue
+        if path.endswith(".jsonl"):
+            need(files[path].endswith(b"\n"), "receipts", path + " has a line without end")
+            for number, line in enumerate(files[path].split(b"\n")[:-1], 1):
+                receipt = parse_json(line)
+                need(isinstance(receipt, dict), "receipts", f"{path} line {number}")
+                yield int(receipt.get("lamport_clock", "0")), receipt, f"{path} line {number}"
+        elif path.endswith(".json"):
+            receipt = parse_json(files[path])
+            place = re.match(r"receipts/(\d{8})-", path)
+            if isinstance(receipt, dict) and receipt.get("signature_version") == "receipt.v5":
+                yield int(place.group(1)) if place else 0, receipt, path
+
+
+def check_receipts(files, keys):
+    """Every receipt of a key given is what was signed; the leaf at its place is its own; the head is the root of the leaves.
+    Signatures are slow here, so of many receipts only some are verified."""
+    leaves = files.get("transparency/leaves.txt", b"").split(b"\n")[:-1]
+    count = sum(1 for _ in each_receipt(files))
+    for i, (place, receipt, name) in enumerate(each_receipt(files)):
+        hashed = {key: value for key, value in receipt.items()
+                  if key not in UNHASHED and not (key in OPTIONAL and value == "")}
+        hashed["timestamp"] = print_time(hashed["timestamp"])
+        chain = hashlib.sha256(canonical({**TIMES, **hashed}).encode()).digest()
+        if leaves:
+            need(0 < place <= len(leaves) and hashlib.sha256(b"\0" + chain).hexdigest().encode() == leaves[place - 1],
+                 "transparency", name + " does not stand where it says")
+        if count > 50 and i % (count // 25):
+            continue
+        message = canonical({key: receipt[key] for key in SIGNED}).encode()
+        key = bytes.fromhex(receipt["public_key_set"]["ed25519"])
+        need(ed25519_verify(key, message, bytes.fromhex(receipt["signature"])), "receipts", name)
+    if leaves and "transparency/head.json" in files:
+        head = parse_json(files["transparency/head.json"])
+        size = int(head["tree_size"])
+        need(rfc6962_root([bytes.fromhex(leaf.decode()) for leaf in leaves[:size]]).hex() == head["root_hash"],
+             "transparency", "root")
+
+
+def rfc6962_root(leaves):
+    """Pairs of neighbours; a last one without a partner goes up as it is."""
+    while len(leaves) > 1:
+        leaves = [hashlib.sha256(b"\1" + leaves[i] + leaves[i + 1]).digest() if i + 1 < len(leaves) else leaves[i]
+                  for i in range(0, len(leaves), 2)]
+    return leaves[0]
+
+
 def verify(data, keys):
     if data[:2] == b"\x1f\x8b":
         try:
@@ -435,6 +498,7 @@ def verify(data, keys):
     check_receipts(files, keys)
     if own or "entries_merkle_root" in manifest:
         need(manifest.get("entries_merkle_root") == merkle_root(entries), "merkle_root", "differs")
+    check_receipts(files, keys)
 
 
 def main(args):

@@ -31,6 +31,29 @@ static void odd_names(void **state)
 	assert_memory_equal(target, "\xff\xff", 2);
 }
 
+/* Whoever can put such a file into a checkpoint must not get it made by the one who restores. */
+static void set_ids_stay_away(void **state)
+{
+	struct stat now;
+
+	(void)state;
+	scratch_put(&t, "tool", "x");
+	assert_int_equal(fchmodat(t.fd, "tool", 06755, 0), 0);
+	create();
+	assert_int_equal(unlinkat(t.fd, "tool", 0), 0);
+	restore(NULL);
+	assert_int_equal(fstatat(t.fd, "tool", &now, 0), 0);
+	assert_int_equal(now.st_mode & 07777, 0755);
+	restore(NULL);
+	assert_int_equal(back.written + back.touched, 0);
+	restore(&(struct checkpoint_restore){ .set_ids = true });
+	assert_int_equal(fstatat(t.fd, "tool", &now, 0), 0);
+	assert_int_equal(now.st_mode & 07777, 06755);
+	restore(NULL);
+	assert_int_equal(fstatat(t.fd, "tool", &now, 0), 0);
+	assert_int_equal(now.st_mode & 07777, 06755);
+}
+
 static void deep_trees(void **state)
 {
 	(void)state;
@@ -453,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(odd_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(set_ids_stay_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(deep_trees, setup, teardown),
 		cmocka_unit_test_setup_teardown(special_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(hard_links, setup, teardown),

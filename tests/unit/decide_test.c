@@ -338,6 +338,27 @@ static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
 	}
 }
 
+/* What a profile says about scripts that were not read; one that was read is what its text is. */
+static void a_profile_may_ask_about_what_was_not_read(void **state)
+{
+	struct effect e = { .kind = FX_SCRIPT, .tag = "script.file", .program = "python3" };
+	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+	struct profile p = *profiles_find(&profiles, "service_ops");
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ALLOW);
+	p.unread = UNREAD_ASK;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_string_equal(d.detail_code, "profile.unread");
+	e.flags = FXF_WAS_READ;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ALLOW);
+}
+
 /* Not knowing a program weighs more where nothing else is allowed: only where neither writing nor the network is. */
 static void not_knowing_counts_where_nothing_is_allowed(void **state)
 {
@@ -883,6 +904,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),
 		cmocka_unit_test_setup_teardown(
 			a_profile_may_ask_about_or_deny_unknown_programs, begin, done),
+		cmocka_unit_test_setup_teardown(a_profile_may_ask_about_what_was_not_read, begin, done),
 		cmocka_unit_test_setup_teardown(not_knowing_counts_where_nothing_is_allowed, begin, done),
 		cmocka_unit_test_setup_teardown(many_small_risks_add_up_to_a_question, begin, done),
 		cmocka_unit_test_setup_teardown(a_full_list_takes_no_more_of_the_same, begin, done),

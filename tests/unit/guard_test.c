@@ -169,6 +169,57 @@ struct shared {
 	size_t failures, count;
 };
 
+/* One row of guard_classes.jsonl: what is dangerous is stopped under profiles that permit changes and network, and its harmless
+ * neighbour is not. */
+static void class_row(struct arena *a, const struct json *row, void *arg)
+{
+	const struct json *shell = json_get(row, "shell");
+	bool wants_stop = json_get_bool(row, "stopped", false);
+	struct decision edit = guard_fixture_shell(&g, a, "workspace_edit", shell->text, shell->n);
+	struct decision ops = guard_fixture_shell(&g, a, "service_ops", shell->text, shell->n);
+	bool is_right = wants_stop
+		? edit.verdict != V_ALLOW && ops.verdict != V_ALLOW
+		: ops.verdict == V_ALLOW && (edit.verdict == V_ALLOW || is_only_network(&edit));
+
+	if (is_right)
+		return;
+	++*(size_t *)arg;
+	print_message("%s (%s) :: %s :: %s\n", wants_stop ? "passed" : "stopped",
+		ops.decisive ? ops.decisive->rule : "-", json_get_text(row, "class", "?"), shell->text);
+}
+
+static void classes_hold(void **state)
+{
+	size_t failures = 0, n = each_row("tests/cases/guard_classes.jsonl", class_row, &failures);
+
+	(void)state;
+	assert_true(n >= 2000);
+	assert_int_equal(failures, 0);
+}
+
+/* One row of guard_tools.jsonl: a tool call as a client would make it. */
+static void tool_row(struct arena *a, const struct json *row, void *arg)
+{
+	struct tool_call call = { .tool_name = json_get_text(row, "tool", "?"),
+		.input = (struct json *)json_get(row, "input") };
+	struct decision d = guard_fixture_tool(&g, a, "workspace_edit", &call);
+
+	if ((d.verdict != V_ALLOW) == json_get_bool(row, "stopped", false))
+		return;
+	++*(size_t *)arg;
+	print_message("%s (%s) :: %s\n", d.verdict == V_ALLOW ? "passed" : "stopped",
+		d.decisive ? d.decisive->rule : "-", call.tool_name);
+}
+
+static void tools_are_judged_by_their_arguments(void **state)
+{
+	size_t failures = 0, n = each_row("tests/cases/guard_tools.jsonl", tool_row, &failures);
+
+	(void)state;
+	assert_true(n >= 120);
+	assert_int_equal(failures, 0);
+}
+
 /* "Must reach a decision" is a question to a person at least; "must pass" is judged where the profile gives the right to
  * write and to use the network. */
 static void shared_case(struct shared *s, const struct json *row, const char *id, bool wants_decision)
@@ -288,6 +339,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fixed_cases, begin, done),
 		cmocka_unit_test_setup_teardown(destructive_commands_are_stopped, begin, done),
 		cmocka_unit_test_setup_teardown(ordinary_work_is_left_alone, begin, done),
+		cmocka_unit_test_setup_teardown(classes_hold, begin, done),
+		cmocka_unit_test_setup_teardown(tools_are_judged_by_their_arguments, begin, done),
 		cmocka_unit_test_setup_teardown(looking_with_git_is_known_by_its_verb, begin, done),
 		cmocka_unit_test_setup_teardown(shared_vectors, begin, done),
 	};

@@ -278,10 +278,10 @@ static void accepted_bytes_hold(void **state)
 
 	/* What changes between showing and taking is not taken. */
 	write_at(file, "{\"profiles\": {}}", 16);
-	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, "test", &receipt, &e), E_INPUT);
+	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, NULL, "test", &receipt, &e), E_INPUT);
 	assert_string_equal(e.code, "ACCEPT_CHANGED");
 	write_at(file, OWN, sizeof(OWN) - 1);
-	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, "test", &receipt, &e), OK);
+	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, NULL, "test", &receipt, &e), OK);
 	assert_int_equal(workspace_edit()->network, ALLOWANCE_YES);
 	assert_int_equal(posture_differences(&x.f.sys, &x.request, x.ws)->n, 0);
 

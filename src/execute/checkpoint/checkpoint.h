@@ -142,6 +142,7 @@ struct checkpoint_restore {
 	bool no_backup; /* do not save what is about to be replaced */
 	bool include_git, include_state;
 	bool all_links; /* also links that point outside the workspace */
+	bool set_ids; /* also bits by which a file runs as its owner or group; a person asked for it */
 	bool is_dry_run;
 	bool with_diff; /* fill change->diff; for previews */
 	const struct checkpoint_progress *progress;

@@ -302,6 +302,8 @@ int checkpoint_load_archive(struct plan *p, struct err *e);
 struct stream;
 int archive_parse(
 	struct plan *p, struct stream *in, struct err *e); /* the tar inside; fills p->tree.entries */
+/* The mode that a restore gives a file whose mode is `have` now: set-id bits that are gone stay gone unless they were asked for. */
+uint32_t plan_mode(const struct checkpoint_restore *req, const struct entry *want, uint32_t have);
 /* The request is about this path. */
 bool plan_wants(const struct plan *p, const char *path);
 struct step *plan_find(struct plan *p, const char *path);

@@ -87,6 +87,15 @@ static bool is_same_content(struct plan *p, const struct entry *want, struct ent
 	return !digest_fd(p, fd, want, &got) && object_eq(&want->content.sha, &got);
 }
 
+uint32_t plan_mode(const struct checkpoint_restore *req, const struct entry *want, uint32_t have)
+{
+	const uint32_t set_ids = S_ISUID | S_ISGID;
+
+	if (want->type != ENTRY_FILE || req->set_ids)
+		return want->mode;
+	return (want->mode & ~set_ids) | (want->mode & have & set_ids);
+}
+
 /* What a restore would not change does not count as a difference. */
 static bool is_same_meta(struct plan *p, const struct entry *want, const struct entry *have)
 {
@@ -97,7 +106,8 @@ static bool is_same_meta(struct plan *p, const struct entry *want, const struct 
 	/* Only root can give files away; to others the owner is no change they could make. */
 	if (p->st->sys->euid(p->st->sys) == 0 && (want->uid != have->uid || want->gid != have->gid))
 		return false;
-	return want->mode == have->mode && (want->type == ENTRY_DIR || want->mtime_ns == have->mtime_ns);
+	return plan_mode(p->req, want, have->mode) == have->mode &&
+		(want->type == ENTRY_DIR || want->mtime_ns == have->mtime_ns);
 }
 
 /* In the order of cost: kind, target, content, and last what is only mode, owner or time. */

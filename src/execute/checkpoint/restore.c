@@ -202,19 +202,24 @@ static struct timespec timespec_of(int64_t ns)
 }
 
 /* Owner first, because chown clears the set-id bits.  Whoever may not give files away keeps them as their
- * own; then a set-id bit would mean another user than it did, so it is dropped. */
+ * own; then a set-id bit would mean another user than it did, so it is dropped.  Nor does a file that runs as somebody else come
+ * back unless that was asked for: whoever could put one into a checkpoint would have it made by the restore. */
 static int set_meta(
 	struct restorer *r, int fd, int dir_fd, const char *name, const struct entry *x, struct err *e)
 {
 	struct sys *s = r->st->sys;
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, timespec_of(x->mtime_ns) };
-	uint32_t mode = x->mode;
 	struct stat st;
 
 	if (s->stat(s, fd, "", &st, AT_EMPTY_PATH))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot look at '%s'", x->path);
-	if ((x->uid != st.st_uid || x->gid != st.st_gid) && s->chown(s, fd, x->uid, x->gid))
-		mode &= 01777;
+	uint32_t mode = plan_mode(r->req, x, st.st_mode);
+	if (x->uid != st.st_uid || x->gid != st.st_gid) {
+		if (x->type == ENTRY_FILE && !r->req->set_ids)
+			mode &= 01777;
+		if (s->chown(s, fd, x->uid, x->gid))
+			mode &= 01777;
+	}
 	if (s->chmod(s, fd, mode) || s->utimens(s, dir_fd, name, times, AT_SYMLINK_NOFOLLOW))
 		return err_sys(e, "CHECKPOINT_RESTORE", "cannot set mode and time of '%s'", x->path);
 	return OK;

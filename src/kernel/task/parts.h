@@ -51,10 +51,12 @@ struct task {
 	struct json *expected; /* changes that the effects name */
 	struct task_tmp tmp;
 	struct task_cards cards;
+	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
+	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
 	struct json *happened; /* for the outcome receipt */
 	const char *outcome; /* the same in one word */
 };
@@ -85,6 +87,17 @@ struct json *task_experience(struct arena *a, const struct json *row);
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 
 void task_walls(struct task *t);
+bool task_degraded(const struct task *t);
+/* The tree that is worked in: the repository, or else the workspace. */
+const char *task_tree(const struct task *t);
+
+/* ---- armed.c: files that make somebody start programs later ---- */
+
+void armed_note(struct task *t); /* before the run */
+/* Asked about each entry of the walk over task_tree(), once the run has ended. */
+void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
+void armed_check(struct task *t); /* after that walk */
+void armed_tell(struct task *t); /* into row, receipt and hint */
 
 /* ---- card.c ---- */
 

@@ -146,10 +146,8 @@ void task_begin_row(struct task *t)
 /* ---- what changed ---- */
 
 struct touched {
-	struct arena *a;
+	struct task *task;
 	struct json *paths;
-	const char *state_name;
-	int64_t since_us;
 	size_t seen;
 };
 
@@ -157,28 +155,26 @@ struct touched {
 static int look_at(
 	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
 {
-	struct touched *t = arg;
+	struct touched *x = arg;
+	struct task *t = x->task;
 	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
 
-	(void)parent;
 	(void)e;
+	armed_look(t, parent, name, rel, st);
 	if (S_ISDIR(st->st_mode))
-		return text_eq(name, ".git") || text_eq(name, t->state_name) ? FILE_SKIP : 0;
-	/* The file system's clock ticks more coarsely than ours. */
-	if (changed >= t->since_us - 10000 && t->paths->n < 500)
-		json_pushs(t->a, t->paths, rel);
-	return ++t->seen > 200000 ? E_LIMIT : 0;
+		return text_eq(name, ".git") || text_eq(name, t->k->ws->state_name) ? FILE_SKIP : 0;
+	if (changed >= t->result->started_us - 10000 && x->paths->n < 500)
+		json_pushs(t->a, x->paths, rel);
+	return ++x->seen > 200000 ? E_LIMIT : 0;
 }
 
 /* A tree that cannot be walked to its end gives what was seen. */
-static struct json *touched_below(
-	struct sys *s, struct arena *a, const char *root, const char *state_name, int64_t since_us)
+static struct json *touched_in_tree(struct task *t)
 {
-	struct touched t = { a, json_new(a, JSON_ARRAY), state_name, since_us, 0 };
+	struct touched x = { t, json_new(t->a, JSON_ARRAY), 0 };
 
-	/* A tree that cannot be walked to its end gives what was seen. */
-	(void)file_walk(s, AT_FDCWD, root, look_at, &t, NULL);
-	return t.paths;
+	(void)file_walk(t->k->sys, AT_FDCWD, task_tree(t), look_at, &x, NULL);
+	return x.paths;
 }
 
 /* ---- appending ---- */
@@ -250,9 +246,11 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_setb(a, p, "network_closed", r->network_closed);
 	json_setb(a, p, "network_namespace", r->network_namespace);
 	json_setb(a, p, "signals_confined", r->signals_confined);
+	json_setb(a, p, "shared_closed", r->shared_closed);
 	json_setb(a, p, "keys_hidden", r->keys_hidden);
 	json_setb(a, p, "state_protected", r->state_protected);
 	json_sets(a, p, "missing", r->missing);
+	json_setb(a, p, "degraded", r->missing[0]);
 	json_set(a, to, "protections", p);
 }
 
@@ -335,11 +333,11 @@ static const char *why_not_executed(struct task *t)
 static void put_changes(struct task *t)
 {
 	struct arena *a = t->a;
-	const char *root = t->at.work_tree ? t->at.work_tree : t->k->ws->root;
 	struct json *touched = json_new(a, JSON_ARRAY), *deleted = json_new(a, JSON_ARRAY);
 
 	if (t->profile->writes == ALLOWANCE_YES) {
-		touched = touched_below(t->k->sys, a, root, t->k->ws->state_name, t->result->started_us);
+		touched = touched_in_tree(t);
+		armed_check(t);
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
 	}
 	json_each (path, deleted)
@@ -364,6 +362,9 @@ int task_put_final(struct task *t, struct err *e)
 	if (r->timed_out) {
 		status = "timeout";
 		why = arena_printf(a, "no end within %lld s", (long long)t->spec->timeout_s);
+	} else if (r->printed_too_much) {
+		why = arena_printf(
+			a, "ended: it printed more than %lld MiB", (long long)t->profile->limits.output_mb);
 	} else if (r->interrupted && r->exit_code) {
 		why = arena_printf(a, "interrupted; the command ended with %d", r->exit_code);
 	}
@@ -373,6 +374,7 @@ int task_put_final(struct task *t, struct err *e)
 		t->report->hint = arena_printf(a,
 			"this ran without a question; it can be undone with: helm checkpoint restore %s",
 			t->report->handling.settled.checkpoint_id);
+	armed_tell(t);
 	json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
 	const char *snapshot = task_snapshot(t->k, a, &t->cards, t->row);

@@ -448,6 +448,7 @@ static int execute(struct task *t, struct err *e)
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
 	task_walls(t);
+	armed_note(t);
 	int rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */

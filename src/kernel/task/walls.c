@@ -6,8 +6,11 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/posture.h"
 #include "kernel/task/parts.h"
+#include "model/secret.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 extern char **environ;
@@ -102,6 +105,34 @@ static const char *const *path_list(struct arena *a, const struct json *list)
 	return all;
 }
 
+/* A place that the profile names, or in which the run works, stays open. */
+static bool is_open_place(const struct task *t, const char *place, const char *path)
+{
+	const struct profile *p = t->profile;
+	size_t n = strlen(place) - text_ends(place, "/");
+
+	for (size_t i = 0; i < p->secret_count; i++)
+		if (strncmp(p->secrets[i], place, n) == 0 &&
+			(!p->secrets[i][n] || text_eq(p->secrets[i] + n, "/")))
+			return true;
+	for (size_t i = 0; i < p->write_path_count; i++)
+		if (path_is_below(path_clean(t->a, path_join(t->a, t->k->ws->root, p->write_paths[i])), path))
+			return true;
+	return path_is_below(t->k->ws->root, path) || path_is_below(task_tree(t), path);
+}
+
+/* People's credentials, where there are any. */
+static void hide_secrets(const struct task *t, struct json *list)
+{
+	const char *home = t->k->ws->home, *place;
+
+	for (size_t i = 0; home && (place = secret_place_at(i)); i++) {
+		const char *path = path_clean(t->a, arena_printf(t->a, "%s/%s", home, place));
+		if (file_exists(t->k->sys, AT_FDCWD, path) && !is_open_place(t, place, path))
+			add_path(t->a, list, path);
+	}
+}
+
 /* ~/.helm is closed.  If the workspace itself lies in it, its secrets are closed one by one.  A run that
  * may not write has no business in the state, either. */
 static const char *const *hidden_paths(const struct task *t)
@@ -119,6 +150,7 @@ static const char *const *hidden_paths(const struct task *t)
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
+	hide_secrets(t, list);
 	return path_list(a, list);
 }
 
@@ -138,32 +170,81 @@ static const char *const *writable_paths(const struct task *t)
 	return path_list(a, list);
 }
 
+static bool is_in_one(const char *path, const char *const *places)
+{
+	for (; *places; places++)
+		if (path_is_below(path, *places))
+			return true;
+	return false;
+}
+
+/* What is there, lies where the run may write, and is not listed yet. */
+static void freeze(const struct task *t, const char *const *writable, const char *path, struct json *list)
+{
+	json_each (one, list)
+		if (path_is_below(path, json_text(one)))
+			return;
+	if (is_in_one(path, writable) && file_exists(t->k->sys, AT_FDCWD, path))
+		add_path(t->a, list, path);
+}
+
+/* The directory that holds a client's settings is closed as a whole, so that no other file of settings appears in it.  One that the
+ * client shares with others (.github) is not. */
+static const char *holder(struct arena *a, const char *root, const char *row)
+{
+	size_t n = strlen(row) - text_ends(row, "/");
+	const char *slash = memrchr(row, '/', n);
+	size_t dir = slash ? (size_t)(slash - row) : n;
+
+	if (dir == strlen(".github") && text_starts(row, ".github/"))
+		dir = n;
+	return arena_printf(a, "%s/%.*s", root, (int)dir, row);
+}
+
+static void freeze_armed(
+	const struct task *t, const char *const *writable, const char *root, struct json *list)
+{
+	static const char *const others[] = { ".git/hooks", ".envrc" };
+	const struct client *c;
+
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		for (const struct client_file *f = c->files; f->path; f++)
+			freeze(t, writable, holder(t->a, root, f->path), list);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
+}
+
 /* What decides about runs must not be changed by one, although it lies where a run may write: state, the
- * workspace's own rules, and the settings that arm the guard in agent clients. */
+ * workspace's own rules, the settings that arm the guard in agent clients, and hooks.  What does not exist yet is armed.c's. */
 static const char *const *frozen_paths(const struct task *t, const char *const *writable)
 {
 	struct arena *a = t->a;
 	const char *roots[] = { t->k->ws->root, t->at.work_tree, t->k->ws->home };
-	struct json *list = json_new(a, JSON_ARRAY), *settings = json_new(a, JSON_ARRAY);
+	struct json *list = json_new(a, JSON_ARRAY);
 
 	add_path(a, list, t->k->ws->state_dir);
-	add_path(a, list, arena_printf(a, "%s/references", t->k->ws->root));
+	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
-			clients_settings_in(t->k->sys, a, NULL, roots[i], settings);
-	json_each (one, settings)
-		for (const char *const *w = writable; *w; w++)
-			if (path_is_below(json_text(one), *w)) {
-				add_path(a, list, json_text(one));
-				break;
-			}
+			freeze_armed(t, writable, roots[i], list);
 	return path_list(a, list);
+}
+
+const char *task_tree(const struct task *t)
+{
+	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
 }
 
 /* Runs in the child, as the last thing before it becomes the command. */
 static bool last_look(void *arg, char *why, size_t why_n)
 {
 	return task_program_is_same(arg, why, why_n);
+}
+
+/* A person has accepted for this machine that runs go on without walls that it cannot put up. */
+bool task_degraded(const struct task *t)
+{
+	return json_get_bool(posture_of(t->k->sys, t->k->ws)->word, "degraded", false);
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
@@ -179,7 +260,8 @@ void task_walls(struct task *t)
 		.write_paths = writable,
 		.hidden = hidden_paths(t),
 		.read_only = p->writes == ALLOWANCE_YES ? frozen_paths(t, writable) : NULL,
-		.best_effort = p->sandbox == SANDBOX_BEST_EFFORT,
+		.limits = p->limits,
+		.waived = task_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	t->run = (struct run_request){ .argv = argv,
 		.program = t->program.path,
@@ -190,4 +272,28 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
 		.rules = &t->rules };
+}
+
+/* Puts up all walls around a command that does nothing, and says which could not be. */
+const char *walls_missing(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const char *const argv[] = { "true", NULL }, *const none[] = { NULL };
+	const char *const writes[] = { ws->root, NULL }, *const state[] = { ws->state_dir, NULL };
+	const char *const hidden[] = { ws->helm_home ? arena_printf(a, "%s/keys", ws->helm_home) : NULL,
+		NULL };
+	const struct sandbox_rules rules = { .network = NETWORK_LOOPBACK,
+		.write_paths = writes,
+		.hidden = hidden,
+		.read_only = state,
+		.waived = WALL_ALL };
+	const struct run_request request = {
+		.argv = argv, .environment = none, .cwd = "/", .capture = true, .quiet = true, .rules = &rules
+	};
+	AUTO(run_end) struct running *r = NULL;
+	const struct run_result *result = NULL;
+	struct err e = { 0 };
+
+	if (run_start(s, a, &request, &r, &e) || run_go(r, &e) || run_wait(r, 0, &result, &e))
+		return arena_strdup(a, e.text);
+	return arena_strdup(a, result->report.missing);
 }

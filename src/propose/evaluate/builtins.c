@@ -347,7 +347,8 @@ static void run_read(struct walk *w, struct command *c)
 		w, &(struct feed){ .kind = c->in.kind == FEED_KNOWN ? FEED_UNKNOWN : c->in.kind });
 	for (size_t k = 0; k < count; k++)
 		if (names[k].certainty == CERTAIN)
-			set_late(w, c, names[k].text, values[k] ? values[k] : value_text(w, *other ? other : "\1"));
+			set_late(w, c, names[k].text,
+				values[k] ? values[k] : value_text(w, *other ? other : "\1"));
 }
 
 /* How running a text of this origin is called. */
@@ -370,7 +371,8 @@ static void run_given(struct walk *w, struct command *c, const struct word *text
 }
 
 /* The value of an option: the rest of its word, or the next word.  `valued` are all letters that take one.  NULL: not there. */
-static const struct word *option_value(struct walk *w, const struct command *c, const char *valued, char letter)
+static const struct word *option_value(
+	struct walk *w, const struct command *c, const char *valued, char letter)
 {
 	for (size_t i = 1; i < c->argc && is_option(&c->argv[i]) && !text_eq(c->argv[i].text, "--"); i++)
 		for (size_t j = 1; j < c->argv[i].known_n; j++) {

@@ -122,8 +122,8 @@ static void print_toplevel(struct walk *w, struct command *c)
 	if (!text_eq(c->argv[2].text, "--show-toplevel"))
 		return;
 	size_t n = top ? strlen(top) : 0;
-	if (n && cwd && strncmp(cwd, top, n) == 0 && (!cwd[n] || cwd[n] == '/') && !walk_names_variable(w, "GIT_DIR") &&
-		!walk_names_variable(w, "GIT_WORK_TREE"))
+	if (n && cwd && strncmp(cwd, top, n) == 0 && (!cwd[n] || cwd[n] == '/') &&
+		!walk_names_variable(w, "GIT_DIR") && !walk_names_variable(w, "GIT_WORK_TREE"))
 		known(w, c, top);
 	else
 		c->out.is_filled = true;
@@ -134,7 +134,8 @@ static void print_toplevel(struct walk *w, struct command *c)
 static void print_place(struct walk *w, struct command *c, const struct word *name)
 {
 	if (name->certainty == CERTAIN && name->text_n && name->text[0] != '-')
-		known(w, c, strchr(name->text, '/') ? name->text : arena_printf(w->a, "/usr/bin/%s", name->text));
+		known(w, c,
+			strchr(name->text, '/') ? name->text : arena_printf(w->a, "/usr/bin/%s", name->text));
 	else
 		c->out.is_filled = true;
 }
@@ -150,7 +151,9 @@ static void print_which(struct walk *w, struct command *c)
 /* command -v NAME, type -p NAME. */
 static void print_command(struct walk *w, struct command *c)
 {
-	if (c->argc == 3 && (text_eq(c->argv[1].text, "-v") || text_eq(c->argv[1].text, "-p") || text_eq(c->argv[1].text, "-P")))
+	if (c->argc == 3 &&
+		(text_eq(c->argv[1].text, "-v") || text_eq(c->argv[1].text, "-p") ||
+			text_eq(c->argv[1].text, "-P")))
 		print_place(w, c, &c->argv[2]);
 }
 

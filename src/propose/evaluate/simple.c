@@ -237,7 +237,8 @@ void eval_prompt(struct walk *w, const struct command *c, const char *text)
 void eval_subscript(struct walk *w, const struct command *c, const char *text)
 {
 	const char *bracket = text ? strchr(text, '[') : NULL;
-	const char *open = bracket ? strstr(bracket, "$(") : NULL, *tick = bracket ? strchr(bracket, '`') : NULL;
+	const char *open = bracket ? strstr(bracket, "$(") : NULL,
+		   *tick = bracket ? strchr(bracket, '`') : NULL;
 
 	if (open && open[2] != '(') {
 		const char *end = strrchr(open, ')');

@@ -427,8 +427,8 @@ void walk_argv(struct walk *w, struct command *from, struct word *argv, size_t a
 	w->depth--;
 }
 
-bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc, const struct word *text,
-	bool (*is_bad)(const struct effect *))
+bool walk_attempt(struct walk *w, struct command *from, struct word *argv, size_t argc,
+	const struct word *text, bool (*is_bad)(const struct effect *))
 {
 	struct proposal *p = w->p, before = *p;
 	struct feed out = from->out;

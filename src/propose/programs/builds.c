@@ -49,16 +49,19 @@ static void makefile_text(struct call *k, const char *text, size_t n)
 	shell_functions(k, copy, k->c->at);
 	harvest(walk_arena(k->w), SCRIPT_MAKE, (struct bytes){ (const uint8_t *)copy, n }, &list, &count);
 	for (size_t i = 0; i < count; i++)
-		walk_bytes(k->w, &inner, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
+		walk_bytes(
+			k->w, &inner, (const char *)list[i].text.p, list[i].text.n, k->c->at, "make recipe");
 	/* all: deps; command */
 	struct bytes rest = { (const uint8_t *)copy, n };
 	while (rest.p && rest.n) {
 		struct bytes line = text_cut(&rest, '\n');
 		const char *colon = memchr(line.p, ':', line.n);
-		const char *recipe = colon ? memchr(colon, ';', line.n - (size_t)(colon - (const char *)line.p)) : NULL;
+		const char *recipe =
+			colon ? memchr(colon, ';', line.n - (size_t)(colon - (const char *)line.p)) : NULL;
 		if (recipe && line.p[0] != '\t' && line.p[0] != '#') {
 			recipe += 1 + strspn(recipe + 1, " -@+");
-			walk_bytes(k->w, &inner, recipe, line.n - (size_t)(recipe - (const char *)line.p), k->c->at, "make recipe");
+			walk_bytes(k->w, &inner, recipe, line.n - (size_t)(recipe - (const char *)line.p),
+				k->c->at, "make recipe");
 		}
 	}
 }
@@ -158,7 +161,8 @@ HANDLER(make)
 			variable(k, &s.value, name_n);
 		else if (item == ARG_OPERAND)
 			goals[count++] = s.value;
-		else if (s.letter == 'V' && s.value.text && strstr(s.value.text, ":!")) /* bmake -V '${:!cmd!}' */
+		else if (s.letter == 'V' && s.value.text &&
+			strstr(s.value.text, ":!")) /* bmake -V '${:!cmd!}' */
 			fx(k, TAG_DYNAMIC_TEXT, &s.value, 0);
 	}
 	for (size_t i = 0; !flags && i < count; i++)

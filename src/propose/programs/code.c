@@ -378,8 +378,8 @@ static void note_import(struct code *c, size_t i)
 		(is_name(&c->v[i - 2], "import") || is_mark(&c->v[i - 2], ",") ||
 			is_mark(&c->v[i - 2], ".") || is_mark(&c->v[i - 2], "("));
 	/* const {writeFileSync: w} = require('fs') */
-	if (c->language & NODE && is_mark(&c->v[i], ":") && i && c->v[i - 1].kind == T_NAME && c->v[i + 1].kind == T_NAME &&
-		c->import_count < IMPORTS_MAX)
+	if (c->language & NODE && is_mark(&c->v[i], ":") && i && c->v[i - 1].kind == T_NAME &&
+		c->v[i + 1].kind == T_NAME && c->import_count < IMPORTS_MAX)
 		c->imports[c->import_count++] = i;
 	bool is_from = is_name(&c->v[i], "from") && i + 2 < c->n && is_name(&c->v[i + 2], "import");
 	if (!(c->language & PY) || !(is_alias || is_from))
@@ -450,7 +450,8 @@ static void look_at_string(struct code *c, size_t i)
 				    "passthru spawnSync rm_rf";
 	const struct token *t = &c->v[i];
 	/* fs['writeFileSync'](...) */
-	bool is_indexed = i && is_mark(&c->v[i - 1], "[") && is_mark(&c->v[i + 1], "]") && is_mark(&c->v[i + 2], "(");
+	bool is_indexed =
+		i && is_mark(&c->v[i - 1], "[") && is_mark(&c->v[i + 1], "]") && is_mark(&c->v[i + 2], "(");
 	for (size_t j = 0; is_indexed && j < ARRAY_SIZE(apis); j++)
 		if (apis[j].languages & c->language && apis[j].what <= RUNS_TEXT && apis[j].what != READS &&
 			list_has(apis[j].names, t->text, t->n)) {

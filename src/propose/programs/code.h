@@ -50,7 +50,6 @@ struct arguments {
 	bool has_parens;
 };
 
-
 /* code_files.c: the arguments of a call, from the token behind the function's name. */
 void read_arguments(struct code *c, size_t i, struct arguments *r);
 /* Some string was put together from pieces.  A command that was is not taken at its word: that is how names are hidden. */

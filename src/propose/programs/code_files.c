@@ -72,7 +72,8 @@ void read_arguments(struct code *c, size_t i, struct arguments *r)
 		} else if (t->kind == T_STRING) {
 			bool is_value =
 				i > from && (is_mark(&c->v[i - 1], "=") || is_mark(&c->v[i - 1], ":"));
-			bool names_file = is_value && i > 1 && is_name(&c->v[i - 2], "file filename path dir dst");
+			bool names_file =
+				is_value && i > 1 && is_name(&c->v[i - 2], "file filename path dir dst");
 			if (is_value && i > 1 && is_name(&c->v[i - 2], "mode flag flags"))
 				r->mode = t->text;
 			if (t->is_computed || t->is_command)
@@ -124,11 +125,12 @@ struct word dynamic_word(struct code *c)
 static bool string_before(struct code *c, size_t i, struct word *ret)
 {
 	/* Path('~/x').expanduser().write_text(...) */
-	while (i >= 9 && is_mark(&c->v[i - 1], ".") && is_mark(&c->v[i - 2], ")") && is_mark(&c->v[i - 3], "(") &&
-		is_name(&c->v[i - 4], "expanduser resolve absolute") && is_mark(&c->v[i - 5], "."))
+	while (i >= 9 && is_mark(&c->v[i - 1], ".") && is_mark(&c->v[i - 2], ")") &&
+		is_mark(&c->v[i - 3], "(") && is_name(&c->v[i - 4], "expanduser resolve absolute") &&
+		is_mark(&c->v[i - 5], "."))
 		i -= 4;
-	if (i < 5 || !(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "->")) || !is_mark(&c->v[i - 2], ")") ||
-		!is_mark(&c->v[i - 4], "("))
+	if (i < 5 || !(is_mark(&c->v[i - 1], ".") || is_mark(&c->v[i - 1], "->")) ||
+		!is_mark(&c->v[i - 2], ")") || !is_mark(&c->v[i - 4], "("))
 		return false;
 	const struct token *path = &c->v[i - 3];
 	if (path->kind != T_STRING || path->is_computed ||
@@ -273,7 +275,8 @@ void open_effect(struct code *c, size_t i)
 	/* A mode is short; a longer text as the last argument is something else, such as an encoding. */
 	bool writes = (strpbrk(mode, "wax+") && strlen(mode) <= 4 && (r.n > 1 || r.mode || r.is_computed)) ||
 		(r.says_write && !is_name(&c->v[i], "fopen"));
-	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i), is_named = path && (r.n > 1 || r.mode || r.says_write);
+	bool empties = strchr(mode, 'w') && is_closed_at_once(c, i),
+	     is_named = path && (r.n > 1 || r.mode || r.says_write);
 	if (writes) {
 		const struct word *to = is_named ? path : &unknown;
 		c->writes_unknown |= !is_named || r.is_computed;
@@ -335,7 +338,8 @@ void extract_effect(struct code *c, size_t i)
 	struct arguments r;
 	read_arguments(c, i + 1, &r);
 	bool takes_file = is_name(&c->v[i], "unpack_archive");
-	struct word dir = r.n > (takes_file ? 1 : 0) ? r.strings[takes_file] : walk_word(c->k->w, ".", c->k->c->at);
+	struct word dir =
+		r.n > (takes_file ? 1 : 0) ? r.strings[takes_file] : walk_word(c->k->w, ".", c->k->c->at);
 	struct word inside = word_below(c->k, &dir);
 	(void)fx_path(c->k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
 }
@@ -345,16 +349,19 @@ void load_effect(struct code *c, size_t i)
 {
 	struct arguments r;
 	read_arguments(c, i + 1, &r);
-	bool is_shown = is_name(&c->v[i], "require import") && !is_mark(&c->v[i + 1], "(") && c->v[i + 1].kind != T_STRING;
-	if (!is_shown && r.n && (strchr("/~", r.strings[0].text[0]) || strstr(r.strings[0].text, "../") || strstr(r.strings[0].text, "://")))
+	bool is_shown = is_name(&c->v[i], "require import") && !is_mark(&c->v[i + 1], "(") &&
+		c->v[i + 1].kind != T_STRING;
+	if (!is_shown && r.n &&
+		(strchr("/~", r.strings[0].text[0]) || strstr(r.strings[0].text, "../") ||
+			strstr(r.strings[0].text, "://")))
 		load_code(c->k, &r.strings[0], c->k->head);
 }
 
 /* Path.home() / '.bashrc': the name of a start-up file in code that asks for the home directory. */
 static const char *home_path(struct code *c, const char *text)
 {
-	static const char *const names[] = { ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile", ".ssh", ".gitconfig",
-		".config/autostart", ".helm", ".claude", ".aws", ".npmrc" };
+	static const char *const names[] = { ".bashrc", ".bash_profile", ".zshrc", ".zshenv", ".profile",
+		".ssh", ".gitconfig", ".config/autostart", ".helm", ".claude", ".aws", ".npmrc" };
 	const char *home = walk_surroundings(c->k->w)->home;
 	bool asks = false, is_named = false;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -377,9 +384,9 @@ static bool is_dangerous_path(struct code *c, const char *text)
 	if (text[0] == '~' && at->home)
 		text = arena_printf(a, "%s%s", at->home, text + 1);
 	enum path_class where = paths_classify(at, a, path_clean(a, text), false, &resolved);
-	return where == PATH_HOME || where == PATH_SYS || where == PATH_STATE || where == PATH_DEV || strstr(text, "/.ssh") ||
-		strstr(text, "/.bashrc") || strstr(text, "/.zshrc") || strstr(text, "/.profile") ||
-		strstr(text, "/.git/hooks");
+	return where == PATH_HOME || where == PATH_SYS || where == PATH_STATE || where == PATH_DEV ||
+		strstr(text, "/.ssh") || strstr(text, "/.bashrc") || strstr(text, "/.zshrc") ||
+		strstr(text, "/.profile") || strstr(text, "/.git/hooks");
 }
 
 void mentioned_effects(struct code *c)
@@ -394,7 +401,8 @@ void mentioned_effects(struct code *c)
 		if (c->writes_unknown && is_dangerous_path(c, path))
 			(void)fx_path(c->k, TAG_WRITE_CODE, &x, FXF_OVERWRITE);
 		else if (c->reads_unknown && t->n < 200 && strchr(t->text, '/') &&
-			(paths_is_secret(at, t->text) || paths_holds_secrets(at, walk_arena(c->k->w), t->text)))
+			(paths_is_secret(at, t->text) ||
+				paths_holds_secrets(at, walk_arena(c->k->w), t->text)))
 			fx(c->k, TAG_SECRET_FILE, &x, 0);
 	}
 	/* open(sys.argv[1], 'w'): the words behind the code are what it writes. */

@@ -230,7 +230,8 @@ static void judge_statement_files(struct call *k, const struct statement *s)
 		load_code(k, &file, "sql");
 	else if (has_word(s, 0, "READFILE READ_CSV READ_TEXT READ_BLOB READ_JSON READ_PARQUET READ_CSV_AUTO"))
 		fx_read(k, &file, 1);
-	else if (has_word(s, 0, "WRITEFILE EDIT ATTACH") || (text_eq(s->words[0], "VACUUM") && has_word(s, 1, "INTO")) ||
+	else if (has_word(s, 0, "WRITEFILE EDIT ATTACH") ||
+		(text_eq(s->words[0], "VACUUM") && has_word(s, 1, "INTO")) ||
 		(text_eq(s->words[0], "COPY") && has_word(s, 1, "TO")) || text_eq(s->words[0], "EXPORT"))
 		(void)fx_path(k, TAG_WRITE_FILE, &file, 0);
 }
@@ -279,7 +280,8 @@ static struct word next_word(struct call *k, const char **p, const char *end)
 		const char *close = memchr(from + 1, quote, (size_t)(end - from - 1));
 		*p = close ? close + 1 : end;
 		return walk_word(k->w,
-			arena_strndup(walk_arena(k->w), from + 1, (size_t)((close ? close : end) - from - 1)), k->c->at);
+			arena_strndup(walk_arena(k->w), from + 1, (size_t)((close ? close : end) - from - 1)),
+			k->c->at);
 	}
 	while (*p < end && !isspace((unsigned char)**p))
 		(*p)++;
@@ -310,7 +312,9 @@ static void judge_client_file(struct call *k, const char *p, size_t n)
 		}
 	} else if (!file.text_n || file.text[0] == '|') {
 		return;
-	} else if (word_is_any(&verb, ".output .once .backup .save .clone .log .trace .open .excel \\o \\w \\g \\out \\write")) {
+	} else if (
+		word_is_any(&verb,
+			".output .once .backup .save .clone .log .trace .open .excel \\o \\w \\g \\out \\write")) {
 		while (file.text[0] == '-' && at < end) /* .once -e FILE */
 			file = next_word(k, &at, end);
 		if (!word_is_any(&file, "stdout off on stderr"))
@@ -416,7 +420,8 @@ HANDLER(sql_client)
 			k->program->mode & MODE_DATABASE_FILE) {
 			classify_sql(k, &s.value);
 			has_sql = true;
-		} else if (item == ARG_OPERAND && k->program->mode & MODE_DATABASE_FILE && !word_starts(&s.value, ":")) {
+		} else if (item == ARG_OPERAND && k->program->mode & MODE_DATABASE_FILE &&
+			!word_starts(&s.value, ":")) {
 			fx_read(k, &s.value, 1);
 		}
 	}

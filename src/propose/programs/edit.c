@@ -49,7 +49,10 @@ static struct feed found_below(struct call *k, const struct word *places, size_t
 	struct arena *a = walk_arena(k->w);
 	const char *cwd = walk_cwd(k->w, k->c);
 	for (size_t i = 0; i < n && !out.below; i++) {
-		if (places[i].certainty != CERTAIN || (places[i].text[0] != '/' && !cwd))
+		/* Only hidden places matter. */
+		if (places[i].certainty != CERTAIN || (places[i].text[0] != '/' && !cwd) ||
+			(!strchr(places[i].text, '.') && !(cwd && strstr(cwd, "/."))) ||
+			word_is(&places[i], "."))
 			continue;
 		const char *path = path_clean(a, path_join(a, cwd ? cwd : "/", places[i].text));
 		/* Below the home directory and above it lies everything else too. */
@@ -140,7 +143,8 @@ static size_t fd_places(struct call *k, struct word *places)
 			base = s.value;
 		} else if (item == 0 && s.value.text) {
 			places[n++] = s.value;
-		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !word_is(&s.value, ";") && operands++ > 0) {
+		} else if ((item == ARG_OPERAND || item == ARG_DYNAMIC) && !word_is(&s.value, ";") &&
+			operands++ > 0) {
 			places[n++] = s.value;
 		}
 	}
@@ -232,7 +236,8 @@ static void sed_script(struct call *k, const struct word *script)
 		} else if (cmd == 'r' || cmd == 'R') {
 			size_t skip = strspn(p, " \t");
 			struct word arg = walk_word(k->w,
-				arena_strndup(walk_arena(k->w), p + skip, line - (skip < line ? skip : line)), script->at);
+				arena_strndup(walk_arena(k->w), p + skip, line - (skip < line ? skip : line)),
+				script->at);
 			fx_read(k, &arg, arg.text_n ? 1 : 0);
 			p += line;
 		} else if (cmd && strchr("aicbtT:", cmd)) {
@@ -328,7 +333,8 @@ static void editor_command(struct call *k, const struct word *x)
 	}
 	/* w FILE, w! FILE, saveas FILE, W FILE */
 	size_t verb = strspn(x->text, ": ");
-	static const char *const writes[] = { "w ", "w! ", "write ", "write! ", "saveas ", "saveas! ", "sav ", "W ", "wq " };
+	static const char *const writes[] = { "w ", "w! ", "write ", "write! ", "saveas ", "saveas! ", "sav ",
+		"W ", "wq " };
 	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
 		if (text_starts(x->text + verb, writes[i]) && x->text[verb + strlen(writes[i])] != '!') {
 			struct word file = word_tail(x, verb + strlen(writes[i]));

@@ -578,7 +578,8 @@ static void read_tar(struct call *k, struct tar *t)
 		else if (item == DIR_)
 			t->dir = s.value;
 		else if (item >= CREATE && item <= CHANGE)
-			t->mode |= (unsigned[]){ TAR_CREATE, TAR_EXTRACT, TAR_LIST, TAR_CHANGE }[item - CREATE];
+			t->mode |=
+				(unsigned[]){ TAR_CREATE, TAR_EXTRACT, TAR_LIST, TAR_CHANGE }[item - CREATE];
 		else if (item == ARG_OPERAND || item == ARG_DYNAMIC)
 			t->members[t->member_count++] = word_join(a, t->dir.text ? &t->dir : NULL, &s.value);
 		else if (item == ACTION && word_starts(&s.value, "exec=")) {
@@ -619,7 +620,9 @@ HANDLER(tar)
 			fx_paths(k, TAG_DELETE_FILE, t.members, t.member_count, FXF_RECURSIVE);
 		/* The names stand in a file, and everything they name goes. */
 		if (t.removes && t.has_list) {
-			struct word any = { .text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = k->c->at };
+			struct word any = {
+				.text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = k->c->at
+			};
 			(void)fx_path(k, TAG_DELETE_FILE, &any, FXF_RECURSIVE);
 		}
 	} else {
@@ -663,9 +666,10 @@ HANDLER(cpio)
 	struct parsed p;
 	parse(k, "D=:directory F=O=:file i:extract t:list p:pass-through o:create E=I=R=H=C=M=", &p);
 	struct word here = walk_word(k->w, ".", k->c->at);
-	const struct word *to = p.values[0]	     ? p.values[0]
-		: args_has(&p, 4) && p.operand_count ? &p.operands[p.operand_count - 1]
-						     : &here;
+	const struct word *to = p.values[0] ? p.values[0]
+		: (args_has(&p, 4) || text_eq(k->head, "pax")) && p.operand_count
+		? &p.operands[p.operand_count - 1]
+		: &here;
 	struct word inside = word_below(k, to);
 	if (args_has(&p, 3))
 		nothing(k);
@@ -720,9 +724,10 @@ static size_t patch_files(struct call *k, const char *text, size_t n, unsigned f
 		const char *mark;
 		enum tag tag;
 	} marks[] = { { "*** Add File:", TAG_WRITE_EDIT }, { "*** Update File:", TAG_WRITE_EDIT },
-		{ "*** Delete File:", TAG_DELETE_FILE }, { "*** Move to:", TAG_WRITE_EDIT }, { "+++ b/", TAG_WRITE_EDIT },
-		{ "+++ ", TAG_WRITE_EDIT }, { "--- a/", TAG_WRITE_EDIT }, { "rename to ", TAG_WRITE_EDIT },
-		{ "rename from ", TAG_WRITE_EDIT }, { "copy to ", TAG_WRITE_EDIT } };
+		{ "*** Delete File:", TAG_DELETE_FILE }, { "*** Move to:", TAG_WRITE_EDIT },
+		{ "+++ b/", TAG_WRITE_EDIT }, { "+++ ", TAG_WRITE_EDIT }, { "--- a/", TAG_WRITE_EDIT },
+		{ "rename to ", TAG_WRITE_EDIT }, { "rename from ", TAG_WRITE_EDIT },
+		{ "copy to ", TAG_WRITE_EDIT } };
 	struct bytes rest = { (const uint8_t *)text, n };
 	size_t found = 0;
 	while (rest.p && rest.n) {
@@ -739,7 +744,8 @@ static size_t patch_files(struct call *k, const char *text, size_t n, unsigned f
 				path[len - 1] = '\0';
 			if (*path && !text_eq(path, "/dev/null")) {
 				struct word x = walk_word(k->w, path, k->c->at);
-				(void)fx_path(k, marks[i].tag, &x, flags | (marks[i].tag == TAG_WRITE_EDIT ? FXF_OVERWRITE : 0));
+				(void)fx_path(k, marks[i].tag, &x,
+					flags | (marks[i].tag == TAG_WRITE_EDIT ? FXF_OVERWRITE : 0));
 				found++;
 			}
 			break;

@@ -30,10 +30,12 @@ static bool is_plain_helper(const struct word *value)
  * alike: the last part of the key says that it is a command. */
 bool git_key_runs(const char *key)
 {
-	static const char *const keys[] = { "core.gitproxy", "diff.external", "init.templatedir", "include.path",
-		"core.worktree", "core.hookspath", "protocol.ext.allow", "core.attributesfile" };
-	static const char *const ends[] = { ".process", ".clean", ".smudge", ".driver", ".uploadpack", ".receivepack",
-		".vcs", ".insteadof", ".pushinsteadof", ".path", ".packobjectshook", ".difffilter", ".httpd" };
+	static const char *const keys[] = { "core.gitproxy", "diff.external", "init.templatedir",
+		"include.path", "core.worktree", "core.hookspath", "protocol.ext.allow",
+		"core.attributesfile" };
+	static const char *const ends[] = { ".process", ".clean", ".smudge", ".driver", ".uploadpack",
+		".receivepack", ".vcs", ".insteadof", ".pushinsteadof", ".path", ".packobjectshook",
+		".difffilter", ".httpd" };
 	const char *dot = strrchr(key, '.');
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -88,8 +90,7 @@ static void git_setting(struct call *k, const struct word *x, const struct word 
 /* --config-env=key=VARIABLE: what the variable holds is not looked up. */
 static void setting_by_variable(struct call *k, const struct word *x)
 {
-	const char *key =
-		x->text ? arena_strndup(walk_arena(k->w), x->text, strcspn(x->text, "=")) : "";
+	const char *key = x->text ? arena_strndup(walk_arena(k->w), x->text, strcspn(x->text, "=")) : "";
 	if (git_key_runs(key) || strncasecmp(key, "alias.", 6) == 0 || (x->text && x->certainty != CERTAIN))
 		fx(k, TAG_DYNAMIC_OPTION, x, 0);
 }
@@ -415,6 +416,12 @@ HANDLER(git_rm)
 	}
 	unsigned flags = (args_has(&p, 0) ? FXF_RECURSIVE : 0) | (args_has(&p, 1) ? FXF_FORCE : 0);
 	fx_paths(k, TAG_DELETE_GIT, p.operands, p.operand_count, flags);
+	if (has(k, "pathspec-from-file")) { /* the names stand in a file */
+		struct word any = {
+			.text = "", .certainty = DYNAMIC, .origin = ORIGIN_UNKNOWN, .at = k->c->at
+		};
+		(void)fx_path(k, TAG_DELETE_GIT, &any, flags);
+	}
 }
 
 HANDLER(git_grep)
@@ -426,12 +433,13 @@ HANDLER(git_grep)
 	fx(k, TAG_READ_QUERY, NULL, 0);
 }
 
-
 /* git worktree add DIR, git init DIR: files are written there. */
 HANDLER(git_place)
 {
 	struct parsed p;
-	operands(k, "bB=:reason=,orphan=,initial-branch=,object-format=,ref-format=,template=,separate-git-dir=,shared", &p);
+	operands(k,
+		"bB=:reason=,orphan=,initial-branch=,object-format=,ref-format=,template=,separate-git-dir=,shared",
+		&p);
 	if (p.operand_count)
 		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[0], 0);
 	fx(k, TAG_WRITE_GIT, p.operand_count ? &p.operands[0] : NULL, 0);
@@ -464,7 +472,7 @@ HANDLER(git_update_index)
 		if (!word_is(&k->rest[i], "--cacheinfo"))
 			continue;
 		const char *comma = strrchr(x->text, ',');
-		struct word path = comma ? word_tail(x, (size_t)(comma + 1 - x->text))
+		struct word path = comma	? word_tail(x, (size_t)(comma + 1 - x->text))
 			: i + 3 < k->rest_count ? k->rest[i + 3]
 						: *x;
 		(void)fx_path(k, TAG_WRITE_FILE, &path, FXF_OVERWRITE);
@@ -523,7 +531,8 @@ static void git_secrets(struct call *k)
 {
 	for (size_t i = 1; i < k->rest_count; i++) {
 		const struct word *x = &k->rest[i];
-		if ((word_starts(x, "/") || word_starts(x, "../")) && paths_is_secret(walk_surroundings(k->w), x->text) &&
+		if ((word_starts(x, "/") || word_starts(x, "../")) &&
+			paths_is_secret(walk_surroundings(k->w), x->text) &&
 			!word_is_any(&k->rest[0], "check-ignore ls-files config"))
 			fx(k, TAG_SECRET_FILE, x, 0);
 	}
@@ -531,7 +540,8 @@ static void git_secrets(struct call *k)
 
 static bool git_only_looks(const struct word *verb)
 {
-	return word_is_any(verb, "status log diff show blame rev-parse rev-list ls-files ls-tree cat-file describe config");
+	return word_is_any(verb,
+		"status log diff show blame rev-parse rev-list ls-files ls-tree cat-file describe config");
 }
 
 /* git -C ~/.helm init: what git writes there is the guard's own. */

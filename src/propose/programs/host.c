@@ -355,8 +355,7 @@ HANDLER(screen)
 	if (args_has(&p, 0)) {
 		bool quits = p.operand_count && word_is_any(&p.operands[0], "quit kill");
 		if (p.operand_count > 1 && word_is_any(&p.operands[0], "exec stuff screen at eval")) {
-			struct word text =
-				words_join(walk_arena(k->w), p.operands + 1, p.operand_count - 1);
+			struct word text = words_join(walk_arena(k->w), p.operands + 1, p.operand_count - 1);
 			run_text(k, &text, 0, "screen -X");
 		}
 		fx(k, quits ? TAG_PROCESS_SESSION : TAG_READ_QUERY, NULL, 0);

@@ -75,7 +75,7 @@ void note_appended(struct call *k, const char *path, struct feed content)
 		content = (struct feed){ .kind = FEED_KNOWN, .text = b.p, .n = b.n };
 	} else if (content.kind != FEED_FETCHED && content.kind != FEED_DECODED) {
 		content.kind = before.kind == FEED_FETCHED || before.kind == FEED_DECODED ? before.kind
-											   : FEED_UNKNOWN;
+											  : FEED_UNKNOWN;
 		content.text = NULL;
 	}
 	note_written(k, path, content);
@@ -96,7 +96,8 @@ void note_changed(struct call *k, const char *path, bool is_tree)
 	while (is_tree && len > 1 && path[len - 1] == '/')
 		len--;
 	for (size_t i = 0; n && i < kept(n->count); i++)
-		if (is_tree ? is_at_or_below(n->written[i].path, path, len) : text_eq(n->written[i].path, path))
+		if (is_tree ? is_at_or_below(n->written[i].path, path, len)
+			    : text_eq(n->written[i].path, path))
 			n->written[i].content = (struct feed){ .kind = FEED_UNKNOWN };
 }
 
@@ -115,7 +116,8 @@ void note_copied(struct call *k, const char *from, const char *to)
 		}
 	for (size_t i = 0; i < have; i++)
 		if (is_at_or_below(n->written[i].path, from, len) && n->written[i].path[len])
-			note_written(k, arena_printf(a, "%s%s", to, n->written[i].path + len), n->written[i].content);
+			note_written(k, arena_printf(a, "%s%s", to, n->written[i].path + len),
+				n->written[i].content);
 	if (!note_find(k, from, &content))
 		content = (struct feed){ .kind = FEED_FILE, .text = from, .n = len };
 	note_written(k, to, content);
@@ -125,16 +127,18 @@ void note_copied(struct call *k, const char *from, const char *to)
 void note_link(struct call *k, const char *path, const struct word *to)
 {
 	struct arena *a = walk_arena(k->w);
-	if (to->certainty != CERTAIN) {
-		note_written(k, path, (struct feed){ .kind = FEED_UNKNOWN });
-		return;
-	}
 	struct notes *n = notes_of(k, true);
 	size_t i = n->link_count++ % NOTES_MAX;
 	const char *slash = strrchr(path, '/');
 	bool is_free = word_starts(to, "/") || word_starts(to, "~") || !slash;
+	if (to->certainty != CERTAIN)
+		note_written(k, path, (struct feed){ .kind = FEED_UNKNOWN });
 	n->links[i].path = path;
-	n->links[i].to = is_free ? to->text : arena_printf(a, "%.*s/%s", (int)(slash - path), path, to->text);
+	if (to->certainty != CERTAIN) /* it leads where its unknown parts say */
+		n->links[i].to = walk_marked(k->w, to);
+	else
+		n->links[i].to =
+			is_free ? to->text : arena_printf(a, "%.*s/%s", (int)(slash - path), path, to->text);
 }
 
 /* Where a link of this name leads: one made by this text, or one on disk (only where ".." follows: all other links are followed
@@ -160,6 +164,15 @@ static const char *link_at(struct call *k, const char *path, bool looks_on_disk)
 			      : arena_printf(a, "%.*s/%s", (int)(strrchr(path, '/') - path), path, text);
 }
 
+/* Some part of it is a marker of the evaluator. */
+static bool is_unknown(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ')
+			return true;
+	return false;
+}
+
 /* The path as the kernel would walk it, or NULL when that is how it reads anyway. */
 static const char *walked(struct call *k, const char *path, bool is_entry)
 {
@@ -180,6 +193,8 @@ static const char *walked(struct call *k, const char *path, bool is_entry)
 		}
 		const char *here = arena_printf(a, "%s/%s", out, part);
 		const char *to = *after || !is_entry ? link_at(k, here, text_starts(after, "..")) : NULL;
+		if (to && is_unknown(to))
+			return arena_printf(a, "%s/%s", to, after);
 		if (to && links++ < LINKS_FOLLOWED && to[0] == '/') {
 			rest = arena_printf(a, "%s/%s", to, after);
 			out = "";

@@ -172,7 +172,9 @@ HANDLER(cmake)
 						(void)fx_path(k, TAG_DELETE_FILE, &v[j], flags);
 				return;
 			}
-			if (word_is_any(&v[0], "copy copy_directory rename copy_if_different create_symlink touch cat tar") && n > 1) {
+			if (word_is_any(&v[0],
+				    "copy copy_directory rename copy_if_different create_symlink touch cat tar") &&
+				n > 1) {
 				fx_read_tree(k, v + 1, n - 2);
 				if (!word_is(&v[0], "cat"))
 					(void)fx_path(k, TAG_WRITE_FILE, &v[n - 1], FXF_OVERWRITE);
@@ -199,8 +201,7 @@ HANDLER(yarn)
 		if (has_verb)
 			project_script(k, &k->rest[place]);
 		run_verbs(k);
-	}
-	else
+	} else
 		fx(k,
 			args_find(k->rest, k->rest_count, "v version help h") ? TAG_PACKAGE_READ
 									      : TAG_PACKAGE_INSTALL,
@@ -225,7 +226,14 @@ HANDLER(go)
 /* dpkg, rpm and pacman say by options what other managers say by verbs. */
 HANDLER(dpkg)
 {
-	if (args_find(k->rest, k->rest_count, "i install unpack configure"))
+	struct parsed p;
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "xX:extract,vextract,control R", &p);
+	if (args_has(&p, 0)) { /* an archive is unpacked, not installed */
+		struct word inside = word_below(k, p.operand_count > 1 ? &p.operands[1] : &k->rest[0]);
+		fx_read(k, p.operands, p.operand_count ? 1 : 0);
+		if (p.operand_count > 1)
+			(void)fx_path(k, TAG_WRITE_EXTRACT, &inside, FXF_OVERWRITE | FXF_RECURSIVE);
+	} else if (args_find(k->rest, k->rest_count, "i install unpack configure"))
 		fx(k, TAG_PACKAGE_INSTALL, NULL, 0);
 	else if (args_find(k->rest, k->rest_count, "r P remove purge"))
 		fx(k, TAG_PACKAGE_REMOVE, NULL, 0);
@@ -301,7 +309,8 @@ HANDLER(converter)
 			struct word text = word_tail(&k->rest[i], 1);
 			run_text(k, &text, 0, k->head);
 		}
-	for (size_t i = 0; i + 1 < k->rest_count; i++) { /* what is read may be named with its kind: file:PATH */
+	for (size_t i = 0; i + 1 < k->rest_count;
+		i++) { /* what is read may be named with its kind: file:PATH */
 		const char *colon = strchr(k->rest[i].text, ':');
 		struct word from = word_tail(&k->rest[i], colon ? (size_t)(colon + 1 - k->rest[i].text) : 0);
 		if (paths_is_secret(walk_surroundings(k->w), from.text))

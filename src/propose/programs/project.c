@@ -19,7 +19,8 @@ enum { FILE_MAX = 256 << 10, MAX_RULES = 2048, MAX_GOALS = 64 };
 /* Written out, and no place where a project works. */
 static bool reaches_out(const struct effect *e)
 {
-	if (e->flags & (FXF_DRY_RUN | FXF_DECODED | FXF_REMOTE_SIDE | FXF_INSIDE_CONTAINER) || e->certainty != CERTAIN)
+	if (e->flags & (FXF_DRY_RUN | FXF_DECODED | FXF_REMOTE_SIDE | FXF_INSIDE_CONTAINER) ||
+		e->certainty != CERTAIN)
 		return false;
 	switch (e->kind) {
 	case FX_WRITE:
@@ -76,7 +77,8 @@ void project_code(struct call *k, const char *path, const char *language)
 	struct bytes text;
 	struct walk_mark mark = walk_mark(k->w);
 	unsigned bit = 0;
-	static const char *const known[] = { "python", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk" };
+	static const char *const known[] = { "python", "perl", "ruby", "node", "php", "lua", "awk", "gawk",
+		"mawk" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		bit |= text_starts(language, known[i]);
@@ -113,7 +115,8 @@ void project_script(struct call *k, const struct word *name)
 		const char *script = json_get_text(json_get(doc, "scripts"),
 			arena_printf(walk_arena(k->w), "%s%s", around[i], name->text), NULL);
 		if (script)
-			run_recipe(k, bytes_of(script), arena_printf(walk_arena(k->w), "package.json: %s", name->text));
+			run_recipe(k, bytes_of(script),
+				arena_printf(walk_arena(k->w), "package.json: %s", name->text));
 	}
 }
 
@@ -145,12 +148,15 @@ static void close_goals(struct call *k, struct bytes text, struct goals *g)
 		before = g->n;
 		for (size_t lines = 0; rest.p && rest.n && lines < MAX_RULES; lines++) {
 			struct bytes line = text_cut(&rest, '\n');
-			char *rule = arena_strndup(a, (const char *)line.p, line.n), *colon = strchr(rule, ':');
-			if (!colon || strchr("\t#. ", rule[0]) || colon[1] == '=' || memchr(rule, '=', (size_t)(colon - rule)))
+			char *rule = arena_strndup(a, (const char *)line.p, line.n),
+			     *colon = strchr(rule, ':');
+			if (!colon || strchr("\t#. ", rule[0]) || colon[1] == '=' ||
+				memchr(rule, '=', (size_t)(colon - rule)))
 				continue;
 			bool is_meant = !g->n;
 			for (size_t i = 0; i < g->n; i++)
-				is_meant |= list_has(arena_strndup(a, rule, (size_t)(colon - rule)), g->names[i], strlen(g->names[i]));
+				is_meant |= list_has(arena_strndup(a, rule, (size_t)(colon - rule)),
+					g->names[i], strlen(g->names[i]));
 			if (!g->n)
 				add_goal(g, arena_strndup(a, rule, strcspn(rule, " :")));
 			for (char *p = colon + 1; is_meant && *p;) {
@@ -185,7 +191,8 @@ void project_makefile(struct call *k, const char *path, const struct word *goals
 		for (size_t j = 0; j < g.n; j++)
 			if (list[i].where && text_starts(list[i].where, "target ") &&
 				list_has(list[i].where + 7, g.names[j], strlen(g.names[j]))) {
-				run_recipe(k, list[i].text, arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
+				run_recipe(k, list[i].text,
+					arena_printf(walk_arena(k->w), "%s: %s", path, list[i].where));
 				break;
 			}
 }

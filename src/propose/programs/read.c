@@ -305,7 +305,7 @@ static void decoded_output(struct call *k, bool (*decode)(struct buf *, const ch
 HANDLER(base64)
 {
 	struct parsed p;
-	args_parse(walk_arena(k->w), k->rest, k->rest_count, "dD:decode wi:ignore-garbage o=", &p);
+	args_parse(walk_arena(k->w), k->rest, k->rest_count, "dD:decode w=:wrap= i:ignore-garbage o=", &p);
 	fx_read(k, p.operands, p.operand_count);
 	if (!p.operand_count)
 		fx(k, TAG_READ_QUERY, NULL, 0);
@@ -525,8 +525,8 @@ HANDLER(less)
 /* fzf --bind 'key:execute(command)': actions that run a command.  What they name is known when it is chosen. */
 HANDLER(fzf)
 {
-	static const char *const actions[] = { "execute(", "execute-silent(", "become(", "reload(", "reload-sync(",
-		"transform(", "preview(" };
+	static const char *const actions[] = { "execute(", "execute-silent(", "become(", "reload(",
+		"reload-sync(", "transform(", "preview(" };
 	for (size_t i = 0; i < k->rest_count; i++) {
 		bool is_next = word_is(&k->rest[i], "--bind") && i + 1 < k->rest_count;
 		if (!is_next && !word_starts(&k->rest[i], "--bind="))
@@ -536,7 +536,8 @@ HANDLER(fzf)
 			for (const char *p = x->text; (p = strstr(p, actions[j]));) {
 				p += strlen(actions[j]);
 				size_t n = strcspn(p, ")");
-				struct word text = walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), x->at);
+				struct word text =
+					walk_word(k->w, arena_strndup(walk_arena(k->w), p, n), x->at);
 				run_text(k, &text, 0, "fzf --bind");
 			}
 	}

@@ -315,9 +315,10 @@ static size_t read_shell_options(struct call *k, struct shell_options *o)
  * them stands, a person is asked. */
 static bool zsh_evaluates(const char *text)
 {
-	static const char *const parts[] = { "(e:", "(e*", "(e'", "(e\"", "(e{", "(+", "zmodload", "alias -g", "alias -s",
-		"emulate ", "sched ", "print -z", "print -P", "zstyle -e", "bindkey -s", "add-zsh-hook", "vared ", ">! ", ">>! ",
-		">|! ", "$=", "zle ", "TRAPEXIT", "precmd", "preexec", "chpwd", "zf_", "sysopen", "ztcp" };
+	static const char *const parts[] = { "(e:", "(e*", "(e'", "(e\"", "(e{", "(+", "zmodload", "alias -g",
+		"alias -s", "emulate ", "sched ", "print -z", "print -P", "zstyle -e", "bindkey -s",
+		"add-zsh-hook", "vared ", ">! ", ">>! ", ">|! ", "$=", "zle ", "TRAPEXIT", "precmd",
+		"preexec", "chpwd", "zf_", "sysopen", "ztcp" };
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (strstr(text, parts[i]) &&
 			!(text_eq(parts[i], "print -P") && !strstr(text, "$(") && !strchr(text, '`')))
@@ -326,7 +327,9 @@ static bool zsh_evaluates(const char *text)
 	if (strstr(text, "=(") && (strstr(text, "; $") || strstr(text, ";$") || strstr(text, "\n$")))
 		return true;
 	for (const char *p = text; *p; p++) /* =rm, at the start of a command */
-		if (*p == '=' && p[1] >= 'a' && p[1] <= 'z' && (p == text || strchr(";|&({\n", p[-1]) || (p[-1] == ' ' && p >= text + 2 && strchr(";|&({", p[-2]))))
+		if (*p == '=' && p[1] >= 'a' && p[1] <= 'z' &&
+			(p == text || strchr(";|&({\n", p[-1]) ||
+				(p[-1] == ' ' && p >= text + 2 && strchr(";|&({", p[-2]))))
 			return true;
 	return false;
 }
@@ -426,7 +429,8 @@ static bool run_file_module(struct call *k, const struct word *name, const struc
 			(void)fx_path(k, TAG_WRITE_FILE, &p.operands[1], FXF_OVERWRITE);
 		else
 			fx(k, TAG_READ_QUERY, name, 0);
-	} else if (word_is_any(name, "base64 gzip quopri uu fileinput tokenize py_compile ast dis tabnanny")) {
+	} else if (word_is_any(
+			   name, "base64 gzip quopri uu fileinput tokenize py_compile ast dis tabnanny")) {
 		fx_read(k, p.operands, p.operand_count);
 		fx(k, TAG_READ_QUERY, name, 0);
 	} else if (word_is_any(name, "venv virtualenv compileall")) {

@@ -73,7 +73,8 @@ bool names_command(const char *name, size_t n)
 {
 	static const char *const ends[] = { "command", "cmd", "exec", "program", "pager", "editor", "askpass",
 		"invoke", "hook", "wrapper", "runner", "linker", "executable", "viewer", "browser", "helper",
-		"textconv", "sshcommand", "fsmonitor", "script-shell", "script_shell", "_shell", "filter", "compiler", "launcher" };
+		"textconv", "sshcommand", "fsmonitor", "script-shell", "script_shell", "_shell", "filter",
+		"compiler", "launcher" };
 
 	while (n && name[n - 1] == ':')
 		n--;
@@ -121,7 +122,9 @@ static void judge_config(struct call *k, const struct word *x)
 		load_code(k, x, k->head);
 	} else if (x->certainty == CERTAIN && *walk_notes(k->w)) {
 		const char *cwd = walk_cwd(k->w, k->c);
-		if (cwd && note_find(k, path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd, x->text)), &content))
+		if (cwd &&
+			note_find(k, path_clean(walk_arena(k->w), path_join(walk_arena(k->w), cwd, x->text)),
+				&content))
 			run_script(k, x, k->head);
 	}
 }
@@ -136,7 +139,8 @@ static void judge_setting(struct call *k, const struct word *x)
 	struct word value = word_tail(x, n + 1 + strspn(x->text + n + 1, "= "));
 	if (value.text_n > 1 && (value.text[0] == '"' || value.text[0] == '\'') &&
 		value.text[value.text_n - 1] == value.text[0])
-		value = walk_word(k->w, arena_strndup(walk_arena(k->w), value.text + 1, value.text_n - 2), x->at);
+		value = walk_word(
+			k->w, arena_strndup(walk_arena(k->w), value.text + 1, value.text_n - 2), x->at);
 	if (is_loose_program(&value))
 		fx(k, TAG_ENVIRONMENT_LOADER, x, 0);
 	if (value.text_n && !word_is_any(&value, "none true false yes no"))
@@ -185,8 +189,7 @@ static void judge_pipe(struct call *k, const struct word *x, const char *via)
 
 static void judge_value(struct call *k, const struct value_option *row, const struct word *x)
 {
-	const char *via =
-		arena_printf(walk_arena(k->w), "%s %s", k->head, program_text + row->option);
+	const char *via = arena_printf(walk_arena(k->w), "%s %s", k->head, program_text + row->option);
 	struct word inside;
 	ptrdiff_t when = 0;
 
@@ -195,7 +198,8 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 	switch ((enum value_meaning)row->meaning) {
 	case VALUE_TEXT:
 		/* yt-dlp --exec after_move:cmd says when it runs */
-		if (text_eq(k->head, "yt-dlp") && x->certainty == CERTAIN && strspn(x->text, "abcdefghijklmnopqrstuvwxyz_") &&
+		if (text_eq(k->head, "yt-dlp") && x->certainty == CERTAIN &&
+			strspn(x->text, "abcdefghijklmnopqrstuvwxyz_") &&
 			x->text[strspn(x->text, "abcdefghijklmnopqrstuvwxyz_")] == ':')
 			when = strchr(x->text, ':') + 1 - x->text;
 		inside = word_tail(x, (size_t)when);
@@ -208,7 +212,11 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 		judge_program(k, x, via);
 		break;
 	case VALUE_CODE:
-		classify_code(k, text_eq(k->head, "latexmk") ? "perl" : text_eq(k->head, "rake") ? "ruby" : k->head, x);
+		classify_code(k,
+			text_eq(k->head, "latexmk")	   ? "perl"
+				: text_eq(k->head, "rake") ? "ruby"
+							   : k->head,
+			x);
 		break;
 	case VALUE_LOAD:
 		load_code(k, x, k->head);
@@ -219,7 +227,8 @@ static void judge_value(struct call *k, const struct value_option *row, const st
 	case VALUE_WRITE:
 		/* "$BUILD/app": where it goes is the project's business when its name is known and ordinary. */
 		if (!word_is(x, "-"))
-			(void)fx_path(k, walk_knows_name(x) ? TAG_WRITE_TOOL : TAG_WRITE_FILE, x, FXF_OVERWRITE);
+			(void)fx_path(
+				k, walk_knows_name(x) ? TAG_WRITE_TOOL : TAG_WRITE_FILE, x, FXF_OVERWRITE);
 		break;
 	case VALUE_INTO:
 		inside = word_below(k, x);
@@ -251,23 +260,29 @@ static bool has_verb(const struct call *k, const char *verb)
 	return !*verb;
 }
 
+/* Words are few and rows are many, so most rows are ruled out by one byte. */
 void classify_values(struct call *k)
 {
-	for (size_t i = 0; i < k->program->value_count; i++) {
-		const struct value_option *row = &program_values[k->program->first_value + i];
-		const char *option = program_text + row->option;
-		if (!has_verb(k, program_text + row->verb))
+	const struct value_option *rows = &program_values[k->program->first_value];
+
+	for (size_t j = 0; j < k->rest_count && !word_is(&k->rest[j], "--"); j++) {
+		const char *text = k->rest[j].text;
+		bool is_long = text[0] == '-' && text[1] == '-';
+		if (text[0] != '-' && !strchr(text, '='))
 			continue;
-		for (size_t j = 0; j < k->rest_count && !word_is(&k->rest[j], "--"); j++) {
+		for (size_t i = 0; i < k->program->value_count; i++) {
+			const char *option = program_text + rows[i].option;
 			bool is_next = false;
 			size_t skip = 0;
-			if (!match(&k->rest[j], option, &is_next, &skip))
+			if (option[0] != text[0] || (is_long && (option[1] != '-' || option[2] != text[2])) ||
+				!match(&k->rest[j], option, &is_next, &skip) ||
+				!has_verb(k, program_text + rows[i].verb))
 				continue;
 			if (is_next && j + 1 < k->rest_count) {
-				judge_value(k, row, &k->rest[j + 1]);
+				judge_value(k, &rows[i], &k->rest[j + 1]);
 			} else if (!is_next && skip < k->rest[j].text_n) {
 				struct word value = word_tail(&k->rest[j], skip);
-				judge_value(k, row, &value);
+				judge_value(k, &rows[i], &value);
 			}
 		}
 	}

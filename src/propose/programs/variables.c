@@ -113,7 +113,8 @@ static const struct {
 	{ "GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG RIPGREP_CONFIG_PATH ACKRC INPUTRC WGETRC CURL_HOME "
 	  "PIP_CONFIG_FILE NPM_CONFIG_USERCONFIG npm_config_userconfig",
 		SAYS_SETTINGS },
-	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS FZF_DEFAULT_OPTS JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS", SAYS_OPTIONS },
+	{ "MAKEFLAGS GNUMAKEFLAGS GOFLAGS FZF_DEFAULT_OPTS JAVA_TOOL_OPTIONS _JAVA_OPTIONS MAVEN_OPTS",
+		SAYS_OPTIONS },
 	{ "http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy", SAYS_PROXY },
 	{ "IFS", SAYS_IFS },
 	{ "GIT_OBJECT_DIRECTORY GIT_INDEX_FILE", SAYS_FILE },
@@ -126,7 +127,8 @@ static void judge_program(struct call *k, const struct assignment *x)
 	const char *text = named_program(x);
 	struct word program = word_tail(&x->value, (size_t)(text - x->value.text));
 	if (x->value.certainty == CERTAIN && strpbrk(text, " `$;|")) {
-		struct word line = walk_word(k->w, arena_printf(walk_arena(k->w), "%s file", text), x->value.at);
+		struct word line =
+			walk_word(k->w, arena_printf(walk_arena(k->w), "%s file", text), x->value.at);
 		run_text(k, &line, 0, x->name);
 	}
 	fx_name(k, is_loose_program(&program) ? TAG_ENVIRONMENT_LOADER : TAG_ENVIRONMENT_EXEC, x->name, 0);
@@ -166,7 +168,8 @@ static void judge_options(struct call *k, const struct assignment *x)
 static void judge_git(struct call *k, const struct assignment *x)
 {
 	if (text_starts(x->name, "GIT_CONFIG_KEY_") &&
-		(x->value.certainty != CERTAIN || git_key_runs(x->value.text) || word_starts(&x->value, "alias.")))
+		(x->value.certainty != CERTAIN || git_key_runs(x->value.text) ||
+			word_starts(&x->value, "alias.")))
 		fx_name(k, TAG_ENVIRONMENT_LOADER, x->name, 0);
 	if (text_starts(x->name, "GIT_TRACE") && (word_starts(&x->value, "/") || word_starts(&x->value, "~")))
 		(void)fx_path(k, TAG_WRITE_FILE, &x->value, FXF_APPEND);
@@ -186,7 +189,8 @@ static void judge_variable(struct call *k, const struct assignment *x, enum vari
 		break;
 	case SAYS_SETTINGS:
 		fx_name(k,
-			word_is_any(&x->value, "/dev/null") || (x->value.certainty == CERTAIN && !x->value.text_n)
+			word_is_any(&x->value, "/dev/null") ||
+					(x->value.certainty == CERTAIN && !x->value.text_n)
 				? TAG_ENVIRONMENT_PLAIN
 				: TAG_ENVIRONMENT_LOADER,
 			x->name, 0);

@@ -396,9 +396,11 @@ static void run_template(struct call *k, struct word *v, size_t n, const char *m
 /* find ~/.ssh | xargs cat: whichever names come, they are of secrets; asking about their outside is harmless. */
 static void read_found(struct call *k, const struct feed *from, const struct word *head)
 {
-	const struct program *p =
-		head->certainty == CERTAIN ? program_find(path_base(head->text), strlen(path_base(head->text))) : NULL;
-	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) && !word_is_any(head, "echo printf"))
+	const struct program *p = head->certainty == CERTAIN
+		? program_find(path_base(head->text), strlen(path_base(head->text)))
+		: NULL;
+	if (from->below && !(p && p->mode & (MODE_METADATA | MODE_NOT_FILES)) &&
+		!word_is_any(head, "echo printf"))
 		fx_name(k, TAG_SECRET_FILE, from->below, 0);
 }
 
@@ -555,7 +557,8 @@ static void debugger_command(struct call *k, const struct word *x)
 	} else if ((word_starts(x, "pipe ") || word_starts(x, "| ")) && bar) {
 		struct word text = word_tail(x, (size_t)(bar + 1 - x->text));
 		run_text(k, &text, 0, "gdb pipe");
-	} else if (word_has(x, "system(") || word_has(x, "system (") || word_has(x, "exec") || word_has(x, "os.")) {
+	} else if (word_has(x, "system(") || word_has(x, "system (") || word_has(x, "exec") ||
+		word_has(x, "os.")) {
 		fx(k, TAG_DYNAMIC_CODE, x, 0);
 	}
 }
@@ -612,8 +615,8 @@ HANDLER(bwrap)
 			break;
 		}
 		bool is_pair = word_is_any(&k->rest[i], pairs);
-		if (word_is_any(&k->rest[i], "--bind --bind-try --dev-bind --dev-bind-try") && i + 2 < k->rest_count &&
-			opens_host(k, &k->rest[i + 1])) {
+		if (word_is_any(&k->rest[i], "--bind --bind-try --dev-bind --dev-bind-try") &&
+			i + 2 < k->rest_count && opens_host(k, &k->rest[i + 1])) {
 			flags = 0;
 			if (!text_eq(k->rest[i + 1].text, k->rest[i + 2].text))
 				fx(k, TAG_CONTAINER_HOST_MOUNT, &k->rest[i + 1], 0);

@@ -1,0 +1,441 @@
+/* armed.c — files that make somebody start programs later: kept as they were before a run.
+ *
+ * Settings of agent clients, hooks and configuration of git, .envrc, the workspace's own rules.  What of them exists is read-only in a
+ * run (walls.c).  What does not exist yet cannot be forbidden by name: Landlock does not know names, and a mount needs something to
+ * lie on.  So they are noted before the run and looked at when nothing of it is left.  What is new is held: renamed, so that nobody
+ * reads it, and nothing is lost.  What is another one than before is held, too, and the old one put back.  .git/config is git's
+ * to write, so only a setting that makes git start something counts.
+ *
+ * Below the roots of workspace and work tree, where nothing was noted, times tell: the walk that lists what a run touched asks here about
+ * each file.  Nothing follows a symbolic link: a run may have left one that leads to the person's own settings. */
+#include "base/file.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/task/parts.h"
+#include "propose/propose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+
+#define HELD ".held-by-helm"
+enum { KEPT_BYTES = 256 << 10, ARMED_MAX = 1000, BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* One such file, as it was. */
+struct armed_file {
+	const char *root, *path; /* path: below root */
+	struct stat st;
+	struct bytes text; /* p NULL: not kept */
+	struct armed_file *next;
+};
+
+/* ---- which files ---- */
+
+/* In every root, beside what the clients' rows name.  Ends in '/': what is in that directory. */
+static const char *const armed_names[] = { ".envrc", ".git/hooks/", ".git/config", ".git/config.worktree" };
+
+static bool is_git_config(const char *path)
+{
+	return text_ends(path, "/config") || text_ends(path, "/config.worktree");
+}
+
+static struct armed_file *find(struct armed_file *list, const char *root, const char *path)
+{
+	for (; list; list = list->next)
+		if (text_eq(list->path, path) && text_eq(list->root, root))
+			return list;
+	return NULL;
+}
+
+struct search {
+	struct task *t;
+	const char *root, *dir; /* dir: below root */
+	int root_fd;
+	bool keeps; /* the text, too */
+	struct armed_file *list;
+	size_t n;
+};
+
+static void add_file(struct search *x, const char *path, const struct stat *st)
+{
+	struct task *t = x->t;
+
+	if (x->n >= ARMED_MAX || find(x->list, x->root, path))
+		return;
+	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
+	*f = (struct armed_file){
+		.root = x->root, .path = arena_strdup(t->a, path), .st = *st, .next = x->list
+	};
+	if (x->keeps && S_ISREG(st->st_mode) &&
+		file_read(t->k->sys, t->a, x->root_fd, path, KEPT_BYTES, FILE_BENEATH, &f->text, NULL))
+		f->text.p = NULL;
+	x->list = f;
+	x->n++;
+}
+
+/* git's examples are not run. */
+static int add_below(
+	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
+{
+	struct search *x = arg;
+
+	(void)parent;
+	(void)e;
+	if (!S_ISDIR(st->st_mode) && !text_ends(name, ".sample") && !strstr(name, HELD))
+		add_file(x, arena_printf(x->t->a, "%s/%s", x->dir, rel), st);
+	return x->n >= ARMED_MAX ? E_LIMIT : 0;
+}
+
+/* The first part of `path` that is a link stands for all behind it. */
+static void add_path(struct search *x, const char *path)
+{
+	struct sys *s = x->t->k->sys;
+	struct stat st;
+
+	for (const char *end = strchr(path, '/');; end = strchr(end + 1, '/')) {
+		size_t n = end ? (size_t)(end - path) : strlen(path);
+		const char *part = arena_strndup(x->t->a, path, n);
+		if (s->stat(s, x->root_fd, part, &st, AT_SYMLINK_NOFOLLOW))
+			return;
+		if (S_ISLNK(st.st_mode) || ((!end || !end[1]) && !S_ISDIR(st.st_mode))) {
+			add_file(x, part, &st);
+			return;
+		}
+		if (!end || !end[1]) {
+			x->dir = part;
+			(void)file_walk(s, x->root_fd, part, add_below, x, NULL);
+			return;
+		}
+	}
+}
+
+/* Configuration and hooks of submodules lie in the repository, not beside it. */
+static void add_modules(struct search *x)
+{
+	struct arena *a = x->t->a;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (file_list(x->t->k->sys, a, x->root_fd, ".git/modules", &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		add_path(x, arena_printf(a, ".git/modules/%s/config", names[i]));
+		add_path(x, arena_printf(a, ".git/modules/%s/hooks/", names[i]));
+	}
+}
+
+/* A row with a '*' stands for the directory it is in: what does not fit it is told apart below. */
+static void add_client_rows(struct search *x)
+{
+	const struct client *c;
+	struct json *more = json_new(x->t->a, JSON_ARRAY);
+
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		for (const struct client_file *f = c->files; f->path; f++)
+			if (!strchr(f->path, '*'))
+				add_path(x, f->path);
+	clients_settings_in(x->t->k->sys, x->t->a, NULL, x->root, more);
+	json_each (one, more)
+		add_path(x, json_text(one) + strlen(x->root) + 1);
+}
+
+/* All that is there now. */
+static struct armed_file *search(struct task *t, bool keeps)
+{
+	const char *roots[] = { t->k->ws->root, t->at.work_tree };
+	struct search x = { .t = t, .keeps = keeps };
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+		if (!roots[i] || (i && text_eq(roots[0], roots[1])))
+			continue;
+		AUTO(close_fd) int fd = -1;
+		if (file_open_dir(t->k->sys, AT_FDCWD, roots[i], &fd, NULL))
+			continue;
+		x.root = roots[i];
+		x.root_fd = fd;
+		add_client_rows(&x);
+		for (size_t k = 0; k < ARRAY_SIZE(armed_names); k++)
+			add_path(&x, armed_names[k]);
+		add_modules(&x);
+		if (i == 0)
+			add_path(&x, "references/");
+	}
+	return x.list;
+}
+
+void armed_note(struct task *t)
+{
+	if (t->profile->writes == ALLOWANCE_YES)
+		t->armed = search(t, true);
+}
+
+/* ---- what is done about one ---- */
+
+static void tell(struct task *t, const char *path, const char *what, const char *as, const char *why)
+{
+	struct arena *a = t->a;
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	if (!t->left_behind)
+		t->left_behind = json_new(a, JSON_ARRAY);
+	if (t->left_behind->n >= 100)
+		return;
+	json_sets(a, row, "path", text_safe(a, path, strlen(path), false));
+	json_sets(a, row, "what", what);
+	if (as)
+		json_sets(a, row, "as", as);
+	if (why)
+		json_sets(a, row, "why", why);
+	json_push(a, t->left_behind, row);
+}
+
+/* Out of the way under another name in the same directory, or NULL. */
+static const char *rename_away(struct task *t, int dir, const char *name)
+{
+	struct sys *s = t->k->sys;
+
+	for (int i = 1; i < 100; i++) {
+		const char *to = i == 1 ? arena_printf(t->a, "%s" HELD, name)
+					: arena_printf(t->a, "%s" HELD "-%d", name, i);
+		if (s->rename(s, dir, name, dir, to, RENAME_NOREPLACE) == 0)
+			return to;
+		if (errno != EEXIST)
+			break;
+	}
+	return NULL;
+}
+
+/* Holds what is there under this name and puts `old`, unless NULL, in its place. */
+static void set_right(struct task *t, int root_fd, const char *path, bool is_there,
+	const struct armed_file *old, const char *why)
+{
+	struct sys *s = t->k->sys;
+	const char *name = path_base(path), *as = NULL;
+	const char *parent = name > path ? arena_strndup(t->a, path, (size_t)(name - path)) : ".";
+	AUTO(close_fd) int dir = s->open(s, root_fd, parent, O_RDONLY | O_DIRECTORY, 0, BELOW);
+
+	if (is_there && (dir < 0 || !(as = rename_away(t, dir, name)))) {
+		tell(t, path, "left", NULL,
+			arena_printf(t->a, "%s; it could not be held: %s", why, strerror(errno)));
+		return;
+	}
+	if (!old || !old->text.p) {
+		tell(t, path, old ? "lost" : "held", as, why);
+		return;
+	}
+	if (dir < 0 && file_mkdirs(s, root_fd, parent, 0755, NULL) == OK)
+		dir = s->open(s, root_fd, parent, O_RDONLY | O_DIRECTORY, 0, BELOW);
+	bool is_back = dir >= 0 && file_replace(s, dir, name, old->st.st_mode & 0777, old->text, NULL) == OK;
+	tell(t, path, is_back ? "put_back" : "lost", as, why);
+}
+
+static bool is_same(const struct stat *x, const struct stat *y)
+{
+	return x->st_dev == y->st_dev && x->st_ino == y->st_ino && x->st_ctim.tv_sec == y->st_ctim.tv_sec &&
+		x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
+}
+
+/* A wall kept the run from it: somebody outside has changed it. */
+static bool was_closed(const struct task *t, const char *root, const char *path)
+{
+	const char *full = arena_printf(t->a, "%s/%s", root, path);
+
+	for (const char *const *p = t->rules.read_only; p && *p && t->result->report.read_only_mounts; p++)
+		if (path_is_below(full, *p))
+			return true;
+	return false;
+}
+
+/* The first setting in `text` that makes git start something and was not there before; or NULL. */
+static const char *new_command(struct arena *a, struct bytes text, const struct armed_file *old)
+{
+	struct json *now = propose_git_commands(a, text),
+		    *before = propose_git_commands(a, old && old->text.p ? old->text : (struct bytes){ 0 });
+
+	json_each (one, now) {
+		bool is_old = false;
+		json_each (known, before)
+			is_old |= text_eq(json_text(one), json_text(known));
+		if (!is_old)
+			return text_safe(a, json_text(one), strlen(json_text(one)), false);
+	}
+	return NULL;
+}
+
+/* NULL: this configuration starts nothing new. */
+static const char *why_config(struct task *t, int root_fd, const char *path, const struct armed_file *old)
+{
+	struct bytes text;
+
+	if (file_read(t->k->sys, t->a, root_fd, path, KEPT_BYTES, FILE_BENEATH, &text, NULL))
+		return "it cannot be read";
+	const char *what = new_command(t->a, text, old);
+	return what ? arena_printf(t->a, "git would run %s", what) : NULL;
+}
+
+static const char *why_armed(const char *path)
+{
+	if (text_starts(path, "references/"))
+		return "it would change the rules of this workspace";
+	if (strstr(path, "hooks/"))
+		return "it would be run as a hook";
+	return "it would start programs, or change what guards them";
+}
+
+static void look_at(struct task *t, int root_fd, struct armed_file *f, struct armed_file *old)
+{
+	const char *why = why_armed(f->path);
+
+	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path))
+		return;
+	if (is_git_config(f->path)) {
+		why = why_config(t, root_fd, f->path, old);
+		if (!why)
+			return;
+	}
+	set_right(t, root_fd, f->path, true, old, why);
+}
+
+/* ---- below the roots, by times ---- */
+
+static bool is_newer(const struct task *t, const struct stat *st)
+{
+	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
+
+	return changed >=
+		t->result->started_us - 10000; /* the file system's clock ticks more coarsely than ours */
+}
+
+/* Files that a service runs when they are pushed: a change of them is ordinary work, and is told. */
+static bool is_ci(const char *rel)
+{
+	static const char *const names[] = { ".gitlab-ci.yml", ".travis.yml", "Jenkinsfile",
+		"azure-pipelines.yml", "bitbucket-pipelines.yml", ".drone.yml", ".circleci/config.yml",
+		".pre-commit-config.yaml" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_eq(rel, names[i]))
+			return true;
+	return text_starts(rel, ".github/workflows/") || text_starts(rel, ".github/actions/") ||
+		text_starts(rel, ".husky/") || text_starts(rel, ".buildkite/");
+}
+
+/* A repository inside the work tree: its hooks and configuration.  The root's own is looked at apart. */
+static void look_at_repository(struct task *t, int parent, const char *rel)
+{
+	struct sys *s = t->k->sys;
+	const char *root = task_tree(t);
+	AUTO(close_fd) int root_fd = -1;
+	struct search x = { .t = t, .root = root };
+
+	(void)parent;
+	if (text_eq(rel, ".git") || file_open_dir(s, AT_FDCWD, root, &root_fd, NULL))
+		return;
+	x.root_fd = root_fd;
+	add_path(&x, arena_printf(t->a, "%s/hooks/", rel));
+	add_path(&x, arena_printf(t->a, "%s/config", rel));
+	for (struct armed_file *f = x.list; f; f = f->next)
+		if (is_newer(t, &f->st))
+			look_at(t, root_fd, f, NULL);
+}
+
+/* A file that the run left, and that runs as its owner or group, loses that: others could use it. */
+static void strip_set_ids(
+	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	struct sys *s = t->k->sys;
+	AUTO(close_fd) int fd = s->open(s, parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, BELOW);
+	bool is_done = fd >= 0 && s->chmod(s, fd, st->st_mode & 01777) == 0;
+
+	tell(t, rel, is_done ? "stripped" : "left", NULL, "it would run as its owner or group");
+}
+
+/* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
+void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	bool is_root = text_eq(rel, name), is_dir = S_ISDIR(st->st_mode);
+	struct stat inside;
+
+	if (is_dir && text_eq(name, ".git"))
+		look_at_repository(t, parent, rel);
+	if (is_dir && !is_root && text_eq(name, t->k->ws->state_name) && !was_closed(t, task_tree(t), rel) &&
+		t->k->sys->stat(t->k->sys, parent, arena_printf(t->a, "%s/workspace.json", name), &inside,
+			AT_SYMLINK_NOFOLLOW) == 0 &&
+		(is_newer(t, st) || is_newer(t, &inside)))
+		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
+	if (is_dir || !is_newer(t, st) || strstr(name, HELD))
+		return;
+	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID))
+		strip_set_ids(t, parent, name, rel, st);
+	if (is_ci(rel))
+		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
+	else if (!clients_care(rel) &&
+		(clients_care_anywhere(rel) == CARE_CLOSED || text_eq(name, ".envrc")) &&
+		!was_closed(t, task_tree(t), rel))
+		set_right(t, parent, name, true, NULL, why_armed(rel));
+}
+
+/* ---- the end ---- */
+
+/* One line for the person. */
+static const char *say(struct task *t)
+{
+	struct buf text;
+	size_t shown = 0;
+
+	buf_init(&text, t->a);
+	json_each (one, t->left_behind) {
+		const char *what = json_get_text(one, "what", "");
+		if (text_eq(what, "noted"))
+			continue;
+		if (++shown > 3)
+			continue;
+		buf_addf(&text, "%s%s (%s%s%s)", text.n ? ", " : "", json_get_text(one, "path", ""),
+			text_eq(what, "put_back") ? "put back" : what, json_get(one, "as") ? ", as " : "",
+			json_get_text(one, "as", ""));
+	}
+	if (!shown)
+		return NULL;
+	if (shown > 3)
+		buf_addf(&text, " and %zu more", shown - 3);
+	return arena_printf(t->a, "this run left behind what would start programs later: %s", text.p);
+}
+
+/* When nothing of the run is left: at the roots, against what was noted. */
+void armed_check(struct task *t)
+{
+	struct sys *s = t->k->sys;
+	struct armed_file *now = search(t, false);
+
+	for (struct armed_file *f = now; f; f = f->next) {
+		AUTO(close_fd) int fd = -1;
+		if (file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
+			look_at(t, fd, f, find(t->armed, f->root, f->path));
+	}
+	for (struct armed_file *f = t->armed; f; f = f->next) {
+		AUTO(close_fd) int fd = -1;
+		bool is_gone = !find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
+		/* Who removes a repository removes its configuration. */
+		if (is_gone && !text_starts(f->path, ".git/") && f->text.p &&
+			file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
+			set_right(t, fd, f->path, false, f, "it was removed");
+	}
+}
+
+/* Row, receipt and hint. */
+void armed_tell(struct task *t)
+{
+	const char *line = t->left_behind ? say(t) : NULL;
+
+	if (!t->left_behind)
+		return;
+	json_set(t->a, t->row, "left_behind", t->left_behind);
+	json_set(t->a, t->happened, "left_behind", t->left_behind);
+	if (line)
+		t->report->hint =
+			t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, line) : line;
+}

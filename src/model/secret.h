@@ -1,0 +1,16 @@
+/* secret.h — where people's credentials lie below a home directory: one list for the guard, which asks before they are read, and for the
+ * walls, which close them to a run. */
+#ifndef MODEL_SECRET_H
+#define MODEL_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Below a home; a directory ends in '/'.  NULL past the end. */
+const char *secret_place_at(size_t i);
+/* By its name with or without the '/'. */
+bool secret_place_is(const char *name);
+/* Is the path one of these places, or below one, in whatever home? */
+bool secret_place_holds(const char *path);
+
+#endif

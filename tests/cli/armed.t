@@ -1,0 +1,100 @@
+#!/bin/sh
+# Files that make somebody start programs later: what exists cannot be changed in a run, and what a run made is held when it has ended.
+#
+# The guard only looks on here (--guard-mode audit); each case is one trick, tried by a real run.
+# shellcheck disable=SC2154 # set by lib.sh
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+
+fresh_workspace
+git init -q . 2>/dev/null || skip_all "git is needed"
+mkdir -p sub/inner
+
+run() { # run TEXT: a shell's text, under the profile that may write
+  helm profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c "$1" >"$scratch/.said" 2>&1
+}
+held() { # held PATH TEXT: the run's text makes PATH; afterwards it is there only under another name, and everybody is told
+  run "$2"
+  [ ! -e "$1" ] && [ ! -L "$1" ] || { echo "$1 is there"; cat "$scratch/.said"; return 1; }
+  { [ -e "$1.held-by-helm" ] || [ -L "$1.held-by-helm" ]; } || { echo "nothing was held"; cat "$scratch/.said"; return 1; }
+  grep -q "left behind what would start programs later: .*${1##*/}" "$scratch/.said" || { cat "$scratch/.said"; return 1; }
+  tail -n 1 "$ledger" | grep -q '"left_behind": *\[{' || return 1
+  tail -n 1 "$ws/.helm/receipts.jsonl" | grep -q '"left_behind": *\[{' || return 1
+  rm -rf "$1.held-by-helm"
+}
+stays() { # stays PATH TEXT: ordinary work
+  run "$2"
+  [ -e "$1" ] && ! grep -q "left behind" "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+unchanged() { # unchanged FILE TEXT: the file is what it was
+  before=$(cat "$1")
+  run "$2"
+  [ "$(cat "$1")" = "$before" ] && return 0
+  cat "$scratch/.said" "$1"
+  return 1
+}
+
+for f in .claude/settings.json .claude/settings.local.json .codex/config.toml .cursor/hooks.json .cursor/mcp.json .mcp.json \
+  .vscode/tasks.json .vscode/settings.json .gemini/settings.json .envrc .github/hooks/x.json opencode.json; do
+  ok "$f, which was not there, is held" held "$f" "mkdir -p \$(dirname $f); echo '{}' >$f"
+  [ "${f%%/*}" = "$f" ] || rm -rf "${f%%/*}"
+done
+mkdir -p work/plans && echo '{}' >work/plans/settings.json
+ok "a directory that was moved there is held" held .claude/settings.json "mv work/plans .claude"
+rm -rf .claude
+ok "a link to a directory is held, and what it leads to left alone" held .claude "mkdir -p work/x; echo '{}' >work/x/settings.json; ln -s work/x .claude"
+mkdir -p "$scratch/home/.claude" && echo '{"mine":1}' >"$scratch/home/.claude/settings.json"
+ok "a link to the person's own settings is held" held .claude "ln -s $scratch/home/.claude .claude"
+ok "and their settings stay" grep -q mine "$scratch/home/.claude/settings.json"
+ok "settings of a directory below are held" held sub/inner/.claude/settings.json "mkdir sub/inner/.claude; echo '{}' >sub/inner/.claude/settings.json"
+ok "a workspace below is held" held sub/.helm "mkdir sub/.helm; echo '{}' >sub/.helm/workspace.json"
+
+# Hooks and configuration of git.
+ok "a hook cannot be made where hooks are" unchanged .git/HEAD "echo x >.git/hooks/pre-commit"
+ok "and none is there" test ! -e .git/hooks/pre-commit
+ok "their directory cannot be moved" unchanged .git/HEAD "mv .git/hooks .git/old"
+ok "and is there" test -d .git/hooks
+rm -rf .git/hooks
+ok "a hook is held where there was no directory for it" held .git/hooks/pre-commit "mkdir .git/hooks; echo x >.git/hooks/pre-commit"
+ok "a repository that is made below stays" stays sub/new/.git/config "git init -q sub/new"
+ok "a hook in it is held" held sub/new/.git/hooks/post-checkout "mkdir -p sub/new/.git/hooks; echo x >sub/new/.git/hooks/post-checkout"
+ok "configuration that starts something is held there" held sub/two/.git/config "git init -q sub/two; git -C sub/two config core.fsmonitor ./x"
+ok "ordinary configuration is git's to write" stays .git/config "git config branch.main.remote origin; git config user.name somebody"
+ok "and is there" grep -q somebody .git/config
+for setting in "core.fsmonitor ./x" "core.hooksPath h" "core.sshCommand ./x" "core.pager ./x" "alias.st !x" "filter.a.process ./x" \
+  "diff.external ./x" "diff.a.textconv ./x" "credential.helper !x" "include.path ../x" "remote.o.url ext::x" "gpg.program ./x"; do
+  ok "${setting% *}: the configuration is put back" unchanged .git/config "git config ${setting% *} '${setting#* }'"
+  rm -f .git/config.held-by-helm
+done
+put_back_is_told() {
+  run "git config core.pager ./x"
+  grep -q 'config (put back, as config.held-by-helm)' "$scratch/.said" && grep -q 'pager' .git/config.held-by-helm
+}
+ok "the person is told, and nothing is lost" put_back_is_told
+ok "a monitor of git's own is fine" stays .git/config "git config core.fsmonitor true"
+
+# The workspace's own rules.
+mv "$ws/references" "$scratch/references"
+cd "$ws" || exit 1
+ok "rules that were not there are held" held "$ws/references/execution_profiles.json" "mkdir references; echo '{}' >references/execution_profiles.json"
+rm -rf "$ws/references"
+mv "$scratch/references" "$ws/references"
+cd "$scratch/project" || exit 1
+
+# A file that runs as somebody else: the calls that change modes refuse, and what gets around them is stripped.
+set_id() {
+  run "touch tool; chmod 2755 tool"
+  [ -f tool ] && [ ! -g tool ] && tail -n 1 "$ledger" | grep -q '"what": *"stripped"'
+}
+ok "a file that would run as its group is stripped" set_id
+
+# A service's files are ordinary work: noted.
+noted() {
+  run "mkdir -p .github/workflows; echo x >.github/workflows/ci.yml"
+  [ -e .github/workflows/ci.yml ] && tail -n 1 "$ledger" | grep -q '"path": *".github/workflows/ci.yml", *"what": *"noted"'
+}
+ok "a workflow stays, and is noted" noted
+ok "a run that writes something else leaves nothing" stays made "echo x >made"
+ok "no receipt is broken by all that" helm log check
+finish

@@ -1,0 +1,94 @@
+#!/bin/sh
+# Machines that cannot put up every wall: runs are refused with the remedy, until a person has accepted less; then each run says so.
+#
+# The machine is made by a filter in front of helm that takes Landlock or namespaces away (lesser_machine_test --without), so what is tried is
+# what such a kernel would do.  Whatever a row claims is tried from inside.
+# shellcheck disable=SC2154 # set by lib.sh
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
+probe=$HELM_BUILD/tests/sandbox_test
+machine=$HELM_BUILD/tests/lesser_machine_test
+[ -x "$probe" ] && [ -x "$machine" ] || skip_all "the probe is not built: $probe"
+"$machine" --without landlock true || skip_all "no filter can be installed here"
+
+fresh_workspace
+home=$scratch/home key=$(find "$scratch/home/.helm/keys" -type f -size +0 | head -n 1)
+mkdir -p "$scratch/outside" "$home/.ssh"
+echo precious >"$scratch/outside/file"
+echo secret >"$home/.ssh/id_ed25519"
+echo token >"$home/.netrc"
+shm=$(mktemp /dev/shm/helm-test-XXXXXX 2>/dev/null) || shm=/dev/shm/none
+[ ! -e "$shm" ] || echo shared >"$shm"
+
+lesser() { # lesser WHAT helm ARGS...
+  what=$1
+  shift 2
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$what" "$HELM_REAL" "$@"
+}
+run_in() { # run_in WHAT PROFILE PROBE...: as $said
+  on=$1 profile=$2
+  shift 2
+  # shellcheck disable=SC2016 # words of the shell inside
+  lesser "$on" helm profile run "$profile" --guard-mode audit --workspace "$ws" -- \
+    sh -c '"$0" --probe "$@"; echo "probe said $?"' "$probe" "$1" "${2:-}" "${3:-}" >"$scratch/.attempt" 2>&1
+  code=$?
+  said=$(sed -n 's/^probe said //p' "$scratch/.attempt")
+}
+refused() {
+  run_in "$1" "$2" write /dev/null
+  [ $code -eq 25 ] && [ -z "$said" ] && grep -q "helm workspace trust --degraded yes" "$scratch/.attempt" && return 0
+  cat "$scratch/.attempt"
+  return 1
+}
+told() {
+  run_in "$1" "$2" write /dev/null
+  [ "$said" = 0 ] && grep -q "degraded: this machine cannot put up: .*$3" "$scratch/.attempt" &&
+    tail -n 1 "$ws/.helm/receipts.jsonl" | grep -q '"degraded": *true' && return 0
+  cat "$scratch/.attempt"
+  return 1
+}
+claims() { tail -n 1 "$ledger" | grep -q "\"$1\": *true"; }
+claim_is_true() { # claim_is_true WHAT PROFILE CLAIM PROBE...: what the row claims to be closed is closed
+  claim=$3
+  run_in "$1" "$2" "$4" "$5" "${6:-}"
+  [ -n "$said" ] || { cat "$scratch/.attempt"; return 1; }
+  if claims "$claim"; then [ "$said" -ne 0 ]; else :; fi
+}
+unwell() { # unwell WHAT TEXT
+  lesser "$1" helm doctor --skip-discovery >"$scratch/.said" 2>&1 && return 1
+  grep -q "$2" "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+well() { helm doctor --skip-discovery | grep "walls" | grep -q "all stand"; }
+
+ok "the whole machine: all walls stand" well
+for what in landlock namespaces landlock,namespaces; do
+  for p in inspect_local workspace_edit risky_edit service_ops; do
+    ok "without $what: $p is refused, with the remedy" refused "$what" $p
+  done
+  ok "without $what: doctor is not healthy" unwell "$what" "runs are refused"
+done
+ok "an agent cannot accept less" says 25 "only a person" agent workspace trust --degraded yes --workspace "$ws"
+ok "a person can" terminal TRUST -- helm workspace trust --degraded yes --workspace "$ws"
+ok "it is shown" says 0 "degraded=yes" helm workspace show --workspace "$ws"
+unwell_here() { ! helm doctor --skip-discovery >"$scratch/.said" 2>&1 && grep -q "a person has accepted" "$scratch/.said"; }
+ok "the whole machine is not healthy, either" unwell_here
+for what in landlock namespaces landlock,namespaces; do
+  for p in inspect_local workspace_edit; do
+    case $what in *landlock*) word=Landlock ;; *) word="a mount namespace" ;; esac
+    ok "without $what: $p runs and says so" told "$what" $p "$word"
+    ok "without $what: $p: keys that are said to be hidden are" claim_is_true "$what" $p keys_hidden read "$key"
+    ok "without $what: $p: credentials, too" claim_is_true "$what" $p keys_hidden read "$home/.ssh/id_ed25519"
+    ok "without $what: $p: and single files of them" claim_is_true "$what" $p keys_hidden read "$home/.netrc"
+    ok "without $what: $p: state that is said to be protected is" claim_is_true "$what" $p state_protected write "$ws/.helm/receipts.jsonl.x"
+    ok "without $what: $p: files that are said to be confined are" claim_is_true "$what" $p files_confined write "$scratch/outside/file"
+    ok "without $what: $p: shared memory that is said to be closed is" claim_is_true "$what" $p shared_closed read "$shm"
+    ok "without $what: $p: modes that are said to be confined are" claim_is_true "$what" $p metadata_confined chmod "$scratch/outside/file"
+  done
+  ok "without $what: doctor is not healthy" unwell "$what" "runs go on without"
+done
+ok "it can be taken back" terminal TRUST -- helm workspace trust --degraded no --workspace "$ws"
+ok "and runs are refused again" refused landlock workspace_edit
+rm -f "$shm"
+finish
