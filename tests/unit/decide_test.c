@@ -312,70 +312,6 @@ static void unreadable_without_a_reason_is_asked_about(void **state)
 	assert_string_equal(d.decisive->instead, "correct the syntax");
 }
 
-/* What a profile says about programs nobody knows. */
-static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
-{
-	static const struct {
-		enum unknown_rule rule;
-		enum action want;
-	} cases[] = { { UNKNOWN_ALLOW, ACTION_ALLOW }, { UNKNOWN_ASK, ACTION_ASK },
-		{ UNKNOWN_DENY, ACTION_DENY } };
-	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
-	struct effect known = { .kind = FX_READ, .program = "ls" };
-	struct profile p = *profiles_find(&profiles, "service_ops");
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a };
-		struct decision d;
-		p.unknown_tool = cases[i].rule;
-		decide(shipped, &p, &pr, &at, &d);
-		assert_int_equal(d.action, cases[i].want);
-		pr.effects = &known;
-		decide(shipped, &p, &pr, &at, &d);
-		assert_int_equal(d.action, ACTION_ALLOW);
-	}
-}
-
-/* What a profile says about scripts that were not read; one that was read is what its text is. */
-static void a_profile_may_ask_about_what_was_not_read(void **state)
-{
-	struct effect e = { .kind = FX_SCRIPT, .tag = "script.file", .program = "python3" };
-	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-	struct profile p = *profiles_find(&profiles, "service_ops");
-	struct decide_context at = { .a = &a };
-	struct decision d;
-
-	(void)state;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ALLOW);
-	p.unread = UNREAD_ASK;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ASK);
-	assert_string_equal(d.detail_code, "profile.unread");
-	e.flags = FXF_WAS_READ;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ALLOW);
-}
-
-/* Not knowing a program weighs more where nothing else is allowed: only where neither writing nor the network is. */
-static void not_knowing_counts_where_nothing_is_allowed(void **state)
-{
-	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
-	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-	struct profile p = *profiles_find(&profiles, "inspect_local");
-	struct decide_context at = { .a = &a };
-	struct decision d;
-
-	(void)state;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.score_hundredths, 35);
-	p.network = ALLOWANCE_YES;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.score_hundredths, 0);
-}
-
 /* Small things that no rule stops add up until a person is asked, and the answer names them. */
 static void many_small_risks_add_up_to_a_question(void **state)
 {
@@ -869,47 +805,44 @@ static void the_list_of_targets_stays_bounded(void **state)
 	assert_string_equal(d.target_paths[63], "/home/u/ws/63");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, done)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(rules_name_only_tags_that_exist),
-		TEST(every_tag_is_judged_as_meant),
-		TEST(every_refusal_explains_itself),
-		TEST(paths_decide_deletes),
-		TEST(a_search_from_the_workspace_asks_and_from_above_denies),
-		TEST(profiles_give_and_take_rights),
-		TEST(advice_leads_somewhere),
-		TEST(a_denied_tool_group_denies),
-		TEST(modes_change_what_happens_not_what_is_said),
-		TEST(unreadable_is_never_allowed),
-		TEST(bad_policy_files_fail_closed),
-		TEST(an_unreadable_policy_fails_closed),
-		TEST(files_add_text_and_effect_rules),
-		TEST(a_file_raises_its_own_rule),
-		TEST(a_text_rule_that_asks_is_no_denial),
-		TEST(a_rule_speaks_once_about_one_step),
-		TEST(decoded_text_is_shown_and_not_judged),
-		TEST(categories_say_what_is_done),
-		TEST(a_write_outside_is_an_escape),
-		TEST(who_inspects_changes_nothing),
-		TEST(a_pipe_pattern_looks_at_neighbours),
-		TEST(the_shipped_lists_add_no_text_rules),
-		TEST(an_override_needs_a_person),
-		TEST(profile_rules_only_take_away),
-		TEST(loopback_is_not_the_network_where_the_profile_says_so),
-		TEST(more_effects_never_lower_the_answer),
-		TEST(many_findings_stay_bounded),
-		TEST(unreadable_without_a_reason_is_asked_about),
-		TEST(a_profile_may_ask_about_or_deny_unknown_programs),
-		TEST(a_profile_may_ask_about_what_was_not_read),
-		TEST(not_knowing_counts_where_nothing_is_allowed),
-		TEST(many_small_risks_add_up_to_a_question),
-		TEST(a_full_list_takes_no_more_of_the_same),
-		TEST(the_list_of_targets_stays_bounded),
-		TEST(rules_say_what_a_checkpoint_brings_back),
-		TEST(every_loss_speaks_for_itself),
+		cmocka_unit_test_setup_teardown(rules_name_only_tags_that_exist, begin, done),
+		cmocka_unit_test_setup_teardown(every_tag_is_judged_as_meant, begin, done),
+		cmocka_unit_test_setup_teardown(every_refusal_explains_itself, begin, done),
+		cmocka_unit_test_setup_teardown(paths_decide_deletes, begin, done),
+		cmocka_unit_test_setup_teardown(
+			a_search_from_the_workspace_asks_and_from_above_denies, begin, done),
+		cmocka_unit_test_setup_teardown(profiles_give_and_take_rights, begin, done),
+		cmocka_unit_test_setup_teardown(advice_leads_somewhere, begin, done),
+		cmocka_unit_test_setup_teardown(a_denied_tool_group_denies, begin, done),
+		cmocka_unit_test_setup_teardown(modes_change_what_happens_not_what_is_said, begin, done),
+		cmocka_unit_test_setup_teardown(unreadable_is_never_allowed, begin, done),
+		cmocka_unit_test_setup_teardown(bad_policy_files_fail_closed, begin, done),
+		cmocka_unit_test_setup_teardown(an_unreadable_policy_fails_closed, begin, done),
+		cmocka_unit_test_setup_teardown(files_add_text_and_effect_rules, begin, done),
+		cmocka_unit_test_setup_teardown(a_file_raises_its_own_rule, begin, done),
+		cmocka_unit_test_setup_teardown(a_text_rule_that_asks_is_no_denial, begin, done),
+		cmocka_unit_test_setup_teardown(a_rule_speaks_once_about_one_step, begin, done),
+		cmocka_unit_test_setup_teardown(decoded_text_is_shown_and_not_judged, begin, done),
+		cmocka_unit_test_setup_teardown(categories_say_what_is_done, begin, done),
+		cmocka_unit_test_setup_teardown(a_write_outside_is_an_escape, begin, done),
+		cmocka_unit_test_setup_teardown(who_inspects_changes_nothing, begin, done),
+		cmocka_unit_test_setup_teardown(a_pipe_pattern_looks_at_neighbours, begin, done),
+		cmocka_unit_test_setup_teardown(the_shipped_lists_add_no_text_rules, begin, done),
+		cmocka_unit_test_setup_teardown(an_override_needs_a_person, begin, done),
+		cmocka_unit_test_setup_teardown(profile_rules_only_take_away, begin, done),
+		cmocka_unit_test_setup_teardown(
+			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
+		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
+		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
+		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),
+		cmocka_unit_test_setup_teardown(many_small_risks_add_up_to_a_question, begin, done),
+		cmocka_unit_test_setup_teardown(a_full_list_takes_no_more_of_the_same, begin, done),
+		cmocka_unit_test_setup_teardown(the_list_of_targets_stays_bounded, begin, done),
+		cmocka_unit_test_setup_teardown(rules_say_what_a_checkpoint_brings_back, begin, done),
+		cmocka_unit_test_setup_teardown(every_loss_speaks_for_itself, begin, done),
 	};
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);
 }
