@@ -72,6 +72,8 @@ static void say_reach(
 			then->unknown_tool == UNKNOWN_ALLOW
 				? "tools that nobody knows pass without a question"
 				: "tools that nobody knows are asked about, not denied");
+	if (now && then->unread < now->unread)
+		say(a, list, then->name, "scripts and builds that were not read pass without a question");
 }
 
 static void say_tools(

@@ -146,56 +146,81 @@ struct look_back {
 	const struct workspace *ws;
 	const char *digest; /* or NULL */
 	const struct json *found;
+	bool is_doubtful; /* there is one of this digest, and it could not be believed */
 };
 
 static int is_an_act(void *arg, struct json *row)
 {
 	struct look_back *l = arg;
-	bool is_it = !l->digest || text_eq(json_get_text(row, "output_hash", ""), l->digest);
 
-	l->found = is_it && posture_believe(l->s, l->a, l->ws, row) ? row : NULL;
+	if (l->digest && !text_eq(json_get_text(row, "output_hash", ""), l->digest))
+		return 0;
+	if (posture_believe(l->s, l->a, l->ws, row))
+		l->found = row;
+	else if (l->digest)
+		l->is_doubtful = true;
 	return l->found != NULL;
 }
 
-/* Lines are searched as text, newest first. */
-const struct json *posture_in_chain(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char *digest)
+/* Lines are searched as text, newest first.  The newest file may be closed and begun again meanwhile: then there are more files than
+ * before, and what was in it is in one of them. */
+int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws, const char *digest,
+	const struct json **ret, struct err *e)
 {
-	struct look_back l = { s, a, ws, digest, NULL };
+	struct look_back l = { s, a, ws, digest, NULL, false };
+	size_t n = 0, before;
 	char **files;
-	size_t n;
+	int rc = OK;
 
-	if (ws->state_fd < 0 || receipts_files(s, a, ws->state_fd, &files, &n, NULL))
-		return NULL;
-	while (n-- > 0 && !l.found)
-		(void)rows_back(s, a, ws->state_fd, files[n], 0, digest ? digest : "\"posture\":{", is_an_act,
-			&l, NULL);
-	return l.found;
+	*ret = NULL;
+	if (ws->state_fd < 0)
+		return OK;
+	do {
+		before = n;
+		rc = receipts_files(s, a, ws->state_fd, &files, &n, e);
+		for (size_t i = n; rc == OK && i-- > 0 && n != before && !l.found;)
+			rc = rows_back(s, a, ws->state_fd, files[i], 0, digest ? digest : "\"posture\":{",
+				is_an_act, &l, e);
+	} while (rc == OK && n != before && !l.found);
+	if (rc)
+		return err_wrap(e, "the acts on record cannot be read");
+	*ret = l.found;
+	return l.found || !l.is_doubtful
+		? OK
+		: err_set(e, E_CORRUPT, "POSTURE_DOUBT",
+			  "an act on record is signed by no key of this user that can be read now");
+}
+
+/* Nothing is lost where nothing was decided yet. */
+static bool is_new_place(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
+{
+	struct json *place;
+
+	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
+		    NULL) ||
+		!text_eq(json_get_text(place, "root", ""), posture_name(a, ws->root)))
+		return false;
+	p->stands_alone = json_get_bool(place, "stands_alone", false);
+	return true;
 }
 
 /* A document that is lost although there are acts on record.  What they forbade is still forbidden; what they permitted has to be
  * said again. */
-static void recover(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
+static int recover(
+	struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p, struct err *e)
 {
-	struct json *place;
-
-	/* Nothing is lost where nothing was decided yet. */
-	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
-		    NULL) == OK &&
-		text_eq(json_get_text(place, "root", ""), posture_name(a, ws->root))) {
-		p->stands_alone = json_get_bool(place, "stands_alone", false);
-		return;
-	}
-	const struct json *act = posture_in_chain(s, a, ws, NULL);
+	const struct json *act;
+	int rc = posture_in_chain(s, a, ws, NULL, &act, e);
 
 	p->is_unfinished = true;
-	if (!act)
-		return;
+	if (rc || !act)
+		return rc;
 	p->word = posture_only_strict(a, json_get(json_get(act, "metadata"), "posture"));
 	p->receipt_id = json_get_text(act, "receipt_id", NULL);
 	p->note =
 		"what was decided about this place is not where it is kept any more; of the acts on record, "
 		"freezes and pauses hold, and nothing is accepted";
+	return OK;
 }
 
 /* The document of one place: E_MISSING when there is none, E_CORRUPT when it cannot be believed. */
@@ -297,11 +322,14 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	struct err e = { 0 };
 	int rc = p.dir ? read_document(s, a, ws, ws->root, &p, &e) : OK;
 
-	if (rc == E_MISSING)
-		recover(s, a, ws, &p);
-	else if (rc)
+	/* The first act puts its document there and then takes place.json away: whoever saw neither looks again. */
+	if (rc == E_MISSING && is_new_place(s, a, ws, &p))
+		rc = OK;
+	else if (rc == E_MISSING && (rc = read_document(s, a, ws, ws->root, &p, &e)) == E_MISSING)
+		rc = recover(s, a, ws, &p, &e);
+	if (rc)
 		p.broken = arena_strdup(a, e.text);
-	else
+	else if (p.is_spoken)
 		p.stands_alone = json_get_bool(p.word, "stands_alone", false);
 	if (p.dir && !p.broken)
 		add_intent(s, a, &p);
@@ -338,7 +366,8 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const 
 		      : (struct stamp){ 0 } };
 }
 
-/* Where nobody has spoken, somebody may speak about any place above it: that is looked for again after a second. */
+/* Where nobody has spoken, somebody may speak about any place above it: that is looked for again after a second.  The stamps are those
+ * from before the reading, so that what changes meanwhile is noticed the next time. */
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 {
 	struct posture_memo *m = ws->memo;
@@ -349,7 +378,7 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 		(m->p.is_spoken || now - m->read_us < 1000000))
 		return &m->p;
 	posture_read(s, &m->a, ws, &m->p);
-	m->at = stamps_of(s, ws, m->p.outer);
+	m->at = at;
 	m->read_us = now;
 	m->is_there = true;
 	return &m->p;

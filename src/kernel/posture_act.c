@@ -93,18 +93,40 @@ static int finish(struct place *p, const struct json *receipt, struct err *e)
 	return rc ? rc : sync_names(p, e);
 }
 
+/* An intent that is damaged does not say which act it is: then it is the newest one, if that is newer than the document. */
+static int newest_act(struct place *p, const struct json **ret, struct err *e)
+{
+	struct sys *s = p->k->sys;
+	struct json *now = NULL;
+	int rc = doc_read(s, p->a, p->dir_fd, POSTURE_FILE, POSTURE_LIMIT, 0, &now, e);
+
+	if (rc == OK || rc == E_MISSING || rc == E_CORRUPT || rc == E_INPUT)
+		rc = posture_in_chain(s, p->a, p->k->ws, NULL, ret, e);
+	const struct json *word = rc ? NULL : json_get(json_get(*ret, "metadata"), "posture");
+	if (rc == OK &&
+		(!text_eq(json_get_text(word, "root", ""), posture_name(p->a, p->k->ws->root)) ||
+			json_get_int(*ret, "lamport_clock", 0) <= json_get_int(now, "lamport_clock", 0)))
+		*ret = NULL;
+	return rc;
+}
+
 /* Under the lock: what somebody else left unfinished.  The digest of the snapshot finds the act; each has its own, because each
- * names the moment it was made at. */
+ * names the moment it was made at.  Where that cannot be found out now, the intent stays, and with it the stricter snapshot. */
 static int finish_other(struct place *p, struct err *e)
 {
+	const struct json *act = NULL;
 	struct json *intent;
 	int rc = doc_read(p->k->sys, p->a, p->dir_fd, POSTURE_INTENT, POSTURE_LIMIT, 0, &intent, e);
 
 	if (rc == E_MISSING)
 		return OK;
 	const struct json *word = rc ? NULL : json_get(intent, "posture");
-	const struct json *act =
-		word ? posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word)) : NULL;
+	if (word)
+		rc = posture_in_chain(p->k->sys, p->a, p->k->ws, json_sha256(p->a, word), &act, e);
+	else if (rc == OK || rc == E_CORRUPT || rc == E_INPUT)
+		rc = newest_act(p, &act, e);
+	if (rc)
+		return rc;
 	return act ? finish(p, act, e) : drop(p, POSTURE_INTENT, e);
 }
 
@@ -130,7 +152,7 @@ static int take_effect(
 		return rc;
 	rc = act_record(k, a, &whole, &receipt, e);
 	if (rc) {
-		(void)drop(p, POSTURE_INTENT, NULL); /* it is not on record, so it did not happen */
+		(void)finish_other(p, NULL); /* it is not on record, so it did not happen; or it is */
 		return rc;
 	}
 	rc = finish(p, receipt, e);
@@ -141,7 +163,7 @@ static int take_effect(
 }
 
 /* What the new snapshot begins with.  Where the old one cannot be believed, what the chain says was forbidden. */
-static struct json *present_word(struct place *p)
+static int present_word(struct place *p, struct json **ret, struct err *e)
 {
 	struct kernel *k = p->k;
 	struct posture now;
@@ -149,7 +171,10 @@ static struct json *present_word(struct place *p)
 
 	posture_read(k->sys, p->a, k->ws, &now);
 	if (now.broken) {
-		const struct json *act = posture_in_chain(k->sys, p->a, k->ws, NULL);
+		const struct json *act;
+		int rc = posture_in_chain(k->sys, p->a, k->ws, NULL, &act, e);
+		if (rc)
+			return rc;
 		word = posture_only_strict(p->a, json_get(json_get(act, "metadata"), "posture"));
 	} else {
 		word = json_copy(p->a, now.own);
@@ -157,20 +182,23 @@ static struct json *present_word(struct place *p)
 			json_setb(p->a, word, "stands_alone", true);
 	}
 	tree_adopt_strict(k->sys, p->a, k->ws, word);
-	return word;
+	*ret = word;
+	return OK;
 }
 
 int posture_change(struct kernel *k, struct arena *a, const struct act *act, posture_edit *edit, void *arg,
 	struct json **ret_receipt, struct err *e)
 {
 	AUTO(place_close) struct place p = { .k = k, .a = a, .lock_fd = -1, .dir_fd = -1 };
+	struct json *word;
 	int rc = place_open(&p, DOC_LOCK_MS, e);
 
 	if (rc == OK)
 		rc = finish_other(&p, e);
+	if (rc == OK)
+		rc = present_word(&p, &word, e);
 	if (rc)
 		return rc;
-	struct json *word = present_word(&p);
 	rc = edit ? edit(arg, a, word, e) : OK;
 	return rc ? rc : take_effect(&p, act, word, ret_receipt, e);
 }
@@ -196,14 +224,16 @@ void posture_settle(struct kernel *k)
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(place_close) struct place p = { .k = k, .a = &a, .lock_fd = -1, .dir_fd = -1 };
 	const struct posture *now = posture_of(k->sys, k->ws);
-	struct json *receipt;
+	const struct json *act;
+	struct json *receipt, *word;
 
 	if (!now->is_unfinished || now->broken || place_open(&p, 0, NULL) || finish_other(&p, NULL) ||
-		file_exists(k->sys, p.dir_fd, POSTURE_FILE))
+		file_exists(k->sys, p.dir_fd, POSTURE_FILE) ||
+		posture_in_chain(k->sys, &a, k->ws, NULL, &act, NULL) || present_word(&p, &word, NULL))
 		return;
-	if (posture_in_chain(k->sys, &a, k->ws, NULL))
+	if (act)
 		(void)take_effect(&p, &(struct act){ .effect_id = "helm.workspace/adopt", .type = "setting" },
-			present_word(&p), &receipt, NULL);
+			word, &receipt, NULL);
 	else
 		(void)note_new(k->sys, &a, p.dir, k->ws->root, false, NULL);
 }

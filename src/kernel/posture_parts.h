@@ -17,9 +17,10 @@ const char *posture_name(struct arena *a, const char *root);
 /* The snapshot of an act that we signed and that nobody changed; NULL otherwise. */
 const struct json *posture_believe(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
-/* The newest such act in the chain, or the one that binds the snapshot of this digest; NULL when there is none. */
-const struct json *posture_in_chain(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char *digest);
+/* The newest such act in the chain, or the one that binds the snapshot of this digest; NULL when there is none.  An error when the chain
+ * cannot be read, or POSTURE_DOUBT when one of this digest is there and cannot be believed: then nobody knows. */
+int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws, const char *digest,
+	const struct json **ret, struct err *e);
 /* What permits no more than either. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y);
 /* Freezes, pauses and the like alone. */

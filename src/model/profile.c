@@ -483,7 +483,7 @@ bool profile_is_within(const struct profile *x, const struct profile *y)
 	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
 		x->reach > y->reach || (y->requires & ~x->requires) || !secrets_are_within(x, y) ||
 		!limits_are_within(&x->limits, &y->limits) || x->destructive > y->destructive ||
-		x->unknown_tool < y->unknown_tool || !writes_are_within(x, y))
+		x->unknown_tool < y->unknown_tool || x->unread < y->unread || !writes_are_within(x, y))
 		return false;
 	for (size_t g = 0; g < GROUP_COUNT; g++)
 		if (openness(x->tool_rules[g]) > openness(y->tool_rules[g]))

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "observe/fate.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* A report is one document in memory: of longer lists `helm task list --limit 0` and `helm log sessions --limit 0`
@@ -251,12 +252,18 @@ int observe_report(
 
 /* ---- Markdown ---- */
 
+/* An underscore inside a word is no markup, and ids are full of them. */
+static bool is_inside_word(const char *text, const char *at)
+{
+	return *at == '_' && at > text && isalnum((unsigned char)at[-1]) && isalnum((unsigned char)at[1]);
+}
+
 void plain(struct buf *b, const char *text)
 {
-	for (; *text; text++) {
-		if (strchr("\\`*_{}[]<>#|&~", *text))
+	for (const char *p = text; *p; p++) {
+		if (strchr("\\`*_{}[]<>#|&~", *p) && !is_inside_word(text, p))
 			buf_addc(b, '\\');
-		buf_addc(b, *text == '\n' || *text == '\r' ? ' ' : *text);
+		buf_addc(b, *p == '\n' || *p == '\r' ? ' ' : *p);
 	}
 }
 

@@ -46,11 +46,14 @@ ok "whoever starts it" denied "nice python3 evil.py"
 # unread: ask
 mkdir -p references
 sed 's/"unread": "allow"/"unread": "ask"/' "$HELM_SOURCE/share/execution_profiles.json" >references/execution_profiles.json
+needs_terminal
+trust "$ws" >/dev/null
 ok "unread: ask asks about code" says 24 "profile.unread" helm guard check --json --shell "python3 plain.py"
 ok "and about builds" asked "make"
 ok "a shell script was read" passes "sh plain.sh"
 ok "plain commands are not scripts" passes "ls"
-rm -f references/execution_profiles.json
+ok "to take that back is to permit something" sh -c 'cp "$1/share/execution_profiles.json" references/execution_profiles.json && HOME="$2/home" "$0" workspace trust --json | grep -q "not read pass without a question"' "$HELM_REAL" "$HELM_SOURCE" "$scratch"
+trust "$ws" >/dev/null
 
 # Links on disk.
 mkdir -p "$scratch/home/.ssh" deep/down

@@ -238,7 +238,7 @@ echo x >"$ws/w.txt"
 agent hook post-tool --client claude-code --path "$ws" <w.json
 ok "an edit is noted" notes '"changed_files": ["w.txt"]'
 ok "reading is not" sh -c 'test -z "$0"' "$(passes "ls"; post "ls"; note | grep -F changed_files)"
-ok "the session shows files" says 0 'w.txt' helm report --session s --format markdown --path "$ws"
+ok "the session shows files" says 0 'changed: w.txt' helm report --session s --format markdown --path "$ws"
 ok "and what undoes a loss" says 0 'helm checkpoint restore' helm report --session s --format html --path "$ws"
 ok "the list of sessions counts them" says 0 FILES helm log sessions --path "$ws"
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """soak.py [--minutes N] [--seed N] [--agents N] [--build DIR] [--keep]: many agents at once, and a model that knows what they were told.
 
-Agents call hooks, run commands, save and restore files, rotate keys, check, repair and export, in throw-away homes, with the programs
-of a build.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
+Agents call hooks, run commands, save and restore files, check, repair and export, in throw-away homes, with the programs of a build.
+Beside them a person chooses, freezes, pauses, accepts and rotates keys: at a terminal that was there before the agents, or with a
+registered key.  Meanwhile processes are killed at random moments, clocks step (helm-test, which is helm with another clock), derived files
 are damaged, and the disk of one home is filled and freed (needs root: a small tmpfs).
 
 The model remembers what was acknowledged: an exit code that says done, or an answer that was printed.  Every minute, and at the end,
@@ -32,6 +33,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from place import Place
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
@@ -124,8 +127,8 @@ class Done:
 class Site:
     """One home, its workspace, one directory to work in, and what was acknowledged there."""
 
-    def __init__(self, name, root, packs, build, counts, seed):
-        self.name, self.root, self.counts = name, root, counts
+    def __init__(self, name, root, packs, terminals, build, counts, seed):
+        self.name, self.root, self.terminals, self.counts = name, root, terminals, counts
         self.helm, self.twin = os.path.join(build, "helm"), os.path.join(build, "helm-test")
         self.home, self.work = os.path.join(root, "home"), os.path.join(root, "work")
         self.packs = packs
@@ -147,6 +150,8 @@ class Site:
         self.tries = set()  # task ids of killed runs
         self.points = collections.OrderedDict()  # checkpoint -> (agent directory, contents)
         self.maybe_gone = set()  # of a prune that was killed
+        self.unsure = 0  # so many prunes were
+        self.pruned = set()  # of those that were not; perhaps before whoever made one heard of it
         self.kept_packs = []
         self.frozen = {}
         self.going = {}  # what each thread calls now
@@ -214,9 +219,11 @@ class Site:
         return done
 
     def person(self, words, args):
-        """A person at a terminal of their own."""
-        p = subprocess.run([sys.executable, TERMINAL] + words + ["--", self.helm] + args, cwd=self.work,
-                           env=self.env(), capture_output=True, timeout=TIMEOUT_S)
+        """A person at a terminal of their own; what it showed is `out`."""
+        p = subprocess.run([sys.executable, TERMINAL, "--seconds", str(TIMEOUT_S)] + words + ["--", self.helm] + args, cwd=self.work,
+                           env=self.env({"TERMINALS": self.terminals}), capture_output=True, timeout=2 * TIMEOUT_S)
+        self.counts.add("ops")
+        self.counts.add("typed")
         return Done(p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"), False)
 
     def refused(self, since, what, done):
@@ -434,11 +441,12 @@ class Agent(threading.Thread):
         self.made = 0
         self.client = ("codex", "hermes", "deepseek", "cursor")[number % 4]
         self.error = None
+        self.place = None
         self.ops = [
             (30, self.hook), (6, self.hook_denied), (14, self.run_ok), (4, self.run_failing), (3, self.run_denied),
             (3, self.run_approved), (2, self.run_long), (3, self.run_destroying), (5, self.save), (3, self.restore), (2, self.prune),
             (2, self.rotate), (4, self.check), (1, self.repair_nothing), (1, self.damage), (2, self.export), (2, self.freeze),
-            (1, self.rebuild), (2, self.look),
+            (8, self.govern), (1, self.rebuild), (2, self.look),
         ]
         self.without = args.without.split(",")
         self.ops = [op for op in self.ops if op[1].__name__ not in self.without]
@@ -469,6 +477,12 @@ class Agent(threading.Thread):
     def call(self, kind, args, **more):
         more.setdefault("kill", self.kill)
         return self.s.call(kind, args, rng=self.r, **more)
+
+    def answer(self, kind, words, args, **more):
+        """What takes a person: typed at a terminal, or with a registered key, which can be killed."""
+        if self.r.random() < 0.3:
+            return self.s.person(words, args)
+        return self.call(kind, args + ["--key", self.s.boss + ".key"], **more)
 
     def since(self):
         with self.s.lock:
@@ -562,8 +576,7 @@ class Agent(threading.Thread):
             s.refused(since, "a question cannot be answered", done)
             return
         request = words[1].split()[0]
-        p = s.person([], ["approval", "approve", request, "--key", s.boss + ".key"])
-        s.counts.add("ops")
+        p = self.answer("approve", ["APPROVE"], ["approval", "approve", request], kill=0)
         if p.code:
             s.refused(since, "an approval is refused", p)
             return
@@ -636,14 +649,20 @@ class Agent(threading.Thread):
         s, since = self.s, self.since()
         if not self.quietly(self.scribble):
             return
-        contents = read_tree(self.path)
+        contents, unsure = read_tree(self.path), s.unsure
         done = self.call("save", ["checkpoint", "create", "--include", self.dir, "--json", "--label", self.new("cp")])
         if done.killed:
             return
         if done.code:
             s.refused(since, "a checkpoint is refused", done)
             return
-        s.points[json.loads(done.out)["checkpoint_id"]] = (self.dir, contents)
+        point = json.loads(done.out)["checkpoint_id"]
+        with s.lock:
+            if point in s.pruned:
+                return
+            s.points[point] = (self.dir, contents)
+            if s.unsure != unsure:
+                s.maybe_gone.add(point)
 
     def restore(self):
         s, since = self.s, self.since()
@@ -665,13 +684,15 @@ class Agent(threading.Thread):
         s, since = self.s, self.since()
         with s.saves:
             keep = self.r.randint(4, 12)
-            candidates = set(list(s.points))
             done = self.call("prune", ["checkpoint", "prune", "--apply", "--keep-recent", str(keep), "--keep-days", "0", "--json"],
                              kill=0.4)
             # Which ones go is its business; that the newest stay is not.
-            newest = [p for p in s.points if p in candidates][-1:]
+            with s.lock:
+                if done.killed or done.code:
+                    s.unsure += 1
+                    s.maybe_gone |= set(list(s.points)[:-1])
             if done.killed or done.code:
-                s.maybe_gone |= candidates - set(newest)
+                s.counts.note("%s: a prune ended with %s" % (s.name, done.code))
                 if done.code:
                     s.refused(since, "a prune is refused", done)
                 return
@@ -681,15 +702,19 @@ class Agent(threading.Thread):
             except ValueError:
                 s.counts.found("false_alarms", "%s: prune: %s" % (s.name, done))
                 return
-            for point in doc["prune"]:
-                s.points.pop(point["checkpoint_id"] if isinstance(point, dict) else point, None)
+            gone = [point["checkpoint_id"] if isinstance(point, dict) else point for point in doc["prune"]]
+            s.counts.note("%s: pruned, but for %d: %s" % (s.name, keep, " ".join(gone)))
+            with s.lock:
+                s.pruned |= set(gone)
+                for point in gone:
+                    s.points.pop(point, None)
 
     # ---- keys, the log, packs ----
 
     def rotate(self):
         s, since = self.s, self.since()
         with s.keys:
-            done = self.call("rotate", ["key", "rotate", "--reason", "soak", "--key", s.boss + ".key"], kill=0.3, clock=self.clock())
+            done = self.answer("rotate", [], ["key", "rotate", "--reason", "soak"], kill=0.3, clock=self.clock())
             if done.code == 0:
                 s.counts.add("rotations")
             else:
@@ -723,16 +748,16 @@ class Agent(threading.Thread):
                 if not self.spoil(os.path.join(s.state, what)):
                     return
                 s.counts.add("damages")
-                done = None
-                for _ in range(4):
-                    done = self.call("repair", ["log", "repair", "--yes"], kill=0.25)
-                    if not done.killed:
+                for chance in (0.25, 0.25, 0.25, 0):
+                    repair = self.call("repair", ["log", "repair", "--yes"], kill=chance)
+                    if not repair.killed:
                         break
                 if what.endswith("sqlite3"):
                     self.call("rebuild", ["db", "rebuild"], kill=0)
-                done = self.call("check", ["log", "check"], kill=0)
-                if done.code:
-                    s.counts.found("false_alarms", "%s: %s was changed, and the repair did not help: %s" % (s.name, what, done))
+                done = self.call("check", ["log", "check", "--all"], kill=0)
+                if done.code or "leaves are not those" in done.out:
+                    s.counts.found("false_alarms", "%s: %s was changed, and the repair (%s) did not help: %s" % (
+                        s.name, what, repair, done))
                 s.counts.add("repairs")
             finally:
                 with s.lock:
@@ -765,6 +790,9 @@ class Agent(threading.Thread):
             s.refused(since, "an export is refused", done)
             return
         s.counts.add("exports")
+        if not s.is_calm(since):  # it may hold what was damaged
+            os.unlink(pack)
+            return
         s.verify_pack(pack)
         with s.lock:
             s.kept_packs.append(pack)
@@ -790,13 +818,20 @@ class Agent(threading.Thread):
             held = self.call("hook", ["hook", "pre-tool", "--client", client], stdin=self.payload(self.new("use"), "echo a > a.txt"))
             if not held.killed and "deny" not in held.out and held.code != 2 and "block" not in held.out:
                 s.counts.found("wrong_states", "%s: %s is frozen, and passes: %s" % (s.name, who, held))
-        done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"])
+        done = self.answer("unfreeze", [], ["unfreeze", "--principal", who])
         for _ in range(50):
             if done.code == 0 or not (done.killed or not s.is_calm(since)):
                 break
             time.sleep(0.1)
-            done = self.call("unfreeze", ["unfreeze", "--principal", who, "--key", s.boss + ".key"], kill=0)
+            done = self.answer("unfreeze", [], ["unfreeze", "--principal", who], kill=0)
         s.frozen[who] = False if done.code == 0 else None
+
+    def govern(self):
+        """One act of a person about a place that only this agent knows, and what holds there afterwards."""
+        if self.place is None:
+            self.place = Place(self, os.path.join(self.s.work, self.new("place")))
+        if not self.place.act():
+            self.place = None
 
     def rebuild(self):
         s, since = self.s, self.since()
@@ -855,14 +890,16 @@ def main():
     root = tempfile.mkdtemp(prefix="helm-soak.")
     counts = Counts(os.path.join(root, "findings"))
     print("soak: seed %d, %g minutes, %d agents a home, in %s" % (seed, args.minutes, args.agents, root), flush=True)
-    stop, mounted = threading.Event(), None
-    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), args.build, counts, seed)]
+    stop, mounted, terminals = threading.Event(), None, os.path.join(root, "terminals")
+    os.makedirs(terminals)
+    subprocess.run([sys.executable, TERMINAL, "--serve", terminals], check=True)  # before there is any agent
+    sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), terminals, args.build, counts, seed)]
     small = os.path.join(root, "small")
     os.makedirs(small)
     if os.geteuid() == 0 and subprocess.run(
             ["mount", "-t", "tmpfs", "-o", "size=%d,mode=0700" % TMPFS_BYTES, "helm-soak", small], capture_output=True).returncode == 0:
         mounted = small
-        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), args.build, counts, seed))
+        sites.append(Site("small", os.path.join(small, "s"), os.path.join(root, "packs-small"), terminals, args.build, counts, seed))
     else:
         print("soak: without a full disk: only root can mount a small one", flush=True)
     threads = []
@@ -892,6 +929,7 @@ def main():
             s.compare(True)
     finally:
         stop.set()
+        shutil.rmtree(terminals, ignore_errors=True)  # which ends their server
         errors = [t.error for t in threads if getattr(t, "error", None)]
         n = counts.n
         failed = bool(errors or n["lost"] or n["false_alarms"] or n["wrong_states"])
@@ -903,10 +941,11 @@ def main():
         print(text)
     counts.note("calls: %s" % dict(counts.by_op))
     print("soak: seed=%d minutes=%.1f ops=%d kills=%d clock_steps=%d rotations=%d damages=%d repairs=%d prunes=%d exports=%d "
-          "approvals=%d freezes=%d full_disks=%d refused_in_trouble=%d late=%d lost=%d false_alarms=%d wrong_states=%d" % (
+          "approvals=%d freezes=%d acts=%d mended=%d typed=%d full_disks=%d refused_in_trouble=%d late=%d "
+          "lost=%d false_alarms=%d wrong_states=%d" % (
               seed, (time.monotonic() - started) / 60, n["ops"], n["kills"], n["clock_steps"], n["rotations"], n["damages"],
-              n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["full_disks"], n["refused_in_trouble"],
-              n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
+              n["repairs"], n["prunes"], n["exports"], n["approvals"], n["freezes"], n["acts"], n["mended"], n["typed"],
+              n["full_disks"], n["refused_in_trouble"], n["late"], n["lost"], n["false_alarms"], n["wrong_states"]), flush=True)
     if failed or args.keep:
         print("soak: what it left is in %s" % root)
     else:

@@ -66,6 +66,53 @@ static const char *id_at(size_t i)
 	return json_get_text(json_at(list, i), "checkpoint_id", NULL);
 }
 
+/* A person looks at a plan before they say yes, and meanwhile somebody prunes: what is made then relies on no pack that was only there
+ * when they looked. */
+static void packs_are_looked_at_again(void **state)
+{
+	struct checkpoint_store other;
+	struct checkpoint_verified found;
+	struct checkpoint_restored plan;
+
+	(void)state;
+	make_versions(4);
+	struct checkpoint_restore q = { .id = id_at(0), .is_dry_run = true, .with_diff = true };
+	ok(checkpoint_restore(&st, &q, &plan, &e));
+	struct checkpoint_policy p = policy(1, 0);
+	ok(checkpoint_open(&other, s, &a, t.fd, state_fd, ".helm", &e));
+	ok(checkpoint_prune(&other, &p, NULL, true, &gone, &e));
+	assert_int_equal(gone.prune->n, 3);
+	checkpoint_close(&other);
+	scratch_put(&t, "v", version(0));
+	create();
+	ok(checkpoint_open(&other, s, &a, t.fd, state_fd, ".helm", &e));
+	ok(checkpoint_verify(&other, NULL, &found, &e));
+	checkpoint_close(&other);
+	assert_int_equal(found.checkpoints, 2);
+	if (found.damaged->n)
+		fail_msg("%s", json_text(json_at(found.damaged, 0)));
+}
+
+/* An empty file takes no byte of its pack, and needs it all the same. */
+static void an_empty_file_is_kept(void **state)
+{
+	struct checkpoint_verified found;
+
+	(void)state;
+	scratch_put(&t, "empty", "");
+	for (int i = 0; i < 3; i++) {
+		scratch_put(&t, "v", version(i));
+		create();
+	}
+	struct checkpoint_policy p = policy(1, 0);
+	prune(&p, NULL, true);
+	assert_int_equal(gone.prune->n, 2);
+	ok(checkpoint_verify(&st, NULL, &found, &e));
+	assert_int_equal(found.checkpoints, 1);
+	if (found.damaged->n)
+		fail_msg("%s", json_text(json_at(found.damaged, 0)));
+}
+
 static void old_ones_go(void **state)
 {
 	(void)state;
@@ -404,6 +451,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(old_ones_go, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(an_empty_file_is_kept, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(packs_are_looked_at_again, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(protected_ones_stay, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(size_pressure, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(many_small_packs_become_one, setup_clock, teardown),

@@ -8,6 +8,7 @@
 #include "tools/kernel_fixture.h"
 #include "tools/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -119,6 +120,130 @@ static void seen_at_once(void **state)
 	kernel_fixture_done(&x);
 }
 
+static void put_word(struct bytes text)
+{
+	write_at(word_file(), (const char *)text.p, text.n);
+}
+
+/* An act whose receipt is in the chain, and whose maker was killed before the document was replaced. */
+static void leave_unfinished(struct bytes before, struct bytes after)
+{
+	struct json *receipt, *intent = json_new(&x.request, JSON_OBJECT);
+	struct err e = { 0 };
+
+	assert_int_equal(json_parse(&x.request, after, "posture", NULL, &receipt, &e), OK);
+	json_set(&x.request, intent, "posture",
+		(struct json *)json_get(json_get(receipt, "metadata"), "posture"));
+	struct buf text;
+	buf_init(&text, &x.request);
+	json_write(&text, intent, 0);
+	put_word(before);
+	const char *file = word_file();
+	write_at(arena_printf(&x.request, "%.*s.intent", (int)(strlen(file) - strlen(".json")), file), text.p,
+		text.n);
+	(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+}
+
+/* Whoever finishes an act and cannot read something on the way must not take it for one that never happened. */
+static void what_cannot_be_read_is_not_forgotten(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:y");
+	struct bytes before = read_word();
+	freeze("agent:x");
+	struct bytes after = read_word();
+	unsigned looks = 0;
+	for (unsigned at = 1; at <= looks + 1; at++) {
+		leave_unfinished(before, after);
+		x.f.looks = 0;
+		x.f.look_fail_at = at;
+		x.f.look_errno = EMFILE;
+		struct workspace *ws;
+		struct kernel k;
+		if (workspace_open(&x.f.sys, &x.process, x.ws->root, 0, &ws, NULL) == OK) {
+			if (kernel_open(&x.f.sys, &x.process, ws, &k, NULL) == OK)
+				kernel_close(&k);
+			workspace_close(ws);
+		}
+		looks = x.f.looks > looks ? x.f.looks : looks;
+		x.f.look_fail_at = 0;
+		kernel_fixture_reopen(&x);
+		if (!frozen("agent:x"))
+			fail_msg("look %u failed, and the freeze on record is gone", at);
+	}
+	assert_true(looks > 10);
+	kernel_fixture_done(&x);
+}
+
+/* ---- somebody else acts while one reads ---- */
+
+static struct {
+	int (*open)(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
+	const char *when; /* a file of this name is opened next; NULL: it was */
+} meanwhile;
+
+/* Another process freezes agent:x just before this one opens that file. */
+static int open_meanwhile(
+	struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	struct fault other;
+	struct workspace *ws;
+	struct kernel k;
+	struct json *receipt;
+
+	if (!meanwhile.when || !text_ends(path, meanwhile.when))
+		return meanwhile.open(s, dirfd, path, flags, mode, resolve);
+	meanwhile.when = NULL;
+	fault_init(&other);
+	other.env = x.env;
+	assert_int_equal(workspace_open(&other.sys, &x.process, x.ws->root, 0, &ws, NULL), OK);
+	assert_int_equal(kernel_open(&other.sys, &x.process, ws, &k, NULL), OK);
+	assert_int_equal(freeze_set(&k, &x.process, "agent:x", "now", &receipt, NULL), OK);
+	kernel_close(&k);
+	workspace_close(ws);
+	return meanwhile.open(s, dirfd, path, flags, mode, resolve);
+}
+
+static void act_when_opening(const char *name)
+{
+	meanwhile.open = x.f.sys.open;
+	meanwhile.when = name;
+	x.f.sys.open = open_meanwhile;
+}
+
+/* What was read before the act is not kept as what was read after it. */
+static void seen_also_when_it_comes_while_reading(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:y");
+	(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+	act_when_opening("posture.intent");
+	assert_non_null(frozen("agent:y"));
+	assert_null(meanwhile.when);
+	(void)unlinkat(x.ws->state_fd, "freeze.json", 0);
+	assert_non_null(frozen("agent:x"));
+	kernel_fixture_done(&x);
+}
+
+/* The first act about a place is not taken for one whose document was lost. */
+static void the_first_act_while_reading(void **state)
+{
+	struct workspace *ws;
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_int_equal(workspace_open(&x.f.sys, &x.process, x.ws->root, 0, &ws, NULL), OK);
+	act_when_opening("place.json");
+	const struct posture *p = posture_of(&x.f.sys, ws);
+	assert_null(meanwhile.when);
+	assert_true(p->is_spoken);
+	assert_null(p->note);
+	workspace_close(ws);
+	kernel_fixture_done(&x);
+}
+
 static const char OWN[] =
 	"{\"profiles\": {\"workspace_edit\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
 	"\"writes_allowed\": true, \"network_allowed\": true, \"write_paths\": [\"/srv\"]}}}";
@@ -183,6 +308,9 @@ int main(void)
 		cmocka_unit_test(a_changed_word_freezes),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),
+		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),
+		cmocka_unit_test(seen_also_when_it_comes_while_reading),
+		cmocka_unit_test(the_first_act_while_reading),
 		cmocka_unit_test(accepted_bytes_hold),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static void later_members_are_read(void **state)
 		parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
 		      "\"writes_allowed\": true,"
 		      "\"network_allowed\": false, \"network\": \"loopback\", \"sandbox\": \"required\","
-		      "\"destructive\": \"checkpoint\", \"unknown_tool\": \"ask\", \"write_paths\": "
+		      "\"destructive\": \"checkpoint\", \"unknown_tool\": \"ask\", \"unread\": \"ask\", \"write_paths\": "
 		      "[\"src\", \"/opt/x\"]}}}",
 			&p, &e),
 		OK);
@@ -100,6 +100,7 @@ static void later_members_are_read(void **state)
 	assert_int_equal(p.list[0].sandbox, SANDBOX_REQUIRED);
 	assert_int_equal(p.list[0].destructive, DESTRUCTIVE_CHECKPOINT);
 	assert_int_equal(p.list[0].unknown_tool, UNKNOWN_ASK);
+	assert_int_equal(p.list[0].unread, UNREAD_ASK);
 	assert_int_equal(p.list[0].write_path_count, 2);
 	assert_string_equal(p.list[0].write_paths[1], "/opt/x");
 }
@@ -254,6 +255,10 @@ static void within(void **state)
 	assert_false(profile_is_within(&reader, base));
 	assert_true(profile_is_within(base, &reader));
 	strict.unknown_tool = base->unknown_tool;
+	strict.unread = UNREAD_ASK;
+	assert_true(profile_is_within(&strict, base));
+	assert_false(profile_is_within(base, &strict));
+	strict.unread = base->unread;
 	strict.checkpoint = CHECKPOINT_MANUAL;
 	assert_false(profile_is_within(&strict, base));
 	assert_false(profile_is_within(base, &strict));

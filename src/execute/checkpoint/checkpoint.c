@@ -310,9 +310,7 @@ static int check_object(void *arg, const struct object_id *id, struct err *e)
 {
 	struct maker *m = arg;
 
-	if (!pool_check(m->st->pool, id))
-		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object is missing or damaged");
-	return OK;
+	return pool_check(m->st->pool, id, e);
 }
 
 /* Every object of it was read back and is what its name says. */

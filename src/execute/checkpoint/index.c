@@ -118,13 +118,16 @@ int checkpoint_empty_dir(struct sys *s, struct arena *a, int fd, struct err *e)
 	return OK;
 }
 
-/* One lock for making, restoring and pruning: each of them relies on packs staying where they are. */
+/* One lock for making, restoring and pruning: each of them relies on packs staying where they are.  Until it is held they may go, so what
+ * was read of them before is read again. */
 int checkpoint_lock(struct checkpoint_store *st, int64_t wait_ms, int *ret_fd, struct err *e)
 {
 	int wait = wait_ms > 0 && wait_ms < LOCK_WAIT_MS ? (int)wait_ms : LOCK_WAIT_MS;
 
 	if (file_lock(st->sys, st->dir_fd, "index.lock", wait, ret_fd, e))
 		return err_wrap(e, "another checkpoint is being made, restored or pruned");
+	if (st->pool)
+		pool_forget(st->pool);
 	return OK;
 }
 

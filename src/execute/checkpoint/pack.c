@@ -343,20 +343,22 @@ int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, str
 	return read_copy(p, o, ret, e) == OK ? OK : read_other(p, o, ret, e);
 }
 
-bool pool_check(struct pool *p, const struct object_id *id)
+int pool_check(struct pool *p, const struct object_id *id, struct err *e)
 {
 	struct object *o = find_any(p, id);
 	struct bytes got;
-	struct err why;
 
-	if (!o)
-		return false;
-	if (o->is_checked || (p->writer && o->pack == p->pack_count - 1))
-		return true; /* what is being written is read back when it is committed */
-	if (pool_read(p, id, &got, &why))
-		return false;
+	/* What is being written is read back when it is committed. */
+	if (o && (o->is_checked || (p->writer && o->pack == p->pack_count - 1)))
+		return OK;
+	if (pool_read(p, id, &got, e)) {
+		const struct err why = *e;
+		return why.rc == E_CORRUPT ? err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT",
+						     "an object of it is missing or damaged (%s)", why.text)
+					   : why.rc;
+	}
 	find_any(p, id)->is_checked = true;
-	return true;
+	return OK;
 }
 
 /* ---- writing ---- */
@@ -420,11 +422,12 @@ int pool_begin(struct pool *p, struct err *e)
 static bool can_reuse(struct pool *p, const struct object_id *id)
 {
 	bool is_due = p->checks_all || p->reused < REUSE_CHECKED || p->reused % REUSE_STRIDE == 0;
+	struct err why;
 
 	if (!find_any(p, id))
 		return false;
 	p->reused++;
-	if (is_due ? pool_check(p, id) : pool_find(p, id) != NULL)
+	if (is_due ? pool_check(p, id, &why) == OK : pool_find(p, id) != NULL)
 		return true;
 	p->replaced++;
 	return false;

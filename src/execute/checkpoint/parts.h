@@ -195,9 +195,9 @@ const struct object *pool_find(const struct pool *p, const struct object_id *id)
 /* The object's bytes, checked against its name; valid until the next call.  Of several copies, one that is
  * whole. */
 int pool_read(struct pool *p, const struct object_id *id, struct bytes *ret, struct err *e);
-/* It is there and can be read.  When not, pool_find() does not find it any more, and pool_add() writes it
- * anew.  The pool must be loaded. */
-bool pool_check(struct pool *p, const struct object_id *id);
+/* It is there and can be read.  When not (CHECKPOINT_OBJECT, or why it cannot be read now), pool_find() does not find it any more, and
+ * pool_add() writes it anew. */
+int pool_check(struct pool *p, const struct object_id *id, struct err *e);
 
 /* Write new objects into one pack.  begin; add...; commit makes them durable, reads them back and gives
  * them their final name; without a commit, pool_done() removes what was written.  An object that is there
@@ -206,7 +206,7 @@ int pool_begin(struct pool *p, struct err *e);
 int pool_add(struct pool *p, struct bytes raw, struct object_id *ret, struct err *e);
 /* Into the new pack, from another: for rewriting packs. */
 int pool_copy(struct pool *p, size_t index, struct err *e);
-void pool_forget(struct pool *p);
+void pool_forget(struct pool *p); /* the packs are read again when they are next needed */
 void pool_drop(struct pool *p); /* give up what was added since pool_begin */
 int pool_commit(struct pool *p, uint64_t *ret_bytes, struct err *e);
 

@@ -291,8 +291,8 @@ static int mark(void *arg, const struct object_id *id, struct err *e)
 	struct pruner *p = arg;
 	struct pool *pool = p->st->pool;
 
-	if (!pool_check(pool, id))
-		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object of it is missing or damaged");
+	if (pool_check(pool, id, e))
+		return e->rc;
 	p->is_live[pool_find(pool, id) - pool->all] = 1;
 	return OK;
 }
@@ -330,6 +330,7 @@ static int mark_all(struct pruner *p, struct err *e)
 
 struct use {
 	uint64_t live_bytes;
+	bool is_needed; /* also for an empty object, which has no bytes */
 	bool is_rewritten;
 };
 
@@ -340,15 +341,18 @@ static bool choose_packs(struct pruner *p, struct use *use)
 	size_t small = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < pool->count; i++)
-		if (p->is_live[i])
-			use[pool->all[i].pack].live_bytes += pool->all[i].stored_n;
+	for (size_t i = 0; i < pool->count; i++) {
+		if (!p->is_live[i])
+			continue;
+		use[pool->all[i].pack].live_bytes += pool->all[i].stored_n;
+		use[pool->all[i].pack].is_needed = true;
+	}
 	for (size_t i = 0; i < pool->pack_count; i++)
-		small += use[i].live_bytes && pool->packs[i].size < SMALL_PACK;
+		small += use[i].is_needed && pool->packs[i].size < SMALL_PACK;
 	for (size_t i = 0; i < pool->pack_count; i++) {
 		bool is_small = pool->packs[i].size < SMALL_PACK && small > SMALL_PACKS_MAX;
 		use[i].is_rewritten =
-			use[i].live_bytes && (is_small || use[i].live_bytes < pool->packs[i].size / 2);
+			use[i].is_needed && (is_small || use[i].live_bytes < pool->packs[i].size / 2);
 		any |= use[i].is_rewritten;
 	}
 	return any;
@@ -375,7 +379,7 @@ static int collect(struct pruner *p, struct err *e)
 			return e->rc;
 	}
 	for (size_t i = 0; i < packs; i++)
-		if ((!use[i].live_bytes || use[i].is_rewritten) &&
+		if ((!use[i].is_needed || use[i].is_rewritten) &&
 			s->unlink(s, pool->dir_fd, pool->packs[i].name, 0))
 			return err_sys(e, "CHECKPOINT_WRITE", "cannot remove pack '%s'", pool->packs[i].name);
 	/* Everything that stays was read from other packs. */

@@ -19,9 +19,9 @@ static int look(void *arg, const struct object_id *id, struct err *e)
 
 	if (o && v->state[o - pool->all])
 		return OK;
-	if (!o || !pool_check(pool, id))
-		return err_set(e, E_CORRUPT, "CHECKPOINT_OBJECT", "an object of it is missing or damaged");
-	v->state[o - pool->all] = 1;
+	if (pool_check(pool, id, e))
+		return e->rc;
+	v->state[pool_find(pool, id) - pool->all] = 1;
 	return OK;
 }
 
