@@ -82,7 +82,7 @@ static void verify_new(void *arg)
 	struct verification v;
 
 	verification_begin(&v, &a, &trust, "receipt chain");
-	verify_receipt_lines(&v, l->fresh, "new", NULL, NULL);
+	verify_receipt_lines(&v, l->fresh, "new");
 	l->has_failed |= v.trusted != ANSWER_YES;
 }
 

@@ -84,7 +84,7 @@ static void verify_ours(void *arg)
 	struct verification v;
 
 	verification_begin(&v, &a, &trust, "receipt chain");
-	verify_receipt_lines(&v, buf_bytes(&c->text), "bench", NULL, NULL);
+	verify_receipt_lines(&v, buf_bytes(&c->text), "bench");
 	if (verification_headline(&v) != HEADLINE_ADMISSIBLE)
 		c->has_failed = true;
 }

@@ -451,14 +451,14 @@ static void check_signatures(struct log_checking *c, const struct piece *p)
 	struct verification v;
 
 	verification_begin(&v, &a, &c->trust, "receipt chain");
-	verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
+	verify_receipt_lines(&v, p->text, c->file);
 	bool is_damage = v.integrity == ANSWER_NO;
 	c->trust.key_order = v.key_order;
 	if (!is_damage && v.trusted == ANSWER_YES)
 		return;
 	if (is_damage) {
 		verification_begin(&v, &a, &anyone, "receipt chain");
-		verify_receipt_lines(&v, p->text, c->file, NULL, NULL);
+		verify_receipt_lines(&v, p->text, c->file);
 	}
 	if (!v.error || text_eq(v.error, "closure_failed")) /* links were followed already */
 		return;

@@ -191,15 +191,16 @@ static const char *line_name(struct walk *w, size_t i)
 	struct json *receipt;
 
 	if (json_parse(w->v->a, w->job->lines[i], w->name, NULL, &receipt, NULL))
-		return arena_printf(w->v->a, "line %zu", i + 1);
-	return arena_printf(w->v->a, "line %zu (%s)", i + 1, member_text(receipt, "receipt_id"));
+		return arena_printf(w->v->a, "line %zu", w->v->lines_before + i + 1);
+	return arena_printf(
+		w->v->a, "line %zu (%s)", w->v->lines_before + i + 1, member_text(receipt, "receipt_id"));
 }
 
 /* values.line is the first faulty line, from 1; the check of whole logs uses it to name the place. */
 static void note_line(struct walk *w, size_t i)
 {
 	if (!json_get(w->v->values, "line"))
-		json_seti(w->v->a, w->v->values, "line", (int64_t)i + 1);
+		json_seti(w->v->a, w->v->values, "line", (int64_t)(w->v->lines_before + i) + 1);
 }
 
 /* Verifies a failed line again, with words, and records it as the failure of the chain. */
@@ -333,7 +334,8 @@ static void take_facts(struct walk *w, size_t i)
 	if (!is_identified(w, f) && !w->identity_fault)
 		explain_line(w, i);
 	if (!f->is_hashed && !w->hash_fault)
-		w->hash_fault = arena_printf(w->v->a, "line %zu has no chain hash", i + 1);
+		w->hash_fault =
+			arena_printf(w->v->a, "line %zu has no chain hash", w->v->lines_before + i + 1);
 	size_t *slot = session_slot(&w->sessions, w->job->facts, &f->session);
 	check_order(w, i, *slot ? w->job->facts[*slot - 1].order : w->v->trust->key_order);
 	w->v->key_order = f->order;
@@ -358,6 +360,29 @@ static void report(struct walk *w, const char *name, const char *fault, bool app
 		fault ? fault : "");
 }
 
+/* What a chain does not establish. */
+void verify_chain_notes(
+	struct verification *v, uint64_t lost, bool starts_late, bool is_last_open, bool is_respelled)
+{
+	if (lost)
+		verify_note(v,
+			arena_printf(v->a,
+				"%llu receipts are lost; repairs in this chain have put that on record",
+				(unsigned long long)lost));
+	if (starts_late)
+		verify_note(v,
+			"a session's first receipts are not in this file; what came before is not "
+			"established");
+	verify_note(v,
+		"whether receipts after the last one existed is not established; a tree head from elsewhere "
+		"shows it");
+	if (is_last_open)
+		verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
+	if (is_respelled)
+		verify_note(v,
+			"some lines are not canonical JSON: their values were verified, not their spelling");
+}
+
 /* Reports the checks in a fixed order.  A broken link or a missing hash refutes the chain as a whole,
  * whatever the single receipts are worth. */
 static void conclude(struct walk *w)
@@ -378,22 +403,8 @@ static void conclude(struct walk *w)
 	json_seti(v->a, v->values, "sessions", (int64_t)w->sessions.count);
 	verify_value(v, "head", hash_hex(v->a, &w->job->facts[n - 1].chain));
 	if (w->lost)
-		verify_note(v,
-			arena_printf(v->a,
-				"%llu receipts are lost; repairs in this chain have put that on record",
-				(unsigned long long)w->lost));
-	if (w->starts_late)
-		verify_note(v,
-			"a session's first receipts are not in this file; what came before is not "
-			"established");
-	verify_note(v,
-		"whether receipts after the last one existed is not established; a tree head from elsewhere "
-		"shows it");
-	if (!w->job->facts[n - 1].is_marked)
-		verify_note(v, "unsigned members of the last receipt are protected by nothing in this file");
-	if (w->is_respelled)
-		verify_note(v,
-			"some lines are not canonical JSON: their values were verified, not their spelling");
+		json_seti(v->a, v->values, "lost", (int64_t)w->lost);
+	verify_chain_notes(v, w->lost, w->starts_late, !w->job->facts[n - 1].is_marked, w->is_respelled);
 }
 
 /* An empty line is kept and fails later: it is not part of the format. */
@@ -413,41 +424,23 @@ static size_t cut_lines(struct arena *a, struct bytes text, struct bytes **ret)
 	return n;
 }
 
-/* For callers that compare the chain with the log's leaves.  *ret_n is 0 when some line has no hash, so
- * that nobody compares a list with holes. */
-static struct hash *chain_hashes(struct arena *a, const struct job *job, size_t *ret_n)
+/* For callers that follow the log; a line without a hash has zeroes. */
+static struct line_place *places_of(struct arena *a, const struct job *job)
 {
-	struct hash *list = arena_alloc(a, job->n * sizeof(*list) + 1);
+	struct line_place *list = arena_zalloc(a, job->n + 1, sizeof(*list));
 
-	*ret_n = job->n;
-	for (size_t i = 0; i < job->n; i++) {
-		list[i] = job->facts[i].chain;
-		if (!job->facts[i].is_hashed)
-			*ret_n = 0;
-	}
+	for (size_t i = 0; i < job->n; i++)
+		list[i] = (struct line_place){ job->facts[i].chain,
+			job->facts[i].clock > 0 ? (uint64_t)job->facts[i].clock : 0 };
 	return list;
 }
 
 /* With a root from elsewhere it can be known whether this is the whole log, and the unsigned members of
- * the last receipt are covered too.  Leaves of receipts that are lost are put in where a repair tells of
- * them. */
-static void check_root(struct walk *w)
+ * the last receipt are covered too. */
+void verify_chain_root(struct verification *v, const struct merkle *tree)
 {
-	struct verification *v = w->v;
-	const struct job *job = w->job;
-	struct merkle tree = { 0 };
-	struct hash want, have;
+	struct hash want, have = merkle_head(tree);
 
-	for (size_t i = 0; i < job->n; i++) {
-		const struct facts *f = &job->facts[i], *before = i ? f - 1 : NULL;
-		const struct gap *g =
-			f->clock == (before ? before->clock + 1 : 1) ? NULL : gap_between(w, before, f);
-		for (uint64_t k = 0; g && k < g->next - g->after - 1; k++)
-			merkle_append(&tree, &g->leaves[k]);
-		struct hash leaf = merkle_leaf(job->facts[i].chain.b, SHA256_SIZE);
-		merkle_append(&tree, &leaf);
-	}
-	have = merkle_head(&tree);
 	verify_value(v, "root_hash", hash_hex(v->a, &have));
 	if (!hash_from_hex(v->trust->root, &want)) {
 		(void)verify_fail(v, "undecodable hash", "the trusted root does not decode to 32 bytes");
@@ -461,6 +454,24 @@ static void check_root(struct walk *w)
 			"changed");
 	}
 	verify_check(v, "log_root", v->complete == ANSWER_YES ? CHECK_PASS : CHECK_FAIL, "");
+}
+
+/* Leaves of receipts that are lost are put in where a repair tells of them. */
+static void check_root(struct walk *w)
+{
+	const struct job *job = w->job;
+	struct merkle tree = { 0 };
+
+	for (size_t i = 0; i < job->n; i++) {
+		const struct facts *f = &job->facts[i], *before = i ? f - 1 : NULL;
+		const struct gap *g =
+			f->clock == (before ? before->clock + 1 : 1) ? NULL : gap_between(w, before, f);
+		for (uint64_t k = 0; g && k < g->next - g->after - 1; k++)
+			merkle_append(&tree, &g->leaves[k]);
+		struct hash leaf = merkle_leaf(job->facts[i].chain.b, SHA256_SIZE);
+		merkle_append(&tree, &leaf);
+	}
+	verify_chain_root(w->v, &tree);
 }
 
 bool verify_receipt_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
@@ -495,8 +506,8 @@ size_t verify_lines_alone(
 
 /* First the keys that the chain itself tells of, then all lines by themselves, then the walk, then the root:
  * the root is only meaningful once every line has its hash. */
-void verify_receipt_lines(
-	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n)
+void verify_receipt_places(
+	struct verification *v, struct bytes text, const char *name, struct line_place **ret, size_t *ret_n)
 {
 	struct bytes *lines;
 	size_t slots = 16;
@@ -507,8 +518,8 @@ void verify_receipt_lines(
 	v->trust = job.trust;
 	v->key_order = v->trust->key_order;
 	job.n = cut_lines(v->a, text, &lines);
-	if (ret_n)
-		*ret_n = 0;
+	*ret = NULL;
+	*ret_n = 0;
 	if (job.n == 0) {
 		(void)verify_fail(v, "no receipts supplied", "the file holds no receipts");
 		return;
@@ -527,6 +538,14 @@ void verify_receipt_lines(
 	conclude(&w);
 	if (v->trust->root)
 		check_root(&w);
-	if (ret_chain)
-		*ret_chain = chain_hashes(v->a, &job, ret_n);
+	*ret = places_of(v->a, &job);
+	*ret_n = job.n;
+}
+
+void verify_receipt_lines(struct verification *v, struct bytes text, const char *name)
+{
+	struct line_place *places;
+	size_t n;
+
+	verify_receipt_places(v, text, name, &places, &n);
 }

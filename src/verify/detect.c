@@ -346,7 +346,7 @@ static bool verify_lines(struct verification *v, struct bytes text, const char *
 		verify_key_history(v, text, name);
 	} else if (rest.n > 0 && json_get(row, "receipt_id")) {
 		v->kind = "receipt chain";
-		verify_receipt_lines(v, text, name, NULL, NULL);
+		verify_receipt_lines(v, text, name);
 	} else {
 		return false;
 	}

@@ -44,6 +44,18 @@ unsigned verify_key_order(struct verification *v, unsigned before);
 /* Merge the answers of one part into the whole: one "no" makes it no, one "not established" keeps it from yes. */
 void verify_merge(struct verification *whole, const struct verification *part, bool is_first);
 
+/* A chain of lines, and where each receipt stands in the log: its chain hash and clock. */
+struct line_place {
+	struct hash chain;
+	uint64_t clock;
+};
+void verify_receipt_places(
+	struct verification *v, struct bytes text, const char *name, struct line_place **ret, size_t *ret_n);
+/* What such a chain does not establish; and whether it is the whole log of the root that was given. */
+void verify_chain_notes(
+	struct verification *v, uint64_t lost, bool starts_late, bool is_last_open, bool is_respelled);
+void verify_chain_root(struct verification *v, const struct merkle *tree);
+
 /* Members of an object as text; "" when absent or no string. */
 const char *member_text(const struct json *o, const char *name);
 bool is_prefixed_hash(const char *s); /* "sha256:" and 64 lower-case hex digits */

@@ -95,6 +95,7 @@ struct verification {
 	const char *record, *member, *expected, *found;
 	const struct trusted_key *signer_key; /* the trusted key that verified, or NULL */
 	unsigned key_order; /* of a chain: of its newest key, or what it continues */
+	size_t lines_before; /* of a chain: lines of the file that stand before this text */
 	const char *signer; /* hex of the key that verified, or NULL */
 	bool is_legacy, is_self_attested;
 	bool is_no_record, is_damaged;
@@ -131,10 +132,13 @@ void verify_receipt_text(struct verification *v, struct bytes text, const char *
 /* Receipts in causal order, and permits.  Checks identity, integrity, policy, execution_observation, closure, permit. */
 void verify_receipts(struct verification *v, const struct json *receipts, const struct json *permits);
 /* One receipt per line.  Links are followed within each session; a decision record carried as `subject` is verified with
- * the receipt that stands for it.  On trust->threads threads.  ret_chain and ret_n, when not NULL, receive every chain hash in
- * file order (in v->a): the leaf inputs of the log; *ret_n is 0 when some line has none. */
-void verify_receipt_lines(
-	struct verification *v, struct bytes text, const char *name, struct hash **ret_chain, size_t *ret_n);
+ * the receipt that stands for it.  On trust->threads threads. */
+void verify_receipt_lines(struct verification *v, struct bytes text, const char *name);
+/* The same for an open file of any length, piece by piece (of about so many bytes, which is what it needs of memory), when it holds one
+ * chain.  False: it does not; begin again.  *ret_rc: it could not be read. */
+enum { VERIFY_PIECE = 8 << 20 };
+bool verify_receipt_file(struct verification *v, struct sys *sys, int fd, const char *name,
+	size_t piece_bytes, int *ret_rc, struct err *e);
 /* One line of such a chain alone: everything but its place.  *ret is the receipt, NULL when it is none. */
 bool verify_receipt_line(struct verification *v, struct bytes line, const char *name, struct json **ret,
 	struct hash *ret_chain);

@@ -193,6 +193,75 @@ static void ranges(void **state)
 	end(&f);
 }
 
+/* ---- a chain in one file, piece by piece ---- */
+
+static int put_line(void *arg, const char *file, uint64_t line, struct bytes text, const struct json *receipt,
+	struct err *e)
+{
+	(void)file;
+	(void)line;
+	(void)receipt;
+	(void)e;
+	buf_add(arg, text.p, text.n);
+	buf_addc(arg, '\n');
+	return 0;
+}
+
+static const char *report(struct fixture *f, struct verification *v)
+{
+	struct buf b;
+
+	buf_init(&b, &f->a);
+	json_write(&b, verification_json(&f->a, v), 0);
+	buf_addc(&b, 0);
+	return b.p;
+}
+
+/* Whatever was done to the file: the same answer, to the letter, as when it is read as a whole. */
+static void pieces_change_nothing(void **state)
+{
+	(void)state;
+	static const char *const edits[][2] = { { NULL, NULL },
+		{ "\"verdict\":\"ALLOW\"", "\"verdict\":\"DENYX\"" },
+		{ "\"prev_hash\":\"", "\"prev_hash\":\"0" }, { "{\"args", "[\"args" }, { "\n", " " } };
+	static const size_t sizes[] = { 2000, 5000, 40000, 10 << 20 };
+	struct fixture f;
+	struct buf text;
+
+	begin(&f);
+	buf_init(&text, &f.a);
+	assert_int_equal(receipts_each(sys_real(), f.t.fd, put_line, &text, &f.e), OK);
+	struct chain_end at;
+	assert_int_equal(append(&f, &at), OK); /* the root of a log that has one more */
+	struct hash other = merkle_head(&at.tree);
+	for (size_t i = 0; i < ARRAY_SIZE(edits); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+			char *copy = arena_strndup(&f.a, text.p, text.n);
+			if (edits[i][0])
+				memcpy(strstr(copy + text.n / 2, edits[i][0]), edits[i][1],
+					strlen(edits[i][1]));
+			struct trust trust = f.trust;
+			trust.root = k % 2 ? hash_hex(&f.a, &other) : NULL;
+			struct verification whole, pieces;
+			verification_begin(&whole, &f.a, &trust, "receipt chain");
+			verify_receipt_lines(&whole, (struct bytes){ (uint8_t *)copy, text.n }, "chain");
+			AUTO(close_fd)
+			int fd = openat(f.t.fd, "chain", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+			assert_int_equal(write(fd, copy, text.n), (ssize_t)text.n);
+			int rc;
+			verification_begin(&pieces, &f.a, &trust, "receipt chain");
+			bool is_one =
+				verify_receipt_file(&pieces, sys_real(), fd, "chain", sizes[k], &rc, &f.e);
+			assert_int_equal(rc, OK);
+			if (!is_one) { /* a line that is no receipt is of no session: read as a whole */
+				assert_true(i >= 3);
+				continue;
+			}
+			assert_string_equal(report(&f, &pieces), report(&f, &whole));
+		}
+	end(&f);
+}
+
 /* ---- packs with lines ---- */
 
 static void export(struct fixture *f, const struct evidence_choice *choice, struct evidence *x)
@@ -421,6 +490,7 @@ int main(void)
 		cmocka_unit_test(older_files_changed),
 		cmocka_unit_test(older_leaves_lost),
 		cmocka_unit_test(ranges),
+		cmocka_unit_test(pieces_change_nothing),
 		cmocka_unit_test(lines_verify),
 		cmocka_unit_test(lines_dishonest),
 		cmocka_unit_test(changed_meanwhile),

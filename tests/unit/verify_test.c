@@ -207,7 +207,7 @@ static void sessions_are_followed_apart(void **state)
 
 static void threads_change_nothing(void **state)
 {
-	struct hash *one, *many;
+	struct line_place *one, *many;
 	size_t one_n, many_n;
 	struct verification v;
 	struct buf b;
@@ -216,11 +216,11 @@ static void threads_change_nothing(void **state)
 	buf_init(&b, &a);
 	add_chain(&b, "s", 200);
 	verification_begin(&v, &a, &trusting, "chain");
-	verify_receipt_lines(&v, buf_bytes(&b), "test", &one, &one_n);
+	verify_receipt_places(&v, buf_bytes(&b), "test", &one, &one_n);
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	trusting.threads = 5;
 	verification_begin(&v, &a, &trusting, "chain");
-	verify_receipt_lines(&v, buf_bytes(&b), "test", &many, &many_n);
+	verify_receipt_places(&v, buf_bytes(&b), "test", &many, &many_n);
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	assert_int_equal(one_n, 200);
 	assert_int_equal(many_n, 200);
@@ -296,11 +296,11 @@ static void a_carried_decision_is_bound(void **state)
 	json_sets(&a, r, "signature", sign_hex(signing));
 	struct verification v;
 	verification_begin(&v, &a, &trusting, "chain");
-	verify_receipt_lines(&v, text_of(r), "test", NULL, NULL);
+	verify_receipt_lines(&v, text_of(r), "test");
 	assert_int_equal(verification_headline(&v), HEADLINE_ADMISSIBLE);
 	json_sets(&a, d, "resource", "another");
 	verification_begin(&v, &a, &trusting, "chain");
-	verify_receipt_lines(&v, text_of(r), "test", NULL, NULL);
+	verify_receipt_lines(&v, text_of(r), "test");
 	assert_int_equal(verification_headline(&v), HEADLINE_TAMPERED);
 	assert_string_equal(v.error, "decision_rejected");
 }
