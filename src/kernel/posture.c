@@ -339,15 +339,13 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	*ret = p;
 }
 
-bool posture_stands_alone(struct sys *s, struct arena *a, const struct workspace *ws, const char *root)
+bool posture_is_theirs(struct sys *s, struct arena *a, const struct workspace *ws, const char *root)
 {
 	struct posture p = { .dir = workspace_place(a, ws, root) };
 
-	if (!p.dir)
-		return false;
-	if (read_document(s, a, ws, root, &p, NULL) == OK)
-		return json_get_bool(p.word, "stands_alone", false);
-	return is_new_place(s, a, root, &p) && p.stands_alone;
+	return p.dir &&
+		(file_exists(s, AT_FDCWD, arena_printf(a, "%s/" POSTURE_FILE, p.dir)) ||
+			(is_new_place(s, a, root, &p) && p.stands_alone));
 }
 
 /* ---- once, until it changes ---- */

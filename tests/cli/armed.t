@@ -71,6 +71,11 @@ beside() {
 ok "a person's workspace below is left to them" beside
 ok "also when a run changes it, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
 ok "what they chose there holds" says 0 '"profile": "inspect_local"' helm workspace show --path sub/theirs --json
+for word in "$scratch"/home/.helm/trees/*/posture.json; do
+  grep -q sub/theirs "$word" && echo x >"$word"
+done
+ok "also while nobody can say what they decided" stays sub/theirs/.helm/workspace.json "echo '{}' >sub/theirs/.helm/workspace.json"
+ok "where nothing goes then" exits 25 helm run --workspace sub/theirs -- true
 rm -rf sub/theirs
 
 # Hooks and configuration of git.
