@@ -18,11 +18,10 @@
 #include <sys/platform/x86.h>
 
 /* Which instructions its code may use, libcrypto asks the processor before main() starts.  Each question is
- * a trap into the hypervisor on a virtual machine: eight of them take as long as signing a receipt.  The C
- * library has asked already and tells for free.  So the table libcrypto reads, and the one other function
- * its SHA-256 needs, are here; the object file that asks is then not linked.  They are weak: a program that
- * uses more of libcrypto gets libcrypto's own, filled in before this runs.  An empty table is safe, too: it
- * means the slowest code. */
+ * a trap into the hypervisor on a virtual machine, of some microseconds.  The C library has asked already
+ * and tells for free.  So the table libcrypto reads, and the one other function its SHA-256 needs, are here;
+ * the object file that asks is then not linked.  They are weak: a program that uses more of libcrypto gets
+ * libcrypto's own, filled in before this runs.  An empty table is safe, too: it means the slowest code. */
 __attribute__((weak)) uint32_t OPENSSL_ia32cap_P[16];
 
 __attribute__((weak)) void OPENSSL_cleanse(void *p, size_t n)

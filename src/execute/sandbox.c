@@ -123,7 +123,7 @@ static int map_user(uid_t uid, gid_t gid)
 
 /* Puts an empty, unreadable file system over the directory.  What lies below can then not be reached by any
  * name.  One file system serves all: the first cover is made, *first remembers where, and the others are
- * that one again, which costs a third.  A file becomes the empty one, so that programs which only look for it go on. */
+ * that one again.  A file becomes the empty one, so that programs which only look for it go on. */
 static int cover(const char *dir, const char **first)
 {
 	const unsigned long closed = MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY;

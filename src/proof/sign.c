@@ -71,8 +71,8 @@ void sign_message(const uint8_t secret[SIGN_SECRET], struct bytes msg, uint8_t s
 /* ---- memory for secrets ----
  *
  * Not the library's own: that one must be started first, which asks the processor what it can do (a trap
- * into the hypervisor for each question, on a virtual machine) and the system for random numbers; together
- * a fifth of what a signature costs.  Nothing else here needs the library to be started.
+ * into the hypervisor for each question, on a virtual machine) and the system for random numbers.  Nothing
+ * else here needs the library to be started.
  *
  * A secret fits into one page.  It lies at the end of it, so that writing past it meets the guard page
  * behind; the page in front is a guard, too. */
