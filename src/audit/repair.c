@@ -548,12 +548,17 @@ static int repair_locked(struct recorder *r, struct arena *a, const struct trust
 	return rc || !apply ? rc : log_repair(r, a, &p.plan, &ret->seam, e);
 }
 
-/* The lock is held from the first look to the last write. */
+/* A sound log is looked at beside its writers, who would wait for as long as reading all of it takes.  Otherwise the lock is held from a
+ * second look, which is the one that counts, to the last write. */
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
 	*ret = (struct log_repaired){ 0 };
-	int rc = recorder_lock(r, e);
+	int rc = log_check(r->sys, a, r->state_fd, trust, options, &ret->report, e);
+	if (rc || (!ret->report.is_damaged && !ret->report.has_wrong_leaves))
+		return rc;
+	ret->report = (struct log_report){ 0 };
+	rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	rc = repair_locked(r, a, trust, options, apply, ret, e);

@@ -192,13 +192,13 @@ int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws,
 }
 
 /* Nothing is lost where nothing was decided yet. */
-static bool is_new_place(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *p)
+static bool is_new_place(struct sys *s, struct arena *a, const char *root, struct posture *p)
 {
 	struct json *place;
 
 	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
 		    NULL) ||
-		!text_eq(json_get_text(place, "root", ""), posture_name(a, ws->root)))
+		!text_eq(json_get_text(place, "root", ""), posture_name(a, root)))
 		return false;
 	p->stands_alone = json_get_bool(place, "stands_alone", false);
 	return true;
@@ -323,7 +323,7 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	int rc = p.dir ? read_document(s, a, ws, ws->root, &p, &e) : OK;
 
 	/* The first act puts its document there and then takes place.json away: whoever saw neither looks again. */
-	if (rc == E_MISSING && is_new_place(s, a, ws, &p))
+	if (rc == E_MISSING && is_new_place(s, a, ws->root, &p))
 		rc = OK;
 	else if (rc == E_MISSING && (rc = read_document(s, a, ws, ws->root, &p, &e)) == E_MISSING)
 		rc = recover(s, a, ws, &p, &e);
@@ -337,6 +337,15 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	if (p.dir && !p.broken && !p.stands_alone)
 		look_above(s, a, ws, &p);
 	*ret = p;
+}
+
+bool posture_is_theirs(struct sys *s, struct arena *a, const struct workspace *ws, const char *root)
+{
+	struct posture p = { .dir = workspace_place(a, ws, root) };
+
+	return p.dir &&
+		(file_exists(s, AT_FDCWD, arena_printf(a, "%s/" POSTURE_FILE, p.dir)) ||
+			(is_new_place(s, a, root, &p) && p.stands_alone));
 }
 
 /* ---- once, until it changes ---- */

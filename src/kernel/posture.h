@@ -36,6 +36,10 @@ void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 /* Does the word about another place hold here, and says more than the shipped defaults do? */
 bool posture_binds(const struct posture *p);
 
+/* Is the place `root`, another one than that of `ws`, one that somebody has decided about, or made as a person?  Also when what was
+ * decided cannot be believed now: then nothing goes there. */
+bool posture_is_theirs(struct sys *s, struct arena *a, const struct workspace *ws, const char *root);
+
 /* Change the word: the one way for every act.  `edit` changes `word`, a copy of the snapshot in force, or says why not.  Then the
  * intent is on disk, the act with the new snapshot in the chain, the document replaced and the files in the tree made to agree.
  * Killed anywhere between, the stricter of both snapshots holds until the next command has finished it. */

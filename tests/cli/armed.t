@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # set by lib.sh
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 
+needs_terminal
 fresh_workspace
 git init -q . 2>/dev/null || skip_all "git is needed"
 mkdir -p sub/inner
@@ -49,6 +50,33 @@ ok "a link to the person's own settings is held" held .claude "ln -s $scratch/ho
 ok "and their settings stay" grep -q mine "$scratch/home/.claude/settings.json"
 ok "settings of a directory below are held" held sub/inner/.claude/settings.json "mkdir sub/inner/.claude; echo '{}' >sub/inner/.claude/settings.json"
 ok "a workspace below is held" held sub/.helm "mkdir sub/.helm; echo '{}' >sub/.helm/workspace.json"
+# A person makes and uses a workspace below while a run goes on beside it.
+beside() {
+  mkfifo "$scratch/go"
+  run "echo begun >begun; read -r x <'$scratch/go'" &
+  waited=0
+  while [ ! -e begun ] && [ $waited -lt 1000 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+  terminal -- helm init --path sub/theirs >/dev/null && terminal -- helm profile use inspect_local --path sub/theirs >/dev/null &&
+    helm run --workspace sub/theirs -- true >/dev/null
+  echo >"$scratch/go"
+  wait
+  [ -e sub/theirs/.helm/receipts.jsonl ] && ! grep -q "left behind" "$scratch/.said" && helm log check --path sub/theirs >/dev/null && return 0
+  cat "$scratch/.said"
+  ls -A sub/theirs
+  return 1
+}
+ok "a person's workspace below is left to them" beside
+ok "also when a run changes it, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
+ok "what they chose there holds" says 0 '"profile": "inspect_local"' helm workspace show --path sub/theirs --json
+for word in "$scratch"/home/.helm/trees/*/posture.json; do
+  grep -q sub/theirs "$word" && echo x >"$word"
+done
+ok "also while nobody can say what they decided" stays sub/theirs/.helm/workspace.json "echo '{}' >sub/theirs/.helm/workspace.json"
+ok "where nothing goes then" exits 25 helm run --workspace sub/theirs -- true
+rm -rf sub/theirs
 
 # Hooks and configuration of git.
 ok "a hook cannot be made where hooks are" unchanged .git/HEAD "echo x >.git/hooks/pre-commit"

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,6 +121,31 @@ static void sound(void **state)
 	assert_true(json_get(report.doc, "files")->n > 1);
 	assert_int_equal(json_get(report.doc, "findings")->n, 0);
 	assert_int_equal(json_get_int(report.doc, "tree_size", 0), report.receipts);
+	end(&f);
+}
+
+static unsigned exclusive_locks;
+
+static int counting_lock(struct sys *s, int fd, int op)
+{
+	(void)s;
+	exclusive_locks += (op & LOCK_EX) != 0;
+	return sys_real()->lock(sys_real(), fd, op);
+}
+
+/* A repair that has nothing to do keeps nobody from writing while it reads. */
+static void a_sound_log_is_not_locked(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct sys s = *sys_real();
+
+	begin(&f, 3, 1 << 20);
+	recorder_close(&f.r);
+	s.lock = counting_lock;
+	recorder_open(&f.r, &s, f.dir.fd, f.key);
+	repair(&f);
+	assert_int_equal(exclusive_locks, 0);
 	end(&f);
 }
 
@@ -604,6 +630,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sound),
+		cmocka_unit_test(a_sound_log_is_not_locked),
 		cmocka_unit_test(every_byte_of_the_chain),
 		cmocka_unit_test(every_byte_of_the_heads),
 		cmocka_unit_test(anchor_finds_a_clean_cut),

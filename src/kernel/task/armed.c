@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/posture.h"
 #include "kernel/task/parts.h"
 #include "propose/propose.h"
 
@@ -354,18 +355,32 @@ static void strip_set_ids(
 	tell(t, rel, is_done ? "stripped" : "left", NULL, "it would run as its owner or group");
 }
 
+/* A workspace below that this run can have made or moved there.  One that a person has made or decided about is theirs: it may be in use
+ * beside the run, and its files permit nothing that its person has not accepted. */
+static bool is_new_workspace(
+	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	struct sys *s = t->k->sys;
+	struct stat inside;
+
+	if (text_eq(rel, name) || !text_eq(name, t->k->ws->state_name) || was_closed(t, task_tree(t), rel) ||
+		s->stat(s, parent, arena_printf(t->a, "%s/workspace.json", name), &inside,
+			AT_SYMLINK_NOFOLLOW) ||
+		!(is_newer(t, st) || is_newer(t, &inside)))
+		return false;
+	const char *root =
+		arena_printf(t->a, "%s/%.*s", task_tree(t), (int)(strlen(rel) - strlen(name) - 1), rel);
+	return !posture_is_theirs(s, t->a, t->k->ws, root);
+}
+
 /* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
-	bool is_root = text_eq(rel, name), is_dir = S_ISDIR(st->st_mode);
-	struct stat inside;
+	bool is_dir = S_ISDIR(st->st_mode);
 
 	if (is_dir && text_eq(name, ".git"))
 		look_at_repository(t, parent, rel);
-	if (is_dir && !is_root && text_eq(name, t->k->ws->state_name) && !was_closed(t, task_tree(t), rel) &&
-		t->k->sys->stat(t->k->sys, parent, arena_printf(t->a, "%s/workspace.json", name), &inside,
-			AT_SYMLINK_NOFOLLOW) == 0 &&
-		(is_newer(t, st) || is_newer(t, &inside)))
+	if (is_dir && is_new_workspace(t, parent, name, rel, st))
 		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
 	if (is_dir || !is_newer(t, st) || strstr(name, HELD))
 		return;
