@@ -108,8 +108,8 @@ int cmd_verify(struct cli *r, struct err *e);
 /* For commands that a person uses: cmd_trust.c. */
 #define PERSON_KEY \
 	{ \
-		"key", OPT_VALUE, "FILE", "answer with this registered approver's key instead of a terminal", NULL, \
-			false \
+		"key", OPT_VALUE, "FILE", \
+			"answer with this registered approver's key instead of a terminal", NULL, false \
 	}
 extern const struct opt workspace_trust_opts[];
 int cmd_workspace_trust(struct cli *r, struct err *e);

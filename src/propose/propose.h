@@ -23,7 +23,8 @@ struct surroundings {
 	const char *helm_home; /* ~/.helm; or NULL */
 	const char *tmpdir; /* $TMPDIR or "/tmp" */
 	const char *const *environment; /* NAME=value of the child, NULL-terminated; or NULL */
-	const char *const *narrower; /* names of profiles that permit no more than the one in force; NULL: unknown */
+	const char *const
+		*narrower; /* names of profiles that permit no more than the one in force; NULL: unknown */
 	bool inspect_scripts; /* read scripts inside the workspace (default true for commands) */
 	bool inside_run; /* we are ourselves below a governed process */
 };

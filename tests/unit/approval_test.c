@@ -423,8 +423,7 @@ static struct cost cost_now(void)
 	assert_int_equal(ask("rm -rf other").verdict, V_ALLOW);
 	c.granted = bytes_read;
 	bytes_read = 0;
-	assert_int_equal(
-		ask(arena_printf(&x.request, "git clean -fdx x%d", number++)).verdict, V_ESCALATE);
+	assert_int_equal(ask(arena_printf(&x.request, "git clean -fdx x%d", number++)).verdict, V_ESCALATE);
 	c.asked = bytes_read;
 	bytes_read = 0;
 	(void)document();

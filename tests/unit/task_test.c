@@ -146,8 +146,7 @@ static void paused(void **state)
 	char *token;
 
 	(void)state;
-	assert_int_equal(
-		pause_profile(&x.k, &x.request, "workspace_edit", "fire drill", &token, &e), OK);
+	assert_int_equal(pause_profile(&x.k, &x.request, "workspace_edit", "fire drill", &token, &e), OK);
 	struct run_report r = run_argv("workspace_edit", ARGV("touch", "another"));
 	assert_int_equal(r.exit_code, 26);
 	assert_string_equal(statuses(&r), "queued blocked_by_pause");
