@@ -51,7 +51,7 @@ fresh_workspace() {
 needs_terminal() {
   command -v python3 >/dev/null 2>&1 || skip_all "python3 is needed to make a terminal"
   mkdir "$scratch/.terminals"
-  python3 "$HELM_SOURCE/tests/tools/terminal.py" --serve "$scratch/.terminals"
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" --serve "$scratch/.terminals" $$
   waited=0
   while [ ! -e "$scratch/.terminals/ready" ] && [ $waited -lt 500 ]; do
     sleep 0.01

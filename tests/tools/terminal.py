@@ -4,7 +4,7 @@
 terminal.py [--inside | --forge] [--seconds N] WORD... -- COMMAND...: run COMMAND on a terminal, and type the next WORD whenever it waits for one
 (its output ends in ": " or "> ").  Prints what the terminal showed; the exit code is the command's, 124 when time is up.
 
-terminal.py --serve DIR: stay, and make such terminals for whoever asks in DIR, until DIR is gone.  Such a terminal hangs on a process
+terminal.py --serve DIR [PID]: stay, and make such terminals for whoever asks in DIR, until DIR or the process PID is gone.  Such a terminal hangs on a process
 that was there before the test did anything, as the terminal of a person hangs on something older than the agents they watch.  Without
 a server, or with --inside, the terminal is made by the caller, who may be an agent; with --forge by a process that has left the caller
 first, so that nobody is above it."""
@@ -53,8 +53,8 @@ def answer(place, name):
     os.rename(temporary, os.path.join(place, name[:-4] + ".done"))
 
 
-def serve(place):
-    """Leaves its parents, then looks for questions: a directory needs no program to wake us."""
+def serve(place, owner):
+    """Leaves its parents, then answers questions: a file in the directory, and a byte in its pipe to wake us."""
     if os.fork():
         return
     os.setsid()
@@ -62,8 +62,10 @@ def serve(place):
         os._exit(0)
     for fd in range(3):
         os.dup2(os.open("/dev/null", os.O_RDWR), fd)
+    os.mkfifo(os.path.join(place, "wake"))
+    wake = os.open(os.path.join(place, "wake"), os.O_RDWR | os.O_NONBLOCK)
     open(os.path.join(place, "ready"), "w").close()
-    while os.path.isdir(place):
+    while os.path.isdir(place) and (not owner or os.path.exists("/proc/" + owner)):
         try:
             names = [n for n in os.listdir(place) if n.endswith(".ask")]
         except OSError:
@@ -85,7 +87,8 @@ def serve(place):
                     break
             except ChildProcessError:
                 break
-        time.sleep(0.01)
+        if select.select([wake], [], [], 1)[0]:
+            os.read(wake, 4096)
     os._exit(0)
 
 
@@ -95,6 +98,12 @@ def ask(place, words, command, limit):
         json.dump({"words": words, "command": command, "limit": limit, "cwd": os.getcwd(),
                    "env": {k: v for k, v in os.environ.items() if k != "TERMINALS"}}, f)
     os.rename(name + ".tmp", name + ".ask")
+    try:
+        wake = os.open(os.path.join(place, "wake"), os.O_WRONLY | os.O_NONBLOCK)
+        os.write(wake, b"x")
+        os.close(wake)
+    except OSError:
+        pass  # the server looks by itself after a second, or is gone
     end = time.monotonic() + limit + 5
     while not os.path.exists(name + ".done"):
         if time.monotonic() > end:
@@ -132,7 +141,7 @@ def forge(words, command, limit):
 def main():
     args = sys.argv[1:]
     if args[0] == "--serve":
-        serve(args[1])
+        serve(args[1], args[2] if len(args) > 2 else "")
         return 0
     split = args.index("--")
     words, command = args[:split], args[split + 1:]
