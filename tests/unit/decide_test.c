@@ -312,70 +312,6 @@ static void unreadable_without_a_reason_is_asked_about(void **state)
 	assert_string_equal(d.decisive->instead, "correct the syntax");
 }
 
-/* What a profile says about programs nobody knows. */
-static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
-{
-	static const struct {
-		enum unknown_rule rule;
-		enum action want;
-	} cases[] = { { UNKNOWN_ALLOW, ACTION_ALLOW }, { UNKNOWN_ASK, ACTION_ASK },
-		{ UNKNOWN_DENY, ACTION_DENY } };
-	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
-	struct effect known = { .kind = FX_READ, .program = "ls" };
-	struct profile p = *profiles_find(&profiles, "service_ops");
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-		struct decide_context at = { .a = &a };
-		struct decision d;
-		p.unknown_tool = cases[i].rule;
-		decide(shipped, &p, &pr, &at, &d);
-		assert_int_equal(d.action, cases[i].want);
-		pr.effects = &known;
-		decide(shipped, &p, &pr, &at, &d);
-		assert_int_equal(d.action, ACTION_ALLOW);
-	}
-}
-
-/* What a profile says about scripts that were not read; one that was read is what its text is. */
-static void a_profile_may_ask_about_what_was_not_read(void **state)
-{
-	struct effect e = { .kind = FX_SCRIPT, .tag = "script.file", .program = "python3" };
-	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-	struct profile p = *profiles_find(&profiles, "service_ops");
-	struct decide_context at = { .a = &a };
-	struct decision d;
-
-	(void)state;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ALLOW);
-	p.unread = UNREAD_ASK;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ASK);
-	assert_string_equal(d.detail_code, "profile.unread");
-	e.flags = FXF_WAS_READ;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.action, ACTION_ALLOW);
-}
-
-/* Not knowing a program weighs more where nothing else is allowed: only where neither writing nor the network is. */
-static void not_knowing_counts_where_nothing_is_allowed(void **state)
-{
-	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
-	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
-	struct profile p = *profiles_find(&profiles, "inspect_local");
-	struct decide_context at = { .a = &a };
-	struct decision d;
-
-	(void)state;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.score_hundredths, 35);
-	p.network = ALLOWANCE_YES;
-	decide(shipped, &p, &pr, &at, &d);
-	assert_int_equal(d.score_hundredths, 0);
-}
-
 /* Small things that no rule stops add up until a person is asked, and the answer names them. */
 static void many_small_risks_add_up_to_a_question(void **state)
 {
@@ -902,9 +838,6 @@ int main(void)
 		TEST(more_effects_never_lower_the_answer),
 		TEST(many_findings_stay_bounded),
 		TEST(unreadable_without_a_reason_is_asked_about),
-		TEST(a_profile_may_ask_about_or_deny_unknown_programs),
-		TEST(a_profile_may_ask_about_what_was_not_read),
-		TEST(not_knowing_counts_where_nothing_is_allowed),
 		TEST(many_small_risks_add_up_to_a_question),
 		TEST(a_full_list_takes_no_more_of_the_same),
 		TEST(the_list_of_targets_stays_bounded),

@@ -1,0 +1,105 @@
+/* decide_unknown_test.c — what a profile says about what nobody knows: programs, and scripts that were not read. */
+#include "decide/decide.h"
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct arena a;
+static struct profiles profiles;
+static const struct policy *shipped;
+
+static int begin(void **state)
+{
+	(void)state;
+	profiles_builtin(&a, &profiles);
+	shipped = policy_compile(&a, NULL);
+	return 0;
+}
+
+static int done(void **state)
+{
+	(void)state;
+	arena_done(&a);
+	a = (struct arena){ 0 };
+	return 0;
+}
+
+/* What a profile says about programs nobody knows. */
+static void a_profile_may_ask_about_or_deny_unknown_programs(void **state)
+{
+	static const struct {
+		enum unknown_rule rule;
+		enum action want;
+	} cases[] = { { UNKNOWN_ALLOW, ACTION_ALLOW }, { UNKNOWN_ASK, ACTION_ASK },
+		{ UNKNOWN_DENY, ACTION_DENY } };
+	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
+	struct effect known = { .kind = FX_READ, .program = "ls" };
+	struct profile p = *profiles_find(&profiles, "service_ops");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		p.unknown_tool = cases[i].rule;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, cases[i].want);
+		pr.effects = &known;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, ACTION_ALLOW);
+	}
+}
+
+/* What a profile says about scripts that were not read; one that was read is what its text is. */
+static void a_profile_may_ask_about_what_was_not_read(void **state)
+{
+	struct effect e = { .kind = FX_SCRIPT, .tag = "script.file", .program = "python3" };
+	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+	struct profile p = *profiles_find(&profiles, "service_ops");
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ALLOW);
+	p.unread = UNREAD_ASK;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ASK);
+	assert_string_equal(d.detail_code, "profile.unread");
+	e.flags = FXF_WAS_READ;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.action, ACTION_ALLOW);
+}
+
+/* Not knowing a program weighs more where nothing else is allowed: only where neither writing nor the network is. */
+static void not_knowing_counts_where_nothing_is_allowed(void **state)
+{
+	struct effect e = { .kind = FX_UNKNOWN, .tag = "unknown.program", .program = "frob" };
+	struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+	struct profile p = *profiles_find(&profiles, "inspect_local");
+	struct decide_context at = { .a = &a };
+	struct decision d;
+
+	(void)state;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.score_hundredths, 35);
+	p.network = ALLOWANCE_YES;
+	decide(shipped, &p, &pr, &at, &d);
+	assert_int_equal(d.score_hundredths, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_profile_may_ask_about_or_deny_unknown_programs),
+		cmocka_unit_test(a_profile_may_ask_about_what_was_not_read),
+		cmocka_unit_test(not_knowing_counts_where_nothing_is_allowed),
+	};
+	return cmocka_run_group_tests_name("decide_unknown", tests, begin, done);
+}
