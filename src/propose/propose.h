@@ -40,7 +40,8 @@ void propose_argv(struct arena *a, const struct surroundings *at, const char *co
 bool shell_speaks_sh(const char *path);
 bool shell_is_known(const char *path);
 
-/* What an agent's tool call would do.  A tool nobody knows is one FX_UNKNOWN with tag "tool.unknown" or "mcp.call". */
+/* What an agent's tool call would do.  A tool nobody knows is one FX_UNKNOWN with tag "tool.unknown" or "mcp.call", and what its
+ * arguments say: paths, commands, code, addresses and SQL. */
 void propose_tool(
 	struct arena *a, const struct surroundings *at, const struct tool_call *call, struct proposal *ret);
 
