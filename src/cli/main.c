@@ -178,8 +178,10 @@ static int dispatch(struct cli *r, char **argv, size_t argc)
 		rc = r->cmd->fn(r, &e);
 	/* Errors are below zero; anything else is the command's own exit code. */
 	if (rc < 0)
-		return report(r, &e);
-	out_flush(r);
+		rc = report(r, &e);
+	else
+		out_flush(r);
+	workspace_close(r->ws);
 	return rc;
 }
 
