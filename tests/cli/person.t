@@ -4,8 +4,7 @@
 needs_terminal
 
 helm init >/dev/null
-ws=$scratch/home/.helm/workspace
-cd "$ws" || exit 1
+mkdir project && cd project && helm init --path . >/dev/null
 question() { # a new question: $id
   mkdir -p "$1"
   helm run -- rm -rf "$1" >/dev/null 2>&1
@@ -20,6 +19,7 @@ drives_older() {
 }
 
 question one
+ok "there is a question" says 0 "rm -rf one" helm approval show "$id"
 ok "no terminal, no person" says 25 "at a terminal" approves
 ok "not inside a guarded run" sh -c '! "$@"' x env -i PATH="$PATH" HOME="$scratch/home" "$HELM_REAL" run -- "$HELM_REAL" approval approve "$id"
 for mark in $(sh "$HELM_SOURCE/tools/clients.sh" marks); do
