@@ -199,6 +199,7 @@ struct log_cut {
 enum cut_lock { CUT_MOMENT, CUT_HELD, CUT_LOCKED };
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e);
+void log_cut_release(struct log_cut *c); /* CUT_HELD is over; the cut stays */
 void log_cut_close(struct log_cut *c); /* for AUTO(); fine on what log_cut_take() gave, also when it failed */
 bool log_cut_is_current(const struct log_cut *c); /* nothing has been written since */
 /* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
