@@ -374,6 +374,11 @@ typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
 
+/* The same for the newest rows only: those of pieces that are not packed yet, some ten thousand at least.  *ret_is_more: there are packed
+ * pieces, which only the index finds a row in quickly. */
+int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
+	row_back *fn, void *arg, bool *ret_is_more, struct err *e);
+
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,
 	size_t *ret_unreadable, struct err *e);
