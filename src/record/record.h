@@ -293,6 +293,8 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 /* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
  * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A rotation is under way, or was interrupted. */
+bool keys_are_changing(struct sys *s, struct arena *a, int dirfd, const char *dir);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
 /* The same, and it was not revoked. */
