@@ -199,6 +199,7 @@ struct log_cut {
 enum cut_lock { CUT_MOMENT, CUT_HELD, CUT_LOCKED };
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e);
+void log_cut_release(struct log_cut *c); /* CUT_HELD is over; the cut stays */
 void log_cut_close(struct log_cut *c); /* for AUTO(); fine on what log_cut_take() gave, also when it failed */
 bool log_cut_is_current(const struct log_cut *c); /* nothing has been written since */
 /* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
@@ -292,6 +293,8 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 /* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
  * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A rotation is under way, or was interrupted. */
+bool keys_are_changing(struct sys *s, struct arena *a, int dirfd, const char *dir);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
 /* The same, and it was not revoked. */
@@ -372,6 +375,11 @@ struct json *row_parse(struct arena *a, struct bytes line, const char *file);
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
+
+/* The same for the newest rows only: those of pieces that are not packed yet, some ten thousand at least.  *ret_is_more: there are packed
+ * pieces, which only the index finds a row in quickly. */
+int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
+	row_back *fn, void *arg, bool *ret_is_more, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

@@ -405,19 +405,16 @@ int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret
 		.max_files = DEFAULT_FILES,
 		.max_bytes = (uint64_t)DEFAULT_MB << 20 };
 	static const char name[] = "references/checkpoint_policy.json";
-	struct json *doc;
+	struct json *doc = NULL;
+	int rc = doc_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &doc, e);
 
-	if (doc_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &doc, e)) {
-		if (e->rc != E_MISSING)
-			return e->rc;
-		*ret = p;
-		return OK;
-	}
-	if (!json_is(doc, JSON_OBJECT))
-		return err_set(e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", name);
-	p.is_file = true;
-	if (read_policy(st, doc, &p, e))
-		return e->rc;
+	p.is_file = rc == OK;
+	if (rc == OK && !json_is(doc, JSON_OBJECT))
+		rc = err_set(e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", name);
+	else if (rc == OK)
+		rc = read_policy(st, doc, &p, e);
+	if (rc && rc != E_MISSING)
+		return err_wrap(e, "how checkpoints are kept cannot be read; mend %s, or move it away", name);
 	*ret = p;
 	return OK;
 }
