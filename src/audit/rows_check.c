@@ -487,7 +487,27 @@ static int join_in_files(struct joining *j, struct err *e)
 
 /* ---- the answer ---- */
 
-/* The receipts that were noted, once more, for the names of their tasks. */
+/* A receipt that speaks of other notes than those that are there. */
+static void name_notes(struct joining *j, uint64_t clock, const char *file, uint64_t line)
+{
+	const struct notes_result *n = &j->noted;
+
+	for (size_t i = 0; i < n->changed && i < ARRAY_SIZE(n->bad); i++) {
+		if (n->bad[i] != clock)
+			continue;
+		struct json *f = add_finding(j, "rows", "notes_changed",
+			arena_printf(j->a,
+				"notes of calls in " TOOL_CALLS
+				" are not those that receipt %llu speaks of: they were changed, removed, added or "
+				"moved; put the ledger back from a copy",
+				(unsigned long long)clock));
+		json_sets(j->a, f, "file", arena_strdup(j->a, file));
+		json_seti(j->a, f, "line", (int64_t)line);
+		json_seti(j->a, f, "receipt", (int64_t)clock);
+	}
+}
+
+/* The receipts that were noted, once more, for their lines and the names of their tasks. */
 static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -496,6 +516,7 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 
 	(void)text;
 	(void)e;
+	name_notes(j, clock, file, line);
 	for (size_t i = 0; i < j->bad_n; i++) {
 		if (j->bad[i].clock != clock)
 			continue;
@@ -521,8 +542,7 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return OK;
 }
 
-/* One finding for each receipt, as far as they are named. */
-static void answer_notes(struct joining *j)
+static void count_notes(struct joining *j)
 {
 	const struct notes_result *n = &j->noted;
 	struct json *doc = json_new(j->a, JSON_OBJECT);
@@ -531,15 +551,6 @@ static void answer_notes(struct joining *j)
 	json_seti(j->a, doc, "changed", (int64_t)n->changed);
 	json_seti(j->a, doc, "away", (int64_t)n->away);
 	json_set(j->a, j->report->doc, "notes", doc);
-	for (size_t i = 0; i < n->changed && i < ARRAY_SIZE(n->bad); i++) {
-		struct json *f = add_finding(j, "rows", "notes_changed",
-			arena_printf(j->a,
-				"notes of calls in " TOOL_CALLS
-				" are not those that receipt %llu speaks of: they were changed, "
-				"removed, added or moved; put the ledger back from a copy",
-				(unsigned long long)n->bad[i]));
-		json_seti(j->a, f, "receipt", (int64_t)n->bad[i]);
-	}
 	if (n->changed > ARRAY_SIZE(n->bad))
 		add_finding(j, "rows", "notes_changed",
 			arena_printf(j->a, "in all, %llu of %llu receipts speak of other notes",
@@ -561,9 +572,10 @@ static int answer(struct joining *j, struct err *e)
 			arena_printf(j->a,
 				"%llu rows are not there, in pieces that were moved away or are gone",
 				(unsigned long long)j->missing));
-		return OK;
+		j->bad_n = 0;
+		j->missing = j->moved = 0;
 	}
-	if (j->bad_n)
+	if (j->bad_n || j->noted.changed)
 		rc = receipts_each(j->s, j->state_fd, name_receipt, j, e);
 	if (rc == OK && j->missing + j->moved > SHOWN)
 		add_finding(j, "rows", "rows_changed",
@@ -617,7 +629,7 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 	if (rc == OK)
 		rc = notes_check_end(j.notes, e);
 	if (rc == OK)
-		answer_notes(&j);
+		count_notes(&j);
 	if (rc == OK)
 		rc = answer(&j, e);
 	notes_check_done(j.notes);

@@ -244,12 +244,13 @@ static int sync_pieces(struct recorder *r, struct arena *a, off_t from, off_t ba
 		AUTO(close_fd)
 		int fd = s->open(s, r->state_fd, ledger_waiting_name(a, TOOL_CALLS, i),
 			O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
-		if (fd >= 0 && s->sync(s, fd))
+		if (fd < 0 ? errno != ENOENT : s->sync(s, fd) != 0)
 			return err_sys(e, "LEDGER_APPEND", "cannot make %s durable", TOOL_CALLS);
 	}
-	if (file_open_dir(s, r->state_fd, LEDGER_WAITING, &dir, NULL) == OK && s->fsync(s, dir))
-		return err_sys(e, "LEDGER_ROTATE", "cannot make %s durable", LEDGER_WAITING);
-	return OK;
+	int rc = file_open_dir(s, r->state_fd, LEDGER_WAITING, &dir, e);
+	if (rc == OK && s->fsync(s, dir))
+		rc = err_sys(e, "LEDGER_ROTATE", "cannot make %s durable", LEDGER_WAITING);
+	return rc == E_MISSING ? OK : rc;
 }
 
 /* Where to begin: where the last one ended, as far as that is known and is there. */
