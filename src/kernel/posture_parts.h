@@ -9,6 +9,7 @@
 #define POSTURE_LOCK "posture.lock"
 #define POSTURE_NEW \
 	"place.json" /* {root, at, stands_alone}: there is no act about this place yet; goes with the first one */
+#define PAUSE_FILE "profile-pause-state.json" /* in the tree */
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
 enum { POSTURE_LIMIT = 4 << 20 };
 

@@ -488,13 +488,20 @@ static int make_file(struct making *m, const char *to, struct bytes content, str
 	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
 }
 
+int workspace_make_root(struct sys *s, const struct workspace *ws, struct err *e)
+{
+	int rc = file_mkdirs(s, AT_FDCWD, ws->root, 0755, e);
+
+	return rc ? err_wrap(e, "cannot create workspace '%s'", ws->root) : OK;
+}
+
 /* State is private to the user: it holds commands and their output. */
 static int make_directories(struct making *m, struct err *e)
 {
-	int rc = file_mkdirs(m->s, AT_FDCWD, m->ws->root, 0755, e);
+	int rc = workspace_make_root(m->s, m->ws, e);
 
 	if (rc)
-		return err_wrap(e, "cannot create workspace '%s'", m->ws->root);
+		return rc;
 	if (m->ws->root_fd < 0) {
 		rc = file_open_dir(m->s, AT_FDCWD, m->ws->root, &m->ws->root_fd, e);
 		if (rc)

@@ -106,7 +106,7 @@ helm checkpoint create --label before-risky-work >/dev/null
 ok "twice the same files are one name" exits 0 helm checkpoint show before-risky-work
 echo "int risky;" >"$ws/src/main.c"
 helm checkpoint create --label before-risky-work >/dev/null
-ok "different files are not" says 1 "before-risky-work-" helm checkpoint restore before-risky-work
+ok "different files are not" says 1 "give an id: 2" helm checkpoint restore before-risky-work
 ok "it says how many" says 1 "3 checkpoints are labelled 'before-risky-work'" helm checkpoint show before-risky-work
 helm checkpoint restore "$id" --delete-new >/dev/null
 

@@ -453,6 +453,12 @@ bool checkpoint_policy_loosens(const struct checkpoint_policy *p)
 		p->exclude_count;
 }
 
+static int policy_unreadable(struct err *e)
+{
+	return err_wrap(e, "how checkpoints are kept cannot be read; mend %s, or move it away",
+		CHECKPOINT_POLICY_FILE);
+}
+
 /* A policy that is there and not valid is an error, not the defaults: those could delete what the user
  * wanted to keep. */
 int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
@@ -464,12 +470,12 @@ int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret
 		file_read(st->sys, st->a, st->root_fd, CHECKPOINT_POLICY_FILE, POLICY_LIMIT, FILE_BENEATH,
 			&text, e)) {
 		if (e->rc != E_MISSING)
-			return e->rc;
+			return policy_unreadable(e);
 		checkpoint_policy_defaults(ret);
 		return OK;
 	}
 	if (checkpoint_policy_parse(st->a, text, &p, e))
-		return e->rc;
+		return policy_unreadable(e);
 	p.is_accepted = st->policy.p != NULL;
 	if (!p.is_accepted)
 		only_stricter(&p);
