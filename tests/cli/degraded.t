@@ -91,7 +91,7 @@ done
 # Nothing of a run is left, also where no pid namespace ends it: whatever left its session, ignores signals, or lost its parents.
 mark=4$$
 left() { # the marked processes that still run; the pattern does not match itself
-  grep -lzE "^$mark[.][0-9]|chai[n]-$mark" /proc/[0-9]*/cmdline 2>/dev/null
+  grep -lzE "^${mark}[.][0-9]|chai[n]-$mark" /proc/[0-9]*/cmdline 2>/dev/null
   return 0
 }
 strays_end() { # strays_end TEXT: what the command leaves
