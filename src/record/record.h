@@ -38,7 +38,7 @@ struct notes_end {
 };
 
 /* So many receipts can be on their way to the disk at once. */
-enum { RECENT_LEAVES = 32 };
+enum { RECENT_LEAVES = 64 };
 
 /* Where the chain ends, and the log over it. */
 struct chain_end {
@@ -156,8 +156,8 @@ int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret
 /* A fresh task id: a random UUID. */
 int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e);
 
-/* Many writers in one process: each call waits until its receipts are on disk, and all that wait at the same time share
- * one write and one sync.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
+/* Many writers in one process: each call waits until its receipts are on disk, and those that wait at the same time share
+ * one write and one sync; the next of them are signed meanwhile.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
 struct recorder_group;
 struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
@@ -208,6 +208,7 @@ struct log_cut {
 enum cut_lock { CUT_MOMENT, CUT_HELD, CUT_LOCKED };
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e);
+void log_cut_release(struct log_cut *c); /* CUT_HELD is over; the cut stays */
 void log_cut_close(struct log_cut *c); /* for AUTO(); fine on what log_cut_take() gave, also when it failed */
 bool log_cut_is_current(const struct log_cut *c); /* nothing has been written since */
 /* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
@@ -301,6 +302,8 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 /* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
  * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A rotation is under way, or was interrupted. */
+bool keys_are_changing(struct sys *s, struct arena *a, int dirfd, const char *dir);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
 /* The same, and it was not revoked. */
@@ -395,6 +398,11 @@ struct json *row_parse(struct arena *a, struct bytes line, const char *file);
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
+
+/* The same for the newest rows only: those of pieces that are not packed yet, some ten thousand at least.  *ret_is_more: there are packed
+ * pieces, which only the index finds a row in quickly. */
+int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
+	row_back *fn, void *arg, bool *ret_is_more, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

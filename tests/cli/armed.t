@@ -69,7 +69,45 @@ beside() {
   return 1
 }
 ok "a person's workspace below is left to them" beside
-ok "also when a run changes it, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
+# The same with somebody who is killed on the way, or is no person: what has state is known in the helm home before.
+begin_run() { # a run that waits until end_run
+  rm -f begun "$scratch/go"
+  mkfifo "$scratch/go"
+  run "echo begun >begun; read -r x <'$scratch/go'" &
+  waited=0
+  while [ ! -e begun ] && [ $waited -lt 1000 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+}
+end_run() {
+  echo >"$scratch/go"
+  wait
+}
+init_killed() {
+  begin_run
+  n=0
+  until [ -e sub/new$n/.helm/workspace.json ] || [ $n -ge 500 ]; do # each time another place, and one call later
+    n=$((n + 1))
+    HELM_ENV="HELM_TEST_KILL_AT=$n" helm_twin init --path sub/new$n >/dev/null 2>&1 && echo "it was not killed"
+  done
+  end_run
+  [ -e sub/new$n/.helm/workspace.json ] && ! grep -q "left behind" "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "also when init is killed as soon as there is one" init_killed
+used_beside() { # nobody has decided about it: it was cloned, or an agent made it
+  begin_run
+  mkdir -p sub/cloned/.helm && echo '{}' >sub/cloned/.helm/workspace.json
+  helm run --workspace sub/cloned -- true >/dev/null 2>&1
+  end_run
+  [ -e sub/cloned/.helm/receipts.jsonl ] && ! grep -q "left behind" "$scratch/.said" && helm log check --path sub/cloned >/dev/null && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "a workspace that somebody uses beside the run is left to them" used_beside
+ok "also when a run changes a person's, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
 ok "what they chose there holds" says 0 '"profile": "inspect_local"' helm workspace show --path sub/theirs --json
 for word in "$scratch"/home/.helm/trees/*/posture.json; do
   grep -q sub/theirs "$word" && echo x >"$word"

@@ -384,8 +384,8 @@ static void strip_set_ids(
 	tell(t, rel, is_done ? "stripped" : "left", NULL, "it would run as its owner or group");
 }
 
-/* A workspace below that this run can have made or moved there.  One that a person has made or decided about is theirs: it may be in use
- * beside the run, and its files permit nothing that its person has not accepted. */
+/* A workspace below that this run can have made or moved there.  One that the helm home knows was made or is used by somebody beside the
+ * run, and what is recorded there is theirs; its files permit nothing that a person has not accepted. */
 static bool is_new_workspace(
 	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
@@ -399,7 +399,7 @@ static bool is_new_workspace(
 		return false;
 	const char *root =
 		arena_printf(t->a, "%s/%.*s", task_tree(t), (int)(strlen(rel) - strlen(name) - 1), rel);
-	return !posture_is_theirs(s, t->a, t->k->ws, root);
+	return !posture_knows(s, t->a, t->k->ws, root);
 }
 
 /* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */

@@ -365,7 +365,7 @@ static bool last_look(void *arg, char *why, size_t why_n)
 /* A person has accepted for this machine that runs go on without walls that it cannot put up. */
 bool task_degraded(const struct task *t)
 {
-	return json_get_bool(posture_of(t->k->sys, t->k->ws)->word, "degraded", false);
+	return posture_is_degraded(t->k->sys, t->a, t->k->ws);
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
