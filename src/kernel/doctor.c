@@ -364,7 +364,7 @@ static void check_walls(struct exam *x)
 {
 	static const char take_back[] = "helm workspace trust --degraded no";
 	const char *missing = walls_missing(x->s, x->a, x->ws);
-	bool is_accepted = json_get_bool(posture_of(x->s, x->ws)->word, "degraded", false);
+	bool is_accepted = posture_is_degraded(x->s, x->a, x->ws);
 
 	check(x, "walls", !missing[0] && !is_accepted,
 		!missing[0] ? is_accepted ? "all stand, and a person has accepted that runs go on without"

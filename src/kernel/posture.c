@@ -120,7 +120,9 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);
 	json_setb(a, both, "degraded",
-		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false));
+		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false) &&
+			text_eq(json_get_text(x, "degraded_machine", ""),
+				json_get_text(y, "degraded_machine", "")));
 	json_setb(a, both, "require_key",
 		json_get_bool(x, "require_key", false) || json_get_bool(y, "require_key", false));
 	return both;
@@ -306,6 +308,35 @@ static void look_above(struct sys *s, struct arena *a, const struct workspace *w
 	const char *anywhere = workspace_default_root(a, ws);
 	if (anywhere && !text_eq(anywhere, ws->root))
 		(void)lies_under(s, a, ws, anywhere, p);
+}
+
+/* The digest, not the id itself: receipts travel, and the id is not for others (machine-id(5)). */
+const char *posture_machine(struct sys *s, struct arena *a)
+{
+	static const char *const places[] = { "/etc/machine-id", "/var/lib/dbus/machine-id",
+		"/proc/sys/kernel/hostname" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char id[256];
+		AUTO(close_fd) int fd = s->open(s, AT_FDCWD, places[i], O_RDONLY | O_NONBLOCK, 0, 0);
+		ssize_t n = fd < 0 ? 0 : s->read(s, fd, id, sizeof(id) - 1);
+		id[n > 0 ? n : 0] = '\0';
+		id[strcspn(id, "\n")] = '\0';
+		/* systemd writes this word before the first start has given the machine an id. */
+		if (!id[0] || text_eq(id, "uninitialized"))
+			continue;
+		const char *text = arena_printf(a, "helm:machine:v1\n%s", id);
+		return sha256_prefixed(a, text, strlen(text));
+	}
+	return "unknown";
+}
+
+bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const struct json *word = posture_of(s, ws)->word;
+
+	return json_get_bool(word, "degraded", false) &&
+		text_eq(json_get_text(word, "degraded_machine", ""), posture_machine(s, a));
 }
 
 bool posture_binds(const struct posture *p)

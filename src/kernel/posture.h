@@ -4,7 +4,8 @@
  * <helm home>/trees/<sha256 of the root>/posture.json, as the whole newest signed receipt of a person's act, which binds a
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
- *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded }
+ *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded,
+ *	  degraded_machine }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
@@ -33,6 +34,12 @@ struct posture {
 const struct posture *posture_of(struct sys *s, const struct workspace *ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
+
+/* Has a person accepted, for this very machine, that runs go on without walls that it cannot put up?  A word that was spoken on another
+ * one, or by a version that did not name the machine, does not count: other walls may be missing there. */
+bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws);
+/* This machine, the same after a restart: a digest of /etc/machine-id, and where there is none, of the host's name. */
+const char *posture_machine(struct sys *s, struct arena *a);
 
 /* Does the word about another place hold here, and says more than the shipped defaults do? */
 bool posture_binds(const struct posture *p);

@@ -51,7 +51,14 @@ struct governed {
 	const char *file;
 	const char *shipped; /* in share/; NULL: none is */
 };
-enum { GOVERNED_PROFILES, GOVERNED_GROUPS, GOVERNED_POLICY, GOVERNED_COUNT, GOVERNED_LIMIT = 1 << 20 };
+enum {
+	GOVERNED_PROFILES,
+	GOVERNED_GROUPS,
+	GOVERNED_POLICY,
+	GOVERNED_CHECKPOINTS,
+	GOVERNED_COUNT,
+	GOVERNED_LIMIT = 1 << 20
+};
 extern const struct governed GOVERNED[GOVERNED_COUNT];
 /* Where the accepted bytes of this digest ("sha256:...") are kept. */
 const char *accepted_copy(struct arena *a, const struct posture *p, const char *digest);

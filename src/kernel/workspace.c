@@ -339,6 +339,19 @@ static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 	return file_replace(s, fd, "tree.json", 0600, buf_bytes(&text), e);
 }
 
+/* What was accepted and is lost is an error: the defaults could delete what it keeps. */
+static int take_accepted_policy(struct sys *s, struct arena *a, const struct workspace *ws,
+	struct checkpoint_store *st, struct err *e)
+{
+	int rc = accepted_read(s, a, ws, CHECKPOINT_POLICY_FILE, &st->policy, e);
+
+	if (rc == E_MISSING)
+		return OK;
+	if (rc)
+		checkpoint_close(st);
+	return rc;
+}
+
 /* The store takes the descriptor over only when it could be opened. */
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e)
@@ -348,8 +361,10 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 			"%s; go into a project, or name a workspace with --path ('helm init --path DIR' "
 			"makes one)",
 			ws->no_tree);
-	if (text_eq(ws->tree, ws->root))
-		return checkpoint_open(ret, s, a, ws->root_fd, ws->state_fd, ws->state_name, e);
+	if (text_eq(ws->tree, ws->root)) {
+		int rc = checkpoint_open(ret, s, a, ws->root_fd, ws->state_fd, ws->state_name, e);
+		return rc ? rc : take_accepted_policy(s, a, ws, ret, e);
+	}
 	int rc = will_write ? file_mkdirs(s, AT_FDCWD, ws->points_dir, 0700, e) : OK;
 	int fd = rc == OK ? open_quietly(s, ws->points_dir) : -1;
 	if (rc == OK && will_write)
