@@ -214,7 +214,8 @@ static void tell_copies(struct sys *s, struct arena *a, const struct workspace *
 
 struct json *posture_differences(struct sys *s, struct arena *a, const struct workspace *ws)
 {
-	const struct posture *p = posture_of(s, ws);
+	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
+	const struct posture *p = posture_of(s, held);
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	if (p->broken)

@@ -26,6 +26,7 @@ struct posture_memo {
 		} document, intent, place, outer;
 	} at;
 	int64_t read_us;
+	unsigned held;
 	struct posture p;
 };
 
@@ -394,11 +395,11 @@ static struct stamp stamp_of(struct sys *s, const char *path)
 		(uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
 }
 
-/* `outer`: root of the place whose word holds here; or NULL. */
-static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const char *outer)
+static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *dir = workspace_place(&a, ws, ws->root);
+	const struct posture_memo *m = ws->memo;
+	const char *dir = m->is_there ? m->p.dir : workspace_place(&a, ws, ws->root), *outer = m->p.outer;
 
 	if (!dir)
 		return (struct stamps){ 0 };
@@ -414,7 +415,10 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const 
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 {
 	struct posture_memo *m = ws->memo;
-	struct stamps at = stamps_of(s, ws, m->p.outer);
+
+	if (m->held)
+		return &m->p;
+	struct stamps at = stamps_of(s, ws);
 	int64_t now = s->mono_us(s);
 
 	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
@@ -425,4 +429,19 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 	m->read_us = now;
 	m->is_there = true;
 	return &m->p;
+}
+
+const struct workspace *posture_hold(struct sys *s, const struct workspace *ws)
+{
+	if (ws) {
+		(void)posture_of(s, ws);
+		ws->memo->held++;
+	}
+	return ws;
+}
+
+void posture_release(const struct workspace **ws)
+{
+	if (*ws)
+		(*ws)->memo->held--;
 }

@@ -38,7 +38,7 @@ struct notes_end {
 };
 
 /* So many receipts can be on their way to the disk at once. */
-enum { RECENT_LEAVES = 32 };
+enum { RECENT_LEAVES = 64 };
 
 /* Where the chain ends, and the log over it. */
 struct chain_end {
@@ -156,8 +156,8 @@ int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret
 /* A fresh task id: a random UUID. */
 int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e);
 
-/* Many writers in one process: each call waits until its receipts are on disk, and all that wait at the same time share
- * one write and one sync.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
+/* Many writers in one process: each call waits until its receipts are on disk, and those that wait at the same time share
+ * one write and one sync; the next of them are signed meanwhile.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
 struct recorder_group;
 struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
