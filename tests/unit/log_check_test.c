@@ -686,18 +686,17 @@ static ssize_t noting_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
 	return got;
 }
 
-/* Leaves are made again in one walk along the chain; the signatures were verified before anybody had to wait. */
-static void writers_wait_for_one_walk(void **state)
+/* How often the chain is read while everybody waits, when a byte of this file was changed. */
+static unsigned walks_under_lock(const char *file, size_t at)
 {
-	(void)state;
 	struct fixture f;
 	struct log_report report;
 	struct stat st;
 
 	begin(&f, 60, 1 << 20);
-	char *leaves = content(&f, "log/leaves");
-	leaves[700] = leaves[700] == '0' ? '1' : '0';
-	scratch_put(&f.dir, "log/leaves", leaves);
+	char *text = content(&f, file);
+	text[at] = text[at] == '0' ? '1' : '0';
+	scratch_put(&f.dir, file, text);
 	struct sys s = *sys_real();
 	s.lock = noting_lock;
 	s.pread = noting_pread;
@@ -706,11 +705,19 @@ static void writers_wait_for_one_walk(void **state)
 	read_bytes = 0;
 	repair(&f);
 	assert_int_equal(fstatat(f.dir.fd, "receipts.jsonl", &st, 0), 0);
-	assert_true(read_bytes > 0);
-	assert_true(read_bytes < (uint64_t)st.st_size * 3 / 2);
 	check(&f, &f.a, &report);
-	assert_true(report.is_sound && !report.has_wrong_leaves);
+	assert_true(!report.is_damaged && !report.has_wrong_leaves);
 	end(&f);
+	return (unsigned)((read_bytes + (uint64_t)st.st_size / 2) / (uint64_t)st.st_size);
+}
+
+/* Leaves are made again in one walk along the chain.  Damage takes more: every line is judged, and files are made anew; but the check, which
+ * comes before, is not made again. */
+static void writers_wait_for_few_walks(void **state)
+{
+	(void)state;
+	assert_int_equal(walks_under_lock("log/leaves", 700), 1);
+	assert_true(walks_under_lock("receipts.jsonl", 20000) <= 8);
 }
 
 int main(void)
@@ -731,7 +738,7 @@ int main(void)
 		cmocka_unit_test(beside_a_writer),
 		cmocka_unit_test(no_repair_removes_a_receipt),
 		cmocka_unit_test(wrong_leaves_are_made_again),
-		cmocka_unit_test(writers_wait_for_one_walk),
+		cmocka_unit_test(writers_wait_for_few_walks),
 		cmocka_unit_test(many_keys_cost_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
