@@ -325,7 +325,7 @@ static void look_at_key(struct look_around *x, const struct json *last)
 
 	if (rc == OK) {
 		dir = arena_printf(x->a, "%s/keys", home);
-		rc = key_load(x->s, AT_FDCWD, dir, "root", &key, &e);
+		rc = keys_load(x->s, AT_FDCWD, dir, &key, &e);
 	}
 	if (rc == E_MISSING) {
 		add_wrong(x, "key", "there is no signing key",
@@ -338,6 +338,11 @@ static void look_at_key(struct look_around *x, const struct json *last)
 			text_eq(e.code, "KEY_MODE")
 				? arena_printf(x->a, "chmod 700 %s && chmod 600 %s/root.key", dir, dir)
 				: "put the key back from a copy; 'helm key show' looks at it");
+		return;
+	}
+	if (key_keeper(key) && signer_check(x->a, key, &e)) {
+		add_wrong(x, "key", e.text, "nothing can be recorded, so nothing is allowed",
+			"the signer's user starts it: helm signer run");
 		return;
 	}
 	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
