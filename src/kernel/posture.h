@@ -4,7 +4,7 @@
  * <helm home>/trees/<sha256 of the root>/posture.json, as the whole newest signed receipt of a person's act, which binds a
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
- *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded }
+ *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded, egress }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
