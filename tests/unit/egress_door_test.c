@@ -344,6 +344,37 @@ static void a_side_that_does_not_read_is_waited_for(void **state)
 	assert_non_null(strstr(stop_door(), want));
 }
 
+/* However much went before it: the end of what one side says is the end for the other. */
+static void every_end_arrives(void **state)
+{
+	static char piece[8192];
+	struct timeval soon = { .tv_sec = 5 };
+
+	(void)state;
+	for (size_t i = 0; i < 250; i++) {
+		int fd = reach();
+		ask_for(fd, "127.0.0.1");
+		assert_int_equal(status_of(fd, 3000), 200);
+		int server = accept(door.server, NULL, NULL);
+		setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof(soon));
+		int sender = fork();
+		if (sender == 0) {
+			for (size_t k = 0; k < i; k++)
+				(void)!write(fd, piece, sizeof(piece));
+			_exit(shutdown(fd, SHUT_WR));
+		}
+		size_t got = 0;
+		ssize_t n;
+		while ((n = read(server, piece, sizeof(piece))) > 0)
+			got += (size_t)n;
+		assert_int_equal(n, 0);
+		assert_int_equal(got, i * sizeof(piece));
+		assert_int_equal(waitpid(sender, NULL, 0), sender);
+		close(server);
+		close(fd);
+	}
+}
+
 static void rules_may_come_later(void **state)
 {
 	char text[100];
@@ -382,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(who_takes_too_long_is_ended, start, stop),
 		cmocka_unit_test_setup_teardown(who_says_nothing_makes_room, start, stop),
 		cmocka_unit_test_setup_teardown(a_side_that_does_not_read_is_waited_for, start, stop),
+		cmocka_unit_test_setup_teardown(every_end_arrives, start, stop),
 		cmocka_unit_test_setup_teardown(rules_may_come_later, start, stop),
 		cmocka_unit_test_setup_teardown(the_end_is_on_record, start, stop),
 	};

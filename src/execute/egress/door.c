@@ -102,6 +102,8 @@ void link_end(struct door *d, struct link *l)
 		l->lookup->owner = NULL;
 	if (l->reason)
 		put_record(d, l);
+	flow_done(d, &l->up);
+	flow_done(d, &l->down);
 	close_fd(&l->client.fd);
 	close_fd(&l->server.fd);
 	l->next = d->dead;
@@ -143,16 +145,17 @@ void link_watch(struct door *d, struct link *l)
 	bool is_connected = l->stage == STAGE_HELLO || l->stage == STAGE_RELAY;
 	bool is_read = l->stage == STAGE_GREET || l->stage == STAGE_ASK || l->stage == STAGE_HELLO ||
 		l->stage == STAGE_LINGER ||
-		(l->stage == STAGE_RELAY && !l->up.is_ended && !l->up.held_n &&
+		(l->stage == STAGE_RELAY && !l->up.is_ended && !flow_is_held(&l->up) &&
 			!(l->via == VIA_HTTP && l->body.kind == BODY_NONE));
-	uint32_t client = (is_read ? EPOLLIN : 0) | (l->down.held_n ? EPOLLOUT : 0),
-		 server = (l->stage == STAGE_CONNECT || (is_connected && l->up.held_n) ? EPOLLOUT : 0) |
-		(is_connected && !l->down.is_ended && !l->down.held_n ? EPOLLIN : 0);
+	uint32_t client = (is_read ? EPOLLIN : 0) | (flow_is_held(&l->down) ? EPOLLOUT : 0),
+		 server = (l->stage == STAGE_CONNECT || (is_connected && flow_is_held(&l->up)) ? EPOLLOUT
+											       : 0) |
+		(is_connected && !l->down.is_ended && !flow_is_held(&l->down) ? EPOLLIN : 0);
 
 	if (l->stage == STAGE_DEAD)
 		return;
-	watch_end(d, &l->client, client, l->up.held_n);
-	watch_end(d, &l->server, server, l->down.held_n || l->down.is_ended);
+	watch_end(d, &l->client, client, flow_is_held(&l->up));
+	watch_end(d, &l->server, server, flow_is_held(&l->down) || l->down.is_ended);
 }
 
 /* The answer goes out; what the client says meanwhile is thrown away, so that its end of the connection is not reset before it
@@ -405,21 +408,19 @@ static void serve(struct door *d)
 	}
 }
 
-/* Two descriptors for each connection; fewer connections where the system gives fewer. */
-static size_t find_most(void)
+/* Two descriptors for each connection, fewer connections where the system gives fewer; what is left is for pipes. */
+static void find_most(struct door *d)
 {
-	struct rlimit files;
-	const rlim_t want = 2 * EGRESS_LINKS + OTHER_FDS;
+	struct rlimit files = { OTHER_FDS + 2, OTHER_FDS + 2 };
+	const rlim_t want = 6 * EGRESS_LINKS + OTHER_FDS;
 
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return 100;
-	if (files.rlim_cur < want) {
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < want) {
 		files.rlim_cur = files.rlim_max < want ? files.rlim_max : want;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	return files.rlim_cur >= want		 ? EGRESS_LINKS
-		: files.rlim_cur > OTHER_FDS + 2 ? (size_t)(files.rlim_cur - OTHER_FDS) / 2
-						 : 1;
+	size_t pairs = files.rlim_cur > OTHER_FDS + 2 ? (size_t)(files.rlim_cur - OTHER_FDS) / 2 : 1;
+	d->most = pairs < EGRESS_LINKS ? pairs : EGRESS_LINKS;
+	d->pipes_left = pairs - d->most;
 }
 
 int egress_serve(const struct egress_service *how, struct err *e)
@@ -429,7 +430,8 @@ int egress_serve(const struct egress_service *how, struct err *e)
 
 	if (!d)
 		arena_on_exhausted(sizeof(*d));
-	*d = (struct door){ .how = how, .who = "this profile", .listener = -1, .most = find_most() };
+	*d = (struct door){ .how = how, .who = "this profile", .listener = -1 };
+	find_most(d);
 	if (!how->is_open)
 		egress_confine();
 	d->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -445,6 +447,7 @@ int egress_serve(const struct egress_service *how, struct err *e)
 	while (d->links)
 		link_end(d, d->links);
 	bury(d);
+	flow_pipes_done(d);
 	close_fd(&d->listener);
 	close_fd(&d->epoll);
 	arena_done(&d->a);

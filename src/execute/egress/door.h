@@ -27,10 +27,18 @@ struct end {
 	bool is_known; /* to epoll */
 };
 
+/* Bytes lie in here without being copied into this process. */
+struct pipe {
+	int fds[2];
+	struct pipe *next;
+};
+
 /* Bytes in one direction: read, and not yet written. */
 struct flow {
 	char *held;
 	size_t held_n, held_at, cap;
+	struct pipe *pipe; /* NULL: none is needed now */
+	size_t piped; /* in it; behind what is held */
 	bool is_ended, is_shut;
 	uint64_t bytes;
 };
@@ -67,6 +75,8 @@ struct door {
 	struct resolver *resolver;
 	struct link *links, *dead;
 	size_t count, most;
+	struct pipe *pipes; /* that nobody uses */
+	size_t pipes_left; /* so many more may be made */
 	int64_t now_us;
 	char chunk[CHUNK];
 };
@@ -81,6 +91,12 @@ void link_timeout(struct door *d, struct link *l);
 
 /* ---- flow.c ---- */
 
+static inline bool flow_is_held(const struct flow *f)
+{
+	return f->held_n || f->piped;
+}
+void flow_done(struct door *d, struct flow *f); /* with the connection */
+void flow_pipes_done(struct door *d);
 void flow_hold(struct link *l, struct flow *f, const void *p, size_t n);
 void flow_up(struct door *d, struct link *l);
 void flow_down(struct door *d, struct link *l);

@@ -2,18 +2,21 @@
  *
  * What was read is written at once; what the other side does not take now is held, and until it is gone nothing more is read from
  * where it came.  So a connection holds at most one piece in each direction, however slow its ends are.  The pieces of a tunnel are
- * never looked at; of plain HTTP the client's are counted against the request's body, so that nothing follows it, and the
+ * never looked at, and so they are not copied, either: splice() leads them from socket to socket through a pipe, which a direction has only while
+ * something lies in it.  Without a pipe to be had they are copied.  Of plain HTTP the client's are counted against the request's body, so that nothing follows it, and the
  * server's begin with a head that says that the connection ends. */
 #include "execute/egress/door.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum { ROUNDS = 16 }; /* pieces of one connection before the others have their turn */
 /* An answer of ours; or a whole piece behind a head. */
-enum { HELD_FEW = 2048, HELD_MOST = CHUNK + 2 * HEAD_MOST };
+enum { HELD_FEW = 2048, HELD_MOST = CHUNK + 2 * HEAD_MOST, PIPE_BYTES = 256 << 10 };
 
 void flow_hold(struct link *l, struct flow *f, const void *p, size_t n)
 {
@@ -46,6 +49,95 @@ bool flow_flush(struct flow *f, int to)
 	f->held_at = f->held_n = 0;
 	return true;
 }
+
+/* ---- what need not be looked at ---- */
+
+static struct pipe *take_pipe(struct door *d)
+{
+	struct pipe *p = d->pipes;
+
+	if (p) {
+		d->pipes = p->next;
+		return p;
+	}
+	if (!d->pipes_left || !(p = calloc(1, sizeof(*p))))
+		return NULL;
+	if (pipe2(p->fds, O_NONBLOCK | O_CLOEXEC)) {
+		free(p);
+		return NULL;
+	}
+	(void)fcntl(p->fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* a smaller one does as well */
+	d->pipes_left--;
+	return p;
+}
+
+/* Only an empty one may serve another connection. */
+static void give_pipe(struct door *d, struct flow *f)
+{
+	f->pipe->next = d->pipes;
+	d->pipes = f->pipe;
+	f->pipe = NULL;
+}
+
+static void drop_pipe(struct door *d, struct pipe *p)
+{
+	close(p->fds[0]);
+	close(p->fds[1]);
+	free(p);
+	d->pipes_left++;
+}
+
+void flow_done(struct door *d, struct flow *f)
+{
+	if (f->pipe)
+		drop_pipe(d, f->pipe);
+	f->pipe = NULL;
+	f->piped = 0;
+}
+
+void flow_pipes_done(struct door *d)
+{
+	while (d->pipes) {
+		struct pipe *p = d->pipes;
+		d->pipes = p->next;
+		drop_pipe(d, p);
+	}
+}
+
+/* False: the other side is gone. */
+static bool empty_pipe(struct door *d, struct flow *f, int to)
+{
+	while (f->piped) {
+		ssize_t n =
+			splice(f->pipe->fds[0], NULL, to, NULL, f->piped, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 && errno == EAGAIN;
+		f->piped -= (size_t)n;
+	}
+	if (f->pipe)
+		give_pipe(d, f);
+	return true;
+}
+
+/* Like read(), into the pipe. */
+static ssize_t fill_pipe(struct door *d, struct flow *f, int from)
+{
+	ssize_t n = splice(from, NULL, f->pipe->fds[1], NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+
+	if (n > 0) {
+		f->piped = (size_t)n;
+		f->bytes += (size_t)n;
+	} else {
+		int why = errno;
+		give_pipe(d, f);
+		errno = why;
+	}
+	return n;
+}
+
+/* ---- what must be ---- */
 
 /* A piece that was understood, to the other side. */
 static bool pass(struct link *l, struct flow *f, int to, const char *p, size_t n)
@@ -105,32 +197,44 @@ static bool pass_down(struct link *l, const char *p, size_t n)
 	return pass(l, &l->down, l->client.fd, p, n);
 }
 
+/* Does nobody look at what comes now? */
+static bool is_plain(const struct link *l, const struct flow *f)
+{
+	return l->via != VIA_HTTP || (f == &l->down && l->is_answered);
+}
+
+/* Like read(): what came lies in the pipe, or was passed on.  -1 with EPROTO when it must not be. */
+static ssize_t take(struct door *d, struct link *l, struct flow *f, int from,
+	bool (*pass_on)(struct link *, const char *, size_t))
+{
+	if (is_plain(l, f) && (f->pipe = take_pipe(d)))
+		return fill_pipe(d, f, from);
+	ssize_t n = read(from, d->chunk, CHUNK);
+	if (n > 0 && !pass_on(l, d->chunk, (size_t)n)) {
+		errno = EPROTO;
+		return -1;
+	}
+	return n;
+}
+
 /* One direction as far as it goes now.  False: the connection is over. */
 static bool move(struct door *d, struct link *l, struct flow *f, struct end *from, struct end *to,
 	bool (*pass_on)(struct link *, const char *, size_t))
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		if (!flow_flush(f, to->fd))
+		if (!flow_flush(f, to->fd) || (!f->held_n && !empty_pipe(d, f, to->fd)))
 			return false;
-		if (f->held_n)
+		if (flow_is_held(f))
 			return true;
-		if (f->is_ended) {
+		ssize_t n = f->is_ended ? 0 : take(d, l, f, from->fd, pass_on);
+		if (n < 0 && errno != EINTR)
+			return errno == EAGAIN;
+		if (n == 0) { /* nothing is held, so the end is passed on now */
 			if (!f->is_shut)
 				(void)shutdown(to->fd, SHUT_WR);
-			f->is_shut = true;
+			f->is_ended = f->is_shut = true;
 			return true;
 		}
-		ssize_t n = read(from->fd, d->chunk, CHUNK);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN;
-		if (n == 0)
-			f->is_ended = true;
-		else if (!pass_on(l, d->chunk, (size_t)n))
-			return false;
-		if (n > 0 && n < CHUNK && !f->held_n)
-			return true; /* there is no more, or it will be told */
 	}
 	return true;
 }
