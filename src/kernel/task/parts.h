@@ -52,6 +52,7 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	const char *tmpdir; /* as the run sees it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
 	/* how it came out */
@@ -87,7 +88,6 @@ struct json *task_experience(struct arena *a, const struct json *row);
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 
 void task_walls(struct task *t);
-bool task_degraded(const struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 
