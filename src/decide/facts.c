@@ -108,15 +108,18 @@ static bool is_layered(const char *path, const struct profile *profile, const ch
  * end is open, may be somewhere else. */
 bool facts_is_its_own(const struct effect *e, const struct profile *profile, const struct decide_context *at)
 {
-	const unsigned elsewhere = FXF_PRIVILEGED | FXF_UNSET_ROOT | FXF_OPEN_END | FXF_HOST_MOUNT |
-		FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE;
+	const unsigned elsewhere = FXF_SETUID | FXF_PRIVILEGED | FXF_UNSET_ROOT | FXF_OPEN_END |
+		FXF_HOST_MOUNT | FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE;
 
+	if (e->kind == FX_NETWORK)
+		return e->certainty == CERTAIN && profile->reach != NETWORK_FULL && is_loopback(e->target);
 	bool is_own = e->path_class == PATH_TMP ||
 		(e->path_class == PATH_HOME && is_layered(e->target, profile, at->home) &&
 			(!e->resolved || is_layered(e->resolved, profile, at->home)));
 	return is_own && e->certainty != DYNAMIC && !(e->flags & elsewhere) &&
 		(e->kind == FX_WRITE || e->kind == FX_DELETE || e->kind == FX_MOVE ||
-			e->kind == FX_PERMISSION);
+			(e->kind == FX_PERMISSION && !tag_is(e, "permission.setuid") &&
+				!tag_is(e, "permission.capability")));
 }
 
 /* A profile may permit the loopback only. That helps only when the target is known for certain. Behind walls the loopback is the

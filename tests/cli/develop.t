@@ -120,10 +120,14 @@ ok "a file that has another name outside is asked about where it may be written"
 rm src/shared
 
 # ---- what stays a question ----
-for what in "git push origin main" "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x"; do
+printf '#!/bin/sh\nHOME=%s exec %s "$@"\n' "$me" "$HELM_REAL" >"$scratch/helm"
+chmod +x "$scratch/helm"
+ok "leaving the machine is asked about" exits 24 helm guard check --profile develop --containment walls -- git push origin main
+for what in "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x"; do
   # shellcheck disable=SC2086 # words on purpose
   ok "asked: $what" exits 24 helm guard check --profile develop --containment walls -- $what
 done
+ok "ordinary work is not asked about, and what destroys is held" python3 "$HELM_SOURCE/tests/tools/everyday.py" "$scratch/helm" "$HELM_SOURCE/tests/cases/everyday.jsonl" --show
 ok "denied: rm -rf of the home" exits 25 helm guard check --profile develop --containment walls -- rm -rf "$me"
 ok "denied: the state" exits 25 helm guard check --profile develop --containment walls -- rm -rf .helm
 ok "the answer says what stands around it" says 0 '"containment": "walls"' helm guard check --profile develop --containment walls --json -- ls

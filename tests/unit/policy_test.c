@@ -290,7 +290,7 @@ static void every_mistake_in_a_condition_is_named(void **state)
 		{ "{\"where\": [\"here\", \"elsewhere\"]}", "not 'elsewhere'" },
 		{ "{\"above\": false}", "can only be true: 'above'" },
 		{ "{\"profile_writes\": true}", "can only be false: 'profile_writes'" },
-		{ "{\"contained\": true}", "can only be false: 'contained'" },
+		{ "{\"contained\": \"yes\"}", "must be true or false: 'contained'" },
 		{ "{\"tag\": [\"\", \"delete.*\"]}", "must not be empty: 'tag'" },
 		{ "{\"weather\": \"rain\"}", "no such condition: 'weather'" },
 	};

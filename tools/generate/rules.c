@@ -92,9 +92,9 @@ static void print_rule(FILE *to, const struct rule *r)
 		(uintmax_t)r->kinds, r->flags, r->not_flags, r->classes, r->not_classes);
 	(void)fprintf(to,
 		"\t\t.reason = %d, .certainties = %u, .action = %d, .undo = %d, .where = %d,\n"
-		"\t\t.is_destructive = %d, .only_above = %d, .only_read_only = %d, .only_uncontained = %d },\n",
+		"\t\t.is_destructive = %d, .only_above = %d, .only_read_only = %d, .only_uncontained = %d, .only_contained = %d },\n",
 		(int)r->reason, r->certainties, (int)r->action, (int)r->undo, (int)r->where,
-		r->is_destructive, r->only_above, r->only_read_only, r->only_uncontained);
+		r->is_destructive, r->only_above, r->only_read_only, r->only_uncontained, r->only_contained);
 }
 
 static void print_kinds(FILE *to, const struct rule *rules, size_t n)

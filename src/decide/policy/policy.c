@@ -47,6 +47,7 @@ void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
 		.only_above = s->only_above,
 		.only_read_only = s->only_read_only,
 		.only_uncontained = s->only_uncontained,
+		.only_contained = s->only_contained,
 		.origin = "built-in" };
 }
 

@@ -25,7 +25,8 @@ struct rule {
 	enum where where;
 	bool only_above; /* the target is a directory above the workspace */
 	bool only_read_only; /* the profile does not allow writes */
-	bool only_uncontained; /* not where walls stand around it and the profile relies on them */
+	bool only_uncontained,
+		only_contained; /* not, or only, where walls stand around it and the profile relies on them */
 
 	const char *origin;
 	const struct json *when; /* NULL for a shipped rule: policy_rule() reads it where it is asked for */
@@ -40,7 +41,7 @@ struct shipped_rule {
 	uint32_t flags, not_flags;
 	uint16_t classes, not_classes, reason;
 	uint8_t certainties, action, undo, where;
-	bool is_destructive, only_above, only_read_only, only_uncontained;
+	bool is_destructive, only_above, only_read_only, only_uncontained, only_contained;
 };
 extern const struct shipped_rule shipped_rules[];
 extern const size_t shipped_rule_count;

@@ -170,9 +170,10 @@ static int read_condition(struct reader *r, const char *name, const struct json 
 		return OK;
 	}
 	if (text_eq(name, "contained")) {
-		if (!json_is(v, JSON_FALSE))
-			return bad(r, "can only be false:", name);
-		rule->only_uncontained = true;
+		if (!json_is_bool(v))
+			return bad(r, "must be true or false:", name);
+		rule->only_contained = json_is(v, JSON_TRUE);
+		rule->only_uncontained = !rule->only_contained;
 		return OK;
 	}
 	if ((rc = read_words(r, v, name, &words)))
@@ -290,7 +291,7 @@ static bool names_hold(const struct rule *r, const struct effect *e, const struc
 bool rules_hold(const struct rule *r, const struct effect *e, const struct profile *profile,
 	const struct decide_context *at)
 {
-	if (r->only_uncontained && facts_is_contained(profile, at))
+	if (facts_is_contained(profile, at) ? r->only_uncontained : r->only_contained)
 		return false;
 	if ((e->flags & r->flags) != r->flags || (e->flags & r->not_flags))
 		return false;
