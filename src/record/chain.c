@@ -12,7 +12,7 @@
  * the first writes, the second waits.
  *
  * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock,
- * write leaves, unlock. Descriptors stay open between appends of one process; whether they still lead to
+ * write leaves, unlock.  Where notes wait to be bound (notes.c), they are made durable and read before that. Descriptors stay open between appends of one process; whether they still lead to
  * the files of that name is part of the look.
  *
  * What is guaranteed.  A caller that is told OK has its receipts, and every receipt before them, on disk. A
@@ -452,8 +452,8 @@ static int fill_batch(
 
 /* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
  * new end. */
-static int write_batch(
-	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
+static int write_batch(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
 {
 	int rc = key_renew(r, e);
 
@@ -474,7 +474,9 @@ static int write_batch(
 	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
 	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
 	buf_init(&b->lines, b->a);
-	rc = fill_batch(r, b, drafts, n, e);
+	rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
+	if (rc == OK)
+		rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)
@@ -482,6 +484,28 @@ static int write_batch(
 	r->at = b->at;
 	b->is_known = log_advance(r, b->chains, b->n);
 	return OK;
+}
+
+/* The lock, and what the batch will say about notes.  Usually there are new ones.  Making them durable and
+ * reading them takes longer than anybody else should wait for the lock, so that is done without it, and only
+ * what nobody else has bound meanwhile is bound. */
+static int lock_with_notes(struct recorder *r, struct arena *a, struct notes_cut *ret, struct err *e)
+{
+	int rc = recorder_lock(r, e);
+
+	*ret = (struct notes_cut){ 0 };
+	if (rc)
+		return rc;
+	rc = key_renew(r, e); /* before the chain is looked at: it is asked whether receipts are our own */
+	if (rc == OK)
+		rc = chain_settle(r, a, e);
+	struct notes_end seen = r->at.notes;
+	bool is_waiting = rc == OK && notes_wait(r);
+	if (rc || is_waiting)
+		recorder_unlock(r);
+	if (is_waiting && (rc = notes_take(r, a, &seen, ret, e)) == OK)
+		rc = recorder_lock(r, e);
+	return rc;
 }
 
 /* The first half of an append: under the lock sign, write lines and edge.  Nothing is on disk yet, and
@@ -497,11 +521,12 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	if (n == 0)
 		return OK;
 	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
-	int rc = recorder_lock(r, e);
+	struct notes_cut notes;
+	int rc = lock_with_notes(r, a, &notes, e);
 	if (rc)
 		return rc;
 	b->a = a;
-	rc = write_batch(r, b, drafts, n, e);
+	rc = write_batch(r, b, &notes, drafts, n, e);
 	if (rc)
 		chain_forget(r);
 	/* Usually the lock is released now, and others may continue the chain while this one waits for the

@@ -82,6 +82,22 @@ int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_
 /* ledger.c: the rows of recorder_row() are on disk, or were given up. */
 int rows_sync(struct recorder *r, struct err *e);
 
+/* notes.c: what the next receipt says about notes that nobody has signed. */
+struct notes_cut {
+	struct notes_end seen, to; /* what was bound when it was looked; what will be */
+	off_t from;
+	char hex[SHA256_HEX];
+	bool is_new; /* there is something to say */
+};
+/* Under the lock: have notes been written since? */
+bool notes_wait(struct recorder *r);
+/* Without the lock: the notes behind `seen`, on disk, and their digest. */
+int notes_take(struct recorder *r, struct arena *a, const struct notes_end *seen, struct notes_cut *ret,
+	struct err *e);
+/* Under the lock again: the drafts, one of them with what the cut says and nobody else has said meanwhile; *at moves on. */
+int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut, struct chain_end *at,
+	const struct draft **drafts, size_t n, struct err *e);
+
 /* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its
  * newline; bytes behind that are a torn write. */
 int tail_line(struct sys *s, struct arena *a, int fd, const char *file, struct bytes *ret_line,
