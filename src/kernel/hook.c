@@ -186,7 +186,10 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 		buf_addf(&text, " A checkpoint could not answer for a person: %s.", h->settled.why_asked);
 	if (h->settled.checkpoint_id)
 		buf_addf(&text,
-			" The files were saved first; it can be undone with: helm checkpoint restore %s",
+			h->settled.is_covered
+				? " The files were saved first; it can be undone with: helm checkpoint restore %s"
+				: " Files of the workspace were saved first, which is not all that it can lose: "
+				  "helm checkpoint restore %s",
 			h->settled.checkpoint_id);
 	if (asks)
 		explain_escalation(&text, h);
