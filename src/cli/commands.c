@@ -18,6 +18,7 @@ const struct family families[] = {
 	{ "task", "tasks and their states" },
 	{ "workspace", "what was decided about a place; accepting what it brings along" },
 	{ "approval", "what waits for your answer; what was granted" },
+	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
 	{ "db", "a query index over the ledgers" },
 	{ "hook", "the doors that agent clients knock at" },
@@ -439,6 +440,26 @@ static const struct cmd row_profile_ledger = { KNOWN(profile_ledger), "", 0, 0,
 static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0, 0,
 	"say which checkpoint undoes a risky task", NULL, "$ helm profile rollback", profile_rollback_opts,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
+
+static const struct cmd row_egress_list = { KNOWN(egress_list), "", 0, 0,
+	"list the hosts that runs may reach, and who said so",
+	"A profile with \"network\": \"named\" has no route but one door, which admits these hosts and records every connection.  "
+	"Rules are host, host:port, *.host, an address, or @list; without a port they mean 80 and 443.",
+	"$ helm egress list --lists", egress_list_opts, MAY_WORKSPACE, cmd_egress_list };
+
+static const struct cmd row_egress_check = { KNOWN(egress_check), "HOST[:PORT]", 1, 1,
+	"say whether a host may be reached, and why",
+	"Without a port it is asked about 443.  Exit 0 when it may be reached, 1 when not.", NULL,
+	egress_check_opts, MAY_WORKSPACE, cmd_egress_check };
+
+static const struct cmd row_egress_suggest = { KNOWN(egress_suggest), "", 0, 0,
+	"say which hosts the work in this directory needs",
+	"Reads lock files, package lists and git remotes of the current directory, and prints the rules they need and why.  "
+	"Changes nothing: a person decides what is allowed.",
+	"$ helm egress suggest", NULL, MAY_WORKSPACE, cmd_egress_suggest };
+
+static const struct cmd row_egress_serve = { KNOWN(egress_serve), "", 0, 0,
+	"serve the door of a run; started by helm itself", NULL, NULL, NULL, 0, cmd_egress_serve };
 
 static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"allow nothing any more, to one or to all",

@@ -122,7 +122,8 @@ static void look_at_policy(struct look_around *x)
 /* Where the tree says something else than what a person decided: each in one sentence, with what mends it. */
 static void look_at_differences(struct look_around *x)
 {
-	json_each (one, posture_differences(x->s, x->a, x->ws))
+	const struct json *differences = posture_differences(x->s, x->a, x->ws);
+	json_each (one, differences)
 		add_wrong(x, "trust", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
 }
 
@@ -471,7 +472,8 @@ static void look_at_guards(struct look_around *x)
 
 	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
 		return;
-	json_each (row, setup_status(&s, NULL)) {
+	const struct json *rows = setup_status(&s, NULL);
+	json_each (row, rows) {
 		const char *state = json_get_text(row, "state", "");
 		if (text_eq(state, "armed") || text_eq(state, "absent") || text_eq(state, "unknown"))
 			continue;

@@ -288,6 +288,19 @@ int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, str
 	return OK;
 }
 
+/* Under the lock: what killed rotations left of keys that were never finished.  Nobody makes one now. */
+static void drop_unfinished(struct history *h)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	(void)file_list(h->sys, h->a, h->dirfd, h->dir, &names, &n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], ".next.") && text_ends(names[i], ".tmp"))
+			(void)h->sys->unlink(
+				h->sys, h->dirfd, arena_printf(h->a, "%s/%s", h->dir, names[i]), 0);
+}
+
 /* The old key signs the link that introduces the new one.  The order makes every interruption safe: before
  * the link the old key is in force, after it the new one, whose private part is already on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
@@ -310,6 +323,8 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 		rc = key_load(s, dirfd, dir, in_force, &old, e);
 	if (rc == OK)
 		rc = put_first(&h, old, e);
+	if (rc == OK)
+		drop_unfinished(&h);
 	if (rc == OK)
 		rc = key_create(s, dirfd, dir, coming, &next, e);
 	if (rc)

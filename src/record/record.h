@@ -337,6 +337,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
 #define TOOL_CALLS "tool-calls.jsonl"
+#define EGRESS_LOG "egress.jsonl" /* connections to named hosts: docs/formats/egress.md */
 #define LEDGER_SEGMENTS "segments"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the
