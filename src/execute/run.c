@@ -572,6 +572,7 @@ static bool wait_for_end(struct watch *w)
 			{ w->out_fd, POLLIN, 0 },
 			{ w->err_fd, POLLIN, 0 },
 			{ running ? w->control : -1, POLLIN, 0 },
+			{ w->request->on_side ? *w->request->side_fd : -1, POLLIN, 0 },
 		};
 		int n = poll(p, ARRAY_SIZE(p), running ? next_timeout_ms(w) : 1000);
 		if (n < 0 && errno != EINTR) {
@@ -584,6 +585,8 @@ static bool wait_for_end(struct watch *w)
 			drain(w, &w->out_fd, 1, &w->result->out, &w->out_hash);
 		if (n > 0 && p[3].revents)
 			drain(w, &w->err_fd, 2, &w->result->err, &w->err_hash);
+		if (n > 0 && p[5].revents)
+			w->request->on_side(w->request->side_arg);
 		if (n > 0 && p[1].revents & POLLIN)
 			take_signal(w);
 		if (n > 0 && p[4].revents & POLLIN)
