@@ -191,6 +191,12 @@ int cmd_db_verify(struct cli *r, struct err *e);
 int cmd_db_status(struct cli *r, struct err *e);
 int cmd_db_query(struct cli *r, struct err *e);
 
+/* cmd_signer.c */
+extern const struct opt signer_run_opts[];
+int cmd_signer_run(struct cli *r, struct err *e);
+int cmd_signer_use(struct cli *r, struct err *e);
+int cmd_signer_status(struct cli *r, struct err *e);
+
 /* cmd_freeze.c */
 extern const struct opt freeze_opts[], unfreeze_opts[];
 int cmd_freeze(struct cli *r, struct err *e);

@@ -26,6 +26,7 @@ const struct family families[] = {
 	{ "receipts", "what was decided and what happened" },
 	{ "log", "the tamper-evident log over the receipts" },
 	{ "key", "the key that signs what this machine records" },
+	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
@@ -469,6 +470,22 @@ static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze",
 	"Takes a person at a terminal of their own, or a registered key.", NULL, unfreeze_opts,
 	NEEDS_WORKSPACE, cmd_unfreeze };
+
+static const struct cmd row_signer_status = { KNOWN(signer_status), "", 0, 0,
+	"does the keeper of the key answer", NULL, "$ helm signer status", NULL, 0, cmd_signer_status };
+
+static const struct cmd row_signer_use = { KNOWN(signer_use), "SOCKET KEY", 2, 2,
+	"let a signer sign what this user records",
+	"In a helm home that has no key yet.  KEY is the signer's public key: 'helm key export', run by the signer's user.  "
+	"From then on the secret is nowhere in this user's reach; when the signer is away, nothing is recorded, and so nothing is allowed.",
+	NULL, NULL, 0, cmd_signer_use };
+
+static const struct cmd row_signer_run = { KNOWN(signer_run), "", 0, 0,
+	"keep the key of other users, and sign for them",
+	"Runs as a user of its own, until it is ended, with the key of that user's helm home ('helm key create').  "
+	"Signs the next receipt of each chain it has signed from the beginning, never two for one place, and no grant and nothing that loosens without a person's key that its own user has registered ('helm approval trust add').\n\n"
+	"  helm signer run --socket /run/helm-signer/socket --for alice",
+	NULL, signer_run_opts, 0, cmd_signer_run };
 
 static const struct cmd row_key_show = { KNOWN(key_show), "", 0, 0,
 	"show the signing key's id, public key and place", NULL, "$ helm key show", NULL, 0, cmd_key_show };

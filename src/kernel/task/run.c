@@ -149,6 +149,7 @@ static void make_request(struct task *t)
 		.where = &t->at,
 		.profile = t->profile,
 		.mode = spec->mode,
+		.containment = guard_walls(t->k->sys, t->k->ws, t->profile),
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
 		.answer = { .is_approved = spec->approve_risk || is_remote(t),
