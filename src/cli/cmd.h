@@ -184,6 +184,9 @@ int cmd_db_verify(struct cli *r, struct err *e);
 int cmd_db_status(struct cli *r, struct err *e);
 int cmd_db_query(struct cli *r, struct err *e);
 
+/* cmd_allow.c */
+extern const struct opt allow_opts[];
+int cmd_allow(struct cli *r, struct err *e);
 /* cmd_freeze.c */
 extern const struct opt freeze_opts[], unfreeze_opts[];
 int cmd_freeze(struct cli *r, struct err *e);

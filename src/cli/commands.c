@@ -439,6 +439,13 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	"say which checkpoint undoes a risky task", NULL, "$ helm profile rollback", profile_rollback_opts,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
+static const struct cmd row_allow = { KNOWN(allow), "list|path|remove [PATH]", 1, 2,
+	"let runs here write in one more place",
+	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
+	"Takes a person at a terminal of their own, or a registered key; what must stay closed cannot be allowed.  "
+	"'allow remove PATH' takes it back, 'allow list' shows what is allowed.",
+	"$ helm allow list", allow_opts, NEEDS_WORKSPACE, cmd_allow };
+
 static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"allow nothing any more, to one or to all",
 	"A signed record that every decision reads first; it stands above every mode and approval.  "

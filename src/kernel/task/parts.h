@@ -91,6 +91,11 @@ void task_walls(struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 
+/* ---- refusal.c ---- */
+
+/* Once it has ended: did it fail at a wall?  Then the row and a hint say at which. */
+void task_tell_refusal(struct task *t);
+
 /* ---- armed.c: files that make somebody start programs later ---- */
 
 void armed_note(struct task *t); /* before the run */
