@@ -202,7 +202,8 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
 			"do something else.",
 			in_a_row);
-	json_each (one, posture_differences(k->sys, h->a, k->ws))
+	const struct json *differences = posture_differences(k->sys, h->a, k->ws);
+	json_each (one, differences)
 		buf_addf(&text, " Note: %s.", json_get_text(one, "text", ""));
 	ret->code = reason->code;
 	ret->text = text_safe(h->a, text.p, text.n, false);

@@ -13,6 +13,8 @@
 #include "kernel/workspace.h"
 #include "record/record.h"
 
+struct person;
+
 struct kernel {
 	struct sys *sys;
 	struct workspace *ws;
@@ -20,6 +22,8 @@ struct kernel {
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
 	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
+	const struct person
+		*person; /* whose acts are recorded, when they have a key that signs them; or NULL */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
  * a key: what cannot be recorded is not decided. */

@@ -26,6 +26,7 @@ struct posture_memo {
 		} document, intent, place, outer;
 	} at;
 	int64_t read_us;
+	unsigned held;
 	struct posture p;
 };
 
@@ -105,6 +106,20 @@ static void intersect(struct arena *a, struct json *to, const char *name, const 
 	json_set(a, to, name, both);
 }
 
+/* Only hosts that both name. */
+static void intersect_hosts(struct arena *a, struct json *to, const struct json *x)
+{
+	const struct json *old = json_get(to, "egress"), *other = json_get(x, "egress");
+	struct json *both = json_new(a, JSON_ARRAY);
+
+	json_each (rule, old)
+		json_each (same, other)
+			if (json_text(rule) && json_text(same) && text_eq(json_text(rule), json_text(same)))
+				json_push(a, both, rule);
+	if (old)
+		json_set(a, to, "egress", both);
+}
+
 /* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
  * as the shipped one that only looks. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y)
@@ -117,6 +132,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	unite(a, both, "pauses", y);
 	intersect(a, both, "accepted", y);
 	intersect(a, both, "allowed_paths", y);
+	intersect_hosts(a, both, y);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);
@@ -395,11 +411,11 @@ static struct stamp stamp_of(struct sys *s, const char *path)
 		(uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
 }
 
-/* `outer`: root of the place whose word holds here; or NULL. */
-static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const char *outer)
+static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *dir = workspace_place(&a, ws, ws->root);
+	const struct posture_memo *m = ws->memo;
+	const char *dir = m->is_there ? m->p.dir : workspace_place(&a, ws, ws->root), *outer = m->p.outer;
 
 	if (!dir)
 		return (struct stamps){ 0 };
@@ -415,7 +431,10 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const 
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 {
 	struct posture_memo *m = ws->memo;
-	struct stamps at = stamps_of(s, ws, m->p.outer);
+
+	if (m->held)
+		return &m->p;
+	struct stamps at = stamps_of(s, ws);
 	int64_t now = s->mono_us(s);
 
 	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
@@ -426,4 +445,19 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 	m->read_us = now;
 	m->is_there = true;
 	return &m->p;
+}
+
+const struct workspace *posture_hold(struct sys *s, const struct workspace *ws)
+{
+	if (ws) {
+		(void)posture_of(s, ws);
+		ws->memo->held++;
+	}
+	return ws;
+}
+
+void posture_release(const struct workspace **ws)
+{
+	if (*ws)
+		(*ws)->memo->held--;
 }

@@ -5,7 +5,7 @@
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
  *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded,
- *	  degraded_machine, allowed_paths }
+ *	  degraded_machine, allowed_paths, egress }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
@@ -32,6 +32,10 @@ struct posture {
 /* The word of a workspace, now.  Cannot fail: what cannot be believed freezes everything.  The answer lives as long as the
  * workspace is open, and is read again only when its files have changed. */
 const struct posture *posture_of(struct sys *s, const struct workspace *ws);
+/* While it is held, posture_of() answers as it did at the beginning and does not look again: for one question that is made of many, which
+ * should not get answers from two moments.  Never around a wait.  Ended by AUTO(posture_release).  NULL is fine. */
+const struct workspace *posture_hold(struct sys *s, const struct workspace *ws);
+void posture_release(const struct workspace **ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 

@@ -32,7 +32,6 @@
 #include <unistd.h>
 
 enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
-enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -299,9 +298,9 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 
 /* Best effort: if even this fails the error says so, and the next writer finds a torn end and sets it
  * aside. */
-static void cut_back(struct recorder *r, off_t size, struct err *e)
+static void cut_back(struct recorder *r, int fd, off_t size, struct err *e)
 {
-	if (r->sys->truncate(r->sys, r->fd, size) || r->sys->sync(r->sys, r->fd))
+	if (r->sys->truncate(r->sys, fd, size) || r->sys->sync(r->sys, fd))
 		err_wrap(e, "the half-written end could not be cut");
 }
 
@@ -317,22 +316,19 @@ static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 	if (write_all(s, r->fd, lines.p, lines.n) == 0)
 		return OK;
 	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	cut_back(r, (off_t)r->at.file.size_bytes, e);
+	cut_back(r, r->fd, (off_t)r->at.file.size_bytes, e);
 	return rc;
 }
 
-/* What is to be written, and where the chain ends when it is. */
-struct batch {
-	struct arena *a;
-	struct buf lines;
-	struct hash *chains;
-	struct json **receipts;
-	size_t n;
-	struct chain_end at;
-	off_t start; /* of the first line in the file */
-	bool is_known; /* the edge speaks of it */
-	bool is_locked; /* the chain stays locked until it is on disk */
-};
+/* The receipt whose chain hash is chains[n] is the next line. */
+static void batch_put(struct recorder *r, struct batch *b, struct json *receipt)
+{
+	json_canonical(&b->lines, receipt);
+	buf_addc(&b->lines, '\n');
+	b->receipts[b->n] = receipt;
+	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
+	chain_step(&b->at, &b->chains[b->n++]);
+}
 
 /* Signs a receipt for the end of the batch and moves that end one step on; the recorder's own end stays as
  * it is until the lines are written. */
@@ -343,11 +339,7 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 
 	if (rc)
 		return rc;
-	json_canonical(&b->lines, receipt);
-	buf_addc(&b->lines, '\n');
-	b->receipts[b->n] = receipt;
-	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
-	chain_step(&b->at, &b->chains[b->n++]);
+	batch_put(r, b, receipt);
 	return OK;
 }
 
@@ -441,13 +433,56 @@ static int fill_batch(
 	struct draft change;
 	int rc = key_seam_draft(r, b->a, &b->at, &change, e);
 
-	if (rc == OK && r->at.file.size_bytes == 0)
+	/* What a signer gave back has brought its seam along. */
+	if (rc == OK && r->at.file.size_bytes == 0 && !b->n)
 		rc = add_rotation_seam(r, b, e);
 	if (rc == OK && change.effect_id)
 		rc = batch_add(r, b, &change, e);
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = batch_add(r, b, &drafts[i], e);
 	return rc;
+}
+
+static void batch_clear(struct recorder *r, struct batch *b, size_t n)
+{
+	b->at = r->at;
+	b->n = 0;
+	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
+	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
+	buf_init(&b->lines, b->a);
+}
+
+static int fill_with_notes(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
+{
+	int rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
+
+	return rc ? rc : fill_batch(r, b, drafts, n, e);
+}
+
+/* The signer has signed receipts for this chain that are not in it: whoever asked for them did not live to write them.  They are taken
+ * first, and then ours again behind them. */
+static int fill_behind_missing(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
+{
+	const struct json *missing = json_copy(b->a, signer_missing(r->key));
+	int rc = missing->n + n + SEAMS > RECENT_LEAVES ? log_flush(r, e) : OK;
+
+	if (rc == OK)
+		batch_clear(r, b, missing->n + n);
+	for (uint32_t i = 0; rc == OK && i < missing->n; i++) {
+		struct notes_said said;
+		struct json *receipt;
+		rc = signer_take(r, b->a, missing->items[i], &b->at, &receipt, &b->chains[b->n], e);
+		if (rc == OK)
+			batch_put(r, b, receipt);
+		/* Ours go on where the notes of the lost one ended. */
+		if (rc == OK && receipt_notes(receipt, &said)) {
+			b->at.notes.is_known = 1;
+			b->at.notes.place = (uint64_t)said.to;
+		}
+	}
+	return rc ? rc : fill_with_notes(r, b, notes, drafts, n, e);
 }
 
 /* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
@@ -469,18 +504,17 @@ static int write_batch(struct recorder *r, struct batch *b, const struct notes_c
 		rc = log_flush(r, e);
 	if (rc)
 		return rc;
-	b->at = r->at;
 	b->start = (off_t)r->at.file.size_bytes;
-	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
-	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
-	buf_init(&b->lines, b->a);
-	rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
-	if (rc == OK)
-		rc = fill_batch(r, b, drafts, n, e);
+	b->clock_before = r->at.clock;
+	batch_clear(r, b, n);
+	rc = fill_with_notes(r, b, notes, drafts, n, e);
+	if (rc && signer_missing(r->key))
+		rc = fill_behind_missing(r, b, notes, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)
 		return rc;
+	b->end = b->start + (off_t)b->lines.n;
 	r->at = b->at;
 	b->is_known = log_advance(r, b->chains, b->n);
 	return OK;
@@ -508,18 +542,15 @@ static int lock_with_notes(struct recorder *r, struct arena *a, struct notes_cut
 	return rc;
 }
 
-/* The first half of an append: under the lock sign, write lines and edge.  Nothing is on disk yet, and
- * nobody may act on it before recorder_finish() returns OK. */
-int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
-	struct json **ret_receipts, struct err *e)
+/* Usually the lock is released at the end, and others may continue the chain while this one waits for the disk.
+ * Two cases forbid it: the edge could not be written, so others would not know where the chain ends, or it
+ * has no room for more leaves. */
+int batch_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n, struct batch **ret,
+	struct err *e)
 {
-	if (r->begun)
-		BUG("receipts were begun and not finished");
 	if (!r->key)
 		return err_set(e, E_DENIED, "LOG_KEY",
 			"no signing key, so nothing can be recorded; 'helm key create' makes one");
-	if (n == 0)
-		return OK;
 	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
 	struct notes_cut notes;
 	int rc = lock_with_notes(r, a, &notes, e);
@@ -529,34 +560,77 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 	rc = write_batch(r, b, &notes, drafts, n, e);
 	if (rc)
 		chain_forget(r);
-	/* Usually the lock is released now, and others may continue the chain while this one waits for the
-	 * disk.  Two cases forbid it: the edge could not be written, so others would not know where the
-	 * chain ends, or it has no room for more leaves. */
 	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
 	if (!b->is_locked)
 		recorder_unlock(r);
-	if (rc)
-		return rc;
-	r->begun = b;
-	if (ret_receipts)
-		memcpy(ret_receipts, b->receipts + (b->n - n), n * sizeof(struct json *));
-	return OK;
+	if (rc == OK)
+		*ret = b;
+	return rc;
+}
+
+/* The first half of an append: under the lock sign, write lines and edge.  Nothing is on disk yet, and
+ * nobody may act on it before recorder_finish() returns OK. */
+int recorder_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n,
+	struct json **ret_receipts, struct err *e)
+{
+	if (r->begun)
+		BUG("receipts were begun and not finished");
+	if (n == 0 && r->key)
+		return OK;
+	int rc = batch_begin(r, a, drafts, n, &r->begun, e);
+	if (rc == OK && ret_receipts)
+		memcpy(ret_receipts, r->begun->receipts + (r->begun->n - n), n * sizeof(struct json *));
+	return rc;
+}
+
+/* Has somebody written a leaf for one of these receipts?  Then a sync of his covered it, and without the receipt the
+ * leaf would look like damage.  In doubt true. */
+static bool has_leaf(struct recorder *r, const struct batch *b)
+{
+	struct stat st;
+
+	return r->sys->stat(r->sys, r->state_fd, LEAVES, &st, AT_SYMLINK_NOFOLLOW) ||
+		(uint64_t)st.st_size / LEAF_LINE > b->clock_before;
 }
 
 /* Removes what was written when the sync failed.  Only if the file still ends with our lines: once another
  * writer has continued the chain, his receipts stand on ours and nothing can be removed; his own sync fails
  * then, too.  The edge goes as well, because it speaks of receipts that are gone. */
-static void take_back(struct recorder *r, const struct batch *b, struct err *e)
+static void take_back(struct recorder *r, const struct batch *b, int fd, struct err *e)
 {
 	struct file_mark named;
 	struct stat st;
 
-	if (mark_path(r, RECEIPTS, &named) || r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH) ||
-		named.ino != st.st_ino || named.dev != st.st_dev ||
-		named.size_bytes != b->start + (int64_t)b->lines.n)
+	if (mark_path(r, RECEIPTS, &named) || r->sys->stat(r->sys, fd, "", &st, AT_EMPTY_PATH) ||
+		named.ino != st.st_ino || named.dev != st.st_dev || named.size_bytes != b->end ||
+		has_leaf(r, b))
 		return;
-	cut_back(r, b->start, e);
+	cut_back(r, fd, b->start, e);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
+}
+
+/* A head speaks of all receipts that this recorder knows, so it is signed only when those of this batch are the
+ * newest. */
+int batch_end(struct recorder *r, struct arena *a, struct batch *b, int fd, int rc, struct err *e)
+{
+	b->is_locked = b->is_locked || recorder_lock(r, NULL) == OK;
+	if (rc && b->is_locked)
+		take_back(r, b, fd, e);
+	if (rc == OK && b->is_locked && b->is_known) {
+		log_catch_up(r, b->at.clock, b->chains, b->n);
+		if (r->at.clock == b->at.clock)
+			log_head_if_due(r, a);
+	}
+	if (rc || !b->is_locked || !b->is_known)
+		chain_forget(r);
+	if (b->is_locked)
+		recorder_unlock(r);
+	return rc;
+}
+
+int batch_sync(struct recorder *r, int fd, struct err *e)
+{
+	return r->sys->sync(r->sys, fd) ? err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS) : OK;
 }
 
 /* The second half: wait for the disk, then write the leaves.  Leaves come last, because a leaf without a
@@ -575,20 +649,9 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	if (!b)
 		return rc;
 	r->begun = NULL;
-	if (rc == OK && r->sys->sync(r->sys, r->fd))
-		rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	b->is_locked = b->is_locked || recorder_lock(r, NULL) == OK;
-	if (rc && b->is_locked)
-		take_back(r, b, e);
-	if (rc == OK && b->is_locked && b->is_known) {
-		log_catch_up(r, b->at.clock, b->chains, b->n);
-		log_head_if_due(r, a);
-	}
-	if (rc || !b->is_locked || !b->is_known)
-		chain_forget(r);
-	if (b->is_locked)
-		recorder_unlock(r);
-	return rc;
+	if (rc == OK)
+		rc = batch_sync(r, r->fd, e);
+	return batch_end(r, a, b, r->fd, rc, e);
 }
 
 /* Rows go to disk before the receipts that speak of them are written: after a power cut no receipt names a

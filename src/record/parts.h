@@ -12,6 +12,7 @@
 #define KEY_SEAM_EFFECT "helm.key/continues" /* verify/ knows it as KEY_EFFECT */
 
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
+enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 int damaged(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -26,6 +27,26 @@ void chain_step(struct chain_end *at, const struct hash *chain);
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
 /* The chain ends where r->at says. */
 bool chain_is_unchanged(struct recorder *r);
+/* Receipts that are written and not yet known to be on disk. */
+struct batch {
+	struct arena *a;
+	struct buf lines;
+	struct hash *chains;
+	struct json **receipts;
+	size_t n; /* with the seams */
+	struct chain_end at; /* the end of the chain with them */
+	off_t start, end; /* of their lines in the file: what is cut off when they cannot be synced */
+	uint64_t clock_before; /* of the last receipt before `start` */
+	bool is_known; /* the edge speaks of it */
+	bool is_locked; /* the chain stays locked until it is on disk */
+};
+/* An append in three steps: under the lock sign and write; wait for the disk; under the lock again write the leaves, or
+ * take the receipts back when `rc`, the result of the wait, says so.  `fd` is receipts.jsonl as it was at the beginning.  Between
+ * the steps others may append, also by this recorder. */
+int batch_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n, struct batch **ret,
+	struct err *e);
+int batch_sync(struct recorder *r, int fd, struct err *e);
+int batch_end(struct recorder *r, struct arena *a, struct batch *b, int fd, int rc, struct err *e);
 /* Make the next chain_settle() look again. */
 void chain_forget(struct recorder *r);
 struct file_mark mark_of(const struct stat *st);
@@ -73,6 +94,13 @@ int key_renew(struct recorder *r, struct err *e);
 /* The seam that belongs behind `at` when another key goes on there; an empty draft (no effect_id) when there is nothing to tell. */
 int key_seam_draft(
 	struct recorder *r, struct arena *a, const struct chain_end *at, struct draft *ret, struct err *e);
+
+/* signer.c: the key that SIGNER_FILE names; E_MISSING when there is none.  The receipts that a signer had signed and we have not, from
+ * its newest answer; or NULL.  One of them, as the chain has it, when it follows `at`. */
+int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+const struct json *signer_missing(const struct key *k);
+int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,
+	struct json **ret, struct hash *ret_chain, struct err *e);
 
 /* repair.c: signed by the key that appends, or by one this user had before it. */
 bool receipt_is_own(struct recorder *r, struct arena *a, const struct json *receipt);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "execute/egress/egress.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 #include "model/secret.h"
@@ -73,7 +74,9 @@ static bool may_pass(const char *entry, const struct profile *p)
 
 	if (is_control(entry))
 		return false;
-	if (p->network == ALLOWANCE_YES)
+	if (profile_reach(p) == NETWORK_NAMED && egress_is_variable(entry))
+		return false;
+	if (profile_reach(p) == NETWORK_FULL)
 		return true;
 	if (p->contained == CONTAINED_ALLOW)
 		return !names_secret(entry);
@@ -98,7 +101,7 @@ static const char *const *environment_of(const struct task *t)
 
 	while (environ[have])
 		have++;
-	const char **env = arena_zalloc(a, have + 32, sizeof(*env));
+	const char **env = arena_zalloc(a, have + 48, sizeof(*env));
 	for (size_t i = 0; i < have; i++)
 		if (may_pass(environ[i], t->profile) && !text_starts(environ[i], "HELM_TASK_") &&
 			!text_starts(environ[i], "OPENCLAW_TASK_"))
@@ -109,6 +112,8 @@ static const char *const *environment_of(const struct task *t)
 	put(a, env, &n, "TASK_NAME", t->spec->task_name);
 	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", t->cards.newest);
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
+	for (const char *const *one = egress_environment; t->door && *one; one++)
+		env[n++] = *one;
 	if (t->tmpdir)
 		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmpdir);
 	return env;
@@ -477,7 +482,8 @@ void task_walls(struct task *t)
 
 	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	t->rules = (struct sandbox_rules){
-		.network = p->network == ALLOWANCE_YES ? NETWORK_FULL : p->reach,
+		.network = profile_reach(p),
+		.door = t->door ? egress_inside(t->door) : 0,
 		.hidden = hidden_paths(t),
 		.limits = p->limits,
 		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
@@ -495,6 +501,7 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal,
 		.rules = &t->rules };
+	task_egress_listen(t);
 }
 
 /* Puts up all walls around a command that does nothing, and says which could not be. */
