@@ -217,7 +217,7 @@ static int become_command(void *arg)
 /* ---- in the warden ---- */
 
 /* Kills all children of this process until none is left: a dying child leaves its own to us.  Needed only without a pid namespace. */
-static void end_strays(void)
+void run_end_strays(void)
 {
 	for (;;) {
 		char text[4096];
@@ -298,7 +298,7 @@ static int be_warden(void *arg)
 	watch_ward(st, ward);
 	say(st, 'e');
 	if (!st->report.pid_namespace)
-		end_strays();
+		run_end_strays();
 	_exit(0);
 }
 
@@ -309,8 +309,8 @@ static int be_warden(void *arg)
 static void *keep(void *arg)
 {
 	struct stage *st = arg;
-	pid_t pid =
-		sandbox_start(st->request->rules, &st->report, be_warden, st, st->stacks + 2 * STACK_BYTES);
+	pid_t pid = sandbox_start(
+		st->request->rules, &st->report, CLONE_VM, be_warden, st, st->stacks + 2 * STACK_BYTES);
 
 	if (pid < 0)
 		st->start_errno = errno;

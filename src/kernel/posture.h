@@ -33,6 +33,10 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 
+/* Is this receipt whole, and signed by a key of this user, in force or before a rotation? */
+bool receipt_is_of_user(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
+
 /* Does the word about another place hold here, and says more than the shipped defaults do? */
 bool posture_binds(const struct posture *p);
 

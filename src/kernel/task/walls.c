@@ -88,6 +88,23 @@ static const char *const *environment_of(const struct task *t)
 	return env;
 }
 
+/* The client's own, because inside the walls there is nobody to tell its credentials to; marked like that of a run. */
+const char *const *contained_environment(const struct task *t, const char *const *given)
+{
+	size_t n = 0, have = 0;
+
+	while (given[have])
+		have++;
+	const char **env = arena_zalloc(t->a, have + 4, sizeof(*env));
+	for (size_t i = 0; i < have; i++)
+		if (!is_control(given[i]) && !text_starts(given[i], "HELM_TASK_ID="))
+			env[n++] = given[i];
+	env[n++] = arena_printf(t->a, "HELM_TASK_ID=%s", t->id);
+	if (t->tmp.path)
+		env[n++] = arena_printf(t->a, "TMPDIR=%s", t->tmp.path);
+	return env;
+}
+
 /* ---- places ---- */
 
 static void add_path(struct arena *a, struct json *list, const char *path)
@@ -144,9 +161,9 @@ static const char *const *hidden_paths(const struct task *t)
 	if (home && !path_is_below(t->k->ws->root, home)) {
 		add_path(a, list, home);
 	} else if (home) {
-		add_path(a, list, arena_printf(a, "%s/keys", home));
-		add_path(a, list, arena_printf(a, "%s/trust", home));
-		add_path(a, list, arena_printf(a, "%s/trees", home));
+		static const char *const secret[] = { "keys", "trust", "trees", "calls", "sessions" };
+		for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
+			add_path(a, list, arena_printf(a, "%s/%s", home, secret[i]));
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
@@ -248,13 +265,11 @@ bool task_degraded(const struct task *t)
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
-void task_walls(struct task *t)
+void task_rules(struct task *t)
 {
 	const struct profile *p = t->profile;
 	const char *const *writable = writable_paths(t);
-	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
 
-	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	t->rules = (struct sandbox_rules){
 		.network = p->network == ALLOWANCE_YES ? NETWORK_FULL : p->reach,
 		.write_paths = writable,
@@ -263,6 +278,14 @@ void task_walls(struct task *t)
 		.limits = p->limits,
 		.waived = task_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
+}
+
+void task_walls(struct task *t)
+{
+	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
+
+	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
+	task_rules(t);
 	t->run = (struct run_request){ .argv = argv,
 		.program = t->program.path,
 		.last_look = last_look,
