@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CONTAINED_ROWS = 256 };
 
 /* Nothing but reading what everybody may read: such calls are noted and not signed, because signing every
  * look at a file would cost more than it proves. */
@@ -304,6 +304,14 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
 
+/* The row says that the client was told another command: if it runs its own all the same, that is seen afterwards. */
+static struct json *offered(struct arena *a, struct json *row, const struct hook_answer *answer)
+{
+	if (answer->contained)
+		json_sets(a, row, "containment", "walls");
+	return row;
+}
+
 /* The answer starts as DENY and becomes another one only at the end, when everything is on record. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e)
@@ -321,9 +329,9 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		return rc;
 	*ret = (struct hook_answer){ .verdict = V_DENY, .code = "" };
 	if (only_reads(&h)) {
-		rc = note(k, a, call_row(k, client, call, &x.at, x.digest, &h), e);
+		rc = offer_walls(k, &x, &h, ret, e);
 		if (rc == OK)
-			rc = offer_walls(k, &x, &h, ret, e);
+			rc = note(k, a, offered(a, call_row(k, client, call, &x.at, x.digest, &h), ret), e);
 		if (rc == OK)
 			ret->verdict = V_ALLOW;
 		ret->is_quiet = rc == OK;
@@ -332,9 +340,9 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	rc = kernel_record(k, &x.q, &h, e);
 	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, x.digest);
 	if (rc == OK)
-		rc = note(k, a, decided_row(k, client, call, &x.at, x.digest, &h), e);
-	if (rc == OK)
 		rc = offer_walls(k, &x, &h, ret, e);
+	if (rc == OK)
+		rc = note(k, a, offered(a, decided_row(k, client, call, &x.at, x.digest, &h), ret), e);
 	if (rc)
 		return rc;
 	const char *id = json_get_text(h.decision_receipt, "receipt_id", NULL);
@@ -385,16 +393,21 @@ static int is_contained(void *arg, struct json *row)
 	return 1;
 }
 
-/* Which walls stood, how it ended and what it left behind: in the row and in the receipt, as after a run. */
-static void note_walls(
-	struct kernel *k, struct arena *a, const char *use_id, struct json *row, struct json *about)
+/* Which walls stood, how it ended and what it left behind: in the row and in the receipt, as after a run.  "none": the client was told
+ * another command and ran its own. */
+static void note_walls(struct kernel *k, struct arena *a, const struct json *before, const char *use_id,
+	struct json *row, struct json *about)
 {
 	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal" };
 	struct search q = { use_id, NULL };
 
+	if (!json_get(before, "containment"))
+		return;
 	if (use_id)
-		(void)rows_back(
-			k->sys, a, k->ws->state_fd, TOOL_CALLS, LOOP_ROWS, use_id, is_contained, &q, NULL);
+		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, CONTAINED_ROWS, use_id, is_contained,
+			&q, NULL);
+	json_sets(a, row, "containment", q.found ? "walls" : "none");
+	json_sets(a, about, "containment", q.found ? "walls" : "none");
 	for (size_t i = 0; i < ARRAY_SIZE(names) && q.found; i++)
 		if (json_get(q.found, names[i])) {
 			json_set(a, row, names[i], json_get(q.found, names[i]));
@@ -445,7 +458,7 @@ int hook_after(
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, call->cwd);
 	note_changes(k, a, before, row, about);
-	note_walls(k, a, call->use_id, row, about);
+	note_walls(k, a, before, call->use_id, row, about);
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))
