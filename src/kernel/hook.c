@@ -386,7 +386,7 @@ static int is_contained(void *arg, struct json *row)
 {
 	struct search *q = arg;
 
-	if (!text_eq(json_get_text(row, "tool_use_id", ""), q->use_id) ||
+	if (!text_eq(json_get_text(row, CONTAINED_USE, ""), q->use_id) ||
 		!text_eq(json_get_text(row, "event", ""), CONTAINED_EVENT))
 		return 0;
 	q->found = row;

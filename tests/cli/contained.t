@@ -9,7 +9,6 @@ case $(helm version --json) in *'"user_namespaces":false'*) skip_all "no namespa
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
 calls=$ws/.helm/tool-calls.jsonl
-tickets=$scratch/home/.helm/calls
 mkdir project outside
 cd project || exit 1
 git init -q . 2>/dev/null
@@ -38,7 +37,7 @@ ok "a client that cannot be told another command says so" says 0 "judged, not co
 ok "and cannot be told to" says 1 "judged, not contained" helm setup cursor --scope project --yes --contain on
 
 # ---- the answer ----
-answer() { printf '{"tool_name":"Bash","tool_input":{"command":"%s","timeout":5000,"run_in_background":true},"session_id":"s","cwd":"%s","tool_use_id":"u"}' "$1" "$PWD" | helm hook pre-tool --client "$2"; }
+answer() { printf '{"tool_name":"Bash","tool_input":{"command":"%s","timeout":5000,"run_in_background":true},"session_id":"s","cwd":"%s","tool_use_id":"u"}' "$1" "$PWD" | agent hook pre-tool --client "$2"; }
 has() { answer "$1" "$2" >"$scratch/.answer"; grep -qF -e "$3" "$scratch/.answer" || { cat "$scratch/.answer"; return 1; }; }
 ok "an allowed call is answered with another command" has "echo hi > a" claude-code '"permissionDecision":"allow"'
 ok "which is the wrapper, by its absolute path" has "echo hi > a" claude-code "'$H' contained dec-"
@@ -49,7 +48,7 @@ ok "what a person is asked about is asked, and contained after a yes" has "git r
 ok "with another command" has "git reset --hard" claude-code 'contained dec-'
 ok "what leaves the walls is only asked about" sh -c '! printf %s "$0" | grep -q contained' "$(answer 'git push origin main' claude-code)"
 ok "a denial stays one" has "rm -rf /" claude-code '"permissionDecision":"deny"'
-other_tool() { [ -z "$(printf '{"tool_name":"Read","tool_input":{"file_path":"%s/a"},"cwd":"%s"}' "$PWD" "$PWD" | helm hook pre-tool --client claude-code)" ]; }
+other_tool() { [ -z "$(printf '{"tool_name":"Read","tool_input":{"file_path":"%s/a"},"cwd":"%s"}' "$PWD" "$PWD" | agent hook pre-tool --client claude-code)" ]; }
 ok "other tools are answered as before" other_tool
 ok "Codex is not contained before it is set up" sh -c 'test -z "$0"' "$(answer 'echo hi > a' codex)"
 helm setup codex --scope project --yes >/dev/null
@@ -162,54 +161,39 @@ call 'echo x > recorded' >/dev/null 2>&1
 ok "the outcome's receipt names the walls" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q "\"keys_hidden\":true"' "$ws"
 ok "everything verifies" helm log check
 
-# ---- redeeming ----
-wrapped() { answer "$1" claude-code | python3 -c 'import json,sys; print(json.load(sys.stdin)["hookSpecificOutput"]["updatedInput"]["command"])'; }
-# The test's own shells are no client: what calls the hook is the same as what redeems.
-redeem() { in_home bash -c "$1"; }
-ticket_id() { printf %s "$1" | grep -o '\(dec\|look\)-[0-9a-f]*' | head -n 1; }
-one=$(wrapped "echo once >> once")
-ok "redeemed by who it was given to" redeem "$one"
-ok "not twice" says 25 "no call" redeem "$one"
-ok "it happened once" sh -c 'test "$(cat once)" = once'
-ok "the refusal is on record" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q deny.not_redeemed' "$ws"
-one=$(wrapped "echo changed >> text")
-ok "not with another text" says 25 "another command" redeem "$(printf %s "$one" | sed 's/echo changed/echo other/')"
-ok "still with its own" redeem "$one"
-one=$(wrapped "echo there >> place")
-elsewhere() { cd "$scratch/outside" && redeem "$one"; }
-ok "not in another directory" says 25 "another directory" elsewhere
-one=$(wrapped "echo late >> late")
-id=$(ticket_id "$one")
-sed -i 's/"expires_us": *[0-9]*/"expires_us":1/' "$tickets/$id"
-ok "not late" says 25 "its time is over" redeem "$one"
-one=$(wrapped "echo boot >> boot")
-sed -i 's/"boot": *"[^"]*"/"boot":"another"/' "$tickets/$(ticket_id "$one")"
-ok "not after another start of the machine" says 25 "not run" redeem "$one"
-one=$(wrapped "echo session >> session")
-sed -i 's/"session": *"s"/"session":"t"/' "$tickets/$(ticket_id "$one")"
-ok "not for another session" says 25 "not run" redeem "$one"
-one=$(wrapped "ls")
-sed -i 's/"command": *"ls"/"command":"echo forged > forged"/' "$tickets/$(ticket_id "$one")"
-ok "a look that was made more is judged again" says 25 "more than look" redeem "$(printf %s "$one" | sed "s/'ls'/'echo forged > forged'/")"
-one=$(wrapped "echo good > good")
-sed -i 's/echo good > good/echo worse > worse/' "$tickets/$(ticket_id "$one")"
-ok "a ticket that is not what was signed is refused" says 25 "another call" redeem "$(printf %s "$one" | sed "s/echo good > good/echo worse > worse/")"
-ok "an unknown number" says 25 "no call 'dec-0'" redeem "'$H' contained dec-0 -- sh 'echo x'"
-ok "a number that is a path" says 25 "no call" redeem "'$H' contained ../keys/root.key -- sh 'echo x'"
-one=$(in_home python3 "$HELM_SOURCE/tests/tools/contained_client.py" --show "$H" "echo foreign >> foreign")
-ok "not below another process than the client's" says 25 "another session" redeem "$one"
-one=$(wrapped "echo frozen >> frozen")
-helm freeze --reason test >/dev/null
-ok "not while everything is frozen" says 25 "frozen" redeem "$one"
-ok "again when a person has ended that" terminal UNFREEZE -- helm unfreeze
-race() {
-  one=$(wrapped "echo raced >> raced")
-  for _ in 1 2 3 4 5 6 7 8; do redeem "$one" >/dev/null 2>&1 & done
-  wait
-  [ "$(cat raced)" = raced ]
+ignores() { # a client that does not know how to run another command
+  printf '{"tool_name":"Bash","tool_input":{"command":"echo own > own"},"session_id":"old","cwd":"%s","tool_use_id":"old1"}' "$PWD" >"$scratch/.call"
+  agent hook pre-tool --client claude-code <"$scratch/.call" >/dev/null
+  sed 's/}$/,"tool_response":{}}/' "$scratch/.call" | agent hook post-tool --client claude-code
+  tail -n 1 "$ws/.helm/receipts.jsonl" | grep -q '"containment":"none"'
 }
-ok "of many at once one succeeds" race
-ok "nothing that was refused has happened" sh -c '! ls forged worse foreign late boot session place "$0/outside/place" 2>/dev/null | grep .' "$scratch"
+ok "a client that runs its own command all the same is seen" ignores
+ok "status says what is contained" says 0 "Shell commands of claude-code, codex run inside the walls" helm status
+ok "setup status, too" says 0 "judged, not contained" sh -c '"$@"; true' - env -i PATH="$PATH" HOME="$scratch/home" "$H" setup status
+
+# ---- redeeming ----
+redeem() { client --then "$2" "$H" "$1"; } # redeem COMMAND TEXT: TEXT is run by the client that may run COMMAND; $W is what the hook answered
+ok "redeemed by who it was given to" redeem "echo once >> once" 'bash -c "$W"'
+ok "not twice" says 25 "no call" redeem "echo twice >> twice" 'bash -c "$W"; bash -c "$W"'
+ok "it happened once" sh -c 'test "$(cat twice)" = twice'
+ok "the refusal is on record" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q deny.not_redeemed' "$ws"
+ok "not with another text" says 25 "another command" redeem "echo changed >> text" 'bash -c "$(printf %s "$W" | sed "s/echo changed/echo other/")"'
+ok "that does not use it up" redeem "echo changed >> text" 'bash -c "$(printf %s "$W" | sed "s/echo changed/echo other/")"; bash -c "$W"'
+ok "not in another directory" says 25 "another directory" redeem "echo there >> place" "cd '$scratch/outside' && bash -c \"\$W\""
+ok "not late" says 25 "its time is over" redeem "echo late >> late" 'sed -i "s/\"expires_us\": *[0-9]*/\"expires_us\":1/" "$T"; bash -c "$W"'
+ok "not after another start of the machine" says 25 "not run" redeem "echo boot >> boot" 'sed -i "s/\"boot\": *\"[^\"]*\"/\"boot\":\"x\"/" "$T"; bash -c "$W"'
+ok "not for another session" says 25 "not run" redeem "echo session >> session" 'sed -i "s/\"session\": *\"s1\"/\"session\":\"s2\"/" "$T"; bash -c "$W"'
+ok "a look that was made more is judged again" says 25 "more than look" redeem "ls" 'sed -i "s/\"command\": *\"ls\"/\"command\":\"echo forged > forged\"/" "$T"; bash -c "$(printf %s "$W" | sed "s/ls. \"/echo forged > forged'"'"' \"/")"'
+ok "a ticket that is not what was signed is refused" says 25 "another call" redeem "echo good > good" 'sed -i "s/echo good > good/echo worse > worse/" "$T"; bash -c "$(printf %s "$W" | sed "s/echo good > good/echo worse > worse/")"'
+ok "a decided call that says it only looks is judged, too" says 25 "more than look" redeem "echo look > look" 'sed -i "s/\"look\": *false/\"look\":true/" "$T"; bash -c "$W"'
+ok "an unknown number" says 25 "no call 'dec-0'" redeem "true" '"$H" contained dec-0 -- sh "echo x"'
+ok "a number that is a path" says 25 "no call" redeem "true" '"$H" contained ../keys/root.key -- sh "echo x"'
+foreign() { one=$(client --show "$H" "echo foreign >> foreign") && in_home bash -c "$one"; }
+ok "not below another process than the client's" says 25 "another session" foreign
+ok "not while everything is frozen" says 25 "frozen" redeem "echo frozen >> frozen" '"$H" freeze --reason test >/dev/null; bash -c "$W"'
+ok "again when a person has ended that" terminal -- helm unfreeze --reason over
+ok "of many at once one succeeds" redeem "echo raced >> raced" 'for i in 1 2 3 4 5 6 7 8; do bash -c "$W" & done >/dev/null 2>&1; wait; [ "$(cat raced)" = raced ]'
+ok "nothing that was refused has happened" sh -c '! ls forged worse look foreign frozen late boot session place "$0/outside/place" 2>/dev/null | grep .' "$scratch"
 ok "an agent that writes such a call itself is refused" sh -c 'printf %s "$0" | grep -q "\"deny\"\|\"ask\""' "$(answer "helm contained dec-1 -- sh ls" claude-code)"
 
 # ---- ends ----
@@ -269,7 +253,17 @@ ok "the wrapper killed: what it ran ends, and the session goes on" killed wrappe
 ok "the wrapper asked to end: what it ran is" killed term "code [1-9]* left 0 again works"
 ok "when the client ends its session does" gone 0
 ok "nothing of it stays in the helm home" sh -c 'test -z "$(ls "$0/home/.helm/sessions" 2>/dev/null)"' "$scratch"
-ok "helm gone: the call fails" exits 127 redeem "$(printf %s "$one" | sed "s#'$H'#'/nonexistent/helm'#")"
+ok "helm gone: the call fails" exits 127 redeem "echo gone > gone" 'bash -c "$(printf %s "$W" | sed "s#^.*| .*helm. contained#true | /nonexistent/helm contained#; s#; } 7<&0.*##")" 7<&0'
+
+# ---- machines that can do less ----
+machine=$HELM_BUILD/tests/lesser_machine_test
+if [ -x "$machine" ] && "$machine" --without landlock true; then
+  lesser() { in_home "$machine" --without "$1" python3 "$HELM_SOURCE/tests/tools/contained_client.py" "$H" "echo made > lesser"; }
+  for what in landlock namespaces; do
+    ok "a machine without $what: refused, with the remedy" says 25 "helm workspace trust --degraded yes" lesser $what
+  done
+  ok "nothing has happened there" test ! -e lesser
+fi
 
 # ---- off ----
 ok "an agent cannot end it" says 25 "only a person" agent setup claude-code --scope project --yes --contain off

@@ -10,10 +10,11 @@ Runs the commands one after the other as Claude Code does: in a fresh shell, by 
   --stdin TEXT  on standard input, instead of nothing
   --plain       `S -c COMMAND`, as Codex does, instead of eval
   --show        only print what the hook answers
+  --then TEXT   run TEXT in bash instead of the answer, which is $W; its ticket is $T and its number $ID
   --tty         on a pseudo-terminal; what is read from it is printed
   --say         print the exit code behind each command's output
 The exit code is that of the last command; 99 when the hook did not answer with another command."""
-import json, os, pty, subprocess, sys, tempfile
+import json, os, pty, re, subprocess, sys, tempfile
 
 
 class Client:
@@ -90,13 +91,15 @@ def on_terminal(c, command):
 
 
 def main(words):
-    how, stdin, tty, say, show = {}, b"", False, False, False
+    how, stdin, tty, say, show, then = {}, b"", False, False, False, None
     while words and words[0].startswith("--"):
         w = words.pop(0)
         if w in ("--shell", "--state", "--session", "--client", "--cwd"):
             how[w[2:]] = words.pop(0)
         elif w == "--stdin":
             stdin = words.pop(0).encode()
+        elif w == "--then":
+            then = words.pop(0)
         elif w in ("--bare", "--plain"):
             how[w[2:]] = True
         elif w == "--tty":
@@ -112,6 +115,12 @@ def main(words):
     for command in words:
         if show:
             print(c.wrapped(command))
+            continue
+        if then is not None:
+            text = c.wrapped(command) or ""
+            number = (re.findall(r"(?:dec|look)-[0-9a-f]+", text) or [""])[0]
+            code = subprocess.call(["bash", "-c", then], env=dict(os.environ, W=text, ID=number, H=c.helm,
+                                                                  T=os.path.join(os.environ["HOME"], ".helm/calls", number)))
             continue
         if tty:
             code = on_terminal(c, command)

@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 
 #define CONTAINED_EVENT "contained" /* "event" of the row that a call leaves in the ledger of tool calls */
+#define CONTAINED_USE "contained_use_id" /* in it: the client's id of the call */
 
 /* ---- in the hook ---- */
 

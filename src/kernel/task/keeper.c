@@ -193,7 +193,7 @@ static void leave_cwd(struct keeper *x, const struct task *t, const char *dir)
 /* The row of a call that ran inside. */
 static void put_row(struct keeper *x, struct call *c)
 {
-	static const char *const names[] = { "client", "session", "tool", "tool_use_id", "profile" };
+	static const char *const names[] = { "client", "session", "tool", "profile" };
 	struct task *t = c->task;
 	struct arena *a = &c->a;
 	struct err e = { 0 };
@@ -201,6 +201,8 @@ static void put_row(struct keeper *x, struct call *c)
 	json_sets(a, t->row, "at", text_time_iso(a, x->sys->now_us(x->sys)));
 	json_sets(a, t->row, "event", CONTAINED_EVENT);
 	json_sets(a, t->row, "contained_id", t->id);
+	/* Under another name than in the rows of call and outcome, whose pair it does not part. */
+	json_sets(a, t->row, CONTAINED_USE, json_get_text(c->ticket, "tool_use_id", NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (json_get(c->ticket, names[i]))
 			json_set(a, t->row, names[i], json_get(c->ticket, names[i]));

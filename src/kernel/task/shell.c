@@ -42,11 +42,14 @@ const char *shell_wrapped(struct arena *a, const char *program, const char *helm
 
 /* One line, so that the text is on line 1 as it is without us.  The status of the text is kept in $1, because a variable could be
  * somebody's. */
-static const char *driver(struct arena *a, const char *cwd, const char *note, bool has_state)
+static const char *driver(struct arena *a, const char *cwd, const char *note, bool has_state, bool is_zsh)
 {
 	struct buf text;
 
 	buf_init(&text, a);
+	/* zsh keeps here-documents in files, and not in $TMPDIR. */
+	if (is_zsh)
+		buf_adds(&text, "[ -z \"${TMPDIR-}\" ] || TMPPREFIX=$TMPDIR/zsh; ");
 	if (has_state)
 		buf_addf(&text, ". /dev/fd/%d 2>/dev/null; exec %d<&-; ", SESSION_EXTRA, SESSION_EXTRA);
 	buf_adds(&text, "eval \"shift; $1\"; { set -- \"$?\"; set +x; } 2>/dev/null; ");
@@ -62,16 +65,17 @@ const char *const *shell_argv(struct arena *a, const char *shell, const char *na
 	const char *const *args, const char *cwd, const char *note, bool has_state)
 {
 	const char *base = path_base(shell);
+	bool is_zsh = text_starts(base, "zsh"); /* and zsh-5.9 */
 	size_t n = 0, argc = 0;
 
 	while (args[argc])
 		argc++;
 	const char **argv = arena_zalloc(a, argc + 8, sizeof(*argv));
 	argv[n++] = text_eq(base, "busybox") ? "sh" : base;
-	if (text_eq(base, "zsh"))
+	if (is_zsh)
 		argv[n++] = "-f"; /* what its start-up files do is in the state already */
 	argv[n++] = "-c";
-	argv[n++] = driver(a, cwd, note, has_state);
+	argv[n++] = driver(a, cwd, note, has_state, is_zsh);
 	argv[n++] = name;
 	argv[n++] = text;
 	memcpy(argv + n, args, argc * sizeof(*argv));
