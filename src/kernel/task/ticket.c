@@ -296,8 +296,10 @@ int ticket_redeem(struct kernel *k, struct arena *a, const struct json *ticket, 
 		.input = json_get(ticket, "input"),
 		.session = json_get_text(ticket, "session", ""),
 		.cwd = r->cwd };
+	AUTO(posture_release) const struct workspace *held = posture_hold(k->sys, k->ws);
 	int rc = check_ticket(k, a, ticket, r, e);
 
+	(void)held;
 	if (rc == OK)
 		rc = check_freeze(k, a, ticket, e);
 	if (rc == OK && json_get_bool(ticket, "look", false)) {
