@@ -1,11 +1,12 @@
 /* session.h — inside execute/: many calls of one agent inside the same walls.
  *
  * `helm run` puts up walls around one command and takes them down with it.  The shell calls of an agent belong together: a server that
- * one call starts is asked by the next.  So a session has one set of namespaces for all of its calls.  Three processes take part:
+ * one call starts is asked by the next.  So a session has one set of namespaces for all of its calls.  These take part:
  *
  *	keeper	outside the walls, one for each session; listens on a Unix socket that nothing inside can reach, and decides (kernel/task)
- *	warden	the first process inside; started by the keeper, starts the calls, reaps all, and takes everything with it when it ends
- *	ward	one call: locks itself in like the ward of a run, with the same code (sandbox.h), and becomes the command
+ *	warden	the first process inside; reaps what is left over, and takes everything with it when it ends
+ *	nurse	locks itself in once, like the ward of a run and with the same code (sandbox.h), and starts the calls
+ *	ward	one call, on its way to become the command
  *
  * and one more for each call, the wrapper: `helm contained`, which the client runs in the place of its command.  It hands its streams,
  * environment and signals to the keeper and ends as the command ended. */
@@ -51,10 +52,9 @@ enum { SESSION_EXTRA = 9, SESSION_NOTE = 4096 };
 
 /* Something happened inside. */
 struct session_news {
-	enum { SESSION_STOPPED = 1, SESSION_ENDED, SESSION_QUIET } what;
+	enum { SESSION_READY = 1, SESSION_STOPPED, SESSION_ENDED } what;
 	uint32_t call;
 	int status; /* ENDED: as waitpid() gives it */
-	bool is_empty; /* no process is left but the warden */
 	struct sandbox_report report; /* ENDED */
 	char note[SESSION_NOTE]; /* ENDED: what the command left; or "" */
 };
@@ -70,6 +70,7 @@ int session_run(struct session *x, uint32_t call, const struct session_call *how
 void session_signal(struct session *x, uint32_t call, int signal_number); /* to its process group */
 /* Places that did not exist when the walls went up: closed from now on. */
 int session_close_places(struct session *x, const char *const *hidden, const char *const *read_only);
+bool session_is_empty(struct session *x); /* no process is left of any call */
 void session_end(struct session **x); /* everything inside ends; for AUTO(); NULL is fine */
 
 /* The resource limits of this process, as a text for session_call. */

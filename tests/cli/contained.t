@@ -110,6 +110,7 @@ ok "another client has a loopback of its own" exits 1 call "python3 ask.py 2>/de
 ok "temporary files of one call are there in the next" gives "kept" "$H" 'echo kept > "$TMPDIR/t"' 'cat "$TMPDIR/t"'
 ok "shared memory, too" gives "kept" "$H" 'echo kept > /dev/shm/t' 'cat /dev/shm/t'
 ok "and not outside" test ! -e /dev/shm/t
+ok "a process that one call left is looked at and ended by the next" gives "sleep ok" "$H" 'sleep 50.5 >/dev/null 2>&1 & echo $! > pid' 'basename "$(readlink "/proc/$(cat pid)/exe")" | tr "\n" " " && ls "/proc/$(cat pid)/fd" >/dev/null && kill "$(cat pid)" && echo ok'
 
 # ---- the walls ----
 closed() { call "$1" >/dev/null 2>&1; ! [ -e "$2" ]; }
@@ -263,6 +264,12 @@ if [ -x "$machine" ] && "$machine" --without landlock true; then
     ok "a machine without $what: refused, with the remedy" says 25 "helm workspace trust --degraded yes" lesser $what
   done
   ok "nothing has happened there" test ! -e lesser
+  ok "a person accepts less" terminal TRUST -- helm workspace trust --degraded yes
+  ok "then it runs without namespaces" lesser namespaces
+  ok "as it should" test -s lesser
+  ok "and the row says what is missing" sh -c 'printf %s "$0" | grep -q "\"degraded\": *true"' "$(row_of)"
+  ok "nothing of it runs on" gone 0
+  terminal TRUST -- helm workspace trust --degraded no >/dev/null
 fi
 
 # ---- off ----

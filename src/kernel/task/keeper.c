@@ -46,14 +46,15 @@ struct keeper {
 	struct kernel k;
 	struct run_spec spec;
 	struct task base; /* profile, place, temporary directory and walls of all calls */
-	struct json *closed; /* places that are closed inside */
+	struct json *closed; /* places that are closed inside, in the order in which they were */
+	size_t closed_before; /* so many of them before the last walk */
 	struct session *session;
 	int dir, listener, client;
 	struct call *calls;
 	size_t call_count;
 	uint32_t last;
-	bool is_empty, has_mounts; /* has_mounts: what is read-only is so by a mount */
-	int64_t used_us; /* when a call last began or ended */
+	bool has_mounts; /* what is read-only is so by a mount */
+	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
 	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
 	int64_t rest_us; /* between two walks */
 };
@@ -149,7 +150,6 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 		session_run(x->session, c->number, &how))
 		return err_sys(e, "SESSION_LOST", "the session has ended");
 	c->task = t;
-	x->is_empty = false;
 	return OK;
 }
 
@@ -224,12 +224,8 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 	result->exit_signal = WIFSIGNALED(news->status) ? WTERMSIG(news->status) : 0;
 	result->exit_code = result->exit_signal ? 128 + result->exit_signal : WEXITSTATUS(news->status);
 	if (news->report.refused[0]) {
-		answer(c, CONTAINED_REFUSED, 0,
-			arena_printf(&c->a,
-				"not run: %s; use a kernel that can, or let a person accept runs without it on "
-				"this machine: helm workspace trust --degraded yes",
-				news->report.refused),
-			"SANDBOX_REFUSED");
+		answer(c, CONTAINED_REFUSED, 0, arena_printf(&c->a, "not run: %s", news->report.refused),
+			"CONTAINED_START");
 		drop_call(x, c);
 		return;
 	}
@@ -263,7 +259,6 @@ static bool hear_inside(struct keeper *x)
 
 	if (session_hear(x->session, &news))
 		return false;
-	x->is_empty = news.is_empty && !x->calls;
 	struct call *c = news.call ? find_call(x, news.call) : NULL;
 	if (news.what == SESSION_STOPPED && c)
 		answer(c, CONTAINED_STOPPED, 0, "", "");
@@ -328,7 +323,13 @@ static void walk(struct keeper *x)
 	struct task *t = task_of(x, &c);
 	t->result = &result;
 	result.report.read_only_mounts = x->has_mounts;
+	/* What was closed only since may be what a call has made. */
+	const char **closed = arena_zalloc(&c.a, x->closed_before + 1, sizeof(*closed));
+	for (size_t i = 0; i < x->closed_before; i++)
+		closed[i] = json_text(x->closed->items[i]);
+	t->rules.read_only = closed;
 	(void)task_touched(t);
+	x->closed_before = x->closed->n;
 	x->walked_us = now_us;
 	x->walk_due_us = 0;
 	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
@@ -343,18 +344,26 @@ static void walk(struct keeper *x)
 	arena_done(&c.a);
 }
 
-/* How long nobody need look; -1: for ever.  -2: it is time to end. */
-static int64_t patience_ms(const struct keeper *x)
+/* Nobody has used it for a while: is it still of use?  A server that runs inside is, as long as its client lives. */
+static bool is_idle(struct keeper *x)
 {
-	int64_t now = x->sys->mono_us(x->sys), until = 0;
+	int64_t now = x->sys->mono_us(x->sys);
 
-	if (!x->calls && (x->is_empty || x->client < 0))
-		until = x->used_us + (x->is_empty ? IDLE_US : ALONE_US);
-	if (until && now >= until)
-		return -2;
-	if (x->walk_due_us && (!until || x->walk_due_us < until))
+	if (x->calls || now < x->look_us)
+		return false;
+	x->look_us = now + IDLE_US;
+	return now >= x->used_us + IDLE_US &&
+		(session_is_empty(x->session) || (x->client < 0 && now >= x->used_us + ALONE_US));
+}
+
+/* How long nobody need look. */
+static int patience_ms(const struct keeper *x)
+{
+	int64_t now = x->sys->mono_us(x->sys), until = x->look_us;
+
+	if (x->walk_due_us && x->walk_due_us < until)
 		until = x->walk_due_us;
-	return !until ? -1 : until <= now ? 0 : (until - now) / 1000 + 1;
+	return until <= now ? 0 : (int)((until - now) / 1000 + 1);
 }
 
 static void keep(struct keeper *x)
@@ -364,8 +373,7 @@ static void keep(struct keeper *x)
 			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 } };
 		struct call *of[CONNECTIONS_MAX];
 		size_t n = 0;
-		int64_t wait_ms = patience_ms(x);
-		if (wait_ms == -2)
+		if (is_idle(x))
 			return;
 		for (struct call *c = x->calls; c && n < CONNECTIONS_MAX; c = c->next) {
 			if (!c->peer)
@@ -373,7 +381,7 @@ static void keep(struct keeper *x)
 			of[n] = c;
 			p[3 + n++] = (struct pollfd){ c->socket, POLLIN, 0 };
 		}
-		int ready = poll(p, 3 + n, (int)wait_ms);
+		int ready = poll(p, 3 + n, patience_ms(x));
 		if (ready < 0 && errno != EINTR)
 			return;
 		if (p[2].revents)
@@ -464,9 +472,10 @@ static int open_all(struct keeper *x, struct err *e)
 	x->closed = json_new(&x->a, JSON_ARRAY);
 	(void)not_closed_yet(x, &x->a, x->base.rules.hidden);
 	(void)not_closed_yet(x, &x->a, x->base.rules.read_only);
+	x->closed_before = x->closed->n;
 	x->walked_us = s->now_us(s);
 	x->used_us = s->mono_us(s);
-	x->is_empty = true;
+	x->look_us = x->used_us + IDLE_US;
 	rc = session_start(&x->base.rules, &x->session, e);
 	if (rc == OK)
 		rc = (x->listener = session_listen(x->dir)) < 0
