@@ -72,6 +72,8 @@ static const struct bench_row rows[] = {
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },
+	{ "egress_rate", bench_egress_rate, 0.5, true,
+		"bytes through the door to named hosts, against the same through one loopback connection" },
 };
 
 static double read_clock(clockid_t clock)

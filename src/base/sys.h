@@ -39,7 +39,7 @@ struct sys {
 	int (*mkdir)(struct sys *, int dirfd, const char *path, mode_t mode);
 	int (*symlink)(struct sys *, const char *target, int dirfd, const char *path);
 	int (*link)(struct sys *, int from_dir, const char *from, int to_dir, const char *to);
-	int (*chmod)(struct sys *, int fd, mode_t mode);
+	int (*chmod)(struct sys *, int fd, mode_t mode); /* O_PATH is enough */
 	int (*chown)(struct sys *, int fd, uid_t uid, gid_t gid);
 	int (*utimens)(struct sys *, int dirfd, const char *path, const struct timespec times[2], int flags);
 	int (*stat)(struct sys *, int dirfd, const char *path, struct stat *st, int flags); /* fstatat */
@@ -52,6 +52,11 @@ struct sys {
 	const char *(*getenv)(struct sys *, const char *name);
 	uid_t (*euid)(struct sys *);
 	bool (*port_open)(struct sys *, uint16_t port); /* does something listen on loopback? */
+	/* Stream sockets of this machine, by path.  Connected ones give up reading and writing after timeout_ms.  Listening replaces a
+	 * socket that nobody listens on any more, and lets every user connect; accepting says who did. */
+	int (*connect_local)(struct sys *, const char *path, int timeout_ms);
+	int (*listen_local)(struct sys *, const char *path);
+	int (*accept_local)(struct sys *, int fd, uid_t *ret_uid);
 	pid_t (*fork)(struct sys *); /* counted as a spawn; see proc.h for how children are started */
 };
 

@@ -16,7 +16,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/egress/egress.h"
 #include "execute/landlock.h"
+#include "execute/own.h"
 #include "execute/seccomp.h"
 
 #include <errno.h>
@@ -69,6 +71,12 @@ static int refuse(struct sandbox_report *report, const char *fmt, ...)
 	return -1;
 }
 
+/* A loopback of its own; with names it has a door on it, and is otherwise the same. */
+static bool has_own_loopback(const struct sandbox_rules *rules)
+{
+	return rules->network == NETWORK_LOOPBACK || rules->network == NETWORK_NAMED;
+}
+
 static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 {
 	report->user_namespace = spaces & CLONE_NEWUSER;
@@ -86,7 +94,7 @@ pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *re
 
 	report->uid = geteuid();
 	report->gid = getegid();
-	if (rules->network == NETWORK_LOOPBACK)
+	if (has_own_loopback(rules))
 		wanted |= CLONE_NEWNET;
 	if (geteuid() != 0)
 		wanted |= CLONE_NEWUSER;
@@ -193,7 +201,7 @@ static int pin_parents(const char *const *write_paths, const char *path)
 
 /* Makes everything read-only but the writable places.  Landlock guards the content of files; this guards
  * what Landlock does not see: modes, owners, times and attributes. */
-static int freeze_world(const char *const *write_paths)
+static int freeze_world(const char *const *write_paths, const char *const *own)
 {
 	for (const char *const *p = write_paths; p && *p; p++)
 		if (bind_to_itself(*p) && errno != ENOENT)
@@ -202,6 +210,9 @@ static int freeze_world(const char *const *write_paths)
 		return -1;
 	for (const char *const *p = write_paths; p && *p; p++)
 		if (set_read_only(*p, false) && errno != ENOENT)
+			return -1;
+	for (; *own; own++) /* mounts already */
+		if (set_read_only(*own, false) && errno != ENOENT)
 			return -1;
 	return 0;
 }
@@ -223,7 +234,7 @@ static int loopback_up(void)
  * what they protect. */
 static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
-	const char *empty = NULL;
+	const char *empty = NULL, *own[OWN_MAX + 1];
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
@@ -240,7 +251,9 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	report->shared_closed &= mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 					 "newinstance,ptmxmode=0666,mode=0620") == 0 ||
 		errno == ENOENT;
-	report->metadata_confined = freeze_world(rules->write_paths) == 0;
+	own_put_up(rules, report);
+	own_list(rules, report, own);
+	report->metadata_confined = freeze_world(rules->write_paths, own) == 0;
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p, &empty) == 0;
@@ -265,6 +278,11 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 		private_mounts(rules, report);
 	if (report->network_namespace && loopback_up())
 		lacks(report, "loopback");
+	if (rules->network == NETWORK_NAMED) {
+		report->has_door = rules->door && report->network_namespace && egress_offer(rules->door) == 0;
+		if (!report->has_door)
+			lacks(report, "the way to named hosts (a network namespace)");
+	}
 	return 0;
 }
 
@@ -334,17 +352,20 @@ static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	int abi = usable_abi(rules);
+	const char *own[OWN_MAX + 1];
 	struct landlock_rules lock = {
 		.abi = abi,
 		.no_network = rules->network == NETWORK_NONE ||
-			(rules->network == NETWORK_LOOPBACK && !report->network_namespace),
+			(has_own_loopback(rules) && !report->network_namespace),
 		.write_paths = rules->write_paths,
+		.own = own,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
 		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
 		return 0;
+	own_list(rules, report, own);
 	if (landlock_confine(&lock))
 		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
 	report->landlock_abi = abi;
@@ -376,7 +397,7 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 {
 	bool own_net = report->network_namespace;
 	struct seccomp_rules calls = {
-		.inet = rules->network == NETWORK_FULL || (rules->network == NETWORK_LOOPBACK && own_net),
+		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
 		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
 		.no_truncate = report->landlock_abi < 3,
 	};
@@ -397,6 +418,7 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 	} walls[] = {
 		{ report->files_confined, WALL_FILES, "files (Landlock)" },
 		{ report->metadata_confined, WALL_METADATA, "modes and owners (a mount namespace)" },
+		{ !rules->own || report->own_directories, WALL_METADATA, "temporary directories of its own" },
 		{ report->capabilities_dropped, WALL_CAPABILITIES, "capabilities" },
 		{ report->keys_hidden, WALL_SECRETS, "keys and secrets" },
 		{ report->signals_confined, WALL_SIGNALS, "signals (Landlock level 6 or a pid namespace)" },

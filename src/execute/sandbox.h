@@ -20,13 +20,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* `from`, a directory of ours, is what the run sees at `at`. */
+struct sandbox_own {
+	const char *at, *from;
+};
+/* The run reads what lies at `at`, and writes into `upper`; `work` is the kernel's.  Both are empty and on one file system. */
+struct sandbox_layer {
+	const char *at, *upper, *work;
+};
+
 struct sandbox_rules {
 	enum network_reach network;
+	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
 	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */
+	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
+	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	struct run_limits limits;
 	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
 	bool off; /* no walls at all: asked for, and recorded */
@@ -43,12 +55,16 @@ struct sandbox_report {
 	bool files_confined; /* writes only where allowed */
 	bool metadata_confined; /* modes, owners and times of files elsewhere cannot be changed */
 	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
+	bool has_door; /* and the one way out is open: named hosts */
 	bool signals_confined; /* cannot signal or trace processes outside */
 	bool shared_closed; /* terminals and shared memory of others are out of reach */
 	bool keys_hidden; /* hidden directories and files cannot be read */
 	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
+	bool own_directories; /* there are some, and all of `own` stand */
+	unsigned layers_wanted,
+		layers_up; /* how many, and a bit for each that stands; the places of others are read-only */
 	unsigned missing_walls; /* WALL_* that were wanted and are not there */
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */

@@ -381,16 +381,18 @@ static int be_warden(void *arg)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (keep_sockets(o->warden, o->nurse) || (in->signals = open_signals()) < 0)
-		_exit(EXIT_REFUSED);
+	in->signals = -1;
 	in->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
 	if (in->stack == MAP_FAILED || sandbox_prepare(in->rules, &in->report)) {
-		in->socket = NURSE_FD;
+		in->socket = o->nurse;
 		news.report = in->report;
 		tell(in, &news);
 		_exit(EXIT_REFUSED);
 	}
+	/* The door's socket has been handed out by now. */
+	if (keep_sockets(o->warden, o->nurse) || (in->signals = open_signals()) < 0)
+		_exit(EXIT_REFUSED);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	prctl(PR_SET_NAME, "helm-warden", 0, 0, 0);
 	in->nurse = fork();

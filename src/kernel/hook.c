@@ -187,7 +187,10 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 		buf_addf(&text, " A checkpoint could not answer for a person: %s.", h->settled.why_asked);
 	if (h->settled.checkpoint_id)
 		buf_addf(&text,
-			" The files were saved first; it can be undone with: helm checkpoint restore %s",
+			h->settled.is_covered
+				? " The files were saved first; it can be undone with: helm checkpoint restore %s"
+				: " Files of the workspace were saved first, which is not all that it can lose: "
+				  "helm checkpoint restore %s",
 			h->settled.checkpoint_id);
 	if (asks)
 		explain_escalation(&text, h);
@@ -200,7 +203,8 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
 			"do something else.",
 			in_a_row);
-	json_each (one, posture_differences(k->sys, h->a, k->ws))
+	const struct json *differences = posture_differences(k->sys, h->a, k->ws);
+	json_each (one, differences)
 		buf_addf(&text, " Note: %s.", json_get_text(one, "text", ""));
 	ret->code = reason->code;
 	ret->text = text_safe(h->a, text.p, text.n, false);
@@ -241,6 +245,15 @@ struct asking {
 	struct request q;
 };
 
+/* Is it a shell call that will run inside the walls, or not at all? */
+static bool is_wrapped(struct kernel *k, const struct asking *x)
+{
+	const struct client *c = clients_find(x->client);
+
+	return c && c->speech && c->speech->rewrite && contain_text_of(x->call) &&
+		text_eq(x->q.profile->backend, "local") && contain_is_on(k->sys, k->ws, c->name);
+}
+
 /* Everything up to the verdict; nothing is written. */
 static int judge(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
 {
@@ -269,6 +282,8 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 		rc = profiles_get(&k->guard.profiles, chosen, &x->q.profile, e);
 	if (rc)
 		return rc;
+	if (is_wrapped(k, x))
+		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
 	kernel_decide(k, &x->q, h);
@@ -289,7 +304,6 @@ bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, cons
 static int offer_walls(struct kernel *k, const struct asking *x, const struct handling *h,
 	struct hook_answer *ret, struct err *e)
 {
-	const struct client *c = clients_find(x->client);
 	const struct contain_offer o = { .client = x->client,
 		.call = x->call,
 		.at = &x->at,
@@ -297,9 +311,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 		.handling = h,
 		.is_look = !h->decision_id };
 
-	if (!c || !c->speech || !c->speech->rewrite || h->verdict == V_DENY || !contain_text_of(x->call) ||
-		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))) ||
-		!text_eq(x->q.profile->backend, "local") || !contain_is_on(k->sys, k->ws, c->name))
+	if (h->verdict == V_DENY || !is_wrapped(k, x) ||
+		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }

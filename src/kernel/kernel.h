@@ -13,6 +13,8 @@
 #include "kernel/workspace.h"
 #include "record/record.h"
 
+struct person;
+
 struct kernel {
 	struct sys *sys;
 	struct workspace *ws;
@@ -20,6 +22,8 @@ struct kernel {
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
 	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
+	const struct person
+		*person; /* whose acts are recorded, when they have a key that signs them; or NULL */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
  * a key: what cannot be recorded is not decided. */
@@ -55,6 +59,7 @@ struct request {
 	const struct surroundings *where; /* guard_at() */
 	const struct profile *profile;
 	enum guard_mode mode;
+	enum containment containment; /* what will stand around it: whoever says walls puts them up */
 	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does
 	 * not. */
 	struct {
@@ -83,7 +88,8 @@ const char *request_sha256(struct arena *a, const struct request *q);
 struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
 	struct json *about; /* members for both receipts that prove it; or NULL */
-	const char *checkpoint_id; /* made just before, holds what would be lost; or NULL */
+	const char *checkpoint_id; /* made just before, of what may be lost; or NULL */
+	bool is_covered; /* and it is shown that everything that can be lost is in there */
 	const char
 		*why_asked; /* why no checkpoint answered it, where the workspace wants that tried; or NULL */
 };

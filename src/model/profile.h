@@ -1,6 +1,6 @@
 /* profile.h — execution profiles: what a run may do, by name.
  *
- * Five ship with the program (share/execution_profiles.json); those that a person accepted for a workspace take their
+ * Six ship with the program (share/execution_profiles.json); those that a person accepted for a workspace take their
  * place (kernel/posture.h).  Whatever a profile does not say is not allowed.  With them come the tool groups each profile grants, asks about
  * or denies (share/tool_groups.json). */
 #ifndef MODEL_PROFILE_H
@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/egress.h"
 
 #include <stdbool.h>
 
@@ -17,7 +18,8 @@
 enum allowance { ALLOWANCE_NO, ALLOWANCE_YES, ALLOWANCE_TARGET };
 
 enum checkpoint_rule { CHECKPOINT_NEVER, CHECKPOINT_OPTIONAL, CHECKPOINT_REQUIRED, CHECKPOINT_MANUAL };
-enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
+/* NAMED: a loopback of its own, and the hosts that `egress` names through one door. */
+enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_NAMED, NETWORK_FULL };
 enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
 /* Walls around a run, as a profile names those it cannot do without. */
 #define WALLS(X) \
@@ -44,6 +46,10 @@ const char *wall_name(enum wall w);
 enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
 enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
 enum unread_rule { UNREAD_ALLOW, UNREAD_ASK };
+/* What the walls keep harmless (signals, a temporary directory of its own, what a checkpoint of the tree brings back) is asked
+ * about all the same, or is not, where the call really stands behind them. */
+enum contained_rule { CONTAINED_ASK, CONTAINED_ALLOW };
+enum { LAYERS_MAX = 32 };
 
 #define TOOL_GROUPS(X) \
 	X(READ_FILE, "read_file") \
@@ -93,9 +99,17 @@ struct profile {
 	struct run_limits limits;
 	const char *const *secrets; /* places of model/secret.h that a run may read */
 	size_t secret_count;
+	const char *const *egress; /* rules of model/egress.h, as written; NETWORK_NAMED */
+	size_t egress_count;
+	struct egress_rules hosts; /* the same, read */
 	enum destructive_rule destructive;
 	enum unknown_rule unknown_tool;
 	enum unread_rule unread; /* scripts and builds whose text could not be read to its end */
+	enum contained_rule contained;
+	const char *const *own_paths; /* absolute; the run sees an empty directory of its own there */
+	size_t own_path_count;
+	const char *const *layers; /* below the home; the run writes into a copy that goes with it */
+	size_t layer_count;
 	const char *const *
 		write_paths; /* below the workspace, or absolute; NULL: the workspace and the temporary directory */
 	size_t write_path_count;
@@ -131,6 +145,9 @@ const struct profile *profiles_find(const struct profiles *p, const char *name);
 
 /* E_USAGE PROFILE_UNKNOWN that lists the known names, sorted. */
 int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e);
+
+/* What the walls give.  A profile that may use the network has all of it, unless it names hosts: then only them. */
+enum network_reach profile_reach(const struct profile *p);
 
 /* Does `x` permit nothing that `y` does not?  Whatever cannot be compared is answered with no, so that "yes" may be relied on. */
 bool profile_is_within(const struct profile *x, const struct profile *y);

@@ -26,13 +26,13 @@ static int parse(const char *text, struct profiles *ret, struct err *e)
 	return profiles_parse(&a, bytes_of(text), "p.json", (struct bytes){ NULL, 0 }, NULL, ret, e);
 }
 
-static void five_profiles_ship(void **state)
+static void six_profiles_ship(void **state)
 {
 	struct profiles p;
 
 	(void)state;
 	profiles_builtin(&a, &p);
-	assert_int_equal(p.count, 5);
+	assert_int_equal(p.count, 6);
 	assert_int_equal(p.warning_count, 0);
 	assert_int_equal(profiles_find(&p, "inspect_local")->writes, ALLOWANCE_NO);
 	assert_int_equal(profiles_find(&p, "workspace_edit")->writes, ALLOWANCE_YES);
@@ -42,6 +42,16 @@ static void five_profiles_ship(void **state)
 	assert_int_equal(profiles_find(&p, "remote_handoff")->writes, ALLOWANCE_TARGET);
 	assert_true(profiles_find(&p, "remote_handoff")->handoff_required);
 	assert_null(profiles_find(&p, "no_such"));
+	/* Only one relies on its walls instead of asking, so it requires all of them. */
+	for (size_t i = 0; i < p.count; i++)
+		assert_int_equal(p.list[i].contained,
+			text_eq(p.list[i].name, "develop") ? CONTAINED_ALLOW : CONTAINED_ASK);
+	assert_int_equal(profiles_find(&p, "develop")->requires, WALL_ALL);
+	assert_int_equal(profiles_find(&p, "develop")->network, ALLOWANCE_TARGET);
+	assert_int_equal(profiles_find(&p, "develop")->reach, NETWORK_LOOPBACK);
+	assert_int_equal(profiles_find(&p, "develop")->destructive, DESTRUCTIVE_CHECKPOINT);
+	assert_int_equal(profiles_find(&p, "develop")->secret_count, 0);
+	assert_string_equal(profiles_find(&p, "develop")->own_paths[0], "/tmp");
 	for (size_t i = 0; i < p.count; i++) {
 		assert_int_equal(p.list[i].intended_for_count, 4);
 		assert_true(strlen(p.list[i].description) > 20);
@@ -103,6 +113,34 @@ static void later_members_are_read(void **state)
 	assert_int_equal(p.list[0].unread, UNREAD_ASK);
 	assert_int_equal(p.list[0].write_path_count, 2);
 	assert_string_equal(p.list[0].write_paths[1], "/opt/x");
+}
+
+static void hosts_are_named(void **state)
+{
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"writes_allowed\": true, \"network_allowed\": true, \"network\": \"named\", "
+			       "\"egress\": [\"@pypi\", \"a.example:22\"]}}}",
+				 &p, &e),
+		OK);
+	assert_int_equal(p.list[0].reach, NETWORK_NAMED);
+	assert_int_equal(profile_reach(&p.list[0]), NETWORK_NAMED);
+	assert_int_equal(p.list[0].egress_count, 2);
+	assert_non_null(egress_names(&p.list[0].hosts, "pypi.org", 443));
+	assert_non_null(egress_names(&p.list[0].hosts, "a.example", 22));
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"network\": \"named\", \"egress\": [\"*.com\"]}}}",
+				 &p, &e),
+		E_INPUT);
+	assert_string_equal(e.code, "PROFILE_FIELD");
+	assert_non_null(strstr(e.text, "*.com"));
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"network\": \"loopback\", \"egress\": [\"a.example\"]}}}",
+				 &p, &e),
+		E_INPUT);
 }
 
 static void bad_files_are_refused(void **state)
@@ -219,9 +257,13 @@ static void within(void **state)
 	assert_false(is_within(&p, "service_ops", "workspace_edit"));
 	assert_false(is_within(&p, "remote_handoff", "service_ops"));
 	assert_false(is_within(&p, "inspect_local", "remote_handoff"));
+	assert_true(is_within(&p, "workspace_edit", "develop"));
+	assert_true(is_within(&p, "inspect_local", "develop"));
+	assert_false(is_within(&p, "develop", "workspace_edit"));
+	assert_false(is_within(&p, "develop", "service_ops")); /* which asks about losses */
 
 	const struct profile *base = profiles_find(&p, "workspace_edit");
-	struct profile more[9];
+	struct profile more[10];
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
 		more[i] = *base;
 	more[0].network = ALLOWANCE_YES;
@@ -234,6 +276,7 @@ static void within(void **state)
 	more[6].checkpoint = CHECKPOINT_NEVER;
 	more[7].tool_rules[GROUP_EXTERNAL_NETWORK] = TOOLS_ASK;
 	more[8].backend = "elsewhere";
+	more[9].contained = CONTAINED_ALLOW;
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
 		assert_false(profile_is_within(&more[i], base));
 		if (i != 4)
@@ -248,6 +291,22 @@ static void within(void **state)
 	assert_false(profile_is_within(base, &strict));
 	strict.requires = base->requires;
 	assert_false(profile_is_within(base, &strict));
+	static const char *const few[] = { "a.example" }, *const many[] = { "a.example", "b.example" };
+	struct profile named = *base, wider = *base;
+	named.reach = wider.reach = NETWORK_NAMED;
+	named.egress = few;
+	named.egress_count = 1;
+	wider.egress = many;
+	wider.egress_count = 2;
+	assert_true(profile_is_within(base, &named));
+	assert_false(profile_is_within(&named, base));
+	assert_true(profile_is_within(&named, &wider));
+	assert_false(profile_is_within(&wider, &named));
+	wider.network = named.network = ALLOWANCE_YES;
+	struct profile open = *base; /* may use the network: all of it, whatever `reach` says */
+	open.network = ALLOWANCE_YES;
+	assert_true(profile_is_within(&named, &open));
+	assert_false(profile_is_within(&open, &named));
 	static const char *const keys[] = { ".ssh" };
 	struct profile reader = *base;
 	reader.secrets = keys;
@@ -267,10 +326,11 @@ static void within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(five_profiles_ship, done),
+		cmocka_unit_test_teardown(six_profiles_ship, done),
 		cmocka_unit_test_teardown(what_is_not_said_is_not_allowed, done),
 		cmocka_unit_test_teardown(a_text_means_the_target_decides, done),
 		cmocka_unit_test_teardown(later_members_are_read, done),
+		cmocka_unit_test_teardown(hosts_are_named, done),
 		cmocka_unit_test_teardown(bad_files_are_refused, done),
 		cmocka_unit_test_teardown(broken_tool_groups_are_refused, done),
 		cmocka_unit_test_teardown(grants_split_what_was_requested, done),

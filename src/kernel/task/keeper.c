@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONNECTIONS_MAX = 256, START_MS = 10000, WALK_REST_US = 20000 };
+enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000 };
 static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
 
 struct call {
@@ -99,7 +99,7 @@ static struct task *task_of(struct keeper *x, struct call *c)
 	t->row = json_new(&c->a, JSON_OBJECT);
 	t->happened = json_new(&c->a, JSON_OBJECT);
 	t->armed = NULL;
-	task_rules(t);
+	task_places(t);
 	return t;
 }
 
@@ -128,7 +128,7 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	struct task *t = task_of(x, c);
 	const char **texts = (const char **)b->texts;
 	const char *const *environment = contained_environment(t, texts + CALL_ARGS + argc + 1);
-	const char *note = t->tmp.path ? arena_printf(a, "%s/.%s.cwd", t->tmp.path, t->id) : NULL;
+	const char *note = t->tmpdir ? arena_printf(a, "%s/.%s.cwd", t->tmpdir, t->id) : NULL;
 	struct run_result *result = arena_zalloc(a, 1, sizeof(*result));
 	struct session_call how = { .program = b->texts[CALL_SHELL],
 		.environment = environment,
@@ -181,11 +181,14 @@ static int begin(struct keeper *x, struct call *c, const struct bundle *b, struc
 	return rc ? rc : start(x, c, b, argc, e);
 }
 
-/* The client's shell goes there, if it is still a place. */
+/* The client's shell goes there, if it is a place outside, too: not into a directory of the session's own. */
 static void leave_cwd(struct keeper *x, const struct task *t, const char *dir)
 {
 	struct sys *s = x->sys;
 
+	for (const struct sandbox_own *own = t->rules.own; own && own->at; own++)
+		if (path_is_below(dir, own->at) && !path_is_below(dir, task_tree(t)))
+			return;
 	if (*dir == '/' && file_is_dir(s, AT_FDCWD, dir))
 		(void)s->symlink(s, dir, x->dir, arena_printf(t->a, SESSION_CWD "/%s", t->id));
 }
@@ -369,8 +372,10 @@ static int patience_ms(const struct keeper *x)
 static void keep(struct keeper *x)
 {
 	for (;;) {
-		struct pollfd p[3 + CONNECTIONS_MAX] = { { session_fd(x->session), POLLIN, 0 },
-			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 } };
+		struct run_request *door = &x->base.run; /* what goes through it is heard here, too */
+		struct pollfd p[HEARD + CONNECTIONS_MAX] = { { session_fd(x->session), POLLIN, 0 },
+			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 },
+			{ door->side_fd ? *door->side_fd : -1, POLLIN, 0 } };
 		struct call *of[CONNECTIONS_MAX];
 		size_t n = 0;
 		if (is_idle(x))
@@ -379,9 +384,9 @@ static void keep(struct keeper *x)
 			if (!c->peer)
 				continue;
 			of[n] = c;
-			p[3 + n++] = (struct pollfd){ c->socket, POLLIN, 0 };
+			p[HEARD + n++] = (struct pollfd){ c->socket, POLLIN, 0 };
 		}
-		int ready = poll(p, 3 + n, patience_ms(x));
+		int ready = poll(p, HEARD + n, patience_ms(x));
 		if (ready < 0 && errno != EINTR)
 			return;
 		if (p[2].revents)
@@ -390,8 +395,10 @@ static void keep(struct keeper *x)
 			walk(x);
 		if (ready <= 0)
 			continue;
+		if (p[3].revents)
+			door->on_side(door->side_arg);
 		for (size_t i = 0; i < n; i++)
-			if (p[3 + i].revents)
+			if (p[HEARD + i].revents)
 				hear_wrapper(x, of[i]);
 		if (p[0].revents && !hear_inside(x))
 			return;
@@ -467,6 +474,13 @@ static int open_all(struct keeper *x, struct err *e)
 	x->base.at = guard_at(&x->k.guard, &x->a, x->spec.cwd);
 	x->base.at.work_tree = *tree ? tree : NULL;
 	workspace_stand(s, &x->a, x->ws, x->spec.cwd);
+	x->base.id = arena_printf(&x->a, "session-%s", x->name);
+	x->base.row = json_new(&x->a, JSON_OBJECT);
+	x->base.happened = json_new(&x->a, JSON_OBJECT);
+	rc = task_egress_open(&x->base, e);
+	if (rc)
+		return rc;
+	task_egress_listen(&x->base);
 	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
 	task_rules(&x->base);
 	x->closed = json_new(&x->a, JSON_ARRAY);
@@ -487,7 +501,12 @@ static int open_all(struct keeper *x, struct err *e)
 
 static void close_all(struct keeper *x)
 {
+	struct err e = { 0 };
+
 	session_end(&x->session);
+	/* Nobody is left who could be told of a row that is lost. */
+	(void)task_egress_close(&x->base, &e);
+	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	if (x->walk_due_us)
 		walk(x);
 	task_tmp_give(x->sys, &x->base.tmp);

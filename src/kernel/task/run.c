@@ -149,6 +149,7 @@ static void make_request(struct task *t)
 		.where = &t->at,
 		.profile = t->profile,
 		.mode = spec->mode,
+		.containment = guard_walls(t->k->sys, t->k->ws, t->profile),
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
 		.answer = { .is_approved = spec->approve_risk || is_remote(t),
@@ -447,20 +448,26 @@ static int execute(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
+	int rc = task_egress_open(t, e);
+	if (rc)
+		return stop_refused(t, rc, e);
 	task_walls(t);
 	armed_note(t);
-	int rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
+	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
 		rc = run_go(r, e); /* ... and nothing is executed before both are done */
 	if (rc == OK)
 		rc = await_end(t, r, e);
+	struct err unheard = { 0 };
+	int unheard_rc = task_egress_close(t, &unheard);
 	if (rc || can_write)
 		run_end(&r); /* what it left behind could still change what is said about it */
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
 	rc = put_end_rows(t, e);
+	rc = first_error(rc, e, unheard_rc, &unheard);
 	if (!can_write) {
 		/* Only these rows: the decision has long been on disk. */
 		struct err late = { 0 };
