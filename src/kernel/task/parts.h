@@ -35,7 +35,7 @@ struct task_program {
 struct egress_sums {
 	int64_t admitted, refused, bytes_out, bytes_in;
 	struct sha256 rows; /* over the digests of the rows, in their order */
-	const char *refused_first; /* "host:port" of the first one that was refused; or NULL */
+	const char *refused_first; /* the rule that would admit the first one that was refused; or NULL */
 	const char *lost; /* why a row could not be written; or NULL */
 };
 
@@ -125,6 +125,7 @@ int task_egress_open(struct task *t, struct err *e);
 void task_egress_listen(struct task *t); /* t->run hears the door */
 /* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
 int task_egress_close(struct task *t, struct err *e);
+void task_egress_tell(struct task *t); /* into the hint */
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
