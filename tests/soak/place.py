@@ -133,12 +133,15 @@ class Place:
         name, text = self.r.choice([("freeze.json", "{}"), ("profile-pause-state.json", "{}"),
                                     ("workspace.json", '{"default_profile": "service_ops"}')])
         path = os.path.join(self.root, ".helm", name)
-        with contextlib.suppress(OSError):
+        try:
             if self.r.random() < 0.5:
                 os.unlink(path)
             else:
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(text)
+        except OSError:  # the disk is full: an empty file would be damage
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     def spoil(self):
         """The document is damaged: nothing goes until a person has said everything again."""
