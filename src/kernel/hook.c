@@ -227,7 +227,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
-/* Not synced: a row that a power cut loses is a lost note, while the receipt is on disk. */
+/* Not synced: until the next receipt binds it (record/notes.c), a row that a power cut loses is a lost note. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);

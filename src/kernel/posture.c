@@ -358,7 +358,7 @@ bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace 
 
 bool posture_binds(const struct posture *p)
 {
-	static const char *const parts[] = { "freezes", "pauses", "accepted", "allowed_paths" };
+	static const char *const parts[] = { "freezes", "pauses", "accepted", "egress", "allowed_paths" };
 	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
 		json_get_bool(p->word, "require_key", false) || json_get_bool(p->word, "degraded", false);
 
