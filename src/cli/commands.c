@@ -16,7 +16,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
-	{ "workspace", "what was decided about a place; accepting what it brings along" },
+	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
@@ -442,7 +442,7 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
 static const struct cmd row_allow = { KNOWN(allow), "list|path|host|remove [PATH|HOST]", 1, 2,
-	"let runs here write in one more place, or reach one more host",
+	"open one more place or host to runs here",
 	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
 	"'allow host HOST[:PORT]' lets the door of profiles that name hosts admit it (rules as in 'helm egress list').  "
 	"Takes a person at a terminal of their own, or a registered key; what must stay closed cannot be allowed.  "
