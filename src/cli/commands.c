@@ -16,7 +16,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
-	{ "workspace", "what was decided about a place; accepting what it brings along" },
+	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
