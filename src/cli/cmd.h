@@ -134,6 +134,10 @@ extern const struct opt profile_run_opts[], run_opts[];
 int cmd_profile_run(struct cli *r, struct err *e);
 int cmd_run(struct cli *r, struct err *e);
 
+/* cmd_contained.c */
+extern const struct opt contained_opts[];
+int cmd_contained(struct cli *r, struct err *e);
+
 /* cmd_hook.c */
 extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct cli *r, struct err *e);
