@@ -5,6 +5,7 @@
 command -v git >/dev/null 2>&1 || skip_all "git is needed"
 needs_terminal
 
+# shellcheck disable=SC2154 # by lib.sh
 me=$scratch/home ws=$scratch/ws outside=$(mktemp -d)
 trap 'chmod -R u+rwX "$scratch" "$outside" 2>/dev/null; rm -rf "$scratch" "$outside"' EXIT
 mkdir -p "$me/.cache" "$me/.npm" "$me/.cargo" "$me/.ssh" "$ws"
@@ -53,6 +54,7 @@ ok "and reaches only its own" kill -0 $other
 ok "pkill, too" sh -c '"$@"; [ $? -ne 24 ]' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- pkill -9 -x sleep
 ok "which reaches only its own" kill -0 $other
 kill $other
+# shellcheck disable=SC2034 # read by helm()
 HELM_ENV="GITHUB_TOKEN=t0 API_KEY=k0 NODE_ENV=test GOFLAGS=-mod=mod"
 ok "variables of toolchains come along" says 0 "test -mod=mod" run sh -c 'echo "$NODE_ENV $GOFLAGS"'
 ok "credentials among them do not" says 0 "[][]" wall sh -c 'echo "[$GITHUB_TOKEN][$API_KEY]"'
