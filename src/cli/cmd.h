@@ -126,6 +126,14 @@ extern const struct opt profile_run_opts[], run_opts[];
 int cmd_profile_run(struct cli *r, struct err *e);
 int cmd_run(struct cli *r, struct err *e);
 
+/* cmd_agent.c */
+extern const struct opt agent_opts[], agent_list_opts[];
+int cmd_agent(struct cli *r, struct err *e);
+int cmd_agent_list(struct cli *r, struct err *e);
+int cmd_agent_report(struct cli *r, struct err *e);
+int cmd_agent_stop(struct cli *r, struct err *e);
+int cmd_outside(struct cli *r, struct err *e);
+
 /* cmd_hook.c */
 extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct cli *r, struct err *e);

@@ -16,6 +16,7 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
+	{ "agent", "a whole agent client inside the walls, supervised" },
 	{ "workspace", "what was decided about a place; accepting what it brings along" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "setup", "put Helm in front of an agent client" },
@@ -83,6 +84,24 @@ static const struct cmd row_help = { KNOWN(help), "[COMMAND [VERB] | GROUP]", 0,
 static const struct cmd row_run = { KNOWN(run), "-- COMMAND [ARGS...]", 0, 0,
 	"run a command under the default profile", "Short for 'profile run' with the default profile.",
 	"$ helm run -- git status --short", run_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_run };
+
+static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
+	"run a whole agent client inside the walls of a profile, and answer for it outside",
+	"CLIENT is claude-code, codex, or any program.  Everything it starts runs inside the same walls, on a terminal of its own.  "
+	"Its hooks ask this process, which has the key and writes the record.  "
+	"What a person has permitted and the walls do not let through (git push) is carried out here, once, exactly as it was judged.  "
+	"The exit code is the client's own.",
+	"$ helm agent list", agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
+
+static const struct cmd row_agent_list = { KNOWN(agent_list), "", 0, 0, "list the sessions that are running",
+	NULL, "$ helm agent list --all", agent_list_opts, NEEDS_WORKSPACE, cmd_agent_list };
+
+static const struct cmd row_agent_report = { KNOWN(agent_report), "[TASK]", 0, 1,
+	"one page about a session: what was done, asked, refused, can be undone, left the walls",
+	"Without TASK the newest session.", NULL, NULL, NEEDS_WORKSPACE, cmd_agent_report };
+
+static const struct cmd row_agent_stop = { KNOWN(agent_stop), "TASK", 1, 1,
+	"end a session with everything in it", NULL, NULL, NULL, NEEDS_WORKSPACE, cmd_agent_stop };
 
 static const struct cmd row_profile_run = { KNOWN(profile_run), "PROFILE -- COMMAND [ARGS...]", 1, 1,
 	"run a command under a profile",
@@ -497,6 +516,12 @@ static const struct cmd row_hook_post_tool = { KNOWN(hook_post_tool), "", 0, 0,
 	"record what became of a tool call",
 	"Reads the client's payload on standard input and binds the outcome to the decision of the same call.",
 	NULL, hook_opts, 0, cmd_hook_post_tool };
+
+static const struct cmd row_outside = { KNOWN(outside), "DECISION", 1, 1,
+	"inside a supervised session: have done what a decision permits outside of its walls",
+	"A hook's answer puts this in the place of a command that a person has permitted and the walls do not let through.  "
+	"It works once, in that session only.",
+	NULL, NULL, 0, cmd_outside };
 
 static const struct cmd row_db_init = { KNOWN(db_init), "", 0, 0,
 	"make the query index, or bring it up to the ledgers", NULL, "$ helm db init", NULL, NEEDS_WORKSPACE,

@@ -31,6 +31,19 @@ const char *claude_denial(const struct json *answer)
 		: NULL;
 }
 
+struct json *claude_rewrite(struct arena *a, const struct tool_call *call, const char *command)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT),
+		    *input = json_copy(a, call->input);
+
+	json_sets(a, input, "command", command);
+	json_sets(a, inner, "hookEventName", "PreToolUse");
+	json_sets(a, inner, "permissionDecision", "allow");
+	json_set(a, inner, "updatedInput", input);
+	json_set(a, doc, "hookSpecificOutput", inner);
+	return doc;
+}
+
 struct json *claude_payload(struct arena *a, const char *command)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *input = json_new(a, JSON_OBJECT);
@@ -105,15 +118,52 @@ static void claude_look(struct client_look *l)
 	check_disabled(l, "/etc/claude-code/managed-settings.json");
 }
 
-static const struct client_speech speech = {
-	.can_ask = true, .answer = claude_answer, .denial = claude_denial, .payload = claude_payload
-};
+static const struct client_speech speech = { .can_ask = true,
+	.answer = claude_answer,
+	.denial = claude_denial,
+	.rewrite = claude_rewrite,
+	.payload = claude_payload };
 
 static const struct client_setup setup = { .file = ".claude/settings.json",
 	.fresh = "{}\n",
 	.events = { { "PreToolUse", "pre-tool" }, { "PostToolUse", "post-tool" } },
 	.entry = claude_entry,
 	.look = claude_look };
+
+/* Settings on the command line win over those of user and project, so nothing that is written inside switches our hooks off.  An
+ * entry that the settings have, too, is run once: it is the same command. */
+static const char *const *claude_arm(struct arena *a, const char *before, const char *after)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
+	const char **words = arena_zalloc(a, 3, sizeof(*words));
+	struct buf text;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct json *groups = json_new(a, JSON_ARRAY);
+		json_push(a, groups,
+			claude_entry(
+				a, setup.events[i].verb[1] == 'r' ? before : after, setup.events[i].verb));
+		json_set(a, hooks, setup.events[i].event, groups);
+	}
+	json_setb(a, doc, "disableAllHooks", false);
+	json_set(a, doc, "hooks", hooks);
+	buf_init(&text, a);
+	json_write(&text, doc, 0);
+	words[0] = "--settings";
+	words[1] = text.p;
+	return words;
+}
+
+static const struct client_session session = { .program = "claude",
+	.state = NAMES(".claude/", ".claude.json", ".claude.json.backup", ".cache/claude-cli-nodejs/"),
+	.closed = NAMES(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/",
+		".claude/commands/", ".claude/agents/", ".claude/skills/", ".claude/plugins/",
+		".claude/output-styles/", ".claude/CLAUDE.md"),
+	.variables = NAMES("ANTHROPIC_", "CLAUDE_", "DISABLE_", "IS_SANDBOX", "MCP_",
+		"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
+	.tmp_variable = "CLAUDE_CODE_TMPDIR",
+	.hosts = NAMES("api.anthropic.com", "console.anthropic.com", "claude.ai", "platform.claude.com"),
+	.arm = claude_arm };
 
 const struct client client_claude_code = { .name = "claude-code",
 	.alias = "claude",
@@ -124,4 +174,5 @@ const struct client client_claude_code = { .name = "claude-code",
 		{ ".claude/hooks/", CARE_CLOSED }, { ".claude.json", CARE_CLOSED },
 		{ ".mcp.json", CARE_ASK }),
 	.speech = &speech,
-	.setup = &setup };
+	.setup = &setup,
+	.session = &session };

@@ -365,9 +365,12 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 		.inet = rules->network == NETWORK_FULL || (rules->network == NETWORK_LOOPBACK && own_net),
 		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
 		.no_truncate = report->landlock_abi < 3,
+		.desk = rules->desk,
 	};
-	if (seccomp_install(&calls))
+	int heard = seccomp_install(&calls);
+	if (heard < 0)
 		return refuse(report, "seccomp refused the filter: %s", strerror(errno));
+	report->desk = heard;
 	report->seccomp = true;
 	report->network_closed = rules->network != NETWORK_FULL;
 	return 0;

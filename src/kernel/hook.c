@@ -67,6 +67,8 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_sets(a, row, "client", client);
 	json_sets(a, row, "session", call->session);
+	if (k->session)
+		json_sets(a, row, "agent_task", k->session->task_id);
 	json_sets(a, row, "tool", call->tool_name);
 	json_sets(a, row, "tool_use_id", call->use_id);
 	json_sets(a, row, "cwd", call->cwd);
@@ -96,7 +98,7 @@ static struct json *decided_row(struct kernel *k, const char *client, const stru
 	struct json *row = call_row(k, client, call, at, digest, h);
 	struct caller caller;
 
-	person_caller(k->sys, &caller);
+	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &caller);
 	if (caller.pid) {
 		json_seti(a, row, "client_pid", caller.pid);
 		json_seti(a, row, "client_start", caller.start_ticks);
@@ -223,6 +225,47 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
+/* ---- out of the walls ---- */
+
+/* Does a command of this session need what its walls do not let through?  Only then it is carried out outside of them. */
+static bool leaves_walls(const struct kernel *k, const struct tool_call *call, const struct proposal *p)
+{
+	static const enum effect_kind out[] = { FX_NETWORK, FX_REMOTE, FX_PUBLISH, FX_PACKAGE, FX_CLOUD };
+
+	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+		return false;
+	for (size_t i = 0; i < p->effect_count; i++)
+		for (size_t n = 0; n < ARRAY_SIZE(out); n++)
+			if (p->effects[i].kind == out[n])
+				return true;
+	return false;
+}
+
+static bool is_wide(const struct profile *p)
+{
+	return p->network == ALLOWANCE_YES && !p->handoff_required;
+}
+
+/* The profile that gives it: what the rules recommend, else the first with a network. */
+static const char *wider_profile(const struct kernel *k, const struct decision *d)
+{
+	const struct profile *p =
+		d->recommended_profile ? profiles_find(&k->guard.profiles, d->recommended_profile) : NULL;
+
+	if (p && is_wide(p))
+		return p->name;
+	for (size_t i = 0; i < k->guard.profiles.count; i++)
+		if (is_wide(&k->guard.profiles.list[i]))
+			return k->guard.profiles.list[i].name;
+	return NULL;
+}
+
+/* What policy merely lets pass stays inside: it was let pass because there are walls.  Out goes what a person has answered. */
+static bool is_answered(const struct handling *h)
+{
+	return h->settled.by && !text_eq(h->settled.by, "checkpoint");
+}
+
 /* Not synced: a row that a power cut loses is a lost note, while the receipt is on disk. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
@@ -263,6 +306,10 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	workspace_stand(k->sys, a, ws, at.cwd);
 	propose_tool(a, &at, call, &proposal);
 	unknown_tools(q.profile, &proposal, &q);
+	/* The client's own question would be answered inside, for something that leaves it. */
+	const bool leaves = leaves_walls(k, call, &proposal);
+	q.answer.can_ask &= !leaves;
+	q.what.task_id = k->session ? k->session->task_id : NULL;
 	kernel_decide(k, &q, &h);
 	*ret = (struct hook_answer){ .verdict = V_DENY };
 	if (only_reads(&h)) {
@@ -282,6 +329,11 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	ret->code = "";
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
+	else if (leaves && is_answered(&h))
+		ret->outside_profile = wider_profile(k, &h.decision);
+	ret->is_asked_elsewhere = leaves;
+	ret->decision_id = h.decision_id;
+	ret->cwd = at.cwd;
 	ret->verdict = h.verdict;
 	return OK;
 }

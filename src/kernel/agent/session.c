@@ -1,0 +1,160 @@
+/* session.c — a session from what a person asked for to its end.
+ *
+ * It is one guarded run (task/run.c): decided, on record, inside the walls of its profile, and nothing outlives it.  Added are what its
+ * client needs (clients/), hooks that are armed whatever is written inside, and the desk. */
+#include "base/file.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/agent/parts.h"
+#include "kernel/setup/setup.h"
+#include "propose/propose.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what its client needs ---- */
+
+/* Below the home directory; a directory that is not there is made, and a file begins empty, because inside nothing can be made beside
+ * it. */
+static const char *const *own_paths(struct kernel *k, struct arena *a, const char *const *names, bool makes)
+{
+	size_t n = 0, kept = 0;
+
+	while (names && names[n])
+		n++;
+	const char **all = arena_zalloc(a, n + 1, sizeof(*all));
+	for (size_t i = 0; k->ws->home && i < n; i++) {
+		const char *path = path_clean(a, arena_printf(a, "%s/%s", k->ws->home, names[i]));
+		if (makes && text_ends(names[i], "/"))
+			(void)file_mkdirs(k->sys, AT_FDCWD, path, 0700, NULL);
+		else if (makes && text_ends(names[i], ".json") && !file_exists(k->sys, AT_FDCWD, path))
+			(void)file_replace(k->sys, AT_FDCWD, path, 0600, BYTES_LITERAL("{}\n"), NULL);
+		all[kept++] = path;
+	}
+	return all;
+}
+
+/* Its settings must have our hooks where it cannot be told on its command line. */
+static int check_armed(const struct setup *s, const struct client *c, struct err *e)
+{
+	json_each (row, setup_status(s, c->name))
+		if (json_get_bool(row, "armed", false))
+			return OK;
+	return err_set(e, E_DENIED, "AGENT_NOT_ARMED",
+		"%s would not ask about its calls: its hook is not armed; 'helm setup %s' puts it in, 'helm setup status' says what is missing",
+		c->title, c->name);
+}
+
+/* PROGRAM, the words that arm it, and what the person gave.  The commands are those that setup writes, so that a client which has
+ * both runs one. */
+static int make_argv(const struct setup *s, const struct agent_spec *spec, const struct client *c,
+	struct run_spec *run, struct err *e)
+{
+	struct arena *a = s->a;
+	const struct client_session *needs = c ? c->session : NULL;
+	const char *const *arming = needs && needs->arm
+		? needs->arm(a, setup_command(s, c, "pre-tool"), setup_command(s, c, "post-tool"))
+		: NULL;
+	const char **argv = arena_zalloc(a, spec->arg_count + 8, sizeof(*argv));
+	size_t n = 0;
+
+	if (c && c->speech && !arming) {
+		int rc = check_armed(s, c, e);
+		if (rc)
+			return rc;
+	}
+	argv[n++] = needs ? needs->program : spec->client;
+	for (; arming && *arming; arming++)
+		argv[n++] = *arming;
+	for (size_t i = 0; i < spec->arg_count; i++)
+		argv[n++] = spec->args[i];
+	run->argv = argv;
+	run->argc = n;
+	return OK;
+}
+
+/* ---- while it runs ---- */
+
+static int begin(void *arg, int desk, const char *task_id, const char *tmp, const struct sandbox_rules *walls,
+	struct err *e)
+{
+	struct session *s = arg;
+
+	s->task_id = task_id;
+	s->tmp = tmp;
+	s->desk = desk;
+	s->is_cut_off = walls->network != NETWORK_FULL;
+	s->started_us = s->sys->now_us(s->sys);
+	/* The door for a network by name belongs here: made inside with the walls, served beside the desk, with the client's hosts. */
+	return desk_begin(s, e);
+}
+
+static void end(void *arg, struct json *row)
+{
+	struct session *s = arg;
+	struct arena *a = s->a;
+	struct json *calls = json_new(a, JSON_OBJECT);
+
+	desk_end(s);
+	json_seti(a, calls, "decided", s->count.calls);
+	json_seti(a, calls, "refused", s->count.refused);
+	json_seti(a, calls, "asked", s->count.asked);
+	json_seti(a, calls, "outside", s->count.outside);
+	json_set(a, row, "agent_calls", calls);
+	while (s->permits) {
+		struct permit *p = s->permits;
+		s->permits = p->next;
+		permit_free(p);
+	}
+}
+
+/* Of sh's language, or /bin/sh: what is run outside was judged as such. */
+static const char *choose_shell(struct sys *s)
+{
+	const char *shell = s->getenv(s, "SHELL");
+
+	return shell && *shell == '/' && shell_speaks_sh(shell) ? shell : "/bin/sh";
+}
+
+int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, struct run_report *ret,
+	struct err *e)
+{
+	const struct client *c = clients_find(spec->client);
+	const struct client_session none = { 0 }, *needs = c && c->session ? c->session : &none;
+	AUTO(close_fd) int within = desk_connect();
+	struct session s = { .sys = k->sys,
+		.a = a,
+		.root = k->ws->root,
+		.client = c ? c->name : path_base(spec->client),
+		.profile = spec->profile,
+		.shell = choose_shell(k->sys),
+		.desk = -1,
+		.stop = -1 };
+	struct run_session how = { .client = s.client,
+		.variables = needs->variables,
+		.tmp_variable = needs->tmp_variable,
+		.begin = begin,
+		.end = end,
+		.arg = &s };
+	struct run_spec run = { .profile = spec->profile,
+		.task_name = spec->name ? spec->name : arena_printf(a, "agent %s", s.client),
+		.task_goal = spec->goal,
+		.mode = GUARD_ENFORCE,
+		.mode_source = "default",
+		.cwd = spec->cwd,
+		.session = &how };
+
+	if (within >= 0)
+		return err_set(e, E_DENIED, "AGENT_INSIDE", "this is inside a supervised session already");
+	struct setup setup;
+	int rc = setup_open(k->sys, a, k->ws, NULL, &setup, e);
+	if (rc == OK)
+		rc = make_argv(&setup, spec, c, &run, e);
+	if (rc)
+		return rc;
+	s.helm = setup.program;
+	how.writable = own_paths(k, a, needs->state, true);
+	how.closed = own_paths(k, a, needs->closed, false);
+	return task_run(k, a, &run, ret, e);
+}
