@@ -67,6 +67,9 @@ int cmd_agent(struct cli *r, struct err *e)
 	struct run_report report;
 	struct kernel k;
 	size_t closed;
+
+	if (agent_is_inside())
+		return err_set(e, E_DENIED, "AGENT_INSIDE", "this is inside a supervised session already");
 	int rc = read_spec(r, &spec, e);
 
 	if (rc == OK)

@@ -17,6 +17,7 @@
 #include "execute/execute.h"
 
 #include "base/text.h"
+#include "execute/hand.h"
 #include "execute/terminal.h"
 
 #include <errno.h>
@@ -32,7 +33,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -213,28 +213,12 @@ static void lead_group(const struct stage *st)
 static int hand_over(const struct stage *st)
 {
 	int fds[2], n = 0;
-	char byte = 'd';
-	struct iovec text = { &byte, 1 };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(fds))];
-	} control = { 0 };
-	struct msghdr message = { .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control };
 
 	if (st->report.desk > 0)
 		fds[n++] = st->report.desk;
 	if (st->master >= 0)
 		fds[n++] = st->master;
-	message.msg_controllen = n ? CMSG_SPACE((size_t)n * sizeof(int)) : 0;
-	if (n) {
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN((size_t)n * sizeof(int)),
-			.cmsg_level = SOL_SOCKET,
-			.cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), fds, (size_t)n * sizeof(int));
-	} else {
-		message.msg_control = NULL;
-	}
-	return sendmsg(st->pipes.hand[1], &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+	return hand_send(st->pipes.hand[1], fds, n);
 }
 
 /* The ward.  It shares helm's memory until it executes: whatever it allocates and does not free stays
@@ -703,13 +687,9 @@ static int open_signals(bool is_session, sigset_t *ret_old)
 
 static int open_pipes(struct pipes *p, const struct run_request *request)
 {
-	const int yes = 1;
-
 	if (pipe2(p->control, O_CLOEXEC))
 		return -1;
-	if (request->is_session &&
-		(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->hand) ||
-			setsockopt(p->hand[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes))))
+	if (request->is_session && hand_open(p->hand))
 		return -1;
 	if (request->capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
 		return -1;
@@ -815,28 +795,9 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 static void take_over(struct watch *w)
 {
 	const bool has_terminal = w->stage->relay.is_wanted, has_desk = w->request->rules->desk;
-	char byte;
-	struct iovec text = { &byte, 1 };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(2 * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-	} control;
-	struct msghdr message = {
-		.msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
 	int fds[2] = { -1, -1 };
-	struct ucred who = { 0 };
-	ssize_t n;
 
-	while ((n = recvmsg(w->pipes.hand[0], &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	for (struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&message) : NULL; c; c = CMSG_NXTHDR(&message, c)) {
-		if (c->cmsg_type == SCM_CREDENTIALS)
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-		else if (c->cmsg_type == SCM_RIGHTS && c->cmsg_len <= CMSG_LEN(sizeof(fds)))
-			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	}
-	w->group = who.pid;
+	w->group = hand_receive(w->pipes.hand[0], fds);
 	w->desk = has_desk ? fds[0] : -1;
 	if (has_terminal && fds[has_desk] >= 0)
 		terminal_begin(&w->stage->relay, fds[has_desk]);

@@ -228,36 +228,46 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 /* ---- out of the walls ---- */
 
 /* Does a command of this session need what its walls do not let through?  Only then it is carried out outside of them. */
-static bool leaves_walls(const struct kernel *k, const struct tool_call *call, const struct proposal *p)
+static bool leaves_walls(const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	static const enum effect_kind out[] = { FX_NETWORK, FX_REMOTE, FX_PUBLISH, FX_PACKAGE, FX_CLOUD };
-
 	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
 		return false;
-	for (size_t i = 0; i < p->effect_count; i++)
-		for (size_t n = 0; n < ARRAY_SIZE(out); n++)
-			if (p->effects[i].kind == out[n])
-				return true;
+	for (size_t i = 0; i < d->finding_count; i++)
+		if (text_eq(d->findings[i].rule, "profile.network"))
+			return true;
 	return false;
 }
 
-static bool is_wide(const struct profile *p)
+/* The first profile that has a network here. */
+static const struct profile *wider_profile(const struct kernel *k)
 {
-	return p->network == ALLOWANCE_YES && !p->handoff_required;
+	for (size_t i = 0; i < k->guard.profiles.count; i++) {
+		const struct profile *p = &k->guard.profiles.list[i];
+		if (p->network == ALLOWANCE_YES && !p->handoff_required)
+			return p;
+	}
+	return NULL;
 }
 
-/* The profile that gives it: what the rules recommend, else the first with a network. */
-static const char *wider_profile(const struct kernel *k, const struct decision *d)
+/* Judged once more as what it would be: a command under the wider profile, which a person is asked about in any case.  The client's own
+ * question would be answered inside, so it is not put there.  False: it stays what it was. */
+static bool judge_outside(
+	struct kernel *k, const struct tool_call *call, struct request *q, struct handling *h)
 {
-	const struct profile *p =
-		d->recommended_profile ? profiles_find(&k->guard.profiles, d->recommended_profile) : NULL;
+	const struct profile *wide = leaves_walls(k, call, &h->decision) ? wider_profile(k) : NULL;
 
-	if (p && is_wide(p))
-		return p->name;
-	for (size_t i = 0; i < k->guard.profiles.count; i++)
-		if (is_wide(&k->guard.profiles.list[i]))
-			return k->guard.profiles.list[i].name;
-	return NULL;
+	if (!wide)
+		return false;
+	q->profile = wide;
+	q->answer.can_ask = false;
+	if (q->at_least.action < ACTION_ASK) {
+		q->at_least.action = ACTION_ASK;
+		q->at_least.rule = "risk.leaves_walls";
+		q->at_least.text = "it leaves the walls of this session";
+	}
+	*h = (struct handling){ .a = h->a };
+	kernel_decide(k, q, h);
+	return true;
 }
 
 /* What policy merely lets pass stays inside: it was let pass because there are walls.  Out goes what a person has answered. */
@@ -306,11 +316,9 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	workspace_stand(k->sys, a, ws, at.cwd);
 	propose_tool(a, &at, call, &proposal);
 	unknown_tools(q.profile, &proposal, &q);
-	/* The client's own question would be answered inside, for something that leaves it. */
-	const bool leaves = leaves_walls(k, call, &proposal);
-	q.answer.can_ask &= !leaves;
 	q.what.task_id = k->session ? k->session->task_id : NULL;
 	kernel_decide(k, &q, &h);
+	const bool leaves = judge_outside(k, call, &q, &h);
 	*ret = (struct hook_answer){ .verdict = V_DENY };
 	if (only_reads(&h)) {
 		rc = note(k, a, call_row(k, client, call, &at, digest, &h), e);
@@ -330,7 +338,7 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
 	else if (leaves && is_answered(&h))
-		ret->outside_profile = wider_profile(k, &h.decision);
+		ret->outside_profile = q.profile->name;
 	ret->is_asked_elsewhere = leaves;
 	ret->decision_id = h.decision_id;
 	ret->cwd = at.cwd;

@@ -23,7 +23,7 @@ struct agent_spec {
 	const char *name, *goal; /* of the task; or NULL */
 };
 
-/* From the first row to the last.  *ret as for a run.  E_DENIED AGENT_INSIDE inside another session, AGENT_NOT_ARMED when the client would not
+/* From the first row to the last.  *ret as for a run.  E_DENIED AGENT_NOT_ARMED when the client would not
  * ask us about its calls. */
 int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, struct run_report *ret,
 	struct err *e);
@@ -40,7 +40,8 @@ int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const
 
 /* ---- inside ---- */
 
-/* Everything here is E_MISSING AGENT_NONE where nobody supervises. */
+bool agent_is_inside(void);
+/* Everything else here is E_MISSING AGENT_NONE where nobody supervises. */
 
 /* One hook: the payload goes out as it came, the answer comes back as hook_before() gives it.  `ret` NULL for the hook after a call. */
 int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,

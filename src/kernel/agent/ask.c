@@ -12,6 +12,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+bool agent_is_inside(void)
+{
+	AUTO(close_fd) int fd = desk_connect();
+
+	return fd >= 0;
+}
+
 static int nobody(struct err *e)
 {
 	return err_set(e, E_MISSING, "AGENT_NONE",

@@ -153,7 +153,8 @@ static void make_request(struct task *t)
 		.mode = spec->mode,
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
-		.answer = { .is_approved = spec->approve_risk || is_remote(t) || spec->permitted_by,
+		.answer = { .is_approved =
+				    spec->approve_risk || is_remote(t) || spec->permitted_by || spec->session,
 			.permitted_by = spec->permitted_by,
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
