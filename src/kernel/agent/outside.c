@@ -135,6 +135,8 @@ static void be_child(struct session *s, const struct permit *p, const int stream
 
 	setsid();
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* The supervisor's memory is closed while its session runs; a process that is so cannot map users into new namespaces. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(EXIT_FAILED);
 	for (int fd = 0; fd < 3; fd++)
