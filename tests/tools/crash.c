@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,10 @@ static void arm(struct fault *f, enum crash_fault fault, unsigned at)
 static bool act_in_child(const struct crash_case *what, struct crash *c, struct crash_end *end)
 {
 	int status;
+
+	/* What the child started and left behind when it was killed becomes ours, and is waited for. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		stop(what->name, "cannot take over what a child leaves behind");
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -57,6 +62,8 @@ static bool act_in_child(const struct crash_case *what, struct crash *c, struct 
 	end->was_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 	if (!end->was_killed && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		stop(what->name, "the child crashed, or lived on after its end");
+	while (waitpid(-1, NULL, 0) > 0)
+		;
 	return end->was_killed;
 }
 
