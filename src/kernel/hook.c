@@ -228,14 +228,15 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 /* ---- out of the walls ---- */
 
 /* Does a command of this session need what its walls do not let through?  Only then it is carried out outside of them. */
-static bool leaves_walls(const struct kernel *k, const struct tool_call *call, const struct decision *d)
+static const struct finding *leaves_walls(
+	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
 	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
-		return false;
+		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
-			return true;
-	return false;
+			return &d->findings[i];
+	return NULL;
 }
 
 /* The first profile that has a network here. */
@@ -254,7 +255,8 @@ static const struct profile *wider_profile(const struct kernel *k)
 static bool judge_outside(
 	struct kernel *k, const struct tool_call *call, struct request *q, struct handling *h)
 {
-	const struct profile *wide = leaves_walls(k, call, &h->decision) ? wider_profile(k) : NULL;
+	const struct finding *why = leaves_walls(k, call, &h->decision);
+	const struct profile *wide = why ? wider_profile(k) : NULL;
 
 	if (!wide)
 		return false;
@@ -264,6 +266,7 @@ static bool judge_outside(
 		q->at_least.action = ACTION_ASK;
 		q->at_least.rule = "risk.leaves_walls";
 		q->at_least.text = "it leaves the walls of this session";
+		q->at_least.effect = why->effect;
 	}
 	*h = (struct handling){ .a = h->a };
 	kernel_decide(k, q, h);
