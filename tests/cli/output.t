@@ -47,7 +47,7 @@ SPECIAL = {
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
-    "run": "-- true", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
+    "run": "-- true", "agent": "true", "outside": "dec-1", "agent stop": "TASK", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
     "log consistency": "1", "archive": "--before 2001-01-01", "key trust": "list", "approval trust": "list", "freeze": "status", "demo": "--path demo-ws",
 }
 
@@ -84,7 +84,7 @@ def is_json(out, is_lines):
         return False
 
 # Prints what another program printed, or prints line by line while time goes on.
-CHILD = ("run", "profile run", "hook pre-tool", "hook post-tool")
+CHILD = ("run", "agent", "profile run", "hook pre-tool", "hook post-tool")
 STREAM = ("receipts tail", "receipts export")
 
 def rule():
