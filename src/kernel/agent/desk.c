@@ -1,6 +1,6 @@
 /* desk.c — the supervisor's side: who asks from inside the session is heard, and answered.
  *
- * One thread takes the calls; each is answered by a thread of its own with its own view of the workspace, as if it were a process of
+ * One thread takes the calls; workers answer them, each with its own view of the workspace, as if it were a process of
  * its own: what a person changes meanwhile (a freeze, a grant, a profile) counts for the next call.  Threads that write to the chain at
  * the same time share the sync of the disk (record/chain.c).
  *
@@ -22,8 +22,9 @@
 
 enum { PATIENCE_S = 30 };
 
+/* One who asks, in the queue. */
 struct visit {
-	struct session *session;
+	struct visit *next;
 	struct desk_caller caller;
 };
 
@@ -198,29 +199,44 @@ static void serve(struct session *s, const struct desk_caller *caller)
 
 /* ---- threads ---- */
 
-static void *be_visited(void *arg)
+/* The next who waits; NULL when it is over.  Under the lock. */
+static struct visit *next_visit(struct session *s)
 {
-	struct visit v = *(struct visit *)arg;
+	s->idle++;
+	while (!s->first && !s->is_over)
+		pthread_cond_wait(&s->arrived, &s->lock);
+	s->idle--;
+	struct visit *v = s->first;
+	if (v) {
+		s->waiting--;
+		s->first = v->next;
+		if (!s->first)
+			s->last = &s->first;
+	}
+	return v;
+}
 
-	free(arg);
-	serve(v.session, &v.caller);
-	pthread_mutex_lock(&v.session->lock);
-	v.session->busy--;
-	pthread_cond_broadcast(&v.session->changed);
-	pthread_mutex_unlock(&v.session->lock);
+/* Answers one after the other, and stays when nobody waits: memory that was used once is quicker the next time. */
+static void *be_worker(void *arg)
+{
+	struct session *s = arg;
+	struct visit *v;
+
+	pthread_mutex_lock(&s->lock);
+	while ((v = next_visit(s))) {
+		pthread_mutex_unlock(&s->lock);
+		serve(s, &v->caller);
+		free(v);
+		pthread_mutex_lock(&s->lock);
+	}
+	s->workers--;
+	pthread_cond_signal(&s->left);
+	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
-/* No more than so many at a time; the others wait in the kernel, where nothing of theirs is held. */
-static void take_place(struct session *s)
-{
-	pthread_mutex_lock(&s->lock);
-	while (s->busy >= AGENT_THREADS)
-		pthread_cond_wait(&s->changed, &s->lock);
-	s->busy++;
-	pthread_mutex_unlock(&s->lock);
-}
-
+/* Nobody waits behind another one as long as there may be one worker more.  Without any, the visit is not begun: the caller hears
+ * that nobody is there. */
 static void receive_visit(struct session *s, const struct desk_caller *caller)
 {
 	struct visit *v = calloc(1, sizeof(*v));
@@ -228,12 +244,18 @@ static void receive_visit(struct session *s, const struct desk_caller *caller)
 
 	if (!v)
 		BUG("out of memory");
-	*v = (struct visit){ s, *caller };
-	take_place(s);
-	if (pthread_create(&thread, NULL, be_visited, v) == 0)
+	v->caller = *caller;
+	pthread_mutex_lock(&s->lock);
+	*s->last = v;
+	s->last = &v->next;
+	s->waiting++;
+	if (s->waiting > s->idle && s->workers < AGENT_THREADS &&
+		pthread_create(&thread, NULL, be_worker, s) == 0) {
 		pthread_detach(thread);
-	else
-		(void)be_visited(v); /* no thread to be had: one after the other, then */
+		s->workers++;
+	}
+	pthread_cond_signal(&s->arrived);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void *be_clerk(void *arg)
@@ -252,7 +274,9 @@ int desk_begin(struct session *s, struct err *e)
 	sigset_t all, old;
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->changed, NULL);
+	pthread_cond_init(&s->arrived, NULL);
+	pthread_cond_init(&s->left, NULL);
+	s->last = &s->first;
 	s->stop = eventfd(0, EFD_CLOEXEC);
 	if (s->desk < 0 || s->stop < 0)
 		return err_set(e, E_IO, "AGENT_DESK",
@@ -267,6 +291,7 @@ int desk_begin(struct session *s, struct err *e)
 	return OK;
 }
 
+/* Whoever has asked is answered still; what is left in the queue when no worker could be had is told nothing. */
 void desk_end(struct session *s)
 {
 	const uint64_t one = 1;
@@ -276,9 +301,16 @@ void desk_end(struct session *s)
 	(void)!s->sys->write(s->sys, s->stop, &one, sizeof(one));
 	pthread_join(s->clerk, NULL);
 	pthread_mutex_lock(&s->lock);
-	while (s->busy)
-		pthread_cond_wait(&s->changed, &s->lock);
+	s->is_over = true;
+	pthread_cond_broadcast(&s->arrived);
+	while (s->workers)
+		pthread_cond_wait(&s->left, &s->lock);
 	pthread_mutex_unlock(&s->lock);
+	for (struct visit *v = s->first, *next; v; v = next) {
+		next = v->next;
+		close(v->caller.fd);
+		free(v);
+	}
 	s->has_clerk = false;
 	close_fd(&s->stop);
 }

@@ -30,12 +30,14 @@ struct session {
 	bool is_cut_off;
 	int desk, stop; /* stop: an eventfd that ends the clerk */
 	int64_t started_us;
-	pthread_t clerk; /* takes the calls; each is answered by a thread of its own */
+	pthread_t clerk; /* takes the calls; workers answer them */
 	bool has_clerk;
 	/* shared by the threads */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	size_t busy;
+	pthread_cond_t arrived, left;
+	struct visit *first, **last; /* who waits for a worker */
+	size_t waiting, idle, workers;
+	bool is_over;
 	struct permit *permits;
 	struct {
 		int64_t calls, refused, asked, outside;
