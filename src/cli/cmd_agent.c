@@ -31,7 +31,6 @@ static int read_spec(struct cli *r, struct agent_spec *spec, struct err *e)
 {
 	const char *given = opt_text(r, "cwd", ".");
 	char *here = realpath(given, NULL);
-	int rc = OK;
 
 	if (!here)
 		return err_sys(e, "RUN_CWD", "cannot work in '%s'", given);
@@ -43,9 +42,7 @@ static int read_spec(struct cli *r, struct agent_spec *spec, struct err *e)
 		.name = opt_text(r, "task-name", NULL),
 		.goal = opt_text(r, "task-goal", NULL) };
 	free(here);
-	if (!spec->profile)
-		rc = workspace_default_profile(r->sys, r->a, r->ws, &spec->profile, e);
-	return rc;
+	return OK;
 }
 
 /* Whoever waits for us learns what happened to the client.  Its core, if any, is not ours. */

@@ -369,7 +369,9 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 	};
 	int heard = seccomp_install(&calls);
 	if (heard < 0)
-		return refuse(report, "seccomp refused the filter: %s", strerror(errno));
+		return refuse(report, "seccomp refused the filter: %s%s", strerror(errno),
+			errno == EBUSY ? " (something above, such as a container, supervises calls already)"
+				       : "");
 	report->desk = heard;
 	report->seccomp = true;
 	report->network_closed = rules->network != NETWORK_FULL;

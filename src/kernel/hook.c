@@ -305,8 +305,12 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		.mode = GUARD_ENFORCE,
 		.answer = { .can_ask = can_ask } };
 	const char *chosen;
-	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
+	int rc = OK;
 
+	if (k->session && k->session->profile)
+		chosen = k->session->profile;
+	else
+		rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
 	if (call->is_self_test) {
 		q.what.about = json_new(a, JSON_OBJECT);
 		json_setb(a, q.what.about, "self_test", true);

@@ -16,6 +16,7 @@
 /* A call that reached us from inside a supervised session (agent/agent.h). */
 struct kernel_session {
 	const char *task_id; /* of the session */
+	const char *profile; /* by which its calls are judged; NULL: the workspace's */
 	int64_t caller_pid; /* the process that calls */
 	bool is_cut_off; /* its walls let nothing out to the network */
 };

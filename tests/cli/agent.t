@@ -96,8 +96,17 @@ PY
 ok "its calls are on record with the session's id, and so is what became of them" on_record
 ok "the log is sound" helm log check
 ok "a task row says that it is a session" sh -c "grep -q '\"kind\": *\"agent\"' '$ledger'"
+client looks <<'SH'
+ask k1 'ls'
+ask k2 'rm -rf /' >/dev/null
+$helm status
+$helm status --json >look.json
+SH
+looks() {
+  says 0 "(looks under workspace_edit): 2 calls, 0 asked, 1 refused" session "$scratch/looks" && is "$(member agent_session.client <look.json)" looks
+}
+ok "status inside says which session it is in" looks
 client asks <<'SH'
-$helm status --json >/dev/null 2>&1; echo "status $?"
 $helm agent sh
 SH
 ok "a session in a session is refused" says 25 "inside a supervised session already" session "$scratch/asks"

@@ -19,7 +19,8 @@ struct agent_spec {
 	const char *client; /* a client's name, or any program */
 	const char *const *args; /* for it */
 	size_t arg_count;
-	const char *profile, *cwd; /* cwd: absolute */
+	const char *profile; /* NULL: the workspace's */
+	const char *cwd; /* absolute */
 	const char *name, *goal; /* of the task; or NULL */
 };
 

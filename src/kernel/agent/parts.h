@@ -25,6 +25,8 @@ struct session {
 	struct arena *a; /* of the thread that waits for the client */
 	const char *root; /* of the workspace */
 	const char *client, *profile, *helm, *shell;
+	const char *
+		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
 	/* once it runs */
 	const char *task_id, *tmp;
 	bool is_cut_off;

@@ -126,7 +126,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.a = a,
 		.root = k->ws->root,
 		.client = c ? c->name : path_base(spec->client),
-		.profile = spec->profile,
+		.chosen = spec->profile,
 		.shell = choose_shell(k->sys),
 		.desk = -1,
 		.stop = -1 };
@@ -136,8 +136,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.begin = begin,
 		.end = end,
 		.arg = &s };
-	struct run_spec run = { .profile = spec->profile,
-		.task_name = spec->name ? spec->name : arena_printf(a, "agent %s", s.client),
+	struct run_spec run = { .task_name = spec->name ? spec->name : arena_printf(a, "agent %s", s.client),
 		.task_goal = spec->goal,
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
@@ -146,6 +145,11 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 
 	struct setup setup;
 	int rc = setup_open(k->sys, a, k->ws, NULL, &setup, e);
+	if (rc == OK && spec->profile)
+		run.profile = spec->profile;
+	else if (rc == OK)
+		rc = workspace_default_profile(k->sys, a, k->ws, &run.profile, e);
+	s.profile = run.profile;
 	if (rc == OK)
 		rc = make_argv(&setup, spec, c, &run, e);
 	if (rc)
