@@ -136,13 +136,16 @@ void bench_pair_cpu(int rounds, void (*fn)(void *), void (*baseline)(void *), vo
 	pair(CLOCK_THREAD_CPUTIME_ID, rounds, fn, baseline, arg, ret_s, ret_baseline_s);
 }
 
-/* A promise beyond what is possible here is kept by saying what bounds it. */
+/* Where the promise is beyond what is possible here, the bound takes its place. */
 static bool is_kept(const struct bench_row *row, const struct bench *b)
 {
-	if (row->promise <= 0 ||
-		(b->bound > 0 && (row->is_least ? b->bound < row->promise : b->bound > row->promise)))
+	double limit = row->promise;
+
+	if (limit <= 0)
 		return true;
-	return row->is_least ? b->ratio >= row->promise : b->ratio <= row->promise;
+	if (b->bound > 0 && (row->is_least ? b->bound < limit : b->bound > limit))
+		limit = b->bound;
+	return row->is_least ? b->ratio >= limit : b->ratio <= limit;
 }
 
 static double rounded(double x)

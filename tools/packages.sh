@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev"
-check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl"
+check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client"
 oracle="ca-certificates nodejs npm zsh fish mandoc"
 fresh="mmdebstrap git"
 
@@ -23,6 +23,7 @@ for package in $wanted; do
   case $package in
     cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc)
       command -v "$package" >/dev/null 2>&1 && continue ;;
+    openssh-client) command -v ssh-keygen >/dev/null 2>&1 && continue ;;
     nodejs) command -v node >/dev/null 2>&1 && continue ;;
     ninja-build) command -v ninja >/dev/null 2>&1 && continue ;;
   esac

@@ -75,7 +75,6 @@ struct collection {
 	size_t part_n, part_cap, ledger_parts;
 	uint64_t key_seams; /* changes of keys among the receipts, */
 	struct buf keys; /* and their lines */
-	uint64_t clock_limit; /* receipts behind it are not known to be on disk */
 	struct json *head;
 	const char *actor, *policy_hash, *newest;
 	int64_t newest_us;
@@ -422,8 +421,7 @@ static void take_single(struct collection *c, uint64_t line, off_t at, struct by
 					receipt_id_short(c->a, json_get_text(receipt, "receipt_id", ""))))));
 }
 
-/* The position is the receipt's place in the chain, so that a name does not depend on the selection.  Receipts
- * whose writer has not finished yet are left out and come into the next pack. */
+/* The position is the receipt's place in the chain, so that a name does not depend on the selection. */
 static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
@@ -440,7 +438,7 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	bool is_seam = text_eq(json_get_text(receipt, "effect_id", ""), KEY_EFFECT);
 	bool is_wanted = is_chosen(c, receipt);
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
-	if ((!is_wanted && !is_seam) || clock < 1 || (uint64_t)clock > c->clock_limit)
+	if ((!is_wanted && !is_seam) || clock < 1)
 		return OK;
 	if (is_wanted)
 		note_receipt(c, receipt);
@@ -480,39 +478,48 @@ static struct source *new_source(struct collection *c, const struct log_file *fi
 	return c->source;
 }
 
-/* The clock of the last receipt of the cut; 0 when that cannot be told. */
-static uint64_t last_clock(struct collection *c)
+/* The newest file of the cut that has anything in it, or NULL. */
+static struct log_file *newest_file(const struct log_cut *cut)
 {
-	AUTO(arena_done) struct arena a = { 0 };
-	const struct log_cut *cut = &c->x->cut;
-	struct json *receipt;
 	size_t i = cut->n;
 
 	while (i && (cut->chain[i - 1].fd < 0 || !cut->chain[i - 1].size_bytes))
 		i--;
-	if (!i)
-		return 0;
-	const struct log_file *f = &cut->chain[i - 1];
-	size_t n = f->size_bytes < TAIL_BYTES ? (size_t)f->size_bytes : TAIL_BYTES;
-	char *text = arena_text(&a, n);
-	if (log_file_read(cut, f, text, n, f->size_bytes - (off_t)n, NULL))
-		return 0;
-	const char *end = memrchr(text, '\n', n),
-		   *start = end ? memrchr(text, '\n', (size_t)(end - text)) : NULL;
-	start = start ? start + 1 : text;
-	struct bytes line = { (const uint8_t *)start, end ? (size_t)(end - start) : 0 };
-	if (json_parse(&a, line, RECEIPTS, NULL, &receipt, NULL))
-		return 0;
-	return (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+	return i ? &cut->chain[i - 1] : NULL;
 }
 
-/* Receipts whose writer has not finished yet have no leaf.  When more lack their leaf than can be on their way,
- * leaves were lost, and nothing is left out for that. */
-static uint64_t clock_limit(struct collection *c)
+/* Under the lock.  What a killed writer left of a line, and receipts without a leaf, whose writer waits for the disk, may be taken
+ * back, and others written in their place; so the cut ends before them, and they come into the next pack.  When more lack
+ * their leaf than can be on their way, leaves were lost, and nothing is left out for that. */
+static void end_where_it_is_sure(struct collection *c)
 {
-	uint64_t leaves = (uint64_t)c->x->cut.leaves.size_bytes / LEAF_TEXT, last = last_clock(c);
+	AUTO(arena_done) struct arena a = { 0 };
+	struct log_file *f = newest_file(&c->x->cut);
+	uint64_t leaves = (uint64_t)c->x->cut.leaves.size_bytes / LEAF_TEXT, last = 0, clock;
+	struct json *receipt;
 
-	return last > leaves && last - leaves <= RECENT_LEAVES ? leaves : UINT64_MAX;
+	if (!f)
+		return;
+	size_t n = f->size_bytes < TAIL_BYTES ? (size_t)f->size_bytes : TAIL_BYTES;
+	off_t from = f->size_bytes - (off_t)n;
+	char *text = arena_text(&a, n);
+	if (log_file_read(&c->x->cut, f, text, n, from, NULL))
+		return;
+	const char *end = memrchr(text, '\n', n), *start;
+	if (end || !from)
+		f->size_bytes = from + (end ? end - text + 1 : 0);
+	for (; end; end = start > text ? start - 1 : NULL) {
+		start = memrchr(text, '\n', (size_t)(end - text));
+		start = start ? start + 1 : text;
+		struct bytes line = { (const uint8_t *)start, (size_t)(end - start) };
+		if (json_parse(&a, line, RECEIPTS, NULL, &receipt, NULL))
+			return;
+		clock = (uint64_t)json_get_int(receipt, "lamport_clock", 0);
+		last = last ? last : clock;
+		if (clock <= leaves || last - leaves > RECENT_LEAVES)
+			return;
+		f->size_bytes = from + (start - text);
+	}
 }
 
 static int take_chain(struct collection *c, struct err *e)
@@ -522,7 +529,6 @@ static int take_chain(struct collection *c, struct err *e)
 
 	(void)new_source(c, cut->chain, cut->n);
 	buf_init(&c->keys, c->a);
-	c->clock_limit = clock_limit(c);
 	for (c->file = 0; rc == OK && c->file < cut->n; c->file++) {
 		if (cut->chain[c->file].fd < 0 && !c->x->away)
 			c->x->away = cut->chain[c->file].name;
@@ -728,9 +734,12 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 		.cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } } };
 	if (state_fd < 0)
 		return err_set(e, E_MISSING, "PACK_EMPTY", "the workspace has recorded nothing yet");
-	rc = log_cut_take(s, a, state_fd, CUT_MOMENT, &ret->cut, e);
-	if (rc == OK)
+	rc = log_cut_take(s, a, state_fd, CUT_HELD, &ret->cut, e);
+	if (rc == OK) {
+		end_where_it_is_sure(&c);
+		log_cut_release(&ret->cut);
 		rc = take_chain(&c, e);
+	}
 	if (rc == OK)
 		rc = take_ledgers(&c, state_fd, e);
 	if (rc == OK && ret->n <= c.key_seams)

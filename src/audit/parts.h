@@ -21,4 +21,20 @@ void audit_seams(const struct log_cut *cut, struct arena *a, const struct trust 
 int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, size_t in_memory,
 	struct log_report *report, struct err *e);
 
+/* A file without a name, for what does not fit into memory; -1 when there can be none. */
+int audit_open_nameless(struct sys *s);
+
+/* notes_check.c: begin, give it every receipt in order, end; done frees what it holds. */
+struct notes_result {
+	uint64_t bound; /* receipts that speak of notes */
+	uint64_t changed; /* of them, those that say something else than the ledger */
+	uint64_t away; /* and those whose notes lie in archived pieces */
+	uint64_t bad[20]; /* clocks of the first that are changed */
+};
+struct notes_check;
+struct notes_check *notes_check_begin(struct sys *s, struct arena *a, int state_fd, struct notes_result *ret);
+int notes_check_take(struct notes_check *c, const struct json *receipt, uint64_t clock, struct err *e);
+int notes_check_end(struct notes_check *c, struct err *e);
+void notes_check_done(struct notes_check *c);
+
 #endif

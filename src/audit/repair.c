@@ -548,20 +548,24 @@ static int repair_locked(struct recorder *r, struct arena *a, const struct trust
 	return rc || !apply ? rc : log_repair(r, a, &p.plan, &ret->seam, e);
 }
 
-/* A sound log is looked at beside its writers, who would wait for as long as reading all of it takes.  Otherwise the lock is held from a
- * second look, which is the one that counts, to the last write. */
+/* A log is looked at beside its writers, who would wait for as long as verifying all of it takes.  When only leaves are wrong they are made
+ * again under the lock, without a second look: who makes them follows the chain, and refuses where anything else is wrong by then.
+ * Real damage is looked at a second time under the lock, and that look is the one that counts. */
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
 	*ret = (struct log_repaired){ 0 };
 	int rc = log_check(r->sys, a, r->state_fd, trust, options, &ret->report, e);
-	if (rc || (!ret->report.is_damaged && !ret->report.has_wrong_leaves))
+	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
 		return rc;
-	ret->report = (struct log_report){ 0 };
 	rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
-	rc = repair_locked(r, a, trust, options, apply, ret, e);
+	rc = ret->report.is_damaged ? E_CORRUPT : log_rebuild(r, a, e);
+	if (rc == E_CORRUPT) {
+		ret->report = (struct log_report){ 0 };
+		rc = repair_locked(r, a, trust, options, apply, ret, e);
+	}
 	recorder_unlock(r);
 	return rc;
 }

@@ -4,7 +4,8 @@
  * sealed piece the digest of all of it.  Here they are compared: every digest must be that of a row that is
  * there, the rows of a run must stand in the order in which they were written, and every sealed piece must
  * be the file it was.  So a row that was changed, removed or moved is found, and so is a ledger that is gone.
- * Rows that no receipt speaks of (moves that a person made, notes of calls) prove nothing and are passed over.
+ * Rows that no receipt speaks of (moves that a person made) prove nothing and are passed over.  Notes of calls
+ * are compared as a text, in notes_check.c.
  *
  * There are as many digests as rows, and neither fit into memory.  When there are too many, both are put into
  * nameless files by the first bits of the digest: what belongs together is in the files of the same number,
@@ -22,7 +23,9 @@ enum { KEY = 16, IN_MEMORY = 1 << 19, BUCKETS = 64, HELD = 512, SHOWN = 20, RECE
 enum { LONG_PIECES = 16 };
 #define LONG_BYTES ((off_t)256 << 20)
 
-static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG };
+/* Those whose rows are compared, and behind them the one whose text is. */
+static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, TOOL_CALLS };
+enum { LEDGERS_OF_ROWS = 2 };
 
 /* A digest that a receipt names, or that a row has. */
 struct mark {
@@ -62,6 +65,8 @@ struct joining {
 	size_t bad_n;
 	bool has_gap; /* a sealed piece is archived or gone: rows in it are not there */
 	uint32_t ledger; /* being read */
+	struct notes_check *notes;
+	struct notes_result noted;
 	struct log_report *report;
 };
 
@@ -75,7 +80,7 @@ static void pile_close(struct pile *p)
 	*p = (struct pile){ 0 };
 }
 
-static int open_nameless(struct sys *s)
+int audit_open_nameless(struct sys *s)
 {
 	const char *own = s->getenv(s, "TMPDIR");
 	const char *const dirs[] = { own && own[0] == '/' ? own : "/var/tmp", "/var/tmp", "/tmp" };
@@ -94,7 +99,7 @@ static int pile_open(struct pile *p, struct sys *s, struct err *e)
 	if (!p->held)
 		arena_on_exhausted(BUCKETS * sizeof(*p->held));
 	for (int i = 0; i < BUCKETS; i++) {
-		p->fds[i] = open_nameless(s);
+		p->fds[i] = audit_open_nameless(s);
 		if (p->fds[i] < 0)
 			return err_sys(e, "ROWS_CHECK",
 				"cannot make a temporary file; TMPDIR can name another place");
@@ -273,6 +278,7 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 		return OK;
 	if (text_eq(json_get_text(receipt, "effect_id", ""), LEDGER_ROTATE_EFFECT))
 		return check_piece(j, &scratch, receipt, e);
+	rc = notes_check_take(j->notes, receipt, clock, e);
 	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256"))
 		if (rc == OK)
 			rc = want(j, json_text(digest), clock, i++, e);
@@ -374,7 +380,7 @@ static int read_ledgers(struct joining *j, bool is_recent, struct err *e)
 {
 	int rc = OK;
 
-	for (j->ledger = 0; rc == OK && j->ledger < ARRAY_SIZE(ledgers); j->ledger++) {
+	for (j->ledger = 0; rc == OK && j->ledger < LEDGERS_OF_ROWS; j->ledger++) {
 		off_t from = 0;
 		if (is_recent)
 			rc = ledger_recent(j->s, j->state_fd, ledgers[j->ledger], RECENT_BYTES, &from, e);
@@ -481,7 +487,27 @@ static int join_in_files(struct joining *j, struct err *e)
 
 /* ---- the answer ---- */
 
-/* The receipts that were noted, once more, for the names of their tasks. */
+/* A receipt that speaks of other notes than those that are there. */
+static void name_notes(struct joining *j, uint64_t clock, const char *file, uint64_t line)
+{
+	const struct notes_result *n = &j->noted;
+
+	for (size_t i = 0; i < n->changed && i < ARRAY_SIZE(n->bad); i++) {
+		if (n->bad[i] != clock)
+			continue;
+		struct json *f = add_finding(j, "rows", "notes_changed",
+			arena_printf(j->a,
+				"notes of calls in " TOOL_CALLS
+				" are not those that receipt %llu speaks of: they were changed, removed, added or "
+				"moved; put the ledger back from a copy",
+				(unsigned long long)clock));
+		json_sets(j->a, f, "file", arena_strdup(j->a, file));
+		json_seti(j->a, f, "line", (int64_t)line);
+		json_seti(j->a, f, "receipt", (int64_t)clock);
+	}
+}
+
+/* The receipts that were noted, once more, for their lines and the names of their tasks. */
 static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
 {
@@ -490,6 +516,7 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 
 	(void)text;
 	(void)e;
+	name_notes(j, clock, file, line);
 	for (size_t i = 0; i < j->bad_n; i++) {
 		if (j->bad[i].clock != clock)
 			continue;
@@ -515,6 +542,21 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	return OK;
 }
 
+static void count_notes(struct joining *j)
+{
+	const struct notes_result *n = &j->noted;
+	struct json *doc = json_new(j->a, JSON_OBJECT);
+
+	json_seti(j->a, doc, "bound", (int64_t)n->bound);
+	json_seti(j->a, doc, "changed", (int64_t)n->changed);
+	json_seti(j->a, doc, "away", (int64_t)n->away);
+	json_set(j->a, j->report->doc, "notes", doc);
+	if (n->changed > ARRAY_SIZE(n->bad))
+		add_finding(j, "rows", "notes_changed",
+			arena_printf(j->a, "in all, %llu of %llu receipts speak of other notes",
+				(unsigned long long)n->changed, (unsigned long long)n->bound));
+}
+
 static int answer(struct joining *j, struct err *e)
 {
 	struct json *doc = json_new(j->a, JSON_OBJECT);
@@ -530,9 +572,10 @@ static int answer(struct joining *j, struct err *e)
 			arena_printf(j->a,
 				"%llu rows are not there, in pieces that were moved away or are gone",
 				(unsigned long long)j->missing));
-		return OK;
+		j->bad_n = 0;
+		j->missing = j->moved = 0;
 	}
-	if (j->bad_n)
+	if (j->bad_n || j->noted.changed)
 		rc = receipts_each(j->s, j->state_fd, name_receipt, j, e);
 	if (rc == OK && j->missing + j->moved > SHOWN)
 		add_finding(j, "rows", "rows_changed",
@@ -574,6 +617,7 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 		.memory = { .limit_bytes = (size_t)1 << 30 },
 		.report = report };
 	bool is_much = false;
+	j.notes = notes_check_begin(s, a, state_fd, &j.noted);
 	int rc = all ? OK : is_long(&j, &is_much, e);
 
 	if (is_much)
@@ -583,7 +627,12 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 	if (rc == OK)
 		rc = j.wanted.is_open ? join_in_files(&j, e) : join_in_memory(&j, e);
 	if (rc == OK)
+		rc = notes_check_end(j.notes, e);
+	if (rc == OK)
+		count_notes(&j);
+	if (rc == OK)
 		rc = answer(&j, e);
+	notes_check_done(j.notes);
 	pile_close(&j.wanted);
 	pile_close(&j.there);
 	pile_close(&j.found);

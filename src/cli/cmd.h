@@ -66,11 +66,12 @@ int cmd_guard_rules(struct cli *r, struct err *e);
 int cmd_guard_scan(struct cli *r, struct err *e);
 
 /* cmd_approval.c, cmd_approval_show.c, cmd_key_trust.c */
-extern const struct opt approval_list_opts[], approval_approve_opts[], approval_deny_opts[],
-	approval_grant_opts[];
+extern const struct opt approval_list_opts[], approval_approve_opts[], approval_message_opts[],
+	approval_deny_opts[], approval_grant_opts[];
 int cmd_approval_list(struct cli *r, struct err *e);
 int cmd_approval_show(struct cli *r, struct err *e);
 int cmd_approval_approve(struct cli *r, struct err *e);
+int cmd_approval_message(struct cli *r, struct err *e);
 int cmd_approval_deny(struct cli *r, struct err *e);
 int cmd_approval_revoke(struct cli *r, struct err *e);
 int cmd_approval_grant(struct cli *r, struct err *e);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "proof/sshsig.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,15 +29,24 @@
 			false }, \
 		{ "host", OPT_VALUE, "HOST", "the same effects on this host", NULL, false }, \
 		{ "until", OPT_VALUE, "TIME", "ends then: 2026-04-13T09:10:00Z", NULL, false }, \
-		{ "for", OPT_VALUE, "DURATION", \
+	{ \
+		"for", OPT_VALUE, "DURATION", \
 			"ends after 30m, 8h or 2d (default 8h; once and session 24h; at most 30d)", NULL, \
-			false }, \
-		PERSON_KEY
+			false \
+	}
 
 /* The options of REACH_OPTIONS say how far an answer reaches; approve and grant share them. */
 const struct opt approval_approve_opts[] = {
 	REACH_OPTIONS,
+	PERSON_KEY,
 	{ "run", OPT_FLAG, NULL, "run the command at once, when the request came from a run", NULL, false },
+	{ "signed", OPT_VALUE, "FILE",
+		"an answer of 'approval message' that a registered ssh key has signed; FILE.sig is the signature",
+		NULL, false },
+	{ 0 },
+};
+const struct opt approval_message_opts[] = {
+	REACH_OPTIONS,
 	{ 0 },
 };
 const struct opt approval_deny_opts[] = {
@@ -46,6 +56,7 @@ const struct opt approval_deny_opts[] = {
 };
 const struct opt approval_grant_opts[] = {
 	REACH_OPTIONS,
+	PERSON_KEY,
 	{ "shell", OPT_VALUE, "TEXT", "what a shell would run", NULL, false },
 	{ "profile", OPT_VALUE, "NAME", "under this profile (default: the workspace's)", NULL, false },
 	{ "principal", OPT_VALUE, "WHO", "only to this one, for example agent:codex (default: anybody)", NULL,
@@ -279,6 +290,81 @@ static int run_approved(struct cli *r, struct kernel *k, const struct json *requ
 	return report.exit_code;
 }
 
+/* ---- signed answers ---- */
+
+int cmd_approval_message(struct cli *r, struct err *e)
+{
+	struct approval_terms terms;
+	struct bytes message;
+	struct kernel k;
+	int rc = read_terms(r, &terms, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = approval_message(&k, r->a, r->args[0], &terms, &message, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	const char *text = arena_strndup(r->a, (const char *)message.p, message.n);
+	if (!r->is_json) {
+		out(r, "%s", text); /* these bytes and no others are signed: no newline follows */
+		return OK;
+	}
+	struct json *doc = json_new(r->a, JSON_OBJECT);
+	json_sets(r->a, doc, "approval_id", r->args[0]);
+	json_sets(r->a, doc, "namespace", APPROVAL_NAMESPACE);
+	json_sets(r->a, doc, "message", text);
+	out_json(r, doc);
+	return OK;
+}
+
+/* How far the answer reaches stands in what was signed, and cannot be said again beside it. */
+static int check_signed_options(struct cli *r, struct err *e)
+{
+	static const char *const values[] = { "path", "host", "until", "for", "key" };
+	static const char *const flags[] = { "once", "session", "shape", "run" };
+	const char *given = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		given = opt_text(r, values[i], NULL) ? values[i] : given;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		given = opt_flag(r, flags[i]) ? flags[i] : given;
+	return given ? err_set(e, E_USAGE, "APPROVAL_SIGNED",
+			       "--%s does not go with --signed: the signed answer says everything", given)
+		     : OK;
+}
+
+/* The signature was the word, so nobody is asked again; what it granted is shown. */
+static int approve_signed(struct cli *r, const char *file, struct err *e)
+{
+	struct person who = { 0 };
+	struct bytes message, signature;
+	struct json *receipt;
+	struct kernel k;
+	int rc = check_signed_options(r, e);
+
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, file, 1 << 20, FILE_FOLLOW, &message, e);
+	if (rc == OK)
+		rc = file_read(r->sys, r->a, AT_FDCWD, arena_printf(r->a, "%s.sig", file), SSHSIG_LIMIT,
+			FILE_FOLLOW, &signature, e);
+	if (rc == OK)
+		rc = person_open_signed(r->sys, r->a, r->ws, message, signature, &who, e);
+	if (rc == OK)
+		rc = person_may_loosen(r->sys, r->a, r->ws, e);
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = approval_approve_signed(&k, r->a, r->args[0], message, &who, &receipt, e);
+	kernel_close(&k);
+	if (rc == OK)
+		tell_grant(r, receipt);
+	return rc;
+}
+
 /* All checks come before the question: a person is never asked about something that cannot be done. */
 int cmd_approval_approve(struct cli *r, struct err *e)
 {
@@ -286,6 +372,8 @@ int cmd_approval_approve(struct cli *r, struct err *e)
 	struct approval_terms terms;
 	struct json *entry;
 	struct kernel k;
+	if (opt_text(r, "signed", NULL))
+		return approve_signed(r, opt_text(r, "signed", NULL), e);
 	int rc = read_terms(r, &terms, e);
 
 	if (rc == OK)

@@ -237,7 +237,10 @@ int cmd_checkpoint_policy(struct cli *r, struct err *e)
 	if (checkpoint_cli_open(r, &st, e) || checkpoint_policy(&st, &p, e))
 		return e->rc;
 	json_set(r->a, doc, "path", json_stringf(r->a, "%s/references/checkpoint_policy.json", r->ws->tree));
-	json_sets(r->a, doc, "source", p.is_file ? "file" : "default");
+	json_sets(r->a, doc, "source",
+		p.is_accepted	    ? "accepted"
+			: p.is_file ? "file, as far as it is stricter"
+				    : "default");
 	json_seti(r->a, policy, "keep_recent", p.keep_recent);
 	json_seti(r->a, policy, "keep_days", p.keep_days);
 	json_set(r->a, policy, "max_total_mb", number_or_null(r, p.max_total_mb));

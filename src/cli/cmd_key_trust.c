@@ -10,7 +10,9 @@
 #include "base/hash.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "cli/cmd_observe.h"
 #include "proof/key.h"
+#include "proof/sshsig.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -78,49 +80,79 @@ static int store_write(struct cli *r, const struct store *s, struct err *e)
 	return doc_replace(r->sys, r->a, AT_FDCWD, &file, s->doc, e);
 }
 
+/* A key of ours, by its hex digits, or one of OpenSSH, by its line without the comment. */
+struct named_key {
+	char hex[2 * SIGN_PUBLIC + 1];
+	const char *ssh; /* or NULL */
+	const char *id; /* as people know it: ed25519:HEX, SHA256:... */
+};
+
+static bool is_row_of(const struct json *row, const struct named_key *key)
+{
+	return key->ssh ? text_eq(json_get_text(row, "ssh_key", ""), key->ssh)
+			: strcasecmp(json_get_text(row, "public_key_hex", ""), key->hex) == 0;
+}
+
 /* The place of a key, or the number of keys when it is not there. Hex is compared without case. */
-static size_t find(const struct store *s, const char *hex)
+static size_t find(const struct store *s, const struct named_key *key)
 {
 	size_t i = 0;
 
-	while (i < s->keys->n && strcasecmp(json_get_text(s->keys->items[i], "public_key_hex", ""), hex) != 0)
+	while (i < s->keys->n && !is_row_of(s->keys->items[i], key))
 		i++;
 	return i;
 }
 
-/* A key as it is spelled, or the file that holds it. A weak key is refused at once and not tried as a file
- * name. */
-static int read_key(struct cli *r, const char *word, char ret_hex[2 * SIGN_PUBLIC + 1], struct err *e)
+/* One text, of either kind. */
+static int parse_key(
+	struct cli *r, struct bytes text, const char *where, struct named_key *ret, struct err *e)
 {
 	uint8_t pub[SIGN_PUBLIC];
-	struct bytes text = bytes_of(word);
-	struct err why;
+	struct ssh_key ssh;
+	bool is_ssh = ssh_key_is_line(text);
+	int rc = is_ssh ? ssh_key_parse(r->a, text, where, &ssh, e) : key_parse_public(text, where, pub, e);
 
-	if (key_parse_public(text, word, pub, &why)) {
-		if (text_eq(why.code, "KEY_WEAK") ||
-			file_read(r->sys, r->a, AT_FDCWD, word, 4096, FILE_FOLLOW, &text, NULL)) {
-			*e = why;
-			return why.rc;
-		}
-		int rc = key_parse_public(text, word, pub, e);
-		if (rc)
-			return rc;
+	if (rc)
+		return rc;
+	*ret = (struct named_key){ 0 };
+	if (is_ssh) {
+		ret->ssh = ssh_key_text(r->a, &ssh);
+		ret->id = ssh_key_fingerprint(r->a, &ssh);
+	} else {
+		hex_encode(pub, SIGN_PUBLIC, ret->hex);
+		ret->id = arena_printf(r->a, "ed25519:%s", ret->hex);
 	}
-	hex_encode(pub, SIGN_PUBLIC, ret_hex);
 	return OK;
 }
 
+/* A key as it is spelled, or the file that holds it. A weak key is refused at once and not tried as a file
+ * name. */
+static int read_key(struct cli *r, const char *word, struct named_key *ret, struct err *e)
+{
+	struct bytes text = bytes_of(word);
+	struct err why;
+
+	if (parse_key(r, text, word, ret, &why) == OK)
+		return OK;
+	if (text_eq(why.code, "KEY_WEAK") ||
+		file_read(r->sys, r->a, AT_FDCWD, word, 4096, FILE_FOLLOW, &text, NULL)) {
+		*e = why;
+		return why.rc;
+	}
+	return parse_key(r, text, word, ret, e);
+}
+
 /* A key that is there already is an error, so that its label is not changed by accident. */
-static int trust_add(struct cli *r, struct store *s, const char *hex, struct err *e)
+static int trust_add(struct cli *r, struct store *s, const struct named_key *key, struct err *e)
 {
 	struct json *row = json_new(r->a, JSON_OBJECT);
 	const char *label = opt_text(r, "label", NULL);
 
-	if (find(s, hex) < s->keys->n)
+	if (find(s, key) < s->keys->n)
 		return err_set(e, E_INPUT, "TRUST_EXISTS", "the key is trusted already");
 	/* The form that every --trust FILE has, so that the file can be given to others. */
-	json_sets(r->a, row, "key_id", arena_printf(r->a, "ed25519:%s", hex));
-	json_sets(r->a, row, "public_key_hex", hex);
+	json_sets(r->a, row, "key_id", key->id);
+	json_sets(r->a, row, key->ssh ? "ssh_key" : "public_key_hex", key->ssh ? key->ssh : key->hex);
 	if (label)
 		json_sets(r->a, row, "label", label);
 	json_sets(r->a, row, "added_at", text_time_z(r->a, r->sys->now_us(r->sys)));
@@ -128,9 +160,9 @@ static int trust_add(struct cli *r, struct store *s, const char *hex, struct err
 	return store_write(r, s, e);
 }
 
-static int trust_remove(struct cli *r, struct store *s, const char *hex, struct err *e)
+static int trust_remove(struct cli *r, struct store *s, const struct named_key *key, struct err *e)
 {
-	size_t at = find(s, hex);
+	size_t at = find(s, key);
 
 	if (at == s->keys->n)
 		return err_set(e, E_MISSING, "TRUST_MISSING", "the key is not among the trusted ones");
@@ -156,7 +188,7 @@ static void trust_list(struct cli *r, const struct store *s)
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 	json_each (row, s->keys) {
 		const char *label = json_get_text(row, "label", "");
-		const char *cells[] = { json_get_text(row, "public_key_hex", "?"),
+		const char *cells[] = { json_get_text(row, "public_key_hex", safe_member(r, row, "key_id")),
 			json_get_text(row, "added_at", ""), text_safe(r->a, label, strlen(label), false) };
 		out_row(t, cells, NULL);
 	}
@@ -166,7 +198,7 @@ static void trust_list(struct cli *r, const struct store *s)
 }
 
 /* A key that may approve is as good as a person, so only a person at a terminal gives or takes that. */
-static int change_approvers(struct cli *r, const char *action, const char *hex, struct err *e)
+static int change_approvers(struct cli *r, const char *action, const struct named_key *key, struct err *e)
 {
 	const char *word = text_eq(action, "add") ? "TRUST" : "REMOVE", *typed;
 	const char *const words[] = { word, NULL };
@@ -178,10 +210,11 @@ static int change_approvers(struct cli *r, const char *action, const char *hex, 
 	if (rc)
 		return rc;
 	const char *text = arena_printf(r->a,
-		"Key ed25519:%s\n  %s\nType %s to go on, anything else to leave it: ", hex,
-		text_eq(action, "add")
-			? "may approve, deny and revoke in every workspace of this user, without a terminal"
-			: "may no longer approve",
+		"Key %s\n  %s\nType %s to go on, anything else to leave it: ", key->id,
+		!text_eq(action, "add") ? "may no longer approve"
+			: key->ssh
+			? "may approve in every workspace of this user, by signed answers"
+			: "may approve, deny and revoke in every workspace of this user, without a terminal",
 		word);
 	return approver_says(r, text, words, &typed)
 		? OK
@@ -194,7 +227,7 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	AUTO(store_close) struct store s = { .lock_fd = -1 };
 	const char *action = r->args[0];
 	bool is_list = text_eq(action, "list");
-	char hex[2 * SIGN_PUBLIC + 1];
+	struct named_key key;
 
 	if (!is_list && !text_eq(action, "add") && !text_eq(action, "remove"))
 		return err_set(e, E_USAGE, "USAGE_ACTION", "'%s' is not one of add, list, remove", action);
@@ -202,9 +235,12 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 		return err_set(
 			e, E_USAGE, "USAGE_KEY", "'%s' %s", action, is_list ? "takes no key" : "needs a key");
 	/* The key is read before a person is asked, so that they see which one it is. */
-	int rc = is_list ? OK : read_key(r, r->args[1], hex, e);
+	int rc = is_list ? OK : read_key(r, r->args[1], &key, e);
+	if (rc == OK && !is_list && key.ssh && !text_eq(file, APPROVERS))
+		rc = err_set(e, E_INPUT, "SSH_KEY_TYPE",
+			"a key of OpenSSH signs no receipts; it may approve: helm approval trust add KEY");
 	if (rc == OK && !is_list && text_eq(file, APPROVERS))
-		rc = change_approvers(r, action, hex, e);
+		rc = change_approvers(r, action, &key, e);
 	else if (rc == OK && !is_list)
 		rc = person_is_there(r, e);
 	if (rc == OK)
@@ -212,7 +248,7 @@ static int change_or_list(struct cli *r, const char *file, struct err *e)
 	if (rc)
 		return rc;
 	if (!is_list)
-		rc = text_eq(action, "add") ? trust_add(r, &s, hex, e) : trust_remove(r, &s, hex, e);
+		rc = text_eq(action, "add") ? trust_add(r, &s, &key, e) : trust_remove(r, &s, &key, e);
 	if (rc == OK)
 		trust_list(r, &s);
 	return rc;

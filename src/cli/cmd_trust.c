@@ -72,7 +72,9 @@ static struct json *show_json(struct cli *r)
 	json_sets(r->a, doc, "profile", profile);
 	json_sets(r->a, doc, "destructive", json_get_text(p->word, "destructive", NULL));
 	json_setb(r->a, doc, "require_key", json_get_bool(p->word, "require_key", false));
-	json_setb(r->a, doc, "degraded", json_get_bool(p->word, "degraded", false));
+	json_setb(r->a, doc, "degraded", posture_is_degraded(r->sys, r->a, r->ws));
+	json_setb(r->a, doc, "degraded_elsewhere",
+		json_get_bool(p->word, "degraded", false) && !posture_is_degraded(r->sys, r->a, r->ws));
 	json_set(r->a, doc, "frozen", frozen ? frozen : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "paused", paused ? paused : json_new(r->a, JSON_NULL));
 	json_set(r->a, doc, "accepted",
@@ -113,6 +115,10 @@ int cmd_workspace_show(struct cli *r, struct err *e)
 		out(r, "require_key=yes\n");
 	if (json_get_bool(doc, "degraded", false))
 		out(r, "degraded=yes\n");
+	if (json_get_bool(doc, "degraded_elsewhere", false))
+		out(r,
+			"note=degraded was accepted for another machine and does not count here; "
+			"helm workspace trust --degraded yes\n");
 	json_each (one, json_get(doc, "differences"))
 		out(r, "note=%s; %s\n", safe_member(r, one, "text"), safe_member(r, one, "remedy"));
 	return 0;

@@ -23,29 +23,29 @@ const struct opt doctor_opts[] = {
 	{ 0 },
 };
 
-/* A new place stands alone when somebody made it who is no agent.  Where a word about a place around it holds that says more
- * than the shipped defaults do, only a person at a terminal takes the new one out of it. */
-static int first_word(struct cli *r, struct json *done, struct err *e)
+/* A new place stands alone when somebody makes it who is no agent.  Where a word about a place around it holds that says more
+ * than the shipped defaults do, only a person at a terminal takes the new one out of it.  `ret_note`: why it does not stand alone. */
+static int first_word(struct cli *r, const char **ret_note, struct err *e)
 {
 	const struct posture *p = posture_of(r->sys, r->ws);
 	struct person who = { 0 };
+	struct err why = { 0 };
 	int rc = OK;
 
 	if (p->stands_alone)
 		return OK;
-	rc = posture_binds(p) ? person_loosens(r, &who, e) : person_is_outside(r->sys, r->a, r->ws, e);
+	rc = posture_binds(p) ? person_loosens(r, &who, &why) : person_is_outside(r->sys, r->a, r->ws, &why);
 	key_free(&who.key);
-	if (rc == OK)
-		return posture_begin(r->sys, r->a, r->ws, e);
-	json_sets(r->a, done, "note", arena_printf(r->a, "this place does not stand alone (%s)", e->text));
-	return OK;
+	if (rc)
+		*ret_note = arena_printf(r->a, "this place does not stand alone (%s)", why.text);
+	return posture_begin(r->sys, r->a, r->ws, rc == OK, e);
 }
 
 /* What was made now is opened as every later command will find it, under the name that it has now. */
-static int look_again(struct cli *r, struct err *e)
+static int look_again(struct cli *r, unsigned flags, struct err *e)
 {
 	struct workspace *made;
-	int rc = workspace_open(r->sys, r->a, r->ws->root, 0, &made, e);
+	int rc = workspace_open(r->sys, r->a, r->ws->root, flags, &made, e);
 
 	if (rc)
 		return rc;
@@ -54,20 +54,33 @@ static int look_again(struct cli *r, struct err *e)
 	return OK;
 }
 
+/* Nothing can be recorded without a key, so that comes first.  Then the helm home knows the place, and only then it gets state: a run that
+ * ends around it holds every workspace that it may have made itself. */
+static int make(struct cli *r, struct json **ret_done, bool *ret_new_key, struct err *e)
+{
+	const char *note = NULL;
+	int rc = kernel_ensure_key(r->sys, r->a, ret_new_key, e);
+
+	if (rc == OK)
+		rc = workspace_make_root(r->sys, r->ws, e);
+	if (rc == OK)
+		rc = look_again(r, WORKSPACE_NEW, e);
+	if (rc == OK)
+		rc = first_word(r, &note, e);
+	if (rc == OK)
+		rc = workspace_init(r->sys, r->a, r->ws, opt_flag(r, "force"), ret_done, e);
+	if (rc == OK && note)
+		json_sets(r->a, *ret_done, "note", note);
+	return rc ? rc : look_again(r, 0, e);
+}
+
 /* Running it again completes what is missing and changes nothing that is there, unless --force is given. */
 int cmd_init(struct cli *r, struct err *e)
 {
 	struct json *done;
 	bool new_key = false;
-	int rc = workspace_init(r->sys, r->a, r->ws, opt_flag(r, "force"), &done, e);
+	int rc = make(r, &done, &new_key, e);
 
-	/* Nothing can be recorded without a key, and nothing is done that cannot be recorded. */
-	if (rc == OK)
-		rc = kernel_ensure_key(r->sys, r->a, &new_key, e);
-	if (rc == OK)
-		rc = look_again(r, e);
-	if (rc == OK)
-		rc = first_word(r, done, e);
 	if (rc)
 		return rc;
 	json_set(r->a, done, "differences", posture_differences(r->sys, r->a, r->ws));

@@ -287,6 +287,15 @@ static const struct cmd row_approval_approve = { KNOWN(approval_approve), "REQUE
 	"It never lifts a denial.  By effect, never by text: --shape, --path and --host hold for any command whose every asking effect they cover.",
 	NULL, approval_approve_opts, NEEDS_WORKSPACE | PATH_IS_VALUE, cmd_approval_approve };
 
+static const struct cmd row_approval_message = { KNOWN(approval_message), "REQUEST", 1, 1,
+	"write the answer that an ssh key signs",
+	"The bytes that say yes to this request on the terms of the options; nothing is changed.  "
+	"A key that 'approval trust add' has registered signs them, also one in a hardware authenticator, and 'approval approve' takes them:\n\n"
+	"  helm approval message REQUEST --once > answer\n"
+	"  ssh-keygen -Y sign -f ~/.ssh/id_ed25519_sk -n helm-approval@v1 answer\n"
+	"  helm approval approve REQUEST --signed answer",
+	NULL, approval_message_opts, NEEDS_WORKSPACE | PATH_IS_VALUE | DOCUMENT, cmd_approval_message };
+
 static const struct cmd row_approval_deny = { KNOWN(approval_deny), "REQUEST", 1, 1, "say no to a request",
 	"Shown and typed as an approval is; the word is DENY.", NULL, approval_deny_opts, NEEDS_WORKSPACE,
 	cmd_approval_deny };
@@ -303,7 +312,8 @@ static const struct cmd row_approval_grant = { KNOWN(approval_grant), "(-- COMMA
 
 static const struct cmd row_approval_trust = { KNOWN(approval_trust), "add|list|remove [KEY]", 1, 2,
 	"keep the keys that may approve without a terminal",
-	"KEY is 64 hex digits, or a file with them.  Adding and removing take a person at a terminal.",
+	"KEY is 64 hex digits, an OpenSSH public key (ssh-ed25519, sk-ssh-ed25519@openssh.com), or a file with one.  "
+	"Adding and removing take a person at a terminal.",
 	"$ helm approval trust list", key_trust_opts, NEEDS_WORKSPACE, cmd_approval_trust };
 
 static const struct cmd row_guard_tune = { KNOWN(guard_tune), "", 0, 0,

@@ -132,7 +132,7 @@ static int grant_read_around(
 	DIR *d = opendir(dir);
 	int rc = 0;
 	for (struct dirent *entry; d && rc == 0 && (entry = readdir(d));) {
-		if (text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
+		if (entry->d_type == DT_LNK || text_eq(entry->d_name, ".") || text_eq(entry->d_name, ".."))
 			continue;
 		const char *path = arena_printf(a, "%s/%s", text_eq(dir, "/") ? "" : dir, entry->d_name);
 		rc = grant_read_around(ruleset, a, path, hidden, known);

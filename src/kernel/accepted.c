@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/posture_parts.h"
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@ const struct governed GOVERNED[GOVERNED_COUNT] = {
 	[GOVERNED_PROFILES] = { "references/execution_profiles.json", "execution_profiles.json" },
 	[GOVERNED_GROUPS] = { "references/tool_groups.json", "tool_groups.json" },
 	[GOVERNED_POLICY] = { "references/guard_policy.json", NULL },
+	[GOVERNED_CHECKPOINTS] = { CHECKPOINT_POLICY_FILE, NULL },
 };
 
 /* ---- what holds ---- */
@@ -121,7 +123,13 @@ static bool counts_anyway(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct governed *g)
 {
 	struct policy_source from = { .file_name = g->file };
+	struct checkpoint_policy points;
+	struct bytes text;
 
+	if (g == &GOVERNED[GOVERNED_CHECKPOINTS])
+		return accepted_in_tree(s, a, ws, g, &text, NULL) == OK &&
+			checkpoint_policy_parse(a, text, &points, NULL) == OK &&
+			!checkpoint_policy_loosens(&points);
 	return g == &GOVERNED[GOVERNED_POLICY] && accepted_in_tree(s, a, ws, g, &from.file, NULL) == OK &&
 		!policy_wants_override(policy_compile(a, &from));
 }
@@ -206,7 +214,8 @@ static void tell_copies(struct sys *s, struct arena *a, const struct workspace *
 
 struct json *posture_differences(struct sys *s, struct arena *a, const struct workspace *ws)
 {
-	const struct posture *p = posture_of(s, ws);
+	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
+	const struct posture *p = posture_of(s, held);
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	if (p->broken)

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "execute/checkpoint/checkpoint.h"
 #include "kernel/posture_parts.h"
 
 #include <fcntl.h>
@@ -128,6 +129,37 @@ static int say_policy(struct arena *a, struct bytes text, const char *name, stru
 	return OK;
 }
 
+/* ---- checkpoints ---- */
+
+/* A policy that was accepted counts whole; the defaults are what holds without one. */
+static int say_checkpoints(struct arena *a, struct bytes text, struct json *list, struct err *e)
+{
+	struct checkpoint_policy now, then;
+	struct err why = { 0 };
+
+	checkpoint_policy_defaults(&now);
+	if (!text.p)
+		return OK;
+	if (checkpoint_policy_parse(a, text, &then, &why))
+		return err_set(e, E_INPUT, "ACCEPT_INVALID", "%s", why.text);
+	if (then.keep_recent < now.keep_recent || then.keep_days < now.keep_days)
+		say(a, list, NULL,
+			arena_printf(a, "checkpoints: only the newest %lld and those of %lld days are kept",
+				(long long)then.keep_recent, (long long)then.keep_days));
+	if (then.max_total_mb >= 0)
+		say(a, list, NULL,
+			arena_printf(a, "checkpoints: older ones go when all take more than %lld MB",
+				(long long)then.max_total_mb));
+	if (!then.protect_referenced || !then.protect_pinned)
+		say(a, list, NULL, "checkpoints: a prune may remove those that are pinned or named by tasks");
+	for (size_t i = 0; i < then.exclude_count; i++)
+		say(a, list, NULL,
+			arena_printf(a, "checkpoints: %s is not saved", text_quote(a, then.excludes[i])));
+	if (then.max_files > now.max_files || then.max_bytes > now.max_bytes)
+		say(a, list, NULL, "checkpoints: one may take more files or room than the defaults allow");
+	return OK;
+}
+
 /* ---- the offer ---- */
 
 /* The tree's own text, or what is shipped where it has none. */
@@ -205,6 +237,8 @@ int accepted_offer(
 		return rc;
 	say_profiles(a, &now, &then, list);
 	rc = say_policy(a, texts[GOVERNED_POLICY], GOVERNED[GOVERNED_POLICY].file, list, e);
+	if (rc == OK)
+		rc = say_checkpoints(a, texts[GOVERNED_CHECKPOINTS], list, e);
 	json_sets(a, doc, "workspace", ws->root);
 	json_set(a, doc, "files", files);
 	json_set(a, doc, "becomes_possible", list);
@@ -219,7 +253,7 @@ int accepted_offer(
 
 struct taking {
 	const struct json *accepted, *offer;
-	const char *require_key, *degraded;
+	const char *require_key, *degraded, *machine;
 };
 
 static int take(void *arg, struct arena *a, struct json *word, struct err *e)
@@ -235,8 +269,13 @@ static int take(void *arg, struct arena *a, struct json *word, struct err *e)
 			json_sets(a, word, names[i], json_get_text(t->offer, names[i], ""));
 	if (t->require_key)
 		json_setb(a, word, "require_key", text_eq(t->require_key, "yes"));
-	if (t->degraded)
-		json_setb(a, word, "degraded", text_eq(t->degraded, "yes"));
+	if (t->degraded) {
+		bool is_yes = text_eq(t->degraded, "yes");
+		json_setb(a, word, "degraded", is_yes);
+		(void)json_remove(word, "degraded_machine");
+		if (is_yes)
+			json_sets(a, word, "degraded_machine", t->machine);
+	}
 	return OK;
 }
 
@@ -257,7 +296,7 @@ int accepted_take(struct kernel *k, struct arena *a, const struct json *offer, c
 {
 	const char *dir = workspace_place(a, k->ws, k->ws->root);
 	struct json *accepted = json_new(a, JSON_OBJECT), *about = json_new(a, JSON_OBJECT);
-	struct taking t = { accepted, offer, require_key, degraded };
+	struct taking t = { accepted, offer, require_key, degraded, posture_machine(k->sys, a) };
 
 	for (size_t i = 0; i < GOVERNED_COUNT; i++) {
 		struct bytes text;

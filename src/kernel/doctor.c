@@ -85,8 +85,9 @@ static void check_leftovers(struct exam *x)
 		check(x, name, false, arena_strdup(x->a, e.text));
 		return;
 	}
-	if (checkpoint_policy(&store, &policy, &e) ||
-		checkpoint_prune(&store, &policy, NULL, false, &found, &e))
+	if (checkpoint_policy(&store, &policy, &e))
+		check(x, "checkpoint_policy", false, arena_strdup(x->a, e.text));
+	else if (checkpoint_prune(&store, &policy, NULL, false, &found, &e))
 		check(x, name, false, arena_strdup(x->a, e.text));
 	else
 		check(x, name, !found.leftovers->n,
@@ -363,7 +364,7 @@ static void check_walls(struct exam *x)
 {
 	static const char take_back[] = "helm workspace trust --degraded no";
 	const char *missing = walls_missing(x->s, x->a, x->ws);
-	bool is_accepted = json_get_bool(posture_of(x->s, x->ws)->word, "degraded", false);
+	bool is_accepted = posture_is_degraded(x->s, x->a, x->ws);
 
 	check(x, "walls", !missing[0] && !is_accepted,
 		!missing[0] ? is_accepted ? "all stand, and a person has accepted that runs go on without"
@@ -443,6 +444,17 @@ static const char *counted(struct exam *x, const struct json *n)
 		(long long)json_get_int(n, "refused", 0));
 }
 
+/* What a killed rotation leaves is no defect: whoever loads the key next settles it. */
+static const char *key_says(struct exam *x)
+{
+	const char *home = x->ws->helm_home;
+
+	return home && keys_are_changing(x->s, x->a, AT_FDCWD, arena_printf(x->a, "%s/keys", home))
+		? "readable, and the one that signs; a rotation is under way or was interrupted (keys/next.key), and the "
+		  "next command that signs finishes or undoes it"
+		: "readable, and the one that signs";
+}
+
 /* The facts of standing() as rows.  A freeze is no defect of the machinery, but nothing works while it
  * lasts. */
 static void check_state(struct exam *x, const struct json *now)
@@ -454,7 +466,7 @@ static void check_state(struct exam *x, const struct json *now)
 	check_standing(x, now, "state", "can be written");
 	check_standing(
 		x, now, "record", "the newest receipts are whole; 'helm log check' looks at all of them");
-	check_standing(x, now, "key", "readable, and the one that signs");
+	check_standing(x, now, "key", key_says(x));
 	check_standing(x, now, "profiles", "readable");
 	check_standing(x, now, "settings",
 		arena_printf(a, "profile %s, destructive=%s", json_get_text(profile, "name", "-"),

@@ -122,7 +122,8 @@ static const char *const *narrower(struct guard *g, struct arena *a)
 int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *cwd, struct guard *ret,
 	struct err *e)
 {
-	struct guard g = { .sys = s, .ws = ws };
+	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
+	struct guard g = { .sys = s, .ws = held };
 	const char *tmpdir = s->getenv(s, "TMPDIR"), *home = s->getenv(s, "HOME");
 	int rc;
 

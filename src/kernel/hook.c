@@ -370,15 +370,30 @@ static int is_the_call(void *arg, struct json *row)
 	return 1;
 }
 
+/* In the packed pieces of the ledger. */
+static const struct json *find_packed(struct kernel *k, struct arena *a, const char *use_id)
+{
+	const struct index_place at = { k->sys, a, k->ws->state_dir, k->ws->state_fd };
+	struct index *x = NULL;
+	struct json *found = NULL;
+
+	if (index_open(&at, INDEX_SOON, &x, NULL) == OK)
+		(void)index_call_start(x, use_id, &found, NULL);
+	index_close(&x);
+	return found;
+}
+
 /* By the client's own id of the call, however many calls came since.  NULL when it is not found: then there
- * is no decision to bind to. */
+ * is no decision to bind to.  An id that nobody knows costs no more than reading what is not packed yet. */
 static const struct json *find_call(struct kernel *k, struct arena *a, const char *use_id, struct err *e)
 {
 	struct search q = { use_id, NULL };
+	bool is_more = false;
 
 	if (use_id)
-		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, 0, use_id, is_the_call, &q, e);
-	return q.found;
+		(void)rows_back_recent(
+			k->sys, a, k->ws->state_fd, TOOL_CALLS, use_id, is_the_call, &q, &is_more, e);
+	return q.found || !is_more ? q.found : find_packed(k, a, use_id);
 }
 
 /* Names of files go into the row; only their numbers go into the receipt, which may be shown to others. */

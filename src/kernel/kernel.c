@@ -128,15 +128,13 @@ bool kernel_stops(
 	struct kernel *k, struct arena *a, const char *principal, const char *profile, struct decision *d)
 {
 	const char *frozen = freeze_in_force(k, a, principal);
-	const char *paused = frozen ? NULL : pause_in_force(k, a, profile);
+	const char *instead, *paused = frozen ? NULL : pause_in_force(k, a, profile, &instead);
 
 	if (frozen)
 		guard_raise(a, ACTION_DENY, REASON_SYSTEM_FROZEN, "deny.frozen", frozen, d);
 	if (paused)
-		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)
-			->instead = arena_printf(a,
-			"wait until a person ends the pause with 'helm profile resume %s --token TOKEN'",
-			profile);
+		guard_raise(a, ACTION_DENY, REASON_POLICY_VIOLATION, PAUSE_RULE, paused, d)->instead =
+			instead;
 	return frozen || paused;
 }
 

@@ -22,6 +22,7 @@
 #include "kernel/freeze.h"
 #include "kernel/hook.h"
 #include "kernel/posture.h"
+#include "proof/sshsig.h"
 #include "propose/propose.h"
 
 #include <fcntl.h>
@@ -255,22 +256,34 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 
 /* ---- who ---- */
 
-/* ~/.helm/trust/approvers.json; a file that cannot be read is an error and not a "no", so that the reason is told. */
-static int is_registered(struct sys *s, struct arena *a, const uint8_t *pub, bool *ret, struct err *e)
+/* ~/.helm/trust/approvers.json; a file that cannot be read is an error and not a "no", so that the reason is told.  *ret is NULL
+ * when there is none. */
+static int read_approvers(struct sys *s, struct arena *a, struct json **ret, struct err *e)
 {
 	const char *home;
-	struct json *doc;
-	char hex[2 * SIGN_PUBLIC + 1];
+	struct json *doc = NULL;
 	int rc = workspace_helm_home(s, a, &home, e);
 
 	if (rc == OK)
 		rc = doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/trust/" APPROVERS, home), TRUST_LIMIT, 0,
 			&doc, e);
+	if (rc && rc != E_MISSING)
+		return rc;
+	*ret = json_get(doc, "keys");
+	return OK;
+}
+
+static int is_registered(struct sys *s, struct arena *a, const uint8_t *pub, bool *ret, struct err *e)
+{
+	struct json *keys;
+	char hex[2 * SIGN_PUBLIC + 1];
+	int rc = read_approvers(s, a, &keys, e);
+
 	*ret = false;
 	if (rc)
-		return rc == E_MISSING ? OK : rc;
+		return rc;
 	hex_encode(pub, SIGN_PUBLIC, hex);
-	json_each (row, json_get(doc, "keys"))
+	json_each (row, keys)
 		*ret |= strcasecmp(json_get_text(row, "public_key_hex", ""), hex) == 0;
 	return OK;
 }
@@ -327,6 +340,45 @@ int person_open(struct sys *s, struct arena *a, const struct workspace *ws, cons
 	}
 	*ret = who;
 	return OK;
+}
+
+/* The signature names its key; it counts when a person has registered that one. */
+int person_open_signed(struct sys *s, struct arena *a, const struct workspace *ws, struct bytes message,
+	struct bytes signature, struct person *ret, struct err *e)
+{
+	struct sshsig_facts facts;
+	struct ssh_key key;
+	struct json *keys, *proof;
+	int rc = person_is_outside(s, a, ws, e);
+
+	if (rc == OK)
+		rc = read_approvers(s, a, &keys, e);
+	if (rc)
+		return rc;
+	json_each (row, keys) {
+		const char *line = json_get_text(row, "ssh_key", NULL);
+		if (!line || ssh_key_parse(a, bytes_of(line), APPROVERS, &key, NULL))
+			continue;
+		struct err why = { 0 };
+		rc = sshsig_verify(a, &key, APPROVAL_NAMESPACE, message, signature, &facts, &why);
+		if (rc && text_eq(why.code, "SSHSIG_KEY"))
+			continue; /* by another one, perhaps */
+		if (rc) {
+			*e = why;
+			return rc;
+		}
+		proof = json_new(a, JSON_OBJECT);
+		json_sets(a, proof, "key_id", ssh_key_fingerprint(a, &key));
+		json_sets(a, proof, "ssh_key", ssh_key_text(a, &key));
+		json_sets(a, proof, "namespace", APPROVAL_NAMESPACE);
+		json_sets(a, proof, "signature", arena_strndup(a, (const char *)signature.p, signature.n));
+		*ret = (struct person){ .name = arena_printf(a, "key %s", ssh_key_fingerprint(a, &key)),
+			.proof = proof };
+		return OK;
+	}
+	return err_set(e, E_DENIED, "APPROVER_UNKNOWN",
+		"no registered key has signed this; a person registers one at a terminal: helm approval trust "
+		"add KEY.pub");
 }
 
 int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)

@@ -8,16 +8,22 @@
 #include "proof/key.h"
 
 #define APPROVERS "approvers.json" /* in <helm home>/trust/: keys that count as a person */
+#define APPROVAL_NAMESPACE "helm-approval@v1" /* ssh-keygen -Y sign -n: what the signature is for */
 
 struct person {
 	const char *name; /* "user:1000 at /dev/pts/3", "key ed25519:..." */
 	struct key *key; /* signs too; or NULL */
+	const struct json *
+		proof; /* what an OpenSSH key has signed, for the record: {key_id, ssh_key, signature, ...}; or NULL */
 };
 
 /* A person at a terminal, or with `key_file` (or NULL) a registered key, outside of everything that is governed.  E_DENIED
  * APPROVAL_INSIDE, APPROVAL_TERMINAL, APPROVAL_KEY, APPROVER_UNKNOWN.  `ws` may be NULL. */
 int person_open(struct sys *s, struct arena *a, const struct workspace *ws, const char *key_file,
 	struct person *ret, struct err *e);
+/* A registered OpenSSH key that has signed exactly this message (proof/sshsig.h).  Errors as above, and those of sshsig_verify(). */
+int person_open_signed(struct sys *s, struct arena *a, const struct workspace *ws, struct bytes message,
+	struct bytes signature, struct person *ret, struct err *e);
 /* The first half alone: not below a guarded run or an agent client, nor at a terminal that one could have made. */
 int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 /* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */

@@ -26,6 +26,7 @@ struct posture_memo {
 		} document, intent, place, outer;
 	} at;
 	int64_t read_us;
+	unsigned held;
 	struct posture p;
 };
 
@@ -120,7 +121,9 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);
 	json_setb(a, both, "degraded",
-		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false));
+		json_get_bool(x, "degraded", false) && json_get_bool(y, "degraded", false) &&
+			text_eq(json_get_text(x, "degraded_machine", ""),
+				json_get_text(y, "degraded_machine", "")));
 	json_setb(a, both, "require_key",
 		json_get_bool(x, "require_key", false) || json_get_bool(y, "require_key", false));
 	return both;
@@ -191,17 +194,19 @@ int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws,
 			  "an act on record is signed by no key of this user that can be read now");
 }
 
-/* Nothing is lost where nothing was decided yet. */
-static bool is_new_place(struct sys *s, struct arena *a, const char *root, struct posture *p)
+/* Nothing is lost where nothing was decided yet.  E_MISSING: nobody says that of this place. */
+static int read_new_place(struct sys *s, struct arena *a, const char *root, struct posture *p, struct err *e)
 {
 	struct json *place;
+	int rc = doc_read(
+		s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place, e);
 
-	if (doc_read(s, a, AT_FDCWD, arena_printf(a, "%s/" POSTURE_NEW, p->dir), POSTURE_LIMIT, 0, &place,
-		    NULL) ||
-		!text_eq(json_get_text(place, "root", ""), posture_name(a, root)))
-		return false;
+	if (rc == E_IO)
+		return rc;
+	if (rc || !text_eq(json_get_text(place, "root", ""), posture_name(a, root)))
+		return E_MISSING;
 	p->stands_alone = json_get_bool(place, "stands_alone", false);
-	return true;
+	return OK;
 }
 
 /* A document that is lost although there are acts on record.  What they forbade is still forbidden; what they permitted has to be
@@ -231,7 +236,7 @@ static int read_document(struct sys *s, struct arena *a, const struct workspace 
 	struct json *receipt;
 	int rc = doc_read(s, a, AT_FDCWD, file, POSTURE_LIMIT, 0, &receipt, e);
 
-	if (rc == E_MISSING)
+	if (rc == E_MISSING || rc == E_IO)
 		return rc;
 	const struct json *word = rc ? NULL : posture_believe(s, a, ws, receipt);
 	if (!word || !text_eq(json_get_text(word, "root", ""), posture_name(a, root)))
@@ -255,6 +260,7 @@ static void add_intent(struct sys *s, struct arena *a, struct posture *p)
 	if (rc == E_MISSING)
 		return;
 	p->is_unfinished = true;
+	p->is_unreadable = rc == E_IO;
 	if (rc || !json_is(json_get(intent, "posture"), JSON_OBJECT)) {
 		p->broken = arena_printf(
 			a, "an unfinished change of what governs this place cannot be read (%s)", e.text);
@@ -305,6 +311,35 @@ static void look_above(struct sys *s, struct arena *a, const struct workspace *w
 		(void)lies_under(s, a, ws, anywhere, p);
 }
 
+/* The digest, not the id itself: receipts travel, and the id is not for others (machine-id(5)). */
+const char *posture_machine(struct sys *s, struct arena *a)
+{
+	static const char *const places[] = { "/etc/machine-id", "/var/lib/dbus/machine-id",
+		"/proc/sys/kernel/hostname" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		char id[256];
+		AUTO(close_fd) int fd = s->open(s, AT_FDCWD, places[i], O_RDONLY | O_NONBLOCK, 0, 0);
+		ssize_t n = fd < 0 ? 0 : s->read(s, fd, id, sizeof(id) - 1);
+		id[n > 0 ? n : 0] = '\0';
+		id[strcspn(id, "\n")] = '\0';
+		/* systemd writes this word before the first start has given the machine an id. */
+		if (!id[0] || text_eq(id, "uninitialized"))
+			continue;
+		const char *text = arena_printf(a, "helm:machine:v1\n%s", id);
+		return sha256_prefixed(a, text, strlen(text));
+	}
+	return "unknown";
+}
+
+bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws)
+{
+	const struct json *word = posture_of(s, ws)->word;
+
+	return json_get_bool(word, "degraded", false) &&
+		text_eq(json_get_text(word, "degraded_machine", ""), posture_machine(s, a));
+}
+
 bool posture_binds(const struct posture *p)
 {
 	static const char *const parts[] = { "freezes", "pauses", "accepted" };
@@ -323,10 +358,10 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	int rc = p.dir ? read_document(s, a, ws, ws->root, &p, &e) : OK;
 
 	/* The first act puts its document there and then takes place.json away: whoever saw neither looks again. */
-	if (rc == E_MISSING && is_new_place(s, a, ws->root, &p))
-		rc = OK;
-	else if (rc == E_MISSING && (rc = read_document(s, a, ws, ws->root, &p, &e)) == E_MISSING)
+	if (rc == E_MISSING && (rc = read_new_place(s, a, ws->root, &p, &e)) == E_MISSING &&
+		(rc = read_document(s, a, ws, ws->root, &p, &e)) == E_MISSING)
 		rc = recover(s, a, ws, &p, &e);
+	p.is_unreadable = rc == E_IO;
 	if (rc)
 		p.broken = arena_strdup(a, e.text);
 	else if (p.is_spoken)
@@ -339,13 +374,13 @@ void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, st
 	*ret = p;
 }
 
-bool posture_is_theirs(struct sys *s, struct arena *a, const struct workspace *ws, const char *root)
+bool posture_knows(struct sys *s, struct arena *a, const struct workspace *ws, const char *root)
 {
 	struct posture p = { .dir = workspace_place(a, ws, root) };
 
 	return p.dir &&
 		(file_exists(s, AT_FDCWD, arena_printf(a, "%s/" POSTURE_FILE, p.dir)) ||
-			(is_new_place(s, a, root, &p) && p.stands_alone));
+			read_new_place(s, a, root, &p, NULL) != E_MISSING);
 }
 
 /* ---- once, until it changes ---- */
@@ -360,11 +395,11 @@ static struct stamp stamp_of(struct sys *s, const char *path)
 		(uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec };
 }
 
-/* `outer`: root of the place whose word holds here; or NULL. */
-static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const char *outer)
+static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *dir = workspace_place(&a, ws, ws->root);
+	const struct posture_memo *m = ws->memo;
+	const char *dir = m->is_there ? m->p.dir : workspace_place(&a, ws, ws->root), *outer = m->p.outer;
 
 	if (!dir)
 		return (struct stamps){ 0 };
@@ -380,7 +415,10 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws, const 
 const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 {
 	struct posture_memo *m = ws->memo;
-	struct stamps at = stamps_of(s, ws, m->p.outer);
+
+	if (m->held)
+		return &m->p;
+	struct stamps at = stamps_of(s, ws);
 	int64_t now = s->mono_us(s);
 
 	if (m->is_there && memcmp(&at, &m->at, sizeof(at)) == 0 &&
@@ -391,4 +429,19 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 	m->read_us = now;
 	m->is_there = true;
 	return &m->p;
+}
+
+const struct workspace *posture_hold(struct sys *s, const struct workspace *ws)
+{
+	if (ws) {
+		(void)posture_of(s, ws);
+		ws->memo->held++;
+	}
+	return ws;
+}
+
+void posture_release(const struct workspace **ws)
+{
+	if (*ws)
+		(*ws)->memo->held--;
 }

@@ -4,7 +4,8 @@
  * <helm home>/trees/<sha256 of the root>/posture.json, as the whole newest signed receipt of a person's act, which binds a
  * snapshot of everything that was decided (docs/formats/posture.md):
  *
- *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded }
+ *	{ version, root, at, stands_alone, default_profile, destructive, freezes, pauses, accepted, require_key, degraded,
+ *	  degraded_machine }
  *
  * Files in the tree (freeze.json, workspace.json, profile-pause-state.json, references/) are what people and older tools read.
  * They may make things stricter.  What they say beyond the word counts for nothing, and is told. */
@@ -23,6 +24,7 @@ struct posture {
 	const char *
 		outer; /* nobody has let this place stand alone: the word about this one above it holds, too; or NULL */
 	const char *broken; /* it is there and cannot be believed, so everything is frozen; or NULL */
+	bool is_unreadable; /* the same, because something could not be read now: nothing is made in its place */
 	const char *note; /* something about the word itself that a person should know; or NULL */
 	bool is_unfinished; /* an act was interrupted, its document is lost, or nobody looked yet: posture_settle() has work */
 };
@@ -30,15 +32,25 @@ struct posture {
 /* The word of a workspace, now.  Cannot fail: what cannot be believed freezes everything.  The answer lives as long as the
  * workspace is open, and is read again only when its files have changed. */
 const struct posture *posture_of(struct sys *s, const struct workspace *ws);
+/* While it is held, posture_of() answers as it did at the beginning and does not look again: for one question that is made of many, which
+ * should not get answers from two moments.  Never around a wait.  Ended by AUTO(posture_release).  NULL is fine. */
+const struct workspace *posture_hold(struct sys *s, const struct workspace *ws);
+void posture_release(const struct workspace **ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
+
+/* Has a person accepted, for this very machine, that runs go on without walls that it cannot put up?  A word that was spoken on another
+ * one, or by a version that did not name the machine, does not count: other walls may be missing there. */
+bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws);
+/* This machine, the same after a restart: a digest of /etc/machine-id, and where there is none, of the host's name. */
+const char *posture_machine(struct sys *s, struct arena *a);
 
 /* Does the word about another place hold here, and says more than the shipped defaults do? */
 bool posture_binds(const struct posture *p);
 
-/* Is the place `root`, another one than that of `ws`, one that somebody has decided about, or made as a person?  Also when what was
- * decided cannot be believed now: then nothing goes there. */
-bool posture_is_theirs(struct sys *s, struct arena *a, const struct workspace *ws, const char *root);
+/* Does the helm home know the place `root`, another one than that of `ws`?  Then somebody made, used or decided about it from outside of
+ * every run, because no run can write there.  Also when what was decided cannot be believed now: then nothing goes there. */
+bool posture_knows(struct sys *s, struct arena *a, const struct workspace *ws, const char *root);
 
 /* Change the word: the one way for every act.  `edit` changes `word`, a copy of the snapshot in force, or says why not.  Then the
  * intent is on disk, the act with the new snapshot in the chain, the document replaced and the files in the tree made to agree.
@@ -50,9 +62,11 @@ int posture_change(struct kernel *k, struct arena *a, const struct act *act, pos
  * stricter snapshot holds. */
 void posture_settle(struct kernel *k);
 
-/* A person made this workspace: it stands alone, and nothing is accepted beyond the shipped defaults.  Needs no act, because nothing is
- * permitted by it; does nothing where there is one already. */
-int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
+/* Somebody makes this workspace.  Before it has state, so that a run that ends beside it does not take it for its own.  `stands_alone`: a
+ * person does, and nothing is accepted beyond the shipped defaults.  Needs no act, because nothing is permitted by it; does nothing where
+ * there is one already. */
+int posture_begin(
+	struct sys *s, struct arena *a, const struct workspace *ws, bool stands_alone, struct err *e);
 
 /* Sentences, each with its remedy: where the tree says something else than the word.  [{text, remedy}].  Reads only. */
 struct json *posture_differences(struct sys *s, struct arena *a, const struct workspace *ws);

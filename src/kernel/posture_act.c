@@ -170,6 +170,10 @@ static int present_word(struct place *p, struct json **ret, struct err *e)
 	struct json *word;
 
 	posture_read(k->sys, p->a, k->ws, &now);
+	if (now.is_unreadable)
+		return err_set(e, E_IO, "POSTURE_UNREADABLE",
+			"what was decided about this place cannot be read now, so it is not changed: %s",
+			now.broken);
 	if (now.broken) {
 		const struct json *act;
 		int rc = posture_in_chain(k->sys, p->a, k->ws, NULL, &act, e);
@@ -234,15 +238,17 @@ void posture_settle(struct kernel *k)
 	if (act)
 		(void)take_effect(&p, &(struct act){ .effect_id = "helm.workspace/adopt", .type = "setting" },
 			word, &receipt, NULL);
-	else
-		(void)note_new(k->sys, &a, p.dir, k->ws->root, false, NULL);
+	else /* what init noted about it stays */
+		(void)note_new(
+			k->sys, &a, p.dir, k->ws->root, json_get_bool(word, "stands_alone", false), NULL);
 }
 
-int posture_begin(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
+int posture_begin(
+	struct sys *s, struct arena *a, const struct workspace *ws, bool stands_alone, struct err *e)
 {
 	const struct posture *now = posture_of(s, ws);
 
 	if (now->stands_alone || now->is_spoken || now->broken || now->receipt_id)
 		return OK;
-	return note_new(s, a, workspace_place(a, ws, ws->root), ws->root, true, e);
+	return note_new(s, a, workspace_place(a, ws, ws->root), ws->root, stands_alone, e);
 }

@@ -9,6 +9,7 @@
 #define POSTURE_LOCK "posture.lock"
 #define POSTURE_NEW \
 	"place.json" /* {root, at, stands_alone}: there is no act about this place yet; goes with the first one */
+#define PAUSE_FILE "profile-pause-state.json" /* in the tree */
 #define POSTURE_ACCEPTED "accepted" /* directory: one file per accepted text, named by its digest */
 enum { POSTURE_LIMIT = 4 << 20 };
 
@@ -50,7 +51,14 @@ struct governed {
 	const char *file;
 	const char *shipped; /* in share/; NULL: none is */
 };
-enum { GOVERNED_PROFILES, GOVERNED_GROUPS, GOVERNED_POLICY, GOVERNED_COUNT, GOVERNED_LIMIT = 1 << 20 };
+enum {
+	GOVERNED_PROFILES,
+	GOVERNED_GROUPS,
+	GOVERNED_POLICY,
+	GOVERNED_CHECKPOINTS,
+	GOVERNED_COUNT,
+	GOVERNED_LIMIT = 1 << 20
+};
 extern const struct governed GOVERNED[GOVERNED_COUNT];
 /* Where the accepted bytes of this digest ("sha256:...") are kept. */
 const char *accepted_copy(struct arena *a, const struct posture *p, const char *digest);

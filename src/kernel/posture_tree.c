@@ -18,10 +18,9 @@ static const struct doc FREEZES = {
 static const struct doc SETTINGS = {
 	.file = "workspace.json", .type = JSON_OBJECT, .mode = 0644, .code = "PROFILE_CHOICE"
 };
-static const struct doc PAUSES = { .file = "profile-pause-state.json",
-	.type = JSON_OBJECT,
-	.style = JSON_SORT_BYTES,
-	.code = "PAUSE_STATE" };
+static const struct doc PAUSES = {
+	.file = PAUSE_FILE, .type = JSON_OBJECT, .style = JSON_SORT_BYTES, .code = "PAUSE_STATE"
+};
 
 /* A file that cannot be understood may have been stricter, so without a word it is an error; with one, the word is what it was. */
 static int load(struct sys *s, struct arena *a, const struct workspace *ws, const struct doc *d,
@@ -45,7 +44,10 @@ int tree_pauses(struct sys *s, struct arena *a, const struct workspace *ws, stru
 {
 	int rc = load(s, a, ws, &PAUSES, ret, e);
 
-	return rc ? err_wrap(e, "every profile counts as paused until this file is mended") : OK;
+	return rc ? err_wrap(e,
+			    "every profile counts as paused until %s/" PAUSE_FILE " is mended or moved away",
+			    ws->state_dir)
+		  : OK;
 }
 
 /* Names the file to mend, because until then every call is refused. */

@@ -22,7 +22,8 @@ static bool is_stricter(
 int workspace_default_profile(
 	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
 {
-	const struct posture *p = posture_of(s, ws);
+	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
+	const struct posture *p = posture_of(s, held);
 	const char *said = json_get_text(p->word, "default_profile", DEFAULT_PROFILE);
 	struct json *doc;
 	int rc = tree_settings(s, a, ws, &doc, e);

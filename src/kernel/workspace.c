@@ -339,6 +339,19 @@ static int name_tree(struct sys *s, struct arena *a, const struct workspace *ws,
 	return file_replace(s, fd, "tree.json", 0600, buf_bytes(&text), e);
 }
 
+/* What was accepted and is lost is an error: the defaults could delete what it keeps. */
+static int take_accepted_policy(struct sys *s, struct arena *a, const struct workspace *ws,
+	struct checkpoint_store *st, struct err *e)
+{
+	int rc = accepted_read(s, a, ws, CHECKPOINT_POLICY_FILE, &st->policy, e);
+
+	if (rc == E_MISSING)
+		return OK;
+	if (rc)
+		checkpoint_close(st);
+	return rc;
+}
+
 /* The store takes the descriptor over only when it could be opened. */
 int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace *ws, bool will_write,
 	struct checkpoint_store *ret, struct err *e)
@@ -348,8 +361,10 @@ int workspace_checkpoints(struct sys *s, struct arena *a, const struct workspace
 			"%s; go into a project, or name a workspace with --path ('helm init --path DIR' "
 			"makes one)",
 			ws->no_tree);
-	if (text_eq(ws->tree, ws->root))
-		return checkpoint_open(ret, s, a, ws->root_fd, ws->state_fd, ws->state_name, e);
+	if (text_eq(ws->tree, ws->root)) {
+		int rc = checkpoint_open(ret, s, a, ws->root_fd, ws->state_fd, ws->state_name, e);
+		return rc ? rc : take_accepted_policy(s, a, ws, ret, e);
+	}
 	int rc = will_write ? file_mkdirs(s, AT_FDCWD, ws->points_dir, 0700, e) : OK;
 	int fd = rc == OK ? open_quietly(s, ws->points_dir) : -1;
 	if (rc == OK && will_write)
@@ -473,13 +488,20 @@ static int make_file(struct making *m, const char *to, struct bytes content, str
 	return file_replace(m->s, m->ws->root_fd, to, 0644, content, e);
 }
 
+int workspace_make_root(struct sys *s, const struct workspace *ws, struct err *e)
+{
+	int rc = file_mkdirs(s, AT_FDCWD, ws->root, 0755, e);
+
+	return rc ? err_wrap(e, "cannot create workspace '%s'", ws->root) : OK;
+}
+
 /* State is private to the user: it holds commands and their output. */
 static int make_directories(struct making *m, struct err *e)
 {
-	int rc = file_mkdirs(m->s, AT_FDCWD, m->ws->root, 0755, e);
+	int rc = workspace_make_root(m->s, m->ws, e);
 
 	if (rc)
-		return err_wrap(e, "cannot create workspace '%s'", m->ws->root);
+		return rc;
 	if (m->ws->root_fd < 0) {
 		rc = file_open_dir(m->s, AT_FDCWD, m->ws->root, &m->ws->root_fd, e);
 		if (rc)

@@ -73,6 +73,8 @@ const char *workspace_place(struct arena *a, const struct workspace *ws, const c
 /* $HELM_HOME or ~/.helm, absolute and clean; E_MISSING when HOME is unset too. */
 int workspace_helm_home(struct sys *s, struct arena *a, const char **ret, struct err *e);
 
+/* The directory alone, still without state. */
+int workspace_make_root(struct sys *s, const struct workspace *ws, struct err *e);
 /* Create what is missing: directories, reference files from share/, workspace.json.  `force` replaces
  * reference files that differ, each kept as FILE.bak first.  Idempotent, and safe to be killed at any
  * point.  The result lists workspace, state_dir, references, created, kept, replaced. */

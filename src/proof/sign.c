@@ -68,6 +68,12 @@ void sign_message(const uint8_t secret[SIGN_SECRET], struct bytes msg, uint8_t s
 		BUG("Ed25519 signature");
 }
 
+void sha512(struct bytes msg, uint8_t ret[SHA512_SIZE])
+{
+	if (crypto_hash_sha512(ret, msg.p, msg.n))
+		BUG("SHA-512");
+}
+
 /* ---- memory for secrets ----
  *
  * Not the library's own: that one must be started first, which asks the processor what it can do (a trap

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIGN_SEED = 32, SIGN_PUBLIC = 32, SIGN_SECRET = 64, SIGN_SIZE = 64 };
+enum { SIGN_SEED = 32, SIGN_PUBLIC = 32, SIGN_SECRET = 64, SIGN_SIZE = 64, SHA512_SIZE = 64 };
 
 /* The public key is one a verifier may use at all. */
 bool sign_public_ok(const uint8_t pub[SIGN_PUBLIC]);
@@ -23,6 +23,9 @@ bool sign_verify(const uint8_t pub[SIGN_PUBLIC], struct bytes msg, const uint8_t
 /* `secret` is the seed followed by its public key.  Deterministic. */
 void sign_expand(const uint8_t seed[SIGN_SEED], uint8_t secret[SIGN_SECRET], uint8_t pub[SIGN_PUBLIC]);
 void sign_message(const uint8_t secret[SIGN_SECRET], struct bytes msg, uint8_t sig[SIGN_SIZE]);
+
+/* For formats of others that hash before they sign. */
+void sha512(struct bytes msg, uint8_t ret[SHA512_SIZE]);
 
 /* Memory for secrets: between guard pages, not in core dumps, wiped when freed, and locked against swapping where the
  * system permits it (*ret_locked says).  NULL when there is none. */

@@ -284,7 +284,8 @@ static int sign_move(
 		.status = "ARCHIVED",
 		.type = "archive",
 		.output_hash = json_sha256(a, about),
-		.metadata = about };
+		.metadata = about,
+		.is_summed = true };
 	return recorder_append(x->r, a, &d, 1, ret, e);
 }
 

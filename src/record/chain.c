@@ -12,7 +12,7 @@
  * the first writes, the second waits.
  *
  * The usual append is: lock, look that nothing has changed since, write lines and edge, unlock, sync, lock,
- * write leaves, unlock. Descriptors stay open between appends of one process; whether they still lead to
+ * write leaves, unlock.  Where notes wait to be bound (notes.c), they are made durable and read before that. Descriptors stay open between appends of one process; whether they still lead to
  * the files of that name is part of the look.
  *
  * What is guaranteed.  A caller that is told OK has its receipts, and every receipt before them, on disk. A
@@ -32,7 +32,6 @@
 #include <unistd.h>
 
 enum { DEFAULT_HEADS = 256, DEFAULT_ROTATE = 64 << 20 };
-enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 /* Nothing is opened or created here; the first append does that. */
 void recorder_open(struct recorder *ret, struct sys *s, int state_fd, struct key *key)
@@ -299,9 +298,9 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 
 /* Best effort: if even this fails the error says so, and the next writer finds a torn end and sets it
  * aside. */
-static void cut_back(struct recorder *r, off_t size, struct err *e)
+static void cut_back(struct recorder *r, int fd, off_t size, struct err *e)
 {
-	if (r->sys->truncate(r->sys, r->fd, size) || r->sys->sync(r->sys, r->fd))
+	if (r->sys->truncate(r->sys, fd, size) || r->sys->sync(r->sys, fd))
 		err_wrap(e, "the half-written end could not be cut");
 }
 
@@ -317,22 +316,9 @@ static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 	if (write_all(s, r->fd, lines.p, lines.n) == 0)
 		return OK;
 	int rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	cut_back(r, (off_t)r->at.file.size_bytes, e);
+	cut_back(r, r->fd, (off_t)r->at.file.size_bytes, e);
 	return rc;
 }
-
-/* What is to be written, and where the chain ends when it is. */
-struct batch {
-	struct arena *a;
-	struct buf lines;
-	struct hash *chains;
-	struct json **receipts;
-	size_t n;
-	struct chain_end at;
-	off_t start; /* of the first line in the file */
-	bool is_known; /* the edge speaks of it */
-	bool is_locked; /* the chain stays locked until it is on disk */
-};
 
 /* Signs a receipt for the end of the batch and moves that end one step on; the recorder's own end stays as
  * it is until the lines are written. */
@@ -452,8 +438,8 @@ static int fill_batch(
 
 /* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
  * new end. */
-static int write_batch(
-	struct recorder *r, struct batch *b, const struct draft *drafts, size_t n, struct err *e)
+static int write_batch(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
 {
 	int rc = key_renew(r, e);
 
@@ -471,17 +457,69 @@ static int write_batch(
 		return rc;
 	b->at = r->at;
 	b->start = (off_t)r->at.file.size_bytes;
+	b->clock_before = r->at.clock;
 	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
 	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
 	buf_init(&b->lines, b->a);
-	rc = fill_batch(r, b, drafts, n, e);
+	rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
+	if (rc == OK)
+		rc = fill_batch(r, b, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)
 		return rc;
+	b->end = b->start + (off_t)b->lines.n;
 	r->at = b->at;
 	b->is_known = log_advance(r, b->chains, b->n);
 	return OK;
+}
+
+/* The lock, and what the batch will say about notes.  Usually there are new ones.  Making them durable and
+ * reading them takes longer than anybody else should wait for the lock, so that is done without it, and only
+ * what nobody else has bound meanwhile is bound. */
+static int lock_with_notes(struct recorder *r, struct arena *a, struct notes_cut *ret, struct err *e)
+{
+	int rc = recorder_lock(r, e);
+
+	*ret = (struct notes_cut){ 0 };
+	if (rc)
+		return rc;
+	rc = key_renew(r, e); /* before the chain is looked at: it is asked whether receipts are our own */
+	if (rc == OK)
+		rc = chain_settle(r, a, e);
+	struct notes_end seen = r->at.notes;
+	bool is_waiting = rc == OK && notes_wait(r);
+	if (rc || is_waiting)
+		recorder_unlock(r);
+	if (is_waiting && (rc = notes_take(r, a, &seen, ret, e)) == OK)
+		rc = recorder_lock(r, e);
+	return rc;
+}
+
+/* Usually the lock is released at the end, and others may continue the chain while this one waits for the disk.
+ * Two cases forbid it: the edge could not be written, so others would not know where the chain ends, or it
+ * has no room for more leaves. */
+int batch_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n, struct batch **ret,
+	struct err *e)
+{
+	if (!r->key)
+		return err_set(e, E_DENIED, "LOG_KEY",
+			"no signing key, so nothing can be recorded; 'helm key create' makes one");
+	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
+	struct notes_cut notes;
+	int rc = lock_with_notes(r, a, &notes, e);
+	if (rc)
+		return rc;
+	b->a = a;
+	rc = write_batch(r, b, &notes, drafts, n, e);
+	if (rc)
+		chain_forget(r);
+	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
+	if (!b->is_locked)
+		recorder_unlock(r);
+	if (rc == OK)
+		*ret = b;
+	return rc;
 }
 
 /* The first half of an append: under the lock sign, write lines and edge.  Nothing is on disk yet, and
@@ -491,47 +529,62 @@ int recorder_begin(struct recorder *r, struct arena *a, const struct draft *draf
 {
 	if (r->begun)
 		BUG("receipts were begun and not finished");
-	if (!r->key)
-		return err_set(e, E_DENIED, "LOG_KEY",
-			"no signing key, so nothing can be recorded; 'helm key create' makes one");
-	if (n == 0)
+	if (n == 0 && r->key)
 		return OK;
-	struct batch *b = arena_zalloc(a, 1, sizeof(*b));
-	int rc = recorder_lock(r, e);
-	if (rc)
-		return rc;
-	b->a = a;
-	rc = write_batch(r, b, drafts, n, e);
-	if (rc)
-		chain_forget(r);
-	/* Usually the lock is released now, and others may continue the chain while this one waits for the
-	 * disk.  Two cases forbid it: the edge could not be written, so others would not know where the
-	 * chain ends, or it has no room for more leaves. */
-	b->is_locked = rc == OK && (!b->is_known || r->at.clock - r->leaves > RECENT_LEAVES);
-	if (!b->is_locked)
-		recorder_unlock(r);
-	if (rc)
-		return rc;
-	r->begun = b;
-	if (ret_receipts)
-		memcpy(ret_receipts, b->receipts + (b->n - n), n * sizeof(struct json *));
-	return OK;
+	int rc = batch_begin(r, a, drafts, n, &r->begun, e);
+	if (rc == OK && ret_receipts)
+		memcpy(ret_receipts, r->begun->receipts + (r->begun->n - n), n * sizeof(struct json *));
+	return rc;
+}
+
+/* Has somebody written a leaf for one of these receipts?  Then a sync of his covered it, and without the receipt the
+ * leaf would look like damage.  In doubt true. */
+static bool has_leaf(struct recorder *r, const struct batch *b)
+{
+	struct stat st;
+
+	return r->sys->stat(r->sys, r->state_fd, LEAVES, &st, AT_SYMLINK_NOFOLLOW) ||
+		(uint64_t)st.st_size / LEAF_LINE > b->clock_before;
 }
 
 /* Removes what was written when the sync failed.  Only if the file still ends with our lines: once another
  * writer has continued the chain, his receipts stand on ours and nothing can be removed; his own sync fails
  * then, too.  The edge goes as well, because it speaks of receipts that are gone. */
-static void take_back(struct recorder *r, const struct batch *b, struct err *e)
+static void take_back(struct recorder *r, const struct batch *b, int fd, struct err *e)
 {
 	struct file_mark named;
 	struct stat st;
 
-	if (mark_path(r, RECEIPTS, &named) || r->sys->stat(r->sys, r->fd, "", &st, AT_EMPTY_PATH) ||
-		named.ino != st.st_ino || named.dev != st.st_dev ||
-		named.size_bytes != b->start + (int64_t)b->lines.n)
+	if (mark_path(r, RECEIPTS, &named) || r->sys->stat(r->sys, fd, "", &st, AT_EMPTY_PATH) ||
+		named.ino != st.st_ino || named.dev != st.st_dev || named.size_bytes != b->end ||
+		has_leaf(r, b))
 		return;
-	cut_back(r, b->start, e);
+	cut_back(r, fd, b->start, e);
 	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
+}
+
+/* A head speaks of all receipts that this recorder knows, so it is signed only when those of this batch are the
+ * newest. */
+int batch_end(struct recorder *r, struct arena *a, struct batch *b, int fd, int rc, struct err *e)
+{
+	b->is_locked = b->is_locked || recorder_lock(r, NULL) == OK;
+	if (rc && b->is_locked)
+		take_back(r, b, fd, e);
+	if (rc == OK && b->is_locked && b->is_known) {
+		log_catch_up(r, b->at.clock, b->chains, b->n);
+		if (r->at.clock == b->at.clock)
+			log_head_if_due(r, a);
+	}
+	if (rc || !b->is_locked || !b->is_known)
+		chain_forget(r);
+	if (b->is_locked)
+		recorder_unlock(r);
+	return rc;
+}
+
+int batch_sync(struct recorder *r, int fd, struct err *e)
+{
+	return r->sys->sync(r->sys, fd) ? err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS) : OK;
 }
 
 /* The second half: wait for the disk, then write the leaves.  Leaves come last, because a leaf without a
@@ -550,20 +603,9 @@ int recorder_finish(struct recorder *r, struct arena *a, struct err *e)
 	if (!b)
 		return rc;
 	r->begun = NULL;
-	if (rc == OK && r->sys->sync(r->sys, r->fd))
-		rc = err_sys(e, "LOG_APPEND", "cannot append to %s", RECEIPTS);
-	b->is_locked = b->is_locked || recorder_lock(r, NULL) == OK;
-	if (rc && b->is_locked)
-		take_back(r, b, e);
-	if (rc == OK && b->is_locked && b->is_known) {
-		log_catch_up(r, b->at.clock, b->chains, b->n);
-		log_head_if_due(r, a);
-	}
-	if (rc || !b->is_locked || !b->is_known)
-		chain_forget(r);
-	if (b->is_locked)
-		recorder_unlock(r);
-	return rc;
+	if (rc == OK)
+		rc = batch_sync(r, r->fd, e);
+	return batch_end(r, a, b, r->fd, rc, e);
 }
 
 /* Rows go to disk before the receipts that speak of them are written: after a power cut no receipt names a

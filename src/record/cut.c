@@ -106,11 +106,15 @@ int log_cut_take(
 		rc = open_all(ret, a, state_fd, e);
 	if (rc)
 		log_cut_close(ret);
-	else if (lock == CUT_MOMENT) {
-		close_fd(&ret->lock_fd);
-		ret->lock_fd = -1;
-	}
+	else if (lock == CUT_MOMENT)
+		log_cut_release(ret);
 	return rc;
+}
+
+void log_cut_release(struct log_cut *c)
+{
+	close_fd(&c->lock_fd);
+	c->lock_fd = -1;
 }
 
 void log_cut_close(struct log_cut *c)

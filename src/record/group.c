@@ -1,12 +1,20 @@
 /* group.c — group commit: writers that wait at the same time share one write and one sync.
  *
- * Who finds nobody at work becomes the leader, takes everything that has queued up, appends it in one go,
- * hands the lead to the first who has queued up meanwhile, and wakes its own group.  Nobody waits for a
- * timer: while the leader signs and syncs, the next group forms by itself.  Each writer sleeps on a
- * semaphore of its own and is woken exactly once. */
+ * Who finds nobody at work becomes the leader, takes what has queued up, signs and writes it, and hands the lead to the
+ * first who has queued up meanwhile; then it waits for the disk and wakes its group.  So there are two stages: while one
+ * group waits for the disk the next one is signed, and who was woken prepares its next record on another
+ * processor.  Nobody waits for a timer: groups form by themselves.  Each writer sleeps on a semaphore of its own and is woken
+ * exactly once.
+ *
+ * Two groups at most are on their way, so that the edge has room for their leaves.  They end in the order they began: a group
+ * is told that it is on disk only when the one before it is.  Each waits by a descriptor that it opened itself, because the
+ * kernel tells a failed write once to each of those; and when it fails for one, those that were written behind it
+ * fail, too, and all of it is cut off. */
+#include "base/file.h"
 #include "record/parts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -22,11 +30,19 @@ struct waiting {
 	struct waiting *next;
 };
 
+enum { ON_THE_WAY = 2, MOST = RECENT_LEAVES / ON_THE_WAY - SEAMS };
+
 struct recorder_group {
 	struct recorder *r;
-	pthread_mutex_t mutex;
+	pthread_mutex_t mutex; /* of the queue */
 	struct waiting *first, **last; /* queued up */
 	bool busy; /* somebody leads */
+	pthread_mutex_t work; /* of the recorder, and of what follows; taken before the other one */
+	pthread_cond_t turn; /* a group has ended */
+	uint64_t begun, ended; /* groups so far */
+	uint64_t failed; /* those up to this number stand on one that could not be synced */
+	off_t cut_from, cut_to; /* the lines of those that could not */
+	uint64_t cut_clock; /* of the last receipt before these */
 };
 
 struct recorder_group *recorder_group_new(struct recorder *r)
@@ -38,6 +54,8 @@ struct recorder_group *recorder_group_new(struct recorder *r)
 	g->r = r;
 	g->last = &g->first;
 	pthread_mutex_init(&g->mutex, NULL);
+	pthread_mutex_init(&g->work, NULL);
+	pthread_cond_init(&g->turn, NULL);
 	return g;
 }
 
@@ -46,33 +64,9 @@ void recorder_group_free(struct recorder_group *g)
 	if (!g)
 		return;
 	pthread_mutex_destroy(&g->mutex);
+	pthread_mutex_destroy(&g->work);
+	pthread_cond_destroy(&g->turn);
 	free(g);
-}
-
-/* The leader's work, outside the mutex: one append for the whole list. */
-static void commit(struct recorder *r, struct waiting *list)
-{
-	AUTO(arena_done) struct arena a = { 0 };
-	struct err e = { 0 };
-	size_t n = 0, at = 0;
-
-	for (struct waiting *w = list; w; w = w->next)
-		n += w->n;
-	struct draft *all = arena_alloc(&a, n * sizeof(*all));
-	for (struct waiting *w = list; w; w = w->next) {
-		memcpy(all + at, w->drafts, w->n * sizeof(*all));
-		at += w->n;
-	}
-	int rc = recorder_append(r, &a, all, n, NULL, &e);
-	for (struct waiting *w = list; w; w = w->next) {
-		w->rc = rc;
-		w->err = e;
-		/* One draft cannot be signed, and so nothing of the group was written.  Each writer's
-		 * drafts are appended alone now: the faulty one gets its own error, and the others are not
-		 * affected. */
-		if (rc == E_INPUT && list->next)
-			w->rc = recorder_append(r, &a, w->drafts, w->n, NULL, &w->err);
-	}
 }
 
 static void sleep_until_woken(struct waiting *w)
@@ -81,17 +75,29 @@ static void sleep_until_woken(struct waiting *w)
 		;
 }
 
-/* The next leader is woken before the own group, so that the next append starts as early as possible.
- * `busy` is decided under the mutex together with the choice of the heir: nobody can queue up in between
- * and find neither a leader nor a reason to lead. */
-static void lead(struct recorder_group *g, const struct waiting *own)
+/* What has queued up, the first writer in any case, and not more than there is room for. */
+static struct waiting *take_queued(struct recorder_group *g, size_t *ret_n)
 {
 	pthread_mutex_lock(&g->mutex);
-	struct waiting *list = g->first;
-	g->first = NULL;
-	g->last = &g->first;
+	struct waiting *list = g->first, **end = &g->first;
+	size_t n = 0;
+	while (*end && (!n || n + (*end)->n <= MOST)) {
+		n += (*end)->n;
+		end = &(*end)->next;
+	}
+	g->first = *end;
+	if (!g->first)
+		g->last = &g->first;
+	*end = NULL;
 	pthread_mutex_unlock(&g->mutex);
-	commit(g->r, list);
+	*ret_n = n;
+	return list;
+}
+
+/* `busy` is decided under the mutex together with the choice of the heir: nobody can queue up in between
+ * and find neither a leader nor a reason to lead. */
+static void hand_over(struct recorder_group *g)
+{
 	pthread_mutex_lock(&g->mutex);
 	struct waiting *heir = g->first;
 	g->busy = heir != NULL;
@@ -100,6 +106,127 @@ static void lead(struct recorder_group *g, const struct waiting *own)
 		heir->leads = true;
 		sem_post(&heir->wake);
 	}
+}
+
+/* The file that the batch is in, opened for this sync alone; -1 when that cannot be had. */
+static int open_own(struct recorder *r)
+{
+	struct sys *s = r->sys;
+	AUTO(close_fd) int fd = s->open(s, r->state_fd, RECEIPTS, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	struct stat st;
+
+	if (fd < 0 || s->stat(s, fd, "", &st, AT_EMPTY_PATH) || st.st_ino != r->at.file.ino ||
+		st.st_dev != r->at.file.dev)
+		return -1;
+	int own = fd;
+	fd = -1;
+	return own;
+}
+
+/* May the next group begin before this one is on disk?  Not while the chain is locked for it, and not when a head is due, which
+ * speaks only of what is on disk. */
+static bool may_go_on(const struct recorder *r, const struct batch *b)
+{
+	return !b->is_locked && r->at.clock - r->at.heads_at < r->head_interval;
+}
+
+/* The group could not be synced, or stands on one that could not.  Whatever is written by now stands on it, and fails, too; who
+ * ends last finds the lines of all of them at the end of the file. */
+static void note_failure(struct recorder_group *g, struct batch *b, uint64_t number)
+{
+	if (number <= g->failed && b->start == g->cut_to) {
+		b->start = g->cut_from;
+		b->clock_before = g->cut_clock;
+	}
+	g->cut_from = b->start;
+	g->cut_clock = b->clock_before;
+	g->cut_to = b->end;
+	g->failed = g->begun;
+}
+
+/* Waits for the disk, and for the group before this one.  `work` is held before and after. */
+static int settle(struct recorder_group *g, struct arena *a, struct batch *b, struct err *e)
+{
+	struct recorder *r = g->r;
+	const uint64_t number = ++g->begun;
+	AUTO(close_fd) int own = open_own(r);
+	bool goes_on = own >= 0 && may_go_on(r, b);
+
+	if (goes_on) {
+		pthread_mutex_unlock(&g->work);
+		hand_over(g);
+	}
+	int rc = batch_sync(r, own >= 0 ? own : r->fd, e);
+	if (goes_on)
+		pthread_mutex_lock(&g->work);
+	while (g->ended != number - 1)
+		pthread_cond_wait(&g->turn, &g->work);
+	if (rc == OK && number <= g->failed)
+		rc = err_set(e, E_IO, "LOG_APPEND", "cannot append to %s: what stands before it was lost",
+			RECEIPTS);
+	if (rc)
+		note_failure(g, b, number);
+	rc = batch_end(r, a, b, own >= 0 ? own : r->fd, rc, e);
+	g->ended = number;
+	pthread_cond_broadcast(&g->turn);
+	if (!goes_on)
+		hand_over(g);
+	return rc;
+}
+
+/* One draft of the group cannot be signed, and so nothing of it was written.  Each writer's drafts are appended alone now: the
+ * faulty one gets its own error, and the others are not affected. */
+static void append_each(struct recorder_group *g, struct arena *a, struct waiting *list)
+{
+	while (g->ended != g->begun)
+		pthread_cond_wait(&g->turn, &g->work);
+	for (struct waiting *w = list; w; w = w->next)
+		w->rc = recorder_append(g->r, a, w->drafts, w->n, NULL, &w->err);
+}
+
+/* One write and one sync for the whole list, and the lead handed over as early as can be.  `work` is held. */
+static void commit(struct recorder_group *g, struct waiting *list, size_t n)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct err e = { 0 };
+	struct batch *b;
+	size_t at = 0;
+
+	struct draft *all = arena_alloc(&a, n * sizeof(*all));
+	for (struct waiting *w = list; w; w = w->next) {
+		memcpy(all + at, w->drafts, w->n * sizeof(*all));
+		at += w->n;
+	}
+	int rc = rows_sync(g->r, &e);
+	if (rc == OK)
+		rc = batch_begin(g->r, &a, all, n, &b, &e);
+	if (rc == OK) {
+		rc = settle(g, &a, b, &e);
+	} else {
+		if (rc == E_INPUT && list->next) {
+			append_each(g, &a, list);
+			list = NULL;
+		}
+		hand_over(g);
+	}
+	for (struct waiting *w = list; w; w = w->next) {
+		w->rc = rc;
+		w->err = e;
+	}
+}
+
+/* The leader's work, `own` included. */
+static void lead(struct recorder_group *g, const struct waiting *own)
+{
+	size_t n;
+
+	pthread_mutex_lock(&g->work);
+	/* Behind one that failed nobody begins before everything that stands on it has ended. */
+	while (g->begun - g->ended >= ON_THE_WAY || g->ended < g->failed)
+		pthread_cond_wait(&g->turn, &g->work);
+	struct waiting *list = take_queued(g, &n);
+	commit(g, list, n);
+	pthread_mutex_unlock(&g->work);
 	for (struct waiting *w = list, *next; w; w = next) {
 		next = w->next; /* its owner leaves as soon as it is woken */
 		if (w != own)

@@ -21,7 +21,7 @@
 enum { STEP_BYTES = 2 << 20, LONG_STEP_BYTES = 32 << 20, MAX_WARNINGS = 20, SOON_US = 700000 };
 enum { SOON_WAIT_MS = 1000, LONG_WAIT_MS = 60000, RECENT_BYTES = 12 << 20 };
 
-#define SCHEMA_VERSION "3"
+#define SCHEMA_VERSION "4"
 
 /* Tables and columns of the first three are documented, and read by other tools: they are part of the format. */
 static const char schema[] =
@@ -53,6 +53,7 @@ static const char schema[] =
 	"CREATE INDEX IF NOT EXISTS guard_by_action ON guard_decision_index(action,source_line);"
 	"CREATE INDEX IF NOT EXISTS call_stopped ON call_index(place) WHERE verdict<>'ALLOW';"
 	"CREATE INDEX IF NOT EXISTS call_by_session ON call_index(session,place) WHERE verdict IS NOT NULL;"
+	"CREATE INDEX IF NOT EXISTS call_starts ON call_index(use_key,place) WHERE verdict IS NOT NULL;"
 	"CREATE INDEX IF NOT EXISTS call_ends ON call_index(use_key,place) WHERE verdict IS NULL;"
 	"CREATE INDEX IF NOT EXISTS call_allowed ON call_index(input_key,place) WHERE verdict='ALLOW';"
 	"CREATE INDEX IF NOT EXISTS session_by_place ON session_index(place);"

@@ -90,6 +90,8 @@ int index_session_find(
 /* Calls that were asked or denied (session NULL), or all calls of a session: rows of the ledger with their `place`, newest first. */
 int index_calls(
 	struct index *x, const char *session, size_t limit, index_visit *fn, void *arg, struct err *e);
+/* The newest call with this id of its client, as the ledger has it; NULL when there is none. */
+int index_call_start(struct index *x, const char *use_id, struct json **ret, struct err *e);
 /* Behind this place: the note that the call with this id was made; the next call with the same input that was allowed.  The place, or
  * -1. */
 int index_call_end(struct index *x, const char *use_id, int64_t place, int64_t *ret, struct err *e);

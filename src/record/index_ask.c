@@ -408,6 +408,38 @@ int index_calls(struct index *x, const char *session, size_t limit, index_visit 
 	return rc;
 }
 
+struct start {
+	struct index *x;
+	const char *use_id;
+	struct json *found;
+};
+
+/* Eight bytes of a hash may be those of two ids: the row says which it is. */
+static int take_start(void *arg, const struct db_row *row, struct err *e)
+{
+	struct start *q = arg;
+	struct json *call = NULL;
+	const struct index_place *at = &q->x->at;
+	int rc = row_at(at->sys, at->a, at->state_fd, TOOL_CALLS, (off_t)db_int(row, 0), &call, e);
+
+	if (rc || !text_eq(json_get_text(call, "tool_use_id", ""), q->use_id))
+		return rc;
+	q->found = call;
+	return 1;
+}
+
+int index_call_start(struct index *x, const char *use_id, struct json **ret, struct err *e)
+{
+	struct start q = { x, use_id, NULL };
+	const struct db_value v = key_of(use_id);
+	int rc = db_ask(x->db,
+		"SELECT place FROM call_index WHERE use_key=? AND verdict IS NOT NULL ORDER BY place DESC",
+		&v, 1, take_start, &q, e);
+
+	*ret = q.found;
+	return rc < 0 ? rc : OK;
+}
+
 static int next_call(
 	struct index *x, const char *sql, const char *key, int64_t place, int64_t *ret, struct err *e)
 {

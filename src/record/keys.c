@@ -152,8 +152,7 @@ static bool has_file(struct sys *s, struct arena *a, int dirfd, const char *dir,
 		(errno != ENOENT && errno != ENOTDIR);
 }
 
-/* A rotation is under way, or was interrupted. */
-static bool is_rotating(struct sys *s, struct arena *a, int dirfd, const char *dir)
+bool keys_are_changing(struct sys *s, struct arena *a, int dirfd, const char *dir)
 {
 	return has_file(s, a, dirfd, dir, "next.key") || has_file(s, a, dirfd, dir, "next.pub");
 }
@@ -166,7 +165,7 @@ static int settle_rotation(struct history *h, struct err *e)
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(key_free) struct key *next = NULL;
 
-	if (!is_rotating(h->sys, h->a, h->dirfd, h->dir))
+	if (!keys_are_changing(h->sys, h->a, h->dirfd, h->dir))
 		return OK;
 	bool is_moved = !has_file(h->sys, h->a, h->dirfd, h->dir, "next.key");
 	int rc = is_moved ? OK : key_load(h->sys, h->dirfd, h->dir, in_force, &key, e);
@@ -204,7 +203,7 @@ int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struc
 	AUTO(arena_done) struct arena a = { 0 };
 	struct err again = { 0 };
 
-	if (is_rotating(s, &a, dirfd, dir))
+	if (keys_are_changing(s, &a, dirfd, dir))
 		return load_settled(s, &a, dirfd, dir, ret, e);
 	int rc = key_load(s, dirfd, dir, in_force, ret, e);
 	return rc == E_CORRUPT && load_settled(s, &a, dirfd, dir, ret, &again) == OK ? OK : rc;

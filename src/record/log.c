@@ -24,7 +24,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char edge_magic[8] = "helmedg3";
+static const char edge_magic[8] = "helmedg4";
 
 /* A cache of this machine, in its own byte order; the hash is against torn writes. */
 struct edge_file {

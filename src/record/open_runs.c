@@ -60,6 +60,7 @@ void open_run_end(struct sys *s, int state_fd, struct open_run *r)
 		return;
 	(void)s->unlink(s, state_fd, path_of(&a, r->name), 0);
 	close_fd(&r->fd);
+	r->fd = -1;
 }
 
 int open_run_take(struct sys *s, int state_fd, const char *name, struct open_run *ret)

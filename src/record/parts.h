@@ -12,6 +12,7 @@
 #define KEY_SEAM_EFFECT "helm.key/continues" /* verify/ knows it as KEY_EFFECT */
 
 enum { LEAF_LINE = 65 }; /* 64 hex digits and a newline */
+enum { SEAMS = 2 }; /* that a batch may need beside its receipts */
 
 int damaged(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -26,6 +27,26 @@ void chain_step(struct chain_end *at, const struct hash *chain);
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
 /* The chain ends where r->at says. */
 bool chain_is_unchanged(struct recorder *r);
+/* Receipts that are written and not yet known to be on disk. */
+struct batch {
+	struct arena *a;
+	struct buf lines;
+	struct hash *chains;
+	struct json **receipts;
+	size_t n; /* with the seams */
+	struct chain_end at; /* the end of the chain with them */
+	off_t start, end; /* of their lines in the file: what is cut off when they cannot be synced */
+	uint64_t clock_before; /* of the last receipt before `start` */
+	bool is_known; /* the edge speaks of it */
+	bool is_locked; /* the chain stays locked until it is on disk */
+};
+/* An append in three steps: under the lock sign and write; wait for the disk; under the lock again write the leaves, or
+ * take the receipts back when `rc`, the result of the wait, says so.  `fd` is receipts.jsonl as it was at the beginning.  Between
+ * the steps others may append, also by this recorder. */
+int batch_begin(struct recorder *r, struct arena *a, const struct draft *drafts, size_t n, struct batch **ret,
+	struct err *e);
+int batch_sync(struct recorder *r, int fd, struct err *e);
+int batch_end(struct recorder *r, struct arena *a, struct batch *b, int fd, int rc, struct err *e);
 /* Make the next chain_settle() look again. */
 void chain_forget(struct recorder *r);
 struct file_mark mark_of(const struct stat *st);
@@ -81,6 +102,22 @@ int repair_finish_if_due(struct recorder *r, struct arena *a, struct bytes last_
 
 /* ledger.c: the rows of recorder_row() are on disk, or were given up. */
 int rows_sync(struct recorder *r, struct err *e);
+
+/* notes.c: what the next receipt says about notes that nobody has signed. */
+struct notes_cut {
+	struct notes_end seen, to; /* what was bound when it was looked; what will be */
+	off_t from;
+	char hex[SHA256_HEX];
+	bool is_new; /* there is something to say */
+};
+/* Under the lock: have notes been written since? */
+bool notes_wait(struct recorder *r);
+/* Without the lock: the notes behind `seen`, on disk, and their digest. */
+int notes_take(struct recorder *r, struct arena *a, const struct notes_end *seen, struct notes_cut *ret,
+	struct err *e);
+/* Under the lock again: the drafts, one of them with what the cut says and nobody else has said meanwhile; *at moves on. */
+int notes_bind(struct recorder *r, struct arena *a, const struct notes_cut *cut, struct chain_end *at,
+	const struct draft **drafts, size_t n, struct err *e);
 
 /* receipts.c: the last complete line of a file, empty when there is none.  *ret_end is the offset after its
  * newline; bytes behind that are a torn write. */

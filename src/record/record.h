@@ -30,8 +30,15 @@ struct file_mark {
 	int64_t size_bytes, changed_ns;
 };
 
+/* Up to where receipts speak of the notes in TOOL_CALLS (notes.c), and the file that was the newest one then. */
+struct notes_end {
+	uint64_t is_known; /* 0: nobody has looked yet */
+	uint64_t place; /* in the ledger */
+	uint64_t dev, ino;
+};
+
 /* So many receipts can be on their way to the disk at once. */
-enum { RECENT_LEAVES = 32 };
+enum { RECENT_LEAVES = 64 };
 
 /* Where the chain ends, and the log over it. */
 struct chain_end {
@@ -42,6 +49,7 @@ struct chain_end {
 	struct hash last; /* chain hash of the last receipt */
 	uint8_t signer[SIGN_PUBLIC]; /* of the last receipt that is no repair's; zeroes: not known */
 	char chain_id[136]; /* session_id of every receipt */
+	struct notes_end notes;
 	struct merkle tree;
 	/* The newest leaves, that of receipt number i (from 0) at i % RECENT_LEAVES: those of receipts that are written but not yet
 	 * known to be on disk are only here. */
@@ -102,6 +110,7 @@ struct draft {
 	const char *effect_type;
 	const char *tool_name;
 	struct json *metadata; /* object, or NULL; integers and strings only */
+	bool is_summed; /* output_hash is over the metadata, so that nothing may be added to it */
 	struct json *subject; /* the decision record a decision receipt stands for; or NULL */
 };
 
@@ -147,8 +156,8 @@ int record_new_id(struct arena *a, struct sys *s, const char *prefix, char **ret
 /* A fresh task id: a random UUID. */
 int record_new_task_id(struct arena *a, struct sys *s, char **ret, struct err *e);
 
-/* Many writers in one process: each call waits until its receipts are on disk, and all that wait at the same time share
- * one write and one sync.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
+/* Many writers in one process: each call waits until its receipts are on disk, and those that wait at the same time share
+ * one write and one sync; the next of them are signed meanwhile.  Thread-safe.  A draft that cannot be signed fails its own writer only. */
 struct recorder_group;
 struct recorder_group *recorder_group_new(struct recorder *r);
 void recorder_group_free(struct recorder_group *g);
@@ -199,6 +208,7 @@ struct log_cut {
 enum cut_lock { CUT_MOMENT, CUT_HELD, CUT_LOCKED };
 int log_cut_take(
 	struct sys *s, struct arena *a, int state_fd, enum cut_lock lock, struct log_cut *ret, struct err *e);
+void log_cut_release(struct log_cut *c); /* CUT_HELD is over; the cut stays */
 void log_cut_close(struct log_cut *c); /* for AUTO(); fine on what log_cut_take() gave, also when it failed */
 bool log_cut_is_current(const struct log_cut *c); /* nothing has been written since */
 /* Bytes of one of its files.  E_IO LOG_MOVED when they are gone: an append that failed was taken back meanwhile. */
@@ -292,6 +302,8 @@ int log_rebuild(struct recorder *r, struct arena *a, struct err *e);
 /* The key in force.  A rotation that was interrupted is completed first when its link is on disk, and undone when it is not.
  * Errors as key_load(). */
 int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* A rotation is under way, or was interrupted. */
+bool keys_are_changing(struct sys *s, struct arena *a, int dirfd, const char *dir);
 /* Is this public key (hex) in force, or was it before without another line beginning since? */
 bool keys_knows(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex);
 /* The same, and it was not revoked. */
@@ -321,7 +333,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 int ledger_append(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	char ret_digest[SHA256_HEX], struct err *e);
 
-/* The same without waiting for the disk: for notes that prove nothing and may be lost in a power cut. */
+/* The same without waiting for the disk: for notes that may be lost in a power cut until a receipt speaks of them. */
 int ledger_note(struct sys *s, struct arena *a, int state_fd, const char *file, const struct json *row,
 	struct err *e);
 
@@ -338,6 +350,15 @@ int ledger_seal(struct recorder *r, struct arena *a, size_t *ret_sealed, struct 
 int ledger_segment_digest(struct sys *s, int state_fd, const char *name, char ret_hex[SHA256_HEX],
 	uint64_t *ret_bytes, struct err *e);
 
+/* What a receipt says about notes: the digest of the text of TOOL_CALLS between two places.  False: it says nothing, or nothing that
+ * can be read. */
+#define NOTES_MEMBER "notes"
+struct notes_said {
+	off_t from, to;
+	const char *sha256; /* 64 hex digits */
+};
+bool receipt_notes(const struct json *receipt, struct notes_said *ret);
+
 /* A place in a ledger: the piece, counted from 1, and the offset in it.  0 is the beginning.  Places grow with the ledger, and stay what
  * they are when pieces are put aside, sealed or taken away. */
 enum { LEDGER_PLACE_BITS = 40 };
@@ -353,6 +374,11 @@ int ledger_lines(
 	struct sys *s, int state_fd, const char *file, off_t from, line_visit *fn, void *arg, struct err *e);
 /* A place so that about the last `bytes` of the ledger lie behind it. */
 int ledger_recent(struct sys *s, int state_fd, const char *file, off_t bytes, off_t *ret, struct err *e);
+/* SHA-256 of the text between two places.  LEDGER_RANGE when it does not reach so far, or a piece of it is not there. */
+int ledger_range_digest(struct sys *s, int state_fd, const char *file, off_t from, off_t to,
+	char ret_hex[SHA256_HEX], struct err *e);
+/* Is this piece of it not here because it was archived? */
+bool ledger_is_archived(struct sys *s, struct arena *a, int state_fd, const char *file, unsigned number);
 /* Where the next row will be. */
 int ledger_end(struct sys *s, int state_fd, const char *file, off_t *ret, struct err *e);
 
@@ -372,6 +398,11 @@ struct json *row_parse(struct arena *a, struct bytes line, const char *file);
 typedef int row_back(void *arg, struct json *row);
 int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_t n, const char *word,
 	row_back *fn, void *arg, struct err *e);
+
+/* The same for the newest rows only: those of pieces that are not packed yet, some ten thousand at least.  *ret_is_more: there are packed
+ * pieces, which only the index finds a row in quickly. */
+int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
+	row_back *fn, void *arg, bool *ret_is_more, struct err *e);
 
 /* Of the last n lines, how many are no rows: what they said is lost to every reader. */
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

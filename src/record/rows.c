@@ -112,6 +112,7 @@ struct walk_back {
 	void *arg;
 	size_t lines, unreadable; /* met so far */
 	bool is_over; /* the visitor has seen enough */
+	bool leaves_sealed, is_more; /* packed pieces are not looked at; there are some */
 };
 
 /* The line is copied, because the window is used again. */
@@ -206,6 +207,10 @@ static int back_through_part(struct walk_back *w, struct arena *a, const struct 
 	struct stat st;
 	AUTO(close_fd) int fd = p->is_sealed ? -1 : open_waiting(w, a, p->number, &st);
 
+	if (fd < 0 && w->leaves_sealed) {
+		w->is_more = true;
+		return OK;
+	}
 	return fd >= 0 ? back_through_file(w, fd, st.st_size, e)
 		       : back_through_segment(w, ledger_sealed_name(a, w->c.file, p->number), e);
 }
@@ -279,6 +284,22 @@ int rows_back(struct sys *s, struct arena *a, int dirfd, const char *file, size_
 		.arg = arg };
 
 	return walk_back(&w, e);
+}
+
+int rows_back_recent(struct sys *s, struct arena *a, int dirfd, const char *file, const char *word,
+	row_back *fn, void *arg, bool *ret_is_more, struct err *e)
+{
+	struct walk_back w = { .c = { .sys = s, .state_fd = dirfd, .file = file, .now_fd = -1 },
+		.a = a,
+		.word = word && is_plain(word) ? word : NULL,
+		.lines_left = SIZE_MAX,
+		.fn = fn,
+		.arg = arg,
+		.leaves_sealed = true };
+	int rc = walk_back(&w, e);
+
+	*ret_is_more = w.is_more;
+	return rc;
 }
 
 int rows_check(struct sys *s, int dirfd, const char *file, size_t n, size_t *ret_lines,

@@ -178,7 +178,8 @@ static int put_receipt(struct sealing *x, const char *id, struct err *e)
 		.status = "SEALED",
 		.type = "segment",
 		.output_hash = json_sha256(a, about),
-		.metadata = about };
+		.metadata = about,
+		.is_summed = true };
 	return recorder_append(x->r, a, &d, 1, NULL, e);
 }
 

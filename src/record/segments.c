@@ -47,6 +47,15 @@ char *ledger_sealed_name(struct arena *a, const char *file, unsigned number)
 	return arena_printf(a, LEDGER_SEGMENTS "/%.*s-%06u.jsonl.zst", stem_length(file), file, number);
 }
 
+bool ledger_is_archived(struct sys *s, struct arena *a, int state_fd, const char *file, unsigned number)
+{
+	const char *sealed = ledger_sealed_name(a, file, number);
+
+	return file_exists(s, state_fd, arena_printf(a, "%s" ARCHIVED, sealed)) &&
+		!file_exists(s, state_fd, sealed) &&
+		!file_exists(s, state_fd, ledger_waiting_name(a, file, number));
+}
+
 /* The number of a piece of this ledger, 0 when the name is another one.  *ret_rest is what follows the
  * number. */
 static unsigned number_in(const char *name, const char *file, const char **ret_rest)

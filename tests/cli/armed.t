@@ -69,7 +69,45 @@ beside() {
   return 1
 }
 ok "a person's workspace below is left to them" beside
-ok "also when a run changes it, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
+# The same with somebody who is killed on the way, or is no person: what has state is known in the helm home before.
+begin_run() { # a run that waits until end_run
+  rm -f begun "$scratch/go"
+  mkfifo "$scratch/go"
+  run "echo begun >begun; read -r x <'$scratch/go'" &
+  waited=0
+  while [ ! -e begun ] && [ $waited -lt 1000 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+}
+end_run() {
+  echo >"$scratch/go"
+  wait
+}
+init_killed() {
+  begin_run
+  n=0
+  until [ -e sub/new$n/.helm/workspace.json ] || [ $n -ge 500 ]; do # each time another place, and one call later
+    n=$((n + 1))
+    HELM_ENV="HELM_TEST_KILL_AT=$n" helm_twin init --path sub/new$n >/dev/null 2>&1 && echo "it was not killed"
+  done
+  end_run
+  [ -e sub/new$n/.helm/workspace.json ] && ! grep -q "left behind" "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "also when init is killed as soon as there is one" init_killed
+used_beside() { # nobody has decided about it: it was cloned, or an agent made it
+  begin_run
+  mkdir -p sub/cloned/.helm && echo '{}' >sub/cloned/.helm/workspace.json
+  helm run --workspace sub/cloned -- true >/dev/null 2>&1
+  end_run
+  [ -e sub/cloned/.helm/receipts.jsonl ] && ! grep -q "left behind" "$scratch/.said" && helm log check --path sub/cloned >/dev/null && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "a workspace that somebody uses beside the run is left to them" used_beside
+ok "also when a run changes a person's, which permits nothing" stays sub/theirs/.helm/workspace.json "echo '{\"default_profile\": \"service_ops\"}' >sub/theirs/.helm/workspace.json"
 ok "what they chose there holds" says 0 '"profile": "inspect_local"' helm workspace show --path sub/theirs --json
 for word in "$scratch"/home/.helm/trees/*/posture.json; do
   grep -q sub/theirs "$word" && echo x >"$word"
@@ -77,6 +115,62 @@ done
 ok "also while nobody can say what they decided" stays sub/theirs/.helm/workspace.json "echo '{}' >sub/theirs/.helm/workspace.json"
 ok "where nothing goes then" exits 25 helm run --workspace sub/theirs -- true
 rm -rf sub/theirs
+
+# Settings that lie deeper in the tree and exist: closed like those at the root.
+mkdir -p deep/one/two/.claude deep/one/.github/hooks deep/repo
+echo '{"deep":1}' >deep/one/two/.claude/settings.json
+echo '{"deep":2}' >deep/one/.mcp.json
+echo 'export A=1' >deep/.envrc
+echo '{}' >deep/one/.github/hooks/a.json
+git init -q deep/repo
+ok "settings deeper in the tree cannot be changed" unchanged deep/one/two/.claude/settings.json "echo '{}' >deep/one/two/.claude/settings.json"
+ok "nothing had to be held" sh -c '! grep -q "left behind" "$0"' "$scratch/.said"
+ok "no other settings appear beside them" unchanged deep/one/two/.claude/settings.json "echo '{}' >deep/one/two/.claude/settings.local.json"
+ok "and none are there" test ! -e deep/one/two/.claude/settings.local.json
+ok "their directory cannot be moved" unchanged deep/one/two/.claude/settings.json "mv deep/one/two deep/one/three; mv deep/one deep/four; mv deep five"
+ok "nor can another be put in its place" unchanged deep/one/two/.claude/settings.json "rm -rf deep/one/two/.claude; mkdir -p deep/one/two/.claude; echo '{}' >deep/one/two/.claude/settings.json"
+ok "servers of a client deeper in the tree" unchanged deep/one/.mcp.json "echo '{}' >deep/one/.mcp.json"
+ok "what a shell reads when it enters a directory" unchanged deep/.envrc "echo x >deep/.envrc"
+ok "hooks of a client beside files of others" unchanged deep/one/.github/hooks/a.json "echo x >deep/one/.github/hooks/a.json"
+ok "which are ordinary work" stays deep/one/.github/notes "echo x >deep/one/.github/notes"
+ok "a repository deeper in the tree can be removed" sh -c '! test -e deep/repo' "$(run "rm -rf deep/repo")"
+ok "ordinary files beside them are written" stays deep/one/two/made "echo x >deep/one/two/made"
+mkdir -p deep/node_modules/x/.claude && echo '{}' >deep/node_modules/x/.claude/settings.json
+ok "so can installed packages" sh -c '! test -e deep/node_modules' "$(run "rm -rf deep/node_modules")"
+# So many entries that a look at the tree ends before: what git knows is closed all the same.
+mkdir -p zz/last/.codex && echo 'a = 1' >zz/last/.codex/config.toml
+git add -f zz/last/.codex/config.toml
+mkdir many && (cd many && seq 1 4500 | xargs touch)
+ok "far behind, where git knows them" unchanged zz/last/.codex/config.toml "echo x >zz/last/.codex/config.toml"
+ok "without being held" sh -c '! grep -q "left behind" "$0"' "$scratch/.said"
+git rm -q --cached zz/last/.codex/config.toml
+ok "where nobody looked before, they are held afterwards" held zz/last/.codex/config.toml "echo x >zz/last/.codex/config.toml"
+rm -rf many deep zz
+for bad in 'DIRC' 'DIRC\000\000\000\002\377\377\377\377' 'DIRC\000\000\000\003\000\000\000\001aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'; do
+  cp .git/index "$scratch/index" 2>/dev/null
+  # shellcheck disable=SC2059 # bytes on purpose
+  printf "$bad" >.git/index
+  ok "an index that is none ends nothing" stays made "echo x >made"
+  cp "$scratch/index" .git/index 2>/dev/null || rm -f .git/index
+done
+
+# Settings that are links: what they lead to is closed, and the link comes back as it was.
+mkdir -p conf/claude && echo '{"mine":1}' >conf/claude/settings.json && echo 'export B=1' >conf/envrc
+ln -s conf/claude .claude && ln -s conf/envrc .envrc
+ok "what a link leads to cannot be changed" unchanged conf/claude/settings.json "echo '{}' >.claude/settings.json; echo '{}' >conf/claude/settings.json"
+link_is_back() { # link_is_back PATH TARGET TEXT
+  run "$3"
+  [ "$(readlink "$1")" = "$2" ] && grep -q "$1 (put back" "$scratch/.said" && rm -rf "$1.held-by-helm" && return 0
+  cat "$scratch/.said"
+  ls -lA
+  return 1
+}
+ok "a link that was replaced by a directory is back" link_is_back .claude conf/claude "rm .claude; mkdir .claude; echo '{}' >.claude/settings.json"
+ok "one that leads elsewhere is back" link_is_back .claude conf/claude "mkdir -p evil; echo '{}' >evil/settings.json; ln -sfn evil .claude"
+ok "one that was removed is back" link_is_back .claude conf/claude "rm .claude"
+ok "a link that became a file is back" link_is_back .envrc conf/envrc "rm .envrc; echo x >.envrc"
+ok "one that nobody touched stays" stays .claude/settings.json "echo x >made"
+rm -rf .claude .envrc conf evil
 
 # Hooks and configuration of git.
 ok "a hook cannot be made where hooks are" unchanged .git/HEAD "echo x >.git/hooks/pre-commit"

@@ -106,7 +106,7 @@ helm checkpoint create --label before-risky-work >/dev/null
 ok "twice the same files are one name" exits 0 helm checkpoint show before-risky-work
 echo "int risky;" >"$ws/src/main.c"
 helm checkpoint create --label before-risky-work >/dev/null
-ok "different files are not" says 1 "before-risky-work-" helm checkpoint restore before-risky-work
+ok "different files are not" says 1 "give an id: 2" helm checkpoint restore before-risky-work
 ok "it says how many" says 1 "3 checkpoints are labelled 'before-risky-work'" helm checkpoint show before-risky-work
 helm checkpoint restore "$id" --delete-new >/dev/null
 
@@ -127,7 +127,13 @@ ok "a negative limit is a usage error" exits 2 helm checkpoint list --limit -1
 
 ok "policy defaults" says 0 "source=default" helm checkpoint policy
 echo '{"keep_recent": 1, "keep_days": 0}' >"$ws/references/checkpoint_policy.json"
+ok "the tree's own policy loses nothing sooner" says 0 "keep_recent=5" helm checkpoint policy
+ok "which is told" says 0 "as far as it is stricter" helm checkpoint policy
+ok "doctor and status name the file" says 0 "checkpoint_policy.json is the tree's own" helm workspace show
+ok "what it would lose is shown, and a person accepts it" says 0 "only the newest 1" terminal TRUST -- helm workspace trust
 ok "policy from its file" says 0 "keep_recent=1" helm checkpoint policy
+echo '{"keep_recent": 0, "keep_days": 0}' >"$ws/references/checkpoint_policy.json"
+ok "changed since, what was accepted holds" says 0 "keep_recent=1" helm checkpoint policy
 ok "protect" says 0 "pinned" helm checkpoint protect "$id"
 n=$(helm checkpoint list --json | grep -c checkpoint_id)
 ok "prune only says" says 0 "would remove" helm checkpoint prune
@@ -136,6 +142,9 @@ ok "prune --apply --json" is_json helm checkpoint prune --apply --json
 ok "two are left: the pinned and the newest" sh -c '[ "$(grep -c checkpoint_id "$0/.helm/checkpoints/index.json")" = 2 ]' "$ws"
 ok "the pinned one still restores" helm checkpoint restore "$id"
 ok "unprotect" says 0 "no longer pinned" terminal -- helm checkpoint protect "$id" --unprotect
+rm "$ws/references/checkpoint_policy.json"
+terminal TRUST -- helm workspace trust >/dev/null
+ok "a file that is gone and let go: the defaults" says 0 "source=default" helm checkpoint policy
 echo '{"keep_recent": "many"}' >"$ws/references/checkpoint_policy.json"
 ok "a bad policy is named" says 1 "keep_recent must be" helm checkpoint policy
 bad_policy() { # bad_policy TEXT ANSWER: nobody saves or removes by a policy that is not understood

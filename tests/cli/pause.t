@@ -59,6 +59,8 @@ for text in '{' '[]' '' '{"workspace_edit": {}, "workspace_edit": {}}'; do # whe
   ok "damaged ($text): nothing runs" says 26 "counts as paused" helm run -- true
   ok "nor passes" denied ls "counts as paused"
   ok "and it is said" says 1 "counts as paused" helm profile paused
+  ok "the hint names the file and the remedy" says 26 "Hint: a person mends $state, or moves it away" helm run -- true
+  ok "no profile is said not to be paused" says 1 "counts as paused" helm profile resume workspace_edit --token x
 done
 printf '{"workspace_edit": 1}' >"$state"
 ok "an entry of another shape pauses too" exits 26 helm run -- true

@@ -115,6 +115,18 @@ mkdir -p "$scratch/home/.helm/workspace/references"
 echo '{"broken' >"$scratch/home/.helm/workspace/references/guard_policy.json"
 ok "a policy that cannot be read is told everywhere" everywhere "everything is asked about" 1
 
+fresh
+mkdir -p "$scratch/home/.helm/workspace/references"
+echo '{"broken' >"$scratch/home/.helm/workspace/references/checkpoint_policy.json"
+ok "a policy of checkpoints that cannot be read: named, with the remedy" says 1 "how checkpoints are kept cannot be read; mend references/checkpoint_policy.json, or move it away" helm doctor --skip-discovery --path "$scratch/home/.helm/workspace"
+fresh
+cp "$scratch/home/.helm/keys/root.key" "$scratch/home/.helm/keys/next.key"
+cp "$scratch/home/.helm/keys/root.pub" "$scratch/home/.helm/keys/next.pub"
+ok "what a killed rotation left is named" says 0 "a rotation is under way or was interrupted (keys/next.key)" helm doctor --skip-discovery
+helm run -- true >/dev/null
+ok "and is gone with the next command that signs" test ! -e "$scratch/home/.helm/keys/next.key"
+ok "which leaves nothing to name" sh -c '! printf %s "$0" | grep -q "rotation is under way"' "$(helm doctor --skip-discovery)"
+
 # (g) the end of the chain
 damaged_chain() { # damaged_chain WHAT TEXT: after three receipts and some damage
   ok "$1: not well" not_well

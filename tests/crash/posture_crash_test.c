@@ -103,6 +103,20 @@ static void setup_workspace(struct crash *c)
 	assert_int_equal(kernel_ensure_key(&f.sys, &p.a, &created, &e), OK);
 }
 
+/* As init leaves it when a person made it. */
+static void setup_alone(struct crash *c)
+{
+	AUTO(place_close) struct place p = { 0 };
+	struct fault f;
+	struct err e = { 0 };
+
+	setup_workspace(c);
+	fault_init(&f);
+	set_home(c, &f, &p);
+	assert_int_equal(look(c, &f.sys, &p, &e), OK);
+	assert_int_equal(posture_begin(&f.sys, &p.a, p.ws, true, &e), OK);
+}
+
 static void setup_frozen(struct crash *c)
 {
 	setup_workspace(c);
@@ -229,6 +243,20 @@ static void check_freeze(struct crash *c, const struct crash_end *end)
 		assert_true(x.is_frozen);
 }
 
+/* No act is about that, so none changes it, finished or not. */
+static void check_alone(struct crash *c, const struct crash_end *end)
+{
+	AUTO(place_close) struct place p = { 0 };
+	struct fault f;
+	struct err e = { 0 };
+
+	check_freeze(c, end);
+	fault_init(&f);
+	set_home(c, &f, &p);
+	assert_int_equal(look(c, &f.sys, &p, &e), OK);
+	assert_true(posture_of(&f.sys, p.ws)->stands_alone);
+}
+
 static void check_lift(struct crash *c, const struct crash_end *end)
 {
 	struct found x;
@@ -263,6 +291,14 @@ static void freezing(void **state)
 	assert_true(crash_sweep(&what, NULL) > 10);
 }
 
+static void the_first_act(void **state)
+{
+	(void)state;
+	const struct crash_case what = { "first act", setup_alone, act_freeze, check_alone };
+
+	assert_true(crash_sweep(&what, NULL) > 10);
+}
+
 static void lifting(void **state)
 {
 	(void)state;
@@ -283,6 +319,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(freezing),
+		cmocka_unit_test(the_first_act),
 		cmocka_unit_test(lifting),
 		cmocka_unit_test(widening),
 	};

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""verify_receipt.py FILE --key HEX [--key HEX]...
+"""verify_receipt.py FILE --key HEX [--key HEX]... [--ledgers DIR]
 
 A second verifier of receipts, bundles and chains, written from docs/formats (receipt, decision-record, projection, canonical-json) alone, with
-nothing but Python's standard library.  It shares no code with the program it checks.  Prints "ADMISSIBLE" (exit 0) or why not (exit 1)."""
+nothing but Python's standard library.  It shares no code with the program it checks.  With the state's directory
+the notes of calls in it are compared with what receipts say of them (receipt.md, "Notes").  Prints "ADMISSIBLE" (exit 0) or why not (exit 1)."""
 import hashlib
 import json
+import pathlib
 import re
+import subprocess
 import sys
 
 from ed25519 import verify as ed25519_verify
@@ -348,11 +351,51 @@ def verify(data, keys):
         check_escapes(data)
 
 
+# ---- notes ----
+
+
+def pieces_of_ledger(state):
+    """Number and text of each piece of tool-calls.jsonl; the newest file has the number behind the last name."""
+    found, last = {}, 0
+    for path in [*state.glob("segments/tool-calls-*"), *state.glob("segments/waiting/tool-calls-*")]:
+        number = int(path.name[len("tool-calls-"):][:6])
+        last = max(last, number)
+        if path.name.endswith(".jsonl.zst") and number not in found:
+            found[number] = subprocess.run(["zstd", "-dqc", str(path)], check=True, capture_output=True).stdout
+        elif path.name.endswith(".jsonl"):
+            found[number] = path.read_bytes()
+    newest = state / "tool-calls.jsonl"
+    found[last + 1] = newest.read_bytes() if newest.exists() else b""
+    return found
+
+
+def check_notes(data, state):
+    pieces = pieces_of_ledger(pathlib.Path(state))
+    for line in data.splitlines():
+        about = parse(line).get("metadata")
+        notes = about.get("notes") if isinstance(about, dict) else None
+        if notes is None:
+            continue
+        match = re.fullmatch(r"(0|[1-9][0-9]*)-(0|[1-9][0-9]*)", text(notes, "range"))
+        need(match and set(notes) == {"range", "sha256"}, "notes without a range")
+        start, end = int(match.group(1)), int(match.group(2))
+        need(start < end, "notes without a range")
+        total = b""
+        for number in range((start >> 40) + 1, (end >> 40) + 2):
+            need(number in pieces or number == (end >> 40) + 1, f"notes in piece {number}, which is not there")
+            piece, base = pieces.get(number, b""), (number - 1) << 40
+            total += piece[max(start - base, 0):max(end - base, 0)]
+        need(hashlib.sha256(total).hexdigest() == text(notes, "sha256"), f"the notes {match.group(0)} are others")
+
+
 def main(args):
     keys = [bytes.fromhex(value.strip()) for flag, value in zip(args[1::2], args[2::2]) if flag == "--key"]
     try:
         with open(args[0], "rb") as file:
-            verify(file.read(), keys)
+            data = file.read()
+        verify(data, keys)
+        for state in [value for flag, value in zip(args[1::2], args[2::2]) if flag == "--ledgers"]:
+            check_notes(data, state)
     except Refused as refused:
         print(f"refused: {refused}")
         return 1

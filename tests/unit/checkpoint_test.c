@@ -351,9 +351,45 @@ static void limits(void **state)
 	refuses(checkpoint_create(&st, &q, &made, &e), "CHECKPOINT_LIMIT");
 	scratch_put(&t, "references/checkpoint_policy.json", "{\"max_files\": -3}");
 	refuses(checkpoint_create(&st, &q, &made, &e), "CHECKPOINT_POLICY");
+	/* The tree cannot leave anything out of its checkpoints; a person can. */
 	scratch_put(&t, "references/checkpoint_policy.json", "{\"exclude\": [\"src\"]}");
 	ok(checkpoint_create(&st, &q, &made, &e));
+	assert_true(made.files > 2);
+	st.policy = BYTES_LITERAL("{\"exclude\": [\"src\"]}");
+	ok(checkpoint_create(&st, &q, &made, &e));
 	assert_int_equal(made.files, 2);
+	st.policy = (struct bytes){ 0 };
+}
+
+/* Whatever the tree's own policy says, nothing is lost sooner than by the defaults; accepted, it counts whole. */
+static void the_trees_policy_only_keeps_more(void **state)
+{
+	static const char text[] = "{\"keep_recent\": 1, \"keep_days\": 90, \"max_total_mb\": 1, "
+				   "\"protect_pinned\": false, \"max_files\": 999999}";
+	struct checkpoint_policy p, d;
+
+	(void)state;
+	make_tree();
+	checkpoint_policy_defaults(&d);
+	assert_false(checkpoint_policy_loosens(&d));
+	assert_int_equal(mkdirat(t.fd, "references", 0755), 0);
+	scratch_put(&t, "references/checkpoint_policy.json", text);
+	ok(checkpoint_policy(&st, &p, &e));
+	assert_int_equal(p.keep_recent, d.keep_recent);
+	assert_int_equal(p.keep_days, 90);
+	assert_int_equal(p.max_total_mb, -1);
+	assert_true(p.protect_pinned);
+	assert_int_equal(p.max_files, d.max_files);
+	assert_true(p.is_file && !p.is_accepted);
+	assert_false(checkpoint_policy_loosens(&p));
+	st.policy = bytes_of(text);
+	scratch_put(&t, "references/checkpoint_policy.json", "{");
+	ok(checkpoint_policy(&st, &p, &e));
+	assert_int_equal(p.keep_recent, 1);
+	assert_int_equal(p.max_total_mb, 1);
+	assert_false(p.protect_pinned);
+	assert_true(p.is_accepted && checkpoint_policy_loosens(&p));
+	st.policy = (struct bytes){ 0 };
 }
 
 static int64_t no_room(struct sys *sys, int fd)
@@ -527,6 +563,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(chosen_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(limits, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_trees_policy_only_keeps_more, setup, teardown),
 		cmocka_unit_test_setup_teardown(room_is_checked_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_cannot_be_recorded_is_not_done, setup, teardown),
 		cmocka_unit_test_setup_teardown(diffs, setup, teardown),

@@ -1,8 +1,13 @@
 /* evidence_test.c — a workspace's records on their way out: what is chosen, and what the receipts say for themselves. */
 #include "audit/audit.h"
 #include "base/file.h"
+#include "tools/fault_sys.h"
 #include "tools/packs.h"
 #include "tools/unit.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct scratch t;
 static struct arena a;
@@ -65,17 +70,23 @@ static void into_memory(struct pack_item *item)
 	item->content = buf_bytes(&text);
 }
 
-static size_t collect(const struct evidence_choice *choice, struct pack_item **ret_items)
+static size_t collect_by(struct sys *s, const struct evidence_choice *choice, struct pack_item **ret_items)
 {
 	AUTO(evidence_close) struct evidence x;
 
-	assert_int_equal(evidence_collect(sys_real(), &a, t.fd, choice, &x, &e), OK);
+	if (evidence_collect(s, &a, t.fd, choice, &x, &e))
+		fail_msg("%s", e.text);
 	assert_string_equal(x.about.actor_did, "did:helm:user_1");
 	for (size_t i = 0; i < x.n; i++)
 		if (x.items[i].give)
 			into_memory(&x.items[i]);
 	*ret_items = x.items;
 	return x.n;
+}
+
+static size_t collect(const struct evidence_choice *choice, struct pack_item **ret_items)
+{
+	return collect_by(sys_real(), choice, ret_items);
 }
 
 static const struct check *find_check(const struct verification *v, const char *name)
@@ -118,6 +129,69 @@ static void everything(void **state)
 	assert_int_equal(replay_pack(&a, &p, &nobody, NULL, &report, &e), OK);
 	assert_string_equal(json_get_text(report, "status", ""), "COMPLETE");
 	assert_int_equal(json_get_int(json_get(report, "receipts"), "signatures_checked", -1), 0);
+}
+
+/* ---- somebody writes while one reads ---- */
+
+static struct {
+	ssize_t (*pread)(struct sys *s, int fd, void *to, size_t n, off_t at);
+	unsigned looks, at;
+} meanwhile;
+
+/* Just before the reader's look number `at`, another process appends; so it first cuts off what was torn. */
+static ssize_t pread_meanwhile(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	AUTO(recorder_close) struct recorder r = { 0 };
+	struct err none = { 0 };
+
+	if (++meanwhile.looks == meanwhile.at) {
+		recorder_open(&r, sys_real(), t.fd, key);
+		for (int i = 0; i < 2; i++) {
+			struct draft d = { .decision_id = arena_printf(&a, "later/%d", i),
+				.effect_id = "EXECUTE_COMMAND",
+				.status = "ALLOW",
+				.executor_id = "user:1" };
+			assert_int_equal(recorder_append(&r, &a, &d, 1, NULL, &none), OK);
+		}
+	}
+	return meanwhile.pread(s, fd, to, n, at);
+}
+
+/* A killed writer left half a line, longer than what the next one puts in its place. */
+static void leave_torn(void)
+{
+	AUTO(close_fd) int fd = openat(t.fd, "receipts.jsonl", O_WRONLY | O_APPEND | O_CLOEXEC);
+	char torn[20000] = "{\"";
+
+	memset(torn + 2, 'x', sizeof(torn) - 2);
+	assert_int_equal(write(fd, torn, sizeof(torn)), (ssize_t)sizeof(torn));
+}
+
+/* The lock is held for the first look, at the end of the chain; then there is none. */
+static void beside_a_writer(void **state)
+{
+	struct fault f;
+
+	for (unsigned at = 2; at == 2 || at <= meanwhile.looks + 1; at++) {
+		struct pack_item *items;
+		struct verification v;
+		struct pack p;
+		(void)setup(state);
+		leave_torn();
+		fault_init(&f);
+		meanwhile.pread = f.sys.pread;
+		meanwhile.looks = 0;
+		meanwhile.at = at;
+		f.sys.pread = pread_meanwhile;
+		size_t n = collect_by(&f.sys, &(struct evidence_choice){ 0 }, &items);
+		judge(items, n, &v, &p);
+		if (v.error)
+			fail_msg("%s: %s", v.error, v.text);
+		assert_string_equal(
+			find_check(&v, "transparency")->detail, "5 receipts stand in the log of 5");
+		(void)teardown(state);
+	}
+	assert_true(meanwhile.looks > 5);
 }
 
 static void by_task(void **state)
@@ -221,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(everything, setup, teardown),
+		cmocka_unit_test(beside_a_writer),
 		cmocka_unit_test_setup_teardown(by_task, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_exporter, setup, teardown),

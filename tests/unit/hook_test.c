@@ -1,4 +1,5 @@
 /* hook_test.c — an agent's calls before and after: what passes, what is answered, and what is on record of each. */
+#include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/hook.h"
@@ -104,6 +105,59 @@ static void work_is_signed_before_and_after(void **state)
 	assert_string_equal(json_get_text(outcomes->items[0], "status", ""), "FAILED");
 	assert_string_equal(json_get_text(outcomes->items[0], "output_hash", ""), last("outcome_sha256"));
 	assert_int_equal(json_get_int(json_get(outcomes->items[0], "metadata"), "exit_code", 0), 3);
+}
+
+/* ---- calls whose rows are packed by now ---- */
+
+static struct {
+	int (*open)(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve);
+	unsigned packed; /* pieces opened */
+} opened;
+
+static int open_counted(struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	opened.packed += text_ends(path, ".zst");
+	return opened.open(s, dirfd, path, flags, mode, resolve);
+}
+
+/* What is in the ledger now is put aside and packed. */
+static void pack_ledger(void)
+{
+	struct json *row = json_new(&x.request, JSON_OBJECT);
+	char digest[SHA256_HEX];
+	struct err e = { 0 };
+
+	json_sets(&x.request, row, "tool", "Later");
+	x.k.recorder.ledger_bytes = 1;
+	assert_int_equal(recorder_row(&x.k.recorder, &x.request, TOOL_CALLS, row, digest, &e), OK);
+	kernel_tidy(&x.k, &x.request);
+}
+
+static void a_packed_call_is_found(void **state)
+{
+	(void)state;
+	(void)before("touch a", "long", true);
+	const char *decision = arena_strdup(&x.request, last("decision_id"));
+	for (int i = 0; i < 3; i++) {
+		(void)before("touch b", arena_printf(&x.request, "short-%d", i), true);
+		pack_ledger();
+		after("touch b", arena_printf(&x.request, "short-%d", i), NULL);
+	}
+	size_t outcomes = kernel_fixture_receipts(&x, "outcome")->n;
+	opened.open = x.f.sys.open;
+	opened.packed = 0;
+	x.f.sys.open = open_counted;
+	after("touch a", "long", NULL);
+	assert_true(opened.packed > 0);
+	struct json *found = kernel_fixture_receipts(&x, "outcome");
+	assert_int_equal(found->n, outcomes + 1);
+	assert_string_equal(json_get_text(found->items[outcomes], "decision_id", ""), decision);
+	/* An id that nobody knows is not searched for in every piece there is. */
+	after("touch a", "nobody", NULL);
+	opened.packed = 0;
+	after("touch a", "nobody-else", NULL);
+	assert_int_equal(opened.packed, 0);
+	assert_int_equal(kernel_fixture_receipts(&x, "outcome")->n, outcomes + 1);
 }
 
 static void changes_are_seen(void **state)
@@ -223,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(reading_passes_with_a_note, begin, end),
 		cmocka_unit_test_setup_teardown(work_is_signed_before_and_after, begin, end),
+		cmocka_unit_test_setup_teardown(a_packed_call_is_found, begin, end),
 		cmocka_unit_test_setup_teardown(changes_are_seen, begin, end),
 		cmocka_unit_test_setup_teardown(a_denial_says_what_to_do, begin, end),
 		cmocka_unit_test_setup_teardown(

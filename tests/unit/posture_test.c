@@ -76,6 +76,57 @@ static void a_changed_word_freezes(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* ---- another machine ---- */
+
+static const char *machine_file; /* in the place of /etc/machine-id; NULL: there is none, nor one of dbus */
+
+static int (*real_open)(struct sys *, int, const char *, int, mode_t, uint64_t);
+
+static int open_elsewhere(
+	struct sys *s, int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
+{
+	if (strcmp(path, "/etc/machine-id") == 0 && machine_file)
+		path = machine_file;
+	else if (strstr(path, "machine-id")) {
+		errno = ENOENT;
+		return -1;
+	}
+	return real_open(s, dirfd, path, flags, mode, resolve);
+}
+
+static void less_is_accepted_for_one_machine(void **state)
+{
+	struct json *offer, *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	struct sys *here = x.k.sys;
+	real_open = here->open;
+	here->open = open_elsewhere;
+	machine_file = arena_printf(&x.request, "%s/machine", x.home.path);
+	write_at(machine_file, "one\n", 4);
+	const char *one = posture_machine(here, &x.request);
+	assert_int_equal(accepted_offer(here, &x.request, x.ws, &offer, &e), OK);
+	assert_int_equal(accepted_take(&x.k, &x.request, offer, NULL, "yes", "somebody", &receipt, &e), OK);
+	assert_true(posture_is_degraded(here, &x.request, x.ws));
+	/* The same word, the same home, another machine. */
+	write_at(machine_file, "two\n", 4);
+	assert_string_not_equal(posture_machine(here, &x.request), one);
+	assert_false(posture_is_degraded(here, &x.request, x.ws));
+	/* One that has no id yet is known by its name. */
+	write_at(machine_file, "uninitialized\n", 14);
+	const char *named = posture_machine(here, &x.request);
+	machine_file = NULL;
+	assert_string_equal(posture_machine(here, &x.request), named);
+	assert_false(posture_is_degraded(here, &x.request, x.ws));
+	/* A word of an older version names no machine. */
+	struct json *word = json_copy(&x.request, posture_of(here, x.ws)->word);
+	assert_true(json_get_bool(word, "degraded", false));
+	assert_string_equal(json_get_text(word, "degraded_machine", ""), one);
+	kernel_fixture_done(&x);
+}
+
 static void a_lost_word_is_found(void **state)
 {
 	struct json *receipt;
@@ -306,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_changed_word_freezes),
+		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),
 		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),

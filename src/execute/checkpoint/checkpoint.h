@@ -33,6 +33,8 @@ struct checkpoint_store {
 	dev_t state_dev;
 	ino_t state_ino;
 	struct pool *pool;
+	struct bytes
+		policy; /* the checkpoint policy that a person has accepted for this place; empty: none */
 };
 
 /* Creates nothing: a workspace without checkpoints opens as an empty store. */
@@ -170,6 +172,7 @@ int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_rest
 	struct checkpoint_restored *ret, struct err *e);
 
 /* Retention. */
+#define CHECKPOINT_POLICY_FILE "references/checkpoint_policy.json"
 struct checkpoint_policy {
 	int64_t keep_recent, keep_days;
 	int64_t max_total_mb; /* -1: no limit */
@@ -178,9 +181,16 @@ struct checkpoint_policy {
 	const char **excludes;
 	size_t exclude_count;
 	bool is_file; /* from references/checkpoint_policy.json, not the defaults */
+	bool is_accepted; /* and counts whole: a person has accepted it */
 };
 enum { CHECKPOINT_KEEP_RECENT = 5, CHECKPOINT_KEEP_DAYS = 30 };
-/* A missing file gives the defaults; an invalid one is E_INPUT CHECKPOINT_POLICY. */
+/* What holds.  The tree's own file counts only where it keeps more, saves more and refuses sooner than the defaults: it lies where
+ * whatever is governed may write.  The accepted one (st->policy) counts whole, whatever the tree says now.  A missing file gives the defaults;
+ * an invalid one is E_INPUT CHECKPOINT_POLICY. */
+void checkpoint_policy_defaults(struct checkpoint_policy *ret);
+int checkpoint_policy_parse(struct arena *a, struct bytes text, struct checkpoint_policy *ret, struct err *e);
+/* Would this policy lose or leave out anything that the defaults do not? */
+bool checkpoint_policy_loosens(const struct checkpoint_policy *p);
 int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e);
 
 struct checkpoint_pruned {

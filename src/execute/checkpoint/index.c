@@ -8,6 +8,7 @@
  * written only when everything it needs is durable.  So a damaged index is never replaced by an empty one,
  * which would turn all checkpoints into leftovers. */
 #include "base/doc.h"
+#include "base/file.h"
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
@@ -364,8 +365,7 @@ static int get_switch(const struct json *doc, const char *name, bool *to, struct
 }
 
 /* Every member is checked; one that is wrong makes the whole policy invalid. */
-static int read_policy(
-	struct checkpoint_store *st, const struct json *doc, struct checkpoint_policy *p, struct err *e)
+static int read_policy(struct arena *a, const struct json *doc, struct checkpoint_policy *p, struct err *e)
 {
 	int64_t max_files = DEFAULT_FILES, max_mb = DEFAULT_MB;
 	const struct json *exclude = json_get(doc, "exclude");
@@ -384,7 +384,7 @@ static int read_policy(
 		return OK;
 	if (!json_is(exclude, JSON_ARRAY))
 		return bad_policy(e, "exclude", "a list of patterns");
-	p->excludes = arena_zalloc(st->a, exclude->n + 1u, sizeof(*p->excludes));
+	p->excludes = arena_zalloc(a, exclude->n + 1u, sizeof(*p->excludes));
 	json_each (v, exclude) {
 		if (!json_text(v))
 			return bad_policy(e, "exclude", "a list of patterns");
@@ -393,31 +393,92 @@ static int read_policy(
 	return OK;
 }
 
-/* A policy that is there and not valid is an error, not the defaults: those could delete what the user
- * wanted to keep. */
-int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
+void checkpoint_policy_defaults(struct checkpoint_policy *ret)
 {
-	struct checkpoint_policy p = { .keep_recent = CHECKPOINT_KEEP_RECENT,
+	*ret = (struct checkpoint_policy){ .keep_recent = CHECKPOINT_KEEP_RECENT,
 		.keep_days = CHECKPOINT_KEEP_DAYS,
 		.max_total_mb = -1,
 		.protect_referenced = true,
 		.protect_pinned = true,
 		.max_files = DEFAULT_FILES,
 		.max_bytes = (uint64_t)DEFAULT_MB << 20 };
-	static const char name[] = "references/checkpoint_policy.json";
+}
+
+int checkpoint_policy_parse(struct arena *a, struct bytes text, struct checkpoint_policy *ret, struct err *e)
+{
+	struct checkpoint_policy p;
 	struct json *doc;
 
-	if (doc_read(st->sys, st->a, st->root_fd, name, POLICY_LIMIT, FILE_BENEATH, &doc, e)) {
+	if (json_parse(a, text, CHECKPOINT_POLICY_FILE, NULL, &doc, e))
+		return e->rc;
+	if (!json_is(doc, JSON_OBJECT))
+		return err_set(
+			e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", CHECKPOINT_POLICY_FILE);
+	checkpoint_policy_defaults(&p);
+	p.is_file = true;
+	if (read_policy(a, doc, &p, e))
+		return e->rc;
+	*ret = p;
+	return OK;
+}
+
+/* Member by member what loses less, and what takes less room at once. */
+static void only_stricter(struct checkpoint_policy *p)
+{
+	struct checkpoint_policy d;
+
+	checkpoint_policy_defaults(&d);
+	if (p->keep_recent < d.keep_recent)
+		p->keep_recent = d.keep_recent;
+	if (p->keep_days < d.keep_days)
+		p->keep_days = d.keep_days;
+	if (p->max_files > d.max_files)
+		p->max_files = d.max_files;
+	if (p->max_bytes > d.max_bytes)
+		p->max_bytes = d.max_bytes;
+	p->max_total_mb = d.max_total_mb;
+	p->protect_referenced = p->protect_pinned = true;
+	p->excludes = NULL;
+	p->exclude_count = 0;
+}
+
+bool checkpoint_policy_loosens(const struct checkpoint_policy *p)
+{
+	struct checkpoint_policy q = *p;
+
+	only_stricter(&q);
+	return q.keep_recent != p->keep_recent || q.keep_days != p->keep_days ||
+		q.max_files != p->max_files || q.max_bytes != p->max_bytes ||
+		q.max_total_mb != p->max_total_mb || !p->protect_referenced || !p->protect_pinned ||
+		p->exclude_count;
+}
+
+static int policy_unreadable(struct err *e)
+{
+	return err_wrap(e, "how checkpoints are kept cannot be read; mend %s, or move it away",
+		CHECKPOINT_POLICY_FILE);
+}
+
+/* A policy that is there and not valid is an error, not the defaults: those could delete what the user
+ * wanted to keep. */
+int checkpoint_policy(struct checkpoint_store *st, struct checkpoint_policy *ret, struct err *e)
+{
+	struct checkpoint_policy p;
+	struct bytes text = st->policy;
+
+	if (!text.p &&
+		file_read(st->sys, st->a, st->root_fd, CHECKPOINT_POLICY_FILE, POLICY_LIMIT, FILE_BENEATH,
+			&text, e)) {
 		if (e->rc != E_MISSING)
-			return e->rc;
-		*ret = p;
+			return policy_unreadable(e);
+		checkpoint_policy_defaults(ret);
 		return OK;
 	}
-	if (!json_is(doc, JSON_OBJECT))
-		return err_set(e, E_INPUT, "CHECKPOINT_POLICY", "%s must hold one object", name);
-	p.is_file = true;
-	if (read_policy(st, doc, &p, e))
-		return e->rc;
+	if (checkpoint_policy_parse(st->a, text, &p, e))
+		return policy_unreadable(e);
+	p.is_accepted = st->policy.p != NULL;
+	if (!p.is_accepted)
+		only_stricter(&p);
 	*ret = p;
 	return OK;
 }

@@ -10,6 +10,7 @@
 #include "propose/propose.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,10 @@ static const char *const *own_paths(struct kernel *k, struct arena *a, const cha
 			(void)file_mkdirs(k->sys, AT_FDCWD, path, 0700, NULL);
 		else if (makes && text_ends(names[i], ".json") && !file_exists(k->sys, AT_FDCWD, path))
 			(void)file_replace(k->sys, AT_FDCWD, path, 0600, BYTES_LITERAL("{}\n"), NULL);
-		all[kept++] = path;
+		/* Walls stand on what is really there. */
+		char *real = realpath(path, NULL);
+		all[kept++] = real ? arena_strdup(a, real) : path;
+		free(real);
 	}
 	return all;
 }

@@ -25,6 +25,8 @@ static void add_approver(
 	struct json *doc;
 	struct buf text;
 
+	if (who->proof)
+		json_set(a, about, "approver", json_copy(a, who->proof));
 	if (!who->key)
 		return;
 	doc = json_new(a, JSON_OBJECT);
@@ -168,14 +170,16 @@ static int make_grant(struct approval_store *st, struct grant *g, const struct p
 	struct kernel *k = st->k;
 	struct arena *a = st->a;
 	char *id;
-	int rc = record_new_id(a, k->sys, "", &id, e);
+	int rc = g->id ? OK : record_new_id(a, k->sys, "", &id, e);
 
 	if (rc)
 		return rc;
-	g->id = arena_printf(a, "grant-%.12s", id);
-	/* Whole seconds: what is written reads back the same. */
-	g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
-	g->responder = who->name;
+	if (!g->id) { /* else all of it was written down and signed before */
+		g->id = arena_printf(a, "grant-%.12s", id);
+		/* Whole seconds: what is written reads back the same. */
+		g->created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
+		g->responder = who->name;
+	}
 	rc = record(k, a, GRANT_EFFECT, "grant", grant_to_json(a, g), who, ret_receipt, e);
 	if (rc)
 		return rc;
@@ -221,9 +225,9 @@ int grant_draft(struct arena *a, const struct json *request, const struct approv
 }
 
 /* Receipt, document, then the file for older readers.  An error after the receipt leaves a grant on record
- * that nobody can use. */
-int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
-	const struct person *who, struct json **ret_receipt, struct err *e)
+ * that nobody can use.  The terms are given, or stand in a signed message. */
+static int approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
+	struct bytes message, const struct person *who, struct json **ret_receipt, struct err *e)
 {
 	AUTO(approval_store_close) struct approval_store st = { .lock_fd = -1 };
 	struct json *entry, *receipt;
@@ -234,8 +238,15 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 	if (rc)
 		return rc;
 	const struct json *request = json_get(entry, "request");
+	struct person named = *who;
 	struct grant g;
-	rc = grant_draft(a, request, t, &g, e);
+	if (who->proof) { /* with the second half of what was signed, so that the receipt alone can be checked */
+		struct json *proof = json_copy(a, who->proof);
+		json_sets(a, proof, "request_sha256", json_sha256(a, request));
+		named.proof = proof;
+		who = &named;
+	}
+	rc = t ? grant_draft(a, request, t, &g, e) : approval_check_signed(k, a, request, message, &g, e);
 	if (rc == OK)
 		rc = make_grant(&st, &g, who, &receipt, e);
 	if (rc)
@@ -248,6 +259,18 @@ int approval_approve(struct kernel *k, struct arena *a, const char *id, const st
 	if (rc == OK)
 		*ret_receipt = receipt;
 	return rc;
+}
+
+int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
+	const struct person *who, struct json **ret_receipt, struct err *e)
+{
+	return approve(k, a, id, t, (struct bytes){ 0 }, who, ret_receipt, e);
+}
+
+int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, struct bytes message,
+	const struct person *who, struct json **ret_receipt, struct err *e)
+{
+	return approve(k, a, id, NULL, message, who, ret_receipt, e);
 }
 
 /* A grant nobody asked for; drafted by grant_draft_for(). */

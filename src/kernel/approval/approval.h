@@ -49,6 +49,14 @@ int approval_get(struct kernel *k, struct arena *a, const char *id, struct json 
  * granted so far. */
 int approval_approve(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
 	const struct person *who, struct json **ret_receipt, struct err *e);
+/* The same with an answer that was signed elsewhere; `who` comes from person_open_signed() with the same message.  APPROVAL_MESSAGE when it
+ * is about something else. */
+int approval_approve_signed(struct kernel *k, struct arena *a, const char *id, struct bytes message,
+	const struct person *who, struct json **ret_receipt, struct err *e);
+/* The bytes that an OpenSSH key signs to say yes on these terms (docs/formats/approvals.md); and what they would grant. */
+int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
+	struct bytes *ret, struct err *e);
+int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e);
 int approval_deny(struct kernel *k, struct arena *a, const char *id, const char *reason,
 	const struct person *who, struct json **ret_receipt, struct err *e);
 int grant_revoke(struct kernel *k, struct arena *a, const char *grant_id, const char *reason,

@@ -30,4 +30,8 @@ bool grant_is_ours(struct kernel *k, struct arena *a, const struct json *receipt
 /* The signed decision that this entry's request was made for is ours and is about these very bytes. */
 bool request_is_genuine(struct kernel *k, struct arena *a, const struct json *entry);
 
+/* signed.c: the message is an answer to this very question, on terms that a person may give: *ret is what it grants. */
+int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,
+	struct grant *ret, struct err *e);
+
 #endif

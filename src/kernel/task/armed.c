@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <string.h>
 
@@ -30,7 +31,8 @@ enum { KEPT_BYTES = 256 << 10, ARMED_MAX = 1000, BELOW = RESOLVE_BENEATH | RESOL
 struct armed_file {
 	const char *root, *path; /* path: below root */
 	struct stat st;
-	struct bytes text; /* p NULL: not kept */
+	struct bytes text; /* of a file; p NULL: not kept */
+	const char *target; /* of a symbolic link; or NULL */
 	struct armed_file *next;
 };
 
@@ -61,6 +63,16 @@ struct search {
 	size_t n;
 };
 
+/* Where a link leads; NULL when that cannot be read, or is longer than any path. */
+static const char *read_target(struct search *x, const char *path)
+{
+	struct sys *s = x->t->k->sys;
+	char target[PATH_MAX];
+	ssize_t n = s->readlink(s, x->root_fd, path, target, sizeof(target));
+
+	return n > 0 && n < (ssize_t)sizeof(target) ? arena_strndup(x->t->a, target, (size_t)n) : NULL;
+}
+
 static void add_file(struct search *x, const char *path, const struct stat *st)
 {
 	struct task *t = x->t;
@@ -74,6 +86,8 @@ static void add_file(struct search *x, const char *path, const struct stat *st)
 	if (x->keeps && S_ISREG(st->st_mode) &&
 		file_read(t->k->sys, t->a, x->root_fd, path, KEPT_BYTES, FILE_BENEATH, &f->text, NULL))
 		f->text.p = NULL;
+	if (x->keeps && S_ISLNK(st->st_mode))
+		f->target = read_target(x, path);
 	x->list = f;
 	x->n++;
 }
@@ -210,6 +224,21 @@ static const char *rename_away(struct task *t, int dir, const char *name)
 	return NULL;
 }
 
+static bool is_kept(const struct armed_file *old)
+{
+	return old && (old->text.p || old->target);
+}
+
+/* A link comes back as the link it was: to the same text, whatever that leads to. */
+static bool put_back(struct task *t, int dir, const char *name, const struct armed_file *old)
+{
+	struct sys *s = t->k->sys;
+
+	if (old->target)
+		return s->symlink(s, old->target, dir, name) == 0;
+	return file_replace(s, dir, name, old->st.st_mode & 0777, old->text, NULL) == OK;
+}
+
 /* Holds what is there under this name and puts `old`, unless NULL, in its place. */
 static void set_right(struct task *t, int root_fd, const char *path, bool is_there,
 	const struct armed_file *old, const char *why)
@@ -224,13 +253,13 @@ static void set_right(struct task *t, int root_fd, const char *path, bool is_the
 			arena_printf(t->a, "%s; it could not be held: %s", why, strerror(errno)));
 		return;
 	}
-	if (!old || !old->text.p) {
+	if (!is_kept(old)) {
 		tell(t, path, old ? "lost" : "held", as, why);
 		return;
 	}
 	if (dir < 0 && file_mkdirs(s, root_fd, parent, 0755, NULL) == OK)
 		dir = s->open(s, root_fd, parent, O_RDONLY | O_DIRECTORY, 0, BELOW);
-	bool is_back = dir >= 0 && file_replace(s, dir, name, old->st.st_mode & 0777, old->text, NULL) == OK;
+	bool is_back = dir >= 0 && put_back(t, dir, name, old);
 	tell(t, path, is_back ? "put_back" : "lost", as, why);
 }
 
@@ -355,8 +384,8 @@ static void strip_set_ids(
 	tell(t, rel, is_done ? "stripped" : "left", NULL, "it would run as its owner or group");
 }
 
-/* A workspace below that this run can have made or moved there.  One that a person has made or decided about is theirs: it may be in use
- * beside the run, and its files permit nothing that its person has not accepted. */
+/* A workspace below that this run can have made or moved there.  One that the helm home knows was made or is used by somebody beside the
+ * run, and what is recorded there is theirs; its files permit nothing that a person has not accepted. */
 static bool is_new_workspace(
 	struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
@@ -370,7 +399,7 @@ static bool is_new_workspace(
 		return false;
 	const char *root =
 		arena_printf(t->a, "%s/%.*s", task_tree(t), (int)(strlen(rel) - strlen(name) - 1), rel);
-	return !posture_is_theirs(s, t->a, t->k->ws, root);
+	return !posture_knows(s, t->a, t->k->ws, root);
 }
 
 /* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
@@ -420,10 +449,31 @@ static const char *say(struct task *t)
 	return arena_printf(t->a, "this run left behind what would start programs later: %s", text.p);
 }
 
+/* Links first, as wholes: where one was replaced by a directory, that is held with all that is in it. */
+static void check_links(struct task *t)
+{
+	struct sys *s = t->k->sys;
+	struct stat st;
+
+	for (struct armed_file *f = t->armed; f; f = f->next) {
+		AUTO(close_fd) int fd = -1;
+		if (!f->target || file_open_dir(s, AT_FDCWD, f->root, &fd, NULL))
+			continue;
+		bool is_there = s->stat(s, fd, f->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		if (is_there && is_same(&f->st, &st))
+			continue;
+		set_right(t, fd, f->path, is_there, f, is_there ? why_armed(f->path) : "it was removed");
+		/* As it is now it is right: nothing more is to be done about it. */
+		(void)s->stat(s, fd, f->path, &f->st, AT_SYMLINK_NOFOLLOW);
+	}
+}
+
 /* When nothing of the run is left: at the roots, against what was noted. */
 void armed_check(struct task *t)
 {
 	struct sys *s = t->k->sys;
+
+	check_links(t);
 	struct armed_file *now = search(t, false);
 
 	for (struct armed_file *f = now; f; f = f->next) {
@@ -435,7 +485,7 @@ void armed_check(struct task *t)
 		AUTO(close_fd) int fd = -1;
 		bool is_gone = !find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
 		/* Who removes a repository removes its configuration. */
-		if (is_gone && !text_starts(f->path, ".git/") && f->text.p &&
+		if (is_gone && !text_starts(f->path, ".git/") && is_kept(f) &&
 			file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
 			set_right(t, fd, f->path, false, f, "it was removed");
 	}

@@ -24,17 +24,21 @@ int pause_load(struct sys *s, struct arena *a, const struct workspace *ws, struc
 	return OK;
 }
 
-/* Why the profile is paused, or NULL. */
-const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile)
+const char *pause_in_force(struct kernel *k, struct arena *a, const char *profile, const char **ret_instead)
 {
 	struct json *doc;
 	struct err e = { 0 };
 
-	if (pause_load(k->sys, a, k->ws, &doc, &e))
+	if (pause_load(k->sys, a, k->ws, &doc, &e)) {
+		*ret_instead = arena_printf(
+			a, "a person mends %s/" PAUSE_FILE ", or moves it away", k->ws->state_dir);
 		return arena_strdup(a, e.text);
+	}
 	const struct json *entry = json_get(doc, profile);
 	if (!entry)
 		return NULL;
+	*ret_instead = arena_printf(
+		a, "wait until a person ends the pause with 'helm profile resume %s --token TOKEN'", profile);
 	return arena_printf(
 		a, "profile %s is paused: %s", profile, json_get_text(entry, "reason", "no reason given"));
 }
@@ -116,7 +120,11 @@ int resume_profile(struct kernel *k, struct arena *a, const char *profile, const
 {
 	struct pausing p = { .profile = profile, .token = token };
 	struct json *about = json_new(a, JSON_OBJECT), *receipt;
+	int rc = pause_load(
+		k->sys, a, k->ws, &receipt, e); /* while nobody can say what is paused, nothing is resumed */
 
+	if (rc)
+		return rc;
 	json_sets(a, about, "profile", profile);
 	return posture_change(k, a,
 		&(struct act){ .effect_id = "helm.profile/resume", .type = "setting", .about = about },

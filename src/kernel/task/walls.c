@@ -11,6 +11,7 @@
 #include "model/secret.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 extern char **environ;
@@ -94,6 +95,11 @@ static const char *const *environment_of(const struct task *t)
 }
 
 /* ---- places ---- */
+
+const char *task_tree(const struct task *t)
+{
+	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
+}
 
 static void add_path(struct arena *a, struct json *list, const char *path)
 {
@@ -196,14 +202,30 @@ static const char *const *writable_paths(const struct task *t)
 	return path_list(a, list);
 }
 
-/* What is there, lies where the run may write, and is not listed yet. */
+/* The path without links, NULL when there is nothing. */
+static const char *real_path(const struct task *t, const char *path)
+{
+	struct sys *s = t->k->sys;
+	char real[PATH_MAX];
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_PATH, 0, 0);
+	ssize_t n = fd < 0
+		? -1
+		: s->readlink(s, AT_FDCWD, arena_printf(t->a, "/proc/self/fd/%d", fd), real, sizeof(real));
+
+	return n > 0 && n < (ssize_t)sizeof(real) ? arena_strndup(t->a, real, (size_t)n) : NULL;
+}
+
+/* What is there, lies where the run may write, and is not listed yet.  A mount lies on what a link leads to, and the
+ * link itself can be replaced: so what it leads to is listed, and the link is armed.c's. */
 static void freeze(const struct task *t, const char *const *writable, const char *path, struct json *list)
 {
+	const char *real = is_in_one(path, writable) ? real_path(t, path) : NULL;
+
 	json_each (one, list)
-		if (path_is_below(path, json_text(one)))
+		if (!real || path_is_below(real, json_text(one)))
 			return;
-	if (is_in_one(path, writable) && file_exists(t->k->sys, AT_FDCWD, path))
-		add_path(t->a, list, path);
+	if (real && is_in_one(real, writable))
+		add_path(t->a, list, real);
 }
 
 /* The directory that holds a client's settings is closed as a whole, so that no other file of settings appears in it.  One that the
@@ -236,6 +258,109 @@ static void freeze_armed(
 		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
 }
 
+/* ---- the same deeper in the tree ---- */
+
+/* Who looks for settings below the roots before a run: at what git has in its index, up to INDEX_BYTES of it, and at the first
+ * NESTED_ENTRIES entries of the tree.  At most NESTED_CLOSED places are closed.  What lies beyond is found afterwards (armed.c). */
+enum { INDEX_BYTES = 64 << 20, NESTED_ENTRIES = 4000, NESTED_CLOSED = 64 };
+
+struct nested {
+	const struct task *t;
+	const char *const *writable;
+	const char *root;
+	struct json *list;
+	size_t entries, closed;
+};
+
+static void freeze_one(struct nested *x, const char *path)
+{
+	size_t before = x->list->n;
+
+	if (x->closed < NESTED_CLOSED)
+		freeze(x->t, x->writable, path, x->list);
+	x->closed += x->list->n - before;
+}
+
+/* A path below the root.  Settings that lie deeper than the root are closed by the directory that holds them. */
+static void freeze_nested(struct nested *x, const char *rel)
+{
+	struct arena *a = x->t->a;
+
+	for (const char *p = strchr(rel, '/'); p; p = strchr(p + 1, '/')) {
+		const char *below = p + 1, *slash = strchr(below, '/');
+		if (clients_care(below) == CARE_NONE && !text_eq(below, ".envrc"))
+			continue;
+		bool is_shared = text_starts(below, ".github/") || text_starts(below, ".config/");
+		if (is_shared)
+			slash = strrchr(below, '/');
+		freeze_one(x,
+			arena_printf(a, "%s/%.*s", x->root,
+				(int)(slash ? (size_t)(slash - rel) : strlen(rel)), rel));
+		return;
+	}
+}
+
+static int look_nested(
+	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
+{
+	struct nested *x = arg;
+
+	(void)parent;
+	(void)e;
+	if (++x->entries > NESTED_ENTRIES)
+		return E_LIMIT;
+	if (!S_ISDIR(st->st_mode)) {
+		freeze_nested(x, rel);
+		return 0;
+	}
+	/* Hooks of repositories below are looked at afterwards: trees of builds hold such repositories, and a mount in
+	 * one would keep a run from removing it. */
+	return text_eq(name, ".git") || text_eq(name, "node_modules") ? FILE_SKIP : 0;
+}
+
+static uint32_t big(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* The paths in git's index, versions 2 and 3, as gitformat-index(5) has them.  The file comes from the tree: each number
+ * is checked, and a path only says where to look. */
+static void look_in_index(struct nested *x, struct bytes index)
+{
+	enum { HEAD = 12, FIXED = 62, FLAGS = 60, EXTENDED = 0x40 };
+
+	if (index.n < HEAD || memcmp(index.p, "DIRC", 4) != 0 ||
+		(big(index.p + 4) != 2 && big(index.p + 4) != 3))
+		return;
+	uint32_t n = big(index.p + 8);
+	for (size_t at = HEAD; n > 0 && at + FIXED + 1 < index.n; n--) {
+		size_t name = at + FIXED + (index.p[at + FLAGS] & EXTENDED ? 2 : 0);
+		const uint8_t *end = name < index.n ? memchr(index.p + name, '\0', index.n - name) : NULL;
+		if (!end)
+			return;
+		const char *rel = (const char *)index.p + name;
+		if (*rel != '/' && !strstr(rel, ".."))
+			freeze_nested(x, rel);
+		size_t length = (size_t)(end - index.p) - at;
+		at += (length + 8) & ~(size_t)7;
+	}
+}
+
+static void freeze_deeper(
+	const struct task *t, const char *const *writable, const char *root, struct json *list)
+{
+	struct nested x = { t, writable, root, list, 0, 0 };
+	AUTO(close_fd) int fd = -1;
+	AUTO(arena_done) struct arena a = { .limit_bytes = 2 * (size_t)INDEX_BYTES };
+	struct bytes index;
+
+	if (file_open_dir(t->k->sys, AT_FDCWD, root, &fd, NULL))
+		return;
+	if (file_read(t->k->sys, &a, fd, ".git/index", INDEX_BYTES, FILE_BENEATH, &index, NULL) == OK)
+		look_in_index(&x, index);
+	(void)file_walk(t->k->sys, fd, ".", look_nested, &x, NULL);
+}
+
 /* What decides about runs must not be changed by one, although it lies where a run may write: state, the
  * workspace's own rules, the settings that arm the guard in agent clients, and hooks.  What does not exist yet is armed.c's. */
 static const char *const *frozen_paths(const struct task *t, const char *const *writable)
@@ -251,12 +376,8 @@ static const char *const *frozen_paths(const struct task *t, const char *const *
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
 			freeze_armed(t, writable, roots[i], list);
+	freeze_deeper(t, writable, task_tree(t), list);
 	return path_list(a, list);
-}
-
-const char *task_tree(const struct task *t)
-{
-	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
 }
 
 /* Runs in the child, as the last thing before it becomes the command. */
@@ -268,7 +389,7 @@ static bool last_look(void *arg, char *why, size_t why_n)
 /* A person has accepted for this machine that runs go on without walls that it cannot put up. */
 bool task_degraded(const struct task *t)
 {
-	return json_get_bool(posture_of(t->k->sys, t->k->ws)->word, "degraded", false);
+	return posture_is_degraded(t->k->sys, t->a, t->k->ws);
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */

@@ -1,0 +1,134 @@
+/* signed.c — a person answers with a key of OpenSSH, also one in a hardware authenticator.
+ *
+ * The answer is written down first, signed by `ssh-keygen -Y sign`, and then brought here.  What is signed is the grant itself, whole,
+ * and the digest of the question it answers:
+ *
+ *	helm:approval:v2 NEWLINE {"grant":{...},"request_sha256":"sha256:..."}
+ *
+ * in canonical JSON.  So nothing is left to whoever carries the file: how far the answer reaches and when it ends is in the signed
+ * bytes.  Here the grant is drafted again from the question as it stands on record, on the terms that the file names; only when that
+ * gives the same bytes is it what a person would have been shown. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/approval/parts.h"
+
+#include <string.h>
+
+static const char DOMAIN[] = "helm:approval:v2\n";
+static const char RESPONDER[] = "a registered ssh key"; /* metadata.approver says which */
+enum { LATEST_S = 24 * 3600, EARLY_S = 60, LONGEST_S = 30 * 24 * 3600 };
+
+static struct bytes message_of(struct arena *a, const struct grant *g, const char *request_sha256)
+{
+	struct json *doc = json_new(a, JSON_OBJECT);
+	struct buf text;
+
+	json_set(a, doc, "grant", grant_to_json(a, g));
+	json_sets(a, doc, "request_sha256", request_sha256);
+	buf_init(&text, a);
+	buf_adds(&text, DOMAIN);
+	json_canonical(&text, doc);
+	return buf_bytes(&text);
+}
+
+int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
+	struct bytes *ret, struct err *e)
+{
+	struct json *entry;
+	struct grant g;
+	char *name;
+	int rc = approval_get(k, a, id, &entry, e);
+
+	if (rc)
+		return rc;
+	const char *state = request_state(entry, k->sys->now_us(k->sys));
+	if (!text_eq(state, "pending"))
+		return err_set(e, E_INPUT, "APPROVAL_SETTLED", "request %s is %s already", id, state);
+	rc = grant_draft(a, json_get(entry, "request"), t, &g, e);
+	if (rc == OK)
+		rc = record_new_id(a, k->sys, "", &name, e);
+	if (rc)
+		return rc;
+	g.id = arena_printf(a, "grant-%.12s", name);
+	g.created_us = k->sys->now_us(k->sys) / 1000000 * 1000000;
+	g.responder = RESPONDER;
+	*ret = message_of(a, &g, json_sha256(a, json_get(entry, "request")));
+	return OK;
+}
+
+int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e)
+{
+	const size_t n = sizeof(DOMAIN) - 1;
+	struct json *doc;
+	struct err why = { 0 };
+
+	if (text.n <= n || memcmp(text.p, DOMAIN, n) != 0 ||
+		json_parse(a, (struct bytes){ text.p + n, text.n - n }, "answer", NULL, &doc, &why) ||
+		grant_from_json(a, json_get(doc, "grant"), ret, &why) ||
+		!bytes_eq(text, message_of(a, ret, json_get_text(doc, "request_sha256", ""))))
+		return err_set(e, E_INPUT, "APPROVAL_MESSAGE",
+			"this is no answer to sign; 'helm approval message REQUEST' writes one");
+	return OK;
+}
+
+/* What the command line checks when a person names the terms, asked again of the file. */
+static int check_terms(struct kernel *k, struct arena *a, const struct grant *g, struct err *e)
+{
+	const int64_t second = 1000000, now = k->sys->now_us(k->sys);
+
+	if (g->created_us > now + EARLY_S * second || g->created_us < now - LATEST_S * second)
+		return err_set(e, E_INPUT, "APPROVAL_MESSAGE",
+			"this answer was written on another day; 'helm approval message REQUEST' writes a new "
+			"one");
+	if (g->expires_us <= now || g->expires_us > g->created_us + LONGEST_S * second)
+		return err_set(e, E_INPUT, "APPROVAL_END",
+			"what this answer grants is over already, or would last longer than 30 days");
+	if (g->path &&
+		(path_is_below(k->ws->root, g->path) || (k->ws->home && path_is_below(k->ws->home, g->path))))
+		return err_set(e, E_INPUT, "APPROVAL_PATH",
+			"'%s' holds the whole workspace or home: name a directory inside", g->path);
+	const char *host = g->host ? host_of(a, g->host) : NULL;
+	if (g->host && (!host || strcasecmp(host, g->host) != 0))
+		return err_set(e, E_INPUT, "APPROVAL_HOST", "'%s' is no plain name of a host", g->host);
+	return text_is_id(g->id) && text_starts(g->id, "grant-")
+		? OK
+		: err_set(e, E_INPUT, "APPROVAL_MESSAGE", "the answer's own name is not one of ours");
+}
+
+/* Drafted again on the terms of `said`, for this session only or not: is it the very same? */
+static bool is_drafted(struct arena *a, const struct json *request, const struct grant *said,
+	bool is_for_session, struct bytes message)
+{
+	struct approval_terms t = { .reach = said->reach,
+		.is_once = said->is_once,
+		.is_for_session = is_for_session,
+		.path = said->path,
+		.host = said->host,
+		.expires_us = said->expires_us };
+	struct grant g;
+
+	if (grant_draft(a, request, &t, &g, NULL))
+		return false;
+	g.id = said->id;
+	g.created_us = said->created_us;
+	g.responder = RESPONDER;
+	return bytes_eq(message, message_of(a, &g, json_sha256(a, request)));
+}
+
+int approval_check_signed(struct kernel *k, struct arena *a, const struct json *request, struct bytes message,
+	struct grant *ret, struct err *e)
+{
+	struct grant said;
+	int rc = approval_message_read(a, message, &said, e);
+
+	if (rc == OK)
+		rc = check_terms(k, a, &said, e);
+	if (rc)
+		return rc;
+	if (!is_drafted(a, request, &said, false, message) && !is_drafted(a, request, &said, true, message))
+		return err_set(e, E_DENIED, "APPROVAL_MESSAGE",
+			"this answer is not about request %s as it was asked",
+			json_get_text(request, "approval_id", ""));
+	*ret = said;
+	return OK;
+}
