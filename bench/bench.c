@@ -70,6 +70,8 @@ static const struct bench_row rows[] = {
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },
+	{ "egress_rate", bench_egress_rate, 0.5, true,
+		"bytes through the door to named hosts, against the same through one loopback connection" },
 	{ "session_decide", bench_session_decide, 2, false,
 		"a hook inside a supervised session on a call that is decided and signed, against /bin/true" },
 	{ "session_storm", bench_session_storm, 6, false,

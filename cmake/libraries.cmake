@@ -64,6 +64,12 @@ function(helm_link_whole target)
   endif()
   target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/sys/noload.c)
   set_target_properties(${target} PROPERTIES HELM_WHOLE ON)
+  # getaddrinfo() is told to use only the sources inside libc (execute/egress/resolve.c), and the linker warns of others.
+  set(CMAKE_REQUIRED_LINK_OPTIONS -static-pie -Wl,--no-warnings)
+  check_c_source_compiles("int main(void) { return 0; }" HELM_CAN_LINK_QUIETLY)
+  if(HELM_CAN_LINK_QUIETLY)
+    target_link_options(${target} PRIVATE -Wl,--no-warnings)
+  endif()
   target_link_options(${target} PRIVATE -Wl,-z,pack-relative-relocs
     -Wl,--wrap=dlopen -Wl,--wrap=dlsym -Wl,--wrap=dlclose -Wl,--wrap=dlerror)
 endfunction()

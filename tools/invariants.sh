@@ -2,6 +2,7 @@
 # invariants.sh — every INV-nnn of docs/INVARIANTS.md has a number of its own and names tests that exist:
 #   verify: tests/unit/x_test.c::name      a cmocka test of that name
 #   verify: tests/cli/x.t::description     a TAP line of that description
+# Those that SECURITY.md cites are among them.
 set -u
 cd "${HELM_SOURCE:-$(dirname "$0")/..}" || exit 1
 export LC_ALL=C
@@ -48,6 +49,10 @@ while IFS='	' read -r id target; do
 		esac || echo "$id: no test '$name' in $file"
 	fi
 done <"$report.pairs" >>"$report"
+
+grep -oE 'INV-[0-9]+' SECURITY.md 2>/dev/null | sort -u | while read -r id; do
+	grep -q "^$id	" "$report.pairs" || echo "SECURITY.md: $id is not in docs/INVARIANTS.md"
+done >>"$report"
 
 [ -s "$report" ] || exit 0
 cat "$report"

@@ -60,6 +60,15 @@ static bool is_spelled(struct arena *a, struct bytes text, const struct json *re
 	return bytes_eq(buf_bytes(&spelling), text);
 }
 
+static bool names_key(const struct json *receipt, const struct trusted_key *key)
+{
+	uint8_t named[KEY_SIZE];
+
+	return key &&
+		trust_parse_key(json_get_text(json_get(receipt, "public_key_set"), "ed25519", ""), named) &&
+		memcmp(named, key->key, KEY_SIZE) == 0;
+}
+
 /* A line is good when it is unchanged under the key it names and belongs to our chain; it is trusted when
  * that key is ours.  The chain is the session of the first trusted receipt, so somebody else's chain at
  * the beginning of a file cannot take its place.  The scratch arena is freed per line; only the facts in
@@ -70,11 +79,17 @@ static void judge_line(struct planning *p, struct line *l, struct bytes text)
 	struct trust anyone = { .allow_self_attested = true };
 	struct verification v;
 	struct json *receipt;
-	struct hash chain;
 
-	verification_begin(&v, &scratch, &anyone, "receipt");
-	if (!verify_receipt_line(&v, text, "line", &receipt, &l->chain) || v.integrity != ANSWER_YES ||
-		!is_spelled(&scratch, text, receipt))
+	verification_begin(&v, &scratch, &p->trust, "receipt");
+	bool is_trusted =
+		verify_receipt_line(&v, text, "line", &receipt, &l->chain) && v.trusted == ANSWER_YES;
+	/* By the key it names, in the form of today: then a second verification could say nothing else. */
+	if (!is_trusted || v.integrity != ANSWER_YES || v.is_legacy || !names_key(receipt, v.signer_key)) {
+		verification_begin(&v, &scratch, &anyone, "receipt");
+		if (!verify_receipt_line(&v, text, "line", &receipt, &l->chain) || v.integrity != ANSWER_YES)
+			return;
+	}
+	if (!is_spelled(&scratch, text, receipt))
 		return;
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
 	const char *prev = json_get_text(receipt, "prev_hash", ""),
@@ -82,8 +97,7 @@ static void judge_line(struct planning *p, struct line *l, struct bytes text)
 	if (clock < 1 || (*prev && !hash_from_hex(prev, &l->prev)))
 		return;
 	l->clock = (uint64_t)clock;
-	verification_begin(&v, &scratch, &p->trust, "receipt");
-	l->is_trusted = verify_receipt_line(&v, text, "line", &receipt, &chain) && v.trusted == ANSWER_YES;
+	l->is_trusted = is_trusted;
 	if (!p->session && l->is_trusted)
 		p->session = arena_strdup(p->a, session);
 	l->is_good = p->session && text_eq(p->session, session);
@@ -525,32 +539,53 @@ static int make_plan(struct planning *p, const struct log_report *report, struct
 	return rc;
 }
 
-/* The check and the plan both look at the log under the caller's lock, so they see the same bytes.  Wrong
- * leaves alone can be made again from the receipts and need no plan. */
-static int repair_locked(struct recorder *r, struct arena *a, const struct trust *trust,
-	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
+/* Under the lock: what is to be done about the log as it is now, for the reasons in the report. */
+static int plan_locked(struct recorder *r, struct arena *a, const struct trust *trust,
+	const struct log_report *report, struct log_plan *ret, struct err *e)
 {
 	AUTO(log_cut_close)
 	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
 	struct planning p = { .sys = r->sys, .a = a, .r = r, .trust = *trust, .cut = &cut };
-	bool is_current;
-	int rc = log_check_cut(
-		r->sys, a, r->state_fd, CUT_LOCKED, trust, options, &ret->report, &is_current, e);
+	int rc = log_cut_take(r->sys, a, r->state_fd, CUT_LOCKED, &cut, e);
 
-	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
-		return rc;
-	if (!ret->report.is_damaged)
-		return log_rebuild(r, a, e);
-	rc = log_cut_take(r->sys, a, r->state_fd, CUT_LOCKED, &cut, e);
 	if (rc == OK)
-		rc = make_plan(&p, &ret->report, e);
-	ret->plan = p.plan;
-	return rc || !apply ? rc : log_repair(r, a, &p.plan, &ret->seam, e);
+		rc = make_plan(&p, report, e);
+	*ret = p.plan;
+	return rc;
+}
+
+static bool has_work(const struct log_plan *plan)
+{
+	return plan->n || plan->gaps.n || plan->drops_heads;
+}
+
+/* The report was made beside writers.  The plan judges every line again, so when it finds work, that is what counts.  Where a plan shows
+ * nothing (anchors, a log that was cut, or somebody else was faster) the check is made again under the same lock.  Wrong
+ * leaves alone can be made again from the receipts and need no plan. */
+static int repair_locked(struct recorder *r, struct arena *a, const struct trust *trust,
+	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
+{
+	bool is_current, is_sure = ret->report.is_damaged && !ret->report.has_wrong_anchors;
+	int rc = is_sure ? plan_locked(r, a, trust, &ret->report, &ret->plan, e) : OK;
+
+	if (rc)
+		return rc;
+	if (!is_sure || !has_work(&ret->plan)) {
+		ret->report = (struct log_report){ 0 };
+		rc = log_check_cut(
+			r->sys, a, r->state_fd, CUT_LOCKED, trust, options, &ret->report, &is_current, e);
+		if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
+			return rc;
+		if (!ret->report.is_damaged)
+			return log_rebuild(r, a, e);
+		rc = plan_locked(r, a, trust, &ret->report, &ret->plan, e);
+	}
+	return rc || !apply ? rc : log_repair(r, a, &ret->plan, &ret->seam, e);
 }
 
 /* A log is looked at beside its writers, who would wait for as long as verifying all of it takes.  When only leaves are wrong they are made
  * again under the lock, without a second look: who makes them follows the chain, and refuses where anything else is wrong by then.
- * Real damage is looked at a second time under the lock, and that look is the one that counts. */
+ * Real damage is planned for under the lock. */
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
@@ -562,10 +597,8 @@ int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	if (rc)
 		return rc;
 	rc = ret->report.is_damaged ? E_CORRUPT : log_rebuild(r, a, e);
-	if (rc == E_CORRUPT) {
-		ret->report = (struct log_report){ 0 };
+	if (rc == E_CORRUPT)
 		rc = repair_locked(r, a, trust, options, apply, ret, e);
-	}
 	recorder_unlock(r);
 	return rc;
 }

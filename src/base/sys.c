@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -267,6 +268,83 @@ static bool real_port_open(struct sys *s, uint16_t port)
 	return rc == 0;
 }
 
+static bool local_address(const char *path, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(ret->sun_path)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	memcpy(ret->sun_path, path, strlen(path) + 1);
+	return true;
+}
+
+static int real_connect_local(struct sys *s, const char *path, int timeout_ms)
+{
+	struct timeval limit = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	struct sockaddr_un to;
+
+	(void)s;
+	if (!local_address(path, &to))
+		return -1;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 &&
+		connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0)
+		return fd;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* A socket file that a killed process left refuses connections; only such a one is replaced. */
+static int real_listen_local(struct sys *s, const char *path)
+{
+	struct sockaddr_un at;
+	struct stat st;
+	int old = real_connect_local(s, path, 1000);
+
+	if (old >= 0) {
+		close(old);
+		errno = EADDRINUSE;
+		return -1;
+	}
+	if (errno == ECONNREFUSED && lstat(path, &st) == 0 && S_ISSOCK(st.st_mode))
+		(void)unlink(path);
+	if (!local_address(path, &at))
+		return -1;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -1;
+	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0 && chmod(path, 0666) == 0 &&
+		listen(fd, 64) == 0)
+		return fd;
+	int error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static int real_accept_local(struct sys *s, int fd, uid_t *ret_uid)
+{
+	struct ucred who;
+	socklen_t n = sizeof(who);
+	int to = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	(void)s;
+	if (to < 0)
+		return -1;
+	if (getsockopt(to, SOL_SOCKET, SO_PEERCRED, &who, &n)) {
+		close(to);
+		return -1;
+	}
+	*ret_uid = who.uid;
+	return to;
+}
+
 static uid_t real_euid(struct sys *s)
 {
 	(void)s;
@@ -313,6 +391,9 @@ struct sys *sys_real(void)
 		.getenv = real_getenv,
 		.euid = real_euid,
 		.port_open = real_port_open,
+		.connect_local = real_connect_local,
+		.listen_local = real_listen_local,
+		.accept_local = real_accept_local,
 		.fork = real_fork,
 	};
 	return &real;

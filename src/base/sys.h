@@ -52,6 +52,11 @@ struct sys {
 	const char *(*getenv)(struct sys *, const char *name);
 	uid_t (*euid)(struct sys *);
 	bool (*port_open)(struct sys *, uint16_t port); /* does something listen on loopback? */
+	/* Stream sockets of this machine, by path.  Connected ones give up reading and writing after timeout_ms.  Listening replaces a
+	 * socket that nobody listens on any more, and lets every user connect; accepting says who did. */
+	int (*connect_local)(struct sys *, const char *path, int timeout_ms);
+	int (*listen_local)(struct sys *, const char *path);
+	int (*accept_local)(struct sys *, int fd, uid_t *ret_uid);
 	pid_t (*fork)(struct sys *); /* counted as a spawn; see proc.h for how children are started */
 };
 

@@ -19,6 +19,13 @@ int cmd_schema_validate(struct cli *r, struct err *e);
 extern const struct opt conform_run_opts[];
 int cmd_conform_run(struct cli *r, struct err *e);
 
+/* cmd_egress.c, cmd_egress_suggest.c */
+extern const struct opt egress_list_opts[], egress_check_opts[];
+int cmd_egress_list(struct cli *r, struct err *e);
+int cmd_egress_check(struct cli *r, struct err *e);
+int cmd_egress_suggest(struct cli *r, struct err *e);
+int cmd_egress_serve(struct cli *r, struct err *e);
+
 /* cmd_evidence.c */
 extern const struct opt evidence_export_opts[], evidence_verify_opts[], evidence_prove_opts[];
 int cmd_evidence_export(struct cli *r, struct err *e);
@@ -191,6 +198,12 @@ int cmd_db_rebuild(struct cli *r, struct err *e);
 int cmd_db_verify(struct cli *r, struct err *e);
 int cmd_db_status(struct cli *r, struct err *e);
 int cmd_db_query(struct cli *r, struct err *e);
+
+/* cmd_signer.c */
+extern const struct opt signer_run_opts[];
+int cmd_signer_run(struct cli *r, struct err *e);
+int cmd_signer_use(struct cli *r, struct err *e);
+int cmd_signer_status(struct cli *r, struct err *e);
 
 /* cmd_freeze.c */
 extern const struct opt freeze_opts[], unfreeze_opts[];

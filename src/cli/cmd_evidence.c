@@ -80,6 +80,12 @@ static int load_key(struct cli *r, struct key **ret, struct err *e)
 		if ((rc = workspace_helm_home(r->sys, r->a, &home, e)))
 			return rc;
 		rc = keys_load(r->sys, AT_FDCWD, path_join(r->a, home, "keys"), ret, e);
+		/* A signer vouches for receipts, not for what else somebody puts beside them. */
+		if (rc == OK && key_keeper(*ret)) {
+			key_free(ret);
+			return err_set(e, E_DENIED, "SIGNER_REFUSES",
+				"the signer signs no packs; sign it with a key of your own: --key FILE");
+		}
 		/* Without a key there is no pack; the message says how to make one. */
 		return rc == E_MISSING
 			? err_wrap(e, "a pack must be signed; make a key with 'helm key create'")

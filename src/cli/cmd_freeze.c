@@ -29,7 +29,7 @@ typedef int change_fn(struct kernel *k, struct arena *a, const char *principal, 
 	struct json **ret, struct err *e);
 
 /* Whether the caller may do this. A guarded run may do neither: it could stop others or free itself. */
-static int from_outside(struct cli *r, change_fn *fn, struct err *e)
+static int from_outside(struct cli *r, change_fn *fn, struct person *ret, struct err *e)
 {
 	/* Every guarded run sets this variable for what it starts. */
 	if (r->sys->getenv(r->sys, "HELM_TASK_ID"))
@@ -38,10 +38,7 @@ static int from_outside(struct cli *r, change_fn *fn, struct err *e)
 	if (fn == freeze_set)
 		return OK;
 	/* Anybody may stop; to go on takes a person. */
-	struct person who = { 0 };
-	int rc = person_here(r, &who, e);
-	key_free(&who.key);
-	return rc;
+	return person_here(r, ret, e);
 }
 
 /* What is frozen, since when and why. */
@@ -69,15 +66,18 @@ static int show(struct cli *r, struct err *e)
 static int change(struct cli *r, change_fn *fn, const char *word, struct err *e)
 {
 	const char *who = opt_text(r, "principal", "*");
+	struct person by = { 0 };
 	struct kernel k;
 	struct json *receipt;
-	int rc = from_outside(r, fn, e);
+	int rc = from_outside(r, fn, &by, e);
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
+	k.person = &by;
 	rc = fn(&k, r->a, who, opt_text(r, "reason", ""), &receipt, e);
+	key_free(&by.key);
 	kernel_close(&k);
 	if (rc)
 		return rc;

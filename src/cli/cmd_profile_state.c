@@ -24,6 +24,7 @@ const struct opt profile_pause_opts[] = {
 };
 const struct opt profile_resume_opts[] = {
 	{ "token", OPT_VALUE, "TOKEN", "the token that was shown when it was paused", NULL, true },
+	PERSON_KEY,
 	{ 0 },
 };
 
@@ -115,6 +116,7 @@ const struct opt profile_use_opts[] = {
 /* A guarded run would otherwise loosen the rules that it runs under. */
 int cmd_profile_use(struct cli *r, struct err *e)
 {
+	struct person who = { 0 };
 	struct kernel k;
 	struct json *receipt;
 
@@ -129,11 +131,14 @@ int cmd_profile_use(struct cli *r, struct err *e)
 	const struct profile *chosen;
 	rc = profiles_get(&k.guard.profiles, r->args[0], &chosen, e);
 	if (rc == OK)
-		rc = workspace_choice_is_stricter(&k, r->a, chosen->name, destructive)
+		rc = workspace_choice_is_stricter(&k, r->a, chosen->name, destructive) &&
+				!opt_text(r, "key", NULL)
 			? person_is_outside(r->sys, r->a, r->ws, e)
-			: person_is_there(r, e);
+			: person_loosens(r, &who, e);
+	k.person = &who;
 	if (rc == OK)
 		rc = workspace_use_profile(&k, r->a, r->args[0], destructive, &receipt, e);
+	key_free(&who.key);
 	kernel_close(&k);
 	if (rc)
 		return rc;
@@ -180,12 +185,17 @@ int cmd_profile_pause(struct cli *r, struct err *e)
 /* The token proves that whoever resumes is who paused. */
 int cmd_profile_resume(struct cli *r, struct err *e)
 {
+	struct person who = { 0 };
 	struct kernel k;
-	int rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	int rc = opt_text(r, "key", NULL) ? person_loosens(r, &who, e) : OK;
 
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
+	k.person = &who;
 	rc = resume_profile(&k, r->a, r->args[0], opt_text(r, "token", ""), e);
+	key_free(&who.key);
 	kernel_close(&k);
 	if (rc)
 		return rc;

@@ -178,7 +178,8 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
-	json_each (one, posture_differences(r->sys, r->a, r->ws))
+	const struct json *differences = posture_differences(r->sys, r->a, r->ws);
+	json_each (one, differences)
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
 	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
 	if (rc == OK)

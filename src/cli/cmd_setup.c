@@ -92,7 +92,8 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 			paint(r, PAINT_WARN), paint(r, PAINT_OFF), shown(r, c->moved_from),
 			shown(r, r->ws->root));
 	out(r, "  runs before every tool call:\n    %s\n", shown(r, c->command));
-	json_each (one, posture_differences(r->sys, r->a, r->ws))
+	const struct json *differences = posture_differences(r->sys, r->a, r->ws);
+	json_each (one, differences)
 		out(r, "  %snote%s: %s.  %s\n", paint(r, PAINT_WARN), paint(r, PAINT_OFF),
 			shown(r, json_get_text(one, "text", "")), shown(r, json_get_text(one, "remedy", "")));
 	out(r,
@@ -164,7 +165,8 @@ static int show_plan(struct cli *r, const struct setup_change *c)
 /* The status row of the file that was changed. */
 static const struct json *row_of(const struct setup *s, const struct setup_change *c)
 {
-	json_each (row, setup_status(s, c->client))
+	const struct json *rows = setup_status(s, c->client);
+	json_each (row, rows)
 		if (text_eq(json_get_text(row, "file", ""), c->path))
 			return row;
 	return NULL;

@@ -177,6 +177,7 @@ int cmd_workspace_trust(struct cli *r, struct err *e)
 		return err_set(e, E_INPUT, "APPROVAL_UNCONFIRMED", "nothing was changed");
 	rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc == OK) {
+		k.person = &who;
 		rc = accepted_take(
 			&k, r->a, offer, opt_text(r, "require-key", NULL), degraded, who.name, &receipt, e);
 		kernel_close(&k);

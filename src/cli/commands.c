@@ -19,6 +19,7 @@ const struct family families[] = {
 	{ "agent", "a whole agent client inside the walls, supervised" },
 	{ "workspace", "what was decided about a place; accepting what it brings along" },
 	{ "approval", "what waits for your answer; what was granted" },
+	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
 	{ "db", "a query index over the ledgers" },
 	{ "hook", "the doors that agent clients knock at" },
@@ -26,6 +27,7 @@ const struct family families[] = {
 	{ "receipts", "what was decided and what happened" },
 	{ "log", "the tamper-evident log over the receipts" },
 	{ "key", "the key that signs what this machine records" },
+	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
@@ -458,6 +460,26 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	"say which checkpoint undoes a risky task", NULL, "$ helm profile rollback", profile_rollback_opts,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
+static const struct cmd row_egress_list = { KNOWN(egress_list), "", 0, 0,
+	"list the hosts that runs may reach, and who said so",
+	"A profile with \"network\": \"named\" has no route but one door, which admits these hosts and records every connection.  "
+	"Rules are host, host:port, *.host, an address, or @list; without a port they mean 80 and 443.",
+	"$ helm egress list --lists", egress_list_opts, MAY_WORKSPACE, cmd_egress_list };
+
+static const struct cmd row_egress_check = { KNOWN(egress_check), "HOST[:PORT]", 1, 1,
+	"say whether a host may be reached, and why",
+	"Without a port it is asked about 443.  Exit 0 when it may be reached, 1 when not.", NULL,
+	egress_check_opts, MAY_WORKSPACE, cmd_egress_check };
+
+static const struct cmd row_egress_suggest = { KNOWN(egress_suggest), "", 0, 0,
+	"say which hosts the work in this directory needs",
+	"Reads lock files, package lists and git remotes of the current directory, and prints the rules they need and why.  "
+	"Changes nothing: a person decides what is allowed.",
+	"$ helm egress suggest", NULL, MAY_WORKSPACE, cmd_egress_suggest };
+
+static const struct cmd row_egress_serve = { KNOWN(egress_serve), "", 0, 0,
+	"serve the door of a run; started by helm itself", NULL, NULL, NULL, 0, cmd_egress_serve };
+
 static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 	"allow nothing any more, to one or to all",
 	"A signed record that every decision reads first; it stands above every mode and approval.  "
@@ -467,6 +489,22 @@ static const struct cmd row_freeze = { KNOWN(freeze), "[status]", 0, 1,
 static const struct cmd row_unfreeze = { KNOWN(unfreeze), "", 0, 0, "lift a freeze",
 	"Takes a person at a terminal of their own, or a registered key.", NULL, unfreeze_opts,
 	NEEDS_WORKSPACE, cmd_unfreeze };
+
+static const struct cmd row_signer_status = { KNOWN(signer_status), "", 0, 0,
+	"does the keeper of the key answer", NULL, "$ helm signer status", NULL, 0, cmd_signer_status };
+
+static const struct cmd row_signer_use = { KNOWN(signer_use), "SOCKET KEY", 2, 2,
+	"let a signer sign what this user records",
+	"In a helm home that has no key yet.  KEY is the signer's public key: 'helm key export', run by the signer's user.  "
+	"From then on the secret is nowhere in this user's reach; when the signer is away, nothing is recorded, and so nothing is allowed.",
+	NULL, NULL, 0, cmd_signer_use };
+
+static const struct cmd row_signer_run = { KNOWN(signer_run), "", 0, 0,
+	"keep the key of other users, and sign for them",
+	"Runs as a user of its own, until it is ended, with the key of that user's helm home ('helm key create').  "
+	"Signs the next receipt of each chain it has signed from the beginning, never two for one place, and no grant and nothing that loosens without a person's key that its own user has registered ('helm approval trust add').\n\n"
+	"  helm signer run --socket /run/helm-signer/socket --for alice",
+	NULL, signer_run_opts, 0, cmd_signer_run };
 
 static const struct cmd row_key_show = { KNOWN(key_show), "", 0, 0,
 	"show the signing key's id, public key and place", NULL, "$ helm key show", NULL, 0, cmd_key_show };

@@ -110,7 +110,8 @@ static void offer_clients(struct cli *r, const char *typed)
 
 	if (!r->ws || setup_open(r->sys, r->a, r->ws, NULL, &s, NULL))
 		return;
-	json_each (row, setup_status(&s, NULL)) {
+	const struct json *rows = setup_status(&s, NULL);
+	json_each (row, rows) {
 		const char *name = json_get_text(row, "client", "");
 		if (!text_eq(name, last))
 			offer_name(r, name, typed);

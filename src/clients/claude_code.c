@@ -163,6 +163,7 @@ static const struct client_session session = { .program = "claude",
 		"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
 	.tmp_variable = "CLAUDE_CODE_TMPDIR",
 	.hosts = NAMES("api.anthropic.com", "console.anthropic.com", "claude.ai", "platform.claude.com"),
+	.url_variable = "ANTHROPIC_BASE_URL",
 	.arm = claude_arm };
 
 const struct client client_claude_code = { .name = "claude-code",

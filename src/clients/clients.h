@@ -99,6 +99,7 @@ struct client_session {
 	const char *const *variables; /* beginnings of the names of variables that are for it */
 	const char *tmp_variable; /* names its directory for temporary files; or NULL */
 	const char *const *hosts; /* of its service: for the door of a session whose network is by name */
+	const char *url_variable; /* by which a person names another service for it; or NULL */
 	/* Words for its command line that arm our hooks for this session alone, whatever its settings say, ending in NULL.  `before` and
 	 * `after` are the commands of the two hooks.  NULL: it knows no such words, and its settings must be armed. */
 	const char *const *(*arm)(struct arena *a, const char *before, const char *after);

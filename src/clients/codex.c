@@ -128,7 +128,8 @@ static const struct client_session session = { .program = "codex",
 	.closed = NAMES(".codex/config.toml", ".codex/hooks.json", ".codex/hooks/", ".codex/rules/",
 		".codex/prompts/", ".codex/skills/", ".codex/AGENTS.md"),
 	.variables = NAMES("OPENAI_", "CODEX_"),
-	.hosts = NAMES("api.openai.com", "chatgpt.com", "auth.openai.com") };
+	.hosts = NAMES("api.openai.com", "chatgpt.com", "auth.openai.com"),
+	.url_variable = "OPENAI_BASE_URL" };
 
 const struct client client_codex = { .name = "codex",
 	.title = "Codex",

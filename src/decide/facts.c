@@ -83,12 +83,32 @@ static bool is_loopback(const char *target)
 	return text_starts(host, "127.") && strspn(host, "0123456789.") == n;
 }
 
-/* A profile may permit the loopback only. That helps only when the target is known for certain. */
+/* Whether a target such as "https://pypi.org/simple" or "db.example.org:5432" is a host that the profile names. As above,
+ * anything in doubt is not. */
+static bool is_named(const char *target, const struct profile *profile)
+{
+	const char *scheme = target ? strstr(target, "://") : NULL, *at = scheme ? scheme + 3 : target, *host;
+	uint16_t port = target && text_starts(target, "http://") ? 80 : 443;
+	uint8_t address[EGRESS_ADDRESS];
+	char name[EGRESS_HOST];
+	bool is_address;
+	size_t n;
+
+	if (!at || !egress_split(at, strcspn(at, "/?#"), &host, &n, &port) ||
+		!egress_host(host, n, name, &is_address, address))
+		return false;
+	return is_address ? egress_has_address(&profile->hosts, address, port)
+			  : egress_names(&profile->hosts, name, port);
+}
+
+/* A profile may permit the loopback only, or hosts by name as well. That helps only when the target is known for certain. */
 bool facts_uses_network(const struct effect *e, const struct profile *profile)
 {
 	if (!touches_network(e))
 		return false;
-	return !(profile->reach == NETWORK_LOOPBACK && e->certainty == CERTAIN && is_loopback(e->target));
+	if (e->certainty != CERTAIN || profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
+		return true;
+	return !is_loopback(e->target) && !is_named(e->target, profile);
 }
 
 /* Lists are short and bounded; what does not fit is dropped, because these lists only inform. */

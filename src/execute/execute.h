@@ -37,6 +37,10 @@ struct run_request {
 	 * `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);
 	void *arg;
+	/* Called by run_wait() whenever *side_fd can be read or has ended, until it is -1.  May be NULL. */
+	void (*on_side)(void *arg);
+	void *side_arg;
+	const int *side_fd;
 };
 
 struct run_stream {

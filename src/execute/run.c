@@ -13,10 +13,12 @@
  *
  * Who ends what.  With a pid namespace the kernel kills everything below the warden when the warden ends.
  * Without one the warden is a subreaper, so that stray processes become its children, and it kills them
- * itself.  The warden asks the kernel to be killed when helm dies, so no run outlives helm. */
+ * itself.  The warden asks the kernel to be killed when helm dies, or, without a pid namespace, to be told, so
+ * that it can end the others first: no run outlives helm. */
 #include "execute/execute.h"
 
 #include "base/text.h"
+#include "execute/become.h"
 #include "execute/hand.h"
 #include "execute/terminal.h"
 
@@ -38,6 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define HELM_GONE SIGUSR2 /* what the kernel tells the warden when helm has died */
 enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CHUNK_BYTES = 64 << 10 };
 
 struct pipes {
@@ -116,60 +119,6 @@ static void unblock_signals(void)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The command's own PATH, not helm's: it is looked up as the command would look it up itself. */
-static const char *get_path(const char *const *environment)
-{
-	for (; environment && *environment; environment++)
-		if (text_starts(*environment, "PATH="))
-			return *environment + strlen("PATH=");
-	return "/usr/bin:/bin";
-}
-
-/* Returns only when it failed, with errno.  A script without a line that names its interpreter goes to the
- * shell, as everywhere. */
-static void execute_file(struct stage *st, const char *file)
-{
-	char *const *environment = (char *const *)st->request->environment;
-
-	execve(file, (char *const *)st->request->argv, environment);
-	if (errno != ENOEXEC)
-		return;
-	st->shell_argv[1] = file;
-	execve(st->shell_argv[0], (char *const *)st->shell_argv, environment);
-	errno = ENOEXEC;
-}
-
-/* Like execvp(), but with the PATH of the command's environment.  Returns only when it failed.  A directory
- * without permission is passed over and remembered, so that the final error is the useful one. */
-static void execute_by_name(struct stage *st, const char *name)
-{
-	bool is_forbidden = false;
-	char file[PATH_MAX];
-
-	if (!*name) {
-		errno = ENOENT;
-		return;
-	}
-	if (strchr(name, '/')) {
-		execute_file(st, name);
-		return;
-	}
-	for (const char *at = get_path(st->request->environment);; at++) {
-		size_t n = strcspn(at, ":");
-		if (snprintf(file, sizeof(file), "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
-			(int)sizeof(file))
-			execute_file(st, file);
-		if (errno == EACCES)
-			is_forbidden = true;
-		else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV)
-			return;
-		at += n;
-		if (!*at)
-			break;
-	}
-	errno = is_forbidden ? EACCES : ENOENT;
 }
 
 /* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
@@ -251,31 +200,57 @@ static int become_command(void *arg)
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
 	unblock_signals();
-	execute_by_name(st, request->program ? request->program : request->argv[0]);
+	become(request, st->shell_argv);
 	st->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
 /* ---- in the warden ---- */
 
-/* Kills all children of this process until none is left: a dying child leaves its own to us.  Needed only without a pid namespace. */
+/* One that goes on by making another and ending itself is never met alone, but a signal to a process group reaches all of it, also
+ * what is being made.  Whatever lies in another session than ours was put there by the run. */
+static void kill_stray(pid_t pid)
+{
+	pid_t group = getpgid(pid), session = getsid(pid);
+
+	if (group > 0 && session > 0 && session != getsid(0))
+		kill(-group, SIGKILL);
+	kill(pid, SIGKILL);
+}
+
+/* Kills every child of this process.  False when there is none, or nobody can say. */
+static bool kill_children(void)
+{
+	char text[32 << 10];
+	size_t n = 0;
+	bool is_any = false;
+	AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+
+	for (ssize_t got = 1; fd >= 0 && got > 0 && n<sizeof(text) - 1; n += got> 0 ? (size_t)got : 0)
+		got = read(fd, text + n, sizeof(text) - 1 - n);
+	text[n] = '\0';
+	for (char *at = text; *at; at += strspn(at, " ")) {
+		long pid = strtol(at, &at, 10);
+		if (pid <= 0)
+			break;
+		is_any = true;
+		kill_stray((pid_t)pid);
+	}
+	return is_any;
+}
+
+/* Until none is left: a dying child leaves its own to us.  First the command's own process group at once, which this process leaves for
+ * that.  All that are dead are taken out of the list before the next round.  Needed only without a pid namespace. */
 static void end_strays(void)
 {
-	for (;;) {
-		char text[4096];
-		AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
-		if (n <= 0)
-			return;
-		text[n] = '\0';
-		for (char *at = text; *at;) {
-			long pid = strtol(at, &at, 10);
-			if (pid > 0)
-				kill((pid_t)pid, SIGKILL);
-			while (*at == ' ')
-				at++;
-		}
-		(void)waitpid(-1, NULL, 0); /* one of them dies; the others are seen in the next round */
+	pid_t own = getpid();
+
+	if (setpgid(0, getpgid(getppid())) == 0)
+		kill(-own, SIGKILL);
+	while (kill_children()) {
+		(void)waitpid(-1, NULL, 0);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
 	}
 }
 
@@ -284,13 +259,21 @@ static void say(const struct stage *st, char what)
 	(void)!write(st->pipes.control[1], &what, 1);
 }
 
-/* Until the ward has ended.  Other children are strays that were handed to us; they are only reaped. */
+/* Until the ward has ended.  Other children are strays that were handed to us; they are only reaped.  All signals are blocked here, so
+ * none is lost between the look and the wait.  When helm has gone there is nobody to tell, and what is left is ended. */
 static void watch_ward(struct stage *st, pid_t ward)
 {
+	sigset_t wake;
+
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGCHLD);
+	sigaddset(&wake, HELM_GONE);
 	for (;;) {
 		int status;
-		pid_t who = waitpid(-1, &status, WUNTRACED);
-		if (who < 0 && errno == EINTR)
+		pid_t who = waitpid(-1, &status, WUNTRACED | WNOHANG);
+		if (who == 0 && sigwaitinfo(&wake, NULL) == HELM_GONE && is_abandoned(st))
+			return;
+		if (who == 0 || (who < 0 && errno == EINTR))
 			continue;
 		if (who == ward && WIFSTOPPED(status)) {
 			say(st, 's');
@@ -338,7 +321,8 @@ static int be_warden(void *arg)
 		}
 	}
 	close(st->pipes.control[0]);
-	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	/* In a pid namespace everything ends with the warden.  Without one the warden must live to end it. */
+	prctl(PR_SET_PDEATHSIG, st->report.pid_namespace ? SIGKILL : HELM_GONE, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox_prepare(st->request->rules, &st->report) ||
 		(st->request->is_session && make_terminal(st)))
@@ -610,12 +594,13 @@ static bool wait_for_end(struct watch *w)
 			{ w->out_fd, POLLIN, 0 },
 			{ w->err_fd, POLLIN, 0 },
 			{ running ? w->control : -1, POLLIN, 0 },
+			{ w->request->on_side ? *w->request->side_fd : -1, POLLIN, 0 },
 			{ -1, 0, 0 },
 			{ -1, 0, 0 },
 			{ -1, 0, 0 },
 		};
 		if (running && w->stage->relay.is_wanted)
-			terminal_await(&w->stage->relay, p + 5);
+			terminal_await(&w->stage->relay, p + 6);
 		int n = poll(p, ARRAY_SIZE(p), running ? next_timeout_ms(w) : 1000);
 		if (n < 0 && errno != EINTR) {
 			end_all(w);
@@ -627,8 +612,10 @@ static bool wait_for_end(struct watch *w)
 			drain(w, &w->out_fd, 1, &w->result->out, &w->out_hash);
 		if (n > 0 && p[3].revents)
 			drain(w, &w->err_fd, 2, &w->result->err, &w->err_hash);
+		if (n > 0 && p[5].revents)
+			w->request->on_side(w->request->side_arg);
 		if (n > 0 && w->stage->relay.is_wanted)
-			terminal_relay(&w->stage->relay, p + 5);
+			terminal_relay(&w->stage->relay, p + 6);
 		if (n > 0 && p[1].revents & POLLIN)
 			take_signal(w);
 		if (n > 0 && p[4].revents & POLLIN)

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "execute/egress/egress.h"
 #include "execute/landlock.h"
 #include "execute/seccomp.h"
 
@@ -69,6 +70,12 @@ static int refuse(struct sandbox_report *report, const char *fmt, ...)
 	return -1;
 }
 
+/* A loopback of its own; with names it has a door on it, and is otherwise the same. */
+static bool has_own_loopback(const struct sandbox_rules *rules)
+{
+	return rules->network == NETWORK_LOOPBACK || rules->network == NETWORK_NAMED;
+}
+
 static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 {
 	report->user_namespace = spaces & CLONE_NEWUSER;
@@ -86,7 +93,7 @@ pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *re
 
 	report->uid = geteuid();
 	report->gid = getegid();
-	if (rules->network == NETWORK_LOOPBACK)
+	if (has_own_loopback(rules))
 		wanted |= CLONE_NEWNET;
 	if (geteuid() != 0)
 		wanted |= CLONE_NEWUSER;
@@ -265,6 +272,11 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 		private_mounts(rules, report);
 	if (report->network_namespace && loopback_up())
 		lacks(report, "loopback");
+	if (rules->network == NETWORK_NAMED) {
+		report->has_door = rules->door && report->network_namespace && egress_offer(rules->door) == 0;
+		if (!report->has_door)
+			lacks(report, "the way to named hosts (a network namespace)");
+	}
 	return 0;
 }
 
@@ -323,7 +335,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 	struct landlock_rules lock = {
 		.abi = abi,
 		.no_network = rules->network == NETWORK_NONE ||
-			(rules->network == NETWORK_LOOPBACK && !report->network_namespace),
+			(has_own_loopback(rules) && !report->network_namespace),
 		.write_paths = rules->write_paths,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
@@ -362,7 +374,7 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 {
 	bool own_net = report->network_namespace;
 	struct seccomp_rules calls = {
-		.inet = rules->network == NETWORK_FULL || (rules->network == NETWORK_LOOPBACK && own_net),
+		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
 		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
 		.no_truncate = report->landlock_abi < 3,
 		.desk = rules->desk,

@@ -22,6 +22,7 @@
 
 struct sandbox_rules {
 	enum network_reach network;
+	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
 	bool unix_sockets; /* may talk to sockets in the file system: tmux, docker, agents.  Off unless asked for. */
 	const char *const *write_paths; /* directories or files below which it may write; NULL-terminated */
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
@@ -44,6 +45,7 @@ struct sandbox_report {
 	bool files_confined; /* writes only where allowed */
 	bool metadata_confined; /* modes, owners and times of files elsewhere cannot be changed */
 	bool network_closed; /* nothing outside the machine's own loopback of this run can be reached */
+	bool has_door; /* and the one way out is open: named hosts */
 	bool signals_confined; /* cannot signal or trace processes outside */
 	bool shared_closed; /* terminals and shared memory of others are out of reach */
 	bool keys_hidden; /* hidden directories and files cannot be read */

@@ -274,6 +274,10 @@ int seccomp_install(const struct seccomp_rules *rules)
 	refuse_listed(&p);
 	if (rules->no_truncate)
 		refuse_call(&p, SYS_truncate, REFUSE);
+	if (rules->no_exec) {
+		refuse_call(&p, SYS_execve, REFUSE);
+		refuse_call(&p, SYS_execveat, REFUSE);
+	}
 	clone_rules(&p);
 	ioctl_rules(&p);
 	mode_rules(&p);

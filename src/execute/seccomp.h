@@ -7,6 +7,7 @@
 struct seccomp_rules {
 	bool inet; /* may make internet sockets */
 	bool unix_socket; /* may make sockets that reach others through the file system */
+	bool no_exec; /* starts no other program */
 	bool no_truncate; /* Landlock below level 3 does not see truncate(2) */
 	bool desk; /* one special call of socket(2) is handed to the supervisor: desk.c */
 };

@@ -125,10 +125,11 @@ static bool counts_anyway(
 	struct policy_source from = { .file_name = g->file };
 	struct checkpoint_policy points;
 	struct bytes text;
+	struct err none = { 0 };
 
 	if (g == &GOVERNED[GOVERNED_CHECKPOINTS])
 		return accepted_in_tree(s, a, ws, g, &text, NULL) == OK &&
-			checkpoint_policy_parse(a, text, &points, NULL) == OK &&
+			checkpoint_policy_parse(a, text, &points, &none) == OK &&
 			!checkpoint_policy_loosens(&points);
 	return g == &GOVERNED[GOVERNED_POLICY] && accepted_in_tree(s, a, ws, g, &from.file, NULL) == OK &&
 		!policy_wants_override(policy_compile(a, &from));

@@ -51,6 +51,14 @@ static bool names_secret(const struct profile *p, const char *place)
 	return false;
 }
 
+static bool names_host(const struct profile *p, const char *rule)
+{
+	for (size_t i = 0; i < p->egress_count; i++)
+		if (text_eq(p->egress[i], rule))
+			return true;
+	return false;
+}
+
 static void say_reach(
 	struct arena *a, const struct profile *now, const struct profile *then, struct json *list)
 {
@@ -58,8 +66,12 @@ static void say_reach(
 		say(a, list, then->name, "may use the network");
 	else if (then->reach > (now ? now->reach : NETWORK_NONE))
 		say(a, list, then->name,
-			then->reach == NETWORK_FULL ? "may use the network"
-						    : "may reach services on this machine");
+			then->reach == NETWORK_FULL	       ? "may use the network"
+				: then->reach == NETWORK_NAMED ? "may reach hosts by name"
+							       : "may reach services on this machine");
+	for (size_t i = 0; i < then->egress_count; i++)
+		if (!now || !names_host(now, then->egress[i]))
+			say(a, list, then->name, arena_printf(a, "may reach %s", then->egress[i]));
 	for (size_t i = 0; i < then->secret_count; i++)
 		if (!now || !names_secret(now, then->secrets[i]))
 			say(a, list, then->name, arena_printf(a, "may read ~/%s", then->secrets[i]));

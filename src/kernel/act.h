@@ -3,6 +3,7 @@
 #define KERNEL_ACT_H
 
 #include "kernel/kernel.h"
+#include "kernel/person.h"
 
 /* A freeze, a setting, a grant, a denial, a revocation: nothing that is decided, and signed all the same. */
 struct act {
@@ -16,5 +17,12 @@ struct act {
  * on record did not happen. */
 int act_record(
 	struct kernel *k, struct arena *a, const struct act *act, struct json **ret_receipt, struct err *e);
+
+#define ACT_DOMAIN_SSH "helm:approval:v2\n"
+/* The bytes that a person's key signs to say this; and those of a key of OpenSSH, which answers a question. */
+struct bytes act_message(struct arena *a, const struct json *said);
+struct bytes act_message_ssh(struct arena *a, const struct json *grant, const char *request_sha256);
+/* `said`, signed with the key of who says it, becomes about.approver; nothing when they have none. */
+void act_sign(struct arena *a, const struct person *who, const struct json *said, struct json *about);
 
 #endif

@@ -402,7 +402,8 @@ static void check_clients(struct exam *x)
 
 	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
 		return;
-	json_each (row, setup_status(&s, NULL)) {
+	const struct json *rows = setup_status(&s, NULL);
+	json_each (row, rows) {
 		const char *client = json_get_text(row, "client", ""),
 			   *scope = json_get_text(row, "scope", ""), *state = json_get_text(row, "state", ""),
 			   *file = json_get_text(row, "file", "");

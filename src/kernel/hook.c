@@ -201,7 +201,8 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 			" [INBOX_DOOM_LOOP_DETECTED] The same call was refused %zu times in a row: stop, and "
 			"do something else.",
 			in_a_row);
-	json_each (one, posture_differences(k->sys, h->a, k->ws))
+	const struct json *differences = posture_differences(k->sys, h->a, k->ws);
+	json_each (one, differences)
 		buf_addf(&text, " Note: %s.", json_get_text(one, "text", ""));
 	ret->code = reason->code;
 	ret->text = text_safe(h->a, text.p, text.n, false);
@@ -244,7 +245,7 @@ static const struct profile *wider_profile(const struct kernel *k)
 {
 	for (size_t i = 0; i < k->guard.profiles.count; i++) {
 		const struct profile *p = &k->guard.profiles.list[i];
-		if (p->network == ALLOWANCE_YES && !p->handoff_required)
+		if (profile_reach(p) == NETWORK_FULL && !p->handoff_required)
 			return p;
 	}
 	return NULL;

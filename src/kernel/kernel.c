@@ -52,7 +52,8 @@ int kernel_open_unarmed(
 		rc = keys_dir(s, a, &keys, e);
 	if (rc)
 		return rc;
-	if (!file_exists(s, AT_FDCWD, arena_printf(a, "%s/root.key", keys)))
+	if (!file_exists(s, AT_FDCWD, arena_printf(a, "%s/root.key", keys)) &&
+		!file_exists(s, AT_FDCWD, arena_printf(a, "%s/" SIGNER_FILE, keys)))
 		return no_key(e);
 	k.policy_hash = arena_printf(a, "sha256:%s", policy_sha256(a, k.guard.policy));
 	recorder_open(&k.recorder, s, ws->state_fd, NULL);

@@ -13,6 +13,7 @@
 #include "kernel/workspace.h"
 #include "record/record.h"
 
+struct person;
 /* A call that reached us from inside a supervised session (agent/agent.h). */
 struct kernel_session {
 	const char *task_id; /* of the session */
@@ -28,6 +29,8 @@ struct kernel {
 	const char *policy_hash; /* "sha256:..." of everything the policy was compiled from */
 	struct key *key; /* NULL before kernel_arm() */
 	struct recorder recorder;
+	const struct person
+		*person; /* whose acts are recorded, when they have a key that signs them; or NULL */
 	const struct kernel_session *session; /* NULL: who calls is this process, or its parent */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without

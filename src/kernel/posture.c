@@ -106,6 +106,20 @@ static void intersect(struct arena *a, struct json *to, const struct json *x)
 	json_set(a, to, "accepted", both);
 }
 
+/* Only hosts that both name. */
+static void intersect_hosts(struct arena *a, struct json *to, const struct json *x)
+{
+	const struct json *old = json_get(to, "egress"), *other = json_get(x, "egress");
+	struct json *both = json_new(a, JSON_ARRAY);
+
+	json_each (rule, old)
+		json_each (same, other)
+			if (json_text(rule) && json_text(same) && text_eq(json_text(rule), json_text(same)))
+				json_push(a, both, rule);
+	if (old)
+		json_set(a, to, "egress", both);
+}
+
 /* Which profile is the stricter one is not asked here, where profiles themselves may be in question: two different choices count
  * as the shipped one that only looks. */
 struct json *posture_strictest(struct arena *a, const struct json *x, const struct json *y)
@@ -117,6 +131,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 	unite(a, both, "freezes", y);
 	unite(a, both, "pauses", y);
 	intersect(a, both, y);
+	intersect_hosts(a, both, y);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
 			json_sets(a, both, texts[i], strict[i]);

@@ -147,6 +147,7 @@ static int take_effect(
 	whole.about = act->about ? json_copy(a, act->about) : json_new(a, JSON_OBJECT);
 	json_set(a, whole.about, "posture", word);
 	whole.output_hash = json_sha256(a, word);
+	act_sign(a, k->person, word, whole.about);
 	int rc = put(p, POSTURE_INTENT, intent, e);
 	if (rc)
 		return rc;

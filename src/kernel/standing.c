@@ -122,7 +122,8 @@ static void look_at_policy(struct look_around *x)
 /* Where the tree says something else than what a person decided: each in one sentence, with what mends it. */
 static void look_at_differences(struct look_around *x)
 {
-	json_each (one, posture_differences(x->s, x->a, x->ws))
+	const struct json *differences = posture_differences(x->s, x->a, x->ws);
+	json_each (one, differences)
 		add_wrong(x, "trust", json_get_text(one, "text", ""), NULL, json_get_text(one, "remedy", ""));
 }
 
@@ -324,7 +325,7 @@ static void look_at_key(struct look_around *x, const struct json *last)
 
 	if (rc == OK) {
 		dir = arena_printf(x->a, "%s/keys", home);
-		rc = key_load(x->s, AT_FDCWD, dir, "root", &key, &e);
+		rc = keys_load(x->s, AT_FDCWD, dir, &key, &e);
 	}
 	if (rc == E_MISSING) {
 		add_wrong(x, "key", "there is no signing key",
@@ -337,6 +338,11 @@ static void look_at_key(struct look_around *x, const struct json *last)
 			text_eq(e.code, "KEY_MODE")
 				? arena_printf(x->a, "chmod 700 %s && chmod 600 %s/root.key", dir, dir)
 				: "put the key back from a copy; 'helm key show' looks at it");
+		return;
+	}
+	if (key_keeper(key) && signer_check(x->a, key, &e)) {
+		add_wrong(x, "key", e.text, "nothing can be recorded, so nothing is allowed",
+			"the signer's user starts it: helm signer run");
 		return;
 	}
 	const char *signer = json_get_text(json_get(last, "public_key_set"), "ed25519", "");
@@ -466,7 +472,8 @@ static void look_at_guards(struct look_around *x)
 
 	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
 		return;
-	json_each (row, setup_status(&s, NULL)) {
+	const struct json *rows = setup_status(&s, NULL);
+	json_each (row, rows) {
 		const char *state = json_get_text(row, "state", "");
 		if (text_eq(state, "armed") || text_eq(state, "absent") || text_eq(state, "unknown"))
 			continue;

@@ -269,7 +269,8 @@ static struct json *grant_json(struct arena *a, const struct decision *d)
 		all[i] = (enum tool_group)i;
 	v = json_new(a, JSON_OBJECT);
 	json_sets(a, v, "profile", d->profile->name);
-	json_each_member (m, profile_compute_grant(a, d->profile, all, GROUP_COUNT))
+	const struct json *grant = profile_compute_grant(a, d->profile, all, GROUP_COUNT);
+	json_each_member (m, grant)
 		json_set(a, v, m->name, m->value);
 	for (size_t i = 0; i < d->used_count; i++)
 		json_pushs(a, used, tool_group_name(d->used[i]));

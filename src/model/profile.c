@@ -22,7 +22,7 @@ static const char *const group_names[] = {
 #undef TOOL_GROUP_NAME
 };
 static const char *const checkpoint_names[] = { "never", "optional", "required", "manual" };
-static const char *const reach_names[] = { "none", "loopback", "full" };
+static const char *const reach_names[] = { "none", "loopback", "named", "full" };
 static const char *const sandbox_names[] = { "best-effort", "required" };
 static const char *const wall_names[] = {
 #define WALL_NAME(id, name) name,
@@ -160,7 +160,7 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 		return bad_field(r, "checkpoint", "there", NULL);
 	reach = p->network == ALLOWANCE_NO ? NETWORK_NONE : NETWORK_FULL;
 	if ((rc = read_choice(r, doc, "checkpoint", checkpoint_names, 4, &checkpoint)) ||
-		(rc = read_choice(r, doc, "network", reach_names, 3, &reach)) ||
+		(rc = read_choice(r, doc, "network", reach_names, 4, &reach)) ||
 		(rc = read_choice(r, doc, "sandbox", sandbox_names, 2, &sandbox)) ||
 		(rc = read_choice(r, doc, "destructive", destructive_names, 2, &destructive)) ||
 		(rc = read_choice(r, doc, "unknown_tool", unknown_names, 3, &unknown)) ||
@@ -239,6 +239,24 @@ static int read_walls(struct reader *r, const struct json *doc, struct profile *
 	return rc;
 }
 
+/* Rules for hosts are read here once, so that a misspelled one is told when the profile is written, and not when a host is missing. */
+static int read_egress(struct reader *r, const struct json *doc, struct profile *p)
+{
+	struct err why = { 0 };
+	const char *from = arena_printf(r->a, "profile %s", p->name);
+	int rc = read_list(r, doc, "egress", &p->egress, &p->egress_count);
+
+	if (rc == OK && p->egress_count && p->reach != NETWORK_NAMED)
+		return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+			"%s: profile '%s': 'egress' means something only with \"network\": \"named\"",
+			r->file, r->profile);
+	for (size_t i = 0; rc == OK && i < p->egress_count; i++)
+		if (egress_add(r->a, &p->hosts, p->egress[i], from, &why))
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD", "%s: profile '%s': 'egress': %s",
+				r->file, r->profile, why.text);
+	return rc;
+}
+
 /* One profile. Allowances are read before the rules, because the rules must agree with them. */
 static int read_profile(struct reader *r, const struct json *doc, struct profile *p)
 {
@@ -272,6 +290,8 @@ static int read_profile(struct reader *r, const struct json *doc, struct profile
 		(rc = read_list(r, doc, "intended_for", &p->intended_for, &p->intended_for_count)))
 		return rc;
 	rc = read_rules(r, doc, p);
+	if (rc == OK)
+		rc = read_egress(r, doc, p);
 	return rc ? rc : read_walls(r, doc, p);
 }
 
@@ -428,6 +448,23 @@ int profiles_get(const struct profiles *p, const char *name, const struct profil
 	return err_set(e, E_USAGE, "PROFILE_UNKNOWN", "unknown profile '%s'; known are: %s", name, known);
 }
 
+enum network_reach profile_reach(const struct profile *p)
+{
+	return p->network == ALLOWANCE_YES && p->reach != NETWORK_NAMED ? NETWORK_FULL : p->reach;
+}
+
+static bool lists_are_within(const char *const *x, size_t x_n, const char *const *y, size_t y_n)
+{
+	for (size_t i = 0; i < x_n; i++) {
+		size_t j = 0;
+		while (j < y_n && !text_eq(x[i], y[j]))
+			j++;
+		if (j == y_n)
+			return false;
+	}
+	return true;
+}
+
 /* Every path that `x` may write besides the workspace is written out in `y`, too. */
 static bool writes_are_within(const struct profile *x, const struct profile *y)
 {
@@ -437,26 +474,19 @@ static bool writes_are_within(const struct profile *x, const struct profile *y)
 	if (x->writes != ALLOWANCE_YES || y->writes != ALLOWANCE_YES || x->checkpoint == CHECKPOINT_MANUAL ||
 		y->checkpoint == CHECKPOINT_MANUAL || x->checkpoint < y->checkpoint)
 		return false;
-	for (size_t i = 0; i < x->write_path_count; i++) {
-		size_t j = 0;
-		while (j < y->write_path_count && !text_eq(x->write_paths[i], y->write_paths[j]))
-			j++;
-		if (j == y->write_path_count)
-			return false;
-	}
-	return true;
+	return lists_are_within(x->write_paths, x->write_path_count, y->write_paths, y->write_path_count);
 }
 
 static bool secrets_are_within(const struct profile *x, const struct profile *y)
 {
-	for (size_t i = 0; i < x->secret_count; i++) {
-		size_t j = 0;
-		while (j < y->secret_count && !text_eq(x->secrets[i], y->secrets[j]))
-			j++;
-		if (j == y->secret_count)
-			return false;
-	}
-	return true;
+	return lists_are_within(x->secrets, x->secret_count, y->secrets, y->secret_count);
+}
+
+/* Hosts count only where the network is open by name; a wider reach has them all. */
+static bool hosts_are_within(const struct profile *x, const struct profile *y)
+{
+	return profile_reach(y) != NETWORK_NAMED ||
+		lists_are_within(x->egress, x->egress_count, y->egress, y->egress_count);
 }
 
 static bool limits_are_within(const struct run_limits *x, const struct run_limits *y)
@@ -481,7 +511,8 @@ bool profile_is_within(const struct profile *x, const struct profile *y)
 	if (x->handoff_required || y->handoff_required || !text_eq(x->backend, y->backend))
 		return false;
 	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
-		x->reach > y->reach || (y->requires & ~x->requires) || !secrets_are_within(x, y) ||
+		profile_reach(x) > profile_reach(y) || (y->requires & ~x->requires) ||
+		!secrets_are_within(x, y) || !hosts_are_within(x, y) ||
 		!limits_are_within(&x->limits, &y->limits) || x->destructive > y->destructive ||
 		x->unknown_tool < y->unknown_tool || x->unread < y->unread || !writes_are_within(x, y))
 		return false;

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "model/egress.h"
 
 #include <stdbool.h>
 
@@ -17,7 +18,8 @@
 enum allowance { ALLOWANCE_NO, ALLOWANCE_YES, ALLOWANCE_TARGET };
 
 enum checkpoint_rule { CHECKPOINT_NEVER, CHECKPOINT_OPTIONAL, CHECKPOINT_REQUIRED, CHECKPOINT_MANUAL };
-enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_FULL };
+/* NAMED: a loopback of its own, and the hosts that `egress` names through one door. */
+enum network_reach { NETWORK_NONE, NETWORK_LOOPBACK, NETWORK_NAMED, NETWORK_FULL };
 enum sandbox_rule { SANDBOX_BEST_EFFORT, SANDBOX_REQUIRED };
 /* Walls around a run, as a profile names those it cannot do without. */
 #define WALLS(X) \
@@ -93,6 +95,9 @@ struct profile {
 	struct run_limits limits;
 	const char *const *secrets; /* places of model/secret.h that a run may read */
 	size_t secret_count;
+	const char *const *egress; /* rules of model/egress.h, as written; NETWORK_NAMED */
+	size_t egress_count;
+	struct egress_rules hosts; /* the same, read */
 	enum destructive_rule destructive;
 	enum unknown_rule unknown_tool;
 	enum unread_rule unread; /* scripts and builds whose text could not be read to its end */
@@ -131,6 +136,9 @@ const struct profile *profiles_find(const struct profiles *p, const char *name);
 
 /* E_USAGE PROFILE_UNKNOWN that lists the known names, sorted. */
 int profiles_get(const struct profiles *p, const char *name, const struct profile **ret, struct err *e);
+
+/* What the walls give.  A profile that may use the network has all of it, unless it names hosts: then only them. */
+enum network_reach profile_reach(const struct profile *p);
 
 /* Does `x` permit nothing that `y` does not?  Whatever cannot be compared is answered with no, so that "yes" may be relied on. */
 bool profile_is_within(const struct profile *x, const struct profile *y);

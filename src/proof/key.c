@@ -28,6 +28,7 @@ struct key {
 	uint8_t secret[SIGN_SECRET];
 	uint8_t pub[SIGN_PUBLIC];
 	bool is_locked;
+	struct key_keeper keeper; /* who has the secret, when it is not here; all zeroes otherwise */
 	/* The seed on its way between file and memory. */
 	uint8_t seed[SIGN_SEED];
 	char hex[SEED_HEX + 2];
@@ -50,6 +51,8 @@ static int key_new(struct key **ret, struct err *e)
 
 void key_free(struct key **k)
 {
+	if (*k && (*k)->keeper.done)
+		(*k)->keeper.done((*k)->keeper.arg);
 	secret_free(*k);
 	*k = NULL;
 }
@@ -364,8 +367,50 @@ bool key_is_locked(const struct key *k)
 	return k->is_locked;
 }
 
+int key_new_kept(
+	const uint8_t pub[SIGN_PUBLIC], const struct key_keeper *keeper, struct key **ret, struct err *e)
+{
+	struct key *k;
+	int rc = key_new(&k, e);
+
+	if (rc)
+		return rc;
+	memcpy(k->pub, pub, SIGN_PUBLIC);
+	k->keeper = *keeper;
+	secret_seal(k);
+	*ret = k;
+	return OK;
+}
+
+const struct key_keeper *key_keeper(const struct key *k)
+{
+	return k->keeper.ask ? &k->keeper : NULL;
+}
+
+/* Nothing goes on record with a signature that does not hold, whoever gave it. */
+int key_ask(const struct key *k, enum key_use use, const struct json *whole, struct bytes preimage,
+	uint8_t ret_sig[SIGN_SIZE], struct err *e)
+{
+	uint8_t sig[SIGN_SIZE];
+
+	if (!k->keeper.ask) {
+		key_sign(k, preimage, ret_sig);
+		return OK;
+	}
+	int rc = k->keeper.ask(k->keeper.arg, use, whole, sig, e);
+	if (rc)
+		return rc;
+	if (!sign_verify(k->pub, preimage, sig))
+		return err_set(e, E_DENIED, "SIGNER_FALSE",
+			"what the signer gave is no signature of its key; nothing was recorded");
+	memcpy(ret_sig, sig, sizeof(sig));
+	return OK;
+}
+
 void key_sign(const struct key *k, struct bytes msg, uint8_t ret_sig[SIGN_SIZE])
 {
+	if (k->keeper.ask)
+		BUG("a key that is kept elsewhere cannot sign this");
 	sign_message(k->secret, msg, ret_sig);
 }
 

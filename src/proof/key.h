@@ -31,7 +31,32 @@ void key_free(struct key **k); /* wipes; for AUTO() */
 
 const uint8_t *key_public(const struct key *k);
 bool key_is_locked(const struct key *k); /* the system keeps it out of swap */
+/* Only for a key whose secret is here. */
 void key_sign(const struct key *k, struct bytes msg, uint8_t ret_sig[SIGN_SIZE]);
+
+/* What is to be signed.  A key on this machine signs all of it; one that somebody else keeps (record/signer.c) is shown the whole record,
+ * and may refuse. */
+enum key_use {
+	KEY_FOR_RECEIPT, /* the receipt, without its signature and what the log adds */
+	KEY_FOR_DECISION, /* the decision record, without its signature */
+	KEY_FOR_HEAD, /* {chain_id, head} */
+	KEY_FOR_LINK /* of the key history, without its signatures */
+};
+struct json;
+int key_ask(const struct key *k, enum key_use use, const struct json *whole, struct bytes preimage,
+	uint8_t ret_sig[SIGN_SIZE], struct err *e);
+
+/* A key whose secret is elsewhere.  `ask` gets a signature from there, which is checked here before anybody sees it; `done` is called
+ * by key_free(). */
+struct key_keeper {
+	int (*ask)(void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE],
+		struct err *e);
+	void (*done)(void *arg);
+	void *arg;
+};
+int key_new_kept(
+	const uint8_t pub[SIGN_PUBLIC], const struct key_keeper *keeper, struct key **ret, struct err *e);
+const struct key_keeper *key_keeper(const struct key *k); /* NULL: the secret is here */
 
 /* "ed25519:" and the public key in hex: the name of a signer. */
 enum { KEY_ID = 8 + 2 * SIGN_PUBLIC + 1 };

@@ -458,6 +458,11 @@ int bundle_preimage(struct arena *a, const struct json *bundle, struct bytes *re
 	return OK;
 }
 
+int log_head_preimage(struct arena *a, const struct json *head, struct bytes *ret, struct err *e)
+{
+	return project(a, &tree_head_projection, NULL, head, ret, e);
+}
+
 /* One link of a key history.  Both signatures (of the key in force, and of the new key) are over the same
  * bytes, so both are left out. */
 int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e)

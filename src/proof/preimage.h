@@ -74,6 +74,9 @@ int sealed_preimage(
  * record.  Any other record is returned as it is. */
 const struct json *sealed_cleared(struct arena *a, const struct json *record);
 
+/* A head of the log: {log_id, root_hash, timestamp, tree_size}, whatever else stands in it. */
+int log_head_preimage(struct arena *a, const struct json *head, struct bytes *ret, struct err *e);
+
 /* A link of a key history: the object without its two signatures. */
 #define KEY_HISTORY_V1 "helm-key-history/v1"
 int key_link_preimage(struct arena *a, const struct json *link, struct bytes *ret, struct err *e);

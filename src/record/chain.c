@@ -320,6 +320,16 @@ static int put_lines(struct recorder *r, struct bytes lines, struct err *e)
 	return rc;
 }
 
+/* The receipt whose chain hash is chains[n] is the next line. */
+static void batch_put(struct recorder *r, struct batch *b, struct json *receipt)
+{
+	json_canonical(&b->lines, receipt);
+	buf_addc(&b->lines, '\n');
+	b->receipts[b->n] = receipt;
+	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
+	chain_step(&b->at, &b->chains[b->n++]);
+}
+
 /* Signs a receipt for the end of the batch and moves that end one step on; the recorder's own end stays as
  * it is until the lines are written. */
 static int batch_add(struct recorder *r, struct batch *b, const struct draft *d, struct err *e)
@@ -329,11 +339,7 @@ static int batch_add(struct recorder *r, struct batch *b, const struct draft *d,
 
 	if (rc)
 		return rc;
-	json_canonical(&b->lines, receipt);
-	buf_addc(&b->lines, '\n');
-	b->receipts[b->n] = receipt;
-	memcpy(b->at.signer, key_public(r->key), SIGN_PUBLIC);
-	chain_step(&b->at, &b->chains[b->n++]);
+	batch_put(r, b, receipt);
 	return OK;
 }
 
@@ -427,13 +433,56 @@ static int fill_batch(
 	struct draft change;
 	int rc = key_seam_draft(r, b->a, &b->at, &change, e);
 
-	if (rc == OK && r->at.file.size_bytes == 0)
+	/* What a signer gave back has brought its seam along. */
+	if (rc == OK && r->at.file.size_bytes == 0 && !b->n)
 		rc = add_rotation_seam(r, b, e);
 	if (rc == OK && change.effect_id)
 		rc = batch_add(r, b, &change, e);
 	for (size_t i = 0; rc == OK && i < n; i++)
 		rc = batch_add(r, b, &drafts[i], e);
 	return rc;
+}
+
+static void batch_clear(struct recorder *r, struct batch *b, size_t n)
+{
+	b->at = r->at;
+	b->n = 0;
+	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
+	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
+	buf_init(&b->lines, b->a);
+}
+
+static int fill_with_notes(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
+{
+	int rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
+
+	return rc ? rc : fill_batch(r, b, drafts, n, e);
+}
+
+/* The signer has signed receipts for this chain that are not in it: whoever asked for them did not live to write them.  They are taken
+ * first, and then ours again behind them. */
+static int fill_behind_missing(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
+{
+	const struct json *missing = json_copy(b->a, signer_missing(r->key));
+	int rc = missing->n + n + SEAMS > RECENT_LEAVES ? log_flush(r, e) : OK;
+
+	if (rc == OK)
+		batch_clear(r, b, missing->n + n);
+	for (uint32_t i = 0; rc == OK && i < missing->n; i++) {
+		struct notes_said said;
+		struct json *receipt;
+		rc = signer_take(r, b->a, missing->items[i], &b->at, &receipt, &b->chains[b->n], e);
+		if (rc == OK)
+			batch_put(r, b, receipt);
+		/* Ours go on where the notes of the lost one ended. */
+		if (rc == OK && receipt_notes(receipt, &said)) {
+			b->at.notes.is_known = 1;
+			b->at.notes.place = (uint64_t)said.to;
+		}
+	}
+	return rc ? rc : fill_with_notes(r, b, notes, drafts, n, e);
 }
 
 /* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
@@ -455,15 +504,12 @@ static int write_batch(struct recorder *r, struct batch *b, const struct notes_c
 		rc = log_flush(r, e);
 	if (rc)
 		return rc;
-	b->at = r->at;
 	b->start = (off_t)r->at.file.size_bytes;
 	b->clock_before = r->at.clock;
-	b->chains = arena_zalloc(b->a, n + SEAMS, sizeof(*b->chains));
-	b->receipts = arena_zalloc(b->a, n + SEAMS, sizeof(struct json *));
-	buf_init(&b->lines, b->a);
-	rc = notes_bind(r, b->a, notes, &b->at, &drafts, n, e);
-	if (rc == OK)
-		rc = fill_batch(r, b, drafts, n, e);
+	batch_clear(r, b, n);
+	rc = fill_with_notes(r, b, notes, drafts, n, e);
+	if (rc && signer_missing(r->key))
+		rc = fill_behind_missing(r, b, notes, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)

@@ -130,7 +130,8 @@ int draft_sign(struct recorder *r, const struct chain_end *at, struct arena *a, 
 	if ((rc = receipt_text_begin(a, receipt, &text, e)) ||
 		(rc = receipt_preimage_v5(a, receipt, &preimage, e)))
 		return rc;
-	key_sign(r->key, preimage, signature);
+	if ((rc = key_ask(r->key, KEY_FOR_RECEIPT, receipt, preimage, signature, e)))
+		return rc;
 	hex_encode(signature, SIGN_SIZE, hex);
 	receipt_text_sign(a, receipt, &text, hex);
 	receipt_text_chain(&text, ret_chain->b);
@@ -177,7 +178,9 @@ int record_decision(struct arena *a, struct sys *s, struct key *key, const struc
 	int rc = decision_preimage(a, record, &preimage, e);
 	if (rc)
 		return rc;
-	key_sign(key, preimage, signature);
+	rc = key_ask(key, KEY_FOR_DECISION, record, preimage, signature, e);
+	if (rc)
+		return rc;
 	hex_encode(signature, SIGN_SIZE, hex);
 	json_sets(a, record, "signature", hex);
 	*ret_content_hash = preimage_prefixed(a, preimage);

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "proof/preimage.h"
-#include "record/record.h"
+#include "record/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,15 +88,18 @@ static char *public_hex(struct arena *a, const struct key *k)
 	return hex;
 }
 
-static void set_signature(
-	struct arena *a, struct json *link, const char *name, const struct key *k, struct bytes preimage)
+static int set_signature(struct arena *a, struct json *link, const char *name, const struct key *k,
+	struct bytes preimage, struct err *e)
 {
 	uint8_t signature[SIGN_SIZE];
 	char hex[2 * SIGN_SIZE + 1];
+	int rc = key_ask(k, KEY_FOR_LINK, link, preimage, signature, e);
 
-	key_sign(k, preimage, signature);
+	if (rc)
+		return rc;
 	hex_encode(signature, SIGN_SIZE, hex);
 	json_sets(a, link, name, hex);
+	return OK;
 }
 
 /* Completes, signs and appends a link, durable on return.  `newcomer`, when given, signs too, which proves
@@ -116,9 +119,11 @@ static int put_link(struct history *h, struct json *link, const struct key *sign
 	int rc = key_link_preimage(a, link, &preimage, e);
 	if (rc)
 		return rc;
-	set_signature(a, link, "signature", signer, preimage);
-	if (newcomer)
-		set_signature(a, link, "possession", newcomer, preimage);
+	rc = set_signature(a, link, "signature", signer, preimage, e);
+	if (rc == OK && newcomer)
+		rc = set_signature(a, link, "possession", newcomer, preimage, e);
+	if (rc)
+		return rc;
 	buf_init(&line, a);
 	json_canonical(&line, link);
 	rc = file_append_line(h->sys, h->dirfd, h->path, 0600, buf_bytes(&line), NULL, e);
@@ -206,7 +211,61 @@ int keys_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struc
 	if (keys_are_changing(s, &a, dirfd, dir))
 		return load_settled(s, &a, dirfd, dir, ret, e);
 	int rc = key_load(s, dirfd, dir, in_force, ret, e);
+	/* Looked for last, so that it costs nothing where the secret is here. */
+	if (rc == E_MISSING) {
+		rc = signer_load(s, dirfd, dir, ret, &again);
+		if (rc && rc != E_MISSING && e)
+			*e = again;
+		return rc;
+	}
 	return rc == E_CORRUPT && load_settled(s, &a, dirfd, dir, ret, &again) == OK ? OK : rc;
+}
+
+/* What only somebody with the secret may do is done where that is. */
+static int check_here(struct sys *s, struct arena *a, int dirfd, const char *dir, struct err *e)
+{
+	return has_file(s, a, dirfd, dir, SIGNER_FILE)
+		? err_set(e, E_DENIED, "SIGNER_REFUSES",
+			  "the key is kept by a signer (%s/" SIGNER_FILE "), which makes no, changes no and "
+			  "revokes no key for others",
+			  dir)
+		: OK;
+}
+
+/* The link comes first and the file that names the signer last: killed in between, the same command completes it. */
+int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socket,
+	const uint8_t pub[SIGN_PUBLIC], struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(key_free) struct key *k = NULL;
+	AUTO(history_close) struct history h = { .lock_fd = -1 };
+	char hex[2 * SIGN_PUBLIC + 1];
+	struct json *doc = json_new(&a, JSON_OBJECT);
+	struct buf text;
+	int rc = history_open(s, &a, dirfd, dir, &h, e);
+
+	if (rc)
+		return rc;
+	hex_encode(pub, SIGN_PUBLIC, hex);
+	if (has_file(s, &a, dirfd, dir, "root.key") || (*h.active && !text_eq(h.active, hex)) ||
+		h.sequence > 1)
+		return err_set(e, E_INPUT, "KEY_EXISTS",
+			"there is, or was, another key in '%s'; a signer begins with a helm home of its own: set "
+			"HELM_HOME to a new directory",
+			dir);
+	rc = signer_key(s, socket, pub, &k, e);
+	if (rc == OK && !h.sequence)
+		rc = put_link(&h, new_link(&a, "created", hex, ""), k, k, e);
+	if (rc == OK)
+		rc = file_replace(s, dirfd, arena_printf(&a, "%s/root.pub", dir), 0644, bytes_of(hex), e);
+	if (rc)
+		return rc;
+	json_seti(&a, doc, "version", 1);
+	json_sets(&a, doc, "socket", socket);
+	json_sets(&a, doc, "public_key", hex);
+	buf_init(&text, &a);
+	json_canonical(&text, doc);
+	return file_replace(s, dirfd, arena_printf(&a, "%s/" SIGNER_FILE, dir), 0600, buf_bytes(&text), e);
 }
 
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
@@ -214,8 +273,10 @@ int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, str
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(key_free) struct key *k = NULL;
 	AUTO(history_close) struct history h = { .lock_fd = -1 };
-	int rc = history_open(s, &a, dirfd, dir, &h, e);
+	int rc = check_here(s, &a, dirfd, dir, e);
 
+	if (rc == OK)
+		rc = history_open(s, &a, dirfd, dir, &h, e);
 	if (rc == OK)
 		rc = key_create(s, dirfd, dir, in_force, &k, e);
 	if (rc == OK)
@@ -227,6 +288,19 @@ int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, str
 	return OK;
 }
 
+/* Under the lock: what killed rotations left of keys that were never finished.  Nobody makes one now. */
+static void drop_unfinished(struct history *h)
+{
+	char **names = NULL;
+	size_t n = 0;
+
+	(void)file_list(h->sys, h->a, h->dirfd, h->dir, &names, &n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], ".next.") && text_ends(names[i], ".tmp"))
+			(void)h->sys->unlink(
+				h->sys, h->dirfd, arena_printf(h->a, "%s/%s", h->dir, names[i]), 0);
+}
+
 /* The old key signs the link that introduces the new one.  The order makes every interruption safe: before
  * the link the old key is in force, after it the new one, whose private part is already on disk. */
 int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *reason,
@@ -235,8 +309,10 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	AUTO(key_free) struct key *old = NULL;
 	AUTO(key_free) struct key *next = NULL;
 	AUTO(history_close) struct history h = { .lock_fd = -1 };
-	int rc = key_load(s, dirfd, dir, in_force, &old, e);
+	int rc = check_here(s, a, dirfd, dir, e);
 
+	if (rc == OK)
+		rc = key_load(s, dirfd, dir, in_force, &old, e);
 	if (rc)
 		return rc;
 	key_free(&old); /* asked again under the lock */
@@ -247,6 +323,8 @@ int keys_rotate(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 		rc = key_load(s, dirfd, dir, in_force, &old, e);
 	if (rc == OK)
 		rc = put_first(&h, old, e);
+	if (rc == OK)
+		drop_unfinished(&h);
 	if (rc == OK)
 		rc = key_create(s, dirfd, dir, coming, &next, e);
 	if (rc)
@@ -344,8 +422,10 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 	AUTO(history_close) struct history h = { .lock_fd = -1 };
 	char hex[2 * SIGN_PUBLIC + 1];
 	struct standing known;
-	int rc = keys_load(s, dirfd, dir, &k, e);
+	int rc = check_here(s, a, dirfd, dir, e);
 
+	if (rc == OK)
+		rc = keys_load(s, dirfd, dir, &k, e);
 	if (rc == OK && memcmp(key_public(k), pub, SIGN_PUBLIC) == 0)
 		rc = err_set(e, E_INPUT, "KEY_ACTIVE",
 			"this key is in force, and a key cannot revoke itself; run: helm key rotate, then "

@@ -16,7 +16,6 @@
  * disagree with the receipts, they are made again. */
 #include "base/file.h"
 #include "base/text.h"
-#include "model/records.h"
 #include "proof/preimage.h"
 #include "record/parts.h"
 
@@ -323,17 +322,22 @@ int log_put_head(struct recorder *r, struct arena *a, struct json **ret_head, st
 	struct hash root = merkle_head(&r->at.tree);
 	uint8_t signature[SIGN_SIZE];
 	char sig[2 * SIGN_SIZE + 1], pub[2 * SIGN_PUBLIC + 1];
-	struct buf preimage, line;
+	struct bytes preimage;
+	struct buf line;
 
 	json_sets(a, head, "log_id", sha256_hex(a, key_public(r->key), SIGN_PUBLIC));
 	json_sets(a, head, "root_hash", hash_hex(a, &root));
 	json_sets(a, head, "timestamp", whole_seconds(a, r->sys->now_us(r->sys)));
 	json_seti(a, head, "tree_size", (int64_t)r->at.tree.size);
-	buf_init(&preimage, a);
-	int rc = projection_write(&preimage, &tree_head_projection, NULL, head, e);
+	int rc = log_head_preimage(a, head, &preimage, e);
 	if (rc)
 		return rc;
-	key_sign(r->key, buf_bytes(&preimage), signature);
+	struct json *whole = json_new(a, JSON_OBJECT);
+	json_sets(a, whole, "chain_id", r->at.chain_id);
+	json_set(a, whole, "head", head);
+	rc = key_ask(r->key, KEY_FOR_HEAD, whole, preimage, signature, e);
+	if (rc)
+		return rc;
 	hex_encode(signature, SIGN_SIZE, sig);
 	hex_encode(key_public(r->key), SIGN_PUBLIC, pub);
 	json_sets(a, head, "public_key", pub);

@@ -311,6 +311,17 @@ bool keys_trusts(struct sys *s, struct arena *a, int dirfd, const char *dir, con
 /* The links behind the one that introduced this key; all of the newest line of keys when it is not known.  Empty: no history. */
 int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *pub_hex,
 	struct json **ret, struct err *e);
+/* The key in force is one that another user keeps (signer.c): keys/signer.json is {version: 1, socket, public_key}. */
+#define SIGNER_FILE "signer.json"
+enum { SIGNER_LIMIT = 1 << 20 }; /* of one question or answer */
+int signer_key(
+	struct sys *s, const char *socket, const uint8_t pub[SIGN_PUBLIC], struct key **ret, struct err *e);
+/* Whoever answers for this key, which somebody else keeps, has it. */
+int signer_check(struct arena *a, const struct key *k, struct err *e);
+/* From now on the signer's key is the one of this user.  KEY_EXISTS when there is, or was, another one: what that one signed can be forged
+ * by whoever has read it, and must not be continued under a key that cannot. */
+int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socket,
+	const uint8_t pub[SIGN_PUBLIC], struct err *e);
 /* A first key, and the first link. */
 int keys_create(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 /* A new key takes over.  The old secret is destroyed only after the new one and the link are on disk. */
@@ -326,6 +337,7 @@ int keys_revoke(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 #define TASK_LEDGER "task-ledger.jsonl"
 #define COMMAND_LOG "command-log.jsonl"
 #define TOOL_CALLS "tool-calls.jsonl"
+#define EGRESS_LOG "egress.jsonl" /* connections to named hosts: docs/formats/egress.md */
 #define LEDGER_SEGMENTS "segments"
 
 /* Append one row, redacted, keys sorted; on disk when this returns OK.  ret_digest, when not NULL, receives the SHA-256 of the

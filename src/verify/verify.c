@@ -197,16 +197,23 @@ static char *key_hex(struct arena *a, const uint8_t key[KEY_SIZE])
 	return text;
 }
 
-/* Tries the keys whose id the record names first, then the others.  The id saves time and decides nothing:
- * a wrong id does not hide a right key.  NULL when none verifies. */
-static const struct trusted_key *find_signer(
-	const struct trust *t, struct bytes message, const uint8_t *signature, const char *key_id)
+/* Tries the keys whose id the record names first, then the key that it declares or whose id is the key itself, then the others: after a
+ * year of rotations there are many.  What it says saves time and decides nothing: a wrong id does not hide a right key.  NULL
+ * when none verifies. */
+static const struct trusted_key *find_signer(const struct trust *t, struct bytes message,
+	const uint8_t *signature, const uint8_t *declared, const char *key_id)
 {
-	for (int pass = 0; pass < 2; pass++)
+	uint8_t named[KEY_SIZE];
+	bool has_named = key_id && trust_parse_key(key_id, named);
+
+	for (int pass = 0; pass < 3; pass++)
 		for (size_t i = 0; i < t->key_count; i++) {
-			bool is_named = key_id && *key_id && text_eq(t->keys[i].id, key_id);
-			if (is_named == (pass == 0) && verify_ed25519(t->keys[i].key, message, signature))
-				return &t->keys[i];
+			const struct trusted_key *k = &t->keys[i];
+			bool is_it = (declared && memcmp(k->key, declared, KEY_SIZE) == 0) ||
+				(has_named && memcmp(k->key, named, KEY_SIZE) == 0);
+			int turn = key_id && *key_id && text_eq(k->id, key_id) ? 0 : is_it ? 1 : 2;
+			if (turn == pass && verify_ed25519(k->key, message, signature))
+				return k;
 		}
 	return NULL;
 }
@@ -217,7 +224,7 @@ static const struct trusted_key *find_signer(
 bool verify_signature(struct verification *v, struct bytes message, const uint8_t signature[SIGNATURE_SIZE],
 	const uint8_t *declared, const char *key_id, const char *error)
 {
-	const struct trusted_key *signer = find_signer(v->trust, message, signature, key_id);
+	const struct trusted_key *signer = find_signer(v->trust, message, signature, declared, key_id);
 
 	if (signer) {
 		v->integrity = v->trusted = ANSWER_YES;

@@ -21,9 +21,9 @@ shm=$(mktemp /dev/shm/helm-test-XXXXXX 2>/dev/null) || shm=/dev/shm/none
 [ ! -e "$shm" ] || echo shared >"$shm"
 
 lesser() { # lesser WHAT helm ARGS...
-  what=$1
+  lack=$1
   shift 2
-  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$what" "$HELM_REAL" "$@"
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without "$lack" "$HELM_REAL" "$@"
 }
 run_in() { # run_in WHAT PROFILE PROBE...: as $said
   on=$1 profile=$2
@@ -88,6 +88,42 @@ for what in landlock namespaces landlock,namespaces; do
   done
   ok "without $what: doctor is not healthy" unwell "$what" "runs go on without"
 done
+# Nothing of a run is left, also where no pid namespace ends it: whatever left its session, ignores signals, or lost its parents.
+mark=4$$
+left() { # the marked processes that still run; the pattern does not match itself
+  grep -lzE "^${mark}[.][0-9]|chai[n]-$mark" /proc/[0-9]*/cmdline 2>/dev/null
+  return 0
+}
+strays_end() { # strays_end TEXT: what the command leaves
+  lesser namespaces helm profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c "$1" >"$scratch/.attempt" 2>&1
+  rest=$(left)
+  [ -z "$rest" ] && grep -q begun "$scratch/.attempt" && return 0
+  cat "$scratch/.attempt"
+  echo "$rest"
+  return 1
+}
+ok "without namespaces: a stray in a session of its own is ended" strays_end "setsid sleep $mark.1 & echo begun"
+ok "without namespaces: many of them, deaf to signals" strays_end "i=0; while [ \$i -lt 60 ]; do (trap '' TERM HUP INT; setsid sleep $mark.\$i &) & i=\$((i + 1)); done; echo begun"
+ok "without namespaces: one whose parents have gone" strays_end "(setsid sh -c '(setsid sh -c \"sleep $mark.2 & sleep $mark.3\" &) & sleep 0.2' &) & sleep 0.1; echo begun"
+# Both end by themselves when the file is gone, whatever happens here.
+: >"chain-$mark"
+ok "without namespaces: one that goes on making others" strays_end "(setsid sh -c 'while [ -e chain-$mark ]; do sleep 0.01 & wait; done' >/dev/null 2>&1 &) & sleep 0.3; echo begun"
+ok "without namespaces: one that is always another" strays_end "(setsid sh -c 'f() { [ ! -e chain-$mark ] || (f &) }; f' >/dev/null 2>&1 &) & sleep 0.3; echo begun"
+ok "without namespaces: also in the command's own group" strays_end "sh -c 'f() { [ ! -e chain-$mark ] || (f &) }; f' >/dev/null 2>&1 & sleep 0.3; echo begun"
+rm -f "chain-$mark"
+killed_helm() { # helm itself is killed: the kernel ends the run
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$machine" --without namespaces "$HELM_REAL" \
+    profile run workspace_edit --guard-mode audit --workspace "$ws" -- sh -c "echo begun; sleep $mark.6" >"$scratch/.attempt" 2>&1 &
+  helm_pid=$!
+  waited=0
+  while [ -z "$(left)" ] && [ $waited -lt 250 ]; do sleep 0.02; waited=$((waited + 1)); done
+  kill -9 $helm_pid
+  wait $helm_pid 2>/dev/null
+  waited=0
+  while [ -n "$(left)" ] && [ $waited -lt 250 ]; do sleep 0.02; waited=$((waited + 1)); done
+  [ -z "$(left)" ] && grep -q begun "$scratch/.attempt"
+}
+ok "without namespaces: a run does not outlive helm" killed_helm
 ok "it can be taken back" terminal TRUST -- helm workspace trust --degraded no --workspace "$ws"
 ok "and runs are refused again" refused landlock workspace_edit
 rm -f "$shm"

@@ -15,13 +15,16 @@ wait_for() { # wait_for COMMAND...: until it holds, ten seconds at most
     sleep 0.05
   done
 }
+# The same id may have run before: its old row is not the new one's.
+runs_again() { [ "$(recorded "$1" running)" -gt "$2" ]; }
 # start ID COMMAND...: a run in the background, whose own pid is $pid
 start() {
   id=$1
   shift
+  before=$(recorded "$id" running)
   env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" run --task-id "$id" -- "$@" >/dev/null 2>&1 &
   pid=$!
-  wait_for grep -q "\"status\": \"running\".*\"task_id\": \"$id\"" "$ledger"
+  wait_for runs_again "$id" "$before"
 }
 
 helm run --task-id first -- true

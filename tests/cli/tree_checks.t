@@ -79,6 +79,13 @@ ok "a row without test is found" rows 1 "INV-001: no verify line" 'INV-001: x\nI
 ok "a missing test is found" rows 1 "no test 'goo'" 'INV-001: x\nverify: tests/unit/x_test.c::goo\n'
 ok "a missing file is found" rows 1 "no such file" 'INV-001: x\nverify: tests/unit/y_test.c::good\n'
 ok "a number used twice is found" rows 1 "used twice" 'INV-001: x\nverify: tests/unit/x_test.c::good\nINV-001: x\nverify: tests/unit/x_test.c::good\n'
+cites() { # cites EXIT MESSAGE TEXT: of SECURITY.md
+  rows 0 passed 'INV-001: x\nverify: tests/unit/x_test.c::good\n'
+  printf '%s\n' "$3" >"$tree/SECURITY.md"
+  says "$1" "$2" invariants
+}
+ok "SECURITY.md cites what is there" cites 0 passed "a promise (INV-001)"
+ok "and what is not there is found" cites 1 "SECURITY.md: INV-002" "a promise (INV-001, INV-002)"
 
 program() { # program EXIT MESSAGE EXPRESSION: a program whose main returns it, built twice
   fresh

@@ -1,6 +1,7 @@
 /* keys_crash_test.c — rotating and revoking keys when every single system call fails or is the last one: there is always a key
  * that loads, it is the one the history says is in force, and the history is unbroken. */
 #include "base/file.h"
+#include "base/text.h"
 #include "record/record.h"
 #include "tools/crash.h"
 #include "tools/unit.h"
@@ -113,6 +114,12 @@ static void check_rotate(struct crash *c, const struct crash_end *end)
 	assert_string_equal(active, hex);
 	assert_false(scratch_has(&c->t, "keys/next.key"));
 	assert_true(scratch_has(&c->t, "keys/root.pub"));
+	char **names;
+	size_t n;
+	assert_int_equal(file_list(sys_real(), &a, c->t.fd, "keys", &names, &n, &e), OK);
+	for (size_t i = 0; i < n; i++)
+		if (text_starts(names[i], ".next."))
+			fail_msg("%s is left", names[i]);
 }
 
 static void rotate(void **state)

@@ -1,6 +1,9 @@
 /* checkpoint_odd_test.c — strange names, strange files, files that move, damage in the store, and games with links. */
 #include "checkpoint_fixture.h"
 
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
 /* ---- odd files ---- */
 
 static void odd_names(void **state)
@@ -52,6 +55,45 @@ static void set_ids_stay_away(void **state)
 	restore(NULL);
 	assert_int_equal(fstatat(t.fd, "tool", &now, 0), 0);
 	assert_int_equal(now.st_mode & 07777, 06755);
+}
+
+/* Nothing of a file but its bytes, mode, owner and times is saved, and no device: neither can be made by a restore, whoever asks. */
+static void capabilities_and_devices_stay_away(void **state)
+{
+	/* VFS_CAP_REVISION_2 with CAP_NET_RAW, permitted and effective. */
+	static const uint8_t capability[20] = { 1, 0, 0, 2, 0, 0x20 };
+	struct stat now;
+	char path[200], value[64];
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can make them */
+	scratch_put(&t, "tool", "x");
+	scratch_put(&t, "plain", "y");
+	snprintf(path, sizeof(path), "%s/tool", t.path);
+	if (setxattr(path, "security.capability", capability, sizeof(capability), 0) ||
+		mknodat(t.fd, "disk", S_IFBLK | 0666, makedev(7, 0)) ||
+		mknodat(t.fd, "null", S_IFCHR | 0666, makedev(1, 3)))
+		skip(); /* nor can root, in some containers */
+	assert_true(getxattr(path, "security.capability", value, sizeof(value)) > 0);
+	create();
+	assert_int_equal(made.skipped_count, 2);
+	const char *const names[] = { "tool", "plain", "disk", "null" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_int_equal(unlinkat(t.fd, names[i], 0), 0);
+	restore(&(struct checkpoint_restore){ .set_ids = true });
+	is("tool", "x");
+	is("plain", "y");
+	assert_true(getxattr(path, "security.capability", value, sizeof(value)) < 0);
+	assert_int_equal(fstatat(t.fd, "disk", &now, AT_SYMLINK_NOFOLLOW), -1);
+	assert_int_equal(fstatat(t.fd, "null", &now, AT_SYMLINK_NOFOLLOW), -1);
+	/* A file that got a capability since: its own bytes come back without. */
+	assert_int_equal(setxattr(path, "security.capability", capability, sizeof(capability), 0), 0);
+	scratch_put(&t, "tool", "other");
+	(void)setxattr(path, "security.capability", capability, sizeof(capability), 0);
+	restore(NULL);
+	is("tool", "x");
+	assert_true(getxattr(path, "security.capability", value, sizeof(value)) < 0);
 }
 
 static void deep_trees(void **state)
@@ -477,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(odd_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(set_ids_stay_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(capabilities_and_devices_stay_away, setup, teardown),
 		cmocka_unit_test_setup_teardown(deep_trees, setup, teardown),
 		cmocka_unit_test_setup_teardown(special_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(hard_links, setup, teardown),

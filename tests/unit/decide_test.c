@@ -643,6 +643,40 @@ static void loopback_is_not_the_network_where_the_profile_says_so(void **state)
 	}
 }
 
+static void named_hosts_are_not_the_network_where_the_profile_names_them(void **state)
+{
+	static const struct {
+		const char *host;
+		enum action want;
+	} cases[] = { { "https://pypi.org/simple", ACTION_ALLOW }, { "http://pypi.org/simple", ACTION_ALLOW },
+		{ "pypi.org", ACTION_ALLOW }, { "pypi.org:8443", ACTION_DENY },
+		{ "db.example.org:5432", ACTION_ALLOW }, { "db.example.org", ACTION_DENY },
+		{ "10.0.0.1:80", ACTION_ALLOW }, { "10.0.0.2:80", ACTION_DENY },
+		{ "https://pypi.org@evil.example/", ACTION_DENY },
+		{ "https://evil.example/pypi.org", ACTION_DENY }, { "pypi.org:x", ACTION_DENY },
+		{ "127.0.0.1:80", ACTION_ALLOW }, { NULL, ACTION_DENY } };
+	static const char *const rules[] = { "pypi.org", "db.example.org:5432", "10.0.0.1" };
+	struct profile p = *profiles_find(&profiles, "workspace_edit");
+
+	(void)state;
+	p.reach = NETWORK_NAMED;
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		assert_int_equal(egress_add(&a, &p.hosts, rules[i], "test", NULL), OK);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_NETWORK, .tag = "network.get", .target = cases[i].host };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		decide(shipped, &p, &pr, &at, &d);
+		if (d.action != cases[i].want)
+			fail_msg("%s: %s", cases[i].host, action_name(d.action));
+		/* a host that is only guessed at is never a named one */
+		e.certainty = DYNAMIC;
+		decide(shipped, &p, &pr, &at, &d);
+		assert_int_equal(d.action, ACTION_DENY);
+	}
+}
+
 /* All pairs of tags: two effects together are judged at least as strictly as each alone. */
 static void more_effects_never_lower_the_answer(void **state)
 {
@@ -835,6 +869,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(profile_rules_only_take_away, begin, done),
 		cmocka_unit_test_setup_teardown(
 			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
+		cmocka_unit_test_setup_teardown(
+			named_hosts_are_not_the_network_where_the_profile_names_them, begin, done),
 		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
 		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),

@@ -178,7 +178,7 @@ static void write_two(struct fixture *f, struct writer w[2])
 	f->sys.held = 0;
 }
 
-static void test_signed_meanwhile(void **state)
+static void signed_meanwhile(void **state)
 {
 	struct fixture f;
 	struct writer w[2];
@@ -194,7 +194,7 @@ static void test_signed_meanwhile(void **state)
 }
 
 /* The second one's own sync succeeds, but it stands on one that was lost. */
-static void test_fails_with_the_one_before(void **state)
+static void fails_with_the_one_before(void **state)
 {
 	struct fixture f;
 	struct writer w[2];
@@ -234,7 +234,7 @@ static void *write_some(void *arg)
 }
 
 /* Who is told OK is there once, who is told an error is not, and a failure ends. */
-static void test_failures_among_many(void **state)
+static void failures_among_many(void **state)
 {
 	struct fixture f;
 	pthread_t threads[WRITERS];
@@ -267,9 +267,9 @@ static void test_failures_among_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_signed_meanwhile),
-		cmocka_unit_test(test_fails_with_the_one_before),
-		cmocka_unit_test(test_failures_among_many),
+		cmocka_unit_test(signed_meanwhile),
+		cmocka_unit_test(fails_with_the_one_before),
+		cmocka_unit_test(failures_among_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -171,6 +171,32 @@ static void seen_at_once(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* Whoever holds the word gets one moment; whoever asks afterwards gets what is decided by then. */
+static void held_is_one_moment(void **state)
+{
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_null(frozen("agent:x"));
+	const struct workspace *outer = posture_hold(&x.f.sys, x.ws), *inner = posture_hold(&x.f.sys, x.ws);
+	struct kernel k;
+	struct workspace *other;
+	struct json *receipt;
+	struct err e = { 0 };
+	assert_int_equal(workspace_open(&x.f.sys, &x.process, x.ws->root, 0, &other, &e), OK);
+	assert_int_equal(kernel_open(&x.f.sys, &x.process, other, &k, &e), OK);
+	assert_int_equal(freeze_set(&k, &x.request, "*", "now", &receipt, &e), OK);
+	assert_true(read_word().n > 0);
+	assert_null(json_get(posture_of(&x.f.sys, x.ws)->word, "freezes"));
+	posture_release(&inner);
+	assert_null(json_get(posture_of(&x.f.sys, x.ws)->word, "freezes"));
+	posture_release(&outer);
+	assert_non_null(json_get(posture_of(&x.f.sys, x.ws)->word, "freezes"));
+	assert_non_null(frozen("agent:x"));
+	kernel_close(&k);
+	workspace_close(other);
+	kernel_fixture_done(&x);
+}
+
 static void put_word(struct bytes text)
 {
 	write_at(word_file(), (const char *)text.p, text.n);
@@ -360,6 +386,7 @@ int main(void)
 		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),
+		cmocka_unit_test(held_is_one_moment),
 		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),
 		cmocka_unit_test(seen_also_when_it_comes_while_reading),
 		cmocka_unit_test(the_first_act_while_reading),

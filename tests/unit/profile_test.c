@@ -105,6 +105,34 @@ static void later_members_are_read(void **state)
 	assert_string_equal(p.list[0].write_paths[1], "/opt/x");
 }
 
+static void hosts_are_named(void **state)
+{
+	struct profiles p;
+	struct err e;
+
+	(void)state;
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"writes_allowed\": true, \"network_allowed\": true, \"network\": \"named\", "
+			       "\"egress\": [\"@pypi\", \"a.example:22\"]}}}",
+				 &p, &e),
+		OK);
+	assert_int_equal(p.list[0].reach, NETWORK_NAMED);
+	assert_int_equal(profile_reach(&p.list[0]), NETWORK_NAMED);
+	assert_int_equal(p.list[0].egress_count, 2);
+	assert_non_null(egress_names(&p.list[0].hosts, "pypi.org", 443));
+	assert_non_null(egress_names(&p.list[0].hosts, "a.example", 22));
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"network\": \"named\", \"egress\": [\"*.com\"]}}}",
+				 &p, &e),
+		E_INPUT);
+	assert_string_equal(e.code, "PROFILE_FIELD");
+	assert_non_null(strstr(e.text, "*.com"));
+	assert_int_equal(parse("{\"profiles\": {\"x\": {\"backend\": \"b\", \"checkpoint\": \"optional\", "
+			       "\"network\": \"loopback\", \"egress\": [\"a.example\"]}}}",
+				 &p, &e),
+		E_INPUT);
+}
+
 static void bad_files_are_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -248,6 +276,22 @@ static void within(void **state)
 	assert_false(profile_is_within(base, &strict));
 	strict.requires = base->requires;
 	assert_false(profile_is_within(base, &strict));
+	static const char *const few[] = { "a.example" }, *const many[] = { "a.example", "b.example" };
+	struct profile named = *base, wider = *base;
+	named.reach = wider.reach = NETWORK_NAMED;
+	named.egress = few;
+	named.egress_count = 1;
+	wider.egress = many;
+	wider.egress_count = 2;
+	assert_true(profile_is_within(base, &named));
+	assert_false(profile_is_within(&named, base));
+	assert_true(profile_is_within(&named, &wider));
+	assert_false(profile_is_within(&wider, &named));
+	wider.network = named.network = ALLOWANCE_YES;
+	struct profile open = *base; /* may use the network: all of it, whatever `reach` says */
+	open.network = ALLOWANCE_YES;
+	assert_true(profile_is_within(&named, &open));
+	assert_false(profile_is_within(&open, &named));
 	static const char *const keys[] = { ".ssh" };
 	struct profile reader = *base;
 	reader.secrets = keys;
@@ -271,6 +315,7 @@ int main(void)
 		cmocka_unit_test_teardown(what_is_not_said_is_not_allowed, done),
 		cmocka_unit_test_teardown(a_text_means_the_target_decides, done),
 		cmocka_unit_test_teardown(later_members_are_read, done),
+		cmocka_unit_test_teardown(hosts_are_named, done),
 		cmocka_unit_test_teardown(bad_files_are_refused, done),
 		cmocka_unit_test_teardown(broken_tool_groups_are_refused, done),
 		cmocka_unit_test_teardown(grants_split_what_was_requested, done),

@@ -39,6 +39,19 @@ static const char *const *own_paths(struct kernel *k, struct arena *a, const cha
 	return all;
 }
 
+/* Where its service is: as a person says in the environment, else where it usually is. */
+static const char *const *service_hosts(struct sys *s, struct arena *a, const struct client_session *needs)
+{
+	const char *url = needs->url_variable ? s->getenv(s, needs->url_variable) : NULL;
+	const char *host = url ? strstr(url, "://") : NULL;
+	const char **one = arena_zalloc(a, 2, sizeof(*one));
+
+	if (!host)
+		return needs->hosts;
+	one[0] = arena_strndup(a, host + 3, strcspn(host + 3, "/?#"));
+	return one;
+}
+
 /* Its settings must have our hooks where it cannot be told on its command line. */
 static int check_armed(const struct setup *s, const struct client *c, struct err *e)
 {
@@ -90,7 +103,6 @@ static int begin(void *arg, int desk, const char *task_id, const char *tmp, cons
 	s->desk = desk;
 	s->is_cut_off = walls->network != NETWORK_FULL;
 	s->started_us = s->sys->now_us(s->sys);
-	/* The door for a network by name belongs here: made inside with the walls, served beside the desk, with the client's hosts. */
 	return desk_begin(s, e);
 }
 
@@ -136,6 +148,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.stop = -1 };
 	struct run_session how = { .client = s.client,
 		.variables = needs->variables,
+		.hosts = service_hosts(k->sys, a, needs),
 		.tmp_variable = needs->tmp_variable,
 		.begin = begin,
 		.end = end,

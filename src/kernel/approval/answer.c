@@ -13,34 +13,6 @@
 
 #include <string.h>
 
-static const char APPROVER_DOMAIN[] = "helm:approval:v1\n";
-
-/* An answer may also be signed with a key that a person registered for this; a prefix keeps that signature
- * from meaning anything elsewhere. */
-static void add_approver(
-	struct arena *a, const struct person *who, const struct json *what, struct json *about)
-{
-	uint8_t signature[SIGN_SIZE];
-	char hex[2 * SIGN_SIZE + 1], id[KEY_ID];
-	struct json *doc;
-	struct buf text;
-
-	if (who->proof)
-		json_set(a, about, "approver", json_copy(a, who->proof));
-	if (!who->key)
-		return;
-	doc = json_new(a, JSON_OBJECT);
-	buf_init(&text, a);
-	buf_adds(&text, APPROVER_DOMAIN);
-	json_canonical(&text, what);
-	key_sign(who->key, buf_bytes(&text), signature);
-	hex_encode(signature, SIGN_SIZE, hex);
-	key_id(key_public(who->key), id);
-	json_sets(a, doc, "key_id", id);
-	json_sets(a, doc, "signature", hex);
-	json_set(a, about, "approver", doc);
-}
-
 /* `what` stands in the receipt's metadata under its type; its digest is what the signature covers. */
 static int record(struct kernel *k, struct arena *a, const char *effect, const char *type, struct json *what,
 	const struct person *who, struct json **ret, struct err *e)
@@ -48,7 +20,7 @@ static int record(struct kernel *k, struct arena *a, const char *effect, const c
 	struct json *about = json_new(a, JSON_OBJECT);
 
 	json_set(a, about, type, what);
-	add_approver(a, who, what, about);
+	act_sign(a, who, what, about);
 	return act_record(k, a,
 		&(struct act){ .effect_id = effect,
 			.type = type,

@@ -10,25 +10,17 @@
  * gives the same bytes is it what a person would have been shown. */
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/act.h"
 #include "kernel/approval/parts.h"
 
 #include <string.h>
 
-static const char DOMAIN[] = "helm:approval:v2\n";
 static const char RESPONDER[] = "a registered ssh key"; /* metadata.approver says which */
 enum { LATEST_S = 24 * 3600, EARLY_S = 60, LONGEST_S = 30 * 24 * 3600 };
 
 static struct bytes message_of(struct arena *a, const struct grant *g, const char *request_sha256)
 {
-	struct json *doc = json_new(a, JSON_OBJECT);
-	struct buf text;
-
-	json_set(a, doc, "grant", grant_to_json(a, g));
-	json_sets(a, doc, "request_sha256", request_sha256);
-	buf_init(&text, a);
-	buf_adds(&text, DOMAIN);
-	json_canonical(&text, doc);
-	return buf_bytes(&text);
+	return act_message_ssh(a, grant_to_json(a, g), request_sha256);
 }
 
 int approval_message(struct kernel *k, struct arena *a, const char *id, const struct approval_terms *t,
@@ -58,11 +50,11 @@ int approval_message(struct kernel *k, struct arena *a, const char *id, const st
 
 int approval_message_read(struct arena *a, struct bytes text, struct grant *ret, struct err *e)
 {
-	const size_t n = sizeof(DOMAIN) - 1;
+	const size_t n = sizeof(ACT_DOMAIN_SSH) - 1;
 	struct json *doc;
 	struct err why = { 0 };
 
-	if (text.n <= n || memcmp(text.p, DOMAIN, n) != 0 ||
+	if (text.n <= n || memcmp(text.p, ACT_DOMAIN_SSH, n) != 0 ||
 		json_parse(a, (struct bytes){ text.p + n, text.n - n }, "answer", NULL, &doc, &why) ||
 		grant_from_json(a, json_get(doc, "grant"), ret, &why) ||
 		!bytes_eq(text, message_of(a, ret, json_get_text(doc, "request_sha256", ""))))

@@ -2,6 +2,7 @@
 #ifndef KERNEL_TASK_PARTS_H
 #define KERNEL_TASK_PARTS_H
 
+#include "base/hash.h"
 #include "kernel/task/task.h"
 
 #include <sys/stat.h>
@@ -30,6 +31,14 @@ struct task_program {
 	size_t file_count;
 };
 
+/* What went through the door, for the receipt. */
+struct egress_sums {
+	int64_t admitted, refused, bytes_out, bytes_in;
+	struct sha256 rows; /* over the digests of the rows, in their order */
+	const char *refused_first; /* "host:port" of the first one that was refused; or NULL */
+	const char *lost; /* why a row could not be written; or NULL */
+};
+
 /* One run: what is known so far, filled from top to bottom by the steps of run.c. */
 struct task {
 	struct kernel *k;
@@ -52,6 +61,9 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	struct egress_door *door; /* NULL: there is none */
+	int door_fd; /* what it says comes here; -1: nothing more */
+	struct egress_sums egress;
 	struct sandbox_rules rules;
 	struct run_request run;
 	/* how it came out */
@@ -90,6 +102,14 @@ void task_walls(struct task *t);
 bool task_degraded(const struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
+
+/* ---- egress.c: the door of a run whose profile names hosts ---- */
+
+/* Before task_walls().  OK also when the profile has none. */
+int task_egress_open(struct task *t, struct err *e);
+void task_egress_listen(struct task *t); /* t->run hears the door */
+/* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
+int task_egress_close(struct task *t, struct err *e);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 

@@ -249,6 +249,7 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_setb(a, p, "metadata_confined", r->metadata_confined);
 	json_setb(a, p, "network_closed", r->network_closed);
 	json_setb(a, p, "network_namespace", r->network_namespace);
+	json_setb(a, p, "network_door", r->has_door);
 	json_setb(a, p, "signals_confined", r->signals_confined);
 	json_setb(a, p, "shared_closed", r->shared_closed);
 	json_setb(a, p, "keys_hidden", r->keys_hidden);

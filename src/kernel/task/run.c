@@ -451,9 +451,12 @@ static int execute(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
+	int rc = task_egress_open(t, e);
+	if (rc)
+		return stop_refused(t, rc, e);
 	task_walls(t);
 	armed_note(t);
-	int rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
+	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
@@ -463,6 +466,8 @@ static int execute(struct task *t, struct err *e)
 			t->spec->session->arg, run_desk(r), t->id, t->tmp.path, &t->rules, e);
 	if (rc == OK)
 		rc = await_end(t, r, e);
+	struct err unheard = { 0 };
+	int unheard_rc = task_egress_close(t, &unheard);
 	if (t->spec->session) {
 		run_end(&r);
 		t->spec->session->end(t->spec->session->arg, t->row);
@@ -472,6 +477,7 @@ static int execute(struct task *t, struct err *e)
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
 	rc = put_end_rows(t, e);
+	rc = first_error(rc, e, unheard_rc, &unheard);
 	if (!can_write) {
 		/* Only these rows: the decision has long been on disk. */
 		struct err late = { 0 };

@@ -11,6 +11,7 @@ struct run_session {
 	const char *const *writable; /* its own state: may be written and read */
 	const char *const *closed; /* of it: must not change */
 	const char *const *variables; /* beginnings of names that are passed in */
+	const char *const *hosts; /* its service, where the network is by name: rules of model/egress.h */
 	const char *tmp_variable; /* also names the directory for temporary files; or NULL */
 	/* It has begun: its row says so, and inside somebody may ask at `desk`.  Called once, with walls and task as they are. */
 	int (*begin)(void *arg, int desk, const char *task_id, const char *tmp,

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "execute/egress/egress.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 #include "model/secret.h"
@@ -50,10 +51,12 @@ static bool may_pass(const char *entry, const struct profile *p, const struct ru
 
 	if (is_control(entry))
 		return false;
+	if (profile_reach(p) == NETWORK_NAMED && egress_is_variable(entry))
+		return false;
 	for (const char *const *name = session ? session->variables : NULL; name && *name; name++)
 		if (text_starts(entry, *name))
 			return true;
-	if (p->network == ALLOWANCE_YES)
+	if (profile_reach(p) == NETWORK_FULL)
 		return true;
 	return is_listed(entry, basic) || text_starts(entry, "HELM_") || text_starts(entry, "OPENCLAW_") ||
 		(p->writes == ALLOWANCE_YES && is_listed(entry, working));
@@ -76,7 +79,7 @@ static const char *const *environment_of(const struct task *t)
 
 	while (environ[have])
 		have++;
-	const char **env = arena_zalloc(a, have + 32, sizeof(*env));
+	const char **env = arena_zalloc(a, have + 48, sizeof(*env));
 	for (size_t i = 0; i < have; i++)
 		if (may_pass(environ[i], t->profile, t->spec->session) &&
 			!text_starts(environ[i], "HELM_TASK_") && !text_starts(environ[i], "OPENCLAW_TASK_"))
@@ -87,6 +90,8 @@ static const char *const *environment_of(const struct task *t)
 	put(a, env, &n, "TASK_NAME", t->spec->task_name);
 	put(a, env, &n, "PREVIOUS_STATE_SNAPSHOT", t->cards.newest);
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
+	for (const char *const *one = egress_environment; t->door && *one; one++)
+		env[n++] = *one;
 	if (t->tmp.path)
 		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmp.path);
 	if (t->tmp.path && t->spec->session && t->spec->session->tmp_variable)
@@ -401,7 +406,8 @@ void task_walls(struct task *t)
 
 	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	t->rules = (struct sandbox_rules){
-		.network = p->network == ALLOWANCE_YES ? NETWORK_FULL : p->reach,
+		.network = profile_reach(p),
+		.door = t->door ? egress_inside(t->door) : 0,
 		.write_paths = writable,
 		.hidden = hidden_paths(t),
 		.read_only =
@@ -420,6 +426,7 @@ void task_walls(struct task *t)
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
 		.rules = &t->rules };
+	task_egress_listen(t);
 }
 
 /* Puts up all walls around a command that does nothing, and says which could not be. */

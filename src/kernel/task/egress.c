@@ -1,0 +1,117 @@
+/* egress.c — the door of a run whose profile names hosts: its rules, its rows, and what the receipt says about it.
+ *
+ * What a run may reach is said by kernel/hosts.h.  Every connection becomes a row of egress.jsonl when it ends.  There can be many, so the receipt carries their sums and one digest: the
+ * SHA-256 over the digests of the rows, as hexadecimal text, in the order they were written. */
+#include "execute/egress/egress.h"
+#include "base/text.h"
+#include "kernel/hosts.h"
+#include "kernel/task/parts.h"
+
+#include <string.h>
+
+int task_egress_open(struct task *t, struct err *e)
+{
+	struct egress_rules rules;
+
+	sha256_begin(&t->egress.rows);
+	t->door_fd = -1;
+	if (t->profile->reach != NETWORK_NAMED)
+		return OK;
+	hosts_of(t->k->sys, t->a, t->k->ws, t->profile, &rules);
+	for (const char *const *host = t->spec->session ? t->spec->session->hosts : NULL; host && *host;
+		host++)
+		(void)egress_add(t->a, &rules, *host, t->spec->session->client, NULL);
+	int rc = egress_start(
+		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
+	if (rc == OK)
+		t->door_fd = egress_records(t->door);
+	return rc;
+}
+
+/* The row is the record with whose it is; nothing else of what the door says is taken. */
+static struct json *make_row(struct task *t, struct arena *a, const struct json *record)
+{
+	static const char *const texts[] = { "host", "address", "via", "verdict", "reason", "rule" };
+	static const char *const numbers[] = { "port", "bytes_out", "bytes_in", "duration_ms" };
+	struct json *row = json_new(a, JSON_OBJECT);
+
+	json_sets(a, row, "task_id", t->id);
+	json_sets(a, row, "profile", t->profile->name);
+	json_sets(a, row, "at", text_time_iso(a, json_get_int(record, "at", 0)));
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_sets(a, row, texts[i], json_get_text(record, texts[i], NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		json_seti(a, row, numbers[i], json_get_int(record, numbers[i], 0));
+	return row;
+}
+
+static int put_row(void *arg, const struct json *record, struct err *e)
+{
+	struct task *t = arg;
+	struct egress_sums *sums = &t->egress;
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *row = make_row(t, &a, record);
+	char digest[SHA256_HEX];
+	int rc = recorder_row(&t->k->recorder, &a, EGRESS_LOG, row, digest, e);
+
+	if (rc)
+		return rc;
+	sha256_add(&sums->rows, digest, strlen(digest));
+	sums->bytes_out += json_get_int(row, "bytes_out", 0);
+	sums->bytes_in += json_get_int(row, "bytes_in", 0);
+	if (text_eq(json_get_text(row, "verdict", ""), "admitted")) {
+		sums->admitted++;
+		return OK;
+	}
+	if (!sums->refused++)
+		sums->refused_first = arena_printf(t->a, "%s:%lld", json_get_text(row, "host", ""),
+			(long long)json_get_int(row, "port", 0));
+	return OK;
+}
+
+/* A row that cannot be written closes the door: what is not on record does not go on. */
+static void on_door(void *arg)
+{
+	struct task *t = arg;
+	struct err e = { 0 };
+
+	if (egress_hear(t->door, put_row, t, &e)) {
+		t->egress.lost = arena_strdup(t->a, e.text);
+		(void)egress_stop(t->door, NULL, NULL, NULL);
+	}
+	t->door_fd = egress_records(t->door);
+}
+
+void task_egress_listen(struct task *t)
+{
+	if (!t->door)
+		return;
+	t->run.on_side = on_door;
+	t->run.side_arg = t;
+	t->run.side_fd = &t->door_fd;
+}
+
+int task_egress_close(struct task *t, struct err *e)
+{
+	struct egress_sums *sums = &t->egress;
+	uint8_t digest[SHA256_SIZE];
+	char hex[SHA256_HEX];
+	struct arena *a = t->a;
+
+	if (!t->door)
+		return OK;
+	int rc = egress_stop(t->door, put_row, t, e);
+	if (sums->lost)
+		rc = err_set(e, E_IO, "EGRESS_ROW", "a connection could not be recorded: %s", sums->lost);
+	struct json *doc = json_new(a, JSON_OBJECT);
+	sha256_end(&sums->rows, digest);
+	hex_encode(digest, SHA256_SIZE, hex);
+	json_seti(a, doc, "admitted", sums->admitted);
+	json_seti(a, doc, "refused", sums->refused);
+	json_seti(a, doc, "bytes_out", sums->bytes_out);
+	json_seti(a, doc, "bytes_in", sums->bytes_in);
+	json_sets(a, doc, "rows_sha256", hex);
+	json_set(a, t->happened, "egress", doc);
+	json_set(a, t->row, "egress", doc);
+	return rc;
+}

@@ -1,0 +1,247 @@
+/* signer.c — the key that another user keeps: how this side asks for signatures.
+ *
+ * keys/signer.json names a socket and a public key.  Behind the socket runs `helm signer run` as a user of its own, who alone can read
+ * the secret (kernel/signer.c says what it signs and what it refuses).  Each signature is one question and one answer: a length in four
+ * bytes, big endian, and one JSON document, both ways.
+ *
+ * What is given is checked against the public key before it is used, so whoever else might listen on the socket gives nothing that
+ * counts.  A signer that is away, slow or refuses is an error, and an error means that nothing was recorded, and so nothing is allowed.
+ *
+ * The signer writes down what it signs before it answers.  When this side is killed between the answer and its own write, the
+ * signer is one receipt ahead; its next answer then brings what is missing, and the chain takes that first (chain.c).  So there is never a
+ * second receipt for one place. */
+#include "base/doc.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/text.h"
+#include "proof/preimage.h"
+#include "record/parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAIT_MS = 10000, FILE_LIMIT = 4096 };
+
+struct keeper {
+	struct sys *sys;
+	struct arena a; /* what lives as long as the key */
+	const char *socket;
+	int fd;
+	pid_t owner; /* of fd: a forked child connects for itself */
+	struct arena answer; /* the newest one */
+	const struct json *missing; /* in it; or NULL */
+};
+
+static void hang_up(struct keeper *k)
+{
+	close_fd(&k->fd);
+	k->fd = -1;
+}
+
+static int away(const struct keeper *k, struct err *e)
+{
+	int why = errno;
+
+	return err_set(e, E_DENIED, "SIGNER_AWAY",
+		"the signer at %s does not answer (%s), so nothing can be recorded and nothing is allowed; its "
+		"user starts it: helm signer run --socket %s",
+		k->socket, strerror(why), k->socket);
+}
+
+static bool read_whole(struct sys *s, int fd, void *to, size_t n)
+{
+	for (size_t at = 0; at < n;) {
+		ssize_t got = s->read(s, fd, (char *)to + at, n - at);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0) {
+			errno = got ? errno : ECONNRESET;
+			return false;
+		}
+		at += (size_t)got;
+	}
+	return true;
+}
+
+/* One question, one answer, over a connection that is there. */
+static bool exchange(struct keeper *k, struct bytes question, struct json **ret)
+{
+	uint8_t length[4];
+
+	if (write_all(k->sys, k->fd, question.p, question.n) || !read_whole(k->sys, k->fd, length, 4))
+		return false;
+	size_t n = (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
+	errno = EPROTO;
+	if (n > SIGNER_LIMIT)
+		return false;
+	char *text = arena_text(&k->answer, n + 1);
+	if (!read_whole(k->sys, k->fd, text, n))
+		return false;
+	errno = EPROTO;
+	return json_parse(&k->answer, (struct bytes){ (uint8_t *)text, n }, "signer", NULL, ret, NULL) == OK;
+}
+
+/* A signer that was started anew has forgotten the connection and nothing else: asked again, it gives the same answer. */
+static int ask(struct keeper *k, struct bytes question, struct json **ret, struct err *e)
+{
+	if (k->owner != getpid())
+		hang_up(k);
+	for (int tries = 0; tries < 2; tries++) {
+		bool is_new = k->fd < 0;
+		if (is_new)
+			k->fd = k->sys->connect_local(k->sys, k->socket, WAIT_MS);
+		k->owner = getpid();
+		if (k->fd < 0)
+			return away(k, e);
+		if (exchange(k, question, ret))
+			return OK;
+		int why = errno;
+		hang_up(k);
+		errno = why;
+		if (is_new)
+			break;
+	}
+	return away(k, e);
+}
+
+/* Length and document. */
+static struct bytes question_of(struct arena *a, enum key_use use, const struct json *whole)
+{
+	static const char *const ops[] = { "receipt", "decision", "head", "link" };
+	struct json *doc = json_new(a, JSON_OBJECT);
+	struct buf b;
+
+	json_sets(a, doc, "op", ops[use]);
+	json_set(a, doc, "record", (struct json *)whole);
+	buf_init(&b, a);
+	buf_add(&b, "\0\0\0\0", 4);
+	json_canonical(&b, doc);
+	for (int i = 0; i < 4; i++)
+		b.p[i] = (char)((b.n - 4) >> (24 - 8 * i));
+	return buf_bytes(&b);
+}
+
+static int keeper_ask(
+	void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE], struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct keeper *k = arg;
+	struct json *answer;
+
+	arena_reset(&k->answer);
+	k->missing = NULL;
+	struct bytes question = question_of(&a, use, whole);
+	if (question.n > SIGNER_LIMIT)
+		return err_set(e, E_DENIED, "SIGNER_REFUSES", "the record is too large for the signer");
+	int rc = ask(k, question, &answer, e);
+	if (rc)
+		return rc;
+	k->missing = json_get(answer, "missing");
+	const char *code = json_get_text(answer, "error", NULL),
+		   *sig = json_get_text(answer, "signature", "");
+	if (code)
+		return err_set(e, E_DENIED, code, "the signer refuses: %s",
+			text_safe(&a, json_get_text(answer, "text", ""),
+				strlen(json_get_text(answer, "text", "")), false));
+	return hex_decode(sig, strlen(sig), ret_sig, SIGN_SIZE, true)
+		? OK
+		: err_set(e, E_DENIED, "SIGNER_FALSE", "the signer's answer is no signature");
+}
+
+static void keeper_done(void *arg)
+{
+	struct keeper *k = arg;
+
+	if (k->owner == getpid())
+		hang_up(k);
+	arena_done(&k->answer);
+	arena_done(&k->a);
+	free(k);
+}
+
+const struct json *signer_missing(const struct key *k)
+{
+	const struct key_keeper *keeper = key_keeper(k);
+
+	return keeper && keeper->done == keeper_done ? ((struct keeper *)keeper->arg)->missing : NULL;
+}
+
+int signer_key(
+	struct sys *s, const char *socket, const uint8_t pub[SIGN_PUBLIC], struct key **ret, struct err *e)
+{
+	struct keeper *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		BUG("out of memory");
+	*k = (struct keeper){ .sys = s, .fd = -1, .owner = getpid() };
+	k->socket = arena_strdup(&k->a, socket);
+	int rc = key_new_kept(pub, &(struct key_keeper){ keeper_ask, keeper_done, k }, ret, e);
+	if (rc)
+		keeper_done(k);
+	return rc;
+}
+
+int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	uint8_t pub[SIGN_PUBLIC];
+	struct json *doc;
+	const char *path = arena_printf(&a, "%s/" SIGNER_FILE, dir);
+	int rc = doc_read(s, &a, dirfd, path, FILE_LIMIT, 0, &doc, e);
+
+	if (rc)
+		return rc;
+	const char *socket = json_get_text(doc, "socket", ""), *key = json_get_text(doc, "public_key", "");
+	/* That it is a safe point was asked when it was written; asked again it would cost as much as a signature. */
+	if (json_get_int(doc, "version", 0) != 1 || socket[0] != '/' ||
+		!hex_decode(key, strlen(key), pub, SIGN_PUBLIC, true))
+		return err_set(e, E_CORRUPT, "SIGNER_FILE",
+			"%s does not name a socket and a public key; 'helm signer use SOCKET KEY' writes it",
+			path);
+	return signer_key(s, socket, pub, ret, e);
+}
+
+/* ---- what the signer has and we have not ---- */
+
+/* Each must be the very next one, and hold: then it is ours, and was only lost on the way. */
+int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,
+	struct json **ret, struct hash *ret_chain, struct err *e)
+{
+	struct json *mine = json_copy(a, receipt);
+	struct hash before;
+	const char *previous = json_get_text(mine, "prev_hash", "-");
+	bool follows = json_get_int(mine, "lamport_clock", 0) == (int64_t)at->clock + 1 &&
+		text_eq(json_get_text(mine, "session_id", ""), at->chain_id) &&
+		(at->clock ? hash_from_hex(previous, &before) && hash_eq(&before, &at->last) : !*previous);
+
+	if (!follows || !receipt_is_own(r, a, mine) || receipt_chain_hash(a, mine, ret_chain->b, NULL))
+		return err_set(e, E_DENIED, "SIGNER_FALSE",
+			"what the signer says was signed before does not continue this chain");
+	json_sets(a, mine, "log_id", sha256_hex(a, key_public(r->key), SIGN_PUBLIC));
+	if (at->clock)
+		json_seti(a, mine, "leaf_index", (int64_t)at->clock);
+	json_sort_members(mine);
+	*ret = mine;
+	return OK;
+}
+
+/* The link that begins a history with this key: the only record that may be signed any number of times, because it says nothing new. */
+int signer_check(struct arena *a, const struct key *k, struct err *e)
+{
+	struct json *link = json_new(a, JSON_OBJECT);
+	uint8_t signature[SIGN_SIZE];
+	char hex[2 * SIGN_PUBLIC + 1];
+	struct bytes preimage;
+
+	hex_encode(key_public(k), SIGN_PUBLIC, hex);
+	json_sets(a, link, "event", "created");
+	json_sets(a, link, "key", hex);
+	json_sets(a, link, "signer", hex);
+	json_seti(a, link, "sequence", 1);
+	json_sets(a, link, "version", KEY_HISTORY_V1);
+	json_sets(a, link, "prev_hash", "");
+	int rc = key_link_preimage(a, link, &preimage, e);
+	return rc ? rc : key_ask(k, KEY_FOR_LINK, link, preimage, signature, e);
+}
