@@ -121,6 +121,7 @@ wait
 SH
 ok "many at once are all answered and all on record" storm
 meanwhile() {
+  rm -f "$scratch/said"
   session "$scratch/waits" >"$scratch/said" 2>&1 &
   while ! grep -q first "$scratch/said" 2>/dev/null; do sleep 0.02; done
   helm freeze --reason test >/dev/null; : >"$project/go"
@@ -256,6 +257,7 @@ SH
 sh -c "$(python3 -c 'import json; print(json.load(open("'$project'/answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')"; echo "stolen $?"
 SH
   outside() {
+    rm -f "$scratch/said"
     session "$scratch/pushes" >"$scratch/said" 2>&1 &
     while ! grep -q direct "$scratch/said" 2>/dev/null; do sleep 0.02; done
     asked=$(helm approval list --json | grep -o 'approval-[0-9a-f]*' | tail -n 1)
@@ -279,6 +281,27 @@ SH
     is "$(helm agent report "$id" --json | member outside.0.profile)" service_ops && helm log check
   }
   ok "the report says what left the walls" told_outside
+  # A network by name: the client's own service is named for it, and nothing else.
+  mkdir -p "$scratch/net"
+  cat >"$scratch/net/claude" <<SH
+#!/bin/sh
+curl -s --noproxy "" "\$ANTHROPIC_BASE_URL/service"
+curl -s --noproxy "" "http://127.0.0.1:1/"
+SH
+  chmod +x "$scratch/net/claude"
+  python3 - "$HELM_SOURCE/share/execution_profiles.json" >"$ws/references/execution_profiles.json" <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+doc["profiles"]["netted"] = dict(doc["profiles"]["workspace_edit"], network="named", network_allowed=True, egress=["example.com"])
+json.dump(doc, sys.stdout)
+PY
+  by_name() {
+    trust "$ws" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
+    grep -q 'from outside' "$scratch/said" && grep -q '127.0.0.1:1 is not named' "$scratch/said" || { cat "$scratch/said"; return 1; }
+    grep -q '"rule": *"127.0.0.1:' "$ws/.helm/egress.jsonl" || { cat "$ws/.helm/egress.jsonl"; return 1; }
+  }
+  ok "where the network is by name, the client's service is named for it and nothing else" by_name
   rm "$scratch/port"
 else
   ok "curl is not there: nothing leaves the walls in this test # SKIP" true
