@@ -692,6 +692,15 @@ static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, str
 	return rc;
 }
 
+/* Caches of packages are read-only, directories and all; some directories cannot even be listed. */
+static void open_up(struct sys *s, int fd, const char *name)
+{
+	AUTO(close_fd) int sub = s->open(s, fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, 0);
+
+	if (sub >= 0)
+		(void)s->chmod(s, sub, 0700);
+}
+
 /* Removes as much as it can. unlink() is tried first; what is no file is entered by descriptor and never
  * through a link, so nothing outside the tree is touched. */
 static void remove_inside(struct sys *s, int fd, int depth)
@@ -705,6 +714,9 @@ static void remove_inside(struct sys *s, int fd, int depth)
 	for (size_t i = 0; i < n; i++) {
 		if (s->unlink(s, fd, names[i], 0) == 0)
 			continue;
+		if (s->unlink(s, fd, names[i], AT_REMOVEDIR) == 0) /* also one that cannot be entered */
+			continue;
+		open_up(s, fd, names[i]);
 		AUTO(close_fd) int sub = s->open(s, fd, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, 0);
 		if (sub < 0)
 			continue;

@@ -163,7 +163,14 @@ static int real_link(struct sys *s, int from_dir, const char *from, int to_dir, 
 static int real_chmod(struct sys *s, int fd, mode_t mode)
 {
 	(void)s;
-	return fchmod(fd, mode);
+	if (fchmod(fd, mode) == 0)
+		return 0;
+	if (errno != EBADF)
+		return -1;
+	/* Opened as a place only: the same file, by the name that the kernel has for it. */
+	char name[32];
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return chmod(name, mode);
 }
 
 static int real_chown(struct sys *s, int fd, uid_t uid, gid_t gid)

@@ -39,7 +39,7 @@ struct sys {
 	int (*mkdir)(struct sys *, int dirfd, const char *path, mode_t mode);
 	int (*symlink)(struct sys *, const char *target, int dirfd, const char *path);
 	int (*link)(struct sys *, int from_dir, const char *from, int to_dir, const char *to);
-	int (*chmod)(struct sys *, int fd, mode_t mode);
+	int (*chmod)(struct sys *, int fd, mode_t mode); /* O_PATH is enough */
 	int (*chown)(struct sys *, int fd, uid_t uid, gid_t gid);
 	int (*utimens)(struct sys *, int dirfd, const char *path, const struct timespec times[2], int flags);
 	int (*stat)(struct sys *, int dirfd, const char *path, struct stat *st, int flags); /* fstatat */

@@ -17,6 +17,9 @@ const struct opt guard_check_opts[] = {
 	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default: the workspace's)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "judge this text as a shell would read it", NULL, false },
+	{ "containment", OPT_VALUE, "WHAT",
+		"what will stand around it: 'walls', as around 'helm run', or 'none' (default: walls where setup contains calls here)",
+		NULL, false },
 	{ "batch", OPT_FLAG, NULL, "JSON lines in, JSON lines out (see below)", NULL, false },
 	{ "full", OPT_FLAG, NULL, "with --batch: the whole decision in every answer", NULL, false },
 	{ 0 },
@@ -24,6 +27,9 @@ const struct opt guard_check_opts[] = {
 const struct opt guard_explain_opts[] = {
 	{ "profile", OPT_VALUE, "NAME", "judge under this profile (default: the workspace's)", NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "judge as if run in DIR", NULL, false },
+	{ "containment", OPT_VALUE, "WHAT",
+		"what will stand around it: 'walls', as around 'helm run', or 'none' (default: walls where setup contains calls here)",
+		NULL, false },
 	{ "shell", OPT_VALUE, "TEXT", "explain this text as a shell would read it", NULL, false },
 	{ 0 },
 };
@@ -34,6 +40,18 @@ static enum paint action_paint(enum action a)
 	static const enum paint paints[] = { PAINT_GOOD, PAINT_WARN, PAINT_WARN, PAINT_BAD };
 
 	return paints[a];
+}
+
+static int choose_containment(struct cli *r, struct guard *g, struct err *e)
+{
+	const char *what = opt_text(r, "containment", NULL);
+
+	if (what && !text_eq(what, "walls") && !text_eq(what, "none"))
+		return err_set(e, E_USAGE, "USAGE_CONTAINMENT",
+			"--containment is 'walls' or 'none', not '%s'", what);
+	if (what)
+		g->containment = text_eq(what, "walls") ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
+	return OK;
 }
 
 /* What a run would find behind the rules now: a freeze, a pause, a grant. It may turn the decision into a
@@ -112,7 +130,17 @@ static void print_under(struct cli *r, const struct decision *d, const struct js
 	const char *destructive = json_get_text(now, "destructive", "ask");
 
 	if (!text_eq(d->profile->name, "workspace_edit") || !text_eq(destructive, "ask"))
-		out(r, "  under    profile %s, destructive=%s\n", d->profile->name, destructive);
+		out(r, "  under    profile %s, destructive=%s%s\n", d->profile->name, destructive,
+			d->containment == CONTAINMENT_WALLS ? ", inside walls" : "");
+}
+
+/* What happens is said, as the exit code does: a profile may deny what a rule would only ask about, and a checkpoint answers
+ * some questions. */
+static enum action shown_action(const struct decision *d)
+{
+	if (d->verdict == V_DENY)
+		return ACTION_DENY;
+	return d->verdict == V_ALLOW && d->action > ACTION_WARN ? ACTION_ALLOW : d->action;
 }
 
 /* The answer on one line, and for what does not pass why, where and what to do instead. */
@@ -120,8 +148,7 @@ static void print_check(struct cli *r, const struct decision *d, const struct js
 {
 	const struct finding *f = d->decisive;
 
-	/* A profile may deny what a rule would only ask about: what happens is said, as the exit code does. */
-	enum action action = d->verdict == V_DENY ? ACTION_DENY : d->action;
+	enum action action = shown_action(d);
 
 	out(r, "%s%s%s", paint(r, action_paint(action)), action_name(action), paint(r, PAINT_OFF));
 	if (f)
@@ -152,7 +179,7 @@ int cmd_guard_check(struct cli *r, struct err *e)
 	struct decision d;
 	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
 
-	if (rc)
+	if (rc || (rc = choose_containment(r, &g, e)))
 		return rc;
 	/* The guard is opened once for all lines. */
 	if (opt_flag(r, "batch"))
@@ -287,7 +314,9 @@ static void print_step(struct cli *r, const struct decision *d, size_t i)
 static const char *answer(const struct decision *d)
 {
 	if (d->verdict == V_ALLOW)
-		return d->action == ACTION_WARN ? "allowed, with a note" : "allowed";
+		return d->action == ACTION_WARN	  ? "allowed, with a note"
+			: d->action > ACTION_WARN ? "allowed, after a checkpoint"
+						  : "allowed";
 	return d->verdict == V_ESCALATE ? "a person must approve" : "denied";
 }
 
@@ -310,7 +339,7 @@ static void print_whole_findings(struct cli *r, const struct decision *d)
 /* The verdict first, then the command as a tree, then what concerns all of it. */
 static void print_explanation(struct cli *r, const struct decision *d, const struct json *now)
 {
-	enum paint p = d->verdict == V_DENY ? PAINT_BAD : action_paint(d->action);
+	enum paint p = action_paint(shown_action(d));
 
 	out(r, "\n  %s%s● %s%s  %sunder %s, risk %d.%02d (%s)%s\n\n", paint(r, PAINT_BOLD), paint(r, p),
 		answer(d), paint(r, PAINT_OFF), paint(r, PAINT_MUTED), d->profile->name,
@@ -343,7 +372,7 @@ int cmd_guard_explain(struct cli *r, struct err *e)
 	struct decision d;
 	int rc = guard_open(r->sys, r->a, r->ws, opt_text(r, "cwd", NULL), &g, e);
 
-	if (rc || (rc = judge_words(r, &g, &d, e)))
+	if (rc || (rc = choose_containment(r, &g, e)) || (rc = judge_words(r, &g, &d, e)))
 		return rc;
 	struct json *now = foresee(r, &g, &d);
 	if (r->is_json)

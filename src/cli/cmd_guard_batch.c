@@ -100,7 +100,7 @@ static void answer_decision(
 {
 	static const char *const members[] = { "action", "verdict", "reason_code", "detail_code",
 		"understood", "instead", "recommended_profile", "selected_profile", "risk_score",
-		"matched_rules", "reason_codes" };
+		"matched_rules", "reason_codes", "containment" };
 	struct json *full = decision_to_json(a, d), *v = json_new(a, JSON_OBJECT);
 
 	json_set(a, v, "id", id ? json_copy(a, id) : json_new(a, JSON_NULL));
@@ -149,13 +149,12 @@ static int optional_text(const struct json *doc, const char *name, const char **
 	return OK;
 }
 
-/* The guard is copied, so that a cwd of one line does not hold for the next. */
-static int judge_line(struct cli *r, const struct guard *base, struct arena *a, const struct json *doc,
+/* The guard is a copy, so that a cwd of one line does not hold for the next. */
+static int judge_line(struct cli *r, struct guard *g, struct arena *a, const struct json *doc,
 	struct decision *ret, struct err *e)
 {
 	const struct json *shell = json_get(doc, "shell"), *argv = json_get(doc, "argv");
 	const char *profile = opt_text(r, "profile", NULL), *cwd = NULL, **words;
-	struct guard g = *base;
 	size_t n;
 	int rc;
 
@@ -165,23 +164,24 @@ static int judge_line(struct cli *r, const struct guard *base, struct arena *a, 
 	if ((rc = optional_text(doc, "profile", &profile, e)) || (rc = optional_text(doc, "cwd", &cwd, e)))
 		return rc;
 	if (cwd)
-		g.at = guard_at(&g, a, cwd);
+		g->at = guard_at(g, a, cwd);
 	if (shell) {
 		if (!json_is(shell, JSON_STRING))
 			return err_set(e, E_INPUT, "BATCH_MEMBER", "'shell' must be a text");
 		return guard_judge_shell(
-			&g, a, profile, (struct bytes){ (const uint8_t *)shell->text, shell->n }, ret, e);
+			g, a, profile, (struct bytes){ (const uint8_t *)shell->text, shell->n }, ret, e);
 	}
 	if ((rc = words_of(a, argv, &words, &n, e)))
 		return rc;
-	return guard_judge_argv(&g, a, profile, words, n, ret, e);
+	return guard_judge_argv(g, a, profile, words, n, ret, e);
 }
 
 /* Exactly one answer per question, whatever happens. */
-static void answer_line(struct cli *r, const struct guard *g, struct arena *a, struct bytes line,
+static void answer_line(struct cli *r, const struct guard *base, struct arena *a, struct bytes line,
 	bool is_too_long, uint64_t number)
 {
 	struct json *doc = NULL;
+	struct guard g = *base;
 	struct decision d;
 	struct err e = { 0 };
 	int rc;
@@ -192,12 +192,12 @@ static void answer_line(struct cli *r, const struct guard *g, struct arena *a, s
 	else
 		rc = json_parse(a, line, "line", NULL, &doc, &e);
 	if (rc == OK)
-		rc = judge_line(r, g, a, doc, &d, &e);
+		rc = judge_line(r, &g, a, doc, &d, &e);
 	if (rc)
 		answer_error(r, a, json_get(doc, "id"), number, &e);
 	else
 		answer_decision(r, a, json_get(doc, "id"), &d,
-			guard_foresee(g, a, NULL, &d)); /* also denies when frozen */
+			guard_foresee(&g, a, NULL, &d)); /* also denies when frozen */
 }
 
 /* One buffer for all lines; empty lines are passed over. */

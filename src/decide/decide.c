@@ -28,6 +28,7 @@ struct judge {
 	const struct decide_context *at;
 	struct decision *d;
 	const struct profile_rule *raise; /* of the policy file, for this profile; or NULL */
+	bool is_contained; /* walls stand around it, and the profile relies on them */
 	bool is_denied_by_rule;
 };
 
@@ -183,12 +184,12 @@ static void judge_by_rules(struct judge *j, const struct effect *e)
 
 	for (size_t i = shipped_kind_start[e->kind]; i < shipped_kind_start[e->kind + 1]; i++) {
 		policy_shipped_rule(p, shipped_by_kind[i], &r);
-		if (rules_hold(&r, e, j->profile, j->at->workspace))
+		if (rules_hold(&r, e, j->profile, j->at))
 			apply_rule(j, &r, e);
 	}
 	for (size_t i = 0; i < p->rule_count; i++)
 		if ((!p->rules[i].kinds || (p->rules[i].kinds >> e->kind & 1)) &&
-			rules_hold(&p->rules[i], e, j->profile, j->at->workspace))
+			rules_hold(&p->rules[i], e, j->profile, j->at))
 			apply_rule(j, &p->rules[i], e);
 }
 
@@ -260,7 +261,7 @@ static void judge_by_profile(struct judge *j, const struct effect *e)
 {
 	if (facts_writes(e))
 		judge_write(j, e);
-	if (facts_uses_network(e, j->profile))
+	if (facts_uses_network(e, j->profile, j->at))
 		judge_network(j, e);
 	if (e->kind == FX_SCRIPT && !(e->flags & FXF_WAS_READ) && j->profile->unread == UNREAD_ASK)
 		say(j, ACTION_ASK, "profile.unread", REASON_opaque_script,
@@ -285,7 +286,8 @@ static void judge_effect(struct judge *j, const struct effect *e)
 	}
 	if (e->flags & FXF_DRY_RUN)
 		return;
-	judge_by_rules(j, e);
+	if (!j->is_contained || !facts_is_its_own(e, j->profile, j->at))
+		judge_by_rules(j, e);
 	judge_by_profile(j, e);
 	if (e->kind == FX_SCRIPT)
 		say(j, ACTION_ALLOW, "note.opaque_script", REASON_opaque_script,
@@ -377,7 +379,8 @@ static void judge_by_score(struct judge *j)
 	/* Names of parts are identifiers; a person reads them as words. */
 	for (char *at = b.p; (at = strchr(at, '_'));)
 		*at = ' ';
-	if (d->score_hundredths >= 70)
+	/* A sum of small things behind walls is still small. */
+	if (d->score_hundredths >= 70 && !j->is_contained)
 		say(j, ACTION_ASK, "score.high", REASON_risk_score, b.p, NULL, "split it into smaller steps",
 			NULL);
 	else if (d->action < ACTION_WARN)
@@ -493,13 +496,15 @@ void decide(const struct policy *policy, const struct profile *profile, const st
 		.profile = profile,
 		.proposal = proposal,
 		.mode = at->mode,
+		.containment = at->containment,
 		.policy_version = policy->version,
 		.policy_sha256 = at->policy_sha256,
 		.workspace = at->workspace,
 		.task_name = at->task_name,
 		.task_goal = at->task_goal,
 		.evaluated_us = at->now_us };
-	struct judge j = { policy, profile, proposal, at, &d, find_raise(policy, profile->name), false };
+	struct judge j = { policy, profile, proposal, at, &d, find_raise(policy, profile->name),
+		facts_is_contained(profile, at), false };
 
 	d.findings = arena_alloc(at->a, MAX_FINDINGS * sizeof(*d.findings));
 	for (size_t i = 0; i < proposal->effect_count; i++)

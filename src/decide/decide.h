@@ -53,7 +53,8 @@ bool policy_rule(const struct policy *p, size_t i, struct rule_view *ret);
 struct decide_context {
 	struct arena *a; /* findings and texts live here */
 	enum guard_mode mode;
-	const char *workspace; /* absolute and clean; or NULL */
+	enum containment containment; /* what will stand around it when it runs */
+	const char *workspace, *home; /* absolute and clean; or NULL */
 	const char *task_name, *task_goal; /* or NULL */
 	const char *policy_sha256; /* recorded as given; or NULL */
 	int64_t now_us; /* recorded as evaluated_at */

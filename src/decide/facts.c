@@ -101,14 +101,57 @@ static bool is_named(const char *target, const struct profile *profile)
 			  : egress_names(&profile->hosts, name, port);
 }
 
-/* A profile may permit the loopback only, or hosts by name as well. That helps only when the target is known for certain. */
-bool facts_uses_network(const struct effect *e, const struct profile *profile)
+bool facts_is_contained(const struct profile *profile, const struct decide_context *at)
+{
+	return at->containment == CONTAINMENT_WALLS && profile->contained == CONTAINED_ALLOW;
+}
+
+/* At or below a place of which the call has a layer of its own. */
+static bool is_layered(const char *path, const struct profile *profile, const char *home)
+{
+	size_t n = home ? strlen(home) : 0;
+
+	if (!n || !path || strncmp(path, home, n) != 0 || path[n] != '/')
+		return false;
+	for (size_t i = 0; i < profile->layer_count; i++) {
+		size_t m = strlen(profile->layers[i]);
+		const char *rest = path + n + 1;
+		if (strncmp(rest, profile->layers[i], m) == 0 && (!rest[m] || rest[m] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* The class is the worse one of the path as it is written and as its links lead. Whoever has other rights, or an operand whose
+ * end is open, may be somewhere else. */
+bool facts_is_its_own(const struct effect *e, const struct profile *profile, const struct decide_context *at)
+{
+	const unsigned elsewhere = FXF_SETUID | FXF_PRIVILEGED | FXF_UNSET_ROOT | FXF_OPEN_END |
+		FXF_HOST_MOUNT | FXF_INSIDE_CONTAINER | FXF_REMOTE_SIDE;
+
+	if (e->kind == FX_NETWORK)
+		return e->certainty == CERTAIN && profile->reach != NETWORK_FULL && is_loopback(e->target);
+	bool is_own = e->path_class == PATH_TMP ||
+		(e->path_class == PATH_HOME && is_layered(e->target, profile, at->home) &&
+			(!e->resolved || is_layered(e->resolved, profile, at->home)));
+	return is_own && e->certainty != DYNAMIC && !(e->flags & elsewhere) &&
+		(e->kind == FX_WRITE || e->kind == FX_DELETE || e->kind == FX_MOVE ||
+			(e->kind == FX_PERMISSION && !tag_is(e, "permission.setuid") &&
+				!tag_is(e, "permission.capability")));
+}
+
+/* A profile may permit the loopback only, or hosts by name as well. That helps only when the target is known for certain. Behind
+ * walls the loopback is the call's own, and so is every port that is opened there. */
+bool facts_uses_network(
+	const struct effect *e, const struct profile *profile, const struct decide_context *at)
 {
 	if (!touches_network(e))
 		return false;
-	if (e->certainty != CERTAIN || profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
+	if (profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
 		return true;
-	return !is_loopback(e->target) && !is_named(e->target, profile);
+	if (e->kind == FX_LISTEN && facts_is_contained(profile, at))
+		return false;
+	return e->certainty != CERTAIN || (!is_loopback(e->target) && !is_named(e->target, profile));
 }
 
 /* Lists are short and bounded; what does not fit is dropped, because these lists only inform. */
@@ -178,7 +221,8 @@ struct tally {
 
 /* Each fact counts once, however many effects show it: the score does not grow with the length of a
  * command. */
-static void tally_one(struct tally *t, const struct effect *e, const struct profile *profile)
+static void tally_one(struct tally *t, const struct effect *e, const struct profile *profile,
+	const struct decide_context *at)
 {
 	bool writes = facts_writes(e);
 
@@ -189,7 +233,7 @@ static void tally_one(struct tally *t, const struct effect *e, const struct prof
 	t->deletes_recursively |= e->kind == FX_DELETE && (e->flags & FXF_RECURSIVE);
 	t->escapes |= writes && e->path_class >= PATH_OUT;
 	t->mismatches |= (writes && profile->writes != ALLOWANCE_YES) ||
-		(profile->network != ALLOWANCE_YES && facts_uses_network(e, profile));
+		(profile->network != ALLOWANCE_YES && facts_uses_network(e, profile, at));
 	t->is_unknown |= e->kind == FX_UNKNOWN || e->kind == FX_SCRIPT || tag_is(e, "package.run");
 }
 
@@ -228,14 +272,13 @@ void facts_score(struct decision *d, const struct decide_context *at, bool is_de
 	const struct proposal *p = d->proposal;
 	struct tally t = { 0 };
 
-	(void)at;
 	if (is_denied_by_rule) {
 		add_part(d, "absolute_deny", 100);
 		return;
 	}
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (counts(&p->effects[i]))
-			tally_one(&t, &p->effects[i], d->profile);
+			tally_one(&t, &p->effects[i], d->profile, at);
 	score_parts(d, &t);
 }
 
@@ -270,9 +313,10 @@ static bool is_ordinary_database_work(const struct effect *e)
 /* Effects that leave this machine in the sense of the group "external network": also those that are not
  * network programs, such as publishing a package, changing a cloud service or a database in ways that
  * are not everyday work. */
-static bool reaches_out(const struct effect *e, const struct profile *profile)
+static bool reaches_out(
+	const struct effect *e, const struct profile *profile, const struct decide_context *at)
 {
-	if (facts_uses_network(e, profile) || changes_cloud(e) || e->kind == FX_PUBLISH ||
+	if (facts_uses_network(e, profile, at) || changes_cloud(e) || e->kind == FX_PUBLISH ||
 		tag_is(e, "package.install"))
 		return true;
 	return changes_database(e) && !is_ordinary_database_work(e);
@@ -300,9 +344,9 @@ static bool mutates(const struct effect *e)
 }
 
 /* A rebase is not counted as destructive git: what it replaces can be found in the reflog. */
-static void group_one(struct decision *d, const struct effect *e)
+static void group_one(struct decision *d, const struct effect *e, const struct decide_context *at)
 {
-	if (reaches_out(e, d->profile))
+	if (reaches_out(e, d->profile, at))
 		use_group(d, GROUP_EXTERNAL_NETWORK);
 	if (e->kind == FX_GIT && !tag_is(e, "git.rebase"))
 		use_group(d, GROUP_DESTRUCTIVE_GIT);
@@ -317,10 +361,9 @@ void facts_groups(struct decision *d, const struct decide_context *at)
 {
 	const struct proposal *p = d->proposal;
 
-	(void)at;
 	for (size_t i = 0; i < p->effect_count; i++)
 		if (counts(&p->effects[i]))
-			group_one(d, &p->effects[i]);
+			group_one(d, &p->effects[i], at);
 	if (p->shell_wrapped)
 		use_group(d, GROUP_BROAD_SHELL);
 	for (size_t i = 0; i < p->step_count; i++) {

@@ -210,5 +210,8 @@ int landlock_confine(const struct landlock_rules *rules)
 		if (!(rules->is_shared && text_eq(*p, "/dev/shm")) &&
 			grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
 			return -1;
+	for (const char *const *p = rules->own; p && *p; p++)
+		if (grant(ruleset, *p, READ_RIGHTS | WRITE_RIGHTS, known, 0))
+			return -1;
 	return (int)syscall(SYS_landlock_restrict_self, ruleset, 0);
 }

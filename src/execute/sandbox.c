@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "execute/egress/egress.h"
 #include "execute/landlock.h"
+#include "execute/own.h"
 #include "execute/seccomp.h"
 
 #include <errno.h>
@@ -200,7 +201,7 @@ static int pin_parents(const char *const *write_paths, const char *path)
 
 /* Makes everything read-only but the writable places.  Landlock guards the content of files; this guards
  * what Landlock does not see: modes, owners, times and attributes. */
-static int freeze_world(const char *const *write_paths)
+static int freeze_world(const char *const *write_paths, const char *const *own)
 {
 	for (const char *const *p = write_paths; p && *p; p++)
 		if (bind_to_itself(*p) && errno != ENOENT)
@@ -209,6 +210,9 @@ static int freeze_world(const char *const *write_paths)
 		return -1;
 	for (const char *const *p = write_paths; p && *p; p++)
 		if (set_read_only(*p, false) && errno != ENOENT)
+			return -1;
+	for (; *own; own++) /* mounts already */
+		if (set_read_only(*own, false) && errno != ENOENT)
 			return -1;
 	return 0;
 }
@@ -230,7 +234,7 @@ static int loopback_up(void)
  * what they protect. */
 static void private_mounts(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
-	const char *empty = NULL;
+	const char *empty = NULL, *own[OWN_MAX + 1];
 
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		report->mount_namespace = false;
@@ -247,7 +251,9 @@ static void private_mounts(const struct sandbox_rules *rules, struct sandbox_rep
 	report->shared_closed &= mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC,
 					 "newinstance,ptmxmode=0666,mode=0620") == 0 ||
 		errno == ENOENT;
-	report->metadata_confined = freeze_world(rules->write_paths) == 0;
+	own_put_up(rules, report);
+	own_list(rules, report, own);
+	report->metadata_confined = freeze_world(rules->write_paths, own) == 0;
 	report->keys_hidden = true;
 	for (const char *const *p = rules->hidden; p && *p; p++)
 		report->keys_hidden &= cover(*p, &empty) == 0;
@@ -332,17 +338,20 @@ static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
 {
 	int abi = usable_abi(rules);
+	const char *own[OWN_MAX + 1];
 	struct landlock_rules lock = {
 		.abi = abi,
 		.no_network = rules->network == NETWORK_NONE ||
 			(has_own_loopback(rules) && !report->network_namespace),
 		.write_paths = rules->write_paths,
+		.own = own,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
 		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
 		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
 		return 0;
+	own_list(rules, report, own);
 	if (landlock_confine(&lock))
 		return refuse(report, "Landlock refused the rules: %s", strerror(errno));
 	report->landlock_abi = abi;
@@ -400,6 +409,7 @@ static int judge(const struct sandbox_rules *rules, struct sandbox_report *repor
 	} walls[] = {
 		{ report->files_confined, WALL_FILES, "files (Landlock)" },
 		{ report->metadata_confined, WALL_METADATA, "modes and owners (a mount namespace)" },
+		{ !rules->own || report->own_directories, WALL_METADATA, "temporary directories of its own" },
 		{ report->capabilities_dropped, WALL_CAPABILITIES, "capabilities" },
 		{ report->keys_hidden, WALL_SECRETS, "keys and secrets" },
 		{ report->signals_confined, WALL_SIGNALS, "signals (Landlock level 6 or a pid namespace)" },

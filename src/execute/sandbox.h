@@ -20,6 +20,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* `from`, a directory of ours, is what the run sees at `at`. */
+struct sandbox_own {
+	const char *at, *from;
+};
+/* The run reads what lies at `at`, and writes into `upper`; `work` is the kernel's.  Both are empty and on one file system. */
+struct sandbox_layer {
+	const char *at, *upper, *work;
+};
+
 struct sandbox_rules {
 	enum network_reach network;
 	int door; /* NETWORK_NAMED: the listening socket is handed out through this one (egress/egress.h); 0: nobody serves it */
@@ -28,6 +37,8 @@ struct sandbox_rules {
 	const char *const *hidden; /* directories it must not even see: ~/.helm; NULL-terminated */
 	const char *const
 		*read_only; /* directories protected although they lie in a writable one: the state */
+	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
+	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	struct run_limits limits;
 	bool desk; /* everything inside can ask us: desk.c */
 	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
@@ -52,6 +63,9 @@ struct sandbox_report {
 	bool read_only_mounts; /* all of read_only that exist are mounts of their own, read-only for everything in the run */
 	bool state_protected; /* read_only directories cannot be changed, or lie outside every writable one */
 	bool capabilities_dropped;
+	bool own_directories; /* there are some, and all of `own` stand */
+	unsigned layers_wanted,
+		layers_up; /* how many, and a bit for each that stands; the places of others are read-only */
 	unsigned missing_walls; /* WALL_* that were wanted and are not there */
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */

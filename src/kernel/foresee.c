@@ -2,11 +2,12 @@
  *
  * `helm guard` only judges, but who asks it wants to know what will happen.  So it tells what the doors
  * that act would find behind the rules: whether everything is frozen, whether a checkpoint would answer
- * instead of a person, whether somebody has granted it already.  Reads only; a grant is named, not used up,
+ * instead of a person (then it is allowed here, too), whether somebody has granted it already.  Reads only; a grant is named, not used up,
  * and its signature is looked at when it is used. */
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/freeze.h"
+#include "kernel/settle.h"
 
 #include <string.h>
 
@@ -49,31 +50,34 @@ static void look_at_stops(struct outlook *o, struct decision *d)
 	json_set(o->a, o->doc, "frozen_principals", some);
 }
 
-/* Is the loss of files all that is asked about? */
-static bool is_only_loss(const struct decision *d)
+/* Would a checkpoint answer instead of a person?  The same proof as at the doors that act, up to the reading of the files; then the
+ * answer is the one they would give. */
+static void look_at_saving(struct outlook *o, struct decision *d)
 {
-	bool is_any = false;
-
-	for (size_t i = 0; i < d->ask_count; i++) {
-		if (d->asks[i].effect && d->asks[i].undo != UNDO_CHECKPOINT)
-			return false;
-		is_any |= d->asks[i].undo == UNDO_CHECKPOINT;
-	}
-	return is_any && !d->has_more_asks;
-}
-
-/* Only says that it would be tried: whether everything can be saved is known when it is done. */
-static void look_at_saving(struct outlook *o, const struct decision *d)
-{
+	struct workspace *ws = (struct workspace *)o->g->ws;
+	struct kernel k = { .sys = o->g->sys, .ws = ws };
+	struct request q = { .who = { .door = "guard" },
+		.where = &o->g->at,
+		.profile = d->profile,
+		.containment = d->containment };
+	struct handling h = { .a = o->a, .proposal = *d->proposal, .decision = *d };
 	enum destructive_rule rule;
+	const char *why;
 
-	if (workspace_destructive(o->g->sys, o->a, o->g->ws, d->profile, &rule, NULL))
+	if (workspace_destructive(o->g->sys, o->a, ws, d->profile, &rule, NULL))
 		return;
 	json_sets(o->a, o->doc, "destructive", rule == DESTRUCTIVE_CHECKPOINT ? "checkpoint" : "ask");
-	if (d->verdict == V_ESCALATE && rule == DESTRUCTIVE_CHECKPOINT && is_only_loss(d))
-		tell(o,
-			"destructive=checkpoint: it runs without a question if everything it would lose can "
-			"be saved first");
+	if (d->verdict != V_ESCALATE || rule != DESTRUCTIVE_CHECKPOINT)
+		return;
+	AUTO(workspace_leave) struct workspace *standing = ws;
+	workspace_stand(k.sys, o->a, standing, o->g->at.cwd);
+	if (undo_would_settle(&k, &q, &h, &why)) {
+		d->verdict = V_ALLOW;
+		json_sets(o->a, o->doc, "settled_by", "checkpoint");
+		tell(o, "destructive=checkpoint: everything it would lose is saved first, and it runs without a question");
+	} else if (why && d->destructive) {
+		tell(o, arena_printf(o->a, "a checkpoint would not answer for a person: %s", why));
+	}
 }
 
 /* Every grant that is in force, as far as it can be read. */
@@ -137,8 +141,8 @@ struct json *guard_foresee(
 		return NULL;
 	json_sets(a, o.doc, "profile", d->profile->name);
 	look_at_stops(&o, d);
-	look_at_saving(&o, d);
 	look_at_grants(&o, args_sha256, d);
+	look_at_saving(&o, d);
 	json_set(a, o.doc, "sentences", o.sentences);
 	return o.doc;
 }

@@ -143,6 +143,10 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
 	g.policy = load_policy(&g, a);
+	/* A person has had the calls of some client contained here: what is asked is asked about them. */
+	const struct json *contain = ws ? json_get(posture_of(s, ws)->word, "contain") : NULL;
+	if (contain && contain->n)
+		g.containment = CONTAINMENT_WALLS;
 	g.at.narrower = narrower(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;
@@ -177,12 +181,20 @@ int guard_profile(const struct guard *g, struct arena *a, const char *asked, con
 						      : workspace_default_profile(g->sys, a, g->ws, ret, e);
 }
 
+enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p)
+{
+	bool is_degraded = json_get_bool(posture_of(s, ws)->word, "degraded", false);
+
+	return p->requires == WALL_ALL && !is_degraded ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
+}
+
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,
 	struct decision *ret, struct err *e)
 {
 	struct decide_context at = { .a = a,
 		.mode = GUARD_ENFORCE,
 		.workspace = g->at.workspace ? g->at.workspace : g->at.work_tree,
+		.home = g->at.home,
 		.now_us = g->sys->now_us(g->sys) };
 	const struct profile *found;
 	int rc = guard_profile(g, a, profile, &profile, e);
@@ -191,6 +203,8 @@ int guard_judge(const struct guard *g, struct arena *a, const char *profile, con
 		rc = profiles_get(&g->profiles, profile, &found, e);
 	if (rc)
 		return rc;
+	if (g->containment == CONTAINMENT_WALLS && g->ws)
+		at.containment = guard_walls(g->sys, g->ws, found);
 	decide(g->policy, found, p, &at, ret);
 	decide_advice(g->policy, &g->profiles, p, &at, ret);
 	return OK;

@@ -17,6 +17,8 @@ struct guard {
 	struct profiles profiles;
 	const struct policy *policy;
 	struct surroundings at;
+	enum containment
+		containment; /* walls: calls of agents here are contained, as far as their profile can be */
 };
 
 /* `ws` may be NULL.  `cwd` NULL is the current directory.  An error when the profiles are not valid; a
@@ -36,6 +38,10 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
  * error when the choice cannot be read. */
 int guard_profile(const struct guard *g, struct arena *a, const char *asked, const char **ret, struct err *e);
 
+/* Can what runs under this profile rely on its walls?  When it requires every one of them, and nobody has said that one may be
+ * missing on this machine. */
+enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p);
+
 /* Understand and judge.  `profile` NULL: as guard_profile() says.  Else the only failure is E_USAGE
  * PROFILE_UNKNOWN.  The decision and the proposal it points to live in `a`. */
 int guard_judge_shell(const struct guard *g, struct arena *a, const char *profile, struct bytes text,
@@ -52,7 +58,8 @@ struct finding *guard_raise(struct arena *a, enum action action, enum reason_cod
 
 /* What would become of this decision here and now, for a run or an agent's call: {profile, destructive,
  * frozen, paused, otherwise, frozen_principals, grants, sentences}.  A freeze of everything, or one that
- * cannot be read, and a pause of the profile deny it in `d` as they would anywhere; the rest is only told.
+ * cannot be read, and a pause of the profile deny it in `d` as they would anywhere; a checkpoint that
+ * would answer instead of a person allows it; the rest is only told.
  * NULL outside a workspace.  `args_sha256`: the exact input where that is known; or NULL. */
 struct json *guard_foresee(
 	const struct guard *g, struct arena *a, const char *args_sha256, struct decision *d);

@@ -188,7 +188,10 @@ static void explain(struct kernel *k, const struct tool_call *call, const struct
 		buf_addf(&text, " A checkpoint could not answer for a person: %s.", h->settled.why_asked);
 	if (h->settled.checkpoint_id)
 		buf_addf(&text,
-			" The files were saved first; it can be undone with: helm checkpoint restore %s",
+			h->settled.is_covered
+				? " The files were saved first; it can be undone with: helm checkpoint restore %s"
+				: " Files of the workspace were saved first, which is not all that it can lose: "
+				  "helm checkpoint restore %s",
 			h->settled.checkpoint_id);
 	if (asks)
 		explain_escalation(&text, h);
@@ -262,6 +265,7 @@ static bool judge_outside(
 	if (!wide)
 		return false;
 	q->profile = wide;
+	q->containment = guard_walls(k->sys, k->ws, wide);
 	q->answer.can_ask = false;
 	if (q->at_least.action < ACTION_ASK) {
 		q->at_least.action = ACTION_ASK;
@@ -320,6 +324,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
 	if (rc)
 		return rc;
+	if (k->session && text_eq(q.profile->name, k->session->walls))
+		q.containment = guard_walls(k->sys, k->ws, q.profile);
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, at.cwd);
 	propose_tool(a, &at, call, &proposal);

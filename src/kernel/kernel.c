@@ -183,7 +183,9 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 {
 	struct decide_context context = { .a = h->a,
 		.mode = q->mode,
+		.containment = q->containment,
 		.workspace = k->ws->root,
+		.home = q->where->home,
 		.task_name = q->what.task_name,
 		.task_goal = q->what.task_goal,
 		.policy_sha256 = k->policy_hash + strlen("sha256:"),
@@ -232,6 +234,7 @@ static struct json *about(const struct request *q, const struct handling *h)
 	json_sets(a, doc, "profile", q->profile->name);
 	json_sets(a, doc, "guard_action", action_name(h->decision.action));
 	json_sets(a, doc, "guard_mode", guard_mode_name(q->mode));
+	json_sets(a, doc, "containment", containment_name(q->containment));
 	if (h->decision.detail_code)
 		json_sets(a, doc, "rule", h->decision.detail_code);
 	if (h->proposal.file_count)

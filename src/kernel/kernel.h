@@ -18,6 +18,7 @@ struct person;
 struct kernel_session {
 	const char *task_id; /* of the session */
 	const char *profile; /* by which its calls are judged; NULL: the workspace's */
+	const char *walls; /* the profile whose walls stand around it */
 	int64_t caller_pid; /* the process that calls */
 	bool is_cut_off; /* its walls let nothing out to the network */
 };
@@ -67,6 +68,7 @@ struct request {
 	const struct surroundings *where; /* guard_at() */
 	const struct profile *profile;
 	enum guard_mode mode;
+	enum containment containment; /* what will stand around it: whoever says walls puts them up */
 	/* The door knows something that asks for more than the rules do.  action ACTION_ALLOW: it does
 	 * not. */
 	struct {
@@ -96,7 +98,8 @@ const char *request_sha256(struct arena *a, const struct request *q);
 struct settlement {
 	const char *by; /* "approve-risk", "grant", ...; NULL: it was not */
 	struct json *about; /* members for both receipts that prove it; or NULL */
-	const char *checkpoint_id; /* made just before, holds what would be lost; or NULL */
+	const char *checkpoint_id; /* made just before, of what may be lost; or NULL */
+	bool is_covered; /* and it is shown that everything that can be lost is in there */
 	const char
 		*why_asked; /* why no checkpoint answered it, where the workspace wants that tried; or NULL */
 };

@@ -11,6 +11,8 @@ void settle(struct kernel *k, const struct request *q, struct handling *h);
 /* undo.c: can everything it asks about be undone, and was it saved just now?  Then h->settled names the
  * checkpoint. */
 bool undo_settles(struct kernel *k, const struct request *q, struct handling *h);
+/* undo.c: would undo_settles() say so?  Looks, and writes nothing; *ret_why is the doubt, or NULL. */
+bool undo_would_settle(struct kernel *k, const struct request *q, struct handling *h, const char **ret_why);
 /* undo.c: save what a destructive call may lose, as far as that can be done in a few seconds; h->settled
  * names the checkpoint. */
 void undo_save(struct kernel *k, const struct request *q, struct handling *h);

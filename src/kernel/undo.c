@@ -7,6 +7,10 @@
  * and be in the checkpoint with everything below it; nothing that runs before the loss may be able to
  * change where those names lead.  Whatever is in doubt stays a question, with the doubt said.
  *
+ * Behind walls the proof is shorter.  Nothing that runs there can lose anything but the work tree, whatever it is and however it
+ * was started, so a checkpoint of the whole tree, git's own data included, answers for operands that are not known
+ * beforehand, for scripts and for git's losses.  What reaches out of the tree by its own words stays a question.
+ *
  * The same saving, without the proof, is done before a destructive call that a person is asked about or has
  * granted. */
 #include "base/file.h"
@@ -24,10 +28,12 @@ enum {
 	PATHS_MAX = 64, /* more operands than this are a question */
 	FILES_MAX = 20000,
 	BYTES_MAX = 256 << 20,
+	WHOLE_FILES_MAX = 1000000,
 	/* The hook's own deadline is ten seconds, and after reading comes writing. */
 	HOOK_MS = 3000,
 	RUN_MS = 60000
 };
+#define WHOLE_BYTES_MAX ((uint64_t)8 << 30)
 
 struct saving {
 	struct kernel *k;
@@ -36,6 +42,7 @@ struct saving {
 	const char *paths[PATHS_MAX];
 	size_t path_count;
 	bool is_plain; /* something follows links or changes files in place */
+	bool is_whole; /* all of the tree instead */
 	const char *spared; /* git's own directory there is not touched */
 	const char *why; /* it stays a question */
 };
@@ -323,21 +330,95 @@ static bool covers(struct saving *u, const struct ask *ask)
 	return is_undisturbed(u, e);
 }
 
-/* All reasons of the decision, or none.  A decision that was made stricter by a door or a freeze has a
- * decisive reason that is not among its own findings, and is never answered here. */
-static bool is_all_covered(struct saving *u)
+/* A decision that was made stricter by a door or a freeze has a decisive reason that is not among its own findings, and is never
+ * answered here. */
+static bool is_answerable(struct saving *u)
 {
 	const struct decision *d = &u->h->decision;
 	bool is_own = false;
 
 	for (size_t i = 0; i < d->finding_count; i++)
 		is_own |= d->decisive == &d->findings[i];
-	if (!is_own || !d->ask_count || d->has_more_asks || !u->h->proposal.readable)
-		return false;
+	return is_own && d->ask_count && !d->has_more_asks && u->h->proposal.readable;
+}
+
+/* All reasons of the decision, or none. */
+static bool is_all_covered(struct saving *u)
+{
+	const struct decision *d = &u->h->decision;
+
 	for (size_t i = 0; i < d->ask_count; i++)
 		if (!covers(u, &d->asks[i]))
 			return false;
 	return u->path_count > 0;
+}
+
+/* ---- behind walls ---- */
+
+/* Every place that the walls let it write, and that outlives it, lies in the tree. */
+static bool is_all_in_tree(struct saving *u)
+{
+	const struct workspace *ws = u->k->ws;
+	const char *work = u->q->where->work_tree;
+
+	if (ws->no_tree)
+		return doubt(u, ws->no_tree);
+	if (!path_is_below(work ? work : ws->root, ws->tree))
+		return doubt(u, "it works in another tree than the one that checkpoints are made of");
+	for (size_t i = 0; i < u->q->profile->write_path_count; i++)
+		if (!path_is_below(
+			    path_clean(u->h->a, path_join(u->h->a, ws->root, u->q->profile->write_paths[i])),
+			    ws->tree))
+			return doubt(
+				u, "the profile lets it write outside the tree that checkpoints are made of");
+	return true;
+}
+
+/* By its own words it stays where the walls let it: in the tree, or nowhere in particular. */
+static bool stays_inside(struct saving *u, const struct effect *e)
+{
+	const char *root = u->k->ws->tree;
+
+	if (!e || e->path_class == PATH_NONE || e->path_class == PATH_SINK || e->path_class == PATH_TMP)
+		return true;
+	bool is_root = e->path_class == PATH_UP && e->target && text_eq(e->target, root);
+	bool is_in = e->path_class == PATH_IN && e->target &&
+		(path_is_below(e->target, root) || e->certainty == DYNAMIC);
+	if ((is_root || is_in) && !(e->flags & (FXF_PRIVILEGED | FXF_HOST_MOUNT | FXF_UNSET_ROOT)))
+		return true;
+	return doubt(u, "it reaches out of the work tree");
+}
+
+static bool is_held_by_tree(struct saving *u)
+{
+	const struct decision *d = &u->h->decision;
+
+	for (size_t i = 0; i < d->ask_count; i++) {
+		if (d->asks[i].undo == UNDO_NONE)
+			return doubt(u,
+				arena_printf(u->h->a, "%s asks, and a checkpoint does not answer that",
+					d->asks[i].rule));
+		if (!stays_inside(u, d->asks[i].effect))
+			return false;
+		/* What may write into files in place may reach one that has another name outside. */
+		const struct effect *e = d->asks[i].effect;
+		u->is_plain |= !e || (e->kind != FX_DELETE && e->kind != FX_MOVE && e->kind != FX_GIT);
+	}
+	return is_all_in_tree(u);
+}
+
+static bool is_behind_walls(const struct saving *u)
+{
+	return u->q->containment == CONTAINMENT_WALLS && u->q->profile->contained == CONTAINED_ALLOW;
+}
+
+/* git moves branches, too, which files alone do not bring back. */
+static bool is_about_git(const struct saving *u)
+{
+	for (size_t i = 0; i < u->h->decision.ask_count; i++)
+		if (u->h->decision.asks[i].effect && u->h->decision.asks[i].effect->kind == FX_GIT)
+			return true;
+	return false;
 }
 
 /* ---- saving ---- */
@@ -364,34 +445,55 @@ static bool keep_existing(struct saving *u)
 	return n > 0;
 }
 
-/* As a proof the checkpoint must be complete, or it fails; without that it is best effort. */
-static int save(struct saving *u, bool is_proof, int64_t limit_ms, const char **ret_id, struct err *e)
+enum how { AS_PROOF, BEST_EFFORT, ONLY_LOOK };
+
+/* As a proof the checkpoint must be complete, or it fails; without that it is best effort.  Whoever only looks learns whether the
+ * proof would hold, as far as that can be known without reading the files. */
+static int save(struct saving *u, enum how how, int64_t limit_ms, const char **ret_id, struct err *e)
 {
 	struct kernel *k = u->k;
 	struct checkpoint_store store;
 	struct checkpoint_result made;
-	bool exists = u->path_count && keep_existing(u);
+	bool exists = u->path_count && keep_existing(u), is_proof = how != BEST_EFFORT;
 	struct checkpoint_request want = { .label = "undo",
+		.is_dry_run = how == ONLY_LOOK,
 		.task_id = u->q->what.task_id,
 		.paths = u->path_count ? u->paths : NULL,
 		.path_count = u->path_count,
 		.skip_missing = true,
 		.are_exact = u->path_count && !exists,
-		.is_complete = is_proof && exists,
+		.is_complete = is_proof && (exists || u->is_whole),
 		.is_plain = u->is_plain,
-		.spared = u->spared,
-		.max_files = FILES_MAX,
-		.max_bytes = BYTES_MAX,
+		.is_whole = u->is_whole,
+		.spared = u->is_whole ? "." : u->spared,
+		.max_files = u->is_whole ? WHOLE_FILES_MAX : FILES_MAX,
+		.max_bytes = u->is_whole ? WHOLE_BYTES_MAX : BYTES_MAX,
 		.time_limit_ms = limit_ms };
-	int rc = workspace_checkpoints(k->sys, u->h->a, k->ws, true, &store, e);
+	int rc = workspace_checkpoints(k->sys, u->h->a, k->ws, how != ONLY_LOOK, &store, e);
 
 	if (rc == OK) {
 		rc = checkpoint_create(&store, &want, &made, e);
 		checkpoint_close(&store);
 	}
-	if (rc == OK)
+	if (rc == OK && ret_id)
 		*ret_id = made.id;
 	return rc;
+}
+
+/* The small proof first, because it saves only what is concerned; behind walls then the whole tree.  False with the doubt in u->why,
+ * or with the reason in *e why it could not be saved. */
+static bool prove(struct saving *u, enum how how, int64_t limit_ms, const char **ret_id, struct err *e)
+{
+	if (!is_answerable(u))
+		return false;
+	if (!(is_behind_walls(u) && is_about_git(u)) && is_all_covered(u) &&
+		save(u, how, limit_ms, ret_id, e) == OK)
+		return true;
+	if (!is_behind_walls(u))
+		return false;
+	*u = (struct saving){ .k = u->k, .q = u->q, .h = u->h, .is_whole = true };
+	*e = (struct err){ 0 };
+	return is_held_by_tree(u) && save(u, how, limit_ms, ret_id, e) == OK;
 }
 
 static void note(struct handling *h, const char *name, const char *text)
@@ -426,32 +528,55 @@ bool undo_settles(struct kernel *k, const struct request *q, struct handling *h)
 		return false;
 	if (!is_wanted(k, q, h->a))
 		return false;
-	if (!is_all_covered(&u)) {
-		if (u.why && h->decision.destructive)
+	if (!prove(&u, AS_PROOF, is_hook(q) ? HOOK_MS : RUN_MS, &h->settled.checkpoint_id, &e)) {
+		if (e.text[0]) {
+			h->settled.why_asked = arena_strdup(h->a, e.text);
+			note(h, "checkpoint_error", h->settled.why_asked);
+		} else if (u.why && h->decision.destructive) {
 			h->settled.why_asked = u.why;
-		return false;
-	}
-	if (save(&u, true, is_hook(q) ? HOOK_MS : RUN_MS, &h->settled.checkpoint_id, &e)) {
-		h->settled.why_asked = arena_strdup(h->a, e.text);
-		note(h, "checkpoint_error", h->settled.why_asked);
+		}
 		return false;
 	}
 	h->settled.by = "checkpoint";
+	h->settled.is_covered = true;
 	note(h, "checkpoint_id", h->settled.checkpoint_id);
 	return true;
+}
+
+bool undo_would_settle(struct kernel *k, const struct request *q, struct handling *h, const char **ret_why)
+{
+	struct saving u = { .k = k, .q = q, .h = h };
+	struct err e = { 0 };
+
+	*ret_why = NULL;
+	if (!h->decision.ask_count || !is_wanted(k, q, h->a))
+		return false;
+	bool is_sure = prove(&u, ONLY_LOOK, RUN_MS, NULL, &e);
+	if (!is_sure)
+		*ret_why = e.text[0] ? arena_strdup(h->a, e.text) : u.why;
+	return is_sure;
+}
+
+/* Is it known that what this is about lies elsewhere? */
+static bool is_elsewhere(struct saving *u, const struct effect *e)
+{
+	return e && e->kind != FX_GIT && e->certainty == CERTAIN && e->target && e->target[0] == '/' &&
+		!path_is_below(e->target, u->k->ws->tree) && !path_is_below(u->k->ws->tree, e->target);
 }
 
 /* Is there reason to think that files of the workspace are concerned? */
 static bool is_about_workspace(struct saving *u)
 {
 	const char *cwd = u->q->where->cwd;
+	bool is_open = false;
 
 	for (size_t i = 0; i < u->h->decision.ask_count; i++) {
 		const struct effect *e = u->h->decision.asks[i].effect;
 		if (e && e->target && below_root(u, e->target))
 			return true;
+		is_open |= !is_elsewhere(u, e);
 	}
-	return cwd && path_is_below(cwd, u->k->ws->tree);
+	return is_open && cwd && path_is_below(cwd, u->k->ws->tree);
 }
 
 /* The operands when all of them are known, else nothing: then the whole workspace is saved. */
@@ -470,7 +595,8 @@ static void choose_known(struct saving *u)
 	}
 }
 
-/* Best effort, and never changes the answer: a person decides, and a failed attempt is only noted. */
+/* Best effort, and never changes the answer: a person decides, and a failed attempt is only noted.  Only where the proof holds
+ * is it said that everything can be undone. */
 void undo_save(struct kernel *k, const struct request *q, struct handling *h)
 {
 	struct saving u = { .k = k, .q = q, .h = h };
@@ -479,9 +605,14 @@ void undo_save(struct kernel *k, const struct request *q, struct handling *h)
 	if (!h->decision.destructive || h->settled.checkpoint_id ||
 		json_get(h->settled.about, "checkpoint_error") || !is_about_workspace(&u))
 		return;
+	if (prove(&u, AS_PROOF, HOOK_MS, &h->settled.checkpoint_id, &e)) {
+		h->settled.is_covered = true;
+		note(h, "checkpoint_id", h->settled.checkpoint_id);
+		return;
+	}
+	u = (struct saving){ .k = k, .q = q, .h = h };
 	choose_known(&u);
-	u.why = NULL;
-	if (save(&u, false, HOOK_MS, &h->settled.checkpoint_id, &e))
+	if (save(&u, BEST_EFFORT, HOOK_MS, &h->settled.checkpoint_id, &e))
 		note(h, "checkpoint_error", arena_strdup(h->a, e.text));
 	else
 		note(h, "checkpoint_id", h->settled.checkpoint_id);

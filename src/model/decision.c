@@ -70,6 +70,11 @@ bool decision_is_outspoken(const struct decision *d, size_t i)
 	return false;
 }
 
+const char *containment_name(enum containment c)
+{
+	return c == CONTAINMENT_WALLS ? "walls" : "none";
+}
+
 /* What is enforced. In audit mode the verdict is recorded, but the call passes. */
 enum verdict decision_effective(const struct decision *d)
 {
@@ -231,8 +236,8 @@ static struct json *finding_json(struct arena *a, const struct finding *f)
 	json_sets(a, v, "understood", printable(a, f->text));
 	json_sets(a, v, "instead", f->instead);
 	json_sets(a, v, "recommended_profile", f->recommended_profile);
-	if (f->undo == UNDO_CHECKPOINT)
-		json_sets(a, v, "undo", "checkpoint");
+	if (f->undo != UNDO_NONE)
+		json_sets(a, v, "undo", f->undo == UNDO_TREE ? "tree" : "checkpoint");
 	json_set(a, v, "span", span_json(a, f->at));
 	if (f->source && f->at.end <= f->source->n && f->at.start < f->at.end)
 		json_sets(a, v, "text",
@@ -307,6 +312,7 @@ static void add_new_members(struct arena *a, const struct decision *d, struct js
 	json_set(a, v, "findings", findings);
 	json_set(a, v, "tool_grant", grant_json(a, d));
 	json_sets(a, v, "mode", guard_mode_name(d->mode));
+	json_sets(a, v, "containment", containment_name(d->containment));
 }
 
 /* The order of members is part of the format: see the head of this file. */

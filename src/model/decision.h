@@ -23,8 +23,13 @@ enum guard_mode { GUARD_ENFORCE, GUARD_AUDIT, GUARD_OFF };
 const char *guard_mode_name(enum guard_mode m);
 bool guard_mode_parse(const char *name, enum guard_mode *ret);
 
-/* What can bring back what a rule asks about. */
-enum undo { UNDO_NONE, UNDO_CHECKPOINT };
+/* What stands around a call that was decided about: every wall of its profile, or nothing but the decision. */
+enum containment { CONTAINMENT_NONE, CONTAINMENT_WALLS };
+const char *containment_name(enum containment c); /* "none", "walls" */
+
+/* What can bring back what a rule asks about: a checkpoint of its operands; or, behind walls, which keep every other loss from
+ * happening, a checkpoint of the whole work tree with git's own data. */
+enum undo { UNDO_NONE, UNDO_CHECKPOINT, UNDO_TREE };
 
 /* One thing a rule had to say about one effect. */
 struct finding {
@@ -79,6 +84,7 @@ struct decision {
 	const char *recommended_profile; /* or NULL */
 	const struct proposal *proposal;
 	enum guard_mode mode;
+	enum containment containment;
 	int policy_version;
 	const char *policy_sha256;
 	const char *workspace; /* or NULL */

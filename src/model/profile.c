@@ -32,6 +32,7 @@ static const char *const wall_names[] = {
 static const char *const destructive_names[] = { "ask", "checkpoint" };
 static const char *const unknown_names[] = { "allow", "ask", "deny" };
 static const char *const unread_names[] = { "allow", "ask" };
+static const char *const contained_names[] = { "ask", "allow" };
 
 const char *tool_group_name(enum tool_group g)
 {
@@ -153,7 +154,8 @@ static enum allowance read_allowance(struct reader *r, const struct json *doc, c
 static int read_rules(struct reader *r, const struct json *doc, struct profile *p)
 {
 	unsigned checkpoint = CHECKPOINT_NEVER, reach, sandbox = SANDBOX_BEST_EFFORT;
-	unsigned destructive = DESTRUCTIVE_ASK, unknown = UNKNOWN_ALLOW, unread = UNREAD_ALLOW;
+	unsigned destructive = DESTRUCTIVE_ASK, unknown = UNKNOWN_ALLOW, unread = UNREAD_ALLOW,
+		 contained = CONTAINED_ASK;
 	int rc;
 
 	if (!json_get(doc, "checkpoint"))
@@ -164,7 +166,8 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 		(rc = read_choice(r, doc, "sandbox", sandbox_names, 2, &sandbox)) ||
 		(rc = read_choice(r, doc, "destructive", destructive_names, 2, &destructive)) ||
 		(rc = read_choice(r, doc, "unknown_tool", unknown_names, 3, &unknown)) ||
-		(rc = read_choice(r, doc, "unread", unread_names, 2, &unread)))
+		(rc = read_choice(r, doc, "unread", unread_names, 2, &unread)) ||
+		(rc = read_choice(r, doc, "contained", contained_names, 2, &contained)))
 		return rc;
 	if (p->network == ALLOWANCE_NO && reach == NETWORK_FULL)
 		return err_set(r->e, E_INPUT, "PROFILE_FIELD",
@@ -177,6 +180,7 @@ static int read_rules(struct reader *r, const struct json *doc, struct profile *
 	p->destructive = (enum destructive_rule)destructive;
 	p->unknown_tool = (enum unknown_rule)unknown;
 	p->unread = (enum unread_rule)unread;
+	p->contained = (enum contained_rule)contained;
 	return OK;
 }
 
@@ -257,6 +261,41 @@ static int read_egress(struct reader *r, const struct json *doc, struct profile 
 	return rc;
 }
 
+/* A layer lies strictly below the home, as it is written: no step up, no link by name. */
+static bool is_plain_place(const char *place)
+{
+	for (const char *at = place;; at++) {
+		size_t n = strcspn(at, "/");
+		if (!n || (n == 1 && at[0] == '.') || (n == 2 && at[0] == '.' && at[1] == '.'))
+			return false;
+		at += n;
+		if (!*at)
+			return true;
+	}
+}
+
+/* Directories of its own, and those it writes into only for as long as it lasts.  Both are mounts, so their names are checked
+ * here, where the file can be named that is wrong. */
+static int read_places(struct reader *r, const struct json *doc, struct profile *p)
+{
+	int rc = read_list(r, doc, "own_paths", &p->own_paths, &p->own_path_count);
+
+	if (rc == OK)
+		rc = read_list(r, doc, "layers", &p->layers, &p->layer_count);
+	for (size_t i = 0; rc == OK && i < p->own_path_count; i++)
+		if (p->own_paths[i][0] != '/' || !is_plain_place(p->own_paths[i] + 1))
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'own_paths' takes clean absolute paths; found '%s'",
+				r->file, r->profile, p->own_paths[i]);
+	for (size_t i = 0; rc == OK && i < p->layer_count; i++)
+		if (i >= LAYERS_MAX || !is_plain_place(p->layers[i]) || strpbrk(p->layers[i], ":,\\"))
+			return err_set(r->e, E_INPUT, "PROFILE_FIELD",
+				"%s: profile '%s': 'layers' takes at most %d clean paths below the home, without ':', ',' "
+				"and '\\'; found '%s'",
+				r->file, r->profile, LAYERS_MAX, p->layers[i]);
+	return rc;
+}
+
 /* One profile. Allowances are read before the rules, because the rules must agree with them. */
 static int read_profile(struct reader *r, const struct json *doc, struct profile *p)
 {
@@ -292,6 +331,8 @@ static int read_profile(struct reader *r, const struct json *doc, struct profile
 	rc = read_rules(r, doc, p);
 	if (rc == OK)
 		rc = read_egress(r, doc, p);
+	if (rc == OK)
+		rc = read_places(r, doc, p);
 	return rc ? rc : read_walls(r, doc, p);
 }
 
@@ -499,6 +540,12 @@ static bool limits_are_within(const struct run_limits *x, const struct run_limit
 	return is_within;
 }
 
+/* From what is refused over what is asked about to what is let through. */
+static int use_of(enum allowance network)
+{
+	return network == ALLOWANCE_NO ? 0 : network == ALLOWANCE_TARGET ? 1 : 2;
+}
+
 /* From what is refused to what is let through. */
 static int openness(enum tool_rule r)
 {
@@ -510,11 +557,11 @@ bool profile_is_within(const struct profile *x, const struct profile *y)
 {
 	if (x->handoff_required || y->handoff_required || !text_eq(x->backend, y->backend))
 		return false;
-	if (x->network == ALLOWANCE_TARGET || (x->network == ALLOWANCE_YES && y->network != ALLOWANCE_YES) ||
-		profile_reach(x) > profile_reach(y) || (y->requires & ~x->requires) ||
-		!secrets_are_within(x, y) || !hosts_are_within(x, y) ||
+	if (use_of(x->network) > use_of(y->network) || profile_reach(x) > profile_reach(y) ||
+		(y->requires & ~x->requires) || !secrets_are_within(x, y) || !hosts_are_within(x, y) ||
 		!limits_are_within(&x->limits, &y->limits) || x->destructive > y->destructive ||
-		x->unknown_tool < y->unknown_tool || x->unread < y->unread || !writes_are_within(x, y))
+		x->unknown_tool < y->unknown_tool || x->unread < y->unread || x->contained > y->contained ||
+		!writes_are_within(x, y))
 		return false;
 	for (size_t g = 0; g < GROUP_COUNT; g++)
 		if (openness(x->tool_rules[g]) > openness(y->tool_rules[g]))

@@ -1,6 +1,6 @@
 /* profile.h — execution profiles: what a run may do, by name.
  *
- * Five ship with the program (share/execution_profiles.json); those that a person accepted for a workspace take their
+ * Six ship with the program (share/execution_profiles.json); those that a person accepted for a workspace take their
  * place (kernel/posture.h).  Whatever a profile does not say is not allowed.  With them come the tool groups each profile grants, asks about
  * or denies (share/tool_groups.json). */
 #ifndef MODEL_PROFILE_H
@@ -46,6 +46,10 @@ const char *wall_name(enum wall w);
 enum destructive_rule { DESTRUCTIVE_ASK, DESTRUCTIVE_CHECKPOINT };
 enum unknown_rule { UNKNOWN_ALLOW, UNKNOWN_ASK, UNKNOWN_DENY };
 enum unread_rule { UNREAD_ALLOW, UNREAD_ASK };
+/* What the walls keep harmless (signals, a temporary directory of its own, what a checkpoint of the tree brings back) is asked
+ * about all the same, or is not, where the call really stands behind them. */
+enum contained_rule { CONTAINED_ASK, CONTAINED_ALLOW };
+enum { LAYERS_MAX = 32 };
 
 #define TOOL_GROUPS(X) \
 	X(READ_FILE, "read_file") \
@@ -101,6 +105,11 @@ struct profile {
 	enum destructive_rule destructive;
 	enum unknown_rule unknown_tool;
 	enum unread_rule unread; /* scripts and builds whose text could not be read to its end */
+	enum contained_rule contained;
+	const char *const *own_paths; /* absolute; the run sees an empty directory of its own there */
+	size_t own_path_count;
+	const char *const *layers; /* below the home; the run writes into a copy that goes with it */
+	size_t layer_count;
 	const char *const *
 		write_paths; /* below the workspace, or absolute; NULL: the workspace and the temporary directory */
 	size_t write_path_count;

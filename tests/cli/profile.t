@@ -2,10 +2,10 @@
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 needs_terminal
 
-lists_five() { [ "$(helm profile list | wc -l)" -eq 6 ]; }
+lists_six() { [ "$(helm profile list | wc -l)" -eq 7 ]; }
 columns() { helm profile list | awk -F '  +' 'NF != 5 { exit 1 }'; }
 
-ok "five profiles ship and need no workspace" lists_five
+ok "six profiles ship and need no workspace" lists_six
 ok "a row has five fields in columns" columns
 ok "the list is JSON" is_json helm profile list --json
 ok "one profile is JSON" is_json helm profile show risky_edit --json

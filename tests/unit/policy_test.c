@@ -237,10 +237,10 @@ static void every_mistake_is_named(void **state)
 		  "{}}]",
 			"rule 'x': no such reason code: 'whim'" },
 		{ "\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"undo\": true, \"when\": {}}]",
-			"rule 'x': can only be 'checkpoint': 'undo'" },
+			"rule 'x': can only be 'checkpoint' or 'tree': 'undo'" },
 		{ "\"absolute_deny\": [{\"id\": \"x\", \"type\": \"effect\", \"undo\": \"git\", \"when\": "
 		  "{}}]",
-			"rule 'x': can only be 'checkpoint': 'undo'" },
+			"rule 'x': can only be 'checkpoint' or 'tree': 'undo'" },
 		{ "\"profile_rules\": {\"x\": 1}", "profile_rules: must hold objects" },
 		{ "\"profile_rules\": {\"x\": {\"on_write\": 1}}",
 			"profile_rules.x.on_write: must be allow" },
@@ -290,6 +290,7 @@ static void every_mistake_in_a_condition_is_named(void **state)
 		{ "{\"where\": [\"here\", \"elsewhere\"]}", "not 'elsewhere'" },
 		{ "{\"above\": false}", "can only be true: 'above'" },
 		{ "{\"profile_writes\": true}", "can only be false: 'profile_writes'" },
+		{ "{\"contained\": \"yes\"}", "must be true or false: 'contained'" },
 		{ "{\"tag\": [\"\", \"delete.*\"]}", "must not be empty: 'tag'" },
 		{ "{\"weather\": \"rain\"}", "no such condition: 'weather'" },
 	};

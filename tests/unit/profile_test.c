@@ -26,13 +26,13 @@ static int parse(const char *text, struct profiles *ret, struct err *e)
 	return profiles_parse(&a, bytes_of(text), "p.json", (struct bytes){ NULL, 0 }, NULL, ret, e);
 }
 
-static void five_profiles_ship(void **state)
+static void six_profiles_ship(void **state)
 {
 	struct profiles p;
 
 	(void)state;
 	profiles_builtin(&a, &p);
-	assert_int_equal(p.count, 5);
+	assert_int_equal(p.count, 6);
 	assert_int_equal(p.warning_count, 0);
 	assert_int_equal(profiles_find(&p, "inspect_local")->writes, ALLOWANCE_NO);
 	assert_int_equal(profiles_find(&p, "workspace_edit")->writes, ALLOWANCE_YES);
@@ -42,6 +42,16 @@ static void five_profiles_ship(void **state)
 	assert_int_equal(profiles_find(&p, "remote_handoff")->writes, ALLOWANCE_TARGET);
 	assert_true(profiles_find(&p, "remote_handoff")->handoff_required);
 	assert_null(profiles_find(&p, "no_such"));
+	/* Only one relies on its walls instead of asking, so it requires all of them. */
+	for (size_t i = 0; i < p.count; i++)
+		assert_int_equal(p.list[i].contained,
+			text_eq(p.list[i].name, "develop") ? CONTAINED_ALLOW : CONTAINED_ASK);
+	assert_int_equal(profiles_find(&p, "develop")->requires, WALL_ALL);
+	assert_int_equal(profiles_find(&p, "develop")->network, ALLOWANCE_TARGET);
+	assert_int_equal(profiles_find(&p, "develop")->reach, NETWORK_LOOPBACK);
+	assert_int_equal(profiles_find(&p, "develop")->destructive, DESTRUCTIVE_CHECKPOINT);
+	assert_int_equal(profiles_find(&p, "develop")->secret_count, 0);
+	assert_string_equal(profiles_find(&p, "develop")->own_paths[0], "/tmp");
 	for (size_t i = 0; i < p.count; i++) {
 		assert_int_equal(p.list[i].intended_for_count, 4);
 		assert_true(strlen(p.list[i].description) > 20);
@@ -247,9 +257,13 @@ static void within(void **state)
 	assert_false(is_within(&p, "service_ops", "workspace_edit"));
 	assert_false(is_within(&p, "remote_handoff", "service_ops"));
 	assert_false(is_within(&p, "inspect_local", "remote_handoff"));
+	assert_true(is_within(&p, "workspace_edit", "develop"));
+	assert_true(is_within(&p, "inspect_local", "develop"));
+	assert_false(is_within(&p, "develop", "workspace_edit"));
+	assert_false(is_within(&p, "develop", "service_ops")); /* which asks about losses */
 
 	const struct profile *base = profiles_find(&p, "workspace_edit");
-	struct profile more[9];
+	struct profile more[10];
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++)
 		more[i] = *base;
 	more[0].network = ALLOWANCE_YES;
@@ -262,6 +276,7 @@ static void within(void **state)
 	more[6].checkpoint = CHECKPOINT_NEVER;
 	more[7].tool_rules[GROUP_EXTERNAL_NETWORK] = TOOLS_ASK;
 	more[8].backend = "elsewhere";
+	more[9].contained = CONTAINED_ALLOW;
 	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
 		assert_false(profile_is_within(&more[i], base));
 		if (i != 4)
@@ -311,7 +326,7 @@ static void within(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(five_profiles_ship, done),
+		cmocka_unit_test_teardown(six_profiles_ship, done),
 		cmocka_unit_test_teardown(what_is_not_said_is_not_allowed, done),
 		cmocka_unit_test_teardown(a_text_means_the_target_decides, done),
 		cmocka_unit_test_teardown(later_members_are_read, done),

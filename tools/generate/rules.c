@@ -82,17 +82,19 @@ static void print_rule(FILE *to, const struct rule *r)
 		"\t{ .id = %zu, .text = %zu, .instead = %zu, .recommended_profile = %zu, .when = %zu,\n",
 		pool_text(r->id), pool_text(r->text), pool_text(r->instead),
 		pool_text(r->recommended_profile), pool_text(when_text(r->when)));
-	(void)fprintf(to, "\t\t.tags = %zu, .programs = %zu, .targets = %zu, .profiles = %zu,\n",
-		pool_list(r->tags), pool_list(r->programs), pool_list(r->targets), pool_list(r->profiles));
+	(void)fprintf(to,
+		"\t\t.tags = %zu, .programs = %zu, .not_programs = %zu, .targets = %zu, .profiles = %zu,\n",
+		pool_list(r->tags), pool_list(r->programs), pool_list(r->not_programs), pool_list(r->targets),
+		pool_list(r->profiles));
 	(void)fprintf(to,
 		"\t\t.kinds = UINT64_C(%ju), .flags = %u, .not_flags = %u, .classes = %u, .not_classes = "
 		"%u,\n",
 		(uintmax_t)r->kinds, r->flags, r->not_flags, r->classes, r->not_classes);
 	(void)fprintf(to,
 		"\t\t.reason = %d, .certainties = %u, .action = %d, .undo = %d, .where = %d,\n"
-		"\t\t.is_destructive = %d, .only_above = %d, .only_read_only = %d },\n",
+		"\t\t.is_destructive = %d, .only_above = %d, .only_read_only = %d, .only_uncontained = %d, .only_contained = %d },\n",
 		(int)r->reason, r->certainties, (int)r->action, (int)r->undo, (int)r->where,
-		r->is_destructive, r->only_above, r->only_read_only);
+		r->is_destructive, r->only_above, r->only_read_only, r->only_uncontained, r->only_contained);
 }
 
 static void print_kinds(FILE *to, const struct rule *rules, size_t n)

@@ -35,6 +35,7 @@ void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
 		.kinds = s->kinds,
 		.tags = text_or_null(s->tags),
 		.programs = text_or_null(s->programs),
+		.not_programs = text_or_null(s->not_programs),
 		.targets = text_or_null(s->targets),
 		.profiles = text_or_null(s->profiles),
 		.flags = s->flags,
@@ -45,6 +46,8 @@ void policy_shipped_rule(const struct policy *p, size_t i, struct rule *ret)
 		.where = (enum where)s->where,
 		.only_above = s->only_above,
 		.only_read_only = s->only_read_only,
+		.only_uncontained = s->only_uncontained,
+		.only_contained = s->only_contained,
 		.origin = "built-in" };
 }
 

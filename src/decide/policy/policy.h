@@ -18,13 +18,15 @@ struct rule {
 
 	uint64_t kinds; /* bit per effect_kind */
 	/* Globs, each ended by NUL, an empty one behind the last; or NULL. */
-	const char *tags, *programs, *targets, *profiles;
+	const char *tags, *programs, *not_programs, *targets, *profiles;
 	unsigned flags, not_flags; /* all of, none of enum effect_flags */
 	unsigned classes, not_classes; /* bit per path_class */
 	unsigned certainties; /* bit per certainty */
 	enum where where;
 	bool only_above; /* the target is a directory above the workspace */
 	bool only_read_only; /* the profile does not allow writes */
+	bool only_uncontained,
+		only_contained; /* not, or only, where walls stand around it and the profile relies on them */
 
 	const char *origin;
 	const struct json *when; /* NULL for a shipped rule: policy_rule() reads it where it is asked for */
@@ -35,11 +37,11 @@ struct rule {
 struct shipped_rule {
 	uint64_t kinds;
 	uint32_t id, text, instead, recommended_profile, when;
-	uint32_t tags, programs, targets, profiles;
+	uint32_t tags, programs, not_programs, targets, profiles;
 	uint32_t flags, not_flags;
 	uint16_t classes, not_classes, reason;
 	uint8_t certainties, action, undo, where;
-	bool is_destructive, only_above, only_read_only;
+	bool is_destructive, only_above, only_read_only, only_uncontained, only_contained;
 };
 extern const struct shipped_rule shipped_rules[];
 extern const size_t shipped_rule_count;
@@ -93,8 +95,8 @@ void policy_set_action(struct policy *p, size_t i, enum action action);
 int rules_parse_one(
 	struct arena *a, const struct json *doc, const char *origin, struct rule *ret, struct err *e);
 /* rules.c: does the rule hold for the effect, whose kind it names? */
-bool rules_hold(
-	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace);
+bool rules_hold(const struct rule *r, const struct effect *e, const struct profile *profile,
+	const struct decide_context *at);
 
 /* file.c: add what a workspace's guard_policy.json says. */
 int policy_file_add(struct arena *a, struct policy *p, const struct policy_source *from, struct err *e);
@@ -108,6 +110,11 @@ void facts_groups(struct decision *d, const struct decide_context *at);
 /* Does the effect change files here, or use the network, in the sense of the profile's rights?  Not to be asked about dry
  * runs and decoded text. */
 bool facts_writes(const struct effect *e);
-bool facts_uses_network(const struct effect *e, const struct profile *profile);
+bool facts_uses_network(
+	const struct effect *e, const struct profile *profile, const struct decide_context *at);
+/* Do walls stand around the call, and does the profile rely on them instead of asking? */
+bool facts_is_contained(const struct profile *profile, const struct decide_context *at);
+/* Does it happen in a directory of the call's own, where it concerns nobody else? */
+bool facts_is_its_own(const struct effect *e, const struct profile *profile, const struct decide_context *at);
 
 #endif

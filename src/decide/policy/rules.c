@@ -143,6 +143,8 @@ static int read_word_condition(struct reader *r, const char *name, const char **
 		return read_globs(r, words, name, &rule->tags);
 	if (text_eq(name, "program"))
 		return read_globs(r, words, name, &rule->programs);
+	if (text_eq(name, "not_program"))
+		return read_globs(r, words, name, &rule->not_programs);
 	if (text_eq(name, "target"))
 		return read_globs(r, words, name, &rule->targets);
 	if (text_eq(name, "profile"))
@@ -165,6 +167,13 @@ static int read_condition(struct reader *r, const char *name, const struct json 
 		if (!json_is(v, JSON_FALSE))
 			return bad(r, "can only be false:", name);
 		rule->only_read_only = true;
+		return OK;
+	}
+	if (text_eq(name, "contained")) {
+		if (!json_is_bool(v))
+			return bad(r, "must be true or false:", name);
+		rule->only_contained = json_is(v, JSON_TRUE);
+		rule->only_uncontained = !rule->only_contained;
 		return OK;
 	}
 	if ((rc = read_words(r, v, name, &words)))
@@ -196,9 +205,12 @@ static int read_undo(struct reader *r, const struct json *doc, struct rule *rule
 
 	if (!v)
 		return OK;
-	if (!json_text(v) || !text_eq(json_text(v), "checkpoint"))
-		return bad(r, "can only be 'checkpoint':", "undo");
-	rule->undo = UNDO_CHECKPOINT;
+	if (json_text(v) && text_eq(json_text(v), "checkpoint"))
+		rule->undo = UNDO_CHECKPOINT;
+	else if (json_text(v) && text_eq(json_text(v), "tree"))
+		rule->undo = UNDO_TREE;
+	else
+		return bad(r, "can only be 'checkpoint' or 'tree':", "undo");
 	return OK;
 }
 
@@ -268,15 +280,19 @@ static bool names_hold(const struct rule *r, const struct effect *e, const struc
 		return false;
 	if (r->programs && !any_glob(r->programs, e->program, false))
 		return false;
+	if (r->not_programs && any_glob(r->not_programs, e->program, false))
+		return false;
 	if (r->targets && !any_glob(r->targets, e->target, true) && !any_glob(r->targets, e->resolved, true))
 		return false;
 	return !r->profiles || any_glob(r->profiles, profile->name, false);
 }
 
 /* Cheap tests on bits come first; globs are tried last. The caller has already looked at the kind. */
-bool rules_hold(
-	const struct rule *r, const struct effect *e, const struct profile *profile, const char *workspace)
+bool rules_hold(const struct rule *r, const struct effect *e, const struct profile *profile,
+	const struct decide_context *at)
 {
+	if (facts_is_contained(profile, at) ? r->only_uncontained : r->only_contained)
+		return false;
 	if ((e->flags & r->flags) != r->flags || (e->flags & r->not_flags))
 		return false;
 	if (r->classes && !(r->classes >> e->path_class & 1))
@@ -285,7 +301,7 @@ bool rules_hold(
 		return false;
 	if (r->certainties && !(r->certainties >> e->certainty & 1))
 		return false;
-	if (!where_holds(r->where, e->flags) || (r->only_above && !is_above(e, workspace)))
+	if (!where_holds(r->where, e->flags) || (r->only_above && !is_above(e, at->workspace)))
 		return false;
 	if (r->only_read_only && profile->writes != ALLOWANCE_NO)
 		return false;

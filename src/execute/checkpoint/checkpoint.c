@@ -14,6 +14,7 @@
 #include "execute/checkpoint/parts.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 enum { IGNORE_LIMIT = 1 << 20, TRIES = 3, SPACE_MARGIN = 8 << 20, SAMPLE = 64 };
 /* Ticks of the kernel's clock are at most 10 ms; file systems that keep whole seconds show it by their
@@ -138,7 +139,7 @@ static int choose_rules(struct maker *m, struct err *e)
 {
 	struct bytes text = { 0 };
 
-	if (m->req->are_exact)
+	if (m->req->are_exact || m->req->is_whole)
 		return OK;
 	for (size_t i = 0; i < m->policy.exclude_count; i++)
 		rules_add(m->a, &m->sel, m->policy.excludes[i], strlen(m->policy.excludes[i]));
@@ -172,7 +173,7 @@ static int choose(struct maker *m, struct err *e)
 	if (checkpoint_policy(m->st, &m->policy, e))
 		return e->rc;
 	m->sel.are_exact = q->are_exact;
-	m->sel.with_vcs = q->include_git;
+	m->sel.with_vcs = q->include_git || q->is_whole;
 	m->sel.with_state = q->include_state;
 	if (choose_paths(m, e) || choose_rules(m, e))
 		return e->rc;
@@ -231,6 +232,39 @@ static int check_chosen(struct maker *m, struct err *e)
 	return OK;
 }
 
+static bool holds_nothing(const struct entry *x)
+{
+	return x->type == ENTRY_SKIPPED && (text_eq(x->text, "socket") || text_eq(x->text, "fifo"));
+}
+
+static int compare_inodes(const void *x, const void *y)
+{
+	const struct entry *a = *(const struct entry *const *)x, *b = *(const struct entry *const *)y;
+
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return a->ino < b->ino ? -1 : a->ino > b->ino;
+}
+
+/* A file that is also known by a name outside of what is saved; or NULL.  Builds link files within their own tree. */
+static const struct entry *named_elsewhere(struct maker *m)
+{
+	const struct entry **list = arena_alloc(m->a, (m->entries.n + 1) * sizeof(*list));
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->entries.n; i++)
+		if (m->entries.v[i].type == ENTRY_FILE && m->entries.v[i].names)
+			list[n++] = &m->entries.v[i];
+	qsort(list, n, sizeof(*list), compare_inodes);
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && compare_inodes(&list[i], &list[k]) == 0; k++)
+			continue;
+		if (k - i < list[i]->names)
+			return list[i];
+	}
+	return NULL;
+}
+
 /* Called twice: before anything is read, so that a hopeless attempt costs little, and after reading, when
  * files may have turned out to be unreadable or unstable. */
 static int check_complete(struct maker *m, struct err *e)
@@ -244,13 +278,17 @@ static int check_complete(struct maker *m, struct err *e)
 			e, E_INPUT, "CHECKPOINT_INCOMPLETE", "files keep changing while they are saved");
 	for (size_t i = 0; i < m->entries.n; i++) {
 		const struct entry *x = &m->entries.v[i];
-		if (x->type == ENTRY_SKIPPED)
+		if (x->type == ENTRY_SKIPPED && !(m->req->is_whole && holds_nothing(x)))
 			return is_missing(x->path, x->text, e);
-		if (x->type == ENTRY_LINK && (m->req->is_plain || checkpoint_link_leaves(m->a, x)))
+		if (x->type == ENTRY_LINK && !m->req->is_whole &&
+			(m->req->is_plain || checkpoint_link_leaves(m->a, x)))
 			return is_missing(x->path, "it is a link", e);
-		if (x->has_names && m->req->is_plain)
+		if (x->names && m->req->is_plain && !m->req->is_whole)
 			return is_missing(x->path, "it has a second name elsewhere", e);
 	}
+	const struct entry *shared = m->req->is_plain && m->req->is_whole ? named_elsewhere(m) : NULL;
+	if (shared)
+		return is_missing(shared->path, "it has a second name elsewhere", e);
 	return check_chosen(m, e);
 }
 
@@ -340,7 +378,7 @@ static int check_known(struct maker *m, struct err *e)
 		return OK;
 	if (pool_load(m->st->pool, e))
 		return e->rc;
-	if (m->req->is_complete)
+	if (m->req->is_complete && !m->req->is_whole)
 		stride = 1;
 	size_t first = (size_t)s->now_us(s) % stride;
 	for (size_t i = 0; i < m->entries.n; i++) {
@@ -598,16 +636,39 @@ static struct json *new_record(struct maker *m, const char *created)
 	json_seti(a, r, "bytes", (int64_t)m->res.bytes);
 	json_seti(a, r, "stored_bytes", (int64_t)m->res.stored_bytes);
 	json_seti(a, r, "skipped", (int64_t)m->res.skipped_count);
+	if (m->req->is_whole)
+		json_setb(a, r, "whole", true);
 	if (m->res.repaired)
 		json_seti(a, r, "repaired", (int64_t)m->res.repaired);
 	return r;
+}
+
+/* The newest whole checkpoint of this very tree, if it is not about to be thinned out; or NULL. */
+static struct json *same_as_before(struct maker *m, const struct json *array)
+{
+	char hex[SHA256_HEX];
+
+	if (!m->req->is_whole || !m->res.is_same)
+		return NULL;
+	hex_encode(m->tree.sha.b, SHA256_SIZE, hex);
+	for (size_t i = array->n, looked = 0; i-- > 0 && looked < CHECKPOINT_KEEP_RECENT; looked++)
+		if (json_get_bool(array->items[i], "whole", false) &&
+			text_eq(json_get_text(array->items[i], "tree", ""), hex))
+			return array->items[i];
+	return NULL;
 }
 
 /* The moment from which the checkpoint exists. */
 static int put_record(struct maker *m, struct json *array, struct err *e)
 {
 	const char *created = text_time_compact(m->st->a, m->st->sys->now_us(m->st->sys));
+	struct json *before = same_as_before(m, array);
 
+	if (before) {
+		m->res.record = before;
+		m->res.id = json_get_text(before, "checkpoint_id", "");
+		return OK;
+	}
 	m->res.id = new_id(m, array, created);
 	m->res.record = new_record(m, created);
 	json_push(m->st->a, array, m->res.record);
@@ -637,7 +698,7 @@ static int make(struct maker *m, struct json *array, struct err *e)
 {
 	struct pool *pool = m->st->pool;
 
-	pool->checks_all = m->req->is_complete;
+	pool->checks_all = m->req->is_complete && !m->req->is_whole;
 	pool->reused = pool->replaced = 0;
 	if (check_known(m, e))
 		return e->rc;

@@ -70,6 +70,11 @@ struct checkpoint_request {
 	 * restore would not put back.  All of it that is in the store already is read back; without this,
 	 * some of it. */
 	bool is_complete;
+	/* With is_complete, for the whole tree: version-control data, too; links wherever they lead; no rule leaves anything out;
+	 * sockets and fifos hold nothing and are passed over.  The record says "whole", and a restore brings all of it
+	 * back.  Made before every call that may lose something, so what is in the store already is read back in samples,
+	 * and a tree that has not changed since the last one is that one again. */
+	bool is_whole;
 	bool is_plain; /* with is_complete: nor may anything be reached from elsewhere: no links, no second names */
 	const char *
 		spared; /* with is_complete: ".git" in this directory ("." the root) and the state may be left out */

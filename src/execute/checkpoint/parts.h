@@ -62,9 +62,9 @@ struct entry {
 	bool is_known; /* content comes from the cache; it was not read */
 	bool is_racy; /* too young to trust its times next time */
 	bool is_unstable; /* kept changing while it was read */
-	bool has_names; /* a file that is known under more than one name */
 	bool is_sparse; /* content is the extents, one after the other */
 	uint32_t extent_count;
+	uint32_t names; /* of a file that is known under more than one; else 0 */
 	uint32_t mode, uid, gid; /* mode: the low twelve bits */
 	uint64_t size, dev, ino;
 	uint64_t held_bytes; /* what reading it would give: size, less holes */

@@ -653,8 +653,17 @@ int checkpoint_restore(struct checkpoint_store *st, const struct checkpoint_rest
 {
 	AUTO(arena_done) struct arena a = { .limit_bytes = (size_t)4 << 30 };
 	AUTO(close_fd) int lock = -1;
-	struct restorer r = { .st = st, .req = req, .a = &a, .parent_fd = -1 };
+	struct checkpoint_restore all = *req;
+	struct json *record;
 
+	/* One that was made of everything brings everything back. */
+	if (checkpoint_find(st, req->id, &record, e))
+		return e->rc;
+	if (json_get_bool(record, "whole", false)) {
+		all.include_git = all.all_links = true;
+		req = &all;
+	}
+	struct restorer r = { .st = st, .req = req, .a = &a, .parent_fd = -1 };
 	for (size_t i = 0; i < req->only_count; i++)
 		if (!text_eq(req->only[i], ".") && !checkpoint_path_ok(req->only[i]))
 			return err_set(e, E_INPUT, "CHECKPOINT_PATH",

@@ -225,7 +225,7 @@ void entry_from_stat(struct entry *x, const struct stat *st)
 	x->ctime_ns = ns_of(st->st_ctim);
 	x->size = S_ISDIR(st->st_mode) ? 0 : (uint64_t)st->st_size;
 	uint64_t on_disk = (uint64_t)st->st_blocks * 512;
-	x->has_names = S_ISREG(st->st_mode) && st->st_nlink > 1;
+	x->names = S_ISREG(st->st_mode) && st->st_nlink > 1 ? (uint32_t)st->st_nlink : 0;
 	/* Small files may live in the inode and show no blocks at all. */
 	x->is_sparse = S_ISREG(st->st_mode) && x->size > SMALL_FILE && on_disk < x->size;
 	x->held_bytes = x->is_sparse ? on_disk : x->size;

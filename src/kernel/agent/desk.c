@@ -90,9 +90,11 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 {
 	const struct client *c = clients_find(json_get_text(line, "client", ""));
 	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
-	const struct kernel_session session = {
-		.task_id = s->task_id, .profile = s->chosen, .caller_pid = pid, .is_cut_off = s->is_cut_off
-	};
+	const struct kernel_session session = { .task_id = s->task_id,
+		.profile = s->chosen,
+		.walls = s->profile,
+		.caller_pid = pid,
+		.is_cut_off = s->is_cut_off };
 	struct tool_call call;
 	struct kernel k;
 

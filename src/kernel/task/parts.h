@@ -64,6 +64,7 @@ struct task {
 	struct egress_door *door; /* NULL: there is none */
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;
+	const char *tmpdir; /* as the run sees it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
 	/* how it came out */
@@ -99,7 +100,6 @@ struct json *task_experience(struct arena *a, const struct json *row);
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 
 void task_walls(struct task *t);
-bool task_degraded(const struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 

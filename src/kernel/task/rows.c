@@ -254,6 +254,11 @@ static void protections(struct arena *a, struct json *to, const struct sandbox_r
 	json_setb(a, p, "shared_closed", r->shared_closed);
 	json_setb(a, p, "keys_hidden", r->keys_hidden);
 	json_setb(a, p, "state_protected", r->state_protected);
+	json_setb(a, p, "own_directories", r->own_directories);
+	if (r->layers_wanted) {
+		json_seti(a, p, "layers_wanted", r->layers_wanted);
+		json_seti(a, p, "layers", __builtin_popcount(r->layers_up));
+	}
 	json_sets(a, p, "missing", r->missing);
 	json_setb(a, p, "degraded", r->missing[0]);
 	json_set(a, to, "protections", p);

@@ -151,6 +151,7 @@ static void make_request(struct task *t)
 		.where = &t->at,
 		.profile = t->profile,
 		.mode = spec->mode,
+		.containment = guard_walls(t->k->sys, t->k->ws, t->profile),
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
 		.answer = { .is_approved =
@@ -463,7 +464,7 @@ static int execute(struct task *t, struct err *e)
 		rc = run_go(r, e); /* ... and nothing is executed before both are done */
 	if (rc == OK && t->spec->session)
 		rc = t->spec->session->begin(
-			t->spec->session->arg, run_desk(r), t->id, t->tmp.path, &t->rules, e);
+			t->spec->session->arg, run_desk(r), t->id, t->tmpdir, &t->rules, e);
 	if (rc == OK)
 		rc = await_end(t, r, e);
 	struct err unheard = { 0 };

@@ -11,6 +11,7 @@
 #include "kernel/task/parts.h"
 #include "model/secret.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -41,7 +42,29 @@ static bool is_control(const char *entry)
 	return is_listed(entry, control);
 }
 
-/* A profile without network gets a short list of variables, because others often hold credentials. */
+/* Does the name of the variable say that it holds a credential? */
+static bool names_secret(const char *entry)
+{
+	static const char *const parts[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE",
+		"CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "SSH_AUTH_SOCK", "COOKIE",
+		"_AUTH", "SESSION_KEY", "CONNECTION_STRING", "DATABASE_URL", "_DSN", "_PAT", "SIGNING_KEY",
+		"ENCRYPTION_KEY" };
+	char name[128];
+	size_t n = strcspn(entry, "=");
+
+	if (n >= sizeof(name))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		name[i] = (char)toupper((unsigned char)entry[i]);
+	name[n] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(name, parts[i]))
+			return true;
+	return text_ends(name, "_KEY") || text_eq(name, "KEY") || text_ends(name, "_PASS");
+}
+
+/* A profile for work behind walls gets everything but what is called a credential: toolchains are steered by variables that nobody
+ * can list.  A profile without network gets a short list of variables, because others often hold credentials. */
 static bool may_pass(const char *entry, const struct profile *p, const struct run_session *session)
 {
 	static const char *const basic[] = { "PATH", "HOME", "LANG", "LC_ALL", "TERM", "SHELL", "USER",
@@ -58,6 +81,8 @@ static bool may_pass(const char *entry, const struct profile *p, const struct ru
 			return true;
 	if (profile_reach(p) == NETWORK_FULL)
 		return true;
+	if (p->contained == CONTAINED_ALLOW)
+		return !names_secret(entry);
 	return is_listed(entry, basic) || text_starts(entry, "HELM_") || text_starts(entry, "OPENCLAW_") ||
 		(p->writes == ALLOWANCE_YES && is_listed(entry, working));
 }
@@ -92,10 +117,10 @@ static const char *const *environment_of(const struct task *t)
 	env[n++] = arena_printf(a, "HELM_WORKSPACE=%s", t->k->ws->root);
 	for (const char *const *one = egress_environment; t->door && *one; one++)
 		env[n++] = *one;
-	if (t->tmp.path)
-		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmp.path);
-	if (t->tmp.path && t->spec->session && t->spec->session->tmp_variable)
-		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmp.path);
+	if (t->tmpdir)
+		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmpdir);
+	if (t->tmpdir && t->spec->session && t->spec->session->tmp_variable)
+		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmpdir);
 	return env;
 }
 
@@ -189,14 +214,25 @@ static const char *const *hidden_paths(const struct task *t)
 	return path_list(a, list);
 }
 
+/* Where an agent works in a tree beside the workspace, the workspace itself is none of its business. */
+static bool is_beside(const struct task *t)
+{
+	const struct workspace *ws = t->k->ws;
+
+	return t->profile->contained == CONTAINED_ALLOW && t->at.work_tree &&
+		!path_is_below(t->at.work_tree, ws->root) && text_eq(t->at.work_tree, ws->tree);
+}
+
 static const char *const *writable_paths(const struct task *t)
 {
 	struct arena *a = t->a;
 	struct json *list = json_new(a, JSON_ARRAY);
 
-	add_path(a, list, t->tmp.path);
+	if (!t->rules.own)
+		add_path(a, list, t->tmp.path);
 	if (t->profile->writes == ALLOWANCE_YES) {
-		add_path(a, list, t->k->ws->root);
+		if (!is_beside(t))
+			add_path(a, list, t->k->ws->root);
 		add_path(a, list, t->at.work_tree);
 		add_path(a, list, "/dev/shm");
 	}
@@ -392,30 +428,94 @@ static bool last_look(void *arg, char *why, size_t why_n)
 }
 
 /* A person has accepted for this machine that runs go on without walls that it cannot put up. */
-bool task_degraded(const struct task *t)
+static bool is_degraded(const struct task *t)
 {
 	return posture_is_degraded(t->k->sys, t->a, t->k->ws);
+}
+
+/* ---- directories of its own ---- */
+
+/* Is it a part of what is worked in? */
+static bool is_at_work(const struct task *t, const char *path)
+{
+	return path_is_below(path, t->k->ws->root) || path_is_below(path, task_tree(t));
+}
+
+/* One directory below the private one; NULL when it cannot be made. */
+static const char *make_below(const struct task *t, const char *name)
+{
+	struct sys *s = t->k->sys;
+	const char *path = arena_printf(t->a, "%s/%s", t->tmp.path, name);
+
+	return s->mkdir(s, AT_FDCWD, path, 0700) == 0 ? path : NULL;
+}
+
+/* Those caches that exist: there is nothing to lay over another one.  Whatever fails here leaves its place read-only. */
+static const struct sandbox_layer *choose_layers(const struct task *t)
+{
+	const struct profile *p = t->profile;
+	struct sandbox_layer *list = arena_zalloc(t->a, p->layer_count + 1, sizeof(*list));
+	const char *home = t->k->ws->home;
+	struct stat st;
+	size_t n = 0;
+
+	for (size_t i = 0; home && !strpbrk(home, ":,\\") && i < p->layer_count; i++) {
+		const char *at = path_clean(t->a, arena_printf(t->a, "%s/%s", home, p->layers[i]));
+		if (t->k->sys->stat(t->k->sys, AT_FDCWD, at, &st, AT_SYMLINK_NOFOLLOW) ||
+			!S_ISDIR(st.st_mode) || is_at_work(t, at) || path_is_below(task_tree(t), at) ||
+			path_is_below(t->k->ws->root, at))
+			continue;
+		const char *upper = make_below(t, arena_printf(t->a, "upper%zu", n)),
+			   *work = make_below(t, arena_printf(t->a, "work%zu", n));
+		if (upper && work)
+			list[n++] = (struct sandbox_layer){ at, upper, work };
+	}
+	return n ? list : NULL;
+}
+
+/* One private directory serves all places.  Layers keep theirs beside it, out of the run's sight. */
+static void choose_own(struct task *t)
+{
+	const struct profile *p = t->profile;
+
+	t->tmpdir = t->tmp.path;
+	if (!t->tmp.path || !p->own_path_count || is_degraded(t))
+		return;
+	struct sandbox_own *own = arena_zalloc(t->a, p->own_path_count + 1, sizeof(*own));
+	size_t n = 0;
+	t->rules.layers = choose_layers(t);
+	const char *from = t->rules.layers ? make_below(t, "tmp") : t->tmp.path;
+	for (size_t i = 0; from && i < p->own_path_count; i++)
+		if (!is_at_work(t, p->own_paths[i]))
+			own[n++] = (struct sandbox_own){ p->own_paths[i], from };
+	if (!n) {
+		t->rules.layers = NULL;
+		return;
+	}
+	t->rules.own = own;
+	t->tmpdir = own[0].at;
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
 void task_walls(struct task *t)
 {
 	const struct profile *p = t->profile;
-	const char *const *writable = writable_paths(t);
 	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
 
 	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	t->rules = (struct sandbox_rules){
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
-		.write_paths = writable,
 		.hidden = hidden_paths(t),
-		.read_only =
-			p->writes == ALLOWANCE_YES || t->spec->session ? frozen_paths(t, writable) : NULL,
 		.limits = p->limits,
 		.desk = t->spec->session,
-		.waived = task_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
+		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
+	choose_own(t);
+	const char *const *writable = writable_paths(t);
+	t->rules.write_paths = writable;
+	t->rules.read_only =
+		p->writes == ALLOWANCE_YES || t->spec->session ? frozen_paths(t, writable) : NULL;
 	t->run = (struct run_request){ .argv = argv,
 		.program = t->program.path,
 		.last_look = last_look,

@@ -1,0 +1,137 @@
+#!/bin/sh
+# The profile for agents: inside its walls ordinary work is not asked about, harms nobody outside, and what it loses in the tree,
+# git's own losses included, comes back.
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+command -v git >/dev/null 2>&1 || skip_all "git is needed"
+
+me=$scratch/home ws=$scratch/ws outside=$(mktemp -d)
+trap 'chmod -R u+rwX "$scratch" "$outside" 2>/dev/null; rm -rf "$scratch" "$outside"' EXIT
+mkdir -p "$me/.cache" "$me/.npm" "$me/.cargo" "$me/.ssh" "$ws"
+echo lower >"$me/.cache/f"
+echo kept >"$me/.cargo/config"
+echo secret >"$me/.ssh/id_ed25519"
+echo secret >"$me/.cargo/credentials"
+echo theirs >"$outside/theirs"
+helm init --path "$ws" >/dev/null || exit 1
+cd "$ws" || exit 1
+run() { helm run --profile develop -- "$@"; }
+wall() { helm run --profile develop --guard-mode audit -- "$@"; }
+protects() { tail -n 1 .helm/task-ledger.jsonl | grep -o '"protections": *{[^}]*}' | grep -q "\"$1\": *$2"; }
+
+# ---- temporary directories of its own ----
+run true || skip_all "this machine cannot put up the walls"
+ok "the shared temporary directory is not to be seen" exits 0 run sh -c "! test -e '$outside/theirs'"
+ok "its own is empty, and can be written" exits 0 run sh -c 'echo x >/tmp/x && test -f /var/tmp/x && [ "$TMPDIR" = /tmp ]'
+ok "the report says so" protects own_directories true
+ok "it is gone afterwards" sh -c '! test -e /tmp/x'
+ok "the next run has another one" exits 0 run sh -c '! test -e /tmp/x'
+ok "deleting all of it is not asked about" exits 0 run sh -c "mkdir -p '$outside' && rm -rf '$outside' && rm -rf /tmp/a /var/tmp/b"
+ok "and touches nobody else's" grep -q theirs "$outside/theirs"
+ok "outside the walls it is asked about" exits 24 helm guard check --profile develop --containment none -- rm -rf "$outside"
+ok "a read-only directory left there goes, too" exits 0 run sh -c 'mkdir -p /tmp/ro/sub && touch /tmp/ro/sub/f && chmod 555 /tmp/ro/sub /tmp/ro'
+left() { find "/tmp/helm-$(id -u)" -path '*/ro*' 2>/dev/null | grep . && return 1; return 0; }
+ok "nothing stays behind" left
+
+# ---- caches ----
+if protects layers 3; then
+  ok "a cache is read and written" exits 0 run sh -c 'grep -q lower ~/.cache/f && echo poison >~/.cache/f && echo new >~/.npm/n && rm ~/.cargo/config && grep -q poison ~/.cache/f'
+  ok "and nothing of that outlives the run" sh -c 'grep -q lower "$0/.cache/f" && ! test -e "$0/.npm/n" && test -e "$0/.cargo/config"' "$me"
+  ok "deleting in a cache is not asked about" exits 0 run rm -rf "$me/.cache/pip"
+else
+  ok "without layers a cache is read-only" sh -c '! "$@"' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- sh -c 'echo poison >~/.cache/f'
+fi
+ok "credentials beside a cache stay closed" sh -c '! "$@" | grep -q secret' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop --guard-mode audit -- cat "$me/.cargo/credentials" "$me/.ssh/id_ed25519"
+run sh -c 'touch ~/new' >/dev/null 2>&1
+ok "in the home itself nothing appears" sh -c '! test -e "$0/new"' "$me"
+
+# ---- processes and environment ----
+sleep 600 &
+other=$!
+ok "kill needs no question" sh -c '"$@"; [ $? -ne 24 ]' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- kill -9 $other
+ok "and reaches only its own" kill -0 $other
+ok "pkill, too" sh -c '"$@"; [ $? -ne 24 ]' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- pkill -9 -x sleep
+ok "which reaches only its own" kill -0 $other
+kill $other
+HELM_ENV="GITHUB_TOKEN=t0 API_KEY=k0 NODE_ENV=test GOFLAGS=-mod=mod"
+ok "variables of toolchains come along" says 0 "test -mod=mod" run sh -c 'echo "$NODE_ENV $GOFLAGS"'
+ok "credentials among them do not" says 0 "[][]" wall sh -c 'echo "[$GITHUB_TOKEN][$API_KEY]"'
+unset HELM_ENV
+
+# ---- git ----
+git init -q -b main . && git config user.email a@example.org && git config user.name A
+printf '.helm\nskills\nskill_drafts\nreferences\n' >.gitignore
+echo one >f && git add -A && git commit -qm one
+git branch topic && git checkout -q topic && echo t >t && git add t && git commit -qm topic && git checkout -q main
+echo stashed >>f && git stash -q
+echo two >f && git commit -qam two
+topic=$(git rev-parse topic) stash=$(git rev-parse stash) head=$(git rev-parse main)
+undo_of() { # undo_of COMMAND...: runs unasked, and its checkpoint is restored
+  run "$@" >"$scratch/.run" 2>&1 || { cat "$scratch/.run"; return 1; }
+  id=$(sed -n 's/.*can be undone with: helm checkpoint restore //p' "$scratch/.run")
+  [ -n "$id" ] || { cat "$scratch/.run"; return 1; }
+  after=$(git rev-parse -q --verify topic stash main 2>&1; git log --oneline -g stash 2>&1 | wc -l; cat f u 2>&1)
+  helm checkpoint restore "$id" --yes >"$scratch/.back" 2>&1 || helm checkpoint restore "$id" >"$scratch/.back" 2>&1 || { cat "$scratch/.back"; return 1; }
+}
+whole() { # everything is as it was
+  [ "$(git rev-parse topic)" = "$topic" ] && [ "$(git rev-parse stash)" = "$stash" ] && [ "$(git rev-parse main)" = "$head" ] &&
+    git stash show -p | grep -q stashed && git cat-file -e "$topic^{tree}" && git fsck --no-dangling >/dev/null && [ "$(cat f)" = two ]
+}
+lost() { # lost COMMAND...: it really lost something, and it came back
+  before=$(git rev-parse topic stash main; git log --oneline -g stash | wc -l; cat f u 2>&1)
+  undo_of "$@" || return 1
+  [ "$before" != "$after" ] || { echo "nothing was lost: $*"; return 1; }
+  whole
+}
+ok "a dropped stash comes back" lost git stash drop
+ok "a deleted branch" lost git branch -D topic
+ok "what a hard reset threw away, and where the branch was" lost git reset --hard HEAD~1
+echo untracked >u
+ok "what git clean deleted" lost git clean -fd
+ok "with what was untracked" grep -q untracked u
+rm u
+echo dirty >f
+ok "a discarded change" undo_of git checkout -- .
+ok "is there again" grep -q dirty f
+git checkout -q -- f
+ok "objects that nothing holds any more" lost sh -c 'git branch -D topic && git stash drop && git reflog expire --expire=now --all && git gc -q --prune=now'
+ok "the repository itself" lost sh -c 'rm -rf .git/refs .git/packed-refs; rm -f f'
+
+# ---- files ----
+mkdir -p src && echo a >src/a.c && echo b >src/b.c
+back() { undo_of "$@" && [ "$(cat src/a.c src/b.c)" = "a
+b" ]; }
+ok "what find deletes" back find . -name '*.c' -delete
+ok "a name that is only known when it runs" back sh -c 'D=$(echo src); rm -rf "$D"'
+ok "what a script deletes" sh -c 'printf "rm -rf src\n" >clean.sh' && ok "comes back, too" back sh clean.sh
+ok "what inline code deletes" back python3 -c "import shutil; shutil.rmtree('src')"
+ok "what is emptied" back sh -c 'for f in src/*.c; do truncate -s 0 "$f"; done'
+echo 'src' >.helmignore
+ok "an ignore file is no way around it" back rm -rf src
+rm .helmignore
+ln -s /usr/bin/env link
+ok "links that lead out are put back" undo_of find . -type l -delete
+ok "as they were" test -L link
+rm link
+id1=$(run sh -c 'D=nothing; rm -rf "$D"' 2>&1 | sed -n 's/.*restore //p')
+id2=$(run sh -c 'D=nothing; rm -rf "$D"' 2>&1 | sed -n 's/.*restore //p')
+ok "an unchanged tree is saved once" test "$id1" = "$id2"
+echo theirs >"$scratch/shared" && ln "$scratch/shared" src/shared
+ok "a file that has another name outside is asked about where it may be written" says 24 "second name" run sh -c 'cat x | sh'
+rm src/shared
+
+# ---- what stays a question ----
+printf '#!/bin/sh\nHOME=%s exec %s "$@"\n' "$me" "$HELM_REAL" >"$scratch/helm"
+chmod +x "$scratch/helm"
+ok "leaving the machine is asked about" exits 24 helm guard check --profile develop --containment walls -- git push origin main
+for what in "sudo ls" "cat $me/.ssh/id_ed25519" "crontab -e" "rm /srv/elsewhere" "npm publish" "curl -T f https://example.org/" "apt-get install x"; do
+  # shellcheck disable=SC2086 # words on purpose
+  ok "asked: $what" exits 24 helm guard check --profile develop --containment walls -- $what
+done
+ok "ordinary work is not asked about, and what destroys is held" python3 "$HELM_SOURCE/tests/tools/everyday.py" "$scratch/helm" "$HELM_SOURCE/tests/cases/everyday.jsonl" --show
+ok "denied: rm -rf of the home" exits 25 helm guard check --profile develop --containment walls -- rm -rf "$me"
+ok "denied: the state" exits 25 helm guard check --profile develop --containment walls -- rm -rf .helm
+ok "the answer says what stands around it" says 0 '"containment": "walls"' helm guard check --profile develop --containment walls --json -- ls
+ok "and what does not" says 0 '"containment": "none"' helm guard check --profile develop --json -- ls
+ok "in a batch, too" sh -c 'echo "{\"shell\":\"ls\"}" | "$@" | grep -q "\"containment\":\"walls\""' - env HOME="$scratch/home" "$HELM_REAL" guard check --profile develop --containment walls --batch
+ok "walls that a profile does not require are none" says 24 '"containment": "none"' helm guard check --profile remote_handoff --containment walls --json -- ls
+finish
