@@ -24,8 +24,8 @@ enum { LONG_PIECES = 16 };
 #define LONG_BYTES ((off_t)256 << 20)
 
 /* Those whose rows are compared, and behind them the one whose text is. */
-static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, TOOL_CALLS };
-enum { LEDGERS_OF_ROWS = 2 };
+static const char *const ledgers[] = { TASK_LEDGER, COMMAND_LOG, EGRESS_LOG, TOOL_CALLS };
+enum { LEDGERS_OF_ROWS = 3 };
 
 /* A digest that a receipt names, or that a row has. */
 struct mark {

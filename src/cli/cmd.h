@@ -199,6 +199,9 @@ int cmd_db_verify(struct cli *r, struct err *e);
 int cmd_db_status(struct cli *r, struct err *e);
 int cmd_db_query(struct cli *r, struct err *e);
 
+/* cmd_allow.c */
+extern const struct opt allow_opts[];
+int cmd_allow(struct cli *r, struct err *e);
 /* cmd_signer.c */
 extern const struct opt signer_run_opts[];
 int cmd_signer_run(struct cli *r, struct err *e);

@@ -44,6 +44,8 @@ const struct opt setup_remove_opts[] = {
 const struct opt setup_status_opts[] = { PROJECT, { 0 } };
 const struct opt setup_repair_opts[] = { PROJECT, { 0 } };
 
+#define AGENT_PROFILE "develop"
+
 static int open_setup(struct cli *r, struct setup *ret, struct err *e)
 {
 	return setup_open(r->sys, r->a, r->ws, opt_text(r, "project", NULL), ret, e);
@@ -97,14 +99,11 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 		out(r, "  %snote%s: %s.  %s\n", paint(r, PAINT_WARN), paint(r, PAINT_OFF),
 			shown(r, json_get_text(one, "text", "")), shown(r, json_get_text(one, "remedy", "")));
 	out(r,
-		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another).  What "
-		"destroys "
-		"is asked or "
-		"denied\n  (destructive: ask, the default); after 'helm profile use %s --destructive "
-		"checkpoint' losses of\n  files in the workspace run without a question, saved first and "
-		"named by "
-		"their receipt.\n",
-		shown(r, profile), shown(r, profile));
+		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another; where nobody has "
+		"chosen, a person\n  gets '" AGENT_PROFILE
+		"').  What destroys is asked or denied (destructive: ask), or runs without a question, saved "
+		"first\n  and named by its receipt (destructive: checkpoint; 'helm profile use NAME --destructive HOW').\n",
+		shown(r, profile));
 	return OK;
 }
 
@@ -214,6 +213,44 @@ static int show_installed(
 	return is_armed ? 0 : EXIT_NO;
 }
 
+/* Has nobody chosen a profile that holds here? */
+static bool is_unchosen(struct cli *r)
+{
+	const struct posture *p = posture_of(r->sys, r->ws);
+
+	return !json_get(p->word, "default_profile") && !json_get(p->own, "default_profile");
+}
+
+/* The profile for agents, where nobody has chosen one.  It permits more than the one that holds without a choice, so it takes a
+ * person; without one it is only said. */
+static void choose_profile(struct cli *r)
+{
+	struct json *receipt;
+	struct kernel k;
+	struct err e = { 0 };
+
+	if (!is_unchosen(r))
+		return;
+	int rc = person_is_there(r, &e);
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, &e);
+	if (rc == OK) {
+		rc = workspace_use_profile(&k, r->a, AGENT_PROFILE, NULL, &receipt, &e);
+		kernel_close(&k);
+	}
+	if (r->is_json)
+		return;
+	if (rc == OK)
+		out(r,
+			"\nprofile: " AGENT_PROFILE
+			", made for agents: ordinary work in the tree is not asked about, what it loses is saved "
+			"first,\nand what leaves the tree is asked about ('helm profile use NAME' chooses another)\n");
+	else
+		out(r,
+			"\nprofile: workspace_edit; the one for agents takes a person at a terminal: helm profile use " AGENT_PROFILE
+			"\n");
+}
+
 /* Plan, explain, ask, install, and then look again at what the client would really do. */
 int cmd_setup(struct cli *r, struct err *e)
 {
@@ -238,6 +275,8 @@ int cmd_setup(struct cli *r, struct err *e)
 	rc = confirm(r, e);
 	if (rc == OK)
 		rc = setup_install(&s, &c, &receipt, e);
+	if (rc == OK)
+		choose_profile(r);
 	return rc ? rc : show_installed(r, &s, &c, receipt);
 }
 

@@ -460,6 +460,14 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	"say which checkpoint undoes a risky task", NULL, "$ helm profile rollback", profile_rollback_opts,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
+static const struct cmd row_allow = { KNOWN(allow), "list|path|host|remove [PATH|HOST]", 1, 2,
+	"let runs here write in one more place, or reach one more host",
+	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
+	"'allow host HOST[:PORT]' lets the door of profiles that name hosts admit it (rules as in 'helm egress list').  "
+	"Takes a person at a terminal of their own, or a registered key; what must stay closed cannot be allowed.  "
+	"'allow remove' takes one back; a path has a slash, 'allow list' shows what is allowed.",
+	"$ helm allow list", allow_opts, NEEDS_WORKSPACE, cmd_allow };
+
 static const struct cmd row_egress_list = { KNOWN(egress_list), "", 0, 0,
 	"list the hosts that runs may reach, and who said so",
 	"A profile with \"network\": \"named\" has no route but one door, which admits these hosts and records every connection.  "

@@ -643,6 +643,7 @@ struct json *doctor_run(
 		check_ledger(&x, TASK_LEDGER);
 		check_ledger(&x, COMMAND_LOG);
 		check_ledger(&x, TOOL_CALLS);
+		check_ledger(&x, EGRESS_LOG);
 		if (ws->state_fd >= 0)
 			check_state(&x, now);
 		if (options->deep && ws->state_fd >= 0) {

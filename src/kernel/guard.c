@@ -8,6 +8,7 @@
 #include "kernel/guard.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "kernel/allow.h"
 #include "kernel/posture.h"
 
 #include <fcntl.h>
@@ -140,6 +141,8 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 		/* What is judged here is proposed by someone who is governed: no command may loosen its own
 		 * bonds. */
 		.inside_run = true };
+	if (ws)
+		g.at.allowed = allowed_paths(s, a, ws);
 	if (workspace_helm_home(s, a, &g.at.helm_home, NULL))
 		g.at.helm_home = NULL;
 	g.policy = load_policy(&g, a);
@@ -183,9 +186,10 @@ int guard_profile(const struct guard *g, struct arena *a, const char *asked, con
 
 enum containment guard_walls(struct sys *s, const struct workspace *ws, const struct profile *p)
 {
-	bool is_degraded = json_get_bool(posture_of(s, ws)->word, "degraded", false);
+	AUTO(arena_done) struct arena a = { 0 };
 
-	return p->requires == WALL_ALL && !is_degraded ? CONTAINMENT_WALLS : CONTAINMENT_NONE;
+	return p->requires == WALL_ALL && !posture_is_degraded(s, &a, ws) ? CONTAINMENT_WALLS
+									  : CONTAINMENT_NONE;
 }
 
 int guard_judge(const struct guard *g, struct arena *a, const char *profile, const struct proposal *p,

@@ -284,7 +284,7 @@ static bool is_answered(const struct handling *h)
 	return h->settled.by && !text_eq(h->settled.by, "checkpoint");
 }
 
-/* Not synced: a row that a power cut loses is a lost note, while the receipt is on disk. */
+/* Not synced: until the next receipt binds it (record/notes.c), a row that a power cut loses is a lost note. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);

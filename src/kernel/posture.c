@@ -94,16 +94,16 @@ static void unite(struct arena *a, struct json *to, const char *name, const stru
 			json_set(a, part, m->name, m->value);
 }
 
-/* Only what both accept, byte for byte. */
-static void intersect(struct arena *a, struct json *to, const struct json *x)
+/* Only what both have, byte for byte. */
+static void intersect(struct arena *a, struct json *to, const char *name, const struct json *x)
 {
-	const struct json *old = json_get(to, "accepted"), *other = json_get(x, "accepted");
+	const struct json *old = json_get(to, name), *other = json_get(x, name);
 	struct json *both = json_new(a, JSON_OBJECT);
 
 	json_each_member (m, old)
 		if (text_eq(json_get_text(other, m->name, ""), json_get_text(old, m->name, "-")))
 			json_set(a, both, m->name, m->value);
-	json_set(a, to, "accepted", both);
+	json_set(a, to, name, both);
 }
 
 /* Only hosts that both name. */
@@ -130,7 +130,8 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 
 	unite(a, both, "freezes", y);
 	unite(a, both, "pauses", y);
-	intersect(a, both, y);
+	intersect(a, both, "accepted", y);
+	intersect(a, both, "allowed_paths", y);
 	intersect_hosts(a, both, y);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (!text_eq(json_get_text(x, texts[i], ""), json_get_text(y, texts[i], "")))
@@ -357,7 +358,7 @@ bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace 
 
 bool posture_binds(const struct posture *p)
 {
-	static const char *const parts[] = { "freezes", "pauses", "accepted" };
+	static const char *const parts[] = { "freezes", "pauses", "accepted", "egress", "allowed_paths" };
 	bool says = json_get(p->word, "default_profile") || json_get(p->word, "destructive") ||
 		json_get_bool(p->word, "require_key", false) || json_get_bool(p->word, "degraded", false);
 

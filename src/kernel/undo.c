@@ -365,6 +365,12 @@ static bool is_all_in_tree(struct saving *u)
 		return doubt(u, ws->no_tree);
 	if (!path_is_below(work ? work : ws->root, ws->tree))
 		return doubt(u, "it works in another tree than the one that checkpoints are made of");
+	for (const char *const *p = u->q->where->allowed; p && *p; p++)
+		if (!path_is_below(*p, ws->tree))
+			return doubt(u,
+				arena_printf(u->h->a,
+					"'%s' may be written here, and checkpoints do not hold it",
+					shown(u, *p)));
 	for (size_t i = 0; i < u->q->profile->write_path_count; i++)
 		if (!path_is_below(
 			    path_clean(u->h->a, path_join(u->h->a, ws->root, u->q->profile->write_paths[i])),

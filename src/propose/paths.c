@@ -186,6 +186,9 @@ static enum path_class judge_one(const struct surroundings *at, const char *p)
 		return PATH_UP;
 	if ((workspace && is_below(p, workspace)) || (tree && is_below(p, tree)))
 		return PATH_IN;
+	for (const char *const *one = at->allowed; one && *one; one++)
+		if (is_below(p, *one))
+			return PATH_IN;
 	if (is_temporary(at, p))
 		return PATH_TMP;
 	if (is_below_listed(p, system_trees, ARRAY_SIZE(system_trees)))

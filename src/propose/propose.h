@@ -21,6 +21,8 @@ struct surroundings {
 		work_tree; /* the caller's git top level or directory, when it differs from the workspace; or NULL */
 	const char *state_dir; /* workspace/.helm; or NULL */
 	const char *helm_home; /* ~/.helm; or NULL */
+	const char *const *
+		allowed; /* NULL-terminated: places that a person lets be changed like the workspace; or NULL */
 	const char *tmpdir; /* $TMPDIR or "/tmp" */
 	const char *const *environment; /* NAME=value of the child, NULL-terminated; or NULL */
 	const char *const

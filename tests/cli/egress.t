@@ -1,6 +1,6 @@
 #!/bin/sh
 # Network by name: a run whose profile names hosts reaches them through one door, and nothing else; every connection is on record.
-# shellcheck disable=SC2016,SC2317 # texts for sh -c; called through ok
+# shellcheck disable=SC2016,SC2154,SC2317 # texts for sh -c; set by lib.sh; called through ok
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not here"
 command -v unshare >/dev/null || skip_all "unshare is not here"
@@ -15,18 +15,17 @@ while [ ! -e "$scratch/ports" ] && [ $waited -lt 500 ]; do
   waited=$((waited + 1))
 done
 . "$scratch/ports"
-# shellcheck disable=SC2154 # from that file
-web=$web echo=$echo first=$first quiet=$quiet
+web=$web echo=$echo first=$first quiet=$quiet spare=$spare
 
 mkdir place && cd place || exit 1
 helm init --path . >/dev/null || exit 1
 cp "$HELM_SOURCE/tests/tools/speak.py" .
-python3 - "$HELM_SOURCE/share/execution_profiles.json" "$web" "$echo" "$first" "$quiet" >references/execution_profiles.json <<'PY'
+python3 - "$HELM_SOURCE/share/execution_profiles.json" "$web" "$echo" "$first" "$quiet" "$spare" >references/execution_profiles.json <<'PY'
 import json, sys
 doc = json.load(open(sys.argv[1]))
-web, echo, first, quiet = sys.argv[2:]
+web, echo, first, quiet, spare = sys.argv[2:]
 p = dict(doc["profiles"]["workspace_edit"], network="named", network_allowed=True)
-p["egress"] = ["127.0.0.1:" + port for port in (web, echo, first, quiet)] + ["localhost:" + web, "localhost:" + echo, "unknown.invalid", "@pypi"]
+p["egress"] = ["127.0.0.1:" + port for port in (web, echo, first, quiet, spare)] + ["localhost:" + web, "localhost:" + echo, "unknown.invalid", "@pypi"]
 doc["profiles"]["netted"] = p
 doc["profiles"]["careful"] = dict(p, network_allowed=False)
 doc["profiles"]["names_only"] = dict(p, egress=["localhost:" + web, "localhost:" + echo])
@@ -212,8 +211,93 @@ PY
 }
 ok "and their digest is in the receipt" receipt
 ok "which still verifies" exits 0 helm log check
+cp .helm/egress.jsonl kept.jsonl
+sed 's/"bytes_in": 5,/"bytes_in": 6,/' kept.jsonl >.helm/egress.jsonl
+ok "a row that was changed is found" says 1 "rows" helm log check --all
+cp kept.jsonl .helm/egress.jsonl
+ok "and is not missed when it is back" exits 0 helm log check --all
 
-# 10. Judging without running.
+# 10. The process behind the door: without a key, closed in, and gone with its run.
+cat >look.py <<'PY'
+import os, sys, time
+helm = int(sys.argv[1])
+def below(pid):
+    return [int(p) for p in open("/proc/%d/task/%d/children" % (pid, pid)).read().split()]
+for _ in range(500):
+    doors = [p for p in below(helm) if b"egress\0serve" in open("/proc/%d/cmdline" % p, "rb").read()]
+    status = open("/proc/%d/status" % doors[0]).read() if doors else ""
+    if "Seccomp:\t2" in status:
+        break
+    time.sleep(0.02)
+print("door", doors[0])
+print("\n".join(l for l in status.splitlines() if l.startswith(("Seccomp:", "NoNewPrivs:"))))
+PY
+cat >wait.py <<'PY'
+import os, time
+open("started", "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.02)
+PY
+start_run() { # in the background: its pid is that of helm itself
+  rm -f started go
+  env -i PATH="$PATH" HOME="$scratch/home" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" profile run netted --task-id "$1" -- python3 wait.py >/dev/null 2>&1 &
+  run=$!
+  waited=0
+  while [ ! -e started ] && [ $waited -lt 1000 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+  python3 look.py $run >looked
+  door=$(sed -n 's/^door //p' looked)
+}
+start_run looked-at
+ok "it is closed in" sh -c 'grep -q "Seccomp:.2" looked && grep -q "NoNewPrivs:.1" looked'
+touch go
+wait $run
+ok "and gone with its run" sh -c '! kill -0 "$0" 2>/dev/null' "$door"
+start_run killed
+kill -9 $run
+wait $run 2>/dev/null
+gone() {
+  waited=0
+  while kill -0 "$door" 2>/dev/null && [ $waited -lt 250 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+  ! kill -0 "$door" 2>/dev/null
+}
+ok "also when helm is killed" gone
+start_run orphaned
+kill -9 "$door"
+touch go
+wait $run
+ok "a door that is killed ends no run" test $? -eq 0
+
+# 11. git, as it is.
+if command -v git >/dev/null && git --exec-path >/dev/null 2>&1 && [ -e "$(git --exec-path)/git-http-backend" ]; then
+  mkdir "$scratch/served"
+  (cd "$scratch/served" && git init -q --bare x.git && git init -q work && cd work && echo text >file && git add file &&
+    git -c user.name=a -c user.email=a@example.org commit -qm one && git push -q ../x.git HEAD:refs/heads/main && git -C ../x.git symbolic-ref HEAD refs/heads/main &&
+    git -C ../x.git update-server-info) >/dev/null 2>&1
+  python3 -c '
+import functools, http.server, os, sys
+h = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
+s = http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), h)
+import threading, time
+threading.Thread(target=s.serve_forever, daemon=True).start()
+open(sys.argv[1] + "/ready", "w").close()
+while os.path.exists("/proc/" + sys.argv[3]):
+    time.sleep(0.2)' "$scratch/served" "$spare" $$ >/dev/null 2>&1 &
+  waited=0
+  while [ ! -e "$scratch/served/ready" ] && [ $waited -lt 500 ]; do
+    sleep 0.02
+    waited=$((waited + 1))
+  done
+  clone() { helm profile run netted --approve-risk -- sh -c "no_proxy= NO_PROXY= git clone -q http://127.0.0.1:$spare/x.git cloned" && grep -q text cloned/file; }
+  ok "git clones through the door" clone
+fi
+
+# 12. Judging without running.
 ok "check says yes, and why" says 0 "yes: rule pypi.org of @pypi" helm egress check pypi.org --profile netted
 ok "and no, and what to do" says 1 "helm allow host example.com" helm egress check example.com --profile netted
 ok "list has the rules" says 0 "files.pythonhosted.org" helm egress list --profile netted
@@ -225,7 +309,7 @@ sed 's/"@pypi"/"*.com"/' references/execution_profiles.json >bad.json && cp refe
 ok "a rule that names everybody is an error that says so" says 1 "behind '*.' stands a name with a dot" trust "$PWD"
 cp good.json references/execution_profiles.json
 
-# 11. What the work here needs.
+# 13. What the work here needs.
 mkdir needs && cd needs || exit 1
 printf '[remote "origin"]\n\turl = git@git.example.org:a/b.git\n[remote "up"]\n\turl = https://user:pw@code.example.net:8443/x.git\n' >config
 mkdir .git && mv config .git/

@@ -174,8 +174,7 @@ time.sleep(20)' "$socket" >"$scratch/.held" &
 silent=$!
 waited=0
 while ! grep -q held "$scratch/.held" && [ $waited -lt 200 ]; do sleep 0.05; waited=$((waited + 1)); done
-ok "forty silent connections keep nobody from working" exits 0 timeout 15 "$HELM_REAL" --help
-ok "also not from recording" exits 0 helm run --workspace "$ws" -- true
+ok "forty silent connections keep nobody from recording" exits 0 helm run --workspace "$ws" -- true
 kill "$silent" 2>/dev/null
 wait "$silent" 2>/dev/null
 

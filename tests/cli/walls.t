@@ -12,6 +12,7 @@ probe=$HELM_BUILD/tests/sandbox_test
 helm init >/dev/null || exit 1
 home=$scratch/home/.helm ws=$scratch/home/.helm/workspace elsewhere=$scratch/elsewhere
 helm init --path "$elsewhere" >/dev/null || exit 1
+mkdir -p "$home/trees" && echo word >"$home/trees/probe"
 mkdir -p "$scratch/project/.git" "$scratch/project/.claude" "$scratch/outside" "$home/trust"
 echo '{}' >"$scratch/project/.claude/settings.json"
 echo trusted >"$home/trust/known.json"
@@ -113,6 +114,9 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   ok "$p: the keys cannot be listed" closed $p list "$home/keys"
   ok "$p: a key cannot be put there" closed $p write "$home/keys/new.key"
   ok "$p: whom we trust cannot be read" closed $p read "$home/trust/known.json"
+  ok "$p: what a person decided about places cannot be listed" closed $p list "$home/trees"
+  ok "$p: nor be read" closed $p read "$home/trees/probe"
+  ok "$p: nor be changed" closed $p write "$home/trees/probe"
   ok "$p: with the workspace elsewhere, ~/.helm cannot be listed" at_elsewhere closed $p list "$home"
   ok "$p: nor the key there be read" at_elsewhere closed $p read "$key"
   ok "$p: the ledger cannot be changed" closed $p write "$ws/.helm/task-ledger.jsonl"

@@ -4,7 +4,8 @@
 web    HTTP/1.1: /hello says hello; /head says the head that came; /to?URL redirects there; /big?N sends N bytes; POST /count says how many bytes came
 echo   gives back what it gets
 first  speaks first, as ssh servers do
-quiet  accepts and never answers"""
+quiet  accepts and never answers
+spare  a port that nobody serves yet"""
 import os
 import socket
 import sys
@@ -113,6 +114,9 @@ with open(sys.argv[1] + ".new", "w") as to:
         s = socket.create_server(("127.0.0.1", 0), backlog=2000)
         threading.Thread(target=serve, args=(s, globals()[name]), daemon=True).start()
         to.write("%s=%d\n" % (name, s.getsockname()[1]))
+    s = socket.create_server(("127.0.0.1", 0))
+    to.write("spare=%d\n" % s.getsockname()[1])
+    s.close()
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 while os.path.exists("/proc/%s" % sys.argv[2]):
     time.sleep(0.2)

@@ -3,7 +3,8 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/freeze.h"
-#include "kernel/posture.h"
+#include "kernel/hosts.h"
+#include "kernel/posture_parts.h"
 #include "kernel/task/task.h"
 #include "tools/kernel_fixture.h"
 #include "tools/unit.h"
@@ -49,6 +50,45 @@ static void freeze(const char *principal)
 static const char *frozen(const char *principal)
 {
 	return freeze_in_force(&x.k, &x.request, principal);
+}
+
+static bool may_reach(const char *host, uint16_t port)
+{
+	const struct profile p = { .name = "test" };
+	struct egress_rules rules;
+
+	hosts_of(sys_real(), &x.request, x.ws, &p, &rules);
+	return egress_names(&rules, host, port);
+}
+
+/* What a person allowed counts until it is taken back, and the stricter of two words has only hosts of both. */
+static void hosts_are_allowed_by_a_person(void **state)
+{
+	struct json *receipt;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	assert_false(may_reach("a.example", 443));
+	assert_int_equal(hosts_allow(&x.k, &x.request, "A.example", false, "person", &receipt, &e), OK);
+	assert_int_equal(hosts_allow(&x.k, &x.request, "@pypi", false, "person", &receipt, &e), OK);
+	assert_int_equal(hosts_allow(&x.k, &x.request, "a.example", false, "person", &receipt, &e), OK);
+	assert_int_equal(json_get(posture_of(sys_real(), x.ws)->word, "egress")->n, 2);
+	assert_true(may_reach("a.example", 443) && may_reach("pypi.org", 443));
+	assert_false(may_reach("a.example", 22));
+	assert_int_equal(hosts_allow(&x.k, &x.request, "*.com", false, "person", &receipt, &e), E_INPUT);
+	assert_int_equal(hosts_allow(&x.k, &x.request, "b.example", true, "person", &receipt, &e), E_MISSING);
+	const struct json *wide = json_copy(&x.request, posture_of(sys_real(), x.ws)->word);
+	assert_int_equal(hosts_allow(&x.k, &x.request, "a.example", true, "person", &receipt, &e), OK);
+	assert_false(may_reach("a.example", 443));
+	assert_true(may_reach("pypi.org", 443));
+	const struct json *now = posture_of(sys_real(), x.ws)->word;
+	assert_int_equal(json_get(posture_strictest(&x.request, wide, now), "egress")->n, 1);
+	assert_int_equal(json_get(posture_strictest(&x.request, now, wide), "egress")->n, 1);
+	assert_int_equal(
+		json_get(posture_strictest(&x.request, wide, json_new(&x.request, JSON_OBJECT)), "egress")->n,
+		0);
+	kernel_fixture_done(&x);
 }
 
 /* Every byte of the document that is changed alone is noticed: everything is frozen, or the byte was white space. */
@@ -383,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_changed_word_freezes),
+		cmocka_unit_test(hosts_are_allowed_by_a_person),
 		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),

@@ -1,13 +1,15 @@
 /* egress.c — the door of a run whose profile names hosts: its rules, its rows, and what the receipt says about it.
  *
- * What a run may reach is said by kernel/hosts.h.  Every connection becomes a row of egress.jsonl when it ends.  There can be many, so the receipt carries their sums and one digest: the
- * SHA-256 over the digests of the rows, as hexadecimal text, in the order they were written. */
+ * What a run may reach is said by kernel/hosts.h.  Every connection becomes a row of egress.jsonl when it ends.  There can be many, so the receipt
+ * carries the digests of the first ones, the sums of all, and one digest: the SHA-256 over the digests of the rows, as hexadecimal text, in the order they were written. */
 #include "execute/egress/egress.h"
 #include "base/text.h"
 #include "kernel/hosts.h"
 #include "kernel/task/parts.h"
 
 #include <string.h>
+
+enum { ROWS_NAMED = 256 }; /* whose digests stand in the receipt one by one, as those of other ledgers do */
 
 int task_egress_open(struct task *t, struct err *e)
 {
@@ -57,6 +59,8 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 	if (rc)
 		return rc;
 	sha256_add(&sums->rows, digest, strlen(digest));
+	if (sums->admitted + sums->refused < ROWS_NAMED)
+		json_pushs(t->a, t->digests, digest);
 	sums->bytes_out += json_get_int(row, "bytes_out", 0);
 	sums->bytes_in += json_get_int(row, "bytes_in", 0);
 	if (text_eq(json_get_text(row, "verdict", ""), "admitted")) {

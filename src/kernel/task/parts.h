@@ -103,6 +103,11 @@ void task_walls(struct task *t);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 
+/* ---- refusal.c ---- */
+
+/* Once it has ended: did it fail at a wall?  Then the row and a hint say at which. */
+void task_tell_refusal(struct task *t);
+
 /* ---- egress.c: the door of a run whose profile names hosts ---- */
 
 /* Before task_walls().  OK also when the profile has none. */

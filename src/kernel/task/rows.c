@@ -385,6 +385,7 @@ int task_put_final(struct task *t, struct err *e)
 			"this ran without a question; it can be undone with: helm checkpoint restore %s",
 			t->report->handling.settled.checkpoint_id);
 	armed_tell(t);
+	task_tell_refusal(t);
 	json_sets(a, t->row, "finished_at", now(t));
 	json_sets(a, t->row, "status", status);
 	const char *snapshot = task_snapshot(t->k, a, &t->cards, t->row);

@@ -236,6 +236,8 @@ static const char *const *writable_paths(const struct task *t)
 		add_path(a, list, t->at.work_tree);
 		add_path(a, list, "/dev/shm");
 	}
+	for (const char *const *p = t->at.allowed; p && *p && t->profile->writes == ALLOWANCE_YES; p++)
+		add_path(a, list, *p);
 	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
 		add_path(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
 	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)

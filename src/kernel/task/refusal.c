@@ -1,0 +1,203 @@
+/* refusal.c — when a run failed at a wall, one line says at which, and how a person opens just that.
+ *
+ * The kernel refuses without telling anybody, so this is read from what the command printed last: a path or a host in a line that
+ * says why.  It is said only where it is so: the path lies where the walls let nobody write although its owner could, or
+ * the run has no way to any host.  It explains, and decides nothing. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/task/parts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 1024 };
+
+struct refusal {
+	const char *what; /* "write", "closed", "network" */
+	const char *target;
+};
+
+static bool is_in_one(const char *path, const char *const *places)
+{
+	for (; places && *places; places++)
+		if (path_is_below(path, *places))
+			return true;
+	return false;
+}
+
+static bool is_own(const struct task *t, const char *path)
+{
+	for (const struct sandbox_own *o = t->rules.own; o && o->at; o++)
+		if (path_is_below(path, o->at))
+			return true;
+	for (const struct sandbox_layer *l = t->rules.layers; l && l->at; l++)
+		if (path_is_below(path, l->at))
+			return true;
+	return false;
+}
+
+/* Could whoever started the run write there without walls?  What does not exist is made in the directory above. */
+static bool is_writable_bare(struct arena *a, const char *path)
+{
+	char *dir = arena_strdup(a, path);
+
+	while (faccessat(AT_FDCWD, dir, F_OK, AT_EACCESS)) {
+		char *slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return false;
+		*slash = '\0';
+	}
+	return faccessat(AT_FDCWD, dir, W_OK, AT_EACCESS) == 0;
+}
+
+/* What the walls say about this path, if it is they who refused it. */
+static bool judge_path(const struct task *t, const char *text, struct refusal *ret)
+{
+	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, text));
+
+	if (is_in_one(path, t->rules.hidden))
+		*ret = (struct refusal){ "closed", path };
+	else if (is_in_one(path, t->rules.read_only))
+		*ret = (struct refusal){ "fixed", path };
+	else if (!is_in_one(path, t->rules.write_paths) && !is_own(t, path) && is_writable_bare(t->a, path))
+		*ret = (struct refusal){ "write", path };
+	else
+		return false;
+	return true;
+}
+
+/* Words of a line, as programs put names into it: between quotes, or between blanks without the colon behind. */
+static bool next_word(const char **at, char *to, size_t room)
+{
+	static const char blanks[] = " \t'\"`()[]<>,;";
+	const char *from = *at + strspn(*at, blanks);
+	size_t n = strcspn(from, blanks);
+
+	*at = from + n;
+	while (n && (from[n - 1] == ':' || from[n - 1] == '.'))
+		n--;
+	if (!*from || n >= room)
+		return *from != '\0' && (to[0] = '\0', true);
+	memcpy(to, from, n);
+	to[n] = '\0';
+	return true;
+}
+
+static bool find_path(const struct task *t, const char *line, struct refusal *ret)
+{
+	char word[LINE_MAX_BYTES];
+
+	while (next_word(&line, word, sizeof(word)))
+		if (strchr(word, '/') && judge_path(t, word, ret))
+			return true;
+	return false;
+}
+
+/* The last word of the line that looks like a host, after the text that says why. */
+static bool find_host(const struct task *t, const char *after, struct refusal *ret)
+{
+	char word[LINE_MAX_BYTES];
+
+	while (next_word(&after, word, sizeof(word)))
+		if (strchr(word, '.') && !strchr(word, '/') && strspn(word, "0123456789.") != strlen(word)) {
+			word[strcspn(word, ":")] = '\0';
+			*ret = (struct refusal){ "network", arena_strdup(t->a, word) };
+			return true;
+		}
+	return false;
+}
+
+static bool judge_line(const struct task *t, const char *line, struct refusal *ret)
+{
+	static const char *const writes[] = { "Read-only file system", "Permission denied", "EROFS", "EACCES",
+		"Operation not permitted" };
+	static const char *const names[] = { "Could not resolve host", "Couldn't resolve host", "ENOTFOUND",
+		"EAI_AGAIN", "Name or service not known", "Temporary failure in name resolution",
+		"no such host", "failed to lookup address", "Failed to resolve" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
+		if (strstr(line, writes[i]) && find_path(t, line, ret))
+			return true;
+	for (size_t i = 0; t->rules.network != NETWORK_FULL && i < ARRAY_SIZE(names); i++)
+		if (strstr(line, names[i]) &&
+			(find_host(t, strstr(line, names[i]), ret) || find_host(t, line, ret)))
+			return true;
+	return false;
+}
+
+/* Programs that speak UTF-8 put names between curled quotes. */
+static char *plain_quotes(struct arena *a, struct bytes line)
+{
+	char *text = arena_strndup(a, (const char *)line.p, line.n);
+
+	for (char *at = text; (at = strstr(at, "\xe2\x80"));)
+		if (at[2] == '\x98' || at[2] == '\x99' || at[2] == '\x9c' || at[2] == '\x9d')
+			memcpy(at, "'  ", 3);
+		else
+			at += 2;
+	return text;
+}
+
+static bool judge_stream(const struct task *t, const struct run_stream *s, struct refusal *ret)
+{
+	struct bytes text = { (const uint8_t *)s->tail, s->tail_n };
+
+	while (text.p) {
+		struct bytes line = text_cut(&text, '\n');
+		if (line.n && line.n < LINE_MAX_BYTES && judge_line(t, plain_quotes(t->a, line), ret))
+			return true;
+	}
+	return false;
+}
+
+/* The directory that a person would allow: the path itself where it is one. */
+static const char *place_of(const struct task *t, const char *path)
+{
+	struct stat st;
+	char *dir = arena_strdup(t->a, path);
+
+	while (t->k->sys->stat(t->k->sys, AT_FDCWD, dir, &st, 0) || !S_ISDIR(st.st_mode)) {
+		char *slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return path;
+		*slash = '\0';
+	}
+	return dir;
+}
+
+static const char *sentence(const struct task *t, const struct refusal *r)
+{
+	struct arena *a = t->a;
+	const char *shown = text_safe(a, r->target, strlen(r->target), false);
+
+	if (text_eq(r->what, "closed"))
+		return arena_printf(a, "the walls refused %s: the profile %s keeps credentials closed", shown,
+			t->profile->name);
+	if (text_eq(r->what, "fixed"))
+		return arena_printf(a,
+			"the walls refused %s: what decides about runs, or starts programs later, is read-only in one",
+			shown);
+	if (text_eq(r->what, "network"))
+		return arena_printf(a,
+			"the walls refused %s: the profile %s has no way there; under service_ops the network is open",
+			shown, t->profile->name);
+	const char *place = place_of(t, r->target);
+	return arena_printf(a,
+		"the walls refused %s: the profile %s lets it write only in the work tree; a person allows that place with: "
+		"helm allow path %s",
+		shown, t->profile->name, text_safe(a, place, strlen(place), false));
+}
+
+void task_tell_refusal(struct task *t)
+{
+	const struct run_result *r = t->result;
+	struct refusal found;
+
+	if (!r->exit_code || !r->captured || t->rules.off ||
+		(!judge_stream(t, &r->err, &found) && !judge_stream(t, &r->out, &found)))
+		return;
+	const char *text = sentence(t, &found);
+	json_sets(t->a, t->row, "refused_by_wall", text);
+	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
+}
