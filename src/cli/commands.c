@@ -16,8 +16,8 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
-	{ "agent", "a whole agent client inside the walls, supervised" },
-	{ "workspace", "what was decided about a place; accepting what it brings along" },
+	{ "agent", "an agent client inside walls, supervised" },
+	{ "workspace", "what was decided and accepted about a place" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
@@ -385,8 +385,7 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	"A git reference keeps all heads, as commits; push it to where nobody can rewrite it.",
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
 
-static const struct cmd row_archive = { KNOWN(archive), "", 0, 0,
-	"move old closed files of the record to another place, on record",
+static const struct cmd row_archive = { KNOWN(archive), "", 0, 0, "move old closed files of the record away",
 	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
 	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
 	"says that it cannot.  "
@@ -461,7 +460,7 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
 static const struct cmd row_allow = { KNOWN(allow), "list|path|host|remove [PATH|HOST]", 1, 2,
-	"let runs here write in one more place, or reach one more host",
+	"one more place to write in, or host to reach",
 	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
 	"'allow host HOST[:PORT]' lets the door of profiles that name hosts admit it (rules as in 'helm egress list').  "
 	"Takes a person at a terminal of their own, or a registered key; what must stay closed cannot be allowed.  "
