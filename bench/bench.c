@@ -67,6 +67,8 @@ static const struct bench_row rows[] = {
 		"the hook after a call that only read, against /bin/true" },
 	{ "hook_decide", bench_hook_decide, 3.5, false,
 		"a hook on a call that is decided and signed, against /bin/true" },
+	{ "contained_call", bench_contained_call, 6, false,
+		"`helm contained ID -- sh true` in a session that runs, redeemed and noted, against /bin/true" },
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },

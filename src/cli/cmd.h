@@ -142,6 +142,10 @@ int cmd_agent_report(struct cli *r, struct err *e);
 int cmd_agent_stop(struct cli *r, struct err *e);
 int cmd_outside(struct cli *r, struct err *e);
 
+/* cmd_contained.c */
+extern const struct opt contained_opts[];
+int cmd_contained(struct cli *r, struct err *e);
+
 /* cmd_hook.c */
 extern const struct opt hook_opts[];
 int cmd_hook_pre_tool(struct cli *r, struct err *e);

@@ -4,7 +4,8 @@
  * crash, a time-out or an unexpected exit code for "go on". So nothing is left to main(): the payload is
  * read with a limit, a deadline of our own ends in a denial, and every error becomes one.
  *
- * An allowed call gets no answer at all: saying "allow" would switch off the client's own questions. */
+ * An allowed call gets no answer at all: saying "allow" would switch off the client's own questions. Only a shell call that is to run
+ * inside the walls is answered, with another command (contained). */
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -46,19 +47,28 @@ static struct json *answer_doc(
 	return c->speech->answer(a, ask && c->speech->can_ask ? "ask" : "deny", text, person);
 }
 
-/* Says no. When even that cannot be written, exit code 2 is the block that every client knows. */
-static int refuse(struct cli *r, const struct client *c, bool ask, const char *text, const char *person)
+/* When it cannot be written, exit code 2 is the block that every client knows: half an answer is none. */
+static void say(struct cli *r, const struct json *doc)
 {
 	struct buf line;
 
 	buf_init(&line, r->a);
-	json_write(&line, answer_doc(r->a, c, ask, text, person), 0);
+	json_write(&line, doc, 0);
 	buf_addc(&line, '\n');
-	/* Half an answer is none. */
-	if (r->sys->write(r->sys, 1, line.p, line.n) != (ssize_t)line.n) {
-		(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
-		_exit(2);
+	for (size_t done = 0; done < line.n;) {
+		ssize_t n = r->sys->write(r->sys, 1, line.p + done, line.n - done);
+		if (n <= 0) {
+			(void)!r->sys->write(r->sys, 2, "helm: cannot emit denial\n", 25);
+			_exit(2);
+		}
+		done += (size_t)n;
 	}
+}
+
+/* Says no. */
+static int refuse(struct cli *r, const struct client *c, bool ask, const char *text, const char *person)
+{
+	say(r, answer_doc(r->a, c, ask, text, person));
 	if (c->speech->wants_stderr)
 		(void)!r->sys->write(r->sys, 2, text, strlen(text));
 	return c->speech->deny_exit;
@@ -174,22 +184,24 @@ static int settle_call(struct cli *r, const struct client *c, struct bytes paylo
 	return rc;
 }
 
-/* The client runs another command in the place of the one it proposed. */
-static int replace_command(
-	struct cli *r, const struct client *c, const struct tool_call *call, const char *command)
+/* The same call inside the walls. There no question is needed, so "allow" says that the client need not put its own. */
+static int wrap(
+	struct cli *r, const struct client *c, const struct tool_call *call, const struct hook_answer *answer)
 {
-	struct buf line;
+	bool asks = answer->verdict == V_ESCALATE;
 
-	buf_init(&line, r->a);
-	json_write(&line, c->speech->rewrite(r->a, call, command), 0);
-	buf_addc(&line, '\n');
-	if (r->sys->write(r->sys, 1, line.p, line.n) != (ssize_t)line.n)
-		_exit(2);
+	say(r,
+		c->speech->rewrite(r->a, asks ? "ask" : "allow", call,
+			answer->instead ? answer->instead : answer->contained,
+			asks ? answer->text
+				: answer->instead
+				? "a person has permitted it: it is carried out outside the walls, once"
+				: "it runs inside the walls of its profile"));
 	return 0;
 }
 
-/* Every path from here to the end answers: with silence for an allowed call, with a refusal for anything
- * else. */
+/* Every path from here to the end answers: with silence or the same call inside the walls for an allowed call, with a refusal for
+ * anything else. */
 int cmd_hook_pre_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
@@ -205,8 +217,8 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e)
 		rc = settle_call(r, c, payload, &call, &answer, e);
 	if (rc)
 		return refuse_for(r, c, e);
-	if (answer.verdict == V_ALLOW && answer.instead && c->speech->rewrite)
-		return replace_command(r, c, &call, answer.instead);
+	if (answer.contained || (answer.verdict == V_ALLOW && answer.instead && c->speech->rewrite))
+		return wrap(r, c, &call, &answer);
 	/* Silence lets the client ask its own questions. */
 	if (answer.verdict == V_ALLOW)
 		return 0;

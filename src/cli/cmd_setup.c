@@ -11,6 +11,7 @@
 #include "clients/clients.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
+#include "kernel/task/contain.h"
 #include "verify/verify.h"
 
 #include <string.h>
@@ -31,6 +32,9 @@ const struct opt setup_opts[] = {
 	PROJECT,
 	{ "dry-run", OPT_FLAG, NULL, "show what would be written, and write nothing", NULL, false },
 	{ "yes", OPT_FLAG, NULL, "do it without asking; needed when nobody sits at a terminal", NULL, false },
+	{ "contain", OPT_VALUE, "ON|OFF", "run the client's shell commands inside the walls of the profile",
+		"on|off", false },
+	PERSON_KEY,
 	{ 0 },
 };
 const struct opt setup_remove_opts[] = {
@@ -171,13 +175,21 @@ static const struct json *row_of(const struct setup *s, const struct setup_chang
 	return NULL;
 }
 
+/* How far the client's calls are held, in words that promise no more. */
+static const char *containment(bool is_contained)
+{
+	return is_contained ? "contained: its shell commands run inside the walls of the profile"
+			    : "judged, not contained: what is allowed runs with all of your rights";
+}
+
 /* Put in is not armed: whoever relies on the exit code hears the difference. */
 static int show_installed(
 	struct cli *r, const struct setup *s, const struct setup_change *c, const char *receipt)
 {
 	struct json *doc = result(r, "install", c), *test = json_new(r->a, JSON_OBJECT);
 	const struct json *row = row_of(s, c);
-	bool is_armed = json_get_bool(row, "armed", false);
+	bool is_armed = json_get_bool(row, "armed", false),
+	     is_contained = contain_is_on(r->sys, r->ws, clients_find(c->client)->name);
 	const char *undo = arena_printf(r->a, "helm setup remove %s --scope %s", c->client, c->scope);
 
 	if (r->is_json) {
@@ -188,6 +200,7 @@ static int show_installed(
 		json_setb(r->a, doc, "armed", is_armed);
 		json_setb(r->a, doc, "codex_trust_pending", text_eq(c->client, "codex") && !is_armed);
 		json_sets(r->a, doc, "detail", json_get_text(row, "detail", ""));
+		json_sets(r->a, doc, "containment", is_contained ? "walls" : "none");
 		json_set(r->a, doc, "warnings", json_copy(r->a, json_get(row, "warnings")));
 		/* setup_install() fails unless the test call was denied and its receipt verifies, so both
 		 * are true here. */
@@ -209,7 +222,7 @@ static int show_installed(
 		shown(r, json_get_text(row, "detail", "")));
 	json_each (w, json_get(row, "warnings"))
 		out(r, "note: %s\n", shown(r, json_text(w)));
-	out(r, "\nundo: %s\n", undo);
+	out(r, "%s\n\nundo: %s\n", containment(is_contained), undo);
 	return is_armed ? 0 : EXIT_NO;
 }
 
@@ -251,6 +264,39 @@ static void choose_profile(struct cli *r)
 			"\n");
 }
 
+/* On unless it was decided otherwise, where the client can be told another command.  Off, once it is on, is a person's act: what runs
+ * bare has all of the user's rights. */
+static int set_contained(struct cli *r, const char *name, struct err *e)
+{
+	const struct client *c = clients_find(name);
+	const char *given = opt_text(r, "contain", NULL);
+	bool is_on = contain_is_on(r->sys, r->ws, c->name),
+	     on = given ? text_eq(given, "on") : is_on || !contain_is_decided(r->sys, r->ws, c->name);
+	struct person who = { 0 };
+	struct json *receipt;
+	struct kernel k;
+	int rc = OK;
+
+	if (!c->speech || !c->speech->rewrite)
+		return given && on
+			? err_set(e, E_INPUT, "SETUP_CONTAIN",
+				  "%s runs what it was about to run: its calls are judged, not contained",
+				  c->title)
+			: OK;
+	if (on == is_on && contain_is_decided(r->sys, r->ws, c->name))
+		return OK;
+	if (is_on)
+		rc = person_loosens(r, &who, e);
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc == OK) {
+		rc = contain_set(&k, r->a, c->name, on, who.name, &receipt, e);
+		kernel_close(&k);
+	}
+	key_free(&who.key);
+	return rc;
+}
+
 /* Plan, explain, ask, install, and then look again at what the client would really do. */
 int cmd_setup(struct cli *r, struct err *e)
 {
@@ -275,6 +321,8 @@ int cmd_setup(struct cli *r, struct err *e)
 	rc = confirm(r, e);
 	if (rc == OK)
 		rc = setup_install(&s, &c, &receipt, e);
+	if (rc == OK)
+		rc = set_contained(r, client, e);
 	if (rc == OK)
 		choose_profile(r);
 	return rc ? rc : show_installed(r, &s, &c, receipt);

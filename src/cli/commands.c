@@ -578,6 +578,14 @@ static const struct cmd row_outside = { KNOWN(outside), "DECISION", 1, 1,
 	"It works once, in that session only.",
 	NULL, NULL, 0, cmd_outside };
 
+static const struct cmd row_contained = { KNOWN(contained), "ID", 1, 1,
+	"run an allowed shell call of an agent client inside the walls of its profile",
+	"A client that was set up with --contain on runs this in the place of its command; nobody types it.  "
+	"ID is redeemed once, by the command, directory and session it was allowed for.  "
+	"The words behind -- are $0 of the client's shell, the command, and the shell's arguments.  "
+	"Ends as the command ends; 25 when it is refused.",
+	NULL, contained_opts, CHILD_ARGV, cmd_contained };
+
 static const struct cmd row_db_init = { KNOWN(db_init), "", 0, 0,
 	"make the query index, or bring it up to the ledgers", NULL, "$ helm db init", NULL, NEEDS_WORKSPACE,
 	cmd_db_init };

@@ -22,6 +22,17 @@ struct json *claude_answer(struct arena *a, const char *word, const char *text, 
 	return doc;
 }
 
+/* All other members of the input stay as they are: its time-out, whether it runs in the background. */
+struct json *claude_rewrite(struct arena *a, const char *word, const struct tool_call *call,
+	const char *command, const char *text)
+{
+	struct json *doc = claude_answer(a, word, text, NULL), *input = json_copy(a, call->input);
+
+	json_sets(a, input, "command", command);
+	json_set(a, json_get(doc, "hookSpecificOutput"), "updatedInput", input);
+	return doc;
+}
+
 const char *claude_denial(const struct json *answer)
 {
 	const struct json *inner = json_get(answer, "hookSpecificOutput");
@@ -29,19 +40,6 @@ const char *claude_denial(const struct json *answer)
 	return text_eq(json_get_text(inner, "permissionDecision", ""), "deny")
 		? json_get_text(inner, "permissionDecisionReason", NULL)
 		: NULL;
-}
-
-struct json *claude_rewrite(struct arena *a, const struct tool_call *call, const char *command)
-{
-	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT),
-		    *input = json_copy(a, call->input);
-
-	json_sets(a, input, "command", command);
-	json_sets(a, inner, "hookEventName", "PreToolUse");
-	json_sets(a, inner, "permissionDecision", "allow");
-	json_set(a, inner, "updatedInput", input);
-	json_set(a, doc, "hookSpecificOutput", inner);
-	return doc;
 }
 
 struct json *claude_payload(struct arena *a, const char *command)
@@ -120,8 +118,8 @@ static void claude_look(struct client_look *l)
 
 static const struct client_speech speech = { .can_ask = true,
 	.answer = claude_answer,
-	.denial = claude_denial,
 	.rewrite = claude_rewrite,
+	.denial = claude_denial,
 	.payload = claude_payload };
 
 static const struct client_setup setup = { .file = ".claude/settings.json",

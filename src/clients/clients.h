@@ -35,11 +35,12 @@ struct client_speech {
 		struct err *e);
 	/* "deny" or, when it can, "ask": `text` for the model, `person` for the person. */
 	struct json *(*answer)(struct arena *a, const char *word, const char *text, const char *person);
+	/* "allow" or "ask", and another command in the place of the one that a shell call has.  NULL: it runs what it was about to run,
+	 * whatever we say. */
+	struct json *(*rewrite)(struct arena *a, const char *word, const struct tool_call *call,
+		const char *command, const char *text);
 	/* The model's text of an answer that denies; NULL when it says anything else. */
 	const char *(*denial)(const struct json *answer);
-	/* The answer that allows a shell call and replaces its command; everything else of its input stays.  NULL: it knows no such
-	 * answer. */
-	struct json *(*rewrite)(struct arena *a, const struct tool_call *call, const char *command);
 	/* The payload of a shell command, as the client would write it. */
 	struct json *(*payload)(struct arena *a, const char *command);
 };

@@ -114,7 +114,7 @@ static void codex_look(struct client_look *l)
 }
 
 static const struct client_speech speech = {
-	.answer = claude_answer, .denial = claude_denial, .rewrite = claude_rewrite, .payload = claude_payload
+	.answer = claude_answer, .rewrite = claude_rewrite, .denial = claude_denial, .payload = claude_payload
 };
 
 static const struct client_setup setup = { .file = ".codex/hooks.json",

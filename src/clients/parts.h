@@ -32,8 +32,9 @@ enum { CLIENT_TIMEOUT_S = 30 };
 
 /* The words of Claude Code, which others took over. */
 struct json *claude_answer(struct arena *a, const char *word, const char *text, const char *person);
+struct json *claude_rewrite(struct arena *a, const char *word, const struct tool_call *call,
+	const char *command, const char *text);
 const char *claude_denial(const struct json *answer);
-struct json *claude_rewrite(struct arena *a, const struct tool_call *call, const char *command);
 struct json *claude_payload(struct arena *a, const char *command);
 /* Its entry without what only its own newer versions know. */
 struct json *claude_entry_plain(struct arena *a, const char *command, const char *verb);

@@ -1,5 +1,5 @@
-/* execute.h — run one command inside its walls, and know how it ended.  Checkpoints:
- * checkpoint/checkpoint.h.
+/* execute.h — run one command inside its walls, and know how it ended.  Many calls in the same walls: session.h.
+ * Checkpoints: checkpoint/checkpoint.h.
  *
  * A run is four steps of its caller, so that the caller's own work stands between them in the order it
  * happens:
@@ -19,6 +19,7 @@
 
 #include "base/hash.h"
 #include "execute/sandbox.h"
+#include "execute/session.h"
 
 enum { RUN_TAIL_BYTES = 4096, RUN_GRACE_MS = 5000 };
 

@@ -241,7 +241,7 @@ static bool kill_children(void)
 
 /* Until none is left: a dying child leaves its own to us.  First the command's own process group at once, which this process leaves for
  * that.  All that are dead are taken out of the list before the next round.  Needed only without a pid namespace. */
-static void end_strays(void)
+void run_end_strays(void)
 {
 	pid_t own = getpid();
 
@@ -343,7 +343,7 @@ static int be_warden(void *arg)
 	watch_ward(st, ward);
 	say(st, 'e');
 	if (!st->report.pid_namespace)
-		end_strays();
+		run_end_strays();
 	_exit(0);
 }
 
@@ -354,8 +354,8 @@ static int be_warden(void *arg)
 static void *keep(void *arg)
 {
 	struct stage *st = arg;
-	pid_t pid =
-		sandbox_start(st->request->rules, &st->report, be_warden, st, st->stacks + 2 * STACK_BYTES);
+	pid_t pid = sandbox_start(
+		st->request->rules, &st->report, CLONE_VM, be_warden, st, st->stacks + 2 * STACK_BYTES);
 
 	if (pid < 0)
 		st->start_errno = errno;

@@ -87,8 +87,8 @@ static void note_spaces(struct sandbox_report *report, unsigned long spaces)
 
 /* A kernel may forbid any of these namespaces to plain users, and clone() then fails as a whole.  So the
  * attempt is all or nothing: without any of them in the second try, and the report says so. */
-pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
-	void *arg, void *stack_end)
+pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int memory,
+	int (*fn)(void *), void *arg, void *stack_end)
 {
 	unsigned long wanted = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC;
 
@@ -100,12 +100,12 @@ pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *re
 		wanted |= CLONE_NEWUSER;
 	if (!rules->off && !rules->no_namespaces) {
 		note_spaces(report, wanted);
-		pid_t pid = clone(fn, stack_end, (int)(wanted | CLONE_VM | SIGCHLD), arg);
+		pid_t pid = clone(fn, stack_end, (int)wanted | memory | SIGCHLD, arg);
 		if (pid > 0)
 			return pid;
 	}
 	note_spaces(report, 0);
-	return clone(fn, stack_end, CLONE_VM | SIGCHLD, arg);
+	return clone(fn, stack_end, memory | SIGCHLD, arg);
 }
 
 static int write_proc(const char *path, const char *text)
@@ -284,6 +284,20 @@ int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *re
 			lacks(report, "the way to named hosts (a network namespace)");
 	}
 	return 0;
+}
+
+/* Later, in the same namespace: what appeared since.  A place that is covered already is covered once more, which does no harm. */
+int sandbox_close_places(
+	const struct sandbox_rules *rules, const char *const *hidden, const char *const *read_only)
+{
+	const char *empty = NULL;
+	int rc = 0;
+
+	for (const char *const *p = hidden; p && *p; p++)
+		rc |= cover(*p, &empty);
+	for (const char *const *p = read_only; p && *p; p++)
+		rc |= pin_parents(rules->write_paths, *p) | freeze_dir(*p);
+	return rc ? -1 : 0;
 }
 
 /* Capabilities that programs of a root user may keep: those about its own files and processes.  Everything

@@ -76,14 +76,18 @@ struct sandbox_report {
 };
 
 /* Start fn(arg) as the warden, with the namespaces that these rules ask for, or without them where the
- * kernel refuses.  It shares our memory: nothing is copied, and what it reports is seen at once.  It runs
+ * kernel refuses.  `memory` CLONE_VM: it shares our memory, nothing is copied, and what it reports is seen at once.  It runs
  * on the stack that ends at `stack_end`, and on the calling thread's own thread-local storage (errno): that
- * thread only waits for it until it has ended.  Returns its pid, or -1 with errno. */
-pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int (*fn)(void *),
-	void *arg, void *stack_end);
+ * thread only waits for it until it has ended.  0: it has a copy of its own.  Returns its pid, or -1 with errno. */
+pid_t sandbox_start(const struct sandbox_rules *rules, struct sandbox_report *report, int memory,
+	int (*fn)(void *), void *arg, void *stack_end);
 
 /* In the warden: user mapping, private mounts, loopback.  0, or -1 with report->refused set. */
 int sandbox_prepare(const struct sandbox_rules *rules, struct sandbox_report *report);
+
+/* In the warden, later: places that appeared since.  0, or -1 when one could not be closed. */
+int sandbox_close_places(
+	const struct sandbox_rules *rules, const char *const *hidden, const char *const *read_only);
 
 /* In the ward, last thing before exec: descriptors, capabilities, Landlock, seccomp.  0, or -1 with
  * report->refused set. */

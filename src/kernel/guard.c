@@ -148,8 +148,9 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	g.policy = load_policy(&g, a);
 	/* A person has had the calls of some client contained here: what is asked is asked about them. */
 	const struct json *contain = ws ? json_get(posture_of(s, ws)->word, "contain") : NULL;
-	if (contain && contain->n)
-		g.containment = CONTAINMENT_WALLS;
+	json_each_member (m, contain)
+		if (json_get_bool(contain, m->name, false))
+			g.containment = CONTAINMENT_WALLS;
 	g.at.narrower = narrower(&g, a);
 	g.at = guard_at(&g, a, cwd);
 	*ret = g;

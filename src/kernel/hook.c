@@ -14,13 +14,14 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOP_ROWS = 16, LOOP_LENGTH = 3 };
+enum { LOOP_ROWS = 16, LOOP_LENGTH = 3, CONTAINED_ROWS = 256 };
 
 /* Nothing but reading what everybody may read: such calls are noted and not signed, because signing every
  * look at a file would cost more than it proves. */
@@ -290,72 +291,143 @@ static int note(struct kernel *k, struct arena *a, struct json *row, struct err 
 	return ledger_note(k->sys, a, k->ws->state_fd, TOOL_CALLS, row, e);
 }
 
+/* One call on its way to a verdict. */
+struct asking {
+	const char *client;
+	bool can_ask;
+	const struct tool_call *call;
+	struct surroundings at;
+	struct proposal proposal;
+	const char *digest;
+	struct request q;
+	bool leaves; /* the walls of its session */
+};
+
+/* Is it a shell call that will run inside the walls, or not at all? */
+static bool is_wrapped(struct kernel *k, const struct asking *x)
+{
+	const struct client *c = clients_find(x->client);
+
+	return c && c->speech && c->speech->rewrite && contain_text_of(x->call) &&
+		text_eq(x->q.profile->backend, "local") && contain_is_on(k->sys, k->ws, c->name);
+}
+
+/* Everything up to the verdict; nothing is written. */
+static int judge(struct kernel *k, struct asking *x, struct handling *h, struct err *e)
+{
+	struct arena *a = h->a;
+	const struct tool_call *call = x->call;
+	const char *chosen = k->session ? k->session->profile : NULL, *name = x->client;
+	int rc = chosen ? OK : workspace_default_profile(k->sys, a, k->ws, &chosen, e);
+
+	x->digest = json_sha256(a, call->input);
+	x->q = (struct request){ .who = { .door = arena_printf(a, "hook/%s", name),
+					 .subject_id = arena_printf(a, "agent:%s", name),
+					 .session = call->session },
+		.what = { .tool = call->tool_name,
+			.action = "AGENT_TOOL_CALL",
+			.proposal = &x->proposal,
+			.args = bytes_of(x->digest),
+			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
+		.where = &x->at,
+		.mode = GUARD_ENFORCE,
+		.answer = { .can_ask = x->can_ask } };
+	if (call->is_self_test) {
+		x->q.what.about = json_new(a, JSON_OBJECT);
+		json_setb(a, x->q.what.about, "self_test", true);
+	}
+	if (rc == OK)
+		rc = profiles_get(&k->guard.profiles, chosen, &x->q.profile, e);
+	if (rc)
+		return rc;
+	if (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
+		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
+	propose_tool(a, &x->at, call, &x->proposal);
+	unknown_tools(x->q.profile, &x->proposal, &x->q);
+	x->q.what.task_id = k->session ? k->session->task_id : NULL;
+	kernel_decide(k, &x->q, h);
+	x->leaves = judge_outside(k, call, &x->q, h);
+	return OK;
+}
+
+bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call)
+{
+	struct handling h = { .a = a };
+	struct asking x = { .client = client, .call = call, .at = guard_at(&k->guard, a, call->cwd) };
+	struct err e = { 0 };
+
+	return judge(k, &x, &h, &e) == OK && only_reads(&h);
+}
+
+/* A shell call that may go on does so inside the walls, where a person wants that and the client can be told another command.  One that
+ * a person is asked about does, unless it is asked because it leaves them. */
+static int offer_walls(struct kernel *k, const struct asking *x, const struct handling *h,
+	struct hook_answer *ret, struct err *e)
+{
+	const struct contain_offer o = { .client = x->client,
+		.call = x->call,
+		.at = &x->at,
+		.profile = x->q.profile,
+		.handling = h,
+		.is_look = !h->decision_id };
+
+	/* Inside a session the walls stand already. */
+	if (k->session || h->verdict == V_DENY || !is_wrapped(k, x) ||
+		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
+		return OK;
+	return contain_offer(k, h->a, &o, &ret->contained, e);
+}
+
+/* The row says that the client was told another command: if it runs its own all the same, that is seen afterwards. */
+static struct json *offered(struct arena *a, struct json *row, const struct hook_answer *answer)
+{
+	if (answer->contained)
+		json_sets(a, row, "containment", "walls");
+	return row;
+}
+
 /* The answer starts as DENY and becomes another one only at the end, when everything is on record. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e)
 {
 	struct handling h = { .a = a };
-	struct proposal proposal = { 0 };
-	struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd);
-	const char *digest = json_sha256(a, call->input);
-	struct request q = { .who = { .door = arena_printf(a, "hook/%s", client),
-				     .subject_id = arena_printf(a, "agent:%s", client),
-				     .session = call->session },
-		.what = { .tool = call->tool_name,
-			.action = "AGENT_TOOL_CALL",
-			.proposal = &proposal,
-			.args = bytes_of(digest),
-			.preview = arena_printf(a, "%s: %s", call->tool_name, gist_of(call)) },
-		.where = &at,
-		.mode = GUARD_ENFORCE,
-		.answer = { .can_ask = can_ask } };
-	const char *chosen;
-	int rc = OK;
+	struct asking x = { .client = client,
+		.can_ask = can_ask,
+		.call = call,
+		.at = guard_at_claimed(&k->guard, a, call->cwd) };
+	AUTO(workspace_leave) struct workspace *ws = k->ws;
 
-	if (k->session && k->session->profile)
-		chosen = k->session->profile;
-	else
-		rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
-	if (call->is_self_test) {
-		q.what.about = json_new(a, JSON_OBJECT);
-		json_setb(a, q.what.about, "self_test", true);
-	}
-	if (rc == OK)
-		rc = profiles_get(&k->guard.profiles, chosen, &q.profile, e);
+	workspace_stand(k->sys, a, ws, x.at.cwd);
+	int rc = judge(k, &x, &h, e);
 	if (rc)
 		return rc;
-	if (k->session && text_eq(q.profile->name, k->session->walls))
-		q.containment = guard_walls(k->sys, k->ws, q.profile);
-	AUTO(workspace_leave) struct workspace *ws = k->ws;
-	workspace_stand(k->sys, a, ws, at.cwd);
-	propose_tool(a, &at, call, &proposal);
-	unknown_tools(q.profile, &proposal, &q);
-	q.what.task_id = k->session ? k->session->task_id : NULL;
-	kernel_decide(k, &q, &h);
-	const bool leaves = judge_outside(k, call, &q, &h);
-	*ret = (struct hook_answer){ .verdict = V_DENY };
+	*ret = (struct hook_answer){ .verdict = V_DENY, .code = "" };
 	if (only_reads(&h)) {
-		rc = note(k, a, call_row(k, client, call, &at, digest, &h), e);
+		rc = offer_walls(k, &x, &h, ret, e);
 		if (rc == OK)
-			*ret = (struct hook_answer){ .verdict = V_ALLOW, .is_quiet = true, .code = "" };
+			rc = note(k, a, offered(a, call_row(k, client, call, &x.at, x.digest, &h), ret), e);
+		if (rc == OK)
+			ret->verdict = V_ALLOW;
+		ret->is_quiet = rc == OK;
 		return rc;
 	}
-	rc = kernel_record(k, &q, &h, e);
-	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, digest);
+	rc = kernel_record(k, &x.q, &h, e);
+	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, x.digest);
 	if (rc == OK)
-		rc = note(k, a, decided_row(k, client, call, &at, digest, &h), e);
+		rc = offer_walls(k, &x, &h, ret, e);
+	if (rc == OK)
+		rc = note(k, a, offered(a, decided_row(k, client, call, &x.at, x.digest, &h), ret), e);
 	if (rc)
 		return rc;
 	const char *id = json_get_text(h.decision_receipt, "receipt_id", NULL);
 	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
-	ret->code = "";
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
-	else if (leaves && is_answered(&h))
-		ret->outside_profile = q.profile->name;
-	ret->is_asked_elsewhere = leaves;
+	else if (x.leaves && is_answered(&h))
+		ret->outside_profile = x.q.profile->name;
+	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;
-	ret->cwd = at.cwd;
+	ret->cwd = x.at.cwd;
 	ret->verdict = h.verdict;
 	return OK;
 }
@@ -403,6 +475,40 @@ static const struct json *find_call(struct kernel *k, struct arena *a, const cha
 	return q.found || !is_more ? q.found : find_packed(k, a, use_id);
 }
 
+/* The row that the call left when it ran inside the walls. */
+static int is_contained(void *arg, struct json *row)
+{
+	struct search *q = arg;
+
+	if (!text_eq(json_get_text(row, CONTAINED_USE, ""), q->use_id) ||
+		!text_eq(json_get_text(row, "event", ""), CONTAINED_EVENT))
+		return 0;
+	q->found = row;
+	return 1;
+}
+
+/* Which walls stood, how it ended and what it left behind: in the row and in the receipt, as after a run.  "none": the client was told
+ * another command and ran its own. */
+static void note_walls(struct kernel *k, struct arena *a, const struct json *before, const char *use_id,
+	struct json *row, struct json *about)
+{
+	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal" };
+	struct search q = { use_id, NULL };
+
+	if (!json_get(before, "containment"))
+		return;
+	if (use_id)
+		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, CONTAINED_ROWS, use_id, is_contained,
+			&q, NULL);
+	json_sets(a, row, "containment", q.found ? "walls" : "none");
+	json_sets(a, about, "containment", q.found ? "walls" : "none");
+	for (size_t i = 0; i < ARRAY_SIZE(names) && q.found; i++)
+		if (json_get(q.found, names[i])) {
+			json_set(a, row, names[i], json_get(q.found, names[i]));
+			json_set(a, about, names[i], json_get(q.found, names[i]));
+		}
+}
+
 /* Names of files go into the row; only their numbers go into the receipt, which may be shown to others. */
 static void note_changes(
 	struct kernel *k, struct arena *a, const struct json *before, struct json *row, struct json *about)
@@ -446,6 +552,7 @@ int hook_after(
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, call->cwd);
 	note_changes(k, a, before, row, about);
+	note_walls(k, a, before, call->use_id, row, about);
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))
@@ -458,7 +565,7 @@ int hook_after(
 	if (call->session)
 		json_sets(a, about, "session", call->session);
 	if (json_get(row, "exit_code"))
-		json_seti(a, about, "exit_code", code);
+		json_set(a, about, "exit_code", json_get(row, "exit_code"));
 	struct draft d = { .receipt_id = arena_printf(a, "rcpt_%s_outcome", decision),
 		.decision_id = decision,
 		.effect_id = "AGENT_TOOL_CALL",

@@ -2,15 +2,18 @@
 #ifndef KERNEL_HOOK_H
 #define KERNEL_HOOK_H
 
+#include "clients/clients.h"
 #include "kernel/kernel.h"
 
 struct hook_answer {
 	enum verdict verdict;
-	bool is_quiet; /* nothing but reading: passed without a word */
+	bool is_quiet; /* nothing but reading: not on record */
 	const char *code; /* reason code; "" when allowed */
 	const char *text; /* for the model: what was understood, why not, what to do instead */
 	const char *short_text; /* for the person, one sentence */
 	const char *receipt_id; /* or NULL */
+	const char
+		*contained; /* what the client is to run instead, so that it runs inside the walls; or NULL */
 	/* The call is permitted by a person and needs more than the walls of its session give: it is carried out once, outside of them, under
 	 * this profile.  NULL: the client does it itself. */
 	const char *outside_profile;
@@ -25,6 +28,9 @@ struct hook_answer {
  * error means that it must be blocked. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e);
+
+/* Would this call pass as one that only looks, now?  Nothing is written. */
+bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call);
 
 /* What became of it: an outcome receipt bound to the decision of the same call. */
 int hook_after(

@@ -63,23 +63,31 @@ static bool is_own_key(struct sys *s, struct arena *a, const struct workspace *w
 	return keys_knows(s, a, AT_FDCWD, keys, hex);
 }
 
-/* The signature covers the digest, and the digest the snapshot; the key is ours.  NULL when any of that does not hold. */
-const struct json *posture_believe(
+bool receipt_is_of_user(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt)
 {
-	const struct json *word = json_get(json_get(receipt, "metadata"), "posture");
 	const char *signer = json_get_text(json_get(receipt, "public_key_set"), "ed25519", "");
 	struct trusted_key own = { .id = "" };
 	struct trust trust = { .keys = &own, .key_count = 1 };
 	struct verification v;
 
-	if (!ws->helm_home || !json_is(word, JSON_OBJECT) || json_get_int(word, "version", 0) != 1 ||
-		!text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, word)) ||
-		!trust_parse_key(signer, own.key) || !is_own_key(s, a, ws, signer))
-		return NULL;
+	if (!ws->helm_home || !trust_parse_key(signer, own.key) || !is_own_key(s, a, ws, signer))
+		return false;
 	verification_begin(&v, a, &trust, "receipt");
 	verify_receipt(&v, receipt);
-	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES ? word : NULL;
+	return v.integrity == ANSWER_YES && v.trusted == ANSWER_YES;
+}
+
+/* The signature covers the digest, and the digest the snapshot; the key is ours.  NULL when any of that does not hold. */
+const struct json *posture_believe(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt)
+{
+	const struct json *word = json_get(json_get(receipt, "metadata"), "posture");
+
+	if (!json_is(word, JSON_OBJECT) || json_get_int(word, "version", 0) != 1 ||
+		!text_eq(json_get_text(receipt, "output_hash", ""), json_sha256(a, word)))
+		return NULL;
+	return receipt_is_of_user(s, a, ws, receipt) ? word : NULL;
 }
 
 /* ---- the stricter of two ---- */
@@ -92,6 +100,14 @@ static void unite(struct arena *a, struct json *to, const char *name, const stru
 	json_each_member (m, json_get(x, name))
 		if (!json_get(part, m->name))
 			json_set(a, part, m->name, m->value);
+}
+
+/* A client that one of them contains is contained. */
+static void contain_either(struct arena *a, struct json *to, const struct json *x)
+{
+	json_each_member (m, json_get(x, "contain"))
+		if (json_get_bool(json_get(x, "contain"), m->name, false))
+			json_setb(a, doc_part(a, to, "contain"), m->name, true);
 }
 
 /* Only what both have, byte for byte. */
@@ -130,6 +146,7 @@ struct json *posture_strictest(struct arena *a, const struct json *x, const stru
 
 	unite(a, both, "freezes", y);
 	unite(a, both, "pauses", y);
+	contain_either(a, both, y);
 	intersect(a, both, "accepted", y);
 	intersect(a, both, "allowed_paths", y);
 	intersect_hosts(a, both, y);
@@ -152,6 +169,7 @@ struct json *posture_only_strict(struct arena *a, const struct json *word)
 
 	unite(a, strict, "freezes", word);
 	unite(a, strict, "pauses", word);
+	contain_either(a, strict, word);
 	if (json_get_bool(word, "require_key", false))
 		json_setb(a, strict, "require_key", true);
 	return strict;

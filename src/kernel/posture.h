@@ -39,6 +39,10 @@ void posture_release(const struct workspace **ws);
 struct posture_memo *posture_memo_new(struct arena *a); /* for workspace_open() */
 void posture_memo_done(struct posture_memo *m); /* NULL is fine */
 
+/* Is this receipt whole, and signed by a key of this user, in force or before a rotation? */
+bool receipt_is_of_user(
+	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *receipt);
+
 /* Has a person accepted, for this very machine, that runs go on without walls that it cannot put up?  A word that was spoken on another
  * one, or by a version that did not name the machine, does not count: other walls may be missing there. */
 bool posture_is_degraded(struct sys *s, struct arena *a, const struct workspace *ws);

@@ -17,6 +17,7 @@
 #include "kernel/hook.h"
 #include "kernel/posture.h"
 #include "kernel/setup/setup.h"
+#include "kernel/task/contain.h"
 #include "kernel/task/task.h"
 #include "verify/verify.h"
 
@@ -178,23 +179,43 @@ static void look_at_pauses(struct look_around *x)
 	}
 }
 
-/* Says plainly that agents' own calls are judged but not held by walls; only what `helm run` starts is. */
+/* Clients whose shell commands are contained here, by name: "claude-code, codex"; NULL: none. */
+static const char *contained_clients(struct look_around *x)
+{
+	struct buf names;
+	const struct client *c;
+
+	buf_init(&names, x->a);
+	for (size_t i = 0; (c = clients_at(i)); i++)
+		if (contain_is_on(x->s, x->ws, c->name))
+			buf_addf(&names, "%s%s", names.n ? ", " : "", c->name);
+	return names.n ? names.p : NULL;
+}
+
+/* Says plainly which of agents' calls are judged but not held by walls. */
 static void look_at_walls(struct look_around *x)
 {
 	struct json *part = json_new(x->a, JSON_OBJECT),
 		    *have = json_get(kernel_about(x->s, x->a), "protections");
 	int64_t abi = json_get_int(have, "landlock_abi", 0);
 	bool filter = json_get_bool(have, "seccomp", false);
+	const char *inside = contained_clients(x);
 
-	json_sets(x->a, part, "agent_calls", "judged");
+	json_sets(x->a, part, "agent_calls", inside ? "walls" : "judged");
+	if (inside)
+		json_sets(x->a, part, "contained_clients", inside);
 	json_sets(x->a, part, "runs", abi || filter ? "walls" : "judged");
 	json_seti(x->a, part, "landlock_abi", abi);
 	json_setb(x->a, part, "seccomp", filter);
 	json_sets(x->a, part, "text",
 		arena_printf(x->a,
-			"Agents' calls are judged and then run by their client without walls; what 'helm "
+			"%s are judged and then run by their client without walls; what 'helm "
 			"run' "
 			"starts %s%s%s.",
+			inside ? arena_printf(x->a,
+					 "Shell commands of %s run inside the walls of the profile; all other calls of agents",
+					 inside)
+			       : "Agents' calls",
 			abi || filter ? "has walls: "
 				      : "has none here either, because this kernel offers none",
 			abi ? arena_printf(x->a, "files and network (Landlock ABI %lld)", (long long)abi)

@@ -78,6 +78,14 @@ in_session() { # in_session CLIENT: after that
   ok "$1 in a session: its hooks asked the supervisor" sh -c "'$scratch/bin/helm' agent report --workspace '$ws' | grep -q '4 calls: '"
   ok "$1 in a session: the log is sound" helm log check
 }
+contained() { # contained CLIENT: its shell commands run inside the walls, and one session holds them together
+  echo 'open("'"$scratch"'/home/he" + "ld", "w")' >held.py
+  ok "$1: a script that the guard does not know" drive "$1" "python3 held.py || echo no" "echo left > \"\$TMPDIR/left\"" "cat \"\$TMPDIR/left\""
+  ok "$1: cannot write outside" test ! -e "$scratch/home/held"
+  ok "$1: calls share one place" told left
+  ok "$1: the record names the walls" grep -q '"containment": *"walls"' "$ws/.helm/tool-calls.jsonl"
+  ok "$1: nothing ran bare" sh -c '! grep -q "\"containment\": *\"none\"" "$0/.helm/tool-calls.jsonl"' "$ws"
+}
 runs() { # runs PROGRAM
   HOME="$scratch/home" timeout 60 "$1" --version >"$scratch/.version" 2>&1 && echo "# $(tail -n 1 "$scratch/.version")"
 }
@@ -94,6 +102,7 @@ if runs "$claude"; then
   ok "claude-code: still nothing is destroyed" test -d "$ws/victim" -a -d "$project/victim"
   ok "claude-code: and the model hears that" told INBOX_SIGNER_UNAVAILABLE
   mv "$scratch/home/.helm/away" "$scratch/home/.helm/keys"
+  contained claude-code
   rm "$scratch/bin/helm"
   ok "claude-code: without Helm's program" drive claude-code "$asked" "$denied"
   ok "claude-code: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"
@@ -129,6 +138,7 @@ PY
   ok "codex: still nothing is destroyed" test -d "$ws/victim" -a -d "$project/victim"
   ok "codex: and the model hears that" told INBOX_SIGNER_UNAVAILABLE
   mv "$scratch/home/.helm/away" "$scratch/home/.helm/keys"
+  contained codex
   rm "$scratch/bin/helm"
   ok "codex: without Helm's program" drive codex "$asked" "$denied"
   ok "codex: nothing is destroyed either" test -d "$ws/victim" -a -d "$project/victim"

@@ -118,6 +118,8 @@ refused "an https target without a tunnel" "400 helm: the target must begin with
 refused "a request that is for no proxy" "400 helm: this is a proxy" 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 refused "another language" "400 helm" 'hello there\r\n\r\n'
 
+ok "the run says it, too" says 0 "the door refused 1 connection, the first to example.com:8443; a person can allow it: helm allow host example.com:8443" speak 'CONNECT example.com:8443 HTTP/1.1\r\n\r\n'
+
 # 4. One request for each connection: what follows it is not passed on.
 smuggled() {
   speak "GET http://localhost:$web/hello HTTP/1.1\r\nHost: localhost:$web\r\n\r\nGET http://localhost:$web/head HTTP/1.1\r\nHost: evil.example\r\n\r\n" >out

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/setup/parts.h"
+#include "kernel/task/contain.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -162,8 +163,15 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 	json_sets(a, row, "file", l.at.path);
 	json_set(a, row, "settings", settings);
 	json_sets(a, row, "state", l.at.state);
-	json_setb(a, row, "armed", text_eq(l.at.state, "armed"));
-	json_sets(a, row, "detail", l.at.detail);
+	bool is_armed = text_eq(l.at.state, "armed"),
+	     is_contained = is_armed && contain_is_on(s->sys, s->ws, c->name);
+	json_setb(a, row, "armed", is_armed);
+	json_sets(a, row, "containment", is_contained ? "walls" : "none");
+	json_sets(a, row, "detail",
+		!is_armed ? l.at.detail
+			  : arena_printf(a, "%s; %s", l.at.detail,
+				    is_contained ? "shell commands run inside walls"
+						 : "judged, not contained"));
 	json_set(a, row, "warnings", l.at.warnings);
 	json_push(a, rows, row);
 }

@@ -67,9 +67,14 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 		sums->admitted++;
 		return OK;
 	}
-	if (!sums->refused++)
-		sums->refused_first = arena_printf(t->a, "%s:%lld", json_get_text(row, "host", ""),
-			(long long)json_get_int(row, "port", 0));
+	sums->refused++;
+	const char *host = json_get_text(row, "host", "");
+	int64_t port = json_get_int(row, "port", 0);
+	if (!sums->refused_first && *host)
+		sums->refused_first = port == 80 || port == 443
+			? arena_strdup(t->a, host)
+			: arena_printf(
+				  t->a, strchr(host, ':') ? "[%s]:%lld" : "%s:%lld", host, (long long)port);
 	return OK;
 }
 
@@ -118,4 +123,18 @@ int task_egress_close(struct task *t, struct err *e)
 	json_set(a, t->happened, "egress", doc);
 	json_set(a, t->row, "egress", doc);
 	return rc;
+}
+
+/* What a program made of the refusal may say little: one line says which host, and how a person opens just that. */
+void task_egress_tell(struct task *t)
+{
+	const char *host = t->egress.refused_first;
+
+	if (!host)
+		return;
+	host = text_safe(t->a, host, strlen(host), false);
+	const char *text = arena_printf(t->a,
+		"the door refused %lld connection%s, the first to %s; a person can allow it: helm allow host %s",
+		(long long)t->egress.refused, t->egress.refused == 1 ? "" : "s", host, host);
+	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
 }

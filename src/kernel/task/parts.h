@@ -35,7 +35,7 @@ struct task_program {
 struct egress_sums {
 	int64_t admitted, refused, bytes_out, bytes_in;
 	struct sha256 rows; /* over the digests of the rows, in their order */
-	const char *refused_first; /* "host:port" of the first one that was refused; or NULL */
+	const char *refused_first; /* the rule that would admit the first one that was refused; or NULL */
 	const char *lost; /* why a row could not be written; or NULL */
 };
 
@@ -97,9 +97,19 @@ struct json *task_failure_signature(
 /* Who used what: only on final, blocked and audit rows. */
 struct json *task_experience(struct arena *a, const struct json *row);
 
+/* Which walls really stood, wall by wall, as "protections". */
+void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r);
+/* Walk over task_tree(): what changed since t->result->started_us, and armed_look() for each entry. */
+struct json *task_touched(struct task *t);
+
 /* ---- walls.c: t->rules and t->run, from the profile and what was found so far ---- */
 
 void task_walls(struct task *t);
+/* t->rules alone, once for each private directory; and what of them may have changed since: places that are hidden or read-only. */
+void task_rules(struct task *t);
+void task_places(struct task *t);
+/* What a contained call gets of the environment `given` by the client's shell. */
+const char *const *contained_environment(const struct task *t, const char *const *given);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
 
@@ -115,6 +125,7 @@ int task_egress_open(struct task *t, struct err *e);
 void task_egress_listen(struct task *t); /* t->run hears the door */
 /* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
 int task_egress_close(struct task *t, struct err *e);
+void task_egress_tell(struct task *t); /* into the hint */
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 

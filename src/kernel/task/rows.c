@@ -173,7 +173,7 @@ static int look_at(
 }
 
 /* A tree that cannot be walked to its end gives what was seen. */
-static struct json *touched_in_tree(struct task *t)
+struct json *task_touched(struct task *t)
 {
 	struct touched x = { t, json_new(t->a, JSON_ARRAY), 0 };
 
@@ -237,8 +237,7 @@ static struct json *memory_capture(struct arena *a, int exit_code)
 	return doc;
 }
 
-/* Which walls really stood, wall by wall. */
-static void protections(struct arena *a, struct json *to, const struct sandbox_report *r)
+void task_protections(struct arena *a, struct json *to, const struct sandbox_report *r)
 {
 	struct json *p = json_new(a, JSON_OBJECT);
 
@@ -324,7 +323,7 @@ void task_tell_end(struct task *t)
 	}
 	if (t->report->checkpoint_id)
 		json_sets(a, t->happened, "checkpoint_id", t->report->checkpoint_id);
-	protections(a, t->happened, &r->report);
+	task_protections(a, t->happened, &r->report);
 	json_set(a, t->happened, "rows_sha256", t->digests);
 }
 
@@ -346,7 +345,7 @@ static void put_changes(struct task *t)
 	struct json *touched = json_new(a, JSON_ARRAY), *deleted = json_new(a, JSON_ARRAY);
 
 	if (t->profile->writes == ALLOWANCE_YES) {
-		touched = touched_in_tree(t);
+		touched = task_touched(t);
 		armed_check(t);
 		deleted = changes_gone(t->k, a, t->expected, t->report->checkpoint_id);
 	}
@@ -366,7 +365,7 @@ int task_put_final(struct task *t, struct err *e)
 	json_seti(a, t->row, "exit_code", r->exit_code);
 	if (r->exit_signal)
 		json_seti(a, t->row, "exit_signal", r->exit_signal);
-	protections(a, t->row, &r->report);
+	task_protections(a, t->row, &r->report);
 	put_changes(t);
 	json_set(a, t->row, "memory_capture", memory_capture(a, r->exit_code));
 	if (r->timed_out) {

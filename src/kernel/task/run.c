@@ -478,6 +478,7 @@ static int execute(struct task *t, struct err *e)
 	if (rc)
 		return h->is_unrecorded ? rc : stop_refused(t, rc, e);
 	rc = put_end_rows(t, e);
+	task_egress_tell(t);
 	rc = first_error(rc, e, unheard_rc, &unheard);
 	if (!can_write) {
 		/* Only these rows: the decision has long been on disk. */

@@ -124,6 +124,29 @@ static const char *const *environment_of(const struct task *t)
 	return env;
 }
 
+/* The client's own, as far as the profile has it: without Helm's switches, and without credentials where the profile keeps those from
+ * work behind walls.  Marked like that of a run. */
+const char *const *contained_environment(const struct task *t, const char *const *given)
+{
+	const struct profile *p = t->profile;
+	size_t n = 0, have = 0;
+
+	while (given[have])
+		have++;
+	const char **env = arena_zalloc(t->a, have + 48, sizeof(*env));
+	for (size_t i = 0; i < have; i++)
+		if (!is_control(given[i]) && !text_starts(given[i], "HELM_TASK_ID=") &&
+			!(profile_reach(p) == NETWORK_NAMED && egress_is_variable(given[i])) &&
+			!(p->contained == CONTAINED_ALLOW && names_secret(given[i])))
+			env[n++] = given[i];
+	env[n++] = arena_printf(t->a, "HELM_TASK_ID=%s", t->id);
+	for (const char *const *one = egress_environment; t->door && *one; one++)
+		env[n++] = *one;
+	if (t->tmpdir)
+		env[n++] = arena_printf(t->a, "TMPDIR=%s", t->tmpdir);
+	return env;
+}
+
 /* ---- places ---- */
 
 const char *task_tree(const struct task *t)
@@ -204,9 +227,9 @@ static const char *const *hidden_paths(const struct task *t)
 	if (home && !path_is_below(t->k->ws->root, home)) {
 		add_path(a, list, home);
 	} else if (home) {
-		add_path(a, list, arena_printf(a, "%s/keys", home));
-		add_path(a, list, arena_printf(a, "%s/trust", home));
-		add_path(a, list, arena_printf(a, "%s/trees", home));
+		static const char *const secret[] = { "keys", "trust", "trees", "calls", "sessions" };
+		for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
+			add_path(a, list, arena_printf(a, "%s/%s", home, secret[i]));
 	}
 	if (t->profile->writes != ALLOWANCE_YES)
 		add_path(a, list, t->k->ws->state_dir);
@@ -499,25 +522,36 @@ static void choose_own(struct task *t)
 }
 
 /* The lists live in the task's memory and must stay there until the run has ended. */
-void task_walls(struct task *t)
+void task_rules(struct task *t)
 {
 	const struct profile *p = t->profile;
-	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
 
-	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
 	t->rules = (struct sandbox_rules){
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
-		.hidden = hidden_paths(t),
 		.limits = p->limits,
 		.desk = t->spec->session,
 		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	choose_own(t);
-	const char *const *writable = writable_paths(t);
-	t->rules.write_paths = writable;
-	t->rules.read_only =
-		p->writes == ALLOWANCE_YES || t->spec->session ? frozen_paths(t, writable) : NULL;
+	t->rules.write_paths = writable_paths(t);
+	task_places(t);
+}
+
+void task_places(struct task *t)
+{
+	t->rules.hidden = hidden_paths(t);
+	t->rules.read_only = t->profile->writes == ALLOWANCE_YES || t->spec->session
+		? frozen_paths(t, t->rules.write_paths)
+		: NULL;
+}
+
+void task_walls(struct task *t)
+{
+	const char **argv = arena_zalloc(t->a, t->spec->argc + 1, sizeof(*argv));
+
+	memcpy(argv, t->spec->argv, t->spec->argc * sizeof(*argv));
+	task_rules(t);
 	t->run = (struct run_request){ .argv = argv,
 		.program = t->program.path,
 		.last_look = last_look,

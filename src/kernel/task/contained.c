@@ -1,0 +1,129 @@
+/* contained.c — `helm contained`: the wrapper's steps, and the record of what was refused.
+ *
+ * The wrapper must be quick, so it opens nothing but the ticket and the keeper's socket: the keeper knows workspace and policy already.
+ * Only a refusal opens them here, to be signed. */
+#include "base/file.h"
+#include "base/text.h"
+#include "kernel/task/contain_parts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { TRIES = 3 };
+
+static const char *const *texts_of(
+	struct sys *s, struct arena *a, const struct contained_call *call, const char *cwd, size_t *ret_n)
+{
+	size_t argc = 0, envc = 0, n = CALL_ARGS;
+
+	while (call->args[argc])
+		argc++;
+	while (environ[envc])
+		envc++;
+	const char **texts = arena_zalloc(a, CALL_ARGS + argc + envc + 2, sizeof(*texts));
+	mode_t mask = umask(0);
+	umask(mask);
+	texts[CALL_ID] = call->id;
+	texts[CALL_TEXT] = call->text;
+	texts[CALL_CWD] = cwd;
+	texts[CALL_SHELL] = shell_of_caller(s, a);
+	texts[CALL_NAME] = call->name;
+	texts[CALL_UMASK] = arena_printf(a, "%o", mask);
+	texts[CALL_LIMITS] = session_limits(a);
+	texts[CALL_ARGC] = arena_printf(a, "%zu", argc);
+	for (size_t i = 0; i < argc; i++)
+		texts[n++] = call->args[i];
+	texts[n++] = ""; /* the end of the arguments */
+	for (size_t i = 0; i < envc; i++)
+		texts[n++] = environ[i];
+	*ret_n = n;
+	return texts;
+}
+
+/* A keeper may end between our connecting and its reading: then the ticket still lies there, and another one is started. */
+static int try_all(struct sys *s, struct arena *a, const char *home, const struct contained_call *call,
+	const char *cwd, int *ret_status, const char **ret_word, struct err *e)
+{
+	struct bundle b = { .kind = CONTAINED_CALL, .fds = { call->input_fd, 1, 2, call->state_fd, -1 } };
+	struct json *ticket;
+	int rc;
+
+	b.texts = texts_of(s, a, call, cwd, &b.text_count);
+	for (int i = 0;; i++) {
+		AUTO(close_fd) int to = -1;
+		rc = ticket_read(s, a, home, call->id, &ticket, e);
+		if (rc == OK)
+			rc = keeper_connect(s, a, home, ticket, &to, e);
+		if (rc)
+			return rc;
+		rc = contained_wait(a, to, &b, ret_status, ret_word, e);
+		if (rc != E_IO || i == TRIES ||
+			!file_exists(s, AT_FDCWD, arena_printf(a, "%s/" CALLS_DIR "/%s", home, call->id)))
+			return rc;
+	}
+}
+
+/* Signed and on disk, like any other denial; *e says both when even that is not possible. */
+static int record_refusal(struct sys *s, struct arena *a, const char *home, const struct contained_call *call,
+	const char *cwd, struct err *e)
+{
+	struct err late = { 0 }, why = *e;
+	struct json *ticket = NULL;
+	struct workspace *ws = NULL;
+	struct kernel k;
+	struct handling h = { .a = a };
+
+	if (ticket_read(s, a, home, call->id, &ticket, &late))
+		ticket = NULL;
+	const char *text = ticket && !*call->text ? ticket_text(ticket) : call->text,
+		   *client = json_get_text(ticket, "client", NULL), *chosen;
+	int rc = workspace_open(s, a, json_get_text(ticket, "workspace", NULL), 0, &ws, &late);
+	if (rc == OK)
+		rc = kernel_open(s, a, ws, &k, &late);
+	if (rc) {
+		workspace_close(ws);
+		return err_set(
+			e, E_DENIED, why.code, "%s (and this is not on record: %s)", why.text, late.text);
+	}
+	struct surroundings at = guard_at(&k.guard, a, cwd);
+	struct request q = { .who = { .door = "contained",
+				     .subject_id = client ? arena_printf(a, "agent:%s", client)
+							  : arena_printf(a, "user:%u", getuid()),
+				     .session = json_get_text(ticket, "session", NULL) },
+		.what = { .tool = "Bash",
+			.action = "AGENT_TOOL_CALL",
+			.shell = bytes_of(text),
+			.preview = text },
+		.where = &at,
+		.mode = GUARD_ENFORCE,
+		.at_least = { .action = ACTION_DENY, .rule = "deny.not_redeemed", .text = why.text } };
+	rc = workspace_default_profile(s, a, ws, &chosen, &late);
+	if (rc == OK)
+		rc = profiles_get(&k.guard.profiles, chosen, &q.profile, &late);
+	if (rc == OK)
+		rc = kernel_handle(&k, &q, &h, &late);
+	kernel_close(&k);
+	workspace_close(ws);
+	*e = why;
+	return rc ? err_set(e, E_DENIED, why.code, "%s (and this is not on record: %s)", why.text, late.text)
+		  : E_DENIED;
+}
+
+int contained_run(struct sys *s, struct arena *a, const struct contained_call *call, int *ret_status,
+	const char **ret_word, struct err *e)
+{
+	char *here = realpath(".", NULL);
+	const char *cwd = here ? arena_strdup(a, here) : "", *home;
+	int rc = workspace_helm_home(s, a, &home, e);
+
+	free(here);
+	if (rc)
+		return rc;
+	rc = try_all(s, a, home, call, cwd, ret_status, ret_word, e);
+	return rc == E_DENIED ? record_refusal(s, a, home, call, cwd, e) : rc;
+}

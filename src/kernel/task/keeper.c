@@ -1,0 +1,598 @@
+/* keeper.c — the keeper of a session: the process outside the walls that redeems calls and has them run inside.
+ *
+ * One for each client process, session, work tree, profile and policy; started by the first call that needs it, and ended when the
+ * client's process is gone, when nobody needed it for a while, or when nothing inside lives any more.  It belongs to nobody's terminal
+ * and holds no key.  It does one thing at a time, and none of them for long.
+ *
+ *	wrapper connects -> redeem (ticket.c) -> close what appeared since -> note what arms later code -> run inside
+ *	command ended    -> hold what it armed -> row -> tell the wrapper
+ *
+ * Names at the roots of workspace and work tree are looked at before the wrapper is told.  The walk below them may take long in a large
+ * tree; it is made afterwards, for all calls since the last one, and no more than a tenth of the time goes into it. */
+#include "base/file.h"
+#include "base/proc.h"
+#include "base/text.h"
+#include "kernel/task/contain_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000 };
+static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
+
+struct call {
+	struct arena a;
+	uint32_t number;
+	int socket;
+	pid_t peer;
+	struct json *ticket;
+	struct task *task; /* NULL: not running */
+	struct call *next;
+};
+
+struct keeper {
+	struct sys *sys;
+	struct arena a;
+	const char *name, *home; /* of the session; the helm home */
+	const struct json *ticket; /* the first one: what all of them have in common */
+	struct workspace *ws;
+	struct kernel k;
+	struct run_spec spec;
+	struct task base; /* profile, place, temporary directory and walls of all calls */
+	struct json *closed; /* places that are closed inside, in the order in which they were */
+	size_t closed_before; /* so many of them before the last walk */
+	struct session *session;
+	int dir, listener, client;
+	struct call *calls;
+	size_t call_count;
+	uint32_t last;
+	bool has_mounts; /* what is read-only is so by a mount */
+	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
+	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
+	int64_t rest_us; /* between two walks */
+};
+
+/* ---- telling the wrapper ---- */
+
+static void answer(const struct call *c, uint32_t kind, int number, const char *word, const char *code)
+{
+	const char *texts[] = { word, code };
+	struct bundle b = {
+		.kind = kind, .number = number, .texts = texts, .text_count = 2, .fds = { -1, -1, -1, -1, -1 }
+	};
+
+	(void)bundle_send(c->socket, &b); /* one that is gone needs no answer */
+}
+
+static void drop_call(struct keeper *x, struct call *c)
+{
+	for (struct call **p = &x->calls; *p; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	x->call_count--;
+	x->used_us = x->sys->mono_us(x->sys);
+	close(c->socket);
+	arena_done(&c->a);
+	free(c);
+}
+
+/* ---- one call ---- */
+
+/* A task like that of a run, as far as walls and what is left behind need one. */
+static struct task *task_of(struct keeper *x, struct call *c)
+{
+	struct task *t = arena_zalloc(&c->a, 1, sizeof(*t));
+
+	*t = x->base;
+	t->a = &c->a;
+	t->id = json_get_text(c->ticket, "id", "");
+	t->report = arena_zalloc(&c->a, 1, sizeof(*t->report));
+	t->row = json_new(&c->a, JSON_OBJECT);
+	t->happened = json_new(&c->a, JSON_OBJECT);
+	t->armed = NULL;
+	task_places(t);
+	return t;
+}
+
+static const char *const *not_closed_yet(struct keeper *x, struct arena *a, const char *const *places)
+{
+	size_t n = 0, count = 0;
+
+	while (places && places[count])
+		count++;
+	const char **fresh = arena_zalloc(a, count + 1, sizeof(*fresh));
+	for (size_t i = 0; i < count; i++) {
+		bool is_closed = false;
+		json_each (one, x->closed)
+			is_closed |= text_eq(json_text(one), places[i]);
+		if (is_closed || !file_exists(x->sys, AT_FDCWD, places[i]))
+			continue;
+		fresh[n++] = places[i];
+		json_pushs(&x->a, x->closed, arena_strdup(&x->a, places[i]));
+	}
+	return fresh;
+}
+
+static int start(struct keeper *x, struct call *c, const struct bundle *b, size_t argc, struct err *e)
+{
+	struct arena *a = &c->a;
+	struct task *t = task_of(x, c);
+	const char **texts = (const char **)b->texts;
+	const char *const *environment = contained_environment(t, texts + CALL_ARGS + argc + 1);
+	const char *note = t->tmpdir ? arena_printf(a, "%s/.%s.cwd", t->tmpdir, t->id) : NULL;
+	struct run_result *result = arena_zalloc(a, 1, sizeof(*result));
+	struct session_call how = { .program = b->texts[CALL_SHELL],
+		.environment = environment,
+		.cwd = b->texts[CALL_CWD],
+		.note = note,
+		.umask = (mode_t)strtoul(b->texts[CALL_UMASK], NULL, 8),
+		.limits = b->texts[CALL_LIMITS],
+		.streams = { b->fds[0], b->fds[1], b->fds[2] },
+		.extra = b->fds[3] };
+
+	texts[CALL_ARGS + argc] = NULL;
+	how.argv = shell_argv(a, how.program, b->texts[CALL_NAME], ticket_text(c->ticket), texts + CALL_ARGS,
+		how.cwd, note, how.extra >= 0);
+	armed_note(t);
+	result->started_us = x->sys->now_us(x->sys);
+	t->result = result;
+	if (session_close_places(x->session, not_closed_yet(x, a, t->rules.hidden),
+		    not_closed_yet(x, a, t->rules.read_only)) ||
+		session_run(x->session, c->number, &how))
+		return err_sys(e, "SESSION_LOST", "the session has ended");
+	c->task = t;
+	return OK;
+}
+
+/* What the wrapper sent: is it whole?  *ret_argc: of the shell. */
+static bool is_sound(const struct bundle *b, size_t *ret_argc)
+{
+	int64_t argc;
+
+	if (b->kind != CONTAINED_CALL || b->text_count < CALL_ARGS + 1 || b->fds[2] < 0 ||
+		!text_int(b->texts[CALL_ARGC], &argc) || argc < 0 ||
+		(size_t)argc > b->text_count - CALL_ARGS - 1)
+		return false;
+	*ret_argc = (size_t)argc;
+	return b->texts[CALL_CWD][0] == '/' && b->texts[CALL_SHELL][0] == '/';
+}
+
+static int begin(struct keeper *x, struct call *c, const struct bundle *b, struct err *e)
+{
+	struct redeeming r = { .session = x->name, .peer = c->peer };
+	size_t argc;
+
+	if (!is_sound(b, &argc))
+		return err_set(e, E_DENIED, "CONTAINED_FORM", "the call cannot be read");
+	r.text = b->texts[CALL_TEXT];
+	r.cwd = b->texts[CALL_CWD];
+	int rc = ticket_read(x->sys, &c->a, x->home, b->texts[CALL_ID], &c->ticket, e);
+	if (rc == OK)
+		rc = ticket_redeem(&x->k, &c->a, c->ticket, &r, e);
+	return rc ? rc : start(x, c, b, argc, e);
+}
+
+/* The client's shell goes there, if it is a place outside, too: not into a directory of the session's own. */
+static void leave_cwd(struct keeper *x, const struct task *t, const char *dir)
+{
+	struct sys *s = x->sys;
+
+	for (const struct sandbox_own *own = t->rules.own; own && own->at; own++)
+		if (path_is_below(dir, own->at) && !path_is_below(dir, task_tree(t)))
+			return;
+	if (*dir == '/' && file_is_dir(s, AT_FDCWD, dir))
+		(void)s->symlink(s, dir, x->dir, arena_printf(t->a, SESSION_CWD "/%s", t->id));
+}
+
+/* The row of a call that ran inside. */
+static void put_row(struct keeper *x, struct call *c)
+{
+	static const char *const names[] = { "client", "session", "tool", "profile" };
+	struct task *t = c->task;
+	struct arena *a = &c->a;
+	struct err e = { 0 };
+
+	json_sets(a, t->row, "at", text_time_iso(a, x->sys->now_us(x->sys)));
+	json_sets(a, t->row, "event", CONTAINED_EVENT);
+	json_sets(a, t->row, "contained_id", t->id);
+	/* Under another name than in the rows of call and outcome, whose pair it does not part. */
+	json_sets(a, t->row, CONTAINED_USE, json_get_text(c->ticket, "tool_use_id", NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (json_get(c->ticket, names[i]))
+			json_set(a, t->row, names[i], json_get(c->ticket, names[i]));
+	json_seti(a, t->row, "exit_code", t->result->exit_code);
+	if (t->result->exit_signal)
+		json_seti(a, t->row, "exit_signal", t->result->exit_signal);
+	task_protections(a, t->row, &t->result->report);
+	/* A note that is lost costs nobody his result. */
+	(void)ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
+}
+
+static void end(struct keeper *x, struct call *c, const struct session_news *news)
+{
+	struct task *t = c->task;
+	struct run_result *result = (struct run_result *)t->result;
+
+	result->report = news->report;
+	x->has_mounts = news->report.read_only_mounts;
+	result->exit_signal = WIFSIGNALED(news->status) ? WTERMSIG(news->status) : 0;
+	result->exit_code = result->exit_signal ? 128 + result->exit_signal : WEXITSTATUS(news->status);
+	if (news->report.refused[0]) {
+		answer(c, CONTAINED_REFUSED, 0, arena_printf(&c->a, "not run: %s", news->report.refused),
+			"CONTAINED_START");
+		drop_call(x, c);
+		return;
+	}
+	if (t->profile->writes == ALLOWANCE_YES) {
+		armed_check(t);
+		armed_tell(t);
+		if (!x->walk_due_us)
+			x->walk_due_us = x->sys->mono_us(x->sys) + WALK_REST_US + x->rest_us;
+	}
+	if (news->status == 0 && news->note[0])
+		leave_cwd(x, t, news->note);
+	put_row(x, c);
+	answer(c, CONTAINED_ENDED, news->status, t->report->hint ? t->report->hint : "", "");
+	drop_call(x, c);
+}
+
+/* ---- events ---- */
+
+static struct call *find_call(struct keeper *x, uint32_t number)
+{
+	for (struct call *c = x->calls; c; c = c->next)
+		if (c->number == number)
+			return c;
+	return NULL;
+}
+
+/* False: nothing inside lives any more. */
+static bool hear_inside(struct keeper *x)
+{
+	struct session_news news;
+
+	if (session_hear(x->session, &news))
+		return false;
+	struct call *c = news.call ? find_call(x, news.call) : NULL;
+	if (news.what == SESSION_STOPPED && c)
+		answer(c, CONTAINED_STOPPED, 0, "", "");
+	else if (news.what == SESSION_ENDED && c)
+		end(x, c, &news);
+	return true;
+}
+
+/* The call itself, or a signal for it.  A wrapper that is gone takes what it ran in the foreground with it, as a shell that is killed
+ * together with its group does. */
+static void hear_wrapper(struct keeper *x, struct call *c)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct bundle b;
+	struct err e = { 0 };
+	bool is_new = !c->task;
+
+	if (bundle_receive(is_new ? &c->a : &a, c->socket, &b)) {
+		if (!is_new) {
+			session_signal(x->session, c->number, SIGKILL);
+			c->peer = 0; /* its end is still awaited, and told to nobody */
+			return;
+		}
+		drop_call(x, c);
+		return;
+	}
+	if (is_new && begin(x, c, &b, &e)) {
+		answer(c, CONTAINED_REFUSED, 0, e.text, e.code);
+		bundle_close_fds(&b);
+		drop_call(x, c);
+		return;
+	}
+	if (!is_new && b.kind == CONTAINED_SIGNAL && b.number > 0 && b.number < NSIG)
+		session_signal(x->session, c->number, b.number);
+	bundle_close_fds(&b);
+}
+
+static void take_connection(struct keeper *x)
+{
+	pid_t peer;
+	int fd = session_accept(x->listener, &peer);
+	struct call *c = fd >= 0 && x->call_count < CONNECTIONS_MAX ? calloc(1, sizeof(*c)) : NULL;
+
+	if (!c) {
+		close_fd(&fd);
+		return;
+	}
+	*c = (struct call){ .number = ++x->last, .socket = fd, .peer = peer, .next = x->calls };
+	x->calls = c;
+	x->call_count++;
+	x->used_us = x->sys->mono_us(x->sys);
+}
+
+/* Below the roots: everything that changed since the last time. */
+static void walk(struct keeper *x)
+{
+	struct call c = { .ticket = (struct json *)x->ticket };
+	struct run_result result = { .started_us = x->walked_us };
+	int64_t began = x->sys->mono_us(x->sys), now_us = x->sys->now_us(x->sys);
+	struct err e = { 0 };
+
+	struct task *t = task_of(x, &c);
+	t->result = &result;
+	result.report.read_only_mounts = x->has_mounts;
+	/* What was closed only since may be what a call has made. */
+	const char **closed = arena_zalloc(&c.a, x->closed_before + 1, sizeof(*closed));
+	for (size_t i = 0; i < x->closed_before; i++)
+		closed[i] = json_text(x->closed->items[i]);
+	t->rules.read_only = closed;
+	(void)task_touched(t);
+	x->closed_before = x->closed->n;
+	x->walked_us = now_us;
+	x->walk_due_us = 0;
+	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
+	if (t->left_behind) {
+		json_sets(&c.a, t->row, "at", text_time_iso(&c.a, now_us));
+		json_sets(&c.a, t->row, "event", "contained_left");
+		json_set(&c.a, t->row, "client", json_get(x->ticket, "client"));
+		json_set(&c.a, t->row, "session", json_get(x->ticket, "session"));
+		json_set(&c.a, t->row, "left_behind", t->left_behind);
+		(void)ledger_note(x->sys, &c.a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
+	}
+	arena_done(&c.a);
+}
+
+/* Nobody has used it for a while: is it still of use?  A server that runs inside is, as long as its client lives. */
+static bool is_idle(struct keeper *x)
+{
+	int64_t now = x->sys->mono_us(x->sys);
+
+	if (x->calls || now < x->look_us)
+		return false;
+	x->look_us = now + IDLE_US;
+	return now >= x->used_us + IDLE_US &&
+		(session_is_empty(x->session) || (x->client < 0 && now >= x->used_us + ALONE_US));
+}
+
+/* How long nobody need look. */
+static int patience_ms(const struct keeper *x)
+{
+	int64_t now = x->sys->mono_us(x->sys), until = x->look_us;
+
+	if (x->walk_due_us && x->walk_due_us < until)
+		until = x->walk_due_us;
+	return until <= now ? 0 : (int)((until - now) / 1000 + 1);
+}
+
+static void keep(struct keeper *x)
+{
+	for (;;) {
+		struct run_request *door = &x->base.run; /* what goes through it is heard here, too */
+		struct pollfd p[HEARD + CONNECTIONS_MAX] = { { session_fd(x->session), POLLIN, 0 },
+			{ x->listener, POLLIN, 0 }, { x->client, POLLIN, 0 },
+			{ door->side_fd ? *door->side_fd : -1, POLLIN, 0 } };
+		struct call *of[CONNECTIONS_MAX];
+		size_t n = 0;
+		if (is_idle(x))
+			return;
+		for (struct call *c = x->calls; c && n < CONNECTIONS_MAX; c = c->next) {
+			if (!c->peer)
+				continue;
+			of[n] = c;
+			p[HEARD + n++] = (struct pollfd){ c->socket, POLLIN, 0 };
+		}
+		int ready = poll(p, HEARD + n, patience_ms(x));
+		if (ready < 0 && errno != EINTR)
+			return;
+		if (p[2].revents)
+			return; /* the client has ended */
+		if (x->walk_due_us && x->sys->mono_us(x->sys) >= x->walk_due_us)
+			walk(x);
+		if (ready <= 0)
+			continue;
+		if (p[3].revents)
+			door->on_side(door->side_arg);
+		for (size_t i = 0; i < n; i++)
+			if (p[HEARD + i].revents)
+				hear_wrapper(x, of[i]);
+		if (p[0].revents && !hear_inside(x))
+			return;
+		if (p[1].revents)
+			take_connection(x);
+	}
+}
+
+/* ---- the beginning and the end ---- */
+
+/* The client's process, to be told when it ends; -1 when none is known. */
+static int watch_client(struct sys *s, const struct json *ticket)
+{
+	int64_t pid = json_get_int(ticket, "client_pid", 0);
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+
+	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0))
+		close_fd(&fd), fd = -1;
+	return fd;
+}
+
+/* A socket to the keeper, or -1. */
+static int connect_to(struct sys *s, const char *dir)
+{
+	AUTO(close_fd) int at = -1;
+
+	return file_open_dir(s, AT_FDCWD, dir, &at, NULL) ? -1 : session_connect(at);
+}
+
+/* What keepers that were killed left behind.  Nobody starts another one meanwhile: whoever starts us holds the lock. */
+static void sweep_sessions(struct keeper *x)
+{
+	const char *all = arena_printf(&x->a, "%s/" SESSIONS_DIR, x->home);
+	char **names;
+	size_t n;
+
+	if (file_list(x->sys, &x->a, AT_FDCWD, all, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = arena_printf(&x->a, "%s/%s", all, names[i]);
+		int fd = names[i][0] == '.' ? -2 : connect_to(x->sys, dir);
+		if (fd == -1)
+			file_remove_tree(x->sys, AT_FDCWD, dir);
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static int open_all(struct keeper *x, struct err *e)
+{
+	struct sys *s = x->sys;
+	const char *dir = arena_printf(&x->a, "%s/" SESSIONS_DIR "/%s", x->home, x->name);
+	const char *tree = json_get_text(x->ticket, "tree", "");
+
+	sweep_sessions(x);
+	int rc = workspace_open(s, &x->a, json_get_text(x->ticket, "workspace", ""), 0, &x->ws, e);
+
+	if (rc == OK)
+		rc = kernel_open_unarmed(s, &x->a, x->ws, &x->k, e);
+	if (rc == OK)
+		rc = profiles_get(
+			&x->k.guard.profiles, json_get_text(x->ticket, "profile", ""), &x->base.profile, e);
+	if (rc == OK)
+		rc = file_mkdirs(s, AT_FDCWD, arena_printf(&x->a, "%s/" SESSION_CWD, dir), 0700, e);
+	if (rc == OK)
+		rc = file_open_dir(s, AT_FDCWD, dir, &x->dir, e);
+	if (rc)
+		return rc;
+	x->spec = (struct run_spec){ .cwd = json_get_text(x->ticket, "cwd", "/") };
+	x->base.k = &x->k;
+	x->base.a = &x->a;
+	x->base.spec = &x->spec;
+	x->base.at = guard_at(&x->k.guard, &x->a, x->spec.cwd);
+	x->base.at.work_tree = *tree ? tree : NULL;
+	workspace_stand(s, &x->a, x->ws, x->spec.cwd);
+	x->base.id = arena_printf(&x->a, "session-%s", x->name);
+	x->base.row = json_new(&x->a, JSON_OBJECT);
+	x->base.happened = json_new(&x->a, JSON_OBJECT);
+	rc = task_egress_open(&x->base, e);
+	if (rc)
+		return rc;
+	task_egress_listen(&x->base);
+	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
+	task_rules(&x->base);
+	x->closed = json_new(&x->a, JSON_ARRAY);
+	(void)not_closed_yet(x, &x->a, x->base.rules.hidden);
+	(void)not_closed_yet(x, &x->a, x->base.rules.read_only);
+	x->closed_before = x->closed->n;
+	x->walked_us = s->now_us(s);
+	x->used_us = s->mono_us(s);
+	x->look_us = x->used_us + IDLE_US;
+	rc = session_start(&x->base.rules, &x->session, e);
+	if (rc == OK)
+		rc = (x->listener = session_listen(x->dir)) < 0
+			? err_sys(e, "SESSION_START", "cannot listen in the session's directory")
+			: OK;
+	x->client = watch_client(s, x->ticket);
+	return rc;
+}
+
+static void close_all(struct keeper *x)
+{
+	struct err e = { 0 };
+
+	session_end(&x->session);
+	/* Nobody is left who could be told of a row that is lost. */
+	(void)task_egress_close(&x->base, &e);
+	(void)recorder_finish(&x->k.recorder, &x->a, &e);
+	if (x->walk_due_us)
+		walk(x);
+	task_tmp_give(x->sys, &x->base.tmp);
+	if (x->dir >= 0)
+		file_remove_tree(
+			x->sys, AT_FDCWD, arena_printf(&x->a, "%s/" SESSIONS_DIR "/%s", x->home, x->name));
+	tickets_sweep(x->sys, &x->a, x->home);
+	kernel_close(&x->k);
+	workspace_close(x->ws);
+}
+
+struct beginning {
+	struct sys *sys;
+	const char *home, *name;
+	const struct json *ticket;
+};
+
+/* Its whole life.  `ready` hears once how it began. */
+static void be_keeper(void *arg, int ready)
+{
+	const struct beginning *b = arg;
+	struct keeper *x = calloc(1, sizeof(*x));
+	struct err e = { 0 };
+
+	if (!x)
+		_exit(1);
+	*x = (struct keeper){ .sys = b->sys,
+		.home = b->home,
+		.name = b->name,
+		.ticket = b->ticket,
+		.dir = -1,
+		.listener = -1,
+		.client = -1,
+		.base = { .tmp = { .fd = -1, .rack = -1 } } };
+	int rc = open_all(x, &e);
+	e.rc = rc;
+	(void)!x->sys->write(x->sys, ready, &e, sizeof(e));
+	close(ready);
+	if (rc == OK)
+		keep(x);
+	close_all(x);
+	_exit(0);
+}
+
+static int keeper_start(
+	struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, struct err *e)
+{
+	struct beginning b = { s, helm_home, ticket_session(a, ticket), ticket };
+	struct err said = { 0 };
+	int ready[2];
+
+	if (pipe2(ready, O_CLOEXEC))
+		return err_sys(e, "SESSION_START", "cannot start a session");
+	int rc = session_detach(s, ready[1], be_keeper, &b);
+	close(ready[1]);
+	AUTO(close_fd) int from = ready[0];
+	struct pollfd p = { from, POLLIN, 0 };
+	if (rc || poll(&p, 1, START_MS) <= 0 ||
+		s->read(s, from, &said, sizeof(said)) != (ssize_t)sizeof(said))
+		return err_set(e, E_IO, "SESSION_START", "the session could not be started");
+	if (said.rc)
+		*e = said;
+	return said.rc;
+}
+
+/* ---- in the wrapper ---- */
+
+int keeper_connect(struct sys *s, struct arena *a, const char *helm_home, const struct json *ticket, int *ret,
+	struct err *e)
+{
+	const char *all = arena_printf(a, "%s/" SESSIONS_DIR, helm_home), *name = ticket_session(a, ticket);
+	const char *dir = arena_printf(a, "%s/%s", all, name);
+	AUTO(close_fd) int lock = -1;
+	int rc;
+
+	*ret = connect_to(s, dir);
+	if (*ret >= 0)
+		return OK;
+	rc = file_mkdirs(s, AT_FDCWD, all, 0700, e);
+	if (rc == OK)
+		rc = file_lock(s, AT_FDCWD, arena_printf(a, "%s/.lock", all), START_MS, &lock, e);
+	if (rc == OK && (*ret = connect_to(s, dir)) < 0) {
+		rc = keeper_start(s, a, helm_home, ticket, e);
+		*ret = rc ? -1 : connect_to(s, dir);
+	}
+	return rc || *ret >= 0
+		? rc
+		: err_sys(e, "SESSION_START", "the session that was started cannot be reached");
+}
