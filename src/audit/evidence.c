@@ -27,8 +27,7 @@ enum {
 	PART_BYTES = 16 << 20,
 	READ_STEP = 256 << 10,
 	LINE_LIMIT = 64 << 20,
-	TAIL_BYTES = 1 << 20,
-	NEWER = 1024
+	TAIL_BYTES = 1 << 20
 };
 #define LEDGER_PART ((uint64_t)1 << 32)
 
@@ -60,12 +59,6 @@ struct making {
 };
 
 /* What was collected so far, and what the pack will say about itself. */
-/* What the log's leaf must be, as far as the receipt was seen. */
-struct newer_leaf {
-	bool is_seen;
-	struct hash leaf;
-};
-
 struct collection {
 	struct sys *sys;
 	struct arena *a;
@@ -83,9 +76,6 @@ struct collection {
 	uint64_t key_seams; /* changes of keys among the receipts, */
 	struct buf keys; /* and their lines */
 	struct json *head;
-	uint64_t head_size; /* leaves that the newest head speaks of, */
-	struct hash head_root;
-	struct newer_leaf *newer; /* and those of receipts behind it, NEWER at most */
 	const char *actor, *policy_hash, *newest;
 	int64_t newest_us;
 	bool has_actors; /* more than one */
@@ -432,20 +422,6 @@ static void take_single(struct collection *c, uint64_t line, off_t at, struct by
 }
 
 /* The position is the receipt's place in the chain, so that a name does not depend on the selection. */
-/* A head covers all leaves before it at once; of the few receipts behind it each is remembered by itself. */
-static void note_leaf(struct collection *c, struct json *receipt, int64_t clock)
-{
-	struct hash chain;
-	uint64_t i = (uint64_t)clock - c->head_size - 1;
-
-	if (clock < 1 || (uint64_t)clock <= c->head_size || i >= NEWER ||
-		receipt_chain_hash(&c->row, receipt, chain.b, NULL))
-		return;
-	if (!c->newer)
-		c->newer = arena_zalloc(c->a, NEWER, sizeof(*c->newer));
-	c->newer[i] = (struct newer_leaf){ true, merkle_leaf(chain.b, SHA256_SIZE) };
-}
-
 static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
 	struct collection *c = arg;
@@ -462,7 +438,6 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	bool is_seam = text_eq(json_get_text(receipt, "effect_id", ""), KEY_EFFECT);
 	bool is_wanted = is_chosen(c, receipt);
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
-	note_leaf(c, receipt, clock);
 	if ((!is_wanted && !is_seam) || clock < 1)
 		return OK;
 	if (is_wanted)
@@ -652,87 +627,29 @@ static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* The leaves of the cut, whole lines of them at a time, to fn. */
-static int each_leaves(const struct evidence *x, uint64_t n,
-	int (*fn)(void *arg, const char *lines, size_t n, struct err *e), void *arg, struct err *e)
+/* The leaves of the cut, some at a time; with `to` NULL only through the digest. */
+static int read_leaves(
+	const struct evidence *x, struct sink *to, struct sha256 *digest, uint64_t n, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const size_t most = READ_STEP / LEAF_TEXT * LEAF_TEXT;
-	char *step = arena_text(&a, most);
+	char *step = arena_text(&a, READ_STEP);
 	int rc = OK;
 
 	for (uint64_t at = 0; rc == OK && at < n;) {
-		size_t k = n - at < most ? (size_t)(n - at) : most;
+		size_t k = n - at < READ_STEP ? (size_t)(n - at) : READ_STEP;
 		rc = log_file_read(&x->cut, &x->cut.leaves, step, k, (off_t)at, e);
-		if (rc == OK)
-			rc = fn(arg, step, k, e);
+		if (rc == OK && digest)
+			sha256_add(digest, step, k);
+		if (rc == OK && to)
+			rc = to->write(to, step, k, e);
 		at += k;
 	}
 	return rc;
 }
 
-static int put_leaves(void *arg, const char *lines, size_t n, struct err *e)
-{
-	struct sink *to = arg;
-
-	return to->write(to, lines, n, e);
-}
-
-/* Leaves are derived from the chain, so they are never believed against it: a pack with a wrong one would not verify, and nobody
- * would know before it is needed. */
-struct looking {
-	const struct collection *c;
-	struct sha256 digest;
-	struct merkle tree;
-	uint64_t n;
-	bool is_wrong;
-};
-
-static bool is_root(const struct merkle *tree, const struct hash *root)
-{
-	struct hash own = merkle_head(tree);
-
-	return hash_eq(&own, root);
-}
-
-static int look_at_leaves(void *arg, const char *lines, size_t n, struct err *e)
-{
-	struct looking *l = arg;
-	const struct collection *c = l->c;
-
-	(void)e;
-	sha256_add(&l->digest, lines, n);
-	for (size_t at = 0; at < n; at += LEAF_TEXT, l->n++) {
-		struct hash leaf;
-		uint64_t i = l->n - c->head_size;
-		if (lines[at + LEAF_TEXT - 1] != '\n' ||
-			!hex_decode(lines + at, LEAF_TEXT - 1, leaf.b, SHA256_SIZE, true)) {
-			l->is_wrong = true;
-		} else if (l->n < c->head_size) {
-			merkle_append(&l->tree, &leaf);
-			l->is_wrong |= l->tree.size == c->head_size && !is_root(&l->tree, &c->head_root);
-		} else if (i < NEWER && c->newer && c->newer[i].is_seen) {
-			l->is_wrong |= !hash_eq(&leaf, &c->newer[i].leaf);
-		}
-	}
-	return OK;
-}
-
 static int give_leaves(const struct pack_item *item, struct sink *to, struct err *e)
 {
-	return each_leaves(item->arg, item->size_bytes, put_leaves, to, e);
-}
-
-/* How far the newest head reaches. */
-static int look_at_head(struct collection *c, struct err *e)
-{
-	int rc = log_file_lines(&c->x->cut, &c->x->cut.heads, keep_head, c, e);
-	int64_t size = rc || !c->head ? 0 : json_get_int(c->head, "tree_size", 0);
-
-	if (size > 0 && hash_from_hex(json_get_text(c->head, "root_hash", ""), &c->head_root))
-		c->head_size = (uint64_t)size;
-	c->head = NULL; /* its memory is used again */
-	return rc;
+	return read_leaves(item->arg, to, NULL, item->size_bytes, e);
 }
 
 /* Head and leaves of the same moment as the receipts.  Leaves are optional: without them a reader cannot
@@ -741,7 +658,7 @@ static int take_log(struct collection *c, struct err *e)
 {
 	const struct log_cut *cut = &c->x->cut;
 	struct pack_item leaves = { .path = "transparency/leaves.txt", .give = give_leaves, .arg = c->x };
-	struct looking l = { .c = c };
+	struct sha256 digest;
 	struct buf b;
 	int rc = log_file_lines(cut, &cut->heads, keep_head, c, e);
 
@@ -753,13 +670,9 @@ static int take_log(struct collection *c, struct err *e)
 	leaves.size_bytes = (uint64_t)cut->leaves.size_bytes / LEAF_TEXT * LEAF_TEXT;
 	if (rc || !leaves.size_bytes)
 		return rc;
-	sha256_begin(&l.digest);
-	rc = each_leaves(c->x, leaves.size_bytes, look_at_leaves, &l, e);
-	sha256_end(&l.digest, leaves.digest.b);
-	if (rc == OK && l.is_wrong)
-		return err_set(e, E_CORRUPT, "LOG_LEAVES",
-			"the leaves of the log are not those of its receipts, and a pack with them would not verify; "
-			"'helm log repair' makes them again");
+	sha256_begin(&digest);
+	rc = read_leaves(c->x, NULL, &digest, leaves.size_bytes, e);
+	sha256_end(&digest, leaves.digest.b);
 	add_item(c, leaves);
 	return rc;
 }
@@ -825,10 +738,8 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	if (rc == OK) {
 		end_where_it_is_sure(&c);
 		log_cut_release(&ret->cut);
-		rc = look_at_head(&c, e);
-	}
-	if (rc == OK)
 		rc = take_chain(&c, e);
+	}
 	if (rc == OK)
 		rc = take_ledgers(&c, state_fd, e);
 	if (rc == OK && ret->n <= c.key_seams)

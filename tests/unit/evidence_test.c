@@ -194,32 +194,6 @@ static void beside_a_writer(void **state)
 	assert_true(meanwhile.looks > 5);
 }
 
-/* A wrong leaf, wherever it is, below a head or behind it, makes no pack. */
-static void wrong_leaves(void **state)
-{
-	(void)state;
-	for (int with_head = 1; with_head >= 0; with_head--) {
-		if (!with_head)
-			assert_int_equal(unlinkat(t.fd, "log/heads.jsonl", 0), 0);
-		for (off_t line = 0; line < ISSUED; line++) {
-			AUTO(close_fd) int fd = openat(t.fd, "log/leaves", O_RDWR);
-			struct pack_item *items;
-			struct evidence x;
-			char was, now;
-			assert_int_equal(pread(fd, &was, 1, line * 65 + 7), 1);
-			now = was == '0' ? '1' : '0';
-			assert_int_equal(pwrite(fd, &now, 1, line * 65 + 7), 1);
-			assert_int_equal(evidence_collect(sys_real(), &a, t.fd,
-						 &(struct evidence_choice){ 0 }, &x, &e),
-				E_CORRUPT);
-			assert_string_equal(e.code, "LOG_LEAVES");
-			evidence_close(&x);
-			assert_int_equal(pwrite(fd, &was, 1, line * 65 + 7), 1);
-			assert_true(collect(&(struct evidence_choice){ 0 }, &items) > 0);
-		}
-	}
-}
-
 static void by_task(void **state)
 {
 	(void)state;
@@ -322,7 +296,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(everything, setup, teardown),
 		cmocka_unit_test(beside_a_writer),
-		cmocka_unit_test_setup_teardown(wrong_leaves, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_task, setup, teardown),
 		cmocka_unit_test_setup_teardown(by_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(dishonest_exporter, setup, teardown),
