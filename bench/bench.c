@@ -74,6 +74,10 @@ static const struct bench_row rows[] = {
 		"alone" },
 	{ "egress_rate", bench_egress_rate, 0.5, true,
 		"bytes through the door to named hosts, against the same through one loopback connection" },
+	{ "session_decide", bench_session_decide, 2, false,
+		"a hook inside a supervised session on a call that is decided and signed, against /bin/true" },
+	{ "session_storm", bench_session_storm, 6, false,
+		"the slowest of 32 such hooks at once in one session, none of them lost, against one alone" },
 };
 
 static double read_clock(clockid_t clock)
@@ -229,6 +233,8 @@ int main(int argc, char **argv)
 	int64_t rounds = 5;
 	int result = 0, named = 0;
 
+	if (argc == 5 && text_eq(argv[1], "--inside") && text_int(argv[4], &rounds))
+		return bench_inside(argv[2], argv[3], (int)rounds);
 	for (int i = 1; i < argc; i++) {
 		if (text_eq(argv[i], "--list"))
 			return list();

@@ -62,5 +62,8 @@ bench_fn bench_hook_after, bench_hook_storm, bench_egress_rate, bench_contained_
 bench_fn bench_log_check_warm, bench_log_edge_lost, bench_export_million;
 bench_fn bench_report_large, bench_task_list_large, bench_memory_rebuild, bench_memory_report,
 	bench_memory_doctor;
+bench_fn bench_session_decide, bench_session_storm;
+/* What helm-bench does inside a session, for the two above. */
+int bench_inside(const char *helm, const char *input, int rounds);
 
 #endif

@@ -134,6 +134,14 @@ extern const struct opt profile_run_opts[], run_opts[];
 int cmd_profile_run(struct cli *r, struct err *e);
 int cmd_run(struct cli *r, struct err *e);
 
+/* cmd_agent.c */
+extern const struct opt agent_opts[], agent_list_opts[];
+int cmd_agent(struct cli *r, struct err *e);
+int cmd_agent_list(struct cli *r, struct err *e);
+int cmd_agent_report(struct cli *r, struct err *e);
+int cmd_agent_stop(struct cli *r, struct err *e);
+int cmd_outside(struct cli *r, struct err *e);
+
 /* cmd_contained.c */
 extern const struct opt contained_opts[];
 int cmd_contained(struct cli *r, struct err *e);

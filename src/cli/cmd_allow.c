@@ -93,6 +93,6 @@ int cmd_allow(struct cli *r, struct err *e)
 	if (text_eq(verb, "remove") && r->arg_count == 2)
 		return strchr(r->args[1], '/') ? change(r, absolute(r, r->args[1]), false, true, e)
 					       : change(r, r->args[1], true, true, e);
-	return err_set(
-		e, E_USAGE, "USAGE_ARGUMENTS", "say 'allow path PATH', 'allow host HOST[:PORT]', 'allow remove PATH|HOST' or 'allow list'");
+	return err_set(e, E_USAGE, "USAGE_ARGUMENTS",
+		"say 'allow path PATH', 'allow host HOST[:PORT]', 'allow remove PATH|HOST' or 'allow list'");
 }

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "clients/clients.h"
-#include "kernel/hook.h"
+#include "kernel/agent/agent.h"
 #include "verify/verify.h"
 
 #include <fcntl.h>
@@ -145,13 +145,13 @@ static void set_deadline(struct cli *r, const struct client *c)
 
 /* Whatever is wrong with reading the payload is told as HOOK_PAYLOAD, which refuse_for() answers in the
  * safest way. */
-static int read_call(struct cli *r, const struct client *c, struct tool_call *ret, struct err *e)
+static int read_call(struct cli *r, const struct client *c, struct bytes *ret_payload, struct tool_call *ret,
+	struct err *e)
 {
-	struct bytes payload;
-	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, &payload, e);
+	int rc = file_read(r->sys, r->a, AT_FDCWD, "-", HOOK_LIMIT, FILE_FOLLOW, ret_payload, e);
 
 	if (rc == OK)
-		rc = clients_read_call(c, r->a, payload, ret, e);
+		rc = clients_read_call(c, r->a, *ret_payload, ret, e);
 	if (rc)
 		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
 	return rc;
@@ -166,6 +166,24 @@ static int open_kernel(struct cli *r, struct kernel *ret, struct err *e)
 	return rc ? rc : kernel_open_unarmed(r->sys, r->a, r->ws, ret, e);
 }
 
+/* Inside a supervised session the supervisor decides; it alone has the key. */
+static int settle_call(struct cli *r, const struct client *c, struct bytes payload,
+	const struct tool_call *call, struct hook_answer *ret, struct err *e)
+{
+	struct kernel k;
+	int rc = agent_ask_hook(r->sys, r->a, c->name, payload, ret, e);
+
+	if (rc != E_MISSING || !text_eq(e->code, "AGENT_NONE"))
+		return rc;
+	*e = (struct err){ 0 };
+	rc = open_kernel(r, &k, e);
+	if (rc)
+		return rc;
+	rc = hook_before(&k, r->a, c->name, c->speech->can_ask, call, ret, e);
+	kernel_close(&k);
+	return rc;
+}
+
 /* The same call inside the walls. There no question is needed, so "allow" says that the client need not put its own. */
 static int wrap(
 	struct cli *r, const struct client *c, const struct tool_call *call, const struct hook_answer *answer)
@@ -173,8 +191,12 @@ static int wrap(
 	bool asks = answer->verdict == V_ESCALATE;
 
 	say(r,
-		c->speech->rewrite(r->a, asks ? "ask" : "allow", call, answer->contained,
-			asks ? answer->text : "it runs inside the walls of its profile"));
+		c->speech->rewrite(r->a, asks ? "ask" : "allow", call,
+			answer->instead ? answer->instead : answer->contained,
+			asks ? answer->text
+				: answer->instead
+				? "a person has permitted it: it is carried out outside the walls, once"
+				: "it runs inside the walls of its profile"));
 	return 0;
 }
 
@@ -183,42 +205,44 @@ static int wrap(
 int cmd_hook_pre_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
+	struct bytes payload;
 	struct tool_call call;
-	struct kernel k;
 	struct hook_answer answer;
 
 	if (!c)
 		return e->rc;
 	set_deadline(r, c);
-	int rc = read_call(r, c, &call, e);
+	int rc = read_call(r, c, &payload, &call, e);
 	if (rc == OK)
-		rc = open_kernel(r, &k, e);
+		rc = settle_call(r, c, payload, &call, &answer, e);
 	if (rc)
 		return refuse_for(r, c, e);
-	rc = hook_before(&k, r->a, c->name, c->speech->can_ask, &call, &answer, e);
-	kernel_close(&k);
-	if (rc)
-		return refuse_for(r, c, e);
-	if (answer.contained)
+	if (answer.contained || (answer.verdict == V_ALLOW && answer.instead && c->speech->rewrite))
 		return wrap(r, c, &call, &answer);
 	/* Silence lets the client ask its own questions. */
 	if (answer.verdict == V_ALLOW)
 		return 0;
-	return refuse(r, c, answer.verdict == V_ESCALATE, answer.text, answer.short_text);
+	return refuse(r, c, answer.verdict == V_ESCALATE && !answer.is_asked_elsewhere, answer.text,
+		answer.short_text);
 }
 
 /* After the call there is nothing to stop, so errors are only errors here. */
 int cmd_hook_post_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
+	struct bytes payload;
 	struct tool_call call;
 	struct kernel k;
 
 	if (!c)
 		return e->rc;
-	int rc = read_call(r, c, &call, e);
-	if (rc == OK)
-		rc = open_kernel(r, &k, e);
+	int rc = read_call(r, c, &payload, &call, e);
+	if (rc)
+		return rc;
+	rc = agent_ask_hook(r->sys, r->a, c->name, payload, NULL, e);
+	if (rc != E_MISSING || !text_eq(e->code, "AGENT_NONE"))
+		return rc;
+	rc = open_kernel(r, &k, e);
 	if (rc)
 		return rc;
 	rc = hook_after(&k, r->a, c->name, &call, e);

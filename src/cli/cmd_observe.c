@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "cli/cmd_approval.h"
+#include "kernel/agent/agent.h"
 #include "kernel/standing.h"
 
 #include <fcntl.h>
@@ -183,19 +184,28 @@ static void print_brief(struct cli *r, const struct json *doc)
 int cmd_status(struct cli *r, struct err *e)
 {
 	struct observed o = observed_from(r);
-	struct json *doc, *now = standing(r->sys, r->a, r->ws);
+	struct json *doc, *session, *now = standing(r->sys, r->a, r->ws);
 	bool brief = opt_flag(r, "brief");
+	const bool is_inside = agent_ask_status(r->sys, r->a, &session, e) == OK;
 	int rc = brief ? observe_brief(&o, now, &doc, e) : observe_status(&o, now, &doc, e);
 
 	if (rc)
 		return rc;
 	if (opt_flag(r, "public"))
 		observe_make_public(r->a, doc, r->ws->home);
+	if (is_inside)
+		json_set(r->a, doc, "agent_session", session);
 	if (!r->path_option)
 		workspace_stand(r->sys, r->a, r->ws, NULL);
 	/* Only told when the user stands in another tree than the workspace's own. */
 	if (!text_eq(r->ws->tree, r->ws->root) && !opt_flag(r, "public"))
 		json_sets(r->a, doc, "tree", text_safe(r->a, r->ws->tree, strlen(r->ws->tree), false));
+	if (is_inside && !r->is_json)
+		out(r, "inside session %s (%s under %s): %lld calls, %lld asked, %lld refused\n",
+			json_get_text(session, "task_id", ""), json_get_text(session, "client", ""),
+			json_get_text(session, "profile", ""), (long long)json_get_int(session, "calls", 0),
+			(long long)json_get_int(session, "asked", 0),
+			(long long)json_get_int(session, "refused", 0));
 	if (r->is_json)
 		out_json(r, doc);
 	else if (brief)

@@ -16,7 +16,8 @@ const struct family families[] = {
 	{ "guard", "what would be decided, and why" },
 	{ "profile", "what a run may do, by name" },
 	{ "task", "tasks and their states" },
-	{ "workspace", "what was decided about a place; accepting what it brings along" },
+	{ "agent", "an agent client inside walls, supervised" },
+	{ "workspace", "what was decided about a place, and trust" },
 	{ "approval", "what waits for your answer; what was granted" },
 	{ "egress", "which hosts runs may reach, by name" },
 	{ "setup", "put Helm in front of an agent client" },
@@ -85,6 +86,24 @@ static const struct cmd row_help = { KNOWN(help), "[COMMAND [VERB] | GROUP]", 0,
 static const struct cmd row_run = { KNOWN(run), "-- COMMAND [ARGS...]", 0, 0,
 	"run a command under the default profile", "Short for 'profile run' with the default profile.",
 	"$ helm run -- git status --short", run_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_run };
+
+static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
+	"run a whole agent client inside the walls of a profile, and answer for it outside",
+	"CLIENT is claude-code, codex, or any program.  Everything it starts runs inside the same walls, on a terminal of its own.  "
+	"Its hooks ask this process, which has the key and writes the record.  "
+	"What a person has permitted and the walls do not let through (git push) is carried out here, once, exactly as it was judged.  "
+	"The exit code is the client's own.",
+	"$ helm agent list", agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
+
+static const struct cmd row_agent_list = { KNOWN(agent_list), "", 0, 0, "list the sessions that are running",
+	NULL, "$ helm agent list --all", agent_list_opts, NEEDS_WORKSPACE, cmd_agent_list };
+
+static const struct cmd row_agent_report = { KNOWN(agent_report), "[TASK]", 0, 1,
+	"one page about a session: what was done, asked, refused, can be undone, left the walls",
+	"Without TASK the newest session.", NULL, NULL, NEEDS_WORKSPACE, cmd_agent_report };
+
+static const struct cmd row_agent_stop = { KNOWN(agent_stop), "TASK", 1, 1,
+	"end a session with everything in it", NULL, NULL, NULL, NEEDS_WORKSPACE, cmd_agent_stop };
 
 static const struct cmd row_profile_run = { KNOWN(profile_run), "PROFILE -- COMMAND [ARGS...]", 1, 1,
 	"run a command under a profile",
@@ -366,8 +385,7 @@ static const struct cmd row_log_anchor = { KNOWN(log_anchor), "", 0, 0,
 	"A git reference keeps all heads, as commits; push it to where nobody can rewrite it.",
 	NULL, log_anchor_opts, NEEDS_WORKSPACE, cmd_log_anchor };
 
-static const struct cmd row_archive = { KNOWN(archive), "", 0, 0,
-	"move old closed files of the record to another place, on record",
+static const struct cmd row_archive = { KNOWN(archive), "", 0, 0, "move old closed files of the record away",
 	"Whole files only, of the chain and of the ledgers, and only those in which everything is older.  "
 	"A signed receipt says what went where, and what says so stays in their place: 'helm log check' reads them where they are now, or "
 	"says that it cannot.  "
@@ -442,7 +460,7 @@ static const struct cmd row_profile_rollback = { KNOWN(profile_rollback), "", 0,
 	NEEDS_WORKSPACE, cmd_profile_rollback };
 
 static const struct cmd row_allow = { KNOWN(allow), "list|path|host|remove [PATH|HOST]", 1, 2,
-	"let runs here write in one more place, or reach one more host",
+	"one more place to write in, or host to reach",
 	"'allow path PATH' lets every run here that may write at all write below PATH, too, and guards judge it like the work tree; checkpoints do not hold it.  "
 	"'allow host HOST[:PORT]' lets the door of profiles that name hosts admit it (rules as in 'helm egress list').  "
 	"Takes a person at a terminal of their own, or a registered key; what must stay closed cannot be allowed.  "
@@ -553,6 +571,12 @@ static const struct cmd row_hook_post_tool = { KNOWN(hook_post_tool), "", 0, 0,
 	"record what became of a tool call",
 	"Reads the client's payload on standard input and binds the outcome to the decision of the same call.",
 	NULL, hook_opts, 0, cmd_hook_post_tool };
+
+static const struct cmd row_outside = { KNOWN(outside), "DECISION", 1, 1,
+	"inside a supervised session: have done what a decision permits outside of its walls",
+	"A hook's answer puts this in the place of a command that a person has permitted and the walls do not let through.  "
+	"It works once, in that session only.",
+	NULL, NULL, 0, cmd_outside };
 
 static const struct cmd row_contained = { KNOWN(contained), "ID", 1, 1,
 	"run an allowed shell call of an agent client inside the walls of its profile",

@@ -128,6 +128,42 @@ static const struct client_setup setup = { .file = ".claude/settings.json",
 	.entry = claude_entry,
 	.look = claude_look };
 
+/* Settings on the command line win over those of user and project, so nothing that is written inside switches our hooks off.  An
+ * entry that the settings have, too, is run once: it is the same command. */
+static const char *const *claude_arm(struct arena *a, const char *before, const char *after)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
+	const char **words = arena_zalloc(a, 3, sizeof(*words));
+	struct buf text;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct json *groups = json_new(a, JSON_ARRAY);
+		json_push(a, groups,
+			claude_entry(
+				a, setup.events[i].verb[1] == 'r' ? before : after, setup.events[i].verb));
+		json_set(a, hooks, setup.events[i].event, groups);
+	}
+	json_setb(a, doc, "disableAllHooks", false);
+	json_set(a, doc, "hooks", hooks);
+	buf_init(&text, a);
+	json_write(&text, doc, 0);
+	words[0] = "--settings";
+	words[1] = text.p;
+	return words;
+}
+
+static const struct client_session session = { .program = "claude",
+	.state = NAMES(".claude/", ".claude.json", ".claude.json.backup", ".cache/claude-cli-nodejs/"),
+	.closed = NAMES(".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/",
+		".claude/commands/", ".claude/agents/", ".claude/skills/", ".claude/plugins/",
+		".claude/output-styles/", ".claude/CLAUDE.md"),
+	.variables = NAMES("ANTHROPIC_", "CLAUDE_", "DISABLE_", "IS_SANDBOX", "MCP_",
+		"BASH_DEFAULT_TIMEOUT_MS", "BASH_MAX_TIMEOUT_MS", "MAX_THINKING_TOKENS"),
+	.tmp_variable = "CLAUDE_CODE_TMPDIR",
+	.hosts = NAMES("api.anthropic.com", "console.anthropic.com", "claude.ai", "platform.claude.com"),
+	.url_variable = "ANTHROPIC_BASE_URL",
+	.arm = claude_arm };
+
 const struct client client_claude_code = { .name = "claude-code",
 	.alias = "claude",
 	.title = "Claude Code",
@@ -137,4 +173,5 @@ const struct client client_claude_code = { .name = "claude-code",
 		{ ".claude/hooks/", CARE_CLOSED }, { ".claude.json", CARE_CLOSED },
 		{ ".mcp.json", CARE_ASK }),
 	.speech = &speech,
-	.setup = &setup };
+	.setup = &setup,
+	.session = &session };

@@ -89,6 +89,23 @@ struct client_setup {
 	void (*look)(struct client_look *l); /* or NULL */
 };
 
+/* ---- all of it inside walls ---- */
+
+/* What it needs there.  Paths are below the home directory, and one that ends in "/" is a directory; lists end in NULL. */
+struct client_session {
+	const char *program; /* looked up in PATH */
+	const char *const *state; /* its own files, which it writes */
+	const char *const
+		*closed; /* of those: what steers it or makes it start programs, and must not change */
+	const char *const *variables; /* beginnings of the names of variables that are for it */
+	const char *tmp_variable; /* names its directory for temporary files; or NULL */
+	const char *const *hosts; /* of its service: for the door of a session whose network is by name */
+	const char *url_variable; /* by which a person names another service for it; or NULL */
+	/* Words for its command line that arm our hooks for this session alone, whatever its settings say, ending in NULL.  `before` and
+	 * `after` are the commands of the two hooks.  NULL: it knows no such words, and its settings must be armed. */
+	const char *const *(*arm)(struct arena *a, const char *before, const char *after);
+};
+
 /* ---- a client ---- */
 
 struct client {
@@ -98,6 +115,7 @@ struct client {
 	const struct client_file *files; /* ends in a NULL path */
 	const struct client_speech *speech; /* NULL: we know no hook of it */
 	const struct client_setup *setup; /* NULL: its settings cannot be edited in place */
+	const struct client_session *session; /* NULL: we do not know what it needs */
 	const char *
 		paste; /* for a hook without setup: what a person does with the command that follows; or NULL */
 };

@@ -123,10 +123,19 @@ static const struct client_setup setup = { .file = ".codex/hooks.json",
 	.entry = claude_entry_plain,
 	.look = codex_look };
 
+static const struct client_session session = { .program = "codex",
+	.state = NAMES(".codex/"),
+	.closed = NAMES(".codex/config.toml", ".codex/hooks.json", ".codex/hooks/", ".codex/rules/",
+		".codex/prompts/", ".codex/skills/", ".codex/AGENTS.md"),
+	.variables = NAMES("OPENAI_", "CODEX_"),
+	.hosts = NAMES("api.openai.com", "chatgpt.com", "auth.openai.com"),
+	.url_variable = "OPENAI_BASE_URL" };
+
 const struct client client_codex = { .name = "codex",
 	.title = "Codex",
 	.marks = MARKS("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"),
 	.files = FILES({ ".codex/config.toml", CARE_CLOSED }, { ".codex/hooks.json", CARE_CLOSED },
 		{ ".codex/hooks*", CARE_CLOSED }, { ".codex/hooks/", CARE_CLOSED }),
 	.speech = &speech,
-	.setup = &setup };
+	.setup = &setup,
+	.session = &session };

@@ -25,6 +25,7 @@ CLIENTS(CLIENTS_ROW)
 
 /* Lists inside a row. */
 #define MARKS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define FILES(...) ((const struct client_file[]){ __VA_ARGS__, { NULL, CARE_NONE } })
 
 enum { CLIENT_TIMEOUT_S = 30 };

@@ -33,6 +33,7 @@ struct run_request {
 	bool capture; /* pass output through and keep tails and digests; off on a terminal */
 	bool quiet; /* captured output is not passed on to our own streams */
 	const struct sandbox_rules *rules;
+	bool is_session; /* the whole of an agent client: see below */
 	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in
 	 * `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);
@@ -76,6 +77,25 @@ int run_go(struct running *r, struct err *e);
  * nothing was executed: SANDBOX_REFUSED when a required wall is missing, RUN_CHANGED when last_look
  * refused. */
 int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, struct err *e);
+/* ---- sessions ----
+ *
+ * The command of a session is an agent client with all that it starts.  Where one of our streams is a terminal the session gets a
+ * pseudo-terminal of its own instead, and everything is passed on between the two: keys, output, size, Ctrl-Z.  Other streams
+ * are inherited.  With rules->desk whatever runs inside can ask us. */
+
+/* Where they ask; -1: nowhere.  From run_go() to run_end(). */
+int run_desk(const struct running *r);
+
+enum { DESK_PROTOCOL = 0x48454c4d }; /* no protocol of AF_UNIX */
+struct desk_caller {
+	int fd; /* a stream socket to the caller; the receiver closes it */
+	pid_t pid; /* who called, as the kernel says */
+};
+/* Outside: wait for the next who asks.  -1 when nobody is left who could, or `stop` can be read. */
+int desk_accept(int desk, int stop, struct desk_caller *ret);
+/* Inside: a socket to whoever supervises this process; -1 when nobody does. */
+int desk_connect(void);
+
 /* Nothing of it is left, and terminal and signals are ours again.  Without run_go() nothing was ever
  * executed; what still runs is killed.  For AUTO(); NULL is fine. */
 void run_end(struct running **r);

@@ -18,6 +18,9 @@
 #include "execute/execute.h"
 
 #include "base/text.h"
+#include "execute/become.h"
+#include "execute/hand.h"
+#include "execute/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +45,7 @@ enum { EXIT_REFUSED = 125, STACK_BYTES = 256 << 10, CHUNK_BYTES = 64 << 10 };
 
 struct pipes {
 	int out[2], err[2], control[2];
+	int hand[2]; /* of a session: the ward gives us what it has made inside */
 };
 
 /* What helm, warden and ward share. */
@@ -51,6 +55,8 @@ struct stage {
 	const char **shell_argv;
 	struct pipes pipes; /* never changed once the keeper runs: the warden looks here when it gets to it */
 	int terminal; /* to be given away, or -1 */
+	struct terminal relay; /* of a session */
+	int master; /* our side of the session's terminal, as the warden has it; or -1 */
 	char *stacks; /* the keeper's; it lends the lower two thirds to ward and warden */
 	pthread_t keeper;
 	sem_t started, gate;
@@ -70,6 +76,8 @@ struct watch {
 	struct run_result *result;
 	struct stage *stage;
 	pid_t warden;
+	pid_t group; /* that is signalled: the warden's, or in a session the ward's own */
+	int desk; /* of a session, or -1 */
 	struct pipes pipes; /* what of them is still open here */
 	int pid_fd, signal_fd;
 	int control; /* "stopped" and "ended" from the warden; in pipes */
@@ -90,6 +98,12 @@ struct running {
 	bool is_open; /* the gate */
 };
 
+static void close_pair(int pair[2])
+{
+	close_fd(&pair[0]);
+	close_fd(&pair[1]);
+}
+
 /* ---- in the ward ---- */
 
 /* A handler of helm's would run in the command's process until it executes. */
@@ -105,60 +119,6 @@ static void unblock_signals(void)
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* The command's own PATH, not helm's: it is looked up as the command would look it up itself. */
-static const char *get_path(const char *const *environment)
-{
-	for (; environment && *environment; environment++)
-		if (text_starts(*environment, "PATH="))
-			return *environment + strlen("PATH=");
-	return "/usr/bin:/bin";
-}
-
-/* Returns only when it failed, with errno.  A script without a line that names its interpreter goes to the
- * shell, as everywhere. */
-static void execute_file(struct stage *st, const char *file)
-{
-	char *const *environment = (char *const *)st->request->environment;
-
-	execve(file, (char *const *)st->request->argv, environment);
-	if (errno != ENOEXEC)
-		return;
-	st->shell_argv[1] = file;
-	execve(st->shell_argv[0], (char *const *)st->shell_argv, environment);
-	errno = ENOEXEC;
-}
-
-/* Like execvp(), but with the PATH of the command's environment.  Returns only when it failed.  A directory
- * without permission is passed over and remembered, so that the final error is the useful one. */
-static void execute_by_name(struct stage *st, const char *name)
-{
-	bool is_forbidden = false;
-	char file[PATH_MAX];
-
-	if (!*name) {
-		errno = ENOENT;
-		return;
-	}
-	if (strchr(name, '/')) {
-		execute_file(st, name);
-		return;
-	}
-	for (const char *at = get_path(st->request->environment);; at++) {
-		size_t n = strcspn(at, ":");
-		if (snprintf(file, sizeof(file), "%.*s%s%s", (int)n, at, n ? "/" : "", name) <
-			(int)sizeof(file))
-			execute_file(st, file);
-		if (errno == EACCES)
-			is_forbidden = true;
-		else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV)
-			return;
-		at += n;
-		if (!*at)
-			break;
-	}
-	errno = is_forbidden ? EACCES : ENOENT;
 }
 
 /* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
@@ -188,6 +148,28 @@ static void wait_at_gate(struct stage *st)
 		_exit(EXIT_REFUSED);
 }
 
+/* A session's ward leads a process group of its own, which has the session's terminal: a group whose parent is in the same kernel
+ * session can be stopped by Ctrl-Z.  TTOU is blocked still. */
+static void lead_group(const struct stage *st)
+{
+	setpgid(0, 0);
+	for (int fd = 0; st->master >= 0 && fd < 3; fd++)
+		if (st->relay.is_stream[fd] && tcsetpgrp(fd, getpgrp()) == 0)
+			return;
+}
+
+/* To helm: the desk, our side of the terminal, and, from the kernel, who we are. */
+static int hand_over(const struct stage *st)
+{
+	int fds[2], n = 0;
+
+	if (st->report.desk > 0)
+		fds[n++] = st->report.desk;
+	if (st->master >= 0)
+		fds[n++] = st->master;
+	return hand_send(st->pipes.hand[1], fds, n);
+}
+
 /* The ward.  It shares helm's memory until it executes: whatever it allocates and does not free stays
  * behind there, and it leaves with _exit().  last_look comes after the gate, as late as possible, so that
  * the program that is executed is the one that was judged. */
@@ -205,13 +187,20 @@ static int become_command(void *arg)
 			request->cwd, strerror(errno));
 		_exit(EXIT_REFUSED);
 	}
+	if (request->is_session)
+		lead_group(st);
 	if (sandbox_lock(request->rules, &st->report))
 		_exit(EXIT_REFUSED);
+	if (request->is_session && hand_over(st)) {
+		snprintf(st->report.refused, sizeof(st->report.refused), "cannot hand over: %s",
+			strerror(errno));
+		_exit(EXIT_REFUSED);
+	}
 	wait_at_gate(st);
 	if (request->last_look && !request->last_look(request->arg, st->changed, sizeof(st->changed)))
 		_exit(EXIT_REFUSED);
 	unblock_signals();
-	execute_by_name(st, request->program ? request->program : request->argv[0]);
+	become(request, st->shell_argv);
 	st->report.exec_errno = errno;
 	_exit(errno == ENOENT ? 127 : 126);
 }
@@ -298,13 +287,28 @@ static void watch_ward(struct stage *st, pid_t ward)
 	}
 }
 
+/* A session is a kernel session of its own, without the person's terminal.  Its own is made where its /dev/pts is mounted. */
+static int make_terminal(struct stage *st)
+{
+	if (!st->relay.is_wanted)
+		return 0;
+	st->master = terminal_make(&st->relay);
+	if (st->master < 0)
+		snprintf(st->report.refused, sizeof(st->report.refused), "cannot make a terminal: %s",
+			strerror(errno));
+	return st->master < 0 ? -1 : 0;
+}
+
 /* Sets up the process group and streams, puts up the first half of the walls, starts the ward, and waits
  * for it.  The status goes into shared memory; the control pipe only wakes helm. */
 static int be_warden(void *arg)
 {
 	struct stage *st = arg;
 
-	setpgid(0, 0);
+	if (st->request->is_session)
+		setsid();
+	else
+		setpgid(0, 0);
 	if (st->terminal >= 0)
 		(void)tcsetpgrp(st->terminal, getpgrp()); /* TTOU is blocked */
 	if (st->pipes.out[1] >= 0) {
@@ -320,7 +324,8 @@ static int be_warden(void *arg)
 	/* In a pid namespace everything ends with the warden.  Without one the warden must live to end it. */
 	prctl(PR_SET_PDEATHSIG, st->report.pid_namespace ? SIGKILL : HELM_GONE, 0, 0, 0);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (sandbox_prepare(st->request->rules, &st->report))
+	if (sandbox_prepare(st->request->rules, &st->report) ||
+		(st->request->is_session && make_terminal(st)))
 		_exit(EXIT_REFUSED);
 	/* The memory the command's parent runs in is helm's own, keys and all: nobody looks into it,
 	 * Landlock or not. */
@@ -332,6 +337,9 @@ static int be_warden(void *arg)
 	}
 	for (int fd = 0; fd <= 2; fd++)
 		close(fd);
+	close_pair(st->pipes.hand);
+	if (st->master >= 0)
+		close(st->master); /* ours alone now, so that the session's side ends with helm */
 	watch_ward(st, ward);
 	say(st, 'e');
 	if (!st->report.pid_namespace)
@@ -400,7 +408,8 @@ static void end_keeper(struct stage *st)
 /* To the process group of the command.  What has left that group is ended with the warden. */
 static void to_group(struct watch *w, int signal_number)
 {
-	(void)kill(-w->warden, signal_number);
+	if (w->group > 0)
+		(void)kill(-w->group, signal_number);
 }
 
 static void end_all(struct watch *w)
@@ -501,8 +510,10 @@ static void take_terminal(struct watch *w)
 static void stop_together(struct watch *w)
 {
 	take_terminal(w);
+	terminal_yield(&w->stage->relay);
 	kill(getpid(), SIGSTOP);
 	give_terminal(w);
+	terminal_resume(&w->stage->relay);
 	to_group(w, SIGCONT);
 }
 
@@ -526,6 +537,17 @@ static void take_signal(struct watch *w)
 
 	if (read(w->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return;
+	switch (info.ssi_signo) {
+	case SIGWINCH:
+		terminal_resize(&w->stage->relay);
+		return;
+	case SIGCONT: /* somebody had stopped us, and the shell has set the terminal for itself */
+		terminal_resume(&w->stage->relay);
+		return;
+	case SIGTSTP: /* stops what is inside; when that has stopped, we do */
+		to_group(w, SIGTSTP);
+		return;
+	}
 	w->result->interrupted = true;
 	ask_to_end(w, (int)info.ssi_signo);
 }
@@ -573,7 +595,12 @@ static bool wait_for_end(struct watch *w)
 			{ w->err_fd, POLLIN, 0 },
 			{ running ? w->control : -1, POLLIN, 0 },
 			{ w->request->on_side ? *w->request->side_fd : -1, POLLIN, 0 },
+			{ -1, 0, 0 },
+			{ -1, 0, 0 },
+			{ -1, 0, 0 },
 		};
+		if (running && w->stage->relay.is_wanted)
+			terminal_await(&w->stage->relay, p + 6);
 		int n = poll(p, ARRAY_SIZE(p), running ? next_timeout_ms(w) : 1000);
 		if (n < 0 && errno != EINTR) {
 			end_all(w);
@@ -587,6 +614,8 @@ static bool wait_for_end(struct watch *w)
 			drain(w, &w->err_fd, 2, &w->result->err, &w->err_hash);
 		if (n > 0 && p[5].revents)
 			w->request->on_side(w->request->side_arg);
+		if (n > 0 && w->stage->relay.is_wanted)
+			terminal_relay(&w->stage->relay, p + 6);
 		if (n > 0 && p[1].revents & POLLIN)
 			take_signal(w);
 		if (n > 0 && p[4].revents & POLLIN)
@@ -625,7 +654,7 @@ static void judge_end(struct watch *w)
 }
 
 /* Blocked here and read from a descriptor, so that they arrive in poll() and never interrupt anything. */
-static int open_signals(sigset_t *ret_old)
+static int open_signals(bool is_session, sigset_t *ret_old)
 {
 	sigset_t set;
 
@@ -634,29 +663,30 @@ static int open_signals(sigset_t *ret_old)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGQUIT);
+	if (is_session) {
+		sigaddset(&set, SIGWINCH);
+		sigaddset(&set, SIGTSTP);
+		sigaddset(&set, SIGCONT);
+	}
 	sigprocmask(SIG_BLOCK, &set, ret_old);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static int open_pipes(struct pipes *p, bool capture)
+static int open_pipes(struct pipes *p, const struct run_request *request)
 {
 	if (pipe2(p->control, O_CLOEXEC))
 		return -1;
-	if (capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
+	if (request->is_session && hand_open(p->hand))
+		return -1;
+	if (request->capture && (pipe2(p->out, O_CLOEXEC) || pipe2(p->err, O_CLOEXEC)))
 		return -1;
 	return 0;
-}
-
-static void close_pair(int pair[2])
-{
-	close_fd(&pair[0]);
-	close_fd(&pair[1]);
 }
 
 /* Only if nothing is captured and helm itself is in the foreground may it give the terminal away. */
 static int find_terminal(const struct run_request *request)
 {
-	if (request->capture || !isatty(0) || tcgetpgrp(0) != getpgrp())
+	if (request->capture || request->is_session || !isatty(0) || tcgetpgrp(0) != getpgrp())
 		return -1;
 	return 0;
 }
@@ -684,6 +714,10 @@ static void release(struct running *r)
 	struct watch *w = &r->watch;
 
 	take_terminal(w);
+	if (r->stage.relay.is_wanted)
+		terminal_end(&r->stage.relay);
+	close_fd(&w->desk);
+	close_pair(w->pipes.hand);
 	close_fd(&w->signal_fd);
 	close_fd(&w->pid_fd);
 	close_fd(&w->out_fd);
@@ -715,7 +749,8 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 	r->result.captured = request->capture;
 	r->stage = (struct stage){ .request = request,
 		.shell_argv = make_shell_argv(a, request->argv),
-		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 }, { -1, -1 } },
+		.master = -1,
 		.was_dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0),
 		.terminal = find_terminal(request) };
 	*w = (struct watch){ .s = s,
@@ -723,12 +758,15 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		.result = &r->result,
 		.stage = &r->stage,
 		.pid_fd = -1,
+		.desk = -1,
 		.out_fd = -1,
 		.err_fd = -1,
 		.chunk = arena_text(a, CHUNK_BYTES),
 		.terminal = r->stage.terminal };
-	w->signal_fd = open_signals(&r->old_signals);
-	bool is_piped = open_pipes(&r->stage.pipes, request->capture) == 0;
+	if (request->is_session)
+		terminal_find(&r->stage.relay);
+	w->signal_fd = open_signals(request->is_session, &r->old_signals);
+	bool is_piped = open_pipes(&r->stage.pipes, request) == 0;
 	w->pipes = r->stage.pipes;
 	if (is_piped && start_keeper(&r->stage) == 0) {
 		*ret = r;
@@ -737,6 +775,24 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 	int rc = err_sys(e, "RUN_START", "cannot start '%s'", request->argv[0]);
 	release(r);
 	return rc;
+}
+
+/* What the ward has handed over before it went to the gate.  Nothing when it did not get that far: then the end of the run says
+ * why. */
+static void take_over(struct watch *w)
+{
+	const bool has_terminal = w->stage->relay.is_wanted, has_desk = w->request->rules->desk;
+	int fds[2] = { -1, -1 };
+
+	w->group = hand_receive(w->pipes.hand[0], fds);
+	w->desk = has_desk ? fds[0] : -1;
+	if (has_terminal && fds[has_desk] >= 0)
+		terminal_begin(&w->stage->relay, fds[has_desk]);
+}
+
+int run_desk(const struct running *r)
+{
+	return r->watch.desk;
 }
 
 int run_go(struct running *r, struct err *e)
@@ -753,7 +809,14 @@ int run_go(struct running *r, struct err *e)
 		errno = r->stage.start_errno;
 		return err_sys(e, "RUN_START", "cannot start '%s'", w->request->argv[0]);
 	}
-	setpgid(w->warden, w->warden);
+	if (w->request->is_session) {
+		close_fd(&p->hand[1]);
+		p->hand[1] = -1;
+		take_over(w);
+	} else {
+		setpgid(w->warden, w->warden);
+		w->group = w->warden;
+	}
 	w->pid_fd = (int)syscall(SYS_pidfd_open, w->warden, 0);
 	w->control = p->control[0];
 	w->out_fd = p->out[0];
@@ -777,6 +840,8 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 		return OK;
 	}
 	r->result.finished_us = w->s->now_us(w->s);
+	if (w->stage->relay.is_wanted)
+		terminal_end(&w->stage->relay);
 	judge_end(w);
 	if (r->stage.changed[0])
 		return err_set(e, E_DENIED, "RUN_CHANGED", "not run: %s", r->stage.changed);

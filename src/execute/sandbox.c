@@ -400,9 +400,14 @@ static int lock_calls(const struct sandbox_rules *rules, struct sandbox_report *
 		.inet = rules->network == NETWORK_FULL || (has_own_loopback(rules) && own_net),
 		.unix_socket = rules->unix_sockets || rules->network == NETWORK_FULL,
 		.no_truncate = report->landlock_abi < 3,
+		.desk = rules->desk,
 	};
-	if (seccomp_install(&calls))
-		return refuse(report, "seccomp refused the filter: %s", strerror(errno));
+	int heard = seccomp_install(&calls);
+	if (heard < 0)
+		return refuse(report, "seccomp refused the filter: %s%s", strerror(errno),
+			errno == EBUSY ? " (something above, such as a container, supervises calls already)"
+				       : "");
+	report->desk = heard;
 	report->seccomp = true;
 	report->network_closed = rules->network != NETWORK_FULL;
 	return 0;

@@ -40,6 +40,7 @@ struct sandbox_rules {
 	const struct sandbox_own *own; /* ended by at NULL, at most 8; or NULL.  They may be written. */
 	const struct sandbox_layer *layers; /* ended by at NULL, at most LAYERS_MAX; or NULL */
 	struct run_limits limits;
+	bool desk; /* everything inside can ask us: desk.c */
 	unsigned waived; /* WALL_*: run without these where they cannot be put up; 0: all are required */
 	bool off; /* no walls at all: asked for, and recorded */
 	int landlock_abi_limit; /* tests: pretend that the kernel knows no newer one; 0 = what it knows */
@@ -69,6 +70,7 @@ struct sandbox_report {
 	char missing[256]; /* names of walls that were wanted and are not there, comma separated */
 	uid_t uid; /* of the caller; set by sandbox_start */
 	gid_t gid;
+	int desk; /* in the ward: the descriptor on which its calls for us are heard; 0: there is none */
 	int exec_errno; /* why the command could not be executed, or 0 */
 	char refused[256]; /* why the run was refused before the command was executed, or "" */
 };

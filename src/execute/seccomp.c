@@ -12,6 +12,8 @@
  * "allow". */
 #include "execute/seccomp.h"
 
+#include "execute/execute.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -194,6 +196,19 @@ static void socket_rules(struct program *p, const struct seccomp_rules *rules)
 	p->steps[jump].jf = (uint8_t)(p->n - jump - 1);
 }
 
+/* The call by which a program inside a session asks its supervisor (desk.c).  It stands before the rules for sockets, which refuse or
+ * permit all others.  The call's number is loaded again for them. */
+static void desk_rule(struct program *p)
+{
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 6);
+	load(p, ARG(0));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 3);
+	load(p, ARG(2));
+	add(p, BPF_JMP | BPF_JEQ | BPF_K, DESK_PROTOCOL, 0, 1);
+	answer(p, SECCOMP_RET_USER_NOTIF);
+	load(p, offsetof(struct seccomp_data, nr));
+}
+
 /* New namespaces would give the child new powers inside them.  clone3() takes its flags from memory, which
  * a filter cannot look into, so it answers "no such call", and the C library falls back to clone(). */
 static void clone_rules(struct program *p)
@@ -266,8 +281,11 @@ int seccomp_install(const struct seccomp_rules *rules)
 	clone_rules(&p);
 	ioctl_rules(&p);
 	mode_rules(&p);
+	if (rules->desk)
+		desk_rule(&p);
 	socket_rules(&p, rules);
 	answer(&p, SECCOMP_RET_ALLOW);
 	struct sock_fprog program = { p.n, p.steps };
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		rules->desk ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0, &program);
 }

@@ -9,9 +9,11 @@ struct seccomp_rules {
 	bool unix_socket; /* may make sockets that reach others through the file system */
 	bool no_exec; /* starts no other program */
 	bool no_truncate; /* Landlock below level 3 does not see truncate(2) */
+	bool desk; /* one special call of socket(2) is handed to the supervisor: desk.c */
 };
 
-/* Install the filter for this process and its children; needs no_new_privs.  0 or -1 with errno. */
+/* Install the filter for this process and its children; needs no_new_privs.  -1 with errno; else 0, or with `desk` the
+ * descriptor on which the supervisor hears it. */
 int seccomp_install(const struct seccomp_rules *rules);
 
 #endif

@@ -67,7 +67,16 @@ int workspace_profiles(
 
 	if (rc == OK)
 		rc = in_force(s, a, ws, &GOVERNED[GOVERNED_GROUPS], &groups_name, &groups, e);
-	return rc ? rc : profiles_parse(a, text, name, groups, groups_name, ret, e);
+	if (rc == OK)
+		rc = profiles_parse(a, text, name, groups, groups_name, ret, e);
+	if (rc)
+		return rc;
+	/* Hosts that a person allowed here count for every profile that names hosts. */
+	for (size_t i = 0; i < ret->count; i++)
+		json_each (rule, json_get(posture_of(s, ws)->word, "egress"))
+			if (ret->list[i].reach == NETWORK_NAMED && json_text(rule))
+				(void)egress_add(a, &ret->list[i].hosts, json_text(rule), "a person", NULL);
+	return OK;
 }
 
 /* ---- what lies in the tree ---- */

@@ -68,6 +68,8 @@ static struct json *call_row(struct kernel *k, const char *client, const struct 
 	json_sets(a, row, "at", text_time_iso(a, k->sys->now_us(k->sys)));
 	json_sets(a, row, "client", client);
 	json_sets(a, row, "session", call->session);
+	if (k->session)
+		json_sets(a, row, "agent_task", k->session->task_id);
 	json_sets(a, row, "tool", call->tool_name);
 	json_sets(a, row, "tool_use_id", call->use_id);
 	json_sets(a, row, "cwd", call->cwd);
@@ -97,7 +99,7 @@ static struct json *decided_row(struct kernel *k, const char *client, const stru
 	struct json *row = call_row(k, client, call, at, digest, h);
 	struct caller caller;
 
-	person_caller(k->sys, &caller);
+	person_caller(k->sys, k->session ? k->session->caller_pid : 0, &caller);
 	if (caller.pid) {
 		json_seti(a, row, "client_pid", caller.pid);
 		json_seti(a, row, "client_start", caller.start_ticks);
@@ -228,6 +230,61 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 	}
 }
 
+/* ---- out of the walls ---- */
+
+/* Does a command of this session need what its walls do not let through?  Only then it is carried out outside of them. */
+static const struct finding *leaves_walls(
+	const struct kernel *k, const struct tool_call *call, const struct decision *d)
+{
+	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+		return NULL;
+	for (size_t i = 0; i < d->finding_count; i++)
+		if (text_eq(d->findings[i].rule, "profile.network"))
+			return &d->findings[i];
+	return NULL;
+}
+
+/* The first profile that has a network here. */
+static const struct profile *wider_profile(const struct kernel *k)
+{
+	for (size_t i = 0; i < k->guard.profiles.count; i++) {
+		const struct profile *p = &k->guard.profiles.list[i];
+		if (profile_reach(p) == NETWORK_FULL && !p->handoff_required)
+			return p;
+	}
+	return NULL;
+}
+
+/* Judged once more as what it would be: a command under the wider profile, which a person is asked about in any case.  The client's own
+ * question would be answered inside, so it is not put there.  False: it stays what it was. */
+static bool judge_outside(
+	struct kernel *k, const struct tool_call *call, struct request *q, struct handling *h)
+{
+	const struct finding *why = leaves_walls(k, call, &h->decision);
+	const struct profile *wide = why ? wider_profile(k) : NULL;
+
+	if (!wide)
+		return false;
+	q->profile = wide;
+	q->containment = guard_walls(k->sys, k->ws, wide);
+	q->answer.can_ask = false;
+	if (q->at_least.action < ACTION_ASK) {
+		q->at_least.action = ACTION_ASK;
+		q->at_least.rule = "risk.leaves_walls";
+		q->at_least.text = "it leaves the walls of this session";
+		q->at_least.effect = why->effect;
+	}
+	*h = (struct handling){ .a = h->a };
+	kernel_decide(k, q, h);
+	return true;
+}
+
+/* What policy merely lets pass stays inside: it was let pass because there are walls.  Out goes what a person has answered. */
+static bool is_answered(const struct handling *h)
+{
+	return h->settled.by && !text_eq(h->settled.by, "checkpoint");
+}
+
 /* Not synced: until the next receipt binds it (record/notes.c), a row that a power cut loses is a lost note. */
 static int note(struct kernel *k, struct arena *a, struct json *row, struct err *e)
 {
@@ -243,6 +300,7 @@ struct asking {
 	struct proposal proposal;
 	const char *digest;
 	struct request q;
+	bool leaves; /* the walls of its session */
 };
 
 /* Is it a shell call that will run inside the walls, or not at all? */
@@ -259,8 +317,8 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 {
 	struct arena *a = h->a;
 	const struct tool_call *call = x->call;
-	const char *chosen, *name = x->client;
-	int rc = workspace_default_profile(k->sys, a, k->ws, &chosen, e);
+	const char *chosen = k->session ? k->session->profile : NULL, *name = x->client;
+	int rc = chosen ? OK : workspace_default_profile(k->sys, a, k->ws, &chosen, e);
 
 	x->digest = json_sha256(a, call->input);
 	x->q = (struct request){ .who = { .door = arena_printf(a, "hook/%s", name),
@@ -282,11 +340,13 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 		rc = profiles_get(&k->guard.profiles, chosen, &x->q.profile, e);
 	if (rc)
 		return rc;
-	if (is_wrapped(k, x))
+	if (k->session ? text_eq(x->q.profile->name, k->session->walls) : is_wrapped(k, x))
 		x->q.containment = guard_walls(k->sys, k->ws, x->q.profile);
 	propose_tool(a, &x->at, call, &x->proposal);
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
+	x->q.what.task_id = k->session ? k->session->task_id : NULL;
 	kernel_decide(k, &x->q, h);
+	x->leaves = judge_outside(k, call, &x->q, h);
 	return OK;
 }
 
@@ -311,7 +371,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 		.handling = h,
 		.is_look = !h->decision_id };
 
-	if (h->verdict == V_DENY || !is_wrapped(k, x) ||
+	/* Inside a session the walls stand already. */
+	if (k->session || h->verdict == V_DENY || !is_wrapped(k, x) ||
 		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
@@ -362,6 +423,11 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
+	else if (x.leaves && is_answered(&h))
+		ret->outside_profile = x.q.profile->name;
+	ret->is_asked_elsewhere = x.leaves;
+	ret->decision_id = h.decision_id;
+	ret->cwd = x.at.cwd;
 	ret->verdict = h.verdict;
 	return OK;
 }

@@ -14,6 +14,13 @@ struct hook_answer {
 	const char *receipt_id; /* or NULL */
 	const char
 		*contained; /* what the client is to run instead, so that it runs inside the walls; or NULL */
+	/* The call is permitted by a person and needs more than the walls of its session give: it is carried out once, outside of them, under
+	 * this profile.  NULL: the client does it itself. */
+	const char *outside_profile;
+	bool is_asked_elsewhere; /* a question that the client must not answer */
+	const char *decision_id; /* or NULL: nothing is on record */
+	const char *cwd; /* where it was judged to run; or NULL */
+	const char *instead; /* what the client is to run in its place; set by the supervisor; or NULL */
 };
 
 /* One call before it is made.  What only reads passes with a note in tool-calls.jsonl; everything else is

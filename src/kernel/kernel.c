@@ -244,7 +244,8 @@ static struct json *about(const struct request *q, const struct handling *h)
 	if (q->what.task_id)
 		json_sets(a, doc, "task_id", q->what.task_id);
 	if (h->settled.by) {
-		if (!text_eq(h->settled.by, "checkpoint") && !text_eq(h->settled.by, "handoff"))
+		if (!text_eq(h->settled.by, "checkpoint") && !text_eq(h->settled.by, "handoff") &&
+			!text_eq(h->settled.by, "started"))
 			json_setb(a, doc, "approved", true);
 		json_sets(a, doc, "settled_by", h->settled.by);
 	}

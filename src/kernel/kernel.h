@@ -14,6 +14,14 @@
 #include "record/record.h"
 
 struct person;
+/* A call that reached us from inside a supervised session (agent/agent.h). */
+struct kernel_session {
+	const char *task_id; /* of the session */
+	const char *profile; /* by which its calls are judged; NULL: the workspace's */
+	const char *walls; /* the profile whose walls stand around it */
+	int64_t caller_pid; /* the process that calls */
+	bool is_cut_off; /* its walls let nothing out to the network */
+};
 
 struct kernel {
 	struct sys *sys;
@@ -24,6 +32,7 @@ struct kernel {
 	struct recorder recorder;
 	const struct person
 		*person; /* whose acts are recorded, when they have a key that signs them; or NULL */
+	const struct kernel_session *session; /* NULL: who calls is this process, or its parent */
 };
 /* Profiles, policy, key and chain of a workspace; what is kept lives in `a`.  E_MISSING KEY_MISSING without
  * a key: what cannot be recorded is not decided. */
@@ -71,6 +80,7 @@ struct request {
 	struct {
 		bool can_ask; /* who gets the answer can put it to a person and go on */
 		bool is_approved; /* a person has said yes beforehand: answers ESCALATE, never DENY */
+		const char *permitted_by; /* is_approved, by this decision on record; or NULL */
 		const char *approval_id; /* only what was approved there counts; or NULL */
 		/* The command line that goes on once it is approved, around the id; NULL: there is none. */
 		const char *resume_before, *resume_after;

@@ -91,11 +91,13 @@ static bool is_typed_at(struct sys *s, const struct proc_info *p)
 
 /* Looks up a few ancestors only: the hook is started by its client directly, or through a shell.  Shells alone are no client: one that
  * once piped a call into a hook is not taken for an agent for the rest of its life. */
-void person_caller(struct sys *s, struct caller *ret)
+void person_caller(struct sys *s, int64_t hook, struct caller *ret)
 {
 	struct proc_info p = { .parent = getppid() };
 
 	*ret = (struct caller){ .audit_session = -1 };
+	if (hook && !proc_look(s, hook, &p))
+		return;
 	for (int i = 0; i < MAX_WRAPPERS && p.parent > 1 && proc_look(s, p.parent, &p); i++) {
 		if (is_typed_at(s, &p))
 			return;

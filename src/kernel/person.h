@@ -29,12 +29,12 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 /* Nothing is loosened while everything is frozen: E_DENIED SYSTEM_FROZEN. */
 int person_may_loosen(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e);
 
-/* The program that called this hook, for the row of the call: the nearest ancestor that is no shell or the like.  pid 0 when there is
- * none nearby. */
+/* The program that called this hook (`hook`: its process, 0: ours), for the row of the call: the nearest ancestor that is no shell or
+ * the like.  pid 0 when there is none nearby. */
 struct caller {
 	int64_t pid, start_ticks;
 	int64_t audit_session; /* -1 where the kernel counts none */
 };
-void person_caller(struct sys *s, struct caller *ret);
+void person_caller(struct sys *s, int64_t hook, struct caller *ret);
 
 #endif

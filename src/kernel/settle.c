@@ -15,7 +15,14 @@ static bool by_hand(const struct request *q, struct handling *h)
 	if (!q->answer.is_approved)
 		return false;
 	/* What is only handed on is not approved by anybody here. */
-	h->settled.by = q->is_done_here ? "approve-risk" : "handoff";
+	h->settled.by = q->answer.permitted_by	? "decision"
+		: text_eq(q->who.door, "agent") ? "started"
+		: q->is_done_here		? "approve-risk"
+						: "handoff";
+	if (q->answer.permitted_by) {
+		h->settled.about = json_new(h->a, JSON_OBJECT);
+		json_sets(h->a, h->settled.about, "permitted_by", q->answer.permitted_by);
+	}
 	return true;
 }
 

@@ -46,5 +46,14 @@ ok "a link is named by what it leads to" says 1 "leads to '$out'" terminal -- he
 ok "taking it back" says 0 "forbidden=$out" helm allow remove "$out"
 ok "closes it" exits 1 wall touch "$out/sub/g"
 ok "what was not allowed cannot be taken back" says 1 "nobody has allowed" helm allow remove "$out"
+wants() { helm egress check registry.example.org --profile develop; }
+ok "a host that nobody named is closed" exits 1 wants
+ok "and asked about" exits 24 helm guard check --profile develop --containment walls -- curl -s https://registry.example.org/x
+ok "a person names it" says 0 "allowed=registry.example.org" terminal -- helm allow host registry.example.org --path "$ws"
+ok "then the door lets it through" exits 0 wants
+ok "and the guard" exits 0 helm guard check --profile develop --containment walls -- curl -s https://registry.example.org/x
+ok "it is listed, too" says 0 "host  registry.example.org" helm allow list
+ok "until it is taken back" says 0 "forbidden=registry.example.org" helm allow remove registry.example.org
+ok "and closed again" exits 1 wants
 ok "a word that is none is refused" exits 2 helm allow everything
 finish

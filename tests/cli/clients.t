@@ -52,7 +52,7 @@ on_record() { # on_record CLIENT
   python3 - "$ws/.helm/tool-calls.jsonl" "$1" <<'PY'
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
-verdicts = [r["verdict"] for r in rows if r.get("client") == sys.argv[2] and "verdict" in r and "self-test" not in r["session"]]
+verdicts = [r["verdict"] for r in rows if r.get("client") == sys.argv[2] and "verdict" in r and "agent_task" not in r and "self-test" not in r["session"]]
 print(verdicts)
 sys.exit(0 if verdicts == ["ALLOW", "ESCALATE", "DENY"] else 1)
 PY
@@ -65,6 +65,18 @@ common() { # common CLIENT: after a run of all three
   ok "$1: all three are on record" on_record "$1"
   ok "$1: and it verifies" says 0 ADMISSIBLE helm verify "$ws/.helm/receipts.jsonl" --key "$scratch/home/.helm/keys/root.pub"
   mv "$scratch/home/.helm/keys" "$scratch/home/.helm/away"
+}
+supervised() { # supervised CLIENT: all of it in a session; what the guard lets pass and the walls do not is stopped as well
+  rm -rf "$project/victim" "$project/safe.txt"
+  mkdir -p "$project/victim"
+  HELM_AGENT="$scratch/bin/helm agent --profile service_ops" drive "$1" "$safe" "sh -c 'echo bad >$scratch/bad'" "$asked" "$denied"
+}
+in_session() { # in_session CLIENT: after that
+  ok "$1 in a session: the safe call happened" test -s "$project/safe.txt"
+  ok "$1 in a session: nothing was written outside" test ! -e "$scratch/bad"
+  ok "$1 in a session: nothing was destroyed" test -d "$ws/victim" -a -d "$project/victim"
+  ok "$1 in a session: its hooks asked the supervisor" sh -c "'$scratch/bin/helm' agent report --workspace '$ws' | grep -q '4 calls: '"
+  ok "$1 in a session: the log is sound" helm log check
 }
 contained() { # contained CLIENT: its shell commands run inside the walls, and one session holds them together
   echo 'open("'"$scratch"'/home/he" + "ld", "w")' >held.py
@@ -79,6 +91,9 @@ runs() { # runs PROGRAM
 }
 
 if runs "$claude"; then
+  fresh
+  ok "claude-code: it runs in a session, without setup" supervised claude-code
+  in_session claude-code
   fresh
   ok "claude-code: setup arms it" says 0 "armed:" install claude-code --yes
   ok "claude-code: the client runs" drive claude-code "$safe" "$asked" "$denied"
@@ -114,6 +129,9 @@ for event, name in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_u
     print('[hooks.state."%s:%s:0:0"]\ntrusted_hash = "sha256:%s"' % (sys.argv[1], name, hashlib.sha256(text).hexdigest()))
 PY
   ok "codex: trusted, status says armed" says 0 "project  armed" helm setup status codex
+  ok "codex: it runs in a session" supervised codex
+  in_session codex
+  rm -f "$project/safe.txt"
   ok "codex: the client runs" drive codex "$safe" "$asked" "$denied"
   common codex
   ok "codex: without its key" drive codex "$denied" "$asked"

@@ -3,7 +3,9 @@
 # git's own losses included, comes back.
 . "${HELM_SOURCE:-.}/tests/cli/lib.sh"
 command -v git >/dev/null 2>&1 || skip_all "git is needed"
+needs_terminal
 
+# shellcheck disable=SC2154 # by lib.sh
 me=$scratch/home ws=$scratch/ws outside=$(mktemp -d)
 trap 'chmod -R u+rwX "$scratch" "$outside" 2>/dev/null; rm -rf "$scratch" "$outside"' EXIT
 mkdir -p "$me/.cache" "$me/.npm" "$me/.cargo" "$me/.ssh" "$ws"
@@ -52,6 +54,7 @@ ok "and reaches only its own" kill -0 $other
 ok "pkill, too" sh -c '"$@"; [ $? -ne 24 ]' - env HOME="$scratch/home" "$HELM_REAL" run --profile develop -- pkill -9 -x sleep
 ok "which reaches only its own" kill -0 $other
 kill $other
+# shellcheck disable=SC2034 # read by helm()
 HELM_ENV="GITHUB_TOKEN=t0 API_KEY=k0 NODE_ENV=test GOFLAGS=-mod=mod"
 ok "variables of toolchains come along" says 0 "test -mod=mod" run sh -c 'echo "$NODE_ENV $GOFLAGS"'
 ok "credentials among them do not" says 0 "[][]" wall sh -c 'echo "[$GITHUB_TOKEN][$API_KEY]"'
@@ -134,4 +137,13 @@ ok "the answer says what stands around it" says 0 '"containment": "walls"' helm 
 ok "and what does not" says 0 '"containment": "none"' helm guard check --profile develop --json -- ls
 ok "in a batch, too" sh -c 'echo "{\"shell\":\"ls\"}" | "$@" | grep -q "\"containment\":\"walls\""' - env HOME="$scratch/home" "$HELM_REAL" guard check --profile develop --containment walls --batch
 ok "walls that a profile does not require are none" says 24 '"containment": "none"' helm guard check --profile remote_handoff --containment walls --json -- ls
+# ---- who gets it ----
+helm init --path "$scratch/other" >/dev/null
+ok "setup names it to whoever is no person" says 1 "helm profile use develop" agent setup codex --yes --path "$scratch/other"
+ok "and leaves the choice alone" says 0 "profile=workspace_edit" helm workspace show --path "$scratch/other"
+ok "a person gets it from setup" sh -c 'printf %s "$0" | grep -q "profile: develop"' "$(terminal APPROVE -- helm setup codex --path "$scratch/other" 2>&1)"
+ok "it holds from then on" says 0 "profile=develop" helm workspace show --path "$scratch/other"
+terminal -- helm profile use workspace_edit --path "$scratch/other" >/dev/null
+terminal APPROVE -- helm setup codex --path "$scratch/other" >/dev/null 2>&1
+ok "a choice that was made stays" says 0 "profile=workspace_edit" helm workspace show --path "$scratch/other"
 finish

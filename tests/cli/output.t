@@ -47,7 +47,7 @@ SPECIAL = {
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",
-    "egress check": "example.com", "run": "-- true", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
+    "egress check": "example.com", "run": "-- true", "agent": "true", "outside": "dec-1", "agent stop": "TASK", "guard check": "-- ls", "guard explain": "-- ls", "completion": "bash", "setup": "claude-code --dry-run",
     "log consistency": "1", "archive": "--before 2001-01-01", "contained": "dec-0 -- sh true", "key trust": "list", "signer use": "/nowhere 00", "signer run": "--socket /nowhere/socket --for 0", "approval trust": "list", "freeze": "status", "allow": "list", "demo": "--path demo-ws",
 }
 
@@ -84,7 +84,7 @@ def is_json(out, is_lines):
         return False
 
 # Prints what another program printed, or prints line by line while time goes on.
-CHILD = ("run", "profile run", "hook pre-tool", "hook post-tool", "contained")
+CHILD = ("run", "agent", "profile run", "hook pre-tool", "hook post-tool", "contained")
 STREAM = ("receipts tail", "receipts export")
 
 def rule():

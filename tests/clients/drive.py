@@ -2,7 +2,7 @@
 """drive.py CLIENT PROGRAM HOME PROJECT LOG [--bypass-trust] CALL...: a real agent client against a model that is none.
 
 A server on loopback answers like the client's model and makes one shell call per CALL, in order, then says it is done.  The
-client runs with an environment of its own and nothing of ours.  LOG receives what the model was told about each call, as JSON.
+client runs with an environment of its own and nothing of ours; with HELM_AGENT in the environment, in a supervised session.  LOG receives what the model was told about each call, as JSON.
 The calls are data: nothing here runs them.  Exit 0 when the client asked for all of them within its time."""
 import json
 import os
@@ -132,7 +132,12 @@ def main():
     told = []
     port = serve(claude_answer if client == "claude-code" else codex_answer, calls, told)
     argv, extra = (claude_command if client == "claude-code" else codex_command)(program, home, port, bypass)
-    env = {"PATH": os.environ["PATH"], "HOME": home, "NO_PROXY": "127.0.0.1", **extra}
+    path = os.environ["PATH"]
+    supervised = os.environ.get("HELM_AGENT")  # "HELM agent OPTIONS...": the whole client in a supervised session
+    if supervised:
+        argv = supervised.split() + [client, "--"] + argv[1:]
+        path = os.path.dirname(program) + ":" + path
+    env = {"PATH": path, "HOME": home, "NO_PROXY": "127.0.0.1", **extra}
     try:
         done = subprocess.run(argv, cwd=project, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=LIMIT_S)

@@ -22,7 +22,7 @@ static void ask_below(const char *const *names, size_t n, pid_t want)
 			ask_below(names + 1, n - 1, strcmp(names[0], "client") ? want : getpid());
 			_exit(0);
 		}
-		person_caller(sys_real(), &caller);
+		person_caller(sys_real(), 0, &caller);
 		_exit(caller.pid == want && caller.start_ticks > 0 ? 0 : 1);
 	}
 	int status;

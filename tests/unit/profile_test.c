@@ -48,7 +48,7 @@ static void six_profiles_ship(void **state)
 			text_eq(p.list[i].name, "develop") ? CONTAINED_ALLOW : CONTAINED_ASK);
 	assert_int_equal(profiles_find(&p, "develop")->requires, WALL_ALL);
 	assert_int_equal(profiles_find(&p, "develop")->network, ALLOWANCE_TARGET);
-	assert_int_equal(profiles_find(&p, "develop")->reach, NETWORK_LOOPBACK);
+	assert_int_equal(profiles_find(&p, "develop")->reach, NETWORK_NAMED);
 	assert_int_equal(profiles_find(&p, "develop")->destructive, DESTRUCTIVE_CHECKPOINT);
 	assert_int_equal(profiles_find(&p, "develop")->secret_count, 0);
 	assert_string_equal(profiles_find(&p, "develop")->own_paths[0], "/tmp");

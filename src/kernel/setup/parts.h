@@ -21,9 +21,6 @@ int setup_find_client(struct arena *a, const char *name, const struct client **r
 int setup_parse(struct arena *a, const struct client *c, struct bytes text, const char *name,
 	struct json **ret, struct err *e);
 
-/* The command a client runs, for `sh -c`. */
-char *setup_command(const struct setup *s, const struct client *c, const char *verb);
-
 /* Words of a command that is only quoted words; leading NAME=VALUE and a final "|| exit 2" are left out.
  * NULL: it is more than that. */
 struct json *setup_words(struct arena *a, const char *command);

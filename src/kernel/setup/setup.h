@@ -16,6 +16,10 @@ struct setup {
 int setup_open(struct sys *s, struct arena *a, struct workspace *ws, const char *project, struct setup *ret,
 	struct err *e);
 
+/* The command a client runs, for `sh -c`: `verb` is "pre-tool" or "post-tool". */
+struct client;
+char *setup_command(const struct setup *s, const struct client *c, const char *verb);
+
 /* What a person has to paste for a client whose settings cannot be edited in place; NULL for the others. */
 const char *setup_snippet(const struct setup *s, const char *client, struct err *e);
 

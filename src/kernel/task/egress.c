@@ -20,6 +20,9 @@ int task_egress_open(struct task *t, struct err *e)
 	if (t->profile->reach != NETWORK_NAMED)
 		return OK;
 	hosts_of(t->k->sys, t->a, t->k->ws, t->profile, &rules);
+	for (const char *const *host = t->spec->session ? t->spec->session->hosts : NULL; host && *host;
+		host++)
+		(void)egress_add(t->a, &rules, *host, t->spec->session->client, NULL);
 	int rc = egress_start(
 		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
 	if (rc == OK)

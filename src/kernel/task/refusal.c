@@ -178,6 +178,11 @@ static const char *sentence(const struct task *t, const struct refusal *r)
 		return arena_printf(a,
 			"the walls refused %s: what decides about runs, or starts programs later, is read-only in one",
 			shown);
+	if (text_eq(r->what, "network") && t->rules.network == NETWORK_NAMED)
+		return arena_printf(a,
+			"the walls refused %s: the profile %s has no way there but its door; a person allows it with: "
+			"helm allow host %s",
+			shown, t->profile->name, shown);
 	if (text_eq(r->what, "network"))
 		return arena_printf(a,
 			"the walls refused %s: the profile %s has no way there; under service_ops the network is open",

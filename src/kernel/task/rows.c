@@ -117,6 +117,10 @@ void task_begin_row(struct task *t)
 	json_sets(a, row, "task_name", spec->task_name ? spec->task_name : default_name(a, spec));
 	json_sets(a, row, "task_goal", spec->task_goal);
 	json_sets(a, row, "skill", spec->skill);
+	if (spec->session) {
+		json_sets(a, row, "kind", "agent");
+		json_sets(a, row, "client", spec->session->client);
+	}
 	json_sets(a, row, "profile", p->name);
 	json_sets(a, row, "backend", p->backend);
 	json_sets(a, row, "runtime_backend", p->runtime_backend);

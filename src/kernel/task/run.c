@@ -134,7 +134,9 @@ static void make_request(struct task *t)
 	if (t->program.path)
 		json_set(a, about, "program", task_program_json(a, &t->program));
 	t->request = (struct request){
-		.who = { .door = "run",
+		.who = { .door = spec->session	     ? "agent"
+				: spec->permitted_by ? "outside"
+						     : "run",
 			.subject_id = arena_printf(a, "user:%u", getuid()),
 			.session = t->k->sys->getenv(t->k->sys, "HELM_SESSION") },
 		.what = { .tool = path_base(spec->argv[0]),
@@ -152,7 +154,9 @@ static void make_request(struct task *t)
 		.containment = guard_walls(t->k->sys, t->k->ws, t->profile),
 		/* What is handed on is not executed here, so there is nothing the guard could stop; it is
 		 * on record. */
-		.answer = { .is_approved = spec->approve_risk || is_remote(t),
+		.answer = { .is_approved =
+				    spec->approve_risk || is_remote(t) || spec->permitted_by || spec->session,
+			.permitted_by = spec->permitted_by,
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
 				t->profile->name, task_preview(a, at, ARRAY_SIZE(at))),
@@ -458,10 +462,17 @@ static int execute(struct task *t, struct err *e)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
 		rc = run_go(r, e); /* ... and nothing is executed before both are done */
+	if (rc == OK && t->spec->session)
+		rc = t->spec->session->begin(
+			t->spec->session->arg, run_desk(r), t->id, t->tmpdir, &t->rules, e);
 	if (rc == OK)
 		rc = await_end(t, r, e);
 	struct err unheard = { 0 };
 	int unheard_rc = task_egress_close(t, &unheard);
+	if (t->spec->session) {
+		run_end(&r);
+		t->spec->session->end(t->spec->session->arg, t->row);
+	}
 	if (rc || can_write)
 		run_end(&r); /* what it left behind could still change what is said about it */
 	if (rc)

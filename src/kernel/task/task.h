@@ -5,6 +5,22 @@
 #include "execute/execute.h"
 #include "kernel/kernel.h"
 
+/* A supervised session (kernel/agent/agent.h): what its client needs beside the profile.  Paths are absolute, lists end in NULL. */
+struct run_session {
+	const char *client; /* as rows call it */
+	const char *const *writable; /* its own state: may be written and read */
+	const char *const *closed; /* of it: must not change */
+	const char *const *variables; /* beginnings of names that are passed in */
+	const char *const *hosts; /* its service, where the network is by name: rules of model/egress.h */
+	const char *tmp_variable; /* also names the directory for temporary files; or NULL */
+	/* It has begun: its row says so, and inside somebody may ask at `desk`.  Called once, with walls and task as they are. */
+	int (*begin)(void *arg, int desk, const char *task_id, const char *tmp,
+		const struct sandbox_rules *walls, struct err *e);
+	void (*end)(
+		void *arg, struct json *row); /* all of it has ended: adds what it knows to the last row */
+	void *arg;
+};
+
 struct run_spec {
 	const char *profile;
 	const char *const *argv;
@@ -20,6 +36,9 @@ struct run_spec {
 	const char *approval_id; /* go on with what was approved there; or NULL */
 	int64_t timeout_s; /* 0: none */
 	const char *cwd; /* absolute */
+	const struct run_session *session; /* or NULL */
+	const char *
+		permitted_by; /* the decision on record that this carries out: answers a question, never a denial; or NULL */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 

@@ -92,7 +92,7 @@ static struct json *ticket_of(
 	bool is_asked = h->verdict == V_ESCALATE;
 	struct caller caller;
 
-	person_caller(k->sys, &caller);
+	person_caller(k->sys, 0, &caller);
 	json_seti(a, t, "version", 1);
 	json_sets(a, t, "id", id);
 	json_setb(a, t, "look", o->is_look);

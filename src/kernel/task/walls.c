@@ -65,7 +65,7 @@ static bool names_secret(const char *entry)
 
 /* A profile for work behind walls gets everything but what is called a credential: toolchains are steered by variables that nobody
  * can list.  A profile without network gets a short list of variables, because others often hold credentials. */
-static bool may_pass(const char *entry, const struct profile *p)
+static bool may_pass(const char *entry, const struct profile *p, const struct run_session *session)
 {
 	static const char *const basic[] = { "PATH", "HOME", "LANG", "LC_ALL", "TERM", "SHELL", "USER",
 		"LOGNAME", "SYSTEMROOT", "COMSPEC", "NO_COLOR", "COLORTERM", NULL };
@@ -76,6 +76,9 @@ static bool may_pass(const char *entry, const struct profile *p)
 		return false;
 	if (profile_reach(p) == NETWORK_NAMED && egress_is_variable(entry))
 		return false;
+	for (const char *const *name = session ? session->variables : NULL; name && *name; name++)
+		if (text_starts(entry, *name))
+			return true;
 	if (profile_reach(p) == NETWORK_FULL)
 		return true;
 	if (p->contained == CONTAINED_ALLOW)
@@ -103,8 +106,8 @@ static const char *const *environment_of(const struct task *t)
 		have++;
 	const char **env = arena_zalloc(a, have + 48, sizeof(*env));
 	for (size_t i = 0; i < have; i++)
-		if (may_pass(environ[i], t->profile) && !text_starts(environ[i], "HELM_TASK_") &&
-			!text_starts(environ[i], "OPENCLAW_TASK_"))
+		if (may_pass(environ[i], t->profile, t->spec->session) &&
+			!text_starts(environ[i], "HELM_TASK_") && !text_starts(environ[i], "OPENCLAW_TASK_"))
 			env[n++] = environ[i];
 	put(a, env, &n, "TASK_ID", t->id);
 	put(a, env, &n, "TASK_PROFILE", t->spec->profile);
@@ -116,6 +119,8 @@ static const char *const *environment_of(const struct task *t)
 		env[n++] = *one;
 	if (t->tmpdir)
 		env[n++] = arena_printf(a, "TMPDIR=%s", t->tmpdir);
+	if (t->tmpdir && t->spec->session && t->spec->session->tmp_variable)
+		env[n++] = arena_printf(a, "%s=%s", t->spec->session->tmp_variable, t->tmpdir);
 	return env;
 }
 
@@ -164,6 +169,23 @@ static const char *const *path_list(struct arena *a, const struct json *list)
 	return all;
 }
 
+static bool is_in_one(const char *path, const char *const *places)
+{
+	for (; places && *places; places++)
+		if (path_is_below(path, *places))
+			return true;
+	return false;
+}
+
+/* What is the session's client's own, and nothing below it. */
+static bool is_own(const struct task *t, const char *path)
+{
+	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
+		if (text_eq(*p, path))
+			return true;
+	return false;
+}
+
 /* A place that the profile names, or in which the run works, stays open. */
 static bool is_open_place(const struct task *t, const char *place, const char *path)
 {
@@ -177,6 +199,8 @@ static bool is_open_place(const struct task *t, const char *place, const char *p
 	for (size_t i = 0; i < p->write_path_count; i++)
 		if (path_is_below(path_clean(t->a, path_join(t->a, t->k->ws->root, p->write_paths[i])), path))
 			return true;
+	if (t->spec->session && is_in_one(path, t->spec->session->writable))
+		return true; /* the client's own credentials */
 	return path_is_below(t->k->ws->root, path) || path_is_below(task_tree(t), path);
 }
 
@@ -239,15 +263,9 @@ static const char *const *writable_paths(const struct task *t)
 		add_path(a, list, *p);
 	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
 		add_path(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
+	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
+		add_path(a, list, *p);
 	return path_list(a, list);
-}
-
-static bool is_in_one(const char *path, const char *const *places)
-{
-	for (; *places; places++)
-		if (path_is_below(path, *places))
-			return true;
-	return false;
 }
 
 /* The path without links, NULL when there is nothing. */
@@ -296,8 +314,12 @@ static void freeze_armed(
 	const struct client *c;
 
 	for (size_t i = 0; (c = clients_at(i)); i++)
-		for (const struct client_file *f = c->files; f->path; f++)
-			freeze(t, writable, holder(t->a, root, f->path), list);
+		for (const struct client_file *f = c->files; f->path; f++) {
+			const char *path = holder(t->a, root, f->path);
+			/* The client of a session writes beside its settings; run_session.closed has what it must not. */
+			if (!is_own(t, path))
+				freeze(t, writable, path, list);
+		}
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
 }
@@ -414,6 +436,8 @@ static const char *const *frozen_paths(const struct task *t, const char *const *
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	add_path(a, list, t->k->ws->state_dir);
+	for (const char *const *p = t->spec->session ? t->spec->session->closed : NULL; p && *p; p++)
+		freeze(t, writable, *p, list);
 	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
 	for (size_t i = 0; i < ARRAY_SIZE(roots); i++)
 		if (roots[i])
@@ -506,6 +530,7 @@ void task_rules(struct task *t)
 		.network = profile_reach(p),
 		.door = t->door ? egress_inside(t->door) : 0,
 		.limits = p->limits,
+		.desk = t->spec->session,
 		.waived = is_degraded(t) ? WALL_ALL : WALL_ALL & ~p->requires,
 	};
 	choose_own(t);
@@ -516,8 +541,9 @@ void task_rules(struct task *t)
 void task_places(struct task *t)
 {
 	t->rules.hidden = hidden_paths(t);
-	t->rules.read_only =
-		t->profile->writes == ALLOWANCE_YES ? frozen_paths(t, t->rules.write_paths) : NULL;
+	t->rules.read_only = t->profile->writes == ALLOWANCE_YES || t->spec->session
+		? frozen_paths(t, t->rules.write_paths)
+		: NULL;
 }
 
 void task_walls(struct task *t)
@@ -533,7 +559,8 @@ void task_walls(struct task *t)
 		.environment = environment_of(t),
 		.cwd = t->spec->cwd,
 		.timeout_ms = t->spec->timeout_s * 1000,
-		.capture = !t->spec->is_terminal,
+		.capture = !t->spec->is_terminal && !t->spec->session,
+		.is_session = t->spec->session,
 		.rules = &t->rules };
 	task_egress_listen(t);
 }

@@ -1,0 +1,218 @@
+/* cmd_agent.c — supervised sessions: start one, list them, tell about one, end one; and, inside, step outside.
+ *
+ * As far as whoever started it can tell, `helm agent CLIENT` is the client: same terminal, same exit code, same death by a signal. */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "cli/cmd_approval.h"
+#include "kernel/agent/agent.h"
+#include "kernel/posture.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+const struct opt agent_opts[] = {
+	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else workspace_edit)", NULL,
+		false },
+	{ "cwd", OPT_VALUE, "DIR", "work there instead of here", NULL, false },
+	{ "task-name", OPT_VALUE, "TEXT", "what the session is called in lists", NULL, false },
+	{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false },
+	{ 0 },
+};
+const struct opt agent_list_opts[] = {
+	{ "all", OPT_FLAG, NULL, "also those that have ended", NULL, false },
+	{ 0 },
+};
+
+/* Links are resolved now, so that the directory that is judged is the one that is used. */
+static int read_spec(struct cli *r, struct agent_spec *spec, struct err *e)
+{
+	const char *given = opt_text(r, "cwd", ".");
+	char *here = realpath(given, NULL);
+
+	if (!here)
+		return err_sys(e, "RUN_CWD", "cannot work in '%s'", given);
+	*spec = (struct agent_spec){ .client = r->args[0],
+		.args = (const char *const *)r->child,
+		.arg_count = r->child_count,
+		.profile = opt_text(r, "profile", NULL),
+		.cwd = arena_strdup(r->a, here),
+		.name = opt_text(r, "task-name", NULL),
+		.goal = opt_text(r, "task-goal", NULL) };
+	free(here);
+	return OK;
+}
+
+/* Whoever waits for us learns what happened to the client.  Its core, if any, is not ours. */
+static int end_like(const struct run_report *report)
+{
+	const struct rlimit no_core = { 0, 0 };
+
+	if (report->result && report->result->exit_signal) {
+		(void)setrlimit(RLIMIT_CORE, &no_core);
+		signal(report->result->exit_signal, SIG_DFL);
+		(void)kill(getpid(), report->result->exit_signal);
+	}
+	return report->exit_code;
+}
+
+int cmd_agent(struct cli *r, struct err *e)
+{
+	struct agent_spec spec;
+	struct run_report report;
+	struct kernel k;
+	size_t closed;
+
+	if (agent_is_inside())
+		return err_set(e, E_DENIED, "AGENT_INSIDE", "this is inside a supervised session already");
+	int rc = read_spec(r, &spec, e);
+
+	if (rc == OK)
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	json_each (one, posture_differences(r->sys, r->a, r->ws))
+		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
+	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	if (rc == OK)
+		rc = agent_run(&k, r->a, &spec, &report, e);
+	kernel_close(&k);
+	if (rc)
+		return rc;
+	run_tell(r, &report);
+	return end_like(&report);
+}
+
+int cmd_agent_list(struct cli *r, struct err *e)
+{
+	static const char *const headings[] = { "SESSION", "CLIENT", "PROFILE", "STATUS", "STARTED",
+		"WHERE" };
+	struct json *doc;
+	int rc = agent_list(r->sys, r->a, r->ws, opt_flag(r, "all"), &doc, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json) {
+		out_json(r, doc);
+		return 0;
+	}
+	if (!json_get(doc, "sessions")->n) {
+		out(r, "No session is running%s.\n", opt_flag(r, "all") ? ", and none was" : "");
+		return 0;
+	}
+	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
+	json_each (one, json_get(doc, "sessions")) {
+		const char *cells[] = { json_get_text(one, "task_id", ""), json_get_text(one, "client", ""),
+			json_get_text(one, "profile", ""), json_get_text(one, "status", ""),
+			json_get_text(one, "started_at", ""), json_get_text(one, "cwd", "") };
+		out_row(t, cells, NULL);
+	}
+	out_table_end(t);
+	return 0;
+}
+
+/* "3 refused:" and a line for each; nothing when there is none. */
+static void print_calls(struct cli *r, const struct json *doc, const char *name, const char *what)
+{
+	const struct json *list = json_get(doc, name);
+	int64_t n = json_get_int(json_get(doc, "calls"), name, list ? list->n : 0);
+
+	if (!list || !list->n)
+		return;
+	out(r, "\n%s%lld %s%s\n", paint(r, PAINT_BOLD), (long long)n, what, paint(r, PAINT_OFF));
+	json_each (one, list) {
+		const char *rule = json_get_text(one, "rule", json_get_text(one, "status", NULL)),
+			   *approval = json_get_text(one, "approval_id", NULL),
+			   *undo = json_get_text(one, "checkpoint_id", NULL),
+			   *said = json_get_text(one, "preview", json_get_text(one, "command", ""));
+		out(r, "  %s", text_safe(r->a, said, strlen(said) > 160 ? 160 : strlen(said), false));
+		if (rule && !undo)
+			out(r, "  (%s)", rule);
+		if (approval)
+			out(r, "  helm approval show %s", approval);
+		if (undo)
+			out(r, "  helm checkpoint restore %s", undo);
+		out(r, "\n");
+	}
+	if (n > list->n)
+		out(r, "  ... and %lld more\n", (long long)(n - list->n));
+}
+
+static void print_paths(struct cli *r, const struct json *list, const char *what)
+{
+	enum { SHOWN = 12 };
+	size_t n = 0;
+
+	if (!list || !list->n)
+		return;
+	out(r, "\n%s%u files %s%s\n", paint(r, PAINT_BOLD), list->n, what, paint(r, PAINT_OFF));
+	json_each (path, list) {
+		if (n++ == SHOWN) {
+			out(r, "  ... and %zu more\n", (size_t)list->n - SHOWN);
+			return;
+		}
+		out(r, "  %s\n", text_safe(r->a, json_text(path), strlen(json_text(path)), false));
+	}
+}
+
+static void print_report(struct cli *r, const struct json *doc)
+{
+	const struct json *calls = json_get(doc, "calls");
+	const char *missing = json_get_text(json_get(doc, "protections"), "missing", ""),
+		   *why = json_get_text(doc, "failure_reason", NULL),
+		   *end = json_get_text(doc, "finished_at", NULL);
+
+	out(r, "%s%s%s  %s under %s: %s\n", paint(r, PAINT_BOLD), json_get_text(doc, "task_id", ""),
+		paint(r, PAINT_OFF), json_get_text(doc, "client", ""), json_get_text(doc, "profile", ""),
+		json_get_text(doc, "status", ""));
+	out(r, "  in %s, from %s to %s\n", json_get_text(doc, "cwd", ""),
+		json_get_text(doc, "started_at", ""), end ? end : "now");
+	if (why)
+		out(r, "  %s\n", text_safe(r->a, why, strlen(why), false));
+	if (*missing)
+		out(r, "  %swithout these walls: %s%s\n", paint(r, PAINT_BAD), missing, paint(r, PAINT_OFF));
+	out(r, "  %lld calls: %lld only read, %lld allowed, %lld asked, %lld refused; %lld carried out outside the walls\n",
+		(long long)json_get_int(calls, "all", 0), (long long)json_get_int(calls, "only_read", 0),
+		(long long)json_get_int(calls, "allowed", 0), (long long)json_get_int(calls, "asked", 0),
+		(long long)json_get_int(calls, "refused", 0), (long long)json_get_int(calls, "outside", 0));
+	print_calls(r, doc, "outside", "left the walls");
+	print_calls(r, doc, "asked", "asked about");
+	print_calls(r, doc, "refused", "refused");
+	print_calls(r, doc, "undo", "can be undone");
+	print_paths(r, json_get(doc, "touched_paths"), "changed");
+	print_paths(r, json_get(doc, "deleted_paths"), "deleted");
+}
+
+int cmd_agent_report(struct cli *r, struct err *e)
+{
+	struct json *doc;
+	int rc = agent_report(r->sys, r->a, r->ws, r->arg_count ? r->args[0] : NULL, &doc, e);
+
+	if (rc)
+		return rc;
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		print_report(r, doc);
+	return 0;
+}
+
+int cmd_agent_stop(struct cli *r, struct err *e)
+{
+	struct json *doc;
+	int rc = agent_stop(r->sys, r->a, r->ws, r->args[0], &doc, e);
+
+	if (rc)
+		return rc;
+	out_result(r, doc);
+	return 0;
+}
+
+int cmd_outside(struct cli *r, struct err *e)
+{
+	int code, rc = agent_ask_outside(r->sys, r->a, r->args[0], &code, e);
+
+	return rc ? rc : code;
+}

@@ -1,0 +1,55 @@
+/* agent.h — supervised sessions: a whole agent client inside the walls of a profile, and one process outside that answers for it.
+ *
+ * The supervisor is the helm process a person started.  It has the key, the chain, the policy and the checkpoints, and is the only one
+ * that writes the record.  The client runs inside with everything it starts, and its hooks ask the supervisor at the desk
+ * (execute.h): no key is loaded there, and the helm home is hidden.  A session is one task: its rows are the task's, and the
+ * calls made in it carry its id.
+ *
+ * What a person has permitted and the walls do not let through is carried out by the supervisor, once: the client is told to run
+ * `helm outside DECISION` instead, which is worth nothing in any other place or a second time. */
+#ifndef KERNEL_AGENT_AGENT_H
+#define KERNEL_AGENT_AGENT_H
+
+#include "kernel/hook.h"
+#include "kernel/task/task.h"
+
+/* ---- outside ---- */
+
+struct agent_spec {
+	const char *client; /* a client's name, or any program */
+	const char *const *args; /* for it */
+	size_t arg_count;
+	const char *profile; /* NULL: the workspace's */
+	const char *cwd; /* absolute */
+	const char *name, *goal; /* of the task; or NULL */
+};
+
+/* From the first row to the last.  *ret as for a run.  E_DENIED AGENT_NOT_ARMED when the client would not
+ * ask us about its calls. */
+int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, struct run_report *ret,
+	struct err *e);
+
+/* Sessions, oldest first: {task_id, client, status, ...}.  `all`: those that have ended, too. */
+int agent_list(struct sys *s, struct arena *a, const struct workspace *ws, bool all, struct json **ret,
+	struct err *e);
+/* Everything about one session; `id` NULL: the newest.  E_MISSING AGENT_UNKNOWN. */
+int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,
+	struct json **ret, struct err *e);
+/* Ask its supervisor to end it, and wait until it has.  E_MISSING when it does not run. */
+int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, struct json **ret,
+	struct err *e);
+
+/* ---- inside ---- */
+
+bool agent_is_inside(void);
+/* Everything else here is E_MISSING AGENT_NONE where nobody supervises. */
+
+/* One hook: the payload goes out as it came, the answer comes back as hook_before() gives it.  `ret` NULL for the hook after a call. */
+int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,
+	struct hook_answer *ret, struct err *e);
+/* Carry out what a decision permits, with our streams.  *ret_code is the command's exit code. */
+int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e);
+/* {task_id, client, profile, started_at, calls, ...} of the session we are in. */
+int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct err *e);
+
+#endif

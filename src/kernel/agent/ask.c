@@ -1,0 +1,146 @@
+/* ask.c — the inside of a session: `helm hook`, `helm outside` and `helm status` ask the supervisor.
+ *
+ * Outside of every session the first system call says so, and the caller goes on as if there were no sessions. */
+#include "base/text.h"
+#include "execute/execute.h"
+#include "kernel/agent/parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+bool agent_is_inside(void)
+{
+	AUTO(close_fd) int fd = desk_connect();
+
+	return fd >= 0;
+}
+
+static int nobody(struct err *e)
+{
+	return err_set(e, E_MISSING, "AGENT_NONE",
+		"this is not inside a supervised session; 'helm agent CLIENT' starts one");
+}
+
+/* What the supervisor could not do is our error, too. */
+static int check_error(const struct json *answer, struct err *e)
+{
+	const struct json *error = json_get(answer, "error");
+
+	if (!error)
+		return OK;
+	int64_t rc = json_get_int(error, "rc", E_IO);
+	return err_set(e, rc < 0 ? (int)rc : E_IO, json_get_text(error, "code", "AGENT_TALK"), "%s",
+		json_get_text(error, "text", "the supervisor refused"));
+}
+
+static int exchange(struct arena *a, struct json *line, struct bytes body, struct json **ret, struct err *e)
+{
+	AUTO(close_fd) int fd = desk_connect();
+
+	if (fd < 0)
+		return nobody(e);
+	json_seti(a, line, "bytes", (int64_t)body.n);
+	int rc = talk_send(fd, a, line, body, NULL, e);
+	if (rc == OK)
+		rc = talk_receive(fd, a, ret, NULL, NULL, e);
+	return rc ? rc : check_error(*ret, e);
+}
+
+static enum verdict read_verdict(const char *name)
+{
+	return text_eq(name, verdict_name(V_ALLOW))	  ? V_ALLOW
+		: text_eq(name, verdict_name(V_ESCALATE)) ? V_ESCALATE
+							  : V_DENY;
+}
+
+int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,
+	struct hook_answer *ret, struct err *e)
+{
+	struct json *line = json_new(a, JSON_OBJECT), *answer;
+
+	(void)s;
+	json_sets(a, line, "ask", "hook");
+	json_sets(a, line, "verb", ret ? "pre-tool" : "post-tool");
+	json_sets(a, line, "client", client);
+	int rc = exchange(a, line, payload, &answer, e);
+	if (rc || !ret)
+		return rc;
+	*ret = (struct hook_answer){ .verdict = read_verdict(json_get_text(answer, "verdict", "")),
+		.is_quiet = json_get_bool(answer, "quiet", false),
+		.code = json_get_text(answer, "code", ""),
+		.text = json_get_text(answer, "text", NULL),
+		.short_text = json_get_text(answer, "short_text", NULL),
+		.receipt_id = json_get_text(answer, "receipt_id", NULL),
+		.is_asked_elsewhere = json_get_bool(answer, "asked_elsewhere", false),
+		.instead = json_get_text(answer, "instead", NULL) };
+	if (ret->verdict != V_ALLOW && (!ret->text || !ret->short_text))
+		return err_set(e, E_INPUT, "AGENT_TALK", "the supervisor's answer is incomplete");
+	return OK;
+}
+
+int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct err *e)
+{
+	struct json *line = json_new(a, JSON_OBJECT);
+
+	(void)s;
+	json_sets(a, line, "ask", "status");
+	return exchange(a, line, (struct bytes){ 0 }, ret, e);
+}
+
+/* Signals that a person or a client sends to what runs. */
+static int hear_signals(void)
+{
+	static const int passed[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+		sigaddset(&set, passed[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Until there is an answer, signals that reach us go on to what runs. */
+static void wait_for_answer(struct sys *s, int conn, int signals)
+{
+	for (;;) {
+		struct pollfd p[] = { { conn, POLLIN, 0 }, { signals, POLLIN, 0 } };
+		struct signalfd_siginfo info;
+
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents)
+			return;
+		if (p[1].revents && s->read(s, signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+			char number = (char)info.ssi_signo;
+			(void)!s->write(s, conn, &number, 1);
+		}
+	}
+}
+
+int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_code, struct err *e)
+{
+	AUTO(close_fd) int fd = desk_connect();
+	struct json *line = json_new(a, JSON_OBJECT), *answer;
+	const int streams[] = { 0, 1, 2 };
+
+	if (fd < 0)
+		return nobody(e);
+	AUTO(close_fd) int signals = hear_signals();
+	json_sets(a, line, "ask", "outside");
+	json_sets(a, line, "id", id);
+	int rc = talk_send(fd, a, line, (struct bytes){ 0 }, streams, e);
+	if (rc == OK) {
+		wait_for_answer(s, fd, signals);
+		rc = talk_receive(fd, a, &answer, NULL, NULL, e);
+	}
+	if (rc == OK)
+		rc = check_error(answer, e);
+	if (rc == OK)
+		*ret_code = (int)json_get_int(answer, "exit_code", 1);
+	return rc;
+}

@@ -1,0 +1,318 @@
+/* desk.c — the supervisor's side: who asks from inside the session is heard, and answered.
+ *
+ * One thread takes the calls; workers answer them, each with its own view of the workspace, as if it were a process of
+ * its own: what a person changes meanwhile (a freeze, a grant, a profile) counts for the next call.  Threads that write to the chain at
+ * the same time share the sync of the disk (record/chain.c).
+ *
+ * What comes from inside is the word of something that is governed.  It may propose, and redeem what was permitted here before; there is
+ * nothing else to ask. */
+#include "base/file.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/agent/parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { PATIENCE_S = 30 };
+
+/* One who asks, in the queue. */
+struct visit {
+	struct visit *next;
+	struct desk_caller caller;
+};
+
+/* ---- one question ---- */
+
+/* Policy, profile and what a person has said are read again for each call. */
+static int open_kernel(struct session *s, struct arena *a, struct kernel *ret, struct err *e)
+{
+	struct workspace *ws;
+	int rc = workspace_open(s->sys, a, s->root, 0, &ws, e);
+
+	if (rc == OK && (rc = kernel_open_unarmed(s->sys, a, ws, ret, e)))
+		workspace_close(ws);
+	if (rc == OK && s->tmp)
+		ret->guard.at.tmpdir = s->tmp;
+	return rc;
+}
+
+static void count(struct session *s, const struct hook_answer *answer)
+{
+	pthread_mutex_lock(&s->lock);
+	s->count.calls++;
+	s->count.refused += answer->verdict == V_DENY;
+	s->count.asked += answer->verdict == V_ESCALATE;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void put_answer(struct arena *a, const struct hook_answer *answer, struct json *to)
+{
+	json_sets(a, to, "verdict", verdict_name(answer->verdict));
+	json_setb(a, to, "quiet", answer->is_quiet);
+	json_sets(a, to, "code", answer->code);
+	if (answer->text)
+		json_sets(a, to, "text", answer->text);
+	if (answer->short_text)
+		json_sets(a, to, "short_text", answer->short_text);
+	if (answer->receipt_id)
+		json_sets(a, to, "receipt_id", answer->receipt_id);
+	if (answer->is_asked_elsewhere)
+		json_setb(a, to, "asked_elsewhere", true);
+	if (answer->instead)
+		json_sets(a, to, "instead", answer->instead);
+}
+
+/* The client says in the line which one it is; it changes only the words it is answered in. */
+static int before(struct session *s, struct arena *a, struct kernel *k, const struct client *c,
+	const struct tool_call *call, struct json *ret, struct err *e)
+{
+	struct hook_answer answer;
+	int rc = hook_before(k, a, c->name, c->speech->can_ask, call, &answer, e);
+
+	if (rc)
+		return rc;
+	if (answer.outside_profile && c->speech->rewrite)
+		answer.instead = permit_add(s, a, json_get_text(call->input, "command", ""), &answer);
+	count(s, &answer);
+	put_answer(a, &answer, ret);
+	return OK;
+}
+
+static int answer_hook(struct session *s, struct arena *a, pid_t pid, const struct json *line,
+	struct bytes payload, struct json *ret, struct err *e)
+{
+	const struct client *c = clients_find(json_get_text(line, "client", ""));
+	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
+	const struct kernel_session session = { .task_id = s->task_id,
+		.profile = s->chosen,
+		.walls = s->profile,
+		.caller_pid = pid,
+		.is_cut_off = s->is_cut_off };
+	struct tool_call call;
+	struct kernel k;
+
+	if (!c || !c->speech)
+		return err_set(e, E_INPUT, "HOOK_CLIENT", "no client with a hook is called that");
+	int rc = clients_read_call(c, a, payload, &call, e);
+	if (rc) {
+		snprintf(e->code, sizeof(e->code), "HOOK_PAYLOAD");
+		return rc;
+	}
+	rc = open_kernel(s, a, &k, e);
+	if (rc)
+		return rc;
+	k.session = &session;
+	rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
+	kernel_close(&k);
+	workspace_close(k.ws);
+	return rc;
+}
+
+static int answer_outside(struct session *s, struct json *ret, struct arena *a, const struct json *line,
+	int conn, int *streams, struct err *e)
+{
+	const char *id = json_get_text(line, "id", "");
+	int code, rc;
+
+	for (int i = 0; i < 3; i++)
+		if (streams[i] < 0)
+			return err_set(e, E_INPUT, "AGENT_STREAMS", "its three streams must come along");
+	struct permit *p = permit_take(s, id);
+	if (!p)
+		return err_set(e, E_DENIED, "AGENT_PERMIT",
+			"'%s' permits nothing here: it is unknown in this session, was used, or is too late; propose the call again",
+			text_safe(a, id, strlen(id) > 80 ? 80 : strlen(id), false));
+	rc = outside_run(s, p, streams, conn, &code, e);
+	permit_free(p);
+	if (rc == OK)
+		json_seti(a, ret, "exit_code", code);
+	return rc;
+}
+
+static void answer_status(struct session *s, struct arena *a, struct json *ret)
+{
+	pthread_mutex_lock(&s->lock);
+	json_sets(a, ret, "task_id", s->task_id);
+	json_sets(a, ret, "client", s->client);
+	json_sets(a, ret, "profile", s->profile);
+	json_sets(a, ret, "started_at", text_time_iso(a, s->started_us));
+	json_seti(a, ret, "calls", s->count.calls);
+	json_seti(a, ret, "refused", s->count.refused);
+	json_seti(a, ret, "asked", s->count.asked);
+	json_seti(a, ret, "outside", s->count.outside);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* An error is an answer, too: whoever asks must not be left to guess. */
+static void put_error(struct arena *a, const struct err *e, struct json *to)
+{
+	struct json *error = json_new(a, JSON_OBJECT);
+
+	json_seti(a, error, "rc", e->rc);
+	json_sets(a, error, "code", e->code);
+	json_sets(a, error, "text", text_safe(a, e->text, strlen(e->text), false));
+	json_set(a, to, "error", error);
+}
+
+/* Who says nothing for half a minute is not waited for. */
+static void be_patient(int fd)
+{
+	const struct timeval wait = { .tv_sec = PATIENCE_S };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+}
+
+static void serve(struct session *s, const struct desk_caller *caller)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	AUTO(close_fd) int fd = caller->fd;
+	int streams[3] = { -1, -1, -1 };
+	struct json *line, *answer = json_new(&a, JSON_OBJECT);
+	struct bytes body;
+	struct err e = { 0 };
+
+	be_patient(fd);
+	int rc = talk_receive(fd, &a, &line, &body, streams, &e);
+	const char *ask = rc ? "" : json_get_text(line, "ask", "");
+	if (rc == OK && text_eq(ask, "hook"))
+		rc = answer_hook(s, &a, caller->pid, line, body, answer, &e);
+	else if (rc == OK && text_eq(ask, "outside"))
+		rc = answer_outside(s, answer, &a, line, fd, streams, &e);
+	else if (rc == OK && text_eq(ask, "status"))
+		answer_status(s, &a, answer);
+	else if (rc == OK)
+		rc = err_set(&e, E_INPUT, "AGENT_TALK", "nothing is known by that name");
+	if (rc)
+		put_error(&a, &e, answer);
+	(void)talk_send(fd, &a, answer, (struct bytes){ 0 }, NULL, &e);
+	for (int i = 0; i < 3; i++)
+		close_fd(&streams[i]);
+	/* A process that was forked meanwhile may have the same socket: this ends it for all. */
+	(void)shutdown(fd, SHUT_RDWR);
+}
+
+/* ---- threads ---- */
+
+/* The next who waits; NULL when it is over.  Under the lock. */
+static struct visit *next_visit(struct session *s)
+{
+	s->idle++;
+	while (!s->first && !s->is_over)
+		pthread_cond_wait(&s->arrived, &s->lock);
+	s->idle--;
+	struct visit *v = s->first;
+	if (v) {
+		s->waiting--;
+		s->first = v->next;
+		if (!s->first)
+			s->last = &s->first;
+	}
+	return v;
+}
+
+/* Answers one after the other, and stays when nobody waits: memory that was used once is quicker the next time. */
+static void *be_worker(void *arg)
+{
+	struct session *s = arg;
+	struct visit *v;
+
+	pthread_mutex_lock(&s->lock);
+	while ((v = next_visit(s))) {
+		pthread_mutex_unlock(&s->lock);
+		serve(s, &v->caller);
+		free(v);
+		pthread_mutex_lock(&s->lock);
+	}
+	s->workers--;
+	pthread_cond_signal(&s->left);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* Nobody waits behind another one as long as there may be one worker more.  Without any, the visit is not begun: the caller hears
+ * that nobody is there. */
+static void receive_visit(struct session *s, const struct desk_caller *caller)
+{
+	struct visit *v = calloc(1, sizeof(*v));
+	pthread_t thread;
+
+	if (!v)
+		BUG("out of memory");
+	v->caller = *caller;
+	pthread_mutex_lock(&s->lock);
+	*s->last = v;
+	s->last = &v->next;
+	s->waiting++;
+	if (s->waiting > s->idle && s->workers < AGENT_THREADS &&
+		pthread_create(&thread, NULL, be_worker, s) == 0) {
+		pthread_detach(thread);
+		s->workers++;
+	}
+	pthread_cond_signal(&s->arrived);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *be_clerk(void *arg)
+{
+	struct session *s = arg;
+	struct desk_caller caller;
+
+	while (desk_accept(s->desk, s->stop, &caller) == 0)
+		receive_visit(s, &caller);
+	return NULL;
+}
+
+/* All signals stay with the thread that waits for the client. */
+int desk_begin(struct session *s, struct err *e)
+{
+	sigset_t all, old;
+
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->arrived, NULL);
+	pthread_cond_init(&s->left, NULL);
+	s->last = &s->first;
+	s->stop = eventfd(0, EFD_CLOEXEC);
+	if (s->desk < 0 || s->stop < 0)
+		return err_set(e, E_IO, "AGENT_DESK",
+			"the session cannot be heard: the kernel hands no calls to a supervisor (Linux 5.14 or newer does)");
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	errno = pthread_create(&s->clerk, NULL, be_clerk, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (errno)
+		return err_sys(e, "AGENT_DESK", "no thread can be started");
+	s->has_clerk = true;
+	return OK;
+}
+
+/* Whoever has asked is answered still; what is left in the queue when no worker could be had is told nothing. */
+void desk_end(struct session *s)
+{
+	const uint64_t one = 1;
+
+	if (!s->has_clerk)
+		return;
+	(void)!s->sys->write(s->sys, s->stop, &one, sizeof(one));
+	pthread_join(s->clerk, NULL);
+	pthread_mutex_lock(&s->lock);
+	s->is_over = true;
+	pthread_cond_broadcast(&s->arrived);
+	while (s->workers)
+		pthread_cond_wait(&s->left, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	for (struct visit *v = s->first, *next; v; v = next) {
+		next = v->next;
+		close(v->caller.fd);
+		free(v);
+	}
+	s->has_clerk = false;
+	close_fd(&s->stop);
+}

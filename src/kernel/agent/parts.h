@@ -1,0 +1,72 @@
+/* parts.h — inside agent/: one session as its supervisor knows it, and how the two sides talk.
+ *
+ * What is said.  The one inside sends a line of JSON: {"ask": "hook" | "outside" | "status", ..., "bytes": N}, and N bytes behind it.
+ * The supervisor answers with one line of JSON, {"error": {...}} when it has none.  With "outside" three descriptors go along
+ * with the line, and every later byte is the number of a signal for what runs. */
+#ifndef KERNEL_AGENT_PARTS_H
+#define KERNEL_AGENT_PARTS_H
+
+#include "kernel/agent/agent.h"
+
+#include <pthread.h>
+
+enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64 };
+
+/* What may be done outside, once. */
+struct permit {
+	struct permit *next;
+	char *id, *command, *cwd, *profile;
+	int64_t until_us;
+};
+
+struct session {
+	/* set before it begins */
+	struct sys *sys;
+	struct arena *a; /* of the thread that waits for the client */
+	const char *root; /* of the workspace */
+	const char *client, *profile, *helm, *shell;
+	const char *
+		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
+	/* once it runs */
+	const char *task_id, *tmp;
+	bool is_cut_off;
+	int desk, stop; /* stop: an eventfd that ends the clerk */
+	int64_t started_us;
+	pthread_t clerk; /* takes the calls; workers answer them */
+	bool has_clerk;
+	/* shared by the threads */
+	pthread_mutex_t lock;
+	pthread_cond_t arrived, left;
+	struct visit *first, **last; /* who waits for a worker */
+	size_t waiting, idle, workers;
+	bool is_over;
+	struct permit *permits;
+	struct {
+		int64_t calls, refused, asked, outside;
+	} count;
+};
+
+/* ---- desk.c ---- */
+int desk_begin(struct session *s, struct err *e);
+void desk_end(struct session *s); /* nobody is being answered any more */
+
+/* ---- outside.c ---- */
+/* Notes it, and returns the command that redeems it; lives in `a`. */
+const char *permit_add(
+	struct session *s, struct arena *a, const char *command, const struct hook_answer *how);
+/* Taken away from the list: nobody else gets it.  NULL: unknown, used, or too late. */
+struct permit *permit_take(struct session *s, const char *id);
+void permit_free(struct permit *p);
+/* To its end; `conn` is the caller's.  *ret is its exit code. */
+int outside_run(
+	struct session *s, const struct permit *p, const int streams[3], int conn, int *ret, struct err *e);
+
+/* ---- talk.c ---- */
+/* One message: the line, then the bytes.  fds NULL: none. */
+int talk_send(
+	int fd, struct arena *a, const struct json *line, struct bytes body, const int *fds, struct err *e);
+/* A line, and as many bytes as it says; *ret_body is empty when it says none.  Descriptors that came along are put into fds (3, -1
+ * for none); NULL: they are closed. */
+int talk_receive(int fd, struct arena *a, struct json **ret, struct bytes *ret_body, int *fds, struct err *e);
+
+#endif

@@ -1,0 +1,394 @@
+#!/bin/sh
+# Supervised sessions: a whole client inside the walls, on a terminal of its own, with hooks that ask the supervisor; what is permitted
+# and does not fit through the walls is done outside, once; and nothing inside gets further than that.
+#
+# The client is a script that behaves like one.
+# shellcheck disable=SC2154 # set by lib.sh
+. "${HELM_SOURCE:-.}/tests/cli/lib.sh"
+needs_terminal
+fresh_workspace
+git init -q . 2>/dev/null
+register_approver
+project=$scratch/project
+home=$scratch/home
+
+# client NAME: a script from standard input, that finds these.
+client() {
+  {
+    cat <<SH
+#!/bin/sh
+helm=$HELM_REAL ws=$ws home=$home project=$project scratch=$scratch
+ask() { # ask ID COMMAND: the hook before a shell call
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s","timeout":7},"session_id":"s","tool_use_id":"%s","cwd":"%s"}' "\$2" "\$1" "\$PWD" |
+    \$helm hook pre-tool --client claude-code
+}
+told() { # told ID: the hook after it
+  printf '{"tool_name":"Bash","tool_input":{},"tool_response":{"exit_code":0},"session_id":"s","tool_use_id":"%s"}' "\$1" |
+    \$helm hook post-tool --client claude-code
+}
+SH
+    cat
+  } >"$scratch/$1"
+  chmod +x "$scratch/$1"
+}
+session() { helm agent "$@"; }
+newest() { helm agent report --json; }
+member() { python3 -c 'import json,sys
+v = json.load(sys.stdin)
+for n in sys.argv[1].split("."):
+    v = v[int(n)] if n.isdigit() else v[n]
+print(v)' "$1"; }
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+
+# ---- as bare ----
+client plain <<'SH'
+cat
+echo out; echo err >&2
+exit 7
+SH
+bare() { [ "$(echo in | session "$scratch/plain" 2>"$scratch/err"; echo $?)" = "in
+out
+7" ] && [ "$(cat "$scratch/err")" = err ]; }
+ok "streams and exit code are the client's" bare
+client dies <<'SH'
+kill -TERM $$
+SH
+died() { python3 - "$HELM_REAL" "$scratch/dies" "$home" <<'PY'
+import os, subprocess, sys
+p = subprocess.run([sys.argv[1], "agent", sys.argv[2]], env={"PATH": os.environ["PATH"], "HOME": sys.argv[3]})
+sys.exit(0 if p.returncode == -15 else "ended with %d" % p.returncode)
+PY
+}
+ok "who dies by a signal is seen to die by it" died
+ok "a client that is not there is 127" exits 127 session "$scratch/nothing-here"
+
+# ---- hooks ----
+client calls <<'SH'
+ask u1 'ls'
+ask u2 'touch made'
+touch made
+told u2 || echo "after $?"
+ask u3 'rm -rf /'
+$helm hook pre-tool --client claude-code </dev/null
+echo "payload $?"
+SH
+calls() {
+  session "$scratch/calls" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+  grep -q '"permissionDecision":"deny".*deny.rm_root' "$scratch/said" && is "$(grep -c hookSpecific "$scratch/said")" 1 &&
+    grep -q 'payload 2' "$scratch/said"
+}
+ok "a hook inside gets the supervisor's answer: silence, or a refusal in the client's words; no payload is a block" calls
+on_record() {
+  id=$(newest | member task_id)
+  python3 - "$ws/.helm/tool-calls.jsonl" "$ws/.helm/receipts.jsonl" "$id" <<'PY'
+import json, sys
+rows = [r for r in map(json.loads, open(sys.argv[1])) if r.get("agent_task") == sys.argv[3]]
+verdicts = [r["verdict"] for r in rows if "verdict" in r]
+assert verdicts == ["ALLOW", "ALLOW", "DENY"], verdicts
+chain = [json.loads(line) for line in open(sys.argv[2])]
+mine = [c for c in chain if c.get("metadata", {}).get("task_id") == sys.argv[3]]
+assert len([c for c in mine if c["metadata"]["door"] == "agent"]) == 2, mine
+assert len([c for c in mine if c["metadata"]["door"] == "hook/claude-code"]) == 2, mine
+decided = [r["decision_id"] for r in rows if r.get("tool_use_id") == "u2" and "verdict" in r][0]
+assert any(c["decision_id"] == decided and c["status"] == "COMPLETED" for c in chain)
+PY
+}
+ok "its calls are on record with the session's id, and so is what became of them" on_record
+ok "the log is sound" helm log check
+ok "a task row says that it is a session" sh -c "grep -q '\"kind\": *\"agent\"' '$ledger'"
+client looks <<'SH'
+ask k1 'ls'
+ask k2 'rm -rf /' >/dev/null
+$helm status
+$helm status --json >look.json
+SH
+looks() {
+  says 0 "(looks under workspace_edit): 2 calls, 0 asked, 1 refused" session "$scratch/looks" && is "$(member agent_session.client <look.json)" looks
+}
+ok "status inside says which session it is in" looks
+client asks <<'SH'
+$helm agent sh
+SH
+ok "a session in a session is refused" says 25 "inside a supervised session already" session "$scratch/asks"
+ok "outside of a session there is nothing to redeem" says 1 "not inside a supervised session" helm outside dec-1
+storm() {
+  session "$scratch/storm" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+  is "$(newest | member calls.all)" 24 && is "$(grep -c hookSpecific "$scratch/said")" 24 && helm log check
+}
+client storm <<'SH'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do ask "s$i" "rm -rf / $i" & done
+wait
+SH
+ok "many at once are all answered and all on record" storm
+meanwhile() {
+  rm -f "$scratch/said"
+  session "$scratch/waits" >"$scratch/said" 2>&1 &
+  while ! grep -q first "$scratch/said" 2>/dev/null; do sleep 0.02; done
+  helm freeze --reason test >/dev/null; : >"$project/go"
+  wait $!
+  terminal UNFREEZE -- helm unfreeze >/dev/null 2>&1 || helm unfreeze --key "$boss" >/dev/null
+  grep -q SYSTEM_FROZEN "$scratch/said" || { cat "$scratch/said"; return 1; }
+}
+client waits <<'SH'
+ask f1 'touch a'; echo first
+while [ ! -e go ]; do sleep 0.02; done
+ask f2 'touch b'
+SH
+ok "what a person decides meanwhile counts for the next call" meanwhile
+
+# ---- the walls ----
+client attacks <<'SH'
+cat "$home/.helm/keys/root.key" >/dev/null 2>&1 && echo "read the key"
+ls "$home/.helm/keys" 2>/dev/null | grep -q . && echo "saw the keys"
+(echo x >>"$ws/.helm/receipts.jsonl") 2>/dev/null && echo "wrote the chain"
+(echo x >"$home/outside") 2>/dev/null && echo "wrote in the home"
+(head -c 1 /proc/1/mem || cat /proc/1/environ) 2>/dev/null | grep -q . && echo "read the supervisor"
+for p in /proc/[0-9]*; do
+  tr '\0' ' ' <$p/cmdline 2>/dev/null | grep -q terminal.py && echo "saw other processes"
+done
+kill -0 "$HELM_OUTER" 2>/dev/null && echo "signalled the supervisor"
+mkdir -p .helm-test && (mkfifo "$ws/.helm/x") 2>/dev/null && echo "made a file in the state"
+python3 - <<'PY'
+import socket, os, ctypes
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    try:
+        socket.socket(socket.AF_UNIX, kind)
+        print("made a unix socket")
+    except OSError:
+        pass
+# Somebody at the desk who says nonsense, or nothing.
+for text in (b"\n", b"{}\n", b'{"ask":"hook","bytes":99999999}\n', b'{"ask":"outside","id":"x"}\n', b"x" * 70000, b'{"ask":"sign"}\n'):
+    s = socket.socket(fileno=ctypes.CDLL(None).socket(1, 1, 0x48454c4d))
+    s.sendall(text)
+    said = s.recv(65536)
+    if b'"error"' not in said:
+        print("answered", text[:40], said)
+s = socket.socket(fileno=ctypes.CDLL(None).socket(1, 1, 0x48454c4d))
+s.close()
+PY
+echo done
+SH
+attacks() {
+  is "$(HELM_ENV="HELM_OUTER=$$" session "$scratch/attacks" 2>&1)" "done" && helm log check
+}
+ok "key, chain, home, supervisor and other programs are out of reach, and nonsense at the desk is refused" attacks
+
+# ---- the terminal ----
+client screen <<'SH'
+tty; stty size
+trap 'echo resized $(stty size)' WINCH
+echo ready
+line=
+while [ -z "$line" ]; do read -r line; done
+echo "got $line"
+python3 - <<'PY'
+import fcntl, os, termios
+try:
+    fcntl.ioctl(0, termios.TIOCSTI, b"x")
+    print("typed")
+except OSError:
+    print("cannot type")
+print("terminals:", sorted(os.listdir("/dev/pts")))
+try:
+    fd = os.open("/dev/tty", os.O_RDWR)
+    print("own:", os.ttyname(1), os.get_terminal_size(fd))
+except OSError as e:
+    print(e)
+PY
+kill -STOP $$
+echo again
+exit 3
+SH
+person() { env HOME="$home" python3 "$HELM_SOURCE/tests/tools/session.py" "$@"; }
+screen() {
+  person --size 30x90 wait:ready mode:raw size:40x100 'wait:resized 40 100' 'type:hello\n' 'wait:got hello' wait:own: shell mode:cooked \
+    'type:fg\n' wait:again shell mode:cooked -- "$HELM_REAL" agent "$scratch/screen" >"$scratch/said"
+  is $? 3 || { cat "$scratch/said"; return 1; }
+  for line in '/dev/pts/0' '30 90' 'cannot type' "terminals: \['0', 'ptmx'\]" 'own: /dev/pts/0 os.terminal_size(columns=100, lines=40)' Stopped; do
+    grep -q "$line" "$scratch/said" || { echo "no $line"; cat "$scratch/said"; return 1; }
+  done
+}
+ok "its terminal is its own: size, keys, stop and go on as bare, exit code, and the person's is given back" screen
+client loops <<'SH'
+echo ready
+sleep 60
+SH
+interrupted() {
+  person wait:ready mode:raw 'type:\x03' shell mode:cooked -- "$HELM_REAL" agent "$scratch/loops" >"$scratch/said"
+  is $? 130 || { cat "$scratch/said"; return 1; }
+}
+ok "Ctrl-C ends the client, not the supervisor's record" interrupted
+ok "and the terminal is given back when the supervisor is told to end" sh -c "
+  env HOME='$home' python3 '$HELM_SOURCE/tests/tools/session.py' wait:ready mode:raw signal:15 shell mode:cooked -- '$HELM_REAL' agent '$scratch/loops' >/dev/null; [ \$? -eq 143 ]"
+
+# ---- outside ----
+if command -v curl >/dev/null 2>&1; then
+  python3 - "$scratch/port" "$scratch/served" $$ <<'PY' &
+import http.server, os, sys, threading, time
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        with open(sys.argv[2], "a") as f:
+            f.write(self.path + "\n")
+        self.send_response(200); self.end_headers(); self.wfile.write(b"from outside\n")
+    def log_message(self, *a): pass
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H)
+threading.Thread(target=s.serve_forever, daemon=True).start()
+with open(sys.argv[1] + ".new", "w") as f:
+    f.write(str(s.server_address[1]))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+while os.path.exists(sys.argv[1]) and os.path.exists("/proc/" + sys.argv[3]):
+    time.sleep(0.1)
+PY
+  while [ ! -s "$scratch/port" ]; do sleep 0.02; done
+  url=http://0.0.0.0:$(cat "$scratch/port") # not a name of this machine to the guard, and yet this machine
+  client pushes <<SH
+ask p1 'curl -s $url/push'
+curl -s -m 2 $url/direct; echo "direct \$?"
+while [ ! -e approved ]; do sleep 0.02; done
+answer=\$(ask p2 'curl -s $url/push')
+printf '%s\n' "\$answer" >answer.json
+command=\$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')
+echo "instead \$command"
+sh -c "\$command"; echo "first \$?"
+sh -c "\$command"; echo "second \$?"
+while [ ! -e other ]; do sleep 0.02; done
+SH
+  client steals <<'SH'
+sh -c "$(python3 -c 'import json; print(json.load(open("'$project'/answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')"; echo "stolen $?"
+SH
+  outside() {
+    rm -f "$scratch/said"
+    session "$scratch/pushes" >"$scratch/said" 2>&1 &
+    while ! grep -q direct "$scratch/said" 2>/dev/null; do sleep 0.02; done
+    asked=$(helm approval list --json | grep -o 'approval-[0-9a-f]*' | tail -n 1)
+    helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1 || { cat "$scratch/err"; return 1; }
+    : >"$project/approved"
+    while ! grep -q second "$scratch/said" 2>/dev/null && kill -0 $! 2>/dev/null; do sleep 0.02; done
+    session "$scratch/steals" >>"$scratch/said" 2>&1
+    : >"$project/other"
+    wait $! || { cat "$scratch/said"; return 1; }
+    for line in 'needs approval for Bash' 'risk.leaves_walls' 'direct 7' 'from outside' 'first 0' 'permits nothing here' 'second 25' 'stolen 25'; do
+      grep -q "$line" "$scratch/said" || { echo "no $line"; cat "$scratch/said"; return 1; }
+    done
+    grep -q '"permissionDecision":"deny"' "$scratch/said" || { echo "the client was to ask"; return 1; }
+    grep -q '"timeout":7' answer.json || { cat answer.json; return 1; }
+    is "$(cat "$scratch/served")" /push
+  }
+  ok "what a person permitted and the walls stop is done outside, exactly once, for this session only" outside
+  told_outside() {
+    id=$(helm agent list --all --json | python3 -c 'import json,sys; print([s["task_id"] for s in json.load(sys.stdin)["sessions"] if s["client"] == "pushes"][0])')
+    helm agent report "$id" >"$scratch/said" && grep -q '1 left the walls' "$scratch/said" && grep -q 'curl -s .*/push *(completed)' "$scratch/said" || { cat "$scratch/said"; return 1; }
+    is "$(helm agent report "$id" --json | member outside.0.profile)" service_ops && helm log check
+  }
+  ok "the report says what left the walls" told_outside
+  # A network by name: the client's own service is named for it, and nothing else.
+  mkdir -p "$scratch/net"
+  cat >"$scratch/net/claude" <<SH
+#!/bin/sh
+curl -s --noproxy "" "\$ANTHROPIC_BASE_URL/service"
+curl -s --noproxy "" "http://127.0.0.1:1/"
+SH
+  chmod +x "$scratch/net/claude"
+  python3 - "$HELM_SOURCE/share/execution_profiles.json" >"$ws/references/execution_profiles.json" <<'PY'
+import json, sys
+doc = json.load(open(sys.argv[1]))
+doc["profiles"]["netted"] = dict(doc["profiles"]["workspace_edit"], network="named", network_allowed=True, egress=["example.com"])
+json.dump(doc, sys.stdout)
+PY
+  by_name() {
+    trust "$ws" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
+    grep -q 'from outside' "$scratch/said" && grep -q '127.0.0.1:1 is not named' "$scratch/said" || { cat "$scratch/said"; return 1; }
+    grep -q '"rule": *"127.0.0.1:' "$ws/.helm/egress.jsonl" || { cat "$ws/.helm/egress.jsonl"; return 1; }
+  }
+  ok "where the network is by name, the client's service is named for it and nothing else" by_name
+  rm "$scratch/port"
+else
+  ok "curl is not there: nothing leaves the walls in this test # SKIP" true
+fi
+
+# ---- life ----
+client lives <<'SH'
+ask l1 'touch alive'
+: >alive
+sleep 1000.5 &
+exec sleep 1000.25
+SH
+living() { # living: a session that runs; sets $pid
+  rm -f "$project/alive"
+  session "$scratch/lives" >"$scratch/said" 2>&1 &
+  job=$!
+  while [ ! -e "$project/alive" ]; do sleep 0.02; done
+  id=$(helm agent list --json | member sessions.0.task_id)
+  pid=$(helm agent list --json | member sessions.0.pid)
+}
+gone() { # nothing of it runs on
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | grep -q 'sleep 1000\.[25]' || return 0
+    sleep 0.1
+  done
+  echo "it still runs"
+  return 1
+}
+stopped() {
+  living
+  helm agent stop "$id" >"$scratch/out" || { cat "$scratch/out"; return 1; }
+  wait $job
+  is $? 143 && gone && is "$(helm agent list --json | member sessions)" '[]' && says 1 "does not run any more" helm agent stop "$id"
+}
+ok "a session is listed while it runs, and stopped with everything in it" stopped
+killed() {
+  living
+  kill -9 "$pid"
+  wait $job 2>/dev/null
+  gone || return 1
+  is "$(helm agent report "$id" --json | member status)" lost || return 1
+  session true && is "$(helm agent report "$id" --json | member status)" failed && helm log check && helm doctor >/dev/null
+}
+ok "with its supervisor killed nothing runs on, and the record is whole" killed
+client_killed() {
+  living
+  inner=$(cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' >/dev/null; for p in /proc/[0-9]*; do
+    tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -q '^sleep 1000.25' && echo "${p#/proc/}"; done | head -n 1)
+  kill -9 "$inner"
+  wait $job 2>/dev/null
+  is $? 137 && gone && is "$(helm agent report "$id" --json | member status)" failed && helm log check
+}
+ok "with its client killed the rest ends, and the record says how" client_killed
+ok "an unknown session is said to be one" says 1 "no session is called" helm agent report no-such-session
+
+# ---- clients ----
+mkdir -p "$scratch/bin"
+cat >"$scratch/bin/claude" <<'SH'
+#!/bin/sh
+printf '%s\n' "$@" >args
+: >"$HOME/.claude/history" && echo "state written"
+(echo '{}' >"$HOME/.claude.json") 2>/dev/null && echo "file written"
+(echo '{"disableAllHooks":true}' >"$HOME/.claude/settings.json") 2>/dev/null && echo "settings written"
+(mv "$HOME/.claude/settings.json" "$HOME/.claude/x") 2>/dev/null && echo "settings moved"
+cat "$HOME/.netrc" 2>/dev/null
+env | grep -c -e '^ANTHROPIC_API_KEY=k' -e '^AWS_SECRET=' -e "^CLAUDE_CODE_TMPDIR=$TMPDIR"
+SH
+chmod +x "$scratch/bin/claude"
+mkdir -p "$home/.claude"
+echo '{"a":1}' >"$home/.claude/settings.json"
+echo netrc >"$home/.netrc"
+known() {
+  is "$(PATH=$scratch/bin:$PATH HELM_ENV="ANTHROPIC_API_KEY=k AWS_SECRET=s" session claude-code -- -p hello 2>&1)" "state written
+file written
+2" && is "$(cat "$home/.claude/settings.json")" '{"a":1}' &&
+    python3 - <<'PY'
+import json
+words = open("args").read().split("\n")
+assert words[0] == "--settings" and words[2:4] == ["-p", "hello"], words
+settings = json.loads(words[1])
+assert settings["disableAllHooks"] is False
+assert " hook pre-tool --client claude-code " in settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+PY
+}
+ok "Claude Code gets its own state, its own variables, and hooks that its settings cannot switch off" known
+printf '#!/bin/sh\n' >"$scratch/bin/codex"
+chmod +x "$scratch/bin/codex"
+unarmed() { PATH=$scratch/bin:$PATH says 25 "'helm setup codex' puts it in" session codex; }
+ok "a client that would not ask is not started, and the remedy is named" unarmed
+finish
