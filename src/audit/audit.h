@@ -67,6 +67,7 @@ struct evidence_choice {
 	const char *task, *session; /* NULL: any */
 	bool has_since, has_until;
 	int64_t since_us, until_us; /* since <= t < until */
+	bool any_leaves; /* take the log's leaves along as they are; else LOG_LEAVES when they are not those of the newest head */
 	uint64_t singles; /* up to so many receipts become files of their own, more become lines; 0: 10 000 */
 };
 /* What was chosen, as files for pack_write(): most of them are not in memory but read again when they are written.  The log is open

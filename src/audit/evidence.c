@@ -627,19 +627,33 @@ static int keep_head(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	return OK;
 }
 
-/* The leaves of the cut, some at a time; with `to` NULL only through the digest. */
-static int read_leaves(
-	const struct evidence *x, struct sink *to, struct sha256 *digest, uint64_t n, struct err *e)
+/* Leaves are made from receipts and can be damaged like any file; the newest head says what they were.  Only lines up to its size. */
+static void grow(struct merkle *tree, uint64_t size, const char *lines, size_t n)
+{
+	struct hash leaf = { 0 };
+
+	for (; n && tree->size < size; lines += LEAF_TEXT, n -= LEAF_TEXT) {
+		(void)hex_decode(lines, 64, leaf.b, SHA256_SIZE, true);
+		merkle_append(tree, &leaf);
+	}
+}
+
+/* The leaves of the cut, some at a time: to `to`, or, when it is NULL, through the digest and into the tree, up to `size`. */
+static int read_leaves(const struct evidence *x, struct sink *to, struct sha256 *digest, struct merkle *tree,
+	uint64_t size, uint64_t n, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	char *step = arena_text(&a, READ_STEP);
+	enum { STEP = READ_STEP / LEAF_TEXT * LEAF_TEXT }; /* whole lines */
+	char *step = arena_text(&a, STEP);
 	int rc = OK;
 
 	for (uint64_t at = 0; rc == OK && at < n;) {
-		size_t k = n - at < READ_STEP ? (size_t)(n - at) : READ_STEP;
+		size_t k = n - at < STEP ? (size_t)(n - at) : STEP;
 		rc = log_file_read(&x->cut, &x->cut.leaves, step, k, (off_t)at, e);
-		if (rc == OK && digest)
+		if (rc == OK && !to) {
 			sha256_add(digest, step, k);
+			grow(tree, size, step, k);
+		}
 		if (rc == OK && to)
 			rc = to->write(to, step, k, e);
 		at += k;
@@ -649,7 +663,7 @@ static int read_leaves(
 
 static int give_leaves(const struct pack_item *item, struct sink *to, struct err *e)
 {
-	return read_leaves(item->arg, to, NULL, item->size_bytes, e);
+	return read_leaves(item->arg, to, NULL, NULL, 0, item->size_bytes, e);
 }
 
 /* Head and leaves of the same moment as the receipts.  Leaves are optional: without them a reader cannot
@@ -658,6 +672,8 @@ static int take_log(struct collection *c, struct err *e)
 {
 	const struct log_cut *cut = &c->x->cut;
 	struct pack_item leaves = { .path = "transparency/leaves.txt", .give = give_leaves, .arg = c->x };
+	struct merkle tree = { 0 };
+	struct hash root, said;
 	struct sha256 digest;
 	struct buf b;
 	int rc = log_file_lines(cut, &cut->heads, keep_head, c, e);
@@ -671,9 +687,17 @@ static int take_log(struct collection *c, struct err *e)
 	if (rc || !leaves.size_bytes)
 		return rc;
 	sha256_begin(&digest);
-	rc = read_leaves(c->x, NULL, &digest, leaves.size_bytes, e);
+	rc = read_leaves(c->x, NULL, &digest, &tree, (uint64_t)json_get_int(c->head, "tree_size", 0),
+		leaves.size_bytes, e);
 	sha256_end(&digest, leaves.digest.b);
 	add_item(c, leaves);
+	root = merkle_head(&tree);
+	if (rc == OK && !c->choice->any_leaves &&
+		hash_from_hex(json_get_text(c->head, "root_hash", ""), &said) && !hash_eq(&root, &said))
+		rc = err_set(e, E_CORRUPT, "LOG_LEAVES",
+			"%s does not have the root that was signed, so a pack with it would not verify; "
+			"'helm log repair' makes it again",
+			LEAVES);
 	return rc;
 }
 

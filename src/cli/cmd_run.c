@@ -176,6 +176,9 @@ static int run_with(struct cli *r, struct run_spec *spec, struct err *e)
 
 	if (rc == OK)
 		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	/* Now, when a choice that was interrupted is finished. */
+	if (rc == OK && !spec->profile)
+		rc = workspace_default_profile(r->sys, r->a, r->ws, &spec->profile, e);
 	if (rc)
 		return rc;
 	const struct json *differences = posture_differences(r->sys, r->a, r->ws);
@@ -209,7 +212,6 @@ int cmd_profile_run(struct cli *r, struct err *e)
 int cmd_run(struct cli *r, struct err *e)
 {
 	struct run_spec spec = { .profile = opt_text(r, "profile", NULL) };
-	int rc = spec.profile ? OK : workspace_default_profile(r->sys, r->a, r->ws, &spec.profile, e);
 
-	return rc ? rc : run_with(r, &spec, e);
+	return run_with(r, &spec, e);
 }

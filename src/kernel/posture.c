@@ -27,6 +27,7 @@ struct posture_memo {
 	} at;
 	int64_t read_us;
 	unsigned held;
+	const char *dir; /* of this very place, also when the word of another one holds */
 	struct posture p;
 };
 
@@ -433,7 +434,7 @@ static struct stamps stamps_of(struct sys *s, const struct workspace *ws)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	const struct posture_memo *m = ws->memo;
-	const char *dir = m->is_there ? m->p.dir : workspace_place(&a, ws, ws->root), *outer = m->p.outer;
+	const char *dir = m->dir, *outer = m->p.outer;
 
 	if (!dir)
 		return (struct stamps){ 0 };
@@ -452,6 +453,8 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 
 	if (m->held)
 		return &m->p;
+	if (!m->dir)
+		m->dir = workspace_place(&m->a, ws, ws->root);
 	struct stamps at = stamps_of(s, ws);
 	int64_t now = s->mono_us(s);
 

@@ -88,4 +88,10 @@ ok "a live pack plays back" says 0 COMPLETE helm replay live.tar
 mkdir changed && tar xf live.tar -C changed
 sed -i 's/"ALLOW"/"DENY!"/' changed/receipts/*
 ok "one that was changed does not" says 1 "the pack was changed" helm replay changed
+# A leaf is damaged: a cache, which is made again and not believed.
+for change in '1s/^[0-9]/a/;t;1s/^./0/' '1s/^./x/'; do
+  sed -i "$change" live/.helm/log/leaves
+  helm evidence export --all --out leaf.tar --path live >/dev/null
+  ok "a damaged leaf ($change) does not get into a pack" says 0 "2 receipts stand in the log of 2" helm evidence verify leaf.tar --key "$pub"
+done
 finish

@@ -72,4 +72,34 @@ for n in 1 2 3 4; do
   ok "a full disk at write $n is said" says 1 "No space left" full $n
   ok "and leaves no pause that nobody has the token of" test ! -e "$state"
 done
+
+# A choice that is killed on the way: the run that finishes it is judged by what holds then.
+fresh_workspace
+mkdir -p "$scratch/home/.helm/trust"
+HELM_ENV="HELM_HOME=$scratch/approver" helm key create >/dev/null 2>&1
+printf '{"keys": [{"public_key_hex": "%s"}]}' "$(cat "$scratch/approver/keys/root.pub")" >"$scratch/home/.helm/trust/approvers.json"
+helm profile pause service_ops --reason drill >/dev/null
+finished() {
+  n=0
+  seen=
+  while [ $n -lt 200 ]; do
+    n=$((n + 1))
+    helm profile use workspace_edit --key "$scratch/approver/keys/root.key" >/dev/null || return 1
+    HELM_ENV="HELM_TEST_KILL_AT=$n" helm_twin profile use service_ops --key "$scratch/approver/keys/root.key" >/dev/null 2>&1
+    was=$?
+    helm run -- true >"$scratch/.said" 2>&1
+    ended=$?
+    case "$(helm workspace show --json)" in
+    *'"profile": "service_ops"'*) want=26 ;;
+    *) want=0 ;;
+    esac
+    [ $ended = $want ] || { echo "killed at call $n: the run ends with $ended, not $want"; cat "$scratch/.said"; return 1; }
+    seen="$seen $want"
+    [ $was != 0 ] || break
+  done
+  case "$seen" in *" 0"*" 26"*) return 0 ;; esac
+  echo "not both: $seen"
+  return 1
+}
+ok "a run ends as what holds says, whoever finished it" finished
 finish

@@ -27,8 +27,8 @@ class Word(collections.namedtuple("Word", "profile frozen paused accepted")):
     def use(self, profile):
         return self._replace(profile=profile)
 
-    def accept(self, digest):
-        return self._replace(accepted=digest)
+    def accept(self, digest, profile):
+        return self._replace(accepted=digest, profile=profile or self.profile)
 
 
 class Place:
@@ -126,19 +126,27 @@ class Place:
                 digest = "sha256:" + hashlib.sha256(f.read()).hexdigest()
         except OSError:  # the disk is full
             return
-        self.answered("trust", ["TRUST"], ["workspace", "trust"], "files are not accepted", lambda w: w.accept(digest))
+        # What the tree's copy chooses is offered, too, and taken with the rest.
+        profile = None
+        with contextlib.suppress(OSError, ValueError):
+            with open(os.path.join(self.root, ".helm", "workspace.json"), encoding="utf-8") as f:
+                profile = json.load(f).get("default_profile")
+        self.answered("trust", ["TRUST"], ["workspace", "trust"], "files are not accepted", lambda w: w.accept(digest, profile))
 
     def copies(self):
         """What the tree says about itself permits nothing: its copies go, or say what permits most."""
         name, text = self.r.choice([("freeze.json", "{}"), ("profile-pause-state.json", "{}"),
                                     ("workspace.json", '{"default_profile": "service_ops"}')])
         path = os.path.join(self.root, ".helm", name)
-        with contextlib.suppress(OSError):
+        try:
             if self.r.random() < 0.5:
                 os.unlink(path)
             else:
                 with open(path, "w", encoding="utf-8") as f:
                     f.write(text)
+        except OSError:  # the disk is full: an empty file would be damage
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
     def spoil(self):
         """The document is damaged: nothing goes until a person has said everything again."""

@@ -237,6 +237,50 @@ static void held_is_one_moment(void **state)
 	kernel_fixture_done(&x);
 }
 
+static void freeze_by(struct kernel *k, const char *principal)
+{
+	struct json *receipt;
+	struct err e = { 0 };
+
+	assert_int_equal(freeze_set(k, &x.request, principal, "now", &receipt, &e), OK);
+}
+
+/* Also about a place that lies under the word of another one. */
+static void seen_at_once_below(void **state)
+{
+	struct workspace *ws[2];
+	struct kernel k[2];
+	struct json *done;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:z");
+	const char *root = arena_printf(&x.process, "%s/below", x.ws->root);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(workspace_open(&x.f.sys, &x.process, root, WORKSPACE_NEW, &ws[i], &e), OK);
+		assert_int_equal(workspace_init(&x.f.sys, &x.process, ws[i], false, &done, &e), OK);
+		workspace_close(ws[i]);
+		assert_int_equal(workspace_open(&x.f.sys, &x.process, root, 0, &ws[i], &e), OK);
+		assert_int_equal(kernel_open(&x.f.sys, &x.process, ws[i], &k[i], &e), OK);
+	}
+	freeze_by(&k[1], "agent:y");
+	(void)unlinkat(ws[0]->state_fd, "freeze.json", 0);
+	workspace_close(ws[0]);
+	assert_int_equal(workspace_open(&x.f.sys, &x.process, root, 0, &ws[0], &e), OK);
+	k[0].ws = ws[0];
+	assert_non_null(freeze_in_force(&k[0], &x.request, "agent:z"));
+	assert_null(freeze_in_force(&k[0], &x.request, "agent:x"));
+	freeze_by(&k[1], "agent:x");
+	(void)unlinkat(ws[0]->state_fd, "freeze.json", 0);
+	assert_non_null(freeze_in_force(&k[0], &x.request, "agent:x"));
+	for (int i = 0; i < 2; i++) {
+		kernel_close(&k[i]);
+		workspace_close(ws[i]);
+	}
+	kernel_fixture_done(&x);
+}
+
 static void put_word(struct bytes text)
 {
 	write_at(word_file(), (const char *)text.p, text.n);
@@ -427,6 +471,7 @@ int main(void)
 		cmocka_unit_test(less_is_accepted_for_one_machine),
 		cmocka_unit_test(a_lost_word_is_found),
 		cmocka_unit_test(seen_at_once),
+		cmocka_unit_test(seen_at_once_below),
 		cmocka_unit_test(held_is_one_moment),
 		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),
 		cmocka_unit_test(seen_also_when_it_comes_while_reading),
