@@ -30,6 +30,7 @@ struct exam {
 	struct json *checks;
 	bool healthy;
 	const struct doctor_options *options;
+	const char *key_says;
 };
 
 /* One row.  A single failed check makes the workspace unhealthy. */
@@ -445,14 +446,15 @@ static const char *counted(struct exam *x, const struct json *n)
 		(long long)json_get_int(n, "refused", 0));
 }
 
-/* What a killed rotation leaves is no defect: whoever loads the key next settles it. */
-static const char *key_says(struct exam *x)
+/* What a killed rotation leaves is no defect: whoever loads the key next settles it, which may be the doctor himself.  So this is asked
+ * first. */
+static const char *key_says(const struct exam *x)
 {
 	const char *home = x->ws->helm_home;
 
 	return home && keys_are_changing(x->s, x->a, AT_FDCWD, arena_printf(x->a, "%s/keys", home))
-		? "readable, and the one that signs; a rotation is under way or was interrupted (keys/next.key), and the "
-		  "next command that signs finishes or undoes it"
+		? "readable, and the one that signs; a rotation is under way or was interrupted (keys/next.key): "
+		  "whoever loads the key next finishes or undoes it"
 		: "readable, and the one that signs";
 }
 
@@ -467,7 +469,7 @@ static void check_state(struct exam *x, const struct json *now)
 	check_standing(x, now, "state", "can be written");
 	check_standing(
 		x, now, "record", "the newest receipts are whole; 'helm log check' looks at all of them");
-	check_standing(x, now, "key", key_says(x));
+	check_standing(x, now, "key", x->key_says);
 	check_standing(x, now, "profiles", "readable");
 	check_standing(x, now, "settings",
 		arena_printf(a, "profile %s, destructive=%s", json_get_text(profile, "name", "-"),
@@ -624,7 +626,8 @@ struct json *doctor_run(
 		"references/model_recovery_policy.json", "references/skill-capture-template.md",
 		"references/skill-contract-template.json" };
 	static const char *const directories[] = { "skills", "skill_drafts", "memory" };
-	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true, options };
+	struct exam x = { s, a, ws, json_new(a, JSON_ARRAY), true, options, NULL };
+	x.key_says = key_says(&x);
 	struct json *doc = json_new(a, JSON_OBJECT), *now = standing(s, a, ws);
 
 	check(&x, "workspace", ws->exists,
