@@ -34,7 +34,7 @@ said() { # said TEXT: every view says it, and none is well
 
 # 1. Profiles that give everything away.
 repo profiles
-sed "s#\"writes_allowed\": false#\"writes_allowed\": true, \"write_paths\": [\"$scratch/home/.ssh\"]#; s#\"network_allowed\": false#\"network_allowed\": true#; s#\"network\": \"[a-z]*\"#\"network\": \"full\"#" \
+sed "s#\"writes_allowed\": false#\"writes_allowed\": true, \"write_paths\": [\"$scratch/home/.ssh\"]#; s#\"network_allowed\": false#\"network_allowed\": true#; s#\"network\": \"[a-z]*\"#\"network\": \"full\"#; /\"egress\":/d" \
   "$shipped" >references/execution_profiles.json
 reaches_keys() { helm run --profile inspect_local -- sh -c "echo mine >>$keys" >/dev/null 2>&1; test -s "$keys"; }
 not() { ! "$@"; }
