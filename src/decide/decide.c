@@ -252,7 +252,9 @@ static void judge_network(struct judge *j, const struct effect *e)
 			NULL, "service_ops");
 	else if (action > ACTION_ALLOW)
 		say(j, action, "profile.network", REASON_target_decides,
-			"{program} would use the network ({target}); whether that may be is not decided here",
+			j->profile->reach == NETWORK_NAMED
+				? "{program} would use the network ({target}), and the profile does not name that host"
+				: "{program} would use the network ({target}); whether that may be is not decided here",
 			e, NULL, NULL);
 }
 

@@ -152,7 +152,7 @@ static int newest_open(
 	newest_close(ret);
 	rc = ledger_cut_take(r->sys, a, r->state_fd, TOOL_CALLS, &c, e);
 	ret->fd = c.now_fd;
-	ret->base = ledger_place(c.next, 0);
+	ret->base = rc ? 0 : ledger_place(c.next, 0);
 	ret->st = (struct stat){ 0 };
 	if (rc == OK && ret->fd >= 0 && r->sys->stat(r->sys, ret->fd, "", &ret->st, AT_EMPTY_PATH))
 		rc = err_sys(e, "LEDGER_READ", "cannot read %s", TOOL_CALLS);
