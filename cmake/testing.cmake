@@ -67,6 +67,18 @@ foreach(check layers invariants reason_codes)
   endif()
 endforeach()
 
+# What takes longest: left out by ./check, which has ten minutes on two cores, and run by ./check --clients, which is what CI does.
+# Under the sanitizers everything takes longer.
+set(slow cli/key_order cli/undo oracle/mutations oracle/pack)
+if(HELM_SANITIZE)
+  list(APPEND slow cli/approval cli/archive cli/beside cli/client_settings cli/clients cli/contained cli/egress cli/guard_now
+    cli/key_history cli/output cli/standing crash/archive_crash_test crash/checkpoint_crash_test crash/record_crash_test
+    unit/large_test unit/log_check_test)
+endif()
+foreach(name ${slow})
+  set_tests_properties(${name} PROPERTIES LABELS slow)
+endforeach()
+
 # Builds what is shipped once more, elsewhere: once per check is enough, in the build that ships.  Left out by `ctest -LE slow`.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME tree/reproducible COMMAND sh ${PROJECT_SOURCE_DIR}/tools/reproducible.sh
