@@ -411,7 +411,9 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 		ret->is_quiet = rc == OK;
 		return rc;
 	}
+	k->recorder.is_hurried = true; /* the client waits */
 	rc = kernel_record(k, &x.q, &h, e);
+	k->recorder.is_hurried = false;
 	size_t in_a_row = rc || h.verdict == V_ALLOW ? 0 : refusals_in_a_row(k, a, call->session, x.digest);
 	if (rc == OK)
 		rc = offer_walls(k, &x, &h, ret, e);

@@ -76,6 +76,7 @@ struct recorder {
 	/* Kept open between appends. */
 	bool is_open;
 	bool reads_all; /* the next look at the chain reads every receipt of it */
+	bool is_hurried; /* somebody waits for the decision: notes of calls that have receipts of their own are bound by a later one */
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
