@@ -226,8 +226,14 @@ static bool kill_children(void)
 	bool is_any = false;
 	AUTO(close_fd) int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
 
-	for (ssize_t got = 1; fd >= 0 && got > 0 && n<sizeof(text) - 1; n += got> 0 ? (size_t)got : 0)
-		got = read(fd, text + n, sizeof(text) - 1 - n);
+	while (fd >= 0 && n < sizeof(text) - 1) {
+		ssize_t got = read(fd, text + n, sizeof(text) - 1 - n);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	while (n && text[n - 1] != ' ') /* a number that was cut off is another process */
+		n--;
 	text[n] = '\0';
 	for (char *at = text; *at; at += strspn(at, " ")) {
 		long pid = strtol(at, &at, 10);

@@ -425,8 +425,12 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	ret->receipt_id = id ? receipt_id_short(a, id) : NULL;
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
-	else if (x.leaves && is_answered(&h))
+	else if (x.leaves && is_answered(&h)) {
+		size_t n;
+		struct cover *covers = covers_of(a, &h.decision, &n);
 		ret->outside_profile = x.q.profile->name;
+		ret->outside_covers = covers_to_json(a, covers, n);
+	}
 	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;
 	ret->cwd = x.at.cwd;

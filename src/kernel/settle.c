@@ -9,10 +9,27 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 
+/* Is every reason to ask one that the decision on record has answered? */
+static bool is_covered(const struct request *q, const struct handling *h)
+{
+	size_t n;
+	struct cover *covers = covers_of(h->a, &h->decision, &n);
+	const struct json *asked = covers_to_json(h->a, covers, n);
+
+	json_each (now, asked) {
+		bool is_known = false;
+		json_each (then, q->answer.permitted_covers)
+			is_known |= text_eq(json_sha256(h->a, now), json_sha256(h->a, then));
+		if (!is_known)
+			return false;
+	}
+	return true;
+}
+
 /* A person started this run and said so. */
 static bool by_hand(const struct request *q, struct handling *h)
 {
-	if (!q->answer.is_approved)
+	if (!q->answer.is_approved || (q->answer.permitted_by && !is_covered(q, h)))
 		return false;
 	/* What is only handed on is not approved by anybody here. */
 	h->settled.by = q->answer.permitted_by	? "decision"

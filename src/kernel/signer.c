@@ -301,11 +301,14 @@ static bool is_persons(const char *effect)
 	return false;
 }
 
-static bool has_all(const struct json *now, const struct json *before)
+/* As it was: who froze it, and why, is not rewritten either. */
+static bool has_all(struct arena *a, const struct json *now, const struct json *before)
 {
-	json_each_member (m, before)
-		if (!json_get(now, m->name))
+	json_each_member (m, before) {
+		const struct json *kept = json_get(now, m->name);
+		if (!kept || !text_eq(json_sha256(a, kept), json_sha256(a, m->value)))
 			return false;
+	}
 	return true;
 }
 
@@ -315,8 +318,8 @@ static bool only_stops_more(struct arena *a, const struct json *before, const st
 	static const char *const free_parts[] = { "at", "version", "root", "freezes", "pauses" };
 	struct json *x = json_copy(a, before), *y = json_copy(a, now);
 
-	if (!has_all(json_get(now, "freezes"), json_get(before, "freezes")) ||
-		!has_all(json_get(now, "pauses"), json_get(before, "pauses")) ||
+	if (!has_all(a, json_get(now, "freezes"), json_get(before, "freezes")) ||
+		!has_all(a, json_get(now, "pauses"), json_get(before, "pauses")) ||
 		(json_get(before, "root") &&
 			!text_eq(json_get_text(before, "root", ""), json_get_text(now, "root", ""))))
 		return false;

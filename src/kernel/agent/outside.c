@@ -6,7 +6,7 @@
  * output comes back.
  *
  * It is a run like every other: a child of the supervisor opens the kernel anew, decides under the wider profile (a denial there still
- * denies), writes rows and receipts that name session and decision, and ends with everything it started when the one who asked
+ * denies, and so does a reason to ask that the person was not asked about: a script may have been changed since), writes rows and receipts that name session and decision, and ends with everything it started when the one who asked
  * has gone. */
 #include "base/file.h"
 #include "base/text.h"
@@ -42,19 +42,24 @@ void permit_free(struct permit *p)
 	free(p->command);
 	free(p->cwd);
 	free(p->profile);
+	free(p->covers);
 	free(p);
 }
 
 const char *permit_add(struct session *s, struct arena *a, const char *command, const struct hook_answer *how)
 {
 	struct permit *p = calloc(1, sizeof(*p));
+	struct buf covers;
 
 	if (!p)
 		BUG("out of memory");
+	buf_init(&covers, a);
+	json_write(&covers, how->outside_covers, 0);
 	*p = (struct permit){ .id = copy(how->decision_id),
 		.command = copy(command),
 		.cwd = copy(how->cwd ? how->cwd : s->root),
 		.profile = copy(how->outside_profile),
+		.covers = copy(arena_strndup(a, covers.p, covers.n)),
 		.until_us = s->sys->mono_us(s->sys) + PERMIT_US };
 	pthread_mutex_lock(&s->lock);
 	p->next = s->permits;
@@ -109,9 +114,14 @@ static int carry_out(struct session *s, const struct permit *p)
 		.is_terminal = isatty(1) && isatty(2) };
 	struct run_report report;
 	struct workspace *ws;
+	struct json *covers;
 	struct kernel k;
 	struct err e = { 0 };
-	int rc = workspace_open(s->sys, &a, s->root, 0, &ws, &e);
+	int rc = json_parse(&a, bytes_of(p->covers), "permit", NULL, &covers, &e);
+
+	spec.permitted_covers = covers;
+	if (rc == OK)
+		rc = workspace_open(s->sys, &a, s->root, 0, &ws, &e);
 
 	if (rc == OK)
 		rc = kernel_open(s->sys, &a, ws, &k, &e);

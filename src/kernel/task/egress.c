@@ -19,6 +19,8 @@ int task_egress_open(struct task *t, struct err *e)
 	t->door_fd = -1;
 	if (t->profile->reach != NETWORK_NAMED)
 		return OK;
+	if (!t->digests)
+		t->digests = json_new(t->a, JSON_ARRAY);
 	hosts_of(t->k->sys, t->a, t->k->ws, t->profile, &rules);
 	for (const char *const *host = t->spec->session ? t->spec->session->hosts : NULL; host && *host;
 		host++)

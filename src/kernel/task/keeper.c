@@ -46,7 +46,8 @@ struct keeper {
 	struct kernel k;
 	struct run_spec spec;
 	struct task base; /* profile, place, temporary directory and walls of all calls */
-	struct json *closed; /* places that are closed inside, in the order in which they were */
+	struct json *closed; /* places that are closed inside, in the order in which they were, */
+	struct json *closed_as; /* and which file each was then: one that is put in its place is open again */
 	size_t closed_before; /* so many of them before the last walk */
 	struct session *session;
 	int dir, listener, client;
@@ -103,6 +104,17 @@ static struct task *task_of(struct keeper *x, struct call *c)
 	return t;
 }
 
+/* Which file has this name now; NULL: none. */
+static const char *file_at(struct keeper *x, struct arena *a, const char *path)
+{
+	struct stat st;
+
+	if (x->sys->stat(x->sys, AT_FDCWD, path, &st, 0))
+		return NULL;
+	return arena_printf(a, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+}
+
+/* A mount lies on a file, not on a name: whoever puts another file there, as programs do that save by renaming, takes it away. */
 static const char *const *not_closed_yet(struct keeper *x, struct arena *a, const char *const *places)
 {
 	size_t n = 0, count = 0;
@@ -111,15 +123,34 @@ static const char *const *not_closed_yet(struct keeper *x, struct arena *a, cons
 		count++;
 	const char **fresh = arena_zalloc(a, count + 1, sizeof(*fresh));
 	for (size_t i = 0; i < count; i++) {
-		bool is_closed = false;
-		json_each (one, x->closed)
-			is_closed |= text_eq(json_text(one), places[i]);
-		if (is_closed || !file_exists(x->sys, AT_FDCWD, places[i]))
-			continue;
-		fresh[n++] = places[i];
-		json_pushs(&x->a, x->closed, arena_strdup(&x->a, places[i]));
+		const char *now = file_at(x, a, places[i]);
+		if (now && !text_eq(now, json_get_text(x->closed_as, places[i], "")))
+			fresh[n++] = places[i];
 	}
 	return fresh;
+}
+
+static void now_closed(struct keeper *x, struct arena *a, const char *const *places)
+{
+	for (; *places; places++) {
+		const char *now = file_at(x, a, *places), *name = arena_strdup(&x->a, *places);
+		if (!json_get(x->closed_as, name))
+			json_pushs(&x->a, x->closed, name);
+		json_sets(&x->a, x->closed_as, name, now ? arena_strdup(&x->a, now) : "");
+	}
+}
+
+/* What has come since the walls went up, or was put in the place of what was closed. */
+static int close_new_places(struct keeper *x, struct task *t)
+{
+	const char *const *hidden = not_closed_yet(x, t->a, t->rules.hidden);
+	const char *const *read_only = not_closed_yet(x, t->a, t->rules.read_only);
+
+	if (session_close_places(x->session, hidden, read_only))
+		return -1;
+	now_closed(x, t->a, hidden);
+	now_closed(x, t->a, read_only);
+	return 0;
 }
 
 static int start(struct keeper *x, struct call *c, const struct bundle *b, size_t argc, struct err *e)
@@ -145,9 +176,10 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	armed_note(t);
 	result->started_us = x->sys->now_us(x->sys);
 	t->result = result;
-	if (session_close_places(x->session, not_closed_yet(x, a, t->rules.hidden),
-		    not_closed_yet(x, a, t->rules.read_only)) ||
-		session_run(x->session, c->number, &how))
+	if (x->base.egress.lost)
+		return err_set(
+			e, E_IO, "EGRESS_ROW", "a connection could not be recorded: %s", x->base.egress.lost);
+	if (close_new_places(x, t) || session_run(x->session, c->number, &how))
 		return err_sys(e, "SESSION_LOST", "the session has ended");
 	c->task = t;
 	return OK;
@@ -484,8 +516,9 @@ static int open_all(struct keeper *x, struct err *e)
 	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
 	task_rules(&x->base);
 	x->closed = json_new(&x->a, JSON_ARRAY);
-	(void)not_closed_yet(x, &x->a, x->base.rules.hidden);
-	(void)not_closed_yet(x, &x->a, x->base.rules.read_only);
+	x->closed_as = json_new(&x->a, JSON_OBJECT);
+	now_closed(x, &x->a, not_closed_yet(x, &x->a, x->base.rules.hidden));
+	now_closed(x, &x->a, not_closed_yet(x, &x->a, x->base.rules.read_only));
 	x->closed_before = x->closed->n;
 	x->walked_us = s->now_us(s);
 	x->used_us = s->mono_us(s);
@@ -499,6 +532,21 @@ static int open_all(struct keeper *x, struct err *e)
 	return rc;
 }
 
+/* What went through the door, as a note that the next receipt binds. */
+static void note_door(struct keeper *x)
+{
+	struct json *row = x->base.row;
+	struct err e = { 0 };
+
+	if (!x->base.egress.admitted && !x->base.egress.refused)
+		return;
+	json_sets(&x->a, row, "at", text_time_iso(&x->a, x->sys->now_us(x->sys)));
+	json_sets(&x->a, row, "event", "contained_egress");
+	json_set(&x->a, row, "client", json_get(x->ticket, "client"));
+	json_set(&x->a, row, "session", json_get(x->ticket, "session"));
+	(void)ledger_note(x->sys, &x->a, x->ws->state_fd, TOOL_CALLS, row, &e);
+}
+
 static void close_all(struct keeper *x)
 {
 	struct err e = { 0 };
@@ -506,6 +554,7 @@ static void close_all(struct keeper *x)
 	session_end(&x->session);
 	/* Nobody is left who could be told of a row that is lost. */
 	(void)task_egress_close(&x->base, &e);
+	note_door(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	if (x->walk_due_us)
 		walk(x);

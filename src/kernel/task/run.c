@@ -157,6 +157,7 @@ static void make_request(struct task *t)
 		.answer = { .is_approved =
 				    spec->approve_risk || is_remote(t) || spec->permitted_by || spec->session,
 			.permitted_by = spec->permitted_by,
+			.permitted_covers = spec->permitted_covers,
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
 				t->profile->name, task_preview(a, at, ARRAY_SIZE(at))),

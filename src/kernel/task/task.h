@@ -39,6 +39,7 @@ struct run_spec {
 	const struct run_session *session; /* or NULL */
 	const char *
 		permitted_by; /* the decision on record that this carries out: answers a question, never a denial; or NULL */
+	const struct json *permitted_covers; /* and which reasons to ask it has answered */
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 
