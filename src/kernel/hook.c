@@ -301,6 +301,7 @@ struct asking {
 	const char *digest;
 	struct request q;
 	bool leaves; /* the walls of its session */
+	bool is_bare; /* it would have been contained, and is asked about because that cannot be */
 };
 
 /* Is it a shell call that will run inside the walls, or not at all? */
@@ -310,6 +311,19 @@ static bool is_wrapped(struct kernel *k, const struct asking *x)
 
 	return c && c->speech && c->speech->rewrite && contain_text_of(x->call) &&
 		text_eq(x->q.profile->backend, "local") && contain_is_on(k->sys, k->ws, c->name);
+}
+
+/* What is asked about because it leaves the walls runs without them after a yes: so all of it is judged, and asked about, as what it is
+ * then. */
+static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
+{
+	x->is_bare = !k->session && x->q.containment == CONTAINMENT_WALLS && h->verdict == V_ESCALATE &&
+		!contain_fits(&x->proposal);
+	if (!x->is_bare)
+		return;
+	x->q.containment = CONTAINMENT_NONE;
+	*h = (struct handling){ .a = h->a };
+	kernel_decide(k, &x->q, h);
 }
 
 /* Everything up to the verdict; nothing is written. */
@@ -346,6 +360,7 @@ static int judge(struct kernel *k, struct asking *x, struct handling *h, struct 
 	unknown_tools(x->q.profile, &x->proposal, &x->q);
 	x->q.what.task_id = k->session ? k->session->task_id : NULL;
 	kernel_decide(k, &x->q, h);
+	judge_bare(k, x, h);
 	x->leaves = judge_outside(k, call, &x->q, h);
 	return OK;
 }
@@ -372,7 +387,7 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 		.is_look = !h->decision_id };
 
 	/* Inside a session the walls stand already. */
-	if (k->session || h->verdict == V_DENY || !is_wrapped(k, x) ||
+	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
 		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);

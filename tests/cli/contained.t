@@ -47,6 +47,8 @@ ok "and leaves no receipt" sh -c '! grep -q look- "$0/.helm/receipts.jsonl"' "$w
 ok "what a person is asked about is asked, and contained after a yes" has "git reset --hard" claude-code '"permissionDecision":"ask"'
 ok "with another command" has "git reset --hard" claude-code 'contained dec-'
 ok "what leaves the walls is only asked about" sh -c '! printf %s "$0" | grep -q contained' "$(answer 'git push origin main' claude-code)"
+ok "so is what writes elsewhere" has "cp a /opt/x" claude-code '"permissionDecision":"ask"'
+ok "and its receipt says that nothing contains it then" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q "\"containment\":\"none\""' "$ws"
 ok "a denial stays one" has "rm -rf /" claude-code '"permissionDecision":"deny"'
 other_tool() { [ -z "$(printf '{"tool_name":"Read","tool_input":{"file_path":"%s/a"},"cwd":"%s"}' "$PWD" "$PWD" | agent hook pre-tool --client claude-code)" ]; }
 ok "other tools are answered as before" other_tool
