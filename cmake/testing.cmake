@@ -57,7 +57,10 @@ foreach(file ${cli_tests})
   # 77 is "skipped", with the reason printed.
   set_tests_properties(${kind}/${name} PROPERTIES ENVIRONMENT "${HELM_TEST_ENV}" TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
-set_tests_properties(cli/quoting PROPERTIES LABELS slow)
+set_tests_properties(cli/quoting PROPERTIES LABELS slow TIMEOUT 1200)
+if(HELM_SANITIZE)
+  set_tests_properties(cli/quoting PROPERTIES ENVIRONMENT "${HELM_TEST_ENV};QUOTING_COUNT=1000")
+endif()
 
 foreach(check layers invariants reason_codes)
   if(EXISTS ${PROJECT_SOURCE_DIR}/tools/${check}.sh)
