@@ -144,6 +144,24 @@ ok "what arms later code is held, and told" arm
 deep() { i=0; while [ -e deep/er/.envrc ] && [ $i -lt 50 ]; do sleep 0.1; i=$((i + 1)); done; [ -e deep/er/.envrc.held-by-helm ]; }
 ok "deep in the tree soon after" deep
 ok "that is on record" grep -q '"event": *"contained_left"' "$calls"
+cat >late.py <<'PY'
+import os, time
+os.close(0), os.close(1), os.close(2)
+while not os.path.exists("go-late"):
+    time.sleep(0.02)
+os.makedirs("." + "vscode", exist_ok=True)
+open("." + "envrc", "w").write("echo armed")
+open("late-done", "w")
+PY
+late() { # late COMMAND...: a process that outlives its call, and arms when no call runs
+  rm -f late-done .envrc .envrc.held-by-helm
+  client "$H" '(sleep 0.3; touch go-late) & python3 late.py & true' "@until late-done" "$@" >/dev/null 2>&1
+  i=0; while [ -e .envrc ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+  rm -f go-late
+  [ -e late-done ] && [ -e .envrc.held-by-helm ]
+}
+ok "what a process arms that outlived its call is held before the next" late true
+ok "or when the session ends" late
 new_secret() { # made by the person while the session lasts
   client "$H" 'true' 'i=0; while [ ! -e go ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done' "python3 peek.py $scratch/home/.netrc" >"$scratch/.peek" 2>&1 &
   pid=$!

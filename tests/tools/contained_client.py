@@ -13,8 +13,9 @@ Runs the commands one after the other as Claude Code does: in a fresh shell, by 
   --then TEXT   run TEXT in bash instead of the answer, which is $W; its ticket is $T and its number $ID
   --tty         on a pseudo-terminal; what is read from it is printed
   --say         print the exit code behind each command's output
+A command "@until FILE" is the client's own: it waits until there is such a file.
 The exit code is that of the last command; 99 when the hook did not answer with another command."""
-import json, os, pty, re, subprocess, sys, tempfile
+import json, os, pty, re, subprocess, sys, tempfile, time
 
 
 class Client:
@@ -113,6 +114,11 @@ def main(words):
     c = Client(words.pop(0), **how)
     code = 0
     for command in words:
+        if command.startswith("@until "):
+            until = time.monotonic() + 20
+            while not os.path.exists(command[7:]) and time.monotonic() < until:
+                time.sleep(0.02)
+            continue
         if show:
             print(c.wrapped(command))
             continue

@@ -49,6 +49,8 @@ struct keeper {
 	struct json *closed; /* places that are closed inside, in the order in which they were, */
 	struct json *closed_as; /* and which file each was then: one that is put in its place is open again */
 	size_t closed_before; /* so many of them before the last walk */
+	struct call
+		between; /* what is left running between two calls, as if it were one; its task is NULL while nothing is */
 	struct session *session;
 	int dir, listener, client;
 	struct call *calls;
@@ -153,6 +155,50 @@ static int close_new_places(struct keeper *x, struct task *t)
 	return 0;
 }
 
+/* Into the record what was held that no call can be told of. */
+static void note_left(struct keeper *x, struct arena *a, struct task *t, int64_t now_us)
+{
+	struct err e = { 0 };
+
+	if (!t->left_behind)
+		return;
+	json_sets(a, t->row, "at", text_time_iso(a, now_us));
+	json_sets(a, t->row, "event", "contained_left");
+	json_set(a, t->row, "client", json_get(x->ticket, "client"));
+	json_set(a, t->row, "session", json_get(x->ticket, "session"));
+	json_set(a, t->row, "left_behind", t->left_behind);
+	(void)ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
+}
+
+/* A call may leave processes running, which may arm what the call itself did not.  From its end to the beginning of the next call, or to
+ * the end of the session, the names at the roots are kept in mind for them. */
+static void begin_between(struct keeper *x)
+{
+	struct run_result *result;
+
+	if (x->between.task || session_is_empty(x->session))
+		return;
+	x->between = (struct call){ .ticket = (struct json *)x->ticket };
+	result = arena_zalloc(&x->between.a, 1, sizeof(*result));
+	result->started_us = x->sys->now_us(x->sys);
+	result->report.read_only_mounts = x->has_mounts;
+	x->between.task = task_of(x, &x->between);
+	x->between.task->result = result;
+	armed_note(x->between.task);
+}
+
+static void end_between(struct keeper *x)
+{
+	struct task *t = x->between.task;
+
+	if (!t)
+		return;
+	armed_check(t);
+	note_left(x, &x->between.a, t, x->sys->now_us(x->sys));
+	arena_done(&x->between.a);
+	x->between = (struct call){ 0 };
+}
+
 static int start(struct keeper *x, struct call *c, const struct bundle *b, size_t argc, struct err *e)
 {
 	struct arena *a = &c->a;
@@ -173,6 +219,7 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 	texts[CALL_ARGS + argc] = NULL;
 	how.argv = shell_argv(a, how.program, b->texts[CALL_NAME], ticket_text(c->ticket), texts + CALL_ARGS,
 		how.cwd, note, how.extra >= 0);
+	end_between(x);
 	armed_note(t);
 	result->started_us = x->sys->now_us(x->sys);
 	t->result = result;
@@ -272,6 +319,8 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 	}
 	if (news->status == 0 && news->note[0])
 		leave_cwd(x, t, news->note);
+	if (x->call_count == 1 && t->profile->writes == ALLOWANCE_YES)
+		begin_between(x);
 	put_row(x, c);
 	answer(c, CONTAINED_ENDED, news->status, t->report->hint ? t->report->hint : "", "");
 	drop_call(x, c);
@@ -353,8 +402,6 @@ static void walk(struct keeper *x)
 	struct call c = { .ticket = (struct json *)x->ticket };
 	struct run_result result = { .started_us = x->walked_us };
 	int64_t began = x->sys->mono_us(x->sys), now_us = x->sys->now_us(x->sys);
-	struct err e = { 0 };
-
 	struct task *t = task_of(x, &c);
 	t->result = &result;
 	result.report.read_only_mounts = x->has_mounts;
@@ -368,14 +415,7 @@ static void walk(struct keeper *x)
 	x->walked_us = now_us;
 	x->walk_due_us = 0;
 	x->rest_us = 10 * (x->sys->mono_us(x->sys) - began);
-	if (t->left_behind) {
-		json_sets(&c.a, t->row, "at", text_time_iso(&c.a, now_us));
-		json_sets(&c.a, t->row, "event", "contained_left");
-		json_set(&c.a, t->row, "client", json_get(x->ticket, "client"));
-		json_set(&c.a, t->row, "session", json_get(x->ticket, "session"));
-		json_set(&c.a, t->row, "left_behind", t->left_behind);
-		(void)ledger_note(x->sys, &c.a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
-	}
+	note_left(x, &c.a, t, now_us);
 	arena_done(&c.a);
 }
 
@@ -555,6 +595,7 @@ static void close_all(struct keeper *x)
 	/* Nobody is left who could be told of a row that is lost. */
 	(void)task_egress_close(&x->base, &e);
 	note_door(x);
+	end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	if (x->walk_due_us)
 		walk(x);
