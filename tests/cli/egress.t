@@ -315,7 +315,7 @@ cp good.json references/execution_profiles.json
 mkdir needs && cd needs || exit 1
 printf '[remote "origin"]\n\turl = git@git.example.org:a/b.git\n[remote "up"]\n\turl = https://user:pw@code.example.net:8443/x.git\n' >config
 mkdir .git && mv config .git/
-echo '{"lockfileVersion": 3, "packages": {"node_modules/a": {"resolved": "https://npm.corp.example/a.tgz"}, "node_modules/b": {"resolved": "https://registry.npmjs.org/b.tgz"}}}' >package-lock.json
+echo '{"lockfileVersion": 3, "packages": {"node_modules/a": {"resolved": "https://npm.corp.example/a.tgz"}, "node_modules/b": {"resolved": "https://npm.jsr.io/b.tgz"}}}' >package-lock.json
 echo 'module x' >go.mod
 helm egress suggest >../needs.txt
 ok "suggest: the registry" grep -q '^@npm' ../needs.txt
