@@ -74,11 +74,16 @@ static const char *read_value(struct config *c)
 	return value.p;
 }
 
-/* Switches are no programs: core.fsmonitor=true is git's own. */
-static bool is_switch(const char *value)
+/* Switches are no programs, where git knows a switch: core.fsmonitor=true is git's own.  Elsewhere "on" is a name like any other;
+ * nothing at all names nothing. */
+static bool is_switch(const char *key, const char *value)
 {
-	static const char *const words[] = { "", "true", "false", "yes", "no", "on", "off", "0", "1" };
+	static const char *const words[] = { "true", "false", "yes", "no", "on", "off", "0", "1" };
 
+	if (!*value)
+		return true;
+	if (strcasecmp(key, "core.fsmonitor") != 0 && strncasecmp(key, "pager.", 6) != 0)
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (strcasecmp(value, words[i]) == 0)
 			return true;
@@ -89,9 +94,9 @@ static bool runs_something(const char *key, const char *value)
 {
 	if (*value == '!' || strncasecmp(value, "ext::", 5) == 0)
 		return true;
-	if (strcasecmp(key, "protocol.ext.allow") == 0)
+	if (strcasecmp(key, "protocol.ext.allow") == 0 || strcasecmp(key, "protocol.allow") == 0)
 		return strcasecmp(value, "never") != 0;
-	return git_key_runs(key) && !is_switch(value);
+	return git_key_runs(key) && !is_switch(key, value);
 }
 
 struct json *propose_git_commands(struct arena *a, struct bytes text)

@@ -41,6 +41,28 @@ for f in .claude/settings.json .claude/settings.local.json .codex/config.toml .c
   ok "$f, which was not there, is held" held "$f" "mkdir -p \$(dirname $f); echo '{}' >$f"
   [ "${f%%/*}" = "$f" ] || rm -rf "${f%%/*}"
 done
+# Ways to make git start something at its next call, each by a repository that it would take.
+evil='printf "[core]\n\tfsmonitor = touch pwned\n" >>'
+git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x 2>/dev/null
+ok "another repository's configuration" held .git/commondir "cp -r .git alt; $evil alt/config; echo ../alt >.git/commondir; rm -rf alt"
+ok "a word that is a switch elsewhere" unchanged .git/config "git config core.hooksPath on || printf '[core]\n\thooksPath = on\n' >>.git/config"
+ok "a file that leads to another repository" held sub/.git "cp -r .git sub/gd; echo 'gitdir: gd' >sub/.git; rm -rf sub/gd"
+ok "one that leads into our own is ordinary work" stays tree/.git "git worktree add -q tree HEAD"
+git worktree remove --force tree 2>/dev/null
+ok "a repository under another name" held bare/config "cp -r .git bare; $evil bare/config"
+rm -rf bare
+ok "one without commands is ordinary work" stays other.git/config "git init -q --bare other.git"
+rm -rf other.git
+ok "a submodule two levels down" held .git/modules/a/b/config "mkdir -p .git/modules/a; cp -r .git m; mkdir -p .git/modules/a; mv m .git/modules/a/b; $evil .git/modules/a/b/config"
+rm -rf .git/modules
+ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
+rm -rf .git/worktrees
+ok "an address that is a command" held .git/remotes/oo "mkdir -p .git/remotes; echo 'URL: ext::sh -c x' >.git/remotes/oo"
+git config include.path ../shared.inc && printf '[user]\n\tname = a\n' >shared.inc
+ok "what the configuration takes in" unchanged shared.inc "$evil shared.inc"
+ok "which may change otherwise" stays shared.inc "printf '[user]\n\temail = a@b\n' >>shared.inc"
+git config --unset include.path
+rm -f shared.inc*
 mkdir -p work/plans && echo '{}' >work/plans/settings.json
 ok "a directory that was moved there is held" held .claude/settings.json "mv work/plans .claude"
 rm -rf .claude

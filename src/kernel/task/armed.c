@@ -22,7 +22,12 @@
 #include <string.h>
 
 #define HELD ".held-by-helm"
-enum { KEPT_BYTES = 256 << 10, ARMED_MAX = 1000, BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS };
+enum {
+	KEPT_BYTES = 256 << 10,
+	ARMED_MAX = 1000,
+	MODULE_DEPTH = 8,
+	BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
+};
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
@@ -33,18 +38,16 @@ struct armed_file {
 	struct stat st;
 	struct bytes text; /* of a file; p NULL: not kept */
 	const char *target; /* of a symbolic link; or NULL */
+	bool is_config; /* git reads it as configuration: only what makes it start something counts */
 	struct armed_file *next;
 };
 
 /* ---- which files ---- */
 
-/* In every root, beside what the clients' rows name.  Ends in '/': what is in that directory. */
-static const char *const armed_names[] = { ".envrc", ".git/hooks/", ".git/config", ".git/config.worktree" };
-
-static bool is_git_config(const char *path)
-{
-	return text_ends(path, "/config") || text_ends(path, "/config.worktree");
-}
+/* Of a repository: where git finds what it starts.  Ends in '/': what is in that directory.  A main repository has no commondir, which
+ * leads git to the configuration of another one; remotes and branches may name any command as an address. */
+static const char *const repository_names[] = { "hooks/", "config", "config.worktree", "commondir",
+	"remotes/", "branches/" };
 
 static struct armed_file *find(struct armed_file *list, const char *root, const char *path)
 {
@@ -59,6 +62,7 @@ struct search {
 	const char *root, *dir; /* dir: below root */
 	int root_fd;
 	bool keeps; /* the text, too */
+	bool is_config; /* what is added now */
 	struct armed_file *list;
 	size_t n;
 };
@@ -80,9 +84,11 @@ static void add_file(struct search *x, const char *path, const struct stat *st)
 	if (x->n >= ARMED_MAX || find(x->list, x->root, path))
 		return;
 	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
-	*f = (struct armed_file){
-		.root = x->root, .path = arena_strdup(t->a, path), .st = *st, .next = x->list
-	};
+	*f = (struct armed_file){ .root = x->root,
+		.path = arena_strdup(t->a, path),
+		.st = *st,
+		.is_config = x->is_config,
+		.next = x->list };
 	if (x->keeps && S_ISREG(st->st_mode) &&
 		file_read(t->k->sys, t->a, x->root_fd, path, KEPT_BYTES, FILE_BENEATH, &f->text, NULL))
 		f->text.p = NULL;
@@ -128,18 +134,72 @@ static void add_path(struct search *x, const char *path)
 	}
 }
 
-/* Configuration and hooks of submodules lie in the repository, not beside it. */
-static void add_modules(struct search *x)
+/* Files that a configuration takes in, where they lie in the root: relative to the directory it is in. */
+static void add_included(struct search *x, const char *config)
+{
+	struct arena *a = x->t->a;
+	const char *slash = strrchr(config, '/');
+	struct bytes text;
+
+	if (file_read(x->t->k->sys, a, x->root_fd, config, KEPT_BYTES, FILE_BENEATH, &text, NULL))
+		return;
+	struct json *settings = propose_git_commands(a, text);
+	json_each (one, settings) {
+		const char *line = json_text(one), *path = strchr(line, '=');
+		if (!text_starts(line, "include") || !path || path[1] == '~')
+			continue;
+		path = path[1] == '/' ? path_clean(a, path + 1)
+				      : path_clean(a,
+						arena_printf(a, "%s/%.*s/%s", x->root,
+							slash ? (int)(slash - config) : 0, config, path + 1));
+		if (path_is_below(path, x->root) && path[strlen(x->root)])
+			add_path(x, path + strlen(x->root) + 1);
+	}
+}
+
+/* `dir`: a repository's own directory, ".git" or that of a submodule. */
+static void add_repository(struct search *x, const char *dir)
 {
 	struct arena *a = x->t->a;
 	char **names = NULL;
 	size_t n = 0;
 
-	if (file_list(x->t->k->sys, a, x->root_fd, ".git/modules", &names, &n, NULL))
+	for (size_t i = 0; i < ARRAY_SIZE(repository_names); i++) {
+		const char *path = arena_printf(a, "%s/%s", dir, repository_names[i]);
+		x->is_config = text_starts(repository_names[i], "config");
+		add_path(x, path);
+		if (x->is_config)
+			add_included(x, path);
+	}
+	if (file_list(x->t->k->sys, a, x->root_fd, arena_printf(a, "%s/worktrees", dir), &names, &n, NULL))
+		n = 0;
+	x->is_config = true;
+	for (size_t i = 0; i < n; i++)
+		add_path(x, arena_printf(a, "%s/worktrees/%s/config.worktree", dir, names[i]));
+	x->is_config = false;
+}
+
+/* Configuration and hooks of submodules lie in the repository, not beside it, in directories that may be as deep as their names. */
+static void add_modules(struct search *x, const char *dir, int depth)
+{
+	struct sys *s = x->t->k->sys;
+	struct arena *a = x->t->a;
+	char **names = NULL;
+	size_t n = 0;
+
+	if (depth > MODULE_DEPTH || file_list(s, a, x->root_fd, dir, &names, &n, NULL))
 		return;
-	for (size_t i = 0; i < n; i++) {
-		add_path(x, arena_printf(a, ".git/modules/%s/config", names[i]));
-		add_path(x, arena_printf(a, ".git/modules/%s/hooks/", names[i]));
+	for (size_t i = 0; i < n && x->n < ARMED_MAX; i++) {
+		const char *one = arena_printf(a, "%s/%s", dir, names[i]);
+		struct stat st;
+		if (s->stat(s, x->root_fd, one, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
+			continue;
+		if (file_exists(s, x->root_fd, arena_printf(a, "%s/HEAD", one))) {
+			add_repository(x, one);
+			add_modules(x, arena_printf(a, "%s/modules", one), depth + 1);
+		} else {
+			add_modules(x, one, depth + 1);
+		}
 	}
 }
 
@@ -173,9 +233,9 @@ static struct armed_file *search(struct task *t, bool keeps)
 		x.root = roots[i];
 		x.root_fd = fd;
 		add_client_rows(&x);
-		for (size_t k = 0; k < ARRAY_SIZE(armed_names); k++)
-			add_path(&x, armed_names[k]);
-		add_modules(&x);
+		add_path(&x, ".envrc");
+		add_repository(&x, ".git");
+		add_modules(&x, ".git/modules", 0);
 		if (i == 0)
 			add_path(&x, "references/");
 	}
@@ -313,6 +373,8 @@ static const char *why_armed(const char *path)
 		return "it would change the rules of this workspace";
 	if (strstr(path, "hooks/"))
 		return "it would be run as a hook";
+	if (text_ends(path, "/commondir") || text_eq(path_base(path), ".git"))
+		return "it would lead git to another configuration";
 	return "it would start programs, or change what guards them";
 }
 
@@ -322,7 +384,7 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 
 	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path))
 		return;
-	if (is_git_config(f->path)) {
+	if (f->is_config) {
 		why = why_config(t, root_fd, f->path, old);
 		if (!why)
 			return;
@@ -355,22 +417,45 @@ static bool is_ci(const char *rel)
 }
 
 /* A repository inside the work tree: its hooks and configuration.  The root's own is looked at apart. */
-static void look_at_repository(struct task *t, int parent, const char *rel)
+static void look_at_repository(struct task *t, const char *rel)
 {
 	struct sys *s = t->k->sys;
 	const char *root = task_tree(t);
 	AUTO(close_fd) int root_fd = -1;
 	struct search x = { .t = t, .root = root };
 
-	(void)parent;
 	if (text_eq(rel, ".git") || file_open_dir(s, AT_FDCWD, root, &root_fd, NULL))
 		return;
 	x.root_fd = root_fd;
-	add_path(&x, arena_printf(t->a, "%s/hooks/", rel));
-	add_path(&x, arena_printf(t->a, "%s/config", rel));
+	add_repository(&x, rel);
 	for (struct armed_file *f = x.list; f; f = f->next)
 		if (is_newer(t, &f->st))
 			look_at(t, root_fd, f, NULL);
+}
+
+/* git takes a directory for a repository when these are in it, whatever its name. */
+static bool is_repository(struct task *t, int dir)
+{
+	return file_exists(t->k->sys, dir, "HEAD") && file_exists(t->k->sys, dir, "config") &&
+		file_is_dir(t->k->sys, dir, "objects") && file_is_dir(t->k->sys, dir, "refs");
+}
+
+/* A file ".git" leads to a repository elsewhere.  Those of submodules and further work trees lie in the root's own, which is looked at;
+ * any other is a way around that. */
+static bool leads_elsewhere(struct task *t, int parent, const char *name, const char *rel)
+{
+	static const char word[] = "gitdir: ";
+	const char *tree = task_tree(t), *slash = strrchr(rel, '/');
+	struct bytes text;
+
+	if (file_read(t->k->sys, t->a, parent, name, PATH_MAX, 0, &text, NULL) ||
+		!text_starts((const char *)text.p, word))
+		return true;
+	const char *to = arena_strndup(t->a, (const char *)text.p + sizeof(word) - 1,
+		strcspn((const char *)text.p + sizeof(word) - 1, "\n"));
+	if (*to != '/')
+		to = arena_printf(t->a, "%s/%.*s/%s", tree, slash ? (int)(slash - rel) : 0, rel, to);
+	return !path_is_below(path_clean(t->a, to), arena_printf(t->a, "%s/.git", tree));
 }
 
 /* A file that the run left, and that runs as its owner or group, loses that: others could use it. */
@@ -408,14 +493,19 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 	bool is_dir = S_ISDIR(st->st_mode);
 
 	if (is_dir && text_eq(name, ".git"))
-		look_at_repository(t, parent, rel);
+		look_at_repository(t, rel);
+	else if (!is_dir && is_newer(t, st) && (text_eq(name, "HEAD") || text_eq(name, "config")) &&
+		strchr(rel, '/') && is_repository(t, parent))
+		look_at_repository(t, arena_strndup(t->a, rel, strlen(rel) - strlen(name) - 1));
 	if (is_dir && is_new_workspace(t, parent, name, rel, st))
 		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
 	if (is_dir || !is_newer(t, st) || strstr(name, HELD))
 		return;
 	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID))
 		strip_set_ids(t, parent, name, rel, st);
-	if (is_ci(rel))
+	if (text_eq(name, ".git") && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
+		set_right(t, parent, name, true, NULL, why_armed(rel));
+	else if (is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
 	else if (!clients_care(rel) &&
 		(clients_care_anywhere(rel) == CARE_CLOSED || text_eq(name, ".envrc")) &&
