@@ -209,9 +209,13 @@ screen() {
   done
 }
 ok "its terminal is its own: size, keys, stop and go on as bare, exit code, and the person's is given back" screen
+# A shell that is interrupted just before it starts a command may go on to wait for it, also without Helm: the client here is one program.
 client loops <<'SH'
-echo ready
-sleep 60
+exec python3 -c 'import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+print("ready", flush=True)
+signal.alarm(60)
+signal.pause()'
 SH
 interrupted() {
   person wait:ready mode:raw 'type:\x03' shell mode:cooked -- "$HELM_REAL" agent "$scratch/loops" >"$scratch/said"
