@@ -677,6 +677,38 @@ static void named_hosts_are_not_the_network_where_the_profile_names_them(void **
 	}
 }
 
+/* Behind walls whatever goes anywhere goes through the door, which sees the name; a host that is known beforehand, and not named, is
+ * asked about, because then a person can still help. */
+static void behind_walls_an_unknown_host_is_the_doors(void **state)
+{
+	static const struct {
+		const char *host;
+		enum certainty certainty;
+		enum containment around;
+		enum action want;
+	} cases[] = { { NULL, CERTAIN, CONTAINMENT_WALLS, ACTION_ALLOW },
+		{ "https://", PREFIXED, CONTAINMENT_WALLS, ACTION_ALLOW },
+		{ NULL, DYNAMIC, CONTAINMENT_WALLS, ACTION_ALLOW },
+		{ "https://example.com/", CERTAIN, CONTAINMENT_WALLS, ACTION_ASK },
+		{ NULL, DYNAMIC, CONTAINMENT_NONE, ACTION_ASK },
+		{ "https://", PREFIXED, CONTAINMENT_NONE, ACTION_ASK } };
+	const struct profile *p = profiles_find(&profiles, "develop");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_NETWORK,
+			.tag = "network.get",
+			.target = cases[i].host,
+			.certainty = cases[i].certainty };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a, .containment = cases[i].around };
+		struct decision d;
+		decide(shipped, p, &pr, &at, &d);
+		if (d.action != cases[i].want)
+			fail_msg("%zu: %s", i, action_name(d.action));
+	}
+}
+
 /* All pairs of tags: two effects together are judged at least as strictly as each alone. */
 static void more_effects_never_lower_the_answer(void **state)
 {
@@ -871,6 +903,7 @@ int main(void)
 			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
 		cmocka_unit_test_setup_teardown(
 			named_hosts_are_not_the_network_where_the_profile_names_them, begin, done),
+		cmocka_unit_test_setup_teardown(behind_walls_an_unknown_host_is_the_doors, begin, done),
 		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
 		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),
