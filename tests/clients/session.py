@@ -356,9 +356,14 @@ def main():
     check("nobody was reached by number", not came, came)
     check("the record is sound", place.run(helm, "log", "check")[0] == 0, place.run(helm, "log", "check")[1])
     _, report = place.run(helm, "report")
-    print("".join("# | %s\n" % line for line in report.splitlines()), end="")
-    if how == "agent":
-        print("".join("# > %s\n" % line for line in place.run(helm, "agent", "report")[1].splitlines()), end="")
+    lines = report.splitlines()
+    check("the evening report is one page", len(lines) <= 60 and max(map(len, lines)) <= 100, report)
+    for what, text in (("the calls and the time", "Last 24 hours: 30 calls of %s, from " % client), ("the commit", "Add sum"),
+                       ("the question and who answered it", "ran, approved (user:"), ("what was refused by a wall", "a connection to %s:%d" % (ADDRESS, port)),
+                       ("the deletion and its undo", "helm checkpoint restore "), ("what left the walls", "git push origin HEAD:main  (permitted"),
+                       ("the health of the record", "The record is whole")):
+        check("the report tells " + what, text in report, report)
+    print("".join("# | %s\n" % line for line in lines), end="")
     print("# %s %s: %.1f s" % (client, how, took))
     return 0 if all(results) else 1
 
