@@ -127,8 +127,6 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 		buf_addf(text, " Note: %s.", h->approval_note);
 }
 
-/* The same call refused again and again: how many times in a row, this one included.  It is only told to
- * the model, so a file that cannot be read counts nothing. */
 struct refusals {
 	const char *session, *digest;
 	size_t n;
