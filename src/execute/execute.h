@@ -85,6 +85,8 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 
 /* Where they ask; -1: nowhere.  From run_go() to run_end(). */
 int run_desk(const struct running *r);
+/* Of a session: when it began and which walls stand, before anything else is known. */
+const struct run_result *run_so_far(const struct running *r);
 
 enum { DESK_PROTOCOL = 0x48454c4d }; /* no protocol of AF_UNIX */
 struct desk_caller {

@@ -794,11 +794,17 @@ static void take_over(struct watch *w)
 	w->desk = has_desk ? fds[0] : -1;
 	if (has_terminal && fds[has_desk] >= 0)
 		terminal_begin(&w->stage->relay, fds[has_desk]);
+	w->result->report = w->stage->report; /* its walls stand */
 }
 
 int run_desk(const struct running *r)
 {
 	return r->watch.desk;
+}
+
+const struct run_result *run_so_far(const struct running *r)
+{
+	return &r->result;
 }
 
 int run_go(struct running *r, struct err *e)

@@ -311,6 +311,85 @@ else
   ok "curl is not there: nothing leaves the walls in this test # SKIP" true
 fi
 
+# ---- what the session wrote meanwhile ----
+# redeems NAME COMMAND [ENV...]: a person permits COMMAND, the client does what standard input says, and only then redeems it.
+redeems() {
+  {
+    cat <<SH
+ask "$1-1" '$2' >&2; echo asked
+while [ ! -e approved ]; do sleep 0.02; done
+ask "$1-2" '$2' >answer.json
+SH
+    cat
+    cat <<'SH'
+sh -c "$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')"; echo "redeemed $?"
+sh -c "$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')" 2>/dev/null; echo "again $?"
+SH
+  } | client "$1"
+  rm -f "$scratch/said" "$project/approved" "$project/ran"
+  session "$scratch/$1" >"$scratch/said" 2>&1 &
+  job=$!
+  while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
+  asked=$(helm approval list --json | grep -o 'approval-[0-9a-f]*' | tail -n 1)
+  helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1 || { cat "$scratch/err" "$scratch/said"; : >"$project/approved"; wait $job; return 1; }
+  : >"$project/approved"
+  wait $job
+}
+said() { # said LINE...: all of them
+  for line in "$@"; do
+    grep -q -e "$line" "$scratch/said" || { echo "no $line"; cat "$scratch/said"; return 1; }
+  done
+}
+if command -v git >/dev/null 2>&1; then
+  # A remote that needs no network: what a person has set up to be run in ssh's place.
+  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >"$scratch/ssh"
+  chmod +x "$scratch/ssh"
+  rm -rf .git
+  git init -q -b master . && rm -rf .git/hooks && git init -q --bare "$project/remote"
+  git config core.sshCommand "$scratch/ssh" && git config ssh.variant simple && git remote add origin "far.example:$project/remote"
+  git -c user.name=n -c user.email=n@example.com commit -q --allow-empty -m one
+  as_it_was() {
+    redeems honest 'git push origin master' <<'SH'
+git config branch.master.remote origin
+SH
+    said 'redeemed 0' 'again 25' && is "$(git -C remote rev-parse master)" "$(git rev-parse master)" && is "$(git config branch.master.remote)" origin
+  }
+  ok "what the person's own configuration starts is started, and ordinary settings of the session stay" as_it_was
+  printf '#!/bin/sh\n: >%s\n' "$project/ran" >"$scratch/evil"
+  chmod +x "$scratch/evil"
+  by_setting() {
+    redeems setting 'git push origin master' <<SH
+cat $scratch/evil >evil; chmod +x evil
+git config core.sshCommand "$project/evil"
+SH
+    said 'redeemed 126' 'again 25' 'what would start programs: .git/config (put back' 'propose it again' &&
+      [ ! -e ran ] && is "$(git config core.sshCommand)" "$scratch/ssh"
+  }
+  ok "a setting that was planted after the person's yes keeps the command inside, and is put back" by_setting
+  by_hook() {
+    redeems hook 'git push origin master' <<SH
+mkdir .git/hooks && cp $scratch/evil .git/hooks/pre-push
+SH
+    said 'redeemed 126' 'again 25' '.git/hooks/pre-push (held' && [ ! -e ran ] && [ ! -e .git/hooks/pre-push ]
+  }
+  ok "and so does a hook" by_hook
+  below() {
+    redeems below 'git -C sub push' <<SH
+mkdir sub && git init -q sub && git -C sub config core.fsmonitor $project/evil
+SH
+    said 'redeemed 126' 'sub/.git/config (held' && [ ! -e ran ]
+  }
+  ok "also in a repository below" below
+  held_on_record() {
+    helm agent report --json | python3 -c 'import json,sys
+one = json.load(sys.stdin)["outside"][0]
+assert one["status"] == "failed" and "sub/.git/config" in one["why"], one' &&
+      helm agent report | grep -q 'sub/.git/config' && helm log check
+  }
+  ok "the report says that it was kept inside, and why" held_on_record
+  rm -rf sub remote evil
+fi
+
 # ---- life ----
 client lives <<'SH'
 ask l1 'touch alive'

@@ -110,6 +110,7 @@ static int carry_out(struct session *s, const struct permit *p)
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.permitted_by = p->id,
+		.left = s->task,
 		.cwd = p->cwd,
 		.is_terminal = isatty(1) && isatty(2) };
 	struct run_report report;
@@ -135,6 +136,8 @@ static int carry_out(struct session *s, const struct permit *p)
 	}
 	if (report.message)
 		tell(s->sys, &a, report.message);
+	if (report.hint)
+		tell(s->sys, &a, report.hint);
 	return report.exit_code;
 }
 

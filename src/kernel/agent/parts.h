@@ -28,6 +28,7 @@ struct session {
 	const char *
 		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
 	/* once it runs */
+	const struct task *task;
 	const char *task_id, *tmp;
 	bool is_cut_off;
 	int desk, stop; /* stop: an eventfd that ends the clerk */

@@ -93,15 +93,15 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 
 /* ---- while it runs ---- */
 
-static int begin(void *arg, int desk, const char *task_id, const char *tmp, const struct sandbox_rules *walls,
-	struct err *e)
+static int begin(void *arg, const struct run_begun *b, struct err *e)
 {
 	struct session *s = arg;
 
-	s->task_id = task_id;
-	s->tmp = tmp;
-	s->desk = desk;
-	s->is_cut_off = walls->network != NETWORK_FULL;
+	s->task = b->task;
+	s->task_id = b->task_id;
+	s->tmp = b->tmp;
+	s->desk = b->desk;
+	s->is_cut_off = b->walls->network != NETWORK_FULL;
 	s->started_us = s->sys->now_us(s->sys);
 	return desk_begin(s, e);
 }

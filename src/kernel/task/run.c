@@ -332,6 +332,19 @@ static int stop_refused(struct task *t, int refusal, struct err *e)
 	return task_put_last(t, "failed", "sandbox", why, e);
 }
 
+/* The session that this would leave has changed what its command would start. */
+static int stop_armed(struct task *t, struct err *e)
+{
+	const char *why = arena_strdup(t->a, e->text);
+
+	t->report->exit_code = EXIT_NOT_STARTED;
+	t->report->message = why;
+	json_set(t->a, t->row, "left_behind", t->left_behind);
+	json_set(t->a, t->happened, "left_behind", t->left_behind);
+	json_sets(t->a, t->happened, "refused", why);
+	return task_put_last(t, "failed", "armed", why, e);
+}
+
 /* ---- once it is allowed ---- */
 
 /* The guard's judgement in the row, with whether somebody said yes. */
@@ -444,6 +457,16 @@ static int put_end_rows(struct task *t, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
+static int begin_session(struct task *t, struct running *r, struct err *e)
+{
+	const struct run_begun b = {
+		.desk = run_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
+	};
+
+	t->so_far = run_so_far(r);
+	return t->spec->session->begin(t->spec->session->arg, &b, e);
+}
+
 /* Walls, command, rows.  t->happened and t->outcome say how far it came.  A run that may write is ended
  * completely before its changes are looked at; one that may not cannot change them, so its end and the last
  * rows go on at the same time. */
@@ -453,19 +476,27 @@ static int execute(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
+	if (t->spec->left) {
+		/* A look takes its time, as a checkpoint does. */
+		int rc = kernel_permit(t->k, h, e);
+		if (rc)
+			return rc;
+		if (armed_hold(t, e))
+			return stop_armed(t, e);
+	}
 	int rc = task_egress_open(t, e);
 	if (rc)
 		return stop_refused(t, rc, e);
 	task_walls(t);
-	armed_note(t);
+	if (!t->spec->left)
+		armed_note(t);
 	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
 		rc = run_go(r, e); /* ... and nothing is executed before both are done */
 	if (rc == OK && t->spec->session)
-		rc = t->spec->session->begin(
-			t->spec->session->arg, run_desk(r), t->id, t->tmpdir, &t->rules, e);
+		rc = begin_session(t, r, e);
 	if (rc == OK)
 		rc = await_end(t, r, e);
 	struct err unheard = { 0 };
