@@ -133,6 +133,9 @@ static void print_calls(struct cli *r, const struct json *doc, const char *name,
 			out(r, "  (%s)", rule);
 		if (why)
 			out(r, "  %s", text_safe(r->a, why, strlen(why), false));
+		json_each (left, why ? NULL : json_get(one, "left_behind"))
+			out(r, "  left behind %s (%s)", json_get_text(left, "path", ""),
+				json_get_text(left, "what", ""));
 		if (approval)
 			out(r, "  helm approval show %s", approval);
 		if (undo)

@@ -14,6 +14,8 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "kernel/settle.h"
+#include "kernel/settle.h"
 #include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
@@ -441,10 +443,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
 	else if (x.leaves && is_answered(&h)) {
-		size_t n;
-		struct cover *covers = covers_of(a, &h.decision, &n);
 		ret->outside_profile = x.q.profile->name;
-		ret->outside_covers = covers_to_json(a, covers, n);
+		ret->outside_terms = settled_terms(&h);
 	}
 	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;

@@ -342,7 +342,15 @@ said() { # said LINE...: all of them
 }
 if command -v git >/dev/null 2>&1; then
   # A remote that needs no network: what a person has set up to be run in ssh's place.
-  printf '#!/bin/sh\nshift\nexec sh -c "$*"\n' >"$scratch/ssh"
+  cat >"$scratch/ssh" <<SH
+#!/bin/sh
+if [ -e $project/slow ]; then
+  : >$project/started
+  while [ ! -e $project/late ]; do sleep 0.02; done
+fi
+shift
+exec sh -c "\$*"
+SH
   chmod +x "$scratch/ssh"
   rm -rf .git
   git init -q -b master . && rm -rf .git/hooks && git init -q --bare "$project/remote"
@@ -387,7 +395,37 @@ assert one["status"] == "failed" and "sub/.git/config" in one["why"], one' &&
       helm agent report | grep -q 'sub/.git/config' && helm log check
   }
   ok "the report says that it was kept inside, and why" held_on_record
-  rm -rf sub remote evil
+  # In both the command stays the same, and so does what it is asked about first.
+  changed() { # changed NAME: standard input is the script that the session puts in the place of the one that was permitted
+    cat >"$scratch/changed"
+    echo 'git push origin master' >dep.sh
+    redeems "$1" 'sh dep.sh' <<SH
+cat $scratch/changed >dep.sh
+SH
+    said 'redeemed 24' 'again 25' 'has changed since it was permitted; propose it again' && [ ! -e ran ]
+  }
+  ok "a script that would now do what nobody was asked about is not run" changed other <<SH
+git push origin master; cat $home/.ssh/id_ed25519; : >$project/ran
+SH
+  ok "nor is one that was changed at all" changed same <<SH
+git push origin master; touch $project/ran
+SH
+  unchanged() {
+    echo 'git push origin master' >dep.sh
+    redeems unchanged 'sh dep.sh' </dev/null
+    said 'redeemed 0' 'again 25'
+  }
+  ok "and one that is as it was judged is run" unchanged
+  too_late() {
+    redeems late 'git push origin master' <<SH
+: >slow
+(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; : >late) &
+SH
+    said 'redeemed 0' 'left behind what would start programs later: .git/config (put back' && [ ! -e ran ] &&
+      is "$(newest | member outside.0.left_behind.0.path)" .git/config && helm agent report | grep -q 'left behind .git/config'
+  }
+  ok "what is planted while the command runs is found when it has ended, and the report says so" too_late
+  rm -rf sub remote evil dep.sh slow started late
 fi
 
 # ---- life ----

@@ -6,8 +6,9 @@
  * output comes back.
  *
  * It is a run like every other: a child of the supervisor opens the kernel anew, decides under the wider profile (a denial there still
- * denies, and so does a reason to ask that the person was not asked about: a script may have been changed since), writes rows and receipts that name session and decision, and ends with everything it started when the one who asked
- * has gone. */
+ * denies, and so does a reason to ask or a script that the person was not asked about), writes rows and receipts that name session and
+ * decision, and ends with everything it started when the one who asked has gone.  Frozen and paused are looked at by that decision, too: a
+ * permit has no list of checks of its own but whose it is, that it is used once, and for ten minutes. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/agent/parts.h"
@@ -42,24 +43,24 @@ void permit_free(struct permit *p)
 	free(p->command);
 	free(p->cwd);
 	free(p->profile);
-	free(p->covers);
+	free(p->terms);
 	free(p);
 }
 
 const char *permit_add(struct session *s, struct arena *a, const char *command, const struct hook_answer *how)
 {
 	struct permit *p = calloc(1, sizeof(*p));
-	struct buf covers;
+	struct buf terms;
 
 	if (!p)
 		BUG("out of memory");
-	buf_init(&covers, a);
-	json_write(&covers, how->outside_covers, 0);
+	buf_init(&terms, a);
+	json_write(&terms, how->outside_terms, 0);
 	*p = (struct permit){ .id = copy(how->decision_id),
 		.command = copy(command),
 		.cwd = copy(how->cwd ? how->cwd : s->root),
 		.profile = copy(how->outside_profile),
-		.covers = copy(arena_strndup(a, covers.p, covers.n)),
+		.terms = copy(arena_strndup(a, terms.p, terms.n)),
 		.until_us = s->sys->mono_us(s->sys) + PERMIT_US };
 	pthread_mutex_lock(&s->lock);
 	p->next = s->permits;
@@ -115,12 +116,12 @@ static int carry_out(struct session *s, const struct permit *p)
 		.is_terminal = isatty(1) && isatty(2) };
 	struct run_report report;
 	struct workspace *ws;
-	struct json *covers;
+	struct json *terms;
 	struct kernel k;
 	struct err e = { 0 };
-	int rc = json_parse(&a, bytes_of(p->covers), "permit", NULL, &covers, &e);
+	int rc = json_parse(&a, bytes_of(p->terms), "permit", NULL, &terms, &e);
 
-	spec.permitted_covers = covers;
+	spec.permitted_terms = terms;
 	if (rc == OK)
 		rc = workspace_open(s->sys, &a, s->root, 0, &ws, &e);
 

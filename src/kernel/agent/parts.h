@@ -15,7 +15,7 @@ enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64 };
 /* What may be done outside, once. */
 struct permit {
 	struct permit *next;
-	char *id, *command, *cwd, *profile, *covers;
+	char *id, *command, *cwd, *profile, *terms;
 	int64_t until_us;
 };
 

@@ -157,7 +157,7 @@ static void make_request(struct task *t)
 		.answer = { .is_approved =
 				    spec->approve_risk || is_remote(t) || spec->permitted_by || spec->session,
 			.permitted_by = spec->permitted_by,
-			.permitted_covers = spec->permitted_covers,
+			.permitted_terms = spec->permitted_terms,
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
 				t->profile->name, task_preview(a, at, ARRAY_SIZE(at))),
@@ -232,6 +232,8 @@ static int wait_for_person(struct task *t, struct err *e)
 		add_hint(t, why);
 	if (h->approval_note)
 		add_hint(t, h->approval_note);
+	if (t->spec->permitted_by)
+		return OK;
 	if (!h->is_question_kept) {
 		add_hint(t, "a person may run it with --approve-risk");
 		return OK;

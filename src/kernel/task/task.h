@@ -48,7 +48,7 @@ struct run_spec {
 	const struct run_session *session; /* or NULL */
 	const char *
 		permitted_by; /* the decision on record that this carries out: answers a question, never a denial; or NULL */
-	const struct json *permitted_covers; /* and which reasons to ask it has answered */
+	const struct json *permitted_terms; /* and what that answer was about */
 	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
 	 * nothing is run. */
 	const struct task *left;
