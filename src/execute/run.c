@@ -797,9 +797,12 @@ static void take_over(struct watch *w)
 	w->result->report = w->stage->report; /* its walls stand */
 }
 
-int run_desk(const struct running *r)
+int run_take_desk(struct running *r)
 {
-	return r->watch.desk;
+	int desk = r->watch.desk;
+
+	r->watch.desk = -1;
+	return desk;
 }
 
 const struct run_result *run_so_far(const struct running *r)

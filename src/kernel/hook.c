@@ -15,7 +15,6 @@
 #include "kernel/changes.h"
 #include "kernel/posture.h"
 #include "kernel/settle.h"
-#include "kernel/settle.h"
 #include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
@@ -238,7 +237,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 static const struct finding *leaves_walls(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+	if (!k->session || !k->session->is_cut_off || !contain_text_of(call))
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))

@@ -136,6 +136,38 @@ ask f2 'touch b'
 SH
 ok "what a person decides meanwhile counts for the next call" meanwhile
 
+client crowd <<'SH'
+python3 - <<'PY'
+import ctypes, select, socket, time
+libc = ctypes.CDLL(None)
+def call():
+    fd = libc.socket(1, 1, 0x48454c4d)
+    return socket.socket(fileno=fd) if fd >= 0 else None
+silent = [s for s in (call() for _ in range(400)) if s]
+until, gone = time.monotonic() + 5, set()
+while time.monotonic() < until and len(silent) - len(gone) > 192:
+    gone.update(select.select([s for s in silent if s not in gone], [], [], 0.2)[0])
+print("left", len(silent) - len(gone))
+for s in silent:
+    s.close()
+# One byte now and then does not keep anybody waiting for longer than a message may take.
+slow = call()
+began = time.monotonic()
+try:
+    while time.monotonic() - began < 20 and not select.select([slow], [], [], 1)[0]:
+        slow.sendall(b" ")
+except OSError:
+    pass
+print("slow", 8 < time.monotonic() - began < 15)
+PY
+ask after 'rm -rf /'
+SH
+crowd() {
+  session "$scratch/crowd" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+  grep -q '^left 192$' "$scratch/said" && grep -q '^slow True$' "$scratch/said" && grep -q deny.rm_root "$scratch/said" || { cat "$scratch/said"; return 1; }
+}
+ok "who asks and says nothing is not kept by the hundred, nor is who says it slowly, and the next one is answered" crowd
+
 # ---- the walls ----
 client attacks <<'SH'
 cat "$home/.helm/keys/root.key" >/dev/null 2>&1 && echo "read the key"
@@ -304,6 +336,9 @@ PY
     PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
     grep -q 'from outside' "$scratch/said" && grep -q '127.0.0.1:1 is not named' "$scratch/said" || { cat "$scratch/said"; return 1; }
     grep -q '"rule": *"127.0.0.1:' "$ws/.helm/egress.jsonl" || { cat "$ws/.helm/egress.jsonl"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://me:word@127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
+    grep -q 'from outside' "$scratch/said" || { cat "$scratch/said"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://*/" says 1 "ANTHROPIC_BASE_URL" session claude-code --profile netted
   }
   ok "where the network is by name, the client's service is named for it and nothing else" by_name
   rm "$scratch/port"
@@ -359,8 +394,10 @@ SH
   as_it_was() {
     redeems honest 'git push origin master' <<'SH'
 git config branch.master.remote origin
+printf '{"tool_name":"mcp__x__run","tool_input":{"command":"git push origin master"},"session_id":"s","tool_use_id":"m","cwd":"%s"}' "$PWD" |
+  $helm hook pre-tool --client claude-code | grep -q updatedInput || echo "no other tool"
 SH
-    said 'redeemed 0' 'again 25' && is "$(git -C remote rev-parse master)" "$(git rev-parse master)" && is "$(git config branch.master.remote)" origin
+    said 'redeemed 0' 'again 25' 'no other tool' && is "$(git -C remote rev-parse master)" "$(git rev-parse master)" && is "$(git config branch.master.remote)" origin
   }
   ok "what the person's own configuration starts is started, and ordinary settings of the session stay" as_it_was
   printf '#!/bin/sh\n: >%s\n' "$project/ran" >"$scratch/evil"
@@ -480,6 +517,14 @@ ok "an unknown session is said to be one" says 1 "no session is called" helm age
 
 # ---- clients ----
 mkdir -p "$scratch/bin"
+untouched() {
+  rm -rf "$home/.claude" "$home/.claude.json"
+  helm freeze --reason test >/dev/null
+  PATH=$scratch/bin:$PATH says 25 frozen session claude-code
+  denied=$?
+  terminal UNFREEZE -- helm unfreeze >/dev/null 2>&1 || helm unfreeze --key "$boss" >/dev/null
+  [ $denied -eq 0 ] && [ ! -e "$home/.claude" ] && [ ! -e "$home/.claude.json" ]
+}
 cat >"$scratch/bin/claude" <<'SH'
 #!/bin/sh
 printf '%s\n' "$@" >args
@@ -491,6 +536,7 @@ cat "$HOME/.netrc" 2>/dev/null
 env | grep -c -e '^ANTHROPIC_API_KEY=k' -e '^AWS_SECRET=' -e "^CLAUDE_CODE_TMPDIR=$TMPDIR"
 SH
 chmod +x "$scratch/bin/claude"
+ok "a session that is refused has made nothing" untouched
 mkdir -p "$home/.claude"
 echo '{"a":1}' >"$home/.claude/settings.json"
 echo netrc >"$home/.netrc"

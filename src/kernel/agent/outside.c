@@ -15,6 +15,7 @@
 #include "propose/propose.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PERMIT_US = 600000000, EXIT_FAILED = 126 };
+enum { PERMIT_US = 600000000, PERMITS_MOST = 64, EXIT_FAILED = 126 };
 
 /* ---- permits ---- */
 
@@ -47,6 +48,22 @@ void permit_free(struct permit *p)
 	free(p);
 }
 
+/* Those that are too late, and the oldest of too many: each holds the text of a call.  Under the lock. */
+static void drop_permits(struct session *s)
+{
+	const int64_t now_us = s->sys->mono_us(s->sys);
+	size_t n = 0;
+
+	for (struct permit **p = &s->permits, *old; (old = *p);) {
+		if (now_us <= old->until_us && n++ < PERMITS_MOST) {
+			p = &old->next;
+			continue;
+		}
+		*p = old->next;
+		permit_free(old);
+	}
+}
+
 const char *permit_add(struct session *s, struct arena *a, const char *command, const struct hook_answer *how)
 {
 	struct permit *p = calloc(1, sizeof(*p));
@@ -63,6 +80,7 @@ const char *permit_add(struct session *s, struct arena *a, const char *command, 
 		.terms = copy(arena_strndup(a, terms.p, terms.n)),
 		.until_us = s->sys->mono_us(s->sys) + PERMIT_US };
 	pthread_mutex_lock(&s->lock);
+	drop_permits(s);
 	p->next = s->permits;
 	s->permits = p;
 	pthread_mutex_unlock(&s->lock);
@@ -74,6 +92,7 @@ struct permit *permit_take(struct session *s, const char *id)
 	struct permit *found = NULL;
 
 	pthread_mutex_lock(&s->lock);
+	drop_permits(s);
 	for (struct permit **p = &s->permits; *p; p = &(*p)->next)
 		if (text_eq((*p)->id, id)) {
 			found = *p;
@@ -82,10 +101,6 @@ struct permit *permit_take(struct session *s, const char *id)
 		}
 	s->count.outside += found != NULL;
 	pthread_mutex_unlock(&s->lock);
-	if (found && s->sys->mono_us(s->sys) > found->until_us) {
-		permit_free(found);
-		return NULL;
-	}
 	return found;
 }
 
@@ -145,6 +160,7 @@ static int carry_out(struct session *s, const struct permit *p)
 /* A kernel session of its own, so that the person's terminal is none of its business; gone when the supervisor is. */
 static void be_child(struct session *s, const struct permit *p, const int streams[3], pid_t parent)
 {
+	int moved[3];
 	sigset_t none;
 
 	setsid();
@@ -153,8 +169,11 @@ static void be_child(struct session *s, const struct permit *p, const int stream
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(EXIT_FAILED);
+	/* A supervisor that was started without a stream may have got others under these numbers. */
 	for (int fd = 0; fd < 3; fd++)
-		(void)dup2(streams[fd], fd);
+		moved[fd] = fcntl(streams[fd], F_DUPFD_CLOEXEC, 3);
+	for (int fd = 0; fd < 3; fd++)
+		(void)dup2(moved[fd], fd);
 	(void)syscall(SYS_close_range, 3, ~0U, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -16,21 +16,40 @@
 
 /* ---- what its client needs ---- */
 
-/* Below the home directory; a directory that is not there is made, and a file begins empty, because inside nothing can be made beside
- * it. */
-static const char *const *own_paths(struct kernel *k, struct arena *a, const char *const *names, bool makes)
+static size_t count_names(const char *const *names)
 {
-	size_t n = 0, kept = 0;
+	size_t n = 0;
 
 	while (names && names[n])
 		n++;
+	return n;
+}
+
+/* A directory that is not there is made, and a file begins empty, because inside nothing can be made beside it. */
+static int make_own(struct session *s, const char *const *names, struct err *e)
+{
+	for (; s->home && names && *names; names++) {
+		const char *path = path_clean(s->a, arena_printf(s->a, "%s/%s", s->home, *names));
+		int rc = OK;
+		if (text_ends(*names, "/"))
+			rc = file_mkdirs(s->sys, AT_FDCWD, path, 0700, e);
+		else if (text_ends(*names, ".json") && !file_exists(s->sys, AT_FDCWD, path))
+			rc = file_replace(s->sys, AT_FDCWD, path, 0600, BYTES_LITERAL("{}\n"), e);
+		if (rc)
+			return rc;
+	}
+	return OK;
+}
+
+/* Below the home directory. */
+static const char *const *own_paths(struct session *s, const char *const *names)
+{
+	struct arena *a = s->a;
+	size_t n = count_names(names), kept = 0;
 	const char **all = arena_zalloc(a, n + 1, sizeof(*all));
-	for (size_t i = 0; k->ws->home && i < n; i++) {
-		const char *path = path_clean(a, arena_printf(a, "%s/%s", k->ws->home, names[i]));
-		if (makes && text_ends(names[i], "/"))
-			(void)file_mkdirs(k->sys, AT_FDCWD, path, 0700, NULL);
-		else if (makes && text_ends(names[i], ".json") && !file_exists(k->sys, AT_FDCWD, path))
-			(void)file_replace(k->sys, AT_FDCWD, path, 0600, BYTES_LITERAL("{}\n"), NULL);
+
+	for (size_t i = 0; s->home && i < n; i++) {
+		const char *path = path_clean(a, arena_printf(a, "%s/%s", s->home, names[i]));
 		/* Walls stand on what is really there. */
 		char *real = realpath(path, NULL);
 		all[kept++] = real ? arena_strdup(a, real) : path;
@@ -39,17 +58,28 @@ static const char *const *own_paths(struct kernel *k, struct arena *a, const cha
 	return all;
 }
 
-/* Where its service is: as a person says in the environment, else where it usually is. */
-static const char *const *service_hosts(struct sys *s, struct arena *a, const struct client_session *needs)
+/* Where its service is: as a person says in the environment, else where it usually is.  What cannot be a host is an error now: the
+ * client would have no service, and could not say why. */
+static int service_hosts(struct sys *s, struct arena *a, const struct client_session *needs,
+	const char *const **ret, struct err *e)
 {
 	const char *url = needs->url_variable ? s->getenv(s, needs->url_variable) : NULL;
-	const char *host = url ? strstr(url, "://") : NULL;
+	const char *host = url ? strstr(url, "://") : NULL, *at;
 	const char **one = arena_zalloc(a, 2, sizeof(*one));
+	struct egress_rules rules = { 0 };
+	struct err why = { 0 };
 
+	*ret = needs->hosts;
 	if (!host)
-		return needs->hosts;
+		return OK;
 	one[0] = arena_strndup(a, host + 3, strcspn(host + 3, "/?#"));
-	return one;
+	if ((at = strrchr(one[0], '@')))
+		one[0] = at + 1;
+	if (egress_add(a, &rules, one[0], needs->url_variable, &why))
+		return err_set(
+			e, E_INPUT, "AGENT_SERVICE", "%s names no host: %s", needs->url_variable, why.text);
+	*ret = one;
+	return OK;
 }
 
 /* Its settings must have our hooks where it cannot be told on its command line. */
@@ -73,7 +103,7 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 	const char *const *arming = needs && needs->arm
 		? needs->arm(a, setup_command(s, c, "pre-tool"), setup_command(s, c, "post-tool"))
 		: NULL;
-	const char **argv = arena_zalloc(a, spec->arg_count + 8, sizeof(*argv));
+	const char **argv = arena_zalloc(a, spec->arg_count + count_names(arming) + 2, sizeof(*argv));
 	size_t n = 0;
 
 	if (c && c->speech && !arming) {
@@ -92,6 +122,19 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 }
 
 /* ---- while it runs ---- */
+
+/* Walls stand on what is there: what the client needs is made once the session may begin, and not before. */
+static int prepare(void *arg, struct err *e)
+{
+	struct session *s = arg;
+	int rc = make_own(s, s->needs->state, e);
+
+	if (rc)
+		return rc;
+	s->how->writable = own_paths(s, s->needs->state);
+	s->how->closed = own_paths(s, s->needs->closed);
+	return OK;
+}
 
 static int begin(void *arg, const struct run_begun *b, struct err *e)
 {
@@ -141,6 +184,8 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 	struct session s = { .sys = k->sys,
 		.a = a,
 		.root = k->ws->root,
+		.home = k->ws->home,
+		.needs = needs,
 		.client = c ? c->name : path_base(spec->client),
 		.chosen = spec->profile,
 		.shell = choose_shell(k->sys),
@@ -148,8 +193,8 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.stop = -1 };
 	struct run_session how = { .client = s.client,
 		.variables = needs->variables,
-		.hosts = service_hosts(k->sys, a, needs),
 		.tmp_variable = needs->tmp_variable,
+		.prepare = prepare,
 		.begin = begin,
 		.end = end,
 		.arg = &s };
@@ -161,7 +206,10 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.session = &how };
 
 	struct setup setup;
-	int rc = setup_open(k->sys, a, k->ws, NULL, &setup, e);
+	s.how = &how;
+	int rc = service_hosts(k->sys, a, needs, &how.hosts, e);
+	if (rc == OK)
+		rc = setup_open(k->sys, a, k->ws, NULL, &setup, e);
 	if (rc == OK && spec->profile)
 		run.profile = spec->profile;
 	else if (rc == OK)
@@ -172,7 +220,5 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 	if (rc)
 		return rc;
 	s.helm = setup.program;
-	how.writable = own_paths(k, a, needs->state, true);
-	how.closed = own_paths(k, a, needs->closed, false);
 	return task_run(k, a, &run, ret, e);
 }

@@ -462,7 +462,7 @@ static int put_end_rows(struct task *t, struct err *e)
 static int begin_session(struct task *t, struct running *r, struct err *e)
 {
 	const struct run_begun b = {
-		.desk = run_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
+		.desk = run_take_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
 	};
 
 	t->so_far = run_so_far(r);
@@ -478,15 +478,16 @@ static int execute(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
-	if (t->spec->left) {
-		/* A look takes its time, as a checkpoint does. */
-		int rc = kernel_permit(t->k, h, e);
-		if (rc)
-			return rc;
-		if (armed_hold(t, e))
-			return stop_armed(t, e);
-	}
-	int rc = task_egress_open(t, e);
+	int rc = t->spec->left || t->spec->session ? kernel_permit(t->k, h, e) : OK;
+	if (rc)
+		return rc;
+	/* A look takes its time, as a checkpoint does. */
+	if (t->spec->left && armed_hold(t, e))
+		return stop_armed(t, e);
+	if (t->spec->session && t->spec->session->prepare)
+		rc = t->spec->session->prepare(t->spec->session->arg, e);
+	if (rc == OK)
+		rc = task_egress_open(t, e);
 	if (rc)
 		return stop_refused(t, rc, e);
 	task_walls(t);

@@ -9,7 +9,7 @@ struct task; /* a run that has begun; what it is made of is known inside task/ *
 
 /* A session as it has begun.  All of it lives as long as the session. */
 struct run_begun {
-	int desk; /* where whoever is inside asks; or -1 */
+	int desk; /* where whoever is inside asks, from now on the session's to close; or -1 */
 	const char *task_id, *tmp;
 	const struct sandbox_rules *walls;
 	const struct task *task;
@@ -23,6 +23,9 @@ struct run_session {
 	const char *const *variables; /* beginnings of names that are passed in */
 	const char *const *hosts; /* its service, where the network is by name: rules of model/egress.h */
 	const char *tmp_variable; /* also names the directory for temporary files; or NULL */
+	/* Called once, when the decision is on disk and nothing stands yet: makes what its client needs; the lists above may change.  Or
+	 * NULL. */
+	int (*prepare)(void *arg, struct err *e);
 	/* It has begun: its row says so, and inside somebody may ask at the desk.  Called once. */
 	int (*begin)(void *arg, const struct run_begun *b, struct err *e);
 	void (*end)(
