@@ -106,21 +106,6 @@ static void close_pair(int pair[2])
 
 /* ---- in the ward ---- */
 
-/* A handler of helm's would run in the command's process until it executes. */
-static void default_signals(void)
-{
-	for (int n = 1; n < NSIG; n++)
-		signal(n, SIG_DFL);
-}
-
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
  * reads the control pipe any more, which poll() shows as an error. */
 static bool is_abandoned(const struct stage *st)

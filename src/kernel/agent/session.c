@@ -7,7 +7,7 @@
 #include "clients/clients.h"
 #include "kernel/agent/parts.h"
 #include "kernel/setup/setup.h"
-#include "propose/propose.h"
+#include "kernel/task/contain.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -168,14 +168,6 @@ static void end(void *arg, struct json *row)
 	}
 }
 
-/* Of sh's language, or /bin/sh: what is run outside was judged as such. */
-static const char *choose_shell(struct sys *s)
-{
-	const char *shell = s->getenv(s, "SHELL");
-
-	return shell && *shell == '/' && shell_speaks_sh(shell) ? shell : "/bin/sh";
-}
-
 int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, struct run_report *ret,
 	struct err *e)
 {
@@ -188,7 +180,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.needs = needs,
 		.client = c ? c->name : path_base(spec->client),
 		.chosen = spec->profile,
-		.shell = choose_shell(k->sys),
+		.shell = shell_of_person(k->sys),
 		.desk = -1,
 		.stop = -1 };
 	struct run_session how = { .client = s.client,
