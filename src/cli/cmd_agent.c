@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 const struct opt agent_opts[] = {
-	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else workspace_edit)", NULL,
-		false },
+	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else " AGENT_PROFILE ")",
+		NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "work there instead of here", NULL, false },
 	{ "task-name", OPT_VALUE, "TEXT", "what the session is called in lists", NULL, false },
 	{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false },

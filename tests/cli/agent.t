@@ -9,6 +9,10 @@ needs_terminal
 fresh_workspace
 git init -q . 2>/dev/null
 register_approver
+unchosen() {
+  helm agent sh -- -c 'printf "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"touch x\"},\"session_id\":\"s\",\"tool_use_id\":\"d\",\"cwd\":\"%s\"}" "$PWD" | "$0" hook pre-tool --client claude-code' "$HELM_REAL" &&
+    [ "$(newest | member profile)" = develop ] && is "$(grep -h '"hook/claude-code"' "$ws/.helm/receipts.jsonl" | tail -n 1 | member metadata.profile)" develop
+}
 project=$scratch/project
 home=$scratch/home
 
@@ -39,6 +43,10 @@ for n in sys.argv[1].split("."):
     v = v[int(n)] if n.isdigit() else v[n]
 print(v)' "$1"; }
 is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+
+ok "where nobody has chosen a profile, a session and its calls have the one for agents" unchosen
+# The others run scripts that lie in /tmp, which that profile keeps for itself.
+terminal -- helm profile use workspace_edit >/dev/null 2>&1 || terminal USE -- helm profile use workspace_edit
 
 # ---- as bare ----
 client plain <<'SH'

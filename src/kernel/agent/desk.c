@@ -91,7 +91,7 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 {
 	const struct client *c = clients_find(json_get_text(line, "client", ""));
 	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
-	const struct kernel_session session = { .task_id = s->task_id,
+	struct kernel_session session = { .task_id = s->task_id,
 		.profile = s->chosen,
 		.walls = s->profile,
 		.caller_pid = pid,
@@ -110,7 +110,10 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 	if (rc)
 		return rc;
 	k.session = &session;
-	rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
+	if (!s->chosen)
+		rc = workspace_agent_profile(s->sys, a, k.ws, &session.profile, e);
+	if (rc == OK)
+		rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
 	kernel_close(&k);
 	workspace_close(k.ws);
 	return rc;
