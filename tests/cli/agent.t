@@ -562,8 +562,28 @@ assert " hook pre-tool --client claude-code " in settings["hooks"]["PreToolUse"]
 PY
 }
 ok "Claude Code gets its own state, its own variables, and hooks that its settings cannot switch off" known
-printf '#!/bin/sh\n' >"$scratch/bin/codex"
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >args\n' >"$scratch/bin/codex"
 chmod +x "$scratch/bin/codex"
-unarmed() { PATH=$scratch/bin:$PATH says 25 "'helm setup codex' puts it in" session codex; }
+by_words() {
+  PATH=$scratch/bin:$PATH session codex -- exec it || return 1
+  # What Codex hashes when a person trusts a hook, made by another program.
+  python3 - <<'PY'
+import hashlib, json, re
+words = open("args").read().split("\n")
+assert words[:3] == ["-c", "features.hooks=true", "-c"] and words[4:6] == ["exec", "it"], words
+text = words[3]
+assert text.startswith("hooks={")
+hooks = json.loads(re.sub(r'("(?:[^"\\]|\\.)*")=', r"\1:", text[len("hooks="):]))
+for event, label in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
+    box, = hooks[event]
+    one, = box["hooks"]
+    assert " hook %s --client codex " % ("pre-tool" if event == "PreToolUse" else "post-tool") in one["command"], one
+    said = {"event_name": label, "hooks": [dict(one, **{"async": False})], "matcher": box["matcher"]}
+    digest = "sha256:" + hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    assert hooks["state"]["/<session-flags>/config.toml:%s:0:0" % label] == {"trusted_hash": digest, "enabled": True}, hooks["state"]
+PY
+}
+ok "Codex is told on its command line which hooks it has, that they are trusted and on" by_words
+unarmed() { says 25 "'helm setup hermes' puts it in" session hermes; }
 ok "a client that would not ask is not started, and the remedy is named" unarmed
 finish

@@ -82,15 +82,13 @@ static int service_hosts(struct sys *s, struct arena *a, const struct client_ses
 	return OK;
 }
 
-/* Its settings must have our hooks where it cannot be told on its command line. */
-static int check_armed(const struct setup *s, const struct client *c, struct err *e)
+/* Do its settings have our hooks? */
+static bool has_armed_settings(const struct setup *s, const struct client *c)
 {
 	json_each (row, setup_status(s, c->name))
 		if (json_get_bool(row, "armed", false))
-			return OK;
-	return err_set(e, E_DENIED, "AGENT_NOT_ARMED",
-		"%s would not ask about its calls: its hook is not armed; 'helm setup %s' puts it in, 'helm setup status' says what is missing",
-		c->title, c->name);
+			return true;
+	return false;
 }
 
 /* PROGRAM, the words that arm it, and what the person gave.  The commands are those that setup writes, so that a client which has
@@ -100,17 +98,17 @@ static int make_argv(const struct setup *s, const struct agent_spec *spec, const
 {
 	struct arena *a = s->a;
 	const struct client_session *needs = c ? c->session : NULL;
+	const bool is_armed = c && c->speech && has_armed_settings(s, c);
 	const char *const *arming = needs && needs->arm
-		? needs->arm(a, setup_command(s, c, "pre-tool"), setup_command(s, c, "post-tool"))
+		? needs->arm(a, setup_command(s, c, "pre-tool"), setup_command(s, c, "post-tool"), is_armed)
 		: NULL;
 	const char **argv = arena_zalloc(a, spec->arg_count + count_names(arming) + 2, sizeof(*argv));
 	size_t n = 0;
 
-	if (c && c->speech && !arming) {
-		int rc = check_armed(s, c, e);
-		if (rc)
-			return rc;
-	}
+	if (c && c->speech && !arming && !is_armed)
+		return err_set(e, E_DENIED, "AGENT_NOT_ARMED",
+			"%s would not ask about its calls: its hook is not armed; 'helm setup %s' puts it in, 'helm setup status' says what is missing",
+			c->title, c->name);
 	argv[n++] = needs ? needs->program : spec->client;
 	for (; arming && *arming; arming++)
 		argv[n++] = *arming;
