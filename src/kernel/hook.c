@@ -14,6 +14,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "kernel/settle.h"
 #include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
@@ -234,7 +235,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 static const struct finding *leaves_walls(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+	if (!k->session || !k->session->is_cut_off || !contain_text_of(call))
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
@@ -439,10 +440,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
 	else if (x.leaves && is_answered(&h)) {
-		size_t n;
-		struct cover *covers = covers_of(a, &h.decision, &n);
 		ret->outside_profile = x.q.profile->name;
-		ret->outside_covers = covers_to_json(a, covers, n);
+		ret->outside_terms = settled_terms(&h);
 	}
 	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;

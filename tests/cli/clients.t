@@ -120,6 +120,11 @@ if runs "$codex"; then
   mkdir -p "$scratch/home/.codex"
   printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >"$scratch/home/.codex/config.toml"
   # Trust, as a person gives it in /hooks: the hash of the hook as it is.
+  # Nobody has trusted the hook, and the project would switch it off: in a session it is armed by the command line.
+  printf '[features]\nhooks = false\n' >"$project/.codex/config.toml"
+  ok "codex: it runs in a session, with hooks that nobody has trusted" supervised codex
+  in_session codex
+  rm "$project/.codex/config.toml"
   python3 - "$project/.codex/hooks.json" >>"$scratch/home/.codex/config.toml" <<'PY'
 import hashlib, json, sys
 for event, name in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):

@@ -67,6 +67,7 @@ struct task {
 	const char *tmpdir; /* as the run sees it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
+	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
@@ -130,6 +131,9 @@ void task_egress_tell(struct task *t); /* into the hint */
 /* ---- armed.c: files that make somebody start programs later ---- */
 
 void armed_note(struct task *t); /* before the run */
+/* What the session that this leaves has armed since it began is held as at its end, and t->left_behind says what that is.
+ * E_DENIED: there was something. */
+int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */
