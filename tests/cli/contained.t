@@ -173,6 +173,20 @@ new_secret() { # made by the person while the session lasts
   ! grep -q token-abc "$scratch/.peek"
 }
 ok "a secret that appears later is closed for the next call" new_secret
+replaced_secret() { # saved as programs save: another file under the same name
+  rm -f gone ready
+  client "$H" "python3 peek.py $scratch/home/.netrc" 'touch ready' '@until gone' "python3 peek.py $scratch/home/.netrc" >"$scratch/.peek" 2>&1 &
+  pid=$!
+  i=0; while [ ! -e ready ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+  echo "token-def" >"$scratch/home/.netrc.lock"
+  mv "$scratch/home/.netrc.lock" "$scratch/home/.netrc"
+  : >gone
+  wait $pid
+  [ -e ready ] && [ "$(wc -l <"$scratch/.peek")" -eq 2 ] && ! grep -q token "$scratch/.peek" && return 0
+  cat "$scratch/.peek"
+  return 1
+}
+ok "one that is replaced by another file is closed again" replaced_secret
 
 # ---- the record ----
 row_of() { grep '"event": *"contained"' "$calls" | tail -n 1; }
