@@ -513,7 +513,8 @@ static int is_contained(void *arg, struct json *row)
 static void note_walls(struct kernel *k, struct arena *a, const struct json *before, const char *use_id,
 	struct json *row, struct json *about)
 {
-	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal" };
+	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal",
+		"egress", "refused_by_wall" };
 	struct search q = { use_id, NULL };
 
 	if (!json_get(before, "containment"))

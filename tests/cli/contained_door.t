@@ -36,4 +36,51 @@ client "$H" true >/dev/null 2>&1 || skip_all "this machine cannot put up the wal
 ok "a host that a person allowed is reached" says 0 "hello" client "$H" "$admitted"
 ok "another one is refused, and the session goes on" says 0 "still here" client "$H" "$refused" "echo still here"
 ok "both are on record" sh -c 'grep -q "\"verdict\": *\"admitted\"" "$0" && grep -q "\"host\": *\"evil.example\".*\"verdict\": *\"refused\"" "$0"' "$rows"
+ok "the client reads which host, and how a person allows it" says 1 "the door refused 1 connection, the first to evil.example; a person can allow it: helm allow host evil.example" client "$H" "$refused; sleep 0.2; exit 1"
+ok "only the call that was refused" sh -c '! "$@" 2>&1 | grep -q "door refused"' - env HOME="$scratch/home" PATH="$PATH" python3 "$HELM_SOURCE/tests/tools/contained_client.py" "$H" "echo nothing"
+row_of() { grep '"event": *"contained"' "$calls" | tail -n 1; }
+client "$H" "$admitted; $refused; sleep 0.2" >/dev/null 2>&1
+ok "its row says what went through, and binds it" sh -c 'printf %s "$0" | grep -q "\"egress\": *{\"admitted\": *1, *\"refused\": *1, *\"refused_first\": *\"evil.example\"}.*\"rows_sha256\": *\[\"[0-9a-f]*\", *\"[0-9a-f]*\"\]"' "$(row_of)"
+ok "the report of the session shows it" says 0 "the door refused 1, the first to evil.example" helm report --session s1
+ok "as Markdown, too" says 0 "network: 1 admitted, 1 refused, the first to evil.example" helm report --session s1 --format markdown
+helm run -- true >/dev/null
+ok "all of it verifies" says 0 "sound" helm log check
+changed() { # changed LINE: a row of the door is another one, and that is found
+  cp "$rows" "$scratch/kept"
+  sed -i "$1s/\"port\": *[0-9]*/\"port\": 7/" "$rows"
+  says 1 "connections in egress.jsonl" helm log check --all
+  rc=$?
+  cp "$scratch/kept" "$rows"
+  return $rc
+}
+ok "a row of the door that was changed is found" changed 1
+cat >many.py <<'PY'
+import socket
+for i in range(300):
+    s = socket.create_connection(("127.0.0.1", 3128))
+    s.sendall(b"CONNECT evil%d.example:443 HTTP/1.1\r\n\r\n" % i)
+    while s.recv(1000):
+        pass
+    s.close()
+PY
+client "$H" "python3 many.py; sleep 0.2" >/dev/null 2>&1
+helm run -- true >/dev/null
+ok "of very many, the first" changed "$(($(wc -l <"$rows") - 299))"
+ok "and the last" changed "$(wc -l <"$rows")"
+helm run --profile develop --guard-mode audit --task-id long -- python3 many.py >/dev/null
+ok "of a run with more than its receipt names, the last one, too" changed "$(wc -l <"$rows")"
+ok "as they were, all are sound" says 0 "sound" helm log check --all
+lost() { # a connection cannot be recorded: no call of the session runs any more
+  rm -f ready gone
+  client --say "$H" 'touch ready' '@until gone' "$admitted; sleep 0.3" 'echo ran on > ran' >"$scratch/.lost" 2>&1 &
+  pid=$!
+  i=0; while [ ! -e ready ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+  mv "$rows" "$scratch/kept" && mkdir "$rows" && : >gone
+  wait $pid
+  rmdir "$rows" && mv "$scratch/kept" "$rows"
+  [ ! -e ran ] && grep -q "a connection could not be recorded" "$scratch/.lost" && return 0
+  cat "$scratch/.lost"
+  return 1
+}
+ok "a connection that cannot be recorded is the last thing that the session does" lost
 finish

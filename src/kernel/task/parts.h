@@ -35,6 +35,8 @@ struct task_program {
 struct egress_sums {
 	int64_t admitted, refused, bytes_out, bytes_in;
 	struct sha256 rows; /* over the digests of the rows, in their order */
+	struct json *unbound; /* digests of rows that neither the receipt nor a note has; or NULL */
+	int64_t admitted_told, refused_told; /* in rows of calls, before the one that runs */
 	const char *refused_first; /* the rule that would admit the first one that was refused; or NULL */
 	const char *lost; /* why a row could not be written; or NULL */
 };
@@ -126,6 +128,9 @@ void task_egress_listen(struct task *t); /* t->run hears the door */
 /* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
 int task_egress_close(struct task *t, struct err *e);
 void task_egress_tell(struct task *t); /* into the hint */
+/* For a session of calls: what went through since the last time, into the row of the call `of` and its hint.  What is left for the
+ * end, or is too much for one row, becomes a note of its own. */
+void task_egress_tell_call(struct task *t, struct task *of);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
