@@ -123,6 +123,31 @@ PY
 ok "a program that the guard does not know cannot write outside" closed "python3 evil.py $scratch/outside/new" "$scratch/outside/new"
 ok "nor in the home directory" closed "python3 evil.py $scratch/home/new" "$scratch/home/new"
 ok "nor in Helm's home" closed "python3 evil.py $scratch/home/.helm/calls/dec-x" "$scratch/home/.helm/calls/dec-x"
+# Another repository of the person's: to stand there makes nothing writable.
+mkdir "$scratch/victim" && git init -q "$scratch/victim" 2>/dev/null
+elsewhere() { # elsewhere HOW: goes there by HOW, and then tries to write by a program that nobody knows
+  client "$H" "$1" "python3 $PWD/evil.py silent" "python3 $PWD/evil.py $scratch/victim/silent" >"$scratch/.went" 2>&1
+  [ ! -e "$scratch/victim/silent" ] && [ ! -e silent ] && grep -q "Read-only\|Permission denied" "$scratch/.went" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+cat >hop.py <<'PY'
+import os, sys
+open(os.environ["TMPDIR"] + "/." + os.environ["HELM_TASK_ID"] + ".cwd", "w").write(sys.argv[1] + "\n")
+PY
+elsewhere_allowed() {
+  terminal -- helm allow path "$scratch/victim" >/dev/null
+  client "$H" "cd $scratch/victim" "python3 $PWD/evil.py loud" >"$scratch/.went" 2>&1
+  terminal -- helm allow path "$scratch/victim" --remove >/dev/null
+  rm "$scratch/victim/loud" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+ok "a cd into another repository makes it no work tree" elsewhere "cd $scratch/victim"
+ok "nor does a program that says where the shell went" elsewhere "python3 hop.py $scratch/victim"
+ok "from there the work tree is what it was" gives "here" "$H" "cd $scratch/victim" "echo here > $PWD/from && cat $PWD/from"
+ok "one that a person has allowed can be written" elsewhere_allowed
+ok "a repository in the work tree can be written" gives "in" "$H" "git init -q nested && cd nested" "python3 ../evil.py in && ls"
 cat >peek.py <<'PY'
 import os, sys
 for p in sys.argv[1:]:

@@ -548,7 +548,7 @@ static int open_all(struct keeper *x, struct err *e)
 	x->base.spec = &x->spec;
 	x->base.at = guard_at(&x->k.guard, &x->a, x->spec.cwd);
 	x->base.at.work_tree = *tree ? tree : NULL;
-	workspace_stand(s, &x->a, x->ws, x->spec.cwd);
+	workspace_stand(s, &x->a, x->ws, *tree ? tree : x->spec.cwd);
 	x->base.id = arena_printf(&x->a, "session-%s", x->name);
 	x->base.row = json_new(&x->a, JSON_OBJECT);
 	x->base.happened = json_new(&x->a, JSON_OBJECT);
