@@ -114,6 +114,14 @@ void task_places(struct task *t);
 const char *const *contained_environment(const struct task *t, const char *const *given);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
+/* Lists of paths while they grow: NULL adds nothing; as an array that ends in NULL. */
+void place_add(struct arena *a, struct json *list, const char *path);
+const char *const *place_list(struct arena *a, const struct json *list);
+
+/* ---- hidden.c ---- */
+
+/* What must not be seen at all: keys, people's and the machine's credentials, homes of others. */
+const char *const *task_hidden(const struct task *t);
 
 /* ---- refusal.c ---- */
 
