@@ -177,7 +177,9 @@ static void print_session(struct cli *r, const struct json *doc)
 {
 	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
 		NULL },
-				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" };
+				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" },
+				 *const wall_heads[] = { "WHEN", "WHAT", "CALL", NULL },
+				 *const wall[] = { "at", "what", "preview" };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
@@ -185,6 +187,7 @@ static void print_session(struct cli *r, const struct json *doc)
 		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
 			(long long)json_get_int(doc, "calls_of", 0));
 	section(r, "Calls", doc, "calls", heads, members, PAINT_OFF);
+	section(r, "Stopped at the walls", doc, "stopped_at_walls", wall_heads, wall, PAINT_BAD);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }
 
