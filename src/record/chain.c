@@ -112,10 +112,17 @@ static int mark_path(struct recorder *r, const char *path, struct file_mark *ret
 
 /* Closing alone does not let go: a child that was forked meanwhile has the same descriptor, and whoever locks next would
  * wait for it.  So unlocking is tried again before the descriptor is given up. */
-void recorder_unlock(struct recorder *r)
+static void let_go(struct recorder *r)
 {
 	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN) && r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
 		drop_fd(&r->lock_fd);
+}
+
+/* Two groups of one process may have the lock at once (group.c).  It is one lock to the kernel, so the last one lets go. */
+void recorder_unlock(struct recorder *r)
+{
+	if (!--r->holds)
+		let_go(r);
 }
 
 /* A lock excludes others only while the lock file keeps its name.  If somebody removed or replaced
@@ -129,7 +136,7 @@ static bool relock(struct recorder *r)
 		return false;
 	if (mark_path(r, LOG_LOCK, &now) == 0 && is_same_file(&now, &r->lock))
 		return true;
-	recorder_unlock(r);
+	let_go(r);
 	return false;
 }
 
@@ -143,9 +150,12 @@ int recorder_lock(struct recorder *r, struct err *e)
 		chain_forget(r);
 		drop_fd(&r->lock_fd);
 		r->owner = getpid();
+		r->holds = 0;
 	}
-	if (r->lock_fd >= 0 && relock(r))
+	if (r->holds || (r->lock_fd >= 0 && relock(r))) {
+		r->holds++;
 		return OK;
+	}
 	drop_fd(&r->lock_fd);
 	int rc = file_mkdirs(r->sys, r->state_fd, LOG_DIR, 0700, e);
 	if (rc == OK)
@@ -158,6 +168,7 @@ int recorder_lock(struct recorder *r, struct err *e)
 		return rc;
 	}
 	r->lock = mark_of(&st);
+	r->holds = 1;
 	return OK;
 }
 

@@ -80,6 +80,7 @@ struct recorder {
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
+	int holds; /* so many in this process have the lock */
 	struct batch *begun; /* written, not yet known to be on disk */
 	struct late_row {
 		const char *file;
