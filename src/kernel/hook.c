@@ -318,7 +318,7 @@ static bool is_wrapped(struct kernel *k, const struct asking *x)
 static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
 {
 	x->is_bare = !k->session && x->q.containment == CONTAINMENT_WALLS && h->verdict == V_ESCALATE &&
-		!contain_fits(&x->proposal);
+		!contain_fits(&h->decision, &x->proposal, x->q.profile);
 	if (!x->is_bare)
 		return;
 	x->q.containment = CONTAINMENT_NONE;
@@ -388,7 +388,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 
 	/* Inside a session the walls stand already. */
 	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
-		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
+		(h->verdict == V_ESCALATE &&
+			(!x->can_ask || !contain_fits(&h->decision, &h->proposal, x->q.profile))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
