@@ -107,7 +107,7 @@ static struct value run_taint(struct machine *m, const struct node *n, const str
 		return value_fail(FAIL_VARIABLE, n->word);
 	struct value list = value_of_json(labels, n->word);
 	if (list.kind != KIND_LIST)
-		return value_clash(n->word, list.kind ? list.kind : KIND_INT, 0);
+		return list.kind == KIND_ERROR ? list : value_clash(n->word, list.kind, 0);
 	return find_label(m, n, &list, v);
 }
 

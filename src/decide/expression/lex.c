@@ -68,9 +68,6 @@ static void skip_space(struct lexer *l)
 	}
 }
 
-static const char NO_FRACTION[] =
-	"numbers with a fraction or an exponent are no part of this language; use whole numbers of a smaller unit";
-
 static const char *const reserved[] = { "as", "break", "const", "continue", "else", "for", "function", "if",
 	"import", "let", "loop", "package", "namespace", "return", "var", "void", "while" };
 
@@ -122,6 +119,15 @@ static bool read_number(struct lexer *l, unsigned base)
 	return is_good;
 }
 
+/* The whole of it is the word that is to blame. */
+static struct token bad_fraction(struct lexer *l)
+{
+	while (is_name(peek(l, 0)) || peek(l, 0) == '.')
+		l->p++;
+	return bad(l,
+		"numbers with a fraction or an exponent are no part of this language; use whole numbers of a smaller unit");
+}
+
 static struct token lex_number(struct lexer *l)
 {
 	bool is_hex = peek(l, 0) == '0' && (peek(l, 1) | 32) == 'x';
@@ -129,11 +135,8 @@ static struct token lex_number(struct lexer *l)
 	l->p += is_hex ? 2 : 0;
 	const char *digits = l->p;
 	bool is_good = read_number(l, is_hex ? 16 : 10);
-	if ((peek(l, 0) == '.' && is_digit(peek(l, 1))) || (!is_hex && (peek(l, 0) | 32) == 'e')) {
-		while (is_name(peek(l, 0)) || peek(l, 0) == '.')
-			l->p++;
-		return bad(l, NO_FRACTION);
-	}
+	if ((peek(l, 0) == '.' && is_digit(peek(l, 1))) || (!is_hex && (peek(l, 0) | 32) == 'e'))
+		return bad_fraction(l);
 	if ((peek(l, 0) | 32) == 'u' && !is_name(peek(l, 1)))
 		return bad(l, "unsigned numbers are no part of this language; leave out the 'u'");
 	if (is_name(peek(l, 0)))
@@ -295,9 +298,7 @@ struct token lex(struct arena *a, struct bytes text, uint32_t at)
 		return lex_name(&l);
 	if (is_digit(*l.p))
 		return lex_number(&l);
-	if (*l.p == '.' && is_digit(peek(&l, 1))) {
-		l.p++;
-		return lex_number(&l).type == TOKEN_INT ? bad(&l, NO_FRACTION) : l.t;
-	}
+	if (*l.p == '.' && is_digit(peek(&l, 1)))
+		return bad_fraction(&l);
 	return *l.p == '`' ? lex_quoted_name(&l) : lex_operator(&l);
 }
