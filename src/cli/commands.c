@@ -30,6 +30,7 @@ const struct family families[] = {
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
+	{ "policy", "expressions of policies, tried out" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },
@@ -608,9 +609,24 @@ static const struct cmd row_db_query = { KNOWN(db_query), "", 0, 0,
 	"ask the query index for tasks or guard decisions", "The index is brought up to the ledgers first.",
 	"$ helm db query --guard-action deny", db_query_opts, NEEDS_WORKSPACE, cmd_db_query };
 
+static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1, 1,
+	"evaluate an expression of a policy and print its value",
+	"EXPRESSION is of the language that conditions of policies are written in, a subset of CEL (docs/formats/expression.md): null, bool, int, string, list and map; "
+	"== != < <= > >= in && || ! + - * / % ?: ; size, startsWith, endsWith, contains, matches, has, all, exists, exists_one, map, filter, taint_contains.  "
+	"Variables come from --input.  The value is printed as JSON; an error says line, column, word and remedy, and ends with 1.  "
+	"With --requirement the exit code is 0 only when it is satisfied.  An expression that begins with '-' goes behind '--'.",
+	"$ helm policy eval '[1, 2, 3].exists(x, x > 2)'\n"
+	"$ helm policy eval --check 'input.amount <= 500 && \"admin\" in input.roles'",
+	policy_eval_opts, DOCUMENT, cmd_policy_eval };
+
+static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
+	"list the suites and the families of cases that this program answers", NULL, "$ helm conform list",
+	NULL, 0, cmd_conform_list };
+
 static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"run a directory of published cases and compare the answers",
-	"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  "
+	"Reads DIR/cases.jsonl, or with --suite the files of that suite below DIR, in their publisher's own layout.  "
+	"Every member of a case's expected answer must be met.  "
 	"Families this program does not know are counted as not supported, never as passed.  "
 	"Exit 0 only when something passed and nothing failed.",
 	NULL, conform_run_opts, 0, cmd_conform_run };
