@@ -7,7 +7,7 @@
 
 #include <fcntl.h>
 
-enum { LARGEST_REQUEST_BYTES = 4 << 20 };
+enum { LARGEST_REQUEST_BYTES = 1 << 20 };
 
 const struct opt policy_lint_opts[] = {
 	{ "strict", OPT_FLAG, NULL, "warnings count as mistakes", NULL, false },

@@ -255,6 +255,42 @@ static void warn_code(struct checking *c)
 			"categories are MISSING_PRIMITIVE, FORBIDDEN, LIMIT_EXCEEDED, REQUIRES_TRANSFORMER, INVALID_SCOPE, NEEDS_APPROVAL, NEEDS_FACTS, CONFLICT, INVARIANT_BREACH, CONNECTOR_UNREADY and EFFECT_FAILED");
 }
 
+/* A text that speaks of something the rule does not give would show "{name}" to people. */
+static void warn_text(struct checking *c)
+{
+	struct arena *a = c->r->a;
+	const char *text, *open, *close;
+
+	if (!c->r->messages)
+		c->r->messages = dsl_messages(a, "en");
+	text = json_get_text(c->r->messages, dsl_message_key(a, c->rule->code), "");
+	for (; (open = strchr(text, '{')) && (close = strchr(open, '}')); text = close) {
+		const char *name = arena_strndup(a, open + 1, (size_t)(close - open - 1));
+		const struct dsl_arg *arg = c->rule->args;
+		while (arg && !(arg->name && text_eq(arg->name, name)))
+			arg = arg->next;
+		if (!arg)
+			warn(c, c->rule->code_mark, "W_EXPLAIN",
+				arena_printf(a,
+					"the text of this code speaks of '%s', which the rule does not give",
+					name),
+				arena_printf(a, "add it behind the code: , %s = ...", name));
+	}
+}
+
+/* An operation of a rewrite that cannot be done makes the rule deny. */
+static void warn_ops(struct checking *c)
+{
+	const char *member;
+
+	for (const struct dsl_op *op = c->rule->ops; op; op = op->next) {
+		const char *name = dsl_about_name(op, &member);
+		if (name && !dsl_about(op, name))
+			warn(c, op->mark, "W_REWRITE", "this operation cannot be done, so the rule will deny",
+				arena_printf(c->r->a, "write %s(%s = \"...\")", op->name, name));
+	}
+}
+
 static void find_templates(struct checking *c, const struct dsl_module *m)
 {
 	for (struct dsl_invoke *i = c->rule->patches; i; i = i->next) {
@@ -287,6 +323,8 @@ static void check_rule(struct dsl_reading *r, const struct dsl_module *m, struct
 	if (rule->is_bad)
 		return;
 	warn_code(&c);
+	warn_text(&c);
+	warn_ops(&c);
 	warn_facts(&c, whole);
 }
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const struct json *catalogue(struct arena *a, const char *language)
+const struct json *dsl_messages(struct arena *a, const char *language)
 {
 	const char *name = arena_printf(a, "share/messages/%s.json", language);
 	struct bytes text;
@@ -18,6 +18,15 @@ static const struct json *catalogue(struct arena *a, const char *language)
 	if (json_parse(a, text, name, NULL, &doc, NULL))
 		BUG("a shipped catalogue of messages is not JSON");
 	return doc;
+}
+
+char *dsl_message_key(struct arena *a, const char *code)
+{
+	char *key = arena_printf(a, "reason.%s.summary", code), *from = key + strlen("reason.");
+
+	for (char *c = from; c < from + strlen(code); c++)
+		*c = *c == '.' ? '_' : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+	return key;
 }
 
 bool dsl_language(struct arena *a, const char *language, const char **ret_all)
@@ -110,16 +119,11 @@ static void add_text(struct buf *b, const char *text, const struct json *args)
 static const char *category_key(struct arena *a, const char *code)
 {
 	struct bytes rest = bytes_of(code), category;
-	char *key;
 
 	(void)text_cut(&rest, '.');
 	(void)text_cut(&rest, '.');
 	category = text_cut(&rest, '.');
-	key = arena_printf(a, "reason.%.*s.summary", (int)category.n, (const char *)category.p);
-	for (char *c = key; *c; c++)
-		if (*c >= 'A' && *c <= 'Z')
-			*c = (char)(*c - 'A' + 'a');
-	return key;
+	return dsl_message_key(a, arena_strndup(a, (const char *)category.p, category.n));
 }
 
 /* The arguments of the rule, and what every text may use besides: the rule, the target, who approves, which facts. */
@@ -139,7 +143,7 @@ static struct json *all_args(struct arena *a, const struct json *subject)
 
 const char *dsl_explain(struct arena *a, const struct json *subject, const char *language)
 {
-	const struct json *english = catalogue(a, "en"), *own = catalogue(a, language);
+	const struct json *english = dsl_messages(a, "en"), *own = dsl_messages(a, language);
 	const char *code = json_get_text(subject, "code", NULL),
 		   *verdict = json_get_text(subject, "verdict", "");
 	struct json *args = all_args(a, subject);

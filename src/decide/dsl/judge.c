@@ -136,8 +136,7 @@ static void add_inputs(struct run *run, struct json *to)
 	for (size_t i = 0; i < run->note_n; i++) {
 		const struct run_note *n = &run->notes[i];
 		const char *name = n->is_fact ? arena_printf(run->a, "fact(%s)", n->name) : n->name;
-		json_set(run->a, inputs, name,
-			n->value ? json_copy(run->a, n->value) : json_new(run->a, JSON_NULL));
+		json_set(run->a, inputs, name, run_shown(run->a, n->value, name));
 	}
 	if (inputs->n)
 		json_set(run->a, to, "inputs", inputs);
@@ -177,14 +176,11 @@ static void add_reason(struct run *run, const struct outcome *o, struct json *to
 	struct arena *a = run->a;
 	const char *code = o->error ? error_code(a, o->rule) : o->rule->code;
 	struct json *explain = json_new(a, JSON_OBJECT);
-	char *key = arena_printf(a, "reason.%s.summary", code);
 
-	for (char *c = key + strlen("reason."); c < key + strlen("reason.") + strlen(code); c++)
-		*c = *c == '.' ? '_' : *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
 	json_sets(a, to, "rule", o->rule->id);
 	json_sets(a, to, "code", code);
 	json_sets(a, to, "reason_code", reason_get(registered(code, o))->code);
-	json_sets(a, explain, "key", key);
+	json_sets(a, explain, "key", dsl_message_key(a, code));
 	json_set(a, explain, "args", run_args(run, o->rule->args));
 	json_set(a, to, "explain", explain);
 	if (o->error) {
@@ -202,8 +198,8 @@ static void add_reason(struct run *run, const struct outcome *o, struct json *to
 		add_patches(run, o->rule, to);
 }
 
-static struct json *subject_json(
-	struct run *run, const struct dsl_policy *p, const struct outcome *o, const struct json *id)
+static struct json *subject_json(struct run *run, const struct dsl_policy *p, const struct outcome *o,
+	const struct json *id, const struct json *first_delta)
 {
 	struct arena *a = run->a;
 	struct json *made = json_new(a, JSON_OBJECT), *rewrites = json_new(a, JSON_ARRAY);
@@ -222,7 +218,7 @@ static struct json *subject_json(
 	if (o->rewrite_n) {
 		json_set(a, made, "rewrites", rewrites);
 		json_set(a, made, "final_subject", json_copy(a, run->subject));
-		if (run->delta)
+		if (run->delta != first_delta)
 			json_set(a, made, "final_delta", json_copy(a, run->delta));
 	}
 	return made;
@@ -343,7 +339,8 @@ int dsl_judge(struct arena *a, const struct dsl_policy *p, const struct json *re
 		run.snapshot = json_get(request, "snapshot");
 		run.facts = json_get(request, "facts");
 		judge_subject(&run, p, &o);
-		json_push(a, subjects, subject_json(&run, p, &o, json_get(s, "id")));
+		json_push(a, subjects,
+			subject_json(&run, p, &o, json_get(s, "id"), json_get(request, "delta")));
 	}
 	*ret = overall(a, p, request, subjects);
 	return OK;

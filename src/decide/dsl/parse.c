@@ -130,8 +130,10 @@ static void add_rule(struct dsl_parser *p, struct dsl_module *m, struct dsl_rule
 	if (!rule->name[0])
 		return;
 	if (has_rule(m, rule->name)) {
-		dsl_problem(p->r, rule->mark, "E_DUP_RULE", "this module has a rule of that name already",
-			"give one of them another name");
+		if (!rule->is_bad)
+			dsl_problem(p->r, rule->mark, "E_DUP_RULE",
+				"this module has a rule of that name already",
+				"give one of them another name");
 		return;
 	}
 	if (++m->rule_count > DSL_MAX_RULES) {

@@ -22,12 +22,15 @@ static int64_t parse_int(struct dsl_parser *p, const char *what)
 {
 	int64_t value = p->now.number;
 
-	if (!p->has_failed && p->now.kind == TOKEN_INT) {
-		dsl_next(p);
-		return value;
+	if (p->has_failed || p->now.kind != TOKEN_INT) {
+		dsl_fail(p, "E_SYNTAX", arena_printf(p->r->a, "expected %s", what), "write a whole number");
+		return 0;
 	}
-	dsl_fail(p, "E_SYNTAX", arena_printf(p->r->a, "expected %s", what), "write a whole number");
-	return 0;
+	dsl_next(p);
+	if (dsl_is(p, "."))
+		dsl_fail(p, "E_SYNTAX", "numbers have no fraction",
+			"count in a smaller unit: money(\"EUR\", 150), duration_ms(1500)");
+	return value;
 }
 
 static const char *parse_string(struct dsl_parser *p, const char *what)
@@ -178,7 +181,7 @@ static struct dsl_arg *parse_arg_list(struct dsl_parser *p, size_t *ret_n)
 	do {
 		struct dsl_parser before = *p;
 		if (++*ret_n > DSL_MAX_ARGS)
-			dsl_fail(p, "E_LIMIT_PARAMS", "there are at most 32 arguments", "leave some out");
+			dsl_fail(p, "E_LIMIT_PARAMS", "there are at most 16 arguments", "leave some out");
 		*end = parse_arg(p);
 		if (!p->has_failed && is_again(first, *end)) {
 			*p = before;
@@ -344,11 +347,7 @@ static struct dsl_expr *parse_prim(struct dsl_parser *p, int depth)
 	if (p->has_failed || (cmp < 0 && x->x.kind > OPERAND_REF))
 		return x;
 	if (cmp < 0) {
-		dsl_fail(p, "E_SYNTAX",
-			p->now.kind == TOKEN_PUNCT && text_eq(p->now.text, ".") &&
-					x->x.literal.type == TYPE_INT
-				? "numbers have no fraction"
-				: "a value alone is no condition; expected a comparison",
+		dsl_fail(p, "E_SYNTAX", "a value alone is no condition; expected a comparison",
 			"compare it: delta.amount > 5; the comparisons are == != > < >= <= contains");
 		return x;
 	}
@@ -510,10 +509,12 @@ static void parse_patches(struct dsl_parser *p, struct dsl_rule *rule)
 {
 	struct dsl_invoke **end = &rule->patches;
 	bool is_list = dsl_take(p, "[");
-	size_t n;
+	size_t n, count = 0;
 
 	do {
 		struct dsl_invoke *i = arena_zalloc(p->r->a, 1, sizeof *i);
+		if (++count > DSL_MAX_PATCHES)
+			dsl_fail(p, "E_LIMIT_PATCHES", "a rule suggests at most 8 patches", "leave some out");
 		i->mark = p->now.mark;
 		i->name = dsl_ident(p, "the name of a template");
 		i->args = dsl_parse_args(p, &n);

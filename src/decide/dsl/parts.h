@@ -13,7 +13,9 @@ enum {
 	DSL_MAX_TEMPLATES = 256, /* of one module */
 	DSL_MAX_OPS = 32, /* of one template or rewrite */
 	DSL_MAX_PARAMS = 8, /* of one invocation of a template */
-	DSL_MAX_ARGS = 32, /* of one operation, function or explanation */
+	DSL_MAX_ARGS = 16, /* of one operation, function or explanation */
+	DSL_MAX_PATCHES = 8, /* suggested by one rule */
+	DSL_MAX_SHOWN = 256, /* bytes of a value of the request that are repeated in an answer */
 	DSL_MAX_NAME = 128, /* bytes of a name */
 	DSL_MAX_STRING = 4096, /* bytes of a string */
 	DSL_MAX_FACTS = 64, /* different facts in one condition: they are bits of a word */
@@ -255,6 +257,7 @@ struct dsl_reading {
 	size_t n;
 	struct dsl_problems *problems;
 	size_t room;
+	const struct json *messages; /* the English texts; read when first needed */
 };
 
 /* Report; the word is what stands at the mark.  Past the limits nothing more is kept, but errors are counted. */
@@ -269,8 +272,18 @@ void dsl_generate(struct arena *a, struct dsl_policy *p);
 const char *dsl_verify(const struct dsl_code *code, uint32_t pc, uint8_t *lands);
 void dsl_describe(struct arena *a, struct dsl_policy *p); /* fills document and hash */
 
+/* Texts of a language, {"key": "text with {argument}"}; NULL when there are none. */
+const struct json *dsl_messages(struct arena *a, const char *language);
+/* The key of the text about a reason code: "reason.cpi_data_forbidden_x.summary". */
+char *dsl_message_key(struct arena *a, const char *code);
+
 /* A member of an object, or of tags and primitives the empty list when it is absent. */
 const struct json *dsl_member(const struct json *object, const char *name);
+
+/* The argument that says what an operation does to its subject: the one of that name, or the first without a name; or NULL. */
+const struct dsl_arg *dsl_about(const struct dsl_op *op, const char *name);
+/* The name of that argument; NULL for operations that do not change the subject. */
+const char *dsl_about_name(const struct dsl_op *op, const char **ret_member);
 
 /* parse_rule.c works for parse.c. */
 struct dsl_parser {

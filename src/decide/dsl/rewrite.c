@@ -1,14 +1,29 @@
-/* rewrite.c — what a rule with `enforce: rewrite` does to a copy of the change.
+/* rewrite.c — what a rule with `enforce: rewrite` makes of the change.
  *
- * The request itself is never touched: rules are tried again on the copy, and whoever acts upon the answer must take the copy.  Operations
- * only add or narrow. */
+ * The request itself is never touched: rules are tried again on new objects that share what did not change, and whoever acts upon the answer must
+ * take those.  Operations only add or narrow.  Making objects costs fuel, so that long ones cannot be made again and again. */
 #include "decide/dsl/run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The value an operation is about: the argument of that name, or the first without a name. */
-static const struct dsl_arg *about(const struct dsl_op *op, const char *name)
+/* Operations that change the subject: what says how, and the set that grows. */
+static const struct {
+	const char *op, *argument, *member;
+} own_ops[] = { { "add_tag", "tag", "tags" }, { "attach_primitive", "primitive", "primitives" },
+	{ "bind_jurisdiction", "jurisdiction", NULL } };
+
+const char *dsl_about_name(const struct dsl_op *op, const char **ret_member)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(own_ops); i++)
+		if (text_eq(op->name, own_ops[i].op)) {
+			*ret_member = own_ops[i].member;
+			return own_ops[i].argument;
+		}
+	return NULL;
+}
+
+const struct dsl_arg *dsl_about(const struct dsl_op *op, const char *name)
 {
 	const struct dsl_arg *unnamed = NULL;
 
@@ -24,7 +39,7 @@ static const struct dsl_arg *about(const struct dsl_op *op, const char *name)
 /* It as a string; NULL with an error when it is none. */
 static const struct json *text_of(struct run *run, const struct dsl_op *op, const char *name)
 {
-	const struct dsl_arg *arg = about(op, name);
+	const struct dsl_arg *arg = dsl_about(op, name);
 	const struct json *found = NULL;
 
 	if (arg)
@@ -58,75 +73,93 @@ static int by_bytes(const void *x, const void *y)
 	return order ? order : (p->n > q->n) - (p->n < q->n);
 }
 
+enum { COST = 8 };
+
+/* A new object with the members of an old one and one of them set; NULL, with an error, when it costs too much. */
+static const struct json *with(
+	struct run *run, const struct json *object, const char *name, struct json *value)
+{
+	size_t n = object ? object->n : 0;
+	struct json *made;
+
+	if (!run_burn(run, COST * n))
+		return object;
+	made = json_new(run->a, JSON_OBJECT);
+	made->members = arena_zalloc(run->a, n + 1, sizeof *made->members);
+	made->n = (uint32_t)n;
+	made->cap = (uint32_t)n + 1;
+	if (n)
+		memcpy(made->members, object->members, n * sizeof *made->members);
+	json_set(run->a, made, name, value);
+	return made;
+}
+
+/* A new list with the items of an old one and one more. */
+static struct json *list_with(struct run *run, const struct json *old, struct json *item)
+{
+	struct json *list = json_new(run->a, JSON_ARRAY);
+
+	if (!run_burn(run, COST * (old ? old->n : 0)))
+		return list;
+	json_each (i, old)
+		json_push(run->a, list, i);
+	json_push(run->a, list, item);
+	return list;
+}
+
 /* Add a string to a list of the subject, which becomes a sorted set. */
 static void add_to(struct run *run, const char *member, const struct json *text)
 {
 	const struct json *old = dsl_member(run->subject, member);
-	struct json *list = json_new(run->a, JSON_ARRAY);
+	struct json *list, *set = json_new(run->a, JSON_ARRAY);
 
 	if (dsl_value_of(old).type != TYPE_LIST) {
 		run->error = arena_printf(run->a, "member '%s' is not a list of strings", member);
 		return;
 	}
-	json_each (item, old)
-		json_push(run->a, list, item);
-	json_push(run->a, list, json_copy(run->a, text));
-	qsort(list->items, list->n, sizeof *list->items, by_bytes);
-	struct json *set = json_new(run->a, JSON_ARRAY);
+	list = list_with(run, old, json_copy(run->a, text));
+	if (list->n)
+		qsort(list->items, list->n, sizeof *list->items, by_bytes);
 	json_each (item, list) {
 		if (set->n == 0 || by_bytes(&item, &set->items[set->n - 1]) != 0)
 			json_push(run->a, set, item);
 	}
-	json_set(run->a, run->subject, member, set);
+	run->subject = with(run, run->subject, member, set);
 }
 
 /* Everything else is noted in a list of the change that has the operation's name. */
 static void append(struct run *run, const struct dsl_op *op)
 {
-	struct json *list;
+	const struct json *old = json_get(run->delta, op->name);
 
-	if (!run->delta)
-		run->delta = json_new(run->a, JSON_OBJECT);
-	list = json_get(run->delta, op->name);
-	if (!list) {
-		list = json_new(run->a, JSON_ARRAY);
-		json_set(run->a, run->delta, op->name, list);
-	}
-	if (!json_is(list, JSON_ARRAY)) {
+	if (old && !json_is(old, JSON_ARRAY)) {
 		run->error = arena_printf(run->a, "delta.%s is not a list", op->name);
 		return;
 	}
-	json_push(run->a, list, run_args(run, op->args));
+	run->delta = with(run, run->delta, op->name, list_with(run, old, run_args(run, op->args)));
 }
 
 static void apply(struct run *run, const struct dsl_op *op)
 {
-	static const struct {
-		const char *op, *argument, *member;
-	} rows[] = { { "add_tag", "tag", "tags" }, { "attach_primitive", "primitive", "primitives" },
-		{ "bind_jurisdiction", "jurisdiction", NULL } };
+	const char *member = NULL, *name = dsl_about_name(op, &member);
 	const struct json *text;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (!text_eq(op->name, rows[i].op))
-			continue;
-		check_target(run, op);
-		text = text_of(run, op, rows[i].argument);
-		if (text && rows[i].member)
-			add_to(run, rows[i].member, text);
-		else if (text)
-			json_set(run->a, run->subject, "jurisdiction", json_copy(run->a, text));
+	if (!name) {
+		append(run, op);
 		return;
 	}
-	append(run, op);
+	check_target(run, op);
+	text = text_of(run, op, name);
+	if (text && member)
+		add_to(run, member, text);
+	else if (text)
+		run->subject = with(run, run->subject, "jurisdiction", json_copy(run->a, text));
 }
 
 void run_rewrite(struct run *run, const struct dsl_op *ops)
 {
-	struct json *subject = run->subject, *delta = run->delta;
+	const struct json *subject = run->subject, *delta = run->delta;
 
-	run->subject = json_copy(run->a, subject);
-	run->delta = delta ? json_copy(run->a, delta) : NULL;
 	for (const struct dsl_op *op = ops; op && !run->error; op = op->next)
 		apply(run, op);
 	if (run->error) {

@@ -8,7 +8,7 @@
 
 enum { LOOKS_PER_UNIT = 64 };
 
-static bool burn(struct run *run, size_t looks)
+bool run_burn(struct run *run, size_t looks)
 {
 	run->fuel -= 1 + (int64_t)(looks / LOOKS_PER_UNIT);
 	if (run->fuel < 0 && !run->error)
@@ -44,7 +44,7 @@ static const struct json *walk(
 	struct run *run, const struct json *from, const struct dsl_path *path, size_t i)
 {
 	for (; from && i < path->n; i++) {
-		if (!burn(run, from->n))
+		if (!run_burn(run, from->n))
 			return NULL;
 		from = from == run->subject ? dsl_member(from, path->names[i])
 					    : json_get(from, path->names[i]);
@@ -64,7 +64,7 @@ const struct json *run_find(struct run *run, const struct dsl_path *path)
 static struct dsl_value read_value(struct run *run, const struct json *doc)
 {
 	if (json_is(doc, JSON_ARRAY) || json_is(doc, JSON_STRING))
-		(void)burn(run, doc->n);
+		(void)run_burn(run, doc->n);
 	return dsl_value_of(doc);
 }
 
@@ -105,6 +105,7 @@ static struct dsl_value has(
 	if (run->error)
 		return truth(false);
 	is_there = dsl_list_has(list, text->text, text->text_n);
+	note(run, name, false, list);
 	if (!is_there && text_eq(name, "primitives") && run->missing_n < RUN_NOTES)
 		run->missing[run->missing_n++] = *text;
 	return truth(is_there);
@@ -127,7 +128,7 @@ static struct dsl_value is_in(struct run *run, const struct json *set)
 {
 	const struct json *found = json_get(run->subject, "jurisdiction");
 
-	(void)burn(run, set->n);
+	(void)run_burn(run, set->n);
 	if (!found)
 		return truth(false);
 	if (!json_is(found, JSON_STRING)) {
@@ -143,7 +144,7 @@ static struct dsl_value is_tagged(struct run *run, const struct json *set)
 	bool found = false;
 
 	json_each (tag, set) {
-		if (!burn(run, tags ? tags->n : 0) || !tags)
+		if (!run_burn(run, tags ? tags->n : 0) || !tags)
 			break;
 		found |= dsl_list_has(tags, tag->text, tag->n);
 	}
@@ -194,8 +195,9 @@ static bool load(struct run *run, const struct dsl_instr *i, struct dsl_value *r
 		found = run_find(run, path);
 		if (!found)
 			missing(run, path->text);
-		note(run, path->text, false, found);
 		*ret = read_value(run, found);
+		if (ret->type != TYPE_OTHER || !found)
+			note(run, path->text, false, found);
 		return true;
 	}
 }
@@ -235,7 +237,7 @@ bool run_code(struct run *run, uint32_t pc)
 	for (;; pc++) {
 		const struct dsl_instr *i = &run->code->instrs[pc];
 
-		if (!burn(run, 0))
+		if (!run_burn(run, 0))
 			return false;
 		if (i->op == OP_RETURN)
 			return stack[top].number != 0;
@@ -257,21 +259,48 @@ bool run_code(struct run *run, uint32_t pc)
 	}
 }
 
+/* Bytes of text in a value, counted until they are too many to be shown; objects are. */
+static size_t size_of(const struct json *value)
+{
+	size_t size = 0;
+
+	if (!json_is(value, JSON_ARRAY))
+		return json_is(value, JSON_OBJECT) ? DSL_MAX_SHOWN + 1 : value->n;
+	json_each (item, value) {
+		size += 1 + size_of(item);
+		if (size > DSL_MAX_SHOWN)
+			break;
+	}
+	return size;
+}
+
+struct json *run_shown(struct arena *a, const struct json *value, const char *name)
+{
+	struct json *ref;
+
+	if (!value)
+		return json_new(a, JSON_NULL);
+	if (size_of(value) <= DSL_MAX_SHOWN ||
+		(json_is(value, JSON_OBJECT) && dsl_value_of(value).type != TYPE_OTHER))
+		return json_copy(a, value);
+	ref = json_new(a, JSON_OBJECT);
+	json_sets(a, ref, "ref", name);
+	return ref;
+}
+
 struct json *run_args(struct run *run, const struct dsl_arg *args)
 {
 	struct json *made = json_new(run->a, JSON_OBJECT);
 	int place = 0;
 
 	for (const struct dsl_arg *arg = args; arg; arg = arg->next) {
-		const struct json *found = arg->path ? run_find(run, arg->path) : NULL;
 		const char *name = arg->name;
 		place++;
 		if (!name)
 			name = arena_printf(run->a, "arg%d", place);
 		json_set(run->a, made, name,
-			found		    ? json_copy(run->a, found)
-				: arg->path ? json_new(run->a, JSON_NULL)
-					    : dsl_value_json(run->a, &arg->literal));
+			arg->path ? run_shown(run->a, run_find(run, arg->path), arg->path->text)
+				  : dsl_value_json(run->a, &arg->literal));
 	}
 	return made;
 }

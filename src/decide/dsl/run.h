@@ -17,8 +17,8 @@ struct run {
 	struct arena *a;
 	const struct dsl_code *code;
 	const struct json *snapshot, *facts; /* objects, or NULL */
-	struct json *delta,
-		*subject; /* the request's, or the copies that a rewrite has changed; delta may be NULL */
+	const struct json *delta,
+		*subject; /* the request's, or what a rewrite has made of them; delta may be NULL */
 	enum dsl_target target;
 	int64_t fuel; /* instructions left; below zero: exhausted */
 	const char *error; /* why the rule cannot be judged; or NULL */
@@ -30,11 +30,15 @@ struct run {
 
 /* Run a verified program: its answer, or false with run->error set. */
 bool run_code(struct run *run, uint32_t pc);
+/* Pay for looking at so many things; false, with an error, when there is no fuel left. */
+bool run_burn(struct run *run, size_t looks);
 /* What a path names, or NULL: delta.node is the subject of a rule about nodes. */
 const struct json *run_find(struct run *run, const struct dsl_path *path);
+/* A value of the request as an answer repeats it: null when it is not there, and {"ref": name} when it is an object or long. */
+struct json *run_shown(struct arena *a, const struct json *value, const char *name);
 /* Arguments as an object; a reference to nothing is null.  Those without a name are arg1, arg2. */
 struct json *run_args(struct run *run, const struct dsl_arg *args);
-/* Apply the operations of a rewrite to copies of subject and delta.  With run->error set, nothing has changed. */
+/* Put subject and delta as the operations of a rewrite make them in their place.  With run->error set, nothing has changed. */
 void run_rewrite(struct run *run, const struct dsl_op *ops);
 /* "node", "edge" or "flow": what the subject is called in references. */
 const char *run_subject_name(enum dsl_target target);
