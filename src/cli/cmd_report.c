@@ -229,7 +229,9 @@ static void print_session(struct cli *r, const struct json *doc)
 {
 	static const char *const heads[] = { "WHEN", "ANSWER", "WHAT BECAME OF IT", "TOOL", "RULE", "CALL",
 		NULL },
-				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" };
+				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" },
+				 *const wall_heads[] = { "WHEN", "WHAT", "CALL", NULL },
+				 *const wall[] = { "at", "what", "preview" };
 	struct page whole = { r, SIZE_MAX, SIZE_MAX };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
@@ -238,6 +240,8 @@ static void print_session(struct cli *r, const struct json *doc)
 		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
 			(long long)json_get_int(doc, "calls_of", 0));
 	section(&whole, "Calls", doc, "calls", heads, members, PAINT_OFF, SIZE_MAX);
+	section(&whole, "Stopped at the walls", doc, "stopped_at_walls", wall_heads, wall, PAINT_BAD,
+		SIZE_MAX);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }
 

@@ -109,6 +109,11 @@ if runs "$codex"; then
   ok "codex: setup says that it is not armed yet" says 1 "NOT ARMED YET" install codex --yes
   mkdir -p "$scratch/home/.codex"
   printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >"$scratch/home/.codex/config.toml"
+  # Nobody has trusted the hook, and the project would switch it off: in a session it is armed by the command line.
+  printf '[features]\nhooks = false\n' >"$project/.codex/config.toml"
+  ok "codex: it runs in a session, with hooks that nobody has trusted" supervised codex
+  in_session codex
+  rm "$project/.codex/config.toml"
   # Trust, as a person gives it in /hooks: the hash of the hook as it is.
   python3 "$HELM_SOURCE/tests/clients/drive.py" --trust "$project/.codex/hooks.json" >>"$scratch/home/.codex/config.toml"
   ok "codex: trusted, status says armed" says 0 "project  armed" helm setup status codex

@@ -124,6 +124,31 @@ PY
 ok "a program that the guard does not know cannot write outside" closed "python3 evil.py $scratch/outside/new" "$scratch/outside/new"
 ok "nor in the home directory" closed "python3 evil.py $scratch/home/new" "$scratch/home/new"
 ok "nor in Helm's home" closed "python3 evil.py $scratch/home/.helm/calls/dec-x" "$scratch/home/.helm/calls/dec-x"
+# Another repository of the person's: to stand there makes nothing writable.
+mkdir "$scratch/victim" && git init -q "$scratch/victim" 2>/dev/null
+elsewhere() { # elsewhere HOW: goes there by HOW, and then tries to write by a program that nobody knows
+  client "$H" "$1" "python3 $PWD/evil.py silent" "python3 $PWD/evil.py $scratch/victim/silent" >"$scratch/.went" 2>&1
+  [ ! -e "$scratch/victim/silent" ] && [ ! -e silent ] && grep -q "Read-only\|Permission denied" "$scratch/.went" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+cat >hop.py <<'PY'
+import os, sys
+open(os.environ["TMPDIR"] + "/." + os.environ["HELM_TASK_ID"] + ".cwd", "w").write(sys.argv[1] + "\n")
+PY
+elsewhere_allowed() {
+  terminal -- helm allow path "$scratch/victim" >/dev/null
+  client "$H" "cd $scratch/victim" "python3 $PWD/evil.py loud" >"$scratch/.went" 2>&1
+  terminal -- helm allow path "$scratch/victim" --remove >/dev/null
+  rm "$scratch/victim/loud" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+ok "a cd into another repository makes it no work tree" elsewhere "cd $scratch/victim"
+ok "nor does a program that says where the shell went" elsewhere "python3 hop.py $scratch/victim"
+ok "from there the work tree is what it was" gives "here" "$H" "cd $scratch/victim" "echo here > $PWD/from && cat $PWD/from"
+ok "one that a person has allowed can be written" elsewhere_allowed
+ok "a repository in the work tree can be written" gives "in" "$H" "git init -q nested && cd nested" "python3 ../evil.py in && ls"
 cat >peek.py <<'PY'
 import os, sys
 for p in sys.argv[1:]:
@@ -174,6 +199,20 @@ new_secret() { # made by the person while the session lasts
   ! grep -q token-abc "$scratch/.peek"
 }
 ok "a secret that appears later is closed for the next call" new_secret
+replaced_secret() { # saved as programs save: another file under the same name
+  rm -f gone ready
+  client "$H" "python3 peek.py $scratch/home/.netrc" 'touch ready' '@until gone' "python3 peek.py $scratch/home/.netrc" >"$scratch/.peek" 2>&1 &
+  pid=$!
+  i=0; while [ ! -e ready ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+  echo "token-def" >"$scratch/home/.netrc.lock"
+  mv "$scratch/home/.netrc.lock" "$scratch/home/.netrc"
+  : >gone
+  wait $pid
+  [ -e ready ] && [ "$(wc -l <"$scratch/.peek")" -eq 2 ] && ! grep -q token "$scratch/.peek" && return 0
+  cat "$scratch/.peek"
+  return 1
+}
+ok "one that is replaced by another file is closed again" replaced_secret
 
 # ---- the record ----
 row_of() { grep '"event": *"contained"' "$calls" | tail -n 1; }

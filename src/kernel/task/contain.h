@@ -53,4 +53,7 @@ struct contained_call {
 int contained_run(struct sys *s, struct arena *a, const struct contained_call *call, int *ret_status,
 	const char **ret_word, struct err *e);
 
+/* $SHELL where that speaks sh's language, as commands are judged; else /bin/sh. */
+const char *shell_of_person(struct sys *s);
+
 #endif
