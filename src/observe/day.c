@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* MOST_ROWS bounds a day in which something went round in circles; `is_partial` says that it did. */
-enum { MOST_ROWS = 50000, LISTED = 20, PATHS = 1000, GIT_LOG = 1 << 20 };
+enum { MOST_ROWS = 5000, LISTED = 20, PATHS = 1000, GIT_LOG = 1 << 20 };
 #define DAY_US (INT64_C(24) * 3600 * 1000000)
 
 struct day {
