@@ -91,7 +91,7 @@ for n in 1 2 3 4 5 6 7 8 9 10; do
 done
 row '{"at": "%s", "client": "codex", "session": "d", "tool": "Bash", "verdict": "ALLOW", "decision_id": "dec-p", "tool_use_id": "p", "settled_by": "grant", "preview": "git push origin main"}\n' "$now"
 mkdir -p "$scratch/ws/.git/logs"
-printf '%040d %040d A <a@b> %s +0000\tcommit: Tidy up\n%040d %040d A <a@b> 1000 +0000\tcommit: too old\n%040d %040d A <a@b> %s +0000\treset: moving\n' 0 1 "$(date +%s)" 1 2 2 3 "$(date +%s)" >"$scratch/ws/.git/logs/HEAD"
+printf '%040d %040d A <a@b> 1000 +0000\tcommit: too old\n%040d %040d A > <a@b> %s +0000\tcommit (amend): Tidy up\n%040d %040d A <a@b> %s +0000\treset: moving\nbroken\n' 0 1 1 2 "$(date +%s)" 2 3 "$(date +%s)" >"$scratch/ws/.git/logs/HEAD"
 page() { helm report >"$scratch/page" 2>&1 && grep -qF -e "$1" "$scratch/page" || { cat "$scratch/page"; return 1; }; }
 # The rows above that are from January end the day.
 ok "the page tells what was done" page "Last 24 hours: 11 calls of codex, from "
