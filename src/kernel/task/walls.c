@@ -227,7 +227,8 @@ static const char *const *hidden_paths(const struct task *t)
 	if (home && !path_is_below(t->k->ws->root, home)) {
 		add_path(a, list, home);
 	} else if (home) {
-		static const char *const secret[] = { "keys", "trust", "trees", "calls", "sessions" };
+		static const char *const secret[] = { "keys", "trust", "trees", "calls", "sessions",
+			"attach" };
 		for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
 			add_path(a, list, arena_printf(a, "%s/%s", home, secret[i]));
 	}
@@ -561,6 +562,7 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
+		.alone = t->spec->session ? t->spec->session->alone : NULL,
 		.rules = &t->rules };
 	task_egress_listen(t);
 }
