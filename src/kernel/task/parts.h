@@ -35,6 +35,8 @@ struct task_program {
 struct egress_sums {
 	int64_t admitted, refused, bytes_out, bytes_in;
 	struct sha256 rows; /* over the digests of the rows, in their order */
+	struct json *unbound; /* digests of rows that neither the receipt nor a note has; or NULL */
+	int64_t admitted_told, refused_told; /* in rows of calls, before the one that runs */
 	const char *refused_first; /* the rule that would admit the first one that was refused; or NULL */
 	const char *lost; /* why a row could not be written; or NULL */
 };
@@ -113,6 +115,14 @@ void task_places(struct task *t);
 const char *const *contained_environment(const struct task *t, const char *const *given);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
+/* Lists of paths while they grow: NULL adds nothing; as an array that ends in NULL. */
+void place_add(struct arena *a, struct json *list, const char *path);
+const char *const *place_list(struct arena *a, const struct json *list);
+
+/* ---- hidden.c ---- */
+
+/* What must not be seen at all: keys, people's and the machine's credentials, homes of others. */
+const char *const *task_hidden(const struct task *t);
 
 /* ---- refusal.c ---- */
 
@@ -127,6 +137,9 @@ void task_egress_listen(struct task *t); /* t->run hears the door */
 /* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
 int task_egress_close(struct task *t, struct err *e);
 void task_egress_tell(struct task *t); /* into the hint */
+/* For a session of calls: what went through since the last time, into the row of the call `of` and its hint.  What is left for the
+ * end, or is too much for one row, becomes a note of its own. */
+void task_egress_tell_call(struct task *t, struct task *of);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
