@@ -494,6 +494,7 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
+		.alone = t->spec->session ? t->spec->session->alone : NULL,
 		.rules = &t->rules };
 	task_egress_listen(t);
 }
