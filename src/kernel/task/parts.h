@@ -142,6 +142,8 @@ void task_egress_tell_call(struct task *t, struct task *of);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
+/* Below a root: what is closed to a run where it exists, besides the settings of clients.  NULL past the end. */
+const char *armed_closed_at(struct arena *a, size_t i);
 void armed_note(struct task *t); /* before the run */
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);

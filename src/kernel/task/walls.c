@@ -235,8 +235,8 @@ static const char *holder(struct arena *a, const char *root, const char *row)
 static void freeze_armed(
 	const struct task *t, const char *const *writable, const char *root, struct json *list)
 {
-	static const char *const others[] = { ".git/hooks", ".envrc" };
 	const struct client *c;
+	const char *other;
 
 	for (size_t i = 0; (c = clients_at(i)); i++)
 		for (const struct client_file *f = c->files; f->path; f++) {
@@ -245,8 +245,8 @@ static void freeze_armed(
 			if (!is_own(t, path))
 				freeze(t, writable, path, list);
 		}
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
+	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
+		freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
 }
 
 /* ---- the same deeper in the tree ---- */
