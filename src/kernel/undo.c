@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
+#include "kernel/linked.h"
 #include "kernel/settle.h"
 
 #include <fcntl.h>
@@ -360,11 +361,14 @@ static bool is_all_in_tree(struct saving *u)
 {
 	const struct workspace *ws = u->k->ws;
 	const char *work = u->q->where->work_tree;
+	struct linked to;
 
 	if (ws->no_tree)
 		return doubt(u, ws->no_tree);
 	if (!path_is_below(work ? work : ws->root, ws->tree))
 		return doubt(u, "it works in another tree than the one that checkpoints are made of");
+	if (linked_find(u->k->sys, u->h->a, work ? work : ws->root, ws->home, &to))
+		return doubt(u, "its repository lies elsewhere, and checkpoints do not hold that");
 	for (const char *const *p = u->q->where->allowed; p && *p; p++)
 		if (!path_is_below(*p, ws->tree))
 			return doubt(u,

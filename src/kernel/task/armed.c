@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/linked.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 #include "propose/propose.h"
@@ -195,7 +196,7 @@ static void add_further(struct search *x, const char *dir)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		x->kind = names[i].kind;
-		add_path(x, arena_printf(x->t->a, "%s/%s", dir, names[i].path));
+		add_path(x, path_clean(x->t->a, arena_printf(x->t->a, "%s/%s", dir, names[i].path)));
 	}
 }
 
@@ -261,6 +262,27 @@ static void add_client_rows(struct search *x)
 		add_path(x, json_text(one) + strlen(x->root) + 1);
 }
 
+/* What the repository keeps of a work tree that is linked to it.  Which one that is was asked before the run. */
+static void add_linked(struct search *x)
+{
+	AUTO(close_fd) int fd = -1;
+
+	x->root = x->t->linked_own;
+	if (!x->root || file_open_dir(x->t->k->sys, AT_FDCWD, x->root, &fd, NULL))
+		return;
+	x->root_fd = fd;
+	add_further(x, ".");
+}
+
+/* In the place of a repository a file that leads to one. */
+static bool is_link_to_repository(const struct search *x)
+{
+	struct stat st;
+
+	return x->t->k->sys->stat(x->t->k->sys, x->root_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISDIR(st.st_mode);
+}
+
 /* All that is there now. */
 static struct armed_file *search(struct task *t, bool keeps)
 {
@@ -283,14 +305,21 @@ static struct armed_file *search(struct task *t, bool keeps)
 		add_modules(&x, ".git/modules", 0);
 		if (i == 0)
 			add_path(&x, "references/");
+		if (is_link_to_repository(&x))
+			add_path(&x, ".git");
 	}
+	add_linked(&x);
 	return x.list;
 }
 
 void armed_note(struct task *t)
 {
-	if (t->profile->writes == ALLOWANCE_YES)
-		t->armed = search(t, true);
+	struct linked to;
+
+	if (t->profile->writes != ALLOWANCE_YES)
+		return;
+	t->linked_own = linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to) ? to.own : NULL;
+	t->armed = search(t, true);
 }
 
 /* ---- what is done about one ---- */

@@ -63,6 +63,7 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	const char *linked_own; /* what a repository elsewhere keeps of the work tree (linked.h); or NULL */
 	struct egress_door *door; /* NULL: there is none */
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "clients/clients.h"
 #include "execute/egress/egress.h"
+#include "kernel/linked.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 
@@ -171,6 +172,23 @@ static bool is_beside(const struct task *t)
 		!path_is_below(t->at.work_tree, ws->root) && text_eq(t->at.work_tree, ws->tree);
 }
 
+/* Where git keeps the commits and branches of a work tree whose repository lies elsewhere, and its own things there.  Configuration, hooks
+ * and whatever else the repository has stay closed. */
+static void add_linked(const struct task *t, struct json *list)
+{
+	static const char *const names[] = { "objects", "refs", "logs" };
+	struct linked to;
+
+	if (!linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *path = arena_printf(t->a, "%s/%s", to.common, names[i]);
+		if (file_is_dir(t->k->sys, AT_FDCWD, path))
+			place_add(t->a, list, path);
+	}
+	place_add(t->a, list, to.own);
+}
+
 static const char *const *writable_paths(const struct task *t)
 {
 	struct arena *a = t->a;
@@ -183,6 +201,7 @@ static const char *const *writable_paths(const struct task *t)
 			place_add(a, list, t->k->ws->root);
 		place_add(a, list, t->at.work_tree);
 		place_add(a, list, "/dev/shm");
+		add_linked(t, list);
 	}
 	for (const char *const *p = t->at.allowed; p && *p && t->profile->writes == ALLOWANCE_YES; p++)
 		place_add(a, list, *p);
