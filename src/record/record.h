@@ -245,6 +245,9 @@ int log_look(struct sys *s, struct arena *a, int state_fd, struct json **ret_las
 
 /* Is the chain, as far as its files tell from outside, exactly as the last writer left it?  Nothing is read but that. */
 bool log_is_as_left(struct sys *s, struct arena *a, int state_fd);
+/* Where it is not: would the next writer go on?  The same is looked at as by that writer, in time that does not grow with the log, and nothing
+ * is written.  `keys_dir` is that of the recorder.  LOG_DAMAGED, LOG_READ. */
+int log_look_back(struct sys *s, struct arena *a, int state_fd, const char *keys_dir, struct err *e);
 
 /* Every look at the end of the chain and every change happens between these two; for whoever looks and changes in one go. */
 int recorder_lock(struct recorder *r, struct err *e);
