@@ -55,7 +55,13 @@ ok "one without commands is ordinary work" stays other.git/config "git init -q -
 rm -rf other.git
 ok "a submodule two levels down" held .git/modules/a/b/config "mkdir -p .git/modules/a; cp -r .git m; mkdir -p .git/modules/a; mv m .git/modules/a/b; $evil .git/modules/a/b/config"
 rm -rf .git/modules
+ok "a submodule of a submodule" held .git/modules/a/modules/b/config \
+  "cp -r .git m; mkdir -p .git/modules; cp -r m .git/modules/a; mkdir .git/modules/a/modules; mv m .git/modules/a/modules/b; $evil .git/modules/a/modules/b/config"
+rm -rf .git/modules
 ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
+rm -rf .git/worktrees
+ok "one that starts nothing is ordinary work" stays .git/worktrees/w/config.worktree \
+  "mkdir -p .git/worktrees/w; git config -f .git/worktrees/w/config.worktree core.sparseCheckout true"
 rm -rf .git/worktrees
 ok "an address that is a command" held .git/remotes/oo "mkdir -p .git/remotes; echo 'URL: ext::sh -c x' >.git/remotes/oo"
 git config include.path ../shared.inc && printf '[user]\n\tname = a\n' >shared.inc
