@@ -41,6 +41,17 @@ for f in .claude/settings.json .claude/settings.local.json .codex/config.toml .c
   ok "$f, which was not there, is held" held "$f" "mkdir -p \$(dirname $f); echo '{}' >$f"
   [ "${f%%/*}" = "$f" ] || rm -rf "${f%%/*}"
 done
+# What was closed to the run was changed by somebody else.
+mkdir .claude && echo '{}' >.claude/settings.json
+edited_outside() {
+  { while ! test -e started; do sleep 0.05; done; echo '{"model": "x"}' >.claude/settings.json; touch go; } &
+  run "touch started; while ! test -e go; do sleep 0.05; done"
+  wait $!
+  cat "$scratch/.said" .claude/settings.json
+  grep -q model .claude/settings.json
+}
+ok "what a person changes while a run lasts stays" edited_outside
+rm -rf .claude started go
 # Ways to make git start something at its next call, each by a repository that it would take.
 evil='printf "[core]\n\tfsmonitor = touch pwned\n" >>'
 git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x 2>/dev/null
