@@ -173,16 +173,6 @@ static int probe(const char *name, const char *arg, const char *arg2)
 		return chmod(arg, 0777);
 	if (!strcmp(name, "setuid"))
 		return chmod(arg, 04755);
-	if (!strcmp(name, "setuid by fchmod")) {
-		AUTO(close_fd) int fd = open(arg, O_RDONLY | O_CLOEXEC);
-		return fchmod(fd, 04755);
-	}
-	if (!strcmp(name, "setuid by fchmodat"))
-		return (int)syscall(SYS_fchmodat, AT_FDCWD, arg, 04755);
-	if (!strcmp(name, "setuid by fchmodat2"))
-		return (int)syscall(452, AT_FDCWD, arg, 04755, 0);
-	if (!strcmp(name, "mode by fchmodat"))
-		return (int)syscall(SYS_fchmodat, AT_FDCWD, arg, 0755);
 	if (!strcmp(name, "chown"))
 		return chown(arg, getuid(), getgid());
 	if (!strcmp(name, "utimes"))
@@ -371,12 +361,6 @@ static void test_writes_only_where_allowed(void **state)
 	WORKS(rules, "write", at("in/new"), NULL);
 	WORKS(rules, "mkdir", at("in/dir"), NULL);
 	WORKS(rules, "chmod", at("in/file"), NULL);
-	WORKS(rules, "mode by fchmodat", at("in/file"), NULL);
-	/* By none of the calls that change modes is a file made to run as its owner. */
-	REFUSED(rules, "setuid", at("in/file"), NULL);
-	REFUSED(rules, "setuid by fchmod", at("in/file"), NULL);
-	REFUSED(rules, "setuid by fchmodat", at("in/file"), NULL);
-	REFUSED(rules, "setuid by fchmodat2", at("in/file"), NULL);
 	WORKS(rules, "write", "/dev/null", NULL);
 	REFUSED(rules, "write", at("out/new"), NULL);
 	REFUSED(rules, "write", at("out/file"), NULL);
