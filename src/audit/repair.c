@@ -676,6 +676,15 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 
 /* ---- all of it ---- */
 
+/* Nothing of a plan that was not finished is gone on with. */
+static void forget_plan(struct planning *p)
+{
+	p->plan = (struct log_plan){ 0 };
+	p->known = (struct gaps){ 0 };
+	p->session = NULL;
+	p->stand_n = 0;
+}
+
 /* Known gaps first, since a hole that is on record is no damage; then the files, oldest first; then the
  * heads, which depend on what stays.  When it was made before, only what has changed since is looked at. */
 static int make_plan(struct planning *p, const struct log_report *report, struct err *e)
@@ -694,7 +703,9 @@ static int make_plan(struct planning *p, const struct log_report *report, struct
 		rc = heads_fit(p, &fit, e);
 	if (rc == OK)
 		settle_heads(p, report, fit);
-	p->stand_n = rc ? 0 : p->cut->n;
+	p->stand_n = p->cut->n;
+	if (rc)
+		forget_plan(p);
 	return rc;
 }
 
@@ -742,10 +753,7 @@ static int repair_locked(struct planning *p, const struct log_check_options *opt
 			return rc;
 		if (!ret->report.is_damaged)
 			return log_rebuild(p->r, p->a, e);
-		p->stand_n = 0;
-		p->plan = (struct log_plan){ 0 };
-		p->known = (struct gaps){ 0 };
-		p->session = NULL;
+		forget_plan(p);
 		rc = plan_log(p, CUT_LOCKED, &ret->report, e);
 	}
 	ret->plan = p->plan;
