@@ -80,6 +80,7 @@ struct recorder {
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
+	int holds; /* so many in this process have the lock */
 	struct batch *begun; /* written, not yet known to be on disk */
 	struct late_row {
 		const char *file;
@@ -322,7 +323,10 @@ int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir,
 	struct json **ret, struct err *e);
 /* The key in force is one that another user keeps (signer.c): keys/signer.json is {version: 1, socket, public_key}. */
 #define SIGNER_FILE "signer.json"
-enum { SIGNER_LIMIT = 1 << 20 }; /* of one question or answer */
+enum {
+	SIGNER_LIMIT = 1 << 20, /* of one question */
+	SIGNER_ANSWER_LIMIT = 2 << 20, /* of one answer, which may bring what was asked once before */
+};
 int signer_key(
 	struct sys *s, const char *socket, const uint8_t pub[SIGN_PUBLIC], struct key **ret, struct err *e);
 /* Whoever answers for this key, which somebody else keeps, has it. */
