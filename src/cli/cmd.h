@@ -24,6 +24,12 @@ int cmd_conform_list(struct cli *r, struct err *e);
 extern const struct opt policy_eval_opts[];
 int cmd_policy_eval(struct cli *r, struct err *e);
 
+/* cmd_policy_dsl.c */
+extern const struct opt policy_lint_opts[], policy_explain_opts[], policy_fmt_opts[];
+int cmd_policy_lint(struct cli *r, struct err *e);
+int cmd_policy_explain(struct cli *r, struct err *e);
+int cmd_policy_fmt(struct cli *r, struct err *e);
+
 /* cmd_egress.c, cmd_egress_suggest.c */
 extern const struct opt egress_list_opts[], egress_check_opts[];
 int cmd_egress_list(struct cli *r, struct err *e);

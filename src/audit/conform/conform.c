@@ -52,6 +52,8 @@ static const struct conform_suite suites[] = {
 	{ "language",
 		"derived/expression-cases.json, cel/cel-subset.jsonl, derived/policy-language-cases.json",
 		"the expression language of policies", conform_language },
+	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
+		"the policy language over nodes, edges and flows", conform_dsl },
 };
 
 void conform_result(struct conform_case *c, bool accepted)

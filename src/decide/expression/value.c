@@ -119,7 +119,8 @@ struct value value_get_text(struct machine *m, const struct value *map, const st
 	}
 	struct value v = value_get(m, map, &key, name->word);
 
-	if (v.kind == KIND_ERROR && v.why == FAIL_KEY)
+	/* What stands in a map that was made is no error. */
+	if (v.kind == KIND_ERROR)
 		v.why = FAIL_MEMBER;
 	return v;
 }
