@@ -340,6 +340,7 @@ static const struct {
 	{ "n ? 1", "EXPRESSION_SYNTAX", "expected ':' and what holds otherwise" },
 	{ "n ? : 1", "EXPRESSION_SYNTAX", "expected a value, found ':'" },
 	{ "n ? 1 :", "EXPRESSION_SYNTAX", "found the end" },
+	{ "1 '''a\nb'''", "EXPRESSION_SYNTAX", "found ''''a\\x0Ab''''" },
 	{ "1 2", "EXPRESSION_SYNTAX", "expected an operator or the end, found '2'" },
 	{ "n = 1", "EXPRESSION_SYNTAX", "x:1:3: '=': nothing is assigned here; equality is written ==" },
 	{ "n & 1", "EXPRESSION_SYNTAX", "'and' is written &&" },
@@ -350,6 +351,7 @@ static const struct {
 	{ "1e5", "EXPRESSION_SYNTAX", "'1e5'" },
 	{ "1u", "EXPRESSION_SYNTAX", "unsigned numbers are no part" },
 	{ "1ux", "EXPRESSION_SYNTAX", "a number ends with a digit" },
+	{ "1@", "EXPRESSION_SYNTAX", "'@': no word of this language begins so" },
 	{ "1x", "EXPRESSION_SYNTAX", "a number ends with a digit" },
 	{ "0x", "EXPRESSION_SYNTAX", "digits are missing behind 0x" },
 	{ "9223372036854775808", "EXPRESSION_SYNTAX", "a number has at most 64 bits" },
@@ -414,6 +416,8 @@ static const struct {
 	{ "'a' - 'b'", "EXPRESSION_KIND", "'-' cannot" },
 	{ "1 < 'a'", "EXPRESSION_KIND", "'<' cannot" },
 	{ "[1] < [2]", "EXPRESSION_KIND", "'<' cannot be done with list" },
+	{ "has({}.a) + 1", "EXPRESSION_KIND", "with bool on the left and int on the right" },
+	{ "has(map.a) + 1", "EXPRESSION_KIND", "with bool on the left and int on the right" },
 	{ "!1", "EXPRESSION_KIND", "'!' cannot" },
 	{ "-'a'", "EXPRESSION_KIND", "'-' cannot" },
 	{ "'a' && 'b'", "EXPRESSION_KIND",
@@ -542,6 +546,14 @@ static void sizes_are_limited(void **state)
 	compiles(&a, many(&a, "n", ".map(x, 1)", EXPRESSION_NODES, ""), false);
 	compiles(&a, many(&a, "[", "[].map(x, x),", EXPRESSION_NODES, "]"), false);
 	compiles(&a, many(&a, "[", "has(a.b),", EXPRESSION_NODES, "]"), false);
+	/* The last node is one too many, whatever it is. */
+	compiles(&a, many(&a, "has(n", ".n", EXPRESSION_NODES - 2, ")"), true);
+	compiles(&a, many(&a, "has(n", ".n", EXPRESSION_NODES - 1, ")"), false);
+	compiles(&a, many(&a, "-size([", "1,", EXPRESSION_NODES - 2, "])"), false);
+	compiles(&a, many(&a, "[", "1,", EXPRESSION_NODES - 2, "].map(x, x)"), false);
+	compiles(&a, many(&a, "[", "1,", EXPRESSION_NODES - 1, "true]"), false);
+	compiles(&a, many(&a, "[", "1,", EXPRESSION_NODES - 1, "null]"), false);
+	compiles(&a, many(&a, "[", "1,", EXPRESSION_NODES - 1, "'']"), false);
 	/* Whatever stands where the room ends. */
 	for (const char *const *at = (const char *const[]){ "[", "[1,", "[1,1,", NULL }; *at; at++) {
 		compiles(&a, many(&a, *at, "has(a.b),", EXPRESSION_NODES, "]"), false);
@@ -555,6 +567,18 @@ static void sizes_are_limited(void **state)
 	compiles(&a, many(&a, "[", "n ? 1 : 1,", EXPRESSION_NODES, "]"), false);
 	compiles(&a, many(&a, "'", "a", EXPRESSION_BYTES - 2, "'"), true);
 	compiles(&a, many(&a, "'", "a", EXPRESSION_BYTES - 1, "'"), false);
+}
+
+/* What is too large is not made first: the arena has no room for it. */
+static void nothing_large_is_made(const char *text, const struct json *with)
+{
+	AUTO(arena_done) struct arena small = { .limit_bytes = 1 << 20 };
+	struct expression *x;
+	struct json *value;
+	struct err e = { 0 };
+
+	assert_int_equal(expression_compile(&small, bytes_of(text), "x", &x, &e), OK);
+	assert_int_equal(expression_value(x, with, &small, &value, &e), E_LIMIT);
 }
 
 /* Too costly, and not overlooked; but for what is decided before. */
@@ -631,6 +655,14 @@ static void costs_are_limited(void **state)
 	/* What is made is charged before it is made. */
 	is_given_up(many(&a, "long.all(x, {unbound: 1", ", 1: 1", 200, "} == {} || true)"), with);
 	is_given_up(many(&a, "long.all(x, [unbound", ", 1", 400, "] == [] || true)"), with);
+	for (int i = 5000; i <= EXPRESSION_COST; i++)
+		json_push(&a, list, json_number(&a, i));
+	json_sets(&a, with, "text", many(&a, "", "abcdefgh", EXPRESSION_COST * 8, ""));
+	nothing_large_is_made("text + 'x'", with);
+	nothing_large_is_made("long + [1]", with);
+	nothing_large_is_made("long.map(x, 1)", with);
+	nothing_large_is_made("[text]", with);
+	nothing_large_is_made("long", with);
 }
 
 static void requirements(void **state)

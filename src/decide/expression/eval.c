@@ -99,9 +99,9 @@ static struct value eval_index(struct machine *m, const struct node *n)
 
 static struct value eval_list(struct machine *m, const struct node *n)
 {
-	if (!charge(m, n->kid_n))
-		return value_fail(FAIL_COST, n->word);
 	struct value *items = arena_alloc(m->a, (n->kid_n + 1) * sizeof(*items));
+
+	m->cost += n->kid_n;
 	for (size_t i = 0; i < n->kid_n; i++) {
 		items[i] = eval(m, n->kids[i]);
 		if (items[i].kind == KIND_ERROR)
@@ -112,10 +112,10 @@ static struct value eval_list(struct machine *m, const struct node *n)
 
 static struct value eval_map(struct machine *m, const struct node *n)
 {
-	if (!charge(m, n->kid_n))
-		return value_fail(FAIL_COST, n->word);
 	struct pair *pairs = arena_alloc(m->a, (n->kid_n / 2 + 1) * sizeof(*pairs));
 	struct value map = { .kind = KIND_MAP, .pairs = pairs };
+
+	m->cost += n->kid_n;
 	for (size_t i = 0; i < n->kid_n; i += 2) {
 		struct value key = eval(m, n->kids[i]), value = eval(m, n->kids[i + 1]);
 		struct word at = n->kids[i]->word;

@@ -244,6 +244,8 @@ static inline bool charge(struct machine *m, uint64_t cost)
 enum { BYTES_PER_COST = 64 }; /* of texts that are compared, copied or searched */
 
 /* message.c */
+/* The word as it stands, cut and harmless. */
+const char *message_word(struct arena *a, const struct expression *x, struct word w);
 int message_set(struct err *e, const struct expression *x, enum rc rc, const char *code, struct word at,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a value that is an error. */

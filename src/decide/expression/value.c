@@ -169,21 +169,17 @@ struct value value_equal(struct machine *m, const struct value *x, const struct 
 	return x->kind == KIND_LIST ? equal_lists(m, x, y, blame) : equal_maps(m, x, y, blame);
 }
 
-/* A part of the variables in full: it may be there many times. */
-static bool charge_json(struct machine *m, const struct json *v)
+/* A part of the variables in full, since it may be there many times.  It is gone through once more than the limit allows, not more: what
+ * is looked at next is given up. */
+static void charge_json(struct machine *m, const struct json *v)
 {
-	if (!charge(m, 1 + (v->type == JSON_STRING ? v->n / BYTES_PER_COST : 0)))
-		return false;
-	json_each (item, v) {
-		if (!charge_json(m, item))
-			return false;
-	}
+	m->cost += 1 + (v->type == JSON_STRING ? v->n / BYTES_PER_COST : 0);
+	json_each (item, v)
+		charge_json(m, item);
 	json_each_member (member, v) {
 		m->cost += member->name_n / BYTES_PER_COST;
-		if (!charge_json(m, member->value))
-			return false;
+		charge_json(m, member->value);
 	}
-	return true;
 }
 
 static struct json *list_to_json(struct machine *m, const struct value *v, struct value *ret_why)
@@ -221,7 +217,9 @@ struct json *value_to_json(struct machine *m, const struct value *v, struct valu
 {
 	size_t bytes = v->kind == KIND_STRING ? v->text.n : 0;
 
-	if (!charge(m, 1 + bytes / BYTES_PER_COST) || (v->is_json && !charge_json(m, v->json))) {
+	if (v->is_json)
+		charge_json(m, v->json);
+	if (!charge(m, 1 + bytes / BYTES_PER_COST)) {
 		*ret_why = value_fail(FAIL_COST, ret_why->blame);
 		return NULL;
 	}
