@@ -13,6 +13,8 @@ static const struct bench_row rows[] = {
 	{ "sha256", bench_sha256, 0.9, true, "SHA-256 of 16 KiB blocks, against `openssl speed`" },
 	{ "guard_check", bench_guard_check, 0.5, false,
 		"understand and judge a command, median, against one Ed25519 signature" },
+	{ "policy_expression", bench_policy_expression, 0.02, false,
+		"evaluate a compiled condition of five terms, against one Ed25519 signature" },
 	{ "guard_worst", bench_guard_worst, 10, false, "1 MiB of hostile text, against 128 KiB of the same" },
 	{ "guard_exec", bench_guard_exec, 1.7, false,
 		"`helm guard check -- git status`, against starting /bin/true" },

@@ -26,6 +26,8 @@ struct said {
 struct notes_check {
 	struct sys *s;
 	int state_fd;
+	notes_visit *fn;
+	void *arg;
 	struct notes_result *ret;
 	/* What receipts say: those in the file first, then those in memory. */
 	int fd; /* -1: none is in a file */
@@ -41,12 +43,15 @@ struct notes_check {
 	off_t ended; /* where the one before it ended */
 };
 
-struct notes_check *notes_check_begin(struct sys *s, struct arena *a, int state_fd, struct notes_result *ret)
+struct notes_check *notes_check_begin(
+	struct sys *s, struct arena *a, int state_fd, notes_visit *fn, void *arg, struct notes_result *ret)
 {
 	struct notes_check *c = arena_zalloc(a, 1, sizeof(*c));
 
 	c->s = s;
 	c->state_fd = state_fd;
+	c->fn = fn;
+	c->arg = arg;
 	c->ret = ret;
 	c->fd = -1;
 	return c;
@@ -188,6 +193,19 @@ static int end_this(struct notes_check *c, struct err *e)
 	return begin_next(c, e);
 }
 
+/* Few notes speak of rows, so only those are read as JSON. */
+static int visit_rows(struct notes_check *c, struct bytes text, struct err *e)
+{
+	static const char name[] = "\"rows_sha256\"";
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *row;
+
+	if (!c->fn || !memmem(text.p, text.n, name, sizeof(name) - 1) ||
+		json_parse(&a, text, TOOL_CALLS, NULL, &row, NULL))
+		return OK;
+	return c->fn(c->arg, c->now.clock, json_get(row, "rows_sha256"), e);
+}
+
 /* The bytes of this line, to the parts they lie in: one, if nothing was changed. */
 static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, bool is_whole, struct err *e)
 {
@@ -198,6 +216,8 @@ static int take_line(void *arg, off_t place, uint64_t line, struct bytes text, b
 	(void)line;
 	while (rc == OK && c->has_now && c->now.to <= place)
 		rc = end_this(c, e);
+	if (rc == OK && c->has_now && c->now.from <= place && end <= c->now.to)
+		rc = visit_rows(c, text, e);
 	while (rc == OK && c->has_now && c->now.from < end) {
 		off_t from = place < c->now.from ? c->now.from : place,
 		      to = end < c->now.to ? end : c->now.to;

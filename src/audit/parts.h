@@ -32,7 +32,10 @@ struct notes_result {
 	uint64_t bad[20]; /* clocks of the first that are changed */
 };
 struct notes_check;
-struct notes_check *notes_check_begin(struct sys *s, struct arena *a, int state_fd, struct notes_result *ret);
+/* Called with each bound note that has "rows_sha256": digests of rows of other ledgers.  `clock` is that of the receipt that binds it. */
+typedef int notes_visit(void *arg, uint64_t clock, const struct json *digests, struct err *e);
+struct notes_check *notes_check_begin(
+	struct sys *s, struct arena *a, int state_fd, notes_visit *fn, void *arg, struct notes_result *ret);
 int notes_check_take(struct notes_check *c, const struct json *receipt, uint64_t clock, struct err *e);
 int notes_check_end(struct notes_check *c, struct err *e);
 void notes_check_done(struct notes_check *c);

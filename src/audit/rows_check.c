@@ -5,7 +5,8 @@
  * there, the rows of a run must stand in the order in which they were written, and every sealed piece must
  * be the file it was.  So a row that was changed, removed or moved is found, and so is a ledger that is gone.
  * Rows that no receipt speaks of (moves that a person made) prove nothing and are passed over.  Notes of calls
- * are compared as a text, in notes_check.c.
+ * are compared as a text, in notes_check.c; the digests that stand in them (of connections, of which there may be too many for
+ * a receipt) are compared here like those of receipts.
  *
  * There are as many digests as rows, and neither fit into memory.  When there are too many, both are put into
  * nameless files by the first bits of the digest: what belongs together is in the files of the same number,
@@ -32,7 +33,8 @@ struct mark {
 	uint8_t key[KEY];
 	uint64_t clock; /* of the receipt */
 	uint64_t place; /* of the row, with its ledger in the top bits; NOWHERE: not found yet */
-	uint32_t i; /* which of the receipt's digests */
+	uint32_t note; /* 0: the receipt itself names it; else which of the notes */
+	uint32_t i; /* which of the digests there */
 };
 static const uint64_t NOWHERE = UINT64_MAX;
 enum { LEDGER_SHIFT = 62 };
@@ -60,11 +62,12 @@ struct joining {
 	uint64_t rows, missing, moved;
 	struct {
 		uint64_t clock;
-		bool is_moved;
+		bool is_moved, is_noted;
 	} bad[SHOWN]; /* receipts with rows that are missing or out of order, the first ones */
 	size_t bad_n;
 	bool has_gap; /* a sealed piece is archived or gone: rows in it are not there */
 	uint32_t ledger; /* being read */
+	uint32_t note_n; /* that speak of rows */
 	struct notes_check *notes;
 	struct notes_result noted;
 	struct log_report *report;
@@ -167,9 +170,9 @@ static int spill(struct joining *j, struct err *e)
 	return rc;
 }
 
-static int want(struct joining *j, const char *hex, uint64_t clock, uint32_t i, struct err *e)
+static int want(struct joining *j, const char *hex, uint64_t clock, uint32_t note, uint32_t i, struct err *e)
 {
-	struct mark m = { .clock = clock, .place = NOWHERE, .i = i };
+	struct mark m = { .clock = clock, .place = NOWHERE, .note = note, .i = i };
 
 	if (!hex || strlen(hex) != 2 * SHA256_SIZE || !hex_decode(hex, 2 * KEY, m.key, KEY, false))
 		return OK; /* no digest of ours */
@@ -281,7 +284,21 @@ static int take_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	rc = notes_check_take(j->notes, receipt, clock, e);
 	json_each (digest, json_get(json_get(receipt, "metadata"), "rows_sha256"))
 		if (rc == OK)
-			rc = want(j, json_text(digest), clock, i++, e);
+			rc = want(j, json_text(digest), clock, 0, i++, e);
+	return rc;
+}
+
+/* A note, bound by the receipt of this clock. */
+static int take_note(void *arg, uint64_t clock, const struct json *digests, struct err *e)
+{
+	struct joining *j = arg;
+	uint32_t i = 0;
+	int rc = OK;
+
+	j->note_n++;
+	json_each (digest, digests)
+		if (rc == OK)
+			rc = want(j, json_text(digest), clock, j->note_n, i++, e);
 	return rc;
 }
 
@@ -298,6 +315,8 @@ static int compare_clocks(const void *x, const void *y)
 
 	if (p->clock != q->clock)
 		return p->clock < q->clock ? -1 : 1;
+	if (p->note != q->note)
+		return p->note < q->note ? -1 : 1;
 	return (p->i > q->i) - (p->i < q->i);
 }
 
@@ -318,8 +337,9 @@ static void meet(struct mark *list, size_t n, const struct mark *row)
 }
 
 /* The oldest ones are named: what was changed first explains what follows. */
-static void note_bad(struct joining *j, uint64_t clock, bool is_moved)
+static void note_bad(struct joining *j, const struct mark *m, bool is_moved)
 {
+	uint64_t clock = m->clock;
 	size_t at = 0;
 
 	++*(is_moved ? &j->moved : &j->missing);
@@ -332,9 +352,10 @@ static void note_bad(struct joining *j, uint64_t clock, bool is_moved)
 	memmove(j->bad + at + 1, j->bad + at, (j->bad_n - at - 1) * sizeof(*j->bad));
 	j->bad[at].clock = clock;
 	j->bad[at].is_moved = is_moved;
+	j->bad[at].is_noted = m->note;
 }
 
-/* All digests of a receipt stand together, by their number: the rows of one ledger must follow each other. */
+/* All digests of a receipt, or of a note, stand together, by their number: the rows of one ledger must follow each other. */
 static void check_order(struct joining *j, struct mark *list, size_t n)
 {
 	uint64_t last[4] = { 0 };
@@ -342,13 +363,13 @@ static void check_order(struct joining *j, struct mark *list, size_t n)
 	if (n)
 		qsort(list, n, sizeof(*list), compare_clocks);
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || list[i].clock != list[i - 1].clock)
+		if (i == 0 || list[i].clock != list[i - 1].clock || list[i].note != list[i - 1].note)
 			memset(last, 0, sizeof(last));
 		if (list[i].place == NOWHERE)
 			continue;
 		uint64_t *before = &last[list[i].place >> LEDGER_SHIFT];
 		if (list[i].place < *before)
-			note_bad(j, list[i].clock, true);
+			note_bad(j, &list[i], true);
 		*before = list[i].place;
 	}
 }
@@ -412,7 +433,7 @@ static int join_in_memory(struct joining *j, struct err *e)
 		rc = read_ledgers(j, false, e);
 	for (size_t i = 0; i < j->n; i++)
 		if (j->list[i].place == NOWHERE)
-			note_bad(j, j->list[i].clock, false);
+			note_bad(j, &j->list[i], false);
 	check_order(j, j->list, j->n);
 	return rc;
 }
@@ -443,7 +464,7 @@ static int join_bucket(struct joining *j, unsigned bucket, struct err *e)
 	}
 	for (size_t i = 0; rc == OK && i < n; i++) {
 		if (list[i].place == NOWHERE)
-			note_bad(j, list[i].clock, false);
+			note_bad(j, &list[i], false);
 		else
 			rc = pile_put(&j->found, list[i].clock % BUCKETS, &list[i], e);
 	}
@@ -507,6 +528,19 @@ static void name_notes(struct joining *j, uint64_t clock, const char *file, uint
 	}
 }
 
+/* Why rows that a note speaks of are not right. */
+static void name_noted(struct joining *j, uint64_t clock, bool is_moved)
+{
+	struct json *f = add_finding(j, "rows", is_moved ? "rows_moved" : "rows_changed",
+		arena_printf(j->a,
+			"connections in " EGRESS_LOG
+			" that notes before receipt %llu speak of %s; put the ledger back from a copy",
+			(unsigned long long)clock,
+			is_moved ? "do not stand in the order in which they were written"
+				 : "are not there: they were changed or removed"));
+	json_seti(j->a, f, "receipt", (int64_t)clock);
+}
+
 /* The receipts that were noted, once more, for their lines and the names of their tasks. */
 static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes text,
 	const struct json *receipt, struct err *e)
@@ -520,6 +554,10 @@ static int name_receipt(void *arg, const char *file, uint64_t line, struct bytes
 	for (size_t i = 0; i < j->bad_n; i++) {
 		if (j->bad[i].clock != clock)
 			continue;
+		if (j->bad[i].is_noted) {
+			name_noted(j, clock, j->bad[i].is_moved);
+			continue;
+		}
 		const char *task = json_get_text(json_get(receipt, "metadata"), "task_id",
 			json_get_text(receipt, "correlation_id", "?"));
 		task = text_safe(j->a, task, strlen(task), false);
@@ -617,7 +655,7 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 		.memory = { .limit_bytes = (size_t)1 << 30 },
 		.report = report };
 	bool is_much = false;
-	j.notes = notes_check_begin(s, a, state_fd, &j.noted);
+	j.notes = notes_check_begin(s, a, state_fd, take_note, &j, &j.noted);
 	int rc = all ? OK : is_long(&j, &is_much, e);
 
 	if (is_much)
@@ -625,9 +663,9 @@ int audit_rows_within(struct sys *s, struct arena *a, int state_fd, bool all, si
 	if (rc == OK)
 		rc = receipts_each(s, state_fd, take_receipt, &j, e);
 	if (rc == OK)
-		rc = j.wanted.is_open ? join_in_files(&j, e) : join_in_memory(&j, e);
-	if (rc == OK)
 		rc = notes_check_end(j.notes, e);
+	if (rc == OK)
+		rc = j.wanted.is_open ? join_in_files(&j, e) : join_in_memory(&j, e);
 	if (rc == OK)
 		count_notes(&j);
 	if (rc == OK)

@@ -88,5 +88,7 @@ char *path_join(struct arena *a, const char *base, const char *path);
 const char *path_base(const char *path); /* after the last slash */
 /* path is `dir` itself or below it; both clean and absolute. */
 bool path_is_below(const char *path, const char *dir);
+bool path_is_in_one(
+	const char *path, const char *const *dirs); /* the same of some; NULL-terminated, NULL is none */
 
 #endif

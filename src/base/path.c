@@ -65,3 +65,11 @@ bool path_is_below(const char *path, const char *dir)
 		return path[0] == '/';
 	return strncmp(path, dir, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
+
+bool path_is_in_one(const char *path, const char *const *dirs)
+{
+	for (; dirs && *dirs; dirs++)
+		if (path_is_below(path, *dirs))
+			return true;
+	return false;
+}

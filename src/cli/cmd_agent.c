@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 const struct opt agent_opts[] = {
-	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else workspace_edit)", NULL,
-		false },
+	{ "profile", OPT_VALUE, "NAME", "the profile (default: the workspace's, else " AGENT_PROFILE ")",
+		NULL, false },
 	{ "cwd", OPT_VALUE, "DIR", "work there instead of here", NULL, false },
 	{ "task-name", OPT_VALUE, "TEXT", "what the session is called in lists", NULL, false },
 	{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false },
@@ -124,12 +124,18 @@ static void print_calls(struct cli *r, const struct json *doc, const char *name,
 	out(r, "\n%s%lld %s%s\n", paint(r, PAINT_BOLD), (long long)n, what, paint(r, PAINT_OFF));
 	json_each (one, list) {
 		const char *rule = json_get_text(one, "rule", json_get_text(one, "status", NULL)),
+			   *why = json_get_text(one, "why", NULL),
 			   *approval = json_get_text(one, "approval_id", NULL),
 			   *undo = json_get_text(one, "checkpoint_id", NULL),
 			   *said = json_get_text(one, "preview", json_get_text(one, "command", ""));
 		out(r, "  %s", text_safe(r->a, said, strlen(said) > 160 ? 160 : strlen(said), false));
 		if (rule && !undo)
 			out(r, "  (%s)", rule);
+		if (why)
+			out(r, "  %s", text_safe(r->a, why, strlen(why), false));
+		json_each (left, why ? NULL : json_get(one, "left_behind"))
+			out(r, "  left behind %s (%s)", json_get_text(left, "path", ""),
+				json_get_text(left, "what", ""));
 		if (approval)
 			out(r, "  helm approval show %s", approval);
 		if (undo)

@@ -8,6 +8,7 @@
  * one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. Lines
  * of examples that begin with "$ " are commands that can be run as they stand. */
 #include "cli/cmd.h"
+#include "kernel/workspace.h"
 
 #define KNOWN(id) &command_table[COMMAND_##id]
 
@@ -91,6 +92,7 @@ static const struct cmd row_run = { KNOWN(run), "-- COMMAND [ARGS...]", 0, 0,
 static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
 	"run a whole agent client inside the walls of a profile, and answer for it outside",
 	"CLIENT is claude-code, codex, or any program.  Everything it starts runs inside the same walls, on a terminal of its own.  "
+	"The profile is the workspace's, or " AGENT_PROFILE " where nobody has chosen one.  "
 	"Its hooks ask this process, which has the key and writes the record.  "
 	"What a person has permitted and the walls do not let through (git push) is carried out here, once, exactly as it was judged.  "
 	"The exit code is the client's own.",

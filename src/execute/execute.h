@@ -83,8 +83,10 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
  * pseudo-terminal of its own instead, and everything is passed on between the two: keys, output, size, Ctrl-Z.  Other streams
  * are inherited.  With rules->desk whatever runs inside can ask us. */
 
-/* Where they ask; -1: nowhere.  From run_go() to run_end(). */
-int run_desk(const struct running *r);
+/* Where they ask; -1: nowhere.  The caller's from then on; after run_go(). */
+int run_take_desk(struct running *r);
+/* Of a session: when it began and which walls stand, before anything else is known. */
+const struct run_result *run_so_far(const struct running *r);
 
 enum { DESK_PROTOCOL = 0x48454c4d }; /* no protocol of AF_UNIX */
 struct desk_caller {

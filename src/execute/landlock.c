@@ -154,8 +154,8 @@ static const char *const *all_hidden(struct arena *a, const struct landlock_rule
 	const char **all = arena_zalloc(a, n + 4, sizeof(*all));
 	for (; i < n; i++)
 		all[i] = realpath(paths[i], real) ? arena_strdup(a, real) : paths[i];
-	if (rules->devices_closed)
-		all[i++] = "/dev";
+	all[i++] =
+		"/dev"; /* who may read a disk needs no files; of devices those are granted that nearly every program needs */
 	if (rules->is_shared) {
 		all[i++] = "/dev/pts";
 		all[i++] = "/dev/shm";

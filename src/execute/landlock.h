@@ -10,7 +10,6 @@ struct landlock_rules {
 	const char *const *write_paths; /* NULL-terminated; each may be a file or a directory */
 	const char *const *own; /* the same, of the run alone; or NULL */
 	const char *const *hidden; /* not readable either; NULL when mounts cover them */
-	bool devices_closed; /* of devices only those that nearly every program needs */
 	bool is_shared; /* /dev/pts and /dev/shm are everybody's: closed */
 };
 

@@ -106,21 +106,6 @@ static void close_pair(int pair[2])
 
 /* ---- in the ward ---- */
 
-/* A handler of helm's would run in the command's process until it executes. */
-static void default_signals(void)
-{
-	for (int n = 1; n < NSIG; n++)
-		signal(n, SIG_DFL);
-}
-
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
  * reads the control pipe any more, which poll() shows as an error. */
 static bool is_abandoned(const struct stage *st)
@@ -794,11 +779,20 @@ static void take_over(struct watch *w)
 	w->desk = has_desk ? fds[0] : -1;
 	if (has_terminal && fds[has_desk] >= 0)
 		terminal_begin(&w->stage->relay, fds[has_desk]);
+	w->result->report = w->stage->report; /* its walls stand */
 }
 
-int run_desk(const struct running *r)
+int run_take_desk(struct running *r)
 {
-	return r->watch.desk;
+	int desk = r->watch.desk;
+
+	r->watch.desk = -1;
+	return desk;
+}
+
+const struct run_result *run_so_far(const struct running *r)
+{
+	return &r->result;
 }
 
 int run_go(struct running *r, struct err *e)

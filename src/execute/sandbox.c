@@ -339,14 +339,6 @@ static int drop_capabilities(void)
 	return (int)syscall(SYS_capset, &head, data);
 }
 
-static bool lies_in_writable(const struct sandbox_rules *rules, const char *dir)
-{
-	for (const char *const *p = rules->write_paths; p && *p; p++)
-		if (path_is_below(dir, *p))
-			return true;
-	return false;
-}
-
 /* Where mounts could not hide the keys, Landlock has to: then the hidden paths are left out of what may be
  * read. */
 static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *report)
@@ -360,7 +352,6 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 		.write_paths = rules->write_paths,
 		.own = own,
 		.hidden = report->keys_hidden ? NULL : rules->hidden,
-		.devices_closed = geteuid() == 0, /* who may read a disk needs no files */
 		.is_shared = !report->shared_closed,
 	};
 	if (!abi)
@@ -373,7 +364,7 @@ static int lock_files(const struct sandbox_rules *rules, struct sandbox_report *
 	if (!report->keys_hidden) {
 		report->keys_hidden = true;
 		for (const char *const *p = rules->hidden; p && *p; p++)
-			report->keys_hidden &= !lies_in_writable(rules, *p);
+			report->keys_hidden &= !path_is_in_one(*p, rules->write_paths);
 	}
 	report->signals_confined |= abi >= 6;
 	report->shared_closed = true;
@@ -387,7 +378,7 @@ static void judge_state(const struct sandbox_rules *rules, struct sandbox_report
 	bool outside = true;
 
 	for (const char *const *p = rules->read_only; p && *p; p++)
-		outside &= !lies_in_writable(rules, *p);
+		outside &= !path_is_in_one(*p, rules->write_paths);
 	report->state_protected |= outside && report->files_confined;
 }
 

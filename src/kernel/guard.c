@@ -42,9 +42,19 @@ const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, co
 	return place_is_too_much(home, NULL, top) ? NULL : top;
 }
 
+/* Has a person set this place up?  The tree that the client was started in, the workspace and what was allowed. */
+static bool is_set_up(const struct surroundings *at, const char *tree, const char *place)
+{
+	for (const char *const *p = at->allowed; p && *p; p++)
+		if (path_is_below(place, *p))
+			return true;
+	return (tree && path_is_below(place, tree)) || (at->workspace && path_is_below(place, at->workspace));
+}
+
 /* Everything about a place that a command's meaning depends on.  An unknown directory stays NULL, which the
- * rules treat as "not certain". */
-static struct surroundings at_place(const struct guard *g, struct arena *a, const char *cwd, bool is_claimed)
+ * rules treat as "not certain".  `started`: where whoever claims to be at `cwd` was started; NULL: nobody claims it. */
+static struct surroundings at_place(
+	const struct guard *g, struct arena *a, const char *cwd, const char *started)
 {
 	const char *here = current_directory(a);
 	struct surroundings at = g->at;
@@ -55,12 +65,11 @@ static struct surroundings at_place(const struct guard *g, struct arena *a, cons
 		cwd = here ? path_join(a, here, cwd) : NULL;
 	at.cwd = cwd ? path_clean(a, cwd) : NULL;
 	at.work_tree = at.cwd ? kernel_work_tree(g->sys, a, at.cwd, at.home) : NULL;
-	/* What a call claims counts in a repository, and where the person has started the client. */
-	bool is_started_here = here && at.cwd && path_is_below(at.cwd, here) &&
-		!place_is_too_much(at.home, at.helm_home, here);
-	if (is_claimed && at.work_tree && !is_started_here &&
-		!file_exists(g->sys, AT_FDCWD, arena_printf(a, "%s/.git", at.work_tree)))
-		at.work_tree = NULL;
+	if (started) {
+		const char *tree = kernel_work_tree(g->sys, a, started, at.home);
+		if (!at.work_tree || !is_set_up(&at, tree, at.work_tree))
+			at.work_tree = tree;
+	}
 	/* Without a workspace, the state that one here would have is protected all the same. */
 	if (!at.workspace && (at.work_tree || at.cwd))
 		at.state_dir = arena_printf(a, "%s/.helm", at.work_tree ? at.work_tree : at.cwd);
@@ -71,12 +80,15 @@ static struct surroundings at_place(const struct guard *g, struct arena *a, cons
 
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd)
 {
-	return at_place(g, a, cwd, false);
+	return at_place(g, a, cwd, NULL);
 }
 
-struct surroundings guard_at_claimed(const struct guard *g, struct arena *a, const char *cwd)
+struct surroundings guard_at_claimed(
+	const struct guard *g, struct arena *a, const char *cwd, const char *started)
 {
-	return at_place(g, a, cwd, true);
+	const char *here = started ? started : current_directory(a);
+
+	return at_place(g, a, cwd, here ? here : "/");
 }
 
 /* What a person accepted holds, whatever has become of the file since.  Where nothing was accepted the file can only make rules

@@ -27,9 +27,11 @@ int guard_open(struct sys *s, struct arena *a, const struct workspace *ws, const
 	struct err *e);
 /* What is known about a place: `cwd`, NULL for the current directory.  In `a`. */
 struct surroundings guard_at(const struct guard *g, struct arena *a, const char *cwd);
-/* The same where somebody who is governed names the directory: it says where a command would run, and makes no directory
- * writable unless it lies in a repository, or below the directory that the client was started in. */
-struct surroundings guard_at_claimed(const struct guard *g, struct arena *a, const char *cwd);
+/* The same where somebody who is governed names the directory: it says where a command would run, and makes nothing writable.  The work
+ * tree is the one that the client was started in (`started`; NULL: the current directory), or one in it, in the workspace or in a place
+ * that a person has allowed. */
+struct surroundings guard_at_claimed(
+	const struct guard *g, struct arena *a, const char *cwd, const char *started);
 /* The git top level above `cwd`, or cwd itself; NULL when that is nobody's work (place_is_too_much()): it does not become writable
  * just because somebody stands there. */
 const char *kernel_work_tree(struct sys *s, struct arena *a, const char *cwd, const char *home);

@@ -9,11 +9,13 @@
  * any step is reported to the caller, who must treat it as a refusal.  The row (in the ledger of tool calls)
  * is a note for people and for the second half of the hook; the receipt is what proves. */
 #include "kernel/hook.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "kernel/settle.h"
 #include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
@@ -234,7 +236,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 static const struct finding *leaves_walls(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+	if (!k->session || !k->session->is_cut_off || !contain_text_of(call))
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
@@ -316,7 +318,7 @@ static bool is_wrapped(struct kernel *k, const struct asking *x)
 static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
 {
 	x->is_bare = !k->session && x->q.containment == CONTAINMENT_WALLS && h->verdict == V_ESCALATE &&
-		!contain_fits(&x->proposal);
+		!contain_fits(&h->decision, &x->proposal, x->q.profile);
 	if (!x->is_bare)
 		return;
 	x->q.containment = CONTAINMENT_NONE;
@@ -386,7 +388,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 
 	/* Inside a session the walls stand already. */
 	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
-		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
+		(h->verdict == V_ESCALATE &&
+			(!x->can_ask || !contain_fits(&h->decision, &h->proposal, x->q.profile))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
@@ -399,6 +402,25 @@ static struct json *offered(struct arena *a, struct json *row, const struct hook
 	return row;
 }
 
+/* The directory that the person started the client in: its own, which it keeps while its shells go elsewhere.  A supervised session is
+ * judged by its supervisor, which stands there itself. */
+static const char *started_in(struct kernel *k, struct arena *a)
+{
+	struct caller caller;
+
+	if (k->session)
+		return NULL;
+	person_caller(k->sys, 0, &caller);
+	return person_caller_place(k->sys, a, &caller);
+}
+
+/* Where checkpoints are to be made: a command that stands elsewhere can lose the work tree all the same, and nothing but that. */
+static const char *where_it_works(const struct surroundings *at)
+{
+	return at->work_tree && (!at->cwd || !path_is_below(at->cwd, at->work_tree)) ? at->work_tree
+										     : at->cwd;
+}
+
 /* The answer starts as DENY and becomes another one only at the end, when everything is on record. */
 int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_ask,
 	const struct tool_call *call, struct hook_answer *ret, struct err *e)
@@ -407,10 +429,10 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	struct asking x = { .client = client,
 		.can_ask = can_ask,
 		.call = call,
-		.at = guard_at_claimed(&k->guard, a, call->cwd) };
+		.at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a)) };
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 
-	workspace_stand(k->sys, a, ws, x.at.cwd);
+	workspace_stand(k->sys, a, ws, where_it_works(&x.at));
 	int rc = judge(k, &x, &h, e);
 	if (rc)
 		return rc;
@@ -439,10 +461,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
 	else if (x.leaves && is_answered(&h)) {
-		size_t n;
-		struct cover *covers = covers_of(a, &h.decision, &n);
 		ret->outside_profile = x.q.profile->name;
-		ret->outside_covers = covers_to_json(a, covers, n);
+		ret->outside_terms = settled_terms(&h);
 	}
 	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;
@@ -511,7 +531,8 @@ static int is_contained(void *arg, struct json *row)
 static void note_walls(struct kernel *k, struct arena *a, const struct json *before, const char *use_id,
 	struct json *row, struct json *about)
 {
-	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal" };
+	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal",
+		"egress", "refused_by_wall" };
 	struct search q = { use_id, NULL };
 
 	if (!json_get(before, "containment"))

@@ -26,6 +26,7 @@
 #include "propose/propose.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,6 +109,17 @@ void person_caller(struct sys *s, int64_t hook, struct caller *ret)
 		ret->audit_session = audit_session(s, p.pid);
 		return;
 	}
+}
+
+const char *person_caller_place(struct sys *s, struct arena *a, const struct caller *caller)
+{
+	char dir[PATH_MAX];
+	ssize_t n = caller->pid
+		? s->readlink(s, AT_FDCWD, arena_printf(a, "/proc/%lld/cwd", (long long)caller->pid), dir,
+			  sizeof(dir))
+		: -1;
+
+	return n > 0 && n < (ssize_t)sizeof(dir) ? arena_strndup(a, dir, (size_t)n) : NULL;
 }
 
 /* ---- those who have called a hook here ---- */

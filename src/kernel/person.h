@@ -36,5 +36,7 @@ struct caller {
 	int64_t audit_session; /* -1 where the kernel counts none */
 };
 void person_caller(struct sys *s, int64_t hook, struct caller *ret);
+/* The directory it is in; NULL when there is no such program, or it cannot be asked. */
+const char *person_caller_place(struct sys *s, struct arena *a, const struct caller *caller);
 
 #endif

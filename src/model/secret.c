@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* Below a home. */
 static const char *const places[] = {
 	/* keys */
 	".ssh/",
@@ -74,9 +75,62 @@ static const char *const places[] = {
 	".var/app/org.mozilla.firefox/",
 };
 
+static const char *const system_places[] = {
+	/* passwords and keys of the machine */
+	"/etc/shadow",
+	"/etc/shadow-",
+	"/etc/gshadow",
+	"/etc/gshadow-",
+	"/etc/security/opasswd",
+	"/etc/krb5.keytab",
+	"/etc/ssl/private/",
+	"/etc/pki/tls/private/",
+	"/etc/letsencrypt/archive/",
+	"/etc/letsencrypt/accounts/",
+	"/etc/ssh/ssh_host_rsa_key",
+	"/etc/ssh/ssh_host_dsa_key",
+	"/etc/ssh/ssh_host_ecdsa_key",
+	"/etc/ssh/ssh_host_ed25519_key",
+	"/etc/wireguard/",
+	"/etc/NetworkManager/system-connections/",
+	"/etc/credstore/",
+	"/etc/credstore.encrypted/",
+	"/var/lib/systemd/credential.secret",
+	/* what a service or container was given */
+	"/run/secrets/",
+	"/run/credentials/",
+	"/var/run/secrets/",
+	/* of containers and clusters */
+	"/etc/kubernetes/",
+	"/etc/rancher/",
+	"/var/lib/kubelet/",
+	"/var/lib/rancher/",
+	"/var/lib/docker/",
+	"/var/lib/containerd/",
+	"/var/lib/containers/",
+};
+
+const char *secret_system_at(size_t i)
+{
+	return i < ARRAY_SIZE(system_places) ? system_places[i] : NULL;
+}
+
 const char *secret_place_at(size_t i)
 {
 	return i < ARRAY_SIZE(places) ? places[i] : NULL;
+}
+
+/* `name` or something below it, of absolute paths. */
+static bool is_system_place(const char *path, bool is_itself)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_places); i++) {
+		bool is_dir = text_ends(system_places[i], "/");
+		size_t n = strlen(system_places[i]) - is_dir;
+		if (strncmp(path, system_places[i], n) == 0 &&
+			(!path[n] || (is_dir && path[n] == '/' && (!is_itself || !path[n + 1]))))
+			return true;
+	}
+	return false;
 }
 
 static size_t name_length(const char *place)
@@ -90,7 +144,7 @@ bool secret_place_is(const char *name)
 		if (name_length(name) == name_length(places[i]) &&
 			strncmp(name, places[i], name_length(places[i])) == 0)
 			return true;
-	return false;
+	return is_system_place(name, true);
 }
 
 bool secret_place_holds(const char *path)
@@ -102,5 +156,5 @@ bool secret_place_holds(const char *path)
 				(!at[1 + n] || (places[i][n] && at[1 + n] == '/')))
 				return true;
 	}
-	return false;
+	return is_system_place(path, false);
 }

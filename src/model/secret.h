@@ -1,5 +1,5 @@
-/* secret.h — where people's credentials lie below a home directory: one list for the guard, which asks before they are read, and for the
- * walls, which close them to a run. */
+/* secret.h — where credentials lie, people's below a home directory and the machine's: one list for the guard, which asks before they are
+ * read, and for the walls, which close them to a run. */
 #ifndef MODEL_SECRET_H
 #define MODEL_SECRET_H
 
@@ -8,9 +8,11 @@
 
 /* Below a home; a directory ends in '/'.  NULL past the end. */
 const char *secret_place_at(size_t i);
+/* Of the machine: absolute paths. */
+const char *secret_system_at(size_t i);
 /* By its name with or without the '/'. */
 bool secret_place_is(const char *name);
-/* Is the path one of these places, or below one, in whatever home? */
+/* Is the path one of these places, or below one, in whatever home, or one of the machine's? */
 bool secret_place_holds(const char *path);
 
 #endif

@@ -75,14 +75,35 @@ int observe_session_list(
 	return rc > 0 ? OK : rc;
 }
 
-/* What an outcome says about files; copied to its call as it stands. */
-static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial" };
+/* What an outcome says about files, hosts and walls; copied to its call as it stands. */
+static const char *const what_changed[] = { "changed_files", "deleted_files", "changes_partial", "egress",
+	"refused_by_wall" };
 
 struct session_calls {
 	const struct observed *o;
 	struct fates fates;
-	struct json *calls;
+	struct json *calls, *walls; /* walls: what of them was refused by the walls, or by their door */
 };
+
+/* Which wall stopped it, if any did. */
+static void keep_walls(struct session_calls *s, const struct json *call)
+{
+	struct arena *a = s->o->a;
+	const struct json *egress = json_get(call, "egress");
+	const char *host = json_get_text(egress, "refused_first", NULL),
+		   *what = json_get_text(call, "refused_by_wall", NULL);
+
+	if (!what && host)
+		what = arena_printf(a, "the door refused %lld, the first to %s",
+			(long long)json_get_int(egress, "refused", 0), host);
+	if (!what)
+		return;
+	struct json *row = json_new(a, JSON_OBJECT);
+	json_sets(a, row, "at", json_get_text(call, "at", ""));
+	json_sets(a, row, "what", what);
+	json_sets(a, row, "preview", json_get_text(call, "preview", ""));
+	json_push(a, s->walls, row);
+}
 
 /* A call with what its outcome says, and what became of it. */
 static int keep_call(void *arg, struct json *row, struct err *e)
@@ -106,6 +127,7 @@ static int keep_call(void *arg, struct json *row, struct err *e)
 			json_set(a, call, what_changed[n], json_get(end, what_changed[n]));
 	json_sets(a, call, "receipt_id", decision ? arena_printf(a, "rcpt_%s", decision) : NULL);
 	json_push(a, s->calls, call);
+	keep_walls(s, call);
 	return rc;
 }
 
@@ -124,11 +146,12 @@ int observe_session(const struct observed *o, const char *start, const struct js
 		rc = index_session_find(x, start, &session, &of, e);
 	if (rc)
 		return rc;
-	struct session_calls s = { o, { o, x, answers }, json_new(a, JSON_ARRAY) };
+	struct session_calls s = { o, { o, x, answers }, json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY) };
 	rc = index_calls(x, session, MOST_CALLS, keep_call, &s, e);
 	if (rc)
 		return rc;
 	turn_round(s.calls);
+	turn_round(s.walls);
 	json_sets(a, doc, "workspace", o->root);
 	json_sets(a, doc, "generated_at", text_time_iso(a, o->sys->now_us(o->sys)));
 	json_sets(a, doc, "session", session);
@@ -136,6 +159,7 @@ int observe_session(const struct observed *o, const char *start, const struct js
 	if (of > s.calls->n)
 		json_seti(a, doc, "calls_of", of);
 	json_set(a, doc, "calls", s.calls);
+	json_set(a, doc, "stopped_at_walls", s.walls);
 	*ret = doc;
 	return OK;
 }
@@ -162,6 +186,23 @@ static void put_paths(struct buf *b, const char *what, const struct json *paths)
 	json_each (path, paths) {
 		buf_addc(b, ' ');
 		plain(b, json_text(path) ? json_text(path) : "");
+	}
+	buf_addc(b, '\n');
+}
+
+/* What went through the door of a contained call. */
+static void put_egress(struct buf *b, const struct json *egress)
+{
+	const char *first = json_get_text(egress, "refused_first", NULL);
+
+	if (!egress)
+		return;
+	buf_addf(b, "  - network: %lld admitted, %lld refused",
+		(long long)json_get_int(egress, "admitted", 0),
+		(long long)json_get_int(egress, "refused", 0));
+	if (first) {
+		buf_adds(b, ", the first to ");
+		plain(b, first);
 	}
 	buf_addc(b, '\n');
 }
@@ -200,6 +241,12 @@ char *observe_session_markdown(struct arena *a, const struct json *doc)
 		buf_addc(&b, '\n');
 		put_paths(&b, "changed", json_get(call, "changed_files"));
 		put_paths(&b, "deleted", json_get(call, "deleted_files"));
+		put_egress(&b, json_get(call, "egress"));
+		if (json_get_text(call, "refused_by_wall", NULL)) {
+			buf_adds(&b, "  - ");
+			plain(&b, json_get_text(call, "refused_by_wall", ""));
+			buf_addc(&b, '\n');
+		}
 		if (json_get_text(call, "checkpoint_id", NULL)) {
 			buf_adds(&b, "  - saved first; undo: helm checkpoint restore ");
 			plain(&b, json_get_text(call, "checkpoint_id", ""));

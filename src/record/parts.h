@@ -96,7 +96,7 @@ int key_seam_draft(
 	struct recorder *r, struct arena *a, const struct chain_end *at, struct draft *ret, struct err *e);
 
 /* signer.c: the key that SIGNER_FILE names; E_MISSING when there is none.  The receipts that a signer had signed and we have not, from
- * its newest answer; or NULL.  One of them, as the chain has it, when it follows `at`. */
+ * its newest answer, told once; or NULL.  One of them, as the chain has it, when it follows `at`. */
 int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
 const struct json *signer_missing(const struct key *k);
 int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,

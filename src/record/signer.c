@@ -74,7 +74,7 @@ static bool exchange(struct keeper *k, struct bytes question, struct json **ret)
 		return false;
 	size_t n = (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
 	errno = EPROTO;
-	if (n > SIGNER_LIMIT)
+	if (n > SIGNER_ANSWER_LIMIT)
 		return false;
 	char *text = arena_text(&k->answer, n + 1);
 	if (!read_whole(k->sys, k->fd, text, n))
@@ -138,7 +138,8 @@ static int keeper_ask(
 	int rc = ask(k, question, &answer, e);
 	if (rc)
 		return rc;
-	k->missing = json_get(answer, "missing");
+	const struct json *missing = json_get(answer, "missing");
+	k->missing = json_is(missing, JSON_ARRAY) ? missing : NULL;
 	const char *code = json_get_text(answer, "error", NULL),
 		   *sig = json_get_text(answer, "signature", "");
 	if (code)
@@ -164,8 +165,12 @@ static void keeper_done(void *arg)
 const struct json *signer_missing(const struct key *k)
 {
 	const struct key_keeper *keeper = key_keeper(k);
+	struct keeper *mine = keeper && keeper->done == keeper_done ? keeper->arg : NULL;
+	const struct json *missing = mine ? mine->missing : NULL;
 
-	return keeper && keeper->done == keeper_done ? ((struct keeper *)keeper->arg)->missing : NULL;
+	if (mine)
+		mine->missing = NULL;
+	return missing;
 }
 
 int signer_key(

@@ -46,6 +46,7 @@ ok "a look is contained as well" has "ls" claude-code "contained look-"
 ok "and leaves no receipt" sh -c '! grep -q look- "$0/.helm/receipts.jsonl"' "$ws"
 ok "what a person is asked about is asked, and contained after a yes" has "git reset --hard" claude-code '"permissionDecision":"ask"'
 ok "with another command" has "git reset --hard" claude-code 'contained dec-'
+ok "what is asked about may stand beside what the walls let through" has "curl -s http://localhost:1/ ; git reset --hard" claude-code 'contained dec-'
 ok "what leaves the walls is only asked about" sh -c '! printf %s "$0" | grep -q contained' "$(answer 'git push origin main' claude-code)"
 ok "so is what writes elsewhere" has "cp a /opt/x" claude-code '"permissionDecision":"ask"'
 ok "and its receipt says that nothing contains it then" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q "\"containment\":\"none\""' "$ws"
@@ -123,6 +124,31 @@ PY
 ok "a program that the guard does not know cannot write outside" closed "python3 evil.py $scratch/outside/new" "$scratch/outside/new"
 ok "nor in the home directory" closed "python3 evil.py $scratch/home/new" "$scratch/home/new"
 ok "nor in Helm's home" closed "python3 evil.py $scratch/home/.helm/calls/dec-x" "$scratch/home/.helm/calls/dec-x"
+# Another repository of the person's: to stand there makes nothing writable.
+mkdir "$scratch/victim" && git init -q "$scratch/victim" 2>/dev/null
+elsewhere() { # elsewhere HOW: goes there by HOW, and then tries to write by a program that nobody knows
+  client "$H" "$1" "python3 $PWD/evil.py silent" "python3 $PWD/evil.py $scratch/victim/silent" >"$scratch/.went" 2>&1
+  [ ! -e "$scratch/victim/silent" ] && [ ! -e silent ] && grep -q "Read-only\|Permission denied" "$scratch/.went" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+cat >hop.py <<'PY'
+import os, sys
+open(os.environ["TMPDIR"] + "/." + os.environ["HELM_TASK_ID"] + ".cwd", "w").write(sys.argv[1] + "\n")
+PY
+elsewhere_allowed() {
+  terminal -- helm allow path "$scratch/victim" >/dev/null
+  client "$H" "cd $scratch/victim" "python3 $PWD/evil.py loud" >"$scratch/.went" 2>&1
+  terminal -- helm allow path "$scratch/victim" --remove >/dev/null
+  rm "$scratch/victim/loud" && return 0
+  cat "$scratch/.went"
+  return 1
+}
+ok "a cd into another repository makes it no work tree" elsewhere "cd $scratch/victim"
+ok "nor does a program that says where the shell went" elsewhere "python3 hop.py $scratch/victim"
+ok "from there the work tree is what it was" gives "here" "$H" "cd $scratch/victim" "echo here > $PWD/from && cat $PWD/from"
+ok "one that a person has allowed can be written" elsewhere_allowed
+ok "a repository in the work tree can be written" gives "in" "$H" "git init -q nested && cd nested" "python3 ../evil.py in && ls"
 cat >peek.py <<'PY'
 import os, sys
 for p in sys.argv[1:]:
@@ -173,6 +199,20 @@ new_secret() { # made by the person while the session lasts
   ! grep -q token-abc "$scratch/.peek"
 }
 ok "a secret that appears later is closed for the next call" new_secret
+replaced_secret() { # saved as programs save: another file under the same name
+  rm -f gone ready
+  client "$H" "python3 peek.py $scratch/home/.netrc" 'touch ready' '@until gone' "python3 peek.py $scratch/home/.netrc" >"$scratch/.peek" 2>&1 &
+  pid=$!
+  i=0; while [ ! -e ready ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+  echo "token-def" >"$scratch/home/.netrc.lock"
+  mv "$scratch/home/.netrc.lock" "$scratch/home/.netrc"
+  : >gone
+  wait $pid
+  [ -e ready ] && [ "$(wc -l <"$scratch/.peek")" -eq 2 ] && ! grep -q token "$scratch/.peek" && return 0
+  cat "$scratch/.peek"
+  return 1
+}
+ok "one that is replaced by another file is closed again" replaced_secret
 
 # ---- the record ----
 row_of() { grep '"event": *"contained"' "$calls" | tail -n 1; }
@@ -298,4 +338,18 @@ ok "a person can" terminal -- helm setup claude-code --scope project --yes --con
 ok "then calls are judged, not contained" silent "echo hi > a"
 ok "setting it up again leaves it off" says 0 "judged, not contained" helm setup claude-code --scope project --yes
 ok "until it is said" says 0 "contained:" helm setup claude-code --scope project --yes --contain on
+# ---- under develop, in a project that is its own workspace ----
+mkdir "$scratch/own" && cd "$scratch/own" || exit 1
+git init -q . 2>/dev/null
+helm init --path . >/dev/null
+terminal -- helm setup claude-code --scope project --yes >/dev/null
+own() { # own COMMAND TEXT: the answer of the hook has TEXT
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"o","cwd":"%s","tool_use_id":"u"}' "$1" "$PWD" |
+    agent hook pre-tool --client claude-code --workspace "$PWD" >"$scratch/.answer"
+  grep -qF -e "$2" "$scratch/.answer" || { cat "$scratch/.answer"; return 1; }
+}
+ok "setup by a person chooses develop" says 0 "profile=develop" helm status
+ok "a temporary directory of its own is deleted without a question" own 'T=$(mktemp -d /tmp/work.XXXXXX) && cp -r . $T && rm -rf $T' '"permissionDecision":"allow"'
+ok "and what stands beside it may use the network that the walls have" own 'curl -s http://localhost:1/; D=$(cat d); rm -rf $D' '"permissionDecision":"allow"'
+ok "what leaves is asked about, whatever stands beside it" own 'T=$(mktemp -d /tmp/work.XXXXXX); rm -rf $T; git push origin main' '"permissionDecision":"ask"'
 finish

@@ -79,6 +79,7 @@ for what in landlock namespaces landlock,namespaces; do
     case $what in *landlock*) word=Landlock ;; *) word="a mount namespace" ;; esac
     ok "without $what: $p runs and says so" told "$what" $p "$word"
     ok "without $what: $p: keys that are said to be hidden are" claim_is_true "$what" $p keys_hidden read "$key"
+    [ ! -r /etc/shadow ] || ok "without $what: $p: the passwords of the machine, too" claim_is_true "$what" $p keys_hidden read /etc/shadow
     ok "without $what: $p: credentials, too" claim_is_true "$what" $p keys_hidden read "$home/.ssh/id_ed25519"
     ok "without $what: $p: and single files of them" claim_is_true "$what" $p keys_hidden read "$home/.netrc"
     ok "without $what: $p: state that is said to be protected is" claim_is_true "$what" $p state_protected write "$ws/.helm/receipts.jsonl.x"

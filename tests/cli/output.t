@@ -43,7 +43,7 @@ def prepare():
 # How each command is called here.  One that has arguments no line knows must be given one.
 SPECIAL = {
     "verify": "r.jsonl", "guard scan": "script.sh", "schema validate": "doc.json doc.json", "canonical": "doc.json",
-    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
+    "evidence prove": "p.tar manifest.json", "evidence export": "--all --out q.tar", "conform run": "--cases .", "policy eval": "true", "profile pause": "inspect_local --reason x", "task complete": "TASK --force --evidence note:x",
     "task block": "TASK --reason because", "task mark-stale": "TASK --reason because", "task reclaim": "TASK --reason because",
     "profile resume": "inspect_local --token x", "log anchor": "--to anchor.json", "hook post-tool": "--client codex",
     "hook pre-tool": "--client codex", "key revoke": "00", "approval grant": "-- rm -rf x", "profile run": "inspect_local -- true",

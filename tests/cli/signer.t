@@ -105,6 +105,23 @@ ok "and grants" says 0 "Granted" terminal -- helm approval approve "$id" --works
 ok "a profile, too" exits 0 terminal -- helm profile use service_ops --workspace "$ws" --key "$boss"
 ok "not without" says 25 "takes a person's key" terminal -- helm profile use risky_edit --workspace "$ws"
 
+# A key of OpenSSH, which only a grant takes.
+if command -v ssh-keygen >/dev/null 2>&1; then
+  ssh-keygen -q -t ed25519 -N '' -f "$scratch/id" -C somebody
+  mkdir -p "$ws/build"
+  helm run --workspace "$ws" -- rm -rf build >/dev/null 2>&1
+  id=$(helm approval list --json --workspace "$ws" | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][-1]["approval_id"])')
+  helm approval message "$id" --once --workspace "$ws" >"$scratch/answer"
+  ssh-keygen -q -Y sign -f "$scratch/id" -n helm-approval@v1 "$scratch/answer" >/dev/null 2>&1
+  ok "an ssh key is registered by a person" exits 0 terminal TRUST -- helm approval trust add "$scratch/id.pub"
+  ok "only here that is not enough" says 25 "takes a person's key" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
+  as_keeper sh -c 'cat >"$0"' "$scratch/keeper/.helm/trust/approvers.json" <"$scratch/home/.helm/trust/approvers.json"
+  ok "registered with the signer it grants" says 0 "Granted" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
+  ok "and what it granted runs" exits 0 helm run --workspace "$ws" -- rm -rf build
+else
+  echo "# a grant by an ssh key: skipped, there is no ssh-keygen (openssh-client)"
+fi
+
 # Asking the signer oneself.
 tip() { tail -n 1 "$receipts"; }
 # forge HOW: a receipt made by hand for the place behind the newest one; prints the question
@@ -162,6 +179,80 @@ ok "the next run goes on behind that" exits 0 helm run --workspace "$ws" -- true
 ok "and it is on record" sh -c 'sed -n "$(($1 + 1))p" "$0" | grep -q helm.test/forged' "$receipts" "$n"
 ok "the chain is whole" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
 ok "and the log sound" exits 0 helm log check --workspace "$ws"
+
+# Far behind: more than one answer of the signer can bring.
+far_behind() { # four large receipts behind the newest one, asked for by hand and written by nobody
+  PYTHONPATH=$HELM_SOURCE/tests/oracle PYTHONDONTWRITEBYTECODE=1 python3 - "$receipts" "$socket" <<'END'
+import hashlib, json, socket, struct, sys
+from verify_receipt import Number, project
+digest = lambda r, *but: hashlib.sha256(project(json.loads(json.dumps(r), parse_int=Number), but)).hexdigest()
+last = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(10)
+s.connect(sys.argv[2])
+for i in range(4):
+    new = {k: v for k, v in last.items() if k not in ("metadata", "subject", "type", "log_id", "leaf_index", "signature")}
+    new.update(prev_hash=digest(last), lamport_clock=last["lamport_clock"] + 1, effect_id="helm.test/large", status="RECORDED", decision_id="dec-%d" % i,
+               metadata={"text": "x" * 400000})
+    new["receipt_id"] = "rcpt_x." + digest(new, "receipt_id", "signature")
+    q = json.dumps({"op": "receipt", "record": new}).encode()
+    s.sendall(struct.pack(">I", len(q)) + q)
+    answer = json.loads(s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL))
+    last = dict(new, signature=answer["signature"])
+END
+}
+ok "four large receipts that nobody wrote" far_behind
+# Asked for once more than fits into a socket's buffer, and taken by nobody: five times, and then one question of somebody else.
+patient() {
+  PYTHONDONTWRITEBYTECODE=1 python3 - "$socket" "$(forge next)" <<'END'
+import socket, struct, sys, time
+q = sys.argv[2].encode()
+held = []
+for i in range(5):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(struct.pack(">I", len(q)) + q)
+    held.append(s)
+time.sleep(0.2)
+began = time.monotonic()
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(30)
+s.connect(sys.argv[1])
+s.sendall(struct.pack(">I", 2) + b"{}")
+s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL)
+took = time.monotonic() - began
+print("answered after %.1f s" % took)
+big = struct.unpack(">I", held[0].recv(4, socket.MSG_WAITALL))[0]
+whole = held[0].recv(big, socket.MSG_WAITALL)
+sys.exit(0 if took < 5 and big > 500000 and len(whole) == big else 1)
+END
+}
+ok "nobody waits for who does not take an answer, and it is given whole to who comes for it" patient
+n=$(wc -l <"$receipts")
+ok "whoever is far behind catches up" exits 0 helm run --workspace "$ws" -- true
+ok "with all of it" sh -c '[ "$(sed -n "$(($1 + 1)),$(($1 + 4))p" "$0" | grep -c helm.test/large)" -eq 4 ]' "$receipts" "$n"
+ok "and the chain is whole" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
+
+# No more signatures than a thousand a second, and two thousand at once.
+rate() {
+  python3 - "$socket" "$public" <<'END'
+import json, socket, struct, sys, time
+key = sys.argv[2]
+q = json.dumps({"op": "link", "record": {"event": "created", "key": key, "signer": key, "sequence": 1, "version": "helm-key-history/v1", "prev_hash": ""}}).encode()
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(30)
+s.connect(sys.argv[1])
+began = time.monotonic()
+signatures = set()
+for i in range(3500):
+    s.sendall(struct.pack(">I", len(q)) + q)
+    signatures.add(s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL))
+took = time.monotonic() - began
+print("%.2f s, %s" % (took, signatures))
+sys.exit(0 if took >= 1.4 and len(signatures) == 1 and b'"signature"' in signatures.pop() else 1)
+END
+}
+ok "signatures are given at a bounded rate, and all of them in the end" rate
 
 # Nobody waits for somebody who is silent.
 python3 -c '

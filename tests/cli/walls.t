@@ -62,6 +62,16 @@ if command -v python3 >/dev/null 2>&1; then
   tty=$(cat "$scratch/tty")
 fi
 
+# Secrets that lie in no home, those of the account whose HOME is another one here, and another user's home.
+account=$(getent passwd "$(id -u)" | cut -d: -f6)
+theirs=
+if [ "$(id -u)" = 0 ] && theirs=$(mktemp -d /home/helm-walls-XXXXXX 2>/dev/null); then
+  trap 'chmod -R u+rwX "$scratch" 2>/dev/null; rm -rf "$scratch" "$theirs"' EXIT
+  echo private >"$theirs/file"
+  chmod 755 "$theirs"
+fi
+echo entry >"$home/later"
+
 # attempt PROFILE WHAT ARGS: $said becomes 0 when the probe got through, or the error number it met.
 attempt() {
   in=$1
@@ -149,6 +159,19 @@ for p in inspect_local workspace_edit risky_edit service_ops; do
   for f in .aws/credentials .gnupg/pubring.kbx .config/gcloud/access_tokens.db .kube/config .mozilla/cookies.sqlite .local/share/keyrings/login.keyring; do
     ok "$p: ~/$f cannot be read" closed $p read "$me/$f"
   done
+  for f in /etc/shadow /etc/gshadow /etc/ssl/private /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ed25519_key; do
+    [ ! -e $f ] || ok "$p: $f cannot be read" closed $p read $f
+  done
+  for f in .npmrc .docker/config.json .netrc .git-credentials; do
+    case $p in service_ops) break ;; esac # which names them
+    [ "$account" = "$me" ] || [ ! -s "$account/$f" ] || ok "$p: nor ~/$f of the account" closed $p read "$account/$f"
+  done
+  [ -z "$theirs" ] || ok "$p: another user's home cannot be read" closed $p read "$theirs/file"
+  [ -z "$theirs" ] || ok "$p: nor listed" closed $p list "$theirs"
+  for f in /dev/fuse /dev/net/tun /dev/kmsg /dev/uinput; do
+    [ ! -e $f ] || ok "$p: $f cannot be opened" closed $p read $f
+  done
+  ok "$p: nothing in ~/.helm but the workspace is seen" closed $p read "$home/later"
   ok "$p: what lies beside them can" open $p read "$me/.config/plain"
   ok "$p: reading outside is open" open $p read "$scratch/outside/file"
   ok "$p: the sink is open" open $p write /dev/null

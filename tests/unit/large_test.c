@@ -147,6 +147,75 @@ static void older_files_changed(void **state)
 	}
 }
 
+/* A view looks where the next writer would look, comes to the same answer, and writes nothing. */
+static void look_without_edge(void **state)
+{
+	(void)state;
+	for (int how = -1; how < 3; how++) {
+		struct fixture f;
+		struct chain_end at;
+		begin(&f);
+		const char *keys = arena_printf(&f.a, "%s/keys", f.t.path);
+		if (how == 0)
+			change_byte(&f, "receipts-000001.jsonl", 50, '!');
+		else if (how == 1)
+			assert_int_equal(unlinkat(f.t.fd, "receipts-000002.jsonl", 0), 0);
+		else if (how == 2)
+			change_byte(&f, "receipts.jsonl", 50, '!');
+		else
+			scratch_put(&f.t, "log/leaves", ""); /* made again by the writer, no damage */
+		(void)unlinkat(f.t.fd, "log/edge", 0);
+		assert_int_equal(
+			log_look_back(sys_real(), &f.a, f.t.fd, keys, &f.e), how < 0 ? OK : E_CORRUPT);
+		assert_int_equal(faccessat(f.t.fd, "log/edge", F_OK, 0), -1);
+		assert_int_equal(append(&f, &at), how < 0 ? OK : E_CORRUPT);
+		end(&f);
+	}
+}
+
+/* What a crash left of a last line is for the writer to set aside; a view does not call it damage. */
+static void look_at_torn_end(void **state)
+{
+	(void)state;
+	struct fixture f;
+
+	begin(&f);
+	AUTO(close_fd) int fd = openat(f.t.fd, RECEIPTS, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(fd, "{\"args", 6), 6);
+	assert_int_equal(
+		log_look_back(sys_real(), &f.a, f.t.fd, arena_printf(&f.a, "%s/keys", f.t.path), &f.e), OK);
+	end(&f);
+}
+
+/* There are more leaves than are held in memory while they are made again. */
+static void all_leaves_lost(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct chain_end at;
+	struct hash *before, *after;
+	uint64_t n, again;
+
+	begin(&f);
+	assert_int_equal(append(&f, &at), OK);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &before, &n, &f.e), OK);
+	assert_true(n > 600);
+	for (int how = 0; how < 2; how++) {
+		AUTO(recorder_close) struct recorder r;
+		AUTO(arena_done) struct arena own = { .limit_bytes = 1 << 20 };
+		if (how)
+			change_byte(&f, "log/leaves", 10, '?');
+		else
+			scratch_put(&f.t, "log/leaves", "");
+		recorder_open(&r, sys_real(), f.t.fd, f.key);
+		assert_int_equal(log_refresh(&r, &own, &f.e), OK);
+		assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &after, &again, &f.e), OK);
+		assert_int_equal(again, n);
+		assert_memory_equal(before, after, n * sizeof(*before));
+	}
+	end(&f);
+}
+
 /* Leaves of receipts that are not read again are made again, too. */
 static void older_leaves_lost(void **state)
 {
@@ -489,6 +558,9 @@ int main(void)
 		cmocka_unit_test(lost_edge),
 		cmocka_unit_test(older_files_changed),
 		cmocka_unit_test(older_leaves_lost),
+		cmocka_unit_test(look_without_edge),
+		cmocka_unit_test(look_at_torn_end),
+		cmocka_unit_test(all_leaves_lost),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(pieces_change_nothing),
 		cmocka_unit_test(lines_verify),

@@ -351,7 +351,7 @@ static void very_many(void **state)
 
 	(void)state;
 	begin(&f);
-	struct notes_check *c = notes_check_begin(sys_real(), &f.a, f.dir.fd, &result);
+	struct notes_check *c = notes_check_begin(sys_real(), &f.a, f.dir.fd, NULL, NULL, &result);
 	buf_init(&all, &f.a);
 	for (int i = 0; i < MANY; i++) {
 		size_t from = all.n;

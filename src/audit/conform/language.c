@@ -127,7 +127,7 @@ static struct json *plain(struct arena *a, const struct json *v, bool *is_known)
 		return made;
 	}
 	if (!json_is(v, JSON_OBJECT))
-		return json_copy(a, v);
+		return v ? json_copy(a, v) : json_new(a, JSON_NULL);
 	const char *digits = json_text(json_get(v, "$int"));
 	if (digits && text_int(digits, &number))
 		return json_number(a, number);
@@ -259,13 +259,15 @@ static int run_corpus(struct conform_place *p, struct conform_tally *t, struct e
 		return OK;
 	if (json_parse(t->a, text, name, NULL, &doc, e))
 		return e->rc;
-	const struct json *policies = json_get(json_at(json_get(doc, "requests"), 0), "expected");
-	size_t requests = json_get(doc, "requests") ? json_get(doc, "requests")->n : 0;
+	const struct json *requests = json_get(doc, "requests"), *policies;
+	if (!json_is(requests, JSON_ARRAY))
+		return err_set(e, E_INPUT, "CONFORM_CASE", "%s has no list of requests", name);
+	policies = json_get(json_at(requests, 0), "expected");
 	json_each (language, json_get(doc, "languages")) {
 		const char *which = json_text(language);
 		json_each_member (m, policies) {
 			if (!which || !text_eq(which, "cel"))
-				not_supported(t, "corpus", requests);
+				not_supported(t, "corpus", requests->n);
 			else if (run_corpus_policy(p, t, doc, m->name, e))
 				return e->rc;
 		}

@@ -128,19 +128,23 @@ const struct node *check_find(const struct node *n)
 	return n->kinds ? NULL : n;
 }
 
-/* The operand that does not fit, where there is one; the two together otherwise. */
+/* The operand that does not fit, where there is one; the two together otherwise.  All kids have kinds: the failure begins here. */
 struct value check_failure(const struct node *n)
 {
-	if (n->type == NODE_CALL && !n->function)
-		return value_fail(FAIL_FUNCTION, n->word);
-	if (n->type == NODE_CALL)
-		for (size_t i = 0; i < n->kid_n; i++)
-			if (!(kinds_of(n, i) & n->function->takes[i]))
-				return value_clash(n->word, kinds_of(n, i), 0);
-	if (n->type == NODE_MAP)
-		for (size_t i = 0; i < n->kid_n; i += 2)
-			if (!(kinds_of(n, i) & KIND_KEY))
-				return value_clash(n->kids[i]->word, kinds_of(n, i), 0);
+	size_t i = 0;
+
+	if (n->type == NODE_CALL) {
+		if (!n->function)
+			return value_fail(FAIL_FUNCTION, n->word);
+		while (kinds_of(n, i) & n->function->takes[i])
+			i++;
+		return value_clash(n->word, kinds_of(n, i), 0);
+	}
+	if (n->type == NODE_MAP) {
+		while (kinds_of(n, i) & KIND_KEY)
+			i += 2;
+		return value_clash(n->kids[i]->word, kinds_of(n, i), 0);
+	}
 	bool has_two = n->kid_n == 2 && n->type < NODE_ALL;
 	return value_clash(n->word, kinds_of(n, 0), has_two ? kinds_of(n, 1) : 0);
 }

@@ -9,16 +9,6 @@
 
 #include <string.h>
 
-static bool is_true(const struct value *v)
-{
-	return v->kind == KIND_BOOL && v->truth;
-}
-
-static bool is_false(const struct value *v)
-{
-	return v->kind == KIND_BOOL && !v->truth;
-}
-
 /* An error stays what it is; any other value that is no bool is one. */
 static struct value not_bool(const struct node *n, const struct value *v)
 {
@@ -276,10 +266,10 @@ static struct value eval_in(
 	for (size_t i = 0; i < y->n; i++) {
 		struct value here = y->kind == KIND_LIST ? value_item(y, i, n->word) : value_key(y, i);
 		struct value same = value_equal(m, x, &here, n->word);
-		if (is_true(&same))
-			return same;
 		if (same.kind == KIND_ERROR)
 			answer = same;
+		else if (same.truth)
+			return same;
 	}
 	return answer;
 }
@@ -476,10 +466,8 @@ enum requirement expression_requirement(
 	m.a = a;
 	m.cost = 0;
 	struct value v = run(x, &m);
-	if (is_true(&v))
-		return REQUIREMENT_SATISFIED;
-	if (is_false(&v))
-		return REQUIREMENT_MISSING;
+	if (v.kind == KIND_BOOL)
+		return v.truth ? REQUIREMENT_SATISFIED : REQUIREMENT_MISSING;
 	if (v.kind != KIND_ERROR)
 		v = value_fail(FAIL_NOT_BOOL, x->root->word);
 	(void)message_fail(e, x, &v);

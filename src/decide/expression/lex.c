@@ -268,8 +268,8 @@ static struct token lex_operator(struct lexer *l)
 		l->p++;
 		return finish(l, c);
 	}
-	size_t n = text_decode(l->p, (size_t)(l->end - l->p), &(uint32_t){ 0 });
-	l->p += n ? n : 1;
+	/* The whole character: the text was checked to be UTF-8. */
+	l->p += text_decode(l->p, (size_t)(l->end - l->p), &(uint32_t){ 0 });
 	if (c == '=')
 		return bad(l, "nothing is assigned here; equality is written ==");
 	if (c == '&' || c == '|')

@@ -35,7 +35,7 @@ struct value value_of_json(const struct json *v, struct word blame)
 		return (struct value){ .kind = KIND_STRING, .text = { (const uint8_t *)v->text, v->n } };
 	case JSON_ARRAY:
 		return (struct value){ .kind = KIND_LIST, .is_json = true, .json = v, .n = v->n };
-	case JSON_OBJECT:
+	default: /* JSON_OBJECT */
 		break;
 	}
 	return (struct value){ .kind = KIND_MAP, .is_json = true, .json = v, .n = v->n };
@@ -160,7 +160,8 @@ static bool charge_json(struct machine *m, const struct json *v)
 			return false;
 	}
 	json_each_member (member, v) {
-		if (!charge(m, member->name_n / BYTES_PER_COST) || !charge_json(m, member->value))
+		m->cost += member->name_n / BYTES_PER_COST;
+		if (!charge_json(m, member->value))
 			return false;
 	}
 	return true;

@@ -16,11 +16,9 @@ void egress_confine(void)
 		"/tmp", "/var/tmp", NULL };
 	static const char *const none[] = { NULL };
 	const struct rlimit nothing = { 0, 0 };
-	const struct landlock_rules files = { .abi = landlock_abi(),
-		.write_paths = none,
-		.hidden = people,
-		.devices_closed = true,
-		.is_shared = true };
+	const struct landlock_rules files = {
+		.abi = landlock_abi(), .write_paths = none, .hidden = people, .is_shared = true
+	};
 	const struct seccomp_rules calls = {
 		.inet = true, .unix_socket = true, .no_truncate = true, .no_exec = true
 	};

@@ -168,6 +168,10 @@ static int note_outside(void *arg, struct json *row)
 	json_sets(x->a, one, "status", json_get_text(row, "status", ""));
 	if (json_get(row, "exit_code"))
 		json_set(x->a, one, "exit_code", json_get(row, "exit_code"));
+	if (json_get(row, "left_behind"))
+		json_set(x->a, one, "left_behind", json_get(row, "left_behind"));
+	if (json_get_text(row, "failure_reason", NULL))
+		json_sets(x->a, one, "why", json_get_text(row, "failure_reason", ""));
 	if (x->outside->n < LISTED)
 		json_push(x->a, x->outside, one);
 	return 0;

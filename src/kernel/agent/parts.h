@@ -10,12 +10,12 @@
 
 #include <pthread.h>
 
-enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64 };
+enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64, AGENT_WAITING = 128 };
 
 /* What may be done outside, once. */
 struct permit {
 	struct permit *next;
-	char *id, *command, *cwd, *profile, *covers;
+	char *id, *command, *cwd, *profile, *terms;
 	int64_t until_us;
 };
 
@@ -24,13 +24,18 @@ struct session {
 	struct sys *sys;
 	struct arena *a; /* of the thread that waits for the client */
 	const char *root; /* of the workspace */
+	const char *home; /* of the person; or NULL */
+	const struct client_session *needs;
+	struct run_session *how;
 	const char *client, *profile, *helm, *shell;
 	const char *
 		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
 	/* once it runs */
+	const struct task *task;
 	const char *task_id, *tmp;
 	bool is_cut_off;
-	int desk, stop; /* stop: an eventfd that ends the clerk */
+	int desk; /* ours; the clerk's once there is one */
+	int stop; /* an eventfd that ends the clerk */
 	int64_t started_us;
 	pthread_t clerk; /* takes the calls; workers answer them */
 	bool has_clerk;
@@ -65,8 +70,9 @@ int outside_run(
 /* One message: the line, then the bytes.  fds NULL: none. */
 int talk_send(
 	int fd, struct arena *a, const struct json *line, struct bytes body, const int *fds, struct err *e);
-/* A line, and as many bytes as it says; *ret_body is empty when it says none.  Descriptors that came along are put into fds (3, -1
- * for none); NULL: they are closed. */
-int talk_receive(int fd, struct arena *a, struct json **ret, struct bytes *ret_body, int *fds, struct err *e);
+/* A line, and as many bytes as it says; *ret_body is empty when it says none.  All of it must come within that time, 0: whenever it
+ * does.  Descriptors that came along are put into fds (3, -1 for none); NULL: they are closed. */
+int talk_receive(struct sys *s, int fd, struct arena *a, int64_t within_us, struct json **ret,
+	struct bytes *ret_body, int *fds, struct err *e);
 
 #endif

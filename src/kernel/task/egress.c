@@ -1,15 +1,18 @@
 /* egress.c — the door of a run whose profile names hosts: its rules, its rows, and what the receipt says about it.
  *
  * What a run may reach is said by kernel/hosts.h.  Every connection becomes a row of egress.jsonl when it ends.  There can be many, so the receipt
- * carries the digests of the first ones, the sums of all, and one digest: the SHA-256 over the digests of the rows, as hexadecimal text, in the order they were written. */
+ * carries the digests of the first ones, the sums of all, and one digest: the SHA-256 over the digests of the rows, as hexadecimal text, in the order they were written.
+ * The digests of the others stand in notes, rows of TOOL_CALLS, which the next receipt binds; those of a session of contained calls, which
+ * has no receipt of its own, stand in the rows of its calls. */
 #include "execute/egress/egress.h"
 #include "base/text.h"
 #include "kernel/hosts.h"
 #include "kernel/task/parts.h"
 
+#include <poll.h>
 #include <string.h>
 
-enum { ROWS_NAMED = 256 }; /* whose digests stand in the receipt one by one, as those of other ledgers do */
+enum { ROWS_NAMED = 256 }; /* whose digests stand in the receipt, or in one note, one by one */
 
 int task_egress_open(struct task *t, struct err *e)
 {
@@ -19,12 +22,11 @@ int task_egress_open(struct task *t, struct err *e)
 	t->door_fd = -1;
 	if (t->profile->reach != NETWORK_NAMED)
 		return OK;
-	if (!t->digests)
-		t->digests = json_new(t->a, JSON_ARRAY);
 	hosts_of(t->k->sys, t->a, t->k->ws, t->profile, &rules);
 	for (const char *const *host = t->spec->session ? t->spec->session->hosts : NULL; host && *host;
 		host++)
-		(void)egress_add(t->a, &rules, *host, t->spec->session->client, NULL);
+		if (egress_add(t->a, &rules, *host, t->spec->session->client, e))
+			return E_INPUT;
 	int rc = egress_start(
 		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
 	if (rc == OK)
@@ -49,6 +51,43 @@ static struct json *make_row(struct task *t, struct arena *a, const struct json 
 	return row;
 }
 
+/* The digests that wait, into this row; `a` is its memory. */
+static void take_unbound(struct task *t, struct arena *a, struct json *row)
+{
+	if (t->egress.unbound)
+		json_set(a, row, "rows_sha256", json_copy(a, t->egress.unbound));
+	t->egress.unbound = NULL;
+}
+
+static int put_note(struct task *t, struct err *e)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct json *row = json_new(&a, JSON_OBJECT);
+
+	if (!t->egress.unbound)
+		return OK;
+	json_sets(&a, row, "at", text_time_iso(&a, t->k->sys->now_us(t->k->sys)));
+	json_sets(&a, row, "event", "egress");
+	json_sets(&a, row, "task_id", t->id);
+	take_unbound(t, &a, row);
+	return ledger_note(t->k->sys, &a, t->k->ws->state_fd, TOOL_CALLS, row, e);
+}
+
+/* A session of calls has no list of digests. */
+static int bind_later(struct task *t, const char *digest, struct err *e)
+{
+	struct egress_sums *sums = &t->egress;
+
+	if (t->digests && sums->admitted + sums->refused < ROWS_NAMED) {
+		json_pushs(t->a, t->digests, digest);
+		return OK;
+	}
+	if (!sums->unbound)
+		sums->unbound = json_new(t->a, JSON_ARRAY);
+	json_pushs(t->a, sums->unbound, digest);
+	return sums->unbound->n >= ROWS_NAMED ? put_note(t, e) : OK;
+}
+
 static int put_row(void *arg, const struct json *record, struct err *e)
 {
 	struct task *t = arg;
@@ -58,11 +97,11 @@ static int put_row(void *arg, const struct json *record, struct err *e)
 	char digest[SHA256_HEX];
 	int rc = recorder_row(&t->k->recorder, &a, EGRESS_LOG, row, digest, e);
 
+	if (rc == OK)
+		rc = bind_later(t, digest, e);
 	if (rc)
 		return rc;
 	sha256_add(&sums->rows, digest, strlen(digest));
-	if (sums->admitted + sums->refused < ROWS_NAMED)
-		json_pushs(t->a, t->digests, digest);
 	sums->bytes_out += json_get_int(row, "bytes_out", 0);
 	sums->bytes_in += json_get_int(row, "bytes_in", 0);
 	if (text_eq(json_get_text(row, "verdict", ""), "admitted")) {
@@ -112,6 +151,8 @@ int task_egress_close(struct task *t, struct err *e)
 	if (!t->door)
 		return OK;
 	int rc = egress_stop(t->door, put_row, t, e);
+	if (rc == OK)
+		rc = put_note(t, e);
 	if (sums->lost)
 		rc = err_set(e, E_IO, "EGRESS_ROW", "a connection could not be recorded: %s", sums->lost);
 	struct json *doc = json_new(a, JSON_OBJECT);
@@ -128,15 +169,45 @@ int task_egress_close(struct task *t, struct err *e)
 }
 
 /* What a program made of the refusal may say little: one line says which host, and how a person opens just that. */
-void task_egress_tell(struct task *t)
+static void tell_refused(struct task *t, const char *host, int64_t refused)
 {
-	const char *host = t->egress.refused_first;
-
 	if (!host)
 		return;
 	host = text_safe(t->a, host, strlen(host), false);
 	const char *text = arena_printf(t->a,
 		"the door refused %lld connection%s, the first to %s; a person can allow it: helm allow host %s",
-		(long long)t->egress.refused, t->egress.refused == 1 ? "" : "s", host, host);
+		(long long)refused, refused == 1 ? "" : "s", host, host);
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
+}
+
+void task_egress_tell(struct task *t)
+{
+	tell_refused(t, t->egress.refused_first, t->egress.refused);
+}
+
+/* A connection is told when it ends, which for the last one of a call may be a moment later than the call itself. */
+void task_egress_tell_call(struct task *t, struct task *of)
+{
+	enum { MOMENT_MS = 20 };
+	struct egress_sums *sums = &t->egress;
+	struct pollfd more = { .fd = t->door_fd, .events = POLLIN };
+
+	if (!t->door)
+		return;
+	if (more.fd >= 0 && poll(&more, 1, of->result->exit_code ? MOMENT_MS : 0) > 0)
+		on_door(t);
+	int64_t admitted = sums->admitted - sums->admitted_told, refused = sums->refused - sums->refused_told;
+	if (!admitted && !refused)
+		return;
+	struct json *doc = json_new(of->a, JSON_OBJECT);
+	json_seti(of->a, doc, "admitted", admitted);
+	json_seti(of->a, doc, "refused", refused);
+	if (sums->refused_first)
+		json_sets(of->a, doc, "refused_first", sums->refused_first);
+	json_set(of->a, of->row, "egress", doc);
+	take_unbound(t, of->a, of->row);
+	tell_refused(of, sums->refused_first, refused);
+	sums->admitted_told = sums->admitted;
+	sums->refused_told = sums->refused;
+	sums->refused_first = NULL;
 }

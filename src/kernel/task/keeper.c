@@ -292,8 +292,10 @@ static void put_row(struct keeper *x, struct call *c)
 	if (t->result->exit_signal)
 		json_seti(a, t->row, "exit_signal", t->result->exit_signal);
 	task_protections(a, t->row, &t->result->report);
-	/* A note that is lost costs nobody his result. */
-	(void)ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e);
+	/* A note that is lost costs nobody his result; where it binds connections, they are the last ones. */
+	if (ledger_note(x->sys, a, x->ws->state_fd, TOOL_CALLS, t->row, &e) &&
+		json_get(t->row, "rows_sha256"))
+		x->base.egress.lost = arena_strdup(&x->a, e.text);
 }
 
 static void end(struct keeper *x, struct call *c, const struct session_news *news)
@@ -321,6 +323,7 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 		leave_cwd(x, t, news->note);
 	if (x->call_count == 1 && t->profile->writes == ALLOWANCE_YES)
 		begin_between(x);
+	task_egress_tell_call(&x->base, t);
 	put_row(x, c);
 	answer(c, CONTAINED_ENDED, news->status, t->report->hint ? t->report->hint : "", "");
 	drop_call(x, c);
@@ -545,7 +548,7 @@ static int open_all(struct keeper *x, struct err *e)
 	x->base.spec = &x->spec;
 	x->base.at = guard_at(&x->k.guard, &x->a, x->spec.cwd);
 	x->base.at.work_tree = *tree ? tree : NULL;
-	workspace_stand(s, &x->a, x->ws, x->spec.cwd);
+	workspace_stand(s, &x->a, x->ws, *tree ? tree : x->spec.cwd);
 	x->base.id = arena_printf(&x->a, "session-%s", x->name);
 	x->base.row = json_new(&x->a, JSON_OBJECT);
 	x->base.happened = json_new(&x->a, JSON_OBJECT);
@@ -572,21 +575,6 @@ static int open_all(struct keeper *x, struct err *e)
 	return rc;
 }
 
-/* What went through the door, as a note that the next receipt binds. */
-static void note_door(struct keeper *x)
-{
-	struct json *row = x->base.row;
-	struct err e = { 0 };
-
-	if (!x->base.egress.admitted && !x->base.egress.refused)
-		return;
-	json_sets(&x->a, row, "at", text_time_iso(&x->a, x->sys->now_us(x->sys)));
-	json_sets(&x->a, row, "event", "contained_egress");
-	json_set(&x->a, row, "client", json_get(x->ticket, "client"));
-	json_set(&x->a, row, "session", json_get(x->ticket, "session"));
-	(void)ledger_note(x->sys, &x->a, x->ws->state_fd, TOOL_CALLS, row, &e);
-}
-
 static void close_all(struct keeper *x)
 {
 	struct err e = { 0 };
@@ -594,7 +582,6 @@ static void close_all(struct keeper *x)
 	session_end(&x->session);
 	/* Nobody is left who could be told of a row that is lost. */
 	(void)task_egress_close(&x->base, &e);
-	note_door(x);
 	end_between(x);
 	(void)recorder_finish(&x->k.recorder, &x->a, &e);
 	if (x->walk_due_us)

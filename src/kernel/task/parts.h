@@ -35,6 +35,8 @@ struct task_program {
 struct egress_sums {
 	int64_t admitted, refused, bytes_out, bytes_in;
 	struct sha256 rows; /* over the digests of the rows, in their order */
+	struct json *unbound; /* digests of rows that neither the receipt nor a note has; or NULL */
+	int64_t admitted_told, refused_told; /* in rows of calls, before the one that runs */
 	const char *refused_first; /* the rule that would admit the first one that was refused; or NULL */
 	const char *lost; /* why a row could not be written; or NULL */
 };
@@ -67,6 +69,7 @@ struct task {
 	const char *tmpdir; /* as the run sees it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
+	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
@@ -112,6 +115,14 @@ void task_places(struct task *t);
 const char *const *contained_environment(const struct task *t, const char *const *given);
 /* The tree that is worked in: the repository, or else the workspace. */
 const char *task_tree(const struct task *t);
+/* Lists of paths while they grow: NULL adds nothing; as an array that ends in NULL. */
+void place_add(struct arena *a, struct json *list, const char *path);
+const char *const *place_list(struct arena *a, const struct json *list);
+
+/* ---- hidden.c ---- */
+
+/* What must not be seen at all: keys, people's and the machine's credentials, homes of others. */
+const char *const *task_hidden(const struct task *t);
 
 /* ---- refusal.c ---- */
 
@@ -126,10 +137,16 @@ void task_egress_listen(struct task *t); /* t->run hears the door */
 /* The door is gone, its last rows are written, and t->happened tells what went through.  An error: a row is missing. */
 int task_egress_close(struct task *t, struct err *e);
 void task_egress_tell(struct task *t); /* into the hint */
+/* For a session of calls: what went through since the last time, into the row of the call `of` and its hint.  What is left for the
+ * end, or is too much for one row, becomes a note of its own. */
+void task_egress_tell_call(struct task *t, struct task *of);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
 void armed_note(struct task *t); /* before the run */
+/* What the session that this leaves has armed since it began is held as at its end, and t->left_behind says what that is.
+ * E_DENIED: there was something. */
+int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */

@@ -14,19 +14,12 @@
 enum { LINE_MAX_BYTES = 1024 };
 
 struct refusal {
-	const char *what; /* "write", "closed", "network" */
+	const char *what; /* "write", "fixed", "closed", "network" */
 	const char *target;
 };
 
-static bool is_in_one(const char *path, const char *const *places)
-{
-	for (; places && *places; places++)
-		if (path_is_below(path, *places))
-			return true;
-	return false;
-}
-
-static bool is_own(const struct task *t, const char *path)
+/* A directory of the run's own, or one of its layers. */
+static bool is_private(const struct task *t, const char *path)
 {
 	for (const struct sandbox_own *o = t->rules.own; o && o->at; o++)
 		if (path_is_below(path, o->at))
@@ -56,11 +49,12 @@ static bool judge_path(const struct task *t, const char *text, struct refusal *r
 {
 	const char *path = path_clean(t->a, path_join(t->a, t->spec->cwd, text));
 
-	if (is_in_one(path, t->rules.hidden))
+	if (path_is_in_one(path, t->rules.hidden))
 		*ret = (struct refusal){ "closed", path };
-	else if (is_in_one(path, t->rules.read_only))
+	else if (path_is_in_one(path, t->rules.read_only))
 		*ret = (struct refusal){ "fixed", path };
-	else if (!is_in_one(path, t->rules.write_paths) && !is_own(t, path) && is_writable_bare(t->a, path))
+	else if (!path_is_in_one(path, t->rules.write_paths) && !is_private(t, path) &&
+		is_writable_bare(t->a, path))
 		*ret = (struct refusal){ "write", path };
 	else
 		return false;
@@ -94,7 +88,7 @@ static bool find_path(const struct task *t, const char *line, struct refusal *re
 	return false;
 }
 
-/* The last word of the line that looks like a host, after the text that says why. */
+/* The first word of the line that looks like a host, after the text that says why. */
 static bool find_host(const struct task *t, const char *after, struct refusal *ret)
 {
 	char word[LINE_MAX_BYTES];

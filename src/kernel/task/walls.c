@@ -9,7 +9,6 @@
 #include "execute/egress/egress.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
-#include "model/secret.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -47,8 +46,10 @@ static bool names_secret(const char *entry)
 {
 	static const char *const parts[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE",
 		"CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "SSH_AUTH_SOCK", "COOKIE",
-		"_AUTH", "SESSION_KEY", "CONNECTION_STRING", "DATABASE_URL", "_DSN", "_PAT", "SIGNING_KEY",
+		"AUTHORIZATION", "SESSION_KEY", "CONNECTION_STRING", "DATABASE_URL", "SIGNING_KEY",
 		"ENCRYPTION_KEY" };
+	/* Only as whole words: GIT_AUTHOR_NAME and NODE_PATH are none. */
+	static const char *const words[] = { "AUTH", "DSN", "PAT", "PASS", "KEY" };
 	char name[128];
 	size_t n = strcspn(entry, "=");
 
@@ -60,7 +61,13 @@ static bool names_secret(const char *entry)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (strstr(name, parts[i]))
 			return true;
-	return text_ends(name, "_KEY") || text_eq(name, "KEY") || text_ends(name, "_PASS");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (const char *at = name; (at = strstr(at, words[i])); at++) {
+			const char *end = at + strlen(words[i]);
+			if ((at == name || at[-1] == '_') && !isalpha((unsigned char)*end))
+				return true;
+		}
+	return false;
 }
 
 /* A profile for work behind walls gets everything but what is called a credential: toolchains are steered by variables that nobody
@@ -154,29 +161,6 @@ const char *task_tree(const struct task *t)
 	return t->at.work_tree ? t->at.work_tree : t->k->ws->root;
 }
 
-static void add_path(struct arena *a, struct json *list, const char *path)
-{
-	if (path)
-		json_pushs(a, list, path);
-}
-
-static const char *const *path_list(struct arena *a, const struct json *list)
-{
-	const char **all = arena_zalloc(a, (size_t)list->n + 1, sizeof(*all));
-
-	for (size_t i = 0; i < list->n; i++)
-		all[i] = json_text(list->items[i]);
-	return all;
-}
-
-static bool is_in_one(const char *path, const char *const *places)
-{
-	for (; places && *places; places++)
-		if (path_is_below(path, *places))
-			return true;
-	return false;
-}
-
 /* What is the session's client's own, and nothing below it. */
 static bool is_own(const struct task *t, const char *path)
 {
@@ -184,57 +168,6 @@ static bool is_own(const struct task *t, const char *path)
 		if (text_eq(*p, path))
 			return true;
 	return false;
-}
-
-/* A place that the profile names, or in which the run works, stays open. */
-static bool is_open_place(const struct task *t, const char *place, const char *path)
-{
-	const struct profile *p = t->profile;
-	size_t n = strlen(place) - text_ends(place, "/");
-
-	for (size_t i = 0; i < p->secret_count; i++)
-		if (strncmp(p->secrets[i], place, n) == 0 &&
-			(!p->secrets[i][n] || text_eq(p->secrets[i] + n, "/")))
-			return true;
-	for (size_t i = 0; i < p->write_path_count; i++)
-		if (path_is_below(path_clean(t->a, path_join(t->a, t->k->ws->root, p->write_paths[i])), path))
-			return true;
-	if (t->spec->session && is_in_one(path, t->spec->session->writable))
-		return true; /* the client's own credentials */
-	return path_is_below(t->k->ws->root, path) || path_is_below(task_tree(t), path);
-}
-
-/* People's credentials, where there are any. */
-static void hide_secrets(const struct task *t, struct json *list)
-{
-	const char *home = t->k->ws->home, *place;
-
-	for (size_t i = 0; home && (place = secret_place_at(i)); i++) {
-		const char *path = path_clean(t->a, arena_printf(t->a, "%s/%s", home, place));
-		if (file_exists(t->k->sys, AT_FDCWD, path) && !is_open_place(t, place, path))
-			add_path(t->a, list, path);
-	}
-}
-
-/* ~/.helm is closed.  If the workspace itself lies in it, its secrets are closed one by one.  A run that
- * may not write has no business in the state, either. */
-static const char *const *hidden_paths(const struct task *t)
-{
-	struct arena *a = t->a;
-	struct json *list = json_new(a, JSON_ARRAY);
-	const char *home = t->k->ws->helm_home;
-
-	if (home && !path_is_below(t->k->ws->root, home)) {
-		add_path(a, list, home);
-	} else if (home) {
-		static const char *const secret[] = { "keys", "trust", "trees", "calls", "sessions" };
-		for (size_t i = 0; i < ARRAY_SIZE(secret); i++)
-			add_path(a, list, arena_printf(a, "%s/%s", home, secret[i]));
-	}
-	if (t->profile->writes != ALLOWANCE_YES)
-		add_path(a, list, t->k->ws->state_dir);
-	hide_secrets(t, list);
-	return path_list(a, list);
 }
 
 /* Where an agent works in a tree beside the workspace, the workspace itself is none of its business. */
@@ -252,20 +185,20 @@ static const char *const *writable_paths(const struct task *t)
 	struct json *list = json_new(a, JSON_ARRAY);
 
 	if (!t->rules.own)
-		add_path(a, list, t->tmp.path);
+		place_add(a, list, t->tmp.path);
 	if (t->profile->writes == ALLOWANCE_YES) {
 		if (!is_beside(t))
-			add_path(a, list, t->k->ws->root);
-		add_path(a, list, t->at.work_tree);
-		add_path(a, list, "/dev/shm");
+			place_add(a, list, t->k->ws->root);
+		place_add(a, list, t->at.work_tree);
+		place_add(a, list, "/dev/shm");
 	}
 	for (const char *const *p = t->at.allowed; p && *p && t->profile->writes == ALLOWANCE_YES; p++)
-		add_path(a, list, *p);
+		place_add(a, list, *p);
 	for (size_t i = 0; i < t->profile->write_path_count && t->profile->writes == ALLOWANCE_YES; i++)
-		add_path(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
+		place_add(a, list, path_clean(a, path_join(a, t->k->ws->root, t->profile->write_paths[i])));
 	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
-		add_path(a, list, *p);
-	return path_list(a, list);
+		place_add(a, list, *p);
+	return place_list(a, list);
 }
 
 /* The path without links, NULL when there is nothing. */
@@ -285,13 +218,13 @@ static const char *real_path(const struct task *t, const char *path)
  * link itself can be replaced: so what it leads to is listed, and the link is armed.c's. */
 static void freeze(const struct task *t, const char *const *writable, const char *path, struct json *list)
 {
-	const char *real = is_in_one(path, writable) ? real_path(t, path) : NULL;
+	const char *real = path_is_in_one(path, writable) ? real_path(t, path) : NULL;
 
 	json_each (one, list)
 		if (!real || path_is_below(real, json_text(one)))
 			return;
-	if (real && is_in_one(real, writable))
-		add_path(t->a, list, real);
+	if (real && path_is_in_one(real, writable))
+		place_add(t->a, list, real);
 }
 
 /* The directory that holds a client's settings is closed as a whole, so that no other file of settings appears in it.  One that the
@@ -435,7 +368,7 @@ static const char *const *frozen_paths(const struct task *t, const char *const *
 	const char *roots[] = { t->k->ws->root, t->at.work_tree, t->k->ws->home };
 	struct json *list = json_new(a, JSON_ARRAY);
 
-	add_path(a, list, t->k->ws->state_dir);
+	place_add(a, list, t->k->ws->state_dir);
 	for (const char *const *p = t->spec->session ? t->spec->session->closed : NULL; p && *p; p++)
 		freeze(t, writable, *p, list);
 	freeze(t, writable, arena_printf(a, "%s/references", t->k->ws->root), list);
@@ -443,7 +376,7 @@ static const char *const *frozen_paths(const struct task *t, const char *const *
 		if (roots[i])
 			freeze_armed(t, writable, roots[i], list);
 	freeze_deeper(t, writable, task_tree(t), list);
-	return path_list(a, list);
+	return place_list(a, list);
 }
 
 /* Runs in the child, as the last thing before it becomes the command. */
@@ -540,7 +473,7 @@ void task_rules(struct task *t)
 
 void task_places(struct task *t)
 {
-	t->rules.hidden = hidden_paths(t);
+	t->rules.hidden = task_hidden(t);
 	t->rules.read_only = t->profile->writes == ALLOWANCE_YES || t->spec->session
 		? frozen_paths(t, t->rules.write_paths)
 		: NULL;
