@@ -270,6 +270,7 @@ static int parse_macro(
 	if (p->now.type != TOKEN_NAME)
 		return expected(p, "a name for each element, as in list.all(x, x > 0)");
 	p->locals[p->local_n++] = p->now.text;
+	p->x->slots = p->local_n > p->x->slots ? p->local_n : p->x->slots;
 	advance(p);
 	if (expect(p, ',', "',' and an expression over the name") || parse_expression(p, &body))
 		return p->e->rc;

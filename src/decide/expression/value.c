@@ -75,6 +75,19 @@ static bool same_key(const struct value *x, const struct value *y)
 	return x->kind == y->kind && value_compare(x, y) == 0;
 }
 
+const struct json *value_member(struct machine *m, const struct json *object, struct bytes name)
+{
+	for (uint32_t i = 0; i < object->n; i++) {
+		const struct json_member *here = &object->members[i];
+		if (here->name_n == name.n && memcmp(here->name, name.p, name.n) == 0) {
+			m->cost += i / 4;
+			return here->value;
+		}
+	}
+	m->cost += object->n / 4;
+	return NULL;
+}
+
 /* The place of a key of an ordered kind; map->n when it is not there. */
 static size_t find_key(struct machine *m, const struct value *map, const struct value *key)
 {
@@ -99,9 +112,15 @@ struct value value_get(struct machine *m, const struct value *map, const struct 
 struct value value_get_text(struct machine *m, const struct value *map, const struct name *name)
 {
 	struct value key = { .kind = KIND_STRING, .text = name->text };
+
+	if (map->is_json) {
+		const struct json *member = value_member(m, map->json, name->text);
+		return member ? value_of_json(member, name->word) : value_fail(FAIL_MEMBER, name->word);
+	}
 	struct value v = value_get(m, map, &key, name->word);
 
-	if (v.kind == KIND_ERROR && v.why == FAIL_KEY)
+	/* What stands in a map that was made is no error. */
+	if (v.kind == KIND_ERROR)
 		v.why = FAIL_MEMBER;
 	return v;
 }
