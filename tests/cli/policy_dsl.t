@@ -69,6 +69,10 @@ ok "in another language" says 24 "Die Rolle 'cfo' um Zustimmung bitten." explain
 ok "a language that is not there" says 2 "there are: de, en" explain large.json --lang xx
 ok "the answer as JSON" says 24 '"approver_role": "cfo"' explain large.json --facts facts.json --json
 printf '{"subjects":[],"facts":{}}' >both.json
+explain large.json --facts facts.json --json >answer.json
+ok "which is what its schema says" exits 0 helm schema validate "$HELM_SOURCE/schemas/policy-dsl-answer.schema.json" answer.json
+explain dollars.json --facts facts.json --json >answer.json
+ok "also when it is an error" exits 0 helm schema validate "$HELM_SOURCE/schemas/policy-dsl-answer.schema.json" answer.json
 ok "facts from two places are refused" says 1 "has facts already" explain both.json --facts facts.json
 echo '[]' >small_list.json
 ok "facts that are a list" says 1 "must be an object" explain small.json --facts small_list.json
