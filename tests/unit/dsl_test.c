@@ -98,6 +98,20 @@ static void places(void **state)
 	}
 }
 
+/* A long word is cut between characters. */
+static void long_words(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct dsl_problems p;
+
+	(void)state;
+	assert_null(compile(&a,
+		arena_printf(
+			&a, "module tools { rule r { scope: node when: delta.a == \"%058dé%090d\n", 0, 0),
+		&p));
+	assert_string_equal(p.items[0].word, arena_printf(&a, "\"%058dé", 0));
+}
+
 /* One mistake for each rule, in the order of the text, and rules after it are still read. */
 static void several_mistakes(void **state)
 {
@@ -347,6 +361,29 @@ static void witness(void **state)
 	assert_int_equal(strlen(json_get_text(answer, "input_hash", "")), 71);
 }
 
+/* An answer repeats a bounded part of what was read, each thing once, and a rewrite may make the first delta. */
+static void bounded_answers(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf when;
+
+	(void)state;
+	buf_init(&when, &a);
+	for (int i = 0; i < 40; i++)
+		buf_addf(&when, "%snot has_primitive(delta.node, \"p%d\")", i ? " and " : "", i / 2);
+	const struct json *s = first(
+		judge(&a, with_when(&a, when.p), "{\"subjects\":[{\"target\":\"node\",\"value\":{}}]}"));
+	assert_int_equal(json_get(s, "missing_primitives")->n, RUN_NOTES / 2);
+	s = first(judge(&a,
+		"module tools { rule r { scope: node when: not has_tag(delta.node, \"x\") enforce: rewrite({ add_tag(\"x\") add_gate(a = snapshot.long, b = snapshot.list, c = snapshot.short) }) explain: CPI.TOOLS.FORBIDDEN.X } }",
+		arena_printf(&a,
+			"{\"subjects\":[{\"target\":\"node\",\"value\":{}}],\"snapshot\":{\"long\":\"%0300d\",\"list\":[\"%0200d\",\"%0200d\"],\"short\":[\"x\"]}}",
+			0, 0, 0)));
+	assert_true(json_eq(json_get(s, "final_delta"),
+		parse(&a,
+			"{\"add_gate\":[{\"a\":{\"ref\":\"snapshot.long\"},\"b\":{\"ref\":\"snapshot.list\"},\"c\":[\"x\"]}]}")));
+}
+
 /* The registered code beside the policy's own. */
 static void registered_codes(void **state)
 {
@@ -422,6 +459,16 @@ static void fuel(void **state)
 	for (int i = 0; i < 40; i++)
 		buf_addf(&when, "%shas_tag(delta.node, \"x\")", i ? " or " : "");
 	assert_string_equal(verdict_of(judge(&a, with_when(&a, when.p), request.p)), "DENY");
+	buf_init(&when, &a);
+	for (int i = 0; i < 40; i++)
+		buf_addf(&when, "%s\"x\"", i ? ", " : "");
+	assert_string_equal(
+		verdict_of(judge(&a,
+			arena_printf(&a,
+				"module tools { rule r { scope: node tagged [%s] when: delta.x == 1 enforce: deny explain: CPI.TOOLS.FORBIDDEN.X } }",
+				when.p),
+			request.p)),
+		"DENY");
 	static const char *const rewrites[] = {
 		"add_tag(tag = \"x\") add_tag(tag = \"y\") add_tag(tag = \"z\") add_tag(tag = \"w\")",
 		"bind_jurisdiction(\"EU\")"
@@ -442,6 +489,26 @@ static void fuel(void **state)
 		assert_string_equal(verdict_of(answer), "DENY");
 		assert_true(json_get_bool(first(answer), "error", false));
 	}
+}
+
+/* Looking through an object with many members costs, too. */
+static void fuel_of_long_objects(void **state)
+{
+	AUTO(arena_done) struct arena a = { 0 };
+	struct buf when, request;
+
+	(void)state;
+	buf_init(&when, &a);
+	for (int i = 0; i < 10; i++)
+		buf_addf(&when, "%ssnapshot.none.x == 1", i ? " or not " : "not ");
+	buf_init(&request, &a);
+	buf_adds(&request,
+		"{\"subjects\":[{\"target\":\"node\",\"value\":{}}],\"snapshot\":{\"none\":{\"x\":1}");
+	for (int i = 0; i < 100000; i++)
+		buf_addf(&request, ",\"m%d\":1", i);
+	buf_adds(&request, "}}");
+	struct json *answer = judge(&a, with_when(&a, when.p), request.p);
+	assert_non_null(strstr(json_get_text(first(answer), "error_text", ""), "more steps"));
 }
 
 /* Same input, same bytes. */
@@ -494,14 +561,14 @@ static void layout(void **state)
 	static const char given[] =
 		"// first\n\n// second\nbundle b{cpi:sha256:abababababababababababababababababababababababababababababababab}// head\n"
 		"// about data\nmodule data{// open\n//in\ntemplate t{{add_tag(tag=\"x\")//op\n//last\n}}rule a[priority=-5]{scope:node(k==\"T\" and r>=3)in[\"EU\",\"US\"]tagged\"x\"\n"
-		"  // why\n\n when:(delta.a==1 or not(delta.b==2))and not known(fact(\"k\"))enforce:rewrite({add_tag(tag=\"y\")bind_jurisdiction(\"EU\")})explain:CPI.DATA.FORBIDDEN.3DS.X,a=delta.node,5 patch:[t(),t(a=1)]}\n"
+		"  // why \t\r\n\n when:(delta.a==1 or not(delta.b==2))and not known(fact(\"k\"))enforce:rewrite({add_tag(tag=\"y\")bind_jurisdiction(\"EU\")})explain:CPI.DATA.FORBIDDEN.3DS.X,a=delta.node,scope=5 patch:[t(),t(a=1)]}\n"
 		"rule b{scope:node when:delta.a==1//one\n//two\nor delta.b==2 enforce:needs_facts([\"k\",\"j\"])explain:CPI.DATA.FORBIDDEN.X\n//end\n}}\n//bye";
 	static const char wanted[] =
 		"// first\n// second\nbundle b {\n  cpi: sha256:abababababababababababababababababababababababababababababababab\n} // head\n\n"
 		"// about data\nmodule data { // open\n  //in\n  template t {\n    add_tag(tag = \"x\") //op\n    //last\n  }\n\n"
 		"  rule a [priority = -5] {\n    scope: node(k == \"T\" and r >= 3) in [\"EU\", \"US\"] tagged \"x\"\n    // why\n"
 		"    when: (delta.a == 1 or not (delta.b == 2)) and not known(fact(\"k\"))\n    enforce: rewrite({\n      add_tag(tag = \"y\")\n"
-		"      bind_jurisdiction(\"EU\")\n    })\n    explain: CPI.DATA.FORBIDDEN.3DS.X, a = delta.node, 5\n    patch: [t(), t(a = 1)]\n  }\n\n"
+		"      bind_jurisdiction(\"EU\")\n    })\n    explain: CPI.DATA.FORBIDDEN.3DS.X, a = delta.node, scope = 5\n    patch: [t(), t(a = 1)]\n  }\n\n"
 		"  rule b {\n    scope: node\n    when: delta.a == 1 //one\n        //two\n        or delta.b == 2\n    enforce: needs_facts([\"k\", \"j\"])\n"
 		"    explain: CPI.DATA.FORBIDDEN.X\n    //end\n  }\n}\n\n//bye\n";
 	struct bytes once = dsl_format(&a, bytes_of(given)), twice = dsl_format(&a, once);
@@ -542,6 +609,11 @@ static void texts(void **state)
 		{ "{\"verdict\":\"DENY\",\"code\":\"CPI.TOOLS.FORBIDDEN.X\",\"rule\":\"tools.r\",\"target\":\"node\"}",
 			"de", "Abgelehnt. Die Regel tools.r verbietet das (CPI.TOOLS.FORBIDDEN.X)." },
 		{ "{\"verdict\":\"DENY\",\"code\":\"CPI.A.NEW_CATEGORY.X\"}", "de", "Abgelehnt." },
+		/* What the rule gives counts before what is always there. */
+		{ "{\"verdict\":\"DENY\",\"code\":\"CPI.A.FORBIDDEN.X\",\"rule\":\"a.b\",\"explain\":{\"key\":\"\",\"args\":{\"rule\":\"own\"}}}",
+			"de", "Abgelehnt. Die Regel own verbietet das (CPI.A.FORBIDDEN.X)." },
+		{ "{\"verdict\":\"DENY\",\"code\":\"CPI.A.FORBIDDEN.X\"}", "de",
+			"Abgelehnt. Die Regel {rule} verbietet das (CPI.A.FORBIDDEN.X)." },
 		{ "{\"verdict\":\"ESCALATE\",\"code\":\"A.B.NEEDS_FACTS.X\",\"rule\":\"a.b\",\"fact_requests\":[\"k\",\"j\"]}",
 			"de",
 			"Noch nicht: zuerst muss jemand etwas tun. Die Regel a.b kann nicht entscheiden, bevor mehr bekannt ist (A.B.NEEDS_FACTS.X). Herausfinden und angeben: k, j." },
@@ -772,15 +844,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(places),
+		cmocka_unit_test(long_words),
 		cmocka_unit_test(several_mistakes),
 		cmocka_unit_test(many_mistakes),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(warnings),
 		cmocka_unit_test(verifier),
 		cmocka_unit_test(witness),
+		cmocka_unit_test(bounded_answers),
 		cmocka_unit_test(registered_codes),
 		cmocka_unit_test(requests_of_another_shape),
 		cmocka_unit_test(fuel),
+		cmocka_unit_test(fuel_of_long_objects),
 		cmocka_unit_test(is_pure),
 		cmocka_unit_test(digest),
 		cmocka_unit_test(layout),

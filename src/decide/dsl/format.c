@@ -54,7 +54,7 @@ static bool has_space(const struct formatting *f, const struct dsl_token *x, con
 		return false;
 	if (is(y, "("))
 		return x->kind != TOKEN_IDENT || is_joining(x);
-	return !(is_joined && y->kind == TOKEN_IDENT && x->mark.at > 0 && f->text[x->mark.at - 1] == '.');
+	return !(is_joined && y->kind == TOKEN_IDENT && f->text[x->mark.at - (x->mark.at > 0)] == '.');
 }
 
 static void new_line(struct formatting *f, int indent)
@@ -132,7 +132,7 @@ static bool is_clause(const struct formatting *f, const struct dsl_token *t)
 /* Whether a token begins a line wherever it stands. */
 static bool begins_line(const struct formatting *f, const struct dsl_token *t)
 {
-	if (t->kind == TOKEN_END || is(t, "}"))
+	if (is(t, "}"))
 		return true;
 	if (t->kind != TOKEN_IDENT || f->parens[f->depth] > 0)
 		return false;
@@ -218,7 +218,7 @@ static void add_token(struct formatting *f, size_t i, const struct dsl_token *be
 		close_block(f, i);
 		return;
 	}
-	if (f->must_break ? !is(t, "{") || !is(before, "{") : begins_line(f, t))
+	if (f->must_break ? !is(t, "{") : begins_line(f, t)) /* a brace there is the second of two */
 		begin_line(f);
 	if (is(t, "{")) {
 		open_block(f, i, before);
