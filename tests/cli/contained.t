@@ -139,7 +139,7 @@ PY
 elsewhere_allowed() {
   terminal -- helm allow path "$scratch/victim" >/dev/null
   client "$H" "cd $scratch/victim" "python3 $PWD/evil.py loud" >"$scratch/.went" 2>&1
-  terminal -- helm allow path "$scratch/victim" --remove >/dev/null
+  terminal -- helm allow remove "$scratch/victim" >/dev/null
   rm "$scratch/victim/loud" && return 0
   cat "$scratch/.went"
   return 1

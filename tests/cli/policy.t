@@ -53,7 +53,7 @@ ok "one expression is needed" says 2 "EXPRESSION" helm policy eval
 own=$HELM_SOURCE/tests/cases/policy
 ok "our own cases of the language pass" says 0 "95 passed, 0 failed, 1 not supported" helm conform run --suite language --cases "$own"
 ok "the report is one document" is_json helm conform run --suite language --cases "$own" --json
-ok "conform list names the suite and what it reads" says 0 "language  the expression language of policies  derived/expression-cases.json, cel/cel-subset.jsonl" helm conform list
+ok "conform list names the suite and what it reads" says 0 "derived/expression-cases.json, cel/cel-subset.jsonl" helm conform list
 ok "and the families" says 0 "receipt-v5" helm conform list --json
 
 mkdir -p cases/derived cases/cel
