@@ -103,7 +103,8 @@ int run_wait(struct running *r, int64_t for_ms, const struct run_result **ret, s
 
 /* Where they ask; -1: nowhere.  The caller's from then on; after run_go(). */
 int run_take_desk(struct running *r);
-/* Of a session: when it began and which walls stand, before anything else is known. */
+/* Of a session: when it began and which walls stand, before anything else is known.  NULL: its walls could not be put up, and
+ * run_wait() says why. */
 const struct run_result *run_so_far(const struct running *r);
 
 enum { DESK_PROTOCOL = 0x48454c4d }; /* no protocol of AF_UNIX */

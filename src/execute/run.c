@@ -799,7 +799,7 @@ int run_take_desk(struct running *r)
 
 const struct run_result *run_so_far(const struct running *r)
 {
-	return &r->result;
+	return r->watch.group > 0 ? &r->result : NULL;
 }
 
 int run_go(struct running *r, struct err *e)

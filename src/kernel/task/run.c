@@ -466,6 +466,8 @@ static int begin_session(struct task *t, struct running *r, struct err *e)
 	};
 
 	t->so_far = run_so_far(r);
+	if (!t->so_far)
+		return OK; /* it has ended, and its end says why */
 	return t->spec->session->begin(t->spec->session->arg, &b, e);
 }
 

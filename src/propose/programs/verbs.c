@@ -167,7 +167,7 @@ void run_verbs_at(struct call *k, enum tag t)
 	const struct program *was = k->program;
 	struct program bare = *was;
 	bare.options = 0;
-	bare.tag = t;
+	bare.tag = (uint16_t)t;
 	k->program = &bare;
 	run_verbs(k);
 	k->program = was;
