@@ -24,6 +24,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+enum { LEAVES_AT_ONCE = 256 }; /* written together */
+
 /* One line of a file of the chain.  `chain` and `prev` are only set when the line was read as a receipt. */
 struct line {
 	off_t at, n; /* with its newline, */
@@ -64,6 +66,7 @@ struct planning {
 	size_t stand_n;
 	size_t from; /* and from which of them on it is to be done again */
 	struct file_mark heads; /* as they were read */
+	int leaves_fd; /* a nameless file with the leaves that the log will have, as lines; -1: there can be none */
 	/* The file being read. */
 	const struct log_file *file;
 	struct line *lines;
@@ -501,11 +504,34 @@ struct growing {
 	} * heads; /* in the order they were signed */
 	size_t heads_n, heads_cap, at;
 	bool fit;
+	char lines[LEAVES_AT_ONCE * LEAF_TEXT + 1]; /* on their way to the file */
+	size_t lines_n;
 };
+
+/* Without the file the leaves are made again from the receipts. */
+static void put_leaves(struct growing *g)
+{
+	struct planning *p = g->p;
+	size_t n = g->lines_n * LEAF_TEXT;
+
+	for (size_t done = 0; p->leaves_fd >= 0 && done < n;) {
+		ssize_t put = p->sys->write(p->sys, p->leaves_fd, g->lines + done, n - done);
+		if (put < 0)
+			p->leaves_fd = -1; /* whoever opened it closes it */
+		done += put < 0 ? 0 : (size_t)put;
+	}
+	g->lines_n = 0;
+}
 
 /* Adds a leaf and compares every head of that size. */
 static void grow(struct growing *g, const struct hash *leaf)
 {
+	char *line = g->lines + g->lines_n * LEAF_TEXT;
+
+	hex_encode(leaf->b, SHA256_SIZE, line);
+	line[LEAF_TEXT - 1] = '\n';
+	if (++g->lines_n == LEAVES_AT_ONCE)
+		put_leaves(g);
 	merkle_append(&g->tree, leaf);
 	for (; g->at < g->heads_n && (uint64_t)g->heads[g->at].size == g->tree.size; g->at++) {
 		struct hash root = merkle_head(&g->tree);
@@ -622,6 +648,11 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 		g.fit = g.fit && at->fit;
 	}
 	p->heads = p->cut->heads.mark;
+	off_t held = (off_t)(g.tree.size * LEAF_TEXT);
+	if (p->leaves_fd >= 0 &&
+		(p->sys->truncate(p->sys, p->leaves_fd, held) ||
+			p->sys->seek(p->sys, p->leaves_fd, held, SEEK_SET) != held))
+		p->leaves_fd = -1;
 	for (size_t i = from; rc == OK && i < p->cut->n; i++) {
 		struct stand *at = &p->stands[i];
 		at->tree = g.tree;
@@ -635,11 +666,24 @@ static int heads_fit(struct planning *p, bool *ret, struct err *e)
 				g.file = &p->plan.files[k];
 		rc = log_file_lines(p->cut, &p->cut->chain[i], grow_line, &g, e);
 	}
+	put_leaves(&g);
 	*ret = g.fit && g.at == g.heads_n && g.clock == p->plan.clock;
+	p->plan.has_leaves = rc == OK && *ret && p->leaves_fd >= 0;
+	p->plan.leaves_fd = p->leaves_fd;
+	p->plan.tree = g.tree;
 	return rc;
 }
 
 /* ---- all of it ---- */
+
+/* Nothing of a plan that was not finished is gone on with. */
+static void forget_plan(struct planning *p)
+{
+	p->plan = (struct log_plan){ 0 };
+	p->known = (struct gaps){ 0 };
+	p->session = NULL;
+	p->stand_n = 0;
+}
 
 /* Known gaps first, since a hole that is on record is no damage; then the files, oldest first; then the
  * heads, which depend on what stays.  When it was made before, only what has changed since is looked at. */
@@ -659,7 +703,9 @@ static int make_plan(struct planning *p, const struct log_report *report, struct
 		rc = heads_fit(p, &fit, e);
 	if (rc == OK)
 		settle_heads(p, report, fit);
-	p->stand_n = rc ? 0 : p->cut->n;
+	p->stand_n = p->cut->n;
+	if (rc)
+		forget_plan(p);
 	return rc;
 }
 
@@ -707,10 +753,7 @@ static int repair_locked(struct planning *p, const struct log_check_options *opt
 			return rc;
 		if (!ret->report.is_damaged)
 			return log_rebuild(p->r, p->a, e);
-		p->stand_n = 0;
-		p->plan = (struct log_plan){ 0 };
-		p->known = (struct gaps){ 0 };
-		p->session = NULL;
+		forget_plan(p);
 		rc = plan_log(p, CUT_LOCKED, &ret->report, e);
 	}
 	ret->plan = p->plan;
@@ -729,6 +772,8 @@ int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	int rc = log_check(r->sys, a, r->state_fd, trust, options, &ret->report, e);
 	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
 		return rc;
+	AUTO(close_fd) int leaves_fd = ret->report.is_damaged ? audit_open_nameless(r->sys) : -1;
+	p.leaves_fd = leaves_fd;
 	if (ret->report.is_damaged && !ret->report.has_wrong_anchors &&
 		plan_log(&p, CUT_MOMENT, &ret->report, &(struct err){ 0 }) == OK && !apply &&
 		has_work(&p.plan)) {

@@ -220,7 +220,7 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 
 /* O_NOFOLLOW and O_NONBLOCK: a symlink or a pipe under these names must neither lead us elsewhere nor block
  * us. */
-static int open_files(struct recorder *r, struct err *e)
+int chain_open(struct recorder *r, struct err *e)
 {
 	static const int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	struct sys *s = r->sys;
@@ -292,7 +292,7 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 
 	if (chain_is_unchanged(r))
 		return OK;
-	int rc = open_files(r, e);
+	int rc = chain_open(r, e);
 	if (rc == OK)
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK) {

@@ -25,6 +25,7 @@ void chain_step(struct chain_end *at, const struct hash *chain);
 /* chain.c.  Under the lock: open the files and know where the chain ends, from the edge file where that is
  * current, else from the receipts themselves. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
+int chain_open(struct recorder *r, struct err *e); /* only the files, and the mark of receipts.jsonl */
 /* The chain ends where r->at says. */
 bool chain_is_unchanged(struct recorder *r);
 /* Receipts that are written and not yet known to be on disk. */

@@ -275,6 +275,11 @@ struct log_plan {
 		clock; /* of the last receipt that stays, its chain hash, and the chain's name; "" when none does */
 	struct hash last;
 	const char *chain_id;
+	/* The leaves of all receipts up to there, those of lost ones included, as lines of log/leaves in a file, and their tree: then the
+	 * chain need not be followed again to make them. */
+	bool has_leaves;
+	int leaves_fd;
+	struct merkle tree;
 };
 /* Take out what is no receipt, and sign a seam at the end of the chain that tells of it.  No receipt that is kept is touched: files
  * are made anew and renamed.  What is taken out lies beside them.  Killed half way, the next writer completes it. */

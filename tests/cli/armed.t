@@ -71,6 +71,15 @@ ok "a submodule of a submodule" held .git/modules/a/modules/b/config \
 rm -rf .git/modules
 ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
 rm -rf .git/worktrees
+todo=.git/rebase-merge/git-rebase-todo
+ok "commands that a rebase would run when it goes on" held $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 x\n  x touch pwned\n' >$todo"
+ok "a rebase without commands is ordinary work" stays $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 exec is a word here\nbreak\n' >$todo"
+printf 'exec make\npick 1234567 x\n' >$todo
+ok "nor are those that were there before anything new" stays $todo "printf 'exec make\n' >$todo"
+ok "others in their place are put back" unchanged $todo "printf 'exec make evil\n' >$todo"
+rm -rf .git/rebase-merge
+ok "of a further work tree, too" held .git/worktrees/w/rebase-merge/git-rebase-todo "mkdir -p .git/worktrees/w/rebase-merge; echo 'exec x' >.git/worktrees/w/rebase-merge/git-rebase-todo"
+ok "a further work tree that leads to another configuration" held .git/worktrees/w/commondir "mkdir -p .git/worktrees/w; echo ../../../alt >.git/worktrees/w/commondir"
 ok "one that starts nothing is ordinary work" stays .git/worktrees/w/config.worktree \
   "mkdir -p .git/worktrees/w; git config -f .git/worktrees/w/config.worktree core.sparseCheckout true"
 rm -rf .git/worktrees

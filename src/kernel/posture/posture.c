@@ -463,7 +463,7 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 		return &m->p;
 	posture_read(s, &m->a, ws, &m->p);
 	m->at = at;
-	m->read_us = now;
+	m->read_us = s->mono_us(s); /* of a long chain, reading alone takes longer than that */
 	m->is_there = true;
 	return &m->p;
 }
