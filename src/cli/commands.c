@@ -512,7 +512,7 @@ static const struct cmd row_signer_status = { KNOWN(signer_status), "", 0, 0,
 
 static const struct cmd row_signer_use = { KNOWN(signer_use), "SOCKET KEY", 2, 2,
 	"let a signer sign what this user records",
-	"In a helm home that has no key yet.  KEY is the signer's public key: 'helm key export', run by the signer's user.  "
+	"In a helm home that has no key yet, or when the signer has another one than before.  KEY is the signer's public key: 'helm key export', run by the signer's user.  "
 	"From then on the secret is nowhere in this user's reach; when the signer is away, nothing is recorded, and so nothing is allowed.",
 	NULL, NULL, 0, cmd_signer_use };
 

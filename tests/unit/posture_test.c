@@ -419,6 +419,56 @@ static const struct profile *workspace_edit(void)
 	return profiles_find(&all, "workspace_edit");
 }
 
+/* Whatever a tree would loosen is said to the person who accepts it, each thing in a sentence of its own. */
+static void what_becomes_possible_is_said(void **state)
+{
+	static const char looser[] =
+		"{\"profiles\": {\"risky_edit\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": true, \"network_allowed\": \"by-name\", \"network\": \"named\", "
+		"\"egress\": [\"example.org\"], \"secrets\": [\".netrc\"], \"requires\": [\"files\"], "
+		"\"destructive\": \"checkpoint\", \"write_paths\": [\"/srv\"]}, "
+		"\"workspace_edit\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": true, \"network_allowed\": false, \"network\": \"loopback\"}, "
+		"\"inspect_local\": {\"backend\": \"local\", \"checkpoint\": \"never\", "
+		"\"writes_allowed\": true, \"network_allowed\": false, \"network\": \"loopback\"}, "
+		"\"mine\": {\"backend\": \"local\", \"checkpoint\": \"never\", \"writes_allowed\": false, "
+		"\"network_allowed\": false}}}";
+	static const char *const sentences[] = {
+		"risky_edit: may write below /srv",
+		"risky_edit: no checkpoint is made first any more",
+		"risky_edit: may use the network",
+		"risky_edit: may reach example.org",
+		"risky_edit: may read ~/.netrc",
+		"risky_edit: runs also where the kernel cannot put up its walls",
+		"risky_edit: what destroys files is saved first and then runs without a question",
+		"inspect_local: may change files of the workspace",
+		"inspect_local: may reach services on this machine",
+		"mine: is a new profile",
+		"mine: broad_shell after a question",
+		"develop: is gone",
+	};
+	struct json *offer;
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	write_at(arena_printf(&x.request, "%s/references/execution_profiles.json", x.ws->root), looser,
+		sizeof(looser) - 1);
+	assert_int_equal(accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e), OK);
+	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++) {
+		bool is_said = false;
+		json_each (one, json_get(offer, "becomes_possible"))
+			is_said |= text_eq(json_text(one), sentences[i]);
+		if (!is_said)
+			fail_msg("it is not said: %s", sentences[i]);
+	}
+	/* What cannot be understood is not offered. */
+	write_at(arena_printf(&x.request, "%s/references/checkpoint_policy.json", x.ws->root), "{", 1);
+	assert_int_equal(accepted_offer(&x.f.sys, &x.request, x.ws, &offer, &e), E_INPUT);
+	assert_string_equal(e.code, "ACCEPT_INVALID");
+	kernel_fixture_done(&x);
+}
+
 static void accepted_bytes_hold(void **state)
 {
 	struct json *offer, *receipt;
@@ -494,6 +544,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_is_not_forgotten),
 		cmocka_unit_test(seen_also_when_it_comes_while_reading),
 		cmocka_unit_test(the_first_act_while_reading),
+		cmocka_unit_test(what_becomes_possible_is_said),
 		cmocka_unit_test(accepted_bytes_hold),
 		cmocka_unit_test(a_long_chain_is_not_held),
 	};
