@@ -115,4 +115,20 @@ int replay_compare(
 int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
 	struct json **ret_report, struct err *e);
 
+/* A suite is a set of cases in its publisher's own layout below DIR (docs/formats/conform-cases.md).  The report is the same, with
+ * `suite`, and `absent`: the files that were not there.  E_USAGE for a name that is none. */
+struct conform_place;
+struct conform_tally;
+struct conform_suite {
+	const char *name;
+	const char *reads; /* files below the folder */
+	const char *what; /* it is about */
+	int (*fn)(struct conform_place *p, struct conform_tally *t, struct err *e);
+};
+int conform_run_suite(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *suite,
+	struct json **ret_report, struct err *e);
+/* For lists: the i-th suite, the i-th family of cases.jsonl; NULL behind the last. */
+const struct conform_suite *conform_suite_at(size_t i);
+const char *conform_family_at(size_t i);
+
 #endif

@@ -1,10 +1,14 @@
 /* repair.c — which bytes of a damaged log are no receipts, and what to sign about it.
  *
- * The log is looked at and repaired under one lock, so nobody writes in between.  Every line of every file
+ * Every line of every file
  * of the chain is asked alone whether it is a receipt that verifies.  Those that do are put in the order
  * of their clocks, and whatever lies between two that do not follow each other is a gap.  What stays out:
  * lines that are no receipt or do not verify, second copies, receipts of another chain, and of two that
  * claim the same place the one that nothing continues.
+ *
+ * That takes minutes where there are millions of lines, and whoever wants to record something would wait.  So the plan is made beside
+ * writers, from the log at one moment; what it was before each file is kept.  Then, under the lock, it is made again from the first
+ * file on that is not the same any more, which is usually none, or the newest one.
  *
  * A receipt that verifies is also found where a stray byte stands before it, or where two stand on one line because
  * the newline between them was lost: a line that is none is searched for receipts inside.
@@ -20,6 +24,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+enum { LEAVES_AT_ONCE = 256 }; /* written together */
+
 /* One line of a file of the chain.  `chain` and `prev` are only set when the line was read as a receipt. */
 struct line {
 	off_t at, n; /* with its newline, */
@@ -28,6 +34,21 @@ struct line {
 	struct hash chain, prev;
 	bool is_good; /* a receipt, unchanged */
 	bool is_trusted, is_kept;
+};
+
+/* The plan as it was before a file, and the tree that the receipts up to there will have. */
+struct stand {
+	const char *name;
+	struct file_mark mark;
+	uint64_t clock;
+	struct hash last;
+	size_t files, gaps;
+	const char *session;
+	struct merkle tree;
+	uint64_t tree_clock;
+	struct hash tree_last;
+	size_t heads; /* compared so far */
+	bool fit;
 };
 
 /* The plan in the making.  plan.clock and plan.last are those of the last receipt that was kept, over all
@@ -41,6 +62,11 @@ struct planning {
 	const struct log_cut *cut;
 	struct log_plan plan;
 	const char *session;
+	struct stand *stands; /* one for each file that was planned for, */
+	size_t stand_n;
+	size_t from; /* and from which of them on it is to be done again */
+	struct file_mark heads; /* as they were read */
+	int leaves_fd; /* a nameless file with the leaves that the log will have, as lines; -1: there can be none */
 	/* The file being read. */
 	const struct log_file *file;
 	struct line *lines;
@@ -327,23 +353,39 @@ static int by_place(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Lines that stand next to each other, in the order given, are one run of bytes. */
-static struct log_run *runs_of(struct planning *p, const struct line *v, size_t n, bool kept, size_t *ret_n)
+/* Lines that stand next to each other, in the order given, are one run of bytes.  Counted first: of a sound file with thousands of lines
+ * one run is kept. */
+static size_t put_runs(const struct line *v, size_t n, bool kept, struct log_run *runs)
 {
-	struct log_run *runs = arena_zalloc(p->a, 2 * n + 1, sizeof(*runs));
+	struct log_run last = { 0, 0 };
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].is_kept != kept)
 			continue;
-		if (count && runs[count - 1].at + runs[count - 1].n == v[i].at)
-			runs[count - 1].n += v[i].n;
-		else
-			runs[count++] = (struct log_run){ v[i].at, v[i].n };
-		if (kept && v[i].newline)
-			runs[count++] = (struct log_run){ v[i].newline, 1 };
+		if (count && last.at + last.n == v[i].at)
+			last.n += v[i].n;
+		else {
+			last = (struct log_run){ v[i].at, v[i].n };
+			count++;
+		}
+		if (runs)
+			runs[count - 1] = last;
+		if (!kept || !v[i].newline)
+			continue;
+		last = (struct log_run){ v[i].newline, 1 };
+		if (runs)
+			runs[count] = last;
+		count++;
 	}
-	*ret_n = count;
+	return count;
+}
+
+static struct log_run *runs_of(struct planning *p, const struct line *v, size_t n, bool kept, size_t *ret_n)
+{
+	struct log_run *runs = arena_zalloc(p->a, put_runs(v, n, kept, NULL) + 1, sizeof(*runs));
+
+	*ret_n = put_runs(v, n, kept, runs);
 	return runs;
 }
 
@@ -373,14 +415,61 @@ static int plan_file(struct planning *p, const struct log_file *f, struct err *e
 	return OK;
 }
 
+/* The first file that is another one than it was when it was planned for. */
+static size_t first_changed(const struct planning *p)
+{
+	size_t i = 0;
+
+	for (; i < p->stand_n && i < p->cut->n; i++) {
+		const struct file_mark *x = &p->stands[i].mark, *y = &p->cut->chain[i].mark;
+		if (!text_eq(p->stands[i].name, p->cut->chain[i].name) || memcmp(x, y, sizeof(*x)) != 0)
+			break;
+	}
+	return i;
+}
+
+/* Back to what the plan was before the first file that is not the same, at least before the newest, and room for the files that are
+ * there now. */
+static void go_back(struct planning *p)
+{
+	struct log_mend *files = arena_zalloc(p->a, p->cut->n + 1, sizeof(*files));
+	struct stand *stands = arena_zalloc(p->a, p->cut->n + 1, sizeof(*stands));
+
+	p->from = first_changed(p);
+	if (p->from && p->from == p->stand_n)
+		p->from--;
+	if (p->from < p->stand_n) {
+		const struct stand *at = &p->stands[p->from];
+		p->plan.clock = at->clock;
+		p->plan.last = at->last;
+		p->plan.n = at->files;
+		p->plan.gaps.n = at->gaps;
+		p->session = at->session;
+	}
+	if (p->plan.n)
+		memcpy(files, p->plan.files, p->plan.n * sizeof(*files));
+	if (p->stand_n) /* also the one before which it goes on */
+		memcpy(stands, p->stands, (p->from + 1) * sizeof(*stands));
+	p->plan.files = files;
+	p->stands = stands;
+}
+
 /* Files in the order of the chain, since each continues the one before. */
 static int plan_files(struct planning *p, struct err *e)
 {
 	int rc = OK;
 
-	p->plan.files = arena_zalloc(p->a, p->cut->n + 1, sizeof(*p->plan.files));
-	for (size_t i = 0; rc == OK && i < p->cut->n; i++)
+	for (size_t i = p->from; rc == OK && i < p->cut->n; i++) {
+		struct stand *at = &p->stands[i];
+		at->name = p->cut->chain[i].name;
+		at->mark = p->cut->chain[i].mark;
+		at->clock = p->plan.clock;
+		at->last = p->plan.last;
+		at->files = p->plan.n;
+		at->gaps = p->plan.gaps.n;
+		at->session = p->session;
 		rc = plan_file(p, &p->cut->chain[i], e);
+	}
 	p->plan.chain_id = p->session && p->plan.clock ? p->session : "";
 	return rc;
 }
@@ -408,22 +497,45 @@ struct growing {
 	struct merkle tree;
 	uint64_t clock;
 	struct hash last;
-	struct json *heads; /* in the order they were signed */
-	uint32_t at;
+	struct said_head {
+		int64_t size;
+		struct hash root;
+		bool has_root;
+	} * heads; /* in the order they were signed */
+	size_t heads_n, heads_cap, at;
 	bool fit;
+	char lines[LEAVES_AT_ONCE * LEAF_TEXT + 1]; /* on their way to the file */
+	size_t lines_n;
 };
+
+/* Without the file the leaves are made again from the receipts. */
+static void put_leaves(struct growing *g)
+{
+	struct planning *p = g->p;
+	size_t n = g->lines_n * LEAF_TEXT;
+
+	for (size_t done = 0; p->leaves_fd >= 0 && done < n;) {
+		ssize_t put = p->sys->write(p->sys, p->leaves_fd, g->lines + done, n - done);
+		if (put < 0)
+			p->leaves_fd = -1; /* whoever opened it closes it */
+		done += put < 0 ? 0 : (size_t)put;
+	}
+	g->lines_n = 0;
+}
 
 /* Adds a leaf and compares every head of that size. */
 static void grow(struct growing *g, const struct hash *leaf)
 {
+	char *line = g->lines + g->lines_n * LEAF_TEXT;
+
+	hex_encode(leaf->b, SHA256_SIZE, line);
+	line[LEAF_TEXT - 1] = '\n';
+	if (++g->lines_n == LEAVES_AT_ONCE)
+		put_leaves(g);
 	merkle_append(&g->tree, leaf);
-	while (g->at < g->heads->n &&
-		(uint64_t)json_get_int(g->heads->items[g->at], "tree_size", -1) == g->tree.size) {
-		struct hash root = merkle_head(&g->tree), said;
-		g->fit = g->fit &&
-			hash_from_hex(json_get_text(g->heads->items[g->at], "root_hash", ""), &said) &&
-			hash_eq(&root, &said);
-		g->at++;
+	for (; g->at < g->heads_n && (uint64_t)g->heads[g->at].size == g->tree.size; g->at++) {
+		struct hash root = merkle_head(&g->tree);
+		g->fit = g->fit && g->heads[g->at].has_root && hash_eq(&root, &g->heads[g->at].root);
 	}
 }
 
@@ -489,68 +601,131 @@ static int grow_line(
 static int take_head(
 	void *arg, off_t offset, uint64_t number, struct bytes text, bool is_whole, struct err *e)
 {
+	AUTO(arena_done) struct arena scratch = { 0 };
 	struct growing *g = arg;
 	struct json *head;
 
 	(void)offset;
 	(void)number;
 	(void)e;
-	if (is_whole && json_parse(g->p->a, text, HEADS, NULL, &head, NULL) == OK)
-		json_push(g->p->a, g->heads, head);
-	else
+	if (!is_whole || json_parse(&scratch, text, HEADS, NULL, &head, NULL)) {
 		g->fit = g->fit && !is_whole;
+		return OK;
+	}
+	if (g->heads_n == g->heads_cap) {
+		size_t cap = g->heads_cap ? 2 * g->heads_cap : 256, size = sizeof(*g->heads);
+		g->heads = arena_grow(g->p->a, g->heads, g->heads_cap * size, cap * size);
+		g->heads_cap = cap;
+	}
+	struct said_head *to = &g->heads[g->heads_n++];
+	to->size = json_get_int(head, "tree_size", -1);
+	to->has_root = hash_from_hex(json_get_text(head, "root_hash", ""), &to->root);
 	return OK;
+}
+
+/* The heads that were compared before are still those, when their file only grew. */
+static bool are_heads_kept(const struct planning *p)
+{
+	const struct file_mark *was = &p->heads, *now = &p->cut->heads.mark;
+
+	return was->dev == now->dev && was->ino == now->ino && was->size_bytes <= now->size_bytes;
 }
 
 /* True when every stored head is reached and has the root of the repaired tree.  Judged only where lines
  * stay in their order: after a reordering the heads do not fit, and are signed anew. */
 static int heads_fit(struct planning *p, bool *ret, struct err *e)
 {
-	struct growing g = { .p = p, .heads = json_new(p->a, JSON_ARRAY), .fit = true };
+	struct growing g = { .p = p, .fit = true };
+	size_t from = are_heads_kept(p) ? p->from : 0;
 	int rc = log_file_lines(p->cut, &p->cut->heads, take_head, &g, e);
 
-	for (size_t i = 0; rc == OK && i < p->cut->n; i++) {
+	if (from) {
+		const struct stand *at = &p->stands[from];
+		g.tree = at->tree;
+		g.clock = at->tree_clock;
+		g.last = at->tree_last;
+		g.at = at->heads;
+		g.fit = g.fit && at->fit;
+	}
+	p->heads = p->cut->heads.mark;
+	off_t held = (off_t)(g.tree.size * LEAF_TEXT);
+	if (p->leaves_fd >= 0 &&
+		(p->sys->truncate(p->sys, p->leaves_fd, held) ||
+			p->sys->seek(p->sys, p->leaves_fd, held, SEEK_SET) != held))
+		p->leaves_fd = -1;
+	for (size_t i = from; rc == OK && i < p->cut->n; i++) {
+		struct stand *at = &p->stands[i];
+		at->tree = g.tree;
+		at->tree_clock = g.clock;
+		at->tree_last = g.last;
+		at->heads = g.at;
+		at->fit = g.fit;
 		g.file = NULL;
 		for (size_t k = 0; k < p->plan.n; k++)
 			if (text_eq(p->plan.files[k].file, p->cut->chain[i].name))
 				g.file = &p->plan.files[k];
 		rc = log_file_lines(p->cut, &p->cut->chain[i], grow_line, &g, e);
 	}
-	*ret = g.fit && g.at == g.heads->n && g.clock == p->plan.clock;
+	put_leaves(&g);
+	*ret = g.fit && g.at == g.heads_n && g.clock == p->plan.clock;
+	p->plan.has_leaves = rc == OK && *ret && p->leaves_fd >= 0;
+	p->plan.leaves_fd = p->leaves_fd;
+	p->plan.tree = g.tree;
 	return rc;
 }
 
 /* ---- all of it ---- */
 
+/* Nothing of a plan that was not finished is gone on with. */
+static void forget_plan(struct planning *p)
+{
+	p->plan = (struct log_plan){ 0 };
+	p->known = (struct gaps){ 0 };
+	p->session = NULL;
+	p->stand_n = 0;
+}
+
 /* Known gaps first, since a hole that is on record is no damage; then the files, oldest first; then the
- * heads, which depend on what stays. */
+ * heads, which depend on what stays.  When it was made before, only what has changed since is looked at. */
 static int make_plan(struct planning *p, const struct log_report *report, struct err *e)
 {
 	bool fit = false;
 	int rc;
 
 	p->plan.why = report->why;
-	audit_seams(p->cut, p->a, &p->trust, &p->known, NULL);
+	go_back(p);
+	struct log_cut rest = *p->cut;
+	rest.chain += p->from;
+	rest.n -= p->from;
+	audit_seams(&rest, p->a, &p->trust, &p->known, NULL);
 	rc = plan_files(p, e);
 	if (rc == OK)
 		rc = heads_fit(p, &fit, e);
 	if (rc == OK)
 		settle_heads(p, report, fit);
+	p->stand_n = p->cut->n;
+	if (rc)
+		forget_plan(p);
 	return rc;
 }
 
-/* Under the lock: what is to be done about the log as it is now, for the reasons in the report. */
-static int plan_locked(struct recorder *r, struct arena *a, const struct trust *trust,
-	const struct log_report *report, struct log_plan *ret, struct err *e)
+static bool is_planned(const struct planning *p)
+{
+	return p->stand_n && p->stand_n == p->cut->n && first_changed(p) == p->cut->n &&
+		memcmp(&p->heads, &p->cut->heads.mark, sizeof(p->heads)) == 0;
+}
+
+/* What is to be done about the log as it is now, for the reasons in the report. */
+static int plan_log(struct planning *p, enum cut_lock lock, const struct log_report *report, struct err *e)
 {
 	AUTO(log_cut_close)
 	struct log_cut cut = { .lock_fd = -1, .leaves = { .fd = -1 }, .heads = { .fd = -1 } };
-	struct planning p = { .sys = r->sys, .a = a, .r = r, .trust = *trust, .cut = &cut };
-	int rc = log_cut_take(r->sys, a, r->state_fd, CUT_LOCKED, &cut, e);
+	int rc = log_cut_take(p->r->sys, p->a, p->r->state_fd, lock, &cut, e);
 
-	if (rc == OK)
-		rc = make_plan(&p, report, e);
-	*ret = p.plan;
+	p->cut = &cut;
+	if (rc == OK && !is_planned(p))
+		rc = make_plan(p, report, e);
+	p->cut = NULL;
 	return rc;
 }
 
@@ -562,43 +737,55 @@ static bool has_work(const struct log_plan *plan)
 /* The report was made beside writers.  The plan judges every line again, so when it finds work, that is what counts.  Where a plan shows
  * nothing (anchors, a log that was cut, or somebody else was faster) the check is made again under the same lock.  Wrong
  * leaves alone can be made again from the receipts and need no plan. */
-static int repair_locked(struct recorder *r, struct arena *a, const struct trust *trust,
-	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
+static int repair_locked(struct planning *p, const struct log_check_options *options, bool apply,
+	struct log_repaired *ret, struct err *e)
 {
 	bool is_current, is_sure = ret->report.is_damaged && !ret->report.has_wrong_anchors;
-	int rc = is_sure ? plan_locked(r, a, trust, &ret->report, &ret->plan, e) : OK;
+	int rc = is_sure ? plan_log(p, CUT_LOCKED, &ret->report, e) : OK;
 
 	if (rc)
 		return rc;
-	if (!is_sure || !has_work(&ret->plan)) {
+	if (!is_sure || !has_work(&p->plan)) {
 		ret->report = (struct log_report){ 0 };
-		rc = log_check_cut(
-			r->sys, a, r->state_fd, CUT_LOCKED, trust, options, &ret->report, &is_current, e);
+		rc = log_check_cut(p->r->sys, p->a, p->r->state_fd, CUT_LOCKED, &p->trust, options,
+			&ret->report, &is_current, e);
 		if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
 			return rc;
 		if (!ret->report.is_damaged)
-			return log_rebuild(r, a, e);
-		rc = plan_locked(r, a, trust, &ret->report, &ret->plan, e);
+			return log_rebuild(p->r, p->a, e);
+		forget_plan(p);
+		rc = plan_log(p, CUT_LOCKED, &ret->report, e);
 	}
-	return rc || !apply ? rc : log_repair(r, a, &ret->plan, &ret->seam, e);
+	ret->plan = p->plan;
+	return rc || !apply ? rc : log_repair(p->r, p->a, &p->plan, &ret->seam, e);
 }
 
 /* A log is looked at beside its writers, who would wait for as long as verifying all of it takes.  When only leaves are wrong they are made
  * again under the lock, without a second look: who makes them follows the chain, and refuses where anything else is wrong by then.
- * Real damage is planned for under the lock. */
+ * Real damage is planned for beside them, too; a plan that is only to be shown needs no lock at all. */
 int audit_repair(struct recorder *r, struct arena *a, const struct trust *trust,
 	const struct log_check_options *options, bool apply, struct log_repaired *ret, struct err *e)
 {
+	struct planning p = { .sys = r->sys, .a = a, .r = r, .trust = *trust };
+
 	*ret = (struct log_repaired){ 0 };
 	int rc = log_check(r->sys, a, r->state_fd, trust, options, &ret->report, e);
 	if (rc || (!ret->report.is_damaged && !(ret->report.has_wrong_leaves && apply)))
 		return rc;
+	AUTO(close_fd) int leaves_fd = ret->report.is_damaged ? audit_open_nameless(r->sys) : -1;
+	p.leaves_fd = leaves_fd;
+	if (ret->report.is_damaged && !ret->report.has_wrong_anchors &&
+		plan_log(&p, CUT_MOMENT, &ret->report, &(struct err){ 0 }) == OK && !apply &&
+		has_work(&p.plan)) {
+		ret->plan = p.plan;
+		return OK;
+	}
 	rc = recorder_lock(r, e);
 	if (rc)
 		return rc;
 	rc = ret->report.is_damaged ? E_CORRUPT : log_rebuild(r, a, e);
 	if (rc == E_CORRUPT)
-		rc = repair_locked(r, a, trust, options, apply, ret, e);
+		rc = repair_locked(&p, options, apply, ret, e);
 	recorder_unlock(r);
 	return rc;
 }

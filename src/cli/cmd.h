@@ -18,6 +18,17 @@ int cmd_schema_validate(struct cli *r, struct err *e);
 /* cmd_conform.c */
 extern const struct opt conform_run_opts[];
 int cmd_conform_run(struct cli *r, struct err *e);
+int cmd_conform_list(struct cli *r, struct err *e);
+
+/* cmd_policy.c */
+extern const struct opt policy_eval_opts[];
+int cmd_policy_eval(struct cli *r, struct err *e);
+
+/* cmd_policy_dsl.c */
+extern const struct opt policy_lint_opts[], policy_explain_opts[], policy_fmt_opts[];
+int cmd_policy_lint(struct cli *r, struct err *e);
+int cmd_policy_explain(struct cli *r, struct err *e);
+int cmd_policy_fmt(struct cli *r, struct err *e);
 
 /* cmd_egress.c, cmd_egress_suggest.c */
 extern const struct opt egress_list_opts[], egress_check_opts[];
@@ -137,6 +148,7 @@ int cmd_run(struct cli *r, struct err *e);
 /* cmd_agent.c */
 extern const struct opt agent_opts[], agent_list_opts[];
 int cmd_agent(struct cli *r, struct err *e);
+int cmd_agent_attach(struct cli *r, struct err *e);
 int cmd_agent_list(struct cli *r, struct err *e);
 int cmd_agent_report(struct cli *r, struct err *e);
 int cmd_agent_stop(struct cli *r, struct err *e);

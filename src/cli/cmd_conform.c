@@ -8,7 +8,10 @@
 #include <fcntl.h>
 
 const struct opt conform_run_opts[] = {
-	{ "cases", OPT_VALUE, "DIR", "directory with a cases.jsonl", NULL, true },
+	{ "cases", OPT_VALUE, "DIR", "directory with a cases.jsonl, or with the files of the suite", NULL,
+		true },
+	{ "suite", OPT_VALUE, "NAME", "run this suite instead of cases.jsonl ('helm conform list')", NULL,
+		false },
 	{ "family", OPT_VALUE, "NAME", "only cases of this family", NULL, false },
 	{ 0 },
 };
@@ -49,12 +52,46 @@ static void show_failures(struct cli *r, const struct json *report)
 	}
 }
 
+/* What is there to run: suites, and families of cases.jsonl. */
+int cmd_conform_list(struct cli *r, struct err *e)
+{
+	struct json *doc = json_new(r->a, JSON_OBJECT), *suites = json_new(r->a, JSON_ARRAY);
+	struct json *known = json_new(r->a, JSON_ARRAY);
+	const struct conform_suite *s;
+	const char *family;
+
+	(void)e;
+	for (size_t i = 0; (s = conform_suite_at(i)); i++) {
+		struct json *row = json_new(r->a, JSON_OBJECT);
+		json_sets(r->a, row, "suite", s->name);
+		json_sets(r->a, row, "about", s->what);
+		json_sets(r->a, row, "reads", s->reads);
+		json_push(r->a, suites, row);
+	}
+	for (size_t i = 0; (family = conform_family_at(i)); i++)
+		json_pushs(r->a, known, family);
+	json_set(r->a, doc, "suites", suites);
+	json_set(r->a, doc, "families", known);
+	out_result(r, doc);
+	return OK;
+}
+
+static int run(struct cli *r, struct json **ret_report, struct err *e)
+{
+	const char *dir = opt_text(r, "cases", NULL), *suite = opt_text(r, "suite", NULL);
+	const char *family = opt_text(r, "family", NULL);
+
+	if (suite && family)
+		return err_set(e, E_USAGE, "USAGE", "--family is for cases.jsonl; leave it out with --suite");
+	return suite ? conform_run_suite(r->sys, r->a, AT_FDCWD, dir, suite, ret_report, e)
+		     : conform_run(r->sys, r->a, AT_FDCWD, dir, family, ret_report, e);
+}
+
 int cmd_conform_run(struct cli *r, struct err *e)
 {
 	struct json *report;
 
-	if (conform_run(r->sys, r->a, AT_FDCWD, opt_text(r, "cases", NULL), opt_text(r, "family", NULL),
-		    &report, e))
+	if (run(r, &report, e))
 		return e->rc;
 	int64_t passed = json_get_int(report, "passed", 0), failed = json_get_int(report, "failed", 0);
 	int64_t unknown = json_get_int(report, "not_supported", 0);
@@ -63,6 +100,8 @@ int cmd_conform_run(struct cli *r, struct err *e)
 	} else {
 		show_failures(r, report);
 		show_families(r, report);
+		json_each (name, json_get(report, "absent"))
+			out(r, "not there: %s\n", text_safe(r->a, name->text, name->n, false));
 		out(r, "%lld passed, %lld failed, %lld not supported\n", (long long)passed, (long long)failed,
 			(long long)unknown);
 	}

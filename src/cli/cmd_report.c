@@ -3,6 +3,7 @@
  * observe/ makes the document; this file adds whether the record behind it is whole, and prints it in one
  * of the forms. What is written for others goes through observe_make_public() with --public, before any
  * form is made of it, so no form can forget it. */
+#include "cli/cmd_report.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -15,10 +16,19 @@
 #include <string.h>
 
 /* Beyond this many receipts the record is not checked on the way: `helm log check` does that, with progress. */
-enum { CHECK_LIMIT = 100000, ANSWERS = 1000 };
+enum {
+	CHECK_LIMIT = 100000,
+	ANSWERS = 1000,
+	DEFAULT_LIMIT = 20,
+	PAGE_LINES = 58,
+	PAGE_COLUMNS = 100,
+	NAME_COLUMNS = 44
+};
 
 const struct opt report_opts[] = {
-	{ "limit", OPT_INT, "N", "how many of each list (default 20, 0 all)", NULL, false },
+	{ "limit", OPT_INT, "N",
+		"how many of each list (0 all; without it the text is one page, and other forms have 20)",
+		NULL, false },
 	{ "format", OPT_VALUE, "FORMAT", "how to print it (default text)", "text|json|markdown|html", false },
 	{ "out", OPT_VALUE, "FILE", "write it there", NULL, false },
 	{ "public", OPT_FLAG, NULL, "without local paths and output", NULL, false },
@@ -56,6 +66,10 @@ static const char *cell(struct cli *r, const struct json *row, const char *name)
 
 	if (text_eq(name, "verdict"))
 		return answer_word(r, row);
+	if (text_eq(name, "became") && json_get_text(row, "answered_by", NULL) &&
+		!strstr(json_get_text(row, name, ""), "in the client"))
+		return arena_printf(
+			r->a, "%s (%s)", safe_member(r, row, name), safe_member(r, row, "answered_by"));
 	if (text_eq(name, "became") && !json_get(row, name))
 		name = "outcome";
 	if (text_eq(name, "session") && json_get_bool(row, "self_test", false))
@@ -67,28 +81,56 @@ static const char *cell(struct cli *r, const struct json *row, const char *name)
 	return safe_member(r, row, name);
 }
 
-/* A table of some members of each row of a list, and how many there are when not all are shown. Nothing at
- * all when there are no rows. */
-static void section(struct cli *r, const char *title, const struct json *doc, const char *list,
-	const char *const *heads, const char *const *members, enum paint first)
+/* The last column gets what the others leave of the page, or a line of its own (out_table_end()). */
+static size_t room_for_last(const struct page *p, const char *const *cells, size_t columns, size_t rows)
 {
-	const struct json *rows = json_get(doc, list);
-	const char *cut = observe_cut(r->a, doc, list);
-	size_t columns = 0;
+	size_t used = 0;
+
+	for (size_t i = 0; i + 1 < columns; i++) {
+		size_t widest = 0;
+		for (size_t k = 0; k < rows; k++) {
+			const char *text = cells[k * columns + i];
+			size_t n = text_width(text, strlen(text));
+			widest = n > widest ? n : widest;
+		}
+		used += widest + 2;
+	}
+	return p->width > used + 24 ? p->width - used : p->width - 4;
+}
+
+/* A table of some members of each row of a list, and how many there are when not all are shown. Nothing at
+ * all when there are no rows, or no room. */
+static void section(struct page *p, const char *title, const struct json *doc, const char *list,
+	const char *const *heads, const char *const *members, enum paint first, size_t most)
+{
+	struct cli *r = p->r;
+	const struct json *all = json_get(doc, list);
+	const struct json *about = json_get(json_get(doc, "lists"), list);
+	size_t columns = 0, rows = page_take(p, all ? all->n : 0, most, 3);
 	enum paint paints[8] = { first };
-	const char *cells[8];
 
 	while (heads[columns])
 		columns++;
-	if (!rows || !rows->n)
+	if (!rows)
 		return;
+	const char *cut = p->left == SIZE_MAX ? observe_cut(r->a, doc, list) : NULL;
+	int64_t of = json_get_int(about, "of", 0);
+	if (p->left != SIZE_MAX && (int64_t)rows < of)
+		cut = arena_printf(
+			r->a, "%zu of %lld, more with --limit %d", rows, (long long)of, DEFAULT_LIMIT);
 	out(r, "\n%s%s%s%s%s%s\n", paint(r, PAINT_ACCENT), title, paint(r, PAINT_OFF), cut ? " (" : "",
 		cut ? cut : "", cut ? ")" : "");
+	const char **cells = arena_zalloc(r->a, (rows + 1) * columns, sizeof(*cells));
+	memcpy(cells, heads, columns * sizeof(*cells));
+	for (size_t i = 0; i < rows * columns; i++)
+		cells[columns + i] = page_fit(p, cell(r, all->items[i / columns], members[i % columns]),
+			i % columns + 1 < columns ? NAME_COLUMNS : SIZE_MAX);
+	size_t room = room_for_last(p, cells, columns, rows + 1);
 	struct out_table *t = out_table(r, heads, columns);
-	json_each (row, rows) {
-		for (size_t i = 0; i < columns; i++)
-			cells[i] = cell(r, row, members[i]);
-		out_row(t, cells, paints);
+	for (size_t i = 1; i <= rows; i++) {
+		const char **row = cells + i * columns;
+		row[columns - 1] = page_fit(p, row[columns - 1], room);
+		out_row(t, row, paints);
 	}
 	out_table_end(t);
 }
@@ -135,7 +177,21 @@ static void record_line(struct cli *r, const struct json *record)
 			paint(r, PAINT_OFF));
 }
 
-/* What was stopped comes first, what went well last. */
+/* "…/of/a/project" where the whole path would not fit. */
+static const char *short_path(const struct page *p, const char *path)
+{
+	const char *rest = path, *slash;
+	size_t room = p->width - strlen("Helm report  …  2026-11-16 05:36:00");
+
+	if (p->left == SIZE_MAX || text_width(path, strlen(path)) <= room)
+		return path;
+	while (text_width(rest, strlen(rest)) > room && (slash = strchr(rest + 1, '/')))
+		rest = slash;
+	return arena_printf(p->r->a, "…%s", rest);
+}
+
+/* What was stopped comes before what went well.  Without --limit it is one page: what the last day needs first, then as much of the lists
+ * as there is room. */
 static void print_report(struct cli *r, const struct json *doc)
 {
 	static const char *const
@@ -152,22 +208,32 @@ static void print_report(struct cli *r, const struct json *doc)
 		*const session[] = { "last_at", "client", "calls", "asked", "denied", "session" },
 		*const saved_heads[] = { "MADE", "CHECKPOINT", "LABEL", NULL },
 		*const saved[] = { "created_at", "checkpoint_id", "label" };
+	const struct json *day = json_get(doc, "day");
+	bool is_page = opt_int(r, "limit", -1) < 0;
+	struct page p = { r, r->is_tty ? out_width(r) : PAGE_COLUMNS, is_page ? PAGE_LINES - 7 : SIZE_MAX };
 
 	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
-		safe_member(r, doc, "workspace"), observe_when(r->a, safe_member(r, doc, "generated_at")));
+		short_path(&p, safe_member(r, doc, "workspace")),
+		observe_when(r->a, safe_member(r, doc, "generated_at")));
 	counts_line(r, doc);
 	record_line(r, json_get(doc, "record"));
-	section(r, "Stopped", doc, "blocked_tasks", stopped_heads, stopped, PAINT_BAD);
-	section(r, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD);
-	section(r, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD);
-	section(r, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN);
-	section(r, "Ended without a last row; to close them: helm task doctor --fix", doc, "ended_tasks",
-		run_heads, run, PAINT_BAD);
-	section(r, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN);
-	section(r, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD);
-	section(r, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF);
-	section(r, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc, "recent_checkpoints",
-		saved_heads, saved, PAINT_OFF);
+	report_done(&p, day);
+	section(&p, "Agents' calls that did not just pass", doc, "stopped_calls", call_heads, call, PAINT_BAD,
+		6);
+	report_walls(&p, day);
+	report_left(&p, day);
+	report_undo(&p, day);
+	section(&p, "Stopped", doc, "blocked_tasks", stopped_heads, stopped, PAINT_BAD, 4);
+	section(&p, "Failed", doc, "failed_tasks", failed_heads, failed, PAINT_BAD, 4);
+	section(&p, "Running", doc, "running_tasks", run_heads, run, PAINT_WARN, 4);
+	section(&p, "Ended without a last row; to close them: helm task doctor --fix", doc, "ended_tasks",
+		run_heads, run, PAINT_BAD, 4);
+	section(&p, "Handed over", doc, "handoff_tasks", run_heads, run, PAINT_WARN, 4);
+	section(&p, "Completed", doc, "completed_tasks", run_heads, run, PAINT_GOOD, 4);
+	section(&p, "Sessions of agents", doc, "sessions", session_heads, session, PAINT_OFF, 4);
+	if (!is_page || !json_get_int(day, "undo_count", 0)) /* else they stand above, with what they undo */
+		section(&p, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc,
+			"recent_checkpoints", saved_heads, saved, PAINT_OFF, 4);
 	out(r, "\n");
 	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
 }
@@ -180,14 +246,16 @@ static void print_session(struct cli *r, const struct json *doc)
 				 *const members[] = { "at", "verdict", "became", "tool", "rule", "preview" },
 				 *const wall_heads[] = { "WHEN", "WHAT", "CALL", NULL },
 				 *const wall[] = { "at", "what", "preview" };
+	struct page whole = { r, SIZE_MAX, SIZE_MAX };
 
 	out(r, "%sSession %s%s  %s  %s\n", paint(r, PAINT_BOLD), safe_member(r, doc, "session"),
 		paint(r, PAINT_OFF), safe_member(r, doc, "client"), safe_member(r, doc, "workspace"));
 	if (json_get(doc, "calls_of"))
 		out(r, "The newest %u of %lld calls.\n", json_get(doc, "calls")->n,
 			(long long)json_get_int(doc, "calls_of", 0));
-	section(r, "Calls", doc, "calls", heads, members, PAINT_OFF);
-	section(r, "Stopped at the walls", doc, "stopped_at_walls", wall_heads, wall, PAINT_BAD);
+	section(&whole, "Calls", doc, "calls", heads, members, PAINT_OFF, SIZE_MAX);
+	section(&whole, "Stopped at the walls", doc, "stopped_at_walls", wall_heads, wall, PAINT_BAD,
+		SIZE_MAX);
 	out(r, "\nReceipts: helm report --session %s --json\n", safe_member(r, doc, "session"));
 }
 
@@ -209,17 +277,31 @@ static int deliver(struct cli *r, const char *text, struct err *e)
 }
 
 /* {approval_id: how the request stands}, of those that wait and the newest that are settled; NULL when that cannot be read, and then the report tells less but
- * is still made. */
-static struct json *answers(struct cli *r)
+ * is still made.  *ret_who: {approval_id: who answered}. */
+static struct json *answers(struct cli *r, struct json **ret_who)
 {
-	struct json *kept, *doc = json_new(r->a, JSON_OBJECT);
+	struct json *kept, *doc = json_new(r->a, JSON_OBJECT), *who = json_new(r->a, JSON_OBJECT);
 
+	*ret_who = who;
 	if (approvals_load(r->sys, r->a, r->ws, &kept, NULL) ||
 		approvals_add_settled(r->sys, r->a, r->ws, ANSWERS, kept, NULL, NULL))
 		return NULL;
-	json_each_member (m, json_get(kept, "requests"))
+	json_each_member (m, json_get(kept, "requests")) {
 		json_sets(r->a, doc, m->name, request_state(m->value, r->sys->now_us(r->sys)));
+		json_sets(r->a, who, m->name, json_get_text(m->value, "responder", NULL));
+	}
 	return doc;
+}
+
+/* Calls that a person was asked about: who that was. */
+static void put_who(struct cli *r, struct json *calls, const struct json *who)
+{
+	json_each (call, calls) {
+		const char *id = json_get_text(call, "approval_id", NULL),
+			   *name = id ? json_get_text(who, id, NULL) : NULL;
+		if (name)
+			json_sets(r->a, call, "answered_by", name);
+	}
 }
 
 /* The document, with the check of the record in it. A log that is too long to check on the way is left
@@ -227,13 +309,20 @@ static struct json *answers(struct cli *r)
 static int gather(struct cli *r, const char *session, struct json **ret, struct err *e)
 {
 	struct observed o = observed_from(r);
+	struct json *who, *answered = answers(r, &who), *day;
 	struct log_report log;
 	int rc;
 
 	if (session)
-		return observe_session(&o, session, answers(r), ret, e);
-	rc = observe_report(&o, (size_t)opt_int(r, "limit", 20), answers(r), ret, e);
-	if (rc || json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
+		return observe_session(&o, session, answered, ret, e);
+	rc = observe_report(&o, (size_t)opt_int(r, "limit", DEFAULT_LIMIT), answered, ret, e);
+	if (rc == OK)
+		rc = observe_day(&o, &day, e);
+	if (rc)
+		return rc;
+	json_set(r->a, *ret, "day", day);
+	put_who(r, json_get(*ret, "stopped_calls"), who);
+	if (json_get_int(json_get(*ret, "receipts"), "count", 0) > CHECK_LIMIT)
 		return rc;
 	struct json *record = json_new(r->a, JSON_OBJECT);
 	struct err why = { 0 };

@@ -48,8 +48,6 @@ const struct opt setup_remove_opts[] = {
 const struct opt setup_status_opts[] = { PROJECT, { 0 } };
 const struct opt setup_repair_opts[] = { PROJECT, { 0 } };
 
-#define AGENT_PROFILE "develop"
-
 static int open_setup(struct cli *r, struct setup *ret, struct err *e)
 {
 	return setup_open(r->sys, r->a, r->ws, opt_text(r, "project", NULL), ret, e);

@@ -8,6 +8,7 @@
  * one or two a line: they are wrapped when they are shown, so a line here may be as long as it is. Lines
  * of examples that begin with "$ " are commands that can be run as they stand. */
 #include "cli/cmd.h"
+#include "kernel/workspace.h"
 
 #define KNOWN(id) &command_table[COMMAND_##id]
 
@@ -29,6 +30,7 @@ const struct family families[] = {
 	{ "key", "the key that signs what this machine records" },
 	{ "signer", "a key that another user keeps" },
 	{ "evidence", "export, verify and show packs of evidence" },
+	{ "policy", "policies and their expressions, tried out" },
 	{ "conform", "run published cases against this program" },
 	{ "schema", "documents against their contracts" },
 	{ NULL, NULL },
@@ -90,10 +92,18 @@ static const struct cmd row_run = { KNOWN(run), "-- COMMAND [ARGS...]", 0, 0,
 static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
 	"run a whole agent client inside the walls of a profile, and answer for it outside",
 	"CLIENT is claude-code, codex, or any program.  Everything it starts runs inside the same walls, on a terminal of its own.  "
+	"The profile is the workspace's, or " AGENT_PROFILE " where nobody has chosen one.  "
 	"Its hooks ask this process, which has the key and writes the record.  "
 	"What a person has permitted and the walls do not let through (git push) is carried out here, once, exactly as it was judged.  "
 	"The exit code is the client's own.",
 	"$ helm agent list", agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
+
+static const struct cmd row_agent_attach = { KNOWN(agent_attach), "[TASK]", 0, 1,
+	"sit down at the terminal of a session that was started with --detach",
+	"Without TASK the newest session.  You see what was shown last, and type as if you had started it there.  "
+	"Ctrl-] and then d leaves it, and it goes on; Ctrl-] twice sends one Ctrl-].  "
+	"Only one can sit there at a time, and nothing that runs inside a session can.",
+	NULL, NULL, NEEDS_WORKSPACE, cmd_agent_attach };
 
 static const struct cmd row_agent_list = { KNOWN(agent_list), "", 0, 0, "list the sessions that are running",
 	NULL, "$ helm agent list --all", agent_list_opts, NEEDS_WORKSPACE, cmd_agent_list };
@@ -606,9 +616,47 @@ static const struct cmd row_db_query = { KNOWN(db_query), "", 0, 0,
 	"ask the query index for tasks or guard decisions", "The index is brought up to the ledgers first.",
 	"$ helm db query --guard-action deny", db_query_opts, NEEDS_WORKSPACE, cmd_db_query };
 
+static const struct cmd row_policy_lint = { KNOWN(policy_lint), "FILE", 1, 1,
+	"check a policy text, and say where it is wrong",
+	"FILE is a policy in the language of rules over nodes, edges and flows; - is standard input.  "
+	"Every mistake is named with line, column, the word and what to write instead, one for each rule.  "
+	"Warnings say what may not be meant, above all which rules have no objection when a fact is absent.  "
+	"Exit 0 when the policy can be used, 1 when it cannot; with --strict warnings count, too.",
+	"$ echo 'module data { rule r { scope: node when: has_tag(delta.node, \"pii\") enforce: deny explain: CPI.DATA.FORBIDDEN.PII } }' | helm policy lint -",
+	policy_lint_opts, 0, cmd_policy_lint };
+
+static const struct cmd row_policy_explain = { KNOWN(policy_explain), "FILE", 1, 1,
+	"judge a request by a policy text, and say why",
+	"FILE is a policy as for 'policy lint'.  The request is JSON: {\"subjects\": [{\"target\", \"value\"}], \"delta\", \"snapshot\", \"facts\"}.  "
+	"For every subject the rules that were tried are shown, what the deciding one has read, who must approve, which facts are asked for, and which patches are suggested; none is applied.  "
+	"Only judges: nothing is run or changed.  Exit 0 for ALLOW, 24 for ESCALATE, 25 for DENY.",
+	NULL, policy_explain_opts, 0, cmd_policy_explain };
+
+static const struct cmd row_policy_fmt = { KNOWN(policy_fmt), "FILE", 1, 1,
+	"print a policy text in its one layout",
+	"Comments stay, and what the policy means does not change.  A text with mistakes is not laid out; 'policy lint' names them.  "
+	"With --check nothing is printed, and the exit code says whether FILE has that layout already.",
+	"$ echo 'module data{rule r{scope:node when:has_tag(delta.node,\"pii\") enforce:deny explain:CPI.DATA.FORBIDDEN.PII}}' | helm policy fmt -",
+	policy_fmt_opts, DOCUMENT, cmd_policy_fmt };
+
+static const struct cmd row_policy_eval = { KNOWN(policy_eval), "EXPRESSION", 1, 1,
+	"evaluate an expression of a policy and print its value",
+	"EXPRESSION is of the language that conditions of policies are written in, a subset of CEL (docs/formats/expression.md): null, bool, int, string, list and map; "
+	"== != < <= > >= in && || ! + - * / % ?: ; size, startsWith, endsWith, contains, matches, has, all, exists, exists_one, map, filter, taint_contains.  "
+	"Variables come from --input.  The value is printed as JSON; an error says line, column, word and remedy, and ends with 1.  "
+	"With --requirement the exit code is 0 only when it is satisfied.  An expression that begins with '-' goes behind '--'.",
+	"$ helm policy eval '[1, 2, 3].exists(x, x > 2)'\n"
+	"$ helm policy eval --check 'input.amount <= 500 && \"admin\" in input.roles'",
+	policy_eval_opts, DOCUMENT, cmd_policy_eval };
+
+static const struct cmd row_conform_list = { KNOWN(conform_list), "", 0, 0,
+	"list the suites and the families of cases that this program answers", NULL, "$ helm conform list",
+	NULL, 0, cmd_conform_list };
+
 static const struct cmd row_conform_run = { KNOWN(conform_run), "", 0, 0,
 	"run a directory of published cases and compare the answers",
-	"Reads DIR/cases.jsonl.  Every member of a case's expected answer must be met.  "
+	"Reads DIR/cases.jsonl, or with --suite the files of that suite below DIR, in their publisher's own layout.  "
+	"Every member of a case's expected answer must be met.  "
 	"Families this program does not know are counted as not supported, never as passed.  "
 	"Exit 0 only when something passed and nothing failed.",
 	NULL, conform_run_opts, 0, cmd_conform_run };

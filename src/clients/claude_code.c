@@ -130,12 +130,13 @@ static const struct client_setup setup = { .file = ".claude/settings.json",
 
 /* Settings on the command line win over those of user and project, so nothing that is written inside switches our hooks off.  An
  * entry that the settings have, too, is run once: it is the same command. */
-static const char *const *claude_arm(struct arena *a, const char *before, const char *after)
+static const char *const *claude_arm(struct arena *a, const char *before, const char *after, bool is_armed)
 {
 	struct json *doc = json_new(a, JSON_OBJECT), *hooks = json_new(a, JSON_OBJECT);
 	const char **words = arena_zalloc(a, 3, sizeof(*words));
 	struct buf text;
 
+	(void)is_armed;
 	for (size_t i = 0; i < 2; i++) {
 		struct json *groups = json_new(a, JSON_ARRAY);
 		json_push(a, groups,

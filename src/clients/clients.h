@@ -102,8 +102,9 @@ struct client_session {
 	const char *const *hosts; /* of its service: for the door of a session whose network is by name */
 	const char *url_variable; /* by which a person names another service for it; or NULL */
 	/* Words for its command line that arm our hooks for this session alone, whatever its settings say, ending in NULL.  `before` and
-	 * `after` are the commands of the two hooks.  NULL: it knows no such words, and its settings must be armed. */
-	const char *const *(*arm)(struct arena *a, const char *before, const char *after);
+	 * `after` are the commands of the two hooks; is_armed: its settings have them, too.  NULL: it knows no such words, and its
+	 * settings must be armed. */
+	const char *const *(*arm)(struct arena *a, const char *before, const char *after, bool is_armed);
 };
 
 /* ---- a client ---- */

@@ -43,23 +43,23 @@ static const char *toml_value(struct arena *a, struct bytes text, const char *he
 
 /* The hash that Codex computes when a person trusts a hook: event, matcher and handler as canonical JSON
  * with defaults filled in. 600 is Codex's default time-out in seconds. */
-static const char *trusted_hash(const struct client_look *l)
+static const char *hash_of(
+	struct arena *a, const char *event, const struct json *box, const struct json *entry)
 {
-	struct arena *a = l->a;
 	struct json *doc = json_new(a, JSON_OBJECT), *list = json_new(a, JSON_ARRAY),
 		    *one = json_new(a, JSON_OBJECT);
 
-	json_setb(a, one, "async", json_get_bool(l->entry, "async", false));
-	json_sets(a, one, "command", json_get_text(l->entry, "command", ""));
-	if (json_get_text(l->entry, "statusMessage", NULL))
-		json_sets(a, one, "statusMessage", json_get_text(l->entry, "statusMessage", ""));
-	json_seti(a, one, "timeout", json_get_int(l->entry, "timeout", 600));
+	json_setb(a, one, "async", json_get_bool(entry, "async", false));
+	json_sets(a, one, "command", json_get_text(entry, "command", ""));
+	if (json_get_text(entry, "statusMessage", NULL))
+		json_sets(a, one, "statusMessage", json_get_text(entry, "statusMessage", ""));
+	json_seti(a, one, "timeout", json_get_int(entry, "timeout", 600));
 	json_sets(a, one, "type", "command");
 	json_push(a, list, one);
-	json_sets(a, doc, "event_name", "pre_tool_use");
+	json_sets(a, doc, "event_name", event);
 	json_set(a, doc, "hooks", list);
-	if (json_get_text(l->box, "matcher", NULL))
-		json_sets(a, doc, "matcher", json_get_text(l->box, "matcher", ""));
+	if (json_get_text(box, "matcher", NULL))
+		json_sets(a, doc, "matcher", json_get_text(box, "matcher", ""));
 	return json_sha256(a, doc);
 }
 
@@ -103,7 +103,8 @@ static void codex_look(struct client_look *l)
 		look_is(l, "not_armed",
 			"configured, not armed: Codex skips a hook without a word until you trust it; start "
 			"codex and trust it with /hooks");
-	else if (!text_starts(trusted, arena_printf(a, "\"%s\"", trusted_hash(l))))
+	else if (!text_starts(
+			 trusted, arena_printf(a, "\"%s\"", hash_of(a, "pre_tool_use", l->box, l->entry))))
 		look_is(l, "not_armed",
 			"configured, not armed: what you trusted in Codex is another version of the hook; "
 			"trust it again with /hooks");
@@ -123,13 +124,69 @@ static const struct client_setup setup = { .file = ".codex/hooks.json",
 	.entry = claude_entry_plain,
 	.look = codex_look };
 
+/* The same as TOML, which writes texts, numbers and lists as JSON does. */
+static void write_toml(struct arena *a, struct buf *to, const struct json *v)
+{
+	bool is_next = false;
+
+	if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
+		json_write(to, v, 0);
+		return;
+	}
+	buf_addc(to, v->type == JSON_OBJECT ? '{' : '[');
+	json_each (one, v) {
+		buf_adds(to, is_next ? "," : "");
+		write_toml(a, to, one);
+		is_next = true;
+	}
+	json_each_member (m, v) {
+		buf_adds(to, is_next ? "," : "");
+		json_write(to, json_string(a, m->name), 0);
+		buf_addc(to, '=');
+		write_toml(a, to, m->value);
+		is_next = true;
+	}
+	buf_addc(to, v->type == JSON_OBJECT ? '}' : ']');
+}
+
+/* What stands on its command line wins over every file, and may say of its own hooks that they are trusted: as a person does who
+ * starts a session.  Where the settings have them, too, they would be run twice; then only the feature is switched on. */
+static const char *const *codex_arm(struct arena *a, const char *before, const char *after, bool is_armed)
+{
+	static const char *const labels[] = { "pre_tool_use", "post_tool_use" };
+	struct json *hooks = json_new(a, JSON_OBJECT), *states = json_new(a, JSON_OBJECT);
+	const char **words = arena_zalloc(a, 5, sizeof(*words));
+	struct buf text;
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		struct json *boxes = json_new(a, JSON_ARRAY), *state = json_new(a, JSON_OBJECT),
+			    *box = claude_entry_plain(a, i ? after : before, setup.events[i].verb);
+		json_push(a, boxes, box);
+		json_set(a, hooks, setup.events[i].event, boxes);
+		json_sets(a, state, "trusted_hash",
+			hash_of(a, labels[i], box, json_at(json_get(box, "hooks"), 0)));
+		json_setb(a, state, "enabled", true);
+		json_set(a, states, arena_printf(a, "/<session-flags>/config.toml:%s:0:0", labels[i]), state);
+	}
+	json_set(a, hooks, "state", states);
+	buf_init(&text, a);
+	buf_adds(&text, "hooks=");
+	write_toml(a, &text, hooks);
+	words[0] = "-c";
+	words[1] = "features.hooks=true";
+	words[2] = is_armed ? NULL : "-c";
+	words[3] = text.p;
+	return words;
+}
+
 static const struct client_session session = { .program = "codex",
 	.state = NAMES(".codex/"),
 	.closed = NAMES(".codex/config.toml", ".codex/hooks.json", ".codex/hooks/", ".codex/rules/",
 		".codex/prompts/", ".codex/skills/", ".codex/AGENTS.md"),
 	.variables = NAMES("OPENAI_", "CODEX_"),
 	.hosts = NAMES("api.openai.com", "chatgpt.com", "auth.openai.com"),
-	.url_variable = "OPENAI_BASE_URL" };
+	.url_variable = "OPENAI_BASE_URL",
+	.arm = codex_arm };
 
 const struct client client_codex = { .name = "codex",
 	.title = "Codex",

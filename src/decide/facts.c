@@ -101,6 +101,12 @@ static bool is_named(const char *target, const struct profile *profile)
 			  : egress_names(&profile->hosts, name, port);
 }
 
+/* Does the command say where it goes? */
+static bool is_known(const struct effect *e)
+{
+	return e->target && e->certainty == CERTAIN;
+}
+
 bool facts_is_contained(const struct profile *profile, const struct decide_context *at)
 {
 	return at->containment == CONTAINMENT_WALLS && profile->contained == CONTAINED_ALLOW;
@@ -141,7 +147,8 @@ bool facts_is_its_own(const struct effect *e, const struct profile *profile, con
 }
 
 /* A profile may permit the loopback only, or hosts by name as well. That helps only when the target is known for certain. Behind
- * walls the loopback is the call's own, and so is every port that is opened there. */
+ * walls the loopback is the call's own, and so is every port that is opened there; where it would go to is the door's to see when
+ * nobody knows it before. */
 bool facts_uses_network(
 	const struct effect *e, const struct profile *profile, const struct decide_context *at)
 {
@@ -149,7 +156,9 @@ bool facts_uses_network(
 		return false;
 	if (profile->reach == NETWORK_NONE || profile->reach == NETWORK_FULL)
 		return true;
-	if (e->kind == FX_LISTEN && facts_is_contained(profile, at))
+	if (facts_is_contained(profile, at) &&
+		(e->kind == FX_LISTEN ||
+			(e->kind == FX_NETWORK && profile->reach == NETWORK_NAMED && !is_known(e))))
 		return false;
 	return e->certainty != CERTAIN || (!is_loopback(e->target) && !is_named(e->target, profile));
 }

@@ -5,9 +5,24 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+void default_signals(void)
+{
+	for (int n = 1; n < NSIG; n++)
+		signal(n, SIG_DFL);
+}
+
+void unblock_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
 
 /* The command's own PATH, not helm's: it is looked up as the command would look it up itself. */
 static const char *get_path(const char *const *environment)

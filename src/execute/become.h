@@ -8,4 +8,7 @@
  * ours to set. */
 void become(const struct run_request *request, const char **shell_argv);
 
+void default_signals(void); /* a handler of helm's would run in the command's process until it executes */
+void unblock_signals(void);
+
 #endif

@@ -4,10 +4,11 @@
  * first.  What is received is checked as if anybody could have sent it: counts, lengths, and that each text has its end. */
 #include "execute/session.h"
 
+#include "base/fds.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ static int write_all(int fd, const char *p, size_t n)
 {
 	while (n) {
 		ssize_t done = write(fd, p, n);
+		if (done < 0 && errno == EINTR)
+			continue;
 		if (done < 0)
 			return -1;
 		p += done;
@@ -55,12 +58,6 @@ static int write_texts(const struct bundle *b, uint64_t *ret_bytes)
 int bundle_send(int socket, const struct bundle *b)
 {
 	struct head head = { b->kind, b->call, b->number, (uint32_t)b->text_count, 0 };
-	struct iovec part = { &head, sizeof(head) };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE((BUNDLE_FDS + 1) * sizeof(int))];
-	} control = { 0 };
-	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
 	AUTO(close_fd) int texts = -1;
 	int fds[BUNDLE_FDS + 1];
 	size_t n = 0;
@@ -71,40 +68,7 @@ int bundle_send(int socket, const struct bundle *b)
 		fds[n++] = texts;
 	for (size_t i = 0; i < BUNDLE_FDS && b->fds[i] >= 0; i++)
 		fds[n++] = b->fds[i];
-	if (n) {
-		m.msg_control = control.room;
-		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(n * sizeof(int));
-		memcpy(CMSG_DATA(c), fds, n * sizeof(int));
-	}
-	ssize_t done;
-	while ((done = sendmsg(socket, &m, MSG_NOSIGNAL)) < 0 && errno == EINTR)
-		;
-	return done < 0 ? -1 : 0;
-}
-
-/* Into a fixed array, in their order. */
-static size_t take_fds(struct msghdr *m, int fds[BUNDLE_FDS + 1])
-{
-	size_t n = 0;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (n <= BUNDLE_FDS)
-				fds[n++] = fd;
-			else
-				close(fd);
-		}
-	}
-	return n;
+	return fds_send(socket, (struct bytes){ (const uint8_t *)&head, sizeof(head) }, fds, n);
 }
 
 /* The texts again.  The file is read into our own memory, because its sender could still change it. */
@@ -147,48 +111,26 @@ void bundle_close_fds(struct bundle *b)
 int bundle_receive(struct arena *a, int socket, struct bundle *ret)
 {
 	struct head head;
-	struct iovec part = { &head, sizeof(head) };
-	union {
-		struct cmsghdr align;
-		char room[CMSG_SPACE((BUNDLE_FDS + 1) * sizeof(int))];
-	} control = { 0 };
-	struct msghdr m = { .msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.room,
-		.msg_controllen = sizeof(control) };
-	int fds[BUNDLE_FDS + 1];
-	ssize_t got;
+	struct fds_got got;
+	ssize_t n = fds_receive(socket, &head, sizeof(head), 0, &got);
 
 	*ret = (struct bundle){ .fds = { -1, -1, -1, -1, -1 } };
-	while ((got = recvmsg(socket, &m, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	if (got <= 0) {
-		errno = got ? errno : EPIPE;
+	if (n != (ssize_t)sizeof(head)) {
+		errno = n > 0 ? EPROTO : n == 0 ? EPIPE : errno;
+		if (n > 0)
+			fds_close(&got);
 		return -1;
-	}
-	size_t n = take_fds(&m, fds), first = got == (ssize_t)sizeof(head) && head.text_count ? 1 : 0;
-	for (size_t i = first; i < n; i++) {
-		if (i - first < BUNDLE_FDS)
-			ret->fds[i - first] = fds[i];
-		else
-			close(fds[i]);
 	}
 	ret->kind = head.kind;
 	ret->call = head.call;
 	ret->number = head.number;
-	int rc = 0;
-	if (got != (ssize_t)sizeof(head) || m.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || n < first) {
-		errno = EPROTO;
-		rc = -1;
-	} else if (first) {
-		rc = read_texts(a, fds[0], &head, ret);
+	size_t first = head.text_count ? 1 : 0;
+	int rc = first ? read_texts(a, got.fds[0], &head, ret) : 0, why = errno;
+	for (size_t i = 0; rc == 0 && i < BUNDLE_FDS; i++) {
+		ret->fds[i] = got.fds[first + i];
+		got.fds[first + i] = -1;
 	}
-	if (first && n) {
-		int kept = errno;
-		close(fds[0]);
-		errno = kept;
-	}
-	if (rc)
-		bundle_close_fds(ret);
+	fds_close(&got);
+	errno = why;
 	return rc;
 }

@@ -57,8 +57,12 @@ int desk_accept(int desk, int stop, struct desk_caller *ret)
 		struct seccomp_notif asked;
 		int pair[2];
 
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
-			return -1;
+		/* Whatever it is that it has not enough of just now. */
+		if (poll(p, 2, -1) < 0) {
+			if (errno != EINTR)
+				(void)poll(NULL, 0, 10);
+			continue;
+		}
 		/* Whoever asked before the end is answered first; nobody is left when the filter has no user any more. */
 		if (!(p[0].revents & POLLIN)) {
 			if (p[0].revents || p[1].revents)
@@ -66,8 +70,12 @@ int desk_accept(int desk, int stop, struct desk_caller *ret)
 			continue;
 		}
 		memset(&asked, 0, sizeof(asked)); /* the kernel insists */
-		if (ioctl(desk, SECCOMP_IOCTL_NOTIF_RECV, &asked))
-			continue;
+		if (ioctl(desk, SECCOMP_IOCTL_NOTIF_RECV, &asked)) {
+			/* Who asked was killed meanwhile; or this is no desk. */
+			if (errno == EINTR || errno == ENOENT)
+				continue;
+			return -1;
+		}
 		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
 			turn_away(desk, &asked, errno);
 			continue;

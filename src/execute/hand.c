@@ -3,8 +3,8 @@
  * With it comes the sender's pid, translated by the kernel into our own pid namespace, where a process inside could not name itself. */
 #include "execute/hand.h"
 
-#include <errno.h>
-#include <string.h>
+#include "base/fds.h"
+
 #include <sys/socket.h>
 
 int hand_open(int pair[2])
@@ -19,46 +19,20 @@ int hand_open(int pair[2])
 
 int hand_send(int to, const int *fds, int n)
 {
-	const size_t size = (size_t)n * sizeof(*fds);
-	char byte = 'd';
-	struct iovec text = { &byte, 1 };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(2 * sizeof(int))];
-	} control = {
-		.head = { .cmsg_len = CMSG_LEN(size), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS }
-	};
-	struct msghdr message = { .msg_iov = &text,
-		.msg_iovlen = 1,
-		.msg_control = n ? &control : NULL,
-		.msg_controllen = n ? CMSG_SPACE(size) : 0 };
-
-	if (n)
-		memcpy(CMSG_DATA(&control.head), fds, size);
-	return sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
+	return fds_send(to, BYTES_LITERAL("d"), fds, (size_t)n);
 }
 
 pid_t hand_receive(int from, int fds[2])
 {
+	struct fds_got got;
 	char byte;
-	struct iovec text = { &byte, 1 };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(2 * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
-	} control;
-	struct msghdr message = {
-		.msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	struct ucred who = { 0 };
-	ssize_t n;
 
-	while ((n = recvmsg(from, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	for (struct cmsghdr *c = n == 1 ? CMSG_FIRSTHDR(&message) : NULL; c; c = CMSG_NXTHDR(&message, c)) {
-		if (c->cmsg_type == SCM_CREDENTIALS)
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-		else if (c->cmsg_type == SCM_RIGHTS && c->cmsg_len <= CMSG_LEN(2 * sizeof(int)))
-			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	if (fds_receive(from, &byte, 1, 0, &got) != 1)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		fds[i] = got.fds[i];
+		got.fds[i] = -1;
 	}
-	return who.pid;
+	fds_close(&got);
+	return got.pid;
 }

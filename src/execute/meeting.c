@@ -2,6 +2,8 @@
  * nobody. */
 #include "execute/session.h"
 
+#include "execute/become.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -74,7 +76,6 @@ int session_accept(int listener, pid_t *ret_peer)
 static void leave(int kept)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	sigset_t none;
 
 	setsid();
 	(void)!chdir("/");
@@ -84,12 +85,10 @@ static void leave(int kept)
 	if (kept > 3)
 		(void)syscall(SYS_close_range, 3, (unsigned)kept - 1, 0);
 	(void)syscall(SYS_close_range, (unsigned)kept + 1, ~0U, 0);
-	for (int n = 1; n < NSIG; n++)
-		signal(n, SIG_DFL);
+	default_signals();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	unblock_signals();
 	prctl(PR_SET_NAME, "helm-session", 0, 0, 0);
 }
 

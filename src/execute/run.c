@@ -106,21 +106,6 @@ static void close_pair(int pair[2])
 
 /* ---- in the ward ---- */
 
-/* A handler of helm's would run in the command's process until it executes. */
-static void default_signals(void)
-{
-	for (int n = 1; n < NSIG; n++)
-		signal(n, SIG_DFL);
-}
-
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Is helm gone?  It may have been killed before the warden could ask to be told about that.  Then nobody
  * reads the control pipe any more, which poll() shows as an error. */
 static bool is_abandoned(const struct stage *st)
@@ -515,6 +500,11 @@ static void take_terminal(struct watch *w)
  * continued, it continues the command. */
 static void stop_together(struct watch *w)
 {
+	/* At a terminal that is nobody's there is no shell that could continue it. */
+	if (w->stage->relay.is_alone) {
+		to_group(w, SIGCONT);
+		return;
+	}
 	take_terminal(w);
 	terminal_yield(&w->stage->relay);
 	kill(getpid(), SIGSTOP);
@@ -769,7 +759,9 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		.err_fd = -1,
 		.chunk = arena_text(a, CHUNK_BYTES),
 		.terminal = r->stage.terminal };
-	if (request->is_session)
+	if (request->is_session && request->alone)
+		terminal_be_alone(&r->stage.relay, request->alone);
+	else if (request->is_session)
 		terminal_find(&r->stage.relay);
 	w->signal_fd = open_signals(request->is_session, &r->old_signals);
 	bool is_piped = open_pipes(&r->stage.pipes, request) == 0;
@@ -794,11 +786,20 @@ static void take_over(struct watch *w)
 	w->desk = has_desk ? fds[0] : -1;
 	if (has_terminal && fds[has_desk] >= 0)
 		terminal_begin(&w->stage->relay, fds[has_desk]);
+	w->result->report = w->stage->report; /* its walls stand */
 }
 
-int run_desk(const struct running *r)
+int run_take_desk(struct running *r)
 {
-	return r->watch.desk;
+	int desk = r->watch.desk;
+
+	r->watch.desk = -1;
+	return desk;
+}
+
+const struct run_result *run_so_far(const struct running *r)
+{
+	return &r->result;
 }
 
 int run_go(struct running *r, struct err *e)

@@ -18,6 +18,7 @@
 #include "execute/session.h"
 
 #include "base/text.h"
+#include "execute/become.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,20 +103,6 @@ static void set_client_limits(const char *text)
 		have.rlim_cur = want.rlim_cur < have.rlim_max ? want.rlim_cur : have.rlim_max;
 		(void)setrlimit((__rlimit_resource_t)which, &have);
 	}
-}
-
-static void default_signals(void)
-{
-	for (int n = 1; n < NSIG; n++)
-		signal(n, SIG_DFL);
-}
-
-static void unblock_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 /* In the nurse's memory, on a stack of its own; leaves with execve() or _exit().  The walls stand already. */

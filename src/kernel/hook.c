@@ -15,6 +15,7 @@
 #include "kernel/approval/approval.h"
 #include "kernel/changes.h"
 #include "kernel/posture.h"
+#include "kernel/settle.h"
 #include "kernel/task/contain.h"
 #include "proof/preimage.h"
 
@@ -128,8 +129,6 @@ static void explain_escalation(struct buf *text, const struct handling *h)
 		buf_addf(text, " Note: %s.", h->approval_note);
 }
 
-/* The same call refused again and again: how many times in a row, this one included.  It is only told to
- * the model, so a file that cannot be read counts nothing. */
 struct refusals {
 	const char *session, *digest;
 	size_t n;
@@ -237,7 +236,7 @@ static void unknown_tools(const struct profile *p, const struct proposal *propos
 static const struct finding *leaves_walls(
 	const struct kernel *k, const struct tool_call *call, const struct decision *d)
 {
-	if (!k->session || !k->session->is_cut_off || !json_get_text(call->input, "command", NULL))
+	if (!k->session || !k->session->is_cut_off || !contain_text_of(call))
 		return NULL;
 	for (size_t i = 0; i < d->finding_count; i++)
 		if (text_eq(d->findings[i].rule, "profile.network"))
@@ -319,7 +318,7 @@ static bool is_wrapped(struct kernel *k, const struct asking *x)
 static void judge_bare(struct kernel *k, struct asking *x, struct handling *h)
 {
 	x->is_bare = !k->session && x->q.containment == CONTAINMENT_WALLS && h->verdict == V_ESCALATE &&
-		!contain_fits(&x->proposal);
+		!contain_fits(&h->decision, &x->proposal, x->q.profile);
 	if (!x->is_bare)
 		return;
 	x->q.containment = CONTAINMENT_NONE;
@@ -389,7 +388,8 @@ static int offer_walls(struct kernel *k, const struct asking *x, const struct ha
 
 	/* Inside a session the walls stand already. */
 	if (k->session || x->is_bare || h->verdict == V_DENY || !is_wrapped(k, x) ||
-		(h->verdict == V_ESCALATE && (!x->can_ask || !contain_fits(&h->proposal))))
+		(h->verdict == V_ESCALATE &&
+			(!x->can_ask || !contain_fits(&h->decision, &h->proposal, x->q.profile))))
 		return OK;
 	return contain_offer(k, h->a, &o, &ret->contained, e);
 }
@@ -461,10 +461,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 	if (h.verdict != V_ALLOW)
 		explain(k, call, &h, in_a_row, ret);
 	else if (x.leaves && is_answered(&h)) {
-		size_t n;
-		struct cover *covers = covers_of(a, &h.decision, &n);
 		ret->outside_profile = x.q.profile->name;
-		ret->outside_covers = covers_to_json(a, covers, n);
+		ret->outside_terms = settled_terms(&h);
 	}
 	ret->is_asked_elsewhere = x.leaves;
 	ret->decision_id = h.decision_id;

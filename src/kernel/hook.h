@@ -17,7 +17,7 @@ struct hook_answer {
 	/* The call is permitted by a person and needs more than the walls of its session give: it is carried out once, outside of them, under
 	 * this profile.  NULL: the client does it itself. */
 	const char *outside_profile;
-	struct json *outside_covers; /* what the person's answer covers, as grants say it */
+	struct json *outside_terms; /* what the person's answer is about */
 	bool is_asked_elsewhere; /* a question that the client must not answer */
 	const char *decision_id; /* or NULL: nothing is on record */
 	const char *cwd; /* where it was judged to run; or NULL */

@@ -209,20 +209,6 @@ void kernel_decide(struct kernel *k, const struct request *q, struct handling *h
 
 /* ---- record ---- */
 
-/* Scripts whose text was looked into, with the digest of what was read. */
-static struct json *judged_files(struct arena *a, const struct proposal *p)
-{
-	struct json *list = json_new(a, JSON_ARRAY);
-
-	for (size_t i = 0; i < p->file_count; i++) {
-		struct json *file = json_new(a, JSON_OBJECT);
-		json_sets(a, file, "path", text_safe(a, p->files[i].path, strlen(p->files[i].path), true));
-		json_sets(a, file, "sha256", p->files[i].sha256);
-		json_push(a, list, file);
-	}
-	return list;
-}
-
 /* What both receipts of one request say about it.  "approved" is set only where a person said yes: a
  * checkpoint or a handoff is no approval. */
 static struct json *about(const struct request *q, const struct handling *h)

@@ -81,7 +81,7 @@ struct request {
 		bool can_ask; /* who gets the answer can put it to a person and go on */
 		bool is_approved; /* a person has said yes beforehand: answers ESCALATE, never DENY */
 		const char *permitted_by; /* is_approved, by this decision on record; or NULL */
-		const struct json *permitted_covers; /* only for these reasons, as grants say them */
+		const struct json *permitted_terms; /* and only for these: settled_terms() of that decision */
 		const char *approval_id; /* only what was approved there counts; or NULL */
 		/* The command line that goes on once it is approved, around the id; NULL: there is none. */
 		const char *resume_before, *resume_after;

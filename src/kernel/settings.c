@@ -19,12 +19,12 @@ static bool is_stricter(
 	return x && y && profile_is_within(x, y);
 }
 
-int workspace_default_profile(
-	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
+static int chosen_profile(struct sys *s, struct arena *a, const struct workspace *ws, const char *otherwise,
+	const char **ret, struct err *e)
 {
 	AUTO(posture_release) const struct workspace *held = posture_hold(s, ws);
 	const struct posture *p = posture_of(s, held);
-	const char *said = json_get_text(p->word, "default_profile", DEFAULT_PROFILE);
+	const char *said = json_get_text(p->word, "default_profile", otherwise);
 	struct json *doc;
 	int rc = tree_settings(s, a, ws, &doc, e);
 
@@ -38,6 +38,25 @@ int workspace_default_profile(
 			said = others[i];
 	*ret = said;
 	return OK;
+}
+
+int workspace_default_profile(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
+{
+	return chosen_profile(s, a, ws, DEFAULT_PROFILE, ret, e);
+}
+
+/* Profiles that a person has accepted here need not have that one. */
+int workspace_agent_profile(
+	struct sys *s, struct arena *a, const struct workspace *ws, const char **ret, struct err *e)
+{
+	struct profiles all;
+	int rc = workspace_profiles(s, a, ws, &all, e);
+
+	if (rc)
+		return rc;
+	return chosen_profile(
+		s, a, ws, profiles_find(&all, AGENT_PROFILE) ? AGENT_PROFILE : DEFAULT_PROFILE, ret, e);
 }
 
 /* "checkpoint" takes a person's word, or an accepted profile that says so and nobody who says otherwise.  Any other text in either place

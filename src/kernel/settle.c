@@ -9,16 +9,38 @@
 #include "base/text.h"
 #include "kernel/approval/approval.h"
 
-/* Is every reason to ask one that the decision on record has answered? */
-static bool is_covered(const struct request *q, const struct handling *h)
+#include <string.h>
+
+struct json *judged_files(struct arena *a, const struct proposal *p)
+{
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	for (size_t i = 0; i < p->file_count; i++) {
+		struct json *file = json_new(a, JSON_OBJECT);
+		json_sets(a, file, "path", text_safe(a, p->files[i].path, strlen(p->files[i].path), true));
+		json_sets(a, file, "sha256", p->files[i].sha256);
+		json_push(a, list, file);
+	}
+	return list;
+}
+
+struct json *settled_terms(const struct handling *h)
 {
 	size_t n;
 	struct cover *covers = covers_of(h->a, &h->decision, &n);
-	const struct json *asked = covers_to_json(h->a, covers, n);
+	struct json *terms = covers_to_json(h->a, covers, n);
 
-	json_each (now, asked) {
+	json_each (file, judged_files(h->a, &h->proposal))
+		json_push(h->a, terms, file);
+	return terms;
+}
+
+/* Is it about nothing but what the decision on record has answered? */
+static bool is_covered(const struct request *q, const struct handling *h)
+{
+	json_each (now, settled_terms(h)) {
 		bool is_known = false;
-		json_each (then, q->answer.permitted_covers)
+		json_each (then, q->answer.permitted_terms)
 			is_known |= text_eq(json_sha256(h->a, now), json_sha256(h->a, then));
 		if (!is_known)
 			return false;
@@ -54,6 +76,8 @@ void settle(struct kernel *k, const struct request *q, struct handling *h)
 		h->approval_note = arena_printf(h->a, "whether it was approved cannot be read (%s)", e.text);
 	if (h->settled.by || grants_settle(k, q, doc, h) || undo_settles(k, q, h))
 		h->verdict = V_ALLOW;
+	else if (q->answer.permitted_by)
+		h->approval_note = "what it would do has changed since it was permitted; propose it again";
 	else if (approval_pose(k, q, doc, h, &e))
 		h->approval_note = arena_strdup(h->a, e.text);
 	/* A guarded run saves by itself, once it is sure to start. */

@@ -8,6 +8,11 @@
  * says by what; else nothing changes.  Only ever called on V_ESCALATE: a denial is never settled. */
 void settle(struct kernel *k, const struct request *q, struct handling *h);
 
+/* What a yes to it is about: each reason to ask, as grants say it, and each script that was looked into. */
+struct json *settled_terms(const struct handling *h);
+/* Scripts whose text was looked into, with the digest of what was read. */
+struct json *judged_files(struct arena *a, const struct proposal *p);
+
 /* undo.c: can everything it asks about be undone, and was it saved just now?  Then h->settled names the
  * checkpoint. */
 bool undo_settles(struct kernel *k, const struct request *q, struct handling *h);

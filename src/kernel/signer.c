@@ -17,6 +17,7 @@
 #include "proof/merkle.h"
 #include "proof/preimage.h"
 #include "proof/sshsig.h"
+#include "record/record.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +25,9 @@
 
 #define CHAINS "signer/chains"
 #define ACTS "signer/acts.txt"
-enum { KEEP = 64, LIMIT = 256, CACHED = 32, FILE_MAX = 64 << 20, ACTS_MAX = 64 << 20, TRUST_MAX = 1 << 20 };
+enum { KEEP = 64, LIMIT = 256, CACHED = 32, CHAINS_MOST = 1000, ACTS_MAX = 64 << 20, TRUST_MAX = 1 << 20 };
+/* A chain's file is shortened when it is as long, and then as much of it is kept. */
+enum { LONG = 8 << 20, LONG_KEPT = 4 << 20, FILE_MAX = 64 << 20 };
 
 /* One chain, as far as its file says. */
 struct signed_chain {
@@ -35,6 +38,7 @@ struct signed_chain {
 	struct merkle base_tree;
 	struct hash recent[LIMIT]; /* chain hashes of the receipts in the file */
 	size_t n;
+	size_t bytes; /* of the file */
 	struct json *word; /* the newest standing word that was signed; an empty object when there is none */
 	struct signed_chain *next;
 };
@@ -46,6 +50,7 @@ struct signer {
 	int home_fd, lock_fd;
 	struct key *key;
 	char pub[2 * SIGN_PUBLIC + 1];
+	uid_t asks; /* who asks now */
 	struct signed_chain *chains; /* the newest used one first */
 };
 
@@ -154,6 +159,7 @@ static int read_chain(struct signer *g, struct signed_chain *c, struct err *e)
 
 	if (rc == E_MISSING)
 		return OK;
+	c->bytes = rc ? 0 : text.n;
 	while (rc == OK && text.n) {
 		struct bytes line = text_cut(&text, '\n');
 		struct json *doc;
@@ -171,6 +177,30 @@ static int read_chain(struct signer *g, struct signed_chain *c, struct err *e)
 		is_first = false;
 	}
 	return rc;
+}
+
+static const char *chains_of(const struct signer *g, struct arena *a)
+{
+	return arena_printf(a, CHAINS "/%lu", (unsigned long)g->asks);
+}
+
+/* Its file lies with those of whoever began it.  Others may continue it: several users can work in one place. */
+static char *chain_path(struct signer *g, struct arena *a, const char *id)
+{
+	const char *name = arena_printf(a, "%s.jsonl", sha256_hex(a, id, strlen(id)));
+	char **users = NULL;
+	size_t n = 0;
+	struct stat st;
+
+	(void)file_list(g->sys, a, g->home_fd, CHAINS, &users, &n, NULL);
+	for (size_t i = 0; i < n; i++) {
+		/* Before they had users, they lay beside each other. */
+		char *path = text_eq(users[i], name) ? arena_printf(a, CHAINS "/%s", name)
+						     : arena_printf(a, CHAINS "/%s/%s", users[i], name);
+		if (g->sys->stat(g->sys, g->home_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return path;
+	}
+	return arena_printf(a, "%s/%s", chains_of(g, a), name);
 }
 
 static int chain_get(struct signer *g, const char *id, struct signed_chain **ret, struct err *e)
@@ -192,7 +222,7 @@ static int chain_get(struct signer *g, const char *id, struct signed_chain **ret
 	if (!c)
 		BUG("out of memory");
 	c->id = arena_strdup(&c->a, id);
-	c->path = arena_printf(&c->a, CHAINS "/%s.jsonl", sha256_hex(&c->a, id, strlen(id)));
+	c->path = chain_path(g, &c->a, id);
 	c->word = json_new(&c->a, JSON_OBJECT);
 	int rc = read_chain(g, c, e);
 	if (rc) {
@@ -224,64 +254,98 @@ static struct bytes line_of(struct arena *a, const struct json *doc)
 	return buf_bytes(&b);
 }
 
-/* The newest receipts of the file, in a new file that begins right before them. */
+/* The newest receipts of the file, in a new file that begins right before them: KEEP, or as many as fit. */
 static int chain_shorten(struct signer *g, struct arena *a, struct signed_chain *c, struct err *e)
 {
+	size_t starts[LIMIT], keep = 0;
 	struct bytes text;
 	struct buf b;
-	uint64_t from = chain_clock(c) - KEEP;
-	size_t skip = 1 + (size_t)(from - c->base);
 	int rc = file_read(g->sys, a, g->home_fd, c->path, FILE_MAX, 0, &text, e);
 
 	if (rc)
 		return rc;
+	const uint8_t *file = text.p;
+	(void)text_cut(&text, '\n');
+	for (size_t i = 0; i < c->n; i++) {
+		starts[i] = (size_t)(text.p - file);
+		(void)text_cut(&text, '\n');
+	}
+	size_t end = (size_t)(text.p - file);
+	while (keep < KEEP && keep + 1 < c->n && (!keep || end - starts[c->n - keep - 1] <= LONG_KEPT))
+		keep++;
+	uint64_t from = chain_clock(c) - keep;
+	size_t gone = c->n - keep;
 	buf_init(&b, a);
 	json_canonical(&b, first_line(a, c, from));
 	buf_addc(&b, '\n');
-	while (skip-- && text.n)
-		(void)text_cut(&text, '\n');
-	buf_add(&b, text.p, text.n);
+	if (keep)
+		buf_add(&b, file + starts[gone], end - starts[gone]);
 	rc = file_replace(g->sys, g->home_fd, c->path, 0600, buf_bytes(&b), e);
 	if (rc)
 		return rc;
 	c->base_tree = chain_tree(c, from);
-	c->base_last = c->recent[from - c->base - 1];
-	memmove(c->recent, c->recent + (from - c->base), KEEP * sizeof(*c->recent));
+	c->base_last = c->recent[gone - 1];
+	memmove(c->recent, c->recent + gone, keep * sizeof(*c->recent));
 	c->base = from;
-	c->n = KEEP;
+	c->n = keep;
+	c->bytes = b.n;
 	return OK;
+}
+
+/* A new chain's file, which has no receipts yet. */
+static int chain_begin(struct signer *g, struct arena *a, struct signed_chain *c, struct err *e)
+{
+	struct buf b;
+	int rc = file_mkdirs(g->sys, g->home_fd, chains_of(g, a), 0700, e);
+
+	buf_init(&b, a);
+	json_canonical(&b, first_line(a, c, 0));
+	buf_addc(&b, '\n');
+	c->bytes = b.n;
+	return rc ? rc : file_replace(g->sys, g->home_fd, c->path, 0600, buf_bytes(&b), e);
 }
 
 /* On disk when this returns OK. */
 static int chain_append(
 	struct signer *g, struct arena *a, struct signed_chain *c, const struct json *receipt, struct err *e)
 {
-	int rc = OK;
+	struct bytes line = line_of(a, receipt);
+	int rc = !chain_clock(c) ? chain_begin(g, a, c, e) : OK;
 
-	if (!chain_clock(c)) {
-		struct buf b;
-		buf_init(&b, a);
-		json_canonical(&b, first_line(a, c, 0));
-		buf_addc(&b, '\n');
-		rc = file_replace(g->sys, g->home_fd, c->path, 0600, buf_bytes(&b), e);
-	}
-	if (rc == OK && c->n == LIMIT)
+	if (rc == OK && (c->n == LIMIT || c->bytes > LONG))
 		rc = chain_shorten(g, a, c, e);
-	return rc ? rc : file_append_line(g->sys, g->home_fd, c->path, 0600, line_of(a, receipt), NULL, e);
+	c->bytes += line.n + 1;
+	return rc ? rc : file_append_line(g->sys, g->home_fd, c->path, 0600, line, NULL, e);
 }
 
-/* What stands in the file from `clock` on. */
+/* Has whoever asks begun as many chains as one user may?  Otherwise they could fill the disk with them. */
+static bool has_too_many(struct signer *g, struct arena *a)
+{
+	char **names = NULL;
+	size_t n = 0;
+	int rc = file_list(g->sys, a, g->home_fd, chains_of(g, a), &names, &n, NULL);
+
+	return rc ? rc != E_MISSING : n >= CHAINS_MOST;
+}
+
+/* What stands in the file from `clock` on, as much of it as goes into one answer, and one receipt in any case. */
 static struct json *chain_missing(
 	struct signer *g, struct arena *a, const struct signed_chain *c, uint64_t clock)
 {
 	struct json *list = json_new(a, JSON_ARRAY), *doc;
 	struct bytes text;
+	size_t bytes = 0;
 
 	if (file_read(g->sys, a, g->home_fd, c->path, FILE_MAX, 0, &text, NULL))
 		return list;
 	for (uint64_t at = c->base; text.n && at <= chain_clock(c); at++) {
 		struct bytes line = text_cut(&text, '\n');
-		if (at >= clock && json_parse(a, line, c->path, NULL, &doc, NULL) == OK)
+		if (at < clock)
+			continue;
+		bytes += line.n;
+		if (list->n && bytes > SIGNER_LIMIT)
+			break;
+		if (json_parse(a, line, c->path, NULL, &doc, NULL) == OK)
 			json_push(a, list, doc);
 	}
 	return list;
@@ -465,6 +529,21 @@ static struct json *answer_elsewhere(struct signer *g, struct arena *a, const st
 	return doc;
 }
 
+/* A key, but not the one that signs here: its user has changed it. */
+static bool is_other_key(const struct signer *g, const char *hex)
+{
+	uint8_t pub[SIGN_PUBLIC];
+
+	return hex_decode(hex, strlen(hex), pub, SIGN_PUBLIC, true) && !text_eq(hex, g->pub);
+}
+
+static struct json *say_key(const struct signer *g, struct arena *a)
+{
+	return refuse(a, "SIGNER_KEY",
+		arena_printf(a, "its key is %s now; a person goes on with that: helm signer use SOCKET %s",
+			g->pub, g->pub));
+}
+
 static struct json *answer_receipt(struct signer *g, struct arena *a, struct json *receipt)
 {
 	struct signed_chain *c;
@@ -476,6 +555,8 @@ static struct json *answer_receipt(struct signer *g, struct arena *a, struct jso
 	const char *id = json_get_text(receipt, "session_id", ""),
 		   *previous = json_get_text(receipt, "prev_hash", "-");
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+	if (is_other_key(g, json_get_text(json_get(receipt, "public_key_set"), "ed25519", "")))
+		return say_key(g, a);
 	if (!*id || !is_own(g, receipt) || receipt_preimage_v5(a, receipt, &preimage, &e) ||
 		!is_marked(a, receipt))
 		return refuse(a, "SIGNER_REFUSES", "this is no receipt to sign");
@@ -490,6 +571,12 @@ static struct json *answer_receipt(struct signer *g, struct arena *a, struct jso
 		(chain_clock(c) ? hash_from_hex(previous, &last) && hash_eq(&last, &end) : !*previous);
 	if (!is_next)
 		return answer_elsewhere(g, a, c, clock, previous, &hash, answer);
+	if (!chain_clock(c) && has_too_many(g, a))
+		return refuse(a, "SIGNER_FULL",
+			arena_printf(a,
+				"user %lu has begun %d chains, as many as one may; the signer's user removes old "
+				"ones from %s/%s, and those cannot be continued then",
+				(unsigned long)g->asks, CHAINS_MOST, g->home, chains_of(g, a)));
 	struct json *no = judge_act(g, a, c, receipt);
 	if (no)
 		return no;
@@ -508,6 +595,9 @@ static struct json *answer_decision(struct signer *g, struct arena *a, struct js
 	struct bytes preimage;
 
 	(void)json_remove(record, "signature");
+	const char *type = json_get_text(record, "signature_type", "");
+	if (text_starts(type, "ed25519:") && is_other_key(g, type + strlen("ed25519:")))
+		return say_key(g, a);
 	if (!text_eq(json_get_text(record, "signature_version", ""), DECISION_V4) ||
 		!text_eq(
 			json_get_text(record, "signature_type", ""), arena_printf(a, "ed25519:%s", g->pub)) ||
@@ -555,10 +645,26 @@ static struct json *answer_link(struct signer *g, struct arena *a, const struct 
 	return sign(g, a, preimage);
 }
 
-struct json *signer_answer(struct signer *g, struct arena *a, struct bytes question)
+/* Which keys this one follows: nothing secret, and what whoever asks needs to go on behind a rotation. */
+static struct json *answer_history(struct signer *g, struct arena *a)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *links = json_new(a, JSON_ARRAY), *link;
+	struct bytes text;
+	struct err e = { 0 };
+
+	if (file_read(g->sys, a, g->home_fd, "keys/" KEY_HISTORY, SIGNER_LIMIT, 0, &text, &e))
+		return refuse(a, "SIGNER_STATE", arena_strdup(a, e.text));
+	while (text.n && json_parse(a, text_cut(&text, '\n'), KEY_HISTORY, NULL, &link, NULL) == OK)
+		json_push(a, links, link);
+	json_set(a, doc, "links", links);
+	return doc;
+}
+
+struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct bytes question)
 {
 	struct json *doc;
 
+	g->asks = user;
 	if (json_parse(a, question, "question", NULL, &doc, NULL))
 		return refuse(a, "SIGNER_REFUSES", "the question is no JSON document");
 	const char *op = json_get_text(doc, "op", "");
@@ -569,6 +675,7 @@ struct json *signer_answer(struct signer *g, struct arena *a, struct bytes quest
 		: text_eq(op, "decision") ? answer_decision(g, a, record)
 		: text_eq(op, "head")	  ? answer_head(g, a, record)
 		: text_eq(op, "link")	  ? answer_link(g, a, record)
+		: text_eq(op, "history")  ? answer_history(g, a)
 					  : refuse(a, "SIGNER_REFUSES", "that is not something to sign");
 }
 

@@ -16,9 +16,9 @@ struct signer;
 /* `home`: the signer's own helm home, with its key; SIGNER_RUNS when another one works there.  Everything is closed by signer_close(). */
 int signer_open(struct sys *s, const char *home, struct signer **ret, struct err *e);
 void signer_close(struct signer **s); /* for AUTO() */
-/* The answer to one question: {signature}, or {error, text} and perhaps {missing: [receipt]}.  What it signs is on disk before this
+/* The answer to one question of one user: {signature}, or {error, text} and perhaps {missing: [receipt]}.  What it signs is on disk before this
  * returns.  Never fails: what is not understood is refused. */
-struct json *signer_answer(struct signer *g, struct arena *a, struct bytes question);
+struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct bytes question);
 
 /* Answer on a socket until *stop is set.  `users` are those who may ask.  Nobody waits for somebody who is silent: each has a
  * connection and a buffer of their own, and those who say nothing for ten seconds are hung up on. */

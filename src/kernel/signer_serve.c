@@ -1,8 +1,8 @@
 /* signer_serve.c — the socket of the signer: many who ask, one answer at a time.
  *
- * One thread, one poll loop.  Each connection has a buffer of its own; a question is answered when all of it is there, so nobody waits
- * for somebody who is slow on purpose.  Who says nothing for a while is hung up on, and when there are too many, the one that was silent
- * longest.  Who may ask is known by the user id that the kernel gives for the other end.
+ * One thread, one poll loop.  Each connection has buffers of its own: a question is answered when all of it is there, and an answer is given
+ * as fast as its caller takes it, so nobody waits for somebody who is slow on purpose.  Who neither says nor takes anything for a while
+ * is hung up on, and when there are too many, the one that was silent longest.  Who may ask is known by the user id that the kernel gives for the other end.
  *
  * The number of signatures in a second is bounded: whoever asks for more waits, with everybody else.  That is no protection against being
  * kept from working by somebody who may ask; those who are kept from it record nothing, and so nothing is allowed to them. */
@@ -17,13 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CALLERS = 32, SILENCE_US = 10 * 1000000, RATE = 1000, BURST = 2000, BACK_US = 2 * 1000000 };
+enum { MAX_CALLERS = 32, SILENCE_US = 10 * 1000000, RATE = 1000, BURST = 2000 };
 
 struct caller_of_signer {
 	int fd;
-	int64_t heard_us;
+	uid_t user;
+	int64_t heard_us; /* something came, or was taken */
 	uint8_t *text; /* SIGNER_LIMIT + 4 bytes, made when the first byte comes */
 	size_t n;
+	struct arena a; /* of the answer */
+	struct bytes answer; /* what is to be given of it; while there is something, nothing is heard */
 };
 
 struct service {
@@ -42,6 +45,7 @@ static void hang_up(struct service *v, size_t i)
 {
 	close_fd(&v->callers[i].fd);
 	free(v->callers[i].text);
+	arena_done(&v->callers[i].a);
 	v->callers[i] = v->callers[--v->n];
 }
 
@@ -79,31 +83,34 @@ static void let_in(struct service *v, int64_t now)
 		return;
 	}
 	hang_up_on_the_silent(v, now, true);
-	v->callers[v->n++] = (struct caller_of_signer){ .fd = fd, .heard_us = now };
+	v->callers[v->n++] = (struct caller_of_signer){ .fd = fd, .user = uid, .heard_us = now };
 }
 
-/* An answer that its caller does not take at once is not waited for: it would be waiting for one of many. */
-static bool give(struct service *v, int fd, struct arena *a, const struct json *answer)
+/* As much of the answer as is taken now; false when the caller is gone. */
+static bool give(struct service *v, struct caller_of_signer *c, int64_t now)
+{
+	ssize_t n = v->sys->write(v->sys, c->fd, c->answer.p, c->answer.n);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	c->heard_us = now;
+	c->answer = (struct bytes){ c->answer.p + n, c->answer.n - (size_t)n };
+	if (!c->answer.n)
+		arena_reset(&c->a);
+	return true;
+}
+
+/* Length and document. */
+static struct bytes answer_of(struct service *v, struct caller_of_signer *c, size_t length)
 {
 	struct buf b;
-	size_t at = 0;
-	int64_t until = v->sys->mono_us(v->sys) + BACK_US;
 
-	buf_init(&b, a);
+	buf_init(&b, &c->a);
 	buf_add(&b, "\0\0\0\0", 4);
-	json_canonical(&b, answer);
+	json_canonical(&b, signer_answer(v->g, &c->a, c->user, (struct bytes){ c->text + 4, length }));
 	for (int i = 0; i < 4; i++)
 		b.p[i] = (char)((b.n - 4) >> (24 - 8 * i));
-	while (at < b.n) {
-		ssize_t n = v->sys->write(v->sys, fd, b.p + at, b.n - at);
-		if (n > 0)
-			at += (size_t)n;
-		else if (n < 0 && errno == EAGAIN && v->sys->mono_us(v->sys) < until)
-			(void)poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, 50);
-		else
-			return false;
-	}
-	return true;
+	return buf_bytes(&b);
 }
 
 /* The length that the question says it has, 0 while that is not known; larger than the limit when it is too large. */
@@ -134,10 +141,10 @@ static bool hear(struct service *v, struct caller_of_signer *c, int64_t now)
 		return false;
 	if (c->n < 4 + length)
 		return true;
-	AUTO(arena_done) struct arena a = { 0 };
 	v->budget -= 1;
 	c->n = 0;
-	return give(v, c->fd, &a, signer_answer(v->g, &a, (struct bytes){ c->text + 4, length }));
+	c->answer = answer_of(v, c, length);
+	return give(v, c, now);
 }
 
 /* How long nobody is heard, in milliseconds, because too much was signed a moment ago; 0: go on. */
@@ -157,15 +164,18 @@ static void turn(struct service *v)
 	int pause = pause_of(v, now);
 
 	for (size_t i = 0; i < v->n; i++)
-		who[1 + i] = (struct pollfd){ v->callers[i].fd, POLLIN, 0 };
+		who[1 + i] =
+			(struct pollfd){ v->callers[i].fd, v->callers[i].answer.n ? POLLOUT : POLLIN, 0 };
 	size_t n = v->n;
 	if (poll(who, pause ? 0 : (nfds_t)(1 + n), pause ? pause : 1000) < 0)
 		return;
 	now = v->sys->mono_us(v->sys);
 	/* From the end, because hanging up moves the last one. */
-	for (size_t i = n; !pause && i-- > 0;)
-		if (who[1 + i].revents && !hear(v, &v->callers[i], now))
+	for (size_t i = n; !pause && i-- > 0;) {
+		struct caller_of_signer *c = &v->callers[i];
+		if (who[1 + i].revents && !(c->answer.n ? give(v, c, now) : hear(v, c, now)))
 			hang_up(v, i);
+	}
 	if (!pause && who[0].revents)
 		let_in(v, now);
 	hang_up_on_the_silent(v, now, false);

@@ -8,7 +8,6 @@
  * Who reads it: `helm status`, the panel and `helm doctor` show the same facts from here, so that they
  * cannot disagree. */
 #include "kernel/standing.h"
-#include "audit/audit.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -376,26 +375,16 @@ static void look_at_key(struct look_around *x, const struct json *last)
 			NULL, "helm log check");
 }
 
-/* Where the files are not as the last writer left them, the next writer looks at all of them before it goes on; so do we. */
-static bool look_at_all(struct look_around *x)
+/* Where the files are not as the last writer left them, the next writer looks further back before it goes on; so do we. */
+static bool look_further_back(struct look_around *x)
 {
-	struct trust own = { 0 };
-	struct log_check_options options = { .root_fd = x->ws->root_fd };
-	struct log_report report;
 	struct err e = { 0 };
 	const char *home;
 
 	if (log_is_as_left(x->s, x->a, x->ws->state_fd) || workspace_helm_home(x->s, x->a, &home, &e) ||
-		trust_add_key(x->s, x->a, arena_printf(x->a, "%s/keys/root.pub", home), &own, &e))
-		return false; /* without a key nothing runs either, and that is said elsewhere */
-	(void)!trust_add_history(x->s, x->a, arena_printf(x->a, "%s/keys/" KEY_HISTORY, home), &own, &e);
-	const char *beside = workspace_beside(x->a, x->ws);
-	if (beside)
-		options.verified = arena_printf(x->a, "%s/verified.json", beside);
-	int rc = log_check(x->s, x->a, x->ws->state_fd, &own, &options, &report, &e);
-	if (rc == OK && !report.is_damaged)
+		log_look_back(x->s, x->a, x->ws->state_fd, arena_printf(x->a, "%s/keys", home), &e) == OK)
 		return false;
-	add_wrong(x, "record", rc ? e.text : report.why, "nothing is allowed until it is mended",
+	add_wrong(x, "record", e.text, "nothing is allowed until it is mended",
 		"helm log check, then: helm log repair --yes");
 	return true;
 }
@@ -409,7 +398,7 @@ static void look_at_record(struct look_around *x)
 	if (log_look(x->s, x->a, x->ws->state_fd, &last, &e))
 		add_wrong(x, "record", e.text, "nothing is allowed until it is mended",
 			"helm log check, then: helm log repair --yes");
-	else if (look_at_all(x))
+	else if (look_further_back(x))
 		last = NULL;
 	look_at_key(x, last);
 	if (!last)

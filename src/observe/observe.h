@@ -64,6 +64,9 @@ char *observe_profile_text(struct arena *a, const struct json *profile);
  * the log, is shown by the page. */
 int observe_report(
 	const struct observed *o, size_t limit, const struct json *answers, struct json **ret, struct err *e);
+/* The last 24 hours, for the member `day` of that document: {since, first_at, last_at, calls, only_read, allowed, asked, refused, clients,
+ * changed_files, deleted_files, commits[], undo[], left[], walls[], door {admitted, refused}, ...}. */
+int observe_day(const struct observed *o, struct json **ret, struct err *e);
 /* "10 of 14, all with --limit 0", or NULL when the list is whole. */
 const char *observe_cut(struct arena *a, const struct json *report, const char *list);
 char *observe_markdown(struct arena *a, const struct json *report);

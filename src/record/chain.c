@@ -112,10 +112,17 @@ static int mark_path(struct recorder *r, const char *path, struct file_mark *ret
 
 /* Closing alone does not let go: a child that was forked meanwhile has the same descriptor, and whoever locks next would
  * wait for it.  So unlocking is tried again before the descriptor is given up. */
-void recorder_unlock(struct recorder *r)
+static void let_go(struct recorder *r)
 {
 	if (r->sys->lock(r->sys, r->lock_fd, LOCK_UN) && r->sys->lock(r->sys, r->lock_fd, LOCK_UN))
 		drop_fd(&r->lock_fd);
+}
+
+/* Two groups of one process may have the lock at once (group.c).  It is one lock to the kernel, so the last one lets go. */
+void recorder_unlock(struct recorder *r)
+{
+	if (!--r->holds)
+		let_go(r);
 }
 
 /* A lock excludes others only while the lock file keeps its name.  If somebody removed or replaced
@@ -129,7 +136,7 @@ static bool relock(struct recorder *r)
 		return false;
 	if (mark_path(r, LOG_LOCK, &now) == 0 && is_same_file(&now, &r->lock))
 		return true;
-	recorder_unlock(r);
+	let_go(r);
 	return false;
 }
 
@@ -143,9 +150,12 @@ int recorder_lock(struct recorder *r, struct err *e)
 		chain_forget(r);
 		drop_fd(&r->lock_fd);
 		r->owner = getpid();
+		r->holds = 0;
 	}
-	if (r->lock_fd >= 0 && relock(r))
+	if (r->holds || (r->lock_fd >= 0 && relock(r))) {
+		r->holds++;
 		return OK;
+	}
 	drop_fd(&r->lock_fd);
 	int rc = file_mkdirs(r->sys, r->state_fd, LOG_DIR, 0700, e);
 	if (rc == OK)
@@ -158,6 +168,7 @@ int recorder_lock(struct recorder *r, struct err *e)
 		return rc;
 	}
 	r->lock = mark_of(&st);
+	r->holds = 1;
 	return OK;
 }
 
@@ -209,7 +220,7 @@ int chain_read_last(struct arena *a, struct bytes line, const char *file, struct
 
 /* O_NOFOLLOW and O_NONBLOCK: a symlink or a pipe under these names must neither lead us elsewhere nor block
  * us. */
-static int open_files(struct recorder *r, struct err *e)
+int chain_open(struct recorder *r, struct err *e)
 {
 	static const int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 	struct sys *s = r->sys;
@@ -281,7 +292,7 @@ int chain_settle(struct recorder *r, struct arena *a, struct err *e)
 
 	if (chain_is_unchanged(r))
 		return OK;
-	int rc = open_files(r, e);
+	int rc = chain_open(r, e);
 	if (rc == OK)
 		rc = segments_mark(r, a, &segments, e);
 	if (rc == OK) {
@@ -460,29 +471,47 @@ static int fill_with_notes(struct recorder *r, struct batch *b, const struct not
 	return rc ? rc : fill_batch(r, b, drafts, n, e);
 }
 
-/* The signer has signed receipts for this chain that are not in it: whoever asked for them did not live to write them.  They are taken
- * first, and then ours again behind them. */
-static int fill_behind_missing(struct recorder *r, struct batch *b, const struct notes_cut *notes,
-	const struct draft *drafts, size_t n, struct err *e)
+/* The receipts that a signer has signed for this chain and that are not in it: whoever asked for them did not live to write them. */
+static int take_missing(struct recorder *r, struct batch *b, const struct json *missing, struct err *e)
 {
-	const struct json *missing = json_copy(b->a, signer_missing(r->key));
-	int rc = missing->n + n + SEAMS > RECENT_LEAVES ? log_flush(r, e) : OK;
-
-	if (rc == OK)
-		batch_clear(r, b, missing->n + n);
-	for (uint32_t i = 0; rc == OK && i < missing->n; i++) {
+	for (uint32_t i = 0; i < missing->n; i++) {
 		struct notes_said said;
 		struct json *receipt;
-		rc = signer_take(r, b->a, missing->items[i], &b->at, &receipt, &b->chains[b->n], e);
-		if (rc == OK)
-			batch_put(r, b, receipt);
+		int rc = signer_take(r, b->a, missing->items[i], &b->at, &receipt, &b->chains[b->n], e);
+		if (rc)
+			return rc;
+		batch_put(r, b, receipt);
 		/* Ours go on where the notes of the lost one ended. */
-		if (rc == OK && receipt_notes(receipt, &said)) {
+		if (receipt_notes(receipt, &said)) {
 			b->at.notes.is_known = 1;
 			b->at.notes.place = (uint64_t)said.to;
 		}
 	}
-	return rc ? rc : fill_with_notes(r, b, notes, drafts, n, e);
+	return OK;
+}
+
+/* What the signer has and we have not comes first, and then ours again behind it.  One answer need not bring all of that: it is asked
+ * until the signer is not ahead any more, and each answer brings at least one that continues the chain. */
+static int fill(struct recorder *r, struct batch *b, const struct notes_cut *notes,
+	const struct draft *drafts, size_t n, struct err *e)
+{
+	struct json *missing = json_new(b->a, JSON_ARRAY);
+	const struct json *more;
+
+	batch_clear(r, b, n);
+	int rc = fill_with_notes(r, b, notes, drafts, n, e);
+	while (rc && (more = signer_missing(r->key)) && more->n) {
+		json_each (receipt, more)
+			json_push(b->a, missing, json_copy(b->a, receipt));
+		int flushed = missing->n + n + SEAMS > RECENT_LEAVES ? log_flush(r, e) : OK;
+		if (flushed)
+			return flushed;
+		batch_clear(r, b, missing->n + n);
+		rc = take_missing(r, b, missing, e);
+		if (rc == OK)
+			rc = fill_with_notes(r, b, notes, drafts, n, e);
+	}
+	return rc;
 }
 
 /* Under the lock: the lines and the edge.  Nobody has been told anything, and whoever comes next sees the
@@ -506,10 +535,7 @@ static int write_batch(struct recorder *r, struct batch *b, const struct notes_c
 		return rc;
 	b->start = (off_t)r->at.file.size_bytes;
 	b->clock_before = r->at.clock;
-	batch_clear(r, b, n);
-	rc = fill_with_notes(r, b, notes, drafts, n, e);
-	if (rc && signer_missing(r->key))
-		rc = fill_behind_missing(r, b, notes, drafts, n, e);
+	rc = fill(r, b, notes, drafts, n, e);
 	if (rc == OK)
 		rc = put_lines(r, buf_bytes(&b->lines), e);
 	if (rc)

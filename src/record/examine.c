@@ -29,6 +29,9 @@
 /* HASHED_BYTES, LEAVES_LOOKED: so much of the older files, and so many of their leaves, are looked at; both take some tenths of a
  * second at most. */
 enum { TORN_LIMIT = 64 << 20, HASHED_BYTES = 256 << 20, LEAVES_LOOKED = 1 << 17, LEAVES_AT_ONCE = 1024 };
+/* Leaves to be written anew: so many are in memory, the others in a nameless file. */
+enum { BAD_HELD = 256 };
+enum { LOOKS = 3, PAUSE_US = 20000 };
 
 /* After a change of our own the file's mark is another one. */
 static int refresh_mark(struct recorder *r, struct err *e)
@@ -144,11 +147,64 @@ struct walk {
 	struct chain_end at; /* with the tree */
 	bool has_head, is_head_wrong; /* the newest signed head, and that the tree had another root */
 	struct hash head_root;
-	/* From the first leaf on that is not stored as it should be, the leaves as they should be. */
+	/* From the first leaf on that is not stored as it should be, the leaves as they should be: a long log has more of them than memory
+	 * should hold, so all but the last lie in a file that nobody else sees, as lines of log/leaves. */
 	bool is_bad;
-	uint64_t bad_from, bad_n, bad_cap;
+	uint64_t bad_from, bad_n, bad_put;
 	struct hash *bad;
+	int bad_fd;
+	bool is_dry; /* nothing will be written: a look */
 };
+
+static void walk_done(struct walk *w)
+{
+	close_fd(&w->bad_fd);
+}
+
+/* Nobody finds it by a name; where a file system has no such files, it loses its name at once. */
+static int open_nameless(struct recorder *r)
+{
+	static const char name[] = LOG_DIR "/leaves.new";
+	struct sys *s = r->sys;
+	int fd = s->open(s, r->state_fd, LOG_DIR, O_TMPFILE | O_RDWR, 0600, 0);
+
+	if (fd < 0) {
+		fd = s->open(s, r->state_fd, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600, 0);
+		(void)s->unlink(s, r->state_fd, name, 0);
+	}
+	return fd;
+}
+
+/* Leaves as lines behind what fd has. */
+static int put_lines(struct recorder *r, int fd, const struct hash *leaves, uint64_t n)
+{
+	char lines[BAD_HELD * LEAF_LINE + 1];
+
+	for (uint64_t i = 0; i < n; i++) {
+		hex_encode(leaves[i].b, SHA256_SIZE, lines + i * LEAF_LINE);
+		lines[(i + 1) * LEAF_LINE - 1] = '\n';
+	}
+	return write_all(r->sys, fd, lines, n * LEAF_LINE);
+}
+
+static int keep_bad(struct walk *w, const struct hash *leaf, struct err *e)
+{
+	if (w->is_dry)
+		return OK;
+	if (!w->bad)
+		w->bad = arena_zalloc(w->a, BAD_HELD, sizeof(*w->bad));
+	if (w->bad_n == BAD_HELD) {
+		if (w->bad_fd < 0)
+			w->bad_fd = open_nameless(w->r);
+		if (w->bad_fd < 0 || put_lines(w->r, w->bad_fd, w->bad, w->bad_n))
+			return err_sys(
+				e, "LOG_APPEND", "cannot write the leaves of a long log beside %s", LEAVES);
+		w->bad_put += w->bad_n;
+		w->bad_n = 0;
+	}
+	w->bad[w->bad_n++] = *leaf;
+	return OK;
+}
 
 /* The newest signed head speaks of the tree at one size. */
 static void compare_head(struct walk *w)
@@ -174,17 +230,11 @@ static int add_leaf(struct walk *w, const struct hash *leaf, struct err *e)
 		w->is_bad = true;
 		w->bad_from = w->at.tree.size;
 	}
-	if (w->is_bad) {
-		if (w->bad_n == w->bad_cap) {
-			uint64_t cap = w->bad_cap ? 2 * w->bad_cap : 1024;
-			w->bad = arena_grow(w->a, w->bad, w->bad_cap * sizeof(*leaf), cap * sizeof(*leaf));
-			w->bad_cap = cap;
-		}
-		w->bad[w->bad_n++] = *leaf;
-	}
+	if (w->is_bad)
+		rc = keep_bad(w, leaf, e);
 	merkle_append(&w->at.tree, leaf);
 	compare_head(w);
-	return OK;
+	return rc;
 }
 
 /* Searching for the name of the effect in the raw text first is much cheaper than parsing every receipt.
@@ -287,7 +337,11 @@ static int walk_line(void *arg, off_t offset, uint64_t line, struct bytes text, 
 	struct json *receipt;
 
 	(void)offset;
-	if (!is_whole)
+	/* A look leaves what mend_tail() would mend: a receipt without its newline counts, anything else does not. */
+	if (!is_whole && w->is_dry && w->at_file + 1 == w->files_n) {
+		if (chain_read_last(&w->scratch, text, file, &next, &receipt, NULL))
+			return OK;
+	} else if (!is_whole)
 		return damaged(e, "%s ends in the middle of a line", file);
 	if (chain_read_last(&w->scratch, text, file, &next, &receipt, NULL))
 		return damaged(e, "%s line %llu is no receipt", file, (unsigned long long)line);
@@ -496,7 +550,9 @@ static int judge_head(const struct walk *w, struct err *e)
 static int mend_leaves(struct recorder *r, struct arena *a, const struct walk *w, struct err *e)
 {
 	uint64_t n = w->at.clock, from = w->is_bad ? w->bad_from : n;
-	char *lines = arena_text(a, LEAVES_AT_ONCE * LEAF_LINE + 1);
+	size_t step = (size_t)LEAVES_AT_ONCE * LEAF_LINE;
+	off_t put = (off_t)(w->bad_put * LEAF_LINE);
+	char *lines = arena_text(a, step + 1);
 
 	if (!w->is_bad && w->stored->n == n && !w->stored->is_torn)
 		return OK;
@@ -506,15 +562,15 @@ static int mend_leaves(struct recorder *r, struct arena *a, const struct walk *w
 		return err_sys(e, "LOG_APPEND", "cannot make %s durable", RECEIPTS);
 	if (r->sys->truncate(r->sys, r->leaves_fd, (off_t)(from * LEAF_LINE)))
 		return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
-	for (uint64_t i = 0; i < w->bad_n;) {
-		size_t k = 0;
-		for (; k < LEAVES_AT_ONCE && i < w->bad_n; k++, i++) {
-			hex_encode(w->bad[i].b, SHA256_SIZE, lines + k * LEAF_LINE);
-			lines[(k + 1) * LEAF_LINE - 1] = '\n';
-		}
-		if (write_all(r->sys, r->leaves_fd, lines, k * LEAF_LINE))
+	for (off_t at = 0; at < put; at += (off_t)step) {
+		if ((off_t)step > put - at)
+			step = (size_t)(put - at);
+		if (pread_all(r->sys, w->bad_fd, lines, step, at) ||
+			write_all(r->sys, r->leaves_fd, lines, step))
 			return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
 	}
+	if (put_lines(r, r->leaves_fd, w->bad, w->bad_n))
+		return err_sys(e, "LOG_APPEND", "cannot catch up %s", LEAVES);
 	return OK;
 }
 
@@ -522,7 +578,10 @@ static int mend_leaves(struct recorder *r, struct arena *a, const struct walk *w
 static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64_t hashed_bytes,
 	struct stored *stored, struct walk *w, struct err *e)
 {
-	*w = (struct walk){ .r = r, .a = a, .stored = stored };
+	bool is_dry = w->is_dry;
+
+	walk_done(w);
+	*w = (struct walk){ .r = r, .a = a, .stored = stored, .bad_fd = -1, .is_dry = is_dry };
 	int rc = receipts_files(r->sys, a, r->state_fd, &w->files, &w->files_n, e);
 	if (rc == OK)
 		rc = read_head(w, e);
@@ -535,11 +594,25 @@ static int walk_chain(struct recorder *r, struct arena *a, bool is_quick, uint64
 	return rc ? rc : judge_head(w, e);
 }
 
+/* The end of the chain, from its newest seam where that can be believed, else from its beginning. */
+static int walk_to_end(struct recorder *r, struct arena *a, bool is_quick, uint64_t hashed_bytes,
+	struct stored *stored, struct walk *w, struct err *e)
+{
+	int rc = walk_chain(r, a, is_quick, hashed_bytes, stored, w, e);
+
+	if (rc == E_CORRUPT && w->start) /* what was not read may explain it */
+		rc = walk_chain(r, a, false, 0, stored, w, e);
+	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, or by nothing but its leaf. */
+	if (rc == OK && w->last_wrong == w->at.clock && w->at.clock && w->at.heads_at < w->at.clock)
+		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w->at.clock);
+	return rc;
+}
+
 /* Sets r->at, or reports LOG_DAMAGED and leaves everything as it was but for the torn end.  The caller
  * holds the lock. */
 int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *known, struct err *e)
 {
-	struct walk w;
+	AUTO(walk_done) struct walk w = { .bad_fd = -1 };
 	struct stored stored = { 0 };
 	struct hash segments;
 	struct bytes last;
@@ -555,12 +628,7 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 		return rc;
 	/* Files that nobody has touched since the edge was written need not be hashed. */
 	bool are_known = known && hash_eq(&known->segments, &segments);
-	rc = walk_chain(r, a, !r->reads_all, are_known ? 0 : HASHED_BYTES, &stored, &w, e);
-	if (rc == E_CORRUPT && w.start) /* what was not read may explain it */
-		rc = walk_chain(r, a, false, 0, &stored, &w, e);
-	/* Every other receipt is confirmed by the one behind it; the newest one by a signed head, or by nothing but its leaf. */
-	if (rc == OK && w.last_wrong == w.at.clock && w.at.clock && w.at.heads_at < w.at.clock)
-		rc = damaged(e, "receipt %llu is not the one the log knows", (unsigned long long)w.at.clock);
+	rc = walk_to_end(r, a, !r->reads_all, are_known ? 0 : HASHED_BYTES, &stored, &w, e);
 	if (rc == OK)
 		rc = mend_leaves(r, a, &w, e);
 	if (rc)
@@ -572,4 +640,33 @@ int chain_examine(struct recorder *r, struct arena *a, const struct chain_end *k
 	/* Without an edge the next process reads the chain again: slower, and just as right. */
 	(void)edge_write(r, &r->at);
 	return OK;
+}
+
+static int look_back(struct recorder *r, struct arena *a, struct err *e)
+{
+	AUTO(walk_done) struct walk w = { .bad_fd = -1, .is_dry = true };
+	struct stored stored = { .r = r };
+	int rc = OK;
+
+	close_fd(&r->leaves_fd);
+	r->leaves_fd = r->sys->open(r->sys, r->state_fd, LEAVES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, 0);
+	if (r->leaves_fd >= 0)
+		rc = open_stored(r, a, &stored, e);
+	return rc ? rc : walk_to_end(r, a, true, HASHED_BYTES, &stored, &w, e);
+}
+
+/* Beside writers, and without the lock, which a repair holds for long: what is damage is still there a moment later. */
+int log_look_back(struct sys *s, struct arena *a, int state_fd, const char *keys_dir, struct err *e)
+{
+	AUTO(recorder_close) struct recorder r;
+	int rc = E_CORRUPT;
+
+	recorder_open(&r, s, state_fd, NULL);
+	r.keys_dir = keys_dir;
+	for (int i = 0; i < LOOKS && rc == E_CORRUPT; i++) {
+		if (i)
+			s->sleep_us(s, PAUSE_US);
+		rc = look_back(&r, a, e);
+	}
+	return rc;
 }

@@ -270,7 +270,8 @@ static int begin_of(struct recorder *r, struct arena *a, const struct notes_end 
 /* Do all rows in this part of the newest file speak of calls whose decision is signed?  In doubt no. */
 static bool are_decided(struct recorder *r, struct arena *a, int fd, off_t from, off_t to)
 {
-	static const char mark[] = "\"decision_id\":\"", asked[] = "\"verdict\":\"";
+	static const char mark[] = "\"decision_id\": \"",
+			  asked[] = "\"verdict\": \""; /* as rows are spelled */
 	size_t n = (size_t)(to - from);
 
 	if (fd < 0 || to <= from || to - from > STEP)

@@ -25,6 +25,7 @@ void chain_step(struct chain_end *at, const struct hash *chain);
 /* chain.c.  Under the lock: open the files and know where the chain ends, from the edge file where that is
  * current, else from the receipts themselves. */
 int chain_settle(struct recorder *r, struct arena *a, struct err *e);
+int chain_open(struct recorder *r, struct err *e); /* only the files, and the mark of receipts.jsonl */
 /* The chain ends where r->at says. */
 bool chain_is_unchanged(struct recorder *r);
 /* Receipts that are written and not yet known to be on disk. */
@@ -96,8 +97,10 @@ int key_seam_draft(
 	struct recorder *r, struct arena *a, const struct chain_end *at, struct draft *ret, struct err *e);
 
 /* signer.c: the key that SIGNER_FILE names; E_MISSING when there is none.  The receipts that a signer had signed and we have not, from
- * its newest answer; or NULL.  One of them, as the chain has it, when it follows `at`. */
+ * its newest answer, told once; or NULL.  One of them, as the chain has it, when it follows `at`. */
 int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* The links of the signer's own history of keys. */
+int signer_links(struct arena *a, const struct key *k, const struct json **ret, struct err *e);
 const struct json *signer_missing(const struct key *k);
 int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,
 	struct json **ret, struct hash *ret_chain, struct err *e);

@@ -80,6 +80,7 @@ struct recorder {
 	pid_t owner;
 	int lock_fd, fd, leaves_fd, edge_fd;
 	struct file_mark lock;
+	int holds; /* so many in this process have the lock */
 	struct batch *begun; /* written, not yet known to be on disk */
 	struct late_row {
 		const char *file;
@@ -244,6 +245,9 @@ int log_look(struct sys *s, struct arena *a, int state_fd, struct json **ret_las
 
 /* Is the chain, as far as its files tell from outside, exactly as the last writer left it?  Nothing is read but that. */
 bool log_is_as_left(struct sys *s, struct arena *a, int state_fd);
+/* Where it is not: would the next writer go on?  The same is looked at as by that writer, in time that does not grow with the log, and nothing
+ * is written.  `keys_dir` is that of the recorder.  LOG_DAMAGED, LOG_READ. */
+int log_look_back(struct sys *s, struct arena *a, int state_fd, const char *keys_dir, struct err *e);
 
 /* Every look at the end of the chain and every change happens between these two; for whoever looks and changes in one go. */
 int recorder_lock(struct recorder *r, struct err *e);
@@ -271,6 +275,11 @@ struct log_plan {
 		clock; /* of the last receipt that stays, its chain hash, and the chain's name; "" when none does */
 	struct hash last;
 	const char *chain_id;
+	/* The leaves of all receipts up to there, those of lost ones included, as lines of log/leaves in a file, and their tree: then the
+	 * chain need not be followed again to make them. */
+	bool has_leaves;
+	int leaves_fd;
+	struct merkle tree;
 };
 /* Take out what is no receipt, and sign a seam at the end of the chain that tells of it.  No receipt that is kept is touched: files
  * are made anew and renamed.  What is taken out lies beside them.  Killed half way, the next writer completes it. */
@@ -314,13 +323,17 @@ int keys_links_since(struct sys *s, struct arena *a, int dirfd, const char *dir,
 	struct json **ret, struct err *e);
 /* The key in force is one that another user keeps (signer.c): keys/signer.json is {version: 1, socket, public_key}. */
 #define SIGNER_FILE "signer.json"
-enum { SIGNER_LIMIT = 1 << 20 }; /* of one question or answer */
+enum {
+	SIGNER_LIMIT = 1 << 20, /* of one question */
+	SIGNER_ANSWER_LIMIT = 2 << 20, /* of one answer, which may bring what was asked once before */
+};
 int signer_key(
 	struct sys *s, const char *socket, const uint8_t pub[SIGN_PUBLIC], struct key **ret, struct err *e);
 /* Whoever answers for this key, which somebody else keeps, has it. */
 int signer_check(struct arena *a, const struct key *k, struct err *e);
 /* From now on the signer's key is the one of this user.  KEY_EXISTS when there is, or was, another one: what that one signed can be forged
- * by whoever has read it, and must not be continued under a key that cannot. */
+ * by whoever has read it, and must not be continued under a key that cannot.  A key that the signer's own history leads to from the one
+ * that it signed with before is followed: that history is this user's then. */
 int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socket,
 	const uint8_t pub[SIGN_PUBLIC], struct err *e);
 /* A first key, and the first link. */

@@ -338,10 +338,9 @@ static int describe(
 
 /* The seam takes the place behind the last receipt that stays.  If none stays it starts a new chain. */
 static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json *about,
-	struct json **ret, struct err *e)
+	struct json **ret, struct hash *ret_chain, struct err *e)
 {
 	struct chain_end at = { .clock = plan->clock, .last = plan->last };
-	struct hash chain;
 	char *id;
 	int rc = record_new_id(a, r->sys, "seam-", &id, e);
 
@@ -357,7 +356,7 @@ static int sign_seam(struct recorder *r, struct arena *a, const struct log_plan 
 		.type = "seam",
 		.output_hash = json_sha256(a, about),
 		.metadata = about };
-	return draft_sign(r, &at, a, &seam, ret, &chain, e);
+	return draft_sign(r, &at, a, &seam, ret, ret_chain, e);
 }
 
 /* The moment of the repair: one rename puts what stays of receipts.jsonl, and the seam behind it, in
@@ -417,12 +416,56 @@ static void forget_copies(struct recorder *r, struct arena *a, const struct log_
 			r->sys, r->state_fd, arena_printf(a, "%s.damaged-%s", plan->files[i].file, mark), 0);
 }
 
-/* The caller holds the lock and made the plan under it.  An error before swap_chain() leaves the chain as
+static bool copy_leaves(struct recorder *r, struct arena *a, const struct log_plan *plan)
+{
+	off_t all = (off_t)(plan->tree.size * LEAF_LINE);
+	char *step = arena_text(a, COPY_STEP);
+
+	for (off_t at = 0; at < all;) {
+		size_t n = all - at < COPY_STEP ? (size_t)(all - at) : COPY_STEP;
+		if (pread_all(r->sys, plan->leaves_fd, step, n, at) ||
+			write_all(r->sys, r->leaves_fd, step, n))
+			return false;
+		at += (off_t)n;
+	}
+	return true;
+}
+
+/* What follows the rename, with leaves that were made beside writers, while the plan was.  False: they must be made from the receipts. */
+static bool adopt_leaves(struct recorder *r, struct arena *a, const struct log_plan *plan,
+	const struct json *seam, const struct hash *chain)
+{
+	struct chain_end at = { .clock = plan->clock, .tree = plan->tree };
+	struct hash leaf = merkle_leaf(chain->b, SHA256_SIZE);
+	char line[LEAF_LINE + 1];
+
+	if (!plan->has_leaves || plan->tree.size != plan->clock)
+		return false;
+	chain_forget(r);
+	(void)r->sys->unlink(r->sys, r->state_fd, EDGE, 0);
+	if (chain_open(r, NULL) || finish(r, a, seam, NULL) || segments_mark(r, a, &at.segments, NULL) ||
+		!copy_leaves(r, a, plan))
+		return false;
+	hex_encode(leaf.b, SHA256_SIZE, line);
+	line[LEAF_LINE - 1] = '\n';
+	if (write_all(r->sys, r->leaves_fd, line, LEAF_LINE))
+		return false;
+	merkle_append(&at.tree, &leaf);
+	chain_step(&at, chain);
+	snprintf(at.chain_id, sizeof(at.chain_id), "%s", json_get_text(seam, "session_id", ""));
+	at.file = r->at.file;
+	r->at = at;
+	r->leaves = at.clock;
+	return edge_write(r, &r->at) == 0;
+}
+
+/* The caller holds the lock and made the plan under it, or knows that nothing has changed since.  An error before swap_chain() leaves the chain as
  * it was; after it the repair has happened, and the next writer completes it. */
 int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan, struct json **ret_seam,
 	struct err *e)
 {
 	struct json *about = json_new(a, JSON_OBJECT), *seam;
+	struct hash chain;
 	char *unique;
 
 	if (!r->key)
@@ -435,12 +478,12 @@ int log_repair(struct recorder *r, struct arena *a, const struct log_plan *plan,
 		arena_printf(a, "%s-%.8s", text_time_compact(a, r->sys->now_us(r->sys)), unique));
 	rc = describe(r, a, plan, about, e);
 	if (rc == OK)
-		rc = sign_seam(r, a, plan, about, &seam, e);
+		rc = sign_seam(r, a, plan, about, &seam, &chain, e);
 	if (rc == OK)
 		rc = swap_chain(r, a, plan, seam, e);
 	if (rc && !is_swapped(r, a, json_get_text(about, "mark", "")))
 		forget_copies(r, a, plan, json_get_text(about, "mark", ""));
-	if (rc == OK)
+	if (rc == OK && !adopt_leaves(r, a, plan, seam, &chain))
 		rc = log_rebuild(r, a, e); /* does the rest */
 	if (rc == OK)
 		rc = log_put_head(r, a, NULL, e);

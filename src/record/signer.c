@@ -74,7 +74,7 @@ static bool exchange(struct keeper *k, struct bytes question, struct json **ret)
 		return false;
 	size_t n = (size_t)length[0] << 24 | (size_t)length[1] << 16 | (size_t)length[2] << 8 | length[3];
 	errno = EPROTO;
-	if (n > SIGNER_LIMIT)
+	if (n > SIGNER_ANSWER_LIMIT)
 		return false;
 	char *text = arena_text(&k->answer, n + 1);
 	if (!read_whole(k->sys, k->fd, text, n))
@@ -107,13 +107,12 @@ static int ask(struct keeper *k, struct bytes question, struct json **ret, struc
 }
 
 /* Length and document. */
-static struct bytes question_of(struct arena *a, enum key_use use, const struct json *whole)
+static struct bytes question_of(struct arena *a, const char *op, const struct json *whole)
 {
-	static const char *const ops[] = { "receipt", "decision", "head", "link" };
 	struct json *doc = json_new(a, JSON_OBJECT);
 	struct buf b;
 
-	json_sets(a, doc, "op", ops[use]);
+	json_sets(a, doc, "op", op);
 	json_set(a, doc, "record", (struct json *)whole);
 	buf_init(&b, a);
 	buf_add(&b, "\0\0\0\0", 4);
@@ -126,19 +125,21 @@ static struct bytes question_of(struct arena *a, enum key_use use, const struct 
 static int keeper_ask(
 	void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE], struct err *e)
 {
+	static const char *const ops[] = { "receipt", "decision", "head", "link" };
 	AUTO(arena_done) struct arena a = { 0 };
 	struct keeper *k = arg;
 	struct json *answer;
 
 	arena_reset(&k->answer);
 	k->missing = NULL;
-	struct bytes question = question_of(&a, use, whole);
+	struct bytes question = question_of(&a, ops[use], whole);
 	if (question.n > SIGNER_LIMIT)
 		return err_set(e, E_DENIED, "SIGNER_REFUSES", "the record is too large for the signer");
 	int rc = ask(k, question, &answer, e);
 	if (rc)
 		return rc;
-	k->missing = json_get(answer, "missing");
+	const struct json *missing = json_get(answer, "missing");
+	k->missing = json_is(missing, JSON_ARRAY) ? missing : NULL;
 	const char *code = json_get_text(answer, "error", NULL),
 		   *sig = json_get_text(answer, "signature", "");
 	if (code)
@@ -161,11 +162,33 @@ static void keeper_done(void *arg)
 	free(k);
 }
 
+int signer_links(struct arena *a, const struct key *k, const struct json **ret, struct err *e)
+{
+	struct keeper *mine = key_keeper(k)->arg;
+	struct json *answer;
+
+	arena_reset(&mine->answer);
+	mine->missing = NULL;
+	int rc = ask(mine, question_of(a, "history", json_new(a, JSON_OBJECT)), &answer, e);
+	if (rc)
+		return rc;
+	const struct json *links = json_get(answer, "links");
+	if (!json_is(links, JSON_ARRAY))
+		return err_set(
+			e, E_DENIED, "SIGNER_FALSE", "the signer does not tell the history of its key");
+	*ret = json_copy(a, links);
+	return OK;
+}
+
 const struct json *signer_missing(const struct key *k)
 {
 	const struct key_keeper *keeper = key_keeper(k);
+	struct keeper *mine = keeper && keeper->done == keeper_done ? keeper->arg : NULL;
+	const struct json *missing = mine ? mine->missing : NULL;
 
-	return keeper && keeper->done == keeper_done ? ((struct keeper *)keeper->arg)->missing : NULL;
+	if (mine)
+		mine->missing = NULL;
+	return missing;
 }
 
 int signer_key(

@@ -9,6 +9,10 @@ needs_terminal
 fresh_workspace
 git init -q . 2>/dev/null
 register_approver
+unchosen() {
+  helm agent sh -- -c 'printf "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"touch x\"},\"session_id\":\"s\",\"tool_use_id\":\"d\",\"cwd\":\"%s\"}" "$PWD" | "$0" hook pre-tool --client claude-code' "$HELM_REAL" &&
+    [ "$(newest | member profile)" = develop ] && is "$(grep -h '"hook/claude-code"' "$ws/.helm/receipts.jsonl" | tail -n 1 | member metadata.profile)" develop
+}
 project=$scratch/project
 home=$scratch/home
 
@@ -39,6 +43,10 @@ for n in sys.argv[1].split("."):
     v = v[int(n)] if n.isdigit() else v[n]
 print(v)' "$1"; }
 is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+
+ok "where nobody has chosen a profile, a session and its calls have the one for agents" unchosen
+# The others run scripts that lie in /tmp, which that profile keeps for itself.
+terminal -- helm profile use workspace_edit >/dev/null 2>&1 || terminal USE -- helm profile use workspace_edit
 
 # ---- as bare ----
 client plain <<'SH'
@@ -135,6 +143,38 @@ while [ ! -e go ]; do sleep 0.02; done
 ask f2 'touch b'
 SH
 ok "what a person decides meanwhile counts for the next call" meanwhile
+
+client crowd <<'SH'
+python3 - <<'PY'
+import ctypes, select, socket, time
+libc = ctypes.CDLL(None)
+def call():
+    fd = libc.socket(1, 1, 0x48454c4d)
+    return socket.socket(fileno=fd) if fd >= 0 else None
+silent = [s for s in (call() for _ in range(400)) if s]
+until, gone = time.monotonic() + 5, set()
+while time.monotonic() < until and len(silent) - len(gone) > 192:
+    gone.update(select.select([s for s in silent if s not in gone], [], [], 0.2)[0])
+print("left", 128 <= len(silent) - len(gone) <= 192, len(silent) - len(gone))
+for s in silent:
+    s.close()
+# One byte now and then does not keep anybody waiting for longer than a message may take.
+slow = call()
+began = time.monotonic()
+try:
+    while time.monotonic() - began < 20 and not select.select([slow], [], [], 1)[0]:
+        slow.sendall(b" ")
+except OSError:
+    pass
+print("slow", 8 < time.monotonic() - began < 15)
+PY
+ask after 'rm -rf /'
+SH
+crowd() {
+  session "$scratch/crowd" >"$scratch/said" 2>&1 || { cat "$scratch/said"; return 1; }
+  grep -q '^left True' "$scratch/said" && grep -q '^slow True$' "$scratch/said" && grep -q deny.rm_root "$scratch/said" || { cat "$scratch/said"; return 1; }
+}
+ok "who asks and says nothing is not kept by the hundred, nor is who says it slowly, and the next one is answered" crowd
 
 # ---- the walls ----
 client attacks <<'SH'
@@ -304,11 +344,133 @@ PY
     PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
     grep -q 'from outside' "$scratch/said" && grep -q '127.0.0.1:1 is not named' "$scratch/said" || { cat "$scratch/said"; return 1; }
     grep -q '"rule": *"127.0.0.1:' "$ws/.helm/egress.jsonl" || { cat "$ws/.helm/egress.jsonl"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://me:word@127.0.0.1:$(cat "$scratch/port")" session claude-code --profile netted >"$scratch/said" 2>&1
+    grep -q 'from outside' "$scratch/said" || { cat "$scratch/said"; return 1; }
+    PATH=$scratch/net:$PATH HELM_ENV="ANTHROPIC_BASE_URL=http://*/" says 1 "ANTHROPIC_BASE_URL" session claude-code --profile netted
   }
   ok "where the network is by name, the client's service is named for it and nothing else" by_name
   rm "$scratch/port"
 else
   ok "curl is not there: nothing leaves the walls in this test # SKIP" true
+fi
+
+# ---- what the session wrote meanwhile ----
+# redeems NAME COMMAND [ENV...]: a person permits COMMAND, the client does what standard input says, and only then redeems it.
+redeems() {
+  {
+    cat <<SH
+ask "$1-1" '$2' >&2; echo asked
+while [ ! -e approved ]; do sleep 0.02; done
+ask "$1-2" '$2' >answer.json
+SH
+    cat
+    cat <<'SH'
+sh -c "$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')"; echo "redeemed $?"
+sh -c "$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')" 2>/dev/null; echo "again $?"
+SH
+  } | client "$1"
+  rm -f "$scratch/said" "$project/approved" "$project/ran"
+  session "$scratch/$1" >"$scratch/said" 2>&1 &
+  job=$!
+  while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
+  asked=$(helm approval list --json | grep -o 'approval-[0-9a-f]*' | tail -n 1)
+  helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1 || { cat "$scratch/err" "$scratch/said"; : >"$project/approved"; wait $job; return 1; }
+  : >"$project/approved"
+  wait $job
+}
+said() { # said LINE...: all of them
+  for line in "$@"; do
+    grep -q -e "$line" "$scratch/said" || { echo "no $line"; cat "$scratch/said"; return 1; }
+  done
+}
+if command -v git >/dev/null 2>&1; then
+  # A remote that needs no network: what a person has set up to be run in ssh's place.
+  cat >"$scratch/ssh" <<SH
+#!/bin/sh
+if [ -e $project/slow ]; then
+  : >$project/started
+  while [ ! -e $project/late ]; do sleep 0.02; done
+fi
+shift
+exec sh -c "\$*"
+SH
+  chmod +x "$scratch/ssh"
+  rm -rf .git
+  git init -q -b master . && rm -rf .git/hooks && git init -q --bare "$project/remote"
+  git config core.sshCommand "$scratch/ssh" && git config ssh.variant simple && git remote add origin "far.example:$project/remote"
+  git -c user.name=n -c user.email=n@example.com commit -q --allow-empty -m one
+  as_it_was() {
+    redeems honest 'git push origin master' <<'SH'
+git config branch.master.remote origin
+printf '{"tool_name":"mcp__x__run","tool_input":{"command":"git push origin master"},"session_id":"s","tool_use_id":"m","cwd":"%s"}' "$PWD" |
+  $helm hook pre-tool --client claude-code | grep -q updatedInput || echo "no other tool"
+SH
+    said 'redeemed 0' 'again 25' 'no other tool' && is "$(git -C remote rev-parse master)" "$(git rev-parse master)" && is "$(git config branch.master.remote)" origin
+  }
+  ok "what the person's own configuration starts is started, and ordinary settings of the session stay" as_it_was
+  printf '#!/bin/sh\n: >%s\n' "$project/ran" >"$scratch/evil"
+  chmod +x "$scratch/evil"
+  by_setting() {
+    redeems setting 'git push origin master' <<SH
+cat $scratch/evil >evil; chmod +x evil
+git config core.sshCommand "$project/evil"
+SH
+    said 'redeemed 126' 'again 25' 'what would start programs: .git/config (put back' 'propose it again' &&
+      [ ! -e ran ] && is "$(git config core.sshCommand)" "$scratch/ssh"
+  }
+  ok "a setting that was planted after the person's yes keeps the command inside, and is put back" by_setting
+  by_hook() {
+    redeems hook 'git push origin master' <<SH
+mkdir .git/hooks && cp $scratch/evil .git/hooks/pre-push
+SH
+    said 'redeemed 126' 'again 25' '.git/hooks/pre-push (held' && [ ! -e ran ] && [ ! -e .git/hooks/pre-push ]
+  }
+  ok "and so does a hook" by_hook
+  below() {
+    redeems below 'git -C sub push' <<SH
+mkdir sub && git init -q sub && git -C sub config core.fsmonitor $project/evil
+SH
+    said 'redeemed 126' 'sub/.git/config (held' && [ ! -e ran ]
+  }
+  ok "also in a repository below" below
+  held_on_record() {
+    helm agent report --json | python3 -c 'import json,sys
+one = json.load(sys.stdin)["outside"][0]
+assert one["status"] == "failed" and "sub/.git/config" in one["why"], one' &&
+      helm agent report | grep -q 'sub/.git/config' && helm log check
+  }
+  ok "the report says that it was kept inside, and why" held_on_record
+  # In both the command stays the same, and so does what it is asked about first.
+  changed() { # changed NAME: standard input is the script that the session puts in the place of the one that was permitted
+    cat >"$scratch/changed"
+    echo 'git push origin master' >dep.sh
+    redeems "$1" 'sh dep.sh' <<SH
+cat $scratch/changed >dep.sh
+SH
+    said 'redeemed 24' 'again 25' 'has changed since it was permitted; propose it again' && [ ! -e ran ]
+  }
+  ok "a script that would now do what nobody was asked about is not run" changed other <<SH
+git push origin master; cat $home/.ssh/id_ed25519; : >$project/ran
+SH
+  ok "nor is one that was changed at all" changed same <<SH
+git push origin master; touch $project/ran
+SH
+  unchanged() {
+    echo 'git push origin master' >dep.sh
+    redeems unchanged 'sh dep.sh' </dev/null
+    said 'redeemed 0' 'again 25'
+  }
+  ok "and one that is as it was judged is run" unchanged
+  too_late() {
+    redeems late 'git push origin master' <<SH
+: >slow
+(while [ ! -e started ]; do sleep 0.02; done; git config core.fsmonitor $project/evil; : >late) &
+SH
+    said 'redeemed 0' 'left behind what would start programs later: .git/config (put back' && [ ! -e ran ] &&
+      is "$(newest | member outside.0.left_behind.0.path)" .git/config && helm agent report | grep -q 'left behind .git/config'
+  }
+  ok "what is planted while the command runs is found when it has ended, and the report says so" too_late
+  rm -rf sub remote evil dep.sh slow started late
 fi
 
 # ---- life ----
@@ -361,8 +523,112 @@ client_killed() {
 ok "with its client killed the rest ends, and the record says how" client_killed
 ok "an unknown session is said to be one" says 1 "no session is called" helm agent report no-such-session
 
+# ---- detached ----
+client sits <<'SH'
+trap 'echo resized $(stty size); : >sized' WINCH
+tty; echo ready
+while :; do
+  read -r line || continue
+  echo "got $line."
+  [ "$line" != end ] || exit 4
+done
+SH
+away() { # away: a session without a terminal; sets $id
+  id=$(helm agent --detach --json "$scratch/sits" | member task_id)
+}
+detached() {
+  away
+  is "$(helm agent list --json | member sessions.0.detached)" True && says 0 "running, detached" helm agent list || return 1
+  person --size 30x90 wait:ready 'wait:resized 30 90' mode:raw 'type:one\n' 'wait:got one.' size:40x100 'wait:resized 40 100' 'type:\x1dd' 'wait:goes on' shell mode:cooked \
+    -- "$HELM_REAL" agent attach "$id" >"$scratch/said" || { cat "$scratch/said"; return 1; }
+  grep -q /dev/pts/0 "$scratch/said" || { cat "$scratch/said"; return 1; }
+  # Another window: what was shown is there, one key is sent by typing it twice, and Ctrl-Z does not end in nowhere.
+  person 'wait:got one.' 'type:\x1b[93;5u\x1d\n' 'wait:got' 'type:\x1atwo\n' 'wait:got two.' 'type:end\n' 'wait:The session has ended' shell mode:cooked \
+    -- "$HELM_REAL" agent attach >"$scratch/said" || { cat "$scratch/said"; return 1; }
+  until [ "$(helm agent report "$id" --json | member status)" = failed ]; do sleep 0.02; done
+  is "$(helm agent report "$id" --json | member exit_code)" 4 && says 1 "does not run any more" helm agent attach "$id" && helm log check
+}
+ok "a detached session goes on without a window, and is left and come back to" detached
+client talks <<'SH'
+seq 1 100000
+: >talked
+echo all said
+exec sleep 1000.75
+SH
+much() {
+  rm -f talked
+  id=$(helm agent --detach --json "$scratch/talks" | member task_id)
+  for _ in 1 2 3 4 5 6 7 8 9 10; do [ -e talked ] || sleep 0.5; done
+  [ -e talked ] || { echo "it waits for somebody who reads"; return 1; }
+  person 'wait:all said' 'type:\x1dd' 'wait:goes on' shell -- "$HELM_REAL" agent attach "$id" >"$scratch/said" || { tail -c 300 "$scratch/said"; return 1; }
+  helm agent stop "$id" >/dev/null
+  # The last of it, from the beginning of a line to its end, and not all.
+  tr -d '\r' <"$scratch/said" | awk '/^[0-9]+$/ { if (n && $1 != n + 1) bad = 1; n = $1; if (!first) first = n }
+    END { exit !(first > 1000 && n == 100000 && !bad) }' || { head -c 300 "$scratch/said"; return 1; }
+}
+ok "without anybody there it does not wait, and the last of what it showed is kept" much
+one_guest() {
+  rm -f sized
+  away
+  person wait:ready 'wait:The session has ended' shell -- "$HELM_REAL" agent attach "$id" >"$scratch/said" 2>&1 &
+  job=$!
+  while [ ! -e sized ] && kill -0 $job 2>/dev/null; do sleep 0.02; done
+  person 'wait:somebody else is attached' shell mode:cooked -- "$HELM_REAL" agent attach "$id" >"$scratch/second" 2>&1
+  second=$?
+  helm agent stop "$id" >/dev/null
+  wait $job || { cat "$scratch/said"; return 1; }
+  is "$second" 25 || { cat "$scratch/second"; return 1; }
+}
+ok "one at a time sits there, and sees the end" one_guest
+client inside <<SH
+\$helm agent attach; echo "attached \$?"
+\$helm agent --detach true; echo "detached \$?"
+python3 -c 'import socket
+try:
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    print("made a unix socket")
+except OSError:
+    pass'
+ls \$home/.helm/attach 2>/dev/null | grep -q . && echo "saw the socket"
+true
+SH
+not_from_inside() {
+  away
+  session "$scratch/inside" >"$scratch/said" 2>&1
+  helm agent stop "$id" >/dev/null
+  said 'attached 25' 'detached 25' && ! grep -e 'made a' -e 'saw the' "$scratch/said"
+}
+ok "nothing inside a session sits down at one" not_from_inside
+ok "and an agent's call may not either" says 25 deny. helm guard check -- helm agent attach
+unbegun() {
+  helm freeze --reason test >/dev/null
+  says 25 frozen helm agent --detach "$scratch/sits"
+  refused=$?
+  terminal UNFREEZE -- helm unfreeze >/dev/null 2>&1 || helm unfreeze --key "$boss" >/dev/null
+  [ $refused -eq 0 ] && is "$(helm agent list --json | member sessions)" '[]'
+}
+ok "one that is refused says why to whoever starts it" unbegun
+left_alone() {
+  away
+  kill -9 "$(helm agent list --json | member sessions.0.pid)"
+  until [ "$(helm agent list --json | member sessions)" = '[]' ]; do sleep 0.02; done
+  says 1 "does not run any more" helm agent attach "$id" && [ -d "$home/.helm/attach/$id" ] || return 1
+  old=$id
+  away
+  [ ! -e "$home/.helm/attach/$old" ] && helm agent stop "$id" >/dev/null && [ ! -e "$home/.helm/attach/$id" ] && helm log check
+}
+ok "what a killed one has left is taken away by the next" left_alone
+
 # ---- clients ----
 mkdir -p "$scratch/bin"
+untouched() {
+  rm -rf "$home/.claude" "$home/.claude.json"
+  helm freeze --reason test >/dev/null
+  PATH=$scratch/bin:$PATH says 25 frozen session claude-code
+  denied=$?
+  terminal UNFREEZE -- helm unfreeze >/dev/null 2>&1 || helm unfreeze --key "$boss" >/dev/null
+  [ $denied -eq 0 ] && [ ! -e "$home/.claude" ] && [ ! -e "$home/.claude.json" ]
+}
 cat >"$scratch/bin/claude" <<'SH'
 #!/bin/sh
 printf '%s\n' "$@" >args
@@ -374,6 +640,7 @@ cat "$HOME/.netrc" 2>/dev/null
 env | grep -c -e '^ANTHROPIC_API_KEY=k' -e '^AWS_SECRET=' -e "^CLAUDE_CODE_TMPDIR=$TMPDIR"
 SH
 chmod +x "$scratch/bin/claude"
+ok "a session that is refused has made nothing" untouched
 mkdir -p "$home/.claude"
 echo '{"a":1}' >"$home/.claude/settings.json"
 echo netrc >"$home/.netrc"
@@ -391,8 +658,28 @@ assert " hook pre-tool --client claude-code " in settings["hooks"]["PreToolUse"]
 PY
 }
 ok "Claude Code gets its own state, its own variables, and hooks that its settings cannot switch off" known
-printf '#!/bin/sh\n' >"$scratch/bin/codex"
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" >args\n' >"$scratch/bin/codex"
 chmod +x "$scratch/bin/codex"
-unarmed() { PATH=$scratch/bin:$PATH says 25 "'helm setup codex' puts it in" session codex; }
+by_words() {
+  PATH=$scratch/bin:$PATH session codex -- exec it || return 1
+  # What Codex hashes when a person trusts a hook, made by another program.
+  python3 - <<'PY'
+import hashlib, json, re
+words = open("args").read().split("\n")
+assert words[:3] == ["-c", "features.hooks=true", "-c"] and words[4:6] == ["exec", "it"], words
+text = words[3]
+assert text.startswith("hooks={")
+hooks = json.loads(re.sub(r'("(?:[^"\\]|\\.)*")=', r"\1:", text[len("hooks="):]))
+for event, label in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
+    box, = hooks[event]
+    one, = box["hooks"]
+    assert " hook %s --client codex " % ("pre-tool" if event == "PreToolUse" else "post-tool") in one["command"], one
+    said = {"event_name": label, "hooks": [dict(one, **{"async": False})], "matcher": box["matcher"]}
+    digest = "sha256:" + hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    assert hooks["state"]["/<session-flags>/config.toml:%s:0:0" % label] == {"trusted_hash": digest, "enabled": True}, hooks["state"]
+PY
+}
+ok "Codex is told on its command line which hooks it has, that they are trusted and on" by_words
+unarmed() { says 25 "'helm setup hermes' puts it in" session hermes; }
 ok "a client that would not ask is not started, and the remedy is named" unarmed
 finish

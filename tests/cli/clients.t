@@ -8,19 +8,9 @@ needs_terminal
 for tool in npm node python3 git; do
   command -v $tool >/dev/null 2>&1 || skip_all "$tool is not there"
 done
-cache=$HELM_SOURCE/build/clients
-mkdir -p "$cache"
-if [ ! -e "$cache/node_modules/.bin/claude" ] || [ ! -e "$cache/node_modules/.bin/codex" ]; then
-  echo '{"private":true}' >"$cache/package.json"
-  (cd "$cache" && timeout 200 npm install --no-audit --no-fund --ignore-scripts \
-    @anthropic-ai/claude-code@2.1.197 @openai/codex@0.166.0 >npm.log 2>&1) || echo "# npm: $(tail -n 3 "$cache/npm.log" | tr '\n' ' ')"
-fi
-# Without install scripts the program itself lies in the package of its platform.
-claude=$cache/node_modules/.bin/claude
-codex=$cache/node_modules/.bin/codex
-for file in "$cache"/node_modules/@anthropic-ai/claude-code-linux-*/claude; do
-  [ ! -x "$file" ] || claude=$file
-done
+clients=$(sh "$HELM_SOURCE/tests/clients/install.sh" "$HELM_SOURCE/build/clients")
+claude=$(printf '%s\n' "$clients" | sed -n 's/^claude-code //p')
+codex=$(printf '%s\n' "$clients" | sed -n 's/^codex //p')
 
 helm init >/dev/null
 ws=$scratch/home/.helm/workspace
@@ -119,15 +109,13 @@ if runs "$codex"; then
   ok "codex: setup says that it is not armed yet" says 1 "NOT ARMED YET" install codex --yes
   mkdir -p "$scratch/home/.codex"
   printf '[projects."%s"]\ntrust_level = "trusted"\n' "$project" >"$scratch/home/.codex/config.toml"
+  # Nobody has trusted the hook, and the project would switch it off: in a session it is armed by the command line.
+  printf '[features]\nhooks = false\n' >"$project/.codex/config.toml"
+  ok "codex: it runs in a session, with hooks that nobody has trusted" supervised codex
+  in_session codex
+  rm "$project/.codex/config.toml"
   # Trust, as a person gives it in /hooks: the hash of the hook as it is.
-  python3 - "$project/.codex/hooks.json" >>"$scratch/home/.codex/config.toml" <<'PY'
-import hashlib, json, sys
-for event, name in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
-    group = json.load(open(sys.argv[1]))["hooks"][event][0]
-    doc = {"event_name": name, "matcher": group["matcher"], "hooks": [dict(group["hooks"][0], **{"async": False})]}
-    text = json.dumps(doc, sort_keys=True, separators=(",", ":")).encode()
-    print('[hooks.state."%s:%s:0:0"]\ntrusted_hash = "sha256:%s"' % (sys.argv[1], name, hashlib.sha256(text).hexdigest()))
-PY
+  python3 "$HELM_SOURCE/tests/clients/drive.py" --trust "$project/.codex/hooks.json" >>"$scratch/home/.codex/config.toml"
   ok "codex: trusted, status says armed" says 0 "project  armed" helm setup status codex
   ok "codex: it runs in a session" supervised codex
   in_session codex

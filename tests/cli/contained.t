@@ -46,6 +46,7 @@ ok "a look is contained as well" has "ls" claude-code "contained look-"
 ok "and leaves no receipt" sh -c '! grep -q look- "$0/.helm/receipts.jsonl"' "$ws"
 ok "what a person is asked about is asked, and contained after a yes" has "git reset --hard" claude-code '"permissionDecision":"ask"'
 ok "with another command" has "git reset --hard" claude-code 'contained dec-'
+ok "what is asked about may stand beside what the walls let through" has "curl -s http://localhost:1/ ; git reset --hard" claude-code 'contained dec-'
 ok "what leaves the walls is only asked about" sh -c '! printf %s "$0" | grep -q contained' "$(answer 'git push origin main' claude-code)"
 ok "so is what writes elsewhere" has "cp a /opt/x" claude-code '"permissionDecision":"ask"'
 ok "and its receipt says that nothing contains it then" sh -c 'tail -n 1 "$0/.helm/receipts.jsonl" | grep -q "\"containment\":\"none\""' "$ws"
@@ -147,7 +148,7 @@ PY
 elsewhere_allowed() {
   terminal -- helm allow path "$scratch/victim" >/dev/null
   client "$H" "cd $scratch/victim" "python3 $PWD/evil.py loud" >"$scratch/.went" 2>&1
-  terminal -- helm allow path "$scratch/victim" --remove >/dev/null
+  terminal -- helm allow remove "$scratch/victim" >/dev/null
   rm "$scratch/victim/loud" && return 0
   cat "$scratch/.went"
   return 1
@@ -362,4 +363,18 @@ ok "a person can" terminal -- helm setup claude-code --scope project --yes --con
 ok "then calls are judged, not contained" silent "echo hi > a"
 ok "setting it up again leaves it off" says 0 "judged, not contained" helm setup claude-code --scope project --yes
 ok "until it is said" says 0 "contained:" helm setup claude-code --scope project --yes --contain on
+# ---- under develop, in a project that is its own workspace ----
+mkdir "$scratch/own" && cd "$scratch/own" || exit 1
+git init -q . 2>/dev/null
+helm init --path . >/dev/null
+terminal -- helm setup claude-code --scope project --yes >/dev/null
+own() { # own COMMAND TEXT: the answer of the hook has TEXT
+  printf '{"tool_name":"Bash","tool_input":{"command":"%s"},"session_id":"o","cwd":"%s","tool_use_id":"u"}' "$1" "$PWD" |
+    agent hook pre-tool --client claude-code --workspace "$PWD" >"$scratch/.answer"
+  grep -qF -e "$2" "$scratch/.answer" || { cat "$scratch/.answer"; return 1; }
+}
+ok "setup by a person chooses develop" says 0 "profile=develop" helm status
+ok "a temporary directory of its own is deleted without a question" own 'T=$(mktemp -d /tmp/work.XXXXXX) && cp -r . $T && rm -rf $T' '"permissionDecision":"allow"'
+ok "and what stands beside it may use the network that the walls have" own 'curl -s http://localhost:1/; D=$(cat d); rm -rf $D' '"permissionDecision":"allow"'
+ok "what leaves is asked about, whatever stands beside it" own 'T=$(mktemp -d /tmp/work.XXXXXX); rm -rf $T; git push origin main' '"permissionDecision":"ask"'
 finish

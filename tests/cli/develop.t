@@ -55,9 +55,10 @@ ok "pkill, too" sh -c '"$@"; [ $? -ne 24 ]' - env HOME="$scratch/home" "$HELM_RE
 ok "which reaches only its own" kill -0 $other
 kill $other
 # shellcheck disable=SC2034 # read by helm()
-HELM_ENV="GITHUB_TOKEN=t0 API_KEY=k0 NODE_ENV=test GOFLAGS=-mod=mod"
+HELM_ENV="GITHUB_TOKEN=t0 API_KEY=k0 GITHUB_PAT=p0 NPM_AUTH=a0 X_PAT_2=p1 MAIL_PASS=w0 NODE_ENV=test GOFLAGS=-mod=mod GIT_AUTHOR_NAME=me PKG_CONFIG_PATH=/p"
 ok "variables of toolchains come along" says 0 "test -mod=mod" run sh -c 'echo "$NODE_ENV $GOFLAGS"'
-ok "credentials among them do not" says 0 "[][]" wall sh -c 'echo "[$GITHUB_TOKEN][$API_KEY]"'
+ok "also those that only look like a credential" says 0 "me /p" run sh -c 'echo "$GIT_AUTHOR_NAME $PKG_CONFIG_PATH"'
+ok "credentials among them do not" says 0 "[][][][][][]" wall sh -c 'echo "[$GITHUB_TOKEN][$API_KEY][$GITHUB_PAT][$NPM_AUTH][$X_PAT_2][$MAIL_PASS]"'
 unset HELM_ENV
 
 # ---- git ----

@@ -79,4 +79,39 @@ plain_session() {
   ! grep -q '^# Heading\|[^\\]\[\|[^\\]`\|[^\\]<' "$scratch/session.md" || { cat "$scratch/session.md"; return 1; }
 }
 ok "nothing an agent wrote formats a session" plain_session
+
+# ---- the last day, on one page ----
+now=$(date -u +%Y-%m-%dT%H:%M:%S+00:00)
+row() { printf "$@" >>"$state/tool-calls.jsonl"; }
+for n in 1 2 3 4 5 6 7 8 9 10; do
+  row '{"at": "%s", "client": "codex", "session": "d", "tool": "Bash", "verdict": "ALLOW", "decision_id": "dec-%s", "tool_use_id": "d%s", "checkpoint_id": "point-%s", "preview": "rm -rf some/rather/long/name/of/a/directory/that/does/not/fit/on/any/line/of/a/page/number-%s"}\n' "$now" "$n" "$n" "$n" "$n"
+  row '{"at": "%s", "client": "codex", "session": "d", "tool_use_id": "d%s", "outcome": "done", "changed_files": ["c%s"], "deleted_files": ["x%s", "y%s"], "refused_by_wall": "/srv/%s may not be written"}\n' "$now" "$n" "$n" "$n" "$n" "$n"
+  printf '{"at": "%s", "host": "bad%s.example", "port": 443, "verdict": "refused", "bytes_out": 0, "bytes_in": 0}\n' "$now" "$n" >>"$state/egress.jsonl"
+  printf '{"at": "%s", "host": "good%s.example", "port": 443, "verdict": "admitted", "bytes_out": 1500, "bytes_in": 2500000}\n' "$now" "$n" >>"$state/egress.jsonl"
+done
+row '{"at": "%s", "client": "codex", "session": "d", "tool": "Bash", "verdict": "ALLOW", "decision_id": "dec-p", "tool_use_id": "p", "settled_by": "grant", "preview": "git push origin main"}\n' "$now"
+mkdir -p "$scratch/ws/.git/logs"
+printf '%040d %040d A <a@b> 1000 +0000\tcommit: too old\n%040d %040d A > <a@b> %s +0000\tcommit (amend): Tidy up\n%040d %040d A <a@b> %s +0000\treset: moving\nbroken\n' 0 1 1 2 "$(date +%s)" 2 3 "$(date +%s)" >"$scratch/ws/.git/logs/HEAD"
+page() { helm report >"$scratch/page" 2>&1 && grep -qF -e "$1" "$scratch/page" || { cat "$scratch/page"; return 1; }; }
+# The rows above that are from January end the day.
+ok "the page tells what was done" page "Last 24 hours: 11 calls of codex, from "
+ok "in numbers" page "10 files changed, 20 deleted; 1 commit"
+ok "which commits" page "000000000000  Tidy up"
+ok "what can be undone, and how" page "helm checkpoint restore point-10  rm -rf some"
+ok "how much more there is" page "Can be undone, the newest first (10; all with: helm checkpoint list)"
+ok "what the walls refused" page "/srv/10 may not be written"
+ok "and the door" page "connection to bad10.example:443; to open it: helm allow host bad10.example:443"
+ok "what left the walls" page "git push origin main  (permitted)"
+ok "through the door, too" page "good10.example:443: 1 connection, 1 kB out, 2.5 MB in"
+ok "who answered" page "ran, approved (user:"
+fits() { # in how many columns
+  helm report | python3 -c 'import sys; t = sys.stdin.read().split("\n"); print(len(t), max(map(len, t))); sys.exit(len(t) > 61 or max(map(len, t)) > 100)'
+}
+ok "it is one page of 60 lines and 100 columns" fits
+deep=$scratch/$(printf 'a-rather-long-name/%.0s' 1 2 3 4 5 6 7)project
+mkdir -p "$deep" && (cd "$deep" && helm init --path . >/dev/null)
+ok "also of a place with a long name" sh -c 'HOME="$1/home" "$0" report --path "$2" | head -n 1 | grep -q "^Helm report  …/.*/project  20"' "$HELM_REAL" "$scratch" "$deep"
+ok "with --limit nothing is cut" sh -c 'HOME="$1/home" "$0" report --limit 20 | grep -q "on/any/line/of/a/page/number-1$"' "$HELM_REAL" "$scratch"
+ok "as JSON it is a member" says 0 '"undo_count": 10' helm report --json
+ok "--public takes paths from it, too" exits 0 helm report --public --format json
 finish

@@ -35,8 +35,16 @@ signer_starts() {
 }
 signer_ends() { # signer_ends [SIGNAL]
   [ -n "$signer" ] || return 0
-  for pid in $(ps -o pid= --ppid "$signer" 2>/dev/null) "$signer"; do kill "-${1:-TERM}" "$pid" 2>/dev/null; done
+  below=$(ps -o pid= --ppid "$signer" 2>/dev/null)
+  for pid in $below "$signer"; do kill "-${1:-TERM}" "$pid" 2>/dev/null; done
   wait "$signer" 2>/dev/null
+  waited=0
+  for pid in $below; do # what it does last, it has done
+    while [ $waited -lt 250 ] && grep -qs "^State:.[^Z]" "/proc/$pid/status"; do
+      sleep 0.02
+      waited=$((waited + 1))
+    done
+  done
   signer=
   return 0
 }
@@ -105,6 +113,23 @@ ok "and grants" says 0 "Granted" terminal -- helm approval approve "$id" --works
 ok "a profile, too" exits 0 terminal -- helm profile use service_ops --workspace "$ws" --key "$boss"
 ok "not without" says 25 "takes a person's key" terminal -- helm profile use risky_edit --workspace "$ws"
 
+# A key of OpenSSH, which only a grant takes.
+if command -v ssh-keygen >/dev/null 2>&1; then
+  ssh-keygen -q -t ed25519 -N '' -f "$scratch/id" -C somebody
+  mkdir -p "$ws/build"
+  helm run --workspace "$ws" -- rm -rf build >/dev/null 2>&1
+  id=$(helm approval list --json --workspace "$ws" | python3 -c 'import json,sys; print(json.load(sys.stdin)["requests"][-1]["approval_id"])')
+  helm approval message "$id" --once --workspace "$ws" >"$scratch/answer"
+  ssh-keygen -q -Y sign -f "$scratch/id" -n helm-approval@v1 "$scratch/answer" >/dev/null 2>&1
+  ok "an ssh key is registered by a person" exits 0 terminal TRUST -- helm approval trust add "$scratch/id.pub"
+  ok "only here that is not enough" says 25 "takes a person's key" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
+  as_keeper sh -c 'cat >"$0"' "$scratch/keeper/.helm/trust/approvers.json" <"$scratch/home/.helm/trust/approvers.json"
+  ok "registered with the signer it grants" says 0 "Granted" helm approval approve "$id" --signed "$scratch/answer" --workspace "$ws"
+  ok "and what it granted runs" exits 0 helm run --workspace "$ws" -- rm -rf build
+else
+  echo "# a grant by an ssh key: skipped, there is no ssh-keygen (openssh-client)"
+fi
+
 # Asking the signer oneself.
 tip() { tail -n 1 "$receipts"; }
 # forge HOW: a receipt made by hand for the place behind the newest one; prints the question
@@ -163,6 +188,80 @@ ok "and it is on record" sh -c 'sed -n "$(($1 + 1))p" "$0" | grep -q helm.test/f
 ok "the chain is whole" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
 ok "and the log sound" exits 0 helm log check --workspace "$ws"
 
+# Far behind: more than one answer of the signer can bring.
+far_behind() { # four large receipts behind the newest one, asked for by hand and written by nobody
+  PYTHONPATH=$HELM_SOURCE/tests/oracle PYTHONDONTWRITEBYTECODE=1 python3 - "$receipts" "$socket" <<'END'
+import hashlib, json, socket, struct, sys
+from verify_receipt import Number, project
+digest = lambda r, *but: hashlib.sha256(project(json.loads(json.dumps(r), parse_int=Number), but)).hexdigest()
+last = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(10)
+s.connect(sys.argv[2])
+for i in range(4):
+    new = {k: v for k, v in last.items() if k not in ("metadata", "subject", "type", "log_id", "leaf_index", "signature")}
+    new.update(prev_hash=digest(last), lamport_clock=last["lamport_clock"] + 1, effect_id="helm.test/large", status="RECORDED", decision_id="dec-%d" % i,
+               metadata={"text": "x" * 400000})
+    new["receipt_id"] = "rcpt_x." + digest(new, "receipt_id", "signature")
+    q = json.dumps({"op": "receipt", "record": new}).encode()
+    s.sendall(struct.pack(">I", len(q)) + q)
+    answer = json.loads(s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL))
+    last = dict(new, signature=answer["signature"])
+END
+}
+ok "four large receipts that nobody wrote" far_behind
+# Asked for once more than fits into a socket's buffer, and taken by nobody: five times, and then one question of somebody else.
+patient() {
+  PYTHONDONTWRITEBYTECODE=1 python3 - "$socket" "$(forge next)" <<'END'
+import socket, struct, sys, time
+q = sys.argv[2].encode()
+held = []
+for i in range(5):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    s.sendall(struct.pack(">I", len(q)) + q)
+    held.append(s)
+time.sleep(0.2)
+began = time.monotonic()
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(30)
+s.connect(sys.argv[1])
+s.sendall(struct.pack(">I", 2) + b"{}")
+s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL)
+took = time.monotonic() - began
+print("answered after %.1f s" % took)
+big = struct.unpack(">I", held[0].recv(4, socket.MSG_WAITALL))[0]
+whole = held[0].recv(big, socket.MSG_WAITALL)
+sys.exit(0 if took < 5 and big > 500000 and len(whole) == big else 1)
+END
+}
+ok "nobody waits for who does not take an answer, and it is given whole to who comes for it" patient
+n=$(wc -l <"$receipts")
+ok "whoever is far behind catches up" exits 0 helm run --workspace "$ws" -- true
+ok "with all of it" sh -c '[ "$(sed -n "$(($1 + 1)),$(($1 + 4))p" "$0" | grep -c helm.test/large)" -eq 4 ]' "$receipts" "$n"
+ok "and the chain is whole" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
+
+# No more signatures than a thousand a second, and two thousand at once.
+rate() {
+  python3 - "$socket" "$public" <<'END'
+import json, socket, struct, sys, time
+key = sys.argv[2]
+q = json.dumps({"op": "link", "record": {"event": "created", "key": key, "signer": key, "sequence": 1, "version": "helm-key-history/v1", "prev_hash": ""}}).encode()
+s = socket.socket(socket.AF_UNIX)
+s.settimeout(30)
+s.connect(sys.argv[1])
+began = time.monotonic()
+signatures = set()
+for i in range(3500):
+    s.sendall(struct.pack(">I", len(q)) + q)
+    signatures.add(s.recv(struct.unpack(">I", s.recv(4, socket.MSG_WAITALL))[0], socket.MSG_WAITALL))
+took = time.monotonic() - began
+print("%.2f s, %s" % (took, signatures))
+sys.exit(0 if took >= 1.4 and len(signatures) == 1 and b'"signature"' in signatures.pop() else 1)
+END
+}
+ok "signatures are given at a bounded rate, and all of them in the end" rate
+
 # Nobody waits for somebody who is silent.
 python3 -c '
 import socket,sys,time
@@ -193,6 +292,48 @@ head -n 3 "$scratch/saved" >"$receipts"
 rm -rf "$ws/.helm/log"
 ok "a chain that was cut back comes back, as long as the signer has it" exits 0 helm run --workspace "$ws" -- true
 ok "with everything" sh -c '[ "$(wc -l <"$0")" -gt "$(wc -l <"$1")" ]' "$receipts" "$scratch/saved"
+
+# The signer's user changes the key.
+cp "$HELM_SOURCE/tests/tools/terminal.py" "$scratch/bin/terminal.py"
+chmod 755 "$scratch/bin/terminal.py"
+ok "another key, by the signer's user" exits 0 as_keeper python3 "$scratch/bin/terminal.py" --inside -- "$scratch/bin/helm" key rotate
+next=$(as_keeper "$scratch/bin/helm" key export)
+ok "it is another one" test "$next" != "$public"
+ok "the signer that runs goes on with the one it has" exits 0 helm run --workspace "$ws" -- true
+signer_ends TERM
+signer_starts
+ok "started again, it says which key it has now" says 25 "helm signer use SOCKET $next" helm run --workspace "$ws" -- touch "$ws/made"
+ok "and nothing ran" test ! -e "$ws/made"
+ok "only a person follows it" says 25 "at a terminal" helm signer use "$socket" "$next"
+ok "not to a key that its history does not lead to" says 25 "does not lead" terminal TRUST -- helm signer use "$socket" "$(cat "$scratch/third/.helm/keys/root.pub")"
+as_keeper cp "$scratch/keeper/.helm/keys/history.jsonl" "$scratch/keeper/history"
+as_keeper sed -i '$s/"possession":"../"possession":"00/' "$scratch/keeper/.helm/keys/history.jsonl"
+ok "not by a link that the new key has not signed" says 25 "does not lead" terminal TRUST -- helm signer use "$socket" "$next"
+as_keeper cp "$scratch/keeper/history" "$scratch/keeper/.helm/keys/history.jsonl"
+ok "a person does" says 0 "key_id=ed25519:$next" terminal TRUST -- helm signer use "$socket" "$next"
+ok "the chain goes on" exits 0 helm run --workspace "$ws" -- true
+ok "and says how one key came after the other" sh -c 'grep -q "helm.key/continues" "$0"' "$receipts"
+ok "whoever trusts the new key believes all of it" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$next"
+ok "and whoever trusts the old one" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
+ok "what a person said under the old key still counts" says 0 service_ops helm status --workspace "$ws"
+ok "the history is the signer's" cmp "$scratch/home/.helm/keys/history.jsonl" "$scratch/keeper/.helm/keys/history.jsonl"
+
+# A key of one's own is not handed over: whoever has read it could have signed anything with it.
+mkdir "$scratch/before"
+before() { env -i PATH="$PATH" HOME="$scratch/before" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" "$@"; }
+before init >/dev/null
+before run -- true >/dev/null 2>&1
+own=$(cat "$scratch/before/.helm/keys/root.pub")
+ok "a home with a key of its own takes no signer" says 1 "helm home of its own" env -i PATH="$PATH" HOME="$scratch/before" TERM=dumb TERMINALS="$scratch/.terminals" \
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" TRUST -- "$HELM_REAL" signer use "$socket" "$next"
+mv "$scratch/before/.helm" "$scratch/before/.helm-until-now"
+ok "with a new home it does" says 0 "key_id" env -i PATH="$PATH" HOME="$scratch/before" TERM=dumb TERMINALS="$scratch/.terminals" \
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" TRUST -- "$HELM_REAL" signer use "$socket" "$next"
+before init >/dev/null
+ok "a new chain is signed by the signer" exits 0 before run -- true
+ok "what the old key signed is still verified by it" says 0 "ADMISSIBLE" before verify "$scratch/before/.helm-until-now/workspace/.helm/receipts.jsonl" --key "$own" \
+  --history "$scratch/before/.helm-until-now/keys/history.jsonl"
+ok "and says nothing about the new one" exits 1 before verify "$scratch/before/.helm/workspace/.helm/receipts.jsonl" --key "$own"
 signer_ends TERM
 ok "it takes its socket with it" test ! -e "$socket"
 finish

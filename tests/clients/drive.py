@@ -3,7 +3,12 @@
 
 A server on loopback answers like the client's model and makes one shell call per CALL, in order, then says it is done.  The
 client runs with an environment of its own and nothing of ours; with HELM_AGENT in the environment, in a supervised session.  LOG receives what the model was told about each call, as JSON.
-The calls are data: nothing here runs them.  Exit 0 when the client asked for all of them within its time."""
+The calls are data: nothing here runs them.  Exit 0 when the client asked for all of them within its time.
+
+drive.py --trust FILE: what Codex writes into its config.toml when a person trusts the hooks of FILE.
+
+A call is a shell command, or for Claude Code also (tool, input).  session.py uses the same server for a whole working day."""
+import hashlib
 import json
 import os
 import subprocess
@@ -26,7 +31,7 @@ def text_of(content):
     return str(content)
 
 
-def claude_answer(body, calls, told):
+def claude_answer(body, next_call, told):
     """Anthropic's messages, as a stream."""
     results = [part for message in body.get("messages", []) if isinstance(message.get("content"), list)
                for part in message["content"] if part.get("type") == "tool_result"]
@@ -34,10 +39,11 @@ def claude_answer(body, calls, told):
     block, delta, stop = {"type": "text", "text": ""}, {"type": "text_delta", "text": "done"}, "end_turn"
     if "Bash" in tools:
         told[:] = [text_of(part.get("content", "")) for part in results]
-        if len(results) < len(calls):
-            block = {"type": "tool_use", "id": "toolu_%d" % len(results), "name": "Bash", "input": {}}
-            delta = {"type": "input_json_delta",
-                     "partial_json": json.dumps({"command": calls[len(results)], "description": "a step"})}
+        call = next_call(len(results))
+        if call:
+            name, given = call if isinstance(call, tuple) else ("Bash", {"command": call, "description": "a step"})
+            block = {"type": "tool_use", "id": "toolu_%d" % len(results), "name": name, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
             stop = "tool_use"
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model", "m"), "content": [],
                "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
@@ -50,15 +56,15 @@ def claude_answer(body, calls, told):
         {"type": "message_stop"}])
 
 
-def codex_answer(body, calls, told):
+def codex_answer(body, next_call, told):
     """OpenAI's responses, as a stream."""
     results = [item for item in body.get("input", []) if item.get("type") == "function_call_output"]
     told[:] = [text_of(item.get("output", "")) for item in results]
     names = [tool.get("name") for tool in body.get("tools", [])]
     name = next((n for n in ("exec_command", "shell_command", "shell") if n in names), None)
     item = {"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]}
-    if name and len(results) < len(calls):
-        call = calls[len(results)]
+    call = next_call(len(results)) if name else None
+    if call:
         given = {"cmd": call} if name == "exec_command" else \
             {"command": call} if name == "shell_command" else {"command": ["bash", "-lc", call]}
         item = {"type": "function_call", "id": "f%d" % len(results), "call_id": "c%d" % len(results), "name": name,
@@ -72,7 +78,8 @@ def codex_answer(body, calls, told):
         {"type": "response.completed", "response": {"id": "r1", "usage": usage}}])
 
 
-def serve(answer, calls, told):
+def serve(answer, next_call, told, address="127.0.0.1"):
+    """next_call(n): the call after n results, or None when there is none.  Returns the port."""
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -95,42 +102,57 @@ def serve(answer, calls, told):
             if "count_tokens" in self.path:
                 self.reply(200, "application/json", b'{"input_tokens":1}')
             else:
-                self.reply(200, "text/event-stream", answer(body, calls, told))
+                self.reply(200, "text/event-stream", answer(body, next_call, told))
 
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer((address, 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server.server_address[1]
 
 
-def claude_command(program, home, port, _bypass):
-    extra = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:%d" % port, "ANTHROPIC_API_KEY": "sk-ant-x", "DISABLE_TELEMETRY": "1",
+def claude_command(program, home, port, _bypass, address="127.0.0.1"):
+    extra = {"ANTHROPIC_BASE_URL": "http://%s:%d" % (address, port), "ANTHROPIC_API_KEY": "sk-ant-x", "DISABLE_TELEMETRY": "1",
              "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
     if os.getuid() == 0:
         extra["IS_SANDBOX"] = "1"
-    return [program, "-p", "do it", "--output-format", "json", "--allowedTools", "Bash"], extra
+    return [program, "-p", "do it", "--output-format", "json", "--allowedTools", "Bash Edit Read Write"], extra
 
 
-def codex_command(program, home, port, bypass):
+def codex_command(program, home, port, bypass, address="127.0.0.1"):
     config = os.path.join(home, ".codex", "config.toml")
     kept = open(config).read() if os.path.exists(config) else ""
     rest = kept.split("# end of the model\n")[-1]
     with open(config, "w") as f:
-        f.write('model = "m"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nbase_url = "http://127.0.0.1:%d/v1"\n'
-                'wire_api = "responses"\nenv_key = "X_KEY"\n# end of the model\n%s' % (port, rest))
+        f.write('model = "m"\nmodel_provider = "x"\n[model_providers.x]\nname = "x"\nbase_url = "http://%s:%d/v1"\n'
+                'wire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n# end of the model\n%s' % (address, port, rest))
     flags = ["--dangerously-bypass-hook-trust"] if bypass else []
-    return [program, "exec", "--dangerously-bypass-approvals-and-sandbox"] + flags + ["do it"], {"X_KEY": "x"}
+    return [program, "exec", "--dangerously-bypass-approvals-and-sandbox"] + flags + ["do it"], {"OPENAI_API_KEY": "x"}
+
+
+def codex_trust(hooks):
+    """The lines of config.toml that trust what a file of hooks says, as it is."""
+    lines = ""
+    for event, name in (("PreToolUse", "pre_tool_use"), ("PostToolUse", "post_tool_use")):
+        with open(hooks) as f:
+            group = json.load(f)["hooks"][event][0]
+        doc = {"event_name": name, "matcher": group["matcher"], "hooks": [dict(group["hooks"][0], **{"async": False})]}
+        text = json.dumps(doc, sort_keys=True, separators=(",", ":")).encode()
+        lines += '[hooks.state."%s:%s:0:0"]\ntrusted_hash = "sha256:%s"\n' % (hooks, name, hashlib.sha256(text).hexdigest())
+    return lines
 
 
 def main():
+    if sys.argv[1] == "--trust":
+        sys.stdout.write(codex_trust(sys.argv[2]))
+        return 0
     client, program, home, project, log = sys.argv[1:6]
     calls = sys.argv[6:]
     bypass = calls[:1] == ["--bypass-trust"]
     calls = calls[1:] if bypass else calls
     told = []
-    port = serve(claude_answer if client == "claude-code" else codex_answer, calls, told)
+    port = serve(claude_answer if client == "claude-code" else codex_answer, lambda n: calls[n] if n < len(calls) else None, told)
     argv, extra = (claude_command if client == "claude-code" else codex_command)(program, home, port, bypass)
     path = os.environ["PATH"]
     supervised = os.environ.get("HELM_AGENT")  # "HELM agent OPTIONS...": the whole client in a supervised session

@@ -2,9 +2,11 @@
  *
  *     json_tool doubles     16 hex digits (bits of a double)   -> the text json_double() prints
  *     json_tool canonical   a document, as hex digits           -> its canonical bytes, or "! CODE"
- *     json_tool schema      {"schema": ..., "value": ...}       -> valid, invalid, or "! CODE" */
+ *     json_tool schema      {"schema": ..., "value": ...}       -> valid, invalid, or "! CODE"
+ *     json_tool expression  {"expr": ..., "bindings": ...}      -> the value as canonical JSON, or "! CODE" */
 #include "base/hash.h"
 #include "base/schema.h"
+#include "decide/expression/expression.h"
 
 typedef void answer_fn(struct arena *a, struct bytes line);
 
@@ -43,6 +45,25 @@ static void answer_canonical(struct arena *a, struct bytes line)
 	putchar('\n');
 }
 
+static void answer_expression(struct arena *a, struct bytes line)
+{
+	struct json *v, *value;
+	struct expression *x;
+	struct err e;
+	struct buf b;
+
+	if (json_parse(a, line, "oracle", NULL, &v, &e))
+		abort();
+	if (expression_compile(a, bytes_of(json_get_text(v, "expr", "")), "oracle", &x, &e) ||
+		expression_value(x, json_get(v, "bindings"), a, &value, &e)) {
+		printf("! %s\n", e.code);
+		return;
+	}
+	buf_init(&b, a);
+	json_canonical(&b, value);
+	puts(b.p);
+}
+
 static void answer_schema(struct arena *a, struct bytes line)
 {
 	struct json_limits lim = { .depth = 200 };
@@ -76,8 +97,10 @@ int main(int argc, char **argv)
 		fn = answer_canonical;
 	else if (argc == 2 && text_eq(argv[1], "schema"))
 		fn = answer_schema;
+	else if (argc == 2 && text_eq(argv[1], "expression"))
+		fn = answer_expression;
 	if (!fn) {
-		fprintf(stderr, "usage: json_tool doubles|canonical|schema\n");
+		fprintf(stderr, "usage: json_tool doubles|canonical|schema|expression\n");
 		return 2;
 	}
 	for (ssize_t n; (n = getline(&line, &room, stdin)) > 0;) {

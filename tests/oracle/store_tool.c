@@ -1,6 +1,9 @@
 /* store_tool.c — a large record at a shell test's hand (tests/tools/store.h).
  *
- *   store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US]]] */
+ *   store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US [FIRST]]]]
+ *
+ * With FIRST, the number of the first task, every decision and outcome is a task with rows in the ledgers, and nothing is synced:
+ * a store of millions can be made piece by piece. */
 #include "base/file.h"
 #include "tools/store.h"
 
@@ -12,21 +15,23 @@ int main(int argc, char **argv)
 	AUTO(key_free) struct key *key = NULL;
 	AUTO(close_fd) int fd = -1;
 	struct store_plan plan = { .session = "session-of-a-client" };
-	uint64_t numbers[5] = { 0 };
+	uint64_t numbers[6] = { 0 };
 	struct err e = { 0 };
 
 	if (argc < 4) {
-		fputs("usage: store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US]]]\n",
+		fputs("usage: store_tool STATE_DIR KEYS_DIR RECEIPTS [ROWS [ROTATE_BYTES [START_US STEP_US [FIRST]]]]\n",
 			stderr);
 		return 2;
 	}
-	for (int i = 3; i < argc && i < 8; i++)
+	for (int i = 3; i < argc && i < 9; i++)
 		numbers[i - 3] = strtoull(argv[i], NULL, 10);
 	plan.receipts = numbers[0];
 	plan.rows = numbers[1];
 	plan.rotate_bytes = numbers[2];
 	plan.start_us = (int64_t)numbers[3];
 	plan.step_us = (int64_t)numbers[4];
+	plan.first = numbers[5];
+	plan.has_tasks = plan.is_unsynced = argc > 8;
 	if (file_open_dir(sys_real(), AT_FDCWD, argv[1], &fd, &e) ||
 		keys_load(sys_real(), AT_FDCWD, argv[2], &key, &e) ||
 		store_fill(sys_real(), fd, key, &plan, &e)) {

@@ -53,6 +53,7 @@ def main():
     stop, mounted, terminals = threading.Event(), None, os.path.join(root, "terminals")
     os.makedirs(terminals)
     subprocess.run([sys.executable, TERMINAL, "--serve", terminals], check=True)  # before there is any agent
+    args.build = os.path.abspath(args.build)  # its programs are started from other directories
     sites = [Site("disk", os.path.join(root, "disk"), os.path.join(root, "packs"), terminals, args.build, counts, seed)]
     small = os.path.join(root, "small")
     os.makedirs(small)

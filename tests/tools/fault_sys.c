@@ -90,8 +90,8 @@ static void note_fd(struct fault *f, int fd, bool unsynced)
 	int saved = errno;
 	struct stat st;
 
-	/* Pipes and terminals have nothing to sync. */
-	if (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+	/* Pipes and terminals have nothing to sync, and nobody finds a file without a name again. */
+	if (fstat(fd, &st) == 0 && st.st_nlink && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
 		note(f, &st, unsynced);
 	errno = saved;
 }

@@ -13,6 +13,11 @@ struct store_plan {
 	uint64_t rotate_bytes; /* 0: as usual */
 	int64_t start_us, step_us; /* the first receipt's time and the time between two; 0: now, none */
 	const char *session; /* named in every second decision; or NULL */
+	/* Every decision and outcome is a task of its own, with the four rows of a run in the ledgers, their digests in the outcome's
+	 * receipt, and older pieces of the ledgers sealed. */
+	bool has_tasks;
+	uint64_t first; /* the number of the first pair, for a store that is filled in several calls */
+	bool is_unsynced; /* nothing is made durable: for millions, on a machine that is not switched off meanwhile */
 };
 
 /* Append all of it to the state directory.  The key is the caller's. */

@@ -643,7 +643,7 @@ static void loopback_is_not_the_network_where_the_profile_says_so(void **state)
 	}
 }
 
-static void named_hosts_are_not_the_network_where_the_profile_names_them(void **state)
+static void hosts_are_named_or_the_doors(void **state)
 {
 	static const struct {
 		const char *host;
@@ -662,6 +662,8 @@ static void named_hosts_are_not_the_network_where_the_profile_names_them(void **
 	p.reach = NETWORK_NAMED;
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
 		assert_int_equal(egress_add(&a, &p.hosts, rules[i], "test", NULL), OK);
+	struct profile walled = p;
+	walled.contained = CONTAINED_ALLOW;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct effect e = { .kind = FX_NETWORK, .tag = "network.get", .target = cases[i].host };
 		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
@@ -670,9 +672,16 @@ static void named_hosts_are_not_the_network_where_the_profile_names_them(void **
 		decide(shipped, &p, &pr, &at, &d);
 		if (d.action != cases[i].want)
 			fail_msg("%s: %s", cases[i].host, action_name(d.action));
+		/* behind walls nothing changes for a host that is known, and one that is not is the door's to see */
+		at.containment = CONTAINMENT_WALLS;
+		decide(shipped, &walled, &pr, &at, &d);
+		assert_int_equal(d.action, cases[i].host ? cases[i].want : ACTION_ALLOW);
 		/* a host that is only guessed at is never a named one */
 		e.certainty = DYNAMIC;
-		decide(shipped, &p, &pr, &at, &d);
+		decide(shipped, &walled, &pr, &at, &d);
+		assert_int_equal(d.action, ACTION_ALLOW);
+		at.containment = CONTAINMENT_NONE;
+		decide(shipped, &walled, &pr, &at, &d);
 		assert_int_equal(d.action, ACTION_DENY);
 	}
 }
@@ -869,8 +878,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(profile_rules_only_take_away, begin, done),
 		cmocka_unit_test_setup_teardown(
 			loopback_is_not_the_network_where_the_profile_says_so, begin, done),
-		cmocka_unit_test_setup_teardown(
-			named_hosts_are_not_the_network_where_the_profile_names_them, begin, done),
+		cmocka_unit_test_setup_teardown(hosts_are_named_or_the_doors, begin, done),
 		cmocka_unit_test_setup_teardown(more_effects_never_lower_the_answer, begin, done),
 		cmocka_unit_test_setup_teardown(many_findings_stay_bounded, begin, done),
 		cmocka_unit_test_setup_teardown(unreadable_without_a_reason_is_asked_about, begin, done),

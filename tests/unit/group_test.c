@@ -8,10 +8,12 @@
 #include "verify/verify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 
 enum { WRITERS = 16, EACH = 20, FAILING = 5, PATIENCE_S = 30 };
@@ -23,6 +25,9 @@ struct slow_sys {
 	int held; /* the number of the one that waits until the next one begins; 0: none */
 	bool held_fails;
 	int failing; /* every so many fail; 0: none */
+	const struct recorder *r; /* the second writer's sync fails, and so does its edge; NULL: no */
+	int state_fd;
+	bool was_cut, was_cut_unlocked;
 	sem_t is_held, next_began;
 	bool has_overlapped;
 };
@@ -62,6 +67,10 @@ static int slow_sync(struct sys *s, int fd)
 		}
 	} else if (x->held && number == x->held + 1) {
 		sem_post(&x->next_began);
+		if (x->r) {
+			errno = EIO;
+			return -1;
+		}
 	}
 	if (x->failing && number % x->failing == 0) {
 		errno = EIO;
@@ -70,17 +79,42 @@ static int slow_sync(struct sys *s, int fd)
 	return sys_real()->sync(sys_real(), fd);
 }
 
+static ssize_t slow_write(struct sys *s, int fd, const void *from, size_t n)
+{
+	const struct slow_sys *x = (const struct slow_sys *)s;
+
+	if (x->r && fd == x->r->edge_fd && x->held && x->syncs >= x->held) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return sys_real()->write(sys_real(), fd, from, n);
+}
+
+/* What another process would find at this moment: is the log locked? */
+static int slow_truncate(struct sys *s, int fd, off_t size)
+{
+	struct slow_sys *x = (struct slow_sys *)s;
+	AUTO(close_fd) int lock = openat(x->state_fd, "log/lock", O_RDWR | O_CLOEXEC);
+
+	x->was_cut = true;
+	x->was_cut_unlocked |= flock(lock, LOCK_EX | LOCK_NB) == 0;
+	return sys_real()->truncate(sys_real(), fd, size);
+}
+
 static void begin(struct fixture *f)
 {
 	struct err e = { 0 };
 
 	*f = (struct fixture){ .sys = { .s = *sys_real() } };
 	f->sys.s.sync = slow_sync;
+	f->sys.s.write = slow_write;
+	f->sys.s.truncate = slow_truncate;
 	sem_init(&f->sys.is_held, 0, 0);
 	sem_init(&f->sys.next_began, 0, 0);
 	scratch_open(&f->dir);
 	assert_int_equal(key_create(sys_real(), f->dir.fd, "keys", "root", &f->key, &e), 0);
 	recorder_open(&f->r, &f->sys.s, f->dir.fd, f->key);
+	f->sys.state_fd = f->dir.fd;
 	f->g = recorder_group_new(&f->r);
 }
 
@@ -216,6 +250,30 @@ static void fails_with_the_one_before(void **state)
 	end(&f);
 }
 
+/* The second one keeps the lock, because its edge could not be written, and waits for the first one.  When that one ends, it has had
+ * the lock, too, and must not have given back the second one's: what the second one cuts off, it cuts off locked. */
+static void each_has_the_lock_for_itself(void **state)
+{
+	struct fixture f;
+	struct writer w[2];
+
+	(void)state;
+	begin(&f);
+	f.sys.r = &f.r;
+	write_two(&f, w);
+	assert_true(w[0].told_ok[0] && !w[1].told_ok[0]);
+	assert_true(f.sys.was_cut);
+	assert_false(f.sys.was_cut_unlocked);
+	f.sys.r = NULL;
+	AUTO(close_fd) int lock = openat(f.dir.fd, "log/lock", O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(flock(lock, LOCK_UN), 0);
+	assert_int_equal(read_chain(&f)->n, 2);
+	assert_int_equal(append(&f, "after", &(struct err){ 0 }), 0);
+	assert_int_equal(read_chain(&f)->n, 3);
+	end(&f);
+}
+
 static const char *id_of(struct arena *a, const struct writer *w, int i)
 {
 	return arena_printf(a, "dec-%d-%d", w->number, i);
@@ -269,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signed_meanwhile),
 		cmocka_unit_test(fails_with_the_one_before),
+		cmocka_unit_test(each_has_the_lock_for_itself),
 		cmocka_unit_test(failures_among_many),
 	};
 

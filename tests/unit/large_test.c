@@ -8,6 +8,7 @@
 #include "tools/unit.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 
 enum { RECEIPTS_MADE = 600, FILE_BYTES = 100000 };
 
@@ -69,6 +70,14 @@ static void change_byte(struct fixture *f, const char *file, off_t at, char to)
 
 	assert_true(fd >= 0);
 	assert_int_equal(pwrite(fd, &to, 1, at), 1);
+}
+
+static void check(struct fixture *f, bool all, struct log_report *ret)
+{
+	const char *file = arena_printf(&f->a, "%s/beside/verified.json", f->t.path);
+	struct log_check_options options = { .root_fd = f->t.fd, .verified = file, .all = all };
+
+	assert_int_equal(log_check(sys_real(), &f->a, f->t.fd, &f->trust, &options, ret, &f->e), OK);
 }
 
 /* ---- a lost edge ---- */
@@ -147,6 +156,75 @@ static void older_files_changed(void **state)
 	}
 }
 
+/* A view looks where the next writer would look, comes to the same answer, and writes nothing. */
+static void look_without_edge(void **state)
+{
+	(void)state;
+	for (int how = -1; how < 3; how++) {
+		struct fixture f;
+		struct chain_end at;
+		begin(&f);
+		const char *keys = arena_printf(&f.a, "%s/keys", f.t.path);
+		if (how == 0)
+			change_byte(&f, "receipts-000001.jsonl", 50, '!');
+		else if (how == 1)
+			assert_int_equal(unlinkat(f.t.fd, "receipts-000002.jsonl", 0), 0);
+		else if (how == 2)
+			change_byte(&f, "receipts.jsonl", 50, '!');
+		else
+			scratch_put(&f.t, "log/leaves", ""); /* made again by the writer, no damage */
+		(void)unlinkat(f.t.fd, "log/edge", 0);
+		assert_int_equal(
+			log_look_back(sys_real(), &f.a, f.t.fd, keys, &f.e), how < 0 ? OK : E_CORRUPT);
+		assert_int_equal(faccessat(f.t.fd, "log/edge", F_OK, 0), -1);
+		assert_int_equal(append(&f, &at), how < 0 ? OK : E_CORRUPT);
+		end(&f);
+	}
+}
+
+/* What a crash left of a last line is for the writer to set aside; a view does not call it damage. */
+static void look_at_torn_end(void **state)
+{
+	(void)state;
+	struct fixture f;
+
+	begin(&f);
+	AUTO(close_fd) int fd = openat(f.t.fd, RECEIPTS, O_WRONLY | O_APPEND | O_CLOEXEC);
+	assert_int_equal(write(fd, "{\"args", 6), 6);
+	assert_int_equal(
+		log_look_back(sys_real(), &f.a, f.t.fd, arena_printf(&f.a, "%s/keys", f.t.path), &f.e), OK);
+	end(&f);
+}
+
+/* There are more leaves than are held in memory while they are made again. */
+static void all_leaves_lost(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct chain_end at;
+	struct hash *before, *after;
+	uint64_t n, again;
+
+	begin(&f);
+	assert_int_equal(append(&f, &at), OK);
+	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &before, &n, &f.e), OK);
+	assert_true(n > 600);
+	for (int how = 0; how < 2; how++) {
+		AUTO(recorder_close) struct recorder r;
+		AUTO(arena_done) struct arena own = { .limit_bytes = 1 << 20 };
+		if (how)
+			change_byte(&f, "log/leaves", 10, '?');
+		else
+			scratch_put(&f.t, "log/leaves", "");
+		recorder_open(&r, sys_real(), f.t.fd, f.key);
+		assert_int_equal(log_refresh(&r, &own, &f.e), OK);
+		assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &after, &again, &f.e), OK);
+		assert_int_equal(again, n);
+		assert_memory_equal(before, after, n * sizeof(*before));
+	}
+	end(&f);
+}
+
 /* Leaves of receipts that are not read again are made again, too. */
 static void older_leaves_lost(void **state)
 {
@@ -163,6 +241,102 @@ static void older_leaves_lost(void **state)
 	assert_int_equal(log_leaves(sys_real(), &f.a, f.t.fd, &leaves, &n, &f.e), OK);
 	assert_int_equal(n, at.clock);
 	end(&f);
+}
+
+/* ---- a repair that is planned beside writers ---- */
+
+struct meddling_sys {
+	struct sys sys;
+	struct fixture *f;
+	const char *file; /* is damaged when somebody takes the lock alone; NULL: nothing more happens */
+	uint64_t read_before, read; /* bytes, until then and since */
+	bool is_locked;
+};
+
+static ssize_t meddled_pread(struct sys *s, int fd, void *to, size_t n, off_t at)
+{
+	struct meddling_sys *m = (struct meddling_sys *)s;
+	ssize_t got = sys_real()->pread(sys_real(), fd, to, n, at);
+
+	*(m->is_locked ? &m->read : &m->read_before) += got > 0 ? (uint64_t)got : 0;
+	return got;
+}
+
+static int meddled_lock(struct sys *s, int fd, int op)
+{
+	struct meddling_sys *m = (struct meddling_sys *)s;
+	int rc = sys_real()->lock(sys_real(), fd, op);
+
+	if (rc == 0 && (op & LOCK_EX)) {
+		m->is_locked = true;
+		if (m->file)
+			change_byte(m->f, m->file, 3000, '!');
+		m->file = NULL;
+	}
+	return rc;
+}
+
+static uint64_t repair(struct fixture *f, const char *file, bool apply)
+{
+	struct meddling_sys m = { .sys = *sys_real(), .f = f, .file = file };
+	struct log_check_options options = { .root_fd = f->t.fd };
+	AUTO(recorder_close) struct recorder r;
+	struct log_repaired done;
+
+	m.sys.lock = meddled_lock;
+	m.sys.pread = meddled_pread;
+	recorder_open(&r, &m.sys, f->t.fd, f->key);
+	assert_int_equal(audit_repair(&r, &f->a, &f->trust, &options, apply, &done, &f->e), OK);
+	assert_true(done.report.is_damaged);
+	assert_int_equal(done.seam != NULL, apply);
+	assert_int_equal(m.is_locked, apply);
+	return m.read;
+}
+
+static uint64_t chain_bytes(struct fixture *f)
+{
+	uint64_t all = 0;
+	struct stat st;
+	char **files;
+	size_t n;
+
+	assert_int_equal(receipts_files(sys_real(), &f->a, f->t.fd, &files, &n, &f->e), OK);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(fstatat(f->t.fd, files[i], &st, 0), 0);
+		all += (uint64_t)st.st_size;
+	}
+	return all;
+}
+
+/* What happens between the plan and the lock is part of the repair; what does not is not looked at again; and a plan that is only shown
+ * locks nothing. */
+static void repair_is_planned_beside_writers(void **state)
+{
+	(void)state;
+	static const char *const files[] = { NULL, "receipts-000001.jsonl", "receipts-000004.jsonl",
+		"receipts.jsonl" };
+	uint64_t read[ARRAY_SIZE(files)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct fixture f;
+		struct log_report report;
+		struct chain_end at;
+		begin(&f);
+		change_byte(&f, "receipts-000003.jsonl", 9000, '!');
+		(void)repair(&f, files[i], false);
+		uint64_t all = chain_bytes(&f);
+		read[i] = repair(&f, files[i], true);
+		/* The two files that change are hashed and copied; the others are not even read. */
+		if (!files[i])
+			assert_true(read[i] < all);
+		check(&f, true, &report);
+		assert_false(report.is_damaged);
+		assert_true(report.is_sound);
+		assert_int_equal(append(&f, &at), OK);
+		end(&f);
+	}
+	assert_true(read[0] < read[3]);
+	assert_true(read[3] < read[2] && read[2] < read[1]);
 }
 
 /* ---- proofs without a list ---- */
@@ -423,14 +597,6 @@ static void changed_meanwhile(void **state)
 
 /* ---- verified before ---- */
 
-static void check(struct fixture *f, bool all, struct log_report *ret)
-{
-	const char *file = arena_printf(&f->a, "%s/beside/verified.json", f->t.path);
-	struct log_check_options options = { .root_fd = f->t.fd, .verified = file, .all = all };
-
-	assert_int_equal(log_check(sys_real(), &f->a, f->t.fd, &f->trust, &options, ret, &f->e), OK);
-}
-
 static void verified_before(void **state)
 {
 	(void)state;
@@ -489,6 +655,10 @@ int main(void)
 		cmocka_unit_test(lost_edge),
 		cmocka_unit_test(older_files_changed),
 		cmocka_unit_test(older_leaves_lost),
+		cmocka_unit_test(look_without_edge),
+		cmocka_unit_test(look_at_torn_end),
+		cmocka_unit_test(all_leaves_lost),
+		cmocka_unit_test(repair_is_planned_beside_writers),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(pieces_change_nothing),
 		cmocka_unit_test(lines_verify),

@@ -402,13 +402,52 @@ static void spellings(void **state)
 	arena_done(&a);
 }
 
+static void decided(struct fixture *f, const char *preview)
+{
+	struct json *row = json_new(&f->a, JSON_OBJECT);
+	struct err e = { 0 };
+
+	json_sets(&f->a, row, "decision_id", "dec-1");
+	json_sets(&f->a, row, "preview", preview);
+	json_sets(&f->a, row, "verdict", "ALLOW");
+	assert_int_equal(ledger_note(sys_real(), &f->a, f->dir.fd, TOOL_CALLS, row, &e), OK);
+}
+
+/* Whoever waits for a decision does not wait for the notes of others that are signed themselves; a note that nobody has signed is bound
+ * at once, with all that waits, and so is everything by whoever is in no hurry. */
+static void a_hurried_receipt_leaves_the_rest(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	begin(&f);
+	receipt(&f);
+	f.r.is_hurried = true;
+	decided(&f, "a");
+	receipt(&f);
+	decided(&f, "b");
+	receipt(&f);
+	expect_sound(&f, 0);
+	note(&f, "\"decision_id\": \"dec-2\", \"verdict\": \"ALLOW\"");
+	receipt(&f);
+	expect_sound(&f, 1);
+	decided(&f, "c");
+	receipt(&f);
+	expect_sound(&f, 1);
+	f.r.is_hurried = false;
+	receipt(&f);
+	expect_sound(&f, 2);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(every_byte),
 		cmocka_unit_test(removed_added_moved), cmocka_unit_test(a_shorter_ledger_goes_on),
 		cmocka_unit_test(pieces), cmocka_unit_test(without_the_edge),
 		cmocka_unit_test(across_files_of_the_chain), cmocka_unit_test(many_at_once),
-		cmocka_unit_test(very_many), cmocka_unit_test(spellings) };
+		cmocka_unit_test(very_many), cmocka_unit_test(spellings),
+		cmocka_unit_test(a_hurried_receipt_leaves_the_rest) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "kernel/posture_parts.h"
 #include "kernel/task/task.h"
 #include "tools/kernel_fixture.h"
+#include "tools/store.h"
 #include "tools/unit.h"
 
 #include <errno.h>
@@ -463,6 +464,23 @@ static void accepted_bytes_hold(void **state)
 	kernel_fixture_done(&x);
 }
 
+/* Looking for an act takes no memory for what is none. */
+static void a_long_chain_is_not_held(void **state)
+{
+	const struct store_plan plan = { .receipts = 2000 };
+	struct err e = { 0 };
+
+	(void)state;
+	kernel_fixture_begin(&x);
+	freeze("agent:a");
+	assert_int_equal(store_fill(sys_real(), x.ws->state_fd, x.k.key, &plan, &e), OK);
+	AUTO(arena_done) struct arena a = { .limit_bytes = 1 << 20 };
+	const struct json *act;
+	assert_int_equal(posture_in_chain(sys_real(), &a, x.ws, NULL, &act, &e), OK);
+	assert_non_null(act);
+	kernel_fixture_done(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +495,7 @@ int main(void)
 		cmocka_unit_test(seen_also_when_it_comes_while_reading),
 		cmocka_unit_test(the_first_act_while_reading),
 		cmocka_unit_test(accepted_bytes_hold),
+		cmocka_unit_test(a_long_chain_is_not_held),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

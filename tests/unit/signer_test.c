@@ -20,6 +20,7 @@ static struct fault f; /* the signer's own world */
 static struct key *local, *kept;
 static struct recorder r;
 static int state_fd;
+static uid_t user; /* who asks */
 static char given[1024][2 * SIGN_SIZE + 1]; /* what was given for each place of the one chain */
 
 /* What the socket does, without one. */
@@ -35,7 +36,7 @@ static int asked(
 	json_set(&a, doc, "record", json_copy(&a, whole));
 	buf_init(&b, &a);
 	json_canonical(&b, doc);
-	struct json *answer = signer_answer(g, &a, buf_bytes(&b));
+	struct json *answer = signer_answer(g, &a, user, buf_bytes(&b));
 	const char *sig = json_get_text(answer, "signature", "");
 	if (json_get(answer, "error"))
 		return err_set(ret, E_DENIED, json_get_text(answer, "error", ""), "%s",
@@ -63,6 +64,7 @@ static int setup(void **state)
 	scratch_open(&t);
 	fault_init(&f);
 	memset(given, 0, sizeof(given));
+	user = 7;
 	e = (struct err){ 0 };
 	assert_int_equal(key_create(sys_real(), t.fd, "keeper/keys", "root", &local, &e), OK);
 	begin();
@@ -185,12 +187,86 @@ static void a_receipt_that_was_not_written(void **state)
 	recorder_open(&r, sys_real(), state_fd, kept);
 }
 
+/* Receipts so large that 256 of them would not fit into the signer's file: it stays short, and the signer goes on, also after a restart. */
+static void large_receipts(void **state)
+{
+	enum { LARGE = 700 << 10, MANY = 30 };
+	char *text = arena_zalloc(&a, LARGE + 1, 1), **names;
+	struct json *about = json_new(&a, JSON_OBJECT);
+	struct draft d = { .decision_id = "dec-large",
+		.effect_id = "helm.test/x",
+		.status = "RECORDED",
+		.metadata = about };
+	struct stat st;
+	size_t n;
+
+	(void)state;
+	memset(text, 'x', LARGE);
+	json_sets(&a, about, "text", text);
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(recorder_append(&r, &a, &d, 1, NULL, &e), OK);
+		if (i % 9 == 8) {
+			signer_close(&g);
+			begin();
+		}
+	}
+	assert_int_equal(file_list(sys_real(), &a, t.fd, "keeper/signer/chains/7", &names, &n, &e), OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(fstatat(t.fd, arena_printf(&a, "keeper/signer/chains/7/%s", names[0]), &st, 0), 0);
+	assert_in_range(st.st_size, LARGE, 10 << 20);
+	struct json *head;
+	assert_int_equal(log_sign_head(&r, &a, &head, &e), OK);
+	assert_int_equal(json_get_int(head, "tree_size", 0), MANY);
+}
+
+/* A user who has begun as many chains as one may begins no other; those that are there go on, and so do other users'. */
+static void chains_without_end(void **state)
+{
+	char **names;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(append("dec-0"), OK);
+	assert_int_equal(file_list(sys_real(), &a, t.fd, "keeper/signer/chains/7", &names, &n, &e), OK);
+	for (int i = 1; i < 1000; i++)
+		close(openat(
+			t.fd, arena_printf(&a, "keeper/signer/chains/7/%d", i), O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(append("dec-1"), OK);
+	struct recorder other;
+	struct draft d = { .decision_id = "dec-other", .effect_id = "helm.test/x", .status = "RECORDED" };
+	assert_int_equal(mkdirat(t.fd, "other", 0700), 0);
+	int fd = openat(t.fd, "other", O_RDONLY | O_DIRECTORY);
+	recorder_open(&other, sys_real(), fd, kept);
+	assert_int_equal(recorder_append(&other, &a, &d, 1, NULL, &e), E_DENIED);
+	assert_string_equal(e.code, "SIGNER_FULL");
+	user = 8;
+	memset(given, 0, sizeof(given));
+	e = (struct err){ 0 };
+	assert_int_equal(recorder_append(&other, &a, &d, 1, NULL, &e), OK);
+	recorder_close(&other);
+	close(fd);
+	/* Who began a chain is not who must continue it. */
+	memset(given, 0, sizeof(given));
+	assert_int_equal(append("dec-2"), OK);
+	assert_int_equal(
+		faccessat(t.fd, arena_printf(&a, "keeper/signer/chains/8/%s", names[0]), F_OK, 0), -1);
+	/* Where it lay before chains had users it is found. */
+	assert_int_equal(renameat(t.fd, arena_printf(&a, "keeper/signer/chains/7/%s", names[0]), t.fd,
+				 arena_printf(&a, "keeper/signer/chains/%s", names[0])),
+		0);
+	signer_close(&g);
+	begin();
+	assert_int_equal(append("dec-3"), OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(long_chains, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_chain_that_was_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_disk_that_fails, setup, teardown),
+		cmocka_unit_test_setup_teardown(large_receipts, setup, teardown),
+		cmocka_unit_test_setup_teardown(chains_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_receipt_that_was_not_written, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,15 +44,16 @@ static const struct conform_family families[] = {
 
 enum { MAX_CASES_BYTES = 64 << 20, MAX_FILE_BYTES = 64 << 20 };
 
-enum outcome { PASSED, FAILED, NOT_SUPPORTED, UNSCORED, OUTCOMES };
-static const char *const outcome_names[OUTCOMES] = { "passed", "failed", "not_supported", "unscored" };
+static const char *const outcome_names[CONFORM_OUTCOMES] = { "passed", "failed", "not_supported",
+	"unscored" };
 
-/* Counts over all cases and per family, and the failures in full. */
-struct tally {
-	struct arena *a;
-	struct json *families; /* rows, in order of first appearance */
-	struct json *failures;
-	int64_t counts[OUTCOMES];
+/* Every suite this program answers for. */
+static const struct conform_suite suites[] = {
+	{ "language",
+		"derived/expression-cases.json, cel/cel-subset.jsonl, derived/policy-language-cases.json",
+		"the expression language of policies", conform_language },
+	{ "dsl", "derived/dsl-static-cases.json, derived/dsl-evaluation-cases.json",
+		"the policy language over nodes, edges and flows", conform_dsl },
 };
 
 void conform_result(struct conform_case *c, bool accepted)
@@ -110,17 +111,17 @@ static bool all_members(const struct json *expected, const struct json *got)
 
 /* A case without any expectation fails, since it could not fail otherwise.  Cases that leave the answer to
  * the implementation are not scored. */
-static enum outcome judge(const struct conform_case *c)
+static enum conform_outcome judge(const struct conform_case *c)
 {
 	if (text_eq(json_get_text(c->expect, "result", ""), "implementation-choice"))
-		return UNSCORED;
+		return CONFORM_UNSCORED;
 	return c->expect->n > 0 && all_members(c->expect, c->got) && all_members(c->also_expect, c->got)
-		? PASSED
-		: FAILED;
+		? CONFORM_PASSED
+		: CONFORM_FAILED;
 }
 
 /* The family's row in the report, made when it is first met. */
-static struct json *row_of(struct tally *t, const char *family)
+static struct json *row_of(struct conform_tally *t, const char *family)
 {
 	struct json *row;
 
@@ -130,32 +131,43 @@ static struct json *row_of(struct tally *t, const char *family)
 	}
 	row = json_new(t->a, JSON_OBJECT);
 	json_sets(t->a, row, "family", family);
-	for (int i = 0; i < OUTCOMES; i++)
+	for (int i = 0; i < CONFORM_OUTCOMES; i++)
 		json_seti(t->a, row, outcome_names[i], 0);
 	json_push(t->a, t->families, row);
 	return row;
 }
 
-static void count(struct tally *t, const char *family, enum outcome o)
+void conform_tally_begin(struct conform_tally *t, struct arena *a)
+{
+	*t = (struct conform_tally){
+		.a = a, .families = json_new(a, JSON_ARRAY), .failures = json_new(a, JSON_ARRAY)
+	};
+}
+
+void conform_count(struct conform_tally *t, const char *family, enum conform_outcome o, const char *id,
+	const struct json *expected, const struct json *got)
 {
 	struct json *row = row_of(t, family);
 
 	json_seti(t->a, row, outcome_names[o], json_get_int(row, outcome_names[o], 0) + 1);
 	t->counts[o]++;
+	if (o != CONFORM_FAILED)
+		return;
+	struct json *f = json_new(t->a, JSON_OBJECT);
+	json_sets(t->a, f, "id", id);
+	json_set(t->a, f, "expected", expected ? json_copy(t->a, expected) : json_new(t->a, JSON_NULL));
+	json_set(t->a, f, "got", json_copy(t->a, got));
+	json_push(t->a, t->failures, f);
 }
 
-/* Copies out of the case's arena, which is gone when the next case runs. */
-static void add_failure(struct tally *t, const struct conform_case *c)
+/* What the case expects, with what its own file states. */
+static struct json *all_expected(const struct conform_case *c)
 {
-	struct json *f = json_new(t->a, JSON_OBJECT);
-	struct json *expected = json_copy(t->a, c->expect);
+	struct json *expected = json_copy(c->a, c->expect);
 
 	json_each_member (m, c->also_expect)
-		json_set(t->a, expected, m->name, json_copy(t->a, m->value));
-	json_sets(t->a, f, "id", c->id);
-	json_set(t->a, f, "expected", expected);
-	json_set(t->a, f, "got", json_copy(t->a, c->got));
-	json_push(t->a, t->failures, f);
+		json_set(c->a, expected, m->name, m->value);
+	return expected;
 }
 
 /* The first file, and its tree when it is JSON: a handler that needs the text reads c->text.  Files cannot
@@ -175,27 +187,27 @@ static int load(struct conform_case *c, struct err *e)
 }
 
 /* An error of a handler is kept as part of the answer, so that the report shows why the case failed. */
-static enum outcome run_case(struct conform_case *c, conform_fn *fn)
+static enum conform_outcome run_case(struct conform_case *c, conform_fn *fn)
 {
 	struct err e = { 0 };
 
 	if (!c->expect)
-		return FAILED;
+		return CONFORM_FAILED;
 	if (load(c, &e) || fn(c, &e)) {
 		json_sets(c->a, c->got, "could_not_run", e.text);
-		return FAILED;
+		return CONFORM_FAILED;
 	}
 	return judge(c);
 }
 
 /* Each case has its own arena; what is reported is copied out of it. */
 static int run_line(
-	struct tally *t, struct sys *s, int dirfd, struct bytes line, const char *only, struct err *e)
+	struct conform_tally *t, struct sys *s, int dirfd, struct bytes line, const char *only, struct err *e)
 {
 	AUTO(arena_done) struct arena scratch = { 0 };
 	struct conform_case c = { .a = &scratch, .sys = s, .dirfd = dirfd };
 	struct json *row;
-	enum outcome o = NOT_SUPPORTED;
+	enum conform_outcome o = CONFORM_NOT_SUPPORTED;
 	const char *family;
 
 	if (json_parse(&scratch, line, "cases.jsonl", NULL, &row, e))
@@ -214,18 +226,16 @@ static int run_line(
 	conform_fn *fn = find_family(family);
 	if (fn)
 		o = run_case(&c, fn);
-	count(t, family, o);
-	if (o == FAILED)
-		add_failure(t, &c);
+	conform_count(t, family, o, c.id, c.expect ? all_expected(&c) : NULL, c.got);
 	return OK;
 }
 
-static struct json *report(const struct tally *t, const char *dir)
+struct json *conform_report(const struct conform_tally *t, const char *dir)
 {
 	struct json *r = json_new(t->a, JSON_OBJECT);
 
 	json_sets(t->a, r, "cases", dir);
-	for (int i = 0; i < OUTCOMES; i++)
+	for (int i = 0; i < CONFORM_OUTCOMES; i++)
 		json_seti(t->a, r, outcome_names[i], t->counts[i]);
 	json_set(t->a, r, "families", t->families);
 	json_set(t->a, r, "failures", t->failures);
@@ -236,11 +246,12 @@ static struct json *report(const struct tally *t, const char *dir)
 int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *only_family,
 	struct json **ret_report, struct err *e)
 {
-	struct tally t = { .a = a, .families = json_new(a, JSON_ARRAY), .failures = json_new(a, JSON_ARRAY) };
+	struct conform_tally t;
 	AUTO(close_fd) int fd = -1;
 	struct bytes text;
 	size_t line_number = 0;
 
+	conform_tally_begin(&t, a);
 	if (file_open_dir(s, dirfd, dir, &fd, e) ||
 		file_read(s, a, fd, "cases.jsonl", MAX_CASES_BYTES, 0, &text, e))
 		return err_wrap(e, "cannot read cases in '%s'", dir);
@@ -250,9 +261,62 @@ int conform_run(struct sys *s, struct arena *a, int dirfd, const char *dir, cons
 		if (line.n > 0 && run_line(&t, s, fd, line, only_family, e))
 			return err_wrap(e, "%s/cases.jsonl line %zu", dir, line_number);
 	}
-	if (t.counts[PASSED] + t.counts[FAILED] + t.counts[NOT_SUPPORTED] + t.counts[UNSCORED] == 0)
+	if (t.families->n == 0)
 		return err_set(e, E_INPUT, "CONFORM_EMPTY", "no case %s%s in '%s/cases.jsonl'",
 			only_family ? "of family " : "", only_family ? only_family : "", dir);
-	*ret_report = report(&t, dir);
+	*ret_report = conform_report(&t, dir);
+	return OK;
+}
+
+int conform_read(struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e)
+{
+	struct err why = { 0 };
+
+	*ret = (struct bytes){ 0 };
+	int rc = file_read(p->sys, a, p->dirfd, name, MAX_CASES_BYTES, FILE_BENEATH, ret, &why);
+	if (rc == E_MISSING) {
+		json_pushs(a, p->absent, name);
+		return OK;
+	}
+	return rc ? err_set(e, rc, why.code, "%s", why.text) : OK;
+}
+
+const struct conform_suite *conform_suite_at(size_t i)
+{
+	return i < ARRAY_SIZE(suites) ? &suites[i] : NULL;
+}
+
+const char *conform_family_at(size_t i)
+{
+	return i < ARRAY_SIZE(families) ? families[i].name : NULL;
+}
+
+/* A folder without a single case is an error, as above. */
+int conform_run_suite(struct sys *s, struct arena *a, int dirfd, const char *dir, const char *suite,
+	struct json **ret_report, struct err *e)
+{
+	struct conform_place p = { .sys = s, .absent = json_new(a, JSON_ARRAY) };
+	const struct conform_suite *found = NULL;
+	struct conform_tally t;
+	AUTO(close_fd) int fd = -1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(suites); i++)
+		if (text_eq(suites[i].name, suite))
+			found = &suites[i];
+	if (!found)
+		return err_set(
+			e, E_USAGE, "CONFORM_SUITE", "no suite '%s'; 'helm conform list' names them", suite);
+	conform_tally_begin(&t, a);
+	if (file_open_dir(s, dirfd, dir, &fd, e))
+		return err_wrap(e, "cannot read cases in '%s'", dir);
+	p.dirfd = fd;
+	if (found->fn(&p, &t, e))
+		return err_wrap(e, "%s", dir);
+	if (t.families->n == 0)
+		return err_set(e, E_INPUT, "CONFORM_EMPTY", "no case of suite %s in '%s'; it reads %s there",
+			suite, dir, found->reads);
+	*ret_report = conform_report(&t, dir);
+	json_sets(a, *ret_report, "suite", suite);
+	json_set(a, *ret_report, "absent", p.absent);
 	return OK;
 }

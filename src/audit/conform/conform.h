@@ -46,4 +46,39 @@ conform_fn conform_evidence_pack, conform_native_pack, conform_inclusion_proof, 
 /* result "accept" or "reject". */
 void conform_result(struct conform_case *c, bool accepted);
 
+enum conform_outcome {
+	CONFORM_PASSED,
+	CONFORM_FAILED,
+	CONFORM_NOT_SUPPORTED,
+	CONFORM_UNSCORED,
+	CONFORM_OUTCOMES
+};
+
+/* Counts over all cases and per family, and the failures in full. */
+struct conform_tally {
+	struct arena *a;
+	struct json *families; /* rows, in order of first appearance */
+	struct json *failures;
+	int64_t counts[CONFORM_OUTCOMES];
+};
+void conform_tally_begin(struct conform_tally *t, struct arena *a);
+/* What a failed case expected and got is copied. */
+void conform_count(struct conform_tally *t, const char *family, enum conform_outcome o, const char *id,
+	const struct json *expected, const struct json *got);
+struct json *conform_report(const struct conform_tally *t, const char *dir);
+
+/* A suite: cases in the layout that their publisher gave them, and a runner of its own.  Names of files are relative to the folder
+ * that is given; what is not there is left out and named in `absent`. */
+struct conform_place {
+	struct sys *sys;
+	int dirfd;
+	struct json *absent; /* list of names */
+};
+typedef int conform_suite_fn(struct conform_place *p, struct conform_tally *t, struct err *e);
+conform_suite_fn conform_language; /* language.c */
+conform_suite_fn conform_dsl; /* dsl.c */
+/* A file of cases; *ret is empty when it is not there. */
+int conform_read(
+	struct conform_place *p, struct arena *a, const char *name, struct bytes *ret, struct err *e);
+
 #endif

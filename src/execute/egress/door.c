@@ -8,6 +8,8 @@
  * cannot be recorded does not happen. */
 #include "execute/egress/door.h"
 
+#include "base/fds.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -315,33 +317,25 @@ static void take_listener(struct door *d, int fd)
 	(void)epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* One message of whoever started us. */
+/* One message of whoever started us.  One that was cut off could name more than was meant: it ends the door. */
 static void take_control(struct door *d)
 {
 	char text[MESSAGE_MOST + 1];
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = { text, MESSAGE_MOST };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	ssize_t n = recvmsg(d->how->control, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+	struct fds_got got;
+	ssize_t n = fds_receive(d->how->control, text, MESSAGE_MOST, MSG_DONTWAIT, &got);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n < 0 && errno == EAGAIN)
 		return;
 	if (n <= 0) {
 		d->is_over = true;
 		return;
 	}
 	text[n] = '\0';
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-		int fd;
-		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-		take_listener(d, fd);
+	if (got.fds[0] >= 0) {
+		take_listener(d, got.fds[0]);
+		got.fds[0] = -1;
 	}
+	fds_close(&got);
 	take_text(d, text);
 }
 

@@ -4,6 +4,7 @@
  * namespace can make.  Shutting it down ends the door, whoever else holds a copy of it. */
 #include "execute/egress/egress.h"
 
+#include "base/fds.h"
 #include "base/proc.h"
 #include "base/text.h"
 
@@ -51,24 +52,6 @@ bool egress_is_variable(const char *entry)
 
 /* ---- inside ---- */
 
-static int hand_out(int listener, int to)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)),
-			      .cmsg_level = SOL_SOCKET,
-			      .cmsg_type = SCM_RIGHTS } };
-	char byte = 'l';
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-
-	memcpy(CMSG_DATA(&control.head), &listener, sizeof(listener));
-	return sendmsg(to, &message, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
 int egress_offer(int to)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET,
@@ -79,7 +62,7 @@ int egress_offer(int to)
 
 	if (listener >= 0 && bind(listener, (struct sockaddr *)&at, sizeof(at)) == 0 &&
 		listen(listener, EGRESS_LINKS) == 0)
-		rc = hand_out(listener, to);
+		rc = fds_send(to, BYTES_LITERAL("l"), &listener, 1);
 	close(to);
 	return rc;
 }
@@ -88,7 +71,7 @@ int egress_offer(int to)
 
 static int send_text(struct egress_door *d, const struct buf *text, struct err *e)
 {
-	if (send(d->control, text->p, text->n, MSG_NOSIGNAL) == (ssize_t)text->n)
+	if (fds_send(d->control, buf_bytes(text), NULL, 0) == 0)
 		return OK;
 	return err_sys(e, "EGRESS_START", "the door does not listen");
 }

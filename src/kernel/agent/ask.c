@@ -1,6 +1,7 @@
 /* ask.c — the inside of a session: `helm hook`, `helm outside` and `helm status` ask the supervisor.
  *
  * Outside of every session the first system call says so, and the caller goes on as if there were no sessions. */
+#include "base/fds.h"
 #include "base/text.h"
 #include "execute/execute.h"
 #include "kernel/agent/parts.h"
@@ -37,7 +38,8 @@ static int check_error(const struct json *answer, struct err *e)
 		json_get_text(error, "text", "the supervisor refused"));
 }
 
-static int exchange(struct arena *a, struct json *line, struct bytes body, struct json **ret, struct err *e)
+static int exchange(struct sys *s, struct arena *a, struct json *line, struct bytes body, struct json **ret,
+	struct err *e)
 {
 	AUTO(close_fd) int fd = desk_connect();
 
@@ -46,7 +48,7 @@ static int exchange(struct arena *a, struct json *line, struct bytes body, struc
 	json_seti(a, line, "bytes", (int64_t)body.n);
 	int rc = talk_send(fd, a, line, body, NULL, e);
 	if (rc == OK)
-		rc = talk_receive(fd, a, ret, NULL, NULL, e);
+		rc = talk_receive(s, fd, a, 0, ret, NULL, NULL, e);
 	return rc ? rc : check_error(*ret, e);
 }
 
@@ -62,11 +64,10 @@ int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct by
 {
 	struct json *line = json_new(a, JSON_OBJECT), *answer;
 
-	(void)s;
 	json_sets(a, line, "ask", "hook");
 	json_sets(a, line, "verb", ret ? "pre-tool" : "post-tool");
 	json_sets(a, line, "client", client);
-	int rc = exchange(a, line, payload, &answer, e);
+	int rc = exchange(s, a, line, payload, &answer, e);
 	if (rc || !ret)
 		return rc;
 	*ret = (struct hook_answer){ .verdict = read_verdict(json_get_text(answer, "verdict", "")),
@@ -86,9 +87,8 @@ int agent_ask_status(struct sys *s, struct arena *a, struct json **ret, struct e
 {
 	struct json *line = json_new(a, JSON_OBJECT);
 
-	(void)s;
 	json_sets(a, line, "ask", "status");
-	return exchange(a, line, (struct bytes){ 0 }, ret, e);
+	return exchange(s, a, line, (struct bytes){ 0 }, ret, e);
 }
 
 /* Signals that a person or a client sends to what runs. */
@@ -116,8 +116,8 @@ static void wait_for_answer(struct sys *s, int conn, int signals)
 		if (p[0].revents)
 			return;
 		if (p[1].revents && s->read(s, signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-			char number = (char)info.ssi_signo;
-			(void)!s->write(s, conn, &number, 1);
+			uint8_t number = (uint8_t)info.ssi_signo;
+			(void)fds_send(conn, (struct bytes){ &number, 1 }, NULL, 0);
 		}
 	}
 }
@@ -136,7 +136,7 @@ int agent_ask_outside(struct sys *s, struct arena *a, const char *id, int *ret_c
 	int rc = talk_send(fd, a, line, (struct bytes){ 0 }, streams, e);
 	if (rc == OK) {
 		wait_for_answer(s, fd, signals);
-		rc = talk_receive(fd, a, &answer, NULL, NULL, e);
+		rc = talk_receive(s, fd, a, 0, &answer, NULL, NULL, e);
 	}
 	if (rc == OK)
 		rc = check_error(answer, e);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "clients/clients.h"
 #include "kernel/agent/parts.h"
+#include "kernel/task/contain.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 30 };
+enum { PATIENCE_S = 10 };
 
 /* One who asks, in the queue. */
 struct visit {
@@ -79,7 +80,7 @@ static int before(struct session *s, struct arena *a, struct kernel *k, const st
 	if (rc)
 		return rc;
 	if (answer.outside_profile && c->speech->rewrite)
-		answer.instead = permit_add(s, a, json_get_text(call->input, "command", ""), &answer);
+		answer.instead = permit_add(s, a, contain_text_of(call), &answer);
 	count(s, &answer);
 	put_answer(a, &answer, ret);
 	return OK;
@@ -90,7 +91,7 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 {
 	const struct client *c = clients_find(json_get_text(line, "client", ""));
 	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
-	const struct kernel_session session = { .task_id = s->task_id,
+	struct kernel_session session = { .task_id = s->task_id,
 		.profile = s->chosen,
 		.walls = s->profile,
 		.caller_pid = pid,
@@ -109,7 +110,10 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 	if (rc)
 		return rc;
 	k.session = &session;
-	rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
+	if (!s->chosen)
+		rc = workspace_agent_profile(s->sys, a, k.ws, &session.profile, e);
+	if (rc == OK)
+		rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
 	kernel_close(&k);
 	workspace_close(k.ws);
 	return rc;
@@ -161,12 +165,11 @@ static void put_error(struct arena *a, const struct err *e, struct json *to)
 	json_set(a, to, "error", error);
 }
 
-/* Who says nothing for half a minute is not waited for. */
+/* Who does not take the answer is not waited for. */
 static void be_patient(int fd)
 {
 	const struct timeval wait = { .tv_sec = PATIENCE_S };
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
 }
 
@@ -180,7 +183,7 @@ static void serve(struct session *s, const struct desk_caller *caller)
 	struct err e = { 0 };
 
 	be_patient(fd);
-	int rc = talk_receive(fd, &a, &line, &body, streams, &e);
+	int rc = talk_receive(s->sys, fd, &a, PATIENCE_S * 1000000, &line, &body, streams, &e);
 	const char *ask = rc ? "" : json_get_text(line, "ask", "");
 	if (rc == OK && text_eq(ask, "hook"))
 		rc = answer_hook(s, &a, caller->pid, line, body, answer, &e);
@@ -237,36 +240,44 @@ static void *be_worker(void *arg)
 	return NULL;
 }
 
-/* Nobody waits behind another one as long as there may be one worker more.  Without any, the visit is not begun: the caller hears
- * that nobody is there. */
-static void receive_visit(struct session *s, const struct desk_caller *caller)
+/* Nobody waits behind another one as long as there may be one worker more.  False: nobody will ever come to it, or too many wait. */
+static bool receive_visit(struct session *s, const struct desk_caller *caller)
 {
-	struct visit *v = calloc(1, sizeof(*v));
 	pthread_t thread;
 
-	if (!v)
-		BUG("out of memory");
-	v->caller = *caller;
-	pthread_mutex_lock(&s->lock);
-	*s->last = v;
-	s->last = &v->next;
-	s->waiting++;
-	if (s->waiting > s->idle && s->workers < AGENT_THREADS &&
+	if (s->waiting >= s->idle && s->workers < AGENT_THREADS &&
 		pthread_create(&thread, NULL, be_worker, s) == 0) {
 		pthread_detach(thread);
 		s->workers++;
 	}
+	if (!s->workers || s->waiting >= AGENT_WAITING)
+		return false;
+	struct visit *v = calloc(1, sizeof(*v));
+	if (!v)
+		BUG("out of memory");
+	v->caller = *caller;
+	*s->last = v;
+	s->last = &v->next;
+	s->waiting++;
 	pthread_cond_signal(&s->arrived);
-	pthread_mutex_unlock(&s->lock);
+	return true;
 }
 
+/* Who is turned away hears it at once, and so does everybody once there is no desk any more: each is a descriptor of ours, and what is
+ * inside must not use up those that the record needs. */
 static void *be_clerk(void *arg)
 {
 	struct session *s = arg;
 	struct desk_caller caller;
 
-	while (desk_accept(s->desk, s->stop, &caller) == 0)
-		receive_visit(s, &caller);
+	while (desk_accept(s->desk, s->stop, &caller) == 0) {
+		pthread_mutex_lock(&s->lock);
+		if (!receive_visit(s, &caller))
+			close(caller.fd);
+		pthread_mutex_unlock(&s->lock);
+	}
+	close_fd(&s->desk);
+	s->desk = -1;
 	return NULL;
 }
 
@@ -279,10 +290,12 @@ int desk_begin(struct session *s, struct err *e)
 	pthread_cond_init(&s->arrived, NULL);
 	pthread_cond_init(&s->left, NULL);
 	s->last = &s->first;
-	s->stop = eventfd(0, EFD_CLOEXEC);
-	if (s->desk < 0 || s->stop < 0)
+	if (s->desk < 0)
 		return err_set(e, E_IO, "AGENT_DESK",
 			"the session cannot be heard: the kernel hands no calls to a supervisor (Linux 5.14 or newer does)");
+	s->stop = eventfd(0, EFD_CLOEXEC);
+	if (s->stop < 0)
+		return err_sys(e, "AGENT_DESK", "the session cannot be heard");
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	errno = pthread_create(&s->clerk, NULL, be_clerk, s);
@@ -298,8 +311,11 @@ void desk_end(struct session *s)
 {
 	const uint64_t one = 1;
 
-	if (!s->has_clerk)
+	if (!s->has_clerk) {
+		close_fd(&s->desk);
+		close_fd(&s->stop);
 		return;
+	}
 	(void)!s->sys->write(s->sys, s->stop, &one, sizeof(one));
 	pthread_join(s->clerk, NULL);
 	pthread_mutex_lock(&s->lock);

@@ -6,14 +6,16 @@
  * output comes back.
  *
  * It is a run like every other: a child of the supervisor opens the kernel anew, decides under the wider profile (a denial there still
- * denies, and so does a reason to ask that the person was not asked about: a script may have been changed since), writes rows and receipts that name session and decision, and ends with everything it started when the one who asked
- * has gone. */
+ * denies, and so does a reason to ask or a script that the person was not asked about), writes rows and receipts that name session and
+ * decision, and ends with everything it started when the one who asked has gone.  Frozen and paused are looked at by that decision, too: a
+ * permit has no list of checks of its own but whose it is, that it is used once, and for ten minutes. */
 #include "base/file.h"
 #include "base/text.h"
 #include "kernel/agent/parts.h"
 #include "propose/propose.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PERMIT_US = 600000000, EXIT_FAILED = 126 };
+enum { PERMIT_US = 600000000, PERMITS_MOST = 64, EXIT_FAILED = 126 };
 
 /* ---- permits ---- */
 
@@ -42,26 +44,43 @@ void permit_free(struct permit *p)
 	free(p->command);
 	free(p->cwd);
 	free(p->profile);
-	free(p->covers);
+	free(p->terms);
 	free(p);
+}
+
+/* Those that are too late, and the oldest of too many: each holds the text of a call.  Under the lock. */
+static void drop_permits(struct session *s)
+{
+	const int64_t now_us = s->sys->mono_us(s->sys);
+	size_t n = 0;
+
+	for (struct permit **p = &s->permits, *old; (old = *p);) {
+		if (now_us <= old->until_us && n++ < PERMITS_MOST) {
+			p = &old->next;
+			continue;
+		}
+		*p = old->next;
+		permit_free(old);
+	}
 }
 
 const char *permit_add(struct session *s, struct arena *a, const char *command, const struct hook_answer *how)
 {
 	struct permit *p = calloc(1, sizeof(*p));
-	struct buf covers;
+	struct buf terms;
 
 	if (!p)
 		BUG("out of memory");
-	buf_init(&covers, a);
-	json_write(&covers, how->outside_covers, 0);
+	buf_init(&terms, a);
+	json_write(&terms, how->outside_terms, 0);
 	*p = (struct permit){ .id = copy(how->decision_id),
 		.command = copy(command),
 		.cwd = copy(how->cwd ? how->cwd : s->root),
 		.profile = copy(how->outside_profile),
-		.covers = copy(arena_strndup(a, covers.p, covers.n)),
+		.terms = copy(arena_strndup(a, terms.p, terms.n)),
 		.until_us = s->sys->mono_us(s->sys) + PERMIT_US };
 	pthread_mutex_lock(&s->lock);
+	drop_permits(s);
 	p->next = s->permits;
 	s->permits = p;
 	pthread_mutex_unlock(&s->lock);
@@ -73,6 +92,7 @@ struct permit *permit_take(struct session *s, const char *id)
 	struct permit *found = NULL;
 
 	pthread_mutex_lock(&s->lock);
+	drop_permits(s);
 	for (struct permit **p = &s->permits; *p; p = &(*p)->next)
 		if (text_eq((*p)->id, id)) {
 			found = *p;
@@ -81,10 +101,6 @@ struct permit *permit_take(struct session *s, const char *id)
 		}
 	s->count.outside += found != NULL;
 	pthread_mutex_unlock(&s->lock);
-	if (found && s->sys->mono_us(s->sys) > found->until_us) {
-		permit_free(found);
-		return NULL;
-	}
 	return found;
 }
 
@@ -110,16 +126,17 @@ static int carry_out(struct session *s, const struct permit *p)
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.permitted_by = p->id,
+		.left = s->task,
 		.cwd = p->cwd,
 		.is_terminal = isatty(1) && isatty(2) };
 	struct run_report report;
 	struct workspace *ws;
-	struct json *covers;
+	struct json *terms;
 	struct kernel k;
 	struct err e = { 0 };
-	int rc = json_parse(&a, bytes_of(p->covers), "permit", NULL, &covers, &e);
+	int rc = json_parse(&a, bytes_of(p->terms), "permit", NULL, &terms, &e);
 
-	spec.permitted_covers = covers;
+	spec.permitted_terms = terms;
 	if (rc == OK)
 		rc = workspace_open(s->sys, &a, s->root, 0, &ws, &e);
 
@@ -135,12 +152,15 @@ static int carry_out(struct session *s, const struct permit *p)
 	}
 	if (report.message)
 		tell(s->sys, &a, report.message);
+	if (report.hint)
+		tell(s->sys, &a, report.hint);
 	return report.exit_code;
 }
 
 /* A kernel session of its own, so that the person's terminal is none of its business; gone when the supervisor is. */
 static void be_child(struct session *s, const struct permit *p, const int streams[3], pid_t parent)
 {
+	int moved[3];
 	sigset_t none;
 
 	setsid();
@@ -149,8 +169,11 @@ static void be_child(struct session *s, const struct permit *p, const int stream
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (getppid() != parent)
 		_exit(EXIT_FAILED);
+	/* A supervisor that was started without a stream may have got others under these numbers. */
 	for (int fd = 0; fd < 3; fd++)
-		(void)dup2(streams[fd], fd);
+		moved[fd] = fcntl(streams[fd], F_DUPFD_CLOEXEC, 3);
+	for (int fd = 0; fd < 3; fd++)
+		(void)dup2(moved[fd], fd);
 	(void)syscall(SYS_close_range, 3, ~0U, 0);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

@@ -10,12 +10,12 @@
 
 #include <pthread.h>
 
-enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64 };
+enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64, AGENT_WAITING = 128 };
 
 /* What may be done outside, once. */
 struct permit {
 	struct permit *next;
-	char *id, *command, *cwd, *profile, *covers;
+	char *id, *command, *cwd, *profile, *terms;
 	int64_t until_us;
 };
 
@@ -24,13 +24,19 @@ struct session {
 	struct sys *sys;
 	struct arena *a; /* of the thread that waits for the client */
 	const char *root; /* of the workspace */
+	const char *home; /* of the person; or NULL */
+	const struct client_session *needs;
+	struct run_session *how;
+	struct agent_alone *alone; /* or NULL */
 	const char *client, *profile, *helm, *shell;
 	const char *
 		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
 	/* once it runs */
+	const struct task *task;
 	const char *task_id, *tmp;
 	bool is_cut_off;
-	int desk, stop; /* stop: an eventfd that ends the clerk */
+	int desk; /* ours; the clerk's once there is one */
+	int stop; /* an eventfd that ends the clerk */
 	int64_t started_us;
 	pthread_t clerk; /* takes the calls; workers answer them */
 	bool has_clerk;
@@ -50,6 +56,14 @@ struct session {
 int desk_begin(struct session *s, struct err *e);
 void desk_end(struct session *s); /* nobody is being answered any more */
 
+/* ---- detach.c ---- */
+void agent_has_begun(struct agent_alone *x, struct sys *s, struct arena *a, const char *task_id);
+
+/* ---- list.c ---- */
+/* The newest row of a session that runs; `id` NULL: of the newest one. */
+int agent_find_running(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,
+	const struct json **ret, struct err *e);
+
 /* ---- outside.c ---- */
 /* Notes it, and returns the command that redeems it; lives in `a`. */
 const char *permit_add(
@@ -65,8 +79,9 @@ int outside_run(
 /* One message: the line, then the bytes.  fds NULL: none. */
 int talk_send(
 	int fd, struct arena *a, const struct json *line, struct bytes body, const int *fds, struct err *e);
-/* A line, and as many bytes as it says; *ret_body is empty when it says none.  Descriptors that came along are put into fds (3, -1
- * for none); NULL: they are closed. */
-int talk_receive(int fd, struct arena *a, struct json **ret, struct bytes *ret_body, int *fds, struct err *e);
+/* A line, and as many bytes as it says; *ret_body is empty when it says none.  All of it must come within that time, 0: whenever it
+ * does.  Descriptors that came along are put into fds (3, -1 for none); NULL: they are closed. */
+int talk_receive(struct sys *s, int fd, struct arena *a, int64_t within_us, struct json **ret,
+	struct bytes *ret_body, int *fds, struct err *e);
 
 #endif

@@ -1,53 +1,17 @@
 /* talk.c — messages between the two sides of a session's wall.
  *
  * Both sides read with limits and believe nothing: what comes from inside may come from anything that runs there. */
+#include "base/fds.h"
 #include "base/text.h"
 #include "kernel/agent/parts.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 static int broken(struct err *e)
 {
-	return err_sys(e, "AGENT_TALK", "the other side of the session's wall cannot be reached");
-}
-
-static int send_all(int fd, struct bytes text, struct err *e)
-{
-	while (text.n) {
-		ssize_t n = send(fd, text.p, text.n, MSG_NOSIGNAL);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return broken(e);
-		text.p += n;
-		text.n -= (size_t)n;
-	}
-	return OK;
-}
-
-/* The descriptors go along with the first byte. */
-static int send_with(int fd, struct bytes text, const int *fds, struct err *e)
-{
-	struct iovec part = { (void *)(uintptr_t)text.p, text.n };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(3 * sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(3 * sizeof(int)),
-			      .cmsg_level = SOL_SOCKET,
-			      .cmsg_type = SCM_RIGHTS } };
-	struct msghdr message = { .msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control.space) };
-
-	memcpy(CMSG_DATA(&control.head), fds, 3 * sizeof(int));
-	ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
-	if (n < 0)
-		return broken(e);
-	return send_all(fd, (struct bytes){ text.p + n, text.n - (size_t)n }, e);
+	return err_sys(e, "AGENT_TALK", "the supervisor of this session cannot be reached; nothing was run");
 }
 
 int talk_send(
@@ -58,71 +22,57 @@ int talk_send(
 	buf_init(&text, a);
 	json_write(&text, line, 0);
 	buf_addc(&text, '\n');
-	int rc = fds ? send_with(fd, buf_bytes(&text), fds, e) : send_all(fd, buf_bytes(&text), e);
-	return rc ? rc : send_all(fd, body, e);
-}
-
-static void take_descriptors(struct msghdr *message, int *fds)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < n; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			if (fds && i < 3 && fds[i] < 0)
-				fds[i] = fd;
-			else
-				close(fd);
-		}
-	}
-}
-
-/* One read, with what came along.  0 at the end. */
-static ssize_t receive(int fd, char *to, size_t n, int *fds)
-{
-	struct iovec part = { to, n };
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(3 * sizeof(int))];
-	} control;
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
-	};
-	ssize_t got;
-
-	while ((got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR)
-		;
-	if (got > 0)
-		take_descriptors(&message, fds);
-	return got;
-}
-
-/* Exactly n bytes, of which the first `have` are there. */
-static int receive_rest(int fd, char *to, size_t have, size_t n, struct err *e)
-{
-	while (have < n) {
-		ssize_t got = receive(fd, to + have, n - have, NULL);
-		if (got <= 0)
-			return broken(e);
-		have += (size_t)got;
-	}
+	if (fds_send(fd, buf_bytes(&text), fds, fds ? 3 : 0) || fds_send(fd, body, NULL, 0))
+		return broken(e);
 	return OK;
 }
 
-int talk_receive(int fd, struct arena *a, struct json **ret, struct bytes *ret_body, int *fds, struct err *e)
+/* The first three go to the one who wants them, and all others nowhere. */
+static void take_descriptors(struct fds_got *got, int *fds)
 {
+	for (int i = 0; fds && i < 3; i++)
+		if (fds[i] < 0) {
+			fds[i] = got->fds[i];
+			got->fds[i] = -1;
+		}
+	fds_close(got);
+}
+
+/* One read, with what came along.  0 at the end.  until_us 0: for ever. */
+static ssize_t receive(struct sys *s, int fd, char *to, size_t n, int *fds, int64_t until_us)
+{
+	struct pollfd p = { fd, POLLIN, 0 };
+	struct fds_got came;
+	int ready = 1;
+
+	do {
+		int64_t left = until_us ? (until_us - s->mono_us(s)) / 1000 : -1;
+		ready = poll(&p, 1, until_us && left <= 0 ? 0 : (int)left);
+	} while (ready < 0 && errno == EINTR);
+	if (ready <= 0) {
+		errno = ready ? errno : ETIMEDOUT;
+		return -1;
+	}
+	ssize_t got = fds_receive(fd, to, n, 0, &came);
+	if (got > 0)
+		take_descriptors(&came, fds);
+	return got;
+}
+
+int talk_receive(struct sys *s, int fd, struct arena *a, int64_t within_us, struct json **ret,
+	struct bytes *ret_body, int *fds, struct err *e)
+{
+	const int64_t until_us = within_us ? s->mono_us(s) + within_us : 0;
 	char *text = arena_text(a, AGENT_LINE), *end = NULL;
 	size_t n = 0;
 
 	while (n < AGENT_LINE && !(end = memchr(text, '\n', n))) {
-		ssize_t got = receive(fd, text + n, AGENT_LINE - n, fds);
+		ssize_t got = receive(s, fd, text + n, AGENT_LINE - n, fds, until_us);
 		if (got < 0)
 			return broken(e);
 		if (got == 0)
-			return err_set(
-				e, E_IO, "AGENT_TALK", "the other side of the session's wall has gone");
+			return err_set(e, E_IO, "AGENT_TALK",
+				"the supervisor of this session has gone, or is busy; nothing was run");
 		n += (size_t)got;
 	}
 	if (!end)
@@ -139,9 +89,12 @@ int talk_receive(int fd, struct arena *a, struct json **ret, struct bytes *ret_b
 			e, E_INPUT, "AGENT_TALK", "a message across the session's wall has a wrong size");
 	char *body = arena_text(a, (size_t)bytes + 1);
 	memcpy(body, end + 1, have);
-	rc = receive_rest(fd, body, have, (size_t)bytes, e);
-	if (rc)
-		return rc;
+	while (have < (size_t)bytes) {
+		ssize_t got = receive(s, fd, body + have, (size_t)bytes - have, NULL, until_us);
+		if (got <= 0)
+			return broken(e);
+		have += (size_t)got;
+	}
 	body[bytes] = '\0';
 	*ret = line;
 	if (ret_body)

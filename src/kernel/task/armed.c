@@ -441,6 +441,17 @@ static const char *why_armed(const char *path)
 	return "it would start programs, or change what guards them";
 }
 
+/* What was put back, or written again, is the same file under another number. */
+static bool is_same_text(
+	struct task *t, int root_fd, const struct armed_file *f, const struct armed_file *old)
+{
+	struct bytes text;
+
+	return old && old->text.p && S_ISREG(f->st.st_mode) && f->st.st_mode == old->st.st_mode &&
+		file_read(t->k->sys, t->a, root_fd, f->path, KEPT_BYTES, FILE_BENEATH, &text, NULL) == OK &&
+		text.n == old->text.n && memcmp(text.p, old->text.p, text.n) == 0;
+}
+
 /* The first command among the steps in `text`, one that is not in `old`; or NULL. */
 static const char *new_step(struct arena *a, struct bytes text, struct bytes old)
 {
@@ -481,7 +492,8 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 {
 	const char *why = why_armed(f->path);
 
-	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path))
+	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path) ||
+		is_same_text(t, root_fd, f, old))
 		return;
 	if (f->kind != ARMED_WHOLE) {
 		why = why_read(t, root_fd, f, old);
@@ -614,7 +626,7 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 
 /* ---- the end ---- */
 
-/* One line for the person. */
+/* A list for the person; NULL when nothing was done. */
 static const char *say(struct task *t)
 {
 	struct buf text;
@@ -635,7 +647,7 @@ static const char *say(struct task *t)
 		return NULL;
 	if (shown > 3)
 		buf_addf(&text, " and %zu more", shown - 3);
-	return arena_printf(t->a, "this run left behind what would start programs later: %s", text.p);
+	return text.p;
 }
 
 /* Links first, as wholes: where one was replaced by a directory, that is held with all that is in it. */
@@ -680,6 +692,35 @@ void armed_check(struct task *t)
 	}
 }
 
+/* In a process of its own: the session goes on meanwhile, so nothing of it but what never changes is used.  What it was at its beginning
+ * stays what this run is compared with at its end: what is written between this look and the command's own is found then. */
+int armed_hold(struct task *t, struct err *e)
+{
+	const struct task *session = t->spec->left;
+	struct run_report report = { 0 };
+	struct task look = { .k = t->k,
+		.a = t->a,
+		.spec = session->spec,
+		.report = &report,
+		.profile = session->profile,
+		.at = session->at,
+		.armed = session->armed,
+		.rules = session->rules,
+		.result = session->so_far };
+
+	if (session->profile->writes != ALLOWANCE_YES)
+		return OK;
+	(void)task_touched(&look);
+	armed_check(&look);
+	t->armed = session->armed;
+	const char *what = look.left_behind ? say(&look) : NULL;
+	if (!what)
+		return OK;
+	t->left_behind = look.left_behind;
+	return err_set(e, E_DENIED, "RUN_ARMED",
+		"not run: the session has written what would start programs: %s; propose it again", what);
+}
+
 /* Row, receipt and hint. */
 void armed_tell(struct task *t)
 {
@@ -689,7 +730,8 @@ void armed_tell(struct task *t)
 		return;
 	json_set(t->a, t->row, "left_behind", t->left_behind);
 	json_set(t->a, t->happened, "left_behind", t->left_behind);
-	if (line)
-		t->report->hint =
-			t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, line) : line;
+	if (!line)
+		return;
+	line = arena_printf(t->a, "this run left behind what would start programs later: %s", line);
+	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, line) : line;
 }

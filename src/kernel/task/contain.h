@@ -24,7 +24,7 @@ int contain_set(struct kernel *k, struct arena *a, const char *client, bool on, 
 /* The text that a shell call runs; NULL: it is none, or cannot be wrapped. */
 const char *contain_text_of(const struct tool_call *call);
 /* May a call that a person is asked about run inside, once they said yes?  Not when what is asked about is to leave the walls. */
-bool contain_fits(const struct proposal *p);
+bool contain_fits(const struct decision *d, const struct proposal *p, const struct profile *profile);
 
 struct contain_offer {
 	const char *client;
@@ -52,5 +52,8 @@ struct contained_call {
  * E_DENIED with the reason when it is not permitted: then nothing was executed, and that is on record. */
 int contained_run(struct sys *s, struct arena *a, const struct contained_call *call, int *ret_status,
 	const char **ret_word, struct err *e);
+
+/* $SHELL where that speaks sh's language, as commands are judged; else /bin/sh. */
+const char *shell_of_person(struct sys *s);
 
 #endif

@@ -48,7 +48,7 @@ const char *shell_wrapped(struct arena *a, const char *program, const char *helm
 /* argv of the shell inside: the state first where there is one, then the text, then a note of where it ended. */
 const char *const *shell_argv(struct arena *a, const char *shell, const char *name, const char *text,
 	const char *const *args, const char *cwd, const char *note, bool has_state);
-/* The shell that evaluates the wrapper; else $SHELL, else /bin/sh. */
+/* The shell that evaluates the wrapper; else the person's. */
 const char *shell_of_caller(struct sys *s, struct arena *a);
 
 #endif

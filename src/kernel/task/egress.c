@@ -25,7 +25,8 @@ int task_egress_open(struct task *t, struct err *e)
 	hosts_of(t->k->sys, t->a, t->k->ws, t->profile, &rules);
 	for (const char *const *host = t->spec->session ? t->spec->session->hosts : NULL; host && *host;
 		host++)
-		(void)egress_add(t->a, &rules, *host, t->spec->session->client, NULL);
+		if (egress_add(t->a, &rules, *host, t->spec->session->client, e))
+			return E_INPUT;
 	int rc = egress_start(
 		t->k->sys, t->a, &rules, arena_printf(t->a, "profile %s", t->profile->name), &t->door, e);
 	if (rc == OK)

@@ -70,6 +70,7 @@ struct task {
 	const char *tmpdir; /* as the run sees it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
+	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */
 	/* how it came out */
 	const struct run_result *result; /* NULL: nothing was executed */
 	struct json *left_behind; /* what would start programs later, and what was done about it; or NULL */
@@ -146,6 +147,9 @@ void task_egress_tell_call(struct task *t, struct task *of);
 /* Below a root: what is closed to a run where it exists, besides the settings of clients.  NULL past the end. */
 const char *armed_closed_at(struct arena *a, size_t i);
 void armed_note(struct task *t); /* before the run */
+/* What the session that this leaves has armed since it began is held as at its end, and t->left_behind says what that is.
+ * E_DENIED: there was something. */
+int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */

@@ -120,6 +120,8 @@ void task_begin_row(struct task *t)
 	if (spec->session) {
 		json_sets(a, row, "kind", "agent");
 		json_sets(a, row, "client", spec->session->client);
+		if (spec->session->alone)
+			json_setb(a, row, "detached", true);
 	}
 	json_sets(a, row, "profile", p->name);
 	json_sets(a, row, "backend", p->backend);

@@ -157,7 +157,7 @@ static void make_request(struct task *t)
 		.answer = { .is_approved =
 				    spec->approve_risk || is_remote(t) || spec->permitted_by || spec->session,
 			.permitted_by = spec->permitted_by,
-			.permitted_covers = spec->permitted_covers,
+			.permitted_terms = spec->permitted_terms,
 			.approval_id = spec->approval_id,
 			.resume_before = arena_printf(a, "helm profile run %s %s --approval-id ",
 				t->profile->name, task_preview(a, at, ARRAY_SIZE(at))),
@@ -232,6 +232,8 @@ static int wait_for_person(struct task *t, struct err *e)
 		add_hint(t, why);
 	if (h->approval_note)
 		add_hint(t, h->approval_note);
+	if (t->spec->permitted_by)
+		return OK;
 	if (!h->is_question_kept) {
 		add_hint(t, "a person may run it with --approve-risk");
 		return OK;
@@ -330,6 +332,19 @@ static int stop_refused(struct task *t, int refusal, struct err *e)
 	t->report->message = why;
 	json_sets(t->a, t->happened, "refused", why);
 	return task_put_last(t, "failed", "sandbox", why, e);
+}
+
+/* The session that this would leave has changed what its command would start. */
+static int stop_armed(struct task *t, struct err *e)
+{
+	const char *why = arena_strdup(t->a, e->text);
+
+	t->report->exit_code = EXIT_NOT_STARTED;
+	t->report->message = why;
+	json_set(t->a, t->row, "left_behind", t->left_behind);
+	json_set(t->a, t->happened, "left_behind", t->left_behind);
+	json_sets(t->a, t->happened, "refused", why);
+	return task_put_last(t, "failed", "armed", why, e);
 }
 
 /* ---- once it is allowed ---- */
@@ -444,6 +459,16 @@ static int put_end_rows(struct task *t, struct err *e)
 	return first_error(rc, e, late_rc, &late);
 }
 
+static int begin_session(struct task *t, struct running *r, struct err *e)
+{
+	const struct run_begun b = {
+		.desk = run_take_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
+	};
+
+	t->so_far = run_so_far(r);
+	return t->spec->session->begin(t->spec->session->arg, &b, e);
+}
+
 /* Walls, command, rows.  t->happened and t->outcome say how far it came.  A run that may write is ended
  * completely before its changes are looked at; one that may not cannot change them, so its end and the last
  * rows go on at the same time. */
@@ -453,19 +478,28 @@ static int execute(struct task *t, struct err *e)
 	struct handling *h = &t->report->handling;
 	bool can_write = t->profile->writes == ALLOWANCE_YES;
 
-	int rc = task_egress_open(t, e);
+	int rc = t->spec->left || t->spec->session ? kernel_permit(t->k, h, e) : OK;
+	if (rc)
+		return rc;
+	/* A look takes its time, as a checkpoint does. */
+	if (t->spec->left && armed_hold(t, e))
+		return stop_armed(t, e);
+	if (t->spec->session && t->spec->session->prepare)
+		rc = t->spec->session->prepare(t->spec->session->arg, e);
+	if (rc == OK)
+		rc = task_egress_open(t, e);
 	if (rc)
 		return stop_refused(t, rc, e);
 	task_walls(t);
-	armed_note(t);
+	if (!t->spec->left)
+		armed_note(t);
 	rc = run_start(t->k->sys, t->a, &t->run, &r, e); /* the walls go up ... */
 	if (rc == OK)
 		rc = kernel_permit(t->k, h, e); /* ... while the decision goes to disk ... */
 	if (rc == OK)
 		rc = run_go(r, e); /* ... and nothing is executed before both are done */
 	if (rc == OK && t->spec->session)
-		rc = t->spec->session->begin(
-			t->spec->session->arg, run_desk(r), t->id, t->tmpdir, &t->rules, e);
+		rc = begin_session(t, r, e);
 	if (rc == OK)
 		rc = await_end(t, r, e);
 	struct err unheard = { 0 };

@@ -82,15 +82,21 @@ const char *const *shell_argv(struct arena *a, const char *shell, const char *na
 	return argv;
 }
 
+const char *shell_of_person(struct sys *s)
+{
+	const char *own = s->getenv(s, "SHELL");
+
+	return own && *own == '/' && shell_speaks_sh(own) ? own : "/bin/sh";
+}
+
 const char *shell_of_caller(struct sys *s, struct arena *a)
 {
 	char exe[4096];
 	ssize_t n = s->readlink(
 		s, AT_FDCWD, arena_printf(a, "/proc/%d/exe", (int)getppid()), exe, sizeof(exe) - 1);
-	const char *own = s->getenv(s, "SHELL");
 
 	exe[n > 0 ? n : 0] = '\0';
 	if (n > 0 && (shell_speaks_sh(exe) || text_eq(path_base(exe), "busybox")))
 		return arena_strdup(a, exe);
-	return own && *own == '/' && shell_speaks_sh(own) ? own : "/bin/sh";
+	return shell_of_person(s);
 }

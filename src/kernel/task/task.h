@@ -5,17 +5,30 @@
 #include "execute/execute.h"
 #include "kernel/kernel.h"
 
+struct task; /* a run that has begun; what it is made of is known inside task/ */
+
+/* A session as it has begun.  All of it lives as long as the session. */
+struct run_begun {
+	int desk; /* where whoever is inside asks, from now on the session's to close; or -1 */
+	const char *task_id, *tmp;
+	const struct sandbox_rules *walls;
+	const struct task *task;
+};
+
 /* A supervised session (kernel/agent/agent.h): what its client needs beside the profile.  Paths are absolute, lists end in NULL. */
 struct run_session {
 	const char *client; /* as rows call it */
+	const struct run_alone *alone; /* nobody sits at its terminal; or NULL */
 	const char *const *writable; /* its own state: may be written and read */
 	const char *const *closed; /* of it: must not change */
 	const char *const *variables; /* beginnings of names that are passed in */
 	const char *const *hosts; /* its service, where the network is by name: rules of model/egress.h */
 	const char *tmp_variable; /* also names the directory for temporary files; or NULL */
-	/* It has begun: its row says so, and inside somebody may ask at `desk`.  Called once, with walls and task as they are. */
-	int (*begin)(void *arg, int desk, const char *task_id, const char *tmp,
-		const struct sandbox_rules *walls, struct err *e);
+	/* Called once, when the decision is on disk and nothing stands yet: makes what its client needs; the lists above may change.  Or
+	 * NULL. */
+	int (*prepare)(void *arg, struct err *e);
+	/* It has begun: its row says so, and inside somebody may ask at the desk.  Called once. */
+	int (*begin)(void *arg, const struct run_begun *b, struct err *e);
 	void (*end)(
 		void *arg, struct json *row); /* all of it has ended: adds what it knows to the last row */
 	void *arg;
@@ -39,7 +52,10 @@ struct run_spec {
 	const struct run_session *session; /* or NULL */
 	const char *
 		permitted_by; /* the decision on record that this carries out: answers a question, never a denial; or NULL */
-	const struct json *permitted_covers; /* and which reasons to ask it has answered */
+	const struct json *permitted_terms; /* and what that answer was about */
+	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
+	 * nothing is run. */
+	const struct task *left;
 	bool is_terminal; /* output goes to a terminal: it is inherited, not captured */
 };
 

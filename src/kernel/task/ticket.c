@@ -56,21 +56,35 @@ const char *contain_text_of(const struct tool_call *call)
 	return text;
 }
 
-bool contain_fits(const struct proposal *p)
+/* Is this what the walls leave a call to do?  Temporary directories are its own where the profile says so. */
+static bool happens_inside(const struct effect *x, const struct profile *profile)
 {
 	static const enum effect_kind inside[] = { FX_READ, FX_WRITE, FX_DELETE, FX_MOVE, FX_PERMISSION,
 		FX_GIT, FX_SCRIPT, FX_PROCESS, FX_LISTEN, FX_DYNAMIC_EXEC, FX_DECODE_EXEC, FX_STDIN_SHELL,
 		FX_ENVIRONMENT, FX_UNKNOWN };
+	bool is_inside = false;
 
-	for (size_t i = 0; i < p->effect_count; i++) {
-		const struct effect *x = &p->effects[i];
-		bool is_inside = false;
-		for (size_t k = 0; k < ARRAY_SIZE(inside); k++)
-			is_inside |= x->kind == inside[k];
-		if (!is_inside || x->flags & (FXF_REMOTE_SIDE | FXF_PRIVILEGED) ||
-			(x->kind != FX_READ && x->path_class > PATH_IN && x->path_class != PATH_UP))
+	for (size_t k = 0; k < ARRAY_SIZE(inside); k++)
+		is_inside |= x->kind == inside[k];
+	if (!is_inside || x->flags & (FXF_REMOTE_SIDE | FXF_PRIVILEGED))
+		return false;
+	return x->kind == FX_READ || x->path_class <= PATH_IN || x->path_class == PATH_UP ||
+		(x->path_class == PATH_TMP && profile->own_path_count);
+}
+
+/* What is not asked about was let pass in view of the walls, and stays inside them whatever it is. */
+bool contain_fits(const struct decision *d, const struct proposal *p, const struct profile *profile)
+{
+	bool is_about_all = d->has_more_asks || !d->ask_count;
+
+	for (size_t i = 0; i < d->ask_count; i++) {
+		if (d->asks[i].effect && !happens_inside(d->asks[i].effect, profile))
 			return false;
+		is_about_all |= !d->asks[i].effect;
 	}
+	for (size_t i = 0; is_about_all && i < p->effect_count; i++)
+		if (!happens_inside(&p->effects[i], profile))
+			return false;
 	return true;
 }
 

@@ -47,8 +47,10 @@ static bool names_secret(const char *entry)
 {
 	static const char *const parts[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE",
 		"CREDENTIAL", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "SSH_AUTH_SOCK", "COOKIE",
-		"_AUTH", "SESSION_KEY", "CONNECTION_STRING", "DATABASE_URL", "_DSN", "_PAT", "SIGNING_KEY",
+		"AUTHORIZATION", "SESSION_KEY", "CONNECTION_STRING", "DATABASE_URL", "SIGNING_KEY",
 		"ENCRYPTION_KEY" };
+	/* Only as whole words: GIT_AUTHOR_NAME and NODE_PATH are none. */
+	static const char *const words[] = { "AUTH", "DSN", "PAT", "PASS", "KEY" };
 	char name[128];
 	size_t n = strcspn(entry, "=");
 
@@ -60,7 +62,13 @@ static bool names_secret(const char *entry)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (strstr(name, parts[i]))
 			return true;
-	return text_ends(name, "_KEY") || text_eq(name, "KEY") || text_ends(name, "_PASS");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (const char *at = name; (at = strstr(at, words[i])); at++) {
+			const char *end = at + strlen(words[i]);
+			if ((at == name || at[-1] == '_') && !isalpha((unsigned char)*end))
+				return true;
+		}
+	return false;
 }
 
 /* A profile for work behind walls gets everything but what is called a credential: toolchains are steered by variables that nobody
@@ -505,6 +513,7 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
+		.alone = t->spec->session ? t->spec->session->alone : NULL,
 		.rules = &t->rules };
 	task_egress_listen(t);
 }

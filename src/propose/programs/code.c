@@ -276,6 +276,17 @@ static void sql_effect(struct code *c, size_t i)
 		c->any = c->any && r.n; /* some other execute() */
 }
 
+/* One URL that is written out is where it goes; a part that is filled in when it runs could name another host. */
+static void connect_effect(struct code *c, size_t i)
+{
+	struct arguments r;
+
+	read_arguments(c, i + 1, &r);
+	bool is_plain = r.n == 1 && !r.is_computed && !is_joined(c, i + 1) &&
+		text_starts(r.strings[0].text, "http") && !strpbrk(r.strings[0].text, "{}$%\\");
+	fx(c->k, TAG_NETWORK_CODE, is_plain ? &r.strings[0] : NULL, 0);
+}
+
 /* The effect of one call that was found. */
 static void act(struct code *c, size_t i, enum what what, unsigned flags)
 {
@@ -318,7 +329,7 @@ static void act(struct code *c, size_t i, enum what what, unsigned flags)
 		eval_effect(c, i);
 		break;
 	case CONNECTS:
-		fx(c->k, TAG_NETWORK_CODE, NULL, 0);
+		connect_effect(c, i);
 		break;
 	case MUTATES:
 		fx(c->k, TAG_NETWORK_MUTATE, NULL, FXF_MUTATING);

@@ -331,13 +331,28 @@ HANDLER(git_network)
 	fx(k, TAG_NETWORK_GIT, url, 0);
 }
 
+/* Written as a path: git looks for a repository there, and reads it. */
+static bool is_local(const struct word *url)
+{
+	return url->certainty == CERTAIN &&
+		(word_starts(url, "/") || word_starts(url, "./") || word_starts(url, "../") ||
+			word_starts(url, "file:///"));
+}
+
 HANDLER(git_clone)
 {
-	handle_git_network(k);
 	struct parsed p;
 	operands(k,
 		"b=u=c=o=j=:branch=,upload-pack=,config=,origin=,depth=,reference=,template=,jobs=,filter=",
 		&p);
+	if (p.operand_count && is_local(&p.operands[0])) {
+		struct word from = walk_word(k->w,
+			p.operands[0].text + (word_starts(&p.operands[0], "file://") ? strlen("file://") : 0),
+			p.operands[0].at);
+		fx_read_tree(k, &from, 1);
+	} else {
+		handle_git_network(k);
+	}
 	if (p.operand_count > 1)
 		(void)fx_path(k, TAG_WRITE_DIR, &p.operands[1], 0);
 }

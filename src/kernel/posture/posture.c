@@ -200,7 +200,7 @@ static int is_an_act(void *arg, struct json *row)
 	return l->found != NULL;
 }
 
-/* Lines are searched as text, newest first.  The newest file may be closed and begun again meanwhile: then there are more files than
+/* Lines are searched as text, newest first, and only those with the word in them are read and kept: a chain has millions of others.  The newest file may be closed and begun again meanwhile: then there are more files than
  * before, and what was in it is in one of them. */
 int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws, const char *digest,
 	const struct json **ret, struct err *e)
@@ -217,7 +217,7 @@ int posture_in_chain(struct sys *s, struct arena *a, const struct workspace *ws,
 		before = n;
 		rc = receipts_files(s, a, ws->state_fd, &files, &n, e);
 		for (size_t i = n; rc == OK && i-- > 0 && n != before && !l.found;)
-			rc = rows_back(s, a, ws->state_fd, files[i], 0, digest ? digest : "\"posture\":{",
+			rc = rows_back(s, a, ws->state_fd, files[i], 0, digest ? digest : "posture",
 				is_an_act, &l, e);
 	} while (rc == OK && n != before && !l.found);
 	if (rc)
@@ -463,7 +463,7 @@ const struct posture *posture_of(struct sys *s, const struct workspace *ws)
 		return &m->p;
 	posture_read(s, &m->a, ws, &m->p);
 	m->at = at;
-	m->read_us = now;
+	m->read_us = s->mono_us(s); /* of a long chain, reading alone takes longer than that */
 	m->is_there = true;
 	return &m->p;
 }
