@@ -124,6 +124,15 @@ PY
 ok "a program that the guard does not know cannot write outside" closed "python3 evil.py $scratch/outside/new" "$scratch/outside/new"
 ok "nor in the home directory" closed "python3 evil.py $scratch/home/new" "$scratch/home/new"
 ok "nor in Helm's home" closed "python3 evil.py $scratch/home/.helm/calls/dec-x" "$scratch/home/.helm/calls/dec-x"
+in_file() { # a client that keeps what is printed in a file
+  client --state "exec 2>>'$scratch/.file'" "$H" "$1" >/dev/null 2>&1
+  grep -qF -e "$2" "$scratch/.file" && return 0
+  cat "$scratch/.file"
+  return 1
+}
+: >"$scratch/.file"
+ok "where the client keeps it in a file, a call that failed at a wall says at which, and how a person opens it" in_file "python3 evil.py $scratch/outside/new" "the walls refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; a person allows that place with: helm allow path $scratch/outside"
+ok "its row says so, too" sh -c 'grep "\"event\": *\"contained\"" "$0" | tail -n 1 | grep -q refused_by_wall' "$calls"
 # Another repository of the person's: to stand there makes nothing writable.
 mkdir "$scratch/victim" && git init -q "$scratch/victim" 2>/dev/null
 elsewhere() { # elsewhere HOW: goes there by HOW, and then tries to write by a program that nobody knows

@@ -34,6 +34,8 @@ struct call {
 	pid_t peer;
 	struct json *ticket;
 	struct task *task; /* NULL: not running */
+	int said; /* its standard error, where that is a file, to be read once it failed; else -1 */
+	off_t said_from;
 	struct call *next;
 };
 
@@ -84,6 +86,7 @@ static void drop_call(struct keeper *x, struct call *c)
 	x->call_count--;
 	x->used_us = x->sys->mono_us(x->sys);
 	close(c->socket);
+	close_fd(&c->said);
 	arena_done(&c->a);
 	free(c);
 }
@@ -199,6 +202,33 @@ static void end_between(struct keeper *x)
 	x->between = (struct call){ 0 };
 }
 
+/* Clients that keep what a command prints in a file let it be read again; what goes through a pipe is theirs alone. */
+static void keep_said(struct keeper *x, struct call *c, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return;
+	c->said = x->sys->open(
+		x->sys, AT_FDCWD, arena_printf(&c->a, "/proc/self/fd/%d", fd), O_RDONLY | O_NONBLOCK, 0, 0);
+	c->said_from = st.st_size;
+}
+
+/* The last of it, as a run has it. */
+static void take_said(struct keeper *x, struct call *c, struct run_result *result)
+{
+	struct run_stream *said = &result->err;
+	struct stat st;
+
+	if (c->said < 0 || fstat(c->said, &st) || st.st_size <= c->said_from)
+		return;
+	off_t from = st.st_size - (off_t)sizeof(said->tail);
+	ssize_t n = x->sys->pread(
+		x->sys, c->said, said->tail, sizeof(said->tail), from > c->said_from ? from : c->said_from);
+	said->tail_n = n > 0 ? (size_t)n : 0;
+	result->captured = n > 0;
+}
+
 static int start(struct keeper *x, struct call *c, const struct bundle *b, size_t argc, struct err *e)
 {
 	struct arena *a = &c->a;
@@ -216,6 +246,11 @@ static int start(struct keeper *x, struct call *c, const struct bundle *b, size_
 		.streams = { b->fds[0], b->fds[1], b->fds[2] },
 		.extra = b->fds[3] };
 
+	struct run_spec *spec = arena_zalloc(a, 1, sizeof(*spec));
+	*spec = x->spec;
+	spec->cwd = how.cwd;
+	t->spec = spec;
+	keep_said(x, c, b->fds[2]);
 	texts[CALL_ARGS + argc] = NULL;
 	how.argv = shell_argv(a, how.program, b->texts[CALL_NAME], ticket_text(c->ticket), texts + CALL_ARGS,
 		how.cwd, note, how.extra >= 0);
@@ -323,6 +358,8 @@ static void end(struct keeper *x, struct call *c, const struct session_news *new
 		leave_cwd(x, t, news->note);
 	if (x->call_count == 1 && t->profile->writes == ALLOWANCE_YES)
 		begin_between(x);
+	take_said(x, c, result);
+	task_tell_refusal(t);
 	task_egress_tell_call(&x->base, t);
 	put_row(x, c);
 	answer(c, CONTAINED_ENDED, news->status, t->report->hint ? t->report->hint : "", "");
@@ -393,7 +430,7 @@ static void take_connection(struct keeper *x)
 		close_fd(&fd);
 		return;
 	}
-	*c = (struct call){ .number = ++x->last, .socket = fd, .peer = peer, .next = x->calls };
+	*c = (struct call){ .number = ++x->last, .socket = fd, .peer = peer, .said = -1, .next = x->calls };
 	x->calls = c;
 	x->call_count++;
 	x->used_us = x->sys->mono_us(x->sys);
