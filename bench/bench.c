@@ -71,6 +71,10 @@ static const struct bench_row rows[] = {
 		"a hook on a call that is decided and signed, against /bin/true" },
 	{ "contained_call", bench_contained_call, 6, false,
 		"`helm contained ID -- sh true` in a session that runs, redeemed and noted, against /bin/true" },
+	{ "contained_build", bench_contained_build, 1.1, false,
+		"compiling and testing a small C project inside the walls of develop, against without" },
+	{ "contained_npm", bench_contained_npm, 1.1, false,
+		"npm ci of forty packages inside the walls of develop, against without" },
 	{ "hook_storm", bench_hook_storm, 10, false,
 		"the slowest of 32 such hooks at once on one workspace, none of them lost, against one "
 		"alone" },

@@ -116,8 +116,8 @@ static double children_s(void)
 static int start_session(struct place *p, const struct bench *b, const char *to)
 {
 	char rounds[16], where[4200], self[4200];
-	const char *const argv[] = { p->helm, "agent", "--cwd", where, self, "--", "--inside", p->helm,
-		p->input, rounds, NULL };
+	const char *const argv[] = { p->helm, "agent", "--profile", "workspace_edit", "--cwd", where, self,
+		"--", "--inside", p->helm, p->input, rounds, NULL };
 	posix_spawn_file_actions_t files;
 	pid_t pid;
 	int status = -1;

@@ -6,7 +6,9 @@ set -eu
 build="gcc libc6-dev cmake ninja-build pkg-config git
   libsodium-dev libssl-dev libsqlite3-dev libpcre2-dev libyaml-dev libzstd-dev libutf8proc-dev zlib1g-dev"
 check="make zstd libcmocka-dev clang-format shellcheck python3 strace libjansson-dev shfmt minisign openssl openssh-client"
-oracle="ca-certificates nodejs npm zsh fish mandoc"
+oracle="ca-certificates nodejs npm zsh fish mandoc tmux screen expect"
+# Its service would be started where systemd runs, and nobody asked for that.
+[ -d /run/systemd/system ] || oracle="$oracle openssh-server"
 fresh="mmdebstrap git"
 
 case "${1:-build}" in
@@ -21,7 +23,7 @@ missing=""
 for package in $wanted; do
   # A tool that is there already need not come from its package.
   case $package in
-    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc)
+    cmake | git | gcc | make | shellcheck | clang-format | python3 | strace | mmdebstrap | shfmt | minisign | openssl | zstd | npm | zsh | fish | mandoc | tmux | screen | expect)
       command -v "$package" >/dev/null 2>&1 && continue ;;
     openssh-client) command -v ssh-keygen >/dev/null 2>&1 && continue ;;
     nodejs) command -v node >/dev/null 2>&1 && continue ;;

@@ -90,8 +90,8 @@ struct collection {
 	struct making making;
 	struct pack_item *parts; /* of receipts as lines */
 	size_t part_n, part_cap, ledger_parts;
-	uint64_t key_seams; /* changes of keys among the receipts, */
-	struct buf keys; /* and their lines */
+	bool has_any; /* that was chosen; changes of keys go along with it */
+	struct buf keys; /* the lines of those changes */
 	struct json *head;
 	struct kept actor, policy_hash, newest;
 	int64_t newest_us;
@@ -459,7 +459,7 @@ static int take_receipt(void *arg, off_t at, uint64_t number, struct bytes text,
 	if (is_wanted)
 		note_receipt(c, receipt);
 	c->x->receipts++;
-	c->key_seams += is_seam;
+	c->has_any |= is_wanted && !is_seam;
 	if (is_seam) {
 		buf_add(&c->keys, text.p, text.n);
 		buf_addc(&c->keys, '\n');
@@ -482,6 +482,7 @@ static int take_row(void *arg, off_t at, uint64_t number, struct bytes text, boo
 	arena_reset(&c->row);
 	if (text.n && json_parse(&c->row, text, c->name, NULL, &row, NULL) == OK && is_chosen(c, row)) {
 		note_time(c, row);
+		c->has_any = true;
 		take_line(c, line, at, text, 0);
 	}
 	return OK;
@@ -784,7 +785,7 @@ int evidence_collect(struct sys *s, struct arena *a, int state_fd, const struct 
 	}
 	if (rc == OK)
 		rc = take_ledgers(&c, state_fd, e);
-	if (rc == OK && ret->n <= c.key_seams)
+	if (rc == OK && !c.has_any)
 		rc = err_set(e, E_MISSING, "PACK_EMPTY",
 			"nothing recorded matches: try --all, or `helm receipts list`");
 	if (rc == OK && ret->receipts)

@@ -7,6 +7,7 @@
  * reaped: until then the number cannot belong to anybody else. So ending a helper ends everything it
  * started, and nothing else. */
 #include "base/proc.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -408,4 +409,14 @@ int64_t proc_start_ticks(struct sys *s, int64_t pid)
 	struct proc_info info;
 
 	return proc_look(s, pid, &info) ? info.start_ticks : 0;
+}
+
+const char *proc_boot_id(struct sys *s, struct arena *a)
+{
+	struct bytes text;
+
+	if (file_read(s, a, AT_FDCWD, "/proc/sys/kernel/random/boot_id", 4096, 0, &text, NULL))
+		return NULL;
+	size_t n = strcspn((const char *)text.p, "\n");
+	return n ? arena_strndup(a, (const char *)text.p, n) : NULL;
 }

@@ -54,6 +54,9 @@ struct proc_output {
 int proc_capture(struct sys *s, struct arena *a, const struct proc_spec *spec, struct bytes input,
 	size_t max_bytes, int timeout_ms, struct proc_output *ret, struct err *e);
 
+/* Which start of the machine this is; NULL when the system does not say: then nothing is to be concluded from it. */
+const char *proc_boot_id(struct sys *s, struct arena *a);
+
 /* One process as the kernel knows it.  pid 0: our own.  False when it is not there. */
 struct proc_info {
 	int64_t pid, parent, session, tty, start_ticks;

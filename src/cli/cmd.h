@@ -148,6 +148,7 @@ int cmd_run(struct cli *r, struct err *e);
 /* cmd_agent.c */
 extern const struct opt agent_opts[], agent_list_opts[];
 int cmd_agent(struct cli *r, struct err *e);
+int cmd_agent_attach(struct cli *r, struct err *e);
 int cmd_agent_list(struct cli *r, struct err *e);
 int cmd_agent_report(struct cli *r, struct err *e);
 int cmd_agent_stop(struct cli *r, struct err *e);

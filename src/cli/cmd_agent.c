@@ -19,6 +19,8 @@ const struct opt agent_opts[] = {
 	{ "cwd", OPT_VALUE, "DIR", "work there instead of here", NULL, false },
 	{ "task-name", OPT_VALUE, "TEXT", "what the session is called in lists", NULL, false },
 	{ "task-goal", OPT_VALUE, "TEXT", "what it is for", NULL, false },
+	{ "detach", OPT_FLAG, NULL, "without this terminal: 'helm agent attach' sits down at it", NULL,
+		false },
 	{ 0 },
 };
 const struct opt agent_list_opts[] = {
@@ -58,6 +60,42 @@ static int end_like(const struct run_report *report)
 	return report->exit_code;
 }
 
+static int start_detached(struct cli *r, const struct agent_spec *spec, struct err *e)
+{
+	struct json *doc;
+	int rc = agent_detach(r->sys, r->a, r->ws, spec, &doc, e);
+
+	if (rc)
+		return rc;
+	int64_t code = json_get_int(doc, "exit_code", 0);
+	if (code) {
+		warn(r, "%s", json_get_text(doc, "text", ""));
+		return (int)code;
+	}
+	const char *id = json_get_text(doc, "task_id", "");
+	if (r->is_json)
+		out_json(r, doc);
+	else
+		out(r, "%s runs.  'helm agent attach %s' sits down at it (Ctrl-] d leaves it), 'helm agent stop %s' ends it.\n",
+			id, id, id);
+	return 0;
+}
+
+int cmd_agent_attach(struct cli *r, struct err *e)
+{
+	bool has_ended;
+
+	if (agent_is_inside())
+		return err_set(e, E_DENIED, "AGENT_INSIDE", "this is inside a supervised session");
+	int rc = agent_attach(r->sys, r->a, r->ws, r->arg_count ? r->args[0] : NULL, &has_ended, e);
+	if (rc)
+		return rc;
+	out(r,
+		has_ended ? "The session has ended; 'helm agent report' tells about it.\n"
+			  : "Left; the session goes on.\n");
+	return 0;
+}
+
 int cmd_agent(struct cli *r, struct err *e)
 {
 	struct agent_spec spec;
@@ -69,15 +107,18 @@ int cmd_agent(struct cli *r, struct err *e)
 		return err_set(e, E_DENIED, "AGENT_INSIDE", "this is inside a supervised session already");
 	int rc = read_spec(r, &spec, e);
 
-	if (rc == OK)
-		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
 	if (rc)
 		return rc;
 	json_each (one, posture_differences(r->sys, r->a, r->ws))
 		warn(r, "%s (%s)", json_get_text(one, "text", ""), json_get_text(one, "remedy", ""));
 	rc = task_close_orphans(r->sys, r->ws, false, &closed, e);
+	if (rc == OK && opt_flag(r, "detach"))
+		return start_detached(r, &spec, e);
 	if (rc == OK)
-		rc = agent_run(&k, r->a, &spec, &report, e);
+		rc = kernel_open(r->sys, r->a, r->ws, &k, e);
+	if (rc)
+		return rc;
+	rc = agent_run(&k, r->a, &spec, &report, e);
 	kernel_close(&k);
 	if (rc)
 		return rc;
@@ -105,7 +146,11 @@ int cmd_agent_list(struct cli *r, struct err *e)
 	struct out_table *t = out_table(r, headings, ARRAY_SIZE(headings));
 	json_each (one, json_get(doc, "sessions")) {
 		const char *cells[] = { json_get_text(one, "task_id", ""), json_get_text(one, "client", ""),
-			json_get_text(one, "profile", ""), json_get_text(one, "status", ""),
+			json_get_text(one, "profile", ""),
+			arena_printf(r->a, "%s%s", json_get_text(one, "status", ""),
+				json_get_bool(one, "running", false) && json_get_bool(one, "detached", false)
+					? ", detached"
+					: ""),
 			json_get_text(one, "started_at", ""), json_get_text(one, "cwd", "") };
 		out_row(t, cells, NULL);
 	}

@@ -177,6 +177,19 @@ static void record_line(struct cli *r, const struct json *record)
 			paint(r, PAINT_OFF));
 }
 
+/* "…/of/a/project" where the whole path would not fit. */
+static const char *short_path(const struct page *p, const char *path)
+{
+	const char *rest = path, *slash;
+	size_t room = p->width - strlen("Helm report  …  2026-11-16 05:36:00");
+
+	if (p->left == SIZE_MAX || text_width(path, strlen(path)) <= room)
+		return path;
+	while (text_width(rest, strlen(rest)) > room && (slash = strchr(rest + 1, '/')))
+		rest = slash;
+	return arena_printf(p->r->a, "…%s", rest);
+}
+
 /* What was stopped comes before what went well.  Without --limit it is one page: what the last day needs first, then as much of the lists
  * as there is room. */
 static void print_report(struct cli *r, const struct json *doc)
@@ -200,7 +213,8 @@ static void print_report(struct cli *r, const struct json *doc)
 	struct page p = { r, r->is_tty ? out_width(r) : PAGE_COLUMNS, is_page ? PAGE_LINES - 7 : SIZE_MAX };
 
 	out(r, "%sHelm report%s  %s  %s\n\n", paint(r, PAINT_BOLD), paint(r, PAINT_OFF),
-		safe_member(r, doc, "workspace"), observe_when(r->a, safe_member(r, doc, "generated_at")));
+		short_path(&p, safe_member(r, doc, "workspace")),
+		observe_when(r->a, safe_member(r, doc, "generated_at")));
 	counts_line(r, doc);
 	record_line(r, json_get(doc, "record"));
 	report_done(&p, day);

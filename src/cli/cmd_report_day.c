@@ -134,7 +134,7 @@ static void refused_hosts(struct page *p, const struct json *hosts, size_t shown
 			return;
 		const char *name = text_safe(p->r->a, m->name, m->name_n, false);
 		int64_t n = json_get_int(m->value, "connections", 0);
-		out(p->r, "  a connection to %s%s (a person opens it with: helm allow host %s)\n", name,
+		out(p->r, "  connection to %s%s; to open it: helm allow host %s\n", name,
 			n > 1 ? arena_printf(p->r->a, ", %lld times", (long long)n) : "", name);
 	}
 }

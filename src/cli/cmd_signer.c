@@ -1,7 +1,7 @@
 /* cmd_signer.c — signer run, use, status: a key that another user keeps.
  *
- * `run` is the keeper's: a process of a user of its own, for as long as the machine is up.  `use` is done once, by the person whose
- * records it signs, in a helm home that has no key yet.  `status` asks for a signature that means nothing, and so shows whether the
+ * `run` is the keeper's: a process of a user of its own, for as long as the machine is up.  `use` is done by the person whose
+ * records it signs, in a helm home that has no key yet, and again when the signer has another one.  `status` asks for a signature that means nothing, and so shows whether the
  * one who answers has the key. */
 #include "base/file.h"
 #include "base/hash.h"

@@ -98,6 +98,13 @@ static const struct cmd row_agent = { KNOWN(agent), "CLIENT [-- ARGS...]", 1, 1,
 	"The exit code is the client's own.",
 	"$ helm agent list", agent_opts, NEEDS_WORKSPACE | CHILD_ARGV, cmd_agent };
 
+static const struct cmd row_agent_attach = { KNOWN(agent_attach), "[TASK]", 0, 1,
+	"sit down at the terminal of a session that was started with --detach",
+	"Without TASK the newest session.  You see what was shown last, and type as if you had started it there.  "
+	"Ctrl-] and then d leaves it, and it goes on; Ctrl-] twice sends one Ctrl-].  "
+	"Only one can sit there at a time, and nothing that runs inside a session can.",
+	NULL, NULL, NEEDS_WORKSPACE, cmd_agent_attach };
+
 static const struct cmd row_agent_list = { KNOWN(agent_list), "", 0, 0, "list the sessions that are running",
 	NULL, "$ helm agent list --all", agent_list_opts, NEEDS_WORKSPACE, cmd_agent_list };
 

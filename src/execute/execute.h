@@ -21,7 +21,24 @@
 #include "execute/sandbox.h"
 #include "execute/session.h"
 
+#include <sys/ioctl.h>
+#include <termios.h>
+
 enum { RUN_TAIL_BYTES = 4096, RUN_GRACE_MS = 5000 };
+
+/* A session whose terminal is nobody's: what it shows is kept, the last of it, and one guest at a time may sit down at it. */
+struct run_alone {
+	int listener; /* of session_listen(), not blocking */
+	bool has_modes; /* those of a person's terminal, for the session's own */
+	struct termios modes;
+	struct winsize size;
+};
+void run_alone_look(struct run_alone *to); /* modes and size of our own terminal, if we have one */
+
+/* The guest: sits there until its window is gone or it leaves with Ctrl-] d, or the session ends.  0 and 1 are its terminal, which is as it
+ * was found afterwards.  `socket`: of session_connect().  -1: 0 is no terminal. */
+enum attach_end { ATTACH_LEFT, ATTACH_ENDED, ATTACH_BUSY };
+int attach_sit(int socket, enum attach_end *ret);
 
 struct run_request {
 	const char *const *argv; /* NULL-terminated */
@@ -34,6 +51,7 @@ struct run_request {
 	bool quiet; /* captured output is not passed on to our own streams */
 	const struct sandbox_rules *rules;
 	bool is_session; /* the whole of an agent client: see below */
+	const struct run_alone *alone; /* of a session: nobody sits at its terminal; or NULL */
 	/* In the child, as the last thing before it becomes the command.  False refuses, for the reason in
 	 * `why`.  May be NULL. */
 	bool (*last_look)(void *arg, char *why, size_t why_n);

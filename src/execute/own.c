@@ -25,10 +25,19 @@ enum { SYS_OPEN_TREE = 428, SYS_MOVE_MOUNT = 429, TREE_CLONE = 1, MOVE_FROM_EMPT
 
 /* ---- layers ---- */
 
+/* A path of one of these would become other options, or a second lower directory. */
+static bool is_plain(const char *path)
+{
+	return !strpbrk(path, ",:\\");
+}
+
 /* "volatile": nothing in it is meant to survive, so nothing is synced when it goes. */
 static bool put_layer(const struct sandbox_layer *l, bool is_user_namespace)
 {
 	char options[3 * 4096 + 64];
+
+	if (!is_plain(l->at) || !is_plain(l->upper) || !is_plain(l->work))
+		return false;
 	int n = snprintf(options, sizeof(options), "lowerdir=%s,upperdir=%s,workdir=%s,volatile%s", l->at,
 		l->upper, l->work, is_user_namespace ? ",userxattr" : "");
 
@@ -89,7 +98,7 @@ static bool keep_all(const struct sandbox_rules *rules, const struct sandbox_rep
 	for (const char *const *p = rules->write_paths; p && *p; p++)
 		if (is_covered(rules, *p))
 			ok &= keep(k, *p);
-	for (size_t i = 0; rules->layers && rules->layers[i].at; i++)
+	for (size_t i = 0; rules->layers && rules->layers[i].at && i < LAYERS_MAX; i++)
 		if (is_up(report, i) && is_covered(rules, rules->layers[i].at))
 			ok &= keep(k, rules->layers[i].at);
 	return ok;

@@ -500,6 +500,11 @@ static void take_terminal(struct watch *w)
  * continued, it continues the command. */
 static void stop_together(struct watch *w)
 {
+	/* At a terminal that is nobody's there is no shell that could continue it. */
+	if (w->stage->relay.is_alone) {
+		to_group(w, SIGCONT);
+		return;
+	}
 	take_terminal(w);
 	terminal_yield(&w->stage->relay);
 	kill(getpid(), SIGSTOP);
@@ -754,7 +759,9 @@ int run_start(struct sys *s, struct arena *a, const struct run_request *request,
 		.err_fd = -1,
 		.chunk = arena_text(a, CHUNK_BYTES),
 		.terminal = r->stage.terminal };
-	if (request->is_session)
+	if (request->is_session && request->alone)
+		terminal_be_alone(&r->stage.relay, request->alone);
+	else if (request->is_session)
 		terminal_find(&r->stage.relay);
 	w->signal_fd = open_signals(request->is_session, &r->old_signals);
 	bool is_piped = open_pipes(&r->stage.pipes, request) == 0;

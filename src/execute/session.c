@@ -180,10 +180,12 @@ static void start_call(struct inside *in, const struct bundle *b)
 
 	*one = (struct one_call){ .call = b->call };
 	bool is_sound = b->text_count >= T_FIRST && text_int(b->texts[T_ARGC], &count) && count > 0 &&
-		(size_t)count < b->text_count - T_FIRST && b->fds[2] >= 0 && in->call_count < CALLS_MAX - 1;
+		(size_t)count < b->text_count - T_FIRST && b->fds[2] >= 0,
+	     has_room = in->call_count < CALLS_MAX - 1;
 	in->call_count++;
-	if (!is_sound) {
-		snprintf(one->refused, sizeof(one->refused), "too many calls at once");
+	if (!is_sound || !has_room) {
+		snprintf(one->refused, sizeof(one->refused),
+			has_room ? "the call cannot be read" : "too many calls at once");
 		tell_end(in, in->call_count - 1, EXIT_REFUSED << 8);
 		return;
 	}

@@ -328,6 +328,8 @@ int kernel_record(struct kernel *k, const struct request *q, struct handling *h,
 		return rc;
 	if (h->verdict == V_ESCALATE)
 		settle(k, q, h); /* has the question been answered already? */
+	if (h->verdict == V_ALLOW)
+		undo_save_overwritten(k, q, h);
 	rc = begin_decision(k, q, h, e);
 	/* Whoever acts here waits for the disk itself, as late as possible; any other answer is on disk
 	 * before it is given. */

@@ -6,9 +6,10 @@
  *  - inside a guarded run, or where an agent client says in the environment that it is one;
  *  - below a process that has called a hook of this workspace;
  *  - at a terminal that could have been made by such a process: a program can leave its parents, open a pseudo-terminal and type.  What
- *    it cannot do is have been there before, or be a login.  So once agents have called here, the terminal must hang on a login (sshd,
- *    login, another pid namespace), on a terminal program of the system, or on a process that is older than the first of those
- *    agents; or it is of another audit session, where the kernel counts those.
+ *    it cannot do is have been there before, or be a login.  So once agents have called here, the terminal must hang on a login (root's
+ *    sshd or login; an entry from outside into a container that was there before), on a terminal program of the system, or on a process
+ *    that is older than the first of those agents; or it is of another audit session, where the kernel counts those;
+ *  - in a time namespace, where whoever made it says how old everything is.
  *
  * None of this stops a program that may do as it likes on the machine: it can drive a terminal multiplexer that was there before,
  * or log in.  A registered key closes that, and "require_key" in the standing word makes the key the only way. */
@@ -194,21 +195,40 @@ static bool is_system_program(struct sys *s, const struct proc_info *p, const ch
 	return false;
 }
 
-/* What lets people in.  It belongs to root; that alone says enough to everybody else. */
-static bool is_login(struct sys *s, const struct proc_info *p)
+/* Does root run it?  What has the set-user-id bit runs as root, too, under whatever name a link gave it, but keeps its caller as the
+ * real user. */
+static bool is_roots(struct sys *s, const struct proc_info *p)
+{
+	char text[2048];
+
+	(void)read_proc(s, p->pid, "status", text, sizeof(text));
+	return strstr(text, "\nUid:\t0\t0\t0\t0\n") != NULL;
+}
+
+/* What lets people in.  It is root's: anybody can start an sshd of their own, and log in to that.  Whoever is root could be anything, and
+ * is judged by the program. */
+static bool is_login(struct sys *s, const struct callers *c, const struct proc_info *p)
 {
 	static const char *const names[] = { "sshd", "sshd-session", "login", "agetty", "getty", "dropbear",
-		"mosh-server", NULL };
-	struct stat st;
-	char path[64];
+		NULL };
+	struct proc_info init;
 
-	/* Its parent is outside of this pid namespace: somebody entered the container. */
+	/* Its parent is outside of this pid namespace: somebody entered the container, which no agent in it has made. */
 	if (p->parent == 0 && p->pid != 1)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%lld", (long long)p->pid);
-	if (s->stat(s, AT_FDCWD, path, &st, 0) == 0 && st.st_uid == 0 && s->euid(s) != 0)
-		return is_one_of(p->name, names);
-	return is_system_program(s, p, names);
+		return proc_look(s, 1, &init) && init.start_ticks < c->first_start;
+	return s->euid(s) == 0 ? is_system_program(s, p, names) : is_one_of(p->name, names) && is_roots(s, p);
+}
+
+/* Start times are told as the reader's time namespace has them, and whoever makes one chooses by how much they differ.  The number is
+ * that of the first one, which every kernel gives it. */
+static bool is_own_time(struct sys *s)
+{
+	static const char first[] = "time:[4026531834]";
+	char name[64];
+	ssize_t n = s->readlink(s, AT_FDCWD, "/proc/self/ns/time", name, sizeof(name) - 1);
+
+	name[n > 0 ? n : 0] = '\0';
+	return n > 0 && !text_eq(name, first);
 }
 
 /* Windows that a person types into.  Programs that make terminals for other programs (tmux, screen, script) are not among them. */
@@ -233,7 +253,7 @@ static bool is_reaper(const struct proc_info *p)
 /* Could an agent that has called here not have made this process? */
 static bool is_beyond_agents(struct sys *s, const struct callers *c, const struct proc_info *p)
 {
-	return (p->start_ticks < c->first_start && !is_reaper(p)) || is_login(s, p) || is_window(s, p);
+	return (p->start_ticks < c->first_start && !is_reaper(p)) || is_login(s, c, p) || is_window(s, p);
 }
 
 int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws, struct err *e)
@@ -250,6 +270,10 @@ int person_is_outside(struct sys *s, struct arena *a, const struct workspace *ws
 	int rc = find_callers(s, a, ws, &callers, e);
 	if (rc)
 		return rc;
+	if (is_own_time(s))
+		return err_set(e, E_DENIED, "APPROVAL_INSIDE",
+			"this is a time namespace, where it cannot be known what is older than an agent; use a "
+			"terminal of your own");
 	bool is_beyond = !callers.first_start;
 	for (int i = 0; i < MAX_ANCESTORS && p.parent > 0 && proc_look(s, p.parent, &p); i++) {
 		if (p.pid != 1 && has_called(&callers, &p))

@@ -75,7 +75,7 @@ int posture_begin(
 /* Sentences, each with its remedy: where the tree says something else than the word.  [{text, remedy}].  Reads only. */
 struct json *posture_differences(struct sys *s, struct arena *a, const struct workspace *ws);
 
-/* ---- which files of the tree count (accepted.c) ---- */
+/* ---- which files of the tree count (posture/accepted.c) ---- */
 
 /* The accepted bytes of a file of the tree ("references/guard_policy.json").  E_MISSING when none were accepted. */
 int accepted_read(struct sys *s, struct arena *a, const struct workspace *ws, const char *file,

@@ -29,7 +29,7 @@ struct json *posture_only_strict(struct arena *a, const struct json *word);
 /* As posture_of(), read now and into `a`. */
 void posture_read(struct sys *s, struct arena *a, const struct workspace *ws, struct posture *ret);
 
-/* The files in the tree that people and older tools read (posture_tree.c).  A file that cannot be understood is an error only where
+/* The files in the tree that people and older tools read (posture/tree.c).  A file that cannot be understood is an error only where
  * nobody has spoken; otherwise it says nothing.  Freezes are {principal: {receipt_id, timestamp, metadata}}. */
 int tree_freezes(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct json **ret, struct err *e);
@@ -44,7 +44,7 @@ void tree_adopt_strict(struct sys *s, struct arena *a, const struct workspace *w
 int posture_write_tree(
 	struct sys *s, struct arena *a, const struct workspace *ws, const struct json *word, struct err *e);
 
-/* ---- accepted.c ---- */
+/* ---- posture/accepted.c ---- */
 
 /* Everything in the tree that can permit something. */
 struct governed {

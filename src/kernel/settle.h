@@ -21,5 +21,7 @@ bool undo_would_settle(struct kernel *k, const struct request *q, struct handlin
 /* undo.c: save what a destructive call may lose, as far as that can be done in a few seconds; h->settled
  * names the checkpoint. */
 void undo_save(struct kernel *k, const struct request *q, struct handling *h);
+/* undo.c: save the files that an allowed command will write over, where the workspace wants losses saved. */
+void undo_save_overwritten(struct kernel *k, const struct request *q, struct handling *h);
 
 #endif

@@ -529,6 +529,21 @@ static struct json *answer_elsewhere(struct signer *g, struct arena *a, const st
 	return doc;
 }
 
+/* A key, but not the one that signs here: its user has changed it. */
+static bool is_other_key(const struct signer *g, const char *hex)
+{
+	uint8_t pub[SIGN_PUBLIC];
+
+	return hex_decode(hex, strlen(hex), pub, SIGN_PUBLIC, true) && !text_eq(hex, g->pub);
+}
+
+static struct json *say_key(const struct signer *g, struct arena *a)
+{
+	return refuse(a, "SIGNER_KEY",
+		arena_printf(a, "its key is %s now; a person goes on with that: helm signer use SOCKET %s",
+			g->pub, g->pub));
+}
+
 static struct json *answer_receipt(struct signer *g, struct arena *a, struct json *receipt)
 {
 	struct signed_chain *c;
@@ -540,6 +555,8 @@ static struct json *answer_receipt(struct signer *g, struct arena *a, struct jso
 	const char *id = json_get_text(receipt, "session_id", ""),
 		   *previous = json_get_text(receipt, "prev_hash", "-");
 	int64_t clock = json_get_int(receipt, "lamport_clock", 0);
+	if (is_other_key(g, json_get_text(json_get(receipt, "public_key_set"), "ed25519", "")))
+		return say_key(g, a);
 	if (!*id || !is_own(g, receipt) || receipt_preimage_v5(a, receipt, &preimage, &e) ||
 		!is_marked(a, receipt))
 		return refuse(a, "SIGNER_REFUSES", "this is no receipt to sign");
@@ -578,6 +595,9 @@ static struct json *answer_decision(struct signer *g, struct arena *a, struct js
 	struct bytes preimage;
 
 	(void)json_remove(record, "signature");
+	const char *type = json_get_text(record, "signature_type", "");
+	if (text_starts(type, "ed25519:") && is_other_key(g, type + strlen("ed25519:")))
+		return say_key(g, a);
 	if (!text_eq(json_get_text(record, "signature_version", ""), DECISION_V4) ||
 		!text_eq(
 			json_get_text(record, "signature_type", ""), arena_printf(a, "ed25519:%s", g->pub)) ||
@@ -625,6 +645,21 @@ static struct json *answer_link(struct signer *g, struct arena *a, const struct 
 	return sign(g, a, preimage);
 }
 
+/* Which keys this one follows: nothing secret, and what whoever asks needs to go on behind a rotation. */
+static struct json *answer_history(struct signer *g, struct arena *a)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *links = json_new(a, JSON_ARRAY), *link;
+	struct bytes text;
+	struct err e = { 0 };
+
+	if (file_read(g->sys, a, g->home_fd, "keys/" KEY_HISTORY, SIGNER_LIMIT, 0, &text, &e))
+		return refuse(a, "SIGNER_STATE", arena_strdup(a, e.text));
+	while (text.n && json_parse(a, text_cut(&text, '\n'), KEY_HISTORY, NULL, &link, NULL) == OK)
+		json_push(a, links, link);
+	json_set(a, doc, "links", links);
+	return doc;
+}
+
 struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct bytes question)
 {
 	struct json *doc;
@@ -640,6 +675,7 @@ struct json *signer_answer(struct signer *g, struct arena *a, uid_t user, struct
 		: text_eq(op, "decision") ? answer_decision(g, a, record)
 		: text_eq(op, "head")	  ? answer_head(g, a, record)
 		: text_eq(op, "link")	  ? answer_link(g, a, record)
+		: text_eq(op, "history")  ? answer_history(g, a)
 					  : refuse(a, "SIGNER_REFUSES", "that is not something to sign");
 }
 

@@ -12,10 +12,11 @@
  * beforehand, for scripts and for git's losses.  What reaches out of the tree by its own words stays a question.
  *
  * The same saving, without the proof, is done before a destructive call that a person is asked about or has
- * granted. */
+ * granted, and before a command that writes over files of the tree: nobody is asked about those. */
 #include "base/file.h"
 #include "base/text.h"
 #include "execute/checkpoint/checkpoint.h"
+#include "kernel/linked.h"
 #include "kernel/settle.h"
 
 #include <fcntl.h>
@@ -360,11 +361,14 @@ static bool is_all_in_tree(struct saving *u)
 {
 	const struct workspace *ws = u->k->ws;
 	const char *work = u->q->where->work_tree;
+	struct linked to;
 
 	if (ws->no_tree)
 		return doubt(u, ws->no_tree);
 	if (!path_is_below(work ? work : ws->root, ws->tree))
 		return doubt(u, "it works in another tree than the one that checkpoints are made of");
+	if (linked_find(u->k->sys, u->h->a, work ? work : ws->root, ws->home, &to))
+		return doubt(u, "its repository lies elsewhere, and checkpoints do not hold that");
 	for (const char *const *p = u->q->where->allowed; p && *p; p++)
 		if (!path_is_below(*p, ws->tree))
 			return doubt(u,
@@ -618,6 +622,80 @@ void undo_save(struct kernel *k, const struct request *q, struct handling *h)
 	}
 	u = (struct saving){ .k = k, .q = q, .h = h };
 	choose_known(&u);
+	if (save(&u, BEST_EFFORT, HOOK_MS, &h->settled.checkpoint_id, &e))
+		note(h, "checkpoint_error", arena_strdup(h->a, e.text));
+	else
+		note(h, "checkpoint_id", h->settled.checkpoint_id);
+}
+
+/* ---- what is written over ---- */
+
+/* A file of the tree, with something in it. */
+static bool is_file_with_text(struct saving *u, const char *relative)
+{
+	struct stat st;
+
+	return u->k->sys->stat(u->k->sys, u->k->ws->tree_fd, relative, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+static void add_overwritten(struct saving *u, const char *relative)
+{
+	for (size_t i = 0; i < u->path_count; i++)
+		if (text_eq(u->paths[i], relative))
+			return;
+	if (is_file_with_text(u, relative))
+		(void)add_path(u, relative);
+}
+
+/* Whatever the step reads lands in the directory under its own name. */
+static void add_in_directory(struct saving *u, const struct effect *into, const char *relative)
+{
+	const struct proposal *p = &u->h->proposal;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *from = &p->effects[i];
+		bool is_source = from->kind == FX_READ || tag_is(from, "move.from");
+		if (is_source && from->step == into->step && from->target && from->certainty == CERTAIN)
+			add_overwritten(u, arena_printf(u->h->a, "%s/%s", relative, path_base(from->target)));
+	}
+}
+
+/* By its own words, and only what is certain: best effort, which changes no answer. */
+static void find_overwritten(struct saving *u)
+{
+	const struct proposal *p = &u->h->proposal;
+
+	for (size_t i = 0; i < p->effect_count; i++) {
+		const struct effect *e = &p->effects[i];
+		bool replaces = (e->kind == FX_WRITE || e->kind == FX_MOVE) && (e->flags & FXF_OVERWRITE);
+		if (!(replaces || tag_is(e, "move.to")) || e->certainty != CERTAIN ||
+			e->flags & (FXF_APPEND | FXF_DRY_RUN | FXF_DECODED | FXF_REMOTE_SIDE))
+			continue;
+		const char *relative = e->path_class == PATH_IN ? below_root(u, e->target) : NULL;
+		if (!relative)
+			continue;
+		add_overwritten(u, relative);
+		if (file_is_dir(u->k->sys, u->k->ws->tree_fd, relative))
+			add_in_directory(u, e, relative);
+	}
+	/* What is moved away comes back with what it replaced. */
+	for (size_t i = 0; u->path_count && i < p->effect_count; i++)
+		if (tag_is(&p->effects[i], "move.from") && p->effects[i].certainty == CERTAIN &&
+			below_root(u, p->effects[i].target))
+			add_overwritten(u, below_root(u, p->effects[i].target));
+}
+
+void undo_save_overwritten(struct kernel *k, const struct request *q, struct handling *h)
+{
+	struct saving u = { .k = k, .q = q, .h = h, .is_plain = true };
+	struct err e = { 0 };
+
+	if (h->settled.checkpoint_id || q->mode != GUARD_ENFORCE || k->ws->no_tree || k->ws->tree_fd < 0)
+		return;
+	find_overwritten(&u);
+	if (!u.path_count || !is_wanted(k, q, h->a))
+		return;
 	if (save(&u, BEST_EFFORT, HOOK_MS, &h->settled.checkpoint_id, &e))
 		note(h, "checkpoint_error", arena_strdup(h->a, e.text));
 	else

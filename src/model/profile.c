@@ -4,7 +4,7 @@
  * with an unknown value is an error, and a right that is not mentioned is not given. Members that the
  * reader does not know stay in `document` and mean nothing.
  *
- * Profiles come from the program itself or from a file that a person accepted (kernel/accepted.c). The same
+ * Profiles come from the program itself or from a file that a person accepted (kernel/posture/accepted.c). The same
  * code reads both, so the shipped files are held to the same rules. */
 #include "model/profile.h"
 

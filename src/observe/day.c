@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* MOST_ROWS bounds a day in which something went round in circles; `is_partial` says that it did. */
-enum { MOST_ROWS = 50000, LISTED = 20, PATHS = 1000, GIT_LOG = 1 << 20 };
+enum { MOST_ROWS = 5000, LISTED = 20, PATHS = 1000, GIT_LOG = 8 << 20 };
 #define DAY_US (INT64_C(24) * 3600 * 1000000)
 
 struct day {
@@ -164,47 +164,52 @@ static int note_connection(void *arg, struct json *row)
 
 /* ---- commits ---- */
 
-/* "<old> <new> Name <mail> SECONDS ZONE\tcommit: subject"; NULL: another kind of line. */
-static struct json *commit_of(struct day *d, struct bytes line)
+/* "<old> <new> Name <mail> SECONDS ZONE\tcommit: subject".  False: it is older than the day, and so is what stands before it. */
+static bool note_commit(struct day *d, struct bytes line, struct json *shown, int64_t *ret_count)
 {
 	const char *text = arena_strndup(d->a, (const char *)line.p, line.n), *tab = strchr(text, '\t'),
-		   *mail;
-	const char *id = strchr(text, ' '), *colon = tab ? strstr(tab, ": ") : NULL;
+		   *id = strchr(text, ' '), *colon = tab ? strstr(tab, ": ") : NULL, *at = tab;
 	int64_t seconds = 0;
 
-	if (!id || !colon || !text_starts(tab + 1, "commit") || strlen(id) < 42)
-		return NULL;
-	for (mail = tab; mail > text && *mail != '>'; mail--)
-		;
-	for (const char *p = *mail ? mail + 2 : tab; *p >= '0' && *p <= '9' && seconds < INT64_C(1) << 40;
-		p++)
-		seconds = seconds * 10 + (*p - '0');
-	if (seconds * 1000000 < d->since_us)
-		return NULL;
-	struct json *one = json_new(d->a, JSON_OBJECT);
-	json_sets(d->a, one, "at", text_time_iso(d->a, seconds * 1000000));
-	json_sets(d->a, one, "commit", arena_strndup(d->a, id + 1, 12));
-	json_sets(d->a, one, "subject", colon + 2);
-	return one;
+	while (at && at > text && *at != '>')
+		at--;
+	for (at = at && *at == '>' ? at + 2 : ""; *at >= '0' && *at <= '9' && seconds < INT64_C(1) << 40;
+		at++)
+		seconds = seconds * 10 + (*at - '0');
+	if (seconds && seconds * 1000000 < d->since_us)
+		return false;
+	if (!seconds || !colon || !text_starts(tab + 1, "commit") || tab - id < 42)
+		return true;
+	++*ret_count;
+	if (shown->n < LISTED) {
+		struct json *one = json_new(d->a, JSON_OBJECT);
+		json_sets(d->a, one, "at", text_time_iso(d->a, seconds * 1000000));
+		json_sets(d->a, one, "commit", arena_strndup(d->a, id + 1, 12));
+		json_sets(d->a, one, "subject", colon + 2);
+		json_push(d->a, shown, one);
+	}
+	return true;
 }
 
-/* Best effort: what cannot be read has no commits. */
+/* The newest line is the last one.  Best effort: what cannot be read has no commits. */
 static void note_commits(struct day *d)
 {
-	struct json *all = json_new(d->a, JSON_ARRAY), *shown = json_new(d->a, JSON_ARRAY);
+	struct json *shown = json_new(d->a, JSON_ARRAY);
 	struct bytes text = { 0 };
+	int64_t n = 0;
 
 	(void)!file_read(
 		d->o->sys, d->a, d->o->root_fd, ".git/logs/HEAD", GIT_LOG, FILE_BENEATH, &text, NULL);
 	while (text.n) {
-		struct json *one = commit_of(d, text_cut(&text, '\n'));
-		if (one)
-			json_push(d->a, all, one);
+		size_t end = text.n - (text.p[text.n - 1] == '\n'), start = end;
+		while (start && text.p[start - 1] != '\n')
+			start--;
+		if (!note_commit(d, (struct bytes){ text.p + start, end - start }, shown, &n))
+			break;
+		text.n = start;
 	}
-	for (uint32_t i = all->n; i-- > 0 && shown->n < LISTED;)
-		json_push(d->a, shown, all->items[i]);
 	json_set(d->a, d->doc, "commits", shown);
-	json_seti(d->a, d->doc, "commit_count", all->n);
+	json_seti(d->a, d->doc, "commit_count", n);
 }
 
 /* ---- all of it ---- */

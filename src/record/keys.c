@@ -232,6 +232,59 @@ static int check_here(struct sys *s, struct arena *a, int dirfd, const char *dir
 		: OK;
 }
 
+static bool is_signed(const struct json *link, const char *by, const char *member, struct bytes preimage)
+{
+	const char *text = json_get_text(link, member, "");
+	uint8_t pub[SIGN_PUBLIC], signature[SIGN_SIZE];
+
+	return hex_decode(by, strlen(by), pub, SIGN_PUBLIC, true) &&
+		hex_decode(text, strlen(text), signature, SIGN_SIZE, true) &&
+		sign_verify(pub, preimage, signature);
+}
+
+/* Does this link lead from one key to the next, signed by both? */
+static bool leads_on(struct arena *a, const struct json *link, const char *from)
+{
+	struct bytes preimage;
+
+	return text_eq(json_get_text(link, "event", ""), "rotated") &&
+		text_eq(json_get_text(link, "previous_key", ""), from) &&
+		text_eq(json_get_text(link, "signer", ""), from) &&
+		key_link_preimage(a, link, &preimage, NULL) == OK &&
+		is_signed(link, from, "signature", preimage) &&
+		is_signed(link, json_get_text(link, "key", ""), "possession", preimage);
+}
+
+/* The signer's user has changed the key: its history leads from the key that was in force here to the one that was named, and is ours
+ * from now on.  A signer that is asked for another key answers, too, but cannot have such links. */
+static int follow_signer(struct history *h, const struct key *k, const char *hex, struct err *e)
+{
+	const struct json *links;
+	const char *at = "";
+	struct buf text;
+	int rc = signer_links(h->a, k, &links, e);
+
+	if (rc)
+		return rc;
+	buf_init(&text, h->a);
+	json_each (link, links) {
+		const char *key = json_get_text(link, "key", "");
+		if (text_eq(json_get_text(link, "event", ""), "revoked"))
+			; /* of a key before it */
+		else if (text_eq(key, h->active) || (*at && leads_on(h->a, link, at)))
+			at = key;
+		else
+			at = ""; /* another line of keys */
+		json_canonical(&text, link);
+		buf_addc(&text, '\n');
+	}
+	if (!text_eq(at, hex))
+		return err_set(e, E_DENIED, "KEY_HISTORY",
+			"the signer's history does not lead from the key in force (%s) to this one",
+			h->active);
+	return file_replace(h->sys, h->dirfd, h->path, 0600, buf_bytes(&text), e);
+}
+
 /* The link comes first and the file that names the signer last: killed in between, the same command completes it. */
 int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socket,
 	const uint8_t pub[SIGN_PUBLIC], struct err *e)
@@ -247,13 +300,17 @@ int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socke
 	if (rc)
 		return rc;
 	hex_encode(pub, SIGN_PUBLIC, hex);
-	if (has_file(s, &a, dirfd, dir, "root.key") || (*h.active && !text_eq(h.active, hex)) ||
-		h.sequence > 1)
+	bool follows = has_file(s, &a, dirfd, dir, SIGNER_FILE) && h.sequence && !text_eq(h.active, hex);
+	if (has_file(s, &a, dirfd, dir, "root.key") ||
+		(!has_file(s, &a, dirfd, dir, SIGNER_FILE) &&
+			((*h.active && !text_eq(h.active, hex)) || h.sequence > 1)))
 		return err_set(e, E_INPUT, "KEY_EXISTS",
 			"there is, or was, another key in '%s'; a signer begins with a helm home of its own: set "
 			"HELM_HOME to a new directory",
 			dir);
 	rc = signer_key(s, socket, pub, &k, e);
+	if (rc == OK && follows)
+		rc = follow_signer(&h, k, hex, e);
 	if (rc == OK && !h.sequence)
 		rc = put_link(&h, new_link(&a, "created", hex, ""), k, k, e);
 	if (rc == OK)

@@ -99,6 +99,8 @@ int key_seam_draft(
 /* signer.c: the key that SIGNER_FILE names; E_MISSING when there is none.  The receipts that a signer had signed and we have not, from
  * its newest answer, told once; or NULL.  One of them, as the chain has it, when it follows `at`. */
 int signer_load(struct sys *s, int dirfd, const char *dir, struct key **ret, struct err *e);
+/* The links of the signer's own history of keys. */
+int signer_links(struct arena *a, const struct key *k, const struct json **ret, struct err *e);
 const struct json *signer_missing(const struct key *k);
 int signer_take(struct recorder *r, struct arena *a, const struct json *receipt, const struct chain_end *at,
 	struct json **ret, struct hash *ret_chain, struct err *e);

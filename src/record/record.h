@@ -332,7 +332,8 @@ int signer_key(
 /* Whoever answers for this key, which somebody else keeps, has it. */
 int signer_check(struct arena *a, const struct key *k, struct err *e);
 /* From now on the signer's key is the one of this user.  KEY_EXISTS when there is, or was, another one: what that one signed can be forged
- * by whoever has read it, and must not be continued under a key that cannot. */
+ * by whoever has read it, and must not be continued under a key that cannot.  A key that the signer's own history leads to from the one
+ * that it signed with before is followed: that history is this user's then. */
 int keys_use_signer(struct sys *s, int dirfd, const char *dir, const char *socket,
 	const uint8_t pub[SIGN_PUBLIC], struct err *e);
 /* A first key, and the first link. */

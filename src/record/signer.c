@@ -107,13 +107,12 @@ static int ask(struct keeper *k, struct bytes question, struct json **ret, struc
 }
 
 /* Length and document. */
-static struct bytes question_of(struct arena *a, enum key_use use, const struct json *whole)
+static struct bytes question_of(struct arena *a, const char *op, const struct json *whole)
 {
-	static const char *const ops[] = { "receipt", "decision", "head", "link" };
 	struct json *doc = json_new(a, JSON_OBJECT);
 	struct buf b;
 
-	json_sets(a, doc, "op", ops[use]);
+	json_sets(a, doc, "op", op);
 	json_set(a, doc, "record", (struct json *)whole);
 	buf_init(&b, a);
 	buf_add(&b, "\0\0\0\0", 4);
@@ -126,13 +125,14 @@ static struct bytes question_of(struct arena *a, enum key_use use, const struct 
 static int keeper_ask(
 	void *arg, enum key_use use, const struct json *whole, uint8_t ret_sig[SIGN_SIZE], struct err *e)
 {
+	static const char *const ops[] = { "receipt", "decision", "head", "link" };
 	AUTO(arena_done) struct arena a = { 0 };
 	struct keeper *k = arg;
 	struct json *answer;
 
 	arena_reset(&k->answer);
 	k->missing = NULL;
-	struct bytes question = question_of(&a, use, whole);
+	struct bytes question = question_of(&a, ops[use], whole);
 	if (question.n > SIGNER_LIMIT)
 		return err_set(e, E_DENIED, "SIGNER_REFUSES", "the record is too large for the signer");
 	int rc = ask(k, question, &answer, e);
@@ -160,6 +160,24 @@ static void keeper_done(void *arg)
 	arena_done(&k->answer);
 	arena_done(&k->a);
 	free(k);
+}
+
+int signer_links(struct arena *a, const struct key *k, const struct json **ret, struct err *e)
+{
+	struct keeper *mine = key_keeper(k)->arg;
+	struct json *answer;
+
+	arena_reset(&mine->answer);
+	mine->missing = NULL;
+	int rc = ask(mine, question_of(a, "history", json_new(a, JSON_OBJECT)), &answer, e);
+	if (rc)
+		return rc;
+	const struct json *links = json_get(answer, "links");
+	if (!json_is(links, JSON_ARRAY))
+		return err_set(
+			e, E_DENIED, "SIGNER_FALSE", "the signer does not tell the history of its key");
+	*ret = json_copy(a, links);
+	return OK;
 }
 
 const struct json *signer_missing(const struct key *k)

@@ -41,6 +41,17 @@ for f in .claude/settings.json .claude/settings.local.json .codex/config.toml .c
   ok "$f, which was not there, is held" held "$f" "mkdir -p \$(dirname $f); echo '{}' >$f"
   [ "${f%%/*}" = "$f" ] || rm -rf "${f%%/*}"
 done
+# What was closed to the run was changed by somebody else.
+mkdir .claude && echo '{}' >.claude/settings.json
+edited_outside() {
+  { while ! test -e started; do sleep 0.05; done; echo '{"model": "x"}' >.claude/settings.json; touch go; } &
+  run "touch started; while ! test -e go; do sleep 0.05; done"
+  wait $!
+  cat "$scratch/.said" .claude/settings.json
+  grep -q model .claude/settings.json
+}
+ok "what a person changes while a run lasts stays" edited_outside
+rm -rf .claude started go
 # Ways to make git start something at its next call, each by a repository that it would take.
 evil='printf "[core]\n\tfsmonitor = touch pwned\n" >>'
 git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x 2>/dev/null
@@ -55,7 +66,22 @@ ok "one without commands is ordinary work" stays other.git/config "git init -q -
 rm -rf other.git
 ok "a submodule two levels down" held .git/modules/a/b/config "mkdir -p .git/modules/a; cp -r .git m; mkdir -p .git/modules/a; mv m .git/modules/a/b; $evil .git/modules/a/b/config"
 rm -rf .git/modules
+ok "a submodule of a submodule" held .git/modules/a/modules/b/config \
+  "cp -r .git m; mkdir -p .git/modules; cp -r m .git/modules/a; mkdir .git/modules/a/modules; mv m .git/modules/a/modules/b; $evil .git/modules/a/modules/b/config"
+rm -rf .git/modules
 ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
+rm -rf .git/worktrees
+todo=.git/rebase-merge/git-rebase-todo
+ok "commands that a rebase would run when it goes on" held $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 x\n  x touch pwned\n' >$todo"
+ok "a rebase without commands is ordinary work" stays $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 exec is a word here\nbreak\n' >$todo"
+printf 'exec make\npick 1234567 x\n' >$todo
+ok "nor are those that were there before anything new" stays $todo "printf 'exec make\n' >$todo"
+ok "others in their place are put back" unchanged $todo "printf 'exec make evil\n' >$todo"
+rm -rf .git/rebase-merge
+ok "of a further work tree, too" held .git/worktrees/w/rebase-merge/git-rebase-todo "mkdir -p .git/worktrees/w/rebase-merge; echo 'exec x' >.git/worktrees/w/rebase-merge/git-rebase-todo"
+ok "a further work tree that leads to another configuration" held .git/worktrees/w/commondir "mkdir -p .git/worktrees/w; echo ../../../alt >.git/worktrees/w/commondir"
+ok "one that starts nothing is ordinary work" stays .git/worktrees/w/config.worktree \
+  "mkdir -p .git/worktrees/w; git config -f .git/worktrees/w/config.worktree core.sparseCheckout true"
 rm -rf .git/worktrees
 ok "an address that is a command" held .git/remotes/oo "mkdir -p .git/remotes; echo 'URL: ext::sh -c x' >.git/remotes/oo"
 git config include.path ../shared.inc && printf '[user]\n\tname = a\n' >shared.inc

@@ -188,6 +188,22 @@ late() { # late COMMAND...: a process that outlives its call, and arms when no c
 }
 ok "what a process arms that outlived its call is held before the next" late true
 ok "or when the session ends" late
+cat >during.py <<'PY'
+import os, time
+open("." + "envrc", "w").write("echo armed")
+open("during-done", "w")
+time.sleep(60)
+PY
+during() { # the client is killed while a call runs that has armed something
+  rm -f during-done .envrc .envrc.held-by-helm
+  client "$H" 'python3 during.py' >/dev/null 2>&1 &
+  i=0; while [ ! -e during-done ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done
+  for p in $(pgrep -f "contained_client.py $H python3 during.py"); do kill -9 "$p"; done
+  wait
+  i=0; while [ -e .envrc ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+  [ -e during-done ] && [ -e .envrc.held-by-helm ]
+}
+ok "and what a call armed that was cut off with its client" during
 new_secret() { # made by the person while the session lasts
   client "$H" 'true' 'i=0; while [ ! -e go ] && [ $i -lt 100 ]; do sleep 0.05; i=$((i+1)); done' "python3 peek.py $scratch/home/.netrc" >"$scratch/.peek" 2>&1 &
   pid=$!

@@ -70,6 +70,13 @@ ok "and the last" changed "$(wc -l <"$rows")"
 helm run --profile develop --guard-mode audit --task-id long -- python3 many.py >/dev/null
 ok "of a run with more than its receipt names, the last one, too" changed "$(wc -l <"$rows")"
 ok "as they were, all are sound" says 0 "sound" helm log check --all
+echo precious >over
+client "$H" "echo worthless > over" >/dev/null 2>&1
+id=$(grep '"checkpoint_id": *"[^"]' "$calls" | tail -n 1 | sed 's/.*"checkpoint_id": *"\([^"]*\)".*/\1/')
+ok "what a call writes over is saved first, and its row says where" sh -c 'grep -q worthless over && test -n "$0"' "$id"
+ok "so does the receipt of its decision" grep -q "\"checkpoint_id\":\"$id\"" "$ws/.helm/receipts.jsonl"
+helm checkpoint restore "$id" --yes >/dev/null 2>&1 || helm checkpoint restore "$id" >/dev/null 2>&1
+ok "from where it comes back" grep -q precious over
 lost() { # a connection cannot be recorded: no call of the session runs any more
   rm -f ready gone
   client --say "$H" 'touch ready' '@until gone' "$admitted; sleep 0.3" 'echo ran on > ran' >"$scratch/.lost" 2>&1 &

@@ -109,6 +109,22 @@ ok "a name that is only known when it runs" back sh -c 'D=$(echo src); rm -rf "$
 ok "what a script deletes" sh -c 'printf "rm -rf src\n" >clean.sh' && ok "comes back, too" back sh clean.sh
 ok "what inline code deletes" back python3 -c "import shutil; shutil.rmtree('src')"
 ok "what is emptied" back sh -c 'for f in src/*.c; do truncate -s 0 "$f"; done'
+echo other >other
+over() { # over COMMAND...: it really replaced something, which comes back
+  undo_of "$@" && [ "$(cat src/a.c src/b.c)" = "a
+b" ]
+}
+ok "what a redirection writes over" over sh -c 'echo x >src/a.c'
+ok "what a copy does" over cp other src/a.c
+ok "a copy into a directory" over sh -c 'cp src/a.c a.c && echo new >b.c && cp b.c src/'
+rm -f a.c b.c
+ok "and a move" over mv -f other src/b.c
+ok "what is moved is there again, too" grep -q other other
+rm -f other
+unsaved() { run "$@" >"$scratch/.run" 2>&1 && ! grep -q "can be undone" "$scratch/.run"; }
+ok "a new file needs no saving" unsaved sh -c 'echo x >src/new'
+ok "nor does one that only grows" unsaved sh -c 'echo y >>src/new'
+rm src/new
 echo 'src' >.helmignore
 ok "an ignore file is no way around it" back rm -rf src
 rm .helmignore

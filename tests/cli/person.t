@@ -29,6 +29,19 @@ done
 HELM_ENV=
 ok "not below a process that has called a hook here" says 25 "agent client" terminal --inside APPROVE -- helm approval approve "$id"
 ok "not at a terminal that one has made since, having left its parents" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
+# What cannot be read answers nothing: not who has called here, not which keys count, not what is frozen.
+mv .helm/tool-calls.jsonl "$scratch/calls" && mkdir .helm/tool-calls.jsonl
+ok "not when it cannot be known who has called" says 1 "tool-calls.jsonl" terminal APPROVE -- helm approval approve "$id"
+rmdir .helm/tool-calls.jsonl && mv "$scratch/calls" .helm/tool-calls.jsonl
+register_approver
+cp "$scratch/home/.helm/trust/approvers.json" "$scratch/approvers"
+printf '{"keys": [' >"$scratch/home/.helm/trust/approvers.json"
+ok "not when it cannot be known which keys count" says 1 "approvers.json" terminal -- helm approval approve "$id" --key "$boss"
+rm "$scratch/home/.helm/trust/approvers.json"
+printf '{' >.helm/freeze.json
+ok "nothing is loosened when it cannot be known what is frozen" says 1 "freeze.json" terminal APPROVE -- helm approval approve "$id"
+rm .helm/freeze.json
+ok "nothing of that was granted" sh -c '! grep -q helm.approval/grant .helm/receipts.jsonl'
 ok "at a terminal that is older than all of them, yes" says 0 "Granted" terminal APPROVE -- helm approval approve "$id"
 
 # Where it ends, and what closes it.

@@ -91,7 +91,7 @@ for n in 1 2 3 4 5 6 7 8 9 10; do
 done
 row '{"at": "%s", "client": "codex", "session": "d", "tool": "Bash", "verdict": "ALLOW", "decision_id": "dec-p", "tool_use_id": "p", "settled_by": "grant", "preview": "git push origin main"}\n' "$now"
 mkdir -p "$scratch/ws/.git/logs"
-printf '%040d %040d A <a@b> %s +0000\tcommit: Tidy up\n%040d %040d A <a@b> 1000 +0000\tcommit: too old\n%040d %040d A <a@b> %s +0000\treset: moving\n' 0 1 "$(date +%s)" 1 2 2 3 "$(date +%s)" >"$scratch/ws/.git/logs/HEAD"
+printf '%040d %040d A <a@b> 1000 +0000\tcommit: too old\n%040d %040d A > <a@b> %s +0000\tcommit (amend): Tidy up\n%040d %040d A <a@b> %s +0000\treset: moving\nbroken\n' 0 1 1 2 "$(date +%s)" 2 3 "$(date +%s)" >"$scratch/ws/.git/logs/HEAD"
 page() { helm report >"$scratch/page" 2>&1 && grep -qF -e "$1" "$scratch/page" || { cat "$scratch/page"; return 1; }; }
 # The rows above that are from January end the day.
 ok "the page tells what was done" page "Last 24 hours: 11 calls of codex, from "
@@ -100,7 +100,7 @@ ok "which commits" page "000000000000  Tidy up"
 ok "what can be undone, and how" page "helm checkpoint restore point-10  rm -rf some"
 ok "how much more there is" page "Can be undone, the newest first (10; all with: helm checkpoint list)"
 ok "what the walls refused" page "/srv/10 may not be written"
-ok "and the door" page "bad10.example:443 (a person opens it with: helm allow host bad10.example:443)"
+ok "and the door" page "connection to bad10.example:443; to open it: helm allow host bad10.example:443"
 ok "what left the walls" page "git push origin main  (permitted)"
 ok "through the door, too" page "good10.example:443: 1 connection, 1 kB out, 2.5 MB in"
 ok "who answered" page "ran, approved (user:"
@@ -108,6 +108,9 @@ fits() { # in how many columns
   helm report | python3 -c 'import sys; t = sys.stdin.read().split("\n"); print(len(t), max(map(len, t))); sys.exit(len(t) > 61 or max(map(len, t)) > 100)'
 }
 ok "it is one page of 60 lines and 100 columns" fits
+deep=$scratch/$(printf 'a-rather-long-name/%.0s' 1 2 3 4 5 6 7)project
+mkdir -p "$deep" && (cd "$deep" && helm init --path . >/dev/null)
+ok "also of a place with a long name" sh -c 'HOME="$1/home" "$0" report --path "$2" | head -n 1 | grep -q "^Helm report  …/.*/project  20"' "$HELM_REAL" "$scratch" "$deep"
 ok "with --limit nothing is cut" sh -c 'HOME="$1/home" "$0" report --limit 20 | grep -q "on/any/line/of/a/page/number-1$"' "$HELM_REAL" "$scratch"
 ok "as JSON it is a member" says 0 '"undo_count": 10' helm report --json
 ok "--public takes paths from it, too" exits 0 helm report --public --format json

@@ -35,8 +35,16 @@ signer_starts() {
 }
 signer_ends() { # signer_ends [SIGNAL]
   [ -n "$signer" ] || return 0
-  for pid in $(ps -o pid= --ppid "$signer" 2>/dev/null) "$signer"; do kill "-${1:-TERM}" "$pid" 2>/dev/null; done
+  below=$(ps -o pid= --ppid "$signer" 2>/dev/null)
+  for pid in $below "$signer"; do kill "-${1:-TERM}" "$pid" 2>/dev/null; done
   wait "$signer" 2>/dev/null
+  waited=0
+  for pid in $below; do # what it does last, it has done
+    while [ $waited -lt 250 ] && grep -qs "^State:.[^Z]" "/proc/$pid/status"; do
+      sleep 0.02
+      waited=$((waited + 1))
+    done
+  done
   signer=
   return 0
 }
@@ -284,6 +292,48 @@ head -n 3 "$scratch/saved" >"$receipts"
 rm -rf "$ws/.helm/log"
 ok "a chain that was cut back comes back, as long as the signer has it" exits 0 helm run --workspace "$ws" -- true
 ok "with everything" sh -c '[ "$(wc -l <"$0")" -gt "$(wc -l <"$1")" ]' "$receipts" "$scratch/saved"
+
+# The signer's user changes the key.
+cp "$HELM_SOURCE/tests/tools/terminal.py" "$scratch/bin/terminal.py"
+chmod 755 "$scratch/bin/terminal.py"
+ok "another key, by the signer's user" exits 0 as_keeper python3 "$scratch/bin/terminal.py" --inside -- "$scratch/bin/helm" key rotate
+next=$(as_keeper "$scratch/bin/helm" key export)
+ok "it is another one" test "$next" != "$public"
+ok "the signer that runs goes on with the one it has" exits 0 helm run --workspace "$ws" -- true
+signer_ends TERM
+signer_starts
+ok "started again, it says which key it has now" says 25 "helm signer use SOCKET $next" helm run --workspace "$ws" -- touch "$ws/made"
+ok "and nothing ran" test ! -e "$ws/made"
+ok "only a person follows it" says 25 "at a terminal" helm signer use "$socket" "$next"
+ok "not to a key that its history does not lead to" says 25 "does not lead" terminal TRUST -- helm signer use "$socket" "$(cat "$scratch/third/.helm/keys/root.pub")"
+as_keeper cp "$scratch/keeper/.helm/keys/history.jsonl" "$scratch/keeper/history"
+as_keeper sed -i '$s/"possession":"../"possession":"00/' "$scratch/keeper/.helm/keys/history.jsonl"
+ok "not by a link that the new key has not signed" says 25 "does not lead" terminal TRUST -- helm signer use "$socket" "$next"
+as_keeper cp "$scratch/keeper/history" "$scratch/keeper/.helm/keys/history.jsonl"
+ok "a person does" says 0 "key_id=ed25519:$next" terminal TRUST -- helm signer use "$socket" "$next"
+ok "the chain goes on" exits 0 helm run --workspace "$ws" -- true
+ok "and says how one key came after the other" sh -c 'grep -q "helm.key/continues" "$0"' "$receipts"
+ok "whoever trusts the new key believes all of it" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$next"
+ok "and whoever trusts the old one" says 0 "ADMISSIBLE" helm verify "$receipts" --key "$public"
+ok "what a person said under the old key still counts" says 0 service_ops helm status --workspace "$ws"
+ok "the history is the signer's" cmp "$scratch/home/.helm/keys/history.jsonl" "$scratch/keeper/.helm/keys/history.jsonl"
+
+# A key of one's own is not handed over: whoever has read it could have signed anything with it.
+mkdir "$scratch/before"
+before() { env -i PATH="$PATH" HOME="$scratch/before" LC_ALL=C.UTF-8 ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$HELM_REAL" "$@"; }
+before init >/dev/null
+before run -- true >/dev/null 2>&1
+own=$(cat "$scratch/before/.helm/keys/root.pub")
+ok "a home with a key of its own takes no signer" says 1 "helm home of its own" env -i PATH="$PATH" HOME="$scratch/before" TERM=dumb TERMINALS="$scratch/.terminals" \
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" TRUST -- "$HELM_REAL" signer use "$socket" "$next"
+mv "$scratch/before/.helm" "$scratch/before/.helm-until-now"
+ok "with a new home it does" says 0 "key_id" env -i PATH="$PATH" HOME="$scratch/before" TERM=dumb TERMINALS="$scratch/.terminals" \
+  python3 "$HELM_SOURCE/tests/tools/terminal.py" TRUST -- "$HELM_REAL" signer use "$socket" "$next"
+before init >/dev/null
+ok "a new chain is signed by the signer" exits 0 before run -- true
+ok "what the old key signed is still verified by it" says 0 "ADMISSIBLE" before verify "$scratch/before/.helm-until-now/workspace/.helm/receipts.jsonl" --key "$own" \
+  --history "$scratch/before/.helm-until-now/keys/history.jsonl"
+ok "and says nothing about the new one" exits 1 before verify "$scratch/before/.helm/workspace/.helm/receipts.jsonl" --key "$own"
 signer_ends TERM
 ok "it takes its socket with it" test ! -e "$socket"
 finish

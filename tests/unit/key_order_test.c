@@ -286,6 +286,34 @@ static void revoked_by_place_or_time(void **state)
 	end(&f);
 }
 
+/* A pack is empty when nothing was chosen, however often keys were changed and into however few files the receipts go. */
+static void many_keys_are_no_empty_pack(void **state)
+{
+	(void)state;
+	struct evidence_choice lines = { .singles = 1 },
+			       none = { .singles = 1, .has_until = true, .until_us = 0 };
+	struct fixture f;
+	struct err e = { 0 };
+
+	begin(&f);
+	for (int i = 0; i < 12; i++) {
+		append(&f);
+		rotate(&f);
+	}
+	append(&f);
+	{
+		AUTO(evidence_close) struct evidence x;
+		if (evidence_collect(&f.f.sys, &f.a, f.dir.fd, &lines, &x, &e))
+			fail_msg("%s", e.text);
+		assert_int_equal(x.receipts, 13 + 12);
+		assert_true(x.n < 12);
+	}
+	AUTO(evidence_close) struct evidence x;
+	assert_int_equal(evidence_collect(&f.f.sys, &f.a, f.dir.fd, &none, &x, &e), E_MISSING);
+	assert_string_equal(e.code, "PACK_EMPTY");
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +323,7 @@ int main(void)
 		cmocka_unit_test(old_chains_stay_good),
 		cmocka_unit_test(heads_have_their_place),
 		cmocka_unit_test(revoked_by_place_or_time),
+		cmocka_unit_test(many_keys_are_no_empty_pack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

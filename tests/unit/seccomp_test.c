@@ -39,10 +39,37 @@ static void test_listed_calls(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* By none of the calls that change modes is a file made to run as its owner; other modes get as far as finding no file. */
+static void test_modes(void **state)
+{
+	(void)state;
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct seccomp_rules rules = { 0 };
+		int wrong = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || seccomp_install(&rules);
+		for (int bit = 0; bit < 2; bit++) {
+			long mode = bit ? 04755 : 02755;
+			wrong += syscall(SYS_fchmod, -1L, mode) != -1 || (errno == EPERM) != bit;
+			wrong += syscall(SYS_fchmodat, -1L, "none", mode) != -1 || (errno == EPERM) != bit;
+			wrong += syscall(452 /* fchmodat2 */, -1L, "none", mode, 0L) != -1 ||
+				(errno == EPERM) != bit;
+#ifdef SYS_chmod
+			wrong += syscall(SYS_chmod, "none", mode) != -1 || (errno == EPERM) != bit;
+#endif
+		}
+		_exit(wrong);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_listed_calls),
+		cmocka_unit_test(test_modes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

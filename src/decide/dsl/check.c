@@ -264,7 +264,8 @@ static void warn_text(struct checking *c)
 	if (!c->r->messages)
 		c->r->messages = dsl_messages(a, "en");
 	text = json_get_text(c->r->messages, dsl_message_key(a, c->rule->code), "");
-	for (; (open = strchr(text, '{')) && (close = strchr(open, '}')); text = close) {
+	for (; (open = strchr(text, '{')); text = close) {
+		close = open + strcspn(open, "}");
 		const char *name = arena_strndup(a, open + 1, (size_t)(close - open - 1));
 		const struct dsl_arg *arg = c->rule->args;
 		while (arg && !(arg->name && text_eq(arg->name, name)))

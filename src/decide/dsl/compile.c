@@ -140,7 +140,7 @@ static void emit_chain(struct arena *a, struct dsl_code *code, const struct dsl_
 	enum dsl_opcode jump = x->kind == EXPR_AND ? OP_JUMP_FALSE : OP_JUMP_TRUE;
 	uint32_t last = UINT32_MAX;
 
-	for (const struct dsl_expr *part = x->parts; part; part = part->next) {
+	for (const struct dsl_expr *part = x->parts;; part = part->next) {
 		emit_expr(a, code, part);
 		if (!part->next)
 			break;
@@ -222,7 +222,7 @@ static int by_order(const void *x, const void *y)
 	const struct dsl_rule *p = *(struct dsl_rule *const *)x, *q = *(struct dsl_rule *const *)y;
 
 	if (p->module != q->module)
-		return p->module < q->module ? -1 : 1;
+		return p->module - q->module;
 	if (p->priority != q->priority)
 		return p->priority < q->priority ? -1 : 1;
 	return strcmp(p->name, q->name);

@@ -45,8 +45,8 @@ static bool is_joining(const struct dsl_token *t)
 	return is(t, "and") || is(t, "or") || is(t, "not");
 }
 
-/* Whether two neighbours on a line have a space between them. */
-static bool has_space(const struct dsl_token *x, const struct dsl_token *y)
+/* Whether two neighbours on a line have a space between them.  A part of a reason code may begin with a digit, and is then two tokens. */
+static bool has_space(const struct formatting *f, const struct dsl_token *x, const struct dsl_token *y)
 {
 	bool is_joined = x->mark.at + x->mark.n == y->mark.at;
 
@@ -54,8 +54,7 @@ static bool has_space(const struct dsl_token *x, const struct dsl_token *y)
 		return false;
 	if (is(y, "("))
 		return x->kind != TOKEN_IDENT || is_joining(x);
-	/* Parts of reason codes may begin with a digit; elsewhere two words never touch. */
-	return !(is_joined && x->kind != TOKEN_PUNCT && y->kind != TOKEN_PUNCT);
+	return !(is_joined && y->kind == TOKEN_IDENT && f->text[x->mark.at - (x->mark.at > 0)] == '.');
 }
 
 static void new_line(struct formatting *f, int indent)
@@ -74,7 +73,7 @@ static size_t flat_width(const struct formatting *f)
 		const struct dsl_token *t = &f->tokens[f->line[i]];
 		if (t->kind == TOKEN_COMMENT)
 			return i + 1 == f->line_n && !t->is_first ? width : WIDTH + 1;
-		width += t->mark.n + (i && has_space(&f->tokens[f->line[i - 1]], t));
+		width += t->mark.n + (i && has_space(f, &f->tokens[f->line[i - 1]], t));
 	}
 	return width;
 }
@@ -99,7 +98,7 @@ static void write_line(struct formatting *f)
 					(is_broken && is_when && open == 0 &&
 						(is(t, "and") || is(t, "or")))) {
 			new_line(f, f->indent + 2);
-		} else if (is_comment || has_space(before, t)) {
+		} else if (is_comment || has_space(f, before, t)) {
 			buf_addc(&f->out, ' ');
 		}
 		buf_add(&f->out, f->text + t->mark.at, t->mark.n);
@@ -133,7 +132,7 @@ static bool is_clause(const struct formatting *f, const struct dsl_token *t)
 /* Whether a token begins a line wherever it stands. */
 static bool begins_line(const struct formatting *f, const struct dsl_token *t)
 {
-	if (t->kind == TOKEN_END || is(t, "}"))
+	if (is(t, "}"))
 		return true;
 	if (t->kind != TOKEN_IDENT || f->parens[f->depth] > 0)
 		return false;
@@ -219,7 +218,7 @@ static void add_token(struct formatting *f, size_t i, const struct dsl_token *be
 		close_block(f, i);
 		return;
 	}
-	if (f->must_break ? !is(t, "{") || !is(before, "{") : begins_line(f, t))
+	if (f->must_break ? !is(t, "{") : begins_line(f, t)) /* a brace there is the second of two */
 		begin_line(f);
 	if (is(t, "{")) {
 		open_block(f, i, before);

@@ -85,7 +85,7 @@ static const char *error_code(struct arena *a, const struct dsl_rule *rule)
 	char *code = arena_printf(a, "SCHEMA.SCHEMA.INVARIANT_BREACH.%s", rule->name);
 
 	for (char *c = code; *c; c++)
-		if (*c >= 'a' && *c <= 'z')
+		if (*c >= 'a') /* of the characters of a name, small letters are the last */
 			*c = (char)(*c - 'a' + 'A');
 	return code;
 }

@@ -210,10 +210,16 @@ static void parse_module(struct dsl_parser *p, struct dsl_policy *policy)
 		else
 			dsl_fail(p, "E_SYNTAX", "expected a rule, a template or the end of the module",
 				"a module is { and one or more rules and templates and }");
-		if (p->has_failed)
-			recover(p);
+		if (!p->has_failed && (p->now.kind == TOKEN_END || dsl_is(p, "module"))) {
+			dsl_fail(p, "E_SYNTAX", "expected '}' at the end of the module", "write '}' here");
+			p->has_failed = false;
+			return;
+		}
+		if (!p->has_failed)
+			continue;
+		recover(p);
 		if (p->now.kind == TOKEN_END || dsl_is(p, "module"))
-			return; /* after an error: the brace that closes the module was passed over */
+			return; /* the brace that closes the module was passed over */
 	}
 	dsl_next(p);
 }

@@ -101,22 +101,20 @@ static const struct dsl_path *parse_path(struct dsl_parser *p, const char *first
 {
 	struct arena *a = p->r->a;
 	struct dsl_path *path = arena_zalloc(a, 1, sizeof *path);
-	size_t room = 4;
+	const char *names[DSL_MAX_PATH + 1];
 	struct buf text;
 
 	buf_init(&text, a);
 	buf_adds(&text, first);
-	path->names = arena_zalloc(a, room, sizeof *path->names);
-	path->names[path->n++] = first;
-	while (dsl_take(p, ".")) {
-		if (path->n == room) {
-			path->names = arena_grow(
-				a, path->names, room * sizeof *path->names, 2 * room * sizeof *path->names);
-			room *= 2;
-		}
-		path->names[path->n] = dsl_ident(p, "the name of a member after '.'");
-		buf_addf(&text, ".%s", path->names[path->n++]);
+	names[path->n++] = first;
+	while (path->n <= DSL_MAX_PATH && dsl_take(p, ".")) {
+		names[path->n] = dsl_ident(p, "the name of a member after '.'");
+		buf_addf(&text, ".%s", names[path->n++]);
 	}
+	if (path->n > DSL_MAX_PATH)
+		dsl_fail(p, "E_LIMIT_DEPTH", "this path has more than 16 names", "name something less deep");
+	path->names = arena_zalloc(a, path->n, sizeof *path->names);
+	memcpy(path->names, names, path->n * sizeof *names);
 	path->text = text.p;
 	return path;
 }

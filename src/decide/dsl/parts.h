@@ -9,6 +9,7 @@
 
 enum {
 	DSL_MAX_DEPTH = 16, /* parentheses and `not` around a condition, and itself */
+	DSL_MAX_PATH = 16, /* names in a path */
 	DSL_MAX_RULES = 256, /* of one module */
 	DSL_MAX_TEMPLATES = 256, /* of one module */
 	DSL_MAX_OPS = 32, /* of one template or rewrite */

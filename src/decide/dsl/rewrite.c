@@ -44,8 +44,8 @@ static const struct json *text_of(struct run *run, const struct dsl_op *op, cons
 
 	if (arg)
 		found = arg->path ? run_find(run, arg->path) : dsl_value_json(run->a, &arg->literal);
-	if (!json_is(found, JSON_STRING) && !run->error)
-		run->error = arena_printf(run->a, "'%s' needs %s = a string", op->name, name);
+	if (!json_is(found, JSON_STRING))
+		run_fail(run, arena_printf(run->a, "'%s' needs %s = a string", op->name, name));
 	return run->error ? NULL : found;
 }
 
@@ -114,7 +114,7 @@ static void add_to(struct run *run, const char *member, const struct json *text)
 	struct json *list, *set = json_new(run->a, JSON_ARRAY);
 
 	if (dsl_value_of(old).type != TYPE_LIST) {
-		run->error = arena_printf(run->a, "member '%s' is not a list of strings", member);
+		run_fail(run, arena_printf(run->a, "member '%s' is not a list of strings", member));
 		return;
 	}
 	list = list_with(run, old, json_copy(run->a, text));
@@ -133,7 +133,7 @@ static void append(struct run *run, const struct dsl_op *op)
 	const struct json *old = json_get(run->delta, op->name);
 
 	if (old && !json_is(old, JSON_ARRAY)) {
-		run->error = arena_printf(run->a, "delta.%s is not a list", op->name);
+		run_fail(run, arena_printf(run->a, "delta.%s is not a list", op->name));
 		return;
 	}
 	run->delta = with(run, run->delta, op->name, list_with(run, old, run_args(run, op->args)));

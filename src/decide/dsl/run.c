@@ -8,11 +8,17 @@
 
 enum { LOOKS_PER_UNIT = 64 };
 
+void run_fail(struct run *run, const char *why)
+{
+	if (!run->error)
+		run->error = why;
+}
+
 bool run_burn(struct run *run, size_t looks)
 {
 	run->fuel -= 1 + (int64_t)(looks / LOOKS_PER_UNIT);
-	if (run->fuel < 0 && !run->error)
-		run->error = "the rules need more steps than one subject is given";
+	if (run->fuel < 0)
+		run_fail(run, "the rules need more steps than one subject is given");
 	return run->fuel >= 0;
 }
 
@@ -68,23 +74,18 @@ static struct dsl_value read_value(struct run *run, const struct json *doc)
 	return dsl_value_of(doc);
 }
 
-static void missing(struct run *run, const char *what)
-{
-	if (!run->error)
-		run->error = arena_printf(run->a, "%s is not there", what);
-}
-
 /* The list of tags or primitives of an object, or an error. */
 static const struct json *list_of(struct run *run, const struct json *object, const char *name)
 {
 	const struct json *list = dsl_member(object, name);
 	struct dsl_value v = read_value(run, list);
 
-	if (v.type != TYPE_LIST && !run->error)
-		run->error = arena_printf(run->a,
-			json_is(object, JSON_OBJECT) ? "member '%s' is not a list of strings"
-						     : "what should have '%s' is not an object",
-			name);
+	if (v.type != TYPE_LIST)
+		run_fail(run,
+			arena_printf(run->a,
+				json_is(object, JSON_OBJECT) ? "member '%s' is not a list of strings"
+							     : "what should have '%s' is not an object",
+				name));
 	return run->error ? NULL : list;
 }
 
@@ -100,8 +101,8 @@ static struct dsl_value has(
 	const struct json *list = list_of(run, object->doc, name);
 	bool is_there;
 
-	if (list && text->type != TYPE_STRING)
-		run->error = arena_printf(run->a, "what is looked for in '%s' is not a string", name);
+	if (text->type != TYPE_STRING)
+		run_fail(run, arena_printf(run->a, "what is looked for in '%s' is not a string", name));
 	if (run->error)
 		return truth(false);
 	is_there = dsl_list_has(list, text->text, text->text_n);
@@ -117,9 +118,10 @@ static struct dsl_value type_of(struct run *run, const struct dsl_value *object,
 	const struct json *found = json_get(object->doc, name);
 	struct dsl_value v = read_value(run, found);
 
-	if (v.type != TYPE_STRING && !run->error)
-		run->error = arena_printf(
-			run->a, found ? "member '%s' is not a string" : "member '%s' is not there", name);
+	if (v.type != TYPE_STRING)
+		run_fail(run,
+			arena_printf(run->a,
+				found ? "member '%s' is not a string" : "member '%s' is not there", name));
 	note(run, name, false, found);
 	return v;
 }
@@ -132,7 +134,7 @@ static struct dsl_value is_in(struct run *run, const struct json *set)
 	if (!found)
 		return truth(false);
 	if (!json_is(found, JSON_STRING)) {
-		run->error = "member 'jurisdiction' is not a string";
+		run_fail(run, "member 'jurisdiction' is not a string");
 		return truth(false);
 	}
 	return truth(dsl_list_has(set, found->text, found->n));
@@ -143,8 +145,10 @@ static struct dsl_value is_tagged(struct run *run, const struct json *set)
 	const struct json *tags = list_of(run, run->subject, "tags");
 	bool found = false;
 
+	if (!tags)
+		return truth(false);
 	json_each (tag, set) {
-		if (!run_burn(run, tags ? tags->n : 0) || !tags)
+		if (!run_burn(run, tags->n))
 			break;
 		found |= dsl_list_has(tags, tag->text, tag->n);
 	}
@@ -157,9 +161,10 @@ static struct dsl_value compare(
 	bool is_true = false;
 	const char *why = dsl_compare(cmp, x, y, &is_true);
 
-	if (why && !run->error)
-		run->error = arena_printf(run->a, "%s %s %s: %s", dsl_type_name(x->type), dsl_cmp_names[cmp],
-			dsl_type_name(y->type), why);
+	if (why)
+		run_fail(run,
+			arena_printf(run->a, "%s %s %s: %s", dsl_type_name(x->type), dsl_cmp_names[cmp],
+				dsl_type_name(y->type), why));
 	return truth(is_true);
 }
 
@@ -194,7 +199,7 @@ static bool load(struct run *run, const struct dsl_instr *i, struct dsl_value *r
 	default:
 		found = run_find(run, path);
 		if (!found)
-			missing(run, path->text);
+			run_fail(run, arena_printf(run->a, "%s is not there", path->text));
 		*ret = read_value(run, found);
 		if (ret->type != TYPE_OTHER || !found)
 			note(run, path->text, false, found);
@@ -220,9 +225,10 @@ static struct dsl_value work(
 	case OP_NOT:
 		return truth(!y->number);
 	default: /* OP_BOOL */
-		if (y->type != TYPE_BOOL && !run->error)
-			run->error = arena_printf(
-				run->a, "%s stands where a bool is needed", dsl_type_name(y->type));
+		if (y->type != TYPE_BOOL)
+			run_fail(run,
+				arena_printf(
+					run->a, "%s stands where a bool is needed", dsl_type_name(y->type)));
 		return *y;
 	}
 }

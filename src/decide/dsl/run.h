@@ -30,6 +30,8 @@ struct run {
 
 /* Run a verified program: its answer, or false with run->error set. */
 bool run_code(struct run *run, uint32_t pc);
+/* The rule cannot be judged; the first reason stays. */
+void run_fail(struct run *run, const char *why);
 /* Pay for looking at so many things; false, with an error, when there is no fuel left. */
 bool run_burn(struct run *run, size_t looks);
 /* What a path names, or NULL: delta.node is the subject of a rule about nodes. */

@@ -17,18 +17,6 @@ static struct value not_bool(const struct node *n, const struct value *v)
 
 /* ---- names ---- */
 
-static const struct json *find_variable(struct machine *m, struct bytes name)
-{
-	size_t i = 0;
-
-	json_each_member (v, m->variables) {
-		if (v->name_n == name.n && memcmp(v->name, name.p, name.n) == 0)
-			return v->value;
-		m->cost += i++ % 4 == 3;
-	}
-	return NULL;
-}
-
 /* Variables may have dots in their names: of a.b.c the longest that is one.  Looked for when there is no `a`. */
 static const struct json *find_dotted(struct machine *m, const struct node *n, uint32_t *ret_names)
 {
@@ -42,7 +30,7 @@ static const struct json *find_dotted(struct machine *m, const struct node *n, u
 			buf_add(&b, n->names[i].text.p, n->names[i].text.n);
 		}
 		m->cost += names;
-		const struct json *v = find_variable(m, buf_bytes(&b));
+		const struct json *v = value_member(m, m->variables, buf_bytes(&b));
 		arena_release(m->a, mark);
 		if (v) {
 			*ret_names = names;
@@ -59,19 +47,26 @@ static struct value select_member(struct machine *m, const struct value *v, cons
 	return value_get_text(m, v, name);
 }
 
+/* Objects of the variables are gone through without making values of them. */
 static struct value eval_path(struct machine *m, const struct node *n)
 {
 	uint32_t i = 1;
-	const struct json *found = find_variable(m, n->names[0].text);
+	const struct json *found = value_member(m, m->variables, n->names[0].text);
 
 	if (!found)
 		found = find_dotted(m, n, &i);
 	if (!found)
 		return value_fail(FAIL_VARIABLE, n->word);
-	struct value v = value_of_json(found, n->word);
-	for (; i < n->name_n; i++)
-		v = select_member(m, &v, &n->names[i]);
-	return v;
+	for (; i < n->name_n; i++) {
+		if (found->type != JSON_OBJECT) {
+			struct value v = value_of_json(found, n->names[i - 1].word);
+			return select_member(m, &v, &n->names[i]);
+		}
+		found = value_member(m, found, n->names[i].text);
+		if (!found)
+			return value_fail(FAIL_MEMBER, n->names[i].word);
+	}
+	return value_of_json(found, n->names[i - 1].word);
 }
 
 static struct value eval_has(struct machine *m, const struct node *n)
@@ -104,9 +99,9 @@ static struct value eval_index(struct machine *m, const struct node *n)
 
 static struct value eval_list(struct machine *m, const struct node *n)
 {
-	if (!charge(m, n->kid_n))
-		return value_fail(FAIL_COST, n->word);
 	struct value *items = arena_alloc(m->a, (n->kid_n + 1) * sizeof(*items));
+
+	m->cost += n->kid_n;
 	for (size_t i = 0; i < n->kid_n; i++) {
 		items[i] = eval(m, n->kids[i]);
 		if (items[i].kind == KIND_ERROR)
@@ -117,10 +112,10 @@ static struct value eval_list(struct machine *m, const struct node *n)
 
 static struct value eval_map(struct machine *m, const struct node *n)
 {
-	if (!charge(m, n->kid_n))
-		return value_fail(FAIL_COST, n->word);
 	struct pair *pairs = arena_alloc(m->a, (n->kid_n / 2 + 1) * sizeof(*pairs));
 	struct value map = { .kind = KIND_MAP, .pairs = pairs };
+
+	m->cost += n->kid_n;
 	for (size_t i = 0; i < n->kid_n; i += 2) {
 		struct value key = eval(m, n->kids[i]), value = eval(m, n->kids[i + 1]);
 		struct word at = n->kids[i]->word;
@@ -432,10 +427,16 @@ struct value eval(struct machine *m, const struct node *n)
 /* ---- the whole ---- */
 
 /* The value of the root; an error also when the cost was used up on the way. */
-static struct value run(const struct expression *x, struct machine *m)
+static struct value run(
+	const struct expression *x, const struct json *variables, struct arena *a, struct machine *m)
 {
-	struct value v = eval(m, x->root);
+	static const struct json none = { .type = JSON_OBJECT };
 
+	m->variables = json_is(variables, JSON_OBJECT) ? variables : &none;
+	m->a = a;
+	m->cost = 0;
+	m->slots = x->slots ? arena_alloc(a, x->slots * sizeof(*m->slots)) : NULL;
+	struct value v = eval(m, x->root);
 	return m->cost > EXPRESSION_COST ? value_fail(FAIL_COST, x->root->word) : v;
 }
 
@@ -443,11 +444,8 @@ int expression_value(const struct expression *x, const struct json *variables, s
 	struct json **ret, struct err *e)
 {
 	struct machine m;
+	struct value v = run(x, variables, a, &m), why = value_fail(FAIL_NOT_JSON, x->root->word);
 
-	m.variables = variables;
-	m.a = a;
-	m.cost = 0;
-	struct value v = run(x, &m), why = value_fail(FAIL_NOT_JSON, x->root->word);
 	if (v.kind == KIND_ERROR)
 		return message_fail(e, x, &v);
 	struct json *value = value_to_json(&m, &v, &why);
@@ -461,11 +459,8 @@ enum requirement expression_requirement(
 	const struct expression *x, const struct json *variables, struct arena *a, struct err *e)
 {
 	struct machine m;
+	struct value v = run(x, variables, a, &m);
 
-	m.variables = variables;
-	m.a = a;
-	m.cost = 0;
-	struct value v = run(x, &m);
 	if (v.kind == KIND_BOOL)
 		return v.truth ? REQUIREMENT_SATISFIED : REQUIREMENT_MISSING;
 	if (v.kind != KIND_ERROR)

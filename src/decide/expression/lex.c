@@ -59,7 +59,7 @@ static char peek(const struct lexer *l, size_t i)
 static void skip_space(struct lexer *l)
 {
 	for (;;) {
-		while (l->p < l->end && strchr(" \t\r\n\f", *l->p) && *l->p)
+		while (peek(l, 0) && strchr(" \t\r\n\f", peek(l, 0)))
 			l->p++;
 		if (peek(l, 0) != '/' || peek(l, 1) != '/')
 			return;

@@ -20,8 +20,7 @@ static void find_place(struct bytes text, uint32_t at, unsigned *ret_line, unsig
 	*ret_column = column;
 }
 
-/* The word as it stands, cut and harmless. */
-static const char *show(struct arena *a, const struct expression *x, struct word w)
+const char *message_word(struct arena *a, const struct expression *x, struct word w)
 {
 	return text_safe(a, (const char *)x->text.p + w.at, w.n < 48 ? w.n : 48, false);
 }
@@ -62,7 +61,7 @@ static const char *kinds_text(struct arena *a, unsigned kinds)
 static int fail_kind(struct err *e, const struct expression *x, const struct value *v)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *word = show(&a, x, v->blame), *left = kinds_text(&a, v->left);
+	const char *word = message_word(&a, x, v->blame), *left = kinds_text(&a, v->left);
 
 	if (!v->right)
 		return message_set(e, x, E_INPUT, "EXPRESSION_KIND", v->blame,
@@ -80,7 +79,7 @@ static int fail_function(struct err *e, const struct expression *x, const struct
 	const char *near = function_nearest(&a, name);
 
 	return message_set(e, x, E_INPUT, "EXPRESSION_KIND", v->blame,
-		"there is no function '%s' with these arguments; %s%s%s", show(&a, x, v->blame),
+		"there is no function '%s' with these arguments; %s%s%s", message_word(&a, x, v->blame),
 		near ? "did you mean '"
 		     : "there are size, startsWith, endsWith, contains, matches, has, all, exists",
 		near ? near : ", exists_one, map, filter and taint_contains", near ? "'?" : "");
@@ -120,7 +119,7 @@ int message_fail(struct err *e, const struct expression *x, const struct value *
 		return fail_function(e, x, v);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-	(void)snprintf(what, sizeof(what), sentences[v->why], show(&a, x, v->blame));
+	(void)snprintf(what, sizeof(what), sentences[v->why], message_word(&a, x, v->blame));
 #pragma GCC diagnostic pop
 	return message_set(e, x, E_INPUT, "EXPRESSION_VALUE", v->blame, "%s", what);
 }

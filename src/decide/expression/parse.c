@@ -41,8 +41,7 @@ static int expected(struct parser *p, const char *what)
 	if (t->type == TOKEN_END)
 		return message_set(p->e, p->x, E_INPUT, "EXPRESSION_SYNTAX", t->word,
 			"expected %s, found the end; write what is missing", what);
-	const char *word = text_safe(
-		&a, (const char *)p->x->text.p + t->word.at, t->word.n < 48 ? t->word.n : 48, false);
+	const char *word = message_word(&a, p->x, t->word);
 	if (t->type == TOKEN_BAD)
 		return message_set(
 			p->e, p->x, E_INPUT, "EXPRESSION_SYNTAX", t->word, "'%s': %s", word, t->why);
@@ -202,12 +201,12 @@ static int parse_map(struct parser *p, struct node **ret)
 static int compile_pattern(struct parser *p, struct node *call)
 {
 	const struct node *pattern = call->kids[1];
-	struct err why = { 0 };
+	struct err why;
 
-	if (pattern->type != NODE_CONSTANT || pattern->constant.kind != KIND_STRING ||
-		regex_compile(p->a, pattern->constant.text, &call->regex, &why) == OK)
+	if (pattern->type != NODE_CONSTANT || pattern->constant.kind != KIND_STRING)
 		return OK;
-	return message_set(p->e, p->x, why.rc, "EXPRESSION_PATTERN", pattern->word, "%s", why.text);
+	int rc = regex_compile(p->a, pattern->constant.text, &call->regex, &why);
+	return rc ? message_set(p->e, p->x, rc, "EXPRESSION_PATTERN", pattern->word, "%s", why.text) : OK;
 }
 
 /* Behind the '(' of a function; `target` is what stood before the dot, or NULL. */
@@ -270,6 +269,7 @@ static int parse_macro(
 	if (p->now.type != TOKEN_NAME)
 		return expected(p, "a name for each element, as in list.all(x, x > 0)");
 	p->locals[p->local_n++] = p->now.text;
+	p->x->slots = p->local_n > p->x->slots ? p->local_n : p->x->slots;
 	advance(p);
 	if (expect(p, ',', "',' and an expression over the name") || parse_expression(p, &body))
 		return p->e->rc;

@@ -148,6 +148,7 @@ struct expression {
 	const char *name;
 	struct bytes text;
 	struct node *root;
+	unsigned slots; /* variables of macros that are known at once */
 };
 
 /* One evaluation. */
@@ -155,8 +156,7 @@ struct machine {
 	const struct json *variables;
 	struct arena *a;
 	uint64_t cost;
-	struct value
-		slots[EXPRESSION_NESTING + 1]; /* variables of macros; each is set before its body runs */
+	struct value *slots; /* variables of macros; each is set before its body runs */
 };
 
 /* lex.c */
@@ -226,7 +226,10 @@ int value_compare(const struct value *x, const struct value *y);
 /* The member of that key: its value, or an error when there is none. */
 struct value value_get(
 	struct machine *m, const struct value *map, const struct value *key, struct word blame);
+/* The same for a name behind a dot. */
 struct value value_get_text(struct machine *m, const struct value *map, const struct name *name);
+/* The member of a JSON object; NULL when there is none. */
+const struct json *value_member(struct machine *m, const struct json *object, struct bytes name);
 /* NULL when JSON has no such value, and then *ret_why says so. */
 struct json *value_to_json(struct machine *m, const struct value *v, struct value *ret_why);
 
@@ -241,6 +244,8 @@ static inline bool charge(struct machine *m, uint64_t cost)
 enum { BYTES_PER_COST = 64 }; /* of texts that are compared, copied or searched */
 
 /* message.c */
+/* The word as it stands, cut and harmless. */
+const char *message_word(struct arena *a, const struct expression *x, struct word w);
 int message_set(struct err *e, const struct expression *x, enum rc rc, const char *code, struct word at,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* The same for a value that is an error. */

@@ -75,6 +75,19 @@ static bool same_key(const struct value *x, const struct value *y)
 	return x->kind == y->kind && value_compare(x, y) == 0;
 }
 
+const struct json *value_member(struct machine *m, const struct json *object, struct bytes name)
+{
+	for (uint32_t i = 0; i < object->n; i++) {
+		const struct json_member *here = &object->members[i];
+		if (here->name_n == name.n && memcmp(here->name, name.p, name.n) == 0) {
+			m->cost += i / 4;
+			return here->value;
+		}
+	}
+	m->cost += object->n / 4;
+	return NULL;
+}
+
 /* The place of a key of an ordered kind; map->n when it is not there. */
 static size_t find_key(struct machine *m, const struct value *map, const struct value *key)
 {
@@ -99,9 +112,15 @@ struct value value_get(struct machine *m, const struct value *map, const struct 
 struct value value_get_text(struct machine *m, const struct value *map, const struct name *name)
 {
 	struct value key = { .kind = KIND_STRING, .text = name->text };
+
+	if (map->is_json) {
+		const struct json *member = value_member(m, map->json, name->text);
+		return member ? value_of_json(member, name->word) : value_fail(FAIL_MEMBER, name->word);
+	}
 	struct value v = value_get(m, map, &key, name->word);
 
-	if (v.kind == KIND_ERROR && v.why == FAIL_KEY)
+	/* What stands in a map that was made is no error. */
+	if (v.kind == KIND_ERROR)
 		v.why = FAIL_MEMBER;
 	return v;
 }
@@ -150,21 +169,17 @@ struct value value_equal(struct machine *m, const struct value *x, const struct 
 	return x->kind == KIND_LIST ? equal_lists(m, x, y, blame) : equal_maps(m, x, y, blame);
 }
 
-/* A part of the variables in full: it may be there many times. */
-static bool charge_json(struct machine *m, const struct json *v)
+/* A part of the variables in full, since it may be there many times.  It is gone through once more than the limit allows, not more: what
+ * is looked at next is given up. */
+static void charge_json(struct machine *m, const struct json *v)
 {
-	if (!charge(m, 1 + (v->type == JSON_STRING ? v->n / BYTES_PER_COST : 0)))
-		return false;
-	json_each (item, v) {
-		if (!charge_json(m, item))
-			return false;
-	}
+	m->cost += 1 + (v->type == JSON_STRING ? v->n / BYTES_PER_COST : 0);
+	json_each (item, v)
+		charge_json(m, item);
 	json_each_member (member, v) {
 		m->cost += member->name_n / BYTES_PER_COST;
-		if (!charge_json(m, member->value))
-			return false;
+		charge_json(m, member->value);
 	}
-	return true;
 }
 
 static struct json *list_to_json(struct machine *m, const struct value *v, struct value *ret_why)
@@ -202,7 +217,9 @@ struct json *value_to_json(struct machine *m, const struct value *v, struct valu
 {
 	size_t bytes = v->kind == KIND_STRING ? v->text.n : 0;
 
-	if (!charge(m, 1 + bytes / BYTES_PER_COST) || (v->is_json && !charge_json(m, v->json))) {
+	if (v->is_json)
+		charge_json(m, v->json);
+	if (!charge(m, 1 + bytes / BYTES_PER_COST)) {
 		*ret_why = value_fail(FAIL_COST, ret_why->blame);
 		return NULL;
 	}

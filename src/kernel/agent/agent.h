@@ -15,18 +15,33 @@
 
 /* ---- outside ---- */
 
+/* A session that is detached. */
+struct agent_alone {
+	struct run_alone terminal;
+	int began; /* who started it waits here to hear that it has begun; -1: nobody does */
+};
+
 struct agent_spec {
 	const char *client; /* a client's name, or any program */
 	const char *const *args; /* for it */
 	size_t arg_count;
 	const char *profile; /* NULL: the workspace's */
 	const char *cwd; /* absolute */
-	const char *name, *goal; /* of the task; or NULL */
+	const char *name, *goal, *task_id; /* of the task; or NULL */
+	struct agent_alone *alone; /* or NULL */
 };
 
 /* From the first row to the last.  *ret as for a run.  E_DENIED AGENT_NOT_ARMED when the client would not
  * ask us about its calls. */
 int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, struct run_report *ret,
+	struct err *e);
+
+/* The same in a process of its own, without our terminal.  *ret is {task_id, pid} once it has begun, or {exit_code, text} when it has
+ * not. */
+int agent_detach(struct sys *s, struct arena *a, const struct workspace *ws, const struct agent_spec *spec,
+	struct json **ret, struct err *e);
+/* Sit down at the terminal of one that is detached; `id` NULL: the newest that runs.  *ret_ended: it has ended; else we have left it. */
+int agent_attach(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, bool *ret_ended,
 	struct err *e);
 
 /* Sessions, oldest first: {task_id, client, status, ...}.  `all`: those that have ended, too. */

@@ -57,7 +57,7 @@ static bool is_running(struct sys *s, const struct json *row)
 static struct json *summary(struct sys *s, struct arena *a, const struct json *row)
 {
 	static const char *const kept[] = { "task_id", "client", "profile", "cwd", "started_at",
-		"finished_at", "exit_code", "agent_calls", "pid" };
+		"finished_at", "exit_code", "agent_calls", "pid", "detached" };
 	struct json *doc = json_new(a, JSON_OBJECT);
 	bool runs = is_running(s, row);
 
@@ -230,16 +230,25 @@ int agent_report(struct sys *s, struct arena *a, const struct workspace *ws, con
 
 /* ---- ending one ---- */
 
+int agent_find_running(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,
+	const struct json **ret, struct err *e)
+{
+	int rc = find_one(s, a, ws, id, ret, e);
+
+	if (rc == OK && !is_running(s, *ret))
+		return err_set(e, E_MISSING, "AGENT_ENDED", "session '%s' does not run any more",
+			json_get_text(*ret, "task_id", ""));
+	return rc;
+}
+
 int agent_stop(struct sys *s, struct arena *a, const struct workspace *ws, const char *id, struct json **ret,
 	struct err *e)
 {
 	const struct json *row;
-	int rc = find_one(s, a, ws, id, &row, e);
+	int rc = agent_find_running(s, a, ws, id, &row, e);
 
 	if (rc)
 		return rc;
-	if (!is_running(s, row))
-		return err_set(e, E_MISSING, "AGENT_ENDED", "session '%s' does not run any more", id);
 	int64_t pid = json_get_int(row, "pid", 0), until = s->mono_us(s) + STOP_WAIT_US;
 	if (kill((pid_t)pid, SIGTERM))
 		return err_sys(

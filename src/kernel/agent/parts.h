@@ -27,6 +27,7 @@ struct session {
 	const char *home; /* of the person; or NULL */
 	const struct client_session *needs;
 	struct run_session *how;
+	struct agent_alone *alone; /* or NULL */
 	const char *client, *profile, *helm, *shell;
 	const char *
 		chosen; /* the profile a person named for it; NULL: the workspace's, as it is when a call is made */
@@ -54,6 +55,14 @@ struct session {
 /* ---- desk.c ---- */
 int desk_begin(struct session *s, struct err *e);
 void desk_end(struct session *s); /* nobody is being answered any more */
+
+/* ---- detach.c ---- */
+void agent_has_begun(struct agent_alone *x, struct sys *s, struct arena *a, const char *task_id);
+
+/* ---- list.c ---- */
+/* The newest row of a session that runs; `id` NULL: of the newest one. */
+int agent_find_running(struct sys *s, struct arena *a, const struct workspace *ws, const char *id,
+	const struct json **ret, struct err *e);
 
 /* ---- outside.c ---- */
 /* Notes it, and returns the command that redeems it; lives in `a`. */

@@ -144,7 +144,10 @@ static int begin(void *arg, const struct run_begun *b, struct err *e)
 	s->desk = b->desk;
 	s->is_cut_off = b->walls->network != NETWORK_FULL;
 	s->started_us = s->sys->now_us(s->sys);
-	return desk_begin(s, e);
+	int rc = desk_begin(s, e);
+	if (rc == OK && s->alone)
+		agent_has_begun(s->alone, s->sys, s->a, s->task_id);
+	return rc;
 }
 
 static void end(void *arg, struct json *row)
@@ -176,12 +179,14 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.root = k->ws->root,
 		.home = k->ws->home,
 		.needs = needs,
+		.alone = spec->alone,
 		.client = c ? c->name : path_base(spec->client),
 		.chosen = spec->profile,
 		.shell = shell_of_person(k->sys),
 		.desk = -1,
 		.stop = -1 };
 	struct run_session how = { .client = s.client,
+		.alone = spec->alone ? &spec->alone->terminal : NULL,
 		.variables = needs->variables,
 		.tmp_variable = needs->tmp_variable,
 		.prepare = prepare,
@@ -190,6 +195,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.arg = &s };
 	struct run_spec run = { .task_name = spec->name ? spec->name : arena_printf(a, "agent %s", s.client),
 		.task_goal = spec->goal,
+		.task_id = spec->task_id,
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.cwd = spec->cwd,

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "clients/clients.h"
+#include "kernel/linked.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 #include "propose/propose.h"
@@ -32,22 +33,51 @@ enum {
 #define RENAME_NOREPLACE 1
 #endif
 
+/* What of a file counts.  Most are not to be written at all; what git writes in ordinary work is read. */
+enum armed_kind {
+	ARMED_WHOLE,
+	ARMED_CONFIG, /* settings that make git start something */
+	ARMED_TODO, /* commands among the steps of a rebase that waits to go on */
+	ARMED_COMMON /* of a further work tree: anything but the repository that it lies in */
+};
+
 /* One such file, as it was. */
 struct armed_file {
 	const char *root, *path; /* path: below root */
 	struct stat st;
 	struct bytes text; /* of a file; p NULL: not kept */
 	const char *target; /* of a symbolic link; or NULL */
-	bool is_config; /* git reads it as configuration: only what makes it start something counts */
+	enum armed_kind kind;
 	struct armed_file *next;
 };
 
 /* ---- which files ---- */
 
-/* Of a repository: where git finds what it starts.  Ends in '/': what is in that directory.  A main repository has no commondir, which
- * leads git to the configuration of another one; remotes and branches may name any command as an address. */
-static const char *const repository_names[] = { "hooks/", "config", "config.worktree", "commondir",
-	"remotes/", "branches/" };
+/* Where git finds what it starts, below a repository's own directory, and what else starts programs, at a root.  Ends in '/': what is in
+ * that directory.  A main repository has no commondir, which leads git to the configuration of another one; remotes and branches may name
+ * any command as an address.  What is closed is read-only to a run where it exists; the rest has to be written in ordinary work. */
+static const struct armed_name {
+	const char *path;
+	enum armed_kind kind;
+	bool is_of_git, is_closed;
+} armed_names[] = {
+	{ "hooks/", .is_of_git = true, .is_closed = true },
+	{ "config", ARMED_CONFIG, .is_of_git = true },
+	{ "config.worktree", ARMED_CONFIG, .is_of_git = true },
+	{ "rebase-merge/git-rebase-todo", ARMED_TODO, .is_of_git = true },
+	{ "commondir", .is_of_git = true },
+	{ "remotes/", .is_of_git = true },
+	{ "branches/", .is_of_git = true },
+	{ ".envrc", .is_closed = true },
+};
+
+const char *armed_closed_at(struct arena *a, size_t i)
+{
+	for (const struct armed_name *n = armed_names; n < armed_names + ARRAY_SIZE(armed_names); n++)
+		if (n->is_closed && i-- == 0)
+			return n->is_of_git ? arena_printf(a, ".git/%s", n->path) : n->path;
+	return NULL;
+}
 
 static struct armed_file *find(struct armed_file *list, const char *root, const char *path)
 {
@@ -62,7 +92,7 @@ struct search {
 	const char *root, *dir; /* dir: below root */
 	int root_fd;
 	bool keeps; /* the text, too */
-	bool is_config; /* what is added now */
+	enum armed_kind kind; /* of what is added now */
 	struct armed_file *list;
 	size_t n;
 };
@@ -84,11 +114,9 @@ static void add_file(struct search *x, const char *path, const struct stat *st)
 	if (x->n >= ARMED_MAX || find(x->list, x->root, path))
 		return;
 	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
-	*f = (struct armed_file){ .root = x->root,
-		.path = arena_strdup(t->a, path),
-		.st = *st,
-		.is_config = x->is_config,
-		.next = x->list };
+	*f = (struct armed_file){
+		.root = x->root, .path = arena_strdup(t->a, path), .st = *st, .kind = x->kind, .next = x->list
+	};
 	if (x->keeps && S_ISREG(st->st_mode) &&
 		file_read(t->k->sys, t->a, x->root_fd, path, KEPT_BYTES, FILE_BENEATH, &f->text, NULL))
 		f->text.p = NULL;
@@ -157,6 +185,21 @@ static void add_included(struct search *x, const char *config)
 	}
 }
 
+/* `dir`: what a repository keeps of a further work tree. */
+static void add_further(struct search *x, const char *dir)
+{
+	static const struct {
+		const char *path;
+		enum armed_kind kind;
+	} names[] = { { "config.worktree", ARMED_CONFIG }, { "rebase-merge/git-rebase-todo", ARMED_TODO },
+		{ "commondir", ARMED_COMMON } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		x->kind = names[i].kind;
+		add_path(x, path_clean(x->t->a, arena_printf(x->t->a, "%s/%s", dir, names[i].path)));
+	}
+}
+
 /* `dir`: a repository's own directory, ".git" or that of a submodule. */
 static void add_repository(struct search *x, const char *dir)
 {
@@ -164,19 +207,20 @@ static void add_repository(struct search *x, const char *dir)
 	char **names = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(repository_names); i++) {
-		const char *path = arena_printf(a, "%s/%s", dir, repository_names[i]);
-		x->is_config = text_starts(repository_names[i], "config");
+	for (size_t i = 0; i < ARRAY_SIZE(armed_names); i++) {
+		const char *path = arena_printf(a, "%s/%s", dir, armed_names[i].path);
+		x->kind = armed_names[i].kind;
+		if (!armed_names[i].is_of_git)
+			continue;
 		add_path(x, path);
-		if (x->is_config)
+		if (x->kind == ARMED_CONFIG)
 			add_included(x, path);
 	}
 	if (file_list(x->t->k->sys, a, x->root_fd, arena_printf(a, "%s/worktrees", dir), &names, &n, NULL))
 		n = 0;
-	x->is_config = true;
 	for (size_t i = 0; i < n; i++)
-		add_path(x, arena_printf(a, "%s/worktrees/%s/config.worktree", dir, names[i]));
-	x->is_config = false;
+		add_further(x, arena_printf(a, "%s/worktrees/%s", dir, names[i]));
+	x->kind = ARMED_WHOLE;
 }
 
 /* Configuration and hooks of submodules lie in the repository, not beside it, in directories that may be as deep as their names. */
@@ -218,6 +262,27 @@ static void add_client_rows(struct search *x)
 		add_path(x, json_text(one) + strlen(x->root) + 1);
 }
 
+/* What the repository keeps of a work tree that is linked to it.  Which one that is was asked before the run. */
+static void add_linked(struct search *x)
+{
+	AUTO(close_fd) int fd = -1;
+
+	x->root = x->t->linked_own;
+	if (!x->root || file_open_dir(x->t->k->sys, AT_FDCWD, x->root, &fd, NULL))
+		return;
+	x->root_fd = fd;
+	add_further(x, ".");
+}
+
+/* In the place of a repository a file that leads to one. */
+static bool is_link_to_repository(const struct search *x)
+{
+	struct stat st;
+
+	return x->t->k->sys->stat(x->t->k->sys, x->root_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISDIR(st.st_mode);
+}
+
 /* All that is there now. */
 static struct armed_file *search(struct task *t, bool keeps)
 {
@@ -233,19 +298,28 @@ static struct armed_file *search(struct task *t, bool keeps)
 		x.root = roots[i];
 		x.root_fd = fd;
 		add_client_rows(&x);
-		add_path(&x, ".envrc");
+		for (size_t n = 0; n < ARRAY_SIZE(armed_names); n++)
+			if (!armed_names[n].is_of_git)
+				add_path(&x, armed_names[n].path);
 		add_repository(&x, ".git");
 		add_modules(&x, ".git/modules", 0);
 		if (i == 0)
 			add_path(&x, "references/");
+		if (is_link_to_repository(&x))
+			add_path(&x, ".git");
 	}
+	add_linked(&x);
 	return x.list;
 }
 
 void armed_note(struct task *t)
 {
-	if (t->profile->writes == ALLOWANCE_YES)
-		t->armed = search(t, true);
+	struct linked to;
+
+	if (t->profile->writes != ALLOWANCE_YES)
+		return;
+	t->linked_own = linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to) ? to.own : NULL;
+	t->armed = search(t, true);
 }
 
 /* ---- what is done about one ---- */
@@ -356,17 +430,6 @@ static const char *new_command(struct arena *a, struct bytes text, const struct 
 	return NULL;
 }
 
-/* NULL: this configuration starts nothing new. */
-static const char *why_config(struct task *t, int root_fd, const char *path, const struct armed_file *old)
-{
-	struct bytes text;
-
-	if (file_read(t->k->sys, t->a, root_fd, path, KEPT_BYTES, FILE_BENEATH, &text, NULL))
-		return "it cannot be read";
-	const char *what = new_command(t->a, text, old);
-	return what ? arena_printf(t->a, "git would run %s", what) : NULL;
-}
-
 static const char *why_armed(const char *path)
 {
 	if (text_starts(path, "references/"))
@@ -389,6 +452,42 @@ static bool is_same_text(
 		text.n == old->text.n && memcmp(text.p, old->text.p, text.n) == 0;
 }
 
+/* The first command among the steps in `text`, one that is not in `old`; or NULL. */
+static const char *new_step(struct arena *a, struct bytes text, struct bytes old)
+{
+	while (text.p) {
+		struct bytes line = text_cut(&text, '\n'), rest = old;
+		const char *step = arena_strndup(a, (const char *)line.p, line.n);
+		const char *word = step + strspn(step, " \t");
+		size_t n = strcspn(word, " \t");
+		bool is_old = false;
+		if (!(n == 1 && *word == 'x') && !(n == 4 && strncmp(word, "exec", n) == 0))
+			continue;
+		while (rest.p) {
+			struct bytes known = text_cut(&rest, '\n');
+			is_old |= known.n == line.n && memcmp(known.p, line.p, line.n) == 0;
+		}
+		if (!is_old)
+			return text_safe(a, word, strlen(word), false);
+	}
+	return NULL;
+}
+
+/* NULL: what git finds in it starts nothing new. */
+static const char *why_read(
+	struct task *t, int root_fd, const struct armed_file *f, const struct armed_file *old)
+{
+	struct bytes text, before = old && old->text.p ? old->text : (struct bytes){ 0 };
+
+	if (file_read(t->k->sys, t->a, root_fd, f->path, KEPT_BYTES, FILE_BENEATH, &text, NULL))
+		return "it cannot be read";
+	if (f->kind == ARMED_COMMON)
+		return text_eq((const char *)text.p, "../..\n") ? NULL : why_armed(f->path);
+	const char *what =
+		f->kind == ARMED_TODO ? new_step(t->a, text, before) : new_command(t->a, text, old);
+	return what ? arena_printf(t->a, "git would run %s", what) : NULL;
+}
+
 static void look_at(struct task *t, int root_fd, struct armed_file *f, struct armed_file *old)
 {
 	const char *why = why_armed(f->path);
@@ -396,8 +495,8 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 	if ((old && is_same(&old->st, &f->st)) || was_closed(t, f->root, f->path) ||
 		is_same_text(t, root_fd, f, old))
 		return;
-	if (f->is_config) {
-		why = why_config(t, root_fd, f->path, old);
+	if (f->kind != ARMED_WHOLE) {
+		why = why_read(t, root_fd, f, old);
 		if (!why)
 			return;
 	}

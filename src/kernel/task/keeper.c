@@ -484,15 +484,23 @@ static void keep(struct keeper *x)
 
 /* ---- the beginning and the end ---- */
 
-/* The client's process, to be told when it ends; -1 when none is known. */
-static int watch_client(struct sys *s, const struct json *ticket)
+/* The client's process, to be told when it ends; -1 when it cannot be watched.  E_DENIED when it has ended already: there is nobody left
+ * to work for. */
+static int watch_client(struct sys *s, const struct json *ticket, int *ret, struct err *e)
 {
 	int64_t pid = json_get_int(ticket, "client_pid", 0);
 	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) : -1;
+	bool is_gone = pid > 0 && fd < 0 && errno == ESRCH;
 
-	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0))
-		close_fd(&fd), fd = -1;
-	return fd;
+	if (fd >= 0 && proc_start_ticks(s, pid) != json_get_int(ticket, "client_start", 0)) {
+		close_fd(&fd);
+		fd = -1;
+		is_gone = true;
+	}
+	*ret = fd;
+	return is_gone ? err_set(e, E_DENIED, "CONTAINED_SESSION",
+				 "not run: it was allowed for another session, whose client has ended")
+		       : OK;
 }
 
 /* A socket to the keeper, or -1. */
@@ -514,8 +522,11 @@ static void sweep_sessions(struct keeper *x)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		const char *dir = arena_printf(&x->a, "%s/%s", all, names[i]);
-		int fd = names[i][0] == '.' ? -2 : connect_to(x->sys, dir);
-		if (fd == -1)
+		if (names[i][0] == '.')
+			continue;
+		int fd = connect_to(x->sys, dir);
+		/* Any other error says something about us, not about the one who may listen there. */
+		if (fd < 0 && (errno == ECONNREFUSED || errno == ENOENT))
 			file_remove_tree(x->sys, AT_FDCWD, dir);
 		if (fd >= 0)
 			close(fd);
@@ -571,15 +582,46 @@ static int open_all(struct keeper *x, struct err *e)
 		rc = (x->listener = session_listen(x->dir)) < 0
 			? err_sys(e, "SESSION_START", "cannot listen in the session's directory")
 			: OK;
-	x->client = watch_client(s, x->ticket);
-	return rc;
+	return rc ? rc : watch_client(s, x->ticket, &x->client, e);
+}
+
+/* From here on nobody comes any more: whoever needs a keeper starts another one, under the same name.  So the directory goes first, and
+ * while nobody can be about to start one; where the lock cannot be had, the next keeper sweeps it. */
+static void leave(struct keeper *x)
+{
+	const char *all = arena_printf(&x->a, "%s/" SESSIONS_DIR, x->home);
+	AUTO(close_fd) int lock = -1;
+
+	if (x->dir >= 0 &&
+		file_lock(x->sys, AT_FDCWD, arena_printf(&x->a, "%s/.lock", all), START_MS, &lock, NULL) ==
+			OK)
+		file_remove_tree(x->sys, AT_FDCWD, arena_printf(&x->a, "%s/%s", all, x->name));
+	close_fd(&x->listener);
+	x->listener = -1;
+}
+
+/* Calls that were cut off: what they armed is held, and their wrappers hear that there is nothing to wait for. */
+static void cut_off_calls(struct keeper *x)
+{
+	while (x->calls) {
+		struct call *c = x->calls;
+		if (c->task && c->task->profile->writes == ALLOWANCE_YES) {
+			((struct run_result *)c->task->result)->report.read_only_mounts = x->has_mounts;
+			armed_check(c->task);
+			note_left(x, &c->a, c->task, x->sys->now_us(x->sys));
+			x->walk_due_us = 1; /* and below the roots */
+		}
+		drop_call(x, c);
+	}
 }
 
 static void close_all(struct keeper *x)
 {
 	struct err e = { 0 };
 
+	leave(x);
 	session_end(&x->session);
+	cut_off_calls(x);
 	/* Nobody is left who could be told of a row that is lost. */
 	(void)task_egress_close(&x->base, &e);
 	end_between(x);
@@ -587,9 +629,6 @@ static void close_all(struct keeper *x)
 	if (x->walk_due_us)
 		walk(x);
 	task_tmp_give(x->sys, &x->base.tmp);
-	if (x->dir >= 0)
-		file_remove_tree(
-			x->sys, AT_FDCWD, arena_printf(&x->a, "%s/" SESSIONS_DIR "/%s", x->home, x->name));
 	tickets_sweep(x->sys, &x->a, x->home);
 	kernel_close(&x->k);
 	workspace_close(x->ws);

@@ -12,6 +12,7 @@
  * was on disk, which are among the last ones before it.  Both are looked for in the end of the ledger once
  * after each start of the machine, and by `task doctor --fix` in all of it. */
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/text.h"
 #include "kernel/task/parts.h"
 
@@ -163,16 +164,6 @@ static int close_by_rows(
 	return rc;
 }
 
-/* Which start of the machine this is; NULL when the system does not say: then nothing is concluded. */
-static const char *boot_id(struct sys *s, struct arena *a)
-{
-	struct bytes text;
-
-	if (file_read(s, a, AT_FDCWD, "/proc/sys/kernel/random/boot_id", 4096, 0, &text, NULL))
-		return NULL;
-	return arena_strndup(a, (const char *)text.p, strcspn((const char *)text.p, "\n"));
-}
-
 static bool is_same_boot(struct sys *s, struct arena *a, const struct workspace *ws, const char *boot)
 {
 	struct bytes text;
@@ -184,7 +175,7 @@ static bool is_same_boot(struct sys *s, struct arena *a, const struct workspace 
 int task_close_orphans(struct sys *s, struct workspace *ws, bool all, size_t *ret_closed, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
-	const char *boot = boot_id(s, &a);
+	const char *boot = proc_boot_id(s, &a);
 
 	*ret_closed = 0;
 	int rc = close_open_runs(s, &a, ws, ret_closed, e);

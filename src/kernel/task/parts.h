@@ -63,6 +63,7 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	const char *linked_own; /* what a repository elsewhere keeps of the work tree (linked.h); or NULL */
 	struct egress_door *door; /* NULL: there is none */
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;
@@ -143,6 +144,8 @@ void task_egress_tell_call(struct task *t, struct task *of);
 
 /* ---- armed.c: files that make somebody start programs later ---- */
 
+/* Below a root: what is closed to a run where it exists, besides the settings of clients.  NULL past the end. */
+const char *armed_closed_at(struct arena *a, size_t i);
 void armed_note(struct task *t); /* before the run */
 /* What the session that this leaves has armed since it began is held as at its end, and t->left_behind says what that is.
  * E_DENIED: there was something. */

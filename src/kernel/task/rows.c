@@ -120,6 +120,8 @@ void task_begin_row(struct task *t)
 	if (spec->session) {
 		json_sets(a, row, "kind", "agent");
 		json_sets(a, row, "client", spec->session->client);
+		if (spec->session->alone)
+			json_setb(a, row, "detached", true);
 	}
 	json_sets(a, row, "profile", p->name);
 	json_sets(a, row, "backend", p->backend);
@@ -379,10 +381,11 @@ int task_put_final(struct task *t, struct err *e)
 	}
 	if (why)
 		t->report->message = why;
-	if (t->report->handling.settled.by && text_eq(t->report->handling.settled.by, "checkpoint"))
-		t->report->hint = arena_printf(a,
-			"this ran without a question; it can be undone with: helm checkpoint restore %s",
-			t->report->handling.settled.checkpoint_id);
+	const struct settlement *settled = &t->report->handling.settled;
+	if (settled->checkpoint_id && (!settled->by || text_eq(settled->by, "checkpoint")))
+		t->report->hint = arena_printf(a, "%s; it can be undone with: helm checkpoint restore %s",
+			settled->by ? "this ran without a question" : "what it wrote over was saved first",
+			settled->checkpoint_id);
 	armed_tell(t);
 	task_tell_refusal(t);
 	json_sets(a, t->row, "finished_at", now(t));

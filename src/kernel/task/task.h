@@ -18,6 +18,7 @@ struct run_begun {
 /* A supervised session (kernel/agent/agent.h): what its client needs beside the profile.  Paths are absolute, lists end in NULL. */
 struct run_session {
 	const char *client; /* as rows call it */
+	const struct run_alone *alone; /* nobody sits at its terminal; or NULL */
 	const char *const *writable; /* its own state: may be written and read */
 	const char *const *closed; /* of it: must not change */
 	const char *const *variables; /* beginnings of names that are passed in */

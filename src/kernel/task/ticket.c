@@ -5,7 +5,8 @@
  * that only looks has no receipt, because signing every look would cost more than it proves: it is judged again, and must still only
  * look.
  *
- * A ticket is taken by removing it: of all who try, the kernel lets one succeed.  It is not synced to disk, neither made nor taken: it
+ * A ticket is taken by removing it: of all who try, the kernel lets one succeed.  A call that cannot be started after that is made
+ * again by the client.  A ticket is not synced to disk, neither made nor taken: it
  * names the boot of the machine and a process of the client, so whatever a power cut brings back is worth nothing. */
 #include "base/doc.h"
 #include "base/file.h"
@@ -25,17 +26,6 @@
 
 enum { TICKET_LIMIT = 16 << 20, MAX_ANCESTORS = 64, RECEIPTS_BACK = 100000 };
 static const int64_t ALLOWED_US = 10LL * 60 * 1000000, ASKED_US = 24LL * 3600 * 1000000;
-
-static const char *boot_id(struct sys *s, struct arena *a)
-{
-	char text[64];
-	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY, 0, 0);
-	ssize_t n = fd < 0 ? 0 : s->read(s, fd, text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return arena_strdup(a, text);
-}
 
 /* A path may hold any bytes, and a JSON text may not: both sides are compared in this spelling. */
 static const char *spelled(struct arena *a, const char *path)
@@ -121,7 +111,7 @@ static struct json *ticket_of(
 	json_sets(a, t, "cwd", o->at->cwd ? spelled(a, resolved(a, o->at->cwd)) : "");
 	json_sets(a, t, "profile", o->profile->name);
 	json_sets(a, t, "policy", k->policy_hash);
-	json_sets(a, t, "boot", boot_id(k->sys, a));
+	json_sets(a, t, "boot", proc_boot_id(k->sys, a));
 	json_seti(a, t, "client_pid", caller.pid);
 	json_seti(a, t, "client_start", caller.start_ticks);
 	json_seti(a, t, "expires_us", now_us + (is_asked ? ASKED_US : ALLOWED_US));
@@ -209,12 +199,12 @@ static int refuse(struct err *e, const char *code, const char *why)
 	return err_set(e, E_DENIED, code, "not run: %s; let the client make the call again", why);
 }
 
-/* Whoever asks is below the client's process, as its shells are. */
+/* Whoever asks is below the client's process, as its shells are.  A ticket without one is nobody's. */
 static bool is_below(struct sys *s, pid_t peer, int64_t client, int64_t start)
 {
 	struct proc_info p = { .parent = peer };
 
-	for (int i = 0; i < MAX_ANCESTORS && p.parent > 0 && proc_look(s, p.parent, &p); i++)
+	for (int i = 0; client > 0 && i < MAX_ANCESTORS && p.parent > 0 && proc_look(s, p.parent, &p); i++)
 		if (p.pid == client)
 			return p.start_ticks == start;
 	return false;
@@ -269,14 +259,15 @@ static int check_ticket(struct kernel *k, struct arena *a, const struct json *ti
 		return refuse(e, "CONTAINED_TICKET", "what the hook left for it cannot be read");
 	if (json_get_int(ticket, "expires_us", 0) < k->sys->now_us(k->sys))
 		return refuse(e, "CONTAINED_LATE", "its time is over");
-	if (!text_eq(json_get_text(ticket, "boot", ""), boot_id(k->sys, a)))
+	const char *boot = proc_boot_id(k->sys, a);
+	if (!boot || !text_eq(json_get_text(ticket, "boot", ""), boot))
 		return refuse(e, "CONTAINED_LATE", "the machine was started again since");
 	if (*r->text && !text_eq(r->text, ticket_text(ticket)))
 		return refuse(e, "CONTAINED_TEXT", "another command was allowed under this number");
 	if (!text_eq(spelled(a, r->cwd), json_get_text(ticket, "cwd", "")))
 		return refuse(e, "CONTAINED_PLACE", "it was allowed in another directory");
 	if (!text_eq(r->session, ticket_session(a, ticket)) ||
-		(client && !is_below(k->sys, r->peer, client, json_get_int(ticket, "client_start", 0))))
+		!is_below(k->sys, r->peer, client, json_get_int(ticket, "client_start", 0)))
 		return refuse(e, "CONTAINED_SESSION", "it was allowed for another session");
 	if (!text_eq(json_get_text(ticket, "policy", ""), k->policy_hash))
 		return refuse(e, "CONTAINED_POLICY", "what is permitted was changed since");

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "clients/clients.h"
 #include "execute/egress/egress.h"
+#include "kernel/linked.h"
 #include "kernel/posture.h"
 #include "kernel/task/parts.h"
 
@@ -179,6 +180,23 @@ static bool is_beside(const struct task *t)
 		!path_is_below(t->at.work_tree, ws->root) && text_eq(t->at.work_tree, ws->tree);
 }
 
+/* Where git keeps the commits and branches of a work tree whose repository lies elsewhere, and its own things there.  Configuration, hooks
+ * and whatever else the repository has stay closed. */
+static void add_linked(const struct task *t, struct json *list)
+{
+	static const char *const names[] = { "objects", "refs", "logs" };
+	struct linked to;
+
+	if (!linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *path = arena_printf(t->a, "%s/%s", to.common, names[i]);
+		if (file_is_dir(t->k->sys, AT_FDCWD, path))
+			place_add(t->a, list, path);
+	}
+	place_add(t->a, list, to.own);
+}
+
 static const char *const *writable_paths(const struct task *t)
 {
 	struct arena *a = t->a;
@@ -191,6 +209,7 @@ static const char *const *writable_paths(const struct task *t)
 			place_add(a, list, t->k->ws->root);
 		place_add(a, list, t->at.work_tree);
 		place_add(a, list, "/dev/shm");
+		add_linked(t, list);
 	}
 	for (const char *const *p = t->at.allowed; p && *p && t->profile->writes == ALLOWANCE_YES; p++)
 		place_add(a, list, *p);
@@ -243,8 +262,8 @@ static const char *holder(struct arena *a, const char *root, const char *row)
 static void freeze_armed(
 	const struct task *t, const char *const *writable, const char *root, struct json *list)
 {
-	static const char *const others[] = { ".git/hooks", ".envrc" };
 	const struct client *c;
+	const char *other;
 
 	for (size_t i = 0; (c = clients_at(i)); i++)
 		for (const struct client_file *f = c->files; f->path; f++) {
@@ -253,8 +272,8 @@ static void freeze_armed(
 			if (!is_own(t, path))
 				freeze(t, writable, path, list);
 		}
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		freeze(t, writable, arena_printf(t->a, "%s/%s", root, others[i]), list);
+	for (size_t i = 0; (other = armed_closed_at(t->a, i)); i++)
+		freeze(t, writable, path_clean(t->a, arena_printf(t->a, "%s/%s", root, other)), list);
 }
 
 /* ---- the same deeper in the tree ---- */
@@ -494,6 +513,7 @@ void task_walls(struct task *t)
 		.timeout_ms = t->spec->timeout_s * 1000,
 		.capture = !t->spec->is_terminal && !t->spec->session,
 		.is_session = t->spec->session,
+		.alone = t->spec->session ? t->spec->session->alone : NULL,
 		.rules = &t->rules };
 	task_egress_listen(t);
 }

@@ -1,4 +1,4 @@
-/* accepted_offer.c — what a tree would permit, as a person reads it, and taking their word for it.
+/* offer.c — what a tree would permit, as a person reads it, and taking their word for it.
  *
  * Nobody reads two JSON files side by side and sees what is new.  So the difference is told as what becomes possible: which profile
  * may write where, reach what, and which rules stop asking.  Then exactly those bytes are kept, and no others. */

@@ -1,4 +1,4 @@
-/* posture_act.c — changing the standing word of a workspace: one way for every act of a person.
+/* act.c — changing the standing word of a workspace: one way for every act of a person.
  *
  *	lock, read, make the new snapshot
  *	intent		from here on the stricter of both snapshots holds

@@ -1,4 +1,4 @@
-/* posture_tree.c — the files in the tree that say what governs it: <state>/freeze.json, workspace.json and
+/* tree.c — the files in the tree that say what governs it: <state>/freeze.json, workspace.json and
  * profile-pause-state.json.
  *
  * They are what people and older tools read, and lie where whatever is governed may write.  So each is a copy of the standing
