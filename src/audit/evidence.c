@@ -58,6 +58,23 @@ struct making {
 	uint64_t size_bytes, first, last; /* clocks */
 };
 
+/* A text that is replaced again and again, by as many receipts as there are, in memory of its own. */
+struct kept {
+	char *text; /* NULL: none yet */
+	size_t room;
+};
+
+static void keep(struct arena *a, struct kept *k, const char *text)
+{
+	size_t n = strlen(text) + 1;
+
+	if (n > k->room) {
+		k->room = 2 * n;
+		k->text = arena_text(a, k->room);
+	}
+	memcpy(k->text, text, n);
+}
+
 /* What was collected so far, and what the pack will say about itself. */
 struct collection {
 	struct sys *sys;
@@ -76,7 +93,7 @@ struct collection {
 	bool has_any; /* that was chosen; changes of keys go along with it */
 	struct buf keys; /* the lines of those changes */
 	struct json *head;
-	const char *actor, *policy_hash, *newest;
+	struct kept actor, policy_hash, newest;
 	int64_t newest_us;
 	bool has_actors; /* more than one */
 };
@@ -313,10 +330,10 @@ static void note_time(struct collection *c, const struct json *row)
 	int64_t us;
 	const char *text = row_time(row, &us);
 
-	if (!text || (c->newest && us <= c->newest_us))
+	if (!text || (c->newest.text && us <= c->newest_us))
 		return;
 	c->newest_us = us;
-	c->newest = arena_strdup(c->a, text);
+	keep(c->a, &c->newest, text);
 }
 
 /* Characters that every file system keeps apart and no reader of archives trips over. */
@@ -331,19 +348,18 @@ static char *safe_name(struct arena *a, const char *id)
 	return *name ? name : arena_strdup(a, "receipt");
 }
 
-/* The pack names one actor when all receipts have the same, and the policy of the last one.  Copied only when they change:
- * there may be millions. */
+/* The pack names one actor when all receipts have the same, and the policy of the last one. */
 static void note_receipt(struct collection *c, const struct json *receipt)
 {
 	const char *actor = json_get_text(receipt, "executor_id", ""),
 		   *policy = json_get_text(receipt, "policy_hash", "");
 
-	if (*actor && c->actor && !text_eq(c->actor, actor))
+	if (*actor && c->actor.text && !text_eq(c->actor.text, actor))
 		c->has_actors = true;
-	if (*actor && (!c->actor || !text_eq(c->actor, actor)))
-		c->actor = arena_strdup(c->a, actor);
-	if (*policy && (!c->policy_hash || !text_eq(c->policy_hash, policy)))
-		c->policy_hash = arena_strdup(c->a, policy);
+	if (*actor)
+		keep(c->a, &c->actor, actor);
+	if (*policy)
+		keep(c->a, &c->policy_hash, policy);
 	note_time(c, receipt);
 }
 
@@ -705,10 +721,11 @@ static int take_log(struct collection *c, struct err *e)
 /* Several actors are named as the workspace. */
 static const char *actor_did(const struct collection *c)
 {
-	if (!c->actor || c->has_actors)
+	if (!c->actor.text || c->has_actors)
 		return "did:helm:workspace";
-	return text_starts(c->actor, "did:") ? c->actor
-					     : arena_printf(c->a, "did:helm:%s", safe_name(c->a, c->actor));
+	return text_starts(c->actor.text, "did:")
+		? c->actor.text
+		: arena_printf(c->a, "did:helm:%s", safe_name(c->a, c->actor.text));
 }
 
 /* What was asked for, as the exporter stated it. */
@@ -728,10 +745,11 @@ static const char *intent_id(const struct collection *c)
 /* The hash of nothing when no receipt names a policy: the member is required. */
 static const char *policy_hash(const struct collection *c)
 {
-	if (!c->policy_hash)
+	if (!c->policy_hash.text)
 		return sha256_prefixed(c->a, "", 0);
-	return text_starts(c->policy_hash, "sha256:") ? c->policy_hash
-						      : arena_printf(c->a, "sha256:%s", c->policy_hash);
+	return text_starts(c->policy_hash.text, "sha256:")
+		? c->policy_hash.text
+		: arena_printf(c->a, "sha256:%s", c->policy_hash.text);
 }
 
 static void set_about(struct collection *c)
@@ -739,8 +757,8 @@ static void set_about(struct collection *c)
 	struct pack_about *about = &c->x->about;
 
 	*about = (struct pack_about){ actor_did(c), intent_id(c), policy_hash(c),
-		c->newest ? stamp_canonical(c->a, c->newest, strlen(c->newest), true)
-			  : "1970-01-01T00:00:00Z" };
+		c->newest.text ? stamp_canonical(c->a, c->newest.text, strlen(c->newest.text), true)
+			       : "1970-01-01T00:00:00Z" };
 	if (!about->created_at)
 		about->created_at = text_time_z(c->a, c->newest_us);
 	for (size_t i = 0; i < c->x->n; i++)

@@ -7,8 +7,8 @@ ws=$scratch/ws state=$scratch/ws/.helm
 helm init --path "$ws" >/dev/null
 cd "$ws" || exit 1
 keys=$scratch/home/.helm/keys
-# 3,000 receipts, two seconds apart, in files of about 1,000.
-"$store" "$state" "$keys" 3000 0 1000000 1700000000000000 1000000 || exit 1
+# 3,000 receipts, one and a half seconds apart, in files of about 1,000.
+"$store" "$state" "$keys" 3000 0 1000000 1700000000000000 1500000 || exit 1
 day=2023-11-16 # behind all of them
 hour=2023-11-14T23:00:00Z # behind the first file
 restart() { rm -rf "$ws" "$scratch/archive" "$scratch/home/.helm/trees"; cp -a "$scratch/whole" "$ws"; cd "$ws" || exit 1; }

@@ -505,6 +505,24 @@ static void lines_verify(void **state)
 		}
 }
 
+/* What is remembered of each receipt that is chosen is one bit. */
+static void lines_are_not_held(void **state)
+{
+	(void)state;
+	const struct store_plan more = { .receipts = 6000, .start_us = 1767225600000000, .step_us = 1000000 };
+	struct fixture f;
+	struct evidence x;
+
+	begin(&f);
+	assert_int_equal(store_fill(sys_real(), f.t.fd, f.key, &more, &f.e), OK);
+	AUTO(arena_done) struct arena own = { .limit_bytes = 150000 };
+	const struct evidence_choice all = { .singles = 5 };
+	assert_int_equal(evidence_collect(sys_real(), &own, f.t.fd, &all, &x, &f.e), OK);
+	assert_true(x.receipts > 6600);
+	evidence_close(&x);
+	end(&f);
+}
+
 /* An item with its content in memory, so that it can be changed. */
 static struct pack_item *take(struct fixture *f, struct evidence *x, const char *start)
 {
@@ -662,6 +680,7 @@ int main(void)
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(pieces_change_nothing),
 		cmocka_unit_test(lines_verify),
+		cmocka_unit_test(lines_are_not_held),
 		cmocka_unit_test(lines_dishonest),
 		cmocka_unit_test(changed_meanwhile),
 		cmocka_unit_test(verified_before),
