@@ -277,7 +277,7 @@ static _Noreturn void be_nurse(struct inside *in)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* no call looks into this memory */
 	news.report = in->report;
 	tell(in, &news);
-	for (; is_locked;) {
+	while (is_locked) {
 		bool is_wanted = await(in);
 		reap_calls(in);
 		if (is_wanted)

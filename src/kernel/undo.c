@@ -465,7 +465,7 @@ static int save(struct saving *u, enum how how, int64_t limit_ms, const char **r
 	struct checkpoint_store store;
 	struct checkpoint_result made;
 	bool exists = u->path_count && keep_existing(u), is_proof = how != BEST_EFFORT;
-	struct checkpoint_request want = { .label = "undo",
+	struct checkpoint_request want = { .label = CHECKPOINT_UNDO,
 		.is_dry_run = how == ONLY_LOOK,
 		.task_id = u->q->what.task_id,
 		.paths = u->path_count ? u->paths : NULL,

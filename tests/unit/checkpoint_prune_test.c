@@ -93,6 +93,28 @@ static void packs_are_looked_at_again(void **state)
 		fail_msg("%s", json_text(json_at(found.damaged, 0)));
 }
 
+/* A day of checkpoints that Helm makes by itself does not push out the one that a person made in the morning. */
+static void automatic_ones_are_counted_apart(void **state)
+{
+	struct checkpoint_request undo = { .label = CHECKPOINT_UNDO },
+				  run = { .label = "x", .task_id = "run-1" };
+
+	(void)state;
+	make_versions(2);
+	for (int i = 2; i < 6; i++) {
+		scratch_put(&t, "v", version(i));
+		ok(checkpoint_create(&st, i % 2 ? &undo : &run, &made, &e));
+		f.clock_us += DAY;
+	}
+	const char *mine = id_at(1);
+	struct checkpoint_policy p = policy(1, 0);
+	prune(&p, NULL, false);
+	assert_int_equal(gone.prune->n, 4);
+	assert_int_equal(gone.keep->n, 2);
+	assert_string_equal(json_get_text(json_at(gone.keep, 0), "checkpoint_id", ""), mine);
+	assert_string_equal(json_get_text(json_at(gone.keep, 1), "label", ""), CHECKPOINT_UNDO);
+}
+
 /* An empty file takes no byte of its pack, and needs it all the same. */
 static void an_empty_file_is_kept(void **state)
 {
@@ -465,6 +487,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_whole_copy_is_kept, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(unreadable_packs_go, setup_clock, teardown),
 		cmocka_unit_test_setup_teardown(nothing_there, setup_clock, teardown),
+		cmocka_unit_test_setup_teardown(automatic_ones_are_counted_apart, setup_clock, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,7 @@ int checkpoint_list(struct checkpoint_store *st, struct json **ret_array, struct
  * several fit that do not hold the same.  What a restore saved before it replaced anything (label
  * CHECKPOINT_SAFETY) is found by its whole id only: it holds what somebody wanted to get rid of. */
 #define CHECKPOINT_SAFETY "pre-restore"
+#define CHECKPOINT_UNDO "undo" /* before a call that destroys something */
 int checkpoint_find(struct checkpoint_store *st, const char *id, struct json **ret_record, struct err *e);
 
 /* What a checkpoint holds against what is on disk. */

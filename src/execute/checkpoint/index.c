@@ -198,6 +198,12 @@ bool checkpoint_is_safety(const struct json *record)
 	return text_eq(json_get_text(record, "label", ""), CHECKPOINT_SAFETY);
 }
 
+bool checkpoint_is_automatic(const struct json *record)
+{
+	return checkpoint_is_safety(record) || text_eq(json_get_text(record, "label", ""), CHECKPOINT_UNDO) ||
+		json_get_text(record, "task_id", "")[0];
+}
+
 static int unknown(const char *id, struct err *e)
 {
 	return err_set(e, E_MISSING, "CHECKPOINT_UNKNOWN",

@@ -94,6 +94,8 @@ int checkpoint_lock(
 bool checkpoint_label_ok(const char *label);
 bool checkpoint_id_ok(const char *id); /* safe as the name of a directory */
 bool checkpoint_is_safety(const struct json *record);
+/* Made by Helm before something was lost, not because a person wanted it. */
+bool checkpoint_is_automatic(const struct json *record);
 struct json *checkpoint_newest(const struct json *array); /* that is no safety copy; or NULL */
 int checkpoint_pick(const struct json *array, const char *id, struct json **ret_record, struct err *e);
 int checkpoint_save_index(struct checkpoint_store *st, const struct json *array, struct err *e);

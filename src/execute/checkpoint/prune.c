@@ -122,6 +122,17 @@ static int measure(struct pruner *p, uint64_t *ret, struct err *e)
 	return OK;
 }
 
+/* Those that Helm makes by itself are counted apart: a day of them must not push out what a person has saved. */
+static void keep_recent(struct pruner *p)
+{
+	int64_t n[2] = { 0, 0 };
+
+	for (size_t i = p->n; i-- > 0;) {
+		struct candidate *c = p->by_age[i];
+		c->is_recent = ++n[checkpoint_is_automatic(c->record)] <= p->policy->keep_recent;
+	}
+}
+
 /* Also decides what goes for size. */
 static int judge_all(struct pruner *p, struct err *e)
 {
@@ -136,8 +147,7 @@ static int judge_all(struct pruner *p, struct err *e)
 	}
 	if (p->n)
 		qsort(p->by_age, p->n, sizeof(struct candidate *), by_created);
-	for (size_t i = 0; i < p->n; i++)
-		p->by_age[i]->is_recent = (int64_t)(p->n - i) <= p->policy->keep_recent;
+	keep_recent(p);
 	if (measure(p, &p->res.total_bytes, e))
 		return e->rc;
 	if (p->policy->max_total_mb < 0)
