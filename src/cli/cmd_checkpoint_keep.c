@@ -183,7 +183,6 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	AUTO(checkpoint_close) struct checkpoint_store st = { .dir_fd = -1 };
 	struct checkpoint_policy p;
 	struct checkpoint_pruned gone;
-	struct json *referenced;
 
 	if (checkpoint_cli_open(r, &st, e) || checkpoint_policy(&st, &p, e))
 		return e->rc;
@@ -196,9 +195,7 @@ int cmd_checkpoint_prune(struct cli *r, struct err *e)
 	/* What was pinned, or what a task names, goes only by a person's hand. */
 	if (opt_flag(r, "apply") && !(p.protect_pinned && p.protect_referenced) && person_is_there(r, e))
 		return e->rc;
-	/* What tasks refer to is read from the ledgers each time: a kept list could be out of date. */
-	if (checkpoint_referenced(&st, &referenced, e) ||
-		checkpoint_prune(&st, &p, referenced, opt_flag(r, "apply"), &gone, e))
+	if (checkpoint_prune(&st, &p, NULL, opt_flag(r, "apply"), &gone, e))
 		return e->rc;
 	if (r->is_json)
 		out_json(r, prune_json(r, &p, &gone));

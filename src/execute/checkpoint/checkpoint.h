@@ -207,7 +207,7 @@ struct checkpoint_pruned {
 	struct json *leftovers; /* names of what crashes left behind */
 };
 /* Say, and with `apply` do, what the policy asks for; then remove objects nothing needs and leftovers of
- * crashes. `referenced` holds the ids that tasks name. */
+ * crashes. `referenced` holds the ids that tasks name; NULL: as the ledgers say. */
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e);
 

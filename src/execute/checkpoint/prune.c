@@ -122,15 +122,25 @@ static int measure(struct pruner *p, uint64_t *ret, struct err *e)
 	return OK;
 }
 
-/* Those that Helm makes by itself are counted apart: a day of them must not push out what a person has saved. */
+/* Calls that run right now: each relies on a checkpoint that no row names yet. */
+enum { CALLS_AT_ONCE = 16 };
+
+/* Those that Helm makes by itself are counted apart: a day of them must not push out what a person has saved.  And the last ones of them
+ * stay, in the order they were made and whatever the clock says: what is being destroyed right now must come back. */
 static void keep_recent(struct pruner *p)
 {
 	int64_t n[2] = { 0, 0 };
+	size_t calls = 0;
 
 	for (size_t i = p->n; i-- > 0;) {
 		struct candidate *c = p->by_age[i];
 		c->is_recent = ++n[checkpoint_is_automatic(c->record)] <= p->policy->keep_recent;
 	}
+	for (size_t i = p->n; i-- > 0 && calls < CALLS_AT_ONCE;)
+		if (checkpoint_is_automatic(p->v[i].record) && !checkpoint_is_safety(p->v[i].record)) {
+			p->v[i].is_recent = true;
+			calls++;
+		}
 }
 
 /* Also decides what goes for size. */
@@ -445,17 +455,23 @@ static int carry_out(struct pruner *p, struct err *e)
 	return OK;
 }
 
-/* Without `apply` it takes no lock and changes nothing. */
+/* Without `apply` it takes no lock and changes nothing.  With it, what tasks name is read under the lock: before, one more could be made
+ * and named. */
 int checkpoint_prune(struct checkpoint_store *st, const struct checkpoint_policy *policy,
 	const struct json *referenced, bool apply, struct checkpoint_pruned *ret, struct err *e)
 {
 	AUTO(arena_done) struct arena a = { 0 };
 	AUTO(close_fd) int lock = -1;
 	struct pruner p = { .st = st, .policy = policy, .referenced = referenced, .a = &a };
+	struct json *named = NULL;
 
 	p.res.leftovers = json_new(st->a, JSON_ARRAY);
 	if (apply && st->dir_fd >= 0 && checkpoint_lock(st, 0, &lock, e))
 		return e->rc;
+	if (!referenced && checkpoint_referenced(st, &named, e))
+		return e->rc;
+	if (named)
+		p.referenced = named;
 	if (checkpoint_list(st, &p.array, e) || judge_all(&p, e))
 		return e->rc;
 	report(&p);
