@@ -270,7 +270,7 @@ static bool judge_outside(
 	q->answer.can_ask = false;
 	if (q->at_least.action < ACTION_ASK) {
 		q->at_least.action = ACTION_ASK;
-		q->at_least.rule = "risk.leaves_walls";
+		q->at_least.rule = LEAVES_WALLS;
 		q->at_least.text = "it leaves the walls of this session";
 		q->at_least.effect = why->effect;
 	}
@@ -402,14 +402,14 @@ static struct json *offered(struct arena *a, struct json *row, const struct hook
 	return row;
 }
 
-/* The directory that the person started the client in: its own, which it keeps while its shells go elsewhere.  A supervised session is
- * judged by its supervisor, which stands there itself. */
+/* The directory that the person started the client in: its own, which it keeps while its shells go elsewhere.  A supervised session knows
+ * it; its supervisor may stand elsewhere. */
 static const char *started_in(struct kernel *k, struct arena *a)
 {
 	struct caller caller;
 
 	if (k->session)
-		return NULL;
+		return k->session->started;
 	person_caller(k->sys, 0, &caller);
 	return person_caller_place(k->sys, a, &caller);
 }

@@ -15,8 +15,12 @@
 
 struct person;
 /* A call that reached us from inside a supervised session (agent/agent.h). */
+#define LEAVES_WALLS \
+	"risk.leaves_walls" /* rule: what is asked about a call that a session's walls do not let through */
+
 struct kernel_session {
 	const char *task_id; /* of the session */
+	const char *started; /* the directory that the person started it in */
 	const char *profile; /* by which its calls are judged; NULL: the workspace's */
 	const char *walls; /* the profile whose walls stand around it */
 	int64_t caller_pid; /* the process that calls */

@@ -32,7 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 6, RECENT_CALLS = 2000, TRUST_LIMIT = 1 << 20 };
+enum { MAX_ANCESTORS = 64, MAX_WRAPPERS = 6, TRUST_LIMIT = 1 << 20 };
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -126,7 +126,11 @@ const char *person_caller_place(struct sys *s, struct arena *a, const struct cal
 /* ---- those who have called a hook here ---- */
 
 struct callers {
-	struct json *rows;
+	struct arena *a;
+	struct caller_id {
+		int64_t pid, start_ticks;
+	} * v; /* each once or more, the newest first */
+	size_t n, cap;
 	int64_t boot_us; /* when this machine started: start times of processes count from there */
 	int64_t session; /* ours */
 	int64_t first_start; /* of the oldest caller since then that may be of our login session; 0: there is none */
@@ -144,34 +148,50 @@ static int64_t boot_time(struct sys *s)
 	return up > 0 ? s->now_us(s) - (int64_t)(up * 1e6) : 0;
 }
 
-/* Ledger rows that cannot be read are an error, and so a refusal. */
+/* Clocks are set meanwhile; what is a day older than the start of the machine was not written since. */
+#define SET_BACK_US (INT64_C(86400) * 1000000)
+
+static int note_caller(void *arg, struct json *row)
+{
+	struct callers *c = arg;
+	const struct caller_id id = { json_get_int(row, "client_pid", 0),
+		json_get_int(row, "client_start", 0) };
+	int64_t us = 0, session = json_get_int(row, "client_audit", -1);
+	const char *at = json_get_text(row, "at", "");
+	bool has_time = text_parse_time(at, strlen(at), &us);
+	bool is_elsewhere = c->session >= 0 && session >= 0 && session != c->session;
+
+	if (has_time && us < c->boot_us - SET_BACK_US)
+		return 1;
+	if (c->n == c->cap) {
+		size_t cap = c->cap ? 2 * c->cap : 64;
+		c->v = arena_grow(c->a, c->v, c->cap * sizeof(*c->v), cap * sizeof(*c->v));
+		c->cap = cap;
+	}
+	if (!c->n || c->v[c->n - 1].pid != id.pid || c->v[c->n - 1].start_ticks != id.start_ticks)
+		c->v[c->n++] = id;
+	if (id.start_ticks && !(has_time && us < c->boot_us) && !is_elsewhere &&
+		(!c->first_start || id.start_ticks < c->first_start))
+		c->first_start = id.start_ticks;
+	return 0;
+}
+
+/* All since the machine was started: were it the last ones only, whoever makes enough calls would be forgotten.  Ledger rows that cannot
+ * be read are an error, and so a refusal. */
 static int find_callers(
 	struct sys *s, struct arena *a, const struct workspace *ws, struct callers *ret, struct err *e)
 {
-	*ret = (struct callers){ json_new(a, JSON_ARRAY), boot_time(s), audit_session(s, getpid()), 0 };
-	int rc = ws && ws->state_fd >= 0
-		? rows_tail(s, a, ws->state_fd, TOOL_CALLS, RECENT_CALLS, &ret->rows, e)
+	*ret = (struct callers){ .a = a, .boot_us = boot_time(s), .session = audit_session(s, getpid()) };
+	return ws && ws->state_fd >= 0
+		? rows_back(s, NULL, ws->state_fd, TOOL_CALLS, 0, NULL, note_caller, ret, e)
 		: OK;
-	if (rc)
-		return rc;
-	json_each (row, ret->rows) {
-		int64_t start = json_get_int(row, "client_start", 0), us,
-			session = json_get_int(row, "client_audit", -1);
-		const char *at = json_get_text(row, "at", "");
-		bool is_before = text_parse_time(at, strlen(at), &us) && us < ret->boot_us;
-		bool is_elsewhere = ret->session >= 0 && session >= 0 && session != ret->session;
-		if (start && !is_before && !is_elsewhere && (!ret->first_start || start < ret->first_start))
-			ret->first_start = start;
-	}
-	return OK;
 }
 
 /* By pid and start time, so that a later process with the same pid is not taken for it. */
 static bool has_called(const struct callers *c, const struct proc_info *p)
 {
-	for (uint32_t i = c->rows->n; i-- > 0;)
-		if (json_get_int(c->rows->items[i], "client_pid", 0) == p->pid &&
-			json_get_int(c->rows->items[i], "client_start", 0) == p->start_ticks)
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].pid == p->pid && c->v[i].start_ticks == p->start_ticks)
 			return true;
 	return false;
 }

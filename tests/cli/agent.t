@@ -455,6 +455,23 @@ SH
   ok "nor is one that was changed at all" changed same <<SH
 git push origin master; touch $project/ran
 SH
+  fetches() { # what the wider profile would not even ask about
+    echo 'curl -s http://example.invalid/x' >dep.sh
+    redeems fetches 'sh dep.sh' <<SH
+echo 'curl -s http://example.invalid/other; : >$project/ran' >dep.sh
+SH
+    said 'redeemed 24' 'has changed since it was permitted; propose it again' && [ ! -e ran ]
+  }
+  ok "also where nobody would be asked about what it has become" fetches
+  replaced() {
+    echo 'curl -s http://example.invalid/x' >dep.sh
+    redeems replaced './dep.sh' <<SH
+cp /bin/echo dep.sh
+SH
+    said 'redeemed 24' 'has changed since it was permitted; propose it again'
+  }
+  chmod +x dep.sh 2>/dev/null
+  ok "nor is what nobody can read any more" replaced
   unchanged() {
     echo 'git push origin master' >dep.sh
     redeems unchanged 'sh dep.sh' </dev/null
@@ -522,6 +539,26 @@ client_killed() {
 }
 ok "with its client killed the rest ends, and the record says how" client_killed
 ok "an unknown session is said to be one" says 1 "no session is called" helm agent report no-such-session
+
+# ---- judged where it works, wherever its supervisor stands ----
+client destroys <<'SH'
+mkdir -p junk && echo x >junk/f
+ask d1 'rm -rf junk' >answered.new
+mv answered.new answered
+SH
+undoes() { # undoes WORD...: helm agent WORD... from another directory; what the call would lose is saved
+  rm -f answered
+  ( cd / && helm agent --profile workspace_edit "$@" --cwd "$project" "$scratch/destroys" ) >"$scratch/said" 2>&1
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25; do
+    [ -e answered ] && break
+    sleep 0.2
+  done
+  grep -q 'it can be undone' answered && return 0
+  cat "$scratch/said" answered
+  return 1
+}
+ok "a session for another directory saves what its calls destroy there" undoes
+ok "and so does a detached one" undoes --detach
 
 # ---- detached ----
 client sits <<'SH'

@@ -69,6 +69,18 @@ rm -rf .git/modules
 ok "a submodule of a submodule" held .git/modules/a/modules/b/config \
   "cp -r .git m; mkdir -p .git/modules; cp -r m .git/modules/a; mkdir .git/modules/a/modules; mv m .git/modules/a/modules/b; $evil .git/modules/a/modules/b/config"
 rm -rf .git/modules
+mv .git/hooks "$scratch/hooks.away" 2>/dev/null
+many='i=0; while [ $i -lt 1200 ]; do'
+ok "behind many others the configuration is put back" unchanged .git/config "mkdir .git/hooks; $many : >.git/hooks/h\$i; i=\$((i+1)); done; $evil .git/config"
+rm -rf .git/hooks .git/hooks.held-by-helm*
+ok "and many hooks are held with their directory" held .git/hooks "mkdir .git/hooks; $many : >.git/hooks/h\$i; i=\$((i+1)); done"
+mv "$scratch/hooks.away" .git/hooks 2>/dev/null
+ok "so are many further work trees" held .git/worktrees "$many mkdir -p .git/worktrees/w\$i; i=\$((i+1)); done; $evil .git/worktrees/w7/config.worktree"
+ok "a repository inside the repository" held .git/ev "git init -q --bare .git/ev; printf '#!/bin/sh\ntouch pwned\n' >.git/ev/hooks/pre-receive"
+ok "also without a configuration, in the work tree" held bare.d/hooks/pre-receive "git init -q --bare b; rm b/config; mv b bare.d; touch bare.d/HEAD; echo x >bare.d/hooks/pre-receive"
+rm -rf bare.d
+ok "a tree that says it is a submodule of no module" held subm/.git "mkdir -p subm; echo 'gitdir: ../.git/info' >subm/.git"
+rm -rf subm
 ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
 rm -rf .git/worktrees
 todo=.git/rebase-merge/git-rebase-todo

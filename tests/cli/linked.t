@@ -40,6 +40,15 @@ both() { # the way there is hidden at the same time
 }
 ok "also when it takes the link away" both
 
+# A run in the repository itself can put a link in the place of what runs in its linked trees may write.
+through() {
+  mkdir -p "$scratch/elsewhere.d" && mv "$scratch/repo/.git/logs" "$scratch/logs.away" && ln -s "$scratch/elsewhere.d" "$scratch/repo/.git/logs"
+  run sh -c "echo x >'$scratch/elsewhere.d/made'" >"$scratch/.said" 2>&1
+  rm "$scratch/repo/.git/logs" && mv "$scratch/logs.away" "$scratch/repo/.git/logs"
+  [ ! -e "$scratch/elsewhere.d/made" ]
+}
+ok "a link in the place of its logs opens nothing" through
+
 # ---- links of one side ----
 git init -q "$scratch/victim" && mkdir -p "$scratch/victim/.git/worktrees/w" "$scratch/forged"
 echo ../.. >"$scratch/victim/.git/worktrees/w/commondir"

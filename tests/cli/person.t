@@ -29,6 +29,16 @@ done
 HELM_ENV=
 ok "not below a process that has called a hook here" says 25 "agent client" terminal --inside APPROVE -- helm approval approve "$id"
 ok "not at a terminal that one has made since, having left its parents" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
+cp .helm/tool-calls.jsonl "$scratch/calls.whole"
+python3 - .helm/tool-calls.jsonl <<'PY'
+import json, sys
+row = json.loads(open(sys.argv[1]).read().splitlines()[-1])
+row.update(client_pid=4194303, client_start=row.get("client_start", 0) + 10**9)
+with open(sys.argv[1], "a") as f:
+    f.write((json.dumps(row, separators=(",", ":")) + "\n") * 3000)
+PY
+ok "nor when another one has called a thousand times since" says 25 "could be the agent's" terminal --forge APPROVE -- helm approval approve "$id"
+cp "$scratch/calls.whole" .helm/tool-calls.jsonl
 # What cannot be read answers nothing: not who has called here, not which keys count, not what is frozen.
 mv .helm/tool-calls.jsonl "$scratch/calls" && mkdir .helm/tool-calls.jsonl
 ok "not when it cannot be known who has called" says 1 "tool-calls.jsonl" terminal APPROVE -- helm approval approve "$id"

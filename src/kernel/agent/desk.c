@@ -92,6 +92,7 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 	const struct client *c = clients_find(json_get_text(line, "client", ""));
 	const bool is_before = !text_eq(json_get_text(line, "verb", ""), "post-tool");
 	struct kernel_session session = { .task_id = s->task_id,
+		.started = s->started,
 		.profile = s->chosen,
 		.walls = s->profile,
 		.caller_pid = pid,

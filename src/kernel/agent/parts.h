@@ -37,6 +37,7 @@ struct session {
 	bool is_cut_off;
 	int desk; /* ours; the clerk's once there is one */
 	int stop; /* an eventfd that ends the clerk */
+	const char *started; /* the directory it was started for */
 	int64_t started_us;
 	pthread_t clerk; /* takes the calls; workers answer them */
 	bool has_clerk;

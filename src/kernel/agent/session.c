@@ -182,6 +182,7 @@ int agent_run(struct kernel *k, struct arena *a, const struct agent_spec *spec, 
 		.alone = spec->alone,
 		.client = c ? c->name : path_base(spec->client),
 		.chosen = spec->profile,
+		.started = spec->cwd,
 		.shell = shell_of_person(k->sys),
 		.desk = -1,
 		.stop = -1 };

@@ -25,7 +25,9 @@
 #define HELD ".held-by-helm"
 enum {
 	KEPT_BYTES = 256 << 10,
-	ARMED_MAX = 1000,
+	/* A directory with more than that, or below all of them, is taken as one thing: nobody can hide a file behind many others. */
+	DIR_MAX = 500,
+	WALKED_MAX = 20000,
 	MODULE_DEPTH = 8,
 	BELOW = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS
 };
@@ -94,7 +96,7 @@ struct search {
 	bool keeps; /* the text, too */
 	enum armed_kind kind; /* of what is added now */
 	struct armed_file *list;
-	size_t n;
+	size_t n, in_dir; /* in_dir: of the directory that is walked */
 };
 
 /* Where a link leads; NULL when that cannot be read, or is longer than any path. */
@@ -111,7 +113,7 @@ static void add_file(struct search *x, const char *path, const struct stat *st)
 {
 	struct task *t = x->t;
 
-	if (x->n >= ARMED_MAX || find(x->list, x->root, path))
+	if (find(x->list, x->root, path))
 		return;
 	struct armed_file *f = arena_zalloc(t->a, 1, sizeof(*f));
 	*f = (struct armed_file){
@@ -134,9 +136,36 @@ static int add_below(
 
 	(void)parent;
 	(void)e;
-	if (!S_ISDIR(st->st_mode) && !text_ends(name, ".sample") && !strstr(name, HELD))
-		add_file(x, arena_printf(x->t->a, "%s/%s", x->dir, rel), st);
-	return x->n >= ARMED_MAX ? E_LIMIT : 0;
+	if (S_ISDIR(st->st_mode) || text_ends(name, ".sample") || strstr(name, HELD))
+		return 0;
+	if (++x->in_dir > DIR_MAX || x->n >= WALKED_MAX)
+		return E_LIMIT;
+	add_file(x, arena_printf(x->t->a, "%s/%s", x->dir, rel), st);
+	return 0;
+}
+
+/* The directory itself, in the place of what is in it. */
+static void add_whole(struct search *x, const char *dir)
+{
+	struct stat st;
+
+	x->kind = ARMED_WHOLE;
+	if (x->t->k->sys->stat(x->t->k->sys, x->root_fd, dir, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		add_file(x, dir, &st);
+}
+
+static void add_directory(struct search *x, const char *dir)
+{
+	struct armed_file *list = x->list;
+	size_t n = x->n;
+
+	x->dir = dir;
+	x->in_dir = 0;
+	if (file_walk(x->t->k->sys, x->root_fd, dir, add_below, x, NULL) != E_LIMIT)
+		return;
+	x->list = list;
+	x->n = n;
+	add_whole(x, dir);
 }
 
 /* The first part of `path` that is a link stands for all behind it. */
@@ -155,8 +184,7 @@ static void add_path(struct search *x, const char *path)
 			return;
 		}
 		if (!end || !end[1]) {
-			x->dir = part;
-			(void)file_walk(s, x->root_fd, part, add_below, x, NULL);
+			add_directory(x, part);
 			return;
 		}
 	}
@@ -200,6 +228,31 @@ static void add_further(struct search *x, const char *dir)
 	}
 }
 
+/* Directories that git itself makes in a repository.  Any other could be a repository of its own, with hooks and settings that nobody
+ * looks at. */
+static void add_strange(struct search *x, const char *dir)
+{
+	static const char *const known[] = { "objects", "refs", "logs", "info", "hooks", "branches",
+		"remotes", "modules", "worktrees", "rr-cache", "rebase-merge", "rebase-apply", "sequencer",
+		"lfs", "NOTES_MERGE_WORKTREE", "fsmonitor--daemon" };
+	struct sys *s = x->t->k->sys;
+	char **names = NULL;
+	size_t n = 0;
+	struct stat st;
+
+	if (file_list(s, x->t->a, x->root_fd, dir, &names, &n, NULL))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		bool is_known = strstr(names[i], HELD) != NULL;
+		for (size_t k = 0; k < ARRAY_SIZE(known) && !is_known; k++)
+			is_known = text_eq(names[i], known[k]);
+		const char *path = arena_printf(x->t->a, "%s/%s", dir, names[i]);
+		if (!is_known && s->stat(s, x->root_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISDIR(st.st_mode))
+			add_whole(x, path);
+	}
+}
+
 /* `dir`: a repository's own directory, ".git" or that of a submodule. */
 static void add_repository(struct search *x, const char *dir)
 {
@@ -216,9 +269,12 @@ static void add_repository(struct search *x, const char *dir)
 		if (x->kind == ARMED_CONFIG)
 			add_included(x, path);
 	}
+	add_strange(x, dir);
 	if (file_list(x->t->k->sys, a, x->root_fd, arena_printf(a, "%s/worktrees", dir), &names, &n, NULL))
 		n = 0;
-	for (size_t i = 0; i < n; i++)
+	if (n > DIR_MAX || (n && x->n >= WALKED_MAX))
+		add_whole(x, arena_printf(a, "%s/worktrees", dir));
+	for (size_t i = 0; i < n && n <= DIR_MAX; i++)
 		add_further(x, arena_printf(a, "%s/worktrees/%s", dir, names[i]));
 	x->kind = ARMED_WHOLE;
 }
@@ -231,9 +287,13 @@ static void add_modules(struct search *x, const char *dir, int depth)
 	char **names = NULL;
 	size_t n = 0;
 
-	if (depth > MODULE_DEPTH || file_list(s, a, x->root_fd, dir, &names, &n, NULL))
+	if (file_list(s, a, x->root_fd, dir, &names, &n, NULL) || !n)
 		return;
-	for (size_t i = 0; i < n && x->n < ARMED_MAX; i++) {
+	if (depth > MODULE_DEPTH || n > DIR_MAX || x->n >= WALKED_MAX) {
+		add_whole(x, dir);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
 		const char *one = arena_printf(a, "%s/%s", dir, names[i]);
 		struct stat st;
 		if (s->stat(s, x->root_fd, one, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))
@@ -353,9 +413,10 @@ static const char *rename_away(struct task *t, int dir, const char *name)
 		if (s->rename(s, dir, name, dir, to, RENAME_NOREPLACE) == 0)
 			return to;
 		if (errno != EEXIST)
-			break;
+			return NULL;
 	}
-	return NULL;
+	const char *to = arena_printf(t->a, "%s" HELD "-%llx", name, (unsigned long long)s->mono_us(s));
+	return s->rename(s, dir, name, dir, to, RENAME_NOREPLACE) == 0 ? to : NULL;
 }
 
 static bool is_kept(const struct armed_file *old)
@@ -544,11 +605,12 @@ static void look_at_repository(struct task *t, const char *rel)
 			look_at(t, root_fd, f, NULL);
 }
 
-/* git takes a directory for a repository when these are in it, whatever its name. */
+/* git takes a directory for a repository when these are in it, whatever its name; a configuration is not needed. */
 static bool is_repository(struct task *t, int dir)
 {
-	return file_exists(t->k->sys, dir, "HEAD") && file_exists(t->k->sys, dir, "config") &&
-		file_is_dir(t->k->sys, dir, "objects") && file_is_dir(t->k->sys, dir, "refs");
+	return file_exists(t->k->sys, dir, "HEAD") &&
+		(file_exists(t->k->sys, dir, "commondir") ||
+			(file_is_dir(t->k->sys, dir, "objects") && file_is_dir(t->k->sys, dir, "refs")));
 }
 
 /* A file ".git" leads to a repository elsewhere.  Those of submodules and further work trees lie in the root's own, which is looked at;
@@ -566,7 +628,9 @@ static bool leads_elsewhere(struct task *t, int parent, const char *name, const 
 		strcspn((const char *)text.p + sizeof(word) - 1, "\n"));
 	if (*to != '/')
 		to = arena_printf(t->a, "%s/%.*s/%s", tree, slash ? (int)(slash - rel) : 0, rel, to);
-	return !path_is_below(path_clean(t->a, to), arena_printf(t->a, "%s/.git", tree));
+	to = path_clean(t->a, to);
+	return !path_is_below(to, arena_printf(t->a, "%s/.git/modules", tree)) &&
+		!path_is_below(to, arena_printf(t->a, "%s/.git/worktrees", tree));
 }
 
 /* A file that the run left, and that runs as its owner or group, loses that: others could use it. */
@@ -605,7 +669,8 @@ void armed_look(struct task *t, int parent, const char *name, const char *rel, c
 
 	if (is_dir && text_eq(name, ".git"))
 		look_at_repository(t, rel);
-	else if (!is_dir && is_newer(t, st) && (text_eq(name, "HEAD") || text_eq(name, "config")) &&
+	else if (!is_dir && is_newer(t, st) &&
+		(text_eq(name, "HEAD") || text_eq(name, "config") || text_eq(name, "commondir")) &&
 		strchr(rel, '/') && is_repository(t, parent))
 		look_at_repository(t, arena_strndup(t->a, rel, strlen(rel) - strlen(name) - 1));
 	if (is_dir && is_new_workspace(t, parent, name, rel, st))
@@ -705,6 +770,7 @@ int armed_hold(struct task *t, struct err *e)
 		.profile = session->profile,
 		.at = session->at,
 		.armed = session->armed,
+		.linked_own = session->linked_own,
 		.rules = session->rules,
 		.result = session->so_far };
 
@@ -713,6 +779,7 @@ int armed_hold(struct task *t, struct err *e)
 	(void)task_touched(&look);
 	armed_check(&look);
 	t->armed = session->armed;
+	t->linked_own = session->linked_own;
 	const char *what = look.left_behind ? say(&look) : NULL;
 	if (!what)
 		return OK;

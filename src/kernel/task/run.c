@@ -164,6 +164,12 @@ static void make_request(struct task *t)
 			.resume_after = arena_printf(a, " -- %s", task_preview(a, spec->argv, spec->argc)) },
 		.is_done_here = !is_remote(t),
 	};
+	/* What a person has permitted is compared with what it has become, whatever the wider profile thinks of it. */
+	if (spec->permitted_by) {
+		t->request.at_least.action = ACTION_ASK;
+		t->request.at_least.rule = LEAVES_WALLS;
+		t->request.at_least.text = "it leaves the walls of its session";
+	}
 }
 
 /* ---- where it can stop ---- */
@@ -461,13 +467,12 @@ static int put_end_rows(struct task *t, struct err *e)
 
 static int begin_session(struct task *t, struct running *r, struct err *e)
 {
-	const struct run_begun b = {
-		.desk = run_take_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
-	};
-
 	t->so_far = run_so_far(r);
 	if (!t->so_far)
 		return OK; /* it has ended, and its end says why */
+	const struct run_begun b = {
+		.desk = run_take_desk(r), .task_id = t->id, .tmp = t->tmpdir, .walls = &t->rules, .task = t
+	};
 	return t->spec->session->begin(t->spec->session->arg, &b, e);
 }
 

@@ -180,6 +180,19 @@ static bool is_beside(const struct task *t)
 		!path_is_below(t->at.work_tree, ws->root) && text_eq(t->at.work_tree, ws->tree);
 }
 
+/* The path without links, NULL when there is nothing. */
+static const char *real_path(const struct task *t, const char *path)
+{
+	struct sys *s = t->k->sys;
+	char real[PATH_MAX];
+	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_PATH, 0, 0);
+	ssize_t n = fd < 0
+		? -1
+		: s->readlink(s, AT_FDCWD, arena_printf(t->a, "/proc/self/fd/%d", fd), real, sizeof(real));
+
+	return n > 0 && n < (ssize_t)sizeof(real) ? arena_strndup(t->a, real, (size_t)n) : NULL;
+}
+
 /* Where git keeps the commits and branches of a work tree whose repository lies elsewhere, and its own things there.  Configuration, hooks
  * and whatever else the repository has stay closed. */
 static void add_linked(const struct task *t, struct json *list)
@@ -190,8 +203,10 @@ static void add_linked(const struct task *t, struct json *list)
 	if (!linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *path = arena_printf(t->a, "%s/%s", to.common, names[i]);
-		if (file_is_dir(t->k->sys, AT_FDCWD, path))
+		const char *path = arena_printf(t->a, "%s/%s", to.common, names[i]),
+			   *real = real_path(t, path);
+		/* A link in its place, which a run in the repository itself can make, would open where it leads. */
+		if (real && text_eq(real, path) && file_is_dir(t->k->sys, AT_FDCWD, path))
 			place_add(t->a, list, path);
 	}
 	place_add(t->a, list, to.own);
@@ -218,19 +233,6 @@ static const char *const *writable_paths(const struct task *t)
 	for (const char *const *p = t->spec->session ? t->spec->session->writable : NULL; p && *p; p++)
 		place_add(a, list, *p);
 	return place_list(a, list);
-}
-
-/* The path without links, NULL when there is nothing. */
-static const char *real_path(const struct task *t, const char *path)
-{
-	struct sys *s = t->k->sys;
-	char real[PATH_MAX];
-	AUTO(close_fd) int fd = s->open(s, AT_FDCWD, path, O_PATH, 0, 0);
-	ssize_t n = fd < 0
-		? -1
-		: s->readlink(s, AT_FDCWD, arena_printf(t->a, "/proc/self/fd/%d", fd), real, sizeof(real));
-
-	return n > 0 && n < (ssize_t)sizeof(real) ? arena_strndup(t->a, real, (size_t)n) : NULL;
 }
 
 /* What is there, lies where the run may write, and is not listed yet.  A mount lies on what a link leads to, and the
