@@ -308,9 +308,11 @@ static void many_keys_are_no_empty_pack(void **state)
 		assert_int_equal(x.receipts, 13 + 12);
 		assert_true(x.n < 12);
 	}
-	AUTO(evidence_close) struct evidence x;
-	assert_int_equal(evidence_collect(&f.f.sys, &f.a, f.dir.fd, &none, &x, &e), E_MISSING);
-	assert_string_equal(e.code, "PACK_EMPTY");
+	{
+		AUTO(evidence_close) struct evidence x;
+		assert_int_equal(evidence_collect(&f.f.sys, &f.a, f.dir.fd, &none, &x, &e), E_MISSING);
+		assert_string_equal(e.code, "PACK_EMPTY");
+	}
 	end(&f);
 }
 
