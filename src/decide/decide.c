@@ -36,10 +36,15 @@ struct judge {
  * the beginning is known is shown with an ellipsis behind it. */
 static const char *target_text(struct arena *a, const struct effect *e)
 {
-	if (!e || !e->target || !*e->target)
+	const char *name = e && e->target && *e->target ? e->target : NULL;
+
+	/* The name of a remote says nothing to whoever does not know what it stands for today. */
+	if (e && e->kind == FX_NETWORK && e->resolved)
+		return name ? arena_printf(a, "%s (%s)", name, e->resolved) : e->resolved;
+	if (!name)
 		return NULL;
-	bool is_open = e->certainty == PREFIXED && !strpbrk(e->target, "*?[…");
-	return is_open ? arena_printf(a, "%s…", e->target) : e->target;
+	bool is_open = e->certainty == PREFIXED && !strpbrk(name, "*?[…");
+	return is_open ? arena_printf(a, "%s…", name) : name;
 }
 
 /* Removes the words around a {target} that has no value, so that a sentence does not end in ": " or

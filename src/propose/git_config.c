@@ -4,6 +4,7 @@
  * the next `git status`.  Which settings those are stands in one place, beside the judgement of `git -c` (programs/git.c). */
 #include "base/json.h"
 #include "base/text.h"
+#include "propose/git.h"
 #include "propose/programs/programs.h"
 #include "propose/propose.h"
 
@@ -99,11 +100,10 @@ static bool runs_something(const char *key, const char *value)
 	return git_key_runs(key) && !is_switch(key, value);
 }
 
-struct json *propose_git_commands(struct arena *a, struct bytes text)
+void git_settings(struct arena *a, struct bytes text, git_setting_fn *fn, void *arg)
 {
 	const char *start = (const char *)text.p;
 	struct config c = { .a = a, .at = start, .end = start + text.n, .section = "" };
-	struct json *list = json_new(a, JSON_ARRAY);
 
 	while (c.at < c.end) {
 		skip_blanks(&c);
@@ -116,9 +116,7 @@ struct json *propose_git_commands(struct arena *a, struct bytes text)
 			if (c.at < c.end && *c.at == '=')
 				c.at++;
 			skip_blanks(&c);
-			const char *value = read_value(&c);
-			if (runs_something(key, value))
-				json_pushs(a, list, arena_printf(a, "%s=%s", key, value));
+			fn(arg, key, read_value(&c));
 		} else if (c.at < c.end && *c.at == '[') {
 			read_section(&c);
 		} else if (c.at < c.end && (*c.at == '#' || *c.at == ';')) {
@@ -128,5 +126,25 @@ struct json *propose_git_commands(struct arena *a, struct bytes text)
 			c.at += c.at < c.end;
 		}
 	}
-	return list;
+}
+
+struct commands {
+	struct arena *a;
+	struct json *list;
+};
+
+static void add_command(void *arg, const char *key, const char *value)
+{
+	struct commands *x = arg;
+
+	if (runs_something(key, value))
+		json_pushs(x->a, x->list, arena_printf(x->a, "%s=%s", key, value));
+}
+
+struct json *propose_git_commands(struct arena *a, struct bytes text)
+{
+	struct commands x = { a, json_new(a, JSON_ARRAY) };
+
+	git_settings(a, text, add_command, &x);
+	return x.list;
 }

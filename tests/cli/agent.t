@@ -373,7 +373,7 @@ SH
   session "$scratch/$1" >"$scratch/said" 2>&1 &
   job=$!
   while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
-  asked=$(helm approval list --json | grep -o 'approval-[0-9a-f]*' | tail -n 1)
+  asked=$(grep -o 'approval-[0-9a-f]*' "$scratch/said" | tail -n 1)
   helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1 || { cat "$scratch/err" "$scratch/said"; : >"$project/approved"; wait $job; return 1; }
   : >"$project/approved"
   wait $job
@@ -427,8 +427,9 @@ SH
   }
   ok "and so does a hook" by_hook
   below() {
+    git init -q sub
     redeems below 'git -C sub push' <<SH
-mkdir sub && git init -q sub && git -C sub config core.fsmonitor $project/evil
+git -C sub config core.fsmonitor $project/evil
 SH
     said 'redeemed 126' 'sub/.git/config (held' && [ ! -e ran ]
   }
@@ -440,6 +441,76 @@ assert one["status"] == "failed" and "sub/.git/config" in one["why"], one' &&
       helm agent report | grep -q 'sub/.git/config' && helm log check
   }
   ok "the report says that it was kept inside, and why" held_on_record
+  # The name of a remote is what the settings make of it: the answer holds for the address that it was given for.
+  git init -q --bare "$project/elsewhere"
+  elsewhere() { # elsewhere NAME COMMAND SETTING...: the settings that the session changes once it has its permit
+    name=$1 command=$2
+    shift 2
+    printf 'git config %s\n' "$@" | redeems "$name" "$command"
+    said 'redeemed 24' 'has changed since it was permitted; propose it again' || return 1
+    git -C elsewhere rev-parse -q --verify master && { echo "it went there"; return 1; }
+    git config --unset remote.origin.pushurl
+    git config remote.origin.url "far.example:$project/remote"
+  }
+  ok "a push does not go where its remote leads only since the person's yes" elsewhere url 'git push origin master' \
+    "remote.origin.url far.example:$project/elsewhere"
+  ok "nor to an address for pushes that was added" elsewhere pushurl 'git push origin master' "remote.origin.pushurl far.example:$project/elsewhere"
+  git config branch.master.remote origin
+  ok "nor to another remote" elsewhere other-remote 'git push' \
+    "remote.evil.url far.example:$project/elsewhere" "remote.evil.fetch +refs/heads/*:refs/remotes/evil/*" "branch.master.remote evil"
+  git config branch.master.remote origin
+  asked_then_moved() { # between the question and the answer, too
+    client moved <<SH
+ask moved-1 'git push origin master:moved' >&2; echo asked
+git config remote.origin.url far.example:$project/elsewhere
+while [ ! -e approved ]; do sleep 0.02; done
+ask moved-2 'git push origin master:moved'
+SH
+    rm -f "$scratch/said" "$project/approved"
+    session "$scratch/moved" >"$scratch/said" 2>&1 &
+    job=$!
+    while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
+    asked=$(grep -o 'approval-[0-9a-f]*' "$scratch/said" | tail -n 1)
+    helm approval show "$asked" >"$scratch/shown" 2>&1
+    helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1
+    : >"$project/approved"
+    wait $job
+    git config remote.origin.url "far.example:$project/remote"
+    grep -q "origin (far.example:$project/remote)" "$scratch/shown" || { cat "$scratch/shown"; return 1; }
+    ! grep -q updatedInput "$scratch/said" && return 0
+    cat "$scratch/said"
+    return 1
+  }
+  ok "the question names the address, and its answer holds for no other" asked_then_moved
+  # The directory it was permitted in, and nothing that was put in its place.
+  mkdir -p "$project/here" && git init -q -b master "$scratch/theirs" && git -C "$scratch/theirs" -c user.name=n -c user.email=n@example.com commit -q --allow-empty -m theirs
+  in_here() { # the client stands in it
+    {
+      cat <<SH
+cd $project/here
+ask "$1-1" 'git push origin master' >&2; echo asked
+while [ ! -e $project/approved ]; do sleep 0.02; done
+ask "$1-2" 'git push origin master' >$project/answer.json
+cd $project
+$2
+sh -c "\$(python3 -c 'import json; print(json.load(open("answer.json"))["hookSpecificOutput"]["updatedInput"]["command"])')"; echo "redeemed \$?"
+SH
+    } | client "$1"
+    rm -f "$scratch/said" "$project/approved"
+    session "$scratch/$1" >"$scratch/said" 2>&1 &
+    job=$!
+    while ! grep -q asked "$scratch/said" 2>/dev/null && kill -0 $job 2>/dev/null; do sleep 0.02; done
+    asked=$(grep -o 'approval-[0-9a-f]*' "$scratch/said" | tail -n 1)
+    helm approval approve "$asked" --key "$boss" >"$scratch/err" 2>&1
+    : >"$project/approved"
+    wait $job
+    rm -rf here && mkdir here
+    rm -rf moved
+  }
+  ok "a directory that stays what it was is entered" eval 'in_here stays : && said "redeemed 0"'
+  ok "a link in its place is not" eval 'in_here link "rmdir here; ln -s $scratch/theirs here" && said "redeemed 2[45]"'
+  ok "nor is another directory" eval 'in_here fresh "mkdir moved; mv here moved; mkdir here" && said "redeemed 25" "no longer the directory"'
+  ok "nor the same one, moved below another" eval 'in_here below2 "mkdir moved; mv here moved/here; ln -s moved/here here" && said "redeemed 2[45]"'
   # In both the command stays the same, and so does what it is asked about first.
   changed() { # changed NAME: standard input is the script that the session puts in the place of the one that was permitted
     cat >"$scratch/changed"

@@ -1,4 +1,4 @@
-/* decide_unknown_test.c — what a profile says about what nobody knows: programs, and scripts that were not read. */
+/* decide_unknown_test.c — what a profile says about what nobody knows: programs, scripts that were not read, and names that stand for an address. */
 #include "decide/decide.h"
 
 #include "base/text.h"
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 static struct arena a;
 static struct profiles profiles;
@@ -94,11 +95,41 @@ static void not_knowing_counts_where_nothing_is_allowed(void **state)
 	assert_int_equal(d.score_hundredths, 0);
 }
 
+/* The name of a remote is told with what it stands for. */
+static void a_remote_is_told_with_its_address(void **state)
+{
+	static const struct {
+		const char *target, *resolved, *text;
+	} cases[] = {
+		{ "origin", "https://x.example", "to origin (https://x.example)" },
+		{ NULL, "https://x.example", "to https://x.example" },
+		{ "", "https://x.example", "to https://x.example" },
+		{ "origin", NULL, "to origin" },
+		{ NULL, NULL, "to something that is not named" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct effect e = { .kind = FX_NETWORK,
+			.tag = "network.git_push",
+			.flags = FXF_MUTATING,
+			.program = "git",
+			.target = cases[i].target,
+			.resolved = cases[i].resolved };
+		struct proposal pr = { .readable = true, .effects = &e, .effect_count = 1 };
+		struct decide_context at = { .a = &a };
+		struct decision d;
+		decide(shipped, profiles_find(&profiles, "service_ops"), &pr, &at, &d);
+		assert_non_null(strstr(d.summary, cases[i].text));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_profile_may_ask_about_or_deny_unknown_programs),
 		cmocka_unit_test(a_profile_may_ask_about_what_was_not_read),
+		cmocka_unit_test(a_remote_is_told_with_its_address),
 		cmocka_unit_test(not_knowing_counts_where_nothing_is_allowed),
 	};
 	return cmocka_run_group_tests_name("decide_unknown", tests, begin, done);

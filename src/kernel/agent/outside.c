@@ -16,11 +16,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +45,7 @@ void permit_free(struct permit *p)
 	free(p->id);
 	free(p->command);
 	free(p->cwd);
+	free(p->real);
 	free(p->profile);
 	free(p->terms);
 	free(p);
@@ -64,6 +67,26 @@ static void drop_permits(struct session *s)
 	}
 }
 
+/* The directory as it is now: whoever is inside may put another one, or a link, in its place before the permit is used. */
+static void hold_place(struct session *s, struct permit *p)
+{
+	AUTO(close_fd) int fd = s->sys->open(s->sys, AT_FDCWD, p->cwd, O_PATH | O_DIRECTORY, 0, 0);
+	char link[32], real[PATH_MAX];
+	struct stat st;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n =
+		fd < 0 || fstat(fd, &st) ? -1 : s->sys->readlink(s->sys, AT_FDCWD, link, real, sizeof(real));
+	/* One that cannot be told is none that could be met again. */
+	if (n <= 0 || n >= (ssize_t)sizeof(real)) {
+		p->place = (struct held_place){ .real = "" };
+		return;
+	}
+	real[n] = '\0';
+	p->real = copy(real);
+	p->place = (struct held_place){ .real = p->real, .dev = st.st_dev, .ino = st.st_ino };
+}
+
 const char *permit_add(struct session *s, struct arena *a, const char *command, const struct hook_answer *how)
 {
 	struct permit *p = calloc(1, sizeof(*p));
@@ -79,6 +102,7 @@ const char *permit_add(struct session *s, struct arena *a, const char *command, 
 		.profile = copy(how->outside_profile),
 		.terms = copy(arena_strndup(a, terms.p, terms.n)),
 		.until_us = s->sys->mono_us(s->sys) + PERMIT_US };
+	hold_place(s, p);
 	pthread_mutex_lock(&s->lock);
 	drop_permits(s);
 	p->next = s->permits;
@@ -126,6 +150,7 @@ static int carry_out(struct session *s, const struct permit *p)
 		.mode = GUARD_ENFORCE,
 		.mode_source = "default",
 		.permitted_by = p->id,
+		.permitted_at = &p->place,
 		.left = s->task,
 		.cwd = p->cwd,
 		.is_terminal = isatty(1) && isatty(2) };

@@ -16,6 +16,8 @@ enum { AGENT_LINE = 64 << 10, AGENT_BYTES = 8 << 20, AGENT_THREADS = 64, AGENT_W
 struct permit {
 	struct permit *next;
 	char *id, *command, *cwd, *profile, *terms;
+	char *real; /* where cwd was without links; or NULL */
+	struct held_place place; /* and which directory */
 	int64_t until_us;
 };
 

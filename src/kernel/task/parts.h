@@ -29,6 +29,7 @@ struct task_program {
 	const char *sha256; /* or NULL */
 	const struct judged_file *files;
 	size_t file_count;
+	const struct held_place *place; /* where it was permitted; or NULL */
 };
 
 /* What went through the door, for the receipt. */
@@ -173,7 +174,7 @@ void task_tmp_give(struct sys *s, struct task_tmp *tmp);
 void task_find_program(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret);
 struct json *task_program_json(struct arena *a, const struct task_program *p); /* path, size, sha256 */
-/* Still the same files?  Says which one is not. */
+/* Still the same files, and are we in the same place?  Says what is not. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n);
 
 /* ---- heartbeat.c ---- */

@@ -11,7 +11,9 @@
 #include "kernel/task/parts.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Larger programs are known by size and times alone: a digest of each would cost more than the run. */
 enum { DIGEST_MAX = 2 << 20, CHUNK = 16 << 10 };
@@ -60,7 +62,7 @@ static bool digest_of(struct sys *s, const char *path, char hex[SHA256_HEX])
 void task_find_program(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret)
 {
-	struct task_program p = { .sys = k->sys };
+	struct task_program p = { .sys = k->sys, .place = spec->permitted_at };
 	char hex[SHA256_HEX];
 
 	p.path = look_up(k->sys, a, spec->argv[0], spec->cwd, &p.st);
@@ -88,6 +90,16 @@ static bool is_same(const struct stat *x, const struct stat *y)
 		x->st_ctim.tv_sec == y->st_ctim.tv_sec && x->st_ctim.tv_nsec == y->st_ctim.tv_nsec;
 }
 
+/* The directory we stand in, by its number and by its way down: one that was moved has other directories above it. */
+static bool is_there(struct sys *s, const struct held_place *at)
+{
+	char now[PATH_MAX];
+	struct stat st;
+
+	return getcwd(now, sizeof(now)) && text_eq(now, at->real) && s->stat(s, AT_FDCWD, ".", &st, 0) == 0 &&
+		st.st_dev == at->dev && st.st_ino == at->ino;
+}
+
 /* Called in the child, which shares helm's memory: it only reads and writes `why`. */
 bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 {
@@ -96,6 +108,11 @@ bool task_program_is_same(const struct task_program *p, char *why, size_t why_n)
 
 	if (p->path && (!is_program(p->sys, p->path, &now) || !is_same(&now, &p->st))) {
 		snprintf(why, why_n, "'%.120s' is no longer the program that was judged", p->path);
+		return false;
+	}
+	if (p->place && !is_there(p->sys, p->place)) {
+		snprintf(why, why_n, "'%.120s' is no longer the directory that it was permitted in",
+			p->place->real);
 		return false;
 	}
 	for (size_t i = 0; i < p->file_count; i++) {

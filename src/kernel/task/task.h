@@ -34,6 +34,13 @@ struct run_session {
 	void *arg;
 };
 
+/* One certain directory, whatever its name leads to later. */
+struct held_place {
+	const char *real; /* its path without links */
+	dev_t dev;
+	ino_t ino;
+};
+
 struct run_spec {
 	const char *profile;
 	const char *const *argv;
@@ -53,6 +60,8 @@ struct run_spec {
 	const char *
 		permitted_by; /* the decision on record that this carries out: answers a question, never a denial; or NULL */
 	const struct json *permitted_terms; /* and what that answer was about */
+	const struct held_place
+		*permitted_at; /* and where: another directory under that name is refused; or NULL */
 	/* The session that this is done for, outside of its walls; or NULL.  What it has armed since it began is held first, and then
 	 * nothing is run. */
 	const struct task *left;

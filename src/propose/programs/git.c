@@ -8,6 +8,8 @@
  * git also starts other programs: aliases with "!", core.pager and its like, bisect run, rebase --exec,
  * submodule foreach, filters and hooks. Whatever the call itself names as such a program is judged as a
  * command. */
+#include "base/file.h"
+#include "propose/git.h"
 #include "propose/programs/programs.h"
 
 #include <ctype.h>
@@ -286,12 +288,44 @@ HANDLER(git_tag)
 			0);
 }
 
+/* Does a variable, or an option that is not known, say which repository it is? */
+static bool is_lost(struct call *k)
+{
+	static const char *const names[] = { "GIT_DIR", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_GLOBAL",
+		"GIT_CONFIG_SYSTEM", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (walk_names_variable(k->w, names[i]))
+			return true;
+	return k->git_dir && k->git_dir->certainty != CERTAIN;
+}
+
+/* To or from a remote: its name is what the settings make of it at that moment, so where that leads belongs to what is asked. */
+static void fx_remote(struct call *k, enum tag t, const struct word *remote, unsigned flags)
+{
+	struct effect *e = fx(k, t, remote, flags);
+	struct arena *a = walk_arena(k->w);
+	const char *cwd = walk_cwd(k->w, k->c);
+
+	if (k->c->flags & (FXF_REMOTE_SIDE | FXF_INSIDE_CONTAINER) ||
+		(remote && remote->certainty != CERTAIN))
+		return;
+	if (is_lost(k)) {
+		e->resolved = "an address that is not known beforehand";
+		return;
+	}
+	if (cwd && k->git_dir)
+		cwd = path_clean(a, path_join(a, cwd, k->git_dir->text));
+	e->resolved = git_address(
+		a, walk_surroundings(k->w), cwd, remote ? remote->text : NULL, t == TAG_NETWORK_GIT_PUSH);
+}
+
 /* A force or a deletion can be said by an option, by "+" or by ":" in front of a branch. */
 HANDLER(git_push)
 {
 	struct parsed p;
 	unsigned flags = FXF_MUTATING | (has(k, "n dry-run") ? FXF_DRY_RUN : 0);
-	operands(k, "o=:push-option=,repo= :receive-pack=,exec=", &p);
+	operands(k, "o=:push-option= :repo= :receive-pack=,exec=", &p);
 	/* --mirror makes the other side equal to this one, which both forces and deletes. */
 	bool forces = has(k, "f force force-with-lease force-if-includes mirror");
 	bool deletes = has(k, "d delete prune mirror");
@@ -299,7 +333,8 @@ HANDLER(git_push)
 		forces |= word_starts(&p.operands[i], "+");
 		deletes |= word_starts(&p.operands[i], ":") && p.operands[i].text_n > 1;
 	}
-	fx(k, TAG_NETWORK_GIT_PUSH, p.operand_count ? &p.operands[0] : NULL, flags);
+	const struct word *to = p.operand_count ? &p.operands[0] : p.values[1];
+	fx_remote(k, TAG_NETWORK_GIT_PUSH, to, flags);
 	if (forces)
 		fx(k, TAG_GIT_PUSH_FORCE, p.operand_count ? &p.operands[p.operand_count - 1] : NULL, flags);
 	if (deletes)
@@ -328,7 +363,7 @@ HANDLER(git_network)
 		run_text(k, &line, 0, "git ext::");
 		fx(k, TAG_DYNAMIC_TEXT, url, 0);
 	}
-	fx(k, TAG_NETWORK_GIT, url, 0);
+	fx_remote(k, TAG_NETWORK_GIT, url, 0);
 }
 
 /* Written as a path: git looks for a repository there, and reads it. */
@@ -590,6 +625,11 @@ HANDLER(git)
 			fx(k, TAG_ENVIRONMENT_LOADER, s.word, 0);
 		if (item == 2 && s.word && word_starts(s.word, "--config-env"))
 			setting_by_variable(k, &s.value);
+		if (item == 2 && s.word && word_starts(s.word, "--git-dir")) {
+			struct word *dir = arena_alloc(a, sizeof(*dir));
+			*dir = s.value;
+			k->git_dir = dir;
+		}
 		/* A setting or --git-dir and its kin may lead git to another repository. */
 		k->is_elsewhere |= item == 1 || item == 2;
 	}

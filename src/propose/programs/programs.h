@@ -101,6 +101,7 @@ struct call {
 	size_t operand_count;
 	unsigned code_depth; /* texts of code inside each other that are being read */
 	unsigned link_depth; /* links followed to where this path leads */
+	const struct word *git_dir; /* git: the repository that it was told to use; or NULL */
 	bool is_elsewhere; /* git: told to work in another place than it stands in */
 };
 
