@@ -126,7 +126,7 @@ static void every_file_that_git_reads_counts(void **state)
 	assert_null(address("repo", "../config", true));
 }
 
-static void a_further_work_tree_has_the_settings_of_its_repository(void **state)
+static void linked_trees_have_their_repositorys_settings(void **state)
 {
 	(void)state;
 	scratch_put(&t, "repo/.git/config", ORIGIN);
@@ -155,8 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_address_is_that_of_the_settings, begin, done),
 		cmocka_unit_test_setup_teardown(every_file_that_git_reads_counts, begin, done),
-		cmocka_unit_test_setup_teardown(
-			a_further_work_tree_has_the_settings_of_its_repository, begin, done),
+		cmocka_unit_test_setup_teardown(linked_trees_have_their_repositorys_settings, begin, done),
 		cmocka_unit_test_setup_teardown(nothing_is_said_where_nothing_is_known, begin, done),
 	};
 	return cmocka_run_group_tests_name("git_address", tests, NULL, NULL);
