@@ -603,7 +603,8 @@ static int by_bytes(const void *x, const void *y)
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Names are sorted by bytes, so that every walk and every hash over a tree has one order. */
+/* Names are sorted by bytes, so that every walk and every hash over a tree has one order. Before each name stands one byte: its kind as
+ * the directory has it, DT_UNKNOWN where it does not say. */
 static int list_fd(struct sys *s, struct arena *a, int fd, const char *path, char ***ret_names, size_t *ret_n,
 	struct err *e)
 {
@@ -624,7 +625,10 @@ static int list_fd(struct sys *s, struct arena *a, int fd, const char *path, cha
 				names = arena_grow(a, names, cap * sizeof(*names), more * sizeof(*names));
 				cap = more;
 			}
-			names[n++] = arena_strdup(a, d->d_name);
+			const size_t length = strlen(d->d_name) + 1;
+			char *kept = arena_text(a, length + 1);
+			kept[0] = (char)d->d_type;
+			names[n++] = memcpy(kept + 1, d->d_name, length);
 		}
 	}
 	if (got < 0)
@@ -650,6 +654,7 @@ struct walk {
 	struct arena a;
 	file_visit *fn;
 	void *arg;
+	bool is_by_names;
 };
 
 static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, struct err *e);
@@ -658,10 +663,10 @@ static int walk_dir(struct walk *w, int fd, const char *rel, unsigned depth, str
  * but never followed. */
 static int walk_one(struct walk *w, int fd, const char *name, const char *rel, unsigned depth, struct err *e)
 {
-	struct stat st;
+	struct stat st = { .st_mode = DTTOIF((unsigned char)name[-1]) };
 	struct sys *s = w->s;
 
-	if (s->stat(s, fd, name, &st, AT_SYMLINK_NOFOLLOW))
+	if ((!w->is_by_names || !st.st_mode) && s->stat(s, fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? OK : err_sys(e, "FILE_READ", "cannot look at '%s'", rel);
 	int rc = w->fn(w->arg, fd, name, rel, &st, e);
 	if (rc < 0 || rc == FILE_SKIP || !S_ISDIR(st.st_mode))
@@ -736,15 +741,28 @@ void file_remove_tree(struct sys *s, int dirfd, const char *path)
 	(void)s->unlink(s, dirfd, path, AT_REMOVEDIR);
 }
 
+static int walk_from(struct walk *w, int dirfd, const char *path, struct err *e)
+{
+	AUTO(close_fd) int fd = -1;
+	int rc = file_open_dir(w->s, dirfd, path, &fd, e);
+
+	if (!rc)
+		rc = walk_dir(w, fd, "", 0, e);
+	arena_done(&w->a);
+	return rc;
+}
+
 /* Depth first, names in byte order; the callback may skip a directory or end the walk. */
 int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)
 {
 	struct walk w = { .s = s, .fn = fn, .arg = arg };
-	AUTO(close_fd) int fd = -1;
-	int rc = file_open_dir(s, dirfd, path, &fd, e);
 
-	if (!rc)
-		rc = walk_dir(&w, fd, "", 0, e);
-	arena_done(&w.a);
-	return rc;
+	return walk_from(&w, dirfd, path, e);
+}
+
+int file_walk_names(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e)
+{
+	struct walk w = { .s = s, .fn = fn, .arg = arg, .is_by_names = true };
+
+	return walk_from(&w, dirfd, path, e);
 }

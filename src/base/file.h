@@ -80,6 +80,9 @@ enum { FILE_SKIP = 1 };
 typedef int file_visit(void *arg, int parent_fd, const char *name, const char *rel_path,
 	const struct stat *st, struct err *e);
 int file_walk(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e);
+/* The same by names alone, where nobody asks for more: of *st only the kind in st_mode is known, and st_ino is 0; where the directory does
+ * not say the kind, all of it. */
+int file_walk_names(struct sys *s, int dirfd, const char *path, file_visit *fn, void *arg, struct err *e);
 
 /* Lexical cleaning, no file system: "." and empty components dropped, ".." applied, trailing slash dropped.  An absolute
  * path stays absolute; a relative one may start with "..".  path_join puts `path` on `base` unless it is absolute. */

@@ -1,4 +1,4 @@
-/* git_address.c — the address behind the name of a remote.
+/* git_address.c — the address behind the name of a remote, and where hooks lie.
  *
  * `git push origin` goes where the repository's settings say that origin is, and whoever may write in the repository may change them.  So
  * a person is asked about the address, and an answer is bound to it.  Read as git-config(1), git-remote(1) and gitrepository-layout(5)
@@ -288,4 +288,28 @@ const char *git_address(
 		add(&r, &to, r.remote, false);
 	add_proxy(&r, &to);
 	return text_eq(to.p, remote ? remote : "") ? NULL : to.p;
+}
+
+/* A tool that makes such a directory for itself ("_") keeps the scripts that it starts beside it. */
+struct json *propose_git_hooks(struct arena *a, const struct surroundings *at, const char *tree)
+{
+	struct remotes r = { .a = a, .at = at, .settings = json_new(a, JSON_ARRAY) };
+	struct json *list = json_new(a, JSON_ARRAY);
+
+	if (!at->sys)
+		return list;
+	find_repository(&r, tree);
+	read_all(&r);
+	for (uint32_t i = 0; i + 1 < r.settings->n; i += 2) {
+		const char *value = json_text(r.settings->items[i + 1]);
+		if (!is_key(json_text(r.settings->items[i]), "core", NULL, "hookspath") || !*value)
+			continue;
+		char *dir = arena_strdup(a,
+			value[0] == '~' && value[1] == '/' && at->home ? below(&r, at->home, value + 2)
+								       : below(&r, tree, value));
+		if (text_ends(dir, "/_"))
+			dir[strlen(dir) - 2] = '\0';
+		json_pushs(a, list, dir);
+	}
+	return list;
 }

@@ -83,5 +83,7 @@ void harvest(struct arena *a, enum script_kind kind, struct bytes text, struct s
 
 /* What a git configuration file makes git start: ["core.pager=...", ...], empty for a harmless one. */
 struct json *propose_git_commands(struct arena *a, struct bytes text);
+/* Every directory that the person's or the repository's settings name as that of hooks in `tree`: absolute paths. */
+struct json *propose_git_hooks(struct arena *a, const struct surroundings *at, const char *tree);
 
 #endif

@@ -83,6 +83,57 @@ ok "a tree that says it is a submodule of no module" held subm/.git "mkdir -p su
 rm -rf subm
 ok "a further work tree's own" held .git/worktrees/w/config.worktree "mkdir -p .git/worktrees/w; $evil .git/worktrees/w/config.worktree"
 rm -rf .git/worktrees
+# A repository that lies where nobody looks: among the things of another one.
+for place in objects/ab/cd refs/heads/a/b info/x logs/y/z rr-cache/r lfs/o rebase-apply/q; do
+  ok "one hidden in .git/$place" held ".git/$place" "git init -q --bare h; printf '#!/bin/sh\ntouch pwned\n' >h/hooks/pre-receive; mkdir -p .git/${place%/*}; mv h .git/$place"
+done
+ok "one that only leads to another" held .git/objects/ab/cd "mkdir -p .git/objects/ab/cd; cp .git/HEAD .git/objects/ab/cd; echo /tmp >.git/objects/ab/cd/commondir"
+git init -q --bare made && mv made .git/modules-made && mkdir -p .git/objects/ee
+ok "one that was made long before, and moved there" held .git/objects/ee/old "mv .git/modules-made .git/objects/ee/old"
+ok "in a submodule's repository" held .git/modules/m/objects/pack/h "mkdir -p .git/modules; git init -q --bare .git/modules/m; git init -q --bare .git/modules/m/objects/pack/h"
+ok "the submodule's own stays" test -e .git/modules/m/HEAD
+ok "ordinary work in a repository is left alone" stays .git/refs/heads/topic/x \
+  "git branch topic/x; echo 1 >n; git add n; git -c user.name=a -c user.email=a@b commit -qm n; git gc -q; git worktree add -q tree topic/x; git -C tree -c user.name=a -c user.email=a@b commit -q --allow-empty -m y; git branch topic/y; git pack-refs"
+git worktree remove --force tree 2>/dev/null
+rm -rf .git/modules .git/objects/*/*.held* n
+# Moved with the directory they lie in, files keep their times: what was not there under this name is new.
+mkdir -p kept/dot kept/repo/hooks kept/env/sub && echo '{}' >kept/dot/settings.json && echo 'export X=1' >kept/env/sub/.envrc
+git init -q --bare kept/repo && printf '#!/bin/sh\ntouch pwned\n' >kept/repo/hooks/pre-commit && printf '[core]\n\tfsmonitor = touch pwned\n' >>kept/repo/config
+mkdir -p kept/ordinary && git init -q kept/ordinary && git -C kept/ordinary config core.pager ./mine && echo x >kept/ordinary/.git/hooks/post-merge
+sleep 0.05
+cp -a kept "$scratch/kept"
+renew() { rm -rf kept sub/in sub/repo sub/there && cp -a "$scratch/kept" kept && sleep 0.05; }
+ok "settings that came with their directory" held sub/in/.claude/settings.json "mkdir -p sub/in; mv kept/dot sub/in/.claude; touch sub/in/.claude/x"
+renew
+ok "a repository that came as a whole: its configuration" held sub/repo/.git/config "mkdir sub/repo; mv kept/repo sub/repo/.git"
+ok "and its hooks" test ! -e sub/repo/.git/hooks/pre-commit
+renew
+ok "one under another name" held sub/repo/config "mv kept/repo sub/repo"
+renew
+ok "hooks that came to a repository that was there" held kept/ordinary/.git/hooks/pre-commit "rm -rf kept/ordinary/.git/hooks; mv kept/repo/hooks kept/ordinary/.git/hooks"
+renew
+ok "what a shell reads, two directories down" held sub/there/sub/.envrc "rm kept/env/sub/x; mv kept/env sub/there; touch sub/there/sub/x"
+renew
+ok "what was there stays, whatever is done beside it" stays kept/env/sub/.envrc "touch kept/env/sub/x kept/env/y; git -C kept/ordinary branch -q z; touch kept/ordinary/.git/z"
+ok "also a repository with settings of its person" grep -q mine kept/ordinary/.git/config
+ok "and hooks" test -e kept/ordinary/.git/hooks/post-merge
+ok "which are no hindrance to moving it" stays kept/env/sub/.envrc "mkdir sub/in; touch sub/in/x"
+rm -rf kept sub/in sub/repo sub/there "$scratch/kept"
+# Hooks in a directory of the tree, which a person's own settings name.
+mkdir .githooks && echo 'echo mine' >.githooks/pre-commit
+git config --file "$scratch/home/.gitconfig" core.hooksPath .githooks
+ok "a hook where the person's own settings look for one" held .githooks/pre-push "echo x >.githooks/pre-push"
+ok "one that is there is put back" unchanged .githooks/pre-commit "echo evil >.githooks/pre-commit"
+rm -f .githooks/*.held-by-helm
+ok "written again as it is, it stays" stays .githooks/pre-commit "cp .githooks/pre-commit x; rm .githooks/pre-commit; cp x .githooks/pre-commit; rm x"
+ok "one that is removed is gone" sh -c '! test -e .githooks/pre-commit' "$(run "rm .githooks/pre-commit")"
+rm -rf .githooks "$scratch/home/.gitconfig"
+mkdir -p .husky/_ && git config core.hooksPath .husky/_
+ok "a script beside a directory that a tool makes for its hooks" held .husky/pre-commit "echo x >.husky/pre-commit"
+git config --unset core.hooksPath
+rm -rf .husky
+ok "elsewhere it is a file like any other" stays .githooks/pre-push "mkdir .githooks; echo x >.githooks/pre-push"
+rm -rf .githooks
 todo=.git/rebase-merge/git-rebase-todo
 ok "commands that a rebase would run when it goes on" held $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 x\n  x touch pwned\n' >$todo"
 ok "a rebase without commands is ordinary work" stays $todo "mkdir -p .git/rebase-merge; printf 'pick 1234567 exec is a word here\nbreak\n' >$todo"
@@ -204,7 +255,7 @@ mkdir many && (cd many && seq 1 4500 | xargs touch)
 ok "far behind, where git knows them" unchanged zz/last/.codex/config.toml "echo x >zz/last/.codex/config.toml"
 ok "without being held" sh -c '! grep -q "left behind" "$0"' "$scratch/.said"
 git rm -q --cached zz/last/.codex/config.toml
-ok "where nobody looked before, they are held afterwards" held zz/last/.codex/config.toml "echo x >zz/last/.codex/config.toml"
+ok "and where it does not" unchanged zz/last/.codex/config.toml "echo x >zz/last/.codex/config.toml"
 rm -rf many deep zz
 for bad in 'DIRC' 'DIRC\000\000\000\002\377\377\377\377' 'DIRC\000\000\000\003\000\000\000\001aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'; do
   cp .git/index "$scratch/index" 2>/dev/null

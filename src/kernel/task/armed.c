@@ -22,7 +22,6 @@
 #include <linux/openat2.h>
 #include <string.h>
 
-#define HELD ".held-by-helm"
 enum {
 	KEPT_BYTES = 256 << 10,
 	/* A directory with more than that, or below all of them, is taken as one thing: nobody can hide a file behind many others. */
@@ -228,13 +227,22 @@ static void add_further(struct search *x, const char *dir)
 	}
 }
 
+bool armed_is_store(const char *name)
+{
+	static const char *const names[] = { "objects", "refs", "logs", "info", "rr-cache", "lfs" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_eq(name, names[i]))
+			return true;
+	return false;
+}
+
 /* Directories that git itself makes in a repository.  Any other could be a repository of its own, with hooks and settings that nobody
  * looks at. */
 static void add_strange(struct search *x, const char *dir)
 {
-	static const char *const known[] = { "objects", "refs", "logs", "info", "hooks", "branches",
-		"remotes", "modules", "worktrees", "rr-cache", "rebase-merge", "rebase-apply", "sequencer",
-		"lfs", "NOTES_MERGE_WORKTREE", "fsmonitor--daemon" };
+	static const char *const known[] = { "hooks", "branches", "remotes", "modules", "worktrees",
+		"rebase-merge", "rebase-apply", "sequencer", "NOTES_MERGE_WORKTREE", "fsmonitor--daemon" };
 	struct sys *s = x->t->k->sys;
 	char **names = NULL;
 	size_t n = 0;
@@ -243,7 +251,7 @@ static void add_strange(struct search *x, const char *dir)
 	if (file_list(s, x->t->a, x->root_fd, dir, &names, &n, NULL))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		bool is_known = strstr(names[i], HELD) != NULL;
+		bool is_known = strstr(names[i], HELD) || armed_is_store(names[i]);
 		for (size_t k = 0; k < ARRAY_SIZE(known) && !is_known; k++)
 			is_known = text_eq(names[i], known[k]);
 		const char *path = arena_printf(x->t->a, "%s/%s", dir, names[i]);
@@ -343,6 +351,17 @@ static bool is_link_to_repository(const struct search *x)
 		!S_ISDIR(st.st_mode);
 }
 
+/* Directories of the tree that settings name as those of hooks.  A tool that makes such a directory for itself keeps the scripts beside
+ * it. */
+static void add_hooks(struct search *x)
+{
+	json_each (dir, x->t->hooks) {
+		const char *path = json_text(dir);
+		if (path_is_below(path, x->root) && path[strlen(x->root)])
+			add_path(x, path + strlen(x->root) + 1);
+	}
+}
+
 /* All that is there now. */
 static struct armed_file *search(struct task *t, bool keeps)
 {
@@ -363,6 +382,7 @@ static struct armed_file *search(struct task *t, bool keeps)
 				add_path(&x, armed_names[n].path);
 		add_repository(&x, ".git");
 		add_modules(&x, ".git/modules", 0);
+		add_hooks(&x);
 		if (i == 0)
 			add_path(&x, "references/");
 		if (is_link_to_repository(&x))
@@ -379,6 +399,7 @@ void armed_note(struct task *t)
 	if (t->profile->writes != ALLOWANCE_YES)
 		return;
 	t->linked_own = linked_find(t->k->sys, t->a, task_tree(t), t->k->ws->home, &to) ? to.own : NULL;
+	t->hooks = propose_git_hooks(t->a, &t->at, task_tree(t));
 	t->armed = search(t, true);
 }
 
@@ -566,7 +587,7 @@ static void look_at(struct task *t, int root_fd, struct armed_file *f, struct ar
 
 /* ---- below the roots, by times ---- */
 
-static bool is_newer(const struct task *t, const struct stat *st)
+bool armed_is_newer(const struct task *t, const struct stat *st)
 {
 	int64_t changed = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
 
@@ -575,7 +596,7 @@ static bool is_newer(const struct task *t, const struct stat *st)
 }
 
 /* Files that a service runs when they are pushed: a change of them is ordinary work, and is told. */
-static bool is_ci(const char *rel)
+bool armed_is_ci(const char *rel)
 {
 	static const char *const names[] = { ".gitlab-ci.yml", ".travis.yml", "Jenkinsfile",
 		"azure-pipelines.yml", "bitbucket-pipelines.yml", ".drone.yml", ".circleci/config.yml",
@@ -588,8 +609,22 @@ static bool is_ci(const char *rel)
 		text_starts(rel, ".husky/") || text_starts(rel, ".buildkite/");
 }
 
-/* A repository inside the work tree: its hooks and configuration.  The root's own is looked at apart. */
-static void look_at_repository(struct task *t, const char *rel)
+/* Written since the run began; or moved to where it is, with the directory that it lies in, whose number tells. */
+static bool is_fresh(struct task *t, int root_fd, const struct armed_file *f, const char *repository)
+{
+	const char *name = path_base(f->path),
+		   *dir = arena_strndup(t->a, f->path, (size_t)(name - f->path) - 1);
+	struct stat st;
+
+	return armed_is_newer(t, &f->st) ||
+		(!text_eq(dir, repository) &&
+			t->k->sys->stat(t->k->sys, root_fd, dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			nested_is_new(t->nested, dir, &st));
+}
+
+/* A repository inside the work tree: its hooks and configuration.  The root's own is looked at apart.  All of one that was moved there
+ * counts. */
+static void look_at_repository(struct task *t, const char *rel, bool is_moved)
 {
 	struct sys *s = t->k->sys;
 	const char *root = task_tree(t);
@@ -601,16 +636,8 @@ static void look_at_repository(struct task *t, const char *rel)
 	x.root_fd = root_fd;
 	add_repository(&x, rel);
 	for (struct armed_file *f = x.list; f; f = f->next)
-		if (is_newer(t, &f->st))
+		if (is_moved || is_fresh(t, root_fd, f, rel))
 			look_at(t, root_fd, f, NULL);
-}
-
-/* git takes a directory for a repository when these are in it, whatever its name; a configuration is not needed. */
-static bool is_repository(struct task *t, int dir)
-{
-	return file_exists(t->k->sys, dir, "HEAD") &&
-		(file_exists(t->k->sys, dir, "commondir") ||
-			(file_is_dir(t->k->sys, dir, "objects") && file_is_dir(t->k->sys, dir, "refs")));
 }
 
 /* A file ".git" leads to a repository elsewhere.  Those of submodules and further work trees lie in the root's own, which is looked at;
@@ -655,38 +682,56 @@ static bool is_new_workspace(
 	if (text_eq(rel, name) || !text_eq(name, t->k->ws->state_name) || was_closed(t, task_tree(t), rel) ||
 		s->stat(s, parent, arena_printf(t->a, "%s/workspace.json", name), &inside,
 			AT_SYMLINK_NOFOLLOW) ||
-		!(is_newer(t, st) || is_newer(t, &inside)))
+		!(armed_is_newer(t, st) || armed_is_newer(t, &inside) || nested_is_new(t->nested, rel, st)))
 		return false;
 	const char *root =
 		arena_printf(t->a, "%s/%.*s", task_tree(t), (int)(strlen(rel) - strlen(name) - 1), rel);
 	return !posture_knows(s, t->a, t->k->ws, root);
 }
 
-/* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
-void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+/* A file that counts below the root, and came since the run began. */
+static void look_at_file(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
 {
-	bool is_dir = S_ISDIR(st->st_mode);
-
-	if (is_dir && text_eq(name, ".git"))
-		look_at_repository(t, rel);
-	else if (!is_dir && is_newer(t, st) &&
-		(text_eq(name, "HEAD") || text_eq(name, "config") || text_eq(name, "commondir")) &&
-		strchr(rel, '/') && is_repository(t, parent))
-		look_at_repository(t, arena_strndup(t->a, rel, strlen(rel) - strlen(name) - 1));
-	if (is_dir && is_new_workspace(t, parent, name, rel, st))
-		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
-	if (is_dir || !is_newer(t, st) || strstr(name, HELD))
-		return;
-	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID))
+	if (S_ISREG(st->st_mode) && st->st_mode & (S_ISUID | S_ISGID) && armed_is_newer(t, st))
 		strip_set_ids(t, parent, name, rel, st);
 	if (text_eq(name, ".git") && !text_eq(rel, name) && leads_elsewhere(t, parent, name, rel))
 		set_right(t, parent, name, true, NULL, why_armed(rel));
-	else if (is_ci(rel))
+	else if (armed_is_ci(rel))
 		tell(t, rel, "noted", NULL, "a service runs it once it is pushed");
 	else if (!clients_care(rel) &&
 		(clients_care_anywhere(rel) == CARE_CLOSED || text_eq(name, ".envrc")) &&
 		!was_closed(t, task_tree(t), rel))
 		set_right(t, parent, name, true, NULL, why_armed(rel));
+}
+
+/* Asked about each entry of the walk over the work tree.  The entry may have another name afterwards. */
+void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	bool is_dir = S_ISDIR(st->st_mode), is_git = is_dir && text_eq(name, ".git");
+	bool is_moved = (is_git || (!is_dir && nested_counts(rel))) && nested_is_new(t->nested, rel, st);
+
+	if (is_git) {
+		look_at_repository(t, rel, is_moved);
+		armed_look_inside(t, rel);
+	} else if (!is_dir && (armed_is_newer(t, st) || is_moved) &&
+		(text_eq(name, "HEAD") || text_eq(name, "config") || text_eq(name, "commondir")) &&
+		strchr(rel, '/') && armed_is_repository(t->k->sys, parent)) {
+		look_at_repository(t, arena_strndup(t->a, rel, strlen(rel) - strlen(name) - 1), is_moved);
+	}
+	if (is_dir && is_new_workspace(t, parent, name, rel, st))
+		set_right(t, parent, name, true, NULL, "it would be a workspace with rules of its own");
+	if (!is_dir && (armed_is_newer(t, st) || is_moved) && !strstr(name, HELD))
+		look_at_file(t, parent, name, rel, st);
+}
+
+void armed_away(struct task *t, int root_fd, const char *path, const char *why)
+{
+	set_right(t, root_fd, path, true, NULL, why);
+}
+
+void armed_say(struct task *t, const char *path, const char *what, const char *why)
+{
+	tell(t, path, what, NULL, why);
 }
 
 /* ---- the end ---- */
@@ -734,6 +779,14 @@ static void check_links(struct task *t)
 	}
 }
 
+static bool is_hook(const struct task *t, const struct armed_file *f)
+{
+	json_each (dir, t->hooks)
+		if (path_is_below(arena_printf(t->a, "%s/%s", f->root, f->path), json_text(dir)))
+			return true;
+	return false;
+}
+
 /* When nothing of the run is left: at the roots, against what was noted. */
 void armed_check(struct task *t)
 {
@@ -750,8 +803,8 @@ void armed_check(struct task *t)
 	for (struct armed_file *f = t->armed; f; f = f->next) {
 		AUTO(close_fd) int fd = -1;
 		bool is_gone = !find(now, f->root, f->path) && !was_closed(t, f->root, f->path);
-		/* Who removes a repository removes its configuration. */
-		if (is_gone && !text_starts(f->path, ".git/") && is_kept(f) &&
+		/* Who removes a repository removes its configuration; a hook that is gone starts nothing. */
+		if (is_gone && !text_starts(f->path, ".git/") && !is_hook(t, f) && is_kept(f) &&
 			file_open_dir(s, AT_FDCWD, f->root, &fd, NULL) == OK)
 			set_right(t, fd, f->path, false, f, "it was removed");
 	}
@@ -771,6 +824,8 @@ int armed_hold(struct task *t, struct err *e)
 		.at = session->at,
 		.armed = session->armed,
 		.linked_own = session->linked_own,
+		.nested = session->nested,
+		.hooks = session->hooks,
 		.rules = session->rules,
 		.result = session->so_far };
 
@@ -780,6 +835,8 @@ int armed_hold(struct task *t, struct err *e)
 	armed_check(&look);
 	t->armed = session->armed;
 	t->linked_own = session->linked_own;
+	t->nested = session->nested;
+	t->hooks = session->hooks;
 	const char *what = look.left_behind ? say(&look) : NULL;
 	if (!what)
 		return OK;

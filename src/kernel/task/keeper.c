@@ -60,6 +60,8 @@ struct keeper {
 	uint32_t last;
 	bool has_mounts; /* what is read-only is so by a mount */
 	int64_t used_us, look_us; /* when a call last began or ended; when to look whether it is still used */
+	struct arena seen[2]; /* of base.nested: what the last walk has seen, and room for the next */
+	unsigned walks;
 	int64_t walk_due_us, walked_us; /* 0: none is due; what changed before was looked at */
 	int64_t rest_us; /* between two walks */
 };
@@ -450,7 +452,12 @@ static void walk(struct keeper *x)
 	for (size_t i = 0; i < x->closed_before; i++)
 		closed[i] = json_text(x->closed->items[i]);
 	t->rules.read_only = closed;
+	struct arena *seen = &x->seen[x->walks++ % 2];
+	arena_done(seen);
+	*seen = (struct arena){ 0 };
+	t->nested_next = nested_new(seen, t);
 	(void)task_touched(t);
+	x->base.nested = t->nested_next;
 	x->closed_before = x->closed->n;
 	x->walked_us = now_us;
 	x->walk_due_us = 0;

@@ -64,6 +64,9 @@ struct task {
 	struct task_tmp tmp;
 	struct task_cards cards;
 	struct armed_file *armed; /* files that start programs later, as they were; or NULL */
+	struct nested *nested; /* the same deeper in the tree; or NULL */
+	struct nested *nested_next; /* what the walk behind it sees goes here; or NULL */
+	const struct json *hooks; /* directories of the tree that git runs hooks from; or NULL */
 	const char *linked_own; /* what a repository elsewhere keeps of the work tree (linked.h); or NULL */
 	struct egress_door *door; /* NULL: there is none */
 	int door_fd; /* what it says comes here; -1: nothing more */
@@ -154,6 +157,28 @@ int armed_hold(struct task *t, struct err *e);
 /* Asked about each entry of the walk over task_tree(), once the run has ended. */
 void armed_look(struct task *t, int parent, const char *name, const char *rel, const struct stat *st);
 void armed_check(struct task *t); /* after that walk */
+/* For those who look elsewhere: was it changed since the run began; under what name things are held; hold it; tell of it. */
+#define HELD ".held-by-helm"
+bool armed_is_newer(const struct task *t, const struct stat *st);
+void armed_away(struct task *t, int root_fd, const char *path, const char *why);
+void armed_say(struct task *t, const char *path, const char *what, const char *why);
+bool armed_is_ci(const char *rel); /* a service runs it once it is pushed */
+bool armed_is_store(const char *name); /* of a repository: nothing in this directory is started */
+/* inside.c: a repository that was hidden in the one at `rel` of the tree is held. */
+void armed_look_inside(struct task *t, const char *rel);
+bool armed_is_repository(struct sys *s, int dir); /* by what is in it, as git sees it */
+
+/* ---- nested.c: what counts deeper in the tree, known by path and number ---- */
+
+enum { NESTED_MOST = 200000 }; /* entries that are looked at, before a run and behind it */
+struct nested *nested_new(struct arena *a, const struct task *t);
+void nested_look(struct nested *x, const char *root); /* a walk by names */
+/* One entry of a walk that somebody else makes; *st may know the kind alone.  Returns what a file_visit does. */
+int nested_see(struct nested *x, int parent, const char *name, const char *rel, const struct stat *st);
+bool nested_counts(const char *rel);
+/* Was something else, or nothing, under this name?  False, too, where the tree is too large to be known. */
+bool nested_is_new(struct nested *x, const char *rel, const struct stat *st);
+const struct json *nested_settings(const struct nested *x); /* of clients: ["a/.claude/settings.json", ...] */
 void armed_tell(struct task *t); /* into row, receipt and hint */
 
 /* ---- card.c ---- */

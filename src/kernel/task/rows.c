@@ -167,11 +167,13 @@ static int look_at(
 
 	(void)e;
 	armed_look(t, parent, name, rel, st);
+	if (t->nested_next)
+		(void)nested_see(t->nested_next, parent, name, rel, st);
 	if (S_ISDIR(st->st_mode))
 		return text_eq(name, ".git") || text_eq(name, t->k->ws->state_name) ? FILE_SKIP : 0;
 	if (changed >= t->result->started_us - 10000 && x->paths->n < 500)
 		json_pushs(t->a, x->paths, rel);
-	return ++x->seen > 200000 ? E_LIMIT : 0;
+	return ++x->seen > NESTED_MOST ? E_LIMIT : 0;
 }
 
 /* A tree that cannot be walked to its end gives what was seen. */

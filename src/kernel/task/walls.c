@@ -280,110 +280,44 @@ static void freeze_armed(
 
 /* ---- the same deeper in the tree ---- */
 
-/* Who looks for settings below the roots before a run: at what git has in its index, up to INDEX_BYTES of it, and at the first
- * NESTED_ENTRIES entries of the tree.  At most NESTED_CLOSED places are closed.  What lies beyond is found afterwards (armed.c). */
-enum { INDEX_BYTES = 64 << 20, NESTED_ENTRIES = 4000, NESTED_CLOSED = 64 };
+/* So many places at most: each is a mount.  What lies beyond is found afterwards (armed.c). */
+enum { NESTED_CLOSED = 64 };
 
-struct nested {
-	const struct task *t;
-	const char *const *writable;
-	const char *root;
-	struct json *list;
-	size_t entries, closed;
-};
-
-static void freeze_one(struct nested *x, const char *path)
+/* Settings that lie deeper than the root are closed by the directory that holds them. */
+static const char *holder_below(struct arena *a, const char *root, const char *rel)
 {
-	size_t before = x->list->n;
-
-	if (x->closed < NESTED_CLOSED)
-		freeze(x->t, x->writable, path, x->list);
-	x->closed += x->list->n - before;
-}
-
-/* A path below the root.  Settings that lie deeper than the root are closed by the directory that holds them. */
-static void freeze_nested(struct nested *x, const char *rel)
-{
-	struct arena *a = x->t->a;
-
 	for (const char *p = strchr(rel, '/'); p; p = strchr(p + 1, '/')) {
 		const char *below = p + 1, *slash = strchr(below, '/');
 		if (clients_care(below) == CARE_NONE && !text_eq(below, ".envrc"))
 			continue;
-		bool is_shared = text_starts(below, ".github/") || text_starts(below, ".config/");
-		if (is_shared)
+		if (text_starts(below, ".github/") || text_starts(below, ".config/"))
 			slash = strrchr(below, '/');
-		freeze_one(x,
-			arena_printf(a, "%s/%.*s", x->root,
-				(int)(slash ? (size_t)(slash - rel) : strlen(rel)), rel));
-		return;
+		return arena_printf(
+			a, "%s/%.*s", root, (int)(slash ? (size_t)(slash - rel) : strlen(rel)), rel);
 	}
+	return NULL;
 }
 
-static int look_nested(
-	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
+/* Hooks of repositories below are looked at afterwards: trees of builds hold such repositories, and a mount in one would keep a run from
+ * removing it. */
+static void freeze_deeper(struct task *t, const char *const *writable, const char *root, struct json *list)
 {
-	struct nested *x = arg;
+	const uint32_t before = list->n;
 
-	(void)parent;
-	(void)e;
-	if (++x->entries > NESTED_ENTRIES)
-		return E_LIMIT;
-	if (!S_ISDIR(st->st_mode)) {
-		freeze_nested(x, rel);
-		return 0;
+	if (!t->nested) {
+		t->nested = nested_new(t->a, t);
+		nested_look(t->nested, root);
 	}
-	/* Hooks of repositories below are looked at afterwards: trees of builds hold such repositories, and a mount in
-	 * one would keep a run from removing it. */
-	return text_eq(name, ".git") || text_eq(name, "node_modules") ? FILE_SKIP : 0;
-}
-
-static uint32_t big(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-/* The paths in git's index, versions 2 and 3, as gitformat-index(5) has them.  The file comes from the tree: each number
- * is checked, and a path only says where to look. */
-static void look_in_index(struct nested *x, struct bytes index)
-{
-	enum { HEAD = 12, FIXED = 62, FLAGS = 60, EXTENDED = 0x40 };
-
-	if (index.n < HEAD || memcmp(index.p, "DIRC", 4) != 0 ||
-		(big(index.p + 4) != 2 && big(index.p + 4) != 3))
-		return;
-	uint32_t n = big(index.p + 8);
-	for (size_t at = HEAD; n > 0 && at + FIXED + 1 < index.n; n--) {
-		size_t name = at + FIXED + (index.p[at + FLAGS] & EXTENDED ? 2 : 0);
-		const uint8_t *end = name < index.n ? memchr(index.p + name, '\0', index.n - name) : NULL;
-		if (!end)
-			return;
-		const char *rel = (const char *)index.p + name;
-		if (*rel != '/' && !strstr(rel, ".."))
-			freeze_nested(x, rel);
-		size_t length = (size_t)(end - index.p) - at;
-		at += (length + 8) & ~(size_t)7;
+	json_each (rel, nested_settings(t->nested)) {
+		const char *path = holder_below(t->a, root, json_text(rel));
+		if (path && list->n - before < NESTED_CLOSED)
+			freeze(t, writable, path, list);
 	}
-}
-
-static void freeze_deeper(
-	const struct task *t, const char *const *writable, const char *root, struct json *list)
-{
-	struct nested x = { t, writable, root, list, 0, 0 };
-	AUTO(close_fd) int fd = -1;
-	AUTO(arena_done) struct arena a = { .limit_bytes = 2 * (size_t)INDEX_BYTES };
-	struct bytes index;
-
-	if (file_open_dir(t->k->sys, AT_FDCWD, root, &fd, NULL))
-		return;
-	if (file_read(t->k->sys, &a, fd, ".git/index", INDEX_BYTES, FILE_BENEATH, &index, NULL) == OK)
-		look_in_index(&x, index);
-	(void)file_walk(t->k->sys, fd, ".", look_nested, &x, NULL);
 }
 
 /* What decides about runs must not be changed by one, although it lies where a run may write: state, the
  * workspace's own rules, the settings that arm the guard in agent clients, and hooks.  What does not exist yet is armed.c's. */
-static const char *const *frozen_paths(const struct task *t, const char *const *writable)
+static const char *const *frozen_paths(struct task *t, const char *const *writable)
 {
 	struct arena *a = t->a;
 	const char *roots[] = { t->k->ws->root, t->at.work_tree, t->k->ws->home };

@@ -1,0 +1,213 @@
+/* nested.c — what steers clients and git deeper in a tree than its root: which of it was there before, and as which file.
+ *
+ * Times do not tell where a file was: one that is moved together with the directory it lies in keeps its own.  So each place that counts
+ * is known by its path and its number before anything runs; whatever is found under such a name afterwards, and was not, is new.
+ *
+ * Looking needs names alone, not the state of each file.  Whoever has calls run one after the other looks once, and goes on with what the
+ * walk behind a call has seen. */
+#include "base/file.h"
+#include "base/text.h"
+#include "clients/clients.h"
+#include "kernel/task/parts.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* git's index is asked for what lies beyond the walk, up to INDEX_BYTES of it. */
+enum { INDEX_BYTES = 64 << 20 };
+
+struct nested_place {
+	const char *rel;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct nested {
+	struct sys *sys;
+	struct arena *a;
+	const char *state_name;
+	struct nested_place *places;
+	size_t n, room, seen;
+	bool is_sorted, is_cut; /* is_cut: there is more than was looked at */
+	struct json *settings;
+};
+
+struct nested *nested_new(struct arena *a, const struct task *t)
+{
+	struct nested *x = arena_zalloc(a, 1, sizeof(*x));
+
+	*x = (struct nested){ .sys = t->k->sys,
+		.a = a,
+		.state_name = t->k->ws->state_name,
+		.settings = json_new(a, JSON_ARRAY) };
+	return x;
+}
+
+const struct json *nested_settings(const struct nested *x)
+{
+	return x->settings;
+}
+
+/* ---- seeing ---- */
+
+static void keep(struct nested *x, const char *rel, const struct stat *st)
+{
+	if (x->n == x->room) {
+		size_t more = x->room ? 2 * x->room : 32;
+		x->places =
+			arena_grow(x->a, x->places, x->room * sizeof(*x->places), more * sizeof(*x->places));
+		x->room = more;
+	}
+	x->places[x->n++] = (struct nested_place){ arena_strdup(x->a, rel), st->st_dev, st->st_ino };
+	x->is_sorted = false;
+}
+
+/* Only its kind is known of what a walk by names gives. */
+static void keep_at(struct nested *x, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	struct stat now;
+
+	if (st->st_ino)
+		keep(x, rel, st);
+	else if (x->sys->stat(x->sys, parent, name, &now, AT_SYMLINK_NOFOLLOW) == 0)
+		keep(x, rel, &now);
+}
+
+bool nested_counts(const char *rel)
+{
+	const char *name = path_base(rel);
+
+	return text_eq(name, ".envrc") || text_eq(name, ".git") || text_eq(name, "HEAD") ||
+		clients_care_anywhere(rel) != CARE_NONE || armed_is_ci(rel);
+}
+
+/* Directories of a repository in which git finds what it starts. */
+struct inside {
+	struct nested *x;
+	const char *rel;
+};
+
+static int see_inside(
+	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
+{
+	struct inside *in = arg;
+
+	(void)e;
+	if (++in->x->seen > NESTED_MOST)
+		return E_LIMIT;
+	if (!S_ISDIR(st->st_mode))
+		return 0;
+	if (armed_is_store(name) && !strchr(rel, '/'))
+		return FILE_SKIP;
+	keep_at(in->x, parent, name, arena_printf(in->x->a, "%s/%s", in->rel, rel), st);
+	return 0;
+}
+
+/* Settings that a run is kept from: a package that is installed must go as it came. */
+static void add_settings(struct nested *x, const char *rel)
+{
+	for (const char *p = strchr(rel, '/'); p; p = strchr(p + 1, '/'))
+		if (clients_care(p + 1) != CARE_NONE || text_eq(p + 1, ".envrc")) {
+			if (!text_starts(rel, "node_modules/") && !strstr(rel, "/node_modules/"))
+				json_pushs(x->a, x->settings, rel);
+			return;
+		}
+}
+
+int nested_see(struct nested *x, int parent, const char *name, const char *rel, const struct stat *st)
+{
+	bool is_dir = S_ISDIR(st->st_mode);
+
+	if (++x->seen > NESTED_MOST) {
+		x->is_cut = true;
+		return E_LIMIT;
+	}
+	if (is_dir && (text_eq(name, ".git") || text_eq(name, x->state_name))) {
+		struct inside in = { x, rel };
+		keep_at(x, parent, name, rel, st);
+		if (text_eq(name, ".git") && !text_eq(rel, name) &&
+			file_walk_names(x->sys, parent, name, see_inside, &in, NULL) == E_LIMIT)
+			x->is_cut = true;
+		return FILE_SKIP;
+	}
+	if (is_dir || !nested_counts(rel))
+		return 0;
+	keep_at(x, parent, name, rel, st);
+	add_settings(x, rel);
+	return 0;
+}
+
+static int visit(
+	void *arg, int parent, const char *name, const char *rel, const struct stat *st, struct err *e)
+{
+	(void)e;
+	return nested_see(arg, parent, name, rel, st);
+}
+
+/* ---- what git knows of a tree that is too large ---- */
+
+static uint32_t big(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* The paths in git's index, versions 2 and 3, as gitformat-index(5) has them.  The file comes from the tree: each number
+ * is checked, and a path only says where to look. */
+static void look_in_index(struct nested *x, struct bytes index)
+{
+	enum { HEAD = 12, FIXED = 62, FLAGS = 60, EXTENDED = 0x40 };
+
+	if (index.n < HEAD || memcmp(index.p, "DIRC", 4) != 0 ||
+		(big(index.p + 4) != 2 && big(index.p + 4) != 3))
+		return;
+	uint32_t n = big(index.p + 8);
+	for (size_t at = HEAD; n > 0 && at + FIXED + 1 < index.n; n--) {
+		size_t name = at + FIXED + (index.p[at + FLAGS] & EXTENDED ? 2 : 0);
+		const uint8_t *end = name < index.n ? memchr(index.p + name, '\0', index.n - name) : NULL;
+		if (!end)
+			return;
+		const char *rel = (const char *)index.p + name;
+		if (*rel != '/' && !strstr(rel, ".."))
+			add_settings(x, rel);
+		size_t length = (size_t)(end - index.p) - at;
+		at += (length + 8) & ~(size_t)7;
+	}
+}
+
+void nested_look(struct nested *x, const char *root)
+{
+	AUTO(close_fd) int fd = -1;
+	AUTO(arena_done) struct arena a = { .limit_bytes = 2 * (size_t)INDEX_BYTES };
+	struct bytes index;
+
+	if (file_open_dir(x->sys, AT_FDCWD, root, &fd, NULL))
+		return;
+	if (file_walk_names(x->sys, fd, ".", visit, x, NULL))
+		x->is_cut = true;
+	if (x->is_cut &&
+		file_read(x->sys, &a, fd, ".git/index", INDEX_BYTES, FILE_BENEATH, &index, NULL) == OK)
+		look_in_index(x, index);
+}
+
+/* ---- afterwards ---- */
+
+static int by_path(const void *x, const void *y)
+{
+	return strcmp(((const struct nested_place *)x)->rel, ((const struct nested_place *)y)->rel);
+}
+
+bool nested_is_new(struct nested *x, const char *rel, const struct stat *st)
+{
+	const struct nested_place want = { .rel = rel };
+
+	/* Of a tree that is too large to be known, times tell. */
+	if (!x || x->is_cut)
+		return false;
+	if (!x->is_sorted && x->n)
+		qsort(x->places, x->n, sizeof(*x->places), by_path);
+	x->is_sorted = true;
+	const struct nested_place *was =
+		x->n ? bsearch(&want, x->places, x->n, sizeof(*x->places), by_path) : NULL;
+	return !was || was->dev != st->st_dev || was->ino != st->st_ino;
+}
