@@ -226,26 +226,38 @@ int cmd_hook_pre_tool(struct cli *r, struct err *e)
 		answer.short_text);
 }
 
-/* After the call there is nothing to stop, so errors are only errors here. */
+/* Inside a supervised session the supervisor writes the record. */
+static int settle_after(struct cli *r, const struct client *c, struct bytes payload,
+	const struct tool_call *call, const char **ret_text, struct err *e)
+{
+	struct kernel k;
+	int rc = agent_ask_hook_after(r->sys, r->a, c->name, payload, ret_text, e);
+
+	if (rc != E_MISSING || !text_eq(e->code, "AGENT_NONE"))
+		return rc;
+	*e = (struct err){ 0 };
+	rc = open_kernel(r, &k, e);
+	if (rc)
+		return rc;
+	rc = hook_after(&k, r->a, c->name, call, ret_text, e);
+	kernel_close(&k);
+	return rc;
+}
+
+/* After the call there is nothing to stop, so errors are only errors here.  What a wall refused is told to the model. */
 int cmd_hook_post_tool(struct cli *r, struct err *e)
 {
 	const struct client *c = asking_client(r, e);
+	const char *text = NULL;
 	struct bytes payload;
 	struct tool_call call;
-	struct kernel k;
 
 	if (!c)
 		return e->rc;
 	int rc = read_call(r, c, &payload, &call, e);
-	if (rc)
-		return rc;
-	rc = agent_ask_hook(r->sys, r->a, c->name, payload, NULL, e);
-	if (rc != E_MISSING || !text_eq(e->code, "AGENT_NONE"))
-		return rc;
-	rc = open_kernel(r, &k, e);
-	if (rc)
-		return rc;
-	rc = hook_after(&k, r->a, c->name, &call, e);
-	kernel_close(&k);
+	if (rc == OK)
+		rc = settle_after(r, c, payload, &call, &text, e);
+	if (rc == OK && text && c->speech->remark)
+		say(r, c->speech->remark(r->a, text));
 	return rc;
 }

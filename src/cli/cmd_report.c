@@ -235,7 +235,7 @@ static void print_report(struct cli *r, const struct json *doc)
 		section(&p, "Checkpoints; to go back: helm checkpoint restore CHECKPOINT", doc,
 			"recent_checkpoints", saved_heads, saved, PAINT_OFF, 4);
 	out(r, "\n");
-	out(r, "%s\n", "Next: helm report --format html --out report.html makes a page of it");
+	out(r, "%s\n", "A page of it: helm report --format html --out report.html");
 }
 
 /* One session, call by call. */

@@ -78,6 +78,31 @@ static int confirm(struct cli *r, struct err *e)
 		: err_set(e, E_INPUT, "SETUP_CONFIRM", "not approved; nothing was changed");
 }
 
+/* Has nobody chosen a profile that holds here? */
+static bool is_unchosen(struct cli *r)
+{
+	const struct posture *p = posture_of(r->sys, r->ws);
+
+	return !json_get(p->word, "default_profile") && !json_get(p->own, "default_profile");
+}
+
+/* By which profile calls will be decided when this is done: where nobody has chosen, a person gets the one for agents. */
+static void explain_profile(struct cli *r, const char *profile)
+{
+	struct err e = { 0 };
+	bool is_given = is_unchosen(r) && person_is_there(r, &e) == OK;
+
+	out(r, "  Calls will be decided by the profile '%s'%s ('helm profile use NAME' chooses another).\n",
+		is_given ? AGENT_PROFILE : shown(r, profile),
+		is_given		 ? ", made for agents, because nobody has chosen one here"
+			: is_unchosen(r) ? "; the one for agents, '" AGENT_PROFILE
+					   "', takes a person at a terminal"
+					 : "");
+	out(r,
+		"  What destroys is asked or denied (destructive: ask), or runs without a question, saved first and named by its "
+		"receipt (destructive: checkpoint; 'helm profile use NAME --destructive HOW').\n");
+}
+
 /* What the entry runs and by which rules calls will be decided, in words, before it is asked about. */
 static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 {
@@ -100,12 +125,7 @@ static int explain(struct cli *r, const struct setup_change *c, struct err *e)
 	json_each (one, differences)
 		out(r, "  %snote%s: %s.  %s\n", paint(r, PAINT_WARN), paint(r, PAINT_OFF),
 			shown(r, json_get_text(one, "text", "")), shown(r, json_get_text(one, "remedy", "")));
-	out(r,
-		"  Calls are decided by the profile '%s' ('helm profile use NAME' chooses another; where nobody has "
-		"chosen, a person\n  gets '" AGENT_PROFILE
-		"').  What destroys is asked or denied (destructive: ask), or runs without a question, saved "
-		"first\n  and named by its receipt (destructive: checkpoint; 'helm profile use NAME --destructive HOW').\n",
-		shown(r, profile));
+	explain_profile(r, profile);
 	return OK;
 }
 
@@ -222,14 +242,6 @@ static int show_installed(
 		out(r, "note: %s\n", shown(r, json_text(w)));
 	out(r, "%s\n\nundo: %s\n", containment(is_contained), undo);
 	return is_armed ? 0 : EXIT_NO;
-}
-
-/* Has nobody chosen a profile that holds here? */
-static bool is_unchosen(struct cli *r)
-{
-	const struct posture *p = posture_of(r->sys, r->ws);
-
-	return !json_get(p->word, "default_profile") && !json_get(p->own, "default_profile");
 }
 
 /* The profile for agents, where nobody has chosen one.  It permits more than the one that holds without a choice, so it takes a

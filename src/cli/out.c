@@ -92,6 +92,24 @@ static size_t visible(const char *p, size_t n)
 	return from < n ? wide + text_width(p + from, n - from) : wide;
 }
 
+/* A command that is meant to be pasted stays on one line, however long that is: a screen that shows it in two lines still gives it back as
+ * one.  Such is what stands between quotes and begins with "helm ", and the rest of a line from a "helm" on that comes behind a colon.  Returns where it ends; `from` when there is none. */
+static size_t command_end(const char *p, size_t from, size_t n)
+{
+	static const char helm[] = "helm ";
+	const size_t wide = sizeof(helm) - 1;
+	size_t gap = from;
+
+	if (p[from] == '\'' && n - from > wide + 1 && memcmp(p + from + 1, helm, wide) == 0) {
+		const char *end = memchr(p + from + 1, '\'', n - from - 1);
+		return end ? (size_t)(end - p) + 1 : from;
+	}
+	while (gap > 0 && p[gap - 1] == ' ')
+		gap--;
+	bool begins = gap > 0 && p[gap - 1] == ':';
+	return begins && n - from > wide && memcmp(p + from, helm, wide) == 0 ? n : from;
+}
+
 /* Appends one line that begins in column `column`; what does not fit goes on in column `hang` below. Words
  * stay whole. */
 static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t column, size_t hang)
@@ -103,6 +121,8 @@ static void wrap(struct buf *to, const char *p, size_t n, size_t width, size_t c
 		for (; i < n && p[i] == ' '; i++)
 			blanks++;
 		size_t from = i;
+		if (i < n)
+			i = command_end(p, from, n);
 		while (i < n && p[i] != ' ')
 			i++;
 		if (from == i)

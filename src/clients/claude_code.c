@@ -33,6 +33,16 @@ struct json *claude_rewrite(struct arena *a, const char *word, const struct tool
 	return doc;
 }
 
+struct json *claude_remark(struct arena *a, const char *text)
+{
+	struct json *doc = json_new(a, JSON_OBJECT), *inner = json_new(a, JSON_OBJECT);
+
+	json_sets(a, inner, "hookEventName", "PostToolUse");
+	json_sets(a, inner, "additionalContext", text);
+	json_set(a, doc, "hookSpecificOutput", inner);
+	return doc;
+}
+
 const char *claude_denial(const struct json *answer)
 {
 	const struct json *inner = json_get(answer, "hookSpecificOutput");
@@ -119,6 +129,7 @@ static void claude_look(struct client_look *l)
 static const struct client_speech speech = { .can_ask = true,
 	.answer = claude_answer,
 	.rewrite = claude_rewrite,
+	.remark = claude_remark,
 	.denial = claude_denial,
 	.payload = claude_payload };
 

@@ -39,6 +39,8 @@ struct client_speech {
 	 * whatever we say. */
 	struct json *(*rewrite)(struct arena *a, const char *word, const struct tool_call *call,
 		const char *command, const char *text);
+	/* After a call: something that its model is to read beside the result.  NULL: it reads nothing then. */
+	struct json *(*remark)(struct arena *a, const char *text);
 	/* The model's text of an answer that denies; NULL when it says anything else. */
 	const char *(*denial)(const struct json *answer);
 	/* The payload of a shell command, as the client would write it. */
@@ -117,6 +119,8 @@ struct client {
 	const struct client_speech *speech; /* NULL: we know no hook of it */
 	const struct client_setup *setup; /* NULL: its settings cannot be edited in place */
 	const struct client_session *session; /* NULL: we do not know what it needs */
+	const char *const *
+		commands; /* names under which its own program is a command for the shells it starts; ends in NULL; or NULL */
 	const char *
 		paste; /* for a hook without setup: what a person does with the command that follows; or NULL */
 };

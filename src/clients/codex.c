@@ -3,7 +3,10 @@
  * It speaks as Claude Code does, but it cannot put a question to its person. It silently skips every hook
  * that a person has not trusted, so "armed" needs proof: the hash of this very hook, which Codex writes
  * into config.toml when a person trusts it. Only the plain form that Codex itself writes is read; trust in
- * any other spelling is not seen, and then the hook counts as not armed. */
+ * any other spelling is not seen, and then the hook counts as not armed.
+ *
+ * A shell call `apply_patch <<EOF` is carried out by Codex itself when it stands there alone. Told another command, Codex has a shell run
+ * it; its own program does the same under that name. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -114,9 +117,11 @@ static void codex_look(struct client_look *l)
 			"it");
 }
 
-static const struct client_speech speech = {
-	.answer = claude_answer, .rewrite = claude_rewrite, .denial = claude_denial, .payload = claude_payload
-};
+static const struct client_speech speech = { .answer = claude_answer,
+	.rewrite = claude_rewrite,
+	.remark = claude_remark,
+	.denial = claude_denial,
+	.payload = claude_payload };
 
 static const struct client_setup setup = { .file = ".codex/hooks.json",
 	.fresh = "{}\n",
@@ -195,4 +200,5 @@ const struct client client_codex = { .name = "codex",
 		{ ".codex/hooks*", CARE_CLOSED }, { ".codex/hooks/", CARE_CLOSED }),
 	.speech = &speech,
 	.setup = &setup,
-	.session = &session };
+	.session = &session,
+	.commands = NAMES("apply_patch", "applypatch") };

@@ -35,6 +35,7 @@ struct json *claude_answer(struct arena *a, const char *word, const char *text, 
 struct json *claude_rewrite(struct arena *a, const char *word, const struct tool_call *call,
 	const char *command, const char *text);
 const char *claude_denial(const struct json *answer);
+struct json *claude_remark(struct arena *a, const char *text);
 struct json *claude_payload(struct arena *a, const char *command);
 /* Its entry without what only its own newer versions know. */
 struct json *claude_entry_plain(struct arena *a, const char *command, const char *verb);

@@ -17,6 +17,7 @@
 #include "kernel/posture.h"
 #include "kernel/settle.h"
 #include "kernel/task/contain.h"
+#include "kernel/task/task.h"
 #include "proof/preimage.h"
 
 #include <fcntl.h>
@@ -528,15 +529,15 @@ static int is_contained(void *arg, struct json *row)
 
 /* Which walls stood, how it ended and what it left behind: in the row and in the receipt, as after a run.  "none": the client was told
  * another command and ran its own. */
-static void note_walls(struct kernel *k, struct arena *a, const struct json *before, const char *use_id,
-	struct json *row, struct json *about)
+static const struct json *note_walls(struct kernel *k, struct arena *a, const struct json *before,
+	const char *use_id, struct json *row, struct json *about)
 {
 	static const char *const names[] = { "protections", "left_behind", "exit_code", "exit_signal",
 		"egress", "refused_by_wall" };
 	struct search q = { use_id, NULL };
 
 	if (!json_get(before, "containment"))
-		return;
+		return NULL;
 	if (use_id)
 		(void)rows_back(k->sys, a, k->ws->state_fd, TOOL_CALLS, CONTAINED_ROWS, use_id, is_contained,
 			&q, NULL);
@@ -547,6 +548,41 @@ static void note_walls(struct kernel *k, struct arena *a, const struct json *bef
 			json_set(a, row, names[i], json_get(q.found, names[i]));
 			json_set(a, about, names[i], json_get(q.found, names[i]));
 		}
+	return q.found;
+}
+
+/* All texts in what the client says about the call: its output, under whatever names. */
+static void collect(struct buf *to, const struct json *v)
+{
+	enum { MOST = 64 << 10 };
+
+	if (!v || to->n > MOST)
+		return;
+	if (json_text(v))
+		buf_addf(to, "%s\n", json_text(v));
+	json_each (one, v)
+		collect(to, one);
+	json_each_member (m, v)
+		collect(to, m->value);
+}
+
+/* Clients that take a command's output by a pipe keep it from the one who holds the walls; after the call they tell it here. */
+static const char *explain_refusal(
+	struct kernel *k, struct arena *a, const struct tool_call *call, const struct json *contained)
+{
+	const char *name = k->session ? k->session->walls : json_get_text(contained, "profile", NULL);
+	struct surroundings at = guard_at_claimed(&k->guard, a, call->cwd, started_in(k, a));
+	const struct profile *p;
+	struct err e = { 0 };
+	struct buf said;
+
+	if (!name || !call->response || !contain_text_of(call) || json_get(contained, "refused_by_wall") ||
+		(contained && !json_get_int(contained, "exit_code", 0)) ||
+		profiles_get(&k->guard.profiles, name, &p, &e))
+		return NULL;
+	buf_init(&said, a);
+	collect(&said, call->response);
+	return said.n ? refusal_in(k, a, p, &at, said.p) : NULL;
 }
 
 /* Names of files go into the row; only their numbers go into the receipt, which may be shown to others. */
@@ -569,8 +605,8 @@ static void note_changes(
 }
 
 /* Without a decision on record there is nothing to bind an outcome to: the row alone is written. */
-int hook_after(
-	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e)
+int hook_after(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call,
+	const char **ret_text, struct err *e)
 {
 	const struct json *before = find_call(k, a, call->use_id, e);
 	const char *decision = json_get_text(before, "decision_id", NULL);
@@ -592,7 +628,13 @@ int hook_after(
 	AUTO(workspace_leave) struct workspace *ws = k->ws;
 	workspace_stand(k->sys, a, ws, call->cwd);
 	note_changes(k, a, before, row, about);
-	note_walls(k, a, before, call->use_id, row, about);
+	const struct json *contained = note_walls(k, a, before, call->use_id, row, about);
+	const char *refusal = explain_refusal(k, a, call, contained);
+	if (refusal) {
+		json_sets(a, row, "refused_by_wall", refusal);
+		json_sets(a, about, "refused_by_wall", refusal);
+	}
+	*ret_text = refusal;
 	int rc = note(k, a, row, e);
 	/* A call that only read left no decision to bind an outcome to. */
 	if (rc || !decision || (rc = kernel_arm(k, e)))

@@ -33,8 +33,8 @@ int hook_before(struct kernel *k, struct arena *a, const char *client, bool can_
 /* Would this call pass as one that only looks, now?  Nothing is written. */
 bool hook_only_looks(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call);
 
-/* What became of it: an outcome receipt bound to the decision of the same call. */
-int hook_after(
-	struct kernel *k, struct arena *a, const char *client, const struct tool_call *call, struct err *e);
+/* What became of it: an outcome receipt bound to the decision of the same call.  *ret_text: which wall refused it, for the model; or NULL. */
+int hook_after(struct kernel *k, struct arena *a, const char *client, const struct tool_call *call,
+	const char **ret_text, struct err *e);
 
 #endif

@@ -32,6 +32,7 @@ struct look_around {
 	struct arena *a;
 	struct workspace *ws;
 	struct json *doc, *wrong, *reasons, *notes;
+	const struct json *guards; /* rows of setup_status(); or NULL */
 	int64_t now_us;
 };
 
@@ -178,6 +179,16 @@ static void look_at_pauses(struct look_around *x)
 	}
 }
 
+/* Does a guard hold walls around its shell commands, by this workspace or by the one that it decides by? */
+static bool is_contained(const struct look_around *x, const struct client *c)
+{
+	json_each (row, x->guards)
+		if (text_eq(json_get_text(row, "client", ""), c->name) &&
+			text_eq(json_get_text(row, "containment", ""), "walls"))
+			return true;
+	return contain_is_on(x->s, x->ws, c->name);
+}
+
 /* Clients whose shell commands are contained here, by name: "claude-code, codex"; NULL: none. */
 static const char *contained_clients(struct look_around *x)
 {
@@ -186,7 +197,7 @@ static const char *contained_clients(struct look_around *x)
 
 	buf_init(&names, x->a);
 	for (size_t i = 0; (c = clients_at(i)); i++)
-		if (contain_is_on(x->s, x->ws, c->name))
+		if (is_contained(x, c))
 			buf_addf(&names, "%s%s", names.n ? ", " : "", c->name);
 	return names.n ? names.p : NULL;
 }
@@ -477,13 +488,7 @@ static void look_at_files(struct look_around *x)
 /* Guards that a person put in front of a client, and that do not hold. */
 static void look_at_guards(struct look_around *x)
 {
-	struct setup s;
-	struct err e = { 0 };
-
-	if (setup_open(x->s, x->a, x->ws, NULL, &s, &e))
-		return;
-	const struct json *rows = setup_status(&s, NULL);
-	json_each (row, rows) {
+	json_each (row, x->guards) {
 		const char *state = json_get_text(row, "state", "");
 		if (text_eq(state, "armed") || text_eq(state, "absent") || text_eq(state, "unknown"))
 			continue;
@@ -529,9 +534,19 @@ static void look_at_state(struct look_around *x)
 /* What is wrong comes first, because the first reason is the one that most views show. */
 struct json *standing(struct sys *s, struct arena *a, struct workspace *ws)
 {
-	struct look_around x = { s, a, ws, json_new(a, JSON_OBJECT), json_new(a, JSON_ARRAY),
-		json_new(a, JSON_ARRAY), json_new(a, JSON_ARRAY), s->now_us(s) };
+	struct look_around x = { .s = s,
+		.a = a,
+		.ws = ws,
+		.doc = json_new(a, JSON_OBJECT),
+		.wrong = json_new(a, JSON_ARRAY),
+		.reasons = json_new(a, JSON_ARRAY),
+		.notes = json_new(a, JSON_ARRAY),
+		.now_us = s->now_us(s) };
+	struct setup guards;
+	struct err e = { 0 };
 
+	if (setup_open(s, a, ws, NULL, &guards, &e) == OK)
+		x.guards = setup_status(&guards, NULL);
 	if (ws->state_fd >= 0) {
 		look_at_state(&x);
 		look_at_record(&x);

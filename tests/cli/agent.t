@@ -69,6 +69,19 @@ PY
 }
 ok "who dies by a signal is seen to die by it" died
 ok "a client that is not there is 127" exits 127 session "$scratch/nothing-here"
+ok "a detached one that is not there never began" says 1 "'$scratch/nothing-here' is not there" helm agent --detach "$scratch/nothing-here"
+ok "and left no session" sh -c '! printf %s "$0" | grep -q "nothing-here.*running"' "$(helm agent list --all)"
+client refused <<SH
+printf '{"tool_name":"Bash","tool_use_id":"w","session_id":"s","cwd":"%s","tool_input":{"command":"touch $home/new"},"tool_response":{"stdout":"","stderr":"touch: cannot touch %s: Permission denied"}}' "\$PWD" "'$home/new'" |
+  $HELM_REAL hook post-tool --client claude-code
+SH
+wall_told() {
+  session "$scratch/refused" >"$scratch/said" 2>&1
+  grep -q "additionalContext\":\"the walls refused $home/new: .*helm allow path $home" "$scratch/said" && return 0
+  cat "$scratch/said"
+  return 1
+}
+ok "what a wall refused is told to the model after the call, with what a person can do" wall_told
 
 # ---- hooks ----
 client calls <<'SH'

@@ -133,6 +133,16 @@ in_file() { # a client that keeps what is printed in a file
 : >"$scratch/.file"
 ok "where the client keeps it in a file, a call that failed at a wall says at which, and how a person opens it" in_file "python3 evil.py $scratch/outside/new" "the walls refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; a person allows that place with: helm allow path $scratch/outside"
 ok "its row says so, too" sh -c 'grep "\"event\": *\"contained\"" "$0" | tail -n 1 | grep -q refused_by_wall' "$calls"
+by_pipe() { # the client tells afterwards what it read from a pipe
+  client --after "$H" "$1" >"$scratch/.said" 2>&1
+  grep -qF -e "$2" "$scratch/.said" && return 0
+  cat "$scratch/.said"
+  return 1
+}
+ok "where it takes a pipe, its model is told after the call" by_pipe "python3 evil.py $scratch/outside/new" "remark: the walls refused $scratch/outside/new: the profile workspace_edit lets it write only in the work tree; a person allows that place with: helm allow path $scratch/outside"
+ok "and the row of the call says so" sh -c 'tail -n 1 "$0" | grep -q refused_by_wall' "$calls"
+ok "a failure that no wall caused is not blamed on one" sh -c '! grep -q remark "$0"' "$(by_pipe "ls nothing-here; false" x >/dev/null; echo "$scratch/.said")"
+ok "nor is one in a call that went well" sh -c '! grep -q remark "$0"' "$(by_pipe "echo $scratch/outside/new: Permission denied >&2" x >/dev/null; echo "$scratch/.said")"
 # Another repository of the person's: to stand there makes nothing writable.
 mkdir "$scratch/victim" && git init -q "$scratch/victim" 2>/dev/null
 elsewhere() { # elsewhere HOW: goes there by HOW, and then tries to write by a program that nobody knows
@@ -254,6 +264,20 @@ ignores() { # a client that does not know how to run another command
   tail -n 1 "$ws/.helm/receipts.jsonl" | grep -q '"containment":"none"'
 }
 ok "a client that runs its own command all the same is seen" ignores
+# Commands that a client has for its shells: its own program under another name.
+python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
+mkdir -p "$scratch/bin" && cp "$python" "$scratch/bin/codex"
+own_command() { # own_command CLIENT: what its apply_patch says about a patch, which is no Python
+  HELM_ENV="PYTHONHOME=$("$python" -c 'import sys; print(sys.base_prefix)')" in_home "$scratch/bin/codex" "$HELM_SOURCE/tests/tools/contained_client.py" \
+    --client "$1" "$H" "apply_patch <<'EOF'
+*** Begin Patch
+*** Add File: patched
++x
+*** End Patch
+EOF" 2>&1
+}
+ok "a command of the client itself is found inside" eval 'own_command codex | grep -q SyntaxError || { own_command codex; false; }'
+ok "for the client that has it" eval 'own_command claude-code | grep -q "not found"'
 ok "status says what is contained" says 0 "Shell commands of claude-code, codex run inside the walls" helm status
 ok "setup status, too" says 0 "judged, not contained" sh -c '"$@"; true' - env -i PATH="$PATH" HOME="$scratch/home" "$H" setup status
 

@@ -158,9 +158,12 @@ ok "walls that a profile does not require are none" says 24 '"containment": "non
 helm init --path "$scratch/other" >/dev/null
 ok "setup names it to whoever is no person" says 1 "helm profile use develop" agent setup codex --yes --path "$scratch/other"
 ok "and leaves the choice alone" says 0 "profile=workspace_edit" helm workspace show --path "$scratch/other"
-ok "a person gets it from setup" sh -c 'printf %s "$0" | grep -q "profile: develop"' "$(terminal APPROVE -- helm setup codex --path "$scratch/other" 2>&1)"
+shown=$(terminal APPROVE -- helm setup codex --path "$scratch/other" 2>&1)
+ok "a person gets it from setup" sh -c 'printf %s "$0" | grep -q "profile: develop"' "$shown"
+ok "and reads so before they say yes" sh -c 'printf %s "$0" | tr -s " \r\n" " " | grep -q "will be decided by the profile .develop., made for agents.*Type APPROVE" && ! printf %s "$0" | grep -q "by the profile .workspace_edit"' "$shown"
 ok "it holds from then on" says 0 "profile=develop" helm workspace show --path "$scratch/other"
 terminal -- helm profile use workspace_edit --path "$scratch/other" >/dev/null
 terminal APPROVE -- helm setup codex --path "$scratch/other" >/dev/null 2>&1
+ok "which setup names" sh -c 'printf %s "$0" | tr -s " \r\n" " " | grep -q "will be decided by the profile .workspace_edit. ("' "$(terminal NO -- helm setup codex --path "$scratch/other" 2>&1)"
 ok "a choice that was made stays" says 0 "profile=workspace_edit" helm workspace show --path "$scratch/other"
 finish

@@ -112,9 +112,9 @@ def rule():
     if seen < 80:
         fail("too few")
 
-# A line is longer than the screen only where it ends in one word that fits nowhere.
+# A line is longer than the screen only where it ends in one word that fits nowhere, or in a command that is to be pasted.
 def too_wide(line, width):
-    if len(line) <= width or not line.split():
+    if len(line) <= width or not line.split() or re.match(r"\s*(helm |.{0,%d}(: |')helm )" % (width // 2), line):
         return False
     start = len(line.rstrip()) - len(line.split()[-1])
     return start > width // 2 or (start > 0 and len(line.split()) > 1 and len(line.split()[-1]) <= width // 2)
@@ -203,4 +203,15 @@ ok "the overview is one screen, and nothing is missing" python3 output.py "$HELM
 ok "nothing is wider than the screen, and no word is broken" python3 output.py "$HELM_REAL" "$scratch/home" width
 ok "nor on a terminal, where there is colour" python3 output.py "$HELM_REAL" "$scratch/home" terminal
 ok "every command prints text, and one JSON document with --json" python3 output.py "$HELM_REAL" "$scratch/home" rule
+# A command that is meant to be pasted stays one line, however narrow the screen.
+whole() { # whole TEXT COMMAND...
+  want=$1
+  shift
+  HELM_ENV="COLUMNS=30" helm "$@" >"$scratch/.narrow" 2>&1
+  grep -qF -e "$want" "$scratch/.narrow" && return 0
+  cat "$scratch/.narrow"
+  return 1
+}
+ok "a command in quotes is not cut in two" whole "'helm setup codex'" setup status codex
+ok "nor is one behind a colon" whole "helm setup remove claude-code --scope user" setup claude-code --scope user --yes
 finish

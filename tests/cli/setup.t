@@ -47,6 +47,16 @@ ok "and back, in JSON" says 0 "\"previous_workspace\": \"$scratch/other\"" helm 
 ok "to the same one: not a word" sh -c 'HOME="$1/home" "$0" setup claude-code --yes >said && ! grep "until now" said' "$HELM_REAL" "$scratch"
 rm -f said
 ok "that is the file as installed" same "$settings" installed.json
+# The walls are those of the workspace by which the hook decides, wherever one stands.
+terminal -- helm setup claude-code --yes --workspace "$scratch/other" --contain off >/dev/null
+ok "status speaks of the walls where the hook decides" says 0 "judged, not contained" helm setup status claude-code
+ok "not of those where one stands" sh -c '! printf %s "$0" | grep -q "inside walls"' "$(helm setup status claude-code)"
+ok "nor does the doctor" sh -c 'printf %s "$0" | grep -q "agent:claude-code:project .*judged, not contained"' "$(helm doctor --skip-discovery)"
+terminal -- helm setup claude-code --yes --workspace "$scratch/other" --contain on >/dev/null
+helm init --path "$scratch/third" >/dev/null
+ok "also from a workspace that contains nothing itself" says 0 "inside walls" helm setup status claude-code --path "$scratch/third"
+ok "where the doctor says the same" says 0 "Shell commands of claude-code run inside the walls" helm doctor --skip-discovery --path "$scratch/third"
+helm setup claude-code --yes >/dev/null
 removed_whole() { terminal -- helm setup remove claude-code --yes >/dev/null && cmp "$settings" before.json; }
 ok "removed, byte for byte" removed_whole
 ok "removing again finds nothing" says 0 "nothing of ours was there" terminal -- helm setup remove claude-code --yes

@@ -56,16 +56,16 @@ require('http').createServer((q, r) => r.end('served ' + require('./src/sum')(40
 
 
 def day(web):
-    """(what it is, the call, what the model must hear).  A call is a shell command, or ("write", path, text)."""
+    """(what it is, the call, what the model must hear).  A call is a shell command, ("write", path, text) or ("patch", path, line, other line)."""
     return [
         ("look around", "pwd && ls -la", "package.json"),
         ("history", "git log --oneline", "start"),
-        ("state", "git status --short", ""),
         ("write code", ("write", "src/sum.js", "module.exports = (a, b) => a - b;\n"), ""),
         ("write a test", ("write", "test.js", "require('assert').equal(require('./src/sum')(2, 3), 5);\nconsole.log('tests pass');\n"), ""),
         ("test, which fails", "node test.js || echo \"failed with $?\"", "failed with 1"),
         ("search", "grep -rn 'a - b' src", "src/sum.js"),
         ("edit", "sed -i 's/a - b/a + b/' src/sum.js && cat src/sum.js", "a + b"),
+        ("patch", ("patch", "src/sum.js", "module.exports = (a, b) => a + b;", "module.exports = (a, b) => (a + b);"), ""),
         ("test, which passes", "node test.js", "tests pass"),
         ("install a package", "npm install --no-audit --no-fund --registry %s/npm/ tiny-thing" % web, "added 1 package"),
         ("use it", "node -e \"console.log(require('tiny-thing'))\"", "tiny"),
@@ -256,6 +256,11 @@ def as_call(client, project, call):
     """A row of the table in the words of the client."""
     if not isinstance(call, tuple):
         return call.replace("rm -rf", "rm -r") if client == "codex" else call  # Codex refuses -f by itself
+    if call[0] == "patch":
+        _, path, old, new = call
+        if client == "claude-code":
+            return "sed -i 's/a + b/(a + b)/' %s" % path
+        return "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: %s\n@@\n-%s\n+%s\n*** End Patch\nEOF" % (path, old, new)
     _, path, text = call
     if client == "claude-code":
         return ("Write", {"file_path": os.path.join(project, path), "content": text})

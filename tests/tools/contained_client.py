@@ -13,6 +13,7 @@ Runs the commands one after the other as Claude Code does: in a fresh shell, by 
   --then TEXT   run TEXT in bash instead of the answer, which is $W; its ticket is $T and its number $ID
   --tty         on a pseudo-terminal; what is read from it is printed
   --say         print the exit code behind each command's output
+  --after       tell the hook what each command printed, and print what it remarks
 A command "@until FILE" is the client's own: it waits until there is such a file.
 The exit code is that of the last command; 99 when the hook did not answer with another command."""
 import json, os, pty, re, subprocess, sys, tempfile, time
@@ -23,11 +24,11 @@ class Client:
         self.helm, self.shell, self.state, self.bare, self.plain = helm, shell, state, bare, plain
         self.session, self.client, self.cwd, self.uses = session, client, cwd or os.getcwd(), 0
 
-    def hook(self, verb, command, more=None):
+    def hook(self, verb, command, more=None, said=""):
         doc = {"session_id": self.session, "cwd": self.cwd, "tool_name": "Bash", "tool_use_id": "use%d" % self.uses,
                "tool_input": dict({"command": command, "description": "d"}, **(more or {}))}
         if verb == "post-tool":
-            doc["tool_response"] = {"stdout": ""}
+            doc["tool_response"] = {"stdout": "", "stderr": said}
         p = subprocess.run([self.helm, "hook", verb, "--client", self.client], input=json.dumps(doc).encode(),
                            stdout=subprocess.PIPE, cwd=self.cwd)
         return json.loads(p.stdout) if p.stdout.strip() else {}
@@ -92,7 +93,7 @@ def on_terminal(c, command):
 
 
 def main(words):
-    how, stdin, tty, say, show, then = {}, b"", False, False, False, None
+    how, stdin, tty, say, show, then, after = {}, b"", False, False, False, None, False
     while words and words[0].startswith("--"):
         w = words.pop(0)
         if w in ("--shell", "--state", "--session", "--client", "--cwd"):
@@ -109,6 +110,8 @@ def main(words):
             say = True
         elif w == "--show":
             show = True
+        elif w == "--after":
+            after = True
         else:
             sys.exit(__doc__)
     c = Client(words.pop(0), **how)
@@ -139,7 +142,9 @@ def main(words):
         if say:
             print("exit", code, flush=True)
         if not c.bare and code != 99:
-            c.hook("post-tool", command)
+            remark = c.hook("post-tool", command, said=err.decode(errors="replace") if after else "")
+            if remark:
+                print("remark:", remark["hookSpecificOutput"]["additionalContext"], flush=True)
     sys.exit(code if code >= 0 else 128 - code)
 
 

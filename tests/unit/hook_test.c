@@ -56,7 +56,8 @@ static void after(const char *command, const char *use_id, const char *response)
 	if (response)
 		assert_int_equal(json_parse(&x.request, bytes_of(response), "response", NULL, &doc, &e), OK);
 	call.response = doc;
-	if (hook_after(&x.k, &x.request, "claude-code", &call, &e))
+	const char *said;
+	if (hook_after(&x.k, &x.request, "claude-code", &call, &said, &e))
 		fail_msg("%s: %s", command, e.text);
 }
 

@@ -59,16 +59,35 @@ static enum verdict read_verdict(const char *name)
 							  : V_DENY;
 }
 
+static int ask_hook(struct sys *s, struct arena *a, const char *verb, const char *client,
+	struct bytes payload, struct json **ret, struct err *e)
+{
+	struct json *line = json_new(a, JSON_OBJECT);
+
+	json_sets(a, line, "ask", "hook");
+	json_sets(a, line, "verb", verb);
+	json_sets(a, line, "client", client);
+	return exchange(s, a, line, payload, ret, e);
+}
+
+int agent_ask_hook_after(struct sys *s, struct arena *a, const char *client, struct bytes payload,
+	const char **ret_text, struct err *e)
+{
+	struct json *answer;
+	int rc = ask_hook(s, a, "post-tool", client, payload, &answer, e);
+
+	if (rc == OK)
+		*ret_text = json_get_text(answer, "text", NULL);
+	return rc;
+}
+
 int agent_ask_hook(struct sys *s, struct arena *a, const char *client, struct bytes payload,
 	struct hook_answer *ret, struct err *e)
 {
-	struct json *line = json_new(a, JSON_OBJECT), *answer;
+	struct json *answer;
+	int rc = ask_hook(s, a, "pre-tool", client, payload, &answer, e);
 
-	json_sets(a, line, "ask", "hook");
-	json_sets(a, line, "verb", ret ? "pre-tool" : "post-tool");
-	json_sets(a, line, "client", client);
-	int rc = exchange(s, a, line, payload, &answer, e);
-	if (rc || !ret)
+	if (rc)
 		return rc;
 	*ret = (struct hook_answer){ .verdict = read_verdict(json_get_text(answer, "verdict", "")),
 		.is_quiet = json_get_bool(answer, "quiet", false),

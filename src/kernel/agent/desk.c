@@ -86,6 +86,17 @@ static int before(struct session *s, struct arena *a, struct kernel *k, const st
 	return OK;
 }
 
+static int after(struct arena *a, struct kernel *k, const struct client *c, const struct tool_call *call,
+	struct json *ret, struct err *e)
+{
+	const char *text = NULL;
+	int rc = hook_after(k, a, c->name, call, &text, e);
+
+	if (rc == OK && text)
+		json_sets(a, ret, "text", text);
+	return rc;
+}
+
 static int answer_hook(struct session *s, struct arena *a, pid_t pid, const struct json *line,
 	struct bytes payload, struct json *ret, struct err *e)
 {
@@ -114,7 +125,7 @@ static int answer_hook(struct session *s, struct arena *a, pid_t pid, const stru
 	if (!s->chosen)
 		rc = workspace_agent_profile(s->sys, a, k.ws, &session.profile, e);
 	if (rc == OK)
-		rc = is_before ? before(s, a, &k, c, &call, ret, e) : hook_after(&k, a, c->name, &call, e);
+		rc = is_before ? before(s, a, &k, c, &call, ret, e) : after(a, &k, c, &call, ret, e);
 	kernel_close(&k);
 	workspace_close(k.ws);
 	return rc;

@@ -5,6 +5,7 @@
  * other session. */
 #include "base/file.h"
 #include "base/text.h"
+#include "clients/clients.h"
 #include "kernel/agent/parts.h"
 
 #include <errno.h>
@@ -161,6 +162,12 @@ int agent_detach(struct sys *s, struct arena *a, const struct workspace *ws, con
 	if (!ws->helm_home)
 		return err_set(e, E_MISSING, "AGENT_DETACH",
 			"there is no home directory to come back to it through");
+	/* Whoever is at a terminal sees that it is not there; here nobody would. */
+	const struct client *c = clients_find(spec->client);
+	const char *program = c && c->session ? c->session->program : spec->client;
+	if (!task_finds_program(s, a, program, spec->cwd))
+		return err_set(e, E_MISSING, "AGENT_PROGRAM", "'%s' is not there: PATH names no such program",
+			program);
 	int rc = record_new_task_id(a, s, &id, e);
 	if (rc)
 		return rc;

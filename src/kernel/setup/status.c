@@ -122,6 +122,23 @@ static void look_at_file(struct look *l)
 				s->a, "a change was interrupted; run 'helm setup repair %s'", l->c->name));
 }
 
+/* The walls that count are those of the workspace by which the entry decides, wherever one looks from. */
+static bool is_contained(const struct look *l)
+{
+	const struct setup *s = l->s;
+	const char *place = l->at.entry ? setup_workspace_of(s->a, l->at.entry) : NULL;
+	struct workspace *ws = NULL;
+	struct err e = { 0 };
+
+	if (!place || text_eq(place, s->ws->root))
+		return contain_is_on(s->sys, s->ws, l->c->name);
+	if (workspace_open(s->sys, s->a, place, 0, &ws, &e))
+		return false;
+	bool is_on = contain_is_on(s->sys, ws, l->c->name);
+	workspace_close(ws);
+	return is_on;
+}
+
 /* A client without settings in this place gives no row, unless we could install there. */
 static void add_row(const struct setup *s, const struct client *c, const char *scope, const char *root,
 	const struct json *records, struct json *rows)
@@ -163,15 +180,13 @@ static void add_row(const struct setup *s, const struct client *c, const char *s
 	json_sets(a, row, "file", l.at.path);
 	json_set(a, row, "settings", settings);
 	json_sets(a, row, "state", l.at.state);
-	bool is_armed = text_eq(l.at.state, "armed"),
-	     is_contained = is_armed && contain_is_on(s->sys, s->ws, c->name);
+	bool is_armed = text_eq(l.at.state, "armed"), has_walls = is_armed && is_contained(&l);
 	json_setb(a, row, "armed", is_armed);
-	json_sets(a, row, "containment", is_contained ? "walls" : "none");
+	json_sets(a, row, "containment", has_walls ? "walls" : "none");
 	json_sets(a, row, "detail",
 		!is_armed ? l.at.detail
 			  : arena_printf(a, "%s; %s", l.at.detail,
-				    is_contained ? "shell commands run inside walls"
-						 : "judged, not contained"));
+				    has_walls ? "shell commands run inside walls" : "judged, not contained"));
 	json_set(a, row, "warnings", l.at.warnings);
 	json_push(a, rows, row);
 }

@@ -12,10 +12,12 @@
 #include "base/file.h"
 #include "base/proc.h"
 #include "base/text.h"
+#include "clients/clients.h"
 #include "kernel/task/contain_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +28,8 @@
 
 enum { CONNECTIONS_MAX = 256, HEARD = 4, START_MS = 10000, WALK_REST_US = 20000 };
 static const int64_t IDLE_US = 15LL * 60 * 1000000, ALONE_US = 60LL * 60 * 1000000;
+
+#define COMMANDS_DIR ".helm-commands"
 
 struct call {
 	struct arena a;
@@ -577,6 +581,32 @@ static void sweep_sessions(struct keeper *x)
 	}
 }
 
+/* Commands that its client has for the shells it starts, and finds by another way than PATH when nobody stands in between: links to the
+ * client's own program, in the session's temporary directory.  Without them such a command is not found, which harms nobody. */
+static void make_commands(struct keeper *x)
+{
+	const struct client *c = clients_find(json_get_text(x->ticket, "client", ""));
+	const struct sandbox_own *own = x->base.rules.own;
+	const char *outside = own ? own->from : x->base.tmp.path;
+	char exe[PATH_MAX];
+	ssize_t n = x->sys->readlink(x->sys, AT_FDCWD,
+		arena_printf(&x->a, "/proc/%lld/exe", (long long)json_get_int(x->ticket, "client_pid", 0)),
+		exe, sizeof(exe) - 1);
+
+	if (!c || !c->commands || !c->session || !outside || !x->base.tmpdir || n <= 0)
+		return;
+	exe[n] = '\0';
+	/* One that another program starts, as a script does, is not known by its process. */
+	if (!text_eq(path_base(exe), c->session->program))
+		return;
+	const char *dir = arena_printf(&x->a, "%s/" COMMANDS_DIR, outside);
+	if (x->sys->mkdir(x->sys, AT_FDCWD, dir, 0700))
+		return;
+	for (const char *const *name = c->commands; *name; name++)
+		(void)x->sys->symlink(x->sys, exe, AT_FDCWD, arena_printf(&x->a, "%s/%s", dir, *name));
+	x->base.commands = arena_printf(&x->a, "%s/" COMMANDS_DIR, x->base.tmpdir);
+}
+
 static int open_all(struct keeper *x, struct err *e)
 {
 	struct sys *s = x->sys;
@@ -613,6 +643,7 @@ static int open_all(struct keeper *x, struct err *e)
 	task_egress_listen(&x->base);
 	task_tmp_take(s, &x->a, "/tmp", &x->base.tmp);
 	task_rules(&x->base);
+	make_commands(x);
 	x->closed = json_new(&x->a, JSON_ARRAY);
 	x->closed_as = json_new(&x->a, JSON_OBJECT);
 	now_closed(x, &x->a, not_closed_yet(x, &x->a, x->base.rules.hidden));

@@ -72,6 +72,7 @@ struct task {
 	int door_fd; /* what it says comes here; -1: nothing more */
 	struct egress_sums egress;
 	const char *tmpdir; /* as the run sees it; or NULL */
+	const char *commands; /* a directory of its client's commands, as calls see it; or NULL */
 	struct sandbox_rules rules;
 	struct run_request run;
 	const struct run_result *so_far; /* of a session that runs: when it began, and which walls stand */

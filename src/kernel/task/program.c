@@ -59,6 +59,13 @@ static bool digest_of(struct sys *s, const char *path, char hex[SHA256_HEX])
 	return n == 0;
 }
 
+bool task_finds_program(struct sys *s, struct arena *a, const char *name, const char *cwd)
+{
+	struct stat st;
+
+	return look_up(s, a, name, cwd, &st) != NULL;
+}
+
 void task_find_program(
 	struct kernel *k, struct arena *a, const struct run_spec *spec, struct task_program *ret)
 {

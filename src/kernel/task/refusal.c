@@ -18,9 +18,18 @@ struct refusal {
 	const char *target;
 };
 
-/* A directory of the run's own, or one of its layers. */
+/* A directory of the run's own, or one of its layers.  Whoever was not there when the walls went up knows them by the profile. */
 static bool is_private(const struct task *t, const char *path)
 {
+	const struct profile *p = t->profile;
+
+	for (size_t i = 0; !t->tmp.path && i < p->own_path_count; i++)
+		if (path_is_below(path, p->own_paths[i]))
+			return true;
+	for (size_t i = 0; !t->tmp.path && t->k->ws->home && i < p->layer_count; i++)
+		if (path_is_below(path,
+			    path_clean(t->a, arena_printf(t->a, "%s/%s", t->k->ws->home, p->layers[i]))))
+			return true;
 	for (const struct sandbox_own *o = t->rules.own; o && o->at; o++)
 		if (path_is_below(path, o->at))
 			return true;
@@ -102,14 +111,14 @@ static bool find_host(const struct task *t, const char *after, struct refusal *r
 	return false;
 }
 
+static const char *const writes[] = { "Read-only file system", "Permission denied", "EROFS", "EACCES",
+	"Operation not permitted" };
+static const char *const names[] = { "Could not resolve host", "Couldn't resolve host", "ENOTFOUND",
+	"EAI_AGAIN", "Name or service not known", "Temporary failure in name resolution", "no such host",
+	"failed to lookup address", "Failed to resolve" };
+
 static bool judge_line(const struct task *t, const char *line, struct refusal *ret)
 {
-	static const char *const writes[] = { "Read-only file system", "Permission denied", "EROFS", "EACCES",
-		"Operation not permitted" };
-	static const char *const names[] = { "Could not resolve host", "Couldn't resolve host", "ENOTFOUND",
-		"EAI_AGAIN", "Name or service not known", "Temporary failure in name resolution",
-		"no such host", "failed to lookup address", "Failed to resolve" };
-
 	for (size_t i = 0; i < ARRAY_SIZE(writes); i++)
 		if (strstr(line, writes[i]) && find_path(t, line, ret))
 			return true;
@@ -133,16 +142,19 @@ static char *plain_quotes(struct arena *a, struct bytes line)
 	return text;
 }
 
-static bool judge_stream(const struct task *t, const struct run_stream *s, struct refusal *ret)
+static bool judge_text(const struct task *t, struct bytes text, struct refusal *ret)
 {
-	struct bytes text = { (const uint8_t *)s->tail, s->tail_n };
-
 	while (text.p) {
 		struct bytes line = text_cut(&text, '\n');
 		if (line.n && line.n < LINE_MAX_BYTES && judge_line(t, plain_quotes(t->a, line), ret))
 			return true;
 	}
 	return false;
+}
+
+static bool judge_stream(const struct task *t, const struct run_stream *s, struct refusal *ret)
+{
+	return judge_text(t, (struct bytes){ (const uint8_t *)s->tail, s->tail_n }, ret);
 }
 
 /* The directory that a person would allow: the path itself where it is one. */
@@ -199,4 +211,26 @@ void task_tell_refusal(struct task *t)
 	const char *text = sentence(t, &found);
 	json_sets(t->a, t->row, "refused_by_wall", text);
 	t->report->hint = t->report->hint ? arena_printf(t->a, "%s\n%s", t->report->hint, text) : text;
+}
+
+static bool says_one(const char *text, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strstr(text, words[i]))
+			return true;
+	return false;
+}
+
+const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *p,
+	const struct surroundings *at, const char *said)
+{
+	const struct run_spec spec = { .cwd = at->cwd ? at->cwd : "/" };
+	struct task t = { .k = k, .a = a, .spec = &spec, .profile = p, .at = *at };
+	struct refusal found;
+
+	/* Most have nothing to do with a wall, and what the walls are takes a look at the tree. */
+	if (!says_one(said, writes, ARRAY_SIZE(writes)) && !says_one(said, names, ARRAY_SIZE(names)))
+		return NULL;
+	task_rules(&t);
+	return judge_text(&t, bytes_of(said), &found) ? sentence(&t, &found) : NULL;
 }

@@ -34,6 +34,14 @@ struct run_session {
 	void *arg;
 };
 
+/* What a call printed that ran inside the walls of `p`: did it fail at one?  The line that says at which, and how a person opens just that;
+ * or NULL. */
+const char *refusal_in(struct kernel *k, struct arena *a, const struct profile *p,
+	const struct surroundings *at, const char *said);
+
+/* Is there a program of this name, as one started in `cwd` would look for it? */
+bool task_finds_program(struct sys *s, struct arena *a, const char *name, const char *cwd);
+
 /* One certain directory, whatever its name leads to later. */
 struct held_place {
 	const char *real; /* its path without links */

@@ -146,7 +146,9 @@ const char *const *contained_environment(const struct task *t, const char *const
 		if (!is_control(given[i]) && !text_starts(given[i], "HELM_TASK_ID=") &&
 			!(profile_reach(p) == NETWORK_NAMED && egress_is_variable(given[i])) &&
 			!(p->contained == CONTAINED_ALLOW && names_secret(given[i])))
-			env[n++] = given[i];
+			env[n++] = t->commands && text_starts(given[i], "PATH=")
+				? arena_printf(t->a, "%s:%s", given[i], t->commands)
+				: given[i];
 	env[n++] = arena_printf(t->a, "HELM_TASK_ID=%s", t->id);
 	for (const char *const *one = egress_environment; t->door && *one; one++)
 		env[n++] = *one;
